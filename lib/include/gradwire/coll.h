@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communicators and collectives. A communicator is a group of ranks joined by
+ * one wire; all its ranks start the same calls in the same order.
+ *
+ * A call that differs between ranks, a lost peer, a timeout: each is an error
+ * on every rank, within a second of the fact, with a sentence that names the
+ * rank, the op, the chunk and whom it waits for. After an error the
+ * communicator refuses further calls; `gw_comm_destroy` never hangs. Input
+ * buffers (other than GW_IN_PLACE ones) are never written.
+ *
+ * A communicator is used by one thread at a time. Progress is made inside the
+ * calls; libzmq's own threads move bytes in between.
+ */
+#ifndef GRADWIRE_COLL_H
+#define GRADWIRE_COLL_H
+
+#include <gradwire/base.h>
+#include <gradwire/event.h>
+#include <gradwire/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, text, bytes */
+#define GW_DTYPES(X)                                                           \
+    X(GW_I8, "i8", 1)                                                          \
+    X(GW_I16, "i16", 2)                                                        \
+    X(GW_I32, "i32", 4)                                                        \
+    X(GW_I64, "i64", 8)                                                        \
+    X(GW_U8, "u8", 1)                                                          \
+    X(GW_U16, "u16", 2)                                                        \
+    X(GW_U32, "u32", 4)                                                        \
+    X(GW_U64, "u64", 8)                                                        \
+    X(GW_F16, "f16", 2)                                                        \
+    X(GW_BF16, "bf16", 2)                                                      \
+    X(GW_F32, "f32", 4)                                                        \
+    X(GW_F64, "f64", 8)
+
+enum gw_dtype {
+#define X(name, text, bytes) name,
+    GW_DTYPES(X)
+#undef X
+        GW_DTYPE_COUNT
+};
+
+/* Logical and bitwise reductions are for integers. avg is sum / ranks (integers
+ * truncate toward zero, after the sum has wrapped). f16 and bf16 accumulate in
+ * f32 within a pass. Integer sums and products wrap. */
+#define GW_REDOPS(X)                                                           \
+    X(GW_SUM, "sum")                                                           \
+    X(GW_PROD, "prod")                                                         \
+    X(GW_MIN, "min")                                                           \
+    X(GW_MAX, "max")                                                           \
+    X(GW_AVG, "avg")                                                           \
+    X(GW_LAND, "land")                                                         \
+    X(GW_LOR, "lor")                                                           \
+    X(GW_BAND, "band")                                                         \
+    X(GW_BOR, "bor")
+
+enum gw_redop {
+#define X(name, text) name,
+    GW_REDOPS(X)
+#undef X
+        GW_REDOP_COUNT
+};
+
+GW_API size_t gw_dtype_size(enum gw_dtype type);
+GW_API const char *gw_dtype_name(enum gw_dtype type);
+GW_API const char *gw_redop_name(enum gw_redop op);
+GW_API GW_MUST_CHECK enum gw_err gw_dtype_parse(
+    const char *name, enum gw_dtype *type, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err gw_redop_parse(
+    const char *name, enum gw_redop *op, struct gw_error *why);
+/* False for land, lor, band, bor on f16, bf16, f32, f64. */
+GW_API bool gw_redop_allowed(enum gw_redop op, enum gw_dtype type);
+
+/* ---- communicators ---- */
+
+struct gw_comm;
+
+struct gw_comm_config {
+    unsigned rank;
+    unsigned size;
+    /* Where the ranks meet: a ZeroMQ endpoint that rank 0 binds and the others
+     * connect to: "ipc://@name" (abstract, leaves no file) or
+     * "tcp://host:port". */
+    const char *rendezvous;
+    const char *wire;         /* "shm", "ipc", "tcp"; NULL: "shm" */
+    unsigned connect_ms;      /* to meet everybody; 0: 10 s */
+    unsigned timeout_ms;      /* an op without progress; 0: 30 s */
+    size_t slice_bytes;       /* 0: the wire's own choice */
+    unsigned lanes;           /* ZeroMQ sockets a peer; 0: the wire's choice */
+    const char *interface;    /* address to bind for tcp; NULL: loopback */
+    const char *key_file;     /* CURVE; NULL: none */
+    bool insecure;            /* allow tcp outside loopback without a key */
+    bool no_windows;          /* shm: messages only, as on the other wires */
+    struct gw_sink *events;   /* not owned; NULL: none */
+};
+
+GW_API GW_MUST_CHECK enum gw_err gw_comm_create(
+    const struct gw_comm_config *config, struct gw_comm **comm,
+    struct gw_error *why);
+/* Collective: ranks with the same `color` form a new communicator, ordered by
+ * `key`, then by rank. color < 0: this rank takes part and gets NULL. */
+GW_API GW_MUST_CHECK enum gw_err gw_comm_split(struct gw_comm *comm, int color,
+    int key, struct gw_comm **sub, struct gw_error *why);
+/* Says goodbye to the peers and frees everything; unfinished requests of this
+ * communicator become invalid. Never waits for a peer. */
+GW_API void gw_comm_destroy(struct gw_comm **comm);
+
+GW_API unsigned gw_comm_rank(const struct gw_comm *comm);
+GW_API unsigned gw_comm_size(const struct gw_comm *comm);
+GW_API const char *gw_comm_wire(const struct gw_comm *comm);
+/* The last error of this communicator, with its sentence. */
+GW_API const struct gw_error *gw_comm_error(const struct gw_comm *comm);
+/* Marks the communicator as failed on every rank: all waits end with `code`. */
+GW_API void gw_comm_abort(
+    struct gw_comm *comm, enum gw_err code, const char *sentence);
+
+/* What this rank sent to and received from `peer`, counted on the wire: the
+ * numbers that gw_plan_price_rank predicts. */
+struct gw_counters {
+    uint64_t messages_sent, messages_received;
+    uint64_t bytes_sent, bytes_received;
+};
+GW_API void gw_comm_counters(
+    const struct gw_comm *comm, unsigned peer, struct gw_counters *counters);
+GW_API void gw_comm_counters_reset(struct gw_comm *comm);
+
+/* ---- calls ---- */
+
+/* As `in`: the input already lies where it belongs in `out` (all-gather,
+ * gather: this rank's block; reduce-scatter, scatter at the root: see
+ * gradwire-coll(3)). */
+#define GW_IN_PLACE ((const void *)-1)
+
+/* One collective call. `count` is in elements: of the whole buffer for
+ * broadcast, reduce and all-reduce; of one block for gather, scatter,
+ * all-gather, reduce-scatter and all-to-all. Broadcast: the root's data is in
+ * `in` (or in `out` with GW_IN_PLACE), the others' `in` is ignored.
+ *
+ * The v-variants: `counts`/`displs` hold `ranks` entries, in elements, and are
+ * the same on every rank for gatherv, scatterv and allgatherv. For alltoallv
+ * they describe what this rank sends, `recv_counts`/`recv_displs` what it
+ * receives. displs NULL: blocks lie one after the other. */
+struct gw_call {
+    enum gw_collective collective;
+    const void *in;
+    void *out;
+    size_t count;
+    enum gw_dtype type;
+    enum gw_redop op;
+    unsigned root;
+    const size_t *counts, *displs;
+    const size_t *recv_counts, *recv_displs;
+    const char *algo;           /* NULL: choose; see gw_choose */
+    unsigned segments, group;   /* for the algorithm; 0: default */
+    const struct gw_plan *plan; /* run this plan instead; borrowed */
+};
+
+struct gw_request;
+
+/* Checks the call and begins it. Buffers belong to the call until the request
+ * is done. Several may be under way; they end in any order. */
+GW_API GW_MUST_CHECK enum gw_err gw_start(struct gw_comm *comm,
+    const struct gw_call *call, struct gw_request **request);
+/* Makes progress. GW_OK: done, *request is freed and NULL. GW_PENDING: under
+ * way. Anything else: failed, *request is freed; see gw_comm_error. */
+GW_API GW_MUST_CHECK enum gw_err gw_test(struct gw_request **request);
+GW_API GW_MUST_CHECK enum gw_err gw_wait(struct gw_request **request);
+/* Waits for all; NULL entries are skipped. The first error is returned. */
+GW_API GW_MUST_CHECK enum gw_err gw_wait_all(
+    size_t count, struct gw_request **requests);
+/* gw_start and gw_wait. */
+GW_API GW_MUST_CHECK enum gw_err gw_run(
+    struct gw_comm *comm, const struct gw_call *call);
+
+GW_API GW_MUST_CHECK enum gw_err gw_broadcast(struct gw_comm *, const void *in,
+    void *out, size_t count, enum gw_dtype, unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_reduce(struct gw_comm *, const void *in,
+    void *out, size_t count, enum gw_dtype, enum gw_redop, unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_allreduce(struct gw_comm *, const void *in,
+    void *out, size_t count, enum gw_dtype, enum gw_redop);
+GW_API GW_MUST_CHECK enum gw_err gw_gather(struct gw_comm *, const void *in,
+    void *out, size_t count, enum gw_dtype, unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_scatter(struct gw_comm *, const void *in,
+    void *out, size_t count, enum gw_dtype, unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_allgather(
+    struct gw_comm *, const void *in, void *out, size_t count, enum gw_dtype);
+GW_API GW_MUST_CHECK enum gw_err gw_reduce_scatter(struct gw_comm *,
+    const void *in, void *out, size_t count, enum gw_dtype, enum gw_redop);
+GW_API GW_MUST_CHECK enum gw_err gw_alltoall(
+    struct gw_comm *, const void *in, void *out, size_t count, enum gw_dtype);
+GW_API GW_MUST_CHECK enum gw_err gw_barrier(struct gw_comm *);
+GW_API GW_MUST_CHECK enum gw_err gw_gatherv(struct gw_comm *, const void *in,
+    void *out, const size_t *counts, const size_t *displs, enum gw_dtype,
+    unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_scatterv(struct gw_comm *, const void *in,
+    const size_t *counts, const size_t *displs, void *out, enum gw_dtype,
+    unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_allgatherv(struct gw_comm *, const void *in,
+    void *out, const size_t *counts, const size_t *displs, enum gw_dtype);
+GW_API GW_MUST_CHECK enum gw_err gw_alltoallv(struct gw_comm *, const void *in,
+    const size_t *counts, const size_t *displs, void *out,
+    const size_t *recv_counts, const size_t *recv_displs, enum gw_dtype);
+
+/* Point to point. A send is matched by the peer's next recv from this rank;
+ * counts and types must agree. Ordered with the collectives of the pair. */
+GW_API GW_MUST_CHECK enum gw_err gw_send_start(struct gw_comm *,
+    const void *data, size_t count, enum gw_dtype, unsigned peer,
+    struct gw_request **request);
+GW_API GW_MUST_CHECK enum gw_err gw_recv_start(struct gw_comm *, void *data,
+    size_t count, enum gw_dtype, unsigned peer, struct gw_request **request);
+GW_API GW_MUST_CHECK enum gw_err gw_send(struct gw_comm *, const void *data,
+    size_t count, enum gw_dtype, unsigned peer);
+GW_API GW_MUST_CHECK enum gw_err gw_recv(
+    struct gw_comm *, void *data, size_t count, enum gw_dtype, unsigned peer);
+
+/* ---- choosing an algorithm ---- */
+
+/* What calibration measures, a wire each (kept as JSON, gradwire-rules(5)). */
+struct gw_wire_costs {
+    struct gw_cost_model model; /* a message of the wire */
+    double sync_us;             /* shm: entering and leaving a window pass */
+    double memory_us_per_byte;  /* one core, read or write, from memory */
+    double cached_us_per_byte;  /* the same while it fits the caches */
+    double cores;               /* that share the work */
+};
+
+/* The costs in force for `wire`: measured ones when the calibration file can
+ * be read ($GRADWIRE_CALIBRATION, else $XDG_CACHE_HOME/gradwire/costs.json),
+ * else built-in ones; *measured says which. */
+GW_API void gw_costs(
+    const char *wire, struct gw_wire_costs *costs, bool *measured);
+/* Collective: measures alpha, beta, gamma and memory bandwidth over this
+ * communicator; the same numbers on every rank. */
+GW_API GW_MUST_CHECK enum gw_err gw_calibrate(
+    struct gw_comm *comm, struct gw_wire_costs *costs);
+/* Puts the costs of `wire` into the calibration file. */
+GW_API GW_MUST_CHECK enum gw_err gw_costs_store(
+    const char *wire, const struct gw_wire_costs *costs, struct gw_error *why);
+
+struct gw_candidate {
+    const struct gw_algo *algo;
+    double predicted_us;
+};
+/* Predicts every algorithm that is valid for the call, cheapest first; fills
+ * out[0..capacity) and returns how many there are. out[0] is what a call with
+ * algo == NULL runs. */
+GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
+    unsigned ranks, size_t count, size_t elem_bytes, struct gw_candidate *out,
+    size_t capacity);
+
+/* ---- kernels ---- */
+
+enum { GW_SOURCES_MAX = 64, GW_DESTS_MAX = 64 };
+
+/* The one data-path loop: folds `source_count` arrays of `count` elements, in
+ * the order given, and stores the result into `dest_count` arrays. A source may
+ * be a destination (same start) but must not overlap one otherwise. avg: when
+ * `scale_ranks` > 1 the result is divided by it, once; else avg adds like sum.
+ * `stream`: store past the caches. With one source it copies. Any alignment. */
+struct gw_fold {
+    const void *const *sources;
+    void *const *dests;
+    unsigned source_count, dest_count;
+    size_t count;
+    enum gw_dtype type;
+    enum gw_redop op;
+    unsigned scale_ranks;
+    bool stream;
+};
+GW_API void gw_fold(const struct gw_fold *fold);
+/* "avx512", "avx2", "neon", "scalar": what gw_fold runs on this CPU;
+ * $GRADWIRE_CPU forces a lower one. */
+GW_API const char *gw_fold_isa(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The one event stream (DESIGN §1.4). Live runs, recordings and simulations
+ * emit the same typed records; the live view, the traces, the labs' checks and
+ * the tests read nothing else. A sink is where the records go.
+ */
+#ifndef GRADWIRE_EVENT_H
+#define GRADWIRE_EVENT_H
+
+#include <gradwire/base.h>
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* kind, name in JSON, what `value` means */
+#define GW_EVENTS(X)                                                           \
+    X(GW_EV_OP_BEGIN, "op_begin", "collective")                                \
+    X(GW_EV_OP_END, "op_end", "error code, 0 when right")                      \
+    X(GW_EV_SEND, "send", "slices in this transfer")                           \
+    X(GW_EV_APPLY, "apply", "0 replace, 1 add, 2 token")                       \
+    X(GW_EV_WAIT, "wait", "nanoseconds waited so far")                         \
+    X(GW_EV_LOST, "lost", "0")                                                 \
+    X(GW_EV_STEP, "step", "training step")                                     \
+    X(GW_EV_LOSS, "loss", "loss in billionths")
+
+enum gw_event_kind {
+#define X(name, json, value) name,
+    GW_EVENTS(X)
+#undef X
+        GW_EVENT_KINDS
+};
+
+#define GW_NONE UINT32_MAX /* a field that does not apply */
+
+/* 64 bytes. SEND is emitted when the first slice of a transfer leaves, APPLY
+ * when the last slice of a transfer into a chunk has been applied. */
+struct gw_event {
+    uint64_t time_ns;
+    uint64_t bytes;
+    int64_t value;
+    uint32_t kind; /* enum gw_event_kind */
+    uint32_t rank;
+    uint32_t peer;
+    uint32_t epoch;
+    uint32_t op;
+    uint32_t step;
+    uint32_t chunk;
+    uint32_t reserved[3];
+};
+
+/* A sink takes records from one thread. `close` releases the sink. */
+struct gw_sink {
+    void (*emit)(struct gw_sink *sink, const struct gw_event *event);
+    void (*close)(struct gw_sink *sink);
+};
+
+GW_API const char *gw_event_name(enum gw_event_kind kind);
+
+/* One JSON object a line, flushed at `close` and each `flush_every` records. */
+GW_API GW_MUST_CHECK enum gw_err gw_sink_jsonl(
+    FILE *file, unsigned flush_every, struct gw_sink **sink, struct gw_error *);
+/* Keeps the last `capacity` records in memory; allocates nothing on emit. */
+GW_API GW_MUST_CHECK enum gw_err gw_sink_ring(
+    size_t capacity, struct gw_sink **sink, struct gw_error *why);
+/* Copies the kept records, oldest first, to out[0..capacity); returns how many.
+ * *dropped (may be NULL) counts those that were overwritten. */
+GW_API size_t gw_sink_ring_read(const struct gw_sink *sink,
+    struct gw_event *out, size_t capacity, uint64_t *dropped);
+/* Chrome trace events for Perfetto: pid = rank, transfers as async spans with
+ * flow arrows from send to apply; a valid JSON document after `close`. */
+GW_API GW_MUST_CHECK enum gw_err gw_sink_chrome(
+    FILE *file, struct gw_sink **sink, struct gw_error *why);
+/* Counts by kind, rank and peer; written as Prometheus text at `close`. */
+GW_API GW_MUST_CHECK enum gw_err gw_sink_prometheus(
+    FILE *file, struct gw_sink **sink, struct gw_error *why);
+/* Raw 64-byte records to a file descriptor (a pipe to the supervisor). */
+GW_API GW_MUST_CHECK enum gw_err gw_sink_fd(
+    int fd, struct gw_sink **sink, struct gw_error *why);
+/* Sends each record to every one of `sinks`; closes them all at `close`. */
+GW_API GW_MUST_CHECK enum gw_err gw_sink_tee(struct gw_sink *const *sinks,
+    size_t count, struct gw_sink **sink, struct gw_error *why);
+/* Emits to NULL are no-ops. */
+GW_API void gw_emit(struct gw_sink *sink, const struct gw_event *event);
+GW_API void gw_sink_close(struct gw_sink **sink);
+
+/* Reads one line written by gw_sink_jsonl back. */
+GW_API GW_MUST_CHECK enum gw_err gw_event_parse(
+    const char *line, struct gw_event *event, struct gw_error *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gradwire: the communication of distributed training, as a laboratory.
+ * Includes every public header; gradwire(7) is the overview.
+ */
+#ifndef GRADWIRE_H
+#define GRADWIRE_H
+
+#include <gradwire/base.h>
+#include <gradwire/coll.h>
+#include <gradwire/event.h>
+#include <gradwire/learn.h>
+#include <gradwire/plan.h>
+#include <gradwire/wire.h>
+
+#endif

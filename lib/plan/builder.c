@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plans are built by appending transfers; this file owns their memory. An
+ * algorithm reads as its rank arithmetic because errors stick in the builder
+ * and come out once, at `finish`. Read on in meaning.c (what a plan promises)
+ * and algo/ (one algorithm a file).
+ */
+#include <gradwire/plan.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gw_builder {
+    struct gw_plan plan;
+    size_t transfer_capacity;
+    size_t step_capacity;
+    struct gw_error error;
+};
+
+enum gw_err gw_builder_new(enum gw_collective collective, unsigned ranks,
+    unsigned chunks, unsigned root, struct gw_builder **builder,
+    struct gw_error *why)
+{
+    *builder = NULL;
+    if (ranks == 0 || ranks > GW_RANKS_MAX)
+        return gw_fail(why, GW_EINVAL, "a plan has 1 to %d ranks, not %u",
+            GW_RANKS_MAX, ranks);
+    if (chunks == 0 || chunks > GW_CHUNKS_MAX)
+        return gw_fail(why, GW_EINVAL, "a plan has 1 to %d chunks, not %u",
+            GW_CHUNKS_MAX, chunks);
+    if (root >= ranks)
+        return gw_fail(
+            why, GW_EINVAL, "root %u is not among %u ranks", root, ranks);
+    struct gw_builder *b = calloc(1, sizeof *b);
+    if (!b)
+        return gw_fail(why, GW_ENOMEM, "plan of %u ranks", ranks);
+    b->plan.collective = collective;
+    b->plan.ranks = ranks;
+    b->plan.chunks = chunks;
+    b->plan.root = root;
+    *builder = b;
+    return GW_OK;
+}
+
+static bool grow(struct gw_builder *b, void **array, size_t *capacity,
+    size_t need, size_t item)
+{
+    if (need <= *capacity)
+        return true;
+    size_t larger = *capacity ? 2 * *capacity : 64;
+    void *moved = realloc(*array, larger * item);
+    if (!moved) {
+        gw_fail(&b->error, GW_ENOMEM, "plan of %u ranks", b->plan.ranks);
+        return false;
+    }
+    *array = moved;
+    *capacity = larger;
+    return true;
+}
+
+static bool step_is_empty(const struct gw_plan *plan)
+{
+    return plan->steps > 0
+        && plan->step_begin[plan->steps - 1] == plan->transfer_count;
+}
+
+void gw_builder_step(struct gw_builder *b)
+{
+    struct gw_plan *plan = &b->plan;
+    if (b->error.code || step_is_empty(plan))
+        return;
+    void *steps = plan->step_begin;
+    bool grown = grow(b, &steps, &b->step_capacity, plan->steps + 2,
+        sizeof *plan->step_begin);
+    plan->step_begin = steps;
+    if (grown)
+        plan->step_begin[plan->steps++] = plan->transfer_count;
+}
+
+static bool transfer_is_sane(
+    struct gw_builder *b, unsigned src, unsigned dst, unsigned chunk)
+{
+    const struct gw_plan *plan = &b->plan;
+    if (src >= plan->ranks || dst >= plan->ranks)
+        gw_fail(&b->error, GW_EPLAN, "step %u: %u>%u is not among %u ranks",
+            plan->steps, src, dst, plan->ranks);
+    else if (src == dst)
+        gw_fail(&b->error, GW_EPLAN, "step %u: rank %u sends to itself",
+            plan->steps, src);
+    else if (chunk >= plan->chunks)
+        gw_fail(&b->error, GW_EPLAN, "step %u: c%u is not among %u chunks",
+            plan->steps, chunk, plan->chunks);
+    else if (plan->transfer_count >= GW_TRANSFERS_MAX)
+        gw_fail(&b->error, GW_EPLAN, "more than %d transfers",
+            GW_TRANSFERS_MAX);
+    return !b->error.code;
+}
+
+void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
+    unsigned chunk, enum gw_action action)
+{
+    struct gw_plan *plan = &b->plan;
+    if (b->error.code || !transfer_is_sane(b, src, dst, chunk))
+        return;
+    if (plan->steps == 0)
+        gw_builder_step(b);
+    void *transfers = plan->transfers;
+    bool grown = grow(b, &transfers, &b->transfer_capacity,
+        plan->transfer_count + 1, sizeof *plan->transfers);
+    plan->transfers = transfers;
+    if (!grown)
+        return;
+    plan->transfers[plan->transfer_count++] = (struct gw_transfer) {
+        .src = (uint16_t)src,
+        .dst = (uint16_t)dst,
+        .chunk = chunk & 0x3fffffff,
+        .action = (unsigned)action & 3,
+    };
+}
+
+void gw_builder_ports(struct gw_builder *b, unsigned ports)
+{
+    b->plan.ports = ports;
+}
+
+void gw_builder_name(struct gw_builder *b, const char *algo)
+{
+    size_t length = strnlen(algo, sizeof b->plan.algo - 1);
+    memcpy(b->plan.algo, algo, length);
+    b->plan.algo[length] = 0;
+}
+
+void gw_builder_destroy(struct gw_builder **builder)
+{
+    struct gw_builder *b = *builder;
+    if (!b)
+        return;
+    free(b->plan.step_begin);
+    free(b->plan.transfers);
+    free(b);
+    *builder = NULL;
+}
+
+enum gw_err gw_builder_finish(
+    struct gw_builder **builder, struct gw_plan **plan, struct gw_error *why)
+{
+    struct gw_builder *b = *builder;
+    *plan = NULL;
+    if (step_is_empty(&b->plan))
+        b->plan.steps--;
+    void *steps = b->plan.step_begin;
+    bool room = grow(b, &steps, &b->step_capacity, b->plan.steps + 1,
+        sizeof *b->plan.step_begin);
+    b->plan.step_begin = steps;
+    struct gw_plan *made = malloc(sizeof *made);
+    if (!made)
+        gw_fail(&b->error, GW_ENOMEM, "plan of %u ranks", b->plan.ranks);
+    if (!room || b->error.code) {
+        enum gw_err code = gw_fail(why, b->error.code, "%s", b->error.text);
+        free(made);
+        gw_builder_destroy(builder);
+        return code;
+    }
+    b->plan.step_begin[b->plan.steps] = b->plan.transfer_count;
+    *made = b->plan;
+    *plan = made;
+    free(b);
+    *builder = NULL;
+    return GW_OK;
+}
+
+void gw_plan_destroy(struct gw_plan **plan)
+{
+    if (!*plan)
+        return;
+    free((*plan)->step_begin);
+    free((*plan)->transfers);
+    free(*plan);
+    *plan = NULL;
+}
+
+uint64_t gw_plan_hash(const struct gw_plan *plan)
+{
+    uint32_t shape[6] = { (uint32_t)plan->collective, plan->ranks,
+        plan->chunks, plan->root, plan->ports, plan->steps };
+    uint64_t hash = gw_hash(shape, sizeof shape, 0);
+    hash = gw_hash(plan->transfers,
+        plan->transfer_count * sizeof *plan->transfers, hash);
+    return gw_hash(plan->step_begin,
+        (plan->steps + (size_t)1) * sizeof *plan->step_begin, hash);
+}

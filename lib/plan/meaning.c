@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the chunks of a plan mean: who holds them at first, who must hold them
+ * at last, and where they lie in a buffer. The verifier, the price and the
+ * executor ask here, so that they cannot disagree.
+ */
+#include <gradwire/plan.h>
+
+#include <assert.h>
+#include <string.h>
+
+static const char *const names[GW_COLLECTIVES] = {
+    [GW_BROADCAST] = "broadcast",
+    [GW_REDUCE] = "reduce",
+    [GW_ALLREDUCE] = "allreduce",
+    [GW_GATHER] = "gather",
+    [GW_SCATTER] = "scatter",
+    [GW_ALLGATHER] = "allgather",
+    [GW_REDUCE_SCATTER] = "reduce_scatter",
+    [GW_ALLTOALL] = "alltoall",
+    [GW_BARRIER] = "barrier",
+};
+
+const char *gw_collective_name(enum gw_collective collective)
+{
+    return collective < GW_COLLECTIVES ? names[collective] : "?";
+}
+
+enum gw_err gw_collective_parse(
+    const char *name, enum gw_collective *collective, struct gw_error *why)
+{
+    for (unsigned i = 0; i < GW_COLLECTIVES; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *collective = (enum gw_collective)i;
+            return GW_OK;
+        }
+    return gw_fail(why, GW_EINVAL, "\"%s\" is no collective", name);
+}
+
+bool gw_collective_reduces(enum gw_collective c)
+{
+    return c == GW_REDUCE || c == GW_ALLREDUCE || c == GW_REDUCE_SCATTER;
+}
+
+bool gw_collective_rooted(enum gw_collective c)
+{
+    return c == GW_BROADCAST || c == GW_REDUCE || c == GW_GATHER
+        || c == GW_SCATTER;
+}
+
+/* How many blocks the buffer of this collective consists of. */
+static unsigned blocks(const struct gw_plan *plan)
+{
+    switch (plan->collective) {
+    case GW_GATHER:
+    case GW_SCATTER:
+    case GW_ALLGATHER:
+    case GW_REDUCE_SCATTER:
+        return plan->ranks;
+    case GW_ALLTOALL:
+        return plan->ranks * plan->ranks;
+    default:
+        return 1;
+    }
+}
+
+unsigned gw_plan_segments(const struct gw_plan *plan)
+{
+    unsigned segments = plan->chunks / blocks(plan);
+    return segments ? segments : 1;
+}
+
+unsigned gw_plan_block(const struct gw_plan *plan, unsigned chunk)
+{
+    return chunk / gw_plan_segments(plan);
+}
+
+bool gw_plan_holds(const struct gw_plan *plan, unsigned rank, unsigned chunk)
+{
+    switch (plan->collective) {
+    case GW_BROADCAST:
+    case GW_SCATTER:
+        return rank == plan->root;
+    case GW_GATHER:
+    case GW_ALLGATHER:
+        return gw_plan_block(plan, chunk) == rank;
+    case GW_ALLTOALL:
+        return gw_plan_block(plan, chunk) / plan->ranks == rank;
+    default:
+        return true;
+    }
+}
+
+bool gw_plan_wants(const struct gw_plan *plan, unsigned rank, unsigned chunk)
+{
+    switch (plan->collective) {
+    case GW_REDUCE:
+    case GW_GATHER:
+        return rank == plan->root;
+    case GW_SCATTER:
+    case GW_REDUCE_SCATTER:
+        return gw_plan_block(plan, chunk) == rank;
+    case GW_ALLTOALL:
+        return gw_plan_block(plan, chunk) % plan->ranks == rank;
+    default:
+        return true;
+    }
+}
+
+/* Cuts `units` into `parts`; part i begins here. */
+static size_t cut(size_t units, unsigned parts, unsigned i)
+{
+    size_t whole = units / parts, rest = units % parts;
+    return whole * i + (i < rest ? i : rest);
+}
+
+void gw_plan_extent(const struct gw_plan *plan, unsigned chunk, size_t count,
+    size_t elem_bytes, size_t *offset, size_t *length)
+{
+    enum { LINE_BYTES = 64, WORTH_ALIGNING_BYTES = 4096 };
+    unsigned parts = gw_plan_segments(plan);
+    unsigned part = chunk % parts;
+    assert(chunk < plan->chunks);
+    assert(elem_bytes > 0 && elem_bytes <= LINE_BYTES);
+    size_t unit = count / parts * elem_bytes >= WORTH_ALIGNING_BYTES
+        ? LINE_BYTES / elem_bytes
+        : 1;
+    size_t units = (count + unit - 1) / unit;
+    size_t begin = cut(units, parts, part) * unit;
+    size_t end = cut(units, parts, part + 1) * unit;
+    begin = begin < count ? begin : count;
+    end = end < count ? end : count;
+    *offset = begin;
+    *length = end - begin;
+}

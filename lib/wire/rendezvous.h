@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the ranks of a new communicator meet: an all-gather of one small blob
+ * a rank through a ZeroMQ endpoint that rank 0 binds. Used once, at the start.
+ */
+#ifndef GW__RENDEZVOUS_H
+#define GW__RENDEZVOUS_H
+
+#include "wire.h"
+
+/* Fills table[0..size) with every rank's address. Fails with GW_ETIMEOUT after
+ * `timeout_ms` ("rendezvous ipc://@x: ranks 2, 3 of 4 did not come in 500 ms"
+ * on rank 0, "rank 0 did not answer ..." on the others), with GW_EMISMATCH when
+ * two processes claim one rank or the sizes differ, with GW_EUNREACH when the
+ * endpoint cannot be bound or resolved. */
+GW_MUST_CHECK enum gw_err gw__rendezvous(const char *endpoint, unsigned rank,
+    unsigned size, const struct gw__address *mine, struct gw__address *table,
+    unsigned timeout_ms, struct gw_error *why);
+
+#endif
