@@ -23,7 +23,7 @@ extern "C" {
 
 #define GW_API __attribute__((visibility("default")))
 #define GW_MUST_CHECK __attribute__((warn_unused_result))
-#define GW_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define GW_PRINTF(text, first) __attribute__((__format__(printf, text, first)))
 
 #define GW_VERSION "0.1.0"
 
