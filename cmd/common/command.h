@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One table of commands and options a tool, from which come the parser, help,
+ * "did you mean", shell completion and the check that the man page is complete.
+ */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include <gradwire/gradwire.h>
+
+enum option_kind {
+    OPTION_FLAG,     /* bool */
+    OPTION_UNSIGNED, /* unsigned */
+    OPTION_BYTES,    /* uint64_t; takes K M G */
+    OPTION_DURATION, /* uint64_t nanoseconds; takes us ms s */
+    OPTION_REAL,     /* double */
+    OPTION_TEXT,     /* const char * */
+    OPTION_CHOICE    /* const char *; `choices` is "shm|ipc|tcp" */
+};
+
+/* One option. `target` is where the value goes; the default is what is there
+ * before parsing. */
+struct option_spec {
+    const char *name; /* "ranks", without dashes */
+    char letter;      /* 'n', or 0 */
+    enum option_kind kind;
+    void *target;
+    const char *value;   /* name of the value in help: "N"; NULL for flags */
+    const char *help;    /* one line */
+    const char *choices; /* OPTION_CHOICE; also offered by completion */
+};
+
+struct command {
+    const char *name;
+    const char *operands; /* "ALGO|FILE.plan", as in help; NULL: none */
+    const char *help;     /* one line */
+    const char *examples; /* two or three lines, shown first by --help */
+    const struct option_spec *options; /* ends with name == NULL; beside the
+                                          common ones */
+    unsigned operands_min, operands_max;
+    /* Returns the exit status. */
+    int (*run)(int operand_count, char **operands);
+};
+
+struct tool {
+    const char *name; /* "collrun" */
+    const char *summary;
+    const struct command *const *commands; /* NULL-terminated */
+    const char *examples;
+};
+
+/* Options that every command has: -o/--output, --seed, --timeout, --color,
+ * -v/--verbose. Set by tool_main before `run`. */
+struct common_options {
+    const char *output; /* "table", "json", "jsonl", "csv" */
+    const char *color;  /* "auto", "always", "never" */
+    uint64_t seed;
+    uint64_t timeout_ns; /* 0: not given */
+    bool verbose;
+};
+extern struct common_options common;
+
+/* Parses, dispatches and returns the exit status. Options may stand before or
+ * after operands and before the command; "--" ends them. -h is short help,
+ * --help is long, `help CMD` too; --version; `completion bash|zsh|fish` prints
+ * a completion script. A typo gets a suggestion and status 64. */
+int tool_main(const struct tool *tool, int argc, char **argv);
+
+/* "collrun: SENTENCE" on stderr, in red on a terminal; returns the exit status
+ * of error->code. */
+int complain(const struct gw_error *error);
+/* The same with a sentence of one's own. */
+int complain_with(enum gw_err code, const char *format, ...) GW_PRINTF(2, 3);
+
+/* True when colour may be used on `fd`: a terminal, NO_COLOR unset, TERM not
+ * dumb, or as --color says. */
+bool color_on(int fd);
+/* Progress for a person: one line on a terminal's stderr, overwritten; nothing
+ * when stderr is no terminal. An empty line clears it. */
+void progress(const char *format, ...) GW_PRINTF(1, 2);
+
+/* Set by SIGINT and SIGTERM once tool_main runs; commands that take long look
+ * at it and end with what they have, marked partial, and status 130. */
+extern volatile int interrupted;
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Starts n ranks on this machine as child processes of a supervisor, which is
+ * the tool itself, and collects what they report.
+ *
+ * Nothing is left behind: children die with the supervisor (parent-death
+ * signal), the supervisor waits for all of them; wires leave no files.
+ * Ctrl-C asks the ranks to stop (SIGTERM), then after 500 ms kills them.
+ */
+#ifndef LAUNCH_H
+#define LAUNCH_H
+
+#include <gradwire/gradwire.h>
+
+struct reporter;
+
+struct launch {
+    unsigned ranks;
+    const char *wire;
+    uint64_t timeout_ns; /* an op without progress; 0: the library's default */
+    const char *key_file, *interface;
+    bool insecure, no_windows;
+    size_t slice_bytes;
+    unsigned lanes;
+    bool events; /* ranks send their events to the supervisor */
+    /* Runs in every child, with a connected communicator. `report` sends bytes
+     * to the supervisor. Its result is the rank's result; on failure *why is
+     * the rank's sentence. Looks at `interrupted` now and then. */
+    enum gw_err (*rank_main)(struct gw_comm *comm, struct reporter *report,
+        void *context, struct gw_error *why);
+    void *context;
+    /* Run in the supervisor, in its one thread, in order of arrival. */
+    void (*on_report)(
+        void *context, unsigned rank, const void *data, size_t bytes);
+    void (*on_event)(void *context, const struct gw_event *event);
+};
+
+/* From a rank; blocks when the pipe is full. */
+void report_send(struct reporter *report, const void *data, size_t bytes);
+
+/* Starts, supervises, collects. Within 1 s of a rank's death or failure all
+ * ranks are gone and *why holds the sentence that says most: a rank that was
+ * killed is named with its signal ("rank 2 (pid 4711) was killed by signal 9
+ * (Killed); rank 0: allreduce op 57: ..."). GW_EINTR after Ctrl-C. */
+GW_MUST_CHECK enum gw_err launch_run(
+    const struct launch *launch, struct gw_error *why);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a command prints on stdout, behind one table of functions: table (drawn
+ * by libsmartcols), json, jsonl, csv. The same field names in all. The document
+ * is valid at any end: rows are objects of "rows", and `output_end` closes it
+ * with the notes, also after a failure or Ctrl-C.
+ */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include <gradwire/base.h>
+
+enum field_kind { FIELD_TEXT, FIELD_INTEGER, FIELD_REAL, FIELD_BOOL };
+
+struct field {
+    const char *name;   /* "busbw_GBps" */
+    const char *header; /* in the table; NULL: name */
+    enum field_kind kind;
+    int decimals; /* FIELD_REAL in the table and csv; json has full precision */
+    bool hidden;  /* not in the table, unless -v */
+};
+
+union value {
+    const char *text; /* NULL: null in json, empty elsewhere */
+    int64_t integer;
+    double real; /* NaN: null in json, "-" in the table */
+    bool boolean;
+};
+
+struct output;
+
+/* Begins a document of rows. `title` names the schema in json ("collrun
+ * bench"). `format` is common.output. Rows go out as they come in jsonl, csv
+ * and (in terminal order, columns sized by header and sample) the table. */
+GW_MUST_CHECK enum gw_err output_begin(const char *title, const char *format,
+    const struct field *fields, unsigned field_count, struct output **output,
+    struct gw_error *why);
+/* One value a field. */
+void output_row(struct output *output, const union value *values);
+/* A fact about the whole document: "seed": 1. In the table a line beginning
+ * with "# ". Before the first row: above it; later: below. */
+void output_note_text(struct output *, const char *name, const char *text);
+void output_note_integer(struct output *, const char *name, int64_t value);
+void output_note_real(struct output *, const char *name, double value);
+/* Ends the document: `error` NULL or its code and sentence go in ("error",
+ * "status"); `partial` marks an interrupted one. Flushes; frees. */
+void output_end(struct output **output, const struct gw_error *error,
+    bool partial);
+
+/* A document that is one record: name and value pairs. Same ending rules. */
+GW_MUST_CHECK enum gw_err output_record(const char *title, const char *format,
+    const struct field *fields, const union value *values, unsigned count,
+    const struct gw_error *error, bool partial, struct gw_error *why);
+
+#endif
