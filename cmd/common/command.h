@@ -15,7 +15,8 @@ enum option_kind {
     OPTION_DURATION, /* uint64_t nanoseconds; takes us ms s */
     OPTION_REAL,     /* double */
     OPTION_TEXT,     /* const char * */
-    OPTION_CHOICE    /* const char *; `choices` is "shm|ipc|tcp" */
+    OPTION_CHOICE,   /* const char *; `choices` is "shm|ipc|tcp" */
+    OPTION_SEED      /* uint64_t; a number, or "random" */
 };
 
 /* One option. `target` is where the value goes; the default is what is there
@@ -71,6 +72,9 @@ int tool_main(const struct tool *tool, int argc, char **argv);
 int complain(const struct gw_error *error);
 /* The same with a sentence of one's own. */
 int complain_with(enum gw_err code, const char *format, ...) GW_PRINTF(2, 3);
+/* The first error that was complained of, or NULL: what output_end is told
+ * when a command goes on after one. */
+const struct gw_error *complaint(void);
 
 /* True when colour may be used on `fd`: a terminal, NO_COLOR unset, TERM not
  * dumb, or as --color says. */

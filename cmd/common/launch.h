@@ -27,11 +27,11 @@ struct launch {
      * to the supervisor. Its result is the rank's result; on failure *why is
      * the rank's sentence. Looks at `interrupted` now and then. */
     enum gw_err (*rank_main)(struct gw_comm *comm, struct reporter *report,
-        void *context, struct gw_error *why);
+                             void *context, struct gw_error *why);
     void *context;
     /* Run in the supervisor, in its one thread, in order of arrival. */
-    void (*on_report)(
-        void *context, unsigned rank, const void *data, size_t bytes);
+    void (*on_report)(void *context, unsigned rank, const void *data,
+                      size_t bytes);
     void (*on_event)(void *context, const struct gw_event *event);
 };
 
@@ -42,7 +42,7 @@ void report_send(struct reporter *report, const void *data, size_t bytes);
  * ranks are gone and *why holds the sentence that says most: a rank that was
  * killed is named with its signal ("rank 2 (pid 4711) was killed by signal 9
  * (Killed); rank 0: allreduce op 57: ..."). GW_EINTR after Ctrl-C. */
-GW_MUST_CHECK enum gw_err launch_run(
-    const struct launch *launch, struct gw_error *why);
+GW_MUST_CHECK enum gw_err launch_run(const struct launch *launch,
+                                     struct gw_error *why);
 
 #endif

@@ -33,23 +33,33 @@ struct output;
  * bench"). `format` is common.output. Rows go out as they come in jsonl, csv
  * and (in terminal order, columns sized by header and sample) the table. */
 GW_MUST_CHECK enum gw_err output_begin(const char *title, const char *format,
-    const struct field *fields, unsigned field_count, struct output **output,
-    struct gw_error *why);
+                                       const struct field *fields,
+                                       unsigned field_count,
+                                       struct output **output,
+                                       struct gw_error *why);
+/* Before the first row, for rows that come at once: the table is drawn when it
+ * is complete, each column as wide as its content. Other formats are not
+ * affected. */
+void output_collect(struct output *output);
 /* One value a field. */
 void output_row(struct output *output, const union value *values);
-/* A fact about the whole document: "seed": 1. In the table a line beginning
- * with "# ". Before the first row: above it; later: below. */
+/* A fact about the whole document: "seed": 1. Before the first row: above it;
+ * later: below. In the table a line that begins with "# "; in jsonl and csv
+ * the early ones are members (columns) of every row, so that each row stands
+ * alone, and the late ones are a last object (csv: left out). */
 void output_note_text(struct output *, const char *name, const char *text);
 void output_note_integer(struct output *, const char *name, int64_t value);
 void output_note_real(struct output *, const char *name, double value);
-/* Ends the document: `error` NULL or its code and sentence go in ("error",
- * "status"); `partial` marks an interrupted one. Flushes; frees. */
+/* Ends the document: with `error`, its sentence, code and exit status go in
+ * ("error", "code", "status"); `partial` marks an interrupted one. In jsonl
+ * they are in a last object, in csv nowhere. Flushes; frees. */
 void output_end(struct output **output, const struct gw_error *error,
-    bool partial);
+                bool partial);
 
 /* A document that is one record: name and value pairs. Same ending rules. */
-GW_MUST_CHECK enum gw_err output_record(const char *title, const char *format,
-    const struct field *fields, const union value *values, unsigned count,
-    const struct gw_error *error, bool partial, struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+output_record(const char *title, const char *format, const struct field *fields,
+              const union value *values, unsigned count,
+              const struct gw_error *error, bool partial, struct gw_error *why);
 
 #endif

@@ -17,7 +17,7 @@ struct entry {
 };
 
 static const struct entry entries[] = {
-#define X(name, value, text, status) { name, #name, text, status },
+#define X(name, value, text, status) {name, #name, text, status},
     GW_ERRORS(X)
 #undef X
 };
@@ -48,8 +48,8 @@ int gw_err_exit(enum gw_err code)
     return entry ? entry->exit_status : 70;
 }
 
-enum gw_err gw_fail(
-    struct gw_error *why, enum gw_err code, const char *format, ...)
+enum gw_err gw_fail(struct gw_error *why, enum gw_err code, const char *format,
+                    ...)
 {
     if (!why)
         return code;
@@ -90,8 +90,8 @@ enum gw_err gw_fail_errno(struct gw_error *why, const char *format, ...)
     return gw_fail(why, code, "%s: %s", told, strerror(number));
 }
 
-enum gw_err gw_wrap(
-    struct gw_error *why, enum gw_err code, const char *format, ...)
+enum gw_err gw_wrap(struct gw_error *why, enum gw_err code, const char *format,
+                    ...)
 {
     if (!why)
         return code;
@@ -102,5 +102,5 @@ enum gw_err gw_wrap(
     vsnprintf(context, sizeof context, format, args);
     va_end(args);
     return gw_fail(why, inner.code, "%s: %.*s", context,
-        (int)(sizeof inner.text / 2 - 4), inner.text);
+                   (int)(sizeof inner.text / 2 - 4), inner.text);
 }

@@ -18,19 +18,19 @@ struct gw_builder {
 };
 
 enum gw_err gw_builder_new(enum gw_collective collective, unsigned ranks,
-    unsigned chunks, unsigned root, struct gw_builder **builder,
-    struct gw_error *why)
+                           unsigned chunks, unsigned root,
+                           struct gw_builder **builder, struct gw_error *why)
 {
     *builder = NULL;
     if (ranks == 0 || ranks > GW_RANKS_MAX)
         return gw_fail(why, GW_EINVAL, "a plan has 1 to %d ranks, not %u",
-            GW_RANKS_MAX, ranks);
+                       GW_RANKS_MAX, ranks);
     if (chunks == 0 || chunks > GW_CHUNKS_MAX)
         return gw_fail(why, GW_EINVAL, "a plan has 1 to %d chunks, not %u",
-            GW_CHUNKS_MAX, chunks);
+                       GW_CHUNKS_MAX, chunks);
     if (root >= ranks)
-        return gw_fail(
-            why, GW_EINVAL, "root %u is not among %u ranks", root, ranks);
+        return gw_fail(why, GW_EINVAL, "root %u is not among %u ranks", root,
+                       ranks);
     struct gw_builder *b = calloc(1, sizeof *b);
     if (!b)
         return gw_fail(why, GW_ENOMEM, "plan of %u ranks", ranks);
@@ -43,7 +43,7 @@ enum gw_err gw_builder_new(enum gw_collective collective, unsigned ranks,
 }
 
 static bool grow(struct gw_builder *b, void **array, size_t *capacity,
-    size_t need, size_t item)
+                 size_t need, size_t item)
 {
     if (need <= *capacity)
         return true;
@@ -60,8 +60,8 @@ static bool grow(struct gw_builder *b, void **array, size_t *capacity,
 
 static bool step_is_empty(const struct gw_plan *plan)
 {
-    return plan->steps > 0
-        && plan->step_begin[plan->steps - 1] == plan->transfer_count;
+    return plan->steps > 0 &&
+           plan->step_begin[plan->steps - 1] == plan->transfer_count;
 }
 
 void gw_builder_step(struct gw_builder *b)
@@ -71,33 +71,33 @@ void gw_builder_step(struct gw_builder *b)
         return;
     void *steps = plan->step_begin;
     bool grown = grow(b, &steps, &b->step_capacity, plan->steps + 2,
-        sizeof *plan->step_begin);
+                      sizeof *plan->step_begin);
     plan->step_begin = steps;
     if (grown)
         plan->step_begin[plan->steps++] = plan->transfer_count;
 }
 
-static bool transfer_is_sane(
-    struct gw_builder *b, unsigned src, unsigned dst, unsigned chunk)
+static bool transfer_is_sane(struct gw_builder *b, unsigned src, unsigned dst,
+                             unsigned chunk)
 {
     const struct gw_plan *plan = &b->plan;
     if (src >= plan->ranks || dst >= plan->ranks)
         gw_fail(&b->error, GW_EPLAN, "step %u: %u>%u is not among %u ranks",
-            plan->steps, src, dst, plan->ranks);
+                plan->steps, src, dst, plan->ranks);
     else if (src == dst)
         gw_fail(&b->error, GW_EPLAN, "step %u: rank %u sends to itself",
-            plan->steps, src);
+                plan->steps, src);
     else if (chunk >= plan->chunks)
         gw_fail(&b->error, GW_EPLAN, "step %u: c%u is not among %u chunks",
-            plan->steps, chunk, plan->chunks);
+                plan->steps, chunk, plan->chunks);
     else if (plan->transfer_count >= GW_TRANSFERS_MAX)
         gw_fail(&b->error, GW_EPLAN, "more than %d transfers",
-            GW_TRANSFERS_MAX);
+                GW_TRANSFERS_MAX);
     return !b->error.code;
 }
 
 void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
-    unsigned chunk, enum gw_action action)
+                    unsigned chunk, enum gw_action action)
 {
     struct gw_plan *plan = &b->plan;
     if (b->error.code || !transfer_is_sane(b, src, dst, chunk))
@@ -106,11 +106,11 @@ void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
         gw_builder_step(b);
     void *transfers = plan->transfers;
     bool grown = grow(b, &transfers, &b->transfer_capacity,
-        plan->transfer_count + 1, sizeof *plan->transfers);
+                      plan->transfer_count + 1, sizeof *plan->transfers);
     plan->transfers = transfers;
     if (!grown)
         return;
-    plan->transfers[plan->transfer_count++] = (struct gw_transfer) {
+    plan->transfers[plan->transfer_count++] = (struct gw_transfer){
         .src = (uint16_t)src,
         .dst = (uint16_t)dst,
         .chunk = chunk & 0x3fffffff,
@@ -141,8 +141,8 @@ void gw_builder_destroy(struct gw_builder **builder)
     *builder = NULL;
 }
 
-enum gw_err gw_builder_finish(
-    struct gw_builder **builder, struct gw_plan **plan, struct gw_error *why)
+enum gw_err gw_builder_finish(struct gw_builder **builder,
+                              struct gw_plan **plan, struct gw_error *why)
 {
     struct gw_builder *b = *builder;
     *plan = NULL;
@@ -150,7 +150,7 @@ enum gw_err gw_builder_finish(
         b->plan.steps--;
     void *steps = b->plan.step_begin;
     bool room = grow(b, &steps, &b->step_capacity, b->plan.steps + 1,
-        sizeof *b->plan.step_begin);
+                     sizeof *b->plan.step_begin);
     b->plan.step_begin = steps;
     struct gw_plan *made = malloc(sizeof *made);
     if (!made)
@@ -181,11 +181,15 @@ void gw_plan_destroy(struct gw_plan **plan)
 
 uint64_t gw_plan_hash(const struct gw_plan *plan)
 {
-    uint32_t shape[6] = { (uint32_t)plan->collective, plan->ranks,
-        plan->chunks, plan->root, plan->ports, plan->steps };
+    uint32_t shape[6] = {(uint32_t)plan->collective,
+                         plan->ranks,
+                         plan->chunks,
+                         plan->root,
+                         plan->ports,
+                         plan->steps};
     uint64_t hash = gw_hash(shape, sizeof shape, 0);
     hash = gw_hash(plan->transfers,
-        plan->transfer_count * sizeof *plan->transfers, hash);
+                   plan->transfer_count * sizeof *plan->transfers, hash);
     return gw_hash(plan->step_begin,
-        (plan->steps + (size_t)1) * sizeof *plan->step_begin, hash);
+                   (plan->steps + (size_t)1) * sizeof *plan->step_begin, hash);
 }

@@ -26,8 +26,9 @@ const char *gw_collective_name(enum gw_collective collective)
     return collective < GW_COLLECTIVES ? names[collective] : "?";
 }
 
-enum gw_err gw_collective_parse(
-    const char *name, enum gw_collective *collective, struct gw_error *why)
+enum gw_err gw_collective_parse(const char *name,
+                                enum gw_collective *collective,
+                                struct gw_error *why)
 {
     for (unsigned i = 0; i < GW_COLLECTIVES; i++)
         if (strcmp(name, names[i]) == 0) {
@@ -44,8 +45,8 @@ bool gw_collective_reduces(enum gw_collective c)
 
 bool gw_collective_rooted(enum gw_collective c)
 {
-    return c == GW_BROADCAST || c == GW_REDUCE || c == GW_GATHER
-        || c == GW_SCATTER;
+    return c == GW_BROADCAST || c == GW_REDUCE || c == GW_GATHER ||
+           c == GW_SCATTER;
 }
 
 /* How many blocks the buffer of this collective consists of. */
@@ -115,7 +116,7 @@ static size_t cut(size_t units, unsigned parts, unsigned i)
 }
 
 void gw_plan_extent(const struct gw_plan *plan, unsigned chunk, size_t count,
-    size_t elem_bytes, size_t *offset, size_t *length)
+                    size_t elem_bytes, size_t *offset, size_t *length)
 {
     enum { LINE_BYTES = 64, WORTH_ALIGNING_BYTES = 4096 };
     unsigned parts = gw_plan_segments(plan);
@@ -123,8 +124,8 @@ void gw_plan_extent(const struct gw_plan *plan, unsigned chunk, size_t count,
     assert(chunk < plan->chunks);
     assert(elem_bytes > 0 && elem_bytes <= LINE_BYTES);
     size_t unit = count / parts * elem_bytes >= WORTH_ALIGNING_BYTES
-        ? LINE_BYTES / elem_bytes
-        : 1;
+                      ? LINE_BYTES / elem_bytes
+                      : 1;
     size_t units = (count + unit - 1) / unit;
     size_t begin = cut(units, parts, part) * unit;
     size_t end = cut(units, parts, part + 1) * unit;

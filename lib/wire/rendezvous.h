@@ -13,8 +13,9 @@
  * on rank 0, "rank 0 did not answer ..." on the others), with GW_EMISMATCH when
  * two processes claim one rank or the sizes differ, with GW_EUNREACH when the
  * endpoint cannot be bound or resolved. */
-GW_MUST_CHECK enum gw_err gw__rendezvous(const char *endpoint, unsigned rank,
-    unsigned size, const struct gw__address *mine, struct gw__address *table,
-    unsigned timeout_ms, struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__rendezvous(const char *endpoint, unsigned rank, unsigned size,
+               const struct gw__address *mine, struct gw__address *table,
+               unsigned timeout_ms, struct gw_error *why);
 
 #endif

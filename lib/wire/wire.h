@@ -26,7 +26,7 @@
 #include <gradwire/base.h>
 #include <gradwire/coll.h>
 
-enum { GW__ADDRESS_MAX = 512, GW__WIRE_PEERS_MAX = 1024 };
+enum { GW__ADDRESS_MAX = 4096, GW__WIRE_PEERS_MAX = 1024 };
 
 /* What every rank says it is calling: 24 bytes that travel with each slice, so
  * that a mismatch is an error that names both calls. */
@@ -44,11 +44,11 @@ enum { GW__P2P = 200 };
 /* Travels before each slice. */
 struct gw__header {
     uint32_t epoch;
-    uint32_t op;       /* number of the call in its communicator */
-    uint32_t step;     /* of the plan */
+    uint32_t op;   /* number of the call in its communicator */
+    uint32_t step; /* of the plan */
     uint32_t chunk;
-    uint32_t slice;    /* within the chunk */
-    uint32_t bytes;    /* of the slice's data; may be 0 */
+    uint32_t slice; /* within the chunk */
+    uint32_t bytes; /* of the slice's data; may be 0 */
     struct gw__signature call;
 };
 _Static_assert(sizeof(struct gw__header) == 48, "header has no holes");
@@ -76,18 +76,18 @@ struct gw__wire_ops {
     /* Bytes of a slice that this wire moves best. */
     size_t slice_bytes;
     enum gw_err (*connect)(struct gw__wire *, const struct gw__address *table,
-        uint64_t deadline_ns, struct gw_error *why);
+                           uint64_t deadline_ns, struct gw_error *why);
     /* `copy`: the bytes are taken at once (the caller will overwrite them
      * before the peer reads). GW_OK, GW_PENDING when the link is full, or why
      * the link is gone. */
     enum gw_err (*send)(struct gw__wire *, unsigned peer,
-        const struct gw__header *, const void *data, bool copy);
+                        const struct gw__header *, const void *data, bool copy);
     /* How many sends to `peer`, counted from the first, have given their
      * buffers back. Only grows. */
     uint64_t (*sends_done)(struct gw__wire *, unsigned peer);
     /* GW_OK: *view is the head. GW_PENDING: nothing there. */
-    enum gw_err (*peek)(
-        struct gw__wire *, unsigned peer, struct gw__view *view);
+    enum gw_err (*peek)(struct gw__wire *, unsigned peer,
+                        struct gw__view *view);
     void (*release)(struct gw__wire *, unsigned peer);
     /* Sleeps until something may have changed (a slice arrived, room, a buffer
      * given back, a peer lost, an abort) or `ns` have passed. Spins first where
@@ -115,14 +115,17 @@ struct gw__wire {
 /* Makes the local end. `config->wire` picks the transport; rank, size, lanes,
  * interface, key_file, insecure are read. */
 GW_MUST_CHECK enum gw_err gw__wire_open(const struct gw_comm_config *config,
-    struct gw__wire **wire, struct gw_error *why);
+                                        struct gw__wire **wire,
+                                        struct gw_error *why);
 /* NULL allowed; nulls the pointer. */
 void gw__wire_close(struct gw__wire **wire);
 
 /* One opener a transport; gw__wire_open dispatches to them. */
 GW_MUST_CHECK enum gw_err gw__shm_open(const struct gw_comm_config *config,
-    struct gw__wire **wire, struct gw_error *why);
+                                       struct gw__wire **wire,
+                                       struct gw_error *why);
 GW_MUST_CHECK enum gw_err gw__zmq_open(const struct gw_comm_config *config,
-    struct gw__wire **wire, struct gw_error *why);
+                                       struct gw__wire **wire,
+                                       struct gw_error *why);
 
 #endif

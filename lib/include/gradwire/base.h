@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-#define GW_API __attribute__((visibility("default")))
-#define GW_MUST_CHECK __attribute__((warn_unused_result))
+#define GW_API                 __attribute__((visibility("default")))
+#define GW_MUST_CHECK          __attribute__((warn_unused_result))
 #define GW_PRINTF(text, first) __attribute__((__format__(printf, text, first)))
 
 #define GW_VERSION "0.1.0"
@@ -70,15 +70,15 @@ GW_API int gw_err_exit(enum gw_err code);
 /* Sets *why (if not NULL) to `code` and the formatted sentence, and returns
  * `code`, so that `return gw_fail(why, GW_EINVAL, "...")` reads as one line. */
 GW_API enum gw_err gw_fail(struct gw_error *why, enum gw_err code,
-    const char *format, ...) GW_PRINTF(3, 4);
+                           const char *format, ...) GW_PRINTF(3, 4);
 /* As gw_fail with GW_ESYS, or GW_ENOMEM/GW_ENOSPC where errno says so; appends
  * ": " and the text of errno. */
-GW_API enum gw_err gw_fail_errno(
-    struct gw_error *why, const char *format, ...) GW_PRINTF(2, 3);
+GW_API enum gw_err gw_fail_errno(struct gw_error *why, const char *format, ...)
+    GW_PRINTF(2, 3);
 /* Puts context before the sentence already in *why; returns why->code (or
  * `code` when why is NULL). */
 GW_API enum gw_err gw_wrap(struct gw_error *why, enum gw_err code,
-    const char *format, ...) GW_PRINTF(3, 4);
+                           const char *format, ...) GW_PRINTF(3, 4);
 
 /* Monotonic time in nanoseconds; only differences mean anything. */
 GW_API uint64_t gw_now_ns(void);
@@ -96,11 +96,11 @@ GW_API uint64_t gw_rng_below(struct gw_rng *rng, uint64_t bound);
 GW_API double gw_rng_unit(struct gw_rng *rng);
 
 /* "64", "1K", "4M", "2G", "1KiB", "16MB": K, M, G are powers of 1024. */
-GW_API GW_MUST_CHECK enum gw_err gw_parse_bytes(
-    const char *text, uint64_t *bytes, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_parse_bytes(const char *text, uint64_t *bytes, struct gw_error *why);
 /* "5us", "20ms", "1.5s", "2m"; a bare number means seconds. Result in ns. */
-GW_API GW_MUST_CHECK enum gw_err gw_parse_duration(
-    const char *text, uint64_t *ns, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_parse_duration(const char *text, uint64_t *ns, struct gw_error *why);
 /* "512", "1K", "1.5M": powers of 1024, the shortest exact or 3-digit form. */
 GW_API void gw_format_bytes(uint64_t bytes, char out[16]);
 

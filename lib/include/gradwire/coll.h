@@ -69,10 +69,10 @@ enum gw_redop {
 GW_API size_t gw_dtype_size(enum gw_dtype type);
 GW_API const char *gw_dtype_name(enum gw_dtype type);
 GW_API const char *gw_redop_name(enum gw_redop op);
-GW_API GW_MUST_CHECK enum gw_err gw_dtype_parse(
-    const char *name, enum gw_dtype *type, struct gw_error *why);
-GW_API GW_MUST_CHECK enum gw_err gw_redop_parse(
-    const char *name, enum gw_redop *op, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_dtype_parse(const char *name, enum gw_dtype *type, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_redop_parse(const char *name, enum gw_redop *op, struct gw_error *why);
 /* False for land, lor, band, bor on f16, bf16, f32, f64. */
 GW_API bool gw_redop_allowed(enum gw_redop op, enum gw_dtype type);
 
@@ -87,25 +87,26 @@ struct gw_comm_config {
      * connect to: "ipc://@name" (abstract, leaves no file) or
      * "tcp://host:port". */
     const char *rendezvous;
-    const char *wire;         /* "shm", "ipc", "tcp"; NULL: "shm" */
-    unsigned connect_ms;      /* to meet everybody; 0: 10 s */
-    unsigned timeout_ms;      /* an op without progress; 0: 30 s */
-    size_t slice_bytes;       /* 0: the wire's own choice */
-    unsigned lanes;           /* ZeroMQ sockets a peer; 0: the wire's choice */
-    const char *interface;    /* address to bind for tcp; NULL: loopback */
-    const char *key_file;     /* CURVE; NULL: none */
-    bool insecure;            /* allow tcp outside loopback without a key */
-    bool no_windows;          /* shm: messages only, as on the other wires */
-    struct gw_sink *events;   /* not owned; NULL: none */
+    const char *wire;       /* "shm", "ipc", "tcp"; NULL: "shm" */
+    unsigned connect_ms;    /* to meet everybody; 0: 10 s */
+    unsigned timeout_ms;    /* an op without progress; 0: 30 s */
+    size_t slice_bytes;     /* 0: the wire's own choice */
+    unsigned lanes;         /* ZeroMQ sockets a peer; 0: the wire's choice */
+    const char *interface;  /* address to bind for tcp; NULL: loopback */
+    const char *key_file;   /* CURVE; NULL: none */
+    bool insecure;          /* allow tcp outside loopback without a key */
+    bool no_windows;        /* shm: messages only, as on the other wires */
+    struct gw_sink *events; /* not owned; NULL: none */
 };
 
-GW_API GW_MUST_CHECK enum gw_err gw_comm_create(
-    const struct gw_comm_config *config, struct gw_comm **comm,
-    struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_comm_create(const struct gw_comm_config *config, struct gw_comm **comm,
+               struct gw_error *why);
 /* Collective: ranks with the same `color` form a new communicator, ordered by
  * `key`, then by rank. color < 0: this rank takes part and gets NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_comm_split(struct gw_comm *comm, int color,
-    int key, struct gw_comm **sub, struct gw_error *why);
+                                               int key, struct gw_comm **sub,
+                                               struct gw_error *why);
 /* Says goodbye to the peers and frees everything; unfinished requests of this
  * communicator become invalid. Never waits for a peer. */
 GW_API void gw_comm_destroy(struct gw_comm **comm);
@@ -116,8 +117,8 @@ GW_API const char *gw_comm_wire(const struct gw_comm *comm);
 /* The last error of this communicator, with its sentence. */
 GW_API const struct gw_error *gw_comm_error(const struct gw_comm *comm);
 /* Marks the communicator as failed on every rank: all waits end with `code`. */
-GW_API void gw_comm_abort(
-    struct gw_comm *comm, enum gw_err code, const char *sentence);
+GW_API void gw_comm_abort(struct gw_comm *comm, enum gw_err code,
+                          const char *sentence);
 
 /* What this rank sent to and received from `peer`, counted on the wire: the
  * numbers that gw_plan_price_rank predicts. */
@@ -125,8 +126,8 @@ struct gw_counters {
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received;
 };
-GW_API void gw_comm_counters(
-    const struct gw_comm *comm, unsigned peer, struct gw_counters *counters);
+GW_API void gw_comm_counters(const struct gw_comm *comm, unsigned peer,
+                             struct gw_counters *counters);
 GW_API void gw_comm_counters_reset(struct gw_comm *comm);
 
 /* ---- calls ---- */
@@ -165,58 +166,79 @@ struct gw_request;
 /* Checks the call and begins it. Buffers belong to the call until the request
  * is done. Several may be under way; they end in any order. */
 GW_API GW_MUST_CHECK enum gw_err gw_start(struct gw_comm *comm,
-    const struct gw_call *call, struct gw_request **request);
+                                          const struct gw_call *call,
+                                          struct gw_request **request);
 /* Makes progress. GW_OK: done, *request is freed and NULL. GW_PENDING: under
  * way. Anything else: failed, *request is freed; see gw_comm_error. */
 GW_API GW_MUST_CHECK enum gw_err gw_test(struct gw_request **request);
 GW_API GW_MUST_CHECK enum gw_err gw_wait(struct gw_request **request);
 /* Waits for all; NULL entries are skipped. The first error is returned. */
-GW_API GW_MUST_CHECK enum gw_err gw_wait_all(
-    size_t count, struct gw_request **requests);
+GW_API GW_MUST_CHECK enum gw_err gw_wait_all(size_t count,
+                                             struct gw_request **requests);
 /* gw_start and gw_wait. */
-GW_API GW_MUST_CHECK enum gw_err gw_run(
-    struct gw_comm *comm, const struct gw_call *call);
+GW_API GW_MUST_CHECK enum gw_err gw_run(struct gw_comm *comm,
+                                        const struct gw_call *call);
 
 GW_API GW_MUST_CHECK enum gw_err gw_broadcast(struct gw_comm *, const void *in,
-    void *out, size_t count, enum gw_dtype, unsigned root);
+                                              void *out, size_t count,
+                                              enum gw_dtype, unsigned root);
 GW_API GW_MUST_CHECK enum gw_err gw_reduce(struct gw_comm *, const void *in,
-    void *out, size_t count, enum gw_dtype, enum gw_redop, unsigned root);
+                                           void *out, size_t count,
+                                           enum gw_dtype, enum gw_redop,
+                                           unsigned root);
 GW_API GW_MUST_CHECK enum gw_err gw_allreduce(struct gw_comm *, const void *in,
-    void *out, size_t count, enum gw_dtype, enum gw_redop);
+                                              void *out, size_t count,
+                                              enum gw_dtype, enum gw_redop);
 GW_API GW_MUST_CHECK enum gw_err gw_gather(struct gw_comm *, const void *in,
-    void *out, size_t count, enum gw_dtype, unsigned root);
+                                           void *out, size_t count,
+                                           enum gw_dtype, unsigned root);
 GW_API GW_MUST_CHECK enum gw_err gw_scatter(struct gw_comm *, const void *in,
-    void *out, size_t count, enum gw_dtype, unsigned root);
-GW_API GW_MUST_CHECK enum gw_err gw_allgather(
-    struct gw_comm *, const void *in, void *out, size_t count, enum gw_dtype);
+                                            void *out, size_t count,
+                                            enum gw_dtype, unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_allgather(struct gw_comm *, const void *in,
+                                              void *out, size_t count,
+                                              enum gw_dtype);
 GW_API GW_MUST_CHECK enum gw_err gw_reduce_scatter(struct gw_comm *,
-    const void *in, void *out, size_t count, enum gw_dtype, enum gw_redop);
-GW_API GW_MUST_CHECK enum gw_err gw_alltoall(
-    struct gw_comm *, const void *in, void *out, size_t count, enum gw_dtype);
+                                                   const void *in, void *out,
+                                                   size_t count, enum gw_dtype,
+                                                   enum gw_redop);
+GW_API GW_MUST_CHECK enum gw_err gw_alltoall(struct gw_comm *, const void *in,
+                                             void *out, size_t count,
+                                             enum gw_dtype);
 GW_API GW_MUST_CHECK enum gw_err gw_barrier(struct gw_comm *);
 GW_API GW_MUST_CHECK enum gw_err gw_gatherv(struct gw_comm *, const void *in,
-    void *out, const size_t *counts, const size_t *displs, enum gw_dtype,
-    unsigned root);
+                                            void *out, const size_t *counts,
+                                            const size_t *displs, enum gw_dtype,
+                                            unsigned root);
 GW_API GW_MUST_CHECK enum gw_err gw_scatterv(struct gw_comm *, const void *in,
-    const size_t *counts, const size_t *displs, void *out, enum gw_dtype,
-    unsigned root);
+                                             const size_t *counts,
+                                             const size_t *displs, void *out,
+                                             enum gw_dtype, unsigned root);
 GW_API GW_MUST_CHECK enum gw_err gw_allgatherv(struct gw_comm *, const void *in,
-    void *out, const size_t *counts, const size_t *displs, enum gw_dtype);
-GW_API GW_MUST_CHECK enum gw_err gw_alltoallv(struct gw_comm *, const void *in,
-    const size_t *counts, const size_t *displs, void *out,
-    const size_t *recv_counts, const size_t *recv_displs, enum gw_dtype);
+                                               void *out, const size_t *counts,
+                                               const size_t *displs,
+                                               enum gw_dtype);
+GW_API GW_MUST_CHECK enum gw_err
+gw_alltoallv(struct gw_comm *, const void *in, const size_t *counts,
+             const size_t *displs, void *out, const size_t *recv_counts,
+             const size_t *recv_displs, enum gw_dtype);
 
 /* Point to point. A send is matched by the peer's next recv from this rank;
  * counts and types must agree. Ordered with the collectives of the pair. */
 GW_API GW_MUST_CHECK enum gw_err gw_send_start(struct gw_comm *,
-    const void *data, size_t count, enum gw_dtype, unsigned peer,
-    struct gw_request **request);
+                                               const void *data, size_t count,
+                                               enum gw_dtype, unsigned peer,
+                                               struct gw_request **request);
 GW_API GW_MUST_CHECK enum gw_err gw_recv_start(struct gw_comm *, void *data,
-    size_t count, enum gw_dtype, unsigned peer, struct gw_request **request);
+                                               size_t count, enum gw_dtype,
+                                               unsigned peer,
+                                               struct gw_request **request);
 GW_API GW_MUST_CHECK enum gw_err gw_send(struct gw_comm *, const void *data,
-    size_t count, enum gw_dtype, unsigned peer);
-GW_API GW_MUST_CHECK enum gw_err gw_recv(
-    struct gw_comm *, void *data, size_t count, enum gw_dtype, unsigned peer);
+                                         size_t count, enum gw_dtype,
+                                         unsigned peer);
+GW_API GW_MUST_CHECK enum gw_err gw_recv(struct gw_comm *, void *data,
+                                         size_t count, enum gw_dtype,
+                                         unsigned peer);
 
 /* ---- choosing an algorithm ---- */
 
@@ -232,15 +254,16 @@ struct gw_wire_costs {
 /* The costs in force for `wire`: measured ones when the calibration file can
  * be read ($GRADWIRE_CALIBRATION, else $XDG_CACHE_HOME/gradwire/costs.json),
  * else built-in ones; *measured says which. */
-GW_API void gw_costs(
-    const char *wire, struct gw_wire_costs *costs, bool *measured);
+GW_API void gw_costs(const char *wire, struct gw_wire_costs *costs,
+                     bool *measured);
 /* Collective: measures alpha, beta, gamma and memory bandwidth over this
  * communicator; the same numbers on every rank. */
-GW_API GW_MUST_CHECK enum gw_err gw_calibrate(
-    struct gw_comm *comm, struct gw_wire_costs *costs);
+GW_API GW_MUST_CHECK enum gw_err gw_calibrate(struct gw_comm *comm,
+                                              struct gw_wire_costs *costs);
 /* Puts the costs of `wire` into the calibration file. */
-GW_API GW_MUST_CHECK enum gw_err gw_costs_store(
-    const char *wire, const struct gw_wire_costs *costs, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_costs_store(const char *wire, const struct gw_wire_costs *costs,
+               struct gw_error *why);
 
 struct gw_candidate {
     const struct gw_algo *algo;
@@ -250,8 +273,8 @@ struct gw_candidate {
  * out[0..capacity) and returns how many there are. out[0] is what a call with
  * algo == NULL runs. */
 GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
-    unsigned ranks, size_t count, size_t elem_bytes, struct gw_candidate *out,
-    size_t capacity);
+                        unsigned ranks, size_t count, size_t elem_bytes,
+                        struct gw_candidate *out, size_t capacity);
 
 /* ---- kernels ---- */
 

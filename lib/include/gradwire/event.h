@@ -60,35 +60,39 @@ struct gw_sink {
 GW_API const char *gw_event_name(enum gw_event_kind kind);
 
 /* One JSON object a line, flushed at `close` and each `flush_every` records. */
-GW_API GW_MUST_CHECK enum gw_err gw_sink_jsonl(
-    FILE *file, unsigned flush_every, struct gw_sink **sink, struct gw_error *);
+GW_API GW_MUST_CHECK enum gw_err gw_sink_jsonl(FILE *file, unsigned flush_every,
+                                               struct gw_sink **sink,
+                                               struct gw_error *);
 /* Keeps the last `capacity` records in memory; allocates nothing on emit. */
-GW_API GW_MUST_CHECK enum gw_err gw_sink_ring(
-    size_t capacity, struct gw_sink **sink, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_sink_ring(size_t capacity, struct gw_sink **sink, struct gw_error *why);
 /* Copies the kept records, oldest first, to out[0..capacity); returns how many.
  * *dropped (may be NULL) counts those that were overwritten. */
 GW_API size_t gw_sink_ring_read(const struct gw_sink *sink,
-    struct gw_event *out, size_t capacity, uint64_t *dropped);
+                                struct gw_event *out, size_t capacity,
+                                uint64_t *dropped);
 /* Chrome trace events for Perfetto: pid = rank, transfers as async spans with
  * flow arrows from send to apply; a valid JSON document after `close`. */
-GW_API GW_MUST_CHECK enum gw_err gw_sink_chrome(
-    FILE *file, struct gw_sink **sink, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_sink_chrome(FILE *file, struct gw_sink **sink, struct gw_error *why);
 /* Counts by kind, rank and peer; written as Prometheus text at `close`. */
-GW_API GW_MUST_CHECK enum gw_err gw_sink_prometheus(
-    FILE *file, struct gw_sink **sink, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_sink_prometheus(FILE *file, struct gw_sink **sink, struct gw_error *why);
 /* Raw 64-byte records to a file descriptor (a pipe to the supervisor). */
-GW_API GW_MUST_CHECK enum gw_err gw_sink_fd(
-    int fd, struct gw_sink **sink, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err gw_sink_fd(int fd, struct gw_sink **sink,
+                                            struct gw_error *why);
 /* Sends each record to every one of `sinks`; closes them all at `close`. */
 GW_API GW_MUST_CHECK enum gw_err gw_sink_tee(struct gw_sink *const *sinks,
-    size_t count, struct gw_sink **sink, struct gw_error *why);
+                                             size_t count,
+                                             struct gw_sink **sink,
+                                             struct gw_error *why);
 /* Emits to NULL are no-ops. */
 GW_API void gw_emit(struct gw_sink *sink, const struct gw_event *event);
 GW_API void gw_sink_close(struct gw_sink **sink);
 
 /* Reads one line written by gw_sink_jsonl back. */
-GW_API GW_MUST_CHECK enum gw_err gw_event_parse(
-    const char *line, struct gw_event *event, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_event_parse(const char *line, struct gw_event *event, struct gw_error *why);
 
 #ifdef __cplusplus
 }

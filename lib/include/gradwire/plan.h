@@ -42,8 +42,9 @@ enum gw_collective {
 
 /* "allreduce", "reduce_scatter", ...: the names of nccl-tests. */
 GW_API const char *gw_collective_name(enum gw_collective collective);
-GW_API GW_MUST_CHECK enum gw_err gw_collective_parse(
-    const char *name, enum gw_collective *collective, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_collective_parse(const char *name, enum gw_collective *collective,
+                    struct gw_error *why);
 /* True for reduce, all-reduce and reduce-scatter. */
 GW_API bool gw_collective_reduces(enum gw_collective collective);
 /* True for broadcast, reduce, gather and scatter. */
@@ -96,27 +97,30 @@ GW_API uint64_t gw_plan_hash(const struct gw_plan *plan);
  * algorithms need not check each call. */
 struct gw_builder;
 GW_API GW_MUST_CHECK enum gw_err gw_builder_new(enum gw_collective collective,
-    unsigned ranks, unsigned chunks, unsigned root,
-    struct gw_builder **builder, struct gw_error *why);
+                                                unsigned ranks, unsigned chunks,
+                                                unsigned root,
+                                                struct gw_builder **builder,
+                                                struct gw_error *why);
 /* Begins the next step; a step that stays empty is dropped. */
 GW_API void gw_builder_step(struct gw_builder *builder);
 GW_API void gw_builder_add(struct gw_builder *builder, unsigned src,
-    unsigned dst, unsigned chunk, enum gw_action action);
+                           unsigned dst, unsigned chunk, enum gw_action action);
 GW_API void gw_builder_ports(struct gw_builder *builder, unsigned ports);
 GW_API void gw_builder_name(struct gw_builder *builder, const char *algo);
 /* Consumes the builder in any case. */
 GW_API GW_MUST_CHECK enum gw_err gw_builder_finish(struct gw_builder **builder,
-    struct gw_plan **plan, struct gw_error *why);
+                                                   struct gw_plan **plan,
+                                                   struct gw_error *why);
 GW_API void gw_builder_destroy(struct gw_builder **builder);
 
 /* ---- meaning ---- */
 
 /* Does `rank` hold a value of `chunk` before the first step? */
-GW_API bool gw_plan_holds(
-    const struct gw_plan *plan, unsigned rank, unsigned chunk);
+GW_API bool gw_plan_holds(const struct gw_plan *plan, unsigned rank,
+                          unsigned chunk);
 /* Must `rank` hold the final value of `chunk` after the last step? */
-GW_API bool gw_plan_wants(
-    const struct gw_plan *plan, unsigned rank, unsigned chunk);
+GW_API bool gw_plan_wants(const struct gw_plan *plan, unsigned rank,
+                          unsigned chunk);
 /* The block a chunk is part of, and how many chunks a block has (1 block for
  * broadcast, reduce, all-reduce and barrier; ranks for most; ranks² for
  * all-to-all). */
@@ -126,20 +130,23 @@ GW_API unsigned gw_plan_segments(const struct gw_plan *plan);
  * elements. Boundaries fall on multiples of 64 bytes when parts are large, and
  * the parts differ by at most one such unit. */
 GW_API void gw_plan_extent(const struct gw_plan *plan, unsigned chunk,
-    size_t count, size_t elem_bytes, size_t *offset, size_t *length);
+                           size_t count, size_t elem_bytes, size_t *offset,
+                           size_t *length);
 
 /* ---- text form (gradwire-plan(5)) ---- */
 
 /* Parses the text of a `.plan`. `ranks` sets P (0: what the header says).
  * On failure the sentence begins "NAME:LINE:COLUMN: ". */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_parse(const char *text, size_t bytes,
-    const char *name, unsigned ranks, struct gw_plan **plan,
-    struct gw_error *why);
+                                               const char *name, unsigned ranks,
+                                               struct gw_plan **plan,
+                                               struct gw_error *why);
 GW_API GW_MUST_CHECK enum gw_err gw_plan_load(const char *path, unsigned ranks,
-    struct gw_plan **plan, struct gw_error *why);
+                                              struct gw_plan **plan,
+                                              struct gw_error *why);
 /* Writes the text form; parsing it back gives an equal plan. */
-GW_API GW_MUST_CHECK enum gw_err gw_plan_print(
-    const struct gw_plan *plan, FILE *file, struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_plan_print(const struct gw_plan *plan, FILE *file, struct gw_error *why);
 
 /* ---- verifying ---- */
 
@@ -151,7 +158,8 @@ enum gw_fault {
     GW_FAULT_PORTS,      /* more peers in a step than ports= allows */
     GW_FAULT_CONFLICT,   /* two transfers of a step replace one chunk, or one
                             replaces and another adds */
-    GW_FAULT_DEADLOCK    /* a cycle of waits */
+    GW_FAULT_DEADLOCK,   /* a cycle of waits */
+    GW_FAULT_SHAPE       /* chunks or an action do not fit the collective */
 };
 
 /* What is wrong with a plan, and the shortest history of the chunk that shows
@@ -171,7 +179,40 @@ GW_API const char *gw_fault_name(enum gw_fault fault);
  * link) and bounded buffers (room for `link_chunks` chunks a link, 0 means 1).
  * GW_OK, or GW_EPLAN with *verdict filled, or GW_ENOMEM. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_verify(const struct gw_plan *plan,
-    unsigned link_chunks, struct gw_verdict *verdict, struct gw_error *why);
+                                                unsigned link_chunks,
+                                                struct gw_verdict *verdict,
+                                                struct gw_error *why);
+
+/* ---- watching ---- */
+
+/* Who has contributed to what: the contributor sets of every (rank, chunk),
+ * moved along a plan transfer by transfer. All transfers of a step read the
+ * values from before it; what has been written already is what `count` and
+ * `has` show. Where nothing is reduced a set has one member, the owner. The
+ * plan must outlive the trace. */
+struct gw_plan_trace;
+/* GW_ENOMEM also when the matrix would take more than a gigabyte. GW_EINVAL for
+ * a plan whose chunks do not fit its collective. */
+GW_API GW_MUST_CHECK enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
+    struct gw_plan_trace **trace, struct gw_error *why);
+GW_API void gw_plan_trace_destroy(struct gw_plan_trace **trace);
+/* Applies the next transfer and returns it; NULL when there is none left. Does
+ * what the plan says, right or wrong: a `+` of sets that meet gives their
+ * union. */
+GW_API const struct gw_transfer *gw_plan_trace_next(
+    struct gw_plan_trace *trace);
+/* Applies what is left of the step under way, or else the next step; returns
+ * its number, counted from 1, or 0 when there is none left. */
+GW_API unsigned gw_plan_trace_step(struct gw_plan_trace *trace);
+/* How many contributors the value of `chunk` at `rank` has: 0 (no value) to
+ * gw_plan_trace_full. */
+GW_API unsigned gw_plan_trace_count(
+    const struct gw_plan_trace *trace, unsigned rank, unsigned chunk);
+/* Contributors of a finished value: ranks, or 1 where nothing is reduced. */
+GW_API unsigned gw_plan_trace_full(const struct gw_plan_trace *trace);
+/* Is `contributor`'s data in the value of `chunk` at `rank`? */
+GW_API bool gw_plan_trace_has(const struct gw_plan_trace *trace, unsigned rank,
+    unsigned chunk, unsigned contributor);
 
 /* ---- pricing ---- */
 
@@ -183,9 +224,9 @@ struct gw_cost_model {
 };
 
 struct gw_price {
-    unsigned rounds;       /* steps with at least one transfer */
-    uint64_t messages;     /* (step, src, dst) triples, all ranks */
-    uint64_t bytes;        /* sent, all ranks */
+    unsigned rounds;   /* steps with at least one transfer */
+    uint64_t messages; /* (step, src, dst) triples, all ranks */
+    uint64_t bytes;    /* sent, all ranks */
     uint64_t rank_messages_max;
     uint64_t rank_bytes_max; /* sent by the rank that sends most */
     uint64_t link_bytes_max; /* over the busiest directed pair */
@@ -194,17 +235,22 @@ struct gw_price {
     double bound_us;     /* the lower bound of the collective, same model */
 };
 
-/* `count` elements (of a block, or of the buffer; see the top of this page). */
-GW_API GW_MUST_CHECK enum gw_err gw_plan_price(const struct gw_plan *plan,
-    size_t count, size_t elem_bytes, const struct gw_cost_model *model,
-    struct gw_price *price, struct gw_error *why);
+/* `count` elements (of a block, or of the buffer; see the top of this page);
+ * a barrier moves no bytes whatever `count` is. GW_EINVAL for elements of 0 or
+ * more than 64 bytes, and for counts whose bytes do not fit 64 bits. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_plan_price(const struct gw_plan *plan, size_t count, size_t elem_bytes,
+              const struct gw_cost_model *model, struct gw_price *price,
+              struct gw_error *why);
 /* What one rank sends: messages and bytes to each peer (arrays of `ranks`). */
 GW_API void gw_plan_price_rank(const struct gw_plan *plan, size_t count,
-    size_t elem_bytes, unsigned rank, uint64_t *messages, uint64_t *bytes);
+                               size_t elem_bytes, unsigned rank,
+                               uint64_t *messages, uint64_t *bytes);
 /* Lower bound in microseconds, one port, p ranks (Chan et al. 2007): rounds
  * ceil(log2 p), bytes as in gradwire(7). */
 GW_API double gw_bound_us(enum gw_collective collective, unsigned ranks,
-    size_t count, size_t elem_bytes, const struct gw_cost_model *model);
+                          size_t count, size_t elem_bytes,
+                          const struct gw_cost_model *model);
 
 /* ---- the algorithms ---- */
 
@@ -230,11 +276,13 @@ struct gw_algo {
 
 /* All of them, ordered by collective; *count receives how many. */
 GW_API const struct gw_algo *const *gw_algo_list(size_t *count);
-GW_API const struct gw_algo *gw_algo_find(
-    enum gw_collective collective, const char *name);
+GW_API const struct gw_algo *gw_algo_find(enum gw_collective collective,
+                                          const char *name);
 GW_API GW_MUST_CHECK enum gw_err gw_plan_make(enum gw_collective collective,
-    const char *algo, const struct gw_algo_args *args, struct gw_plan **plan,
-    struct gw_error *why);
+                                              const char *algo,
+                                              const struct gw_algo_args *args,
+                                              struct gw_plan **plan,
+                                              struct gw_error *why);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What `collrun bench` is to measure: collectives x algorithms x sizes, with
+ * what the cost model says about each. Computed before any rank is started.
+ */
+#include "bench.h"
+
+#include "plan_source.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CANDIDATES_MAX = 64 };
+
+static bool is_blocks(enum gw_collective collective)
+{
+    switch (collective) {
+    case GW_GATHER:
+    case GW_SCATTER:
+    case GW_ALLGATHER:
+    case GW_REDUCE_SCATTER:
+    case GW_ALLTOALL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+uint64_t bench_bytes(enum gw_collective collective, unsigned ranks,
+                     size_t count, size_t elem_bytes)
+{
+    return (uint64_t)count * elem_bytes * (is_blocks(collective) ? ranks : 1);
+}
+
+double bench_bus_factor(enum gw_collective collective, unsigned ranks)
+{
+    double others = (double)(ranks - 1) / ranks;
+    if (collective == GW_ALLREDUCE)
+        return 2 * others;
+    return is_blocks(collective) ? others : 1;
+}
+
+static enum gw_err push(struct bench *b, const struct bench_case *item,
+                        struct gw_error *why)
+{
+    if (b->case_count == b->case_room) {
+        size_t room = b->case_room ? 2 * b->case_room : 64;
+        struct bench_case *moved = realloc(b->cases, room * sizeof *moved);
+        if (!moved)
+            return gw_fail(why, GW_ENOMEM, "%zu cases", room);
+        b->cases = moved;
+        b->case_room = room;
+    }
+    b->cases[b->case_count++] = *item;
+    return GW_OK;
+}
+
+/* Fills in what runs and what it is predicted to take; `algo` NULL: what the
+ * library chooses for this size. */
+static void predict(const struct bench *b, struct bench_case *item,
+                    const struct gw_algo *algo)
+{
+    struct gw_candidate candidates[CANDIDATES_MAX];
+    struct gw_wire_costs costs;
+    bool measured;
+    size_t elem_bytes = gw_dtype_size(b->type);
+    size_t count = gw_choose(b->wire, item->collective, b->ranks, item->count,
+                             elem_bytes, candidates, CANDIDATES_MAX);
+    count = count < CANDIDATES_MAX ? count : CANDIDATES_MAX;
+    item->algo = algo ? algo : candidates[0].algo;
+    item->predicted_us = (double)NAN;
+    for (size_t i = 0; i < count; i++)
+        if (candidates[i].algo == item->algo)
+            item->predicted_us = candidates[i].predicted_us;
+    gw_costs(b->wire, &costs, &measured);
+    item->bound_us = gw_bound_us(item->collective, b->ranks, item->count,
+                                 elem_bytes, &costs.model);
+}
+
+/* Every size of one collective by one algorithm. Sizes that round down to the
+ * one before are left out. */
+static enum gw_err list_sizes(struct bench *b, enum gw_collective collective,
+                              const struct gw_algo *algo, struct gw_error *why)
+{
+    size_t elem_bytes = gw_dtype_size(b->type);
+    uint64_t before = UINT64_MAX, bytes = b->bytes_min;
+    while (bytes <= b->bytes_max) {
+        struct bench_case item = {.collective = collective};
+        if (collective != GW_BARRIER)
+            item.count = plan_count(collective, b->ranks, bytes, elem_bytes);
+        item.bytes = bench_bytes(collective, b->ranks, item.count, elem_bytes);
+        if (item.bytes != before) {
+            before = item.bytes;
+            predict(b, &item, algo);
+            if (push(b, &item, why))
+                return why->code;
+        }
+        if (bytes > UINT64_MAX / b->factor)
+            break;
+        bytes *= b->factor;
+    }
+    return GW_OK;
+}
+
+static enum gw_err list_all_algos(struct bench *b,
+                                  enum gw_collective collective,
+                                  struct gw_error *why)
+{
+    size_t count;
+    const struct gw_algo *const *algos = gw_algo_list(&count);
+    for (size_t i = 0; i < count; i++)
+        if (algos[i]->collective == collective && algos[i]->valid(b->ranks) &&
+            list_sizes(b, collective, algos[i], why))
+            return why->code;
+    return GW_OK;
+}
+
+static enum gw_err list_named(struct bench *b, enum gw_collective collective,
+                              struct gw_error *why)
+{
+    const struct gw_algo *algo;
+    if (plan_algo(collective, b->algo, &algo, why))
+        return why->code;
+    if (!algo->valid(b->ranks))
+        return gw_fail(why, GW_EINVAL, "%s %s does not serve %u ranks",
+                       gw_collective_name(collective), algo->name, b->ranks);
+    return list_sizes(b, collective, algo, why);
+}
+
+static enum gw_err list_one(struct bench *b, enum gw_collective collective,
+                            struct gw_error *why)
+{
+    if (gw_collective_reduces(collective) && !gw_redop_allowed(b->op, b->type))
+        return gw_fail(why, GW_EINVAL, "%s cannot reduce %s",
+                       gw_redop_name(b->op), gw_dtype_name(b->type));
+    if (strcmp(b->algo, "auto") == 0)
+        return list_sizes(b, collective, NULL, why);
+    if (strcmp(b->algo, "all") == 0)
+        return list_all_algos(b, collective, why);
+    return list_named(b, collective, why);
+}
+
+/* Of all collectives, those that have the named algorithm for so many ranks. */
+static enum gw_err list_every(struct bench *b, struct gw_error *why)
+{
+    bool named = strcmp(b->algo, "auto") != 0 && strcmp(b->algo, "all") != 0;
+    for (unsigned c = 0; c < GW_COLLECTIVES; c++) {
+        enum gw_collective collective = (enum gw_collective)c;
+        const struct gw_algo *algo = gw_algo_find(collective, b->algo);
+        if (named && (!algo || !algo->valid(b->ranks)))
+            continue;
+        if (list_one(b, collective, why))
+            return why->code;
+    }
+    if (b->case_count == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "no collective of %u ranks has an algorithm \"%s\"",
+                       b->ranks, b->algo);
+    return GW_OK;
+}
+
+enum gw_err bench_list(struct bench *b, const char *operand,
+                       struct gw_error *why)
+{
+    bool is_file;
+    enum gw_collective collective;
+    b->cases = NULL;
+    b->case_count = b->case_room = 0;
+    if (strcmp(operand, "all") == 0)
+        return list_every(b, why);
+    if (plan_operand(operand, &is_file, &collective, why))
+        return why->code;
+    if (is_file)
+        return gw_fail(why, GW_EINVAL,
+                       "bench measures collectives; to run %.100s, say "
+                       "collrun run",
+                       operand);
+    return list_one(b, collective, why);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Measuring in every rank, the way nccl-tests and the MPI benchmarks do: calls
+ * back to back, no barrier between them, the mean over the loop.
+ *
+ *   warm-up   1, 2, 4, ... calls, until there were enough and they took a
+ *             tenth of the time; the last batch tells how long a call takes
+ *   timing    rounds of samples of batches of calls. A sample is long enough
+ *             (20 us) that reading the clock does not count; p50 and p99 are
+ *             over samples. Between rounds rank 0 decides whether there is
+ *             time for another one, and tells the others; that is not timed
+ *   checking  with fresh data, once and as often as --check says
+ *
+ * Rank 0 alone looks at clock and Ctrl-C, so that all ranks make the same calls
+ * and end together.
+ */
+#include "bench.h"
+
+#include "common/command.h"
+#include "common/stats.h"
+#include "pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SAMPLES_MAX = 1 << 16,
+    SAMPLE_NS = 20000,
+    ROUND_NS = 50000000,
+};
+
+/* Rank 0's word before each batch of calls. */
+struct order {
+    uint64_t samples; /* in the next round; 0: enough */
+    uint64_t batch;   /* calls a sample */
+    uint64_t interrupted;
+};
+
+struct bench_rank {
+    const struct bench *bench;
+    struct gw_comm *comm;
+    unsigned rank;
+    void *in, *out;
+    double *samples; /* microseconds a call */
+    size_t sample_count;
+    uint64_t calls, total_ns; /* that were timed */
+    struct gw_call call;
+    struct gw_error *why;
+};
+
+static struct pattern pattern_of(const struct bench *b,
+                                 const struct bench_case *item, uint64_t seed)
+{
+    return (struct pattern){
+        .collective = item->collective,
+        .type = b->type,
+        .op = b->op,
+        .ranks = b->ranks,
+        .root = gw_collective_rooted(item->collective) ? b->root : 0,
+        .count = item->count,
+        .in_place = b->in_place,
+        .seed = seed,
+    };
+}
+
+static enum gw_err comm_failed(struct bench_rank *r)
+{
+    const struct gw_error *error = gw_comm_error(r->comm);
+    return gw_fail(r->why, error->code, "%s", error->text);
+}
+
+static enum gw_err agree(struct bench_rank *r, struct order *order)
+{
+    order->interrupted = interrupted != 0;
+    if (gw_broadcast(r->comm, GW_IN_PLACE, order, sizeof *order, GW_U8, 0))
+        return comm_failed(r);
+    if (order->interrupted)
+        return gw_fail(r->why, GW_EINTR, "interrupted");
+    return GW_OK;
+}
+
+static enum gw_err run_batch(struct bench_rank *r, uint64_t calls)
+{
+    for (uint64_t i = 0; i < calls; i++)
+        if (gw_run(r->comm, &r->call))
+            return comm_failed(r);
+    return GW_OK;
+}
+
+/* *call_ns receives how long a call takes, about; rank 0's is the one used. */
+static enum gw_err warm_up(struct bench_rank *r, double *call_ns)
+{
+    const struct bench *b = r->bench;
+    uint64_t begin_ns = gw_now_ns(), done = 0;
+    struct order order = {.samples = 1, .batch = 1};
+    enum gw_err err = GW_OK;
+    while (!err && order.samples > 0) {
+        uint64_t start_ns = gw_now_ns();
+        if ((err = run_batch(r, order.batch)))
+            return err;
+        uint64_t end_ns = gw_now_ns();
+        *call_ns = (double)(end_ns - start_ns) / (double)order.batch;
+        done += order.batch;
+        bool warm = b->iterations > 0 || end_ns - begin_ns > b->seconds_ns / 10;
+        order.samples = done < b->warmup || !warm;
+        order.batch *= 2;
+        err = agree(r, &order);
+    }
+    return err;
+}
+
+static enum gw_err run_round(struct bench_rank *r, const struct order *order)
+{
+    uint64_t begin_ns = gw_now_ns(), before_ns = begin_ns;
+    for (uint64_t s = 0; s < order->samples; s++) {
+        enum gw_err err = run_batch(r, order->batch);
+        if (err)
+            return err;
+        uint64_t now_ns = gw_now_ns();
+        r->samples[r->sample_count++] =
+            (double)(now_ns - before_ns) / (double)order->batch * 1e-3;
+        before_ns = now_ns;
+    }
+    r->calls += order->samples * order->batch;
+    r->total_ns += before_ns - begin_ns;
+    return GW_OK;
+}
+
+static uint64_t at_least_1(double value)
+{
+    return value < 1 ? 1 : (uint64_t)value;
+}
+
+/* How many calls a sample has, for good. */
+static uint64_t choose_batch(const struct bench *b, double call_ns)
+{
+    double room = SAMPLES_MAX / 2;
+    double sample_ns = (double)b->seconds_ns / room;
+    if (b->iterations > 0)
+        return at_least_1((double)b->iterations / room + 1);
+    return at_least_1((sample_ns > SAMPLE_NS ? sample_ns : SAMPLE_NS) /
+                      call_ns);
+}
+
+/* The next round: as long as is left, but not much longer than ROUND_NS. */
+static void plan_round(const struct bench_rank *r, double call_ns,
+                       struct order *order)
+{
+    const struct bench *b = r->bench;
+    uint64_t room = SAMPLES_MAX - r->sample_count;
+    double sample_ns = call_ns * (double)order->batch;
+    double left_ns = (double)b->seconds_ns - (double)r->total_ns;
+    double round_ns = left_ns < ROUND_NS ? left_ns : ROUND_NS;
+    order->samples = at_least_1(round_ns / sample_ns);
+    if (b->iterations > 0) {
+        uint64_t left = b->iterations - r->calls;
+        uint64_t samples = at_least_1(ROUND_NS / sample_ns);
+        order->batch = left < order->batch ? left : order->batch;
+        left = order->batch ? left / order->batch : 0;
+        order->samples = samples < left ? samples : left;
+    } else if (r->calls > 0 && r->total_ns >= b->seconds_ns)
+        order->samples = 0;
+    order->samples = order->samples < room ? order->samples : room;
+}
+
+static enum gw_err time_case(struct bench_rank *r, double call_ns)
+{
+    struct order order = {.batch = choose_batch(r->bench, call_ns)};
+    r->sample_count = 0;
+    r->calls = r->total_ns = 0;
+    for (;;) {
+        plan_round(r, call_ns, &order);
+        enum gw_err err = agree(r, &order);
+        if (!err && order.samples > 0)
+            err = run_round(r, &order);
+        if (err || order.samples == 0)
+            return err;
+    }
+}
+
+/* Runs with data of which every element of the result is known. */
+static enum gw_err check_case(struct bench_rank *r,
+                              const struct bench_case *item,
+                              struct bench_report *report)
+{
+    report->first_wrong = UINT64_MAX;
+    for (unsigned i = 0; i <= r->bench->checks; i++) {
+        struct pattern p = pattern_of(r->bench, item, r->bench->seed + i + 1);
+        size_t first;
+        pattern_fill(&p, r->rank, r->in, r->out);
+        enum gw_err err = run_batch(r, 1);
+        if (err)
+            return err;
+        report->wrong += pattern_wrong(&p, r->rank, r->in, r->out, &first);
+        if (first < report->first_wrong)
+            report->first_wrong = first;
+    }
+    return GW_OK;
+}
+
+static void sum_up(struct bench_rank *r, struct bench_report *report)
+{
+    stats_sort(r->samples, r->sample_count);
+    report->iterations = r->calls;
+    report->time_us = (double)r->total_ns / (double)r->calls * 1e-3;
+    report->p50_us = stats_quantile(r->samples, r->sample_count, 0.5);
+    report->p99_us = stats_quantile(r->samples, r->sample_count, 0.99);
+}
+
+static enum gw_err measure(struct bench_rank *r, const struct bench_case *item,
+                           struct bench_report *report)
+{
+    const struct bench *b = r->bench;
+    struct pattern p = pattern_of(b, item, b->seed);
+    double call_ns;
+    r->call = (struct gw_call){
+        .collective = item->collective,
+        .in = pattern_in(&p, r->rank, r->in),
+        .out = r->out,
+        .count = item->count,
+        .type = b->type,
+        .op = b->op,
+        .root = p.root,
+        .algo = item->algo->name,
+    };
+    pattern_fill(&p, r->rank, r->in, r->out);
+    enum gw_err err = warm_up(r, &call_ns);
+    if (!err)
+        err = time_case(r, call_ns);
+    if (err)
+        return err;
+    sum_up(r, report);
+    return check_case(r, item, report);
+}
+
+static void *take(const struct bench *b, size_t bytes, struct gw_error *why)
+{
+    if (!b->malloc)
+        return gw_alloc(bytes, why);
+    void *memory = malloc(bytes);
+    if (!memory)
+        gw_fail(why, GW_ENOMEM, "a buffer of %zu bytes", bytes);
+    return memory;
+}
+
+static void give(const struct bench *b, void *memory)
+{
+    if (b->malloc)
+        free(memory);
+    else
+        gw_free(memory);
+}
+
+/* Buffers that serve every case. */
+static enum gw_err take_buffers(struct bench_rank *r)
+{
+    const struct bench *b = r->bench;
+    size_t in_bytes = 0, out_bytes = 0;
+    for (size_t i = 0; i < b->case_count; i++) {
+        struct pattern p = pattern_of(b, &b->cases[i], 0);
+        size_t in = pattern_in_bytes(&p, r->rank);
+        size_t out = pattern_out_bytes(&p, r->rank);
+        in_bytes = in > in_bytes ? in : in_bytes;
+        out_bytes = out > out_bytes ? out : out_bytes;
+    }
+    r->in = take(b, in_bytes, r->why);
+    r->out = r->in ? take(b, out_bytes, r->why) : NULL;
+    r->samples = malloc(SAMPLES_MAX * sizeof *r->samples);
+    if (r->out && !r->samples)
+        return gw_fail(r->why, GW_ENOMEM, "%d samples", SAMPLES_MAX);
+    return r->out ? GW_OK : r->why->code;
+}
+
+enum gw_err bench_rank(struct gw_comm *comm, struct reporter *report,
+                       void *context, struct gw_error *why)
+{
+    const struct bench *b = context;
+    struct bench_rank r = {
+        .bench = b,
+        .comm = comm,
+        .rank = gw_comm_rank(comm),
+        .why = why,
+    };
+    enum gw_err code = take_buffers(&r);
+    for (size_t i = 0; i < b->case_count && !code; i++) {
+        struct bench_report result = {.index = i};
+        code = measure(&r, &b->cases[i], &result);
+        if (!code)
+            report_send(report, &result, sizeof result);
+    }
+    give(b, r.in);
+    give(b, r.out);
+    free(r.samples);
+    return code;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The commands of collrun, one file each. main.c lists them; what several of
+ * them share is in plan_source.h.
+ */
+#ifndef COLLRUN_H
+#define COLLRUN_H
+
+#include "common/command.h"
+
+extern const struct command command_list, command_plan, command_verify,
+    command_price, command_run, command_bench, command_calibrate, command_train;
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun: lists, prints, verifies, prices, runs, measures and trains with
+ * every collective. This is its table of contents; each command has a file of
+ * its name beside this one.
+ */
+#include "collrun.h"
+
+#include <stddef.h>
+
+static const struct command *const commands[] = {
+    &command_list,  &command_plan,      &command_verify,
+    &command_price, &command_run,       &command_bench,
+    &command_train, &command_calibrate, NULL,
+};
+
+static const struct tool collrun = {
+    .name = "collrun",
+    .summary = "collective communication as plans: see, check, price, run them",
+    .commands = commands,
+    .examples = "collrun list allreduce                 the algorithms\n"
+                "collrun plan allreduce --algo ring     who sends what, when\n"
+                "collrun price allreduce -n 8 -b 1M     what each would cost\n"
+                "collrun run allreduce --algo ring --watch\n"
+                "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n",
+};
+
+int main(int argc, char **argv)
+{
+    return tool_main(&collrun, argc, argv);
+}

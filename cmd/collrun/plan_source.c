@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From operands and options to a plan (plan_source.h).
+ */
+#include "plan_source.h"
+
+#include "common/suggest.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Letters only: "all-reduce", "all_reduce" and "allreduce" are one. */
+static void plain(const char *word, char out[32])
+{
+    size_t length = 0;
+    for (; *word && length < 31; word++)
+        if (*word != '-' && *word != '_')
+            out[length++] = *word;
+    out[length] = 0;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+    char plain_a[32], plain_b[32];
+    plain(a, plain_a);
+    plain(b, plain_b);
+    return strcmp(plain_a, plain_b) == 0;
+}
+
+static enum gw_err neither(const char *operand, struct gw_error *why)
+{
+    struct suggestion near;
+    char hint[96], valid[160] = "";
+    suggestion_begin(&near, operand);
+    for (unsigned i = 0; i < GW_COLLECTIVES; i++) {
+        const char *name = gw_collective_name((enum gw_collective)i);
+        size_t used = strlen(valid);
+        suggestion_offer(&near, name);
+        snprintf(valid + used, sizeof valid - used, "%s%s", i ? ", " : "",
+                 name);
+    }
+    return gw_fail(why, GW_EINVAL,
+                   "\"%.60s\" is neither a collective nor a file%s "
+                   "(collectives: %s)",
+                   operand, suggestion_text(&near, hint), valid);
+}
+
+enum gw_err plan_operand(const char *operand, bool *is_file,
+                         enum gw_collective *collective, struct gw_error *why)
+{
+    *is_file = false;
+    for (unsigned i = 0; i < GW_COLLECTIVES; i++)
+        if (same_word(operand, gw_collective_name((enum gw_collective)i))) {
+            *collective = (enum gw_collective)i;
+            return GW_OK;
+        }
+    *is_file = strpbrk(operand, "./") || access(operand, F_OK) == 0;
+    return *is_file ? GW_OK : neither(operand, why);
+}
+
+enum gw_err plan_algo(enum gw_collective collective, const char *name,
+                      const struct gw_algo **algo, struct gw_error *why)
+{
+    struct suggestion near;
+    char hint[96], valid[256] = "";
+    size_t count;
+    const struct gw_algo *const *list = gw_algo_list(&count);
+    *algo = gw_algo_find(collective, name);
+    if (*algo)
+        return GW_OK;
+    suggestion_begin(&near, name);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i]->collective != collective)
+            continue;
+        size_t used = strlen(valid);
+        suggestion_offer(&near, list[i]->name);
+        snprintf(valid + used, sizeof valid - used, "%s%s", used ? ", " : "",
+                 list[i]->name);
+    }
+    return gw_fail(why, GW_EINVAL,
+                   "%s has no algorithm \"%.60s\"%s (it has %s)",
+                   gw_collective_name(collective), name,
+                   suggestion_text(&near, hint), valid);
+}
+
+static enum gw_err which_algo(enum gw_collective collective, unsigned ranks,
+                              struct gw_error *why)
+{
+    char valid[256] = "";
+    size_t count;
+    const struct gw_algo *const *list = gw_algo_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i]->collective != collective || !list[i]->valid(ranks))
+            continue;
+        size_t used = strlen(valid);
+        snprintf(valid + used, sizeof valid - used, "%s%s", used ? ", " : "",
+                 list[i]->name);
+    }
+    return gw_fail(why, GW_EINVAL,
+                   "which algorithm? %s of %u ranks has %s: say --algo NAME",
+                   gw_collective_name(collective), ranks, valid);
+}
+
+static enum gw_err load(const char *path, const struct plan_source *source,
+                        struct gw_plan **plan, struct gw_error *why)
+{
+    if (source->algo || source->root || source->segments || source->group)
+        return gw_fail(why, GW_EINVAL,
+                       "%.100s says its own algorithm and root; --algo, "
+                       "--root, --segments and --group are for collectives",
+                       path);
+    return gw_plan_load(path, source->ranks, plan, why);
+}
+
+enum gw_err plan_get(const char *operand, const struct plan_source *source,
+                     struct gw_plan **plan, struct gw_error *why)
+{
+    bool is_file;
+    enum gw_collective collective;
+    const struct gw_algo *algo;
+    struct gw_algo_args args = {
+        .ranks = source->ranks ? source->ranks : PLAN_RANKS_DEFAULT,
+        .root = source->root,
+        .segments = source->segments,
+        .group = source->group,
+    };
+    *plan = NULL;
+    if (plan_operand(operand, &is_file, &collective, why))
+        return why->code;
+    if (is_file)
+        return load(operand, source, plan, why);
+    if (!source->algo)
+        return which_algo(collective, args.ranks, why);
+    if (plan_algo(collective, source->algo, &algo, why))
+        return why->code;
+    return gw_plan_make(collective, algo->name, &args, plan, why);
+}
+
+size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,
+                  size_t elem_bytes)
+{
+    bool blocks = collective == GW_GATHER || collective == GW_SCATTER ||
+                  collective == GW_ALLGATHER ||
+                  collective == GW_REDUCE_SCATTER || collective == GW_ALLTOALL;
+    size_t share = elem_bytes * (blocks ? ranks : 1);
+    size_t count = (size_t)bytes / share;
+    return count || bytes == 0 ? count : 1;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where a command gets its plan: "OP --algo NAME -n RANKS" or "FILE.plan".
+ * plan, verify, price and run share these options and this reading of them, so
+ * that they mean the same everywhere.
+ */
+#ifndef PLAN_SOURCE_H
+#define PLAN_SOURCE_H
+
+#include "common/command.h"
+
+struct plan_source {
+    const char *algo; /* NULL: not given */
+    unsigned ranks;   /* 0: PLAN_RANKS_DEFAULT, or what the file says */
+    unsigned root, segments, group;
+};
+
+enum { PLAN_RANKS_DEFAULT = 4 };
+
+/* All algorithms' names, for completion; a test holds it against the list. */
+#define PLAN_ALGO_WORDS                                                        \
+    "binomial|bruck|chain|circulant|direct|dissemination|double_tree|"         \
+    "hierarchical|linear|neighbor|one_shot|pairwise|partitioned|pat|"          \
+    "rabenseifner|recursive_doubling|recursive_halving|reduce_broadcast|"      \
+    "ring|scatter_allgather|swing"
+
+/* clang-format off */
+/* Entries of a command's option table, for a static `struct plan_source`. */
+#define PLAN_SOURCE_OPTIONS(source)                                            \
+    {"algo", 'a', OPTION_TEXT, &(source).algo, "NAME",                         \
+     "algorithm of OP (collrun list OP)", PLAN_ALGO_WORDS},                    \
+    {"ranks", 'n', OPTION_UNSIGNED, &(source).ranks, "N",                      \
+     "ranks (default 4, or what FILE says)", NULL},                            \
+    {"root", 'r', OPTION_UNSIGNED, &(source).root, "RANK",                     \
+     "root of broadcast, reduce, gather, scatter (default 0)", NULL},          \
+    {"segments", 0, OPTION_UNSIGNED, &(source).segments, "K",                  \
+     "pipeline depth (default the algorithm's own)", NULL},                    \
+    {"group", 0, OPTION_UNSIGNED, &(source).group, "G",                        \
+     "ranks a rack, for hierarchical (default its own)", NULL}
+/* clang-format on */
+
+/* Reads a first operand. A collective may be written with or without dashes
+ * ("all-reduce"). *is_file tells "FILE.plan" (anything with a dot or a slash,
+ * or a file that exists) from OP; for OP, *collective is set. GW_EINVAL with a
+ * suggestion when it is neither. */
+GW_MUST_CHECK enum gw_err plan_operand(const char *operand, bool *is_file,
+                                       enum gw_collective *collective,
+                                       struct gw_error *why);
+
+/* Makes or loads the plan. The caller destroys it. GW_EINVAL: OP without algo
+ * (the sentence lists those that serve so many ranks), or options that a file
+ * cannot take; GW_EDATA or GW_EPLAN: the file does not parse. */
+GW_MUST_CHECK enum gw_err plan_get(const char *operand,
+                                   const struct plan_source *source,
+                                   struct gw_plan **plan, struct gw_error *why);
+
+/* The algorithm of that name, or GW_EINVAL with a suggestion. */
+GW_MUST_CHECK enum gw_err plan_algo(enum gw_collective collective,
+                                    const char *name,
+                                    const struct gw_algo **algo,
+                                    struct gw_error *why);
+
+/* Elements of a block (the `count` of gw_call and gw_plan_price) for a message
+ * of `bytes`: the size of a rank's whole buffer, as in nccl-tests; for the
+ * collectives of blocks it is shared among the ranks. Rounds down, but not to
+ * nothing: 0 only when bytes is 0. */
+size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,
+                  size_t elem_bytes);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `collrun train`: what the supervisor and the ranks share. train.c reads the
+ * options and the data and starts the ranks, train_rank.c is what each of them
+ * does, train_report.c gathers what they tell and prints it.
+ *
+ * The supervisor parses the files once, before it forks: the ranks see the same
+ * pages, so four ranks need the memory and the time of one, and cannot see
+ * different files.
+ */
+#ifndef TRAIN_H
+#define TRAIN_H
+
+#include "common/launch.h"
+#include "common/output.h"
+
+struct training {
+    /* as asked for */
+    const char *data_path, *test_path;
+    enum gw_model_kind kind;
+    unsigned ranks;
+    const char *wire;
+    const char *algo; /* chosen before the start; NULL with one rank */
+    size_t batch;     /* 0: all rows */
+    unsigned epochs;
+    double rate, l2, momentum;
+    bool cosine; /* the rate falls along a cosine, else it stays */
+
+    /* as read; test NULL: none */
+    struct gw_dataset *train, *test;
+    float factor;   /* all values were multiplied by it */
+    size_t ignored; /* entries of the test set beyond the features */
+
+    /* as predicted: one step's all-reduce */
+    size_t vector_length; /* the parameters and EXTRAS */
+    struct gw_price price;
+
+    struct train_results *results; /* the supervisor's own */
+};
+
+/* What travels behind the gradient: the loss, the right answers, and how many
+ * ranks were asked to stop, so that all stop after the same step. */
+enum { EXTRA_LOSS, EXTRA_RIGHT, EXTRA_STOP, EXTRAS };
+
+enum report_kind {
+    REPORT_PROGRESS, /* from rank 0, now and then */
+    REPORT_EPOCH,    /* from rank 0 */
+    REPORT_TRAINED,  /* from each rank, after its last step */
+    REPORT_SCORES    /* from rank 0, at last */
+};
+
+struct train_report {
+    enum report_kind kind;
+    unsigned epoch;  /* counted from 1 */
+    uint64_t steps;  /* so far */
+    double loss;     /* of the rows of this epoch, before each step */
+    double accuracy; /* likewise */
+    double rate;
+    uint64_t train_ns;
+
+    /* REPORT_TRAINED */
+    uint64_t rows; /* that all ranks have learnt from */
+    uint64_t comm_ns, bytes_sent;
+    bool stopped; /* before the end */
+
+    /* REPORT_SCORES: of the finished model; NaN where there is no test set */
+    double train_loss, train_accuracy, test_loss, test_accuracy;
+    double objective; /* train_loss + l2/2 |w|^2 */
+};
+
+/* A rank's life: launch.rank_main; the context is a struct training. */
+enum gw_err train_rank(struct gw_comm *comm, struct reporter *report,
+                       void *context, struct gw_error *why);
+
+/* launch.on_report; the context is a struct training. */
+void train_on_report(void *context, unsigned rank, const void *data,
+                     size_t bytes);
+/* Opens the document with what is known before the start. */
+enum gw_err train_results_begin(struct training *training,
+                                struct gw_error *why);
+/* Closes it; `error` NULL or how the run failed. */
+void train_results_end(struct training *training, const struct gw_error *error);
+
+#endif

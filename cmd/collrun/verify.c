@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun verify: proves plans by symbolic execution, those of files, of one
+ * algorithm, of all of a collective's, or (--all, in verify_all.c) of
+ * everything. A row a plan on stdout; what is wrong with one, with the history
+ * that shows it, on stderr.
+ */
+#include "verify.h"
+
+#include "collrun.h"
+#include "common/output.h"
+#include "plan_source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct plan_source source;
+static bool all;
+static unsigned ranks_max = 64, link_chunks = 1;
+
+static const struct option_spec options[] = {
+    PLAN_SOURCE_OPTIONS(source),
+    {"all", 0, OPTION_FLAG, &all, NULL,
+     "every algorithm, for all the ranks that it serves", NULL},
+    {"max-ranks", 0, OPTION_UNSIGNED, &ranks_max, "N",
+     "with --all: up to so many ranks", NULL},
+    {"buffers", 0, OPTION_UNSIGNED, &link_chunks, "K",
+     "room for K chunks a link, when looking for deadlock", NULL},
+    {0},
+};
+
+static const struct field fields[] = {
+    {"plan", NULL, FIELD_TEXT, 0, false},
+    {"op", NULL, FIELD_TEXT, 0, false},
+    {"ranks", NULL, FIELD_INTEGER, 0, false},
+    {"chunks", NULL, FIELD_INTEGER, 0, false},
+    {"steps", NULL, FIELD_INTEGER, 0, false},
+    {"transfers", NULL, FIELD_INTEGER, 0, false},
+    {"fault", NULL, FIELD_TEXT, 0, false},
+    {"sentence", NULL, FIELD_TEXT, 0, true},
+    {"history", NULL, FIELD_TEXT, 0, true},
+};
+
+int verify_complain(const char *where, const struct gw_verdict *verdict)
+{
+    int status =
+        complain_with(GW_EPLAN, "%.200s: %s", where, verdict->sentence);
+    const char *line = verdict->history;
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+        fprintf(stderr, "    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    return status;
+}
+
+static void plan_row(struct output *output, const char *name,
+                     const struct gw_plan *plan,
+                     const struct gw_verdict *verdict)
+{
+    bool wrong = verdict->fault != GW_FAULT_NONE;
+    output_row(output, (union value[]){
+                           {.text = name},
+                           {.text = gw_collective_name(plan->collective)},
+                           {.integer = plan->ranks},
+                           {.integer = plan->chunks},
+                           {.integer = plan->steps},
+                           {.integer = (int64_t)plan->transfer_count},
+                           {.text = gw_fault_name(verdict->fault)},
+                           {.text = wrong ? verdict->sentence : NULL},
+                           {.text = wrong ? verdict->history : NULL},
+                       });
+}
+
+static int verify_plan(struct output *output, const char *name,
+                       const struct gw_plan *plan)
+{
+    struct gw_error why;
+    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
+    enum gw_err err = gw_plan_verify(plan, link_chunks, &verdict, &why);
+    if (err && verdict.fault == GW_FAULT_NONE)
+        return complain(&why);
+    plan_row(output, name, plan, &verdict);
+    return err ? verify_complain(name, &verdict) : 0;
+}
+
+static int verify_one(struct output *output, const char *operand,
+                      const struct plan_source *from)
+{
+    struct gw_error why;
+    struct gw_plan *plan;
+    if (plan_get(operand, from, &plan, &why))
+        return complain(&why);
+    int status = verify_plan(output, from->algo ? from->algo : operand, plan);
+    gw_plan_destroy(&plan);
+    return status;
+}
+
+/* Keeps the first status that is not 0. */
+static int worse(int status, int next)
+{
+    return status ? status : next;
+}
+
+static int verify_collective(struct output *output,
+                             enum gw_collective collective)
+{
+    size_t count;
+    int status = 0;
+    const struct gw_algo *const *algos = gw_algo_list(&count);
+    struct plan_source each = source;
+    unsigned ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
+    for (size_t i = 0; i < count && !interrupted; i++) {
+        if (algos[i]->collective != collective || !algos[i]->valid(ranks))
+            continue;
+        each.algo = algos[i]->name;
+        status = worse(
+            status, verify_one(output, gw_collective_name(collective), &each));
+    }
+    return status;
+}
+
+static int verify_operand(struct output *output, const char *operand)
+{
+    struct gw_error why;
+    enum gw_collective collective;
+    bool is_file;
+    if (plan_operand(operand, &is_file, &collective, &why))
+        return complain(&why);
+    return is_file || source.algo ? verify_one(output, operand, &source)
+                                  : verify_collective(output, collective);
+}
+
+static int verify_operands(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct output *output;
+    int status = 0;
+    if (output_begin("collrun verify", common.output, fields,
+                     sizeof fields / sizeof *fields, &output, &why))
+        return complain(&why);
+    output_collect(output);
+    for (int i = 0; i < operand_count && !interrupted; i++)
+        status = worse(status, verify_operand(output, operands[i]));
+    if (interrupted)
+        status = worse(status, gw_err_exit(GW_EINTR));
+    output_end(&output, complaint(), interrupted != 0);
+    return status;
+}
+
+static int run(int operand_count, char **operands)
+{
+    if (all && operand_count > 0)
+        return complain_with(GW_EINVAL,
+                             "--all takes no operand, and \"%.60s\" "
+                             "is one",
+                             operands[0]);
+    if (all)
+        return verify_all(ranks_max, link_chunks);
+    if (operand_count == 0)
+        return complain_with(GW_EINVAL,
+                             "verify wants FILE.plan, a collective or --all");
+    return verify_operands(operand_count, operands);
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .operands = "OP|FILE.plan...",
+    .help = "prove that plans are right, or show where they are wrong",
+    .examples = "collrun verify mine.plan\n"
+                "collrun verify allreduce --algo swing -n 6\n"
+                "collrun verify --all --max-ranks 64\n",
+    .options = options,
+    .operands_max = 1000,
+    .run = run,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun verify: what verify.c (some plans), verify_all.c (every algorithm)
+ * and verify_variants.c (one algorithm at one number of ranks) share.
+ */
+#ifndef VERIFY_H
+#define VERIFY_H
+
+#include <gradwire/plan.h>
+
+/* Complains of a wrong plan: sentence, then its history. `where` names the plan
+ * or the command that makes it. Returns the exit status. */
+int verify_complain(const char *where, const struct gw_verdict *verdict);
+
+/* Verifies every algorithm for each number of ranks up to `ranks_max` that it
+ * serves. Returns the exit status. */
+int verify_all(unsigned ranks_max, unsigned link_chunks);
+
+struct verify_tally {
+    uint64_t plans, transfers, wrong;
+    struct gw_error error;     /* out of memory and the like; else GW_OK */
+    char command[256];         /* that repeats the first fault, if any */
+    struct gw_verdict verdict; /* of the first fault */
+};
+
+/* Verifies `algo` among `ranks` ranks for several roots, segment counts and
+ * rack sizes; adds to *tally. Ends early when interrupted. */
+void verify_variants(const struct gw_algo *algo, unsigned ranks,
+                     unsigned link_chunks, struct verify_tally *tally);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Errors for a person, on stderr. The first one is kept: output.c puts it into
+ * the document when the output is JSON.
+ */
+#include "internal.h"
+
+#include <stdarg.h>
+#include <unistd.h>
+
+static struct gw_error first;
+
+const struct gw_error *complaint(void)
+{
+    return first.code ? &first : NULL;
+}
+
+int complain(const struct gw_error *error)
+{
+    bool red = color_on(STDERR_FILENO);
+    progress("%s", "");
+    fflush(stdout);
+    fprintf(stderr, "%s%s: %s%s\n", red ? "\033[31m" : "",
+            the_tool ? the_tool->name : "gradwire", error->text,
+            red ? "\033[m" : "");
+    if (!first.code)
+        first = *error;
+    return gw_err_exit(error->code);
+}
+
+int complain_with(enum gw_err code, const char *format, ...)
+{
+    struct gw_error error = {.code = code};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error.text, sizeof error.text, format, args);
+    va_end(args);
+    return complain(&error);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Help in two lengths, drawn from the command table: -h fits a small terminal,
+ * --help begins with examples and leaves nothing out.
+ */
+#include "internal.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const char *bold(FILE *file, bool on)
+{
+    if (!color_on(fileno(file)))
+        return "";
+    return on ? "\033[1m" : "\033[m";
+}
+
+static void heading(FILE *file, const char *text)
+{
+    fprintf(file, "\n%s%s:%s\n", bold(file, true), text, bold(file, false));
+}
+
+/* Prints each line of `text` behind two blanks. */
+static void indented(FILE *file, const char *text)
+{
+    while (text && *text) {
+        size_t length = strcspn(text, "\n");
+        fprintf(file, "  %.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void describe_option(FILE *file, const struct option_spec *spec,
+                            bool in_full)
+{
+    enum { NAME_COLUMNS = 22 };
+    char letter[8] = "    ", left[96], value[64];
+    if (spec->letter)
+        snprintf(letter, sizeof letter, "-%c, ", spec->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, spec->name,
+             spec->value ? " " : "", spec->value ? spec->value : "");
+    option_default(spec, value);
+    fprintf(file, "  %-*s  %s", NAME_COLUMNS, left, spec->help);
+    if (in_full && *value && !strstr(spec->help, "(default"))
+        fprintf(file, " (default %s)", value);
+    fputc('\n', file);
+}
+
+static void describe_options(FILE *file, const struct option_spec *specs,
+                             bool in_full)
+{
+    for (; specs && specs->name; specs++)
+        describe_option(file, specs, in_full);
+}
+
+void help_command(FILE *file, const struct command *command, bool in_full)
+{
+    fprintf(file, "%sUsage:%s %s %s [OPTION]...%s%s\n\n  %s\n",
+            bold(file, true), bold(file, false), the_tool->name, command->name,
+            command->operands ? " " : "",
+            command->operands ? command->operands : "", command->help);
+    if (in_full && command->examples) {
+        heading(file, "Examples");
+        indented(file, command->examples);
+    }
+    if (command->options && command->options->name) {
+        heading(file, "Options");
+        describe_options(file, command->options, in_full);
+    }
+    if (in_full) {
+        heading(file, "Common options");
+        describe_options(file, common_specs, true);
+    } else {
+        fprintf(file, "\n\"%s %s --help\" says more.\n", the_tool->name,
+                command->name);
+    }
+}
+
+static void list_commands(FILE *file)
+{
+    const struct command *command;
+    for (unsigned i = 0; (command = command_at(i)); i++)
+        fprintf(file, "  %-11s %s\n", command->name, command->help);
+}
+
+static void name_commands(FILE *file)
+{
+    const struct command *command;
+    fprintf(file, "\nCommands:");
+    for (unsigned i = 0; (command = command_at(i)); i++)
+        fprintf(file, " %s", command->name);
+    fprintf(file, "\n\"%s help COMMAND\" says more, \"%s --help\" all of it.\n",
+            the_tool->name, the_tool->name);
+}
+
+void help_tool(FILE *file, bool in_full)
+{
+    fprintf(file, "%s%s%s: %s\n", bold(file, true), the_tool->name,
+            bold(file, false), the_tool->summary);
+    heading(file, "Examples");
+    indented(file, the_tool->examples);
+    if (!in_full) {
+        name_commands(file);
+        return;
+    }
+    heading(file, "Commands");
+    list_commands(file);
+    heading(file, "Common options");
+    describe_options(file, common_specs, true);
+    heading(file, "Exit status");
+    indented(file, "0 right, 1 wrong result or lost peer, 2 inconclusive, "
+                   "64 usage,\n65 bad input, 69 unreachable, 70 internal, "
+                   "124 timed out, 130 interrupted");
+    fprintf(file, "\nmanual: man %s\n", the_tool->name);
+}
+
+static int help_run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    if (operand_count == 0) {
+        help_tool(stdout, true);
+        return 0;
+    }
+    const struct command *command = command_find(operands[0]);
+    if (!command && command_unknown(operands[0], &why))
+        return complain(&why);
+    help_command(stdout, command, true);
+    return 0;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .operands = "[COMMAND]",
+    .help = "say more about a command",
+    .operands_max = 1,
+    .run = help_run,
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the files of cmd/common share among themselves. command.c tells the
+ * story of a tool's run; read it first.
+ */
+#ifndef COMMON_INTERNAL_H
+#define COMMON_INTERNAL_H
+
+#include "command.h"
+#include "suggest.h"
+
+#include <stdio.h>
+
+/* ---- the tool that runs, and its commands (command.c) ---- */
+
+extern const struct tool *the_tool;
+extern const struct command *the_command; /* NULL until it is known */
+
+extern const struct command command_help, command_completion;
+
+/* Commands of the tool, then help and completion; NULL past the last. */
+const struct command *command_at(unsigned index);
+const struct command *command_find(const char *name);
+/* GW_EINVAL with a suggestion and the valid words. */
+enum gw_err command_unknown(const char *name, struct gw_error *why);
+
+/* ---- options (options.c) ---- */
+
+/* What `--help` and its like asked for, before any value is looked at. */
+struct asked {
+    bool help_long, help_short, version;
+};
+extern struct asked asked;
+/* The options that every command has; ends with name == NULL. */
+extern const struct option_spec common_specs[];
+
+/* Gives `text` to the target of `spec`; `typed` is how the option was written.
+ * Nothing is changed on error. */
+GW_MUST_CHECK enum gw_err option_assign(const struct option_spec *spec,
+                                        const char *typed, const char *text,
+                                        struct gw_error *why);
+/* "4", or "" where there is no default worth a word. */
+void option_default(const struct option_spec *spec, char out[64]);
+
+/* ---- taking a command line apart (words.c) ---- */
+
+enum item_kind {
+    ITEM_END,
+    ITEM_OPERAND,
+    ITEM_OPTION,
+    ITEM_UNKNOWN,  /* no such option */
+    ITEM_NO_VALUE, /* an option at the end that wants one */
+    ITEM_UNWANTED  /* --flag=value */
+};
+
+struct item {
+    enum item_kind kind;
+    const struct option_spec *spec;
+    const char *value; /* of an option; or the operand */
+    char typed[64];    /* "--ranks" or "-n" */
+    bool by_letter;
+};
+
+/* Steps through the words of a command line. `command` NULL: the options of
+ * all commands are known, which is how the command is found behind them. */
+struct words {
+    int count;
+    char **list;
+    const struct command *command;
+    int next;
+    const char *cluster; /* letters left of "-vn4" */
+    bool options_ended;  /* by "--" */
+};
+enum item_kind words_next(struct words *words, struct item *item);
+
+/* ---- help (help.c) ---- */
+
+void help_tool(FILE *file, bool in_full);
+void help_command(FILE *file, const struct command *command, bool in_full);
+
+/* ---- the rest ---- */
+
+void signals_catch(void); /* interrupt.c */
+
+/* When the command has returned: closes a document that is still open, or, if
+ * none was begun and the format is JSON, writes one that says what went wrong.
+ * Returns the exit status, which a full disk may change. (output.c) */
+int output_finish(int status);
+
+#endif

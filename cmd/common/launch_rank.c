@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The life of one rank: a child that was forked, not executed, so that the
+ * command's plans and options are simply there. It must not outlive the
+ * supervisor (parent-death signal), not write into the supervisor's stdout, and
+ * not be stopped by the terminal's Ctrl-C before the supervisor says so.
+ *
+ * Its events travel in batches: a record costs a copy of 64 bytes, a write
+ * happens once in 256 of them, at the end of an op, and before anything else
+ * that goes through the same pipe, so that the order is kept.
+ */
+#include "launch_parts.h"
+
+#include "command.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { EVENTS_HELD_MAX = 256 };
+
+struct reporter {
+    struct gw_sink sink; /* the first member: a sink is a reporter */
+    int fd;
+    unsigned held;
+    struct gw_event events[EVENTS_HELD_MAX];
+};
+_Static_assert(sizeof(struct gw_event) * EVENTS_HELD_MAX <= FRAME_BYTES_MAX,
+               "one frame");
+
+static void flush(struct reporter *report)
+{
+    if (report->held > 0)
+        frame_write(report->fd, FRAME_EVENTS, report->events,
+                    report->held * sizeof *report->events);
+    report->held = 0;
+}
+
+static void emit(struct gw_sink *sink, const struct gw_event *event)
+{
+    struct reporter *report = (struct reporter *)sink;
+    assert(report->held < EVENTS_HELD_MAX);
+    report->events[report->held++] = *event;
+    if (report->held == EVENTS_HELD_MAX || event->kind == GW_EV_OP_END)
+        flush(report);
+}
+
+static void close_nothing(struct gw_sink *sink)
+{
+    (void)sink;
+}
+
+void report_send(struct reporter *report, const void *data, size_t bytes)
+{
+    flush(report);
+    frame_write(report->fd, FRAME_REPORT, data, bytes);
+}
+
+static void on_terminate(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static void take_signals(const sigset_t *mask)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction stop = {.sa_handler = on_terminate};
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGCHLD, &usual, NULL);
+    sigset_t open = *mask;
+    sigdelset(&open, SIGTERM);
+    sigprocmask(SIG_SETMASK, &open, NULL);
+}
+
+/* stdout belongs to the supervisor, stdin to the person; stderr is shared. */
+static void leave_terminal(void)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0)
+        return;
+    dup2(nowhere, STDIN_FILENO);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+}
+
+/* Dies with the supervisor, also when that is dead already. */
+static void follow(pid_t supervisor)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != supervisor)
+        _exit(1);
+}
+
+static unsigned timeout_ms(const struct launch *launch)
+{
+    uint64_t ms = launch->timeout_ns / 1000000;
+    if (launch->timeout_ns > 0 && ms == 0)
+        return 1; /* 0 would mean the default */
+    return ms < UINT_MAX ? (unsigned)ms : UINT_MAX;
+}
+
+static enum gw_err work(const struct launch *launch, const struct birth *birth,
+                        struct reporter *report, struct gw_comm **comm,
+                        struct gw_error *why)
+{
+    const struct gw_comm_config config = {
+        .rank = birth->rank,
+        .size = launch->ranks,
+        .rendezvous = birth->rendezvous,
+        .wire = launch->wire,
+        .timeout_ms = timeout_ms(launch),
+        .slice_bytes = launch->slice_bytes,
+        .lanes = launch->lanes,
+        .interface = launch->interface,
+        .key_file = launch->key_file,
+        .insecure = launch->insecure,
+        .no_windows = launch->no_windows,
+        .events = launch->events ? &report->sink : NULL,
+    };
+    enum gw_err code = gw_comm_create(&config, comm, why);
+    if (code)
+        return code;
+    code = launch->rank_main(*comm, report, launch->context, why);
+    if (code && why->text[0] == 0)
+        gw_fail(why, code, "%s", gw_err_text(code));
+    if (code)
+        gw_comm_abort(*comm, code, why->text);
+    return code;
+}
+
+_Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
+{
+    static struct reporter report; /* 16 KiB, once a process */
+    struct gw_error last_word = {.code = GW_OK};
+    struct gw_comm *comm = NULL;
+    char name[16];
+
+    follow(birth->supervisor);
+    take_signals(birth->signals);
+    leave_terminal();
+    snprintf(name, sizeof name, "rank %u/%u", birth->rank, launch->ranks);
+    prctl(PR_SET_NAME, name);
+
+    report.sink = (struct gw_sink){.emit = emit, .close = close_nothing};
+    report.fd = birth->fd;
+    last_word.code = work(launch, birth, &report, &comm, &last_word);
+    flush(&report);
+    frame_write(report.fd, FRAME_RESULT, &last_word, sizeof last_word);
+    gw_comm_destroy(&comm);
+    _exit(0);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Out of n endings, one sentence. When a rank dies, its peers fail one after
+ * the other, each with a true sentence about somebody else; a person wants the
+ * first cause. So the ranks are asked in this order: one that died by itself,
+ * one whose error is a cause (a wrong call, a timeout), one whose error is only
+ * the loss of a peer.
+ */
+#include "launch_parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static bool died(const struct ending *ending)
+{
+    if (ending->shot)
+        return false;
+    return !ending->told || !WIFEXITED(ending->status) ||
+           WEXITSTATUS(ending->status) != 0;
+}
+
+static bool failed(const struct ending *ending)
+{
+    return ending->told && ending->result.code != GW_OK;
+}
+
+static bool is_consequence(enum gw_err code)
+{
+    return code == GW_ELOST || code == GW_ECLOSED;
+}
+
+/* The rank that died first; `ranks` when none did. */
+static unsigned first_dead(const struct ending *endings, unsigned ranks)
+{
+    unsigned first = ranks;
+    for (unsigned i = 0; i < ranks; i++)
+        if (died(&endings[i]) &&
+            (first == ranks || endings[i].turn < endings[first].turn))
+            first = i;
+    return first;
+}
+
+/* The lowest rank that failed with a cause, or else with a consequence. */
+static unsigned first_failed(const struct ending *endings, unsigned ranks,
+                             bool consequence)
+{
+    for (unsigned i = 0; i < ranks; i++)
+        if (failed(&endings[i]) &&
+            is_consequence(endings[i].result.code) == consequence)
+            return i;
+    return ranks;
+}
+
+static void obituary(const struct ending *ending, unsigned rank, char *text,
+                     size_t bytes)
+{
+    int status = ending->status;
+    if (WIFSIGNALED(status))
+        snprintf(text, bytes, "rank %u (pid %d) was killed by signal %d (%s)",
+                 rank, (int)ending->pid, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, bytes, "rank %u (pid %d) left with status %d%s", rank,
+                 (int)ending->pid, WEXITSTATUS(status),
+                 ending->told ? "" : " and no result");
+}
+
+/* "; 2 more died" and one survivor's own words. */
+static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
+                              unsigned dead, struct gw_error *why)
+{
+    char text[256], more[32] = "";
+    obituary(&endings[dead], dead, text, sizeof text);
+    unsigned others = 0;
+    for (unsigned i = 0; i < ranks; i++)
+        others += i != dead && died(&endings[i]);
+    if (others > 0)
+        snprintf(more, sizeof more, "; %u more died", others);
+    unsigned witness = first_failed(endings, ranks, true);
+    if (witness == ranks)
+        witness = first_failed(endings, ranks, false);
+    if (witness == ranks)
+        return gw_fail(why, GW_ELOST, "%s%s", text, more);
+    return gw_fail(why, GW_ELOST, "%s%s; rank %u: %s", text, more, witness,
+                   endings[witness].result.text);
+}
+
+enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
+                       struct gw_error *why)
+{
+    unsigned dead = first_dead(endings, ranks);
+    if (dead < ranks)
+        return tell_death(endings, ranks, dead, why);
+    unsigned rank = first_failed(endings, ranks, false);
+    if (rank == ranks)
+        rank = first_failed(endings, ranks, true);
+    if (rank < ranks)
+        return gw_fail(why, endings[rank].result.code, "rank %u: %s", rank,
+                       endings[rank].result.text);
+    for (unsigned i = 0; i < ranks; i++)
+        if (endings[i].shot)
+            return gw_fail(why, GW_EINTERNAL,
+                           "rank %u (pid %d) did not come to its end", i,
+                           (int)endings[i].pid);
+    return GW_OK;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The options that every command has, and turning the text of a value into what
+ * the command reads. Each kind of value says itself what it would have liked.
+ */
+#include "internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct common_options common = {
+    .output = "table",
+    .color = "auto",
+    .seed = 1,
+};
+struct asked asked;
+
+const struct option_spec common_specs[] = {
+    {"output", 'o', OPTION_CHOICE, &common.output, "FORMAT",
+     "form of what is printed: table, json, jsonl, csv",
+     "table|json|jsonl|csv"},
+    {"seed", 0, OPTION_SEED, &common.seed, "N",
+     "of all random numbers; \"random\" draws one", "random"},
+    {"timeout", 0, OPTION_DURATION, &common.timeout_ns, "TIME",
+     "give up after so long without progress (500ms, 5s)", NULL},
+    {"color", 0, OPTION_CHOICE, &common.color, "WHEN",
+     "colour: auto, always, never", "auto|always|never"},
+    {"verbose", 'v', OPTION_FLAG, &common.verbose, NULL,
+     "all columns, and more said on the way", NULL},
+    {"help", 'h', OPTION_FLAG, &asked.help_long, NULL,
+     "help in full; -h: in short", NULL},
+    {"version", 0, OPTION_FLAG, &asked.version, NULL,
+     "versions of the tool and of libzmq", NULL},
+    {0},
+};
+
+static enum gw_err not_a(const char *typed, const char *wanted,
+                         const char *text, struct gw_error *why)
+{
+    return gw_fail(why, GW_EINVAL, "%s wants %s, not \"%.60s\"", typed, wanted,
+                   text);
+}
+
+static enum gw_err assign_unsigned(unsigned *target, const char *typed,
+                                   const char *text, struct gw_error *why)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || number > UINT32_MAX)
+        return not_a(typed, "a whole number", text, why);
+    *target = (unsigned)number;
+    return GW_OK;
+}
+
+static enum gw_err assign_seed(uint64_t *target, const char *typed,
+                               const char *text, struct gw_error *why)
+{
+    if (strcmp(text, "random") == 0) {
+        uint32_t drawn; /* short enough to be typed again */
+        if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn)
+            return gw_fail_errno(why, "%s random", typed);
+        *target = drawn;
+        return GW_OK;
+    }
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 0);
+    if (!isdigit((unsigned char)*text) || *end || errno)
+        return not_a(typed, "a whole number or \"random\"", text, why);
+    *target = number;
+    return GW_OK;
+}
+
+static enum gw_err assign_real(double *target, const char *typed,
+                               const char *text, struct gw_error *why)
+{
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end || !isfinite(number))
+        return not_a(typed, "a number", text, why);
+    *target = number;
+    return GW_OK;
+}
+
+static enum gw_err assign_bytes(uint64_t *target, const char *typed,
+                                const char *text, struct gw_error *why)
+{
+    if (gw_parse_bytes(text, target, why))
+        return not_a(typed, "a size such as 64, 1K, 4M", text, why);
+    return GW_OK;
+}
+
+static enum gw_err assign_duration(uint64_t *target, const char *typed,
+                                   const char *text, struct gw_error *why)
+{
+    if (gw_parse_duration(text, target, why))
+        return not_a(typed, "a time such as 20us, 5ms, 1.5s", text, why);
+    return GW_OK;
+}
+
+static enum gw_err assign_choice(const struct option_spec *spec,
+                                 const char *typed, const char *text,
+                                 struct gw_error *why)
+{
+    struct suggestion near;
+    char word[64], hint[96];
+    suggestion_begin(&near, text);
+    for (const char *rest = spec->choices; choice_next(&rest, word);) {
+        if (strcmp(word, text) == 0) {
+            *(const char **)spec->target = text;
+            return GW_OK;
+        }
+        suggestion_offer(&near, word);
+    }
+    return gw_fail(why, GW_EINVAL, "%s is one of %s, not \"%.60s\"%s", typed,
+                   spec->choices, text, suggestion_text(&near, hint));
+}
+
+enum gw_err option_assign(const struct option_spec *spec, const char *typed,
+                          const char *text, struct gw_error *why)
+{
+    switch (spec->kind) {
+    case OPTION_FLAG:
+        *(bool *)spec->target = true;
+        return GW_OK;
+    case OPTION_UNSIGNED:
+        return assign_unsigned(spec->target, typed, text, why);
+    case OPTION_BYTES:
+        return assign_bytes(spec->target, typed, text, why);
+    case OPTION_DURATION:
+        return assign_duration(spec->target, typed, text, why);
+    case OPTION_REAL:
+        return assign_real(spec->target, typed, text, why);
+    case OPTION_TEXT:
+        *(const char **)spec->target = text;
+        return GW_OK;
+    case OPTION_CHOICE:
+        return assign_choice(spec, typed, text, why);
+    case OPTION_SEED:
+        return assign_seed(spec->target, typed, text, why);
+    }
+    return gw_fail(why, GW_EINTERNAL, "%s is of no kind", typed);
+}
+
+static void format_duration(uint64_t ns, char out[64])
+{
+    if (ns % 1000000000 == 0)
+        snprintf(out, 64, "%llus", (unsigned long long)ns / 1000000000);
+    else if (ns % 1000000 == 0)
+        snprintf(out, 64, "%llums", (unsigned long long)ns / 1000000);
+    else
+        snprintf(out, 64, "%gus", (double)ns / 1e3);
+}
+
+void option_default(const struct option_spec *spec, char out[64])
+{
+    const void *target = spec->target;
+    *out = 0;
+    if (spec->kind == OPTION_UNSIGNED && *(const unsigned *)target)
+        snprintf(out, 64, "%u", *(const unsigned *)target);
+    if (spec->kind == OPTION_REAL)
+        snprintf(out, 64, "%g", *(const double *)target);
+    if (spec->kind == OPTION_BYTES && *(const uint64_t *)target)
+        gw_format_bytes(*(const uint64_t *)target, out);
+    if (spec->kind == OPTION_DURATION && *(const uint64_t *)target)
+        format_duration(*(const uint64_t *)target, out);
+    if (spec->kind == OPTION_SEED)
+        snprintf(out, 64, "%llu",
+                 (unsigned long long)*(const uint64_t *)target);
+    if ((spec->kind == OPTION_TEXT || spec->kind == OPTION_CHOICE) &&
+        *(const char *const *)target)
+        snprintf(out, 64, "%s", *(const char *const *)target);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The one writer of stdout. It keeps the document that is open, the notes, and
+ * the promise that the document ends well: whatever a command forgets to close,
+ * `output_finish` closes. How a format looks is in output_FORMAT.c.
+ */
+#include "internal.h"
+#include "output_format.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *target;
+static struct output *open_document;
+static unsigned documents;
+
+static const struct output_format *const formats[] = {
+    &output_table, &output_json, &output_jsonl, &output_csv};
+
+void output_to(FILE *file)
+{
+    target = file;
+}
+
+static const struct output_format *format_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+enum gw_err output_begin(const char *title, const char *format,
+                         const struct field *fields, unsigned field_count,
+                         struct output **output, struct gw_error *why)
+{
+    *output = NULL;
+    const struct output_format *chosen = format_find(format);
+    if (!chosen)
+        return gw_fail(why, GW_EINVAL, "no output format \"%.60s\"", format);
+    struct output *o = calloc(1, sizeof *o + field_count * sizeof *fields);
+    if (!o)
+        return gw_fail(why, GW_ENOMEM, "output of %u fields", field_count);
+    o->format = chosen;
+    o->file = target ? target : stdout;
+    o->title = title;
+    o->field_count = field_count;
+    memcpy(o->fields, fields, field_count * sizeof *fields);
+    open_document = o;
+    documents++;
+    *output = o;
+    return GW_OK;
+}
+
+void output_collect(struct output *output)
+{
+    assert(!output->head_done);
+    output->collect = true;
+}
+
+static void head_once(struct output *output, const union value *sample)
+{
+    if (output->head_done)
+        return;
+    output->early_count = output->note_count;
+    output->head_done = true;
+    progress("%s", "");
+    output->format->head(output, sample);
+}
+
+void output_row(struct output *output, const union value *values)
+{
+    head_once(output, values);
+    output->row_count++;
+    progress("%s", "");
+    output->format->row(output, values);
+    fflush(output->file);
+}
+
+static struct note *add_note(struct output *output, const char *name,
+                             enum field_kind kind)
+{
+    assert(output->note_count < NOTES_MAX);
+    struct note *note = &output->notes[output->note_count++];
+    note->field = (struct field){.name = name, .kind = kind, .decimals = 3};
+    return note;
+}
+
+void output_note_text(struct output *output, const char *name, const char *text)
+{
+    struct note *note = add_note(output, name, FIELD_TEXT);
+    if (!text)
+        return;
+    snprintf(note->text, sizeof note->text, "%s", text);
+    note->value.text = note->text;
+}
+
+void output_note_integer(struct output *output, const char *name, int64_t value)
+{
+    add_note(output, name, FIELD_INTEGER)->value.integer = value;
+}
+
+void output_note_real(struct output *output, const char *name, double value)
+{
+    add_note(output, name, FIELD_REAL)->value.real = value;
+}
+
+static void release(struct output **output)
+{
+    fflush((*output)->file);
+    free((*output)->widths);
+    free(*output);
+    *output = NULL;
+    open_document = NULL;
+}
+
+void output_end(struct output **output, const struct gw_error *error,
+                bool partial)
+{
+    if (!*output)
+        return;
+    head_once(*output, NULL);
+    (*output)->format->tail(*output, error, partial);
+    release(output);
+}
+
+enum gw_err output_record(const char *title, const char *format,
+                          const struct field *fields, const union value *values,
+                          unsigned count, const struct gw_error *error,
+                          bool partial, struct gw_error *why)
+{
+    struct output *output;
+    if (output_begin(title, format, fields, count, &output, why))
+        return why->code;
+    progress("%s", "");
+    output->format->record(output, values, error, partial);
+    release(&output);
+    return GW_OK;
+}
+
+const char *output_cell(const struct field *field, union value value,
+                        const char *absent, char buf[64])
+{
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return value.text ? value.text : absent;
+    case FIELD_INTEGER:
+        snprintf(buf, 64, "%lld", (long long)value.integer);
+        return buf;
+    case FIELD_REAL:
+        if (!isfinite(value.real))
+            return absent;
+        snprintf(buf, 64, "%.*f", field->decimals, value.real);
+        return buf;
+    case FIELD_BOOL:
+        return value.boolean ? "true" : "false";
+    }
+    return absent;
+}
+
+bool output_field_shown(const struct field *field)
+{
+    return !field->hidden || common.verbose;
+}
+
+bool output_has_field(const struct output *output, const char *name)
+{
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (strcmp(output->fields[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A document without rows that says what went wrong. */
+static void write_failure(void)
+{
+    char title[96];
+    bool line = strcmp(common.output, "jsonl") == 0;
+    if (!line && strcmp(common.output, "json") != 0)
+        return;
+    snprintf(title, sizeof title, "%s%s%s", the_tool->name,
+             the_command ? " " : "", the_command ? the_command->name : "");
+    FILE *file = target ? target : stdout;
+    json_opening(file, title);
+    json_ending(file, complaint(), false);
+    fputs("}\n", file);
+}
+
+int output_finish(int status)
+{
+    const struct gw_error *error = complaint();
+    if (open_document)
+        output_end(&open_document, error, interrupted != 0);
+    else if (!documents && error)
+        write_failure();
+    documents = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    int unwritten = complain_with(GW_ESYS, "cannot write the output");
+    return status ? status : unwritten;
+}

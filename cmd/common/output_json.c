@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One JSON object: schema, version, early notes, "rows", late notes, and how it
+ * ended. Rows go out as they come; the closing brackets are owed until `tail`.
+ */
+#include "output_format.h"
+
+static void notes(struct output *output, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        fputc(',', output->file);
+        json_member(output->file, &output->notes[i].field,
+                    output->notes[i].value);
+    }
+}
+
+static void head(struct output *output, const union value *sample)
+{
+    (void)sample;
+    json_opening(output->file, output->title);
+    notes(output, 0, output->early_count);
+    fputs(",\"rows\":[", output->file);
+}
+
+static void row(struct output *output, const union value *values)
+{
+    FILE *file = output->file;
+    fputs(output->row_count > 1 ? ",\n {" : "\n {", file);
+    for (unsigned i = 0; i < output->field_count; i++) {
+        if (i)
+            fputc(',', file);
+        json_member(file, &output->fields[i], values[i]);
+    }
+    fputc('}', file);
+}
+
+static void tail(struct output *output, const struct gw_error *error,
+                 bool partial)
+{
+    fputs(output->row_count ? "\n]" : "]", output->file);
+    notes(output, output->early_count, output->note_count);
+    json_ending(output->file, error, partial);
+    fputs("}\n", output->file);
+}
+
+static void record(struct output *output, const union value *values,
+                   const struct gw_error *error, bool partial)
+{
+    json_opening(output->file, output->title);
+    for (unsigned i = 0; i < output->field_count; i++) {
+        fputc(',', output->file);
+        json_member(output->file, &output->fields[i], values[i]);
+    }
+    json_ending(output->file, error, partial);
+    fputs("}\n", output->file);
+}
+
+const struct output_format output_json = {
+    .name = "json",
+    .head = head,
+    .row = row,
+    .tail = tail,
+    .record = record,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One JSON object a line, each a row that stands alone: it carries the early
+ * notes. Only if there is more to say (late notes, a failure, an interruption)
+ * a last line says it; it is known by its "status".
+ */
+#include "output_format.h"
+
+static void head(struct output *output, const union value *sample)
+{
+    (void)output;
+    (void)sample;
+}
+
+static void row(struct output *output, const union value *values)
+{
+    for (unsigned i = 0; i < output->field_count; i++) {
+        fputc(i ? ',' : '{', output->file);
+        json_member(output->file, &output->fields[i], values[i]);
+    }
+    for (unsigned i = 0; i < output->early_count; i++) {
+        const struct note *note = &output->notes[i];
+        if (output_has_field(output, note->field.name))
+            continue;
+        fputc(',', output->file);
+        json_member(output->file, &note->field, note->value);
+    }
+    fputs("}\n", output->file);
+}
+
+static void tail(struct output *output, const struct gw_error *error,
+                 bool partial)
+{
+    unsigned first = output->row_count ? output->early_count : 0;
+    if (first == output->note_count && !error && !partial)
+        return;
+    json_opening(output->file, output->title);
+    for (unsigned i = first; i < output->note_count; i++) {
+        fputc(',', output->file);
+        json_member(output->file, &output->notes[i].field,
+                    output->notes[i].value);
+    }
+    json_ending(output->file, error, partial);
+    fputs("}\n", output->file);
+}
+
+static void record(struct output *output, const union value *values,
+                   const struct gw_error *error, bool partial)
+{
+    output_json.record(output, values, error, partial);
+}
+
+const struct output_format output_jsonl = {
+    .name = "jsonl",
+    .head = head,
+    .row = row,
+    .tail = tail,
+    .record = record,
+};

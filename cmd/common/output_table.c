@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The table for people. Rows of a measurement come one by one over minutes, so
+ * each is printed at once and the widths must be known before: numbers get room
+ * for eight digits before the point and their fixed decimals behind it, which
+ * keeps 0.01 to 10^7 aligned on the unit; texts get the width of the header or
+ * of the first row. A longer text takes its room from the columns behind it, so
+ * that the line falls back into step. Tables that are complete at once are
+ * drawn by libsmartcols instead (output_grid.c).
+ */
+#include "internal.h"
+#include "output_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INTEGER_WIDTH = 8, GAP = 2 };
+
+/* Characters, not bytes. */
+static int width_of(const char *text)
+{
+    int width = 0;
+    for (; *text; text++)
+        width += (*text & 0xc0) != 0x80;
+    return width;
+}
+
+static const char *header_of(const struct field *field)
+{
+    return field->header ? field->header : field->name;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int column_width(const struct field *field, const union value *sample)
+{
+    char buf[64];
+    int width = width_of(header_of(field));
+    if (sample)
+        width = larger(width, width_of(output_cell(field, *sample, "-", buf)));
+    if (field->kind == FIELD_INTEGER)
+        width = larger(width, INTEGER_WIDTH);
+    if (field->kind == FIELD_REAL)
+        width = larger(width, INTEGER_WIDTH + 1 + field->decimals);
+    return width;
+}
+
+/* Text to the left, numbers to the right. `debt` is by how much the line is
+ * longer than it should be so far. */
+static void put_cell(struct output *output, unsigned i, const char *text,
+                     int *debt)
+{
+    const struct field *field = &output->fields[i];
+    int room = output->widths[i] - *debt, width = width_of(text);
+    int blanks = room > width ? room - width : 0;
+    bool last = i + 1 == output->field_count;
+    bool left = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
+    if (left)
+        fprintf(output->file, "%s%*s", text, last ? 0 : blanks + GAP, "");
+    else
+        fprintf(output->file, "%*s%s%*s", blanks, "", text, last ? 0 : GAP, "");
+    *debt = width + blanks - room;
+}
+
+static void put_notes(struct output *output, unsigned from, unsigned to)
+{
+    char buf[64];
+    for (unsigned i = from; i < to; i++) {
+        const struct note *note = &output->notes[i];
+        fprintf(output->file, "# %s: %s\n", note->field.name,
+                output_cell(&note->field, note->value, "-", buf));
+    }
+}
+
+static void put_header(struct output *output)
+{
+    int debt = 0;
+    bool bold = output->file == stdout && color_on(1);
+    fputs(bold ? "\033[1m" : "", output->file);
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output_field_shown(&output->fields[i]))
+            put_cell(output, i, header_of(&output->fields[i]), &debt);
+    fputs(bold ? "\033[m\n" : "\n", output->file);
+}
+
+static void head(struct output *output, const union value *sample)
+{
+    put_notes(output, 0, output->early_count);
+    if (output->collect) {
+        grid_head(output, sample);
+        return;
+    }
+    output->widths = calloc(output->field_count + 1, sizeof *output->widths);
+    if (!output->widths) {
+        (void)complain_with(GW_ENOMEM, "table");
+        return;
+    }
+    for (unsigned i = 0; i < output->field_count; i++)
+        output->widths[i] =
+            column_width(&output->fields[i], sample ? &sample[i] : NULL);
+    put_header(output);
+}
+
+static void row(struct output *output, const union value *values)
+{
+    char buf[64];
+    int debt = 0;
+    if (output->collect) {
+        grid_row(output, values);
+        return;
+    }
+    if (!output->widths)
+        return;
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output_field_shown(&output->fields[i]))
+            put_cell(output, i,
+                     output_cell(&output->fields[i], values[i], "-", buf),
+                     &debt);
+    fputc('\n', output->file);
+}
+
+static void tail(struct output *output, const struct gw_error *error,
+                 bool partial)
+{
+    (void)error; /* said on stderr */
+    if (output->collect)
+        grid_draw(output);
+    put_notes(output, output->early_count, output->note_count);
+    if (partial)
+        fputs("# partial: interrupted\n", output->file);
+}
+
+static void record(struct output *output, const union value *values,
+                   const struct gw_error *error, bool partial)
+{
+    char buf[64];
+    int width = 0;
+    (void)error;
+    for (unsigned i = 0; i < output->field_count; i++)
+        width = larger(width, width_of(header_of(&output->fields[i])));
+    for (unsigned i = 0; i < output->field_count; i++) {
+        const struct field *field = &output->fields[i];
+        const char *header = header_of(field);
+        if (output_field_shown(field))
+            fprintf(output->file, "%s%*s  %s\n", header,
+                    width - width_of(header), "",
+                    output_cell(field, values[i], "-", buf));
+    }
+    if (partial)
+        fputs("# partial: interrupted\n", output->file);
+}
+
+const struct output_format output_table = {
+    .name = "table",
+    .head = head,
+    .row = row,
+    .tail = tail,
+    .record = record,
+};

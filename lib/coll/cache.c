@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a call to the program that runs it: the algorithm is chosen (or named,
+ * or the user's own plan), its plan made and compiled once, and kept.
+ */
+#include "coll/comm.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int index_of(const struct gw_algo *algo)
+{
+    size_t count;
+    const struct gw_algo *const *algos = gw_algo_list(&count);
+    for (size_t i = 0; i < count; i++)
+        if (algos[i] == algo)
+            return (int)i;
+    return -1;
+}
+
+/* All-to-all with counts of its own per pair can only go directly. */
+static const char *forced_name(const struct gw_call *call)
+{
+    if (call->algo)
+        return call->algo;
+    if (call->collective == GW_ALLTOALL && call->counts)
+        return "linear";
+    return NULL;
+}
+
+/* Elements of a block that the choice reckons with. */
+static size_t typical_count(
+    const struct gw_comm *comm, const struct gw_call *call)
+{
+    if (!call->counts)
+        return call->count;
+    size_t sum = 0;
+    for (unsigned r = 0; r < comm->size; r++)
+        sum += call->counts[r];
+    return sum / comm->size;
+}
+
+static int choose(struct gw_comm *comm, const struct gw_call *call)
+{
+    size_t elem = gw_dtype_size(call->type);
+    size_t count = typical_count(comm, call);
+    uint64_t asked[3] = { (uint64_t)call->collective, count, elem };
+    uint64_t key = gw_hash(asked, sizeof asked, 0);
+    struct gw__choice *kept = &comm->choices[key % GW__CACHE];
+    if (kept->key == key)
+        return kept->algo;
+    struct gw_candidate best;
+    size_t found = gw__choose(&comm->costs, comm->windows != NULL,
+        call->collective, comm->size, count, elem, &best, 1);
+    assert(found > 0);
+    kept->key = key;
+    kept->algo = index_of(best.algo);
+    return kept->algo;
+}
+
+static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
+    int *algo, struct gw_error *why)
+{
+    const char *name = forced_name(call);
+    *algo = -1;
+    if (call->plan)
+        return GW_OK;
+    if (!name) {
+        *algo = choose(comm, call);
+        return GW_OK;
+    }
+    const struct gw_algo *found = gw_algo_find(call->collective, name);
+    if (found && call->collective == GW_ALLTOALL && call->counts
+        && strcmp(name, "linear") != 0 && strcmp(name, "pairwise") != 0)
+        return gw_fail(why, GW_EINVAL,
+            "alltoallv goes linear or pairwise, not %s", name);
+    if (found)
+        *algo = index_of(found);
+    return GW_OK; /* unknown names are gw_plan_make's to refuse */
+}
+
+static enum gw_err copy_plan(
+    const struct gw_plan *plan, struct gw_plan **copy, struct gw_error *why)
+{
+    struct gw_builder *builder;
+    enum gw_err err = gw_builder_new(
+        plan->collective, plan->ranks, plan->chunks, plan->root, &builder, why);
+    if (err)
+        return err;
+    gw_builder_name(builder, plan->algo);
+    gw_builder_ports(builder, plan->ports);
+    for (unsigned s = 0; s < plan->steps; s++) {
+        gw_builder_step(builder);
+        for (size_t i = plan->step_begin[s]; i < plan->step_begin[s + 1]; i++) {
+            const struct gw_transfer *t = &plan->transfers[i];
+            gw_builder_add(
+                builder, t->src, t->dst, t->chunk, (enum gw_action)t->action);
+        }
+    }
+    return gw_builder_finish(&builder, copy, why);
+}
+
+/* A plan of the user's: it must fit the call and be right. */
+static enum gw_err take_users_plan(const struct gw_comm *comm,
+    const struct gw_call *call, struct gw_plan **plan, struct gw_error *why)
+{
+    const struct gw_plan *theirs = call->plan;
+    if (theirs->collective != call->collective || theirs->ranks != comm->size)
+        return gw_fail(why, GW_EINVAL,
+            "the plan is %s of %u ranks, the call %s of %u",
+            gw_collective_name(theirs->collective), theirs->ranks,
+            gw_collective_name(call->collective), comm->size);
+    if (gw_collective_rooted(call->collective) && theirs->root != call->root)
+        return gw_fail(why, GW_EINVAL, "the plan's root is %u, the call's %u",
+            theirs->root, call->root);
+    if (call->counts && call->collective == GW_ALLTOALL)
+        return gw_fail(
+            why, GW_ENOTSUP, "alltoallv with a plan of one's own");
+    struct gw_verdict *verdict = malloc(sizeof *verdict);
+    if (!verdict)
+        return gw_fail(why, GW_ENOMEM, "verifying a plan");
+    enum gw_err err = gw_plan_verify(theirs, 0, verdict, why);
+    if (err == GW_EPLAN)
+        gw_fail(why, err, "%s", verdict->sentence);
+    free(verdict);
+    return err ? err : copy_plan(theirs, plan, why);
+}
+
+static enum gw_err make_plan(const struct gw_comm *comm,
+    const struct gw_call *call, int algo, struct gw_plan **plan,
+    struct gw_error *why)
+{
+    if (call->plan)
+        return take_users_plan(comm, call, plan, why);
+    size_t count;
+    const char *name
+        = algo >= 0 ? gw_algo_list(&count)[algo]->name : call->algo;
+    struct gw_algo_args args = { .ranks = comm->size,
+        .root = gw_collective_rooted(call->collective) ? call->root : 0,
+        .segments = call->segments,
+        .group = call->group };
+    return gw_plan_make(call->collective, name, &args, plan, why);
+}
+
+static struct gw__cached *oldest_unused(struct gw_comm *comm)
+{
+    struct gw__cached *oldest = NULL;
+    for (unsigned i = 0; i < GW__CACHE; i++) {
+        struct gw__cached *c = &comm->cache[i];
+        if (!c->program)
+            return c;
+        if (c->program->users == 0 && (!oldest || c->used < oldest->used))
+            oldest = c;
+    }
+    return oldest;
+}
+
+static uint64_t key_of(const struct gw_call *call, int algo)
+{
+    uint64_t asked[5] = { (uint64_t)call->collective, (uint64_t)(algo + 1),
+        gw_collective_rooted(call->collective) ? call->root : 0,
+        call->segments | (uint64_t)call->group << 32,
+        call->plan ? gw_plan_hash(call->plan) : 0 };
+    return gw_hash(asked, sizeof asked, 0);
+}
+
+enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,
+    struct gw__program **program, int *algo, struct gw_error *why)
+{
+    enum gw_err err = pick(comm, call, algo, why);
+    if (err)
+        return err;
+    uint64_t key = key_of(call, *algo);
+    for (unsigned i = 0; (*algo >= 0 || call->plan) && i < GW__CACHE; i++)
+        if (comm->cache[i].program && comm->cache[i].key == key) {
+            comm->cache[i].used = ++comm->cache_clock;
+            *program = comm->cache[i].program;
+            return GW_OK;
+        }
+    struct gw__cached *room = oldest_unused(comm);
+    struct gw_plan *plan = NULL;
+    size_t count;
+    if (!room)
+        return gw_fail(why, GW_ENOMEM, "%d different calls at once", GW__CACHE);
+    err = make_plan(comm, call, *algo, &plan, why);
+    if (err)
+        return err;
+    gw__program_destroy(&room->program);
+    bool direct = *algo >= 0 && gw_algo_list(&count)[*algo]->direct;
+    err = gw__program_new(&plan, comm->rank, direct, &room->program, why);
+    if (err)
+        return err;
+    room->key = key;
+    room->used = ++comm->cache_clock;
+    *program = room->program;
+    return GW_OK;
+}
+
+void gw__cache_fini(struct gw_comm *comm)
+{
+    for (unsigned i = 0; i < GW__CACHE; i++)
+        gw__program_destroy(&comm->cache[i].program);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The life of a communicator. It owns one wire; a split makes new ones, whose
+ * addresses travel through the parent, so that calls of different
+ * communicators never stand in each other's way.
+ */
+#include "coll/comm.h"
+
+#include "wire/rendezvous.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECT_MS = 10000, TIMEOUT_MS = 30000 };
+
+static enum gw_err check_config(
+    const struct gw_comm_config *config, struct gw_error *why)
+{
+    if (config->size == 0 || config->size > GW__WIRE_PEERS_MAX)
+        return gw_fail(why, GW_EINVAL, "a communicator has 1 to %d ranks",
+            GW__WIRE_PEERS_MAX);
+    if (config->rank >= config->size)
+        return gw_fail(why, GW_EINVAL, "rank %u is not among %u ranks",
+            config->rank, config->size);
+    if (config->slice_bytes % 64)
+        return gw_fail(
+            why, GW_EINVAL, "slices are multiples of 64 bytes");
+    return GW_OK;
+}
+
+/* Everything but the wire. NULL: out of memory. */
+static struct gw_comm *new_comm(const struct gw_comm_config *config)
+{
+    size_t n = config->size;
+    struct gw_comm *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return NULL;
+    comm->config = *config;
+    comm->rank = config->rank;
+    comm->size = config->size;
+    comm->timeout_ns
+        = (config->timeout_ms ? config->timeout_ms : TIMEOUT_MS) * 1000000ULL;
+    comm->p2p_sends = calloc(n, sizeof *comm->p2p_sends);
+    comm->p2p_recvs = calloc(n, sizeof *comm->p2p_recvs);
+    comm->p2p_programs = calloc(2 * n, sizeof(struct gw__program *));
+    comm->pushes = calloc(n, sizeof *comm->pushes);
+    comm->counters = calloc(n, sizeof *comm->counters);
+    comm->out_blocked = calloc(n, sizeof(bool));
+    comm->in_blocked = calloc(n, sizeof(bool));
+    comm->fold_sources = calloc(n + 1, sizeof(void *));
+    comm->fold_dests = calloc(n + 1, sizeof(void *));
+    if (comm->p2p_sends && comm->p2p_recvs && comm->p2p_programs
+        && comm->pushes && comm->counters && comm->out_blocked
+        && comm->in_blocked && comm->fold_sources && comm->fold_dests)
+        return comm;
+    gw_comm_destroy(&comm);
+    return NULL;
+}
+
+/* The shapes of all ranks are the same; costs are rank 0's, so that all choose
+ * the same algorithms. */
+static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
+{
+    bool measured;
+    gw_costs(comm->wire_name, &comm->costs, &measured);
+    struct gw_call call = { .collective = GW_BROADCAST,
+        .in = &comm->costs,
+        .out = comm->rank == 0 ? NULL : &comm->costs,
+        .count = sizeof comm->costs,
+        .type = GW_U8,
+        .algo = "binomial" };
+    enum gw_err err = gw_run(comm, &call);
+    if (err)
+        gw_fail(why, err, "agreeing on costs: %s", comm->error.text);
+    gw_comm_counters_reset(comm);
+    return err;
+}
+
+/* From a connected wire to a usable communicator. */
+static enum gw_err settle(struct gw_comm *comm, struct gw_error *why)
+{
+    const struct gw__wire_ops *ops = comm->wire->ops;
+    size_t n = strnlen(ops->name, sizeof comm->wire_name - 1);
+    memcpy(comm->wire_name, ops->name, n);
+    comm->wire_name[n] = 0;
+    comm->config.wire = comm->wire_name;
+    comm->slice_bytes
+        = comm->config.slice_bytes ? comm->config.slice_bytes : ops->slice_bytes;
+    if (ops->windows && !comm->config.no_windows)
+        comm->windows = ops->windows(comm->wire);
+    comm->last_progress_ns = gw_now_ns();
+    return agree_on_costs(comm, why);
+}
+
+enum gw_err gw_comm_create(const struct gw_comm_config *config,
+    struct gw_comm **made, struct gw_error *why)
+{
+    *made = NULL;
+    enum gw_err err = check_config(config, why);
+    if (err)
+        return err;
+    struct gw_comm *comm = new_comm(config);
+    struct gw__address *table = calloc(config->size, sizeof *table);
+    unsigned connect_ms = config->connect_ms ? config->connect_ms : CONNECT_MS;
+    uint64_t deadline = gw_now_ns() + connect_ms * 1000000ULL;
+    if (!comm || !table) {
+        err = gw_fail(why, GW_ENOMEM, "communicator of %u", config->size);
+        goto out;
+    }
+    err = gw__wire_open(&comm->config, &comm->wire, why);
+    if (err)
+        goto out;
+    err = gw__rendezvous(config->rendezvous, config->rank, config->size,
+        &comm->wire->address, table, connect_ms, why);
+    if (!err)
+        err = comm->wire->ops->connect(comm->wire, table, deadline, why);
+    if (!err)
+        err = settle(comm, why);
+out:
+    free(table);
+    if (err) {
+        gw_wrap(why, err, "rank %u", config->rank);
+        gw_comm_destroy(&comm);
+        return err;
+    }
+    comm->config.rendezvous = NULL; /* the caller's; not needed any more */
+    *made = comm;
+    return GW_OK;
+}
+
+/* What a rank tells its parent communicator in a split. */
+struct ticket {
+    int32_t color, key;
+    struct gw__address address;
+    uint32_t failed;
+};
+
+static enum gw_err exchange(struct gw_comm *comm, const struct ticket *mine,
+    struct ticket *all, struct gw_error *why)
+{
+    enum gw_err err = gw_allgather(comm, mine, all, sizeof *mine, GW_U8);
+    if (err)
+        gw_fail(why, err, "split: %s", comm->error.text);
+    return err;
+}
+
+/* Place of `rank` among those of its color, ordered by key, then rank. */
+static unsigned place_of(
+    const struct ticket *all, unsigned ranks, unsigned rank, unsigned *members)
+{
+    unsigned place = 0;
+    *members = 0;
+    for (unsigned r = 0; r < ranks; r++) {
+        if (all[r].color != all[rank].color)
+            continue;
+        (*members)++;
+        place += all[r].key < all[rank].key
+            || (all[r].key == all[rank].key && r < rank);
+    }
+    return place;
+}
+
+static enum gw_err join_group(struct gw_comm *parent, struct gw_comm *comm,
+    const struct ticket *all, struct gw_error *why)
+{
+    struct gw__address *table = calloc(comm->size, sizeof *table);
+    unsigned members;
+    if (!table)
+        return gw_fail(why, GW_ENOMEM, "split");
+    for (unsigned r = 0; r < parent->size; r++)
+        if (all[r].color == all[parent->rank].color)
+            table[place_of(all, parent->size, r, &members)] = all[r].address;
+    enum gw_err err = comm->wire->ops->connect(
+        comm->wire, table, gw_now_ns() + CONNECT_MS * 1000000ULL, why);
+    free(table);
+    return err ? err : settle(comm, why);
+}
+
+static enum gw_err split(struct gw_comm *parent, int color, int key,
+    struct ticket *all, struct gw_comm **sub, struct gw_error *why)
+{
+    struct ticket mine = { .color = color, .key = key };
+    struct gw_comm *comm = NULL;
+    unsigned members;
+    enum gw_err err = exchange(parent, &mine, all, why);
+    if (err)
+        return err;
+    struct gw_comm_config config = parent->config;
+    config.rank = place_of(all, parent->size, parent->rank, &members);
+    config.size = members;
+    /* A failure from here on is told to the others, who wait for us. */
+    enum gw_err own = GW_OK;
+    if (color >= 0) {
+        comm = new_comm(&config);
+        own = comm ? gw__wire_open(&comm->config, &comm->wire, why)
+                   : gw_fail(why, GW_ENOMEM, "split");
+        if (!own)
+            mine.address = comm->wire->address;
+    }
+    mine.failed = own != GW_OK;
+    err = exchange(parent, &mine, all, why);
+    for (unsigned r = 0; !err && !own && color >= 0 && r < parent->size; r++)
+        if (all[r].color == color && all[r].failed)
+            err = gw_fail(why, GW_ELOST, "split: rank %u failed", r);
+    if (!err)
+        err = own;
+    if (!err && comm)
+        err = join_group(parent, comm, all, why);
+    if (err)
+        gw_comm_destroy(&comm);
+    *sub = comm;
+    return err;
+}
+
+enum gw_err gw_comm_split(struct gw_comm *comm, int color, int key,
+    struct gw_comm **sub, struct gw_error *why)
+{
+    struct gw_error told = { 0 };
+    *sub = NULL;
+    struct ticket *all = calloc(comm->size, sizeof *all);
+    if (!all)
+        return gw_fail(why, GW_ENOMEM, "split");
+    enum gw_err err = split(comm, color, key, all, sub, &told);
+    free(all);
+    if (err && why)
+        *why = told;
+    return err;
+}
+
+void gw_comm_destroy(struct gw_comm **made)
+{
+    struct gw_comm *comm = *made;
+    if (!comm)
+        return;
+    gw__wire_close(&comm->wire);
+    gw__requests_fini(comm);
+    gw__cache_fini(comm);
+    for (unsigned i = 0; comm->p2p_programs && i < 2 * comm->size; i++)
+        gw__program_destroy(&comm->p2p_programs[i]);
+    free(comm->p2p_programs);
+    free(comm->p2p_sends);
+    free(comm->p2p_recvs);
+    free(comm->pushes);
+    free(comm->counters);
+    free(comm->out_blocked);
+    free(comm->in_blocked);
+    free(comm->fold_sources);
+    free(comm->fold_dests);
+    free(comm);
+    *made = NULL;
+}
+
+unsigned gw_comm_rank(const struct gw_comm *comm)
+{
+    return comm->rank;
+}
+
+unsigned gw_comm_size(const struct gw_comm *comm)
+{
+    return comm->size;
+}
+
+const char *gw_comm_wire(const struct gw_comm *comm)
+{
+    return comm->wire_name;
+}
+
+const struct gw_error *gw_comm_error(const struct gw_comm *comm)
+{
+    return &comm->error;
+}
+
+void gw_comm_counters(
+    const struct gw_comm *comm, unsigned peer, struct gw_counters *counters)
+{
+    *counters = comm->counters[peer];
+}
+
+void gw_comm_counters_reset(struct gw_comm *comm)
+{
+    memset(comm->counters, 0, comm->size * sizeof *comm->counters);
+}

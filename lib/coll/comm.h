@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside lib/coll: communicators, calls under way, and who does what.
+ *
+ *   call.c     checks a call, says where chunks lie, signs it
+ *   choose.c   picks the algorithm; costs.c keeps the measured costs
+ *   program.c  compiles the plan; cache.c keeps what was compiled
+ *   engine.c   runs a program over any wire, slice by slice
+ *   window.c   runs a direct program in one pass over shared memory
+ *   request.c  starts, tests and waits; the progress loop; failing
+ *   comm.c     creates, splits and closes communicators
+ */
+#ifndef GW__COMM_H
+#define GW__COMM_H
+
+#include "wire/windows.h"
+#include "wire/wire.h"
+#include "coll/program.h"
+
+/* A chunk of a call in this rank's memory. */
+struct gw__slot {
+    unsigned char *first; /* what the rank holds at first; NULL: nothing */
+    unsigned char *home;  /* where writes go: the result, or scratch */
+    size_t bytes;
+    uint32_t slices;
+};
+
+enum gw__state { GW__WAITING, GW__ENTERED, GW__LEAVING, GW__DONE };
+
+struct gw_request {
+    struct gw_comm *comm;
+    struct gw_request *next; /* in order of starting */
+    struct gw_call call;
+    struct gw__program *program;
+    struct gw__signature signature;
+    uint32_t op; /* number of the call in its communicator */
+    uint64_t begin_ns;
+    enum gw__state state;
+    size_t elem_bytes;
+    size_t slice_bytes;
+    unsigned char *scratch; /* homes of chunks that are only passed on */
+    size_t scratch_bytes;
+    /* the engine's progress; arrays lie behind the request */
+    struct gw__slot *slots;     /* a cell each */
+    uint32_t *written;          /* a write each: slices applied */
+    uint32_t *pushed;           /* a send each: slices handed to the wire */
+    uint64_t *send_base;        /* a send each: its first slice's number */
+    uint32_t *out_at, *in_at;   /* a peer each: position in its list */
+    uint32_t sends_left, writes_left;
+    size_t room_bytes; /* of this allocation */
+    /* window passes */
+    bool windowed, eager;
+    uint64_t turn; /* among the communicator's windowed calls */
+    unsigned seen; /* peers of the touch (then touched) list that are there */
+    /* Copies that peers can map, of buffers that they cannot. */
+    unsigned char *stage_in, *stage_out;
+};
+
+/* A compiled program, and what asks for it. */
+struct gw__cached {
+    uint64_t key;
+    uint64_t used; /* for eviction: the newest use */
+    struct gw__program *program;
+};
+
+/* An algorithm chosen for a collective and a size. */
+struct gw__choice {
+    uint64_t key;
+    int algo; /* index into gw_algo_list */
+};
+
+enum { GW__CACHE = 64, GW__IDLE_MAX = 16 };
+
+/* Scratch that calls borrow; a few pieces, the largest kept. */
+struct gw__scratch {
+    unsigned char *memory;
+    size_t bytes;
+    bool used;
+};
+
+struct gw_comm {
+    unsigned rank, size;
+    struct gw__wire *wire;
+    struct gw__windows *windows; /* NULL: messages only */
+    struct gw_comm_config config;
+    char wire_name[16];
+    uint64_t timeout_ns;
+    size_t slice_bytes;
+    struct gw_error error; /* sticky */
+    struct gw_request *active; /* in order of starting */
+    struct gw_request *idle;
+    uint32_t next_op;
+    uint32_t *p2p_sends, *p2p_recvs; /* a peer each: op numbers */
+    uint64_t *pushes;                /* a peer each: slices on the link */
+    struct gw_counters *counters;
+    struct gw__program **p2p_programs; /* a peer each: send, recv */
+    uint64_t last_progress_ns, last_check_ns;
+    struct gw__cached cache[GW__CACHE];
+    struct gw__choice choices[GW__CACHE];
+    uint64_t cache_clock;
+    struct gw__scratch scratch[GW__IDLE_MAX];
+    bool *out_blocked, *in_blocked; /* progress: links taken by older calls */
+    struct gw_wire_costs costs; /* rank 0's, so that all choose alike */
+    bool costs_agreed;
+    uint64_t turns;      /* windowed calls begun */
+    uint64_t turns_done; /* and ended, in order */
+    const void **fold_sources; /* room for size + 1 pointers each */
+    void **fold_dests;
+};
+
+/* ---- call.c ---- */
+
+/* GW_OK or GW_EINVAL with the sentence. */
+enum gw_err gw__call_check(
+    const struct gw_comm *comm, const struct gw_call *call,
+    struct gw_error *why);
+/* Elements of the block that chunk belongs to, as `rank` knows it. */
+size_t gw__block_elems(
+    const struct gw_call *call, const struct gw_plan *plan, unsigned rank,
+    unsigned chunk);
+/* Offset in elements, in `rank`'s `in` (or `out` when in place) of its first
+ * value, and in its `out` of its result. */
+size_t gw__offset_in(const struct gw_call *call, const struct gw_plan *plan,
+    unsigned rank, unsigned chunk, bool in_place);
+size_t gw__offset_out(const struct gw_call *call, const struct gw_plan *plan,
+    unsigned rank, unsigned chunk, bool in_place);
+/* Bytes of this rank's `in` and `out` that the call may touch. */
+size_t gw__bytes_in(const struct gw_comm *comm, const struct gw_call *call);
+size_t gw__bytes_out(const struct gw_comm *comm, const struct gw_call *call);
+void gw__call_sign(const struct gw_call *call, unsigned ranks, int algo,
+    struct gw__signature *signature);
+/* "allreduce(1024 f32 sum, ring)" */
+void gw__call_describe(
+    const struct gw__signature *signature, char *text, size_t room);
+
+/* ---- cache.c ---- */
+
+/* The program that the call runs: chosen, made, verified when it is the
+ * user's, compiled, or found. */
+enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,
+    struct gw__program **program, int *algo, struct gw_error *why);
+void gw__cache_fini(struct gw_comm *comm);
+
+/* ---- choose.c ---- */
+
+/* As gw_choose, with the costs given and for windows or not. */
+size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
+    enum gw_collective collective, unsigned ranks, size_t count,
+    size_t elem_bytes, struct gw_candidate *out, size_t capacity);
+
+/* ---- engine.c ---- */
+
+/* Fills slots and local copies; takes scratch. */
+enum gw_err gw__engine_begin(struct gw_request *request, struct gw_error *why);
+/* Moves what can move; *moved tells. GW_OK with state GW__DONE at the end. */
+enum gw_err gw__engine_progress(
+    struct gw_request *request, bool *moved, struct gw_error *why);
+/* What it waits for: "rank 0 waits for rank 3, step 2, chunk 5, slice 0". */
+void gw__engine_describe(
+    const struct gw_request *request, char *text, size_t room, int *peer);
+
+/* ---- window.c ---- */
+
+bool gw__window_serves(const struct gw_comm *comm, const struct gw_call *call,
+    const struct gw__program *program);
+enum gw_err gw__window_begin(struct gw_request *request, struct gw_error *why);
+enum gw_err gw__window_progress(
+    struct gw_request *request, bool *moved, struct gw_error *why);
+void gw__window_describe(
+    const struct gw_request *request, char *text, size_t room, int *peer);
+_Static_assert(sizeof(struct gw__place) == 24, "small enough for a card");
+
+/* ---- fold_many.c ---- */
+
+/* gw_fold without its limits on sources and destinations. */
+void gw__fold_many(const struct gw_fold *fold);
+
+/* ---- request.c ---- */
+
+/* The communicator fails with `error` on every rank; returns its code. */
+enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error);
+unsigned char *gw__scratch_take(
+    struct gw_comm *comm, size_t bytes, struct gw_error *why);
+void gw__scratch_give(struct gw_comm *comm, unsigned char *memory);
+void gw__event(const struct gw_request *request, enum gw_event_kind kind,
+    unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
+    int64_t value);
+enum gw_err gw__start_program(struct gw_comm *comm, const struct gw_call *call,
+    struct gw__program *program, const struct gw__signature *signature,
+    uint32_t op, struct gw_request **request);
+void gw__requests_fini(struct gw_comm *comm);
+
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The executor: runs a compiled plan over any wire, slice by slice, following
+ * data dependencies and nothing else.
+ *
+ *   push    the next slice of a link's next send, when the version that it
+ *           reads has got that far and the link has room
+ *   apply   the next slice of a write, when each of its sources is at the head
+ *           of its link, the write before it has got that far, and every send
+ *           of the value that it overwrites has left
+ *
+ * A write reduces in place out of the views: all its sources and the rank's own
+ * value in one pass, in ascending order of rank, so that ranks which compute
+ * the same sum get the same bits. Two ranks that exchange values which both
+ * overwrite (recursive doubling in place) would wait for each other's read
+ * for ever; such sends are copied out by the wire. The verifier plays exactly
+ * these rules (lib/plan/waits.c), so a verified plan cannot get stuck here.
+ */
+#include "coll/comm.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static unsigned char *base_in(const struct gw_request *r, bool *in_place)
+{
+    *in_place = r->call.in == GW_IN_PLACE;
+    /* Never written through when it is the caller's input. */
+    return *in_place ? r->call.out
+                     : (unsigned char *)(uintptr_t)r->call.in;
+}
+
+/* Where version 0 and later versions of each cell lie. */
+static void place_slots(struct gw_request *r)
+{
+    const struct gw__program *p = r->program;
+    bool in_place;
+    unsigned char *in = base_in(r, &in_place);
+    unsigned char *out = r->call.out;
+    size_t used = 0;
+    for (unsigned c = 0; c < p->cell_count; c++) {
+        const struct gw__cell *cell = &p->cells[c];
+        struct gw__slot *slot = &r->slots[c];
+        size_t offset, length;
+        gw_plan_extent(p->plan, cell->chunk,
+            gw__block_elems(&r->call, p->plan, p->rank, cell->chunk),
+            r->elem_bytes, &offset, &length);
+        *slot = (struct gw__slot) { .bytes = length * r->elem_bytes };
+        slot->slices = slot->bytes > r->slice_bytes
+            ? (uint32_t)((slot->bytes + r->slice_bytes - 1) / r->slice_bytes)
+            : 1;
+        if (cell->holds && in)
+            slot->first = in
+                + r->elem_bytes
+                    * gw__offset_in(
+                        &r->call, p->plan, p->rank, cell->chunk, in_place);
+        if (cell->wants && out)
+            slot->home = out
+                + r->elem_bytes
+                    * gw__offset_out(
+                        &r->call, p->plan, p->rank, cell->chunk, in_place);
+        else if (cell->written) {
+            slot->home = r->scratch + used;
+            used += (slot->bytes + 63) & ~(size_t)63;
+        }
+    }
+    assert(used <= r->scratch_bytes);
+}
+
+/* Room for homes of chunks that are only passed on. */
+static size_t scratch_needed(const struct gw_request *r)
+{
+    const struct gw__program *p = r->program;
+    size_t bytes = 0;
+    for (unsigned c = 0; c < p->cell_count; c++) {
+        size_t offset, length;
+        if (!p->cells[c].written || (p->cells[c].wants && r->call.out))
+            continue;
+        gw_plan_extent(p->plan, p->cells[c].chunk,
+            gw__block_elems(&r->call, p->plan, p->rank, p->cells[c].chunk),
+            r->elem_bytes, &offset, &length);
+        bytes += (length * r->elem_bytes + 63) & ~(size_t)63;
+    }
+    return bytes;
+}
+
+enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
+{
+    const struct gw__program *p = r->program;
+    r->scratch_bytes = scratch_needed(r);
+    if (r->scratch_bytes) {
+        r->scratch = gw__scratch_take(r->comm, r->scratch_bytes, why);
+        if (!r->scratch)
+            return GW_ENOMEM;
+    }
+    place_slots(r);
+    for (unsigned c = 0; c < p->cell_count; c++) {
+        struct gw__slot *slot = &r->slots[c];
+        if (p->cells[c].holds && p->cells[c].wants && !p->cells[c].written
+            && slot->home && slot->home != slot->first && slot->bytes)
+            memcpy(slot->home, slot->first, slot->bytes);
+    }
+    for (unsigned q = 0; q < r->comm->size; q++) {
+        r->out_at[q] = p->out_begin[q];
+        r->in_at[q] = p->in_begin[q];
+    }
+    r->sends_left = p->send_count;
+    r->writes_left = p->write_count;
+    return GW_OK;
+}
+
+static size_t slice_length(const struct gw_request *r, unsigned cell, size_t k)
+{
+    size_t left = r->slots[cell].bytes - k * r->slice_bytes;
+    return left < r->slice_bytes ? left : r->slice_bytes;
+}
+
+/* Does this send read memory that a write will overwrite? */
+static bool reads_home(const struct gw_request *r, const struct gw__send *s)
+{
+    const struct gw__slot *slot = &r->slots[s->cell];
+    return s->version != GW__NO_WRITE || slot->first == slot->home;
+}
+
+/* One slice onto the link. GW_PENDING: not now. */
+static enum gw_err push(struct gw_request *r, unsigned peer)
+{
+    const struct gw__program *p = r->program;
+    struct gw_comm *comm = r->comm;
+    uint32_t index = p->out[r->out_at[peer]];
+    const struct gw__send *s = &p->sends[index];
+    const struct gw__slot *slot = &r->slots[s->cell];
+    uint32_t k = r->pushed[index];
+    if (s->version != GW__NO_WRITE && r->written[s->version] <= k)
+        return GW_PENDING;
+    size_t bytes = slice_length(r, s->cell, k);
+    const unsigned char *from
+        = s->version == GW__NO_WRITE ? slot->first : slot->home;
+    struct gw__header header = { .op = r->op,
+        .step = s->step,
+        .chunk = p->cells[s->cell].chunk,
+        .slice = k,
+        .bytes = (uint32_t)bytes,
+        .call = r->signature };
+    enum gw_err err = comm->wire->ops->send(comm->wire, peer, &header,
+        from ? from + k * r->slice_bytes : NULL,
+        s->exchanged && reads_home(r, s));
+    if (err)
+        return err;
+    if (k == 0) {
+        r->send_base[index] = comm->pushes[peer];
+        comm->counters[peer].messages_sent += s->first;
+        gw__event(r, GW_EV_SEND, peer, s->step, header.chunk, slot->bytes,
+            slot->slices);
+    }
+    comm->pushes[peer]++;
+    comm->counters[peer].bytes_sent += bytes;
+    if (++r->pushed[index] == slot->slices) {
+        r->out_at[peer]++;
+        r->sends_left--;
+    }
+    return GW_OK;
+}
+
+/* Has slice k of this send left the memory that it was read from? */
+static bool has_left(const struct gw_request *r, uint32_t index, uint32_t k)
+{
+    const struct gw__send *s = &r->program->sends[index];
+    if (!reads_home(r, s))
+        return true;
+    if (r->pushed[index] <= k)
+        return false;
+    struct gw__wire *wire = r->comm->wire;
+    return s->exchanged
+        || wire->ops->sends_done(wire, s->peer) > r->send_base[index] + k;
+}
+
+static enum gw_err mismatch(struct gw_request *r, unsigned peer,
+    const struct gw__header *header, struct gw_error *why)
+{
+    char ours[96], theirs[96];
+    gw__call_describe(&r->signature, ours, sizeof ours);
+    gw__call_describe(&header->call, theirs, sizeof theirs);
+    if (header->op == r->op
+        && memcmp(&header->call, &r->signature, sizeof r->signature) == 0)
+        return gw_fail(why, GW_EMISMATCH,
+            "%s op %u: rank %u sent step %u chunk %u slice %u of %u bytes, "
+            "which rank %u does not expect (do slice sizes or counts differ?)",
+            ours, r->op, peer, header->step, header->chunk, header->slice,
+            header->bytes, r->comm->rank);
+    return gw_fail(why, GW_EMISMATCH,
+        "op %u: rank %u called %s, rank %u called %s (its op %u)", r->op,
+        r->comm->rank, ours, peer, theirs, header->op);
+}
+
+/* The slice at the head of the link, when it is the one that source wants. */
+static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
+    uint32_t k, struct gw__view *view, struct gw_error *why)
+{
+    const struct gw__program *p = r->program;
+    struct gw_comm *comm = r->comm;
+    const struct gw__write *w = &p->writes[write];
+    uint32_t at = r->in_at[peer];
+    if (comm->in_blocked[peer] || at >= p->in_begin[peer + 1]
+        || p->in[at].write != write)
+        return GW_PENDING;
+    enum gw_err err = comm->wire->ops->peek(comm->wire, peer, view);
+    if (err)
+        return err;
+    const struct gw__header *h = view->header;
+    if (h->op != r->op || h->step != w->step || h->slice != k
+        || h->chunk != p->cells[w->cell].chunk
+        || h->bytes != slice_length(r, w->cell, k)
+        || memcmp(&h->call, &r->signature, sizeof h->call) != 0)
+        return mismatch(r, peer, h, why);
+    return GW_OK;
+}
+
+static bool may_overwrite(
+    const struct gw_request *r, const struct gw__write *w, uint32_t k)
+{
+    if (w->previous != GW__NO_WRITE && r->written[w->previous] <= k)
+        return false;
+    for (uint32_t h = 0; h < w->hazard_count; h++)
+        if (!has_left(r, r->program->hazards[w->hazard_begin + h], k))
+            return false;
+    return true;
+}
+
+static void fold_slice(
+    struct gw_request *r, const struct gw__write *w, uint32_t k, unsigned count)
+{
+    const struct gw__slot *slot = &r->slots[w->cell];
+    size_t bytes = slice_length(r, w->cell, k);
+    void *dest = slot->home + k * r->slice_bytes;
+    if (bytes == 0)
+        return;
+    struct gw_fold fold = { .sources = r->comm->fold_sources,
+        .dests = &dest,
+        .source_count = count,
+        .dest_count = 1,
+        .count = bytes / r->elem_bytes,
+        .type = r->call.type,
+        .op = r->call.op,
+        .scale_ranks = w->completes ? r->comm->size : 1 };
+    gw__fold_many(&fold);
+}
+
+/* Sources in ascending rank, the rank's own value at its place. */
+static unsigned add_own(struct gw_request *r, const struct gw__write *w,
+    uint32_t k, unsigned count)
+{
+    const struct gw__slot *slot = &r->slots[w->cell];
+    r->comm->fold_sources[count]
+        = (w->previous == GW__NO_WRITE ? slot->first : slot->home)
+        + k * r->slice_bytes;
+    return count + 1;
+}
+
+static void finish_write(struct gw_request *r, uint32_t write)
+{
+    const struct gw__program *p = r->program;
+    const struct gw__write *w = &p->writes[write];
+    for (uint32_t s = 0; s < w->source_count; s++) {
+        const struct gw__source *source = &p->sources[w->source_begin + s];
+        r->in_at[source->peer]++;
+        r->comm->counters[source->peer].messages_received += source->first;
+        gw__event(r, GW_EV_APPLY, source->peer, w->step,
+            p->cells[w->cell].chunk, r->slots[w->cell].bytes, w->action);
+    }
+    r->writes_left--;
+}
+
+/* The next slice of the write that the head of this link belongs to. */
+static enum gw_err apply(
+    struct gw_request *r, unsigned peer, struct gw_error *why)
+{
+    const struct gw__program *p = r->program;
+    struct gw_comm *comm = r->comm;
+    uint32_t write = p->in[r->in_at[peer]].write;
+    const struct gw__write *w = &p->writes[write];
+    uint32_t k = r->written[write];
+    if (!may_overwrite(r, w, k))
+        return GW_PENDING;
+    unsigned count = 0;
+    bool own = w->adds_own;
+    for (uint32_t s = 0; s < w->source_count; s++) {
+        unsigned from = p->sources[w->source_begin + s].peer;
+        struct gw__view view;
+        enum gw_err err = expect(r, write, from, k, &view, why);
+        if (err)
+            return err;
+        if (own && from > comm->rank) {
+            count = add_own(r, w, k, count);
+            own = false;
+        }
+        comm->fold_sources[count++] = view.data;
+    }
+    if (own)
+        count = add_own(r, w, k, count);
+    fold_slice(r, w, k, count);
+    for (uint32_t s = 0; s < w->source_count; s++) {
+        unsigned from = p->sources[w->source_begin + s].peer;
+        comm->wire->ops->release(comm->wire, from);
+        comm->counters[from].bytes_received += slice_length(r, w->cell, k);
+    }
+    if (++r->written[write] == r->slots[w->cell].slices)
+        finish_write(r, write);
+    return GW_OK;
+}
+
+/* All that was sent has given its memory back. */
+static bool all_left(const struct gw_request *r)
+{
+    const struct gw__program *p = r->program;
+    struct gw__wire *wire = r->comm->wire;
+    for (unsigned q = 0; q < r->comm->size; q++) {
+        if (p->out_begin[q] == p->out_begin[q + 1])
+            continue;
+        uint32_t last = p->out[p->out_begin[q + 1] - 1];
+        uint64_t end
+            = r->send_base[last] + r->slots[p->sends[last].cell].slices;
+        if (wire->ops->sends_done(wire, q) < end)
+            return false;
+    }
+    return true;
+}
+
+static enum gw_err lost(unsigned peer, enum gw_err err,
+    struct gw_error *why)
+{
+    if (err == GW_EMISMATCH)
+        return err;
+    return gw_fail(why, err, "rank %u %s", peer,
+        err == GW_ECLOSED ? "has closed its communicator" : "is lost");
+}
+
+enum gw_err gw__engine_progress(
+    struct gw_request *r, bool *moved, struct gw_error *why)
+{
+    const struct gw__program *p = r->program;
+    struct gw_comm *comm = r->comm;
+    for (unsigned q = 0; q < comm->size; q++) {
+        while (!comm->out_blocked[q] && r->out_at[q] < p->out_begin[q + 1]) {
+            enum gw_err err = push(r, q);
+            if (err == GW_PENDING)
+                break;
+            if (err)
+                return lost(q, err, why);
+            *moved = true;
+        }
+        while (!comm->in_blocked[q] && r->in_at[q] < p->in_begin[q + 1]) {
+            enum gw_err err = apply(r, q, why);
+            if (err == GW_PENDING)
+                break;
+            if (err)
+                return lost(q, err, why);
+            *moved = true;
+        }
+    }
+    if (r->sends_left == 0 && r->writes_left == 0 && all_left(r)) {
+        r->state = GW__DONE;
+        *moved = true;
+    }
+    return GW_OK;
+}
+
+void gw__engine_describe(
+    const struct gw_request *r, char *text, size_t room, int *peer)
+{
+    const struct gw__program *p = r->program;
+    for (unsigned q = 0; q < r->comm->size; q++)
+        if (r->in_at[q] < p->in_begin[q + 1]) {
+            uint32_t write = p->in[r->in_at[q]].write;
+            const struct gw__write *w = &p->writes[write];
+            struct gw__view view;
+            if (r->comm->wire->ops->peek(r->comm->wire, q, &view) == GW_OK)
+                continue;
+            snprintf(text, room,
+                "rank %u waits for rank %u, step %u, chunk %u, slice %u",
+                r->comm->rank, q, w->step + 1, p->cells[w->cell].chunk,
+                r->written[write]);
+            *peer = (int)q;
+            return;
+        }
+    for (unsigned q = 0; q < r->comm->size; q++)
+        if (r->out_at[q] < p->out_begin[q + 1]) {
+            uint32_t index = p->out[r->out_at[q]];
+            const struct gw__send *s = &p->sends[index];
+            snprintf(text, room,
+                "rank %u waits for rank %u to take step %u, chunk %u, slice "
+                "%u",
+                r->comm->rank, q, s->step + 1, p->cells[s->cell].chunk,
+                r->pushed[index]);
+            *peer = (int)q;
+            return;
+        }
+    snprintf(text, room, "rank %u waits for its peers to take what it sent",
+        r->comm->rank);
+    *peer = -1;
+}

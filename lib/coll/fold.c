@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gw_fold: n sources, one result, m destinations, one pass.
+ *
+ * This file is what all types, reductions and instruction sets share. A call
+ * becomes three parts,
+ *
+ *     | head | whole grains ................ | tail |
+ *
+ * of which a kernel does the middle, straight from and to memory. The ends,
+ * shorter than a grain, are copied into a padded grain a source and go through
+ * the same kernel: so there is no second, scalar way to compute anything. The
+ * head is empty unless the call streams: then it reaches to the first cache
+ * line of the destinations.
+ *
+ * A kernel reads a piece of all sources before it stores that piece, and a
+ * source is a destination only as a whole: so working in place needs no care.
+ * On reduction at element i see fold_body.h.
+ */
+#include "coll/fold.h"
+
+#include <string.h>
+
+enum { LINE_BYTES = 64 };
+
+static bool foldable(const struct gw_fold *fold)
+{
+    return fold->source_count > 0 && fold->source_count <= GW_SOURCES_MAX
+        && fold->dest_count > 0 && fold->dest_count <= GW_DESTS_MAX
+        && gw_redop_allowed(fold->op, fold->type);
+}
+
+static bool divides(const struct gw_fold *fold)
+{
+    return fold->op == GW_AVG && fold->scale_ranks > 1;
+}
+
+static gw__fold_kernel *kernel_of(const struct gw_fold *fold)
+{
+    const struct gw__fold_isa *isa = gw__fold_current();
+    enum gw_redop op = fold->op;
+    if (op == GW_AVG && !divides(fold))
+        op = GW_SUM;
+    if (fold->source_count == 1 && !divides(fold))
+        return isa->copy;
+    return isa->kernels[fold->type][op];
+}
+
+/* Ordinary copies are memcpy's business. Several destinations: block by block,
+ * so that the source is read from memory once. */
+static void copy(const struct gw_fold *fold, size_t bytes)
+{
+    enum { BLOCK_BYTES = 16 << 10 };
+    size_t block = fold->dest_count == 1 ? bytes : BLOCK_BYTES;
+    const char *source = fold->sources[0];
+    for (size_t at = 0; at < bytes; at += block) {
+        size_t length = bytes - at < block ? bytes - at : block;
+        for (unsigned i = 0; i < fold->dest_count; i++)
+            if (fold->dests[i] != source)
+                memcpy((char *)fold->dests[i] + at, source + at, length);
+    }
+}
+
+/* The bytes from `dest` to the next cache line. */
+static size_t to_line(const void *dest)
+{
+    return -(uintptr_t)dest % LINE_BYTES;
+}
+
+/* Destinations can be streamed together when they reach a cache line at the
+ * same element. Puts those that agree with the first that gets there at all in
+ * front, their number into job->streamed, and returns their common distance. */
+static size_t arrange(
+    const struct gw_fold *fold, void **dests, struct gw__fold_job *job)
+{
+    size_t head = 0;
+    unsigned front = 0, back = fold->dest_count;
+    for (unsigned i = 0; i < fold->dest_count; i++) {
+        size_t distance = to_line(fold->dests[i]);
+        if (front == 0 && distance % gw_dtype_size(fold->type) == 0)
+            head = distance;
+        else if (front == 0 || distance != head) {
+            dests[--back] = fold->dests[i];
+            continue;
+        }
+        dests[front++] = fold->dests[i];
+    }
+    job->dests = dests;
+    job->streamed = front;
+    return head;
+}
+
+/* Folds [begin, end), less than a grain. */
+static void fold_end(const struct gw__fold_job *job, gw__fold_kernel *kernel,
+    size_t begin, size_t end)
+{
+    _Alignas(LINE_BYTES) char grains[GW_SOURCES_MAX][GW__FOLD_GRAIN];
+    _Alignas(LINE_BYTES) char result[GW__FOLD_GRAIN];
+    const void *sources[GW_SOURCES_MAX];
+    size_t length = end - begin;
+    if (length == 0)
+        return;
+    for (unsigned i = 0; i < job->source_count; i++) {
+        sources[i] = grains[i];
+        memcpy(grains[i], (const char *)job->sources[i] + begin, length);
+        memset(grains[i] + length, 0, GW__FOLD_GRAIN - length);
+    }
+    kernel(&(struct gw__fold_job) {
+        .sources = sources,
+        .source_count = job->source_count,
+        .dests = (void *[]) {result},
+        .dest_count = 1,
+        .ranks = job->ranks,
+        .end = GW__FOLD_GRAIN,
+    });
+    for (unsigned i = 0; i < job->dest_count; i++)
+        memcpy((char *)job->dests[i] + begin, result, length);
+}
+
+void gw_fold(const struct gw_fold *fold)
+{
+    if (!foldable(fold))
+        return;
+    gw__fold_kernel *kernel = kernel_of(fold);
+    size_t bytes = fold->count * gw_dtype_size(fold->type);
+    if (fold->source_count == 1 && !divides(fold) && !fold->stream) {
+        copy(fold, bytes);
+        return;
+    }
+    struct gw__fold_job job = {
+        .sources = fold->sources,
+        .source_count = fold->source_count,
+        .dests = fold->dests,
+        .dest_count = fold->dest_count,
+        .ranks = fold->scale_ranks,
+    };
+    void *dests[GW_DESTS_MAX];
+    size_t head = fold->stream ? arrange(fold, dests, &job) : 0;
+    job.begin = head < bytes ? head : bytes;
+    job.end = bytes - (bytes - job.begin) % GW__FOLD_GRAIN;
+    fold_end(&job, kernel, 0, job.begin);
+    if (job.begin < job.end)
+        kernel(&job);
+    fold_end(&job, kernel, job.end, bytes);
+}

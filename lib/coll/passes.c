@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Window passes: a direct plan as loads and stores without messages.
+ *
+ * In a direct plan (all-to-one-to-all shapes: one-shot, partitioned, direct,
+ * linear) every value sent is a rank's first value or a finished sum. So a
+ * chunk needs one loop: load its sources where they lie in the ranks' buffers,
+ * fold, and store into every result that wants it. Who runs the loop:
+ *
+ *   a write that adds            the rank that the plan lets add; it also
+ *                                stores where the plan then sends the sum
+ *   a first value that is sent   "pull": the receiver; "push": the sender,
+ *                                where at least as many ranks send as receive
+ *                                in that step, so that the work is spread
+ *                                (gather, all-gather), else the receiver
+ *                                (broadcast, scatter)
+ *   a chunk held and wanted      its rank, together with its push if it has
+ *                                one
+ *
+ * Pull passes store only into the rank's own result. They exist when nothing
+ * but first values travels, and let small inputs be read from the cards.
+ */
+#include "coll/program.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct maker {
+    const struct gw__program *program;
+    const struct gw_plan *plan;
+    unsigned rank;
+    bool push;
+    struct gw__passes *passes;
+    bool *touch, *touched;
+    bool *pushes; /* step -> are its first values pushed? */
+    bool overwrites;
+    bool failed;
+};
+
+/* Is what `src` sends of `chunk` in `step` a sum that it made before? */
+static bool made_sum(
+    const struct maker *m, unsigned src, unsigned chunk, unsigned step)
+{
+    for (size_t i = 0; i < m->plan->step_begin[step]; i++)
+        if (m->plan->transfers[i].dst == src
+            && m->plan->transfers[i].chunk == chunk)
+            return true;
+    return false;
+}
+
+/* Does the receiver of this transfer run the loop (or the sender)? */
+static bool receiver_runs(
+    const struct maker *m, const struct gw_transfer *t, unsigned step)
+{
+    return t->action != GW_REPLACE
+        || (!m->pushes[step] && !made_sum(m, t->src, t->chunk, step));
+}
+
+/* More senders than receivers, or as many: let the senders store. */
+static bool senders_store(const struct gw_plan *plan, unsigned step, bool *seen)
+{
+    unsigned senders = 0, receivers = 0;
+    memset(seen, 0, 2 * plan->ranks * sizeof *seen);
+    for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
+         i++) {
+        const struct gw_transfer *t = &plan->transfers[i];
+        senders += !seen[t->src];
+        receivers += !seen[plan->ranks + t->dst];
+        seen[t->src] = seen[plan->ranks + t->dst] = true;
+    }
+    return senders >= receivers;
+}
+
+static void push_rank(struct maker *m, unsigned rank)
+{
+    struct gw__passes *p = m->passes;
+    if ((p->rank_count & (p->rank_count - 1)) == 0) {
+        size_t room = p->rank_count ? 2 * (size_t)p->rank_count : 1;
+        uint16_t *moved = realloc(p->ranks, room * sizeof *moved);
+        if (!moved) {
+            m->failed = true;
+            return;
+        }
+        p->ranks = moved;
+    }
+    p->ranks[p->rank_count++] = (uint16_t)rank;
+    if (rank != m->rank)
+        m->touch[rank] = true;
+}
+
+static struct gw__pass *add_pass(struct maker *m, unsigned chunk)
+{
+    struct gw__passes *p = m->passes;
+    if ((p->count & (p->count - 1)) == 0) {
+        size_t room = p->count ? 2 * (size_t)p->count : 1;
+        struct gw__pass *moved = realloc(p->list, room * sizeof *moved);
+        if (!moved) {
+            m->failed = true;
+            return NULL;
+        }
+        p->list = moved;
+    }
+    struct gw__pass *pass = &p->list[p->count++];
+    *pass = (struct gw__pass) { .chunk = chunk,
+        .source_begin = p->rank_count };
+    return pass;
+}
+
+/* Sources of write `w`, this rank's own value at its place. */
+static void add_sources(
+    struct maker *m, struct gw__pass *pass, const struct gw__write *w)
+{
+    const struct gw__source *sources
+        = &m->program->sources[w->source_begin];
+    bool own = w->adds_own;
+    for (uint32_t s = 0; s < w->source_count; s++) {
+        if (own && sources[s].peer > m->rank) {
+            push_rank(m, m->rank);
+            own = false;
+        }
+        push_rank(m, sources[s].peer);
+    }
+    if (own)
+        push_rank(m, m->rank);
+    pass->source_count = m->passes->rank_count - pass->source_begin;
+    pass->dest_begin = m->passes->rank_count;
+    pass->completes = w->completes;
+}
+
+/* Everyone to whom the plan sends `version` of the cell. */
+static void add_receivers(struct maker *m, uint32_t cell, uint32_t version)
+{
+    const struct gw__program *p = m->program;
+    for (uint32_t s = 0; s < p->send_count; s++)
+        if (p->sends[s].cell == cell && p->sends[s].version == version
+            && (version != GW__NO_WRITE || m->pushes[p->sends[s].step]))
+            push_rank(m, p->sends[s].peer);
+}
+
+static void end_dests(struct maker *m, struct gw__pass *pass)
+{
+    pass->dest_count = m->passes->rank_count - pass->dest_begin;
+    if (pass->dest_count == 0) {
+        m->passes->rank_count = pass->source_begin;
+        m->passes->count--;
+    }
+}
+
+/* A write that this rank runs itself: a sum, or a pulled first value. */
+static void pass_of_write(struct maker *m, uint32_t index)
+{
+    const struct gw__program *p = m->program;
+    const struct gw__write *w = &p->writes[index];
+    const struct gw__cell *cell = &p->cells[w->cell];
+    struct gw__pass *pass = add_pass(m, cell->chunk);
+    if (!pass)
+        return;
+    add_sources(m, pass, w);
+    if (cell->wants)
+        push_rank(m, m->rank);
+    add_receivers(m, w->cell, index);
+    end_dests(m, &m->passes->list[m->passes->count - 1]);
+}
+
+/* What this rank holds at first and stores for others, or for itself. */
+static void pass_of_cell(struct maker *m, uint32_t index)
+{
+    const struct gw__cell *cell = &m->program->cells[index];
+    struct gw__pass *pass = add_pass(m, cell->chunk);
+    if (!pass)
+        return;
+    push_rank(m, m->rank);
+    pass->source_count = 1;
+    pass->dest_begin = m->passes->rank_count;
+    if (cell->wants && !cell->written)
+        push_rank(m, m->rank);
+    if (m->push)
+        add_receivers(m, index, GW__NO_WRITE);
+    end_dests(m, &m->passes->list[m->passes->count - 1]);
+}
+
+/* Is write `w` run by this rank, not stored here by its sender? */
+static bool runs_here(const struct maker *m, const struct gw__write *w)
+{
+    struct gw_transfer t = {
+        .src = (uint16_t)m->program->sources[w->source_begin].peer,
+        .dst = (uint16_t)m->rank,
+        .chunk = m->program->cells[w->cell].chunk & 0x3fffffff,
+        .action = (unsigned)w->action & 3,
+    };
+    return receiver_runs(m, &t, w->step);
+}
+
+static void list_ranks(
+    const bool *set, unsigned ranks, uint16_t *list, unsigned *count)
+{
+    for (unsigned r = 0; r < ranks; r++)
+        if (set[r])
+            list[(*count)++] = (uint16_t)r;
+}
+
+/* Who touches me: the other side of a transfer of mine, where it runs the
+ * loop. */
+static void find_touched(struct maker *m)
+{
+    const struct gw_plan *plan = m->plan;
+    for (unsigned step = 0; step < plan->steps; step++)
+        for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
+             i++) {
+            const struct gw_transfer *t = &plan->transfers[i];
+            if (t->src == m->rank && receiver_runs(m, t, step))
+                m->touched[t->dst] = true;
+            if (t->dst == m->rank && !receiver_runs(m, t, step))
+                m->touched[t->src] = true;
+        }
+}
+
+static void make(struct maker *m)
+{
+    const struct gw__program *p = m->program;
+    for (uint32_t w = 0; w < p->write_count; w++)
+        if (runs_here(m, &p->writes[w])) {
+            pass_of_write(m, w);
+            m->overwrites |= p->writes[w].hazard_count > 0;
+        }
+    for (uint32_t c = 0; c < p->cell_count; c++)
+        if (p->cells[c].holds)
+            pass_of_cell(m, c);
+    find_touched(m);
+    list_ranks(
+        m->touch, m->plan->ranks, m->passes->touch, &m->passes->touch_count);
+    list_ranks(m->touched, m->plan->ranks, m->passes->touched,
+        &m->passes->touched_count);
+}
+
+static bool only_first_values(const struct maker *m)
+{
+    const struct gw_plan *plan = m->plan;
+    for (unsigned step = 1; step < plan->steps; step++)
+        for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
+             i++)
+            if (made_sum(m, plan->transfers[i].src, plan->transfers[i].chunk,
+                    step))
+                return false;
+    return true;
+}
+
+static enum gw_err make_kind(struct gw__program *program, bool push,
+    struct gw__passes *passes, struct gw_error *why)
+{
+    const struct gw_plan *plan = program->plan;
+    struct maker m = { .program = program,
+        .plan = plan,
+        .rank = program->rank,
+        .push = push,
+        .passes = passes };
+    m.touch = calloc(plan->ranks, sizeof(bool));
+    m.touched = calloc(plan->ranks, sizeof(bool));
+    m.pushes = calloc(plan->steps + (size_t)1, sizeof(bool));
+    bool *seen = calloc(2 * (size_t)plan->ranks, sizeof(bool));
+    passes->touch = calloc(plan->ranks, sizeof(uint16_t));
+    passes->touched = calloc(plan->ranks, sizeof(uint16_t));
+    m.failed = !m.touch || !m.touched || !m.pushes || !seen || !passes->touch
+        || !passes->touched;
+    if (!m.failed) {
+        for (unsigned s = 0; push && s < plan->steps; s++)
+            m.pushes[s] = senders_store(plan, s, seen);
+        make(&m);
+        if (push) {
+            program->eager = only_first_values(&m);
+            program->overwrites = m.overwrites;
+        }
+    }
+    free(m.touch);
+    free(m.touched);
+    free(m.pushes);
+    free(seen);
+    return m.failed ? gw_fail(why, GW_ENOMEM, "window passes") : GW_OK;
+}
+
+enum gw_err gw__passes_make(struct gw__program *program, struct gw_error *why)
+{
+    program->direct = true;
+    enum gw_err err = make_kind(program, true, &program->push, why);
+    if (!err && program->eager)
+        err = make_kind(program, false, &program->pull, why);
+    return err;
+}
+
+void gw__passes_fini(struct gw__passes *passes)
+{
+    free(passes->list);
+    free(passes->ranks);
+    free(passes->touch);
+    free(passes->touched);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads LibSVM text, from a file, a pipe or memory, block by block. A block
+ * holds whole lines: what follows its last newline moves to the front of the
+ * buffer before the next read, and a buffer that holds no newline at all
+ * doubles, up to GW_LINE_BYTES_MAX. So each line is parsed once, in one piece,
+ * and memory is a block beside the data set.
+ *
+ * Read on in libsvm_row.c (one line) and grow.c (memory and labels).
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where the text comes from: a file descriptor, or memory when fd < 0. */
+struct source {
+    int fd;
+    const char *text;
+    size_t bytes_left;
+};
+
+struct block {
+    char *bytes;
+    size_t capacity;
+    size_t filled;
+    size_t searched; /* there is no newline before this */
+    bool at_end;
+};
+
+/* A file that is not there, or is a directory, is bad input. A signal ends the
+ * wait for a pipe, so that Ctrl-C works. */
+static enum gw_err unreadable(struct gw_error *why, const char *name)
+{
+    if (errno == EINTR)
+        return gw_fail_errno(why, "%s", name);
+    return gw_fail(why, GW_EDATA, "%s: cannot be read: %s", name,
+                   strerror(errno));
+}
+
+static enum gw_err read_some(struct source *source, char *into, size_t room,
+                             size_t *got, const char *name,
+                             struct gw_error *why)
+{
+    if (source->fd < 0) {
+        *got = room < source->bytes_left ? room : source->bytes_left;
+        if (*got > 0)
+            memcpy(into, source->text, *got);
+        source->text += *got;
+        source->bytes_left -= *got;
+        return GW_OK;
+    }
+    ssize_t n = read(source->fd, into, room);
+    if (n < 0)
+        return unreadable(why, name);
+    *got = (size_t)n;
+    return GW_OK;
+}
+
+static enum gw_err make_room(struct gw__growing *g, struct block *block,
+                             struct gw_error *why)
+{
+    enum { BLOCK_BYTES = 1 << 18 };
+    /* One byte stays free for the newline that a last line may lack. */
+    if (block->filled + 1 < block->capacity)
+        return GW_OK;
+    if (block->capacity >= GW_LINE_BYTES_MAX)
+        return gw_fail(why, GW_EDATA, "%s:%zu:1: the line is longer than %d MB",
+                       g->name, g->line + 1, GW_LINE_BYTES_MAX >> 20);
+    size_t capacity = block->capacity ? 2 * block->capacity : BLOCK_BYTES;
+    char *moved = realloc(block->bytes, capacity);
+    if (!moved)
+        return gw_fail(why, GW_ENOMEM, "%s: line %zu", g->name, g->line + 1);
+    block->bytes = moved;
+    block->capacity = capacity;
+    return GW_OK;
+}
+
+/* Parses the whole lines in the block and moves the rest to its front. */
+static enum gw_err take_lines(struct gw__growing *g, struct block *block,
+                              enum gw_index_base base, struct gw_error *why)
+{
+    const char *line = block->bytes;
+    const char *unsearched = block->bytes + block->searched;
+    const char *filled = block->bytes + block->filled;
+    enum gw_err code = GW_OK;
+    while (!code && line < filled) {
+        const char *end =
+            memchr(unsearched, '\n', (size_t)(filled - unsearched));
+        if (!end)
+            break;
+        g->line++;
+        code = gw__libsvm_row(g, line, end, base, why);
+        line = unsearched = end + 1;
+    }
+    block->filled = block->searched = (size_t)(filled - line);
+    memmove(block->bytes, line, block->filled);
+    return code;
+}
+
+static enum gw_err take_block(struct gw__growing *g, struct source *source,
+                              struct block *block, enum gw_index_base base,
+                              struct gw_error *why)
+{
+    size_t got = 0;
+    enum gw_err code = make_room(g, block, why);
+    if (!code)
+        code =
+            read_some(source, block->bytes + block->filled,
+                      block->capacity - block->filled - 1, &got, g->name, why);
+    if (code)
+        return code;
+    block->filled += got;
+    block->at_end = got == 0;
+    if (block->at_end && block->filled > 0)
+        block->bytes[block->filled++] = '\n';
+    return take_lines(g, block, base, why);
+}
+
+static enum gw_err read_all(struct source *source, const char *name,
+                            enum gw_index_base base, struct gw_dataset **data,
+                            struct gw_error *why)
+{
+    struct gw__growing growing;
+    struct block block = {0};
+    enum gw_err code = gw__growing_init(&growing, name, why);
+    if (code)
+        return code;
+    while (!code && !block.at_end)
+        code = take_block(&growing, source, &block, base, why);
+    if (!code)
+        code = gw__growing_finish(&growing, base, data, why);
+    free(block.bytes);
+    gw__growing_fini(&growing);
+    return code;
+}
+
+enum gw_err gw_libsvm_load(const char *path, enum gw_index_base base,
+                           struct gw_dataset **data, struct gw_error *why)
+{
+    *data = NULL;
+    struct source source = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+    if (source.fd < 0)
+        return unreadable(why, path);
+    enum gw_err code = read_all(&source, path, base, data, why);
+    close(source.fd);
+    return code;
+}
+
+enum gw_err gw_libsvm_parse(const void *text, size_t bytes, const char *name,
+                            enum gw_index_base base, struct gw_dataset **data,
+                            struct gw_error *why)
+{
+    *data = NULL;
+    struct source source = {.fd = -1, .text = text, .bytes_left = bytes};
+    return read_all(&source, name, base, data, why);
+}

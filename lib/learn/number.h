@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Decimal numbers, read fast: [+-]digits[.digits][e[+-]digits]. Nearly every
+ * number in a data file has at most 15 digits and a small power of ten; then
+ * digits and power are exact in f64, and one multiplication or division rounds
+ * right (Clinger, "How to read floating point numbers accurately", 1990).
+ * Whatever else has this form goes to strtod; "inf", "nan" and hexadecimal do
+ * not have it.
+ */
+#ifndef GW__NUMBER_H
+#define GW__NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* For strtod in the C locale; see gw__number_slow. */
+#include <locale.h>
+
+struct gw__decimal {
+    uint64_t digits;      /* meaningful while digit_count <= 19 */
+    unsigned digit_count; /* leading zeros left out */
+    int exponent;         /* the number is digits * 10^exponent */
+    bool any;             /* there was a digit */
+};
+
+static inline bool gw__is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+static inline const char *gw__digits(const char *at, struct gw__decimal *d)
+{
+    for (; gw__is_digit(*at); at++) {
+        d->digits = d->digits * 10 + (uint64_t)(*at - '0');
+        d->digit_count += d->digit_count || *at != '0';
+        d->any = true;
+    }
+    return at;
+}
+
+/* Reads fraction and exponent, where there are any; returns the end. An "e"
+ * that no digits follow is not part of the number. */
+const char *gw__number_tail(const char *at, struct gw__decimal *d);
+/* The number in [begin, end) by strtod, in the locale `c_locale`. */
+double gw__number_slow(const char *begin, const char *end, locale_t c_locale);
+double gw__number_exact(const struct gw__decimal *d);
+bool gw__number_is_exact(const struct gw__decimal *d);
+
+/* Reads the number at `at`, which is followed by some character that cannot
+ * continue it. Returns its end, or `at` when there is no number. */
+static inline const char *gw__number(const char *at, double *value,
+                                     locale_t c_locale)
+{
+    struct gw__decimal d = {0};
+    const char *begin = at;
+    bool negative = *at == '-';
+    at += negative || *at == '+';
+    at = gw__digits(at, &d);
+    bool short_integer = d.any && d.digit_count <= 15 && *at != '.' &&
+                         (*at | ('a' ^ 'A')) != 'e';
+    if (short_integer) {
+        *value = negative ? -(double)d.digits : (double)d.digits;
+        return at;
+    }
+    at = gw__number_tail(at, &d);
+    if (!d.any)
+        return begin;
+    if (gw__number_is_exact(&d))
+        *value = negative ? -gw__number_exact(&d) : gw__number_exact(&d);
+    else
+        *value = gw__number_slow(begin, at, c_locale);
+    return at;
+}
+
+#endif

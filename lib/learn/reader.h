@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A data set while it grows, row by row. libsvm.c cuts the input into lines,
+ * libsvm_row.c reads one line, grow.c keeps the memory and the labels.
+ */
+#ifndef GW__READER_H
+#define GW__READER_H
+
+#include <gradwire/learn.h>
+
+#include <locale.h>
+
+/* A distinct label; `id` counts them as they come. */
+struct gw__label {
+    double value;
+    uint32_t id;
+};
+
+struct gw__growing {
+    struct gw_dataset *data; /* label[] holds ids, index[] is as in the file */
+    size_t row_capacity;
+    size_t nonzero_capacity;
+    struct gw__label *labels; /* ascending by value */
+    size_t label_capacity;
+    unsigned last_label; /* in `labels`: rows often repeat it */
+    uint32_t index_max;  /* the largest seen */
+    bool zero_seen;      /* index 0 occurred */
+    uint32_t *scratch;   /* a row's indices, sorted */
+    size_t scratch_capacity;
+    locale_t c_locale;
+    const char *name; /* of the input, for sentences */
+    size_t line;      /* under way, counted from 1 */
+};
+
+enum gw_err gw__growing_init(struct gw__growing *g, const char *name,
+                             struct gw_error *why);
+void gw__growing_fini(struct gw__growing *g);
+/* Makes room for one more row of up to `nonzeros` entries. */
+enum gw_err gw__growing_reserve(struct gw__growing *g, size_t nonzeros,
+                                struct gw_error *why);
+/* Finds the id of a label, or gives it the next one. */
+enum gw_err gw__growing_label(struct gw__growing *g, double value, uint32_t *id,
+                              struct gw_error *why);
+/* Appends the row whose entries were put at data->nonzeros and after. */
+void gw__growing_row(struct gw__growing *g, uint32_t label, size_t nonzeros);
+/* An index that occurs twice among those of the row about to be appended;
+ * *found says if there is one. */
+enum gw_err gw__growing_repeated(struct gw__growing *g, size_t nonzeros,
+                                 uint32_t *index, bool *found,
+                                 struct gw_error *why);
+/* Orders the classes, counts indices from 0, and hands the data set over. */
+enum gw_err gw__growing_finish(struct gw__growing *g, enum gw_index_base base,
+                               struct gw_dataset **data, struct gw_error *why);
+
+/* Reads one line, which ends with '\n' at `end`, into the growing data set. */
+enum gw_err gw__libsvm_row(struct gw__growing *g, const char *line,
+                           const char *end, enum gw_index_base base,
+                           struct gw_error *why);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * All-reduce in two levels, for racks (or hosts) whose inner links are faster
+ * than the links between them. With g ranks a rack and h racks, in rings:
+ *
+ *     1. reduce-scatter inside each rack: its member j holds part j of g
+ *     2. all-reduce of part j across the racks, among the members j
+ *     3. all-gather inside each rack
+ *
+ *     2(g-1) + 2(h-1) rounds, 2(p-1)/p n bytes a rank,
+ *     of which 2(h-1)/h n/g leave the rack
+ *
+ * Those are the fewest bytes, in about 4 sqrt(p) rounds instead of 2(p-1).
+ * Ranks 0 .. g-1 are the first rack. `group` sets g; the default is the largest
+ * divisor of p up to sqrt(p), and for a prime p one rack of all.
+ *
+ * If g does not divide p, the last rack is short: its members share g parts
+ * among them, hand their sums to the first rack before step 2, and receive the
+ * results after it: 2 rounds more.
+ */
+#include "ring.h"
+#include "shape.h"
+
+struct racks {
+    unsigned group; /* g */
+    unsigned full;  /* h */
+    unsigned rest;  /* members of the short rack, or 0 */
+};
+
+typedef void (*ring_round)(struct gw_builder *, const struct gw__ring *,
+                           unsigned);
+
+static struct racks split(const struct gw_algo_args *args)
+{
+    unsigned p = args->ranks, g = args->group;
+    if (g == 0) {
+        for (unsigned d = 1; d * d <= p; d++)
+            g = p % d == 0 ? d : g;
+        if (g == 1)
+            g = p;
+    }
+    g = g < p ? g : p;
+    return (struct racks){.group = g, .full = p / g, .rest = p % g};
+}
+
+static unsigned chunks(const struct gw_algo_args *args)
+{
+    struct racks racks = split(args);
+    return racks.group * racks.full;
+}
+
+/* All racks turn at the same time, part j a block of `full` chunks. */
+static void inside(struct gw_builder *b, const struct racks *racks,
+                   ring_round turn)
+{
+    unsigned count = racks->full + (racks->rest > 0);
+    for (unsigned round = 0; round + 1 < racks->group; round++) {
+        gw_builder_step(b);
+        for (unsigned t = 0; t < count; t++) {
+            struct gw__ring ring = {.first = t * racks->group,
+                                    .stride = 1,
+                                    .members = t < racks->full ? racks->group
+                                                               : racks->rest,
+                                    .width = racks->full,
+                                    .parts = racks->group};
+            turn(b, &ring, round);
+        }
+    }
+}
+
+/* The members j of all full racks make a ring for part j. */
+static void across(struct gw_builder *b, const struct racks *racks,
+                   ring_round turn)
+{
+    for (unsigned round = 0; round + 1 < racks->full; round++) {
+        gw_builder_step(b);
+        for (unsigned part = 0; part < racks->group; part++) {
+            struct gw__ring ring = {.first = part,
+                                    .stride = racks->group,
+                                    .members = racks->full,
+                                    .chunk = part * racks->full,
+                                    .width = 1,
+                                    .parts = racks->full};
+            turn(b, &ring, round);
+        }
+    }
+}
+
+/* The short rack hands its sums in to the first one, or receives results. */
+static void fold(struct gw_builder *b, const struct racks *racks,
+                 enum gw_action action)
+{
+    if (racks->rest == 0)
+        return;
+    gw_builder_step(b);
+    for (unsigned part = 0; part < racks->group; part++) {
+        unsigned keeper = part;
+        unsigned member = racks->full * racks->group + part % racks->rest;
+        for (unsigned k = 0; k < racks->full; k++)
+            gw_builder_add(b, action == GW_ADD ? member : keeper,
+                           action == GW_ADD ? keeper : member,
+                           part * racks->full + k, action);
+    }
+}
+
+static void emit(struct gw_builder *b, const struct gw_algo_args *args)
+{
+    struct racks racks = split(args);
+    if (racks.rest == 0)
+        gw_builder_ports(b, 1);
+    inside(b, &racks, gw__ring_reduce);
+    fold(b, &racks, GW_ADD);
+    across(b, &racks, gw__ring_reduce);
+    across(b, &racks, gw__ring_gather);
+    fold(b, &racks, GW_REPLACE);
+    inside(b, &racks, gw__ring_gather);
+}
+
+const struct gw_algo gw__algo_allreduce_hierarchical = {
+    .name = "hierarchical",
+    .collective = GW_ALLREDUCE,
+    .summary = "rings inside the racks and across them",
+    .formula = "2(g-1) + 2(h-1) rounds, 2(p-1)/p n bytes a rank,"
+               " 2(h-1)/h n/g of them between racks",
+    .source = "BlueConnect: Cho, Finkler, Serrano, Kung, Hunter, MLSys 2019",
+    .valid = gw__any_ranks,
+    .emit = emit,
+    .chunks = chunks,
+};

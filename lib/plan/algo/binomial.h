@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The binomial tree of broadcast, reduce, gather and scatter. Places are
+ * counted from the root, which is 0. The parent of a place is the place without
+ * its lowest bit, so that a subtree is a run of neighbours. Away from the root
+ * the widest hops come first, towards it the narrowest:
+ *
+ *     0 - 4 - 6 - 7
+ *     |   `-- 5
+ *     +-- 2 - 3
+ *     `-- 1
+ */
+#ifndef GW__BINOMIAL_H
+#define GW__BINOMIAL_H
+
+#include <gradwire/plan.h>
+
+/* The widest hop: the largest power of two below `ranks`, 0 for one rank. */
+unsigned gw__binomial_widest(unsigned ranks);
+
+/* How many places the subtree of `place` has: it is [place, place + result). */
+unsigned gw__binomial_subtree(unsigned ranks, unsigned place);
+
+/* The root deals out one chunk a rank, chunk r to rank r: ceil(log2 p) steps.
+ * Afterwards each place holds the chunks of its whole subtree. */
+void gw__binomial_scatter(struct gw_builder *builder,
+                          const struct gw_algo_args *args);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Folding, halving and doubling; see butterfly.h.
+ */
+#include "butterfly.h"
+
+bool gw__power_of_two(unsigned ranks)
+{
+    return ranks > 0 && (ranks & (ranks - 1)) == 0;
+}
+
+struct gw__fold gw__fold_of(unsigned ranks)
+{
+    unsigned keepers = 1;
+    while (2 * keepers <= ranks)
+        keepers *= 2;
+    return (struct gw__fold){keepers, ranks - keepers};
+}
+
+unsigned gw__fold_place(const struct gw__fold *fold, unsigned v)
+{
+    return v + (v < fold->extra ? v : fold->extra);
+}
+
+void gw__fold_in(struct gw_builder *b, const struct gw__fold *fold,
+                 unsigned chunks)
+{
+    gw_builder_step(b);
+    for (unsigned v = 0; v < fold->extra; v++) {
+        unsigned keeper = gw__fold_place(fold, v);
+        for (unsigned c = 0; c < chunks; c++)
+            gw_builder_add(b, keeper + 1, keeper, c, GW_ADD);
+    }
+}
+
+void gw__fold_out(struct gw_builder *b, const struct gw__fold *fold,
+                  unsigned chunks)
+{
+    gw_builder_step(b);
+    for (unsigned v = 0; v < fold->extra; v++) {
+        unsigned keeper = gw__fold_place(fold, v);
+        for (unsigned c = 0; c < chunks; c++)
+            gw_builder_add(b, keeper, keeper + 1, c, GW_REPLACE);
+    }
+}
+
+/* A step in which keepers `half` apart exchange: each sends the blocks of the
+ * `half` keepers around its peer (reducing) or around itself (gathering). */
+static void exchange(struct gw_builder *b, const struct gw__fold *fold,
+                     const struct gw__fold *blocks, unsigned half,
+                     enum gw_action action)
+{
+    gw_builder_step(b);
+    for (unsigned v = 0; v < fold->keepers; v++) {
+        unsigned peer = v ^ half;
+        unsigned low = (action == GW_ADD ? peer : v) & ~(half - 1);
+        unsigned end = gw__fold_place(blocks, low + half);
+        for (unsigned c = gw__fold_place(blocks, low); c < end; c++)
+            gw_builder_add(b, gw__fold_place(fold, v),
+                           gw__fold_place(fold, peer), c, action);
+    }
+}
+
+void gw__butterfly_reduce_scatter(struct gw_builder *b,
+                                  const struct gw__fold *fold,
+                                  const struct gw__fold *blocks)
+{
+    for (unsigned half = fold->keepers / 2; half > 0; half /= 2)
+        exchange(b, fold, blocks, half, GW_ADD);
+}
+
+void gw__butterfly_allgather(struct gw_builder *b, const struct gw__fold *fold,
+                             const struct gw__fold *blocks)
+{
+    for (unsigned half = 1; half < fold->keepers; half *= 2)
+        exchange(b, fold, blocks, half, GW_REPLACE);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The n-block broadcast schedule on the circulant graph (Träff, arXiv
+ * 2312.11236 and 2407.18004).
+ *
+ * Count places from the root, which is 0, and let q = ceil(log2 p). In round i
+ * every place r hears from r - skip[i mod q] and sends to r + skip[i mod q]. A
+ * phase is q rounds. Within a phase, blocks are numbered so that the root
+ * introduces block k in its round k; those of the phase before are then -q to
+ * -1. In each phase every place but the root hears q different blocks: a new
+ * one, its base block b, and the old ones of all others (old block b - q is
+ * the base block that it heard one phase ago).
+ *
+ *   The base block of r: write r as a sum of different skips, greedily from
+ *   the largest; it is the index of the smallest one used. The skips are the
+ *   path from the root along which a new block first comes to r.
+ *
+ * What remains is the order in which r hears the old blocks, such that whoever
+ * is to send one already has it. In round k it should come along a path that
+ * ends at or before r - skip[k]. So we look for places r_0 > r_1 > ... >
+ * r_(q-1), in the lap before r: r_k is the nearest that is at or before
+ * r - skip[k], on a path whose skips are not yet taken; r hears in round k the
+ * base block of r_k, which takes that skip. The depth-first search below tries
+ * the largest skip first, so it meets the candidates in descending order and
+ * never turns back: a schedule costs O(log p) steps.
+ *
+ * k blocks need k - 1 + q rounds, in general no whole number of phases. So the
+ * first phase begins in its round `late`; a negative block is silence, and what
+ * lies beyond the last block is the last block. Each place hears each block
+ * exactly once.
+ *
+ * The paper has a second computation for what r sends. A plan names both ends
+ * of a transfer, and what r sends is what r + skip[k] hears.
+ */
+#include "circulant_schedule.h"
+
+#include "shape.h"
+
+struct search {
+    unsigned q;
+    unsigned skips[GW__CIRCULANT_MAX];
+    unsigned place; /* one lap on: p + r */
+    unsigned last;  /* r_(found-1): the next one lies before it */
+    unsigned taken; /* bit k: skip k may not be used any more */
+    unsigned found;
+    unsigned wanted;                  /* at most q */
+    unsigned base[GW__CIRCULANT_MAX]; /* the base block of r_k */
+};
+
+static unsigned base_block(const struct search *s, unsigned place)
+{
+    unsigned k = s->q;
+    while (place > 0)
+        if (s->skips[--k] <= place)
+            place -= s->skips[k];
+    return k;
+}
+
+/* The last place that round k may still take a block from. */
+static unsigned limit(const struct search *s, unsigned k)
+{
+    return s->place - s->skips[k];
+}
+
+/* Extends the path that has come to `place` by skips below index `end`. */
+static void extend(struct search *s, unsigned place, unsigned end)
+{
+    for (unsigned k = end; k-- > 0 && s->found < s->wanted;) {
+        unsigned next = place + s->skips[k];
+        bool taken = s->taken >> k & 1;
+        if (taken || next > limit(s, s->found) || next >= s->last)
+            continue;
+        if (next <= limit(s, s->found + 1))
+            extend(s, next, k);
+        /* When round found + 1 comes too early for `place`, `place` is what
+         * this round takes: the caller does. */
+        if (s->found == s->wanted || place > limit(s, s->found + 1))
+            return;
+        s->base[s->found++] = k;
+        s->taken |= 1U << k;
+        s->last = next;
+    }
+}
+
+/* The block, numbered within the phase, that `place` hears in round k. */
+static int heard_in_phase(unsigned ranks, unsigned place, unsigned k)
+{
+    struct search s = {
+        .place = ranks + place, .last = 2 * ranks, .wanted = k + 1};
+    s.q = gw__circulant_skips(ranks, s.skips);
+    unsigned own = base_block(&s, place);
+    s.taken = 1U << own;
+    extend(&s, 0, s.q + 1);
+    /* skip[q] = p leads to the root of this lap: what comes from there is
+     * new. */
+    return s.base[k] == s.q ? (int)own : (int)s.base[k] - (int)s.q;
+}
+
+unsigned gw__circulant_rounds(const struct gw_algo_args *args)
+{
+    unsigned skips[GW__CIRCULANT_MAX];
+    unsigned q = gw__circulant_skips(args->ranks, skips);
+    return q == 0 ? 0 : gw__chunk_a_segment(args) - 1 + q;
+}
+
+bool gw__circulant_hop(const struct gw_algo_args *args, unsigned round,
+                       unsigned place, struct gw_transfer *hop)
+{
+    if (place == 0)
+        return false;
+    unsigned skips[GW__CIRCULANT_MAX];
+    unsigned q = gw__circulant_skips(args->ranks, skips);
+    unsigned last = gw__chunk_a_segment(args) - 1;
+    unsigned late = (q - last % q) % q;
+    unsigned phase = (late + round) / q, k = (late + round) % q;
+    int64_t block =
+        heard_in_phase(args->ranks, place, k) + (int64_t)phase * q - late;
+    if (block < 0)
+        return false;
+    unsigned from = (place + args->ranks - skips[k]) % args->ranks;
+    unsigned chunk = block < last ? (unsigned)block : last;
+    *hop = (struct gw_transfer){
+        .src = (uint16_t)gw__from_root(args, from),
+        .dst = (uint16_t)gw__from_root(args, place),
+        .chunk = chunk & 0x3fffffff,
+    };
+    return true;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shifted rounds; see shift.h. Blocks go out in ascending order on every link:
+ * then each wait of a run is for something earlier in (step, block), so that a
+ * plan of such rounds cannot deadlock however small the buffers are.
+ */
+#include "shift.h"
+
+void gw__shift_add(struct gw_builder *b, const struct gw__shift *shift)
+{
+    unsigned p = shift->ranks;
+    for (unsigned r = 0; r < p; r++) {
+        unsigned peer = (r + shift->distance) % p;
+        unsigned first = (r + shift->first) % p;
+        /* The row wraps around after so many blocks; those behind the wrap
+         * are lower, and go first. */
+        unsigned straight = (p - first - 1) / shift->stride + 1;
+        if (straight > shift->count)
+            straight = shift->count;
+        for (unsigned i = 0; i < shift->count; i++) {
+            unsigned k = (straight + i) % shift->count;
+            gw_builder_add(b, r, peer, (first + k * shift->stride) % p,
+                           shift->action);
+        }
+    }
+}
+
+void gw__shift_gather(struct gw_builder *b, unsigned ranks, unsigned held,
+                      unsigned next)
+{
+    gw_builder_step(b);
+    gw__shift_add(b, &(struct gw__shift){
+                         .ranks = ranks,
+                         .distance = ranks - held,
+                         .stride = 1,
+                         .count = next - held,
+                         .action = GW_REPLACE,
+                     });
+}

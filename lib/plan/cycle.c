@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why a game of waits stands still. Whatever is left over waits for something
+ * that is left over too, so following the waits ends in a cycle, and that cycle
+ * is the proof. We begin at the first slice of the plan that is left and tell
+ * the cycle from its earliest transfer on:
+ *
+ *     rank 0 step 1: 0>1 c1 waits for room on 0>1
+ *     rank 1 step 1: c0 waits until 1>0 c0 (step 1) has left
+ *     ...
+ *
+ * Things are numbered as in waits.c: links, then versions.
+ */
+#include "verify.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A thing waits for another; `text` says why. */
+struct wait {
+    uint32_t thing;
+    char text[128];
+};
+
+/* The transfer that stands for a thing: the one that a link would push, the
+ * first that helps to write a version. */
+static uint32_t transfer_of(const struct gw__waits *w, uint32_t thing)
+{
+    const struct gw__buckets *writers = &w->versions->writers;
+    return thing < w->index->links
+        ? gw__waits_front(w, thing)
+        : writers->item[writers->begin[thing - w->index->links]];
+}
+
+static struct wait wait_for_version(
+    const struct gw__waits *w, uint32_t version)
+{
+    return (struct wait) { .thing = w->index->links + version };
+}
+
+static struct wait link_waits(const struct gw__waits *w, uint32_t link)
+{
+    uint32_t t = gw__waits_front(w, link);
+    const struct gw_transfer *x = &w->index->plan->transfers[t];
+    const struct gw__wait_link *l = &w->links[link];
+    bool full = l->pushed - l->popped >= w->room;
+    uint32_t blocker = full ? w->versions->write[gw__waits_head(w, link)]
+                            : w->versions->read[t];
+    struct wait wait = wait_for_version(w, blocker);
+    unsigned step = w->index->step[t] + 1;
+    if (full)
+        snprintf(wait.text, sizeof wait.text,
+            "rank %u step %u: %u>%u c%u waits for room on %u>%u", x->src, step,
+            x->src, x->dst, x->chunk, x->src, x->dst);
+    else
+        snprintf(wait.text, sizeof wait.text,
+            "rank %u step %u: %u>%u c%u waits for c%u of step %u", x->src, step,
+            x->src, x->dst, x->chunk, x->chunk,
+            w->index->step[transfer_of(w, wait.thing)] + 1);
+    return wait;
+}
+
+/* Does transfer t keep its version from applying, because its slice is not at
+ * the head of its link? */
+static bool writer_waits(
+    const struct gw__waits *w, uint32_t t, struct wait *wait)
+{
+    const struct gw_transfer *x = &w->index->plan->transfers[t];
+    uint32_t link = w->index->link[t], head = gw__waits_head(w, link);
+    unsigned step = w->index->step[t] + 1;
+    if (head == t)
+        return false;
+    if (head == UINT32_MAX) {
+        wait->thing = link;
+        snprintf(wait->text, sizeof wait->text,
+            "rank %u step %u: c%u waits for %u>%u c%u to be sent", x->dst, step,
+            x->chunk, x->src, x->dst, x->chunk);
+    } else {
+        *wait = wait_for_version(w, w->versions->write[head]);
+        snprintf(wait->text, sizeof wait->text,
+            "rank %u step %u: %u>%u c%u waits behind c%u (step %u)", x->dst,
+            step, x->src, x->dst, x->chunk,
+            w->index->plan->transfers[head].chunk, w->index->step[head] + 1);
+    }
+    return true;
+}
+
+/* A reader of the version before whose slice has not left. On a link transfers
+ * are in plan order, so what lies before the front has been pushed. */
+static uint32_t unsent_reader(
+    const struct gw__waits *w, uint32_t version, uint32_t slice)
+{
+    const struct gw__buckets *readers = &w->versions->readers;
+    uint32_t i = readers->begin[version];
+    for (;; i++) {
+        assert(i < readers->begin[version + 1]);
+        uint32_t t = readers->item[i], link = w->index->link[t];
+        uint32_t front = gw__waits_front(w, link);
+        uint32_t pushed = w->links[link].pushed % w->slices;
+        if (front < t || (front == t && pushed <= slice))
+            return t;
+    }
+}
+
+static struct wait version_waits(const struct gw__waits *w, uint32_t version)
+{
+    const struct gw__buckets *writers = &w->versions->writers;
+    const struct gw_transfer *all = w->index->plan->transfers;
+    uint32_t slice = w->applied[version];
+    uint32_t t = writers->item[writers->begin[version]];
+    const struct gw_transfer *x = &all[t];
+    unsigned step = w->index->step[t] + 1;
+    struct wait wait;
+    for (uint32_t i = writers->begin[version];
+         i < writers->begin[version + 1]; i++)
+        if (writer_waits(w, writers->item[i], &wait))
+            return wait;
+    if (w->applied[version - 1] <= slice) {
+        wait = wait_for_version(w, version - 1);
+        snprintf(wait.text, sizeof wait.text,
+            "rank %u step %u: c%u waits for c%u of step %u", x->dst, step,
+            x->chunk, x->chunk,
+            w->index->step[transfer_of(w, wait.thing)] + 1);
+        return wait;
+    }
+    uint32_t reader = unsent_reader(w, version - 1, slice);
+    wait.thing = w->index->link[reader];
+    snprintf(wait.text, sizeof wait.text,
+        "rank %u step %u: c%u waits until %u>%u c%u (step %u) has left", x->dst,
+        step, x->chunk, all[reader].src, all[reader].dst, all[reader].chunk,
+        w->index->step[reader] + 1);
+    return wait;
+}
+
+static struct wait waits(const struct gw__waits *w, uint32_t thing)
+{
+    return thing < w->index->links
+        ? link_waits(w, thing)
+        : version_waits(w, thing - w->index->links);
+}
+
+/* A link whose front cannot move, or the version its head is of. */
+static uint32_t first_stuck(const struct gw__waits *w)
+{
+    uint32_t best = UINT32_MAX, best_transfer = UINT32_MAX;
+    for (uint32_t link = 0; link < w->index->links; link++) {
+        uint32_t front = gw__waits_front(w, link);
+        uint32_t head = gw__waits_head(w, link);
+        uint32_t t = head != UINT32_MAX ? head : front;
+        if (t >= best_transfer)
+            continue;
+        best_transfer = t;
+        best = head != UINT32_MAX ? w->index->links + w->versions->write[head]
+                                  : link;
+    }
+    assert(best != UINT32_MAX);
+    return best;
+}
+
+/* The first thing that we meet twice when we follow the waits is on the cycle.
+ * The game's marks, clear now that its worklist is empty, tell what we met. */
+static uint32_t on_cycle(const struct gw__waits *w)
+{
+    uint32_t thing = first_stuck(w);
+    while (!w->queued[thing]) {
+        w->queued[thing] = true;
+        thing = waits(w, thing).thing;
+    }
+    return thing;
+}
+
+static uint32_t earliest(
+    const struct gw__waits *w, uint32_t any, unsigned *length)
+{
+    uint32_t best = any, thing = any;
+    *length = 0;
+    do {
+        if (transfer_of(w, thing) < transfer_of(w, best))
+            best = thing;
+        thing = waits(w, thing).thing;
+        ++*length;
+    } while (thing != any);
+    return best;
+}
+
+void gw__cycle_tell(const struct gw__waits *w, struct gw_verdict *verdict)
+{
+    unsigned length;
+    uint32_t first = earliest(w, on_cycle(w), &length);
+    uint32_t t = transfer_of(w, first);
+    const struct gw_transfer *x = &w->index->plan->transfers[t];
+    *verdict = (struct gw_verdict) {
+        .fault = GW_FAULT_DEADLOCK,
+        .step = w->index->step[t] + 1,
+        .src = x->src,
+        .dst = x->dst,
+        .chunk = x->chunk,
+    };
+    bool whole = w->slices == 1;
+    snprintf(verdict->sentence, sizeof verdict->sentence,
+        "step %u: %u>%u c%u waits for ever: a cycle of %u waits when a link has"
+        " room for %u %s%s",
+        verdict->step, x->src, x->dst, x->chunk, length, w->room,
+        whole ? "chunk" : "slice", w->room == 1 ? "" : "s");
+    uint32_t thing = first;
+    do {
+        struct wait wait = waits(w, thing);
+        gw__history_add(verdict, "%s", wait.text);
+        thing = wait.thing;
+    } while (thing != first);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a chunk came to hold the wrong set: the shortest story that shows it.
+ *
+ * The chunk is played again up to the fault, then walked backwards from the
+ * values that are wrong: a transfer belongs to the story when it wrote a value
+ * that still mattered. Where a rank is counted twice only the transfers that
+ * carried that rank's data matter, and they form two paths that meet.
+ *
+ *     step 1: 0>1 c0 +  {1} + {0} = {0-1}
+ *     step 1: 0>2 c0 +  {2} + {0} = {0,2}
+ *     step 2: 1>2 c0 +  {0,2} + {0-1} shares {0}
+ */
+#include "verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SET_TEXT = 28, RANKS_TEXT = 96, LINES_MAX = 28, ALL_MEMBERS = -1 };
+
+struct story {
+    const struct gw__index *index;
+    const struct gw_plan *plan;
+    const struct gw__finding *finding;
+    struct gw_verdict *verdict;
+    struct gw__sets sets;
+    uint64_t *wrong;      /* the ranks counted twice, or those that lack */
+    int member;           /* follow this one only, or ALL_MEMBERS */
+    const uint32_t *item; /* the chunk's transfers, up to the fault */
+    uint32_t items;
+    bool *carries; /* of each item: what it carries matters */
+    bool *told;    /* of each item: it is in the story */
+    bool *live;    /* of each rank: its value, at this step, matters */
+    uint32_t untold_lines;
+};
+
+static const struct gw_transfer *at(const struct story *s, uint32_t i)
+{
+    return &s->plan->transfers[s->item[i]];
+}
+
+static uint32_t step_at(const struct story *s, uint32_t i)
+{
+    return s->index->step[s->item[i]];
+}
+
+/* The item that is itself at fault; there is none at the end. */
+static bool is_fault(const struct story *s, uint32_t i)
+{
+    return s->finding->fault == GW_FAULT_DOUBLE && i + 1 == s->items;
+}
+
+static const char *plural(const struct story *s, const uint64_t *set)
+{
+    return gw__sets_count(&s->sets, set) == 1 ? "rank" : "ranks";
+}
+
+/* Plays the items and shows each to `see` before it writes. */
+static void replay(struct story *s, void (*see)(struct story *, uint32_t))
+{
+    unsigned chunk = s->verdict->chunk;
+    gw__sets_commit(&s->sets);
+    for (unsigned rank = 0; rank < s->plan->ranks; rank++)
+        gw__sets_begin(&s->sets, s->plan, rank, rank, chunk);
+    for (uint32_t i = 0; i < s->items; i++) {
+        const struct gw_transfer *x = at(s, i);
+        if (i > 0 && step_at(s, i) != step_at(s, i - 1))
+            gw__sets_commit(&s->sets);
+        see(s, i);
+        if (!is_fault(s, i))
+            gw__sets_write(&s->sets, x->dst, x->src, x->action);
+    }
+    if (s->finding->fault != GW_FAULT_DOUBLE)
+        gw__sets_commit(&s->sets);
+}
+
+static void see_nothing(struct story *s, uint32_t i)
+{
+    (void)s;
+    (void)i;
+}
+
+static void see_carried(struct story *s, uint32_t i)
+{
+    const uint64_t *sent = gw__sets_before(&s->sets, at(s, i)->src);
+    s->carries[i] = s->member == ALL_MEMBERS
+        || gw__sets_has(sent, (unsigned)s->member);
+}
+
+static void see_and_tell(struct story *s, uint32_t i)
+{
+    if (!s->told[i] || (s->untold_lines > 0 && s->untold_lines--))
+        return;
+    const struct gw_transfer *x = at(s, i);
+    const struct gw__sets *sets = &s->sets;
+    char had[SET_TEXT], sent[SET_TEXT], sum[SET_TEXT];
+    const uint64_t *before = gw__sets_value(sets, x->dst);
+    const uint64_t *adds = gw__sets_before(sets, x->src);
+    gw__sets_text(sets, before, had, sizeof had);
+    gw__sets_text(sets, adds, sent, sizeof sent);
+    char line[64], sign = gw__action_sign(x->action);
+    snprintf(line, sizeof line, "step %u: %u>%u c%u %c", step_at(s, i) + 1,
+        x->src, x->dst, x->chunk, sign);
+    for (unsigned w = 0; w < sets->words; w++)
+        s->wrong[w] = is_fault(s, i) ? before[w] & adds[w] : before[w] | adds[w];
+    gw__sets_text(sets, s->wrong, sum, sizeof sum);
+    if (sets->members == 1)
+        gw__history_add(s->verdict, "%s", line);
+    else if (x->action == GW_REPLACE)
+        gw__history_add(s->verdict, "%s  {%s}", line, sent);
+    else
+        gw__history_add(s->verdict, "%s  {%s} %c {%s} %s {%s}", line, had, sign,
+            sent, is_fault(s, i) ? "shares" : "=", sum);
+}
+
+/* One step backwards: whoever wrote a live value is told; the writer's own
+ * value, from before the step, becomes live in its place. */
+static void mark_step(struct story *s, uint32_t begin, uint32_t end)
+{
+    for (uint32_t i = begin; i < end; i++)
+        if (s->live[at(s, i)->dst] && s->carries[i])
+            s->told[i] = true;
+    for (uint32_t i = begin; i < end; i++) {
+        bool only_source
+            = s->member != ALL_MEMBERS || at(s, i)->action == GW_REPLACE;
+        if (s->told[i] && only_source)
+            s->live[at(s, i)->dst] = false;
+    }
+    for (uint32_t i = begin; i < end; i++)
+        if (s->told[i])
+            s->live[at(s, i)->src] = true;
+}
+
+/* A doubled rank came to the receiver in an earlier step, or just before, by
+ * another addition of this step. Returns where the step begins. */
+static uint32_t mark_fault(struct story *s)
+{
+    uint32_t fault = s->items - 1, i = fault;
+    const struct gw_transfer *x = at(s, fault);
+    s->told[fault] = true;
+    s->live[x->src] = s->live[x->dst] = true;
+    while (i > 0 && step_at(s, i - 1) == step_at(s, fault)) {
+        i--;
+        if (at(s, i)->dst != x->dst || !s->carries[i])
+            continue;
+        s->told[i] = true;
+        s->live[x->dst] = false;
+        s->live[at(s, i)->src] = true;
+    }
+    return i;
+}
+
+static void mark(struct story *s)
+{
+    uint32_t end = s->items;
+    if (s->finding->fault == GW_FAULT_DOUBLE)
+        end = mark_fault(s);
+    else
+        s->live[s->verdict->dst] = true;
+    while (end > 0) {
+        uint32_t begin = end - 1;
+        while (begin > 0 && step_at(s, begin - 1) == step_at(s, end - 1))
+            begin--;
+        mark_step(s, begin, end);
+        end = begin;
+    }
+    uint32_t lines = 0;
+    for (uint32_t i = 0; i < s->items; i++)
+        lines += s->told[i];
+    s->untold_lines = lines > LINES_MAX ? lines - LINES_MAX : 0;
+    if (s->untold_lines)
+        gw__history_add(s->verdict, "(%u earlier transfers)", s->untold_lines);
+}
+
+static void say_double(struct story *s)
+{
+    struct gw_verdict *v = s->verdict;
+    char ranks[RANKS_TEXT];
+    const uint64_t *has = gw__sets_value(&s->sets, v->dst);
+    const uint64_t *adds = gw__sets_before(&s->sets, v->src);
+    for (unsigned w = 0; w < s->sets.words; w++)
+        s->wrong[w] = has[w] & adds[w];
+    s->member = 0;
+    while (!gw__sets_has(s->wrong, (unsigned)s->member))
+        s->member++;
+    if (s->sets.members == 1)
+        snprintf(v->sentence, sizeof v->sentence,
+            "step %u: %u>%u c%u + would count c%u twice", v->step, v->src,
+            v->dst, v->chunk, v->chunk);
+    else {
+        gw__sets_text(&s->sets, s->wrong, ranks, sizeof ranks);
+        snprintf(v->sentence, sizeof v->sentence,
+            "step %u: %u>%u c%u would count %s %s twice", v->step, v->src,
+            v->dst, v->chunk, plural(s, s->wrong), ranks);
+    }
+}
+
+static void say_incomplete(struct story *s)
+{
+    struct gw_verdict *v = s->verdict;
+    char ranks[RANKS_TEXT];
+    const uint64_t *has = gw__sets_before(&s->sets, v->dst);
+    for (unsigned m = 0; m < s->sets.members; m++)
+        if (!gw__sets_has(has, m))
+            s->wrong[m / 64] |= (uint64_t)1 << m % 64;
+    gw__sets_text(&s->sets, s->wrong, ranks, sizeof ranks);
+    if (s->sets.members == 1)
+        snprintf(v->sentence, sizeof v->sentence,
+            "after step %u: rank %u does not hold c%u", v->step, v->dst,
+            v->chunk);
+    else
+        snprintf(v->sentence, sizeof v->sentence,
+            s->plan->collective == GW_BARRIER
+                ? "after step %u: rank %u c%u has not heard of %s %s"
+                : "after step %u: rank %u c%u lacks %s %s",
+            v->step, v->dst, v->chunk, plural(s, s->wrong), ranks);
+}
+
+static void tell(struct story *s)
+{
+    struct gw_verdict *v = s->verdict;
+    replay(s, see_nothing);
+    if (s->finding->fault == GW_FAULT_DOUBLE)
+        say_double(s);
+    else
+        say_incomplete(s);
+    replay(s, see_carried);
+    mark(s);
+    replay(s, see_and_tell);
+    if (s->finding->fault == GW_FAULT_DOUBLE)
+        return;
+    char has[SET_TEXT];
+    gw__sets_text(
+        &s->sets, gw__sets_before(&s->sets, v->dst), has, sizeof has);
+    if (s->sets.members == 1)
+        gw__history_add(v, "end: rank %u never receives c%u", v->dst, v->chunk);
+    else
+        gw__history_add(v, "end: rank %u c%u has {%s}", v->dst, v->chunk, has);
+}
+
+enum gw_err gw__history_tell(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict,
+    struct gw_error *why)
+{
+    const struct gw_plan *plan = index->plan;
+    uint32_t begin = index->by_chunk.begin[verdict->chunk];
+    uint32_t end = index->by_chunk.begin[verdict->chunk + 1];
+    struct story s = { .index = index,
+        .plan = plan,
+        .finding = finding,
+        .verdict = verdict,
+        .member = ALL_MEMBERS,
+        .item = index->by_chunk.item + begin };
+    while (begin + s.items < end
+        && (finding->fault == GW_FAULT_INCOMPLETE
+            || s.item[s.items] <= finding->transfer))
+        s.items++;
+    enum gw_err err = gw__sets_init(&s.sets, plan, plan->ranks, why);
+    if (err)
+        return err;
+    s.wrong = calloc(s.sets.words, sizeof *s.wrong);
+    s.carries = calloc(s.items + 1, sizeof *s.carries);
+    s.told = calloc(s.items + 1, sizeof *s.told);
+    s.live = calloc(plan->ranks, sizeof *s.live);
+    bool room = s.wrong && s.carries && s.told && s.live;
+    if (room)
+        tell(&s);
+    free(s.live);
+    free(s.told);
+    free(s.carries);
+    free(s.wrong);
+    gw__sets_fini(&s.sets);
+    return room ? GW_EPLAN : gw_fail(why, GW_ENOMEM, "history of a chunk");
+}

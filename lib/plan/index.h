@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ways to look things up in a plan: transfers by chunk, by step and by link (a
+ * directed pair of ranks that talk at all). Everything here is linear in the
+ * plan's size; the verifier and the price stand on it.
+ */
+#ifndef GW__PLAN_INDEX_H
+#define GW__PLAN_INDEX_H
+
+#include <gradwire/plan.h>
+
+/* Is the number of chunks one that the collective can have with these ranks?
+ * (In form.c.) */
+bool gw__chunks_fit(const struct gw_plan *plan);
+
+/* Items 0, 1, ... sorted by key; those of key k are
+ * item[begin[k]] .. item[begin[k + 1] - 1], in their old order. */
+struct gw__buckets {
+    uint32_t *begin;
+    uint32_t *item;
+};
+
+/* `key` holds `items` numbers below `keys`. False when memory is short. */
+bool gw__buckets_init(struct gw__buckets *buckets, const uint32_t *key,
+    uint32_t items, uint32_t keys);
+void gw__buckets_fini(struct gw__buckets *buckets);
+
+/* Numbers the links of the plan in the order of their senders: link[t] is that
+ * of transfer t, *links how many there are. False when memory is short. */
+bool gw__links_number(
+    const struct gw_plan *plan, uint32_t *link, uint32_t *links);
+
+struct gw__index {
+    const struct gw_plan *plan;
+    uint32_t transfers;
+    uint32_t *step; /* of each transfer, counted from 0 */
+    uint32_t *link; /* of each transfer */
+    uint32_t links;
+    struct gw__buckets by_chunk;
+};
+
+GW_MUST_CHECK enum gw_err gw__index_init(struct gw__index *index,
+    const struct gw_plan *plan, struct gw_error *why);
+void gw__index_fini(struct gw__index *index);
+
+/* by_chunk.item[i .. result - 1] are of one step; `end` is where the chunk's
+ * items end. */
+uint32_t gw__index_step_end(
+    const struct gw__index *index, uint32_t i, uint32_t end);
+
+#endif

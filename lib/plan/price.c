@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a plan costs. Counts are exact, from the extents of the chunks that move
+ * (the executor cuts its buffers with the same function), so that tests can
+ * hold them against the counters of a wire. Time follows the alpha-beta-gamma
+ * model: in each step a rank sends and receives at the same time, one message
+ * after another, and the slowest rank ends the step:
+ *
+ *     sum over steps of max over ranks of
+ *         alpha * max(messages sent, received)
+ *       + beta  * max(bytes sent, received)
+ *       + gamma * bytes reduced
+ *
+ * A run that overlaps steps and slices can be faster; see bound.c for what no
+ * run can beat.
+ */
+#include "index.h"
+
+#include <stdlib.h>
+
+/* What a rank does in a step. */
+struct load {
+    uint64_t messages_sent, messages_received;
+    uint64_t bytes_sent, bytes_received;
+    uint64_t bytes_reduced;
+};
+
+struct pricing {
+    const struct gw_plan *plan;
+    size_t count;
+    size_t elem_bytes;
+    uint32_t *link;       /* of each transfer */
+    uint32_t links;
+    uint32_t *used;       /* of each link: the last step, counted from 1 */
+    uint64_t *link_bytes; /* of each link */
+    struct load *step;    /* of each rank, in this step; else zero */
+    struct load *all;     /* of each rank, in all steps */
+};
+
+static uint64_t chunk_bytes(const struct gw_plan *plan, unsigned chunk,
+    size_t count, size_t elem_bytes)
+{
+    size_t offset, length;
+    if (plan->collective == GW_BARRIER)
+        return 0;
+    gw_plan_extent(plan, chunk, count, elem_bytes, &offset, &length);
+    return length * elem_bytes;
+}
+
+static void add_transfer(struct pricing *p, uint32_t step, size_t t)
+{
+    const struct gw_transfer *x = &p->plan->transfers[t];
+    struct load *src = &p->step[x->src], *dst = &p->step[x->dst];
+    uint64_t bytes
+        = chunk_bytes(p->plan, x->chunk, p->count, p->elem_bytes);
+    bool message = p->used[p->link[t]] != step + 1;
+    p->used[p->link[t]] = step + 1;
+    p->link_bytes[p->link[t]] += bytes;
+    src->messages_sent += message;
+    dst->messages_received += message;
+    src->bytes_sent += bytes;
+    dst->bytes_received += bytes;
+    dst->bytes_reduced += x->action == GW_ADD ? bytes : 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static double load_us(
+    const struct load *load, const struct gw_cost_model *model)
+{
+    uint64_t messages
+        = larger(load->messages_sent, load->messages_received);
+    uint64_t bytes = larger(load->bytes_sent, load->bytes_received);
+    return model->alpha_us * (double)messages
+        + model->beta_us_per_byte * (double)bytes
+        + model->gamma_us_per_byte * (double)load->bytes_reduced;
+}
+
+/* Moves a rank's load of the step to its total, and leaves zero. */
+static void settle(struct load *step, struct load *all)
+{
+    all->messages_sent += step->messages_sent;
+    all->messages_received += step->messages_received;
+    all->bytes_sent += step->bytes_sent;
+    all->bytes_received += step->bytes_received;
+    all->bytes_reduced += step->bytes_reduced;
+    *step = (struct load) { 0 };
+}
+
+static double price_step(
+    struct pricing *p, uint32_t step, const struct gw_cost_model *model)
+{
+    const struct gw_plan *plan = p->plan;
+    size_t begin = plan->step_begin[step], end = plan->step_begin[step + 1];
+    double slowest = 0;
+    for (size_t t = begin; t < end; t++)
+        add_transfer(p, step, t);
+    for (size_t t = begin; t < end; t++) {
+        unsigned pair[] = { plan->transfers[t].src, plan->transfers[t].dst };
+        for (int i = 0; i < 2; i++) {
+            struct load *load = &p->step[pair[i]];
+            double us = load_us(load, model);
+            slowest = us > slowest ? us : slowest;
+            settle(load, &p->all[pair[i]]);
+        }
+    }
+    return slowest;
+}
+
+static void sum_up(const struct pricing *p, struct gw_price *price)
+{
+    for (unsigned rank = 0; rank < p->plan->ranks; rank++) {
+        const struct load *all = &p->all[rank];
+        price->messages += all->messages_sent;
+        price->bytes += all->bytes_sent;
+        price->rank_messages_max
+            = larger(price->rank_messages_max, all->messages_sent);
+        price->rank_bytes_max = larger(price->rank_bytes_max, all->bytes_sent);
+        price->rank_reduced_max
+            = larger(price->rank_reduced_max, all->bytes_reduced);
+    }
+    for (uint32_t link = 0; link < p->links; link++)
+        price->link_bytes_max
+            = larger(price->link_bytes_max, p->link_bytes[link]);
+}
+
+static enum gw_err check_size(const struct gw_plan *plan, size_t count,
+    size_t elem_bytes, struct gw_error *why)
+{
+    enum { ELEM_BYTES_MAX = 64 };
+    uint64_t bytes;
+    if (elem_bytes == 0 || elem_bytes > ELEM_BYTES_MAX)
+        return gw_fail(why, GW_EINVAL, "an element has 1 to %d bytes, not %zu",
+            ELEM_BYTES_MAX, elem_bytes);
+    if (__builtin_mul_overflow(count, elem_bytes, &bytes)
+        || __builtin_mul_overflow(bytes, plan->transfer_count + 1, &bytes))
+        return gw_fail(why, GW_EINVAL, "%zu elements are too many", count);
+    return GW_OK;
+}
+
+enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
+    size_t elem_bytes, const struct gw_cost_model *model,
+    struct gw_price *price, struct gw_error *why)
+{
+    enum gw_err err = check_size(plan, count, elem_bytes, why);
+    if (err)
+        return err;
+    struct pricing p = {
+        .plan = plan,
+        .count = count,
+        .elem_bytes = elem_bytes,
+        .link = malloc((plan->transfer_count + 1) * sizeof *p.link),
+        .step = calloc(plan->ranks, sizeof *p.step),
+        .all = calloc(plan->ranks, sizeof *p.all),
+    };
+    *price = (struct gw_price) { .rounds = plan->steps };
+    bool room = p.link && p.step && p.all
+        && gw__links_number(plan, p.link, &p.links);
+    p.used = calloc((size_t)p.links + 1, sizeof *p.used);
+    p.link_bytes = calloc((size_t)p.links + 1, sizeof *p.link_bytes);
+    room = room && p.used && p.link_bytes;
+    for (uint32_t step = 0; room && step < plan->steps; step++)
+        price->predicted_us += price_step(&p, step, model);
+    if (room)
+        sum_up(&p, price);
+    price->bound_us
+        = gw_bound_us(plan->collective, plan->ranks, count, elem_bytes, model);
+    free(p.link_bytes);
+    free(p.used);
+    free(p.all);
+    free(p.step);
+    free(p.link);
+    return room ? GW_OK
+                : gw_fail(why, GW_ENOMEM, "price of %zu transfers",
+                    plan->transfer_count);
+}
+
+/* While it counts, messages[peer] holds in its upper half the messages and in
+ * its lower half the step, counted from 1, of the last one: chunks to one peer
+ * in a step are one message. */
+void gw_plan_price_rank(const struct gw_plan *plan, size_t count,
+    size_t elem_bytes, unsigned rank, uint64_t *messages, uint64_t *bytes)
+{
+    for (unsigned peer = 0; peer < plan->ranks; peer++)
+        messages[peer] = bytes[peer] = 0;
+    for (uint32_t step = 0; step < plan->steps; step++) {
+        size_t end = plan->step_begin[step + 1];
+        for (size_t t = plan->step_begin[step]; t < end; t++) {
+            const struct gw_transfer *x = &plan->transfers[t];
+            if (x->src != rank)
+                continue;
+            bytes[x->dst] += chunk_bytes(plan, x->chunk, count, elem_bytes);
+            uint64_t before = messages[x->dst];
+            if ((uint32_t)before != step + 1)
+                messages[x->dst] = ((before >> 32) + 1) << 32 | (step + 1);
+        }
+    }
+    for (unsigned peer = 0; peer < plan->ranks; peer++)
+        messages[peer] >>= 32;
+}

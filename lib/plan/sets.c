@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contributor sets as bits, with one step staged; see sets.h.
+ */
+#include "sets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+unsigned gw__sets_members(const struct gw_plan *plan)
+{
+    bool grows = gw_collective_reduces(plan->collective)
+        || plan->collective == GW_BARRIER;
+    return grows ? plan->ranks : 1;
+}
+
+unsigned gw__sets_self(const struct gw_plan *plan, unsigned rank)
+{
+    return gw__sets_members(plan) == plan->ranks ? rank : 0;
+}
+
+static unsigned words_of(const struct gw_plan *plan)
+{
+    return (gw__sets_members(plan) + 63) / 64;
+}
+
+double gw__sets_bytes(const struct gw_plan *plan, size_t rows)
+{
+    return (double)rows * (2 * 8 * words_of(plan) + 5);
+}
+
+enum gw_err gw__sets_init(struct gw__sets *sets, const struct gw_plan *plan,
+    uint32_t rows, struct gw_error *why)
+{
+    size_t words = words_of(plan);
+    *sets = (struct gw__sets) {
+        .members = gw__sets_members(plan),
+        .words = (unsigned)words,
+        .now = calloc(rows, words * sizeof *sets->now),
+        .next = calloc(rows, words * sizeof *sets->next),
+        .staged = calloc(rows, sizeof *sets->staged),
+        .staged_rows = calloc(rows, sizeof *sets->staged_rows),
+    };
+    if (sets->now && sets->next && sets->staged && sets->staged_rows)
+        return GW_OK;
+    gw__sets_fini(sets);
+    return gw_fail(why, GW_ENOMEM, "contributor sets of %u ranks", plan->ranks);
+}
+
+void gw__sets_fini(struct gw__sets *sets)
+{
+    free(sets->now);
+    free(sets->next);
+    free(sets->staged);
+    free(sets->staged_rows);
+    *sets = (struct gw__sets) { 0 };
+}
+
+static uint64_t *row_of(const struct gw__sets *sets, uint64_t *of, uint32_t row)
+{
+    return of + (size_t)row * sets->words;
+}
+
+void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
+    uint32_t row, unsigned rank, unsigned chunk)
+{
+    uint64_t *set = row_of(sets, sets->now, row);
+    memset(set, 0, sets->words * sizeof *set);
+    unsigned self = gw__sets_self(plan, rank);
+    if (gw_plan_holds(plan, rank, chunk))
+        set[self / 64] |= (uint64_t)1 << self % 64;
+}
+
+/* The row's staged value; the step's first write decides where it starts. */
+static uint64_t *stage(
+    struct gw__sets *sets, uint32_t row, enum gw_action action)
+{
+    uint64_t *staged = row_of(sets, sets->next, row);
+    if (!sets->staged[row]) {
+        sets->staged[row] = true;
+        sets->staged_rows[sets->staged_count++] = row;
+        memcpy(staged, row_of(sets, sets->now, row),
+            sets->words * sizeof *staged);
+    }
+    if (action == GW_REPLACE)
+        memset(staged, 0, sets->words * sizeof *staged);
+    return staged;
+}
+
+bool gw__sets_write(
+    struct gw__sets *sets, uint32_t dst, uint32_t src, enum gw_action action)
+{
+    const uint64_t *from = row_of(sets, sets->now, src);
+    uint64_t *into = stage(sets, dst, action);
+    uint64_t shared = 0;
+    for (unsigned w = 0; w < sets->words; w++) {
+        shared |= into[w] & from[w];
+        into[w] |= from[w];
+    }
+    return action != GW_ADD || !shared;
+}
+
+void gw__sets_commit(struct gw__sets *sets)
+{
+    for (uint32_t i = 0; i < sets->staged_count; i++) {
+        uint32_t row = sets->staged_rows[i];
+        memcpy(row_of(sets, sets->now, row), row_of(sets, sets->next, row),
+            sets->words * sizeof *sets->now);
+        sets->staged[row] = false;
+    }
+    sets->staged_count = 0;
+}
+
+const uint64_t *gw__sets_before(const struct gw__sets *sets, uint32_t row)
+{
+    return row_of(sets, sets->now, row);
+}
+
+const uint64_t *gw__sets_value(const struct gw__sets *sets, uint32_t row)
+{
+    return row_of(sets, sets->staged[row] ? sets->next : sets->now, row);
+}
+
+unsigned gw__sets_count(const struct gw__sets *sets, const uint64_t *set)
+{
+    unsigned count = 0;
+    for (unsigned w = 0; w < sets->words; w++)
+        count += (unsigned)__builtin_popcountll(set[w]);
+    return count;
+}
+
+bool gw__sets_has(const uint64_t *set, unsigned member)
+{
+    return set[member / 64] >> member % 64 & 1;
+}
+
+void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,
+    size_t size)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned first = 0; first < sets->members; first++) {
+        if (!gw__sets_has(set, first))
+            continue;
+        unsigned last = first;
+        while (last + 1 < sets->members && gw__sets_has(set, last + 1))
+            last++;
+        char run[32];
+        int length = first == last
+            ? snprintf(run, sizeof run, "%s%u", used ? "," : "", first)
+            : snprintf(
+                run, sizeof run, "%s%u-%u", used ? "," : "", first, last);
+        bool fits = used + (size_t)length + sizeof ",..." <= size;
+        snprintf(out + used, size - used, "%s", fits ? run : ",...");
+        if (!fits)
+            return;
+        used += (size_t)length;
+        first = last;
+    }
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contributor sets: for each row (a rank's copy of a chunk) the ranks whose
+ * data the value contains, as bits. A step is staged and then committed, so
+ * that all its reads see the values from before it.
+ *
+ * Where nothing is reduced a chunk has one owner and a value is there or not:
+ * such plans have sets of one member.
+ */
+#ifndef GW__PLAN_SETS_H
+#define GW__PLAN_SETS_H
+
+#include <gradwire/plan.h>
+
+struct gw__sets {
+    unsigned members; /* of the full set */
+    unsigned words;   /* 64-bit words a set */
+    uint64_t *now;    /* values from before the step */
+    uint64_t *next;   /* values after it, of the staged rows */
+    bool *staged;
+    uint32_t *staged_rows;
+    uint32_t staged_count;
+};
+
+/* What a full set of this plan counts: all ranks, or the one owner. */
+unsigned gw__sets_members(const struct gw_plan *plan);
+/* The member that `rank` itself is in a set of `chunk`. */
+unsigned gw__sets_self(const struct gw_plan *plan, unsigned rank);
+/* Bytes that `rows` sets take. */
+double gw__sets_bytes(const struct gw_plan *plan, size_t rows);
+
+/* All rows are empty at first. */
+GW_MUST_CHECK enum gw_err gw__sets_init(struct gw__sets *sets,
+    const struct gw_plan *plan, uint32_t rows, struct gw_error *why);
+void gw__sets_fini(struct gw__sets *sets);
+
+/* Makes the row what `rank` holds of `chunk` before the first step. */
+void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
+    uint32_t row, unsigned rank, unsigned chunk);
+/* Stages a write of row `src` into row `dst`. False when it adds (GW_ADD) and
+ * the sets share a member; the union is staged all the same. */
+bool gw__sets_write(
+    struct gw__sets *sets, uint32_t dst, uint32_t src, enum gw_action action);
+/* The step ends: what was staged becomes the value. */
+void gw__sets_commit(struct gw__sets *sets);
+
+/* The value from before the step; and the value with what is staged so far. */
+const uint64_t *gw__sets_before(const struct gw__sets *sets, uint32_t row);
+const uint64_t *gw__sets_value(const struct gw__sets *sets, uint32_t row);
+unsigned gw__sets_count(const struct gw__sets *sets, const uint64_t *set);
+bool gw__sets_has(const uint64_t *set, unsigned member);
+/* "0-3,7", or as much of it as fits and "...". */
+void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,
+    size_t size);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Statements to a tree. A line is read from left to right: `step` and `for ...:`
+ * open a place into which the rest of the line goes, transfers fill it.
+ *
+ *     for s in 0..P-2:                               a step each iteration
+ *         step for i in 0..P-1: i>(i+1)%P c(i-s)%P + all of them in the step
+ *
+ * Deeper lines that follow a line ending in `:` or `step` are its body; after
+ * any other line they carry on its step. Only `step` decides where a step
+ * begins: what a loop inside it sends belongs to that one step.
+ */
+#include "index.h"
+#include "text.h"
+
+#include <string.h>
+
+static bool parse_block(struct gw__script *script, uint32_t parent);
+
+static bool at_line_end(const struct gw__lexer *lexer)
+{
+    return lexer->token.kind == GW__END_OF_LINE
+        || lexer->token.kind == GW__END_OF_TEXT;
+}
+
+/* Appends a node to the children of `parent`; 0 when memory is short. */
+static uint32_t add_node(
+    struct gw__script *script, uint32_t parent, enum gw__node_kind kind)
+{
+    void *nodes = script->nodes;
+    bool grown = gw__script_grow(script, &nodes, &script->node_capacity,
+        script->node_count, sizeof *script->nodes);
+    script->nodes = nodes;
+    if (!grown)
+        return 0;
+    uint32_t made = (uint32_t)script->node_count++;
+    struct gw__node *above = &script->nodes[parent];
+    script->nodes[made] = (struct gw__node) {
+        .kind = (uint8_t)kind,
+        .offset = script->lexer.token.offset,
+        .in_step = above->in_step || kind == GW__STEP,
+        .scope = (uint8_t)script->scope,
+    };
+    if (above->last_child)
+        script->nodes[above->last_child].next = made;
+    else
+        above->child = made;
+    above->last_child = made;
+    return made;
+}
+
+static uint32_t parse_step(struct gw__script *script, uint32_t parent)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    if (script->nodes[parent].in_step) {
+        gw__source_fail(lexer->source, lexer->token.offset,
+            "a step cannot hold another");
+        return 0;
+    }
+    uint32_t step = add_node(script, parent, GW__STEP);
+    gw__lex_next(lexer);
+    return step;
+}
+
+/* The name of a new variable: a word that means nothing else here. */
+static bool check_variable(struct gw__script *script)
+{
+    static const char *const reserved[]
+        = { "for", "in", "step", "min", "max", "log2", "any" };
+    enum { NAME_MAX_LENGTH = 31 };
+    struct gw__lexer *lexer = &script->lexer;
+    struct gw__token name = lexer->token;
+    bool taken = gw__name_slot(script, name) != GW__SLOTS;
+    if (name.kind != GW__WORD)
+        return gw__lex_unexpected(lexer, "the name of a variable");
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        taken = taken || gw__lex_is_word(lexer, reserved[i]);
+    if (taken || name.length > NAME_MAX_LENGTH)
+        return gw__source_fail(lexer->source, name.offset,
+            taken ? "the name is in use already"
+                  : "the name has more than 31 characters");
+    if (script->scope == GW__SLOTS)
+        return gw__source_fail(lexer->source, name.offset,
+            "loops nest more than %d deep", GW__NEST_MAX);
+    return true;
+}
+
+/* for NAME in FIRST..LAST: */
+static uint32_t parse_for(struct gw__script *script, uint32_t parent)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    struct gw__expr first, last;
+    gw__lex_next(lexer);
+    struct gw__token name = lexer->token;
+    uint32_t loop = add_node(script, parent, GW__FOR);
+    if (!loop || !check_variable(script))
+        return 0;
+    gw__lex_next(lexer);
+    bool in = gw__lex_is_word(lexer, "in");
+    if (!in) {
+        gw__lex_unexpected(lexer, "`in`");
+        return 0;
+    }
+    gw__lex_next(lexer);
+    if (!gw__expr_parse(script, &first)
+        || !gw__lex_expect(lexer, GW__DOTS, "`..`")
+        || !gw__expr_parse(script, &last)
+        || !gw__lex_expect(lexer, ':', "`:`"))
+        return 0;
+    struct gw__node *node = &script->nodes[loop];
+    node->expr[0] = first;
+    node->expr[1] = last;
+    node->length = name.length;
+    node->slot = (uint8_t)script->scope;
+    script->names[script->scope] = name;
+    script->known[script->scope] = true;
+    node->scope = (uint8_t)++script->scope;
+    return loop;
+}
+
+/* `c` and a term with nothing between them: c0, ci, c(i+1)%P. */
+static bool parse_chunk(struct gw__script *script, struct gw__expr *chunk)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    const struct gw__token *token = &lexer->token;
+    if (token->kind != GW__WORD || lexer->source->text[token->offset] != 'c')
+        return gw__lex_unexpected(lexer, "a chunk, such as c0");
+    lexer->at = token->offset + 1;
+    gw__lex_next(lexer);
+    return gw__term_parse(script, chunk);
+}
+
+static bool parse_action(struct gw__script *script, uint8_t *action)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    int kind = lexer->token.kind;
+    bool barrier = script->collective == GW_BARRIER;
+    if (kind != '+' && kind != '=' && kind != '|')
+        return gw__lex_unexpected(
+            lexer, barrier ? "`|`" : "`+` (add) or `=` (replace)");
+    if (barrier != (kind == '|'))
+        return gw__source_fail(lexer->source, lexer->token.offset,
+            barrier ? "a barrier passes tokens: `|`"
+                    : "`|` passes a barrier's token; this is no barrier");
+    *action = kind == '+' ? GW_ADD : kind == '=' ? GW_REPLACE : GW_TOKEN;
+    gw__lex_next(lexer);
+    return true;
+}
+
+/* SRC>DST cCHUNK ACTION */
+static bool parse_transfer(struct gw__script *script, uint32_t parent)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    struct gw__node transfer;
+    uint32_t offset = lexer->token.offset;
+    if (!gw__term_parse(script, &transfer.expr[0])
+        || !gw__lex_expect(
+            lexer, '>', "`>` (a sum before it needs parentheses)")
+        || !gw__term_parse(script, &transfer.expr[1])
+        || !parse_chunk(script, &transfer.expr[2])
+        || !parse_action(script, &transfer.action))
+        return false;
+    if (!script->nodes[parent].in_step)
+        return gw__source_fail(lexer->source, offset,
+            "a transfer belongs in a step: write `step` before it");
+    uint32_t made = add_node(script, parent, GW__TRANSFER);
+    if (!made)
+        return false;
+    struct gw__node *node = &script->nodes[made];
+    node->offset = offset;
+    node->action = transfer.action;
+    memcpy(node->expr, transfer.expr, sizeof node->expr);
+    return true;
+}
+
+/* One line's statements. *opened: the innermost place that it opened, or 0;
+ * *owner: where deeper lines go, or 0. */
+static bool parse_items(struct gw__script *script, uint32_t parent,
+    uint32_t *opened, uint32_t *owner)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    uint32_t step = 0;
+    *opened = *owner = 0;
+    while (!at_line_end(lexer)) {
+        bool is_step = gw__lex_is_word(lexer, "step");
+        if (is_step || gw__lex_is_word(lexer, "for")) {
+            *opened = is_step ? parse_step(script, parent)
+                              : parse_for(script, parent);
+            *owner = parent = *opened;
+            step = is_step ? *opened : step;
+            if (!*opened)
+                return false;
+        } else {
+            *owner = step;
+            if (!parse_transfer(script, parent))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_line(struct gw__script *script, uint32_t parent)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    unsigned indent = lexer->indent;
+    uint32_t opened, owner;
+    if (!parse_items(script, parent, &opened, &owner))
+        return false;
+    gw__lex_line(lexer);
+    if (lexer->indent > indent) {
+        if (!owner)
+            return gw__source_fail(lexer->source, lexer->token.offset,
+                "the line is indented deeper than the one above,"
+                " which has no place for it");
+        script->scope = script->nodes[owner].scope;
+        if (!parse_block(script, owner))
+            return false;
+        if (lexer->indent > indent)
+            return gw__source_fail(lexer->source, lexer->token.offset,
+                "the line's indent is that of no line above");
+    }
+    script->scope = script->nodes[parent].scope;
+    if (opened && !script->nodes[opened].child)
+        return gw__source_fail(lexer->source, script->nodes[opened].offset,
+            "nothing is inside this %s",
+            script->nodes[opened].kind == GW__STEP ? "step" : "loop");
+    return true;
+}
+
+/* Lines of the same indent. */
+static bool parse_block(struct gw__script *script, uint32_t parent)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    unsigned indent = lexer->indent;
+    while (lexer->token.kind != GW__END_OF_TEXT && lexer->indent == indent)
+        if (!parse_line(script, parent))
+            return false;
+    return true;
+}
+
+bool gw__statements_parse(struct gw__script *script)
+{
+    struct gw__lexer *lexer = &script->lexer;
+    gw__lex_line(lexer);
+    if (lexer->indent > 0)
+        return gw__source_fail(lexer->source, lexer->token.offset,
+            "the first step or loop begins at the left margin");
+    return parse_block(script, 0);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tree, run into a builder: loops count, steps begin, transfers are
+ * computed, checked and added. An error names the loop variables' values,
+ * because the same line is right for some of them.
+ */
+#include "text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct run {
+    struct gw__script *script;
+    struct gw_builder *builder;
+    size_t transfers;
+    size_t work;
+    unsigned scope; /* slots whose loops are running */
+};
+
+static bool run_children(struct run *run, uint32_t parent);
+
+/* " (s=1, i=3)", or nothing outside loops. */
+static void write_variables(const struct run *run, char *out, size_t size)
+{
+    const struct gw__script *script = run->script;
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned slot = GW__SLOT_LOOPS; slot < run->scope; slot++) {
+        const struct gw__token *name = &script->names[slot];
+        int length = snprintf(out + used, size - used, "%s%.*s=%lld",
+            used ? ", " : " (", (int)name->length,
+            script->lexer.source->text + name->offset,
+            (long long)script->values[slot]);
+        if (length < 0 || used + (size_t)length + sizeof ")" > size)
+            break;
+        used += (size_t)length;
+    }
+    if (used)
+        snprintf(out + used, size - used, ")");
+}
+
+static bool fail_at(const struct run *run, struct gw__expr expr,
+    const char *what, int64_t value, unsigned limit)
+{
+    char variables[96];
+    write_variables(run, variables, sizeof variables);
+    return gw__source_fail(run->script->lexer.source,
+        gw__expr_offset(run->script, expr), "%s%lld is not among 0..%u%s",
+        what, (long long)value, limit - 1, variables);
+}
+
+static bool number_below(struct run *run, struct gw__expr expr,
+    const char *what, unsigned limit, unsigned *number)
+{
+    int64_t value;
+    if (!gw__expr_value(run->script, expr, &value))
+        return false;
+    if (value < 0 || value >= limit)
+        return fail_at(run, expr, what, value, limit);
+    *number = (unsigned)value;
+    return true;
+}
+
+static bool run_transfer(struct run *run, const struct gw__node *node)
+{
+    const struct gw__script *script = run->script;
+    struct gw__source *source = script->lexer.source;
+    unsigned src, dst, chunk;
+    if (!number_below(run, node->expr[0], "rank ", script->ranks, &src)
+        || !number_below(run, node->expr[1], "rank ", script->ranks, &dst)
+        || !number_below(run, node->expr[2], "c", script->chunks, &chunk))
+        return false;
+    if (src == dst) {
+        char variables[96];
+        write_variables(run, variables, sizeof variables);
+        return gw__source_fail(source, node->offset,
+            "rank %u sends to itself%s", src, variables);
+    }
+    if (run->transfers++ == script->limits->transfers)
+        return gw__source_fail(source, node->offset,
+            "the plan has more than %zu transfers", script->limits->transfers);
+    gw_builder_add(run->builder, src, dst, chunk, node->action);
+    return true;
+}
+
+static bool run_for(struct run *run, uint32_t loop)
+{
+    struct gw__script *script = run->script;
+    const struct gw__node *node = &script->nodes[loop];
+    int64_t first, last;
+    if (!gw__expr_value(script, node->expr[0], &first)
+        || !gw__expr_value(script, node->expr[1], &last))
+        return false;
+    script->names[node->slot] = (struct gw__token) {
+        .kind = GW__WORD, .offset = node->offset, .length = node->length
+    };
+    bool right = true;
+    unsigned outside = run->scope;
+    run->scope = node->scope;
+    for (int64_t i = first; right && i <= last; i++) {
+        script->values[node->slot] = i;
+        right = run_children(run, loop);
+        if (i == INT64_MAX)
+            break;
+    }
+    run->scope = outside;
+    return right;
+}
+
+static bool run_node(struct run *run, uint32_t index)
+{
+    const struct gw__node *node = &run->script->nodes[index];
+    if (node->kind == GW__TRANSFER)
+        return run_transfer(run, node);
+    if (node->kind == GW__FOR)
+        return run_for(run, index);
+    gw_builder_step(run->builder);
+    return run_children(run, index);
+}
+
+static bool run_children(struct run *run, uint32_t parent)
+{
+    struct gw__script *script = run->script;
+    const struct gw__node *nodes = script->nodes;
+    bool right = true;
+    for (uint32_t i = nodes[parent].child; right && i; i = nodes[i].next) {
+        if (run->work++ >= script->limits->work)
+            return gw__source_fail(script->lexer.source, nodes[i].offset,
+                "the loops run through more than %zu statements",
+                script->limits->work);
+        right = run_node(run, i);
+    }
+    return right;
+}
+
+bool gw__script_run(struct gw__script *script, struct gw_builder *builder)
+{
+    struct run run = {
+        .script = script, .builder = builder, .scope = GW__SLOT_LOOPS
+    };
+    return run_children(&run, 0);
+}

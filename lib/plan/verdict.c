@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the verifier found, said in one sentence that names step, ranks and
+ * chunk. Faults that sets explain are told in history.c.
+ */
+#include "verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char action_sign[] = { '=', '+', '|', '?' };
+
+char gw__action_sign(unsigned action)
+{
+    return action_sign[action & 3];
+}
+
+void gw__history_add(struct gw_verdict *verdict, const char *format, ...)
+{
+    size_t used = strlen(verdict->history);
+    char *end = verdict->history + used;
+    size_t room = sizeof verdict->history - used;
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(end, room, format, args);
+    va_end(args);
+    if (length < 0 || (size_t)length + 2 > room) {
+        *end = 0;
+        return;
+    }
+    end[length] = '\n';
+    end[length + 1] = 0;
+}
+
+void gw__history_add_transfer(
+    const struct gw__index *index, uint32_t t, struct gw_verdict *verdict)
+{
+    const struct gw_transfer *x = &index->plan->transfers[t];
+    gw__history_add(verdict, "step %u: %u>%u c%u %c", index->step[t] + 1,
+        x->src, x->dst, x->chunk, gw__action_sign(x->action));
+}
+
+GW_PRINTF(2, 3)
+static void say(struct gw_verdict *verdict, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(verdict->sentence, sizeof verdict->sentence, format, args);
+    va_end(args);
+}
+
+static void tell_shape(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict)
+{
+    const struct gw_plan *plan = index->plan;
+    const char *name = gw_collective_name(plan->collective);
+    if (finding->transfer != UINT32_MAX) {
+        const struct gw_transfer *x = &plan->transfers[finding->transfer];
+        say(verdict, "step %u: %u>%u c%u %c does not fit: %s %s",
+            verdict->step, x->src, x->dst, x->chunk,
+            gw__action_sign(x->action), name,
+            plan->collective == GW_BARRIER ? "passes tokens (`|`) only"
+                                           : "adds (`+`) or replaces (`=`)");
+        gw__history_add_transfer(index, finding->transfer, verdict);
+    } else if (plan->collective == GW_BARRIER)
+        say(verdict, "a barrier has one chunk, not %u", plan->chunks);
+    else
+        say(verdict, "%s of %u ranks needs a multiple of %u chunks, not %u",
+            name, plan->ranks,
+            plan->ranks
+                * (plan->collective == GW_ALLTOALL ? plan->ranks : 1),
+            plan->chunks);
+}
+
+/* The history is what that rank does in that step. */
+static void tell_ports(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict)
+{
+    const struct gw_plan *plan = index->plan;
+    say(verdict, "step %u: %u>%u c%u: rank %u %s more than ports=%u %s",
+        verdict->step, verdict->src, verdict->dst, verdict->chunk,
+        finding->rank, finding->hears ? "hears from" : "sends to", plan->ports,
+        plan->ports == 1 ? "peer" : "peers");
+    size_t end = plan->step_begin[finding->step + 1];
+    for (size_t t = plan->step_begin[finding->step]; t < end; t++) {
+        const struct gw_transfer *x = &plan->transfers[t];
+        if (finding->rank == (finding->hears ? x->dst : x->src))
+            gw__history_add_transfer(index, (uint32_t)t, verdict);
+    }
+}
+
+static void tell_conflict(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict)
+{
+    const struct gw_transfer *x = &index->plan->transfers[finding->transfer];
+    const struct gw_transfer *y = &index->plan->transfers[finding->other];
+    char sign = gw__action_sign(x->action), other = gw__action_sign(y->action);
+    if (x->action == GW_TOKEN)
+        say(verdict, "step %u: %u>%u c%u | is there twice", verdict->step,
+            x->src, x->dst, x->chunk);
+    else
+        say(verdict, "step %u: %u>%u c%u %c and %u>%u c%u %c %s rank %u's c%u",
+            verdict->step, y->src, y->dst, y->chunk, other, x->src, x->dst,
+            x->chunk, sign,
+            sign == other ? "both replace" : "replace and add to", x->dst,
+            x->chunk);
+    gw__history_add_transfer(index, finding->other, verdict);
+    gw__history_add_transfer(index, finding->transfer, verdict);
+}
+
+/* The history says where the value is and when it comes. */
+static void tell_absent(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict)
+{
+    const struct gw_plan *plan = index->plan;
+    const struct gw_transfer *x = &plan->transfers[finding->transfer];
+    say(verdict, "step %u: %u>%u c%u: rank %u does not hold c%u",
+        verdict->step, x->src, x->dst, x->chunk, x->src, x->chunk);
+    for (unsigned rank = 0; rank < plan->ranks; rank++)
+        if (gw_plan_holds(plan, rank, x->chunk))
+            gw__history_add(
+                verdict, "start: rank %u holds c%u", rank, x->chunk);
+    gw__history_add_transfer(index, finding->transfer, verdict);
+    uint32_t end = index->by_chunk.begin[x->chunk + 1];
+    for (uint32_t i = index->by_chunk.begin[x->chunk]; i < end; i++) {
+        uint32_t t = index->by_chunk.item[i];
+        const struct gw_transfer *later = &plan->transfers[t];
+        if (index->step[t] < finding->step || later->dst != x->src)
+            continue;
+        gw__history_add(verdict, "step %u: %u>%u c%u %c comes too late",
+            index->step[t] + 1, later->src, later->dst, later->chunk,
+            gw__action_sign(later->action));
+        return;
+    }
+}
+
+/* Where the fault lies; a fault at the end has no transfer. */
+static void place(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict)
+{
+    const struct gw_plan *plan = index->plan;
+    *verdict = (struct gw_verdict) { .fault = finding->fault };
+    if (finding->fault == GW_FAULT_INCOMPLETE) {
+        verdict->step = plan->steps;
+        verdict->src = verdict->dst = finding->rank;
+        verdict->chunk = finding->chunk;
+    } else if (finding->transfer != UINT32_MAX) {
+        const struct gw_transfer *x = &plan->transfers[finding->transfer];
+        verdict->step = finding->step + 1;
+        verdict->src = x->src;
+        verdict->dst = x->dst;
+        verdict->chunk = x->chunk;
+    }
+}
+
+enum gw_err gw__verdict_tell(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict,
+    struct gw_error *why)
+{
+    place(index, finding, verdict);
+    switch (finding->fault) {
+    case GW_FAULT_SHAPE:
+        tell_shape(index, finding, verdict);
+        break;
+    case GW_FAULT_PORTS:
+        tell_ports(index, finding, verdict);
+        break;
+    case GW_FAULT_CONFLICT:
+        tell_conflict(index, finding, verdict);
+        break;
+    case GW_FAULT_ABSENT:
+        tell_absent(index, finding, verdict);
+        break;
+    default:
+        return gw__history_tell(index, finding, verdict, why);
+    }
+    return GW_EPLAN;
+}

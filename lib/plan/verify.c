@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The verifier. A plan is executed symbolically: a value is not a number but
+ * the set of ranks whose data it contains (values.c). Of all faults the one
+ * that comes first in the plan is told (verdict.c).
+ *
+ * A plan that computes the right thing can still stand still for ever; whether
+ * it does is decided by the game of waits (waits.c), played twice: in
+ * rendezvous, where a chunk has several slices and a link has room for one, and
+ * with bounded buffers of `link_chunks` whole chunks.
+ *
+ * The work is linear in the number of transfers, times the words of a set.
+ */
+#include "verify.h"
+
+enum { RENDEZVOUS_SLICES = GW__SLICES_MAX, RENDEZVOUS_ROOM = 1 };
+
+const char *gw_fault_name(enum gw_fault fault)
+{
+    static const char *const names[] = {
+        [GW_FAULT_NONE] = "none",
+        [GW_FAULT_ABSENT] = "absent",
+        [GW_FAULT_DOUBLE] = "double",
+        [GW_FAULT_INCOMPLETE] = "incomplete",
+        [GW_FAULT_PORTS] = "ports",
+        [GW_FAULT_CONFLICT] = "conflict",
+        [GW_FAULT_DEADLOCK] = "deadlock",
+        [GW_FAULT_SHAPE] = "shape",
+    };
+    return fault < sizeof names / sizeof *names ? names[fault] : "?";
+}
+
+void gw__finding_note(
+    struct gw__finding *found, const struct gw__finding *another)
+{
+    bool earlier = another->step < found->step
+        || (another->step == found->step
+            && another->transfer < found->transfer);
+    if (found->fault == GW_FAULT_NONE || earlier)
+        *found = *another;
+}
+
+static enum gw_err check_meaning(const struct gw__index *index,
+    struct gw_verdict *verdict, struct gw_error *why)
+{
+    struct gw__finding found = { .fault = GW_FAULT_NONE };
+    enum gw_err err = gw__form_check(index, &found, why);
+    if (!err && found.fault != GW_FAULT_SHAPE)
+        err = gw__values_check(index, &found, why);
+    if (err || found.fault == GW_FAULT_NONE)
+        return err;
+    return gw__verdict_tell(index, &found, verdict, why);
+}
+
+static enum gw_err check_waits(const struct gw__index *index,
+    unsigned link_chunks, struct gw_verdict *verdict, struct gw_error *why)
+{
+    struct gw__versions versions;
+    struct gw__buckets by_link;
+    enum gw_err err = gw__versions_init(&versions, index, why);
+    if (err)
+        return err;
+    if (!gw__buckets_init(
+            &by_link, index->link, index->transfers, index->links)) {
+        gw__versions_fini(&versions);
+        return gw_fail(why, GW_ENOMEM, "%u links", index->links);
+    }
+    err = gw__waits_play(index, &versions, &by_link, RENDEZVOUS_SLICES,
+        RENDEZVOUS_ROOM, verdict, why);
+    if (!err)
+        err = gw__waits_play(index, &versions, &by_link, 1,
+            link_chunks ? link_chunks : 1, verdict, why);
+    gw__buckets_fini(&by_link);
+    gw__versions_fini(&versions);
+    return err;
+}
+
+enum gw_err gw_plan_verify(const struct gw_plan *plan, unsigned link_chunks,
+    struct gw_verdict *verdict, struct gw_error *why)
+{
+    struct gw__index index;
+    *verdict = (struct gw_verdict) { .fault = GW_FAULT_NONE };
+    enum gw_err err = gw__index_init(&index, plan, why);
+    if (err)
+        return err;
+    err = check_meaning(&index, verdict, why);
+    if (!err)
+        err = check_waits(&index, link_chunks, verdict, why);
+    gw__index_fini(&index);
+    return err == GW_EPLAN ? gw_fail(why, err, "%s", verdict->sentence) : err;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the parts of the verifier:
+ *   form.c      what shows without execution: shape, ports, repeated tokens
+ *   values.c    symbolic execution with contributor sets
+ *   verdict.c   tells the fault that they find: one sentence
+ *   history.c   and the history of the chunk that shows it
+ *   versions.c  which write each transfer reads, for the game of waits
+ *   waits.c     plays the game of waits
+ *   cycle.c     tells the cycle in which it got stuck
+ */
+#ifndef GW__PLAN_VERIFY_H
+#define GW__PLAN_VERIFY_H
+
+#include "index.h"
+#include "sets.h"
+
+/* The fault that comes first in the plan. */
+struct gw__finding {
+    enum gw_fault fault;
+    uint32_t step;     /* counted from 0; plan->steps: at the end */
+    uint32_t transfer; /* the one at fault; none at the end */
+    uint32_t other;    /* GW_FAULT_CONFLICT: the one that it meets */
+    unsigned rank;     /* at the end: who; GW_FAULT_PORTS: whose ports */
+    unsigned chunk;
+    bool hears; /* GW_FAULT_PORTS: receives from too many, or sends to */
+};
+
+/* Keeps in *found whichever of the two faults comes first in the plan. */
+void gw__finding_note(
+    struct gw__finding *found, const struct gw__finding *another);
+
+GW_MUST_CHECK enum gw_err gw__form_check(const struct gw__index *index,
+    struct gw__finding *found, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__values_check(const struct gw__index *index,
+    struct gw__finding *found, struct gw_error *why);
+
+/* Fills *verdict from a finding of any kind but GW_FAULT_DEADLOCK. */
+GW_MUST_CHECK enum gw_err gw__verdict_tell(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict,
+    struct gw_error *why);
+
+/* Each step's writes into one (rank, chunk) make a new version of it; so every
+ * transfer reads one version and takes part in writing one. The versions of a
+ * (rank, chunk) have consecutive numbers, the first is what it held at first. */
+struct gw__versions {
+    uint32_t count;
+    bool *first;     /* of each version: not written by the plan; true also of
+                        the one past the last */
+    uint32_t *read;  /* of each transfer: the version it sends */
+    uint32_t *write; /* of each transfer: the version it helps to make */
+    struct gw__buckets readers; /* transfers by the version they read */
+    struct gw__buckets writers; /* transfers by the version they write */
+};
+
+GW_MUST_CHECK enum gw_err gw__versions_init(struct gw__versions *versions,
+    const struct gw__index *index, struct gw_error *why);
+void gw__versions_fini(struct gw__versions *versions);
+
+/* A link's items are its transfers' slices, in plan order; counted from the
+ * beginning of the plan. */
+struct gw__wait_link {
+    uint32_t pushed;
+    uint32_t popped;
+};
+
+/* The game of waits: how far each link and each version has come. */
+struct gw__waits {
+    const struct gw__index *index;
+    const struct gw__versions *versions;
+    const struct gw__buckets *by_link;
+    unsigned slices; /* a chunk */
+    unsigned room;   /* slices a link holds */
+    struct gw__wait_link *links;
+    uint8_t *applied; /* of each version: slices that have been written */
+    uint32_t *heads;  /* of each version: its next slice is the head of so many
+                         of its links */
+    uint32_t *unsent; /* version * slices + slice: readers yet to push it */
+    uint32_t *todo;   /* links, and versions after them, that may move */
+    bool *queued;
+    uint32_t todo_count;
+};
+
+/* The transfer that a link would push next, or UINT32_MAX. */
+uint32_t gw__waits_front(const struct gw__waits *waits, uint32_t link);
+/* The transfer whose slice is at the head of the link, or UINT32_MAX. */
+uint32_t gw__waits_head(const struct gw__waits *waits, uint32_t link);
+
+/* Plays with `slices` (at most GW__SLICES_MAX) a chunk and `room` slices a
+ * link. GW_OK, GW_ENOMEM, or GW_EPLAN with *verdict filled. */
+enum { GW__SLICES_MAX = 3 };
+GW_MUST_CHECK enum gw_err gw__waits_play(const struct gw__index *index,
+    const struct gw__versions *versions, const struct gw__buckets *by_link,
+    unsigned slices, unsigned room, struct gw_verdict *verdict,
+    struct gw_error *why);
+
+/* Fills *verdict from a game that cannot go on. */
+void gw__cycle_tell(const struct gw__waits *waits, struct gw_verdict *verdict);
+
+/* Fills verdict->history from a finding, and verdict->sentence where that needs
+ * the sets: GW_FAULT_DOUBLE and GW_FAULT_INCOMPLETE. */
+GW_MUST_CHECK enum gw_err gw__history_tell(const struct gw__index *index,
+    const struct gw__finding *finding, struct gw_verdict *verdict,
+    struct gw_error *why);
+/* '+', '=' or '|'. */
+char gw__action_sign(unsigned action);
+/* Appends a line; one that does not fit is dropped. */
+GW_PRINTF(2, 3)
+void gw__history_add(struct gw_verdict *verdict, const char *format, ...);
+void gw__history_add_transfer(
+    const struct gw__index *index, uint32_t t, struct gw_verdict *verdict);
+
+#endif

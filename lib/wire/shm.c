@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The wire inside a host. Each rank owns one segment of shared memory, which
+ * every peer maps; it holds
+ *
+ *   doorbell, state, abort     how peers wake it, and what it tells all
+ *   card                       what it posts for window passes
+ *   links[q]                   its ring of descriptors to rank q, and how far
+ *                              it has read rank q's ring to it
+ *
+ * Every word but the doorbell has one writer. Segments and user data are
+ * regions without names (memory.c); a rank finds its peers' through
+ * /proc/PID/fd, so all ranks must share a pid namespace and a user. The data
+ * path is in shm_link.c, waiting and failing in shm_wait.c, mapping in
+ * shm_map.c.
+ */
+#include "shm.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLICE_BYTES = 128 << 10, SPINS = 2000 };
+
+/* What peers need to know, in the address blob. */
+struct address {
+    uint64_t nonce;
+    uint64_t segment_bytes;
+    uint64_t slice_bytes;
+    int32_t pid, fd;
+    struct gw__watch_id watch;
+};
+_Static_assert(sizeof(struct address) <= GW__ADDRESS_MAX, "fits the blob");
+
+static void shm_close(struct gw__wire *wire);
+static enum gw_err shm_connect(struct gw__wire *wire,
+    const struct gw__address *table, uint64_t deadline_ns,
+    struct gw_error *why);
+
+static const struct gw__wire_ops ops = {
+    .name = "shm",
+    .slice_bytes = SLICE_BYTES,
+    .connect = shm_connect,
+    .send = gw__shm_send,
+    .sends_done = gw__shm_sends_done,
+    .peek = gw__shm_peek,
+    .release = gw__shm_release,
+    .wait = gw__shm_wait,
+    .check = gw__shm_check,
+    .abort = gw__shm_abort,
+    .close = shm_close,
+    .windows = gw__shm_windows,
+};
+
+/* Spinning pays only while every rank can have a core. */
+static unsigned spin_limit(unsigned ranks)
+{
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
+        return 0;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return (long)ranks <= online ? SPINS : 0;
+}
+
+static uint64_t make_nonce(const struct gw__shm *shm)
+{
+    uint64_t seed[4] = { (uint64_t)getpid(), gw_now_ns(), shm->region.id,
+        (uint64_t)(uintptr_t)shm };
+    return gw_hash(seed, sizeof seed, 0);
+}
+
+enum gw_err gw__shm_open(const struct gw_comm_config *config,
+    struct gw__wire **wire, struct gw_error *why)
+{
+    *wire = NULL;
+    struct gw__shm *shm = calloc(1, sizeof *shm);
+    if (!shm)
+        return gw_fail(why, GW_ENOMEM, "shm wire");
+    shm->wire.ops = &ops;
+    shm->wire.rank = config->rank;
+    shm->wire.size = config->size;
+    shm->slice_bytes = config->slice_bytes ? config->slice_bytes : SLICE_BYTES;
+    shm->spin_limit = spin_limit(config->size);
+    shm->peers = calloc(config->size, sizeof *shm->peers);
+    size_t bytes = sizeof *shm->segment
+        + config->size * sizeof *shm->segment->links;
+    enum gw_err err = shm->peers
+        ? gw__watch_init(&shm->watch, config->size, why)
+        : gw_fail(why, GW_ENOMEM, "shm wire");
+    if (!err)
+        err = gw__region_new(bytes, &shm->region, why);
+    if (err) {
+        gw__watch_fini(&shm->watch);
+        free(shm->peers);
+        free(shm);
+        return err;
+    }
+    shm->segment = shm->region.base;
+    shm->segment->nonce = make_nonce(shm);
+    atomic_store(&shm->segment->state, SHM_OPEN);
+    struct address mine = { .nonce = shm->segment->nonce,
+        .segment_bytes = shm->region.bytes,
+        .slice_bytes = shm->slice_bytes,
+        .pid = (int32_t)getpid(),
+        .fd = shm->region.fd };
+    gw__watch_self(&mine.watch);
+    memcpy(shm->wire.address.blob, &mine, sizeof mine);
+    shm->wire.address.bytes = sizeof mine;
+    *wire = &shm->wire;
+    return GW_OK;
+}
+
+static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
+    const struct address *theirs, struct gw_error *why)
+{
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    if (theirs->slice_bytes != shm->slice_bytes)
+        return gw_fail(why, GW_EMISMATCH,
+            "shm: rank %u uses slices of %zu bytes, rank %u of %llu",
+            shm->wire.rank, shm->slice_bytes, rank,
+            (unsigned long long)theirs->slice_bytes);
+    void *base = NULL;
+    enum gw_err err = gw__region_map(
+        theirs->pid, theirs->fd, theirs->segment_bytes, &base, why);
+    struct gw__shm_segment *segment = base;
+    if (!err && segment->nonce != theirs->nonce) {
+        gw__region_unmap(base, theirs->segment_bytes);
+        err = gw_fail(why, GW_EUNREACH, "pid %d is somebody else's here",
+            theirs->pid);
+    }
+    if (err) {
+        gw_wrap(why, err,
+            "shm: rank %u is not on this host, or not of this user (try "
+            "--wire tcp)",
+            rank);
+        return err;
+    }
+    peer->segment = segment;
+    peer->segment_bytes = theirs->segment_bytes;
+    peer->pid = theirs->pid;
+    return gw__watch_add(&shm->watch, rank, &theirs->watch, why);
+}
+
+/* A rank may close only after all have mapped it; so all wait for all. */
+static enum gw_err await_joined(
+    struct gw__shm *shm, uint64_t deadline_ns, struct gw_error *why)
+{
+    static const struct timespec pause = { .tv_nsec = 50000 };
+    for (unsigned r = 0; r < shm->wire.size; r++)
+        while (r != shm->wire.rank
+            && atomic_load(&shm->peers[r].segment->state) < SHM_JOINED) {
+            enum gw_err err = gw__shm_check(&shm->wire, why);
+            if (err)
+                return gw_wrap(why, err, "shm: joining");
+            if (gw_now_ns() > deadline_ns)
+                return gw_fail(why, GW_ETIMEOUT,
+                    "shm: rank %u did not join in time", r);
+            nanosleep(&pause, NULL);
+        }
+    return GW_OK;
+}
+
+static enum gw_err shm_connect(struct gw__wire *wire,
+    const struct gw__address *table, uint64_t deadline_ns,
+    struct gw_error *why)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    for (unsigned r = 0; r < wire->size; r++) {
+        struct address theirs;
+        if (r == wire->rank)
+            continue;
+        if (table[r].bytes != sizeof theirs)
+            return gw_fail(why, GW_EMISMATCH,
+                "shm: rank %u does not speak this wire", r);
+        memcpy(&theirs, table[r].blob, sizeof theirs);
+        enum gw_err err = join_peer(shm, r, &theirs, why);
+        if (err)
+            return err;
+    }
+    atomic_store(&shm->segment->state, SHM_JOINED);
+    return await_joined(shm, deadline_ns, why);
+}
+
+/* A stage is read by its name until the peer has released it, so linger for
+ * peers that live and still have something to read. */
+static void linger(struct gw__shm *shm)
+{
+    uint64_t deadline = gw_now_ns() + 200 * 1000000ULL;
+    for (unsigned r = 0; r < shm->wire.size; r++) {
+        struct gw__shm_peer *peer = &shm->peers[r];
+        while (peer->segment && peer->stage.base && !peer->lost
+            && !atomic_load(&shm->segment->abort_code)
+            && atomic_load(&peer->segment->state) != SHM_CLOSED
+            && !gw__shm_all_taken(shm, r)
+            && gw_now_ns() < deadline
+            && gw__shm_check(&shm->wire, NULL) == GW_OK)
+            sched_yield();
+    }
+}
+
+static void shm_close(struct gw__wire *wire)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    linger(shm);
+    atomic_store(&shm->segment->state, SHM_CLOSED);
+    for (unsigned r = 0; r < wire->size; r++) {
+        struct gw__shm_peer *peer = &shm->peers[r];
+        if (!peer->segment)
+            continue;
+        gw__shm_wake(wire, r);
+        gw__shm_forget_mappings(peer);
+        gw__region_free(&peer->stage);
+        gw__region_unmap(peer->segment, peer->segment_bytes);
+    }
+    gw__watch_fini(&shm->watch);
+    gw__region_free(&shm->region);
+    free(shm->peers);
+    free(shm);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The segment through which a rank speaks to its peers on the same host, and
+ * the local state of the wire. See shm.c for the whole picture.
+ */
+#ifndef GW__SHM_H
+#define GW__SHM_H
+
+#include "memory.h"
+#include "watch.h"
+#include "windows.h"
+#include "wire.h"
+
+#include <stdatomic.h>
+
+enum {
+    LINE_BYTES = 64,
+    RING_SLOTS = 8,
+    INLINE_BYTES = 160,
+    MAPPINGS_MAX = 32, /* of one peer's regions, kept here */
+};
+
+/* OPEN: made; JOINED: has mapped every peer; CLOSED: said goodbye. */
+enum { SHM_OPEN = 1, SHM_JOINED = 2, SHM_CLOSED = 3 };
+
+/* One slice on its way: small ones inside, large ones by place. `sequence` is
+ * the slice's number on the link plus one, and publishes the rest. */
+struct gw__shm_entry {
+    _Alignas(LINE_BYTES) _Atomic uint64_t sequence;
+    struct gw__place place; /* fd < 0: the bytes are here */
+    struct gw__header header;
+    unsigned char bytes[INLINE_BYTES];
+};
+_Static_assert(sizeof(struct gw__shm_entry) == 256, "four cache lines");
+
+/* What `owner` says to one peer, and how far it has read that peer. */
+struct gw__shm_link {
+    _Alignas(LINE_BYTES) _Atomic uint64_t released;
+    struct gw__shm_entry ring[RING_SLOTS];
+};
+
+/* Everything in it is written by its owner alone, but for `doorbell`. */
+struct gw__shm_segment {
+    uint64_t nonce;
+    _Alignas(LINE_BYTES) _Atomic uint32_t doorbell; /* futex */
+    _Atomic uint32_t sleeping;
+    _Alignas(LINE_BYTES) _Atomic uint32_t state;
+    _Atomic int32_t abort_code; /* publishes abort_text */
+    char abort_text[sizeof(((struct gw_error *)0)->text)];
+    _Alignas(LINE_BYTES) unsigned char card[GW__CARD_BYTES];
+    struct gw__shm_link links[]; /* one a rank */
+};
+
+struct gw__shm_mapping {
+    uint32_t region; /* 0: free */
+    void *base;
+    size_t bytes;
+};
+
+struct gw__shm_peer {
+    struct gw__shm_segment *segment; /* theirs, mapped here */
+    size_t segment_bytes;
+    int pid;
+    bool lost;
+    uint64_t pushed;         /* slices sent to it */
+    uint64_t released_seen;  /* of them, given back at the last look */
+    uint64_t borrowed;       /* newest slice that lies in the caller's memory,
+                                plus one */
+    uint64_t taken;          /* slices released from it */
+    struct gw__region stage; /* for bytes that the peer cannot map */
+    struct gw__shm_mapping mappings[MAPPINGS_MAX];
+    unsigned next_mapping;
+};
+
+struct gw__shm {
+    struct gw__wire wire;
+    struct gw__region region; /* holds `segment` */
+    struct gw__shm_segment *segment;
+    struct gw__shm_peer *peers;
+    struct gw__watch watch;
+    struct gw_error error; /* found while moving data; `check` tells it */
+    size_t slice_bytes;
+    /* waiting */
+    unsigned spins, spin_limit, yields;
+    bool armed;
+    uint32_t doorbell_seen;
+    /* the last answer of gw__region_find */
+    struct gw__region shown;
+    uint64_t shown_generation;
+};
+
+static inline struct gw__shm *gw__shm_of(struct gw__wire *wire)
+{
+    return (struct gw__shm *)wire;
+}
+
+/* shm_link.c */
+enum gw_err gw__shm_send(struct gw__wire *, unsigned peer,
+    const struct gw__header *, const void *data, bool copy);
+uint64_t gw__shm_sends_done(struct gw__wire *, unsigned peer);
+enum gw_err gw__shm_peek(
+    struct gw__wire *, unsigned peer, struct gw__view *view);
+void gw__shm_release(struct gw__wire *, unsigned peer);
+
+/* Has the peer released everything that was sent to it? */
+bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank);
+
+/* shm_map.c */
+struct gw__windows *gw__shm_windows(struct gw__wire *);
+struct gw__place gw__shm_show(
+    struct gw__wire *, const void *memory, size_t bytes);
+void *gw__shm_reach(
+    struct gw__wire *, unsigned rank, const struct gw__place *place);
+void gw__shm_forget_mappings(struct gw__shm_peer *peer);
+
+/* shm_wait.c */
+void gw__shm_wait(struct gw__wire *, uint64_t ns);
+void gw__shm_wake(struct gw__wire *, unsigned peer);
+void gw__shm_wake_all(struct gw__wire *);
+void gw__shm_moved(struct gw__wire *);
+enum gw_err gw__shm_check(struct gw__wire *, struct gw_error *why);
+void gw__shm_abort(struct gw__wire *, const struct gw_error *error);
+
+#endif

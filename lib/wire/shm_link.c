@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Slices between two ranks of a host: a single-producer ring of descriptors in
+ * the sender's segment. A large slice is only named (pointer passing): the
+ * receiver reduces straight out of the sender's memory. A small one rides in
+ * the descriptor's own cache lines. Memory that the peer cannot map is copied
+ * into a stage, a region of RING_SLOTS slices made at its first use.
+ *
+ * The receiver counts what it has released in its own segment; the sender reads
+ * that count for room (RING_SLOTS in flight) and for `sends_done`.
+ */
+#include "shm.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct gw__shm_link *link_to(struct gw__shm *shm, unsigned peer)
+{
+    return &shm->segment->links[peer];
+}
+
+static struct gw__shm_link *link_from(struct gw__shm *shm, unsigned peer)
+{
+    return &shm->peers[peer].segment->links[shm->wire.rank];
+}
+
+/* Why nothing can be had from this peer any more. */
+static enum gw_err gone(struct gw__shm_peer *peer)
+{
+    if (peer->lost)
+        return GW_ELOST;
+    uint32_t state
+        = atomic_load_explicit(&peer->segment->state, memory_order_acquire);
+    return state == SHM_CLOSED ? GW_ECLOSED : GW_OK;
+}
+
+static uint64_t released(struct gw__shm *shm, unsigned rank)
+{
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    if (peer->released_seen < peer->pushed)
+        peer->released_seen = atomic_load_explicit(
+            &link_from(shm, rank)->released, memory_order_acquire);
+    return peer->released_seen;
+}
+
+/* Slices that were copied gave their buffers back at once. */
+uint64_t gw__shm_sends_done(struct gw__wire *wire, unsigned rank)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    uint64_t given_back = released(shm, rank);
+    return given_back >= peer->borrowed ? peer->pushed : given_back;
+}
+
+bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank)
+{
+    return released(shm, rank) == shm->peers[rank].pushed;
+}
+
+static bool stage(struct gw__shm *shm, struct gw__shm_peer *peer,
+    const void *data, size_t bytes, struct gw__place *place)
+{
+    if (!peer->stage.base
+        && gw__region_new(
+            RING_SLOTS * shm->slice_bytes, &peer->stage, &shm->error))
+        return false;
+    size_t offset = peer->pushed % RING_SLOTS * shm->slice_bytes;
+    memcpy((unsigned char *)peer->stage.base + offset, data, bytes);
+    *place = (struct gw__place) { .fd = peer->stage.fd,
+        .region = peer->stage.id,
+        .region_bytes = peer->stage.bytes,
+        .offset = offset };
+    return true;
+}
+
+enum gw_err gw__shm_send(struct gw__wire *wire, unsigned rank,
+    const struct gw__header *header, const void *data, bool copy)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    size_t bytes = header->bytes;
+    assert(rank != wire->rank);
+    assert(bytes <= shm->slice_bytes);
+    if (peer->pushed - peer->released_seen >= RING_SLOTS
+        && peer->pushed - released(shm, rank) >= RING_SLOTS) {
+        enum gw_err why = gone(peer);
+        return why ? why : GW_PENDING;
+    }
+    struct gw__shm_entry *entry
+        = &link_to(shm, rank)->ring[peer->pushed % RING_SLOTS];
+    bool borrow = false;
+    entry->place.fd = -1;
+    if (bytes <= INLINE_BYTES) {
+        if (bytes)
+            memcpy(entry->bytes, data, bytes);
+    } else {
+        if (!copy)
+            entry->place = gw__shm_show(wire, data, bytes);
+        borrow = entry->place.fd >= 0;
+        if (!borrow
+            && !stage(shm, peer, data, bytes, &entry->place))
+            return shm->error.code;
+    }
+    entry->header = *header;
+    peer->pushed++;
+    if (borrow)
+        peer->borrowed = peer->pushed;
+    atomic_store_explicit(
+        &entry->sequence, peer->pushed, memory_order_release);
+    gw__shm_moved(wire);
+    gw__shm_wake(wire, rank);
+    return GW_OK;
+}
+
+enum gw_err gw__shm_peek(
+    struct gw__wire *wire, unsigned rank, struct gw__view *view)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    struct gw__shm_entry *entry
+        = &link_from(shm, rank)->ring[peer->taken % RING_SLOTS];
+    if (atomic_load_explicit(&entry->sequence, memory_order_acquire)
+        != peer->taken + 1) {
+        enum gw_err why = gone(peer);
+        /* It may have spoken between our look and its goodbye. */
+        if (!why
+            || atomic_load_explicit(&entry->sequence, memory_order_acquire)
+                != peer->taken + 1)
+            return why ? why : GW_PENDING;
+    }
+    view->header = &entry->header;
+    view->data = entry->bytes;
+    if (entry->place.fd >= 0) {
+        view->data = gw__shm_reach(wire, rank, &entry->place);
+        if (!view->data)
+            return GW_ELOST;
+    }
+    gw__shm_moved(wire);
+    return GW_OK;
+}
+
+void gw__shm_release(struct gw__wire *wire, unsigned rank)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    peer->taken++;
+    atomic_store_explicit(
+        &link_to(shm, rank)->released, peer->taken, memory_order_release);
+    gw__shm_wake(wire, rank);
+}

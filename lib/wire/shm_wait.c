@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Waiting: spin, then yield, then sleep on a futex. A caller polls, finds
+ * nothing, and calls `wait`; each call takes one step further, and anything
+ * that moves starts again from the spin.
+ *
+ *   spin_limit calls   a pause each (none when ranks outnumber the cores)
+ *   YIELDS calls       sched_yield
+ *   one call           arm: say "sleeping" and note the doorbell; return, so
+ *                      that the caller polls once more
+ *   then               sleep until the doorbell moves
+ *
+ * A peer that changes something we may wait for looks whether we are armed
+ * and only then rings: store, fence, load on both sides (Dekker), so a ring
+ * cannot be missed, and costs nothing while nobody sleeps.
+ */
+#include "shm.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { YIELDS = 20 };
+
+static void cpu_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+    struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000U),
+        .tv_nsec = (long)(ns % 1000000000U) };
+    syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
+}
+
+void gw__shm_moved(struct gw__wire *wire)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    shm->spins = 0;
+    shm->yields = 0;
+    if (shm->armed) {
+        shm->armed = false;
+        atomic_store_explicit(
+            &shm->segment->sleeping, 0, memory_order_relaxed);
+    }
+}
+
+/* Only after a fence that follows what changed. */
+static void ring(struct gw__shm_segment *theirs)
+{
+    if (!atomic_load_explicit(&theirs->sleeping, memory_order_relaxed))
+        return;
+    atomic_fetch_add(&theirs->doorbell, 1);
+    syscall(SYS_futex, &theirs->doorbell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void gw__shm_wake(struct gw__wire *wire, unsigned rank)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    ring(gw__shm_of(wire)->peers[rank].segment);
+}
+
+void gw__shm_wake_all(struct gw__wire *wire)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    atomic_thread_fence(memory_order_seq_cst);
+    for (unsigned r = 0; r < wire->size; r++)
+        if (shm->peers[r].segment)
+            ring(shm->peers[r].segment);
+}
+
+void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    if (shm->spins < shm->spin_limit) {
+        shm->spins++;
+        cpu_pause();
+    } else if (shm->yields < YIELDS) {
+        shm->yields++;
+        sched_yield();
+    } else if (!shm->armed) {
+        shm->armed = true;
+        shm->doorbell_seen = atomic_load(&shm->segment->doorbell);
+        atomic_store(&shm->segment->sleeping, 1);
+        atomic_thread_fence(memory_order_seq_cst);
+    } else {
+        futex_wait(&shm->segment->doorbell, shm->doorbell_seen, ns);
+        shm->doorbell_seen = atomic_load(&shm->segment->doorbell);
+    }
+}
+
+/* An abort that some peer has published. */
+static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
+{
+    for (unsigned r = 0; r < shm->wire.size; r++) {
+        struct gw__shm_segment *theirs = shm->peers[r].segment;
+        if (!theirs)
+            continue;
+        int32_t code
+            = atomic_load_explicit(&theirs->abort_code, memory_order_acquire);
+        if (code) {
+            const char *text = theirs->abort_text;
+            size_t room = sizeof theirs->abort_text;
+            return gw_fail(
+                why, (enum gw_err)code, "%.*s", (int)room - 1, text);
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_err died(struct gw__shm *shm, struct gw_error *why)
+{
+    int rank;
+    while ((rank = gw__watch_poll(&shm->watch)) >= 0) {
+        struct gw__shm_peer *peer = &shm->peers[rank];
+        if (atomic_load(&peer->segment->state) == SHM_CLOSED)
+            continue; /* it said goodbye first */
+        peer->lost = true;
+        return gw_fail(why, GW_ELOST, "rank %d (pid %d) died", rank, peer->pid);
+    }
+    return GW_OK;
+}
+
+enum gw_err gw__shm_check(struct gw__wire *wire, struct gw_error *why)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    if (shm->error.code)
+        return gw_fail(why, shm->error.code, "%s", shm->error.text);
+    enum gw_err err = aborted(shm, why);
+    return err ? err : died(shm, why);
+}
+
+void gw__shm_abort(struct gw__wire *wire, const struct gw_error *error)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    if (atomic_load(&shm->segment->abort_code))
+        return;
+    memcpy(shm->segment->abort_text, error->text, sizeof error->text);
+    atomic_store_explicit(&shm->segment->abort_code, (int32_t)error->code,
+        memory_order_release);
+    gw__shm_wake_all(wire);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the shm wire offers beyond slices (DESIGN §1.2): a card a rank that all
+ * peers can read at once, and memory of the peers to load from and store into,
+ * so that one pass reads every source of a chunk and writes every result.
+ * lib/coll/window.c is the user.
+ */
+#ifndef GW__WINDOWS_H
+#define GW__WINDOWS_H
+
+#include "wire.h"
+
+enum { GW__CARD_BYTES = 16384 };
+
+/* A piece of memory as its owner names it to others. */
+struct gw__place {
+    int32_t fd; /* negative: nowhere, the memory is private */
+    uint32_t region;
+    uint64_t region_bytes;
+    uint64_t offset;
+};
+
+struct gw__windows {
+    /* The card of `rank`: its owner writes, all read. Zeroed at the start. */
+    void *(*card)(struct gw__wire *, unsigned rank);
+    /* Names [memory, memory + bytes) for others. */
+    struct gw__place (*show)(
+        struct gw__wire *, const void *memory, size_t bytes);
+    /* Where `place` of `rank` lies here; NULL when it cannot be mapped (the
+     * wire's `check` then says why). */
+    void *(*reach)(
+        struct gw__wire *, unsigned rank, const struct gw__place *place);
+    /* Call after changing the card: wakes all that sleep in `wait`. */
+    void (*wake_all)(struct gw__wire *);
+    /* Something moved: the next `wait` spins again before it sleeps. */
+    void (*moved)(struct gw__wire *);
+};
+
+#endif

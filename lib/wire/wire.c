@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The wires by name. To add one: its opener in wire.h, and a line here.
+ */
+#include "wire.h"
+
+#include <gradwire/wire.h>
+
+#include <string.h>
+
+static const char *const names[] = { "shm", "ipc", "tcp", NULL };
+
+const char *const *gw_wire_list(void)
+{
+    return names;
+}
+
+enum gw_err gw__wire_open(const struct gw_comm_config *config,
+    struct gw__wire **wire, struct gw_error *why)
+{
+    struct gw_comm_config named = *config;
+    *wire = NULL;
+    if (!named.wire)
+        named.wire = "shm";
+    if (named.size == 0 || named.size > GW__WIRE_PEERS_MAX
+        || named.rank >= named.size)
+        return gw_fail(why, GW_EINVAL,
+            "rank %u of %u: a wire joins 1 to %d ranks, numbered from 0",
+            named.rank, named.size, GW__WIRE_PEERS_MAX);
+    if (strcmp(named.wire, "shm") == 0)
+        return gw__shm_open(&named, wire, why);
+    if (strcmp(named.wire, "ipc") == 0 || strcmp(named.wire, "tcp") == 0)
+        return gw__zmq_open(&named, wire, why);
+    return gw_fail(why, GW_EINVAL,
+        "no wire is called \"%.40s\"; there are shm, ipc and tcp", named.wire);
+}
+
+void gw__wire_close(struct gw__wire **wire)
+{
+    if (*wire)
+        (*wire)->ops->close(*wire);
+    *wire = NULL;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Joining the peers: the higher rank of a pair connects, then both say HELLO on
+ * every connection between them. A HELLO carries a token that was in the
+ * receiver's address, so it can only come from a member, and from the one that
+ * the connection was made for. A rank is connected when it has heard HELLO on
+ * all connections from all peers.
+ */
+#include "zmq_wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum gw_err connect_link(struct gw__zmq *zmq, unsigned peer,
+    const struct gw__zmq_card *card, struct gw_error *why)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    char endpoint[128];
+    for (unsigned l = 0; l <= zmq->lanes; l++) {
+        gw__zmq_endpoint(card, peer, zmq->wire.rank, l, endpoint);
+        if (zmq_connect(link->lanes[l].socket, endpoint) != 0)
+            return gw_fail(why, GW_EUNREACH, "rank %u at %s: %s", peer,
+                endpoint, zmq_strerror(errno));
+    }
+    return GW_OK;
+}
+
+static enum gw_err join_peer(struct gw__zmq *zmq, unsigned peer,
+    const struct gw__address *address, struct gw_error *why)
+{
+    struct gw__zmq_card card;
+    enum gw_err err = gw__zmq_card_read(
+        address, peer, zmq->wire.size, &zmq->card, &card, why);
+    if (err)
+        return err;
+    memcpy(zmq->links[peer].token, card.token, sizeof card.token);
+    /* From elsewhere only the connection's end tells. */
+    struct gw_error far;
+    err = gw__watch_add(&zmq->watch, peer, &card.process, &far);
+    if (err && err != GW_ENOTSUP)
+        return gw_fail(why, err, "%s", far.text);
+    return peer < zmq->wire.rank ? connect_link(zmq, peer, &card, why) : GW_OK;
+}
+
+static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    struct gw__zmq_lane *lane = &link->lanes[l];
+    struct gw__note hello = { .kind = GW__HELLO, .lane = l };
+    memcpy(hello.token, link->token, sizeof hello.token);
+    lane->greeted = gw__zmq_tell(zmq, peer, lane, &hello);
+}
+
+static enum gw_err welcome(
+    struct gw__zmq *zmq, unsigned peer, unsigned l, struct gw_error *why)
+{
+    struct gw__zmq_lane *lane = &zmq->links[peer].lanes[l];
+    unsigned char message[GW__NOTE_BYTES_MAX];
+    int bytes = zmq_recv(lane->socket, message, sizeof message, ZMQ_DONTWAIT);
+    if (bytes < 0)
+        return GW_OK;
+    struct gw__note hello;
+    enum gw_err err = gw__note_read(
+        message, (size_t)bytes, peer, zmq->wire.rank, &hello, why);
+    if (err)
+        return gw_wrap(why, err, "from where rank %u should be", peer);
+    if (hello.kind != GW__HELLO || hello.lane != l
+        || memcmp(hello.token, zmq->card.token, sizeof hello.token) != 0)
+        return gw_fail(why, GW_EMISMATCH,
+            "a stranger connected in the place of rank %u", peer);
+    lane->welcomed = true;
+    return GW_OK;
+}
+
+/* GW_OK: all connections to `peer` are made. GW_PENDING: not yet. */
+static enum gw_err shake_hands(
+    struct gw__zmq *zmq, unsigned peer, struct gw_error *why)
+{
+    enum gw_err result = GW_OK;
+    for (unsigned l = 0; l <= zmq->lanes; l++) {
+        struct gw__zmq_lane *lane = &zmq->links[peer].lanes[l];
+        if (!lane->greeted)
+            greet(zmq, peer, l);
+        enum gw_err err = lane->welcomed ? GW_OK : welcome(zmq, peer, l, why);
+        if (err)
+            return err;
+        if (!lane->greeted || !lane->welcomed)
+            result = GW_PENDING;
+    }
+    return result;
+}
+
+/* "ranks 2, 3 of 4 did not ..." */
+static enum gw_err name_missing(
+    struct gw__zmq *zmq, const bool *joined, struct gw_error *why)
+{
+    char ranks[200] = "";
+    size_t length = 0;
+    unsigned missing = 0;
+    for (unsigned r = 0; r < zmq->wire.size; r++) {
+        if (r == zmq->wire.rank || joined[r])
+            continue;
+        if (length < sizeof ranks - 16)
+            length += (size_t)snprintf(ranks + length, sizeof ranks - length,
+                "%s%u", missing ? ", " : "", r);
+        else if (ranks[length - 1] != '.')
+            length += (size_t)snprintf(
+                ranks + length, sizeof ranks - length, ", ...");
+        missing++;
+    }
+    return gw_fail(why, GW_ETIMEOUT,
+        "rank%s %s of %u did not connect in time%s", missing == 1 ? "" : "s",
+        ranks, zmq->wire.size,
+        zmq->card.secured ? " (have all the same key file?)" : "");
+}
+
+static void pause_a_little(struct gw__zmq *zmq, const bool *joined)
+{
+    enum { AT_MOST_MS = 10 };
+    nfds_t count = 0;
+    for (unsigned r = 0; r < zmq->wire.size; r++)
+        for (unsigned l = 0;
+             r != zmq->wire.rank && !joined[r] && l <= zmq->lanes; l++)
+            zmq->polled[count++] = (struct pollfd) {
+                .fd = zmq->links[r].lanes[l].fd, .events = POLLIN
+            };
+    poll(zmq->polled, count, AT_MOST_MS);
+}
+
+static enum gw_err meet_all(
+    struct gw__zmq *zmq, uint64_t deadline_ns, struct gw_error *why)
+{
+    bool joined[GW__WIRE_PEERS_MAX] = { false };
+    unsigned left = zmq->wire.size - 1;
+    assert(zmq->wire.size <= GW__WIRE_PEERS_MAX);
+    for (;;) {
+        for (unsigned r = 0; r < zmq->wire.size; r++) {
+            if (r == zmq->wire.rank || joined[r])
+                continue;
+            enum gw_err err = shake_hands(zmq, r, why);
+            if (err != GW_OK && err != GW_PENDING)
+                return err;
+            joined[r] = err == GW_OK;
+            left -= joined[r];
+        }
+        if (left == 0)
+            return GW_OK;
+        int ended = gw__watch_poll(&zmq->watch);
+        if (ended >= 0)
+            return gw_fail(
+                why, GW_ELOST, "rank %d ended before it connected", ended);
+        if (gw_now_ns() >= deadline_ns)
+            return name_missing(zmq, joined, why);
+        pause_a_little(zmq, joined);
+    }
+}
+
+enum gw_err gw__zmq_connect(struct gw__wire *wire,
+    const struct gw__address *table, uint64_t deadline_ns, struct gw_error *why)
+{
+    struct gw__zmq *zmq = gw__zmq_of(wire);
+    enum gw_err err = GW_OK;
+    for (unsigned r = 0; r < wire->size && !err; r++)
+        if (r != wire->rank)
+            err = join_peer(zmq, r, &table[r], why);
+    if (!err)
+        err = meet_all(zmq, deadline_ns, why);
+    return err ? gw_wrap(why, err, "%s wire", wire->ops->name) : GW_OK;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What ranks tell each other beside the data, and how a loss is found out.
+ *
+ *            goodbye                      all slices taken
+ *   UP ----------------> CLOSED --------------------------> (GW_ECLOSED)
+ *    |                      |  too few came in time
+ *    |  lost                v
+ *    +-------------------> LOST
+ *
+ * A peer is lost when the connection for notes ends without a goodbye before
+ * its end; everything that it told is read first, so a rank that closed and
+ * ended at once is no loss. The kernel ends the connection of a dead process,
+ * heartbeats that of a dead host. Where a forked child keeps a dead peer's
+ * connection open, its pidfd tells.
+ */
+#include "zmq_wire.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* How long a process's end waits for the end of its connection. */
+static const uint64_t held_open_ns = 100 * 1000000U;
+
+bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
+    struct gw__note *note)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    note->from = zmq->wire.rank;
+    note->to = peer;
+    size_t bytes = gw__note_seal(note);
+    /* Sending may take the announcement of what arrives. */
+    link->unheard |= lane == link->notes;
+    return zmq_send(lane->socket, note, bytes, ZMQ_DONTWAIT) >= 0;
+}
+
+enum gw_err gw__zmq_lose(struct gw__zmq *zmq, unsigned peer, const char *fact)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    if (link->state != GW__LINK_LOST) {
+        link->state = GW__LINK_LOST;
+        link->quiet_ns = gw_now_ns();
+    }
+    if (!zmq->error.code)
+        gw_fail(&zmq->error, GW_ELOST, "rank %u lost: %s", peer, fact);
+    return GW_ELOST;
+}
+
+/* All that arrives later, and all that is not handed over, is void; so buffers
+ * that are still lent come back at once. */
+static void end_all(struct gw__zmq *zmq)
+{
+    zmq->over = true;
+    for (unsigned r = 0; r < zmq->wire.size; r++)
+        for (unsigned l = 0; r != zmq->wire.rank && l < zmq->lanes; l++) {
+            zmq_close(zmq->links[r].lanes[l].socket);
+            zmq->links[r].lanes[l].socket = NULL;
+        }
+}
+
+static void take_note(
+    struct gw__zmq *zmq, unsigned peer, const struct gw__note *note)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    switch ((enum gw__note_kind)note->kind) {
+    case GW__CREDIT:
+        if (note->count < link->taken || note->count > link->sent)
+            gw__zmq_lose(zmq, peer, "credit for slices that were not sent");
+        else
+            link->taken = note->count;
+        break;
+    case GW__GOODBYE:
+        if (link->state == GW__LINK_UP) {
+            link->state = GW__LINK_CLOSED;
+            link->due = note->count;
+            link->quiet_ns = gw_now_ns();
+        }
+        break;
+    case GW__ABORT:
+        if (zmq->over)
+            break;
+        gw_fail(&zmq->error, (enum gw_err)note->code, "%s", note->text);
+        end_all(zmq);
+        break;
+    case GW__HELLO:
+        gw__zmq_lose(zmq, peer, "a second HELLO");
+        break;
+    }
+}
+
+static void read_notes(struct gw__zmq *zmq, unsigned peer)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    unsigned char message[GW__NOTE_BYTES_MAX];
+    struct gw__note note;
+    struct gw_error fault;
+    int bytes;
+    link->unheard = false;
+    while (link->state != GW__LINK_LOST
+        && (bytes = zmq_recv(link->notes->socket, message, sizeof message,
+                ZMQ_DONTWAIT))
+            >= 0)
+        if (gw__note_read(
+                message, (size_t)bytes, peer, zmq->wire.rank, &note, &fault))
+            gw__zmq_lose(zmq, peer, fault.text);
+        else
+            take_note(zmq, peer, &note);
+}
+
+/* The only event that was asked for is the end of the connection. */
+static bool is_disconnected(struct gw__zmq_link *link)
+{
+    unsigned char event[8];
+    while (!link->disconnected
+        && zmq_recv(link->monitor, event, sizeof event, ZMQ_DONTWAIT) >= 0)
+        link->disconnected = true;
+    return link->disconnected;
+}
+
+void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    bool ended = is_disconnected(link);
+    read_notes(zmq, peer);
+    if (link->state != GW__LINK_UP)
+        return;
+    if (ended)
+        gw__zmq_lose(zmq, peer, "its connection ended");
+    else if (link->ended_ns && gw_now_ns() - link->ended_ns > held_open_ns)
+        gw__zmq_lose(zmq, peer, "its process ended");
+}
+
+void gw__zmq_hear_ends(struct gw__zmq *zmq)
+{
+    int rank;
+    while ((rank = gw__watch_poll(&zmq->watch)) >= 0)
+        zmq->links[rank].ended_ns = gw_now_ns();
+}
+
+enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why)
+{
+    struct gw__zmq *zmq = gw__zmq_of(wire);
+    gw__zmq_hear_ends(zmq);
+    for (unsigned r = 0; r < wire->size; r++)
+        if (r != wire->rank)
+            gw__zmq_hear(zmq, r);
+    if (!zmq->error.code)
+        return GW_OK;
+    return gw_fail(why, zmq->error.code, "%s", zmq->error.text);
+}
+
+void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error)
+{
+    struct gw__zmq *zmq = gw__zmq_of(wire);
+    if (zmq->over)
+        return;
+    struct gw__note note
+        = { .kind = GW__ABORT, .code = (int32_t)error->code };
+    memcpy(note.text, error->text, sizeof note.text);
+    for (unsigned r = 0; r < wire->size; r++)
+        if (r != wire->rank)
+            gw__zmq_tell(zmq, r, zmq->links[r].notes, &note);
+    zmq->error = *error;
+    end_all(zmq);
+}
+
+/* Closing is bounded by the sockets' linger: it is for peers that are there
+ * and may still want what was sent. */
+void gw__zmq_close(struct gw__wire *wire)
+{
+    struct gw__zmq *zmq = gw__zmq_of(wire);
+    for (unsigned r = 0; r < wire->size; r++) {
+        struct gw__zmq_link *link = &zmq->links[r];
+        if (r == wire->rank || !link->notes->welcomed)
+            continue;
+        gw__zmq_hear(zmq, r);
+        if (link->state != GW__LINK_UP)
+            continue;
+        struct gw__note goodbye = { .kind = GW__GOODBYE, .count = link->sent };
+        gw__zmq_tell(zmq, r, link->notes, &goodbye);
+        for (unsigned l = 0; l <= zmq->lanes; l++) {
+            int linger = GW__ZMQ_GOODBYE_MS;
+            void *socket = link->lanes[l].socket;
+            if (socket)
+                zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
+        }
+    }
+    gw__zmq_free(zmq);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Slices: handing them to libzmq and looking at them where it put them.
+ *
+ * A large slice goes as two parts, the header and the bytes where they lie;
+ * libzmq calls back from its own thread when the kernel has them. A small one
+ * is copied behind its header into one part. At the receiver a large slice has
+ * a piece of memory of its own; small ones lie in a common reading buffer at
+ * any address, and are moved to an aligned one.
+ */
+#include "zmq_wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+enum { CREDIT_SLICES = GW__ZMQ_WINDOW_SLICES / 4 };
+enum { CREDIT_BYTES = GW__ZMQ_WINDOW_BYTES / 4 };
+
+/* How long what a lost peer had sent may take from the kernel to here. */
+static const uint64_t settle_ns = 50 * 1000000U;
+static const uint64_t settle_closed_ns = 500 * 1000000U;
+
+static enum gw_err state_error(const struct gw__zmq_link *link)
+{
+    return link->state == GW__LINK_CLOSED ? GW_ECLOSED : GW_ELOST;
+}
+
+static struct gw__zmq_lane *next_lane(const struct gw__zmq *zmq,
+    const struct gw__zmq_link *link, uint64_t slice)
+{
+    return &link->lanes[slice % zmq->lanes];
+}
+
+/* ---- sending ---- */
+
+static bool window_is_full(
+    struct gw__zmq *zmq, const struct gw__zmq_link *link, size_t bytes)
+{
+    uint64_t under_way = link->sent - link->taken;
+    const struct gw__zmq_lane *lane = next_lane(zmq, link, link->sent);
+    if (lane->lent - atomic_load(&lane->returned) >= GW__ZMQ_WINDOW_SLICES) {
+        zmq->wants_returned = true;
+        return true;
+    }
+    if (under_way == 0)
+        return false;
+    if (under_way >= GW__ZMQ_WINDOW_SLICES)
+        return true;
+    uint64_t taken_bytes
+        = link->bytes_before[link->taken % GW__ZMQ_WINDOW_SLICES];
+    return link->sent_bytes - taken_bytes + bytes > GW__ZMQ_WINDOW_BYTES;
+}
+
+/* Called by libzmq's thread. The user's thread sets `sleeping` before it looks
+ * at `returned`, this one the other way round, so that one of them sees. */
+static void give_back(void *data, void *hint)
+{
+    (void)data;
+    struct gw__zmq_lane *lane = hint;
+    struct gw__zmq *zmq = lane->zmq;
+    atomic_fetch_add(&lane->returned, 1);
+    atomic_fetch_add(&zmq->returned, 1);
+    if (atomic_load(&zmq->sleeping))
+        (void)eventfd_write(zmq->bell, 1);
+}
+
+/* EAGAIN here is no full pipe (the window is smaller): it is gone. */
+static enum gw_err refused(struct gw__zmq *zmq, unsigned peer)
+{
+    return gw__zmq_lose(zmq, peer,
+        errno == EAGAIN ? "disconnected" : zmq_strerror(errno));
+}
+
+static enum gw_err send_copied(struct gw__zmq *zmq, unsigned peer,
+    struct gw__zmq_lane *lane, const struct gw__header *header,
+    const void *data)
+{
+    zmq_msg_t message;
+    if (zmq_msg_init_size(&message, sizeof *header + header->bytes) != 0)
+        return GW_ENOMEM;
+    unsigned char *bytes = zmq_msg_data(&message);
+    memcpy(bytes, header, sizeof *header);
+    if (header->bytes)
+        memcpy(bytes + sizeof *header, data, header->bytes);
+    if (zmq_msg_send(&message, lane->socket, ZMQ_DONTWAIT) >= 0)
+        return GW_OK;
+    enum gw_err err = refused(zmq, peer);
+    zmq_msg_close(&message);
+    return err;
+}
+
+static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
+    struct gw__zmq_lane *lane, const struct gw__header *header, void *data)
+{
+    zmq_msg_t body;
+    if (zmq_msg_init_data(&body, data, header->bytes, give_back, lane) != 0)
+        return GW_ENOMEM;
+    if (zmq_send(lane->socket, header, sizeof *header,
+            ZMQ_SNDMORE | ZMQ_DONTWAIT)
+            >= 0
+        && zmq_msg_send(&body, lane->socket, ZMQ_DONTWAIT) >= 0) {
+        uint64_t number = zmq->links[peer].sent;
+        lane->lent_as[lane->lent++ % GW__ZMQ_WINDOW_SLICES] = number;
+        return GW_OK;
+    }
+    enum gw_err err = refused(zmq, peer);
+    zmq_msg_close(&body);
+    atomic_fetch_sub(&lane->returned, 1); /* it never was lent */
+    return err;
+}
+
+enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
+    const struct gw__header *header, const void *data, bool copy)
+{
+    struct gw__zmq *zmq = gw__zmq_of(wire);
+    struct gw__zmq_link *link = &zmq->links[peer];
+    assert(peer < wire->size && peer != wire->rank);
+    if (zmq->over)
+        return GW_ECLOSED;
+    if (link->state != GW__LINK_UP)
+        return state_error(link);
+    if (window_is_full(zmq, link, header->bytes)) {
+        gw__zmq_hear(zmq, peer);
+        if (link->state != GW__LINK_UP)
+            return state_error(link);
+        if (window_is_full(zmq, link, header->bytes))
+            return GW_PENDING;
+    }
+    struct gw__zmq_lane *lane = next_lane(zmq, link, link->sent);
+    enum gw_err err = copy || header->bytes <= GW__ZMQ_SMALL_BYTES
+        ? send_copied(zmq, peer, lane, header, data)
+        : send_lent(zmq, peer, lane, header, (void *)(uintptr_t)data);
+    if (err)
+        return err;
+    link->bytes_before[link->sent % GW__ZMQ_WINDOW_SLICES] = link->sent_bytes;
+    link->sent_bytes += header->bytes;
+    link->sent++;
+    return GW_OK;
+}
+
+/* All sends before the oldest that is still lent on some lane. What was lent on
+ * a link that ended comes back in no certain order, so there it is all or
+ * nothing new. */
+uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer)
+{
+    struct gw__zmq *zmq = gw__zmq_of(wire);
+    struct gw__zmq_link *link = &zmq->links[peer];
+    bool in_order = link->state == GW__LINK_UP && !zmq->over;
+    uint64_t done = link->sent;
+    for (unsigned l = 0; l < zmq->lanes; l++) {
+        struct gw__zmq_lane *lane = &link->lanes[l];
+        uint64_t returned = atomic_load(&lane->returned);
+        if (returned == lane->lent)
+            continue;
+        uint64_t oldest = in_order
+            ? lane->lent_as[returned % GW__ZMQ_WINDOW_SLICES]
+            : link->done;
+        done = oldest < done ? oldest : done;
+    }
+    if (done < link->sent)
+        zmq->wants_returned = true;
+    link->done = done;
+    return done;
+}
+
+/* ---- receiving ---- */
+
+/* Nothing is there. Will there be? A peer that said goodbye told how many
+ * slices are due; of one that died, what arrives within a while is taken. */
+static enum gw_err nothing(struct gw__zmq *zmq, unsigned peer)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    if (link->state == GW__LINK_UP)
+        return GW_PENDING;
+    if (link->state == GW__LINK_CLOSED && link->received >= link->due)
+        return GW_ECLOSED;
+    bool closed = link->state == GW__LINK_CLOSED;
+    uint64_t patience = closed ? settle_closed_ns : settle_ns;
+    if (gw_now_ns() - link->quiet_ns < patience)
+        return GW_PENDING;
+    return closed
+        ? gw__zmq_lose(zmq, peer, "closed before all was handed over")
+        : GW_ELOST;
+}
+
+/* A view must be aligned as the executor's types need it. */
+static const void *aligned(struct gw__zmq_link *link, const unsigned char *data)
+{
+    size_t bytes = link->header.bytes;
+    if ((uintptr_t)data % sizeof(uint64_t) == 0)
+        return data;
+    if (bytes > link->aligned_bytes) {
+        /* Only where libzmq was built with a larger reading buffer. */
+        void *larger = realloc(link->aligned, bytes);
+        if (!larger)
+            return NULL;
+        link->aligned = larger;
+        link->aligned_bytes = bytes;
+    }
+    return memcpy(link->aligned, data, bytes);
+}
+
+/* Takes the rest of the message whose first part is in link->head. */
+static enum gw_err take_message(
+    struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    struct gw_error fault;
+    bool more = zmq_msg_more(&link->head);
+    unsigned char *head = zmq_msg_data(&link->head);
+    enum gw_err err = gw__frame_head(
+        head, zmq_msg_size(&link->head), more, &link->header, &fault);
+    const unsigned char *data = head + sizeof link->header;
+    if (!err && more) {
+        if (zmq_msg_recv(&link->body, lane->socket, ZMQ_DONTWAIT) < 0)
+            return gw__zmq_lose(zmq, peer, zmq_strerror(errno));
+        err = gw__frame_body(&link->header, zmq_msg_size(&link->body),
+            zmq_msg_more(&link->body), &fault);
+        data = zmq_msg_data(&link->body);
+    }
+    if (err)
+        return gw__zmq_lose(zmq, peer, fault.text);
+    link->view = (struct gw__view) { .header = &link->header,
+        .data = aligned(link, data) };
+    if (!link->view.data)
+        return gw__zmq_lose(zmq, peer, "no memory for a slice");
+    return GW_OK;
+}
+
+enum gw_err gw__zmq_peek(
+    struct gw__wire *wire, unsigned peer, struct gw__view *view)
+{
+    struct gw__zmq *zmq = gw__zmq_of(wire);
+    struct gw__zmq_link *link = &zmq->links[peer];
+    assert(peer < wire->size && peer != wire->rank);
+    if (link->held) {
+        *view = link->view;
+        return GW_OK;
+    }
+    if (zmq->over)
+        return GW_ECLOSED;
+    if (link->broken)
+        return GW_ELOST;
+    struct gw__zmq_lane *lane = next_lane(zmq, link, link->received);
+    zmq_msg_init(&link->head);
+    zmq_msg_init(&link->body);
+    if (zmq_msg_recv(&link->head, lane->socket, ZMQ_DONTWAIT) < 0) {
+        link->awaited = true;
+        return nothing(zmq, peer);
+    }
+    if (link->state != GW__LINK_UP)
+        link->quiet_ns = gw_now_ns();
+    enum gw_err err = take_message(zmq, peer, lane);
+    if (err) {
+        link->broken = true;
+        zmq_msg_close(&link->head);
+        zmq_msg_close(&link->body);
+        return err;
+    }
+    link->held = true;
+    link->awaited = false;
+    *view = link->view;
+    return GW_OK;
+}
+
+static void give_credit(struct gw__zmq *zmq, unsigned peer)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    struct gw__note credit = { .kind = GW__CREDIT, .count = link->received };
+    if (link->state != GW__LINK_UP || zmq->over
+        || !gw__zmq_tell(zmq, peer, link->notes, &credit))
+        return;
+    link->credited = link->received;
+    link->uncredited_bytes = 0;
+}
+
+void gw__zmq_release(struct gw__wire *wire, unsigned peer)
+{
+    struct gw__zmq *zmq = gw__zmq_of(wire);
+    struct gw__zmq_link *link = &zmq->links[peer];
+    assert(link->held);
+    zmq_msg_close(&link->head);
+    zmq_msg_close(&link->body);
+    link->held = false;
+    link->awaited = true;
+    link->received++;
+    link->uncredited_bytes += link->header.bytes;
+    if (link->received - link->credited >= CREDIT_SLICES
+        || link->uncredited_bytes >= CREDIT_BYTES)
+        give_credit(zmq, peer);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside the ZeroMQ wires, ipc and tcp.
+ *
+ *   zmq_open.c     makes the sockets and the address, and frees everything
+ *   zmq_address.c  the address as bytes, and the endpoints that follow from it
+ *   zmq_key.c      the key file
+ *   zmq_connect.c  joins the peers
+ *   zmq_data.c     slices: send, peek, release, windows and credits
+ *   zmq_control.c  notes between ranks: loss, abort, goodbye
+ *   zmq_wait.c     sleeping until something changes
+ *   frame.h        the messages
+ *
+ * Between two ranks there are `lanes` PAIR sockets for slices and one for
+ * notes. The lower rank binds all of them, the higher connects. Slice k of a
+ * link travels on lane k mod lanes, so both ends know the order.
+ *
+ * Flow control is ours, not libzmq's: a sender has at most WINDOW_SLICES
+ * slices and about WINDOW_BYTES under way that the receiver has not released,
+ * and the receiver tells by CREDIT notes what it has. High-water marks alone
+ * would not do: with a full receiving pipe libzmq stops reading, and when the
+ * peer then closes a Unix socket, it forgets what the kernel still holds.
+ */
+#ifndef GW__ZMQ_WIRE_H
+#define GW__ZMQ_WIRE_H
+
+#include "frame.h"
+#include "watch.h"
+#include "wire.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <zmq.h>
+
+enum {
+    GW__ZMQ_LANES_MAX = 8,
+    GW__ZMQ_WINDOW_SLICES = 64,
+    GW__ZMQ_WINDOW_BYTES = 4 << 20,
+    /* Larger ones go without a copy, in two parts. It is also libzmq's reading
+     * buffer: what is larger has a piece of memory of its own at the receiver. */
+    GW__ZMQ_SMALL_BYTES = 8192,
+    GW__ZMQ_GOODBYE_MS = 200,
+};
+
+enum { GW__ZMQ_MAGIC = 0x317a7767 }; /* "gwz1" */
+
+enum gw__zmq_transport { GW__ZMQ_IPC = 1, GW__ZMQ_TCP };
+
+/* What a rank's address says. A peer of higher rank, numbered i from 0 upwards,
+ * finds lane l (l = lanes: notes) at ports[i * (lanes + 1) + l]; over ipc the
+ * endpoints follow from `name`. */
+struct gw__zmq_card {
+    uint32_t magic;
+    uint8_t transport, lanes, secured, zero;
+    struct gw__watch_id process;
+    uint64_t name;                         /* random */
+    unsigned char token[GW__TOKEN_BYTES];  /* random: HELLOs must know it */
+    char host[48];                         /* numeric, terminated; tcp */
+    uint16_t ports[(GW__ADDRESS_MAX - 104) / 2];
+};
+_Static_assert(sizeof(struct gw__zmq_card) == GW__ADDRESS_MAX, "fits a blob");
+
+struct gw__zmq_key {
+    char public_key[41], secret_key[41]; /* Z85 */
+};
+
+/* One connection: a lane, or the one for notes. */
+struct gw__zmq_lane {
+    struct gw__zmq *zmq;
+    void *socket;
+    int fd; /* ZMQ_FD */
+    bool greeted, welcomed; /* HELLO sent, HELLO received */
+    /* Of the zero-copy sends: how many, how many came back, and which sends of
+     * the link they were (the last WINDOW_SLICES). libzmq gives them back in
+     * order, from its own thread. */
+    uint64_t lent;
+    _Atomic uint64_t returned;
+    uint64_t lent_as[GW__ZMQ_WINDOW_SLICES];
+};
+
+enum gw__zmq_state { GW__LINK_UP, GW__LINK_CLOSED, GW__LINK_LOST };
+
+struct gw__zmq_link {
+    struct gw__zmq_lane *lanes; /* the last one is for notes */
+    struct gw__zmq_lane *notes;
+    void *monitor; /* tells when `notes` is disconnected */
+    int monitor_fd;
+    bool unheard; /* notes may be there that `fd` does not announce */
+    unsigned char token[GW__TOKEN_BYTES];
+
+    enum gw__zmq_state state;
+    bool disconnected;
+    uint64_t ended_ns; /* when its process was found dead; 0 */
+    uint64_t quiet_ns; /* not LINK_UP: the last arrival, or the end */
+    uint64_t due;      /* LINK_CLOSED: slices it sent in all */
+
+    uint64_t sent, sent_bytes;
+    uint64_t done;  /* of them, given back at the last look */
+    uint64_t taken; /* of them, released by the peer as far as known */
+    uint64_t bytes_before[GW__ZMQ_WINDOW_SLICES]; /* by slice number */
+
+    uint64_t received; /* slices released */
+    uint64_t credited; /* of them, told to the peer */
+    uint64_t uncredited_bytes;
+    bool broken;  /* a malformed message: nothing is read any more */
+    bool held;    /* there is a view */
+    bool awaited; /* the last peek found nothing */
+    zmq_msg_t head, body;
+    struct gw__header header;
+    struct gw__view view;
+    void *aligned; /* for data that libzmq left at an odd address */
+    size_t aligned_bytes;
+};
+
+struct gw__zmq {
+    struct gw__wire wire;
+    void *context;
+    unsigned lanes;
+    struct gw__zmq_key key;
+    struct gw__zmq_card card;
+    struct gw__zmq_link *links; /* by rank; this rank's own is unused */
+    struct gw__watch watch;
+    struct gw_error error; /* what `check` answers */
+    bool over;             /* aborted, here or there: the lanes are closed */
+    /* Buffers given back, counted by libzmq's threads; they ring `bell`, an
+     * eventfd, while the user sleeps and wants to know. */
+    _Atomic uint64_t returned;
+    uint64_t returned_seen;
+    bool wants_returned;
+    _Atomic bool sleeping;
+    int bell;
+    struct pollfd *polled; /* room for all descriptors of this wire */
+};
+
+static inline struct gw__zmq *gw__zmq_of(struct gw__wire *wire)
+{
+    return (struct gw__zmq *)wire;
+}
+
+/* ---- zmq_address.c ---- */
+
+/* Bytes of a card of `rank`, or 0 when that many ports do not fit. */
+size_t gw__zmq_card_bytes(
+    unsigned rank, unsigned size, unsigned lanes, enum gw__zmq_transport);
+/* Reads rank `rank`'s address; it must be of the same wire as `mine`. */
+GW_MUST_CHECK enum gw_err gw__zmq_card_read(const struct gw__address *address,
+    unsigned rank, unsigned size, const struct gw__zmq_card *mine,
+    struct gw__zmq_card *card, struct gw_error *why);
+/* Where `binder` awaits `peer` (higher) on `lane`. */
+void gw__zmq_endpoint(const struct gw__zmq_card *card, unsigned binder,
+    unsigned peer, unsigned lane, char endpoint[128]);
+
+/* ---- zmq_key.c ---- */
+
+GW_MUST_CHECK enum gw_err gw__zmq_key_read(
+    const char *path, struct gw__zmq_key *key, struct gw_error *why);
+/* Before bind or connect. */
+GW_MUST_CHECK enum gw_err gw__zmq_key_set(void *socket,
+    const struct gw__zmq_key *key, bool server, struct gw_error *why);
+
+/* ---- the ops ---- */
+
+enum gw_err gw__zmq_connect(struct gw__wire *wire,
+    const struct gw__address *table, uint64_t deadline_ns,
+    struct gw_error *why);
+enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
+    const struct gw__header *header, const void *data, bool copy);
+uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer);
+enum gw_err gw__zmq_peek(
+    struct gw__wire *wire, unsigned peer, struct gw__view *view);
+void gw__zmq_release(struct gw__wire *wire, unsigned peer);
+void gw__zmq_wait(struct gw__wire *wire, uint64_t ns);
+enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why);
+void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error);
+void gw__zmq_close(struct gw__wire *wire);
+
+/* ---- between the files ---- */
+
+/* Sends a note to `peer`; false when that connection does not take it. */
+bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
+    struct gw__note *note);
+/* Reads what `peer` has told. */
+void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer);
+/* Takes up the news of ended processes. */
+void gw__zmq_hear_ends(struct gw__zmq *zmq);
+/* The link is no good any more: `check` will say why. */
+enum gw_err gw__zmq_lose(struct gw__zmq *zmq, unsigned peer, const char *fact);
+/* Frees what gw__zmq_open made; sockets that are still open are closed. */
+void gw__zmq_free(struct gw__zmq *zmq);
+
+#endif

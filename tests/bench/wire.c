@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a wire gives between two processes on this machine, without anything of
+ * the executor: a stream one way, the round trip of a small slice, and an
+ * all-reduce by exchange of halves (zero copy, reducing out of the view).
+ *
+ *   wire WIRE [LANES [SECONDS]]
+ *
+ * prints one line a slice size: GB/s of the stream, us of the all-reduce of
+ * 16 MiB; then the round trip. The defaults of lib/wire come from here.
+ */
+#include "wire/wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TOTAL_BYTES = 16 << 20, SLEEP_NS = 50000000, ROUND_BYTES = 1024 };
+
+struct bench {
+    struct gw__wire *wire;
+    unsigned peer;
+    size_t slice_bytes;
+    float *in, *out;
+    uint64_t sent; /* on the link, since it was opened */
+};
+
+static void die(const char *what, const struct gw_error *why)
+{
+    fprintf(stderr, "wire: %s: %s\n", what, why ? why->text : "failed");
+    exit(1);
+}
+
+static void idle(struct bench *b)
+{
+    struct gw_error why;
+    b->wire->ops->wait(b->wire, SLEEP_NS);
+    if (b->wire->ops->check(b->wire, &why))
+        die("check", &why);
+}
+
+static bool try_send(struct bench *b, const void *data, size_t bytes, bool copy)
+{
+    struct gw__header header = { .bytes = (uint32_t)bytes };
+    enum gw_err err
+        = b->wire->ops->send(b->wire, b->peer, &header, data, copy);
+    if (err != GW_OK && err != GW_PENDING)
+        die("send", NULL);
+    b->sent += err == GW_OK;
+    return err == GW_OK;
+}
+
+static bool try_peek(struct bench *b, struct gw__view *view)
+{
+    enum gw_err err = b->wire->ops->peek(b->wire, b->peer, view);
+    if (err != GW_OK && err != GW_PENDING)
+        die("peek", NULL);
+    return err == GW_OK;
+}
+
+static void await_done(struct bench *b)
+{
+    while (b->wire->ops->sends_done(b->wire, b->peer) < b->sent)
+        idle(b);
+}
+
+static void say(struct bench *b)
+{
+    while (!try_send(b, b->in, ROUND_BYTES, true))
+        idle(b);
+}
+
+static void hear(struct bench *b)
+{
+    struct gw__view view;
+    while (!try_peek(b, &view))
+        idle(b);
+    b->wire->ops->release(b->wire, b->peer);
+}
+
+static void barrier(struct bench *b)
+{
+    say(b);
+    hear(b);
+}
+
+static void stream(struct bench *b)
+{
+    size_t count = TOTAL_BYTES / b->slice_bytes;
+    if (b->wire->rank == 1) {
+        for (size_t i = 0; i < count; i++)
+            hear(b);
+        say(b);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *data = (const char *)b->in + i * b->slice_bytes;
+        while (!try_send(b, data, b->slice_bytes, false))
+            idle(b);
+    }
+    hear(b);
+    await_done(b);
+}
+
+static void round_trips(struct bench *b)
+{
+    for (int i = 0; i < 100; i++)
+        if (b->wire->rank == 0) {
+            say(b);
+            hear(b);
+        } else {
+            hear(b);
+            say(b);
+        }
+}
+
+/* Rank r is the master of half r: it gets the peer's values of it, adds its
+ * own, and sends the sums back. */
+static void allreduce(struct bench *b)
+{
+    size_t slice = b->slice_bytes / sizeof(float);
+    size_t half = TOTAL_BYTES / sizeof(float) / 2, slices = half / slice;
+    size_t mine = b->wire->rank * half, theirs = b->peer * half;
+    size_t given = 0, summed = 0, returned = 0, got = 0;
+    while (got < 2 * slices || returned < slices) {
+        struct gw__view view;
+        bool moved = false;
+        if (returned < summed) {
+            if (try_send(b, b->out + mine + returned * slice, b->slice_bytes,
+                    false)) {
+                returned++;
+                moved = true;
+            }
+        } else if (given < slices
+            && try_send(b, b->in + theirs + given * slice, b->slice_bytes,
+                false)) {
+            given++;
+            moved = true;
+        }
+        if (got < 2 * slices && try_peek(b, &view)) {
+            const float *from = view.data;
+            if (view.header->op == 0 && got < slices + summed)
+                ;
+            size_t at = (got < slices ? got : got - slices) * slice;
+            if (got < slices) {
+                const float *own = b->in + mine + at;
+                float *to = b->out + mine + at;
+                for (size_t i = 0; i < slice; i++)
+                    to[i] = own[i] + from[i];
+                summed++;
+            } else
+                memcpy(b->out + theirs + at, from, b->slice_bytes);
+            b->wire->ops->release(b->wire, b->peer);
+            got++;
+            moved = true;
+        }
+        if (!moved)
+            idle(b);
+    }
+    await_done(b);
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Median seconds of one run. */
+static double time_it(struct bench *b, void (*run)(struct bench *), int repeats)
+{
+    double times[200];
+    for (int i = 0; i < repeats; i++) {
+        barrier(b);
+        uint64_t begin = gw_now_ns();
+        run(b);
+        times[i] = (double)(gw_now_ns() - begin) / 1e9;
+    }
+    qsort(times, (size_t)repeats, sizeof *times, compare);
+    return times[repeats / 2];
+}
+
+static void measure(struct bench *b, int repeats)
+{
+    bool tell = b->wire->rank == 0;
+    for (size_t kib = 64; kib <= 1024; kib *= 2) {
+        b->slice_bytes = kib << 10;
+        double one_way = time_it(b, stream, repeats);
+        double reduced = time_it(b, allreduce, repeats);
+        if (tell)
+            printf("%s slices of %4zu KiB: stream %.2f GB/s, all-reduce "
+                   "%.0f us\n",
+                b->wire->ops->name, kib, TOTAL_BYTES / one_way / 1e9,
+                reduced * 1e6);
+    }
+    double trips = time_it(b, round_trips, repeats);
+    if (tell)
+        printf("%s %d bytes: round trip %.1f us\n", b->wire->ops->name,
+            ROUND_BYTES, trips * 1e4);
+}
+
+static void run_rank(const struct gw_comm_config *config, int channel,
+    int repeats)
+{
+    struct gw__address table[2];
+    struct gw_error why;
+    struct bench b = { .peer = 1 - config->rank };
+    if (gw__wire_open(config, &b.wire, &why))
+        die("open", &why);
+    table[config->rank] = b.wire->address;
+    if (write(channel, &b.wire->address, sizeof *table) != sizeof *table
+        || read(channel, &table[b.peer], sizeof *table) != sizeof *table)
+        die("address", NULL);
+    if (b.wire->ops->connect(b.wire, table, gw_now_ns() + 5000000000U, &why))
+        die("connect", &why);
+    b.in = aligned_alloc(64, TOTAL_BYTES);
+    b.out = aligned_alloc(64, TOTAL_BYTES);
+    for (size_t i = 0; i < TOTAL_BYTES / sizeof(float); i++)
+        b.in[i] = b.out[i] = (float)config->rank + 1;
+    measure(&b, repeats);
+    for (size_t i = 0; i < TOTAL_BYTES / sizeof(float); i++)
+        if (b.out[i] < 3 || b.out[i] > 3)
+            die("wrong sum", NULL);
+    gw__wire_close(&b.wire);
+}
+
+int main(int argc, char **argv)
+{
+    struct gw_comm_config config
+        = { .size = 2, .wire = argc > 1 ? argv[1] : "tcp" };
+    config.lanes = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    int channel[2], repeats = argc > 3 ? atoi(argv[3]) : 30;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, channel) != 0)
+        return 1;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    pid_t child = fork();
+    config.rank = child == 0;
+    run_rank(&config, channel[config.rank], repeats);
+    int status = 0;
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return status != 0;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Launching, with real processes: what ranks report arrives, whatever happens
+ * to a rank ends the run within a second with a sentence that names it, and no
+ * child is ever left.
+ */
+#include "common/command.h"
+#include "common/launch.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+Suite *suite_launch(void);
+
+enum { RANKS = 3 };
+
+/* What the supervisor heard. */
+struct heard {
+    unsigned reports[RANKS];
+    unsigned char last[RANKS][64];
+    size_t bytes;
+    unsigned events;
+    uint64_t event_bytes;
+    unsigned interrupts; /* to raise at the first report */
+};
+
+static struct gw_error why;
+
+static void begin(void)
+{
+    interrupted = 0;
+    why = (struct gw_error){.code = GW_OK};
+}
+
+/* Nobody is left to wait for. */
+static void end(void)
+{
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+}
+
+static void on_report(void *context, unsigned rank, const void *data,
+                      size_t bytes)
+{
+    struct heard *heard = context;
+    ck_assert_uint_lt(rank, RANKS);
+    heard->reports[rank]++;
+    heard->bytes += bytes;
+    memcpy(heard->last[rank], data, bytes < 64 ? bytes : 64);
+    for (; heard->interrupts > 0; heard->interrupts--)
+        kill(getpid(), heard->interrupts % 2 ? SIGINT : SIGTERM);
+}
+
+static void on_event(void *context, const struct gw_event *event)
+{
+    struct heard *heard = context;
+    heard->events++;
+    heard->event_bytes += event->bytes;
+}
+
+typedef enum gw_err rank_main(struct gw_comm *, struct reporter *, void *,
+                              struct gw_error *);
+
+static enum gw_err launch(rank_main *main, struct heard *heard)
+{
+    const struct launch launch = {
+        .ranks = RANKS,
+        .wire = "shm",
+        .rank_main = main,
+        .context = heard,
+        .on_report = on_report,
+        .on_event = on_event,
+    };
+    return launch_run(&launch, &why);
+}
+
+static double seconds_since(uint64_t start_ns)
+{
+    return (double)(gw_now_ns() - start_ns) * 1e-9;
+}
+
+static _Noreturn void hang(void)
+{
+    for (;;)
+        pause();
+}
+
+static enum gw_err report_twice(struct gw_comm *comm, struct reporter *report,
+                                void *context, struct gw_error *error)
+{
+    unsigned rank = gw_comm_rank(comm);
+    (void)context, (void)error;
+    report_send(report, "first", 5);
+    report_send(report, &rank, sizeof rank);
+    return GW_OK;
+}
+
+START_TEST(reports_arrive_in_order)
+{
+    struct heard heard = {0};
+    ck_assert_int_eq(launch(report_twice, &heard), GW_OK);
+    for (unsigned i = 0; i < RANKS; i++) {
+        ck_assert_uint_eq(heard.reports[i], 2);
+        ck_assert_mem_eq(heard.last[i], &i, sizeof i);
+    }
+}
+END_TEST
+
+/* More than a pipe holds, so the rank blocks until the supervisor reads. */
+static enum gw_err report_much(struct gw_comm *comm, struct reporter *report,
+                               void *context, struct gw_error *error)
+{
+    enum { MUCH_BYTES = 1 << 20 };
+    char *much = calloc(1, MUCH_BYTES);
+    (void)comm, (void)context;
+    if (!much)
+        return gw_fail(error, GW_ENOMEM, "a report");
+    for (int i = 0; i < 4; i++)
+        report_send(report, much, MUCH_BYTES);
+    free(much);
+    return GW_OK;
+}
+
+START_TEST(large_reports_arrive_whole)
+{
+    struct heard heard = {0};
+    ck_assert_int_eq(launch(report_much, &heard), GW_OK);
+    ck_assert_uint_eq(heard.bytes, (size_t)RANKS * 4 << 20);
+}
+END_TEST
+
+static enum gw_err fail_one(struct gw_comm *comm, struct reporter *report,
+                            void *context, struct gw_error *error)
+{
+    (void)report, (void)context;
+    if (gw_comm_rank(comm) == 1)
+        return gw_fail(error, GW_EDATA, "line 3 is no number");
+    hang();
+}
+
+START_TEST(a_failed_rank_ends_the_run)
+{
+    struct heard heard = {0};
+    uint64_t start_ns = gw_now_ns();
+    ck_assert_int_eq(launch(fail_one, &heard), GW_EDATA);
+    ck_assert_str_eq(why.text, "rank 1: line 3 is no number");
+    ck_assert_double_lt(seconds_since(start_ns), 1.0);
+}
+END_TEST
+
+static enum gw_err fail_wordless(struct gw_comm *comm, struct reporter *report,
+                                 void *context, struct gw_error *error)
+{
+    (void)comm, (void)report, (void)context, (void)error;
+    return GW_ENOMEM;
+}
+
+START_TEST(an_error_without_words_gets_its_name)
+{
+    struct heard heard = {0};
+    ck_assert_int_eq(launch(fail_wordless, &heard), GW_ENOMEM);
+    ck_assert_str_eq(why.text, "rank 0: out of memory");
+}
+END_TEST
+
+static enum gw_err kill_one(struct gw_comm *comm, struct reporter *report,
+                            void *context, struct gw_error *error)
+{
+    pid_t pid = getpid();
+    (void)context, (void)error;
+    report_send(report, &pid, sizeof pid);
+    if (gw_comm_rank(comm) == 2)
+        raise(SIGKILL);
+    hang();
+}
+
+START_TEST(a_killed_rank_is_named_within_a_second)
+{
+    struct heard heard = {0};
+    char expected[128];
+    pid_t pid;
+    uint64_t start_ns = gw_now_ns();
+    ck_assert_int_eq(launch(kill_one, &heard), GW_ELOST);
+    ck_assert_double_lt(seconds_since(start_ns), 1.0);
+    memcpy(&pid, heard.last[2], sizeof pid);
+    snprintf(expected, sizeof expected,
+             "rank 2 (pid %d) was killed by signal 9 (Killed)", (int)pid);
+    ck_assert_msg(strncmp(why.text, expected, strlen(expected)) == 0,
+                  "\"%s\" does not begin with \"%s\"", why.text, expected);
+}
+END_TEST
+
+static enum gw_err leave_one(struct gw_comm *comm, struct reporter *report,
+                             void *context, struct gw_error *error)
+{
+    (void)report, (void)context, (void)error;
+    if (gw_comm_rank(comm) == 0)
+        _exit(3);
+    hang();
+}
+
+START_TEST(leaving_without_a_result_is_an_error)
+{
+    struct heard heard = {0};
+    ck_assert_int_eq(launch(leave_one, &heard), GW_ELOST);
+    ck_assert_ptr_nonnull(strstr(why.text, "left with status 3 and no result"));
+}
+END_TEST
+
+/* Signals are looked at, so the last report still comes. */
+static enum gw_err until_interrupted(struct gw_comm *comm,
+                                     struct reporter *report, void *context,
+                                     struct gw_error *error)
+{
+    struct timespec tick = {.tv_nsec = 1000000};
+    (void)comm, (void)context;
+    report_send(report, "begin", 5);
+    while (!interrupted)
+        nanosleep(&tick, NULL);
+    report_send(report, "end", 3);
+    return gw_fail(error, GW_EINTR, "interrupted");
+}
+
+START_TEST(ctrl_c_lets_ranks_end_by_themselves)
+{
+    struct heard heard = {.interrupts = 1};
+    ck_assert_int_eq(launch(until_interrupted, &heard), GW_EINTR);
+    ck_assert_str_eq(why.text, "interrupted");
+    ck_assert_int_eq(interrupted, 1);
+    ck_assert_mem_eq(heard.last[0], "end", 3);
+}
+END_TEST
+
+static enum gw_err deaf(struct gw_comm *comm, struct reporter *report,
+                        void *context, struct gw_error *error)
+{
+    (void)comm, (void)context, (void)error;
+    report_send(report, "begin", 5);
+    hang();
+}
+
+START_TEST(who_does_not_end_is_ended)
+{
+    struct heard heard = {.interrupts = 1};
+    uint64_t start_ns = gw_now_ns();
+    ck_assert_int_eq(launch(deaf, &heard), GW_EINTR);
+    ck_assert_double_ge(seconds_since(start_ns), 0.45);
+    ck_assert_double_lt(seconds_since(start_ns), 1.0);
+}
+END_TEST
+
+START_TEST(ctrl_c_twice_ends_at_once)
+{
+    struct heard heard = {.interrupts = 2};
+    uint64_t start_ns = gw_now_ns();
+    ck_assert_int_eq(launch(deaf, &heard), GW_EINTR);
+    ck_assert_double_lt(seconds_since(start_ns), 0.4);
+}
+END_TEST
+
+START_TEST(ctrl_c_before_the_start_starts_nobody)
+{
+    struct heard heard = {0};
+    interrupted = 1;
+    ck_assert_int_eq(launch(report_twice, &heard), GW_EINTR);
+    ck_assert_uint_eq(heard.reports[0], 0);
+}
+END_TEST
+
+/* Ranks cannot write into the document on stdout, nor twice what the
+ * supervisor has not flushed yet. */
+static enum gw_err print_something(struct gw_comm *comm,
+                                   struct reporter *report, void *context,
+                                   struct gw_error *error)
+{
+    (void)comm, (void)report, (void)context, (void)error;
+    printf("from a rank\n");
+    fflush(stdout);
+    return GW_OK;
+}
+
+START_TEST(stdout_is_the_supervisors)
+{
+    struct heard heard = {0};
+    char path[] = "/tmp/gw-test-launch-XXXXXX", text[256];
+    int file = mkstemp(path), out = dup(STDOUT_FILENO);
+    fflush(stdout);
+    dup2(file, STDOUT_FILENO);
+    printf("from the supervisor\n");
+    enum gw_err code = launch(print_something, &heard);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    ssize_t bytes = pread(file, text, sizeof text - 1, 0);
+    unlink(path);
+    close(file);
+    close(out);
+    ck_assert_int_eq(code, GW_OK);
+    ck_assert_int_gt(bytes, 0);
+    text[bytes] = 0;
+    ck_assert_str_eq(text, "from the supervisor\n");
+}
+END_TEST
+
+START_TEST(signal_mask_comes_back)
+{
+    struct heard heard = {0};
+    sigset_t before, after;
+    sigprocmask(SIG_BLOCK, NULL, &before);
+    ck_assert_int_eq(launch(report_twice, &heard), GW_OK);
+    sigprocmask(SIG_BLOCK, NULL, &after);
+    ck_assert_int_eq(sigismember(&before, SIGINT), 0);
+    ck_assert_int_eq(sigismember(&after, SIGINT), 0);
+    ck_assert_int_eq(sigismember(&after, SIGCHLD), 0);
+}
+END_TEST
+
+START_TEST(no_ranks_is_an_error)
+{
+    struct launch launch = {.ranks = 0, .rank_main = report_twice};
+    ck_assert_int_eq(launch_run(&launch, &why), GW_EINVAL);
+}
+END_TEST
+
+Suite *suite_launch(void)
+{
+    Suite *suite = suite_create("launch");
+    TCase *processes = tcase_create("processes");
+    tcase_add_checked_fixture(processes, begin, end);
+    tcase_add_test(processes, reports_arrive_in_order);
+    tcase_add_test(processes, large_reports_arrive_whole);
+    tcase_add_test(processes, a_failed_rank_ends_the_run);
+    tcase_add_test(processes, an_error_without_words_gets_its_name);
+    tcase_add_test(processes, a_killed_rank_is_named_within_a_second);
+    tcase_add_test(processes, leaving_without_a_result_is_an_error);
+    tcase_add_test(processes, ctrl_c_lets_ranks_end_by_themselves);
+    tcase_add_test(processes, who_does_not_end_is_ended);
+    tcase_add_test(processes, ctrl_c_twice_ends_at_once);
+    tcase_add_test(processes, ctrl_c_before_the_start_starts_nobody);
+    tcase_add_test(processes, stdout_is_the_supervisors);
+    tcase_add_test(processes, signal_mask_comes_back);
+    tcase_add_test(processes, no_ranks_is_an_error);
+    suite_add_tcase(suite, processes);
+    return suite;
+}

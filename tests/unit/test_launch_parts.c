@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The two pure parts of launching: frames that survive any tearing and refuse
+ * nonsense, and the verdict that finds the first cause among n endings.
+ */
+#include "common/launch_parts.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *suite_launch_parts(void);
+
+/* ---- frames ---- */
+
+static int ends[2];
+static struct frames frames;
+static struct gw_error why;
+
+static void open_pipe(void)
+{
+    ck_assert_int_eq(pipe(ends), 0);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+static void close_pipe(void)
+{
+    frames_fini(&frames);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void write_all(const void *data, size_t bytes)
+{
+    ck_assert_int_eq(write(ends[1], data, bytes), (ssize_t)bytes);
+}
+
+START_TEST(frames_keep_order_and_bytes)
+{
+    struct gw_error last = {.code = GW_ELOST, .text = "gone"};
+    struct frame frame;
+    ck_assert(frame_write(ends[1], FRAME_REPORT, "abc", 3));
+    ck_assert(frame_write(ends[1], FRAME_REPORT, "", 0));
+    ck_assert(frame_write(ends[1], FRAME_RESULT, &last, sizeof last));
+    ck_assert_int_eq(frames_pull(&frames, ends[0], &why), GW_OK);
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_OK);
+    ck_assert_uint_eq(frame.kind, FRAME_REPORT);
+    ck_assert_uint_eq(frame.bytes, 3);
+    ck_assert_mem_eq(frame.data, "abc", 3);
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_OK);
+    ck_assert_uint_eq(frame.bytes, 0);
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_OK);
+    ck_assert_mem_eq(frame.data, &last, sizeof last);
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_PENDING);
+    ck_assert_int_eq(frames_pull(&frames, ends[0], &why), GW_PENDING);
+}
+END_TEST
+
+/* A frame that comes byte by byte is whole with its last byte, not before. */
+START_TEST(frames_survive_tearing)
+{
+    int whole[2];
+    unsigned char bytes[8 + 5];
+    struct frame frame;
+    ck_assert_int_eq(pipe(whole), 0);
+    ck_assert(frame_write(whole[1], FRAME_REPORT, "hello", 5));
+    ck_assert_int_eq(read(whole[0], bytes, sizeof bytes), sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_PENDING);
+        write_all(&bytes[i], 1);
+        ck_assert_int_eq(frames_pull(&frames, ends[0], &why), GW_OK);
+    }
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_OK);
+    ck_assert_mem_eq(frame.data, "hello", 5);
+    close(whole[0]);
+    close(whole[1]);
+}
+END_TEST
+
+START_TEST(largest_frame_goes_through)
+{
+    unsigned char *data = malloc(FRAME_BYTES_MAX);
+    struct frame frame;
+    enum gw_err code;
+    ck_assert_ptr_nonnull(data);
+    for (size_t i = 0; i < FRAME_BYTES_MAX; i++)
+        data[i] = (unsigned char)(i * 31 >> 3);
+    pid_t writer = fork();
+    if (writer == 0)
+        _exit(!frame_write(ends[1], FRAME_REPORT, data, FRAME_BYTES_MAX));
+    while ((code = frames_next(&frames, &frame, &why)) == GW_PENDING) {
+        struct pollfd readable = {.fd = ends[0], .events = POLLIN};
+        ck_assert_int_eq(poll(&readable, 1, 5000), 1);
+        ck_assert_int_eq(frames_pull(&frames, ends[0], &why), GW_OK);
+    }
+    ck_assert_int_eq(code, GW_OK);
+    ck_assert_uint_eq(frame.bytes, FRAME_BYTES_MAX);
+    ck_assert_mem_eq(frame.data, data, FRAME_BYTES_MAX);
+    free(data);
+}
+END_TEST
+
+static void refuses(uint32_t kind, uint32_t bytes)
+{
+    uint32_t head[2] = {kind, bytes};
+    struct frame frame;
+    write_all(head, sizeof head);
+    ck_assert_int_eq(frames_pull(&frames, ends[0], &why), GW_OK);
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_EDATA);
+    frames_fini(&frames);
+}
+
+START_TEST(nonsense_is_refused)
+{
+    refuses(0, 4);
+    refuses(4, 4);
+    refuses(FRAME_REPORT, FRAME_BYTES_MAX + 1);
+    refuses(FRAME_REPORT, UINT32_MAX);
+    refuses(FRAME_EVENTS, sizeof(struct gw_event) + 1);
+    refuses(FRAME_RESULT, 3);
+    ck_assert_str_eq(why.text, "no frame has kind 3 and 3 bytes");
+}
+END_TEST
+
+START_TEST(torn_frame_of_the_dead_is_never_whole)
+{
+    uint32_t head[2] = {FRAME_REPORT, 100};
+    struct frame frame;
+    write_all(head, sizeof head);
+    write_all("half", 4);
+    close(ends[1]);
+    ck_assert_int_eq(frames_pull(&frames, ends[0], &why), GW_OK);
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_PENDING);
+    ck_assert_int_eq(frames_pull(&frames, ends[0], &why), GW_ECLOSED);
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_PENDING);
+    ends[1] = open("/dev/null", O_RDONLY);
+}
+END_TEST
+
+/* ---- verdicts ---- */
+
+/* As waitpid codes them on Linux: the signal, or the status times 256. */
+enum { KILLED = 9, SEGFAULT = 11, EXIT_3 = 3 << 8 };
+
+static struct ending well(void)
+{
+    return (struct ending){.pid = 100, .told = true};
+}
+
+static struct ending failed(enum gw_err code, const char *text)
+{
+    struct ending ending = well();
+    gw_fail(&ending.result, code, "%s", text);
+    return ending;
+}
+
+static struct ending dead(pid_t pid, int status, uint64_t turn)
+{
+    return (struct ending){.pid = pid, .status = status, .turn = turn};
+}
+
+static struct ending shot(void)
+{
+    return (struct ending){.pid = 100, .status = KILLED, .shot = true};
+}
+
+static void expect(const struct ending *endings, unsigned ranks,
+                   enum gw_err code, const char *text)
+{
+    gw_fail(&why, GW_OK, "%s", "");
+    ck_assert_int_eq(verdict_of(endings, ranks, &why), code);
+    ck_assert_str_eq(why.text, text);
+}
+
+START_TEST(all_well)
+{
+    struct ending endings[] = {well(), well()};
+    expect(endings, 2, GW_OK, "");
+}
+END_TEST
+
+START_TEST(the_dead_come_first_then_a_witness)
+{
+    struct ending endings[] = {
+        failed(GW_ELOST, "allreduce op 57: rank 0 waits for rank 2"),
+        shot(),
+        dead(4711, KILLED, 1),
+    };
+    expect(endings, 3, GW_ELOST,
+           "rank 2 (pid 4711) was killed by signal 9 (Killed); "
+           "rank 0: allreduce op 57: rank 0 waits for rank 2");
+}
+END_TEST
+
+START_TEST(the_first_dead_is_named_the_others_counted)
+{
+    struct ending endings[] = {dead(1, KILLED, 3), dead(2, SEGFAULT, 1),
+                               dead(3, KILLED, 2)};
+    expect(endings, 3, GW_ELOST,
+           "rank 1 (pid 2) was killed by signal 11 (Segmentation fault); "
+           "2 more died");
+}
+END_TEST
+
+START_TEST(leaving_without_a_result_is_death)
+{
+    struct ending endings[] = {well(), dead(42, EXIT_3, 1)};
+    expect(endings, 2, GW_ELOST,
+           "rank 1 (pid 42) left with status 3 and no result");
+}
+END_TEST
+
+START_TEST(death_after_a_good_result_counts)
+{
+    struct ending endings[] = {well(), well()};
+    endings[1].status = SEGFAULT;
+    expect(endings, 2, GW_ELOST,
+           "rank 1 (pid 100) was killed by signal 11 (Segmentation fault)");
+}
+END_TEST
+
+START_TEST(a_cause_comes_before_a_consequence)
+{
+    struct ending endings[] = {
+        failed(GW_ELOST, "rank 1 is gone"),
+        failed(GW_EINVAL, "no such algorithm"),
+        failed(GW_ECLOSED, "closed"),
+    };
+    expect(endings, 3, GW_EINVAL, "rank 1: no such algorithm");
+    endings[1] = well();
+    expect(endings, 3, GW_ELOST, "rank 0: rank 1 is gone");
+}
+END_TEST
+
+START_TEST(one_that_never_leaves_is_named)
+{
+    struct ending endings[] = {well(), shot()};
+    expect(endings, 2, GW_EINTERNAL,
+           "rank 1 (pid 100) did not come to its end");
+}
+END_TEST
+
+Suite *suite_launch_parts(void)
+{
+    Suite *suite = suite_create("launch parts");
+    TCase *stream = tcase_create("frames");
+    tcase_add_checked_fixture(stream, open_pipe, close_pipe);
+    tcase_add_test(stream, frames_keep_order_and_bytes);
+    tcase_add_test(stream, frames_survive_tearing);
+    tcase_add_test(stream, largest_frame_goes_through);
+    tcase_add_test(stream, nonsense_is_refused);
+    tcase_add_test(stream, torn_frame_of_the_dead_is_never_whole);
+    suite_add_tcase(suite, stream);
+    TCase *verdict = tcase_create("verdict");
+    tcase_add_test(verdict, all_well);
+    tcase_add_test(verdict, the_dead_come_first_then_a_witness);
+    tcase_add_test(verdict, the_first_dead_is_named_the_others_counted);
+    tcase_add_test(verdict, leaving_without_a_result_is_death);
+    tcase_add_test(verdict, death_after_a_good_result_counts);
+    tcase_add_test(verdict, a_cause_comes_before_a_consequence);
+    tcase_add_test(verdict, one_that_never_leaves_is_named);
+    suite_add_tcase(suite, verdict);
+    return suite;
+}
