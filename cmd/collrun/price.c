@@ -58,11 +58,11 @@ static enum gw_err ask(const struct gw_plan *plan,
         .wire = wire,
         .collective = plan->collective,
         .ranks = plan->ranks,
-        .bytes = bytes,
+        .bytes = plan->collective == GW_BARRIER ? 0 : bytes,
         .elem_bytes = gw_dtype_size(type),
     };
-    question->count =
-        plan_count(plan->collective, plan->ranks, bytes, question->elem_bytes);
+    question->count = plan_count(plan->collective, plan->ranks, question->bytes,
+                                 question->elem_bytes);
     return GW_OK;
 }
 
@@ -130,8 +130,12 @@ static enum gw_err collect(struct offers *offers, const char *operand,
         source.algo = NULL;
     if (plan_operand(operand, &is_file, &collective, why))
         return why->code;
-    return is_file || source.algo ? add_offer(offers, operand, &source, why)
-                                  : add_all(offers, operand, collective, why);
+    enum gw_err err = is_file || source.algo
+                          ? add_offer(offers, operand, &source, why)
+                          : add_all(offers, operand, collective, why);
+    if (!err && !is_file && !source.segments && !source.group)
+        predict(offers);
+    return err;
 }
 
 static int cheaper(const void *a, const void *b)
@@ -188,7 +192,7 @@ static int show(const struct offers *offers)
     output_note_text(output, "wire", wire);
     output_note_text(output, "dtype", dtype);
     output_note_integer(output, "ranks", question->ranks);
-    output_note_integer(output, "bytes", (int64_t)bytes);
+    output_note_integer(output, "bytes", (int64_t)question->bytes);
     output_note_integer(output, "count", (int64_t)question->count);
     output_collect(output);
     for (size_t i = 0; i < offers->count; i++)

@@ -92,5 +92,6 @@ void price_explain(struct output *output, const struct price_question *question)
 {
     explain_costs(output, question);
     explain_choice(output, question);
-    explain_sizes(output, question);
+    if (question->collective != GW_BARRIER)
+        explain_sizes(output, question);
 }

@@ -72,6 +72,16 @@ static void plan_row(struct output *output, const char *name,
                        });
 }
 
+/* A plan that could not even be made: a row all the same. */
+static int unread_row(struct output *output, const char *name,
+                      const struct gw_error *why)
+{
+    union value row[sizeof fields / sizeof *fields] = {
+        {.text = name}, [6] = {.text = "unread"}, [7] = {.text = why->text}};
+    output_row(output, row);
+    return complain(why);
+}
+
 static int verify_plan(struct output *output, const char *name,
                        const struct gw_plan *plan)
 {
@@ -90,7 +100,7 @@ static int verify_one(struct output *output, const char *operand,
     struct gw_error why;
     struct gw_plan *plan;
     if (plan_get(operand, from, &plan, &why))
-        return complain(&why);
+        return unread_row(output, operand, &why);
     int status = verify_plan(output, from->algo ? from->algo : operand, plan);
     gw_plan_destroy(&plan);
     return status;

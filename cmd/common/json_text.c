@@ -40,7 +40,7 @@ static void put_ascii(FILE *file, unsigned char c)
         fputc(c, file);
 }
 
-void json_text(FILE *file, const char *text)
+void put_json_text(FILE *file, const char *text)
 {
     if (!text) {
         fputs("null", file);
@@ -61,7 +61,7 @@ void json_text(FILE *file, const char *text)
     fputc('"', file);
 }
 
-void json_real(FILE *file, double real)
+void put_json_real(FILE *file, double real)
 {
     char text[40];
     if (!isfinite(real)) {
@@ -76,19 +76,19 @@ void json_real(FILE *file, double real)
     fputs(text, file);
 }
 
-void json_member(FILE *file, const struct field *field, union value value)
+void put_json_member(FILE *file, const struct field *field, union value value)
 {
-    json_text(file, field->name);
+    put_json_text(file, field->name);
     fputc(':', file);
     switch (field->kind) {
     case FIELD_TEXT:
-        json_text(file, value.text);
+        put_json_text(file, value.text);
         break;
     case FIELD_INTEGER:
         fprintf(file, "%lld", (long long)value.integer);
         break;
     case FIELD_REAL:
-        json_real(file, value.real);
+        put_json_real(file, value.real);
         break;
     case FIELD_BOOL:
         fputs(value.boolean ? "true" : "false", file);
@@ -96,15 +96,15 @@ void json_member(FILE *file, const struct field *field, union value value)
     }
 }
 
-void json_opening(FILE *file, const char *title)
+void put_json_opening(FILE *file, const char *title)
 {
     fputs("{\"schema\":", file);
-    json_text(file, title);
+    put_json_text(file, title);
     fputs(",\"version\":", file);
-    json_text(file, GW_VERSION);
+    put_json_text(file, GW_VERSION);
 }
 
-void json_ending(FILE *file, const struct gw_error *error, bool partial)
+void put_json_ending(FILE *file, const struct gw_error *error, bool partial)
 {
     enum gw_err code = error ? error->code : partial ? GW_EINTR : GW_OK;
     fprintf(file, ",\"partial\":%s,\"status\":%d", partial ? "true" : "false",
@@ -112,7 +112,7 @@ void json_ending(FILE *file, const struct gw_error *error, bool partial)
     if (!error)
         return;
     fputs(",\"code\":", file);
-    json_text(file, gw_err_name(error->code));
+    put_json_text(file, gw_err_name(error->code));
     fputs(",\"error\":", file);
-    json_text(file, error->text);
+    put_json_text(file, error->text);
 }

@@ -183,8 +183,8 @@ static void write_failure(void)
     snprintf(title, sizeof title, "%s%s%s", the_tool->name,
              the_command ? " " : "", the_command ? the_command->name : "");
     FILE *file = target ? target : stdout;
-    json_opening(file, title);
-    json_ending(file, complaint(), false);
+    put_json_opening(file, title);
+    put_json_ending(file, complaint(), false);
     fputs("}\n", file);
 }
 

@@ -72,14 +72,14 @@ void grid_draw(struct output *output);
 /* ---- JSON by pieces (json_text.c) ---- */
 
 /* Quoted and escaped; bytes that are no UTF-8 become U+FFFD. NULL: null. */
-void json_text(FILE *file, const char *text);
+void put_json_text(FILE *file, const char *text);
 /* The shortest form that reads back as the same number; null for NaN. */
-void json_real(FILE *file, double real);
+void put_json_real(FILE *file, double real);
 /* "name":value */
-void json_member(FILE *file, const struct field *field, union value value);
+void put_json_member(FILE *file, const struct field *field, union value value);
 /* ,"partial":false,"status":0 and, after a failure, ,"code":..,"error":.. */
-void json_ending(FILE *file, const struct gw_error *error, bool partial);
+void put_json_ending(FILE *file, const struct gw_error *error, bool partial);
 /* {"schema":"collrun plan","version":"0.1.0" */
-void json_opening(FILE *file, const char *title);
+void put_json_opening(FILE *file, const char *title);
 
 #endif

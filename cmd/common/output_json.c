@@ -9,15 +9,15 @@ static void notes(struct output *output, unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++) {
         fputc(',', output->file);
-        json_member(output->file, &output->notes[i].field,
-                    output->notes[i].value);
+        put_json_member(output->file, &output->notes[i].field,
+                        output->notes[i].value);
     }
 }
 
 static void head(struct output *output, const union value *sample)
 {
     (void)sample;
-    json_opening(output->file, output->title);
+    put_json_opening(output->file, output->title);
     notes(output, 0, output->early_count);
     fputs(",\"rows\":[", output->file);
 }
@@ -29,7 +29,7 @@ static void row(struct output *output, const union value *values)
     for (unsigned i = 0; i < output->field_count; i++) {
         if (i)
             fputc(',', file);
-        json_member(file, &output->fields[i], values[i]);
+        put_json_member(file, &output->fields[i], values[i]);
     }
     fputc('}', file);
 }
@@ -39,19 +39,19 @@ static void tail(struct output *output, const struct gw_error *error,
 {
     fputs(output->row_count ? "\n]" : "]", output->file);
     notes(output, output->early_count, output->note_count);
-    json_ending(output->file, error, partial);
+    put_json_ending(output->file, error, partial);
     fputs("}\n", output->file);
 }
 
 static void record(struct output *output, const union value *values,
                    const struct gw_error *error, bool partial)
 {
-    json_opening(output->file, output->title);
+    put_json_opening(output->file, output->title);
     for (unsigned i = 0; i < output->field_count; i++) {
         fputc(',', output->file);
-        json_member(output->file, &output->fields[i], values[i]);
+        put_json_member(output->file, &output->fields[i], values[i]);
     }
-    json_ending(output->file, error, partial);
+    put_json_ending(output->file, error, partial);
     fputs("}\n", output->file);
 }
 

@@ -16,14 +16,14 @@ static void row(struct output *output, const union value *values)
 {
     for (unsigned i = 0; i < output->field_count; i++) {
         fputc(i ? ',' : '{', output->file);
-        json_member(output->file, &output->fields[i], values[i]);
+        put_json_member(output->file, &output->fields[i], values[i]);
     }
     for (unsigned i = 0; i < output->early_count; i++) {
         const struct note *note = &output->notes[i];
         if (output_has_field(output, note->field.name))
             continue;
         fputc(',', output->file);
-        json_member(output->file, &note->field, note->value);
+        put_json_member(output->file, &note->field, note->value);
     }
     fputs("}\n", output->file);
 }
@@ -34,13 +34,13 @@ static void tail(struct output *output, const struct gw_error *error,
     unsigned first = output->row_count ? output->early_count : 0;
     if (first == output->note_count && !error && !partial)
         return;
-    json_opening(output->file, output->title);
+    put_json_opening(output->file, output->title);
     for (unsigned i = first; i < output->note_count; i++) {
         fputc(',', output->file);
-        json_member(output->file, &output->notes[i].field,
-                    output->notes[i].value);
+        put_json_member(output->file, &output->notes[i].field,
+                        output->notes[i].value);
     }
-    json_ending(output->file, error, partial);
+    put_json_ending(output->file, error, partial);
     fputs("}\n", output->file);
 }
 

@@ -48,21 +48,24 @@ static int column_width(const struct field *field, const union value *sample)
     return width;
 }
 
-/* Text to the left, numbers to the right. `debt` is by how much the line is
- * longer than it should be so far. */
+/* A line that is being printed. */
+struct line {
+    int debt;    /* by how much it is longer than it should be so far */
+    int pending; /* blanks that are owed if another cell follows */
+};
+
+/* Text to the left, numbers to the right. */
 static void put_cell(struct output *output, unsigned i, const char *text,
-                     int *debt)
+                     struct line *line)
 {
     const struct field *field = &output->fields[i];
-    int room = output->widths[i] - *debt, width = width_of(text);
+    int room = output->widths[i] - line->debt, width = width_of(text);
     int blanks = room > width ? room - width : 0;
-    bool last = i + 1 == output->field_count;
     bool left = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
-    if (left)
-        fprintf(output->file, "%s%*s", text, last ? 0 : blanks + GAP, "");
-    else
-        fprintf(output->file, "%*s%s%*s", blanks, "", text, last ? 0 : GAP, "");
-    *debt = width + blanks - room;
+    fprintf(output->file, "%*s%s", line->pending + (left ? 0 : blanks), "",
+            text);
+    line->pending = GAP + (left ? blanks : 0);
+    line->debt = width + blanks - room;
 }
 
 static void put_notes(struct output *output, unsigned from, unsigned to)
@@ -77,12 +80,12 @@ static void put_notes(struct output *output, unsigned from, unsigned to)
 
 static void put_header(struct output *output)
 {
-    int debt = 0;
+    struct line line = {0, 0};
     bool bold = output->file == stdout && color_on(1);
     fputs(bold ? "\033[1m" : "", output->file);
     for (unsigned i = 0; i < output->field_count; i++)
         if (output_field_shown(&output->fields[i]))
-            put_cell(output, i, header_of(&output->fields[i]), &debt);
+            put_cell(output, i, header_of(&output->fields[i]), &line);
     fputs(bold ? "\033[m\n" : "\n", output->file);
 }
 
@@ -107,7 +110,7 @@ static void head(struct output *output, const union value *sample)
 static void row(struct output *output, const union value *values)
 {
     char buf[64];
-    int debt = 0;
+    struct line line = {0, 0};
     if (output->collect) {
         grid_row(output, values);
         return;
@@ -118,7 +121,7 @@ static void row(struct output *output, const union value *values)
         if (output_field_shown(&output->fields[i]))
             put_cell(output, i,
                      output_cell(&output->fields[i], values[i], "-", buf),
-                     &debt);
+                     &line);
     fputc('\n', output->file);
 }
 

@@ -102,6 +102,8 @@ size_t gw__offset_out(const struct gw_call *call, const struct gw_plan *plan,
     size_t offset = within_block(call, plan, rank, chunk);
     switch (call->collective) {
     case GW_SCATTER:
+        in_place = in_place && rank == call->root;
+        /* fall through */
     case GW_REDUCE_SCATTER:
         if (!in_place)
             return offset;

@@ -22,12 +22,29 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Where first values are read. All-to-all in place overwrites blocks that are
+ * yet to be sent, so its input is set aside. */
 static unsigned char *base_in(const struct gw_request *r, bool *in_place)
 {
     *in_place = r->call.in == GW_IN_PLACE;
+    if (r->stage_in)
+        return r->stage_in;
     /* Never written through when it is the caller's input. */
     return *in_place ? r->call.out
                      : (unsigned char *)(uintptr_t)r->call.in;
+}
+
+static enum gw_err set_aside(struct gw_request *r, struct gw_error *why)
+{
+    size_t bytes = gw__bytes_in(r->comm, &r->call);
+    if (r->call.collective != GW_ALLTOALL || r->call.in != GW_IN_PLACE
+        || bytes == 0)
+        return GW_OK;
+    r->stage_in = gw__scratch_take(r->comm, bytes, why);
+    if (!r->stage_in)
+        return GW_ENOMEM;
+    memcpy(r->stage_in, r->call.out, bytes);
+    return GW_OK;
 }
 
 /* Where version 0 and later versions of each cell lie. */
@@ -93,6 +110,9 @@ enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
         if (!r->scratch)
             return GW_ENOMEM;
     }
+    enum gw_err err = set_aside(r, why);
+    if (err)
+        return err;
     place_slots(r);
     for (unsigned c = 0; c < p->cell_count; c++) {
         struct gw__slot *slot = &r->slots[c];

@@ -69,9 +69,9 @@ INLINE void f32_from_f16(const char *p, struct pair *x)
 
 INLINE vec f16_from_f32(const struct pair *x)
 {
-    enum { NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
-    __m256i a = _mm512_cvtps_ph((__m512)x->a, NEAREST);
-    __m256i b = _mm512_cvtps_ph((__m512)x->b, NEAREST);
+    enum { NEAREST = _MM_FROUND_TO_NEAREST_INT, ALL = 0xffff };
+    __m256i a = _mm512_maskz_cvtps_ph(ALL, (__m512)x->a, NEAREST);
+    __m256i b = _mm512_maskz_cvtps_ph(ALL, (__m512)x->b, NEAREST);
     return (vec)_mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
 }
 

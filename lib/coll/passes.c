@@ -65,6 +65,8 @@ static bool senders_store(const struct gw_plan *plan, unsigned step, bool *seen)
     for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
          i++) {
         const struct gw_transfer *t = &plan->transfers[i];
+        if (t->action != GW_REPLACE)
+            continue;
         senders += !seen[t->src];
         receivers += !seen[plan->ranks + t->dst];
         seen[t->src] = seen[plan->ranks + t->dst] = true;
@@ -134,6 +136,7 @@ static void add_receivers(struct maker *m, uint32_t cell, uint32_t version)
     const struct gw__program *p = m->program;
     for (uint32_t s = 0; s < p->send_count; s++)
         if (p->sends[s].cell == cell && p->sends[s].version == version
+            && p->sends[s].replaces
             && (version != GW__NO_WRITE || m->pushes[p->sends[s].step]))
             push_rank(m, p->sends[s].peer);
 }

@@ -117,6 +117,7 @@ static void add_send(
         .cell = cell,
         .step = step,
         .version = c->last_write[cell],
+        .replaces = t->action == GW_REPLACE,
         .first = c->out_step[t->dst] != step + 1 };
     c->out_step[t->dst] = step + 1;
     c->next_reader[p->send_count] = c->reader[cell];

@@ -28,6 +28,7 @@ struct gw__send {
     uint32_t peer, cell, step;
     uint32_t version; /* the write whose result it reads; GW__NO_WRITE: what
                          the rank holds at first */
+    bool replaces;  /* `=`, not `+` */
     bool first;     /* of its message: (step, src, dst) */
     bool exchanged; /* its version is overwritten in the same step: the bytes
                        must leave before both sides can go on */

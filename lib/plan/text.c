@@ -4,7 +4,6 @@
  * run into a builder. The language is described in gradwire-plan(5); the parts
  * are listed in text.h.
  */
-#include "index.h"
 #include "text.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 #include <string.h>
 
 const struct gw__text_limits gw__text_limits = {
-    .bytes = 32 << 20, .transfers = 1 << 24, .work = 1 << 26
+    .bytes = 16 << 20, .transfers = 1 << 24, .work = 1 << 26
 };
 
 bool gw__script_grow(struct gw__script *script, void **array, size_t *capacity,

@@ -7,6 +7,7 @@
  * Entries come in any order, but each can use the values of those before it
  * only; `ranks=P` (or `any`) leaves the number of ranks to the caller.
  */
+#include "index.h"
 #include "text.h"
 
 #include <string.h>

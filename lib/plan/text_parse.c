@@ -10,7 +10,6 @@
  * any other line they carry on its step. Only `step` decides where a step
  * begins: what a loop inside it sends belongs to that one step.
  */
-#include "index.h"
 #include "text.h"
 
 #include <string.h>

@@ -51,6 +51,8 @@ void *gw__shm_reach(
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
+    if (place->fd < 0)
+        return NULL;
     for (unsigned i = 0; i < MAPPINGS_MAX; i++)
         if (peer->mappings[i].region == place->region)
             return (unsigned char *)peer->mappings[i].base + place->offset;

@@ -57,8 +57,8 @@ enum gw_err gw__zmq_card_read(const struct gw__address *address, unsigned rank,
             "rank %u has %s key file, this rank has %s", rank,
             card->secured ? "a" : "no", mine->secured ? "one" : "none");
     size_t bytes = gw__zmq_card_bytes(rank, size, card->lanes, mine->transport);
-    if (address->bytes != bytes
-        || (card->transport == GW__ZMQ_TCP && !is_numeric_host(card->host)))
+    bool listens = bytes > HEAD_BYTES; /* the highest rank does not */
+    if (address->bytes != bytes || (listens && !is_numeric_host(card->host)))
         return gw_fail(why, GW_EMISMATCH,
             "rank %u opened the %s wire for another number of ranks", rank,
             name);

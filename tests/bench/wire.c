@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <sys/resource.h>
 
 enum { TOTAL_BYTES = 16 << 20, SLEEP_NS = 50000000, ROUND_BYTES = 1024 };
 
@@ -42,11 +43,14 @@ static void idle(struct bench *b)
         die("check", &why);
 }
 
-static bool try_send(struct bench *b, const void *data, size_t bytes, bool copy)
+static bool try_send(struct bench *b, const void *data, size_t bytes,
+    unsigned step, size_t slice)
 {
-    struct gw__header header = { .bytes = (uint32_t)bytes };
+    struct gw__header header = { .bytes = (uint32_t)bytes,
+        .step = step,
+        .slice = (uint32_t)slice };
     enum gw_err err
-        = b->wire->ops->send(b->wire, b->peer, &header, data, copy);
+        = b->wire->ops->send(b->wire, b->peer, &header, data, false);
     if (err != GW_OK && err != GW_PENDING)
         die("send", NULL);
     b->sent += err == GW_OK;
@@ -69,7 +73,7 @@ static void await_done(struct bench *b)
 
 static void say(struct bench *b)
 {
-    while (!try_send(b, b->in, ROUND_BYTES, true))
+    while (!try_send(b, b->in, ROUND_BYTES, 0, 0))
         idle(b);
 }
 
@@ -98,7 +102,7 @@ static void stream(struct bench *b)
     }
     for (size_t i = 0; i < count; i++) {
         const char *data = (const char *)b->in + i * b->slice_bytes;
-        while (!try_send(b, data, b->slice_bytes, false))
+        while (!try_send(b, data, b->slice_bytes, 0, i))
             idle(b);
     }
     hear(b);
@@ -117,42 +121,46 @@ static void round_trips(struct bench *b)
         }
 }
 
+/* Adds a slice of the own half, or puts one of the peer's half in place. */
+static void take(struct bench *b, const struct gw__view *view)
+{
+    size_t floats = b->slice_bytes / sizeof(float);
+    size_t half = TOTAL_BYTES / sizeof(float) / 2;
+    size_t at = view->header->slice * floats;
+    const float *from = view->data;
+    if (view->header->step == 0) {
+        at += b->wire->rank * half;
+        for (size_t i = 0; i < floats; i++)
+            b->out[at + i] = b->in[at + i] + from[i];
+    } else {
+        at += b->peer * half;
+        memcpy(b->out + at, from, b->slice_bytes);
+    }
+}
+
 /* Rank r is the master of half r: it gets the peer's values of it, adds its
  * own, and sends the sums back. */
 static void allreduce(struct bench *b)
 {
-    size_t slice = b->slice_bytes / sizeof(float);
-    size_t half = TOTAL_BYTES / sizeof(float) / 2, slices = half / slice;
-    size_t mine = b->wire->rank * half, theirs = b->peer * half;
+    size_t slices = TOTAL_BYTES / 2 / b->slice_bytes;
+    const char *theirs = (char *)b->in + b->peer * (TOTAL_BYTES / 2);
+    const char *sums = (char *)b->out + b->wire->rank * (TOTAL_BYTES / 2);
     size_t given = 0, summed = 0, returned = 0, got = 0;
     while (got < 2 * slices || returned < slices) {
         struct gw__view view;
         bool moved = false;
         if (returned < summed) {
-            if (try_send(b, b->out + mine + returned * slice, b->slice_bytes,
-                    false)) {
-                returned++;
-                moved = true;
-            }
-        } else if (given < slices
-            && try_send(b, b->in + theirs + given * slice, b->slice_bytes,
-                false)) {
-            given++;
-            moved = true;
+            moved = try_send(b, sums + returned * b->slice_bytes,
+                b->slice_bytes, 1, returned);
+            returned += moved;
+        } else if (given < slices) {
+            moved = try_send(b, theirs + given * b->slice_bytes,
+                b->slice_bytes, 0, given);
+            given += moved;
         }
         if (got < 2 * slices && try_peek(b, &view)) {
-            const float *from = view.data;
-            if (view.header->op == 0 && got < slices + summed)
-                ;
-            size_t at = (got < slices ? got : got - slices) * slice;
-            if (got < slices) {
-                const float *own = b->in + mine + at;
-                float *to = b->out + mine + at;
-                for (size_t i = 0; i < slice; i++)
-                    to[i] = own[i] + from[i];
-                summed++;
-            } else
-                memcpy(b->out + theirs + at, from, b->slice_bytes);
+            summed += view.header->step == 0;
+            take(b, &view);
             b->wire->ops->release(b->wire, b->peer);
             got++;
             moved = true;
@@ -170,9 +178,12 @@ static int compare(const void *a, const void *b)
 }
 
 /* Median seconds of one run. */
+static double cpu(void){struct rusage u;getrusage(RUSAGE_SELF,&u);return (double)u.ru_utime.tv_sec+(double)u.ru_stime.tv_sec+1e-6*(double)(u.ru_utime.tv_usec+u.ru_stime.tv_usec);}
+static long sw(void){struct rusage u;getrusage(RUSAGE_SELF,&u);return u.ru_nvcsw+u.ru_nivcsw;}
+static double best,cpus; static double sws;
 static double time_it(struct bench *b, void (*run)(struct bench *), int repeats)
 {
-    double times[200];
+    double times[200]; double c0=cpu(); long s0=sw();
     for (int i = 0; i < repeats; i++) {
         barrier(b);
         uint64_t begin = gw_now_ns();
@@ -180,26 +191,27 @@ static double time_it(struct bench *b, void (*run)(struct bench *), int repeats)
         times[i] = (double)(gw_now_ns() - begin) / 1e9;
     }
     qsort(times, (size_t)repeats, sizeof *times, compare);
+    cpus=(cpu()-c0)/repeats;sws=(double)(sw()-s0)/repeats; best = times[repeats/10];
     return times[repeats / 2];
 }
 
 static void measure(struct bench *b, int repeats)
 {
     bool tell = b->wire->rank == 0;
-    for (size_t kib = 64; kib <= 1024; kib *= 2) {
+    for (size_t kib = (getenv("KIB")?(size_t)atoi(getenv("KIB")):64); kib <= (getenv("KIB")?(size_t)atoi(getenv("KIB")):1024); kib *= 2) {
         b->slice_bytes = kib << 10;
         double one_way = time_it(b, stream, repeats);
-        double reduced = time_it(b, allreduce, repeats);
+        double bs = best; double reduced = time_it(b, allreduce, repeats);
         if (tell)
-            printf("%s slices of %4zu KiB: stream %.2f GB/s, all-reduce "
-                   "%.0f us\n",
-                b->wire->ops->name, kib, TOTAL_BYTES / one_way / 1e9,
-                reduced * 1e6);
+            printf("%s slices of %4zu KiB: stream %.2f (%.2f) GB/s, all-reduce "
+                   "%.0f (%.0f) us cpu %.0f sw %.0f\n",
+                b->wire->ops->name, kib, TOTAL_BYTES / one_way / 1e9,TOTAL_BYTES / bs / 1e9,
+                reduced * 1e6,best*1e6,cpus*1e6,sws);
     }
     double trips = time_it(b, round_trips, repeats);
     if (tell)
-        printf("%s %d bytes: round trip %.1f us\n", b->wire->ops->name,
-            ROUND_BYTES, trips * 1e4);
+        printf("%s %d bytes: round trip %.1f (%.1f) us\n", b->wire->ops->name,
+            ROUND_BYTES, trips * 1e4, best*1e4);
 }
 
 static void run_rank(const struct gw_comm_config *config, int channel,

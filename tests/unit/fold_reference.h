@@ -60,7 +60,7 @@ static inline uint16_t small_encode(float x, int fraction)
     if (isinf(x))
         return (uint16_t)(sign | special << fraction);
     frexp((double)x, &exponent); /* |x| < 2^exponent */
-    if (exponent < 2 - bias)
+    if (x == 0 || exponent < 2 - bias)
         exponent = 2 - bias;
     /* In units of the last digit: the carry into the exponent, up to infinity,
      * comes of itself. */

@@ -121,16 +121,21 @@ START_TEST(test_integer_avg)
 }
 END_TEST
 
+#define ONE   0x3f800000
+#define MINUS 0x80000000
+#define INF   0x7f800000
+#define QUIET 0x7fc00000
+#define NAN_1 0x7f800001 /* signalling */
+#define NAN_2 0xffc12345
+
 START_TEST(test_f32)
 {
-    enum { NEGATIVE = 0x80000000, ONE = 0x3f800000, INF = 0x7f800000 };
-    enum { QUIET = 0x7fc00000, NAN_1 = 0x7f800001, NAN_2 = 0xffc12345 };
     static const struct example examples[] = {
         /* whatever NaN goes in, one comes out */
         {GW_F32, GW_SUM, 0, 2, {NAN_1, ONE}, QUIET},
         {GW_F32, GW_SUM, 0, 2, {ONE, NAN_2}, QUIET},
         {GW_F32, GW_SUM, 0, 2, {NAN_2, NAN_1}, QUIET},
-        {GW_F32, GW_SUM, 0, 2, {INF, (uint32_t)INF | NEGATIVE}, QUIET},
+        {GW_F32, GW_SUM, 0, 2, {INF, INF | MINUS}, QUIET},
         {GW_F32, GW_PROD, 0, 2, {0, INF}, QUIET},
         {GW_F32, GW_MIN, 0, 3, {NAN_1, 0, ONE}, QUIET},
         {GW_F32, GW_MIN, 0, 3, {0, ONE, NAN_2}, QUIET},
@@ -141,11 +146,11 @@ START_TEST(test_f32)
         {GW_F32, GW_SUM, 0, 1, {NAN_2}, NAN_2},
         {GW_F32, GW_MIN, 0, 1, {NAN_1}, NAN_1},
         /* -0 < +0 */
-        {GW_F32, GW_MIN, 0, 2, {0, NEGATIVE}, NEGATIVE},
-        {GW_F32, GW_MIN, 0, 2, {NEGATIVE, 0}, NEGATIVE},
-        {GW_F32, GW_MAX, 0, 2, {0, NEGATIVE}, 0},
-        {GW_F32, GW_MAX, 0, 2, {NEGATIVE, 0}, 0},
-        {GW_F32, GW_MAX, 0, 2, {NEGATIVE, NEGATIVE}, NEGATIVE},
+        {GW_F32, GW_MIN, 0, 2, {0, MINUS}, MINUS},
+        {GW_F32, GW_MIN, 0, 2, {MINUS, 0}, MINUS},
+        {GW_F32, GW_MAX, 0, 2, {0, MINUS}, 0},
+        {GW_F32, GW_MAX, 0, 2, {MINUS, 0}, 0},
+        {GW_F32, GW_MAX, 0, 2, {MINUS, MINUS}, MINUS},
         /* subnormals count; 1/3 of 1 */
         {GW_F32, GW_SUM, 0, 2, {1, 1}, 2},
         {GW_F32, GW_AVG, 2, 2, {1, 1}, 1},
@@ -268,10 +273,10 @@ START_TEST(test_refuses)
     fold.source_count = 2;
     fold.dest_count = GW_DESTS_MAX + 1;
     gw_fold(&fold);
-    ck_assert_float_eq(result, 5);
+    ck_assert(result == 5);
     fold.dest_count = 1;
     gw_fold(&fold);
-    ck_assert_float_eq(result, 2);
+    ck_assert(result == 2);
 }
 END_TEST
 

@@ -47,6 +47,7 @@
     X(alltoall_linear)                                                         \
     X(alltoall_pairwise)                                                       \
     X(alltoall_bruck)                                                          \
+    X(barrier_direct)                                                          \
     X(barrier_dissemination)
 
 #define X(name) extern const struct gw_algo gw__algo_##name;

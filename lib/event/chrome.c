@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The trace that Perfetto (ui.perfetto.dev) and chrome://tracing draw, in the
+ * "Trace Event Format" of Chromium. A rank is a process. Its collectives and
+ * its transfers are asynchronous spans, since several are under way at once and
+ * do not nest; a transfer's span is on the sender's side, from the first byte
+ * that leaves to the moment when the receiver has applied the last. An arrow
+ * (a flow) leads from the sender's "send" to the receiver's "apply"; arrows end
+ * on slices, so both are slices of no length. Times are in microseconds.
+ *
+ * SEND and APPLY are matched by what names a transfer on both sides:
+ * epoch, op, step, chunk, sender, receiver.
+ */
+#include "event/sink.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { RANKS_NAMED = 1 << 16 };
+
+enum track { TRACK_RUN, TRACK_SENDS, TRACK_APPLIES };
+
+struct chrome {
+    struct gw_sink sink;
+    FILE *file;
+    bool begun; /* a record has been written */
+    uint8_t
+        named[RANKS_NAMED / 8]; /* ranks that have their names, a bit each */
+};
+
+/* Begins a record with the members that every one has; the caller ends it. */
+static FILE *put(struct chrome *s, const char *phase, const char *name,
+                 uint32_t rank, enum track track, uint64_t time_ns)
+{
+    fprintf(s->file,
+            "%s\n{\"ph\":\"%s\",\"name\":\"%s\",\"pid\":%" PRIu32
+            ",\"tid\":%d,\"ts\":%" PRIu64 ".%03u",
+            s->begun ? "," : "", phase, name, rank, (int)track, time_ns / 1000,
+            (unsigned)(time_ns % 1000));
+    s->begun = true;
+    return s->file;
+}
+
+static void name_rank(struct chrome *s, uint32_t rank)
+{
+    static const char *const tracks[] = {"run", "sends", "applies"};
+    if (rank >= RANKS_NAMED || s->named[rank / 8] & 1U << rank % 8)
+        return;
+    s->named[rank / 8] |= (uint8_t)(1U << rank % 8);
+    fprintf(put(s, "M", "process_name", rank, TRACK_RUN, 0),
+            ",\"args\":{\"name\":\"rank %" PRIu32 "\"}}", rank);
+    fprintf(put(s, "M", "process_sort_index", rank, TRACK_RUN, 0),
+            ",\"args\":{\"sort_index\":%" PRIu32 "}}", rank);
+    for (unsigned t = 0; t < sizeof tracks / sizeof *tracks; t++)
+        fprintf(put(s, "M", "thread_name", rank, (enum track)t, 0),
+                ",\"args\":{\"name\":\"%s\"}}", tracks[t]);
+}
+
+static void put_op(struct chrome *s, const struct gw_event *e,
+                   const char *phase)
+{
+    char name[24];
+    snprintf(name, sizeof name, "op %" PRIu32, e->op);
+    fprintf(put(s, phase, name, e->rank, TRACK_RUN, e->time_ns),
+            ",\"cat\":\"op\",\"id\":\"op-%" PRIu32 "-%" PRIu32 "-%" PRIu32
+            "\",\"args\":{\"bytes\":%" PRIu64 ",\"value\":%" PRId64 "}}",
+            e->epoch, e->op, e->rank, e->bytes, e->value);
+}
+
+/* What names the transfer of a SEND or an APPLY on both of its sides. */
+static void put_transfer_id(FILE *file, const struct gw_event *e, uint32_t src,
+                            uint32_t dst)
+{
+    fprintf(file,
+            "\"%" PRIu32 "-%" PRIu32 "-%" PRIu32 "-%" PRIu32 "-%" PRIu32
+            "-%" PRIu32 "\"",
+            e->epoch, e->op, e->step, e->chunk, src, dst);
+}
+
+static void put_transfer(struct chrome *s, const struct gw_event *e)
+{
+    bool sending = e->kind == GW_EV_SEND;
+    uint32_t src = sending ? e->rank : e->peer;
+    uint32_t dst = sending ? e->peer : e->rank;
+    enum track track = sending ? TRACK_SENDS : TRACK_APPLIES;
+    char name[40];
+    snprintf(name, sizeof name, "c%" PRIu32 " %" PRIu32 ">%" PRIu32, e->chunk,
+             src, dst);
+    fprintf(put(s, "X", name, e->rank, track, e->time_ns),
+            ",\"dur\":0,\"args\":{\"op\":%" PRIu32 ",\"step\":%" PRIu32
+            ",\"bytes\":%" PRIu64 ",\"value\":%" PRId64 "}}",
+            e->op, e->step, e->bytes, e->value);
+    FILE *file =
+        put(s, sending ? "s" : "f", "chunk", e->rank, track, e->time_ns);
+    fprintf(file,
+            ",\"cat\":\"flow\"%s,\"id\":", sending ? "" : ",\"bp\":\"e\"");
+    put_transfer_id(file, e, src, dst);
+    fputc('}', file);
+    put(s, sending ? "b" : "e", name, src, TRACK_SENDS, e->time_ns);
+    fputs(",\"cat\":\"transfer\",\"id\":", file);
+    put_transfer_id(file, e, src, dst);
+    fputc('}', file);
+}
+
+static void put_mark(struct chrome *s, const struct gw_event *e)
+{
+    const char *name = gw_event_name(e->kind);
+    fprintf(put(s, "i", name, e->rank, TRACK_RUN, e->time_ns),
+            ",\"s\":\"p\",\"args\":{");
+    if (e->peer != GW_NONE)
+        fprintf(s->file, "\"peer\":%" PRIu32 ",", e->peer);
+    if (e->op != GW_NONE)
+        fprintf(s->file, "\"op\":%" PRIu32 ",", e->op);
+    if (e->chunk != GW_NONE)
+        fprintf(s->file, "\"chunk\":%" PRIu32 ",", e->chunk);
+    fprintf(s->file, "\"value\":%" PRId64 "}}", e->value);
+}
+
+static void chrome_emit(struct gw_sink *sink, const struct gw_event *e)
+{
+    struct chrome *s = (struct chrome *)sink;
+    name_rank(s, e->rank);
+    switch ((enum gw_event_kind)e->kind) {
+    case GW_EV_OP_BEGIN:
+        put_op(s, e, "b");
+        break;
+    case GW_EV_OP_END:
+        put_op(s, e, "e");
+        break;
+    case GW_EV_SEND:
+    case GW_EV_APPLY:
+        put_transfer(s, e);
+        break;
+    case GW_EV_LOSS:
+        fprintf(put(s, "C", "loss", e->rank, TRACK_RUN, e->time_ns),
+                ",\"args\":{\"loss\":%.9f}}", (double)e->value * 1e-9);
+        break;
+    default:
+        put_mark(s, e);
+        break;
+    }
+}
+
+static void chrome_close(struct gw_sink *sink)
+{
+    struct chrome *s = (struct chrome *)sink;
+    fputs("\n]}\n", s->file);
+    fflush(s->file);
+    free(s);
+}
+
+enum gw_err gw_sink_chrome(FILE *file, struct gw_sink **sink,
+                           struct gw_error *why)
+{
+    enum gw_err code = gw__sink_new(sizeof(struct chrome), chrome_emit,
+                                    chrome_close, sink, why);
+    if (code)
+        return code;
+    ((struct chrome *)*sink)->file = file;
+    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", file);
+    return GW_OK;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What commands print: the same rows in every format, documents that end well
+ * however they end, and columns that stay aligned while rows come one by one.
+ */
+#include "common/command.h"
+#include "common/output_format.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_output(void);
+
+static const struct field fields[] = {
+    {"algo", NULL, FIELD_TEXT, 0, false},
+    {"bytes", NULL, FIELD_INTEGER, 0, false},
+    {"time_us", "time us", FIELD_REAL, 2, false},
+    {"right", NULL, FIELD_BOOL, 0, false},
+    {"note", NULL, FIELD_TEXT, 0, true},
+};
+
+static const union value ring[] = {
+    {.text = "ring"}, {.integer = 1024}, {.real = 0.1}, {.boolean = true}, {0}};
+static const union value swing[] = {{.text = "a, \"b\"\n"},
+                                    {.integer = -1},
+                                    {.real = (double)NAN},
+                                    {.boolean = false},
+                                    {.text = "n"}};
+
+/* Prints a document of two rows; the caller frees the text. */
+static char *document(const char *format, const struct gw_error *error,
+                      bool partial, bool late_note)
+{
+    char *text;
+    size_t size;
+    struct output *output;
+    FILE *file = open_memstream(&text, &size);
+    output_to(file);
+    ck_assert_int_eq(
+        output_begin("collrun test", format, fields, 5, &output, NULL), GW_OK);
+    output_note_integer(output, "seed", 7);
+    output_row(output, ring);
+    output_row(output, swing);
+    if (late_note)
+        output_note_real(output, "seconds", 1.5);
+    output_end(&output, error, partial);
+    ck_assert_ptr_null(output);
+    output_to(NULL);
+    fclose(file);
+    return text;
+}
+
+START_TEST(json_is_one_object)
+{
+    char *text = document("json", NULL, false, true);
+    ck_assert_str_eq(
+        text,
+        "{\"schema\":\"collrun test\",\"version\":\"" GW_VERSION
+        "\",\"seed\":7,\"rows\":[\n"
+        " {\"algo\":\"ring\",\"bytes\":1024,\"time_us\":0.1,\"right\":true,"
+        "\"note\":null},\n"
+        " {\"algo\":\"a, \\\"b\\\"\\n\",\"bytes\":-1,\"time_us\":null,"
+        "\"right\":false,\"note\":\"n\"}\n"
+        "],\"seconds\":1.5,\"partial\":false,\"status\":0}\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(jsonl_rows_stand_alone)
+{
+    char *text = document("jsonl", NULL, false, false);
+    ck_assert_str_eq(
+        text,
+        "{\"algo\":\"ring\",\"bytes\":1024,\"time_us\":0.1,\"right\":true,"
+        "\"note\":null,\"seed\":7}\n"
+        "{\"algo\":\"a, \\\"b\\\"\\n\",\"bytes\":-1,\"time_us\":null,"
+        "\"right\":false,\"note\":\"n\",\"seed\":7}\n");
+    free(text);
+    text = document("jsonl", NULL, false, true);
+    ck_assert_ptr_nonnull(strstr(text, "\"seconds\":1.5,\"partial\":false,"));
+    free(text);
+}
+END_TEST
+
+START_TEST(csv_quotes)
+{
+    char *text = document("csv", NULL, false, true);
+    ck_assert_str_eq(text, "algo,bytes,time_us,right,note,seed\n"
+                           "ring,1024,0.10,true,,7\n"
+                           "\"a, \"\"b\"\"\n\",-1,,false,n,7\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(table_has_notes_and_no_hidden_columns)
+{
+    char *text = document("table", NULL, true, true);
+    ck_assert_str_eq(text, "# seed: 7\n"
+                           "algo     bytes      time us  right\n"
+                           "ring      1024         0.10  true\n"
+                           "a, \"b\"\n     -1            -  false\n"
+                           "# seconds: 1.500\n"
+                           "# partial: interrupted\n");
+    free(text);
+}
+END_TEST
+
+static void check_json(const char *text, int status, bool partial,
+                       const char *error)
+{
+    json_error_t why;
+    json_t *root = json_loads(text, 0, &why);
+    ck_assert_msg(root != NULL, "%s in: %s", why.text, text);
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "status")),
+                     status);
+    ck_assert_int_eq(json_is_true(json_object_get(root, "partial")), partial);
+    if (error)
+        ck_assert_str_eq(json_string_value(json_object_get(root, "error")),
+                         error);
+    else
+        ck_assert_ptr_null(json_object_get(root, "error"));
+    json_decref(root);
+}
+
+START_TEST(endings_are_told)
+{
+    struct gw_error lost = {GW_ELOST, "rank 2 is gone"};
+    struct {
+        const struct gw_error *error;
+        bool partial;
+        int status;
+    } cases[] = {{NULL, false, 0}, {NULL, true, 130}, {&lost, false, 1}};
+    for (int i = 0; i < 3; i++) {
+        char *text = document("json", cases[i].error, cases[i].partial, false);
+        check_json(text, cases[i].status, cases[i].partial,
+                   cases[i].error ? lost.text : NULL);
+        free(text);
+        text = document("jsonl", cases[i].error, cases[i].partial, false);
+        const char *last = strstr(text, "{\"schema\"");
+        ck_assert_int_eq(last != NULL, i > 0);
+        if (last)
+            check_json(last, cases[i].status, cases[i].partial,
+                       cases[i].error ? lost.text : NULL);
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(a_document_without_rows_is_valid)
+{
+    static const char *const formats[] = {"json", "jsonl", "csv", "table"};
+    for (int i = 0; i < 4; i++) {
+        char *text;
+        size_t size;
+        struct output *output;
+        FILE *file = open_memstream(&text, &size);
+        output_to(file);
+        ck_assert_int_eq(
+            output_begin("collrun test", formats[i], fields, 5, &output, NULL),
+            GW_OK);
+        output_end(&output, NULL, false);
+        fclose(file);
+        if (i == 0)
+            check_json(text, 0, false, NULL);
+        if (i == 1)
+            ck_assert_str_eq(text, "");
+        if (i == 2)
+            ck_assert_str_eq(text, "algo,bytes,time_us,right,note\n");
+        free(text);
+    }
+    output_to(NULL);
+}
+END_TEST
+
+START_TEST(a_record_is_flat)
+{
+    char *text;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    output_to(file);
+    ck_assert_int_eq(output_record("collrun test", "json", fields, ring, 5,
+                                   NULL, false, NULL),
+                     GW_OK);
+    ck_assert_int_eq(output_record("collrun test", "table", fields, ring, 5,
+                                   NULL, false, NULL),
+                     GW_OK);
+    ck_assert_int_eq(output_record("collrun test", "csv", fields, ring, 5, NULL,
+                                   false, NULL),
+                     GW_OK);
+    output_to(NULL);
+    fclose(file);
+    ck_assert_str_eq(
+        text, "{\"schema\":\"collrun test\",\"version\":\"" GW_VERSION
+              "\",\"algo\":\"ring\",\"bytes\":1024,\"time_us\":0.1,"
+              "\"right\":true,\"note\":null,\"partial\":false,\"status\":0}\n"
+              "algo     ring\nbytes    1024\ntime us  0.10\nright    true\n"
+              "algo,bytes,time_us,right,note\nring,1024,0.10,true,\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(columns_align_from_a_hundredth_to_ten_million)
+{
+    static const double times[] = {0.01, 9.99, 12345.67, 9999999.99};
+    char *text;
+    size_t size;
+    struct output *output;
+    FILE *file = open_memstream(&text, &size);
+    output_to(file);
+    ck_assert_int_eq(output_begin("t", "table", fields, 5, &output, NULL),
+                     GW_OK);
+    for (int i = 0; i < 4; i++) {
+        union value row[5] = {{.text = "ring"}, {.integer = 1}, {0}, {0}, {0}};
+        row[2].real = times[i];
+        output_row(output, row);
+    }
+    output_end(&output, NULL, false);
+    output_to(NULL);
+    fclose(file);
+    char *line = strchr(text, '\n') + 1, *end;
+    long point = strchr(line, '.') - line;
+    for (int i = 0; i < 4; i++, line = end + 1) {
+        end = strchr(line, '\n');
+        ck_assert_int_eq(strchr(line, '.') - line, point);
+    }
+    free(text);
+}
+END_TEST
+
+START_TEST(a_long_text_borrows_room)
+{
+    char *text;
+    size_t size;
+    struct output *output;
+    union value row[5] = {
+        {.text = "recursive"}, {.integer = 5}, {.real = 2}, {0}, {0}};
+    FILE *file = open_memstream(&text, &size);
+    output_to(file);
+    ck_assert_int_eq(output_begin("t", "table", fields, 5, &output, NULL),
+                     GW_OK);
+    output_row(output, ring);
+    output_row(output, row);
+    output_end(&output, NULL, false);
+    output_to(NULL);
+    fclose(file);
+    ck_assert_str_eq(text, "algo     bytes      time us  right\n"
+                           "ring      1024         0.10  true\n"
+                           "recursive    5         2.00  false\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(a_collected_table_is_as_wide_as_its_content)
+{
+    char *text;
+    size_t size;
+    struct output *output;
+    FILE *file = open_memstream(&text, &size);
+    output_to(file);
+    ck_assert_int_eq(output_begin("t", "table", fields, 5, &output, NULL),
+                     GW_OK);
+    output_collect(output);
+    output_row(output, ring);
+    output_end(&output, NULL, false);
+    output_to(NULL);
+    fclose(file);
+    ck_assert_str_eq(text, "algo  bytes  time us  right\n"
+                           "ring   1024     0.10  true\n");
+    free(text);
+}
+END_TEST
+
+static char *json_of(const char *text)
+{
+    char *out;
+    size_t size;
+    FILE *file = open_memstream(&out, &size);
+    put_json_text(file, text);
+    fclose(file);
+    return out;
+}
+
+START_TEST(any_bytes_become_valid_json)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"a\tb\\\"\x01", "\"a\\tb\\\\\\\"\\u0001\""},
+        {"Tr\xc3\xa4"
+         "ff",
+         "\"Tr\xc3\xa4"
+         "ff\""},
+        {"\xff", "\"\\ufffd\""},
+        {"\xc3", "\"\\ufffd\""},                       /* cut off */
+        {"\xc0\xaf", "\"\\ufffd\\ufffd\""},            /* overlong */
+        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, /* surrogate */
+        {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},  /* four bytes */
+        {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = json_of(cases[i].in);
+        ck_assert_str_eq(text, cases[i].out);
+        json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+        ck_assert_ptr_nonnull(value);
+        json_decref(value);
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(reals_read_back_the_same)
+{
+    static const double reals[] = {0.1, 1.0 / 3, 1e300, 5e-324, -2, 12345.678};
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        char *text;
+        size_t size;
+        FILE *file = open_memstream(&text, &size);
+        put_json_real(file, reals[i]);
+        fclose(file);
+        ck_assert_double_eq(strtod(text, NULL), reals[i]);
+        ck_assert_uint_le(strlen(text), 24);
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(an_unknown_format_is_refused)
+{
+    struct output *output;
+    struct gw_error why;
+    ck_assert_int_eq(output_begin("t", "xml", fields, 5, &output, &why),
+                     GW_EINVAL);
+    ck_assert_str_eq(why.text, "no output format \"xml\"");
+}
+END_TEST
+
+Suite *suite_output(void)
+{
+    const TTest *const tests[] = {
+        json_is_one_object,
+        jsonl_rows_stand_alone,
+        csv_quotes,
+        table_has_notes_and_no_hidden_columns,
+        endings_are_told,
+        a_document_without_rows_is_valid,
+        a_record_is_flat,
+        columns_align_from_a_hundredth_to_ten_million,
+        a_long_text_borrows_room,
+        a_collected_table_is_as_wide_as_its_content,
+        any_bytes_become_valid_json,
+        reals_read_back_the_same,
+        an_unknown_format_is_refused,
+    };
+    Suite *suite = suite_create("output");
+    TCase *tcase = tcase_create("output");
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs a tool in a child process and keeps what it printed.
+ */
+#ifndef TOOL_RUN_H
+#define TOOL_RUN_H
+
+#include "common/command.h"
+
+struct tool_result {
+    int status;
+    char out[8192], err[4096];
+};
+
+/* `line` is split at blanks: "paint -n 4 wall". */
+struct tool_result tool_run(const struct tool *tool, const char *line);
+
+#endif
