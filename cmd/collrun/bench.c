@@ -5,16 +5,15 @@
  * tell: the algorithm, the spread, and how near the bound it is. Every row has
  * been checked element by element on every rank.
  *
- * Read on in bench_cases.c (what is measured) and bench_rank.c (how).
+ * Read on in bench_cases.c (what is measured), bench_rank.c (how) and
+ * bench_table.c (the rows).
  */
 #include "bench.h"
 
 #include "collrun.h"
-#include "common/output.h"
 #include "plan_source.h"
+#include "price.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +30,7 @@ static struct bench bench = {
 static const char *type_name = "f32", *op_name = "sum";
 static uint64_t slice_bytes;
 static unsigned lanes;
-static bool no_windows, why_chosen;
+static bool no_windows, pin, why_chosen;
 
 /* clang-format off */
 static const struct option_spec options[] = {
@@ -70,210 +69,79 @@ static const struct option_spec options[] = {
      "bytes of a slice (default: the wire's own)", NULL},
     {"lanes", 0, OPTION_UNSIGNED, &lanes, "N",
      "ipc, tcp: sockets a peer (default: the wire's own)", NULL},
+    {"pin", 0, OPTION_FLAG, &pin, NULL,
+     "a CPU for each rank, when there are as many", NULL},
     {"why", 0, OPTION_FLAG, &why_chosen, NULL,
      "tell what each algorithm was predicted to take", NULL},
     {0},
 };
 /* clang-format on */
 
-/* The last one is for people only: data has both times. */
-static const struct field fields[] = {
-    {"bytes", "size", FIELD_INTEGER, 0, false},
-    {"count", NULL, FIELD_INTEGER, 0, false},
-    {"dtype", "type", FIELD_TEXT, 0, false},
-    {"redop", NULL, FIELD_TEXT, 0, false},
-    {"root", NULL, FIELD_INTEGER, 0, false},
-    {"time_us", "time us", FIELD_REAL, 2, false},
-    {"algbw_GBps", "algbw GB/s", FIELD_REAL, 3, false},
-    {"busbw_GBps", "busbw GB/s", FIELD_REAL, 3, false},
-    {"wrong", "#wrong", FIELD_INTEGER, 0, false},
-    {"op", NULL, FIELD_TEXT, 0, false},
-    {"algo", NULL, FIELD_TEXT, 0, false},
-    {"wire", NULL, FIELD_TEXT, 0, false},
-    {"ranks", NULL, FIELD_INTEGER, 0, true},
-    {"p50_us", "p50", FIELD_REAL, 2, false},
-    {"p99_us", "p99", FIELD_REAL, 2, false},
-    {"predicted_us", "predicted", FIELD_REAL, 2, false},
-    {"bound_us", "bound", FIELD_REAL, 2, false},
-    {"bound_percent", "% of bound", FIELD_REAL, 1, false},
-};
-enum { FIELD_COUNT = sizeof fields / sizeof *fields };
-
-/* What the supervisor has heard of the case that comes next. */
-struct table {
-    struct bench *bench; /* the first member: the ranks' context */
-    struct output *output;
-    struct heard {
-        unsigned ranks;
-        uint64_t wrong;
-        struct bench_report rank0;
-    } * heard; /* one a case */
-    uint64_t wrong, rows;
-    char first_wrong[160];
-};
-
-static void print_row(struct table *t, const struct bench_case *item,
-                      const struct heard *heard)
-{
-    const struct bench *b = t->bench;
-    const struct bench_report *r = &heard->rank0;
-    bool reduces = gw_collective_reduces(item->collective);
-    bool rooted = gw_collective_rooted(item->collective);
-    double algbw = (double)item->bytes / r->time_us * 1e-3;
-    progress("%s", "");
-    output_row(
-        t->output,
-        (union value[FIELD_COUNT]){
-            {.integer = (int64_t)item->bytes},
-            {.integer = (int64_t)item->count},
-            {.text = gw_dtype_name(b->type)},
-            {.text = reduces ? gw_redop_name(b->op) : "none"},
-            {.integer = rooted ? (int64_t)b->root : -1},
-            {.real = r->time_us},
-            {.real = algbw},
-            {.real = algbw * bench_bus_factor(item->collective, b->ranks)},
-            {.integer = (int64_t)heard->wrong},
-            {.text = gw_collective_name(item->collective)},
-            {.text = item->algo->name},
-            {.text = b->wire},
-            {.integer = b->ranks},
-            {.real = r->p50_us},
-            {.real = r->p99_us},
-            {.real = item->predicted_us},
-            {.real = item->bound_us},
-            {.real = item->bound_us / r->time_us * 100},
-        });
-    t->rows++;
-}
-
-static void note_wrong(struct table *t, const struct bench_case *item,
-                       unsigned rank, const struct bench_report *r)
-{
-    char size[16];
-    if (r->wrong == 0)
-        return;
-    gw_format_bytes(item->bytes, size);
-    if (t->wrong == 0)
-        snprintf(t->first_wrong, sizeof t->first_wrong,
-                 "%s %s %s: rank %u has %llu wrong elements, the first is %lld",
-                 gw_collective_name(item->collective), item->algo->name, size,
-                 rank, (unsigned long long)r->wrong, (long long)r->first_wrong);
-    t->wrong += r->wrong;
-}
-
-static void tell_progress(const struct table *t)
-{
-    char size[16];
-    if (t->rows == t->bench->case_count)
-        return;
-    const struct bench_case *next = &t->bench->cases[t->rows];
-    gw_format_bytes(next->bytes, size);
-    progress("%s %s %s (%llu of %zu)", gw_collective_name(next->collective),
-             next->algo->name, size, (unsigned long long)t->rows + 1,
-             t->bench->case_count);
-}
-
 static void on_report(void *context, unsigned rank, const void *data,
                       size_t bytes)
 {
-    struct table *t = context;
     struct bench_report report;
     if (bytes != sizeof report)
         return;
     memcpy(&report, data, sizeof report);
-    if (report.index >= t->bench->case_count)
-        return;
-    const struct bench_case *item = &t->bench->cases[report.index];
-    struct heard *heard = &t->heard[report.index];
-    if (rank == 0)
-        heard->rank0 = report;
-    heard->wrong += report.wrong;
-    note_wrong(t, item, rank, &report);
-    if (++heard->ranks == t->bench->ranks) {
-        print_row(t, item, heard);
-        tell_progress(t);
-    }
+    bench_table_add(context, rank, &report);
 }
 
 static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
                              void *context, struct gw_error *why)
 {
-    struct table *t = context;
-    return bench_rank(comm, report, t->bench, why);
+    const struct bench_table *table = context;
+    return bench_rank(comm, report, table->bench, why);
 }
 
-static enum gw_err launch(struct table *t, struct gw_error *why)
+static enum gw_err launch(struct bench_table *table, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = bench.ranks,
         .wire = bench.wire,
         .timeout_ns = common.timeout_ns,
         .no_windows = no_windows,
+        .pin = pin,
         .slice_bytes = slice_bytes,
         .lanes = lanes,
         .rank_main = rank_main,
-        .context = t,
+        .context = table,
         .on_report = on_report,
     };
-    tell_progress(t);
     enum gw_err err = launch_run(&launch, why);
-    progress("%s", "");
-    if (!err && t->wrong > 0)
-        return gw_fail(why, GW_EWRONG, "%s", t->first_wrong);
+    if (!err && table->wrong > 0)
+        return gw_fail(why, GW_EWRONG, "%s", table->first_wrong);
     return err;
 }
 
-/* One late note a size: what was predicted, cheapest first. */
-static void tell_why(struct output *output, const struct bench_case *item)
+/* For the smallest size; the sizes from which on another one is better are part
+ * of the explanation. */
+static void explain(struct output *output)
 {
-    enum { TOLD_MAX = 4 };
-    struct gw_candidate best[TOLD_MAX];
-    char name[64], text[256] = "", size[16];
-    size_t count =
-        gw_choose(bench.wire, item->collective, bench.ranks, item->count,
-                  gw_dtype_size(bench.type), best, TOLD_MAX);
-    for (size_t i = 0; i < count && i < TOLD_MAX; i++) {
-        size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%s %.2f us",
-                 i ? ", then " : "", best[i].algo->name, best[i].predicted_us);
-    }
-    gw_format_bytes(item->bytes, size);
-    snprintf(name, sizeof name, "why %s %s",
-             gw_collective_name(item->collective), size);
-    output_note_text(output, name, text);
-}
-
-static void tell_all_why(struct output *output)
-{
-    struct gw_wire_costs costs;
-    bool measured;
-    gw_costs(bench.wire, &costs, &measured);
-    output_note_text(output, "costs", measured ? "measured" : "built in");
-    for (size_t i = 0; i < bench.case_count; i++)
-        if (i == 0 || bench.cases[i].bytes != bench.cases[i - 1].bytes ||
-            bench.cases[i].collective != bench.cases[i - 1].collective)
-            tell_why(output, &bench.cases[i]);
+    const struct bench_case *item = &bench.cases[0];
+    const struct price_question question = {
+        .wire = bench.wire,
+        .collective = item->collective,
+        .ranks = bench.ranks,
+        .bytes = item->bytes,
+        .count = item->count,
+        .elem_bytes = gw_dtype_size(bench.type),
+    };
+    price_explain(output, &question);
 }
 
 static int measure(void)
 {
-    struct table t = {.bench = &bench};
+    struct bench_table table;
     struct gw_error why = {.code = GW_OK};
-    bool table = strcmp(common.output, "table") == 0;
-    t.heard = calloc(bench.case_count, sizeof *t.heard);
-    if (!t.heard)
-        return complain_with(GW_ENOMEM, "%zu cases", bench.case_count);
-    enum gw_err err =
-        output_begin("collrun bench", common.output, fields,
-                     table ? FIELD_COUNT : FIELD_COUNT - 1, &t.output, &why);
-    if (!err) {
-        output_note_integer(t.output, "seed", (int64_t)bench.seed);
-        err = launch(&t, &why);
-        if (why_chosen)
-            tell_all_why(t.output);
-        output_end(&t.output, err ? &why : NULL, err == GW_EINTR);
-    }
-    free(t.heard);
+    enum gw_err err = bench_table_begin(&table, &bench, &why);
+    if (err)
+        return complain(&why);
+    if (why_chosen)
+        explain(table.output);
+    bench_table_progress(&table);
+    err = launch(&table, &why);
+    bench_table_end(&table, err ? &why : NULL);
     return err ? complain(&why) : 0;
 }
 
@@ -290,6 +158,8 @@ static enum gw_err check_options(struct gw_error *why)
                        "--begin is at least 1 and at most --end");
     if (bench.factor < 2 && !one_size)
         return gw_fail(why, GW_EINVAL, "--factor: at least 2");
+    if (one_size)
+        bench.factor = 2;
     if (gw_dtype_parse(type_name, &bench.type, why))
         return why->code;
     return gw_redop_parse(op_name, &bench.op, why);
@@ -303,6 +173,9 @@ static int run(int operand_count, char **operands)
     enum gw_err err = check_options(&why);
     if (!err)
         err = bench_list(&bench, operands[0], &why);
+    if (!err && why_chosen && strcmp(operands[0], "all") == 0)
+        err =
+            gw_fail(&why, GW_EINVAL, "--why explains one collective, not all");
     int status = err ? complain(&why) : measure();
     free(bench.cases);
     return status;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Inside `collrun bench`: what is to be measured (bench_cases.c), measuring it
- * in every rank (bench_rank.c), and printing it in the supervisor (bench.c).
+ * in every rank (bench_rank.c), the rows that the supervisor prints
+ * (bench_table.c), and the command around them (bench.c).
  */
 #ifndef BENCH_H
 #define BENCH_H
 
 #include "common/launch.h"
+#include "common/output.h"
 
 /* One row: one collective by one algorithm at one size. */
 struct bench_case {
     enum gw_collective collective;
     const struct gw_algo *algo;
-    size_t count;   /* of gw_call */
-    uint64_t bytes; /* as nccl-tests counts them; see bench_bytes */
+    size_t count;                  /* of gw_call */
+    uint64_t bytes;                /* as nccl-tests counts them; see sizes.h */
     double predicted_us, bound_us; /* NaN: unknown */
 };
 
@@ -50,18 +52,35 @@ struct bench_report {
  * also on failure. */
 GW_MUST_CHECK enum gw_err bench_list(struct bench *bench, const char *operand,
                                      struct gw_error *why);
-/* The size column of nccl-tests: the buffer of broadcast, reduce, all-reduce;
- * of the collectives of blocks, all blocks of a rank's whole buffer. */
-uint64_t bench_bytes(enum gw_collective collective, unsigned ranks,
-                     size_t count, size_t elem_bytes);
-/* busbw / algbw: what of the size crosses the busiest link at least. All-reduce
- * 2(p-1)/p; broadcast, reduce 1; the others (p-1)/p. */
-double bench_bus_factor(enum gw_collective collective, unsigned ranks);
-
-/* The rank_main of a launch whose context is a struct bench: measures and
- * checks each case, reports it. */
+/* In every rank: measures and checks each case, reports it. GW_EINTR when rank
+ * 0 was told to stop; all ranks end together. */
 GW_MUST_CHECK enum gw_err bench_rank(struct gw_comm *comm,
-                                     struct reporter *report, void *context,
+                                     struct reporter *report,
+                                     const struct bench *bench,
                                      struct gw_error *why);
+
+/* The document on stdout. */
+struct bench_table {
+    const struct bench *bench;
+    struct output *output;
+    struct bench_heard {
+        unsigned ranks; /* that have reported */
+        uint64_t wrong;
+        struct bench_report rank0;
+    } * heard;      /* a case each */
+    uint64_t wrong; /* in all */
+    size_t rows;    /* that are printed */
+    char first_wrong[160];
+};
+GW_MUST_CHECK enum gw_err bench_table_begin(struct bench_table *table,
+                                            const struct bench *bench,
+                                            struct gw_error *why);
+/* Takes what `rank` reports; prints the row when it was the last to do so. */
+void bench_table_add(struct bench_table *table, unsigned rank,
+                     const struct bench_report *report);
+/* On a terminal's stderr: which case is being measured. */
+void bench_table_progress(const struct bench_table *table);
+/* Closes the document, marked partial after GW_EINTR. */
+void bench_table_end(struct bench_table *table, const struct gw_error *error);
 
 #endif

@@ -6,40 +6,13 @@
 #include "bench.h"
 
 #include "plan_source.h"
+#include "sizes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CANDIDATES_MAX = 64 };
-
-static bool is_blocks(enum gw_collective collective)
-{
-    switch (collective) {
-    case GW_GATHER:
-    case GW_SCATTER:
-    case GW_ALLGATHER:
-    case GW_REDUCE_SCATTER:
-    case GW_ALLTOALL:
-        return true;
-    default:
-        return false;
-    }
-}
-
-uint64_t bench_bytes(enum gw_collective collective, unsigned ranks,
-                     size_t count, size_t elem_bytes)
-{
-    return (uint64_t)count * elem_bytes * (is_blocks(collective) ? ranks : 1);
-}
-
-double bench_bus_factor(enum gw_collective collective, unsigned ranks)
-{
-    double others = (double)(ranks - 1) / ranks;
-    if (collective == GW_ALLREDUCE)
-        return 2 * others;
-    return is_blocks(collective) ? others : 1;
-}
 
 static enum gw_err push(struct bench *b, const struct bench_case *item,
                         struct gw_error *why)
@@ -89,14 +62,14 @@ static enum gw_err list_sizes(struct bench *b, enum gw_collective collective,
         struct bench_case item = {.collective = collective};
         if (collective != GW_BARRIER)
             item.count = plan_count(collective, b->ranks, bytes, elem_bytes);
-        item.bytes = bench_bytes(collective, b->ranks, item.count, elem_bytes);
+        item.bytes = size_bytes(collective, b->ranks, item.count, elem_bytes);
         if (item.bytes != before) {
             before = item.bytes;
             predict(b, &item, algo);
             if (push(b, &item, why))
                 return why->code;
         }
-        if (bytes > UINT64_MAX / b->factor)
+        if (bytes > b->bytes_max / b->factor)
             break;
         bytes *= b->factor;
     }

@@ -40,7 +40,10 @@ struct bench_rank {
     const struct bench *bench;
     struct gw_comm *comm;
     unsigned rank;
-    void *in, *out;
+    struct buffer {
+        void *memory;
+        size_t bytes;
+    } in, out;
     double *samples; /* microseconds a call */
     size_t sample_count;
     uint64_t calls, total_ns; /* that were timed */
@@ -178,6 +181,39 @@ static enum gw_err time_case(struct bench_rank *r, double call_ns)
     }
 }
 
+static void give(const struct bench *b, void *memory)
+{
+    if (b->malloc)
+        free(memory);
+    else
+        gw_free(memory);
+}
+
+/* Makes a buffer as large as the case needs; it grows with the sizes, so that
+ * the first row does not wait until the largest buffer is there. */
+static enum gw_err grow(struct bench_rank *r, struct buffer *buffer,
+                        size_t bytes)
+{
+    const struct bench *b = r->bench;
+    if (bytes <= buffer->bytes)
+        return GW_OK;
+    give(b, buffer->memory);
+    buffer->bytes = 0;
+    buffer->memory = b->malloc ? malloc(bytes) : gw_alloc(bytes, r->why);
+    if (!buffer->memory && b->malloc)
+        gw_fail(r->why, GW_ENOMEM, "a buffer of %zu bytes", bytes);
+    if (!buffer->memory)
+        return r->why->code;
+    buffer->bytes = bytes;
+    return GW_OK;
+}
+
+static enum gw_err grow_buffers(struct bench_rank *r, const struct pattern *p)
+{
+    enum gw_err err = grow(r, &r->in, pattern_in_bytes(p, r->rank));
+    return err ? err : grow(r, &r->out, pattern_out_bytes(p, r->rank));
+}
+
 /* Runs with data of which every element of the result is known. */
 static enum gw_err check_case(struct bench_rank *r,
                               const struct bench_case *item,
@@ -187,11 +223,12 @@ static enum gw_err check_case(struct bench_rank *r,
     for (unsigned i = 0; i <= r->bench->checks; i++) {
         struct pattern p = pattern_of(r->bench, item, r->bench->seed + i + 1);
         size_t first;
-        pattern_fill(&p, r->rank, r->in, r->out);
+        pattern_fill(&p, r->rank, r->in.memory, r->out.memory);
         enum gw_err err = run_batch(r, 1);
         if (err)
             return err;
-        report->wrong += pattern_wrong(&p, r->rank, r->in, r->out, &first);
+        report->wrong +=
+            pattern_wrong(&p, r->rank, r->in.memory, r->out.memory, &first);
         if (first < report->first_wrong)
             report->first_wrong = first;
     }
@@ -213,18 +250,21 @@ static enum gw_err measure(struct bench_rank *r, const struct bench_case *item,
     const struct bench *b = r->bench;
     struct pattern p = pattern_of(b, item, b->seed);
     double call_ns;
+    enum gw_err err = grow_buffers(r, &p);
+    if (err)
+        return err;
+    pattern_fill(&p, r->rank, r->in.memory, r->out.memory);
     r->call = (struct gw_call){
         .collective = item->collective,
-        .in = pattern_in(&p, r->rank, r->in),
-        .out = r->out,
+        .in = pattern_in(&p, r->rank, r->in.memory),
+        .out = r->out.memory,
         .count = item->count,
         .type = b->type,
         .op = b->op,
         .root = p.root,
         .algo = item->algo->name,
     };
-    pattern_fill(&p, r->rank, r->in, r->out);
-    enum gw_err err = warm_up(r, &call_ns);
+    err = warm_up(r, &call_ns);
     if (!err)
         err = time_case(r, call_ns);
     if (err)
@@ -233,63 +273,27 @@ static enum gw_err measure(struct bench_rank *r, const struct bench_case *item,
     return check_case(r, item, report);
 }
 
-static void *take(const struct bench *b, size_t bytes, struct gw_error *why)
-{
-    if (!b->malloc)
-        return gw_alloc(bytes, why);
-    void *memory = malloc(bytes);
-    if (!memory)
-        gw_fail(why, GW_ENOMEM, "a buffer of %zu bytes", bytes);
-    return memory;
-}
-
-static void give(const struct bench *b, void *memory)
-{
-    if (b->malloc)
-        free(memory);
-    else
-        gw_free(memory);
-}
-
-/* Buffers that serve every case. */
-static enum gw_err take_buffers(struct bench_rank *r)
-{
-    const struct bench *b = r->bench;
-    size_t in_bytes = 0, out_bytes = 0;
-    for (size_t i = 0; i < b->case_count; i++) {
-        struct pattern p = pattern_of(b, &b->cases[i], 0);
-        size_t in = pattern_in_bytes(&p, r->rank);
-        size_t out = pattern_out_bytes(&p, r->rank);
-        in_bytes = in > in_bytes ? in : in_bytes;
-        out_bytes = out > out_bytes ? out : out_bytes;
-    }
-    r->in = take(b, in_bytes, r->why);
-    r->out = r->in ? take(b, out_bytes, r->why) : NULL;
-    r->samples = malloc(SAMPLES_MAX * sizeof *r->samples);
-    if (r->out && !r->samples)
-        return gw_fail(r->why, GW_ENOMEM, "%d samples", SAMPLES_MAX);
-    return r->out ? GW_OK : r->why->code;
-}
-
 enum gw_err bench_rank(struct gw_comm *comm, struct reporter *report,
-                       void *context, struct gw_error *why)
+                       const struct bench *b, struct gw_error *why)
 {
-    const struct bench *b = context;
     struct bench_rank r = {
         .bench = b,
         .comm = comm,
         .rank = gw_comm_rank(comm),
         .why = why,
     };
-    enum gw_err code = take_buffers(&r);
-    for (size_t i = 0; i < b->case_count && !code; i++) {
+    enum gw_err err = GW_OK;
+    r.samples = malloc(SAMPLES_MAX * sizeof *r.samples);
+    if (!r.samples)
+        err = gw_fail(why, GW_ENOMEM, "%d samples", SAMPLES_MAX);
+    for (size_t i = 0; i < b->case_count && !err; i++) {
         struct bench_report result = {.index = i};
-        code = measure(&r, &b->cases[i], &result);
-        if (!code)
+        err = measure(&r, &b->cases[i], &result);
+        if (!err)
             report_send(report, &result, sizeof result);
     }
-    give(b, r.in);
-    give(b, r.out);
+    give(b, r.in.memory);
+    give(b, r.out.memory);
     free(r.samples);
-    return code;
+    return err;
 }

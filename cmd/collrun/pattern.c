@@ -11,6 +11,8 @@
 #include "pattern_values.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { GUARD_BYTES = 64, RUBBISH = 0xa5 };
@@ -189,4 +191,18 @@ size_t pattern_wrong(const struct pattern *p, unsigned rank, const void *in,
     if (first)
         *first = found;
     return wrong;
+}
+
+void pattern_tell(uint64_t wrong, uint64_t first, char out[96])
+{
+    enum { ROOM = 96 };
+    if (first < SIZE_MAX)
+        snprintf(out, ROOM,
+                 "%" PRIu64 " elements are wrong, the first is %" PRIu64, wrong,
+                 first);
+    else
+        snprintf(out, ROOM,
+                 "%" PRIu64 " elements outside the result were "
+                 "written",
+                 wrong);
 }

@@ -35,5 +35,7 @@ void pattern_fill(const struct pattern *, unsigned rank, void *in, void *out);
  * result, SIZE_MAX when there is none. */
 size_t pattern_wrong(const struct pattern *, unsigned rank, const void *in,
                      const void *out, size_t *first);
+/* "17 elements are wrong, the first is 4096". */
+void pattern_tell(uint64_t wrong, uint64_t first, char out[96]);
 
 #endif

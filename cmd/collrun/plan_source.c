@@ -110,7 +110,13 @@ static enum gw_err load(const char *path, const struct plan_source *source,
                        "%.100s says its own algorithm and root; --algo, "
                        "--root, --segments and --group are for collectives",
                        path);
-    return gw_plan_load(path, source->ranks, plan, why);
+    if (gw_plan_load(path, source->ranks, plan, why) == GW_OK)
+        return GW_OK;
+    /* A text for any number of ranks wants to be told one. */
+    if (source->ranks == 0 &&
+        gw_plan_load(path, PLAN_RANKS_DEFAULT, plan, NULL) == GW_OK)
+        return GW_OK;
+    return why->code;
 }
 
 enum gw_err plan_get(const char *operand, const struct plan_source *source,

@@ -8,13 +8,11 @@
 #include "run.h"
 
 #include "collrun.h"
-#include "common/output.h"
 #include "plan_source.h"
 #include "recorder.h"
 #include "verify.h"
 #include "watch.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,87 +50,50 @@ static const struct option_spec options[] = {
 };
 /* clang-format on */
 
-static const struct field fields[] = {
-    {"op", NULL, FIELD_TEXT, 0, false},
-    {"algo", NULL, FIELD_TEXT, 0, false},
-    {"wire", NULL, FIELD_TEXT, 0, false},
-    {"dtype", NULL, FIELD_TEXT, 0, false},
-    {"redop", NULL, FIELD_TEXT, 0, false},
-    {"ranks", NULL, FIELD_INTEGER, 0, false},
-    {"root", NULL, FIELD_INTEGER, 0, false},
-    {"bytes", NULL, FIELD_INTEGER, 0, false},
-    {"count", NULL, FIELD_INTEGER, 0, false},
-    {"rounds", NULL, FIELD_INTEGER, 0, false},
-    {"messages", NULL, FIELD_INTEGER, 0, false},
-    {"planned_messages", NULL, FIELD_INTEGER, 0, false},
-    {"wire_bytes", NULL, FIELD_INTEGER, 0, false},
-    {"planned_bytes", NULL, FIELD_INTEGER, 0, false},
-    {"time_us", NULL, FIELD_REAL, 2, false},
-    {"predicted_us", NULL, FIELD_REAL, 2, false},
-    {"bound_us", NULL, FIELD_REAL, 2, false},
-    {"wrong", NULL, FIELD_INTEGER, 0, false},
-    {"seed", NULL, FIELD_INTEGER, 0, false},
-};
-enum { FIELD_COUNT = sizeof fields / sizeof *fields };
-
-/* What the supervisor makes of the ranks' reports. */
-struct result {
+/* What the supervisor keeps while the ranks run. */
+struct context {
     const struct run_job *job;
-    struct watch *watch;
-    struct run_report total; /* time: of the slowest rank */
-    char first_wrong[128];
+    struct watch watch;
+    struct run_result result;
 };
 
 static void on_report(void *context, unsigned rank, const void *data,
                       size_t data_bytes)
 {
-    struct result *result = context;
-    struct run_report *total = &result->total, report;
+    struct context *c = context;
+    struct run_report report;
     if (data_bytes != sizeof report)
         return;
     memcpy(&report, data, sizeof report);
-    report.miscount[sizeof report.miscount - 1] = 0;
-    if (report.wrong > 0 && total->wrong == 0)
-        snprintf(result->first_wrong, sizeof result->first_wrong,
-                 "rank %u has %" PRIu64 " wrong elements, the first is %" PRId64,
-                 rank, report.wrong, (int64_t)report.first_wrong);
-    if (*report.miscount && !*total->miscount)
-        memcpy(total->miscount, report.miscount, sizeof total->miscount);
-    total->wrong += report.wrong;
-    total->messages += report.messages;
-    total->bytes += report.bytes;
-    total->planned_messages += report.planned_messages;
-    total->planned_bytes += report.planned_bytes;
-    if (report.time_ns > total->time_ns)
-        total->time_ns = report.time_ns;
+    run_result_add(&c->result, rank, &report);
 }
 
 static void on_event(void *context, const struct gw_event *event)
 {
-    struct result *result = context;
+    struct context *c = context;
     if (recorder_wanted(&recorder))
         recorder_add(&recorder, event);
     if (watching)
-        watch_event(result->watch, event);
+        watch_event(&c->watch, event);
 }
 
 static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
                              void *context, struct gw_error *why)
 {
-    const struct result *result = context;
-    return run_rank(comm, report, result->job, why);
+    const struct context *c = context;
+    return run_rank(comm, report, c->job, why);
 }
 
-static enum gw_err launch(struct result *result, struct gw_error *why)
+static enum gw_err launch(struct context *c, struct gw_error *why)
 {
     const struct launch launch = {
-        .ranks = result->job->plan->ranks,
+        .ranks = c->job->plan->ranks,
         .wire = wire,
         .timeout_ns = common.timeout_ns,
         .slice_bytes = slice_bytes,
         .events = watching || recorder_wanted(&recorder),
         .rank_main = rank_main,
-        .context = result,
+        .context = c,
         .on_report = on_report,
         .on_event = on_event,
     };
@@ -162,67 +123,118 @@ static unsigned picture_width(void)
     return width > 0 ? (unsigned)width : USUAL;
 }
 
-static enum gw_err watch_launch(struct result *result, struct gw_error *why)
+static enum gw_err watch_launch(struct context *c, struct gw_error *why)
 {
-    struct watch watch = {0};
     if (!watching)
-        return launch(result, why);
-    enum gw_err err = watch_init(&watch, result->job->plan, picture(),
-                                 picture_width(), why);
-    result->watch = &watch;
+        return launch(c, why);
+    enum gw_err err =
+        watch_init(&c->watch, c->job->plan, picture(), picture_width(), why);
     if (!err)
-        err = launch(result, why);
+        err = launch(c, why);
     if (!err)
-        err = watch_end(&watch, why);
-    watch_fini(&watch);
+        err = watch_end(&c->watch, why);
+    watch_fini(&c->watch);
     return err;
 }
 
-static enum gw_err judge(const struct result *result, struct gw_error *why)
+static void fill_pattern(struct pattern *p, const struct gw_plan *plan)
 {
-    if (result->total.wrong > 0)
-        return gw_fail(why, GW_EWRONG, "%s", result->first_wrong);
-    if (*result->total.miscount)
-        return gw_fail(why, GW_EWRONG, "%s", result->total.miscount);
+    p->collective = plan->collective;
+    p->ranks = plan->ranks;
+    p->root = plan->root;
+    p->in_place = in_place;
+    p->seed = common.seed;
+    if (p->collective != GW_BARRIER)
+        p->count =
+            plan_count(p->collective, p->ranks, bytes, gw_dtype_size(p->type));
+}
+
+static int run_plan(const struct gw_plan *plan, struct pattern *pattern)
+{
+    struct run_job job = {.plan = plan};
+    struct context context = {.job = &job};
+    struct gw_error why = {.code = GW_OK};
+    fill_pattern(pattern, plan);
+    job.pattern = *pattern;
+    enum gw_err err = watch_launch(&context, &why);
+    if (!err)
+        err = run_result_judge(&context.result, &why);
+    recorder_fini(&recorder);
+    struct gw_error unprinted;
+    if (run_result_print(&context.result, &job, wire, err ? &why : NULL,
+                         &unprinted) &&
+        !err)
+        return complain(&unprinted);
+    return err ? complain(&why) : 0;
+}
+
+/* A wrong plan is refused before anything runs. */
+static int verify_and_run(const char *operand, const struct gw_plan *plan,
+                          struct pattern *pattern)
+{
+    struct gw_error why;
+    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
+    enum gw_err err = gw_plan_verify(plan, 0, &verdict, &why);
+    if (err && verdict.fault != GW_FAULT_NONE)
+        return verify_complain(operand, &verdict);
+    if (err)
+        return complain(&why);
+    return run_plan(plan, pattern);
+}
+
+static enum gw_err check_options(struct pattern *pattern, struct gw_error *why)
+{
+    if (gw_dtype_parse(type_name, &pattern->type, why) ||
+        gw_redop_parse(op_name, &pattern->op, why))
+        return why->code;
+    if (!gw_redop_allowed(pattern->op, pattern->type))
+        return gw_fail(why, GW_EINVAL, "%s cannot reduce %s", op_name,
+                       type_name);
     return GW_OK;
 }
 
-static enum gw_err print(const struct result *result, enum gw_err err,
-                         const struct gw_error *why)
+/* Without --algo, what a call would take. */
+static void choose_algo(const char *operand, const struct pattern *pattern)
 {
-    const struct gw_plan *plan = result->job->plan;
-    const struct pattern *p = &result->job->pattern;
-    size_t elem_bytes = gw_dtype_size(p->type);
-    bool reduces = gw_collective_reduces(p->collective);
-    bool rooted = gw_collective_rooted(p->collective);
-    struct gw_price price = {0};
-    struct gw_wire_costs costs;
-    struct gw_error output_error;
-    bool measured;
-    gw_costs(wire, &costs, &measured);
-    if (gw_plan_price(plan, p->count, elem_bytes, &costs.model, &price,
-                      &output_error))
-        return complain(&output_error), output_error.code;
-    const union value values[FIELD_COUNT] = {
-        {.text = gw_collective_name(p->collective)},
-        {.text = *plan->algo ? plan->algo : NULL},
-        {.text = wire},
-        {.text = gw_dtype_name(p->type)},
-        {.text = reduces ? gw_redop_name(p->op) : "none"},
-        {.integer = plan->ranks},
-        {.integer = rooted ? (int64_t)p->root : -1},
-        {.integer = 0},
-        {.integer = (int64_t)p->count},
-        {.integer = price.rounds},
-        {.integer = (int64_t)result->total.messages},
-        {.integer = (int64_t)result->total.planned_messages},
-        {.integer = (int64_t)result->total.bytes},
-        {.integer = (int64_t)result->total.planned_bytes},
-        {.real = (double)result->total.time_ns * 1e-3},
-        {.real = price.predicted_us},
-        {.real = price.bound_us},
-        {.integer = (int64_t)result->total.wrong},
-        {.integer = (int64_t)p->seed},
-    };
-    return GW_OK;
+    bool is_file;
+    enum gw_collective collective;
+    struct gw_candidate best;
+    struct gw_error ignored;
+    unsigned ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
+    size_t elem_bytes = gw_dtype_size(pattern->type);
+    if (source.algo || plan_operand(operand, &is_file, &collective, &ignored) ||
+        is_file)
+        return;
+    size_t count = plan_count(collective, ranks, bytes, elem_bytes);
+    if (gw_choose(wire, collective, ranks, count, elem_bytes, &best, 1) > 0)
+        source.algo = best.algo->name;
 }
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct gw_plan *plan;
+    struct pattern pattern = {.count = 0};
+    (void)operand_count;
+    if (check_options(&pattern, &why))
+        return complain(&why);
+    choose_algo(operands[0], &pattern);
+    if (plan_get(operands[0], &source, &plan, &why))
+        return complain(&why);
+    int status = verify_and_run(operands[0], plan, &pattern);
+    gw_plan_destroy(&plan);
+    return status;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "OP|FILE.plan",
+    .help = "run a plan once on real data, and check all that it did",
+    .examples = "collrun run allreduce --algo ring -n 3 --watch\n"
+                "collrun run mine.plan --watch\n"
+                "collrun run broadcast -a chain -n 4 -b 1M --trace t.json\n",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};

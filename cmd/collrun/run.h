@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside `collrun run`: what a rank does (run_rank.c) and what the supervisor
- * makes of it (run.c).
+ * Inside `collrun run`: what a rank does (run_rank.c), what the ranks' reports
+ * add up to (run_result.c), and the command around them (run.c).
  */
 #ifndef RUN_H
 #define RUN_H
@@ -29,5 +29,22 @@ GW_MUST_CHECK enum gw_err run_rank(struct gw_comm *comm,
                                    struct reporter *report,
                                    const struct run_job *job,
                                    struct gw_error *why);
+
+/* What the reports of all ranks add up to. */
+struct run_result {
+    struct run_report total; /* the time is the slowest rank's */
+    char first_wrong[128];
+};
+void run_result_add(struct run_result *result, unsigned rank,
+                    const struct run_report *report);
+/* GW_EWRONG when some element or some counter is not what it should be. */
+GW_MUST_CHECK enum gw_err run_result_judge(const struct run_result *result,
+                                           struct gw_error *why);
+/* The record on stdout; `error` is how the run ended, or NULL. */
+GW_MUST_CHECK enum gw_err run_result_print(const struct run_result *result,
+                                           const struct run_job *job,
+                                           const char *wire,
+                                           const struct gw_error *error,
+                                           struct gw_error *why);
 
 #endif

@@ -34,8 +34,8 @@ static void tell_miscount(struct run_rank *r, const char *verb, unsigned peer,
 
 static void price(struct run_rank *r, unsigned rank)
 {
-    gw_plan_price_rank(r->job->plan, r->job->pattern.count, r->elem_bytes,
-                       rank, r->messages, r->bytes);
+    gw_plan_price_rank(r->job->plan, r->job->pattern.count, r->elem_bytes, rank,
+                       r->messages, r->bytes);
 }
 
 static void compare_sent(struct run_rank *r)

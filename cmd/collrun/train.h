@@ -2,7 +2,7 @@
  *
  * `collrun train`: what the supervisor and the ranks share. train.c reads the
  * options and the data and starts the ranks, train_rank.c is what each of them
- * does, train_report.c gathers what they tell and prints it.
+ * does (train_worker.h), train_report.c gathers what they tell and prints it.
  *
  * The supervisor parses the files once, before it forks: the ranks see the same
  * pages, so four ranks need the memory and the time of one, and cannot see
@@ -78,6 +78,12 @@ void train_on_report(void *context, unsigned rank, const void *data,
 /* Opens the document with what is known before the start. */
 enum gw_err train_results_begin(struct training *training,
                                 struct gw_error *why);
+/* The notes at its head. */
+void train_notes(const struct training *training, struct output *output);
+/* A note whose text is put together; for tables. */
+void train_say(struct output *output, const char *name, const char *format, ...)
+    GW_PRINTF(3, 4);
+bool train_is_table(void);
 /* Closes it; `error` NULL or how the run failed. */
 void train_results_end(struct training *training, const struct gw_error *error);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What the ranks tell, gathered and printed: a row an epoch, then what came
- * out. The facts have the same names in every format; in a table some of them
- * share a line or say more.
+ * out. What is known before the start is said in train_notes.c.
  *
  * bytes_per_step is what all ranks together sent in a step, counted on the
  * wire; bytes_per_step_formula is what the plan of the algorithm promises.
@@ -12,8 +11,6 @@
 #include "common/command.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,77 +35,6 @@ static const struct field fields[] = {
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static bool is_table(void)
-{
-    return strcmp(common.output, "table") == 0;
-}
-
-GW_PRINTF(3, 4)
-static void say(struct output *output, const char *name, const char *format,
-                ...)
-{
-    char text[240];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    output_note_text(output, name, text);
-}
-
-/* ---- before the start ---- */
-
-static void say_data(const struct training *t, struct output *o)
-{
-    const struct gw_dataset *d = t->train;
-    say(o, "data", "%s: %zu rows, %zu features counted from %u, %u labels",
-        t->data_path, d->rows, d->features, d->index_base, d->class_count);
-    if (t->test)
-        say(o, "test", "%s: %zu rows", t->test_path, t->test->rows);
-    if (t->ignored > 0)
-        say(o, "ignored",
-            "%zu entries of the test rows, whose features the training rows "
-            "do not have",
-            t->ignored);
-    say(o, "scale", "%g%s", (double)t->factor,
-        t->factor < 1 || t->factor > 1
-            ? ": all values are multiplied by it, so that the largest is 1"
-            : "");
-}
-
-static void say_plan(const struct training *t, struct output *o, size_t batch)
-{
-    say(o, "model", "%s of %zu parameters, l2 %g", gw_model_name(t->kind),
-        t->vector_length - EXTRAS, t->l2);
-    say(o, "epochs", "%u, batches of %zu rows, lr %g%s, momentum %g, seed %llu",
-        t->epochs, batch, t->rate, t->cosine ? " falling along a cosine" : "",
-        t->momentum, (unsigned long long)common.seed);
-    say(o, "ranks", "%u over %s, all-reduce by %s", t->ranks, t->wire,
-        t->algo ? t->algo : "no algorithm");
-}
-
-static void note_start(const struct training *t, struct output *o, size_t batch)
-{
-    output_note_text(o, "data", t->data_path);
-    output_note_text(o, "test", t->test_path);
-    output_note_integer(o, "train_rows", (int64_t)t->train->rows);
-    output_note_integer(o, "test_rows", t->test ? (int64_t)t->test->rows : 0);
-    output_note_integer(o, "features", (int64_t)t->train->features);
-    output_note_integer(o, "labels", t->train->class_count);
-    output_note_integer(o, "index_base", t->train->index_base);
-    output_note_integer(o, "ignored", (int64_t)t->ignored);
-    output_note_real(o, "scale", (double)t->factor);
-    output_note_text(o, "model", gw_model_name(t->kind));
-    output_note_integer(o, "parameters", (int64_t)t->vector_length - EXTRAS);
-    output_note_text(o, "wire", t->wire);
-    output_note_text(o, "algo", t->algo);
-    output_note_integer(o, "batch", (int64_t)batch);
-    output_note_integer(o, "epochs", t->epochs);
-    output_note_real(o, "lr", t->rate);
-    output_note_real(o, "l2", t->l2);
-    output_note_real(o, "momentum", t->momentum);
-    output_note_text(o, "schedule", t->cosine ? "cosine" : "constant");
-}
-
 enum gw_err train_results_begin(struct training *t, struct gw_error *why)
 {
     struct train_results *results = calloc(1, sizeof *results);
@@ -121,18 +47,9 @@ enum gw_err train_results_begin(struct training *t, struct gw_error *why)
         return code;
     }
     t->results = results;
-    size_t rows = t->train->rows;
-    size_t batch = t->batch == 0 || t->batch > rows ? rows : t->batch;
-    if (is_table()) {
-        say_data(t, results->output);
-        say_plan(t, results->output, batch);
-    } else {
-        note_start(t, results->output, batch);
-    }
+    train_notes(t, results->output);
     return GW_OK;
 }
-
-/* ---- on the way ---- */
 
 static void show(const struct training *t, const struct train_report *r)
 {
@@ -193,8 +110,6 @@ void train_on_report(void *context, unsigned rank, const void *data,
         t->results->last = report;
 }
 
-/* ---- at the end ---- */
-
 static double bytes_per_step(const struct train_results *results)
 {
     return (double)results->bytes_sent / (double)results->steps;
@@ -203,8 +118,8 @@ static double bytes_per_step(const struct train_results *results)
 /* A number that a person reads with so many decimals. */
 static void fact(struct output *o, const char *name, int decimals, double value)
 {
-    if (is_table() && isfinite(value))
-        say(o, name, "%.*f", decimals, value);
+    if (train_is_table() && isfinite(value))
+        train_say(o, name, "%.*f", decimals, value);
     else
         output_note_real(o, name, value);
 }
@@ -218,7 +133,7 @@ static void put_scores(const struct training *t, struct output *o)
     fact(o, "train_loss", 6, s.train_loss);
     fact(o, "train_accuracy", 4, s.train_accuracy);
     fact(o, "objective", 6, s.objective);
-    if (is_table() && !t->test)
+    if (train_is_table() && !t->test)
         return;
     fact(o, "test_loss", 6, s.test_loss);
     fact(o, "test_accuracy", 4, s.test_accuracy);
@@ -228,12 +143,12 @@ static void say_bytes(const struct training *t, struct output *o)
 {
     const struct gw_algo *algo =
         t->algo ? gw_algo_find(GW_ALLREDUCE, t->algo) : NULL;
-    say(o, "bytes_per_step", "%.0f, sent by all ranks together",
-        bytes_per_step(t->results));
-    say(o, "bytes_per_step_formula", "%llu: %s, p = %u, n = %zu",
-        (unsigned long long)t->price.bytes,
-        algo ? algo->formula : "nothing is sent", t->ranks,
-        t->vector_length * sizeof(float));
+    train_say(o, "bytes_per_step", "%.0f, sent by all ranks together",
+              bytes_per_step(t->results));
+    train_say(o, "bytes_per_step_formula", "%llu: %s, p = %u, n = %zu",
+              (unsigned long long)t->price.bytes,
+              algo ? algo->formula : "nothing is sent", t->ranks,
+              t->vector_length * sizeof(float));
 }
 
 static void put_costs(const struct training *t, struct output *o)
@@ -244,9 +159,9 @@ static void put_costs(const struct training *t, struct output *o)
     fact(o, "samples_per_s", 0,
          complete ? (double)r->rows / seconds : (double)NAN);
     fact(o, "comm_share", 3, complete ? r->comm_share / t->ranks : (double)NAN);
-    if (is_table() && complete) {
+    if (train_is_table() && complete) {
         say_bytes(t, o);
-    } else if (!is_table()) {
+    } else if (!train_is_table()) {
         output_note_real(o, "bytes_per_step",
                          complete ? bytes_per_step(r) : (double)NAN);
         output_note_integer(o, "bytes_per_step_formula",
@@ -260,12 +175,13 @@ void train_results_end(struct training *t, const struct gw_error *error)
     if (!r)
         return;
     uint64_t steps = r->ranks_done ? r->steps : r->last.steps;
+    progress("%s", "");
     put_scores(t, r->output);
     put_costs(t, r->output);
-    if (!is_table())
+    if (!train_is_table())
         output_note_integer(r->output, "ranks", t->ranks);
     output_note_integer(r->output, "steps", (int64_t)steps);
-    if (!is_table())
+    if (!train_is_table())
         output_note_integer(r->output, "seed", (int64_t)common.seed);
     output_end(&r->output, error && error->code != GW_EINTR ? error : NULL,
                r->stopped || (error && error->code == GW_EINTR));

@@ -20,6 +20,7 @@ struct launch {
     uint64_t timeout_ns; /* an op without progress; 0: the library's default */
     const char *key_file, *interface;
     bool insecure, no_windows;
+    bool pin; /* a CPU each, when there are as many as ranks */
     size_t slice_bytes;
     unsigned lanes;
     bool events; /* ranks send their events to the supervisor */

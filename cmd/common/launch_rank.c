@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,6 +27,7 @@ enum { EVENTS_HELD_MAX = 256 };
 struct reporter {
     struct gw_sink sink; /* the first member: a sink is a reporter */
     int fd;
+    bool started; /* what connecting takes is nobody's event */
     unsigned held;
     struct gw_event events[EVENTS_HELD_MAX];
 };
@@ -44,6 +46,8 @@ static void emit(struct gw_sink *sink, const struct gw_event *event)
 {
     struct reporter *report = (struct reporter *)sink;
     assert(report->held < EVENTS_HELD_MAX);
+    if (!report->started)
+        return;
     report->events[report->held++] = *event;
     if (report->held == EVENTS_HELD_MAX || event->kind == GW_EV_OP_END)
         flush(report);
@@ -99,6 +103,23 @@ static void follow(pid_t supervisor)
         _exit(1);
 }
 
+/* The rank'th of the CPUs that this process may use. With fewer CPUs than ranks
+ * the scheduler knows better. */
+static void pin(unsigned rank, unsigned ranks)
+{
+    cpu_set_t allowed, mine;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) < 0 ||
+        (unsigned)CPU_COUNT(&allowed) < ranks)
+        return;
+    unsigned seen = 0;
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && seen++ == rank) {
+            CPU_ZERO(&mine);
+            CPU_SET(cpu, &mine);
+            sched_setaffinity(0, sizeof mine, &mine);
+        }
+}
+
 static unsigned timeout_ms(const struct launch *launch)
 {
     uint64_t ms = launch->timeout_ns / 1000000;
@@ -128,6 +149,7 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
     enum gw_err code = gw_comm_create(&config, comm, why);
     if (code)
         return code;
+    report->started = true;
     code = launch->rank_main(*comm, report, launch->context, why);
     if (code && why->text[0] == 0)
         gw_fail(why, code, "%s", gw_err_text(code));
@@ -146,6 +168,8 @@ _Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
     follow(birth->supervisor);
     take_signals(birth->signals);
     leave_terminal();
+    if (launch->pin)
+        pin(birth->rank, launch->ranks);
     snprintf(name, sizeof name, "rank %u/%u", birth->rank, launch->ranks);
     prctl(PR_SET_NAME, name);
 

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-enum { NOTES_MAX = 32 };
+enum { NOTES_MAX = 64 };
 
 struct note {
     struct field field;

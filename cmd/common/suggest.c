@@ -42,7 +42,7 @@ unsigned edit_distance(const char *a, const char *b)
 
 void suggestion_begin(struct suggestion *suggestion, const char *word)
 {
-    *suggestion = (struct suggestion){.word = word, .distance = 1000};
+    *suggestion = (struct suggestion){.word = word, .rank = 1000};
 }
 
 static bool near_enough(const char *word, const char *candidate,
@@ -54,13 +54,15 @@ static bool near_enough(const char *word, const char *candidate,
     return distance <= (length + 2) / 3 && distance < length;
 }
 
+/* Of two that are as near, the one that begins alike. */
 void suggestion_offer(struct suggestion *suggestion, const char *candidate)
 {
-    unsigned distance = edit_distance(suggestion->word, candidate);
-    if (distance >= suggestion->distance ||
-        !near_enough(suggestion->word, candidate, distance))
+    const char *word = suggestion->word;
+    unsigned distance = edit_distance(word, candidate);
+    unsigned rank = 2 * distance + (*word != *candidate);
+    if (rank >= suggestion->rank || !near_enough(word, candidate, distance))
         return;
-    suggestion->distance = distance;
+    suggestion->rank = rank;
     snprintf(suggestion->best, sizeof suggestion->best, "%s", candidate);
 }
 

@@ -14,7 +14,7 @@ unsigned edit_distance(const char *a, const char *b);
 struct suggestion {
     const char *word;
     char best[64]; /* "" while nothing is near enough */
-    unsigned distance;
+    unsigned rank; /* of the best; less is nearer */
 };
 void suggestion_begin(struct suggestion *suggestion, const char *word);
 void suggestion_offer(struct suggestion *suggestion, const char *candidate);

@@ -46,16 +46,16 @@ static int terminal_columns(int fd)
 
 void progress(const char *format, ...)
 {
-    static bool shown;
-    char line[256];
+    static char shown[256];
+    char line[sizeof shown];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if ((!*line && !shown) || !capable_terminal(STDERR_FILENO))
+    if (strcmp(line, shown) == 0 || !capable_terminal(STDERR_FILENO))
         return;
     int room = terminal_columns(STDERR_FILENO) - 1;
     fprintf(stderr, "\r\033[K%.*s", room, line);
     fflush(stderr);
-    shown = *line != 0;
+    strcpy(shown, line);
 }

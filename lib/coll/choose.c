@@ -28,27 +28,28 @@ static struct traffic traffic_of(
 {
     struct traffic t = { 0, 0 };
     double *rank = calloc(plan->ranks, sizeof *rank);
-    if (!rank)
-        return t;
-    for (size_t i = 0; i < plan->transfer_count; i++) {
+    bool *summed = calloc((size_t)plan->ranks * plan->chunks, sizeof *summed);
+    bool reduces = gw_collective_reduces(plan->collective);
+    for (size_t i = 0; rank && summed && i < plan->transfer_count; i++) {
         const struct gw_transfer *tr = &plan->transfers[i];
         size_t offset, length;
-        gw_plan_extent(
-            plan, tr->chunk, count, elem_bytes, &offset, &length);
+        gw_plan_extent(plan, tr->chunk, count, elem_bytes, &offset, &length);
         double bytes = (double)(length * elem_bytes);
-        bool adds = tr->action == GW_ADD;
-        unsigned runs = adds || !gw_collective_reduces(plan->collective)
-            ? tr->dst
-            : tr->src;
-        rank[runs] += adds || gw_collective_reduces(plan->collective)
-            ? bytes
-            : 2 * bytes;
+        bool *first = &summed[tr->dst * (size_t)plan->chunks + tr->chunk];
+        if (tr->action == GW_ADD) {
+            rank[tr->dst] += *first ? bytes : 3 * bytes;
+            *first = true;
+        } else if (reduces)
+            rank[tr->src] += bytes;
+        else
+            rank[tr->dst] += 2 * bytes;
     }
-    for (unsigned r = 0; r < plan->ranks; r++) {
+    for (unsigned r = 0; rank && r < plan->ranks; r++) {
         t.busiest = rank[r] > t.busiest ? rank[r] : t.busiest;
         t.all += rank[r];
     }
     free(rank);
+    free(summed);
     return t;
 }
 

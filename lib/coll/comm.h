@@ -69,7 +69,7 @@ struct gw__choice {
     int algo; /* index into gw_algo_list */
 };
 
-enum { GW__CACHE = 64, GW__IDLE_MAX = 16 };
+enum { GW__CACHE = 64, GW__IDLE_MAX = 16, GW__HISTORY = 16 };
 
 /* Scratch that calls borrow; a few pieces, the largest kept. */
 struct gw__scratch {
@@ -90,6 +90,8 @@ struct gw_comm {
     struct gw_request *active; /* in order of starting */
     struct gw_request *idle;
     uint32_t next_op;
+    /* What this rank called last, by op number, for naming mismatches. */
+    struct gw__signature history[GW__HISTORY];
     uint32_t *p2p_sends, *p2p_recvs; /* a peer each: op numbers */
     uint64_t *pushes;                /* a peer each: slices on the link */
     struct gw_counters *counters;
@@ -168,12 +170,29 @@ enum gw_err gw__window_progress(
     struct gw_request *request, bool *moved, struct gw_error *why);
 void gw__window_describe(
     const struct gw_request *request, char *text, size_t room, int *peer);
+/* What `peer` has posted on a side of its card: which op, and which call.
+ * False when that side is empty or just being written. */
+bool gw__window_posted(const struct gw_comm *comm, unsigned peer,
+    unsigned side, uint32_t *op, struct gw__signature *signature);
 _Static_assert(sizeof(struct gw__place) == 24, "small enough for a card");
 
 /* ---- fold_many.c ---- */
 
 /* gw_fold without its limits on sources and destinations. */
 void gw__fold_many(const struct gw_fold *fold);
+
+/* ---- mismatch.c ---- */
+
+/* Keeps what op `op` was. */
+void gw__history_keep(
+    struct gw_comm *comm, uint32_t op, const struct gw__signature *signature);
+/* "op 3: rank 0 called ..., rank 1 called ...", as GW_EMISMATCH. */
+enum gw_err gw__mismatch(const struct gw_comm *comm, uint32_t op,
+    const struct gw__signature *ours, unsigned peer,
+    const struct gw__signature *theirs, struct gw_error *why);
+/* Looks at all that peers have sent and posted for calls that differ from
+ * ours: a rank may wait for one peer while another calls something else. */
+enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why);
 
 /* ---- request.c ---- */
 

@@ -195,22 +195,19 @@ static bool has_left(const struct gw_request *r, uint32_t index, uint32_t k)
         || wire->ops->sends_done(wire, s->peer) > r->send_base[index] + k;
 }
 
+/* The same call, but another slice than the plan says. */
 static enum gw_err mismatch(struct gw_request *r, unsigned peer,
     const struct gw__header *header, struct gw_error *why)
 {
-    char ours[96], theirs[96];
-    gw__call_describe(&r->signature, ours, sizeof ours);
-    gw__call_describe(&header->call, theirs, sizeof theirs);
-    if (header->op == r->op
-        && memcmp(&header->call, &r->signature, sizeof r->signature) == 0)
-        return gw_fail(why, GW_EMISMATCH,
-            "%s op %u: rank %u sent step %u chunk %u slice %u of %u bytes, "
-            "which rank %u does not expect (do slice sizes or counts differ?)",
-            ours, r->op, peer, header->step, header->chunk, header->slice,
-            header->bytes, r->comm->rank);
+    if (header->op != r->op
+        || memcmp(&header->call, &r->signature, sizeof r->signature) != 0)
+        return gw__mismatch(
+            r->comm, r->op, &r->signature, peer, &header->call, why);
     return gw_fail(why, GW_EMISMATCH,
-        "op %u: rank %u called %s, rank %u called %s (its op %u)", r->op,
-        r->comm->rank, ours, peer, theirs, header->op);
+        "op %u: rank %u sent step %u chunk %u slice %u of %u bytes, which "
+        "rank %u does not expect (do slice sizes or counts differ?)",
+        r->op, peer, header->step, header->chunk, header->slice,
+        header->bytes, r->comm->rank);
 }
 
 /* The slice at the head of the link, when it is the one that source wants. */
@@ -346,11 +343,13 @@ static bool all_left(const struct gw_request *r)
     return true;
 }
 
-static enum gw_err lost(unsigned peer, enum gw_err err,
+/* A link that is gone: somebody may have said why. */
+static enum gw_err lost(struct gw_request *r, unsigned peer, enum gw_err err,
     struct gw_error *why)
 {
-    if (err == GW_EMISMATCH)
-        return err;
+    struct gw__wire *wire = r->comm->wire;
+    if (err == GW_EMISMATCH || wire->ops->check(wire, why))
+        return why->code;
     return gw_fail(why, err, "rank %u %s", peer,
         err == GW_ECLOSED ? "has closed its communicator" : "is lost");
 }
@@ -366,7 +365,7 @@ enum gw_err gw__engine_progress(
             if (err == GW_PENDING)
                 break;
             if (err)
-                return lost(q, err, why);
+                return lost(r, q, err, why);
             *moved = true;
         }
         while (!comm->in_blocked[q] && r->in_at[q] < p->in_begin[q + 1]) {
@@ -374,7 +373,7 @@ enum gw_err gw__engine_progress(
             if (err == GW_PENDING)
                 break;
             if (err)
-                return lost(q, err, why);
+                return lost(r, q, err, why);
             *moved = true;
         }
     }

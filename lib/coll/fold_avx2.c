@@ -48,19 +48,9 @@ INLINE vec below_f32(vec a, vec b)
     return (vec)_mm256_min_ps((__m256)a, (__m256)b);
 }
 
-INLINE vec above_f32(vec a, vec b)
-{
-    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
-}
-
 INLINE vec below_f64(vec a, vec b)
 {
     return (vec)_mm256_min_pd((__m256d)a, (__m256d)b);
-}
-
-INLINE vec above_f64(vec a, vec b)
-{
-    return (vec)_mm256_max_pd((__m256d)a, (__m256d)b);
 }
 
 INLINE void f32_from_f16(const char *p, struct pair *x)

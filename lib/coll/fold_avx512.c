@@ -45,19 +45,9 @@ INLINE vec below_f32(vec a, vec b)
     return (vec)_mm512_min_ps((__m512)a, (__m512)b);
 }
 
-INLINE vec above_f32(vec a, vec b)
-{
-    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
-}
-
 INLINE vec below_f64(vec a, vec b)
 {
     return (vec)_mm512_min_pd((__m512d)a, (__m512d)b);
-}
-
-INLINE vec above_f64(vec a, vec b)
-{
-    return (vec)_mm512_max_pd((__m512d)a, (__m512d)b);
 }
 
 INLINE void f32_from_f16(const char *p, struct pair *x)

@@ -7,8 +7,7 @@
  *     VECTOR_BYTES                    16, 32 or 64
  *     vec, pair, u8 ... f64, load ... fold_vector.h
  *     stream(p, v), stream_end()      stores past the caches, where there are
- *     below_T(a, b), above_T(a, b)    a < b ? a : b and a > b ? a : b, lane by
- *                                     lane, for T = f32, f64; b if either is
+ *     below_f32(a, b), below_f64      a < b ? a : b, lane by lane: b if one is
  *                                     NaN
  *     f32_from_f16(p, pair), f16_from_f32(pair)
  *
@@ -102,14 +101,22 @@ INLINE void put_past(char *p, enum shape shape, const struct pair *x)
 struct rule {
     enum { SELDOM, OFTEN } use;
     enum shape shape;
+    vec (*open)(vec);                  /* of each source */
     vec (*join)(vec, vec);             /* result so far, next source */
-    vec (*close)(vec, unsigned ranks); /* at the end */
+    vec (*close)(vec, unsigned ranks); /* of the result */
 };
+
+INLINE void open_pair(struct rule rule, struct pair *x, const char *source)
+{
+    get(source, rule.shape, x);
+    x->a = rule.open(x->a);
+    x->b = rule.open(x->b);
+}
 
 INLINE void join_pair(struct rule rule, struct pair *x, const char *source)
 {
     struct pair next;
-    get(source, rule.shape, &next);
+    open_pair(rule, &next, source);
     x->a = rule.join(x->a, next.a);
     x->b = rule.join(x->b, next.b);
 }
@@ -128,9 +135,9 @@ INLINE void fold_step(const struct gw__fold_job *job, struct rule rule,
     size_t second = at + pair_bytes(rule.shape);
     bool two = pairs == 2;
     struct pair x, y = {{0}, {0}};
-    get((const char *)job->sources[0] + at, rule.shape, &x);
+    open_pair(rule, &x, (const char *)job->sources[0] + at);
     if (two)
-        get((const char *)job->sources[0] + second, rule.shape, &y);
+        open_pair(rule, &y, (const char *)job->sources[0] + second);
 #pragma GCC unroll 4
     for (unsigned i = 1; i < job->source_count; i++) {
         join_pair(rule, &x, (const char *)job->sources[i] + at);

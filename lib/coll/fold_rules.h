@@ -43,36 +43,14 @@ ORDER(u64)
 
 /* below(a, b) and below(b, a) have the same bits, but for zeros of different
  * sign and for NaN: each gives its second operand then. Or-ing the two keeps
- * the minus of a zero, and a NaN a NaN. For max the plus of a zero is kept by
- * and-ing; where the two differ as numbers there was a NaN, and all bits set
- * make one. */
-#define FLOAT_ORDER(t)                                                         \
+ * the minus of a zero, and a NaN a NaN. */
+#define FLOAT_MIN(t)                                                           \
     INLINE vec min_##t(vec a, vec b)                                           \
     {                                                                          \
         return below_##t(a, b) | below_##t(b, a);                              \
-    }                                                                          \
-    INLINE vec max_##t(vec a, vec b)                                           \
-    {                                                                          \
-        vec x = above_##t(a, b), y = above_##t(b, a);                          \
-        return (x & y) | (vec)((t)x != (t)y);                                  \
     }
-FLOAT_ORDER(f32)
-FLOAT_ORDER(f64)
-
-#define TRUTH(t)                                                               \
-    INLINE vec land_##t(vec a, vec b)                                          \
-    {                                                                          \
-        return (vec)(((t)a != 0) & ((t)b != 0));                               \
-    }                                                                          \
-    INLINE vec one_##t(vec x, unsigned ranks)                                  \
-    {                                                                          \
-        (void)ranks;                                                           \
-        return (vec)(((t)x != 0) & 1);                                         \
-    }
-TRUTH(u8)
-TRUTH(u16)
-TRUTH(u32)
-TRUTH(u64)
+FLOAT_MIN(f32)
+FLOAT_MIN(f64)
 
 INLINE vec band(vec a, vec b)
 {
@@ -84,7 +62,12 @@ INLINE vec bor(vec a, vec b)
     return a | b;
 }
 
-/* ---- at the end ---- */
+/* ---- before and after ---- */
+
+INLINE vec as_is(vec x)
+{
+    return x;
+}
 
 INLINE vec keep(vec x, unsigned ranks)
 {
@@ -92,38 +75,64 @@ INLINE vec keep(vec x, unsigned ranks)
     return x;
 }
 
-/* `bits`: the quiet NaN. */
-#define FLOAT_END(t, bits, type, quiet)                                        \
+#define TRUTH(t)                                                               \
+    INLINE vec truth_##t(vec x)                                                \
+    {                                                                          \
+        return (vec)((t)x != 0);                                               \
+    }                                                                          \
+    INLINE vec one_##t(vec x, unsigned ranks)                                  \
+    {                                                                          \
+        (void)ranks;                                                           \
+        return (vec)((t)truth_##t(x) & 1);                                     \
+    }
+TRUTH(u8)
+TRUTH(u16)
+TRUTH(u32)
+TRUTH(u64)
+
+/* A NaN becomes the one with the bits `quiet`. max is -min(-a, -b, ...). */
+#define FLOAT_ENDS(t, u, type, minus, quiet)                                   \
+    INLINE vec minus_##t(vec x)                                                \
+    {                                                                          \
+        return (vec)((u)x ^ minus);                                            \
+    }                                                                          \
     INLINE vec quiet_##t(vec x, unsigned ranks)                                \
     {                                                                          \
         (void)ranks;                                                           \
-        return pick((vec)((t)x == (t)x), x, (vec)((bits) {0} + quiet));        \
+        return pick((vec)((t)x == (t)x), x, (vec)((u) {0} + quiet));           \
+    }                                                                          \
+    INLINE vec minus_quiet_##t(vec x, unsigned ranks)                          \
+    {                                                                          \
+        return quiet_##t(minus_##t(x), ranks);                                 \
     }                                                                          \
     INLINE vec mean_##t(vec x, unsigned ranks)                                 \
     {                                                                          \
         return quiet_##t((vec)((t)x / (type)ranks), ranks);                    \
     }
-FLOAT_END(f32, u32, float, 0x7fc00000)
-FLOAT_END(f64, u64, double, 0x7ff8000000000000)
+FLOAT_ENDS(f32, u32, float, 0x80000000U, 0x7fc00000U)
+FLOAT_ENDS(f64, u64, double, 0x8000000000000000U, 0x7ff8000000000000U)
 
-/* Lane by lane: there is no vector division. `wide` holds every `type` and
- * every number of ranks. */
-#define INTEGER_END(t, type, wide)                                             \
+/* Lane by lane, for there is no vector division of integers; `wide` has digits
+ * enough to cut the quotient where exact arithmetic would: twice those of
+ * `type`, and sizes beyond them give 0 either way. */
+#define INTEGER_MEAN(t, type, wide)                                            \
     static __attribute__((noinline)) vec mean_##t(vec x, unsigned ranks)       \
     {                                                                          \
-        t lanes = (t)x;                                                        \
-        for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++)            \
+        type lanes[sizeof x / sizeof(type)];                                   \
+        memcpy(lanes, &x, sizeof x);                                           \
+        for (size_t i = 0; i < sizeof x / sizeof(type); i++)                   \
             lanes[i] = (type)((wide)lanes[i] / (wide)ranks);                   \
-        return (vec)lanes;                                                     \
+        memcpy(&x, lanes, sizeof x);                                           \
+        return x;                                                              \
     }
-INTEGER_END(i8, int8_t, int64_t)
-INTEGER_END(i16, int16_t, int64_t)
-INTEGER_END(i32, int32_t, int64_t)
-INTEGER_END(i64, int64_t, int64_t)
-INTEGER_END(u8, uint8_t, uint64_t)
-INTEGER_END(u16, uint16_t, uint64_t)
-INTEGER_END(u32, uint32_t, uint64_t)
-INTEGER_END(u64, uint64_t, uint64_t)
+INTEGER_MEAN(i8, int8_t, float)
+INTEGER_MEAN(i16, int16_t, float)
+INTEGER_MEAN(i32, int32_t, double)
+INTEGER_MEAN(i64, int64_t, int64_t)
+INTEGER_MEAN(u8, uint8_t, float)
+INTEGER_MEAN(u16, uint16_t, float)
+INTEGER_MEAN(u32, uint32_t, double)
+INTEGER_MEAN(u64, uint64_t, uint64_t)
 
 /* ---- kernels ---- */
 
@@ -134,19 +143,19 @@ INTEGER_END(u64, uint64_t, uint64_t)
     }
 
 #define UNSIGNED_KERNELS(u)                                                    \
-    KERNEL(sum_##u, OFTEN, WHOLE, sum_##u, keep)                                      \
-    KERNEL(prod_##u, SELDOM, WHOLE, prod_##u, keep)                                    \
-    KERNEL(land_##u, SELDOM, WHOLE, land_##u, one_##u)                                 \
-    KERNEL(lor_##u, SELDOM, WHOLE, bor, one_##u)
+    KERNEL(sum_##u, OFTEN, WHOLE, as_is, sum_##u, keep)                        \
+    KERNEL(prod_##u, SELDOM, WHOLE, as_is, prod_##u, keep)                     \
+    KERNEL(land_##u, SELDOM, WHOLE, truth_##u, band, one_##u)                  \
+    KERNEL(lor_##u, SELDOM, WHOLE, as_is, bor, one_##u)
 UNSIGNED_KERNELS(u8)
 UNSIGNED_KERNELS(u16)
 UNSIGNED_KERNELS(u32)
 UNSIGNED_KERNELS(u64)
 
 #define INTEGER_KERNELS(t, u)                                                  \
-    KERNEL(min_##t, SELDOM, WHOLE, min_##t, keep)                                      \
-    KERNEL(max_##t, SELDOM, WHOLE, max_##t, keep)                                      \
-    KERNEL(avg_##t, SELDOM, WHOLE, sum_##u, mean_##t)
+    KERNEL(min_##t, SELDOM, WHOLE, as_is, min_##t, keep)                       \
+    KERNEL(max_##t, SELDOM, WHOLE, as_is, max_##t, keep)                       \
+    KERNEL(avg_##t, SELDOM, WHOLE, as_is, sum_##u, mean_##t)
 INTEGER_KERNELS(i8, u8)
 INTEGER_KERNELS(i16, u16)
 INTEGER_KERNELS(i32, u32)
@@ -158,21 +167,20 @@ INTEGER_KERNELS(u64, u64)
 
 /* `t`: the type worked in. */
 #define FLOAT_KERNELS(name, shape, t)                                          \
-    KERNEL(sum_##name, OFTEN, shape, sum_##t, quiet_##t)                              \
-    KERNEL(prod_##name, SELDOM, shape, prod_##t, quiet_##t)                            \
-    KERNEL(min_##name, OFTEN, shape, min_##t, quiet_##t)                              \
-    KERNEL(max_##name, OFTEN, shape, max_##t, quiet_##t)                              \
-    KERNEL(avg_##name, OFTEN, shape, sum_##t, mean_##t)
+    KERNEL(sum_##name, OFTEN, shape, as_is, sum_##t, quiet_##t)                \
+    KERNEL(prod_##name, SELDOM, shape, as_is, prod_##t, quiet_##t)             \
+    KERNEL(min_##name, OFTEN, shape, as_is, min_##t, quiet_##t)                \
+    KERNEL(max_##name, OFTEN, shape, minus_##t, min_##t, minus_quiet_##t)      \
+    KERNEL(avg_##name, OFTEN, shape, as_is, sum_##t, mean_##t)
 FLOAT_KERNELS(f16, F16, f32)
 FLOAT_KERNELS(bf16, BF16, f32)
 FLOAT_KERNELS(f32, WHOLE, f32)
 FLOAT_KERNELS(f64, WHOLE, f64)
 
-KERNEL(band, SELDOM, WHOLE, band, keep)
-KERNEL(bor, SELDOM, WHOLE, bor, keep)
-
+KERNEL(band, SELDOM, WHOLE, as_is, band, keep)
+KERNEL(bor, SELDOM, WHOLE, as_is, bor, keep)
 /* One source: nothing is joined. */
-KERNEL(copy, SELDOM, WHOLE, bor, keep)
+KERNEL(copy, SELDOM, WHOLE, as_is, bor, keep)
 
 /* ---- the table ---- */
 

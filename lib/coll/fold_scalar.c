@@ -53,17 +53,15 @@ INLINE void stream_end(void)
 
 #endif
 
-#define COMPARE(t)                                                             \
-    INLINE vec below_##t(vec a, vec b)                                         \
-    {                                                                          \
-        return pick((vec)((t)a < (t)b), a, b);                                 \
-    }                                                                          \
-    INLINE vec above_##t(vec a, vec b)                                         \
-    {                                                                          \
-        return pick((vec)((t)a > (t)b), a, b);                                 \
-    }
-COMPARE(f32)
-COMPARE(f64)
+INLINE vec below_f32(vec a, vec b)
+{
+    return pick((vec)((f32)a < (f32)b), a, b);
+}
+
+INLINE vec below_f64(vec a, vec b)
+{
+    return pick((vec)((f64)a < (f64)b), a, b);
+}
 
 /* A half in the low bits of each lane. */
 INLINE vec widen_f16(u32 half)

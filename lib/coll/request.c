@@ -206,7 +206,7 @@ static const char *call_name(const struct gw_request *r)
 /* "allreduce op 12: rank 0 waits for rank 3, step 2, chunk 5: SENTENCE" */
 static enum gw_err fail_request(struct gw_request *r, struct gw_error *error)
 {
-    if (error->code == GW_EMISMATCH)
+    if (error->code == GW_EMISMATCH || r->comm->wire->told)
         return gw__comm_fail(r->comm, error);
     char waits[160];
     int peer;
@@ -265,45 +265,19 @@ static struct gw_request *oldest_pending(struct gw_comm *comm)
     return r;
 }
 
-/* A peer that calls something else may send to ranks that expect nothing from
- * it; so look at what lies at the heads of all links. */
-static enum gw_err find_mismatch(
-    struct gw_comm *comm, const struct gw_request *r, struct gw_error *why)
-{
-    if (r->windowed || r->signature.collective == GW__P2P)
-        return GW_OK;
-    for (unsigned q = 0; q < comm->size; q++) {
-        struct gw__view view;
-        if (q == comm->rank
-            || comm->wire->ops->peek(comm->wire, q, &view) != GW_OK
-            || view.header->op != r->op
-            || view.header->call.collective == GW__P2P
-            || memcmp(&view.header->call, &r->signature, sizeof r->signature)
-                == 0)
-            continue;
-        char ours[96], theirs[96];
-        gw__call_describe(&r->signature, ours, sizeof ours);
-        gw__call_describe(&view.header->call, theirs, sizeof theirs);
-        return gw_fail(why, GW_EMISMATCH,
-            "op %u: rank %u called %s, rank %u called %s", r->op, comm->rank,
-            ours, q, theirs);
-    }
-    return GW_OK;
-}
-
 static enum gw_err look_around(struct gw_comm *comm, uint64_t now)
 {
     struct gw_error why = { 0 };
     struct gw_request *r = oldest_pending(comm);
     comm->last_check_ns = now;
     enum gw_err err = comm->wire->ops->check(comm->wire, &why);
-    if (err == GW_ELOST && r)
+    if (err && r)
         return fail_request(r, &why);
     if (err)
         return gw__comm_fail(comm, &why);
     if (!r)
         return GW_OK;
-    if (find_mismatch(comm, r, &why))
+    if (gw__find_mismatch(comm, &why))
         return gw__comm_fail(comm, &why);
     if (now - comm->last_progress_ns > comm->timeout_ns) {
         gw_fail(&why, GW_ETIMEOUT, "nothing in %llu ms",
@@ -407,6 +381,7 @@ enum gw_err gw_start(struct gw_comm *comm, const struct gw_call *call,
     if (gw__program_for(comm, call, &program, &algo, &why))
         return refuse(comm, &why, call);
     gw__call_sign(call, comm->size, algo, &signature);
+    gw__history_keep(comm, comm->next_op, &signature);
     return gw__start_program(
         comm, call, program, &signature, comm->next_op++, request);
 }

@@ -30,6 +30,7 @@ enum { EAGER_BYTES = 4096, STREAM_BYTES = 1 << 20, LINE = 64 };
 struct side {
     _Alignas(LINE) _Atomic uint64_t entered; /* turn + 1; publishes the rest */
     struct gw__signature signature;
+    uint32_t op;
     unsigned char bytes[EAGER_BYTES]; /* the input, when eager */
     struct gw__place in, out;
     bool in_place;
@@ -196,7 +197,10 @@ static enum gw_err enter(struct gw_request *r, struct gw_error *why)
 {
     struct side *side = side_of(r, r->comm->rank);
     enum gw_err err = GW_OK;
+    atomic_store_explicit(&side->entered, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
     side->signature = r->signature;
+    side->op = r->op;
     if (r->eager)
         post_input(r, side);
     else
@@ -215,14 +219,10 @@ static enum gw_err check_call(
     struct gw_request *r, unsigned peer, struct gw_error *why)
 {
     const struct side *side = side_of(r, peer);
-    char ours[96], theirs[96];
     if (memcmp(&side->signature, &r->signature, sizeof r->signature) == 0)
         return GW_OK;
-    gw__call_describe(&r->signature, ours, sizeof ours);
-    gw__call_describe(&side->signature, theirs, sizeof theirs);
-    return gw_fail(why, GW_EMISMATCH,
-        "op %u: rank %u called %s, rank %u called %s", r->op, r->comm->rank,
-        ours, peer, theirs);
+    return gw__mismatch(
+        r->comm, r->op, &r->signature, peer, &side->signature, why);
 }
 
 /* GW_OK when all that I touch have entered and call the same. */
@@ -473,4 +473,18 @@ void gw__window_describe(
     else
         snprintf(text, room, "rank %u waits for rank %d %s", r->comm->rank,
             *peer, what);
+}
+
+bool gw__window_posted(const struct gw_comm *comm, unsigned peer,
+    unsigned side, uint32_t *op, struct gw__signature *signature)
+{
+    struct side *theirs = &card_of(comm, peer)->sides[side];
+    uint64_t before
+        = atomic_load_explicit(&theirs->entered, memory_order_acquire);
+    *op = theirs->op;
+    *signature = theirs->signature;
+    atomic_thread_fence(memory_order_acquire);
+    return before != 0
+        && before
+        == atomic_load_explicit(&theirs->entered, memory_order_relaxed);
 }

@@ -5,9 +5,13 @@
  * is the proof. We begin at the first slice of the plan that is left and tell
  * the cycle from its earliest transfer on:
  *
- *     rank 0 step 1: 0>1 c1 waits for room on 0>1
- *     rank 1 step 1: c0 waits until 1>0 c0 (step 1) has left
+ *     rank 1 step 1: c0 waits until 1>0 c0 has left
+ *     rank 1 step 1: 1>0 c1 waits for room on 1>0
  *     ...
+ *
+ * Nothing ever waits for a later step, because links keep the order of steps;
+ * hence all of a cycle lies in one step. A wait for a value, which comes from
+ * an earlier step, can lead to a cycle but is never part of one.
  *
  * Things are numbered as in waits.c: links, then versions.
  */
@@ -17,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A thing waits for another; `text` says why. */
+/* A thing waits for another; `text` says why, if that can be in a cycle. */
 struct wait {
     uint32_t thing;
     char text[128];
@@ -39,25 +43,19 @@ static struct wait wait_for_version(
     return (struct wait) { .thing = w->index->links + version };
 }
 
+/* What a link would push waits for its version, or for room. */
 static struct wait link_waits(const struct gw__waits *w, uint32_t link)
 {
     uint32_t t = gw__waits_front(w, link);
     const struct gw_transfer *x = &w->index->plan->transfers[t];
     const struct gw__wait_link *l = &w->links[link];
-    bool full = l->pushed - l->popped >= w->room;
-    uint32_t blocker = full ? w->versions->write[gw__waits_head(w, link)]
-                            : w->versions->read[t];
-    struct wait wait = wait_for_version(w, blocker);
-    unsigned step = w->index->step[t] + 1;
-    if (full)
-        snprintf(wait.text, sizeof wait.text,
-            "rank %u step %u: %u>%u c%u waits for room on %u>%u", x->src, step,
-            x->src, x->dst, x->chunk, x->src, x->dst);
-    else
-        snprintf(wait.text, sizeof wait.text,
-            "rank %u step %u: %u>%u c%u waits for c%u of step %u", x->src, step,
-            x->src, x->dst, x->chunk, x->chunk,
-            w->index->step[transfer_of(w, wait.thing)] + 1);
+    if (l->pushed - l->popped < w->room)
+        return wait_for_version(w, w->versions->read[t]);
+    uint32_t head = gw__waits_head(w, link);
+    struct wait wait = wait_for_version(w, w->versions->write[head]);
+    snprintf(wait.text, sizeof wait.text,
+        "rank %u step %u: %u>%u c%u waits for room on %u>%u", x->src,
+        w->index->step[t] + 1, x->src, x->dst, x->chunk, x->src, x->dst);
     return wait;
 }
 
@@ -79,9 +77,8 @@ static bool writer_waits(
     } else {
         *wait = wait_for_version(w, w->versions->write[head]);
         snprintf(wait->text, sizeof wait->text,
-            "rank %u step %u: %u>%u c%u waits behind c%u (step %u)", x->dst,
-            step, x->src, x->dst, x->chunk,
-            w->index->plan->transfers[head].chunk, w->index->step[head] + 1);
+            "rank %u step %u: %u>%u c%u waits behind c%u", x->dst, step, x->src,
+            x->dst, x->chunk, w->index->plan->transfers[head].chunk);
     }
     return true;
 }
@@ -103,33 +100,26 @@ static uint32_t unsent_reader(
     }
 }
 
+/* A version waits for its writers, for the version before it, or for those who
+ * have yet to send the version before it. */
 static struct wait version_waits(const struct gw__waits *w, uint32_t version)
 {
     const struct gw__buckets *writers = &w->versions->writers;
     const struct gw_transfer *all = w->index->plan->transfers;
-    uint32_t slice = w->applied[version];
-    uint32_t t = writers->item[writers->begin[version]];
-    const struct gw_transfer *x = &all[t];
-    unsigned step = w->index->step[t] + 1;
+    uint32_t begin = writers->begin[version], end = writers->begin[version + 1];
+    uint32_t slice = w->applied[version], t = writers->item[begin];
     struct wait wait;
-    for (uint32_t i = writers->begin[version];
-         i < writers->begin[version + 1]; i++)
+    for (uint32_t i = begin; i < end; i++)
         if (writer_waits(w, writers->item[i], &wait))
             return wait;
-    if (w->applied[version - 1] <= slice) {
-        wait = wait_for_version(w, version - 1);
-        snprintf(wait.text, sizeof wait.text,
-            "rank %u step %u: c%u waits for c%u of step %u", x->dst, step,
-            x->chunk, x->chunk,
-            w->index->step[transfer_of(w, wait.thing)] + 1);
-        return wait;
-    }
+    if (w->applied[version - 1] <= slice)
+        return wait_for_version(w, version - 1);
     uint32_t reader = unsent_reader(w, version - 1, slice);
+    const struct gw_transfer *x = &all[reader];
     wait.thing = w->index->link[reader];
     snprintf(wait.text, sizeof wait.text,
-        "rank %u step %u: c%u waits until %u>%u c%u (step %u) has left", x->dst,
-        step, x->chunk, all[reader].src, all[reader].dst, all[reader].chunk,
-        w->index->step[reader] + 1);
+        "rank %u step %u: c%u waits until %u>%u c%u has left", all[t].dst,
+        w->index->step[t] + 1, x->chunk, x->src, x->dst, x->chunk);
     return wait;
 }
 

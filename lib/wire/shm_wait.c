@@ -108,6 +108,7 @@ static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
         int32_t code
             = atomic_load_explicit(&theirs->abort_code, memory_order_acquire);
         if (code) {
+            shm->wire.told = true;
             const char *text = theirs->abort_text;
             size_t room = sizeof theirs->abort_text;
             return gw_fail(

@@ -110,6 +110,7 @@ struct gw__wire {
     const struct gw__wire_ops *ops;
     unsigned rank, size;
     struct gw__address address; /* to be given to the peers */
+    bool told; /* `check` found an abort: its sentence is a peer's own */
 };
 
 /* Makes the local end. `config->wire` picks the transport; rank, size, lanes,

@@ -8,9 +8,10 @@
  */
 #include "zmq_wire.h"
 
+#include "missing.h"
+
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static enum gw_err connect_link(struct gw__zmq *zmq, unsigned peer,
@@ -92,37 +93,13 @@ static enum gw_err shake_hands(
     return result;
 }
 
-/* "ranks 2, 3 of 4 did not ..." */
-static enum gw_err name_missing(
-    struct gw__zmq *zmq, const bool *joined, struct gw_error *why)
-{
-    char ranks[200] = "";
-    size_t length = 0;
-    unsigned missing = 0;
-    for (unsigned r = 0; r < zmq->wire.size; r++) {
-        if (r == zmq->wire.rank || joined[r])
-            continue;
-        if (length < sizeof ranks - 16)
-            length += (size_t)snprintf(ranks + length, sizeof ranks - length,
-                "%s%u", missing ? ", " : "", r);
-        else if (ranks[length - 1] != '.')
-            length += (size_t)snprintf(
-                ranks + length, sizeof ranks - length, ", ...");
-        missing++;
-    }
-    return gw_fail(why, GW_ETIMEOUT,
-        "rank%s %s of %u did not connect in time%s", missing == 1 ? "" : "s",
-        ranks, zmq->wire.size,
-        zmq->card.secured ? " (have all the same key file?)" : "");
-}
-
 static void pause_a_little(struct gw__zmq *zmq, const bool *joined)
 {
     enum { AT_MOST_MS = 10 };
     nfds_t count = 0;
     for (unsigned r = 0; r < zmq->wire.size; r++)
         for (unsigned l = 0;
-             r != zmq->wire.rank && !joined[r] && l <= zmq->lanes; l++)
+             !joined[r] && l <= zmq->lanes; l++)
             zmq->polled[count++] = (struct pollfd) {
                 .fd = zmq->links[r].lanes[l].fd, .events = POLLIN
             };
@@ -135,9 +112,10 @@ static enum gw_err meet_all(
     bool joined[GW__WIRE_PEERS_MAX] = { false };
     unsigned left = zmq->wire.size - 1;
     assert(zmq->wire.size <= GW__WIRE_PEERS_MAX);
+    joined[zmq->wire.rank] = true;
     for (;;) {
         for (unsigned r = 0; r < zmq->wire.size; r++) {
-            if (r == zmq->wire.rank || joined[r])
+            if (joined[r])
                 continue;
             enum gw_err err = shake_hands(zmq, r, why);
             if (err != GW_OK && err != GW_PENDING)
@@ -151,8 +129,13 @@ static enum gw_err meet_all(
         if (ended >= 0)
             return gw_fail(
                 why, GW_ELOST, "rank %d ended before it connected", ended);
-        if (gw_now_ns() >= deadline_ns)
-            return name_missing(zmq, joined, why);
+        if (gw_now_ns() >= deadline_ns) {
+            char missing[GW__MISSING_BYTES];
+            gw__missing(joined, zmq->wire.size, missing);
+            return gw_fail(why, GW_ETIMEOUT,
+                "%s did not connect in time%s", missing,
+                zmq->card.secured ? " (have all the same key file?)" : "");
+        }
         pause_a_little(zmq, joined);
     }
 }

@@ -25,12 +25,10 @@ static const uint64_t held_open_ns = 100 * 1000000U;
 bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
     struct gw__note *note)
 {
-    struct gw__zmq_link *link = &zmq->links[peer];
     note->from = zmq->wire.rank;
     note->to = peer;
     size_t bytes = gw__note_seal(note);
-    /* Sending may take the announcement of what arrives. */
-    link->unheard |= lane == link->notes;
+    lane->touched = true;
     return zmq_send(lane->socket, note, bytes, ZMQ_DONTWAIT) >= 0;
 }
 
@@ -80,6 +78,7 @@ static void take_note(
         if (zmq->over)
             break;
         gw_fail(&zmq->error, (enum gw_err)note->code, "%s", note->text);
+        zmq->wire.told = true;
         end_all(zmq);
         break;
     case GW__HELLO:
@@ -95,7 +94,7 @@ static void read_notes(struct gw__zmq *zmq, unsigned peer)
     struct gw__note note;
     struct gw_error fault;
     int bytes;
-    link->unheard = false;
+    link->notes->touched = false;
     while (link->state != GW__LINK_LOST
         && (bytes = zmq_recv(link->notes->socket, message, sizeof message,
                 ZMQ_DONTWAIT))

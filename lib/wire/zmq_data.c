@@ -130,6 +130,7 @@ enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
             return GW_PENDING;
     }
     struct gw__zmq_lane *lane = next_lane(zmq, link, link->sent);
+    lane->touched = true;
     enum gw_err err = copy || header->bytes <= GW__ZMQ_SMALL_BYTES
         ? send_copied(zmq, peer, lane, header, data)
         : send_lent(zmq, peer, lane, header, (void *)(uintptr_t)data);
@@ -181,6 +182,7 @@ static enum gw_err nothing(struct gw__zmq *zmq, unsigned peer)
     uint64_t patience = closed ? settle_closed_ns : settle_ns;
     if (gw_now_ns() - link->quiet_ns < patience)
         return GW_PENDING;
+    link->settled = true;
     return closed
         ? gw__zmq_lose(zmq, peer, "closed before all was handed over")
         : GW_ELOST;
@@ -242,20 +244,21 @@ enum gw_err gw__zmq_peek(
     }
     if (zmq->over)
         return GW_ECLOSED;
-    if (link->broken)
+    if (link->settled)
         return GW_ELOST;
     struct gw__zmq_lane *lane = next_lane(zmq, link, link->received);
     zmq_msg_init(&link->head);
     zmq_msg_init(&link->body);
     if (zmq_msg_recv(&link->head, lane->socket, ZMQ_DONTWAIT) < 0) {
         link->awaited = true;
+        lane->touched = false;
         return nothing(zmq, peer);
     }
     if (link->state != GW__LINK_UP)
         link->quiet_ns = gw_now_ns();
     enum gw_err err = take_message(zmq, peer, lane);
     if (err) {
-        link->broken = true;
+        link->settled = true;
         zmq_msg_close(&link->head);
         zmq_msg_close(&link->body);
         return err;

@@ -2,7 +2,8 @@
  *
  * Inside the ZeroMQ wires, ipc and tcp.
  *
- *   zmq_open.c     makes the sockets and the address, and frees everything
+ *   zmq_open.c     makes the wire and its address, and frees everything
+ *   zmq_sockets.c  the sockets towards one peer, and their options
  *   zmq_address.c  the address as bytes, and the endpoints that follow from it
  *   zmq_key.c      the key file
  *   zmq_connect.c  joins the peers
@@ -69,6 +70,7 @@ struct gw__zmq_lane {
     struct gw__zmq *zmq;
     void *socket;
     int fd; /* ZMQ_FD */
+    bool touched; /* a send may have taken what `fd` announced */
     bool greeted, welcomed; /* HELLO sent, HELLO received */
     /* Of the zero-copy sends: how many, how many came back, and which sends of
      * the link they were (the last WINDOW_SLICES). libzmq gives them back in
@@ -85,13 +87,13 @@ struct gw__zmq_link {
     struct gw__zmq_lane *notes;
     void *monitor; /* tells when `notes` is disconnected */
     int monitor_fd;
-    bool unheard; /* notes may be there that `fd` does not announce */
     unsigned char token[GW__TOKEN_BYTES];
 
     enum gw__zmq_state state;
     bool disconnected;
     uint64_t ended_ns; /* when its process was found dead; 0 */
     uint64_t quiet_ns; /* not LINK_UP: the last arrival, or the end */
+    bool settled;      /* LINK_LOST: nothing will arrive any more */
     uint64_t due;      /* LINK_CLOSED: slices it sent in all */
 
     uint64_t sent, sent_bytes;
@@ -102,7 +104,6 @@ struct gw__zmq_link {
     uint64_t received; /* slices released */
     uint64_t credited; /* of them, told to the peer */
     uint64_t uncredited_bytes;
-    bool broken;  /* a malformed message: nothing is read any more */
     bool held;    /* there is a view */
     bool awaited; /* the last peek found nothing */
     zmq_msg_t head, body;
@@ -175,6 +176,13 @@ void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error);
 void gw__zmq_close(struct gw__wire *wire);
 
 /* ---- between the files ---- */
+
+/* Makes the sockets for `peer`, bound where this rank listens. */
+GW_MUST_CHECK enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
+    const char *interface, struct gw_error *why);
+void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes);
+/* "127.0.0.1", "::1", "lo": nobody outside this host reaches it. */
+bool gw__zmq_is_loopback(const char *interface);
 
 /* Sends a note to `peer`; false when that connection does not take it. */
 bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,

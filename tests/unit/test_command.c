@@ -289,6 +289,10 @@ START_TEST(only_near_words_are_suggested)
     suggestion_offer(&near, "allreduce"); /* cut short */
     ck_assert_str_eq(suggestion_text(&near, text),
                      "; did you mean \"allreduce\"?");
+    suggestion_begin(&near, "tpc");
+    suggestion_offer(&near, "ipc");
+    suggestion_offer(&near, "tcp"); /* as near, but begins alike */
+    ck_assert_str_eq(suggestion_text(&near, text), "; did you mean \"tcp\"?");
     suggestion_begin(&near, "x");
     suggestion_offer(&near, "y");
     ck_assert_str_eq(suggestion_text(&near, text), "");

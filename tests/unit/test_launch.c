@@ -27,8 +27,7 @@ struct heard {
     unsigned reports[RANKS];
     unsigned char last[RANKS][64];
     size_t bytes;
-    unsigned events;
-    uint64_t event_bytes;
+    unsigned begins[RANKS], applies[RANKS];
     unsigned interrupts; /* to raise at the first report */
 };
 
@@ -62,8 +61,10 @@ static void on_report(void *context, unsigned rank, const void *data,
 static void on_event(void *context, const struct gw_event *event)
 {
     struct heard *heard = context;
-    heard->events++;
-    heard->event_bytes += event->bytes;
+    ck_assert_uint_lt(event->rank, RANKS);
+    ck_assert_uint_eq(heard->reports[event->rank], 1); /* between the reports */
+    heard->begins[event->rank] += event->kind == GW_EV_OP_BEGIN;
+    heard->applies[event->rank] += event->kind == GW_EV_APPLY;
 }
 
 typedef enum gw_err rank_main(struct gw_comm *, struct reporter *, void *,
@@ -78,6 +79,7 @@ static enum gw_err launch(rank_main *main, struct heard *heard)
         .context = heard,
         .on_report = on_report,
         .on_event = on_event,
+        .events = true,
     };
     return launch_run(&launch, &why);
 }
@@ -110,6 +112,39 @@ START_TEST(reports_arrive_in_order)
     for (unsigned i = 0; i < RANKS; i++) {
         ck_assert_uint_eq(heard.reports[i], 2);
         ck_assert_mem_eq(heard.last[i], &i, sizeof i);
+    }
+}
+END_TEST
+
+/* A ring of three: two rounds of three chunks, each rank applies four. */
+static enum gw_err reduce_once(struct gw_comm *comm, struct reporter *report,
+                               void *context, struct gw_error *error)
+{
+    float ones[30] = {1}, sum[30];
+    const struct gw_call call = {
+        .collective = GW_ALLREDUCE,
+        .in = ones,
+        .out = sum,
+        .count = 30,
+        .type = GW_F32,
+        .op = GW_SUM,
+        .algo = "ring",
+    };
+    (void)context, (void)error;
+    report_send(report, "before", 6);
+    enum gw_err code = gw_run(comm, &call);
+    report_send(report, "after", 5);
+    return code;
+}
+
+START_TEST(events_arrive_in_order_with_reports)
+{
+    struct heard heard = {0};
+    ck_assert_int_eq(launch(reduce_once, &heard), GW_OK);
+    for (unsigned i = 0; i < RANKS; i++) {
+        ck_assert_uint_eq(heard.reports[i], 2);
+        ck_assert_uint_eq(heard.begins[i], 1); /* connecting is not told */
+        ck_assert_uint_eq(heard.applies[i], 4);
     }
 }
 END_TEST
@@ -335,6 +370,7 @@ Suite *suite_launch(void)
     TCase *processes = tcase_create("processes");
     tcase_add_checked_fixture(processes, begin, end);
     tcase_add_test(processes, reports_arrive_in_order);
+    tcase_add_test(processes, events_arrive_in_order_with_reports);
     tcase_add_test(processes, large_reports_arrive_whole);
     tcase_add_test(processes, a_failed_rank_ends_the_run);
     tcase_add_test(processes, an_error_without_words_gets_its_name);

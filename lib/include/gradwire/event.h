@@ -51,7 +51,9 @@ struct gw_event {
     uint32_t reserved[3];
 };
 
-/* A sink takes records from one thread. `close` releases the sink. */
+/* A sink takes records from one thread. `close` releases the sink; a FILE or a
+ * descriptor that it writes to stays its caller's, and a failed write shows in
+ * ferror() there. */
 struct gw_sink {
     void (*emit)(struct gw_sink *sink, const struct gw_event *event);
     void (*close)(struct gw_sink *sink);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun calibrate: measures what a message, a byte, a reduction and a meeting
+ * cost on each wire of this machine, and stores it, so that predictions and the
+ * automatic choice rest on it. A row a wire.
+ */
+#include "collrun.h"
+#include "common/launch.h"
+#include "common/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static unsigned ranks = 2;
+static const char *wire = "all";
+static bool dry_run;
+
+static const struct option_spec options[] = {
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport", "shm|ipc|tcp|all"},
+    {"ranks", 'n', OPTION_UNSIGNED, &ranks, "N", "processes", NULL},
+    {"dry-run", 0, OPTION_FLAG, &dry_run, NULL, "measure, but store nothing",
+     NULL},
+    {0},
+};
+
+/* Costs a byte become rates, which people know. */
+static const struct field fields[] = {
+    {"wire", NULL, FIELD_TEXT, 0, false},
+    {"ranks", NULL, FIELD_INTEGER, 0, false},
+    {"alpha_us", NULL, FIELD_REAL, 3, false},
+    {"beta_GBps", NULL, FIELD_REAL, 2, false},
+    {"gamma_GBps", NULL, FIELD_REAL, 2, false},
+    {"sync_us", NULL, FIELD_REAL, 3, false},
+    {"memory_GBps", NULL, FIELD_REAL, 2, false},
+    {"cached_GBps", NULL, FIELD_REAL, 2, false},
+    {"cores", NULL, FIELD_REAL, 1, false},
+    {"stored", NULL, FIELD_BOOL, 0, false},
+};
+
+static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
+                             void *context, struct gw_error *why)
+{
+    struct gw_wire_costs costs;
+    (void)context;
+    if (gw_calibrate(comm, &costs)) {
+        const struct gw_error *error = gw_comm_error(comm);
+        return gw_fail(why, error->code, "%s", error->text);
+    }
+    if (gw_comm_rank(comm) == 0)
+        report_send(report, &costs, sizeof costs);
+    return GW_OK;
+}
+
+static void on_report(void *context, unsigned rank, const void *data,
+                      size_t bytes)
+{
+    struct gw_wire_costs *costs = context;
+    if (rank == 0 && bytes == sizeof *costs)
+        memcpy(costs, data, bytes);
+}
+
+static double gigabytes_per_s(double us_per_byte)
+{
+    return 1e-3 / us_per_byte;
+}
+
+static void print(struct output *output, const char *name,
+                  const struct gw_wire_costs *costs)
+{
+    progress("%s", "");
+    output_row(output,
+               (union value[]){
+                   {.text = name},
+                   {.integer = ranks},
+                   {.real = costs->model.alpha_us},
+                   {.real = gigabytes_per_s(costs->model.beta_us_per_byte)},
+                   {.real = gigabytes_per_s(costs->model.gamma_us_per_byte)},
+                   {.real = costs->sync_us},
+                   {.real = gigabytes_per_s(costs->memory_us_per_byte)},
+                   {.real = gigabytes_per_s(costs->cached_us_per_byte)},
+                   {.real = costs->cores},
+                   {.boolean = !dry_run},
+               });
+}
+
+static enum gw_err calibrate(struct output *output, const char *name,
+                             struct gw_error *why)
+{
+    struct gw_wire_costs costs = {.cores = 0};
+    const struct launch launch = {
+        .ranks = ranks,
+        .wire = name,
+        .timeout_ns = common.timeout_ns,
+        .rank_main = rank_main,
+        .context = &costs,
+        .on_report = on_report,
+    };
+    progress("calibrating %s", name);
+    enum gw_err err = launch_run(&launch, why);
+    if (!err && !dry_run)
+        err = gw_costs_store(name, &costs, why);
+    if (!err)
+        print(output, name, &costs);
+    return err;
+}
+
+static enum gw_err calibrate_wires(struct output *output, struct gw_error *why)
+{
+    bool all = strcmp(wire, "all") == 0;
+    enum gw_err err = GW_OK;
+    const char *const *list = gw_wire_list();
+    for (size_t i = 0; list[i] && !err; i++)
+        if (all || strcmp(list[i], wire) == 0)
+            err = calibrate(output, list[i], why);
+    return err;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct output *output;
+    struct gw_error why = {.code = GW_OK};
+    (void)operand_count, (void)operands;
+    if (ranks < 2)
+        return complain_with(GW_EINVAL,
+                             "--ranks: it takes two to send a message");
+    if (output_begin("collrun calibrate", common.output, fields,
+                     sizeof fields / sizeof *fields, &output, &why))
+        return complain(&why);
+    enum gw_err err = calibrate_wires(output, &why);
+    output_end(&output, err ? &why : NULL, err == GW_EINTR);
+    return err ? complain(&why) : 0;
+}
+
+const struct command command_calibrate = {
+    .name = "calibrate",
+    .operands = NULL,
+    .help = "measure what each wire costs, for predictions and choices",
+    .examples = "collrun calibrate\n"
+                "collrun calibrate --wire tcp -n 2 --dry-run -o json\n",
+    .options = options,
+    .operands_min = 0,
+    .operands_max = 0,
+    .run = run,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What "size" and "bus bandwidth" mean, as in nccl-tests.
+ */
+#ifndef SIZES_H
+#define SIZES_H
+
+#include <gradwire/plan.h>
+
+/* True for the collectives whose count is that of one block of many. */
+bool size_is_of_blocks(enum gw_collective collective);
+/* The size column: the buffer of broadcast, reduce, all-reduce; of the
+ * collectives of blocks, all the blocks. The inverse of plan_count. */
+uint64_t size_bytes(enum gw_collective collective, unsigned ranks, size_t count,
+                    size_t elem_bytes);
+/* busbw / algbw: the part of the size that must cross a rank's link. All-reduce
+ * 2(p-1)/p; broadcast, reduce 1; the collectives of blocks (p-1)/p. */
+double size_bus_factor(enum gw_collective collective, unsigned ranks);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a rank ends with: proof that all ranks hold the same parameters, and the
+ * finished model judged by all rows, each rank by its share of them.
+ */
+#include "train_worker.h"
+
+#include <math.h>
+
+/* All ranks took the same steps, or something is broken. */
+enum gw_err train_check_equal(struct worker *w, struct gw_error *why)
+{
+    uint64_t digest = gw_model_digest(w->model), least = 0, largest = 0;
+    enum gw_err code = train_add_up(w, &digest, &least, 1, GW_U64, GW_MIN, why);
+    if (!code)
+        code = train_add_up(w, &digest, &largest, 1, GW_U64, GW_MAX, why);
+    if (!code && least != largest)
+        return gw_fail(why, GW_EWRONG,
+                       "after %llu steps the ranks' parameters differ "
+                       "(digest %016llx here, others have %016llx)",
+                       (unsigned long long)w->steps, (unsigned long long)digest,
+                       (unsigned long long)(digest == least ? largest : least));
+    return code;
+}
+
+static void evaluate_share(struct worker *w, const struct gw_dataset *data,
+                           double sums[2])
+{
+    size_t p = w->training->ranks, r = w->rank;
+    gw_model_evaluate(w->model, data, data->rows * r / p,
+                      data->rows * (r + 1) / p, &w->sums);
+    sums[0] = w->sums.loss;
+    sums[1] = (double)w->sums.right;
+}
+
+enum gw_err train_evaluate(struct worker *w, struct gw_error *why)
+{
+    const struct training *t = w->training;
+    double mine[4] = {0}, all[4] = {0};
+    evaluate_share(w, t->train, mine);
+    if (t->test)
+        evaluate_share(w, t->test, mine + 2);
+    enum gw_err code = train_add_up(w, mine, all, 4, GW_F64, GW_SUM, why);
+    if (!code && !isfinite(all[0]))
+        return train_diverged(w, t->epochs - 1, all[0], why);
+    if (code || w->rank != 0)
+        return code;
+    double rows = (double)t->train->rows;
+    double tests = t->test ? (double)t->test->rows : (double)NAN;
+    const struct train_report report = {
+        .kind = REPORT_SCORES,
+        .train_loss = all[0] / rows,
+        .train_accuracy = all[1] / rows,
+        .test_loss = all[2] / tests,
+        .test_accuracy = all[3] / tests,
+        .objective = all[0] / rows + t->l2 / 2 * gw_model_norm2(w->model),
+    };
+    report_send(w->report, &report, sizeof report);
+    return GW_OK;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What one rank of `collrun train` holds, for the three files that are its
+ * life: train_rank.c (from its start through the epochs), train_step.c (one
+ * step) and train_scores.c (what it ends with).
+ */
+#ifndef TRAIN_WORKER_H
+#define TRAIN_WORKER_H
+
+#include "train.h"
+
+struct worker {
+    const struct training *training;
+    struct gw_comm *comm;
+    struct reporter *report;
+    unsigned rank;
+
+    struct gw_model *model;
+    struct gw_order order;
+    struct gw_sums sums; /* over this rank's rows */
+    float *mine, *all;   /* the same as it travels: f32, then EXTRAS */
+
+    uint64_t steps, steps_planned, rows;
+    double loss, right; /* of this epoch so far */
+    uint64_t epoch_rows;
+    uint64_t begin_ns, comm_ns, shown_ns;
+    bool stopped;
+};
+
+/* Adds up `count` elements over all ranks, by the algorithm of the run. */
+enum gw_err train_add_up(struct worker *worker, const void *in, void *out,
+                         size_t count, enum gw_dtype type, enum gw_redop op,
+                         struct gw_error *why);
+/* Learns from batch b of this epoch; sets `stopped` if any rank was asked to
+ * stop. GW_EWRONG: the loss is no number any more. */
+enum gw_err train_step(struct worker *worker, unsigned epoch, size_t batch,
+                       struct gw_error *why);
+/* GW_EWRONG, with what to try. */
+enum gw_err train_diverged(const struct worker *worker, unsigned epoch,
+                           double loss, struct gw_error *why);
+/* The learning rate of the next step. */
+double train_rate(const struct worker *worker);
+/* GW_EWRONG: the ranks have different parameters. */
+enum gw_err train_check_equal(struct worker *worker, struct gw_error *why);
+/* Judges the finished model by all rows, and tells. GW_EWRONG: the last step
+ * led nowhere. */
+enum gw_err train_evaluate(struct worker *worker, struct gw_error *why);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ranks that call different things. Whoever receives a slice or reads a card
+ * for the op that it is in compares the signatures at once. This file catches
+ * the rest: a rank that waits looks now and then at the heads of all its links
+ * and at all cards, whether it expects something there or not, and compares
+ * with what it called itself under that number.
+ */
+#include "coll/comm.h"
+
+#include <string.h>
+
+void gw__history_keep(
+    struct gw_comm *comm, uint32_t op, const struct gw__signature *signature)
+{
+    comm->history[op % GW__HISTORY] = *signature;
+}
+
+enum gw_err gw__mismatch(const struct gw_comm *comm, uint32_t op,
+    const struct gw__signature *ours, unsigned peer,
+    const struct gw__signature *theirs, struct gw_error *why)
+{
+    char mine[96], other[96];
+    gw__call_describe(ours, mine, sizeof mine);
+    gw__call_describe(theirs, other, sizeof other);
+    return gw_fail(why, GW_EMISMATCH,
+        "op %u: rank %u called %s, rank %u called %s", op, comm->rank, mine,
+        peer, other);
+}
+
+static enum gw_err compare(const struct gw_comm *comm, uint32_t op,
+    unsigned peer, const struct gw__signature *theirs, struct gw_error *why)
+{
+    const struct gw__signature *ours = &comm->history[op % GW__HISTORY];
+    bool known
+        = op < comm->next_op && comm->next_op - op <= GW__HISTORY;
+    if (!known || theirs->collective == GW__P2P
+        || memcmp(ours, theirs, sizeof *ours) == 0)
+        return GW_OK;
+    return gw__mismatch(comm, op, ours, peer, theirs, why);
+}
+
+enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    for (unsigned q = 0; q < comm->size && !err; q++) {
+        struct gw__view view;
+        struct gw__signature posted;
+        uint32_t op;
+        if (q == comm->rank)
+            continue;
+        if (comm->wire->ops->peek(comm->wire, q, &view) == GW_OK)
+            err = compare(comm, view.header->op, q, &view.header->call, why);
+        for (unsigned side = 0; side < 2 && !err && comm->windows; side++)
+            if (gw__window_posted(comm, q, side, &op, &posted))
+                err = compare(comm, op, q, &posted, why);
+    }
+    return err;
+}

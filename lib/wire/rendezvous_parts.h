@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside the rendezvous: what its two sides share.
+ */
+#ifndef GW__RENDEZVOUS_PARTS_H
+#define GW__RENDEZVOUS_PARTS_H
+
+#include "meet.h"
+#include "zmq_wire.h"
+
+struct gw__meeting {
+    const char *endpoint;
+    const struct gw__zmq_key *key; /* NULL: none */
+    unsigned rank, size;
+    const struct gw__address *mine;
+    struct gw__address *table;
+    uint64_t deadline_ns;
+    void *context, *socket;
+};
+
+/* Rank 0's side. GW_PENDING: the endpoint is in use. */
+GW_MUST_CHECK enum gw_err gw__meet_as_host(
+    struct gw__meeting *meeting, struct gw_error *why);
+
+/* Makes meeting->socket. */
+GW_MUST_CHECK enum gw_err gw__meet_socket(struct gw__meeting *meeting, int type,
+    bool server, struct gw_error *why);
+/* Waits for a message, not longer than until `until_ns`. */
+bool gw__meet_await(const struct gw__meeting *meeting, uint64_t until_ns);
+
+#endif

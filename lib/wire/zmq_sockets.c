@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sockets towards one peer: options, keys, and where they listen.
+ */
+#include "zmq_wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEARTBEAT_MS = 200,
+    HEARTBEAT_TIMEOUT_MS = 800,
+    /* A peer that is lost stays lost: nobody reconnects within a run's life.
+     * (Turning it off by -1 would throw away what has arrived.) */
+    NEVER_MS = 1 << 30,
+};
+
+bool gw__zmq_is_loopback(const char *interface)
+{
+    return strncmp(interface, "127.", 4) == 0 || strcmp(interface, "::1") == 0
+        || strcmp(interface, "[::1]") == 0 || strcmp(interface, "lo") == 0;
+}
+
+static bool set(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
+}
+
+/* A lane's pipes never fill, the credits see to it; the marks only keep a
+ * peer that ignores them from filling the memory. */
+static bool set_options(
+    const struct gw__zmq *zmq, void *socket, const char *interface, bool notes)
+{
+    bool ok = set(socket, ZMQ_LINGER, 0)
+        && set(socket, ZMQ_SNDHWM, 4 * GW__ZMQ_WINDOW_SLICES)
+        && set(socket, ZMQ_RCVHWM, 4 * GW__ZMQ_WINDOW_SLICES)
+        && set(socket, ZMQ_RECONNECT_IVL, NEVER_MS)
+        && set(socket, ZMQ_IPV6, strchr(interface, ':') != NULL);
+    int64_t most = notes ? GW__NOTE_BYTES_MAX : UINT32_MAX;
+    ok = ok && zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
+    /* Hosts vanish without a word only where there is a network between. Not
+     * on the lanes: a beat would wait behind data that waits. */
+    if (notes && zmq->card.transport == GW__ZMQ_TCP
+        && !gw__zmq_is_loopback(interface))
+        ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS)
+            && set(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
+    return ok;
+}
+
+static enum gw_err watch_connection(
+    struct gw__zmq *zmq, unsigned peer, struct gw_error *why)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    char name[40];
+    size_t size = sizeof link->monitor_fd;
+    snprintf(name, sizeof name, "inproc://notes-%u", peer);
+    link->monitor = zmq_socket(zmq->context, ZMQ_PAIR);
+    if (!link->monitor
+        || zmq_socket_monitor(
+               link->notes->socket, name, ZMQ_EVENT_DISCONNECTED)
+            != 0
+        || !set(link->monitor, ZMQ_LINGER, 0)
+        || zmq_connect(link->monitor, name) != 0
+        || zmq_getsockopt(link->monitor, ZMQ_FD, &link->monitor_fd, &size) != 0)
+        return gw_fail_errno(why, "watching the connection to rank %u", peer);
+    return GW_OK;
+}
+
+/* The sockets towards one peer, not yet bound or connected. */
+static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
+    const char *interface, struct gw_error *why)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    for (unsigned l = 0; l <= zmq->lanes; l++) {
+        struct gw__zmq_lane *lane = &link->lanes[l];
+        size_t size = sizeof lane->fd;
+        lane->socket = zmq_socket(zmq->context, ZMQ_PAIR);
+        if (!lane->socket
+            || !set_options(
+                zmq, lane->socket, interface, lane == link->notes)
+            || zmq_getsockopt(lane->socket, ZMQ_FD, &lane->fd, &size) != 0)
+            return gw_fail_errno(why, "a socket for rank %u", peer);
+        if (!zmq->card.secured)
+            continue;
+        enum gw_err err = gw__zmq_key_set(
+            lane->socket, &zmq->key, peer > zmq->wire.rank, why);
+        if (err)
+            return err;
+    }
+    return watch_connection(zmq, peer, why);
+}
+
+/* "tcp://127.0.0.1:4711" -> card.host and the port. */
+static bool take_endpoint(
+    struct gw__zmq_card *card, const char *endpoint, uint16_t *port)
+{
+    const char *host = endpoint + strlen("tcp://");
+    const char *colon = strrchr(host, ':');
+    if (strncmp(endpoint, "tcp://", strlen("tcp://")) != 0 || !colon
+        || (size_t)(colon - host) >= sizeof card->host)
+        return false;
+    memset(card->host, 0, sizeof card->host);
+    memcpy(card->host, host, (size_t)(colon - host));
+    *port = (uint16_t)strtoul(colon + 1, NULL, 10);
+    return true;
+}
+
+static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
+    const char *interface, struct gw_error *why)
+{
+    void *socket = zmq->links[peer].lanes[lane].socket;
+    char endpoint[256];
+    size_t size = sizeof endpoint;
+    if (zmq->card.transport == GW__ZMQ_IPC) {
+        gw__zmq_endpoint(&zmq->card, zmq->wire.rank, peer, lane, endpoint);
+        return zmq_bind(socket, endpoint) == 0
+            ? GW_OK
+            : gw_fail_errno(why, "binding %s", endpoint);
+    }
+    unsigned port = (peer - zmq->wire.rank - 1) * (zmq->lanes + 1) + lane;
+    snprintf(endpoint, sizeof endpoint, "tcp://%.200s:*", interface);
+    if (zmq_bind(socket, endpoint) != 0)
+        return gw_fail(why, GW_EUNREACH, "binding %s: %s", endpoint,
+            zmq_strerror(errno));
+    if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0
+        || !take_endpoint(&zmq->card, endpoint, &zmq->card.ports[port]))
+        return gw_fail(why, GW_EUNREACH, "binding %s: at %s?", interface,
+            endpoint);
+    return GW_OK;
+}
+
+enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
+    const char *interface, struct gw_error *why)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    link->lanes = calloc(zmq->lanes + 1, sizeof *link->lanes);
+    link->aligned_bytes = GW__ZMQ_SMALL_BYTES;
+    link->aligned = malloc(link->aligned_bytes);
+    if (!link->lanes || !link->aligned)
+        return gw_fail(why, GW_ENOMEM, "link to rank %u", peer);
+    link->notes = &link->lanes[zmq->lanes];
+    link->awaited = true;
+    for (unsigned l = 0; l <= zmq->lanes; l++)
+        link->lanes[l].zmq = zmq;
+    enum gw_err err = make_sockets(zmq, peer, interface, why);
+    for (unsigned l = 0; l <= zmq->lanes && !err && peer > zmq->wire.rank; l++)
+        err = bind_lane(zmq, peer, l, interface, why);
+    return err;
+}
+
+void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes)
+{
+    for (unsigned l = 0; link->lanes && l <= lanes; l++)
+        if (link->lanes[l].socket)
+            zmq_close(link->lanes[l].socket);
+    if (link->monitor)
+        zmq_close(link->monitor);
+    if (link->held) {
+        zmq_msg_close(&link->head);
+        zmq_msg_close(&link->body);
+    }
+}
+

@@ -1,0 +1,342 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# collrun as a person meets it: help, typos, exit statuses, formats, and the
+# commands that need no other process: list, plan, verify, price.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    COLLRUN=${COLLRUN:-build/collrun}
+    COLLRUN=$(realpath "$COLLRUN")
+    export COLLRUN
+    export MAN=$PWD/man/collrun.1
+    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
+        $(pkg-config --cflags --libs jansson)
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    cat > ring.plan <<'EOF'
+# ring all-reduce, 3 ranks, 3 chunks
+allreduce ranks=3 chunks=3
+step   0>1 c0 +   1>2 c1 +   2>0 c2 +
+step   0>1 c2 +   1>2 c0 +   2>0 c1 +
+step   0>1 c1 =   1>2 c2 =   2>0 c0 =
+step   0>1 c0 =   1>2 c1 =   2>0 c2 =
+EOF
+    cat > twice.plan <<'EOF'
+allreduce ranks=3 chunks=1
+step 0>1 c0 +
+step 0>2 c0 +
+step 1>2 c0 +
+step 2>0 c0 =  2>1 c0 =
+EOF
+    printf 'allreduce ranks=2 chunks=1\nstep 0>1 c0 +\n' > short.plan
+    printf 'allreduce ranks=3 chunks=1\nstep 0>1 c0 *\n' > bad.plan
+}
+
+collrun() {
+    "$COLLRUN" "$@"
+}
+
+# The value at a path of a JSON document: json KEY... < document
+json() {
+    "$BATS_FILE_TMPDIR/jsoncheck" "$@"
+}
+
+@test "no words: a help of about ten lines, examples first, status 0" {
+    run -0 --separate-stderr collrun
+    [ "${#lines[@]}" -le 12 ]
+    [[ ${lines[1]} = Examples:* ]]
+    [ -z "$stderr" ]
+}
+
+@test "-h is short, --help and help CMD are the same and long" {
+    run -0 collrun price -h
+    short=$output
+    run -0 collrun price --help
+    long=$output
+    run -0 collrun help price
+    [ "$output" = "$long" ]
+    [ "${#short}" -lt "${#long}" ]
+    [[ $long = *Examples:* ]]
+    [[ $long = *"(default 1M)"* ]]
+}
+
+@test "--version tells collrun's and libzmq's" {
+    run -0 collrun --version
+    [[ $output =~ ^collrun\ [0-9.]+\ \(libzmq\ [0-9.]+\)$ ]]
+}
+
+@test "a typo gets a suggestion, the valid words, and status 64" {
+    run -64 collrun lsit
+    [[ $output = *'did you mean "list"?'*"verify"* ]]
+    run -64 collrun list allredcue
+    [[ $output = *'did you mean "allreduce"?'* ]]
+    run -64 collrun plan allreduce --aglo ring
+    [[ $output = *'did you mean "--algo"?'* ]]
+    run -64 collrun plan allreduce --algo rign
+    [[ $output = *'did you mean "ring"?'*swing* ]]
+    run -64 collrun price allreduce --wire tpc
+    [[ $output = *'did you mean "tcp"?'* ]]
+}
+
+@test "options stand before the command, and after operands" {
+    run -0 collrun plan allreduce --algo ring -n 3
+    after=$output
+    run -0 collrun -n3 --algo=ring plan allreduce
+    [ "$output" = "$after" ]
+}
+
+@test "an error in a command line is JSON when -o json stands anywhere" {
+    for words in 'lsit -o json' '-o json plan --nope' 'plan -n x -ojson' \
+        'verify --output=json nothing.plan'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr collrun $words
+        [ "$status" -ne 0 ]
+        [ -n "$stderr" ]
+        [ "$(json status <<< "$output")" = "$status" ]
+    done
+}
+
+@test "list: every algorithm, and of each collective" {
+    run -0 collrun list -o csv
+    [[ ${lines[0]} = op,algo,ranks,formula,summary,source* ]]
+    [ "${#lines[@]}" -gt 30 ]
+    [ "$(collrun list -o json | json rows 0 op)" = broadcast ]
+    run -0 collrun list all-gather
+    [[ $output = *bruck*'2^k'* || $output = *'2^k'*bruck* ]]
+    [[ $output != *swing* ]]
+}
+
+@test "list: types, reductions, wires" {
+    [ "$(collrun list types -o csv | wc -l)" -eq 13 ]
+    [ "$(collrun list redops -o csv | wc -l)" -eq 10 ]
+    run -0 collrun list wires
+    [[ $output = *shm*ipc*tcp* ]]
+}
+
+@test "every algorithm's name is offered by completion" {
+    words=$(collrun completion bash | grep 'plan:--algo')
+    for name in $(collrun list -o csv | sed 1d | cut -d, -f2 | sort -u); do
+        [[ $words = *"$name"* ]] || { echo "missing: $name"; false; }
+    done
+}
+
+@test "completion scripts parse" {
+    collrun completion bash > c.bash
+    bash -n c.bash
+    # What the shell would offer for "collrun pl".
+    # shellcheck disable=SC2016
+    run -0 bash -c 'source ./c.bash; COMP_WORDS=(collrun pl); COMP_CWORD=1
+        _collrun; echo "${COMPREPLY[@]}"'
+    [ "$output" = plan ]
+    # shellcheck disable=SC2016
+    run -0 bash -c 'source ./c.bash
+        COMP_WORDS=(collrun price allreduce --wire t); COMP_CWORD=4
+        _collrun; echo "${COMPREPLY[@]}"'
+    [ "$output" = tcp ]
+    if command -v zsh > /dev/null; then
+        collrun completion zsh > c.zsh
+        zsh -n c.zsh
+    fi
+    if command -v fish > /dev/null; then
+        collrun completion fish > c.fish
+        fish -n c.fish
+    fi
+}
+
+@test "plan: what is printed can be read back" {
+    collrun plan allreduce --algo ring -n 3 > mine.plan
+    run -0 collrun plan mine.plan
+    [ "$output" = "$(cat mine.plan)" ]
+    run -0 collrun verify mine.plan
+}
+
+@test "plan: a file for any number of ranks takes -n, or 4" {
+    cat > any.plan <<'EOF'
+allreduce ranks=any chunks=P
+step for i in 0..P-1: for d in 1..P-1: i>(i+d)%P c(i+d)%P +
+step for i in 0..P-1: for d in 1..P-1: i>(i+d)%P ci =
+EOF
+    run -0 collrun plan any.plan
+    [[ $output = *ranks=4* ]]
+    run -0 collrun verify any.plan -n 9
+    [[ $output = *any.plan*allreduce*9* ]]
+}
+
+@test "plan: a row a transfer in json" {
+    run -0 collrun plan allreduce --algo ring -n 3 -o json
+    [ "$(json rows '#' <<< "$output")" = 12 ]
+    [ "$(json steps <<< "$output")" = 4 ]
+    [ "$(json rows 0 action <<< "$output")" = + ]
+}
+
+@test "plan --draw: a row a rank, a column a step" {
+    run -0 collrun plan ring.plan --draw
+    [[ $output = *"rank  step1    step2"* || $output = *"step4"* ]]
+    [[ ${lines[-1]} = *'c2+>0  c1+>0  c0=>0  c2=>0'* ]]
+}
+
+@test "plan: says which algorithms there are when none is named" {
+    run -64 collrun plan allreduce -n 6
+    [[ $output = *ring*swing*"--algo NAME"* ]]
+    run -64 collrun plan allgather --algo recursive_doubling -n 6
+    [[ $output = *"does not serve 6 ranks"* ]]
+    run -64 collrun plan ring.plan --algo ring
+}
+
+@test "verify: a right plan, 0" {
+    run -0 --separate-stderr collrun verify ring.plan
+    [[ ${lines[1]} = ring.plan*none ]]
+    [ -z "$stderr" ]
+}
+
+@test "verify: a contribution counted twice, 1, with step, ranks, chunk and history" {
+    run -1 --separate-stderr collrun verify twice.plan
+    [[ $stderr = *"twice.plan: step 3: 1>2 c0"*"rank 0 twice"* ]]
+    [[ $stderr = *"step 1: 0>1 c0 +"*"step 2: 0>2 c0 +"* ]]
+    [[ $output = *double* ]]
+}
+
+@test "verify: a plan that ends too early, 1" {
+    run -1 collrun verify short.plan
+    [[ $output = *"rank 0 c0 lacks rank 1"* ]]
+}
+
+@test "verify: a file that does not parse, 65, with line and column" {
+    run -65 --separate-stderr collrun verify bad.plan
+    [[ $stderr = *"bad.plan:2:"* ]]
+    run -65 collrun verify missing.plan
+    [[ $output = *"missing.plan: No such file"* ]]
+}
+
+@test "verify: all files are looked at, the first fault decides" {
+    run -1 --separate-stderr collrun verify twice.plan bad.plan ring.plan -o json
+    [ "$(json rows '#' <<< "$output")" = 3 ]
+    [ "$(json rows 0 fault <<< "$output")" = double ]
+    [ "$(json rows 1 fault <<< "$output")" = unread ]
+    [ "$(json rows 2 fault <<< "$output")" = none ]
+    [ "$(json status <<< "$output")" = 1 ]
+}
+
+@test "verify: file names with odd bytes still make valid JSON" {
+    name=$(printf 'a"\\\377.plan')
+    cp ring.plan "$name"
+    collrun verify "$name" -o json | json
+    collrun verify "$name" -o jsonl | json -l
+}
+
+@test "verify: all algorithms of a collective" {
+    run -0 collrun verify allreduce -n 6
+    [[ $output = *ring*swing* ]]
+    run -0 collrun verify broadcast --algo circulant -n 11 --root 7 --segments 5
+}
+
+@test "verify --all: every algorithm for every p up to 64" {
+    run -0 --separate-stderr collrun verify --all --max-ranks 64 -o json
+    [ "$(json wrong <<< "$output")" = 0 ]
+    [ "$(json rows '#' <<< "$output")" = "$(collrun list -o csv | sed 1d | wc -l)" ]
+    [ "$(json rows 0 ranks_max <<< "$output")" = 64 ]
+}
+
+# timeout(1) signals the process and its group: two signals, one interruption.
+@test "verify --all: interrupted, a valid document marked partial, 130" {
+    run -130 timeout --preserve-status -s INT 0.3 \
+        "$COLLRUN" verify --all --max-ranks 2000 -o json
+    [ "$(json partial <<< "$output")" = true ]
+    [ "$(json status <<< "$output")" = 130 ]
+    run -130 timeout --preserve-status -s TERM 0.3 \
+        "$COLLRUN" verify --all --max-ranks 2000 -o jsonl
+    [ "$(json -l partial <<< "$output")" = true ]
+}
+
+@test "price: counts are exact, the cheapest comes first" {
+    run -0 collrun price allreduce --algo ring -n 4 -b 1M -o json
+    [ "$(json rows 0 rounds <<< "$output")" = 6 ]
+    [ "$(json rows 0 messages <<< "$output")" = 24 ]
+    [ "$(json rows 0 rank_bytes <<< "$output")" = 1572864 ]
+    run -0 collrun price allreduce -n 8 -b 1M -o csv
+    column=$(head -1 <<< "$output" | tr , '\n' | grep -n predicted_us | cut -d: -f1)
+    sed 1d <<< "$output" | cut -d, -f"$column" > times.txt
+    sort -gc times.txt
+}
+
+@test "price: the size counts all blocks" {
+    run -0 collrun price allgather --algo ring -n 4 -b 1M -o json
+    [ "$(json rows 0 rank_bytes <<< "$output")" = 786432 ]
+}
+
+@test "price: a file" {
+    run -0 collrun price ring.plan -b 3M
+    [[ $output = *ring.plan*4194304* ]]
+}
+
+@test "price --why explains the choice" {
+    run -0 collrun price allreduce -n 8 -b 64 --wire tcp --why
+    [[ $output = *"over tcp a message costs"* ]]
+    [[ $output = *"a call of 64 among 8 ranks takes"* ]]
+    [[ $output = *"# sizes: "* ]]
+}
+
+@test "all formats are valid" {
+    for words in 'list' 'plan allreduce --algo ring' 'verify allreduce' \
+        'price allreduce --why' 'plan allreduce --algo ring --draw'; do
+        # shellcheck disable=SC2086
+        collrun $words -o json | json
+        # shellcheck disable=SC2086
+        collrun $words -o jsonl | json -l
+    done
+}
+
+@test "colour: none in a pipe, with CLICOLOR_FORCE yes, NO_COLOR and --color win" {
+    run -0 collrun list types
+    [[ $output != *$'\e'* ]]
+    CLICOLOR_FORCE=1 run -0 collrun help list
+    [[ $output = *$'\e'* ]]
+    NO_COLOR=1 CLICOLOR_FORCE=1 run -0 collrun help list
+    [[ $output != *$'\e'* ]]
+    NO_COLOR=1 run -0 collrun help list --color always
+    [[ $output = *$'\e'* ]]
+}
+
+@test "a full disk is an error" {
+    [ -w /dev/full ] || skip "no /dev/full"
+    # shellcheck disable=SC2016
+    run -70 bash -c '"$COLLRUN" list > /dev/full'
+    [[ $output = *"cannot write the output"* ]]
+}
+
+# The parts of the man page about a command: its own, and what several share.
+section_of() {
+    sed -n "/^\.Ss $1\$/,/^\.S[sh] /p" "$MAN"
+    case $1 in
+    plan | verify | price | run)
+        sed -n "/^\.Ss Which plan\$/,/^\.S[sh] /p" "$MAN" ;;
+    esac
+}
+
+# Reads a page; is there an entry for --OPTION?
+describes() {
+    grep -Eq "^\.It .*Fl .-${1#--}( |\$)"
+}
+
+@test "every command and option of the table is in the man page" {
+    missing=
+    while read -r command option; do
+        case $command,$option in
+        --*) describes "$command" < "$MAN" ;;
+        *,) grep -q "^\.Ss $command\$" "$MAN" ;;
+        *) section_of "$command" | describes "$option" ;;
+        esac || missing+=" $command $option;"
+    done < <(collrun completion words)
+    echo "missing:$missing"
+    [ -z "$missing" ]
+}
+
+@test "the man page is clean" {
+    command -v mandoc > /dev/null || skip "no mandoc"
+    run -0 mandoc -Tlint -W warning "$MAN"
+}

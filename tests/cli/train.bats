@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: MIT
+#
+# collrun train: what it reaches, that the number of ranks changes nothing, what
+# it counts, and how it fails.
+
+collrun=${COLLRUN:-build/collrun}
+
+setup() {
+    work=$(mktemp -d)
+    make_rows >"$work/rows"
+}
+
+teardown() {
+    rm -rf "$work"
+}
+
+# 300 rows of 8 features; the sign of a sum of three decides the label, mostly.
+make_rows() {
+    awk 'BEGIN {
+        state = 7
+        for (row = 0; row < 300; row++) {
+            sum = 0
+            line = ""
+            for (j = 1; j <= 8; j++) {
+                state = (state * 16807) % 2147483647
+                value = state / 2147483647 * 2 - 1
+                line = line sprintf(" %d:%.4f", j, value)
+                sum += j <= 3 ? value : value / 5
+            }
+            print (sum > 0 ? "+1" : "-1") line
+        }
+    }'
+}
+
+heart_scale() {
+    examples=/usr/share/doc/liblinear-tools/examples
+    if [ -f "$examples/heart_scale" ]; then
+        cp "$examples/heart_scale" "$work"
+    elif [ -f "$examples/heart_scale.gz" ]; then
+        gzip -dc "$examples/heart_scale.gz" >"$work/heart_scale"
+    else
+        skip "liblinear-tools has no heart_scale here"
+    fi
+}
+
+train() {
+    run "$collrun" train "$@"
+    echo "$output"
+}
+
+# The number of a JSON member: the last of that name.
+member() {
+    grep -o "\"$1\":[-+.0-9e]*" <<<"$output" | tail -n 1 | cut -d : -f 2
+}
+
+# The losses of the rows and the end, a line each.
+curve() {
+    grep -o '"\(train_\)\?loss":[-+.0-9e]*' <<<"$output" | cut -d : -f 2
+}
+
+holds() {
+    awk "BEGIN { exit !($1) }"
+}
+
+# Two members are the same but for rounding.
+expect_close() {
+    holds "($(member "$1") / $(member "$2") - 1) ^ 2 < 1e-20"
+}
+
+# $1 and $2 have a number a line, equal but for 1e-5.
+expect_same_curve() {
+    paste "$1" "$2" | awk '
+        NF != 2 || $1 <= 0 { exit 1 }
+        { d = $1 / $2 - 1; if (d < -1e-5 || d > 1e-5) exit 1; n++ }
+        END { exit n < 4 }'
+}
+
+refused() {
+    want=$1 sentence=$2
+    shift 2
+    train "$@"
+    [ "$status" -eq "$want" ]
+    [[ $output == *"$sentence"* ]]
+}
+
+@test "heart_scale: the model is learnt" {
+    heart_scale
+    train lr "$work/heart_scale" -n 4 --algo ring -o json
+    [ "$status" -eq 0 ]
+    holds "$(member train_accuracy) > 0.82 && $(member train_accuracy) < 0.9"
+    holds "$(member train_loss) > 0.3 && $(member train_loss) < 0.36"
+}
+
+@test "json has the promised members, and they fit each other" {
+    train lr "$work/rows" --test "$work/rows" -n 3 --algo ring --batch 50 \
+        --epochs 4 --seed 9 -o json
+    [ "$status" -eq 0 ]
+    for name in train_loss test_loss test_accuracy samples_per_s comm_share \
+        bytes_per_step ranks steps seed; do
+        [ -n "$(member "$name")" ]
+    done
+    [ "$(member ranks)" -eq 3 ]
+    [ "$(member steps)" -eq 24 ]
+    [ "$(member seed)" -eq 9 ]
+    [ "$(member status)" -eq 0 ]
+    expect_close test_loss train_loss
+    holds "$(member comm_share) > 0 && $(member comm_share) < 1"
+}
+
+@test "what was counted on the wire is what the formula says" {
+    # 8 weights, a bias and 3 more numbers of 4 bytes; the ring sends each of
+    # them 2(p-1) times.
+    for ranks in 2 3 4; do
+        train lr "$work/rows" -n "$ranks" --algo ring --epochs 2 -o json
+        [ "$(member bytes_per_step)" -eq $((2 * (ranks - 1) * 12 * 4)) ]
+        [ "$(member bytes_per_step_formula)" -eq "$(member bytes_per_step)" ]
+    done
+    train lr "$work/rows" -n 1 --epochs 2 -o json
+    [ "$(member bytes_per_step)" -eq 0 ]
+}
+
+@test "the loss curve is the same for 1, 2, 3 and 4 ranks" {
+    for ranks in 1 2 3 4; do
+        train lr "$work/rows" -n "$ranks" --batch 32 --epochs 6 -o json
+        [ "$status" -eq 0 ]
+        curve >"$work/curve$ranks"
+        expect_same_curve "$work/curve1" "$work/curve$ranks"
+    done
+}
+
+@test "the loss curve is the same over every wire and algorithm" {
+    train softmax "$work/rows" -n 1 --batch 75 --epochs 4 -o json
+    curve >"$work/alone"
+    for wire in shm ipc tcp; do
+        for algo in ring rabenseifner one_shot circulant; do
+            train softmax "$work/rows" -n 3 --wire "$wire" --algo "$algo" \
+                --batch 75 --epochs 4 -o json
+            [ "$status" -eq 0 ]
+            curve >"$work/shared"
+            expect_same_curve "$work/alone" "$work/shared"
+        done
+    done
+}
+
+@test "the seed decides the order, and nothing else does" {
+    train lr "$work/rows" -n 2 --epochs 3 --seed 5 -o json
+    curve >"$work/first"
+    train lr "$work/rows" -n 2 --epochs 3 --seed 5 -o json
+    curve >"$work/second"
+    cmp "$work/first" "$work/second"
+    train lr "$work/rows" -n 2 --epochs 3 --seed 6 -o json
+    curve >"$work/third"
+    run cmp -s "$work/first" "$work/third"
+    [ "$status" -ne 0 ]
+}
+
+@test "a full batch is one step an epoch, whatever the seed" {
+    train lr "$work/rows" -n 2 --full-batch --epochs 5 --seed 1 -o json
+    [ "$(member steps)" -eq 5 ]
+    curve >"$work/first"
+    train lr "$work/rows" -n 3 --full-batch --epochs 5 --seed 2 -o json
+    curve >"$work/second"
+    expect_same_curve "$work/first" "$work/second"
+}
+
+@test "more ranks than rows in a batch" {
+    train lr "$work/rows" -n 4 --batch 3 --epochs 1 -o json
+    [ "$status" -eq 0 ]
+    [ "$(member steps)" -eq 100 ]
+}
+
+@test "a table for people, and a row an epoch in jsonl" {
+    train lr "$work/rows" -n 2 --epochs 3
+    [ "$status" -eq 0 ]
+    [[ $output == *"# train_accuracy: 0."* ]]
+    [[ $output == *"# bytes_per_step: 96, sent by all ranks together"* ]]
+    train lr "$work/rows" -n 2 --epochs 3 -o jsonl
+    [ "$(grep -c '^{"epoch":' <<<"$output")" -eq 3 ]
+    [ "${#lines[@]}" -eq 4 ]
+    [ -n "$(member train_loss)" ]
+}
+
+@test "values are scaled by the largest, unless told otherwise" {
+    sed 's/\(:[-0-9.]*\)/\1e3/g' "$work/rows" >"$work/large"
+    train lr "$work/rows" -n 2 --epochs 3 -o json
+    holds "$(member scale) == 1"
+    curve >"$work/first"
+    train lr "$work/large" -n 2 --epochs 3 -o json
+    holds "$(member scale) > 0.00099 && $(member scale) < 0.00101"
+    curve >"$work/second"
+    expect_same_curve "$work/first" "$work/second"
+    train lr "$work/large" -n 2 --epochs 3 --scale none --lr 1e-6 -o json
+    [ "$status" -eq 0 ]
+    holds "$(member scale) == 1"
+}
+
+@test "test features that training does not have are ignored and counted" {
+    sed 's/$/ 9:1 11:0.5/' "$work/rows" >"$work/wider"
+    train lr "$work/rows" --test "$work/wider" -n 2 --epochs 2 -o json
+    [ "$status" -eq 0 ]
+    [ "$(member ignored)" -eq 600 ]
+    expect_close test_loss train_loss
+}
+
+@test "a bad line: file, line and column, status 65" {
+    { cat "$work/rows" && echo "+1 1:0.5 2:x"; } >"$work/bad"
+    refused 65 "$work/bad:301:12: expected a number after the colon" \
+        lr "$work/bad" -n 2
+    refused 65 "$work/bad:301:12:" lr "$work/rows" --test "$work/bad" -n 2
+    refused 65 '"status":65' lr "$work/bad" -n 2 -o json
+}
+
+@test "files that cannot be learnt from: status 65" {
+    : >"$work/empty"
+    refused 65 "there is no row in it" lr "$work/empty"
+    refused 65 "No such file" lr "$work/nowhere"
+    refused 65 "No such file" lr "$work/rows" --test "$work/nowhere"
+    printf '1 1:1\n1 1:2\n' >"$work/same"
+    refused 65 "nothing to learn" lr "$work/same"
+    printf '1 1:1\n2 1:2\n3 1:3\n' >"$work/three"
+    refused 65 "lr takes two labels and there are 3" lr "$work/three"
+    refused 65 "the label 2 does not occur in the training data" \
+        lr "$work/rows" --test "$work/three"
+    printf '+1 0:1\n' >"$work/zero"
+    refused 65 "counts from 1" lr "$work/rows" --test "$work/zero"
+}
+
+@test "wrong usage: status 64" {
+    refused 64 "there are lr and softmax" svm "$work/rows"
+    refused 64 "--lr is above 0" lr "$work/rows" --lr 0
+    refused 64 "--momentum" lr "$work/rows" --momentum 1
+    refused 64 "--ranks is at least 1" lr "$work/rows" -n 0
+    refused 64 "--batch is at least 1" lr "$work/rows" --batch 0
+    refused 64 "no algorithm" lr "$work/rows" --algo rings
+    refused 64 "something is missing" lr
+}
+
+@test "divergence is a sentence and status 1" {
+    refused 1 "training diverges" \
+        softmax "$work/rows" -n 2 --lr 1e9 --l2 1 -o json
+    [ "$(member status)" -eq 1 ]
+}
+
+@test "Ctrl-C: what there is so far, partial, status 130" {
+    "$collrun" train lr "$work/rows" -n 2 --batch 1 --epochs 100000 -o json \
+        >"$work/out" 2>"$work/err" &
+    pid=$!
+    until grep -q '"epoch":2' "$work/out"; do
+        kill -0 "$pid"
+    done
+    kill -INT "$pid"
+    code=0
+    wait "$pid" || code=$?
+    output=$(cat "$work/out")
+    tail -n 1 "$work/out"
+    [ "$code" -eq 130 ]
+    [[ $output == *'"partial":true,"status":130'* ]]
+    holds "$(member train_loss) > 0"
+    holds "$(member steps) > 600"
+    [ "$(member bytes_per_step)" -eq "$(member bytes_per_step_formula)" ]
+}
+
+# ---- the sets that need a download ----
+
+reaches() {
+    model=$1 set=$2 accuracy=$3
+    [ -f "${GRADWIRE_DATA:-}/$set.train.libsvm" ] ||
+        skip "GRADWIRE_DATA names no folder with $set (labs/data/get.sh $set)"
+    train "$model" "$GRADWIRE_DATA/$set.train.libsvm" \
+        --test "$GRADWIRE_DATA/$set.test.libsvm" -n 4 -o json
+    [ "$status" -eq 0 ]
+    holds "$(member test_accuracy) >= $accuracy"
+}
+
+@test "lr on a9a reaches 84.9 %" {
+    reaches lr a9a 0.849
+}
+
+@test "lr on mushrooms reaches 100 %" {
+    reaches lr mushrooms 1
+}
+
+@test "softmax on optdigits reaches 94.5 %" {
+    reaches softmax optdigits 0.945
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Failing fast: a lost peer, calls that differ, a rank that never comes, memory
+ * that is full. Every rank gets an error whose sentence names who and what,
+ * within a second; inputs stay as they were; closing does not hang.
+ */
+#include "ranks.h"
+
+#include <gradwire/wire.h>
+
+#include <check.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const wires[] = { "shm", "ipc", "tcp" };
+enum { WIRES = 3, RANKS = 4, VICTIM = 2 };
+
+#define MUST(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
+                gw_comm_rank(comm), #condition, gw_comm_error(comm)->text);    \
+            abort();                                                           \
+        }                                                                      \
+    } while (0)
+
+/* ---- a killed rank ---- */
+
+/* What a rank tells the test: that it is busy, then how it ended. */
+struct note {
+    unsigned rank;
+    enum gw_err code; /* GW_PENDING: under way */
+    bool input_kept;
+    char text[512];
+};
+
+static void tell(int fd, const struct note *note)
+{
+    if (write(fd, note, sizeof *note) != (ssize_t)sizeof *note)
+        _exit(3);
+}
+
+static void loop_until_failure(
+    struct gw_comm *comm, const char *algo, int fd)
+{
+    enum { N = 50000 };
+    struct note note = { .rank = gw_comm_rank(comm), .code = GW_PENDING };
+    float *in = malloc(N * sizeof *in), *out = malloc(N * sizeof *out);
+    if (!in || !out)
+        _exit(3);
+    for (size_t i = 0; i < N; i++)
+        in[i] = (float)i;
+    struct gw_call call = { .collective = GW_ALLREDUCE,
+        .in = in,
+        .out = out,
+        .count = N,
+        .type = GW_F32,
+        .algo = algo };
+    enum gw_err err = GW_OK;
+    for (unsigned round = 0; !err; round++) {
+        err = gw_run(comm, &call);
+        if (round == 3)
+            tell(fd, &note);
+    }
+    note.code = err;
+    note.input_kept = true;
+    for (size_t i = 0; i < N; i++)
+        note.input_kept &= in[i] == (float)i;
+    snprintf(note.text, sizeof note.text, "%s", gw_comm_error(comm)->text);
+    tell(fd, &note);
+    free(in);
+    free(out);
+}
+
+static void child(const char *wire, const char *meeting, unsigned rank,
+    const char *algo, int fd)
+{
+    struct gw_comm_config config = { .rank = rank,
+        .size = RANKS,
+        .rendezvous = meeting,
+        .wire = wire };
+    struct gw_comm *comm;
+    struct gw_error why;
+    if (gw_comm_create(&config, &comm, &why)) {
+        fprintf(stderr, "%s\n", why.text);
+        _exit(3);
+    }
+    loop_until_failure(comm, algo, fd);
+    gw_comm_destroy(&comm);
+    _exit(0);
+}
+
+static struct note next_note(int fd, int timeout_ms)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+    struct note note;
+    ck_assert_int_eq(poll(&ready, 1, timeout_ms), 1);
+    ck_assert_int_eq(read(fd, &note, sizeof note), sizeof note);
+    return note;
+}
+
+static const char *const algos[] = { "ring", "partitioned" };
+
+START_TEST(a_killed_rank_is_named_by_all)
+{
+    char meeting[80];
+    int pipes[2];
+    pid_t pids[RANKS];
+    snprintf(meeting, sizeof meeting, "ipc://@gradwire-kill-%d-%d",
+        (int)getpid(), _i);
+    ck_assert_int_eq(pipe(pipes), 0);
+    for (unsigned r = 0; r < RANKS; r++) {
+        pids[r] = fork();
+        ck_assert_int_ge(pids[r], 0);
+        if (pids[r] == 0)
+            child(wires[_i % WIRES], meeting, r, algos[_i / WIRES], pipes[1]);
+    }
+    for (unsigned r = 0; r < RANKS; r++)
+        ck_assert_int_eq(next_note(pipes[0], 20000).code, GW_PENDING);
+    uint64_t killed_ns = gw_now_ns();
+    kill(pids[VICTIM], SIGKILL);
+    char want[40];
+    snprintf(want, sizeof want, "rank %d", VICTIM);
+    for (unsigned r = 0; r < RANKS - 1; r++) {
+        struct note note = next_note(pipes[0], 1000);
+        ck_assert_msg(note.code == GW_ELOST, "rank %u: %s: %s", note.rank,
+            gw_err_name(note.code), note.text);
+        ck_assert_msg(strstr(note.text, want), "rank %u: %s", note.rank,
+            note.text);
+        ck_assert_msg(
+            strstr(note.text, "allreduce op"), "%s", note.text);
+        ck_assert(note.input_kept);
+    }
+    ck_assert_uint_lt(gw_now_ns() - killed_ns, 1000000000U);
+    for (unsigned r = 0; r < RANKS; r++) {
+        int status;
+        ck_assert_int_eq(waitpid(pids[r], &status, 0), pids[r]);
+        ck_assert(r == VICTIM || (WIFEXITED(status) && !WEXITSTATUS(status)));
+    }
+    close(pipes[0]);
+    close(pipes[1]);
+}
+END_TEST
+
+/* ---- calls that differ ---- */
+
+static void both_calls_named(struct gw_comm *comm, enum gw_err err)
+{
+    const char *text = gw_comm_error(comm)->text;
+    MUST(err == GW_EMISMATCH);
+    MUST(strstr(text, "rank 1 called") && strstr(text, "called allreduce(8"));
+}
+
+/* Rank 1 has another count. */
+static void other_count(struct gw_comm *comm, void *context)
+{
+    int32_t in[9] = { 0 }, out[9];
+    struct gw_call call = { .collective = GW_ALLREDUCE,
+        .in = in,
+        .out = out,
+        .count = gw_comm_rank(comm) == 1 ? 9 : 8,
+        .type = GW_I32,
+        .algo = context };
+    both_calls_named(comm, gw_run(comm, &call));
+    MUST(gw_barrier(comm) == GW_EMISMATCH);
+}
+
+/* Rank 1 calls something else. */
+static void other_call(struct gw_comm *comm, void *context)
+{
+    int32_t in[9] = { 0 }, out[9];
+    struct gw_call call = { .collective = GW_ALLREDUCE,
+        .in = in,
+        .out = out,
+        .count = 8,
+        .type = GW_I32,
+        .algo = context };
+    enum gw_err err = gw_comm_rank(comm) == 1
+        ? gw_broadcast(comm, in, out, 5, GW_I32, 1)
+        : gw_run(comm, &call);
+    /* The odd one may be done before anybody notices. */
+    if (gw_comm_rank(comm) == 1 && !err)
+        err = gw_barrier(comm);
+    MUST(err == GW_EMISMATCH);
+    MUST(strstr(gw_comm_error(comm)->text, "rank 1 called"));
+}
+
+static rank_body const mismatches[] = { other_count, other_call };
+
+START_TEST(calls_that_differ_are_named)
+{
+    struct gw_comm_config config = { .wire = wires[_i % WIRES] };
+    char algo[20];
+    snprintf(algo, sizeof algo, "%s", algos[_i / WIRES % 2]);
+    run_ranks(&config, 3, mismatches[_i / WIRES / 2], algo);
+}
+END_TEST
+
+/* ---- waiting ---- */
+
+static void one_stays_away(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    int32_t in[8] = { 0 }, out[8];
+    if (gw_comm_rank(comm) == VICTIM) {
+        /* Alive, but not calling: until the others have given up. */
+        while (gw_comm_error(comm)->code == GW_OK) {
+            struct gw_request *none = NULL;
+            uint64_t begin = gw_now_ns();
+            while (gw_now_ns() - begin < 400000000U)
+                MUST(gw_test(&none) == GW_OK);
+            return;
+        }
+    }
+    uint64_t begin = gw_now_ns();
+    enum gw_err err = gw_allreduce(comm, in, out, 8, GW_I32, GW_SUM);
+    MUST(err == GW_ETIMEOUT || err == GW_ECLOSED || err == GW_ELOST);
+    MUST(gw_now_ns() - begin < 1000000000U);
+    MUST(strstr(gw_comm_error(comm)->text, "waits for rank 2")
+        || strstr(gw_comm_error(comm)->text, "rank 2"));
+    MUST(strstr(gw_comm_error(comm)->text, "allreduce op"));
+}
+
+START_TEST(a_timeout_says_whom_it_waits_for)
+{
+    struct gw_comm_config config
+        = { .wire = wires[_i % WIRES], .timeout_ms = 200 };
+    run_ranks(&config, 3, one_stays_away, NULL);
+}
+END_TEST
+
+static void one_aborts(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    int32_t in[8] = { 0 }, out[8];
+    MUST(gw_barrier(comm) == 0);
+    if (gw_comm_rank(comm) == 0)
+        gw_comm_abort(comm, GW_EDATA, "rank 0: line 7 is bad");
+    enum gw_err err = gw_allreduce(comm, in, out, 8, GW_I32, GW_SUM);
+    MUST(err == GW_EDATA);
+    MUST(strstr(gw_comm_error(comm)->text, "line 7 is bad"));
+}
+
+START_TEST(an_abort_reaches_all)
+{
+    struct gw_comm_config config = { .wire = wires[_i] };
+    run_ranks(&config, 4, one_aborts, NULL);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static void bad_calls(struct gw_comm *comm, void *context)
+{
+    const struct gw_call *call = context;
+    MUST(gw_run(comm, call) == GW_EINVAL);
+}
+
+static int32_t buffer[64];
+
+static const struct gw_call bad[] = {
+    { .collective = (enum gw_collective)77 },
+    { .collective = GW_ALLREDUCE, .in = buffer, .out = NULL, .count = 4 },
+    { .collective = GW_ALLREDUCE, .in = NULL, .out = buffer, .count = 4 },
+    { .collective = GW_ALLREDUCE,
+        .in = buffer,
+        .out = buffer + 2,
+        .count = 4,
+        .type = GW_I32 },
+    { .collective = GW_ALLREDUCE,
+        .in = buffer,
+        .out = buffer + 32,
+        .count = 4,
+        .type = GW_F32,
+        .op = GW_BAND },
+    { .collective = GW_BROADCAST,
+        .in = buffer,
+        .out = buffer + 32,
+        .count = 4,
+        .root = 9 },
+    { .collective = GW_ALLREDUCE,
+        .in = buffer,
+        .out = buffer + 32,
+        .count = 4,
+        .algo = "rign" },
+};
+enum { BAD = sizeof bad / sizeof *bad };
+
+START_TEST(bad_calls_are_refused_on_all_ranks)
+{
+    struct gw_call call = bad[_i];
+    run_ranks(NULL, 2, bad_calls, &call);
+}
+END_TEST
+
+START_TEST(full_memory_is_an_error_with_a_sentence)
+{
+    struct rlimit limit = { .rlim_cur = 1 << 20, .rlim_max = 1 << 20 };
+    struct gw_error why = { 0 };
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_ptr_null(gw_alloc(16 << 20, &why));
+    ck_assert_int_eq(why.code, GW_ENOSPC);
+    ck_assert_ptr_nonnull(strstr(why.text, "16777216 bytes of shared memory"));
+    void *small = gw_alloc(4096, &why);
+    ck_assert_ptr_nonnull(small);
+    gw_free(small);
+}
+END_TEST
+
+Suite *suite_coll_fail(void);
+
+Suite *suite_coll_fail(void)
+{
+    Suite *suite = suite_create("coll fail");
+    TCase *tcase = tcase_create("fail fast");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, a_killed_rank_is_named_by_all, 0, 2 * WIRES);
+    tcase_add_loop_test(tcase, calls_that_differ_are_named, 0, 4 * WIRES);
+    tcase_add_loop_test(tcase, a_timeout_says_whom_it_waits_for, 0, WIRES);
+    tcase_add_loop_test(tcase, an_abort_reaches_all, 0, WIRES);
+    tcase_add_loop_test(tcase, bad_calls_are_refused_on_all_ranks, 0, BAD);
+    tcase_add_test(tcase, full_memory_is_an_error_with_a_sentence);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
