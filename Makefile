@@ -1,20 +1,40 @@
-# gradwire: one Makefile, no recursion; sources are found by folder.
+# SPDX-License-Identifier: MIT
+#
+# gradwire: one Makefile; sources are found by folder, objects go to $(B).
+# What is missing on this machine is installed first, by .ci/deps.
+
 VERSION := 0.1.0
 SOVERSION := 0
 B ?= build
-CC ?= gcc
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 AR ?= ar
+PREFIX ?= /usr/local
+OPT ?= -O2 -g
+FUZZ_SECONDS ?= 20
+
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+
+# ---- flags ----
+
 CSTD := -std=gnu11
 WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 	-Wwrite-strings -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wformat=2 -Wundef -Wvla -Wdouble-promotion \
 	-Wimplicit-fallthrough -Wpointer-arith
-OPT ?= -O2 -g
-PC := libzmq jansson smartcols
-CPPFLAGS += -D_GNU_SOURCE -Ilib/include -Ilib -Icmd $(shell pkg-config --cflags $(PC) 2>/dev/null)
+# Asked once, and only when the first recipe needs it: after deps.
+PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC)))$(PC_CFLAGS)
+LIB_PC := libzmq jansson
+TOOL_PC := smartcols
+LIB_LIBS = $(shell pkg-config --libs $(LIB_PC)) -lm -pthread
+TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)
+UNIT_LIBS = $(shell pkg-config --libs check) $(TOOL_LIBS)
+CPPFLAGS += -D_GNU_SOURCE -Ilib/include -Ilib -Icmd
 CFLAGS += $(CSTD) $(WARN) $(OPT) -fvisibility=hidden -fPIC -pthread $(SAN)
-LDFLAGS += $(SAN)
-LDLIBS += $(shell pkg-config --libs $(PC) 2>/dev/null) -lm -pthread
+LDFLAGS += $(SAN) -Wl,--as-needed
+
+# ---- sources ----
 
 LIB_SRC := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
@@ -22,24 +42,153 @@ COMMON_SRC := $(sort $(wildcard cmd/common/*.c))
 COMMON_OBJ := $(COMMON_SRC:%.c=$(B)/%.o)
 TOOLS := $(filter-out common,$(notdir $(patsubst %/,%,$(sort $(wildcard cmd/*/)))))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
+UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/%.o)
+BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench/*.c)))
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+LIB_A := $(B)/libgradwire.a
+LIB_SO := $(B)/libgradwire.so.$(VERSION)
 
-all: $(B)/libgradwire.a $(TOOLS:%=$(B)/%)
+all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%)
 
-$(B)/%.o: %.c
+$(B)/%.o: %.c | deps
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(PC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/libgradwire.a: $(LIB_OBJ)
-	rm -f $@ && $(AR) rcs $@ $^
+%.a:
+	@rm -f $@
+	$(AR) rcs $@ $(filter %.o,$^)
 
+# Folders are prerequisites so that a file that went away leaves its archive.
+$(LIB_A): $(LIB_OBJ) $(sort $(dir $(LIB_SRC)))
+
+$(LIB_SO): $(LIB_OBJ)
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) -o $@ $^ $(LIB_LIBS)
+	@ln -sf $(@F) $(B)/libgradwire.so.$(SOVERSION)
+	@ln -sf $(@F) $(B)/libgradwire.so
+
+# A tool is its main.o and an archive of the rest, which the unit tests use too.
 define TOOL
-$(B)/$(1): $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/$(1)/*.c))) $(COMMON_OBJ) $(B)/libgradwire.a
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+$(B)/cmd/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard cmd/$(1)/*.c))) cmd/$(1)
+$(B)/$(1): $(B)/cmd/$(1)/main.o $(B)/cmd/$(1).a $(COMMON_OBJ) $(LIB_A)
+	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(TOOL_LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call TOOL,$(t))))
 
+# ---- tests ----
+
+$(B)/unit: $(UNIT_OBJ) $(TOOLS:%=$(B)/cmd/%.a) $(COMMON_OBJ) $(LIB_A)
+	$(CC) $(LDFLAGS) -o $@ $^ $(UNIT_LIBS)
+
+# The table of suites that tests/unit/main.c runs.
+$(B)/tests/unit/main.o: $(B)/unit_suites.h
+$(B)/tests/unit/main.o: CPPFLAGS += -I$(B)
+$(B)/unit_suites.h: $(UNIT_SRC) tests/unit
+	@mkdir -p $(@D)
+	@sed -n 's/^Suite \*suite_\([a-z0-9_]*\)(void)$$/SUITE(\1)/p' $(UNIT_SRC) >$@
+
+$(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+
+$(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
+
+# The unit tests come last, so that the last line is their sum.
+BATS = B=$(B) CC=$(CC) COLLRUN=$(abspath $(B))/collrun bats
+UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
+TEST = @bad=0; $(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats) || bad=1; \
+	$(UNIT) || bad=1; exit $$bad
+
+check: all $(B)/unit
+	$(TEST)
+check-all: export SLOW = 1
+check-all: all $(B)/unit
+	$(B)/collrun verify --all --max-ranks 256
+	$(TEST)
+
+SANITIZED = +$(MAKE) OPT="-O1 -g" B=build/$@ run-$@
+asan:
+	$(SANITIZED) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all"
+tsan:
+	$(SANITIZED) SAN=-fsanitize=thread
+fuzz:
+	$(SANITIZED) SAN=-fsanitize=address,undefined,fuzzer-no-link CC=clang
+run-asan: all $(B)/unit
+	$(TEST)
+run-tsan: $(B)/unit
+	TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1" $(UNIT)
+run-fuzz: $(FUZZERS)
+	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZERS)
+
+bench: all $(BENCHES)
+	tests/bench/peers.sh $(B)
+
+# ---- style ----
+
+C_FILES = $(shell find cmd lib labs tests -name '*.[ch]' -o -name '*.cc')
+
+lint: $(B)/unit_suites.h | deps
+	@.ci/lint $(B)
+	+@$(MAKE) B=build/clang CC=clang all build/clang/unit
+format:
+	clang-format -i $(C_FILES)
+
+# ---- demo ----
+
+demo: $(B)/collrun
+	@COLLRUN=$(B)/collrun labs/demo.sh
+
+# ---- installing ----
+
+LIBDIR = $(PREFIX)/lib
+SHARE = $(PREFIX)/share
+# from=to=mode
+to = $(foreach f,$(1),$(f)=$(2)/$(notdir $(f))=$(3))
+INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
+	$(call to,$(LIB_A),$(LIBDIR),644) \
+	$(call to,$(LIB_SO),$(LIBDIR),755) \
+	$(call to,$(B)/gradwire.pc,$(LIBDIR)/pkgconfig,644) \
+	$(call to,$(wildcard lib/include/gradwire/*.h),$(PREFIX)/include/gradwire,644) \
+	$(foreach s,1 3 5 7,$(call to,$(wildcard man/*.$(s)),$(SHARE)/man/man$(s),644)) \
+	$(call to,$(TOOLS:%=$(B)/completion/%),$(SHARE)/bash-completion/completions,644) \
+	$(call to,$(wildcard labs/plans/*.plan),$(SHARE)/gradwire/plans,644)
+field = $(word $(1),$(subst =, ,$(2)))
+SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
+
+$(B)/gradwire.pc: Makefile
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+		'Name: gradwire' 'Description: collectives for distributed training' 'Version: $(VERSION)' \
+		'Requires.private: $(LIB_PC)' 'Libs: -L$${libdir} -lgradwire' 'Libs.private: -lm -pthread' \
+		'Cflags: -I$${includedir}' >$@
+
+$(B)/completion/%: $(B)/%
+	@mkdir -p $(@D)
+	$< completion bash >$@
+
+install: all $(B)/gradwire.pc $(TOOLS:%=$(B)/completion/%)
+	@$(foreach f,$(INSTALLED),install -D -m $(call field,3,$(f)) $(call field,1,$(f)) $(DESTDIR)$(call field,2,$(f)) &&) true
+	@$(foreach l,$(SO_LINKS),ln -sf $(notdir $(LIB_SO)) $(DESTDIR)$(l) &&) true
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS))
+	-@rmdir $(DESTDIR)$(PREFIX)/include/gradwire $(DESTDIR)$(SHARE)/gradwire/plans $(DESTDIR)$(SHARE)/gradwire
+
+# ---- what this machine lacks ----
+
+NEEDS_check = check
+NEEDS_check-all = check
+NEEDS_run-asan = check
+NEEDS_run-tsan = check
+NEEDS_run-fuzz = fuzz
+NEEDS_demo = demo
+NEEDS_lint = lint check
+NEEDS_bench = bench
+NEEDS_deps = check demo
+deps:
+	@.ci/deps build $(sort $(foreach goal,$(MAKECMDGOALS),$(NEEDS_$(goal))))
 clean:
 	rm -rf $(B)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all clean
+.SECONDARY:
+.PHONY: all check check-all demo asan tsan fuzz bench lint format install uninstall deps clean run-asan run-tsan run-fuzz

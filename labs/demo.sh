@@ -17,7 +17,8 @@ fail() {
 }
 
 say() {
-    printf '\n%s\n' "$@"
+    printf '\n'
+    printf '%s\n' "$@"
 }
 
 run() {
@@ -46,8 +47,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 find_heart_scale
 
-say "Three ranks add up their vectors over a ring. A row is a rank, a column a" \
-    "part of the vector, a cell whose contributions are in it so far."
+say "Three ranks add up their vectors over a ring. A row is a rank, a column" \
+    "a part of the vector, a cell how many contributions are in it so far."
 run "$collrun" run labs/plans/ring-allreduce-3.plan --watch
 
 say "Four processes train a model on 270 patients. Each computes the gradient" \

@@ -3,10 +3,11 @@
  * Which algorithm a call runs when it names none: the one whose predicted time
  * is least, under costs that calibration measured.
  *
- *   messages   gw_plan_price: alpha-beta-gamma, step by step; on shm the work
- *              of all ranks shares the cores
- *   windows    two meetings, and the loads and stores of the passes, spread
- *              over the cores and bounded by the busiest rank
+ *   ipc, tcp   gw_plan_price: alpha-beta-gamma, step by step; ranks that share
+ *              a core take turns
+ *   shm        meetings (two for a window pass, one when it is eager, one a
+ *              round otherwise), and the loads and stores, spread over the cores and bounded by the
+ *              busiest rank
  */
 #include "coll/comm.h"
 
@@ -16,30 +17,34 @@
 /* Bytes that fit the caches of a core or are shared close by. */
 enum { CACHED_BYTES = 4 << 20 };
 
-/* Loads and stores of a direct plan: of the busiest rank, and of all. A sum
- * loads every source and the own value, and is stored once and once more a
- * receiver; a first value is loaded once and stored once a receiver. */
+/* Loads and stores in shared memory: of the busiest rank, and of all. A write
+ * that adds loads its sources and the own value and stores the sum; one that
+ * replaces loads and stores. Fused (window passes), a finished sum is stored
+ * at its receivers in the pass that made it: no further load. */
 struct traffic {
     double busiest, all;
 };
 
 static struct traffic traffic_of(
-    const struct gw_plan *plan, size_t count, size_t elem_bytes)
+    const struct gw_plan *plan, size_t count, size_t elem_bytes, bool fused)
 {
     struct traffic t = { 0, 0 };
     double *rank = calloc(plan->ranks, sizeof *rank);
-    bool *summed = calloc((size_t)plan->ranks * plan->chunks, sizeof *summed);
+    unsigned *added = calloc((size_t)plan->ranks * plan->chunks, sizeof *added);
     bool reduces = gw_collective_reduces(plan->collective);
-    for (size_t i = 0; rank && summed && i < plan->transfer_count; i++) {
+    unsigned step = 0;
+    for (size_t i = 0; rank && added && i < plan->transfer_count; i++) {
         const struct gw_transfer *tr = &plan->transfers[i];
         size_t offset, length;
+        while (plan->step_begin[step + 1] <= i)
+            step++;
         gw_plan_extent(plan, tr->chunk, count, elem_bytes, &offset, &length);
         double bytes = (double)(length * elem_bytes);
-        bool *first = &summed[tr->dst * (size_t)plan->chunks + tr->chunk];
+        unsigned *last = &added[tr->dst * (size_t)plan->chunks + tr->chunk];
         if (tr->action == GW_ADD) {
-            rank[tr->dst] += *first ? bytes : 3 * bytes;
-            *first = true;
-        } else if (reduces)
+            rank[tr->dst] += *last == step + 1 ? bytes : 3 * bytes;
+            *last = step + 1;
+        } else if (reduces && fused)
             rank[tr->src] += bytes;
         else
             rank[tr->dst] += 2 * bytes;
@@ -49,21 +54,24 @@ static struct traffic traffic_of(
         t.all += rank[r];
     }
     free(rank);
-    free(summed);
+    free(added);
     return t;
 }
 
-static double window_us(const struct gw_wire_costs *costs,
-    const struct gw_plan *plan, size_t count, size_t elem_bytes)
+/* How many ranks share a core. */
+static double crowd(const struct gw_wire_costs *costs, unsigned ranks)
 {
-    struct traffic t = traffic_of(plan, count, elem_bytes);
-    double cores = costs->cores < plan->ranks ? costs->cores : plan->ranks;
+    return ranks > costs->cores ? ranks / costs->cores : 1;
+}
+
+static double memory_us(
+    const struct gw_wire_costs *costs, unsigned ranks, struct traffic t)
+{
+    double cores = costs->cores < ranks ? costs->cores : ranks;
     double per_byte = t.all > CACHED_BYTES ? costs->memory_us_per_byte
                                            : costs->cached_us_per_byte;
-    double work = t.all / cores;
-    double bytes = work > t.busiest ? work : t.busiest;
-    double crowd = plan->ranks / costs->cores;
-    return costs->sync_us * (crowd > 1 ? crowd : 1) + per_byte * bytes;
+    double spread = t.all / cores;
+    return per_byte * (spread > t.busiest ? spread : t.busiest);
 }
 
 static double predict(const struct gw_wire_costs *costs, bool windows,
@@ -76,16 +84,61 @@ static double predict(const struct gw_wire_costs *costs, bool windows,
     double us = -1;
     if (gw_plan_make(algo->collective, algo->name, &args, &plan, NULL))
         return -1;
-    if (windows && algo->direct)
-        us = window_us(costs, plan, count, elem_bytes);
-    else if (gw_plan_price(
-                 plan, count, elem_bytes, &costs->model, &price, NULL)
+    if (gw_plan_price(plan, count, elem_bytes, &costs->model, &price, NULL)
         == GW_OK) {
-        double crowd = ranks / costs->cores;
-        us = price.predicted_us * (crowd > 1 ? crowd : 1);
+        bool eager
+            = plan->steps == 1 && count * elem_bytes <= GW__EAGER_BYTES;
+        double meetings = !algo->direct ? price.rounds * costs->model.alpha_us
+            : eager                     ? costs->sync_us / 2
+                                        : costs->sync_us;
+        us = windows ? crowd(costs, ranks) * meetings
+                + memory_us(costs, ranks,
+                    traffic_of(plan, count, elem_bytes, algo->direct))
+                     : crowd(costs, ranks) * price.predicted_us;
     }
     gw_plan_destroy(&plan);
     return us;
+}
+
+/* Each input loaded once, each output stored once, by all ranks together. */
+static double least_traffic(
+    enum gw_collective collective, double ranks, double bytes)
+{
+    switch (collective) {
+    case GW_REDUCE:
+        return (ranks + 1) * bytes;
+    case GW_ALLREDUCE:
+        return 2 * ranks * bytes;
+    case GW_BROADCAST:
+        return ranks * bytes;
+    case GW_GATHER:
+    case GW_SCATTER:
+        return 2 * (ranks - 1) * bytes;
+    case GW_ALLGATHER:
+    case GW_REDUCE_SCATTER:
+        return ranks * (ranks + 1) * bytes;
+    case GW_ALLTOALL:
+        return 2 * ranks * ranks * bytes;
+    default:
+        return 0;
+    }
+}
+
+double gw_wire_bound_us(const char *wire, enum gw_collective collective,
+    unsigned ranks, size_t count, size_t elem_bytes)
+{
+    struct gw_wire_costs costs;
+    bool measured;
+    gw_costs(wire, &costs, &measured);
+    if (strcmp(wire, "shm") != 0)
+        return gw_bound_us(
+            collective, ranks, count, elem_bytes, &costs.model);
+    if (ranks < 2)
+        return 0;
+    double all = least_traffic(
+        collective, (double)ranks, (double)(count * elem_bytes));
+    struct traffic t = { .busiest = all / ranks, .all = all };
+    return costs.sync_us / 2 + memory_us(&costs, ranks, t);
 }
 
 static int cheaper(const void *a, const void *b)

@@ -71,6 +71,9 @@ struct gw__choice {
 
 enum { GW__CACHE = 64, GW__IDLE_MAX = 16, GW__HISTORY = 16 };
 
+/* Inputs up to this size travel on the cards of window passes. */
+enum { GW__EAGER_BYTES = 4096 };
+
 /* Scratch that calls borrow; a few pieces, the largest kept. */
 struct gw__scratch {
     unsigned char *memory;

@@ -25,8 +25,8 @@ struct builtin {
 
 static const struct builtin builtins[] = {
     { "shm",
-        { .model = { 0.5, 0.00012, 0.00005 },
-            .sync_us = 0.7,
+        { .model = { 0.6, 0.00012, 0.00005 },
+            .sync_us = 0.6,
             .memory_us_per_byte = 0.00012,
             .cached_us_per_byte = 0.000025,
             .cores = 2 } },

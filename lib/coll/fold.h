@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Between gw_fold and its kernels. A level is the whole set of kernels,
- * compiled for one instruction set: fold_scalar.c, fold_avx2.c, fold_avx512.c,
- * all from the same text, fold_body.h. All levels give the same bits.
+ * compiled for one instruction set: fold_scalar.c, fold_neon.c, fold_avx2.c,
+ * fold_avx512.c, all from the same text, fold_body.h and fold_rules.h. All
+ * levels give the same bits.
  */
 #ifndef GW__FOLD_H
 #define GW__FOLD_H
@@ -35,8 +36,10 @@ struct gw__fold_isa {
 };
 
 /* The levels that this architecture has, best first. */
-#ifdef __x86_64__
+#if defined __x86_64__
 #define GW__FOLD_ISAS(X) X(avx512) X(avx2) X(scalar)
+#elif defined __aarch64__
+#define GW__FOLD_ISAS(X) X(neon) X(scalar)
 #else
 #define GW__FOLD_ISAS(X) X(scalar)
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of gw_fold for what every CPU of the architecture has, in vectors
- * of 16 bytes: SSE2 on x86-64, where this level is called "scalar"; NEON on
- * arm64, where it is the only one.
+ * The kernels of gw_fold for any CPU, in vectors of 16 bytes, which the
+ * compiler maps to what its target always has (SSE2 on x86-64) or takes apart.
  *
- * f16 is converted with integer arithmetic, as in F. Giesen's float_to_half
- * (public domain); the results are those of F16C. A pair holds the halves
- * 0, 2, 4 ... and 1, 3, 5 ...
+ * f16 is converted by integer arithmetic, as in F. Giesen's float_to_half
+ * (public domain), with the results of the instructions that other levels use.
+ * A pair holds the halves 0, 2, 4 ... and 1, 3, 5 ...
  */
 #include "coll/fold.h"
 
@@ -14,12 +13,6 @@
 
 #define VECTOR_BYTES 16
 #include "coll/fold_vector.h"
-
-#ifdef __aarch64__
-#define NAME "neon"
-#else
-#define NAME "scalar"
-#endif
 
 static bool available(void)
 {
@@ -117,7 +110,7 @@ INLINE vec f16_from_f32(const struct pair *x)
 #include "coll/fold_rules.h"
 
 const struct gw__fold_isa gw__fold_scalar = {
-    .name = NAME,
+    .name = "scalar",
     .available = available,
     .copy = fold_copy,
     .kernels = KERNELS,

@@ -25,13 +25,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EAGER_BYTES = 4096, STREAM_BYTES = 1 << 20, LINE = 64 };
+enum { STREAM_BYTES = 1 << 20, LINE = 64 };
 
 struct side {
     _Alignas(LINE) _Atomic uint64_t entered; /* turn + 1; publishes the rest */
     struct gw__signature signature;
     uint32_t op;
-    unsigned char bytes[EAGER_BYTES]; /* the input, when eager */
+    unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
     struct gw__place in, out;
     bool in_place;
 };
@@ -114,7 +114,7 @@ enum gw_err gw__window_begin(struct gw_request *r, struct gw_error *why)
     (void)why;
     r->windowed = true;
     r->eager = r->program->eager
-        && largest_input(r->comm, &r->call) <= EAGER_BYTES;
+        && largest_input(r->comm, &r->call) <= GW__EAGER_BYTES;
     r->turn = r->comm->turns++;
     r->state = GW__WAITING;
     return GW_OK;
@@ -157,7 +157,7 @@ static void post_input(struct gw_request *r, struct side *side)
         from += r->elem_bytes
             * gw__offset_in(call, plan, r->comm->rank, own_block, true);
     }
-    assert(bytes <= EAGER_BYTES);
+    assert(bytes <= GW__EAGER_BYTES);
     memcpy(side->bytes, from, bytes);
     side->in_place = false;
 }

@@ -22,7 +22,7 @@
 
 struct line {
     struct gw__growing *g;
-    const char *begin, *end;
+    const char *begin;
     enum gw_index_base base;
     struct gw_error *why;
 };
@@ -190,7 +190,7 @@ enum gw_err gw__libsvm_row(struct gw__growing *g, const char *begin,
                            const char *end, enum gw_index_base base,
                            struct gw_error *why)
 {
-    struct line line = {g, begin, end, base, why};
+    struct line line = {.g = g, .begin = begin, .base = base, .why = why};
     const char *at = skip_blanks(begin);
     if (is_end(at))
         return GW_OK;

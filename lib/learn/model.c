@@ -64,17 +64,19 @@ enum gw_err gw_model_new(enum gw_model_kind kind, const struct gw_dataset *data,
                        "%zu features and %u outputs make %zu parameters; "
                        "a model has at most %d",
                        data->features, outputs, count, GW_PARAMETERS_MAX);
-    struct gw_model *made = malloc(sizeof *made);
-    float *parameters = calloc(count, sizeof *parameters);
-    float *velocity = calloc(count, sizeof *velocity);
-    if (!made || !parameters || !velocity) {
-        free(made);
-        free(parameters);
-        free(velocity);
+    struct gw_model *made = calloc(1, sizeof *made);
+    if (!made)
+        return gw_fail(why, GW_ENOMEM, "a model");
+    made->kind = kind;
+    made->features = data->features;
+    made->outputs = outputs;
+    made->parameter_count = count;
+    made->parameters = calloc(count, sizeof *made->parameters);
+    made->velocity = calloc(count, sizeof *made->velocity);
+    if (!made->parameters || !made->velocity) {
+        gw_model_destroy(&made);
         return gw_fail(why, GW_ENOMEM, "a model of %zu parameters", count);
     }
-    *made = (struct gw_model){kind,  data->features, outputs,
-                              count, parameters,     velocity};
     *model = made;
     return GW_OK;
 }

@@ -120,7 +120,9 @@ static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
             : gw_fail_errno(why, "binding %s", endpoint);
     }
     unsigned port = (peer - zmq->wire.rank - 1) * (zmq->lanes + 1) + lane;
-    snprintf(endpoint, sizeof endpoint, "tcp://%.200s:*", interface);
+    bool bare_six = interface[0] != '[' && strchr(interface, ':');
+    snprintf(endpoint, sizeof endpoint,
+        bare_six ? "tcp://[%.200s]:*" : "tcp://%.200s:*", interface);
     if (zmq_bind(socket, endpoint) != 0)
         return gw_fail(why, GW_EUNREACH, "binding %s: %s", endpoint,
             zmq_strerror(errno));

@@ -276,6 +276,12 @@ GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
                         unsigned ranks, size_t count, size_t elem_bytes,
                         struct gw_candidate *out, size_t capacity);
 
+/* The least time the collective can take on `wire` under the costs in force:
+ * gw_bound_us, and on shm the memory traffic of loading each input once and
+ * storing each output once, spread over the cores. */
+GW_API double gw_wire_bound_us(const char *wire, enum gw_collective collective,
+    unsigned ranks, size_t count, size_t elem_bytes);
+
 /* ---- kernels ---- */
 
 enum { GW_SOURCES_MAX = 64, GW_DESTS_MAX = 64 };

@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# collrun bench and calibrate: every result right over every wire, the columns
+# and fields that programs rely on, and what is refused.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
+    export COLLRUN
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export GRADWIRE_CALIBRATION=$BATS_TEST_TMPDIR/costs.json
+}
+
+# Few calls: these tests are about results, not times.
+bench() {
+    "$COLLRUN" bench "$@" --iters 2 --warmup 1
+}
+
+# Every row is right, and there are $1 of them (any number when empty).
+all_right() {
+    rows=$(grep -c '"time_us":' out.jsonl)
+    [ "$rows" -gt 0 ]
+    [ -z "$1" ] || [ "$rows" -eq "$1" ]
+    [ "$(grep -c '"wrong":0[,}]' out.jsonl)" -eq "$rows" ]
+}
+
+every_algorithm() {
+    algorithms=$("$COLLRUN" list -n 4 -o jsonl | grep -c '"algo":')
+    bench all --algo all -n 4 -b 1K -e 64K -f 64 --wire "$@" -o jsonl >out.jsonl
+    all_right
+    [ "$rows" -ge "$algorithms" ]
+}
+
+@test "shm: every algorithm of every operation is right" {
+    every_algorithm shm
+}
+
+@test "shm without windows: every algorithm is right" {
+    every_algorithm shm --no-windows
+}
+
+@test "ipc: every algorithm of every operation is right" {
+    every_algorithm ipc
+}
+
+@test "tcp: every algorithm of every operation is right" {
+    every_algorithm tcp
+}
+
+@test "in place, and in memory from malloc" {
+    for how in --in-place --malloc "--malloc --in-place"; do
+        # shellcheck disable=SC2086
+        bench all --algo all -n 3 -b 8K -e 8K $how -o jsonl >out.jsonl
+        all_right
+    done
+}
+
+@test "one rank, two, and more than there are CPUs" {
+    for ranks in 1 2 7; do
+        bench all -n "$ranks" -b 1 -e 4K -f 64 -o jsonl >out.jsonl
+        all_right
+    done
+}
+
+@test "every type" {
+    for type in i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; do
+        bench allreduce -n 3 -b 4K -e 4K -d "$type" -o jsonl >out.jsonl
+        all_right 1
+        grep -q "\"dtype\":\"$type\"" out.jsonl
+    done
+}
+
+@test "every reduction" {
+    for redop in sum prod min max avg land lor band bor; do
+        bench all -a ring -n 3 -b 4K -e 4K -d i32 --redop "$redop" \
+            -o jsonl >out.jsonl
+        all_right
+        grep -q "\"redop\":\"$redop\"" out.jsonl
+    done
+}
+
+@test "another root" {
+    bench all -n 3 -b 4K -e 4K --root 2 -o jsonl >out.jsonl
+    all_right 9
+    [ "$(grep -c '"root":2,' out.jsonl)" -eq 4 ]
+    [ "$(grep -c '"root":-1,' out.jsonl)" -eq 5 ]
+}
+
+@test "the fields of a row" {
+    bench allgather -n 3 -b 100 -e 100 -o json >out.json
+    for field in op algo wire dtype redop ranks root bytes count time_us \
+        p50_us p99_us algbw_GBps busbw_GBps predicted_us bound_us wrong; do
+        [ "$(grep -o "\"$field\":" out.json | wc -l)" -eq 1 ]
+    done
+    # 100 bytes of 3 blocks of floats: 8 a block, 96 in all
+    grep -q '"bytes":96,"count":8,' out.json
+    grep -q '"redop":"none","root":-1,' out.json
+    run ! grep percent out.json
+}
+
+@test "the table begins with the columns of nccl-tests" {
+    bench allreduce -n 2 -b 1K -e 1K >out.txt
+    grep -v '^#' out.txt | sed -n 1p | tr -s ' ' >head.txt
+    grep -Eq '^ ?size count type redop root time us algbw GB/s busbw GB/s #wrong' \
+        head.txt
+    grep -q 'p50 p99 predicted bound % of bound' head.txt
+    # busbw is algbw for two ranks
+    grep -v '^#' out.txt | sed -n 2p | awk '{ exit !($7 == $8 && $9 == 0) }'
+}
+
+@test "sizes grow by the factor up to the end" {
+    bench broadcast -n 2 -b 1K -e 20K -f 4 -o csv >out.csv
+    # shellcheck disable=SC2046
+    set -- $(sed 1d out.csv | grep -Eo '^(1,)?(1024|4096|16384),' | wc -l)
+    [ "$1" -eq 3 ]
+    [ "$(wc -l <out.csv)" -eq 4 ]
+}
+
+@test "--why explains the choice" {
+    run -0 bench allreduce -n 2 -b 1K -e 1K --why
+    [[ $output = *"predicted"* ]]
+    [[ $output = *"built in"* ]]
+}
+
+@test "what is refused, with status 64" {
+    run -64 bench allreduse
+    [[ $output = *"did you mean \"allreduce\""* ]]
+    run -64 bench allreduce --algo rign
+    [[ $output = *rign* ]]
+    run -64 bench allgather --algo neighbor -n 5
+    [[ $output = *"does not serve 5 ranks"* ]]
+    run -64 bench allreduce --redop band
+    run -64 bench allreduce -n 0
+    run -64 bench broadcast -n 2 --root 2
+    run -64 bench allreduce -b 2K -e 1K
+    run -64 bench allreduce -f 1
+    run -64 bench ring.plan
+}
+
+@test "calibrate prints a row a wire and stores it" {
+    run -0 "$COLLRUN" calibrate --wire shm --dry-run -o jsonl
+    [[ $output = *'"wire":"shm"'* ]]
+    [ ! -e costs.json ]
+    "$COLLRUN" calibrate -o jsonl >out.jsonl
+    [ "$(grep -c '"alpha_us":' out.jsonl)" -eq 3 ]
+    [ -s costs.json ]
+    run -0 bench allreduce -n 2 -b 1K -e 1K --why
+    [[ $output = *"measured"* ]]
+    run -64 "$COLLRUN" calibrate -n 1
+}

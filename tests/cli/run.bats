@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# collrun run: a plan on real data, watched, recorded, counted; and a wrong plan
+# that never runs.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
+    PLANS=$(realpath labs/plans)
+    export COLLRUN PLANS
+    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+collrun() {
+    "$COLLRUN" "$@"
+}
+
+watched_ring() {
+    cat <<'EOT'
+before
+         c0   c1   c2
+rank 0   1+   1+   1+
+rank 1   1+   1+   1+
+rank 2   1+   1+   1+
+
+step 1 of 4   0>1 c0 +   1>2 c1 +   2>0 c2 +
+         c0   c1   c2
+rank 0   1+   1+  [2+]
+rank 1  [2+]  1+   1+
+rank 2   1+  [2+]  1+
+
+step 2 of 4   0>1 c2 +   1>2 c0 +   2>0 c1 +
+         c0   c1   c2
+rank 0   1+  [3=]  2+
+rank 1   2+   1+  [3=]
+rank 2  [3=]  2+   1+
+
+step 3 of 4   0>1 c1 =   1>2 c2 =   2>0 c0 =
+         c0   c1   c2
+rank 0  [3=]  3=   2+
+rank 1   2+  [3=]  3=
+rank 2   3=   2+  [3=]
+
+step 4 of 4   0>1 c0 =   1>2 c1 =   2>0 c2 =
+         c0   c1   c2
+rank 0   3=   3=  [3=]
+rank 1  [3=]  3=   3=
+rank 2   3=  [3=]  3=
+
+EOT
+}
+
+@test "--watch draws the chunks of a ring, the same over every wire" {
+    watched_ring >expected
+    for wire in shm ipc tcp; do
+        collrun run "$PLANS/ring-allreduce-3.plan" --watch --wire "$wire" >out
+        sed '/^op /,$d' out >drawn
+        diff -u expected drawn
+        grep -q '^wrong  *0$' out
+    done
+}
+
+@test "--watch leaves JSON alone: the picture goes to stderr" {
+    watched_ring >expected
+    collrun run "$PLANS/ring-allreduce-3.plan" --watch -o json >out 2>drawn
+    diff -u expected drawn
+    [ "$(wc -l <out)" -eq 1 ]
+    grep -q '"wrong":0,' out
+}
+
+@test "a narrow terminal gets what fits, and is told" {
+    COLUMNS=40 collrun run allreduce --algo ring -n 9 --watch >out
+    sed '/^op /,$d' out >drawn
+    [ "$(wc -L <drawn)" -le 40 ]
+    grep -q 'more chunks than fit 40 columns' drawn
+}
+
+@test "counted on the wire is what the plan says" {
+    for wire in shm ipc tcp; do
+        collrun run allreduce --algo ring -n 4 -b 64K --wire "$wire" -o json >out
+        # 2(p-1) messages a rank, 2(p-1)/p of the size a rank
+        grep -q '"messages":24,"planned_messages":24,' out
+        grep -q '"wire_bytes":393216,"planned_bytes":393216,' out
+        grep -q '"rounds":6,' out
+    done
+}
+
+@test "a plan for any number of ranks takes -n" {
+    for ranks in 2 5 8; do
+        collrun run "$PLANS/ring-allreduce.plan" -n "$ranks" -o json >out
+        grep -q "\"ranks\":$ranks," out
+        grep -q '"wrong":0,' out
+    done
+}
+
+@test "every collective, without saying the algorithm; in place; other types" {
+    for op in broadcast reduce allreduce gather scatter allgather \
+        reduce_scatter alltoall barrier; do
+        collrun run "$op" -n 3 -o json >out
+        grep -q '"wrong":0,' out
+        collrun run "$op" -n 3 --in-place -d bf16 --redop max -o json >out
+        grep -q '"wrong":0,' out
+    done
+}
+
+@test "a wrong plan is refused before it runs, with its history" {
+    for fault in double incomplete deadlock; do
+        run -1 --separate-stderr collrun run "$PLANS/wrong-$fault.plan"
+        [ -z "$output" ]
+        # shellcheck disable=SC2154
+        [[ $stderr = *"wrong-$fault.plan: "* ]]
+        [ "${#stderr_lines[@]}" -ge 2 ]
+    done
+    run -1 collrun run "$PLANS/wrong-double.plan"
+    [[ $output = *"step 2: 1>2 c0 would count rank 0 twice"* ]]
+}
+
+@test "events, trace and metrics are written" {
+    collrun run "$PLANS/ring-allreduce-3.plan" --events e.jsonl \
+        --trace t.json --metrics m.prom >out
+    [ "$(grep -c '"kind":"apply"' e.jsonl)" -eq 12 ]
+    [ "$(grep -c '"kind":"op_begin"' e.jsonl)" -eq 3 ]
+    sed 's/.*"time_ns":\([0-9]*\).*/\1/' e.jsonl >times
+    sort -n -c times
+    grep -q traceEvents t.json
+    grep -q '^gradwire_' m.prom
+    run collrun run allreduce -n 2 --events /nowhere/e.jsonl
+    [ "$status" -ne 0 ]
+    [[ $output = *"/nowhere/e.jsonl"* ]]
+}
+
+@test "what does not parse has status 65 and names the place" {
+    printf 'allreduce ranks=3 chunks=1\nstep 0>1 c0 *\n' >bad.plan
+    run -65 collrun run bad.plan
+    [[ $output = *"bad.plan:2:"* ]]
+    run -64 collrun run allreduse
+    run -64 collrun run allreduce --redop band
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# A rank that dies in mid-bench ends the run within a second, with a sentence
+# that names it and status 1; Ctrl-C prints what there is, status 130. However
+# it ends, no process, socket file or shared segment is left.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
+    export COLLRUN
+    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
+}
+
+RANKS=4
+PATIENCE=10 # seconds until a condition that never comes fails the test
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    traces >before.txt
+}
+
+teardown() {
+    [ -z "$supervisor" ] || kill -KILL "$supervisor" 2>kill.txt || true
+}
+
+now_ms() {
+    echo $(($(date +%s%N) / 1000000))
+}
+
+# What a run could leave behind: shared segments, socket files, names of ours
+# in the abstract namespace. Names carry the pid, so that another run at the
+# same time does not count.
+traces() {
+    find /dev/shm /tmp "${XDG_RUNTIME_DIR:-/tmp}" -maxdepth 1 \
+        \( -type s -o -path '/dev/shm/*' \) -name '*gradwire*' 2>find.txt |
+        sort -u
+    [ -z "$supervisor" ] || grep "gradwire-$supervisor-" /proc/net/unix || true
+}
+
+# The test's own clock: fails when `$@` does not come true.
+until_true() {
+    limit=$(($(now_ms) + PATIENCE * 1000))
+    until "$@"; do
+        [ "$(now_ms)" -lt "$limit" ] || return 1
+        read -r -t 0.01 _ <>"$BATS_TEST_TMPDIR/tick" || true
+    done
+}
+
+gone() {
+    for pid in "$@"; do
+        [ ! -e "/proc/$pid" ] || return 1
+    done
+}
+
+measuring() {
+    grep -q '"time_us":' rows.jsonl 2>grep.txt
+}
+
+# Starts a bench that would take minutes and waits until it is in the midst of
+# it: the first size is done. Sets $supervisor and $ranks, which are in order.
+start_bench() {
+    [ -p tick ] || mkfifo tick
+    "$COLLRUN" bench allreduce -n "$RANKS" -b 4K -e 4M -f 2 --seconds 20s \
+        "$@" >rows.jsonl 2>err.txt 3>&- &
+    supervisor=$!
+    until_true begun
+    children=$(cat "/proc/$supervisor/task/$supervisor/children")
+    # shellcheck disable=SC2086
+    set -- $children
+    [ $# -eq "$RANKS" ]
+    ranks=$children
+}
+
+# All ranks are there and have used some CPU time in calls.
+begun() {
+    [ "$(wc -w <"/proc/$supervisor/task/$supervisor/children")" -eq \
+        "$RANKS" ] || return 1
+    for pid in $(cat "/proc/$supervisor/task/$supervisor/children"); do
+        # utime in ticks, the 14th field; the name before may have blanks
+        used=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 12)
+        [ "$used" -ge 5 ] || return 1
+    done
+}
+
+nth_rank() {
+    for pid in $ranks; do
+        [ "$(cat "/proc/$pid/comm")" != "rank $1/$RANKS" ] || echo "$pid"
+    done
+}
+
+# The supervisor has ended with status $1, within $2 ms after $begin_ms.
+ended() {
+    status=0
+    wait "$supervisor" || status=$?
+    took_ms=$(($(now_ms) - begin_ms))
+    [ "$status" -eq "$1" ]
+    [ "$took_ms" -lt "$2" ]
+}
+
+nothing_left() {
+    # shellcheck disable=SC2086
+    gone $ranks
+    traces >after.txt
+    diff -u before.txt after.txt
+}
+
+kill_a_rank() {
+    start_bench --wire "$1" -o jsonl
+    victim=$(nth_rank 2)
+    begin_ms=$(now_ms)
+    kill -KILL "$victim"
+    ended 1 1000
+    nothing_left
+    grep -q "rank 2 (pid $victim) was killed by signal 9 (Killed); rank [013]: allreduce" err.txt
+    tail -n 1 rows.jsonl | grep -q '"status":1,"code":"GW_ELOST"'
+}
+
+@test "shm: a killed rank ends the run within a second" {
+    kill_a_rank shm
+}
+
+@test "ipc: a killed rank ends the run within a second" {
+    kill_a_rank ipc
+}
+
+@test "tcp: a killed rank ends the run within a second" {
+    kill_a_rank tcp
+}
+
+@test "rank 0, which all met at, is no exception" {
+    start_bench -o jsonl
+    victim=$(nth_rank 0)
+    begin_ms=$(now_ms)
+    kill -SEGV "$victim"
+    ended 1 1000
+    nothing_left
+    grep -q "rank 0 (pid $victim) was killed by signal 11" err.txt
+}
+
+@test "a stopped rank: the others say whom they wait for, status 124" {
+    start_bench --timeout 500ms -o jsonl
+    victim=$(nth_rank 1)
+    begin_ms=$(now_ms)
+    kill -STOP "$victim"
+    ended 124 2500
+    nothing_left
+    grep -q 'rank [023]: allreduce.* waits for rank 1' err.txt
+}
+
+@test "Ctrl-C prints what there is, marked partial, status 130" {
+    for format in json jsonl table; do
+        start_bench_of_many "$format"
+        begin_ms=$(now_ms)
+        kill -INT "$supervisor"
+        ended 130 1000
+        nothing_left
+        grep -q interrupted err.txt
+        grep -Eq '"partial":true|partial' rows.jsonl
+    done
+}
+
+# The first rows come soon.
+start_bench_of_many() {
+    [ -p tick ] || mkfifo tick
+    "$COLLRUN" bench allreduce -n "$RANKS" -b 4K -e 4G -f 2 --seconds 50ms \
+        -o "$1" >rows.jsonl 2>err.txt 3>&- &
+    supervisor=$!
+    until_true begun
+    [ "$1" != jsonl ] || until_true measuring
+    ranks=$(cat "/proc/$supervisor/task/$supervisor/children")
+}
+
+@test "Ctrl-C twice ends it at once" {
+    start_bench -o jsonl
+    # shellcheck disable=SC2086
+    kill -STOP $ranks # nobody can answer
+    begin_ms=$(now_ms)
+    kill -INT "$supervisor"
+    kill -TERM "$supervisor"
+    ended 130 450
+    nothing_left
+}
+
+@test "ranks do not outlive a killed supervisor" {
+    start_bench -o jsonl
+    kill -KILL "$supervisor"
+    wait "$supervisor" || true
+    # shellcheck disable=SC2086
+    until_true gone $ranks
+    nothing_left
+}

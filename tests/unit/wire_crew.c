@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Crews of wires; see wire_crew.h.
+ */
+#include "wire_crew.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const all_wires[] = { "shm", "ipc", "tcp" };
+static const uint64_t patience_ns = 10 * 1000000000ULL;
+static const uint64_t doze_ns = 20 * 1000000ULL;
+
+static bool is_chosen(const char *name)
+{
+    const char *chosen = getenv("GW_TEST_WIRES");
+    return !chosen || strstr(chosen, name);
+}
+
+const char *crew_wire_name(int index)
+{
+    for (size_t i = 0; i < sizeof all_wires / sizeof *all_wires; i++)
+        if (is_chosen(all_wires[i]) && index-- == 0)
+            return all_wires[i];
+    return NULL;
+}
+
+int crew_wire_count(void)
+{
+    int count = 0;
+    while (crew_wire_name(count))
+        count++;
+    return count;
+}
+
+struct gw_comm_config crew_config(
+    const char *name, unsigned rank, unsigned size)
+{
+    return (struct gw_comm_config) { .rank = rank,
+        .size = size,
+        .wire = name,
+        .slice_bytes = CREW_SLICE_BYTES };
+}
+
+static struct gw__wire *open_one(
+    const char *name, unsigned rank, unsigned size, unsigned lanes)
+{
+    struct gw_comm_config config = crew_config(name, rank, size);
+    struct gw__wire *wire;
+    struct gw_error why;
+    config.lanes = lanes;
+    enum gw_err err = gw__wire_open(&config, &wire, &why);
+    ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
+    return wire;
+}
+
+struct joiner {
+    pthread_t thread;
+    struct gw__wire *wire;
+    const struct gw__address *table;
+    enum gw_err err;
+    struct gw_error why;
+};
+
+static void *join_one(void *context)
+{
+    struct joiner *joiner = context;
+    joiner->err = joiner->wire->ops->connect(joiner->wire, joiner->table,
+        gw_now_ns() + patience_ns, &joiner->why);
+    return NULL;
+}
+
+static void join_all(struct crew *crew)
+{
+    struct joiner joiners[CREW_MAX] = { 0 };
+    for (unsigned r = 0; r < crew->size; r++) {
+        joiners[r].wire = crew->wires[r];
+        joiners[r].table = crew->table;
+        if (crew->wires[r])
+            pthread_create(&joiners[r].thread, NULL, join_one, &joiners[r]);
+    }
+    for (unsigned r = 0; r < crew->size; r++)
+        if (crew->wires[r]) {
+            pthread_join(joiners[r].thread, NULL);
+            ck_assert_msg(joiners[r].err == GW_OK, "rank %u: %s", r,
+                joiners[r].why.text);
+        }
+}
+
+void crew_start(
+    struct crew *crew, const char *name, unsigned size, unsigned lanes)
+{
+    *crew = (struct crew) { .name = name, .size = size };
+    for (unsigned r = 0; r < size; r++) {
+        crew->wires[r] = open_one(name, r, size, lanes);
+        crew->table[r] = crew->wires[r]->address;
+    }
+    join_all(crew);
+}
+
+static bool pass_on(int fd, bool out, void *bytes, size_t count)
+{
+    char *at = bytes;
+    while (count > 0) {
+        ssize_t moved = out ? write(fd, at, count) : read(fd, at, count);
+        if (moved <= 0)
+            return false;
+        at += moved;
+        count -= (size_t)moved;
+    }
+    return true;
+}
+
+/* The child's life: it opens, connects, says that it has, and does `body`. */
+static void live(struct crew *crew, int channel, crew_child body, void *context)
+{
+    unsigned rank = crew->child_rank;
+    char ready = 1;
+    struct gw_error why;
+    struct gw_comm_config config = crew_config(crew->name, rank, crew->size);
+    struct gw__wire *wire;
+    if (gw__wire_open(&config, &wire, &why)
+        || !pass_on(channel, true, &wire->address, sizeof wire->address)
+        || !pass_on(channel, false, crew->table, sizeof crew->table)
+        || wire->ops->connect(
+            wire, crew->table, gw_now_ns() + patience_ns, &why)) {
+        fprintf(stderr, "child: %s\n", why.text);
+        _exit(1);
+    }
+    body(wire, context);
+    pass_on(channel, true, &ready, 1);
+    for (;;)
+        pause();
+}
+
+void crew_start_with_child(struct crew *crew, const char *name, unsigned size,
+    unsigned child_rank, crew_child body, void *context)
+{
+    int channel[2];
+    char ready;
+    *crew = (struct crew) {
+        .name = name, .size = size, .child_rank = child_rank
+    };
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
+    crew->child = fork();
+    if (crew->child == 0)
+        live(crew, channel[1], body, context);
+    for (unsigned r = 0; r < size; r++) {
+        if (r == child_rank) {
+            ck_assert(pass_on(
+                channel[0], false, &crew->table[r], sizeof *crew->table));
+            continue;
+        }
+        crew->wires[r] = open_one(name, r, size, 0);
+        crew->table[r] = crew->wires[r]->address;
+    }
+    ck_assert(pass_on(channel[0], true, crew->table, sizeof crew->table));
+    join_all(crew);
+    ck_assert(pass_on(channel[0], false, &ready, 1));
+    close(channel[0]);
+    close(channel[1]);
+}
+
+static void *close_one(void *context)
+{
+    struct gw__wire **wire = context;
+    gw__wire_close(wire);
+    return NULL;
+}
+
+void crew_end(struct crew *crew)
+{
+    pthread_t threads[CREW_MAX];
+    for (unsigned r = 0; r < crew->size; r++)
+        pthread_create(&threads[r], NULL, close_one, &crew->wires[r]);
+    for (unsigned r = 0; r < crew->size; r++)
+        pthread_join(threads[r], NULL);
+    if (crew->child) {
+        kill(crew->child, SIGKILL);
+        waitpid(crew->child, NULL, 0);
+    }
+}
+
+void crew_send(struct gw__wire *wire, unsigned peer,
+    const struct gw__header *header, const void *data, bool copy)
+{
+    uint64_t deadline = gw_now_ns() + patience_ns;
+    enum gw_err err;
+    while ((err = wire->ops->send(wire, peer, header, data, copy))
+        == GW_PENDING) {
+        ck_assert_msg(gw_now_ns() < deadline, "no room towards %u", peer);
+        wire->ops->wait(wire, doze_ns);
+    }
+    ck_assert_msg(err == GW_OK, "send to %u: %s", peer, gw_err_name(err));
+}
+
+enum gw_err crew_await(
+    struct gw__wire *wire, unsigned peer, struct gw__view *view)
+{
+    uint64_t deadline = gw_now_ns() + patience_ns;
+    enum gw_err err;
+    while ((err = wire->ops->peek(wire, peer, view)) == GW_PENDING
+        && gw_now_ns() < deadline)
+        wire->ops->wait(wire, doze_ns);
+    return err;
+}
+
+enum gw_err crew_await_failure(
+    struct gw__wire *wire, unsigned ms, struct gw_error *why)
+{
+    uint64_t deadline = gw_now_ns() + ms * 1000000ULL;
+    enum gw_err err;
+    while ((err = wire->ops->check(wire, why)) == GW_OK
+        && gw_now_ns() < deadline)
+        wire->ops->wait(wire, doze_ns);
+    return err;
+}
+
+bool crew_await_done(struct gw__wire *wire, unsigned peer, uint64_t count)
+{
+    uint64_t deadline = gw_now_ns() + patience_ns;
+    while (wire->ops->sends_done(wire, peer) < count) {
+        if (gw_now_ns() >= deadline)
+            return false;
+        wire->ops->wait(wire, doze_ns);
+    }
+    return true;
+}
+
+static unsigned char byte_at(size_t i, uint64_t seed)
+{
+    return (unsigned char)((i * 131 + (i >> 8) * 17 + seed * 29) & 0xff);
+}
+
+void crew_fill(void *data, size_t bytes, uint64_t seed)
+{
+    unsigned char *byte = data;
+    for (size_t i = 0; i < bytes; i++)
+        byte[i] = byte_at(i, seed);
+}
+
+bool crew_differs(const void *data, size_t bytes, uint64_t seed)
+{
+    const unsigned char *byte = data;
+    unsigned char difference = 0;
+    for (size_t i = 0; i < bytes; i++)
+        difference |= byte[i] ^ byte_at(i, seed);
+    return difference != 0;
+}

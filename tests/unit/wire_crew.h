@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A crew: the ranks of one communicator with their wires, for tests of the
+ * wires themselves. All wires of a crew live in this process and are used from
+ * the test's thread (or each from one thread of its own), but for those that a
+ * test gives to a child process.
+ */
+#ifndef WIRE_CREW_H
+#define WIRE_CREW_H
+
+#include "wire/wire.h"
+
+#include <check.h>
+#include <sys/types.h>
+
+enum { CREW_MAX = 8, CREW_SLICE_BYTES = 4 << 20 };
+
+struct crew {
+    const char *name;
+    unsigned size;
+    struct gw__wire *wires[CREW_MAX];
+    struct gw__address table[CREW_MAX];
+    /* The rank that is a child process, or 0; its wire is NULL here. */
+    unsigned child_rank;
+    pid_t child;
+};
+
+/* What the child does with its wire; it never returns from this but waits to
+ * be killed. `context` as given. */
+typedef void (*crew_child)(struct gw__wire *wire, void *context);
+
+/* How many wires the suite runs over, and their names. GW_TEST_WIRES=ipc,tcp
+ * restricts them. */
+int crew_wire_count(void);
+const char *crew_wire_name(int index);
+
+/* What every wire of these tests is opened with. */
+struct gw_comm_config crew_config(
+    const char *name, unsigned rank, unsigned size);
+
+/* Opens and connects. `lanes` 0: the wire's default. */
+void crew_start(
+    struct crew *crew, const char *name, unsigned size, unsigned lanes);
+/* As crew_start, but rank `child_rank` (not 0) is a forked process that runs
+ * `body`. Call it before any other wire exists in this process. */
+void crew_start_with_child(struct crew *crew, const char *name, unsigned size,
+    unsigned child_rank, crew_child body, void *context);
+/* Closes what is open, all at the same time, and reaps the child. */
+void crew_end(struct crew *crew);
+
+/* Sends, waiting for room. */
+void crew_send(struct gw__wire *wire, unsigned peer,
+    const struct gw__header *header, const void *data, bool copy);
+/* Waits for the head of the link; at most 10 s. What `peek` answers at last. */
+enum gw_err crew_await(
+    struct gw__wire *wire, unsigned peer, struct gw__view *view);
+/* Waits until `check` is no longer GW_OK, at most `ms`; its answer. */
+enum gw_err crew_await_failure(
+    struct gw__wire *wire, unsigned ms, struct gw_error *why);
+/* Waits until the first `count` sends are done; false after 10 s. */
+bool crew_await_done(struct gw__wire *wire, unsigned peer, uint64_t count);
+
+/* Bytes that follow from `seed`; `differs` is true where they do not. */
+void crew_fill(void *data, size_t bytes, uint64_t seed);
+bool crew_differs(const void *data, size_t bytes, uint64_t seed);
+
+#endif
