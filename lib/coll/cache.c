@@ -30,8 +30,8 @@ static const char *forced_name(const struct gw_call *call)
 }
 
 /* Elements of a block that the choice reckons with. */
-static size_t typical_count(
-    const struct gw_comm *comm, const struct gw_call *call)
+static size_t typical_count(const struct gw_comm *comm,
+                            const struct gw_call *call)
 {
     if (!call->counts)
         return call->count;
@@ -45,14 +45,15 @@ static int choose(struct gw_comm *comm, const struct gw_call *call)
 {
     size_t elem = gw_dtype_size(call->type);
     size_t count = typical_count(comm, call);
-    uint64_t asked[3] = { (uint64_t)call->collective, count, elem };
+    uint64_t asked[3] = {(uint64_t)call->collective, count, elem};
     uint64_t key = gw_hash(asked, sizeof asked, 0);
     struct gw__choice *kept = &comm->choices[key % GW__CACHE];
     if (kept->key == key)
         return kept->algo;
     struct gw_candidate best;
-    size_t found = gw__choose(&comm->costs, comm->windows != NULL,
-        call->collective, comm->size, count, elem, &best, 1);
+    size_t found =
+        gw__choose(&comm->costs, comm->windows != NULL, call->collective,
+                   comm->size, count, elem, &best, 1);
     assert(found > 0);
     kept->key = key;
     kept->algo = index_of(best.algo);
@@ -60,7 +61,7 @@ static int choose(struct gw_comm *comm, const struct gw_call *call)
 }
 
 static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
-    int *algo, struct gw_error *why)
+                        int *algo, struct gw_error *why)
 {
     const char *name = forced_name(call);
     *algo = -1;
@@ -71,21 +72,21 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
         return GW_OK;
     }
     const struct gw_algo *found = gw_algo_find(call->collective, name);
-    if (found && call->collective == GW_ALLTOALL && call->counts
-        && strcmp(name, "linear") != 0 && strcmp(name, "pairwise") != 0)
+    if (found && call->collective == GW_ALLTOALL && call->counts &&
+        strcmp(name, "linear") != 0 && strcmp(name, "pairwise") != 0)
         return gw_fail(why, GW_EINVAL,
-            "alltoallv goes linear or pairwise, not %s", name);
+                       "alltoallv goes linear or pairwise, not %s", name);
     if (found)
         *algo = index_of(found);
     return GW_OK; /* unknown names are gw_plan_make's to refuse */
 }
 
-static enum gw_err copy_plan(
-    const struct gw_plan *plan, struct gw_plan **copy, struct gw_error *why)
+static enum gw_err copy_plan(const struct gw_plan *plan, struct gw_plan **copy,
+                             struct gw_error *why)
 {
     struct gw_builder *builder;
-    enum gw_err err = gw_builder_new(
-        plan->collective, plan->ranks, plan->chunks, plan->root, &builder, why);
+    enum gw_err err = gw_builder_new(plan->collective, plan->ranks,
+                                     plan->chunks, plan->root, &builder, why);
     if (err)
         return err;
     gw_builder_name(builder, plan->algo);
@@ -94,8 +95,8 @@ static enum gw_err copy_plan(
         gw_builder_step(builder);
         for (size_t i = plan->step_begin[s]; i < plan->step_begin[s + 1]; i++) {
             const struct gw_transfer *t = &plan->transfers[i];
-            gw_builder_add(
-                builder, t->src, t->dst, t->chunk, (enum gw_action)t->action);
+            gw_builder_add(builder, t->src, t->dst, t->chunk,
+                           (enum gw_action)t->action);
         }
     }
     return gw_builder_finish(&builder, copy, why);
@@ -103,20 +104,20 @@ static enum gw_err copy_plan(
 
 /* A plan of the user's: it must fit the call and be right. */
 static enum gw_err take_users_plan(const struct gw_comm *comm,
-    const struct gw_call *call, struct gw_plan **plan, struct gw_error *why)
+                                   const struct gw_call *call,
+                                   struct gw_plan **plan, struct gw_error *why)
 {
     const struct gw_plan *theirs = call->plan;
     if (theirs->collective != call->collective || theirs->ranks != comm->size)
         return gw_fail(why, GW_EINVAL,
-            "the plan is %s of %u ranks, the call %s of %u",
-            gw_collective_name(theirs->collective), theirs->ranks,
-            gw_collective_name(call->collective), comm->size);
+                       "the plan is %s of %u ranks, the call %s of %u",
+                       gw_collective_name(theirs->collective), theirs->ranks,
+                       gw_collective_name(call->collective), comm->size);
     if (gw_collective_rooted(call->collective) && theirs->root != call->root)
         return gw_fail(why, GW_EINVAL, "the plan's root is %u, the call's %u",
-            theirs->root, call->root);
+                       theirs->root, call->root);
     if (call->counts && call->collective == GW_ALLTOALL)
-        return gw_fail(
-            why, GW_ENOTSUP, "alltoallv with a plan of one's own");
+        return gw_fail(why, GW_ENOTSUP, "alltoallv with a plan of one's own");
     struct gw_verdict *verdict = malloc(sizeof *verdict);
     if (!verdict)
         return gw_fail(why, GW_ENOMEM, "verifying a plan");
@@ -128,18 +129,19 @@ static enum gw_err take_users_plan(const struct gw_comm *comm,
 }
 
 static enum gw_err make_plan(const struct gw_comm *comm,
-    const struct gw_call *call, int algo, struct gw_plan **plan,
-    struct gw_error *why)
+                             const struct gw_call *call, int algo,
+                             struct gw_plan **plan, struct gw_error *why)
 {
     if (call->plan)
         return take_users_plan(comm, call, plan, why);
     size_t count;
-    const char *name
-        = algo >= 0 ? gw_algo_list(&count)[algo]->name : call->algo;
-    struct gw_algo_args args = { .ranks = comm->size,
+    const char *name =
+        algo >= 0 ? gw_algo_list(&count)[algo]->name : call->algo;
+    struct gw_algo_args args = {
+        .ranks = comm->size,
         .root = gw_collective_rooted(call->collective) ? call->root : 0,
         .segments = call->segments,
-        .group = call->group };
+        .group = call->group};
     return gw_plan_make(call->collective, name, &args, plan, why);
 }
 
@@ -158,15 +160,17 @@ static struct gw__cached *oldest_unused(struct gw_comm *comm)
 
 static uint64_t key_of(const struct gw_call *call, int algo)
 {
-    uint64_t asked[5] = { (uint64_t)call->collective, (uint64_t)(algo + 1),
-        gw_collective_rooted(call->collective) ? call->root : 0,
-        call->segments | (uint64_t)call->group << 32,
-        call->plan ? gw_plan_hash(call->plan) : 0 };
+    uint64_t asked[5] = {(uint64_t)call->collective, (uint64_t)(algo + 1),
+                         gw_collective_rooted(call->collective) ? call->root
+                                                                : 0,
+                         call->segments | (uint64_t)call->group << 32,
+                         call->plan ? gw_plan_hash(call->plan) : 0};
     return gw_hash(asked, sizeof asked, 0);
 }
 
 enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,
-    struct gw__program **program, int *algo, struct gw_error *why)
+                            struct gw__program **program, int *algo,
+                            struct gw_error *why)
 {
     enum gw_err err = pick(comm, call, algo, why);
     if (err)

@@ -33,8 +33,8 @@ static double since_us(uint64_t begin_ns)
 }
 
 /* Half a round trip of `bytes` between ranks 0 and 1, on rank 0. */
-static enum gw_err one_way(
-    struct gw_comm *comm, unsigned char *buffer, size_t bytes, double *us)
+static enum gw_err one_way(struct gw_comm *comm, unsigned char *buffer,
+                           size_t bytes, double *us)
 {
     double rounds[ROUNDS];
     unsigned pings = bytes > 4096 ? 2 : PINGS;
@@ -43,12 +43,12 @@ static enum gw_err one_way(
         for (unsigned k = 0; k < pings && comm->rank < 2; k++) {
             unsigned peer = 1 - comm->rank;
             enum gw_err err = comm->rank == 0
-                ? gw_send(comm, buffer, bytes, GW_U8, peer)
-                : gw_recv(comm, buffer, bytes, GW_U8, peer);
+                                  ? gw_send(comm, buffer, bytes, GW_U8, peer)
+                                  : gw_recv(comm, buffer, bytes, GW_U8, peer);
             if (!err)
                 err = comm->rank == 0
-                    ? gw_recv(comm, buffer, bytes, GW_U8, peer)
-                    : gw_send(comm, buffer, bytes, GW_U8, peer);
+                          ? gw_recv(comm, buffer, bytes, GW_U8, peer)
+                          : gw_send(comm, buffer, bytes, GW_U8, peer);
             if (err)
                 return err;
         }
@@ -62,16 +62,16 @@ static enum gw_err one_way(
 static double fold_us(unsigned char *base, unsigned sources, size_t bytes)
 {
     double rounds[ROUNDS];
-    const void *from[2] = { base, base + bytes };
+    const void *from[2] = {base, base + bytes};
     void *to = base + 2 * bytes;
-    struct gw_fold fold = { .sources = from,
-        .dests = &to,
-        .source_count = sources,
-        .dest_count = 1,
-        .count = bytes / sizeof(float),
-        .type = GW_F32,
-        .op = GW_SUM,
-        .scale_ranks = 1 };
+    struct gw_fold fold = {.sources = from,
+                           .dests = &to,
+                           .source_count = sources,
+                           .dest_count = 1,
+                           .count = bytes / sizeof(float),
+                           .type = GW_F32,
+                           .op = GW_SUM,
+                           .scale_ranks = 1};
     unsigned loops = bytes > (1 << 20) ? 1 : 8;
     gw_fold(&fold);
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -107,8 +107,8 @@ static enum gw_err measure_meeting(struct gw_comm *comm, double *us)
     return GW_OK;
 }
 
-static enum gw_err measure(
-    struct gw_comm *comm, unsigned char *buffer, struct gw_wire_costs *costs)
+static enum gw_err measure(struct gw_comm *comm, unsigned char *buffer,
+                           struct gw_wire_costs *costs)
 {
     double large = 0, alpha = 0;
     enum gw_err err = gw_barrier(comm);
@@ -121,14 +121,14 @@ static enum gw_err measure(
     if (!err)
         err = measure_meeting(comm, &costs->sync_us);
     costs->model.alpha_us = alpha;
-    costs->model.beta_us_per_byte
-        = large > alpha ? (large - alpha) / STREAM_BYTES : 0;
+    costs->model.beta_us_per_byte =
+        large > alpha ? (large - alpha) / STREAM_BYTES : 0;
     return err;
 }
 
 enum gw_err gw_calibrate(struct gw_comm *comm, struct gw_wire_costs *costs)
 {
-    struct gw_error why = { 0 };
+    struct gw_error why = {0};
     *costs = comm->costs;
     if (comm->size < 2) {
         gw_fail(&why, GW_EINVAL, "calibrating needs at least 2 ranks");
@@ -142,7 +142,8 @@ enum gw_err gw_calibrate(struct gw_comm *comm, struct gw_wire_costs *costs)
     gw_free(buffer);
     if (!err)
         err = gw_broadcast(comm, comm->rank == 0 ? costs : NULL,
-            comm->rank == 0 ? NULL : costs, sizeof *costs, GW_U8, 0);
+                           comm->rank == 0 ? NULL : costs, sizeof *costs, GW_U8,
+                           0);
     if (!err) {
         comm->costs = *costs;
         memset(comm->choices, 0, sizeof comm->choices);

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a call means in memory: which element of whose buffer a chunk begins at,
- * for every collective, its v-variant and in place; and how a call is checked,
- * signed and described. The engines ask here for their own rank; window passes
- * also for their peers.
+ * for every collective, its v-variant and in place; and whether a call makes
+ * sense. The engines ask here for their own rank; window passes also for their
+ * peers.
  */
 #include "coll/comm.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Elements before block `b`. */
-static size_t displacement(
-    const size_t *counts, const size_t *displs, size_t count, unsigned b)
+static size_t displacement(const size_t *counts, const size_t *displs,
+                           size_t count, unsigned b)
 {
     if (displs)
         return displs[b];
@@ -26,20 +22,20 @@ static size_t displacement(
 }
 
 /* The end of the furthest of `n` blocks, in elements. */
-static size_t span(
-    const size_t *counts, const size_t *displs, size_t count, unsigned n)
+static size_t span(const size_t *counts, const size_t *displs, size_t count,
+                   unsigned n)
 {
     size_t end = 0;
     for (unsigned b = 0; b < n; b++) {
-        size_t stop = displacement(counts, displs, count, b)
-            + (counts ? counts[b] : count);
+        size_t stop = displacement(counts, displs, count, b) +
+                      (counts ? counts[b] : count);
         end = stop > end ? stop : end;
     }
     return end;
 }
 
 size_t gw__block_elems(const struct gw_call *call, const struct gw_plan *plan,
-    unsigned rank, unsigned chunk)
+                       unsigned rank, unsigned chunk)
 {
     unsigned block = gw_plan_block(plan, chunk);
     switch (call->collective) {
@@ -55,24 +51,25 @@ size_t gw__block_elems(const struct gw_call *call, const struct gw_plan *plan,
         if (block / plan->ranks == rank)
             return call->counts[block % plan->ranks];
         return block % plan->ranks == rank
-            ? call->recv_counts[block / plan->ranks]
-            : 0;
+                   ? call->recv_counts[block / plan->ranks]
+                   : 0;
     default:
         return call->count;
     }
 }
 
 static size_t within_block(const struct gw_call *call,
-    const struct gw_plan *plan, unsigned rank, unsigned chunk)
+                           const struct gw_plan *plan, unsigned rank,
+                           unsigned chunk)
 {
     size_t offset, length;
     gw_plan_extent(plan, chunk, gw__block_elems(call, plan, rank, chunk),
-        gw_dtype_size(call->type), &offset, &length);
+                   gw_dtype_size(call->type), &offset, &length);
     return offset;
 }
 
 size_t gw__offset_in(const struct gw_call *call, const struct gw_plan *plan,
-    unsigned rank, unsigned chunk, bool in_place)
+                     unsigned rank, unsigned chunk, bool in_place)
 {
     unsigned block = gw_plan_block(plan, chunk);
     size_t offset = within_block(call, plan, rank, chunk);
@@ -84,19 +81,18 @@ size_t gw__offset_in(const struct gw_call *call, const struct gw_plan *plan,
         /* fall through */
     case GW_SCATTER:
     case GW_REDUCE_SCATTER:
-        return offset
-            + displacement(call->counts, call->displs, call->count, block);
+        return offset +
+               displacement(call->counts, call->displs, call->count, block);
     case GW_ALLTOALL:
-        return offset
-            + displacement(call->counts, call->displs, call->count,
-                block % plan->ranks);
+        return offset + displacement(call->counts, call->displs, call->count,
+                                     block % plan->ranks);
     default:
         return offset;
     }
 }
 
 size_t gw__offset_out(const struct gw_call *call, const struct gw_plan *plan,
-    unsigned rank, unsigned chunk, bool in_place)
+                      unsigned rank, unsigned chunk, bool in_place)
 {
     unsigned block = gw_plan_block(plan, chunk);
     size_t offset = within_block(call, plan, rank, chunk);
@@ -110,12 +106,11 @@ size_t gw__offset_out(const struct gw_call *call, const struct gw_plan *plan,
         /* fall through */
     case GW_GATHER:
     case GW_ALLGATHER:
-        return offset
-            + displacement(call->counts, call->displs, call->count, block);
+        return offset +
+               displacement(call->counts, call->displs, call->count, block);
     case GW_ALLTOALL:
-        return offset
-            + displacement(call->recv_counts, call->recv_displs, call->count,
-                block / plan->ranks);
+        return offset + displacement(call->recv_counts, call->recv_displs,
+                                     call->count, block / plan->ranks);
     default:
         return offset;
     }
@@ -178,15 +173,15 @@ size_t gw__bytes_out(const struct gw_comm *comm, const struct gw_call *call)
         break;
     case GW_SCATTER:
         elems = in_place && is_root(comm, call) ? all
-            : call->counts                      ? call->counts[comm->rank]
+                : call->counts                  ? call->counts[comm->rank]
                                                 : call->count;
         break;
     case GW_REDUCE_SCATTER:
         elems = in_place ? all : call->count;
         break;
     case GW_ALLTOALL:
-        elems = span(
-            call->recv_counts, call->recv_displs, call->count, comm->size);
+        elems =
+            span(call->recv_counts, call->recv_displs, call->count, comm->size);
         break;
     default:
         break;
@@ -195,45 +190,46 @@ size_t gw__bytes_out(const struct gw_comm *comm, const struct gw_call *call)
 }
 
 static enum gw_err check_kind(const struct gw_comm *comm,
-    const struct gw_call *call, struct gw_error *why)
+                              const struct gw_call *call, struct gw_error *why)
 {
     if ((unsigned)call->collective >= GW_COLLECTIVES)
-        return gw_fail(
-            why, GW_EINVAL, "no collective has number %d", call->collective);
+        return gw_fail(why, GW_EINVAL, "no collective has number %d",
+                       call->collective);
     if ((unsigned)call->type >= GW_DTYPE_COUNT)
         return gw_fail(why, GW_EINVAL, "no type has number %d", call->type);
     if (gw_collective_rooted(call->collective) && call->root >= comm->size)
         return gw_fail(why, GW_EINVAL, "root %u is not among %u ranks",
-            call->root, comm->size);
-    if (gw_collective_reduces(call->collective)
-        && ((unsigned)call->op >= GW_REDOP_COUNT
-            || !gw_redop_allowed(call->op, call->type)))
+                       call->root, comm->size);
+    if (gw_collective_reduces(call->collective) &&
+        ((unsigned)call->op >= GW_REDOP_COUNT ||
+         !gw_redop_allowed(call->op, call->type)))
         return gw_fail(why, GW_EINVAL, "%s cannot reduce %s",
-            gw_redop_name(call->op), gw_dtype_name(call->type));
-    bool v = call->collective == GW_GATHER || call->collective == GW_SCATTER
-        || call->collective == GW_ALLGATHER
-        || call->collective == GW_ALLTOALL;
+                       gw_redop_name(call->op), gw_dtype_name(call->type));
+    bool v = call->collective == GW_GATHER || call->collective == GW_SCATTER ||
+             call->collective == GW_ALLGATHER ||
+             call->collective == GW_ALLTOALL;
     if (call->counts && !v)
         return gw_fail(why, GW_EINVAL, "%s has no v-variant",
-            gw_collective_name(call->collective));
-    if (call->collective == GW_ALLTOALL
-        && (!call->counts != !call->recv_counts))
-        return gw_fail(
-            why, GW_EINVAL, "alltoallv needs counts of both directions");
-    if (call->collective == GW_ALLTOALL && call->counts
-        && call->in == GW_IN_PLACE)
+                       gw_collective_name(call->collective));
+    if (call->collective == GW_ALLTOALL &&
+        (!call->counts != !call->recv_counts))
+        return gw_fail(why, GW_EINVAL,
+                       "alltoallv needs counts of both directions");
+    if (call->collective == GW_ALLTOALL && call->counts &&
+        call->in == GW_IN_PLACE)
         return gw_fail(why, GW_EINVAL, "alltoallv does not work in place");
     return GW_OK;
 }
 
 /* In place by address: where `in` may lie inside `out` (or the reverse). */
 static bool overlap_is_in_place(const struct gw_comm *comm,
-    const struct gw_call *call, const unsigned char *in,
-    const unsigned char *out)
+                                const struct gw_call *call,
+                                const unsigned char *in,
+                                const unsigned char *out)
 {
-    size_t shift = displacement(call->counts, call->displs, call->count,
-                       comm->rank)
-        * gw_dtype_size(call->type);
+    size_t shift =
+        displacement(call->counts, call->displs, call->count, comm->rank) *
+        gw_dtype_size(call->type);
     switch (call->collective) {
     case GW_GATHER:
     case GW_ALLGATHER:
@@ -249,7 +245,7 @@ static bool overlap_is_in_place(const struct gw_comm *comm,
 }
 
 enum gw_err gw__call_check(const struct gw_comm *comm,
-    const struct gw_call *call, struct gw_error *why)
+                           const struct gw_call *call, struct gw_error *why)
 {
     enum gw_err err = check_kind(comm, call, why);
     if (err)
@@ -263,74 +259,10 @@ enum gw_err gw__call_check(const struct gw_comm *comm,
     if (!bytes_in || !bytes_out || call->in == GW_IN_PLACE)
         return GW_OK;
     const unsigned char *in = call->in, *out = call->out;
-    bool overlap = (uintptr_t)in < (uintptr_t)out + bytes_out
-        && (uintptr_t)out < (uintptr_t)in + bytes_in;
+    bool overlap = (uintptr_t)in < (uintptr_t)out + bytes_out &&
+                   (uintptr_t)out < (uintptr_t)in + bytes_in;
     if (overlap && !overlap_is_in_place(comm, call, in, out))
         return gw_fail(why, GW_EINVAL,
-            "input and output overlap, and not as in place");
+                       "input and output overlap, and not as in place");
     return GW_OK;
-}
-
-/* All ranks of the v-variants know the same counts, but for alltoallv. */
-static uint64_t sign_count(const struct gw_call *call, unsigned ranks)
-{
-    if (!call->counts)
-        return call->collective == GW_BARRIER ? 0 : call->count;
-    if (call->collective == GW_ALLTOALL)
-        return 0;
-    return gw_hash(call->counts, ranks * sizeof *call->counts, 0);
-}
-
-void gw__call_sign(const struct gw_call *call, unsigned ranks, int algo,
-    struct gw__signature *signature)
-{
-    bool reduces = gw_collective_reduces(call->collective);
-    bool rooted = gw_collective_rooted(call->collective);
-    uint64_t plan = call->plan ? gw_plan_hash(call->plan) | 1ULL << 63
-                               : (uint64_t)(algo & 0xffff)
-            | (uint64_t)(call->segments & 0xffff) << 16
-            | (uint64_t)(call->group & 0xffff) << 32;
-    *signature = (struct gw__signature) {
-        .collective = (uint8_t)call->collective,
-        .type = (uint8_t)call->type,
-        .op = (uint8_t)(reduces ? call->op : 0),
-        .flags = call->counts ? 1 : 0,
-        .root = rooted ? call->root : 0,
-        .count = sign_count(call, ranks),
-        .plan = plan,
-    };
-}
-
-static const char *algo_name(const struct gw__signature *signature)
-{
-    size_t count;
-    const struct gw_algo *const *algos = gw_algo_list(&count);
-    size_t index = signature->plan & 0xffff;
-    if (signature->plan >> 63)
-        return "a plan of its own";
-    return index < count ? algos[index]->name : "?";
-}
-
-void gw__call_describe(
-    const struct gw__signature *signature, char *text, size_t room)
-{
-    enum gw_collective collective = (enum gw_collective)signature->collective;
-    const char *type = gw_dtype_name((enum gw_dtype)signature->type);
-    if (signature->collective == GW__P2P)
-        snprintf(text, room, "send/recv(%" PRIu64 " %s)", signature->count,
-            type);
-    else if (collective == GW_BARRIER)
-        snprintf(text, room, "barrier()");
-    else if (signature->flags)
-        snprintf(text, room, "%sv(%s, %s)", gw_collective_name(collective),
-            type, algo_name(signature));
-    else if (gw_collective_reduces(collective))
-        snprintf(text, room, "%s(%" PRIu64 " %s, %s, root %u, %s)",
-            gw_collective_name(collective), signature->count, type,
-            gw_redop_name((enum gw_redop)signature->op), signature->root,
-            algo_name(signature));
-    else
-        snprintf(text, room, "%s(%" PRIu64 " %s, root %u, %s)",
-            gw_collective_name(collective), signature->count, type,
-            signature->root, algo_name(signature));
 }

@@ -6,8 +6,8 @@
  *   ipc, tcp   gw_plan_price: alpha-beta-gamma, step by step; ranks that share
  *              a core take turns
  *   shm        meetings (two for a window pass, one when it is eager, one a
- *              round otherwise), and the loads and stores, spread over the cores and bounded by the
- *              busiest rank
+ *              round otherwise), and the loads and stores, spread over the
+ * cores and bounded by the busiest rank
  */
 #include "coll/comm.h"
 
@@ -25,10 +25,10 @@ struct traffic {
     double busiest, all;
 };
 
-static struct traffic traffic_of(
-    const struct gw_plan *plan, size_t count, size_t elem_bytes, bool fused)
+static struct traffic traffic_of(const struct gw_plan *plan, size_t count,
+                                 size_t elem_bytes, bool fused)
 {
-    struct traffic t = { 0, 0 };
+    struct traffic t = {0, 0};
     double *rank = calloc(plan->ranks, sizeof *rank);
     unsigned *added = calloc((size_t)plan->ranks * plan->chunks, sizeof *added);
     bool reduces = gw_collective_reduces(plan->collective);
@@ -64,8 +64,8 @@ static double crowd(const struct gw_wire_costs *costs, unsigned ranks)
     return ranks > costs->cores ? ranks / costs->cores : 1;
 }
 
-static double memory_us(
-    const struct gw_wire_costs *costs, unsigned ranks, struct traffic t)
+static double memory_us(const struct gw_wire_costs *costs, unsigned ranks,
+                        struct traffic t)
 {
     double cores = costs->cores < ranks ? costs->cores : ranks;
     double per_byte = t.all > CACHED_BYTES ? costs->memory_us_per_byte
@@ -75,25 +75,25 @@ static double memory_us(
 }
 
 static double predict(const struct gw_wire_costs *costs, bool windows,
-    const struct gw_algo *algo, unsigned ranks, size_t count,
-    size_t elem_bytes)
+                      const struct gw_algo *algo, unsigned ranks, size_t count,
+                      size_t elem_bytes)
 {
-    struct gw_algo_args args = { .ranks = ranks };
+    struct gw_algo_args args = {.ranks = ranks};
     struct gw_plan *plan;
     struct gw_price price;
     double us = -1;
     if (gw_plan_make(algo->collective, algo->name, &args, &plan, NULL))
         return -1;
-    if (gw_plan_price(plan, count, elem_bytes, &costs->model, &price, NULL)
-        == GW_OK) {
-        bool eager
-            = plan->steps == 1 && count * elem_bytes <= GW__EAGER_BYTES;
+    if (gw_plan_price(plan, count, elem_bytes, &costs->model, &price, NULL) ==
+        GW_OK) {
+        bool eager = plan->steps == 1 && count * elem_bytes <= GW__EAGER_BYTES;
         double meetings = !algo->direct ? price.rounds * costs->model.alpha_us
-            : eager                     ? costs->sync_us / 2
+                          : eager       ? costs->sync_us / 2
                                         : costs->sync_us;
-        us = windows ? crowd(costs, ranks) * meetings
-                + memory_us(costs, ranks,
-                    traffic_of(plan, count, elem_bytes, algo->direct))
+        us = windows ? crowd(costs, ranks) * meetings +
+                           memory_us(costs, ranks,
+                                     traffic_of(plan, count, elem_bytes,
+                                                algo->direct))
                      : crowd(costs, ranks) * price.predicted_us;
     }
     gw_plan_destroy(&plan);
@@ -101,8 +101,8 @@ static double predict(const struct gw_wire_costs *costs, bool windows,
 }
 
 /* Each input loaded once, each output stored once, by all ranks together. */
-static double least_traffic(
-    enum gw_collective collective, double ranks, double bytes)
+static double least_traffic(enum gw_collective collective, double ranks,
+                            double bytes)
 {
     switch (collective) {
     case GW_REDUCE:
@@ -125,19 +125,18 @@ static double least_traffic(
 }
 
 double gw_wire_bound_us(const char *wire, enum gw_collective collective,
-    unsigned ranks, size_t count, size_t elem_bytes)
+                        unsigned ranks, size_t count, size_t elem_bytes)
 {
     struct gw_wire_costs costs;
     bool measured;
     gw_costs(wire, &costs, &measured);
     if (strcmp(wire, "shm") != 0)
-        return gw_bound_us(
-            collective, ranks, count, elem_bytes, &costs.model);
+        return gw_bound_us(collective, ranks, count, elem_bytes, &costs.model);
     if (ranks < 2)
         return 0;
-    double all = least_traffic(
-        collective, (double)ranks, (double)(count * elem_bytes));
-    struct traffic t = { .busiest = all / ranks, .all = all };
+    double all =
+        least_traffic(collective, (double)ranks, (double)(count * elem_bytes));
+    struct traffic t = {.busiest = all / ranks, .all = all};
     return costs.sync_us / 2 + memory_us(&costs, ranks, t);
 }
 
@@ -149,8 +148,8 @@ static int cheaper(const void *a, const void *b)
 }
 
 size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
-    enum gw_collective collective, unsigned ranks, size_t count,
-    size_t elem_bytes, struct gw_candidate *out, size_t capacity)
+                  enum gw_collective collective, unsigned ranks, size_t count,
+                  size_t elem_bytes, struct gw_candidate *out, size_t capacity)
 {
     enum { ALGOS_MAX = 64 };
     struct gw_candidate found[ALGOS_MAX];
@@ -159,10 +158,9 @@ size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
     for (size_t i = 0; i < algos && n < ALGOS_MAX; i++) {
         if (list[i]->collective != collective || !list[i]->valid(ranks))
             continue;
-        double us
-            = predict(costs, windows, list[i], ranks, count, elem_bytes);
+        double us = predict(costs, windows, list[i], ranks, count, elem_bytes);
         if (us >= 0)
-            found[n++] = (struct gw_candidate) { list[i], us };
+            found[n++] = (struct gw_candidate){list[i], us};
     }
     qsort(found, n, sizeof *found, cheaper);
     memcpy(out, found, (n < capacity ? n : capacity) * sizeof *out);
@@ -170,12 +168,12 @@ size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
 }
 
 size_t gw_choose(const char *wire, enum gw_collective collective,
-    unsigned ranks, size_t count, size_t elem_bytes, struct gw_candidate *out,
-    size_t capacity)
+                 unsigned ranks, size_t count, size_t elem_bytes,
+                 struct gw_candidate *out, size_t capacity)
 {
     struct gw_wire_costs costs;
     bool measured;
     gw_costs(wire, &costs, &measured);
     return gw__choose(&costs, strcmp(wire, "shm") == 0, collective, ranks,
-        count, elem_bytes, out, capacity);
+                      count, elem_bytes, out, capacity);
 }

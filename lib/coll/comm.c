@@ -13,18 +13,17 @@
 
 enum { CONNECT_MS = 10000, TIMEOUT_MS = 30000 };
 
-static enum gw_err check_config(
-    const struct gw_comm_config *config, struct gw_error *why)
+static enum gw_err check_config(const struct gw_comm_config *config,
+                                struct gw_error *why)
 {
     if (config->size == 0 || config->size > GW__WIRE_PEERS_MAX)
         return gw_fail(why, GW_EINVAL, "a communicator has 1 to %d ranks",
-            GW__WIRE_PEERS_MAX);
+                       GW__WIRE_PEERS_MAX);
     if (config->rank >= config->size)
         return gw_fail(why, GW_EINVAL, "rank %u is not among %u ranks",
-            config->rank, config->size);
+                       config->rank, config->size);
     if (config->slice_bytes % 64)
-        return gw_fail(
-            why, GW_EINVAL, "slices are multiples of 64 bytes");
+        return gw_fail(why, GW_EINVAL, "slices are multiples of 64 bytes");
     return GW_OK;
 }
 
@@ -38,8 +37,8 @@ static struct gw_comm *new_comm(const struct gw_comm_config *config)
     comm->config = *config;
     comm->rank = config->rank;
     comm->size = config->size;
-    comm->timeout_ns
-        = (config->timeout_ms ? config->timeout_ms : TIMEOUT_MS) * 1000000ULL;
+    comm->timeout_ns =
+        (config->timeout_ms ? config->timeout_ms : TIMEOUT_MS) * 1000000ULL;
     comm->p2p_sends = calloc(n, sizeof *comm->p2p_sends);
     comm->p2p_recvs = calloc(n, sizeof *comm->p2p_recvs);
     comm->p2p_programs = calloc(2 * n, sizeof(struct gw__program *));
@@ -49,9 +48,9 @@ static struct gw_comm *new_comm(const struct gw_comm_config *config)
     comm->in_blocked = calloc(n, sizeof(bool));
     comm->fold_sources = calloc(n + 1, sizeof(void *));
     comm->fold_dests = calloc(n + 1, sizeof(void *));
-    if (comm->p2p_sends && comm->p2p_recvs && comm->p2p_programs
-        && comm->pushes && comm->counters && comm->out_blocked
-        && comm->in_blocked && comm->fold_sources && comm->fold_dests)
+    if (comm->p2p_sends && comm->p2p_recvs && comm->p2p_programs &&
+        comm->pushes && comm->counters && comm->out_blocked &&
+        comm->in_blocked && comm->fold_sources && comm->fold_dests)
         return comm;
     gw_comm_destroy(&comm);
     return NULL;
@@ -63,12 +62,12 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
 {
     bool measured;
     gw_costs(comm->wire_name, &comm->costs, &measured);
-    struct gw_call call = { .collective = GW_BROADCAST,
-        .in = &comm->costs,
-        .out = comm->rank == 0 ? NULL : &comm->costs,
-        .count = sizeof comm->costs,
-        .type = GW_U8,
-        .algo = "binomial" };
+    struct gw_call call = {.collective = GW_BROADCAST,
+                           .in = &comm->costs,
+                           .out = comm->rank == 0 ? NULL : &comm->costs,
+                           .count = sizeof comm->costs,
+                           .type = GW_U8,
+                           .algo = "binomial"};
     enum gw_err err = gw_run(comm, &call);
     if (err)
         gw_fail(why, err, "agreeing on costs: %s", comm->error.text);
@@ -84,8 +83,8 @@ static enum gw_err settle(struct gw_comm *comm, struct gw_error *why)
     memcpy(comm->wire_name, ops->name, n);
     comm->wire_name[n] = 0;
     comm->config.wire = comm->wire_name;
-    comm->slice_bytes
-        = comm->config.slice_bytes ? comm->config.slice_bytes : ops->slice_bytes;
+    comm->slice_bytes =
+        comm->config.slice_bytes ? comm->config.slice_bytes : ops->slice_bytes;
     if (ops->windows && !comm->config.no_windows)
         comm->windows = ops->windows(comm->wire);
     comm->last_progress_ns = gw_now_ns();
@@ -93,7 +92,7 @@ static enum gw_err settle(struct gw_comm *comm, struct gw_error *why)
 }
 
 enum gw_err gw_comm_create(const struct gw_comm_config *config,
-    struct gw_comm **made, struct gw_error *why)
+                           struct gw_comm **made, struct gw_error *why)
 {
     *made = NULL;
     enum gw_err err = check_config(config, why);
@@ -111,7 +110,7 @@ enum gw_err gw_comm_create(const struct gw_comm_config *config,
     if (err)
         goto out;
     err = gw__rendezvous(config->rendezvous, config->rank, config->size,
-        &comm->wire->address, table, connect_ms, why);
+                         &comm->wire->address, table, connect_ms, why);
     if (!err)
         err = comm->wire->ops->connect(comm->wire, table, deadline, why);
     if (!err)
@@ -136,7 +135,7 @@ struct ticket {
 };
 
 static enum gw_err exchange(struct gw_comm *comm, const struct ticket *mine,
-    struct ticket *all, struct gw_error *why)
+                            struct ticket *all, struct gw_error *why)
 {
     enum gw_err err = gw_allgather(comm, mine, all, sizeof *mine, GW_U8);
     if (err)
@@ -145,8 +144,8 @@ static enum gw_err exchange(struct gw_comm *comm, const struct ticket *mine,
 }
 
 /* Place of `rank` among those of its color, ordered by key, then rank. */
-static unsigned place_of(
-    const struct ticket *all, unsigned ranks, unsigned rank, unsigned *members)
+static unsigned place_of(const struct ticket *all, unsigned ranks,
+                         unsigned rank, unsigned *members)
 {
     unsigned place = 0;
     *members = 0;
@@ -154,14 +153,14 @@ static unsigned place_of(
         if (all[r].color != all[rank].color)
             continue;
         (*members)++;
-        place += all[r].key < all[rank].key
-            || (all[r].key == all[rank].key && r < rank);
+        place += all[r].key < all[rank].key ||
+                 (all[r].key == all[rank].key && r < rank);
     }
     return place;
 }
 
 static enum gw_err join_group(struct gw_comm *parent, struct gw_comm *comm,
-    const struct ticket *all, struct gw_error *why)
+                              const struct ticket *all, struct gw_error *why)
 {
     struct gw__address *table = calloc(comm->size, sizeof *table);
     unsigned members;
@@ -177,9 +176,10 @@ static enum gw_err join_group(struct gw_comm *parent, struct gw_comm *comm,
 }
 
 static enum gw_err split(struct gw_comm *parent, int color, int key,
-    struct ticket *all, struct gw_comm **sub, struct gw_error *why)
+                         struct ticket *all, struct gw_comm **sub,
+                         struct gw_error *why)
 {
-    struct ticket mine = { .color = color, .key = key };
+    struct ticket mine = {.color = color, .key = key};
     struct gw_comm *comm = NULL;
     unsigned members;
     enum gw_err err = exchange(parent, &mine, all, why);
@@ -213,9 +213,9 @@ static enum gw_err split(struct gw_comm *parent, int color, int key,
 }
 
 enum gw_err gw_comm_split(struct gw_comm *comm, int color, int key,
-    struct gw_comm **sub, struct gw_error *why)
+                          struct gw_comm **sub, struct gw_error *why)
 {
-    struct gw_error told = { 0 };
+    struct gw_error told = {0};
     *sub = NULL;
     struct ticket *all = calloc(comm->size, sizeof *all);
     if (!all)
@@ -234,6 +234,7 @@ void gw_comm_destroy(struct gw_comm **made)
         return;
     gw__wire_close(&comm->wire);
     gw__requests_fini(comm);
+    gw__scratch_fini(comm);
     gw__cache_fini(comm);
     for (unsigned i = 0; comm->p2p_programs && i < 2 * comm->size; i++)
         gw__program_destroy(&comm->p2p_programs[i]);
@@ -270,8 +271,8 @@ const struct gw_error *gw_comm_error(const struct gw_comm *comm)
     return &comm->error;
 }
 
-void gw_comm_counters(
-    const struct gw_comm *comm, unsigned peer, struct gw_counters *counters)
+void gw_comm_counters(const struct gw_comm *comm, unsigned peer,
+                      struct gw_counters *counters)
 {
     *counters = comm->counters[peer];
 }

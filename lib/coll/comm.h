@@ -7,15 +7,17 @@
  *   program.c  compiles the plan; cache.c keeps what was compiled
  *   engine.c   runs a program over any wire, slice by slice
  *   window.c   runs a direct program in one pass over shared memory
- *   request.c  starts, tests and waits; the progress loop; failing
+ *   request.c  starts, tests and waits; scratch.c lends memory
+ *   progress.c moves all calls under way; fails together; mismatch.c
+ *              finds ranks that call different things
  *   comm.c     creates, splits and closes communicators
  */
 #ifndef GW__COMM_H
 #define GW__COMM_H
 
+#include "coll/program.h"
 #include "wire/windows.h"
 #include "wire/wire.h"
-#include "coll/program.h"
 
 /* A chunk of a call in this rank's memory. */
 struct gw__slot {
@@ -41,11 +43,11 @@ struct gw_request {
     unsigned char *scratch; /* homes of chunks that are only passed on */
     size_t scratch_bytes;
     /* the engine's progress; arrays lie behind the request */
-    struct gw__slot *slots;     /* a cell each */
-    uint32_t *written;          /* a write each: slices applied */
-    uint32_t *pushed;           /* a send each: slices handed to the wire */
-    uint64_t *send_base;        /* a send each: its first slice's number */
-    uint32_t *out_at, *in_at;   /* a peer each: position in its list */
+    struct gw__slot *slots;   /* a cell each */
+    uint32_t *written;        /* a write each: slices applied */
+    uint32_t *pushed;         /* a send each: slices handed to the wire */
+    uint64_t *send_base;      /* a send each: its first slice's number */
+    uint32_t *out_at, *in_at; /* a peer each: position in its list */
     uint32_t sends_left, writes_left;
     size_t room_bytes; /* of this allocation */
     /* window passes */
@@ -89,7 +91,7 @@ struct gw_comm {
     char wire_name[16];
     uint64_t timeout_ns;
     size_t slice_bytes;
-    struct gw_error error; /* sticky */
+    struct gw_error error;     /* sticky */
     struct gw_request *active; /* in order of starting */
     struct gw_request *idle;
     uint32_t next_op;
@@ -105,10 +107,10 @@ struct gw_comm {
     uint64_t cache_clock;
     struct gw__scratch scratch[GW__IDLE_MAX];
     bool *out_blocked, *in_blocked; /* progress: links taken by older calls */
-    struct gw_wire_costs costs; /* rank 0's, so that all choose alike */
+    struct gw_wire_costs costs;     /* rank 0's, so that all choose alike */
     bool costs_agreed;
-    uint64_t turns;      /* windowed calls begun */
-    uint64_t turns_done; /* and ended, in order */
+    uint64_t turns;            /* windowed calls begun */
+    uint64_t turns_done;       /* and ended, in order */
     const void **fold_sources; /* room for size + 1 pointers each */
     void **fold_dests;
 };
@@ -116,67 +118,66 @@ struct gw_comm {
 /* ---- call.c ---- */
 
 /* GW_OK or GW_EINVAL with the sentence. */
-enum gw_err gw__call_check(
-    const struct gw_comm *comm, const struct gw_call *call,
-    struct gw_error *why);
+enum gw_err gw__call_check(const struct gw_comm *comm,
+                           const struct gw_call *call, struct gw_error *why);
 /* Elements of the block that chunk belongs to, as `rank` knows it. */
-size_t gw__block_elems(
-    const struct gw_call *call, const struct gw_plan *plan, unsigned rank,
-    unsigned chunk);
+size_t gw__block_elems(const struct gw_call *call, const struct gw_plan *plan,
+                       unsigned rank, unsigned chunk);
 /* Offset in elements, in `rank`'s `in` (or `out` when in place) of its first
  * value, and in its `out` of its result. */
 size_t gw__offset_in(const struct gw_call *call, const struct gw_plan *plan,
-    unsigned rank, unsigned chunk, bool in_place);
+                     unsigned rank, unsigned chunk, bool in_place);
 size_t gw__offset_out(const struct gw_call *call, const struct gw_plan *plan,
-    unsigned rank, unsigned chunk, bool in_place);
+                      unsigned rank, unsigned chunk, bool in_place);
 /* Bytes of this rank's `in` and `out` that the call may touch. */
 size_t gw__bytes_in(const struct gw_comm *comm, const struct gw_call *call);
 size_t gw__bytes_out(const struct gw_comm *comm, const struct gw_call *call);
 void gw__call_sign(const struct gw_call *call, unsigned ranks, int algo,
-    struct gw__signature *signature);
+                   struct gw__signature *signature);
 /* "allreduce(1024 f32 sum, ring)" */
-void gw__call_describe(
-    const struct gw__signature *signature, char *text, size_t room);
+void gw__call_describe(const struct gw__signature *signature, char *text,
+                       size_t room);
 
 /* ---- cache.c ---- */
 
 /* The program that the call runs: chosen, made, verified when it is the
  * user's, compiled, or found. */
 enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,
-    struct gw__program **program, int *algo, struct gw_error *why);
+                            struct gw__program **program, int *algo,
+                            struct gw_error *why);
 void gw__cache_fini(struct gw_comm *comm);
 
 /* ---- choose.c ---- */
 
 /* As gw_choose, with the costs given and for windows or not. */
 size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
-    enum gw_collective collective, unsigned ranks, size_t count,
-    size_t elem_bytes, struct gw_candidate *out, size_t capacity);
+                  enum gw_collective collective, unsigned ranks, size_t count,
+                  size_t elem_bytes, struct gw_candidate *out, size_t capacity);
 
 /* ---- engine.c ---- */
 
 /* Fills slots and local copies; takes scratch. */
 enum gw_err gw__engine_begin(struct gw_request *request, struct gw_error *why);
 /* Moves what can move; *moved tells. GW_OK with state GW__DONE at the end. */
-enum gw_err gw__engine_progress(
-    struct gw_request *request, bool *moved, struct gw_error *why);
+enum gw_err gw__engine_progress(struct gw_request *request, bool *moved,
+                                struct gw_error *why);
 /* What it waits for: "rank 0 waits for rank 3, step 2, chunk 5, slice 0". */
-void gw__engine_describe(
-    const struct gw_request *request, char *text, size_t room, int *peer);
+void gw__engine_describe(const struct gw_request *request, char *text,
+                         size_t room, int *peer);
 
 /* ---- window.c ---- */
 
 bool gw__window_serves(const struct gw_comm *comm, const struct gw_call *call,
-    const struct gw__program *program);
+                       const struct gw__program *program);
 enum gw_err gw__window_begin(struct gw_request *request, struct gw_error *why);
-enum gw_err gw__window_progress(
-    struct gw_request *request, bool *moved, struct gw_error *why);
-void gw__window_describe(
-    const struct gw_request *request, char *text, size_t room, int *peer);
+enum gw_err gw__window_progress(struct gw_request *request, bool *moved,
+                                struct gw_error *why);
+void gw__window_describe(const struct gw_request *request, char *text,
+                         size_t room, int *peer);
 /* What `peer` has posted on a side of its card: which op, and which call.
  * False when that side is empty or just being written. */
-bool gw__window_posted(const struct gw_comm *comm, unsigned peer,
-    unsigned side, uint32_t *op, struct gw__signature *signature);
+bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
+                       uint32_t *op, struct gw__signature *signature);
 _Static_assert(sizeof(struct gw__place) == 24, "small enough for a card");
 
 /* ---- fold_many.c ---- */
@@ -187,29 +188,43 @@ void gw__fold_many(const struct gw_fold *fold);
 /* ---- mismatch.c ---- */
 
 /* Keeps what op `op` was. */
-void gw__history_keep(
-    struct gw_comm *comm, uint32_t op, const struct gw__signature *signature);
+void gw__history_keep(struct gw_comm *comm, uint32_t op,
+                      const struct gw__signature *signature);
 /* "op 3: rank 0 called ..., rank 1 called ...", as GW_EMISMATCH. */
 enum gw_err gw__mismatch(const struct gw_comm *comm, uint32_t op,
-    const struct gw__signature *ours, unsigned peer,
-    const struct gw__signature *theirs, struct gw_error *why);
+                         const struct gw__signature *ours, unsigned peer,
+                         const struct gw__signature *theirs,
+                         struct gw_error *why);
 /* Looks at all that peers have sent and posted for calls that differ from
  * ours: a rank may wait for one peer while another calls something else. */
 enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why);
 
-/* ---- request.c ---- */
+/* ---- scratch.c ---- */
+
+unsigned char *gw__scratch_take(struct gw_comm *comm, size_t bytes,
+                                struct gw_error *why);
+/* NULL allowed. */
+void gw__scratch_give(struct gw_comm *comm, unsigned char *memory);
+void gw__scratch_fini(struct gw_comm *comm);
+
+/* ---- progress.c ---- */
 
 /* The communicator fails with `error` on every rank; returns its code. */
 enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error);
-unsigned char *gw__scratch_take(
-    struct gw_comm *comm, size_t bytes, struct gw_error *why);
-void gw__scratch_give(struct gw_comm *comm, unsigned char *memory);
+/* One round over the calls under way, oldest first. */
+enum gw_err gw__progress(struct gw_comm *comm, bool *moved);
+/* A round; when nothing moved, a look around, and a nap if `sleep`. */
+enum gw_err gw__turn(struct gw_comm *comm, bool sleep);
 void gw__event(const struct gw_request *request, enum gw_event_kind kind,
-    unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
-    int64_t value);
+               unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
+               int64_t value);
+
+/* ---- request.c ---- */
+
 enum gw_err gw__start_program(struct gw_comm *comm, const struct gw_call *call,
-    struct gw__program *program, const struct gw__signature *signature,
-    uint32_t op, struct gw_request **request);
+                              struct gw__program *program,
+                              const struct gw__signature *signature,
+                              uint32_t op, struct gw_request **request);
 void gw__requests_fini(struct gw_comm *comm);
 
 #endif

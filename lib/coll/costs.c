@@ -24,22 +24,22 @@ struct builtin {
 };
 
 static const struct builtin builtins[] = {
-    { "shm",
-        { .model = { 0.6, 0.00012, 0.00005 },
-            .sync_us = 0.6,
-            .memory_us_per_byte = 0.00012,
-            .cached_us_per_byte = 0.000025,
-            .cores = 2 } },
-    { "ipc",
-        { .model = { 30, 0.00025, 0.00005 },
-            .memory_us_per_byte = 0.00012,
-            .cached_us_per_byte = 0.000025,
-            .cores = 2 } },
-    { "tcp",
-        { .model = { 35, 0.0003, 0.00005 },
-            .memory_us_per_byte = 0.00012,
-            .cached_us_per_byte = 0.000025,
-            .cores = 2 } },
+    {"shm",
+     {.model = {0.6, 0.00012, 0.00005},
+      .sync_us = 0.6,
+      .memory_us_per_byte = 0.00012,
+      .cached_us_per_byte = 0.000025,
+      .cores = 2}},
+    {"ipc",
+     {.model = {30, 0.00025, 0.00005},
+      .memory_us_per_byte = 0.00012,
+      .cached_us_per_byte = 0.000025,
+      .cores = 2}},
+    {"tcp",
+     {.model = {35, 0.0003, 0.00005},
+      .memory_us_per_byte = 0.00012,
+      .cached_us_per_byte = 0.000025,
+      .cores = 2}},
 };
 
 struct figure {
@@ -48,16 +48,14 @@ struct figure {
 };
 
 static const struct figure figures[] = {
-    { "alpha_us", offsetof(struct gw_wire_costs, model.alpha_us) },
-    { "beta_us_per_byte",
-        offsetof(struct gw_wire_costs, model.beta_us_per_byte) },
-    { "gamma_us_per_byte",
-        offsetof(struct gw_wire_costs, model.gamma_us_per_byte) },
-    { "sync_us", offsetof(struct gw_wire_costs, sync_us) },
-    { "memory_us_per_byte",
-        offsetof(struct gw_wire_costs, memory_us_per_byte) },
-    { "cached_us_per_byte",
-        offsetof(struct gw_wire_costs, cached_us_per_byte) },
+    {"alpha_us", offsetof(struct gw_wire_costs, model.alpha_us)},
+    {"beta_us_per_byte",
+     offsetof(struct gw_wire_costs, model.beta_us_per_byte)},
+    {"gamma_us_per_byte",
+     offsetof(struct gw_wire_costs, model.gamma_us_per_byte)},
+    {"sync_us", offsetof(struct gw_wire_costs, sync_us)},
+    {"memory_us_per_byte", offsetof(struct gw_wire_costs, memory_us_per_byte)},
+    {"cached_us_per_byte", offsetof(struct gw_wire_costs, cached_us_per_byte)},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 
@@ -129,8 +127,8 @@ static enum gw_err make_folders(const char *path, struct gw_error *why)
 }
 
 /* Written beside and renamed, so that a reader sees the old or the new. */
-static enum gw_err replace_file(
-    json_t *file, const char *path, struct gw_error *why)
+static enum gw_err replace_file(json_t *file, const char *path,
+                                struct gw_error *why)
 {
     char fresh[PATH_BYTES + 16];
     snprintf(fresh, sizeof fresh, "%s.%d", path, (int)getpid());
@@ -144,12 +142,13 @@ static enum gw_err replace_file(
     return GW_OK;
 }
 
-enum gw_err gw_costs_store(const char *wire,
-    const struct gw_wire_costs *costs, struct gw_error *why)
+enum gw_err gw_costs_store(const char *wire, const struct gw_wire_costs *costs,
+                           struct gw_error *why)
 {
     char path[PATH_BYTES];
     if (!file_path(path))
-        return gw_fail(why, GW_EINVAL,
+        return gw_fail(
+            why, GW_EINVAL,
             "no place for the calibration: set GRADWIRE_CALIBRATION or HOME");
     enum gw_err err = make_folders(path, why);
     if (err)
@@ -167,8 +166,8 @@ enum gw_err gw_costs_store(const char *wire,
     json_t *entry = json_object();
     struct gw_wire_costs copy = *costs;
     for (unsigned i = 0; i < FIGURES; i++)
-        json_object_set_new(
-            entry, figures[i].name, json_real(*figure_of(&copy, i)));
+        json_object_set_new(entry, figures[i].name,
+                            json_real(*figure_of(&copy, i)));
     json_object_set_new(wires, wire, entry);
     err = replace_file(file, path, why);
     json_decref(file);

@@ -30,15 +30,14 @@ static unsigned char *base_in(const struct gw_request *r, bool *in_place)
     if (r->stage_in)
         return r->stage_in;
     /* Never written through when it is the caller's input. */
-    return *in_place ? r->call.out
-                     : (unsigned char *)(uintptr_t)r->call.in;
+    return *in_place ? r->call.out : (unsigned char *)(uintptr_t)r->call.in;
 }
 
 static enum gw_err set_aside(struct gw_request *r, struct gw_error *why)
 {
     size_t bytes = gw__bytes_in(r->comm, &r->call);
-    if (r->call.collective != GW_ALLTOALL || r->call.in != GW_IN_PLACE
-        || bytes == 0)
+    if (r->call.collective != GW_ALLTOALL || r->call.in != GW_IN_PLACE ||
+        bytes == 0)
         return GW_OK;
     r->stage_in = gw__scratch_take(r->comm, bytes, why);
     if (!r->stage_in)
@@ -60,22 +59,21 @@ static void place_slots(struct gw_request *r)
         struct gw__slot *slot = &r->slots[c];
         size_t offset, length;
         gw_plan_extent(p->plan, cell->chunk,
-            gw__block_elems(&r->call, p->plan, p->rank, cell->chunk),
-            r->elem_bytes, &offset, &length);
-        *slot = (struct gw__slot) { .bytes = length * r->elem_bytes };
+                       gw__block_elems(&r->call, p->plan, p->rank, cell->chunk),
+                       r->elem_bytes, &offset, &length);
+        *slot = (struct gw__slot){.bytes = length * r->elem_bytes};
         slot->slices = slot->bytes > r->slice_bytes
-            ? (uint32_t)((slot->bytes + r->slice_bytes - 1) / r->slice_bytes)
-            : 1;
+                           ? (uint32_t)((slot->bytes + r->slice_bytes - 1) /
+                                        r->slice_bytes)
+                           : 1;
         if (cell->holds && in)
-            slot->first = in
-                + r->elem_bytes
-                    * gw__offset_in(
-                        &r->call, p->plan, p->rank, cell->chunk, in_place);
+            slot->first =
+                in + r->elem_bytes * gw__offset_in(&r->call, p->plan, p->rank,
+                                                   cell->chunk, in_place);
         if (cell->wants && out)
-            slot->home = out
-                + r->elem_bytes
-                    * gw__offset_out(
-                        &r->call, p->plan, p->rank, cell->chunk, in_place);
+            slot->home =
+                out + r->elem_bytes * gw__offset_out(&r->call, p->plan, p->rank,
+                                                     cell->chunk, in_place);
         else if (cell->written) {
             slot->home = r->scratch + used;
             used += (slot->bytes + 63) & ~(size_t)63;
@@ -93,7 +91,8 @@ static size_t scratch_needed(const struct gw_request *r)
         size_t offset, length;
         if (!p->cells[c].written || (p->cells[c].wants && r->call.out))
             continue;
-        gw_plan_extent(p->plan, p->cells[c].chunk,
+        gw_plan_extent(
+            p->plan, p->cells[c].chunk,
             gw__block_elems(&r->call, p->plan, p->rank, p->cells[c].chunk),
             r->elem_bytes, &offset, &length);
         bytes += (length * r->elem_bytes + 63) & ~(size_t)63;
@@ -116,8 +115,8 @@ enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
     place_slots(r);
     for (unsigned c = 0; c < p->cell_count; c++) {
         struct gw__slot *slot = &r->slots[c];
-        if (p->cells[c].holds && p->cells[c].wants && !p->cells[c].written
-            && slot->home && slot->home != slot->first && slot->bytes)
+        if (p->cells[c].holds && p->cells[c].wants && !p->cells[c].written &&
+            slot->home && slot->home != slot->first && slot->bytes)
             memcpy(slot->home, slot->first, slot->bytes);
     }
     for (unsigned q = 0; q < r->comm->size; q++) {
@@ -154,16 +153,16 @@ static enum gw_err push(struct gw_request *r, unsigned peer)
     if (s->version != GW__NO_WRITE && r->written[s->version] <= k)
         return GW_PENDING;
     size_t bytes = slice_length(r, s->cell, k);
-    const unsigned char *from
-        = s->version == GW__NO_WRITE ? slot->first : slot->home;
-    struct gw__header header = { .op = r->op,
-        .step = s->step,
-        .chunk = p->cells[s->cell].chunk,
-        .slice = k,
-        .bytes = (uint32_t)bytes,
-        .call = r->signature };
-    enum gw_err err = comm->wire->ops->send(comm->wire, peer, &header,
-        from ? from + k * r->slice_bytes : NULL,
+    const unsigned char *from =
+        s->version == GW__NO_WRITE ? slot->first : slot->home;
+    struct gw__header header = {.op = r->op,
+                                .step = s->step,
+                                .chunk = p->cells[s->cell].chunk,
+                                .slice = k,
+                                .bytes = (uint32_t)bytes,
+                                .call = r->signature};
+    enum gw_err err = comm->wire->ops->send(
+        comm->wire, peer, &header, from ? from + k * r->slice_bytes : NULL,
         s->exchanged && reads_home(r, s));
     if (err)
         return err;
@@ -171,7 +170,7 @@ static enum gw_err push(struct gw_request *r, unsigned peer)
         r->send_base[index] = comm->pushes[peer];
         comm->counters[peer].messages_sent += s->first;
         gw__event(r, GW_EV_SEND, peer, s->step, header.chunk, slot->bytes,
-            slot->slices);
+                  slot->slices);
     }
     comm->pushes[peer]++;
     comm->counters[peer].bytes_sent += bytes;
@@ -191,50 +190,53 @@ static bool has_left(const struct gw_request *r, uint32_t index, uint32_t k)
     if (r->pushed[index] <= k)
         return false;
     struct gw__wire *wire = r->comm->wire;
-    return s->exchanged
-        || wire->ops->sends_done(wire, s->peer) > r->send_base[index] + k;
+    return s->exchanged ||
+           wire->ops->sends_done(wire, s->peer) > r->send_base[index] + k;
 }
 
 /* The same call, but another slice than the plan says. */
 static enum gw_err mismatch(struct gw_request *r, unsigned peer,
-    const struct gw__header *header, struct gw_error *why)
+                            const struct gw__header *header,
+                            struct gw_error *why)
 {
-    if (header->op != r->op
-        || memcmp(&header->call, &r->signature, sizeof r->signature) != 0)
-        return gw__mismatch(
-            r->comm, r->op, &r->signature, peer, &header->call, why);
-    return gw_fail(why, GW_EMISMATCH,
+    if (header->op != r->op ||
+        memcmp(&header->call, &r->signature, sizeof r->signature) != 0)
+        return gw__mismatch(r->comm, r->op, &r->signature, peer, &header->call,
+                            why);
+    return gw_fail(
+        why, GW_EMISMATCH,
         "op %u: rank %u sent step %u chunk %u slice %u of %u bytes, which "
         "rank %u does not expect (do slice sizes or counts differ?)",
-        r->op, peer, header->step, header->chunk, header->slice,
-        header->bytes, r->comm->rank);
+        r->op, peer, header->step, header->chunk, header->slice, header->bytes,
+        r->comm->rank);
 }
 
 /* The slice at the head of the link, when it is the one that source wants. */
 static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
-    uint32_t k, struct gw__view *view, struct gw_error *why)
+                          uint32_t k, struct gw__view *view,
+                          struct gw_error *why)
 {
     const struct gw__program *p = r->program;
     struct gw_comm *comm = r->comm;
     const struct gw__write *w = &p->writes[write];
     uint32_t at = r->in_at[peer];
-    if (comm->in_blocked[peer] || at >= p->in_begin[peer + 1]
-        || p->in[at].write != write)
+    if (comm->in_blocked[peer] || at >= p->in_begin[peer + 1] ||
+        p->in[at].write != write)
         return GW_PENDING;
     enum gw_err err = comm->wire->ops->peek(comm->wire, peer, view);
     if (err)
         return err;
     const struct gw__header *h = view->header;
-    if (h->op != r->op || h->step != w->step || h->slice != k
-        || h->chunk != p->cells[w->cell].chunk
-        || h->bytes != slice_length(r, w->cell, k)
-        || memcmp(&h->call, &r->signature, sizeof h->call) != 0)
+    if (h->op != r->op || h->step != w->step || h->slice != k ||
+        h->chunk != p->cells[w->cell].chunk ||
+        h->bytes != slice_length(r, w->cell, k) ||
+        memcmp(&h->call, &r->signature, sizeof h->call) != 0)
         return mismatch(r, peer, h, why);
     return GW_OK;
 }
 
-static bool may_overwrite(
-    const struct gw_request *r, const struct gw__write *w, uint32_t k)
+static bool may_overwrite(const struct gw_request *r, const struct gw__write *w,
+                          uint32_t k)
 {
     if (w->previous != GW__NO_WRITE && r->written[w->previous] <= k)
         return false;
@@ -244,33 +246,33 @@ static bool may_overwrite(
     return true;
 }
 
-static void fold_slice(
-    struct gw_request *r, const struct gw__write *w, uint32_t k, unsigned count)
+static void fold_slice(struct gw_request *r, const struct gw__write *w,
+                       uint32_t k, unsigned count)
 {
     const struct gw__slot *slot = &r->slots[w->cell];
     size_t bytes = slice_length(r, w->cell, k);
     void *dest = slot->home + k * r->slice_bytes;
     if (bytes == 0)
         return;
-    struct gw_fold fold = { .sources = r->comm->fold_sources,
-        .dests = &dest,
-        .source_count = count,
-        .dest_count = 1,
-        .count = bytes / r->elem_bytes,
-        .type = r->call.type,
-        .op = r->call.op,
-        .scale_ranks = w->completes ? r->comm->size : 1 };
+    struct gw_fold fold = {.sources = r->comm->fold_sources,
+                           .dests = &dest,
+                           .source_count = count,
+                           .dest_count = 1,
+                           .count = bytes / r->elem_bytes,
+                           .type = r->call.type,
+                           .op = r->call.op,
+                           .scale_ranks = w->completes ? r->comm->size : 1};
     gw__fold_many(&fold);
 }
 
 /* Sources in ascending rank, the rank's own value at its place. */
 static unsigned add_own(struct gw_request *r, const struct gw__write *w,
-    uint32_t k, unsigned count)
+                        uint32_t k, unsigned count)
 {
     const struct gw__slot *slot = &r->slots[w->cell];
-    r->comm->fold_sources[count]
-        = (w->previous == GW__NO_WRITE ? slot->first : slot->home)
-        + k * r->slice_bytes;
+    r->comm->fold_sources[count] =
+        (w->previous == GW__NO_WRITE ? slot->first : slot->home) +
+        k * r->slice_bytes;
     return count + 1;
 }
 
@@ -283,14 +285,14 @@ static void finish_write(struct gw_request *r, uint32_t write)
         r->in_at[source->peer]++;
         r->comm->counters[source->peer].messages_received += source->first;
         gw__event(r, GW_EV_APPLY, source->peer, w->step,
-            p->cells[w->cell].chunk, r->slots[w->cell].bytes, w->action);
+                  p->cells[w->cell].chunk, r->slots[w->cell].bytes, w->action);
     }
     r->writes_left--;
 }
 
 /* The next slice of the write that the head of this link belongs to. */
-static enum gw_err apply(
-    struct gw_request *r, unsigned peer, struct gw_error *why)
+static enum gw_err apply(struct gw_request *r, unsigned peer,
+                         struct gw_error *why)
 {
     const struct gw__program *p = r->program;
     struct gw_comm *comm = r->comm;
@@ -335,8 +337,8 @@ static bool all_left(const struct gw_request *r)
         if (p->out_begin[q] == p->out_begin[q + 1])
             continue;
         uint32_t last = p->out[p->out_begin[q + 1] - 1];
-        uint64_t end
-            = r->send_base[last] + r->slots[p->sends[last].cell].slices;
+        uint64_t end =
+            r->send_base[last] + r->slots[p->sends[last].cell].slices;
         if (wire->ops->sends_done(wire, q) < end)
             return false;
     }
@@ -345,17 +347,18 @@ static bool all_left(const struct gw_request *r)
 
 /* A link that is gone: somebody may have said why. */
 static enum gw_err lost(struct gw_request *r, unsigned peer, enum gw_err err,
-    struct gw_error *why)
+                        struct gw_error *why)
 {
     struct gw__wire *wire = r->comm->wire;
     if (err == GW_EMISMATCH || wire->ops->check(wire, why))
         return why->code;
     return gw_fail(why, err, "rank %u %s", peer,
-        err == GW_ECLOSED ? "has closed its communicator" : "is lost");
+                   err == GW_ECLOSED ? "has closed its communicator"
+                                     : "is lost");
 }
 
-enum gw_err gw__engine_progress(
-    struct gw_request *r, bool *moved, struct gw_error *why)
+enum gw_err gw__engine_progress(struct gw_request *r, bool *moved,
+                                struct gw_error *why)
 {
     const struct gw__program *p = r->program;
     struct gw_comm *comm = r->comm;
@@ -384,8 +387,8 @@ enum gw_err gw__engine_progress(
     return GW_OK;
 }
 
-void gw__engine_describe(
-    const struct gw_request *r, char *text, size_t room, int *peer)
+void gw__engine_describe(const struct gw_request *r, char *text, size_t room,
+                         int *peer)
 {
     const struct gw__program *p = r->program;
     for (unsigned q = 0; q < r->comm->size; q++)
@@ -396,9 +399,9 @@ void gw__engine_describe(
             if (r->comm->wire->ops->peek(r->comm->wire, q, &view) == GW_OK)
                 continue;
             snprintf(text, room,
-                "rank %u waits for rank %u, step %u, chunk %u, slice %u",
-                r->comm->rank, q, w->step + 1, p->cells[w->cell].chunk,
-                r->written[write]);
+                     "rank %u waits for rank %u, step %u, chunk %u, slice %u",
+                     r->comm->rank, q, w->step + 1, p->cells[w->cell].chunk,
+                     r->written[write]);
             *peer = (int)q;
             return;
         }
@@ -406,7 +409,8 @@ void gw__engine_describe(
         if (r->out_at[q] < p->out_begin[q + 1]) {
             uint32_t index = p->out[r->out_at[q]];
             const struct gw__send *s = &p->sends[index];
-            snprintf(text, room,
+            snprintf(
+                text, room,
                 "rank %u waits for rank %u to take step %u, chunk %u, slice "
                 "%u",
                 r->comm->rank, q, s->step + 1, p->cells[s->cell].chunk,
@@ -415,6 +419,6 @@ void gw__engine_describe(
             return;
         }
     snprintf(text, room, "rank %u waits for its peers to take what it sent",
-        r->comm->rank);
+             r->comm->rank);
     *peer = -1;
 }

@@ -15,7 +15,7 @@
  *
  * A kernel reads a piece of all sources before it stores that piece, and a
  * source is a destination only as a whole: so working in place needs no care.
- * On reduction at element i see fold_body.h.
+ * What a kernel promises about values is said in fold_kernels.h.
  */
 #include "coll/fold.h"
 
@@ -25,9 +25,9 @@ enum { LINE_BYTES = 64 };
 
 static bool foldable(const struct gw_fold *fold)
 {
-    return fold->source_count > 0 && fold->source_count <= GW_SOURCES_MAX
-        && fold->dest_count > 0 && fold->dest_count <= GW_DESTS_MAX
-        && gw_redop_allowed(fold->op, fold->type);
+    return fold->source_count > 0 && fold->source_count <= GW_SOURCES_MAX &&
+           fold->dest_count > 0 && fold->dest_count <= GW_DESTS_MAX &&
+           gw_redop_allowed(fold->op, fold->type);
 }
 
 static bool divides(const struct gw_fold *fold)
@@ -35,15 +35,19 @@ static bool divides(const struct gw_fold *fold)
     return fold->op == GW_AVG && fold->scale_ranks > 1;
 }
 
+static bool copies(const struct gw_fold *fold)
+{
+    return fold->source_count == 1 && !divides(fold);
+}
+
 static gw__fold_kernel *kernel_of(const struct gw_fold *fold)
 {
     const struct gw__fold_isa *isa = gw__fold_current();
-    enum gw_redop op = fold->op;
-    if (op == GW_AVG && !divides(fold))
-        op = GW_SUM;
-    if (fold->source_count == 1 && !divides(fold))
+    if (copies(fold))
         return isa->copy;
-    return isa->kernels[fold->type][op];
+    if (fold->op == GW_AVG && !divides(fold))
+        return isa->kernels[fold->type][GW_SUM];
+    return isa->kernels[fold->type][fold->op];
 }
 
 /* Ordinary copies are memcpy's business. Several destinations: block by block,
@@ -67,32 +71,31 @@ static size_t to_line(const void *dest)
     return -(uintptr_t)dest % LINE_BYTES;
 }
 
-/* Destinations can be streamed together when they reach a cache line at the
- * same element. Puts those that agree with the first that gets there at all in
- * front, their number into job->streamed, and returns their common distance. */
-static size_t arrange(
-    const struct gw_fold *fold, void **dests, struct gw__fold_job *job)
+/* Destinations are streamed together when they reach a cache line at the same
+ * element: those that agree with the first that gets there at all. Puts them in
+ * front, their number into job->streamed, and returns the distance. */
+static size_t arrange(const struct gw_fold *fold, void **dests,
+                      struct gw__fold_job *job)
 {
-    size_t head = 0;
+    size_t head = LINE_BYTES; /* no distance is that long */
     unsigned front = 0, back = fold->dest_count;
     for (unsigned i = 0; i < fold->dest_count; i++) {
         size_t distance = to_line(fold->dests[i]);
         if (front == 0 && distance % gw_dtype_size(fold->type) == 0)
             head = distance;
-        else if (front == 0 || distance != head) {
+        if (distance == head)
+            dests[front++] = fold->dests[i];
+        else
             dests[--back] = fold->dests[i];
-            continue;
-        }
-        dests[front++] = fold->dests[i];
     }
     job->dests = dests;
     job->streamed = front;
-    return head;
+    return front > 0 ? head : 0;
 }
 
 /* Folds [begin, end), less than a grain. */
 static void fold_end(const struct gw__fold_job *job, gw__fold_kernel *kernel,
-    size_t begin, size_t end)
+                     size_t begin, size_t end)
 {
     _Alignas(LINE_BYTES) char grains[GW_SOURCES_MAX][GW__FOLD_GRAIN];
     _Alignas(LINE_BYTES) char result[GW__FOLD_GRAIN];
@@ -105,10 +108,10 @@ static void fold_end(const struct gw__fold_job *job, gw__fold_kernel *kernel,
         memcpy(grains[i], (const char *)job->sources[i] + begin, length);
         memset(grains[i] + length, 0, GW__FOLD_GRAIN - length);
     }
-    kernel(&(struct gw__fold_job) {
+    kernel(&(struct gw__fold_job){
         .sources = sources,
         .source_count = job->source_count,
-        .dests = (void *[]) {result},
+        .dests = (void *[]){result},
         .dest_count = 1,
         .ranks = job->ranks,
         .end = GW__FOLD_GRAIN,
@@ -123,7 +126,7 @@ void gw_fold(const struct gw_fold *fold)
         return;
     gw__fold_kernel *kernel = kernel_of(fold);
     size_t bytes = fold->count * gw_dtype_size(fold->type);
-    if (fold->source_count == 1 && !divides(fold) && !fold->stream) {
+    if (copies(fold) && !fold->stream) {
         copy(fold, bytes);
         return;
     }

@@ -2,7 +2,7 @@
  *
  * Between gw_fold and its kernels. A level is the whole set of kernels,
  * compiled for one instruction set: fold_scalar.c, fold_neon.c, fold_avx2.c,
- * fold_avx512.c, all from the same text, fold_body.h and fold_rules.h. All
+ * fold_avx512.c, all from the same text, fold_kernels.h. All
  * levels give the same bits.
  */
 #ifndef GW__FOLD_H
@@ -30,7 +30,7 @@ typedef void gw__fold_kernel(const struct gw__fold_job *job);
 struct gw__fold_isa {
     const char *name;
     bool (*available)(void);
-    gw__fold_kernel *copy; /* one source */
+    gw__fold_kernel *copy;                                    /* one source */
     gw__fold_kernel *kernels[GW_DTYPE_COUNT][GW_REDOP_COUNT]; /* NULL: not
                                                                 allowed */
 };

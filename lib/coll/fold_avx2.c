@@ -23,8 +23,8 @@ static bool available(void)
 }
 
 #ifdef __clang__
-#pragma clang attribute push(                                                  \
-    __attribute__((target("avx2,f16c"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,f16c"))),             \
+                             apply_to = function)
 #else
 #pragma GCC push_options
 #pragma GCC target("avx2,f16c")
@@ -68,8 +68,7 @@ INLINE vec f16_from_f32(const struct pair *x)
     return (vec)_mm256_set_m128i(b, a);
 }
 
-#include "coll/fold_body.h"
-#include "coll/fold_rules.h"
+#include "coll/fold_kernels.h"
 
 #ifdef __clang__
 #pragma clang attribute pop

@@ -12,10 +12,10 @@
 
 static bool available(void)
 {
-    return __builtin_cpu_supports("avx512f")
-        && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512vl");
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
 }
 
 #ifdef __clang__
@@ -65,8 +65,7 @@ INLINE vec f16_from_f32(const struct pair *x)
     return (vec)_mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
 }
 
-#include "coll/fold_body.h"
-#include "coll/fold_rules.h"
+#include "coll/fold_kernels.h"
 
 #ifdef __clang__
 #pragma clang attribute pop

@@ -35,8 +35,8 @@ static const struct gw__fold_isa *choose(void)
 
 const struct gw__fold_isa *gw__fold_current(void)
 {
-    const struct gw__fold_isa *level
-        = atomic_load_explicit(&current, memory_order_acquire);
+    const struct gw__fold_isa *level =
+        atomic_load_explicit(&current, memory_order_acquire);
     if (level)
         return level;
     /* Threads that meet here choose the same. */

@@ -11,7 +11,8 @@ enum { BLOCK_BYTES = 8192, BATCH = GW_SOURCES_MAX - 1 };
 /* Elements [at, at + count) of sources [begin, end), after `sum` if there is
  * one, into `dest`. */
 static void fold_batch(const struct gw_fold *fold, size_t at, size_t count,
-    unsigned begin, unsigned end, const void *sum, void *dest)
+                       unsigned begin, unsigned end, const void *sum,
+                       void *dest)
 {
     const void *sources[GW_SOURCES_MAX];
     size_t offset = at * gw_dtype_size(fold->type);
@@ -20,39 +21,40 @@ static void fold_batch(const struct gw_fold *fold, size_t at, size_t count,
         sources[n++] = sum;
     for (unsigned s = begin; s < end; s++)
         sources[n++] = (const unsigned char *)fold->sources[s] + offset;
-    struct gw_fold part = { .sources = sources,
+    struct gw_fold part = {
+        .sources = sources,
         .dests = &dest,
         .source_count = n,
         .dest_count = 1,
         .count = count,
         .type = fold->type,
         .op = fold->op,
-        .scale_ranks = end == fold->source_count ? fold->scale_ranks : 1 };
+        .scale_ranks = end == fold->source_count ? fold->scale_ranks : 1};
     gw_fold(&part);
 }
 
-static void store_block(
-    const struct gw_fold *fold, size_t at, size_t count, const void *result)
+static void store_block(const struct gw_fold *fold, size_t at, size_t count,
+                        const void *result)
 {
     size_t offset = at * gw_dtype_size(fold->type);
     for (unsigned d = 0; d < fold->dest_count; d++) {
         void *dest = (unsigned char *)fold->dests[d] + offset;
-        struct gw_fold copy = { .sources = &result,
-            .dests = &dest,
-            .source_count = 1,
-            .dest_count = 1,
-            .count = count,
-            .type = fold->type,
-            .op = fold->op,
-            .scale_ranks = 1 };
+        struct gw_fold copy = {.sources = &result,
+                               .dests = &dest,
+                               .source_count = 1,
+                               .dest_count = 1,
+                               .count = count,
+                               .type = fold->type,
+                               .op = fold->op,
+                               .scale_ranks = 1};
         gw_fold(&copy);
     }
 }
 
 void gw__fold_many(const struct gw_fold *fold)
 {
-    if (fold->source_count <= GW_SOURCES_MAX
-        && fold->dest_count <= GW_DESTS_MAX) {
+    if (fold->source_count <= GW_SOURCES_MAX &&
+        fold->dest_count <= GW_DESTS_MAX) {
         gw_fold(fold);
         return;
     }
@@ -61,9 +63,8 @@ void gw__fold_many(const struct gw_fold *fold)
     for (size_t at = 0; at < fold->count; at += block) {
         size_t count = fold->count - at < block ? fold->count - at : block;
         for (unsigned s = 0; s < fold->source_count; s += BATCH) {
-            unsigned end = s + BATCH < fold->source_count
-                ? s + BATCH
-                : fold->source_count;
+            unsigned end =
+                s + BATCH < fold->source_count ? s + BATCH : fold->source_count;
             fold_batch(fold, at, count, s, end, s ? sum : NULL, sum);
         }
         store_block(fold, at, count, sum);

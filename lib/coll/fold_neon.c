@@ -50,8 +50,7 @@ INLINE vec f16_from_f32(const struct pair *x)
     return (vec)vcvt_high_f16_f32(low, (float32x4_t)x->b);
 }
 
-#include "coll/fold_body.h"
-#include "coll/fold_rules.h"
+#include "coll/fold_kernels.h"
 
 const struct gw__fold_isa gw__fold_neon = {
     .name = "neon",

@@ -9,8 +9,6 @@
  */
 #include "coll/fold.h"
 
-#include <string.h>
-
 #define VECTOR_BYTES 16
 #include "coll/fold_vector.h"
 
@@ -60,7 +58,6 @@ INLINE vec below_f64(vec a, vec b)
 INLINE vec widen_f16(u32 half)
 {
     enum { BIAS = 127 - 15, SPECIAL = 0x1f << 23 };
-    const u32 none = {0};
     u32 bits = (half & 0x7fff) << 13;
     u32 exponent = bits & SPECIAL;
     u32 normal = bits + (BIAS << 23);
@@ -69,7 +66,7 @@ INLINE vec widen_f16(u32 half)
     u32 hidden = normal + (1 << 23);
     u32 subnormal = (u32)((f32)hidden - 0x1p-14F);
     vec x = pick((vec)(exponent == SPECIAL), (vec)infinite, (vec)normal);
-    x = pick((vec)(exponent == none), (vec)subnormal, x);
+    x = pick((vec)(exponent == 0), (vec)subnormal, x);
     return x | (vec)((half & 0x8000) << 16);
 }
 
@@ -87,8 +84,8 @@ INLINE u32 narrow_f16(vec x)
     /* Adding 1/2 puts the last bit of a subnormal half last in the float: the
      * addition rounds. */
     u32 subnormal = (u32)((f32)bits + 0.5F) - (126U << 23);
-    vec special = pick((vec)(bits > INFINITE), (vec)((u32) {0} + 0x7e00),
-        (vec)((u32) {0} + 0x7c00));
+    vec special = pick((vec)(bits > INFINITE), (vec)((u32){0} + 0x7e00),
+                       (vec)((u32){0} + 0x7c00));
     vec half = pick((vec)(bits < NORMAL), (vec)subnormal, (vec)normal);
     half = pick((vec)(bits >= OVERFLOW), special, half);
     return (u32)half | (sign >> 16);
@@ -106,8 +103,7 @@ INLINE vec f16_from_f32(const struct pair *x)
     return (vec)(narrow_f16(x->a) | narrow_f16(x->b) << 16);
 }
 
-#include "coll/fold_body.h"
-#include "coll/fold_rules.h"
+#include "coll/fold_kernels.h"
 
 const struct gw__fold_isa gw__fold_scalar = {
     .name = "scalar",

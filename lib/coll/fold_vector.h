@@ -4,6 +4,12 @@
  * of bits; i8 to f64 are views of it that arithmetic takes: casts between them
  * keep the bits. Comparisons give 0 or -1 a lane.
  */
+#ifndef GW__FOLD_VECTOR_H
+#define GW__FOLD_VECTOR_H
+
+#include <stdint.h>
+#include <string.h>
+
 #define INLINE static inline __attribute__((always_inline))
 
 #define VECTOR __attribute__((vector_size(VECTOR_BYTES)))
@@ -42,3 +48,5 @@ INLINE vec pick(vec mask, vec a, vec b)
 struct pair {
     vec a, b;
 };
+
+#endif

@@ -10,32 +10,33 @@
 
 #include <string.h>
 
-void gw__history_keep(
-    struct gw_comm *comm, uint32_t op, const struct gw__signature *signature)
+void gw__history_keep(struct gw_comm *comm, uint32_t op,
+                      const struct gw__signature *signature)
 {
     comm->history[op % GW__HISTORY] = *signature;
 }
 
 enum gw_err gw__mismatch(const struct gw_comm *comm, uint32_t op,
-    const struct gw__signature *ours, unsigned peer,
-    const struct gw__signature *theirs, struct gw_error *why)
+                         const struct gw__signature *ours, unsigned peer,
+                         const struct gw__signature *theirs,
+                         struct gw_error *why)
 {
     char mine[96], other[96];
     gw__call_describe(ours, mine, sizeof mine);
     gw__call_describe(theirs, other, sizeof other);
     return gw_fail(why, GW_EMISMATCH,
-        "op %u: rank %u called %s, rank %u called %s", op, comm->rank, mine,
-        peer, other);
+                   "op %u: rank %u called %s, rank %u called %s", op,
+                   comm->rank, mine, peer, other);
 }
 
 static enum gw_err compare(const struct gw_comm *comm, uint32_t op,
-    unsigned peer, const struct gw__signature *theirs, struct gw_error *why)
+                           unsigned peer, const struct gw__signature *theirs,
+                           struct gw_error *why)
 {
     const struct gw__signature *ours = &comm->history[op % GW__HISTORY];
-    bool known
-        = op < comm->next_op && comm->next_op - op <= GW__HISTORY;
-    if (!known || theirs->collective == GW__P2P
-        || memcmp(ours, theirs, sizeof *ours) == 0)
+    bool known = op < comm->next_op && comm->next_op - op <= GW__HISTORY;
+    if (!known || theirs->collective == GW__P2P ||
+        memcmp(ours, theirs, sizeof *ours) == 0)
         return GW_OK;
     return gw__mismatch(comm, op, ours, peer, theirs, why);
 }

@@ -39,22 +39,22 @@ struct maker {
 };
 
 /* Is what `src` sends of `chunk` in `step` a sum that it made before? */
-static bool made_sum(
-    const struct maker *m, unsigned src, unsigned chunk, unsigned step)
+static bool made_sum(const struct maker *m, unsigned src, unsigned chunk,
+                     unsigned step)
 {
     for (size_t i = 0; i < m->plan->step_begin[step]; i++)
-        if (m->plan->transfers[i].dst == src
-            && m->plan->transfers[i].chunk == chunk)
+        if (m->plan->transfers[i].dst == src &&
+            m->plan->transfers[i].chunk == chunk)
             return true;
     return false;
 }
 
 /* Does the receiver of this transfer run the loop (or the sender)? */
-static bool receiver_runs(
-    const struct maker *m, const struct gw_transfer *t, unsigned step)
+static bool receiver_runs(const struct maker *m, const struct gw_transfer *t,
+                          unsigned step)
 {
-    return t->action != GW_REPLACE
-        || (!m->pushes[step] && !made_sum(m, t->src, t->chunk, step));
+    return t->action != GW_REPLACE ||
+           (!m->pushes[step] && !made_sum(m, t->src, t->chunk, step));
 }
 
 /* More senders than receivers, or as many: let the senders store. */
@@ -104,17 +104,15 @@ static struct gw__pass *add_pass(struct maker *m, unsigned chunk)
         p->list = moved;
     }
     struct gw__pass *pass = &p->list[p->count++];
-    *pass = (struct gw__pass) { .chunk = chunk,
-        .source_begin = p->rank_count };
+    *pass = (struct gw__pass){.chunk = chunk, .source_begin = p->rank_count};
     return pass;
 }
 
 /* Sources of write `w`, this rank's own value at its place. */
-static void add_sources(
-    struct maker *m, struct gw__pass *pass, const struct gw__write *w)
+static void add_sources(struct maker *m, struct gw__pass *pass,
+                        const struct gw__write *w)
 {
-    const struct gw__source *sources
-        = &m->program->sources[w->source_begin];
+    const struct gw__source *sources = &m->program->sources[w->source_begin];
     bool own = w->adds_own;
     for (uint32_t s = 0; s < w->source_count; s++) {
         if (own && sources[s].peer > m->rank) {
@@ -135,9 +133,9 @@ static void add_receivers(struct maker *m, uint32_t cell, uint32_t version)
 {
     const struct gw__program *p = m->program;
     for (uint32_t s = 0; s < p->send_count; s++)
-        if (p->sends[s].cell == cell && p->sends[s].version == version
-            && p->sends[s].replaces
-            && (version != GW__NO_WRITE || m->pushes[p->sends[s].step]))
+        if (p->sends[s].cell == cell && p->sends[s].version == version &&
+            p->sends[s].replaces &&
+            (version != GW__NO_WRITE || m->pushes[p->sends[s].step]))
             push_rank(m, p->sends[s].peer);
 }
 
@@ -195,8 +193,8 @@ static bool runs_here(const struct maker *m, const struct gw__write *w)
     return receiver_runs(m, &t, w->step);
 }
 
-static void list_ranks(
-    const bool *set, unsigned ranks, uint16_t *list, unsigned *count)
+static void list_ranks(const bool *set, unsigned ranks, uint16_t *list,
+                       unsigned *count)
 {
     for (unsigned r = 0; r < ranks; r++)
         if (set[r])
@@ -231,10 +229,10 @@ static void make(struct maker *m)
         if (p->cells[c].holds)
             pass_of_cell(m, c);
     find_touched(m);
-    list_ranks(
-        m->touch, m->plan->ranks, m->passes->touch, &m->passes->touch_count);
+    list_ranks(m->touch, m->plan->ranks, m->passes->touch,
+               &m->passes->touch_count);
     list_ranks(m->touched, m->plan->ranks, m->passes->touched,
-        &m->passes->touched_count);
+               &m->passes->touched_count);
 }
 
 static bool only_first_values(const struct maker *m)
@@ -244,28 +242,28 @@ static bool only_first_values(const struct maker *m)
         for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
              i++)
             if (made_sum(m, plan->transfers[i].src, plan->transfers[i].chunk,
-                    step))
+                         step))
                 return false;
     return true;
 }
 
 static enum gw_err make_kind(struct gw__program *program, bool push,
-    struct gw__passes *passes, struct gw_error *why)
+                             struct gw__passes *passes, struct gw_error *why)
 {
     const struct gw_plan *plan = program->plan;
-    struct maker m = { .program = program,
-        .plan = plan,
-        .rank = program->rank,
-        .push = push,
-        .passes = passes };
+    struct maker m = {.program = program,
+                      .plan = plan,
+                      .rank = program->rank,
+                      .push = push,
+                      .passes = passes};
     m.touch = calloc(plan->ranks, sizeof(bool));
     m.touched = calloc(plan->ranks, sizeof(bool));
     m.pushes = calloc(plan->steps + (size_t)1, sizeof(bool));
     bool *seen = calloc(2 * (size_t)plan->ranks, sizeof(bool));
     passes->touch = calloc(plan->ranks, sizeof(uint16_t));
     passes->touched = calloc(plan->ranks, sizeof(uint16_t));
-    m.failed = !m.touch || !m.touched || !m.pushes || !seen || !passes->touch
-        || !passes->touched;
+    m.failed = !m.touch || !m.touched || !m.pushes || !seen || !passes->touch ||
+               !passes->touched;
     if (!m.failed) {
         for (unsigned s = 0; push && s < plan->steps; s++)
             m.pushes[s] = senders_store(plan, s, seen);

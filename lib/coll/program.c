@@ -30,8 +30,8 @@ static size_t count_mine(const struct gw_plan *plan, unsigned rank, bool sends)
 {
     size_t count = 0;
     for (size_t i = 0; i < plan->transfer_count; i++)
-        count += (sends ? plan->transfers[i].src : plan->transfers[i].dst)
-            == rank;
+        count +=
+            (sends ? plan->transfers[i].src : plan->transfers[i].dst) == rank;
     return count;
 }
 
@@ -66,10 +66,10 @@ static bool reserve(struct compiler *c)
     bool reduces = gw_collective_reduces(plan->collective);
     c->contributors = zeros(reduces ? ranks * chunks : 1, sizeof(uint16_t));
     c->added = zeros(plan->transfer_count, sizeof *c->added);
-    return p->cells && p->sends && p->writes && p->sources && p->hazards
-        && p->out && p->out_begin && p->in && p->in_begin && c->cell_of
-        && c->last_write && c->reader && c->next_reader && c->out_step
-        && c->in_step && c->source_write && c->contributors && c->added;
+    return p->cells && p->sends && p->writes && p->sources && p->hazards &&
+           p->out && p->out_begin && p->in && p->in_begin && c->cell_of &&
+           c->last_write && c->reader && c->next_reader && c->out_step &&
+           c->in_step && c->source_write && c->contributors && c->added;
 }
 
 static void release(struct compiler *c)
@@ -103,22 +103,23 @@ static void number_cells(struct compiler *c)
         c->cell_of[chunk] = p->cell_count;
         c->last_write[p->cell_count] = GW__NO_WRITE;
         c->reader[p->cell_count] = UINT32_MAX;
-        p->cells[p->cell_count++]
-            = (struct gw__cell) { .chunk = chunk, .holds = holds, .wants = wants };
+        p->cells[p->cell_count++] =
+            (struct gw__cell){.chunk = chunk, .holds = holds, .wants = wants};
     }
 }
 
-static void add_send(
-    struct compiler *c, const struct gw_transfer *t, unsigned step)
+static void add_send(struct compiler *c, const struct gw_transfer *t,
+                     unsigned step)
 {
     struct gw__program *p = c->program;
     uint32_t cell = c->cell_of[t->chunk];
-    p->sends[p->send_count] = (struct gw__send) { .peer = t->dst,
-        .cell = cell,
-        .step = step,
-        .version = c->last_write[cell],
-        .replaces = t->action == GW_REPLACE,
-        .first = c->out_step[t->dst] != step + 1 };
+    p->sends[p->send_count] =
+        (struct gw__send){.peer = t->dst,
+                          .cell = cell,
+                          .step = step,
+                          .version = c->last_write[cell],
+                          .replaces = t->action == GW_REPLACE,
+                          .first = c->out_step[t->dst] != step + 1};
     c->out_step[t->dst] = step + 1;
     c->next_reader[p->send_count] = c->reader[cell];
     c->reader[cell] = p->send_count++;
@@ -139,20 +140,21 @@ static void take_hazards(struct compiler *c, struct gw__write *w)
     c->reader[w->cell] = UINT32_MAX;
 }
 
-static void add_arrival(
-    struct compiler *c, const struct gw_transfer *t, unsigned step)
+static void add_arrival(struct compiler *c, const struct gw_transfer *t,
+                        unsigned step)
 {
     struct gw__program *p = c->program;
     uint32_t cell = c->cell_of[t->chunk];
     uint32_t last = c->last_write[cell];
     if (last == GW__NO_WRITE || p->writes[last].step != step) {
         struct gw__write *w = &p->writes[p->write_count];
-        *w = (struct gw__write) { .cell = cell,
+        *w = (struct gw__write){
+            .cell = cell,
             .step = step,
             .previous = last,
             .action = (enum gw_action)t->action,
-            .adds_own = t->action == GW_ADD
-                && (p->cells[cell].holds || p->cells[cell].written) };
+            .adds_own = t->action == GW_ADD &&
+                        (p->cells[cell].holds || p->cells[cell].written)};
         take_hazards(c, w);
         p->cells[cell].written = true;
         last = c->last_write[cell] = p->write_count++;
@@ -173,13 +175,13 @@ static void count_contributors(struct compiler *c, unsigned step)
     }
     for (size_t i = begin; i < end; i++) {
         const struct gw_transfer *t = &plan->transfers[i];
-        uint16_t *there
-            = &c->contributors[t->dst * (size_t)plan->chunks + t->chunk];
+        uint16_t *there =
+            &c->contributors[t->dst * (size_t)plan->chunks + t->chunk];
         bool adds = t->action == GW_ADD;
         *there = (uint16_t)((adds ? *there : 0) + c->added[i]);
         if (t->dst == c->rank && adds && *there == plan->ranks)
-            c->program->writes[c->last_write[c->cell_of[t->chunk]]].completes
-                = true;
+            c->program->writes[c->last_write[c->cell_of[t->chunk]]].completes =
+                true;
     }
 }
 
@@ -248,13 +250,13 @@ static void add_source(struct compiler *c, struct gw__write *w, unsigned peer)
     uint32_t n = w->source_count++;
     for (; n > 0 && sources[n - 1].peer > peer; n--)
         sources[n] = sources[n - 1];
-    sources[n] = (struct gw__source) { .peer = peer,
-        .first = c->in_step[peer] != w->step + 1 };
+    sources[n] = (struct gw__source){.peer = peer,
+                                     .first = c->in_step[peer] != w->step + 1};
     c->in_step[peer] = w->step + 1;
 }
 
-static uint32_t find_source(
-    const struct gw__program *p, const struct gw__write *w, unsigned peer)
+static uint32_t find_source(const struct gw__program *p,
+                            const struct gw__write *w, unsigned peer)
 {
     uint32_t source = w->source_begin;
     while (p->sources[source].peer != peer)
@@ -272,7 +274,7 @@ static void order_arrivals(struct compiler *c)
     for (size_t i = 0; i < plan->transfer_count; i++)
         if (plan->transfers[i].dst == c->rank)
             add_source(c, &p->writes[c->source_write[arrival++]],
-                plan->transfers[i].src);
+                       plan->transfers[i].src);
     uint32_t *at = c->in_step; /* no longer needed */
     memcpy(at, p->in_begin, plan->ranks * sizeof *at);
     arrival = 0;
@@ -281,17 +283,17 @@ static void order_arrivals(struct compiler *c)
         if (plan->transfers[i].dst != c->rank)
             continue;
         uint32_t w = c->source_write[arrival++];
-        p->in[at[src]++] = (struct gw__arrival) { .write = w,
-            .source = find_source(p, &p->writes[w], src) };
+        p->in[at[src]++] = (struct gw__arrival){
+            .write = w, .source = find_source(p, &p->writes[w], src)};
     }
 }
 
 enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank, bool direct,
-    struct gw__program **program, struct gw_error *why)
+                            struct gw__program **program, struct gw_error *why)
 {
     assert(rank < (*plan)->ranks);
     struct gw__program *p = calloc(1, sizeof *p);
-    struct compiler c = { .program = p, .plan = *plan, .rank = rank };
+    struct compiler c = {.program = p, .plan = *plan, .rank = rank};
     enum gw_err err = GW_OK;
     *program = NULL;
     if (!p) {

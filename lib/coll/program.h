@@ -28,10 +28,10 @@ struct gw__send {
     uint32_t peer, cell, step;
     uint32_t version; /* the write whose result it reads; GW__NO_WRITE: what
                          the rank holds at first */
-    bool replaces;  /* `=`, not `+` */
-    bool first;     /* of its message: (step, src, dst) */
-    bool exchanged; /* its version is overwritten in the same step: the bytes
-                       must leave before both sides can go on */
+    bool replaces;    /* `=`, not `+` */
+    bool first;       /* of its message: (step, src, dst) */
+    bool exchanged;   /* its version is overwritten in the same step: the bytes
+                         must leave before both sides can go on */
 };
 
 struct gw__source {
@@ -75,7 +75,7 @@ struct gw__passes {
 };
 
 struct gw__program {
-    unsigned users; /* requests under way */
+    unsigned users;       /* requests under way */
     struct gw_plan *plan; /* owned */
     unsigned rank;
     unsigned cell_count, send_count, write_count, source_count, hazard_count;
@@ -97,12 +97,14 @@ struct gw__program {
 /* Takes over *plan in any case. `direct`: the plan is of the one-pass kind
  * (struct gw_algo), so window passes are made too. */
 GW_MUST_CHECK enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank,
-    bool direct, struct gw__program **program, struct gw_error *why);
+                                          bool direct,
+                                          struct gw__program **program,
+                                          struct gw_error *why);
 void gw__program_destroy(struct gw__program **program);
 
 /* passes.c */
-GW_MUST_CHECK enum gw_err gw__passes_make(
-    struct gw__program *program, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__passes_make(struct gw__program *program,
+                                          struct gw_error *why);
 void gw__passes_fini(struct gw__passes *passes);
 
 #endif

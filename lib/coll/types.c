@@ -37,8 +37,8 @@ const char *gw_redop_name(enum gw_redop op)
     return op < GW_REDOP_COUNT ? ops[op] : "?";
 }
 
-enum gw_err gw_dtype_parse(
-    const char *name, enum gw_dtype *type, struct gw_error *why)
+enum gw_err gw_dtype_parse(const char *name, enum gw_dtype *type,
+                           struct gw_error *why)
 {
     for (unsigned i = 0; i < GW_DTYPE_COUNT; i++)
         if (strcmp(name, types[i].name) == 0) {
@@ -46,15 +46,15 @@ enum gw_err gw_dtype_parse(
             return GW_OK;
         }
     return gw_fail(why, GW_EINVAL,
-        "\"%s\" is no element type; there are"
+                   "\"%s\" is no element type; there are"
 #define X(type, text, size) " " text
-        GW_DTYPES(X),
+                   GW_DTYPES(X),
 #undef X
-        name);
+                   name);
 }
 
-enum gw_err gw_redop_parse(
-    const char *name, enum gw_redop *op, struct gw_error *why)
+enum gw_err gw_redop_parse(const char *name, enum gw_redop *op,
+                           struct gw_error *why)
 {
     for (unsigned i = 0; i < GW_REDOP_COUNT; i++)
         if (strcmp(name, ops[i]) == 0) {
@@ -62,11 +62,11 @@ enum gw_err gw_redop_parse(
             return GW_OK;
         }
     return gw_fail(why, GW_EINVAL,
-        "\"%s\" is no reduction; there are"
+                   "\"%s\" is no reduction; there are"
 #define X(op, text) " " text
-        GW_REDOPS(X),
+                   GW_REDOPS(X),
 #undef X
-        name);
+                   name);
 }
 
 bool gw_redop_allowed(enum gw_redop op, enum gw_dtype type)

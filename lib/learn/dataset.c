@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void gw_dataset_destroy(struct gw_dataset **data)
 {
@@ -78,29 +79,39 @@ static size_t drop_features(struct gw_dataset *data, size_t features)
     return dropped;
 }
 
+/* `number` has room for the classes of `test`, `classes` for those of
+ * `train`; on success `classes` belongs to `test`. */
+static enum gw_err adopt(struct gw_dataset *test,
+                         const struct gw_dataset *train, uint32_t *number,
+                         double *classes, struct gw_error *why)
+{
+    enum gw_err code = translate_classes(test, train, number, why);
+    if (code)
+        return code;
+    for (size_t row = 0; row < test->rows; row++)
+        test->label[row] = number[test->label[row]];
+    memcpy(classes, train->classes, train->class_count * sizeof *classes);
+    free(test->classes);
+    test->classes = classes;
+    test->class_count = train->class_count;
+    return GW_OK;
+}
+
 enum gw_err gw_dataset_match(struct gw_dataset *test,
                              const struct gw_dataset *train, size_t *ignored,
                              struct gw_error *why)
 {
     uint32_t *number = malloc(test->class_count * sizeof *number);
     double *classes = malloc(train->class_count * sizeof *classes);
-    enum gw_err code =
-        number && classes
-            ? translate_classes(test, train, number, why)
-            : gw_fail(why, GW_ENOMEM, "%u classes", train->class_count);
-    if (code) {
-        free(number);
-        free(classes);
-        return code;
-    }
-    for (size_t row = 0; row < test->rows; row++)
-        test->label[row] = number[test->label[row]];
-    for (unsigned i = 0; i < train->class_count; i++)
-        classes[i] = train->classes[i];
+    enum gw_err code = GW_ENOMEM;
+    if (number && classes)
+        code = adopt(test, train, number, classes, why);
+    else
+        gw_fail(why, code, "%u classes", train->class_count);
     free(number);
-    free(test->classes);
-    test->classes = classes;
-    test->class_count = train->class_count;
-    *ignored = drop_features(test, train->features);
-    return GW_OK;
+    if (code)
+        free(classes);
+    else
+        *ignored = drop_features(test, train->features);
+    return code;
 }

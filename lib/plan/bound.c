@@ -26,7 +26,7 @@ static unsigned ceil_log2(unsigned p)
 }
 
 double gw_bound_us(enum gw_collective collective, unsigned ranks, size_t count,
-    size_t elem_bytes, const struct gw_cost_model *model)
+                   size_t elem_bytes, const struct gw_cost_model *model)
 {
     if (ranks <= 1)
         return 0;
@@ -56,6 +56,6 @@ double gw_bound_us(enum gw_collective collective, unsigned ranks, size_t count,
     default:
         break;
     }
-    return model->alpha_us * ceil_log2(ranks)
-        + model->beta_us_per_byte * sent + model->gamma_us_per_byte * reduced;
+    return model->alpha_us * ceil_log2(ranks) + model->beta_us_per_byte * sent +
+           model->gamma_us_per_byte * reduced;
 }

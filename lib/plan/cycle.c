@@ -33,14 +33,13 @@ static uint32_t transfer_of(const struct gw__waits *w, uint32_t thing)
 {
     const struct gw__buckets *writers = &w->versions->writers;
     return thing < w->index->links
-        ? gw__waits_front(w, thing)
-        : writers->item[writers->begin[thing - w->index->links]];
+               ? gw__waits_front(w, thing)
+               : writers->item[writers->begin[thing - w->index->links]];
 }
 
-static struct wait wait_for_version(
-    const struct gw__waits *w, uint32_t version)
+static struct wait wait_for_version(const struct gw__waits *w, uint32_t version)
 {
-    return (struct wait) { .thing = w->index->links + version };
+    return (struct wait){.thing = w->index->links + version};
 }
 
 /* What a link would push waits for its version, or for room. */
@@ -54,15 +53,15 @@ static struct wait link_waits(const struct gw__waits *w, uint32_t link)
     uint32_t head = gw__waits_head(w, link);
     struct wait wait = wait_for_version(w, w->versions->write[head]);
     snprintf(wait.text, sizeof wait.text,
-        "rank %u step %u: %u>%u c%u waits for room on %u>%u", x->src,
-        w->index->step[t] + 1, x->src, x->dst, x->chunk, x->src, x->dst);
+             "rank %u step %u: %u>%u c%u waits for room on %u>%u", x->src,
+             w->index->step[t] + 1, x->src, x->dst, x->chunk, x->src, x->dst);
     return wait;
 }
 
 /* Does transfer t keep its version from applying, because its slice is not at
  * the head of its link? */
-static bool writer_waits(
-    const struct gw__waits *w, uint32_t t, struct wait *wait)
+static bool writer_waits(const struct gw__waits *w, uint32_t t,
+                         struct wait *wait)
 {
     const struct gw_transfer *x = &w->index->plan->transfers[t];
     uint32_t link = w->index->link[t], head = gw__waits_head(w, link);
@@ -72,21 +71,22 @@ static bool writer_waits(
     if (head == UINT32_MAX) {
         wait->thing = link;
         snprintf(wait->text, sizeof wait->text,
-            "rank %u step %u: c%u waits for %u>%u c%u to be sent", x->dst, step,
-            x->chunk, x->src, x->dst, x->chunk);
+                 "rank %u step %u: c%u waits for %u>%u c%u to be sent", x->dst,
+                 step, x->chunk, x->src, x->dst, x->chunk);
     } else {
         *wait = wait_for_version(w, w->versions->write[head]);
         snprintf(wait->text, sizeof wait->text,
-            "rank %u step %u: %u>%u c%u waits behind c%u", x->dst, step, x->src,
-            x->dst, x->chunk, w->index->plan->transfers[head].chunk);
+                 "rank %u step %u: %u>%u c%u waits behind c%u", x->dst, step,
+                 x->src, x->dst, x->chunk,
+                 w->index->plan->transfers[head].chunk);
     }
     return true;
 }
 
 /* A reader of the version before whose slice has not left. On a link transfers
  * are in plan order, so what lies before the front has been pushed. */
-static uint32_t unsent_reader(
-    const struct gw__waits *w, uint32_t version, uint32_t slice)
+static uint32_t unsent_reader(const struct gw__waits *w, uint32_t version,
+                              uint32_t slice)
 {
     const struct gw__buckets *readers = &w->versions->readers;
     uint32_t i = readers->begin[version];
@@ -118,16 +118,15 @@ static struct wait version_waits(const struct gw__waits *w, uint32_t version)
     const struct gw_transfer *x = &all[reader];
     wait.thing = w->index->link[reader];
     snprintf(wait.text, sizeof wait.text,
-        "rank %u step %u: c%u waits until %u>%u c%u has left", all[t].dst,
-        w->index->step[t] + 1, x->chunk, x->src, x->dst, x->chunk);
+             "rank %u step %u: c%u waits until %u>%u c%u has left", all[t].dst,
+             w->index->step[t] + 1, x->chunk, x->src, x->dst, x->chunk);
     return wait;
 }
 
 static struct wait waits(const struct gw__waits *w, uint32_t thing)
 {
-    return thing < w->index->links
-        ? link_waits(w, thing)
-        : version_waits(w, thing - w->index->links);
+    return thing < w->index->links ? link_waits(w, thing)
+                                   : version_waits(w, thing - w->index->links);
 }
 
 /* A link whose front cannot move, or the version its head is of. */
@@ -160,8 +159,8 @@ static uint32_t on_cycle(const struct gw__waits *w)
     return thing;
 }
 
-static uint32_t earliest(
-    const struct gw__waits *w, uint32_t any, unsigned *length)
+static uint32_t earliest(const struct gw__waits *w, uint32_t any,
+                         unsigned *length)
 {
     uint32_t best = any, thing = any;
     *length = 0;
@@ -180,7 +179,7 @@ void gw__cycle_tell(const struct gw__waits *w, struct gw_verdict *verdict)
     uint32_t first = earliest(w, on_cycle(w), &length);
     uint32_t t = transfer_of(w, first);
     const struct gw_transfer *x = &w->index->plan->transfers[t];
-    *verdict = (struct gw_verdict) {
+    *verdict = (struct gw_verdict){
         .fault = GW_FAULT_DEADLOCK,
         .step = w->index->step[t] + 1,
         .src = x->src,
@@ -188,7 +187,8 @@ void gw__cycle_tell(const struct gw__waits *w, struct gw_verdict *verdict)
         .chunk = x->chunk,
     };
     bool whole = w->slices == 1;
-    snprintf(verdict->sentence, sizeof verdict->sentence,
+    snprintf(
+        verdict->sentence, sizeof verdict->sentence,
         "step %u: %u>%u c%u waits for ever: a cycle of %u waits when a link has"
         " room for %u %s%s",
         verdict->step, x->src, x->dst, x->chunk, length, w->room,

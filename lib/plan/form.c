@@ -33,26 +33,25 @@ static uint32_t first_misfit(const struct gw__index *index)
     const struct gw_transfer *x = index->plan->transfers;
     bool barrier = index->plan->collective == GW_BARRIER;
     uint32_t t = 0;
-    while (t < index->transfers && x[t].action <= GW_TOKEN
-        && (x[t].action == GW_TOKEN) == barrier)
+    while (t < index->transfers && x[t].action <= GW_TOKEN &&
+           (x[t].action == GW_TOKEN) == barrier)
         t++;
     return t;
 }
 
-static bool check_shape(
-    const struct gw__index *index, struct gw__finding *found)
+static bool check_shape(const struct gw__index *index,
+                        struct gw__finding *found)
 {
     if (!gw__chunks_fit(index->plan)) {
-        *found = (struct gw__finding) { .fault = GW_FAULT_SHAPE,
-            .transfer = UINT32_MAX };
+        *found = (struct gw__finding){.fault = GW_FAULT_SHAPE,
+                                      .transfer = UINT32_MAX};
         return false;
     }
     uint32_t t = first_misfit(index);
     if (t == index->transfers)
         return true;
-    *found = (struct gw__finding) {
-        .fault = GW_FAULT_SHAPE, .step = index->step[t], .transfer = t
-    };
+    *found = (struct gw__finding){
+        .fault = GW_FAULT_SHAPE, .step = index->step[t], .transfer = t};
     return false;
 }
 
@@ -66,12 +65,12 @@ struct peers {
 static struct peers *peers_in(struct peers *peers, uint32_t step)
 {
     if (peers->step != step + 1)
-        *peers = (struct peers) { .step = step + 1 };
+        *peers = (struct peers){.step = step + 1};
     return peers;
 }
 
 static void check_peers(const struct gw__index *index, struct peers *peers,
-    uint32_t t, struct gw__finding *found)
+                        uint32_t t, struct gw__finding *found)
 {
     const struct gw_transfer *x = &index->plan->transfers[t];
     unsigned ports = index->plan->ports;
@@ -92,7 +91,7 @@ static void check_peers(const struct gw__index *index, struct peers *peers,
 
 /* `last` is the last transfer on each link so far, counted from 1. */
 static void check_links(const struct gw__index *index, uint32_t *last,
-    struct peers *peers, struct gw__finding *found)
+                        struct peers *peers, struct gw__finding *found)
 {
     for (uint32_t t = 0; t < index->transfers; t++) {
         uint32_t *before = &last[index->link[t]];
@@ -100,10 +99,10 @@ static void check_links(const struct gw__index *index, uint32_t *last,
         if (!again)
             check_peers(index, peers, t, found);
         else if (index->plan->transfers[t].action == GW_TOKEN) {
-            struct gw__finding twice = { .fault = GW_FAULT_CONFLICT,
-                .step = index->step[t],
-                .transfer = t,
-                .other = *before - 1 };
+            struct gw__finding twice = {.fault = GW_FAULT_CONFLICT,
+                                        .step = index->step[t],
+                                        .transfer = t,
+                                        .other = *before - 1};
             gw__finding_note(found, &twice);
         }
         *before = t + 1;
@@ -111,7 +110,7 @@ static void check_links(const struct gw__index *index, uint32_t *last,
 }
 
 enum gw_err gw__form_check(const struct gw__index *index,
-    struct gw__finding *found, struct gw_error *why)
+                           struct gw__finding *found, struct gw_error *why)
 {
     if (!check_shape(index, found))
         return GW_OK;

@@ -84,8 +84,8 @@ static void see_nothing(struct story *s, uint32_t i)
 static void see_carried(struct story *s, uint32_t i)
 {
     const uint64_t *sent = gw__sets_before(&s->sets, at(s, i)->src);
-    s->carries[i] = s->member == ALL_MEMBERS
-        || gw__sets_has(sent, (unsigned)s->member);
+    s->carries[i] =
+        s->member == ALL_MEMBERS || gw__sets_has(sent, (unsigned)s->member);
 }
 
 static void see_and_tell(struct story *s, uint32_t i)
@@ -101,9 +101,10 @@ static void see_and_tell(struct story *s, uint32_t i)
     gw__sets_text(sets, adds, sent, sizeof sent);
     char line[64], sign = gw__action_sign(x->action);
     snprintf(line, sizeof line, "step %u: %u>%u c%u %c", step_at(s, i) + 1,
-        x->src, x->dst, x->chunk, sign);
+             x->src, x->dst, x->chunk, sign);
     for (unsigned w = 0; w < sets->words; w++)
-        s->wrong[w] = is_fault(s, i) ? before[w] & adds[w] : before[w] | adds[w];
+        s->wrong[w] =
+            is_fault(s, i) ? before[w] & adds[w] : before[w] | adds[w];
     gw__sets_text(sets, s->wrong, sum, sizeof sum);
     if (sets->members == 1)
         gw__history_add(s->verdict, "%s", line);
@@ -111,7 +112,7 @@ static void see_and_tell(struct story *s, uint32_t i)
         gw__history_add(s->verdict, "%s  {%s}", line, sent);
     else
         gw__history_add(s->verdict, "%s  {%s} %c {%s} %s {%s}", line, had, sign,
-            sent, is_fault(s, i) ? "shares" : "=", sum);
+                        sent, is_fault(s, i) ? "shares" : "=", sum);
 }
 
 /* One step backwards: whoever wrote a live value is told; the writer's own
@@ -122,8 +123,8 @@ static void mark_step(struct story *s, uint32_t begin, uint32_t end)
         if (s->live[at(s, i)->dst] && s->carries[i])
             s->told[i] = true;
     for (uint32_t i = begin; i < end; i++) {
-        bool only_source
-            = s->member != ALL_MEMBERS || at(s, i)->action == GW_REPLACE;
+        bool only_source =
+            s->member != ALL_MEMBERS || at(s, i)->action == GW_REPLACE;
         if (s->told[i] && only_source)
             s->live[at(s, i)->dst] = false;
     }
@@ -186,13 +187,13 @@ static void say_double(struct story *s)
         s->member++;
     if (s->sets.members == 1)
         snprintf(v->sentence, sizeof v->sentence,
-            "step %u: %u>%u c%u + would count c%u twice", v->step, v->src,
-            v->dst, v->chunk, v->chunk);
+                 "step %u: %u>%u c%u + would count c%u twice", v->step, v->src,
+                 v->dst, v->chunk, v->chunk);
     else {
         gw__sets_text(&s->sets, s->wrong, ranks, sizeof ranks);
         snprintf(v->sentence, sizeof v->sentence,
-            "step %u: %u>%u c%u would count %s %s twice", v->step, v->src,
-            v->dst, v->chunk, plural(s, s->wrong), ranks);
+                 "step %u: %u>%u c%u would count %s %s twice", v->step, v->src,
+                 v->dst, v->chunk, plural(s, s->wrong), ranks);
     }
 }
 
@@ -207,14 +208,14 @@ static void say_incomplete(struct story *s)
     gw__sets_text(&s->sets, s->wrong, ranks, sizeof ranks);
     if (s->sets.members == 1)
         snprintf(v->sentence, sizeof v->sentence,
-            "after step %u: rank %u does not hold c%u", v->step, v->dst,
-            v->chunk);
+                 "after step %u: rank %u does not hold c%u", v->step, v->dst,
+                 v->chunk);
     else
         snprintf(v->sentence, sizeof v->sentence,
-            s->plan->collective == GW_BARRIER
-                ? "after step %u: rank %u c%u has not heard of %s %s"
-                : "after step %u: rank %u c%u lacks %s %s",
-            v->step, v->dst, v->chunk, plural(s, s->wrong), ranks);
+                 s->plan->collective == GW_BARRIER
+                     ? "after step %u: rank %u c%u has not heard of %s %s"
+                     : "after step %u: rank %u c%u lacks %s %s",
+                 v->step, v->dst, v->chunk, plural(s, s->wrong), ranks);
 }
 
 static void tell(struct story *s)
@@ -231,8 +232,7 @@ static void tell(struct story *s)
     if (s->finding->fault == GW_FAULT_DOUBLE)
         return;
     char has[SET_TEXT];
-    gw__sets_text(
-        &s->sets, gw__sets_before(&s->sets, v->dst), has, sizeof has);
+    gw__sets_text(&s->sets, gw__sets_before(&s->sets, v->dst), has, sizeof has);
     if (s->sets.members == 1)
         gw__history_add(v, "end: rank %u never receives c%u", v->dst, v->chunk);
     else
@@ -240,21 +240,20 @@ static void tell(struct story *s)
 }
 
 enum gw_err gw__history_tell(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict,
-    struct gw_error *why)
+                             const struct gw__finding *finding,
+                             struct gw_verdict *verdict, struct gw_error *why)
 {
     const struct gw_plan *plan = index->plan;
     uint32_t begin = index->by_chunk.begin[verdict->chunk];
     uint32_t end = index->by_chunk.begin[verdict->chunk + 1];
-    struct story s = { .index = index,
-        .plan = plan,
-        .finding = finding,
-        .verdict = verdict,
-        .member = ALL_MEMBERS,
-        .item = index->by_chunk.item + begin };
-    while (begin + s.items < end
-        && (finding->fault == GW_FAULT_INCOMPLETE
-            || s.item[s.items] <= finding->transfer))
+    struct story s = {.index = index,
+                      .plan = plan,
+                      .finding = finding,
+                      .verdict = verdict,
+                      .member = ALL_MEMBERS,
+                      .item = index->by_chunk.item + begin};
+    while (begin + s.items < end && (finding->fault == GW_FAULT_INCOMPLETE ||
+                                     s.item[s.items] <= finding->transfer))
         s.items++;
     enum gw_err err = gw__sets_init(&s.sets, plan, plan->ranks, why);
     if (err)

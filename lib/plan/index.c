@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 bool gw__buckets_init(struct gw__buckets *buckets, const uint32_t *key,
-    uint32_t items, uint32_t keys)
+                      uint32_t items, uint32_t keys)
 {
     buckets->begin = calloc((size_t)keys + 2, sizeof *buckets->begin);
     buckets->item = malloc(((size_t)items + 1) * sizeof *buckets->item);
@@ -32,14 +32,14 @@ void gw__buckets_fini(struct gw__buckets *buckets)
 {
     free(buckets->begin);
     free(buckets->item);
-    *buckets = (struct gw__buckets) { 0 };
+    *buckets = (struct gw__buckets){0};
 }
 
 /* Bucketed by sender, a link is new when this sender has not yet sent to that
  * receiver: `sender_of[dst]` remembers who was last seen sending to dst. */
 static uint32_t number(const struct gw_plan *plan,
-    const struct gw__buckets *by_src, uint32_t *sender_of, uint32_t *link_to,
-    uint32_t *link)
+                       const struct gw__buckets *by_src, uint32_t *sender_of,
+                       uint32_t *link_to, uint32_t *link)
 {
     uint32_t links = 0;
     for (uint32_t src = 0; src < plan->ranks; src++)
@@ -55,14 +55,14 @@ static uint32_t number(const struct gw_plan *plan,
     return links;
 }
 
-bool gw__links_number(
-    const struct gw_plan *plan, uint32_t *link, uint32_t *links)
+bool gw__links_number(const struct gw_plan *plan, uint32_t *link,
+                      uint32_t *links)
 {
     struct gw__buckets by_src;
     for (size_t t = 0; t < plan->transfer_count; t++)
         link[t] = plan->transfers[t].src;
-    if (!gw__buckets_init(
-            &by_src, link, (uint32_t)plan->transfer_count, plan->ranks))
+    if (!gw__buckets_init(&by_src, link, (uint32_t)plan->transfer_count,
+                          plan->ranks))
         return false;
     uint32_t *sender_of = calloc(plan->ranks, sizeof *sender_of);
     uint32_t *link_to = calloc(plan->ranks, sizeof *link_to);
@@ -84,15 +84,15 @@ static bool fill(struct gw__index *index)
     for (size_t t = 0; t < plan->transfer_count; t++)
         index->link[t] = plan->transfers[t].chunk;
     return gw__buckets_init(&index->by_chunk, index->link, index->transfers,
-               plan->chunks)
-        && gw__links_number(plan, index->link, &index->links);
+                            plan->chunks) &&
+           gw__links_number(plan, index->link, &index->links);
 }
 
 enum gw_err gw__index_init(struct gw__index *index, const struct gw_plan *plan,
-    struct gw_error *why)
+                           struct gw_error *why)
 {
     size_t bytes = (plan->transfer_count + 1) * sizeof(uint32_t);
-    *index = (struct gw__index) {
+    *index = (struct gw__index){
         .plan = plan,
         .transfers = (uint32_t)plan->transfer_count,
         .step = malloc(bytes),
@@ -101,8 +101,8 @@ enum gw_err gw__index_init(struct gw__index *index, const struct gw_plan *plan,
     if (index->step && index->link && fill(index))
         return GW_OK;
     gw__index_fini(index);
-    return gw_fail(
-        why, GW_ENOMEM, "index of %zu transfers", plan->transfer_count);
+    return gw_fail(why, GW_ENOMEM, "index of %zu transfers",
+                   plan->transfer_count);
 }
 
 void gw__index_fini(struct gw__index *index)
@@ -110,11 +110,11 @@ void gw__index_fini(struct gw__index *index)
     free(index->step);
     free(index->link);
     gw__buckets_fini(&index->by_chunk);
-    *index = (struct gw__index) { 0 };
+    *index = (struct gw__index){0};
 }
 
-uint32_t gw__index_step_end(
-    const struct gw__index *index, uint32_t i, uint32_t end)
+uint32_t gw__index_step_end(const struct gw__index *index, uint32_t i,
+                            uint32_t end)
 {
     const uint32_t *item = index->by_chunk.item;
     uint32_t step = index->step[item[i]];

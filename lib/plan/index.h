@@ -22,13 +22,13 @@ struct gw__buckets {
 
 /* `key` holds `items` numbers below `keys`. False when memory is short. */
 bool gw__buckets_init(struct gw__buckets *buckets, const uint32_t *key,
-    uint32_t items, uint32_t keys);
+                      uint32_t items, uint32_t keys);
 void gw__buckets_fini(struct gw__buckets *buckets);
 
 /* Numbers the links of the plan in the order of their senders: link[t] is that
  * of transfer t, *links how many there are. False when memory is short. */
-bool gw__links_number(
-    const struct gw_plan *plan, uint32_t *link, uint32_t *links);
+bool gw__links_number(const struct gw_plan *plan, uint32_t *link,
+                      uint32_t *links);
 
 struct gw__index {
     const struct gw_plan *plan;
@@ -40,12 +40,13 @@ struct gw__index {
 };
 
 GW_MUST_CHECK enum gw_err gw__index_init(struct gw__index *index,
-    const struct gw_plan *plan, struct gw_error *why);
+                                         const struct gw_plan *plan,
+                                         struct gw_error *why);
 void gw__index_fini(struct gw__index *index);
 
 /* by_chunk.item[i .. result - 1] are of one step; `end` is where the chunk's
  * items end. */
-uint32_t gw__index_step_end(
-    const struct gw__index *index, uint32_t i, uint32_t end);
+uint32_t gw__index_step_end(const struct gw__index *index, uint32_t i,
+                            uint32_t end);
 
 #endif

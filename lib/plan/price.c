@@ -29,7 +29,7 @@ struct pricing {
     const struct gw_plan *plan;
     size_t count;
     size_t elem_bytes;
-    uint32_t *link;       /* of each transfer */
+    uint32_t *link; /* of each transfer */
     uint32_t links;
     uint32_t *used;       /* of each link: the last step, counted from 1 */
     uint64_t *link_bytes; /* of each link */
@@ -38,7 +38,7 @@ struct pricing {
 };
 
 static uint64_t chunk_bytes(const struct gw_plan *plan, unsigned chunk,
-    size_t count, size_t elem_bytes)
+                            size_t count, size_t elem_bytes)
 {
     size_t offset, length;
     if (plan->collective == GW_BARRIER)
@@ -51,8 +51,7 @@ static void add_transfer(struct pricing *p, uint32_t step, size_t t)
 {
     const struct gw_transfer *x = &p->plan->transfers[t];
     struct load *src = &p->step[x->src], *dst = &p->step[x->dst];
-    uint64_t bytes
-        = chunk_bytes(p->plan, x->chunk, p->count, p->elem_bytes);
+    uint64_t bytes = chunk_bytes(p->plan, x->chunk, p->count, p->elem_bytes);
     bool message = p->used[p->link[t]] != step + 1;
     p->used[p->link[t]] = step + 1;
     p->link_bytes[p->link[t]] += bytes;
@@ -68,15 +67,14 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static double load_us(
-    const struct load *load, const struct gw_cost_model *model)
+static double load_us(const struct load *load,
+                      const struct gw_cost_model *model)
 {
-    uint64_t messages
-        = larger(load->messages_sent, load->messages_received);
+    uint64_t messages = larger(load->messages_sent, load->messages_received);
     uint64_t bytes = larger(load->bytes_sent, load->bytes_received);
-    return model->alpha_us * (double)messages
-        + model->beta_us_per_byte * (double)bytes
-        + model->gamma_us_per_byte * (double)load->bytes_reduced;
+    return model->alpha_us * (double)messages +
+           model->beta_us_per_byte * (double)bytes +
+           model->gamma_us_per_byte * (double)load->bytes_reduced;
 }
 
 /* Moves a rank's load of the step to its total, and leaves zero. */
@@ -87,11 +85,11 @@ static void settle(struct load *step, struct load *all)
     all->bytes_sent += step->bytes_sent;
     all->bytes_received += step->bytes_received;
     all->bytes_reduced += step->bytes_reduced;
-    *step = (struct load) { 0 };
+    *step = (struct load){0};
 }
 
-static double price_step(
-    struct pricing *p, uint32_t step, const struct gw_cost_model *model)
+static double price_step(struct pricing *p, uint32_t step,
+                         const struct gw_cost_model *model)
 {
     const struct gw_plan *plan = p->plan;
     size_t begin = plan->step_begin[step], end = plan->step_begin[step + 1];
@@ -99,7 +97,7 @@ static double price_step(
     for (size_t t = begin; t < end; t++)
         add_transfer(p, step, t);
     for (size_t t = begin; t < end; t++) {
-        unsigned pair[] = { plan->transfers[t].src, plan->transfers[t].dst };
+        unsigned pair[] = {plan->transfers[t].src, plan->transfers[t].dst};
         for (int i = 0; i < 2; i++) {
             struct load *load = &p->step[pair[i]];
             double us = load_us(load, model);
@@ -116,34 +114,34 @@ static void sum_up(const struct pricing *p, struct gw_price *price)
         const struct load *all = &p->all[rank];
         price->messages += all->messages_sent;
         price->bytes += all->bytes_sent;
-        price->rank_messages_max
-            = larger(price->rank_messages_max, all->messages_sent);
+        price->rank_messages_max =
+            larger(price->rank_messages_max, all->messages_sent);
         price->rank_bytes_max = larger(price->rank_bytes_max, all->bytes_sent);
-        price->rank_reduced_max
-            = larger(price->rank_reduced_max, all->bytes_reduced);
+        price->rank_reduced_max =
+            larger(price->rank_reduced_max, all->bytes_reduced);
     }
     for (uint32_t link = 0; link < p->links; link++)
-        price->link_bytes_max
-            = larger(price->link_bytes_max, p->link_bytes[link]);
+        price->link_bytes_max =
+            larger(price->link_bytes_max, p->link_bytes[link]);
 }
 
 static enum gw_err check_size(const struct gw_plan *plan, size_t count,
-    size_t elem_bytes, struct gw_error *why)
+                              size_t elem_bytes, struct gw_error *why)
 {
     enum { ELEM_BYTES_MAX = 64 };
     uint64_t bytes;
     if (elem_bytes == 0 || elem_bytes > ELEM_BYTES_MAX)
         return gw_fail(why, GW_EINVAL, "an element has 1 to %d bytes, not %zu",
-            ELEM_BYTES_MAX, elem_bytes);
-    if (__builtin_mul_overflow(count, elem_bytes, &bytes)
-        || __builtin_mul_overflow(bytes, plan->transfer_count + 1, &bytes))
+                       ELEM_BYTES_MAX, elem_bytes);
+    if (__builtin_mul_overflow(count, elem_bytes, &bytes) ||
+        __builtin_mul_overflow(bytes, plan->transfer_count + 1, &bytes))
         return gw_fail(why, GW_EINVAL, "%zu elements are too many", count);
     return GW_OK;
 }
 
 enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
-    size_t elem_bytes, const struct gw_cost_model *model,
-    struct gw_price *price, struct gw_error *why)
+                          size_t elem_bytes, const struct gw_cost_model *model,
+                          struct gw_price *price, struct gw_error *why)
 {
     enum gw_err err = check_size(plan, count, elem_bytes, why);
     if (err)
@@ -156,9 +154,9 @@ enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
         .step = calloc(plan->ranks, sizeof *p.step),
         .all = calloc(plan->ranks, sizeof *p.all),
     };
-    *price = (struct gw_price) { .rounds = plan->steps };
-    bool room = p.link && p.step && p.all
-        && gw__links_number(plan, p.link, &p.links);
+    *price = (struct gw_price){.rounds = plan->steps};
+    bool room =
+        p.link && p.step && p.all && gw__links_number(plan, p.link, &p.links);
     p.used = calloc((size_t)p.links + 1, sizeof *p.used);
     p.link_bytes = calloc((size_t)p.links + 1, sizeof *p.link_bytes);
     room = room && p.used && p.link_bytes;
@@ -166,8 +164,8 @@ enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
         price->predicted_us += price_step(&p, step, model);
     if (room)
         sum_up(&p, price);
-    price->bound_us
-        = gw_bound_us(plan->collective, plan->ranks, count, elem_bytes, model);
+    price->bound_us =
+        gw_bound_us(plan->collective, plan->ranks, count, elem_bytes, model);
     free(p.link_bytes);
     free(p.used);
     free(p.all);
@@ -175,14 +173,15 @@ enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
     free(p.link);
     return room ? GW_OK
                 : gw_fail(why, GW_ENOMEM, "price of %zu transfers",
-                    plan->transfer_count);
+                          plan->transfer_count);
 }
 
 /* While it counts, messages[peer] holds in its upper half the messages and in
  * its lower half the step, counted from 1, of the last one: chunks to one peer
  * in a step are one message. */
 void gw_plan_price_rank(const struct gw_plan *plan, size_t count,
-    size_t elem_bytes, unsigned rank, uint64_t *messages, uint64_t *bytes)
+                        size_t elem_bytes, unsigned rank, uint64_t *messages,
+                        uint64_t *bytes)
 {
     for (unsigned peer = 0; peer < plan->ranks; peer++)
         messages[peer] = bytes[peer] = 0;

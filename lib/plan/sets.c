@@ -10,8 +10,8 @@
 
 unsigned gw__sets_members(const struct gw_plan *plan)
 {
-    bool grows = gw_collective_reduces(plan->collective)
-        || plan->collective == GW_BARRIER;
+    bool grows = gw_collective_reduces(plan->collective) ||
+                 plan->collective == GW_BARRIER;
     return grows ? plan->ranks : 1;
 }
 
@@ -31,10 +31,10 @@ double gw__sets_bytes(const struct gw_plan *plan, size_t rows)
 }
 
 enum gw_err gw__sets_init(struct gw__sets *sets, const struct gw_plan *plan,
-    uint32_t rows, struct gw_error *why)
+                          uint32_t rows, struct gw_error *why)
 {
     size_t words = words_of(plan);
-    *sets = (struct gw__sets) {
+    *sets = (struct gw__sets){
         .members = gw__sets_members(plan),
         .words = (unsigned)words,
         .now = calloc(rows, words * sizeof *sets->now),
@@ -54,7 +54,7 @@ void gw__sets_fini(struct gw__sets *sets)
     free(sets->next);
     free(sets->staged);
     free(sets->staged_rows);
-    *sets = (struct gw__sets) { 0 };
+    *sets = (struct gw__sets){0};
 }
 
 static uint64_t *row_of(const struct gw__sets *sets, uint64_t *of, uint32_t row)
@@ -63,7 +63,7 @@ static uint64_t *row_of(const struct gw__sets *sets, uint64_t *of, uint32_t row)
 }
 
 void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
-    uint32_t row, unsigned rank, unsigned chunk)
+                    uint32_t row, unsigned rank, unsigned chunk)
 {
     uint64_t *set = row_of(sets, sets->now, row);
     memset(set, 0, sets->words * sizeof *set);
@@ -73,23 +73,23 @@ void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
 }
 
 /* The row's staged value; the step's first write decides where it starts. */
-static uint64_t *stage(
-    struct gw__sets *sets, uint32_t row, enum gw_action action)
+static uint64_t *stage(struct gw__sets *sets, uint32_t row,
+                       enum gw_action action)
 {
     uint64_t *staged = row_of(sets, sets->next, row);
     if (!sets->staged[row]) {
         sets->staged[row] = true;
         sets->staged_rows[sets->staged_count++] = row;
         memcpy(staged, row_of(sets, sets->now, row),
-            sets->words * sizeof *staged);
+               sets->words * sizeof *staged);
     }
     if (action == GW_REPLACE)
         memset(staged, 0, sets->words * sizeof *staged);
     return staged;
 }
 
-bool gw__sets_write(
-    struct gw__sets *sets, uint32_t dst, uint32_t src, enum gw_action action)
+bool gw__sets_write(struct gw__sets *sets, uint32_t dst, uint32_t src,
+                    enum gw_action action)
 {
     const uint64_t *from = row_of(sets, sets->now, src);
     uint64_t *into = stage(sets, dst, action);
@@ -106,7 +106,7 @@ void gw__sets_commit(struct gw__sets *sets)
     for (uint32_t i = 0; i < sets->staged_count; i++) {
         uint32_t row = sets->staged_rows[i];
         memcpy(row_of(sets, sets->now, row), row_of(sets, sets->next, row),
-            sets->words * sizeof *sets->now);
+               sets->words * sizeof *sets->now);
         sets->staged[row] = false;
     }
     sets->staged_count = 0;
@@ -136,7 +136,7 @@ bool gw__sets_has(const uint64_t *set, unsigned member)
 }
 
 void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,
-    size_t size)
+                   size_t size)
 {
     size_t used = 0;
     out[0] = 0;
@@ -147,10 +147,10 @@ void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,
         while (last + 1 < sets->members && gw__sets_has(set, last + 1))
             last++;
         char run[32];
-        int length = first == last
-            ? snprintf(run, sizeof run, "%s%u", used ? "," : "", first)
-            : snprintf(
-                run, sizeof run, "%s%u-%u", used ? "," : "", first, last);
+        int length = first == last ? snprintf(run, sizeof run, "%s%u",
+                                              used ? "," : "", first)
+                                   : snprintf(run, sizeof run, "%s%u-%u",
+                                              used ? "," : "", first, last);
         bool fits = used + (size_t)length + sizeof ",..." <= size;
         snprintf(out + used, size - used, "%s", fits ? run : ",...");
         if (!fits)

@@ -31,16 +31,17 @@ double gw__sets_bytes(const struct gw_plan *plan, size_t rows);
 
 /* All rows are empty at first. */
 GW_MUST_CHECK enum gw_err gw__sets_init(struct gw__sets *sets,
-    const struct gw_plan *plan, uint32_t rows, struct gw_error *why);
+                                        const struct gw_plan *plan,
+                                        uint32_t rows, struct gw_error *why);
 void gw__sets_fini(struct gw__sets *sets);
 
 /* Makes the row what `rank` holds of `chunk` before the first step. */
 void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
-    uint32_t row, unsigned rank, unsigned chunk);
+                    uint32_t row, unsigned rank, unsigned chunk);
 /* Stages a write of row `src` into row `dst`. False when it adds (GW_ADD) and
  * the sets share a member; the union is staged all the same. */
-bool gw__sets_write(
-    struct gw__sets *sets, uint32_t dst, uint32_t src, enum gw_action action);
+bool gw__sets_write(struct gw__sets *sets, uint32_t dst, uint32_t src,
+                    enum gw_action action);
 /* The step ends: what was staged becomes the value. */
 void gw__sets_commit(struct gw__sets *sets);
 
@@ -51,6 +52,6 @@ unsigned gw__sets_count(const struct gw__sets *sets, const uint64_t *set);
 bool gw__sets_has(const uint64_t *set, unsigned member);
 /* "0-3,7", or as much of it as fits and "...". */
 void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,
-    size_t size);
+                   size_t size);
 
 #endif

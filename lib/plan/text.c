@@ -12,11 +12,10 @@
 #include <string.h>
 
 const struct gw__text_limits gw__text_limits = {
-    .bytes = 16 << 20, .transfers = 1 << 24, .work = 1 << 26
-};
+    .bytes = 16 << 20, .transfers = 1 << 24, .work = 1 << 26};
 
 bool gw__script_grow(struct gw__script *script, void **array, size_t *capacity,
-    size_t count, size_t item)
+                     size_t count, size_t item)
 {
     if (count < *capacity)
         return true;
@@ -30,12 +29,13 @@ bool gw__script_grow(struct gw__script *script, void **array, size_t *capacity,
 }
 
 /* From a script that has been read to a plan. */
-static enum gw_err build(
-    struct gw__script *script, struct gw_plan **plan, struct gw_error *why)
+static enum gw_err build(struct gw__script *script, struct gw_plan **plan,
+                         struct gw_error *why)
 {
     struct gw_builder *builder;
-    enum gw_err err = gw_builder_new(script->collective, script->ranks,
-        script->chunks, script->root, &builder, why);
+    enum gw_err err =
+        gw_builder_new(script->collective, script->ranks, script->chunks,
+                       script->root, &builder, why);
     if (err)
         return err;
     gw_builder_ports(builder, script->ports);
@@ -47,17 +47,18 @@ static enum gw_err build(
 }
 
 enum gw_err gw__plan_parse_within(const struct gw__text_limits *limits,
-    const char *text, size_t bytes, const char *name, unsigned ranks,
-    struct gw_plan **plan, struct gw_error *why)
+                                  const char *text, size_t bytes,
+                                  const char *name, unsigned ranks,
+                                  struct gw_plan **plan, struct gw_error *why)
 {
     *plan = NULL;
     if (bytes > limits->bytes)
         return gw_fail(why, GW_EDATA,
-            "%.200s:1:1: the text has more than %zu bytes", name,
-            limits->bytes);
-    struct gw__source source = { .name = name, .text = text, .bytes = bytes };
+                       "%.200s:1:1: the text has more than %zu bytes", name,
+                       limits->bytes);
+    struct gw__source source = {.name = name, .text = text, .bytes = bytes};
     struct gw__script script = {
-        .lexer = { .source = &source },
+        .lexer = {.source = &source},
         .limits = limits,
         .nodes = calloc(1, sizeof *script.nodes),
         .node_count = 1,
@@ -75,15 +76,16 @@ enum gw_err gw__plan_parse_within(const struct gw__text_limits *limits,
     free(script.nodes);
     free(script.ops);
     return source.error.code
-        ? gw_fail(why, source.error.code, "%s", source.error.text)
-        : err;
+               ? gw_fail(why, source.error.code, "%s", source.error.text)
+               : err;
 }
 
 enum gw_err gw_plan_parse(const char *text, size_t bytes, const char *name,
-    unsigned ranks, struct gw_plan **plan, struct gw_error *why)
+                          unsigned ranks, struct gw_plan **plan,
+                          struct gw_error *why)
 {
-    return gw__plan_parse_within(
-        &gw__text_limits, text, bytes, name, ranks, plan, why);
+    return gw__plan_parse_within(&gw__text_limits, text, bytes, name, ranks,
+                                 plan, why);
 }
 
 /* Reads a whole file, of `limit` + 1 bytes at most; NULL and errno. */
@@ -111,7 +113,7 @@ fail:
 }
 
 enum gw_err gw_plan_load(const char *path, unsigned ranks,
-    struct gw_plan **plan, struct gw_error *why)
+                         struct gw_plan **plan, struct gw_error *why)
 {
     size_t bytes;
     char *text = NULL;
@@ -124,7 +126,7 @@ enum gw_err gw_plan_load(const char *path, unsigned ranks,
         fclose(file);
     if (!text)
         return gw_fail(why, number == ENOMEM ? GW_ENOMEM : GW_EDATA,
-            "%.200s: %s", path, strerror(number));
+                       "%.200s: %s", path, strerror(number));
     enum gw_err err = gw_plan_parse(text, bytes, path, ranks, plan, why);
     free(text);
     return err;

@@ -27,10 +27,10 @@ struct gw__text_limits {
 extern const struct gw__text_limits gw__text_limits;
 
 /* gw_plan_parse with limits of one's own. */
-GW_MUST_CHECK enum gw_err gw__plan_parse_within(
-    const struct gw__text_limits *limits, const char *text, size_t bytes,
-    const char *name, unsigned ranks, struct gw_plan **plan,
-    struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__plan_parse_within(const struct gw__text_limits *limits, const char *text,
+                      size_t bytes, const char *name, unsigned ranks,
+                      struct gw_plan **plan, struct gw_error *why);
 
 /* ---- the text and its errors ---- */
 
@@ -41,10 +41,11 @@ struct gw__source {
     struct gw_error error; /* the first one */
 };
 
-/* Sets the error, if it is the first, to "NAME:LINE:COLUMN: sentence"; false. */
+/* Sets the error, if it is the first, to "NAME:LINE:COLUMN: sentence"; false.
+ */
 GW_PRINTF(3, 4)
-bool gw__source_fail(
-    struct gw__source *source, size_t offset, const char *format, ...);
+bool gw__source_fail(struct gw__source *source, size_t offset,
+                     const char *format, ...);
 /* Out of memory; false. */
 bool gw__source_exhausted(struct gw__source *source);
 
@@ -94,7 +95,7 @@ struct gw__token gw__lex_raw(struct gw__lexer *lexer);
 
 enum {
     GW__NEST_MAX = 16,  /* loops in loops */
-    GW__DEPTH_MAX = 64, /* values an expression keeps, operators in operators */
+    GW__DEPTH_MAX = 32, /* operators in operators of an expression */
     GW__SLOT_P = 0,
     GW__SLOT_C,
     GW__SLOT_ROOT,
@@ -121,7 +122,7 @@ enum gw__op_code {
 
 /* Postfix: operands come before their operator. */
 struct gw__op {
-    uint32_t code; /* enum gw__op_code */
+    uint32_t code;   /* enum gw__op_code */
     uint32_t offset; /* in the text, for errors */
     int64_t value;   /* of a constant; the slot of a variable */
 };
@@ -154,7 +155,7 @@ struct gw__script {
     enum gw_collective collective;
     unsigned ranks, chunks, root, ports;
     uint32_t chunks_offset; /* in the text */
-    char algo[sizeof ((struct gw_plan *)0)->algo];
+    char algo[sizeof((struct gw_plan *)0)->algo];
     /* nodes[0] is the whole file. */
     struct gw__node *nodes;
     size_t node_count, node_capacity;
@@ -171,17 +172,16 @@ struct gw__script {
 
 /* Room for one more item, or an error. */
 bool gw__script_grow(struct gw__script *script, void **array, size_t *capacity,
-    size_t count, size_t item);
+                     size_t count, size_t item);
 
 /* `expr`: anything. `term`: what stands in a transfer, where a sum needs
  * parentheses because `+` means something else there. */
 bool gw__expr_parse(struct gw__script *script, struct gw__expr *expr);
 bool gw__term_parse(struct gw__script *script, struct gw__expr *expr);
-bool gw__expr_value(
-    struct gw__script *script, struct gw__expr expr, int64_t *value);
+bool gw__expr_value(struct gw__script *script, struct gw__expr expr,
+                    int64_t *value);
 /* Where the expression stands in the text. */
-uint32_t gw__expr_offset(
-    const struct gw__script *script, struct gw__expr expr);
+uint32_t gw__expr_offset(const struct gw__script *script, struct gw__expr expr);
 /* The slot of the variable that has this name here, or GW__SLOTS. */
 unsigned gw__name_slot(const struct gw__script *script, struct gw__token name);
 

@@ -38,8 +38,7 @@ static int64_t divide_down(int64_t a, int64_t b)
 }
 
 /* Why `a CODE b` has no value, or NULL and *result. */
-static const char *binary(
-    uint32_t code, int64_t a, int64_t b, int64_t *result)
+static const char *binary(uint32_t code, int64_t a, int64_t b, int64_t *result)
 {
     bool fits = true;
     switch (code) {
@@ -93,11 +92,11 @@ static const char *unary(uint32_t code, int64_t a, int64_t *result)
     return NULL;
 }
 
-bool gw__expr_value(
-    struct gw__script *script, struct gw__expr expr, int64_t *value)
+bool gw__expr_value(struct gw__script *script, struct gw__expr expr,
+                    int64_t *value)
 {
     /* An operator waits for its right side at five levels of each nesting. */
-    int64_t stack[6 * (GW__DEPTH_MAX + 1)];
+    int64_t stack[6 * (GW__DEPTH_MAX + 1)] = {0};
     unsigned top = 0;
     for (uint32_t i = expr.begin; i < expr.end; i++) {
         const struct gw__op *op = &script->ops[i];
@@ -110,13 +109,13 @@ bool gw__expr_value(
             fault = unary(op->code, stack[top - 1], &stack[top - 1]);
         else {
             top--;
-            fault = binary(
-                op->code, stack[top - 1], stack[top], &stack[top - 1]);
+            fault =
+                binary(op->code, stack[top - 1], stack[top], &stack[top - 1]);
         }
         assert(top >= 1 && top < sizeof stack / sizeof *stack);
         if (fault)
-            return gw__source_fail(
-                script->lexer.source, op->offset, "%s", fault);
+            return gw__source_fail(script->lexer.source, op->offset, "%s",
+                                   fault);
     }
     *value = stack[0];
     return true;

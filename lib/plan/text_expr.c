@@ -19,40 +19,38 @@
 static bool parse_unary(struct gw__script *script);
 
 static bool emit(struct gw__script *script, uint32_t code, uint32_t offset,
-    int64_t value)
+                 int64_t value)
 {
     void *ops = script->ops;
     bool grown = gw__script_grow(script, &ops, &script->op_capacity,
-        script->op_count, sizeof *script->ops);
+                                 script->op_count, sizeof *script->ops);
     script->ops = ops;
     if (grown)
-        script->ops[script->op_count++] = (struct gw__op) {
-            .code = code, .offset = offset, .value = value
-        };
+        script->ops[script->op_count++] =
+            (struct gw__op){.code = code, .offset = offset, .value = value};
     return grown;
 }
 
 static bool name_is(const struct gw__script *script, struct gw__token name,
-    const char *word)
+                    const char *word)
 {
     const char *text = script->lexer.source->text;
-    return name.length == strlen(word)
-        && memcmp(text + name.offset, word, name.length) == 0;
+    return name.length == strlen(word) &&
+           memcmp(text + name.offset, word, name.length) == 0;
 }
 
-static bool same_name(
-    const struct gw__script *script, struct gw__token a, struct gw__token b)
+static bool same_name(const struct gw__script *script, struct gw__token a,
+                      struct gw__token b)
 {
     const char *text = script->lexer.source->text;
-    return a.length == b.length
-        && memcmp(text + a.offset, text + b.offset, a.length) == 0;
+    return a.length == b.length &&
+           memcmp(text + a.offset, text + b.offset, a.length) == 0;
 }
 
 unsigned gw__name_slot(const struct gw__script *script, struct gw__token name)
 {
     static const char *const fixed[GW__SLOT_LOOPS] = {
-        [GW__SLOT_P] = "P", [GW__SLOT_C] = "C", [GW__SLOT_ROOT] = "root"
-    };
+        [GW__SLOT_P] = "P", [GW__SLOT_C] = "C", [GW__SLOT_ROOT] = "root"};
     for (unsigned slot = 0; slot < GW__SLOT_LOOPS; slot++)
         if (name_is(script, name, fixed[slot]))
             return slot;
@@ -70,10 +68,12 @@ static bool parse_variable(struct gw__script *script)
     unsigned slot = gw__name_slot(script, name);
     int length = name.length < SHOWN_MAX ? (int)name.length : SHOWN_MAX;
     if (slot == GW__SLOTS)
-        return gw__source_fail(source, name.offset, "`%.*s` is no variable here",
-            length, source->text + name.offset);
-    if (!script->known[slot])
         return gw__source_fail(source, name.offset,
+                               "`%.*s` is no variable here", length,
+                               source->text + name.offset);
+    if (!script->known[slot])
+        return gw__source_fail(
+            source, name.offset,
             "`%.*s` is not known yet; its header entry comes later", length,
             source->text + name.offset);
     gw__lex_next(&script->lexer);
@@ -81,19 +81,18 @@ static bool parse_variable(struct gw__script *script)
 }
 
 /* NAME(a) or NAME(a, b) */
-static bool parse_call(
-    struct gw__script *script, uint32_t code, unsigned arguments)
+static bool parse_call(struct gw__script *script, uint32_t code,
+                       unsigned arguments)
 {
     struct gw__lexer *lexer = &script->lexer;
     uint32_t offset = lexer->token.offset;
     struct gw__expr argument;
     gw__lex_next(lexer);
-    return gw__lex_expect(lexer, '(', "`(`")
-        && gw__expr_parse(script, &argument)
-        && (arguments == 1
-            || (gw__lex_expect(lexer, ',', "`,`")
-                && gw__expr_parse(script, &argument)))
-        && gw__lex_expect(lexer, ')', "`)`") && emit(script, code, offset, 0);
+    return gw__lex_expect(lexer, '(', "`(`") &&
+           gw__expr_parse(script, &argument) &&
+           (arguments == 1 || (gw__lex_expect(lexer, ',', "`,`") &&
+                               gw__expr_parse(script, &argument))) &&
+           gw__lex_expect(lexer, ')', "`)`") && emit(script, code, offset, 0);
 }
 
 static bool parse_primary(struct gw__script *script)
@@ -104,8 +103,8 @@ static bool parse_primary(struct gw__script *script)
     if (gw__lex_take(lexer, GW__NUMBER))
         return emit(script, GW__OP_NUMBER, token.offset, token.number);
     if (gw__lex_take(lexer, '('))
-        return gw__expr_parse(script, &inside)
-            && gw__lex_expect(lexer, ')', "`)`");
+        return gw__expr_parse(script, &inside) &&
+               gw__lex_expect(lexer, ')', "`)`");
     if (gw__lex_is_word(lexer, "min"))
         return parse_call(script, GW__OP_MIN, 2);
     if (gw__lex_is_word(lexer, "max"))
@@ -134,7 +133,8 @@ static bool parse_unary(struct gw__script *script)
     bool parsed;
     if (script->depth == GW__DEPTH_MAX)
         return gw__source_fail(script->lexer.source, offset,
-            "the expression nests more than %d deep", GW__DEPTH_MAX);
+                               "the expression nests more than %d deep",
+                               GW__DEPTH_MAX);
     script->depth++;
     if (gw__lex_take(&script->lexer, '-'))
         parsed = parse_unary(script) && emit(script, GW__OP_NEGATE, offset, 0);

@@ -18,18 +18,17 @@ struct entry {
 };
 
 static bool parse_number(struct gw__script *script, const char *what,
-    int64_t least, int64_t most, unsigned *number)
+                         int64_t least, int64_t most, unsigned *number)
 {
     struct gw__expr expr;
     uint32_t offset = script->lexer.token.offset;
     int64_t value;
-    if (!gw__expr_parse(script, &expr)
-        || !gw__expr_value(script, expr, &value))
+    if (!gw__expr_parse(script, &expr) || !gw__expr_value(script, expr, &value))
         return false;
     if (value < least || value > most)
-        return gw__source_fail(script->lexer.source, offset,
-            "%s must be in %lld..%lld, not %lld", what, (long long)least,
-            (long long)most, (long long)value);
+        return gw__source_fail(
+            script->lexer.source, offset, "%s must be in %lld..%lld, not %lld",
+            what, (long long)least, (long long)most, (long long)value);
     *number = (unsigned)value;
     return true;
 }
@@ -49,18 +48,20 @@ static bool parse_ranks(struct gw__script *script, unsigned ranks)
     if (gw__lex_is_word(lexer, "P") || gw__lex_is_word(lexer, "any")) {
         gw__lex_next(lexer);
         if (ranks == 0)
-            return gw__source_fail(lexer->source, offset,
+            return gw__source_fail(
+                lexer->source, offset,
                 "the plan serves any number of ranks; say how many");
         if (ranks > GW_RANKS_MAX)
             return gw__source_fail(lexer->source, offset,
-                "ranks must be in 1..%d, not %u", GW_RANKS_MAX, ranks);
+                                   "ranks must be in 1..%d, not %u",
+                                   GW_RANKS_MAX, ranks);
         script->ranks = ranks;
-    } else if (!parse_number(
-                   script, "ranks", 1, GW_RANKS_MAX, &script->ranks))
+    } else if (!parse_number(script, "ranks", 1, GW_RANKS_MAX, &script->ranks))
         return false;
     else if (ranks && ranks != script->ranks)
         return gw__source_fail(lexer->source, offset,
-            "the plan is for %u ranks, not for %u", script->ranks, ranks);
+                               "the plan is for %u ranks, not for %u",
+                               script->ranks, ranks);
     set(script, GW__SLOT_P, script->ranks);
     return true;
 }
@@ -80,9 +81,9 @@ static bool parse_chunks(struct gw__script *script, unsigned ranks)
 /* Entries that are limited by the ranks need them to be known. */
 static bool need_ranks(struct gw__script *script, const char *key)
 {
-    return script->known[GW__SLOT_P]
-        || gw__source_fail(script->lexer.source, script->lexer.token.offset,
-            "%s= comes after ranks=", key);
+    return script->known[GW__SLOT_P] ||
+           gw__source_fail(script->lexer.source, script->lexer.token.offset,
+                           "%s= comes after ranks=", key);
 }
 
 static bool parse_root(struct gw__script *script, unsigned ranks)
@@ -92,8 +93,8 @@ static bool parse_root(struct gw__script *script, unsigned ranks)
     if (!need_ranks(script, "root"))
         return false;
     if (!gw_collective_rooted(script->collective))
-        return gw__source_fail(script->lexer.source, offset,
-            "%s has no root", gw_collective_name(script->collective));
+        return gw__source_fail(script->lexer.source, offset, "%s has no root",
+                               gw_collective_name(script->collective));
     gw__lex_next(&script->lexer);
     if (!parse_number(script, "root", 0, script->ranks - 1, &script->root))
         return false;
@@ -117,26 +118,23 @@ static bool parse_name(struct gw__script *script, unsigned ranks)
     struct gw__token name = gw__lex_raw(&script->lexer);
     if (name.length == 0)
         return gw__source_fail(source, name.offset, "name= needs a word");
-    if (name.length >= sizeof ((struct gw_plan *)NULL)->algo)
+    if (name.length >= sizeof((struct gw_plan *)NULL)->algo)
         return gw__source_fail(source, name.offset,
-            "the name has more than %zu characters",
-            sizeof ((struct gw_plan *)NULL)->algo - 1);
+                               "the name has more than %zu characters",
+                               sizeof((struct gw_plan *)NULL)->algo - 1);
     memcpy(script->algo, source->text + name.offset, name.length);
     return true;
 }
 
 static const struct entry entries[] = {
-    { "ranks", parse_ranks },
-    { "chunks", parse_chunks },
-    { "root", parse_root },
-    { "ports", parse_ports },
-    { "name", parse_name },
+    {"ranks", parse_ranks}, {"chunks", parse_chunks}, {"root", parse_root},
+    {"ports", parse_ports}, {"name", parse_name},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
 /* KEY=VALUE; `seen` has a bit for each key that was there. */
-static bool parse_entry(
-    struct gw__script *script, unsigned ranks, unsigned *seen)
+static bool parse_entry(struct gw__script *script, unsigned ranks,
+                        unsigned *seen)
 {
     struct gw__lexer *lexer = &script->lexer;
     uint32_t offset = lexer->token.offset;
@@ -144,11 +142,11 @@ static bool parse_entry(
     while (i < ENTRIES && !gw__lex_is_word(lexer, entries[i].key))
         i++;
     if (i == ENTRIES)
-        return gw__lex_unexpected(
-            lexer, "ranks=, chunks=, root=, ports= or name=");
+        return gw__lex_unexpected(lexer,
+                                  "ranks=, chunks=, root=, ports= or name=");
     if (*seen & 1U << i)
-        return gw__source_fail(
-            lexer->source, offset, "%s= is there twice", entries[i].key);
+        return gw__source_fail(lexer->source, offset, "%s= is there twice",
+                               entries[i].key);
     *seen |= 1U << i;
     gw__lex_next(lexer);
     if (lexer->token.kind != '=')
@@ -171,8 +169,8 @@ static bool parse_collective(struct gw__script *script)
 
 static bool at_line_end(const struct gw__lexer *lexer)
 {
-    return lexer->token.kind == GW__END_OF_LINE
-        || lexer->token.kind == GW__END_OF_TEXT;
+    return lexer->token.kind == GW__END_OF_LINE ||
+           lexer->token.kind == GW__END_OF_TEXT;
 }
 
 bool gw__header_parse(struct gw__script *script, unsigned ranks)
@@ -190,11 +188,12 @@ bool gw__header_parse(struct gw__script *script, unsigned ranks)
     if (!script->known[GW__SLOT_C])
         return gw__lex_unexpected(lexer, "chunks=");
     set(script, GW__SLOT_ROOT, script->root);
-    struct gw_plan shape = { .collective = script->collective,
-        .ranks = script->ranks,
-        .chunks = script->chunks };
+    struct gw_plan shape = {.collective = script->collective,
+                            .ranks = script->ranks,
+                            .chunks = script->chunks};
     if (!gw__chunks_fit(&shape))
-        return gw__source_fail(lexer->source, script->chunks_offset,
+        return gw__source_fail(
+            lexer->source, script->chunks_offset,
             "%u chunks do not fit %s of %u ranks", script->chunks,
             gw_collective_name(script->collective), script->ranks);
     return true;

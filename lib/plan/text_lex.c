@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-bool gw__source_fail(
-    struct gw__source *source, size_t offset, const char *format, ...)
+bool gw__source_fail(struct gw__source *source, size_t offset,
+                     const char *format, ...)
 {
     if (source->error.code)
         return false;
@@ -29,7 +29,7 @@ bool gw__source_fail(
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     gw_fail(&source->error, GW_EDATA, "%.200s:%zu:%zu: %s", source->name, line,
-        offset - begin + 1, sentence);
+            offset - begin + 1, sentence);
     return false;
 }
 
@@ -37,7 +37,7 @@ bool gw__source_exhausted(struct gw__source *source)
 {
     if (!source->error.code)
         gw_fail(&source->error, GW_ENOMEM, "%.200s: out of memory",
-            source->name);
+                source->name);
     return false;
 }
 
@@ -56,8 +56,8 @@ static bool is_name(int c)
 /* Blanks, a comment, and the carriage return of a foreign line end. */
 static void skip_blanks(struct gw__lexer *lexer)
 {
-    while (peek(lexer, 0) == ' ' || peek(lexer, 0) == '\t'
-        || (peek(lexer, 0) == '\r' && peek(lexer, 1) == '\n'))
+    while (peek(lexer, 0) == ' ' || peek(lexer, 0) == '\t' ||
+           (peek(lexer, 0) == '\r' && peek(lexer, 1) == '\n'))
         lexer->at++;
     if (peek(lexer, 0) == '#')
         while (peek(lexer, 0) != '\n' && peek(lexer, 0) >= 0)
@@ -69,8 +69,8 @@ static int lex_number(struct gw__lexer *lexer)
     int64_t number = 0;
     size_t begin = lexer->at;
     for (; peek(lexer, 0) >= '0' && peek(lexer, 0) <= '9'; lexer->at++)
-        if (__builtin_mul_overflow(number, 10, &number)
-            || __builtin_add_overflow(number, peek(lexer, 0) - '0', &number)) {
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, peek(lexer, 0) - '0', &number)) {
             gw__source_fail(lexer->source, begin, "the number is too large");
             return GW__BAD;
         }
@@ -91,8 +91,9 @@ static int lex_sign(struct gw__lexer *lexer)
     if (c == '\n' || (c != 0 && strchr("+-*/%^()=|>:,", c)))
         return c;
     gw__source_fail(lexer->source, lexer->at - 1,
-        c > 32 && c < 127 ? "a plan has no `%c`" : "a plan has no byte 0x%02x",
-        (unsigned)c);
+                    c > 32 && c < 127 ? "a plan has no `%c`"
+                                      : "a plan has no byte 0x%02x",
+                    (unsigned)c);
     return GW__BAD;
 }
 
@@ -123,8 +124,8 @@ void gw__lex_line(struct gw__lexer *lexer)
         bool tab = peek(lexer, 0) == '\t';
         size_t at = lexer->at;
         gw__lex_next(lexer);
-        if (tab && lexer->token.kind != GW__END_OF_LINE
-            && lexer->token.kind != GW__END_OF_TEXT) {
+        if (tab && lexer->token.kind != GW__END_OF_LINE &&
+            lexer->token.kind != GW__END_OF_TEXT) {
             gw__source_fail(lexer->source, at, "indent with blanks, not tabs");
             lexer->token.kind = GW__BAD;
         }
@@ -152,28 +153,27 @@ bool gw__lex_unexpected(struct gw__lexer *lexer, const char *what)
     const struct gw__token *token = &lexer->token;
     struct gw__source *source = lexer->source;
     if (token->kind == GW__END_OF_TEXT || token->kind == GW__END_OF_LINE)
-        return gw__source_fail(source, token->offset,
-            "expected %s, found the end of the %s", what,
+        return gw__source_fail(
+            source, token->offset, "expected %s, found the end of the %s", what,
             token->kind == GW__END_OF_TEXT ? "text" : "line");
     int length = token->length < SHOWN_MAX ? (int)token->length : SHOWN_MAX;
     return gw__source_fail(source, token->offset, "expected %s, found `%.*s`",
-        what, length, source->text + token->offset);
+                           what, length, source->text + token->offset);
 }
 
 bool gw__lex_is_word(const struct gw__lexer *lexer, const char *word)
 {
     const struct gw__token *token = &lexer->token;
-    return token->kind == GW__WORD && token->length == strlen(word)
-        && memcmp(lexer->source->text + token->offset, word, token->length)
-        == 0;
+    return token->kind == GW__WORD && token->length == strlen(word) &&
+           memcmp(lexer->source->text + token->offset, word, token->length) ==
+               0;
 }
 
 struct gw__token gw__lex_raw(struct gw__lexer *lexer)
 {
-    struct gw__token raw
-        = { .kind = GW__WORD, .offset = (uint32_t)lexer->at };
-    while (peek(lexer, 0) > ' ' && peek(lexer, 0) < 127
-        && peek(lexer, 0) != '#')
+    struct gw__token raw = {.kind = GW__WORD, .offset = (uint32_t)lexer->at};
+    while (peek(lexer, 0) > ' ' && peek(lexer, 0) < 127 &&
+           peek(lexer, 0) != '#')
         lexer->at++;
     raw.length = (uint32_t)(lexer->at - raw.offset);
     gw__lex_next(lexer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statements to a tree. A line is read from left to right: `step` and `for ...:`
- * open a place into which the rest of the line goes, transfers fill it.
+ * Statements to a tree. A line is read from left to right: `step` and `for
+ * ...:` open a place into which the rest of the line goes, transfers fill it.
  *
  *     for s in 0..P-2:                               a step each iteration
  *         step for i in 0..P-1: i>(i+1)%P c(i-s)%P + all of them in the step
@@ -18,23 +18,23 @@ static bool parse_block(struct gw__script *script, uint32_t parent);
 
 static bool at_line_end(const struct gw__lexer *lexer)
 {
-    return lexer->token.kind == GW__END_OF_LINE
-        || lexer->token.kind == GW__END_OF_TEXT;
+    return lexer->token.kind == GW__END_OF_LINE ||
+           lexer->token.kind == GW__END_OF_TEXT;
 }
 
 /* Appends a node to the children of `parent`; 0 when memory is short. */
-static uint32_t add_node(
-    struct gw__script *script, uint32_t parent, enum gw__node_kind kind)
+static uint32_t add_node(struct gw__script *script, uint32_t parent,
+                         enum gw__node_kind kind)
 {
     void *nodes = script->nodes;
     bool grown = gw__script_grow(script, &nodes, &script->node_capacity,
-        script->node_count, sizeof *script->nodes);
+                                 script->node_count, sizeof *script->nodes);
     script->nodes = nodes;
     if (!grown)
         return 0;
     uint32_t made = (uint32_t)script->node_count++;
     struct gw__node *above = &script->nodes[parent];
-    script->nodes[made] = (struct gw__node) {
+    script->nodes[made] = (struct gw__node){
         .kind = (uint8_t)kind,
         .offset = script->lexer.token.offset,
         .in_step = above->in_step || kind == GW__STEP,
@@ -53,7 +53,7 @@ static uint32_t parse_step(struct gw__script *script, uint32_t parent)
     struct gw__lexer *lexer = &script->lexer;
     if (script->nodes[parent].in_step) {
         gw__source_fail(lexer->source, lexer->token.offset,
-            "a step cannot hold another");
+                        "a step cannot hold another");
         return 0;
     }
     uint32_t step = add_node(script, parent, GW__STEP);
@@ -64,8 +64,8 @@ static uint32_t parse_step(struct gw__script *script, uint32_t parent)
 /* The name of a new variable: a word that means nothing else here. */
 static bool check_variable(struct gw__script *script)
 {
-    static const char *const reserved[]
-        = { "for", "in", "step", "min", "max", "log2", "any" };
+    static const char *const reserved[] = {"for", "in",   "step", "min",
+                                           "max", "log2", "any"};
     enum { NAME_MAX_LENGTH = 31 };
     struct gw__lexer *lexer = &script->lexer;
     struct gw__token name = lexer->token;
@@ -76,11 +76,11 @@ static bool check_variable(struct gw__script *script)
         taken = taken || gw__lex_is_word(lexer, reserved[i]);
     if (taken || name.length > NAME_MAX_LENGTH)
         return gw__source_fail(lexer->source, name.offset,
-            taken ? "the name is in use already"
-                  : "the name has more than 31 characters");
+                               taken ? "the name is in use already"
+                                     : "the name has more than 31 characters");
     if (script->scope == GW__SLOTS)
         return gw__source_fail(lexer->source, name.offset,
-            "loops nest more than %d deep", GW__NEST_MAX);
+                               "loops nest more than %d deep", GW__NEST_MAX);
     return true;
 }
 
@@ -101,10 +101,9 @@ static uint32_t parse_for(struct gw__script *script, uint32_t parent)
         return 0;
     }
     gw__lex_next(lexer);
-    if (!gw__expr_parse(script, &first)
-        || !gw__lex_expect(lexer, GW__DOTS, "`..`")
-        || !gw__expr_parse(script, &last)
-        || !gw__lex_expect(lexer, ':', "`:`"))
+    if (!gw__expr_parse(script, &first) ||
+        !gw__lex_expect(lexer, GW__DOTS, "`..`") ||
+        !gw__expr_parse(script, &last) || !gw__lex_expect(lexer, ':', "`:`"))
         return 0;
     struct gw__node *node = &script->nodes[loop];
     node->expr[0] = first;
@@ -138,7 +137,8 @@ static bool parse_action(struct gw__script *script, uint8_t *action)
         return gw__lex_unexpected(
             lexer, barrier ? "`|`" : "`+` (add) or `=` (replace)");
     if (barrier != (kind == '|'))
-        return gw__source_fail(lexer->source, lexer->token.offset,
+        return gw__source_fail(
+            lexer->source, lexer->token.offset,
             barrier ? "a barrier passes tokens: `|`"
                     : "`|` passes a barrier's token; this is no barrier");
     *action = kind == '+' ? GW_ADD : kind == '=' ? GW_REPLACE : GW_TOKEN;
@@ -152,15 +152,16 @@ static bool parse_transfer(struct gw__script *script, uint32_t parent)
     struct gw__lexer *lexer = &script->lexer;
     struct gw__node transfer;
     uint32_t offset = lexer->token.offset;
-    if (!gw__term_parse(script, &transfer.expr[0])
-        || !gw__lex_expect(
-            lexer, '>', "`>` (a sum before it needs parentheses)")
-        || !gw__term_parse(script, &transfer.expr[1])
-        || !parse_chunk(script, &transfer.expr[2])
-        || !parse_action(script, &transfer.action))
+    if (!gw__term_parse(script, &transfer.expr[0]) ||
+        !gw__lex_expect(lexer, '>',
+                        "`>` (a sum before it needs parentheses)") ||
+        !gw__term_parse(script, &transfer.expr[1]) ||
+        !parse_chunk(script, &transfer.expr[2]) ||
+        !parse_action(script, &transfer.action))
         return false;
     if (!script->nodes[parent].in_step)
-        return gw__source_fail(lexer->source, offset,
+        return gw__source_fail(
+            lexer->source, offset,
             "a transfer belongs in a step: write `step` before it");
     uint32_t made = add_node(script, parent, GW__TRANSFER);
     if (!made)
@@ -175,7 +176,7 @@ static bool parse_transfer(struct gw__script *script, uint32_t parent)
 /* One line's statements. *opened: the innermost place that it opened, or 0;
  * *owner: where deeper lines go, or 0. */
 static bool parse_items(struct gw__script *script, uint32_t parent,
-    uint32_t *opened, uint32_t *owner)
+                        uint32_t *opened, uint32_t *owner)
 {
     struct gw__lexer *lexer = &script->lexer;
     uint32_t step = 0;
@@ -208,21 +209,24 @@ static bool parse_line(struct gw__script *script, uint32_t parent)
     gw__lex_line(lexer);
     if (lexer->indent > indent) {
         if (!owner)
-            return gw__source_fail(lexer->source, lexer->token.offset,
+            return gw__source_fail(
+                lexer->source, lexer->token.offset,
                 "the line is indented deeper than the one above,"
                 " which has no place for it");
         script->scope = script->nodes[owner].scope;
         if (!parse_block(script, owner))
             return false;
         if (lexer->indent > indent)
-            return gw__source_fail(lexer->source, lexer->token.offset,
+            return gw__source_fail(
+                lexer->source, lexer->token.offset,
                 "the line's indent is that of no line above");
     }
     script->scope = script->nodes[parent].scope;
     if (opened && !script->nodes[opened].child)
         return gw__source_fail(lexer->source, script->nodes[opened].offset,
-            "nothing is inside this %s",
-            script->nodes[opened].kind == GW__STEP ? "step" : "loop");
+                               "nothing is inside this %s",
+                               script->nodes[opened].kind == GW__STEP ? "step"
+                                                                      : "loop");
     return true;
 }
 
@@ -242,7 +246,8 @@ bool gw__statements_parse(struct gw__script *script)
     struct gw__lexer *lexer = &script->lexer;
     gw__lex_line(lexer);
     if (lexer->indent > 0)
-        return gw__source_fail(lexer->source, lexer->token.offset,
+        return gw__source_fail(
+            lexer->source, lexer->token.offset,
             "the first step or loop begins at the left margin");
     return parse_block(script, 0);
 }

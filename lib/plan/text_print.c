@@ -12,9 +12,9 @@ enum { LINE_COLUMNS = 80 };
 
 static char sign(const struct gw_transfer *transfer)
 {
-    return transfer->action == GW_ADD ? '+'
-        : transfer->action == GW_TOKEN ? '|'
-                                       : '=';
+    return transfer->action == GW_ADD     ? '+'
+           : transfer->action == GW_TOKEN ? '|'
+                                          : '=';
 }
 
 /* A name is one word; a character that would end it becomes `_`. */
@@ -27,8 +27,8 @@ static void print_name(const char *algo, FILE *file)
 
 static void print_header(const struct gw_plan *plan, FILE *file)
 {
-    fprintf(file, "%s ranks=%u chunks=%u",
-        gw_collective_name(plan->collective), plan->ranks, plan->chunks);
+    fprintf(file, "%s ranks=%u chunks=%u", gw_collective_name(plan->collective),
+            plan->ranks, plan->chunks);
     if (gw_collective_rooted(plan->collective))
         fprintf(file, " root=%u", plan->root);
     if (plan->ports)
@@ -47,7 +47,7 @@ static void print_step(const struct gw_plan *plan, unsigned step, FILE *file)
         const struct gw_transfer *x = &plan->transfers[t];
         char text[64];
         int length = snprintf(text, sizeof text, "%u>%u c%u %c", x->src, x->dst,
-            x->chunk, sign(x));
+                              x->chunk, sign(x));
         if (column + 3 + (size_t)length > LINE_COLUMNS) {
             fputs("\n    ", file);
             column = 4;
@@ -58,8 +58,8 @@ static void print_step(const struct gw_plan *plan, unsigned step, FILE *file)
     fputc('\n', file);
 }
 
-enum gw_err gw_plan_print(
-    const struct gw_plan *plan, FILE *file, struct gw_error *why)
+enum gw_err gw_plan_print(const struct gw_plan *plan, FILE *file,
+                          struct gw_error *why)
 {
     print_header(plan, file);
     for (unsigned step = 0; step < plan->steps; step++)

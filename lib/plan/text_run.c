@@ -28,9 +28,9 @@ static void write_variables(const struct run *run, char *out, size_t size)
     for (unsigned slot = GW__SLOT_LOOPS; slot < run->scope; slot++) {
         const struct gw__token *name = &script->names[slot];
         int length = snprintf(out + used, size - used, "%s%.*s=%lld",
-            used ? ", " : " (", (int)name->length,
-            script->lexer.source->text + name->offset,
-            (long long)script->values[slot]);
+                              used ? ", " : " (", (int)name->length,
+                              script->lexer.source->text + name->offset,
+                              (long long)script->values[slot]);
         if (length < 0 || used + (size_t)length + sizeof ")" > size)
             break;
         used += (size_t)length;
@@ -39,24 +39,27 @@ static void write_variables(const struct run *run, char *out, size_t size)
         snprintf(out + used, size - used, ")");
 }
 
-static bool fail_at(const struct run *run, struct gw__expr expr,
-    const char *what, int64_t value, unsigned limit)
+static void fail_at(const struct run *run, struct gw__expr expr,
+                    const char *what, int64_t value, unsigned limit)
 {
     char variables[96];
     write_variables(run, variables, sizeof variables);
-    return gw__source_fail(run->script->lexer.source,
-        gw__expr_offset(run->script, expr), "%s%lld is not among 0..%u%s",
-        what, (long long)value, limit - 1, variables);
+    gw__source_fail(run->script->lexer.source,
+                    gw__expr_offset(run->script, expr),
+                    "%s%lld is not among 0..%u%s", what, (long long)value,
+                    limit - 1, variables);
 }
 
 static bool number_below(struct run *run, struct gw__expr expr,
-    const char *what, unsigned limit, unsigned *number)
+                         const char *what, unsigned limit, unsigned *number)
 {
     int64_t value;
     if (!gw__expr_value(run->script, expr, &value))
         return false;
-    if (value < 0 || value >= limit)
-        return fail_at(run, expr, what, value, limit);
+    if (value < 0 || value >= limit) {
+        fail_at(run, expr, what, value, limit);
+        return false;
+    }
     *number = (unsigned)value;
     return true;
 }
@@ -66,19 +69,20 @@ static bool run_transfer(struct run *run, const struct gw__node *node)
     const struct gw__script *script = run->script;
     struct gw__source *source = script->lexer.source;
     unsigned src, dst, chunk;
-    if (!number_below(run, node->expr[0], "rank ", script->ranks, &src)
-        || !number_below(run, node->expr[1], "rank ", script->ranks, &dst)
-        || !number_below(run, node->expr[2], "c", script->chunks, &chunk))
+    if (!number_below(run, node->expr[0], "rank ", script->ranks, &src) ||
+        !number_below(run, node->expr[1], "rank ", script->ranks, &dst) ||
+        !number_below(run, node->expr[2], "c", script->chunks, &chunk))
         return false;
     if (src == dst) {
         char variables[96];
         write_variables(run, variables, sizeof variables);
         return gw__source_fail(source, node->offset,
-            "rank %u sends to itself%s", src, variables);
+                               "rank %u sends to itself%s", src, variables);
     }
     if (run->transfers++ == script->limits->transfers)
         return gw__source_fail(source, node->offset,
-            "the plan has more than %zu transfers", script->limits->transfers);
+                               "the plan has more than %zu transfers",
+                               script->limits->transfers);
     gw_builder_add(run->builder, src, dst, chunk, node->action);
     return true;
 }
@@ -87,13 +91,12 @@ static bool run_for(struct run *run, uint32_t loop)
 {
     struct gw__script *script = run->script;
     const struct gw__node *node = &script->nodes[loop];
-    int64_t first, last;
-    if (!gw__expr_value(script, node->expr[0], &first)
-        || !gw__expr_value(script, node->expr[1], &last))
+    int64_t first = 0, last = 0;
+    if (!gw__expr_value(script, node->expr[0], &first) ||
+        !gw__expr_value(script, node->expr[1], &last))
         return false;
-    script->names[node->slot] = (struct gw__token) {
-        .kind = GW__WORD, .offset = node->offset, .length = node->length
-    };
+    script->names[node->slot] = (struct gw__token){
+        .kind = GW__WORD, .offset = node->offset, .length = node->length};
     bool right = true;
     unsigned outside = run->scope;
     run->scope = node->scope;
@@ -125,7 +128,8 @@ static bool run_children(struct run *run, uint32_t parent)
     bool right = true;
     for (uint32_t i = nodes[parent].child; right && i; i = nodes[i].next) {
         if (run->work++ >= script->limits->work)
-            return gw__source_fail(script->lexer.source, nodes[i].offset,
+            return gw__source_fail(
+                script->lexer.source, nodes[i].offset,
                 "the loops run through more than %zu statements",
                 script->limits->work);
         right = run_node(run, i);
@@ -136,7 +140,6 @@ static bool run_children(struct run *run, uint32_t parent)
 bool gw__script_run(struct gw__script *script, struct gw_builder *builder)
 {
     struct run run = {
-        .script = script, .builder = builder, .scope = GW__SLOT_LOOPS
-    };
+        .script = script, .builder = builder, .scope = GW__SLOT_LOOPS};
     return run_children(&run, 0);
 }

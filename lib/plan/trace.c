@@ -19,23 +19,26 @@ struct gw_plan_trace {
     unsigned step;        /* the one that it is in, counted from 0 */
 };
 
-static uint32_t row_of(
-    const struct gw_plan_trace *trace, unsigned rank, unsigned chunk)
+static uint32_t row_of(const struct gw_plan_trace *trace, unsigned rank,
+                       unsigned chunk)
 {
     assert(rank < trace->plan->ranks && chunk < trace->plan->chunks);
     return rank * trace->plan->chunks + chunk;
 }
 
 enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
-    struct gw_plan_trace **trace, struct gw_error *why)
+                              struct gw_plan_trace **trace,
+                              struct gw_error *why)
 {
     size_t rows = (size_t)plan->ranks * plan->chunks;
     *trace = NULL;
     if (!gw__chunks_fit(plan))
         return gw_fail(why, GW_EINVAL, "%u chunks do not fit %s of %u ranks",
-            plan->chunks, gw_collective_name(plan->collective), plan->ranks);
+                       plan->chunks, gw_collective_name(plan->collective),
+                       plan->ranks);
     if (gw__sets_bytes(plan, rows) > BYTES_MAX)
-        return gw_fail(why, GW_ENOMEM,
+        return gw_fail(
+            why, GW_ENOMEM,
             "the sets of %u ranks and %u chunks are too many to watch",
             plan->ranks, plan->chunks);
     struct gw_plan_trace *made = calloc(1, sizeof *made);
@@ -49,8 +52,8 @@ enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
     }
     for (unsigned rank = 0; rank < plan->ranks; rank++)
         for (unsigned chunk = 0; chunk < plan->chunks; chunk++)
-            gw__sets_begin(
-                &made->sets, plan, row_of(made, rank, chunk), rank, chunk);
+            gw__sets_begin(&made->sets, plan, row_of(made, rank, chunk), rank,
+                           chunk);
     *trace = made;
     return GW_OK;
 }
@@ -71,7 +74,7 @@ const struct gw_transfer *gw_plan_trace_next(struct gw_plan_trace *trace)
         return NULL;
     const struct gw_transfer *x = &plan->transfers[trace->next++];
     gw__sets_write(&trace->sets, row_of(trace, x->dst, x->chunk),
-        row_of(trace, x->src, x->chunk), x->action);
+                   row_of(trace, x->src, x->chunk), x->action);
     if (trace->next == plan->step_begin[trace->step + 1]) {
         gw__sets_commit(&trace->sets);
         trace->step++;
@@ -88,11 +91,11 @@ unsigned gw_plan_trace_step(struct gw_plan_trace *trace)
     return step + 1;
 }
 
-unsigned gw_plan_trace_count(
-    const struct gw_plan_trace *trace, unsigned rank, unsigned chunk)
+unsigned gw_plan_trace_count(const struct gw_plan_trace *trace, unsigned rank,
+                             unsigned chunk)
 {
-    return gw__sets_count(&trace->sets,
-        gw__sets_value(&trace->sets, row_of(trace, rank, chunk)));
+    return gw__sets_count(
+        &trace->sets, gw__sets_value(&trace->sets, row_of(trace, rank, chunk)));
 }
 
 unsigned gw_plan_trace_full(const struct gw_plan_trace *trace)
@@ -101,12 +104,12 @@ unsigned gw_plan_trace_full(const struct gw_plan_trace *trace)
 }
 
 bool gw_plan_trace_has(const struct gw_plan_trace *trace, unsigned rank,
-    unsigned chunk, unsigned contributor)
+                       unsigned chunk, unsigned contributor)
 {
     const struct gw_plan *plan = trace->plan;
-    const uint64_t *set
-        = gw__sets_value(&trace->sets, row_of(trace, rank, chunk));
-    return contributor < plan->ranks
-        && gw_plan_holds(plan, contributor, chunk)
-        && gw__sets_has(set, gw__sets_self(plan, contributor));
+    const uint64_t *set =
+        gw__sets_value(&trace->sets, row_of(trace, rank, chunk));
+    return contributor < plan->ranks &&
+           gw_plan_holds(plan, contributor, chunk) &&
+           gw__sets_has(set, gw__sets_self(plan, contributor));
 }

@@ -34,8 +34,8 @@ static enum gw_fault play_transfer(struct play *p, uint32_t t)
     touch(p, x->dst, x->chunk);
     if (!p->sets.staged[x->dst])
         p->writer[x->dst] = t;
-    else if (x->action == GW_REPLACE
-        || all[p->writer[x->dst]].action == GW_REPLACE)
+    else if (x->action == GW_REPLACE ||
+             all[p->writer[x->dst]].action == GW_REPLACE)
         return GW_FAULT_CONFLICT;
     if (gw__sets_count(&p->sets, gw__sets_before(&p->sets, x->src)) == 0)
         return GW_FAULT_ABSENT;
@@ -83,10 +83,10 @@ static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
     const uint64_t *set = gw__sets_before(&p->sets, rank);
     if (gw__sets_count(&p->sets, set) == p->sets.members)
         return true;
-    struct gw__finding short_of = { .fault = GW_FAULT_INCOMPLETE,
-        .step = p->plan->steps,
-        .rank = rank,
-        .chunk = chunk };
+    struct gw__finding short_of = {.fault = GW_FAULT_INCOMPLETE,
+                                   .step = p->plan->steps,
+                                   .rank = rank,
+                                   .chunk = chunk};
     gw__finding_note(p->found, &short_of);
     return false;
 }
@@ -113,10 +113,10 @@ static void check_promises(struct play *p, unsigned chunk)
 }
 
 enum gw_err gw__values_check(const struct gw__index *index,
-    struct gw__finding *found, struct gw_error *why)
+                             struct gw__finding *found, struct gw_error *why)
 {
     const struct gw_plan *plan = index->plan;
-    struct play p = { .index = index, .plan = plan, .found = found };
+    struct play p = {.index = index, .plan = plan, .found = found};
     enum gw_err err = gw__sets_init(&p.sets, plan, plan->ranks, why);
     if (err)
         return err;

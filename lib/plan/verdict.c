@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char action_sign[] = { '=', '+', '|', '?' };
+static const char action_sign[] = {'=', '+', '|', '?'};
 
 char gw__action_sign(unsigned action)
 {
@@ -33,12 +33,12 @@ void gw__history_add(struct gw_verdict *verdict, const char *format, ...)
     end[length + 1] = 0;
 }
 
-void gw__history_add_transfer(
-    const struct gw__index *index, uint32_t t, struct gw_verdict *verdict)
+void gw__history_add_transfer(const struct gw__index *index, uint32_t t,
+                              struct gw_verdict *verdict)
 {
     const struct gw_transfer *x = &index->plan->transfers[t];
     gw__history_add(verdict, "step %u: %u>%u c%u %c", index->step[t] + 1,
-        x->src, x->dst, x->chunk, gw__action_sign(x->action));
+                    x->src, x->dst, x->chunk, gw__action_sign(x->action));
 }
 
 GW_PRINTF(2, 3)
@@ -51,15 +51,15 @@ static void say(struct gw_verdict *verdict, const char *format, ...)
 }
 
 static void tell_shape(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict)
+                       const struct gw__finding *finding,
+                       struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
     const char *name = gw_collective_name(plan->collective);
     if (finding->transfer != UINT32_MAX) {
         const struct gw_transfer *x = &plan->transfers[finding->transfer];
-        say(verdict, "step %u: %u>%u c%u %c does not fit: %s %s",
-            verdict->step, x->src, x->dst, x->chunk,
-            gw__action_sign(x->action), name,
+        say(verdict, "step %u: %u>%u c%u %c does not fit: %s %s", verdict->step,
+            x->src, x->dst, x->chunk, gw__action_sign(x->action), name,
             plan->collective == GW_BARRIER ? "passes tokens (`|`) only"
                                            : "adds (`+`) or replaces (`=`)");
         gw__history_add_transfer(index, finding->transfer, verdict);
@@ -68,14 +68,14 @@ static void tell_shape(const struct gw__index *index,
     else
         say(verdict, "%s of %u ranks needs a multiple of %u chunks, not %u",
             name, plan->ranks,
-            plan->ranks
-                * (plan->collective == GW_ALLTOALL ? plan->ranks : 1),
+            plan->ranks * (plan->collective == GW_ALLTOALL ? plan->ranks : 1),
             plan->chunks);
 }
 
 /* The history is what that rank does in that step. */
 static void tell_ports(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict)
+                       const struct gw__finding *finding,
+                       struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
     say(verdict, "step %u: %u>%u c%u: rank %u %s more than ports=%u %s",
@@ -91,7 +91,8 @@ static void tell_ports(const struct gw__index *index,
 }
 
 static void tell_conflict(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict)
+                          const struct gw__finding *finding,
+                          struct gw_verdict *verdict)
 {
     const struct gw_transfer *x = &index->plan->transfers[finding->transfer];
     const struct gw_transfer *y = &index->plan->transfers[finding->other];
@@ -111,16 +112,17 @@ static void tell_conflict(const struct gw__index *index,
 
 /* The history says where the value is and when it comes. */
 static void tell_absent(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict)
+                        const struct gw__finding *finding,
+                        struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
     const struct gw_transfer *x = &plan->transfers[finding->transfer];
-    say(verdict, "step %u: %u>%u c%u: rank %u does not hold c%u",
-        verdict->step, x->src, x->dst, x->chunk, x->src, x->chunk);
+    say(verdict, "step %u: %u>%u c%u: rank %u does not hold c%u", verdict->step,
+        x->src, x->dst, x->chunk, x->src, x->chunk);
     for (unsigned rank = 0; rank < plan->ranks; rank++)
         if (gw_plan_holds(plan, rank, x->chunk))
-            gw__history_add(
-                verdict, "start: rank %u holds c%u", rank, x->chunk);
+            gw__history_add(verdict, "start: rank %u holds c%u", rank,
+                            x->chunk);
     gw__history_add_transfer(index, finding->transfer, verdict);
     uint32_t end = index->by_chunk.begin[x->chunk + 1];
     for (uint32_t i = index->by_chunk.begin[x->chunk]; i < end; i++) {
@@ -129,18 +131,18 @@ static void tell_absent(const struct gw__index *index,
         if (index->step[t] < finding->step || later->dst != x->src)
             continue;
         gw__history_add(verdict, "step %u: %u>%u c%u %c comes too late",
-            index->step[t] + 1, later->src, later->dst, later->chunk,
-            gw__action_sign(later->action));
+                        index->step[t] + 1, later->src, later->dst,
+                        later->chunk, gw__action_sign(later->action));
         return;
     }
 }
 
 /* Where the fault lies; a fault at the end has no transfer. */
 static void place(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict)
+                  const struct gw__finding *finding, struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
-    *verdict = (struct gw_verdict) { .fault = finding->fault };
+    *verdict = (struct gw_verdict){.fault = finding->fault};
     if (finding->fault == GW_FAULT_INCOMPLETE) {
         verdict->step = plan->steps;
         verdict->src = verdict->dst = finding->rank;
@@ -155,8 +157,8 @@ static void place(const struct gw__index *index,
 }
 
 enum gw_err gw__verdict_tell(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict,
-    struct gw_error *why)
+                             const struct gw__finding *finding,
+                             struct gw_verdict *verdict, struct gw_error *why)
 {
     place(index, finding, verdict);
     switch (finding->fault) {

@@ -18,32 +18,29 @@ enum { RENDEZVOUS_SLICES = GW__SLICES_MAX, RENDEZVOUS_ROOM = 1 };
 const char *gw_fault_name(enum gw_fault fault)
 {
     static const char *const names[] = {
-        [GW_FAULT_NONE] = "none",
-        [GW_FAULT_ABSENT] = "absent",
-        [GW_FAULT_DOUBLE] = "double",
-        [GW_FAULT_INCOMPLETE] = "incomplete",
-        [GW_FAULT_PORTS] = "ports",
-        [GW_FAULT_CONFLICT] = "conflict",
-        [GW_FAULT_DEADLOCK] = "deadlock",
-        [GW_FAULT_SHAPE] = "shape",
+        [GW_FAULT_NONE] = "none",         [GW_FAULT_ABSENT] = "absent",
+        [GW_FAULT_DOUBLE] = "double",     [GW_FAULT_INCOMPLETE] = "incomplete",
+        [GW_FAULT_PORTS] = "ports",       [GW_FAULT_CONFLICT] = "conflict",
+        [GW_FAULT_DEADLOCK] = "deadlock", [GW_FAULT_SHAPE] = "shape",
     };
     return fault < sizeof names / sizeof *names ? names[fault] : "?";
 }
 
-void gw__finding_note(
-    struct gw__finding *found, const struct gw__finding *another)
+void gw__finding_note(struct gw__finding *found,
+                      const struct gw__finding *another)
 {
-    bool earlier = another->step < found->step
-        || (another->step == found->step
-            && another->transfer < found->transfer);
+    bool earlier =
+        another->step < found->step ||
+        (another->step == found->step && another->transfer < found->transfer);
     if (found->fault == GW_FAULT_NONE || earlier)
         *found = *another;
 }
 
 static enum gw_err check_meaning(const struct gw__index *index,
-    struct gw_verdict *verdict, struct gw_error *why)
+                                 struct gw_verdict *verdict,
+                                 struct gw_error *why)
 {
-    struct gw__finding found = { .fault = GW_FAULT_NONE };
+    struct gw__finding found = {.fault = GW_FAULT_NONE};
     enum gw_err err = gw__form_check(index, &found, why);
     if (!err && found.fault != GW_FAULT_SHAPE)
         err = gw__values_check(index, &found, why);
@@ -53,33 +50,34 @@ static enum gw_err check_meaning(const struct gw__index *index,
 }
 
 static enum gw_err check_waits(const struct gw__index *index,
-    unsigned link_chunks, struct gw_verdict *verdict, struct gw_error *why)
+                               unsigned link_chunks, struct gw_verdict *verdict,
+                               struct gw_error *why)
 {
     struct gw__versions versions;
     struct gw__buckets by_link;
     enum gw_err err = gw__versions_init(&versions, index, why);
     if (err)
         return err;
-    if (!gw__buckets_init(
-            &by_link, index->link, index->transfers, index->links)) {
+    if (!gw__buckets_init(&by_link, index->link, index->transfers,
+                          index->links)) {
         gw__versions_fini(&versions);
         return gw_fail(why, GW_ENOMEM, "%u links", index->links);
     }
     err = gw__waits_play(index, &versions, &by_link, RENDEZVOUS_SLICES,
-        RENDEZVOUS_ROOM, verdict, why);
+                         RENDEZVOUS_ROOM, verdict, why);
     if (!err)
         err = gw__waits_play(index, &versions, &by_link, 1,
-            link_chunks ? link_chunks : 1, verdict, why);
+                             link_chunks ? link_chunks : 1, verdict, why);
     gw__buckets_fini(&by_link);
     gw__versions_fini(&versions);
     return err;
 }
 
 enum gw_err gw_plan_verify(const struct gw_plan *plan, unsigned link_chunks,
-    struct gw_verdict *verdict, struct gw_error *why)
+                           struct gw_verdict *verdict, struct gw_error *why)
 {
     struct gw__index index;
-    *verdict = (struct gw_verdict) { .fault = GW_FAULT_NONE };
+    *verdict = (struct gw_verdict){.fault = GW_FAULT_NONE};
     enum gw_err err = gw__index_init(&index, plan, why);
     if (err)
         return err;

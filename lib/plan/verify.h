@@ -27,22 +27,26 @@ struct gw__finding {
 };
 
 /* Keeps in *found whichever of the two faults comes first in the plan. */
-void gw__finding_note(
-    struct gw__finding *found, const struct gw__finding *another);
+void gw__finding_note(struct gw__finding *found,
+                      const struct gw__finding *another);
 
 GW_MUST_CHECK enum gw_err gw__form_check(const struct gw__index *index,
-    struct gw__finding *found, struct gw_error *why);
+                                         struct gw__finding *found,
+                                         struct gw_error *why);
 GW_MUST_CHECK enum gw_err gw__values_check(const struct gw__index *index,
-    struct gw__finding *found, struct gw_error *why);
+                                           struct gw__finding *found,
+                                           struct gw_error *why);
 
 /* Fills *verdict from a finding of any kind but GW_FAULT_DEADLOCK. */
 GW_MUST_CHECK enum gw_err gw__verdict_tell(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict,
-    struct gw_error *why);
+                                           const struct gw__finding *finding,
+                                           struct gw_verdict *verdict,
+                                           struct gw_error *why);
 
 /* Each step's writes into one (rank, chunk) make a new version of it; so every
  * transfer reads one version and takes part in writing one. The versions of a
- * (rank, chunk) have consecutive numbers, the first is what it held at first. */
+ * (rank, chunk) have consecutive numbers, the first is what it held at first.
+ */
 struct gw__versions {
     uint32_t count;
     bool *first;     /* of each version: not written by the plan; true also of
@@ -54,7 +58,8 @@ struct gw__versions {
 };
 
 GW_MUST_CHECK enum gw_err gw__versions_init(struct gw__versions *versions,
-    const struct gw__index *index, struct gw_error *why);
+                                            const struct gw__index *index,
+                                            struct gw_error *why);
 void gw__versions_fini(struct gw__versions *versions);
 
 /* A link's items are its transfers' slices, in plan order; counted from the
@@ -90,9 +95,11 @@ uint32_t gw__waits_head(const struct gw__waits *waits, uint32_t link);
  * link. GW_OK, GW_ENOMEM, or GW_EPLAN with *verdict filled. */
 enum { GW__SLICES_MAX = 3 };
 GW_MUST_CHECK enum gw_err gw__waits_play(const struct gw__index *index,
-    const struct gw__versions *versions, const struct gw__buckets *by_link,
-    unsigned slices, unsigned room, struct gw_verdict *verdict,
-    struct gw_error *why);
+                                         const struct gw__versions *versions,
+                                         const struct gw__buckets *by_link,
+                                         unsigned slices, unsigned room,
+                                         struct gw_verdict *verdict,
+                                         struct gw_error *why);
 
 /* Fills *verdict from a game that cannot go on. */
 void gw__cycle_tell(const struct gw__waits *waits, struct gw_verdict *verdict);
@@ -100,14 +107,15 @@ void gw__cycle_tell(const struct gw__waits *waits, struct gw_verdict *verdict);
 /* Fills verdict->history from a finding, and verdict->sentence where that needs
  * the sets: GW_FAULT_DOUBLE and GW_FAULT_INCOMPLETE. */
 GW_MUST_CHECK enum gw_err gw__history_tell(const struct gw__index *index,
-    const struct gw__finding *finding, struct gw_verdict *verdict,
-    struct gw_error *why);
+                                           const struct gw__finding *finding,
+                                           struct gw_verdict *verdict,
+                                           struct gw_error *why);
 /* '+', '=' or '|'. */
 char gw__action_sign(unsigned action);
 /* Appends a line; one that does not fit is dropped. */
 GW_PRINTF(2, 3)
 void gw__history_add(struct gw_verdict *verdict, const char *format, ...);
-void gw__history_add_transfer(
-    const struct gw__index *index, uint32_t t, struct gw_verdict *verdict);
+void gw__history_add_transfer(const struct gw__index *index, uint32_t t,
+                              struct gw_verdict *verdict);
 
 #endif

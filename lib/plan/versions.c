@@ -24,12 +24,11 @@ struct numbering {
     struct copy *copies; /* of each rank */
 };
 
-static struct copy *copy_of(
-    struct numbering *n, unsigned rank, unsigned chunk)
+static struct copy *copy_of(struct numbering *n, unsigned rank, unsigned chunk)
 {
     struct copy *copy = &n->copies[rank];
     if (copy->chunk != chunk + 1)
-        *copy = (struct copy) { .chunk = chunk + 1 };
+        *copy = (struct copy){.chunk = chunk + 1};
     return copy;
 }
 
@@ -106,26 +105,27 @@ static bool fill(struct gw__versions *v, const struct gw__index *index)
         number_chunk(&n, begin[chunk], begin[chunk + 1]);
     free(n.copies);
     v->first[v->count] = true;
-    return gw__buckets_init(&v->readers, v->read, index->transfers, v->count)
-        && gw__buckets_init(&v->writers, v->write, index->transfers, v->count);
+    return gw__buckets_init(&v->readers, v->read, index->transfers, v->count) &&
+           gw__buckets_init(&v->writers, v->write, index->transfers, v->count);
 }
 
 /* A transfer mentions two copies and makes at most one version. */
 enum gw_err gw__versions_init(struct gw__versions *versions,
-    const struct gw__index *index, struct gw_error *why)
+                              const struct gw__index *index,
+                              struct gw_error *why)
 {
     size_t transfers = (size_t)index->transfers + 1;
-    *versions = (struct gw__versions) {
+    *versions = (struct gw__versions){
         .first = calloc(3 * transfers, sizeof *versions->first),
         .read = malloc(transfers * sizeof *versions->read),
         .write = malloc(transfers * sizeof *versions->write),
     };
-    if (versions->first && versions->read && versions->write
-        && fill(versions, index))
+    if (versions->first && versions->read && versions->write &&
+        fill(versions, index))
         return GW_OK;
     gw__versions_fini(versions);
     return gw_fail(why, GW_ENOMEM, "versions of %u transfers",
-        index->transfers);
+                   index->transfers);
 }
 
 void gw__versions_fini(struct gw__versions *versions)
@@ -135,5 +135,5 @@ void gw__versions_fini(struct gw__versions *versions)
     free(versions->write);
     gw__buckets_fini(&versions->readers);
     gw__buckets_fini(&versions->writers);
-    *versions = (struct gw__versions) { 0 };
+    *versions = (struct gw__versions){0};
 }

@@ -29,8 +29,8 @@ static uint32_t items_of(const struct gw__waits *w, uint32_t link)
     return (begin[link + 1] - begin[link]) * w->slices;
 }
 
-static uint32_t transfer_of(
-    const struct gw__waits *w, uint32_t link, uint32_t item)
+static uint32_t transfer_of(const struct gw__waits *w, uint32_t link,
+                            uint32_t item)
 {
     return w->by_link->item[w->by_link->begin[link] + item / w->slices];
 }
@@ -95,9 +95,9 @@ static bool may_apply(const struct gw__waits *w, uint32_t version)
     const uint32_t *writers = &w->versions->writers.begin[version];
     size_t slice = w->applied[version];
     size_t before = version - 1;
-    return slice < w->slices && w->heads[version] == writers[1] - writers[0]
-        && w->applied[before] > slice
-        && w->unsent[before * w->slices + slice] == 0;
+    return slice < w->slices && w->heads[version] == writers[1] - writers[0] &&
+           w->applied[before] > slice &&
+           w->unsent[before * w->slices + slice] == 0;
 }
 
 static void apply(struct gw__waits *w, uint32_t version)
@@ -153,9 +153,10 @@ static bool is_over(const struct gw__waits *w)
 }
 
 enum gw_err gw__waits_play(const struct gw__index *index,
-    const struct gw__versions *versions, const struct gw__buckets *by_link,
-    unsigned slices, unsigned room, struct gw_verdict *verdict,
-    struct gw_error *why)
+                           const struct gw__versions *versions,
+                           const struct gw__buckets *by_link, unsigned slices,
+                           unsigned room, struct gw_verdict *verdict,
+                           struct gw_error *why)
 {
     size_t things = (size_t)index->links + versions->count + 1;
     assert(slices >= 1 && slices <= GW__SLICES_MAX && room >= 1);
@@ -168,8 +169,8 @@ enum gw_err gw__waits_play(const struct gw__index *index,
         .links = calloc((size_t)index->links + 1, sizeof *w.links),
         .applied = calloc((size_t)versions->count + 1, sizeof *w.applied),
         .heads = calloc((size_t)versions->count + 1, sizeof *w.heads),
-        .unsent = calloc(
-            ((size_t)versions->count + 1) * slices, sizeof *w.unsent),
+        .unsent =
+            calloc(((size_t)versions->count + 1) * slices, sizeof *w.unsent),
         .todo = calloc(things, sizeof *w.todo),
         .queued = calloc(things, sizeof *w.queued),
     };
@@ -188,6 +189,6 @@ enum gw_err gw__waits_play(const struct gw__index *index,
     free(w.todo);
     free(w.queued);
     return err == GW_ENOMEM
-        ? gw_fail(why, err, "game of %u transfers", index->transfers)
-        : err;
+               ? gw_fail(why, err, "game of %u transfers", index->transfers)
+               : err;
 }

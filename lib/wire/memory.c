@@ -51,8 +51,8 @@ static int reserve(int fd, size_t bytes)
     return err ? -1 : 0;
 }
 
-enum gw_err gw__region_new(
-    size_t bytes, struct gw__region *region, struct gw_error *why)
+enum gw_err gw__region_new(size_t bytes, struct gw__region *region,
+                           struct gw_error *why)
 {
     const char *place;
     bytes = (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
@@ -62,13 +62,13 @@ enum gw_err gw__region_new(
     if (reserve(fd, bytes) != 0)
         goto fail;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-        MAP_SHARED | MAP_POPULATE, fd, 0);
+                      MAP_SHARED | MAP_POPULATE, fd, 0);
     if (base == MAP_FAILED)
         goto fail;
-    *region = (struct gw__region) { .fd = fd,
-        .id = atomic_fetch_add(&last_id, 1) + 1,
-        .base = base,
-        .bytes = bytes };
+    *region = (struct gw__region){.fd = fd,
+                                  .id = atomic_fetch_add(&last_id, 1) + 1,
+                                  .base = base,
+                                  .bytes = bytes};
     return GW_OK;
 fail:
     gw_fail_errno(why, "%zu bytes of shared memory in %s", bytes, place);
@@ -117,7 +117,7 @@ void *gw_alloc(size_t bytes, struct gw_error *why)
 
 void gw_free(void *memory)
 {
-    struct gw__region found = { 0 };
+    struct gw__region found = {0};
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < region_count; i++)
         if (regions[i].base == memory) {
@@ -130,16 +130,16 @@ void gw_free(void *memory)
     gw__region_free(&found);
 }
 
-bool gw__region_find(
-    const void *memory, size_t bytes, struct gw__region *region)
+bool gw__region_find(const void *memory, size_t bytes,
+                     struct gw__region *region)
 {
     uintptr_t at = (uintptr_t)memory;
     bool found = false;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < region_count && !found; i++) {
         uintptr_t base = (uintptr_t)regions[i].base;
-        if (at >= base && at - base <= regions[i].bytes
-            && bytes <= regions[i].bytes - (at - base)) {
+        if (at >= base && at - base <= regions[i].bytes &&
+            bytes <= regions[i].bytes - (at - base)) {
             *region = regions[i];
             found = true;
         }
@@ -153,16 +153,16 @@ uint64_t gw__region_generation(void)
     return atomic_load_explicit(&generation, memory_order_acquire);
 }
 
-enum gw_err gw__region_map(
-    int pid, int fd, size_t bytes, void **base, struct gw_error *why)
+enum gw_err gw__region_map(int pid, int fd, size_t bytes, void **base,
+                           struct gw_error *why)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
     int own = open(path, O_RDWR | O_CLOEXEC);
     if (own < 0)
         return gw_fail_errno(why, "memory of process %d (%s)", pid, path);
-    *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-        MAP_SHARED | MAP_POPULATE, own, 0);
+    *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                 own, 0);
     enum gw_err err = GW_OK;
     if (*base == MAP_FAILED) {
         *base = NULL;

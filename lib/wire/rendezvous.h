@@ -13,14 +13,15 @@
  * on rank 0, "rank 0 did not answer ..." on the others), with GW_EMISMATCH when
  * two processes claim one rank or the sizes differ, with GW_EUNREACH when the
  * endpoint cannot be bound or resolved. */
-GW_MUST_CHECK enum gw_err gw__rendezvous(const char *endpoint, unsigned rank,
-    unsigned size, const struct gw__address *mine, struct gw__address *table,
-    unsigned timeout_ms, struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__rendezvous(const char *endpoint, unsigned rank, unsigned size,
+               const struct gw__address *mine, struct gw__address *table,
+               unsigned timeout_ms, struct gw_error *why);
 
 /* The same behind CURVE: only who has the key file (see zmq_key.c) can take
  * part. NULL: as above. */
-GW_MUST_CHECK enum gw_err gw__rendezvous_with_key(const char *endpoint,
-    const char *key_file, unsigned rank, unsigned size,
+GW_MUST_CHECK enum gw_err gw__rendezvous_with_key(
+    const char *endpoint, const char *key_file, unsigned rank, unsigned size,
     const struct gw__address *mine, struct gw__address *table,
     unsigned timeout_ms, struct gw_error *why);
 

@@ -36,8 +36,8 @@ _Static_assert(sizeof(struct address) <= GW__ADDRESS_MAX, "fits the blob");
 
 static void shm_close(struct gw__wire *wire);
 static enum gw_err shm_connect(struct gw__wire *wire,
-    const struct gw__address *table, uint64_t deadline_ns,
-    struct gw_error *why);
+                               const struct gw__address *table,
+                               uint64_t deadline_ns, struct gw_error *why);
 
 static const struct gw__wire_ops ops = {
     .name = "shm",
@@ -66,13 +66,13 @@ static unsigned spin_limit(unsigned ranks)
 
 static uint64_t make_nonce(const struct gw__shm *shm)
 {
-    uint64_t seed[4] = { (uint64_t)getpid(), gw_now_ns(), shm->region.id,
-        (uint64_t)(uintptr_t)shm };
+    uint64_t seed[4] = {(uint64_t)getpid(), gw_now_ns(), shm->region.id,
+                        (uint64_t)(uintptr_t)shm};
     return gw_hash(seed, sizeof seed, 0);
 }
 
 enum gw_err gw__shm_open(const struct gw_comm_config *config,
-    struct gw__wire **wire, struct gw_error *why)
+                         struct gw__wire **wire, struct gw_error *why)
 {
     *wire = NULL;
     struct gw__shm *shm = calloc(1, sizeof *shm);
@@ -84,11 +84,11 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
     shm->slice_bytes = config->slice_bytes ? config->slice_bytes : SLICE_BYTES;
     shm->spin_limit = spin_limit(config->size);
     shm->peers = calloc(config->size, sizeof *shm->peers);
-    size_t bytes = sizeof *shm->segment
-        + config->size * sizeof *shm->segment->links;
+    size_t bytes =
+        sizeof *shm->segment + config->size * sizeof *shm->segment->links;
     enum gw_err err = shm->peers
-        ? gw__watch_init(&shm->watch, config->size, why)
-        : gw_fail(why, GW_ENOMEM, "shm wire");
+                          ? gw__watch_init(&shm->watch, config->size, why)
+                          : gw_fail(why, GW_ENOMEM, "shm wire");
     if (!err)
         err = gw__region_new(bytes, &shm->region, why);
     if (err) {
@@ -100,11 +100,11 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
     shm->segment = shm->region.base;
     shm->segment->nonce = make_nonce(shm);
     atomic_store(&shm->segment->state, SHM_OPEN);
-    struct address mine = { .nonce = shm->segment->nonce,
-        .segment_bytes = shm->region.bytes,
-        .slice_bytes = shm->slice_bytes,
-        .pid = (int32_t)getpid(),
-        .fd = shm->region.fd };
+    struct address mine = {.nonce = shm->segment->nonce,
+                           .segment_bytes = shm->region.bytes,
+                           .slice_bytes = shm->slice_bytes,
+                           .pid = (int32_t)getpid(),
+                           .fd = shm->region.fd};
     gw__watch_self(&mine.watch);
     memcpy(shm->wire.address.blob, &mine, sizeof mine);
     shm->wire.address.bytes = sizeof mine;
@@ -113,28 +113,28 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
 }
 
 static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
-    const struct address *theirs, struct gw_error *why)
+                             const struct address *theirs, struct gw_error *why)
 {
     struct gw__shm_peer *peer = &shm->peers[rank];
     if (theirs->slice_bytes != shm->slice_bytes)
         return gw_fail(why, GW_EMISMATCH,
-            "shm: rank %u uses slices of %zu bytes, rank %u of %llu",
-            shm->wire.rank, shm->slice_bytes, rank,
-            (unsigned long long)theirs->slice_bytes);
+                       "shm: rank %u uses slices of %zu bytes, rank %u of %llu",
+                       shm->wire.rank, shm->slice_bytes, rank,
+                       (unsigned long long)theirs->slice_bytes);
     void *base = NULL;
-    enum gw_err err = gw__region_map(
-        theirs->pid, theirs->fd, theirs->segment_bytes, &base, why);
+    enum gw_err err = gw__region_map(theirs->pid, theirs->fd,
+                                     theirs->segment_bytes, &base, why);
     struct gw__shm_segment *segment = base;
     if (!err && segment->nonce != theirs->nonce) {
         gw__region_unmap(base, theirs->segment_bytes);
         err = gw_fail(why, GW_EUNREACH, "pid %d is somebody else's here",
-            theirs->pid);
+                      theirs->pid);
     }
     if (err) {
         gw_wrap(why, err,
-            "shm: rank %u is not on this host, or not of this user (try "
-            "--wire tcp)",
-            rank);
+                "shm: rank %u is not on this host, or not of this user (try "
+                "--wire tcp)",
+                rank);
         return err;
     }
     peer->segment = segment;
@@ -144,27 +144,27 @@ static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
 }
 
 /* A rank may close only after all have mapped it; so all wait for all. */
-static enum gw_err await_joined(
-    struct gw__shm *shm, uint64_t deadline_ns, struct gw_error *why)
+static enum gw_err await_joined(struct gw__shm *shm, uint64_t deadline_ns,
+                                struct gw_error *why)
 {
-    static const struct timespec pause = { .tv_nsec = 50000 };
+    static const struct timespec pause = {.tv_nsec = 50000};
     for (unsigned r = 0; r < shm->wire.size; r++)
-        while (r != shm->wire.rank
-            && atomic_load(&shm->peers[r].segment->state) < SHM_JOINED) {
+        while (r != shm->wire.rank &&
+               atomic_load(&shm->peers[r].segment->state) < SHM_JOINED) {
             enum gw_err err = gw__shm_check(&shm->wire, why);
             if (err)
                 return gw_wrap(why, err, "shm: joining");
             if (gw_now_ns() > deadline_ns)
                 return gw_fail(why, GW_ETIMEOUT,
-                    "shm: rank %u did not join in time", r);
+                               "shm: rank %u did not join in time", r);
             nanosleep(&pause, NULL);
         }
     return GW_OK;
 }
 
 static enum gw_err shm_connect(struct gw__wire *wire,
-    const struct gw__address *table, uint64_t deadline_ns,
-    struct gw_error *why)
+                               const struct gw__address *table,
+                               uint64_t deadline_ns, struct gw_error *why)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     for (unsigned r = 0; r < wire->size; r++) {
@@ -173,7 +173,7 @@ static enum gw_err shm_connect(struct gw__wire *wire,
             continue;
         if (table[r].bytes != sizeof theirs)
             return gw_fail(why, GW_EMISMATCH,
-                "shm: rank %u does not speak this wire", r);
+                           "shm: rank %u does not speak this wire", r);
         memcpy(&theirs, table[r].blob, sizeof theirs);
         enum gw_err err = join_peer(shm, r, &theirs, why);
         if (err)
@@ -190,12 +190,11 @@ static void linger(struct gw__shm *shm)
     uint64_t deadline = gw_now_ns() + 200 * 1000000ULL;
     for (unsigned r = 0; r < shm->wire.size; r++) {
         struct gw__shm_peer *peer = &shm->peers[r];
-        while (peer->segment && peer->stage.base && !peer->lost
-            && !atomic_load(&shm->segment->abort_code)
-            && atomic_load(&peer->segment->state) != SHM_CLOSED
-            && !gw__shm_all_taken(shm, r)
-            && gw_now_ns() < deadline
-            && gw__shm_check(&shm->wire, NULL) == GW_OK)
+        while (peer->segment && peer->stage.base && !peer->lost &&
+               !atomic_load(&shm->segment->abort_code) &&
+               atomic_load(&peer->segment->state) != SHM_CLOSED &&
+               !gw__shm_all_taken(shm, r) && gw_now_ns() < deadline &&
+               gw__shm_check(&shm->wire, NULL) == GW_OK)
             sched_yield();
     }
 }

@@ -96,10 +96,11 @@ static inline struct gw__shm *gw__shm_of(struct gw__wire *wire)
 
 /* shm_link.c */
 enum gw_err gw__shm_send(struct gw__wire *, unsigned peer,
-    const struct gw__header *, const void *data, bool copy);
+                         const struct gw__header *, const void *data,
+                         bool copy);
 uint64_t gw__shm_sends_done(struct gw__wire *, unsigned peer);
-enum gw_err gw__shm_peek(
-    struct gw__wire *, unsigned peer, struct gw__view *view);
+enum gw_err gw__shm_peek(struct gw__wire *, unsigned peer,
+                         struct gw__view *view);
 void gw__shm_release(struct gw__wire *, unsigned peer);
 
 /* Has the peer released everything that was sent to it? */
@@ -107,10 +108,10 @@ bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank);
 
 /* shm_map.c */
 struct gw__windows *gw__shm_windows(struct gw__wire *);
-struct gw__place gw__shm_show(
-    struct gw__wire *, const void *memory, size_t bytes);
-void *gw__shm_reach(
-    struct gw__wire *, unsigned rank, const struct gw__place *place);
+struct gw__place gw__shm_show(struct gw__wire *, const void *memory,
+                              size_t bytes);
+void *gw__shm_reach(struct gw__wire *, unsigned rank,
+                    const struct gw__place *place);
 void gw__shm_forget_mappings(struct gw__shm_peer *peer);
 
 /* shm_wait.c */

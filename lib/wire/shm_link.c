@@ -29,8 +29,8 @@ static enum gw_err gone(struct gw__shm_peer *peer)
 {
     if (peer->lost)
         return GW_ELOST;
-    uint32_t state
-        = atomic_load_explicit(&peer->segment->state, memory_order_acquire);
+    uint32_t state =
+        atomic_load_explicit(&peer->segment->state, memory_order_acquire);
     return state == SHM_CLOSED ? GW_ECLOSED : GW_OK;
 }
 
@@ -58,36 +58,36 @@ bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank)
 }
 
 static bool stage(struct gw__shm *shm, struct gw__shm_peer *peer,
-    const void *data, size_t bytes, struct gw__place *place)
+                  const void *data, size_t bytes, struct gw__place *place)
 {
-    if (!peer->stage.base
-        && gw__region_new(
-            RING_SLOTS * shm->slice_bytes, &peer->stage, &shm->error))
+    if (!peer->stage.base && gw__region_new(RING_SLOTS * shm->slice_bytes,
+                                            &peer->stage, &shm->error))
         return false;
     size_t offset = peer->pushed % RING_SLOTS * shm->slice_bytes;
     memcpy((unsigned char *)peer->stage.base + offset, data, bytes);
-    *place = (struct gw__place) { .fd = peer->stage.fd,
-        .region = peer->stage.id,
-        .region_bytes = peer->stage.bytes,
-        .offset = offset };
+    *place = (struct gw__place){.fd = peer->stage.fd,
+                                .region = peer->stage.id,
+                                .region_bytes = peer->stage.bytes,
+                                .offset = offset};
     return true;
 }
 
 enum gw_err gw__shm_send(struct gw__wire *wire, unsigned rank,
-    const struct gw__header *header, const void *data, bool copy)
+                         const struct gw__header *header, const void *data,
+                         bool copy)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
     size_t bytes = header->bytes;
     assert(rank != wire->rank);
     assert(bytes <= shm->slice_bytes);
-    if (peer->pushed - peer->released_seen >= RING_SLOTS
-        && peer->pushed - released(shm, rank) >= RING_SLOTS) {
+    if (peer->pushed - peer->released_seen >= RING_SLOTS &&
+        peer->pushed - released(shm, rank) >= RING_SLOTS) {
         enum gw_err why = gone(peer);
         return why ? why : GW_PENDING;
     }
-    struct gw__shm_entry *entry
-        = &link_to(shm, rank)->ring[peer->pushed % RING_SLOTS];
+    struct gw__shm_entry *entry =
+        &link_to(shm, rank)->ring[peer->pushed % RING_SLOTS];
     bool borrow = false;
     entry->place.fd = -1;
     if (bytes <= INLINE_BYTES) {
@@ -97,35 +97,33 @@ enum gw_err gw__shm_send(struct gw__wire *wire, unsigned rank,
         if (!copy)
             entry->place = gw__shm_show(wire, data, bytes);
         borrow = entry->place.fd >= 0;
-        if (!borrow
-            && !stage(shm, peer, data, bytes, &entry->place))
+        if (!borrow && !stage(shm, peer, data, bytes, &entry->place))
             return shm->error.code;
     }
     entry->header = *header;
     peer->pushed++;
     if (borrow)
         peer->borrowed = peer->pushed;
-    atomic_store_explicit(
-        &entry->sequence, peer->pushed, memory_order_release);
+    atomic_store_explicit(&entry->sequence, peer->pushed, memory_order_release);
     gw__shm_moved(wire);
     gw__shm_wake(wire, rank);
     return GW_OK;
 }
 
-enum gw_err gw__shm_peek(
-    struct gw__wire *wire, unsigned rank, struct gw__view *view)
+enum gw_err gw__shm_peek(struct gw__wire *wire, unsigned rank,
+                         struct gw__view *view)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
-    struct gw__shm_entry *entry
-        = &link_from(shm, rank)->ring[peer->taken % RING_SLOTS];
-    if (atomic_load_explicit(&entry->sequence, memory_order_acquire)
-        != peer->taken + 1) {
+    struct gw__shm_entry *entry =
+        &link_from(shm, rank)->ring[peer->taken % RING_SLOTS];
+    if (atomic_load_explicit(&entry->sequence, memory_order_acquire) !=
+        peer->taken + 1) {
         enum gw_err why = gone(peer);
         /* It may have spoken between our look and its goodbye. */
-        if (!why
-            || atomic_load_explicit(&entry->sequence, memory_order_acquire)
-                != peer->taken + 1)
+        if (!why ||
+            atomic_load_explicit(&entry->sequence, memory_order_acquire) !=
+                peer->taken + 1)
             return why ? why : GW_PENDING;
     }
     view->header = &entry->header;
@@ -144,7 +142,7 @@ void gw__shm_release(struct gw__wire *wire, unsigned rank)
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
     peer->taken++;
-    atomic_store_explicit(
-        &link_to(shm, rank)->released, peer->taken, memory_order_release);
+    atomic_store_explicit(&link_to(shm, rank)->released, peer->taken,
+                          memory_order_release);
     gw__shm_wake(wire, rank);
 }

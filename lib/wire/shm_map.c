@@ -15,25 +15,25 @@ static void *card(struct gw__wire *wire, unsigned rank)
                               : shm->peers[rank].segment->card;
 }
 
-struct gw__place gw__shm_show(
-    struct gw__wire *wire, const void *memory, size_t bytes)
+struct gw__place gw__shm_show(struct gw__wire *wire, const void *memory,
+                              size_t bytes)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     uintptr_t at = (uintptr_t)memory, base = (uintptr_t)shm->shown.base;
-    bool known = shm->shown_generation == gw__region_generation()
-        && at >= base && at - base <= shm->shown.bytes
-        && bytes <= shm->shown.bytes - (at - base);
+    bool known = shm->shown_generation == gw__region_generation() &&
+                 at >= base && at - base <= shm->shown.bytes &&
+                 bytes <= shm->shown.bytes - (at - base);
     if (!known) {
         uint64_t generation = gw__region_generation();
         if (!gw__region_find(memory, bytes, &shm->shown))
-            return (struct gw__place) { .fd = -1 };
+            return (struct gw__place){.fd = -1};
         shm->shown_generation = generation;
         base = (uintptr_t)shm->shown.base;
     }
-    return (struct gw__place) { .fd = shm->shown.fd,
-        .region = shm->shown.id,
-        .region_bytes = shm->shown.bytes,
-        .offset = at - base };
+    return (struct gw__place){.fd = shm->shown.fd,
+                              .region = shm->shown.id,
+                              .region_bytes = shm->shown.bytes,
+                              .offset = at - base};
 }
 
 static struct gw__shm_mapping *oldest(struct gw__shm_peer *peer)
@@ -46,8 +46,8 @@ static struct gw__shm_mapping *oldest(struct gw__shm_peer *peer)
     return mapping;
 }
 
-void *gw__shm_reach(
-    struct gw__wire *wire, unsigned rank, const struct gw__place *place)
+void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
+                    const struct gw__place *place)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
@@ -58,7 +58,7 @@ void *gw__shm_reach(
             return (unsigned char *)peer->mappings[i].base + place->offset;
     struct gw__shm_mapping *mapping = oldest(peer);
     if (gw__region_map(peer->pid, place->fd, place->region_bytes,
-            &mapping->base, &shm->error)) {
+                       &mapping->base, &shm->error)) {
         gw_wrap(&shm->error, GW_ELOST, "shm: rank %u", rank);
         shm->error.code = GW_ELOST;
         peer->lost = true;

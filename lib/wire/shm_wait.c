@@ -37,8 +37,8 @@ static void cpu_pause(void)
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
-    struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000U),
-        .tv_nsec = (long)(ns % 1000000000U) };
+    struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000U),
+                               .tv_nsec = (long)(ns % 1000000000U)};
     syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
 }
 
@@ -49,8 +49,7 @@ void gw__shm_moved(struct gw__wire *wire)
     shm->yields = 0;
     if (shm->armed) {
         shm->armed = false;
-        atomic_store_explicit(
-            &shm->segment->sleeping, 0, memory_order_relaxed);
+        atomic_store_explicit(&shm->segment->sleeping, 0, memory_order_relaxed);
     }
 }
 
@@ -105,14 +104,13 @@ static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
         struct gw__shm_segment *theirs = shm->peers[r].segment;
         if (!theirs)
             continue;
-        int32_t code
-            = atomic_load_explicit(&theirs->abort_code, memory_order_acquire);
+        int32_t code =
+            atomic_load_explicit(&theirs->abort_code, memory_order_acquire);
         if (code) {
             shm->wire.told = true;
             const char *text = theirs->abort_text;
             size_t room = sizeof theirs->abort_text;
-            return gw_fail(
-                why, (enum gw_err)code, "%.*s", (int)room - 1, text);
+            return gw_fail(why, (enum gw_err)code, "%.*s", (int)room - 1, text);
         }
     }
     return GW_OK;
@@ -147,6 +145,6 @@ void gw__shm_abort(struct gw__wire *wire, const struct gw_error *error)
         return;
     memcpy(shm->segment->abort_text, error->text, sizeof error->text);
     atomic_store_explicit(&shm->segment->abort_code, (int32_t)error->code,
-        memory_order_release);
+                          memory_order_release);
     gw__shm_wake_all(wire);
 }

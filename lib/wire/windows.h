@@ -24,12 +24,12 @@ struct gw__windows {
     /* The card of `rank`: its owner writes, all read. Zeroed at the start. */
     void *(*card)(struct gw__wire *, unsigned rank);
     /* Names [memory, memory + bytes) for others. */
-    struct gw__place (*show)(
-        struct gw__wire *, const void *memory, size_t bytes);
+    struct gw__place (*show)(struct gw__wire *, const void *memory,
+                             size_t bytes);
     /* Where `place` of `rank` lies here; NULL when it cannot be mapped (the
      * wire's `check` then says why). */
-    void *(*reach)(
-        struct gw__wire *, unsigned rank, const struct gw__place *place);
+    void *(*reach)(struct gw__wire *, unsigned rank,
+                   const struct gw__place *place);
     /* Call after changing the card: wakes all that sleep in `wait`. */
     void (*wake_all)(struct gw__wire *);
     /* Something moved: the next `wait` spins again before it sleeps. */

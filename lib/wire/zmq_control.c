@@ -109,9 +109,10 @@ static void read_notes(struct gw__zmq *zmq, unsigned peer)
 /* The only event that was asked for is the end of the connection. */
 static bool is_disconnected(struct gw__zmq_link *link)
 {
-    unsigned char event[8];
-    while (!link->disconnected
-        && zmq_recv(link->monitor, event, sizeof event, ZMQ_DONTWAIT) >= 0)
+    unsigned char part[256];
+    if (link->disconnected)
+        return true;
+    while (zmq_recv(link->monitor, part, sizeof part, ZMQ_DONTWAIT) >= 0)
         link->disconnected = true;
     return link->disconnected;
 }

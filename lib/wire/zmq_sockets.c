@@ -152,13 +152,17 @@ enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
     return err;
 }
 
+/* The monitor is stopped first: an event for one that nobody listens to would
+ * stop libzmq's thread. */
 void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes)
 {
+    if (link->monitor) {
+        zmq_socket_monitor(link->notes->socket, NULL, 0);
+        zmq_close(link->monitor);
+    }
     for (unsigned l = 0; link->lanes && l <= lanes; l++)
         if (link->lanes[l].socket)
             zmq_close(link->lanes[l].socket);
-    if (link->monitor)
-        zmq_close(link->monitor);
     if (link->held) {
         zmq_msg_close(&link->head);
         zmq_msg_close(&link->body);

@@ -59,8 +59,8 @@ static double rate(const struct gw_fold *fold,
                    void (*run)(const struct gw_fold *fold))
 {
     enum { TRIES = 5, BYTES_A_TRY = 400 << 20 };
-    size_t bytes = fold->count * gw_dtype_size(fold->type)
-        * (fold->source_count + fold->dest_count);
+    size_t bytes = fold->count * gw_dtype_size(fold->type) *
+                   (fold->source_count + fold->dest_count);
     size_t rounds = BYTES_A_TRY / bytes + 1;
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
@@ -81,8 +81,8 @@ static void print_row(struct gw_fold *fold, size_t bytes)
     gw_format_bytes(bytes, size);
     printf("%8s %7u %6u", size, fold->source_count, fold->dest_count);
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        if (subjects[i].run == run_plain
-            && (fold->type != GW_F32 || fold->op != GW_SUM))
+        if (subjects[i].run == run_plain &&
+            (fold->type != GW_F32 || fold->op != GW_SUM))
             printf(" %8s", "-");
         else
             printf(" %8.1f", rate(fold, subjects[i].run));
@@ -134,8 +134,8 @@ int main(int argc, char **argv)
     static const size_t sizes[] = {4 << 10, 64 << 10, MOST_BYTES};
     const void *sources[ARRAYS / 2];
     void *dests[ARRAYS / 2];
-    struct gw_fold fold
-        = {.sources = sources, .dests = dests, .type = GW_F32, .op = GW_SUM};
+    struct gw_fold fold = {
+        .sources = sources, .dests = dests, .type = GW_F32, .op = GW_SUM};
     if (!parse(argc, argv, &fold))
         return 64;
     char *memory = malloc((size_t)ARRAYS * STRIDE);

@@ -114,6 +114,7 @@ EOT
         [ -z "$output" ]
         # shellcheck disable=SC2154
         [[ $stderr = *"wrong-$fault.plan: "* ]]
+        # shellcheck disable=SC2154
         [ "${#stderr_lines[@]}" -ge 2 ]
     done
     run -1 collrun run "$PLANS/wrong-double.plan"
@@ -125,8 +126,8 @@ EOT
         --trace t.json --metrics m.prom >out
     [ "$(grep -c '"kind":"apply"' e.jsonl)" -eq 12 ]
     [ "$(grep -c '"kind":"op_begin"' e.jsonl)" -eq 3 ]
-    sed 's/.*"time_ns":\([0-9]*\).*/\1/' e.jsonl >times
-    sort -n -c times
+    sed 's/.*"time_ns":\([0-9]*\).*/\1/' e.jsonl >order.txt
+    sort -n -c order.txt
     grep -q traceEvents t.json
     grep -q '^gradwire_' m.prom
     run collrun run allreduce -n 2 --events /nowhere/e.jsonl

@@ -74,9 +74,9 @@ start_bench() {
 
 # All ranks are there and have used some CPU time in calls.
 begun() {
-    [ "$(wc -w <"/proc/$supervisor/task/$supervisor/children")" -eq \
-        "$RANKS" ] || return 1
-    for pid in $(cat "/proc/$supervisor/task/$supervisor/children"); do
+    read -r -a born <"/proc/$supervisor/task/$supervisor/children" || true
+    [ "${#born[@]}" -eq "$RANKS" ] || return 1
+    for pid in "${born[@]}"; do
         # utime in ticks, the 14th field; the name before may have blanks
         used=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 12)
         [ "$used" -ge 5 ] || return 1
@@ -94,6 +94,7 @@ ended() {
     status=0
     wait "$supervisor" || status=$?
     took_ms=$(($(now_ms) - begin_ms))
+    echo "status $status after $took_ms ms; $(cat err.txt)" # when it fails
     [ "$status" -eq "$1" ]
     [ "$took_ms" -lt "$2" ]
 }
@@ -153,7 +154,7 @@ kill_a_rank() {
         start_bench_of_many "$format"
         begin_ms=$(now_ms)
         kill -INT "$supervisor"
-        ended 130 1000
+        ended 130 2000 # a loaded machine; 500 ms and the reaping
         nothing_left
         grep -q interrupted err.txt
         grep -Eq '"partial":true|partial' rows.jsonl

@@ -64,8 +64,8 @@ static inline uint16_t small_encode(float x, int fraction)
         exponent = 2 - bias;
     /* In units of the last digit: the carry into the exponent, up to infinity,
      * comes of itself. */
-    int digits = (int)nearbyint(
-        ldexp(fabs((double)x), fraction + 1 - exponent));
+    int digits =
+        (int)nearbyint(ldexp(fabs((double)x), fraction + 1 - exponent));
     int bits = digits + ((exponent - 2 + bias) << fraction);
     if (bits > special << fraction)
         bits = special << fraction;
@@ -134,8 +134,8 @@ static inline void number_store(enum gw_dtype type, struct number x, void *p)
 
 /* ---- reducing ---- */
 
-static inline double join_numbers(
-    enum gw_dtype type, enum gw_redop op, double a, double b)
+static inline double join_numbers(enum gw_dtype type, enum gw_redop op,
+                                  double a, double b)
 {
     bool less = a < b || (a == b && signbit(a) > signbit(b));
     double x;
@@ -156,8 +156,8 @@ static inline double join_numbers(
     return x;
 }
 
-static inline uint64_t join_integers(
-    enum gw_dtype type, enum gw_redop op, uint64_t a, uint64_t b)
+static inline uint64_t join_integers(enum gw_dtype type, enum gw_redop op,
+                                     uint64_t a, uint64_t b)
 {
     bool less = type_is_signed(type) ? (int64_t)a < (int64_t)b : a < b;
     switch (op) {
@@ -180,8 +180,8 @@ static inline uint64_t join_integers(
     }
 }
 
-static inline struct number divide(
-    enum gw_dtype type, struct number x, unsigned ranks)
+static inline struct number divide(enum gw_dtype type, struct number x,
+                                   unsigned ranks)
 {
     if (type == GW_F64)
         x.number /= ranks;
@@ -200,8 +200,8 @@ static inline struct number cut(enum gw_dtype type, struct number x)
     return type_is_float(type) ? x : number_load(type, &x.bits);
 }
 
-static inline void reference_element(
-    const struct gw_fold *fold, size_t index, void *out)
+static inline void reference_element(const struct gw_fold *fold, size_t index,
+                                     void *out)
 {
     enum gw_dtype type = fold->type;
     size_t at = index * gw_dtype_size(type);
@@ -213,8 +213,8 @@ static inline void reference_element(
     }
     struct number x = number_load(type, first);
     for (unsigned i = 1; i < fold->source_count; i++) {
-        struct number next
-            = number_load(type, (const char *)fold->sources[i] + at);
+        struct number next =
+            number_load(type, (const char *)fold->sources[i] + at);
         if (type_is_float(type))
             x.number = join_numbers(type, fold->op, x.number, next.number);
         else
@@ -230,8 +230,7 @@ static inline void reference_element(
 static inline void reference_fold(const struct gw_fold *fold, void *out)
 {
     for (size_t i = 0; i < fold->count; i++)
-        reference_element(
-            fold, i, (char *)out + i * gw_dtype_size(fold->type));
+        reference_element(fold, i, (char *)out + i * gw_dtype_size(fold->type));
 }
 
 #endif

@@ -23,8 +23,8 @@ static void print_repeats(SRunner *runner, const char *program)
 {
     TestResult **failures = srunner_failures(runner);
     for (int i = 0; i < srunner_ntests_failed(runner); i++)
-        printf("repeat with: CK_RUN_CASE=\"%s\" %s\n",
-               tr_tcname(failures[i]), program);
+        printf("repeat with: CK_RUN_CASE=\"%s\" %s\n", tr_tcname(failures[i]),
+               program);
     free(failures);
 }
 

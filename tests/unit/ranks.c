@@ -22,7 +22,7 @@ static void *run_rank(void *argument)
 {
     struct start *start = argument;
     struct gw_comm *comm;
-    struct gw_error why = { 0 };
+    struct gw_error why = {0};
     if (gw_comm_create(&start->config, &comm, &why)) {
         fprintf(stderr, "%s\n", why.text);
         abort();
@@ -33,18 +33,17 @@ static void *run_rank(void *argument)
 }
 
 void run_ranks(const struct gw_comm_config *config, unsigned ranks,
-    rank_body body, void *context)
+               rank_body body, void *context)
 {
     static _Atomic unsigned runs;
     char meeting[80];
     snprintf(meeting, sizeof meeting, "ipc://@gradwire-test-%d-%u",
-        (int)getpid(), atomic_fetch_add(&runs, 1));
+             (int)getpid(), atomic_fetch_add(&runs, 1));
     struct start *starts = calloc(ranks, sizeof *starts);
     pthread_t *threads = calloc(ranks, sizeof *threads);
     ck_assert(starts && threads);
     for (unsigned r = 0; r < ranks; r++) {
-        starts[r].config
-            = config ? *config : (struct gw_comm_config) { 0 };
+        starts[r].config = config ? *config : (struct gw_comm_config){0};
         starts[r].config.rank = r;
         starts[r].config.size = ranks;
         starts[r].config.rendezvous = meeting;

@@ -13,6 +13,6 @@ typedef void (*rank_body)(struct gw_comm *comm, void *context);
  * test when a communicator cannot be made. `config` (may be NULL) gives wire,
  * timeouts and so on; rank, size and rendezvous are filled in. */
 void run_ranks(const struct gw_comm_config *config, unsigned ranks,
-    rank_body body, void *context);
+               rank_body body, void *context);
 
 #endif

@@ -150,16 +150,16 @@ static double get(const void *buffer, enum gw_dtype type, size_t i)
 static size_t in_elems(const struct job *job, unsigned ranks)
 {
     enum gw_collective c = job->call.collective;
-    bool blocks
-        = c == GW_SCATTER || c == GW_REDUCE_SCATTER || c == GW_ALLTOALL;
+    bool blocks = c == GW_SCATTER || c == GW_REDUCE_SCATTER || c == GW_ALLTOALL;
     return job->call.count * (blocks ? ranks : 1);
 }
 
 static size_t out_elems(const struct job *job, unsigned ranks)
 {
     enum gw_collective c = job->call.collective;
-    bool blocks = c == GW_GATHER || c == GW_ALLGATHER || c == GW_ALLTOALL
-        || (job->in_place && (c == GW_SCATTER || c == GW_REDUCE_SCATTER));
+    bool blocks =
+        c == GW_GATHER || c == GW_ALLGATHER || c == GW_ALLTOALL ||
+        (job->in_place && (c == GW_SCATTER || c == GW_REDUCE_SCATTER));
     return job->call.count * (blocks ? ranks : 1);
 }
 
@@ -192,14 +192,14 @@ static size_t result_elems(const struct job *job, unsigned ranks, unsigned rank)
 static size_t result_begin(const struct job *job, unsigned rank)
 {
     enum gw_collective c = job->call.collective;
-    bool shifted = job->in_place
-        && (c == GW_REDUCE_SCATTER
-            || (c == GW_SCATTER && rank == job->call.root));
+    bool shifted =
+        job->in_place &&
+        (c == GW_REDUCE_SCATTER || (c == GW_SCATTER && rank == job->call.root));
     return shifted ? rank * job->call.count : 0;
 }
 
-static double expected(
-    const struct job *job, unsigned ranks, unsigned rank, size_t i)
+static double expected(const struct job *job, unsigned ranks, unsigned rank,
+                       size_t i)
 {
     size_t n = job->call.count;
     switch (job->call.collective) {
@@ -220,18 +220,18 @@ static double expected(
 }
 
 static void describe(const struct gw_comm *comm, const struct job *job,
-    char *text, size_t room)
+                     char *text, size_t room)
 {
     snprintf(text, room, "%s %s %s rank %u of %u: %zu %s %s root %u%s%s",
-        gw_comm_wire(comm), gw_collective_name(job->call.collective),
-        job->call.algo ? job->call.algo : "auto", gw_comm_rank(comm),
-        gw_comm_size(comm), job->call.count, gw_dtype_name(job->call.type),
-        gw_redop_name(job->call.op), job->call.root,
-        job->in_place ? " in place" : "", job->shared ? " shared" : "");
+             gw_comm_wire(comm), gw_collective_name(job->call.collective),
+             job->call.algo ? job->call.algo : "auto", gw_comm_rank(comm),
+             gw_comm_size(comm), job->call.count, gw_dtype_name(job->call.type),
+             gw_redop_name(job->call.op), job->call.root,
+             job->in_place ? " in place" : "", job->shared ? " shared" : "");
 }
 
-static void give_up(
-    const struct gw_comm *comm, const struct job *job, const char *sentence)
+static void give_up(const struct gw_comm *comm, const struct job *job,
+                    const char *sentence)
 {
     char text[256];
     describe(comm, job, text, sizeof text);
@@ -239,8 +239,8 @@ static void give_up(
     abort();
 }
 
-static void check_result(
-    const struct gw_comm *comm, const struct job *job, const void *out)
+static void check_result(const struct gw_comm *comm, const struct job *job,
+                         const void *out)
 {
     unsigned p = gw_comm_size(comm), rank = gw_comm_rank(comm);
     size_t begin = result_begin(job, rank);
@@ -248,13 +248,12 @@ static void check_result(
     for (size_t i = 0; i < count; i++) {
         double want = expected(job, p, rank, i);
         double got = get(out, job->call.type, begin + i);
-        double slack = job->call.op == GW_AVG && is_float(job->call.type)
-            ? 0.01
-            : 0;
+        double slack =
+            job->call.op == GW_AVG && is_float(job->call.type) ? 0.01 : 0;
         if (!(fabs(got - want) <= slack)) {
             char why[80];
             snprintf(why, sizeof why, "element %zu is %g, not %g", i, got,
-                want);
+                     want);
             give_up(comm, job, why);
         }
     }
@@ -263,7 +262,7 @@ static void check_result(
 static void check_counters(const struct gw_comm *comm, const struct job *job)
 {
     unsigned p = gw_comm_size(comm), rank = gw_comm_rank(comm);
-    struct gw_algo_args args = { .ranks = p, .root = job->call.root };
+    struct gw_algo_args args = {.ranks = p, .root = job->call.root};
     struct gw_plan *plan;
     struct gw_error why;
     uint64_t messages[64], bytes[64];
@@ -271,12 +270,12 @@ static void check_counters(const struct gw_comm *comm, const struct job *job)
         give_up(comm, job, why.text);
     size_t count = job->call.collective == GW_BARRIER ? 0 : job->call.count;
     gw_plan_price_rank(plan, count, gw_dtype_size(job->call.type), rank,
-        messages, bytes);
+                       messages, bytes);
     for (unsigned q = 0; q < p; q++) {
         struct gw_counters counted;
         gw_comm_counters(comm, q, &counted);
-        if (counted.messages_sent != messages[q]
-            || counted.bytes_sent != bytes[q])
+        if (counted.messages_sent != messages[q] ||
+            counted.bytes_sent != bytes[q])
             give_up(comm, job, "counters differ from the price of the plan");
     }
     gw_plan_destroy(&plan);
@@ -338,7 +337,7 @@ static void run_job(struct gw_comm *comm, const struct job *job)
 /* Every algorithm with one shape; types and reductions take turns. */
 static void sweep(struct gw_comm *comm, void *context)
 {
-    static const size_t counts[] = { 0, 1, 5, 64, 333, 1500 };
+    static const size_t counts[] = {0, 1, 5, 64, 333, 1500};
     unsigned p = gw_comm_size(comm);
     unsigned turn = p + *(const unsigned *)context;
     size_t algos;
@@ -347,13 +346,13 @@ static void sweep(struct gw_comm *comm, void *context)
         if (!list[a]->valid(p))
             continue;
         for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++, turn++) {
-            struct job job = { .call = { .collective = list[a]->collective,
-                                   .algo = list[a]->name,
-                                   .count = counts[k],
-                                   .type = turn % GW_DTYPE_COUNT,
-                                   .op = turn / 5 % GW_REDOP_COUNT },
-                .in_place = turn % 3 == 0,
-                .shared = turn % 2 == 0 };
+            struct job job = {.call = {.collective = list[a]->collective,
+                                       .algo = list[a]->name,
+                                       .count = counts[k],
+                                       .type = turn % GW_DTYPE_COUNT,
+                                       .op = turn / 5 % GW_REDOP_COUNT},
+                              .in_place = turn % 3 == 0,
+                              .shared = turn % 2 == 0};
             if (gw_collective_rooted(job.call.collective))
                 job.call.root = turn % p;
             if (!gw_redop_allowed(job.call.op, job.call.type))
@@ -372,19 +371,18 @@ struct wire_case {
 };
 
 static const struct wire_case wires[] = {
-    { "shm", false, 17 },
-    { "shm", true, 17 },
-    { "ipc", false, 9 },
-    { "tcp", false, 9 },
+    {"shm", false, 17},
+    {"shm", true, 17},
+    {"ipc", false, 9},
+    {"tcp", false, 9},
 };
 
 START_TEST(every_algorithm_is_right)
 {
     struct wire_case c = wires[_i];
     for (unsigned p = 1; p <= c.ranks_max; p++) {
-        struct gw_comm_config config = { .wire = c.wire,
-            .no_windows = c.no_windows,
-            .slice_bytes = SLICE };
+        struct gw_comm_config config = {
+            .wire = c.wire, .no_windows = c.no_windows, .slice_bytes = SLICE};
         unsigned shift = (unsigned)_i;
         run_ranks(&config, p, sweep, &shift);
     }
@@ -399,21 +397,21 @@ static void all_types(struct gw_comm *comm, void *context)
         for (unsigned op = 0; op < GW_REDOP_COUNT; op++) {
             if (!gw_redop_allowed((enum gw_redop)op, (enum gw_dtype)type))
                 continue;
-            struct job job = { .call = { .collective = GW_ALLREDUCE,
-                                   .algo = op % 2 ? "ring" : "partitioned",
-                                   .count = 700,
-                                   .type = (enum gw_dtype)type,
-                                   .op = (enum gw_redop)op },
-                .shared = op % 2 };
+            struct job job = {.call = {.collective = GW_ALLREDUCE,
+                                       .algo = op % 2 ? "ring" : "partitioned",
+                                       .count = 700,
+                                       .type = (enum gw_dtype)type,
+                                       .op = (enum gw_redop)op},
+                              .shared = op % 2};
             run_job(comm, &job);
         }
 }
 
 START_TEST(every_type_and_reduction_is_right)
 {
-    struct gw_comm_config config = { .wire = wires[_i].wire,
-        .no_windows = wires[_i].no_windows,
-        .slice_bytes = SLICE };
+    struct gw_comm_config config = {.wire = wires[_i].wire,
+                                    .no_windows = wires[_i].no_windows,
+                                    .slice_bytes = SLICE};
     run_ranks(&config, 3, all_types, NULL);
 }
 END_TEST
@@ -422,23 +420,22 @@ END_TEST
 static void large(struct gw_comm *comm, void *context)
 {
     (void)context;
-    static const enum gw_collective ops[] = { GW_ALLREDUCE, GW_BROADCAST,
-        GW_REDUCE, GW_ALLGATHER, GW_REDUCE_SCATTER, GW_ALLTOALL, GW_GATHER,
-        GW_SCATTER };
+    static const enum gw_collective ops[] = {
+        GW_ALLREDUCE,      GW_BROADCAST, GW_REDUCE, GW_ALLGATHER,
+        GW_REDUCE_SCATTER, GW_ALLTOALL,  GW_GATHER, GW_SCATTER};
     for (unsigned i = 0; i < 4 * sizeof ops / sizeof *ops; i++) {
-        struct job job = { .call = { .collective = ops[i / 4],
-                               .count = 300001,
-                               .type = GW_F32 },
+        struct job job = {
+            .call = {.collective = ops[i / 4], .count = 300001, .type = GW_F32},
             .in_place = i % 2 && ops[i / 4] != GW_BROADCAST,
-            .shared = i / 2 % 2 };
+            .shared = i / 2 % 2};
         run_job(comm, &job);
     }
 }
 
 START_TEST(large_calls_are_right)
 {
-    struct gw_comm_config config
-        = { .wire = wires[_i].wire, .no_windows = wires[_i].no_windows };
+    struct gw_comm_config config = {.wire = wires[_i].wire,
+                                    .no_windows = wires[_i].no_windows};
     run_ranks(&config, 3, large, NULL);
 }
 END_TEST

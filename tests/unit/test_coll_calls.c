@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const wires[] = { "shm", "ipc", "tcp" };
+static const char *const wires[] = {"shm", "ipc", "tcp"};
 enum { WIRES = 3, RANKS = 4, SLICE = 256 };
 
 /* Check's own assertions work in the main thread only. */
@@ -20,14 +20,15 @@ enum { WIRES = 3, RANKS = 4, SLICE = 256 };
     do {                                                                       \
         if (!(condition)) {                                                    \
             fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
-                gw_comm_rank(comm), #condition, gw_comm_error(comm)->text);    \
+                    gw_comm_rank(comm), #condition,                            \
+                    gw_comm_error(comm)->text);                                \
             abort();                                                           \
         }                                                                      \
     } while (0)
 
 static void on_wire(const char *wire, rank_body body, void *context)
 {
-    struct gw_comm_config config = { .wire = wire, .slice_bytes = SLICE };
+    struct gw_comm_config config = {.wire = wire, .slice_bytes = SLICE};
     run_ranks(&config, RANKS, body, context);
 }
 
@@ -58,9 +59,7 @@ static void v_variants(struct gw_comm *comm, void *context)
         if (round == 0)
             MUST(gw_allgatherv(comm, mine, all, counts, displs, GW_I32) == 0);
         else
-            MUST(gw_gatherv(
-                     comm, mine, all, counts, displs, GW_I32, 2)
-                == 0);
+            MUST(gw_gatherv(comm, mine, all, counts, displs, GW_I32, 2) == 0);
         if (round == 1 && rank != 2)
             continue;
         for (unsigned b = 0; b < p; b++) {
@@ -107,7 +106,7 @@ static void point_to_point(struct gw_comm *comm, void *context)
     enum { N = 2000 };
     unsigned p = gw_comm_size(comm), rank = gw_comm_rank(comm);
     unsigned next = (rank + 1) % p, before = (rank + p - 1) % p;
-    static const size_t sizes[] = { 0, 1, N };
+    static const size_t sizes[] = {0, 1, N};
     uint16_t *in = gw_alloc(N * sizeof *in, NULL);
     uint16_t out[N];
     MUST(in);
@@ -115,11 +114,10 @@ static void point_to_point(struct gw_comm *comm, void *context)
         struct gw_request *requests[2];
         for (size_t i = 0; i < N; i++)
             in[i] = (uint16_t)(rank * 7 + i);
-        MUST(gw_send_start(comm, in, sizes[s], GW_U16, next, &requests[0])
-            == 0);
-        MUST(
-            gw_recv_start(comm, out, sizes[s], GW_U16, before, &requests[1])
-            == 0);
+        MUST(gw_send_start(comm, in, sizes[s], GW_U16, next, &requests[0]) ==
+             0);
+        MUST(gw_recv_start(comm, out, sizes[s], GW_U16, before, &requests[1]) ==
+             0);
         MUST(gw_wait_all(2, requests) == 0);
         for (size_t i = 0; i < sizes[s]; i++)
             MUST(out[i] == (uint16_t)(before * 7 + i));
@@ -134,8 +132,8 @@ static void several_at_once(struct gw_comm *comm, void *context)
 {
     (void)context;
     enum { CALLS = 8, N = 900 };
-    static const char *const algos[]
-        = { "ring", "recursive_doubling", "partitioned", "one_shot" };
+    static const char *const algos[] = {"ring", "recursive_doubling",
+                                        "partitioned", "one_shot"};
     unsigned p = gw_comm_size(comm), rank = gw_comm_rank(comm);
     struct gw_request *requests[CALLS];
     float *in = gw_alloc(CALLS * N * sizeof *in, NULL);
@@ -144,12 +142,12 @@ static void several_at_once(struct gw_comm *comm, void *context)
     for (unsigned c = 0; c < CALLS; c++) {
         for (size_t i = 0; i < N; i++)
             in[c * N + i] = (float)(rank + c + i % 10);
-        struct gw_call call = { .collective = GW_ALLREDUCE,
-            .in = in + c * N,
-            .out = out + c * N,
-            .count = N,
-            .type = GW_F32,
-            .algo = algos[c % 4] };
+        struct gw_call call = {.collective = GW_ALLREDUCE,
+                               .in = in + c * N,
+                               .out = out + c * N,
+                               .count = N,
+                               .type = GW_F32,
+                               .algo = algos[c % 4]};
         MUST(gw_start(comm, &call, &requests[c]) == 0);
     }
     unsigned left = CALLS;
@@ -202,18 +200,18 @@ static void crossed_communicators(struct gw_comm *comm, void *context)
     (void)context;
     struct gw_comm *other;
     unsigned rank = gw_comm_rank(comm);
-    uint32_t one = 1, sums[2] = { 0, 0 };
+    uint32_t one = 1, sums[2] = {0, 0};
     MUST(gw_comm_split(comm, 0, 0, &other, NULL) == 0);
-    struct gw_comm *comms[2] = { comm, other };
+    struct gw_comm *comms[2] = {comm, other};
     struct gw_request *requests[2];
     for (unsigned i = 0; i < 2; i++) {
         unsigned c = rank % 2 ? i : 1 - i;
-        struct gw_call call = { .collective = GW_ALLREDUCE,
-            .in = &one,
-            .out = &sums[c],
-            .count = 1,
-            .type = GW_U32,
-            .algo = "ring" };
+        struct gw_call call = {.collective = GW_ALLREDUCE,
+                               .in = &one,
+                               .out = &sums[c],
+                               .count = 1,
+                               .type = GW_U32,
+                               .algo = "ring"};
         MUST(gw_start(comms[c], &call, &requests[c]) == 0);
     }
     MUST(gw_wait(&requests[0]) == 0);
@@ -238,12 +236,12 @@ static void same_bits(struct gw_comm *comm, void *context)
         gw_rng_seed(&rng, rank + 1);
         for (unsigned i = 0; i < N; i++)
             in[i] = (float)gw_rng_unit(&rng) * 1e3f - 500;
-        struct gw_call call = { .collective = GW_ALLREDUCE,
-            .in = in,
-            .out = out,
-            .count = N,
-            .type = GW_F32,
-            .algo = list[a]->name };
+        struct gw_call call = {.collective = GW_ALLREDUCE,
+                               .in = in,
+                               .out = out,
+                               .count = N,
+                               .type = GW_F32,
+                               .algo = list[a]->name};
         MUST(gw_run(comm, &call) == 0);
         MUST(gw_allgather(comm, out, all, N, GW_F32) == 0);
         for (unsigned q = 0; q < p; q++)
@@ -257,13 +255,13 @@ struct body {
 };
 
 static const struct body bodies[] = {
-    { "v-variants", v_variants },
-    { "alltoallv", alltoallv },
-    { "point to point", point_to_point },
-    { "several at once", several_at_once },
-    { "split", split },
-    { "crossed communicators", crossed_communicators },
-    { "same bits", same_bits },
+    {"v-variants", v_variants},
+    {"alltoallv", alltoallv},
+    {"point to point", point_to_point},
+    {"several at once", several_at_once},
+    {"split", split},
+    {"crossed communicators", crossed_communicators},
+    {"same bits", same_bits},
 };
 enum { BODIES = sizeof bodies / sizeof *bodies };
 

@@ -18,14 +18,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const wires[] = { "shm", "ipc", "tcp" };
+static const char *const wires[] = {"shm", "ipc", "tcp"};
 enum { WIRES = 3, RANKS = 4, VICTIM = 2 };
 
 #define MUST(condition)                                                        \
     do {                                                                       \
         if (!(condition)) {                                                    \
             fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
-                gw_comm_rank(comm), #condition, gw_comm_error(comm)->text);    \
+                    gw_comm_rank(comm), #condition,                            \
+                    gw_comm_error(comm)->text);                                \
             abort();                                                           \
         }                                                                      \
     } while (0)
@@ -46,22 +47,21 @@ static void tell(int fd, const struct note *note)
         _exit(3);
 }
 
-static void loop_until_failure(
-    struct gw_comm *comm, const char *algo, int fd)
+static void loop_until_failure(struct gw_comm *comm, const char *algo, int fd)
 {
     enum { N = 50000 };
-    struct note note = { .rank = gw_comm_rank(comm), .code = GW_PENDING };
+    struct note note = {.rank = gw_comm_rank(comm), .code = GW_PENDING};
     float *in = malloc(N * sizeof *in), *out = malloc(N * sizeof *out);
     if (!in || !out)
         _exit(3);
     for (size_t i = 0; i < N; i++)
         in[i] = (float)i;
-    struct gw_call call = { .collective = GW_ALLREDUCE,
-        .in = in,
-        .out = out,
-        .count = N,
-        .type = GW_F32,
-        .algo = algo };
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = in,
+                           .out = out,
+                           .count = N,
+                           .type = GW_F32,
+                           .algo = algo};
     enum gw_err err = GW_OK;
     for (unsigned round = 0; !err; round++) {
         err = gw_run(comm, &call);
@@ -79,12 +79,10 @@ static void loop_until_failure(
 }
 
 static void child(const char *wire, const char *meeting, unsigned rank,
-    const char *algo, int fd)
+                  const char *algo, int fd)
 {
-    struct gw_comm_config config = { .rank = rank,
-        .size = RANKS,
-        .rendezvous = meeting,
-        .wire = wire };
+    struct gw_comm_config config = {
+        .rank = rank, .size = RANKS, .rendezvous = meeting, .wire = wire};
     struct gw_comm *comm;
     struct gw_error why;
     if (gw_comm_create(&config, &comm, &why)) {
@@ -98,14 +96,14 @@ static void child(const char *wire, const char *meeting, unsigned rank,
 
 static struct note next_note(int fd, int timeout_ms)
 {
-    struct pollfd ready = { .fd = fd, .events = POLLIN };
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
     struct note note;
     ck_assert_int_eq(poll(&ready, 1, timeout_ms), 1);
     ck_assert_int_eq(read(fd, &note, sizeof note), sizeof note);
     return note;
 }
 
-static const char *const algos[] = { "ring", "partitioned" };
+static const char *const algos[] = {"ring", "partitioned"};
 
 START_TEST(a_killed_rank_is_named_by_all)
 {
@@ -113,7 +111,7 @@ START_TEST(a_killed_rank_is_named_by_all)
     int pipes[2];
     pid_t pids[RANKS];
     snprintf(meeting, sizeof meeting, "ipc://@gradwire-kill-%d-%d",
-        (int)getpid(), _i);
+             (int)getpid(), _i);
     ck_assert_int_eq(pipe(pipes), 0);
     for (unsigned r = 0; r < RANKS; r++) {
         pids[r] = fork();
@@ -130,11 +128,10 @@ START_TEST(a_killed_rank_is_named_by_all)
     for (unsigned r = 0; r < RANKS - 1; r++) {
         struct note note = next_note(pipes[0], 1000);
         ck_assert_msg(note.code == GW_ELOST, "rank %u: %s: %s", note.rank,
-            gw_err_name(note.code), note.text);
+                      gw_err_name(note.code), note.text);
         ck_assert_msg(strstr(note.text, want), "rank %u: %s", note.rank,
-            note.text);
-        ck_assert_msg(
-            strstr(note.text, "allreduce op"), "%s", note.text);
+                      note.text);
+        ck_assert_msg(strstr(note.text, "allreduce op"), "%s", note.text);
         ck_assert(note.input_kept);
     }
     ck_assert_uint_lt(gw_now_ns() - killed_ns, 1000000000U);
@@ -160,13 +157,13 @@ static void both_calls_named(struct gw_comm *comm, enum gw_err err)
 /* Rank 1 has another count. */
 static void other_count(struct gw_comm *comm, void *context)
 {
-    int32_t in[9] = { 0 }, out[9];
-    struct gw_call call = { .collective = GW_ALLREDUCE,
-        .in = in,
-        .out = out,
-        .count = gw_comm_rank(comm) == 1 ? 9 : 8,
-        .type = GW_I32,
-        .algo = context };
+    int32_t in[9] = {0}, out[9];
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = in,
+                           .out = out,
+                           .count = gw_comm_rank(comm) == 1 ? 9 : 8,
+                           .type = GW_I32,
+                           .algo = context};
     both_calls_named(comm, gw_run(comm, &call));
     MUST(gw_barrier(comm) == GW_EMISMATCH);
 }
@@ -174,16 +171,16 @@ static void other_count(struct gw_comm *comm, void *context)
 /* Rank 1 calls something else. */
 static void other_call(struct gw_comm *comm, void *context)
 {
-    int32_t in[9] = { 0 }, out[9];
-    struct gw_call call = { .collective = GW_ALLREDUCE,
-        .in = in,
-        .out = out,
-        .count = 8,
-        .type = GW_I32,
-        .algo = context };
+    int32_t in[9] = {0}, out[9];
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = in,
+                           .out = out,
+                           .count = 8,
+                           .type = GW_I32,
+                           .algo = context};
     enum gw_err err = gw_comm_rank(comm) == 1
-        ? gw_broadcast(comm, in, out, 5, GW_I32, 1)
-        : gw_run(comm, &call);
+                          ? gw_broadcast(comm, in, out, 5, GW_I32, 1)
+                          : gw_run(comm, &call);
     /* The odd one may be done before anybody notices. */
     if (gw_comm_rank(comm) == 1 && !err)
         err = gw_barrier(comm);
@@ -191,11 +188,11 @@ static void other_call(struct gw_comm *comm, void *context)
     MUST(strstr(gw_comm_error(comm)->text, "rank 1 called"));
 }
 
-static rank_body const mismatches[] = { other_count, other_call };
+static rank_body const mismatches[] = {other_count, other_call};
 
 START_TEST(calls_that_differ_are_named)
 {
-    struct gw_comm_config config = { .wire = wires[_i % WIRES] };
+    struct gw_comm_config config = {.wire = wires[_i % WIRES]};
     char algo[20];
     snprintf(algo, sizeof algo, "%s", algos[_i / WIRES % 2]);
     run_ranks(&config, 3, mismatches[_i / WIRES / 2], algo);
@@ -207,7 +204,7 @@ END_TEST
 static void one_stays_away(struct gw_comm *comm, void *context)
 {
     (void)context;
-    int32_t in[8] = { 0 }, out[8];
+    int32_t in[8] = {0}, out[8];
     if (gw_comm_rank(comm) == VICTIM) {
         /* Alive, but not calling: until the others have given up. */
         while (gw_comm_error(comm)->code == GW_OK) {
@@ -222,15 +219,15 @@ static void one_stays_away(struct gw_comm *comm, void *context)
     enum gw_err err = gw_allreduce(comm, in, out, 8, GW_I32, GW_SUM);
     MUST(err == GW_ETIMEOUT || err == GW_ECLOSED || err == GW_ELOST);
     MUST(gw_now_ns() - begin < 1000000000U);
-    MUST(strstr(gw_comm_error(comm)->text, "waits for rank 2")
-        || strstr(gw_comm_error(comm)->text, "rank 2"));
+    MUST(strstr(gw_comm_error(comm)->text, "waits for rank 2") ||
+         strstr(gw_comm_error(comm)->text, "rank 2"));
     MUST(strstr(gw_comm_error(comm)->text, "allreduce op"));
 }
 
 START_TEST(a_timeout_says_whom_it_waits_for)
 {
-    struct gw_comm_config config
-        = { .wire = wires[_i % WIRES], .timeout_ms = 200 };
+    struct gw_comm_config config = {.wire = wires[_i % WIRES],
+                                    .timeout_ms = 200};
     run_ranks(&config, 3, one_stays_away, NULL);
 }
 END_TEST
@@ -238,7 +235,7 @@ END_TEST
 static void one_aborts(struct gw_comm *comm, void *context)
 {
     (void)context;
-    int32_t in[8] = { 0 }, out[8];
+    int32_t in[8] = {0}, out[8];
     /* The abort of a rank that is ahead may end this already. */
     enum gw_err err = gw_barrier(comm);
     if (gw_comm_rank(comm) == 0)
@@ -251,7 +248,7 @@ static void one_aborts(struct gw_comm *comm, void *context)
 
 START_TEST(an_abort_reaches_all)
 {
-    struct gw_comm_config config = { .wire = wires[_i] };
+    struct gw_comm_config config = {.wire = wires[_i]};
     run_ranks(&config, 4, one_aborts, NULL);
 }
 END_TEST
@@ -267,30 +264,30 @@ static void bad_calls(struct gw_comm *comm, void *context)
 static int32_t buffer[64];
 
 static const struct gw_call bad[] = {
-    { .collective = (enum gw_collective)77 },
-    { .collective = GW_ALLREDUCE, .in = buffer, .out = NULL, .count = 4 },
-    { .collective = GW_ALLREDUCE, .in = NULL, .out = buffer, .count = 4 },
-    { .collective = GW_ALLREDUCE,
-        .in = buffer,
-        .out = buffer + 2,
-        .count = 4,
-        .type = GW_I32 },
-    { .collective = GW_ALLREDUCE,
-        .in = buffer,
-        .out = buffer + 32,
-        .count = 4,
-        .type = GW_F32,
-        .op = GW_BAND },
-    { .collective = GW_BROADCAST,
-        .in = buffer,
-        .out = buffer + 32,
-        .count = 4,
-        .root = 9 },
-    { .collective = GW_ALLREDUCE,
-        .in = buffer,
-        .out = buffer + 32,
-        .count = 4,
-        .algo = "rign" },
+    {.collective = (enum gw_collective)77},
+    {.collective = GW_ALLREDUCE, .in = buffer, .out = NULL, .count = 4},
+    {.collective = GW_ALLREDUCE, .in = NULL, .out = buffer, .count = 4},
+    {.collective = GW_ALLREDUCE,
+     .in = buffer,
+     .out = buffer + 2,
+     .count = 4,
+     .type = GW_I32},
+    {.collective = GW_ALLREDUCE,
+     .in = buffer,
+     .out = buffer + 32,
+     .count = 4,
+     .type = GW_F32,
+     .op = GW_BAND},
+    {.collective = GW_BROADCAST,
+     .in = buffer,
+     .out = buffer + 32,
+     .count = 4,
+     .root = 9},
+    {.collective = GW_ALLREDUCE,
+     .in = buffer,
+     .out = buffer + 32,
+     .count = 4,
+     .algo = "rign"},
 };
 enum { BAD = sizeof bad / sizeof *bad };
 
@@ -303,8 +300,8 @@ END_TEST
 
 START_TEST(full_memory_is_an_error_with_a_sentence)
 {
-    struct rlimit limit = { .rlim_cur = 1 << 20, .rlim_max = 1 << 20 };
-    struct gw_error why = { 0 };
+    struct rlimit limit = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+    struct gw_error why = {0};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_ptr_null(gw_alloc(16 << 20, &why));

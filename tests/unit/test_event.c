@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every sink, fed with the same small run: rank 0 sends chunk 2 to rank 1.
+ * Every sink but Chrome's, which has test_event_chrome.c to itself.
  */
-#include <gradwire/event.h>
+#include "event_run.h"
 
 #include <check.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,65 +13,6 @@
 #include <unistd.h>
 
 Suite *suite_event(void);
-
-static const struct gw_event begin = {
-    .kind = GW_EV_OP_BEGIN,
-    .time_ns = 1000,
-    .op = 3,
-    .peer = GW_NONE,
-    .step = GW_NONE,
-    .chunk = GW_NONE,
-    .value = 2,
-};
-static const struct gw_event sent = {
-    .kind = GW_EV_SEND,
-    .time_ns = 2345,
-    .peer = 1,
-    .op = 3,
-    .step = 1,
-    .chunk = 2,
-    .bytes = 4096,
-    .value = 1,
-};
-static const struct gw_event applied = {
-    .kind = GW_EV_APPLY,
-    .time_ns = 6789,
-    .rank = 1,
-    .peer = 0,
-    .op = 3,
-    .step = 1,
-    .chunk = 2,
-    .bytes = 4096,
-    .value = 1,
-};
-static const struct gw_event loss = {
-    .kind = GW_EV_LOSS,
-    .time_ns = 9000,
-    .peer = GW_NONE,
-    .op = GW_NONE,
-    .step = GW_NONE,
-    .chunk = GW_NONE,
-    .value = 693147181,
-};
-
-/* What a sink writes into a FILE, as a string. */
-struct page {
-    FILE *file;
-    char *text;
-    size_t bytes;
-};
-
-static void page_open(struct page *page)
-{
-    page->file = open_memstream(&page->text, &page->bytes);
-    ck_assert_ptr_nonnull(page->file);
-}
-
-static void page_close(struct page *page)
-{
-    ck_assert_int_eq(fclose(page->file), 0);
-    free(page->text);
-}
 
 static void assert_same(const struct gw_event *a, const struct gw_event *b)
 {
@@ -271,142 +211,6 @@ START_TEST(test_ring_refuses)
 }
 END_TEST
 
-/* ---- Chrome trace ---- */
-
-static json_t *trace_of(const struct gw_event *events, size_t count)
-{
-    struct page page;
-    struct gw_sink *sink;
-    page_open(&page);
-    ck_assert_int_eq(gw_sink_chrome(page.file, &sink, NULL), GW_OK);
-    for (size_t i = 0; i < count; i++)
-        gw_emit(sink, &events[i]);
-    gw_sink_close(&sink);
-    json_error_t error;
-    json_t *trace = json_loads(page.text, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(trace, "line %d: %s", error.line, error.text);
-    page_close(&page);
-    return trace;
-}
-
-static const char *text(const json_t *record, const char *name)
-{
-    const char *value = json_string_value(json_object_get(record, name));
-    return value ? value : "";
-}
-
-/* The only record with this phase and category. */
-static const json_t *only(const json_t *trace, const char *phase,
-                          const char *category)
-{
-    const json_t *found = NULL, *record;
-    size_t i;
-    json_array_foreach(json_object_get(trace, "traceEvents"), i, record)
-    {
-        if (strcmp(text(record, "ph"), phase) ||
-            strcmp(text(record, "cat"), category))
-            continue;
-        ck_assert_msg(!found, "two records of phase %s", phase);
-        found = record;
-    }
-    ck_assert_msg(found, "no record of phase %s, category %s", phase, category);
-    return found;
-}
-
-static double number(const json_t *record, const char *name)
-{
-    const json_t *value = json_object_get(record, name);
-    ck_assert_msg(json_is_number(value), "%s is no number", name);
-    return json_number_value(value);
-}
-
-START_TEST(test_chrome_empty)
-{
-    json_t *trace = trace_of(NULL, 0);
-    ck_assert_uint_eq(json_array_size(json_object_get(trace, "traceEvents")),
-                      0);
-    json_decref(trace);
-}
-END_TEST
-
-START_TEST(test_chrome_every_record_is_whole)
-{
-    const struct gw_event run[] = {begin, sent, applied, loss};
-    json_t *trace = trace_of(run, 4);
-    const json_t *record;
-    size_t i;
-    json_array_foreach(json_object_get(trace, "traceEvents"), i, record)
-    {
-        ck_assert_uint_eq(strlen(text(record, "ph")), 1);
-        ck_assert_str_ne(text(record, "name"), "");
-        number(record, "pid");
-        number(record, "tid");
-        number(record, "ts");
-    }
-    json_decref(trace);
-}
-END_TEST
-
-/* The span of a transfer lies on the sender, from send to apply; the arrow
- * leads from the sender to the receiver and ends on slices that exist. */
-START_TEST(test_chrome_transfer)
-{
-    const struct gw_event run[] = {sent, applied};
-    json_t *trace = trace_of(run, 2);
-    const json_t *b = only(trace, "b", "transfer");
-    const json_t *e = only(trace, "e", "transfer");
-    ck_assert_str_eq(text(b, "name"), "c2 0>1");
-    ck_assert_str_eq(text(b, "name"), text(e, "name"));
-    ck_assert_str_eq(text(b, "id"), text(e, "id"));
-    ck_assert_double_eq(number(b, "pid"), number(e, "pid"));
-    ck_assert_double_eq(number(b, "ts"), 2.345);
-    ck_assert_double_eq(number(e, "ts"), 6.789);
-    const json_t *s = only(trace, "s", "flow"), *f = only(trace, "f", "flow");
-    ck_assert_str_eq(text(s, "id"), text(f, "id"));
-    ck_assert_double_eq(number(s, "pid"), 0);
-    ck_assert_double_eq(number(f, "pid"), 1);
-    ck_assert_str_eq(text(f, "bp"), "e");
-    unsigned slices = 0;
-    const json_t *record;
-    size_t i;
-    json_array_foreach(json_object_get(trace, "traceEvents"), i, record)
-    {
-        if (strcmp(text(record, "ph"), "X"))
-            continue;
-        const json_t *end = number(record, "pid") > 0 ? f : s;
-        ck_assert_double_eq(number(record, "ts"), number(end, "ts"));
-        ck_assert_double_eq(number(record, "tid"), number(end, "tid"));
-        slices++;
-    }
-    ck_assert_uint_eq(slices, 2);
-    json_decref(trace);
-}
-END_TEST
-
-START_TEST(test_chrome_ops_do_not_mix)
-{
-    struct gw_event run[4] = {begin, begin, begin, begin};
-    run[1].op = 4;
-    run[2].kind = run[3].kind = GW_EV_OP_END;
-    run[3].op = 4;
-    json_t *trace = trace_of(run, 4);
-    const char *ids[2][2] = {{NULL}};
-    const json_t *record;
-    size_t i;
-    json_array_foreach(json_object_get(trace, "traceEvents"), i, record)
-    {
-        const char *phase = text(record, "ph");
-        if (phase[0] == 'b' || phase[0] == 'e')
-            ids[phase[0] == 'e'][!strcmp(text(record, "name"), "op 4")] =
-                text(record, "id");
-    }
-    ck_assert_str_eq(ids[0][0], ids[1][0]);
-    ck_assert_str_eq(ids[0][1], ids[1][1]);
-    ck_assert_str_ne(ids[0][0], ids[0][1]);
-    json_decref(trace);
-}
-END_TEST
-
 /* ---- Prometheus ---- */
 
 START_TEST(test_prometheus_text)
@@ -569,12 +373,6 @@ Suite *suite_event(void)
     tcase_add_test(lines, test_parse_passes_over_the_unknown);
     tcase_add_test(lines, test_parse_refuses);
     suite_add_tcase(suite, lines);
-    TCase *chrome = tcase_create("chrome");
-    tcase_add_test(chrome, test_chrome_empty);
-    tcase_add_test(chrome, test_chrome_every_record_is_whole);
-    tcase_add_test(chrome, test_chrome_transfer);
-    tcase_add_test(chrome, test_chrome_ops_do_not_mix);
-    suite_add_tcase(suite, chrome);
     TCase *others = tcase_create("others");
     tcase_add_test(others, test_ring_keeps_the_last);
     tcase_add_test(others, test_ring_refuses);

@@ -33,10 +33,10 @@ static void check_example(const struct example *e, size_t index)
     for (size_t i = 0; i < e->count; i++)
         for (size_t lane = 0; lane < LANES; lane++)
             memcpy(arrays[i] + lane * bytes, &e->sources[i], bytes);
-    gw_fold(&(struct gw_fold) {
-        .sources = (const void *[]) {arrays[0], arrays[1], arrays[2]},
+    gw_fold(&(struct gw_fold){
+        .sources = (const void *[]){arrays[0], arrays[1], arrays[2]},
         .source_count = e->count,
-        .dests = (void *[]) {arrays[3]},
+        .dests = (void *[]){arrays[3]},
         .dest_count = 1,
         .count = LANES,
         .type = e->type,
@@ -46,11 +46,10 @@ static void check_example(const struct example *e, size_t index)
     for (size_t lane = 0; lane < LANES; lane += LANES - 1) {
         uint64_t got = 0;
         memcpy(&got, arrays[3] + lane * bytes, bytes);
-        ck_assert_msg(got == e->result,
-                      "example %zu, %s %s on %s: %#llx, not %#llx", index,
-                      gw_dtype_name(e->type), gw_redop_name(e->op),
-                      gw_fold_isa(), (unsigned long long)got,
-                      (unsigned long long)e->result);
+        ck_assert_msg(
+            got == e->result, "example %zu, %s %s on %s: %#llx, not %#llx",
+            index, gw_dtype_name(e->type), gw_redop_name(e->op), gw_fold_isa(),
+            (unsigned long long)got, (unsigned long long)e->result);
     }
 }
 
@@ -118,6 +117,58 @@ START_TEST(test_integer_avg)
         {GW_I32, GW_AVG, 1, 1, {7}, 7},
     };
     CHECK(examples);
+}
+END_TEST
+
+/* Divides `values` by `ranks`, whole array against the reference. */
+static void check_quotients(enum gw_dtype type, const void *values,
+                            size_t count, unsigned ranks)
+{
+    static uint32_t quotients[1 << 16], expected[1 << 16];
+    struct gw_fold fold = {
+        .sources = &values,
+        .source_count = 1,
+        .dests = (void *[]){quotients},
+        .dest_count = 1,
+        .count = count,
+        .type = type,
+        .op = GW_AVG,
+        .scale_ranks = ranks,
+    };
+    gw_fold(&fold);
+    reference_fold(&fold, expected);
+    ck_assert_msg(memcmp(quotients, expected, count * gw_dtype_size(type)) == 0,
+                  "%s / %u on %s", gw_dtype_name(type), ranks, gw_fold_isa());
+}
+
+/* Quotients are cut where exact arithmetic cuts: all integers of 16 bits, and
+ * those of 32 bits beside a multiple. */
+START_TEST(test_quotients)
+{
+    enum { COUNT = 1 << 16 };
+    static const unsigned ranks[] = {
+        2,         3,         7,   10,    100,   127,   128,   129,
+        255,       256,       257, 32767, 32768, 65535, 65536, (1 << 24) + 1,
+        INT32_MAX, UINT32_MAX};
+    static uint16_t small[COUNT];
+    static uint32_t wide[COUNT];
+    struct gw_rng rng;
+    gw_rng_seed(&rng, 1);
+    if (!gw__fold_use(levels[_i]))
+        return;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        for (unsigned k = 0; k < COUNT; k++) {
+            uint64_t multiple = gw_rng_next(&rng) % UINT32_MAX / ranks[i];
+            small[k] = (uint16_t)k;
+            wide[k] = (uint32_t)multiple * ranks[i] + k % 3 - 1;
+        }
+        check_quotients(GW_I8, small, COUNT, ranks[i]);
+        check_quotients(GW_U8, small, COUNT, ranks[i]);
+        check_quotients(GW_I16, small, COUNT, ranks[i]);
+        check_quotients(GW_U16, small, COUNT, ranks[i]);
+        check_quotients(GW_I32, wide, COUNT, ranks[i]);
+        check_quotients(GW_U32, wide, COUNT, ranks[i]);
+    }
 }
 END_TEST
 
@@ -222,16 +273,16 @@ static void check_all_values(enum gw_dtype type, int fraction)
         zeros[i] = 0x8000;
     }
     struct gw_fold fold = {
-        .sources = (const void *[]) {values, zeros},
+        .sources = (const void *[]){values, zeros},
         .source_count = 1,
-        .dests = (void *[]) {copied},
+        .dests = (void *[]){copied},
         .dest_count = 1,
         .count = COUNT,
         .type = type,
     };
     gw_fold(&fold);
     fold.source_count = 2;
-    fold.dests = (void *[]) {summed};
+    fold.dests = (void *[]){summed};
     gw_fold(&fold);
     uint16_t quiet = small_encode(NAN, fraction);
     for (unsigned i = 0; i < COUNT; i++) {
@@ -256,9 +307,9 @@ START_TEST(test_refuses)
 {
     float one = 1, result = 5;
     struct gw_fold fold = {
-        .sources = (const void *[]) {&one, &one},
+        .sources = (const void *[]){&one, &one},
         .source_count = 2,
-        .dests = (void *[]) {&result},
+        .dests = (void *[]){&result},
         .dest_count = 1,
         .count = 1,
         .type = GW_F32,
@@ -304,6 +355,7 @@ Suite *suite_fold_values(void)
     TCase *all = tcase_create("all");
     tcase_add_test(all, test_integers);
     tcase_add_test(all, test_integer_avg);
+    tcase_add_loop_test(all, test_quotients, 0, LEVELS);
     tcase_add_test(all, test_f32);
     tcase_add_test(all, test_f64);
     tcase_add_test(all, test_small_floats);

@@ -12,9 +12,8 @@
 
 Suite *suite_plan_price(void);
 
-static const struct gw_cost_model model = { .alpha_us = 10,
-    .beta_us_per_byte = 0.01,
-    .gamma_us_per_byte = 0.002 };
+static const struct gw_cost_model model = {
+    .alpha_us = 10, .beta_us_per_byte = 0.01, .gamma_us_per_byte = 0.002};
 
 static const char ring[] = "allreduce ranks=P chunks=P\n"
                            "for s in 0..P-2:\n"
@@ -25,20 +24,20 @@ static const char ring[] = "allreduce ranks=P chunks=P\n"
 static struct gw_plan *parse(const char *text, unsigned ranks)
 {
     struct gw_plan *plan;
-    struct gw_error why = { 0 };
-    enum gw_err err
-        = gw_plan_parse(text, strlen(text), "t", ranks, &plan, &why);
+    struct gw_error why = {0};
+    enum gw_err err =
+        gw_plan_parse(text, strlen(text), "t", ranks, &plan, &why);
     ck_assert_msg(err == GW_OK, "%s\n%s", why.text, text);
     return plan;
 }
 
-static struct gw_price price(
-    const struct gw_plan *plan, size_t count, size_t elem_bytes)
+static struct gw_price price(const struct gw_plan *plan, size_t count,
+                             size_t elem_bytes)
 {
     struct gw_price price;
-    struct gw_error why = { 0 };
-    ck_assert_msg(gw_plan_price(plan, count, elem_bytes, &model, &price, &why)
-            == GW_OK,
+    struct gw_error why = {0};
+    ck_assert_msg(
+        gw_plan_price(plan, count, elem_bytes, &model, &price, &why) == GW_OK,
         "%s", why.text);
     return price;
 }
@@ -46,7 +45,7 @@ static struct gw_price price(
 static void expect_us(double value, double expected)
 {
     ck_assert_msg(fabs(value - expected) <= 1e-9 * (1 + fabs(expected)),
-        "%.12g us, not %.12g", value, expected);
+                  "%.12g us, not %.12g", value, expected);
 }
 
 /* 2(p-1) rounds; each rank sends 2(p-1)/p n and reduces (p-1)/p n. */
@@ -66,9 +65,9 @@ START_TEST(ring_allreduce_costs_what_it_should)
         ck_assert_uint_eq(cost.rank_reduced_max, (p - 1) * part);
         double step = 10 + 0.01 * (double)part;
         expect_us(cost.predicted_us,
-            (double)rounds * step + 0.002 * (double)((p - 1) * part));
+                  (double)rounds * step + 0.002 * (double)((p - 1) * part));
         expect_us(cost.bound_us,
-            gw_bound_us(GW_ALLREDUCE, p, count, 4, &model));
+                  gw_bound_us(GW_ALLREDUCE, p, count, 4, &model));
         ck_assert(cost.predicted_us >= cost.bound_us);
         gw_plan_destroy(&plan);
     }
@@ -78,7 +77,7 @@ END_TEST
 /* Bytes are exact when the buffer does not divide: the extents decide. */
 START_TEST(uneven_chunks_are_counted_exactly)
 {
-    static const size_t counts[] = { 0, 1, 2, 3, 5, 1000, 4099, 100003 };
+    static const size_t counts[] = {0, 1, 2, 3, 5, 1000, 4099, 100003};
     struct gw_plan *plan = parse(ring, 3);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         size_t offset, length[3], largest = 0;
@@ -91,8 +90,8 @@ START_TEST(uneven_chunks_are_counted_exactly)
         ck_assert_uint_eq(cost.bytes, 4 * 4 * counts[i]);
         ck_assert_uint_eq(cost.messages, 12);
         double worst = 10 + 0.01 * 4 * (double)largest;
-        ck_assert(cost.predicted_us
-            <= 4 * worst + 2 * 0.002 * 4 * (double)largest + 1e-9);
+        ck_assert(cost.predicted_us <=
+                  4 * worst + 2 * 0.002 * 4 * (double)largest + 1e-9);
         ck_assert(cost.predicted_us >= 4 * worst);
     }
     gw_plan_destroy(&plan);
@@ -103,7 +102,7 @@ static void expect_rank_sums(const struct gw_plan *plan, size_t count)
 {
     struct gw_price cost = price(plan, count, 8);
     uint64_t messages[32], bytes[32];
-    struct gw_price sum = { .rounds = cost.rounds };
+    struct gw_price sum = {.rounds = cost.rounds};
     for (unsigned rank = 0; rank < plan->ranks; rank++) {
         uint64_t rank_messages = 0, rank_bytes = 0;
         gw_plan_price_rank(plan, count, 8, rank, messages, bytes);
@@ -130,12 +129,13 @@ static void expect_rank_sums(const struct gw_plan *plan, size_t count)
 
 START_TEST(ranks_add_up_to_the_whole)
 {
-    static const char *const texts[] = { ring,
+    static const char *const texts[] = {
+        ring,
         "alltoall ranks=P chunks=P*P\n"
         "step for i in 0..P-1: for d in 1..P-1: i>(i+d)%P c(i*P+(i+d)%P) =\n",
         "gather ranks=P chunks=2*P root=P/2\n"
         "step for i in 1..P-1: for k in 0..1:\n"
-        "    (i+root)%P>root c(2*((i+root)%P)+k) =\n" };
+        "    (i+root)%P>root c(2*((i+root)%P)+k) =\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (unsigned p = 1; p <= 9; p++) {
             struct gw_plan *plan = parse(texts[i], p);
@@ -153,7 +153,7 @@ START_TEST(messages_are_step_and_peer)
                                  "step 0>1 c0 = 0>2 c1 = 0>1 c1 =\n"
                                  "step 0>1 c2 = 0>1 c3 = 0>2 c0 =\n"
                                  "step 0>2 c2 = 0>2 c3 =\n",
-        0);
+                                 0);
     uint64_t messages[3], bytes[3];
     gw_plan_price_rank(plan, 400, 1, 0, messages, bytes);
     ck_assert_uint_eq(messages[1], 2);
@@ -174,7 +174,7 @@ START_TEST(the_slowest_rank_ends_a_step)
 {
     struct gw_plan *plan = parse("reduce ranks=4 chunks=1\n"
                                  "step 1>0 c0 + 2>0 c0 + 3>0 c0 +\n",
-        0);
+                                 0);
     struct gw_price cost = price(plan, 1000, 4);
     expect_us(cost.predicted_us, 3 * 10 + 12000 * 0.01 + 12000 * 0.002);
     ck_assert_uint_eq(cost.rank_messages_max, 1);
@@ -187,10 +187,10 @@ END_TEST
 /* For blocks `count` is of one block. */
 START_TEST(block_collectives_count_blocks)
 {
-    struct gw_plan *plan
-        = parse("allgather ranks=P chunks=P\n"
-                "for s in 0..P-2: step for i in 0..P-1: i>(i+1)%P c(i-s)%P =\n",
-            5);
+    struct gw_plan *plan =
+        parse("allgather ranks=P chunks=P\n"
+              "for s in 0..P-2: step for i in 0..P-1: i>(i+1)%P c(i-s)%P =\n",
+              5);
     struct gw_price cost = price(plan, 1000, 2);
     ck_assert_uint_eq(cost.rank_bytes_max, 4 * 2000);
     ck_assert_uint_eq(cost.rank_reduced_max, 0);
@@ -202,11 +202,11 @@ END_TEST
 
 START_TEST(a_barrier_moves_no_bytes)
 {
-    struct gw_plan *plan
-        = parse("barrier ranks=P chunks=1\n"
-                "for s in 0..log2(P)-1:\n"
-                "    step for i in 0..P-1: i>(i+2**s)%P c0 |\n",
-            6);
+    struct gw_plan *plan =
+        parse("barrier ranks=P chunks=1\n"
+              "for s in 0..log2(P)-1:\n"
+              "    step for i in 0..P-1: i>(i+2**s)%P c0 |\n",
+              6);
     struct gw_price cost = price(plan, 1000, 4);
     ck_assert_uint_eq(cost.rounds, 3);
     ck_assert_uint_eq(cost.messages, 18);
@@ -224,22 +224,22 @@ START_TEST(bounds_follow_the_table)
         enum gw_collective collective;
         double sent, reduced; /* for 5 ranks and 100 elements of 4 bytes */
     } rows[] = {
-        { GW_BROADCAST, 400, 0 },
-        { GW_REDUCE, 400, 320 },
-        { GW_ALLREDUCE, 640, 320 },
-        { GW_GATHER, 1600, 0 },
-        { GW_SCATTER, 1600, 0 },
-        { GW_ALLGATHER, 1600, 0 },
-        { GW_REDUCE_SCATTER, 1600, 1600 },
-        { GW_ALLTOALL, 1600, 0 },
-        { GW_BARRIER, 0, 0 },
+        {GW_BROADCAST, 400, 0},
+        {GW_REDUCE, 400, 320},
+        {GW_ALLREDUCE, 640, 320},
+        {GW_GATHER, 1600, 0},
+        {GW_SCATTER, 1600, 0},
+        {GW_ALLGATHER, 1600, 0},
+        {GW_REDUCE_SCATTER, 1600, 1600},
+        {GW_ALLTOALL, 1600, 0},
+        {GW_BARRIER, 0, 0},
     };
     ck_assert_uint_eq(sizeof rows / sizeof *rows, GW_COLLECTIVES);
     for (size_t i = 0; i < GW_COLLECTIVES; i++) {
         enum gw_collective c = rows[i].collective;
-        struct gw_cost_model alpha = { .alpha_us = 1 };
-        struct gw_cost_model beta = { .beta_us_per_byte = 1 };
-        struct gw_cost_model gamma = { .gamma_us_per_byte = 1 };
+        struct gw_cost_model alpha = {.alpha_us = 1};
+        struct gw_cost_model beta = {.beta_us_per_byte = 1};
+        struct gw_cost_model gamma = {.gamma_us_per_byte = 1};
         expect_us(gw_bound_us(c, 5, 100, 4, &alpha), 3);
         expect_us(gw_bound_us(c, 5, 100, 4, &beta), rows[i].sent);
         expect_us(gw_bound_us(c, 5, 100, 4, &gamma), rows[i].reduced);
@@ -256,15 +256,14 @@ START_TEST(impossible_sizes_are_refused)
     struct gw_plan *plan = parse(ring, 3);
     struct gw_price cost;
     struct gw_error why;
-    ck_assert_int_eq(
-        gw_plan_price(plan, 1, 0, &model, &cost, &why), GW_EINVAL);
+    ck_assert_int_eq(gw_plan_price(plan, 1, 0, &model, &cost, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "an element has 1 to 64 bytes, not 0");
-    ck_assert_int_eq(
-        gw_plan_price(plan, 1, 65, &model, &cost, &why), GW_EINVAL);
-    ck_assert_int_eq(
-        gw_plan_price(plan, SIZE_MAX / 8, 8, &model, &cost, &why), GW_EINVAL);
-    ck_assert_int_eq(
-        gw_plan_price(plan, SIZE_MAX, 8, &model, &cost, &why), GW_EINVAL);
+    ck_assert_int_eq(gw_plan_price(plan, 1, 65, &model, &cost, &why),
+                     GW_EINVAL);
+    ck_assert_int_eq(gw_plan_price(plan, SIZE_MAX / 8, 8, &model, &cost, &why),
+                     GW_EINVAL);
+    ck_assert_int_eq(gw_plan_price(plan, SIZE_MAX, 8, &model, &cost, &why),
+                     GW_EINVAL);
     gw_plan_destroy(&plan);
 }
 END_TEST

@@ -12,9 +12,9 @@ Suite *suite_plan_trace(void);
 static struct gw_plan *parse(const char *text, unsigned ranks)
 {
     struct gw_plan *plan;
-    struct gw_error why = { 0 };
-    enum gw_err err
-        = gw_plan_parse(text, strlen(text), "t", ranks, &plan, &why);
+    struct gw_error why = {0};
+    enum gw_err err =
+        gw_plan_parse(text, strlen(text), "t", ranks, &plan, &why);
     ck_assert_msg(err == GW_OK, "%s\n%s", why.text, text);
     return plan;
 }
@@ -26,13 +26,11 @@ START_TEST(a_trace_shows_the_sets_grow)
                                  "step 0>1 c2 + 1>2 c0 + 2>0 c1 +\n"
                                  "step 0>1 c1 = 1>2 c2 = 2>0 c0 =\n"
                                  "step 0>1 c0 = 1>2 c1 = 2>0 c2 =\n",
-        0);
+                                 0);
     static const unsigned counts[5][3][3] = {
-        { { 1, 1, 1 }, { 1, 1, 1 }, { 1, 1, 1 } },
-        { { 1, 1, 2 }, { 2, 1, 1 }, { 1, 2, 1 } },
-        { { 1, 3, 2 }, { 2, 1, 3 }, { 3, 2, 1 } },
-        { { 3, 3, 2 }, { 2, 3, 3 }, { 3, 2, 3 } },
-        { { 3, 3, 3 }, { 3, 3, 3 }, { 3, 3, 3 } },
+        {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, {{1, 1, 2}, {2, 1, 1}, {1, 2, 1}},
+        {{1, 3, 2}, {2, 1, 3}, {3, 2, 1}}, {{3, 3, 2}, {2, 3, 3}, {3, 2, 3}},
+        {{3, 3, 3}, {3, 3, 3}, {3, 3, 3}},
     };
     struct gw_plan_trace *trace;
     ck_assert_int_eq(gw_plan_trace_new(plan, &trace, NULL), GW_OK);
@@ -42,8 +40,8 @@ START_TEST(a_trace_shows_the_sets_grow)
             ck_assert_uint_eq(gw_plan_trace_step(trace), step);
         for (unsigned r = 0; r < 3; r++)
             for (unsigned c = 0; c < 3; c++)
-                ck_assert_uint_eq(
-                    gw_plan_trace_count(trace, r, c), counts[step][r][c]);
+                ck_assert_uint_eq(gw_plan_trace_count(trace, r, c),
+                                  counts[step][r][c]);
     }
     ck_assert_uint_eq(gw_plan_trace_step(trace), 0);
     ck_assert_ptr_null(gw_plan_trace_next(trace));
@@ -59,7 +57,7 @@ START_TEST(a_trace_goes_transfer_by_transfer)
     struct gw_plan *plan = parse("allreduce ranks=4 chunks=1\n"
                                  "step 0>1 c0 + 1>0 c0 + 2>3 c0 + 3>2 c0 +\n"
                                  "step 0>2 c0 + 2>0 c0 + 1>3 c0 + 3>1 c0 +\n",
-        0);
+                                 0);
     struct gw_plan_trace *trace;
     ck_assert_int_eq(gw_plan_trace_new(plan, &trace, NULL), GW_OK);
     ck_assert_ptr_eq(gw_plan_trace_next(trace), &plan->transfers[0]);
@@ -79,8 +77,8 @@ END_TEST
 
 START_TEST(a_trace_knows_the_owners)
 {
-    struct gw_plan *plan
-        = parse("gather ranks=3 chunks=6\nstep 2>0 c4 = 2>0 c5 =\n", 0);
+    struct gw_plan *plan =
+        parse("gather ranks=3 chunks=6\nstep 2>0 c4 = 2>0 c5 =\n", 0);
     struct gw_plan_trace *trace;
     ck_assert_int_eq(gw_plan_trace_new(plan, &trace, NULL), GW_OK);
     ck_assert_uint_eq(gw_plan_trace_full(trace), 1);

@@ -16,25 +16,25 @@ Suite *suite_plan_waits(void);
 static struct gw_plan *parse(const char *text, unsigned ranks)
 {
     struct gw_plan *plan;
-    struct gw_error why = { 0 };
-    enum gw_err err
-        = gw_plan_parse(text, strlen(text), "t", ranks, &plan, &why);
+    struct gw_error why = {0};
+    enum gw_err err =
+        gw_plan_parse(text, strlen(text), "t", ranks, &plan, &why);
     ck_assert_msg(err == GW_OK, "%s\n%s", why.text, text);
     return plan;
 }
 
 static enum gw_err play(const struct gw_plan *plan, unsigned slices,
-    unsigned room, struct gw_verdict *v)
+                        unsigned room, struct gw_verdict *v)
 {
     struct gw__index index;
     struct gw__versions versions;
     struct gw__buckets by_link;
     ck_assert_int_eq(gw__index_init(&index, plan, NULL), GW_OK);
     ck_assert_int_eq(gw__versions_init(&versions, &index, NULL), GW_OK);
-    ck_assert(gw__buckets_init(
-        &by_link, index.link, index.transfers, index.links));
-    enum gw_err err = gw__waits_play(
-        &index, &versions, &by_link, slices, room, v, NULL);
+    ck_assert(
+        gw__buckets_init(&by_link, index.link, index.transfers, index.links));
+    enum gw_err err =
+        gw__waits_play(&index, &versions, &by_link, slices, room, v, NULL);
     gw__buckets_fini(&by_link);
     gw__versions_fini(&versions);
     gw__index_fini(&index);
@@ -42,7 +42,7 @@ static enum gw_err play(const struct gw_plan *plan, unsigned slices,
 }
 
 static void expect_deadlock(const char *text, unsigned link_chunks,
-    const char *sentence, const char *history)
+                            const char *sentence, const char *history)
 {
     struct gw_plan *plan = parse(text, 0);
     struct gw_verdict v;
@@ -57,8 +57,9 @@ static void expect_deadlock(const char *text, unsigned link_chunks,
  * behind the other. */
 START_TEST(an_exchange_in_opposite_orders)
 {
-    expect_deadlock("allreduce ranks=2 chunks=2\n"
-                    "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n",
+    expect_deadlock(
+        "allreduce ranks=2 chunks=2\n"
+        "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n",
         8,
         "step 1: 0>1 c0 waits for ever: a cycle of 4 waits when a link has "
         "room for 1 slice",
@@ -73,8 +74,9 @@ END_TEST
  * links that bring the chunks in opposite orders never show both. */
 START_TEST(a_fan_in_in_opposite_orders)
 {
-    expect_deadlock("reduce ranks=3 chunks=2 root=1\n"
-                    "step 0>1 c0 + 0>1 c1 + 2>1 c1 + 2>1 c0 +\n",
+    expect_deadlock(
+        "reduce ranks=3 chunks=2 root=1\n"
+        "step 0>1 c0 + 0>1 c1 + 2>1 c1 + 2>1 c0 +\n",
         1000,
         "step 1: 0>1 c0 waits for ever: a cycle of 2 waits when a link has "
         "room for 1 slice",
@@ -85,9 +87,10 @@ END_TEST
 
 START_TEST(a_cycle_of_three)
 {
-    expect_deadlock("reduce ranks=4 chunks=4 root=3\n"
-                    "step for i in 0..2: i>3 c3 +\n"
-                    "step for i in 0..2: for k in 0..2: i>3 c(i+k)%3 +\n",
+    expect_deadlock(
+        "reduce ranks=4 chunks=4 root=3\n"
+        "step for i in 0..2: i>3 c3 +\n"
+        "step for i in 0..2: for k in 0..2: i>3 c(i+k)%3 +\n",
         4,
         "step 2: 0>3 c0 waits for ever: a cycle of 2 waits when a link has "
         "room for 1 slice",
@@ -100,10 +103,11 @@ END_TEST
  * transfers wait for the step that never ends. */
 START_TEST(victims_are_not_blamed)
 {
-    expect_deadlock("allreduce ranks=3 chunks=2\n"
-                    "step 2>0 c0 + 2>0 c1 +\n"
-                    "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n"
-                    "step 0>2 c0 = 0>2 c1 =\n",
+    expect_deadlock(
+        "allreduce ranks=3 chunks=2\n"
+        "step 2>0 c0 + 2>0 c1 +\n"
+        "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n"
+        "step 0>2 c0 = 0>2 c1 =\n",
         1,
         "step 2: 0>1 c0 waits for ever: a cycle of 4 waits when a link has "
         "room for 1 slice",
@@ -117,10 +121,9 @@ END_TEST
 /* The same exchange with room for both chunks is free, in that game. */
 START_TEST(room_breaks_an_exchange_free)
 {
-    struct gw_plan *plan
-        = parse("allreduce ranks=2 chunks=2\n"
-                "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n",
-            0);
+    struct gw_plan *plan = parse("allreduce ranks=2 chunks=2\n"
+                                 "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n",
+                                 0);
     struct gw_verdict v;
     ck_assert_int_eq(play(plan, 3, 1, &v), GW_EPLAN);
     ck_assert_int_eq(play(plan, 1, 1, &v), GW_EPLAN);
@@ -144,7 +147,7 @@ START_TEST(right_orders_run)
         struct gw_plan *plan = parse(texts[i], 0);
         struct gw_verdict v;
         ck_assert_msg(gw_plan_verify(plan, 0, &v, NULL) == GW_OK, "%s\n%s%s",
-            texts[i], v.sentence, v.history);
+                      texts[i], v.sentence, v.history);
         gw_plan_destroy(&plan);
     }
 }
@@ -169,14 +172,14 @@ static bool same_link(const struct witness *w, size_t a, size_t b)
 }
 
 static bool writes(const struct witness *w, size_t t, unsigned rank,
-    unsigned chunk)
+                   unsigned chunk)
 {
     const struct gw_transfer *x = &w->plan->transfers[t];
     return x->dst == rank && x->chunk == chunk;
 }
 
 static bool reads(const struct witness *w, size_t t, unsigned rank,
-    unsigned chunk)
+                  unsigned chunk)
 {
     const struct gw_transfer *x = &w->plan->transfers[t];
     return x->src == rank && x->chunk == chunk;
@@ -191,10 +194,10 @@ static bool may_push(const struct witness *w, size_t t, unsigned k)
             bool before = u < t || (u == t && j < k);
             if (same_link(w, u, t) && before && !w->pushed[u][j])
                 return false;
-            inside
-                += same_link(w, u, t) && w->pushed[u][j] && !w->applied[u][j];
-            if (j == k && w->step[u] < w->step[t] && !w->applied[u][j]
-                && writes(w, u, x->src, x->chunk))
+            inside +=
+                same_link(w, u, t) && w->pushed[u][j] && !w->applied[u][j];
+            if (j == k && w->step[u] < w->step[t] && !w->applied[u][j] &&
+                writes(w, u, x->src, x->chunk))
                 return false;
         }
     return inside < w->room;
@@ -220,8 +223,8 @@ static bool may_apply(const struct witness *w, size_t t, unsigned k)
             if (w->step[u] < w->step[t] && !w->applied[u][k])
                 return false;
         }
-        if (reads(w, u, x->dst, x->chunk) && w->step[u] <= w->step[t]
-            && !w->pushed[u][k])
+        if (reads(w, u, x->dst, x->chunk) && w->step[u] <= w->step[t] &&
+            !w->pushed[u][k])
             return false;
     }
     return true;
@@ -238,8 +241,8 @@ static bool move(struct witness *w)
             if (w->applied[t][k] || !may_apply(w, t, k))
                 continue;
             for (size_t u = 0; u < w->plan->transfer_count; u++)
-                if (w->step[u] == w->step[t]
-                    && writes(w, u, x[t].dst, x[t].chunk))
+                if (w->step[u] == w->step[t] &&
+                    writes(w, u, x[t].dst, x[t].chunk))
                     moved = w->applied[u][k] = true;
         }
     return moved;
@@ -248,7 +251,7 @@ static bool move(struct witness *w)
 /* Does the plan run to its end? */
 static bool witness(const struct gw_plan *plan, unsigned slices, unsigned room)
 {
-    struct witness w = { .plan = plan, .slices = slices, .room = room };
+    struct witness w = {.plan = plan, .slices = slices, .room = room};
     ck_assert_uint_le(plan->transfer_count, MOST);
     for (unsigned s = 0; s < plan->steps; s++)
         for (size_t t = plan->step_begin[s]; t < plan->step_begin[s + 1]; t++)
@@ -268,15 +271,15 @@ static struct gw_plan *random_plan(struct gw_rng *rng)
     unsigned chunks = 1 + (unsigned)gw_rng_below(rng, 3);
     struct gw_builder *b;
     struct gw_plan *plan;
-    ck_assert_int_eq(
-        gw_builder_new(GW_ALLREDUCE, ranks, chunks, 0, &b, NULL), GW_OK);
+    ck_assert_int_eq(gw_builder_new(GW_ALLREDUCE, ranks, chunks, 0, &b, NULL),
+                     GW_OK);
     for (uint64_t i = gw_rng_below(rng, MOST); i > 0; i--) {
         unsigned src = (unsigned)gw_rng_below(rng, ranks);
         unsigned away = 1 + (unsigned)gw_rng_below(rng, ranks - 1);
         if (gw_rng_below(rng, 3) == 0)
             gw_builder_step(b);
         gw_builder_add(b, src, (src + away) % ranks,
-            (unsigned)gw_rng_below(rng, chunks), GW_ADD);
+                       (unsigned)gw_rng_below(rng, chunks), GW_ADD);
     }
     ck_assert_int_eq(gw_builder_finish(&b, &plan, NULL), GW_OK);
     return plan;
@@ -293,14 +296,14 @@ static void expect_one_step(const struct gw_verdict *v)
          line += strcspn(line, "\n") + 1) {
         const char *at = strstr(line, step);
         ck_assert_msg(at && at < strchr(line, '\n'), "%s\n%s", v->sentence,
-            v->history);
+                      v->history);
     }
 }
 
 START_TEST(agrees_with_a_naive_game)
 {
     enum { ROUNDS = 4000 };
-    static const unsigned games[][2] = { { 3, 1 }, { 1, 1 }, { 1, 2 }, { 1, 9 } };
+    static const unsigned games[][2] = {{3, 1}, {1, 1}, {1, 2}, {1, 9}};
     const uint64_t seed = 11;
     struct gw_rng rng;
     unsigned stuck = 0, ran = 0;
@@ -308,20 +311,20 @@ START_TEST(agrees_with_a_naive_game)
     for (int i = 0; i < ROUNDS; i++) {
         struct gw_plan *plan = random_plan(&rng);
         const unsigned *game = games[gw_rng_below(&rng, 4)];
-        struct gw_verdict v = { 0 };
+        struct gw_verdict v = {0};
         bool runs = witness(plan, game[0], game[1]);
         enum gw_err err = play(plan, game[0], game[1], &v);
         ck_assert_msg(runs == (err == GW_OK),
-            "seed %llu round %d, %u slices, room %u: %s\n%s",
-            (unsigned long long)seed, i, game[0], game[1], v.sentence,
-            v.history);
+                      "seed %llu round %d, %u slices, room %u: %s\n%s",
+                      (unsigned long long)seed, i, game[0], game[1], v.sentence,
+                      v.history);
         if (!runs)
             expect_one_step(&v);
         runs ? ran++ : stuck++;
         gw_plan_destroy(&plan);
     }
     ck_assert_msg(ran > ROUNDS / 10 && stuck > ROUNDS / 10,
-        "%u ran, %u got stuck", ran, stuck);
+                  "%u ran, %u got stuck", ran, stuck);
 }
 END_TEST
 

@@ -194,25 +194,26 @@ struct gw_plan_trace;
 /* GW_ENOMEM also when the matrix would take more than a gigabyte. GW_EINVAL for
  * a plan whose chunks do not fit its collective. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
-    struct gw_plan_trace **trace, struct gw_error *why);
+                                                   struct gw_plan_trace **trace,
+                                                   struct gw_error *why);
 GW_API void gw_plan_trace_destroy(struct gw_plan_trace **trace);
 /* Applies the next transfer and returns it; NULL when there is none left. Does
  * what the plan says, right or wrong: a `+` of sets that meet gives their
  * union. */
-GW_API const struct gw_transfer *gw_plan_trace_next(
-    struct gw_plan_trace *trace);
+GW_API const struct gw_transfer *
+gw_plan_trace_next(struct gw_plan_trace *trace);
 /* Applies what is left of the step under way, or else the next step; returns
  * its number, counted from 1, or 0 when there is none left. */
 GW_API unsigned gw_plan_trace_step(struct gw_plan_trace *trace);
 /* How many contributors the value of `chunk` at `rank` has: 0 (no value) to
  * gw_plan_trace_full. */
-GW_API unsigned gw_plan_trace_count(
-    const struct gw_plan_trace *trace, unsigned rank, unsigned chunk);
+GW_API unsigned gw_plan_trace_count(const struct gw_plan_trace *trace,
+                                    unsigned rank, unsigned chunk);
 /* Contributors of a finished value: ranks, or 1 where nothing is reduced. */
 GW_API unsigned gw_plan_trace_full(const struct gw_plan_trace *trace);
 /* Is `contributor`'s data in the value of `chunk` at `rank`? */
 GW_API bool gw_plan_trace_has(const struct gw_plan_trace *trace, unsigned rank,
-    unsigned chunk, unsigned contributor);
+                              unsigned chunk, unsigned contributor);
 
 /* ---- pricing ---- */
 

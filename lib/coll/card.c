@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Posting a call on the card: the signature, and the input itself when it is
+ * small, or where the buffers lie. A buffer that peers cannot map is staged:
+ * copied to scratch that they can.
+ */
+#include "coll/card.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A buffer as peers may reach it; staged when they could not. */
+static enum gw_err show(struct gw_request *r, const void *memory, size_t bytes,
+                        bool is_input, struct gw__place *place,
+                        struct gw_error *why)
+{
+    struct gw_comm *comm = r->comm;
+    *place = (struct gw__place){.fd = -1};
+    if (bytes == 0)
+        return GW_OK;
+    *place = comm->windows->show(comm->wire, memory, bytes);
+    if (place->fd >= 0)
+        return GW_OK;
+    unsigned char *stage = gw__scratch_take(comm, bytes, why);
+    if (!stage)
+        return GW_ENOMEM;
+    if (is_input)
+        memcpy(stage, memory, bytes);
+    *(is_input ? &r->stage_in : &r->stage_out) = stage;
+    *place = comm->windows->show(comm->wire, stage, bytes);
+    return GW_OK;
+}
+
+/* Posts the input itself, laid out as if not in place. */
+static void post_input(struct gw_request *r, struct side *side)
+{
+    const struct gw_call *call = &r->call;
+    const unsigned char *from = in_place(r) ? call->out : call->in;
+    size_t bytes = gw__bytes_in(r->comm, call);
+    if (bytes == 0)
+        return;
+    if (in_place(r) &&
+        (call->collective == GW_GATHER || call->collective == GW_ALLGATHER)) {
+        const struct gw_plan *plan = r->program->plan;
+        unsigned own_block = r->comm->rank * gw_plan_segments(plan);
+        from += r->elem_bytes *
+                gw__offset_in(call, plan, r->comm->rank, own_block, true);
+    }
+    assert(bytes <= GW__EAGER_BYTES);
+    memcpy(side->bytes, from, bytes);
+    side->in_place = false;
+}
+
+/* Would my result overwrite an input that others still read? */
+static bool must_defer(const struct gw_request *r)
+{
+    return r->program->overwrites && r->call.out &&
+           (in_place(r) || r->call.in == r->call.out);
+}
+
+/* Posts where the buffers lie. */
+static enum gw_err post_places(struct gw_request *r, struct side *side,
+                               struct gw_error *why)
+{
+    const struct gw_call *call = &r->call;
+    size_t out_bytes = gw__bytes_out(r->comm, call);
+    enum gw_err err = show(r, call->out, out_bytes, false, &side->out, why);
+    side->in_place = in_place(r);
+    if (err)
+        return err;
+    if (in_place(r)) {
+        side->in = side->out;
+        if (r->stage_out)
+            memcpy(r->stage_out, call->out, out_bytes);
+    } else
+        err = show(r, call->in, gw__bytes_in(r->comm, call), true, &side->in,
+                   why);
+    if (!err && must_defer(r) && !r->stage_out) {
+        r->stage_out = gw__scratch_take(r->comm, out_bytes, why);
+        err = r->stage_out ? GW_OK : GW_ENOMEM;
+    }
+    return err;
+}
+
+enum gw_err gw__card_enter(struct gw_request *r, struct gw_error *why)
+{
+    struct side *side = side_of(r, r->comm->rank);
+    enum gw_err err = GW_OK;
+    atomic_store_explicit(&side->entered, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    side->signature = r->signature;
+    side->op = r->op;
+    if (r->eager)
+        post_input(r, side);
+    else
+        err = post_places(r, side, why);
+    if (err)
+        return err;
+    atomic_store_explicit(&side->entered, r->turn + 1, memory_order_release);
+    r->comm->windows->wake_all(r->comm->wire);
+    r->comm->windows->moved(r->comm->wire);
+    r->state = GW__ENTERED;
+    r->seen = 0;
+    return GW_OK;
+}
+
+bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
+                       uint32_t *op, struct gw__signature *signature)
+{
+    struct side *theirs = &card_of(comm, peer)->sides[side];
+    uint64_t before =
+        atomic_load_explicit(&theirs->entered, memory_order_acquire);
+    *op = theirs->op;
+    *signature = theirs->signature;
+    atomic_thread_fence(memory_order_acquire);
+    return before != 0 && before == atomic_load_explicit(&theirs->entered,
+                                                         memory_order_relaxed);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Moving all calls of a communicator, and failing together.
+ *
+ * Calls keep their order on every link: a younger call may use a link only when
+ * all older ones have finished with it. Since all ranks start the same calls in
+ * the same order, both ends of a link agree on what comes next, and no call can
+ * stand in another's way for ever.
+ *
+ * Failing is for all: the first rank to find out aborts the wire, which makes
+ * every other rank's waits end with the same sentence.
+ */
+#include "coll/comm.h"
+
+#include <string.h>
+
+enum {
+    CHECK_NS = 1000000,  /* between looks for lost peers */
+    SLEEP_NS = 20000000, /* at most, between looks at the clock */
+};
+
+void gw__event(const struct gw_request *r, enum gw_event_kind kind,
+               unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
+               int64_t value)
+{
+    struct gw_sink *sink = r->comm->config.events;
+    if (!sink)
+        return;
+    struct gw_event event = {.time_ns = gw_now_ns(),
+                             .bytes = bytes,
+                             .value = value,
+                             .kind = (uint32_t)kind,
+                             .rank = r->comm->rank,
+                             .peer = peer,
+                             .op = r->op,
+                             .step = step,
+                             .chunk = chunk};
+    gw_emit(sink, &event);
+}
+
+enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error)
+{
+    if (comm->error.code == GW_OK) {
+        comm->error = *error;
+        comm->wire->ops->abort(comm->wire, &comm->error);
+    }
+    return comm->error.code;
+}
+
+void gw_comm_abort(struct gw_comm *comm, enum gw_err code, const char *sentence)
+{
+    struct gw_error error;
+    gw_fail(&error, code, "%s", sentence);
+    gw__comm_fail(comm, &error);
+}
+
+static const char *call_name(const struct gw_request *r)
+{
+    return r->signature.collective == GW__P2P
+               ? "send/recv"
+               : gw_collective_name(r->call.collective);
+}
+
+/* "allreduce op 12: rank 0 waits for rank 3, step 2, chunk 5: SENTENCE" */
+static enum gw_err fail_request(struct gw_request *r, struct gw_error *error)
+{
+    if (error->code == GW_EMISMATCH || r->comm->wire->told)
+        return gw__comm_fail(r->comm, error);
+    char waits[160];
+    int peer;
+    (r->windowed ? gw__window_describe
+                 : gw__engine_describe)(r, waits, sizeof waits, &peer);
+    gw_wrap(error, error->code, "%s op %u: %s", call_name(r), r->op, waits);
+    return gw__comm_fail(r->comm, error);
+}
+
+static void mark_links(struct gw_comm *comm, const struct gw_request *r)
+{
+    const struct gw__program *p = r->program;
+    for (unsigned q = 0; q < comm->size; q++) {
+        comm->out_blocked[q] |= r->out_at[q] < p->out_begin[q + 1];
+        comm->in_blocked[q] |= r->in_at[q] < p->in_begin[q + 1];
+    }
+}
+
+/* One round over the calls under way, oldest first. */
+enum gw_err gw__progress(struct gw_comm *comm, bool *moved)
+{
+    struct gw_error why = {0};
+    if (comm->error.code)
+        return comm->error.code;
+    bool several = comm->active && comm->active->next;
+    if (several) {
+        memset(comm->out_blocked, 0, comm->size * sizeof(bool));
+        memset(comm->in_blocked, 0, comm->size * sizeof(bool));
+    }
+    for (struct gw_request *r = comm->active; r; r = r->next) {
+        if (r->state == GW__DONE)
+            continue;
+        enum gw_err err = r->windowed ? gw__window_progress(r, moved, &why)
+                                      : gw__engine_progress(r, moved, &why);
+        if (err)
+            return fail_request(r, &why);
+        if (r->state == GW__DONE)
+            gw__event(r, GW_EV_OP_END, GW_NONE, GW_NONE, GW_NONE, 0, 0);
+        if (several && !r->windowed)
+            mark_links(comm, r);
+    }
+    if (several) {
+        memset(comm->out_blocked, 0, comm->size * sizeof(bool));
+        memset(comm->in_blocked, 0, comm->size * sizeof(bool));
+    }
+    return GW_OK;
+}
+
+static struct gw_request *oldest_pending(struct gw_comm *comm)
+{
+    struct gw_request *r = comm->active;
+    while (r && r->state == GW__DONE)
+        r = r->next;
+    return r;
+}
+
+static enum gw_err look_around(struct gw_comm *comm, uint64_t now)
+{
+    struct gw_error why = {0};
+    struct gw_request *r = oldest_pending(comm);
+    comm->last_check_ns = now;
+    enum gw_err err = comm->wire->ops->check(comm->wire, &why);
+    if (err && r)
+        return fail_request(r, &why);
+    if (err)
+        return gw__comm_fail(comm, &why);
+    if (!r)
+        return GW_OK;
+    if (gw__find_mismatch(comm, &why))
+        return gw__comm_fail(comm, &why);
+    if (now - comm->last_progress_ns > comm->timeout_ns) {
+        gw_fail(&why, GW_ETIMEOUT, "nothing in %llu ms",
+                (unsigned long long)(comm->timeout_ns / 1000000));
+        return fail_request(r, &why);
+    }
+    return GW_OK;
+}
+
+/* Nothing moved: look around now and then, and let time pass. */
+static enum gw_err idle(struct gw_comm *comm, bool sleep)
+{
+    uint64_t now = gw_now_ns();
+    if (now - comm->last_check_ns >= CHECK_NS) {
+        enum gw_err err = look_around(comm, now);
+        if (err)
+            return err;
+    }
+    if (sleep)
+        comm->wire->ops->wait(comm->wire, SLEEP_NS);
+    return GW_OK;
+}
+
+enum gw_err gw__turn(struct gw_comm *comm, bool sleep)
+{
+    bool moved = false;
+    enum gw_err err = gw__progress(comm, &moved);
+    if (moved)
+        comm->last_progress_ns = gw_now_ns();
+    else if (!err)
+        err = idle(comm, sleep);
+    return err;
+}

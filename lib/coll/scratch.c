@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory that calls borrow for chunks that they only pass on, and for buffers
+ * that peers cannot map. It is kept from call to call, so that a loop of equal
+ * calls allocates once; a piece that is too small gives way to a larger one.
+ */
+#include "coll/comm.h"
+
+#include <gradwire/wire.h>
+
+unsigned char *gw__scratch_take(struct gw_comm *comm, size_t bytes,
+                                struct gw_error *why)
+{
+    struct gw__scratch *best = NULL, *empty = NULL;
+    for (unsigned i = 0; i < GW__IDLE_MAX; i++) {
+        struct gw__scratch *s = &comm->scratch[i];
+        if (s->used)
+            continue;
+        if (!s->memory || !empty)
+            empty = s;
+        if (s->bytes >= bytes && (!best || s->bytes < best->bytes))
+            best = s;
+    }
+    if (!best && empty) {
+        gw_free(empty->memory);
+        empty->bytes = 0;
+        empty->memory = gw_alloc(bytes, why);
+        if (!empty->memory)
+            return NULL;
+        empty->bytes = bytes;
+        best = empty;
+    }
+    if (!best) {
+        gw_fail(why, GW_ENOMEM, "more than %d calls with scratch at once",
+                GW__IDLE_MAX);
+        return NULL;
+    }
+    best->used = true;
+    return best->memory;
+}
+
+void gw__scratch_give(struct gw_comm *comm, unsigned char *memory)
+{
+    for (unsigned i = 0; memory && i < GW__IDLE_MAX; i++)
+        if (comm->scratch[i].memory == memory)
+            comm->scratch[i].used = false;
+}
+
+void gw__scratch_fini(struct gw_comm *comm)
+{
+    for (unsigned i = 0; i < GW__IDLE_MAX; i++)
+        gw_free(comm->scratch[i].memory);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a rank says it is calling, in 24 bytes: enough to compare with its peers
+ * and to name in an error.
+ */
+#include "coll/comm.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* All ranks of the v-variants know the same counts, but for alltoallv. */
+static uint64_t sign_count(const struct gw_call *call, unsigned ranks)
+{
+    if (!call->counts)
+        return call->collective == GW_BARRIER ? 0 : call->count;
+    if (call->collective == GW_ALLTOALL)
+        return 0;
+    return gw_hash(call->counts, ranks * sizeof *call->counts, 0);
+}
+
+void gw__call_sign(const struct gw_call *call, unsigned ranks, int algo,
+                   struct gw__signature *signature)
+{
+    bool reduces = gw_collective_reduces(call->collective);
+    bool rooted = gw_collective_rooted(call->collective);
+    uint64_t plan = call->plan ? gw_plan_hash(call->plan) | 1ULL << 63
+                               : (uint64_t)(algo & 0xffff) |
+                                     (uint64_t)(call->segments & 0xffff) << 16 |
+                                     (uint64_t)(call->group & 0xffff) << 32;
+    *signature = (struct gw__signature){
+        .collective = (uint8_t)call->collective,
+        .type = (uint8_t)call->type,
+        .op = (uint8_t)(reduces ? call->op : 0),
+        .flags = call->counts ? 1 : 0,
+        .root = rooted ? call->root : 0,
+        .count = sign_count(call, ranks),
+        .plan = plan,
+    };
+}
+
+static const char *algo_name(const struct gw__signature *signature)
+{
+    size_t count;
+    const struct gw_algo *const *algos = gw_algo_list(&count);
+    size_t index = signature->plan & 0xffff;
+    if (signature->plan >> 63)
+        return "a plan of its own";
+    return index < count ? algos[index]->name : "?";
+}
+
+void gw__call_describe(const struct gw__signature *signature, char *text,
+                       size_t room)
+{
+    enum gw_collective collective = (enum gw_collective)signature->collective;
+    const char *type = gw_dtype_name((enum gw_dtype)signature->type);
+    if (signature->collective == GW__P2P)
+        snprintf(text, room, "send/recv(%" PRIu64 " %s)", signature->count,
+                 type);
+    else if (collective == GW_BARRIER)
+        snprintf(text, room, "barrier()");
+    else if (signature->flags)
+        snprintf(text, room, "%sv(%s, %s)", gw_collective_name(collective),
+                 type, algo_name(signature));
+    else if (gw_collective_reduces(collective))
+        snprintf(text, room, "%s(%" PRIu64 " %s, %s, root %u, %s)",
+                 gw_collective_name(collective), signature->count, type,
+                 gw_redop_name((enum gw_redop)signature->op), signature->root,
+                 algo_name(signature));
+    else
+        snprintf(text, room, "%s(%" PRIu64 " %s, root %u, %s)",
+                 gw_collective_name(collective), signature->count, type,
+                 signature->root, algo_name(signature));
+}

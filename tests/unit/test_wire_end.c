@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every wire promises about the end of a link: goodbye, abort, a peer
+ * that is killed or stopped, and closing that never hangs. The other half of
+ * the conformance suite of test_wire.c.
+ */
+#include "wire_crew.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+Suite *suite_wire_end(void);
+
+enum { LARGE_BYTES = 200000 };
+
+static uint64_t ms_since(uint64_t begin_ns)
+{
+    return (gw_now_ns() - begin_ns) / 1000000;
+}
+
+/* Fills the link with slices of this content, lent or copied. */
+static uint32_t fill_link(
+    struct gw__wire *wire, unsigned peer, const void *data, bool copy)
+{
+    struct gw__header header = { .bytes = LARGE_BYTES };
+    uint32_t sent = 0;
+    while (wire->ops->send(wire, peer, &header, data, copy) == GW_OK) {
+        header.slice = ++sent;
+        ck_assert_uint_lt(sent, 100000);
+    }
+    return sent;
+}
+
+static void *close_it(void *wire)
+{
+    gw__wire_close(wire);
+    return NULL;
+}
+
+/* ---- goodbye ---- */
+
+/* The reader is slower than the goodbye, and than any lingering. */
+static void test_goodbye(const char *name, bool copy, bool late)
+{
+    enum { SLICES = 7 };
+    struct crew crew;
+    struct gw__view view;
+    pthread_t closer;
+    unsigned char *data = malloc(LARGE_BYTES);
+    crew_start(&crew, name, 2, 0);
+    struct gw__wire *reader = crew.wires[1];
+    crew_fill(data, LARGE_BYTES, 3);
+    for (uint32_t i = 0; i < SLICES; i++) {
+        struct gw__header header = { .slice = i, .bytes = LARGE_BYTES };
+        crew_send(crew.wires[0], 1, &header, data, copy);
+    }
+    pthread_create(&closer, NULL, close_it, &crew.wires[0]);
+    if (late)
+        pthread_join(closer, NULL);
+    for (uint32_t i = 0; i < SLICES; i++) {
+        ck_assert_int_eq(crew_await(reader, 0, &view), GW_OK);
+        ck_assert_uint_eq(view.header->slice, i);
+        ck_assert(!crew_differs(view.data, LARGE_BYTES, 3));
+        reader->ops->release(reader, 0);
+    }
+    ck_assert_int_eq(crew_await(reader, 0, &view), GW_ECLOSED);
+    if (!late)
+        pthread_join(closer, NULL);
+    struct gw_error why;
+    struct gw__header header = { .bytes = 0 };
+    ck_assert_int_eq(reader->ops->check(reader, &why), GW_OK);
+    ck_assert_int_eq(
+        reader->ops->send(reader, 0, &header, NULL, true), GW_ECLOSED);
+    ck_assert_int_eq(reader->ops->peek(reader, 0, &view), GW_ECLOSED);
+    crew_end(&crew);
+    free(data);
+}
+
+START_TEST(a_goodbye_comes_after_the_data)
+{
+    test_goodbye(crew_wire_name(_i), false, false);
+    test_goodbye(crew_wire_name(_i), true, false);
+}
+END_TEST
+
+/* Over shm lent memory goes with its owner, so there only ipc and tcp. */
+START_TEST(data_survives_a_sender_that_closed)
+{
+    if (strcmp(crew_wire_name(_i), "shm") == 0)
+        return;
+    test_goodbye(crew_wire_name(_i), false, true);
+    test_goodbye(crew_wire_name(_i), true, true);
+}
+END_TEST
+
+START_TEST(closing_is_quick_when_nothing_is_due)
+{
+    struct crew crew;
+    crew_start(&crew, crew_wire_name(_i), 3, 0);
+    for (unsigned r = 0; r < 3; r++) {
+        uint64_t begin = gw_now_ns();
+        gw__wire_close(&crew.wires[r]);
+        ck_assert_ptr_null(crew.wires[r]);
+        ck_assert_uint_lt(ms_since(begin), 1000);
+    }
+    crew_end(&crew);
+}
+END_TEST
+
+/* ---- abort ---- */
+
+START_TEST(an_abort_reaches_all_past_waiting_data)
+{
+    struct crew crew;
+    struct gw_error why,
+        reason = { GW_EMISMATCH, "rank 2 called broadcast, rank 0 barrier" };
+    unsigned char *data = calloc(1, LARGE_BYTES);
+    crew_start(&crew, crew_wire_name(_i), 4, 0);
+    fill_link(crew.wires[2], 0, data, true);
+    crew.wires[2]->ops->abort(crew.wires[2], &reason);
+    uint64_t begin = gw_now_ns();
+    for (unsigned r = 0; r < 4; r++) {
+        enum gw_err err = crew_await_failure(crew.wires[r], 1000, &why);
+        if (r == 2)
+            continue;
+        ck_assert_msg(err == GW_EMISMATCH, "rank %u: %s", r, gw_err_name(err));
+        ck_assert_str_eq(why.text, reason.text);
+        ck_assert_int_eq(
+            crew.wires[r]->ops->check(crew.wires[r], NULL), GW_EMISMATCH);
+    }
+    ck_assert_uint_lt(ms_since(begin), 2000);
+    crew_end(&crew);
+    free(data);
+}
+END_TEST
+
+static void *abort_soon(void *context)
+{
+    struct gw__wire *wire = context;
+    struct gw_error reason = { GW_EINTR, "interrupted" };
+    wire->ops->wait(wire, 30000000);
+    wire->ops->abort(wire, &reason);
+    return NULL;
+}
+
+START_TEST(an_abort_wakes_a_sleeper)
+{
+    struct crew crew;
+    struct gw_error why;
+    pthread_t thread;
+    crew_start(&crew, crew_wire_name(_i), 2, 0);
+    struct gw__wire *sleeper = crew.wires[0];
+    uint64_t begin = gw_now_ns();
+    pthread_create(&thread, NULL, abort_soon, crew.wires[1]);
+    while (sleeper->ops->check(sleeper, &why) == GW_OK && ms_since(begin) < 4000)
+        sleeper->ops->wait(sleeper, 4000000000ULL);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(sleeper->ops->check(sleeper, &why), GW_EINTR);
+    ck_assert_uint_lt(ms_since(begin), 2000);
+    crew_end(&crew);
+}
+END_TEST
+
+/* ---- a peer that dies or stands still ---- */
+
+enum { CHILD_SLICES = 5 };
+
+static void send_some(struct gw__wire *wire, void *context)
+{
+    (void)context;
+    static unsigned char data[LARGE_BYTES];
+    crew_fill(data, LARGE_BYTES, 9);
+    for (uint32_t i = 0; i < CHILD_SLICES; i++) {
+        struct gw__header header = { .slice = i, .bytes = LARGE_BYTES };
+        crew_send(wire, 0, &header, data, true);
+    }
+}
+
+static void do_nothing(struct gw__wire *wire, void *context)
+{
+    (void)wire;
+    (void)context;
+}
+
+START_TEST(a_killed_peer_is_lost_within_a_second_on_all_ranks)
+{
+    struct crew crew;
+    struct gw_error why;
+    struct gw__view view;
+    crew_start_with_child(
+        &crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
+    kill(crew.child, SIGKILL);
+    uint64_t begin = gw_now_ns();
+    for (unsigned r = 0; r < 3; r += 2) {
+        enum gw_err err = crew_await_failure(crew.wires[r], 1000, &why);
+        ck_assert_msg(err == GW_ELOST, "rank %u: %s", r, gw_err_name(err));
+        ck_assert_msg(strstr(why.text, "rank 1") != NULL, "%s", why.text);
+        ck_assert_int_eq(
+            crew.wires[r]->ops->check(crew.wires[r], NULL), GW_ELOST);
+    }
+    ck_assert_uint_lt(ms_since(begin), 1000);
+    struct gw__header header = { .bytes = 0 };
+    struct gw__wire *wire = crew.wires[0];
+    ck_assert_int_eq(crew_await(wire, 1, &view), GW_ELOST);
+    ck_assert_int_eq(wire->ops->send(wire, 1, &header, NULL, true), GW_ELOST);
+    ck_assert_uint_lt(ms_since(begin), 1500);
+    crew_end(&crew);
+}
+END_TEST
+
+START_TEST(what_a_killed_peer_had_sent_arrives)
+{
+    struct crew crew;
+    struct gw__view view;
+    crew_start_with_child(&crew, crew_wire_name(_i), 2, 1, send_some, NULL);
+    struct gw__wire *wire = crew.wires[0];
+    ck_assert_int_eq(crew_await(wire, 1, &view), GW_OK);
+    kill(crew.child, SIGKILL);
+    waitpid(crew.child, NULL, 0);
+    for (uint32_t i = 0; i < CHILD_SLICES; i++) {
+        ck_assert_int_eq(crew_await(wire, 1, &view), GW_OK);
+        ck_assert_uint_eq(view.header->slice, i);
+        ck_assert(!crew_differs(view.data, LARGE_BYTES, 9));
+        wire->ops->release(wire, 1);
+    }
+    ck_assert_int_eq(crew_await(wire, 1, &view), GW_ELOST);
+    crew.child = 0;
+    crew_end(&crew);
+}
+END_TEST
+
+static void *kill_soon(void *context)
+{
+    struct crew *crew = context;
+    crew->wires[2]->ops->wait(crew->wires[2], 30000000);
+    kill(crew->child, SIGKILL);
+    return NULL;
+}
+
+START_TEST(a_death_wakes_a_sleeper)
+{
+    struct crew crew;
+    struct gw_error why;
+    pthread_t thread;
+    crew_start_with_child(
+        &crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
+    uint64_t begin = gw_now_ns();
+    pthread_create(&thread, NULL, kill_soon, &crew);
+    struct gw__wire *sleeper = crew.wires[0];
+    /* A wire that is woken by nothing else looks each 100 ms. */
+    while (sleeper->ops->check(sleeper, &why) == GW_OK && ms_since(begin) < 4000)
+        sleeper->ops->wait(sleeper, 100000000);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(sleeper->ops->check(sleeper, &why), GW_ELOST);
+    ck_assert_uint_lt(ms_since(begin), 1000);
+    crew_end(&crew);
+}
+END_TEST
+
+/* A stopped process is no dead one, and does not hold anybody up either. */
+static void test_stopped(const char *name, bool copy)
+{
+    struct crew crew;
+    struct gw_error why;
+    unsigned char *data = calloc(1, LARGE_BYTES);
+    crew_start_with_child(&crew, name, 2, 1, do_nothing, NULL);
+    kill(crew.child, SIGSTOP);
+    fill_link(crew.wires[0], 1, data, copy);
+    crew.wires[0]->ops->wait(crew.wires[0], 30000000);
+    ck_assert_int_eq(crew.wires[0]->ops->check(crew.wires[0], &why), GW_OK);
+    uint64_t begin = gw_now_ns();
+    gw__wire_close(&crew.wires[0]);
+    ck_assert_uint_lt(ms_since(begin), 1000);
+    free(data); /* nobody reads it any more */
+    crew_end(&crew);
+}
+
+START_TEST(closing_does_not_wait_for_a_stopped_peer)
+{
+    test_stopped(crew_wire_name(_i), false);
+    test_stopped(crew_wire_name(_i), true);
+}
+END_TEST
+
+START_TEST(closing_does_not_wait_for_a_dead_peer)
+{
+    struct crew crew;
+    unsigned char *data = calloc(1, LARGE_BYTES);
+    crew_start_with_child(
+        &crew, crew_wire_name(_i), 2, 1, do_nothing, NULL);
+    kill(crew.child, SIGSTOP);
+    fill_link(crew.wires[0], 1, data, false);
+    kill(crew.child, SIGKILL);
+    ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, NULL), GW_ELOST);
+    uint64_t begin = gw_now_ns();
+    gw__wire_close(&crew.wires[0]);
+    ck_assert_uint_lt(ms_since(begin), 1000);
+    crew_end(&crew);
+    free(data);
+}
+END_TEST
+
+/* ---- connecting ---- */
+
+START_TEST(connecting_names_the_one_who_does_not)
+{
+    struct gw__wire *wires[2];
+    struct gw__address table[2];
+    struct gw_error why;
+    for (unsigned r = 0; r < 2; r++) {
+        struct gw_comm_config config
+            = crew_config(crew_wire_name(_i), r, 2);
+        ck_assert_int_eq(gw__wire_open(&config, &wires[r], &why), GW_OK);
+        table[r] = wires[r]->address;
+    }
+    for (unsigned r = 0; r < 2; r++) {
+        uint64_t begin = gw_now_ns();
+        enum gw_err err = wires[r]->ops->connect(
+            wires[r], table, gw_now_ns() + 50000000, &why);
+        if (r == 1 && strcmp(crew_wire_name(_i), "shm") == 0)
+            break; /* rank 0 has joined, and that is all it takes */
+        ck_assert_msg(err == GW_ETIMEOUT, "%s", gw_err_name(err));
+        char name[16];
+        snprintf(name, sizeof name, "rank %u", 1 - r);
+        ck_assert_msg(strstr(why.text, name) != NULL, "%s", why.text);
+        ck_assert_uint_lt(ms_since(begin), 1000);
+    }
+    for (unsigned r = 0; r < 2; r++)
+        gw__wire_close(&wires[r]);
+}
+END_TEST
+
+START_TEST(an_address_of_another_wire_is_a_mismatch)
+{
+    struct gw__wire *wire;
+    struct gw__address table[2] = { { 0 } };
+    struct gw_error why;
+    struct gw_comm_config config = crew_config(crew_wire_name(_i), 0, 2);
+    ck_assert_int_eq(gw__wire_open(&config, &wire, &why), GW_OK);
+    table[0] = wire->address;
+    table[1].bytes = 5;
+    ck_assert_int_eq(
+        wire->ops->connect(wire, table, gw_now_ns() + 50000000, &why),
+        GW_EMISMATCH);
+    ck_assert_msg(strstr(why.text, "rank 1") != NULL, "%s", why.text);
+    gw__wire_close(&wire);
+}
+END_TEST
+
+Suite *suite_wire_end(void)
+{
+    int wires = crew_wire_count();
+    Suite *suite = suite_create("wire_end");
+    TCase *tests = tcase_create("ends");
+    tcase_set_timeout(tests, 30);
+    tcase_add_loop_test(tests, a_goodbye_comes_after_the_data, 0, wires);
+    tcase_add_loop_test(tests, data_survives_a_sender_that_closed, 0, wires);
+    tcase_add_loop_test(tests, closing_is_quick_when_nothing_is_due, 0, wires);
+    tcase_add_loop_test(
+        tests, an_abort_reaches_all_past_waiting_data, 0, wires);
+    tcase_add_loop_test(tests, an_abort_wakes_a_sleeper, 0, wires);
+    tcase_add_loop_test(
+        tests, a_killed_peer_is_lost_within_a_second_on_all_ranks, 0, wires);
+    tcase_add_loop_test(tests, what_a_killed_peer_had_sent_arrives, 0, wires);
+    tcase_add_loop_test(tests, a_death_wakes_a_sleeper, 0, wires);
+    tcase_add_loop_test(
+        tests, closing_does_not_wait_for_a_stopped_peer, 0, wires);
+    tcase_add_loop_test(tests, closing_does_not_wait_for_a_dead_peer, 0, wires);
+    tcase_add_loop_test(tests, connecting_names_the_one_who_does_not, 0, wires);
+    tcase_add_loop_test(
+        tests, an_address_of_another_wire_is_a_mismatch, 0, wires);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
