@@ -48,21 +48,24 @@ FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fu
 LIB_A := $(B)/libgradwire.a
 LIB_SO := $(B)/libgradwire.so.$(VERSION)
 
+# One short line a command; V=1 shows them whole.
+say = $(if $(V),,@echo "  $(1)  $(2)"; )
+
 all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%)
 
 $(B)/%.o: %.c | deps
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(PC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,cc,$<)$(CC) $(CPPFLAGS) $(PC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 %.a:
 	@rm -f $@
-	$(AR) rcs $@ $(filter %.o,$^)
+	$(call say,ar,$@)$(AR) rcs $@ $(filter %.o,$^)
 
 # Folders are prerequisites so that a file that went away leaves its archive.
 $(LIB_A): $(LIB_OBJ) $(sort $(dir $(LIB_SRC)))
 
 $(LIB_SO): $(LIB_OBJ)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) -o $@ $^ $(LIB_LIBS)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) -o $@ $^ $(LIB_LIBS)
 	@ln -sf $(@F) $(B)/libgradwire.so.$(SOVERSION)
 	@ln -sf $(@F) $(B)/libgradwire.so
 
@@ -70,14 +73,14 @@ $(LIB_SO): $(LIB_OBJ)
 define TOOL
 $(B)/cmd/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard cmd/$(1)/*.c))) cmd/$(1)
 $(B)/$(1): $(B)/cmd/$(1)/main.o $(B)/cmd/$(1).a $(COMMON_OBJ) $(LIB_A)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(TOOL_LIBS)
+	$$(call say,ld,$$@)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(TOOL_LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call TOOL,$(t))))
 
 # ---- tests ----
 
 $(B)/unit: $(UNIT_OBJ) $(TOOLS:%=$(B)/cmd/%.a) $(COMMON_OBJ) $(LIB_A)
-	$(CC) $(LDFLAGS) -o $@ $^ $(UNIT_LIBS)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(UNIT_LIBS)
 
 # The table of suites that tests/unit/main.c runs.
 $(B)/tests/unit/main.o: $(B)/unit_suites.h
@@ -88,11 +91,11 @@ $(B)/unit_suites.h: $(UNIT_SRC) tests/unit
 
 $(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 
 $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
 
 # The unit tests come last, so that the last line is their sum.
 BATS = B=$(B) CC=$(CC) COLLRUN=$(abspath $(B))/collrun bats

@@ -35,8 +35,6 @@ static void predict(const struct bench *b, struct bench_case *item,
                     const struct gw_algo *algo)
 {
     struct gw_candidate candidates[CANDIDATES_MAX];
-    struct gw_wire_costs costs;
-    bool measured;
     size_t elem_bytes = gw_dtype_size(b->type);
     size_t count = gw_choose(b->wire, item->collective, b->ranks, item->count,
                              elem_bytes, candidates, CANDIDATES_MAX);
@@ -46,9 +44,8 @@ static void predict(const struct bench *b, struct bench_case *item,
     for (size_t i = 0; i < count; i++)
         if (candidates[i].algo == item->algo)
             item->predicted_us = candidates[i].predicted_us;
-    gw_costs(b->wire, &costs, &measured);
-    item->bound_us = gw_bound_us(item->collective, b->ranks, item->count,
-                                 elem_bytes, &costs.model);
+    item->bound_us = gw_wire_bound_us(b->wire, item->collective, b->ranks,
+                                      item->count, elem_bytes);
 }
 
 /* Every size of one collective by one algorithm. Sizes that round down to the

@@ -145,25 +145,34 @@ static uint64_t choose_batch(const struct bench *b, double call_ns)
                       call_ns);
 }
 
+static uint64_t at_most(uint64_t value, uint64_t limit)
+{
+    return value < limit ? value : limit;
+}
+
+/* What is left of --iters, in whole samples; at last one of a smaller batch. */
+static void plan_calls(const struct bench_rank *r, struct order *order)
+{
+    uint64_t left = r->bench->iterations - r->calls;
+    order->batch = at_most(order->batch, left);
+    order->samples = left ? at_most(order->samples, left / order->batch) : 0;
+}
+
 /* The next round: as long as is left, but not much longer than ROUND_NS. */
 static void plan_round(const struct bench_rank *r, double call_ns,
                        struct order *order)
 {
     const struct bench *b = r->bench;
-    uint64_t room = SAMPLES_MAX - r->sample_count;
+    bool by_time = b->iterations == 0;
     double sample_ns = call_ns * (double)order->batch;
     double left_ns = (double)b->seconds_ns - (double)r->total_ns;
-    double round_ns = left_ns < ROUND_NS ? left_ns : ROUND_NS;
-    order->samples = at_least_1(round_ns / sample_ns);
-    if (b->iterations > 0) {
-        uint64_t left = b->iterations - r->calls;
-        uint64_t samples = at_least_1(ROUND_NS / sample_ns);
-        order->batch = left < order->batch ? left : order->batch;
-        left = order->batch ? left / order->batch : 0;
-        order->samples = samples < left ? samples : left;
-    } else if (r->calls > 0 && r->total_ns >= b->seconds_ns)
+    double round_ns = by_time && left_ns < ROUND_NS ? left_ns : ROUND_NS;
+    order->samples = at_most(at_least_1(round_ns / sample_ns),
+                             SAMPLES_MAX - r->sample_count);
+    if (!by_time)
+        plan_calls(r, order);
+    else if (r->calls > 0 && left_ns <= 0)
         order->samples = 0;
-    order->samples = order->samples < room ? order->samples : room;
 }
 
 static enum gw_err time_case(struct bench_rank *r, double call_ns)

@@ -71,7 +71,8 @@ static enum gw_err write_one(const struct recorder *r, const char *path,
 
 enum gw_err recorder_write(struct recorder *r, struct gw_error *why)
 {
-    qsort(r->events, r->count, sizeof *r->events, by_time);
+    if (r->count > 0)
+        qsort(r->events, r->count, sizeof *r->events, by_time);
     enum gw_err err = write_one(r, r->jsonl, open_jsonl, why);
     if (!err)
         err = write_one(r, r->trace, gw_sink_chrome, why);

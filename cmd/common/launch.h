@@ -23,7 +23,7 @@ struct launch {
     bool pin; /* a CPU each, when there are as many as ranks */
     size_t slice_bytes;
     unsigned lanes;
-    bool events; /* ranks send their events to the supervisor */
+    bool events; /* ranks send theirs, from rank_main on, to on_event */
     /* Runs in every child, with a connected communicator. `report` sends bytes
      * to the supervisor. Its result is the rank's result; on failure *why is
      * the rank's sentence. Looks at `interrupted` now and then. */

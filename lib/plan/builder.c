@@ -155,7 +155,7 @@ enum gw_err gw_builder_finish(struct gw_builder **builder,
     struct gw_plan *made = malloc(sizeof *made);
     if (!made)
         gw_fail(&b->error, GW_ENOMEM, "plan of %u ranks", b->plan.ranks);
-    if (!room || b->error.code) {
+    if (!room || !made || b->error.code) {
         enum gw_err code = gw_fail(why, b->error.code, "%s", b->error.text);
         free(made);
         gw_builder_destroy(builder);

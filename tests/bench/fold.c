@@ -58,7 +58,7 @@ static void run_stream(const struct gw_fold *fold)
 static double rate(const struct gw_fold *fold,
                    void (*run)(const struct gw_fold *fold))
 {
-    enum { TRIES = 5, BYTES_A_TRY = 400 << 20 };
+    enum { TRIES = 5, BYTES_A_TRY = 256 << 20 };
     size_t bytes = fold->count * gw_dtype_size(fold->type) *
                    (fold->source_count + fold->dest_count);
     size_t rounds = BYTES_A_TRY / bytes + 1;
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
         .sources = sources, .dests = dests, .type = GW_F32, .op = GW_SUM};
     if (!parse(argc, argv, &fold))
         return 64;
-    char *memory = malloc((size_t)ARRAYS * STRIDE);
+    char *memory = aligned_alloc(64, (size_t)ARRAYS * STRIDE);
     if (!memory)
         return 70;
     memset(memory, 0x3f, (size_t)ARRAYS * STRIDE); /* 0.75, about */

@@ -75,6 +75,26 @@ static double reduced(const struct job *job, unsigned ranks, size_t i)
                                     : (double)(sum / (int64_t)ranks);
 }
 
+/* f16 of a small whole number, and back: 1 sign, 5 exponent, 10 fraction. */
+static uint16_t half_of(int64_t v)
+{
+    int exponent;
+    double fraction = frexp((double)v, &exponent); /* in [0.5, 1) */
+    if (v == 0)
+        return 0;
+    unsigned bits = (unsigned)((fraction * 2 - 1) * 1024);
+    return (uint16_t)((unsigned)(exponent - 1 + 15) << 10 | bits);
+}
+
+static double of_half(uint16_t half)
+{
+    int exponent = half >> 10 & 31;
+    double fraction = (half & 1023) / 1024.0;
+    double size = exponent ? ldexp(1 + fraction, exponent - 15)
+                           : ldexp(fraction, -14);
+    return half >> 15 ? -size : size;
+}
+
 static void put(void *buffer, enum gw_dtype type, size_t i, int64_t v)
 {
     float f = (float)v;
@@ -98,7 +118,7 @@ static void put(void *buffer, enum gw_dtype type, size_t i, int64_t v)
         ((uint64_t *)buffer)[i] = (uint64_t)v;
         break;
     case GW_F16:
-        ((_Float16 *)buffer)[i] = (_Float16)f;
+        ((uint16_t *)buffer)[i] = half_of(v);
         break;
     case GW_BF16:
         ((uint16_t *)buffer)[i] = (uint16_t)(bits >> 16);
@@ -134,7 +154,7 @@ static double get(const void *buffer, enum gw_dtype type, size_t i)
     case GW_U64:
         return (double)((const uint64_t *)buffer)[i];
     case GW_F16:
-        return (double)((const _Float16 *)buffer)[i];
+        return of_half(((const uint16_t *)buffer)[i]);
     case GW_BF16:
         bits = (uint32_t)((const uint16_t *)buffer)[i] << 16;
         memcpy(&f, &bits, 4);

@@ -197,14 +197,12 @@ END_TEST
 
 START_TEST(deep_right_sides_keep_all_operands)
 {
-    char text[2048] = "reduce ranks=2 chunks=100\nstep 0>1 c(";
-    for (int i = 0; i < 10; i++)
-        strcat(text, "0^0+1*min(1,1**(");
-    strcat(text, "1");
-    for (int i = 0; i < 10; i++)
-        strcat(text, "))");
-    strcat(text, ") +\n");
-    struct gw_plan *plan = parse(text, 0);
+#define FIVE(text) text text text text text
+    struct gw_plan *plan =
+        parse("reduce ranks=2 chunks=100\n"
+              "step 0>1 c(" FIVE("0^0+1*min(1,1**(")
+                  FIVE("0^0+1*min(1,1**(") "1" FIVE("))") FIVE("))") ") +\n",
+              0);
     ck_assert_uint_eq(plan->transfers[0].chunk, 1);
     gw_plan_destroy(&plan);
 }

@@ -105,7 +105,7 @@ START_TEST(agrees_with_a_naive_execution)
     for (int i = 0; i < ROUNDS; i++) {
         struct gw_plan *plan = random_plan(&rng);
         struct gw_verdict v;
-        size_t at;
+        size_t at = 0;
         enum gw_fault fault = witness(plan, &at);
         enum gw_err err = gw_plan_verify(plan, 0, &v, NULL);
         enum gw_fault told =

@@ -206,8 +206,10 @@ enum gw_err crew_await(
     uint64_t deadline = gw_now_ns() + patience_ns;
     enum gw_err err;
     while ((err = wire->ops->peek(wire, peer, view)) == GW_PENDING
-        && gw_now_ns() < deadline)
+        && gw_now_ns() < deadline) {
         wire->ops->wait(wire, doze_ns);
+        (void)wire->ops->check(wire, NULL); /* as every user does at times */
+    }
     return err;
 }
 

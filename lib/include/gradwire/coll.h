@@ -292,10 +292,10 @@ enum { GW_SOURCES_MAX = 64, GW_DESTS_MAX = 64 };
  * `scale_ranks` > 1 the result is divided by it, once; else avg adds like sum.
  * `stream`: store past the caches. With one source it copies. Any alignment.
  *
- * The same bits on every CPU: one element after the other in f32 or wider where
- * it is a float; a NaN result (but of a copy) is always the same quiet NaN; min
- * and max of floats are NaN if either is, and -0 < +0. Nothing happens when the
- * type does not allow the op or there are too many sources or destinations. */
+ * The same bits on every CPU: f16 and bf16 are folded in f32 and rounded once;
+ * a NaN result (but of a copy) is always the same quiet NaN; min and max of
+ * floats are NaN if either is, and -0 < +0. Nothing happens when the type does
+ * not allow the op or there are too many sources or destinations. */
 struct gw_fold {
     const void *const *sources;
     void *const *dests;

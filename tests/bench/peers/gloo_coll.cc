@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Gloo's collectives over its TCP transport on loopback, float32, out of place.
+ * Forks the ranks itself; they meet in FOLDER, which must be empty.
+ *
+ *     gloo_coll OP RANKS BYTES SECONDS FOLDER
+ */
+#include "peer.h"
+
+#include <gloo/allgather.h>
+#include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
+#include <gloo/barrier.h>
+#include <gloo/broadcast.h>
+#include <gloo/reduce.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/file_store.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <memory>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+enum { TAG_CALL = 1, TAG_BARRIER, TAG_FROM_RANK_0 };
+
+std::shared_ptr<gloo::rendezvous::Context> context;
+
+size_t elements(const peer *p)
+{
+    return p->bytes / sizeof(float);
+}
+
+void add(void *sum, const void *a, const void *b, size_t count)
+{
+    gloo::sum<float>(static_cast<float *>(sum), static_cast<const float *>(a),
+                     static_cast<const float *>(b), count);
+}
+
+void all_reduce(peer *p)
+{
+    gloo::AllreduceOptions options(context);
+    options.setInput(p->in, elements(p));
+    options.setOutput(p->out, elements(p));
+    options.setReduceFunction(add);
+    options.setTag(TAG_CALL);
+    gloo::allreduce(options);
+}
+
+void reduce(peer *p)
+{
+    gloo::ReduceOptions options(context);
+    options.setInput(p->in, elements(p));
+    options.setOutput(p->out, elements(p));
+    options.setReduceFunction(add);
+    options.setRoot(0);
+    options.setTag(TAG_CALL);
+    gloo::reduce(options);
+}
+
+void broadcast(peer *p)
+{
+    gloo::BroadcastOptions options(context);
+    options.setOutput(p->in, elements(p));
+    options.setRoot(0);
+    options.setTag(TAG_CALL);
+    gloo::broadcast(options);
+}
+
+void all_gather(peer *p)
+{
+    size_t block = elements(p) / p->ranks;
+    gloo::AllgatherOptions options(context);
+    options.setInput(p->in, block);
+    options.setOutput(p->out, block * p->ranks);
+    options.setTag(TAG_CALL);
+    gloo::allgather(options);
+}
+
+void all_to_all(peer *p)
+{
+    size_t all = elements(p) / p->ranks * p->ranks;
+    gloo::AlltoallOptions options(context);
+    options.setInput(p->in, all);
+    options.setOutput(p->out, all);
+    options.setTag(TAG_CALL);
+    gloo::alltoall(options);
+}
+
+void barrier(peer *)
+{
+    gloo::BarrierOptions options(context);
+    options.setTag(TAG_BARRIER);
+    gloo::barrier(options);
+}
+
+int from_rank_0(peer *, int value)
+{
+    gloo::BroadcastOptions options(context);
+    options.setOutput(&value, 1);
+    options.setRoot(0);
+    options.setTag(TAG_FROM_RANK_0);
+    gloo::broadcast(options);
+    return value;
+}
+
+void (*find(const std::string &op))(peer *)
+{
+    return op == "allreduce"   ? all_reduce
+           : op == "reduce"    ? reduce
+           : op == "broadcast" ? broadcast
+           : op == "allgather" ? all_gather
+           : op == "alltoall"  ? all_to_all
+           : op == "barrier"   ? barrier
+                               : nullptr;
+}
+
+/* The ranks of this host are the parent, 0, and its children. */
+int fork_ranks(int ranks)
+{
+    for (int rank = 1; rank < ranks; rank++)
+        if (fork() == 0)
+            return rank;
+    return 0;
+}
+
+void meet(const peer *p, const std::string &folder)
+{
+    gloo::transport::tcp::attr address;
+    address.hostname = "127.0.0.1";
+    auto device = gloo::transport::tcp::CreateDevice(address);
+    gloo::rendezvous::FileStore store(folder);
+    context = std::make_shared<gloo::rendezvous::Context>(p->rank, p->ranks);
+    context->connectFullMesh(store, device);
+}
+
+int wait_for_ranks()
+{
+    int status = 0, ended;
+    while (wait(&ended) > 0)
+        status |= ended;
+    return status != 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc != 6) {
+        fprintf(stderr, "usage: gloo_coll OP RANKS BYTES SECONDS FOLDER\n");
+        return 64;
+    }
+    peer p = {};
+    p.op = argv[1];
+    p.ranks = atoi(argv[2]);
+    p.bytes = strtoul(argv[3], nullptr, 10);
+    p.seconds = strtod(argv[4], nullptr);
+    p.call = find(p.op);
+    p.barrier = barrier;
+    p.from_rank_0 = from_rank_0;
+    if (!p.call) {
+        fprintf(stderr, "gloo_coll: there is no %s\n", p.op);
+        return 64;
+    }
+    p.rank = fork_ranks(p.ranks);
+    meet(&p, argv[5]);
+    std::vector<float> in(elements(&p) + 16), out(elements(&p) + 16);
+    p.in = in.data();
+    p.out = out.data();
+    int status = peer_run(&p);
+    barrier(&p);
+    return p.rank == 0 ? status | wait_for_ranks() : status;
+}

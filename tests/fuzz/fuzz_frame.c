@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes what peers and strangers can send: slices, notes, addresses and the
+ * messages of a rendezvous. Whatever the bytes are, they are refused with a
+ * sentence or are what they say.
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_frame.c
+ */
+#include <wire/meet.h>
+#include <wire/zmq_wire.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void try_slice(const uint8_t *bytes, size_t size, bool more)
+{
+    struct gw__header header;
+    struct gw_error why = { .code = GW_OK };
+    if (gw__frame_head(bytes, size, more, &header, &why)) {
+        expect(why.code == GW_EDATA && why.text[0]);
+        return;
+    }
+    expect(more ? size == sizeof header && header.bytes > 0
+                : size == sizeof header + header.bytes);
+    expect(gw__frame_body(&header, header.bytes, false, &why) == GW_OK);
+    expect(gw__frame_body(&header, header.bytes, true, &why) == GW_EDATA);
+    expect(gw__frame_body(&header, (size_t)header.bytes + 1, false, &why)
+        == GW_EDATA);
+}
+
+static void try_note(const uint8_t *bytes, size_t size)
+{
+    struct gw__note note;
+    struct gw_error why = { .code = GW_OK };
+    if (gw__note_read(bytes, size, bytes[0] & 3, bytes[1] & 3, &note, &why)) {
+        expect(why.code == GW_EDATA && why.text[0]);
+        return;
+    }
+    expect(strnlen(note.text, sizeof note.text) < sizeof note.text);
+    expect(note.kind != GW__ABORT || note.code < 0);
+    expect(gw__note_seal(&note) <= size);
+}
+
+static void try_address(const uint8_t *bytes, size_t size)
+{
+    static struct gw__address address;
+    static struct gw__zmq_card card;
+    struct gw__zmq_card mine
+        = { .magic = GW__ZMQ_MAGIC, .transport = GW__ZMQ_TCP, .lanes = 2 };
+    char endpoint[128];
+    enum { RANKS = 5, RANK = 1 };
+    if (size > GW__ADDRESS_MAX)
+        return;
+    address.bytes = size;
+    memcpy(address.blob, bytes, size);
+    if (gw__zmq_card_read(&address, RANK, RANKS, &mine, &card, NULL))
+        return;
+    for (unsigned peer = RANK + 1; peer < RANKS; peer++)
+        for (unsigned lane = 0; lane <= mine.lanes; lane++) {
+            gw__zmq_endpoint(&card, RANK, peer, lane, endpoint);
+            expect(strncmp(endpoint, "tcp://", 6) == 0);
+            expect(strpbrk(endpoint, "@*; \n") == NULL);
+        }
+}
+
+static void try_meeting(const uint8_t *bytes, size_t size)
+{
+    static struct gw__address table[8];
+    struct gw__meet head;
+    const void *payload;
+    size_t length;
+    if (!gw__meet_read(bytes, size, &head, &payload, &length))
+        return;
+    expect(sizeof head + length == size);
+    expect(head.size > 0 && head.size <= GW__WIRE_PEERS_MAX);
+    expect(head.kind != GW__MEET_JOIN
+        || (head.rank < head.size && length <= GW__ADDRESS_MAX));
+    if (!gw__meet_unpack(payload, length, table, 8))
+        return;
+    void *packed;
+    expect(gw__meet_pack(table, 8, &packed) == length);
+    expect(memcmp(packed, payload, length) == 0);
+    free(packed);
+}
+
+/* The magic numbers are put in, so that the fuzzer gets past them. */
+static void try_with_magic(
+    void (*try)(const uint8_t *, size_t), const char *magic, const uint8_t *bytes,
+    size_t size)
+{
+    uint8_t *copy = malloc(size);
+    if (!copy)
+        return;
+    memcpy(copy, bytes, size);
+    memcpy(copy, magic, 4);
+    try(copy, size);
+    free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    try_slice(bytes, size, false);
+    try_slice(bytes, size, true);
+    try_address(bytes, size);
+    try_meeting(bytes, size);
+    if (size < 4)
+        return 0;
+    try_note(bytes, size);
+    try_with_magic(try_note, "gwn1", bytes, size);
+    try_with_magic(try_address, "gwz1", bytes, size);
+    try_with_magic(try_meeting, "gwm1", bytes, size);
+    return 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The messages of the ZeroMQ wires and of the rendezvous, as bytes.
+ */
+#include "wire/frame.h"
+#include "wire/meet.h"
+#include "wire/missing.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_frame(void);
+
+START_TEST(a_slice_is_header_and_data_or_two_parts)
+{
+    struct {
+        struct gw__header header;
+        unsigned char data[8];
+    } frame = { .header = { .bytes = 8, .op = 3 } };
+    struct gw__header header;
+    struct gw_error why;
+    ck_assert_int_eq(
+        gw__frame_head(&frame, sizeof frame, false, &header, &why), GW_OK);
+    ck_assert_uint_eq(header.op, 3);
+    ck_assert_int_eq(
+        gw__frame_head(&frame, sizeof header, true, &header, &why), GW_OK);
+    ck_assert_int_eq(gw__frame_body(&header, 8, false, &why), GW_OK);
+    ck_assert_int_eq(gw__frame_body(&header, 9, false, &why), GW_EDATA);
+    ck_assert_int_eq(gw__frame_body(&header, 8, true, &why), GW_EDATA);
+    ck_assert_str_eq(why.text, "malformed slice: more than two parts");
+}
+END_TEST
+
+START_TEST(a_slice_of_other_length_is_refused)
+{
+    struct gw__header frame = { .bytes = 8 }, header;
+    struct gw_error why;
+    ck_assert_int_eq(gw__frame_head(&frame, 47, false, &header, &why), GW_EDATA);
+    ck_assert_str_eq(
+        why.text, "malformed slice: 47 bytes are no header of 48");
+    ck_assert_int_eq(gw__frame_head(&frame, 48, false, &header, &why), GW_EDATA);
+    ck_assert_str_eq(
+        why.text, "malformed slice: 0 bytes of data, 8 announced");
+    frame.bytes = 0;
+    ck_assert_int_eq(gw__frame_head(&frame, 48, false, &header, &why), GW_OK);
+    ck_assert_int_eq(gw__frame_head(&frame, 48, true, &header, &why), GW_EDATA);
+}
+END_TEST
+
+START_TEST(a_note_is_read_as_it_was_written)
+{
+    struct gw__note note = { .kind = GW__ABORT,
+        .from = 3,
+        .to = 1,
+        .code = GW_ELOST,
+        .text = "rank 2 lost" },
+                    read;
+    size_t bytes = gw__note_seal(&note);
+    ck_assert_uint_eq(bytes, GW__NOTE_BYTES + strlen(note.text));
+    ck_assert_int_eq(gw__note_read(&note, bytes, 3, 1, &read, NULL), GW_OK);
+    ck_assert_int_eq(read.code, GW_ELOST);
+    ck_assert_str_eq(read.text, "rank 2 lost");
+    ck_assert_int_eq(gw__note_read(&note, bytes, 2, 1, &read, NULL), GW_EDATA);
+    ck_assert_int_eq(gw__note_read(&note, bytes, 3, 0, &read, NULL), GW_EDATA);
+    ck_assert_int_eq(
+        gw__note_read(&note, GW__NOTE_BYTES - 1, 3, 1, &read, NULL), GW_EDATA);
+    ck_assert_int_eq(
+        gw__note_read(&note, GW__NOTE_BYTES_MAX, 3, 1, &read, NULL), GW_EDATA);
+    note.magic ^= 1;
+    ck_assert_int_eq(gw__note_read(&note, bytes, 3, 1, &read, NULL), GW_EDATA);
+}
+END_TEST
+
+START_TEST(a_note_without_end_is_ended)
+{
+    struct gw__note note = { .kind = GW__ABORT, .code = GW_EINTR }, read;
+    memset(note.text, 'x', sizeof note.text);
+    size_t bytes = gw__note_seal(&note);
+    ck_assert_uint_eq(bytes, GW__NOTE_BYTES_MAX - 1);
+    ck_assert_int_eq(gw__note_read(&note, bytes, 0, 0, &read, NULL), GW_OK);
+    ck_assert_uint_eq(strlen(read.text), sizeof read.text - 1);
+}
+END_TEST
+
+START_TEST(a_table_of_addresses_is_read_as_it_was_written)
+{
+    struct gw__address *table = calloc(6, sizeof *table);
+    void *payload;
+    for (unsigned r = 0; r < 3; r++) {
+        table[r].bytes = r * 10;
+        memset(table[r].blob, (int)r, table[r].bytes);
+    }
+    size_t bytes = gw__meet_pack(table, 3, &payload);
+    ck_assert_uint_eq(bytes, 3 * 4 + 30);
+    ck_assert(gw__meet_unpack(payload, bytes, table + 3, 3));
+    for (unsigned r = 0; r < 3; r++) {
+        ck_assert_uint_eq(table[3 + r].bytes, r * 10);
+        ck_assert_mem_eq(table[3 + r].blob, table[r].blob, r * 10);
+    }
+    ck_assert(!gw__meet_unpack(payload, bytes, table + 3, 2));
+    for (size_t shorter = 0; shorter < bytes; shorter++)
+        ck_assert(!gw__meet_unpack(payload, shorter, table + 3, 3));
+    free(payload);
+    free(table);
+}
+END_TEST
+
+START_TEST(missing_ranks_are_named)
+{
+    bool here[1000] = { [1] = true };
+    char text[GW__MISSING_BYTES];
+    gw__missing(here, 2, text);
+    ck_assert_str_eq(text, "rank 0 of 2");
+    gw__missing(here, 4, text);
+    ck_assert_str_eq(text, "ranks 0, 2, 3 of 4");
+    gw__missing(here, 1000, text);
+    ck_assert_ptr_nonnull(strstr(text, "ranks 0, 2, 3, 4, 5"));
+    ck_assert_ptr_nonnull(strstr(text, ", ... of 1000"));
+}
+END_TEST
+
+Suite *suite_frame(void)
+{
+    Suite *suite = suite_create("frame");
+    TCase *tests = tcase_create("messages");
+    tcase_add_test(tests, a_slice_is_header_and_data_or_two_parts);
+    tcase_add_test(tests, a_slice_of_other_length_is_refused);
+    tcase_add_test(tests, a_note_is_read_as_it_was_written);
+    tcase_add_test(tests, a_note_without_end_is_ended);
+    tcase_add_test(tests, a_table_of_addresses_is_read_as_it_was_written);
+    tcase_add_test(tests, missing_ranks_are_named);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Watching peers' processes: ends are told, once, and nobody else's.
+ */
+#include "wire/watch.h"
+
+#include <check.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+Suite *suite_watch_processes(void);
+
+/* A child that lives until it is killed; its id through a pipe. */
+static pid_t spawn(struct gw__watch_id *id)
+{
+    int channel[2];
+    ck_assert_int_eq(pipe(channel), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        gw__watch_self(id);
+        (void)!write(channel[1], id, sizeof *id);
+        for (;;)
+            pause();
+    }
+    ck_assert_int_eq(read(channel[0], id, sizeof *id), sizeof *id);
+    close(channel[0]);
+    close(channel[1]);
+    return child;
+}
+
+static int await_end(struct gw__watch *watch)
+{
+    struct pollfd wake = { .fd = watch->fd, .events = POLLIN };
+    ck_assert_int_eq(poll(&wake, 1, 5000), 1);
+    return gw__watch_poll(watch);
+}
+
+START_TEST(an_end_is_told_once)
+{
+    struct gw__watch watch;
+    struct gw__watch_id ids[2];
+    pid_t children[2] = { spawn(&ids[0]), spawn(&ids[1]) };
+    ck_assert_int_eq(gw__watch_init(&watch, 8, NULL), GW_OK);
+    ck_assert_int_eq(gw__watch_add(&watch, 3, &ids[0], NULL), GW_OK);
+    ck_assert_int_eq(gw__watch_add(&watch, 5, &ids[1], NULL), GW_OK);
+    ck_assert_int_eq(gw__watch_poll(&watch), -1);
+    kill(children[1], SIGKILL); /* and it stays a zombie */
+    ck_assert_int_eq(await_end(&watch), 5);
+    ck_assert_int_eq(gw__watch_poll(&watch), -1);
+    kill(children[0], SIGKILL);
+    ck_assert_int_eq(await_end(&watch), 3);
+    ck_assert_int_eq(gw__watch_poll(&watch), -1);
+    gw__watch_fini(&watch);
+    for (int i = 0; i < 2; i++)
+        waitpid(children[i], NULL, 0);
+}
+END_TEST
+
+START_TEST(who_ended_before_is_told_at_once)
+{
+    struct gw__watch watch;
+    struct gw__watch_id zombie, gone;
+    pid_t first = spawn(&zombie), second = spawn(&gone);
+    siginfo_t info;
+    kill(first, SIGKILL);
+    kill(second, SIGKILL);
+    waitpid(second, NULL, 0);
+    waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT);
+    ck_assert_int_eq(gw__watch_init(&watch, 2, NULL), GW_OK);
+    ck_assert_int_eq(gw__watch_add(&watch, 0, &zombie, NULL), GW_OK);
+    ck_assert_int_eq(gw__watch_add(&watch, 1, &gone, NULL), GW_OK);
+    ck_assert_int_ge(gw__watch_poll(&watch), 0);
+    ck_assert_int_ge(gw__watch_poll(&watch), 0);
+    ck_assert_int_eq(gw__watch_poll(&watch), -1);
+    gw__watch_fini(&watch);
+    waitpid(first, NULL, 0);
+}
+END_TEST
+
+/* The pid lives, but it is not the process that announced itself. */
+START_TEST(a_pid_that_came_again_is_an_end)
+{
+    struct gw__watch watch;
+    struct gw__watch_id id;
+    pid_t child = spawn(&id);
+    id.start--;
+    ck_assert_int_eq(gw__watch_init(&watch, 1, NULL), GW_OK);
+    ck_assert_int_eq(gw__watch_add(&watch, 0, &id, NULL), GW_OK);
+    ck_assert_int_eq(gw__watch_poll(&watch), 0);
+    ck_assert_int_eq(gw__watch_poll(&watch), -1);
+    gw__watch_fini(&watch);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+END_TEST
+
+START_TEST(oneself_is_not_watched_and_strangers_cannot_be)
+{
+    struct gw__watch watch;
+    struct gw__watch_id id;
+    struct gw_error why;
+    gw__watch_self(&id);
+    ck_assert_int_eq(gw__watch_init(&watch, 2, NULL), GW_OK);
+    ck_assert_int_eq(gw__watch_add(&watch, 0, &id, &why), GW_OK);
+    id.host++;
+    ck_assert_int_eq(gw__watch_add(&watch, 1, &id, &why), GW_ENOTSUP);
+    ck_assert_str_eq(
+        why.text, "rank 1 is on another host or in another pid namespace");
+    ck_assert_int_eq(watch.fd, -1);
+    ck_assert_int_eq(gw__watch_poll(&watch), -1);
+    gw__watch_fini(&watch);
+    gw__watch_fini(&watch);
+}
+END_TEST
+
+Suite *suite_watch_processes(void)
+{
+    Suite *suite = suite_create("watch_processes");
+    TCase *tests = tcase_create("watch");
+    tcase_add_test(tests, an_end_is_told_once);
+    tcase_add_test(tests, who_ended_before_is_told_at_once);
+    tcase_add_test(tests, a_pid_that_came_again_is_an_end);
+    tcase_add_test(tests, oneself_is_not_watched_and_strangers_cannot_be);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
