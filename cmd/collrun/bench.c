@@ -30,7 +30,7 @@ static struct bench bench = {
 static const char *type_name = "f32", *op_name = "sum";
 static uint64_t slice_bytes;
 static unsigned lanes;
-static bool no_windows, pin, why_chosen;
+static bool no_windows, no_pin, why_chosen;
 
 /* clang-format off */
 static const struct option_spec options[] = {
@@ -69,8 +69,8 @@ static const struct option_spec options[] = {
      "bytes of a slice (default: the wire's own)", NULL},
     {"lanes", 0, OPTION_UNSIGNED, &lanes, "N",
      "ipc, tcp: sockets a peer (default: the wire's own)", NULL},
-    {"pin", 0, OPTION_FLAG, &pin, NULL,
-     "a CPU for each rank, when there are as many", NULL},
+    {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
+     "let the scheduler choose the CPU of each rank", NULL},
     {"why", 0, OPTION_FLAG, &why_chosen, NULL,
      "tell what each algorithm was predicted to take", NULL},
     {0},
@@ -101,7 +101,7 @@ static enum gw_err launch(struct bench_table *table, struct gw_error *why)
         .wire = bench.wire,
         .timeout_ns = common.timeout_ns,
         .no_windows = no_windows,
-        .pin = pin,
+        .no_pin = no_pin,
         .slice_bytes = slice_bytes,
         .lanes = lanes,
         .rank_main = rank_main,

@@ -20,7 +20,7 @@ struct launch {
     uint64_t timeout_ns; /* an op without progress; 0: the library's default */
     const char *key_file, *interface;
     bool insecure, no_windows;
-    bool pin; /* a CPU each, when there are as many as ranks */
+    bool no_pin; /* else a CPU each, in turn (launch_pin.c says when) */
     size_t slice_bytes;
     unsigned lanes;
     bool events; /* ranks send theirs, from rank_main on, to on_event */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The three parts of launching, private to launch*.c: the frames that travel
+ * The parts of launching, private to launch*.c: the frames that travel
  * from a rank to its supervisor (launch_frames.c), the life of a rank
- * (launch_rank.c) and the sentence that tells how a run ended
+ * (launch_rank.c, launch_pin.c) and the sentence that tells how a run ended
  * (launch_verdict.c). launch.c joins them.
  */
 #ifndef LAUNCH_PARTS_H
@@ -63,6 +63,9 @@ struct birth {
 /* The whole life of a child: connects, runs rank_main, reports, leaves. */
 _Noreturn void rank_live(const struct launch *launch,
                          const struct birth *birth);
+
+/* Gives this process the CPU that is its rank's turn. */
+void rank_pin(const struct launch *launch, unsigned rank);
 
 /* ---- how it ended ---- */
 

@@ -16,7 +16,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -103,23 +102,6 @@ static void follow(pid_t supervisor)
         _exit(1);
 }
 
-/* The rank'th of the CPUs that this process may use. With fewer CPUs than ranks
- * the scheduler knows better. */
-static void pin(unsigned rank, unsigned ranks)
-{
-    cpu_set_t allowed, mine;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) < 0 ||
-        (unsigned)CPU_COUNT(&allowed) < ranks)
-        return;
-    unsigned seen = 0;
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && seen++ == rank) {
-            CPU_ZERO(&mine);
-            CPU_SET(cpu, &mine);
-            sched_setaffinity(0, sizeof mine, &mine);
-        }
-}
-
 static unsigned timeout_ms(const struct launch *launch)
 {
     uint64_t ms = launch->timeout_ns / 1000000;
@@ -168,8 +150,8 @@ _Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
     follow(birth->supervisor);
     take_signals(birth->signals);
     leave_terminal();
-    if (launch->pin)
-        pin(birth->rank, launch->ranks);
+    if (!launch->no_pin)
+        rank_pin(launch, birth->rank);
     snprintf(name, sizeof name, "rank %u/%u", birth->rank, launch->ranks);
     prctl(PR_SET_NAME, name);
 

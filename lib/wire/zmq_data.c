@@ -45,10 +45,8 @@ static bool window_is_full(
         zmq->wants_returned = true;
         return true;
     }
-    if (under_way == 0)
-        return false;
-    if (under_way >= GW__ZMQ_WINDOW_SLICES)
-        return true;
+    if (under_way < 2 || under_way >= GW__ZMQ_WINDOW_SLICES)
+        return under_way >= 2;
     uint64_t taken_bytes
         = link->bytes_before[link->taken % GW__ZMQ_WINDOW_SLICES];
     return link->sent_bytes - taken_bytes + bytes > GW__ZMQ_WINDOW_BYTES;

@@ -20,9 +20,9 @@
 
 enum {
     IO_THREADS = 1,
-    LANES_IPC = 1,
-    LANES_TCP = 1,
-    SLICE_BYTES = 256 << 10,
+    SLICE_BYTES = 512 << 10,
+    LANES = 2,
+    MANY_RANKS = 8, /* with more than these, sockets are dear */
 };
 
 static const struct gw__wire_ops ipc_ops = {
@@ -198,7 +198,9 @@ enum gw_err gw__zmq_open(const struct gw_comm_config *config,
     zmq->wire.ops = ipc ? &ipc_ops : &tcp_ops;
     zmq->wire.rank = config->rank;
     zmq->wire.size = config->size;
-    zmq->lanes = config->lanes ? config->lanes : ipc ? LANES_IPC : LANES_TCP;
+    zmq->lanes = config->lanes ? config->lanes
+        : config->size <= MANY_RANKS ? LANES
+                                     : 1;
     zmq->card.transport = ipc ? GW__ZMQ_IPC : GW__ZMQ_TCP;
     enum gw_err err = open_all(zmq, config, why);
     if (err) {

@@ -36,7 +36,7 @@
 enum {
     GW__ZMQ_LANES_MAX = 8,
     GW__ZMQ_WINDOW_SLICES = 64,
-    GW__ZMQ_WINDOW_BYTES = 4 << 20,
+    GW__ZMQ_WINDOW_BYTES = 2 << 20,
     /* Larger ones go without a copy, in two parts. It is also libzmq's reading
      * buffer: what is larger has a piece of memory of its own at the receiver. */
     GW__ZMQ_SMALL_BYTES = 8192,

@@ -10,6 +10,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -357,6 +358,63 @@ START_TEST(signal_mask_comes_back)
 }
 END_TEST
 
+static enum gw_err report_cpus(struct gw_comm *comm, struct reporter *report,
+                               void *context, struct gw_error *error)
+{
+    cpu_set_t cpus;
+    (void)comm, (void)context, (void)error;
+    sched_getaffinity(0, sizeof cpus, &cpus);
+    report_send(report, &cpus, sizeof cpus);
+    return GW_OK;
+}
+
+struct cpus {
+    unsigned ranks;
+    cpu_set_t of[RANKS];
+};
+
+static void on_cpus(void *context, unsigned rank, const void *data,
+                    size_t bytes)
+{
+    struct cpus *cpus = context;
+    ck_assert_uint_eq(bytes, sizeof cpus->of[rank]);
+    memcpy(&cpus->of[rank], data, bytes);
+    cpus->ranks++;
+}
+
+static struct cpus launch_for_cpus(bool no_pin)
+{
+    struct cpus cpus = {0};
+    const struct launch launch = {
+        .ranks = RANKS,
+        .wire = "shm",
+        .no_pin = no_pin,
+        .rank_main = report_cpus,
+        .context = &cpus,
+        .on_report = on_cpus,
+    };
+    ck_assert_int_eq(launch_run(&launch, &why), GW_OK);
+    ck_assert_uint_eq(cpus.ranks, RANKS);
+    return cpus;
+}
+
+/* Allowed CPUs in turn: rank i and rank i + count share one, others do not. */
+START_TEST(ranks_get_a_cpu_each)
+{
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    int count = CPU_COUNT(&allowed);
+    struct cpus cpus = launch_for_cpus(false);
+    for (int i = 0; i < RANKS; i++) {
+        ck_assert_int_eq(CPU_COUNT(&cpus.of[i]), 1);
+        for (int j = 0; j < i; j++)
+            ck_assert_int_eq(CPU_EQUAL(&cpus.of[i], &cpus.of[j]) != 0,
+                             i % count == j % count);
+    }
+    ck_assert_int_eq(CPU_EQUAL(&allowed, &launch_for_cpus(true).of[1]), 1);
+}
+END_TEST
+
 START_TEST(no_ranks_is_an_error)
 {
     struct launch launch = {.ranks = 0, .rank_main = report_twice};
@@ -382,6 +440,7 @@ Suite *suite_launch(void)
     tcase_add_test(processes, ctrl_c_before_the_start_starts_nobody);
     tcase_add_test(processes, stdout_is_the_supervisors);
     tcase_add_test(processes, signal_mask_comes_back);
+    tcase_add_test(processes, ranks_get_a_cpu_each);
     tcase_add_test(processes, no_ranks_is_an_error);
     suite_add_tcase(suite, processes);
     return suite;

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A CPU for each rank. Ranks that wait for each other are wakened by each
+ * other, and the scheduler likes to run the wakened where the waker runs: two
+ * ranks can share one CPU for a whole run while another idles, and every wait
+ * then costs a turn of the scheduler. So ranks go to the allowed CPUs in turn,
+ * one of each core before its siblings.
+ *
+ * A rank over ZeroMQ is several threads. Where there are two CPUs and more for
+ * each rank they are left to spread out.
+ */
+#include "launch_parts.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Is this CPU the first of its core? Where nobody tells, each is its own. */
+static bool leads_core(unsigned cpu)
+{
+    char path[96];
+    unsigned first = cpu;
+    snprintf(path, sizeof path,
+             "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
+             cpu);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return true;
+    bool told = fscanf(file, "%u", &first) == 1;
+    fclose(file);
+    return !told || first == cpu;
+}
+
+/* The CPUs of the set, those that lead a core first; returns how many. */
+static unsigned order_cpus(const cpu_set_t *set, unsigned out[CPU_SETSIZE])
+{
+    unsigned leaders = 0, count = 0;
+    unsigned siblings[CPU_SETSIZE], sibling_count = 0;
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, set))
+            continue;
+        if (leads_core(cpu))
+            out[leaders++] = cpu;
+        else
+            siblings[sibling_count++] = cpu;
+    }
+    for (count = leaders; count < leaders + sibling_count; count++)
+        out[count] = siblings[count - leaders];
+    return count;
+}
+
+static bool has_threads(const struct launch *launch)
+{
+    return launch->wire && strcmp(launch->wire, "shm") != 0;
+}
+
+void rank_pin(const struct launch *launch, unsigned rank)
+{
+    cpu_set_t allowed, mine;
+    unsigned cpus[CPU_SETSIZE];
+    if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+        return; /* more CPUs than the set has room for: no need to share */
+    unsigned count = order_cpus(&allowed, cpus);
+    if (count == 0 || (has_threads(launch) && count / launch->ranks >= 2))
+        return;
+    CPU_ZERO(&mine);
+    CPU_SET(cpus[rank % count], &mine);
+    sched_setaffinity(0, sizeof mine, &mine);
+}

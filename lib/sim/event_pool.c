@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pools of queue.h: an event of n bytes comes from the pool of the next
+ * power of two. An empty pool is filled from an arena, one piece of memory cut
+ * into equal events; arenas go only when the queue does. The heap grows here
+ * too, with the number of events in use, so that putting one in cannot fail.
+ */
+#include "queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gw__arena {
+    struct gw__arena *next;
+    _Alignas(16) unsigned char bytes[];
+};
+
+enum { ARENA_BYTES = 32 * 1024 };
+
+static size_t pool_bytes(unsigned pool)
+{
+    return (size_t)GW__POOL_SMALLEST << pool;
+}
+
+/* Arenas after the first of a run are larger: many small runs stay cheap. */
+static bool fill(struct gw__queue *queue, unsigned pool)
+{
+    size_t piece = pool_bytes(pool);
+    size_t whole = queue->arena_count < 4 ? ARENA_BYTES : 8 * ARENA_BYTES;
+    size_t pieces = piece < whole ? whole / piece : 1;
+    struct gw__arena *arena = malloc(sizeof *arena + pieces * piece);
+    if (!arena)
+        return false;
+    arena->next = queue->arenas;
+    queue->arenas = arena;
+    queue->arena_count++;
+    for (size_t i = 0; i < pieces; i++) {
+        struct gw__event *event = (void *)(arena->bytes + i * piece);
+        event->next = queue->pools[pool];
+        queue->pools[pool] = event;
+    }
+    return true;
+}
+
+static bool grow_heap(struct gw__queue *queue)
+{
+    if (queue->taken < queue->capacity)
+        return true;
+    size_t larger = queue->capacity ? 2 * queue->capacity : 256;
+    struct gw__slot *moved = realloc(queue->heap, larger * sizeof *moved);
+    if (!moved)
+        return false;
+    queue->heap = moved;
+    queue->capacity = larger;
+    return true;
+}
+
+struct gw__event *gw__queue_take(struct gw__queue *queue, size_t bytes)
+{
+    unsigned pool = 0;
+    while (pool_bytes(pool) < sizeof(struct gw__event) + bytes)
+        pool++;
+    assert(pool < GW__POOLS);
+    if (queue->taken >= queue->most || !grow_heap(queue) ||
+        (!queue->pools[pool] && !fill(queue, pool)))
+        return NULL;
+    struct gw__event *event = queue->pools[pool];
+    queue->pools[pool] = event->next;
+    queue->taken++;
+    *event = (struct gw__event){
+        .place = GW__NOT_QUEUED,
+        .bytes = (uint32_t)bytes,
+        .pool = (uint8_t)pool,
+    };
+    return event;
+}
+
+void gw__queue_give(struct gw__queue *queue, struct gw__event *event)
+{
+    assert(event->place == GW__NOT_QUEUED && queue->taken > 0);
+    event->next = queue->pools[event->pool];
+    queue->pools[event->pool] = event;
+    queue->taken--;
+}
+
+void gw__queue_fini(struct gw__queue *queue)
+{
+    while (queue->arenas) {
+        struct gw__arena *arena = queue->arenas;
+        queue->arenas = arena->next;
+        free(arena);
+    }
+    free(queue->heap);
+    *queue = (struct gw__queue){0};
+}

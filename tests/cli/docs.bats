@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# What README and the manual pages say is tried: every command of theirs runs,
+# every C program compiles without a warning and ends well, every plan is right.
+# examples.awk tells how examples are found.
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    ROOT=$PWD
+    BUILD=$(realpath "${B:-build}")
+    export ROOT BUILD
+    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
+}
+
+# A place that looks like the checkout, where examples may write.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    for name in cmd lib labs man tests Makefile README.md .ci; do
+        ln -s "$ROOT/$name" .
+    done
+    ln -s "$BUILD" build
+    PATH=$BUILD:$PATH
+}
+
+# examples FILE: its examples, in ./examples.
+examples() {
+    rm -rf examples
+    mkdir examples
+    awk -v dir=examples -f "$ROOT/tests/cli/examples.awk" "$ROOT/$1"
+}
+
+# run_commands FILE: `make check` is what runs this, so it is left out.
+run_commands() {
+    examples "$1"
+    grep -v '^make check' examples/commands >script || true
+    run env -u MAKEFLAGS -u MAKELEVEL bash -eux script
+    echo "$1: $output"
+    [ "$status" -eq 0 ]
+}
+
+compile_and_run() {
+    # shellcheck disable=SC2046,SC2086
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -o program "$1" \
+        -I "$ROOT/lib/include" "$BUILD/libgradwire.a" \
+        $(pkg-config --libs libzmq jansson) -lm -pthread ${SAN:-}
+    ./program
+}
+
+@test "every command of README runs" {
+    run_commands README.md
+    [ -s examples/commands ]
+}
+
+@test "every command of the manual pages runs" {
+    for page in "$ROOT"/man/*.[1-8]; do
+        run_commands "man/${page##*/}"
+    done
+}
+
+@test "every program of the manual pages compiles and ends well" {
+    for page in "$ROOT"/man/*.3; do
+        examples "man/${page##*/}"
+        [ -e examples/1.c ] || { echo "$page has no program"; return 1; }
+        for program in examples/*.c; do
+            run compile_and_run "$program"
+            echo "$page: $program: $output"
+            [ "$status" -eq 0 ]
+        done
+    done
+}
+
+@test "every plan of the manual pages is right" {
+    examples man/gradwire-plan.5
+    [ -e examples/1.plan ]
+    for plan in examples/*.plan; do
+        run collrun verify "$plan"
+        cat "$plan"
+        echo "$output"
+        [ "$status" -eq 0 ]
+    done
+}
+
+@test "mandoc has nothing to say about the manual pages" {
+    run mandoc -Tlint -W warning "$ROOT"/man/*.[1-8]
+    echo "$output"
+    [ -z "$output" ]
+}
+
+@test "pages that pages refer to exist" {
+    for page in "$ROOT"/man/*.[1-8]; do
+        sed -n 's/^\.Xr \(gradwire[a-z-]*\|collrun\) \([1-8]\).*/\1.\2/p' "$page"
+    done | sort -u | while read -r name; do
+        [ -e "$ROOT/man/$name" ] || { echo "no $name"; return 1; }
+    done
+}
+
+@test "every public function stands in the page of its header" {
+    for header in "$ROOT"/lib/include/gradwire/*.h; do
+        page=$ROOT/man/gradwire-$(basename "$header" .h).3
+        [ "$header" != "$ROOT/lib/include/gradwire/gradwire.h" ] || continue
+        tr '\n' ' ' <"$header" | grep -o 'GW_API[^;]*;' |
+            sed -n 's/.*\(gw_[a-z0-9_]*\)(.*/\1/p' | while read -r name; do
+            grep -q "^\.F[no] $name" "$page" ||
+                { echo "$name is not in $page"; return 1; }
+        done
+    done
+}
+
+@test "gradwire(7) has every algorithm, with its formula" {
+    collrun list -o csv | sed 1d | awk -F, '{ print $2 }' | sort -u >names
+    collrun list -o jsonl |
+        sed 's/.*"algo":"\([^"]*\)".*"ranks":"\([^"]*\)","formula":"\([^"]*\)".*/.It Cm \1 Ta \2 Ta \3/' |
+        while read -r line; do
+            grep -qxF "$line" "$ROOT/man/gradwire.7" ||
+                { echo "not there: $line"; return 1; }
+        done
+    [ -s names ]
+}

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+#
+# Takes the examples out of a README or a manual page, for docs.bats to try.
+#
+#   awk -v dir=DIR -f examples.awk README.md | man/PAGE
+#
+# Examples are blocks fenced by ```sh and ```c in Markdown, and by .Bd -literal
+# and .Ed in the EXAMPLES of an mdoc page. What a block is shows in its text:
+#
+#   a line "$ COMMAND"        is a command; a backslash at its end continues it
+#   "#include" at the begin   a whole C program
+#   "COLLECTIVE ranks=..."    a plan of gradwire-plan(5)
+#   anything else             output, or a fragment: not tried
+#
+# DIR/commands receives the commands of the whole file, in order; the programs
+# and plans become DIR/1.c, DIR/2.plan and so on.
+
+function finish_block(    name) {
+    if (block ~ /^#include/)
+        name = dir "/" ++programs ".c"
+    else if (block ~ /^[a-z_]+ ranks=/)
+        name = dir "/" ++plans ".plan"
+    if (name != "") {
+        printf "%s", block > name
+        close(name)
+    }
+    block = ""
+    inside = 0
+}
+
+# The characters that mdoc writes differently.
+function plain(line) {
+    gsub(/\\&/, "", line)
+    gsub(/\\-/, "-", line)
+    gsub(/\\\(aq/, "\047", line)
+    gsub(/\\\(dq/, "\"", line)
+    gsub(/\\e/, "\\", line)
+    return line
+}
+
+function take(line) {
+    block = block line "\n"
+    if (continued || line ~ /^\$ /) {
+        sub(/^\$ /, "", line)
+        print line > (dir "/commands")
+        continued = line ~ /\\$/
+    }
+}
+
+BEGIN { printf "" > (dir "/commands") }
+
+FILENAME ~ /\.md$/ && inside && /^```/ { finish_block(); next }
+FILENAME ~ /\.md$/ && /^```(sh|c)$/ { inside = 1; next }
+FILENAME ~ /\.md$/ && inside { take($0); next }
+FILENAME ~ /\.md$/ { next }
+
+/^\.Sh / { examples = $2 == "EXAMPLES" }
+examples && /^\.Bd -literal/ { inside = 1; next }
+inside && /^\.Ed/ { finish_block(); next }
+inside { take(plain($0)) }
