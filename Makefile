@@ -23,10 +23,10 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 	-Wwrite-strings -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wformat=2 -Wundef -Wvla -Wdouble-promotion \
 	-Wimplicit-fallthrough -Wpointer-arith
-# Asked once, and only when the first recipe needs it: after deps.
-PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC)))$(PC_CFLAGS)
+# pkg-config is asked when a recipe needs it, hence after deps; for cflags once.
 LIB_PC := libzmq jansson
 TOOL_PC := smartcols
+PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC)))$(PC_CFLAGS)
 LIB_LIBS = $(shell pkg-config --libs $(LIB_PC)) -lm -pthread
 TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)
 UNIT_LIBS = $(shell pkg-config --libs check) $(TOOL_LIBS)
@@ -38,11 +38,9 @@ LDFLAGS += $(SAN) -Wl,--as-needed
 
 LIB_SRC := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
-COMMON_SRC := $(sort $(wildcard cmd/common/*.c))
-COMMON_OBJ := $(COMMON_SRC:%.c=$(B)/%.o)
+COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c)))
 TOOLS := $(filter-out common,$(notdir $(patsubst %/,%,$(sort $(wildcard cmd/*/)))))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
-UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/%.o)
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIB_A := $(B)/libgradwire.a
@@ -61,11 +59,12 @@ $(B)/%.o: %.c | deps
 	@rm -f $@
 	$(call say,ar,$@)$(AR) rcs $@ $(filter %.o,$^)
 
-# Folders are prerequisites so that a file that went away leaves its archive.
+# Folders are prerequisites, so that what is deleted leaves the archive too.
 $(LIB_A): $(LIB_OBJ) $(sort $(dir $(LIB_SRC)))
 
 $(LIB_SO): $(LIB_OBJ)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) -o $@ $^ $(LIB_LIBS)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) -o $@ \
+		$^ $(LIB_LIBS)
 	@ln -sf $(@F) $(B)/libgradwire.so.$(SOVERSION)
 	@ln -sf $(@F) $(B)/libgradwire.so
 
@@ -79,7 +78,7 @@ $(foreach t,$(TOOLS),$(eval $(call TOOL,$(t))))
 
 # ---- tests ----
 
-$(B)/unit: $(UNIT_OBJ) $(TOOLS:%=$(B)/cmd/%.a) $(COMMON_OBJ) $(LIB_A)
+$(B)/unit: $(UNIT_SRC:%.c=$(B)/%.o) $(TOOLS:%=$(B)/cmd/%.a) $(COMMON_OBJ) $(LIB_A)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(UNIT_LIBS)
 
 # The table of suites that tests/unit/main.c runs.
@@ -98,10 +97,11 @@ $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
 
 # The unit tests come last, so that the last line is their sum.
-BATS = B=$(B) CC=$(CC) COLLRUN=$(abspath $(B))/collrun bats
+BATS = B=$(B) CC=$(CC) SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun bats
 UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
 TEST = @bad=0; $(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats) || bad=1; \
 	$(UNIT) || bad=1; exit $$bad
+TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
 check: all $(B)/unit
 	$(TEST)
@@ -110,7 +110,8 @@ check-all: all $(B)/unit
 	$(B)/collrun verify --all --max-ranks 256
 	$(TEST)
 
-SANITIZED = +$(MAKE) OPT="-O1 -g" B=build/$@ run-$@
+# Optimised less, compilers warn of more that is none.
+SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
 asan:
 	$(SANITIZED) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all"
 tsan:
@@ -120,25 +121,20 @@ fuzz:
 run-asan: all $(B)/unit
 	$(TEST)
 run-tsan: $(B)/unit
-	TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1" $(UNIT)
+	$(TSAN) $(UNIT)
 run-fuzz: $(FUZZERS)
 	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZERS)
 
 bench: all $(BENCHES)
 	tests/bench/peers.sh $(B)
 
-# ---- style ----
-
-C_FILES = $(shell find cmd lib labs tests -name '*.[ch]' -o -name '*.cc')
+# ---- style and demonstration ----
 
 lint: $(B)/unit_suites.h | deps
 	@.ci/lint $(B)
-	+@$(MAKE) B=build/clang CC=clang all build/clang/unit
+	+@$(MAKE) --no-print-directory CC=clang B=$(B)/clang all $(B)/clang/unit
 format:
-	clang-format -i $(C_FILES)
-
-# ---- demo ----
-
+	find cmd lib labs tests -name '*.[ch]' -o -name '*.cc' | xargs clang-format -i
 demo: $(B)/collrun
 	@COLLRUN=$(B)/collrun labs/demo.sh
 
@@ -149,49 +145,41 @@ SHARE = $(PREFIX)/share
 # from=to=mode
 to = $(foreach f,$(1),$(f)=$(2)/$(notdir $(f))=$(3))
 INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
-	$(call to,$(LIB_A),$(LIBDIR),644) \
-	$(call to,$(LIB_SO),$(LIBDIR),755) \
+	$(call to,$(LIB_A),$(LIBDIR),644) $(call to,$(LIB_SO),$(LIBDIR),755) \
 	$(call to,$(B)/gradwire.pc,$(LIBDIR)/pkgconfig,644) \
 	$(call to,$(wildcard lib/include/gradwire/*.h),$(PREFIX)/include/gradwire,644) \
 	$(foreach s,1 3 5 7,$(call to,$(wildcard man/*.$(s)),$(SHARE)/man/man$(s),644)) \
 	$(call to,$(TOOLS:%=$(B)/completion/%),$(SHARE)/bash-completion/completions,644) \
 	$(call to,$(wildcard labs/plans/*.plan),$(SHARE)/gradwire/plans,644)
-field = $(word $(1),$(subst =, ,$(2)))
 SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
+field = $(word $(1),$(subst =, ,$(2)))
 
-$(B)/gradwire.pc: Makefile
-	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
-		'Name: gradwire' 'Description: collectives for distributed training' 'Version: $(VERSION)' \
-		'Requires.private: $(LIB_PC)' 'Libs: -L$${libdir} -lgradwire' 'Libs.private: -lm -pthread' \
-		'Cflags: -I$${includedir}' >$@
+$(B)/gradwire.pc: .ci/gradwire.pc always
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC)|' $< >$@
 
 $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)
 	$< completion bash >$@
 
 install: all $(B)/gradwire.pc $(TOOLS:%=$(B)/completion/%)
-	@$(foreach f,$(INSTALLED),install -D -m $(call field,3,$(f)) $(call field,1,$(f)) $(DESTDIR)$(call field,2,$(f)) &&) true
+	@$(foreach f,$(INSTALLED),install -D -m $(call field,3,$(f)) $(call field,1,$(f)) \
+		$(DESTDIR)$(call field,2,$(f)) &&) true
 	@$(foreach l,$(SO_LINKS),ln -sf $(notdir $(LIB_SO)) $(DESTDIR)$(l) &&) true
+	@test -n "$(DESTDIR)" || ldconfig 2>/dev/null || true
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS))
-	-@rmdir $(DESTDIR)$(PREFIX)/include/gradwire $(DESTDIR)$(SHARE)/gradwire/plans $(DESTDIR)$(SHARE)/gradwire
+	-@cd $(DESTDIR)$(PREFIX) && rmdir include/gradwire share/gradwire/plans share/gradwire
 
 # ---- what this machine lacks ----
 
-NEEDS_check = check
-NEEDS_check-all = check
-NEEDS_run-asan = check
-NEEDS_run-tsan = check
-NEEDS_run-fuzz = fuzz
-NEEDS_demo = demo
-NEEDS_lint = lint check
-NEEDS_bench = bench
-NEEDS_deps = check demo
+need = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 deps:
-	@.ci/deps build $(sort $(foreach goal,$(MAKECMDGOALS),$(NEEDS_$(goal))))
+	@.ci/deps build $(call need,check,check% run-%san lint deps) $(call need,demo,demo deps) \
+		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench,bench)
 clean:
 	rm -rf $(B)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-.PHONY: all check check-all demo asan tsan fuzz bench lint format install uninstall deps clean run-asan run-tsan run-fuzz
+.PHONY: all always asan bench check check-all clean demo deps format fuzz install lint \
+	run-asan run-fuzz run-tsan tsan uninstall

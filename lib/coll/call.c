@@ -78,7 +78,7 @@ size_t gw__offset_in(const struct gw_call *call, const struct gw_plan *plan,
     case GW_ALLGATHER:
         if (!in_place)
             return offset;
-        /* fall through */
+        __attribute__((fallthrough));
     case GW_SCATTER:
     case GW_REDUCE_SCATTER:
         return offset +
@@ -99,11 +99,11 @@ size_t gw__offset_out(const struct gw_call *call, const struct gw_plan *plan,
     switch (call->collective) {
     case GW_SCATTER:
         in_place = in_place && rank == call->root;
-        /* fall through */
+        __attribute__((fallthrough));
     case GW_REDUCE_SCATTER:
         if (!in_place)
             return offset;
-        /* fall through */
+        __attribute__((fallthrough));
     case GW_GATHER:
     case GW_ALLGATHER:
         return offset +

@@ -9,25 +9,23 @@
 #include <assert.h>
 #include <string.h>
 
-/* A buffer as peers may reach it; staged when they could not. */
+/* Names `memory` for peers, or a stage of its size when they cannot map it. */
 static enum gw_err show(struct gw_request *r, const void *memory, size_t bytes,
-                        bool is_input, struct gw__place *place,
+                        unsigned char **stage, struct gw__place *place,
                         struct gw_error *why)
 {
     struct gw_comm *comm = r->comm;
     *place = (struct gw__place){.fd = -1};
     if (bytes == 0)
         return GW_OK;
-    *place = comm->windows->show(comm->wire, memory, bytes);
+    if (memory)
+        *place = comm->windows->show(comm->wire, memory, bytes);
     if (place->fd >= 0)
         return GW_OK;
-    unsigned char *stage = gw__scratch_take(comm, bytes, why);
-    if (!stage)
+    *stage = gw__scratch_take(comm, bytes, why);
+    if (!*stage)
         return GW_ENOMEM;
-    if (is_input)
-        memcpy(stage, memory, bytes);
-    *(is_input ? &r->stage_in : &r->stage_out) = stage;
-    *place = comm->windows->show(comm->wire, stage, bytes);
+    *place = comm->windows->show(comm->wire, *stage, bytes);
     return GW_OK;
 }
 
@@ -37,6 +35,7 @@ static void post_input(struct gw_request *r, struct side *side)
     const struct gw_call *call = &r->call;
     const unsigned char *from = in_place(r) ? call->out : call->in;
     size_t bytes = gw__bytes_in(r->comm, call);
+    side->in_place = false;
     if (bytes == 0)
         return;
     if (in_place(r) &&
@@ -48,7 +47,6 @@ static void post_input(struct gw_request *r, struct side *side)
     }
     assert(bytes <= GW__EAGER_BYTES);
     memcpy(side->bytes, from, bytes);
-    side->in_place = false;
 }
 
 /* Would my result overwrite an input that others still read? */
@@ -58,27 +56,21 @@ static bool must_defer(const struct gw_request *r)
            (in_place(r) || r->call.in == r->call.out);
 }
 
-/* Posts where the buffers lie. */
+/* Posts where the buffers lie. A result that must wait goes to a stage. */
 static enum gw_err post_places(struct gw_request *r, struct side *side,
                                struct gw_error *why)
 {
     const struct gw_call *call = &r->call;
     size_t out_bytes = gw__bytes_out(r->comm, call);
-    enum gw_err err = show(r, call->out, out_bytes, false, &side->out, why);
+    const void *input = in_place(r) ? call->out : call->in;
+    size_t in_bytes = in_place(r) ? out_bytes : gw__bytes_in(r->comm, call);
     side->in_place = in_place(r);
-    if (err)
-        return err;
-    if (in_place(r)) {
-        side->in = side->out;
-        if (r->stage_out)
-            memcpy(r->stage_out, call->out, out_bytes);
-    } else
-        err = show(r, call->in, gw__bytes_in(r->comm, call), true, &side->in,
-                   why);
-    if (!err && must_defer(r) && !r->stage_out) {
-        r->stage_out = gw__scratch_take(r->comm, out_bytes, why);
-        err = r->stage_out ? GW_OK : GW_ENOMEM;
-    }
+    enum gw_err err = show(r, input, in_bytes, &r->stage_in, &side->in, why);
+    if (!err && r->stage_in)
+        memcpy(r->stage_in, input, in_bytes);
+    if (!err)
+        err = show(r, must_defer(r) ? NULL : call->out, out_bytes,
+                   &r->stage_out, &side->out, why);
     return err;
 }
 

@@ -14,7 +14,7 @@
 
 #include <gradwire/coll.h>
 
-enum { GW__NO_WRITE = UINT32_MAX };
+#define GW__NO_WRITE UINT32_MAX
 
 /* A chunk that this rank holds, wants, or passes on. */
 struct gw__cell {

@@ -68,9 +68,9 @@ enum {
 /* Sets of nodes: bit i is node i. */
 struct gw__fault {
     uint64_t at_ns;
-    uint64_t for_ns; /* 0: until something else ends it */
-    uint64_t nodes;  /* whom it hits; of a link: its senders */
-    uint64_t to;     /* of a link: its receivers */
+    uint64_t for_ns;            /* 0: until something else ends it */
+    uint64_t nodes;             /* whom it hits; of a link: its senders */
+    uint64_t to;                /* of a link: its receivers */
     uint64_t least_ns, most_ns; /* DELAY */
     uint32_t chance;            /* DROP, DUP: in millionths */
     int32_t ppm;                /* CLOCK */
@@ -124,7 +124,7 @@ struct gw__fault_profile {
     /* Every fault ends by itself by `end_ns`, so that progress can be demanded
      * after it. Otherwise one in four lasts for ever. */
     bool heals;
-    uint64_t mortal;   /* the nodes that may crash */
+    uint64_t mortal;    /* the nodes that may crash */
     unsigned down_most; /* of them at a time */
     double chance_most; /* DROP, DUP */
     uint64_t delay_most_ns;

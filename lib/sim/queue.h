@@ -14,12 +14,13 @@
 #include <gradwire/base.h>
 
 /* The kinds up to GW__ASKED are inputs (base/machine.h), these follow them. */
+#define GW__NOT_QUEUED UINT32_MAX
+
 enum { GW__EVENT_BOOT = 16, GW__EVENT_BEGIN, GW__EVENT_END };
 
 enum {
-    GW__NOT_QUEUED = UINT32_MAX,
     GW__POOL_SMALLEST = 64, /* bytes of the smallest events, header included */
-    GW__POOLS = 12           /* up to 128 KiB */
+    GW__POOLS = 12          /* up to 128 KiB */
 };
 
 struct gw__event {

@@ -4,7 +4,8 @@
  * nothing, and calls `wait`; each call takes one step further, and anything
  * that moves starts again from the spin.
  *
- *   spin_limit calls   a pause each (none when ranks outnumber the cores)
+ *   spin_limit calls   a pause each (none when ranks outnumber the cores), and
+ *                      now and then a yield: the peer may share our core
  *   YIELDS calls       sched_yield
  *   one call           arm: say "sleeping" and note the doorbell; return, so
  *                      that the caller polls once more
@@ -24,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { YIELDS = 20 };
+enum { BURST = 256, YIELDS = 20 };
 
 static void cpu_pause(void)
 {
@@ -81,8 +82,10 @@ void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     if (shm->spins < shm->spin_limit) {
-        shm->spins++;
-        cpu_pause();
+        if (++shm->spins % BURST)
+            cpu_pause();
+        else
+            sched_yield();
     } else if (shm->yields < YIELDS) {
         shm->yields++;
         sched_yield();

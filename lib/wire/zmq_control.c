@@ -16,8 +16,8 @@
  */
 #include "zmq_wire.h"
 
-#include <assert.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 /* How long a process's end waits for the end of its connection. */
 static const uint64_t held_open_ns = 100 * 1000000U;
@@ -44,8 +44,35 @@ enum gw_err gw__zmq_lose(struct gw__zmq *zmq, unsigned peer, const char *fact)
     return GW_ELOST;
 }
 
-/* All that arrives later, and all that is not handed over, is void; so buffers
- * that are still lent come back at once. */
+static bool all_returned(const struct gw__zmq *zmq)
+{
+    for (unsigned r = 0; r < zmq->wire.size; r++)
+        for (unsigned l = 0; r != zmq->wire.rank && l < zmq->lanes; l++) {
+            const struct gw__zmq_lane *lane = &zmq->links[r].lanes[l];
+            if (atomic_load(&lane->returned) != lane->lent)
+                return false;
+        }
+    return true;
+}
+
+/* Buffers come back when libzmq's own threads have dropped the messages; that
+ * takes no peer, and well under a millisecond. */
+static void await_returned(struct gw__zmq *zmq)
+{
+    enum { TRIES = 100, TRY_MS = 10 };
+    struct pollfd bell = { .fd = zmq->bell, .events = POLLIN };
+    atomic_store(&zmq->sleeping, true);
+    for (int i = 0; i < TRIES && !all_returned(zmq); i++) {
+        eventfd_t rings;
+        if (poll(&bell, 1, TRY_MS) > 0)
+            (void)eventfd_read(zmq->bell, &rings);
+    }
+    atomic_store(&zmq->sleeping, false);
+}
+
+/* All that arrives later, and all that is not handed over yet, is void. So the
+ * lanes are closed, and when this returns nobody reads the buffers that were
+ * lent: the user of the failed call may free them. */
 static void end_all(struct gw__zmq *zmq)
 {
     zmq->over = true;
@@ -54,6 +81,7 @@ static void end_all(struct gw__zmq *zmq)
             zmq_close(zmq->links[r].lanes[l].socket);
             zmq->links[r].lanes[l].socket = NULL;
         }
+    await_returned(zmq);
 }
 
 static void take_note(

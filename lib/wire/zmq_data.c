@@ -65,21 +65,7 @@ static void give_back(void *data, void *hint)
         (void)eventfd_write(zmq->bell, 1);
 }
 
-/* A socket looks at what its I/O thread told it once a millisecond at most, so
- * many small slices can find its pipe full that is not. Asking for the events
- * makes it look. */
-static int push_part(void *socket, zmq_msg_t *part, int flags)
-{
-    int sent = zmq_msg_send(part, socket, flags | ZMQ_DONTWAIT);
-    if (sent >= 0 || errno != EAGAIN)
-        return sent;
-    int events;
-    size_t size = sizeof events;
-    zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size);
-    return zmq_msg_send(part, socket, flags | ZMQ_DONTWAIT);
-}
-
-/* EAGAIN here is no full pipe (the window is smaller): it is gone. */
+/* The pipe has no mark to be full at, so EAGAIN says that it is gone. */
 static enum gw_err refused(struct gw__zmq *zmq, unsigned peer)
 {
     return gw__zmq_lose(zmq, peer,
@@ -97,7 +83,7 @@ static enum gw_err send_copied(struct gw__zmq *zmq, unsigned peer,
     memcpy(bytes, header, sizeof *header);
     if (header->bytes)
         memcpy(bytes + sizeof *header, data, header->bytes);
-    if (push_part(lane->socket, &message, 0) >= 0)
+    if (zmq_msg_send(&message, lane->socket, ZMQ_DONTWAIT) >= 0)
         return GW_OK;
     enum gw_err err = refused(zmq, peer);
     zmq_msg_close(&message);
@@ -107,20 +93,18 @@ static enum gw_err send_copied(struct gw__zmq *zmq, unsigned peer,
 static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
     struct gw__zmq_lane *lane, const struct gw__header *header, void *data)
 {
-    zmq_msg_t head, body;
-    if (zmq_msg_init_size(&head, sizeof *header) != 0)
-        return GW_ENOMEM;
-    memcpy(zmq_msg_data(&head), header, sizeof *header);
+    zmq_msg_t body;
     if (zmq_msg_init_data(&body, data, header->bytes, give_back, lane) != 0)
         return GW_ENOMEM;
-    if (push_part(lane->socket, &head, ZMQ_SNDMORE) >= 0
-        && push_part(lane->socket, &body, 0) >= 0) {
+    if (zmq_send(lane->socket, header, sizeof *header,
+            ZMQ_SNDMORE | ZMQ_DONTWAIT)
+            >= 0
+        && zmq_msg_send(&body, lane->socket, ZMQ_DONTWAIT) >= 0) {
         uint64_t number = zmq->links[peer].sent;
         lane->lent_as[lane->lent++ % GW__ZMQ_WINDOW_SLICES] = number;
         return GW_OK;
     }
     enum gw_err err = refused(zmq, peer);
-    zmq_msg_close(&head);
     zmq_msg_close(&body);
     atomic_fetch_sub(&lane->returned, 1); /* it never was lent */
     return err;

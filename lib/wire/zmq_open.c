@@ -6,7 +6,6 @@
 #include "zmq_wire.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -15,7 +14,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -64,41 +62,6 @@ static void keep_large_blocks(void)
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
 
-static unsigned open_files(void)
-{
-    unsigned count = 0;
-    DIR *self = opendir("/proc/self/fd");
-    while (self && readdir(self))
-        count++;
-    if (self)
-        closedir(self);
-    return count;
-}
-
-/* libzmq needs some descriptors a socket, and ends the program when some of
- * them cannot be had. So it is made sure that they can, raising the soft limit
- * where the hard one allows. */
-static enum gw_err reserve_files(const struct gw__zmq *zmq, struct gw_error *why)
-{
-    enum { A_LANE = 3, A_PEER = 6, A_WIRE = 32 };
-    struct rlimit files;
-    unsigned need
-        = A_WIRE + (zmq->wire.size - 1) * (A_PEER + zmq->lanes * A_LANE);
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-        return GW_OK;
-    rlim_t want = open_files() + need;
-    if (want <= files.rlim_cur)
-        return GW_OK;
-    rlim_t generous = 2 * want + 1024;
-    files.rlim_cur = generous < files.rlim_max ? generous : files.rlim_max;
-    if (want > files.rlim_cur || setrlimit(RLIMIT_NOFILE, &files) != 0)
-        return gw_fail(why, GW_ESYS,
-            "%u ranks need about %u open files, and the limit is %llu "
-            "(ulimit -n)",
-            zmq->wire.size, need, (unsigned long long)files.rlim_cur);
-    return GW_OK;
-}
-
 static enum gw_err make_context(struct gw__zmq *zmq, struct gw_error *why)
 {
     enum { A_PEER = 3, SPARE = 16 };
@@ -135,7 +98,7 @@ static enum gw_err prepare(struct gw__zmq *zmq,
         err = gw__zmq_key_read(config->key_file, &zmq->key, why);
     }
     if (!err)
-        err = reserve_files(zmq, why);
+        err = gw__zmq_reserve_files(zmq, why);
     return err ? err : make_context(zmq, why);
 }
 
@@ -225,6 +188,7 @@ void gw__zmq_free(struct gw__zmq *zmq)
     gw__watch_fini(&zmq->watch);
     if (zmq->bell >= 0)
         close(zmq->bell);
+    gw__zmq_release_files(zmq);
     free(zmq->links);
     free(zmq->polled);
     free(zmq);

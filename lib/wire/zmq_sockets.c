@@ -28,13 +28,15 @@ static bool set(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
 
-/* A lane's pipes never fill, the credits see to it; the marks only keep a
- * peer that ignores them from filling the memory. */
+/* The credits bound what is under way. A mark on sending would be worse than
+ * none: a socket notices that its pipe has room again once a millisecond at
+ * most, so a burst of small slices would find it full. The one on receiving
+ * keeps a peer that ignores the credits from filling the memory. */
 static bool set_options(
     const struct gw__zmq *zmq, void *socket, const char *interface, bool notes)
 {
     bool ok = set(socket, ZMQ_LINGER, 0)
-        && set(socket, ZMQ_SNDHWM, 4 * GW__ZMQ_WINDOW_SLICES)
+        && set(socket, ZMQ_SNDHWM, 0)
         && set(socket, ZMQ_RCVHWM, 4 * GW__ZMQ_WINDOW_SLICES)
         && set(socket, ZMQ_RECONNECT_IVL, NEVER_MS)
         && set(socket, ZMQ_IPV6, strchr(interface, ':') != NULL);

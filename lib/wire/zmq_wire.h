@@ -6,6 +6,7 @@
  *   zmq_sockets.c  the sockets towards one peer, and their options
  *   zmq_address.c  the address as bytes, and the endpoints that follow from it
  *   zmq_key.c      the key file
+ *   zmq_files.c    file descriptors enough
  *   zmq_connect.c  joins the peers
  *   zmq_data.c     slices: send, peek, release, windows and credits
  *   zmq_control.c  notes between ranks: loss, abort, goodbye
@@ -122,6 +123,7 @@ struct gw__zmq {
     struct gw__zmq_link *links; /* by rank; this rank's own is unused */
     struct gw__watch watch;
     struct gw_error error; /* what `check` answers */
+    unsigned files;        /* reserved descriptors */
     bool over;             /* aborted, here or there: the lanes are closed */
     /* Buffers given back, counted by libzmq's threads; they ring `bell`, an
      * eventfd, while the user sleeps and wants to know. */
@@ -158,6 +160,12 @@ GW_MUST_CHECK enum gw_err gw__zmq_key_read(
 /* Before bind or connect. */
 GW_MUST_CHECK enum gw_err gw__zmq_key_set(void *socket,
     const struct gw__zmq_key *key, bool server, struct gw_error *why);
+
+/* ---- zmq_files.c ---- */
+
+GW_MUST_CHECK enum gw_err gw__zmq_reserve_files(
+    struct gw__zmq *zmq, struct gw_error *why);
+void gw__zmq_release_files(struct gw__zmq *zmq);
 
 /* ---- the ops ---- */
 

@@ -10,7 +10,7 @@ setup_file() {
     ROOT=$PWD
     BUILD=$(realpath "${B:-build}")
     export ROOT BUILD
-    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
+    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/costs.json
 }
 
 # A place that looks like the checkout, where examples may write.
@@ -58,9 +58,23 @@ compile_and_run() {
     done
 }
 
-@test "every program of the manual pages compiles and ends well" {
-    for page in "$ROOT"/man/*.3; do
-        examples "man/${page##*/}"
+@test "what README tells to read is there" {
+    # shellcheck disable=SC2016 # the backquotes are Markdown
+    sed -n 's/^| `\([^`]*\)` |.*| \(.*\) |$/\1 \2/p' "$ROOT/README.md" \
+        >reading
+    [ "$(wc -l <reading)" -gt 10 ]
+    while read -r file functions; do
+        for function in $(echo "$functions" | tr -d ',`'); do
+            grep -q "\<$function(" "$ROOT/$file" ||
+                { echo "$file has no $function"; return 1; }
+        done
+    done <reading
+}
+
+@test "every program of README and the manual pages compiles and ends well" {
+    for page in README.md "$ROOT"/man/*.3; do
+        [ "$page" = README.md ] || page=man/${page##*/}
+        examples "$page"
         [ -e examples/1.c ] || { echo "$page has no program"; return 1; }
         for program in examples/*.c; do
             run compile_and_run "$program"

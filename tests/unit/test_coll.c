@@ -357,7 +357,7 @@ static void run_job(struct gw_comm *comm, const struct job *job)
 /* Every algorithm with one shape; types and reductions take turns. */
 static void sweep(struct gw_comm *comm, void *context)
 {
-    static const size_t counts[] = {0, 1, 5, 64, 333, 1500};
+    static const size_t counts[] = {0, 1, 5, 64, 333, 1500, 5000};
     unsigned p = gw_comm_size(comm);
     unsigned turn = p + *(const unsigned *)context;
     size_t algos;

@@ -178,6 +178,32 @@ START_TEST(large_slices_both_ways_at_once)
 }
 END_TEST
 
+/* Faster than libzmq looks at its own news, which it does each millisecond. */
+START_TEST(bursts_of_small_slices_find_room)
+{
+    enum { BURST = 48, BURSTS = 300 };
+    struct crew crew;
+    unsigned char data[16];
+    crew_start(&crew, crew_wire_name(_i), 2, 1);
+    crew_fill(data, sizeof data, 1);
+    for (int i = 0; i < BURSTS; i++) {
+        struct gw__header header = header_of(sizeof data, 1);
+        enum gw_err err = GW_OK;
+        int sent = 0;
+        while (sent < BURST && err == GW_OK) {
+            err = crew.wires[0]->ops->send(
+                crew.wires[0], 1, &header, data, true);
+            sent += err == GW_OK;
+        }
+        ck_assert(err == GW_OK || err == GW_PENDING);
+        ck_assert_int_gt(sent, 0);
+        while (sent-- > 0)
+            expect(crew.wires[1], 0, sizeof data, 1);
+    }
+    crew_end(&crew);
+}
+END_TEST
+
 /* Without a reader the wire takes only so much, large or small. */
 static void test_full(const char *name, size_t bytes)
 {
@@ -396,6 +422,7 @@ Suite *suite_wire(void)
     tcase_add_loop_test(
         tests, slices_keep_their_order_over_several_lanes, 0, wires);
     tcase_add_loop_test(tests, many_small_slices_both_ways, 0, wires);
+    tcase_add_loop_test(tests, bursts_of_small_slices_find_room, 0, wires);
     tcase_add_loop_test(tests, large_slices_both_ways_at_once, 0, wires);
     tcase_add_loop_test(
         tests, a_full_link_is_pending_until_it_is_read, 0, wires);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,23 @@ START_TEST(limits_are_told)
     ck_assert_uint_gt(gw__zmq_card_bytes(0, 256, 2, GW__ZMQ_TCP), 0);
     ck_assert_uint_gt(gw__zmq_card_bytes(0, 1000, 8, GW__ZMQ_IPC), 0);
     ck_assert_uint_eq(gw__zmq_card_bytes(0, 1000, 8, GW__ZMQ_TCP), 0);
+}
+END_TEST
+
+/* libzmq would end the program; so it is refused before, or made possible. */
+START_TEST(open_files_are_reserved)
+{
+    struct rlimit few = { .rlim_cur = 64, .rlim_max = 4096 };
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct crew crew;
+    crew_start(&crew, "tcp", CREW_MAX, 4);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &few), 0);
+    ck_assert_uint_gt(few.rlim_cur, 64);
+    crew_end(&crew);
+    few.rlim_cur = few.rlim_max = 100;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    expect_refusal(
+        crew_config("tcp", 0, 20), GW_ESYS, "the limit is 100 (ulimit -n)");
 }
 END_TEST
 
@@ -411,7 +429,7 @@ START_TEST(an_abort_gives_lent_buffers_back)
         struct gw__wire *by = crew.wires[aborter ? 2 : 0];
         by->ops->abort(by, &reason);
         ck_assert_int_eq(crew_await_failure(lender, 1000, NULL), GW_EINTR);
-        ck_assert(crew_await_done(lender, 1, sent));
+        ck_assert_uint_eq(lender->ops->sends_done(lender, 1), sent);
         crew_end(&crew);
     }
     free(data);
@@ -447,6 +465,7 @@ Suite *suite_wire_zmq(void)
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, only_loopback_without_a_key);
     tcase_add_test(tests, limits_are_told);
+    tcase_add_test(tests, open_files_are_reserved);
     tcase_add_test(tests, bad_key_files_are_refused);
     tcase_add_loop_test(tests, a_shared_key_joins, 0, 2);
     tcase_add_test(tests, another_key_does_not_join);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Commands as bytes; see command.h. Each kind has one line in each of the two
+ * switches, and what is written in the one is read in the same order in the
+ * other.
+ */
+#include "command.h"
+
+enum { MAGIC = 'G' | 'R' << 8, VERSION = 1 };
+
+static const char *const names[GW__COMMAND_KINDS] = {
+#define X(kind, name) name,
+    GW__COMMANDS(X)
+#undef X
+};
+
+const char *gw__command_name(enum gw__command_kind kind)
+{
+    return kind < GW__COMMAND_KINDS ? names[kind] : "?";
+}
+
+void gw__put_process(struct gw__writer *w, struct gw__process who)
+{
+    gw__put_u8(w, who.node);
+    gw__put_id(w, who.incarnation);
+}
+
+struct gw__process gw__get_process(struct gw__reader *r)
+{
+    unsigned node = gw__get_u8(r);
+    return (struct gw__process){.node = node, .incarnation = gw__get_id(r)};
+}
+
+void gw__put_link(struct gw__writer *w, const struct gw__link *rule)
+{
+    gw__put_u32(w, rule->delay_us);
+    gw__put_u32(w, rule->jitter_us);
+    gw__put_u64(w, rule->rate);
+    gw__put_u32(w, rule->loss_ppm);
+    gw__put_u8(w, rule->down);
+}
+
+void gw__get_link(struct gw__reader *r, struct gw__link *rule)
+{
+    rule->delay_us = gw__get_u32(r);
+    rule->jitter_us = gw__get_u32(r);
+    rule->rate = gw__get_u64(r);
+    rule->loss_ppm = gw__get_u32(r);
+    rule->down = gw__get_bool(r);
+    gw__reader_demand(r, rule->loss_ppm <= 1000000);
+}
+
+static bool names_a_process(enum gw__command_kind kind)
+{
+    switch (kind) {
+    case GW__CMD_ADMIT:
+    case GW__CMD_DEADLINE:
+    case GW__CMD_SHARDS:
+    case GW__CMD_LINK:
+    case GW__CMD_CUT:
+    case GW__CMD_HEAL:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static void put_admit(struct gw__writer *w, const struct gw__command *c)
+{
+    gw__put_u64(w, c->admit.from_op);
+    gw__put_u8(w, c->admit.count);
+    for (unsigned i = 0; i < c->admit.count; i++)
+        gw__put_process(w, c->admit.joiners[i]);
+}
+
+static void get_admit(struct gw__reader *r, struct gw__command *c)
+{
+    c->admit.from_op = gw__get_u64(r);
+    c->admit.count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    for (unsigned i = 0; i < c->admit.count; i++)
+        c->admit.joiners[i] = gw__get_process(r);
+}
+
+static void put_body(struct gw__writer *w, const struct gw__command *c)
+{
+    switch (c->kind) {
+    case GW__CMD_REGISTER:
+        gw__put_u8(w, c->join.role);
+        gw__put_u8(w, c->join.ring);
+        gw__put_text(w, c->join.endpoint);
+        break;
+    case GW__CMD_ADMIT:
+        put_admit(w, c);
+        break;
+    case GW__CMD_ACCUSE:
+        gw__put_process(w, c->accuse.accused);
+        gw__put_u8(w, c->accuse.certain);
+        break;
+    case GW__CMD_REPORT:
+        gw__put_u64(w, c->flush.epoch);
+        gw__put_report(w, &c->flush.report);
+        break;
+    case GW__CMD_DEADLINE:
+        gw__put_u64(w, c->epoch);
+        break;
+    case GW__CMD_SHARDS:
+        gw__put_u32(w, c->shards);
+        break;
+    case GW__CMD_LEASE:
+        gw__put_u64(w, c->lease.step);
+        gw__put_u8(w, c->lease.count);
+        break;
+    case GW__CMD_DONE:
+    case GW__CMD_SETTLE:
+        gw__put_u64(w, c->through);
+        break;
+    case GW__CMD_LINK:
+        gw__put_u8(w, c->link.from);
+        gw__put_u8(w, c->link.to);
+        gw__put_u8(w, c->link.fields);
+        gw__put_link(w, &c->link.rule);
+        break;
+    case GW__CMD_CUT:
+        gw__put_u64(w, c->cut.left);
+        gw__put_u64(w, c->cut.right);
+        break;
+    default: /* LEAVE and HEAL have none */
+        break;
+    }
+}
+
+static void get_body(struct gw__reader *r, struct gw__command *c)
+{
+    switch (c->kind) {
+    case GW__CMD_REGISTER:
+        c->join.role = (enum gw__role)gw__get_u8_below(r, GW__ROLES);
+        c->join.ring = gw__get_bool(r);
+        gw__get_text(r, c->join.endpoint, sizeof c->join.endpoint);
+        break;
+    case GW__CMD_ADMIT:
+        get_admit(r, c);
+        break;
+    case GW__CMD_ACCUSE:
+        c->accuse.accused = gw__get_process(r);
+        c->accuse.certain = gw__get_bool(r);
+        break;
+    case GW__CMD_REPORT:
+        c->flush.epoch = gw__get_u64(r);
+        gw__get_report(r, &c->flush.report);
+        break;
+    case GW__CMD_DEADLINE:
+        c->epoch = gw__get_u64(r);
+        break;
+    case GW__CMD_SHARDS:
+        c->shards = gw__get_u32(r);
+        break;
+    case GW__CMD_LEASE:
+        c->lease.step = gw__get_u64(r);
+        c->lease.count = gw__get_u8_below(r, GW__LEASE_MAX + 1);
+        break;
+    case GW__CMD_DONE:
+    case GW__CMD_SETTLE:
+        c->through = gw__get_u64(r);
+        break;
+    case GW__CMD_LINK:
+        c->link.from = gw__get_u8(r);
+        c->link.to = gw__get_u8(r);
+        c->link.fields = gw__get_u8_below(r, GW__LINK_FIELDS + 1);
+        gw__get_link(r, &c->link.rule);
+        break;
+    case GW__CMD_CUT:
+        c->cut.left = gw__get_u64(r);
+        c->cut.right = gw__get_u64(r);
+        break;
+    default:
+        break;
+    }
+}
+
+static void put_command(
+    struct gw__writer *w, const struct gw__command *c, size_t bytes)
+{
+    gw__put_u16(w, MAGIC);
+    gw__put_u8(w, VERSION);
+    gw__put_u8(w, c->kind);
+    gw__put_u32(w, (uint32_t)bytes);
+    gw__put_u64(w, c->time_ms);
+    gw__put_id(w, c->client);
+    gw__put_u64(w, c->sequence);
+    if (names_a_process(c->kind))
+        gw__put_process(w, c->who);
+    put_body(w, c);
+}
+
+size_t gw__command_encode(const struct gw__command *c, void *out, size_t room)
+{
+    struct gw__writer measure = gw__writer_on(NULL, 0);
+    put_command(&measure, c, 0);
+    struct gw__writer w = gw__writer_on(out, room);
+    put_command(&w, c, measure.used);
+    return gw__writer_fits(&w) ? w.used : 0;
+}
+
+/* The part before the body; false for another version. */
+static bool get_head(struct gw__reader *r, size_t bytes, struct gw__command *c)
+{
+    gw__reader_demand(r, gw__get_u16(r) == MAGIC);
+    unsigned version = gw__get_u8(r);
+    if (!r->bad && version != VERSION)
+        return false;
+    c->kind = (enum gw__command_kind)gw__get_u8_below(r, GW__COMMAND_KINDS);
+    gw__reader_demand(r, gw__get_u32(r) == bytes);
+    c->time_ms = gw__get_u64(r);
+    c->client = gw__get_id(r);
+    c->sequence = gw__get_u64(r);
+    if (names_a_process(c->kind))
+        c->who = gw__get_process(r);
+    return true;
+}
+
+enum gw_err gw__command_decode(const void *data, size_t bytes,
+    struct gw__command *command, struct gw_error *why)
+{
+    struct gw__reader r = gw__reader_on(data, bytes);
+    *command = (struct gw__command){.kind = GW__CMD_REGISTER};
+    if (!get_head(&r, bytes, command))
+        return gw_fail(why, GW_EDATA, "a command of another version than %d",
+            VERSION);
+    get_body(&r, command);
+    if (!gw__reader_done(&r))
+        return gw_fail(why, GW_EDATA, "%zu bytes that are no command", bytes);
+    return GW_OK;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * FORWARD or EXCLUDE: what becomes of an op that a member left in the middle
+ * of. It stands here, below lib/ring, because the registry applies it: the log
+ * entry that completes the reports decides, on every replica alike.
+ *
+ *   FORWARD  of each chunk a final copy survives, all of one set: those copies
+ *            are spread. What the dead gave counts, once.
+ *   EXCLUDE  otherwise: the survivors that take part in the op are its
+ *            contributors.
+ *
+ * Why it is safe that a member uses its result before the others have theirs:
+ * it holds every final copy, so if it survives, its report forces FORWARD; if
+ * it does not, what it made of the result is gone with it. A final copy counts
+ * only if it is of the set that was decided last for its op: one that was made
+ * before an EXCLUDE which its holder slept through is a partial like others.
+ */
+#ifndef GW__CONTROL_DECIDE_H
+#define GW__CONTROL_DECIDE_H
+
+#include "report.h"
+
+enum gw__fate { GW__FORWARD, GW__EXCLUDE, GW__FATES };
+
+struct gw__decision {
+    uint64_t epoch;
+    uint64_t op;
+    enum gw__fate fate;
+    uint64_t contributors; /* of the result: nodes */
+};
+
+struct gw__survivor {
+    unsigned node;
+    uint64_t from_op; /* takes part in ops from here on */
+    const struct gw__report *report;
+};
+
+/* `earlier` is what the last decision about this op said its contributors are;
+ * 0: there was none. */
+struct gw__decision gw__decide(const struct gw__survivor *survivors,
+    unsigned count, uint64_t epoch, uint64_t op, uint64_t earlier);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a machine's step does to its node and the network. Actions take effect
+ * at once, in their order; of a node that crashes inside the step only the
+ * first ones do. A machine that breaks its contract (base/machine.h) fails the
+ * run with a sentence: that is a bug to be found, too.
+ */
+#include "sim_parts.h"
+
+static struct gw__node *stepping(struct gw__sim *sim)
+{
+    return &sim->nodes[sim->stepping];
+}
+
+/* Does this action still take effect? */
+static bool is_spared(struct gw__sim *sim)
+{
+    struct gw__node *node = stepping(sim);
+    if (!node->armed)
+        return true;
+    if (node->spared == 0)
+        return false;
+    node->spared--;
+    return true;
+}
+
+static void act_send(void *driver, uint32_t to, const void *data, size_t bytes)
+{
+    struct gw__sim *sim = driver;
+    if (to >= sim->node_count || bytes > GW__MESSAGE_MAX)
+        gw__sim_fail(sim,
+                     "node %u sends %zu bytes to node %u; a message has at most "
+                     "%d, and there are %u nodes",
+                     sim->stepping, bytes, to, GW__MESSAGE_MAX,
+                     sim->node_count);
+    else if (is_spared(sim))
+        gw__link_send(sim, sim->stepping, to, data, bytes);
+}
+
+void gw__timer_queue(struct gw__sim *sim, struct gw__event *timer)
+{
+    struct gw__node *node = &sim->nodes[timer->node];
+    uint64_t due_ns = gw__clock_when(&node->clock, timer->at_ns);
+    uint64_t late_ns = 0;
+    if (sim->options.timer_late_ns)
+        late_ns = gw_rng_below(&node->luck, sim->options.timer_late_ns + 1);
+    if (due_ns < sim->now_ns)
+        due_ns = sim->now_ns;
+    if (due_ns < UINT64_MAX - late_ns)
+        due_ns += late_ns;
+    gw__queue_add(&sim->queue, timer, due_ns);
+}
+
+static void cancel_timer(struct gw__sim *sim, struct gw__event **timer)
+{
+    if (!*timer)
+        return;
+    gw__queue_remove(&sim->queue, *timer);
+    gw__queue_give(&sim->queue, *timer);
+    *timer = NULL;
+}
+
+static void act_set_timer(void *driver, uint32_t timer, uint64_t at_ns)
+{
+    struct gw__sim *sim = driver;
+    if (timer >= GW__TIMERS_MAX) {
+        gw__sim_fail(sim, "node %u sets timer %u; there are %d", sim->stepping,
+                     timer, GW__TIMERS_MAX);
+        return;
+    }
+    if (!is_spared(sim))
+        return;
+    struct gw__event **set = &stepping(sim)->timers[timer];
+    cancel_timer(sim, set);
+    if (at_ns == 0 || !(*set = gw__sim_take(sim, 0)))
+        return;
+    (*set)->kind = GW__TIMER;
+    (*set)->node = (uint8_t)sim->stepping;
+    (*set)->index = (uint16_t)timer;
+    (*set)->at_ns = at_ns;
+    gw__timer_queue(sim, *set);
+}
+
+static void act_persist(void *driver, uint32_t key, const void *data,
+                        size_t bytes)
+{
+    struct gw__sim *sim = driver;
+    if (bytes > GW__PERSIST_MAX)
+        gw__sim_fail(sim, "node %u persists %zu bytes; a value has at most %d",
+                     sim->stepping, bytes, GW__PERSIST_MAX);
+    else if (is_spared(sim) &&
+             !gw__disk_write(&stepping(sim)->disk, key, data, bytes) &&
+             !sim->error.code)
+        gw_fail(&sim->error, GW_ENOMEM, "what node %u persists", sim->stepping);
+}
+
+static const void *act_load(void *driver, uint32_t key, size_t *bytes)
+{
+    struct gw__sim *sim = driver;
+    if (!sim->starting) {
+        gw__sim_fail(sim, "node %u loads outside of START", sim->stepping);
+        return NULL;
+    }
+    return gw__disk_read(&stepping(sim)->disk, key, bytes);
+}
+
+static void act_tell(void *driver, const void *data, size_t bytes)
+{
+    struct gw__sim *sim = driver;
+    if (is_spared(sim) && sim->options.on_tell)
+        sim->options.on_tell(sim->options.context, sim, sim->stepping, data,
+                             bytes);
+}
+
+struct gw__actions gw__sim_actions(struct gw__sim *sim)
+{
+    return (struct gw__actions){
+        .driver = sim,
+        .send = act_send,
+        .set_timer = act_set_timer,
+        .persist = act_persist,
+        .load = act_load,
+        .tell = act_tell,
+    };
+}

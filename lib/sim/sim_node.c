@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A node's life:
+ *
+ *              start                      pause
+ *     DOWN ------------> UP (running) ------------> UP (paused)
+ *       ^                 |  |      ^                 |   |
+ *       |      crash      |  v      +-----------------+   |
+ *       +-----------------+  inputs       resume          |
+ *       |                      crash                      |
+ *       +-------------------------------------------------+
+ *
+ * A crash takes the state, the timers and what waits for a paused node; the
+ * disk and the clock stay. Messages under way are not looked for: each knows
+ * the life of its receiver that it was sent to, and is missed in another.
+ */
+#include "sim_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void hash_input(struct gw__sim *sim, uint32_t node,
+                       const struct gw__input *input)
+{
+    uint64_t head[3] = {
+        sim->now_ns,
+        input->incarnation,
+        (uint64_t)input->kind | (uint64_t)node << 8 |
+            (uint64_t)input->from << 16 | (uint64_t)input->timer << 24 |
+            (uint64_t)input->bytes << 32,
+    };
+    sim->hash = gw_hash(head, sizeof head, sim->hash);
+    sim->hash = gw_hash(input->data, input->bytes, sim->hash);
+}
+
+/* One step of a machine that is up and not paused. */
+static void deliver(struct gw__sim *sim, uint32_t i, struct gw__input *input)
+{
+    struct gw__node *node = &sim->nodes[i];
+    assert(node->up && !node->paused);
+    if (sim->counts.inputs++ >= sim->options.inputs_most)
+        gw__sim_fail(sim, "more than %llu inputs",
+                     (unsigned long long)sim->options.inputs_most);
+    input->now_ns = gw__clock_at(&node->clock, sim->now_ns);
+    hash_input(sim, i, input);
+    sim->stepping = i;
+    sim->starting = input->kind == GW__START;
+    struct gw__actions actions = gw__sim_actions(sim);
+    node->kind->step(node->state, input, &actions);
+    if (node->armed)
+        gw__node_crash(sim, i);
+    if (sim->options.after_step)
+        sim->options.after_step(sim->options.context, sim, i, input);
+}
+
+static bool is_missed(const struct gw__sim *sim, const struct gw__event *event)
+{
+    const struct gw__node *node = &sim->nodes[event->node];
+    bool mail = event->kind == GW__MESSAGE && sim->options.mail_survives;
+    bool bound = event->kind == GW__MESSAGE || event->kind == GW__DIED;
+    return !node->up || (bound && !mail && event->life != node->life);
+}
+
+void gw__node_arrive(struct gw__sim *sim, struct gw__event *event)
+{
+    struct gw__node *node = &sim->nodes[event->node];
+    if (is_missed(sim, event)) {
+        sim->counts.missed++;
+    } else if (node->paused) {
+        event->next = NULL;
+        *node->backlog_end = event;
+        node->backlog_end = &event->next;
+        return;
+    } else {
+        struct gw__input input = {
+            .kind = (enum gw__input_kind)event->kind,
+            .from = event->from,
+            .incarnation = event->incarnation,
+            .data = event->bytes ? event->data : NULL,
+            .bytes = event->bytes,
+        };
+        if (event->kind == GW__TIMER) {
+            input.timer = event->index;
+            node->timers[event->index] = NULL;
+        }
+        deliver(sim, event->node, &input);
+    }
+    gw__queue_give(&sim->queue, event);
+}
+
+void gw__node_start(struct gw__sim *sim, uint32_t i)
+{
+    struct gw__node *node = &sim->nodes[i];
+    assert(!node->up && !node->backlog);
+    memset(node->state, 0, node->kind->state_bytes);
+    node->up = true;
+    node->life++;
+    node->incarnation = gw_rng_next(&node->lives) | 1; /* never 0 */
+    sim->counts.starts++;
+    struct gw__input start = {
+        .kind = GW__START,
+        .incarnation = node->incarnation,
+        .seed = gw_rng_next(&node->lives),
+    };
+    deliver(sim, i, &start);
+}
+
+/* Tells `observer` that node `i` has ended. */
+static void tell_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
+{
+    const struct gw__sim_options *options = &sim->options;
+    struct gw__node *node = &sim->nodes[observer];
+    double lost = gw_rng_unit(&node->luck);
+    uint64_t jitter_ns =
+        gw_rng_below(&node->luck, options->died_jitter_ns + 1);
+    struct gw__event *event;
+    if (lost < options->died_lost || !(event = gw__sim_take(sim, 0)))
+        return;
+    event->kind = GW__DIED;
+    event->node = (uint8_t)observer;
+    event->from = (uint8_t)i;
+    event->incarnation = sim->nodes[i].incarnation;
+    event->life = node->life;
+    gw__queue_add(&sim->queue, event,
+                  sim->now_ns + options->died_delay_ns + jitter_ns);
+}
+
+/* A timer that waits in the backlog is only there. */
+static void drop_backlog(struct gw__sim *sim, struct gw__node *node)
+{
+    while (node->backlog) {
+        struct gw__event *event = node->backlog;
+        node->backlog = event->next;
+        if (event->kind == GW__TIMER)
+            node->timers[event->index] = NULL;
+        gw__queue_give(&sim->queue, event);
+    }
+    node->backlog_end = &node->backlog;
+}
+
+static void drop_timers(struct gw__sim *sim, struct gw__node *node)
+{
+    for (unsigned i = 0; i < GW__TIMERS_MAX; i++)
+        if (node->timers[i]) {
+            gw__queue_remove(&sim->queue, node->timers[i]);
+            gw__queue_give(&sim->queue, node->timers[i]);
+            node->timers[i] = NULL;
+        }
+}
+
+void gw__node_crash(struct gw__sim *sim, uint32_t i)
+{
+    struct gw__node *node = &sim->nodes[i];
+    assert(node->up);
+    node->up = node->paused = node->armed = false;
+    sim->counts.crashes++;
+    drop_backlog(sim, node);
+    drop_timers(sim, node);
+    for (uint32_t observer = 0; observer < sim->node_count; observer++)
+        if (observer != i && sim->nodes[observer].up &&
+            sim->options.observers[i] >> observer & 1)
+            tell_death(sim, i, observer);
+}
+
+void gw__node_pause(struct gw__sim *sim, uint32_t i)
+{
+    assert(sim->nodes[i].up);
+    sim->nodes[i].paused = true;
+}
+
+/* A program that wakes may look at its timers first, or at its sockets first;
+ * each keeps its own order. */
+void gw__node_resume(struct gw__sim *sim, uint32_t i)
+{
+    enum { AS_IT_CAME, TIMERS_FIRST, TIMERS_LAST, ORDERS };
+    struct gw__node *node = &sim->nodes[i];
+    uint64_t order = gw_rng_below(&node->luck, ORDERS);
+    struct gw__event *waiting = node->backlog;
+    node->paused = false;
+    node->backlog = NULL;
+    node->backlog_end = &node->backlog;
+    for (int turn = 0; turn < 2; turn++)
+        for (struct gw__event *e = waiting, *next; e; e = next) {
+            bool timer = e->kind == GW__TIMER;
+            int its_turn = order == AS_IT_CAME ? 0
+                           : timer             ? order == TIMERS_LAST
+                                               : order == TIMERS_FIRST;
+            next = e->next;
+            if (its_turn == turn)
+                gw__queue_add(&sim->queue, e, sim->now_ns);
+        }
+}

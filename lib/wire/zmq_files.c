@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * File descriptors. libzmq takes two or three a socket, the last of them when
+ * a peer connects, and ends the whole program when one cannot be had. So each
+ * wire reserves what it will need before it begins, and where the soft limit
+ * is too low it is raised, as far as the hard one allows.
+ */
+#include "zmq_wire.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned reserved; /* by all wires of this process */
+static unsigned others;   /* open when there was no wire */
+
+static unsigned open_files(void)
+{
+    unsigned count = 0;
+    DIR *self = opendir("/proc/self/fd");
+    while (self && readdir(self))
+        count++;
+    if (self)
+        closedir(self);
+    return count;
+}
+
+static unsigned needed_files(const struct gw__zmq *zmq)
+{
+    enum {
+        A_WIRE = 12,    /* libzmq's threads, bell, watch */
+        A_PEER = 3,     /* its pidfd, and the two ends of the monitor */
+        A_SOCKET = 2,   /* its mailbox and its connection */
+        A_LISTENER = 1,
+    };
+    unsigned peers = zmq->wire.size - 1;
+    unsigned higher = peers - zmq->wire.rank, sockets = zmq->lanes + 1;
+    return A_WIRE + peers * (A_PEER + sockets * A_SOCKET)
+        + higher * sockets * A_LISTENER;
+}
+
+/* Room for `count` descriptors; false: not even by raising the limit, which is
+ * then in *limit. */
+static bool make_room(unsigned count, rlim_t *limit)
+{
+    enum { FOR_OTHERS = 256 };
+    struct rlimit files;
+    *limit = 0;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || count <= files.rlim_cur)
+        return true;
+    *limit = files.rlim_max;
+    files.rlim_cur = count + FOR_OTHERS < files.rlim_max ? count + FOR_OTHERS
+                                                         : files.rlim_max;
+    return count <= files.rlim_cur && setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
+enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq, struct gw_error *why)
+{
+    unsigned need = needed_files(zmq), taken;
+    rlim_t limit;
+    pthread_mutex_lock(&lock);
+    if (reserved == 0)
+        others = open_files();
+    taken = reserved + others;
+    bool room = make_room(taken + need, &limit);
+    if (room) {
+        zmq->files = need;
+        reserved += need;
+    }
+    pthread_mutex_unlock(&lock);
+    if (room)
+        return GW_OK;
+    return gw_fail(why, GW_ESYS,
+        "%u ranks need %u open files, %u are taken and the limit is %llu "
+        "(ulimit -n)",
+        zmq->wire.size, need, taken, (unsigned long long)limit);
+}
+
+void gw__zmq_release_files(struct gw__zmq *zmq)
+{
+    pthread_mutex_lock(&lock);
+    reserved -= zmq->files;
+    pthread_mutex_unlock(&lock);
+    zmq->files = 0;
+}

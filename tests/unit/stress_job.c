@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See stress_job.h. Values are whole numbers that every type holds exactly, and
+ * so are their reductions; integer types also get large ones, which wrap.
+ */
+#include "stress_job.h"
+
+#include "collrun/pattern_element.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- drawing ---- */
+
+static const struct gw_algo *draw_algo(unsigned ranks, struct gw_rng *rng)
+{
+    size_t count;
+    const struct gw_algo *const *list = gw_algo_list(&count);
+    const struct gw_algo *algo;
+    do
+        algo = list[gw_rng_below(rng, count)];
+    while (!algo->valid(ranks));
+    return algo;
+}
+
+static enum gw_redop draw_op(enum gw_dtype type, struct gw_rng *rng)
+{
+    enum gw_redop op;
+    do
+        op = (enum gw_redop)gw_rng_below(rng, GW_REDOP_COUNT);
+    while (!gw_redop_allowed(op, type));
+    return op;
+}
+
+/* Around the sizes where the library changes its way, of a whole buffer or of
+ * a block of it. */
+static size_t draw_count(const struct job *job, size_t slice_bytes,
+                         struct gw_rng *rng)
+{
+    enum { INLINE = 160, EAGER = 4096, STREAM = 1 << 20, MOST = 1 << 17 };
+    const size_t marks[] = {0,         64,     INLINE,
+                            EAGER,     EAGER,  slice_bytes,
+                            2 * EAGER, 20000,  3 * slice_bytes,
+                            1000,      STREAM, 9 * slice_bytes};
+    size_t mark = marks[gw_rng_below(rng, sizeof marks / sizeof *marks)];
+    if (mark > 40000 && gw_rng_below(rng, 6) > 0)
+        mark = gw_rng_below(rng, 12000);
+    if (gw_rng_below(rng, 2))
+        mark /= job->ranks;
+    size_t count = mark / gw_dtype_size(job->call.type);
+    count += gw_rng_below(rng, 4);
+    count -= count > 2 ? gw_rng_below(rng, 3) : 0;
+    return count < MOST / job->ranks ? count : MOST / job->ranks;
+}
+
+static bool may_vary(const struct gw_call *call)
+{
+    switch (call->collective) {
+    case GW_GATHER:
+    case GW_SCATTER:
+    case GW_ALLGATHER:
+        return true;
+    case GW_ALLTOALL:
+        return !call->algo || strcmp(call->algo, "linear") == 0 ||
+               strcmp(call->algo, "pairwise") == 0;
+    default:
+        return false;
+    }
+}
+
+void job_draw(struct job *job, unsigned ranks, size_t slice_bytes,
+              struct gw_rng *rng)
+{
+    const struct gw_algo *algo = draw_algo(ranks, rng);
+    *job = (struct job){.ranks = ranks, .salt = gw_rng_next(rng)};
+    struct gw_call *call = &job->call;
+    call->collective = algo->collective;
+    call->algo = gw_rng_below(rng, 5) ? algo->name : NULL;
+    call->type = (enum gw_dtype)gw_rng_below(rng, GW_DTYPE_COUNT);
+    if (gw_collective_reduces(call->collective))
+        call->op = draw_op(call->type, rng);
+    if (gw_collective_rooted(call->collective))
+        call->root = (unsigned)gw_rng_below(rng, ranks);
+    if (call->collective != GW_BARRIER)
+        call->count = draw_count(job, slice_bytes, rng);
+    if (gw_rng_below(rng, 8) == 0 && ranks > 1) {
+        job->shift = 1 + (unsigned)gw_rng_below(rng, ranks - 1);
+        call->collective = GW_BROADCAST;
+    } else if (may_vary(call) && gw_rng_below(rng, 2)) {
+        job->v = true;
+        job->layout = (unsigned)gw_rng_below(rng, 3);
+    }
+}
+
+/* ---- layout ---- */
+
+static uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t salt)
+{
+    uint64_t h = salt + (a + 1) * 0x9e3779b97f4a7c15U +
+                 (b + 1) * 0xbf58476d1ce4e5b9U + (c + 1) * 0x94d049bb133111ebU;
+    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9U;
+    return h ^ h >> 31;
+}
+
+/* Elements of the block that `from` sends to `to`, in a v-variant: for all but
+ * alltoallv one of the two does not matter. */
+static size_t v_count(const struct job *job, unsigned from, unsigned to)
+{
+    uint64_t h = mix(from, to, 0, job->salt);
+    if (h % 4 == 0)
+        return 0;
+    return job->call.count ? (h >> 8) % (2 * job->call.count) : 0;
+}
+
+static size_t block_length(const struct job *job, unsigned rank, unsigned block,
+                           bool received)
+{
+    if (!job->v)
+        return job->call.count;
+    if (job->call.collective != GW_ALLTOALL)
+        return v_count(job, block, block);
+    return received ? v_count(job, block, rank) : v_count(job, rank, block);
+}
+
+static unsigned nth(const struct job *job, unsigned i)
+{
+    return job->layout == BACKWARDS ? job->ranks - 1 - i : i;
+}
+
+void job_counts(const struct job *job, unsigned rank, bool received,
+                size_t *counts, size_t *displs)
+{
+    size_t at = 0;
+    for (unsigned i = 0; i < job->ranks; i++) {
+        unsigned block = nth(job, i);
+        counts[block] = block_length(job, rank, block, received);
+        displs[block] = at;
+        at += counts[block] + (job->layout == GAPS ? block % 3 : 0);
+    }
+}
+
+static void add(struct pieces *pieces, size_t begin, size_t length,
+                unsigned block)
+{
+    pieces->list[pieces->count++] = (struct piece){begin, length, block};
+    if (begin + length > pieces->end)
+        pieces->end = begin + length;
+}
+
+static void add_blocks(const struct job *job, unsigned rank, bool received,
+                       struct pieces *pieces)
+{
+    size_t counts[JOB_RANKS_MAX], displs[JOB_RANKS_MAX];
+    job_counts(job, rank, received, counts, displs);
+    for (unsigned b = 0; b < job->ranks; b++)
+        add(pieces, displs[b], counts[b], b);
+}
+
+/* The rank's own block, where all lie or alone. */
+static void add_own(const struct job *job, unsigned rank, bool among_all,
+                    struct pieces *pieces)
+{
+    size_t counts[JOB_RANKS_MAX], displs[JOB_RANKS_MAX];
+    job_counts(job, rank, false, counts, displs);
+    add(pieces, among_all ? displs[rank] : 0, counts[rank], rank);
+}
+
+void job_inputs(const struct job *job, unsigned rank, bool in_place,
+                struct pieces *pieces)
+{
+    bool root = rank == job->call.root;
+    pieces->count = 0;
+    pieces->end = 0;
+    switch (job->call.collective) {
+    case GW_BROADCAST:
+        if (root || job->shift)
+            add(pieces, 0, job->call.count, 0);
+        break;
+    case GW_GATHER:
+    case GW_ALLGATHER:
+        add_own(job, rank, in_place, pieces);
+        break;
+    case GW_SCATTER:
+        if (root)
+            add_blocks(job, rank, false, pieces);
+        break;
+    case GW_REDUCE_SCATTER:
+    case GW_ALLTOALL:
+        add_blocks(job, rank, false, pieces);
+        break;
+    case GW_BARRIER:
+        break;
+    default:
+        add(pieces, 0, job->call.count, 0);
+    }
+}
+
+void job_results(const struct job *job, unsigned rank, bool in_place,
+                 struct pieces *pieces)
+{
+    bool root = rank == job->call.root;
+    pieces->count = 0;
+    pieces->end = 0;
+    switch (job->call.collective) {
+    case GW_REDUCE:
+        if (root)
+            add(pieces, 0, job->call.count, 0);
+        break;
+    case GW_GATHER:
+        if (root)
+            add_blocks(job, rank, true, pieces);
+        break;
+    case GW_ALLGATHER:
+    case GW_ALLTOALL:
+        add_blocks(job, rank, true, pieces);
+        break;
+    case GW_SCATTER:
+        add_own(job, rank, in_place && root, pieces);
+        break;
+    case GW_REDUCE_SCATTER:
+        add_own(job, rank, in_place, pieces);
+        break;
+    case GW_BARRIER:
+        break;
+    default:
+        add(pieces, 0, job->call.count, 0);
+    }
+}
+
+bool job_allows(const struct job *job, unsigned rank, enum placing placing)
+{
+    bool root = rank == job->call.root;
+    if (placing == APART)
+        return true;
+    if (job->shift || job->call.collective == GW_BARRIER)
+        return false;
+    switch (job->call.collective) {
+    case GW_ALLTOALL:
+        return placing == IN_PLACE && !job->v;
+    case GW_BROADCAST:
+    case GW_REDUCE:
+    case GW_GATHER:
+    case GW_SCATTER:
+        return placing == IN_PLACE || root;
+    default:
+        return true;
+    }
+}
+
+/* ---- values ---- */
+
+static int64_t value(const struct job *job, unsigned rank, unsigned block,
+                     size_t i)
+{
+    uint64_t h = mix(rank, block, i, job->salt);
+    bool few = job->ranks <= 16;
+    if (!gw_collective_reduces(job->call.collective))
+        return (int64_t)(h % 128);
+    switch (job->call.op) {
+    case GW_SUM:
+        if (!element_is_float(job->call.type))
+            return (int64_t)(h & 0xffffff);
+        return (int64_t)(h % (few ? 16 : 3));
+    case GW_PROD:
+        return h % 5 == 0 ? 2 : 1;
+    case GW_AVG:
+        return (int64_t)(job->ranks * (h % (few ? 4 : 2)));
+    case GW_LAND:
+    case GW_LOR:
+    case GW_BAND:
+    case GW_BOR:
+        return (int64_t)(h % 3 ? h >> 8 & 127 : 0);
+    default:
+        return (int64_t)(h % 128);
+    }
+}
+
+static int64_t fold2(enum gw_redop op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case GW_PROD:
+        return a * b;
+    case GW_MIN:
+        return a < b ? a : b;
+    case GW_MAX:
+        return a > b ? a : b;
+    case GW_LAND:
+        return a && b;
+    case GW_LOR:
+        return a || b;
+    case GW_BAND:
+        return a & b;
+    case GW_BOR:
+        return a | b;
+    default:
+        return a + b;
+    }
+}
+
+static int64_t reduced(const struct job *job, unsigned block, size_t i)
+{
+    int64_t sum = value(job, 0, block, i);
+    for (unsigned r = 1; r < job->ranks; r++)
+        sum = fold2(job->call.op, sum, value(job, r, block, i));
+    if (job->call.op != GW_AVG)
+        return sum;
+    return element_wrap(job->call.type, sum) / (int64_t)job->ranks;
+}
+
+static int64_t expected(const struct job *job, unsigned rank, unsigned block,
+                        size_t i)
+{
+    if (job->shift)
+        return value(job, (rank + job->ranks - job->shift) % job->ranks, 0, i);
+    switch (job->call.collective) {
+    case GW_BROADCAST:
+        return value(job, job->call.root, 0, i);
+    case GW_SCATTER:
+        return value(job, job->call.root, rank, i);
+    case GW_GATHER:
+    case GW_ALLGATHER:
+        return value(job, block, block, i);
+    case GW_ALLTOALL:
+        return value(job, block, rank, i);
+    default:
+        return reduced(job, block, i);
+    }
+}
+
+void job_fill(const struct job *job, unsigned rank, const struct piece *piece,
+              bool result, unsigned char *memory)
+{
+    size_t bytes = gw_dtype_size(job->call.type);
+    for (size_t i = 0; i < piece->length; i++) {
+        int64_t v = result ? expected(job, rank, piece->block, i)
+                           : value(job, rank, piece->block, i);
+        uint64_t bits = element_bits(job->call.type, v);
+        memcpy(memory + (piece->begin + i) * bytes, &bits, bytes);
+    }
+}
+
+void job_describe(const struct job *job, char *text, size_t room)
+{
+    const struct gw_call *call = &job->call;
+    snprintf(text, room, "%s%s %s of %u ranks: %zu %s %s root %u",
+             job->shift ? "message" : gw_collective_name(call->collective),
+             job->v ? "v" : "", call->algo ? call->algo : "auto", job->ranks,
+             call->count, gw_dtype_name(call->type), gw_redop_name(call->op),
+             call->root);
+}
