@@ -39,7 +39,8 @@ LDFLAGS += $(SAN) -Wl,--as-needed
 LIB_SRC := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c)))
-TOOLS := $(filter-out common,$(notdir $(patsubst %/,%,$(sort $(wildcard cmd/*/)))))
+PARTS := $(filter-out cmd/common,$(patsubst %/,%,$(sort $(dir $(wildcard cmd/*/*.c)))))
+TOOLS := $(patsubst cmd/%/main.c,%,$(sort $(wildcard cmd/*/main.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -69,16 +70,17 @@ $(LIB_SO): $(LIB_OBJ)
 	@ln -sf $(@F) $(B)/libgradwire.so
 
 # A tool is its main.o and an archive of the rest, which the unit tests use too.
-define TOOL
-$(B)/cmd/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard cmd/$(1)/*.c))) cmd/$(1)
-$(B)/$(1): $(B)/cmd/$(1)/main.o $(B)/cmd/$(1).a $(COMMON_OBJ) $(LIB_A)
-	$$(call say,ld,$$@)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(TOOL_LIBS)
+define PART
+$(B)/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c))) $(1)
 endef
-$(foreach t,$(TOOLS),$(eval $(call TOOL,$(t))))
+$(foreach part,$(PARTS),$(eval $(call PART,$(part))))
+
+$(TOOLS:%=$(B)/%): $(B)/%: $(B)/cmd/%/main.o $(B)/cmd/%.a $(COMMON_OBJ) $(LIB_A)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 
 # ---- tests ----
 
-$(B)/unit: $(UNIT_SRC:%.c=$(B)/%.o) $(TOOLS:%=$(B)/cmd/%.a) $(COMMON_OBJ) $(LIB_A)
+$(B)/unit: $(UNIT_SRC:%.c=$(B)/%.o) $(PARTS:%=$(B)/%.a) $(COMMON_OBJ) $(LIB_A)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(UNIT_LIBS)
 
 # The table of suites that tests/unit/main.c runs.

@@ -24,7 +24,9 @@
 enum { GW__NODES_MAX = 64, GW__MESSAGE_MAX = 65536, GW__TIMERS_MAX = 64 };
 
 enum gw__input_kind {
-    GW__START,   /* `incarnation`, `seed`; persisted values by `load` */
+    GW__START,   /* `incarnation`, `seed`; `from`: our own node; `data`,
+                    `bytes`: the configuration, as the driver was given it;
+                    persisted values by `load` */
     GW__MESSAGE, /* `from`, `data`, `bytes` */
     GW__TIMER,   /* `timer` */
     GW__DIED,    /* a certain fact: the process of node `from` has ended, with

@@ -56,6 +56,12 @@ static bool must_defer(const struct gw_request *r)
            (in_place(r) || r->call.in == r->call.out);
 }
 
+/* Will others store into my input before all have read it? */
+static bool set_aside(const struct gw_request *r)
+{
+    return in_place(r) && r->call.collective == GW_ALLTOALL;
+}
+
 /* Posts where the buffers lie. A result that must wait goes to a stage. */
 static enum gw_err post_places(struct gw_request *r, struct side *side,
                                struct gw_error *why)
@@ -65,7 +71,8 @@ static enum gw_err post_places(struct gw_request *r, struct side *side,
     const void *input = in_place(r) ? call->out : call->in;
     size_t in_bytes = in_place(r) ? out_bytes : gw__bytes_in(r->comm, call);
     side->in_place = in_place(r);
-    enum gw_err err = show(r, input, in_bytes, &r->stage_in, &side->in, why);
+    enum gw_err err = show(r, set_aside(r) ? NULL : input, in_bytes,
+                           &r->stage_in, &side->in, why);
     if (!err && r->stage_in)
         memcpy(r->stage_in, input, in_bytes);
     if (!err)

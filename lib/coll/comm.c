@@ -22,6 +22,15 @@ static enum gw_err check_config(const struct gw_comm_config *config,
     if (config->rank >= config->size)
         return gw_fail(why, GW_EINVAL, "rank %u is not among %u ranks",
                        config->rank, config->size);
+    const char *meeting = config->rendezvous;
+    if (!meeting && config->size > 1)
+        return gw_fail(why, GW_EINVAL, "no rendezvous endpoint");
+    bool guarded = config->key_file || config->insecure;
+    if (!guarded && meeting && gw__rendezvous_is_open(meeting))
+        return gw_fail(why, GW_EINVAL,
+                       "the rendezvous %.80s is open to the network: give a "
+                       "key file, or allow it with --insecure",
+                       meeting);
     if (config->slice_bytes % 64)
         return gw_fail(why, GW_EINVAL, "slices are multiples of 64 bytes");
     return GW_OK;
@@ -109,8 +118,9 @@ enum gw_err gw_comm_create(const struct gw_comm_config *config,
     err = gw__wire_open(&comm->config, &comm->wire, why);
     if (err)
         goto out;
-    err = gw__rendezvous(config->rendezvous, config->rank, config->size,
-                         &comm->wire->address, table, connect_ms, why);
+    err = gw__rendezvous_with_key(config->rendezvous, config->key_file,
+                                  config->rank, config->size,
+                                  &comm->wire->address, table, connect_ms, why);
     if (!err)
         err = comm->wire->ops->connect(comm->wire, table, deadline, why);
     if (!err)
@@ -227,11 +237,27 @@ enum gw_err gw_comm_split(struct gw_comm *comm, int color, int key,
     return err;
 }
 
+/* Peers may be reading the buffers of calls that will never end. */
+static void abandon_calls(struct gw_comm *comm)
+{
+    const struct gw_request *r = comm->active;
+    struct gw_error error;
+    while (r && r->state == GW__DONE)
+        r = r->next;
+    if (!r || comm->error.code)
+        return;
+    gw_fail(&error, GW_ECLOSED,
+            "rank %u closed its communicator before op %u had ended",
+            comm->rank, r->op);
+    gw__comm_fail(comm, &error);
+}
+
 void gw_comm_destroy(struct gw_comm **made)
 {
     struct gw_comm *comm = *made;
     if (!comm)
         return;
+    abandon_calls(comm);
     gw__wire_close(&comm->wire);
     gw__requests_fini(comm);
     gw__scratch_fini(comm);

@@ -6,7 +6,8 @@
  *   choose.c   picks the algorithm; costs.c keeps the measured costs
  *   program.c  compiles the plan; cache.c keeps what was compiled
  *   engine.c   runs a program over any wire, slice by slice
- *   window.c   runs a direct program in one pass over shared memory
+ *   window.c   runs a direct program in one pass over shared memory; card.c
+ *              and pass.c are its parts, withdraw.c takes a failed call back
  *   request.c  starts, tests and waits; scratch.c lends memory
  *   progress.c moves all calls under way; fails together; mismatch.c
  *              finds ranks that call different things
@@ -179,6 +180,13 @@ void gw__window_describe(const struct gw_request *request, char *text,
 bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
                        uint32_t *op, struct gw__signature *signature);
 _Static_assert(sizeof(struct gw__place) == 24, "small enough for a card");
+
+/* ---- withdraw.c ---- */
+
+/* After the abort of a communicator that has failed: takes the card back, and
+ * waits, 200 ms at most, for peers that are just working on this rank's memory.
+ */
+void gw__withdraw(struct gw_comm *comm);
 
 /* ---- fold_many.c ---- */
 

@@ -25,20 +25,20 @@ struct builtin {
 
 static const struct builtin builtins[] = {
     {"shm",
-     {.model = {0.6, 0.00012, 0.00005},
+     {.model = {0.6, 0.00002, 0.00005},
       .sync_us = 0.6,
-      .memory_us_per_byte = 0.00012,
-      .cached_us_per_byte = 0.000025,
+      .memory_us_per_byte = 0.00002,
+      .cached_us_per_byte = 0.00001,
       .cores = 2}},
     {"ipc",
      {.model = {30, 0.00025, 0.00005},
-      .memory_us_per_byte = 0.00012,
-      .cached_us_per_byte = 0.000025,
+      .memory_us_per_byte = 0.00002,
+      .cached_us_per_byte = 0.00001,
       .cores = 2}},
     {"tcp",
      {.model = {35, 0.0003, 0.00005},
-      .memory_us_per_byte = 0.00012,
-      .cached_us_per_byte = 0.000025,
+      .memory_us_per_byte = 0.00002,
+      .cached_us_per_byte = 0.00001,
       .cores = 2}},
 };
 

@@ -323,6 +323,8 @@ static enum gw_err apply(struct gw_request *r, unsigned peer,
         comm->wire->ops->release(comm->wire, from);
         comm->counters[from].bytes_received += slice_length(r, w->cell, k);
     }
+    if (comm->wire->spoiled)
+        return GW_ELOST;
     if (++r->written[write] == r->slots[w->cell].slices)
         finish_write(r, write);
     return GW_OK;

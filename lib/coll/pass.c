@@ -17,9 +17,10 @@ static const unsigned char *first_value(const struct gw_request *r,
     size_t offset =
         r->elem_bytes * gw__offset_in(&r->call, plan, rank, chunk,
                                       own ? in_place(r) : side->in_place);
-    if (own)
-        return (in_place(r) ? (const unsigned char *)r->call.out
-                            : (const unsigned char *)r->call.in) +
+    if (own) /* the copy: peers may have stored into the buffer */
+        return (r->stage_in   ? r->stage_in
+                : in_place(r) ? (const unsigned char *)r->call.out
+                              : (const unsigned char *)r->call.in) +
                offset;
     if (r->eager)
         return side->bytes + offset;
@@ -49,7 +50,7 @@ static enum gw_err unreachable(struct gw_request *r, unsigned peer,
     struct gw_error told;
     if (r->comm->wire->ops->check(r->comm->wire, &told))
         return gw_fail(why, told.code, "%s", told.text);
-    return gw_fail(why, GW_ELOST, "the memory of rank %u cannot be mapped",
+    return gw_fail(why, GW_ELOST, "the memory of rank %u is out of reach",
                    peer);
 }
 
@@ -137,14 +138,29 @@ static void size_slots(struct gw_request *r)
     }
 }
 
+/* What was read counts only if its owners were still in the call after that:
+ * a rank that fails takes its card back, and its memory may be anything. */
+static enum gw_err still_entered(struct gw_request *r, struct gw_error *why)
+{
+    const struct gw__passes *passes = passes_of(r);
+    atomic_thread_fence(memory_order_acquire);
+    for (unsigned i = 0; i < passes->touch_count; i++)
+        if (atomic_load_explicit(&side_of(r, passes->touch[i])->entered,
+                                 memory_order_relaxed) != r->turn + 1)
+            return unreachable(r, passes->touch[i], why);
+    return GW_OK;
+}
+
 enum gw_err gw__run_passes(struct gw_request *r, struct gw_error *why)
 {
     const struct gw__passes *passes = passes_of(r);
-    for (unsigned i = 0; i < passes->count; i++) {
-        enum gw_err err = run_pass(r, &passes->list[i], why);
-        if (err)
-            return err;
-    }
+    enum gw_err err = GW_OK;
+    for (unsigned i = 0; i < passes->count && !err; i++)
+        err = run_pass(r, &passes->list[i], why);
+    if (!err)
+        err = still_entered(r, why);
+    if (err)
+        return err;
     size_slots(r);
     count_traffic(r);
     atomic_store_explicit(&card_of(r->comm, r->comm->rank)->left, r->turn + 1,

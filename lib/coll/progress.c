@@ -43,6 +43,7 @@ enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error)
     if (comm->error.code == GW_OK) {
         comm->error = *error;
         comm->wire->ops->abort(comm->wire, &comm->error);
+        gw__withdraw(comm);
     }
     return comm->error.code;
 }

@@ -45,13 +45,13 @@ static size_t largest_input(const struct gw_comm *comm,
 }
 
 /* What alltoallv sends is known to two ranks only, so nobody else could find
- * the place; in place, it overwrites what others still read. */
+ * the place. All ranks must decide alike, so it does not matter whether this
+ * one works in place. */
 bool gw__window_serves(const struct gw_comm *comm, const struct gw_call *call,
                        const struct gw__program *program)
 {
     return comm->windows && program->direct &&
-           !(call->collective == GW_ALLTOALL &&
-             (call->counts || call->in == GW_IN_PLACE));
+           !(call->collective == GW_ALLTOALL && call->counts);
 }
 
 enum gw_err gw__window_begin(struct gw_request *r, struct gw_error *why)

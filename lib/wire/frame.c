@@ -10,34 +10,34 @@
 static const uint32_t magic = 0x316e7767; /* "gwn1" */
 
 enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
-    struct gw__header *header, struct gw_error *why)
+                           struct gw__header *header, struct gw_error *why)
 {
     if (bytes < sizeof *header)
         return gw_fail(why, GW_EDATA,
-            "malformed slice: %zu bytes are no header of %zu", bytes,
-            sizeof *header);
+                       "malformed slice: %zu bytes are no header of %zu", bytes,
+                       sizeof *header);
     memcpy(header, part, sizeof *header);
     size_t here = bytes - sizeof *header;
     if (more && (here != 0 || header->bytes == 0))
         return gw_fail(why, GW_EDATA,
-            "malformed slice: %zu bytes of data before the data", here);
+                       "malformed slice: %zu bytes of data before the data",
+                       here);
     if (!more && here != header->bytes)
         return gw_fail(why, GW_EDATA,
-            "malformed slice: %zu bytes of data, %u announced", here,
-            header->bytes);
+                       "malformed slice: %zu bytes of data, %u announced", here,
+                       header->bytes);
     return GW_OK;
 }
 
 enum gw_err gw__frame_body(const struct gw__header *header, size_t bytes,
-    bool more, struct gw_error *why)
+                           bool more, struct gw_error *why)
 {
     if (more)
-        return gw_fail(
-            why, GW_EDATA, "malformed slice: more than two parts");
+        return gw_fail(why, GW_EDATA, "malformed slice: more than two parts");
     if (bytes != header->bytes)
         return gw_fail(why, GW_EDATA,
-            "malformed slice: %zu bytes of data, %u announced", bytes,
-            header->bytes);
+                       "malformed slice: %zu bytes of data, %u announced",
+                       bytes, header->bytes);
     return GW_OK;
 }
 
@@ -53,22 +53,22 @@ static bool is_error(int32_t code)
 }
 
 enum gw_err gw__note_read(const void *message, size_t bytes, unsigned from,
-    unsigned to, struct gw__note *note, struct gw_error *why)
+                          unsigned to, struct gw__note *note,
+                          struct gw_error *why)
 {
     if (bytes < GW__NOTE_BYTES || bytes >= GW__NOTE_BYTES_MAX)
-        return gw_fail(
-            why, GW_EDATA, "malformed note of %zu bytes", bytes);
+        return gw_fail(why, GW_EDATA, "malformed note of %zu bytes", bytes);
     memcpy(note, message, bytes);
     memset((char *)note + bytes, 0, GW__NOTE_BYTES_MAX - bytes);
     if (note->magic != magic)
         return gw_fail(why, GW_EDATA, "a note of another program or version");
     if (note->from != from || note->to != to)
         return gw_fail(why, GW_EDATA, "a note from rank %u to rank %u",
-            note->from, note->to);
+                       note->from, note->to);
     if (note->kind < GW__HELLO || note->kind > GW__ABORT)
         return gw_fail(why, GW_EDATA, "a note of unknown kind %u", note->kind);
     if (note->kind == GW__ABORT && !is_error(note->code))
-        return gw_fail(
-            why, GW_EDATA, "an abort with unknown code %d", (int)note->code);
+        return gw_fail(why, GW_EDATA, "an abort with unknown code %d",
+                       (int)note->code);
     return GW_OK;
 }

@@ -18,10 +18,12 @@ enum { GW__TOKEN_BYTES = 16 };
 /* Takes the header out of a slice's first part. GW_EDATA with a sentence when
  * the sizes do not agree: `more` says whether a second part follows. */
 GW_MUST_CHECK enum gw_err gw__frame_head(const void *part, size_t bytes,
-    bool more, struct gw__header *header, struct gw_error *why);
+                                         bool more, struct gw__header *header,
+                                         struct gw_error *why);
 /* Checks the second part. */
 GW_MUST_CHECK enum gw_err gw__frame_body(const struct gw__header *header,
-    size_t bytes, bool more, struct gw_error *why);
+                                         size_t bytes, bool more,
+                                         struct gw_error *why);
 
 enum gw__note_kind {
     GW__HELLO = 1, /* first on every connection: who, to whom, on which lane */
@@ -33,10 +35,10 @@ enum gw__note_kind {
 struct gw__note {
     uint32_t magic; /* set by gw__note_seal */
     uint32_t kind;
-    uint32_t from, to; /* ranks */
-    uint32_t lane;     /* HELLO */
-    int32_t code;      /* ABORT */
-    uint64_t count;    /* CREDIT, GOODBYE */
+    uint32_t from, to;                    /* ranks */
+    uint32_t lane;                        /* HELLO */
+    int32_t code;                         /* ABORT */
+    uint64_t count;                       /* CREDIT, GOODBYE */
     unsigned char token[GW__TOKEN_BYTES]; /* HELLO: the receiver's own */
     char text[sizeof(((struct gw_error *)0)->text)]; /* ABORT */
 };
@@ -52,6 +54,8 @@ size_t gw__note_seal(struct gw__note *note);
 /* Reads a note that must come from `from` to `to`. GW_EDATA with a sentence,
  * *note then undefined, when it is none. */
 GW_MUST_CHECK enum gw_err gw__note_read(const void *message, size_t bytes,
-    unsigned from, unsigned to, struct gw__note *note, struct gw_error *why);
+                                        unsigned from, unsigned to,
+                                        struct gw__note *note,
+                                        struct gw_error *why);
 
 #endif

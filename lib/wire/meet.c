@@ -11,7 +11,7 @@
 static const uint32_t magic = 0x316d7767; /* "gwm1" */
 
 size_t gw__meet_write(struct gw__meet *head, const void *payload, size_t bytes,
-    void **message)
+                      void **message)
 {
     head->magic = magic;
     *message = malloc(sizeof *head + bytes);
@@ -24,15 +24,15 @@ size_t gw__meet_write(struct gw__meet *head, const void *payload, size_t bytes,
 }
 
 bool gw__meet_read(const void *message, size_t message_bytes,
-    struct gw__meet *head, const void **payload, size_t *bytes)
+                   struct gw__meet *head, const void **payload, size_t *bytes)
 {
     if (message_bytes < sizeof *head)
         return false;
     memcpy(head, message, sizeof *head);
     *payload = (const char *)message + sizeof *head;
     *bytes = message_bytes - sizeof *head;
-    if (head->magic != magic || head->size == 0
-        || head->size > GW__WIRE_PEERS_MAX)
+    if (head->magic != magic || head->size == 0 ||
+        head->size > GW__WIRE_PEERS_MAX)
         return false;
     switch (head->kind) {
     case GW__MEET_JOIN:
@@ -41,15 +41,15 @@ bool gw__meet_read(const void *message, size_t message_bytes,
     case GW__MEET_TABLE:
         return true;
     case GW__MEET_REFUSE:
-        return head->code < 0
-            && strcmp(gw_err_name((enum gw_err)head->code), "GW_?") != 0;
+        return head->code < 0 &&
+               strcmp(gw_err_name((enum gw_err)head->code), "GW_?") != 0;
     default:
         return false;
     }
 }
 
-size_t gw__meet_pack(
-    const struct gw__address *table, unsigned size, void **payload)
+size_t gw__meet_pack(const struct gw__address *table, unsigned size,
+                     void **payload)
 {
     size_t bytes = 0;
     for (unsigned r = 0; r < size; r++)
@@ -68,7 +68,7 @@ size_t gw__meet_pack(
 }
 
 bool gw__meet_unpack(const void *payload, size_t bytes,
-    struct gw__address *table, unsigned size)
+                     struct gw__address *table, unsigned size)
 {
     const unsigned char *at = payload;
     for (unsigned r = 0; r < size; r++) {

@@ -26,23 +26,24 @@ struct gw__meet {
 };
 
 enum {
-    GW__MEET_BYTES_MAX
-    = sizeof(struct gw__meet) + GW__WIRE_PEERS_MAX * (GW__ADDRESS_MAX + 4)
+    GW__MEET_BYTES_MAX =
+        sizeof(struct gw__meet) + GW__WIRE_PEERS_MAX * (GW__ADDRESS_MAX + 4)
 };
 
 /* Sets *message to the head, followed by the payload; to be freed. 0 when out
  * of memory. */
 GW_MUST_CHECK size_t gw__meet_write(struct gw__meet *head, const void *payload,
-    size_t bytes, void **message);
+                                    size_t bytes, void **message);
 /* False when it is no such message. *payload lies within `message`. */
 GW_MUST_CHECK bool gw__meet_read(const void *message, size_t message_bytes,
-    struct gw__meet *head, const void **payload, size_t *bytes);
+                                 struct gw__meet *head, const void **payload,
+                                 size_t *bytes);
 
 /* The payload of a TABLE: to be freed; 0 when out of memory. */
-GW_MUST_CHECK size_t gw__meet_pack(
-    const struct gw__address *table, unsigned size, void **payload);
+GW_MUST_CHECK size_t gw__meet_pack(const struct gw__address *table,
+                                   unsigned size, void **payload);
 /* False when the payload is not the addresses of exactly `size` ranks. */
 GW_MUST_CHECK bool gw__meet_unpack(const void *payload, size_t bytes,
-    struct gw__address *table, unsigned size);
+                                   struct gw__address *table, unsigned size);
 
 #endif

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PAGE_BYTES = 4096 };
@@ -153,23 +154,36 @@ uint64_t gw__region_generation(void)
     return atomic_load_explicit(&generation, memory_order_acquire);
 }
 
+/* A file that is shorter than its name says is another one. */
+static enum gw_err map_whole(int fd, size_t bytes, void **base,
+                             struct gw_error *why)
+{
+    struct stat file;
+    if (fstat(fd, &file) != 0)
+        return gw_fail_errno(why, "fstat");
+    if (!S_ISREG(file.st_mode) || (uint64_t)file.st_size < bytes)
+        return gw_fail(why, GW_EUNREACH, "it is not there any more");
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_POPULATE, fd, 0);
+    if (mapped == MAP_FAILED)
+        return gw_fail_errno(why, "mmap");
+    *base = mapped;
+    return GW_OK;
+}
+
 enum gw_err gw__region_map(int pid, int fd, size_t bytes, void **base,
                            struct gw_error *why)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+    *base = NULL;
     int own = open(path, O_RDWR | O_CLOEXEC);
     if (own < 0)
         return gw_fail_errno(why, "memory of process %d (%s)", pid, path);
-    *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                 own, 0);
-    enum gw_err err = GW_OK;
-    if (*base == MAP_FAILED) {
-        *base = NULL;
-        err = gw_fail_errno(why, "mapping memory of process %d", pid);
-    }
+    enum gw_err err = map_whole(own, bytes, base, why);
     close(own);
-    return err;
+    return err ? gw_wrap(why, err, "memory of process %d (%s)", pid, path)
+               : GW_OK;
 }
 
 void gw__region_unmap(void *base, size_t bytes)

@@ -18,7 +18,7 @@ void gw__missing(const bool *here, unsigned size, char text[GW__MISSING_BYTES])
             continue;
         missing++;
         int more = snprintf(names + length, sizeof names - length, "%s%u",
-            named ? ", " : "", r);
+                            named ? ", " : "", r);
         if (named + 1 < missing || length + (size_t)more >= sizeof names)
             names[length] = 0; /* did not fit; nor shall a later one */
         else {
@@ -27,5 +27,6 @@ void gw__missing(const bool *here, unsigned size, char text[GW__MISSING_BYTES])
         }
     }
     snprintf(text, GW__MISSING_BYTES, "rank%s %s%s of %u",
-        missing == 1 ? "" : "s", names, named < missing ? ", ..." : "", size);
+             missing == 1 ? "" : "s", names, named < missing ? ", ..." : "",
+             size);
 }

@@ -11,7 +11,6 @@ enum { GW__MISSING_BYTES = 120 };
 
 /* "rank 3 of 4", "ranks 1, 2 of 4", "ranks 1, 2, 3, ... of 900": those of
  * `size` ranks whose `here` is false. */
-void gw__missing(
-    const bool *here, unsigned size, char text[GW__MISSING_BYTES]);
+void gw__missing(const bool *here, unsigned size, char text[GW__MISSING_BYTES]);
 
 #endif

@@ -26,18 +26,17 @@
 static const uint64_t again_ns = 250 * 1000000U;
 
 enum gw_err gw__meet_socket(struct gw__meeting *meeting, int type, bool server,
-    struct gw_error *why)
+                            struct gw_error *why)
 {
     int linger = 0, reconnect_ms = 20, ipv6 = 1;
     int64_t most = GW__MEET_BYTES_MAX;
     void *socket = meeting->socket = zmq_socket(meeting->context, type);
-    if (!socket
-        || zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger) != 0
-        || zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof ipv6) != 0
-        || zmq_setsockopt(socket, ZMQ_RECONNECT_IVL, &reconnect_ms,
-               sizeof reconnect_ms)
-            != 0
-        || zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) != 0)
+    if (!socket ||
+        zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
+        zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof ipv6) != 0 ||
+        zmq_setsockopt(socket, ZMQ_RECONNECT_IVL, &reconnect_ms,
+                       sizeof reconnect_ms) != 0 ||
+        zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) != 0)
         return gw_fail_errno(why, "a socket");
     return meeting->key ? gw__zmq_key_set(socket, meeting->key, server, why)
                         : GW_OK;
@@ -47,19 +46,19 @@ bool gw__meet_await(const struct gw__meeting *meeting, uint64_t until_ns)
 {
     uint64_t now = gw_now_ns();
     long ms = until_ns > now ? (long)((until_ns - now) / 1000000U + 1) : 0;
-    zmq_pollitem_t item = { .socket = meeting->socket, .events = ZMQ_POLLIN };
+    zmq_pollitem_t item = {.socket = meeting->socket, .events = ZMQ_POLLIN};
     return zmq_poll(&item, 1, ms) > 0;
 }
 
 static void join(const struct gw__meeting *meeting, const uint64_t nonce[2])
 {
-    struct gw__meet head = { .kind = GW__MEET_JOIN,
-        .rank = meeting->rank,
-        .size = meeting->size,
-        .nonce = { nonce[0], nonce[1] } };
+    struct gw__meet head = {.kind = GW__MEET_JOIN,
+                            .rank = meeting->rank,
+                            .size = meeting->size,
+                            .nonce = {nonce[0], nonce[1]}};
     void *message;
-    size_t bytes = gw__meet_write(
-        &head, meeting->mine->blob, meeting->mine->bytes, &message);
+    size_t bytes = gw__meet_write(&head, meeting->mine->blob,
+                                  meeting->mine->bytes, &message);
     if (bytes > 0)
         zmq_send(meeting->socket, message, bytes, ZMQ_DONTWAIT);
     free(message);
@@ -68,7 +67,8 @@ static void join(const struct gw__meeting *meeting, const uint64_t nonce[2])
 /* What rank 0 says, if it is that: GW_OK with the table, GW_PENDING (*waits:
  * for whom), or what REFUSE says. */
 static enum gw_err listen_to_host(const struct gw__meeting *meeting,
-    char waits[GW__MISSING_BYTES], struct gw_error *why)
+                                  char waits[GW__MISSING_BYTES],
+                                  struct gw_error *why)
 {
     zmq_msg_t message;
     struct gw__meet head;
@@ -76,26 +76,28 @@ static enum gw_err listen_to_host(const struct gw__meeting *meeting,
     size_t bytes;
     enum gw_err result = GW_PENDING;
     zmq_msg_init(&message);
-    if (zmq_msg_recv(&message, meeting->socket, ZMQ_DONTWAIT) >= 0
-        && gw__meet_read(zmq_msg_data(&message), zmq_msg_size(&message), &head,
-            &payload, &bytes)) {
-        if (head.kind == GW__MEET_TABLE
-            && gw__meet_unpack(payload, bytes, meeting->table, meeting->size))
+    if (zmq_msg_recv(&message, meeting->socket, ZMQ_DONTWAIT) >= 0 &&
+        gw__meet_read(zmq_msg_data(&message), zmq_msg_size(&message), &head,
+                      &payload, &bytes)) {
+        if (head.kind == GW__MEET_TABLE &&
+            gw__meet_unpack(payload, bytes, meeting->table, meeting->size))
             result = GW_OK;
         else if (head.kind == GW__MEET_WAIT)
-            snprintf(waits, GW__MISSING_BYTES, "%.*s",
+            snprintf(
+                waits, GW__MISSING_BYTES, "%.*s",
                 (int)(bytes < GW__MISSING_BYTES ? bytes : GW__MISSING_BYTES),
                 (const char *)payload);
         else if (head.kind == GW__MEET_REFUSE)
             result = gw_fail(why, (enum gw_err)head.code, "%.*s",
-                (int)(bytes < 256 ? bytes : 256), (const char *)payload);
+                             (int)(bytes < 256 ? bytes : 256),
+                             (const char *)payload);
     }
     zmq_msg_close(&message);
     return result;
 }
 
-static enum gw_err meet_as_guest(
-    struct gw__meeting *meeting, struct gw_error *why)
+static enum gw_err meet_as_guest(struct gw__meeting *meeting,
+                                 struct gw_error *why)
 {
     char waits[GW__MISSING_BYTES] = "";
     uint64_t nonce[2], next_join = 0;
@@ -113,14 +115,13 @@ static enum gw_err meet_as_guest(
         uint64_t now = gw_now_ns();
         if (now >= meeting->deadline_ns)
             return gw_fail(why, GW_ETIMEOUT, "%s",
-                waits[0] ? waits : "rank 0 did not answer");
+                           waits[0] ? waits : "rank 0 did not answer");
         if (now >= next_join) {
             join(meeting, nonce);
             next_join = now + again_ns;
         }
-        uint64_t until = next_join < meeting->deadline_ns
-            ? next_join
-            : meeting->deadline_ns;
+        uint64_t until =
+            next_join < meeting->deadline_ns ? next_join : meeting->deadline_ns;
         if (!gw__meet_await(meeting, until))
             continue;
         err = listen_to_host(meeting, waits, why);
@@ -131,8 +132,8 @@ static enum gw_err meet_as_guest(
 
 /* The endpoint is taken. If by another rank 0, then it will say so to one more
  * that claims to be rank 0. */
-static enum gw_err ask_the_other_host(
-    struct gw__meeting *meeting, struct gw_error *why)
+static enum gw_err ask_the_other_host(struct gw__meeting *meeting,
+                                      struct gw_error *why)
 {
     uint64_t limit = gw_now_ns() + 4 * again_ns;
     if (limit < meeting->deadline_ns)
@@ -140,8 +141,8 @@ static enum gw_err ask_the_other_host(
     zmq_close(meeting->socket);
     enum gw_err err = meet_as_guest(meeting, why);
     return err == GW_EMISMATCH
-        ? err
-        : gw_fail(why, GW_EUNREACH, "the address is already in use");
+               ? err
+               : gw_fail(why, GW_EUNREACH, "the address is already in use");
 }
 
 static enum gw_err meet(struct gw__meeting *meeting, struct gw_error *why)
@@ -161,23 +162,26 @@ static enum gw_err meet(struct gw__meeting *meeting, struct gw_error *why)
 }
 
 enum gw_err gw__rendezvous_with_key(const char *endpoint, const char *key_file,
-    unsigned rank, unsigned size, const struct gw__address *mine,
-    struct gw__address *table, unsigned timeout_ms, struct gw_error *why)
+                                    unsigned rank, unsigned size,
+                                    const struct gw__address *mine,
+                                    struct gw__address *table,
+                                    unsigned timeout_ms, struct gw_error *why)
 {
     struct gw__zmq_key key;
-    struct gw__meeting meeting = { .endpoint = endpoint,
+    struct gw__meeting meeting = {
+        .endpoint = endpoint,
         .rank = rank,
         .size = size,
         .mine = mine,
         .table = table,
-        .deadline_ns = gw_now_ns() + (uint64_t)timeout_ms * 1000000U };
+        .deadline_ns = gw_now_ns() + (uint64_t)timeout_ms * 1000000U};
     table[rank] = *mine;
     if (size == 1)
         return GW_OK;
     enum gw_err err = GW_OK;
     if (!endpoint)
         return gw_fail(why, GW_EINVAL, "rank %u of %u has no rendezvous", rank,
-            size);
+                       size);
     if (key_file) {
         err = gw__zmq_key_read(key_file, &key, why);
         meeting.key = &key;
@@ -187,15 +191,27 @@ enum gw_err gw__rendezvous_with_key(const char *endpoint, const char *key_file,
     if (err == GW_ETIMEOUT && why) {
         struct gw_error inner = *why;
         gw_fail(why, err, "%.200s in %u ms%s", inner.text, timeout_ms,
-            key_file ? " (have all the same key file?)" : "");
+                key_file ? " (have all the same key file?)" : "");
     }
     return err ? gw_wrap(why, err, "rendezvous %s", endpoint) : GW_OK;
 }
 
 enum gw_err gw__rendezvous(const char *endpoint, unsigned rank, unsigned size,
-    const struct gw__address *mine, struct gw__address *table,
-    unsigned timeout_ms, struct gw_error *why)
+                           const struct gw__address *mine,
+                           struct gw__address *table, unsigned timeout_ms,
+                           struct gw_error *why)
 {
-    return gw__rendezvous_with_key(
-        endpoint, NULL, rank, size, mine, table, timeout_ms, why);
+    return gw__rendezvous_with_key(endpoint, NULL, rank, size, mine, table,
+                                   timeout_ms, why);
+}
+
+bool gw__rendezvous_is_open(const char *endpoint)
+{
+    static const char *const closed[] = {"127.", "localhost:", "[::1]:"};
+    if (strncmp(endpoint, "tcp://", 6) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
+        if (strncmp(endpoint + 6, closed[i], strlen(closed[i])) == 0)
+            return false;
+    return true;
 }

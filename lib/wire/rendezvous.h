@@ -25,4 +25,7 @@ GW_MUST_CHECK enum gw_err gw__rendezvous_with_key(
     const struct gw__address *mine, struct gw__address *table,
     unsigned timeout_ms, struct gw_error *why);
 
+/* Can others than processes of this host reach the endpoint? */
+bool gw__rendezvous_is_open(const char *endpoint);
+
 #endif

@@ -38,21 +38,19 @@ struct claim {
 };
 
 static void tell(const struct host *host, const struct guest *guest,
-    struct gw__meet *head, const void *payload, size_t bytes)
+                 struct gw__meet *head, const void *payload, size_t bytes)
 {
     void *message, *socket = host->meeting->socket;
     head->size = host->meeting->size;
     size_t length = gw__meet_write(head, payload, bytes, &message);
-    if (length > 0
-        && zmq_send(socket, guest->route, guest->route_bytes,
-               ZMQ_SNDMORE | ZMQ_DONTWAIT)
-            >= 0)
+    if (length > 0 && zmq_send(socket, guest->route, guest->route_bytes,
+                               ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
         zmq_send(socket, message, length, ZMQ_DONTWAIT);
     free(message);
 }
 
 static void tell_all(const struct host *host, struct gw__meet *head,
-    const void *payload, size_t bytes)
+                     const void *payload, size_t bytes)
 {
     for (unsigned r = 1; r < host->meeting->size; r++)
         if (host->here[r])
@@ -69,12 +67,13 @@ static bool take_claim(struct host *host, struct claim *claim)
     bool good = false;
     zmq_msg_init(&route);
     zmq_msg_init(&message);
-    if (zmq_msg_recv(&route, socket, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&route)
-        && zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) >= 0)
-        good = zmq_msg_size(&route) <= ROUTE_BYTES_MAX
-            && gw__meet_read(zmq_msg_data(&message), zmq_msg_size(&message),
-                &claim->head, &payload, &bytes)
-            && claim->head.kind == GW__MEET_JOIN;
+    if (zmq_msg_recv(&route, socket, ZMQ_DONTWAIT) >= 0 &&
+        zmq_msg_more(&route) &&
+        zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) >= 0)
+        good = zmq_msg_size(&route) <= ROUTE_BYTES_MAX &&
+               gw__meet_read(zmq_msg_data(&message), zmq_msg_size(&message),
+                             &claim->head, &payload, &bytes) &&
+               claim->head.kind == GW__MEET_JOIN;
     if (good) {
         claim->address.bytes = bytes;
         memcpy(claim->address.blob, payload, bytes);
@@ -82,29 +81,27 @@ static bool take_claim(struct host *host, struct claim *claim)
         memcpy(claim->guest.route, zmq_msg_data(&route), zmq_msg_size(&route));
         memcpy(claim->guest.nonce, claim->head.nonce, sizeof claim->head.nonce);
     }
-    while (zmq_msg_more(&message)
-        && zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) >= 0)
+    while (zmq_msg_more(&message) &&
+           zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) >= 0)
         good = false;
     zmq_msg_close(&route);
     zmq_msg_close(&message);
     return good;
 }
 
-static enum gw_err judge(
-    const struct host *host, const struct claim *claim, struct gw_error *why)
+static enum gw_err judge(const struct host *host, const struct claim *claim,
+                         struct gw_error *why)
 {
     unsigned rank = claim->head.rank;
     if (claim->head.size != host->meeting->size)
         return gw_fail(why, GW_EMISMATCH,
-            "rank %u was started as one of %u, rank 0 as one of %u", rank,
-            claim->head.size, host->meeting->size);
-    if (rank == 0
-        || (host->here[rank]
-            && memcmp(host->guests[rank].nonce, claim->guest.nonce,
-                   sizeof claim->guest.nonce)
-                != 0))
-        return gw_fail(
-            why, GW_EMISMATCH, "two processes claim to be rank %u", rank);
+                       "rank %u was started as one of %u, rank 0 as one of %u",
+                       rank, claim->head.size, host->meeting->size);
+    if (rank == 0 || (host->here[rank] &&
+                      memcmp(host->guests[rank].nonce, claim->guest.nonce,
+                             sizeof claim->guest.nonce) != 0))
+        return gw_fail(why, GW_EMISMATCH, "two processes claim to be rank %u",
+                       rank);
     return GW_OK;
 }
 
@@ -121,18 +118,18 @@ static void admit(struct host *host, const struct claim *claim)
 static void ask_patience(const struct host *host, const struct guest *guest)
 {
     char text[GW__MISSING_BYTES], sentence[GW__MISSING_BYTES + 16];
-    struct gw__meet head = { .kind = GW__MEET_WAIT };
+    struct gw__meet head = {.kind = GW__MEET_WAIT};
     gw__missing(host->here, host->meeting->size, text);
     int length = snprintf(sentence, sizeof sentence, "%s did not come", text);
     tell(host, guest, &head, sentence, (size_t)length);
 }
 
 static enum gw_err collect(struct host *host, struct claim *claim,
-    struct gw_error *why)
+                           struct gw_error *why)
 {
     while (host->missing > 0) {
-        if (!gw__meet_await(host->meeting, host->meeting->deadline_ns)
-            && gw_now_ns() >= host->meeting->deadline_ns) {
+        if (!gw__meet_await(host->meeting, host->meeting->deadline_ns) &&
+            gw_now_ns() >= host->meeting->deadline_ns) {
             char text[GW__MISSING_BYTES];
             gw__missing(host->here, host->meeting->size, text);
             return gw_fail(why, GW_ETIMEOUT, "%s did not come", text);
@@ -141,8 +138,8 @@ static enum gw_err collect(struct host *host, struct claim *claim,
             continue;
         enum gw_err err = judge(host, claim, why);
         if (err) {
-            struct gw__meet head
-                = { .kind = GW__MEET_REFUSE, .code = (int32_t)err };
+            struct gw__meet head = {.kind = GW__MEET_REFUSE,
+                                    .code = (int32_t)err};
             tell(host, &claim->guest, &head, why->text, strlen(why->text));
             return err;
         }
@@ -154,21 +151,19 @@ static enum gw_err collect(struct host *host, struct claim *claim,
 }
 
 /* TABLE to all, or the reason why there is none. */
-static enum gw_err answer(
-    const struct host *host, enum gw_err err, struct gw_error *why)
+static enum gw_err answer(const struct host *host, enum gw_err err,
+                          struct gw_error *why)
 {
     int linger = FAREWELL_MS;
-    struct gw__meet head
-        = { .kind = GW__MEET_REFUSE, .code = (int32_t)err };
-    zmq_setsockopt(
-        host->meeting->socket, ZMQ_LINGER, &linger, sizeof linger);
+    struct gw__meet head = {.kind = GW__MEET_REFUSE, .code = (int32_t)err};
+    zmq_setsockopt(host->meeting->socket, ZMQ_LINGER, &linger, sizeof linger);
     if (err) {
         tell_all(host, &head, why->text, strlen(why->text));
         return err;
     }
     void *payload;
-    size_t bytes = gw__meet_pack(
-        host->meeting->table, host->meeting->size, &payload);
+    size_t bytes =
+        gw__meet_pack(host->meeting->table, host->meeting->size, &payload);
     if (bytes == 0)
         return gw_fail(why, GW_ENOMEM, "a table of all addresses");
     head.kind = GW__MEET_TABLE;
@@ -181,27 +176,25 @@ static enum gw_err answer(
 static bool bind_by_name(void *socket, const char *endpoint)
 {
     char host[256], service[16], address[NI_MAXHOST], numeric[NI_MAXHOST + 40];
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
     bool bound = false;
-    if (sscanf(endpoint, "tcp://%255[^:]:%15[0-9]", host, service) != 2
-        || getaddrinfo(host, service, &hints, &list) != 0)
+    if (sscanf(endpoint, "tcp://%255[^:]:%15[0-9]", host, service) != 2 ||
+        getaddrinfo(host, service, &hints, &list) != 0)
         return false;
     for (struct addrinfo *at = list; at && !bound; at = at->ai_next) {
         if (getnameinfo(at->ai_addr, at->ai_addrlen, address, sizeof address,
-                NULL, 0, NI_NUMERICHOST)
-            != 0)
+                        NULL, 0, NI_NUMERICHOST) != 0)
             continue;
         bool six = strchr(address, ':') != NULL;
         snprintf(numeric, sizeof numeric, six ? "tcp://[%s]:%s" : "tcp://%s:%s",
-            address, service);
+                 address, service);
         bound = zmq_bind(socket, numeric) == 0;
     }
     freeaddrinfo(list);
     return bound;
 }
 
-static enum gw_err open_house(
-    struct gw__meeting *meeting, struct gw_error *why)
+static enum gw_err open_house(struct gw__meeting *meeting, struct gw_error *why)
 {
     enum gw_err err = gw__meet_socket(meeting, ZMQ_ROUTER, true, why);
     if (err || zmq_bind(meeting->socket, meeting->endpoint) == 0)
@@ -211,7 +204,7 @@ static enum gw_err open_house(
     if (errno == EADDRINUSE)
         return GW_PENDING;
     return gw_fail(why, GW_EUNREACH, "cannot be bound: %s",
-        zmq_strerror(errno));
+                   zmq_strerror(errno));
 }
 
 enum gw_err gw__meet_as_host(struct gw__meeting *meeting, struct gw_error *why)
@@ -221,10 +214,10 @@ enum gw_err gw__meet_as_host(struct gw__meeting *meeting, struct gw_error *why)
     if (err)
         return err;
     struct gw_error reason; /* needed even when the caller does not want it */
-    struct host host = { .meeting = meeting,
-        .guests = calloc(size, sizeof *host.guests),
-        .here = calloc(size, sizeof *host.here),
-        .missing = size - 1 };
+    struct host host = {.meeting = meeting,
+                        .guests = calloc(size, sizeof *host.guests),
+                        .here = calloc(size, sizeof *host.here),
+                        .missing = size - 1};
     struct claim *claim = malloc(sizeof *claim);
     if (!host.guests || !host.here || !claim)
         err = gw_fail(why, GW_ENOMEM, "a meeting of %u ranks", size);

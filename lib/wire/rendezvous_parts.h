@@ -19,12 +19,12 @@ struct gw__meeting {
 };
 
 /* Rank 0's side. GW_PENDING: the endpoint is in use. */
-GW_MUST_CHECK enum gw_err gw__meet_as_host(
-    struct gw__meeting *meeting, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__meet_as_host(struct gw__meeting *meeting,
+                                           struct gw_error *why);
 
 /* Makes meeting->socket. */
 GW_MUST_CHECK enum gw_err gw__meet_socket(struct gw__meeting *meeting, int type,
-    bool server, struct gw_error *why);
+                                          bool server, struct gw_error *why);
 /* Waits for a message, not longer than until `until_ns`. */
 bool gw__meet_await(const struct gw__meeting *meeting, uint64_t until_ns);
 

@@ -53,6 +53,7 @@ struct gw__shm_segment {
 
 struct gw__shm_mapping {
     uint32_t region; /* 0: free */
+    uint64_t used;   /* for eviction: the newest use */
     void *base;
     size_t bytes;
 };
@@ -69,7 +70,7 @@ struct gw__shm_peer {
     uint64_t taken;          /* slices released from it */
     struct gw__region stage; /* for bytes that the peer cannot map */
     struct gw__shm_mapping mappings[MAPPINGS_MAX];
-    unsigned next_mapping;
+    uint64_t mapping_clock;
 };
 
 struct gw__shm {
@@ -115,6 +116,7 @@ void *gw__shm_reach(struct gw__wire *, unsigned rank,
 void gw__shm_forget_mappings(struct gw__shm_peer *peer);
 
 /* shm_wait.c */
+bool gw__shm_gone(struct gw__wire *, unsigned rank);
 void gw__shm_wait(struct gw__wire *, uint64_t ns);
 void gw__shm_wake(struct gw__wire *, unsigned peer);
 void gw__shm_wake_all(struct gw__wire *);

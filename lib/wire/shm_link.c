@@ -81,11 +81,12 @@ enum gw_err gw__shm_send(struct gw__wire *wire, unsigned rank,
     size_t bytes = header->bytes;
     assert(rank != wire->rank);
     assert(bytes <= shm->slice_bytes);
+    enum gw_err why = gone(peer);
+    if (why)
+        return why;
     if (peer->pushed - peer->released_seen >= RING_SLOTS &&
-        peer->pushed - released(shm, rank) >= RING_SLOTS) {
-        enum gw_err why = gone(peer);
-        return why ? why : GW_PENDING;
-    }
+        peer->pushed - released(shm, rank) >= RING_SLOTS)
+        return GW_PENDING;
     struct gw__shm_entry *entry =
         &link_to(shm, rank)->ring[peer->pushed % RING_SLOTS];
     bool borrow = false;
@@ -145,4 +146,8 @@ void gw__shm_release(struct gw__wire *wire, unsigned rank)
     atomic_store_explicit(&link_to(shm, rank)->released, peer->taken,
                           memory_order_release);
     gw__shm_wake(wire, rank);
+    /* A rank that has failed gets its memory back before it was read. The fence
+     * in `wake` orders our loads before this one. */
+    wire->spoiled |= atomic_load_explicit(&peer->segment->abort_code,
+                                          memory_order_relaxed) != 0;
 }

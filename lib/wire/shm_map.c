@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Memory shown to peers and peers' memory mapped here. Mappings are made at
- * first use and kept, a few a peer, the oldest giving way; a region's id is
- * never used twice, so a stale mapping can waste memory but not deceive.
+ * first use and kept, a few a peer, the one that was not used for longest
+ * giving way: a loop over a peer's buffers holds addresses in two of its
+ * regions, which must stay. A region's id is never used twice, so a stale
+ * mapping can waste memory but not deceive.
  */
 #include "shm.h"
 
@@ -36,37 +38,57 @@ struct gw__place gw__shm_show(struct gw__wire *wire, const void *memory,
                               .offset = at - base};
 }
 
-static struct gw__shm_mapping *oldest(struct gw__shm_peer *peer)
+/* Room for a mapping, at the cost of the one that was not used for longest. */
+static struct gw__shm_mapping *make_room(struct gw__shm_peer *peer)
 {
-    struct gw__shm_mapping *mapping = &peer->mappings[peer->next_mapping];
-    peer->next_mapping = (peer->next_mapping + 1) % MAPPINGS_MAX;
+    struct gw__shm_mapping *mapping = &peer->mappings[0];
+    for (unsigned i = 1; i < MAPPINGS_MAX; i++)
+        if (peer->mappings[i].used < mapping->used)
+            mapping = &peer->mappings[i];
     if (mapping->region)
         gw__region_unmap(mapping->base, mapping->bytes);
     mapping->region = 0;
     return mapping;
 }
 
+static void *use(struct gw__shm_peer *peer, struct gw__shm_mapping *mapping,
+                 const struct gw__place *place)
+{
+    mapping->used = ++peer->mapping_clock;
+    return (unsigned char *)mapping->base + place->offset;
+}
+
+static void lose(struct gw__shm *shm, unsigned rank, const char *fact)
+{
+    shm->peers[rank].lost = true;
+    if (!shm->error.code)
+        gw_fail(&shm->error, GW_ELOST, "shm: rank %u: %s", rank, fact);
+}
+
+/* Descriptors come again as soon as their owner has closed them, so a mapping
+ * is trusted only when its owner was still there after it had been made. */
 void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
                     const struct gw__place *place)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
+    struct gw_error why;
     if (place->fd < 0)
         return NULL;
     for (unsigned i = 0; i < MAPPINGS_MAX; i++)
         if (peer->mappings[i].region == place->region)
-            return (unsigned char *)peer->mappings[i].base + place->offset;
-    struct gw__shm_mapping *mapping = oldest(peer);
-    if (gw__region_map(peer->pid, place->fd, place->region_bytes,
-                       &mapping->base, &shm->error)) {
-        gw_wrap(&shm->error, GW_ELOST, "shm: rank %u", rank);
-        shm->error.code = GW_ELOST;
-        peer->lost = true;
-        return NULL;
-    }
-    mapping->region = place->region;
+            return use(peer, &peer->mappings[i], place);
+    struct gw__shm_mapping *mapping = make_room(peer);
+    enum gw_err err = gw__region_map(peer->pid, place->fd, place->region_bytes,
+                                     &mapping->base, &why);
+    mapping->region = err ? 0 : place->region;
     mapping->bytes = place->region_bytes;
-    return (unsigned char *)mapping->base + place->offset;
+    if (gw__shm_gone(wire, rank) && !err)
+        err = gw_fail(&why, GW_ELOST, "it ended before its memory was read");
+    if (!err)
+        return use(peer, mapping, place);
+    lose(shm, rank, why.text);
+    return NULL;
 }
 
 void gw__shm_forget_mappings(struct gw__shm_peer *peer)
@@ -82,6 +104,7 @@ struct gw__windows *gw__shm_windows(struct gw__wire *wire)
         .card = card,
         .show = gw__shm_show,
         .reach = gw__shm_reach,
+        .gone = gw__shm_gone,
         .wake_all = gw__shm_wake_all,
         .moved = gw__shm_moved,
     };

@@ -119,7 +119,8 @@ static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err died(struct gw__shm *shm, struct gw_error *why)
+/* The watch tells each death once; `error` keeps the first. */
+static void hear_deaths(struct gw__shm *shm)
 {
     int rank;
     while ((rank = gw__watch_poll(&shm->watch)) >= 0) {
@@ -127,18 +128,30 @@ static enum gw_err died(struct gw__shm *shm, struct gw_error *why)
         if (atomic_load(&peer->segment->state) == SHM_CLOSED)
             continue; /* it said goodbye first */
         peer->lost = true;
-        return gw_fail(why, GW_ELOST, "rank %d (pid %d) died", rank, peer->pid);
+        if (!shm->error.code)
+            gw_fail(&shm->error, GW_ELOST, "rank %d (pid %d) died", rank,
+                    peer->pid);
     }
-    return GW_OK;
+}
+
+bool gw__shm_gone(struct gw__wire *wire, unsigned rank)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    hear_deaths(shm);
+    return peer->lost || atomic_load(&peer->segment->state) == SHM_CLOSED ||
+           atomic_load(&peer->segment->abort_code);
 }
 
 enum gw_err gw__shm_check(struct gw__wire *wire, struct gw_error *why)
 {
     struct gw__shm *shm = gw__shm_of(wire);
-    if (shm->error.code)
-        return gw_fail(why, shm->error.code, "%s", shm->error.text);
     enum gw_err err = aborted(shm, why);
-    return err ? err : died(shm, why);
+    if (!err)
+        hear_deaths(shm);
+    if (!err && shm->error.code)
+        err = gw_fail(why, shm->error.code, "%s", shm->error.text);
+    return err;
 }
 
 void gw__shm_abort(struct gw__wire *wire, const struct gw_error *error)

@@ -43,10 +43,10 @@ static uint64_t host_id(void)
 {
     char boot[64];
     struct stat pids;
-    if (!read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot)
-        || stat("/proc/self/ns/pid", &pids) != 0)
+    if (!read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
+        stat("/proc/self/ns/pid", &pids) != 0)
         return 0;
-    uint64_t numbers[2] = { pids.st_dev, pids.st_ino };
+    uint64_t numbers[2] = {pids.st_dev, pids.st_ino};
     return gw_hash(numbers, sizeof numbers, gw_hash(boot, strlen(boot), 0));
 }
 
@@ -59,12 +59,11 @@ static bool read_stat(uint32_t pid, char *state, unsigned long long *start)
     if (!read_text(path, text, sizeof text))
         return false;
     const char *rest = strrchr(text, ')');
-    return rest
-        && sscanf(rest,
-               ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d"
-               " %*d %*d %*d %*d %*d %llu",
-               state, start)
-        == 2;
+    return rest &&
+           sscanf(rest,
+                  ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d"
+                  " %*d %*d %*d %*d %*d %llu",
+                  state, start) == 2;
 }
 
 static bool has_ended(const struct gw__watch_id *id)
@@ -81,16 +80,16 @@ void gw__watch_self(struct gw__watch_id *id)
 {
     char state;
     unsigned long long start = 0;
-    *id = (struct gw__watch_id) { .pid = (uint32_t)getpid() };
+    *id = (struct gw__watch_id){.pid = (uint32_t)getpid()};
     if (read_stat(id->pid, &state, &start))
         id->host = host_id();
     id->start = start;
 }
 
-enum gw_err gw__watch_init(
-    struct gw__watch *watch, unsigned capacity, struct gw_error *why)
+enum gw_err gw__watch_init(struct gw__watch *watch, unsigned capacity,
+                           struct gw_error *why)
 {
-    *watch = (struct gw__watch) { .fd = -1, .capacity = capacity };
+    *watch = (struct gw__watch){.fd = -1, .capacity = capacity};
     watch->entries = calloc(capacity, sizeof *watch->entries);
     if (!watch->entries)
         return gw_fail(why, GW_ENOMEM, "watch of %u peers", capacity);
@@ -107,27 +106,28 @@ void gw__watch_fini(struct gw__watch *watch)
     if (watch->fd >= 0)
         close(watch->fd);
     free(watch->entries);
-    *watch = (struct gw__watch) { .fd = -1 };
+    *watch = (struct gw__watch){.fd = -1};
 }
 
 /* False: no pidfds here. */
 static bool add_pidfd(struct gw__watch *watch, unsigned rank, int pidfd)
 {
-    struct epoll_event event = { .events = EPOLLIN, .data.u32 = rank };
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = rank};
     if (watch->fd < 0)
         watch->fd = epoll_create1(EPOLL_CLOEXEC);
-    return watch->fd >= 0
-        && epoll_ctl(watch->fd, EPOLL_CTL_ADD, pidfd, &event) == 0;
+    return watch->fd >= 0 &&
+           epoll_ctl(watch->fd, EPOLL_CTL_ADD, pidfd, &event) == 0;
 }
 
 enum gw_err gw__watch_add(struct gw__watch *watch, unsigned rank,
-    const struct gw__watch_id *id, struct gw_error *why)
+                          const struct gw__watch_id *id, struct gw_error *why)
 {
     struct gw__watch_id self;
     gw__watch_self(&self);
     if (id->host == 0 || id->host != self.host)
         return gw_fail(why, GW_ENOTSUP,
-            "rank %u is on another host or in another pid namespace", rank);
+                       "rank %u is on another host or in another pid namespace",
+                       rank);
     struct gw__watch_entry *entry = &watch->entries[rank];
     entry->id = *id;
     if (id->pid == self.pid)
@@ -167,8 +167,8 @@ static int ended_otherwise(struct gw__watch *watch)
 {
     for (unsigned r = 0; r < watch->capacity; r++) {
         struct gw__watch_entry *entry = &watch->entries[r];
-        if (entry->state == ENDED
-            || (entry->state == BY_PROC && has_ended(&entry->id))) {
+        if (entry->state == ENDED ||
+            (entry->state == BY_PROC && has_ended(&entry->id))) {
             entry->state = UNWATCHED;
             return (int)r;
         }

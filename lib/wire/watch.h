@@ -30,15 +30,17 @@ struct gw__watch {
 void gw__watch_self(struct gw__watch_id *id);
 
 /* Room for ranks 0 to capacity - 1. A zeroed watch may be given to fini. */
-GW_MUST_CHECK enum gw_err gw__watch_init(
-    struct gw__watch *watch, unsigned capacity, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__watch_init(struct gw__watch *watch,
+                                         unsigned capacity,
+                                         struct gw_error *why);
 void gw__watch_fini(struct gw__watch *watch);
 
 /* From now on gw__watch_poll names `rank` when its process has ended. A peer
  * in this very process (ranks as threads) is never named. GW_ENOTSUP: it lives
  * on another host or in another pid namespace, and is not watched. */
 GW_MUST_CHECK enum gw_err gw__watch_add(struct gw__watch *watch, unsigned rank,
-    const struct gw__watch_id *id, struct gw_error *why);
+                                        const struct gw__watch_id *id,
+                                        struct gw_error *why);
 
 /* A rank whose process has ended, each once; -1: no further one. */
 int gw__watch_poll(struct gw__watch *watch);

@@ -30,6 +30,9 @@ struct gw__windows {
      * wire's `check` then says why). */
     void *(*reach)(struct gw__wire *, unsigned rank,
                    const struct gw__place *place);
+    /* True when `rank` has failed, said goodbye or died: it reads and writes
+     * nobody's memory any more, and its own may be anything. */
+    bool (*gone)(struct gw__wire *, unsigned rank);
     /* Call after changing the card: wakes all that sleep in `wait`. */
     void (*wake_all)(struct gw__wire *);
     /* Something moved: the next `wait` spins again before it sleeps. */

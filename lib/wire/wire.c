@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const char *const names[] = { "shm", "ipc", "tcp", NULL };
+static const char *const names[] = {"shm", "ipc", "tcp", NULL};
 
 const char *const *gw_wire_list(void)
 {
@@ -16,15 +16,16 @@ const char *const *gw_wire_list(void)
 }
 
 enum gw_err gw__wire_open(const struct gw_comm_config *config,
-    struct gw__wire **wire, struct gw_error *why)
+                          struct gw__wire **wire, struct gw_error *why)
 {
     struct gw_comm_config named = *config;
     *wire = NULL;
     if (!named.wire)
         named.wire = "shm";
-    if (named.size == 0 || named.size > GW__WIRE_PEERS_MAX
-        || named.rank >= named.size)
-        return gw_fail(why, GW_EINVAL,
+    if (named.size == 0 || named.size > GW__WIRE_PEERS_MAX ||
+        named.rank >= named.size)
+        return gw_fail(
+            why, GW_EINVAL,
             "rank %u of %u: a wire joins 1 to %d ranks, numbered from 0",
             named.rank, named.size, GW__WIRE_PEERS_MAX);
     if (strcmp(named.wire, "shm") == 0)
@@ -32,7 +33,8 @@ enum gw_err gw__wire_open(const struct gw_comm_config *config,
     if (strcmp(named.wire, "ipc") == 0 || strcmp(named.wire, "tcp") == 0)
         return gw__zmq_open(&named, wire, why);
     return gw_fail(why, GW_EINVAL,
-        "no wire is called \"%.40s\"; there are shm, ipc and tcp", named.wire);
+                   "no wire is called \"%.40s\"; there are shm, ipc and tcp",
+                   named.wire);
 }
 
 void gw__wire_close(struct gw__wire **wire)

@@ -98,7 +98,9 @@ struct gw__wire_ops {
      * or GW_ELOST naming the peer. A peer that said goodbye is no error here.
      */
     enum gw_err (*check)(struct gw__wire *, struct gw_error *why);
-    /* Tells all peers, at once and without waiting. */
+    /* Tells all peers, at once and without waiting. When it returns, or when
+     * `check` has answered a peer's abort, ipc and tcp no longer read buffers
+     * that were lent to them. */
     void (*abort)(struct gw__wire *, const struct gw_error *error);
     /* Says goodbye, frees all; does not wait for peers longer than it takes to
      * hand over what they need (at most 200 ms for what is already sent). */
@@ -111,6 +113,8 @@ struct gw__wire {
     unsigned rank, size;
     struct gw__address address; /* to be given to the peers */
     bool told; /* `check` found an abort: its sentence is a peer's own */
+    bool spoiled; /* a slice was released that may have been overwritten, since
+                     its sender had failed: `check` says who and why */
 };
 
 /* Makes the local end. `config->wire` picks the transport; rank, size, lanes,

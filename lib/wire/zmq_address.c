@@ -13,12 +13,12 @@
 enum { HEAD_BYTES = offsetof(struct gw__zmq_card, ports) };
 
 size_t gw__zmq_card_bytes(unsigned rank, unsigned size, unsigned lanes,
-    enum gw__zmq_transport transport)
+                          enum gw__zmq_transport transport)
 {
     if (transport == GW__ZMQ_IPC)
         return HEAD_BYTES;
-    size_t bytes = HEAD_BYTES
-        + (size_t)(size - rank - 1) * (lanes + 1) * sizeof(uint16_t);
+    size_t bytes =
+        HEAD_BYTES + (size_t)(size - rank - 1) * (lanes + 1) * sizeof(uint16_t);
     return bytes <= GW__ADDRESS_MAX ? bytes : 0;
 }
 
@@ -26,8 +26,8 @@ size_t gw__zmq_card_bytes(unsigned rank, unsigned size, unsigned lanes,
 static bool is_numeric_host(const char host[48])
 {
     size_t length = strnlen(host, 48);
-    return length > 0 && length < 48
-        && strspn(host, "0123456789abcdefABCDEF.:[]") == length;
+    return length > 0 && length < 48 &&
+           strspn(host, "0123456789abcdefABCDEF.:[]") == length;
 }
 
 static const char *transport_name(unsigned transport)
@@ -36,44 +36,44 @@ static const char *transport_name(unsigned transport)
 }
 
 enum gw_err gw__zmq_card_read(const struct gw__address *address, unsigned rank,
-    unsigned size, const struct gw__zmq_card *mine, struct gw__zmq_card *card,
-    struct gw_error *why)
+                              unsigned size, const struct gw__zmq_card *mine,
+                              struct gw__zmq_card *card, struct gw_error *why)
 {
     const char *name = transport_name(mine->transport);
     if (address->bytes < HEAD_BYTES || address->bytes > GW__ADDRESS_MAX)
-        return gw_fail(
-            why, GW_EMISMATCH, "rank %u did not open the %s wire", rank, name);
+        return gw_fail(why, GW_EMISMATCH, "rank %u did not open the %s wire",
+                       rank, name);
     memset(card, 0, sizeof *card);
     memcpy(card, address->blob, address->bytes);
     if (card->magic != GW__ZMQ_MAGIC || card->transport != mine->transport)
-        return gw_fail(
-            why, GW_EMISMATCH, "rank %u did not open the %s wire", rank, name);
+        return gw_fail(why, GW_EMISMATCH, "rank %u did not open the %s wire",
+                       rank, name);
     if (card->lanes != mine->lanes)
-        return gw_fail(why, GW_EMISMATCH,
-            "rank %u opened the %s wire with %u lanes, this rank with %u",
-            rank, name, card->lanes, mine->lanes);
+        return gw_fail(
+            why, GW_EMISMATCH,
+            "rank %u opened the %s wire with %u lanes, this rank with %u", rank,
+            name, card->lanes, mine->lanes);
     if (card->secured != mine->secured)
-        return gw_fail(why, GW_EMISMATCH,
-            "rank %u has %s key file, this rank has %s", rank,
-            card->secured ? "a" : "no", mine->secured ? "one" : "none");
+        return gw_fail(
+            why, GW_EMISMATCH, "rank %u has %s key file, this rank has %s",
+            rank, card->secured ? "a" : "no", mine->secured ? "one" : "none");
     size_t bytes = gw__zmq_card_bytes(rank, size, card->lanes, mine->transport);
     bool listens = bytes > HEAD_BYTES; /* the highest rank does not */
     if (address->bytes != bytes || (listens && !is_numeric_host(card->host)))
         return gw_fail(why, GW_EMISMATCH,
-            "rank %u opened the %s wire for another number of ranks", rank,
-            name);
+                       "rank %u opened the %s wire for another number of ranks",
+                       rank, name);
     return GW_OK;
 }
 
 void gw__zmq_endpoint(const struct gw__zmq_card *card, unsigned binder,
-    unsigned peer, unsigned lane, char endpoint[128])
+                      unsigned peer, unsigned lane, char endpoint[128])
 {
     if (card->transport == GW__ZMQ_IPC) {
         snprintf(endpoint, 128, "ipc://@gradwire-%016llx-%u-%u-%u",
-            (unsigned long long)card->name, binder, peer, lane);
+                 (unsigned long long)card->name, binder, peer, lane);
         return;
     }
     unsigned port = (peer - binder - 1) * (card->lanes + 1U) + lane;
-    snprintf(
-        endpoint, 128, "tcp://%.47s:%u", card->host, card->ports[port]);
+    snprintf(endpoint, 128, "tcp://%.47s:%u", card->host, card->ports[port]);
 }

@@ -15,7 +15,8 @@
 #include <string.h>
 
 static enum gw_err connect_link(struct gw__zmq *zmq, unsigned peer,
-    const struct gw__zmq_card *card, struct gw_error *why)
+                                const struct gw__zmq_card *card,
+                                struct gw_error *why)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     char endpoint[128];
@@ -23,17 +24,18 @@ static enum gw_err connect_link(struct gw__zmq *zmq, unsigned peer,
         gw__zmq_endpoint(card, peer, zmq->wire.rank, l, endpoint);
         if (zmq_connect(link->lanes[l].socket, endpoint) != 0)
             return gw_fail(why, GW_EUNREACH, "rank %u at %s: %s", peer,
-                endpoint, zmq_strerror(errno));
+                           endpoint, zmq_strerror(errno));
     }
     return GW_OK;
 }
 
 static enum gw_err join_peer(struct gw__zmq *zmq, unsigned peer,
-    const struct gw__address *address, struct gw_error *why)
+                             const struct gw__address *address,
+                             struct gw_error *why)
 {
     struct gw__zmq_card card;
-    enum gw_err err = gw__zmq_card_read(
-        address, peer, zmq->wire.size, &zmq->card, &card, why);
+    enum gw_err err = gw__zmq_card_read(address, peer, zmq->wire.size,
+                                        &zmq->card, &card, why);
     if (err)
         return err;
     memcpy(zmq->links[peer].token, card.token, sizeof card.token);
@@ -49,13 +51,13 @@ static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     struct gw__zmq_lane *lane = &link->lanes[l];
-    struct gw__note hello = { .kind = GW__HELLO, .lane = l };
+    struct gw__note hello = {.kind = GW__HELLO, .lane = l};
     memcpy(hello.token, link->token, sizeof hello.token);
     lane->greeted = gw__zmq_tell(zmq, peer, lane, &hello);
 }
 
-static enum gw_err welcome(
-    struct gw__zmq *zmq, unsigned peer, unsigned l, struct gw_error *why)
+static enum gw_err welcome(struct gw__zmq *zmq, unsigned peer, unsigned l,
+                           struct gw_error *why)
 {
     struct gw__zmq_lane *lane = &zmq->links[peer].lanes[l];
     unsigned char message[GW__NOTE_BYTES_MAX];
@@ -63,21 +65,21 @@ static enum gw_err welcome(
     if (bytes < 0)
         return GW_OK;
     struct gw__note hello;
-    enum gw_err err = gw__note_read(
-        message, (size_t)bytes, peer, zmq->wire.rank, &hello, why);
+    enum gw_err err = gw__note_read(message, (size_t)bytes, peer,
+                                    zmq->wire.rank, &hello, why);
     if (err)
         return gw_wrap(why, err, "from where rank %u should be", peer);
-    if (hello.kind != GW__HELLO || hello.lane != l
-        || memcmp(hello.token, zmq->card.token, sizeof hello.token) != 0)
+    if (hello.kind != GW__HELLO || hello.lane != l ||
+        memcmp(hello.token, zmq->card.token, sizeof hello.token) != 0)
         return gw_fail(why, GW_EMISMATCH,
-            "a stranger connected in the place of rank %u", peer);
+                       "a stranger connected in the place of rank %u", peer);
     lane->welcomed = true;
     return GW_OK;
 }
 
 /* GW_OK: all connections to `peer` are made. GW_PENDING: not yet. */
-static enum gw_err shake_hands(
-    struct gw__zmq *zmq, unsigned peer, struct gw_error *why)
+static enum gw_err shake_hands(struct gw__zmq *zmq, unsigned peer,
+                               struct gw_error *why)
 {
     enum gw_err result = GW_OK;
     for (unsigned l = 0; l <= zmq->lanes; l++) {
@@ -98,18 +100,16 @@ static void pause_a_little(struct gw__zmq *zmq, const bool *joined)
     enum { AT_MOST_MS = 10 };
     nfds_t count = 0;
     for (unsigned r = 0; r < zmq->wire.size; r++)
-        for (unsigned l = 0;
-             !joined[r] && l <= zmq->lanes; l++)
-            zmq->polled[count++] = (struct pollfd) {
-                .fd = zmq->links[r].lanes[l].fd, .events = POLLIN
-            };
+        for (unsigned l = 0; !joined[r] && l <= zmq->lanes; l++)
+            zmq->polled[count++] = (struct pollfd){
+                .fd = zmq->links[r].lanes[l].fd, .events = POLLIN};
     poll(zmq->polled, count, AT_MOST_MS);
 }
 
-static enum gw_err meet_all(
-    struct gw__zmq *zmq, uint64_t deadline_ns, struct gw_error *why)
+static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
+                            struct gw_error *why)
 {
-    bool joined[GW__WIRE_PEERS_MAX] = { false };
+    bool joined[GW__WIRE_PEERS_MAX] = {false};
     unsigned left = zmq->wire.size - 1;
     assert(zmq->wire.size <= GW__WIRE_PEERS_MAX);
     joined[zmq->wire.rank] = true;
@@ -127,13 +127,13 @@ static enum gw_err meet_all(
             return GW_OK;
         int ended = gw__watch_poll(&zmq->watch);
         if (ended >= 0)
-            return gw_fail(
-                why, GW_ELOST, "rank %d ended before it connected", ended);
+            return gw_fail(why, GW_ELOST, "rank %d ended before it connected",
+                           ended);
         if (gw_now_ns() >= deadline_ns) {
             char missing[GW__MISSING_BYTES];
             gw__missing(joined, zmq->wire.size, missing);
-            return gw_fail(why, GW_ETIMEOUT,
-                "%s did not connect in time%s", missing,
+            return gw_fail(
+                why, GW_ETIMEOUT, "%s did not connect in time%s", missing,
                 zmq->card.secured ? " (have all the same key file?)" : "");
         }
         pause_a_little(zmq, joined);
@@ -141,7 +141,8 @@ static enum gw_err meet_all(
 }
 
 enum gw_err gw__zmq_connect(struct gw__wire *wire,
-    const struct gw__address *table, uint64_t deadline_ns, struct gw_error *why)
+                            const struct gw__address *table,
+                            uint64_t deadline_ns, struct gw_error *why)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);
     enum gw_err err = GW_OK;

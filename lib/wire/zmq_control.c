@@ -23,7 +23,7 @@
 static const uint64_t held_open_ns = 100 * 1000000U;
 
 bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
-    struct gw__note *note)
+                  struct gw__note *note)
 {
     note->from = zmq->wire.rank;
     note->to = peer;
@@ -60,7 +60,7 @@ static bool all_returned(const struct gw__zmq *zmq)
 static void await_returned(struct gw__zmq *zmq)
 {
     enum { TRIES = 100, TRY_MS = 10 };
-    struct pollfd bell = { .fd = zmq->bell, .events = POLLIN };
+    struct pollfd bell = {.fd = zmq->bell, .events = POLLIN};
     atomic_store(&zmq->sleeping, true);
     for (int i = 0; i < TRIES && !all_returned(zmq); i++) {
         eventfd_t rings;
@@ -84,8 +84,8 @@ static void end_all(struct gw__zmq *zmq)
     await_returned(zmq);
 }
 
-static void take_note(
-    struct gw__zmq *zmq, unsigned peer, const struct gw__note *note)
+static void take_note(struct gw__zmq *zmq, unsigned peer,
+                      const struct gw__note *note)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     switch ((enum gw__note_kind)note->kind) {
@@ -115,23 +115,26 @@ static void take_note(
     }
 }
 
+/* Always until there is none, so that `fd` announces the next one. */
 static void read_notes(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
+    void *socket = link->notes->socket;
     unsigned char message[GW__NOTE_BYTES_MAX];
     struct gw__note note;
     struct gw_error fault;
     int bytes;
     link->notes->touched = false;
-    while (link->state != GW__LINK_LOST
-        && (bytes = zmq_recv(link->notes->socket, message, sizeof message,
-                ZMQ_DONTWAIT))
-            >= 0)
-        if (gw__note_read(
-                message, (size_t)bytes, peer, zmq->wire.rank, &note, &fault))
+    while ((bytes = zmq_recv(socket, message, sizeof message, ZMQ_DONTWAIT)) >=
+           0) {
+        if (link->state == GW__LINK_LOST)
+            continue;
+        if (gw__note_read(message, (size_t)bytes, peer, zmq->wire.rank, &note,
+                          &fault))
             gw__zmq_lose(zmq, peer, fault.text);
         else
             take_note(zmq, peer, &note);
+    }
 }
 
 /* The only event that was asked for is the end of the connection. */
@@ -182,8 +185,7 @@ void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error)
     struct gw__zmq *zmq = gw__zmq_of(wire);
     if (zmq->over)
         return;
-    struct gw__note note
-        = { .kind = GW__ABORT, .code = (int32_t)error->code };
+    struct gw__note note = {.kind = GW__ABORT, .code = (int32_t)error->code};
     memcpy(note.text, error->text, sizeof note.text);
     for (unsigned r = 0; r < wire->size; r++)
         if (r != wire->rank)
@@ -192,8 +194,64 @@ void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error)
     end_all(zmq);
 }
 
-/* Closing is bounded by the sockets' linger: it is for peers that are there
- * and may still want what was sent. */
+/* Lent, so that libzmq tells when the note is on its way. */
+static void say_goodbye(struct gw__zmq *zmq, unsigned peer)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    zmq_msg_t message;
+    link->goodbye = (struct gw__note){.kind = GW__GOODBYE,
+                                      .from = zmq->wire.rank,
+                                      .to = peer,
+                                      .count = link->sent};
+    size_t bytes = gw__note_seal(&link->goodbye);
+    if (zmq_msg_init_data(&message, &link->goodbye, bytes, gw__zmq_give_back,
+                          link->notes) != 0)
+        return;
+    link->notes->lent++;
+    if (zmq_msg_send(&message, link->notes->socket, ZMQ_DONTWAIT) < 0)
+        zmq_msg_close(&message);
+}
+
+static bool is_leaving(const struct gw__zmq_link *link)
+{
+    return link->state == GW__LINK_UP &&
+           atomic_load(&link->notes->returned) != link->notes->lent;
+}
+
+/* When all ranks close at the same time, some goodbyes have nobody to go to any
+ * more; lingering would wait for them in vain, so we look. */
+static void await_goodbyes(struct gw__zmq *zmq)
+{
+    enum { TRY_MS = 5 };
+    struct pollfd bell = {.fd = zmq->bell, .events = POLLIN};
+    atomic_store(&zmq->sleeping, true);
+    for (int i = 0; i < GW__ZMQ_GOODBYE_MS / TRY_MS; i++) {
+        bool leaving = false;
+        for (unsigned r = 0; r < zmq->wire.size; r++) {
+            if (r == zmq->wire.rank || !is_leaving(&zmq->links[r]))
+                continue;
+            gw__zmq_hear(zmq, r);
+            leaving |= is_leaving(&zmq->links[r]);
+        }
+        eventfd_t rings;
+        if (!leaving)
+            break;
+        if (poll(&bell, 1, TRY_MS) > 0)
+            (void)eventfd_read(zmq->bell, &rings);
+    }
+    atomic_store(&zmq->sleeping, false);
+}
+
+static void linger(struct gw__zmq *zmq, struct gw__zmq_link *link)
+{
+    int ms = GW__ZMQ_GOODBYE_MS;
+    for (unsigned l = 0; l <= zmq->lanes; l++)
+        if (link->lanes[l].socket)
+            zmq_setsockopt(link->lanes[l].socket, ZMQ_LINGER, &ms, sizeof ms);
+}
+
+/* Sockets linger only for peers that are there and may still want what was
+ * sent. */
 void gw__zmq_close(struct gw__wire *wire)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);
@@ -202,16 +260,15 @@ void gw__zmq_close(struct gw__wire *wire)
         if (r == wire->rank || !link->notes->welcomed)
             continue;
         gw__zmq_hear(zmq, r);
-        if (link->state != GW__LINK_UP)
-            continue;
-        struct gw__note goodbye = { .kind = GW__GOODBYE, .count = link->sent };
-        gw__zmq_tell(zmq, r, link->notes, &goodbye);
-        for (unsigned l = 0; l <= zmq->lanes; l++) {
-            int linger = GW__ZMQ_GOODBYE_MS;
-            void *socket = link->lanes[l].socket;
-            if (socket)
-                zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
-        }
+        if (link->state == GW__LINK_UP)
+            say_goodbye(zmq, r);
+    }
+    await_goodbyes(zmq);
+    for (unsigned r = 0; r < wire->size; r++) {
+        struct gw__zmq_link *link = &zmq->links[r];
+        if (r != wire->rank && link->notes->welcomed &&
+            link->state == GW__LINK_UP)
+            linger(zmq, link);
     }
     gw__zmq_free(zmq);
 }

@@ -23,21 +23,26 @@ enum { CREDIT_BYTES = GW__ZMQ_WINDOW_BYTES / 4 };
 static const uint64_t settle_ns = 50 * 1000000U;
 static const uint64_t settle_closed_ns = 500 * 1000000U;
 
-static enum gw_err state_error(const struct gw__zmq_link *link)
+/* GW_OK, or why nothing can be sent. */
+static enum gw_err gone(const struct gw__zmq *zmq,
+                        const struct gw__zmq_link *link)
 {
-    return link->state == GW__LINK_CLOSED ? GW_ECLOSED : GW_ELOST;
+    if (zmq->over || link->state == GW__LINK_CLOSED)
+        return GW_ECLOSED;
+    return link->state == GW__LINK_LOST ? GW_ELOST : GW_OK;
 }
 
 static struct gw__zmq_lane *next_lane(const struct gw__zmq *zmq,
-    const struct gw__zmq_link *link, uint64_t slice)
+                                      const struct gw__zmq_link *link,
+                                      uint64_t slice)
 {
     return &link->lanes[slice % zmq->lanes];
 }
 
 /* ---- sending ---- */
 
-static bool window_is_full(
-    struct gw__zmq *zmq, const struct gw__zmq_link *link, size_t bytes)
+static bool window_is_full(struct gw__zmq *zmq, const struct gw__zmq_link *link,
+                           size_t bytes)
 {
     uint64_t under_way = link->sent - link->taken;
     const struct gw__zmq_lane *lane = next_lane(zmq, link, link->sent);
@@ -47,14 +52,14 @@ static bool window_is_full(
     }
     if (under_way < 2 || under_way >= GW__ZMQ_WINDOW_SLICES)
         return under_way >= 2;
-    uint64_t taken_bytes
-        = link->bytes_before[link->taken % GW__ZMQ_WINDOW_SLICES];
+    uint64_t taken_bytes =
+        link->bytes_before[link->taken % GW__ZMQ_WINDOW_SLICES];
     return link->sent_bytes - taken_bytes + bytes > GW__ZMQ_WINDOW_BYTES;
 }
 
 /* Called by libzmq's thread. The user's thread sets `sleeping` before it looks
  * at `returned`, this one the other way round, so that one of them sees. */
-static void give_back(void *data, void *hint)
+void gw__zmq_give_back(void *data, void *hint)
 {
     (void)data;
     struct gw__zmq_lane *lane = hint;
@@ -69,12 +74,13 @@ static void give_back(void *data, void *hint)
 static enum gw_err refused(struct gw__zmq *zmq, unsigned peer)
 {
     return gw__zmq_lose(zmq, peer,
-        errno == EAGAIN ? "disconnected" : zmq_strerror(errno));
+                        errno == EAGAIN ? "disconnected" : zmq_strerror(errno));
 }
 
 static enum gw_err send_copied(struct gw__zmq *zmq, unsigned peer,
-    struct gw__zmq_lane *lane, const struct gw__header *header,
-    const void *data)
+                               struct gw__zmq_lane *lane,
+                               const struct gw__header *header,
+                               const void *data)
 {
     zmq_msg_t message;
     if (zmq_msg_init_size(&message, sizeof *header + header->bytes) != 0)
@@ -91,15 +97,16 @@ static enum gw_err send_copied(struct gw__zmq *zmq, unsigned peer,
 }
 
 static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
-    struct gw__zmq_lane *lane, const struct gw__header *header, void *data)
+                             struct gw__zmq_lane *lane,
+                             const struct gw__header *header, void *data)
 {
     zmq_msg_t body;
-    if (zmq_msg_init_data(&body, data, header->bytes, give_back, lane) != 0)
+    if (zmq_msg_init_data(&body, data, header->bytes, gw__zmq_give_back,
+                          lane) != 0)
         return GW_ENOMEM;
     if (zmq_send(lane->socket, header, sizeof *header,
-            ZMQ_SNDMORE | ZMQ_DONTWAIT)
-            >= 0
-        && zmq_msg_send(&body, lane->socket, ZMQ_DONTWAIT) >= 0) {
+                 ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+        zmq_msg_send(&body, lane->socket, ZMQ_DONTWAIT) >= 0) {
         uint64_t number = zmq->links[peer].sent;
         lane->lent_as[lane->lent++ % GW__ZMQ_WINDOW_SLICES] = number;
         return GW_OK;
@@ -111,27 +118,25 @@ static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
 }
 
 enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
-    const struct gw__header *header, const void *data, bool copy)
+                         const struct gw__header *header, const void *data,
+                         bool copy)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);
     struct gw__zmq_link *link = &zmq->links[peer];
     assert(peer < wire->size && peer != wire->rank);
-    if (zmq->over)
-        return GW_ECLOSED;
-    if (link->state != GW__LINK_UP)
-        return state_error(link);
-    if (window_is_full(zmq, link, header->bytes)) {
+    bool full = window_is_full(zmq, link, header->bytes);
+    if (full)
         gw__zmq_hear(zmq, peer);
-        if (link->state != GW__LINK_UP)
-            return state_error(link);
-        if (window_is_full(zmq, link, header->bytes))
-            return GW_PENDING;
-    }
+    enum gw_err err = gone(zmq, link);
+    if (err)
+        return err;
+    if (full && window_is_full(zmq, link, header->bytes))
+        return GW_PENDING;
     struct gw__zmq_lane *lane = next_lane(zmq, link, link->sent);
     lane->touched = true;
-    enum gw_err err = copy || header->bytes <= GW__ZMQ_SMALL_BYTES
-        ? send_copied(zmq, peer, lane, header, data)
-        : send_lent(zmq, peer, lane, header, (void *)(uintptr_t)data);
+    err = copy || header->bytes <= GW__ZMQ_SMALL_BYTES
+              ? send_copied(zmq, peer, lane, header, data)
+              : send_lent(zmq, peer, lane, header, (void *)(uintptr_t)data);
     if (err)
         return err;
     link->bytes_before[link->sent % GW__ZMQ_WINDOW_SLICES] = link->sent_bytes;
@@ -155,8 +160,8 @@ uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer)
         if (returned == lane->lent)
             continue;
         uint64_t oldest = in_order
-            ? lane->lent_as[returned % GW__ZMQ_WINDOW_SLICES]
-            : link->done;
+                              ? lane->lent_as[returned % GW__ZMQ_WINDOW_SLICES]
+                              : link->done;
         done = oldest < done ? oldest : done;
     }
     if (done < link->sent)
@@ -181,9 +186,8 @@ static enum gw_err nothing(struct gw__zmq *zmq, unsigned peer)
     if (gw_now_ns() - link->quiet_ns < patience)
         return GW_PENDING;
     link->settled = true;
-    return closed
-        ? gw__zmq_lose(zmq, peer, "closed before all was handed over")
-        : GW_ELOST;
+    return closed ? gw__zmq_lose(zmq, peer, "closed before all was handed over")
+                  : GW_ELOST;
 }
 
 /* A view must be aligned as the executor's types need it. */
@@ -204,34 +208,34 @@ static const void *aligned(struct gw__zmq_link *link, const unsigned char *data)
 }
 
 /* Takes the rest of the message whose first part is in link->head. */
-static enum gw_err take_message(
-    struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane)
+static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
+                                struct gw__zmq_lane *lane)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     struct gw_error fault;
     bool more = zmq_msg_more(&link->head);
     unsigned char *head = zmq_msg_data(&link->head);
-    enum gw_err err = gw__frame_head(
-        head, zmq_msg_size(&link->head), more, &link->header, &fault);
+    enum gw_err err = gw__frame_head(head, zmq_msg_size(&link->head), more,
+                                     &link->header, &fault);
     const unsigned char *data = head + sizeof link->header;
     if (!err && more) {
         if (zmq_msg_recv(&link->body, lane->socket, ZMQ_DONTWAIT) < 0)
             return gw__zmq_lose(zmq, peer, zmq_strerror(errno));
         err = gw__frame_body(&link->header, zmq_msg_size(&link->body),
-            zmq_msg_more(&link->body), &fault);
+                             zmq_msg_more(&link->body), &fault);
         data = zmq_msg_data(&link->body);
     }
     if (err)
         return gw__zmq_lose(zmq, peer, fault.text);
-    link->view = (struct gw__view) { .header = &link->header,
-        .data = aligned(link, data) };
+    link->view =
+        (struct gw__view){.header = &link->header, .data = aligned(link, data)};
     if (!link->view.data)
         return gw__zmq_lose(zmq, peer, "no memory for a slice");
     return GW_OK;
 }
 
-enum gw_err gw__zmq_peek(
-    struct gw__wire *wire, unsigned peer, struct gw__view *view)
+enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
+                         struct gw__view *view)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -270,9 +274,9 @@ enum gw_err gw__zmq_peek(
 static void give_credit(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
-    struct gw__note credit = { .kind = GW__CREDIT, .count = link->received };
-    if (link->state != GW__LINK_UP || zmq->over
-        || !gw__zmq_tell(zmq, peer, link->notes, &credit))
+    struct gw__note credit = {.kind = GW__CREDIT, .count = link->received};
+    if (link->state != GW__LINK_UP || zmq->over ||
+        !gw__zmq_tell(zmq, peer, link->notes, &credit))
         return;
     link->credited = link->received;
     link->uncredited_bytes = 0;
@@ -289,7 +293,7 @@ void gw__zmq_release(struct gw__wire *wire, unsigned peer)
     link->awaited = true;
     link->received++;
     link->uncredited_bytes += link->header.bytes;
-    if (link->received - link->credited >= CREDIT_SLICES
-        || link->uncredited_bytes >= CREDIT_BYTES)
+    if (link->received - link->credited >= CREDIT_SLICES ||
+        link->uncredited_bytes >= CREDIT_BYTES)
         give_credit(zmq, peer);
 }

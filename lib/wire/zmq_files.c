@@ -29,15 +29,15 @@ static unsigned open_files(void)
 static unsigned needed_files(const struct gw__zmq *zmq)
 {
     enum {
-        A_WIRE = 12,    /* libzmq's threads, bell, watch */
-        A_PEER = 3,     /* its pidfd, and the two ends of the monitor */
-        A_SOCKET = 2,   /* its mailbox and its connection */
+        A_WIRE = 12,  /* libzmq's threads, bell, watch */
+        A_PEER = 3,   /* its pidfd, and the two ends of the monitor */
+        A_SOCKET = 2, /* its mailbox and its connection */
         A_LISTENER = 1,
     };
     unsigned peers = zmq->wire.size - 1;
     unsigned higher = peers - zmq->wire.rank, sockets = zmq->lanes + 1;
-    return A_WIRE + peers * (A_PEER + sockets * A_SOCKET)
-        + higher * sockets * A_LISTENER;
+    return A_WIRE + peers * (A_PEER + sockets * A_SOCKET) +
+           higher * sockets * A_LISTENER;
 }
 
 /* Room for `count` descriptors; false: not even by raising the limit, which is
@@ -71,7 +71,8 @@ enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq, struct gw_error *why)
     pthread_mutex_unlock(&lock);
     if (room)
         return GW_OK;
-    return gw_fail(why, GW_ESYS,
+    return gw_fail(
+        why, GW_ESYS,
         "%u ranks need %u open files, %u are taken and the limit is %llu "
         "(ulimit -n)",
         zmq->wire.size, need, taken, (unsigned long long)limit);

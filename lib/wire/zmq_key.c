@@ -18,25 +18,25 @@
 
 enum { KEY_CHARS = 40 };
 
-static enum gw_err read_private(
-    const char *path, char *text, size_t room, struct gw_error *why)
+static enum gw_err read_private(const char *path, char *text, size_t room,
+                                struct gw_error *why)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return gw_fail(
-            why, GW_EINVAL, "key file %s: %s", path, strerror(errno));
+        return gw_fail(why, GW_EINVAL, "key file %s: %s", path,
+                       strerror(errno));
     struct stat info;
     enum gw_err err = GW_OK;
     ssize_t length = -1;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
         err = gw_fail(why, GW_EINVAL, "key file %s: no regular file", path);
     else if (info.st_mode & 077)
-        err = gw_fail(why, GW_EINVAL,
-            "key file %s: others may use it (mode %04o); chmod 600 it", path,
-            info.st_mode & 07777U);
+        err =
+            gw_fail(why, GW_EINVAL,
+                    "key file %s: others may use it (mode %04o); chmod 600 it",
+                    path, info.st_mode & 07777U);
     else if ((length = read(fd, text, room - 1)) < 0)
-        err = gw_fail(
-            why, GW_EINVAL, "key file %s: %s", path, strerror(errno));
+        err = gw_fail(why, GW_EINVAL, "key file %s: %s", path, strerror(errno));
     text[length > 0 ? length : 0] = 0;
     close(fd);
     return err;
@@ -56,43 +56,43 @@ static bool take_key(const char **text, char key[KEY_CHARS + 1])
     return zmq_z85_decode(bytes, key) != NULL;
 }
 
-enum gw_err gw__zmq_key_read(
-    const char *path, struct gw__zmq_key *key, struct gw_error *why)
+enum gw_err gw__zmq_key_read(const char *path, struct gw__zmq_key *key,
+                             struct gw_error *why)
 {
     char text[256], derived[KEY_CHARS + 1];
     if (!zmq_has("curve"))
-        return gw_fail(
-            why, GW_ENOTSUP, "this libzmq was built without CURVE");
+        return gw_fail(why, GW_ENOTSUP, "this libzmq was built without CURVE");
     enum gw_err err = read_private(path, text, sizeof text, why);
     if (err)
         return err;
     const char *rest = text;
-    if (!take_key(&rest, key->public_key) || !take_key(&rest, key->secret_key)
-        || *rest != 0)
-        return gw_fail(why, GW_EINVAL,
+    if (!take_key(&rest, key->public_key) ||
+        !take_key(&rest, key->secret_key) || *rest != 0)
+        return gw_fail(
+            why, GW_EINVAL,
             "key file %s: must be two lines of 40 characters, the public and "
             "the secret key (zmq_curve_keypair)",
             path);
-    if (zmq_curve_public(derived, key->secret_key) != 0
-        || strcmp(derived, key->public_key) != 0)
+    if (zmq_curve_public(derived, key->secret_key) != 0 ||
+        strcmp(derived, key->public_key) != 0)
         return gw_fail(why, GW_EINVAL,
-            "key file %s: the two keys are not of one pair", path);
+                       "key file %s: the two keys are not of one pair", path);
     return GW_OK;
 }
 
 enum gw_err gw__zmq_key_set(void *socket, const struct gw__zmq_key *key,
-    bool server, struct gw_error *why)
+                            bool server, struct gw_error *why)
 {
     int yes = 1;
     int failed = zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, key->secret_key,
-        KEY_CHARS + 1);
+                                KEY_CHARS + 1);
     if (server)
         failed |= zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &yes, sizeof yes);
     else {
-        failed |= zmq_setsockopt(
-            socket, ZMQ_CURVE_PUBLICKEY, key->public_key, KEY_CHARS + 1);
-        failed |= zmq_setsockopt(
-            socket, ZMQ_CURVE_SERVERKEY, key->public_key, KEY_CHARS + 1);
+        failed |= zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, key->public_key,
+                                 KEY_CHARS + 1);
+        failed |= zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, key->public_key,
+                                 KEY_CHARS + 1);
     }
     return failed ? gw_fail_errno(why, "setting a CURVE key") : GW_OK;
 }

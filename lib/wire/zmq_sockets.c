@@ -19,8 +19,9 @@ enum {
 
 bool gw__zmq_is_loopback(const char *interface)
 {
-    return strncmp(interface, "127.", 4) == 0 || strcmp(interface, "::1") == 0
-        || strcmp(interface, "[::1]") == 0 || strcmp(interface, "lo") == 0;
+    return strncmp(interface, "127.", 4) == 0 ||
+           strcmp(interface, "::1") == 0 || strcmp(interface, "[::1]") == 0 ||
+           strcmp(interface, "lo") == 0;
 }
 
 static bool set(void *socket, int option, int value)
@@ -32,62 +33,59 @@ static bool set(void *socket, int option, int value)
  * none: a socket notices that its pipe has room again once a millisecond at
  * most, so a burst of small slices would find it full. The one on receiving
  * keeps a peer that ignores the credits from filling the memory. */
-static bool set_options(
-    const struct gw__zmq *zmq, void *socket, const char *interface, bool notes)
+static bool set_options(const struct gw__zmq *zmq, void *socket,
+                        const char *interface, bool notes)
 {
-    bool ok = set(socket, ZMQ_LINGER, 0)
-        && set(socket, ZMQ_SNDHWM, 0)
-        && set(socket, ZMQ_RCVHWM, 4 * GW__ZMQ_WINDOW_SLICES)
-        && set(socket, ZMQ_RECONNECT_IVL, NEVER_MS)
-        && set(socket, ZMQ_IPV6, strchr(interface, ':') != NULL);
+    bool ok = set(socket, ZMQ_LINGER, 0) && set(socket, ZMQ_SNDHWM, 0) &&
+              set(socket, ZMQ_RCVHWM, 4 * GW__ZMQ_WINDOW_SLICES) &&
+              set(socket, ZMQ_RECONNECT_IVL, NEVER_MS) &&
+              set(socket, ZMQ_IPV6, strchr(interface, ':') != NULL);
     int64_t most = notes ? GW__NOTE_BYTES_MAX : UINT32_MAX;
     ok = ok && zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
     /* Hosts vanish without a word only where there is a network between. Not
      * on the lanes: a beat would wait behind data that waits. */
-    if (notes && zmq->card.transport == GW__ZMQ_TCP
-        && !gw__zmq_is_loopback(interface))
-        ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS)
-            && set(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
+    if (notes && zmq->card.transport == GW__ZMQ_TCP &&
+        !gw__zmq_is_loopback(interface))
+        ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
+             set(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
     return ok;
 }
 
-static enum gw_err watch_connection(
-    struct gw__zmq *zmq, unsigned peer, struct gw_error *why)
+static enum gw_err watch_connection(struct gw__zmq *zmq, unsigned peer,
+                                    struct gw_error *why)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     char name[40];
     size_t size = sizeof link->monitor_fd;
     snprintf(name, sizeof name, "inproc://notes-%u", peer);
     link->monitor = zmq_socket(zmq->context, ZMQ_PAIR);
-    if (!link->monitor
-        || zmq_socket_monitor(
-               link->notes->socket, name, ZMQ_EVENT_DISCONNECTED)
-            != 0
-        || !set(link->monitor, ZMQ_LINGER, 0)
-        || zmq_connect(link->monitor, name) != 0
-        || zmq_getsockopt(link->monitor, ZMQ_FD, &link->monitor_fd, &size) != 0)
+    if (!link->monitor ||
+        zmq_socket_monitor(link->notes->socket, name, ZMQ_EVENT_DISCONNECTED) !=
+            0 ||
+        !set(link->monitor, ZMQ_LINGER, 0) ||
+        zmq_connect(link->monitor, name) != 0 ||
+        zmq_getsockopt(link->monitor, ZMQ_FD, &link->monitor_fd, &size) != 0)
         return gw_fail_errno(why, "watching the connection to rank %u", peer);
     return GW_OK;
 }
 
 /* The sockets towards one peer, not yet bound or connected. */
 static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
-    const char *interface, struct gw_error *why)
+                                const char *interface, struct gw_error *why)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     for (unsigned l = 0; l <= zmq->lanes; l++) {
         struct gw__zmq_lane *lane = &link->lanes[l];
         size_t size = sizeof lane->fd;
         lane->socket = zmq_socket(zmq->context, ZMQ_PAIR);
-        if (!lane->socket
-            || !set_options(
-                zmq, lane->socket, interface, lane == link->notes)
-            || zmq_getsockopt(lane->socket, ZMQ_FD, &lane->fd, &size) != 0)
+        if (!lane->socket ||
+            !set_options(zmq, lane->socket, interface, lane == link->notes) ||
+            zmq_getsockopt(lane->socket, ZMQ_FD, &lane->fd, &size) != 0)
             return gw_fail_errno(why, "a socket for rank %u", peer);
         if (!zmq->card.secured)
             continue;
-        enum gw_err err = gw__zmq_key_set(
-            lane->socket, &zmq->key, peer > zmq->wire.rank, why);
+        enum gw_err err = gw__zmq_key_set(lane->socket, &zmq->key,
+                                          peer > zmq->wire.rank, why);
         if (err)
             return err;
     }
@@ -95,13 +93,13 @@ static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
 }
 
 /* "tcp://127.0.0.1:4711" -> card.host and the port. */
-static bool take_endpoint(
-    struct gw__zmq_card *card, const char *endpoint, uint16_t *port)
+static bool take_endpoint(struct gw__zmq_card *card, const char *endpoint,
+                          uint16_t *port)
 {
     const char *host = endpoint + strlen("tcp://");
     const char *colon = strrchr(host, ':');
-    if (strncmp(endpoint, "tcp://", strlen("tcp://")) != 0 || !colon
-        || (size_t)(colon - host) >= sizeof card->host)
+    if (strncmp(endpoint, "tcp://", strlen("tcp://")) != 0 || !colon ||
+        (size_t)(colon - host) >= sizeof card->host)
         return false;
     memset(card->host, 0, sizeof card->host);
     memcpy(card->host, host, (size_t)(colon - host));
@@ -110,7 +108,7 @@ static bool take_endpoint(
 }
 
 static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
-    const char *interface, struct gw_error *why)
+                             const char *interface, struct gw_error *why)
 {
     void *socket = zmq->links[peer].lanes[lane].socket;
     char endpoint[256];
@@ -118,25 +116,25 @@ static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
     if (zmq->card.transport == GW__ZMQ_IPC) {
         gw__zmq_endpoint(&zmq->card, zmq->wire.rank, peer, lane, endpoint);
         return zmq_bind(socket, endpoint) == 0
-            ? GW_OK
-            : gw_fail_errno(why, "binding %s", endpoint);
+                   ? GW_OK
+                   : gw_fail_errno(why, "binding %s", endpoint);
     }
     unsigned port = (peer - zmq->wire.rank - 1) * (zmq->lanes + 1) + lane;
     bool bare_six = interface[0] != '[' && strchr(interface, ':');
     snprintf(endpoint, sizeof endpoint,
-        bare_six ? "tcp://[%.200s]:*" : "tcp://%.200s:*", interface);
+             bare_six ? "tcp://[%.200s]:*" : "tcp://%.200s:*", interface);
     if (zmq_bind(socket, endpoint) != 0)
         return gw_fail(why, GW_EUNREACH, "binding %s: %s", endpoint,
-            zmq_strerror(errno));
-    if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0
-        || !take_endpoint(&zmq->card, endpoint, &zmq->card.ports[port]))
+                       zmq_strerror(errno));
+    if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0 ||
+        !take_endpoint(&zmq->card, endpoint, &zmq->card.ports[port]))
         return gw_fail(why, GW_EUNREACH, "binding %s: at %s?", interface,
-            endpoint);
+                       endpoint);
     return GW_OK;
 }
 
 enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
-    const char *interface, struct gw_error *why)
+                              const char *interface, struct gw_error *why)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     link->lanes = calloc(zmq->lanes + 1, sizeof *link->lanes);
@@ -170,4 +168,3 @@ void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes)
         zmq_msg_close(&link->body);
     }
 }
-

@@ -18,8 +18,8 @@
 /* While something is to be seen by the passing of time alone. */
 static const uint64_t unsettled_ns = 5 * 1000000U;
 
-static struct gw__zmq_lane *head_lane(
-    const struct gw__zmq *zmq, const struct gw__zmq_link *link)
+static struct gw__zmq_lane *head_lane(const struct gw__zmq *zmq,
+                                      const struct gw__zmq_link *link)
 {
     return &link->lanes[link->received % zmq->lanes];
 }
@@ -31,8 +31,8 @@ static bool has_slice(struct gw__zmq_lane *lane)
     if (!lane->touched)
         return false;
     lane->touched = false;
-    return zmq_getsockopt(lane->socket, ZMQ_EVENTS, &events, &size) == 0
-        && (events & ZMQ_POLLIN);
+    return zmq_getsockopt(lane->socket, ZMQ_EVENTS, &events, &size) == 0 &&
+           (events & ZMQ_POLLIN);
 }
 
 /* True when notes changed what the user may do with this link. */
@@ -90,7 +90,7 @@ static bool is_unsettled(const struct gw__zmq_link *link)
 
 static void want(struct gw__zmq *zmq, nfds_t *count, int fd)
 {
-    zmq->polled[(*count)++] = (struct pollfd) { .fd = fd, .events = POLLIN };
+    zmq->polled[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
 /* What wakes this rank, in the order in which `hear_woken` takes it. */
@@ -149,8 +149,8 @@ static bool sleep_until(struct gw__zmq *zmq, uint64_t left)
     nfds_t count = gather(zmq, &unsettled);
     if (unsettled && left > unsettled_ns)
         left = unsettled_ns;
-    struct timespec limit = { .tv_sec = (time_t)(left / 1000000000U),
-        .tv_nsec = (long)(left % 1000000000U) };
+    struct timespec limit = {.tv_sec = (time_t)(left / 1000000000U),
+                             .tv_nsec = (long)(left % 1000000000U)};
     atomic_store(&zmq->sleeping, zmq->wants_returned);
     any = any_returned(zmq); /* since it was looked at, before `sleeping` */
     if (!any && ppoll(zmq->polled, count, &limit, NULL) > 0)
@@ -165,8 +165,8 @@ void gw__zmq_wait(struct gw__wire *wire, uint64_t ns)
     uint64_t deadline = gw_now_ns() + ns;
     for (;;) {
         uint64_t now = gw_now_ns();
-        if (any_unannounced(zmq) || now >= deadline
-            || sleep_until(zmq, deadline - now))
+        if (any_unannounced(zmq) || now >= deadline ||
+            sleep_until(zmq, deadline - now))
             return;
     }
 }

@@ -39,7 +39,8 @@ enum {
     GW__ZMQ_WINDOW_SLICES = 64,
     GW__ZMQ_WINDOW_BYTES = 2 << 20,
     /* Larger ones go without a copy, in two parts. It is also libzmq's reading
-     * buffer: what is larger has a piece of memory of its own at the receiver. */
+     * buffer: what is larger has a piece of memory of its own at the receiver.
+     */
     GW__ZMQ_SMALL_BYTES = 8192,
     GW__ZMQ_GOODBYE_MS = 200,
 };
@@ -55,9 +56,9 @@ struct gw__zmq_card {
     uint32_t magic;
     uint8_t transport, lanes, secured, zero;
     struct gw__watch_id process;
-    uint64_t name;                         /* random */
-    unsigned char token[GW__TOKEN_BYTES];  /* random: HELLOs must know it */
-    char host[48];                         /* numeric, terminated; tcp */
+    uint64_t name;                        /* random */
+    unsigned char token[GW__TOKEN_BYTES]; /* random: HELLOs must know it */
+    char host[48];                        /* numeric, terminated; tcp */
     uint16_t ports[(GW__ADDRESS_MAX - 104) / 2];
 };
 _Static_assert(sizeof(struct gw__zmq_card) == GW__ADDRESS_MAX, "fits a blob");
@@ -70,8 +71,8 @@ struct gw__zmq_key {
 struct gw__zmq_lane {
     struct gw__zmq *zmq;
     void *socket;
-    int fd; /* ZMQ_FD */
-    bool touched; /* a send may have taken what `fd` announced */
+    int fd;                 /* ZMQ_FD */
+    bool touched;           /* a send may have taken what `fd` announced */
     bool greeted, welcomed; /* HELLO sent, HELLO received */
     /* Of the zero-copy sends: how many, how many came back, and which sends of
      * the link they were (the last WINDOW_SLICES). libzmq gives them back in
@@ -110,7 +111,8 @@ struct gw__zmq_link {
     zmq_msg_t head, body;
     struct gw__header header;
     struct gw__view view;
-    void *aligned; /* for data that libzmq left at an odd address */
+    struct gw__note goodbye; /* lent to libzmq at the end */
+    void *aligned;           /* for data that libzmq left at an odd address */
     size_t aligned_bytes;
 };
 
@@ -143,40 +145,45 @@ static inline struct gw__zmq *gw__zmq_of(struct gw__wire *wire)
 /* ---- zmq_address.c ---- */
 
 /* Bytes of a card of `rank`, or 0 when that many ports do not fit. */
-size_t gw__zmq_card_bytes(
-    unsigned rank, unsigned size, unsigned lanes, enum gw__zmq_transport);
+size_t gw__zmq_card_bytes(unsigned rank, unsigned size, unsigned lanes,
+                          enum gw__zmq_transport);
 /* Reads rank `rank`'s address; it must be of the same wire as `mine`. */
 GW_MUST_CHECK enum gw_err gw__zmq_card_read(const struct gw__address *address,
-    unsigned rank, unsigned size, const struct gw__zmq_card *mine,
-    struct gw__zmq_card *card, struct gw_error *why);
+                                            unsigned rank, unsigned size,
+                                            const struct gw__zmq_card *mine,
+                                            struct gw__zmq_card *card,
+                                            struct gw_error *why);
 /* Where `binder` awaits `peer` (higher) on `lane`. */
 void gw__zmq_endpoint(const struct gw__zmq_card *card, unsigned binder,
-    unsigned peer, unsigned lane, char endpoint[128]);
+                      unsigned peer, unsigned lane, char endpoint[128]);
 
 /* ---- zmq_key.c ---- */
 
-GW_MUST_CHECK enum gw_err gw__zmq_key_read(
-    const char *path, struct gw__zmq_key *key, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__zmq_key_read(const char *path,
+                                           struct gw__zmq_key *key,
+                                           struct gw_error *why);
 /* Before bind or connect. */
 GW_MUST_CHECK enum gw_err gw__zmq_key_set(void *socket,
-    const struct gw__zmq_key *key, bool server, struct gw_error *why);
+                                          const struct gw__zmq_key *key,
+                                          bool server, struct gw_error *why);
 
 /* ---- zmq_files.c ---- */
 
-GW_MUST_CHECK enum gw_err gw__zmq_reserve_files(
-    struct gw__zmq *zmq, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq,
+                                                struct gw_error *why);
 void gw__zmq_release_files(struct gw__zmq *zmq);
 
 /* ---- the ops ---- */
 
 enum gw_err gw__zmq_connect(struct gw__wire *wire,
-    const struct gw__address *table, uint64_t deadline_ns,
-    struct gw_error *why);
+                            const struct gw__address *table,
+                            uint64_t deadline_ns, struct gw_error *why);
 enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
-    const struct gw__header *header, const void *data, bool copy);
+                         const struct gw__header *header, const void *data,
+                         bool copy);
 uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer);
-enum gw_err gw__zmq_peek(
-    struct gw__wire *wire, unsigned peer, struct gw__view *view);
+enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
+                         struct gw__view *view);
 void gw__zmq_release(struct gw__wire *wire, unsigned peer);
 void gw__zmq_wait(struct gw__wire *wire, uint64_t ns);
 enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why);
@@ -187,14 +194,18 @@ void gw__zmq_close(struct gw__wire *wire);
 
 /* Makes the sockets for `peer`, bound where this rank listens. */
 GW_MUST_CHECK enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
-    const char *interface, struct gw_error *why);
+                                            const char *interface,
+                                            struct gw_error *why);
 void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes);
 /* "127.0.0.1", "::1", "lo": nobody outside this host reaches it. */
 bool gw__zmq_is_loopback(const char *interface);
 
+/* What libzmq calls, from its own thread, when a buffer lent on the lane `hint`
+ * is no longer read. */
+void gw__zmq_give_back(void *data, void *hint);
 /* Sends a note to `peer`; false when that connection does not take it. */
 bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
-    struct gw__note *note);
+                  struct gw__note *note);
 /* Reads what `peer` has told. */
 void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer);
 /* Takes up the news of ended processes. */

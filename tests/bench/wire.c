@@ -4,10 +4,11 @@
  * the executor: a stream one way, the round trip of a small slice, and an
  * all-reduce by exchange of halves (zero copy, reducing out of the view).
  *
- *   wire WIRE [LANES [SECONDS]]
+ *   wire WIRE [LANES [REPEATS]]
  *
- * prints one line a slice size: GB/s of the stream, us of the all-reduce of
- * 16 MiB; then the round trip. The defaults of lib/wire come from here.
+ * prints one line a slice size, with the medians of the stream and of the
+ * all-reduce of 16 MiB; then the round trip. The defaults of lib/wire come from
+ * here.
  */
 #include "wire/wire.h"
 
@@ -17,9 +18,16 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <sys/resource.h>
 
-enum { TOTAL_BYTES = 16 << 20, SLEEP_NS = 50000000, ROUND_BYTES = 1024 };
+enum {
+    TOTAL_BYTES = 16 << 20,
+    MAX_SLICE_BYTES = 1 << 20,
+    ROUND_BYTES = 1024,
+    ROUND_TRIPS = 100,
+    REPEATS_MAX = 200,
+    SLEEP_NS = 50000000,
+    CHECK_NS = 1000000
+};
 
 struct bench {
     struct gw__wire *wire;
@@ -41,7 +49,7 @@ static void idle(struct bench *b)
     static uint64_t checked;
     b->wire->ops->wait(b->wire, SLEEP_NS);
     uint64_t now = gw_now_ns();
-    if (now - checked < 1000000)
+    if (now - checked < CHECK_NS)
         return;
     checked = now;
     if (b->wire->ops->check(b->wire, &why))
@@ -49,13 +57,12 @@ static void idle(struct bench *b)
 }
 
 static bool try_send(struct bench *b, const void *data, size_t bytes,
-    unsigned step, size_t slice)
+                     unsigned step, size_t slice)
 {
-    struct gw__header header = { .bytes = (uint32_t)bytes,
-        .step = step,
-        .slice = (uint32_t)slice };
-    enum gw_err err
-        = b->wire->ops->send(b->wire, b->peer, &header, data, false);
+    struct gw__header header = {
+        .bytes = (uint32_t)bytes, .step = step, .slice = (uint32_t)slice};
+    enum gw_err err =
+        b->wire->ops->send(b->wire, b->peer, &header, data, false);
     if (err != GW_OK && err != GW_PENDING)
         die("send", NULL);
     b->sent += err == GW_OK;
@@ -116,7 +123,7 @@ static void stream(struct bench *b)
 
 static void round_trips(struct bench *b)
 {
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < ROUND_TRIPS; i++)
         if (b->wire->rank == 0) {
             say(b);
             hear(b);
@@ -156,11 +163,11 @@ static void allreduce(struct bench *b)
         bool moved = false;
         if (returned < summed) {
             moved = try_send(b, sums + returned * b->slice_bytes,
-                b->slice_bytes, 1, returned);
+                             b->slice_bytes, 1, returned);
             returned += moved;
         } else if (given < slices) {
-            moved = try_send(b, theirs + given * b->slice_bytes,
-                b->slice_bytes, 0, given);
+            moved = try_send(b, theirs + given * b->slice_bytes, b->slice_bytes,
+                             0, given);
             given += moved;
         }
         if (got < 2 * slices && try_peek(b, &view)) {
@@ -183,12 +190,9 @@ static int compare(const void *a, const void *b)
 }
 
 /* Median seconds of one run. */
-static double cpu(void){struct rusage u;getrusage(RUSAGE_SELF,&u);return (double)u.ru_utime.tv_sec+(double)u.ru_stime.tv_sec+1e-6*(double)(u.ru_utime.tv_usec+u.ru_stime.tv_usec);}
-static long sw(void){struct rusage u;getrusage(RUSAGE_SELF,&u);return u.ru_nvcsw+u.ru_nivcsw;}
-static double best,cpus; static double sws;
 static double time_it(struct bench *b, void (*run)(struct bench *), int repeats)
 {
-    double times[200]; double c0=cpu(); long s0=sw();
+    double times[REPEATS_MAX];
     for (int i = 0; i < repeats; i++) {
         barrier(b);
         uint64_t begin = gw_now_ns();
@@ -196,40 +200,40 @@ static double time_it(struct bench *b, void (*run)(struct bench *), int repeats)
         times[i] = (double)(gw_now_ns() - begin) / 1e9;
     }
     qsort(times, (size_t)repeats, sizeof *times, compare);
-    cpus=(cpu()-c0)/repeats;sws=(double)(sw()-s0)/repeats; best = times[repeats/10];
     return times[repeats / 2];
 }
 
 static void measure(struct bench *b, int repeats)
 {
     bool tell = b->wire->rank == 0;
-    for (size_t kib = (getenv("KIB")?(size_t)atoi(getenv("KIB")):64); kib <= (getenv("KIB")?(size_t)atoi(getenv("KIB")):1024); kib *= 2) {
-        b->slice_bytes = kib << 10;
+    const char *name = b->wire->ops->name;
+    for (size_t bytes = 64 << 10; bytes <= MAX_SLICE_BYTES; bytes *= 2) {
+        b->slice_bytes = bytes;
         double one_way = time_it(b, stream, repeats);
-        double bs = best; double reduced = time_it(b, allreduce, repeats);
+        double reduced = time_it(b, allreduce, repeats);
         if (tell)
-            printf("%s slices of %4zu KiB: stream %.2f (%.2f) GB/s, all-reduce "
-                   "%.0f (%.0f) us cpu %.0f sw %.0f\n",
-                b->wire->ops->name, kib, TOTAL_BYTES / one_way / 1e9,TOTAL_BYTES / bs / 1e9,
-                reduced * 1e6,best*1e6,cpus*1e6,sws);
+            printf("%s slices of %4zu KiB: stream %.2f GB/s, all-reduce %.0f "
+                   "us\n",
+                   name, bytes >> 10, TOTAL_BYTES / one_way / 1e9,
+                   reduced * 1e6);
     }
     double trips = time_it(b, round_trips, repeats);
     if (tell)
-        printf("%s %d bytes: round trip %.1f (%.1f) us\n", b->wire->ops->name,
-            ROUND_BYTES, trips * 1e4, best*1e4);
+        printf("%s %d bytes: round trip %.1f us\n", name, ROUND_BYTES,
+               trips / ROUND_TRIPS * 1e6);
 }
 
 static void run_rank(const struct gw_comm_config *config, int channel,
-    int repeats)
+                     int repeats)
 {
     struct gw__address table[2];
     struct gw_error why;
-    struct bench b = { .peer = 1 - config->rank };
+    struct bench b = {.peer = 1 - config->rank};
     if (gw__wire_open(config, &b.wire, &why))
         die("open", &why);
     table[config->rank] = b.wire->address;
-    if (write(channel, &b.wire->address, sizeof *table) != sizeof *table
-        || read(channel, &table[b.peer], sizeof *table) != sizeof *table)
+    if (write(channel, &b.wire->address, sizeof *table) != sizeof *table ||
+        read(channel, &table[b.peer], sizeof *table) != sizeof *table)
         die("address", NULL);
     if (b.wire->ops->connect(b.wire, table, gw_now_ns() + 5000000000U, &why))
         die("connect", &why);
@@ -246,10 +250,13 @@ static void run_rank(const struct gw_comm_config *config, int channel,
 
 int main(int argc, char **argv)
 {
-    struct gw_comm_config config
-        = { .size = 2, .wire = argc > 1 ? argv[1] : "tcp" };
+    struct gw_comm_config config = {.size = 2,
+                                    .wire = argc > 1 ? argv[1] : "tcp",
+                                    .slice_bytes = MAX_SLICE_BYTES};
     config.lanes = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
     int channel[2], repeats = argc > 3 ? atoi(argv[3]) : 30;
+    if (repeats < 1 || repeats > REPEATS_MAX)
+        return 64;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, channel) != 0)
         return 1;
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -23,7 +23,7 @@ static void expect(bool holds)
 static void try_slice(const uint8_t *bytes, size_t size, bool more)
 {
     struct gw__header header;
-    struct gw_error why = { .code = GW_OK };
+    struct gw_error why = {.code = GW_OK};
     if (gw__frame_head(bytes, size, more, &header, &why)) {
         expect(why.code == GW_EDATA && why.text[0]);
         return;
@@ -32,14 +32,14 @@ static void try_slice(const uint8_t *bytes, size_t size, bool more)
                 : size == sizeof header + header.bytes);
     expect(gw__frame_body(&header, header.bytes, false, &why) == GW_OK);
     expect(gw__frame_body(&header, header.bytes, true, &why) == GW_EDATA);
-    expect(gw__frame_body(&header, (size_t)header.bytes + 1, false, &why)
-        == GW_EDATA);
+    expect(gw__frame_body(&header, (size_t)header.bytes + 1, false, &why) ==
+           GW_EDATA);
 }
 
 static void try_note(const uint8_t *bytes, size_t size)
 {
     struct gw__note note;
-    struct gw_error why = { .code = GW_OK };
+    struct gw_error why = {.code = GW_OK};
     if (gw__note_read(bytes, size, bytes[0] & 3, bytes[1] & 3, &note, &why)) {
         expect(why.code == GW_EDATA && why.text[0]);
         return;
@@ -53,8 +53,8 @@ static void try_address(const uint8_t *bytes, size_t size)
 {
     static struct gw__address address;
     static struct gw__zmq_card card;
-    struct gw__zmq_card mine
-        = { .magic = GW__ZMQ_MAGIC, .transport = GW__ZMQ_TCP, .lanes = 2 };
+    struct gw__zmq_card mine = {
+        .magic = GW__ZMQ_MAGIC, .transport = GW__ZMQ_TCP, .lanes = 2};
     char endpoint[128];
     enum { RANKS = 5, RANK = 1 };
     if (size > GW__ADDRESS_MAX)
@@ -81,8 +81,8 @@ static void try_meeting(const uint8_t *bytes, size_t size)
         return;
     expect(sizeof head + length == size);
     expect(head.size > 0 && head.size <= GW__WIRE_PEERS_MAX);
-    expect(head.kind != GW__MEET_JOIN
-        || (head.rank < head.size && length <= GW__ADDRESS_MAX));
+    expect(head.kind != GW__MEET_JOIN ||
+           (head.rank < head.size && length <= GW__ADDRESS_MAX));
     if (!gw__meet_unpack(payload, length, table, 8))
         return;
     void *packed;
@@ -92,9 +92,8 @@ static void try_meeting(const uint8_t *bytes, size_t size)
 }
 
 /* The magic numbers are put in, so that the fuzzer gets past them. */
-static void try_with_magic(
-    void (*try)(const uint8_t *, size_t), const char *magic, const uint8_t *bytes,
-    size_t size)
+static void try_with_magic(void (*try)(const uint8_t *, size_t),
+                           const char *magic, const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size);
     if (!copy)

@@ -38,10 +38,9 @@ static size_t draw_count(const struct job *job, size_t slice_bytes,
                          struct gw_rng *rng)
 {
     enum { INLINE = 160, EAGER = 4096, STREAM = 1 << 20, MOST = 1 << 17 };
-    const size_t marks[] = {0,         64,     INLINE,
-                            EAGER,     EAGER,  slice_bytes,
-                            2 * EAGER, 20000,  3 * slice_bytes,
-                            1000,      STREAM, 9 * slice_bytes};
+    const size_t marks[] = {
+        0,         64,    INLINE,          EAGER, EAGER,  slice_bytes,
+        2 * EAGER, 20000, 3 * slice_bytes, 1000,  STREAM, 9 * slice_bytes};
     size_t mark = marks[gw_rng_below(rng, sizeof marks / sizeof *marks)];
     if (mark > 40000 && gw_rng_below(rng, 6) > 0)
         mark = gw_rng_below(rng, 12000);
@@ -262,7 +261,7 @@ static int64_t value(const struct job *job, unsigned rank, unsigned block,
             return (int64_t)(h & 0xffffff);
         return (int64_t)(h % (few ? 16 : 3));
     case GW_PROD:
-        return h % 5 == 0 ? 2 : 1;
+        return h % (few ? 5 : 32) == 0 ? 2 : 1;
     case GW_AVG:
         return (int64_t)(job->ranks * (h % (few ? 4 : 2)));
     case GW_LAND:

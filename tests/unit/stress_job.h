@@ -11,7 +11,8 @@
 
 enum { JOB_RANKS_MAX = 72 };
 
-/* How a rank lays out its memory: apart, GW_IN_PLACE, or in place by address. */
+/* How a rank lays out its memory: apart, GW_IN_PLACE, or in place by address.
+ */
 enum placing { APART, IN_PLACE, BY_ADDRESS };
 
 struct job {

@@ -298,6 +298,20 @@ START_TEST(bad_calls_are_refused_on_all_ranks)
 }
 END_TEST
 
+START_TEST(an_open_rendezvous_needs_a_key)
+{
+    struct gw_comm_config config = {
+        .size = 2, .wire = "tcp", .rendezvous = "tcp://192.0.2.1:5555"};
+    struct gw_comm *comm;
+    struct gw_error why = {0};
+    ck_assert_int_eq(gw_comm_create(&config, &comm, &why), GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(why.text, "is open to the network"));
+    config.rendezvous = NULL;
+    ck_assert_int_eq(gw_comm_create(&config, &comm, &why), GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(why.text, "no rendezvous endpoint"));
+}
+END_TEST
+
 START_TEST(full_memory_is_an_error_with_a_sentence)
 {
     struct rlimit limit = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
@@ -325,6 +339,7 @@ Suite *suite_coll_fail(void)
     tcase_add_loop_test(tcase, a_timeout_says_whom_it_waits_for, 0, WIRES);
     tcase_add_loop_test(tcase, an_abort_reaches_all, 0, WIRES);
     tcase_add_loop_test(tcase, bad_calls_are_refused_on_all_ranks, 0, BAD);
+    tcase_add_test(tcase, an_open_rendezvous_needs_a_key);
     tcase_add_test(tcase, full_memory_is_an_error_with_a_sentence);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -17,14 +17,14 @@ START_TEST(a_slice_is_header_and_data_or_two_parts)
     struct {
         struct gw__header header;
         unsigned char data[8];
-    } frame = { .header = { .bytes = 8, .op = 3 } };
+    } frame = {.header = {.bytes = 8, .op = 3}};
     struct gw__header header;
     struct gw_error why;
-    ck_assert_int_eq(
-        gw__frame_head(&frame, sizeof frame, false, &header, &why), GW_OK);
+    ck_assert_int_eq(gw__frame_head(&frame, sizeof frame, false, &header, &why),
+                     GW_OK);
     ck_assert_uint_eq(header.op, 3);
-    ck_assert_int_eq(
-        gw__frame_head(&frame, sizeof header, true, &header, &why), GW_OK);
+    ck_assert_int_eq(gw__frame_head(&frame, sizeof header, true, &header, &why),
+                     GW_OK);
     ck_assert_int_eq(gw__frame_body(&header, 8, false, &why), GW_OK);
     ck_assert_int_eq(gw__frame_body(&header, 9, false, &why), GW_EDATA);
     ck_assert_int_eq(gw__frame_body(&header, 8, true, &why), GW_EDATA);
@@ -34,14 +34,14 @@ END_TEST
 
 START_TEST(a_slice_of_other_length_is_refused)
 {
-    struct gw__header frame = { .bytes = 8 }, header;
+    struct gw__header frame = {.bytes = 8}, header;
     struct gw_error why;
-    ck_assert_int_eq(gw__frame_head(&frame, 47, false, &header, &why), GW_EDATA);
-    ck_assert_str_eq(
-        why.text, "malformed slice: 47 bytes are no header of 48");
-    ck_assert_int_eq(gw__frame_head(&frame, 48, false, &header, &why), GW_EDATA);
-    ck_assert_str_eq(
-        why.text, "malformed slice: 0 bytes of data, 8 announced");
+    ck_assert_int_eq(gw__frame_head(&frame, 47, false, &header, &why),
+                     GW_EDATA);
+    ck_assert_str_eq(why.text, "malformed slice: 47 bytes are no header of 48");
+    ck_assert_int_eq(gw__frame_head(&frame, 48, false, &header, &why),
+                     GW_EDATA);
+    ck_assert_str_eq(why.text, "malformed slice: 0 bytes of data, 8 announced");
     frame.bytes = 0;
     ck_assert_int_eq(gw__frame_head(&frame, 48, false, &header, &why), GW_OK);
     ck_assert_int_eq(gw__frame_head(&frame, 48, true, &header, &why), GW_EDATA);
@@ -50,11 +50,11 @@ END_TEST
 
 START_TEST(a_note_is_read_as_it_was_written)
 {
-    struct gw__note note = { .kind = GW__ABORT,
-        .from = 3,
-        .to = 1,
-        .code = GW_ELOST,
-        .text = "rank 2 lost" },
+    struct gw__note note = {.kind = GW__ABORT,
+                            .from = 3,
+                            .to = 1,
+                            .code = GW_ELOST,
+                            .text = "rank 2 lost"},
                     read;
     size_t bytes = gw__note_seal(&note);
     ck_assert_uint_eq(bytes, GW__NOTE_BYTES + strlen(note.text));
@@ -74,7 +74,7 @@ END_TEST
 
 START_TEST(a_note_without_end_is_ended)
 {
-    struct gw__note note = { .kind = GW__ABORT, .code = GW_EINTR }, read;
+    struct gw__note note = {.kind = GW__ABORT, .code = GW_EINTR}, read;
     memset(note.text, 'x', sizeof note.text);
     size_t bytes = gw__note_seal(&note);
     ck_assert_uint_eq(bytes, GW__NOTE_BYTES_MAX - 1);
@@ -108,7 +108,7 @@ END_TEST
 
 START_TEST(missing_ranks_are_named)
 {
-    bool here[1000] = { [1] = true };
+    bool here[1000] = {[1] = true};
     char text[GW__MISSING_BYTES];
     gw__missing(here, 2, text);
     ck_assert_str_eq(text, "rank 0 of 2");

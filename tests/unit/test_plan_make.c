@@ -67,7 +67,7 @@ START_TEST(unknown_name_lists_the_known)
         "broadcast has no algorithm \"bogus\"; it has direct, binomial, chain, "
         "scatter_allgather, circulant");
     refused(GW_BARRIER, "", args,
-            "barrier has no algorithm \"\"; it has dissemination");
+            "barrier has no algorithm \"\"; it has direct, dissemination");
     /* A name of another collective. */
     refused(GW_GATHER, "bruck", args,
             "gather has no algorithm \"bruck\"; it has linear, binomial");

@@ -30,8 +30,8 @@ struct comer {
     struct gw_error why;
 };
 
-static void fill_address(
-    struct gw__address *address, unsigned rank, size_t bytes)
+static void fill_address(struct gw__address *address, unsigned rank,
+                         size_t bytes)
 {
     address->bytes = bytes;
     memset(address->blob, (int)(rank + 1), bytes);
@@ -45,7 +45,7 @@ static void *come(void *context)
     c->table = calloc(c->size, sizeof *c->table);
     usleep(c->delay_ms * 1000);
     c->err = gw__rendezvous_with_key(c->endpoint, c->key_file, c->rank, c->size,
-        mine, c->table, c->timeout_ms, &c->why);
+                                     mine, c->table, c->timeout_ms, &c->why);
     free(mine);
     return NULL;
 }
@@ -56,7 +56,7 @@ static const char *fresh_endpoint(void)
     static char endpoint[64];
     static unsigned count;
     snprintf(endpoint, sizeof endpoint, "ipc://@gradwire-test-%d-%u",
-        (int)getpid(), count++);
+             (int)getpid(), count++);
     return endpoint;
 }
 
@@ -64,11 +64,11 @@ static void prepare(struct comer *comers, unsigned count, unsigned size)
 {
     const char *endpoint = fresh_endpoint();
     for (unsigned i = 0; i < count; i++)
-        comers[i] = (struct comer) { .endpoint = endpoint,
-            .rank = i,
-            .size = size,
-            .timeout_ms = 5000,
-            .address_bytes = 100 + i };
+        comers[i] = (struct comer){.endpoint = endpoint,
+                                   .rank = i,
+                                   .size = size,
+                                   .timeout_ms = 5000,
+                                   .address_bytes = 100 + i};
 }
 
 static void run(struct comer *comers, unsigned count)
@@ -89,7 +89,7 @@ static void expect_all_met(struct comer *comers, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         ck_assert_msg(comers[i].err == GW_OK, "rank %u: %s", i,
-            comers[i].why.text);
+                      comers[i].why.text);
         for (unsigned r = 0; r < count; r++) {
             const struct gw__address *address = &comers[i].table[r];
             ck_assert_uint_eq(address->bytes, comers[r].address_bytes);
@@ -104,9 +104,9 @@ static void expect_all_met(struct comer *comers, unsigned count)
 static const char *sentence(const struct comer *comer)
 {
     size_t length = strlen("rendezvous ") + strlen(comer->endpoint);
-    ck_assert_msg(strncmp(comer->why.text, "rendezvous ipc://@", 18) == 0
-            && strncmp(comer->why.text + length, ": ", 2) == 0,
-        "%s", comer->why.text);
+    ck_assert_msg(strncmp(comer->why.text, "rendezvous ipc://@", 18) == 0 &&
+                      strncmp(comer->why.text + length, ": ", 2) == 0,
+                  "%s", comer->why.text);
     return comer->why.text + length + 2;
 }
 
@@ -123,9 +123,8 @@ END_TEST
 
 START_TEST(a_rank_alone_meets_itself)
 {
-    struct gw__address mine = { .bytes = 3, .blob = "me" }, table[1];
-    ck_assert_int_eq(
-        gw__rendezvous(NULL, 0, 1, &mine, table, 0, NULL), GW_OK);
+    struct gw__address mine = {.bytes = 3, .blob = "me"}, table[1];
+    ck_assert_int_eq(gw__rendezvous(NULL, 0, 1, &mine, table, 0, NULL), GW_OK);
     ck_assert_uint_eq(table[0].bytes, 3);
     ck_assert_str_eq((char *)table[0].blob, "me");
 }
@@ -181,8 +180,8 @@ START_TEST(who_is_missing_is_told_to_all)
     run(comers, 2);
     ck_assert_uint_lt(gw_now_ns() - begin, 3000000000U);
     ck_assert_int_eq(comers[0].err, GW_ETIMEOUT);
-    ck_assert_str_eq(
-        sentence(&comers[0]), "ranks 2, 3 of 4 did not come in 200 ms");
+    ck_assert_str_eq(sentence(&comers[0]),
+                     "ranks 2, 3 of 4 did not come in 200 ms");
     ck_assert_int_eq(comers[1].err, GW_ETIMEOUT);
     ck_assert_ptr_nonnull(
         strstr(sentence(&comers[1]), "ranks 2, 3 of 4 did not come"));
@@ -193,8 +192,8 @@ START_TEST(who_is_missing_is_told_to_all)
     comers[1].timeout_ms = 400; /* gives up first, and knows why */
     comers[0].timeout_ms = 600;
     run(comers, 2);
-    ck_assert_str_eq(
-        sentence(&comers[1]), "rank 2 of 3 did not come in 400 ms");
+    ck_assert_str_eq(sentence(&comers[1]),
+                     "rank 2 of 3 did not come in 400 ms");
     forget(comers, 2);
 }
 END_TEST
@@ -206,8 +205,7 @@ START_TEST(without_rank_0_it_is_named)
     comer[1].timeout_ms = 100;
     run(comer + 1, 1);
     ck_assert_int_eq(comer[1].err, GW_ETIMEOUT);
-    ck_assert_str_eq(
-        sentence(&comer[1]), "rank 0 did not answer in 100 ms");
+    ck_assert_str_eq(sentence(&comer[1]), "rank 0 did not answer in 100 ms");
     forget(comer + 1, 1);
 }
 END_TEST
@@ -222,9 +220,9 @@ START_TEST(two_claims_to_one_rank_are_told_to_both)
         if (i == 2)
             continue; /* may have come too late to hear of it */
         ck_assert_msg(comers[i].err == GW_EMISMATCH, "%u: %s", i,
-            comers[i].why.text);
-        ck_assert_str_eq(
-            sentence(&comers[i]), "two processes claim to be rank 1");
+                      comers[i].why.text);
+        ck_assert_str_eq(sentence(&comers[i]),
+                         "two processes claim to be rank 1");
     }
     forget(comers, 4);
 }
@@ -238,8 +236,8 @@ START_TEST(two_ranks_0_are_told_so)
     run(comers, 2);
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_int_eq(comers[i].err, GW_EMISMATCH);
-        ck_assert_str_eq(
-            sentence(&comers[i]), "two processes claim to be rank 0");
+        ck_assert_str_eq(sentence(&comers[i]),
+                         "two processes claim to be rank 0");
     }
     forget(comers, 2);
 }
@@ -254,7 +252,7 @@ START_TEST(other_sizes_are_told_to_both)
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_int_eq(comers[i].err, GW_EMISMATCH);
         ck_assert_str_eq(sentence(&comers[i]),
-            "rank 1 was started as one of 5, rank 0 as one of 4");
+                         "rank 1 was started as one of 5, rank 0 as one of 4");
     }
     forget(comers, 2);
 }
@@ -262,9 +260,9 @@ END_TEST
 
 START_TEST(an_endpoint_that_is_none_is_unreachable)
 {
-    static const char *const endpoints[]
-        = { "nonsense", "tcp://127.0.0.1", "tcp://192.0.2.1:7", "ftp://x:1" };
-    struct gw__address mine = { .bytes = 1 }, table[2];
+    static const char *const endpoints[] = {"nonsense", "tcp://127.0.0.1",
+                                            "tcp://192.0.2.1:7", "ftp://x:1"};
+    struct gw__address mine = {.bytes = 1}, table[2];
     struct gw_error why;
     for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++) {
         ck_assert_int_eq(
@@ -272,21 +270,21 @@ START_TEST(an_endpoint_that_is_none_is_unreachable)
             GW_EUNREACH);
         ck_assert_ptr_nonnull(strstr(why.text, endpoints[i]));
     }
-    ck_assert_int_eq(
-        gw__rendezvous(NULL, 1, 2, &mine, table, 100, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__rendezvous(NULL, 1, 2, &mine, table, 100, &why),
+                     GW_EINVAL);
 }
 END_TEST
 
 /* The endpoint belongs to another program. */
 START_TEST(a_taken_endpoint_is_unreachable)
 {
-    struct gw__address mine = { .bytes = 1 }, table[2];
+    struct gw__address mine = {.bytes = 1}, table[2];
     struct gw_error why;
     const char *endpoint = fresh_endpoint();
     void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_ROUTER);
     ck_assert_int_eq(zmq_bind(socket, endpoint), 0);
-    ck_assert_int_eq(
-        gw__rendezvous(endpoint, 0, 2, &mine, table, 200, &why), GW_EUNREACH);
+    ck_assert_int_eq(gw__rendezvous(endpoint, 0, 2, &mine, table, 200, &why),
+                     GW_EUNREACH);
     ck_assert_ptr_nonnull(strstr(why.text, "already in use"));
     zmq_close(socket);
     zmq_ctx_term(context);
@@ -296,7 +294,7 @@ END_TEST
 static void *babble(void *context)
 {
     const char *endpoint = context;
-    unsigned char bytes[200] = { 0 };
+    unsigned char bytes[200] = {0};
     void *zmq = zmq_ctx_new(), *socket = zmq_socket(zmq, ZMQ_DEALER);
     int linger = 0;
     zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
@@ -343,7 +341,8 @@ START_TEST(a_key_keeps_others_out)
     comers[1].key_file = NULL;
     run(comers, 2);
     ck_assert_int_eq(comers[0].err, GW_ETIMEOUT);
-    ck_assert_str_eq(sentence(&comers[0]),
+    ck_assert_str_eq(
+        sentence(&comers[0]),
         "rank 1 of 2 did not come in 300 ms (have all the same key file?)");
     ck_assert_int_eq(comers[1].err, GW_ETIMEOUT);
     forget(comers, 2);

@@ -32,7 +32,7 @@ static pid_t spawn(struct gw__watch_id *id)
 
 static int await_end(struct gw__watch *watch)
 {
-    struct pollfd wake = { .fd = watch->fd, .events = POLLIN };
+    struct pollfd wake = {.fd = watch->fd, .events = POLLIN};
     ck_assert_int_eq(poll(&wake, 1, 5000), 1);
     return gw__watch_poll(watch);
 }
@@ -41,7 +41,7 @@ START_TEST(an_end_is_told_once)
 {
     struct gw__watch watch;
     struct gw__watch_id ids[2];
-    pid_t children[2] = { spawn(&ids[0]), spawn(&ids[1]) };
+    pid_t children[2] = {spawn(&ids[0]), spawn(&ids[1])};
     ck_assert_int_eq(gw__watch_init(&watch, 8, NULL), GW_OK);
     ck_assert_int_eq(gw__watch_add(&watch, 3, &ids[0], NULL), GW_OK);
     ck_assert_int_eq(gw__watch_add(&watch, 5, &ids[1], NULL), GW_OK);
@@ -106,8 +106,8 @@ START_TEST(oneself_is_not_watched_and_strangers_cannot_be)
     ck_assert_int_eq(gw__watch_add(&watch, 0, &id, &why), GW_OK);
     id.host++;
     ck_assert_int_eq(gw__watch_add(&watch, 1, &id, &why), GW_ENOTSUP);
-    ck_assert_str_eq(
-        why.text, "rank 1 is on another host or in another pid namespace");
+    ck_assert_str_eq(why.text,
+                     "rank 1 is on another host or in another pid namespace");
     ck_assert_int_eq(watch.fd, -1);
     ck_assert_int_eq(gw__watch_poll(&watch), -1);
     gw__watch_fini(&watch);

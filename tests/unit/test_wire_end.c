@@ -23,10 +23,10 @@ static uint64_t ms_since(uint64_t begin_ns)
 }
 
 /* Fills the link with slices of this content, lent or copied. */
-static uint32_t fill_link(
-    struct gw__wire *wire, unsigned peer, const void *data, bool copy)
+static uint32_t fill_link(struct gw__wire *wire, unsigned peer,
+                          const void *data, bool copy)
 {
-    struct gw__header header = { .bytes = LARGE_BYTES };
+    struct gw__header header = {.bytes = LARGE_BYTES};
     uint32_t sent = 0;
     while (wire->ops->send(wire, peer, &header, data, copy) == GW_OK) {
         header.slice = ++sent;
@@ -55,7 +55,7 @@ static void test_goodbye(const char *name, bool copy, bool late)
     struct gw__wire *reader = crew.wires[1];
     crew_fill(data, LARGE_BYTES, 3);
     for (uint32_t i = 0; i < SLICES; i++) {
-        struct gw__header header = { .slice = i, .bytes = LARGE_BYTES };
+        struct gw__header header = {.slice = i, .bytes = LARGE_BYTES};
         crew_send(crew.wires[0], 1, &header, data, copy);
     }
     pthread_create(&closer, NULL, close_it, &crew.wires[0]);
@@ -71,10 +71,10 @@ static void test_goodbye(const char *name, bool copy, bool late)
     if (!late)
         pthread_join(closer, NULL);
     struct gw_error why;
-    struct gw__header header = { .bytes = 0 };
+    struct gw__header header = {.bytes = 0};
     ck_assert_int_eq(reader->ops->check(reader, &why), GW_OK);
-    ck_assert_int_eq(
-        reader->ops->send(reader, 0, &header, NULL, true), GW_ECLOSED);
+    ck_assert_int_eq(reader->ops->send(reader, 0, &header, NULL, true),
+                     GW_ECLOSED);
     ck_assert_int_eq(reader->ops->peek(reader, 0, &view), GW_ECLOSED);
     crew_end(&crew);
     free(data);
@@ -117,7 +117,7 @@ START_TEST(an_abort_reaches_all_past_waiting_data)
 {
     struct crew crew;
     struct gw_error why,
-        reason = { GW_EMISMATCH, "rank 2 called broadcast, rank 0 barrier" };
+        reason = {GW_EMISMATCH, "rank 2 called broadcast, rank 0 barrier"};
     unsigned char *data = calloc(1, LARGE_BYTES);
     crew_start(&crew, crew_wire_name(_i), 4, 0);
     fill_link(crew.wires[2], 0, data, true);
@@ -129,8 +129,8 @@ START_TEST(an_abort_reaches_all_past_waiting_data)
             continue;
         ck_assert_msg(err == GW_EMISMATCH, "rank %u: %s", r, gw_err_name(err));
         ck_assert_str_eq(why.text, reason.text);
-        ck_assert_int_eq(
-            crew.wires[r]->ops->check(crew.wires[r], NULL), GW_EMISMATCH);
+        ck_assert_int_eq(crew.wires[r]->ops->check(crew.wires[r], NULL),
+                         GW_EMISMATCH);
     }
     ck_assert_uint_lt(ms_since(begin), 2000);
     crew_end(&crew);
@@ -141,7 +141,7 @@ END_TEST
 static void *abort_soon(void *context)
 {
     struct gw__wire *wire = context;
-    struct gw_error reason = { GW_EINTR, "interrupted" };
+    struct gw_error reason = {GW_EINTR, "interrupted"};
     wire->ops->wait(wire, 30000000);
     wire->ops->abort(wire, &reason);
     return NULL;
@@ -156,7 +156,8 @@ START_TEST(an_abort_wakes_a_sleeper)
     struct gw__wire *sleeper = crew.wires[0];
     uint64_t begin = gw_now_ns();
     pthread_create(&thread, NULL, abort_soon, crew.wires[1]);
-    while (sleeper->ops->check(sleeper, &why) == GW_OK && ms_since(begin) < 4000)
+    while (sleeper->ops->check(sleeper, &why) == GW_OK &&
+           ms_since(begin) < 4000)
         sleeper->ops->wait(sleeper, 4000000000ULL);
     pthread_join(thread, NULL);
     ck_assert_int_eq(sleeper->ops->check(sleeper, &why), GW_EINTR);
@@ -178,11 +179,11 @@ static void send_some(struct gw__wire *wire, void *context)
     uint64_t begin = gw_now_ns();
     crew_fill(data, LARGE_BYTES, 9);
     for (uint32_t i = 0; i < CHILD_SLICES; i++) {
-        struct gw__header header = { .slice = i, .bytes = LARGE_BYTES };
+        struct gw__header header = {.slice = i, .bytes = LARGE_BYTES};
         crew_send(wire, 0, &header, data, false);
     }
-    while (wire->ops->sends_done(wire, 0) < CHILD_SLICES
-        && (ms_since(begin) < 100 || strcmp(wire->ops->name, "shm") != 0))
+    while (wire->ops->sends_done(wire, 0) < CHILD_SLICES &&
+           (ms_since(begin) < 100 || strcmp(wire->ops->name, "shm") != 0))
         wire->ops->wait(wire, 10000000);
 }
 
@@ -197,19 +198,18 @@ START_TEST(a_killed_peer_is_lost_within_a_second_on_all_ranks)
     struct crew crew;
     struct gw_error why;
     struct gw__view view;
-    crew_start_with_child(
-        &crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
+    crew_start_with_child(&crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
     kill(crew.child, SIGKILL);
     uint64_t begin = gw_now_ns();
     for (unsigned r = 0; r < 3; r += 2) {
         enum gw_err err = crew_await_failure(crew.wires[r], 1000, &why);
         ck_assert_msg(err == GW_ELOST, "rank %u: %s", r, gw_err_name(err));
         ck_assert_msg(strstr(why.text, "rank 1") != NULL, "%s", why.text);
-        ck_assert_int_eq(
-            crew.wires[r]->ops->check(crew.wires[r], NULL), GW_ELOST);
+        ck_assert_int_eq(crew.wires[r]->ops->check(crew.wires[r], NULL),
+                         GW_ELOST);
     }
     ck_assert_uint_lt(ms_since(begin), 1000);
-    struct gw__header header = { .bytes = 0 };
+    struct gw__header header = {.bytes = 0};
     struct gw__wire *wire = crew.wires[0];
     ck_assert_int_eq(crew_await(wire, 1, &view), GW_ELOST);
     ck_assert_int_eq(wire->ops->send(wire, 1, &header, NULL, true), GW_ELOST);
@@ -252,13 +252,13 @@ START_TEST(a_death_wakes_a_sleeper)
     struct crew crew;
     struct gw_error why;
     pthread_t thread;
-    crew_start_with_child(
-        &crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
+    crew_start_with_child(&crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
     uint64_t begin = gw_now_ns();
     pthread_create(&thread, NULL, kill_soon, &crew);
     struct gw__wire *sleeper = crew.wires[0];
     /* A wire that is woken by nothing else looks each 100 ms. */
-    while (sleeper->ops->check(sleeper, &why) == GW_OK && ms_since(begin) < 4000)
+    while (sleeper->ops->check(sleeper, &why) == GW_OK &&
+           ms_since(begin) < 4000)
         sleeper->ops->wait(sleeper, 100000000);
     pthread_join(thread, NULL);
     ck_assert_int_eq(sleeper->ops->check(sleeper, &why), GW_ELOST);
@@ -296,8 +296,7 @@ START_TEST(closing_does_not_wait_for_a_dead_peer)
 {
     struct crew crew;
     unsigned char *data = calloc(1, LARGE_BYTES);
-    crew_start_with_child(
-        &crew, crew_wire_name(_i), 2, 1, do_nothing, NULL);
+    crew_start_with_child(&crew, crew_wire_name(_i), 2, 1, do_nothing, NULL);
     kill(crew.child, SIGSTOP);
     fill_link(crew.wires[0], 1, data, false);
     kill(crew.child, SIGKILL);
@@ -318,15 +317,14 @@ START_TEST(connecting_names_the_one_who_does_not)
     struct gw__address table[2];
     struct gw_error why;
     for (unsigned r = 0; r < 2; r++) {
-        struct gw_comm_config config
-            = crew_config(crew_wire_name(_i), r, 2);
+        struct gw_comm_config config = crew_config(crew_wire_name(_i), r, 2);
         ck_assert_int_eq(gw__wire_open(&config, &wires[r], &why), GW_OK);
         table[r] = wires[r]->address;
     }
     for (unsigned r = 0; r < 2; r++) {
         uint64_t begin = gw_now_ns();
-        enum gw_err err = wires[r]->ops->connect(
-            wires[r], table, gw_now_ns() + 50000000, &why);
+        enum gw_err err = wires[r]->ops->connect(wires[r], table,
+                                                 gw_now_ns() + 50000000, &why);
         if (r == 1 && strcmp(crew_wire_name(_i), "shm") == 0)
             break; /* rank 0 has joined, and that is all it takes */
         ck_assert_msg(err == GW_ETIMEOUT, "%s", gw_err_name(err));
@@ -343,7 +341,7 @@ END_TEST
 START_TEST(an_address_of_another_wire_is_a_mismatch)
 {
     struct gw__wire *wire;
-    struct gw__address table[2] = { { 0 } };
+    struct gw__address table[2] = {{0}};
     struct gw_error why;
     struct gw_comm_config config = crew_config(crew_wire_name(_i), 0, 2);
     ck_assert_int_eq(gw__wire_open(&config, &wire, &why), GW_OK);
@@ -366,19 +364,19 @@ Suite *suite_wire_end(void)
     tcase_add_loop_test(tests, a_goodbye_comes_after_the_data, 0, wires);
     tcase_add_loop_test(tests, data_survives_a_sender_that_closed, 0, wires);
     tcase_add_loop_test(tests, closing_is_quick_when_nothing_is_due, 0, wires);
-    tcase_add_loop_test(
-        tests, an_abort_reaches_all_past_waiting_data, 0, wires);
+    tcase_add_loop_test(tests, an_abort_reaches_all_past_waiting_data, 0,
+                        wires);
     tcase_add_loop_test(tests, an_abort_wakes_a_sleeper, 0, wires);
     tcase_add_loop_test(
         tests, a_killed_peer_is_lost_within_a_second_on_all_ranks, 0, wires);
     tcase_add_loop_test(tests, what_a_killed_peer_had_sent_arrives, 0, wires);
     tcase_add_loop_test(tests, a_death_wakes_a_sleeper, 0, wires);
-    tcase_add_loop_test(
-        tests, closing_does_not_wait_for_a_stopped_peer, 0, wires);
+    tcase_add_loop_test(tests, closing_does_not_wait_for_a_stopped_peer, 0,
+                        wires);
     tcase_add_loop_test(tests, closing_does_not_wait_for_a_dead_peer, 0, wires);
     tcase_add_loop_test(tests, connecting_names_the_one_who_does_not, 0, wires);
-    tcase_add_loop_test(
-        tests, an_address_of_another_wire_is_a_mismatch, 0, wires);
+    tcase_add_loop_test(tests, an_address_of_another_wire_is_a_mismatch, 0,
+                        wires);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -20,10 +20,10 @@
 
 Suite *suite_wire_zmq(void);
 
-static const char *const names[] = { "ipc", "tcp" };
+static const char *const names[] = {"ipc", "tcp"};
 
-static void expect_refusal(
-    struct gw_comm_config config, enum gw_err due, const char *sentence)
+static void expect_refusal(struct gw_comm_config config, enum gw_err due,
+                           const char *sentence)
 {
     struct gw__wire *wire;
     struct gw_error why;
@@ -39,7 +39,8 @@ START_TEST(only_loopback_without_a_key)
 {
     struct gw_comm_config config = crew_config("tcp", 0, 2);
     config.interface = "192.0.2.1";
-    expect_refusal(config, GW_EINVAL,
+    expect_refusal(
+        config, GW_EINVAL,
         "tcp wire: 192.0.2.1 is open to the network: give a key file");
     config.interface = "eth0";
     expect_refusal(config, GW_EINVAL, "eth0 is open to the network");
@@ -65,7 +66,7 @@ END_TEST
 /* libzmq would end the program; so it is refused before, or made possible. */
 START_TEST(open_files_are_reserved)
 {
-    struct rlimit few = { .rlim_cur = 64, .rlim_max = 4096 };
+    struct rlimit few = {.rlim_cur = 64, .rlim_max = 4096};
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     struct crew crew;
     crew_start(&crew, "tcp", CREW_MAX, 4);
@@ -74,8 +75,8 @@ START_TEST(open_files_are_reserved)
     crew_end(&crew);
     few.rlim_cur = few.rlim_max = 100;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    expect_refusal(
-        crew_config("tcp", 0, 20), GW_ESYS, "the limit is 100 (ulimit -n)");
+    expect_refusal(crew_config("tcp", 0, 20), GW_ESYS,
+                   "the limit is 100 (ulimit -n)");
 }
 END_TEST
 
@@ -87,7 +88,7 @@ struct key_file {
 
 static struct key_file write_key(const char *text, mode_t mode)
 {
-    struct key_file file = { "/tmp/gradwire-test-key-XXXXXX" };
+    struct key_file file = {"/tmp/gradwire-test-key-XXXXXX"};
     int fd = mkstemp(file.path);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
@@ -155,8 +156,8 @@ static void *connect_half(void *context)
 static void open_pair(struct pair *pair, const struct gw_comm_config configs[2])
 {
     for (unsigned r = 0; r < 2; r++) {
-        enum gw_err err
-            = gw__wire_open(&configs[r], &pair->wires[r], &pair->why[r]);
+        enum gw_err err =
+            gw__wire_open(&configs[r], &pair->wires[r], &pair->why[r]);
         ck_assert_msg(err == GW_OK, "%s", pair->why[r].text);
         pair->table[r] = pair->wires[r]->address;
     }
@@ -168,7 +169,7 @@ static void connect_pair(struct pair *pair, uint64_t patience_ns)
     struct pair_half halves[2];
     pair->patience_ns = patience_ns;
     for (unsigned r = 0; r < 2; r++) {
-        halves[r] = (struct pair_half) { pair, r };
+        halves[r] = (struct pair_half){pair, r};
         pthread_create(&threads[r], NULL, connect_half, &halves[r]);
     }
     for (unsigned r = 0; r < 2; r++)
@@ -187,7 +188,7 @@ START_TEST(a_shared_key_joins)
     struct gw_comm_config configs[2];
     struct pair pair;
     struct gw__view view;
-    struct gw__header header = { .bytes = 100000 };
+    struct gw__header header = {.bytes = 100000};
     unsigned char *data = malloc(100000);
     for (unsigned r = 0; r < 2; r++) {
         configs[r] = crew_config(names[_i], r, 2);
@@ -209,7 +210,7 @@ END_TEST
 
 START_TEST(another_key_does_not_join)
 {
-    struct key_file files[2] = { make_key(), make_key() };
+    struct key_file files[2] = {make_key(), make_key()};
     struct gw_comm_config configs[2];
     struct pair pair;
     for (unsigned r = 0; r < 2; r++) {
@@ -239,8 +240,8 @@ END_TEST
 
 START_TEST(other_lanes_or_sizes_are_a_mismatch)
 {
-    struct gw_comm_config configs[2]
-        = { crew_config("tcp", 0, 2), crew_config("tcp", 1, 2) };
+    struct gw_comm_config configs[2] = {crew_config("tcp", 0, 2),
+                                        crew_config("tcp", 1, 2)};
     struct pair pair;
     configs[1].lanes = 3;
     open_pair(&pair, configs);
@@ -251,7 +252,7 @@ START_TEST(other_lanes_or_sizes_are_a_mismatch)
     configs[1] = crew_config("tcp", 1, 5);
     open_pair(&pair, configs);
     pair.patience_ns = 0;
-    struct pair_half half = { &pair, 0 };
+    struct pair_half half = {&pair, 0};
     connect_half(&half);
     ck_assert_int_eq(pair.errors[0], GW_EMISMATCH);
     ck_assert_ptr_nonnull(strstr(pair.why[0].text, "another number of ranks"));
@@ -261,25 +262,26 @@ END_TEST
 
 /* ---- strangers and rubbish ---- */
 
-/* Somebody takes the place of rank 1 before it comes, and says what he knows. */
+/* Somebody takes the place of rank 1 before it comes, and says what he knows.
+ */
 START_TEST(a_stranger_is_not_taken_for_a_rank)
 {
     struct gw_comm_config config = crew_config("ipc", 0, 2);
     struct gw__wire *wire;
-    struct gw__zmq_card card = { 0 };
+    struct gw__zmq_card card = {0};
     struct gw_error why;
     char endpoint[128];
     ck_assert_int_eq(gw__wire_open(&config, &wire, &why), GW_OK);
-    struct gw__address table[2] = { wire->address, wire->address };
+    struct gw__address table[2] = {wire->address, wire->address};
     memcpy(&card, wire->address.blob, wire->address.bytes);
     gw__zmq_endpoint(&card, 0, 1, 0, endpoint);
     void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_PAIR);
     ck_assert_int_eq(zmq_connect(socket, endpoint), 0);
-    struct gw__note hello = { .kind = GW__HELLO, .from = 1, .to = 0 };
+    struct gw__note hello = {.kind = GW__HELLO, .from = 1, .to = 0};
     size_t bytes = gw__note_seal(&hello);
     ck_assert_int_eq(zmq_send(socket, &hello, bytes, 0), (int)bytes);
-    enum gw_err err
-        = wire->ops->connect(wire, table, gw_now_ns() + 5000000000U, &why);
+    enum gw_err err =
+        wire->ops->connect(wire, table, gw_now_ns() + 5000000000U, &why);
     ck_assert_int_eq(err, GW_EMISMATCH);
     ck_assert_ptr_nonnull(
         strstr(why.text, "a stranger connected in the place of rank 1"));
@@ -295,29 +297,28 @@ static void expect_lost(struct crew *crew, const char *sentence)
     struct gw__view view;
     struct gw_error why;
     ck_assert_int_eq(crew_await(crew->wires[0], 1, &view), GW_ELOST);
-    ck_assert_int_eq(
-        crew_await_failure(crew->wires[0], 1000, &why), GW_ELOST);
+    ck_assert_int_eq(crew_await_failure(crew->wires[0], 1000, &why), GW_ELOST);
     ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
     ck_assert_ptr_nonnull(strstr(why.text, "rank 1"));
     ck_assert_int_eq(crew->wires[0]->ops->peek(crew->wires[0], 1, &view),
-        GW_ELOST);
+                     GW_ELOST);
     crew_end(crew);
 }
 
 START_TEST(malformed_messages_lose_the_link)
 {
-    static const size_t parts[][4] = { { 5 }, { 0 }, { 49 }, { 48, 7 },
-        { 50, 8 }, { 48, 8, 1 } };
+    static const size_t parts[][4] = {{5},     {0},     {49},
+                                      {48, 7}, {50, 8}, {48, 8, 1}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct crew crew;
-        struct gw__header header = { .bytes = 8 };
-        unsigned char bytes[64] = { 0 };
+        struct gw__header header = {.bytes = 8};
+        unsigned char bytes[64] = {0};
         crew_start(&crew, names[_i], 2, 0);
         void *socket = gw__zmq_of(crew.wires[1])->links[0].lanes[0].socket;
         memcpy(bytes, &header, sizeof header);
         for (size_t p = 0; p == 0 || parts[i][p]; p++)
             zmq_send(socket, bytes, parts[i][p],
-                parts[i][p + 1] ? ZMQ_SNDMORE : 0);
+                     parts[i][p + 1] ? ZMQ_SNDMORE : 0);
         expect_lost(&crew, "malformed slice");
     }
 }
@@ -326,15 +327,15 @@ END_TEST
 START_TEST(malformed_notes_lose_the_link)
 {
     struct gw__note notes[] = {
-        { .kind = 99, .from = 1 },
-        { .kind = GW__CREDIT, .from = 1, .count = 1 },
-        { .kind = GW__CREDIT, .from = 5 },
-        { .kind = GW__ABORT, .from = 1, .code = 3 },
-        { .kind = GW__HELLO, .from = 1 },
+        {.kind = 99, .from = 1},
+        {.kind = GW__CREDIT, .from = 1, .count = 1},
+        {.kind = GW__CREDIT, .from = 5},
+        {.kind = GW__ABORT, .from = 1, .code = 3},
+        {.kind = GW__HELLO, .from = 1},
     };
-    static const char *const sentences[] = { "unknown kind 99",
-        "credit for slices that were not sent", "from rank 5", "unknown code 3",
-        "a second HELLO" };
+    static const char *const sentences[] = {
+        "unknown kind 99", "credit for slices that were not sent",
+        "from rank 5", "unknown code 3", "a second HELLO"};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         struct crew crew;
         crew_start(&crew, names[_i], 2, 0);
@@ -390,7 +391,7 @@ START_TEST(a_connection_that_is_held_open_hides_no_death)
     struct crew crew;
     struct gw_error why;
     pid_t *orphan = mmap(NULL, sizeof *orphan, PROT_READ | PROT_WRITE,
-        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     crew_start_with_child(&crew, names[_i], 2, 1, leave_a_child, orphan);
     kill(crew.child, SIGKILL);
     enum gw_err err = crew_await_failure(crew.wires[0], 1000, &why);
@@ -407,7 +408,7 @@ END_TEST
 
 static uint32_t lend_many(struct gw__wire *wire, const void *data, size_t bytes)
 {
-    struct gw__header header = { .bytes = (uint32_t)bytes };
+    struct gw__header header = {.bytes = (uint32_t)bytes};
     uint32_t sent = 0;
     while (wire->ops->send(wire, 1, &header, data, false) == GW_OK)
         sent++;
@@ -419,7 +420,7 @@ START_TEST(an_abort_gives_lent_buffers_back)
 {
     enum { BYTES = 1 << 20 };
     unsigned char *data = calloc(1, BYTES);
-    struct gw_error reason = { GW_EINTR, "enough" };
+    struct gw_error reason = {GW_EINTR, "enough"};
     for (unsigned aborter = 0; aborter < 2; aborter++) {
         struct crew crew;
         crew_start_with_child(&crew, names[_i], 3, 1, be_idle, NULL);
@@ -436,11 +437,33 @@ START_TEST(an_abort_gives_lent_buffers_back)
 }
 END_TEST
 
+/* The news is heard by a sender who only looks for room. */
+START_TEST(a_sender_without_room_hears_an_abort)
+{
+    struct crew crew;
+    unsigned char *data = calloc(1, 1 << 20);
+    struct gw__header header = {.bytes = 1 << 20};
+    struct gw_error reason = {GW_EINTR, "enough"};
+    crew_start(&crew, names[_i], 2, 0);
+    struct gw__wire *sender = crew.wires[0];
+    lend_many(sender, data, header.bytes);
+    crew.wires[1]->ops->abort(crew.wires[1], &reason);
+    enum gw_err err = GW_PENDING;
+    uint64_t deadline = gw_now_ns() + 2000000000U;
+    while (err == GW_PENDING && gw_now_ns() < deadline)
+        err = sender->ops->send(sender, 1, &header, data, false);
+    ck_assert_int_eq(err, GW_ECLOSED);
+    ck_assert_int_eq(sender->ops->check(sender, NULL), GW_EINTR);
+    crew_end(&crew);
+    free(data);
+}
+END_TEST
+
 /* Who does not look at a link is woken by it once, and then sleeps. */
 START_TEST(an_unwanted_slice_wakes_once)
 {
     struct crew crew;
-    struct gw__header header = { .bytes = 4 };
+    struct gw__header header = {.bytes = 4};
     crew_start(&crew, names[_i], 2, 0);
     struct gw__wire *sleeper = crew.wires[0];
     crew_send(crew.wires[1], 0, &header, "data", true);
@@ -474,9 +497,10 @@ Suite *suite_wire_zmq(void)
     tcase_add_loop_test(tests, malformed_messages_lose_the_link, 0, 2);
     tcase_add_loop_test(tests, malformed_notes_lose_the_link, 0, 2);
     tcase_add_loop_test(tests, a_far_peer_is_lost_with_its_connection, 0, 2);
-    tcase_add_loop_test(
-        tests, a_connection_that_is_held_open_hides_no_death, 0, 2);
+    tcase_add_loop_test(tests, a_connection_that_is_held_open_hides_no_death, 0,
+                        2);
     tcase_add_loop_test(tests, an_abort_gives_lent_buffers_back, 0, 2);
+    tcase_add_loop_test(tests, a_sender_without_room_hears_an_abort, 0, 2);
     tcase_add_loop_test(tests, an_unwanted_slice_wakes_once, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;

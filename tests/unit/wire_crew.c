@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const all_wires[] = { "shm", "ipc", "tcp" };
+static const char *const all_wires[] = {"shm", "ipc", "tcp"};
 static const uint64_t patience_ns = 10 * 1000000000ULL;
 static const uint64_t doze_ns = 20 * 1000000ULL;
 
@@ -39,17 +39,17 @@ int crew_wire_count(void)
     return count;
 }
 
-struct gw_comm_config crew_config(
-    const char *name, unsigned rank, unsigned size)
+struct gw_comm_config crew_config(const char *name, unsigned rank,
+                                  unsigned size)
 {
-    return (struct gw_comm_config) { .rank = rank,
-        .size = size,
-        .wire = name,
-        .slice_bytes = CREW_SLICE_BYTES };
+    return (struct gw_comm_config){.rank = rank,
+                                   .size = size,
+                                   .wire = name,
+                                   .slice_bytes = CREW_SLICE_BYTES};
 }
 
-static struct gw__wire *open_one(
-    const char *name, unsigned rank, unsigned size, unsigned lanes)
+static struct gw__wire *open_one(const char *name, unsigned rank, unsigned size,
+                                 unsigned lanes)
 {
     struct gw_comm_config config = crew_config(name, rank, size);
     struct gw__wire *wire;
@@ -71,14 +71,14 @@ struct joiner {
 static void *join_one(void *context)
 {
     struct joiner *joiner = context;
-    joiner->err = joiner->wire->ops->connect(joiner->wire, joiner->table,
-        gw_now_ns() + patience_ns, &joiner->why);
+    joiner->err = joiner->wire->ops->connect(
+        joiner->wire, joiner->table, gw_now_ns() + patience_ns, &joiner->why);
     return NULL;
 }
 
 static void join_all(struct crew *crew)
 {
-    struct joiner joiners[CREW_MAX] = { 0 };
+    struct joiner joiners[CREW_MAX] = {0};
     for (unsigned r = 0; r < crew->size; r++) {
         joiners[r].wire = crew->wires[r];
         joiners[r].table = crew->table;
@@ -89,14 +89,14 @@ static void join_all(struct crew *crew)
         if (crew->wires[r]) {
             pthread_join(joiners[r].thread, NULL);
             ck_assert_msg(joiners[r].err == GW_OK, "rank %u: %s", r,
-                joiners[r].why.text);
+                          joiners[r].why.text);
         }
 }
 
-void crew_start(
-    struct crew *crew, const char *name, unsigned size, unsigned lanes)
+void crew_start(struct crew *crew, const char *name, unsigned size,
+                unsigned lanes)
 {
-    *crew = (struct crew) { .name = name, .size = size };
+    *crew = (struct crew){.name = name, .size = size};
     for (unsigned r = 0; r < size; r++) {
         crew->wires[r] = open_one(name, r, size, lanes);
         crew->table[r] = crew->wires[r]->address;
@@ -125,11 +125,11 @@ static void live(struct crew *crew, int channel, crew_child body, void *context)
     struct gw_error why;
     struct gw_comm_config config = crew_config(crew->name, rank, crew->size);
     struct gw__wire *wire;
-    if (gw__wire_open(&config, &wire, &why)
-        || !pass_on(channel, true, &wire->address, sizeof wire->address)
-        || !pass_on(channel, false, crew->table, sizeof crew->table)
-        || wire->ops->connect(
-            wire, crew->table, gw_now_ns() + patience_ns, &why)) {
+    if (gw__wire_open(&config, &wire, &why) ||
+        !pass_on(channel, true, &wire->address, sizeof wire->address) ||
+        !pass_on(channel, false, crew->table, sizeof crew->table) ||
+        wire->ops->connect(wire, crew->table, gw_now_ns() + patience_ns,
+                           &why)) {
         fprintf(stderr, "child: %s\n", why.text);
         _exit(1);
     }
@@ -140,21 +140,19 @@ static void live(struct crew *crew, int channel, crew_child body, void *context)
 }
 
 void crew_start_with_child(struct crew *crew, const char *name, unsigned size,
-    unsigned child_rank, crew_child body, void *context)
+                           unsigned child_rank, crew_child body, void *context)
 {
     int channel[2];
     char ready;
-    *crew = (struct crew) {
-        .name = name, .size = size, .child_rank = child_rank
-    };
+    *crew = (struct crew){.name = name, .size = size, .child_rank = child_rank};
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
     crew->child = fork();
     if (crew->child == 0)
         live(crew, channel[1], body, context);
     for (unsigned r = 0; r < size; r++) {
         if (r == child_rank) {
-            ck_assert(pass_on(
-                channel[0], false, &crew->table[r], sizeof *crew->table));
+            ck_assert(pass_on(channel[0], false, &crew->table[r],
+                              sizeof *crew->table));
             continue;
         }
         crew->wires[r] = open_one(name, r, size, 0);
@@ -188,38 +186,38 @@ void crew_end(struct crew *crew)
 }
 
 void crew_send(struct gw__wire *wire, unsigned peer,
-    const struct gw__header *header, const void *data, bool copy)
+               const struct gw__header *header, const void *data, bool copy)
 {
     uint64_t deadline = gw_now_ns() + patience_ns;
     enum gw_err err;
-    while ((err = wire->ops->send(wire, peer, header, data, copy))
-        == GW_PENDING) {
+    while ((err = wire->ops->send(wire, peer, header, data, copy)) ==
+           GW_PENDING) {
         ck_assert_msg(gw_now_ns() < deadline, "no room towards %u", peer);
         wire->ops->wait(wire, doze_ns);
     }
     ck_assert_msg(err == GW_OK, "send to %u: %s", peer, gw_err_name(err));
 }
 
-enum gw_err crew_await(
-    struct gw__wire *wire, unsigned peer, struct gw__view *view)
+enum gw_err crew_await(struct gw__wire *wire, unsigned peer,
+                       struct gw__view *view)
 {
     uint64_t deadline = gw_now_ns() + patience_ns;
     enum gw_err err;
-    while ((err = wire->ops->peek(wire, peer, view)) == GW_PENDING
-        && gw_now_ns() < deadline) {
+    while ((err = wire->ops->peek(wire, peer, view)) == GW_PENDING &&
+           gw_now_ns() < deadline) {
         wire->ops->wait(wire, doze_ns);
         (void)wire->ops->check(wire, NULL); /* as every user does at times */
     }
     return err;
 }
 
-enum gw_err crew_await_failure(
-    struct gw__wire *wire, unsigned ms, struct gw_error *why)
+enum gw_err crew_await_failure(struct gw__wire *wire, unsigned ms,
+                               struct gw_error *why)
 {
     uint64_t deadline = gw_now_ns() + ms * 1000000ULL;
     enum gw_err err;
-    while ((err = wire->ops->check(wire, why)) == GW_OK
-        && gw_now_ns() < deadline)
+    while ((err = wire->ops->check(wire, why)) == GW_OK &&
+           gw_now_ns() < deadline)
         wire->ops->wait(wire, doze_ns);
     return err;
 }

@@ -35,28 +35,28 @@ int crew_wire_count(void);
 const char *crew_wire_name(int index);
 
 /* What every wire of these tests is opened with. */
-struct gw_comm_config crew_config(
-    const char *name, unsigned rank, unsigned size);
+struct gw_comm_config crew_config(const char *name, unsigned rank,
+                                  unsigned size);
 
 /* Opens and connects. `lanes` 0: the wire's default. */
-void crew_start(
-    struct crew *crew, const char *name, unsigned size, unsigned lanes);
+void crew_start(struct crew *crew, const char *name, unsigned size,
+                unsigned lanes);
 /* As crew_start, but rank `child_rank` (not 0) is a forked process that runs
  * `body`. Call it before any other wire exists in this process. */
 void crew_start_with_child(struct crew *crew, const char *name, unsigned size,
-    unsigned child_rank, crew_child body, void *context);
+                           unsigned child_rank, crew_child body, void *context);
 /* Closes what is open, all at the same time, and reaps the child. */
 void crew_end(struct crew *crew);
 
 /* Sends, waiting for room. */
 void crew_send(struct gw__wire *wire, unsigned peer,
-    const struct gw__header *header, const void *data, bool copy);
+               const struct gw__header *header, const void *data, bool copy);
 /* Waits for the head of the link; at most 10 s. What `peek` answers at last. */
-enum gw_err crew_await(
-    struct gw__wire *wire, unsigned peer, struct gw__view *view);
+enum gw_err crew_await(struct gw__wire *wire, unsigned peer,
+                       struct gw__view *view);
 /* Waits until `check` is no longer GW_OK, at most `ms`; its answer. */
-enum gw_err crew_await_failure(
-    struct gw__wire *wire, unsigned ms, struct gw_error *why);
+enum gw_err crew_await_failure(struct gw__wire *wire, unsigned ms,
+                               struct gw_error *why);
 /* Waits until the first `count` sends are done; false after 10 s. */
 bool crew_await_done(struct gw__wire *wire, unsigned peer, uint64_t count);
 

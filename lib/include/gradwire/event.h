@@ -24,7 +24,12 @@ extern "C" {
     X(GW_EV_WAIT, "wait", "nanoseconds waited so far")                         \
     X(GW_EV_LOST, "lost", "0")                                                 \
     X(GW_EV_STEP, "step", "training step")                                     \
-    X(GW_EV_LOSS, "loss", "loss in billionths")
+    X(GW_EV_LOSS, "loss", "loss in billionths")                                \
+    X(GW_EV_FAILURE, "failure", "enum gw_evidence: how it was noticed")        \
+    X(GW_EV_MEMBER, "member", "enum gw_membership: what the rank is now")      \
+    X(GW_EV_EPOCH, "epoch", "members of the new view")                         \
+    X(GW_EV_DECISION, "decision", "0 forward, 1 exclude")                      \
+    X(GW_EV_RECOVERY, "recovery", "0 the work on the chunk is kept, 1 redone")
 
 enum gw_event_kind {
 #define X(name, json, value) name,
@@ -35,8 +40,28 @@ enum gw_event_kind {
 
 #define GW_NONE UINT32_MAX /* a field that does not apply */
 
+/* Of FAILURE: `rank` noticed that `peer` is gone, or seems so. */
+enum gw_evidence {
+    GW_BY_EXIT,    /* the process ended */
+    GW_BY_RESET,   /* its connection was reset */
+    GW_BY_SILENCE, /* no heartbeat */
+    GW_BY_STALL    /* it beats, but does not advance */
+};
+
+/* Of MEMBER: `rank` is the one it is about. */
+enum gw_membership {
+    GW_MEMBER_JOINING,
+    GW_MEMBER_ALIVE,
+    GW_MEMBER_PARKED, /* cut off from the majority; waits */
+    GW_MEMBER_LEFT,   /* went politely */
+    GW_MEMBER_DEAD    /* convicted */
+};
+
 /* 64 bytes. SEND is emitted when the first slice of a transfer leaves, APPLY
- * when the last slice of a transfer into a chunk has been applied. */
+ * when the last slice of a transfer into a chunk has been applied. In a ring
+ * whose members change, `rank` and `peer` are nodes: ranks are dealt anew in
+ * each epoch, nodes keep their numbers. DECISION and RECOVERY speak of `op`;
+ * RECOVERY of the copy of `chunk` at `rank`. */
 struct gw_event {
     uint64_t time_ns;
     uint64_t bytes;

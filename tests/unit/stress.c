@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See stress.h. What all ranks must agree on is drawn from numbers that they
+ * share; what each decides alone from its own. Every so many calls rank 0
+ * tells whether there is time left.
+ */
+#include "stress.h"
+
+#include "stress_job.h"
+
+#include <gradwire/wire.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ROUND = 40,  /* calls between two looks at the clock */
+    FLIGHTS = 6, /* calls under way */
+    POOL = 40,   /* more regions than a rank keeps mapped of a peer */
+    POOL_BYTES = 16384,
+    GUARD = 64,
+    RUBBISH = 0x5a
+};
+
+/* A buffer with guards on both sides. */
+struct area {
+    enum { NONE, PRIVATE, FRESH, POOLED } kind;
+    unsigned pooled;
+    unsigned char *memory, *first;
+    size_t bytes;
+};
+
+struct flight {
+    bool used;
+    unsigned number;
+    struct job job;
+    enum placing placing;
+    struct area in, out;  /* `in` only when apart */
+    unsigned char *image; /* of `in` with its guards */
+    size_t counts[2][JOB_RANKS_MAX], displs[2][JOB_RANKS_MAX];
+    struct gw_request *requests[2];
+};
+
+struct runner {
+    const struct stress *stress;
+    struct gw_comm *comm;
+    unsigned rank, ranks, number;
+    uint64_t deadline_ns;
+    struct gw_rng shared, own;
+    unsigned char *pool[POOL];
+    bool pool_used[POOL];
+    struct flight flights[FLIGHTS];
+    bool ended;
+};
+
+static void give_up(const struct runner *r, const struct flight *f,
+                    const char *sentence)
+{
+    char text[200] = "";
+    if (f)
+        job_describe(&f->job, text, sizeof text);
+    fprintf(stderr,
+            "%s rank %u, call %u, %s, placing %d, memory %d and %d: %s\n"
+            "repeat with: GRADWIRE_STRESS_SEED=%" PRIu64 "\n",
+            gw_comm_wire(r->comm), r->rank, f ? f->number : r->number, text,
+            f ? (int)f->placing : 0, f ? (int)f->in.kind : 0,
+            f ? (int)f->out.kind : 0, sentence, r->stress->seed);
+    abort();
+}
+
+static bool once_in(struct runner *r, uint64_t n)
+{
+    return gw_rng_below(&r->own, n) == 0;
+}
+
+/* ---- memory ---- */
+
+static void take_area(struct runner *r, size_t bytes, struct area *area)
+{
+    size_t whole = bytes + 3 * GUARD;
+    unsigned at = (unsigned)gw_rng_below(&r->own, POOL);
+    *area = (struct area){.kind = PRIVATE, .bytes = bytes};
+    if (whole <= POOL_BYTES && !r->pool_used[at] && once_in(r, 2)) {
+        area->kind = POOLED;
+        area->pooled = at;
+        area->memory = r->pool[at];
+        r->pool_used[at] = true;
+    } else if (once_in(r, 2)) {
+        area->kind = FRESH;
+        area->memory = gw_alloc(whole, NULL);
+    } else
+        area->memory = malloc(whole);
+    if (!area->memory)
+        give_up(r, NULL, "no memory");
+    memset(area->memory, RUBBISH, whole);
+    area->first = area->memory + GUARD + 8 * gw_rng_below(&r->own, GUARD / 8);
+}
+
+static void give_area(struct runner *r, struct area *area)
+{
+    if (area->kind == PRIVATE)
+        free(area->memory);
+    else if (area->kind == FRESH)
+        gw_free(area->memory);
+    else if (area->kind == POOLED)
+        r->pool_used[area->pooled] = false;
+    area->kind = NONE;
+}
+
+static bool guards_kept(const struct area *area)
+{
+    bool kept = true;
+    for (size_t i = 0; i < GUARD; i++)
+        kept &= area->first[area->bytes + i] == RUBBISH &&
+                *(area->first - 1 - i) == RUBBISH;
+    return kept;
+}
+
+/* ---- one call ---- */
+
+static void set_counts(const struct runner *r, struct flight *f)
+{
+    struct gw_call *call = &f->job.call;
+    if (!f->job.v)
+        return;
+    bool packed = f->job.layout == PACKED;
+    for (unsigned i = 0; i < 2; i++)
+        job_counts(&f->job, r->rank, i, f->counts[i], f->displs[i]);
+    call->counts = f->counts[0];
+    call->displs = packed ? NULL : f->displs[0];
+    if (call->collective != GW_ALLTOALL)
+        return;
+    call->recv_counts = f->counts[1];
+    call->recv_displs = packed ? NULL : f->displs[1];
+}
+
+static void fill(const struct runner *r, const struct flight *f,
+                 const struct pieces *pieces, unsigned char *memory)
+{
+    for (unsigned i = 0; i < pieces->count; i++)
+        job_fill(&f->job, r->rank, &pieces->list[i], false, memory);
+}
+
+static void place_apart(struct runner *r, struct flight *f)
+{
+    struct pieces ins, outs;
+    struct gw_call *call = &f->job.call;
+    size_t elem = gw_dtype_size(call->type);
+    job_inputs(&f->job, r->rank, false, &ins);
+    job_results(&f->job, r->rank, false, &outs);
+    take_area(r, ins.end * elem, &f->in);
+    take_area(r, outs.end * elem, &f->out);
+    fill(r, f, &ins, f->in.first);
+    f->image = malloc(f->in.bytes + 1);
+    if (!f->image)
+        give_up(r, f, "no memory");
+    memcpy(f->image, f->in.first, f->in.bytes);
+    call->in = ins.end || once_in(r, 2) ? f->in.first : NULL;
+    call->out = outs.end || once_in(r, 2) ? f->out.first : NULL;
+    if (call->collective == GW_BROADCAST && r->rank == call->root &&
+        !f->job.shift && once_in(r, 3))
+        call->out = NULL;
+}
+
+/* By address: the smaller of input and result is a part of the other. */
+static void place_together(struct runner *r, struct flight *f)
+{
+    struct pieces ins, outs;
+    struct gw_call *call = &f->job.call;
+    size_t elem = gw_dtype_size(call->type);
+    job_inputs(&f->job, r->rank, true, &ins);
+    job_results(&f->job, r->rank, true, &outs);
+    size_t end = ins.end > outs.end ? ins.end : outs.end;
+    if (call->collective == GW_GATHER && end) { /* room for all blocks */
+        size_t counts[JOB_RANKS_MAX], displs[JOB_RANKS_MAX];
+        job_counts(&f->job, r->rank, false, counts, displs);
+        for (unsigned b = 0; b < r->ranks; b++)
+            if (displs[b] + counts[b] > end)
+                end = displs[b] + counts[b];
+    }
+    take_area(r, end * elem, &f->out);
+    fill(r, f, &ins, f->out.first);
+    call->in = GW_IN_PLACE;
+    call->out = f->out.first;
+    if (f->placing == IN_PLACE)
+        return;
+    bool gathers =
+        call->collective == GW_GATHER || call->collective == GW_ALLGATHER;
+    bool scatters =
+        call->collective == GW_SCATTER || call->collective == GW_REDUCE_SCATTER;
+    call->in =
+        f->out.first + (gathers && ins.count ? ins.list[0].begin * elem : 0);
+    if (scatters && outs.count)
+        call->out = f->out.first + outs.list[0].begin * elem;
+}
+
+/* What `out` must look like: results in it, nothing else changed; inputs that
+ * lie in it and are no result may be anything. */
+static void check_out(const struct runner *r, const struct flight *f)
+{
+    struct pieces ins = {0}, outs;
+    const struct area *out = &f->out;
+    size_t elem = gw_dtype_size(f->job.call.type);
+    job_results(&f->job, r->rank, f->placing != APART, &outs);
+    if (f->placing != APART)
+        job_inputs(&f->job, r->rank, true, &ins);
+    unsigned char *want = malloc(out->bytes + 1);
+    if (!want)
+        give_up(r, f, "no memory");
+    memset(want, RUBBISH, out->bytes);
+    for (unsigned i = 0; i < ins.count; i++) {
+        size_t at = ins.list[i].begin * elem;
+        memcpy(want + at, out->first + at, ins.list[i].length * elem);
+    }
+    bool given = f->job.call.out != NULL;
+    for (unsigned i = 0; given && i < outs.count; i++)
+        job_fill(&f->job, r->rank, &outs.list[i], true, want);
+    for (size_t i = 0; i < out->bytes; i++)
+        if (want[i] != out->first[i]) {
+            char why[120];
+            snprintf(why, sizeof why,
+                     "byte %zu of the output's %zu is %02x, not %02x", i,
+                     out->bytes, out->first[i], want[i]);
+            give_up(r, f, why);
+        }
+    free(want);
+}
+
+static bool inputs_kept(const struct flight *f)
+{
+    return f->placing != APART ||
+           (memcmp(f->image, f->in.first, f->in.bytes) == 0 &&
+            guards_kept(&f->in));
+}
+
+static void land(struct runner *r, struct flight *f)
+{
+    if (!r->ended) {
+        if (!inputs_kept(f))
+            give_up(r, f, "the input was changed");
+        if (!guards_kept(&f->out))
+            give_up(r, f, "bytes around the output were changed");
+        check_out(r, f);
+    }
+    give_area(r, &f->in);
+    give_area(r, &f->out);
+    free(f->image);
+    f->image = NULL;
+    f->used = false;
+}
+
+/* An error ends the run: all that is under way fails, no input was written. */
+static void fail(struct runner *r, enum gw_err err)
+{
+    bool kept = true;
+    if (!r->stress->failed)
+        give_up(r, NULL, gw_comm_error(r->comm)->text);
+    r->ended = true;
+    for (unsigned i = 0; i < FLIGHTS; i++) {
+        struct flight *f = &r->flights[i];
+        if (!f->used)
+            continue;
+        for (unsigned k = 0; k < 2; k++)
+            (void)!gw_wait(&f->requests[k]);
+        kept &= inputs_kept(f);
+        land(r, f);
+    }
+    r->stress->failed(r->comm, err, kept, r->stress->context);
+}
+
+static void finish(struct runner *r, struct flight *f)
+{
+    enum gw_err err = gw_wait_all(2, f->requests);
+    if (err)
+        fail(r, err);
+    else
+        land(r, f);
+}
+
+static void peek(struct runner *r, struct flight *f)
+{
+    enum gw_err err = gw_test(&f->requests[0]);
+    if (err != GW_OK && err != GW_PENDING)
+        fail(r, err);
+    else if (err == GW_OK && f->requests[1] == NULL)
+        land(r, f);
+}
+
+static enum gw_err launch(struct runner *r, struct flight *f)
+{
+    const struct gw_call *call = &f->job.call;
+    unsigned p = r->ranks, shift = f->job.shift;
+    f->requests[0] = f->requests[1] = NULL;
+    if (!shift)
+        return gw_start(r->comm, call, &f->requests[0]);
+    enum gw_err err = gw_send_start(r->comm, call->in, call->count, call->type,
+                                    (r->rank + shift) % p, &f->requests[0]);
+    if (err)
+        return err;
+    return gw_recv_start(r->comm, call->out, call->count, call->type,
+                         (r->rank + p - shift) % p, &f->requests[1]);
+}
+
+static struct flight *free_flight(struct runner *r)
+{
+    struct flight *f = &r->flights[gw_rng_below(&r->own, FLIGHTS)];
+    if (f->used)
+        finish(r, f);
+    return f;
+}
+
+static void dawdle(struct runner *r)
+{
+    if (once_in(r, 30))
+        usleep((useconds_t)gw_rng_below(&r->own, 1500));
+    if (once_in(r, 1000))
+        usleep(25000);
+}
+
+static void one_call(struct runner *r)
+{
+    struct job job;
+    job_draw(&job, r->ranks, r->stress->slice_bytes, &r->shared);
+    struct flight *f = free_flight(r);
+    if (r->ended)
+        return;
+    f->used = true;
+    f->number = r->number++;
+    f->job = job;
+    f->placing = (enum placing)gw_rng_below(&r->own, 3);
+    if (!job_allows(&job, r->rank, f->placing))
+        f->placing = APART;
+    set_counts(r, f);
+    if (f->placing == APART)
+        place_apart(r, f);
+    else
+        place_together(r, f);
+    dawdle(r);
+    enum gw_err err = launch(r, f);
+    if (err)
+        fail(r, err);
+    else if (once_in(r, 3))
+        finish(r, f);
+    for (unsigned i = 0; i < 2 && !r->ended; i++) {
+        struct flight *other = &r->flights[gw_rng_below(&r->own, FLIGHTS)];
+        if (other->used && once_in(r, 2))
+            peek(r, other);
+    }
+}
+
+/* ---- the run ---- */
+
+static void drain(struct runner *r)
+{
+    for (unsigned i = 0; i < FLIGHTS && !r->ended; i++)
+        if (r->flights[i].used)
+            finish(r, &r->flights[i]);
+}
+
+/* Rank 0 has the clock. */
+static bool time_left(struct runner *r)
+{
+    uint8_t left = gw_now_ns() < r->deadline_ns;
+    enum gw_err err = gw_broadcast(r->comm, &left, &left, 1, GW_U8, 0);
+    if (err)
+        fail(r, err);
+    return !err && left;
+}
+
+/* A communicator of some ranks, in some order. */
+static void split_some(struct runner *r)
+{
+    struct gw_comm *some;
+    uint32_t one = 1, sum = 0;
+    unsigned colors[JOB_RANKS_MAX] = {0}, members = 0;
+    for (unsigned q = 0; q < r->ranks; q++)
+        colors[q] = (unsigned)gw_rng_below(&r->shared, 3);
+    unsigned own = colors[r->rank];
+    for (unsigned q = 0; q < r->ranks; q++)
+        members += colors[q] == own;
+    enum gw_err err = gw_comm_split(r->comm, own ? (int)own : -1,
+                                    (int)gw_rng_below(&r->own, 5), &some, NULL);
+    if (!err && some)
+        err = gw_allreduce(some, &one, &sum, 1, GW_U32, GW_SUM);
+    if (!err && some && sum != members)
+        give_up(r, NULL, "a split has a wrong sum");
+    gw_comm_destroy(&some);
+    if (err)
+        fail(r, err);
+}
+
+void stress_run(struct gw_comm *comm, const struct stress *stress)
+{
+    struct runner *r = calloc(1, sizeof *r);
+    if (!r)
+        abort();
+    r->stress = stress;
+    r->comm = comm;
+    r->rank = gw_comm_rank(comm);
+    r->ranks = gw_comm_size(comm);
+    r->deadline_ns = gw_now_ns() + (uint64_t)(stress->seconds * 1e9);
+    gw_rng_seed(&r->shared, stress->seed);
+    gw_rng_seed(&r->own, stress->seed + 1 + r->rank);
+    for (unsigned i = 0; i < POOL; i++)
+        if (!(r->pool[i] = gw_alloc(POOL_BYTES, NULL)))
+            give_up(r, NULL, "no memory");
+    if (stress->begun)
+        stress->begun(comm, stress->context);
+    do {
+        for (unsigned i = 0; i < ROUND && !r->ended; i++)
+            one_call(r);
+        drain(r);
+        if (!r->ended && !stress->failed && gw_rng_below(&r->shared, 10) == 0)
+            split_some(r);
+    } while (!r->ended && time_left(r));
+    for (unsigned i = 0; i < POOL; i++)
+        gw_free(r->pool[i]);
+    free(r);
+}
+
+uint64_t stress_seed(void)
+{
+    const char *seed = getenv("GRADWIRE_STRESS_SEED");
+    return seed ? strtoull(seed, NULL, 10) : gw_now_ns();
+}
+
+double stress_seconds(double seconds)
+{
+    const char *longer = getenv("GRADWIRE_STRESS_SECONDS");
+    return longer ? strtod(longer, NULL) : seconds;
+}
