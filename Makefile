@@ -25,7 +25,7 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 	-Wimplicit-fallthrough -Wpointer-arith
 # pkg-config is asked when a recipe needs it, hence after deps; for cflags once.
 LIB_PC := libzmq jansson
-TOOL_PC := smartcols
+TOOL_PC := smartcols ncursesw
 PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC)))$(PC_CFLAGS)
 LIB_LIBS = $(shell pkg-config --libs $(LIB_PC)) -lm -pthread
 TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)
@@ -132,8 +132,8 @@ bench: all $(BENCHES)
 
 # ---- style and demonstration ----
 
-lint: $(B)/unit_suites.h | deps
-	@.ci/lint $(B)
+lint: deps
+	@.ci/lint
 	+@$(MAKE) --no-print-directory CC=clang B=$(B)/clang all $(B)/clang/unit
 format:
 	find cmd lib labs tests -name '*.[ch]' -o -name '*.cc' | xargs clang-format -i

@@ -137,7 +137,7 @@ static uint64_t at_least_1(double value)
 /* How many calls a sample has, for good. */
 static uint64_t choose_batch(const struct bench *b, double call_ns)
 {
-    double room = SAMPLES_MAX / 2;
+    double room = SAMPLES_MAX / 2.0;
     double sample_ns = (double)b->seconds_ns / room;
     if (b->iterations > 0)
         return at_least_1((double)b->iterations / room + 1);

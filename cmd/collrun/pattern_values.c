@@ -20,6 +20,7 @@
 
 #include "pattern_element.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { EXACT_MAX = 256 };
@@ -174,6 +175,7 @@ void values_reduced(const struct pattern *p, struct values *table)
 {
     int64_t total[VALUES_PERIOD];
     struct streams s;
+    assert(p->ranks > 0);
     for (unsigned rank = 0; rank < p->ranks; rank++) {
         streams_begin(&s, p, rank);
         for (unsigned i = 0; i < VALUES_PERIOD; i++) {

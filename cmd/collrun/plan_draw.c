@@ -41,9 +41,9 @@ static void append(struct cell *cell, const struct gw_transfer *transfer)
                           transfer->chunk, plan_action_sign(transfer->action),
                           transfer->dst);
     if (used + (size_t)length + sizeof more <= CELL_BYTES)
-        strcpy(cell->text + used, item);
+        memcpy(cell->text + used, item, (size_t)length + 1);
     else if (used < 3 || strcmp(cell->text + used - 3, "...") != 0)
-        strcpy(cell->text + used, more);
+        memcpy(cell->text + used, more, sizeof more);
 }
 
 static void fill(const struct gw_plan *plan, unsigned rank, struct cell *cells)

@@ -6,6 +6,7 @@
  */
 #include "run.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ static enum gw_err run_with_buffers(struct run_rank *r, struct gw_error *why)
 {
     const struct pattern *p = &r->job->pattern;
     enum gw_err err = GW_OK;
+    assert(r->messages && r->bytes);
     void *in = gw_alloc(pattern_in_bytes(p, r->rank), why);
     void *out = in ? gw_alloc(pattern_out_bytes(p, r->rank), why) : NULL;
     if (!out)

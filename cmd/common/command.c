@@ -23,7 +23,7 @@ const struct command *command_at(unsigned index)
     static const struct command *const built_in[] = {&command_help,
                                                      &command_completion};
     unsigned own = 0;
-    while (the_tool->commands[own])
+    while (the_tool->commands && the_tool->commands[own])
         own++;
     if (index < own)
         return the_tool->commands[index];
@@ -37,6 +37,15 @@ const struct command *command_find(const char *name)
         if (strcmp(command->name, name) == 0)
             return command;
     return NULL;
+}
+
+const char *command_typed(const struct command *command, char out[96])
+{
+    if (command == the_tool->only)
+        snprintf(out, 96, "%s", the_tool->name);
+    else
+        snprintf(out, 96, "%s %s", the_tool->name, command->name);
+    return out;
 }
 
 static void list_commands(char *out, size_t size)
@@ -101,7 +110,7 @@ static int say_version(void)
 static enum gw_err unknown_option(const struct item *item, struct gw_error *why)
 {
     struct suggestion near;
-    char hint[96];
+    char hint[96], words[96];
     const struct option_spec *specs[] = {the_command->options, common_specs};
     suggestion_begin(&near, item->typed);
     for (int i = 0; i < 2; i++)
@@ -111,9 +120,9 @@ static enum gw_err unknown_option(const struct item *item, struct gw_error *why)
             suggestion_offer(&near, dashed);
         }
     return gw_fail(why, GW_EINVAL,
-                   "%s has no option %s%s (\"%s %s --help\" lists them)",
+                   "%s has no option %s%s (\"%s --help\" lists them)",
                    the_command->name, item->typed, suggestion_text(&near, hint),
-                   the_tool->name, the_command->name);
+                   command_typed(the_command, words));
 }
 
 static enum gw_err take(const struct item *item, struct gw_error *why)
@@ -135,12 +144,13 @@ static enum gw_err check_operands(unsigned count, char **operands,
                                   struct gw_error *why)
 {
     const struct command *c = the_command;
+    char words[96];
     if (count > c->operands_max)
         return gw_fail(why, GW_EINVAL, "%s: \"%.60s\" is one operand too many",
                        c->name, operands[c->operands_max]);
     if (count < c->operands_min)
-        return gw_fail(why, GW_EINVAL, "%s: something is missing: %s %s %s",
-                       c->name, the_tool->name, c->name, c->operands);
+        return gw_fail(why, GW_EINVAL, "%s: something is missing: %s %s",
+                       c->name, command_typed(c, words), c->operands);
     return GW_OK;
 }
 
@@ -150,7 +160,7 @@ static enum gw_err parse(int count, char **list, char **operands,
 {
     struct words words = {.count = count, .list = list, .command = the_command};
     struct item item;
-    bool command_seen = false;
+    bool command_seen = the_command == the_tool->only;
     *operand_count = 0;
     while (words_next(&words, &item) != ITEM_END) {
         if (item.kind == ITEM_OPERAND && !command_seen)
@@ -194,7 +204,11 @@ static int dispatch(int count, char **list)
     struct gw_error why;
     if (asked.version)
         return say_version();
-    if (name && !(the_command = command_find(name))) {
+    if (name)
+        the_command = command_find(name);
+    if (!the_command && count > 0)
+        the_command = the_tool->only;
+    if (name && !the_command) {
         (void)command_unknown(name, &why);
         return complain(&why);
     }

@@ -47,6 +47,9 @@ struct tool {
     const char *name; /* "collrun" */
     const char *summary;
     const struct command *const *commands; /* NULL-terminated */
+    /* Instead of commands: the tool does one thing, whose name is the tool's
+     * and is not typed. `help` and `completion` are there all the same. */
+    const struct command *only;
     const char *examples;
 };
 

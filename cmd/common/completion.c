@@ -66,6 +66,8 @@ static void print_words(void)
 {
     const struct command *command;
     words_of("", common_specs);
+    if (the_tool->only)
+        words_of("", the_tool->only->options);
     for (unsigned i = 0; (command = command_at(i)); i++) {
         printf("%s\n", command->name);
         words_of(command->name, command->options);

@@ -49,13 +49,19 @@ void completion_bash(void)
         printf("%s%s", i ? "|" : "", command->name);
     printf(") cmd=$w; break ;; esac\n  done\n  case $cmd:$prev in\n");
     bash_values("*", common_specs);
+    if (the_tool->only)
+        bash_values("", the_tool->only->options);
     for (unsigned i = 0; (command = command_at(i)); i++)
         bash_values(command->name, command->options);
     printf("    *) case $cmd:$cur in\n    :-*) words='");
     bash_options(common_specs);
+    if (the_tool->only)
+        bash_options(the_tool->only->options);
     printf("' ;;\n    :*) words='");
     for (unsigned i = 0; (command = command_at(i)); i++)
         complete_word(command->name);
+    if (the_tool->only)
+        complete_operands(the_tool->only, complete_word);
     printf("' ;;\n");
     for (unsigned i = 0; (command = command_at(i)); i++)
         bash_command(command);

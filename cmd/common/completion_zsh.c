@@ -45,11 +45,10 @@ static void zsh_command(const struct command *command)
            complete_files(command) ? " \"files:file:_files\"" : "");
 }
 
-void completion_zsh(void)
+static void zsh_commands(void)
 {
     const struct command *command;
-    printf("#compdef %s\n_%s() {\n  local -a commands\n  commands=(\n",
-           the_tool->name, the_tool->name);
+    printf("  local -a commands\n  commands=(\n");
     for (unsigned i = 0; (command = command_at(i)); i++) {
         printf("    '%s:", command->name);
         complete_quoted(command->help);
@@ -61,5 +60,18 @@ void completion_zsh(void)
            "  case $cmd in\n");
     for (unsigned i = 0; (command = command_at(i)); i++)
         zsh_command(command);
-    printf("  esac\n}\ncompdef _%s %s\n", the_tool->name, the_tool->name);
+    printf("  esac\n");
+}
+
+void completion_zsh(void)
+{
+    printf("#compdef %s\n_%s() {\n", the_tool->name, the_tool->name);
+    if (the_tool->only) {
+        printf("  case %s in\n", the_tool->only->name);
+        zsh_command(the_tool->only);
+        printf("  esac\n");
+    } else {
+        zsh_commands();
+    }
+    printf("}\ncompdef _%s %s\n", the_tool->name, the_tool->name);
 }

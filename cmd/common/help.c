@@ -5,6 +5,7 @@
  */
 #include "internal.h"
 
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,11 +54,22 @@ static void describe_options(FILE *file, const struct option_spec *specs,
         describe_option(file, specs, in_full);
 }
 
+static void end_help(FILE *file)
+{
+    heading(file, "Exit status");
+    indented(file, "0 right, 1 wrong result or lost peer, 2 inconclusive, "
+                   "64 usage,\n65 bad input, 69 unreachable, 70 internal, "
+                   "124 timed out, 130 interrupted");
+    fprintf(file, "\nmanual: man %s\n", the_tool->name);
+}
+
 void help_command(FILE *file, const struct command *command, bool in_full)
 {
-    fprintf(file, "%sUsage:%s %s %s [OPTION]...%s%s\n\n  %s\n",
-            bold(file, true), bold(file, false), the_tool->name, command->name,
-            command->operands ? " " : "",
+    assert(command);
+    char typed[96];
+    command_typed(command, typed);
+    fprintf(file, "%sUsage:%s %s [OPTION]...%s%s\n\n  %s\n", bold(file, true),
+            bold(file, false), typed, command->operands ? " " : "",
             command->operands ? command->operands : "", command->help);
     if (in_full && command->examples) {
         heading(file, "Examples");
@@ -70,9 +82,10 @@ void help_command(FILE *file, const struct command *command, bool in_full)
     if (in_full) {
         heading(file, "Common options");
         describe_options(file, common_specs, true);
+        if (command == the_tool->only)
+            end_help(file);
     } else {
-        fprintf(file, "\n\"%s %s --help\" says more.\n", the_tool->name,
-                command->name);
+        fprintf(file, "\n\"%s --help\" says more.\n", typed);
     }
 }
 
@@ -99,28 +112,28 @@ void help_tool(FILE *file, bool in_full)
             bold(file, false), the_tool->summary);
     heading(file, "Examples");
     indented(file, the_tool->examples);
-    if (!in_full) {
+    if (!in_full && the_tool->only)
+        fprintf(file, "\n\"%s --help\" says more.\n", the_tool->name);
+    else if (!in_full)
         name_commands(file);
+    if (!in_full)
         return;
-    }
     heading(file, "Commands");
     list_commands(file);
     heading(file, "Common options");
     describe_options(file, common_specs, true);
-    heading(file, "Exit status");
-    indented(file, "0 right, 1 wrong result or lost peer, 2 inconclusive, "
-                   "64 usage,\n65 bad input, 69 unreachable, 70 internal, "
-                   "124 timed out, 130 interrupted");
-    fprintf(file, "\nmanual: man %s\n", the_tool->name);
+    end_help(file);
 }
 
 static int help_run(int operand_count, char **operands)
 {
     struct gw_error why;
-    if (operand_count == 0) {
+    if (operand_count == 0 && the_tool->only)
+        help_command(stdout, the_tool->only, true);
+    else if (operand_count == 0)
         help_tool(stdout, true);
+    if (operand_count == 0)
         return 0;
-    }
     const struct command *command = command_find(operands[0]);
     if (!command && command_unknown(operands[0], &why))
         return complain(&why);

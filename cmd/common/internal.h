@@ -21,6 +21,8 @@ extern const struct command command_help, command_completion;
 /* Commands of the tool, then help and completion; NULL past the last. */
 const struct command *command_at(unsigned index);
 const struct command *command_find(const char *name);
+/* What is typed to run it: "collrun plan"; writes and returns `out`. */
+const char *command_typed(const struct command *command, char out[96]);
 /* GW_EINVAL with a suggestion and the valid words. */
 enum gw_err command_unknown(const char *name, struct gw_error *why);
 

@@ -134,6 +134,7 @@ enum gw_err output_record(const char *title, const char *format,
     struct output *output;
     if (output_begin(title, format, fields, count, &output, why))
         return why->code;
+    assert(output);
     progress("%s", "");
     output->format->record(output, values, error, partial);
     release(&output);
@@ -180,8 +181,10 @@ static void write_failure(void)
     bool line = strcmp(common.output, "jsonl") == 0;
     if (!line && strcmp(common.output, "json") != 0)
         return;
-    snprintf(title, sizeof title, "%s%s%s", the_tool->name,
-             the_command ? " " : "", the_command ? the_command->name : "");
+    if (the_command)
+        command_typed(the_command, title);
+    else
+        snprintf(title, sizeof title, "%s", the_tool->name);
     FILE *file = target ? target : stdout;
     put_json_opening(file, title);
     put_json_ending(file, complaint(), false);

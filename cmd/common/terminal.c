@@ -57,5 +57,5 @@ void progress(const char *format, ...)
     int room = terminal_columns(STDERR_FILENO) - 1;
     fprintf(stderr, "\r\033[K%.*s", room, line);
     fflush(stderr);
-    strcpy(shown, line);
+    memcpy(shown, line, sizeof shown);
 }

@@ -9,6 +9,7 @@
  */
 #include "internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool spec_matches(const struct option_spec *spec, const char *name,
@@ -16,6 +17,7 @@ static bool spec_matches(const struct option_spec *spec, const char *name,
 {
     if (letter)
         return spec->letter == letter;
+    assert(name);
     return strlen(spec->name) == length &&
            strncmp(spec->name, name, length) == 0;
 }
@@ -38,7 +40,9 @@ find(const struct words *words, const char *name, size_t length, char letter)
         return spec;
     if (words->command)
         return among(words->command->options, name, length, letter);
-    const struct command *command;
+    const struct command *command = the_tool->only;
+    if (command)
+        spec = among(command->options, name, length, letter);
     for (unsigned i = 0; !spec && (command = command_at(i)); i++)
         spec = among(command->options, name, length, letter);
     return spec;

@@ -53,8 +53,7 @@ struct gw__actions {
     /* Sets or moves timer `timer` (< GW__TIMERS_MAX) to `at_ns` of this node's
      * clock; 0 cancels. */
     void (*set_timer)(void *driver, uint32_t timer, uint64_t at_ns);
-    void (*persist)(
-        void *driver, uint32_t key, const void *data, size_t bytes);
+    void (*persist)(void *driver, uint32_t key, const void *data, size_t bytes);
     /* The newest persisted value of `key`; NULL when there is none. Valid
      * during START only. */
     const void *(*load)(void *driver, uint32_t key, size_t *bytes);
@@ -66,7 +65,7 @@ struct gw__machine_kind {
     const char *name;
     size_t state_bytes; /* the driver owns the memory, zeroed before START */
     void (*step)(void *state, const struct gw__input *input,
-        const struct gw__actions *actions);
+                 const struct gw__actions *actions);
 };
 
 #endif

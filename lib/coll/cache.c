@@ -36,6 +36,7 @@ static size_t typical_count(const struct gw_comm *comm,
     if (!call->counts)
         return call->count;
     size_t sum = 0;
+    assert(comm->size > 0);
     for (unsigned r = 0; r < comm->size; r++)
         sum += call->counts[r];
     return sum / comm->size;

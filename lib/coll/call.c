@@ -221,6 +221,34 @@ static enum gw_err check_kind(const struct gw_comm *comm,
     return GW_OK;
 }
 
+size_t gw__elems_max(const struct gw_comm *comm, enum gw_dtype type)
+{
+    size_t bytes = PTRDIFF_MAX / 2 / comm->size;
+    size_t sliced = UINT32_MAX * (comm->slice_bytes / 2);
+    return (bytes < sliced ? bytes : sliced) / gw_dtype_size(type);
+}
+
+static bool all_below(const size_t *values, unsigned n, size_t limit)
+{
+    for (unsigned i = 0; values && i < n; i++)
+        if (values[i] > limit)
+            return false;
+    return true;
+}
+
+static enum gw_err check_counts(const struct gw_comm *comm,
+                                const struct gw_call *call,
+                                struct gw_error *why)
+{
+    size_t most = gw__elems_max(comm, call->type);
+    if (call->count <= most && all_below(call->counts, comm->size, most) &&
+        all_below(call->displs, comm->size, most) &&
+        all_below(call->recv_counts, comm->size, most) &&
+        all_below(call->recv_displs, comm->size, most))
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL, "more than %zu elements in a block", most);
+}
+
 /* In place by address: where `in` may lie inside `out` (or the reverse). */
 static bool overlap_is_in_place(const struct gw_comm *comm,
                                 const struct gw_call *call,
@@ -248,6 +276,8 @@ enum gw_err gw__call_check(const struct gw_comm *comm,
                            const struct gw_call *call, struct gw_error *why)
 {
     enum gw_err err = check_kind(comm, call, why);
+    if (!err && call->collective != GW_BARRIER)
+        err = check_counts(comm, call, why);
     if (err)
         return err;
     size_t bytes_in = gw__bytes_in(comm, call);

@@ -8,10 +8,11 @@
 
 #include "wire/rendezvous.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_MS = 10000, TIMEOUT_MS = 30000 };
+enum { CONNECT_MS = 10000, TIMEOUT_MS = 30000, SLICE_MAX = 1 << 30 };
 
 static enum gw_err check_config(const struct gw_comm_config *config,
                                 struct gw_error *why)
@@ -31,8 +32,9 @@ static enum gw_err check_config(const struct gw_comm_config *config,
                        "the rendezvous %.80s is open to the network: give a "
                        "key file, or allow it with --insecure",
                        meeting);
-    if (config->slice_bytes % 64)
-        return gw_fail(why, GW_EINVAL, "slices are multiples of 64 bytes");
+    if (config->slice_bytes % 64 || config->slice_bytes > SLICE_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "slices are multiples of 64 bytes, up to 1 GiB");
     return GW_OK;
 }
 
@@ -118,6 +120,7 @@ enum gw_err gw_comm_create(const struct gw_comm_config *config,
     err = gw__wire_open(&comm->config, &comm->wire, why);
     if (err)
         goto out;
+    assert(comm->wire);
     err = gw__rendezvous_with_key(config->rendezvous, config->key_file,
                                   config->rank, config->size,
                                   &comm->wire->address, table, connect_ms, why);
@@ -132,6 +135,7 @@ out:
         gw_comm_destroy(&comm);
         return err;
     }
+    assert(comm);
     comm->config.rendezvous = NULL; /* the caller's; not needed any more */
     *made = comm;
     return GW_OK;
@@ -204,8 +208,10 @@ static enum gw_err split(struct gw_comm *parent, int color, int key,
         comm = new_comm(&config);
         own = comm ? gw__wire_open(&comm->config, &comm->wire, why)
                    : gw_fail(why, GW_ENOMEM, "split");
-        if (!own)
+        if (!own) {
+            assert(comm && comm->wire);
             mine.address = comm->wire->address;
+        }
     }
     mine.failed = own != GW_OK;
     err = exchange(parent, &mine, all, why);

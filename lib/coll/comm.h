@@ -121,6 +121,9 @@ struct gw_comm {
 /* GW_OK or GW_EINVAL with the sentence. */
 enum gw_err gw__call_check(const struct gw_comm *comm,
                            const struct gw_call *call, struct gw_error *why);
+/* So many elements a block that nothing overflows: the bytes of all blocks of a
+ * buffer, and the slices of one. */
+size_t gw__elems_max(const struct gw_comm *comm, enum gw_dtype type);
 /* Elements of the block that chunk belongs to, as `rank` knows it. */
 size_t gw__block_elems(const struct gw_call *call, const struct gw_plan *plan,
                        unsigned rank, unsigned chunk);

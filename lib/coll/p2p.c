@@ -31,52 +31,61 @@ static enum gw_err program_of(struct gw_comm *comm, unsigned src, unsigned dst,
     return GW_OK;
 }
 
-static enum gw_err start(struct gw_comm *comm, const void *in, void *out,
-                         size_t count, enum gw_dtype type, unsigned peer,
-                         struct gw_request **request)
+static enum gw_err check(const struct gw_comm *comm, const struct gw_call *call,
+                         unsigned peer, bool sends, struct gw_error *why)
+{
+    const char *name = sends ? "send" : "recv";
+    if (peer >= comm->size || peer == comm->rank)
+        return gw_fail(why, GW_EINVAL, "%s: rank %u has no peer %u", name,
+                       comm->rank, peer);
+    if ((unsigned)call->type >= GW_DTYPE_COUNT)
+        return gw_fail(why, GW_EINVAL, "%s: rank %u: no type has number %d",
+                       name, comm->rank, call->type);
+    if (call->count > gw__elems_max(comm, call->type))
+        return gw_fail(why, GW_EINVAL, "%s: rank %u: %zu elements", name,
+                       comm->rank, call->count);
+    if (call->count > 0 && !(sends ? call->in : call->out))
+        return gw_fail(why, GW_EINVAL, "%s: rank %u: no buffer", name,
+                       comm->rank);
+    return GW_OK;
+}
+
+static enum gw_err start(struct gw_comm *comm, struct gw_call *call,
+                         unsigned peer, bool sends, struct gw_request **request)
 {
     struct gw_error why = {0};
     struct gw__program *program = NULL;
-    bool sends = in != NULL;
     *request = NULL;
     if (comm->error.code)
         return comm->error.code;
-    if (peer >= comm->size || peer == comm->rank)
-        gw_fail(&why, GW_EINVAL, "%s: rank %u has no peer %u",
-                sends ? "send" : "recv", comm->rank, peer);
-    else
-        (void)!program_of(comm, sends ? comm->rank : peer,
-                          sends ? peer : comm->rank, &program, &why);
-    if (!program)
+    unsigned src = sends ? comm->rank : peer, dst = sends ? peer : comm->rank;
+    if (check(comm, call, peer, sends, &why) ||
+        program_of(comm, src, dst, &program, &why))
         return gw__comm_fail(comm, &why);
-    struct gw_call call = {.collective = GW_BROADCAST,
-                           .in = in,
-                           .out = out,
-                           .count = count,
-                           .type = type,
-                           .root = sends ? comm->rank : peer};
-    struct gw__signature signature = {
-        .collective = GW__P2P, .type = (uint8_t)type, .count = count};
+    call->collective = GW_BROADCAST;
+    call->root = src;
+    struct gw__signature signature = {.collective = GW__P2P,
+                                      .type = (uint8_t)call->type,
+                                      .count = call->count};
     uint32_t *number = sends ? &comm->p2p_sends[peer] : &comm->p2p_recvs[peer];
-    return gw__start_program(comm, &call, program, &signature, (*number)++,
+    return gw__start_program(comm, call, program, &signature, (*number)++,
                              request);
 }
-
-/* A buffer of no elements may be NULL; the direction must show all the same. */
-static const char nothing[1];
 
 enum gw_err gw_send_start(struct gw_comm *comm, const void *data, size_t count,
                           enum gw_dtype type, unsigned peer,
                           struct gw_request **request)
 {
-    return start(comm, data ? data : nothing, NULL, count, type, peer, request);
+    struct gw_call call = {.in = data, .count = count, .type = type};
+    return start(comm, &call, peer, true, request);
 }
 
 enum gw_err gw_recv_start(struct gw_comm *comm, void *data, size_t count,
                           enum gw_dtype type, unsigned peer,
                           struct gw_request **request)
 {
-    return start(comm, NULL, data, count, type, peer, request);
+    struct gw_call call = {.out = data, .count = count, .type = type};
+    return start(comm, &call, peer, false, request);
 }
 
 enum gw_err gw_send(struct gw_comm *comm, const void *data, size_t count,

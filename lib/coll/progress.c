@@ -122,11 +122,35 @@ static struct gw_request *oldest_pending(struct gw_comm *comm)
     return r;
 }
 
+/* The peer that a window pass waits for has said goodbye, and what it did
+ * before that is not enough. (Messages find out by themselves.) */
+static enum gw_err find_closed(struct gw_request *r, struct gw_error *why)
+{
+    struct gw_comm *comm = r->comm;
+    char waits[160];
+    int before, after;
+    bool moved = false;
+    gw__window_describe(r, waits, sizeof waits, &before);
+    if (before < 0 || !comm->windows->gone(comm->wire, (unsigned)before))
+        return GW_OK;
+    enum gw_err err = gw__window_progress(r, &moved, why);
+    if (err || moved)
+        return err;
+    gw__window_describe(r, waits, sizeof waits, &after);
+    if (after != before || comm->wire->ops->check(comm->wire, why))
+        return after != before ? GW_OK : why->code;
+    return gw_fail(why, GW_ECLOSED, "rank %d has closed its communicator",
+                   before);
+}
+
 static enum gw_err look_around(struct gw_comm *comm, uint64_t now)
 {
     struct gw_error why = {0};
     struct gw_request *r = oldest_pending(comm);
+    uint64_t away_ns = now - comm->last_check_ns;
     comm->last_check_ns = now;
+    if (away_ns > comm->timeout_ns / 2) /* computing, or stopped */
+        comm->last_progress_ns = now;
     enum gw_err err = comm->wire->ops->check(comm->wire, &why);
     if (err && r)
         return fail_request(r, &why);
@@ -136,6 +160,8 @@ static enum gw_err look_around(struct gw_comm *comm, uint64_t now)
         return GW_OK;
     if (gw__find_mismatch(comm, &why))
         return gw__comm_fail(comm, &why);
+    if (r->windowed && find_closed(r, &why))
+        return fail_request(r, &why);
     if (now - comm->last_progress_ns > comm->timeout_ns) {
         gw_fail(&why, GW_ETIMEOUT, "nothing in %llu ms",
                 (unsigned long long)(comm->timeout_ns / 1000000));
@@ -153,8 +179,10 @@ static enum gw_err idle(struct gw_comm *comm, bool sleep)
         if (err)
             return err;
     }
+    uint64_t nap_ns = comm->timeout_ns / 8;
     if (sleep)
-        comm->wire->ops->wait(comm->wire, SLEEP_NS);
+        comm->wire->ops->wait(comm->wire,
+                              nap_ns < SLEEP_NS ? nap_ns : SLEEP_NS);
     return GW_OK;
 }
 

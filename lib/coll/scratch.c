@@ -3,6 +3,7 @@
  * Memory that calls borrow for chunks that they only pass on, and for buffers
  * that peers cannot map. It is kept from call to call, so that a loop of equal
  * calls allocates once; a piece that is too small gives way to a larger one.
+ * When more is lent than is kept, the rest comes and goes.
  */
 #include "coll/comm.h"
 
@@ -30,11 +31,8 @@ unsigned char *gw__scratch_take(struct gw_comm *comm, size_t bytes,
         empty->bytes = bytes;
         best = empty;
     }
-    if (!best) {
-        gw_fail(why, GW_ENOMEM, "more than %d calls with scratch at once",
-                GW__IDLE_MAX);
-        return NULL;
-    }
+    if (!best)
+        return gw_alloc(bytes, why);
     best->used = true;
     return best->memory;
 }
@@ -42,8 +40,11 @@ unsigned char *gw__scratch_take(struct gw_comm *comm, size_t bytes,
 void gw__scratch_give(struct gw_comm *comm, unsigned char *memory)
 {
     for (unsigned i = 0; memory && i < GW__IDLE_MAX; i++)
-        if (comm->scratch[i].memory == memory)
+        if (comm->scratch[i].memory == memory) {
             comm->scratch[i].used = false;
+            return;
+        }
+    gw_free(memory);
 }
 
 void gw__scratch_fini(struct gw_comm *comm)

@@ -8,14 +8,23 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* All ranks of the v-variants know the same counts, but for alltoallv. */
+/* All ranks of the v-variants know the same counts and displacements (NULL is
+ * blocks one after the other), but for alltoallv. */
 static uint64_t sign_count(const struct gw_call *call, unsigned ranks)
 {
     if (!call->counts)
         return call->collective == GW_BARRIER ? 0 : call->count;
     if (call->collective == GW_ALLTOALL)
         return 0;
-    return gw_hash(call->counts, ranks * sizeof *call->counts, 0);
+    uint64_t hash = 0;
+    size_t end = 0;
+    for (unsigned b = 0; b < ranks; b++) {
+        size_t at = call->displs ? call->displs[b] : end;
+        size_t block[2] = {call->counts[b], at};
+        hash = gw_hash(block, sizeof block, hash);
+        end += call->counts[b];
+    }
+    return hash;
 }
 
 void gw__call_sign(const struct gw_call *call, unsigned ranks, int algo,
@@ -59,8 +68,9 @@ void gw__call_describe(const struct gw__signature *signature, char *text,
     else if (collective == GW_BARRIER)
         snprintf(text, room, "barrier()");
     else if (signature->flags)
-        snprintf(text, room, "%sv(%s, %s)", gw_collective_name(collective),
-                 type, algo_name(signature));
+        snprintf(text, room, "%sv(%s, %s, counts #%04x)",
+                 gw_collective_name(collective), type, algo_name(signature),
+                 (unsigned)(signature->count & 0xffff));
     else if (gw_collective_reduces(collective))
         snprintf(text, room, "%s(%" PRIu64 " %s, %s, root %u, %s)",
                  gw_collective_name(collective), signature->count, type,

@@ -84,8 +84,16 @@ static enum gw_err check_call(struct gw_request *r, unsigned peer,
                               struct gw_error *why)
 {
     const struct side *side = side_of(r, peer);
-    if (memcmp(&side->signature, &r->signature, sizeof r->signature) == 0)
+    if (memcmp(&side->signature, &r->signature, sizeof r->signature) != 0)
+        return gw__mismatch(r->comm, r->op, &r->signature, peer,
+                            &side->signature, why);
+    if (side->op == r->op)
         return GW_OK;
+    char text[96];
+    gw__call_describe(&r->signature, text, sizeof text);
+    return gw_fail(why, GW_EMISMATCH,
+                   "%s is op %u of rank %u, and op %u of rank %u", text, r->op,
+                   r->comm->rank, side->op, peer);
     return gw__mismatch(r->comm, r->op, &r->signature, peer, &side->signature,
                         why);
 }

@@ -6,19 +6,8 @@
 
 enum { VERSION = 1, CODE_BIAS = 128 };
 
-const char *gw__role_name(enum gw__role role)
-{
-    static const char *const names[GW__ROLES] = {
-        [GW__WORKER] = "worker",
-        [GW__SERVER] = "server",
-        [GW__CONTROLLER] = "controller",
-        [GW__OBSERVER] = "observer",
-    };
-    return role < GW__ROLES ? names[role] : "?";
-}
-
-size_t gw__answer_encode(
-    const struct gw__answer *answer, uint8_t out[GW__ANSWER_BYTES_MAX])
+size_t gw__answer_encode(const struct gw__answer *answer,
+                         uint8_t out[GW__ANSWER_BYTES_MAX])
 {
     struct gw__writer w = gw__writer_on(out, GW__ANSWER_BYTES_MAX);
     gw__put_u8(&w, VERSION);
@@ -26,7 +15,7 @@ size_t gw__answer_encode(
     gw__put_u64(&w, answer->epoch);
     gw__put_u8(&w, answer->node);
     gw__put_u64(&w, answer->data_epoch);
-    gw__put_link(&w, &answer->rule);
+    gw__put_rule(&w, &answer->rule);
     gw__put_u8(&w, answer->shard_count);
     for (unsigned i = 0; i < answer->shard_count; i++)
         gw__put_u32(&w, answer->shards[i]);
@@ -35,7 +24,7 @@ size_t gw__answer_encode(
 }
 
 enum gw_err gw__answer_decode(const void *data, size_t bytes,
-    struct gw__answer *answer, struct gw_error *why)
+                              struct gw__answer *answer, struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
     gw__reader_demand(&r, gw__get_u8(&r) == VERSION);
@@ -44,7 +33,7 @@ enum gw_err gw__answer_decode(const void *data, size_t bytes,
     answer->epoch = gw__get_u64(&r);
     answer->node = gw__get_u8(&r);
     answer->data_epoch = gw__get_u64(&r);
-    gw__get_link(&r, &answer->rule);
+    gw__get_rule(&r, &answer->rule);
     answer->shard_count = gw__get_u8_below(&r, GW__LEASE_MAX + 1);
     for (unsigned i = 0; i < answer->shard_count; i++)
         answer->shards[i] = gw__get_u32(&r);

@@ -19,6 +19,17 @@ const char *gw__command_name(enum gw__command_kind kind)
     return kind < GW__COMMAND_KINDS ? names[kind] : "?";
 }
 
+const char *gw__role_name(enum gw__role role)
+{
+    static const char *const roles[GW__ROLES] = {
+        [GW__WORKER] = "worker",
+        [GW__SERVER] = "server",
+        [GW__CONTROLLER] = "controller",
+        [GW__OBSERVER] = "observer",
+    };
+    return role < GW__ROLES ? roles[role] : "?";
+}
+
 void gw__put_process(struct gw__writer *w, struct gw__process who)
 {
     gw__put_u8(w, who.node);
@@ -31,7 +42,7 @@ struct gw__process gw__get_process(struct gw__reader *r)
     return (struct gw__process){.node = node, .incarnation = gw__get_id(r)};
 }
 
-void gw__put_link(struct gw__writer *w, const struct gw__link *rule)
+void gw__put_rule(struct gw__writer *w, const struct gw__rule *rule)
 {
     gw__put_u32(w, rule->delay_us);
     gw__put_u32(w, rule->jitter_us);
@@ -40,7 +51,7 @@ void gw__put_link(struct gw__writer *w, const struct gw__link *rule)
     gw__put_u8(w, rule->down);
 }
 
-void gw__get_link(struct gw__reader *r, struct gw__link *rule)
+void gw__get_rule(struct gw__reader *r, struct gw__rule *rule)
 {
     rule->delay_us = gw__get_u32(r);
     rule->jitter_us = gw__get_u32(r);
@@ -118,7 +129,7 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
         gw__put_u8(w, c->link.from);
         gw__put_u8(w, c->link.to);
         gw__put_u8(w, c->link.fields);
-        gw__put_link(w, &c->link.rule);
+        gw__put_rule(w, &c->link.rule);
         break;
     case GW__CMD_CUT:
         gw__put_u64(w, c->cut.left);
@@ -166,7 +177,7 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
         c->link.from = gw__get_u8(r);
         c->link.to = gw__get_u8(r);
         c->link.fields = gw__get_u8_below(r, GW__LINK_FIELDS + 1);
-        gw__get_link(r, &c->link.rule);
+        gw__get_rule(r, &c->link.rule);
         break;
     case GW__CMD_CUT:
         c->cut.left = gw__get_u64(r);
@@ -177,8 +188,8 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
     }
 }
 
-static void put_command(
-    struct gw__writer *w, const struct gw__command *c, size_t bytes)
+static void put_command(struct gw__writer *w, const struct gw__command *c,
+                        size_t bytes)
 {
     gw__put_u16(w, MAGIC);
     gw__put_u8(w, VERSION);
@@ -219,13 +230,14 @@ static bool get_head(struct gw__reader *r, size_t bytes, struct gw__command *c)
 }
 
 enum gw_err gw__command_decode(const void *data, size_t bytes,
-    struct gw__command *command, struct gw_error *why)
+                               struct gw__command *command,
+                               struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
     *command = (struct gw__command){.kind = GW__CMD_REGISTER};
     if (!get_head(&r, bytes, command))
         return gw_fail(why, GW_EDATA, "a command of another version than %d",
-            VERSION);
+                       VERSION);
     get_body(&r, command);
     if (!gw__reader_done(&r))
         return gw_fail(why, GW_EDATA, "%zu bytes that are no command", bytes);

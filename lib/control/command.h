@@ -64,7 +64,7 @@ struct gw__process {
 
 /* What a link does to what is sent over it. It belongs to the ordered pair of
  * nodes, not to the processes: a restarted node finds it again. */
-struct gw__link {
+struct gw__rule {
     uint32_t delay_us;
     uint32_t jitter_us;
     uint64_t rate; /* bytes a second; 0: no limit */
@@ -72,13 +72,15 @@ struct gw__link {
     bool down;
 };
 
-enum gw__link_field { /* which of them LINK sets; the others stay */
+/* Which of them LINK sets; the others stay. CLEAR makes the rule an empty one
+ * before. */
+enum gw__link_field {
     GW__LINK_DELAY = 1,
     GW__LINK_JITTER = 2,
     GW__LINK_RATE = 4,
     GW__LINK_LOSS = 8,
     GW__LINK_DOWN = 16,
-    GW__LINK_CLEAR = 32, /* all of them, before the others are set */
+    GW__LINK_CLEAR = 32,
     GW__LINK_FIELDS = 63
 };
 
@@ -108,10 +110,10 @@ struct gw__command {
         struct {
             uint64_t epoch;
             struct gw__report report;
-        } flush;              /* REPORT */
-        uint64_t epoch;       /* DEADLINE */
-        uint32_t shards;      /* SHARDS */
-        uint64_t through;     /* DONE, SETTLE: up to and with this step */
+        } flush;          /* REPORT */
+        uint64_t epoch;   /* DEADLINE */
+        uint32_t shards;  /* SHARDS */
+        uint64_t through; /* DONE, SETTLE: up to and with this step */
         struct {
             uint64_t step;
             unsigned count;
@@ -120,7 +122,7 @@ struct gw__command {
             unsigned from;
             unsigned to;
             unsigned fields; /* of enum gw__link_field */
-            struct gw__link rule;
+            struct gw__rule rule;
         } link;
         struct {
             uint64_t left; /* nodes as bits */
@@ -131,10 +133,10 @@ struct gw__command {
 
 struct gw__answer {
     enum gw_err code;
-    uint64_t epoch;      /* after the command */
-    unsigned node;       /* REGISTER */
-    uint64_t data_epoch; /* LEASE, DONE, SETTLE */
-    struct gw__link rule; /* LINK: what it is now */
+    uint64_t epoch;       /* after the command */
+    unsigned node;        /* REGISTER */
+    uint64_t data_epoch;  /* LEASE, DONE, SETTLE */
+    struct gw__rule rule; /* LINK: what it is now */
     unsigned shard_count; /* LEASE: may be 0, see registry.h */
     uint32_t shards[GW__LEASE_MAX];
     char text[160]; /* one sentence, also when all went well */
@@ -147,18 +149,20 @@ enum {
 
 const char *gw__command_name(enum gw__command_kind kind);
 /* The bytes used; 0 when they do not fit `room`. */
-size_t gw__command_encode(
-    const struct gw__command *command, void *out, size_t room);
+size_t gw__command_encode(const struct gw__command *command, void *out,
+                          size_t room);
 /* GW_EDATA for whatever was not written by gw__command_encode. */
 GW_MUST_CHECK enum gw_err gw__command_decode(const void *data, size_t bytes,
-    struct gw__command *command, struct gw_error *why);
-size_t gw__answer_encode(
-    const struct gw__answer *answer, uint8_t out[GW__ANSWER_BYTES_MAX]);
+                                             struct gw__command *command,
+                                             struct gw_error *why);
+size_t gw__answer_encode(const struct gw__answer *answer,
+                         uint8_t out[GW__ANSWER_BYTES_MAX]);
 GW_MUST_CHECK enum gw_err gw__answer_decode(const void *data, size_t bytes,
-    struct gw__answer *answer, struct gw_error *why);
+                                            struct gw__answer *answer,
+                                            struct gw_error *why);
 
-void gw__put_link(struct gw__writer *writer, const struct gw__link *rule);
-void gw__get_link(struct gw__reader *reader, struct gw__link *rule);
+void gw__put_rule(struct gw__writer *writer, const struct gw__rule *rule);
+void gw__get_rule(struct gw__reader *reader, struct gw__rule *rule);
 void gw__put_process(struct gw__writer *writer, struct gw__process who);
 /* Any number of node: whether it exists is for the registry to say. */
 struct gw__process gw__get_process(struct gw__reader *reader);

@@ -32,8 +32,8 @@ static unsigned chunks_of(const struct question *q)
 }
 
 /* The set of a surviving final copy of the chunk: `wanted`, or any (0). */
-static uint64_t final_set(
-    const struct question *q, unsigned chunk, uint64_t wanted)
+static uint64_t final_set(const struct question *q, unsigned chunk,
+                          uint64_t wanted)
 {
     for (unsigned i = 0; i < q->count; i++) {
         const struct gw__holdings *h = held_by(q, i);
@@ -56,15 +56,16 @@ static uint64_t complete_set(const struct question *q, uint64_t earlier)
 }
 
 struct gw__decision gw__decide(const struct gw__survivor *survivors,
-    unsigned count, uint64_t epoch, uint64_t op, uint64_t earlier)
+                               unsigned count, uint64_t epoch, uint64_t op,
+                               uint64_t earlier)
 {
-    const struct question q
-        = {.survivors = survivors, .count = count, .op = op};
+    const struct question q = {
+        .survivors = survivors, .count = count, .op = op};
     uint64_t complete = complete_set(&q, earlier);
     struct gw__decision decision = {.epoch = epoch,
                                     .op = op,
-                                    .fate = complete ? GW__FORWARD
-                                                     : GW__EXCLUDE,
+                                    .fate =
+                                        complete ? GW__FORWARD : GW__EXCLUDE,
                                     .contributors = complete};
     for (unsigned i = 0; !complete && i < count; i++)
         if (survivors[i].from_op <= op)

@@ -38,6 +38,7 @@ struct gw__survivor {
 /* `earlier` is what the last decision about this op said its contributors are;
  * 0: there was none. */
 struct gw__decision gw__decide(const struct gw__survivor *survivors,
-    unsigned count, uint64_t epoch, uint64_t op, uint64_t earlier);
+                               unsigned count, uint64_t epoch, uint64_t op,
+                               uint64_t earlier);
 
 #endif

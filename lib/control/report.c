@@ -4,8 +4,8 @@
  */
 #include "report.h"
 
-const struct gw__holdings *gw__report_of(
-    const struct gw__report *report, uint64_t op)
+const struct gw__holdings *gw__report_of(const struct gw__report *report,
+                                         uint64_t op)
 {
     if (op < report->floor || op - report->floor >= report->op_count)
         return NULL;

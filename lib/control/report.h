@@ -37,8 +37,8 @@ struct gw__report {
 
 /* What the report says of an op; NULL when the sender has not begun it, or
  * knows that everybody has completed it. */
-const struct gw__holdings *gw__report_of(
-    const struct gw__report *report, uint64_t op);
+const struct gw__holdings *gw__report_of(const struct gw__report *report,
+                                         uint64_t op);
 bool gw__holdings_final(const struct gw__holdings *holdings, unsigned chunk);
 
 void gw__put_report(struct gw__writer *, const struct gw__report *);

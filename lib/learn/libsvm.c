@@ -10,6 +10,7 @@
  */
 #include "reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static enum gw_err read_some(struct source *source, char *into, size_t room,
 {
     if (source->fd < 0) {
         *got = room < source->bytes_left ? room : source->bytes_left;
+        assert(*got == 0 || (into && source->text));
         if (*got > 0)
             memcpy(into, source->text, *got);
         source->text += *got;

@@ -202,9 +202,10 @@ static void say_incomplete(struct story *s)
     struct gw_verdict *v = s->verdict;
     char ranks[RANKS_TEXT];
     const uint64_t *has = gw__sets_before(&s->sets, v->dst);
-    for (unsigned m = 0; m < s->sets.members; m++)
-        if (!gw__sets_has(has, m))
-            s->wrong[m / 64] |= (uint64_t)1 << m % 64;
+    gw__sets_lacking(&s->sets, has, s->wrong);
+    bool lacks = gw__sets_count(&s->sets, s->wrong) > 0;
+    if (!lacks && s->sets.start)
+        s->wrong[0] = has[0] & ~s->sets.start->full;
     gw__sets_text(&s->sets, s->wrong, ranks, sizeof ranks);
     if (s->sets.members == 1)
         snprintf(v->sentence, sizeof v->sentence,
@@ -214,7 +215,8 @@ static void say_incomplete(struct story *s)
         snprintf(v->sentence, sizeof v->sentence,
                  s->plan->collective == GW_BARRIER
                      ? "after step %u: rank %u c%u has not heard of %s %s"
-                     : "after step %u: rank %u c%u lacks %s %s",
+                 : lacks ? "after step %u: rank %u c%u lacks %s %s"
+                         : "after step %u: rank %u c%u still has %s %s",
                  v->step, v->dst, v->chunk, plural(s, s->wrong), ranks);
 }
 
@@ -258,6 +260,7 @@ enum gw_err gw__history_tell(const struct gw__index *index,
     enum gw_err err = gw__sets_init(&s.sets, plan, plan->ranks, why);
     if (err)
         return err;
+    gw__sets_from(&s.sets, index->start);
     s.wrong = calloc(s.sets.words, sizeof *s.wrong);
     s.carries = calloc(s.items + 1, sizeof *s.carries);
     s.told = calloc(s.items + 1, sizeof *s.told);

@@ -7,7 +7,7 @@
 #ifndef GW__PLAN_INDEX_H
 #define GW__PLAN_INDEX_H
 
-#include <gradwire/plan.h>
+#include "start.h"
 
 /* Is the number of chunks one that the collective can have with these ranks?
  * (In form.c.) */
@@ -32,6 +32,7 @@ bool gw__links_number(const struct gw_plan *plan, uint32_t *link,
 
 struct gw__index {
     const struct gw_plan *plan;
+    const struct gw__start *start; /* NULL: what the collective says */
     uint32_t transfers;
     uint32_t *step; /* of each transfer, counted from 0 */
     uint32_t *link; /* of each transfer */

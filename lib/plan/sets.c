@@ -57,6 +57,13 @@ void gw__sets_fini(struct gw__sets *sets)
     *sets = (struct gw__sets){0};
 }
 
+void gw__sets_from(struct gw__sets *sets, const struct gw__start *start)
+{
+    sets->start = start;
+    if (start)
+        sets->members = GW__CONTRIBUTORS_MAX;
+}
+
 static uint64_t *row_of(const struct gw__sets *sets, uint64_t *of, uint32_t row)
 {
     return of + (size_t)row * sets->words;
@@ -67,6 +74,10 @@ void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
 {
     uint64_t *set = row_of(sets, sets->now, row);
     memset(set, 0, sets->words * sizeof *set);
+    if (sets->start) {
+        set[0] = sets->start->sets[(size_t)rank * plan->chunks + chunk];
+        return;
+    }
     unsigned self = gw__sets_self(plan, rank);
     if (gw_plan_holds(plan, rank, chunk))
         set[self / 64] |= (uint64_t)1 << self % 64;
@@ -133,6 +144,25 @@ unsigned gw__sets_count(const struct gw__sets *sets, const uint64_t *set)
 bool gw__sets_has(const uint64_t *set, unsigned member)
 {
     return set[member / 64] >> member % 64 & 1;
+}
+
+bool gw__sets_is_full(const struct gw__sets *sets, const uint64_t *set)
+{
+    if (sets->start)
+        return set[0] == sets->start->full;
+    return gw__sets_count(sets, set) == sets->members;
+}
+
+void gw__sets_lacking(const struct gw__sets *sets, const uint64_t *set,
+                      uint64_t *out)
+{
+    for (unsigned w = 0; w < sets->words; w++)
+        out[w] = 0;
+    for (unsigned m = 0; m < sets->members; m++)
+        if (!gw__sets_has(set, m))
+            out[m / 64] |= (uint64_t)1 << m % 64;
+    if (sets->start)
+        out[0] &= sets->start->full;
 }
 
 void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,

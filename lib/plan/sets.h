@@ -10,13 +10,14 @@
 #ifndef GW__PLAN_SETS_H
 #define GW__PLAN_SETS_H
 
-#include <gradwire/plan.h>
+#include "start.h"
 
 struct gw__sets {
-    unsigned members; /* of the full set */
+    unsigned members; /* of the full set; 64 with a start of its own */
     unsigned words;   /* 64-bit words a set */
-    uint64_t *now;    /* values from before the step */
-    uint64_t *next;   /* values after it, of the staged rows */
+    const struct gw__start *start; /* NULL: what the collective says */
+    uint64_t *now;                 /* values from before the step */
+    uint64_t *next;                /* values after it, of the staged rows */
     bool *staged;
     uint32_t *staged_rows;
     uint32_t staged_count;
@@ -34,6 +35,8 @@ GW_MUST_CHECK enum gw_err gw__sets_init(struct gw__sets *sets,
                                         const struct gw_plan *plan,
                                         uint32_t rows, struct gw_error *why);
 void gw__sets_fini(struct gw__sets *sets);
+/* The rows begin with `start` (NULL: as usual), which must outlive them. */
+void gw__sets_from(struct gw__sets *sets, const struct gw__start *start);
 
 /* Makes the row what `rank` holds of `chunk` before the first step. */
 void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
@@ -50,6 +53,12 @@ const uint64_t *gw__sets_before(const struct gw__sets *sets, uint32_t row);
 const uint64_t *gw__sets_value(const struct gw__sets *sets, uint32_t row);
 unsigned gw__sets_count(const struct gw__sets *sets, const uint64_t *set);
 bool gw__sets_has(const uint64_t *set, unsigned member);
+/* Is it what must be there at the end? */
+bool gw__sets_is_full(const struct gw__sets *sets, const uint64_t *set);
+/* Makes `out` the members that `set` lacks for that; none when it has only some
+ * too many. */
+void gw__sets_lacking(const struct gw__sets *sets, const uint64_t *set,
+                      uint64_t *out);
 /* "0-3,7", or as much of it as fits and "...". */
 void gw__sets_text(const struct gw__sets *sets, const uint64_t *set, char *out,
                    size_t size);

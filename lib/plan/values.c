@@ -81,7 +81,7 @@ static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
 {
     touch(p, rank, chunk);
     const uint64_t *set = gw__sets_before(&p->sets, rank);
-    if (gw__sets_count(&p->sets, set) == p->sets.members)
+    if (gw__sets_is_full(&p->sets, set))
         return true;
     struct gw__finding short_of = {.fault = GW_FAULT_INCOMPLETE,
                                    .step = p->plan->steps,
@@ -120,6 +120,7 @@ enum gw_err gw__values_check(const struct gw__index *index,
     enum gw_err err = gw__sets_init(&p.sets, plan, plan->ranks, why);
     if (err)
         return err;
+    gw__sets_from(&p.sets, index->start);
     p.begun = calloc(plan->ranks, sizeof *p.begun);
     p.writer = calloc(plan->ranks, sizeof *p.writer);
     bool room = p.begun && p.writer;

@@ -110,6 +110,15 @@ static void tell_conflict(const struct gw__index *index,
     gw__history_add_transfer(index, finding->transfer, verdict);
 }
 
+static bool holds_at_first(const struct gw__index *index, unsigned rank,
+                           unsigned chunk)
+{
+    const struct gw_plan *plan = index->plan;
+    if (index->start)
+        return index->start->sets[(size_t)rank * plan->chunks + chunk] != 0;
+    return gw_plan_holds(plan, rank, chunk);
+}
+
 /* The history says where the value is and when it comes. */
 static void tell_absent(const struct gw__index *index,
                         const struct gw__finding *finding,
@@ -120,7 +129,7 @@ static void tell_absent(const struct gw__index *index,
     say(verdict, "step %u: %u>%u c%u: rank %u does not hold c%u", verdict->step,
         x->src, x->dst, x->chunk, x->src, x->chunk);
     for (unsigned rank = 0; rank < plan->ranks; rank++)
-        if (gw_plan_holds(plan, rank, x->chunk))
+        if (holds_at_first(index, rank, x->chunk))
             gw__history_add(verdict, "start: rank %u holds c%u", rank,
                             x->chunk);
     gw__history_add_transfer(index, finding->transfer, verdict);

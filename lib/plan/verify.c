@@ -73,17 +73,42 @@ static enum gw_err check_waits(const struct gw__index *index,
     return err;
 }
 
-enum gw_err gw_plan_verify(const struct gw_plan *plan, unsigned link_chunks,
-                           struct gw_verdict *verdict, struct gw_error *why)
+static enum gw_err verify(const struct gw_plan *plan,
+                          const struct gw__start *start, unsigned link_chunks,
+                          struct gw_verdict *verdict, struct gw_error *why)
 {
     struct gw__index index;
     *verdict = (struct gw_verdict){.fault = GW_FAULT_NONE};
     enum gw_err err = gw__index_init(&index, plan, why);
     if (err)
         return err;
+    index.start = start;
     err = check_meaning(&index, verdict, why);
     if (!err)
         err = check_waits(&index, link_chunks, verdict, why);
     gw__index_fini(&index);
     return err == GW_EPLAN ? gw_fail(why, err, "%s", verdict->sentence) : err;
+}
+
+enum gw_err gw_plan_verify(const struct gw_plan *plan, unsigned link_chunks,
+                           struct gw_verdict *verdict, struct gw_error *why)
+{
+    return verify(plan, NULL, link_chunks, verdict, why);
+}
+
+enum gw_err gw__plan_verify_from(const struct gw_plan *plan,
+                                 const struct gw__start *start,
+                                 unsigned link_chunks,
+                                 struct gw_verdict *verdict,
+                                 struct gw_error *why)
+{
+    if (plan->ranks > GW__CONTRIBUTORS_MAX ||
+        plan->collective != GW_ALLREDUCE) {
+        *verdict = (struct gw_verdict){.fault = GW_FAULT_SHAPE};
+        return gw_fail(why, GW_EINVAL,
+                       "a plan with a start of its own is an allreduce of at "
+                       "most %d ranks",
+                       GW__CONTRIBUTORS_MAX);
+    }
+    return verify(plan, start, link_chunks, verdict, why);
 }

@@ -62,7 +62,7 @@ bool gw__disk_write(struct gw__disk *disk, uint32_t key, const void *data,
     value->key = key;
     value->bytes = (uint32_t)bytes;
     if (bytes)
-        memcpy(value->data, data, bytes);
+        memmove(value->data, data, bytes);
     return true;
 }
 

@@ -84,6 +84,12 @@ struct gw__faults {
     struct gw__fault items[GW__FAULTS_MAX];
 };
 
+/* The set of the nodes 0 to `nodes` - 1. */
+uint64_t gw__first_nodes(unsigned nodes);
+/* Of a fault of links: is there one among `nodes` nodes? A node has none to
+ * itself. */
+bool gw__fault_joins(const struct gw__fault *fault, unsigned nodes);
+
 /* ---- text ---- */
 
 enum gw__fault_operand { GW__OF_NONE, GW__OF_NODES, GW__OF_LINK };
@@ -134,5 +140,9 @@ struct gw__fault_profile {
 /* Fills *faults, ordered by time; the same seed and profile give the same. */
 void gw__faults_random(uint64_t seed, const struct gw__fault_profile *profile,
                        struct gw__faults *faults);
+/* While `crash` (in the schedule or not) lasts: how many nodes the other
+ * crashes keep down at a time, at most. */
+unsigned gw__faults_down(const struct gw__faults *faults,
+                         const struct gw__fault *crash);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "faults.h"
 #include "faults_words.h"
+#include "node_clock.h"
 
 #include <string.h>
 
@@ -36,17 +37,6 @@ static bool parse_nodes(struct gw__words *words, size_t *at, uint64_t *nodes)
     }
 }
 
-/* A node has no link to itself; a link needs two. */
-static bool check_link(struct gw__words *words, const struct gw__fault *fault)
-{
-    uint64_t all = GW__ALL_NODES >> (GW__NODES_MAX - words->nodes);
-    uint64_t from = fault->nodes & all, to = fault->to & all;
-    bool one = (from & (from - 1)) == 0;
-    return !(one && from == to) ||
-           gw__source_fail(&words->source, words->word,
-                           "a link joins two different nodes");
-}
-
 static bool parse_operand(struct gw__words *words, struct gw__fault *fault)
 {
     enum gw__fault_operand operand = gw__fault_verbs[fault->kind].operand;
@@ -61,8 +51,11 @@ static bool parse_operand(struct gw__words *words, struct gw__fault *fault)
             return gw__expected(words, at, "`>` (one way) or `|` (both ways)");
         fault->both_ways = sign == '|';
         at++;
-        if (!parse_nodes(words, &at, &fault->to) || !check_link(words, fault))
+        if (!parse_nodes(words, &at, &fault->to))
             return false;
+        if (!gw__fault_joins(fault, words->nodes))
+            return gw__source_fail(&words->source, words->word,
+                                   "a link joins two different nodes");
     }
     if (at != words->end)
         return gw__expected(words, at, "a blank");
@@ -74,7 +67,7 @@ static bool parse_chance(struct gw__words *words, uint32_t *millionths)
 {
     size_t at = words->word;
     uint32_t scale = 1000000;
-    if (!gw__parse_number(words, &at, 1, "a chance, such as 0.1,", millionths))
+    if (!gw__parse_number(words, &at, 1, "a chance, such as 0.1", millionths))
         return false;
     *millionths *= scale;
     if (gw__byte_at(words, at) == '.')
@@ -111,13 +104,12 @@ static bool parse_delay(struct gw__words *words, struct gw__fault *fault)
 
 static bool parse_ppm(struct gw__words *words, int32_t *ppm)
 {
-    enum { HALF = 500000 }; /* GW__CLOCK_PPM_MAX */
     size_t at = words->word;
     char sign = gw__byte_at(words, at);
     uint32_t number;
     at += sign == '+' || sign == '-';
-    if (!gw__parse_number(words, &at, HALF, "a rate, such as +2000ppm,",
-                          &number))
+    if (!gw__parse_number(words, &at, GW__CLOCK_PPM_MAX,
+                          "a rate, such as +2000ppm", &number))
         return false;
     if (words->end - at != 3 || memcmp(words->source.text + at, "ppm", 3) != 0)
         return gw__expected(words, at, "`ppm`");

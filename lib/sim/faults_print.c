@@ -21,6 +21,19 @@ const struct gw__fault_verb gw__fault_verbs[GW__FAULT_KINDS] = {
     [GW__HEAL] = {"heal", GW__OF_NONE, false},
 };
 
+uint64_t gw__first_nodes(unsigned nodes)
+{
+    return nodes < GW__NODES_MAX ? (UINT64_C(1) << nodes) - 1 : GW__ALL_NODES;
+}
+
+bool gw__fault_joins(const struct gw__fault *fault, unsigned nodes)
+{
+    uint64_t from = fault->nodes & gw__first_nodes(nodes);
+    uint64_t to = fault->to & gw__first_nodes(nodes);
+    bool one = (from & (from - 1)) == 0;
+    return from && to && !(one && from == to);
+}
+
 struct line {
     char *text;
     size_t length;

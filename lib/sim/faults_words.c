@@ -108,7 +108,7 @@ bool gw__parse_number(struct gw__words *words, size_t *at, uint32_t most,
         value = 10 * value + (uint64_t)(gw__byte_at(words, *at) - '0');
         if (value > most)
             return gw__source_fail(&words->source, begin,
-                                   "%s is at most %u here", what, most);
+                                   "the number is at most %u here", most);
     }
     *number = (uint32_t)value;
     return true;

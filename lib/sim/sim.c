@@ -5,16 +5,17 @@
 #include "sim_parts.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void add_boot(struct gw__sim *sim, uint32_t node, struct gw_rng *rng)
 {
     uint64_t at_ns = gw_rng_below(rng, sim->options.start_spread_ns + 1);
-    struct gw__event *boot = gw__sim_take(sim, 0);
-    if (!boot || sim->options.nodes_down >> node & 1)
+    bool down = sim->options.nodes_down >> node & 1;
+    struct gw__event *boot = down ? NULL : gw__sim_take(sim, 0);
+    if (!boot)
         return;
     boot->kind = GW__EVENT_BOOT;
     boot->node = (uint8_t)node;
@@ -40,8 +41,8 @@ static bool init_node(struct gw__sim *sim, uint32_t i, struct gw_rng *rng)
 static void init_link(struct gw__sim *sim, size_t i, struct gw_rng *rng)
 {
     struct gw__link *link = &sim->links[i];
-    *link = (struct gw__link){
-        .rule = sim->options.link, .keep = 1, .single = 1};
+    *link =
+        (struct gw__link){.rule = sim->options.link, .keep = 1, .single = 1};
     if (i / sim->node_count == i % sim->node_count)
         link->rule.drop = link->rule.dup = 0;
     gw_rng_seed(&link->luck, gw_rng_next(rng));
@@ -113,6 +114,7 @@ void gw__sim_destroy(struct gw__sim **sim)
 struct gw__event *gw__sim_take(struct gw__sim *sim, size_t bytes)
 {
     struct gw__event *event = gw__queue_take(&sim->queue, bytes);
+    sim->counts.arenas = sim->queue.arena_count;
     if (!event && sim->queue.taken == sim->queue.most)
         gw__sim_fail(sim, "more than %zu events are under way",
                      sim->queue.most);
@@ -156,10 +158,10 @@ bool gw__sim_step(struct gw__sim *sim)
     return true;
 }
 
-enum gw_err
-gw__sim_run_until(struct gw__sim *sim,
-                  bool (*predicate)(void *context, const struct gw__sim *sim),
-                  uint64_t limit_ns, struct gw_error *why)
+enum gw_err gw__sim_run_until(struct gw__sim *sim,
+                              bool (*predicate)(void *context,
+                                                const struct gw__sim *sim),
+                              uint64_t limit_ns, struct gw_error *why)
 {
     while (!sim->error.code) {
         if (predicate && predicate(sim->options.context, sim))

@@ -19,8 +19,8 @@
  * On top of it campaign.h runs many seeds and shrinks the failing one.
  *
  * Each message draws the same count of random numbers from its link's own
- * sequence, whatever happens to it. So a fault that is taken away changes little
- * else, and shrinking a schedule goes well.
+ * sequence, whatever happens to it. So a fault that is taken away changes
+ * little else, and shrinking a schedule goes well.
  *
  * A network lives in one thread. Hooks are called from inside a run; they may
  * look, ask (gw__sim_ask), add faults and fail the run, but neither run nor
@@ -46,9 +46,11 @@ struct gw__link_rule {
 struct gw__sim_options {
     uint64_t seed;
     struct gw__link_rule link; /* of every link at first */
-    uint64_t nodes_down;       /* the set that begins down, until a restart */
-    uint64_t start_spread_ns;  /* the others start by then */
-    uint64_t timer_late_ns;    /* a timer is up to so much late */
+    const void *config;        /* what each START brings; must stay */
+    size_t config_bytes;
+    uint64_t nodes_down;      /* the set that begins down, until a restart */
+    uint64_t start_spread_ns; /* the others start by then */
+    uint64_t timer_late_ns;   /* a timer is up to so much late */
     /* What is under way to a node that crashes is lost; or else reaches its
      * next incarnation, as from a queue that the sender keeps. */
     bool mail_survives;
@@ -91,7 +93,8 @@ void gw__sim_destroy(struct gw__sim **sim);
 void gw__sim_set_link(struct gw__sim *sim, uint32_t from, uint32_t to,
                       const struct gw__link_rule *rule);
 /* Faults to come; one whose time is past begins at once. A schedule of
- * GW__FAULTS_MAX faults may be added more than once. GW_ENOMEM. */
+ * GW__FAULTS_MAX faults may be added more than once. GW_ENOMEM; GW_EINVAL for
+ * more than 65535 in all; the failure of a run that has failed. */
 GW_MUST_CHECK enum gw_err gw__sim_add_faults(struct gw__sim *sim,
                                              const struct gw__fault *faults,
                                              size_t count,
@@ -126,7 +129,7 @@ struct gw__sim_counts {
     uint64_t cut;     /* of them lost to a cut, */
     uint64_t dropped; /* or by chance; */
     uint64_t doubled; /* those that came twice */
-    uint64_t missed;  /* messages and facts whose receiver had crashed */
+    uint64_t missed;  /* inputs whose receiver was down or another by then */
     uint64_t starts;
     uint64_t crashes;
     uint64_t arenas; /* pieces of memory taken for events */

@@ -28,11 +28,11 @@ static void act_send(void *driver, uint32_t to, const void *data, size_t bytes)
 {
     struct gw__sim *sim = driver;
     if (to >= sim->node_count || bytes > GW__MESSAGE_MAX)
-        gw__sim_fail(sim,
-                     "node %u sends %zu bytes to node %u; a message has at most "
-                     "%d, and there are %u nodes",
-                     sim->stepping, bytes, to, GW__MESSAGE_MAX,
-                     sim->node_count);
+        gw__sim_fail(
+            sim,
+            "node %u sends %zu bytes to node %u; a message has at most "
+            "%d, and there are %u nodes",
+            sim->stepping, bytes, to, GW__MESSAGE_MAX, sim->node_count);
     else if (is_spared(sim))
         gw__link_send(sim, sim->stepping, to, data, bytes);
 }

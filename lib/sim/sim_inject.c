@@ -115,11 +115,25 @@ static void crash(struct gw__sim *sim, uint32_t i)
     gw__node_crash(sim, i);
 }
 
-static void begin_crash(struct gw__sim *sim, uint32_t i, uint16_t after)
+/* A node that is down without a crash is not this fault's to start again. */
+static void crash_again(struct gw__sim *sim, uint32_t node,
+                        struct gw__fault *fault)
+{
+    uint64_t bit = UINT64_C(1) << node;
+    fault->nodes &= ~bit;
+    if (is_held(sim, node, GW__CRASH))
+        fault->nodes |= bit;
+}
+
+static void begin_crash(struct gw__sim *sim, uint32_t i,
+                        struct gw__fault *fault)
 {
     struct gw__node *node = &sim->nodes[i];
-    if (!node->up)
+    uint16_t after = fault->after;
+    if (!node->up) {
+        crash_again(sim, i, fault);
         return;
+    }
     if (after == GW__AT_ONCE) {
         crash(sim, i);
         return;
@@ -159,7 +173,7 @@ static void begin_at_node(struct gw__sim *sim, uint32_t node, size_t fault)
     struct gw__fault *f = &sim->faults[fault].fault;
     switch (f->kind) {
     case GW__CRASH:
-        begin_crash(sim, node, f->after);
+        begin_crash(sim, node, f);
         break;
     case GW__RESTART:
         restart(sim, node);
@@ -240,8 +254,7 @@ static bool grow(struct gw__sim *sim, size_t need)
         return true;
     size_t larger = 2 * sim->fault_capacity + 32;
     larger = larger < need ? need : larger;
-    struct gw__injected *moved =
-        realloc(sim->faults, larger * sizeof *moved);
+    struct gw__injected *moved = realloc(sim->faults, larger * sizeof *moved);
     if (!moved)
         return false;
     sim->faults = moved;

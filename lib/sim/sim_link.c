@@ -11,8 +11,7 @@
 
 static uint64_t travel_ns(const struct gw__link *link, double luck)
 {
-    uint64_t range_ns =
-        link->rule.jitter_ns + (link->most_ns - link->least_ns);
+    uint64_t range_ns = link->rule.jitter_ns + (link->most_ns - link->least_ns);
     uint64_t ns = link->rule.delay_ns + link->least_ns +
                   (uint64_t)((double)range_ns * luck);
     return ns ? ns : 1;
@@ -63,8 +62,9 @@ void gw__link_send(struct gw__sim *sim, uint32_t from, uint32_t to,
         return;
     }
     bool twice = luck[1] < 1 - (1 - link->rule.dup) * link->single;
-    sim->counts.doubled += twice;
-    for (unsigned copy = 0; copy <= twice; copy++) {
+    unsigned copies = twice ? 2 : 1;
+    sim->counts.doubled += copies - 1;
+    for (unsigned copy = 0; copy < copies; copy++) {
         struct gw__event *message = make_message(sim, from, to, data, bytes);
         if (message)
             queue_copy(sim, link, message, luck[2 + copy]);

@@ -99,6 +99,9 @@ void gw__node_start(struct gw__sim *sim, uint32_t i)
     sim->counts.starts++;
     struct gw__input start = {
         .kind = GW__START,
+        .from = i,
+        .data = sim->options.config,
+        .bytes = sim->options.config_bytes,
         .incarnation = node->incarnation,
         .seed = gw_rng_next(&node->lives),
     };
@@ -111,8 +114,7 @@ static void tell_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
     const struct gw__sim_options *options = &sim->options;
     struct gw__node *node = &sim->nodes[observer];
     double lost = gw_rng_unit(&node->luck);
-    uint64_t jitter_ns =
-        gw_rng_below(&node->luck, options->died_jitter_ns + 1);
+    uint64_t jitter_ns = gw_rng_below(&node->luck, options->died_jitter_ns + 1);
     struct gw__event *event;
     if (lost < options->died_lost || !(event = gw__sim_take(sim, 0)))
         return;
@@ -133,6 +135,8 @@ static void drop_backlog(struct gw__sim *sim, struct gw__node *node)
         node->backlog = event->next;
         if (event->kind == GW__TIMER)
             node->timers[event->index] = NULL;
+        else
+            sim->counts.missed++;
         gw__queue_give(&sim->queue, event);
     }
     node->backlog_end = &node->backlog;
@@ -157,8 +161,7 @@ void gw__node_crash(struct gw__sim *sim, uint32_t i)
     drop_backlog(sim, node);
     drop_timers(sim, node);
     for (uint32_t observer = 0; observer < sim->node_count; observer++)
-        if (observer != i && sim->nodes[observer].up &&
-            sim->options.observers[i] >> observer & 1)
+        if (observer != i && sim->options.observers[i] >> observer & 1)
             tell_death(sim, i, observer);
 }
 

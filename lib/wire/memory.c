@@ -56,6 +56,7 @@ enum gw_err gw__region_new(size_t bytes, struct gw__region *region,
                            struct gw_error *why)
 {
     const char *place;
+    enum gw_err err;
     bytes = (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
     int fd = open_unnamed(&place);
     if (fd < 0)
@@ -72,9 +73,9 @@ enum gw_err gw__region_new(size_t bytes, struct gw__region *region,
                                   .bytes = bytes};
     return GW_OK;
 fail:
-    gw_fail_errno(why, "%zu bytes of shared memory in %s", bytes, place);
+    err = gw_fail_errno(why, "%zu bytes of shared memory in %s", bytes, place);
     close(fd);
-    return why ? why->code : GW_ENOSPC;
+    return err;
 }
 
 void gw__region_free(struct gw__region *region)
@@ -102,7 +103,7 @@ static bool remember(const struct gw__region *region)
 
 void *gw_alloc(size_t bytes, struct gw_error *why)
 {
-    struct gw__region region;
+    struct gw__region region = {0};
     if (gw__region_new(bytes ? bytes : 1, &region, why) != GW_OK)
         return NULL;
     pthread_mutex_lock(&lock);

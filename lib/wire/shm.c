@@ -30,6 +30,7 @@ struct address {
     uint64_t segment_bytes;
     uint64_t slice_bytes;
     int32_t pid, fd;
+    uint64_t no_windows;
     struct gw__watch_id watch;
 };
 _Static_assert(sizeof(struct address) <= GW__ADDRESS_MAX, "fits the blob");
@@ -78,6 +79,7 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
     shm->wire.rank = config->rank;
     shm->wire.size = config->size;
     shm->slice_bytes = config->slice_bytes ? config->slice_bytes : SLICE_BYTES;
+    shm->no_windows = config->no_windows;
     shm->spin_limit = spin_limit(config->size);
     shm->peers = calloc(config->size, sizeof *shm->peers);
     size_t bytes =
@@ -100,7 +102,8 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
                            .segment_bytes = shm->region.bytes,
                            .slice_bytes = shm->slice_bytes,
                            .pid = (int32_t)getpid(),
-                           .fd = shm->region.fd};
+                           .fd = shm->region.fd,
+                           .no_windows = shm->no_windows};
     gw__watch_self(&mine.watch);
     memcpy(shm->wire.address.blob, &mine, sizeof mine);
     shm->wire.address.bytes = sizeof mine;
@@ -117,6 +120,11 @@ static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
                        "shm: rank %u uses slices of %zu bytes, rank %u of %llu",
                        shm->wire.rank, shm->slice_bytes, rank,
                        (unsigned long long)theirs->slice_bytes);
+    if (theirs->no_windows != shm->no_windows)
+        return gw_fail(why, GW_EMISMATCH,
+                       "shm: rank %u works %s windows, rank %u %s", rank,
+                       theirs->no_windows ? "without" : "with", shm->wire.rank,
+                       shm->no_windows ? "without" : "with");
     void *base = NULL;
     enum gw_err err = gw__region_map(theirs->pid, theirs->fd,
                                      theirs->segment_bytes, &base, why);

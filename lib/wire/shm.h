@@ -28,6 +28,7 @@ enum { SHM_OPEN = 1, SHM_JOINED = 2, SHM_CLOSED = 3 };
 struct gw__shm_entry {
     _Alignas(LINE_BYTES) _Atomic uint64_t sequence;
     struct gw__place place; /* fd < 0: the bytes are here */
+    bool lent;              /* they lie in the caller's memory */
     struct gw__header header;
     unsigned char bytes[INLINE_BYTES];
 };
@@ -81,6 +82,7 @@ struct gw__shm {
     struct gw__watch watch;
     struct gw_error error; /* found while moving data; `check` tells it */
     size_t slice_bytes;
+    bool no_windows;
     /* waiting */
     unsigned spins, spin_limit, yields;
     bool armed;

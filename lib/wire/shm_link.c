@@ -43,13 +43,15 @@ static uint64_t released(struct gw__shm *shm, unsigned rank)
     return peer->released_seen;
 }
 
-/* Slices that were copied gave their buffers back at once. */
+/* Slices that were copied gave their buffers back at once; a peer that is gone
+ * reads none any more. */
 uint64_t gw__shm_sends_done(struct gw__wire *wire, unsigned rank)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
     uint64_t given_back = released(shm, rank);
-    return given_back >= peer->borrowed ? peer->pushed : given_back;
+    return given_back >= peer->borrowed || gone(peer) ? peer->pushed
+                                                      : given_back;
 }
 
 bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank)
@@ -102,6 +104,7 @@ enum gw_err gw__shm_send(struct gw__wire *wire, unsigned rank,
             return shm->error.code;
     }
     entry->header = *header;
+    entry->lent = borrow;
     peer->pushed++;
     if (borrow)
         peer->borrowed = peer->pushed;
@@ -134,7 +137,6 @@ enum gw_err gw__shm_peek(struct gw__wire *wire, unsigned rank,
         if (!view->data)
             return GW_ELOST;
     }
-    gw__shm_moved(wire);
     return GW_OK;
 }
 
@@ -142,12 +144,15 @@ void gw__shm_release(struct gw__wire *wire, unsigned rank)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
+    bool lent = link_from(shm, rank)->ring[peer->taken % RING_SLOTS].lent;
     peer->taken++;
     atomic_store_explicit(&link_to(shm, rank)->released, peer->taken,
                           memory_order_release);
+    gw__shm_moved(wire);
     gw__shm_wake(wire, rank);
     /* A rank that has failed gets its memory back before it was read. The fence
      * in `wake` orders our loads before this one. */
-    wire->spoiled |= atomic_load_explicit(&peer->segment->abort_code,
-                                          memory_order_relaxed) != 0;
+    if (lent &&
+        atomic_load_explicit(&peer->segment->abort_code, memory_order_relaxed))
+        wire->spoiled = true;
 }

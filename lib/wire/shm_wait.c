@@ -6,7 +6,8 @@
  *
  *   spin_limit calls   a pause each (none when ranks outnumber the cores), and
  *                      now and then a yield: the peer may share our core
- *   YIELDS calls       sched_yield
+ *   YIELDS calls       sched_yield; fewer when one takes long, since then
+ *                      somebody else than our peers has the core
  *   one call           arm: say "sleeping" and note the doorbell; return, so
  *                      that the caller polls once more
  *   then               sleep until the doorbell moves
@@ -25,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BURST = 256, YIELDS = 20 };
+enum { BURST = 256, YIELDS = 20, LONG_YIELD_NS = 20000 };
 
 static void cpu_pause(void)
 {
@@ -87,8 +88,11 @@ void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
         else
             sched_yield();
     } else if (shm->yields < YIELDS) {
+        uint64_t before = gw_now_ns();
         shm->yields++;
         sched_yield();
+        if (gw_now_ns() - before > LONG_YIELD_NS)
+            shm->yields = YIELDS;
     } else if (!shm->armed) {
         shm->armed = true;
         shm->doorbell_seen = atomic_load(&shm->segment->doorbell);

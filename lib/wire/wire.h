@@ -24,7 +24,7 @@
 #define GW__WIRE_H
 
 #include <gradwire/base.h>
-#include <gradwire/coll.h>
+#include <gradwire/wire.h>
 
 enum { GW__ADDRESS_MAX = 4096, GW__WIRE_PEERS_MAX = 1024 };
 
@@ -112,7 +112,7 @@ struct gw__wire {
     const struct gw__wire_ops *ops;
     unsigned rank, size;
     struct gw__address address; /* to be given to the peers */
-    bool told; /* `check` found an abort: its sentence is a peer's own */
+    bool told;    /* `check` found an abort: its sentence is a peer's own */
     bool spoiled; /* a slice was released that may have been overwritten, since
                      its sender had failed: `check` says who and why */
 };

@@ -174,7 +174,7 @@ static void place_together(struct runner *r, struct flight *f)
     job_inputs(&f->job, r->rank, true, &ins);
     job_results(&f->job, r->rank, true, &outs);
     size_t end = ins.end > outs.end ? ins.end : outs.end;
-    if (call->collective == GW_GATHER && end) { /* room for all blocks */
+    if (call->collective == GW_GATHER) { /* room for all blocks */
         size_t counts[JOB_RANKS_MAX], displs[JOB_RANKS_MAX];
         job_counts(&f->job, r->rank, false, counts, displs);
         for (unsigned b = 0; b < r->ranks; b++)

@@ -5,6 +5,7 @@
  * so that chunks of a few hundred elements already travel in several; counts
  * on the wire must equal the price of the plan.
  */
+#include "elements.h"
 #include "ranks.h"
 
 #include <gradwire/wire.h>
@@ -73,97 +74,6 @@ static double reduced(const struct job *job, unsigned ranks, size_t i)
         return (double)sum;
     return is_float(job->call.type) ? (double)sum / ranks
                                     : (double)(sum / (int64_t)ranks);
-}
-
-/* f16 of a small whole number, and back: 1 sign, 5 exponent, 10 fraction. */
-static uint16_t half_of(int64_t v)
-{
-    int exponent;
-    double fraction = frexp((double)v, &exponent); /* in [0.5, 1) */
-    if (v == 0)
-        return 0;
-    unsigned bits = (unsigned)((fraction * 2 - 1) * 1024);
-    return (uint16_t)((unsigned)(exponent - 1 + 15) << 10 | bits);
-}
-
-static double of_half(uint16_t half)
-{
-    int exponent = half >> 10 & 31;
-    double fraction = (half & 1023) / 1024.0;
-    double size = exponent ? ldexp(1 + fraction, exponent - 15)
-                           : ldexp(fraction, -14);
-    return half >> 15 ? -size : size;
-}
-
-static void put(void *buffer, enum gw_dtype type, size_t i, int64_t v)
-{
-    float f = (float)v;
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    switch (type) {
-    case GW_I8:
-    case GW_U8:
-        ((uint8_t *)buffer)[i] = (uint8_t)v;
-        break;
-    case GW_I16:
-    case GW_U16:
-        ((uint16_t *)buffer)[i] = (uint16_t)v;
-        break;
-    case GW_I32:
-    case GW_U32:
-        ((uint32_t *)buffer)[i] = (uint32_t)v;
-        break;
-    case GW_I64:
-    case GW_U64:
-        ((uint64_t *)buffer)[i] = (uint64_t)v;
-        break;
-    case GW_F16:
-        ((uint16_t *)buffer)[i] = half_of(v);
-        break;
-    case GW_BF16:
-        ((uint16_t *)buffer)[i] = (uint16_t)(bits >> 16);
-        break;
-    case GW_F32:
-        ((float *)buffer)[i] = f;
-        break;
-    default:
-        ((double *)buffer)[i] = (double)v;
-        break;
-    }
-}
-
-static double get(const void *buffer, enum gw_dtype type, size_t i)
-{
-    uint32_t bits;
-    float f;
-    switch (type) {
-    case GW_I8:
-        return ((const int8_t *)buffer)[i];
-    case GW_U8:
-        return ((const uint8_t *)buffer)[i];
-    case GW_I16:
-        return ((const int16_t *)buffer)[i];
-    case GW_U16:
-        return ((const uint16_t *)buffer)[i];
-    case GW_I32:
-        return ((const int32_t *)buffer)[i];
-    case GW_U32:
-        return ((const uint32_t *)buffer)[i];
-    case GW_I64:
-        return (double)((const int64_t *)buffer)[i];
-    case GW_U64:
-        return (double)((const uint64_t *)buffer)[i];
-    case GW_F16:
-        return of_half(((const uint16_t *)buffer)[i]);
-    case GW_BF16:
-        bits = (uint32_t)((const uint16_t *)buffer)[i] << 16;
-        memcpy(&f, &bits, 4);
-        return (double)f;
-    case GW_F32:
-        return (double)((const float *)buffer)[i];
-    default:
-        return ((const double *)buffer)[i];
-    }
 }
 
 /* Elements of `in` and `out` of a rank, before and after. */
@@ -267,7 +177,7 @@ static void check_result(const struct gw_comm *comm, const struct job *job,
     size_t count = result_elems(job, p, rank);
     for (size_t i = 0; i < count; i++) {
         double want = expected(job, p, rank, i);
-        double got = get(out, job->call.type, begin + i);
+        double got = get_element(out, job->call.type, begin + i);
         double slack =
             job->call.op == GW_AVG && is_float(job->call.type) ? 0.01 : 0;
         if (!(fabs(got - want) <= slack)) {
@@ -331,7 +241,7 @@ static void run_job(struct gw_comm *comm, const struct job *job)
     unsigned char *from = job->in_place ? out : in;
     size_t begin = job->in_place ? own_block(job, rank) : 0;
     for (size_t i = 0; i < ins; i++)
-        put(from, call.type, begin + i, value(job, rank, i));
+        put_element(from, call.type, begin + i, value(job, rank, i));
     unsigned char *before = malloc(ins * elem + 1);
     if (!before)
         abort();

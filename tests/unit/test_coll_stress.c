@@ -14,15 +14,20 @@
 #include <unistd.h>
 
 struct stress_case {
-    const char *wire;
+    const char *name, *wire;
     bool no_windows, processes;
     unsigned ranks; /* 0: 2 to 6 */
 };
 
 static const struct stress_case cases[] = {
-    {"shm", false, false, 0}, {"shm", true, false, 0}, {"ipc", false, false, 0},
-    {"tcp", false, false, 0}, {"shm", false, true, 0}, {"shm", true, true, 0},
-    {"shm", false, false, 12}};
+    {"stress windows", "shm", false, false, 0},
+    {"stress shm", "shm", true, false, 0},
+    {"stress ipc", "ipc", false, false, 0},
+    {"stress tcp", "tcp", false, false, 0},
+    {"stress windows of processes", "shm", false, true, 0},
+    {"stress shm of processes", "shm", true, true, 0},
+    {"stress a crowd", "shm", false, false, 12},
+};
 enum { CASES = sizeof cases / sizeof *cases };
 
 static void run(struct gw_comm *comm, void *context)
@@ -99,9 +104,11 @@ Suite *suite_coll_stress(void);
 Suite *suite_coll_stress(void)
 {
     Suite *suite = suite_create("coll stress");
-    TCase *tcase = tcase_create("random calls");
-    tcase_set_timeout(tcase, 60 + 2 * stress_seconds(0));
-    tcase_add_loop_test(tcase, random_calls_are_right, 0, CASES);
-    suite_add_tcase(suite, tcase);
+    for (int i = 0; i < CASES; i++) {
+        TCase *tcase = tcase_create(cases[i].name);
+        tcase_set_timeout(tcase, 60 + 2 * stress_seconds(0));
+        tcase_add_loop_test(tcase, random_calls_are_right, i, i + 1);
+        suite_add_tcase(suite, tcase);
+    }
     return suite;
 }

@@ -18,6 +18,7 @@
 #include <gradwire/base.h>
 #include <gradwire/event.h>
 #include <gradwire/plan.h>
+#include <gradwire/wire.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,25 +80,6 @@ GW_API bool gw_redop_allowed(enum gw_redop op, enum gw_dtype type);
 /* ---- communicators ---- */
 
 struct gw_comm;
-
-struct gw_comm_config {
-    unsigned rank;
-    unsigned size;
-    /* Where the ranks meet: a ZeroMQ endpoint that rank 0 binds and the others
-     * connect to: "ipc://@name" (abstract, leaves no file) or
-     * "tcp://host:port". */
-    const char *rendezvous;
-    const char *wire;       /* "shm", "ipc", "tcp"; NULL: "shm" */
-    unsigned connect_ms;    /* to meet everybody; 0: 10 s */
-    unsigned timeout_ms;    /* an op without progress; 0: 30 s */
-    size_t slice_bytes;     /* 0: the wire's own choice */
-    unsigned lanes;         /* ZeroMQ sockets a peer; 0: the wire's choice */
-    const char *interface;  /* address to bind for tcp; NULL: loopback */
-    const char *key_file;   /* CURVE; NULL: none */
-    bool insecure;          /* allow tcp outside loopback without a key */
-    bool no_windows;        /* shm: messages only, as on the other wires */
-    struct gw_sink *events; /* not owned; NULL: none */
-};
 
 GW_API GW_MUST_CHECK enum gw_err
 gw_comm_create(const struct gw_comm_config *config, struct gw_comm **comm,
@@ -280,7 +262,7 @@ GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
  * gw_bound_us, and on shm the memory traffic of loading each input once and
  * storing each output once, spread over the cores. */
 GW_API double gw_wire_bound_us(const char *wire, enum gw_collective collective,
-    unsigned ranks, size_t count, size_t elem_bytes);
+                               unsigned ranks, size_t count, size_t elem_bytes);
 
 /* ---- kernels ---- */
 

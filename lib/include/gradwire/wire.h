@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory that peers on the same host can map. Collectives over the shm wire
- * read such buffers where they lie and store into them directly; other memory
- * works too, at the price of a copy.
+ * How ranks are joined, and memory that peers on the same host can map.
+ * Collectives over the shm wire read such buffers where they lie and store into
+ * them directly; other memory works too, at the price of a copy.
  */
 #ifndef GRADWIRE_WIRE_H
 #define GRADWIRE_WIRE_H
 
 #include <gradwire/base.h>
+#include <gradwire/event.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What a rank says to become one of a communicator (gradwire/coll.h). */
+struct gw_comm_config {
+    unsigned rank;
+    unsigned size;
+    /* Where the ranks meet: a ZeroMQ endpoint that rank 0 binds and the others
+     * connect to: "ipc://@name" (abstract, leaves no file) or
+     * "tcp://host:port". */
+    const char *rendezvous;
+    const char *wire;       /* "shm", "ipc", "tcp"; NULL: "shm" */
+    unsigned connect_ms;    /* to meet everybody; 0: 10 s */
+    unsigned timeout_ms;    /* an op without progress; 0: 30 s */
+    size_t slice_bytes;     /* 0: the wire's own choice */
+    unsigned lanes;         /* ZeroMQ sockets a peer; 0: the wire's choice */
+    const char *interface;  /* address to bind for tcp; NULL: loopback */
+    const char *key_file;   /* CURVE; NULL: none */
+    bool insecure;          /* allow tcp outside loopback without a key */
+    bool no_windows;        /* shm: messages only, as on the other wires */
+    struct gw_sink *events; /* not owned; NULL: none */
+};
 
 /* `bytes` of zeroed memory, aligned to 4096. NULL and *why on failure:
  * GW_ENOSPC names the place that is full. The memory has no name in the file

@@ -21,6 +21,8 @@
 #include "ring.h"
 #include "shape.h"
 
+#include <assert.h>
+
 struct racks {
     unsigned group; /* g */
     unsigned full;  /* h */
@@ -40,6 +42,7 @@ static struct racks split(const struct gw_algo_args *args)
             g = p;
     }
     g = g < p ? g : p;
+    assert(g > 0);
     return (struct racks){.group = g, .full = p / g, .rest = p % g};
 }
 

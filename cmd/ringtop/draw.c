@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The layout (draw.h): a header, a page, a line of keys. The overview puts as
+ * many panels beside and below each other as there is room for:
+ *
+ *     +-------------------------+
+ *     | header                  |
+ *     | ranks                   |
+ *     | chunks     | events     |     40 columns: chunks, and events below
+ *     | ring       |            |     10 rows: ranks and chunks
+ *     | keys                    |
+ *     +-------------------------+
+ */
+#include "draw.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SIDE_BY_SIDE = 66, RING_WIDTH = 30, RING_HEIGHT = 6 };
+
+uint32_t glyph(const char *text)
+{
+    return utf8_next(&text);
+}
+
+struct area draw_title(const struct picture *p, const struct area *area,
+                       const char *format, ...)
+{
+    char text[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (int x = 0; x < area->width; x++)
+        area_put(area, x, 0, STYLE_DIM, glyph(p->glyphs->across));
+    area_print(area, 2, 0, STYLE_STRONG, " %s ", text);
+    return area_part(area, 0, 1, area->width, area->height - 1);
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- the overview ---- */
+
+static void draw_left(const struct picture *p, const struct area *area)
+{
+    int chunks = least(draw_chunks_height(p), area->height);
+    int ring = area->height - chunks;
+    bool room = ring >= RING_HEIGHT && area->width >= RING_WIDTH;
+    struct area top =
+        area_part(area, 0, 0, area->width, room ? chunks : area->height);
+    draw_chunks(p, &top);
+    if (!room)
+        return;
+    struct area rest = area_part(area, 0, chunks, area->width, ring);
+    draw_ring(p, &rest);
+}
+
+static void draw_beside(const struct picture *p, const struct area *area)
+{
+    int wanted = draw_chunks_width(p);
+    int left = wanted < area->width / 2 - 1 ? area->width / 2 - 1 : wanted;
+    left = least(left, area->width * 3 / 5);
+    struct area chunks = area_part(area, 0, 0, left, area->height);
+    struct area events =
+        area_part(area, left + 1, 0, area->width - left - 1, area->height);
+    draw_left(p, &chunks);
+    draw_events(p, &events);
+}
+
+static void draw_below(const struct picture *p, const struct area *area)
+{
+    enum { WORTH_HAVING = 3 };
+    int height = least(draw_chunks_height(p), area->height);
+    if (area->height - height < WORTH_HAVING)
+        height = area->height;
+    struct area chunks = area_part(area, 0, 0, area->width, height);
+    struct area events =
+        area_part(area, 0, height, area->width, area->height - height);
+    draw_chunks(p, &chunks);
+    if (events.height > 0)
+        draw_events(p, &events);
+}
+
+static void draw_overview(const struct picture *p, const struct area *area)
+{
+    enum { ROWS_LEFT = 3 };
+    int wanted = draw_ranks_height(p), half = area->height / 2;
+    int rows = least(wanted, area->height - ROWS_LEFT);
+    if (rows > half && area->height > 2 * RING_HEIGHT)
+        rows = least(wanted, half);
+    struct area ranks = area_part(area, 0, 0, area->width, rows);
+    struct area rest =
+        area_part(area, 0, rows, area->width, area->height - rows);
+    draw_ranks(p, &ranks);
+    if (area->width >= SIDE_BY_SIDE)
+        draw_beside(p, &rest);
+    else
+        draw_below(p, &rest);
+}
+
+/* ---- */
+
+static void draw_page(const struct picture *p, const struct area *area)
+{
+    static void (*const pages[PAGES])(const struct picture *,
+                                      const struct area *) = {
+        [PAGE_OVERVIEW] = draw_overview, [PAGE_RING] = draw_ring,
+        [PAGE_CHUNKS] = draw_chunks,     [PAGE_EVENTS] = draw_events,
+        [PAGE_FAILOVER] = draw_failover, [PAGE_LOSS] = draw_loss,
+    };
+    if (p->view->help)
+        draw_help(p, area);
+    else
+        pages[p->view->page](p, area);
+}
+
+static void draw_too_small(struct grid *grid)
+{
+    char text[64];
+    struct area all = grid_area(grid);
+    int length = snprintf(text, sizeof text, "terminal too small (%dx%d)",
+                          grid->width, grid->height);
+    int x = (grid->width - length) / 2;
+    area_text(&all, x > 0 ? x : 0, (grid->height - 1) / 2, STYLE_STRONG, text);
+}
+
+void draw(const struct picture *p, struct grid *grid)
+{
+    grid_clear(grid);
+    if (grid->width < SMALLEST_WIDTH || grid->height < SMALLEST_HEIGHT) {
+        draw_too_small(grid);
+        return;
+    }
+    struct area all = grid_area(grid);
+    int below = p->keys;
+    struct area header = area_part(&all, 0, 0, all.width, 1);
+    struct area page = area_part(&all, 0, 1, all.width, all.height - 1 - below);
+    struct area keys = area_part(&all, 0, all.height - 1, all.width, below);
+    draw_header(p, &header);
+    draw_page(p, &page);
+    if (below)
+        draw_keys(p, &keys);
+}

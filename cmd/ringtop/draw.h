@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The picture: a pure function of what is known (state), what was chosen
+ * (view), how time goes (player) and how large the grid is. Each panel is a
+ * file, draw_PANEL.c, and fits any area that it is given; draw.c lays them out.
+ */
+#ifndef RINGTOP_DRAW_H
+#define RINGTOP_DRAW_H
+
+#include "glyphs.h"
+#include "grid.h"
+#include "state.h"
+#include "view.h"
+
+enum { SMALLEST_WIDTH = 40, SMALLEST_HEIGHT = 10 };
+
+struct picture {
+    const struct state *state; /* settled */
+    const struct view *view;
+    const struct player *player;
+    const struct glyphs *glyphs;
+    bool keys;          /* there is a keyboard: show what it can do */
+    const char *notice; /* what went wrong with the source; NULL: nothing */
+};
+
+/* Fills the grid. */
+void draw(const struct picture *picture, struct grid *grid);
+
+/* ---- panels ---- */
+
+void draw_header(const struct picture *picture, const struct area *area);
+void draw_keys(const struct picture *picture, const struct area *area);
+void draw_ranks(const struct picture *picture, const struct area *area);
+/* Rows that the table of ranks would like. */
+int draw_ranks_height(const struct picture *picture);
+void draw_ring(const struct picture *picture, const struct area *area);
+void draw_chunks(const struct picture *picture, const struct area *area);
+/* Columns and rows that the matrix would like. */
+int draw_chunks_width(const struct picture *picture);
+int draw_chunks_height(const struct picture *picture);
+void draw_events(const struct picture *picture, const struct area *area);
+void draw_failover(const struct picture *picture, const struct area *area);
+void draw_loss(const struct picture *picture, const struct area *area);
+void draw_help(const struct picture *picture, const struct area *area);
+
+/* "-- TITLE ----------" over a panel; returns the area below it. */
+struct area draw_title(const struct picture *picture, const struct area *area,
+                       const char *format, ...) GW_PRINTF(3, 4);
+/* The first character of a glyph's text. */
+uint32_t glyph(const char *text);
+
+/* Ranks that are shown, in the chosen order; returns how many. */
+unsigned rank_order(const struct picture *picture, unsigned order[RANKS_MAX]);
+/* "busy", "DEAD"; and how it is drawn. */
+const char *condition_name(enum condition condition);
+enum style condition_style(enum condition condition);
+
+#endif

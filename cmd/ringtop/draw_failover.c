@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What became of members that failed: a block each, the newest first, with the
+ * stages on one scale of time.
+ *
+ *     rank 2, missed by rank 1
+ *       noticed    +0 ns     #
+ *       convicted  +12.0 ms  ###########
+ *       view       +14.1 ms  #############
+ *       decided    +14.2 ms  #############
+ *       resumed    +21.0 ms  ####################
+ *       op 12: exclude, 9 copies kept, 3 redone; epoch 2 of 3 members
+ */
+#include "draw.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { BAR_AT = 25, BAR_MAX = 60 };
+
+static uint64_t since(const struct failover *f, enum stage stage)
+{
+    uint64_t begin_ns = failover_begin_ns(f);
+    return f->time_ns[stage] > begin_ns ? f->time_ns[stage] - begin_ns : 0;
+}
+
+static void draw_bar(const struct picture *p, const struct area *area, int y,
+                     double share)
+{
+    int room = area->width - BAR_AT - 1;
+    int most = room < BAR_MAX ? room : BAR_MAX;
+    int length = 1 + (int)(share * (most - 1));
+    for (int x = 0; x < length && most > 0; x++)
+        area_put(area, BAR_AT + x, y, STYLE_CHUNK, glyph(p->glyphs->full));
+}
+
+static int draw_stages(const struct picture *p, const struct area *area, int y,
+                       const struct failover *f)
+{
+    uint64_t longest = 1;
+    for (unsigned stage = 0; stage < STAGES; stage++)
+        if (f->reached[stage] && since(f, (enum stage)stage) > longest)
+            longest = since(f, (enum stage)stage);
+    for (unsigned i = 0; i < STAGES; i++) {
+        enum stage stage = (enum stage)i;
+        char took[16];
+        if (!f->reached[stage])
+            continue;
+        format_ns(since(f, stage), took);
+        area_print(area, 3, y, STYLE_PLAIN, "%-9s  +%s", stage_name(stage),
+                   took);
+        draw_bar(p, area, y++, (double)since(f, stage) / (double)longest);
+    }
+    return y;
+}
+
+static int draw_outcome(const struct area *area, int y,
+                        const struct failover *f)
+{
+    if (f->reached[DECIDED])
+        area_print(area, 3, y++, STYLE_PLAIN,
+                   "op %" PRIu32 ": %s, %u copies kept, %u redone", f->op,
+                   f->fate == 0 ? "forward" : "exclude", f->kept, f->redone);
+    if (f->reached[VIEWED])
+        area_print(area, 3, y++, STYLE_PLAIN,
+                   "epoch %" PRIu32 " of %" PRId64 " members", f->epoch,
+                   f->members);
+    return y;
+}
+
+static int draw_story(const struct picture *p, const struct area *area, int y,
+                      const struct failover *f)
+{
+    int x = 1 + area_print(area, 1, y, STYLE_BAD, "rank %" PRIu32, f->who);
+    if (f->noticed_by != GW_NONE)
+        area_print(area, x, y, STYLE_PLAIN, ", missed by rank %" PRIu32,
+                   f->noticed_by);
+    y = draw_stages(p, area, y + 1, f);
+    return draw_outcome(area, y, f) + 1;
+}
+
+void draw_failover(const struct picture *p, const struct area *area)
+{
+    const struct failovers *fs = &p->state->failovers;
+    struct area body = draw_title(p, area, "failover");
+    int y = 0;
+    for (unsigned i = fs->count; i-- > 0 && y < body.height;)
+        y = draw_story(p, &body, y, &fs->list[i]);
+    if (fs->count == 0)
+        area_text(&body, 1, 0, STYLE_DIM, "nobody has failed");
+}

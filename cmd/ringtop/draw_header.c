@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The first line (what runs, how far it is, how time goes) and the last one
+ * (keys, or the event that was just shown while the view is frozen).
+ */
+#include "draw.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the first line ---- */
+
+static void time_text(const struct picture *p, char *out, size_t size)
+{
+    const struct player *player = p->player;
+    if (player->frozen)
+        snprintf(out, size, "[PAUSED]");
+    else if (player_at_end(player))
+        snprintf(out, size, "[END]");
+    else if (player->live)
+        snprintf(out, size, "[LIVE]");
+    else if (player->untimed)
+        snprintf(out, size, "[%zu/%zu]", player->next, player->count);
+    else if (player->speed < 0.1)
+        snprintf(out, size, "[REPLAY x1/%.0f]", 1 / player->speed);
+    else
+        snprintf(out, size, "[REPLAY x%.3g]", player->speed);
+}
+
+static void op_text(const struct picture *p, char *out, size_t size)
+{
+    const struct op *op = state_op(p->state);
+    char kind[48] = "no op yet";
+    if (op)
+        op_kind(op, kind);
+    if (op)
+        snprintf(out, size, "%s  op %" PRIu32, kind, op->op);
+    else
+        snprintf(out, size, "%s", kind);
+}
+
+/* Ranks that nothing is wrong with, of those that are members or were. */
+static void well_text(const struct picture *p, char *out, size_t size)
+{
+    unsigned well = 0, all = 0;
+    for (unsigned r = 0; r < p->state->rank_count; r++) {
+        enum condition condition = state_condition(p->state, r);
+        bool counts = p->state->ranks[r].known && condition != RANK_LEFT;
+        all += counts;
+        well += counts && condition < RANK_SUSPECT;
+    }
+    snprintf(out, size, "%u/%u well", well, all);
+}
+
+static void step_text(const struct picture *p, char *out, size_t size)
+{
+    const struct op *op = state_op(p->state);
+    unsigned slowest = GW_NONE;
+    *out = 0;
+    if (!op)
+        return;
+    for (unsigned r = 0; r < p->state->rank_count; r++) {
+        const struct rank *rank = &p->state->ranks[r];
+        bool here = rank->known && rank->op == op->op;
+        unsigned step = rank->step == GW_NONE ? 0 : rank->step + 1;
+        if (here && step < slowest)
+            slowest = step;
+    }
+    if (slowest != GW_NONE && state_steps(p->state) > 0)
+        snprintf(out, size, "step %u/%u", slowest, state_steps(p->state));
+}
+
+static void rate_text(const struct picture *p, char *out, size_t size)
+{
+    double rate = rates_total(&p->state->rates, p->state->now_ns);
+    snprintf(out, size, rate >= 1e9 ? "%.1f GB/s" : "%.0f MB/s",
+             rate / (rate >= 1e9 ? 1e9 : 1e6));
+}
+
+static void epoch_text(const struct picture *p, char *out, size_t size)
+{
+    snprintf(out, size, "epoch %" PRIu32, p->state->epoch);
+}
+
+static void double_text(const struct picture *p, char *out, size_t size)
+{
+    const struct op *op = state_op(p->state);
+    *out = 0;
+    if (p->state->ops_doubled > 0 || (op && op->sets.doubles > 0))
+        snprintf(out, size, "DOUBLE COUNT");
+}
+
+void draw_header(const struct picture *p, const struct area *area)
+{
+    static void (*const items[])(const struct picture *, char *, size_t) = {
+        double_text, op_text, well_text, step_text, rate_text, epoch_text};
+    char text[96];
+    area_fill(area, 0, STYLE_BAR);
+    time_text(p, text, sizeof text);
+    int room = area->width - (int)strlen(text) - 1;
+    area_text(area, room, 0, STYLE_BAR, text);
+    int x = area->width >= SMALLEST_WIDTH * 2
+                ? 2 + area_text(area, 1, 0, STYLE_BAR, "ringtop") + 1
+                : 1;
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        items[i](p, text, sizeof text);
+        int length = (int)strlen(text);
+        if (length == 0 || x + length >= room)
+            continue;
+        enum style style = items[i] == double_text ? STYLE_BAD : STYLE_BAR;
+        x += area_text(area, x, 0, style, text) + 2;
+    }
+}
+
+/* ---- the last line ---- */
+
+static void list_keys(const struct picture *p, const struct area *area)
+{
+    static const struct {
+        const char *key, *does;
+    } keys[] = {{"F1", "help"},  {"SPC", "freeze"}, {".", "step"},
+                {"<>", "speed"}, {"Tab", "page"},   {"F3", "find"},
+                {"F6", "sort"},  {"F10", "quit"}};
+    int x = 1;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        bool live = p->player->live && *keys[i].key == '<';
+        int length = (int)(strlen(keys[i].key) + strlen(keys[i].does) + 1);
+        if (live || x + length >= area->width)
+            continue;
+        x += area_text(area, x, 0, STYLE_STRONG, keys[i].key) + 1;
+        x += area_text(area, x, 0, STYLE_PLAIN, keys[i].does) + 2;
+    }
+}
+
+static void tell_last(const struct picture *p, const struct area *area)
+{
+    char text[160];
+    state_last_text(p->state, text, sizeof text);
+    int x =
+        1 + area_print(area, 1, 0, STYLE_STRONG, "%" PRIu64, p->state->events);
+    if (!p->player->live)
+        x += area_print(area, x, 0, STYLE_STRONG, "/%zu", p->player->count);
+    area_print(area, x, 0, STYLE_PLAIN, " %s", text);
+}
+
+void draw_keys(const struct picture *p, const struct area *area)
+{
+    if (p->view->finding)
+        area_print(area, 1, 0, STYLE_STRONG, "find: %s_", p->view->find);
+    else if (p->notice)
+        area_text(area, 1, 0, STYLE_BAD, p->notice);
+    else if (p->player->frozen)
+        tell_last(p, area);
+    else
+        list_keys(p, area);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The table of ranks. A column has a width and an importance: a narrow screen
+ * shows the most important ones, in their usual order.
+ */
+#include "draw.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *condition_name(enum condition condition)
+{
+    static const char *const names[] = {
+        [RANK_UNKNOWN] = "-",       [RANK_IDLE] = "idle",
+        [RANK_BUSY] = "busy",       [RANK_LATE] = "late",
+        [RANK_JOINING] = "joining", [RANK_PARKED] = "parked",
+        [RANK_LEFT] = "left",       [RANK_SUSPECT] = "SUSPECT",
+        [RANK_FAILED] = "FAILED",   [RANK_LOST] = "LOST",
+        [RANK_DEAD] = "DEAD",
+    };
+    return names[condition];
+}
+
+enum style condition_style(enum condition condition)
+{
+    return condition >= RANK_FAILED    ? STYLE_BAD
+           : condition >= RANK_LATE    ? STYLE_WARN
+           : condition == RANK_BUSY    ? STYLE_GOOD
+           : condition == RANK_UNKNOWN ? STYLE_DIM
+                                       : STYLE_PLAIN;
+}
+
+/* ---- order ---- */
+
+/* What qsort cannot be handed. */
+static const struct picture *ordering;
+
+static uint64_t wait_ns(const struct state *s, unsigned r)
+{
+    const struct rank *rank = &s->ranks[r];
+    if (rank->waits_on == GW_NONE)
+        return 0;
+    return s->now_ns > rank->active_ns ? s->now_ns - rank->active_ns : 0;
+}
+
+/* What is sorted by, the largest first. */
+static uint64_t weight_of(const struct picture *p, unsigned r)
+{
+    const struct rank *rank = &p->state->ranks[r];
+    switch (p->view->sort) {
+    case SORT_STATE:
+        return state_condition(p->state, r);
+    case SORT_OP: /* the one that is behind comes first */
+        return rank->op == GW_NONE ? UINT64_MAX : UINT32_MAX - rank->op;
+    case SORT_WAIT:
+        return wait_ns(p->state, r);
+    case SORT_SENT:
+        return rank->sent_bytes;
+    default:
+        return 0;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+    uint64_t wx = weight_of(ordering, x), wy = weight_of(ordering, y);
+    if (wx != wy)
+        return wx < wy ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+unsigned rank_order(const struct picture *p, unsigned order[RANKS_MAX])
+{
+    unsigned count = 0;
+    for (unsigned r = 0; r < p->state->rank_count; r++)
+        if (p->state->ranks[r].known)
+            order[count++] = r;
+    ordering = p;
+    qsort(order, count, sizeof *order, compare);
+    return count;
+}
+
+/* ---- columns ---- */
+
+typedef void write_cell(const struct picture *p, unsigned rank, char *out,
+                        size_t size);
+
+static void write_rank(const struct picture *p, unsigned r, char *out,
+                       size_t size)
+{
+    (void)p;
+    snprintf(out, size, "%4u", r);
+}
+
+static void write_state(const struct picture *p, unsigned r, char *out,
+                        size_t size)
+{
+    snprintf(out, size, "%s", condition_name(state_condition(p->state, r)));
+}
+
+static void write_op(const struct picture *p, unsigned r, char *out,
+                     size_t size)
+{
+    const struct rank *rank = &p->state->ranks[r];
+    if (rank->op == GW_NONE)
+        snprintf(out, size, "%6s", "-");
+    else
+        snprintf(out, size, "%6" PRIu32, rank->op);
+}
+
+static void write_step(const struct picture *p, unsigned r, char *out,
+                       size_t size)
+{
+    const struct rank *rank = &p->state->ranks[r];
+    const struct op *op = state_op(p->state);
+    if (rank->step == GW_NONE || !op || rank->op != op->op)
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%" PRIu32 "/%u", rank->step + 1,
+                 state_steps(p->state));
+}
+
+static void write_phase(const struct picture *p, unsigned r, char *out,
+                        size_t size)
+{
+    static const char *const phases[] = {[DEED_REPLACE] = "spread",
+                                         [DEED_ADD] = "reduce",
+                                         [DEED_TOKEN] = "sync"};
+    const struct rank *rank = &p->state->ranks[r];
+    snprintf(out, size, "%s",
+             !rank->in_op   ? "-"
+             : !rank->acted ? "begin"
+                            : phases[rank->deed]);
+}
+
+static void write_wait(const struct picture *p, unsigned r, char *out,
+                       size_t size)
+{
+    const struct rank *rank = &p->state->ranks[r];
+    uint64_t ns = wait_ns(p->state, r);
+    char since[16];
+    format_ns(ns, since);
+    if (rank->waits_on == GW_NONE)
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%" PRIu32 " %s", rank->waits_on, ns ? since : "");
+}
+
+static void write_bytes(uint64_t bytes, char *out, size_t size)
+{
+    char text[16];
+    gw_format_bytes(bytes, text);
+    snprintf(out, size, "%6s", text);
+}
+
+static void write_sent(const struct picture *p, unsigned r, char *out,
+                       size_t size)
+{
+    write_bytes(p->state->ranks[r].sent_bytes, out, size);
+}
+
+static void write_received(const struct picture *p, unsigned r, char *out,
+                           size_t size)
+{
+    write_bytes(p->state->ranks[r].received_bytes, out, size);
+}
+
+/* How many of the op's chunks are complete here. */
+static void write_done(const struct picture *p, unsigned r, char *out,
+                       size_t size)
+{
+    const struct op *op = state_op(p->state);
+    unsigned chunks = state_chunks(p->state), done = 0;
+    if (!op || chunks == 0) {
+        snprintf(out, size, "-");
+        return;
+    }
+    for (unsigned c = 0; c < chunks; c++)
+        done += op_complete(op, op_copy(op, r, c));
+    snprintf(out, size, "%u/%u", done, chunks);
+}
+
+static void write_rate(const struct picture *p, unsigned r, char *out,
+                       size_t size)
+{
+    const struct rates *rates = &p->state->rates;
+    unsigned used = rates_used(rates, p->state->now_ns);
+    uint64_t most = 1;
+    size_t at = 0;
+    for (unsigned rank = 0; rank < p->state->rank_count; rank++)
+        for (unsigned i = 0; i < used; i++)
+            most = rates->bytes[rank][i] > most ? rates->bytes[rank][i] : most;
+    *out = 0;
+    for (unsigned i = 0; i < used; i++) {
+        uint64_t bytes = rates->bytes[r][i];
+        double level = (double)bytes * 8 / (double)most;
+        unsigned shown = bytes > 0 && level < 1 ? 1 : (unsigned)level;
+        const char *text = p->glyphs->levels[shown];
+        at += (size_t)snprintf(out + at, at < size ? size - at : 0, "%s", text);
+    }
+}
+
+static const struct column {
+    const char *title;
+    int width;
+    int importance; /* the lowest is never left out */
+    write_cell *write;
+} columns[] = {
+    {"rank", 4, 0, write_rank},       {"state", 7, 1, write_state},
+    {"    op", 6, 2, write_op},       {"step", 7, 3, write_step},
+    {"phase", 6, 5, write_phase},     {"waits on", 11, 4, write_wait},
+    {"done", 7, 8, write_done},       {"  sent", 6, 6, write_sent},
+    {"  recv", 6, 9, write_received}, {"rate", RATE_BUCKETS, 7, write_rate},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static void choose_columns(int width, bool chosen[COLUMNS])
+{
+    memset(chosen, 0, COLUMNS * sizeof *chosen);
+    for (int importance = 0; importance < COLUMNS; importance++)
+        for (int i = 0; i < COLUMNS; i++) {
+            if (columns[i].importance != importance)
+                continue;
+            chosen[i] = width > columns[i].width;
+            if (!chosen[i])
+                return;
+            width -= columns[i].width + 1;
+        }
+}
+
+/* ---- the table ---- */
+
+static bool found(const struct picture *p, unsigned rank)
+{
+    char name[32];
+    snprintf(name, sizeof name, "rank %u", rank);
+    return *p->view->find && (strcmp(name, p->view->find) == 0 ||
+                              strcmp(name + 5, p->view->find) == 0);
+}
+
+static void draw_row(const struct picture *p, const struct area *area, int y,
+                     unsigned rank, const bool chosen[COLUMNS])
+{
+    char text[128];
+    int x = 1;
+    enum style style = condition_style(state_condition(p->state, rank));
+    if (found(p, rank))
+        area_put(area, 0, y, STYLE_STRONG, '>');
+    for (int i = 0; i < COLUMNS; i++) {
+        if (!chosen[i])
+            continue;
+        columns[i].write(p, rank, text, sizeof text);
+        struct area cell = area_part(area, x, y, columns[i].width, 1);
+        area_text(&cell, 0, 0,
+                  columns[i].write == write_state ? style : STYLE_PLAIN, text);
+        x += columns[i].width + 1;
+    }
+}
+
+static void draw_heading(const struct area *area, const bool chosen[COLUMNS])
+{
+    int x = 1;
+    for (int i = 0; i < COLUMNS; i++)
+        if (chosen[i]) {
+            area_text(area, x, 0, STYLE_STRONG, columns[i].title);
+            x += columns[i].width + 1;
+        }
+}
+
+int draw_ranks_height(const struct picture *p)
+{
+    int rows = 1;
+    for (unsigned r = 0; r < p->state->rank_count; r++)
+        rows += p->state->ranks[r].known;
+    return rows > 1 ? rows : 2;
+}
+
+/* The first row that is shown: what was found must be seen. */
+static unsigned top_row(const struct picture *p, const unsigned *order,
+                        unsigned count, unsigned rows)
+{
+    unsigned last = count > rows ? count - rows : 0;
+    unsigned top = p->view->rank_top < last ? p->view->rank_top : last;
+    for (unsigned i = 0; i < count; i++)
+        if (found(p, order[i]) && (i < top || i >= top + rows))
+            top = i < last ? i : last;
+    return top;
+}
+
+void draw_ranks(const struct picture *p, const struct area *area)
+{
+    unsigned order[RANKS_MAX];
+    bool chosen[COLUMNS];
+    unsigned count = rank_order(p, order);
+    unsigned rows = area->height > 1 ? (unsigned)area->height - 1 : 0;
+    choose_columns(area->width - 1, chosen);
+    draw_heading(area, chosen);
+    if (count == 0)
+        area_text(area, 1, 1, STYLE_DIM, "no rank has told anything yet");
+    bool cut = count > rows && rows > 0;
+    rows -= cut;
+    unsigned top = top_row(p, order, count, rows);
+    for (unsigned i = 0; i < rows && top + i < count; i++)
+        draw_row(p, area, 1 + (int)i, order[top + i], chosen);
+    if (cut)
+        area_print(area, 1, area->height - 1, STYLE_DIM,
+                   "%u more ranks; Up and Down scroll", count - rows);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The ring as a picture, and the chunks that travel along its edges. A chunk is
+ * drawn where it should be by now, judged by what its way usually takes. What
+ * travels between ranks that are no neighbours is written inside, and when the
+ * members do not fit on the picture there is a list instead.
+ */
+#include "draw.h"
+#include "ring_path.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MARGIN = 3, LABEL_WIDTH = 6, PATH_MAX_CELLS = 4 * GRID_SIDE_MAX };
+
+struct scene {
+    const struct picture *picture;
+    const struct area *area;
+    struct ring_path path;
+    unsigned ring[RANKS_MAX];
+    unsigned count;
+    bool taken[PATH_MAX_CELLS]; /* cells of the path with text on them */
+    int inside;                 /* rows that were written inside */
+};
+
+static int index_in_ring(const struct scene *s, uint32_t rank)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->ring[i] == rank)
+            return (int)i;
+    return -1;
+}
+
+static int place(const struct scene *s, int i)
+{
+    return ring_path_member(&s->path, (unsigned)i, s->count);
+}
+
+/* Writes text with its middle on a cell of the path. Along the top and the
+ * bottom it takes its length there, along the sides one cell. */
+static bool write_on_path(struct scene *s, int at, enum style style,
+                          const char *text, bool even_if_taken)
+{
+    int x, y, length = (int)strlen(text);
+    int whole = ring_path_length(&s->path);
+    enum heading heading = ring_path_cell(&s->path, at, &x, &y);
+    bool side = heading == HEAD_DOWN || heading == HEAD_UP;
+    int first = at - (side ? 0 : length / 2);
+    int cells = side ? 1 : length;
+    for (int i = 0; i < cells && !even_if_taken; i++)
+        if (s->taken[(first + i + whole) % whole])
+            return false;
+    for (int i = 0; i < cells; i++)
+        s->taken[(first + i + whole) % whole] = true;
+    area_text(s->area, x - length / 2, y, style, text);
+    return true;
+}
+
+static void draw_line(const struct scene *s)
+{
+    const struct glyphs *g = s->picture->glyphs;
+    const struct ring_path *p = &s->path;
+    for (int at = 0; at < ring_path_length(p); at++) {
+        int x, y;
+        enum heading heading = ring_path_cell(p, at, &x, &y);
+        bool side = heading == HEAD_DOWN || heading == HEAD_UP;
+        area_put(s->area, x, y, STYLE_DIM, glyph(side ? g->down : g->across));
+    }
+    for (int corner = 0; corner < 4; corner++)
+        area_put(s->area,
+                 p->x + (corner == 1 || corner == 2 ? p->width - 1 : 0),
+                 p->y + (corner >= 2 ? p->height - 1 : 0), STYLE_DIM,
+                 glyph(g->corners[corner]));
+}
+
+static void draw_arrows(const struct scene *s)
+{
+    for (unsigned i = 0; i < s->count; i++) {
+        int from = place(s, (int)i);
+        int to = place(s, (int)((i + 1) % s->count));
+        int x, y, at = ring_path_between(&s->path, from, to, 1, 0.5);
+        enum heading heading = ring_path_cell(&s->path, at, &x, &y);
+        area_put(s->area, x, y, STYLE_DIM,
+                 glyph(s->picture->glyphs->arrows[heading]));
+    }
+}
+
+/* The rank, and how far it is, towards the inside. */
+static void draw_member(struct scene *s, unsigned i)
+{
+    const struct state *state = s->picture->state;
+    unsigned r = s->ring[i];
+    enum condition condition = state_condition(state, r);
+    const struct rank *rank = &state->ranks[r];
+    char text[24];
+    int x, y, at = place(s, (int)i);
+    snprintf(text, sizeof text, "(%u)", r);
+    write_on_path(s, at, condition_style(condition), text, true);
+    if (s->path.height < 5)
+        return;
+    if (condition >= RANK_LATE || rank->step == GW_NONE || !rank->in_op)
+        snprintf(text, sizeof text, "%s", condition_name(condition));
+    else
+        snprintf(text, sizeof text, "%" PRIu32 "/%u", rank->step + 1,
+                 state_steps(state));
+    ring_path_cell(&s->path, at, &x, &y);
+    int length = (int)strlen(text);
+    int left = x <= s->path.x                       ? x + 2
+               : x >= s->path.x + s->path.width - 1 ? x - 1 - length
+                                                    : x - length / 2;
+    area_text(s->area, left, y == s->path.y ? y + 1 : y - 1, STYLE_DIM, text);
+}
+
+/* ---- chunks ---- */
+
+static void write_inside(struct scene *s, enum style style, const char *text)
+{
+    const struct ring_path *p = &s->path;
+    int first = p->height >= 7 ? 2 : 1;
+    int rows = p->height - 2 * first;
+    int columns = p->width - 2 * LABEL_WIDTH;
+    if (s->inside >= rows || columns < 1)
+        return;
+    bool last = s->inside == rows - 1;
+    struct area inside = area_part(s->area, p->x + LABEL_WIDTH,
+                                   p->y + first + s->inside, columns, 1);
+    area_text(&inside, 0, 0, style, last ? "..." : text);
+    s->inside++;
+}
+
+static void draw_chunk(struct scene *s, const struct flight *flight)
+{
+    const struct state *state = s->picture->state;
+    int from = index_in_ring(s, flight->src);
+    int to = index_in_ring(s, flight->dst);
+    char text[40];
+    bool next = from >= 0 && to == (from + 1) % (int)s->count;
+    bool previous = to >= 0 && from == (to + 1) % (int)s->count;
+    if (from >= 0 && to >= 0 && from != to && (next || previous)) {
+        double progress =
+            flight_progress(&state->flights, flight, state->now_ns);
+        snprintf(text, sizeof text, "c%" PRIu32, flight->chunk);
+        for (double at = 0.05 + 0.9 * progress; at > 0; at -= 0.02)
+            if (write_on_path(s,
+                              ring_path_between(&s->path, place(s, from),
+                                                place(s, to), next, at),
+                              STYLE_CHUNK, text, false))
+                return;
+    }
+    snprintf(text, sizeof text, "%" PRIu32 ">%" PRIu32 " c%" PRIu32,
+             flight->src, flight->dst, flight->chunk);
+    write_inside(s, STYLE_CHUNK, text);
+}
+
+static void draw_gone(struct scene *s)
+{
+    const struct state *state = s->picture->state;
+    for (unsigned r = 0; r < state->rank_count; r++) {
+        char text[40];
+        enum condition condition = state_condition(state, r);
+        if (!state->ranks[r].known || index_in_ring(s, r) >= 0)
+            continue;
+        snprintf(text, sizeof text, "rank %u %s", r, condition_name(condition));
+        write_inside(s, condition_style(condition), text);
+    }
+}
+
+static void draw_chunks_under_way(struct scene *s)
+{
+    const struct flights *flights = &s->picture->state->flights;
+    for (unsigned i = 0; i < flights->count; i++)
+        if (!flights->list[i].landed)
+            draw_chunk(s, &flights->list[i]);
+}
+
+/* ---- the list ---- */
+
+static void list_chunks(const struct picture *p, const struct area *area)
+{
+    const struct flights *flights = &p->state->flights;
+    int row = 0, waiting = 0;
+    for (unsigned i = 0; i < flights->count; i++) {
+        const struct flight *f = &flights->list[i];
+        waiting += !f->landed && row >= area->height - 1;
+        if (f->landed || row >= area->height - 1)
+            continue;
+        area_print(area, 1, row++, STYLE_CHUNK,
+                   "%" PRIu32 " > %" PRIu32 "  c%" PRIu32 "  step %" PRIu32,
+                   f->src, f->dst, f->chunk, f->step + 1);
+    }
+    if (waiting > 0)
+        area_print(area, 1, row, STYLE_DIM, "and %d more", waiting);
+    else if (row == 0)
+        area_text(area, 1, 0, STYLE_DIM, "nothing under way");
+}
+
+/* ---- */
+
+static unsigned under_way(const struct flights *flights)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < flights->count; i++)
+        count += !flights->list[i].landed;
+    return count;
+}
+
+static bool fits(const struct scene *s)
+{
+    int top = (int)(s->count + 1) / 2;
+    return s->count >= 1 && s->path.height >= 3 &&
+           s->path.width >= 2 * LABEL_WIDTH &&
+           (top - 1) * 2 * LABEL_WIDTH <= s->path.width;
+}
+
+void draw_ring(const struct picture *p, const struct area *area)
+{
+    struct area body = draw_title(p, area, "ring: %u chunks under way",
+                                  under_way(&p->state->flights));
+    struct scene s = {
+        .picture = p,
+        .area = &body,
+        .path = {.x = MARGIN,
+                 .width = body.width - 2 * MARGIN,
+                 .height = body.height},
+    };
+    s.count = state_ring(p->state, s.ring);
+    if (!fits(&s)) {
+        list_chunks(p, &body);
+        return;
+    }
+    draw_line(&s);
+    if (s.count > 1)
+        draw_arrows(&s);
+    for (unsigned i = 0; i < s.count; i++)
+        draw_member(&s, i);
+    draw_gone(&s);
+    draw_chunks_under_way(&s);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The stories of failures (failover.h), told from the events that belong to
+ * them. Several members may fail at once: a view, a decision and a recovery
+ * belong to all stories that have not come so far.
+ */
+#include "failover.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *stage_name(enum stage stage)
+{
+    static const char *const names[STAGES] = {"noticed", "convicted", "view",
+                                              "decided", "resumed"};
+    return names[stage];
+}
+
+uint64_t failover_begin_ns(const struct failover *f)
+{
+    unsigned stage = 0;
+    while (stage < STAGES - 1 && !f->reached[stage])
+        stage++;
+    return f->time_ns[stage];
+}
+
+static const char *evidence_text(const struct gw_event *event)
+{
+    static const char *const texts[] = {
+        [GW_BY_EXIT] = "its process ended",
+        [GW_BY_RESET] = "its connection was reset",
+        [GW_BY_SILENCE] = "no heartbeat",
+        [GW_BY_STALL] = "it does not advance",
+    };
+    if (event->kind == GW_EV_LOST)
+        return "peer lost";
+    return event->value >= 0 && event->value <= GW_BY_STALL
+               ? texts[event->value]
+               : "no reason given";
+}
+
+static void reach(struct failover *f, enum stage stage, uint64_t time_ns)
+{
+    if (!f->reached[stage])
+        f->time_ns[stage] = time_ns;
+    f->reached[stage] = true;
+}
+
+static bool is_over(const struct failover *f)
+{
+    return f->reached[RESUMED];
+}
+
+/* The open story of `who`, a new one if there is none. */
+static struct failover *story_of(struct failovers *fs, uint32_t who)
+{
+    for (unsigned i = 0; i < fs->count; i++)
+        if (fs->list[i].who == who && !is_over(&fs->list[i]))
+            return &fs->list[i];
+    if (fs->count == FAILOVERS_KEPT)
+        memmove(&fs->list[0], &fs->list[1], --fs->count * sizeof *fs->list);
+    struct failover *f = &fs->list[fs->count++];
+    *f = (struct failover){
+        .who = who, .noticed_by = GW_NONE, .op = GW_NONE, .fate = -1};
+    return f;
+}
+
+static void noticed(struct failovers *fs, const struct gw_event *event,
+                    struct journal *journal)
+{
+    struct failover *f = story_of(fs, event->peer);
+    if (f->noticed_by == GW_NONE)
+        f->noticed_by = event->rank;
+    reach(f, NOTICED, event->time_ns);
+    enum weight weight = event->kind == GW_EV_LOST ? WEIGHT_BAD : WEIGHT_WARN;
+    journal_write(journal, event->time_ns, weight,
+                  "rank %" PRIu32 " misses rank %" PRIu32 ": %s", event->rank,
+                  event->peer, evidence_text(event))
+        ->failover = true;
+}
+
+static void member(struct failovers *fs, const struct gw_event *event,
+                   struct journal *journal)
+{
+    static const char *const texts[] = {
+        [GW_MEMBER_JOINING] = "joins",     [GW_MEMBER_ALIVE] = "is a member",
+        [GW_MEMBER_PARKED] = "is parked",  [GW_MEMBER_LEFT] = "has left",
+        [GW_MEMBER_DEAD] = "is convicted",
+    };
+    if (event->value < 0 || event->value > GW_MEMBER_DEAD)
+        return;
+    bool dead = event->value == GW_MEMBER_DEAD;
+    if (dead)
+        reach(story_of(fs, event->rank), CONVICTED, event->time_ns);
+    enum weight weight = dead                               ? WEIGHT_BAD
+                         : event->value == GW_MEMBER_PARKED ? WEIGHT_WARN
+                                                            : WEIGHT_NOTE;
+    journal_write(journal, event->time_ns, weight, "rank %" PRIu32 " %s",
+                  event->rank, texts[event->value])
+        ->failover = true;
+}
+
+static void view(struct failovers *fs, const struct gw_event *event,
+                 struct journal *journal)
+{
+    for (unsigned i = 0; i < fs->count; i++) {
+        struct failover *f = &fs->list[i];
+        if (is_over(f) || f->reached[VIEWED] || !f->reached[CONVICTED])
+            continue;
+        reach(f, VIEWED, event->time_ns);
+        f->epoch = event->epoch;
+        f->members = event->value;
+    }
+    journal_write(journal, event->time_ns, WEIGHT_NOTE,
+                  "epoch %" PRIu32 ": %" PRId64 " members", event->epoch,
+                  event->value)
+        ->failover = true;
+}
+
+static void decided(struct failovers *fs, const struct gw_event *event,
+                    struct journal *journal)
+{
+    bool fresh = false;
+    for (unsigned i = 0; i < fs->count; i++) {
+        struct failover *f = &fs->list[i];
+        if (is_over(f) || f->reached[DECIDED])
+            continue;
+        reach(f, DECIDED, event->time_ns);
+        f->op = event->op;
+        f->fate = event->value;
+        fresh = true;
+    }
+    if (fresh)
+        journal_write(journal, event->time_ns, WEIGHT_NOTE,
+                      event->value == 0
+                          ? "op %" PRIu32
+                            ": forward, the dead one's data counts"
+                          : "op %" PRIu32 ": exclude, it is summed without",
+                      event->op)
+            ->failover = true;
+}
+
+static void recovery(struct failovers *fs, const struct gw_event *event)
+{
+    for (unsigned i = 0; i < fs->count; i++) {
+        struct failover *f = &fs->list[i];
+        if (is_over(f) || !f->reached[DECIDED])
+            continue;
+        f->kept += event->value == 0;
+        f->redone += event->value != 0;
+    }
+}
+
+/* The first op that ends well in the new view. */
+static void resumed(struct failovers *fs, const struct gw_event *event,
+                    struct journal *journal)
+{
+    for (unsigned i = 0; i < fs->count; i++) {
+        struct failover *f = &fs->list[i];
+        if (is_over(f) || !f->reached[VIEWED] || event->epoch < f->epoch ||
+            event->value != 0)
+            continue;
+        char took[16];
+        reach(f, RESUMED, event->time_ns);
+        uint64_t begin_ns = failover_begin_ns(f);
+        format_ns(event->time_ns > begin_ns ? event->time_ns - begin_ns : 0,
+                  took);
+        journal_write(journal, event->time_ns, WEIGHT_GOOD,
+                      "without rank %" PRIu32 " after %s: %u copies kept, %u "
+                      "redone",
+                      f->who, took, f->kept, f->redone)
+            ->failover = true;
+    }
+}
+
+void failovers_event(struct failovers *fs, const struct gw_event *event,
+                     struct journal *journal)
+{
+    switch ((enum gw_event_kind)event->kind) {
+    case GW_EV_LOST:
+    case GW_EV_FAILURE:
+        noticed(fs, event, journal);
+        break;
+    case GW_EV_MEMBER:
+        member(fs, event, journal);
+        break;
+    case GW_EV_EPOCH:
+        view(fs, event, journal);
+        break;
+    case GW_EV_DECISION:
+        decided(fs, event, journal);
+        break;
+    case GW_EV_RECOVERY:
+        recovery(fs, event);
+        break;
+    case GW_EV_OP_END:
+        resumed(fs, event, journal);
+        break;
+    default:
+        break;
+    }
+}

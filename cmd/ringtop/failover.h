@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What happened to a member that failed, stage by stage:
+ *
+ *     noticed -> convicted -> new view -> decided -> resumed
+ *
+ * A plain communicator goes no further than the first: it fails as one. The
+ * elastic ring goes on (DESIGN §6).
+ */
+#ifndef RINGTOP_FAILOVER_H
+#define RINGTOP_FAILOVER_H
+
+#include "journal.h"
+
+enum stage { NOTICED, CONVICTED, VIEWED, DECIDED, RESUMED, STAGES };
+
+struct failover {
+    uint32_t who, noticed_by;
+    bool reached[STAGES];
+    uint64_t time_ns[STAGES];
+    uint32_t epoch, op;
+    int64_t members, fate;
+    unsigned kept, redone; /* copies of chunks */
+};
+
+enum { FAILOVERS_KEPT = 16 };
+struct failovers {
+    struct failover list[FAILOVERS_KEPT]; /* the oldest first */
+    unsigned count;
+};
+
+/* Takes an event of any kind and writes what it means for a failure. */
+void failovers_event(struct failovers *failovers, const struct gw_event *event,
+                     struct journal *journal);
+/* "noticed", "convicted", "view", "decided", "resumed". */
+const char *stage_name(enum stage stage);
+/* The first stage that was reached, in time. */
+uint64_t failover_begin_ns(const struct failover *failover);
+
+#endif

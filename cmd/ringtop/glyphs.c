@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See glyphs.h. All are one column wide.
+ */
+#include "glyphs.h"
+
+const struct glyphs glyphs_utf8 = {
+    .levels = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+    .across = "─",
+    .down = "│",
+    .corners = {"┌", "┐", "┘", "└"},
+    .arrows = {"→", "↓", "←", "↑"},
+    .full = "█",
+    .none = "·",
+    .dots = "…",
+};
+
+const struct glyphs glyphs_ascii = {
+    .levels = {" ", ".", ":", "-", "=", "+", "*", "#", "@"},
+    .across = "-",
+    .down = "|",
+    .corners = {"+", "+", "+", "+"},
+    .arrows = {">", "v", "<", "^"},
+    .full = "#",
+    .none = ".",
+    .dots = "~",
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The characters that pictures are made of, in UTF-8 and in ASCII.
+ */
+#ifndef RINGTOP_GLYPHS_H
+#define RINGTOP_GLYPHS_H
+
+struct glyphs {
+    const char *levels[9]; /* a bar of 0 to 8 eighths */
+    const char *across, *down;
+    const char *corners[4]; /* clockwise from top left */
+    const char *arrows[4];  /* right, down, left, up */
+    const char *full, *none;
+    const char *dots;
+};
+
+extern const struct glyphs glyphs_utf8, glyphs_ascii;
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See journal.h.
+ */
+#include "journal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct entry *journal_write(struct journal *j, uint64_t time_ns,
+                            enum weight weight, const char *format, ...)
+{
+    struct entry *entry = &j->entries[j->written++ % JOURNAL_KEPT];
+    *entry = (struct entry){.time_ns = time_ns, .weight = weight};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(entry->text, sizeof entry->text, format, args);
+    va_end(args);
+    return entry;
+}
+
+unsigned journal_count(const struct journal *j)
+{
+    return j->written < JOURNAL_KEPT ? (unsigned)j->written : JOURNAL_KEPT;
+}
+
+const struct entry *journal_at(const struct journal *j, unsigned back)
+{
+    return &j->entries[(j->written - 1 - back) % JOURNAL_KEPT];
+}
+
+void format_ns(uint64_t ns, char out[16])
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    double number = (double)ns;
+    unsigned unit = 0;
+    while (unit < 3 && number >= 999.5) {
+        number /= 1000;
+        unit++;
+    }
+    int decimals = unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+    snprintf(out, 16, "%.*f %s", decimals, number, units[unit]);
+}
+
+/* Can the ops of the last line go on with this one? */
+static bool continues(const struct journal *j, uint32_t op, const char *kind)
+{
+    if (j->written == 0 || !journal_at(j, 0)->ops)
+        return false;
+    const char *text = journal_at(j, 0)->text;
+    const char *end = strrchr(text, ':');
+    size_t length = strlen(kind);
+    return op == j->first_op + j->ops && end && (size_t)(end - text) > length &&
+           strncmp(end - length, kind, length) == 0;
+}
+
+void journal_op(struct journal *j, uint64_t time_ns, uint32_t op,
+                const char *kind, uint64_t took_ns)
+{
+    char took[16];
+    if (continues(j, op, kind)) {
+        j->written--;
+        j->ops++;
+        j->ops_ns += took_ns;
+        format_ns(j->ops_ns / j->ops, took);
+        journal_write(j, time_ns, WEIGHT_NOTE,
+                      "ops %" PRIu32 " to %" PRIu32 " %s: %s each", j->first_op,
+                      op, kind, took)
+            ->ops = true;
+        return;
+    }
+    j->first_op = op;
+    j->ops = 1;
+    j->ops_ns = took_ns;
+    format_ns(took_ns, took);
+    journal_write(j, time_ns, WEIGHT_NOTE, "op %" PRIu32 " %s: %s", op, kind,
+                  took)
+        ->ops = true;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What happened, in sentences: the last few hundred. Ops that end well one
+ * after the other share a line, so that they do not push the rest out.
+ */
+#ifndef RINGTOP_JOURNAL_H
+#define RINGTOP_JOURNAL_H
+
+#include <gradwire/gradwire.h>
+
+enum weight { WEIGHT_NOTE, WEIGHT_GOOD, WEIGHT_WARN, WEIGHT_BAD };
+
+enum { JOURNAL_KEPT = 256, ENTRY_BYTES = 104 };
+
+struct entry {
+    uint64_t time_ns;
+    enum weight weight;
+    bool failover; /* belongs to the story of a failure */
+    bool ops;      /* ops that ended well */
+    char text[ENTRY_BYTES];
+};
+
+struct journal {
+    struct entry entries[JOURNAL_KEPT];
+    uint64_t written; /* entry i is at i % JOURNAL_KEPT */
+    /* of the line of ops that is the last one */
+    uint32_t first_op;
+    unsigned ops;
+    uint64_t ops_ns;
+};
+
+/* Writes a line. */
+struct entry *journal_write(struct journal *journal, uint64_t time_ns,
+                            enum weight weight, const char *format, ...)
+    GW_PRINTF(4, 5);
+/* "op 3 allreduce 64K: 1.4 ms", or "ops 3 to 9 ..., 1.4 ms each". */
+void journal_op(struct journal *journal, uint64_t time_ns, uint32_t op,
+                const char *kind, uint64_t took_ns);
+/* Entries that are kept; [0] is the newest. */
+unsigned journal_count(const struct journal *journal);
+const struct entry *journal_at(const struct journal *journal, unsigned back);
+
+/* "340 ns", "1.4 ms", "12.5 s". */
+void format_ns(uint64_t ns, char out[16]);
+
+#endif

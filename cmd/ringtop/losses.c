@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See losses.h. Several ranks may tell of one step; a point is their mean. A
+ * step before the last ones begins a new curve: another run.
+ */
+#include "losses.h"
+
+#include <string.h>
+
+enum { STEPS_BACK = 8 }; /* by which ranks may be apart */
+
+static void halve(struct losses *l)
+{
+    for (unsigned i = 0; i < LOSS_POINTS / 2; i++) {
+        l->sum[i] = l->sum[2 * i] + l->sum[2 * i + 1];
+        l->count[i] = l->count[2 * i] + l->count[2 * i + 1];
+    }
+    memset(l->sum + LOSS_POINTS / 2, 0, LOSS_POINTS / 2 * sizeof *l->sum);
+    memset(l->count + LOSS_POINTS / 2, 0, LOSS_POINTS / 2 * sizeof *l->count);
+    l->stride *= 2;
+}
+
+void losses_add(struct losses *l, uint64_t step, double loss)
+{
+    if (l->stride == 0 || step + STEPS_BACK < l->last_step)
+        *l = (struct losses){.stride = 1, .first_step = step};
+    uint64_t past = step > l->first_step ? step - l->first_step : 0;
+    while (past / l->stride >= LOSS_POINTS)
+        halve(l);
+    l->sum[past / l->stride] += loss;
+    l->count[past / l->stride]++;
+    l->last_step = step > l->last_step ? step : l->last_step;
+    l->last = loss;
+}
+
+unsigned losses_used(const struct losses *l)
+{
+    if (l->stride == 0)
+        return 0;
+    return (unsigned)((l->last_step - l->first_step) / l->stride) + 1;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The loss over the training steps, in a bounded number of points: when they
+ * are full, neighbours are averaged and each point stands for twice the steps.
+ */
+#ifndef RINGTOP_LOSSES_H
+#define RINGTOP_LOSSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LOSS_POINTS = 512 };
+
+struct losses {
+    double sum[LOSS_POINTS];
+    unsigned count[LOSS_POINTS]; /* 0: nobody told of these steps */
+    uint64_t first_step;
+    uint64_t stride; /* steps a point; 0: none yet */
+    uint64_t last_step;
+    double last;
+};
+
+void losses_add(struct losses *losses, uint64_t step, double loss);
+/* Points up to the last step. */
+unsigned losses_used(const struct losses *losses);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * ringtop: the live view. Events go one way through it:
+ *
+ *     source -> player -> state -> draw -> grid -> screen | batch | cast
+ *
+ * source.h   where they come from          state.h   what is known by now
+ * player.h   when each is shown            draw.h    a pure picture of it
+ * show.h     puts these together           top.c     options, and which back
+ * end
+ */
+#include "ringtop.h"
+
+static const struct tool ringtop = {
+    .name = "ringtop",
+    .summary = "see ranks, ring and chunks, live or as recorded",
+    .only = &command_top,
+    .examples = "collrun run allreduce --algo ring --events F.jsonl\n"
+                "ringtop --from F.jsonl            play it; F1 tells the keys\n"
+                "ringtop --from F.jsonl --batch -n 3   three pictures as text\n"
+                "ringtop --from F.jsonl --cast F.cast  for asciinema\n"
+                "tail -f F.jsonl | ringtop -       follow what is written\n",
+};
+
+int main(int argc, char **argv)
+{
+    return tool_main(&ringtop, argc, argv);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One op as the view knows it: who takes part, what was applied, and, when
+ * somebody looks, the matrix of contributor sets that follows (sets.h). And the
+ * shape of an op: what ops of that kind did before, which stands in for the
+ * plan: events do not tell the steps to come.
+ */
+#ifndef RINGTOP_OP_H
+#define RINGTOP_OP_H
+
+#include "sets.h"
+
+struct op {
+    bool used;
+    uint32_t op, epoch;
+    int64_t collective; /* enum gw_collective, or another number: unknown */
+    uint64_t bytes;
+    uint64_t begin_ns, end_ns; /* of the first rank; of the last */
+    unsigned begun, ended;     /* ranks */
+    unsigned members;          /* that will end it */
+    unsigned full;  /* contributors that make a reduced value complete */
+    unsigned ranks; /* seen in it, the highest and one */
+    unsigned chunks, steps;
+    struct applied *deeds;
+    size_t count, room;
+    bool cut;       /* more was applied than is kept */
+    bool evaluated; /* `sets` is of all deeds */
+    bool shouted;   /* its double counts were told */
+    struct sets sets;
+};
+
+enum { DEEDS_MAX = 1 << 18 };
+
+void op_begin(struct op *op, uint32_t number, uint64_t time_ns,
+              unsigned members);
+/* Takes what an APPLY or a RECOVERY says was done. */
+void op_deed(struct op *op, const struct applied *deed);
+/* Brings `sets` up to date; false when the op is too large to follow. */
+bool op_evaluate(struct op *op, unsigned ranks);
+/* Every rank that takes part is done. */
+bool op_over(const struct op *op);
+/* Reduces, or is a barrier: values grow until they contain everybody. */
+bool op_grows(const struct op *op);
+/* What rank holds of chunk; zeros where nothing is known. */
+struct copy op_copy(const struct op *op, unsigned rank, unsigned chunk);
+bool op_complete(const struct op *op, struct copy copy);
+/* "allreduce 64K" */
+void op_kind(const struct op *op, char out[48]);
+void op_fini(struct op *op);
+
+/* ---- shapes ---- */
+
+struct shape {
+    int64_t collective;
+    uint64_t bytes;
+    unsigned ranks, chunks, steps;
+    struct applied *deeds; /* sorted */
+    size_t count;
+    uint64_t used; /* when it was learned, counted in ops */
+};
+
+enum { SHAPES_MAX = 8 };
+struct shapes {
+    struct shape list[SHAPES_MAX];
+    uint64_t learned;
+};
+
+/* Remembers an op that is over and was evaluated. */
+void shapes_learn(struct shapes *shapes, const struct op *op);
+const struct shape *shapes_find(const struct shapes *shapes,
+                                const struct op *op);
+void shapes_fini(struct shapes *shapes);
+/* For each rank the source of the first deed of the shape that the op lacks
+ * there, or GW_NONE. The op must be evaluated: its deeds sorted. */
+void shape_expect(const struct shape *shape, const struct op *op,
+                  uint32_t *sources, unsigned ranks);
+
+#endif

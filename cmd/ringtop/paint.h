@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A grid as the bytes that make a terminal show it (ECMA-48): what has changed
+ * since an earlier grid, or all of it.
+ */
+#ifndef RINGTOP_PAINT_H
+#define RINGTOP_PAINT_H
+
+#include "grid.h"
+
+#include <stdio.h>
+
+/* Writes the rows of `grid` that differ from `before`, which is of the same
+ * size; NULL: all of them, after clearing the screen. Returns whether anything
+ * was written. */
+bool paint(FILE *file, const struct grid *grid, const struct grid *before,
+           bool color);
+
+#endif

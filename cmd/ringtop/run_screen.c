@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The live view on a terminal: 25 pictures a second, keys at once.
+ */
+#include "common/command.h"
+#include "screen.h"
+#include "show.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+static const uint64_t FRAME_NS = 40000000;
+
+static enum gw_err draw_screen(struct show *show, struct gw_error *why)
+{
+    int width, height;
+    screen_size(&width, &height);
+    if ((width != show->grid.width || height != show->grid.height) &&
+        grid_size(&show->grid, width, height, why))
+        return why->code;
+    show_draw(show);
+    screen_show(&show->grid);
+    return GW_OK;
+}
+
+/* Waits for a key, for the source, or for the next picture's time. */
+static void wait_for_something(const struct show *show, uint64_t until_ns)
+{
+    struct pollfd fds[2] = {
+        {.fd = screen_fd(), .events = POLLIN},
+        {.fd = show->closed ? -1 : show->source->fd, .events = POLLIN}};
+    uint64_t now_ns = gw_now_ns();
+    if (until_ns > now_ns)
+        (void)poll(fds, 2, (int)((until_ns - now_ns) / 1000000) + 1);
+}
+
+static bool take_keys(struct show *show)
+{
+    int key;
+    bool any = false;
+    while ((key = screen_key())) {
+        view_key(&show->view, &show->player, key, gw_now_ns());
+        any = true;
+    }
+    return any;
+}
+
+static enum gw_err watch(struct show *show, struct gw_error *why)
+{
+    uint64_t next_ns = 0;
+    while (!show->view.quit && !interrupted) {
+        bool keys = take_keys(show);
+        show_pull(show, 0);
+        show_advance(show, gw_now_ns());
+        if (keys || gw_now_ns() >= next_ns) {
+            if (draw_screen(show, why))
+                return why->code;
+            next_ns = gw_now_ns() + FRAME_NS;
+        }
+        wait_for_something(show, next_ns);
+    }
+    return GW_OK;
+}
+
+int run_screen(struct show *show)
+{
+    struct gw_error why;
+    if (screen_open(color_on(STDOUT_FILENO), &why))
+        return complain(&why);
+    show->keys = true;
+    enum gw_err err = watch(show, &why);
+    screen_close();
+    return err ? complain(&why) : show_verdict(show);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Contributor sets as bits (sets.h). The walk goes step by step: what a step
+ * writes is staged in `next`, so that its transfers read `now`, the values from
+ * before it; then it is committed.
+ */
+#include "sets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int order(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+int applied_compare(const void *a, const void *b)
+{
+    const struct applied *x = a, *y = b;
+    int by = order(x->epoch, y->epoch);
+    by = by ? by : (y->deed == DEED_RESTART) - (x->deed == DEED_RESTART);
+    by = by ? by : order(x->step, y->step);
+    by = by ? by : order(x->dst, y->dst);
+    by = by ? by : order(x->chunk, y->chunk);
+    by = by ? by : order(x->src, y->src);
+    return by ? by : order(x->deed, y->deed);
+}
+
+static size_t copy_of(const struct sets *s, unsigned rank, unsigned chunk)
+{
+    return (size_t)rank * s->chunks + chunk;
+}
+
+static uint64_t *bits_of(const struct sets *s, uint64_t *of, size_t copy)
+{
+    return of + copy * s->words;
+}
+
+void sets_fini(struct sets *s)
+{
+    free(s->now);
+    free(s->next);
+    free(s->staged);
+    free(s->copies);
+    *s = (struct sets){0};
+}
+
+static bool allocate(struct sets *s, unsigned ranks, unsigned chunks)
+{
+    size_t copies = (size_t)ranks * chunks;
+    s->doubles = 0;
+    if (copies > CELLS_MAX)
+        return false;
+    if (s->now && s->ranks == ranks && s->chunks == chunks)
+        return true;
+    unsigned words = (1 + ranks + 63) / 64;
+    sets_fini(s);
+    *s = (struct sets){
+        .ranks = ranks,
+        .chunks = chunks,
+        .words = words,
+        .now = calloc(copies + 1, words * sizeof *s->now),
+        .next = calloc(copies + 1, words * sizeof *s->next),
+        .staged = calloc(copies + 1, sizeof *s->staged),
+        .copies = calloc(copies + 1, sizeof *s->copies),
+    };
+    if (s->now && s->next && s->staged && s->copies)
+        return true;
+    sets_fini(s);
+    return false;
+}
+
+static void clear(struct sets *s, uint64_t *bits)
+{
+    memset(bits, 0, s->words * sizeof *bits);
+}
+
+static void own(struct sets *s, uint64_t *bits, unsigned rank)
+{
+    clear(s, bits);
+    bits[(1 + rank) / 64] |= (uint64_t)1 << (1 + rank) % 64;
+}
+
+static bool empty(const struct sets *s, const uint64_t *bits)
+{
+    uint64_t any = 0;
+    for (unsigned w = 0; w < s->words; w++)
+        any |= bits[w];
+    return any == 0;
+}
+
+static void begin(struct sets *s, bool reduces)
+{
+    for (unsigned rank = 0; rank < s->ranks; rank++)
+        for (unsigned chunk = 0; chunk < s->chunks; chunk++) {
+            uint64_t *bits = bits_of(s, s->now, copy_of(s, rank, chunk));
+            clear(s, bits);
+            if (reduces)
+                own(s, bits, rank);
+        }
+}
+
+/* The lowest bit that both have, without the mark of a double; 0: none. */
+static unsigned shared_bit(const struct sets *s, const uint64_t *a,
+                           const uint64_t *b)
+{
+    for (unsigned w = 0; w < s->words; w++) {
+        uint64_t shared = a[w] & b[w] & (w ? UINT64_MAX : UINT64_MAX - 1);
+        if (shared)
+            return w * 64 + (unsigned)__builtin_ctzll(shared);
+    }
+    return 0;
+}
+
+/* The copy's staged bits; the first write of a step brings them in. */
+static uint64_t *stage(struct sets *s, size_t copy)
+{
+    uint64_t *bits = bits_of(s, s->next, copy);
+    if (!s->staged[copy])
+        memcpy(bits, bits_of(s, s->now, copy), s->words * sizeof *bits);
+    s->staged[copy] = true;
+    return bits;
+}
+
+static void note_double(struct sets *s, const struct applied *deed,
+                        uint64_t *into, unsigned shared)
+{
+    into[0] |= 1;
+    if (s->doubles++ == 0)
+        s->first = (struct double_count){.at = *deed, .who = shared - 1};
+}
+
+static void make(struct sets *s, const struct applied *deed)
+{
+    uint64_t *into = stage(s, copy_of(s, deed->dst, deed->chunk));
+    uint64_t *from = bits_of(s, s->now, copy_of(s, deed->src, deed->chunk));
+    if (deed->deed == DEED_RESTART) {
+        own(s, into, deed->dst);
+        return;
+    }
+    if (empty(s, from))
+        own(s, from, deed->src);
+    if (deed->deed == DEED_REPLACE)
+        clear(s, into);
+    unsigned shared = deed->deed == DEED_ADD ? shared_bit(s, into, from) : 0;
+    for (unsigned w = 0; w < s->words; w++)
+        into[w] |= from[w];
+    if (shared)
+        note_double(s, deed, into, shared);
+}
+
+static void commit(struct sets *s, const struct applied *deeds, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t copy = copy_of(s, deeds[i].dst, deeds[i].chunk);
+        if (s->staged[copy])
+            memcpy(bits_of(s, s->now, copy), bits_of(s, s->next, copy),
+                   s->words * sizeof *s->now);
+        s->staged[copy] = false;
+    }
+}
+
+static bool same_step(const struct applied *a, const struct applied *b)
+{
+    return a->epoch == b->epoch && a->step == b->step &&
+           (a->deed == DEED_RESTART) == (b->deed == DEED_RESTART);
+}
+
+static void count_all(struct sets *s)
+{
+    size_t copies = (size_t)s->ranks * s->chunks;
+    for (size_t copy = 0; copy < copies; copy++) {
+        const uint64_t *bits = bits_of(s, s->now, copy);
+        unsigned count = 0;
+        for (unsigned w = 0; w < s->words; w++)
+            count += (unsigned)__builtin_popcountll(bits[w]);
+        bool doubled = bits[0] & 1;
+        s->copies[copy] =
+            (struct copy){.count = count - doubled, .doubled = doubled};
+    }
+}
+
+bool sets_evaluate(struct sets *s, unsigned ranks, unsigned chunks,
+                   bool reduces, struct applied *deeds, size_t count)
+{
+    if (!allocate(s, ranks, chunks))
+        return false;
+    begin(s, reduces);
+    if (count > 0)
+        qsort(deeds, count, sizeof *deeds, applied_compare);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count; end++) {
+            if (!same_step(&deeds[first], &deeds[end]))
+                break;
+            make(s, &deeds[end]);
+        }
+        commit(s, deeds + first, end - first);
+    }
+    count_all(s);
+    return true;
+}
+
+bool sets_have(const struct sets *s, unsigned rank, unsigned chunk,
+               unsigned contributor)
+{
+    const uint64_t *bits = s->now + copy_of(s, rank, chunk) * s->words;
+    return bits[(1 + contributor) / 64] >> (1 + contributor) % 64 & 1;
+}

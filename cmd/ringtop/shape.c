@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The shape of an op (op.h): ops of one collective, size and number of ranks
+ * run one plan, so the last of them tells what the next one will do.
+ */
+#include "op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHAPE_DEEDS_MAX = 1 << 16 };
+
+static bool fits(const struct shape *shape, const struct op *op)
+{
+    return shape->deeds && shape->collective == op->collective &&
+           shape->bytes == op->bytes && shape->ranks >= op->ranks &&
+           shape->ranks == op->full;
+}
+
+const struct shape *shapes_find(const struct shapes *shapes,
+                                const struct op *op)
+{
+    for (unsigned i = 0; i < SHAPES_MAX; i++)
+        if (fits(&shapes->list[i], op))
+            return &shapes->list[i];
+    return NULL;
+}
+
+/* The one that fits, or a free one, or the oldest. */
+static struct shape *place(struct shapes *shapes, const struct op *op)
+{
+    struct shape *place = &shapes->list[0];
+    for (unsigned i = 0; i < SHAPES_MAX; i++) {
+        struct shape *shape = &shapes->list[i];
+        if (fits(shape, op))
+            return shape;
+        if (shape->used < place->used)
+            place = shape;
+    }
+    return place;
+}
+
+/* Only what ran to its end in one epoch, with all its events. */
+static bool typical(const struct op *op)
+{
+    return op_over(op) && op->evaluated && !op->cut && op->count > 0 &&
+           op->count <= SHAPE_DEEDS_MAX && op->ranks == op->full &&
+           op->deeds[0].epoch == op->epoch &&
+           op->deeds[op->count - 1].epoch == op->epoch;
+}
+
+void shapes_learn(struct shapes *shapes, const struct op *op)
+{
+    if (!typical(op))
+        return;
+    struct shape *shape = place(shapes, op);
+    struct applied *deeds = realloc(shape->deeds, op->count * sizeof *deeds);
+    if (!deeds)
+        return;
+    memcpy(deeds, op->deeds, op->count * sizeof *deeds);
+    *shape = (struct shape){
+        .collective = op->collective,
+        .bytes = op->bytes,
+        .ranks = op->ranks,
+        .chunks = op->chunks,
+        .steps = op->steps,
+        .deeds = deeds,
+        .count = op->count,
+        .used = ++shapes->learned,
+    };
+}
+
+void shapes_fini(struct shapes *shapes)
+{
+    for (unsigned i = 0; i < SHAPES_MAX; i++)
+        free(shapes->list[i].deeds);
+    *shapes = (struct shapes){0};
+}
+
+/* Both lists are sorted, so one walk over both finds what is missing. */
+void shape_expect(const struct shape *shape, const struct op *op,
+                  uint32_t *sources, unsigned ranks)
+{
+    size_t done = 0;
+    for (unsigned rank = 0; rank < ranks; rank++)
+        sources[rank] = GW_NONE;
+    for (size_t i = 0; i < shape->count; i++) {
+        struct applied expected = shape->deeds[i];
+        expected.epoch = op->epoch;
+        int by = -1;
+        while (done < op->count &&
+               (by = applied_compare(&op->deeds[done], &expected)) < 0)
+            done++;
+        if (done < op->count && by == 0)
+            done++;
+        else if (expected.dst < ranks && sources[expected.dst] == GW_NONE)
+            sources[expected.dst] = expected.src;
+    }
+}

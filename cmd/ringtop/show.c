@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From source to picture (show.h).
+ */
+#include "show.h"
+
+#include "common/command.h"
+
+#include <langinfo.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RECORDED_MAX = 1 << 22 }; /* 256 MiB */
+
+/* ---- taking in ---- */
+
+static void note(struct show *show, const struct gw_error *why)
+{
+    if (show->broken++ == 0)
+        show->error = *why;
+}
+
+/* One event of the source; false when there was none. */
+static bool pull_one(struct show *show, uint64_t deadline_ns)
+{
+    struct gw_event event;
+    struct gw_error why = {.code = GW_OK};
+    if (show->closed)
+        return false;
+    enum gw_err err =
+        show->source->next(show->source, deadline_ns, &event, &why);
+    if (err == GW_PENDING)
+        return false;
+    show->heard_ns = gw_now_ns();
+    if (!err)
+        err = player_add(&show->player, &event, &why);
+    if (!err)
+        return true;
+    show->closed = err != GW_EDATA || why.code == GW_ENOMEM;
+    if (err != GW_ECLOSED)
+        note(show, &why);
+    show->player.complete = show->closed;
+    return true;
+}
+
+void show_pull(struct show *show, uint64_t deadline_ns)
+{
+    const uint64_t LONGEST_NS = 20000000; /* then it is time to draw */
+    uint64_t begin_ns = gw_now_ns();
+    if (show->heard_ns == 0)
+        show->heard_ns = begin_ns;
+    while (pull_one(show, deadline_ns)) {
+        deadline_ns = 0;
+        if (gw_now_ns() - begin_ns > LONGEST_NS)
+            break;
+    }
+    uint64_t silent_ns = gw_now_ns() - show->heard_ns;
+    if (!show->closed && show->timeout_ns > 0 && silent_ns > show->timeout_ns) {
+        gw_fail(&show->error, GW_ETIMEOUT, "no event from stdin for %.3g s",
+                (double)silent_ns * 1e-9);
+        show->closed = show->player.complete = true;
+    }
+}
+
+static void say_what_was_read(struct show *show)
+{
+    if (show->broken == 0)
+        return;
+    char more[64] = "";
+    if (show->broken > 1)
+        snprintf(more, sizeof more, " (and %llu lines more)",
+                 (unsigned long long)show->broken - 1);
+    snprintf(show->notice, sizeof show->notice, "%s%s; %zu events are shown",
+             show->error.text, more, show->player.count);
+}
+
+static enum gw_err learn(struct show *show, struct gw_error *why)
+{
+    struct state *scout;
+    if (state_new(&scout, why))
+        return why->code;
+    for (size_t i = 0; i < show->player.count; i++)
+        state_event(scout, &show->player.events[i]);
+    state_learn(show->state, scout);
+    state_destroy(&scout);
+    return GW_OK;
+}
+
+static enum gw_err load(struct show *show, double speed, struct gw_error *why)
+{
+    struct player *player = &show->player;
+    while (!show->closed && player->count < RECORDED_MAX && !interrupted)
+        (void)pull_one(show, UINT64_MAX);
+    if (!show->closed) {
+        struct gw_error cut;
+        gw_fail(&cut, GW_EDATA, "more than %d events", RECORDED_MAX);
+        note(show, &cut);
+    }
+    show->closed = player->complete = true;
+    say_what_was_read(show);
+    if (player->count == 0 && show->broken > 0)
+        return gw_fail(why, GW_EDATA, "%s", show->notice);
+    if (player->count == 0)
+        return gw_fail(why, GW_EDATA, "there is no event in the recording");
+    player->speed = speed > 0 ? player->speed : player_watchable(player);
+    return learn(show, why);
+}
+
+static bool is_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+enum gw_err show_init(struct show *show, const struct show_options *options,
+                      struct gw_error *why)
+{
+    *show = (struct show){
+        .glyphs = options->ascii || !is_utf8() ? &glyphs_ascii : &glyphs_utf8,
+        .timeout_ns = options->timeout_ns,
+    };
+    if (source_lines(options->path, &show->source, why))
+        return why->code;
+    player_init(&show->player, show->source->live,
+                options->speed > 0 ? options->speed : 1);
+    enum gw_err err = state_new(&show->state, why);
+    if (!err && !show->source->live)
+        err = load(show, options->speed, why);
+    if (err)
+        show_fini(show);
+    return err;
+}
+
+void show_fini(struct show *show)
+{
+    source_close(&show->source);
+    player_fini(&show->player);
+    state_destroy(&show->state);
+    grid_fini(&show->grid);
+}
+
+/* ---- showing ---- */
+
+void show_advance(struct show *show, uint64_t now_ns)
+{
+    const struct gw_event *event;
+    player_clock(&show->player, now_ns);
+    while ((event = player_next(&show->player)))
+        state_event(show->state, event);
+    if (show->state->begun && !show->player.frozen &&
+        !player_at_end(&show->player))
+        state_time(show->state, show->player.at_ns);
+    if (show->player.live)
+        say_what_was_read(show);
+}
+
+void show_events(struct show *show, size_t count)
+{
+    struct player *player = &show->player;
+    for (; count > 0 && player->next < player->count; count--)
+        state_event(show->state, &player->events[player->next++]);
+}
+
+void show_draw(struct show *show)
+{
+    const struct picture picture = {
+        .state = show->state,
+        .view = &show->view,
+        .player = &show->player,
+        .glyphs = show->glyphs,
+        .keys = show->keys,
+        .notice = *show->notice ? show->notice : NULL,
+    };
+    state_settle(show->state);
+    draw(&picture, &show->grid);
+}
+
+int show_verdict(const struct show *show)
+{
+    if (*show->notice)
+        return complain_with(show->error.code, "%s", show->notice);
+    if (show->error.code)
+        return complain(&show->error);
+    if (show->state->ops_doubled > 0)
+        return complain_with(GW_EWRONG, "%llu ops counted a contribution twice",
+                             (unsigned long long)show->state->ops_doubled);
+    if (interrupted)
+        return gw_err_exit(GW_EINTR);
+    return 0;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Events as JSON lines from a file or a pipe. A line that is no event is
+ * reported with its number, and reading goes on behind it; what comes without
+ * an end of line, because the writer was cut short, is tried all the same.
+ */
+#include "source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_BYTES_MAX = 1 << 16 };
+
+struct lines {
+    struct source source;
+    char name[256];
+    char buffer[LINE_BYTES_MAX];
+    size_t begin, end; /* what was read and not looked at yet */
+    size_t scanned;    /* no end of line before here */
+    uint64_t number;   /* of the line at `begin`, counted from 1 */
+    bool ended;        /* no more can be read */
+    bool skipping;     /* within a line that is too long */
+    bool own;          /* the descriptor */
+};
+
+/* The line at `begin`, terminated in place; NULL when it is not all there. */
+static char *take_line(struct lines *l)
+{
+    char *from = l->buffer + l->scanned;
+    char *newline = memchr(from, '\n', l->end - l->scanned);
+    if (!newline) {
+        l->scanned = l->end;
+        return NULL;
+    }
+    char *line = l->buffer + l->begin;
+    *newline = 0;
+    l->begin = l->scanned = (size_t)(newline - l->buffer) + 1;
+    l->number++;
+    return line;
+}
+
+static enum gw_err parse(const struct lines *l, const char *line,
+                         struct gw_event *event, struct gw_error *why)
+{
+    enum gw_err err = gw_event_parse(line, event, why);
+    if (err)
+        gw_wrap(why, err, "%s:%llu", l->name, (unsigned long long)l->number);
+    return err;
+}
+
+/* What is left without an end of line. */
+static enum gw_err take_rest(struct lines *l, struct gw_event *event,
+                             struct gw_error *why)
+{
+    size_t bytes = l->end - l->begin;
+    char *rest = l->buffer + l->begin;
+    bool skipped = l->skipping;
+    l->skipping = false;
+    if (bytes == 0 || skipped)
+        return gw_fail(why, GW_ECLOSED, "%s: the end", l->name);
+    rest[bytes] = 0;
+    l->begin = l->scanned = l->end;
+    l->number++;
+    if (gw_event_parse(rest, event, why) == GW_OK)
+        return GW_OK;
+    return gw_fail(why, GW_EDATA, "%s:%llu: cut short in the middle of a line",
+                   l->name, (unsigned long long)l->number);
+}
+
+/* Makes room for at least one byte more, and one to terminate. */
+static enum gw_err make_room(struct lines *l, struct gw_error *why)
+{
+    if (l->begin > 0) {
+        memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
+        l->end -= l->begin;
+        l->scanned -= l->begin;
+        l->begin = 0;
+    }
+    if (l->end + 1 < sizeof l->buffer)
+        return GW_OK;
+    l->end = l->scanned = 0;
+    if (l->skipping)
+        return GW_OK;
+    l->skipping = true;
+    return gw_fail(why, GW_EDATA, "%s:%llu: longer than %d bytes", l->name,
+                   (unsigned long long)l->number + 1, LINE_BYTES_MAX);
+}
+
+static int wait_ms(uint64_t deadline_ns)
+{
+    uint64_t now_ns = gw_now_ns();
+    uint64_t ms = deadline_ns > now_ns ? (deadline_ns - now_ns) / 1000000 : 0;
+    return ms < 1000000 ? (int)ms : 1000000;
+}
+
+/* Reads once; GW_PENDING when nothing came in time. */
+static enum gw_err fill(struct lines *l, uint64_t deadline_ns,
+                        struct gw_error *why)
+{
+    struct pollfd wait = {.fd = l->source.fd, .events = POLLIN};
+    int ready = poll(&wait, 1, wait_ms(deadline_ns));
+    if (ready == 0 || (ready < 0 && errno == EINTR))
+        return GW_PENDING;
+    ssize_t got =
+        read(l->source.fd, l->buffer + l->end, sizeof l->buffer - 1 - l->end);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return GW_PENDING;
+    if (got < 0)
+        return gw_fail(why, GW_EDATA, "%s: %s", l->name, strerror(errno));
+    l->end += (size_t)got;
+    l->ended = got == 0;
+    return GW_OK;
+}
+
+static enum gw_err lines_next(struct source *source, uint64_t deadline_ns,
+                              struct gw_event *event, struct gw_error *why)
+{
+    struct lines *l = (struct lines *)source;
+    for (;;) {
+        char *line = take_line(l);
+        if (line && l->skipping)
+            l->skipping = false;
+        else if (line && line[strspn(line, " \t\r")])
+            return parse(l, line, event, why);
+        if (line)
+            continue;
+        if (l->ended)
+            return take_rest(l, event, why);
+        enum gw_err err = make_room(l, why);
+        if (!err)
+            err = fill(l, deadline_ns, why);
+        if (err)
+            return err;
+    }
+}
+
+static void lines_close(struct source *source)
+{
+    struct lines *l = (struct lines *)source;
+    if (l->own)
+        close(source->fd);
+    free(l);
+}
+
+enum gw_err source_lines(const char *path, struct source **source,
+                         struct gw_error *why)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    *source = NULL;
+    if (fd < 0)
+        return gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(errno));
+    struct lines *l = calloc(1, sizeof *l);
+    if (!l) {
+        if (!is_stdin)
+            close(fd);
+        return gw_fail(why, GW_ENOMEM, "reading %.200s", path);
+    }
+    l->source = (struct source){
+        .next = lines_next, .close = lines_close, .fd = fd, .live = is_stdin};
+    l->own = !is_stdin;
+    size_t length = strnlen(path, sizeof l->name - 1);
+    memcpy(l->name, is_stdin ? "stdin" : path, is_stdin ? 5 : length);
+    *source = &l->source;
+    return GW_OK;
+}
+
+void source_close(struct source **source)
+{
+    if (*source)
+        (*source)->close(*source);
+    *source = NULL;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One event more (state.h). Each kind has a function of its own; what several
+ * need stands before them. Fields that a recording leaves out are GW_NONE, and
+ * a recording may hold anything: every number is checked before it is an index.
+ */
+#include "state_parts.h"
+
+#include <inttypes.h>
+
+/* ---- ranks ---- */
+
+static void open_ops_await_one_more(struct state *s)
+{
+    for (unsigned i = 0; i < OPS_KEPT; i++)
+        if (s->ops[i].used && !op_over(&s->ops[i])) {
+            s->ops[i].members++;
+            s->ops[i].full++;
+        }
+}
+
+/* NULL for a rank that is none, or too large to follow. Who is met for the
+ * first time has been a member all along. */
+static struct rank *meet(struct state *s, uint32_t number)
+{
+    if (number >= RANKS_MAX) {
+        s->beyond += number != GW_NONE;
+        return NULL;
+    }
+    struct rank *rank = &s->ranks[number];
+    if (!rank->known && rank->member == GW_MEMBER_ALIVE) {
+        rank->known = true;
+        open_ops_await_one_more(s);
+    }
+    if (number >= s->rank_count)
+        s->rank_count = number + 1;
+    return rank;
+}
+
+/* ---- ops ---- */
+
+static struct op *find_op(struct state *s, uint32_t number)
+{
+    for (unsigned i = 0; i < OPS_KEPT; i++)
+        if (s->ops[i].used && s->ops[i].op == number)
+            return &s->ops[i];
+    return NULL;
+}
+
+/* The place for one more op: a free one, or that of the oldest. */
+static struct op *oldest_op(struct state *s)
+{
+    struct op *oldest = &s->ops[0];
+    for (unsigned i = 0; i < OPS_KEPT; i++) {
+        if (!s->ops[i].used)
+            return &s->ops[i];
+        if (s->ops[i].op < oldest->op)
+            oldest = &s->ops[i];
+    }
+    return oldest;
+}
+
+/* The op of an event, begun now if it is new; NULL for one long gone. */
+static struct op *enter_op(struct state *s, const struct gw_event *e)
+{
+    if (e->op == GW_NONE)
+        return NULL;
+    struct op *op = find_op(s, e->op);
+    if (op)
+        return op;
+    op = oldest_op(s);
+    if (op->used && op->op > e->op)
+        return NULL;
+    if (op->used)
+        flights_forget_op(&s->flights, op->op);
+    op_begin(op, e->op, e->time_ns, state_members(s));
+    op->epoch = e->epoch;
+    return op;
+}
+
+/* Another communicator counts from the start again: a rank begins what it has
+ * begun before, and the epoch is no later one. */
+static void start_over(struct state *s)
+{
+    s->epoch = 0;
+    for (unsigned i = 0; i < OPS_KEPT; i++)
+        s->ops[i].used = false;
+    for (unsigned r = 0; r < s->rank_count; r++) {
+        s->ranks[r].op = s->ranks[r].step = GW_NONE;
+        s->ranks[r].in_op = s->ranks[r].lost = false;
+        s->ranks[r].error = 0;
+    }
+    s->flights.count = 0;
+}
+
+void state_shout(struct state *s, struct op *op)
+{
+    if (op->shouted || op->sets.doubles == 0)
+        return;
+    const struct double_count *d = &op->sets.first;
+    op->shouted = true;
+    s->ops_doubled++;
+    journal_write(&s->journal, s->now_ns, WEIGHT_BAD,
+                  "DOUBLE COUNT in op %" PRIu32 ": rank %" PRIu32
+                  " has rank %u twice in c%" PRIu32 ", step %" PRIu32
+                  " from rank %" PRIu32,
+                  op->op, d->at.dst, d->who, d->at.chunk, d->at.step + 1,
+                  d->at.src);
+}
+
+static void finish_op(struct state *s, struct op *op, uint64_t time_ns)
+{
+    char kind[48];
+    op->end_ns = time_ns;
+    flights_forget_op(&s->flights, op->op);
+    if (op_evaluate(op, s->rank_count)) {
+        state_shout(s, op);
+        if (op->sets.doubles == 0)
+            shapes_learn(&s->shapes, op);
+    }
+    s->ops_done++;
+    op_kind(op, kind);
+    journal_op(&s->journal, time_ns, op->op, kind,
+               time_ns > op->begin_ns ? time_ns - op->begin_ns : 0);
+}
+
+/* ---- one kind each ---- */
+
+static void on_begin(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = meet(s, e->rank);
+    if (!rank)
+        return;
+    if (rank->op != GW_NONE && e->op <= rank->op && e->epoch <= rank->op_epoch)
+        start_over(s);
+    struct op *op = enter_op(s, e);
+    bool again = rank->in_op && rank->op == e->op; /* in a new epoch */
+    rank->op = e->op;
+    rank->op_epoch = e->epoch;
+    rank->step = GW_NONE;
+    rank->in_op = true;
+    rank->error = 0;
+    rank->acted = false;
+    if (!op)
+        return;
+    op->collective = e->value;
+    op->bytes = e->bytes;
+    op->begun += !again;
+}
+
+static void on_end(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = meet(s, e->rank);
+    if (!rank)
+        return;
+    rank->in_op = false;
+    rank->op = e->op;
+    rank->error = e->value;
+    rank->waits_on = GW_NONE;
+    struct op *op = enter_op(s, e);
+    if (e->value != 0) {
+        s->ops_failed++;
+        journal_write(&s->journal, e->time_ns, WEIGHT_BAD,
+                      "op %" PRIu32 " failed at rank %" PRIu32 ": %s", e->op,
+                      e->rank, gw_err_text((enum gw_err)e->value));
+    }
+    bool over = op && op_over(op);
+    if (op)
+        op->ended++;
+    if (op && op_over(op) && !over)
+        finish_op(s, op, e->time_ns);
+}
+
+static void on_send(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = meet(s, e->rank);
+    (void)meet(s, e->peer);
+    (void)enter_op(s, e);
+    flights_event(&s->flights, e);
+    if (!rank)
+        return;
+    rank->sent_bytes += e->bytes;
+    rates_add(&s->rates, e->rank, e->time_ns, e->bytes);
+    if (rank->op == GW_NONE)
+        rank->op = e->op;
+}
+
+static void on_apply(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = meet(s, e->rank);
+    struct rank *peer = meet(s, e->peer);
+    struct op *op = enter_op(s, e);
+    flights_event(&s->flights, e);
+    if (!rank || !peer || e->value < 0 || e->value > DEED_TOKEN)
+        return;
+    rank->received_bytes += e->bytes;
+    rank->step = e->step;
+    rank->deed = (enum deed)e->value;
+    rank->acted = true;
+    if (!op)
+        return;
+    const struct applied deed = {
+        .epoch = e->epoch,
+        .step = e->step,
+        .dst = e->rank,
+        .src = e->peer,
+        .chunk = e->chunk,
+        .deed = (enum deed)e->value,
+    };
+    op_deed(op, &deed);
+}
+
+static void on_wait(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = meet(s, e->rank);
+    if (!rank)
+        return;
+    rank->waits_on = e->peer;
+    rank->wait_told = true;
+}
+
+static void on_missed(struct state *s, const struct gw_event *e)
+{
+    struct rank *peer = meet(s, e->peer);
+    (void)meet(s, e->rank);
+    if (!peer)
+        return;
+    peer->lost |= e->kind == GW_EV_LOST;
+    peer->suspected |= e->kind == GW_EV_FAILURE;
+}
+
+/* It will end no op that is open. */
+static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
+{
+    for (unsigned i = 0; i < OPS_KEPT; i++) {
+        struct op *op = &s->ops[i];
+        if (!op->used || op_over(op))
+            continue;
+        op->members -= op->members > 0;
+        if (rank->in_op && rank->op == op->op)
+            op->begun--;
+        else if (rank->op != GW_NONE && rank->op >= op->op) {
+            op->begun -= op->begun > 0;
+            op->ended -= op->ended > 0;
+        }
+        if (op_over(op))
+            finish_op(s, op, time_ns);
+    }
+    rank->in_op = false;
+    rank->waits_on = GW_NONE;
+}
+
+static void on_member(struct state *s, const struct gw_event *e)
+{
+    if (e->rank >= RANKS_MAX || e->value < 0 || e->value > GW_MEMBER_DEAD)
+        return;
+    struct rank *rank = &s->ranks[e->rank];
+    bool gone = e->value == GW_MEMBER_LEFT || e->value == GW_MEMBER_DEAD;
+    bool was_in = rank->known && rank->member != GW_MEMBER_LEFT &&
+                  rank->member != GW_MEMBER_DEAD;
+    rank->joined |= e->value == GW_MEMBER_JOINING && !rank->known;
+    rank->known = true;
+    rank->member = (enum gw_membership)e->value;
+    rank->suspected &= gone;
+    rank->lost &= gone;
+    if (e->rank >= s->rank_count)
+        s->rank_count = e->rank + 1;
+    if (gone && was_in)
+        bury(s, rank, e->time_ns);
+}
+
+static void on_epoch(struct state *s, const struct gw_event *e)
+{
+    s->epoch = e->epoch;
+    flights_forget_before(&s->flights, e->epoch);
+}
+
+/* EXCLUDE: the survivors are the contributors. */
+static void on_decision(struct state *s, const struct gw_event *e)
+{
+    struct op *op = find_op(s, e->op);
+    if (op && e->value == 1)
+        op->full = op->members;
+}
+
+static void on_recovery(struct state *s, const struct gw_event *e)
+{
+    struct op *op = find_op(s, e->op);
+    if (!op || e->value == 0)
+        return;
+    const struct applied deed = {
+        .epoch = e->epoch,
+        .dst = e->rank,
+        .src = e->rank,
+        .chunk = e->chunk,
+        .deed = DEED_RESTART,
+    };
+    op_deed(op, &deed);
+}
+
+static void on_step(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = meet(s, e->rank);
+    if (rank)
+        rank->train_step = e->value;
+}
+
+static void on_loss(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = meet(s, e->rank);
+    int64_t step = e->step != GW_NONE ? (int64_t)e->step
+                   : rank             ? rank->train_step
+                                      : -1;
+    losses_add(&s->losses, step >= 0 ? (uint64_t)step : s->losses.last_step + 1,
+               (double)e->value * 1e-9);
+}
+
+static void dispatch(struct state *s, const struct gw_event *e)
+{
+    static void (*const handlers[GW_EVENT_KINDS])(struct state *,
+                                                  const struct gw_event *) = {
+        [GW_EV_OP_BEGIN] = on_begin,    [GW_EV_OP_END] = on_end,
+        [GW_EV_SEND] = on_send,         [GW_EV_APPLY] = on_apply,
+        [GW_EV_WAIT] = on_wait,         [GW_EV_LOST] = on_missed,
+        [GW_EV_STEP] = on_step,         [GW_EV_LOSS] = on_loss,
+        [GW_EV_FAILURE] = on_missed,    [GW_EV_MEMBER] = on_member,
+        [GW_EV_EPOCH] = on_epoch,       [GW_EV_DECISION] = on_decision,
+        [GW_EV_RECOVERY] = on_recovery,
+    };
+    if (e->kind < GW_EVENT_KINDS && handlers[e->kind])
+        handlers[e->kind](s, e);
+}
+
+void state_time(struct state *s, uint64_t now_ns)
+{
+    if (!s->begun)
+        s->begin_ns = s->now_ns = now_ns;
+    s->begun = true;
+    if (now_ns > s->now_ns)
+        s->now_ns = now_ns;
+    rates_time(&s->rates, s->now_ns);
+}
+
+void state_event(struct state *s, const struct gw_event *event)
+{
+    struct gw_event e = *event;
+    if (e.epoch == GW_NONE)
+        e.epoch = 0;
+    state_time(s, e.time_ns);
+    s->events++;
+    s->last = e;
+    failovers_event(&s->failovers, &e, &s->journal);
+    dispatch(s, &e);
+    if (e.epoch > s->epoch)
+        s->epoch = e.epoch;
+    if (e.rank < RANKS_MAX && e.kind != GW_EV_WAIT && e.kind != GW_EV_MEMBER) {
+        s->ranks[e.rank].active_ns = s->now_ns;
+        s->ranks[e.rank].wait_told = false;
+        s->ranks[e.rank].heard = true;
+    }
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * ringtop's options, and the choice of the back end: a terminal gets the live
+ * view, anything else text.
+ */
+#include "ringtop.h"
+#include "show.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *from, *cast, *size_text, *page_text = "overview";
+static bool batch, ascii, paused;
+static unsigned frames;
+static double speed;
+static uint64_t every_ns = 1000000000;
+
+/* clang-format off */
+static const struct option_spec options[] = {
+    {"from", 'f', OPTION_TEXT, &from, "FILE.jsonl",
+     "the recording to play; \"-\": standard input, as it comes", NULL},
+    {"speed", 0, OPTION_REAL, &speed, "X",
+     "1 is as recorded; 0: slow enough to last 20 s", NULL},
+    {"paused", 0, OPTION_FLAG, &paused, NULL,
+     "begin frozen, to go on by \".\" or Space", NULL},
+    {"page", 0, OPTION_CHOICE, &page_text, "PAGE", "the page to begin with",
+     "overview|ring|chunks|events|failover|loss"},
+    {"ascii", 0, OPTION_FLAG, &ascii, NULL, "no characters beyond ASCII", NULL},
+    {"batch", 'b', OPTION_FLAG, &batch, NULL,
+     "print pictures as text", NULL},
+    {"frames", 'n', OPTION_UNSIGNED, &frames, "N",
+     "with --batch: so many (default 1; live: until the end)", NULL},
+    {"every", 0, OPTION_DURATION, &every_ns, "TIME",
+     "with --batch, live: time between pictures", NULL},
+    {"size", 0, OPTION_TEXT, &size_text, "COLUMNSxROWS",
+     "of the pictures of --batch and --cast (default 80x24)", NULL},
+    {"cast", 0, OPTION_TEXT, &cast, "FILE.cast",
+     "write an asciicast, for asciinema", NULL},
+    {0},
+};
+/* clang-format on */
+
+static enum gw_err parse_size(int *width, int *height, struct gw_error *why)
+{
+    char *end = NULL;
+    *width = 80;
+    *height = 24;
+    if (!size_text)
+        return GW_OK;
+    unsigned long columns = 0, rows = 0;
+    if (isdigit((unsigned char)*size_text))
+        columns = strtoul(size_text, &end, 10);
+    if (end && *end == 'x' && isdigit((unsigned char)end[1]))
+        rows = strtoul(end + 1, &end, 10);
+    if (columns < 1 || rows < 1 || *end || columns > GRID_SIDE_MAX ||
+        rows > GRID_SIDE_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "--size wants columns and rows such as 80x24, at most "
+                       "%dx%d, not \"%.40s\"",
+                       GRID_SIDE_MAX, GRID_SIDE_MAX, size_text);
+    *width = (int)columns;
+    *height = (int)rows;
+    return GW_OK;
+}
+
+static enum page parse_page(void)
+{
+    unsigned page = PAGE_OVERVIEW;
+    while (page + 1 < PAGES &&
+           strcmp(page_name((enum page)page), page_text) != 0)
+        page++;
+    return (enum page)page;
+}
+
+static bool on_terminal(void)
+{
+    const char *kind = getenv("TERM");
+    return isatty(STDOUT_FILENO) && kind && *kind && strcmp(kind, "dumb") != 0;
+}
+
+static int run_show(struct show *show, int width, int height)
+{
+    const struct batch_options plain = {.frames = frames,
+                                        .every_ns = every_ns,
+                                        .width = width,
+                                        .height = height,
+                                        .page = parse_page()};
+    show->view.page = plain.page;
+    if (strcmp(common.output, "table") != 0)
+        return run_report(show);
+    if (cast)
+        return run_cast(show, cast, width, height);
+    if (batch || !on_terminal())
+        return run_batch(show, &plain);
+    show->player.frozen = paused;
+    return run_screen(show);
+}
+
+static enum gw_err check(int operand_count, char **operands,
+                         struct gw_error *why)
+{
+    if (operand_count > 0 && strcmp(operands[0], "-") != 0)
+        return gw_fail(why, GW_EINVAL,
+                       "the operand is \"-\", not \"%.60s\"; a recording is "
+                       "played by --from FILE",
+                       operands[0]);
+    if (operand_count > 0 && from)
+        return gw_fail(why, GW_EINVAL, "either --from %.60s or \"-\"", from);
+    if (operand_count > 0)
+        from = "-";
+    if (!from)
+        return gw_fail(
+            why, GW_EINVAL,
+            "say what to show: --from FILE, or - for standard input");
+    if (speed < 0)
+        return gw_fail(why, GW_EINVAL, "--speed wants 0 or more, not %g",
+                       speed);
+    return GW_OK;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct show show;
+    int width, height;
+    if (check(operand_count, operands, &why) ||
+        parse_size(&width, &height, &why))
+        return complain(&why);
+    const struct show_options show_options = {.path = from,
+                                              .speed = speed,
+                                              .ascii = ascii,
+                                              .timeout_ns = common.timeout_ns};
+    if (show_init(&show, &show_options, &why))
+        return complain(&why);
+    int status = run_show(&show, width, height);
+    show_fini(&show);
+    return status;
+}
+
+const struct command command_top = {
+    .name = "ringtop",
+    .operands = "[-]",
+    .help = "show ranks, ring and chunks, live or as recorded",
+    .examples = "ringtop --from F.jsonl\n"
+                "ringtop --from F.jsonl --speed 0.001 --page ring\n"
+                "ringtop --from F.jsonl --batch -n 3 --size 100x30\n"
+                "tail -f F.jsonl | ringtop -\n",
+    .options = options,
+    .operands_max = 1,
+    .run = run,
+};

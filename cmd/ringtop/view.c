@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What keys do (view.h).
+ */
+#include "view.h"
+
+#include <string.h>
+
+enum { CTRL_H = 8, TAB = '\t', ENTER = '\r', ESCAPE = 27, DELETE = 127 };
+
+const char *page_name(enum page page)
+{
+    static const char *const names[PAGES] = {"overview", "ring",     "chunks",
+                                             "events",   "failover", "loss"};
+    return names[page];
+}
+
+const char *sort_name(enum sort sort)
+{
+    static const char *const names[SORTS] = {"rank", "state", "op", "waits on",
+                                             "sent"};
+    return names[sort];
+}
+
+/* ---- typing what to look for ---- */
+
+static void stop_finding(struct view *view, bool forget)
+{
+    view->finding = false;
+    view->journal_back = 0;
+    if (forget)
+        *view->find = 0;
+}
+
+static void type(struct view *view, int key)
+{
+    size_t length = strlen(view->find);
+    switch (key) {
+    case '\n':
+    case ENTER:
+    case TOP_F3:
+        stop_finding(view, false);
+        return;
+    case ESCAPE:
+        stop_finding(view, true);
+        return;
+    case CTRL_H:
+    case DELETE:
+    case TOP_BACKSPACE:
+        if (length > 0)
+            view->find[length - 1] = 0;
+        return;
+    default:
+        if (key >= ' ' && key < DELETE && length + 1 < sizeof view->find) {
+            view->find[length] = (char)key;
+            view->find[length + 1] = 0;
+        }
+    }
+}
+
+/* ---- moving about ---- */
+
+static void scroll(unsigned *at, int by)
+{
+    if (by < 0 && *at < (unsigned)-by)
+        *at = 0;
+    else
+        *at += (unsigned)by;
+}
+
+/* The list that the page is about; drawing keeps it in bounds. */
+static void move(struct view *view, int by)
+{
+    if (view->page == PAGE_EVENTS)
+        scroll(&view->journal_back, -by);
+    else
+        scroll(&view->rank_top, by);
+}
+
+static void turn(struct view *view, int by)
+{
+    view->page = (enum page)(((int)view->page + PAGES + by) % PAGES);
+    view->journal_back = 0;
+}
+
+/* Returns whether the key was one of these. */
+static bool navigate(struct view *view, int key)
+{
+    enum { LINES = 10 };
+    switch (key) {
+    case TAB:
+        turn(view, 1);
+        return true;
+    case TOP_BACKTAB:
+        turn(view, -1);
+        return true;
+    case TOP_UP:
+        move(view, -1);
+        return true;
+    case TOP_DOWN:
+        move(view, 1);
+        return true;
+    case TOP_PAGE_UP:
+        move(view, -LINES);
+        return true;
+    case TOP_PAGE_DOWN:
+        move(view, LINES);
+        return true;
+    case TOP_LEFT:
+        scroll(&view->chunk_left, -1);
+        return true;
+    case TOP_RIGHT:
+        scroll(&view->chunk_left, 1);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- time ---- */
+
+static bool control_time(struct player *player, int key, uint64_t now_ns)
+{
+    switch (key) {
+    case ' ':
+        player_freeze(player, now_ns);
+        return true;
+    case '.':
+        player_step(player, now_ns);
+        return true;
+    case '<':
+        player_speed(player, 0.5, now_ns);
+        return true;
+    case '>':
+        player_speed(player, 2, now_ns);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void view_key(struct view *view, struct player *player, int key,
+              uint64_t now_ns)
+{
+    if (key == TOP_OTHER)
+        return;
+    if (view->finding) {
+        type(view, key);
+        return;
+    }
+    if (view->help) { /* any key closes it */
+        view->help = false;
+        if (key != 'q' && key != TOP_F10)
+            return;
+    }
+    if (navigate(view, key) || control_time(player, key, now_ns))
+        return;
+    switch (key) {
+    case TOP_F1:
+    case 'h':
+    case '?':
+        view->help = true;
+        break;
+    case TOP_F3:
+    case '/':
+        view->finding = true;
+        *view->find = 0;
+        break;
+    case ESCAPE:
+        stop_finding(view, true);
+        break;
+    case TOP_F6:
+    case 's':
+        view->sort = (enum sort)((view->sort + 1) % SORTS);
+        break;
+    case TOP_F10:
+    case 'q':
+        view->quit = true;
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The detector's machine: what each input does. See detector.h for the idea.
+ */
+#include "detector_parts.h"
+
+#include <string.h>
+
+enum { BEAT_TIMER = 0 };
+
+const struct gw__detector_config gw__detector_defaults = {
+    .beat_ns = 20000000,
+    .deviation_ns = 20000000,
+    .pause_ns = 100000000,
+    .repeat_ns = 200000000,
+    .stall_ns = 2000000000,
+    .threshold_milli = 8000,
+};
+
+const struct gw__ring_member *gw__detector_member(const struct gw__detector *d,
+                                                  unsigned node,
+                                                  uint64_t incarnation)
+{
+    int rank = gw__view_rank(&d->view, node);
+    if (rank < 0 || d->view.ring[rank].incarnation.low != incarnation)
+        return NULL;
+    return &d->view.ring[rank];
+}
+
+static void start(struct gw__detector *d, const struct gw__input *input)
+{
+    d->config = gw__detector_defaults;
+    if (input->bytes == sizeof d->config)
+        memcpy(&d->config, input->data, sizeof d->config);
+    d->self = input->from;
+    d->incarnation = input->incarnation;
+    d->rank = -1;
+    d->due_ns = input->now_ns + d->config.beat_ns;
+}
+
+/* ---- views ---- */
+
+static uint64_t nodes_of(const struct gw__view *view, uint64_t ranks)
+{
+    uint64_t nodes = 0;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (ranks >> i & 1)
+            nodes |= (uint64_t)1 << view->ring[i].node;
+    return nodes;
+}
+
+/* What this member said of itself stays; all else is to be heard anew. */
+static void forget(struct gw__detector *d, uint64_t now_ns)
+{
+    struct gw__known self = d->known[d->self];
+    memset(d->known, 0, sizeof d->known);
+    self.changed_ns = now_ns;
+    d->known[d->self] = self;
+    d->told = (struct gw__laggard){.lag = GW__LAG_NONE};
+    d->watched_count = 0;
+    d->receivers = 0;
+}
+
+static void watch(struct gw__detector *d, uint64_t now_ns)
+{
+    struct gw__observers observers;
+    unsigned rank = (unsigned)d->rank;
+    gw__observers_make(&observers, d->view.ring_count, d->view.ring_epoch);
+    d->receivers = nodes_of(&d->view, gw__observers_of(&observers, rank));
+    uint64_t watched = gw__observers_watched(&observers, rank);
+    for (unsigned i = 0; i < d->view.ring_count; i++)
+        if (watched >> i & 1 && d->watched_count < GW__WATCHED_MAX)
+            d->watched[d->watched_count++] = (struct gw__watched){
+                .node = d->view.ring[i].node,
+                .incarnation = d->view.ring[i].incarnation};
+    gw__suspect_begin(d, now_ns);
+}
+
+static void adopt(struct gw__detector *d, struct gw__reader *r, uint64_t now_ns,
+                  const struct gw__actions *actions)
+{
+    struct gw__view view;
+    gw__get_view(r, &view);
+    if (!gw__reader_done(r) || view.epoch <= d->view.epoch)
+        return;
+    bool same_ring = view.ring_epoch == d->view.ring_epoch;
+    d->view = view;
+    if (same_ring)
+        return;
+    forget(d, now_ns);
+    d->rank = gw__detector_member(d, d->self, d->incarnation)
+                  ? gw__view_rank(&d->view, d->self)
+                  : -1;
+    if (d->rank >= 0)
+        watch(d, now_ns);
+    gw__suspect_certain(d, actions);
+}
+
+/* ---- questions ---- */
+
+static bool same_place(const struct gw__standing *a,
+                       const struct gw__standing *b)
+{
+    return a->op == b->op && a->moved == b->moved && a->phase == b->phase &&
+           a->waits_for == b->waits_for;
+}
+
+static void stand(struct gw__detector *d, struct gw__reader *r, uint64_t now_ns)
+{
+    struct gw__standing standing;
+    struct gw__known *self = &d->known[d->self];
+    gw__get_standing(r, &standing);
+    bool first = self->standing.stamp == 0;
+    if (!gw__reader_done(r) ||
+        (!first && same_place(&standing, &self->standing)))
+        return;
+    standing.stamp = self->standing.stamp + 1;
+    self->standing = standing;
+    self->changed_ns = now_ns;
+}
+
+static void asked(struct gw__detector *d, const struct gw__input *input,
+                  const struct gw__actions *actions)
+{
+    struct gw__reader r = gw__reader_on(input->data, input->bytes);
+    unsigned kind = gw__get_u8(&r);
+    if (kind == GW__ASK_VIEW)
+        adopt(d, &r, input->now_ns, actions);
+    else if (kind == GW__ASK_STANDING)
+        stand(d, &r, input->now_ns);
+    else if (kind == GW__ASK_HEARD) {
+        unsigned node = gw__get_u8_below(&r, GW__NODES_MAX);
+        uint64_t incarnation = gw__get_u64(&r);
+        if (gw__reader_done(&r) && gw__detector_member(d, node, incarnation))
+            gw__suspect_heard(d, node, false, input->now_ns, actions);
+    }
+}
+
+/* ---- the watchdog ---- */
+
+/* In an op, and nothing has moved for too long: who is to blame? Told again
+ * only after as long a time, or when the answer changes. */
+static void look_for_laggard(struct gw__detector *d, uint64_t now_ns,
+                             const struct gw__actions *actions)
+{
+    struct gw__standing standings[GW__NODES_MAX];
+    const struct gw__known *self = &d->known[d->self];
+    if (d->rank < 0 || self->standing.stamp == 0 ||
+        self->standing.phase == GW__COMPUTE ||
+        now_ns - self->changed_ns < d->config.stall_ns)
+        return;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        standings[i] = d->known[i].standing;
+    struct gw__laggard found =
+        gw__laggard_find(standings, gw__suspect_dead(d), d->self);
+    bool again = found.lag == d->told.lag && found.node == d->told.node &&
+                 found.op == d->told.op &&
+                 now_ns - d->told_ns < d->config.stall_ns;
+    if (found.lag == GW__LAG_NONE || again)
+        return;
+    d->told = found;
+    d->told_ns = now_ns;
+    struct gw__notice notice = {.kind = GW__NOTICE_STUCK,
+                                .epoch = d->view.epoch,
+                                .node = found.node,
+                                .laggard = found};
+    gw__notice_tell(&notice, actions);
+}
+
+/* ---- the machine ---- */
+
+static void tick(struct gw__detector *d, uint64_t now_ns,
+                 const struct gw__actions *actions)
+{
+    uint64_t late = now_ns > d->due_ns ? now_ns - d->due_ns : 0;
+    gw__suspect_health(d, late, now_ns);
+    gw__beat_send(d, actions);
+    gw__suspect_check(d, now_ns, actions);
+    look_for_laggard(d, now_ns, actions);
+    d->due_ns = now_ns + d->config.beat_ns;
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct gw__detector *d = state;
+    switch (input->kind) {
+    case GW__START:
+        start(d, input);
+        break;
+    case GW__TIMER:
+        tick(d, input->now_ns, actions);
+        break;
+    case GW__MESSAGE:
+        if (gw__detector_member(d, input->from, input->incarnation) &&
+            gw__beat_receive(d, input))
+            gw__suspect_heard(d, input->from, true, input->now_ns, actions);
+        return;
+    case GW__DIED:
+        if (input->from < GW__NODES_MAX)
+            d->ended[input->from] = input->incarnation;
+        gw__suspect_certain(d, actions);
+        return;
+    case GW__ASKED:
+        asked(d, input, actions);
+        return;
+    }
+    actions->set_timer(actions->driver, BEAT_TIMER, d->due_ns);
+}
+
+const struct gw__machine_kind gw__detector_machine = {
+    .name = "detector",
+    .state_bytes = sizeof(struct gw__detector),
+    .step = step,
+};

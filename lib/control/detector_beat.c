@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Beats: proof of life that carries news. Each has the sender's own standing
+ * and those of up to GW__BEAT_STANDINGS_MAX - 1 others, in turn; what has the
+ * higher stamp is newer. News is taken only from beats of one's own ring epoch,
+ * so that nothing is believed of who is no longer there.
+ */
+#include "detector_parts.h"
+
+enum { MAGIC = 0xb7, STANDING_BYTES = 27 };
+
+void gw__beat_send(struct gw__detector *d, const struct gw__actions *actions)
+{
+    uint8_t out[16 + GW__BEAT_STANDINGS_MAX * STANDING_BYTES];
+    struct gw__writer w = gw__writer_on(out, sizeof out);
+    unsigned ring = d->view.ring_count;
+    if (d->rank < 0)
+        return;
+    unsigned count =
+        ring < GW__BEAT_STANDINGS_MAX ? ring : GW__BEAT_STANDINGS_MAX;
+    gw__put_u8(&w, MAGIC);
+    gw__put_u64(&w, d->view.ring_epoch);
+    gw__put_u8(&w, count);
+    gw__put_u8(&w, d->self);
+    gw__put_standing(&w, &d->known[d->self].standing);
+    for (unsigned i = 1; i < count; i++) {
+        if (d->gossip_next % ring == (unsigned)d->rank)
+            d->gossip_next++;
+        unsigned node = d->view.ring[d->gossip_next++ % ring].node;
+        gw__put_u8(&w, node);
+        gw__put_standing(&w, &d->known[node].standing);
+    }
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        if (d->receivers >> node & 1)
+            actions->send(actions->driver, node, out, w.used);
+}
+
+/* Nobody knows better than this member where it stands itself. */
+static void learn(struct gw__detector *d, unsigned node,
+                  const struct gw__standing *standing, uint64_t now_ns)
+{
+    struct gw__known *known = &d->known[node];
+    if (node == d->self || standing->stamp <= known->standing.stamp)
+        return;
+    known->standing = *standing;
+    known->changed_ns = now_ns;
+}
+
+bool gw__beat_receive(struct gw__detector *d, const struct gw__input *input)
+{
+    struct {
+        unsigned node;
+        struct gw__standing standing;
+    } news[GW__BEAT_STANDINGS_MAX];
+    struct gw__reader r = gw__reader_on(input->data, input->bytes);
+    gw__reader_demand(&r, gw__get_u8(&r) == MAGIC);
+    uint64_t ring_epoch = gw__get_u64(&r);
+    unsigned count = gw__get_u8_below(&r, GW__BEAT_STANDINGS_MAX + 1);
+    for (unsigned i = 0; i < count; i++) {
+        news[i].node = gw__get_u8_below(&r, GW__NODES_MAX);
+        gw__get_standing(&r, &news[i].standing);
+    }
+    if (!gw__reader_done(&r))
+        return false;
+    for (unsigned i = 0; i < count && ring_epoch == d->view.ring_epoch; i++)
+        learn(d, news[i].node, &news[i].standing, input->now_ns);
+    return true;
+}

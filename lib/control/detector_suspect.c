@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Silence, the observer's own health, and accusations; see detector.h.
+ */
+#include "detector_parts.h"
+
+/* A timer is late when it missed a whole beat; so many punctual ones in a row
+ * make up for a late one. */
+enum { PUNCTUAL_ENOUGH = 16 };
+
+struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
+{
+    for (unsigned i = 0; i < d->watched_count; i++)
+        if (d->watched[i].node == node)
+            return &d->watched[i];
+    return NULL;
+}
+
+/* The ring reconnects after a view change: twice the pause until the first
+ * beat. */
+void gw__suspect_begin(struct gw__detector *d, uint64_t now_ns)
+{
+    const struct gw__phi_rule rule = {.expected_ns = d->config.beat_ns,
+                                      .deviation_ns = d->config.deviation_ns,
+                                      .pause_ns = d->config.pause_ns};
+    for (unsigned i = 0; i < d->watched_count; i++)
+        gw__phi_begin(&d->watched[i].phi, &rule, now_ns + d->config.pause_ns);
+}
+
+void gw__suspect_heard(struct gw__detector *d, unsigned node, bool beat,
+                       uint64_t now_ns, const struct gw__actions *actions)
+{
+    struct gw__watched *w = gw__detector_watched(d, node);
+    if (!w)
+        return;
+    struct gw__notice notice = {.kind = GW__NOTICE_TRUST,
+                                .epoch = d->view.epoch,
+                                .node = node,
+                                .incarnation = w->incarnation,
+                                .silence_ns = gw__phi_silence(&w->phi, now_ns)};
+    if (beat)
+        gw__phi_beat(&w->phi, now_ns);
+    else
+        gw__phi_alive(&w->phi, now_ns);
+    if (w->suspected)
+        gw__notice_tell(&notice, actions);
+    w->suspected = false;
+}
+
+void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
+                        uint64_t now_ns)
+{
+    if (late_ns < d->config.beat_ns) {
+        d->punctual++;
+        if (d->punctual >= PUNCTUAL_ENOUGH && d->health > 0) {
+            d->health--;
+            d->punctual = 0;
+        }
+        return;
+    }
+    d->punctual = 0;
+    d->health += d->health < GW__HEALTH_MAX;
+    for (unsigned i = 0; i < d->watched_count; i++)
+        gw__phi_shift(&d->watched[i].phi, late_ns, now_ns);
+}
+
+static void accuse(const struct gw__detector *d,
+                   const struct gw__ring_member *member,
+                   const struct gw__watched *w, uint64_t now_ns,
+                   const struct gw__actions *actions)
+{
+    struct gw__notice notice = {.kind = GW__NOTICE_ACCUSE,
+                                .epoch = d->view.epoch,
+                                .node = member->node,
+                                .incarnation = member->incarnation,
+                                .certain = !w};
+    double phi = w ? gw__phi_now(&w->phi, now_ns) * 1000 : 0;
+    if (w)
+        notice.silence_ns = gw__phi_silence(&w->phi, now_ns);
+    notice.phi_milli = phi < UINT32_MAX ? (uint32_t)phi : UINT32_MAX;
+    gw__notice_tell(&notice, actions);
+}
+
+void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
+                       const struct gw__actions *actions)
+{
+    double threshold = d->config.threshold_milli / 1000.0 * (1 + d->health);
+    for (unsigned i = 0; i < d->watched_count; i++) {
+        struct gw__watched *w = &d->watched[i];
+        if (gw__phi_now(&w->phi, now_ns) < threshold)
+            continue;
+        if (w->suspected && now_ns - w->accused_ns < d->config.repeat_ns)
+            continue;
+        w->suspected = true;
+        w->accused_ns = now_ns;
+        int rank = gw__view_rank(&d->view, w->node);
+        accuse(d, &d->view.ring[rank], w, now_ns, actions);
+    }
+}
+
+static bool has_ended(const struct gw__detector *d,
+                      const struct gw__ring_member *m)
+{
+    return m->node != d->self && d->ended[m->node] != 0 &&
+           d->ended[m->node] == m->incarnation.low;
+}
+
+void gw__suspect_certain(struct gw__detector *d,
+                         const struct gw__actions *actions)
+{
+    for (unsigned i = 0; d->rank >= 0 && i < d->view.ring_count; i++)
+        if (has_ended(d, &d->view.ring[i]))
+            accuse(d, &d->view.ring[i], NULL, 0, actions);
+}
+
+uint64_t gw__suspect_dead(const struct gw__detector *d)
+{
+    uint64_t dead = 0;
+    for (unsigned i = 0; i < d->view.ring_count; i++)
+        if (has_ended(d, &d->view.ring[i]))
+            dead |= (uint64_t)1 << d->view.ring[i].node;
+    for (unsigned i = 0; i < d->watched_count; i++)
+        if (d->watched[i].suspected)
+            dead |= (uint64_t)1 << d->watched[i].node;
+    return dead;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The graph of observers.h. The permutation begins as the step to the opposite
+ * side of the ring and is shuffled by exchanges that keep it allowed.
+ */
+#include "observers.h"
+
+enum { EXCHANGES = 4, STRANGERS_FROM = 4 };
+
+/* May j watch i as a stranger? */
+static bool allowed(unsigned p, unsigned i, unsigned j)
+{
+    unsigned away = (j + p - i) % p;
+    return away > 1 && away + 1 < p;
+}
+
+static void try_exchange(struct gw__observers *o, unsigned a, unsigned b)
+{
+    uint8_t of_a = o->stranger[a], of_b = o->stranger[b];
+    if (allowed(o->count, a, of_b) && allowed(o->count, b, of_a)) {
+        o->stranger[a] = of_b;
+        o->stranger[b] = of_a;
+    }
+}
+
+void gw__observers_make(struct gw__observers *o, unsigned count, uint64_t epoch)
+{
+    struct gw_rng rng;
+    gw_rng_seed(&rng, epoch);
+    *o = (struct gw__observers){.count = count};
+    unsigned step = count < STRANGERS_FROM ? 0 : count / 2;
+    for (unsigned i = 0; i < count; i++)
+        o->stranger[i] = (uint8_t)((i + step) % count);
+    for (unsigned i = 0; step && i < EXCHANGES * count; i++) {
+        unsigned a = (unsigned)gw_rng_below(&rng, count);
+        try_exchange(o, a, (unsigned)gw_rng_below(&rng, count));
+    }
+}
+
+static uint64_t neighbours(unsigned count, unsigned rank)
+{
+    return (uint64_t)1 << (rank + 1) % count |
+           (uint64_t)1 << (rank + count - 1) % count;
+}
+
+static uint64_t others(uint64_t ranks, unsigned rank)
+{
+    return ranks & ~((uint64_t)1 << rank);
+}
+
+uint64_t gw__observers_of(const struct gw__observers *o, unsigned rank)
+{
+    return others(neighbours(o->count, rank) | (uint64_t)1 << o->stranger[rank],
+                  rank);
+}
+
+uint64_t gw__observers_watched(const struct gw__observers *o, unsigned rank)
+{
+    uint64_t watched = neighbours(o->count, rank);
+    for (unsigned i = 0; i < o->count; i++)
+        if (o->stranger[i] == rank)
+            watched |= (uint64_t)1 << i;
+    return others(watched, rank);
+}

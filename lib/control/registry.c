@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One entry of the log: decode it, answer a repetition from memory, let the
+ * part that it concerns apply it, remember the answer. See registry.h for what
+ * the commands mean and registry_parts.h for where they are.
+ */
+#include "registry_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static gw__command_apply *const apply[GW__COMMAND_KINDS] = {
+    [GW__CMD_REGISTER] = gw__apply_register,
+    [GW__CMD_ADMIT] = gw__apply_admit,
+    [GW__CMD_ACCUSE] = gw__apply_accuse,
+    [GW__CMD_LEAVE] = gw__apply_leave,
+    [GW__CMD_REPORT] = gw__apply_report,
+    [GW__CMD_DEADLINE] = gw__apply_deadline,
+    [GW__CMD_SHARDS] = gw__apply_shards,
+    [GW__CMD_LEASE] = gw__apply_lease,
+    [GW__CMD_DONE] = gw__apply_done,
+    [GW__CMD_SETTLE] = gw__apply_settle,
+    [GW__CMD_LINK] = gw__apply_link,
+    [GW__CMD_CUT] = gw__apply_cut,
+    [GW__CMD_HEAL] = gw__apply_heal,
+};
+
+static void set_text(struct gw__answer *answer, const char *format,
+                     va_list args) __attribute__((__format__(printf, 2, 0)));
+static void set_text(struct gw__answer *answer, const char *format,
+                     va_list args)
+{
+    vsnprintf(answer->text, sizeof answer->text, format, args);
+}
+
+enum gw_err gw__refuse(struct gw__answer *answer, enum gw_err code,
+                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_text(answer, format, args);
+    va_end(args);
+    return answer->code = code;
+}
+
+enum gw_err gw__say(struct gw__answer *answer, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_text(answer, format, args);
+    va_end(args);
+    return GW_OK;
+}
+
+void gw__registry_init(struct gw__registry *registry)
+{
+    memset(registry, 0, sizeof *registry);
+}
+
+static size_t refuse_entry(const struct gw__registry *r, enum gw_err code,
+                           const char *sentence,
+                           uint8_t out[GW__ANSWER_BYTES_MAX])
+{
+    struct gw__answer answer = {.epoch = r->view.epoch};
+    gw__refuse(&answer, code, "%s", sentence);
+    return gw__answer_encode(&answer, out);
+}
+
+size_t gw__registry_apply(struct gw__registry *r, const void *data,
+                          size_t bytes, uint64_t index,
+                          uint8_t out[GW__ANSWER_BYTES_MAX])
+{
+    struct gw__command command;
+    struct gw__client *client;
+    struct gw_error why;
+    size_t used;
+    if (index <= r->index)
+        return refuse_entry(r, GW_EINVAL, "this entry was applied before", out);
+    r->index = index;
+    if (gw__command_decode(data, bytes, &command, &why))
+        return refuse_entry(r, GW_EDATA, why.text, out);
+    if (command.time_ms > r->time_ms)
+        r->time_ms = command.time_ms;
+    if (!gw__client_begin(r, &command, &client, out, &used))
+        return used;
+    struct gw__answer answer = {.code = GW_OK};
+    apply[command.kind](r, &command, &answer);
+    answer.epoch = r->view.epoch;
+    used = gw__answer_encode(&answer, out);
+    if (client)
+        gw__client_end(client, r, &command, out, used);
+    return used;
+}

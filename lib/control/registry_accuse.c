@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Accusations, and when they convict: two observers' doubts, or one's
+ * certainty (registry.h says why). At most one accusation waits for another,
+ * since the second one convicts.
+ */
+#include "registry_parts.h"
+
+void gw__accusation_drop(struct gw__member *member)
+{
+    member->accuser = (struct gw__process){0};
+    member->accused_ms = 0;
+}
+
+static unsigned observers_of(const struct gw__registry *r, unsigned accused)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        count += i != accused && r->members[i].state == GW__ACTIVE;
+    return count;
+}
+
+/* Does an earlier accusation of this member still stand, by someone else? */
+static bool is_seconded(const struct gw__registry *r,
+                        const struct gw__member *m, unsigned accuser)
+{
+    return !gw__id_is_none(m->accuser.incarnation) &&
+           m->accuser.node != accuser &&
+           r->time_ms - m->accused_ms <= GW__ACCUSATION_LAPSE_MS;
+}
+
+enum gw_err gw__apply_accuse(struct gw__registry *r,
+                             const struct gw__command *c,
+                             struct gw__answer *answer)
+{
+    unsigned by = c->who.node, node = c->accuse.accused.node;
+    if (!gw__registry_active(r, c->who, answer))
+        return answer->code;
+    struct gw__member *m = gw__registry_active(r, c->accuse.accused, answer);
+    if (!m)
+        return answer->code;
+    if (by == node)
+        return gw__refuse(answer, GW_EINVAL, "node %u cannot accuse itself",
+                          node);
+    bool enough = c->accuse.certain || is_seconded(r, m, by) ||
+                  observers_of(r, node) == 1;
+    if (!enough) {
+        m->accuser = c->who;
+        m->accused_ms = r->time_ms;
+        return gw__say(answer, "node %u is accused by node %u", node, by);
+    }
+    if (gw__registry_is_last(r, node, answer))
+        return answer->code;
+    gw__registry_remove(r, (uint64_t)1 << node, GW__CONVICTED);
+    return gw__say(answer, "node %u is convicted: epoch %llu", node,
+                   (unsigned long long)r->view.epoch);
+}

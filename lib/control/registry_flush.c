@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The flush: survivors report, and the entry that brings the last report (or
+ * the deadline) decides every open op. The diagram is in registry.h, the rule
+ * in decide.h.
+ */
+#include "registry_parts.h"
+
+#include <string.h>
+
+const struct gw__decision *gw__registry_decision(const struct gw__registry *r,
+                                                 uint64_t op)
+{
+    for (unsigned i = r->decision_count; i > 0; i--)
+        if (r->decisions[i - 1].op == op)
+            return &r->decisions[i - 1];
+    return NULL;
+}
+
+static void remember(struct gw__registry *r, struct gw__decision decision)
+{
+    if (r->decision_count == GW__DECISIONS_MAX) {
+        memmove(r->decisions, r->decisions + 1,
+                (GW__DECISIONS_MAX - 1) * sizeof *r->decisions);
+        r->decision_count--;
+    }
+    r->decisions[r->decision_count++] = decision;
+}
+
+/* The ops from `floor` on that somebody has begun are open. */
+static uint64_t open_until(const struct gw__registry *r, uint64_t *floor)
+{
+    uint64_t until = 0;
+    *floor = r->view.op_floor;
+    for (unsigned i = 0; i < r->view.ring_count; i++) {
+        const struct gw__report *report =
+            &r->flush.reports[r->view.ring[i].node];
+        uint64_t next = report->floor + report->op_count;
+        if (report->floor > *floor)
+            *floor = report->floor;
+        if (report->op_count && next > until)
+            until = next;
+    }
+    return until;
+}
+
+static bool was_begun(const struct gw__survivor *survivors, unsigned count,
+                      uint64_t op)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (gw__report_of(survivors[i].report, op))
+            return true;
+    return false;
+}
+
+static void decide(struct gw__registry *r)
+{
+    struct gw__survivor survivors[GW__NODES_MAX];
+    unsigned count = r->view.ring_count;
+    for (unsigned i = 0; i < count; i++)
+        survivors[i] = (struct gw__survivor){
+            .node = r->view.ring[i].node,
+            .from_op = r->view.ring[i].from_op,
+            .report = &r->flush.reports[r->view.ring[i].node]};
+    uint64_t floor, until = open_until(r, &floor);
+    /* At most GW__REPORT_OPS_MAX: no report reaches further than its floor. */
+    for (uint64_t op = floor; op < until; op++) {
+        const struct gw__decision *earlier = gw__registry_decision(r, op);
+        if (was_begun(survivors, count, op))
+            remember(r, gw__decide(survivors, count, r->view.epoch, op,
+                                   earlier ? earlier->contributors : 0));
+    }
+    r->view.op_floor = floor;
+    r->flush.open = false;
+}
+
+void gw__flush_check(struct gw__registry *r)
+{
+    uint64_t ring = gw__view_nodes(&r->view);
+    if (r->flush.open && (r->flush.reported & ring) == ring)
+        decide(r);
+}
+
+void gw__flush_begin(struct gw__registry *r)
+{
+    if (!r->flush.open) {
+        memset(&r->flush, 0, sizeof r->flush);
+        r->flush.open = true;
+        r->flush.since_epoch = r->view.epoch;
+    }
+    gw__flush_check(r);
+}
+
+enum gw_err gw__apply_report(struct gw__registry *r,
+                             const struct gw__command *c,
+                             struct gw__answer *answer)
+{
+    unsigned node = c->who.node;
+    unsigned long long epoch = r->view.epoch;
+    if (!gw__registry_active(r, c->who, answer))
+        return answer->code;
+    if (gw__view_rank(&r->view, node) < 0)
+        return gw__refuse(answer, GW_EINVAL, "node %u is not in the ring",
+                          node);
+    if (c->flush.epoch < r->flush.since_epoch || c->flush.epoch > epoch)
+        return gw__refuse(answer, GW_EINVAL,
+                          "a report for epoch %llu comes in epoch %llu",
+                          (unsigned long long)c->flush.epoch, epoch);
+    if (!r->flush.open)
+        return gw__say(answer, "epoch %llu is decided", epoch);
+    if (!(r->flush.reported >> node & 1)) {
+        r->flush.reported |= (uint64_t)1 << node;
+        r->flush.reports[node] = c->flush.report;
+    }
+    gw__flush_check(r);
+    return gw__say(answer,
+                   r->flush.open
+                       ? "node %u has reported for epoch %llu"
+                       : "node %u has reported: epoch %llu is decided",
+                   node, epoch);
+}
+
+enum gw_err gw__apply_deadline(struct gw__registry *r,
+                               const struct gw__command *c,
+                               struct gw__answer *answer)
+{
+    uint64_t silent = gw__view_nodes(&r->view) & ~r->flush.reported;
+    if (!r->flush.open || c->epoch != r->view.epoch)
+        return gw__refuse(answer, GW_EINVAL, "epoch %llu is not being decided",
+                          (unsigned long long)c->epoch);
+    if (!r->flush.reported)
+        return gw__refuse(answer, GW_PENDING,
+                          "nobody has reported for epoch %llu yet",
+                          (unsigned long long)c->epoch);
+    gw__registry_remove(r, silent, GW__CONVICTED);
+    return gw__say(
+        answer, "%d without a report convicted: epoch %llu is decided",
+        __builtin_popcountll(silent), (unsigned long long)r->view.epoch);
+}

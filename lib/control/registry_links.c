@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Link rules; see registry.h.
+ */
+#include "registry_parts.h"
+
+static void merge(struct gw__rule *rule, unsigned fields,
+                  const struct gw__rule *with)
+{
+    if (fields & GW__LINK_CLEAR)
+        *rule = (struct gw__rule){0};
+    if (fields & GW__LINK_DELAY)
+        rule->delay_us = with->delay_us;
+    if (fields & GW__LINK_JITTER)
+        rule->jitter_us = with->jitter_us;
+    if (fields & GW__LINK_RATE)
+        rule->rate = with->rate;
+    if (fields & GW__LINK_LOSS)
+        rule->loss_ppm = with->loss_ppm;
+    if (fields & GW__LINK_DOWN)
+        rule->down = with->down;
+}
+
+enum gw_err gw__apply_link(struct gw__registry *r, const struct gw__command *c,
+                           struct gw__answer *answer)
+{
+    unsigned from = c->link.from, to = c->link.to;
+    if (!gw__registry_member(r, from, answer) ||
+        !gw__registry_member(r, to, answer))
+        return answer->code;
+    if (from == to)
+        return gw__refuse(answer, GW_EINVAL,
+                          "there is no link from node %u to itself", from);
+    struct gw__rule *rule = &r->links[from][to];
+    merge(rule, c->link.fields, &c->link.rule);
+    answer->rule = *rule;
+    return gw__say(
+        answer,
+        "link %u>%u: delay %u us, jitter %u us, rate %llu, loss %u ppm, %s",
+        from, to, rule->delay_us, rule->jitter_us,
+        (unsigned long long)rule->rate, rule->loss_ppm,
+        rule->down ? "down" : "up");
+}
+
+enum gw_err gw__apply_cut(struct gw__registry *r, const struct gw__command *c,
+                          struct gw__answer *answer)
+{
+    uint64_t left = c->cut.left, right = c->cut.right, both = left | right;
+    if (left & right)
+        return gw__refuse(answer, GW_EINVAL, "node %d is on both sides",
+                          __builtin_ctzll(left & right));
+    if (left == 0 || right == 0)
+        return gw__refuse(answer, GW_EINVAL, "a cut has two sides");
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        if (both >> i & 1 && !gw__registry_member(r, i, answer))
+            return answer->code;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        for (unsigned j = 0; j < GW__NODES_MAX; j++)
+            if (left >> i & 1 && right >> j & 1)
+                r->links[i][j].down = r->links[j][i].down = true;
+    return gw__say(answer, "%d nodes are cut from %d others",
+                   __builtin_popcountll(left), __builtin_popcountll(right));
+}
+
+enum gw_err gw__apply_heal(struct gw__registry *r, const struct gw__command *c,
+                           struct gw__answer *answer)
+{
+    unsigned healed = 0;
+    (void)c;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        for (unsigned j = 0; j < GW__NODES_MAX; j++) {
+            healed += r->links[i][j].down;
+            r->links[i][j].down = false;
+        }
+    return gw__say(answer, "%u links are up again", healed);
+}

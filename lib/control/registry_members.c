@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who is a member: register, admit, leave, and what removing a member does to
+ * the view. The state diagram and the reasons are in registry.h.
+ */
+#include "registry_parts.h"
+
+#include <string.h>
+
+static uint64_t bit(unsigned node)
+{
+    return (uint64_t)1 << node;
+}
+
+static bool holds_state(const struct gw__member *m)
+{
+    return m->role == GW__WORKER || m->role == GW__SERVER;
+}
+
+struct gw__member *gw__registry_member(struct gw__registry *r, unsigned node,
+                                       struct gw__answer *answer)
+{
+    if (node < GW__NODES_MAX && r->members[node].state != GW__NO_MEMBER)
+        return &r->members[node];
+    gw__refuse(answer, GW_EINVAL, "node %u does not exist", node);
+    return NULL;
+}
+
+struct gw__member *gw__registry_active(struct gw__registry *r,
+                                       struct gw__process who,
+                                       struct gw__answer *answer)
+{
+    struct gw__member *m = gw__registry_member(r, who.node, answer);
+    if (!m)
+        return NULL;
+    if (!gw__id_equal(m->incarnation, who.incarnation))
+        gw__refuse(answer, GW_EINVAL, "node %u is another incarnation by now",
+                   who.node);
+    else if (m->state == GW__JOINING)
+        gw__refuse(answer, GW_EINVAL, "node %u is still joining", who.node);
+    else if (m->state == GW__CONVICTED)
+        gw__refuse(answer, GW_EINVAL, "node %u is already convicted", who.node);
+    else if (m->state == GW__LEFT)
+        gw__refuse(answer, GW_EINVAL, "node %u has already left", who.node);
+    return answer->code ? NULL : m;
+}
+
+/* ---- register ---- */
+
+/* A number that nobody has had, else the first whose owner is gone: names stay
+ * unique in a log for as long as they last. */
+static unsigned free_node(const struct gw__registry *r)
+{
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        if (r->members[i].state == GW__NO_MEMBER)
+            return i;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        if (r->members[i].state >= GW__CONVICTED)
+            return i;
+    return GW__NODES_MAX;
+}
+
+static bool may_register(const struct gw__registry *r, unsigned node,
+                         struct gw__id incarnation, struct gw__answer *answer)
+{
+    const struct gw__member *m = &r->members[node];
+    bool same = gw__id_equal(m->incarnation, incarnation);
+    if (m->state == GW__CONVICTED && same)
+        gw__refuse(
+            answer, GW_EINVAL,
+            "node %u is already convicted; it may come back as a new process",
+            node);
+    else if (m->state == GW__LEFT && same)
+        gw__refuse(answer, GW_EINVAL, "node %u has already left", node);
+    else if (m->state == GW__ACTIVE && !same)
+        gw__refuse(
+            answer, GW_EINVAL,
+            "node %u is active as another process, which has to leave or be "
+            "convicted first",
+            node);
+    return !answer->code;
+}
+
+enum gw_err gw__apply_register(struct gw__registry *r,
+                               const struct gw__command *c,
+                               struct gw__answer *answer)
+{
+    unsigned node = c->who.node == GW__NODE_ANY ? free_node(r) : c->who.node;
+    if (node >= GW__NODES_MAX)
+        return gw__refuse(answer, GW_EINVAL,
+                          c->who.node == GW__NODE_ANY
+                              ? "all %d numbers are taken"
+                              : "nodes have numbers below %d",
+                          GW__NODES_MAX);
+    if (gw__id_is_none(c->who.incarnation))
+        return gw__refuse(answer, GW_EINVAL, "node %u has no incarnation",
+                          node);
+    if (!may_register(r, node, c->who.incarnation, answer))
+        return answer->code;
+    struct gw__member *m = &r->members[node];
+    answer->node = node;
+    if (m->state == GW__ACTIVE)
+        return gw__say(answer, "node %u is active", node);
+    *m = (struct gw__member){.state = GW__JOINING,
+                             .role = c->join.role,
+                             .ring = c->join.ring,
+                             .incarnation = c->who.incarnation};
+    memcpy(m->endpoint, c->join.endpoint, sizeof m->endpoint);
+    if (!holds_state(m)) {
+        m->state = GW__ACTIVE;
+        m->ring = false;
+    }
+    return gw__say(answer, "node %u is %s as a %s", node,
+                   m->state == GW__ACTIVE ? "active" : "joining",
+                   gw__role_name(m->role));
+}
+
+/* ---- admit ---- */
+
+static bool may_admit(struct gw__registry *r, struct gw__process who,
+                      uint64_t seen, struct gw__answer *answer)
+{
+    struct gw__member *m = gw__registry_member(r, who.node, answer);
+    if (!m)
+        return false;
+    if (!gw__id_equal(m->incarnation, who.incarnation))
+        gw__refuse(answer, GW_EINVAL, "node %u is another incarnation by now",
+                   who.node);
+    else if (m->state == GW__ACTIVE || seen & bit(who.node))
+        gw__refuse(answer, GW_EINVAL, "node %u is already active", who.node);
+    else if (m->state != GW__JOINING)
+        gw__refuse(answer, GW_EINVAL, "node %u is gone; it must register first",
+                   who.node);
+    return !answer->code;
+}
+
+static void admit(struct gw__registry *r, struct gw__process who,
+                  uint64_t from_op)
+{
+    struct gw__member *m = &r->members[who.node];
+    m->state = GW__ACTIVE;
+    if (!m->ring)
+        return;
+    r->view.ring[r->view.ring_count++] = (struct gw__ring_member){
+        .node = who.node, .incarnation = who.incarnation, .from_op = from_op};
+    r->view.ring_epoch = r->view.epoch;
+}
+
+enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
+                            struct gw__answer *answer)
+{
+    uint64_t seen = 0;
+    if (r->flush.open)
+        return gw__refuse(answer, GW_PENDING,
+                          "epoch %llu is being decided; admit later",
+                          (unsigned long long)r->view.epoch);
+    if (c->admit.from_op < r->view.op_floor)
+        return gw__refuse(answer, GW_EINVAL, "op %llu is over",
+                          (unsigned long long)c->admit.from_op);
+    if (c->admit.count == 0)
+        return gw__refuse(answer, GW_EINVAL, "nobody to admit");
+    for (unsigned i = 0; i < c->admit.count; i++) {
+        if (!may_admit(r, c->admit.joiners[i], seen, answer))
+            return answer->code;
+        seen |= bit(c->admit.joiners[i].node);
+    }
+    r->view.epoch++;
+    for (unsigned i = 0; i < c->admit.count; i++)
+        admit(r, c->admit.joiners[i], c->admit.from_op);
+    return gw__say(answer, "%u admitted from op %llu on: epoch %llu",
+                   c->admit.count, (unsigned long long)c->admit.from_op,
+                   (unsigned long long)r->view.epoch);
+}
+
+/* ---- removing ---- */
+
+static unsigned active_others(const struct gw__registry *r, unsigned node,
+                              bool (*like)(const struct gw__member *))
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        count += i != node && r->members[i].state == GW__ACTIVE &&
+                 like(&r->members[i]);
+    return count;
+}
+
+static bool is_server(const struct gw__member *m)
+{
+    return m->role == GW__SERVER;
+}
+
+bool gw__registry_is_last(struct gw__registry *r, unsigned node,
+                          struct gw__answer *answer)
+{
+    const struct gw__member *m = &r->members[node];
+    if (!holds_state(m))
+        return false;
+    if (active_others(r, node, holds_state) == 0)
+        gw__refuse(answer, GW_EINVAL, "cannot remove %u: it is the last member",
+                   node);
+    else if (m->role == GW__SERVER && active_others(r, node, is_server) == 0)
+        gw__refuse(answer, GW_EINVAL, "cannot remove %u: it is the last server",
+                   node);
+    return answer->code;
+}
+
+/* Closes the gaps; returns how many were taken out. */
+static unsigned leave_ring(struct gw__view *view, uint64_t nodes)
+{
+    unsigned kept = 0, before = view->ring_count;
+    for (unsigned i = 0; i < before; i++)
+        if (!(nodes & bit(view->ring[i].node)))
+            view->ring[kept++] = view->ring[i];
+    memset(view->ring + kept, 0, (before - kept) * sizeof *view->ring);
+    view->ring_count = kept;
+    return before - kept;
+}
+
+/* What the removed have said of others no longer counts. */
+static void forget_accusations(struct gw__registry *r, uint64_t by)
+{
+    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+        struct gw__member *m = &r->members[i];
+        if (by & bit(m->accuser.node))
+            gw__accusation_drop(m);
+    }
+}
+
+void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
+                         enum gw__member_state state)
+{
+    bool new_epoch = false;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+        struct gw__member *m = &r->members[i];
+        if (!(nodes & bit(i)))
+            continue;
+        new_epoch = new_epoch || holds_state(m);
+        m->state = state;
+        gw__accusation_drop(m);
+    }
+    forget_accusations(r, nodes);
+    r->view.epoch += new_epoch;
+    if (leave_ring(&r->view, nodes) == 0)
+        return;
+    r->view.ring_epoch = r->view.epoch;
+    r->flush.reported &= ~nodes;
+    gw__flush_begin(r);
+}
+
+enum gw_err gw__apply_leave(struct gw__registry *r, const struct gw__command *c,
+                            struct gw__answer *answer)
+{
+    if (!gw__registry_active(r, c->who, answer) ||
+        gw__registry_is_last(r, c->who.node, answer))
+        return answer->code;
+    gw__registry_remove(r, bit(c->who.node), GW__LEFT);
+    gw__shards_release(r, c->who);
+    return gw__say(answer, "node %u has left: epoch %llu", c->who.node,
+                   (unsigned long long)r->view.epoch);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The registry as bytes, in the order of its struct; what is empty is left out.
+ * The digest is the hash of these bytes, so two replicas that differ in
+ * anything that a snapshot keeps differ in it. registry_restore.c reads what is
+ * written here.
+ */
+#include "registry_parts.h"
+
+static void put_member(struct gw__writer *w, const struct gw__member *m)
+{
+    gw__put_u8(w, m->state);
+    if (m->state == GW__NO_MEMBER)
+        return;
+    gw__put_u8(w, m->role);
+    gw__put_u8(w, m->ring);
+    gw__put_id(w, m->incarnation);
+    gw__put_text(w, m->endpoint);
+    gw__put_process(w, m->accuser);
+    gw__put_u64(w, m->accused_ms);
+}
+
+static void put_flush(struct gw__writer *w, const struct gw__flush *flush)
+{
+    gw__put_u8(w, flush->open);
+    gw__put_u64(w, flush->since_epoch);
+    gw__put_u64(w, flush->reported);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        if (flush->reported >> i & 1)
+            gw__put_report(w, &flush->reports[i]);
+}
+
+static void put_decisions(struct gw__writer *w, const struct gw__registry *r)
+{
+    gw__put_u8(w, r->decision_count);
+    for (unsigned i = 0; i < r->decision_count; i++) {
+        gw__put_u64(w, r->decisions[i].epoch);
+        gw__put_u64(w, r->decisions[i].op);
+        gw__put_u8(w, r->decisions[i].fate);
+        gw__put_u64(w, r->decisions[i].contributors);
+    }
+}
+
+static void put_shards(struct gw__writer *w, const struct gw__registry *r)
+{
+    gw__put_u64(w, r->data_epoch);
+    gw__put_u32(w, r->shard_count);
+    for (unsigned i = 0; i < GW__HOLDERS_MAX; i++) {
+        gw__put_u32(w, r->holders[i].held);
+        if (r->holders[i].held == 0)
+            continue;
+        gw__put_process(w, r->holders[i].who);
+        gw__put_u64(w, r->holders[i].next_step);
+    }
+    for (uint32_t i = 0; i < r->shard_count; i++) {
+        gw__put_u8(w, r->shards[i].state);
+        if (r->shards[i].state == GW__LEASED)
+            gw__put_u8(w, r->shards[i].holder);
+        if (r->shards[i].state != GW__FREE)
+            gw__put_u64(w, r->shards[i].step);
+    }
+}
+
+static bool is_plain(const struct gw__rule *rule)
+{
+    return !rule->delay_us && !rule->jitter_us && !rule->rate &&
+           !rule->loss_ppm && !rule->down;
+}
+
+static void put_links(struct gw__writer *w, const struct gw__registry *r)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        for (unsigned j = 0; j < GW__NODES_MAX; j++)
+            count += !is_plain(&r->links[i][j]);
+    gw__put_u16(w, count);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        for (unsigned j = 0; j < GW__NODES_MAX; j++)
+            if (!is_plain(&r->links[i][j])) {
+                gw__put_u8(w, i);
+                gw__put_u8(w, j);
+                gw__put_rule(w, &r->links[i][j]);
+            }
+}
+
+static void put_clients(struct gw__writer *w, const struct gw__registry *r)
+{
+    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++) {
+        const struct gw__client *c = &r->clients[i];
+        gw__put_id(w, c->id);
+        if (gw__id_is_none(c->id))
+            continue;
+        gw__put_u64(w, c->sequence);
+        gw__put_u64(w, c->time_ms);
+        gw__put_u16(w, c->answer_bytes);
+        gw__put_bytes(w, c->answer, c->answer_bytes);
+    }
+}
+
+static void put_registry(struct gw__writer *w, const struct gw__registry *r)
+{
+    gw__put_bytes(w, "GWR1", 4);
+    gw__put_u64(w, r->index);
+    gw__put_u64(w, r->time_ms);
+    gw__put_view(w, &r->view);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        put_member(w, &r->members[i]);
+    put_flush(w, &r->flush);
+    put_decisions(w, r);
+    put_shards(w, r);
+    put_links(w, r);
+    put_clients(w, r);
+}
+
+size_t gw__registry_snapshot(const struct gw__registry *registry, void *out,
+                             size_t room)
+{
+    struct gw__writer measure = gw__writer_on(NULL, 0);
+    put_registry(&measure, registry);
+    if (measure.used <= room) {
+        struct gw__writer w = gw__writer_on(out, room);
+        put_registry(&w, registry);
+    }
+    return measure.used;
+}
+
+uint64_t gw__registry_digest(const struct gw__registry *registry)
+{
+    struct gw__writer w = gw__writer_on(NULL, 0);
+    put_registry(&w, registry);
+    return w.hash;
+}

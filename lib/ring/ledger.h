@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The contributor ledger of one member in one op (DESIGN §6, "exactly once"):
+ * of each chunk, whose data the value in hand contains. It travels with every
+ * partial result, so that the rule can be kept where the addition happens:
+ *
+ *     value + incoming   only if their sets share nobody, and nobody is in
+ *                        either who is not to contribute
+ *     value = incoming   only if it takes nothing away that cannot be had
+ * again, which is so since inputs stay immutable until commit
+ *
+ * A copy is final when its set is the op's target: at first everybody who takes
+ * part, later what a decision says. When all are, the op is complete here.
+ *
+ *              begin                    all final
+ *     (input) -------> growing ---------------------> complete
+ *                       |   ^                          |
+ *                freeze |   | retarget (a decision)    | freeze
+ *                       v   |                          v
+ *                      frozen: reported, nothing moves
+ *
+ * Read on in recover.h: how survivors go on from what they hold.
+ */
+#ifndef GW__RING_LEDGER_H
+#define GW__RING_LEDGER_H
+
+#include <control/report.h>
+
+struct gw__ledger {
+    uint64_t op;
+    unsigned node;
+    unsigned chunks;
+    uint64_t target; /* contributors of the result: nodes as bits */
+    bool frozen;
+    uint64_t sets[GW__REPORT_CHUNKS_MAX];
+};
+
+/* Each chunk is the node's own input. At most GW__REPORT_CHUNKS_MAX chunks; the
+ * node is among the target's, or takes no part in the op. */
+void gw__ledger_begin(struct gw__ledger *ledger, uint64_t op, unsigned node,
+                      unsigned chunks, uint64_t target);
+/* Before a value whose contributors are `incoming` is added to the chunk.
+ * GW_EWRONG, with the nodes in the sentence, when one would count twice or is
+ * not to count; GW_ECLOSED when frozen. Then nothing has changed. */
+GW_MUST_CHECK enum gw_err gw__ledger_add(struct gw__ledger *ledger,
+                                         unsigned chunk, uint64_t incoming,
+                                         struct gw_error *why);
+/* Before a value replaces the chunk. GW_EWRONG, GW_ECLOSED as above. */
+GW_MUST_CHECK enum gw_err gw__ledger_replace(struct gw__ledger *ledger,
+                                             unsigned chunk, uint64_t incoming,
+                                             struct gw_error *why);
+bool gw__ledger_final(const struct gw__ledger *ledger, unsigned chunk);
+bool gw__ledger_complete(const struct gw__ledger *ledger);
+
+/* The ring has lost a member: from here on nothing is added or replaced. */
+void gw__ledger_freeze(struct gw__ledger *ledger);
+/* What a report says of this op. */
+void gw__ledger_report(const struct gw__ledger *ledger,
+                       struct gw__holdings *holdings);
+/* The decision: the op's result is of these, and `start[chunk]` is what this
+ * member goes on from (recover.h): its partial, or its input again. */
+void gw__ledger_retarget(struct gw__ledger *ledger, uint64_t target,
+                         const uint64_t *start);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Elements of any type, one at a time.
+ */
+#ifndef ELEMENTS_H
+#define ELEMENTS_H
+
+#include <gradwire/gradwire.h>
+
+/* Stores the small whole number `v` as element `i`. */
+void put_element(void *buffer, enum gw_dtype type, size_t i, int64_t v);
+double get_element(const void *buffer, enum gw_dtype type, size_t i);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of the registry: commands go to two replicas, whose answers and
+ * digests must agree; the answer is kept.
+ */
+#ifndef TESTS_REGISTRY_PAIR_H
+#define TESTS_REGISTRY_PAIR_H
+
+#include <control/registry.h>
+
+#include <check.h>
+#include <string.h>
+
+struct registry_pair {
+    struct gw__registry *first, *second;
+    uint64_t next_index;
+    uint64_t now_ms;
+    struct gw__answer answer;
+};
+extern struct registry_pair pair;
+
+void pair_setup(void);
+void pair_teardown(void);
+
+void pair_apply_bytes(const void *data, size_t bytes);
+/* At pair.now_ms; returns the answer's code. */
+enum gw_err pair_apply(struct gw__command command);
+/* The answer's sentence is this one. */
+void pair_says(const char *sentence);
+void pair_ring_is(unsigned count, const unsigned *nodes);
+
+/* Incarnation `life` of a node; below, one without a life is 0. */
+struct gw__process pair_process(unsigned node, unsigned life);
+/* Workers stand in the ring. */
+enum gw_err pair_join(unsigned node, unsigned life, enum gw__role role);
+enum gw_err pair_admit(unsigned node, unsigned life, uint64_t from_op);
+/* Workers 0 .. count-1, in epoch 1. */
+void pair_ring_of(unsigned count);
+enum gw_err pair_accuse(struct gw__process by, struct gw__process whom,
+                        bool certain);
+enum gw_err pair_leave(unsigned node);
+enum gw_err pair_deadline(uint64_t epoch);
+/* One op of two chunks: their sets, and which of them are final (bits). */
+enum gw_err pair_report(unsigned node, uint64_t op, uint64_t set0,
+                        uint64_t set1, uint64_t finals);
+
+#endif

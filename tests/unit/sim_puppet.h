@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A network of puppets for the tests of lib/sim: machines without a will of
+ * their own, that do what a request tells them, and a log of every input that
+ * the network delivers.
+ */
+#ifndef SIM_PUPPET_H
+#define SIM_PUPPET_H
+
+#include <sim/sim.h>
+
+#define MS UINT64_C(1000000)
+
+/* What a request asks for, in order. */
+enum puppet_verb {
+    PUPPET_SEND,      /* `value` to node `which` */
+    PUPPET_TIMER,     /* `which` in `value` ns from now; 0 cancels */
+    PUPPET_TIMER_AT,  /* `which` at `value` of its clock */
+    PUPPET_PERSIST,   /* `value` under key `which` */
+    PUPPET_TELL,      /* `value` */
+    PUPPET_LOAD,      /* which a machine must not do then */
+    PUPPET_SEND_BYTES /* `value` zero bytes to node `which` */
+};
+
+struct puppet_order {
+    enum puppet_verb verb;
+    uint32_t which;
+    uint64_t value;
+};
+
+extern const struct gw__machine_kind puppet_kind;
+
+/* One delivered input. At START `value` is what is persisted under key 1, or
+ * 0; of a message it is what was sent. */
+struct seen {
+    uint64_t time_ns;
+    uint64_t clock_ns;
+    uint64_t incarnation;
+    uint64_t value;
+    uint32_t node;
+    uint32_t from;
+    uint32_t timer;
+    enum gw__input_kind kind;
+};
+
+enum { SEEN_MOST = 16384, PUPPET_NODES_MOST = 8 };
+
+struct stage {
+    struct gw__sim *sim;
+    size_t count;
+    struct seen log[SEEN_MOST];
+    size_t told_count;
+    uint64_t told[SEEN_MOST];
+};
+
+/* A new network of puppets; the hooks of `options` are overwritten, NULL means
+ * messages that take 1 ms and nothing else. */
+struct stage *stage_new(unsigned nodes, const struct gw__sim_options *options);
+void stage_destroy(struct stage **stage);
+/* Adds a schedule in text form. */
+void stage_faults(struct stage *stage, const char *text);
+/* Requests: one order at a time, at `at_ns`. */
+void stage_order(struct stage *stage, uint64_t at_ns, uint32_t node,
+                 enum puppet_verb verb, uint32_t which, uint64_t value);
+void stage_orders(struct stage *stage, uint64_t at_ns, uint32_t node,
+                  const struct puppet_order *orders, size_t count);
+/* Runs to `limit_ns` without a failure. */
+void stage_run(struct stage *stage, uint64_t limit_ns);
+/* How many inputs of a kind `node` got. */
+size_t stage_count(const struct stage *stage, uint32_t node,
+                   enum gw__input_kind kind);
+/* The n-th of them, from 0; the test fails if there is none. */
+const struct seen *stage_seen(const struct stage *stage, uint32_t node,
+                              enum gw__input_kind kind, size_t n);
+
+#endif

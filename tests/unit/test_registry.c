@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The registry as its members and operators see it: who may join and when, what
+ * convicts, what a link's rule is. Every command goes to two replicas, which
+ * must agree to the byte.
+ */
+#include "registry_pair.h"
+
+Suite *suite_registry(void);
+
+START_TEST(a_member_joins_is_admitted_and_leaves)
+{
+    ck_assert_int_eq(pair_join(2, 0, GW__WORKER), GW_OK);
+    pair_says("node 2 is joining as a worker");
+    ck_assert_uint_eq(pair.answer.node, 2);
+    ck_assert_uint_eq(pair.answer.epoch, 0);
+    ck_assert_int_eq(pair_join(2, 1, GW__WORKER), GW_OK);
+    ck_assert_int_eq(pair_admit(2, 0, 0), GW_EINVAL);
+    pair_says("node 2 is another incarnation by now");
+    ck_assert_int_eq(pair_leave(2), GW_EINVAL);
+    ck_assert_int_eq(pair_join(2, 0, GW__WORKER), GW_OK);
+    ck_assert_int_eq(pair_leave(2), GW_EINVAL);
+    pair_says("node 2 is still joining");
+    ck_assert_int_eq(pair_admit(2, 0, 0), GW_OK);
+    pair_says("1 admitted from op 0 on: epoch 1");
+    ck_assert_int_eq(pair_admit(2, 0, 0), GW_EINVAL);
+    pair_says("node 2 is already active");
+    ck_assert_int_eq(pair_leave(2), GW_EINVAL);
+    pair_says("cannot remove 2: it is the last member");
+    ck_assert_int_eq(pair_leave(8), GW_EINVAL);
+    pair_says("node 8 does not exist");
+    pair_join(5, 0, GW__WORKER);
+    pair_admit(5, 0, 7);
+    ck_assert_int_eq(pair_leave(2), GW_OK);
+    pair_says("node 2 has left: epoch 3");
+    ck_assert_int_eq(pair_leave(2), GW_EINVAL);
+    pair_says("node 2 has already left");
+    pair_ring_is(1, (unsigned[]){5});
+    ck_assert_uint_eq(pair.first->view.ring[0].from_op, 7);
+}
+END_TEST
+
+START_TEST(a_number_is_given_again_only_to_another_process)
+{
+    pair_ring_of(3);
+    ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_EINVAL);
+    pair_says("node 1 is active as another process, which has to leave or be "
+              "convicted first");
+    ck_assert_int_eq(pair_join(1, 0, GW__WORKER), GW_OK);
+    pair_says("node 1 is active");
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_says("node 1 is convicted: epoch 2");
+    ck_assert_int_eq(pair_join(1, 0, GW__WORKER), GW_EINVAL);
+    pair_says("node 1 is already convicted; it may come back as a new process");
+    ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_OK);
+    ck_assert_int_eq(pair_join(64, 0, GW__WORKER), GW_EINVAL);
+    pair_says("nodes have numbers below 64");
+    pair_join(GW__NODE_ANY, 0, GW__WORKER);
+    ck_assert_uint_eq(pair.answer.node, 3);
+    ck_assert_int_eq(pair_apply((struct gw__command){.kind = GW__CMD_REGISTER,
+                                                     .who = {.node = 9}}),
+                     GW_EINVAL);
+    pair_says("node 9 has no incarnation");
+}
+END_TEST
+
+START_TEST(any_number_is_a_new_one_then_a_used_one)
+{
+    pair_ring_of(GW__NODES_MAX);
+    ck_assert_int_eq(pair_join(GW__NODE_ANY, 1, GW__WORKER), GW_EINVAL);
+    pair_says("all 64 numbers are taken");
+    pair_accuse(pair_process(0, 0), pair_process(17, 0), true);
+    pair_join(GW__NODE_ANY, 1, GW__WORKER);
+    ck_assert_uint_eq(pair.answer.node, 17);
+}
+END_TEST
+
+START_TEST(survivors_keep_their_order_and_joiners_come_last)
+{
+    pair_ring_of(5);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    for (unsigned i = 0; i < 5; i++)
+        if (i != 1)
+            pair_report(i, 3, 0, 0, 0);
+    ck_assert(!pair.first->flush.open);
+    pair_join(1, 1, GW__WORKER);
+    ck_assert_int_eq(pair_admit(1, 1, 2), GW_EINVAL);
+    pair_says("op 2 is over");
+    ck_assert_int_eq(pair_admit(1, 1, 9), GW_OK);
+    pair_ring_is(5, (unsigned[]){0, 2, 3, 4, 1});
+    ck_assert_uint_eq(pair.first->view.ring_epoch, 3);
+}
+END_TEST
+
+START_TEST(only_workers_and_servers_make_epochs_and_only_the_ring_flushes)
+{
+    pair_ring_of(3);
+    pair_join(10, 0, GW__CONTROLLER);
+    pair_says("node 10 is active as a controller");
+    pair_join(11, 0, GW__SERVER);
+    pair_join(12, 0, GW__SERVER);
+    ck_assert_uint_eq(pair.first->view.epoch, 1);
+    pair_admit(11, 0, 0);
+    pair_admit(12, 0, 0);
+    ck_assert_uint_eq(pair.first->view.epoch, 3);
+    ck_assert_uint_eq(pair.first->view.ring_epoch, 1);
+    pair_leave(10);
+    ck_assert_uint_eq(pair.first->view.epoch, 3);
+    pair_leave(11);
+    ck_assert_uint_eq(pair.first->view.epoch, 4);
+    ck_assert_uint_eq(pair.first->view.ring_epoch, 1);
+    ck_assert(!pair.first->flush.open);
+    ck_assert_int_eq(pair_leave(12), GW_EINVAL);
+    pair_says("cannot remove 12: it is the last server");
+    pair_leave(1);
+    ck_assert_uint_eq(pair.first->view.ring_epoch, 5);
+    ck_assert(pair.first->flush.open);
+}
+END_TEST
+
+/* ---- accusations ---- */
+
+START_TEST(two_observers_convict_and_one_twice_does_not)
+{
+    pair_ring_of(4);
+    ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(2, 0), false),
+                     GW_OK);
+    pair_says("node 2 is accused by node 0");
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
+    pair_says("node 2 is accused by node 0");
+    ck_assert_uint_eq(pair.first->view.epoch, 1);
+    pair_accuse(pair_process(3, 0), pair_process(2, 0), false);
+    pair_says("node 2 is convicted: epoch 2");
+    pair_ring_is(3, (unsigned[]){0, 1, 3});
+    ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(2, 0), false),
+                     GW_EINVAL);
+    pair_says("node 2 is already convicted");
+    ck_assert_int_eq(pair_accuse(pair_process(2, 0), pair_process(0, 0), true),
+                     GW_EINVAL);
+    pair_says("node 2 is already convicted");
+    ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(0, 0), true),
+                     GW_EINVAL);
+    pair_says("node 0 cannot accuse itself");
+}
+END_TEST
+
+START_TEST(accusations_lapse)
+{
+    pair_ring_of(4);
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
+    pair.now_ms += GW__ACCUSATION_LAPSE_MS + 1;
+    pair_accuse(pair_process(1, 0), pair_process(2, 0), false);
+    pair_says("node 2 is accused by node 1");
+    pair.now_ms += GW__ACCUSATION_LAPSE_MS;
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
+    pair_says("node 2 is convicted: epoch 2");
+}
+END_TEST
+
+START_TEST(accusations_are_about_an_incarnation_and_by_a_member)
+{
+    pair_ring_of(4);
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
+    pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
+    ck_assert_int_eq(pair_accuse(pair_process(1, 0), pair_process(2, 1), false),
+                     GW_EINVAL);
+    pair_says("node 2 is another incarnation by now");
+    pair_accuse(pair_process(1, 0), pair_process(2, 0), false);
+    pair_says("node 2 is accused by node 1"); /* node 0's no longer counts */
+    pair_join(9, 0, GW__WORKER);
+    ck_assert_int_eq(pair_accuse(pair_process(9, 0), pair_process(2, 0), false),
+                     GW_EINVAL);
+    pair_says("node 9 is still joining");
+    pair_join(10, 0, GW__CONTROLLER);
+    pair_accuse(pair_process(10, 0), pair_process(2, 0), false);
+    pair_says("node 2 is convicted: epoch 3");
+}
+END_TEST
+
+START_TEST(of_two_members_one_observer_is_enough_but_the_last_stays)
+{
+    pair_ring_of(2);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), false);
+    pair_says("node 1 is convicted: epoch 2");
+    pair_ring_is(1, (unsigned[]){0});
+    pair_join(10, 0, GW__CONTROLLER);
+    ck_assert_int_eq(pair_accuse(pair_process(10, 0), pair_process(0, 0), true),
+                     GW_EINVAL);
+    pair_says("cannot remove 0: it is the last member");
+}
+END_TEST
+
+/* ---- links ---- */
+
+START_TEST(link_rules_merge_and_belong_to_the_link)
+{
+    pair_ring_of(3);
+    struct gw__command c = {
+        .kind = GW__CMD_LINK,
+        .link = {0, 1, GW__LINK_DELAY | GW__LINK_LOSS, {.delay_us = 5000}}};
+    c.link.rule.loss_ppm = 10000;
+    ck_assert_int_eq(pair_apply(c), GW_OK);
+    pair_says(
+        "link 0>1: delay 5000 us, jitter 0 us, rate 0, loss 10000 ppm, up");
+    c.link.fields = GW__LINK_RATE;
+    c.link.rule = (struct gw__rule){.rate = 1000, .delay_us = 1};
+    pair_apply(c);
+    ck_assert_uint_eq(pair.answer.rule.delay_us, 5000);
+    ck_assert_uint_eq(pair.answer.rule.rate, 1000);
+    ck_assert_uint_eq(pair.first->links[1][0].delay_us, 0);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_join(1, 1, GW__WORKER);
+    ck_assert_uint_eq(pair.first->links[0][1].delay_us, 5000);
+    c.link.fields = GW__LINK_CLEAR | GW__LINK_JITTER;
+    c.link.rule = (struct gw__rule){.jitter_us = 7};
+    pair_apply(c);
+    ck_assert_uint_eq(pair.answer.rule.delay_us + pair.answer.rule.rate, 0);
+    ck_assert_uint_eq(pair.answer.rule.jitter_us, 7);
+    c.link.to = 9;
+    ck_assert_int_eq(pair_apply(c), GW_EINVAL);
+    pair_says("node 9 does not exist");
+    c.link.to = 0;
+    ck_assert_int_eq(pair_apply(c), GW_EINVAL);
+    pair_says("there is no link from node 0 to itself");
+}
+END_TEST
+
+START_TEST(a_cut_is_healed_and_delays_stay)
+{
+    pair_ring_of(4);
+    pair_apply((struct gw__command){
+        .kind = GW__CMD_LINK, .link = {0, 2, GW__LINK_DELAY, {9, 0, 0, 0, 0}}});
+    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 12}});
+    pair_says("2 nodes are cut from 2 others");
+    ck_assert(pair.first->links[0][2].down && pair.first->links[3][1].down);
+    ck_assert(!pair.first->links[0][1].down && !pair.first->links[2][3].down);
+    pair_apply((struct gw__command){.kind = GW__CMD_HEAL});
+    pair_says("8 links are up again");
+    ck_assert_uint_eq(pair.first->links[0][2].delay_us, 9);
+    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 6}});
+    pair_says("node 1 is on both sides");
+    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 0}});
+    pair_says("a cut has two sides");
+    pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {1, 1 << 20}});
+    pair_says("node 20 does not exist");
+}
+END_TEST
+
+Suite *suite_registry(void)
+{
+    Suite *suite = suite_create("registry");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, pair_setup, pair_teardown);
+    tcase_add_test(t, a_member_joins_is_admitted_and_leaves);
+    tcase_add_test(t, a_number_is_given_again_only_to_another_process);
+    tcase_add_test(t, any_number_is_a_new_one_then_a_used_one);
+    tcase_add_test(t, survivors_keep_their_order_and_joiners_come_last);
+    tcase_add_test(
+        t, only_workers_and_servers_make_epochs_and_only_the_ring_flushes);
+    tcase_add_test(t, two_observers_convict_and_one_twice_does_not);
+    tcase_add_test(t, accusations_lapse);
+    tcase_add_test(t, accusations_are_about_an_incarnation_and_by_a_member);
+    tcase_add_test(t, of_two_members_one_observer_is_enough_but_the_last_stays);
+    tcase_add_test(t, link_rules_merge_and_belong_to_the_link);
+    tcase_add_test(t, a_cut_is_healed_and_delays_stay);
+    suite_add_tcase(suite, t);
+    return suite;
+}

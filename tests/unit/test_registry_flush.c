@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The flush: survivors report what they hold, and one entry decides. Sets are
+ * bits of nodes: 7 is {0, 1, 2}.
+ */
+#include "registry_pair.h"
+
+Suite *suite_registry_flush(void);
+
+static const struct gw__decision *decision(uint64_t op)
+{
+    const struct gw__decision *d = gw__registry_decision(pair.first, op);
+    ck_assert_ptr_nonnull(d);
+    return d;
+}
+
+START_TEST(finals_of_every_chunk_force_forward)
+{
+    pair_ring_of(3);
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    ck_assert_int_eq(pair_report(0, 4, 7, 3, 1), GW_OK);
+    pair_says("node 0 has reported for epoch 2");
+    pair_join(9, 0, GW__WORKER);
+    ck_assert_int_eq(pair_admit(9, 0, 5), GW_PENDING);
+    pair_says("epoch 2 is being decided; admit later");
+    pair_report(1, 4, 1, 7, 2);
+    pair_says("node 1 has reported: epoch 2 is decided");
+    ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
+    ck_assert_uint_eq(decision(4)->contributors, 7);
+    ck_assert_uint_eq(pair.first->view.op_floor, 4);
+    ck_assert_int_eq(pair_report(1, 4, 0, 0, 0), GW_OK);
+    pair_says("epoch 2 is decided");
+    ck_assert_int_eq(pair_admit(9, 0, 5), GW_OK);
+}
+END_TEST
+
+START_TEST(else_the_survivors_are_the_contributors)
+{
+    pair_ring_of(3);
+    pair_join(5, 0, GW__WORKER);
+    pair_admit(5, 0, 8); /* does not take part in op 7 */
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    pair_report(0, 7, 7, 3, 1);
+    pair_report(1, 7, 7, 1, 1);
+    pair_report(5, 8, 0, 0, 0);
+    ck_assert_int_eq(decision(8)->fate, GW__EXCLUDE);
+    ck_assert_uint_eq(decision(8)->contributors, 1 | 2 | 32);
+    ck_assert_uint_eq(pair.first->view.op_floor,
+                      8); /* node 5 knew 7 to be over */
+    ck_assert_ptr_null(gw__registry_decision(pair.first, 7));
+}
+END_TEST
+
+START_TEST(who_did_not_take_part_is_not_counted)
+{
+    struct gw__report reports[2] = {{.floor = 7, .op_count = 1},
+                                    {.floor = 7, .op_count = 0}};
+    reports[0].ops[0].chunks = 1;
+    struct gw__survivor survivors[2] = {{3, 0, &reports[0]},
+                                        {5, 8, &reports[1]}};
+    struct gw__decision d = gw__decide(survivors, 2, 4, 7, 0);
+    ck_assert_int_eq(d.fate, GW__EXCLUDE);
+    ck_assert_uint_eq(d.contributors, 8);
+    survivors[1].from_op = 7; /* takes part, but has not begun */
+    ck_assert_uint_eq(gw__decide(survivors, 2, 4, 7, 0).contributors, 8 | 32);
+}
+END_TEST
+
+START_TEST(a_report_outlives_further_deaths)
+{
+    pair_ring_of(4);
+    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    pair_report(0, 4, 3, 0, 0);
+    pair_report(0, 4, 15, 15, 3); /* the first counts */
+    pair_report(2, 4, 15, 15, 3); /* forces FORWARD, but dies */
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    ck_assert(pair.first->flush.open);
+    ck_assert_uint_eq(pair.first->view.epoch, 3);
+    struct gw__command late = {.kind = GW__CMD_REPORT,
+                               .who = pair_process(1, 0),
+                               .flush = {.epoch = 1}};
+    ck_assert_int_eq(pair_apply(late), GW_EINVAL);
+    pair_says("a report for epoch 1 comes in epoch 3");
+    late.flush.epoch = 2; /* node 1 has not heard of epoch 3; it is frozen */
+    ck_assert_int_eq(pair_apply(late), GW_OK);
+    ck_assert(!pair.first->flush.open);
+    ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
+    ck_assert_uint_eq(decision(4)->contributors, 3);
+    ck_assert_uint_eq(decision(4)->epoch, 3);
+}
+END_TEST
+
+START_TEST(the_silent_are_convicted_at_the_deadline)
+{
+    pair_ring_of(4);
+    ck_assert_int_eq(pair_deadline(1), GW_EINVAL);
+    pair_says("epoch 1 is not being decided");
+    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    ck_assert_int_eq(pair_deadline(2), GW_PENDING);
+    pair_says("nobody has reported for epoch 2 yet");
+    pair_report(2, 4, 7, 8, 0);
+    ck_assert_int_eq(pair_deadline(1), GW_EINVAL);
+    ck_assert_int_eq(pair_deadline(2), GW_OK);
+    pair_says("2 without a report convicted: epoch 3 is decided");
+    pair_ring_is(1, (unsigned[]){2});
+    ck_assert_uint_eq(decision(4)->contributors, 4);
+    ck_assert_int_eq(pair_report(0, 4, 0, 0, 0), GW_EINVAL);
+    pair_says("node 0 is already convicted");
+}
+END_TEST
+
+START_TEST(a_final_copy_from_before_an_exclusion_is_none)
+{
+    pair_ring_of(4);
+    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    pair_report(0, 4, 3, 0, 0);
+    pair_report(1, 4, 3, 0, 0);
+    pair_report(2, 4, 15, 7, 1);
+    ck_assert_uint_eq(decision(4)->contributors, 7);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_report(0, 4, 7, 7, 2);  /* chunk 1 of the new result */
+    pair_report(2, 4, 15, 7, 1); /* slept: chunk 0 of the old one */
+    ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
+    ck_assert_uint_eq(decision(4)->contributors, 5);
+    ck_assert_uint_eq(pair.first->decision_count, 2);
+}
+END_TEST
+
+START_TEST(different_calls_cannot_go_forward)
+{
+    pair_ring_of(3);
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    pair_report(0, 4, 7, 7, 3);
+    struct gw__command other = {.kind = GW__CMD_REPORT,
+                                .who = pair_process(1, 0),
+                                .flush = {.epoch = 2}};
+    other.flush.report =
+        (struct gw__report){.floor = 4, .op_count = 1, .ops = {{.chunks = 1}}};
+    pair_apply(other);
+    ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
+}
+END_TEST
+
+START_TEST(every_open_op_is_decided_and_old_decisions_are_forgotten)
+{
+    pair_ring_of(2);
+    for (uint64_t round = 0; round < 20; round++) {
+        unsigned life = (unsigned)round;
+        pair_accuse(pair_process(0, 0), pair_process(1, life), true);
+        struct gw__command c = {.kind = GW__CMD_REPORT,
+                                .who = pair_process(0, 0),
+                                .flush = {.epoch = pair.first->view.epoch}};
+        c.flush.report.floor = 8 * round;
+        c.flush.report.op_count = GW__REPORT_OPS_MAX;
+        for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++)
+            c.flush.report.ops[i].chunks = GW__REPORT_CHUNKS_MAX;
+        ck_assert_int_eq(pair_apply(c), GW_OK);
+        ck_assert_int_eq(pair_join(1, life + 1, GW__WORKER), GW_OK);
+        ck_assert_int_eq(pair_admit(1, life + 1, 8 * round + 8), GW_OK);
+    }
+    ck_assert_uint_eq(pair.first->decision_count, GW__DECISIONS_MAX);
+    ck_assert_ptr_nonnull(gw__registry_decision(pair.first, 159));
+    ck_assert_ptr_null(gw__registry_decision(pair.first, 95));
+}
+END_TEST
+
+Suite *suite_registry_flush(void)
+{
+    Suite *suite = suite_create("registry_flush");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, pair_setup, pair_teardown);
+    tcase_add_test(t, finals_of_every_chunk_force_forward);
+    tcase_add_test(t, else_the_survivors_are_the_contributors);
+    tcase_add_test(t, who_did_not_take_part_is_not_counted);
+    tcase_add_test(t, a_report_outlives_further_deaths);
+    tcase_add_test(t, the_silent_are_convicted_at_the_deadline);
+    tcase_add_test(t, a_final_copy_from_before_an_exclusion_is_none);
+    tcase_add_test(t, different_calls_cannot_go_forward);
+    tcase_add_test(t, every_open_op_is_decided_and_old_decisions_are_forgotten);
+    suite_add_tcase(suite, t);
+    return suite;
+}
