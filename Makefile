@@ -128,7 +128,7 @@ run-fuzz: $(FUZZERS)
 	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZERS)
 
 bench: all $(BENCHES)
-	tests/bench/peers.sh $(B)
+	+tests/bench/peers.sh $(B)
 
 # ---- style and demonstration ----
 

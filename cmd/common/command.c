@@ -119,10 +119,11 @@ static enum gw_err unknown_option(const struct item *item, struct gw_error *why)
             snprintf(dashed, sizeof dashed, "--%s", s->name);
             suggestion_offer(&near, dashed);
         }
-    return gw_fail(why, GW_EINVAL,
-                   "%s has no option %s%s (\"%s --help\" lists them)",
-                   the_command->name, item->typed, suggestion_text(&near, hint),
-                   command_typed(the_command, words));
+    bool only = the_command == the_tool->only;
+    return gw_fail(
+        why, GW_EINVAL, "%s%s no option %s%s (\"%s --help\" lists them)",
+        only ? "there is" : the_command->name, only ? "" : " has", item->typed,
+        suggestion_text(&near, hint), command_typed(the_command, words));
 }
 
 static enum gw_err take(const struct item *item, struct gw_error *why)

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MARGIN = 3, LABEL_WIDTH = 6, PATH_MAX_CELLS = 4 * GRID_SIDE_MAX };
+enum { MARGIN = 3, LABEL_WIDTH = 6 };
 
 struct scene {
     const struct picture *picture;
@@ -20,8 +20,7 @@ struct scene {
     struct ring_path path;
     unsigned ring[RANKS_MAX];
     unsigned count;
-    bool taken[PATH_MAX_CELLS]; /* cells of the path with text on them */
-    int inside;                 /* rows that were written inside */
+    int inside; /* rows that were written inside */
 };
 
 static int index_in_ring(const struct scene *s, uint32_t rank)
@@ -37,23 +36,28 @@ static int place(const struct scene *s, int i)
     return ring_path_member(&s->path, (unsigned)i, s->count);
 }
 
-/* Writes text with its middle on a cell of the path. Along the top and the
- * bottom it takes its length there, along the sides one cell. */
-static bool write_on_path(struct scene *s, int at, enum style style,
-                          const char *text, bool even_if_taken)
+/* The line of the ring, or nothing at all. */
+static bool is_free(const struct scene *s, int x, int y)
+{
+    if (x < 0 || x >= s->area->width)
+        return true;
+    const struct cell *cell =
+        grid_at(s->area->grid, s->area->x + x, s->area->y + y);
+    return cell->style == STYLE_DIM || cell->glyph == ' ';
+}
+
+/* Writes text with its middle on a cell of the path, unless something else is
+ * there or beside it. */
+static bool write_on_path(const struct scene *s, int at, enum style style,
+                          const char *text)
 {
     int x, y, length = (int)strlen(text);
-    int whole = ring_path_length(&s->path);
-    enum heading heading = ring_path_cell(&s->path, at, &x, &y);
-    bool side = heading == HEAD_DOWN || heading == HEAD_UP;
-    int first = at - (side ? 0 : length / 2);
-    int cells = side ? 1 : length;
-    for (int i = 0; i < cells && !even_if_taken; i++)
-        if (s->taken[(first + i + whole) % whole])
+    ring_path_cell(&s->path, at, &x, &y);
+    x -= length / 2;
+    for (int i = -1; i <= length; i++)
+        if (!is_free(s, x + i, y))
             return false;
-    for (int i = 0; i < cells; i++)
-        s->taken[(first + i + whole) % whole] = true;
-    area_text(s->area, x - length / 2, y, style, text);
+    area_text(s->area, x, y, style, text);
     return true;
 }
 
@@ -86,30 +90,38 @@ static void draw_arrows(const struct scene *s)
     }
 }
 
-/* The rank, and how far it is, towards the inside. */
-static void draw_member(struct scene *s, unsigned i)
+/* How far the rank is, or what is wrong with it. */
+static void member_text(const struct scene *s, unsigned r, char out[24])
 {
     const struct state *state = s->picture->state;
-    unsigned r = s->ring[i];
-    enum condition condition = state_condition(state, r);
     const struct rank *rank = &state->ranks[r];
+    enum condition condition = state_condition(state, r);
+    if (condition >= RANK_LATE || rank->step == GW_NONE || !rank->in_op)
+        snprintf(out, 24, "%s", condition_name(condition));
+    else
+        snprintf(out, 24, "%" PRIu32 "/%u", rank->step + 1, state_steps(state));
+}
+
+/* Its number on the line, the text towards the inside. */
+static void draw_member(const struct scene *s, unsigned i)
+{
+    unsigned r = s->ring[i];
+    enum condition condition = state_condition(s->picture->state, r);
+    enum style style =
+        condition == RANK_UNKNOWN ? STYLE_PLAIN : condition_style(condition);
     char text[24];
-    int x, y, at = place(s, (int)i);
-    snprintf(text, sizeof text, "(%u)", r);
-    write_on_path(s, at, condition_style(condition), text, true);
+    int x, y, last = s->path.x + s->path.width - 1;
+    ring_path_cell(&s->path, place(s, (int)i), &x, &y);
+    int length = snprintf(text, sizeof text, "(%u)", r);
+    area_text(s->area, x - length / 2, y, style, text);
     if (s->path.height < 5)
         return;
-    if (condition >= RANK_LATE || rank->step == GW_NONE || !rank->in_op)
-        snprintf(text, sizeof text, "%s", condition_name(condition));
-    else
-        snprintf(text, sizeof text, "%" PRIu32 "/%u", rank->step + 1,
-                 state_steps(state));
-    ring_path_cell(&s->path, at, &x, &y);
-    int length = (int)strlen(text);
-    int left = x <= s->path.x                       ? x + 2
-               : x >= s->path.x + s->path.width - 1 ? x - 1 - length
-                                                    : x - length / 2;
-    area_text(s->area, left, y == s->path.y ? y + 1 : y - 1, STYLE_DIM, text);
+    member_text(s, r, text);
+    length = (int)strlen(text);
+    int left = x <= s->path.x ? x + 2
+               : x >= last    ? x - 1 - length
+                              : x - length / 2;
+    area_text(s->area, left, y == s->path.y ? y + 1 : y - 1, STYLE_PLAIN, text);
 }
 
 /* ---- chunks ---- */
@@ -129,25 +141,47 @@ static void write_inside(struct scene *s, enum style style, const char *text)
     s->inside++;
 }
 
-static void draw_chunk(struct scene *s, const struct flight *flight)
+/* As near to `percent` of the way as there is room, rather behind than before.
+ */
+static bool draw_on_way(const struct scene *s, int from, int to, bool clockwise,
+                        int percent, const char *text)
+{
+    for (int off = 0; off <= 200; off++) {
+        int there = off <= 100 ? percent - off : percent + off - 100;
+        if (there < 0 || there > 100)
+            continue;
+        int at =
+            ring_path_between(&s->path, from, to, clockwise, there / 100.0);
+        if (write_on_path(s, at, STYLE_CHUNK, text))
+            return true;
+    }
+    return false;
+}
+
+/* False for ranks that are no neighbours, and when the edge is full. */
+static bool draw_on_edge(const struct scene *s, const struct flight *flight)
 {
     const struct state *state = s->picture->state;
     int from = index_in_ring(s, flight->src);
     int to = index_in_ring(s, flight->dst);
+    if (from < 0 || to < 0 || from == to)
+        return false;
+    bool next = to == (from + 1) % (int)s->count;
+    bool previous = from == (to + 1) % (int)s->count;
+    if (!next && !previous)
+        return false;
+    char text[16];
+    snprintf(text, sizeof text, "c%" PRIu32, flight->chunk);
+    double progress = flight_progress(&state->flights, flight, state->now_ns);
+    return draw_on_way(s, place(s, from), place(s, to), next,
+                       (int)(100 * progress), text);
+}
+
+static void draw_chunk(struct scene *s, const struct flight *flight)
+{
     char text[40];
-    bool next = from >= 0 && to == (from + 1) % (int)s->count;
-    bool previous = to >= 0 && from == (to + 1) % (int)s->count;
-    if (from >= 0 && to >= 0 && from != to && (next || previous)) {
-        double progress =
-            flight_progress(&state->flights, flight, state->now_ns);
-        snprintf(text, sizeof text, "c%" PRIu32, flight->chunk);
-        for (double at = 0.05 + 0.9 * progress; at > 0; at -= 0.02)
-            if (write_on_path(s,
-                              ring_path_between(&s->path, place(s, from),
-                                                place(s, to), next, at),
-                              STYLE_CHUNK, text, false))
-                return;
-    }
+    if (draw_on_edge(s, flight))
+        return;
     snprintf(text, sizeof text, "%" PRIu32 ">%" PRIu32 " c%" PRIu32,
              flight->src, flight->dst, flight->chunk);
     write_inside(s, STYLE_CHUNK, text);

@@ -25,7 +25,9 @@ struct cast {
 
 static enum gw_err write_line(FILE *file, json_t *line, struct gw_error *why)
 {
-    int failed = line ? json_dumpf(line, file, JSON_COMPACT) : -1;
+    int failed =
+        line ? json_dumpf(line, file, JSON_COMPACT | JSON_REAL_PRECISION(9))
+             : -1;
     json_decref(line);
     if (!line)
         return gw_fail(why, GW_ENOMEM, "a line of the cast");

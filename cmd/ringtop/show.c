@@ -49,13 +49,17 @@ void show_pull(struct show *show, uint64_t deadline_ns)
     uint64_t begin_ns = gw_now_ns();
     if (show->heard_ns == 0)
         show->heard_ns = begin_ns;
+    uint64_t silent_at_ns = show->heard_ns + show->timeout_ns;
+    if (show->timeout_ns > 0 && deadline_ns > silent_at_ns)
+        deadline_ns = silent_at_ns;
     while (pull_one(show, deadline_ns)) {
         deadline_ns = 0;
         if (gw_now_ns() - begin_ns > LONGEST_NS)
             break;
     }
     uint64_t silent_ns = gw_now_ns() - show->heard_ns;
-    if (!show->closed && show->timeout_ns > 0 && silent_ns > show->timeout_ns) {
+    if (!show->closed && show->timeout_ns > 0 &&
+        silent_ns >= show->timeout_ns) {
         gw_fail(&show->error, GW_ETIMEOUT, "no event from stdin for %.3g s",
                 (double)silent_ns * 1e-9);
         show->closed = show->player.complete = true;
@@ -67,11 +71,12 @@ static void say_what_was_read(struct show *show)
     if (show->broken == 0)
         return;
     char more[64] = "";
+    size_t count = show->player.live ? show->state->events : show->player.count;
     if (show->broken > 1)
         snprintf(more, sizeof more, " (and %llu lines more)",
                  (unsigned long long)show->broken - 1);
     snprintf(show->notice, sizeof show->notice, "%s%s; %zu events are shown",
-             show->error.text, more, show->player.count);
+             show->error.text, more, count);
 }
 
 static enum gw_err learn(struct show *show, struct gw_error *why)
@@ -91,6 +96,8 @@ static enum gw_err load(struct show *show, double speed, struct gw_error *why)
     struct player *player = &show->player;
     while (!show->closed && player->count < RECORDED_MAX && !interrupted)
         (void)pull_one(show, UINT64_MAX);
+    if (interrupted)
+        return gw_fail(why, GW_EINTR, "interrupted while reading");
     if (!show->closed) {
         struct gw_error cut;
         gw_fail(&cut, GW_EDATA, "more than %d events", RECORDED_MAX);

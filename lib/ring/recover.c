@@ -84,6 +84,12 @@ static unsigned hops_to_add(const struct gw__recovery_case *c, unsigned first,
     return hops;
 }
 
+/* Additions that made a value of this set. */
+static unsigned sums_in(uint64_t set)
+{
+    return (unsigned)__builtin_popcountll(set) - 1;
+}
+
 static void count(const struct maker *m, unsigned chunk, uint64_t kept)
 {
     struct gw__recovery *r = m->recovery;
@@ -91,9 +97,9 @@ static void count(const struct maker *m, unsigned chunk, uint64_t kept)
     for (unsigned rank = 0; rank < m->c->ranks; rank++)
         redone = redone || held(m->c, rank, chunk) & ~m->c->target;
     r->chunks_redone += redone;
-    r->chunks_kept += __builtin_popcountll(kept) > 1;
-    r->chunks_fresh += __builtin_popcountll(kept) <= 1;
-    r->sums_kept += (unsigned)__builtin_popcountll(kept) - 1;
+    r->chunks_kept += sums_in(kept) > 0;
+    r->chunks_fresh += sums_in(kept) == 0;
+    r->sums_kept += sums_in(kept);
 }
 
 /* Chooses the chunk's route and with it what everybody begins with. */
@@ -109,6 +115,7 @@ static void choose(const struct maker *m, unsigned chunk)
     }
     if (route->spread) {
         m->recovery->chunks_spread++;
+        m->recovery->sums_kept += sums_in(c->target);
         return;
     }
     route->first = best_holder(c, chunk);

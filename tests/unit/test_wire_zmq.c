@@ -1,264 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is special to the ZeroMQ wires: keys, exposure, strangers, malformed
- * messages, and how a death is seen from afar. What they share with the other
- * wires is in test_wire.c and test_wire_end.c.
+ * What is special to the ZeroMQ wires: strangers, malformed messages, and how a
+ * death is seen from afar. Keys and exposure are in test_wire_key.c; what they
+ * share with the other wires is in test_wire.c and test_wire_end.c.
  */
 #include "wire/zmq_wire.h"
 #include "wire_crew.h"
 
-#include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 Suite *suite_wire_zmq(void);
 
 static const char *const names[] = {"ipc", "tcp"};
-
-static void expect_refusal(struct gw_comm_config config, enum gw_err due,
-                           const char *sentence)
-{
-    struct gw__wire *wire;
-    struct gw_error why;
-    enum gw_err err = gw__wire_open(&config, &wire, &why);
-    ck_assert_msg(err == due, "%s", gw_err_name(err));
-    ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
-    ck_assert_ptr_null(wire);
-}
-
-/* ---- exposure ---- */
-
-START_TEST(only_loopback_without_a_key)
-{
-    struct gw_comm_config config = crew_config("tcp", 0, 2);
-    config.interface = "192.0.2.1";
-    expect_refusal(
-        config, GW_EINVAL,
-        "tcp wire: 192.0.2.1 is open to the network: give a key file");
-    config.interface = "eth0";
-    expect_refusal(config, GW_EINVAL, "eth0 is open to the network");
-    config.insecure = true;
-    config.interface = "0.0.0.0";
-    expect_refusal(config, GW_EINVAL, "name one interface, not \"0.0.0.0\"");
-    config.interface = "no-such-interface";
-    expect_refusal(config, GW_EUNREACH, "no-such-interface");
-}
-END_TEST
-
-START_TEST(limits_are_told)
-{
-    struct gw_comm_config config = crew_config("ipc", 0, 2);
-    config.lanes = 9;
-    expect_refusal(config, GW_EINVAL, "ipc wire: 9 lanes: at most 8");
-    ck_assert_uint_gt(gw__zmq_card_bytes(0, 256, 2, GW__ZMQ_TCP), 0);
-    ck_assert_uint_gt(gw__zmq_card_bytes(0, 1000, 8, GW__ZMQ_IPC), 0);
-    ck_assert_uint_eq(gw__zmq_card_bytes(0, 1000, 8, GW__ZMQ_TCP), 0);
-}
-END_TEST
-
-/* libzmq would end the program; so it is refused before, or made possible. */
-START_TEST(open_files_are_reserved)
-{
-    struct rlimit few = {.rlim_cur = 64, .rlim_max = 4096};
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    struct crew crew;
-    crew_start(&crew, "tcp", CREW_MAX, 4);
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &few), 0);
-    ck_assert_uint_gt(few.rlim_cur, 64);
-    crew_end(&crew);
-    few.rlim_cur = few.rlim_max = 100;
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    expect_refusal(crew_config("tcp", 0, 20), GW_ESYS,
-                   "the limit is 100 (ulimit -n)");
-}
-END_TEST
-
-/* ---- keys ---- */
-
-struct key_file {
-    char path[40];
-};
-
-static struct key_file write_key(const char *text, mode_t mode)
-{
-    struct key_file file = {"/tmp/gradwire-test-key-XXXXXX"};
-    int fd = mkstemp(file.path);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    fchmod(fd, mode);
-    close(fd);
-    return file;
-}
-
-static struct key_file make_key(void)
-{
-    char public_key[41], secret_key[41], text[90];
-    ck_assert_int_eq(zmq_curve_keypair(public_key, secret_key), 0);
-    snprintf(text, sizeof text, "%s\n%s\n", public_key, secret_key);
-    return write_key(text, 0600);
-}
-
-static void expect_bad_key(const char *text, mode_t mode, const char *sentence)
-{
-    struct key_file file = write_key(text, mode);
-    struct gw_comm_config config = crew_config("tcp", 0, 2);
-    config.key_file = file.path;
-    expect_refusal(config, GW_EINVAL, sentence);
-    unlink(file.path);
-}
-
-START_TEST(bad_key_files_are_refused)
-{
-    char one[] = "0123456789012345678901234567890123456789\n";
-    char both[sizeof one * 2];
-    snprintf(both, sizeof both, "%s%s", one, one);
-    expect_bad_key(one, 0600, "must be two lines of 40 characters");
-    expect_bad_key("", 0600, "must be two lines of 40 characters");
-    expect_bad_key(both, 0600, "not of one pair");
-    expect_bad_key(both, 0644, "(mode 0644); chmod 600 it");
-    struct gw_comm_config config = crew_config("tcp", 0, 2);
-    config.key_file = "/nonexistent/key";
-    expect_refusal(config, GW_EINVAL, "No such file");
-}
-END_TEST
-
-/* Two ranks, each with its own configuration, connected by two threads. */
-struct pair {
-    struct gw__wire *wires[2];
-    struct gw__address table[2];
-    enum gw_err errors[2];
-    struct gw_error why[2];
-    uint64_t patience_ns;
-};
-
-struct pair_half {
-    struct pair *pair;
-    unsigned rank;
-};
-
-static void *connect_half(void *context)
-{
-    struct pair_half *half = context;
-    struct pair *p = half->pair;
-    unsigned r = half->rank;
-    p->errors[r] = p->wires[r]->ops->connect(
-        p->wires[r], p->table, gw_now_ns() + p->patience_ns, &p->why[r]);
-    return NULL;
-}
-
-static void open_pair(struct pair *pair, const struct gw_comm_config configs[2])
-{
-    for (unsigned r = 0; r < 2; r++) {
-        enum gw_err err =
-            gw__wire_open(&configs[r], &pair->wires[r], &pair->why[r]);
-        ck_assert_msg(err == GW_OK, "%s", pair->why[r].text);
-        pair->table[r] = pair->wires[r]->address;
-    }
-}
-
-static void connect_pair(struct pair *pair, uint64_t patience_ns)
-{
-    pthread_t threads[2];
-    struct pair_half halves[2];
-    pair->patience_ns = patience_ns;
-    for (unsigned r = 0; r < 2; r++) {
-        halves[r] = (struct pair_half){pair, r};
-        pthread_create(&threads[r], NULL, connect_half, &halves[r]);
-    }
-    for (unsigned r = 0; r < 2; r++)
-        pthread_join(threads[r], NULL);
-}
-
-static void close_pair(struct pair *pair)
-{
-    for (unsigned r = 0; r < 2; r++)
-        gw__wire_close(&pair->wires[r]);
-}
-
-START_TEST(a_shared_key_joins)
-{
-    struct key_file file = make_key();
-    struct gw_comm_config configs[2];
-    struct pair pair;
-    struct gw__view view;
-    struct gw__header header = {.bytes = 100000};
-    unsigned char *data = malloc(100000);
-    for (unsigned r = 0; r < 2; r++) {
-        configs[r] = crew_config(names[_i], r, 2);
-        configs[r].key_file = file.path;
-        configs[r].interface = "127.0.0.2";
-    }
-    open_pair(&pair, configs);
-    connect_pair(&pair, 5000000000U);
-    ck_assert_msg(!pair.errors[0] && !pair.errors[1], "%s", pair.why[0].text);
-    crew_fill(data, 100000, 1);
-    crew_send(pair.wires[0], 1, &header, data, false);
-    ck_assert_int_eq(crew_await(pair.wires[1], 0, &view), GW_OK);
-    ck_assert(!crew_differs(view.data, 100000, 1));
-    close_pair(&pair);
-    unlink(file.path);
-    free(data);
-}
-END_TEST
-
-START_TEST(another_key_does_not_join)
-{
-    struct key_file files[2] = {make_key(), make_key()};
-    struct gw_comm_config configs[2];
-    struct pair pair;
-    for (unsigned r = 0; r < 2; r++) {
-        configs[r] = crew_config("tcp", r, 2);
-        configs[r].key_file = files[r].path;
-    }
-    open_pair(&pair, configs);
-    connect_pair(&pair, 200000000U);
-    for (unsigned r = 0; r < 2; r++) {
-        ck_assert_int_eq(pair.errors[r], GW_ETIMEOUT);
-        ck_assert_ptr_nonnull(
-            strstr(pair.why[r].text, "have all the same key file?"));
-    }
-    close_pair(&pair);
-    configs[1].key_file = NULL;
-    open_pair(&pair, configs);
-    connect_pair(&pair, 200000000U);
-    for (unsigned r = 0; r < 2; r++)
-        ck_assert_int_eq(pair.errors[r], GW_EMISMATCH);
-    ck_assert_ptr_nonnull(
-        strstr(pair.why[0].text, "rank 1 has no key file, this rank has one"));
-    close_pair(&pair);
-    for (unsigned r = 0; r < 2; r++)
-        unlink(files[r].path);
-}
-END_TEST
-
-START_TEST(other_lanes_or_sizes_are_a_mismatch)
-{
-    struct gw_comm_config configs[2] = {crew_config("tcp", 0, 2),
-                                        crew_config("tcp", 1, 2)};
-    struct pair pair;
-    configs[1].lanes = 3;
-    open_pair(&pair, configs);
-    connect_pair(&pair, 200000000U);
-    ck_assert_int_eq(pair.errors[0], GW_EMISMATCH);
-    ck_assert_ptr_nonnull(strstr(pair.why[0].text, "with 3 lanes"));
-    close_pair(&pair);
-    configs[1] = crew_config("tcp", 1, 5);
-    open_pair(&pair, configs);
-    pair.patience_ns = 0;
-    struct pair_half half = {&pair, 0};
-    connect_half(&half);
-    ck_assert_int_eq(pair.errors[0], GW_EMISMATCH);
-    ck_assert_ptr_nonnull(strstr(pair.why[0].text, "another number of ranks"));
-    close_pair(&pair);
-}
-END_TEST
 
 /* ---- strangers and rubbish ---- */
 
@@ -486,13 +244,6 @@ Suite *suite_wire_zmq(void)
     Suite *suite = suite_create("wire_zmq");
     TCase *tests = tcase_create("zmq");
     tcase_set_timeout(tests, 30);
-    tcase_add_test(tests, only_loopback_without_a_key);
-    tcase_add_test(tests, limits_are_told);
-    tcase_add_test(tests, open_files_are_reserved);
-    tcase_add_test(tests, bad_key_files_are_refused);
-    tcase_add_loop_test(tests, a_shared_key_joins, 0, 2);
-    tcase_add_test(tests, another_key_does_not_join);
-    tcase_add_test(tests, other_lanes_or_sizes_are_a_mismatch);
     tcase_add_test(tests, a_stranger_is_not_taken_for_a_rank);
     tcase_add_loop_test(tests, malformed_messages_lose_the_link, 0, 2);
     tcase_add_loop_test(tests, malformed_notes_lose_the_link, 0, 2);

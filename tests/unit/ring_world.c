@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A ring all-reduce whose members die; see ring_world.h.
+ */
+#include "ring_world.h"
+
+#include <string.h>
+
+static void take_input(struct world *w, unsigned i, unsigned chunk)
+{
+    /* Values whose sum depends on the order in its last bits. */
+    uint64_t seed = w->nodes[i] * 31 + chunk;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, seed);
+    w->members[i].digits[chunk] = (uint64_t)1 << 2 * i;
+    w->members[i].value[chunk] = gw_rng_unit(&rng) - 0.3;
+}
+
+uint64_t world_node_bit(const struct world *w, unsigned i)
+{
+    return (uint64_t)1 << w->nodes[i];
+}
+
+static uint64_t everybody(const struct world *w)
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < w->count; i++)
+        all |= world_node_bit(w, i);
+    return all;
+}
+
+void world_begin(struct world *w, unsigned count)
+{
+    memset(w, 0, sizeof *w);
+    w->count = count;
+    for (unsigned i = 0; i < count; i++)
+        w->nodes[i] = (i * 23 + 40) % GW__NODES_MAX;
+    for (unsigned i = 0; i < count; i++) {
+        w->members[i].alive = w->members[i].begun = true;
+        gw__ledger_begin(&w->members[i].ledger, 0, w->nodes[i], count,
+                         everybody(w));
+        for (unsigned c = 0; c < count; c++)
+            take_input(w, i, c);
+    }
+}
+
+static void move(struct world *w, unsigned from, unsigned to, unsigned chunk,
+                 bool adds)
+{
+    const struct world_member *src = &w->members[from];
+    struct world_member *dst = &w->members[to];
+    struct gw_error why = {0};
+    enum gw_err err = adds ? gw__ledger_add(&dst->ledger, chunk,
+                                            src->ledger.sets[chunk], &why)
+                           : gw__ledger_replace(&dst->ledger, chunk,
+                                                src->ledger.sets[chunk], &why);
+    ck_assert_msg(err == GW_OK, "%s", why.text);
+    dst->digits[chunk] = (adds ? dst->digits[chunk] : 0) + src->digits[chunk];
+    dst->value[chunk] =
+        adds ? dst->value[chunk] + src->value[chunk] : src->value[chunk];
+}
+
+void world_hop(const struct world *w, unsigned chunk, unsigned hop,
+               unsigned *from, unsigned *to)
+{
+    unsigned p = w->count;
+    *from = hop < p - 1 ? (chunk + 1 + hop) % p : (chunk + hop - (p - 1)) % p;
+    *to = (*from + 1) % p;
+}
+
+bool world_do_hop(struct world *w, unsigned chunk, unsigned hop)
+{
+    unsigned from, to;
+    world_hop(w, chunk, hop, &from, &to);
+    if (!w->members[from].begun || !w->members[to].begun)
+        return false;
+    move(w, from, to, chunk, hop < w->count - 1);
+    return true;
+}
+
+/* ---- losing members ---- */
+
+static void decide(struct world *w)
+{
+    static struct gw__report reports[WORLD_MOST];
+    struct gw__survivor survivors[WORLD_MOST];
+    for (unsigned rank = 0; rank < w->survivor_count; rank++) {
+        struct world_member *m = &w->members[w->survivors[rank]];
+        gw__ledger_freeze(&m->ledger);
+        reports[rank] = (struct gw__report){.op_count = m->begun};
+        gw__ledger_report(&m->ledger, &reports[rank].ops[0]);
+        survivors[rank] = (struct gw__survivor){
+            .node = w->nodes[w->survivors[rank]], .report = &reports[rank]};
+    }
+    w->decision = gw__decide(survivors, w->survivor_count, 2, 0, w->earlier);
+}
+
+static void plan(struct world *w)
+{
+    static struct gw__holdings holdings[WORLD_MOST];
+    const struct gw__holdings *held[WORLD_MOST] = {0};
+    unsigned nodes[WORLD_MOST];
+    struct gw_error why = {0};
+    struct gw_verdict verdict;
+    for (unsigned rank = 0; rank < w->survivor_count; rank++) {
+        const struct world_member *m = &w->members[w->survivors[rank]];
+        nodes[rank] = w->nodes[w->survivors[rank]];
+        gw__ledger_report(&m->ledger, &holdings[rank]);
+        if (m->begun)
+            held[rank] = &holdings[rank];
+    }
+    const struct gw__recovery_case c = {.ranks = w->survivor_count,
+                                        .nodes = nodes,
+                                        .held = held,
+                                        .chunks = w->count,
+                                        .target = w->decision.contributors,
+                                        .origin_count = w->count,
+                                        .origin = w->nodes};
+    gw__recovery_fini(&w->recovery);
+    enum gw_err err = gw__recovery_make(&c, &w->recovery, &why);
+    ck_assert_msg(err == GW_OK, "%s", why.text);
+    err = gw__recovery_verify(&w->recovery, 1, &verdict, &why);
+    ck_assert_msg(err == GW_OK, "%s\n%s", why.text, verdict.history);
+}
+
+/* A survivor keeps what the plan says, which it must hold, or takes its input
+ * again. */
+static void obey(struct world *w, unsigned rank)
+{
+    struct world_member *m = &w->members[w->survivors[rank]];
+    const uint64_t *start = w->recovery.sets + (size_t)rank * w->count;
+    m->begun = true;
+    for (unsigned c = 0; c < w->count; c++) {
+        if (start[c] == world_node_bit(w, w->survivors[rank]))
+            take_input(w, w->survivors[rank], c);
+        else
+            ck_assert_uint_eq(m->ledger.sets[c], start[c]);
+    }
+    gw__ledger_retarget(&m->ledger, w->decision.contributors, start);
+}
+
+void world_lose_asleep(struct world *w, unsigned members, unsigned asleep)
+{
+    uint64_t used = 0;
+    w->survivor_count = 0;
+    for (unsigned i = 0; i < w->count; i++) {
+        if (members >> i & 1)
+            w->members[i].alive = false;
+        if (!w->members[i].alive)
+            continue;
+        w->survivors[w->survivor_count++] = i;
+        if (gw__ledger_complete(&w->members[i].ledger))
+            used = w->members[i].ledger.target;
+    }
+    decide(w);
+    /* Somebody may have used its result: it stands. */
+    ck_assert(!used || (w->decision.fate == GW__FORWARD &&
+                        w->decision.contributors == used));
+    w->earlier = w->decision.contributors;
+    plan(w);
+    for (unsigned rank = 0; rank < w->survivor_count; rank++) {
+        struct world_member *m = &w->members[w->survivors[rank]];
+        m->asleep = asleep >> w->survivors[rank] & 1;
+        if (!m->asleep)
+            obey(w, rank);
+    }
+}
+
+void world_lose(struct world *w, unsigned members)
+{
+    world_lose_asleep(w, members, 0);
+}
+
+/* ---- going on ---- */
+
+bool world_do_transfer(struct world *w, const struct gw_transfer *x)
+{
+    unsigned from = w->survivors[x->src], to = w->survivors[x->dst];
+    if (w->members[from].asleep || w->members[to].asleep)
+        return false;
+    move(w, from, to, x->chunk, x->action == GW_ADD);
+    return true;
+}
+
+/* No chunk has two hops in a step that follow each other, so their order does
+ * not matter. */
+void world_do_step(struct world *w, unsigned step)
+{
+    const struct gw_plan *p = w->recovery.plan;
+    for (size_t t = p->step_begin[step]; t < p->step_begin[step + 1]; t++)
+        ck_assert(world_do_transfer(w, &p->transfers[t]));
+}
+
+void world_finish(struct world *w, unsigned from_step)
+{
+    while (from_step < w->recovery.plan->steps)
+        world_do_step(w, from_step++);
+}
+
+/* What a clean run of `contributors` gives: value[chunk]. */
+static void run_clean(const struct world *w, uint64_t contributors,
+                      double value[WORLD_MOST])
+{
+    static struct world clean;
+    world_begin(&clean, w->count);
+    for (unsigned i = 0; i < w->count; i++)
+        if (contributors & world_node_bit(w, i))
+            clean.survivors[clean.survivor_count++] = i;
+    clean.decision.contributors = contributors;
+    for (unsigned i = 0; i < clean.survivor_count; i++)
+        clean.members[clean.survivors[i]].begun = false;
+    plan(&clean);
+    for (unsigned i = 0; i < clean.survivor_count; i++)
+        obey(&clean, i);
+    world_finish(&clean, 0);
+    memcpy(value, clean.members[clean.survivors[0]].value,
+           w->count * sizeof *value);
+    world_end(&clean);
+}
+
+void world_check(const struct world *w, const char *what)
+{
+    uint64_t digits = 0;
+    double value[WORLD_MOST];
+    for (unsigned i = 0; i < w->count; i++)
+        if (w->decision.contributors & world_node_bit(w, i))
+            digits += (uint64_t)1 << 2 * i;
+    run_clean(w, w->decision.contributors, value);
+    for (unsigned rank = 0; rank < w->survivor_count; rank++) {
+        const struct world_member *m = &w->members[w->survivors[rank]];
+        ck_assert_msg(gw__ledger_complete(&m->ledger), "%s: rank %u", what,
+                      rank);
+        for (unsigned c = 0; c < w->count; c++)
+            ck_assert_msg(m->digits[c] == digits, "%s: rank %u c%u %llx", what,
+                          rank, c, (unsigned long long)m->digits[c]);
+        ck_assert_msg(memcmp(m->value, value, w->count * sizeof *value) == 0,
+                      "%s: rank %u has other bits than a clean run", what,
+                      rank);
+    }
+}
+
+void world_end(struct world *w)
+{
+    gw__recovery_fini(&w->recovery);
+}

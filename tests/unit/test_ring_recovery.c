@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A ring all-reduce of which any member, and any two, die at any moment: the
+ * survivors decide, plan, verify, recover, and end with every contributor once
+ * and the bits of a clean run. How much is lost and redone is compared with
+ * what a model of sets predicts: FORWARD in (p-2) of 2(p-1) moments, a quarter
+ * of the chunks redone.
+ */
+#include "ring_world.h"
+
+#include <stdio.h>
+
+Suite *suite_ring_recovery(void);
+
+static struct world world;
+
+/* Runs in lock-step up to `step`. */
+static void run_to(unsigned count, unsigned step)
+{
+    world_begin(&world, count);
+    for (unsigned s = 0; s < step; s++)
+        for (unsigned c = 0; c < count; c++)
+            ck_assert(world_do_hop(&world, c, s));
+}
+
+static unsigned missing_copies(void)
+{
+    unsigned missing = 0;
+    for (unsigned rank = 0; rank < world.survivor_count; rank++)
+        for (unsigned c = 0; c < world.count; c++)
+            missing += !gw__ledger_final(
+                &world.members[world.survivors[rank]].ledger, c);
+    return missing;
+}
+
+START_TEST(a_ring_that_nobody_leaves_is_the_clean_run)
+{
+    for (unsigned p = 2; p <= WORLD_MOST; p++) {
+        run_to(p, 2 * (p - 1));
+        world_lose(&world, 0);
+        ck_assert_int_eq(world.decision.fate, GW__FORWARD);
+        ck_assert_uint_eq(world.recovery.plan->transfer_count, 0);
+        world_check(&world, "clean");
+        world_end(&world);
+    }
+}
+END_TEST
+
+START_TEST(any_member_at_any_step)
+{
+    char what[64];
+    for (unsigned p = 2; p <= 8; p++)
+        for (unsigned x = 0; x < p; x++)
+            for (unsigned step = 0; step <= 2 * (p - 1); step++) {
+                snprintf(what, sizeof what, "%u of %u dies at step %u", x, p,
+                         step);
+                run_to(p, step);
+                world_lose(&world, 1U << x);
+                unsigned missing = missing_copies();
+                size_t transfers = world.recovery.plan->transfer_count;
+                if (world.decision.fate == GW__FORWARD)
+                    ck_assert_msg(transfers == missing, "%s: %zu for %u", what,
+                                  transfers, missing);
+                else
+                    ck_assert_msg(transfers <= 2 * p * (p - 2), "%s: %zu", what,
+                                  transfers);
+                ck_assert_uint_le(world.recovery.plan->steps, 2 * (p - 1));
+                world_finish(&world, 0);
+                world_check(&world, what);
+                world_end(&world);
+            }
+}
+END_TEST
+
+/* One line of the table: over all members and the 2(p-1) steps. */
+struct line {
+    double forward; /* share of the moments */
+    double redone;  /* of the chunks */
+    double kept;    /* of the additions that were done, where not FORWARD */
+};
+
+static struct line measure(unsigned p)
+{
+    unsigned moments = 0, forwards = 0, redone = 0, done = 0, kept = 0;
+    for (unsigned x = 0; x < p; x++)
+        for (unsigned step = 0; step < 2 * (p - 1); step++, moments++) {
+            run_to(p, step);
+            world_lose(&world, 1U << x);
+            redone += world.recovery.chunks_redone;
+            if (world.decision.fate == GW__FORWARD)
+                forwards++;
+            else {
+                done += p * step;
+                kept += world.recovery.sums_kept;
+            }
+            world_end(&world);
+        }
+    return (struct line){.forward = (double)forwards / moments,
+                         .redone = (double)redone / (moments * p),
+                         .kept = (double)kept / done};
+}
+
+START_TEST(a_third_to_a_half_goes_forward_and_a_quarter_is_redone)
+{
+    static const struct {
+        unsigned p;
+        double forward, redone;
+    } table[] = {{4, 0.333, 0.25}, {8, 0.429, 0.25}, {16, 0.467, 0.25}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct line line = measure(table[i].p);
+        double p = table[i].p;
+        ck_assert_double_eq_tol(line.forward, table[i].forward, 0.0005);
+        ck_assert_double_eq_tol(line.forward, (p - 2) / (2 * (p - 1)), 1e-12);
+        ck_assert_double_eq_tol(line.redone, table[i].redone, 1e-12);
+        /* Of a chunk that is redone, what was summed before the dead is still
+         * at its neighbour: 1/3, 1/2 and 7/12 of all additions are kept, where
+         * beginning again from the inputs would keep .29, .34 and .35. */
+        ck_assert_double_eq_tol(line.kept, 2 / 3.0 - 4 / (3 * p), 1e-12);
+    }
+}
+END_TEST
+
+/* ---- two deaths ---- */
+
+static void two_deaths(unsigned p, unsigned x, unsigned step, unsigned y)
+{
+    char what[80];
+    unsigned later = 0, steps = 0;
+    do {
+        snprintf(what, sizeof what, "%u of %u dies at %u, %u after %u more", x,
+                 p, step, y, later);
+        run_to(p, step);
+        world_lose(&world, 1U << x);
+        steps = world.recovery.plan->steps;
+        for (unsigned s = 0; s < later; s++)
+            world_do_step(&world, s);
+        world_lose(&world, 1U << y);
+        world_finish(&world, 0);
+        world_check(&world, what);
+        world_end(&world);
+    } while (later++ < steps);
+    run_to(p, step);
+    world_lose(&world, 1U << x | 1U << y);
+    world_finish(&world, 0);
+    world_check(&world, "both at once");
+    world_end(&world);
+}
+
+START_TEST(any_two_members_at_any_two_moments)
+{
+    for (unsigned p = 3; p <= 5; p++)
+        for (unsigned x = 0; x < p; x++)
+            for (unsigned y = 0; y < p; y++)
+                for (unsigned step = 0; x != y && step <= 2 * (p - 1); step++)
+                    two_deaths(p, x, step, y);
+}
+END_TEST
+
+/* ---- no lock-step ---- */
+
+/* Each chunk has come some way; a member or two have yet to begin. */
+static void run_some_way(struct gw_rng *rng, unsigned count)
+{
+    world_begin(&world, count);
+    for (unsigned i = 0; i < count; i++)
+        world.members[i].begun = gw_rng_below(rng, 8) > 0;
+    bool late = gw_rng_below(rng, 2);
+    for (unsigned c = 0; c < count; c++) {
+        uint64_t hops = gw_rng_below(rng, 2 * count - 1);
+        if (late && hops < count) /* so that FORWARD is not seldom */
+            hops = count;
+        for (unsigned s = 0; s < hops; s++)
+            if (!world_do_hop(&world, c, s))
+                break;
+    }
+}
+
+/* Each chunk's transfers in order, but some chunks further than others, and
+ * none past who is asleep. */
+static void recover_some_way(struct gw_rng *rng)
+{
+    const struct gw_plan *p = world.recovery.plan;
+    unsigned most[WORLD_MOST];
+    for (unsigned c = 0; c < world.count; c++)
+        most[c] = (unsigned)gw_rng_below(rng, p->steps + 1);
+    for (unsigned s = 0; s < p->steps; s++)
+        for (size_t t = p->step_begin[s]; t < p->step_begin[s + 1]; t++)
+            if (s < most[p->transfers[t].chunk] &&
+                !world_do_transfer(&world, &p->transfers[t]))
+                most[p->transfers[t].chunk] = 0;
+}
+
+static unsigned some_survivors(struct gw_rng *rng)
+{
+    unsigned dead = 0;
+    for (unsigned n = 1 + (unsigned)gw_rng_below(rng, 2); n > 0; n--)
+        dead |= 1U << gw_rng_below(rng, world.count);
+    for (unsigned i = 0; i < world.count; i++)
+        if (world.members[i].alive && !(dead >> i & 1))
+            return dead;
+    return 0; /* not the last */
+}
+
+START_TEST(any_members_whatever_has_come_how_far)
+{
+    enum { RUNS = 3000 };
+    unsigned fates[GW__FATES] = {0};
+    char what[32];
+    for (unsigned seed = 1; seed <= RUNS; seed++) {
+        struct gw_rng rng;
+        gw_rng_seed(&rng, seed);
+        snprintf(what, sizeof what, "seed %u", seed);
+        run_some_way(&rng, 2 + (unsigned)gw_rng_below(&rng, 7));
+        for (uint64_t deaths = 1 + gw_rng_below(&rng, 3); deaths > 0;
+             deaths--) {
+            bool last = deaths == 1;
+            unsigned sleeper = 1U << gw_rng_below(&rng, 2 * world.count);
+            world_lose_asleep(&world, some_survivors(&rng), last ? 0 : sleeper);
+            fates[world.decision.fate]++;
+            if (!last)
+                recover_some_way(&rng);
+        }
+        world_finish(&world, 0);
+        world_check(&world, what);
+        world_end(&world);
+    }
+    ck_assert_uint_gt(fates[GW__FORWARD], 500);
+    ck_assert_uint_gt(fates[GW__EXCLUDE], 500);
+}
+END_TEST
+
+/* ---- cases that make no sense ---- */
+
+static enum gw_err make(uint64_t target, unsigned chunks, struct gw_error *why)
+{
+    static const struct gw__holdings two = {.chunks = 2};
+    const struct gw__holdings *held[2] = {&two, NULL};
+    struct gw__recovery recovery;
+    const struct gw__recovery_case c = {.ranks = 2,
+                                        .nodes = (unsigned[]){3, 4},
+                                        .held = held,
+                                        .chunks = chunks,
+                                        .target = target,
+                                        .origin_count = 3,
+                                        .origin = (unsigned[]){3, 4, 5}};
+    enum gw_err err = gw__recovery_make(&c, &recovery, why);
+    if (!err)
+        gw__recovery_fini(&recovery);
+    return err;
+}
+
+START_TEST(senseless_cases_are_refused)
+{
+    struct gw_error why;
+    ck_assert_int_eq(make(8 | 16, 2, &why), GW_OK);
+    ck_assert_int_eq(make(8 | 16, 3, &why), GW_EMISMATCH);
+    ck_assert_str_eq(why.text, "node 3 has 2 chunks where others have 3");
+    ck_assert_int_eq(make(8, 2, &why), GW_EINVAL);
+    ck_assert_str_eq(why.text, "node 4 is alive but not to count");
+    ck_assert_int_eq(make(8 | 16 | 32, 2, &why), GW_EINVAL);
+    ck_assert_str_eq(
+        why.text, "node 5 is to count, but no final copy of chunk 0 survives");
+    ck_assert_int_eq(make(8 | 16, 0, &why), GW_EINVAL);
+}
+END_TEST
+
+/* ---- the ledger ---- */
+
+START_TEST(the_ledger_counts_each_once)
+{
+    struct gw__ledger l;
+    struct gw_error why;
+    gw__ledger_begin(&l, 12, 3, 2, 0x3c); /* nodes 2 to 5 */
+    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x14, &why), GW_OK);
+    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x34, &why), GW_EWRONG);
+    ck_assert_str_eq(why.text, "op 12, chunk 1: node 2, 4 would count twice");
+    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x42, &why), GW_EWRONG);
+    ck_assert_str_eq(why.text, "op 12, chunk 1: node 1, 6 is not to count");
+    ck_assert_int_eq(gw__ledger_replace(&l, 0, 0x7c, &why), GW_EWRONG);
+    ck_assert_uint_eq(l.sets[1], 0x1c);
+    ck_assert(!gw__ledger_final(&l, 1));
+    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x20, &why), GW_OK);
+    ck_assert(gw__ledger_final(&l, 1) && !gw__ledger_complete(&l));
+    gw__ledger_freeze(&l);
+    ck_assert_int_eq(gw__ledger_replace(&l, 0, 0x3c, &why), GW_ECLOSED);
+    ck_assert_str_eq(why.text, "op 12 waits for a decision");
+    struct gw__holdings held;
+    gw__ledger_report(&l, &held);
+    ck_assert_uint_eq(held.sets[0], 0); /* a bare input */
+    ck_assert_uint_eq(held.sets[1], 0x3c);
+    ck_assert_uint_eq(held.finals[0], 2);
+    gw__ledger_retarget(&l, 0x18, (uint64_t[]){8, 8});
+    ck_assert_int_eq(gw__ledger_replace(&l, 0, 0x18, &why), GW_OK);
+    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x10, &why), GW_OK);
+    ck_assert(gw__ledger_complete(&l));
+}
+END_TEST
+
+START_TEST(the_only_contributor_is_final_at_once)
+{
+    struct gw__ledger l;
+    struct gw__holdings held;
+    gw__ledger_begin(&l, 0, 3, 1, 8);
+    gw__ledger_report(&l, &held);
+    ck_assert_uint_eq(held.sets[0], 8);
+    ck_assert_uint_eq(held.finals[0], 1);
+}
+END_TEST
+
+Suite *suite_ring_recovery(void)
+{
+    Suite *suite = suite_create("ring_recovery");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, a_ring_that_nobody_leaves_is_the_clean_run);
+    tcase_add_test(t, any_member_at_any_step);
+    tcase_add_test(t, a_third_to_a_half_goes_forward_and_a_quarter_is_redone);
+    tcase_add_test(t, any_two_members_at_any_two_moments);
+    tcase_add_test(t, any_members_whatever_has_come_how_far);
+    tcase_add_test(t, senseless_cases_are_refused);
+    tcase_add_test(t, the_ledger_counts_each_once);
+    tcase_add_test(t, the_only_contributor_is_final_at_once);
+    suite_add_tcase(suite, t);
+    return suite;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the live view remembers of a run: a member's failure stage by stage and
+ * what became of the op that it interrupted, the journal, rates, losses.
+ */
+#include "ringtop/state.h"
+#include "tape.h"
+
+#include <check.h>
+#include <string.h>
+
+Suite *suite_ringtop_story(void);
+
+static struct tape tape;
+static struct state *state;
+static struct gw_plan *plan;
+
+static void setup(void)
+{
+    tape.count = 0;
+    tape.now_ns = 1000000;
+    plan = NULL;
+    ck_assert_int_eq(state_new(&state, NULL), GW_OK);
+}
+
+static void teardown(void)
+{
+    state_destroy(&state);
+    gw_plan_destroy(&plan);
+}
+
+static void feed_all(void)
+{
+    for (size_t i = 0; i < tape.count; i++)
+        state_event(state, &tape.events[i]);
+    state_settle(state);
+    tape.count = 0;
+}
+
+static const char *line(unsigned back)
+{
+    return journal_at(&state->journal, back)->text;
+}
+
+static unsigned count_of(unsigned rank, unsigned chunk)
+{
+    return op_copy(state_op(state), rank, chunk).count;
+}
+
+static void apply(uint32_t epoch, uint32_t step, uint32_t src, uint32_t dst,
+                  uint32_t chunk, int64_t action)
+{
+    struct gw_event *event = tape_add(&tape, GW_EV_APPLY, dst, action);
+    event->peer = src;
+    event->op = 1;
+    event->epoch = epoch;
+    event->step = step;
+    event->chunk = chunk;
+}
+
+/* ---- a failure ---- */
+
+/* Rank 2 of 3 dies in the first op: its data has reached rank 0's c2 only. */
+static void die_in_op(void)
+{
+    for (unsigned r = 0; r < 3; r++)
+        tape_add(&tape, GW_EV_OP_BEGIN, r, GW_ALLREDUCE)->op = 1;
+    apply(0, 0, 0, 1, 0, 1);
+    apply(0, 0, 2, 0, 2, 1);
+    tape_add(&tape, GW_EV_FAILURE, 1, GW_BY_RESET)->peer = 2;
+    tape_add(&tape, GW_EV_FAILURE, 0, GW_BY_SILENCE)->peer = 2;
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD)->epoch = 0;
+    tape_add(&tape, GW_EV_EPOCH, GW_NONE, 2)->epoch = 1;
+}
+
+static void decide(int64_t fate)
+{
+    struct gw_event *event = tape_add(&tape, GW_EV_DECISION, GW_NONE, fate);
+    event->op = 1;
+    event->epoch = 1;
+}
+
+static void recover(unsigned rank, unsigned chunk, int64_t redone)
+{
+    struct gw_event *event = tape_add(&tape, GW_EV_RECOVERY, rank, redone);
+    event->op = 1;
+    event->epoch = 1;
+    event->chunk = chunk;
+}
+
+static void end_op(void)
+{
+    for (unsigned r = 0; r < 2; r++) {
+        struct gw_event *event = tape_add(&tape, GW_EV_OP_END, r, 0);
+        event->op = 1;
+        event->epoch = 1;
+    }
+}
+
+START_TEST(stages_of_a_failure)
+{
+    die_in_op();
+    feed_all();
+    ck_assert_uint_eq(state->failovers.count, 1);
+    const struct failover *f = &state->failovers.list[0];
+    ck_assert_uint_eq(f->who, 2);
+    ck_assert_uint_eq(f->noticed_by, 1);
+    ck_assert(f->reached[VIEWED]);
+    ck_assert(!f->reached[DECIDED]);
+    ck_assert_uint_eq(f->time_ns[CONVICTED] - f->time_ns[NOTICED], 2000);
+    ck_assert_uint_eq(state->epoch, 1);
+    ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
+    ck_assert_uint_eq(state_members(state), 2);
+    ck_assert_str_eq(line(3), "rank 1 misses rank 2: its connection was reset");
+    ck_assert_str_eq(line(2), "rank 0 misses rank 2: no heartbeat");
+    ck_assert_str_eq(line(1), "rank 2 is convicted");
+    ck_assert_str_eq(line(0), "epoch 1: 2 members");
+}
+END_TEST
+
+START_TEST(excluded_work_is_redone)
+{
+    die_in_op();
+    decide(1);
+    recover(0, 2, 1);
+    recover(1, 0, 0);
+    feed_all();
+    ck_assert_uint_eq(count_of(0, 2), 1); /* from the input */
+    ck_assert_uint_eq(count_of(1, 0), 2); /* kept */
+    ck_assert(op_complete(state_op(state), op_copy(state_op(state), 1, 0)));
+    apply(1, 0, 1, 0, 2, 1);
+    apply(1, 0, 1, 0, 0, 0);
+    apply(1, 0, 0, 1, 1, 1);
+    apply(1, 1, 0, 1, 2, 0);
+    apply(1, 1, 1, 0, 1, 0);
+    end_op();
+    feed_all();
+    for (unsigned r = 0; r < 2; r++)
+        for (unsigned c = 0; c < 3; c++)
+            ck_assert_uint_eq(count_of(r, c), 2);
+    ck_assert_uint_eq(state->ops_doubled, 0);
+    ck_assert(op_over(state_op(state)));
+    const struct failover *f = &state->failovers.list[0];
+    ck_assert(f->reached[RESUMED]);
+    ck_assert_uint_eq(f->redone, 1);
+    ck_assert_uint_eq(f->kept, 1);
+    ck_assert_str_eq(line(1),
+                     "without rank 2 after 12.0 us: 1 copies kept, 1 redone");
+    ck_assert_str_eq(line(0), "op 1 allreduce: 18.0 us");
+}
+END_TEST
+
+/* Redoing what was not taken back counts somebody twice. */
+START_TEST(redoing_too_little_is_a_double)
+{
+    die_in_op();
+    decide(1);
+    apply(1, 0, 0, 1, 0, 1);
+    feed_all();
+    ck_assert_uint_eq(state->ops_doubled, 1);
+    ck_assert_str_eq(line(0), "DOUBLE COUNT in op 1: rank 1 has rank 0 twice "
+                              "in c0, step 1 from rank 0");
+}
+END_TEST
+
+START_TEST(forward_wants_everybody)
+{
+    die_in_op();
+    decide(0);
+    feed_all();
+    ck_assert_uint_eq(state_op(state)->full, 3);
+    ck_assert_uint_eq(state_op(state)->members, 2);
+    ck_assert_str_eq(line(0), "op 1: forward, the dead one's data counts");
+}
+END_TEST
+
+START_TEST(a_plain_communicator_only_loses)
+{
+    tape_add(&tape, GW_EV_LOST, 0, 0)->peer = 1;
+    feed_all();
+    const struct failover *f = &state->failovers.list[0];
+    ck_assert(f->reached[NOTICED] && !f->reached[CONVICTED]);
+    ck_assert_int_eq(state_condition(state, 1), RANK_LOST);
+}
+END_TEST
+
+START_TEST(it_comes_back)
+{
+    die_in_op();
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_JOINING);
+    feed_all();
+    ck_assert_int_eq(state_condition(state, 2), RANK_JOINING);
+    ck_assert_uint_eq(state_members(state), 2);
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_ALIVE);
+    feed_all();
+    ck_assert_uint_eq(state_members(state), 3);
+    ck_assert_int_ne(state_condition(state, 2), RANK_SUSPECT);
+}
+END_TEST
+
+START_TEST(more_failures_than_are_kept)
+{
+    for (unsigned i = 0; i < FAILOVERS_KEPT + 3; i++)
+        tape_add(&tape, GW_EV_FAILURE, 0, GW_BY_EXIT)->peer = 100 + i;
+    feed_all();
+    ck_assert_uint_eq(state->failovers.count, FAILOVERS_KEPT);
+    ck_assert_uint_eq(state->failovers.list[0].who, 103);
+}
+END_TEST
+
+/* ---- journal ---- */
+
+START_TEST(ops_share_a_line)
+{
+    plan = tape_ring(2);
+    for (uint32_t op = 1; op <= 5; op++)
+        tape_op(&tape, plan, op, 64);
+    feed_all();
+    ck_assert_uint_eq(journal_count(&state->journal), 1);
+    ck_assert_str_eq(line(0), "ops 1 to 5 allreduce 64: 11.0 us each");
+    tape_op(&tape, plan, 6, 128); /* of another kind */
+    feed_all();
+    ck_assert_uint_eq(journal_count(&state->journal), 2);
+    ck_assert_str_eq(line(0), "op 6 allreduce 128: 11.0 us");
+}
+END_TEST
+
+START_TEST(the_journal_forgets)
+{
+    struct journal *journal = &state->journal;
+    for (unsigned i = 0; i < JOURNAL_KEPT + 10; i++)
+        journal_write(journal, i, WEIGHT_NOTE, "line %u", i);
+    ck_assert_uint_eq(journal_count(journal), JOURNAL_KEPT);
+    ck_assert_str_eq(line(0), "line 265");
+    ck_assert_str_eq(line(JOURNAL_KEPT - 1), "line 10");
+}
+END_TEST
+
+START_TEST(times_in_words)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } times[] = {
+        {0, "0 ns"},
+        {999, "999 ns"},
+        {1000, "1.00 us"},
+        {12345, "12.3 us"},
+        {999499, "999 us"},
+        {999500, "1.00 ms"},
+        {1500000, "1.50 ms"},
+        {99960000, "100 ms"},
+        {2000000000, "2.00 s"},
+        {3600000000000, "3600 s"},
+    };
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char text[16];
+        format_ns(times[i].ns, text);
+        ck_assert_str_eq(text, times[i].text);
+    }
+}
+END_TEST
+
+/* ---- rates ---- */
+
+static uint64_t bytes_in_buckets(const struct rates *rates, unsigned rank)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < RATE_BUCKETS; i++)
+        bytes += rates->bytes[rank][i];
+    return bytes;
+}
+
+START_TEST(buckets_widen_and_lose_nothing)
+{
+    struct rates *rates = &state->rates;
+    for (uint64_t i = 0; i < 10000; i++)
+        rates_add(rates, 3, 5000 + i * 100000, 10); /* a second in all */
+    ck_assert_uint_eq(bytes_in_buckets(rates, 3), 100000);
+    ck_assert_uint_eq(rates->width_ns, 1000 << 16);
+    double rate = rates_total(rates, 5000 + 1000000000);
+    ck_assert_double_eq_tol(rate, 100000, 1);
+}
+END_TEST
+
+START_TEST(the_window_slides_at_last)
+{
+    struct rates *rates = &state->rates;
+    for (uint64_t s = 0; s < 100; s++)
+        rates_add(rates, 0, s * 1000000000, 7);
+    ck_assert_uint_ge(rates->width_ns, 1000000000);
+    ck_assert_uint_lt(bytes_in_buckets(rates, 0), 7 * 2 * RATE_BUCKETS);
+    ck_assert_uint_gt(bytes_in_buckets(rates, 0), 7 * RATE_BUCKETS / 2);
+    rates_time(rates, UINT64_MAX / 2);
+    ck_assert_uint_eq(bytes_in_buckets(rates, 0), 0);
+}
+END_TEST
+
+/* ---- losses ---- */
+
+START_TEST(losses_are_averaged_when_there_are_many)
+{
+    struct losses *losses = &state->losses;
+    for (uint64_t step = 0; step < 4 * LOSS_POINTS; step++)
+        losses_add(losses, step, (double)(step % 4));
+    ck_assert_uint_eq(losses->stride, 4);
+    ck_assert_uint_eq(losses_used(losses), LOSS_POINTS);
+    for (unsigned i = 0; i < LOSS_POINTS; i++)
+        ck_assert_double_eq(losses->sum[i] / losses->count[i], 1.5);
+}
+END_TEST
+
+START_TEST(losses_come_from_events)
+{
+    tape_add(&tape, GW_EV_STEP, 0, 7);
+    tape_add(&tape, GW_EV_LOSS, 0, 693147181);
+    tape_add(&tape, GW_EV_STEP, 1, 8);
+    tape_add(&tape, GW_EV_LOSS, 1, 500000000);
+    feed_all();
+    ck_assert_uint_eq(state->losses.first_step, 7);
+    ck_assert_uint_eq(state->losses.last_step, 8);
+    ck_assert_double_eq(state->losses.last, 0.5);
+    tape_add(&tape, GW_EV_LOSS, 1, 250000000)->step = 9;
+    feed_all();
+    ck_assert_uint_eq(losses_used(&state->losses), 3);
+}
+END_TEST
+
+START_TEST(another_training_is_another_curve)
+{
+    struct losses *losses = &state->losses;
+    losses_add(losses, 100, 1);
+    losses_add(losses, 99, 1); /* a rank that is behind */
+    ck_assert_uint_eq(losses->last_step, 100);
+    losses_add(losses, 1, 2);
+    ck_assert_uint_eq(losses->last_step, 1);
+    ck_assert_uint_eq(losses_used(losses), 1);
+}
+END_TEST
+
+Suite *suite_ringtop_story(void)
+{
+    const TTest *const tests[] = {
+        stages_of_a_failure,
+        excluded_work_is_redone,
+        redoing_too_little_is_a_double,
+        forward_wants_everybody,
+        a_plain_communicator_only_loses,
+        it_comes_back,
+        more_failures_than_are_kept,
+        ops_share_a_line,
+        the_journal_forgets,
+        times_in_words,
+        buckets_widen_and_lose_nothing,
+        the_window_slides_at_last,
+        losses_are_averaged_when_there_are_many,
+        losses_come_from_events,
+        another_training_is_another_curve,
+    };
+    Suite *suite = suite_create("ringtop_story");
+    TCase *tcase = tcase_create("ringtop story");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
