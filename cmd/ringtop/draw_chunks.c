@@ -101,7 +101,7 @@ static void draw_legend(const struct picture *p, const struct area *area, int y)
     const struct op *op = state_op(p->state);
     if (op_grows(op))
         area_print(area, 1, y, STYLE_DIM,
-                   "2+ holds two ranks' data, %u= all, 2! one twice", op->full);
+                   "2+ of two ranks, %u= of all, 2! one twice", op->full);
     else
         area_text(area, 1, y, STYLE_DIM, "1= has arrived, . not yet");
 }

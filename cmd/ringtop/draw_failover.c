@@ -9,7 +9,8 @@
  *       view       +14.1 ms  #############
  *       decided    +14.2 ms  #############
  *       resumed    +21.0 ms  ####################
- *       op 12: exclude, 9 copies kept, 3 redone; epoch 2 of 3 members
+ *       op 12: exclude; chunks kept 9, redone 3
+ *       epoch 2 of 3 members
  */
 #include "draw.h"
 
@@ -59,7 +60,7 @@ static int draw_outcome(const struct area *area, int y,
 {
     if (f->reached[DECIDED])
         area_print(area, 3, y++, STYLE_PLAIN,
-                   "op %" PRIu32 ": %s, %u copies kept, %u redone", f->op,
+                   "op %" PRIu32 ": %s; chunks kept %u, redone %u", f->op,
                    f->fate == 0 ? "forward" : "exclude", f->kept, f->redone);
     if (f->reached[VIEWED])
         area_print(area, 3, y++, STYLE_PLAIN,

@@ -40,17 +40,31 @@ static void op_text(const struct picture *p, char *out, size_t size)
         snprintf(out, size, "%s", kind);
 }
 
-/* Ranks that nothing is wrong with, of those that are members or were. */
-static void well_text(const struct picture *p, char *out, size_t size)
+/* Ranks that nothing is wrong with, of those that are members or were; when
+ * it is not `all_well`, or only then. */
+static void health_text(const struct picture *p, bool all_well, char *out,
+                        size_t size)
 {
     unsigned well = 0, all = 0;
+    *out = 0;
     for (unsigned r = 0; r < p->state->rank_count; r++) {
         enum condition condition = state_condition(p->state, r);
         bool counts = p->state->ranks[r].known && condition != RANK_LEFT;
         all += counts;
         well += counts && condition < RANK_SUSPECT;
     }
-    snprintf(out, size, "%u/%u well", well, all);
+    if ((well == all) == all_well)
+        snprintf(out, size, "%u/%u well", well, all);
+}
+
+static void ill_text(const struct picture *p, char *out, size_t size)
+{
+    health_text(p, false, out, size);
+}
+
+static void well_text(const struct picture *p, char *out, size_t size)
+{
+    health_text(p, true, out, size);
 }
 
 static void step_text(const struct picture *p, char *out, size_t size)
@@ -94,7 +108,8 @@ static void double_text(const struct picture *p, char *out, size_t size)
 void draw_header(const struct picture *p, const struct area *area)
 {
     static void (*const items[])(const struct picture *, char *, size_t) = {
-        double_text, op_text, well_text, step_text, rate_text, epoch_text};
+        double_text, op_text,   ill_text,  step_text,
+        well_text,   rate_text, epoch_text};
     char text[96];
     area_fill(area, 0, STYLE_BAR);
     time_text(p, text, sizeof text);

@@ -166,8 +166,8 @@ static void resumed(struct failovers *fs, const struct gw_event *event,
         format_ns(event->time_ns > begin_ns ? event->time_ns - begin_ns : 0,
                   took);
         journal_write(journal, event->time_ns, WEIGHT_GOOD,
-                      "without rank %" PRIu32 " after %s: %u copies kept, %u "
-                      "redone",
+                      "without rank %" PRIu32
+                      " after %s: chunks kept %u, redone %u",
                       f->who, took, f->kept, f->redone)
             ->failover = true;
     }

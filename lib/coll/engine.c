@@ -211,6 +211,18 @@ static enum gw_err mismatch(struct gw_request *r, unsigned peer,
         r->comm->rank);
 }
 
+/* A link that is gone: somebody may have said why. */
+static enum gw_err lost(struct gw_request *r, unsigned peer, enum gw_err err,
+                        struct gw_error *why)
+{
+    struct gw__wire *wire = r->comm->wire;
+    if (wire->ops->check(wire, why))
+        return why->code;
+    return gw_fail(why, err, "rank %u %s", peer,
+                   err == GW_ECLOSED ? "has closed its communicator"
+                                     : "is lost");
+}
+
 /* The slice at the head of the link, when it is the one that source wants. */
 static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
                           uint32_t k, struct gw__view *view,
@@ -225,7 +237,7 @@ static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
         return GW_PENDING;
     enum gw_err err = comm->wire->ops->peek(comm->wire, peer, view);
     if (err)
-        return err;
+        return err == GW_PENDING ? err : lost(r, peer, err, why);
     const struct gw__header *h = view->header;
     if (h->op != r->op || h->step != w->step || h->slice != k ||
         h->chunk != p->cells[w->cell].chunk ||
@@ -324,7 +336,7 @@ static enum gw_err apply(struct gw_request *r, unsigned peer,
         comm->counters[from].bytes_received += slice_length(r, w->cell, k);
     }
     if (comm->wire->spoiled)
-        return GW_ELOST;
+        return lost(r, peer, GW_ELOST, why);
     if (++r->written[write] == r->slots[w->cell].slices)
         finish_write(r, write);
     return GW_OK;
@@ -347,18 +359,6 @@ static bool all_left(const struct gw_request *r)
     return true;
 }
 
-/* A link that is gone: somebody may have said why. */
-static enum gw_err lost(struct gw_request *r, unsigned peer, enum gw_err err,
-                        struct gw_error *why)
-{
-    struct gw__wire *wire = r->comm->wire;
-    if (err == GW_EMISMATCH || wire->ops->check(wire, why))
-        return why->code;
-    return gw_fail(why, err, "rank %u %s", peer,
-                   err == GW_ECLOSED ? "has closed its communicator"
-                                     : "is lost");
-}
-
 enum gw_err gw__engine_progress(struct gw_request *r, bool *moved,
                                 struct gw_error *why)
 {
@@ -378,7 +378,7 @@ enum gw_err gw__engine_progress(struct gw_request *r, bool *moved,
             if (err == GW_PENDING)
                 break;
             if (err)
-                return lost(r, q, err, why);
+                return err;
             *moved = true;
         }
     }

@@ -134,6 +134,6 @@ enum gw_err gw__apply_deadline(struct gw__registry *r,
                           (unsigned long long)c->epoch);
     gw__registry_remove(r, silent, GW__CONVICTED);
     return gw__say(
-        answer, "%d without a report convicted: epoch %llu is decided",
+        answer, "convicted without a report: %d; epoch %llu is decided",
         __builtin_popcountll(silent), (unsigned long long)r->view.epoch);
 }

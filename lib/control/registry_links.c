@@ -54,12 +54,15 @@ enum gw_err gw__apply_cut(struct gw__registry *r, const struct gw__command *c,
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         if (both >> i & 1 && !gw__registry_member(r, i, answer))
             return answer->code;
+    unsigned cut = 0;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        for (unsigned j = 0; j < GW__NODES_MAX; j++)
-            if (left >> i & 1 && right >> j & 1)
-                r->links[i][j].down = r->links[j][i].down = true;
-    return gw__say(answer, "%d nodes are cut from %d others",
-                   __builtin_popcountll(left), __builtin_popcountll(right));
+        for (unsigned j = 0; j < GW__NODES_MAX; j++) {
+            bool across = (left >> i & 1 && right >> j & 1) ||
+                          (right >> i & 1 && left >> j & 1);
+            cut += across && !r->links[i][j].down;
+            r->links[i][j].down = r->links[i][j].down || across;
+        }
+    return gw__say(answer, "links taken down: %u", cut);
 }
 
 enum gw_err gw__apply_heal(struct gw__registry *r, const struct gw__command *c,
@@ -72,5 +75,5 @@ enum gw_err gw__apply_heal(struct gw__registry *r, const struct gw__command *c,
             healed += r->links[i][j].down;
             r->links[i][j].down = false;
         }
-    return gw__say(answer, "%u links are up again", healed);
+    return gw__say(answer, "links taken up: %u", healed);
 }

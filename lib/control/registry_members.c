@@ -110,7 +110,7 @@ enum gw_err gw__apply_register(struct gw__registry *r,
         m->state = GW__ACTIVE;
         m->ring = false;
     }
-    return gw__say(answer, "node %u is %s as a %s", node,
+    return gw__say(answer, "node %u is %s as %s", node,
                    m->state == GW__ACTIVE ? "active" : "joining",
                    gw__role_name(m->role));
 }

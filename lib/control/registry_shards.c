@@ -40,13 +40,13 @@ enum gw_err gw__apply_shards(struct gw__registry *r,
                           "the data has 1 to %d shards, not %u", GW__SHARDS_MAX,
                           c->shards);
     if (r->shards_free + r->shards_done != r->shard_count)
-        return gw__refuse(answer, GW_EINVAL, "%u shards are leased",
+        return gw__refuse(answer, GW_EINVAL, "shards are leased: %u",
                           r->shard_count - r->shards_free - r->shards_done);
     memset(r->shards, 0, sizeof r->shards);
     r->data_epoch = 0;
     r->shard_count = r->shards_free = c->shards;
     r->shards_done = 0;
-    return gw__say(answer, "%u shards: epoch 0 of the data", c->shards);
+    return gw__say(answer, "shards: %u, epoch 0 of the data", c->shards);
 }
 
 /* ---- leasing ---- */
@@ -72,7 +72,8 @@ static void lease(struct gw__registry *r, struct gw__holder *holder,
         r->shards[shard] =
             (struct gw__shard){.state = GW__LEASED,
                                .holder = (uint8_t)(holder - r->holders),
-                               .step = step++};
+                               .step = step};
+        step++;
         r->shards_free--;
         holder->held++;
         answer->shards[answer->shard_count++] = shard;
@@ -87,7 +88,7 @@ enum gw_err gw__apply_lease(struct gw__registry *r, const struct gw__command *c,
     if (!m)
         return answer->code;
     if (m->role != GW__WORKER)
-        return gw__refuse(answer, GW_EINVAL, "node %u is a %s, not a worker",
+        return gw__refuse(answer, GW_EINVAL, "node %u is no worker but %s",
                           c->who.node, gw__role_name(m->role));
     if (c->lease.step > UINT64_MAX - GW__LEASE_MAX)
         return gw__refuse(answer, GW_EINVAL, "there is no such step");
@@ -102,7 +103,7 @@ enum gw_err gw__apply_lease(struct gw__registry *r, const struct gw__command *c,
                           c->who.node, (unsigned long long)holder->next_step);
     lease(r, holder, c, answer);
     answer->data_epoch = r->data_epoch;
-    return gw__say(answer, "node %u has leased %u shards; %u are free",
+    return gw__say(answer, "shards leased to node %u: %u; free: %u",
                    c->who.node, answer->shard_count, r->shards_free);
 }
 
@@ -153,8 +154,8 @@ enum gw_err gw__apply_done(struct gw__registry *r, const struct gw__command *c,
     unsigned done = holder ? finish(r, holder, c->through, false) : 0;
     answer->data_epoch = r->data_epoch;
     return gw__say(answer,
-                   "%u shards of node %u are done; %u of %u in epoch %llu",
-                   done, c->who.node, r->shards_done, r->shard_count,
+                   "shards of node %u: %u more done; %u of %u in epoch %llu",
+                   c->who.node, done, r->shards_done, r->shard_count,
                    (unsigned long long)r->data_epoch);
 }
 
@@ -174,8 +175,8 @@ enum gw_err gw__apply_settle(struct gw__registry *r,
     uint32_t held = holder ? holder->held : 0;
     unsigned done = holder ? finish(r, holder, c->through, true) : 0;
     answer->data_epoch = r->data_epoch;
-    return gw__say(answer, "%u shards of node %u were done; %u are free again",
-                   done, c->who.node, held - done);
+    return gw__say(answer, "shards of node %u: %u done, %u free again",
+                   c->who.node, done, held - done);
 }
 
 void gw__shards_release(struct gw__registry *r, struct gw__process who)

@@ -69,6 +69,7 @@ enum gw_err gw__region_new(size_t bytes, struct gw__region *region,
         goto fail;
     *region = (struct gw__region){.fd = fd,
                                   .id = atomic_fetch_add(&last_id, 1) + 1,
+                                  .pid = (int)getpid(),
                                   .base = base,
                                   .bytes = bytes};
     return GW_OK;
@@ -117,6 +118,15 @@ void *gw_alloc(size_t bytes, struct gw_error *why)
     return region.base;
 }
 
+/* Peers may keep it mapped for long, so its pages are given back here; but not
+ * by a child that has inherited it. */
+static void give_pages_back(const struct gw__region *region)
+{
+    if (region->base && region->pid == (int)getpid())
+        (void)fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                        0, (off_t)region->bytes);
+}
+
 void gw_free(void *memory)
 {
     struct gw__region found = {0};
@@ -129,6 +139,7 @@ void gw_free(void *memory)
             break;
         }
     pthread_mutex_unlock(&lock);
+    give_pages_back(&found);
     gw__region_free(&found);
 }
 

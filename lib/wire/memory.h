@@ -13,6 +13,7 @@
 struct gw__region {
     int fd;
     uint32_t id; /* never used again in this process */
+    int pid;     /* of the process that made it */
     void *base;
     size_t bytes;
 };

@@ -36,7 +36,6 @@ void pair_apply_bytes(const void *data, size_t bytes)
     ck_assert_uint_eq(gw__registry_digest(pair.first),
                       gw__registry_digest(pair.second));
     ck_assert_int_eq(gw__answer_decode(a, used, &pair.answer, NULL), GW_OK);
-
 }
 
 enum gw_err pair_apply(struct gw__command command)

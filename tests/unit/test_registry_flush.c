@@ -101,7 +101,7 @@ START_TEST(the_silent_are_convicted_at_the_deadline)
     pair_report(2, 4, 7, 8, 0);
     ck_assert_int_eq(pair_deadline(1), GW_EINVAL);
     ck_assert_int_eq(pair_deadline(2), GW_OK);
-    pair_says("2 without a report convicted: epoch 3 is decided");
+    pair_says("convicted without a report: 2; epoch 3 is decided");
     pair_ring_is(1, (unsigned[]){2});
     ck_assert_uint_eq(decision(4)->contributors, 4);
     ck_assert_int_eq(pair_report(0, 4, 0, 0, 0), GW_EINVAL);

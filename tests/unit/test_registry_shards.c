@@ -35,9 +35,9 @@ START_TEST(leases_are_balanced_and_lowest_first)
 {
     pair_ring_of(3);
     ck_assert_int_eq(shards(10), GW_OK);
-    pair_says("10 shards: epoch 0 of the data");
+    pair_says("shards: 10, epoch 0 of the data");
     lease(pair_process(1, 0), 5, 9);
-    pair_says("node 1 has leased 4 shards; 6 are free");
+    pair_says("shards leased to node 1: 4; free: 6");
     ck_assert_uint_eq(pair.answer.shard_count, 4);
     for (uint32_t i = 0; i < 4; i++)
         ck_assert_uint_eq(pair.answer.shards[i], i);
@@ -48,10 +48,10 @@ START_TEST(leases_are_balanced_and_lowest_first)
     lease(pair_process(2, 0), 5, 9);
     ck_assert_uint_eq(pair.answer.shard_count, 4);
     done(pair_process(1, 0), 6);
-    pair_says("2 shards of node 1 are done; 2 of 10 in epoch 0");
+    pair_says("shards of node 1: 2 more done; 2 of 10 in epoch 0");
     lease(pair_process(1, 0), 9, 9); /* 8 undone: 3 each, of which 2 held */
     ck_assert_uint_eq(pair.answer.shard_count, 0);
-    pair_says("node 1 has leased 0 shards; 0 are free");
+    pair_says("shards leased to node 1: 0; free: 0");
 }
 END_TEST
 
@@ -70,9 +70,9 @@ START_TEST(the_undone_shards_of_the_dead_come_back_when_settled)
     pair_join(2, 1, GW__WORKER); /* its next incarnation has nothing to do
                                     with the shards of the last */
     ck_assert_int_eq(settle(pair_process(2, 0), 10), GW_OK);
-    pair_says("1 shards of node 2 were done; 1 are free again");
+    pair_says("shards of node 2: 1 done, 1 free again");
     settle(pair_process(2, 0), 11);
-    pair_says("0 shards of node 2 were done; 0 are free again");
+    pair_says("shards of node 2: 0 done, 0 free again");
     lease(pair_process(1, 0), 10, 1);
     ck_assert_uint_eq(pair.answer.shards[0], 1);
 }
@@ -99,16 +99,16 @@ START_TEST(leases_are_refused_with_a_sentence)
     ck_assert_int_eq(shards(GW__SHARDS_MAX + 1), GW_EINVAL);
     pair_says("the data has 1 to 16384 shards, not 16385");
     lease(pair_process(0, 0), 0, 1);
-    pair_says("node 0 has leased 0 shards; 0 are free");
+    pair_says("shards leased to node 0: 0; free: 0");
     shards(GW__SHARDS_MAX);
     lease(pair_process(0, 0), 7, 3);
     ck_assert_int_eq(lease(pair_process(0, 0), 9, 1), GW_EINVAL);
     pair_says("node 0 has shards for the steps below 10");
     ck_assert_int_eq(shards(5), GW_EINVAL);
-    pair_says("3 shards are leased");
+    pair_says("shards are leased: 3");
     pair_join(5, 0, GW__OBSERVER);
     ck_assert_int_eq(lease(pair_process(5, 0), 0, 1), GW_EINVAL);
-    pair_says("node 5 is a observer, not a worker");
+    pair_says("node 5 is no worker but observer");
     ck_assert_int_eq(lease(pair_process(1, 0), UINT64_MAX, 1), GW_EINVAL);
 }
 END_TEST

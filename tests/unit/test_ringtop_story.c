@@ -145,7 +145,7 @@ START_TEST(excluded_work_is_redone)
     ck_assert_uint_eq(f->redone, 1);
     ck_assert_uint_eq(f->kept, 1);
     ck_assert_str_eq(line(1),
-                     "without rank 2 after 12.0 us: 1 copies kept, 1 redone");
+                     "without rank 2 after 12.0 us: chunks kept 1, redone 1");
     ck_assert_str_eq(line(0), "op 1 allreduce: 18.0 us");
 }
 END_TEST

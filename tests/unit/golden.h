@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pictures of the live view, held against files of tests/view. GOLDEN_WRITE=1
+ * in the environment writes the files instead: look at the difference before
+ * believing it.
+ */
+#ifndef GOLDEN_H
+#define GOLDEN_H
+
+#include "ringtop/grid.h"
+
+/* The grid as lines without blanks at their ends; the caller frees it. */
+char *grid_lines(const struct grid *grid);
+/* Fails unless the grid looks as tests/view/NAME.txt does. */
+void assert_golden(const struct grid *grid, const char *name);
+
+#endif
