@@ -105,7 +105,8 @@ void player_step(struct player *p, uint64_t wall_ns)
 {
     player_clock(p, wall_ns);
     p->frozen = true;
-    p->steps = p->next < p->count;
+    if (p->steps < p->count - p->next)
+        p->steps++;
 }
 
 void player_speed(struct player *p, double factor, uint64_t wall_ns)

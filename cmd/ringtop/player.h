@@ -26,7 +26,7 @@ struct player {
     double speed;
     uint64_t at_ns;   /* the events' time that has been reached */
     uint64_t wall_ns; /* the clock when it was */
-    unsigned steps;   /* to be shown though frozen */
+    size_t steps;     /* events to be shown though frozen */
 };
 
 void player_init(struct player *player, bool live, double speed);

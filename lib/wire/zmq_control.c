@@ -84,6 +84,18 @@ static void end_all(struct gw__zmq *zmq)
     await_returned(zmq);
 }
 
+/* Whoever hears of an abort passes it on before it closes, so that nobody takes
+ * the closing for the cause. */
+static void tell_abort(struct gw__zmq *zmq)
+{
+    struct gw__note note = {.kind = GW__ABORT,
+                            .code = (int32_t)zmq->error.code};
+    memcpy(note.text, zmq->error.text, sizeof note.text);
+    for (unsigned r = 0; r < zmq->wire.size; r++)
+        if (r != zmq->wire.rank)
+            gw__zmq_tell(zmq, r, zmq->links[r].notes, &note);
+}
+
 static void take_note(struct gw__zmq *zmq, unsigned peer,
                       const struct gw__note *note)
 {
@@ -107,6 +119,7 @@ static void take_note(struct gw__zmq *zmq, unsigned peer,
             break;
         gw_fail(&zmq->error, (enum gw_err)note->code, "%s", note->text);
         zmq->wire.told = true;
+        tell_abort(zmq);
         end_all(zmq);
         break;
     case GW__HELLO:
@@ -185,12 +198,8 @@ void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error)
     struct gw__zmq *zmq = gw__zmq_of(wire);
     if (zmq->over)
         return;
-    struct gw__note note = {.kind = GW__ABORT, .code = (int32_t)error->code};
-    memcpy(note.text, error->text, sizeof note.text);
-    for (unsigned r = 0; r < wire->size; r++)
-        if (r != wire->rank)
-            gw__zmq_tell(zmq, r, zmq->links[r].notes, &note);
     zmq->error = *error;
+    tell_abort(zmq);
     end_all(zmq);
 }
 

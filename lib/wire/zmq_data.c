@@ -70,11 +70,14 @@ void gw__zmq_give_back(void *data, void *hint)
         (void)eventfd_write(zmq->bell, 1);
 }
 
-/* The pipe has no mark to be full at, so EAGAIN says that it is gone. */
+/* The pipe has no mark to be full at, so EAGAIN says that it is gone. Why, the
+ * peer's notes tell, on a connection of their own: an abort may be under way
+ * there that names another. So the slice waits until they have told. */
 static enum gw_err refused(struct gw__zmq *zmq, unsigned peer)
 {
-    return gw__zmq_lose(zmq, peer,
-                        errno == EAGAIN ? "disconnected" : zmq_strerror(errno));
+    if (errno == EAGAIN)
+        return GW_PENDING;
+    return gw__zmq_lose(zmq, peer, zmq_strerror(errno));
 }
 
 static enum gw_err send_copied(struct gw__zmq *zmq, unsigned peer,

@@ -118,6 +118,9 @@ START_TEST(a_step_freezes)
     ck_assert(player.frozen);
     ck_assert_uint_eq(due(), 1);
     ck_assert_uint_eq(due(), 0);
+    player_step(&player, 2); /* typed fast */
+    player_step(&player, 2);
+    ck_assert_uint_eq(due(), 2);
 }
 END_TEST
 

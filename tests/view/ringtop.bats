@@ -1,0 +1,356 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# ringtop as a person meets it: pictures of a recording as text, broken and
+# wrong recordings, a pipe that is followed, an asciicast; and, driven by tmux,
+# the full screen: it starts, survives a resize, freezes, steps, and gives the
+# terminal back as it was.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
+    RINGTOP=$(realpath "$(dirname "$COLLRUN")/ringtop")
+    export COLLRUN RINGTOP MAN=$PWD/man/ringtop.1
+    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
+    export RING=$BATS_FILE_TMPDIR/ring.jsonl
+    export LC_ALL=C.UTF-8
+    "$COLLRUN" run labs/plans/ring-allreduce-3.plan --wire ipc \
+        --events "$RING" >/dev/null
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
+        $(pkg-config --cflags --libs jansson)
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+    [ ! -S tmux ] || tmux -S tmux kill-server || true
+}
+
+ringtop() {
+    "$RINGTOP" "$@"
+}
+
+json() {
+    "$BATS_FILE_TMPDIR/jsoncheck" "$@"
+}
+
+# until_true COMMAND...: waits until it succeeds, 10 s at most.
+until_true() {
+    for ((i = 0; i < 200; i++)); do
+        if "$@"; then
+            return 0
+        fi
+        read -rt 0.05 <> <(:) || true
+    done
+    echo "waited in vain for: $*"
+    return 1
+}
+
+# ---- text ----
+
+@test "the last picture of a recorded ring has every sum complete" {
+    run -0 --separate-stderr ringtop --from "$RING" --batch
+    [ -z "$stderr" ]
+    echo "$output"
+    [[ ${lines[0]} = " ringtop  allreduce 64K  op 1  step 4/4  3/3 well"*"[END]" ]]
+    for rank in 0 1 2; do
+        [[ $output = *$'\n'" r$rank    3=   3=   3="* ]]
+    done
+    [[ $output = *"op 1 allreduce 64K: "* ]]
+}
+
+@test "three pictures, spread over the events, the same each time" {
+    ringtop --from "$RING" --batch -n 3 --size 60x14 >one
+    ringtop --from "$RING" -n 3 --size 60x14 >two
+    diff -u one two
+    [ "$(grep -c 'allreduce 64K  op 1' one)" -eq 3 ]
+    grep -q '\[10/30\]$' one
+    grep -q '\[20/30\]$' one
+    grep -q '\[END\]$' one
+    [ "$(wc -L <one)" -le 60 ]
+}
+
+@test "every page draws something at every size" {
+    for page in overview ring chunks events failover loss; do
+        for size in 40x10 80x24 200x50; do
+            ringtop --from "$RING" --page "$page" --size "$size" >out
+            [ "$(wc -L <out)" -le "${size%x*}" ]
+            [ "$(wc -l <out)" -gt 3 ]
+        done
+    done
+    run -0 ringtop --from "$RING" --size 38x9
+    [[ $output = *"terminal too small (38x9)"* ]]
+}
+
+@test "ASCII when the locale or --ascii says so" {
+    ringtop --from "$RING" >utf8
+    ringtop --from "$RING" --ascii >ascii
+    LC_ALL=C ringtop --from "$RING" >in_c
+    LC_ALL=C grep -q '[^ -~]' utf8
+    run -1 env LC_ALL=C grep '[^ -~]' ascii
+    diff ascii in_c
+}
+
+@test "the end as JSON and CSV" {
+    ringtop --from "$RING" -o json >out
+    [ "$(json rows 2 state <out)" = idle ]
+    [ "$(json rows 2 chunks_complete <out)" -eq 3 ]
+    [ "$(json ops_doubled <out)" -eq 0 ]
+    [ "$(json events <out)" -eq 30 ]
+    run -0 ringtop --from "$RING" -o csv
+    [[ ${lines[0]} = rank,state,op,step,waits_on,bytes_sent,* ]]
+    [ "${#lines[@]}" -eq 4 ]
+}
+
+# ---- recordings that are not right ----
+
+@test "a recording that was cut short: a sentence, and what could be read" {
+    head -c 3000 "$RING" >cut.jsonl
+    run -65 --separate-stderr ringtop --from cut.jsonl
+    [[ $stderr = "ringtop: cut.jsonl:"*": cut short in the middle of a line; "*" events are shown" ]]
+    [[ $output = *"allreduce 64K"* ]]
+    run -65 --separate-stderr ringtop --from cut.jsonl -o json
+    [ "$(json status <<<"$output")" -eq 65 ]
+    [ "$(json rows '#' <<<"$output")" -eq 3 ]
+}
+
+@test "lines that are no events are counted" {
+    { head -5 "$RING"; echo; echo "what?"; echo '{"kind":"fly"}'; tail -n +6 "$RING"; } >odd.jsonl
+    run -65 --separate-stderr ringtop --from odd.jsonl
+    [[ $stderr = "ringtop: odd.jsonl:7: "*" (and 1 lines more); 30 events are shown" ]]
+    [[ $output = *"r0    3=   3=   3="* ]]
+}
+
+@test "what is no recording at all" {
+    run -65 --separate-stderr ringtop --from "$MAN"
+    [[ $stderr = *"0 events are shown" ]]
+    [ -z "$output" ]
+    run -65 --separate-stderr ringtop --from /dev/null
+    [ "$stderr" = "ringtop: there is no event in the recording" ]
+    run -65 --separate-stderr ringtop --from nowhere
+    [ "$stderr" = "ringtop: nowhere: No such file or directory" ]
+    run -64 --separate-stderr ringtop nowhere
+    run -64 --separate-stderr ringtop --ascii
+    [[ $stderr = *"say what to show: --from FILE, or - for standard input" ]]
+    run -64 --separate-stderr ringtop - --size 80
+    [[ $stderr = *"--size wants columns and rows such as 80x24"* ]]
+}
+
+@test "a double count is shouted, and is the status" {
+    awk '{ print } /"apply"/ && /"value":1/ && !done { print; done = 1 }' \
+        "$RING" >twice.jsonl
+    run -1 --separate-stderr ringtop --from twice.jsonl --page events
+    [[ ${lines[0]} = *" DOUBLE COUNT "* ]]
+    [[ $output = *"DOUBLE COUNT in op 1: rank "*" has rank "*" twice in c"* ]]
+    [ "$stderr" = "ringtop: 1 ops counted a contribution twice" ]
+    run -1 --separate-stderr ringtop --from twice.jsonl --page chunks
+    [[ $output = *'!'* ]]
+}
+
+# ---- pipes ----
+
+@test "a pipe is followed" {
+    mkfifo pipe
+    ringtop - --batch --every 50ms --size 60x12 <pipe >out &
+    pid=$!
+    exec 7>pipe
+    head -12 "$RING" >&7
+    until_true grep -q 'op 1.*\[LIVE\]' out
+    tail -n +13 "$RING" >&7
+    exec 7>&-
+    wait "$pid"
+    tail -13 out
+    tail -13 out | grep -q ' step 4/4 .*\[END\]'
+}
+
+@test "a silent pipe is given up after --timeout" {
+    mkfifo pipe
+    exec 7<>pipe
+    run -124 --separate-stderr ringtop - --timeout 100ms --size 40x10 <pipe 7>&-
+    exec 7>&-
+    [ "$stderr" = "ringtop: no event from stdin for 0.1 s" ]
+}
+
+@test "Ctrl-C ends it with status 130" {
+    mkfifo pipe
+    exec 7<>pipe
+    "$RINGTOP" - --batch --every 20ms --size 40x10 <pipe 7>&- >out &
+    pid=$!
+    until_true test -s out
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    exec 7>&-
+    [ "$status" -eq 130 ]
+}
+
+# ---- asciicast ----
+
+@test "--cast writes an asciicast" {
+    ringtop --from "$RING" --cast ring.cast --size 60x14 --speed 0.01
+    [ "$(head -1 ring.cast | json version)" -eq 2 ]
+    [ "$(head -1 ring.cast | json width)" -eq 60 ]
+    json -l <ring.cast >/dev/null
+    [ "$(wc -l <ring.cast)" -gt 2 ]
+    tail -n +2 ring.cast | while read -r line; do
+        [[ $line = \[*,\"o\",\"*\"\] ]]
+    done
+    tail -1 ring.cast | grep -q 'END'
+    ringtop --from "$RING" --cast plain.cast --color never
+    run -1 grep -q '\[0;3[0-9]' plain.cast
+}
+
+# ---- help ----
+
+@test "every option is in the man page, and the page is clean" {
+    missing=
+    while read -r option; do
+        [[ $option != --* ]] ||
+            grep -Eq "^\.It .*Fl .-${option#--}( |\$)" "$MAN" ||
+            missing+=" $option"
+    done < <(ringtop completion words)
+    echo "missing:$missing"
+    [ -z "$missing" ]
+    command -v mandoc >/dev/null || skip "no mandoc"
+    run -0 mandoc -Tlint -W warning "$MAN"
+}
+
+@test "completion and help know the one command" {
+    ringtop completion bash >c.bash
+    bash -n c.bash
+    grep -q -- '--from' c.bash
+    run -0 ringtop
+    [ "${#lines[@]}" -le 12 ]
+    [[ ${lines[1]} = Examples:* ]]
+    run -64 --separate-stderr ringtop --form x
+    [[ $stderr = *'there is no option --form; did you mean "--from"?'* ]]
+}
+
+# ---- the terminal ----
+
+# on_terminal COMMAND: in a terminal of 80x24, with the state of the terminal
+# before and after it in files. What is typed later is echoed by cat.
+on_terminal() {
+    command -v tmux >/dev/null || skip "no tmux"
+    cat >script <<EOT
+trap : INT # the terminal's Ctrl-C is for the view
+echo "the line before"
+stty -a | sed 1d >before
+$1
+echo "status=\$?"
+stty -a | sed 1d >after
+exec cat
+EOT
+    TERM=screen tmux -S tmux -f /dev/null new-session -d -x 80 -y 24 \
+        "exec env LC_ALL=C.UTF-8 TERM=screen sh script"
+}
+
+screen() {
+    tmux -S tmux capture-pane -p
+}
+
+shows() {
+    screen | grep -q -- "$1"
+}
+
+press() {
+    tmux -S tmux send-keys "$@"
+}
+
+resize() {
+    tmux -S tmux resize-window -x "$1" -y "$2"
+}
+
+# The screen of before is back, and the terminal is as it was.
+terminal_is_restored() {
+    until_true shows "$1"
+    shows "the line before"
+    until_true test -s after
+    diff before after
+    press "typed by hand" Enter
+    until_true shows "typed by hand"
+}
+
+@test "the live view starts, freezes, steps, and gives the terminal back" {
+    on_terminal "'$RINGTOP' --from '$RING' --paused"
+    until_true shows '\[PAUSED\]'
+    until_true shows '0/30 nothing yet'
+    press .
+    until_true shows ' 1/30 op_begin: rank'
+    press . .
+    until_true shows ' 3/30 '
+    press Space
+    until_true shows '\[REPLAY x1/'
+    press '>' '>'
+    press Space
+    until_true shows '\[PAUSED\]'
+    press q
+    terminal_is_restored status=0
+}
+
+@test "the live view survives every resize" {
+    on_terminal "'$RINGTOP' --from '$RING' --speed 1000"
+    until_true shows '\[END\]'
+    until_true shows 'F10 quit'
+    resize 40 10
+    until_true shows '^ allreduce 64K  op 1 .*\[END\]$'
+    resize 38 9
+    until_true shows 'terminal too small (38x9)'
+    resize 120 40
+    until_true shows ' ringtop  allreduce 64K'
+    [ "$(screen | wc -l)" -eq 40 ]
+    until_true shows 'r2    3=   3=   3='
+    press F10
+    terminal_is_restored status=0
+}
+
+@test "pages, help, sorting, finding" {
+    on_terminal "'$RINGTOP' --from '$RING' --speed 1000"
+    until_true shows 'F10 quit'
+    press Tab
+    until_true shows 'ring: 0 chunks under way ────────────────────'
+    press F1
+    until_true shows 'help: any key closes it'
+    resize 60 20
+    until_true shows 'sort ranks'
+    press Escape
+    until_true shows 'ring: 0 chunks'
+    press BTab F3 2 Enter
+    until_true shows '^>   2 '
+    press C-l F6
+    until_true shows '^>   2 '
+    press C-c
+    terminal_is_restored status=130
+}
+
+@test "a live pipe: a lost rank is seen within a second, keys still work" {
+    mkfifo pipe
+    on_terminal "'$RINGTOP' - <pipe"
+    exec 7>pipe
+    head -12 "$RING" >&7
+    until_true shows '\[LIVE\]'
+    press Space
+    until_true shows '\[PAUSED\]'
+    press Space
+    until_true shows '\[LIVE\]'
+    started=${EPOCHREALTIME/[.,]/}
+    echo '{"kind":"lost","rank":0,"peer":2,"time_ns":1}' >&7
+    until_true shows '^    2 LOST'
+    [ $((${EPOCHREALTIME/[.,]/} - started)) -lt 1000000 ]
+    shows 'rank 0 misses rank 2:'
+    exec 7>&-
+    until_true shows '\[END\]'
+    press q
+    terminal_is_restored status=0
+}
+
+@test "without a usable terminal there is text" {
+    on_terminal "TERM=dumb '$RINGTOP' --from '$RING' --size 60x14"
+    until_true shows 'status=0'
+    shows '\[END\]'
+    on_terminal "true"
+    run -0 env TERM=nonsense "$RINGTOP" --from "$RING"
+}
