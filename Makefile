@@ -101,7 +101,7 @@ $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
 # The unit tests come last, so that the last line is their sum.
 BATS = B=$(B) CC=$(CC) SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun bats
 UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
-TEST = @bad=0; $(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats) || bad=1; \
+TEST = @bad=0; $(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats tests/view/*.bats) || bad=1; \
 	$(UNIT) || bad=1; exit $$bad
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 

@@ -100,8 +100,8 @@ static void draw_legend(const struct picture *p, const struct area *area, int y)
 {
     const struct op *op = state_op(p->state);
     if (op_grows(op))
-        area_print(area, 1, y, STYLE_DIM,
-                   "2+ of two ranks, %u= of all, 2! one twice", op->full);
+        area_print(area, 1, y, STYLE_DIM, "2+ of two, %u= of all, 2! one twice",
+                   op->full);
     else
         area_text(area, 1, y, STYLE_DIM, "1= has arrived, . not yet");
 }

@@ -34,9 +34,6 @@ enum style condition_style(enum condition condition)
 
 /* ---- order ---- */
 
-/* What qsort cannot be handed. */
-static const struct picture *ordering;
-
 static uint64_t wait_ns(const struct state *s, unsigned r)
 {
     const struct rank *rank = &s->ranks[r];
@@ -63,10 +60,11 @@ static uint64_t weight_of(const struct picture *p, unsigned r)
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare(const void *a, const void *b, void *context)
 {
+    const struct picture *p = *(const struct picture **)context;
     unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-    uint64_t wx = weight_of(ordering, x), wy = weight_of(ordering, y);
+    uint64_t wx = weight_of(p, x), wy = weight_of(p, y);
     if (wx != wy)
         return wx < wy ? 1 : -1;
     return (x > y) - (x < y);
@@ -78,8 +76,7 @@ unsigned rank_order(const struct picture *p, unsigned order[RANKS_MAX])
     for (unsigned r = 0; r < p->state->rank_count; r++)
         if (p->state->ranks[r].known)
             order[count++] = r;
-    ordering = p;
-    qsort(order, count, sizeof *order, compare);
+    qsort_r(order, count, sizeof *order, compare, &p);
     return count;
 }
 

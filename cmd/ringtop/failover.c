@@ -68,14 +68,19 @@ static struct failover *story_of(struct failovers *fs, uint32_t who)
 static void noticed(struct failovers *fs, const struct gw_event *event,
                     struct journal *journal)
 {
+    if (event->peer == GW_NONE)
+        return;
     struct failover *f = story_of(fs, event->peer);
     if (f->noticed_by == GW_NONE)
         f->noticed_by = event->rank;
     reach(f, NOTICED, event->time_ns);
+    char who[24] = "somebody";
+    if (event->rank != GW_NONE)
+        snprintf(who, sizeof who, "rank %" PRIu32, event->rank);
     enum weight weight = event->kind == GW_EV_LOST ? WEIGHT_BAD : WEIGHT_WARN;
     journal_write(journal, event->time_ns, weight,
-                  "rank %" PRIu32 " misses rank %" PRIu32 ": %s", event->rank,
-                  event->peer, evidence_text(event))
+                  "%s misses rank %" PRIu32 ": %s", who, event->peer,
+                  evidence_text(event))
         ->failover = true;
 }
 
@@ -87,7 +92,8 @@ static void member(struct failovers *fs, const struct gw_event *event,
         [GW_MEMBER_PARKED] = "is parked",  [GW_MEMBER_LEFT] = "has left",
         [GW_MEMBER_DEAD] = "is convicted",
     };
-    if (event->value < 0 || event->value > GW_MEMBER_DEAD)
+    if (event->rank == GW_NONE || event->value < 0 ||
+        event->value > GW_MEMBER_DEAD)
         return;
     bool dead = event->value == GW_MEMBER_DEAD;
     if (dead)

@@ -11,8 +11,6 @@ const struct glyphs glyphs_utf8 = {
     .corners = {"┌", "┐", "┘", "└"},
     .arrows = {"→", "↓", "←", "↑"},
     .full = "█",
-    .none = "·",
-    .dots = "…",
 };
 
 const struct glyphs glyphs_ascii = {
@@ -22,6 +20,4 @@ const struct glyphs glyphs_ascii = {
     .corners = {"+", "+", "+", "+"},
     .arrows = {">", "v", "<", "^"},
     .full = "#",
-    .none = ".",
-    .dots = "~",
 };

@@ -10,8 +10,7 @@ struct glyphs {
     const char *across, *down;
     const char *corners[4]; /* clockwise from top left */
     const char *arrows[4];  /* right, down, left, up */
-    const char *full, *none;
-    const char *dots;
+    const char *full;
 };
 
 extern const struct glyphs glyphs_utf8, glyphs_ascii;

@@ -22,7 +22,9 @@ enum gw_err grid_size(struct grid *grid, int width, int height,
     struct cell *cells = realloc(grid->cells, count * sizeof *cells);
     if (!cells)
         return gw_fail(why, GW_ENOMEM, "a grid of %dx%d", width, height);
-    *grid = (struct grid){.width = width, .height = height, .cells = cells};
+    grid->cells = cells;
+    grid->width = width;
+    grid->height = height;
     grid_clear(grid);
     return GW_OK;
 }

@@ -47,35 +47,31 @@ void format_ns(uint64_t ns, char out[16])
 /* Can the ops of the last line go on with this one? */
 static bool continues(const struct journal *j, uint32_t op, const char *kind)
 {
-    if (j->written == 0 || !journal_at(j, 0)->ops)
-        return false;
-    const char *text = journal_at(j, 0)->text;
-    const char *end = strrchr(text, ':');
-    size_t length = strlen(kind);
-    return op == j->first_op + j->ops && end && (size_t)(end - text) > length &&
-           strncmp(end - length, kind, length) == 0;
+    return j->written > 0 && journal_at(j, 0)->ops &&
+           op == j->first_op + j->ops && strcmp(kind, j->kind) == 0;
 }
 
 void journal_op(struct journal *j, uint64_t time_ns, uint32_t op,
                 const char *kind, uint64_t took_ns)
 {
-    char took[16];
+    char took[16], ops[40];
     if (continues(j, op, kind)) {
-        j->written--;
-        j->ops++;
-        j->ops_ns += took_ns;
-        format_ns(j->ops_ns / j->ops, took);
-        journal_write(j, time_ns, WEIGHT_NOTE,
-                      "ops %" PRIu32 " to %" PRIu32 " %s: %s each", j->first_op,
-                      op, kind, took)
-            ->ops = true;
-        return;
+        j->written--; /* its line is written anew */
+    } else {
+        snprintf(j->kind, sizeof j->kind, "%s", kind);
+        j->first_op = op;
+        j->ops = 0;
+        j->ops_ns = 0;
     }
-    j->first_op = op;
-    j->ops = 1;
-    j->ops_ns = took_ns;
-    format_ns(took_ns, took);
-    journal_write(j, time_ns, WEIGHT_NOTE, "op %" PRIu32 " %s: %s", op, kind,
-                  took)
+    j->ops++;
+    j->ops_ns += took_ns;
+    format_ns(j->ops_ns / j->ops, took);
+    if (j->ops == 1)
+        snprintf(ops, sizeof ops, "op %" PRIu32, op);
+    else
+        snprintf(ops, sizeof ops, "ops %" PRIu32 " to %" PRIu32, j->first_op,
+                 op);
+    journal_write(j, time_ns, WEIGHT_NOTE, "%s %s: %s%s", ops, kind, took,
+                  j->ops > 1 ? " each" : "")
         ->ops = true;
 }

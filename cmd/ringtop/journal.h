@@ -24,6 +24,7 @@ struct journal {
     struct entry entries[JOURNAL_KEPT];
     uint64_t written; /* entry i is at i % JOURNAL_KEPT */
     /* of the line of ops that is the last one */
+    char kind[48];
     uint32_t first_op;
     unsigned ops;
     uint64_t ops_ns;

@@ -20,10 +20,17 @@ static void halve(struct losses *l)
     l->stride *= 2;
 }
 
+static void begin(struct losses *l, uint64_t step)
+{
+    memset(l, 0, sizeof *l);
+    l->first_step = step;
+    l->stride = 1;
+}
+
 void losses_add(struct losses *l, uint64_t step, double loss)
 {
     if (l->stride == 0 || step + STEPS_BACK < l->last_step)
-        *l = (struct losses){.stride = 1, .first_step = step};
+        begin(l, step);
     uint64_t past = step > l->first_step ? step - l->first_step : 0;
     while (past / l->stride >= LOSS_POINTS)
         halve(l);

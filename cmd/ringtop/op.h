@@ -15,11 +15,11 @@ struct op {
     uint32_t op, epoch;
     int64_t collective; /* enum gw_collective, or another number: unknown */
     uint64_t bytes;
-    uint64_t begin_ns, end_ns; /* of the first rank; of the last */
-    unsigned begun, ended;     /* ranks */
-    unsigned members;          /* that will end it */
-    unsigned full;  /* contributors that make a reduced value complete */
-    unsigned ranks; /* seen in it, the highest and one */
+    uint64_t begin_ns;     /* of the first rank */
+    unsigned begun, ended; /* ranks */
+    unsigned members;      /* that will end it */
+    unsigned full;         /* contributors that make a reduced value complete */
+    unsigned ranks;        /* seen in it, the highest and one */
     unsigned chunks, steps;
     struct applied *deeds;
     size_t count, room;

@@ -115,16 +115,6 @@ void player_speed(struct player *p, double factor, uint64_t wall_ns)
     p->speed = within(p->speed * factor);
 }
 
-void player_rewind(struct player *p, uint64_t wall_ns)
-{
-    if (p->live || p->count == 0)
-        return;
-    p->next = 0;
-    p->steps = 0;
-    p->at_ns = p->events[0].time_ns;
-    p->wall_ns = wall_ns;
-}
-
 double player_watchable(const struct player *p)
 {
     const double SECONDS = 20;

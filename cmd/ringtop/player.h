@@ -44,8 +44,6 @@ void player_freeze(struct player *player, uint64_t wall_ns);
 /* Freezes, and lets one event through. */
 void player_step(struct player *player, uint64_t wall_ns);
 void player_speed(struct player *player, double factor, uint64_t wall_ns);
-/* Back to the first event, of a recording. */
-void player_rewind(struct player *player, uint64_t wall_ns);
 /* A speed at which a short recording lasts long enough to be watched. */
 double player_watchable(const struct player *player);
 

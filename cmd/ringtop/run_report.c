@@ -51,6 +51,7 @@ static void put_all(struct output *output, const struct state *s)
         if (s->ranks[r].known)
             put_rank(output, s, r);
     output_note_integer(output, "events", (int64_t)s->events);
+    output_note_integer(output, "events_beyond", (int64_t)s->beyond);
     output_note_integer(output, "ops", (int64_t)s->ops_done);
     output_note_integer(output, "ops_failed", (int64_t)s->ops_failed);
     output_note_integer(output, "ops_doubled", (int64_t)s->ops_doubled);

@@ -31,8 +31,8 @@ static void define_colors(void)
     };
     start_color();
     use_default_colors();
-    for (short style = 1; style < STYLES; style++)
-        init_pair(style, inks[style][0], inks[style][1]);
+    for (int style = 1; style < STYLES; style++)
+        init_pair((short)style, inks[style][0], inks[style][1]);
 }
 
 static attr_t attributes(enum style style)

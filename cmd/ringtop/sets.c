@@ -42,7 +42,7 @@ void sets_fini(struct sets *s)
     free(s->next);
     free(s->staged);
     free(s->copies);
-    *s = (struct sets){0};
+    memset(s, 0, sizeof *s);
 }
 
 static bool allocate(struct sets *s, unsigned ranks, unsigned chunks)
@@ -53,17 +53,14 @@ static bool allocate(struct sets *s, unsigned ranks, unsigned chunks)
         return false;
     if (s->now && s->ranks == ranks && s->chunks == chunks)
         return true;
-    unsigned words = (1 + ranks + 63) / 64;
     sets_fini(s);
-    *s = (struct sets){
-        .ranks = ranks,
-        .chunks = chunks,
-        .words = words,
-        .now = calloc(copies + 1, words * sizeof *s->now),
-        .next = calloc(copies + 1, words * sizeof *s->next),
-        .staged = calloc(copies + 1, sizeof *s->staged),
-        .copies = calloc(copies + 1, sizeof *s->copies),
-    };
+    s->ranks = ranks;
+    s->chunks = chunks;
+    s->words = (1 + ranks + 63) / 64;
+    s->now = calloc(copies + 1, s->words * sizeof *s->now);
+    s->next = calloc(copies + 1, s->words * sizeof *s->next);
+    s->staged = calloc(copies + 1, sizeof *s->staged);
+    s->copies = calloc(copies + 1, sizeof *s->copies);
     if (s->now && s->next && s->staged && s->copies)
         return true;
     sets_fini(s);

@@ -36,7 +36,7 @@ static bool pull_one(struct show *show, uint64_t deadline_ns)
         err = player_add(&show->player, &event, &why);
     if (!err)
         return true;
-    show->closed = err != GW_EDATA || why.code == GW_ENOMEM;
+    show->closed = err != GW_EDATA;
     if (err != GW_ECLOSED)
         note(show, &why);
     show->player.complete = show->closed;
@@ -61,7 +61,7 @@ void show_pull(struct show *show, uint64_t deadline_ns)
     if (!show->closed && show->timeout_ns > 0 &&
         silent_ns >= show->timeout_ns) {
         gw_fail(&show->error, GW_ETIMEOUT, "no event from stdin for %.3g s",
-                (double)silent_ns * 1e-9);
+                (double)show->timeout_ns * 1e-9);
         show->closed = show->player.complete = true;
     }
 }

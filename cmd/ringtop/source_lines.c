@@ -109,10 +109,10 @@ static enum gw_err fill(struct lines *l, uint64_t deadline_ns,
         read(l->source.fd, l->buffer + l->end, sizeof l->buffer - 1 - l->end);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return GW_PENDING;
+    l->ended = got <= 0;
     if (got < 0)
         return gw_fail(why, GW_EDATA, "%s: %s", l->name, strerror(errno));
     l->end += (size_t)got;
-    l->ended = got == 0;
     return GW_OK;
 }
 

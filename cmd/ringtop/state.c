@@ -10,19 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+void rank_init(struct rank *rank)
+{
+    *rank = (struct rank){
+        .member = GW_MEMBER_ALIVE,
+        .op = GW_NONE,
+        .step = GW_NONE,
+        .waits_on = GW_NONE,
+        .train_step = -1,
+    };
+}
+
 enum gw_err state_new(struct state **state, struct gw_error *why)
 {
     struct state *s = *state = calloc(1, sizeof *s);
     if (!s)
         return gw_fail(why, GW_ENOMEM, "the state of the view");
     for (unsigned r = 0; r < RANKS_MAX; r++)
-        s->ranks[r] = (struct rank){
-            .member = GW_MEMBER_ALIVE,
-            .op = GW_NONE,
-            .step = GW_NONE,
-            .waits_on = GW_NONE,
-            .train_step = -1,
-        };
+        rank_init(&s->ranks[r]);
     s->shown = GW_NONE;
     return GW_OK;
 }
@@ -44,10 +49,11 @@ void state_learn(struct state *s, struct state *other)
     shapes_fini(&s->shapes);
     s->shapes = other->shapes;
     other->shapes = (struct shapes){0};
-    s->rank_count = other->rank_count;
+    s->rank_count = other->first_ranks ? other->first_ranks : other->rank_count;
     /* Who came in a later view is not known yet. */
     for (unsigned r = 0; r < s->rank_count; r++)
-        s->ranks[r].known = other->ranks[r].known && !other->ranks[r].joined;
+        s->ranks[r].known = other->first_ranks ||
+                            (other->ranks[r].known && !other->ranks[r].joined);
 }
 
 /* ---- settling ---- */

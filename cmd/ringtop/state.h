@@ -72,6 +72,7 @@ struct state {
     uint64_t ops_failed;  /* ends with an error */
     uint64_t ops_doubled; /* ops that count somebody twice */
     uint32_t epoch;
+    unsigned first_ranks; /* of the first run, when another has begun */
     struct gw_event last;
     uint32_t shown; /* index of the op to look at, or GW_NONE */
 };
@@ -94,7 +95,7 @@ const struct op *state_op(const struct state *state);
 unsigned state_steps(const struct state *state);
 unsigned state_chunks(const struct state *state);
 enum condition state_condition(const struct state *state, unsigned rank);
-/* Ranks that are members, and how many of them are well. */
+/* How many ranks are members. */
 unsigned state_members(const struct state *state);
 /* Alive members in the order of the ring; returns how many. */
 unsigned state_ring(const struct state *state, unsigned ring[RANKS_MAX]);

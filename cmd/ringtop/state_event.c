@@ -79,16 +79,20 @@ static struct op *enter_op(struct state *s, const struct gw_event *e)
 }
 
 /* Another communicator counts from the start again: a rank begins what it has
- * begun before, and the epoch is no later one. */
+ * begun before, and the epoch is no later one. Its ranks may be others. */
 static void start_over(struct state *s)
 {
+    if (s->first_ranks == 0)
+        s->first_ranks = s->rank_count;
     s->epoch = 0;
     for (unsigned i = 0; i < OPS_KEPT; i++)
         s->ops[i].used = false;
     for (unsigned r = 0; r < s->rank_count; r++) {
-        s->ranks[r].op = s->ranks[r].step = GW_NONE;
-        s->ranks[r].in_op = s->ranks[r].lost = false;
-        s->ranks[r].error = 0;
+        struct rank *rank = &s->ranks[r];
+        uint64_t sent = rank->sent_bytes, received = rank->received_bytes;
+        rank_init(rank);
+        rank->sent_bytes = sent;
+        rank->received_bytes = received;
     }
     s->flights.count = 0;
 }
@@ -111,7 +115,6 @@ void state_shout(struct state *s, struct op *op)
 static void finish_op(struct state *s, struct op *op, uint64_t time_ns)
 {
     char kind[48];
-    op->end_ns = time_ns;
     flights_forget_op(&s->flights, op->op);
     if (op_evaluate(op, s->rank_count)) {
         state_shout(s, op);
@@ -131,8 +134,11 @@ static void on_begin(struct state *s, const struct gw_event *e)
     struct rank *rank = meet(s, e->rank);
     if (!rank)
         return;
-    if (rank->op != GW_NONE && e->op <= rank->op && e->epoch <= rank->op_epoch)
+    if (rank->op != GW_NONE && e->op <= rank->op &&
+        e->epoch <= rank->op_epoch) {
         start_over(s);
+        (void)meet(s, e->rank);
+    }
     struct op *op = enter_op(s, e);
     bool again = rank->in_op && rank->op == e->op; /* in a new epoch */
     rank->op = e->op;
@@ -238,7 +244,7 @@ static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
             continue;
         op->members -= op->members > 0;
         if (rank->in_op && rank->op == op->op)
-            op->begun--;
+            op->begun -= op->begun > 0;
         else if (rank->op != GW_NONE && rank->op >= op->op) {
             op->begun -= op->begun > 0;
             op->ended -= op->ended > 0;

@@ -7,6 +7,8 @@
 
 #include "state.h"
 
+/* A rank of which nothing is known. */
+void rank_init(struct rank *rank);
 /* Writes once, and in capitals, that an op which was evaluated counts somebody
  * twice, if it does. */
 void state_shout(struct state *state, struct op *op);

@@ -77,9 +77,11 @@ begun() {
     read -r -a born <"/proc/$supervisor/task/$supervisor/children" || true
     [ "${#born[@]}" -eq "$RANKS" ] || return 1
     for pid in "${born[@]}"; do
-        # utime in ticks, the 14th field; the name before may have blanks
-        used=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 12)
-        [ "$used" -ge 5 ] || return 1
+        # utime and stime in ticks, the 14th and 15th field; the name before
+        # may have blanks. Ranks that share a core mostly yield: stime.
+        read -r utime stime < <(sed 's/.*) //' "/proc/$pid/stat" |
+            cut -d ' ' -f 12,13)
+        [ $((utime + stime)) -ge 5 ] || return 1
     done
 }
 

@@ -184,6 +184,18 @@ START_TEST(a_plain_communicator_only_loses)
 }
 END_TEST
 
+START_TEST(events_without_ranks)
+{
+    tape_add(&tape, GW_EV_FAILURE, GW_NONE, GW_BY_STALL);
+    tape_add(&tape, GW_EV_MEMBER, GW_NONE, GW_MEMBER_DEAD);
+    feed_all();
+    ck_assert_uint_eq(state->failovers.count, 0);
+    tape_add(&tape, GW_EV_FAILURE, GW_NONE, GW_BY_STALL)->peer = 1;
+    feed_all();
+    ck_assert_str_eq(line(0), "somebody misses rank 1: it does not advance");
+}
+END_TEST
+
 START_TEST(it_comes_back)
 {
     die_in_op();
@@ -346,6 +358,7 @@ Suite *suite_ringtop_story(void)
         redoing_too_little_is_a_double,
         forward_wants_everybody,
         a_plain_communicator_only_loses,
+        events_without_ranks,
         it_comes_back,
         more_failures_than_are_kept,
         ops_share_a_line,

@@ -132,6 +132,8 @@ until_true() {
     [ "$stderr" = "ringtop: there is no event in the recording" ]
     run -65 --separate-stderr ringtop --from nowhere
     [ "$stderr" = "ringtop: nowhere: No such file or directory" ]
+    run -65 --separate-stderr ringtop --from /
+    [ "$stderr" = "ringtop: /: Is a directory; 0 events are shown" ]
     run -64 --separate-stderr ringtop nowhere
     run -64 --separate-stderr ringtop --ascii
     [[ $stderr = *"say what to show: --from FILE, or - for standard input" ]]
