@@ -157,7 +157,8 @@ size_t gw__bytes_out(const struct gw_comm *comm, const struct gw_call *call)
     size_t elems = 0;
     switch (call->collective) {
     case GW_BROADCAST:
-        elems = is_root(comm, call) && !call->out ? 0 : call->count;
+        elems =
+            is_root(comm, call) && !call->out && !in_place ? 0 : call->count;
         break;
     case GW_ALLREDUCE:
         elems = call->count;

@@ -234,8 +234,11 @@ enum gw_err gw_comm_split(struct gw_comm *comm, int color, int key,
     struct gw_error told = {0};
     *sub = NULL;
     struct ticket *all = calloc(comm->size, sizeof *all);
-    if (!all)
-        return gw_fail(why, GW_ENOMEM, "split");
+    if (!all) { /* the others must not wait for us */
+        gw_fail(&told, GW_ENOMEM, "split: rank %u", comm->rank);
+        gw__comm_fail(comm, &told);
+        return gw_fail(why, told.code, "%s", told.text);
+    }
     enum gw_err err = split(comm, color, key, all, sub, &told);
     free(all);
     if (err && why)
@@ -246,8 +249,11 @@ enum gw_err gw_comm_split(struct gw_comm *comm, int color, int key,
 /* Peers may be reading the buffers of calls that will never end. */
 static void abandon_calls(struct gw_comm *comm)
 {
-    const struct gw_request *r = comm->active;
     struct gw_error error;
+    bool moved;
+    if (comm->active)
+        (void)gw__progress(comm, &moved); /* some may have ended by now */
+    const struct gw_request *r = comm->active;
     while (r && r->state == GW__DONE)
         r = r->next;
     if (!r || comm->error.code)

@@ -333,6 +333,43 @@ START_TEST(memory_that_was_given_up_is_not_summed)
 }
 END_TEST
 
+/* Rank 1 has seen rank 0 enter, and goes on when rank 0 has long given up: it
+ * must not store into memory that is not rank 0's result any more. */
+static void one_is_slow(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    enum { N = 5000, STEP_US = 100000 };
+    static const unsigned starts[] = {0, 1, 6}, goes_on[] = {0, 8, 10};
+    unsigned rank = gw_comm_rank(comm);
+    int32_t *in = gw_alloc(N * sizeof *in, NULL);
+    int32_t *out = gw_alloc(N * sizeof *in, NULL);
+    MUST(in && out);
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = in,
+                           .out = out,
+                           .count = N,
+                           .type = GW_I32,
+                           .algo = "partitioned"};
+    struct gw_request *request;
+    MUST(gw_run(comm, &call) == GW_OK); /* so that all memory is mapped */
+    usleep(starts[rank] * STEP_US);
+    MUST(gw_start(comm, &call, &request) == GW_OK);
+    if (rank > 0)
+        usleep((goes_on[rank] - starts[rank]) * STEP_US);
+    MUST(gw_wait(&request) == GW_ETIMEOUT);
+    fill(out, N, 77);
+    usleep(rank == 0 ? 8 * STEP_US : 0);
+    MUST(holds(out, N, 77));
+    gw_free(in);
+    gw_free(out);
+}
+
+START_TEST(memory_that_was_given_up_is_not_written)
+{
+    on_wire(0, 3, 150, one_is_slow, NULL);
+}
+END_TEST
+
 /* Time that ranks spend between start and wait is no time without progress. */
 static void away_for_long(struct gw_comm *comm, void *context)
 {
@@ -427,10 +464,13 @@ static void bad_call(struct gw_comm *comm, void *context)
         {.collective = GW_ALLREDUCE, .count = huge},
         {.collective = GW_ALLTOALL, .count = huge / 2 + 1},
         {.collective = GW_ALLGATHER, .counts = counts},
-        {.collective = GW_ALLGATHER, .counts = calls[0].counts, .count = huge},
+        {.collective = GW_ALLGATHER, .count = huge},
         {.collective = GW_GATHER, .counts = (size_t[]){1, 1}, .displs = displs},
     };
     (void)context;
+    own = twin_of(comm);
+    MUST(gw_broadcast(own, GW_IN_PLACE, NULL, 4, GW_I32, 0) == GW_EINVAL);
+    gw_comm_destroy(&own);
     for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
         calls[i].in = in;
         calls[i].out = out;
@@ -550,6 +590,7 @@ Suite *suite_coll_edge(void)
     tcase_add_loop_test(tcase, abandoned_calls_fail_on_all, 0, 2 * WIRES);
     tcase_add_loop_test(tcase, memory_that_was_given_up_is_not_summed, 0,
                         SHM_WIRES);
+    tcase_add_test(tcase, memory_that_was_given_up_is_not_written);
     tcase_add_loop_test(tcase, time_spent_elsewhere_is_no_timeout, 0,
                         SHM_WIRES);
     tcase_add_loop_test(tcase, displacements_that_differ_are_a_mismatch, 0,
