@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tests of lib/coll's edges share: the wires, with windows and
+ * without, and communicators on which ranks may fail.
+ */
+#ifndef EDGE_H
+#define EDGE_H
+
+#include "ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WIRES = 4, SHM_WIRES = 2, SECOND_NS = 1000000000 };
+
+/* Check's own assertions work in the main thread only. */
+#define MUST(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
+                    gw_comm_rank(comm), #condition,                            \
+                    gw_comm_error(comm)->text);                                \
+            abort();                                                           \
+        }                                                                      \
+    } while (0)
+
+/* Wires 0 and 1 are shm, with windows and without; 2 is ipc, 3 tcp. */
+void on_wire(int wire, unsigned ranks, unsigned timeout_ms, rank_body body,
+             void *context);
+/* A communicator that all ranks have before any can fail on it: the error of a
+ * rank that is ahead would end its making. */
+struct gw_comm *twin_of(struct gw_comm *comm);
+
+void fill(int32_t *data, size_t count, int32_t value);
+bool holds(const int32_t *data, size_t count, int32_t value);
+
+#endif
