@@ -303,8 +303,8 @@ struct wire_case {
 static const struct wire_case wires[] = {
     {"shm", false, 17},
     {"shm", true, 17},
-    {"ipc", false, 9},
-    {"tcp", false, 9},
+    {"ipc", false, 17},
+    {"tcp", false, 17},
 };
 
 START_TEST(every_algorithm_is_right)
