@@ -24,8 +24,8 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 	-Wold-style-definition -Wformat=2 -Wundef -Wvla -Wdouble-promotion \
 	-Wimplicit-fallthrough -Wpointer-arith
 # pkg-config is asked when a recipe needs it, hence after deps; for cflags once.
-LIB_PC := libzmq jansson
-TOOL_PC := smartcols ncursesw
+LIB_PC := libzmq jansson raft libuv
+TOOL_PC := smartcols ncursesw readline
 PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC)))$(PC_CFLAGS)
 LIB_LIBS = $(shell pkg-config --libs $(LIB_PC)) -lm -pthread
 TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)

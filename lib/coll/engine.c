@@ -225,7 +225,7 @@ static enum gw_err lost(struct gw_request *r, unsigned peer, enum gw_err err,
 
 /* The slice at the head of the link, when it is the one that source wants. */
 static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
-                          uint32_t k, struct gw__view *view,
+                          uint32_t k, struct gw__slice_view *view,
                           struct gw_error *why)
 {
     const struct gw__program *p = r->program;
@@ -317,7 +317,7 @@ static enum gw_err apply(struct gw_request *r, unsigned peer,
     bool own = w->adds_own;
     for (uint32_t s = 0; s < w->source_count; s++) {
         unsigned from = p->sources[w->source_begin + s].peer;
-        struct gw__view view;
+        struct gw__slice_view view;
         enum gw_err err = expect(r, write, from, k, &view, why);
         if (err)
             return err;
@@ -397,7 +397,7 @@ void gw__engine_describe(const struct gw_request *r, char *text, size_t room,
         if (r->in_at[q] < p->in_begin[q + 1]) {
             uint32_t write = p->in[r->in_at[q]].write;
             const struct gw__write *w = &p->writes[write];
-            struct gw__view view;
+            struct gw__slice_view view;
             if (r->comm->wire->ops->peek(r->comm->wire, q, &view) == GW_OK)
                 continue;
             snprintf(text, room,

@@ -45,7 +45,7 @@ enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
     for (unsigned q = 0; q < comm->size && !err; q++) {
-        struct gw__view view;
+        struct gw__slice_view view;
         struct gw__signature posted;
         uint32_t op;
         if (q == comm->rank)

@@ -20,6 +20,8 @@
 
 #include "report.h"
 
+#include <base/rule.h>
+
 #define GW__COMMANDS(X)                                                        \
     X(GW__CMD_REGISTER, "register")                                            \
     X(GW__CMD_ADMIT, "admit")                                                  \
@@ -60,16 +62,6 @@ enum {
 struct gw__process {
     unsigned node;
     struct gw__id incarnation;
-};
-
-/* What a link does to what is sent over it. It belongs to the ordered pair of
- * nodes, not to the processes: a restarted node finds it again. */
-struct gw__rule {
-    uint32_t delay_us;
-    uint32_t jitter_us;
-    uint64_t rate; /* bytes a second; 0: no limit */
-    uint32_t loss_ppm;
-    bool down;
 };
 
 /* Which of them LINK sets; the others stay. CLEAR makes the rule an empty one

@@ -27,6 +27,12 @@ struct gw__decision {
     uint64_t op;
     enum gw__fate fate;
     uint64_t contributors; /* of the result: nodes */
+    /* The ring in which the op began, the dead included: those of the last
+     * quiet view that take part in it, in order. Chunk c of the op is owned by
+     * member c of it, so there are origin_count chunks, and a report of any
+     * other number of them counts as none. */
+    unsigned origin_count;
+    uint8_t origin[GW__NODES_MAX];
 };
 
 struct gw__survivor {

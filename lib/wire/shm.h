@@ -16,7 +16,7 @@
 enum {
     LINE_BYTES = 64,
     RING_SLOTS = 8,
-    INLINE_BYTES = 160,
+    INLINE_BYTES = 152,
     MAPPINGS_MAX = 32, /* of one peer's regions, kept here */
 };
 
@@ -103,7 +103,7 @@ enum gw_err gw__shm_send(struct gw__wire *, unsigned peer,
                          bool copy);
 uint64_t gw__shm_sends_done(struct gw__wire *, unsigned peer);
 enum gw_err gw__shm_peek(struct gw__wire *, unsigned peer,
-                         struct gw__view *view);
+                         struct gw__slice_view *view);
 void gw__shm_release(struct gw__wire *, unsigned peer);
 
 /* Has the peer released everything that was sent to it? */

@@ -115,7 +115,7 @@ enum gw_err gw__shm_send(struct gw__wire *wire, unsigned rank,
 }
 
 enum gw_err gw__shm_peek(struct gw__wire *wire, unsigned rank,
-                         struct gw__view *view)
+                         struct gw__slice_view *view)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];

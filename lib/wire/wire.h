@@ -50,11 +50,13 @@ struct gw__header {
     uint32_t slice; /* within the chunk */
     uint32_t bytes; /* of the slice's data; may be 0 */
     struct gw__signature call;
+    uint64_t contributors; /* elastic calls: whose data is in it, as bits */
+    uint64_t sent_ns;      /* when it left, where link rules may apply; or 0 */
 };
-_Static_assert(sizeof(struct gw__header) == 48, "header has no holes");
+_Static_assert(sizeof(struct gw__header) == 64, "header has no holes");
 
 /* The slice at the head of a link. Valid until released. */
-struct gw__view {
+struct gw__slice_view {
     const struct gw__header *header;
     const void *data;
 };
@@ -87,7 +89,7 @@ struct gw__wire_ops {
     uint64_t (*sends_done)(struct gw__wire *, unsigned peer);
     /* GW_OK: *view is the head. GW_PENDING: nothing there. */
     enum gw_err (*peek)(struct gw__wire *, unsigned peer,
-                        struct gw__view *view);
+                        struct gw__slice_view *view);
     void (*release)(struct gw__wire *, unsigned peer);
     /* Sleeps until something may have changed (a slice arrived, room, a buffer
      * given back, a peer lost, an abort) or `ns` have passed. Spins first where
@@ -115,6 +117,9 @@ struct gw__wire {
     bool told;    /* `check` found an abort: its sentence is a peer's own */
     bool spoiled; /* a slice was released that may have been overwritten, since
                      its sender had failed: `check` says who and why */
+    /* Not owned; NULL: none. Once it is true, `connect` gives up with GW_EINTR
+     * and `wait` returns, both within 2 ms. */
+    const _Atomic bool *interrupt;
 };
 
 /* Makes the local end. `config->wire` picks the transport; rank, size, lanes,

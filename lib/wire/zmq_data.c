@@ -230,15 +230,15 @@ static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
     }
     if (err)
         return gw__zmq_lose(zmq, peer, fault.text);
-    link->view =
-        (struct gw__view){.header = &link->header, .data = aligned(link, data)};
+    link->view = (struct gw__slice_view){.header = &link->header,
+                                         .data = aligned(link, data)};
     if (!link->view.data)
         return gw__zmq_lose(zmq, peer, "no memory for a slice");
     return GW_OK;
 }
 
 enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
-                         struct gw__view *view)
+                         struct gw__slice_view *view)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);
     struct gw__zmq_link *link = &zmq->links[peer];

@@ -110,7 +110,7 @@ struct gw__zmq_link {
     bool awaited; /* the last peek found nothing */
     zmq_msg_t head, body;
     struct gw__header header;
-    struct gw__view view;
+    struct gw__slice_view view;
     struct gw__note goodbye; /* lent to libzmq at the end */
     void *aligned;           /* for data that libzmq left at an odd address */
     size_t aligned_bytes;
@@ -183,7 +183,7 @@ enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
                          bool copy);
 uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer);
 enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
-                         struct gw__view *view);
+                         struct gw__slice_view *view);
 void gw__zmq_release(struct gw__wire *wire, unsigned peer);
 void gw__zmq_wait(struct gw__wire *wire, uint64_t ns);
 enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why);

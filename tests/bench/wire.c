@@ -69,7 +69,7 @@ static bool try_send(struct bench *b, const void *data, size_t bytes,
     return err == GW_OK;
 }
 
-static bool try_peek(struct bench *b, struct gw__view *view)
+static bool try_peek(struct bench *b, struct gw__slice_view *view)
 {
     enum gw_err err = b->wire->ops->peek(b->wire, b->peer, view);
     if (err != GW_OK && err != GW_PENDING)
@@ -91,7 +91,7 @@ static void say(struct bench *b)
 
 static void hear(struct bench *b)
 {
-    struct gw__view view;
+    struct gw__slice_view view;
     while (!try_peek(b, &view))
         idle(b);
     b->wire->ops->release(b->wire, b->peer);
@@ -134,7 +134,7 @@ static void round_trips(struct bench *b)
 }
 
 /* Adds a slice of the own half, or puts one of the peer's half in place. */
-static void take(struct bench *b, const struct gw__view *view)
+static void take(struct bench *b, const struct gw__slice_view *view)
 {
     size_t floats = b->slice_bytes / sizeof(float);
     size_t half = TOTAL_BYTES / sizeof(float) / 2;
@@ -159,7 +159,7 @@ static void allreduce(struct bench *b)
     const char *sums = (char *)b->out + b->wire->rank * (TOTAL_BYTES / 2);
     size_t given = 0, summed = 0, returned = 0, got = 0;
     while (got < 2 * slices || returned < slices) {
-        struct gw__view view;
+        struct gw__slice_view view;
         bool moved = false;
         if (returned < summed) {
             moved = try_send(b, sums + returned * b->slice_bytes,

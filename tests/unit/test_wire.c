@@ -27,7 +27,7 @@ static struct gw__header header_of(size_t bytes, uint32_t number)
 static void expect(struct gw__wire *wire, unsigned peer, size_t bytes,
                    uint32_t number)
 {
-    struct gw__view view;
+    struct gw__slice_view view;
     struct gw__header due = header_of(bytes, number);
     enum gw_err err = crew_await(wire, peer, &view);
     ck_assert_msg(err == GW_OK, "slice %u of %zu bytes: %s", number, bytes,
@@ -110,7 +110,7 @@ static void *talk(void *context)
     uint32_t sent = 0, read = 0;
     uint64_t deadline = gw_now_ns() + 20 * 1000000000ULL;
     while (sent < t->count || read < t->count) {
-        struct gw__view view;
+        struct gw__slice_view view;
         bool moved = false;
         ck_assert_msg(gw_now_ns() < deadline, "stuck: sent %u, read %u of %u",
                       sent, read, t->count);
@@ -256,7 +256,7 @@ START_TEST(a_buffer_given_back_is_no_longer_read)
 {
     enum { BYTES = 300000 };
     struct crew crew;
-    struct gw__view view;
+    struct gw__slice_view view;
     unsigned char *data = malloc(BYTES);
     struct gw__header header = header_of(BYTES, 1);
     crew_start(&crew, crew_wire_name(_i), 2, 0);
@@ -282,7 +282,7 @@ END_TEST
 START_TEST(a_view_stays_until_it_is_released)
 {
     struct crew crew;
-    struct gw__view first, again;
+    struct gw__slice_view first, again;
     unsigned char data[2][64];
     crew_start(&crew, crew_wire_name(_i), 2, 0);
     for (uint32_t i = 0; i < 2; i++) {
@@ -369,7 +369,7 @@ static void *send_soon(void *context)
 START_TEST(a_sleeper_is_woken_by_a_slice)
 {
     struct crew crew;
-    struct gw__view view;
+    struct gw__slice_view view;
     pthread_t thread;
     crew_start(&crew, crew_wire_name(_i), 2, 0);
     uint64_t begin = gw_now_ns(), limit = begin + 5000000000ULL;

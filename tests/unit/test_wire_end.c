@@ -48,7 +48,7 @@ static void test_goodbye(const char *name, bool copy, bool late)
 {
     enum { SLICES = 7 };
     struct crew crew;
-    struct gw__view view;
+    struct gw__slice_view view;
     pthread_t closer;
     unsigned char *data = malloc(LARGE_BYTES);
     crew_start(&crew, name, 2, 0);
@@ -197,7 +197,7 @@ START_TEST(a_killed_peer_is_lost_within_a_second_on_all_ranks)
 {
     struct crew crew;
     struct gw_error why;
-    struct gw__view view;
+    struct gw__slice_view view;
     crew_start_with_child(&crew, crew_wire_name(_i), 3, 1, do_nothing, NULL);
     kill(crew.child, SIGKILL);
     uint64_t begin = gw_now_ns();
@@ -221,7 +221,7 @@ END_TEST
 START_TEST(what_a_killed_peer_had_sent_arrives)
 {
     struct crew crew;
-    struct gw__view view;
+    struct gw__slice_view view;
     crew_start_with_child(&crew, crew_wire_name(_i), 2, 1, send_some, NULL);
     struct gw__wire *wire = crew.wires[0];
     ck_assert_int_eq(crew_await(wire, 1, &view), GW_OK);

@@ -182,7 +182,7 @@ START_TEST(a_shared_key_joins)
     struct key_file file = make_key();
     struct gw_comm_config configs[2];
     struct pair pair;
-    struct gw__view view;
+    struct gw__slice_view view;
     struct gw__header header = {.bytes = 100000};
     unsigned char *data = malloc(100000);
     for (unsigned r = 0; r < 2; r++) {

@@ -52,7 +52,7 @@ END_TEST
 /* Whatever comes on a lane or beside it, the link is lost with a sentence. */
 static void expect_lost(struct crew *crew, const char *sentence)
 {
-    struct gw__view view;
+    struct gw__slice_view view;
     struct gw_error why;
     ck_assert_int_eq(crew_await(crew->wires[0], 1, &view), GW_ELOST);
     ck_assert_int_eq(crew_await_failure(crew->wires[0], 1000, &why), GW_ELOST);
@@ -230,7 +230,7 @@ START_TEST(an_unwanted_slice_wakes_once)
     uint64_t begin = gw_now_ns();
     sleeper->ops->wait(sleeper, 20000000);
     ck_assert_uint_ge(gw_now_ns() - begin, 20000000);
-    struct gw__view view;
+    struct gw__slice_view view;
     ck_assert_int_eq(sleeper->ops->peek(sleeper, 1, &view), GW_OK);
     begin = gw_now_ns();
     sleeper->ops->wait(sleeper, 20000000);

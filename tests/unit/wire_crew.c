@@ -199,7 +199,7 @@ void crew_send(struct gw__wire *wire, unsigned peer,
 }
 
 enum gw_err crew_await(struct gw__wire *wire, unsigned peer,
-                       struct gw__view *view)
+                       struct gw__slice_view *view)
 {
     uint64_t deadline = gw_now_ns() + patience_ns;
     enum gw_err err;

@@ -53,7 +53,7 @@ void crew_send(struct gw__wire *wire, unsigned peer,
                const struct gw__header *header, const void *data, bool copy);
 /* Waits for the head of the link; at most 10 s. What `peek` answers at last. */
 enum gw_err crew_await(struct gw__wire *wire, unsigned peer,
-                       struct gw__view *view);
+                       struct gw__slice_view *view);
 /* Waits until `check` is no longer GW_OK, at most `ms`; its answer. */
 enum gw_err crew_await_failure(struct gw__wire *wire, unsigned ms,
                                struct gw_error *why);

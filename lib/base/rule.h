@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a link does to what is sent over it. It belongs to the ordered pair of
+ * nodes, not to the processes: a restarted node finds it again.
+ */
+#ifndef GW__RULE_H
+#define GW__RULE_H
+
+#include <gradwire/base.h>
+
+struct gw__rule {
+    uint32_t delay_us;
+    uint32_t jitter_us;
+    uint64_t rate; /* bytes a second; 0: no limit */
+    uint32_t loss_ppm;
+    bool down;
+};
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A controller in the real world: the service machine (service.h) on a driver,
+ * its log by libraft on libuv in a second thread. One of 1, 3 or 5; on disk in
+ * `directory`, so that it can be killed and started again.
+ *
+ * The two threads speak by queues: what the service proposes goes to Raft; what
+ * Raft has committed comes back as APPLIED, in order.
+ *
+ * Link rules between controllers: Raft's messages to a controller that is cut
+ * off are dropped on sending (libraft is told that there is no connection).
+ */
+#ifndef GW__CONTROL_CONTROLLER_H
+#define GW__CONTROL_CONTROLLER_H
+
+#include "service.h"
+
+#include <wire/mesh.h>
+
+struct gw__controller_config {
+    unsigned index; /* which of `count` */
+    unsigned count;
+    /* [index]: mesh node and Raft's "127.0.0.1:port"; the same for all. */
+    const unsigned *nodes;
+    const char *const *raft_addresses;
+    const char *directory;       /* made if missing; one process at a time */
+    struct gw__mesh_config mesh; /* node and endpoint of ours */
+    unsigned election_ms;        /* 0: 150 */
+    unsigned heartbeat_ms;       /* 0: 30 */
+    bool no_sync;                /* tests: do not wait for the disk */
+    void *context;
+    /* In the driver's thread: after each entry that was applied. */
+    void (*on_applied)(void *context, const struct gw__registry *registry);
+    void (*on_leader)(void *context, unsigned node); /* GW__NODES_MAX: none */
+};
+
+struct gw__controller;
+
+GW_MUST_CHECK enum gw_err
+gw__controller_start(const struct gw__controller_config *config,
+                     struct gw__controller **controller, struct gw_error *why);
+/* Drains what is being written, then ends both threads. */
+void gw__controller_stop(struct gw__controller **controller);
+/* GW_OK while it runs. */
+enum gw_err gw__controller_error(struct gw__controller *controller,
+                                 struct gw_error *why);
+/* The rule of the link to another controller changed (sending side). */
+void gw__controller_cut(struct gw__controller *controller, unsigned node,
+                        bool down);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A controller's front, as a machine: takes requests, hands them to the log,
+ * applies what the log says, answers, and tells members what is new. The log
+ * itself (Raft; controller.h, or the simulator's) is the driver's.
+ *
+ *     REQUEST ---> tell PROPOSE ---> the log ---> asked APPLIED ---> ANSWER
+ *                                                             `---> NEWS
+ *
+ * Only the leader proposes; the others answer REDIRECT. Every replica applies
+ * and tells the news to the members that say HELLO to it (all members say it to
+ * all controllers), so a dead leader delays no news.
+ *
+ * The leader is also everybody's second observer: it accuses ring members whose
+ * HELLOs have stopped (phi.h), proposes the DEADLINE of a flush whose reports
+ * stay away for GW__FLUSH_DEADLINE_NS, and stamps the time. On taking office it
+ * proposes its own REGISTER as a controller, so that it may accuse.
+ */
+#ifndef GW__CONTROL_SERVICE_H
+#define GW__CONTROL_SERVICE_H
+
+#include "phi.h"
+#include "talk.h"
+
+#include <base/machine.h>
+
+#define GW__FLUSH_DEADLINE_NS 400000000ULL
+
+/* What START brings. */
+struct gw__service_config {
+    unsigned node; /* our own */
+    struct gw__id incarnation;
+    char endpoint[GW__ENDPOINT_MAX];
+};
+
+extern const struct gw__machine_kind gw__service_machine;
+
+/* ---- what the driver asks (GW__ASKED) ---- */
+
+enum { GW__SERVICE_ASK_MAX = GW__COMMAND_BYTES_MAX + 32 };
+
+/* Entry `index` of the log. */
+size_t gw__service_ask_applied(uint8_t out[GW__SERVICE_ASK_MAX], uint64_t index,
+                               const void *command, size_t bytes);
+/* Who leads: a node, or GW__NODES_MAX for nobody. */
+size_t gw__service_ask_leader(uint8_t out[GW__SERVICE_ASK_MAX], unsigned node);
+
+/* ---- what it tells: a command to append to the log. The driver may lose it
+ * (no leader any more): whoever wants it repeats it. ---- */
+
+/* The replica. The driver may restore a snapshot into it (registry.h) between
+ * inputs. */
+struct gw__registry *gw__service_registry(void *state);
+const struct gw__registry *gw__service_registry_of(const void *state);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What members and controllers say to each other over the mesh: structs and
+ * their bytes. The first byte says which; all below GW__FOREIGN (driver.h).
+ *
+ *     client -> controller  REQUEST   a command of the registry (command.h)
+ *     controller -> client  ANSWER    to that sequence, or REDIRECT
+ *     member -> controllers HELLO     every 100 ms: a sign of life, and what
+ *                                     the sender knows
+ *     controller -> member  NEWS      what it does not know yet; at each change
+ *                                     and in answer to a HELLO that is behind
+ *                           REPORTED  one survivor's report
+ *     member <-> member     BEAT      the detector's (detector.h)
+ *                           MEET      the address of its end of the data wire
+ *                           READY     a joiner has copied the state
+ *
+ * NEWS is what a replica has applied: a prefix of the log, so it may be old but
+ * never wrong. `index` orders it; who has newer ignores it.
+ */
+#ifndef GW__CONTROL_TALK_H
+#define GW__CONTROL_TALK_H
+
+#include "registry.h"
+
+enum gw__talk {
+    GW__TALK_REQUEST = 1,
+    GW__TALK_ANSWER,
+    GW__TALK_REDIRECT,
+    GW__TALK_HELLO,
+    GW__TALK_NEWS,
+    GW__TALK_REPORTED,
+    GW__TALK_BEAT,
+    GW__TALK_MEET,
+    GW__TALK_READY,
+    GW__TALKS
+};
+
+struct gw__hello {
+    struct gw__id incarnation;
+    uint64_t index;   /* of the newest news it has */
+    uint64_t reports; /* nodes whose reports of that flush it has */
+};
+
+enum { GW__NEWS_DECISIONS = GW__REPORT_OPS_MAX };
+
+struct gw__news {
+    uint64_t index;
+    uint64_t time_ms;
+    bool leader; /* the sender leads */
+    struct gw__view view;
+    char endpoints[GW__NODES_MAX][GW__ENDPOINT_MAX]; /* of `view.ring[i]` */
+    bool flushing;
+    uint64_t flush_epoch; /* the flush is about this and later epochs; 0: there
+                             was none yet */
+    uint64_t reported;    /* nodes; when not flushing their reports decided */
+    unsigned decision_count; /* of the ops from view.op_floor on */
+    struct gw__decision decisions[GW__NEWS_DECISIONS];
+    /* Registered, not yet admitted. */
+    unsigned joiner_count;
+    struct gw__process joiners[GW__NODES_MAX];
+    /* What the registry says of the receiver: its state and incarnation. */
+    enum gw__member_state state;
+    struct gw__id incarnation;
+};
+
+size_t gw__hello_encode(const struct gw__hello *hello, void *out, size_t room);
+GW_MUST_CHECK enum gw_err gw__hello_decode(const void *data, size_t bytes,
+                                           struct gw__hello *hello,
+                                           struct gw_error *why);
+/* From a registry, for member `node`. */
+void gw__news_make(const struct gw__registry *registry, unsigned node,
+                   bool leader, struct gw__news *news);
+/* Fits GW__MESSAGE_MAX; 0 when not `room`. */
+size_t gw__news_encode(const struct gw__news *news, void *out, size_t room);
+GW_MUST_CHECK enum gw_err gw__news_decode(const void *data, size_t bytes,
+                                          struct gw__news *news,
+                                          struct gw_error *why);
+
+/* REPORTED: what `node` reported in the flush that began with `flush_epoch`. */
+struct gw__reported {
+    uint64_t flush_epoch;
+    unsigned node;
+    struct gw__report report;
+};
+size_t gw__reported_encode(const struct gw__reported *reported, void *out,
+                           size_t room);
+GW_MUST_CHECK enum gw_err gw__reported_decode(const void *data, size_t bytes,
+                                              struct gw__reported *reported,
+                                              struct gw_error *why);
+
+#endif

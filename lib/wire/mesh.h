@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Control messages between the processes of a run: small, datagram-like, to a
+ * node by its number. ZeroMQ carries them (ipc or tcp, CURVE with a key file),
+ * so a message arrives whole or not at all; it may be lost when a peer is not
+ * there, slow or cut off: protocols repeat what matters. Nothing blocks.
+ *
+ * Each process binds one ROUTER at its endpoint and keeps one DEALER for each
+ * node that it sends to, made on the first send and anew when the node has
+ * another endpoint or incarnation. Every message begins with
+ *
+ *     magic version | from node | incarnation (128 bits) | sent_ns | bytes ...
+ *
+ * What is malformed, or of another run (`token`), is dropped and counted. On
+ * abstract ipc endpoints only processes of the same user may connect.
+ *
+ * Link rules (rules.h) apply to what comes in. One thread at a time.
+ */
+#ifndef GW__MESH_H
+#define GW__MESH_H
+
+#include "rules.h"
+
+enum {
+    GW__MESH_NODES = 64,
+    GW__MESH_BYTES_MAX = 65536,
+    GW__MESH_ENDPOINT_MAX = 120
+};
+
+struct gw__mesh_config {
+    unsigned node;
+    uint64_t incarnation_high, incarnation_low;
+    /* Where to listen: "ipc://@name", "tcp://host:port", "tcp://host:*". */
+    const char *endpoint;
+    uint64_t token;          /* of the run: same for all its processes */
+    const char *key_file;    /* NULL: none */
+    struct gw__rules *rules; /* not owned; NULL: none */
+};
+
+struct gw__mesh_message {
+    unsigned from;
+    uint64_t incarnation_high, incarnation_low;
+    const void *data; /* until the next receive */
+    size_t bytes;
+};
+
+struct gw__mesh;
+
+/* GW_EUNREACH: cannot listen there. */
+GW_MUST_CHECK enum gw_err gw__mesh_open(const struct gw__mesh_config *config,
+                                        struct gw__mesh **mesh,
+                                        struct gw_error *why);
+/* Waits for nobody; what was sent just before gets up to 100 ms to leave. */
+void gw__mesh_close(struct gw__mesh **mesh);
+/* Where it listens, with the port that it got. */
+const char *gw__mesh_endpoint(const struct gw__mesh *mesh);
+
+/* Where `node` listens; a change makes a new connection. "" forgets it. */
+GW_MUST_CHECK enum gw_err gw__mesh_know(struct gw__mesh *mesh, unsigned node,
+                                        const char *endpoint,
+                                        struct gw_error *why);
+/* GW_OK also when it will be lost; GW_EUNREACH: no endpoint is known;
+ * GW_EINVAL: too long. A message to the own node comes back by `receive`. */
+enum gw_err gw__mesh_send(struct gw__mesh *mesh, unsigned node,
+                          const void *data, size_t bytes);
+/* GW_OK with the next message that is due, or GW_PENDING. */
+GW_MUST_CHECK enum gw_err gw__mesh_receive(struct gw__mesh *mesh,
+                                           struct gw__mesh_message *message);
+/* Sleeps until there may be something to receive, `extra_fd` (or -1) is
+ * readable, or gw_now_ns() is `deadline_ns`. */
+void gw__mesh_wait(struct gw__mesh *mesh, int extra_fd, uint64_t deadline_ns);
+
+struct gw__mesh_counts {
+    uint64_t sent, received, dropped_by_rule, refused, overflowed;
+};
+const struct gw__mesh_counts *gw__mesh_counts(const struct gw__mesh *mesh);
+
+#endif
