@@ -11,6 +11,7 @@
 #include <gradwire/event.h>
 #include <gradwire/learn.h>
 #include <gradwire/plan.h>
+#include <gradwire/ring.h>
 #include <gradwire/wire.h>
 
 #endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Talking to a run. A run belongs to one supervisor process; ringctl, ringtop
+ * and whoever else wants to, attach to it, and do nothing else. A run has a
+ * name and a directory, $GRADWIRE_RUNS/NAME (default: runs/NAME), in which
+ *
+ *     endpoint      where the supervisor listens (abstract ipc: no file of its
+ *                   own; only the same user gets in)
+ *     run.json      command, seed, versions, when it began
+ *     events.jsonl  what `record` wrote
+ *     summary.json  how it ended
+ *     log           what its processes had to say
+ *
+ * `runs/latest` is a link to the newest. A run whose supervisor is gone says so
+ * by not answering the first knock: its end is a matter of record then.
+ *
+ * Requests and answers are JSON objects over ZeroMQ, one answer a request:
+ *
+ *     {"verb": "kill", "role": "worker", "node": 2}
+ *     {"code": 0, "text": "node 2 was killed: epoch 2, ring 0 1 3", "epoch": 2}
+ *
+ * `code` is an enum gw_err; `text` one sentence, also when all is well; what a
+ * verb returns beside that is in "data". Verbs and their fields ("role" is
+ * "worker" when not given, else "server" or "controller"; controllers count
+ * from 0, and -1 is the one that leads):
+ *
+ *     hello                           data: {run, pid, version}
+ *     status                          data: below
+ *     add       count, role           kill stop pause resume restart drain
+ *     kill ...  role, node            restart also starts one that has ended
+ *     slow      node, ns              extra compute time a step; 0: none
+ *     link      from, to, fields      of delay_us jitter_us rate loss_ppm down;
+ *                                     "both": true for both ways; data: the
+ * rule cut       left, right           arrays of {role, node} heal pace  ns
+ *     train     model, file, options  work for an idle ring (see `up`)
+ *     wait      condition, timeout_ns expect  condition
+ *     record    file (or null: the run's own), on
+ *     down
+ *
+ * The supervisor also publishes events: raw struct gw_event records, several a
+ * message, behind a first frame "c" (SEND, APPLY, WAIT: chunk by chunk) or "e"
+ * (all others). Nodes send chunk events only while somebody subscribes to them
+ * or a recording is on.
+ *
+ * status:
+ *   {"run", "state": "idle"|"training"|"done"|"parked"|"ended", "seed",
+ *    "alive", "epoch", "step", "op", "loss", "lost", "doubled", "done",
+ *    "parked", "workers", "servers", "controllers_alive", "leader",
+ *    "data_epoch", "samples_lost", "samples_doubled",
+ *    "ops_forward", "ops_exclude", "chunks_kept", "chunks_redone", ...
+ *    "nodes": [{"node", "role", "state", "pid", "rank", "op", "phase",
+ *               "waits_for", "step", "loss", "digest", "text"}],
+ *    "ring": [node, ...],
+ *    "links": [{"from", "to", "delay_us", ...}], "pace_ns",
+ *    "recoveries": [{"nodes", "how", "epoch", "fate", "op", "detected_ms",
+ *                    "decided_ms", "resumed_ms", "chunks_kept",
+ *                    "chunks_redone"}],
+ *    "result": null | {"train_loss", "train_accuracy", "steps", "data_epochs",
+ *                      "digest", "seconds"}}
+ */
+#ifndef ATTACH_H
+#define ATTACH_H
+
+#include <gradwire/gradwire.h>
+
+#include <jansson.h>
+
+struct attach;
+
+/* The folder of the runs, and of the run `name` (NULL: latest); GW_EUNREACH
+ * when there is none. */
+void attach_folder(char *out, size_t room);
+GW_MUST_CHECK enum gw_err attach_directory(const char *name, char *out,
+                                           size_t room, struct gw_error *why);
+/* `name` NULL: the latest. GW_EUNREACH: there is no such run, or it has ended
+ * ("run tiger has ended; start one by: ringctl up 4"). */
+GW_MUST_CHECK enum gw_err attach_open(const char *name, struct attach **attach,
+                                      struct gw_error *why);
+void attach_close(struct attach **attach);
+const char *attach_run(const struct attach *attach);
+
+/* Steals `request`. GW_OK with the answer, whatever its code is; GW_ETIMEOUT;
+ * GW_EUNREACH: the supervisor has died meanwhile; GW_EINTR after Ctrl-C. */
+GW_MUST_CHECK enum gw_err attach_ask(struct attach *attach, json_t *request,
+                                     uint64_t timeout_ns, json_t **answer,
+                                     struct gw_error *why);
+
+/* Begins the event stream; with chunks or without. */
+GW_MUST_CHECK enum gw_err attach_listen(struct attach *attach, bool chunks,
+                                        struct gw_error *why);
+/* GW_OK with an event; GW_PENDING at `deadline_ns` or after a signal;
+ * GW_ECLOSED: the run has ended. */
+GW_MUST_CHECK enum gw_err attach_event(struct attach *attach,
+                                       uint64_t deadline_ns,
+                                       struct gw_event *event,
+                                       struct gw_error *why);
+/* Readable when it is worth asking for an event. */
+int attach_fd(const struct attach *attach);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Conditions of `wait` and `expect`:
+ *
+ *     or    = and { "||" and }
+ *     and   = not { "&&" not }
+ *     not   = "!" not | "(" or ")" | NAME [ OP NUMBER ]
+ *     OP    = "==" "!=" "<" "<=" ">" ">="
+ *
+ * A name alone is true when it is not 0. Numbers may have a fraction and an
+ * exponent. Pure.
+ */
+#ifndef CONDITION_H
+#define CONDITION_H
+
+#include <gradwire/gradwire.h>
+
+/* name, what it is */
+#define CONDITION_NAMES(X)                                                     \
+    X(alive, "members of the ring that are there")                             \
+    X(epoch, "of the view; it grows with every change of members")             \
+    X(step, "training steps that are complete")                                \
+    X(op, "collective calls that are complete")                                \
+    X(loss, "of the newest step")                                              \
+    X(lost, "contributions and samples that count in no result")               \
+    X(doubled, "contributions and samples that count twice")                   \
+    X(done, "1 when the training is finished")                                 \
+    X(parked, "members that are cut off from the controllers' majority")       \
+    X(workers, "that are there")                                               \
+    X(servers, "that are there")                                               \
+    X(replicas, "of the slot that has fewest")                                 \
+    X(clock, "of the slowest worker")                                          \
+    X(controllers, "that are there")
+
+enum condition_name {
+#define X(name, help) COND_##name,
+    CONDITION_NAMES(X)
+#undef X
+        COND_NAMES
+};
+const char *condition_name(enum condition_name name);
+const char *condition_help(enum condition_name name);
+
+/* NaN: not known yet; every comparison with it is false. */
+struct condition_values {
+    double of[COND_NAMES];
+};
+
+struct condition;
+
+/* GW_EINVAL with the column and what was expected, a name that is misspelt with
+ * a suggestion. */
+GW_MUST_CHECK enum gw_err condition_parse(const char *text,
+                                          struct condition **condition,
+                                          struct gw_error *why);
+void condition_destroy(struct condition **condition);
+bool condition_holds(const struct condition *condition,
+                     const struct condition_values *values);
+/* "alive is 3, epoch is 2": of the names in it. */
+void condition_explain(const struct condition *condition,
+                       const struct condition_values *values, char *out,
+                       size_t room);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The book of one member: its ops that may still be open, and what is to be
+ * done about them in the present view. Pure; lib/ring's runtime and the
+ * simulator's members keep the same book.
+ *
+ * Ops are all-reduces, numbered in the ring, done one after the other. Whoever
+ * completes op n knows that everybody has begun it, and so has completed
+ * n - 1: that is the floor. So at most two are open at a member: the newest
+ * complete one, whose result others may still need, and the one under way.
+ *
+ *              begin               done
+ *     (none) --------> under way ---------> complete --done of the next--> over
+ *                       |  ^  |
+ *                freeze |  |  | admitted: somebody new takes part; begun anew
+ *                       v  |  v
+ *                      frozen -- resume: as decided
+ *
+ * What is to be done is a task: an all-reduce among the members of the view
+ * that take part in the op, from what they hold (recover.h). An undisturbed op
+ * is the same thing with nothing held. All members make equal tasks, since they
+ * are made of the log alone.
+ *
+ * A decision may be about an op that this member has not begun: then it begins
+ * as decided. Who answers for whose data is settled by `origin`: the ring in
+ * which the op began anywhere, so that all agree on who was to bring what.
+ */
+#ifndef GW__RING_BOOK_H
+#define GW__RING_BOOK_H
+
+#include "ledger.h"
+#include "recover.h"
+
+#include <control/decide.h>
+#include <control/view.h>
+
+enum { GW__BOOK_OPS = 2 };
+
+/* A task; who takes part and from what. Pointers are into the book. */
+struct gw__task {
+    uint64_t op;
+    bool recovers;                 /* after a decision */
+    enum gw__fate fate;            /* of the decision */
+    struct gw__recovery_case plan; /* for gw__recovery_make */
+    int rank;                      /* ours among plan.nodes */
+};
+
+struct gw__book {
+    unsigned node;
+    uint64_t next_op; /* the first that is not complete here */
+    bool frozen;
+    struct gw__view view; /* the one in force; ring_count 0: none yet */
+    struct {
+        bool used, begun, complete, task_left;
+        uint64_t op;
+        struct gw__ledger ledger;
+        bool decided;
+        struct gw__decision decision; /* with `decided` */
+        unsigned origin_count;
+        unsigned origin[GW__NODES_MAX];
+        /* of the task */
+        unsigned ranks;
+        unsigned nodes[GW__NODES_MAX];
+        struct gw__holdings holdings[GW__NODES_MAX];
+        const struct gw__holdings *held[GW__NODES_MAX];
+    } pages[GW__BOOK_OPS]; /* by op % 2 */
+};
+
+/* `next_op` of a joiner is the first op that it takes part in. */
+void gw__book_init(struct gw__book *book, unsigned node, uint64_t next_op);
+
+/* ---- views ---- */
+
+/* A view that admits members, or the first. False: the op under way is to be
+ * begun anew in it (call gw__book_begin again): a newcomer takes part in it. To
+ * be adopted only when gw__book_may_adopt: an op in which the newcomers take no
+ * part is finished first, in the old view. */
+bool gw__book_may_adopt(const struct gw__book *book,
+                        const struct gw__view *view);
+bool gw__book_adopt(struct gw__book *book, const struct gw__view *view);
+
+/* The ring has lost a member: nothing moves until `resume`. */
+void gw__book_freeze(struct gw__book *book);
+/* What this member holds. */
+void gw__book_report(const struct gw__book *book, struct gw__report *report);
+/* The flush is over. `reports[node]` of the survivors, NULL where there is
+ * none. Afterwards tasks are there for decided ops that this member has begun
+ * (gw__book_task), and the others wait for gw__book_begin. */
+void gw__book_resume(struct gw__book *book, const struct gw__view *view,
+                     const struct gw__decision *decisions, unsigned count,
+                     const struct gw__report *const *reports);
+
+/* ---- ops ---- */
+
+/* Begins op next_op: its task, fresh or as decided, is to be had by
+ * gw__book_task. Not while frozen, nor twice without an adopt or resume. */
+void gw__book_begin(struct gw__book *book);
+/* The oldest task that is not done. False: there is none. */
+bool gw__book_task(struct gw__book *book, struct gw__task *task);
+/* The ledger of the task's op, to be started with what the plan says:
+ * gw__ledger_retarget(ledger, plan.target, recovery.sets of our rank). */
+struct gw__ledger *gw__book_ledger(struct gw__book *book, uint64_t op);
+/* The task of `op` is done: all of its chunks are final here. */
+void gw__book_done(struct gw__book *book, uint64_t op);
+/* Data of this epoch and op may be taken in. */
+bool gw__book_accepts(const struct gw__book *book, uint64_t ring_epoch,
+                      uint64_t op);
+
+/* Of an op that is open here: whose data its result holds, and in which ring
+ * it began. */
+uint64_t gw__book_contributors(const struct gw__book *book, uint64_t op);
+unsigned gw__book_origin(const struct gw__book *book, uint64_t op,
+                         unsigned origin[GW__NODES_MAX]);
+
+#endif
