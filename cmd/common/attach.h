@@ -24,7 +24,7 @@
  * "worker" when not given, else "server" or "controller"; controllers count
  * from 0, and -1 is the one that leads):
  *
- *     hello                           data: {run, pid, version}
+ *     hello                           data: {run, pid, version, events}
  *     status                          data: below
  *     add       count, role           kill stop pause resume restart drain
  *     kill ...  role, node            restart also starts one that has ended
@@ -79,7 +79,7 @@ GW_MUST_CHECK enum gw_err attach_open(const char *name, struct attach **attach,
 void attach_close(struct attach **attach);
 const char *attach_run(const struct attach *attach);
 
-/* Steals `request`. GW_OK with the answer, whatever its code is; GW_ETIMEOUT;
+/* Steals `request`; `timeout_ns` 0: no limit. GW_OK with the answer, whatever its code is; GW_ETIMEOUT;
  * GW_EUNREACH: the supervisor has died meanwhile; GW_EINTR after Ctrl-C. */
 GW_MUST_CHECK enum gw_err attach_ask(struct attach *attach, json_t *request,
                                      uint64_t timeout_ns, json_t **answer,

@@ -1,75 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One run of a tool, from argv to the exit status.
+ * One run of a tool, from argv to the exit status; a shell's lines go the same
+ * way as the words of argv.
  *
  * The command line is walked twice. The first walk knows the options of all
  * commands and looks at no value; it finds the command wherever it stands, what
  * -o says (so that an error about another option comes out in that format), and
  * whether help was asked for. The second walk knows the command, assigns the
- * values and collects the operands. Read on in words.c, options.c, help.c.
+ * values and collects the operands. Read on in words.c, options.c, help.c; how
+ * a command is found by its name is in find.c.
  */
 #include "internal.h"
 
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zmq.h>
 
 const struct tool *the_tool;
 const struct command *the_command;
-
-const struct command *command_at(unsigned index)
-{
-    static const struct command *const built_in[] = {&command_help,
-                                                     &command_completion};
-    unsigned own = 0;
-    while (the_tool->commands && the_tool->commands[own])
-        own++;
-    if (index < own)
-        return the_tool->commands[index];
-    return index - own < 2 ? built_in[index - own] : NULL;
-}
-
-const struct command *command_find(const char *name)
-{
-    const struct command *command;
-    for (unsigned i = 0; (command = command_at(i)); i++)
-        if (strcmp(command->name, name) == 0)
-            return command;
-    return NULL;
-}
-
-const char *command_typed(const struct command *command, char out[96])
-{
-    if (command == the_tool->only)
-        snprintf(out, 96, "%s", the_tool->name);
-    else
-        snprintf(out, 96, "%s %s", the_tool->name, command->name);
-    return out;
-}
-
-static void list_commands(char *out, size_t size)
-{
-    const struct command *command;
-    size_t used = 0;
-    *out = 0;
-    for (unsigned i = 0; (command = command_at(i)) && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
-                                 command->name);
-}
-
-enum gw_err command_unknown(const char *name, struct gw_error *why)
-{
-    struct suggestion near;
-    char hint[96], valid[256];
-    const struct command *command;
-    suggestion_begin(&near, name);
-    for (unsigned i = 0; (command = command_at(i)); i++)
-        suggestion_offer(&near, command->name);
-    list_commands(valid, sizeof valid);
-    return gw_fail(why, GW_EINVAL, "no command \"%.60s\"%s (commands: %s)",
-                   name, suggestion_text(&near, hint), valid);
-}
 
 /* ---- the first walk ---- */
 
@@ -111,19 +61,20 @@ static enum gw_err unknown_option(const struct item *item, struct gw_error *why)
 {
     struct suggestion near;
     char hint[96], words[96];
-    const struct option_spec *specs[] = {the_command->options, common_specs};
+    const struct option_spec *s;
     suggestion_begin(&near, item->typed);
-    for (int i = 0; i < 2; i++)
-        for (const struct option_spec *s = specs[i]; s && s->name; s++) {
+    for (unsigned i = 0; (s = command_options(the_command, i)); i++)
+        for (; s->name; s++) {
             char dashed[64];
             snprintf(dashed, sizeof dashed, "--%s", s->name);
             suggestion_offer(&near, dashed);
         }
-    bool only = the_command == the_tool->only;
+    bool unnamed = command_unnamed(the_command);
     return gw_fail(
         why, GW_EINVAL, "%s%s no option %s%s (\"%s --help\" lists them)",
-        only ? "there is" : the_command->name, only ? "" : " has", item->typed,
-        suggestion_text(&near, hint), command_typed(the_command, words));
+        unnamed ? "there is" : the_command->name, unnamed ? "" : " has",
+        item->typed, suggestion_text(&near, hint),
+        command_typed(the_command, words));
 }
 
 static enum gw_err take(const struct item *item, struct gw_error *why)
@@ -161,7 +112,7 @@ static enum gw_err parse(int count, char **list, char **operands,
 {
     struct words words = {.count = count, .list = list, .command = the_command};
     struct item item;
-    bool command_seen = the_command == the_tool->only;
+    bool command_seen = command_unnamed(the_command);
     *operand_count = 0;
     while (words_next(&words, &item) != ITEM_END) {
         if (item.kind == ITEM_OPERAND && !command_seen)
@@ -199,22 +150,37 @@ static int nothing_to_do(int count)
     return 0;
 }
 
-static int dispatch(int count, char **list)
+static bool is_file(const char *word)
+{
+    return strpbrk(word, "./") || strcmp(word, "-") == 0 ||
+           access(word, F_OK) == 0;
+}
+
+/* Sets the_command: to the one that is named, or to what runs unnamed; to NULL
+ * when there is none for no words. */
+static enum gw_err choose(const char *name, int count,
+                          const struct command *unnamed, struct gw_error *why)
+{
+    bool silence = !name && count == 0 && unnamed == the_tool->only;
+    the_command = silence ? NULL : unnamed;
+    if (!name || !command_find(name, &the_command, why))
+        return GW_OK;
+    bool taken = unnamed && (unnamed == the_tool->only || is_file(name));
+    the_command = taken ? unnamed : NULL;
+    return taken ? GW_OK : why->code;
+}
+
+/* `unnamed` runs when no command is named. */
+static int dispatch(int count, char **list, const struct command *unnamed)
 {
     const char *name = survey(count, list);
     struct gw_error why;
     if (asked.version)
         return say_version();
-    if (name)
-        the_command = command_find(name);
-    if (!the_command && count > 0)
-        the_command = the_tool->only;
-    if (name && !the_command) {
-        (void)command_unknown(name, &why);
+    if (choose(name, count, unnamed, &why))
         return complain(&why);
-    }
     if (asked.help_long || asked.help_short) {
-        if (the_command)
+        if (the_command && (name || the_command != the_tool->shell))
             help_command(stdout, the_command, asked.help_long);
         else
             help_tool(stdout, asked.help_long);
@@ -230,7 +196,24 @@ int tool_main(const struct tool *tool, int argc, char **argv)
     asked = (struct asked){0};
     setlocale(LC_CTYPE, ""); /* widths of UTF-8; numbers stay as in C */
     signals_catch();
-    int status = dispatch(argc - 1, argv + 1);
+    int status =
+        dispatch(argc - 1, argv + 1, tool->only ? tool->only : tool->shell);
     progress("%s", "");
     return output_finish(status);
+}
+
+int tool_line(int count, char **words)
+{
+    const struct command *caller = the_command;
+    options_keep();
+    options_restore();
+    the_command = NULL;
+    complaint_clear();
+    int status = dispatch(count, words, NULL);
+    progress("%s", "");
+    status = output_finish(status);
+    complaint_clear(); /* it has been told, in full */
+    options_restore(); /* `words` may go */
+    the_command = caller;
+    return status;
 }

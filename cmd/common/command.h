@@ -43,6 +43,11 @@ struct command {
     int (*run)(int operand_count, char **operands);
 };
 
+/* A word that people will try, and what to do instead: "use wait COND". */
+struct absent {
+    const char *name, *instead;
+};
+
 struct tool {
     const char *name; /* "collrun" */
     const char *summary;
@@ -50,6 +55,13 @@ struct tool {
     /* Instead of commands: the tool does one thing, whose name is the tool's
      * and is not typed. `help` and `completion` are there all the same. */
     const struct command *only;
+    /* Beside commands: what runs when no command is named, or a file is: a
+     * shell, which runs commands by tool_line. Then commands may be cut short
+     * as long as it is clear which is meant. */
+    const struct command *shell;
+    const struct option_spec *options; /* of all its commands, or NULL; ends
+                                          with name == NULL */
+    const struct absent *absent;       /* or NULL; ends with name == NULL */
     const char *examples;
 };
 
@@ -70,6 +82,24 @@ extern struct common_options common;
  * a completion script. A typo gets a suggestion and status 64. */
 int tool_main(const struct tool *tool, int argc, char **argv);
 
+/* For a shell: runs one more command of the tool, as if it had been typed
+ * alone, and returns its exit status. Options have the values that they had
+ * when the first line began (so what was told to the shell holds for all), and
+ * its output is a document of its own. A command may call it, too, when it has
+ * copied its options. `words` need not outlive the call. */
+int tool_line(int count, char **words);
+/* Of the tool, then help and completion; NULL past the last. */
+const struct command *command_at(unsigned index);
+/* The command that `name` means. GW_EINVAL: none ("did you mean"), or several:
+ * "ambiguous: pa: pace, pause". */
+GW_MUST_CHECK enum gw_err command_find(const char *name,
+                                       const struct command **command,
+                                       struct gw_error *why);
+/* The options that `command` takes, in groups: its own, the tool's, the common
+ * ones; NULL past the last. A group ends with name == NULL. */
+const struct option_spec *command_options(const struct command *command,
+                                          unsigned group);
+
 /* "collrun: SENTENCE" on stderr, in red on a terminal; returns the exit status
  * of error->code. */
 int complain(const struct gw_error *error);
@@ -78,6 +108,9 @@ int complain_with(enum gw_err code, const char *format, ...) GW_PRINTF(2, 3);
 /* The first error that was complained of, or NULL: what output_end is told
  * when a command goes on after one. */
 const struct gw_error *complaint(void);
+/* What goes wrong from now on did so at `place`: "FILE:3", which is said before
+ * the sentence; NULL: at none. Returns the place before. */
+const char *complain_at(const char *place);
 
 /* True when colour may be used on `fd`: a terminal, NO_COLOR unset, TERM not
  * dumb, or as --color says. */
@@ -89,5 +122,8 @@ void progress(const char *format, ...) GW_PRINTF(1, 2);
 /* Set by SIGINT and SIGTERM once tool_main runs; commands that take long look
  * at it and end with what they have, marked partial, and status 130. */
 extern volatile int interrupted;
+/* Called before the process ends by a second Ctrl-C: must be safe in a signal
+ * handler. NULL at first. */
+extern void (*interrupted_twice)(void);
 
 #endif

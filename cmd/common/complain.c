@@ -9,22 +9,38 @@
 #include <unistd.h>
 
 static struct gw_error first;
+static const char *at_place;
 
 const struct gw_error *complaint(void)
 {
     return first.code ? &first : NULL;
 }
 
+void complaint_clear(void)
+{
+    first.code = GW_OK;
+}
+
+const char *complain_at(const char *place)
+{
+    const char *before = at_place;
+    at_place = place;
+    return before;
+}
+
 int complain(const struct gw_error *error)
 {
+    struct gw_error placed = *error;
+    if (at_place)
+        gw_wrap(&placed, placed.code, "%s", at_place);
     bool red = color_on(STDERR_FILENO);
     progress("%s", "");
     fflush(stdout);
     fprintf(stderr, "%s%s: %s%s\n", red ? "\033[31m" : "",
-            the_tool ? the_tool->name : "gradwire", error->text,
+            the_tool ? the_tool->name : "gradwire", placed.text,
             red ? "\033[m" : "");
     if (!first.code)
-        first = *error;
+        first = placed;
     return gw_err_exit(error->code);
 }
 

@@ -11,6 +11,11 @@
 #include <ctype.h>
 #include <string.h>
 
+const struct command *unnamed(void)
+{
+    return the_tool->only ? the_tool->only : the_tool->shell;
+}
+
 void complete_operands(const struct command *command,
                        void (*visit)(const char *word))
 {
@@ -66,8 +71,9 @@ static void print_words(void)
 {
     const struct command *command;
     words_of("", common_specs);
-    if (the_tool->only)
-        words_of("", the_tool->only->options);
+    words_of("", the_tool->options);
+    if (unnamed())
+        words_of("", unnamed()->options);
     for (unsigned i = 0; (command = command_at(i)); i++) {
         printf("%s\n", command->name);
         words_of(command->name, command->options);

@@ -13,6 +13,8 @@ void completion_bash(void);
 void completion_zsh(void);
 void completion_fish(void);
 
+/* The command that runs without being named, or NULL. */
+const struct command *unnamed(void);
 /* Calls `visit` for each word that an operand of `command` may be. */
 void complete_operands(const struct command *command,
                        void (*visit)(const char *word));

@@ -29,6 +29,7 @@ static void bash_command(const struct command *command)
 {
     printf("    %s:-*) words='", command->name);
     bash_options(command->options);
+    bash_options(the_tool->options);
     bash_options(common_specs);
     printf("' ;;\n    %s:*) words='", command->name);
     complete_operands(command, complete_word);
@@ -49,20 +50,23 @@ void completion_bash(void)
         printf("%s%s", i ? "|" : "", command->name);
     printf(") cmd=$w; break ;; esac\n  done\n  case $cmd:$prev in\n");
     bash_values("*", common_specs);
-    if (the_tool->only)
-        bash_values("", the_tool->only->options);
+    bash_values("*", the_tool->options);
+    if (unnamed())
+        bash_values("", unnamed()->options);
     for (unsigned i = 0; (command = command_at(i)); i++)
         bash_values(command->name, command->options);
     printf("    *) case $cmd:$cur in\n    :-*) words='");
     bash_options(common_specs);
-    if (the_tool->only)
-        bash_options(the_tool->only->options);
+    bash_options(the_tool->options);
+    if (unnamed())
+        bash_options(unnamed()->options);
     printf("' ;;\n    :*) words='");
     for (unsigned i = 0; (command = command_at(i)); i++)
         complete_word(command->name);
-    if (the_tool->only)
-        complete_operands(the_tool->only, complete_word);
-    printf("' ;;\n");
+    if (unnamed())
+        complete_operands(unnamed(), complete_word);
+    printf("'%s ;;\n",
+           unnamed() && complete_files(unnamed()) ? "; files=1" : "");
     for (unsigned i = 0; (command = command_at(i)); i++)
         bash_command(command);
     printf("    esac ;;\n  esac\n"

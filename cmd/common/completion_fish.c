@@ -45,8 +45,9 @@ void completion_fish(void)
     const struct command *command;
     printf("# fish completion for %s\n", the_tool->name);
     fish_options("", common_specs);
-    if (the_tool->only)
-        fish_options("", the_tool->only->options);
+    fish_options("", the_tool->options);
+    if (unnamed())
+        fish_options("", unnamed()->options);
     for (unsigned i = 0; (command = command_at(i)); i++)
         fish_command(command);
 }

@@ -38,6 +38,7 @@ static void zsh_command(const struct command *command)
 {
     printf("    %s) _arguments", command->name);
     zsh_options(command->options);
+    zsh_options(the_tool->options);
     zsh_options(common_specs);
     printf(" \\\n      '*:operand:_alternative \"words:word:(");
     complete_operands(command, complete_word);

@@ -54,6 +54,13 @@ static void describe_options(FILE *file, const struct option_spec *specs,
         describe_option(file, specs, in_full);
 }
 
+static void describe_common(FILE *file)
+{
+    heading(file, "Common options");
+    describe_options(file, the_tool->options, true);
+    describe_options(file, common_specs, true);
+}
+
 static void end_help(FILE *file)
 {
     heading(file, "Exit status");
@@ -80,9 +87,8 @@ void help_command(FILE *file, const struct command *command, bool in_full)
         describe_options(file, command->options, in_full);
     }
     if (in_full) {
-        heading(file, "Common options");
-        describe_options(file, common_specs, true);
-        if (command == the_tool->only)
+        describe_common(file);
+        if (command_unnamed(command))
             end_help(file);
     } else {
         fprintf(file, "\n\"%s --help\" says more.\n", typed);
@@ -98,10 +104,14 @@ static void list_commands(FILE *file)
 
 static void name_commands(FILE *file)
 {
+    enum { LINE_COLUMNS = 78 };
     const struct command *command;
-    fprintf(file, "\nCommands:");
-    for (unsigned i = 0; (command = command_at(i)); i++)
-        fprintf(file, " %s", command->name);
+    int column = fprintf(file, "\nCommands:");
+    for (unsigned i = 0; (command = command_at(i)); i++) {
+        if (column + (int)strlen(command->name) >= LINE_COLUMNS)
+            column = fprintf(file, "\n ");
+        column += fprintf(file, " %s", command->name);
+    }
     fprintf(file, "\n\"%s help COMMAND\" says more, \"%s --help\" all of it.\n",
             the_tool->name, the_tool->name);
 }
@@ -120,8 +130,11 @@ void help_tool(FILE *file, bool in_full)
         return;
     heading(file, "Commands");
     list_commands(file);
-    heading(file, "Common options");
-    describe_options(file, common_specs, true);
+    if (the_tool->shell) {
+        heading(file, "Without a command");
+        describe_options(file, the_tool->shell->options, true);
+    }
+    describe_common(file);
     end_help(file);
 }
 
@@ -134,8 +147,8 @@ static int help_run(int operand_count, char **operands)
         help_tool(stdout, true);
     if (operand_count == 0)
         return 0;
-    const struct command *command = command_find(operands[0]);
-    if (!command && command_unknown(operands[0], &why))
+    const struct command *command;
+    if (command_find(operands[0], &command, &why))
         return complain(&why);
     help_command(stdout, command, true);
     return 0;

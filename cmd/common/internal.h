@@ -18,13 +18,10 @@ extern const struct command *the_command; /* NULL until it is known */
 
 extern const struct command command_help, command_completion;
 
-/* Commands of the tool, then help and completion; NULL past the last. */
-const struct command *command_at(unsigned index);
-const struct command *command_find(const char *name);
+/* Is it the tool itself: its name is not typed? */
+bool command_unnamed(const struct command *command);
 /* What is typed to run it: "collrun plan"; writes and returns `out`. */
 const char *command_typed(const struct command *command, char out[96]);
-/* GW_EINVAL with a suggestion and the valid words. */
-enum gw_err command_unknown(const char *name, struct gw_error *why);
 
 /* ---- options (options.c) ---- */
 
@@ -43,6 +40,9 @@ GW_MUST_CHECK enum gw_err option_assign(const struct option_spec *spec,
                                         struct gw_error *why);
 /* "4", or "" where there is no default worth a word. */
 void option_default(const struct option_spec *spec, char out[64]);
+/* Keeps the values of all options, if none are kept yet; gives them back. */
+void options_keep(void);
+void options_restore(void);
 
 /* ---- taking a command line apart (words.c) ---- */
 
@@ -82,7 +82,8 @@ void help_command(FILE *file, const struct command *command, bool in_full);
 
 /* ---- the rest ---- */
 
-void signals_catch(void); /* interrupt.c */
+void signals_catch(void);   /* interrupt.c */
+void complaint_clear(void); /* complain.c */
 
 /* When the command has returned: closes a document that is still open, or, if
  * none was begun and the format is JSON, writes one that says what went wrong.

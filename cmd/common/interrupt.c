@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 volatile int interrupted;
+void (*interrupted_twice)(void);
 
 enum { SAME_NS = 250000000 };
 
@@ -18,8 +19,11 @@ static void on_signal(int number)
     static uint64_t first_ns;
     uint64_t now_ns = gw_now_ns(); /* clock_gettime: safe here */
     (void)number;
-    if (interrupted && now_ns - first_ns > SAME_NS)
+    if (interrupted && now_ns - first_ns > SAME_NS) {
+        if (interrupted_twice)
+            interrupted_twice();
         _exit(gw_err_exit(GW_EINTR));
+    }
     if (!interrupted)
         first_ns = now_ns;
     interrupted = 1;

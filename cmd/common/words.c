@@ -2,14 +2,15 @@
  *
  * Takes a command line apart, word by word, in the manner of getopt_long with
  * options anywhere: "--name value", "--name=value", "-n value", "-n4", "-vn4",
- * "--" ends the options, "-" is an operand. It judges nothing: an option that
- * does not exist is an item like others, so that the first walk (command.c) can
- * step over it. Long names are not abbreviated: scripts would break when a new
- * option comes, and a typo gets a suggestion anyway.
+ * "--" ends the options, "-" and "-1" are operands. It judges nothing: an
+ * option that does not exist is an item like others, so that the first walk
+ * (command.c) can step over it. Long names are not abbreviated: scripts would
+ * break when a new option comes, and a typo gets a suggestion anyway.
  */
 #include "internal.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 static bool spec_matches(const struct option_spec *spec, const char *name,
@@ -38,9 +39,13 @@ find(const struct words *words, const char *name, size_t length, char letter)
     const struct option_spec *spec = among(common_specs, name, length, letter);
     if (spec)
         return spec;
+    spec = among(the_tool->options, name, length, letter);
+    if (spec)
+        return spec;
     if (words->command)
         return among(words->command->options, name, length, letter);
-    const struct command *command = the_tool->only;
+    const struct command *command =
+        the_tool->only ? the_tool->only : the_tool->shell;
     if (command)
         spec = among(command->options, name, length, letter);
     for (unsigned i = 0; !spec && (command = command_at(i)); i++)
@@ -85,6 +90,12 @@ static enum item_kind by_name(struct words *words, struct item *item,
     return value_of(words, item, name[length] ? name + length + 1 : NULL);
 }
 
+/* "-" is none, nor is "-1": no option has a digit for its letter. */
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]);
+}
+
 static enum item_kind next_kind(struct words *words, struct item *item)
 {
     if (words->cluster)
@@ -92,7 +103,7 @@ static enum item_kind next_kind(struct words *words, struct item *item)
     if (words->next >= words->count)
         return ITEM_END;
     const char *word = words->list[words->next++];
-    if (words->options_ended || word[0] != '-' || !word[1]) {
+    if (words->options_ended || !is_option(word)) {
         item->value = word;
         return ITEM_OPERAND;
     }

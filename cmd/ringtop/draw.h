@@ -21,6 +21,7 @@ struct picture {
     const struct glyphs *glyphs;
     bool keys;          /* there is a keyboard: show what it can do */
     const char *notice; /* what went wrong with the source; NULL: nothing */
+    const char *said;   /* how an order ended; NULL: nothing */
 };
 
 /* Fills the grid. */

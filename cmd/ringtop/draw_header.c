@@ -136,12 +136,14 @@ static void list_keys(const struct picture *p, const struct area *area)
         const char *key, *does;
     } keys[] = {{"F1", "help"},  {"SPC", "freeze"}, {".", "step"},
                 {"<>", "speed"}, {"Tab", "page"},   {"F3", "find"},
-                {"F6", "sort"},  {"F10", "quit"}};
+                {"F6", "sort"},  {"k", "kill"},     {"p", "pause"},
+                {"a", "add"},    {"F10", "quit"}};
     int x = 1;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        bool live = p->player->live && *keys[i].key == '<';
+        bool no = (p->player->live && *keys[i].key == '<') ||
+                  (!p->view->may_order && strchr("kpa", *keys[i].key));
         int length = (int)(strlen(keys[i].key) + strlen(keys[i].does) + 1);
-        if (live || x + length >= area->width)
+        if (no || x + length >= area->width)
             continue;
         x += area_text(area, x, 0, STYLE_STRONG, keys[i].key) + 1;
         x += area_text(area, x, 0, STYLE_PLAIN, keys[i].does) + 2;
@@ -161,8 +163,18 @@ static void tell_last(const struct picture *p, const struct area *area)
 
 void draw_keys(const struct picture *p, const struct area *area)
 {
+    static const char *const questions[] = {
+        [ORDER_KILL] = "kill which node?",
+        [ORDER_PAUSE] = "pause or resume which node?",
+        [ORDER_ADD] = "add a node?",
+    };
     if (p->view->finding)
         area_print(area, 1, 0, STYLE_STRONG, "find: %s_", p->view->find);
+    else if (p->view->asking)
+        area_print(area, 1, 0, STYLE_WARN, "%s %s_  (Enter: yes, Esc: no)",
+                   questions[p->view->asking], p->view->typed);
+    else if (p->said)
+        area_text(area, 1, 0, STYLE_STRONG, p->said);
     else if (p->notice)
         area_text(area, 1, 0, STYLE_BAD, p->notice);
     else if (p->player->frozen)

@@ -10,10 +10,12 @@
 static const struct {
     const char *key, *does;
 } lines[] = {
-    {"Space", "freeze"},    {".", "one event"},      {"< >", "slow, fast"},
-    {"Tab", "next page"},   {"arrows", "scroll"},    {"F3 /", "find"},
-    {"F6 s", "sort ranks"}, {"Ctrl-L", "draw anew"}, {"F1 h ?", "this help"},
-    {"F10 q", "quit"},      {"2+", "data of two"},   {"4=", "of all"},
+    {"Space", "freeze"},    {".", "one event"},
+    {"< >", "slow, fast"},  {"Tab", "next page"},
+    {"arrows", "scroll"},   {"F3 /", "find"},
+    {"F6 s", "sort ranks"}, {"k p a", "kill/pause/add"},
+    {"Ctrl-L", "redraw"},   {"F1 h ?", "this help"},
+    {"F10 q", "quit"},      {"2+ 4=", "of two, of all"},
     {"2!", "of one twice"}, {".", "no data yet"},
 };
 enum { LINES_COUNT = sizeof lines / sizeof *lines, KEY_WIDTH = 7 };

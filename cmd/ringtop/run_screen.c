@@ -50,6 +50,7 @@ static enum gw_err watch(struct show *show, struct gw_error *why)
     uint64_t next_ns = 0;
     while (!show->view.quit && !interrupted) {
         bool keys = take_keys(show);
+        show_orders(show);
         show_pull(show, 0);
         show_advance(show, gw_now_ns());
         if (keys || gw_now_ns() >= next_ns) {

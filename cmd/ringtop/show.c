@@ -60,7 +60,8 @@ void show_pull(struct show *show, uint64_t deadline_ns)
     uint64_t silent_ns = gw_now_ns() - show->heard_ns;
     if (!show->closed && show->timeout_ns > 0 &&
         silent_ns >= show->timeout_ns) {
-        gw_fail(&show->error, GW_ETIMEOUT, "no event from stdin for %.3g s",
+        gw_fail(&show->error, GW_ETIMEOUT, "no event from %s for %.3g s",
+                show->source->run ? show->source->run : "stdin",
                 (double)show->timeout_ns * 1e-9);
         show->closed = show->player.complete = true;
     }
@@ -125,13 +126,17 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
         .glyphs = options->ascii || !is_utf8() ? &glyphs_ascii : &glyphs_utf8,
         .timeout_ns = options->timeout_ns,
     };
-    if (source_lines(options->path, &show->source, why))
+    if (options->path ? source_lines(options->path, &show->source, why)
+                      : source_run(options->run, &show->source, why))
         return why->code;
     player_init(&show->player, show->source->live,
                 options->speed > 0 ? options->speed : 1);
     enum gw_err err = state_new(&show->state, why);
     if (!err && !show->source->live)
         err = load(show, options->speed, why);
+    if (!err && show->source->run && !options->read_only)
+        err = orders_new(show->source->run, &show->orders, why);
+    show->view.may_order = show->orders != NULL;
     if (err)
         show_fini(show);
     return err;
@@ -139,10 +144,28 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
 
 void show_fini(struct show *show)
 {
+    orders_destroy(&show->orders);
     source_close(&show->source);
     player_fini(&show->player);
     state_destroy(&show->state);
     grid_fini(&show->grid);
+}
+
+/* ---- orders ---- */
+
+void show_orders(struct show *show)
+{
+    static const uint64_t SAID_NS = 4000000000;
+    uint64_t now_ns = gw_now_ns();
+    if (!show->orders)
+        return;
+    if (show->view.order.kind != ORDER_NONE)
+        orders_give(show->orders, &show->view.order);
+    show->view.order.kind = ORDER_NONE;
+    if (orders_said(show->orders, show->said, sizeof show->said))
+        show->said_until_ns = now_ns + SAID_NS;
+    else if (now_ns > show->said_until_ns)
+        *show->said = 0;
 }
 
 /* ---- showing ---- */
@@ -176,6 +199,7 @@ void show_draw(struct show *show)
         .glyphs = show->glyphs,
         .keys = show->keys,
         .notice = *show->notice ? show->notice : NULL,
+        .said = *show->said ? show->said : NULL,
     };
     state_settle(show->state);
     draw(&picture, &show->grid);

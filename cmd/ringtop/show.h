@@ -8,6 +8,7 @@
 #define RINGTOP_SHOW_H
 
 #include "draw.h"
+#include "orders.h"
 #include "source.h"
 
 struct show {
@@ -20,6 +21,9 @@ struct show {
     bool keys;
     bool closed;           /* the source has ended */
     uint64_t broken;       /* lines that are no event */
+    struct orders *orders; /* NULL: nothing may be changed */
+    char said[200];        /* how the last one ended */
+    uint64_t said_until_ns;
     char notice[600];      /* what was wrong with the source; "": nothing */
     struct gw_error error; /* of the source, or GW_ETIMEOUT */
     uint64_t timeout_ns;   /* 0: none */
@@ -27,8 +31,10 @@ struct show {
 };
 
 struct show_options {
-    const char *path;
-    double speed; /* 0: one that suits */
+    const char *path; /* of a recording, or "-"; NULL: */
+    const char *run;  /* the run to attach to; NULL: the latest */
+    bool read_only;   /* no orders */
+    double speed;     /* 0: one that suits */
     bool ascii;
     uint64_t timeout_ns;
 };
@@ -42,6 +48,9 @@ void show_fini(struct show *show);
 
 /* Takes what the source has, waiting for it until `deadline_ns`. */
 void show_pull(struct show *show, uint64_t deadline_ns);
+/* Has the order carried out that the view took, and hears how the last one
+ * ended. */
+void show_orders(struct show *show);
 /* Shows what is due now. */
 void show_advance(struct show *show, uint64_t now_ns);
 /* Shows the next `count` events, due or not. */

@@ -18,12 +18,16 @@ struct source {
     void (*close)(struct source *source);
     int fd;    /* readable when it is worth asking; -1: ask now and then */
     bool live; /* events come as they happen */
+    const char *run; /* the run that it is attached to; NULL: none */
 };
 
 /* JSON lines, as gw_sink_jsonl writes them. `path` "-" is standard input, which
  * is live. */
 GW_MUST_CHECK enum gw_err source_lines(const char *path, struct source **source,
                                        struct gw_error *why);
+/* The events of a run; NULL: the latest. GW_EUNREACH: there is none. */
+GW_MUST_CHECK enum gw_err source_run(const char *name, struct source **source,
+                                     struct gw_error *why);
 void source_close(struct source **source);
 
 #endif

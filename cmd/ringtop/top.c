@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *from, *cast, *size_text, *page_text = "overview";
-static bool batch, ascii, paused;
+static const char *from, *run_name, *cast, *size_text, *page_text = "overview";
+static bool batch, ascii, paused, read_only;
 static unsigned frames;
 static double speed;
 static uint64_t every_ns = 1000000000;
@@ -21,6 +21,10 @@ static uint64_t every_ns = 1000000000;
 static const struct option_spec options[] = {
     {"from", 'f', OPTION_TEXT, &from, "FILE.jsonl",
      "the recording to play; \"-\": standard input, as it comes", NULL},
+    {"run", 0, OPTION_TEXT, &run_name, "NAME",
+     "the run to attach to (default: the latest)", NULL},
+    {"read-only", 0, OPTION_FLAG, &read_only, NULL,
+     "look only: no kill, pause or add", NULL},
     {"speed", 0, OPTION_REAL, &speed, "X",
      "1 is as recorded; 0: slow enough to last 20 s", NULL},
     {"paused", 0, OPTION_FLAG, &paused, NULL,
@@ -110,10 +114,9 @@ static enum gw_err check(int operand_count, char **operands,
         return gw_fail(why, GW_EINVAL, "either --from %.60s or \"-\"", from);
     if (operand_count > 0)
         from = "-";
-    if (!from)
-        return gw_fail(
-            why, GW_EINVAL,
-            "say what to show: --from FILE, or - for standard input");
+    if (from && run_name)
+        return gw_fail(why, GW_EINVAL, "either --from %.60s or --run %.60s",
+                       from, run_name);
     if (speed < 0)
         return gw_fail(why, GW_EINVAL, "--speed wants 0 or more, not %g",
                        speed);
@@ -129,6 +132,8 @@ static int run(int operand_count, char **operands)
         parse_size(&width, &height, &why))
         return complain(&why);
     const struct show_options show_options = {.path = from,
+                                              .run = run_name,
+                                              .read_only = read_only,
                                               .speed = speed,
                                               .ascii = ascii,
                                               .timeout_ns = common.timeout_ns};
@@ -143,7 +148,9 @@ const struct command command_top = {
     .name = "ringtop",
     .operands = "[-]",
     .help = "show ranks, ring and chunks, live or as recorded",
-    .examples = "ringtop --from F.jsonl\n"
+    .examples = "ringtop                              the latest run, live\n"
+                "ringtop --run tiger --read-only\n"
+                "ringtop --from F.jsonl\n"
                 "ringtop --from F.jsonl --speed 0.001 --page ring\n"
                 "ringtop --from F.jsonl --batch -n 3 --size 100x30\n"
                 "tail -f F.jsonl | ringtop -\n",

@@ -58,6 +58,56 @@ static void type(struct view *view, int key)
     }
 }
 
+/* ---- orders: each is asked once ---- */
+
+static void begin_asking(struct view *view, enum order_kind kind)
+{
+    if (!view->may_order)
+        return;
+    view->asking = kind;
+    *view->typed = 0;
+}
+
+static void give_order(struct view *view)
+{
+    if (view->asking != ORDER_ADD && *view->typed == 0)
+        return;
+    view->order.kind = view->asking;
+    view->order.node = 0;
+    for (const char *digit = view->typed; *digit; digit++)
+        view->order.node = view->order.node * 10 + (unsigned)(*digit - '0');
+    view->asking = ORDER_NONE;
+}
+
+static void answer(struct view *view, int key)
+{
+    size_t length = strlen(view->typed);
+    switch (key) {
+    case '\n':
+    case ENTER:
+        give_order(view);
+        return;
+    case 'y':
+        if (view->asking == ORDER_ADD)
+            give_order(view);
+        return;
+    case CTRL_H:
+    case DELETE:
+    case TOP_BACKSPACE:
+        if (length > 0)
+            view->typed[length - 1] = 0;
+        return;
+    default:
+        if (key >= '0' && key <= '9' && view->asking != ORDER_ADD) {
+            if (length + 1 < sizeof view->typed) {
+                view->typed[length] = (char)key;
+                view->typed[length + 1] = 0;
+            }
+        } else
+            view->asking = ORDER_NONE;
+    }
+}
+
 /* ---- moving about ---- */
 
 static void scroll(unsigned *at, int by)
@@ -148,6 +198,10 @@ void view_key(struct view *view, struct player *player, int key,
         type(view, key);
         return;
     }
+    if (view->asking) {
+        answer(view, key);
+        return;
+    }
     if (view->help) { /* any key closes it */
         view->help = false;
         if (key != 'q' && key != TOP_F10)
@@ -172,6 +226,15 @@ void view_key(struct view *view, struct player *player, int key,
     case TOP_F6:
     case 's':
         view->sort = (enum sort)((view->sort + 1) % SORTS);
+        break;
+    case 'k':
+        begin_asking(view, ORDER_KILL);
+        break;
+    case 'p':
+        begin_asking(view, ORDER_PAUSE);
+        break;
+    case 'a':
+        begin_asking(view, ORDER_ADD);
         break;
     case TOP_F10:
     case 'q':

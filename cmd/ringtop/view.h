@@ -7,6 +7,7 @@
 #ifndef RINGTOP_VIEW_H
 #define RINGTOP_VIEW_H
 
+#include "orders.h"
 #include "player.h"
 
 enum page {
@@ -44,9 +45,13 @@ struct view {
     enum sort sort;
     bool help;
     bool quit;
-    bool finding;      /* typing into `find` */
-    char find[32];     /* "": nothing is looked for */
-    unsigned rank_top; /* rows above the table's first */
+    bool may_order;         /* a run is attached, and is not only looked at */
+    enum order_kind asking; /* being asked: whom, or whether */
+    char typed[4];          /* the node, so far */
+    struct order order;     /* given; whoever carries it out clears it */
+    bool finding;           /* typing into `find` */
+    char find[32];          /* "": nothing is looked for */
+    unsigned rank_top;      /* rows above the table's first */
     unsigned chunk_left;
     unsigned journal_back; /* lines below the journal's last */
 };

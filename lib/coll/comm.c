@@ -14,8 +14,8 @@
 
 enum { CONNECT_MS = 10000, TIMEOUT_MS = 30000, SLICE_MAX = 1 << 30 };
 
-static enum gw_err check_config(const struct gw_comm_config *config,
-                                struct gw_error *why)
+enum gw_err gw__comm_check_shape(const struct gw_comm_config *config,
+                                 struct gw_error *why)
 {
     if (config->size == 0 || config->size > GW__WIRE_PEERS_MAX)
         return gw_fail(why, GW_EINVAL, "a communicator has 1 to %d ranks",
@@ -23,6 +23,18 @@ static enum gw_err check_config(const struct gw_comm_config *config,
     if (config->rank >= config->size)
         return gw_fail(why, GW_EINVAL, "rank %u is not among %u ranks",
                        config->rank, config->size);
+    if (config->slice_bytes % 64 || config->slice_bytes > SLICE_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "slices are multiples of 64 bytes, up to 1 GiB");
+    return GW_OK;
+}
+
+static enum gw_err check_config(const struct gw_comm_config *config,
+                                struct gw_error *why)
+{
+    enum gw_err err = gw__comm_check_shape(config, why);
+    if (err)
+        return err;
     const char *meeting = config->rendezvous;
     if (!meeting && config->size > 1)
         return gw_fail(why, GW_EINVAL, "no rendezvous endpoint");
@@ -32,14 +44,10 @@ static enum gw_err check_config(const struct gw_comm_config *config,
                        "the rendezvous %.80s is open to the network: give a "
                        "key file, or allow it with --insecure",
                        meeting);
-    if (config->slice_bytes % 64 || config->slice_bytes > SLICE_MAX)
-        return gw_fail(why, GW_EINVAL,
-                       "slices are multiples of 64 bytes, up to 1 GiB");
     return GW_OK;
 }
 
-/* Everything but the wire. NULL: out of memory. */
-static struct gw_comm *new_comm(const struct gw_comm_config *config)
+struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
 {
     size_t n = config->size;
     struct gw_comm *comm = calloc(1, sizeof *comm);
@@ -86,8 +94,7 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
     return err;
 }
 
-/* From a connected wire to a usable communicator. */
-static enum gw_err settle(struct gw_comm *comm, struct gw_error *why)
+void gw__comm_adopt_wire(struct gw_comm *comm)
 {
     const struct gw__wire_ops *ops = comm->wire->ops;
     size_t n = strnlen(ops->name, sizeof comm->wire_name - 1);
@@ -98,6 +105,12 @@ static enum gw_err settle(struct gw_comm *comm, struct gw_error *why)
         comm->config.slice_bytes ? comm->config.slice_bytes : ops->slice_bytes;
     if (ops->windows && !comm->config.no_windows)
         comm->windows = ops->windows(comm->wire);
+}
+
+/* From a connected wire to a usable communicator. */
+static enum gw_err settle(struct gw_comm *comm, struct gw_error *why)
+{
+    gw__comm_adopt_wire(comm);
     comm->last_progress_ns = gw_now_ns();
     return agree_on_costs(comm, why);
 }
@@ -109,7 +122,7 @@ enum gw_err gw_comm_create(const struct gw_comm_config *config,
     enum gw_err err = check_config(config, why);
     if (err)
         return err;
-    struct gw_comm *comm = new_comm(config);
+    struct gw_comm *comm = gw__comm_new(config);
     struct gw__address *table = calloc(config->size, sizeof *table);
     unsigned connect_ms = config->connect_ms ? config->connect_ms : CONNECT_MS;
     uint64_t deadline = gw_now_ns() + connect_ms * 1000000ULL;
@@ -205,7 +218,7 @@ static enum gw_err split(struct gw_comm *parent, int color, int key,
     /* A failure from here on is told to the others, who wait for us. */
     enum gw_err own = GW_OK;
     if (color >= 0) {
-        comm = new_comm(&config);
+        comm = gw__comm_new(&config);
         own = comm ? gw__wire_open(&comm->config, &comm->wire, why)
                    : gw_fail(why, GW_ENOMEM, "split");
         if (!own) {
@@ -246,11 +259,14 @@ enum gw_err gw_comm_split(struct gw_comm *comm, int color, int key,
     return err;
 }
 
-/* Peers may be reading the buffers of calls that will never end. */
+/* Peers may be reading the buffers of calls that will never end. Those of an
+ * elastic communicator learn from the next view that it is over. */
 static void abandon_calls(struct gw_comm *comm)
 {
     struct gw_error error;
     bool moved;
+    if (comm->nodes)
+        return;
     if (comm->active)
         (void)gw__progress(comm, &moved); /* some may have ended by now */
     const struct gw_request *r = comm->active;
@@ -285,6 +301,7 @@ void gw_comm_destroy(struct gw_comm **made)
     free(comm->in_blocked);
     free(comm->fold_sources);
     free(comm->fold_dests);
+    free(comm->nodes);
     free(comm);
     *made = NULL;
 }

@@ -9,9 +9,11 @@
  *   window.c   runs a direct program in one pass over shared memory; card.c
  *              and pass.c are its parts, withdraw.c takes a failed call back
  *   request.c  starts, tests and waits; scratch.c lends memory
- *   progress.c moves all calls under way; fails together; mismatch.c
- *              finds ranks that call different things
+ *   progress.c moves all calls under way; fails together; wait.c tells whom
+ *              they wait for; mismatch.c finds ranks that call different things
  *   comm.c     creates, splits and closes communicators
+ *   elastic.c  makes the quiet ones of lib/ring; shares.c runs their calls,
+ *              whose chunks travel with the set of their contributors
  */
 #ifndef GW__COMM_H
 #define GW__COMM_H
@@ -27,6 +29,11 @@ struct gw__slot {
     size_t bytes;
     uint32_t slices;
 };
+
+/* In a signature, beside GW__P2P: an all-reduce of lib/ring, numbered there. */
+enum { GW__SHARED = 201 };
+
+struct gw__shares; /* coll/elastic.h */
 
 enum gw__state { GW__WAITING, GW__ENTERED, GW__LEAVING, GW__DONE };
 
@@ -51,6 +58,12 @@ struct gw_request {
     uint32_t *out_at, *in_at; /* a peer each: position in its list */
     uint32_t sends_left, writes_left;
     size_t room_bytes; /* of this allocation */
+    /* calls with contributor sets (shares.c); NULL: without */
+    struct gw__shares *shares;
+    uint64_t *first_sets;  /* a cell each: of what the rank holds at first */
+    uint64_t *made_sets;   /* a write each: of the version that it makes */
+    uint64_t *came_sets;   /* a source each: of what it brings */
+    uint32_t *open_writes; /* a cell each: writes under way */
     /* window passes */
     bool windowed, eager;
     uint64_t turn; /* among the communicator's windowed calls */
@@ -84,10 +97,22 @@ struct gw__scratch {
     bool used;
 };
 
+/* Whom the oldest call waits for, and since when; see wait.c. */
+struct gw__patience {
+    int peer;
+    uint32_t op;
+    uint64_t progress_ns; /* when something moved last */
+    uint64_t since_ns, looked_ns, told_ns;
+};
+
 struct gw_comm {
     unsigned rank, size;
     struct gw__wire *wire;
     struct gw__windows *windows; /* NULL: messages only */
+    unsigned *nodes;          /* of an elastic one: [rank]; NULL: a plain one */
+    uint32_t epoch;           /* of its view; plain: 0 */
+    bool joined;              /* elastic: connected */
+    const _Atomic bool *stop; /* while it is true nothing moves; or NULL */
     struct gw_comm_config config;
     char wire_name[16];
     uint64_t timeout_ns;
@@ -103,6 +128,7 @@ struct gw_comm {
     struct gw_counters *counters;
     struct gw__program **p2p_programs; /* a peer each: send, recv */
     uint64_t last_progress_ns, last_check_ns;
+    struct gw__patience patience;
     struct gw__cached cache[GW__CACHE];
     struct gw__choice choices[GW__CACHE];
     uint64_t cache_clock;
@@ -206,6 +232,10 @@ enum gw_err gw__mismatch(const struct gw_comm *comm, uint32_t op,
                          const struct gw__signature *ours, unsigned peer,
                          const struct gw__signature *theirs,
                          struct gw_error *why);
+/* As GW_EMISMATCH: a slice that is not the one that the plan says. */
+enum gw_err gw__mismatch_slice(const struct gw_request *request, unsigned peer,
+                               const struct gw__header *header,
+                               struct gw_error *why);
 /* Looks at all that peers have sent and posted for calls that differ from
  * ours: a rank may wait for one peer while another calls something else. */
 enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why);
@@ -220,7 +250,8 @@ void gw__scratch_fini(struct gw_comm *comm);
 
 /* ---- progress.c ---- */
 
-/* The communicator fails with `error` on every rank; returns its code. */
+/* The communicator fails with `error` on every rank (an elastic one: here
+ * alone); returns its code. */
 enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error);
 /* One round over the calls under way, oldest first. */
 enum gw_err gw__progress(struct gw_comm *comm, bool *moved);
@@ -230,12 +261,64 @@ void gw__event(const struct gw_request *request, enum gw_event_kind kind,
                unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
                int64_t value);
 
+/* ---- wait.c ---- */
+
+/* The oldest call that is under way, or NULL. */
+struct gw_request *gw__oldest_pending(const struct gw_comm *comm);
+/* What it waits for, and the peer (or -1), whichever engine runs it. */
+void gw__describe_wait(const struct gw_request *request, char *text,
+                       size_t room, int *peer);
+/* Nothing moves at `now`: tells the events whom the call waits for, when it
+ * has done so for long. */
+void gw__tell_wait(const struct gw_request *request, uint64_t now);
+
 /* ---- request.c ---- */
 
-enum gw_err gw__start_program(struct gw_comm *comm, const struct gw_call *call,
-                              struct gw__program *program,
-                              const struct gw__signature *signature,
-                              uint32_t op, struct gw_request **request);
+/* What a call begins with. */
+struct gw__opening {
+    const struct gw_call *call;
+    struct gw__program *program;
+    const struct gw__signature *signature;
+    struct gw__shares *shares; /* NULL: without contributor sets */
+    uint32_t op;
+};
+
+enum gw_err gw__start_program(struct gw_comm *comm,
+                              const struct gw__opening *opening,
+                              struct gw_request **request);
+/* Why a call was not begun: the communicator fails. */
+enum gw_err gw__refuse(struct gw_comm *comm, struct gw_error *why,
+                       const struct gw_call *call);
+/* Off the list of calls under way. */
+void gw__request_retire(struct gw_request *request);
 void gw__requests_fini(struct gw_comm *comm);
+
+/* ---- shares.c: only of calls with contributor sets ---- */
+
+/* Before the first slice is applied: what the rank holds at first. */
+void gw__shares_begin(struct gw_request *request);
+/* Whose data is in the version that the send reads. */
+uint64_t gw__shares_of_send(const struct gw_request *request,
+                            const struct gw__send *send);
+/* Slice `k` for source `source` of the write says that its contributors are
+ * `set`: all slices must say the same. */
+enum gw_err gw__shares_hear(struct gw_request *request, uint32_t write,
+                            uint32_t source, uint32_t k, uint64_t set,
+                            struct gw_error *why);
+/* Before slice 0 of the write is applied: may it be? */
+enum gw_err gw__shares_open(struct gw_request *request, uint32_t write,
+                            struct gw_error *why);
+/* After its last slice has been applied. */
+void gw__shares_close(struct gw_request *request, uint32_t write);
+
+/* ---- comm.c ---- */
+
+/* Everything but the wire, or NULL. */
+struct gw_comm *gw__comm_new(const struct gw_comm_config *config);
+/* What of a configuration has nothing to do with meeting. */
+enum gw_err gw__comm_check_shape(const struct gw_comm_config *config,
+                                 struct gw_error *why);
+/* Takes over what the open wire says of itself. */
+void gw__comm_adopt_wire(struct gw_comm *comm);
 
 #endif

@@ -16,9 +16,10 @@
  * for ever; such sends are copied out by the wire. The verifier plays exactly
  * these rules (lib/plan/waits.c), so a verified plan cannot get stuck here.
  */
-#include "coll/comm.h"
+#include "coll/elastic.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static enum gw_err set_aside(struct gw_request *r, struct gw_error *why)
     return GW_OK;
 }
 
-/* Where version 0 and later versions of each cell lie. */
+/* Where version 0 and later versions of each cell lie. What is more than the
+ * rank's input (elastic.h) lies in its home from the beginning. */
 static void place_slots(struct gw_request *r)
 {
     const struct gw__program *p = r->program;
@@ -78,6 +80,8 @@ static void place_slots(struct gw_request *r)
             slot->home = r->scratch + used;
             used += (slot->bytes + 63) & ~(size_t)63;
         }
+        if (r->shares && r->shares->sets[cell->chunk] != r->shares->own)
+            slot->first = slot->home;
     }
     assert(used <= r->scratch_bytes);
 }
@@ -113,7 +117,9 @@ enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
     if (err)
         return err;
     place_slots(r);
-    for (unsigned c = 0; c < p->cell_count; c++) {
+    if (r->shares)
+        gw__shares_begin(r);
+    for (unsigned c = 0; c < p->cell_count && !r->shares; c++) {
         struct gw__slot *slot = &r->slots[c];
         if (p->cells[c].holds && p->cells[c].wants && !p->cells[c].written &&
             slot->home && slot->home != slot->first && slot->bytes)
@@ -155,12 +161,15 @@ static enum gw_err push(struct gw_request *r, unsigned peer)
     size_t bytes = slice_length(r, s->cell, k);
     const unsigned char *from =
         s->version == GW__NO_WRITE ? slot->first : slot->home;
-    struct gw__header header = {.op = r->op,
+    struct gw__header header = {.epoch = comm->epoch,
+                                .op = r->op,
                                 .step = s->step,
                                 .chunk = p->cells[s->cell].chunk,
                                 .slice = k,
                                 .bytes = (uint32_t)bytes,
                                 .call = r->signature};
+    if (r->shares)
+        header.contributors = gw__shares_of_send(r, s);
     enum gw_err err = comm->wire->ops->send(
         comm->wire, peer, &header, from ? from + k * r->slice_bytes : NULL,
         s->exchanged && reads_home(r, s));
@@ -174,6 +183,8 @@ static enum gw_err push(struct gw_request *r, unsigned peer)
     }
     comm->pushes[peer]++;
     comm->counters[peer].bytes_sent += bytes;
+    if (r->shares)
+        r->shares->moved++;
     if (++r->pushed[index] == slot->slices) {
         r->out_at[peer]++;
         r->sends_left--;
@@ -192,23 +203,6 @@ static bool has_left(const struct gw_request *r, uint32_t index, uint32_t k)
     struct gw__wire *wire = r->comm->wire;
     return s->exchanged ||
            wire->ops->sends_done(wire, s->peer) > r->send_base[index] + k;
-}
-
-/* The same call, but another slice than the plan says. */
-static enum gw_err mismatch(struct gw_request *r, unsigned peer,
-                            const struct gw__header *header,
-                            struct gw_error *why)
-{
-    if (header->op != r->op ||
-        memcmp(&header->call, &r->signature, sizeof r->signature) != 0)
-        return gw__mismatch(r->comm, r->op, &r->signature, peer, &header->call,
-                            why);
-    return gw_fail(
-        why, GW_EMISMATCH,
-        "op %u: rank %u sent step %u chunk %u slice %u of %u bytes, which "
-        "rank %u does not expect (do slice sizes or counts differ?)",
-        r->op, peer, header->step, header->chunk, header->slice, header->bytes,
-        r->comm->rank);
 }
 
 /* A link that is gone: somebody may have said why. */
@@ -239,11 +233,11 @@ static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
     if (err)
         return err == GW_PENDING ? err : lost(r, peer, err, why);
     const struct gw__header *h = view->header;
-    if (h->op != r->op || h->step != w->step || h->slice != k ||
-        h->chunk != p->cells[w->cell].chunk ||
+    if (h->epoch != comm->epoch || h->op != r->op || h->step != w->step ||
+        h->slice != k || h->chunk != p->cells[w->cell].chunk ||
         h->bytes != slice_length(r, w->cell, k) ||
         memcmp(&h->call, &r->signature, sizeof h->call) != 0)
-        return mismatch(r, peer, h, why);
+        return gw__mismatch_slice(r, peer, h, why);
     return GW_OK;
 }
 
@@ -292,6 +286,8 @@ static void finish_write(struct gw_request *r, uint32_t write)
 {
     const struct gw__program *p = r->program;
     const struct gw__write *w = &p->writes[write];
+    if (r->shares)
+        gw__shares_close(r, write);
     for (uint32_t s = 0; s < w->source_count; s++) {
         const struct gw__source *source = &p->sources[w->source_begin + s];
         r->in_at[source->peer]++;
@@ -319,6 +315,9 @@ static enum gw_err apply(struct gw_request *r, unsigned peer,
         unsigned from = p->sources[w->source_begin + s].peer;
         struct gw__slice_view view;
         enum gw_err err = expect(r, write, from, k, &view, why);
+        if (!err && r->shares)
+            err =
+                gw__shares_hear(r, write, s, k, view.header->contributors, why);
         if (err)
             return err;
         if (own && from > comm->rank) {
@@ -329,12 +328,16 @@ static enum gw_err apply(struct gw_request *r, unsigned peer,
     }
     if (own)
         count = add_own(r, w, k, count);
+    if (r->shares && k == 0 && gw__shares_open(r, write, why))
+        return why->code;
     fold_slice(r, w, k, count);
     for (uint32_t s = 0; s < w->source_count; s++) {
         unsigned from = p->sources[w->source_begin + s].peer;
         comm->wire->ops->release(comm->wire, from);
         comm->counters[from].bytes_received += slice_length(r, w->cell, k);
     }
+    if (r->shares)
+        r->shares->moved += w->source_count;
     if (comm->wire->spoiled)
         return lost(r, peer, GW_ELOST, why);
     if (++r->written[write] == r->slots[w->cell].slices)
@@ -359,13 +362,19 @@ static bool all_left(const struct gw_request *r)
     return true;
 }
 
+static bool stopped(const struct gw_comm *comm)
+{
+    return comm->stop && atomic_load_explicit(comm->stop, memory_order_relaxed);
+}
+
 enum gw_err gw__engine_progress(struct gw_request *r, bool *moved,
                                 struct gw_error *why)
 {
     const struct gw__program *p = r->program;
     struct gw_comm *comm = r->comm;
     for (unsigned q = 0; q < comm->size; q++) {
-        while (!comm->out_blocked[q] && r->out_at[q] < p->out_begin[q + 1]) {
+        while (!comm->out_blocked[q] && r->out_at[q] < p->out_begin[q + 1] &&
+               !stopped(comm)) {
             enum gw_err err = push(r, q);
             if (err == GW_PENDING)
                 break;
@@ -373,7 +382,8 @@ enum gw_err gw__engine_progress(struct gw_request *r, bool *moved,
                 return lost(r, q, err, why);
             *moved = true;
         }
-        while (!comm->in_blocked[q] && r->in_at[q] < p->in_begin[q + 1]) {
+        while (!comm->in_blocked[q] && r->in_at[q] < p->in_begin[q + 1] &&
+               !stopped(comm)) {
             enum gw_err err = apply(r, q, why);
             if (err == GW_PENDING)
                 break;

@@ -29,13 +29,49 @@ enum gw_err gw__mismatch(const struct gw_comm *comm, uint32_t op,
                    comm->rank, mine, peer, other);
 }
 
+enum gw_err gw__mismatch_slice(const struct gw_request *r, unsigned peer,
+                               const struct gw__header *header,
+                               struct gw_error *why)
+{
+    const struct gw_comm *comm = r->comm;
+    if (header->epoch != comm->epoch)
+        return gw_fail(why, GW_EMISMATCH,
+                       "op %u: rank %u is in epoch %u, rank %u in epoch %u",
+                       r->op, comm->rank, comm->epoch, peer, header->epoch);
+    if (header->op != r->op ||
+        memcmp(&header->call, &r->signature, sizeof r->signature) != 0)
+        return gw__mismatch(comm, r->op, &r->signature, peer, &header->call,
+                            why);
+    return gw_fail(
+        why, GW_EMISMATCH,
+        "op %u: rank %u sent step %u chunk %u slice %u of %u bytes, which "
+        "rank %u does not expect (do slice sizes or counts differ?)",
+        r->op, peer, header->step, header->chunk, header->slice, header->bytes,
+        comm->rank);
+}
+
+/* What this rank calls, or has called, under that number; NULL: nothing yet,
+ * or long ago. Shared calls are numbered by the ring, and other communicators
+ * of the ring have done the earlier ones. */
+static const struct gw__signature *our_call(const struct gw_comm *comm,
+                                            uint32_t op, uint8_t collective)
+{
+    if (collective != GW__SHARED)
+        return op < comm->next_op && comm->next_op - op <= GW__HISTORY
+                   ? &comm->history[op % GW__HISTORY]
+                   : NULL;
+    for (const struct gw_request *r = comm->active; r; r = r->next)
+        if (r->shares && r->op == op)
+            return &r->signature;
+    return NULL;
+}
+
 static enum gw_err compare(const struct gw_comm *comm, uint32_t op,
                            unsigned peer, const struct gw__signature *theirs,
                            struct gw_error *why)
 {
-    const struct gw__signature *ours = &comm->history[op % GW__HISTORY];
-    bool known = op < comm->next_op && comm->next_op - op <= GW__HISTORY;
-    if (!known || theirs->collective == GW__P2P ||
+    const struct gw__signature *ours = our_call(comm, op, theirs->collective);
+    if (!ours || theirs->collective == GW__P2P ||
         memcmp(ours, theirs, sizeof *ours) == 0)
         return GW_OK;
     return gw__mismatch(comm, op, ours, peer, theirs, why);

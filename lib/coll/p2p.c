@@ -68,8 +68,11 @@ static enum gw_err start(struct gw_comm *comm, struct gw_call *call,
                                       .type = (uint8_t)call->type,
                                       .count = call->count};
     uint32_t *number = sends ? &comm->p2p_sends[peer] : &comm->p2p_recvs[peer];
-    return gw__start_program(comm, call, program, &signature, (*number)++,
-                             request);
+    struct gw__opening opening = {.call = call,
+                                  .program = program,
+                                  .signature = &signature,
+                                  .op = (*number)++};
+    return gw__start_program(comm, &opening, request);
 }
 
 enum gw_err gw_send_start(struct gw_comm *comm, const void *data, size_t count,

@@ -77,6 +77,7 @@ struct gw__passes {
 struct gw__program {
     unsigned users;       /* requests under way */
     struct gw_plan *plan; /* owned */
+    uint64_t hash;        /* of the plan; 0: nobody has asked yet */
     unsigned rank;
     unsigned cell_count, send_count, write_count, source_count, hazard_count;
     struct gw__cell *cells;

@@ -17,31 +17,48 @@
 enum {
     CHECK_NS = 1000000,  /* between looks for lost peers */
     SLEEP_NS = 20000000, /* at most, between looks at the clock */
+    STOP_NS = 2000000,   /* the same, between looks at `stop` */
 };
 
 void gw__event(const struct gw_request *r, enum gw_event_kind kind,
                unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
                int64_t value)
 {
-    struct gw_sink *sink = r->comm->config.events;
+    const struct gw_comm *comm = r->comm;
+    struct gw_sink *sink = comm->config.events;
     if (!sink)
         return;
     struct gw_event event = {.time_ns = gw_now_ns(),
                              .bytes = bytes,
                              .value = value,
                              .kind = (uint32_t)kind,
-                             .rank = r->comm->rank,
+                             .rank = comm->rank,
                              .peer = peer,
+                             .epoch = comm->epoch,
                              .op = r->op,
                              .step = step,
                              .chunk = chunk};
+    if (comm->nodes) {
+        event.rank = comm->nodes[comm->rank];
+        event.peer = peer == GW_NONE ? GW_NONE : comm->nodes[peer];
+    }
     gw_emit(sink, &event);
+}
+
+static void end_event(const struct gw_request *r, enum gw_err code)
+{
+    gw__event(r, GW_EV_OP_END, GW_NONE, GW_NONE, GW_NONE, 0, code);
 }
 
 enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error)
 {
-    if (comm->error.code == GW_OK) {
-        comm->error = *error;
+    if (comm->error.code)
+        return comm->error.code;
+    comm->error = *error;
+    for (const struct gw_request *r = comm->active; r; r = r->next)
+        if (r->state != GW__DONE)
+            end_event(r, error->code);
+    if (!comm->nodes) {
         comm->wire->ops->abort(comm->wire, &comm->error);
         gw__withdraw(comm);
     }
@@ -65,12 +82,12 @@ static const char *call_name(const struct gw_request *r)
 /* "allreduce op 12: rank 0 waits for rank 3, step 2, chunk 5: SENTENCE" */
 static enum gw_err fail_request(struct gw_request *r, struct gw_error *error)
 {
-    if (error->code == GW_EMISMATCH || r->comm->wire->told)
+    if (error->code == GW_EMISMATCH || error->code == GW_EWRONG ||
+        r->comm->wire->told)
         return gw__comm_fail(r->comm, error);
     char waits[160];
     int peer;
-    (r->windowed ? gw__window_describe
-                 : gw__engine_describe)(r, waits, sizeof waits, &peer);
+    gw__describe_wait(r, waits, sizeof waits, &peer);
     gw_wrap(error, error->code, "%s op %u: %s", call_name(r), r->op, waits);
     return gw__comm_fail(r->comm, error);
 }
@@ -103,7 +120,7 @@ enum gw_err gw__progress(struct gw_comm *comm, bool *moved)
         if (err)
             return fail_request(r, &why);
         if (r->state == GW__DONE)
-            gw__event(r, GW_EV_OP_END, GW_NONE, GW_NONE, GW_NONE, 0, 0);
+            end_event(r, GW_OK);
         if (several && !r->windowed)
             mark_links(comm, r);
     }
@@ -112,14 +129,6 @@ enum gw_err gw__progress(struct gw_comm *comm, bool *moved)
         memset(comm->in_blocked, 0, comm->size * sizeof(bool));
     }
     return GW_OK;
-}
-
-static struct gw_request *oldest_pending(struct gw_comm *comm)
-{
-    struct gw_request *r = comm->active;
-    while (r && r->state == GW__DONE)
-        r = r->next;
-    return r;
 }
 
 /* The peer that a window pass waits for has said goodbye, and what it did
@@ -146,7 +155,7 @@ static enum gw_err find_closed(struct gw_request *r, struct gw_error *why)
 static enum gw_err look_around(struct gw_comm *comm, uint64_t now)
 {
     struct gw_error why = {0};
-    struct gw_request *r = oldest_pending(comm);
+    struct gw_request *r = gw__oldest_pending(comm);
     uint64_t away_ns = now - comm->last_check_ns;
     comm->last_check_ns = now;
     if (away_ns > comm->timeout_ns / 2) /* computing, or stopped */
@@ -162,7 +171,9 @@ static enum gw_err look_around(struct gw_comm *comm, uint64_t now)
         return gw__comm_fail(comm, &why);
     if (r->windowed && find_closed(r, &why))
         return fail_request(r, &why);
-    if (now - comm->last_progress_ns > comm->timeout_ns) {
+    if (comm->config.events)
+        gw__tell_wait(r, now);
+    if (!r->shares && now - comm->last_progress_ns > comm->timeout_ns) {
         gw_fail(&why, GW_ETIMEOUT, "nothing in %llu ms",
                 (unsigned long long)(comm->timeout_ns / 1000000));
         return fail_request(r, &why);
@@ -179,10 +190,10 @@ static enum gw_err idle(struct gw_comm *comm, bool sleep)
         if (err)
             return err;
     }
+    uint64_t most_ns = comm->stop ? STOP_NS : SLEEP_NS;
     uint64_t nap_ns = comm->timeout_ns / 8;
     if (sleep)
-        comm->wire->ops->wait(comm->wire,
-                              nap_ns < SLEEP_NS ? nap_ns : SLEEP_NS);
+        comm->wire->ops->wait(comm->wire, nap_ns < most_ns ? nap_ns : most_ns);
     return GW_OK;
 }
 

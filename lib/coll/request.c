@@ -10,10 +10,12 @@
 
 /* Where each array of a request begins behind it. */
 struct layout {
-    size_t slots, send_base, written, pushed, out_at, in_at, end;
+    size_t slots, send_base, sets, written, pushed, out_at, in_at, open, end;
 };
 
-static struct layout layout_of(const struct gw__program *p, unsigned ranks)
+/* `sets`: with contributor sets. */
+static struct layout layout_of(const struct gw__program *p, unsigned ranks,
+                               bool sets)
 {
     struct layout l;
     size_t at = (sizeof(struct gw_request) + 63) & ~(size_t)63;
@@ -21,6 +23,10 @@ static struct layout layout_of(const struct gw__program *p, unsigned ranks)
     at += p->cell_count * sizeof(struct gw__slot);
     l.send_base = at;
     at += p->send_count * sizeof(uint64_t);
+    l.sets = at;
+    if (sets)
+        at += (p->cell_count + p->write_count + p->source_count) *
+              sizeof(uint64_t);
     l.written = at;
     at += p->write_count * sizeof(uint32_t);
     l.pushed = at;
@@ -29,6 +35,9 @@ static struct layout layout_of(const struct gw__program *p, unsigned ranks)
     at += ranks * sizeof(uint32_t);
     l.in_at = at;
     at += ranks * sizeof(uint32_t);
+    l.open = at;
+    if (sets)
+        at += p->cell_count * sizeof(uint32_t);
     l.end = at;
     return l;
 }
@@ -49,9 +58,10 @@ static struct gw_request *take_request(struct gw_comm *comm, size_t bytes)
 }
 
 static struct gw_request *new_request(struct gw_comm *comm,
-                                      struct gw__program *program)
+                                      struct gw__program *program,
+                                      struct gw__shares *shares)
 {
-    struct layout l = layout_of(program, comm->size);
+    struct layout l = layout_of(program, comm->size, shares != NULL);
     struct gw_request *r = take_request(comm, l.end);
     if (!r)
         return NULL;
@@ -67,12 +77,19 @@ static struct gw_request *new_request(struct gw_comm *comm,
     r->pushed = (void *)(base + l.pushed);
     r->out_at = (void *)(base + l.out_at);
     r->in_at = (void *)(base + l.in_at);
+    r->shares = shares;
+    if (shares) {
+        r->first_sets = (void *)(base + l.sets);
+        r->made_sets = r->first_sets + program->cell_count;
+        r->came_sets = r->made_sets + program->write_count;
+        r->open_writes = (void *)(base + l.open);
+    }
     program->users++;
     return r;
 }
 
-/* Off the list of active calls, back to the idle ones. */
-static void retire(struct gw_request *r)
+/* Back to the idle ones. */
+void gw__request_retire(struct gw_request *r)
 {
     struct gw_comm *comm = r->comm;
     struct gw_request **at = &comm->active;
@@ -91,7 +108,7 @@ static void retire(struct gw_request *r)
 void gw__requests_fini(struct gw_comm *comm)
 {
     while (comm->active)
-        retire(comm->active);
+        gw__request_retire(comm->active);
     while (comm->idle) {
         struct gw_request *next = comm->idle->next;
         free(comm->idle);
@@ -99,8 +116,8 @@ void gw__requests_fini(struct gw_comm *comm)
     }
 }
 
-static enum gw_err refuse(struct gw_comm *comm, struct gw_error *why,
-                          const struct gw_call *call)
+enum gw_err gw__refuse(struct gw_comm *comm, struct gw_error *why,
+                       const struct gw_call *call)
 {
     bool known = (unsigned)call->collective < GW_COLLECTIVES;
     gw_wrap(why, why->code, "%s: rank %u",
@@ -110,43 +127,41 @@ static enum gw_err refuse(struct gw_comm *comm, struct gw_error *why,
     return comm->error.code;
 }
 
-enum gw_err gw__start_program(struct gw_comm *comm, const struct gw_call *call,
-                              struct gw__program *program,
-                              const struct gw__signature *signature,
-                              uint32_t op, struct gw_request **request)
+enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
+                              struct gw_request **request)
 {
     struct gw_error why = {0};
-    struct gw_request *r = new_request(comm, program);
+    struct gw_request *r = new_request(comm, o->program, o->shares);
     *request = NULL;
     if (!r) {
         gw_fail(&why, GW_ENOMEM, "starting a call");
-        return refuse(comm, &why, call);
+        return gw__refuse(comm, &why, o->call);
     }
-    r->call = *call;
-    r->signature = *signature;
-    r->op = op;
-    r->elem_bytes = gw_dtype_size(call->type);
+    r->call = *o->call;
+    r->signature = *o->signature;
+    r->op = o->op;
+    r->elem_bytes = gw_dtype_size(o->call->type);
     r->slice_bytes = comm->slice_bytes;
     struct gw_request **end = &comm->active;
     while (*end)
         end = &(*end)->next;
     *end = r;
-    enum gw_err err = signature->collective != GW__P2P &&
-                              gw__window_serves(comm, call, program)
+    enum gw_err err = o->signature->collective != GW__P2P &&
+                              gw__window_serves(comm, o->call, o->program)
                           ? gw__window_begin(r, &why)
                           : gw__engine_begin(r, &why);
     if (err) {
-        retire(r);
-        return refuse(comm, &why, call);
+        gw__request_retire(r);
+        return gw__refuse(comm, &why, o->call);
     }
     comm->last_progress_ns = gw_now_ns();
     gw__event(r, GW_EV_OP_BEGIN, GW_NONE, GW_NONE, GW_NONE,
-              call->count * r->elem_bytes, call->collective);
+              r->call.count * r->elem_bytes, r->call.collective);
     *request = r;
     bool moved = false;
     err = gw__progress(comm, &moved);
     if (err) {
-        retire(r);
+        gw__request_retire(r);
         *request = NULL;
     }
     return err;
@@ -163,13 +178,16 @@ enum gw_err gw_start(struct gw_comm *comm, const struct gw_call *call,
     if (comm->error.code)
         return comm->error.code;
     if (gw__call_check(comm, call, &why))
-        return refuse(comm, &why, call);
+        return gw__refuse(comm, &why, call);
     if (gw__program_for(comm, call, &program, &algo, &why))
-        return refuse(comm, &why, call);
+        return gw__refuse(comm, &why, call);
     gw__call_sign(call, comm->size, algo, &signature);
     gw__history_keep(comm, comm->next_op, &signature);
-    return gw__start_program(comm, call, program, &signature, comm->next_op++,
-                             request);
+    struct gw__opening opening = {.call = call,
+                                  .program = program,
+                                  .signature = &signature,
+                                  .op = comm->next_op++};
+    return gw__start_program(comm, &opening, request);
 }
 
 enum gw_err gw_test(struct gw_request **request)
@@ -180,7 +198,7 @@ enum gw_err gw_test(struct gw_request **request)
     enum gw_err err = r->state == GW__DONE ? GW_OK : gw__turn(r->comm, false);
     if (!err && r->state != GW__DONE)
         return GW_PENDING;
-    retire(r);
+    gw__request_retire(r);
     *request = NULL;
     return err;
 }
@@ -193,7 +211,7 @@ enum gw_err gw_wait(struct gw_request **request)
         return GW_OK;
     while (!err && r->state != GW__DONE)
         err = gw__turn(r->comm, true);
-    retire(r);
+    gw__request_retire(r);
     *request = NULL;
     return err;
 }

@@ -65,6 +65,11 @@ void gw__call_describe(const struct gw__signature *signature, char *text,
     if (signature->collective == GW__P2P)
         snprintf(text, room, "send/recv(%" PRIu64 " %s)", signature->count,
                  type);
+    else if (signature->collective == GW__SHARED)
+        snprintf(
+            text, room, "elastic allreduce(%" PRIu64 " %s, %s, plan #%04x)",
+            signature->count, type, gw_redop_name((enum gw_redop)signature->op),
+            (unsigned)(signature->plan & 0xffff));
     else if (collective == GW_BARRIER)
         snprintf(text, room, "barrier()");
     else if (signature->flags)

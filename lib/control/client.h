@@ -8,9 +8,10 @@
  *                      |  ^ silence or redirect: the next controller
  *                      +--+
  *
- * A request is repeated every GW__CLIENT_REPEAT_NS, to the leader that was last
- * heard of, else to one controller after the other. It never gives up: who
- * wants to, drops it (gw__client_drop), and takes a new client id then. An
+ * A request is sent to the leader that was last heard of. After each silence of
+ * GW__CLIENT_REPEAT_NS another controller gets it, one after the other; one
+ * that does not lead sends the client to the leader it knows. It never gives
+ * up: who wants to begins anew (gw__client_init), under another id then. An
  * answer GW_PENDING ("admit later") ends the request as any other.
  */
 #ifndef GW__CONTROL_CLIENT_H
@@ -34,9 +35,10 @@ struct gw__client_state {
     struct gw__client_config config;
     uint64_t sequence; /* of the request under way */
     uint64_t sent_ns, asked_ns;
-    unsigned at; /* whom it asks now: index in controllers */
-    bool leader_known;
-    unsigned count; /* in the queue; the first is under way */
+    unsigned at;     /* whom it asks now: index in controllers */
+    unsigned turn;   /* whom it asked last after a silence */
+    bool redirected; /* since it was sent last when it was due */
+    unsigned count;  /* in the queue; the first is under way */
     unsigned tags[GW__CLIENT_QUEUE];
     struct gw__command queue[GW__CLIENT_QUEUE];
 };

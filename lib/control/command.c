@@ -79,6 +79,7 @@ static bool names_a_process(enum gw__command_kind kind)
 static void put_admit(struct gw__writer *w, const struct gw__command *c)
 {
     gw__put_u64(w, c->admit.from_op);
+    gw__put_u64(w, c->admit.ring_epoch);
     gw__put_u8(w, c->admit.count);
     for (unsigned i = 0; i < c->admit.count; i++)
         gw__put_process(w, c->admit.joiners[i]);
@@ -87,6 +88,7 @@ static void put_admit(struct gw__writer *w, const struct gw__command *c)
 static void get_admit(struct gw__reader *r, struct gw__command *c)
 {
     c->admit.from_op = gw__get_u64(r);
+    c->admit.ring_epoch = gw__get_u64(r);
     c->admit.count = gw__get_u8_below(r, GW__NODES_MAX + 1);
     for (unsigned i = 0; i < c->admit.count; i++)
         c->admit.joiners[i] = gw__get_process(r);

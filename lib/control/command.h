@@ -94,6 +94,7 @@ struct gw__command {
             uint64_t from_op;
             unsigned count;
             struct gw__process joiners[GW__NODES_MAX];
+            uint64_t ring_epoch; /* of the ring in which it is proposed */
         } admit;
         struct {
             struct gw__process accused;

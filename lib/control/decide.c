@@ -1,34 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rule of decide.h.
+ * The rule of decide.h, and decisions as bytes.
  */
 #include "decide.h"
 
 struct question {
     const struct gw__survivor *survivors;
     unsigned count;
-    uint64_t op;
+    const struct gw__decision *about;
 };
 
+/* What a survivor holds of the op; none if it began it in another ring than
+ * the origin: it was behind, and its chunks are others. */
 static const struct gw__holdings *held_by(const struct question *q, unsigned i)
 {
-    if (q->survivors[i].from_op > q->op)
+    if (q->survivors[i].from_op > q->about->op)
         return NULL;
-    return gw__report_of(q->survivors[i].report, q->op);
-}
-
-/* The chunks of the op, or 0 when nobody began it or they cannot agree. */
-static unsigned chunks_of(const struct question *q)
-{
-    unsigned chunks = 0;
-    for (unsigned i = 0; i < q->count; i++) {
-        const struct gw__holdings *h = held_by(q, i);
-        if (h && chunks && h->chunks != chunks)
-            return 0;
-        if (h)
-            chunks = h->chunks;
-    }
-    return chunks;
+    const struct gw__holdings *h =
+        gw__report_of(q->survivors[i].report, q->about->op);
+    return h && h->chunks == q->about->origin_count ? h : NULL;
 }
 
 /* The set of a surviving final copy of the chunk: `wanted`, or any (0). */
@@ -46,29 +36,49 @@ static uint64_t final_set(const struct question *q, unsigned chunk,
 }
 
 /* The set of which every chunk has a final copy, or 0. */
-static uint64_t complete_set(const struct question *q, uint64_t earlier)
+static uint64_t complete_set(const struct question *q)
 {
-    unsigned chunks = chunks_of(q);
-    uint64_t set = chunks ? final_set(q, 0, earlier) : 0;
+    unsigned chunks = q->about->origin_count;
+    uint64_t set = chunks ? final_set(q, 0, q->about->contributors) : 0;
     for (unsigned c = 1; set && c < chunks; c++)
         set = final_set(q, c, set);
     return set;
 }
 
-struct gw__decision gw__decide(const struct gw__survivor *survivors,
-                               unsigned count, uint64_t epoch, uint64_t op,
-                               uint64_t earlier)
+void gw__decide(const struct gw__survivor *survivors, unsigned count,
+                struct gw__decision *decision)
 {
     const struct question q = {
-        .survivors = survivors, .count = count, .op = op};
-    uint64_t complete = complete_set(&q, earlier);
-    struct gw__decision decision = {.epoch = epoch,
-                                    .op = op,
-                                    .fate =
-                                        complete ? GW__FORWARD : GW__EXCLUDE,
-                                    .contributors = complete};
-    for (unsigned i = 0; !complete && i < count; i++)
-        if (survivors[i].from_op <= op)
-            decision.contributors |= (uint64_t)1 << survivors[i].node;
-    return decision;
+        .survivors = survivors, .count = count, .about = decision};
+    uint64_t set = complete_set(&q);
+    decision->fate = set ? GW__FORWARD : GW__EXCLUDE;
+    for (unsigned i = 0; decision->fate == GW__EXCLUDE && i < count; i++)
+        if (survivors[i].from_op <= decision->op)
+            set |= (uint64_t)1 << survivors[i].node;
+    decision->contributors = set;
+}
+
+void gw__put_decision(struct gw__writer *w, const struct gw__decision *d)
+{
+    gw__put_u64(w, d->epoch);
+    gw__put_u64(w, d->op);
+    gw__put_u8(w, d->fate);
+    gw__put_u64(w, d->contributors);
+    gw__put_u8(w, d->origin_count);
+    gw__put_bytes(w, d->origin, d->origin_count);
+}
+
+void gw__get_decision(struct gw__reader *r, struct gw__decision *d)
+{
+    uint64_t seen = 0;
+    *d = (struct gw__decision){.epoch = gw__get_u64(r)};
+    d->op = gw__get_u64(r);
+    d->fate = (enum gw__fate)gw__get_u8_below(r, GW__FATES);
+    d->contributors = gw__get_u64(r);
+    d->origin_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    for (unsigned i = 0; i < d->origin_count; i++) {
+        d->origin[i] = (uint8_t)gw__get_u8_below(r, GW__NODES_MAX);
+        gw__reader_demand(r, r->bad || !(seen >> d->origin[i] & 1));
+        seen |= (uint64_t)1 << d->origin[i];
+    }
 }

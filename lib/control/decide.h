@@ -23,7 +23,7 @@
 enum gw__fate { GW__FORWARD, GW__EXCLUDE, GW__FATES };
 
 struct gw__decision {
-    uint64_t epoch;
+    uint64_t epoch; /* ring epoch: of the survivors' ring */
     uint64_t op;
     enum gw__fate fate;
     uint64_t contributors; /* of the result: nodes */
@@ -35,16 +35,20 @@ struct gw__decision {
     uint8_t origin[GW__NODES_MAX];
 };
 
+void gw__put_decision(struct gw__writer *, const struct gw__decision *);
+/* Bad when a node is there twice or is none. */
+void gw__get_decision(struct gw__reader *, struct gw__decision *);
+
 struct gw__survivor {
     unsigned node;
     uint64_t from_op; /* takes part in ops from here on */
     const struct gw__report *report;
 };
 
-/* `earlier` is what the last decision about this op said its contributors are;
- * 0: there was none. */
-struct gw__decision gw__decide(const struct gw__survivor *survivors,
-                               unsigned count, uint64_t epoch, uint64_t op,
-                               uint64_t earlier);
+/* Settles fate and contributors. Comes with epoch, op and origin, and with the
+ * contributors that the last decision about this op named; 0: there was none.
+ */
+void gw__decide(const struct gw__survivor *survivors, unsigned count,
+                struct gw__decision *decision);
 
 #endif

@@ -13,11 +13,8 @@
  *     of each watched member:    trusted <----> suspected
  *                                     phi > threshold
  *
- * Its own health counts (Dadgar, Phillips, Currey, "Lifeguard: local health
- * awareness for more accurate failure detection", 2018): a timer that fires
- * late says that this process did not run. Then the time in which it slept is
- * nobody's silence, and the threshold is multiplied by 1 + health, which grows
- * with each late timer and falls again with punctual ones.
+ * Its own health counts (health.h): after a timer that fired late, the time in
+ * which it slept is nobody's silence, and the threshold is raised for a while.
  *
  * It never accuses itself, does not know who is not in its view, and forgets
  * all doubts with a new view; facts about ended processes it keeps.

@@ -10,8 +10,9 @@
 #define GW__CONTROL_DETECTOR_PARTS_H
 
 #include "detector.h"
+#include "health.h"
 
-enum { GW__WATCHED_MAX = 3, GW__HEALTH_MAX = 8, GW__BEAT_STANDINGS_MAX = 16 };
+enum { GW__WATCHED_MAX = 3, GW__BEAT_STANDINGS_MAX = 16 };
 
 /* A member that this one watches. */
 struct gw__watched {
@@ -32,9 +33,8 @@ struct gw__detector {
     struct gw__detector_config config;
     unsigned self;
     uint64_t incarnation;
-    uint64_t due_ns;   /* of the timer */
-    unsigned health;   /* 0: well */
-    unsigned punctual; /* timers in a row */
+    uint64_t due_ns; /* of the timer */
+    struct gw__health health;
     struct gw__view view;
     int rank;           /* in it; -1: not in the ring */
     uint64_t receivers; /* nodes that get our beats, as bits */

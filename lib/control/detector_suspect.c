@@ -4,10 +4,6 @@
  */
 #include "detector_parts.h"
 
-/* A timer is late when it missed a whole beat; so many punctual ones in a row
- * make up for a late one. */
-enum { PUNCTUAL_ENOUGH = 16 };
-
 struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
 {
     for (unsigned i = 0; i < d->watched_count; i++)
@@ -47,20 +43,12 @@ void gw__suspect_heard(struct gw__detector *d, unsigned node, bool beat,
     w->suspected = false;
 }
 
+/* A timer is late when it missed a whole beat. */
 void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns)
 {
-    if (late_ns < d->config.beat_ns) {
-        d->punctual++;
-        if (d->punctual >= PUNCTUAL_ENOUGH && d->health > 0) {
-            d->health--;
-            d->punctual = 0;
-        }
-        return;
-    }
-    d->punctual = 0;
-    d->health += d->health < GW__HEALTH_MAX;
-    for (unsigned i = 0; i < d->watched_count; i++)
+    bool late = gw__health_late(&d->health, late_ns, d->config.beat_ns);
+    for (unsigned i = 0; late && i < d->watched_count; i++)
         gw__phi_shift(&d->watched[i].phi, late_ns, now_ns);
 }
 
@@ -84,7 +72,8 @@ static void accuse(const struct gw__detector *d,
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
                        const struct gw__actions *actions)
 {
-    double threshold = d->config.threshold_milli / 1000.0 * (1 + d->health);
+    double threshold =
+        d->config.threshold_milli / 1000.0 * gw__health_factor(&d->health);
     for (unsigned i = 0; i < d->watched_count; i++) {
         struct gw__watched *w = &d->watched[i];
         if (gw__phi_now(&w->phi, now_ns) < threshold)

@@ -47,7 +47,8 @@ GW_MUST_CHECK enum gw_err gw__driver_start(const struct gw__driver_config *,
  * driver's own thread. */
 void gw__driver_stop(struct gw__driver **driver);
 
-/* GW_EINVAL: too long; GW_ENOMEM: the queue (4 MB) is full. */
+/* All of these: GW_EINVAL: too long, no such node, no endpoint, not foreign;
+ * GW_ENOMEM: the queue (4 MB) is full; GW_ECLOSED: the machine has failed. */
 enum gw_err gw__driver_ask(struct gw__driver *driver, const void *data,
                            size_t bytes);
 enum gw_err gw__driver_send(struct gw__driver *driver, unsigned node,
@@ -62,7 +63,8 @@ enum gw_err gw__driver_know(struct gw__driver *driver, unsigned node,
  */
 const void *gw__driver_state(const struct gw__driver *driver);
 const char *gw__driver_endpoint(const struct gw__driver *driver);
-/* The machine failed or the mesh broke: GW_OK while all is well. */
+/* GW_OK while all is well. A machine that breaks its contract (base/machine.h)
+ * has failed: it gets no more inputs, as if its process had crashed. */
 enum gw_err gw__driver_error(struct gw__driver *driver, struct gw_error *why);
 
 #endif

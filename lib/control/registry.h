@@ -23,7 +23,10 @@
  *             answer. So nobody can have completed that op without the joiners,
  *             and what others have sent of it carries the old epoch and is
  *             dropped. That is why a join needs no flush. All joiners of one
- *             command share one new epoch.
+ *             command share one new epoch. It counts only in the ring epoch
+ *             in which it was proposed (the proposer may be convicted by now,
+ *             and the others past `from_op`), and not for an op that is
+ *             decided already.
  *   ACCUSE    an observer has not heard from the accused. Two observers
  *             convict, or one that knows for certain that the process has ended
  *             (its parent saw it exit): a single observer may be the one that
@@ -49,7 +52,8 @@
  *             until the decision, so its report outlives further removals. The
  *             first counts.
  *   The entry that brings the last report decides each open op by the rule of
- *   decide.h: exactly once an (epoch, op).
+ *   decide.h: exactly once an (epoch, op). The origin of an op is the ring
+ *   before the removal that began the first flush that decided about it.
  *   DEADLINE  the leader proposes it when the reports take too long. The
  *             silent are convicted in the same entry: one of them may have
  *             used a result that the decision is about to exclude, so it must
@@ -131,6 +135,10 @@ struct gw__flush {
     /* Of those nodes; they stay for the survivors to read after the decision,
      * until the next flush. */
     struct gw__report reports[GW__NODES_MAX];
+    /* The ring before the removal that began the flush: where the open ops
+     * began, unless an earlier flush has decided about them. */
+    unsigned before_count;
+    struct gw__ring_member before[GW__NODES_MAX];
 };
 
 enum gw__shard_state { GW__FREE, GW__LEASED, GW__SHARD_DONE, GW__SHARD_STATES };

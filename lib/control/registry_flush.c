@@ -17,14 +17,15 @@ const struct gw__decision *gw__registry_decision(const struct gw__registry *r,
     return NULL;
 }
 
-static void remember(struct gw__registry *r, struct gw__decision decision)
+static void remember(struct gw__registry *r,
+                     const struct gw__decision *decision)
 {
     if (r->decision_count == GW__DECISIONS_MAX) {
         memmove(r->decisions, r->decisions + 1,
                 (GW__DECISIONS_MAX - 1) * sizeof *r->decisions);
         r->decision_count--;
     }
-    r->decisions[r->decision_count++] = decision;
+    r->decisions[r->decision_count++] = *decision;
 }
 
 /* The ops from `floor` on that somebody has begun are open. */
@@ -44,6 +45,24 @@ static uint64_t open_until(const struct gw__registry *r, uint64_t *floor)
     return until;
 }
 
+/* The ring in which the op began, by what is known before this decision. */
+static void find_origin(const struct gw__registry *r,
+                        const struct gw__decision *earlier,
+                        struct gw__decision *decision)
+{
+    const struct gw__flush *flush = &r->flush;
+    if (earlier) {
+        decision->contributors = earlier->contributors;
+        decision->origin_count = earlier->origin_count;
+        memcpy(decision->origin, earlier->origin, sizeof earlier->origin);
+        return;
+    }
+    for (unsigned i = 0; i < flush->before_count; i++)
+        if (flush->before[i].from_op <= decision->op)
+            decision->origin[decision->origin_count++] =
+                (uint8_t)flush->before[i].node;
+}
+
 static bool was_begun(const struct gw__survivor *survivors, unsigned count,
                       uint64_t op)
 {
@@ -51,6 +70,19 @@ static bool was_begun(const struct gw__survivor *survivors, unsigned count,
         if (gw__report_of(survivors[i].report, op))
             return true;
     return false;
+}
+
+/* What was decided before about the ops that are open now is over: either it
+ * was decided anew, or no survivor has begun the op, and it begins afresh. */
+static void forget_older(struct gw__registry *r, uint64_t floor)
+{
+    unsigned kept = 0, before = r->decision_count;
+    for (unsigned i = 0; i < before; i++)
+        if (r->decisions[i].op < floor ||
+            r->decisions[i].epoch == r->view.ring_epoch)
+            r->decisions[kept++] = r->decisions[i];
+    memset(r->decisions + kept, 0, (before - kept) * sizeof *r->decisions);
+    r->decision_count = kept;
 }
 
 static void decide(struct gw__registry *r)
@@ -65,11 +97,14 @@ static void decide(struct gw__registry *r)
     uint64_t floor, until = open_until(r, &floor);
     /* At most GW__REPORT_OPS_MAX: no report reaches further than its floor. */
     for (uint64_t op = floor; op < until; op++) {
-        const struct gw__decision *earlier = gw__registry_decision(r, op);
-        if (was_begun(survivors, count, op))
-            remember(r, gw__decide(survivors, count, r->view.epoch, op,
-                                   earlier ? earlier->contributors : 0));
+        struct gw__decision decision = {.epoch = r->view.ring_epoch, .op = op};
+        if (!was_begun(survivors, count, op))
+            continue;
+        find_origin(r, gw__registry_decision(r, op), &decision);
+        gw__decide(survivors, count, &decision);
+        remember(r, &decision);
     }
+    forget_older(r, floor);
     r->view.op_floor = floor;
     r->flush.open = false;
 }
@@ -83,12 +118,13 @@ void gw__flush_check(struct gw__registry *r)
 
 void gw__flush_begin(struct gw__registry *r)
 {
-    if (!r->flush.open) {
-        memset(&r->flush, 0, sizeof r->flush);
-        r->flush.open = true;
-        r->flush.since_epoch = r->view.epoch;
-    }
-    gw__flush_check(r);
+    if (r->flush.open)
+        return;
+    memset(&r->flush, 0, sizeof r->flush);
+    r->flush.open = true;
+    r->flush.since_epoch = r->view.epoch;
+    r->flush.before_count = r->view.ring_count;
+    memcpy(r->flush.before, r->view.ring, sizeof r->flush.before);
 }
 
 enum gw_err gw__apply_report(struct gw__registry *r,

@@ -146,17 +146,39 @@ static void admit(struct gw__registry *r, struct gw__process who,
     r->view.ring_epoch = r->view.epoch;
 }
 
+/* Can nobody have completed `from_op`, nor be about to do so without the
+ * joiners? */
+static bool is_boundary(const struct gw__registry *r, uint64_t from_op,
+                        uint64_t ring_epoch, struct gw__answer *answer)
+{
+    uint64_t decided = 0;
+    for (unsigned i = 0; i < r->decision_count; i++)
+        if (r->decisions[i].op >= decided)
+            decided = r->decisions[i].op + 1;
+    if (r->flush.open)
+        gw__refuse(answer, GW_PENDING,
+                   "epoch %llu is being decided; admit later",
+                   (unsigned long long)r->view.epoch);
+    else if (ring_epoch != r->view.ring_epoch)
+        gw__refuse(answer, GW_EINVAL,
+                   "the ring of epoch %llu is over; it is that of epoch %llu",
+                   (unsigned long long)ring_epoch,
+                   (unsigned long long)r->view.ring_epoch);
+    else if (from_op < r->view.op_floor)
+        gw__refuse(answer, GW_EINVAL, "op %llu is over",
+                   (unsigned long long)from_op);
+    else if (from_op < decided)
+        gw__refuse(answer, GW_EINVAL, "op %llu is decided",
+                   (unsigned long long)from_op);
+    return !answer->code;
+}
+
 enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
                             struct gw__answer *answer)
 {
     uint64_t seen = 0;
-    if (r->flush.open)
-        return gw__refuse(answer, GW_PENDING,
-                          "epoch %llu is being decided; admit later",
-                          (unsigned long long)r->view.epoch);
-    if (c->admit.from_op < r->view.op_floor)
-        return gw__refuse(answer, GW_EINVAL, "op %llu is over",
-                          (unsigned long long)c->admit.from_op);
+    if (!is_boundary(r, c->admit.from_op, c->admit.ring_epoch, answer))
+        return answer->code;
     if (c->admit.count == 0)
         return gw__refuse(answer, GW_EINVAL, "nobody to admit");
     for (unsigned i = 0; i < c->admit.count; i++) {
@@ -204,8 +226,8 @@ bool gw__registry_is_last(struct gw__registry *r, unsigned node,
     return answer->code;
 }
 
-/* Closes the gaps; returns how many were taken out. */
-static unsigned leave_ring(struct gw__view *view, uint64_t nodes)
+/* Closes the gaps. */
+static void leave_ring(struct gw__view *view, uint64_t nodes)
 {
     unsigned kept = 0, before = view->ring_count;
     for (unsigned i = 0; i < before; i++)
@@ -213,7 +235,6 @@ static unsigned leave_ring(struct gw__view *view, uint64_t nodes)
             view->ring[kept++] = view->ring[i];
     memset(view->ring + kept, 0, (before - kept) * sizeof *view->ring);
     view->ring_count = kept;
-    return before - kept;
 }
 
 /* What the removed have said of others no longer counts. */
@@ -240,11 +261,13 @@ void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
     }
     forget_accusations(r, nodes);
     r->view.epoch += new_epoch;
-    if (leave_ring(&r->view, nodes) == 0)
+    if (!(gw__view_nodes(&r->view) & nodes))
         return;
+    gw__flush_begin(r);
+    leave_ring(&r->view, nodes);
     r->view.ring_epoch = r->view.epoch;
     r->flush.reported &= ~nodes;
-    gw__flush_begin(r);
+    gw__flush_check(r);
 }
 
 enum gw_err gw__apply_leave(struct gw__registry *r, const struct gw__command *c,

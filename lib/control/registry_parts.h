@@ -44,7 +44,7 @@ void gw__registry_remove(struct gw__registry *registry, uint64_t nodes,
 /* Nobody accuses this member any more. */
 void gw__accusation_drop(struct gw__member *member);
 
-/* The ring has lost members: survivors are to report. */
+/* The ring is about to lose members: survivors are to report. */
 void gw__flush_begin(struct gw__registry *registry);
 /* Decides if all have reported. */
 void gw__flush_check(struct gw__registry *registry);

@@ -32,18 +32,16 @@ static void get_flush(struct gw__reader *r, struct gw__flush *flush)
     for (unsigned i = 0; i < GW__NODES_MAX && !r->bad; i++)
         if (flush->reported >> i & 1)
             gw__get_report(r, &flush->reports[i]);
+    flush->before_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    for (unsigned i = 0; i < flush->before_count; i++)
+        gw__get_ring_member(r, &flush->before[i]);
 }
 
 static void get_decisions(struct gw__reader *r, struct gw__registry *registry)
 {
     registry->decision_count = gw__get_u8_below(r, GW__DECISIONS_MAX + 1);
-    for (unsigned i = 0; i < registry->decision_count; i++) {
-        struct gw__decision *d = &registry->decisions[i];
-        d->epoch = gw__get_u64(r);
-        d->op = gw__get_u64(r);
-        d->fate = (enum gw__fate)gw__get_u8_below(r, GW__FATES);
-        d->contributors = gw__get_u64(r);
-    }
+    for (unsigned i = 0; i < registry->decision_count; i++)
+        gw__get_decision(r, &registry->decisions[i]);
 }
 
 static void get_shard(struct gw__reader *r, struct gw__registry *registry,
@@ -138,20 +136,25 @@ static bool ring_is_right(const struct gw__registry *registry)
     return standing == view->ring_count;
 }
 
-/* A flush is open exactly as long as somebody has not reported. */
+/* A flush is open exactly as long as somebody has not reported; who is to stood
+ * in the ring before. */
 static bool flush_is_right(const struct gw__registry *registry)
 {
-    uint64_t ring = gw__view_nodes(&registry->view);
-    return !registry->flush.open ||
-           ((registry->flush.reported & ring) != ring &&
-            registry->flush.since_epoch <= registry->view.epoch);
+    const struct gw__flush *flush = &registry->flush;
+    uint64_t ring = gw__view_nodes(&registry->view), before = 0;
+    for (unsigned i = 0; i < flush->before_count; i++)
+        before |= (uint64_t)1 << flush->before[i].node;
+    return (unsigned)__builtin_popcountll(before) == flush->before_count &&
+           (!flush->open ||
+            ((flush->reported & ring) != ring && (before & ring) == ring &&
+             flush->since_epoch <= registry->view.epoch));
 }
 
 static void get_registry(struct gw__reader *r, struct gw__registry *registry)
 {
     char magic[4];
     gw__get_bytes(r, magic, sizeof magic);
-    gw__reader_demand(r, memcmp(magic, "GWR1", sizeof magic) == 0);
+    gw__reader_demand(r, memcmp(magic, "GWR2", sizeof magic) == 0);
     registry->index = gw__get_u64(r);
     registry->time_ms = gw__get_u64(r);
     gw__get_view(r, &registry->view);

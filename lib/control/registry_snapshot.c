@@ -28,17 +28,16 @@ static void put_flush(struct gw__writer *w, const struct gw__flush *flush)
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         if (flush->reported >> i & 1)
             gw__put_report(w, &flush->reports[i]);
+    gw__put_u8(w, flush->before_count);
+    for (unsigned i = 0; i < flush->before_count; i++)
+        gw__put_ring_member(w, &flush->before[i]);
 }
 
 static void put_decisions(struct gw__writer *w, const struct gw__registry *r)
 {
     gw__put_u8(w, r->decision_count);
-    for (unsigned i = 0; i < r->decision_count; i++) {
-        gw__put_u64(w, r->decisions[i].epoch);
-        gw__put_u64(w, r->decisions[i].op);
-        gw__put_u8(w, r->decisions[i].fate);
-        gw__put_u64(w, r->decisions[i].contributors);
-    }
+    for (unsigned i = 0; i < r->decision_count; i++)
+        gw__put_decision(w, &r->decisions[i]);
 }
 
 static void put_shards(struct gw__writer *w, const struct gw__registry *r)
@@ -99,7 +98,7 @@ static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 
 static void put_registry(struct gw__writer *w, const struct gw__registry *r)
 {
-    gw__put_bytes(w, "GWR1", 4);
+    gw__put_bytes(w, "GWR2", 4);
     gw__put_u64(w, r->index);
     gw__put_u64(w, r->time_ms);
     gw__put_view(w, &r->view);

@@ -19,7 +19,7 @@
 
 #include <base/machine.h>
 
-enum { GW__REPORT_OPS_MAX = 8, GW__REPORT_CHUNKS_MAX = 128 };
+enum { GW__REPORT_OPS_MAX = 2, GW__REPORT_CHUNKS_MAX = 128 };
 
 /* Of one op: of each chunk the best partial. A set of 0 is none: there is only
  * the sender's own input, or not even that yet. */

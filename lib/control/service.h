@@ -45,8 +45,14 @@ size_t gw__service_ask_applied(uint8_t out[GW__SERVICE_ASK_MAX], uint64_t index,
 /* Who leads: a node, or GW__NODES_MAX for nobody. */
 size_t gw__service_ask_leader(uint8_t out[GW__SERVICE_ASK_MAX], unsigned node);
 
-/* ---- what it tells: a command to append to the log. The driver may lose it
- * (no leader any more): whoever wants it repeats it. ---- */
+/* ---- what it tells ---- */
+
+/* A command to append to the log, as its bytes stand; the driver may lose it
+ * (no leader any more): whoever wants it repeats it. Or, when this is true, no
+ * command but where a process listens that wants to register: it is to be
+ * answered, and the registry may never know it. */
+bool gw__service_tells_endpoint(const void *data, size_t bytes, unsigned *node,
+                                char endpoint[GW__ENDPOINT_MAX]);
 
 /* The replica. The driver may restore a snapshot into it (registry.h) between
  * inputs. */

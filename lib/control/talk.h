@@ -67,14 +67,34 @@ size_t gw__hello_encode(const struct gw__hello *hello, void *out, size_t room);
 GW_MUST_CHECK enum gw_err gw__hello_decode(const void *data, size_t bytes,
                                            struct gw__hello *hello,
                                            struct gw_error *why);
-/* From a registry, for member `node`. */
+/* From a registry, for node `node`, be it a member or not. */
 void gw__news_make(const struct gw__registry *registry, unsigned node,
                    bool leader, struct gw__news *news);
+/* A hash of all that news says to anybody, but for index, time and leader and,
+ * while flushing, who has reported: when it changes members want to know. */
+uint64_t gw__news_mark(const struct gw__registry *registry);
 /* Fits GW__MESSAGE_MAX; 0 when not `room`. */
 size_t gw__news_encode(const struct gw__news *news, void *out, size_t room);
 GW_MUST_CHECK enum gw_err gw__news_decode(const void *data, size_t bytes,
                                           struct gw__news *news,
                                           struct gw_error *why);
+
+/* ---- REQUEST is its tag and a command's bytes; the way back: ---- */
+
+/* ANSWER or REDIRECT to request `sequence` of `client`. */
+struct gw__reply {
+    enum gw__talk talk;
+    struct gw__id client;
+    uint64_t sequence;
+    unsigned leader;    /* REDIRECT: its node; GW__NODES_MAX: not known */
+    const void *answer; /* ANSWER: an answer's bytes (command.h); not copied */
+    size_t answer_bytes;
+};
+enum { GW__REPLY_BYTES_MAX = GW__ANSWER_BYTES_MAX + 32 };
+size_t gw__reply_encode(const struct gw__reply *reply, void *out, size_t room);
+GW_MUST_CHECK enum gw_err gw__reply_decode(const void *data, size_t bytes,
+                                           struct gw__reply *reply,
+                                           struct gw_error *why);
 
 /* REPORTED: what `node` reported in the flush that began with `flush_epoch`. */
 struct gw__reported {

@@ -20,17 +20,28 @@ uint64_t gw__view_nodes(const struct gw__view *view)
     return nodes;
 }
 
+void gw__put_ring_member(struct gw__writer *w, const struct gw__ring_member *m)
+{
+    gw__put_u8(w, m->node);
+    gw__put_id(w, m->incarnation);
+    gw__put_u64(w, m->from_op);
+}
+
+void gw__get_ring_member(struct gw__reader *r, struct gw__ring_member *m)
+{
+    m->node = gw__get_u8_below(r, GW__NODES_MAX);
+    m->incarnation = gw__get_id(r);
+    m->from_op = gw__get_u64(r);
+}
+
 void gw__put_view(struct gw__writer *w, const struct gw__view *view)
 {
     gw__put_u64(w, view->epoch);
     gw__put_u64(w, view->ring_epoch);
     gw__put_u64(w, view->op_floor);
     gw__put_u8(w, view->ring_count);
-    for (unsigned i = 0; i < view->ring_count; i++) {
-        gw__put_u8(w, view->ring[i].node);
-        gw__put_id(w, view->ring[i].incarnation);
-        gw__put_u64(w, view->ring[i].from_op);
-    }
+    for (unsigned i = 0; i < view->ring_count; i++)
+        gw__put_ring_member(w, &view->ring[i]);
 }
 
 void gw__get_view(struct gw__reader *r, struct gw__view *view)
@@ -42,9 +53,7 @@ void gw__get_view(struct gw__reader *r, struct gw__view *view)
     unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1);
     while (view->ring_count < count && !r->bad) {
         struct gw__ring_member *m = &view->ring[view->ring_count];
-        m->node = gw__get_u8_below(r, GW__NODES_MAX);
-        m->incarnation = gw__get_id(r);
-        m->from_op = gw__get_u64(r);
+        gw__get_ring_member(r, m);
         gw__reader_demand(r, gw__view_rank(view, m->node) < 0);
         view->ring_count++;
     }

@@ -31,6 +31,9 @@ int gw__view_rank(const struct gw__view *view, unsigned node);
 /* Its nodes as bits. */
 uint64_t gw__view_nodes(const struct gw__view *view);
 
+void gw__put_ring_member(struct gw__writer *, const struct gw__ring_member *);
+void gw__get_ring_member(struct gw__reader *, struct gw__ring_member *);
+
 enum { GW__VIEW_BYTES_MAX = 32 + GW__NODES_MAX * 32 };
 void gw__put_view(struct gw__writer *writer, const struct gw__view *view);
 /* Bad when a node is there twice or is none. */

@@ -45,25 +45,28 @@ struct gw__task {
     int rank;                      /* ours among plan.nodes */
 };
 
+/* Of one op. */
+struct gw__page {
+    bool used, begun, complete, task_left;
+    uint64_t op;
+    struct gw__ledger ledger; /* with `begun` */
+    bool decided;
+    struct gw__decision decision; /* with `decided` */
+    unsigned origin_count;
+    unsigned origin[GW__NODES_MAX];
+    /* Of the task. */
+    unsigned ranks;
+    unsigned nodes[GW__NODES_MAX];
+    struct gw__holdings holdings[GW__NODES_MAX];
+    const struct gw__holdings *held[GW__NODES_MAX];
+};
+
 struct gw__book {
     unsigned node;
     uint64_t next_op; /* the first that is not complete here */
     bool frozen;
     struct gw__view view; /* the one in force; ring_count 0: none yet */
-    struct {
-        bool used, begun, complete, task_left;
-        uint64_t op;
-        struct gw__ledger ledger;
-        bool decided;
-        struct gw__decision decision; /* with `decided` */
-        unsigned origin_count;
-        unsigned origin[GW__NODES_MAX];
-        /* of the task */
-        unsigned ranks;
-        unsigned nodes[GW__NODES_MAX];
-        struct gw__holdings holdings[GW__NODES_MAX];
-        const struct gw__holdings *held[GW__NODES_MAX];
-    } pages[GW__BOOK_OPS]; /* by op % 2 */
+    struct gw__page pages[GW__BOOK_OPS]; /* by op % 2 */
 };
 
 /* `next_op` of a joiner is the first op that it takes part in. */
@@ -73,18 +76,20 @@ void gw__book_init(struct gw__book *book, unsigned node, uint64_t next_op);
 
 /* A view that admits members, or the first. False: the op under way is to be
  * begun anew in it (call gw__book_begin again): a newcomer takes part in it. To
- * be adopted only when gw__book_may_adopt: an op in which the newcomers take no
- * part is finished first, in the old view. */
+ * be adopted only when gw__book_may_adopt: ops in which the newcomers take no
+ * part, and what is left of a decision, are finished first, in the old view,
+ * for that is where the others do them. */
 bool gw__book_may_adopt(const struct gw__book *book,
                         const struct gw__view *view);
 bool gw__book_adopt(struct gw__book *book, const struct gw__view *view);
 
 /* The ring has lost a member: nothing moves until `resume`. */
 void gw__book_freeze(struct gw__book *book);
-/* What this member holds. */
+/* What this member holds; nothing, of one that has yet to begin its first op:
+ * it may not know whether everybody has completed the one before. */
 void gw__book_report(const struct gw__book *book, struct gw__report *report);
-/* The flush is over. `reports[node]` of the survivors, NULL where there is
- * none. Afterwards tasks are there for decided ops that this member has begun
+/* The flush is over; `view` is the one that was decided in. `reports[node]` of
+ * the survivors, NULL where there is none. Afterwards tasks are there for decided ops that this member has begun
  * (gw__book_task), and the others wait for gw__book_begin. */
 void gw__book_resume(struct gw__book *book, const struct gw__view *view,
                      const struct gw__decision *decisions, unsigned count,
@@ -93,7 +98,8 @@ void gw__book_resume(struct gw__book *book, const struct gw__view *view,
 /* ---- ops ---- */
 
 /* Begins op next_op: its task, fresh or as decided, is to be had by
- * gw__book_task. Not while frozen, nor twice without an adopt or resume. */
+ * gw__book_task. Not while frozen, nor twice without an adopt that says so, nor
+ * before the first op that this member takes part in. */
 void gw__book_begin(struct gw__book *book);
 /* The oldest task that is not done. False: there is none. */
 bool gw__book_task(struct gw__book *book, struct gw__task *task);
@@ -102,7 +108,8 @@ bool gw__book_task(struct gw__book *book, struct gw__task *task);
 struct gw__ledger *gw__book_ledger(struct gw__book *book, uint64_t op);
 /* The task of `op` is done: all of its chunks are final here. */
 void gw__book_done(struct gw__book *book, uint64_t op);
-/* Data of this epoch and op may be taken in. */
+/* Data of this epoch and op may be taken in. All that keeps a message of an
+ * earlier view out of this one; tests/sim shows what happens without. */
 bool gw__book_accepts(const struct gw__book *book, uint64_t ring_epoch,
                       uint64_t op);
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const uint32_t magic = 0x316e7767; /* "gwn1" */
+static const uint32_t magic = 0x326e7767; /* "gwn2" */
 
 enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
                            struct gw__header *header, struct gw_error *why)

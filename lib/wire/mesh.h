@@ -46,7 +46,8 @@ struct gw__mesh_message {
 
 struct gw__mesh;
 
-/* GW_EUNREACH: cannot listen there. */
+/* GW_EUNREACH: cannot listen there. GW_EINVAL: not a place where one should, a
+ * bad key file. */
 GW_MUST_CHECK enum gw_err gw__mesh_open(const struct gw__mesh_config *config,
                                         struct gw__mesh **mesh,
                                         struct gw_error *why);
@@ -55,7 +56,11 @@ void gw__mesh_close(struct gw__mesh **mesh);
 /* Where it listens, with the port that it got. */
 const char *gw__mesh_endpoint(const struct gw__mesh *mesh);
 
-/* Where `node` listens; a change makes a new connection. "" forgets it. */
+/* GW_EINVAL with a sentence: no endpoint that peers could be told. */
+GW_MUST_CHECK enum gw_err gw__mesh_check_endpoint(const char *endpoint,
+                                                  struct gw_error *why);
+/* Where `node` listens; a change makes a new connection. "" forgets it.
+ * GW_EINVAL: no such node or endpoint. */
 GW_MUST_CHECK enum gw_err gw__mesh_know(struct gw__mesh *mesh, unsigned node,
                                         const char *endpoint,
                                         struct gw_error *why);

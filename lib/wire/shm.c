@@ -158,6 +158,9 @@ static enum gw_err await_joined(struct gw__shm *shm, uint64_t deadline_ns,
             enum gw_err err = gw__shm_check(&shm->wire, why);
             if (err)
                 return gw_wrap(why, err, "shm: joining");
+            if (gw__wire_interrupted(&shm->wire))
+                return gw_fail(why, GW_EINTR,
+                               "shm: interrupted before rank %u joined", r);
             if (gw_now_ns() > deadline_ns)
                 return gw_fail(why, GW_ETIMEOUT,
                                "shm: rank %u did not join in time", r);

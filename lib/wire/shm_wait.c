@@ -99,7 +99,8 @@ void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
         atomic_store(&shm->segment->sleeping, 1);
         atomic_thread_fence(memory_order_seq_cst);
     } else {
-        futex_wait(&shm->segment->doorbell, shm->doorbell_seen, ns);
+        futex_wait(&shm->segment->doorbell, shm->doorbell_seen,
+                   gw__wire_nap_ns(wire, ns));
         shm->doorbell_seen = atomic_load(&shm->segment->doorbell);
     }
 }

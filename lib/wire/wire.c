@@ -6,6 +6,7 @@
 
 #include <gradwire/wire.h>
 
+#include <stdatomic.h>
 #include <string.h>
 
 static const char *const names[] = {"shm", "ipc", "tcp", NULL};
@@ -35,6 +36,18 @@ enum gw_err gw__wire_open(const struct gw_comm_config *config,
     return gw_fail(why, GW_EINVAL,
                    "no wire is called \"%.40s\"; there are shm, ipc and tcp",
                    named.wire);
+}
+
+bool gw__wire_interrupted(const struct gw__wire *wire)
+{
+    return wire->interrupt &&
+           atomic_load_explicit(wire->interrupt, memory_order_acquire);
+}
+
+uint64_t gw__wire_nap_ns(const struct gw__wire *wire, uint64_t ns)
+{
+    static const uint64_t look_ns = 2 * 1000000U;
+    return wire->interrupt && ns > look_ns ? look_ns : ns;
 }
 
 void gw__wire_close(struct gw__wire **wire)

@@ -108,6 +108,9 @@ struct gw__wire_ops {
      * hand over what they need (at most 200 ms for what is already sent). */
     void (*close)(struct gw__wire *);
     struct gw__windows *(*windows)(struct gw__wire *);
+    /* Is `peer` known to have ended or to be out of reach, without a goodbye?
+     * NULL: only `peek` tells, when it has no slice of that peer left. */
+    bool (*lost)(struct gw__wire *, unsigned peer);
 };
 
 struct gw__wire {
@@ -129,6 +132,11 @@ GW_MUST_CHECK enum gw_err gw__wire_open(const struct gw_comm_config *config,
                                         struct gw_error *why);
 /* NULL allowed; nulls the pointer. */
 void gw__wire_close(struct gw__wire **wire);
+
+/* For those who implement a wire: is *interrupt set and true, and how much of
+ * `ns` to sleep before looking again (all of it without `interrupt`). */
+bool gw__wire_interrupted(const struct gw__wire *wire);
+uint64_t gw__wire_nap_ns(const struct gw__wire *wire, uint64_t ns);
 
 /* One opener a transport; gw__wire_open dispatches to them. */
 GW_MUST_CHECK enum gw_err gw__shm_open(const struct gw_comm_config *config,

@@ -97,13 +97,13 @@ static enum gw_err shake_hands(struct gw__zmq *zmq, unsigned peer,
 
 static void pause_a_little(struct gw__zmq *zmq, const bool *joined)
 {
-    enum { AT_MOST_MS = 10 };
+    static const uint64_t ms = 1000000U;
     nfds_t count = 0;
     for (unsigned r = 0; r < zmq->wire.size; r++)
         for (unsigned l = 0; !joined[r] && l <= zmq->lanes; l++)
             zmq->polled[count++] = (struct pollfd){
                 .fd = zmq->links[r].lanes[l].fd, .events = POLLIN};
-    poll(zmq->polled, count, AT_MOST_MS);
+    poll(zmq->polled, count, (int)(gw__wire_nap_ns(&zmq->wire, 10 * ms) / ms));
 }
 
 static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
@@ -129,6 +129,8 @@ static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
         if (ended >= 0)
             return gw_fail(why, GW_ELOST, "rank %d ended before it connected",
                            ended);
+        if (gw__wire_interrupted(&zmq->wire))
+            return gw_fail(why, GW_EINTR, "interrupted while connecting");
         if (gw_now_ns() >= deadline_ns) {
             char missing[GW__MISSING_BYTES];
             gw__missing(joined, zmq->wire.size, missing);

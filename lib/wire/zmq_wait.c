@@ -162,7 +162,7 @@ static bool sleep_until(struct gw__zmq *zmq, uint64_t left)
 void gw__zmq_wait(struct gw__wire *wire, uint64_t ns)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);
-    uint64_t deadline = gw_now_ns() + ns;
+    uint64_t deadline = gw_now_ns() + gw__wire_nap_ns(wire, ns);
     for (;;) {
         uint64_t now = gw_now_ns();
         if (any_unannounced(zmq) || now >= deadline ||

@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (size < 4)
         return 0;
     try_note(bytes, size);
-    try_with_magic(try_note, "gwn1", bytes, size);
+    try_with_magic(try_note, "gwn2", bytes, size);
     try_with_magic(try_address, "gwz1", bytes, size);
     try_with_magic(try_meeting, "gwm1", bytes, size);
     return 0;

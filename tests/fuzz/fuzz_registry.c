@@ -55,6 +55,7 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
         break;
     case GW__CMD_ADMIT:
         c->admit.from_op = gw__get_u8(r) % 4;
+        c->admit.ring_epoch = gw__get_u8(r) % 4;
         c->admit.count = gw__get_u8(r) % 4;
         for (unsigned i = 0; i < c->admit.count; i++)
             c->admit.joiners[i] = draw_process(r);

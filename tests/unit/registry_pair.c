@@ -70,7 +70,10 @@ enum gw_err pair_admit(unsigned node, unsigned life, uint64_t from_op)
 {
     return pair_apply((struct gw__command){
         .kind = GW__CMD_ADMIT,
-        .admit = {from_op, 1, {pair_process(node, life)}}});
+        .admit = {from_op,
+                  1,
+                  {pair_process(node, life)},
+                  pair.first->view.ring_epoch}});
 }
 
 void pair_ring_of(unsigned count)
@@ -109,10 +112,14 @@ enum gw_err pair_report(unsigned node, uint64_t op, uint64_t set0,
     struct gw__command c = {.kind = GW__CMD_REPORT,
                             .who = pair_process(node, 0),
                             .flush = {.epoch = pair.first->view.epoch}};
+    struct gw__holdings *held = &c.flush.report.ops[0];
     c.flush.report.floor = op;
     c.flush.report.op_count = 1;
-    c.flush.report.ops[0] = (struct gw__holdings){
-        .chunks = 2, .sets = {set0, set1}, .finals = {finals}};
+    held->chunks = pair.first->flush.before_count;
+    for (unsigned i = 0; i < held->chunks; i++) {
+        held->sets[i] = i == 0 ? set0 : set1;
+        held->finals[0] |= (finals >> (i > 0) & 1) << i;
+    }
     return pair_apply(c);
 }
 

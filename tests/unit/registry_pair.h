@@ -40,7 +40,8 @@ enum gw_err pair_accuse(struct gw__process by, struct gw__process whom,
                         bool certain);
 enum gw_err pair_leave(unsigned node);
 enum gw_err pair_deadline(uint64_t epoch);
-/* One op of two chunks: their sets, and which of them are final (bits). */
+/* One op of as many chunks as the ring had members before it lost some: the set
+ * of the first chunk and of the others, and which are final (bits 0 and 1). */
 enum gw_err pair_report(unsigned node, uint64_t op, uint64_t set0,
                         uint64_t set1, uint64_t finals);
 

@@ -92,7 +92,11 @@ static void decide(struct world *w)
         survivors[rank] = (struct gw__survivor){
             .node = w->nodes[w->survivors[rank]], .report = &reports[rank]};
     }
-    w->decision = gw__decide(survivors, w->survivor_count, 2, 0, w->earlier);
+    w->decision = (struct gw__decision){
+        .epoch = 2, .contributors = w->earlier, .origin_count = w->count};
+    for (unsigned i = 0; i < w->count; i++)
+        w->decision.origin[i] = (uint8_t)w->nodes[i];
+    gw__decide(survivors, w->survivor_count, &w->decision);
 }
 
 static void plan(struct world *w)

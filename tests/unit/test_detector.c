@@ -293,8 +293,9 @@ START_TEST(a_member_comes_back_as_another_incarnation)
     for (unsigned i = 0; i < 4; i++)
         propose((struct gw__command){
             .kind = GW__CMD_REPORT, .who = process(i), .flush = {.epoch = 2}});
-    propose((struct gw__command){.kind = GW__CMD_ADMIT,
-                                 .admit = {0, 1, {process(2)}}});
+    propose((struct gw__command){
+        .kind = GW__CMD_ADMIT,
+        .admit = {0, 1, {process(2)}, scene->registry.view.ring_epoch}});
     ck_assert_uint_eq(scene->registry.view.epoch, 3);
     publish();
     run(3000);

@@ -36,15 +36,15 @@ START_TEST(a_slice_of_other_length_is_refused)
 {
     struct gw__header frame = {.bytes = 8}, header;
     struct gw_error why;
-    ck_assert_int_eq(gw__frame_head(&frame, 47, false, &header, &why),
+    ck_assert_int_eq(gw__frame_head(&frame, 63, false, &header, &why),
                      GW_EDATA);
-    ck_assert_str_eq(why.text, "malformed slice: 47 bytes are no header of 48");
-    ck_assert_int_eq(gw__frame_head(&frame, 48, false, &header, &why),
+    ck_assert_str_eq(why.text, "malformed slice: 63 bytes are no header of 64");
+    ck_assert_int_eq(gw__frame_head(&frame, 64, false, &header, &why),
                      GW_EDATA);
     ck_assert_str_eq(why.text, "malformed slice: 0 bytes of data, 8 announced");
     frame.bytes = 0;
-    ck_assert_int_eq(gw__frame_head(&frame, 48, false, &header, &why), GW_OK);
-    ck_assert_int_eq(gw__frame_head(&frame, 48, true, &header, &why), GW_EDATA);
+    ck_assert_int_eq(gw__frame_head(&frame, 64, false, &header, &why), GW_OK);
+    ck_assert_int_eq(gw__frame_head(&frame, 64, true, &header, &why), GW_EDATA);
 }
 END_TEST
 

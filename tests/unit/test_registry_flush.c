@@ -58,11 +58,13 @@ START_TEST(who_did_not_take_part_is_not_counted)
     reports[0].ops[0].chunks = 1;
     struct gw__survivor survivors[2] = {{3, 0, &reports[0]},
                                         {5, 8, &reports[1]}};
-    struct gw__decision d = gw__decide(survivors, 2, 4, 7, 0);
+    struct gw__decision d = {.epoch = 4, .op = 7, .origin_count = 1}, e = d;
+    gw__decide(survivors, 2, &d);
     ck_assert_int_eq(d.fate, GW__EXCLUDE);
     ck_assert_uint_eq(d.contributors, 8);
     survivors[1].from_op = 7; /* takes part, but has not begun */
-    ck_assert_uint_eq(gw__decide(survivors, 2, 4, 7, 0).contributors, 8 | 32);
+    gw__decide(survivors, 2, &e);
+    ck_assert_uint_eq(e.contributors, 8 | 32);
 }
 END_TEST
 
@@ -126,41 +128,150 @@ START_TEST(a_final_copy_from_before_an_exclusion_is_none)
 }
 END_TEST
 
+/* One chunk, of which a copy is final in the set. */
+static void report_one_chunk(unsigned node, uint64_t op, uint64_t set)
+{
+    struct gw__command c = {.kind = GW__CMD_REPORT,
+                            .who = pair_process(node, 0),
+                            .flush = {.epoch = pair.first->view.epoch}};
+    c.flush.report.floor = op;
+    c.flush.report.op_count = 1;
+    c.flush.report.ops[0] =
+        (struct gw__holdings){.chunks = 1, .sets = {set}, .finals = {1}};
+    ck_assert_int_eq(pair_apply(c), GW_OK);
+}
+
 START_TEST(different_calls_cannot_go_forward)
 {
     pair_ring_of(3);
     pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
-    pair_report(0, 4, 7, 7, 3);
-    struct gw__command other = {.kind = GW__CMD_REPORT,
-                                .who = pair_process(1, 0),
-                                .flush = {.epoch = 2}};
-    other.flush.report =
-        (struct gw__report){.floor = 4, .op_count = 1, .ops = {{.chunks = 1}}};
-    pair_apply(other);
+    pair_report(0, 4, 7, 7, 1);
+    report_one_chunk(1, 4, 7);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
+    ck_assert_uint_eq(decision(4)->contributors, 3);
+}
+END_TEST
+
+static void origin_is(uint64_t op, unsigned count, const uint8_t *nodes)
+{
+    ck_assert_uint_eq(decision(op)->origin_count, count);
+    ck_assert_mem_eq(decision(op)->origin, nodes, count);
+}
+
+START_TEST(the_origin_is_the_ring_before_with_the_dead)
+{
+    pair_ring_of(3);
+    pair_join(7, 0, GW__WORKER);
+    pair_admit(7, 0, 5);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    ck_assert_uint_eq(pair.first->flush.before_count, 4);
+    pair_report(0, 4, 1, 1, 0); /* by four chunks: op 4 has three */
+    pair_accuse(pair_process(0, 0), pair_process(7, 0), true);
+    ck_assert_uint_eq(pair.first->flush.before_count, 4);
+    pair_report(2, 5, 1, 1, 0);
+    origin_is(5, 4, (uint8_t[]){0, 1, 2, 7});
+    ck_assert_ptr_null(gw__registry_decision(pair.first, 4));
+}
+END_TEST
+
+START_TEST(who_takes_part_later_is_not_of_the_origin)
+{
+    pair_ring_of(2);
+    pair_join(7, 0, GW__WORKER);
+    pair_admit(7, 0, 5);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_report(0, 4, 3, 3, 3); /* three chunks, but op 4 has two */
+    pair_report(7, 4, 0, 0, 0);
+    ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
+    ck_assert_uint_eq(decision(4)->contributors, 1);
+    origin_is(4, 2, (uint8_t[]){0, 1});
+}
+END_TEST
+
+START_TEST(who_was_behind_a_join_holds_nothing)
+{
+    pair_ring_of(2);
+    pair_join(7, 0, GW__WORKER);
+    pair_admit(7, 0, 0); /* node 1 has begun op 0 and does not know it yet */
+    pair_accuse(pair_process(0, 0), pair_process(7, 0), true);
+    pair_report(0, 0, 131, 131, 3);
+    report_one_chunk(1, 0, 2);
+    ck_assert_int_eq(decision(0)->fate, GW__FORWARD);
+    ck_assert_uint_eq(decision(0)->contributors, 131);
+    origin_is(0, 3, (uint8_t[]){0, 1, 7});
+}
+END_TEST
+
+START_TEST(the_origin_of_an_op_stays_through_further_flushes)
+{
+    pair_ring_of(4);
+    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    for (unsigned i = 0; i < 3; i++)
+        pair_report(i, 4, 0, 0, 0);
+    origin_is(4, 4, (uint8_t[]){0, 1, 2, 3});
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    ck_assert_uint_eq(pair.first->flush.before_count, 3);
+    struct gw__command two = {.kind = GW__CMD_REPORT,
+                              .who = pair_process(0, 0),
+                              .flush = {.epoch = pair.first->view.epoch}};
+    two.flush.report.floor = 4;
+    two.flush.report.op_count = 2;
+    two.flush.report.ops[0] =
+        (struct gw__holdings){.chunks = 4, .sets = {7, 7}, .finals = {3}};
+    two.flush.report.ops[1] = (struct gw__holdings){.chunks = 3};
+    pair_apply(two);
+    two.who = pair_process(2, 0);
+    two.flush.report.ops[0] = (struct gw__holdings){
+        .chunks = 4, .sets = {0, 0, 7, 7}, .finals = {12}};
+    pair_apply(two);
+    ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
+    ck_assert_uint_eq(decision(4)->contributors, 7);
+    origin_is(4, 4, (uint8_t[]){0, 1, 2, 3});
+    origin_is(5, 3, (uint8_t[]){0, 1, 2});
+}
+END_TEST
+
+START_TEST(a_snapshot_keeps_origins_and_the_ring_before)
+{
+    static uint8_t bytes[1 << 18];
+    struct gw_error why;
+    pair_ring_of(4);
+    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    for (unsigned i = 0; i < 3; i++)
+        pair_report(i, 4, 0, 0, 0);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    size_t used = gw__registry_snapshot(pair.first, bytes, sizeof bytes);
+    ck_assert_int_eq(gw__registry_restore(pair.second, bytes, used, &why),
+                     GW_OK);
+    ck_assert_uint_eq(pair.second->flush.before_count, 3);
+    pair_report(0, 4, 7, 7, 3);
+    pair_report(2, 4, 0, 0, 0);
+    ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE); /* three chunks of 4 */
+    origin_is(4, 4, (uint8_t[]){0, 1, 2, 3});
 }
 END_TEST
 
 START_TEST(every_open_op_is_decided_and_old_decisions_are_forgotten)
 {
+    enum { OPS = GW__REPORT_OPS_MAX, ROUNDS = GW__DECISIONS_MAX / OPS + 2 };
     pair_ring_of(2);
-    for (uint64_t round = 0; round < 20; round++) {
+    for (uint64_t round = 0; round < ROUNDS; round++) {
         unsigned life = (unsigned)round;
         pair_accuse(pair_process(0, 0), pair_process(1, life), true);
         struct gw__command c = {.kind = GW__CMD_REPORT,
                                 .who = pair_process(0, 0),
                                 .flush = {.epoch = pair.first->view.epoch}};
-        c.flush.report.floor = 8 * round;
-        c.flush.report.op_count = GW__REPORT_OPS_MAX;
-        for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++)
+        c.flush.report.floor = OPS * round;
+        c.flush.report.op_count = OPS;
+        for (unsigned i = 0; i < OPS; i++)
             c.flush.report.ops[i].chunks = GW__REPORT_CHUNKS_MAX;
         ck_assert_int_eq(pair_apply(c), GW_OK);
         ck_assert_int_eq(pair_join(1, life + 1, GW__WORKER), GW_OK);
-        ck_assert_int_eq(pair_admit(1, life + 1, 8 * round + 8), GW_OK);
+        ck_assert_int_eq(pair_admit(1, life + 1, OPS * (round + 1)), GW_OK);
     }
     ck_assert_uint_eq(pair.first->decision_count, GW__DECISIONS_MAX);
-    ck_assert_ptr_nonnull(gw__registry_decision(pair.first, 159));
-    ck_assert_ptr_null(gw__registry_decision(pair.first, 95));
+    ck_assert_ptr_nonnull(gw__registry_decision(pair.first, ROUNDS * OPS - 1));
+    ck_assert_ptr_null(gw__registry_decision(pair.first, 2 * OPS - 1));
 }
 END_TEST
 
@@ -177,6 +288,11 @@ Suite *suite_registry_flush(void)
     tcase_add_test(t, a_final_copy_from_before_an_exclusion_is_none);
     tcase_add_test(t, different_calls_cannot_go_forward);
     tcase_add_test(t, every_open_op_is_decided_and_old_decisions_are_forgotten);
+    tcase_add_test(t, the_origin_is_the_ring_before_with_the_dead);
+    tcase_add_test(t, who_takes_part_later_is_not_of_the_origin);
+    tcase_add_test(t, who_was_behind_a_join_holds_nothing);
+    tcase_add_test(t, the_origin_of_an_op_stays_through_further_flushes);
+    tcase_add_test(t, a_snapshot_keeps_origins_and_the_ring_before);
     suite_add_tcase(suite, t);
     return suite;
 }

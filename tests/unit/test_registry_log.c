@@ -214,6 +214,7 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
         break;
     case GW__CMD_ADMIT:
         c.admit.from_op = 2;
+        c.admit.ring_epoch = pair.first->view.ring_epoch;
         c.admit.count = 1;
         c.admit.joiners[0] = some_process(rng);
         break;

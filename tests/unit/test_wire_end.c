@@ -90,7 +90,7 @@ END_TEST
 /* Over shm lent memory goes with its owner, so there only ipc and tcp. */
 START_TEST(data_survives_a_sender_that_closed)
 {
-    if (strcmp(crew_wire_name(_i), "shm") == 0)
+    if (strcmp(crew_inner_name(crew_wire_name(_i)), "shm") == 0)
         return;
     test_goodbye(crew_wire_name(_i), false, true);
     test_goodbye(crew_wire_name(_i), true, true);
@@ -124,9 +124,9 @@ START_TEST(an_abort_reaches_all_past_waiting_data)
     crew.wires[2]->ops->abort(crew.wires[2], &reason);
     uint64_t begin = gw_now_ns();
     for (unsigned r = 0; r < 4; r++) {
-        enum gw_err err = crew_await_failure(crew.wires[r], 1000, &why);
         if (r == 2)
             continue;
+        enum gw_err err = crew_await_failure(crew.wires[r], 1000, &why);
         ck_assert_msg(err == GW_EMISMATCH, "rank %u: %s", r, gw_err_name(err));
         ck_assert_str_eq(why.text, reason.text);
         ck_assert_int_eq(crew.wires[r]->ops->check(crew.wires[r], NULL),
@@ -317,15 +317,14 @@ START_TEST(connecting_names_the_one_who_does_not)
     struct gw__address table[2];
     struct gw_error why;
     for (unsigned r = 0; r < 2; r++) {
-        struct gw_comm_config config = crew_config(crew_wire_name(_i), r, 2);
-        ck_assert_int_eq(gw__wire_open(&config, &wires[r], &why), GW_OK);
+        wires[r] = crew_open(crew_wire_name(_i), r, 2, 0);
         table[r] = wires[r]->address;
     }
     for (unsigned r = 0; r < 2; r++) {
         uint64_t begin = gw_now_ns();
         enum gw_err err = wires[r]->ops->connect(wires[r], table,
                                                  gw_now_ns() + 50000000, &why);
-        if (r == 1 && strcmp(crew_wire_name(_i), "shm") == 0)
+        if (r == 1 && strcmp(wires[r]->ops->name, "shm") == 0)
             break; /* rank 0 has joined, and that is all it takes */
         ck_assert_msg(err == GW_ETIMEOUT, "%s", gw_err_name(err));
         char name[16];
@@ -343,8 +342,7 @@ START_TEST(an_address_of_another_wire_is_a_mismatch)
     struct gw__wire *wire;
     struct gw__address table[2] = {{0}};
     struct gw_error why;
-    struct gw_comm_config config = crew_config(crew_wire_name(_i), 0, 2);
-    ck_assert_int_eq(gw__wire_open(&config, &wire, &why), GW_OK);
+    wire = crew_open(crew_wire_name(_i), 0, 2, 0);
     table[0] = wire->address;
     table[1].bytes = 5;
     ck_assert_int_eq(

@@ -4,6 +4,8 @@
  */
 #include "wire_crew.h"
 
+#include "wire/rules.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,14 +15,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const all_wires[] = {"shm", "ipc", "tcp"};
+static const char *const all_wires[] = {"shm",       "ipc",       "tcp",
+                                        "quiet shm", "quiet ipc", "quiet tcp",
+                                        "rough shm", "rough ipc", "rough tcp"};
 static const uint64_t patience_ns = 10 * 1000000000ULL;
 static const uint64_t doze_ns = 20 * 1000000ULL;
+
+const char *crew_inner_name(const char *name)
+{
+    const char *space = strchr(name, ' ');
+    return space ? space + 1 : name;
+}
 
 static bool is_chosen(const char *name)
 {
     const char *chosen = getenv("GW_TEST_WIRES");
-    return !chosen || strstr(chosen, name);
+    return !chosen || strstr(chosen, crew_inner_name(name));
 }
 
 const char *crew_wire_name(int index)
@@ -44,18 +54,42 @@ struct gw_comm_config crew_config(const char *name, unsigned rank,
 {
     return (struct gw_comm_config){.rank = rank,
                                    .size = size,
-                                   .wire = name,
-                                   .slice_bytes = CREW_SLICE_BYTES};
+                                   .wire = crew_inner_name(name),
+                                   .slice_bytes = size < CREW_MAX
+                                                      ? CREW_SLICE_BYTES
+                                                      : FULL_CREW_SLICE_BYTES};
 }
 
-static struct gw__wire *open_one(const char *name, unsigned rank, unsigned size,
-                                 unsigned lanes)
+/* One table for all ranks of the process; it stays until the process ends. */
+static struct gw__rules *rules_for(const char *name)
 {
+    static struct gw__rules *tables[2];
+    static const struct gw__rule rule = {
+        .delay_us = 150, .jitter_us = 150, .loss_ppm = 5000};
+    bool rough = strncmp(name, "rough", 5) == 0;
+    struct gw__rules **table = &tables[rough];
+    struct gw_error why;
+    if (!*table) {
+        ck_assert_int_eq(gw__rules_new(7, table, &why), GW_OK);
+        for (unsigned node = 0; rough && node < CREW_MAX; node++)
+            gw__rules_set(*table, node, &rule);
+    }
+    return *table;
+}
+
+struct gw__wire *crew_open(const char *name, unsigned rank, unsigned size,
+                           unsigned lanes)
+{
+    static const unsigned nodes[CREW_MAX] = {0, 1, 2, 3, 4, 5, 6, 7};
     struct gw_comm_config config = crew_config(name, rank, size);
-    struct gw__wire *wire;
+    struct gw__wire *wire, *ruled;
     struct gw_error why;
     config.lanes = lanes;
     enum gw_err err = gw__wire_open(&config, &wire, &why);
+    if (!err && crew_inner_name(name) != name) {
+        err = gw__wire_ruled(&wire, rules_for(name), nodes, &ruled, &why);
+        wire = ruled;
+    }
     ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
     return wire;
 }
@@ -98,7 +132,7 @@ void crew_start(struct crew *crew, const char *name, unsigned size,
 {
     *crew = (struct crew){.name = name, .size = size};
     for (unsigned r = 0; r < size; r++) {
-        crew->wires[r] = open_one(name, r, size, lanes);
+        crew->wires[r] = crew_open(name, r, size, lanes);
         crew->table[r] = crew->wires[r]->address;
     }
     join_all(crew);
@@ -122,11 +156,9 @@ static void live(struct crew *crew, int channel, crew_child body, void *context)
 {
     unsigned rank = crew->child_rank;
     char ready = 1;
-    struct gw_error why;
-    struct gw_comm_config config = crew_config(crew->name, rank, crew->size);
-    struct gw__wire *wire;
-    if (gw__wire_open(&config, &wire, &why) ||
-        !pass_on(channel, true, &wire->address, sizeof wire->address) ||
+    struct gw_error why = {.text = "the crew is gone"};
+    struct gw__wire *wire = crew_open(crew->name, rank, crew->size, 0);
+    if (!pass_on(channel, true, &wire->address, sizeof wire->address) ||
         !pass_on(channel, false, crew->table, sizeof crew->table) ||
         wire->ops->connect(wire, crew->table, gw_now_ns() + patience_ns,
                            &why)) {
@@ -155,7 +187,7 @@ void crew_start_with_child(struct crew *crew, const char *name, unsigned size,
                               sizeof *crew->table));
             continue;
         }
-        crew->wires[r] = open_one(name, r, size, 0);
+        crew->wires[r] = crew_open(name, r, size, 0);
         crew->table[r] = crew->wires[r]->address;
     }
     ck_assert(pass_on(channel[0], true, crew->table, sizeof crew->table));

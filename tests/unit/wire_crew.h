@@ -13,7 +13,11 @@
 #include <check.h>
 #include <sys/types.h>
 
-enum { CREW_MAX = 8, CREW_SLICE_BYTES = 4 << 20 };
+enum {
+    CREW_MAX = 8,
+    CREW_SLICE_BYTES = 4 << 20,
+    FULL_CREW_SLICE_BYTES = 64 << 10
+};
 
 struct crew {
     const char *name;
@@ -29,14 +33,21 @@ struct crew {
  * be killed. `context` as given. */
 typedef void (*crew_child)(struct gw__wire *wire, void *context);
 
-/* How many wires the suite runs over, and their names. GW_TEST_WIRES=ipc,tcp
- * restricts them. */
+/* How many wires the suite runs over, and their names: "ipc"; "quiet ipc", with
+ * a wire around it that obeys link rules when there are none; and "rough ipc",
+ * with some on every link. GW_TEST_WIRES=ipc,tcp restricts them. */
 int crew_wire_count(void);
 const char *crew_wire_name(int index);
+/* "ipc", of each of these. */
+const char *crew_inner_name(const char *name);
 
-/* What every wire of these tests is opened with. */
+/* What every wire of these tests is opened with. Over shm each pair may make a
+ * stage of several slices, so a full crew's are small. */
 struct gw_comm_config crew_config(const char *name, unsigned rank,
                                   unsigned size);
+/* One rank's wire, with what its name says around it. `lanes` as below. */
+struct gw__wire *crew_open(const char *name, unsigned rank, unsigned size,
+                           unsigned lanes);
 
 /* Opens and connects. `lanes` 0: the wire's default. */
 void crew_start(struct crew *crew, const char *name, unsigned size,

@@ -75,6 +75,10 @@ struct gw_ring_config {
     bool insecure;
     struct gw_sink *events; /* used under a lock by both threads; NULL: none */
     unsigned join_timeout_ms; /* to become a member; 0: no limit */
+    /* Experiments that hold from the start, as by gw_ring_rule of each node
+     * [GW_RING_NODES] (NULL: none) and gw_ring_pace. */
+    const struct gw_ring_link *links;
+    uint64_t pace_ns;
 
     /* The state, and how a result changes it: nothing else may. `apply` is
      * called in the order of ops, in gw_ring_allreduce, and in gw_ring_join for

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the options are without being told. An option's default is what lies in
+ * its target before the command line is parsed; a shell parses many, so it
+ * keeps what was there and gives it back before each.
+ */
+#include "internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { KEPT_MAX = 256 };
+
+static struct kept {
+    void *target;
+    size_t bytes;
+    unsigned char value[8];
+} kept[KEPT_MAX];
+static unsigned kept_count;
+
+static size_t bytes_of(enum option_kind kind)
+{
+    switch (kind) {
+    case OPTION_FLAG:
+        return sizeof(bool);
+    case OPTION_UNSIGNED:
+        return sizeof(unsigned);
+    case OPTION_BYTES:
+    case OPTION_DURATION:
+    case OPTION_SEED:
+        return sizeof(uint64_t);
+    case OPTION_REAL:
+        return sizeof(double);
+    case OPTION_TEXT:
+    case OPTION_CHOICE:
+        return sizeof(const char *);
+    }
+    return 0;
+}
+
+static void keep(const struct option_spec *spec)
+{
+    for (; spec && spec->name; spec++) {
+        assert(kept_count < KEPT_MAX);
+        struct kept *k = &kept[kept_count++];
+        k->target = spec->target;
+        k->bytes = bytes_of(spec->kind);
+        assert(k->bytes <= sizeof k->value);
+        memcpy(k->value, k->target, k->bytes);
+    }
+}
+
+void options_keep(void)
+{
+    const struct command *command;
+    if (kept_count)
+        return;
+    keep(common_specs);
+    keep(the_tool->options);
+    if (the_tool->shell)
+        keep(the_tool->shell->options);
+    for (unsigned i = 0; (command = command_at(i)); i++)
+        keep(command->options);
+}
+
+void options_restore(void)
+{
+    for (unsigned i = 0; i < kept_count; i++)
+        memcpy(kept[i].target, kept[i].value, kept[i].bytes);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A question to the run's supervisor, and its answer as this program's own
+ * result: an answer with a code is an error here.
+ */
+#ifndef ASK_H
+#define ASK_H
+
+#include "common/attach.h"
+
+/* How long an answer may take: --timeout, else half a minute. */
+uint64_t ask_timeout_ns(void);
+
+/* Steals `request`. GW_OK: *answer is the caller's. */
+GW_MUST_CHECK enum gw_err ask_at(struct attach *attach, json_t *request,
+                                 uint64_t timeout_ns, json_t **answer,
+                                 struct gw_error *why);
+/* The same of the session's run. */
+GW_MUST_CHECK enum gw_err ask(json_t *request, uint64_t timeout_ns,
+                              json_t **answer, struct gw_error *why);
+/* {"verb": verb}, for what needs no more; the "data" of the answer. */
+GW_MUST_CHECK enum gw_err ask_data(const char *verb, json_t **data,
+                                   struct gw_error *why);
+
+/* A member of an object, or what is said instead of it. */
+const char *text_of(const json_t *object, const char *name,
+                    const char *otherwise);
+int64_t integer_of(const json_t *object, const char *name, int64_t otherwise);
+double real_of(const json_t *object, const char *name); /* or NaN */
+
+#endif

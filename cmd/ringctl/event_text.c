@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See event_text.h.
+ */
+#include "event_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *word(const char *const *words, size_t count, int64_t value)
+{
+    return value >= 0 && (size_t)value < count ? words[value] : "?";
+}
+#define WORD(words, value) word(words, sizeof words / sizeof *words, value)
+
+static const char *evidence(int64_t value)
+{
+    static const char *const words[] = {"its process has ended",
+                                        "its connection was reset",
+                                        "it is silent", "it does not advance"};
+    return WORD(words, value);
+}
+
+static const char *membership(int64_t value)
+{
+    static const char *const words[] = {"joins", "is a member", "is parked",
+                                        "has left", "is dead"};
+    return WORD(words, value);
+}
+
+static void moved(const struct gw_event *e, const char *how, char *out,
+                  size_t room)
+{
+    char size[16];
+    gw_format_bytes(e->bytes, size);
+    snprintf(out, room, "node %" PRIu32 " %s %" PRIu32 ": chunk %" PRIu32
+                        " of op %" PRIu32 ", %s",
+             e->rank, how, e->peer, e->chunk, e->op, size);
+}
+
+static void of_op(const struct gw_event *e, char *out, size_t room)
+{
+    if (e->kind == GW_EV_OP_BEGIN)
+        snprintf(out, room, "node %" PRIu32 " begins op %" PRIu32, e->rank,
+                 e->op);
+    else if (e->value == 0)
+        snprintf(out, room, "node %" PRIu32 " ends op %" PRIu32, e->rank,
+                 e->op);
+    else
+        snprintf(out, room, "node %" PRIu32 " ends op %" PRIu32 ": %s",
+                 e->rank, e->op, gw_err_text((enum gw_err)e->value));
+}
+
+static void of_recovery(const struct gw_event *e, char *out, size_t room)
+{
+    if (e->kind == GW_EV_DECISION)
+        snprintf(out, room, "op %" PRIu32 ": %s", e->op,
+                 e->value == 0 ? "forward (the lost contribution counts)"
+                               : "exclude (it is done without the lost)");
+    else
+        snprintf(out, room, "op %" PRIu32 ": chunk %" PRIu32 " at node %" PRIu32
+                            " is %s",
+                 e->op, e->chunk, e->rank, e->value == 0 ? "kept" : "redone");
+}
+
+void event_text(const struct gw_event *e, char *out, size_t room)
+{
+    switch (e->kind) {
+    case GW_EV_OP_BEGIN:
+    case GW_EV_OP_END:
+        of_op(e, out, room);
+        return;
+    case GW_EV_SEND:
+        moved(e, "sends to", out, room);
+        return;
+    case GW_EV_APPLY:
+        moved(e, e->value == 1 ? "adds from" : "takes from", out, room);
+        return;
+    case GW_EV_WAIT:
+        snprintf(out, room,
+                 "node %" PRIu32 " waits for %" PRIu32 " since %.1f ms",
+                 e->rank, e->peer, (double)e->value / 1e6);
+        return;
+    case GW_EV_LOST:
+        snprintf(out, room, "node %" PRIu32 " has lost %" PRIu32, e->rank,
+                 e->peer);
+        return;
+    case GW_EV_STEP:
+        snprintf(out, room, "step %" PRId64, e->value);
+        return;
+    case GW_EV_LOSS:
+        snprintf(out, room, "loss %.6g", (double)e->value / 1e9);
+        return;
+    case GW_EV_FAILURE:
+        snprintf(out, room, "node %" PRIu32 " misses %" PRIu32 ": %s", e->rank,
+                 e->peer, evidence(e->value));
+        return;
+    case GW_EV_MEMBER:
+        snprintf(out, room, "node %" PRIu32 " %s", e->rank,
+                 membership(e->value));
+        return;
+    case GW_EV_EPOCH:
+        snprintf(out, room, "epoch %" PRIu32 ": %" PRId64 " members", e->epoch,
+                 e->value);
+        return;
+    case GW_EV_DECISION:
+    case GW_EV_RECOVERY:
+        of_recovery(e, out, room);
+        return;
+    }
+    snprintf(out, room, "event %" PRIu32, e->kind);
+}
+
+bool event_is_change(const struct gw_event *event)
+{
+    switch (event->kind) {
+    case GW_EV_FAILURE:
+    case GW_EV_MEMBER:
+    case GW_EV_EPOCH:
+    case GW_EV_DECISION:
+    case GW_EV_LOST:
+        return true;
+    }
+    return false;
+}

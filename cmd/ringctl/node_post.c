@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The poster: orders in, notes and events out. A note is a whole picture, so a
+ * newer one replaces one that has not been sent; it goes out when something
+ * has changed, at most every 20 ms.
+ */
+#include "node.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 20 };
+#define NOTE_NS UINT64_C(20000000)
+
+struct poster {
+    struct node *node;
+    _Alignas(16) char buffer[POST_BYTES_MAX];
+    struct node_note note, sent;
+    uint64_t sent_ns;
+    bool blocked; /* the socket was full */
+};
+
+/* ---- orders ---- */
+
+static void obey(struct node *node, const struct orders *orders)
+{
+    if (orders->end)
+        _exit(0); /* the run is over: nothing here outlives it */
+    outbox_want(node->outbox, orders->events);
+    pthread_mutex_lock(&node->lock);
+    struct orders *old = &node->orders;
+    for (unsigned n = 0; node->ring && n < GW_RING_NODES; n++)
+        if (memcmp(&old->links[n], &orders->links[n], sizeof *orders->links))
+            gw_ring_rule(node->ring, n, &orders->links[n]);
+    if (node->ring && old->pace_ns != orders->pace_ns)
+        gw_ring_pace(node->ring, orders->pace_ns);
+    *old = *orders;
+    node->leave = node->leave || orders->leave;
+    pthread_cond_broadcast(&node->changed);
+    pthread_mutex_unlock(&node->lock);
+}
+
+static void take_orders(struct poster *poster)
+{
+    enum post_kind kind = POST_KINDS;
+    size_t bytes;
+    for (;;) {
+        enum gw_err code = post_receive(POST_FD, poster->buffer, &kind, &bytes);
+        if (code == GW_PENDING)
+            return;
+        if (code == GW_ECLOSED)
+            _exit(gw_err_exit(GW_ECLOSED)); /* the supervisor is gone */
+        if (code == GW_OK && kind == POST_ORDERS)
+            obey(poster->node, (const struct orders *)(void *)poster->buffer);
+    }
+}
+
+/* ---- notes ---- */
+
+static void compose(struct node *node, struct node_note *note)
+{
+    struct gw_ring_status status = {.phase = NULL};
+    pthread_mutex_lock(&node->lock);
+    if (node->ring)
+        gw_ring_status(node->ring, &status);
+    *note = node->note;
+    pthread_mutex_unlock(&node->lock);
+    note->events_dropped = outbox_dropped(node->outbox);
+    if (!status.phase)
+        return; /* not joined: what it was last */
+    snprintf(note->phase, sizeof note->phase, "%s", status.phase);
+    status.phase = NULL;
+    note->ring = status;
+    if (status.text[0])
+        memcpy(note->text, status.text, sizeof note->text);
+}
+
+static void send_note(struct poster *poster)
+{
+    uint64_t now = gw_now_ns();
+    if (now - poster->sent_ns < NOTE_NS)
+        return;
+    compose(poster->node, &poster->note);
+    if (memcmp(&poster->note, &poster->sent, sizeof poster->note) == 0)
+        return;
+    if (post_send(POST_FD, POST_NOTE, &poster->note, sizeof poster->note,
+                  false) != GW_OK) {
+        poster->blocked = true;
+        return;
+    }
+    poster->sent = poster->note;
+    poster->sent_ns = now;
+}
+
+/* ---- the thread ---- */
+
+static bool is_over(struct node *node)
+{
+    pthread_mutex_lock(&node->lock);
+    bool over = node->over;
+    pthread_mutex_unlock(&node->lock);
+    return over;
+}
+
+static void *post(void *context)
+{
+    static struct poster poster; /* one a process */
+    struct node *node = context;
+    poster.node = node;
+    while (!is_over(node)) {
+        short want = poster.blocked ? POLLIN | POLLOUT : POLLIN;
+        struct pollfd polls[] = {{.fd = POST_FD, .events = want},
+                                 {.fd = node->wake_fd, .events = POLLIN}};
+        eventfd_t woken;
+        poll(polls, 2, LOOK_MS);
+        if (polls[1].revents)
+            eventfd_read(node->wake_fd, &woken);
+        take_orders(&poster);
+        poster.blocked = false;
+        send_note(&poster);
+        if (outbox_send(node->outbox, POST_FD) == GW_PENDING)
+            poster.blocked = true;
+    }
+    return NULL;
+}
+
+enum gw_err node_post_start(struct node *node, struct gw_error *why)
+{
+    errno = pthread_create(&node->poster, NULL, post, node);
+    return errno ? gw_fail_errno(why, "a thread") : GW_OK;
+}
+
+void node_post_end(struct node *node, const struct gw_error *error)
+{
+    struct node_note note;
+    pthread_mutex_lock(&node->lock);
+    node->over = true;
+    pthread_mutex_unlock(&node->lock);
+    eventfd_write(node->wake_fd, 1);
+    pthread_join(node->poster, NULL);
+    outbox_send(node->outbox, POST_FD);
+    compose(node, &note);
+    post_send(POST_FD, POST_NOTE, &note, sizeof note, true);
+    if (error->code)
+        post_send(POST_FD, POST_LAST, error, sizeof *error, true);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The messages of post.h on their socket, and how a child begins.
+ */
+#include "post.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+void post_endpoint(uint64_t token, const char *who, char out[ENDPOINT_MAX])
+{
+    snprintf(out, ENDPOINT_MAX, "ipc://@gradwire-%u-%016" PRIx64 "-%s",
+             (unsigned)geteuid(), token, who);
+}
+
+void post_endpoint_of(uint64_t token, unsigned node, char out[ENDPOINT_MAX])
+{
+    char who[16];
+    snprintf(who, sizeof who, "%u", node);
+    post_endpoint(token, who, out);
+}
+
+/* ---- messages ---- */
+
+struct post_head {
+    uint32_t magic, kind;
+    uint64_t bytes;
+};
+enum { POST_MAGIC = 0x70737431 };
+
+static void *unconst(const void *data)
+{
+    union {
+        const void *in;
+        void *out;
+    } view = {.in = data};
+    return view.out; /* sendmsg only reads */
+}
+
+enum gw_err post_send(int fd, enum post_kind kind, const void *data,
+                      size_t bytes, bool wait)
+{
+    struct post_head head = {
+        .magic = POST_MAGIC, .kind = kind, .bytes = bytes};
+    struct iovec parts[] = {{&head, sizeof head}, {unconst(data), bytes}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    int flags = MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT);
+    if (bytes > POST_BYTES_MAX)
+        return GW_EINVAL;
+    for (;;) {
+        if (sendmsg(fd, &message, flags) >= 0)
+            return GW_OK;
+        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)
+            return GW_PENDING;
+        if (errno != EINTR)
+            return GW_ECLOSED;
+    }
+}
+
+static bool size_fits(enum post_kind kind, size_t bytes)
+{
+    switch (kind) {
+    case POST_BIRTH:
+        return bytes == sizeof(struct birth);
+    case POST_ORDERS:
+        return bytes == sizeof(struct orders);
+    case POST_NOTE:
+        return bytes == sizeof(struct node_note);
+    case POST_EVENTS:
+        return bytes % sizeof(struct gw_event) == 0;
+    case POST_LAST:
+        return bytes == sizeof(struct gw_error);
+    case POST_KINDS:
+        break;
+    }
+    return false;
+}
+
+enum gw_err post_receive(int fd, void *buffer, enum post_kind *kind,
+                         size_t *bytes)
+{
+    struct post_head head = {0};
+    struct iovec parts[] = {{&head, sizeof head}, {buffer, POST_BYTES_MAX}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t got;
+    do
+        got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return errno == EAGAIN || errno == EWOULDBLOCK ? GW_PENDING
+                                                       : GW_ECLOSED;
+    if (got == 0)
+        return GW_ECLOSED;
+    *kind = (enum post_kind)head.kind;
+    *bytes = head.bytes;
+    bool whole = (size_t)got >= sizeof head && head.magic == POST_MAGIC &&
+                 (size_t)got == sizeof head + head.bytes &&
+                 head.kind < POST_KINDS && size_fits(*kind, *bytes);
+    return whole ? GW_OK : GW_EDATA;
+}
+
+/* ---- birth ---- */
+
+bool post_born(int argc, char **argv, struct birth *birth)
+{
+    static _Alignas(16) char buffer[POST_BYTES_MAX];
+    enum post_kind kind = POST_KINDS;
+    size_t bytes = 0;
+    sigset_t none;
+    pid_t parent = argc > 2 ? (pid_t)strtol(argv[2], NULL, 10) : 0;
+    /* The order matters: asked for first, then looked whether it was in time.
+     */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (parent <= 0 || getppid() != parent)
+        return false;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN); /* the supervisor's to decide */
+    if (post_receive(POST_FD, buffer, &kind, &bytes) || kind != POST_BIRTH)
+        return false;
+    memcpy(birth, buffer, sizeof *birth);
+    return true;
+}

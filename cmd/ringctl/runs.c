@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See runs.h. A run is a folder with a run.json in it.
+ */
+#include "runs.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_run(const struct dirent *entry)
+{
+    char path[PATH_MAX];
+    struct gw_error why;
+    if (*entry->d_name == '.' || strcmp(entry->d_name, "latest") == 0 ||
+        attach_directory(entry->d_name, path, sizeof path, &why))
+        return false;
+    size_t used = strlen(path);
+    snprintf(path + used, sizeof path - used, "/run.json");
+    return access(path, R_OK) == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void runs_list(struct runs *runs)
+{
+    char folder[PATH_MAX];
+    const struct dirent *entry;
+    runs->count = 0;
+    attach_folder(folder, sizeof folder);
+    DIR *dir = opendir(folder);
+    while (dir && (entry = readdir(dir)) && runs->count < RUNS_LISTED_MAX)
+        if (is_run(entry)) {
+            runs->names[runs->count] = strdup(entry->d_name);
+            runs->count += runs->names[runs->count] != NULL;
+        }
+    if (dir)
+        closedir(dir);
+    qsort(runs->names, runs->count, sizeof *runs->names, by_name);
+}
+
+void runs_fini(struct runs *runs)
+{
+    for (unsigned i = 0; i < runs->count; i++)
+        free(runs->names[i]);
+    runs->count = 0;
+}
+
+bool runs_lives(const char *name)
+{
+    struct attach *attach;
+    struct gw_error why;
+    bool lives = attach_open(name, &attach, &why) == GW_OK;
+    attach_close(&attach);
+    return lives;
+}
+
+json_t *runs_read(const char *name, const char *file)
+{
+    char path[PATH_MAX];
+    struct gw_error why;
+    if (attach_directory(name, path, sizeof path, &why))
+        return NULL;
+    size_t used = strlen(path);
+    snprintf(path + used, sizeof path - used, "/%s", file);
+    return json_load_file(path, 0, NULL);
+}

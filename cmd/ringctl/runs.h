@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The runs of this folder, those that live and those that are history.
+ */
+#ifndef RUNS_H
+#define RUNS_H
+
+#include "common/attach.h"
+
+enum { RUNS_LISTED_MAX = 256 };
+
+struct runs {
+    unsigned count;
+    char *names[RUNS_LISTED_MAX]; /* by name */
+};
+void runs_list(struct runs *runs);
+void runs_fini(struct runs *runs);
+/* Does its supervisor answer? */
+bool runs_lives(const char *name);
+/* A JSON file of a run's directory: run.json or summary.json. `name` NULL: the
+ * latest. NULL: there is none. */
+json_t *runs_read(const char *name, const char *file);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Running commands one after the other. A script stops at the first that fails,
+ * with its exit status, having said where: "FILE:LINE: sentence".
+ */
+#ifndef SCRIPT_RUN_H
+#define SCRIPT_RUN_H
+
+#include "script.h"
+
+struct script_options {
+    const char *name; /* in messages: "demo.ring" */
+    bool by_command;  /* the place of a command is its text, not FILE:LINE */
+    bool keep_going;
+};
+
+/* Each returns an exit status: 0, or that of the first command that failed. */
+int script_run_text(const char *text, const struct script_options *options);
+/* "-" is standard input. */
+int script_run_file(const char *path, bool keep_going);
+/* Line by line, as they come. */
+int script_run_input(bool keep_going);
+
+/* Runs one command, as typed at `place` ("FILE:3", or NULL). */
+int script_run_command(const struct script_command *command,
+                       const char *place);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * link: what the way from one node to another does to all that takes it. It is
+ * the link's, so a node that is restarted finds it again. Only what is said
+ * changes; without words it is shown.
+ */
+#include "ask.h"
+#include "link_words.h"
+#include "node_verb.h"
+#include "ringctl.h"
+#include "tell.h"
+
+#include <stdio.h>
+
+static bool both;
+
+static const struct option_spec options[] = {
+    {"both", 'b', OPTION_FLAG, &both, NULL, "the way back, too", NULL},
+    {0},
+};
+
+static void print_rule(int from, int to, const json_t *rule)
+{
+    char text[160];
+    link_words_print(rule, text, sizeof text);
+    printf("link %d>%d: %s\n", from, to, text);
+}
+
+/* The rule of a link in a status, or an empty one. */
+static json_t *find_rule(const json_t *status, int from, int to)
+{
+    size_t i;
+    json_t *rule;
+    json_array_foreach(json_object_get(status, "links"), i, rule)
+        if (integer_of(rule, "from", -1) == from &&
+            integer_of(rule, "to", -1) == to)
+            return json_incref(rule);
+    return json_pack("{sisi}", "from", from, "to", to);
+}
+
+static int show(int from, int to)
+{
+    struct gw_error why;
+    json_t *status;
+    int result = 0;
+    if (ask_data("status", &status, &why))
+        return complain(&why);
+    json_t *rule = find_rule(status, from, to);
+    if (tells_objects())
+        result = tell_object("link", rule);
+    else
+        print_rule(from, to, rule);
+    json_decref(rule);
+    json_decref(status);
+    return result;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct target ends[2];
+    struct gw_error why;
+    json_t *request;
+    for (int i = 0; i < 2; i++)
+        if (target_parse(operands[i], &ends[i], &why))
+            return complain(&why);
+    if (ends[0].role != ROLE_WORKER || ends[1].role != ROLE_WORKER)
+        return complain_with(GW_ENOTSUP,
+                             "link: rules are for links between workers; cut "
+                             "takes controllers, too");
+    if (ends[0].node == ends[1].node)
+        return complain_with(GW_EINVAL, "link: %d has no link to itself",
+                             ends[0].node);
+    if (operand_count == 2)
+        return show(ends[0].node, ends[1].node);
+    if (link_words_parse(operand_count - 2, operands + 2, &request, &why))
+        return complain(&why);
+    json_object_set_new(request, "verb", json_string("link"));
+    json_object_set_new(request, "from", json_integer(ends[0].node));
+    json_object_set_new(request, "to", json_integer(ends[1].node));
+    json_object_set_new(request, "both", json_boolean(both));
+    return ask_and_tell(request);
+}
+
+const struct command command_link = {
+    .name = "link",
+    .operands = "FROM TO [delay TIME] [jitter TIME] [rate SIZE] [loss PERCENT] "
+                "[down|up|clear]",
+    .help = "set what a link does: delay, jitter, rate, loss, down",
+    .examples = "ringctl link 0 1 delay 5ms jitter 1ms\n"
+                "ringctl link 0 1 rate 100M loss 1% --both\n"
+                "ringctl link 0 1 clear\n"
+                "ringctl link 0 1              what it does now\n",
+    .options = options,
+    .operands_min = 2,
+    .operands_max = 12,
+    .run = run,
+};

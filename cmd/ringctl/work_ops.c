@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * All-reduces whose results prove themselves: node i puts 4^i into every
+ * element. In base 4, digit i of a sum is then how often node i counts: 1 for a
+ * contributor and 0 for the others, or something is broken, and the digit says
+ * what. In 64 bits there is room for nodes 0 to 30.
+ */
+#include "work.h"
+
+#include <stdio.h>
+
+enum { ORACLE_NODES = 31 };
+
+static int64_t power(unsigned node)
+{
+    return (int64_t)1 << (2 * node);
+}
+
+enum gw_err work_ops_load(struct work *work, struct gw_error *why)
+{
+    work->type = GW_I64;
+    work->count = work->order.bytes / sizeof(int64_t);
+    if (work->count == 0)
+        return gw_fail(why, GW_EINVAL, "ops: at least %zu bytes each",
+                       sizeof(int64_t));
+    work->mine = gw_alloc(work->count * sizeof(int64_t), why);
+    return work->mine ? GW_OK : GW_ENOMEM;
+}
+
+void work_ops_contribute(struct work *work, unsigned node)
+{
+    int64_t *mine = work->mine;
+    int64_t value = node < ORACLE_NODES ? power(node) : 0;
+    if (mine[0] == value)
+        return; /* filled before; nobody else writes into it */
+    for (size_t i = 0; i < work->count; i++)
+        mine[i] = value;
+}
+
+/* The first element that is wrong says what is; all of it is wrong then. */
+static enum gw_err blame(struct work *work,
+                         const struct gw_ring_result *result, size_t element,
+                         int64_t sum, struct gw_error *why)
+{
+    unsigned wrong = ORACLE_NODES;
+    unsigned times = 0;
+    for (unsigned node = 0; node < ORACLE_NODES; node++) {
+        unsigned digit = (unsigned)((uint64_t)sum >> (2 * node)) & 3;
+        unsigned right = result->contributors >> node & 1;
+        if (digit == right)
+            continue;
+        work->sums_lost += digit < right;
+        work->sums_doubled += digit > right;
+        if (wrong == ORACLE_NODES) {
+            wrong = node;
+            times = digit;
+        }
+    }
+    return gw_fail(why, GW_EWRONG,
+                   "op %llu, element %zu: node %u counts %u times, and %s",
+                   (unsigned long long)result->op, element, wrong, times,
+                   result->contributors >> wrong & 1
+                       ? "is a contributor"
+                       : "is no contributor");
+}
+
+enum gw_err work_judge(struct work *work, const struct gw_ring_result *result,
+                       struct gw_error *why)
+{
+    const int64_t *sums = result->data;
+    int64_t expected = 0;
+    if (work->order.kind != WORK_OPS || result->tag != WORK_STEP)
+        return GW_OK;
+    for (unsigned node = 0; node < ORACLE_NODES; node++)
+        if (result->contributors >> node & 1)
+            expected += power(node);
+    for (size_t i = 0; i < result->count; i++)
+        if (sums[i] != expected)
+            return blame(work, result, i, sums[i], why);
+    return GW_OK;
+}

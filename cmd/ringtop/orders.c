@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See orders.h. The mutex guards everything but the attachment, which is the
+ * thread's.
+ */
+#include "orders.h"
+
+#include "common/attach.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct orders {
+    struct attach *attach;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t change;
+    struct order order; /* under way, or to be */
+    bool quit;
+    bool news;
+    char said[200];
+};
+
+static const uint64_t PATIENCE_NS = 3000000000;
+
+/* One request; *code is what the supervisor thinks of it. */
+static void ask(struct orders *o, json_t *request, enum gw_err *code,
+                char *said, size_t size)
+{
+    struct gw_error why;
+    json_t *answer;
+    *code = attach_ask(o->attach, request, PATIENCE_NS, &answer, &why);
+    if (*code) {
+        snprintf(said, size, "%.190s", why.text);
+        return;
+    }
+    const char *text = json_string_value(json_object_get(answer, "text"));
+    *code = (enum gw_err)json_integer_value(json_object_get(answer, "code"));
+    snprintf(said, size, "%.190s", text ? text : "");
+    json_decref(answer);
+}
+
+static json_t *request_of(const char *verb, unsigned node)
+{
+    return json_pack("{s:s, s:i}", "verb", verb, "node", (int)node);
+}
+
+static void carry_out(struct orders *o, const struct order *order, char *said,
+                      size_t size)
+{
+    enum gw_err code;
+    switch (order->kind) {
+    case ORDER_KILL:
+        ask(o, request_of("kill", order->node), &code, said, size);
+        break;
+    case ORDER_PAUSE:
+        ask(o, request_of("pause", order->node), &code, said, size);
+        if (code && strstr(said, "already paused"))
+            ask(o, request_of("resume", order->node), &code, said, size);
+        break;
+    case ORDER_ADD:
+        ask(o, json_pack("{s:s, s:i}", "verb", "add", "count", 1), &code, said,
+            size);
+        break;
+    case ORDER_NONE:
+        *said = 0;
+    }
+}
+
+static void *serve(void *argument)
+{
+    struct orders *o = argument;
+    char said[sizeof o->said];
+    pthread_mutex_lock(&o->mutex);
+    for (;;) {
+        while (!o->quit && o->order.kind == ORDER_NONE)
+            pthread_cond_wait(&o->change, &o->mutex);
+        if (o->quit)
+            break;
+        struct order order = o->order;
+        pthread_mutex_unlock(&o->mutex);
+        carry_out(o, &order, said, sizeof said);
+        pthread_mutex_lock(&o->mutex);
+        memcpy(o->said, said, sizeof o->said);
+        o->news = true;
+        o->order.kind = ORDER_NONE;
+    }
+    pthread_mutex_unlock(&o->mutex);
+    return NULL;
+}
+
+enum gw_err orders_new(const char *run, struct orders **orders,
+                       struct gw_error *why)
+{
+    sigset_t all, before;
+    *orders = NULL;
+    struct orders *o = calloc(1, sizeof *o);
+    if (!o)
+        return gw_fail(why, GW_ENOMEM, "no memory for orders");
+    enum gw_err err = attach_open(run, &o->attach, why);
+    if (err) {
+        free(o);
+        return err;
+    }
+    pthread_mutex_init(&o->mutex, NULL);
+    pthread_cond_init(&o->change, NULL);
+    sigfillset(&all); /* signals are for the thread that draws */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&o->thread, NULL, serve, o);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        attach_close(&o->attach);
+        free(o);
+        return gw_fail(why, GW_ESYS, "no thread for orders");
+    }
+    *orders = o;
+    return GW_OK;
+}
+
+void orders_destroy(struct orders **orders)
+{
+    struct orders *o = *orders;
+    if (!o)
+        return;
+    pthread_mutex_lock(&o->mutex);
+    o->quit = true;
+    pthread_cond_signal(&o->change);
+    pthread_mutex_unlock(&o->mutex);
+    pthread_join(o->thread, NULL);
+    attach_close(&o->attach);
+    pthread_cond_destroy(&o->change);
+    pthread_mutex_destroy(&o->mutex);
+    free(o);
+    *orders = NULL;
+}
+
+void orders_give(struct orders *o, const struct order *order)
+{
+    pthread_mutex_lock(&o->mutex);
+    if (o->order.kind == ORDER_NONE)
+        o->order = *order;
+    pthread_cond_signal(&o->change);
+    pthread_mutex_unlock(&o->mutex);
+}
+
+bool orders_said(struct orders *o, char *out, size_t size)
+{
+    pthread_mutex_lock(&o->mutex);
+    bool news = o->news;
+    o->news = false;
+    if (news)
+        snprintf(out, size, "%s", o->said);
+    pthread_mutex_unlock(&o->mutex);
+    return news;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The events of a run, as its supervisor publishes them. Who attaches late has
+ * missed how the ring came about, so what the status says of the members comes
+ * first, as events.
+ */
+#include "source.h"
+
+#include "common/attach.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KNOWN_MAX = 2 * GW_RING_NODES };
+
+struct run_source {
+    struct source source;
+    struct attach *attach;
+    struct gw_event known[KNOWN_MAX]; /* from the status */
+    unsigned known_count, known_next;
+};
+
+static void know(struct run_source *r, const struct gw_event *event)
+{
+    if (r->known_count < KNOWN_MAX)
+        r->known[r->known_count++] = *event;
+}
+
+static enum gw_membership membership(const char *state)
+{
+    static const struct {
+        const char *state;
+        enum gw_membership is;
+    } words[] = {{"joining", GW_MEMBER_JOINING},
+                 {"parked", GW_MEMBER_PARKED},
+                 {"left", GW_MEMBER_LEFT},
+                 {"dead", GW_MEMBER_DEAD}};
+    for (size_t i = 0; state && i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].state, state) == 0)
+            return words[i].is;
+    return GW_MEMBER_ALIVE;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static void know_status(struct run_source *r, const json_t *status)
+{
+    struct gw_event event = {.time_ns = gw_now_ns(),
+                             .peer = GW_NONE,
+                             .op = GW_NONE,
+                             .step = GW_NONE,
+                             .chunk = GW_NONE};
+    event.epoch =
+        (uint32_t)json_integer_value(json_object_get(status, "epoch"));
+    size_t i;
+    json_t *node, *nodes = json_object_get(status, "nodes");
+    event.kind = GW_EV_MEMBER;
+    json_array_foreach(nodes, i, node)
+    {
+        if (strcmp(text_of(node, "role"), "worker") != 0)
+            continue;
+        event.rank =
+            (uint32_t)json_integer_value(json_object_get(node, "node"));
+        event.value = membership(text_of(node, "state"));
+        know(r, &event);
+    }
+    event.kind = GW_EV_EPOCH;
+    event.rank = GW_NONE;
+    event.value = (int64_t)json_array_size(json_object_get(status, "ring"));
+    know(r, &event);
+}
+
+static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
+{
+    static const uint64_t PATIENCE_NS = 2000000000;
+    json_t *answer;
+    enum gw_err err =
+        attach_ask(r->attach, json_pack("{s:s}", "verb", "status"), PATIENCE_NS,
+                   &answer, why);
+    if (err)
+        return err;
+    know_status(r, json_object_get(answer, "data"));
+    json_decref(answer);
+    return GW_OK;
+}
+
+static enum gw_err run_next(struct source *source, uint64_t deadline_ns,
+                            struct gw_event *event, struct gw_error *why)
+{
+    struct run_source *r = (struct run_source *)source;
+    if (r->known_next < r->known_count) {
+        *event = r->known[r->known_next++];
+        return GW_OK;
+    }
+    return attach_event(r->attach, deadline_ns, event, why);
+}
+
+static void run_close(struct source *source)
+{
+    struct run_source *r = (struct run_source *)source;
+    attach_close(&r->attach);
+    free(r);
+}
+
+enum gw_err source_run(const char *name, struct source **source,
+                       struct gw_error *why)
+{
+    *source = NULL;
+    struct run_source *r = calloc(1, sizeof *r);
+    if (!r)
+        return gw_fail(why, GW_ENOMEM, "attaching to a run");
+    r->source = (struct source){
+        .next = run_next, .close = run_close, .fd = -1, .live = true};
+    enum gw_err err = attach_open(name, &r->attach, why);
+    if (!err)
+        err = attach_listen(r->attach, true, why);
+    if (!err)
+        err = learn_members(r, why);
+    if (err) {
+        run_close(&r->source);
+        return err;
+    }
+    r->source.fd = attach_fd(r->attach);
+    r->source.run = attach_run(r->attach);
+    *source = &r->source;
+    return GW_OK;
+}

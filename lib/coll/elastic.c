@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The communicator of a view (elastic.h): prepared by each member for itself,
+ * connected when the addresses of all are known, and left without a word when
+ * the view is over. What makes it quiet is a look at `comm->nodes` in three
+ * places: failing (progress.c) aborts no wire, destroying (comm.c) abandons no
+ * calls, and nobody who shows up late is told off (mismatch.c).
+ */
+#include "coll/elastic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 64 }; /* sets of them are 64 bits */
+
+static enum gw_err check_nodes(const struct gw__seat *seat,
+                               struct gw_error *why)
+{
+    uint64_t seen = 0;
+    for (unsigned r = 0; r < seat->config.size; r++) {
+        unsigned node = seat->nodes[r];
+        if (node >= NODES_MAX || seen >> node & 1)
+            return gw_fail(why, GW_EINVAL, "rank %u cannot be node %u", r,
+                           node);
+        seen |= (uint64_t)1 << node;
+    }
+    return GW_OK;
+}
+
+/* Between ranks and wire there are the rules of the links. */
+static enum gw_err open_wire(struct gw_comm *comm, const struct gw__seat *seat,
+                             struct gw_error *why)
+{
+    struct gw__wire *bare;
+    enum gw_err err = gw__wire_open(&comm->config, &bare, why);
+    if (err)
+        return err;
+    bare->interrupt = seat->interrupt;
+    comm->wire = bare;
+    if (seat->rules) {
+        comm->wire = NULL;
+        err = gw__wire_ruled(&bare, seat->rules, comm->nodes, &comm->wire, why);
+    }
+    if (err)
+        return err;
+    comm->wire->interrupt = seat->interrupt;
+    gw__comm_adopt_wire(comm);
+    return GW_OK;
+}
+
+enum gw_err gw__comm_prepare(const struct gw__seat *seat, struct gw_comm **made,
+                             struct gw_error *why)
+{
+    size_t size = seat->config.size;
+    bool measured;
+    *made = NULL;
+    enum gw_err err = gw__comm_check_shape(&seat->config, why);
+    if (!err)
+        err = check_nodes(seat, why);
+    if (err)
+        return err;
+    struct gw_comm *comm = gw__comm_new(&seat->config);
+    if (!comm)
+        return gw_fail(why, GW_ENOMEM, "communicator of %zu", size);
+    comm->config.no_windows = true;
+    comm->config.rendezvous = NULL;
+    comm->epoch = seat->epoch;
+    comm->nodes = calloc(size, sizeof *comm->nodes);
+    if (comm->nodes) {
+        memcpy(comm->nodes, seat->nodes, size * sizeof *comm->nodes);
+        err = open_wire(comm, seat, why);
+    } else
+        err = gw_fail(why, GW_ENOMEM, "communicator of %zu", size);
+    if (err) {
+        gw_comm_destroy(&comm);
+        return err;
+    }
+    gw_costs(comm->wire_name, &comm->costs, &measured);
+    *made = comm;
+    return GW_OK;
+}
+
+const struct gw__address *gw__comm_address(const struct gw_comm *comm)
+{
+    return &comm->wire->address;
+}
+
+enum gw_err gw__comm_connect(struct gw_comm *comm,
+                             const struct gw__address *table,
+                             uint64_t deadline_ns, struct gw_error *why)
+{
+    struct gw_error told = {0};
+    enum gw_err err =
+        comm->wire->ops->connect(comm->wire, table, deadline_ns, &told);
+    comm->last_progress_ns = comm->last_check_ns = gw_now_ns();
+    comm->joined = err == GW_OK;
+    if (err) {
+        gw_wrap(&told, err, "rank %u", comm->rank);
+        comm->error = told;
+        if (why)
+            *why = told;
+    }
+    return err;
+}
+
+void gw__comm_leave(struct gw_comm **comm)
+{
+    gw_comm_destroy(comm);
+}
+
+/* A wire that cannot say it of itself shows it when there is nothing left to be
+ * had from the peer. */
+static bool is_lost(struct gw_comm *comm, unsigned rank)
+{
+    const struct gw__wire_ops *ops = comm->wire->ops;
+    struct gw__slice_view view;
+    if (ops->lost)
+        return ops->lost(comm->wire, rank);
+    return comm->joined && ops->peek(comm->wire, rank, &view) == GW_ELOST;
+}
+
+uint64_t gw__comm_lost(struct gw_comm *comm)
+{
+    uint64_t lost = 0;
+    for (unsigned r = 0; r < comm->size; r++)
+        if (r != comm->rank && is_lost(comm, r))
+            lost |= (uint64_t)1 << r;
+    return lost;
+}
+
+int gw__comm_waits_for(const struct gw_comm *comm)
+{
+    const struct gw_request *r = gw__oldest_pending(comm);
+    char text[160];
+    int peer = -1;
+    if (r)
+        gw__describe_wait(r, text, sizeof text, &peer);
+    return peer;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whom a call waits for: for errors, for events, and for lib/ring's watchdog,
+ * which looks for the one member that all others wait for.
+ *
+ * Waiting for the same peer while nothing moves is told to the events each 50
+ * ms. A rank that was itself away in the meantime (computing between two
+ * looks, or stopped) has not waited.
+ */
+#include "coll/comm.h"
+
+enum { TELL_NS = 50000000 };
+
+struct gw_request *gw__oldest_pending(const struct gw_comm *comm)
+{
+    struct gw_request *r = comm->active;
+    while (r && r->state == GW__DONE)
+        r = r->next;
+    return r;
+}
+
+void gw__describe_wait(const struct gw_request *r, char *text, size_t room,
+                       int *peer)
+{
+    if (r->windowed)
+        gw__window_describe(r, text, room, peer);
+    else
+        gw__engine_describe(r, text, room, peer);
+}
+
+void gw__tell_wait(const struct gw_request *r, uint64_t now)
+{
+    struct gw_comm *comm = r->comm;
+    struct gw__patience *p = &comm->patience;
+    char text[160];
+    int peer;
+    gw__describe_wait(r, text, sizeof text, &peer);
+    bool still = p->peer == peer && p->op == r->op &&
+                 p->progress_ns == comm->last_progress_ns &&
+                 now - p->looked_ns < TELL_NS;
+    if (!still)
+        *p = (struct gw__patience){.peer = peer,
+                                   .op = r->op,
+                                   .progress_ns = comm->last_progress_ns,
+                                   .since_ns = now,
+                                   .told_ns = now};
+    p->looked_ns = now;
+    if (peer < 0 || now - p->told_ns < TELL_NS)
+        return;
+    p->told_ns = now;
+    gw__event(r, GW_EV_WAIT, (unsigned)peer, GW_NONE, GW_NONE, 0,
+              (int64_t)(now - p->since_ns));
+}

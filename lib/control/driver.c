@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The driver's thread: its life and its turns.
+ *
+ *     START --> turn: wishes, timers, messages, on_turn --> sleep
+ *                 ^                                           |
+ *                 +-- a wish, a message, the next timer, -----+
+ *                     20 ms for on_turn
+ *
+ * It ends when its queue was closed and is empty, or when the machine failed.
+ * A turn does a limited number of each sort and then goes on without a sleep,
+ * so that none of them starves the others.
+ */
+#include "driver_parts.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { A_TURN = 256 }; /* wishes, and messages */
+
+static const uint64_t turn_ns = 20 * 1000000U;
+
+_Static_assert((int)GW__NODES_MAX == (int)GW__MESH_NODES, "numbers fit");
+_Static_assert((int)GW__MESSAGE_MAX == (int)GW__MESH_BYTES_MAX, "bytes fit");
+
+/* ---- a turn; each says whether there may be more ---- */
+
+static void fulfil(struct gw__driver *driver, const struct gw__wish *wish)
+{
+    const void *data = wish + 1;
+    struct gw__input input = {.from = wish->node,
+                              .incarnation = wish->incarnation,
+                              .data = data,
+                              .bytes = wish->bytes};
+    struct gw_error why;
+    switch ((enum gw__wish_kind)wish->kind) {
+    case GW__WISH_ASK:
+        input.kind = GW__ASKED;
+        gw__driver_step(driver, &input);
+        break;
+    case GW__WISH_DIED:
+        input.kind = GW__DIED;
+        gw__driver_step(driver, &input);
+        break;
+    case GW__WISH_SEND:
+        gw__mesh_send(driver->mesh, wish->node, data, wish->bytes);
+        break;
+    case GW__WISH_KNOW:
+        if (gw__mesh_know(driver->mesh, wish->node, data, &why))
+            gw__driver_fail(driver, why.code, "%s", why.text);
+        break;
+    }
+}
+
+static bool fulfil_wishes(struct gw__driver *driver, bool *over)
+{
+    for (unsigned i = 0; i < A_TURN; i++) {
+        const struct gw__wish *wish =
+            gw__driver_queue_next(&driver->queue, over);
+        if (!wish)
+            return false;
+        fulfil(driver, wish);
+    }
+    return true;
+}
+
+/* GW__TIMERS_MAX: none is set. */
+static unsigned next_timer(const struct gw__driver *driver)
+{
+    unsigned next = GW__TIMERS_MAX;
+    for (unsigned i = 0; i < GW__TIMERS_MAX; i++)
+        if (driver->timers[i] != 0 &&
+            (next == GW__TIMERS_MAX ||
+             driver->timers[i] < driver->timers[next]))
+            next = i;
+    return next;
+}
+
+static bool fire_timers(struct gw__driver *driver)
+{
+    uint64_t now_ns = gw_now_ns();
+    for (unsigned fired = 0; fired < GW__TIMERS_MAX; fired++) {
+        unsigned timer = next_timer(driver);
+        if (timer == GW__TIMERS_MAX || driver->timers[timer] > now_ns)
+            return false;
+        struct gw__input input = {.kind = GW__TIMER, .timer = timer};
+        driver->timers[timer] = 0;
+        gw__driver_step(driver, &input);
+    }
+    return true;
+}
+
+static void take(struct gw__driver *driver,
+                 const struct gw__mesh_message *message)
+{
+    const struct gw__driver_config *config = &driver->config;
+    const unsigned char *first = message->data;
+    struct gw__input input = {.kind = GW__MESSAGE,
+                              .from = message->from,
+                              .incarnation = message->incarnation_low,
+                              .data = message->data,
+                              .bytes = message->bytes};
+    if (message->bytes == 0 || *first < GW__FOREIGN)
+        gw__driver_step(driver, &input);
+    else if (config->on_message)
+        config->on_message(config->context, message->from,
+                           (struct gw__id){message->incarnation_high,
+                                           message->incarnation_low},
+                           message->data, message->bytes);
+}
+
+static bool take_messages(struct gw__driver *driver)
+{
+    struct gw__mesh_message message;
+    for (unsigned i = 0; i < A_TURN; i++) {
+        if (gw__mesh_receive(driver->mesh, &message) != GW_OK)
+            return false;
+        take(driver, &message);
+    }
+    return true;
+}
+
+/* ---- the thread ---- */
+
+static void sleep_until_news(struct gw__driver *driver)
+{
+    unsigned timer = next_timer(driver);
+    uint64_t until_ns = UINT64_MAX;
+    if (timer < GW__TIMERS_MAX)
+        until_ns = driver->timers[timer];
+    if (driver->config.on_turn && until_ns > driver->turned_ns + turn_ns)
+        until_ns = driver->turned_ns + turn_ns;
+    gw__mesh_wait(driver->mesh, driver->queue.bell, until_ns);
+}
+
+/* False: it was the last one. */
+static bool turn(struct gw__driver *driver)
+{
+    bool over = false;
+    bool more = fulfil_wishes(driver, &over);
+    more |= fire_timers(driver);
+    more |= take_messages(driver);
+    if (driver->failed || over)
+        return false;
+    if (driver->config.on_turn) {
+        driver->turned_ns = gw_now_ns();
+        driver->config.on_turn(driver->config.context);
+    }
+    if (!more)
+        sleep_until_news(driver);
+    return true;
+}
+
+static void *live(void *context)
+{
+    struct gw__driver *driver = context;
+    struct gw__input start = {.kind = GW__START,
+                              .from = driver->config.mesh.node,
+                              .incarnation =
+                                  driver->config.mesh.incarnation_low,
+                              .seed = driver->config.seed,
+                              .data = driver->start,
+                              .bytes = driver->config.start_bytes};
+    gw__driver_step(driver, &start);
+    while (turn(driver))
+        ;
+    gw__driver_queue_close(&driver->queue);
+    return NULL;
+}
+
+/* Signals are for the application's threads. */
+static enum gw_err begin(struct gw__driver *driver, struct gw_error *why)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&driver->thread, NULL, live, driver);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed ? gw_fail(why, GW_ESYS, "a thread: %s", strerror(failed))
+                  : GW_OK;
+}
+
+/* ---- starting and stopping ---- */
+
+static void destroy(struct gw__driver *driver)
+{
+    gw__mesh_close(&driver->mesh);
+    gw__driver_queue_fini(&driver->queue);
+    gw__disk_fini(&driver->disk);
+    pthread_mutex_destroy(&driver->lock);
+    free(driver->start);
+    free(driver->state);
+    free(driver);
+}
+
+static enum gw_err prepare(struct gw__driver *driver, struct gw_error *why)
+{
+    const struct gw__driver_config *config = &driver->config;
+    driver->state = calloc(1, driver->kind->state_bytes + 1);
+    driver->start = calloc(1, config->start_bytes + 1);
+    if (!driver->state || !driver->start)
+        return gw_fail(why, GW_ENOMEM, "its state of %zu bytes",
+                       driver->kind->state_bytes);
+    if (config->start_bytes > 0)
+        memcpy(driver->start, config->start, config->start_bytes);
+    enum gw_err err = gw__driver_queue_init(&driver->queue, why);
+    if (!err)
+        err = gw__mesh_open(&config->mesh, &driver->mesh, why);
+    return err ? err : begin(driver, why);
+}
+
+enum gw_err gw__driver_start(const struct gw__driver_config *config,
+                             struct gw__driver **started, struct gw_error *why)
+{
+    struct gw__driver *driver = calloc(1, sizeof *driver);
+    *started = NULL;
+    if (!driver)
+        return gw_fail(why, GW_ENOMEM, "%s", config->kind->name);
+    driver->config = *config;
+    driver->kind = config->kind;
+    pthread_mutex_init(&driver->lock, NULL);
+    enum gw_err err = prepare(driver, why);
+    if (err) {
+        destroy(driver);
+        return gw_wrap(why, err, "%s", config->kind->name);
+    }
+    *started = driver;
+    return GW_OK;
+}
+
+void gw__driver_stop(struct gw__driver **stopped)
+{
+    struct gw__driver *driver = *stopped;
+    if (!driver)
+        return;
+    *stopped = NULL;
+    assert(!pthread_equal(driver->thread, pthread_self()));
+    gw__driver_queue_close(&driver->queue);
+    pthread_join(driver->thread, NULL);
+    destroy(driver);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Own health; see health.h.
+ */
+#include "health.h"
+
+/* So many punctual timers in a row make up for a late one. */
+enum { PUNCTUAL_ENOUGH = 16 };
+
+bool gw__health_late(struct gw__health *health, uint64_t late_ns,
+                     uint64_t period_ns)
+{
+    if (late_ns >= period_ns) {
+        health->punctual = 0;
+        health->level += health->level < GW__HEALTH_MAX;
+        return true;
+    }
+    health->punctual++;
+    if (health->punctual >= PUNCTUAL_ENOUGH && health->level > 0) {
+        health->level--;
+        health->punctual = 0;
+    }
+    return false;
+}
+
+double gw__health_factor(const struct gw__health *health)
+{
+    return 1 + health->level;
+}

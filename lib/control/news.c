@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NEWS: what a member has to know of the registry, picked out of it, as bytes,
+ * and back; see talk.h. Only what is there is packed: a full ring of 64 members
+ * with the longest endpoints takes some 13 KB.
+ */
+#include "talk.h"
+
+#include <string.h>
+
+/* ---- made ---- */
+
+/* The newest decision of each op that may be open. There are at most
+ * GW__NEWS_DECISIONS: no report reaches further than so many ops beyond its
+ * floor, and the ring's floor is the highest of them. */
+static unsigned pick_decisions(const struct gw__registry *registry,
+                               struct gw__decision out[GW__NEWS_DECISIONS])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < registry->decision_count; i++) {
+        const struct gw__decision *d = &registry->decisions[i];
+        if (d->op >= registry->view.op_floor && count < GW__NEWS_DECISIONS &&
+            d == gw__registry_decision(registry, d->op))
+            out[count++] = *d;
+    }
+    return count;
+}
+
+static unsigned pick_joiners(const struct gw__registry *registry,
+                             struct gw__process out[GW__NODES_MAX])
+{
+    unsigned count = 0;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        if (registry->members[node].state == GW__JOINING)
+            out[count++] =
+                (struct gw__process){node, registry->members[node].incarnation};
+    return count;
+}
+
+void gw__news_make(const struct gw__registry *registry, unsigned node,
+                   bool leader, struct gw__news *news)
+{
+    memset(news, 0, sizeof *news);
+    news->index = registry->index;
+    news->time_ms = registry->time_ms;
+    news->leader = leader;
+    news->view = registry->view;
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        memcpy(news->endpoints[i],
+               registry->members[news->view.ring[i].node].endpoint,
+               sizeof news->endpoints[i]);
+    news->flushing = registry->flush.open;
+    news->flush_epoch = registry->flush.since_epoch;
+    news->reported = registry->flush.reported;
+    news->decision_count = pick_decisions(registry, news->decisions);
+    news->joiner_count = pick_joiners(registry, news->joiners);
+    if (node < GW__NODES_MAX) {
+        news->state = registry->members[node].state;
+        news->incarnation = registry->members[node].incarnation;
+    }
+}
+
+/* ---- as bytes ---- */
+
+static void put_flush(struct gw__writer *w, const struct gw__news *news)
+{
+    gw__put_u8(w, news->flushing);
+    gw__put_u64(w, news->flush_epoch);
+    gw__put_u64(w, news->reported);
+    gw__put_u8(w, news->decision_count);
+    for (unsigned i = 0; i < news->decision_count; i++)
+        gw__put_decision(w, &news->decisions[i]);
+}
+
+/* What is the same for every receiver. */
+static void put_common(struct gw__writer *w, const struct gw__news *news)
+{
+    gw__put_view(w, &news->view);
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        gw__put_text(w, news->endpoints[i]);
+    put_flush(w, news);
+    gw__put_u8(w, news->joiner_count);
+    for (unsigned i = 0; i < news->joiner_count; i++)
+        gw__put_process(w, news->joiners[i]);
+}
+
+size_t gw__news_encode(const struct gw__news *news, void *out, size_t room)
+{
+    struct gw__writer w = gw__writer_on(out, room);
+    gw__put_u8(&w, GW__TALK_NEWS);
+    gw__put_u64(&w, news->index);
+    gw__put_u64(&w, news->time_ms);
+    gw__put_u8(&w, news->leader);
+    put_common(&w, news);
+    gw__put_u8(&w, news->state);
+    gw__put_id(&w, news->incarnation);
+    return gw__writer_fits(&w) ? w.used : 0;
+}
+
+uint64_t gw__news_mark(const struct gw__registry *registry)
+{
+    struct gw__news news;
+    struct gw__writer w = gw__writer_on(NULL, 0);
+    gw__news_make(registry, GW__NODES_MAX, false, &news);
+    if (news.flushing)
+        news.reported = 0;
+    put_common(&w, &news);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+        gw__put_u8(&w, registry->members[i].state);
+        gw__put_id(&w, registry->members[i].incarnation);
+    }
+    return w.hash;
+}
+
+/* ---- and back ---- */
+
+static void get_flush(struct gw__reader *r, struct gw__news *news)
+{
+    news->flushing = gw__get_bool(r);
+    news->flush_epoch = gw__get_u64(r);
+    news->reported = gw__get_u64(r);
+    news->decision_count = gw__get_u8_below(r, GW__NEWS_DECISIONS + 1);
+    for (unsigned i = 0; i < news->decision_count; i++)
+        gw__get_decision(r, &news->decisions[i]);
+}
+
+static void get_joiners(struct gw__reader *r, struct gw__news *news)
+{
+    news->joiner_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    for (unsigned i = 0; i < news->joiner_count; i++) {
+        news->joiners[i] = gw__get_process(r);
+        gw__reader_demand(r, news->joiners[i].node < GW__NODES_MAX);
+    }
+}
+
+enum gw_err gw__news_decode(const void *data, size_t bytes,
+                            struct gw__news *news, struct gw_error *why)
+{
+    struct gw__reader r = gw__reader_on(data, bytes);
+    memset(news, 0, sizeof *news);
+    gw__reader_demand(&r, gw__get_u8(&r) == GW__TALK_NEWS);
+    news->index = gw__get_u64(&r);
+    news->time_ms = gw__get_u64(&r);
+    news->leader = gw__get_bool(&r);
+    gw__get_view(&r, &news->view);
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        gw__get_text(&r, news->endpoints[i], sizeof news->endpoints[i]);
+    get_flush(&r, news);
+    get_joiners(&r, news);
+    news->state =
+        (enum gw__member_state)gw__get_u8_below(&r, GW__MEMBER_STATES);
+    news->incarnation = gw__get_id(&r);
+    if (!gw__reader_done(&r))
+        return gw_fail(why, GW_EDATA, "%zu bytes that are no news", bytes);
+    return GW_OK;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A controller's front as a machine: what each input does. See service.h for
+ * the idea and service_parts.h for where the rest is.
+ */
+#include "service_parts.h"
+
+#include <string.h>
+
+enum { TICK_TIMER = 0 };
+enum ask { ASK_APPLIED = 1, ASK_LEADER };
+
+bool gw__service_leads(const struct gw__service *s)
+{
+    return s->leader == s->self.node;
+}
+
+struct gw__registry *gw__service_registry(void *state)
+{
+    struct gw__service *s = state;
+    return &s->registry;
+}
+
+const struct gw__registry *gw__service_registry_of(const void *state)
+{
+    const struct gw__service *s = state;
+    return &s->registry;
+}
+
+/* ---- questions ---- */
+
+size_t gw__service_ask_applied(uint8_t out[GW__SERVICE_ASK_MAX], uint64_t index,
+                               const void *command, size_t bytes)
+{
+    struct gw__writer w = gw__writer_on(out, GW__SERVICE_ASK_MAX);
+    gw__put_u8(&w, ASK_APPLIED);
+    gw__put_u64(&w, index);
+    gw__put_bytes(&w, command, bytes);
+    return gw__writer_fits(&w) ? w.used : 0;
+}
+
+size_t gw__service_ask_leader(uint8_t out[GW__SERVICE_ASK_MAX], unsigned node)
+{
+    struct gw__writer w = gw__writer_on(out, GW__SERVICE_ASK_MAX);
+    gw__put_u8(&w, ASK_LEADER);
+    gw__put_u8(&w, node);
+    return w.used;
+}
+
+static void lead(struct gw__service *s, unsigned node)
+{
+    bool led = gw__service_leads(s);
+    s->leader = node;
+    if (led || !gw__service_leads(s))
+        return;
+    gw__service_enter(s);
+    gw__service_duties(s);
+}
+
+static void asked(struct gw__service *s, const struct gw__input *input)
+{
+    struct gw__reader r = gw__reader_on(input->data, input->bytes);
+    unsigned kind = gw__get_u8(&r);
+    if (kind == ASK_LEADER) {
+        unsigned node = gw__get_u8_below(&r, GW__NODES_MAX + 1);
+        if (gw__reader_done(&r))
+            lead(s, node);
+    } else if (kind == ASK_APPLIED) {
+        uint64_t index = gw__get_u64(&r);
+        if (!r.bad && index > s->registry.index)
+            gw__service_apply(s, index, r.at, r.left);
+    }
+}
+
+/* ---- the machine ---- */
+
+/* The machine knows only the low half of its incarnation. */
+static void start(struct gw__service *s, const struct gw__input *input)
+{
+    if (input->bytes == sizeof s->self)
+        memcpy(&s->self, input->data, sizeof s->self);
+    s->self.node = input->from;
+    s->self.incarnation.low = input->incarnation;
+    s->leader = GW__NODES_MAX;
+    gw__registry_init(&s->registry);
+}
+
+static void tick(struct gw__service *s)
+{
+    uint64_t late = s->now_ns > s->due_ns ? s->now_ns - s->due_ns : 0;
+    gw__watch_health(s, late);
+    if (gw__service_leads(s))
+        gw__service_duties(s);
+}
+
+static void message(struct gw__service *s, const struct gw__input *input)
+{
+    const uint8_t *data = input->data;
+    if (input->from >= GW__NODES_MAX || input->bytes == 0)
+        return;
+    if (data[0] == GW__TALK_REQUEST)
+        gw__service_request(s, input);
+    else if (data[0] == GW__TALK_HELLO)
+        gw__service_hello(s, input);
+}
+
+static void take(struct gw__service *s, const struct gw__input *input)
+{
+    switch (input->kind) {
+    case GW__START:
+        start(s, input);
+        break;
+    case GW__TIMER:
+        tick(s);
+        break;
+    case GW__MESSAGE:
+        message(s, input);
+        break;
+    case GW__DIED:
+        if (input->from < GW__NODES_MAX)
+            s->ended[input->from] = input->incarnation;
+        if (gw__service_leads(s))
+            gw__watch_accuse(s);
+        break;
+    case GW__ASKED:
+        asked(s, input);
+        break;
+    }
+}
+
+/* The driver may have restored a snapshot since the last input. */
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct gw__service *s = state;
+    s->now_ns = input->now_ns;
+    s->act = actions;
+    if (input->kind != GW__START)
+        gw__service_look(s);
+    take(s, input);
+    gw__service_look(s);
+    if (input->kind != GW__START && input->kind != GW__TIMER)
+        return;
+    s->due_ns = s->now_ns + GW__SERVICE_TICK_NS;
+    actions->set_timer(actions->driver, TICK_TIMER, s->due_ns);
+}
+
+const struct gw__machine_kind gw__service_machine = {
+    .name = "controller",
+    .state_bytes = sizeof(struct gw__service),
+    .step = step,
+};

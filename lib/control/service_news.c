@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HELLOs, and what members are told: NEWS at once when something that concerns
+ * them has changed, and to whoever says HELLO and is behind; the survivors'
+ * reports once a flush has decided. While flushing the leader answers every
+ * HELLO, so that who waits for the decision hears that somebody makes it.
+ */
+#include "service_parts.h"
+
+#include <string.h>
+
+/* Who said HELLO so long ago gets no news unasked. */
+#define FORGET_NS 3000000000ULL
+
+static void send_news(struct gw__service *s, struct gw__news *news,
+                      unsigned node)
+{
+    uint8_t out[GW__MESSAGE_MAX];
+    news->state = s->registry.members[node].state;
+    news->incarnation = s->registry.members[node].incarnation;
+    size_t bytes = gw__news_encode(news, out, sizeof out);
+    s->act->send(s->act->driver, node, out, bytes);
+}
+
+/* Those of `nodes`, which have reported in a flush that is over. */
+static void send_reports(struct gw__service *s, unsigned to, uint64_t nodes)
+{
+    const struct gw__flush *flush = &s->registry.flush;
+    uint8_t out[GW__COMMAND_BYTES_MAX + 64];
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        if (!(nodes >> node & 1))
+            continue;
+        const struct gw__reported reported = {.flush_epoch = flush->since_epoch,
+                                              .node = node,
+                                              .report = flush->reports[node]};
+        size_t bytes = gw__reported_encode(&reported, out, sizeof out);
+        s->act->send(s->act->driver, to, out, bytes);
+    }
+}
+
+/* ---- HELLO ---- */
+
+static bool in_ring(const struct gw__service *s, unsigned node,
+                    struct gw__id incarnation)
+{
+    const struct gw__view *view = &s->registry.view;
+    int rank = gw__view_rank(view, node);
+    return rank >= 0 && gw__id_equal(view->ring[rank].incarnation, incarnation);
+}
+
+void gw__service_hello(struct gw__service *s, const struct gw__input *input)
+{
+    const struct gw__flush *flush = &s->registry.flush;
+    struct gw__hello hello;
+    struct gw__news news;
+    struct gw_error why;
+    unsigned node = input->from;
+    if (gw__hello_decode(input->data, input->bytes, &hello, &why) ||
+        hello.incarnation.low != input->incarnation)
+        return;
+    s->heard[node] = (struct gw__heard){hello.incarnation, s->now_ns};
+    gw__watch_beat(s, node, hello.incarnation);
+    if (hello.index < s->changed_index ||
+        (flush->open && gw__service_leads(s))) {
+        gw__news_make(&s->registry, node, gw__service_leads(s), &news);
+        send_news(s, &news, node);
+    } else if (!flush->open && in_ring(s, node, hello.incarnation)) {
+        send_reports(s, node, flush->reported & ~hello.reports);
+    }
+}
+
+/* ---- changes ---- */
+
+static bool wants_news(const struct gw__service *s, unsigned node)
+{
+    const struct gw__heard *heard = &s->heard[node];
+    if (node == s->self.node)
+        return false;
+    return s->registry.members[node].state == GW__JOINING ||
+           gw__view_rank(&s->registry.view, node) >= 0 ||
+           (!gw__id_is_none(heard->incarnation) &&
+            s->now_ns - heard->heard_ns < FORGET_NS);
+}
+
+static void push(struct gw__service *s, bool decided)
+{
+    struct gw__news news;
+    gw__news_make(&s->registry, s->self.node, gw__service_leads(s), &news);
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        if (!wants_news(s, node))
+            continue;
+        send_news(s, &news, node);
+        if (decided && gw__view_rank(&s->registry.view, node) >= 0)
+            send_reports(s, node, s->registry.flush.reported);
+    }
+}
+
+/* True: a flush is over of which we had not seen the end. */
+static bool look_at_flush(struct gw__service *s)
+{
+    const struct gw__flush *flush = &s->registry.flush;
+    bool other = flush->since_epoch != s->flush_epoch;
+    bool decided = !flush->open && (s->flushing || other);
+    if (flush->open && (!s->flushing || other))
+        s->flush_ns = s->now_ns;
+    s->flushing = flush->open;
+    s->flush_epoch = flush->since_epoch;
+    return decided;
+}
+
+void gw__service_look(struct gw__service *s)
+{
+    if (s->registry.index == s->looked_index)
+        return;
+    s->looked_index = s->registry.index;
+    uint64_t mark = gw__news_mark(&s->registry);
+    if (mark == s->mark)
+        return;
+    s->mark = mark;
+    s->changed_index = s->registry.index;
+    gw__watch_ring(s);
+    push(s, look_at_flush(s));
+}

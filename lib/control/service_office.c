@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a leader proposes of its own: itself as a controller, so that it may
+ * accuse; who is silent or has ended (service_watch.c); and the deadline of a
+ * flush whose reports stay away. All of it is made again after a while, until
+ * the registry shows that it has been applied.
+ */
+#include "service_parts.h"
+
+#include <string.h>
+
+/* Our number may still be that of an earlier life, which has then ended, for
+ * two processes never have one log: it leaves first. */
+static void enter(struct gw__service *s)
+{
+    const struct gw__member *m = &s->registry.members[s->self.node];
+    bool active = m->state == GW__ACTIVE;
+    struct gw__command leave = {.kind = GW__CMD_LEAVE,
+                                .who = {s->self.node, m->incarnation}};
+    struct gw__command command = {.kind = GW__CMD_REGISTER,
+                                  .who = {s->self.node, s->self.incarnation},
+                                  .join = {.role = GW__CONTROLLER}};
+    if (active && gw__id_equal(m->incarnation, s->self.incarnation))
+        return;
+    if (s->entered_ns && s->now_ns - s->entered_ns < GW__SERVICE_RETRY_NS)
+        return;
+    s->entered_ns = s->now_ns;
+    memcpy(command.join.endpoint, s->self.endpoint,
+           sizeof command.join.endpoint);
+    if (active)
+        gw__service_propose(s, &leave);
+    gw__service_propose(s, &command);
+}
+
+/* Counted from when this leader took office: members cannot report while there
+ * is none. */
+static void end_flush(struct gw__service *s)
+{
+    uint64_t epoch = s->registry.view.epoch;
+    uint64_t since_ns = s->flush_ns > s->office_ns ? s->flush_ns : s->office_ns;
+    struct gw__command command = {.kind = GW__CMD_DEADLINE, .epoch = epoch};
+    if (!s->flushing || s->now_ns < since_ns + GW__FLUSH_DEADLINE_NS)
+        return;
+    if (s->deadline_ns && s->deadline_epoch == epoch &&
+        s->now_ns - s->deadline_ns < GW__SERVICE_RETRY_NS)
+        return;
+    s->deadline_ns = s->now_ns;
+    s->deadline_epoch = epoch;
+    gw__service_propose(s, &command);
+}
+
+void gw__service_duties(struct gw__service *s)
+{
+    enter(s);
+    gw__watch_accuse(s);
+    end_flush(s);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the parts of a controller's front:
+ *   service.c           the machine: its inputs and its timer
+ *   service_requests.c  requests, proposals, answers
+ *   service_news.c      HELLOs, and who is told what
+ *   service_watch.c     silence, certain ends, and who is accused
+ *   service_office.c    what the leader proposes of its own
+ */
+#ifndef GW__CONTROL_SERVICE_PARTS_H
+#define GW__CONTROL_SERVICE_PARTS_H
+
+#include "health.h"
+#include "service.h"
+
+enum {
+    GW__ASKERS_MAX = 128,
+    GW__SERVICE_TICK_NS = 20000000,
+    GW__SERVICE_RETRY_NS = 200000000 /* until a proposal is made again */
+};
+
+/* Who is to be told the answer of a request. */
+struct gw__asker {
+    struct gw__id client; /* none: this entry is free */
+    uint64_t sequence;
+    unsigned node;
+    uint64_t asked_ns;    /* last */
+    uint64_t proposed_ns; /* last, in this term of office; 0: not yet */
+};
+
+/* Of a process that says HELLO. */
+struct gw__heard {
+    struct gw__id incarnation; /* none: nobody yet */
+    uint64_t heard_ns;
+};
+
+/* Of a ring member. */
+struct gw__watch {
+    struct gw__id incarnation; /* none: it stands in no ring */
+    struct gw__phi phi;
+    uint64_t accused_ns; /* last; 0: not */
+    bool certain;        /* then */
+};
+
+struct gw__service {
+    struct gw__service_config self;
+    uint64_t now_ns;
+    uint64_t due_ns; /* of the timer */
+    const struct gw__actions *act;
+
+    unsigned leader;     /* a node, or GW__NODES_MAX */
+    uint64_t office_ns;  /* since when it is we */
+    uint64_t clock_ns;   /* when the registry's time was */
+    uint64_t clock_ms;   /* this */
+    uint64_t entered_ns; /* when we proposed ourselves last */
+    uint64_t deadline_ns;
+    uint64_t deadline_epoch;
+
+    /* What was made of the registry's state last. */
+    uint64_t looked_index;
+    uint64_t mark;          /* gw__news_mark */
+    uint64_t changed_index; /* when that changed */
+    bool flushing;
+    uint64_t flush_epoch;
+    uint64_t flush_ns; /* when we saw it open */
+
+    struct gw__asker askers[GW__ASKERS_MAX];
+    struct gw__heard heard[GW__NODES_MAX];
+    struct gw__health health;
+    struct gw__watch watched[GW__NODES_MAX];
+    uint64_t ended[GW__NODES_MAX]; /* incarnation of which the end is a fact */
+
+    struct gw__registry registry;
+};
+
+bool gw__service_leads(const struct gw__service *s);
+
+/* ---- service_requests.c ---- */
+
+void gw__service_request(struct gw__service *s, const struct gw__input *input);
+/* To the log, with our time. */
+void gw__service_propose(struct gw__service *s, struct gw__command *command);
+/* Entry `index`: applies it and answers who asked for it. */
+void gw__service_apply(struct gw__service *s, uint64_t index,
+                       const void *command, size_t bytes);
+/* We lead from now on. */
+void gw__service_enter(struct gw__service *s);
+
+/* ---- service_news.c ---- */
+
+void gw__service_hello(struct gw__service *s, const struct gw__input *input);
+/* Tells everybody if the registry has changed in what concerns members. */
+void gw__service_look(struct gw__service *s);
+
+/* ---- service_watch.c ---- */
+
+/* The ring may be another. */
+void gw__watch_ring(struct gw__service *s);
+void gw__watch_beat(struct gw__service *s, unsigned node,
+                    struct gw__id incarnation);
+/* Our timer fired so late. */
+void gw__watch_health(struct gw__service *s, uint64_t late_ns);
+/* As leader: accuses whoever is silent or has ended. */
+void gw__watch_accuse(struct gw__service *s);
+
+/* ---- service_office.c ---- */
+
+/* As leader: whatever is due. */
+void gw__service_duties(struct gw__service *s);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Everybody's second observer: how long have ring members not said HELLO, and
+ * whose end is certain? Every replica listens; the leader accuses. HELLOs come
+ * every 100 ms, so with the rule below a silence of some 500 ms is an
+ * accusation, while what the two neighbours in the ring see takes half of that.
+ * The observer's own health counts as in the detector.
+ */
+#include "service_parts.h"
+
+static const struct gw__phi_rule rule = {
+    .expected_ns = 100000000, .deviation_ns = 50000000, .pause_ns = 150000000};
+static const double threshold = 8;
+
+/* Who has never said HELLO to us may have to connect first. */
+#define FIRST_NS 1000000000ULL
+
+static void watch(struct gw__service *s, const struct gw__ring_member *m)
+{
+    struct gw__watch *w = &s->watched[m->node];
+    const struct gw__heard *heard = &s->heard[m->node];
+    if (gw__id_equal(w->incarnation, m->incarnation))
+        return;
+    bool known = gw__id_equal(heard->incarnation, m->incarnation);
+    *w = (struct gw__watch){.incarnation = m->incarnation};
+    gw__phi_begin(&w->phi, &rule, s->now_ns + (known ? 0 : FIRST_NS));
+}
+
+void gw__watch_ring(struct gw__service *s)
+{
+    const struct gw__view *view = &s->registry.view;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        if (gw__view_rank(view, node) < 0)
+            s->watched[node].incarnation = (struct gw__id){0};
+    for (unsigned i = 0; i < view->ring_count; i++)
+        watch(s, &view->ring[i]);
+}
+
+void gw__watch_beat(struct gw__service *s, unsigned node,
+                    struct gw__id incarnation)
+{
+    struct gw__watch *w = &s->watched[node];
+    if (!gw__id_equal(w->incarnation, incarnation))
+        return;
+    gw__phi_beat(&w->phi, s->now_ns);
+    w->accused_ns = 0;
+}
+
+void gw__watch_health(struct gw__service *s, uint64_t late_ns)
+{
+    if (!gw__health_late(&s->health, late_ns, rule.deviation_ns))
+        return;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        gw__phi_shift(&s->watched[node].phi, late_ns, s->now_ns);
+    s->flush_ns += late_ns;
+}
+
+/* ---- accusing ---- */
+
+static bool is_silent(const struct gw__service *s, const struct gw__watch *w)
+{
+    return !gw__id_is_none(w->incarnation) &&
+           gw__phi_now(&w->phi, s->now_ns) >=
+               threshold * gw__health_factor(&s->health);
+}
+
+static bool has_ended(const struct gw__service *s, unsigned node)
+{
+    const struct gw__member *m = &s->registry.members[node];
+    return s->ended[node] && m->state == GW__ACTIVE &&
+           m->incarnation.low == s->ended[node];
+}
+
+static void accuse(struct gw__service *s, unsigned node, bool certain)
+{
+    struct gw__watch *w = &s->watched[node];
+    struct gw__command command = {
+        .kind = GW__CMD_ACCUSE,
+        .who = {s->self.node, s->self.incarnation},
+        .accuse = {{node, s->registry.members[node].incarnation}, certain}};
+    if (w->accused_ns && w->certain == certain &&
+        s->now_ns - w->accused_ns < GW__SERVICE_RETRY_NS)
+        return;
+    w->accused_ns = s->now_ns;
+    w->certain = certain;
+    gw__service_propose(s, &command);
+}
+
+void gw__watch_accuse(struct gw__service *s)
+{
+    const struct gw__member *self = &s->registry.members[s->self.node];
+    if (self->state != GW__ACTIVE ||
+        !gw__id_equal(self->incarnation, s->self.incarnation))
+        return;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        bool certain = node != s->self.node && has_ended(s, node);
+        if (certain || is_silent(s, &s->watched[node]))
+            accuse(s, node, certain);
+    }
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which ops are open and what is to be done about them; see book.h. Two pages
+ * are enough: when op n + 2 begins here, n + 1 is complete, so everybody has
+ * begun n + 1 and completed n.
+ *
+ * What a decision is about is in book_decide.c.
+ */
+#include "book_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct gw__page *gw__book_page(struct gw__book *book, uint64_t op)
+{
+    return &book->pages[op % GW__BOOK_OPS];
+}
+
+/* The page of `op` if it is about that op. */
+static const struct gw__page *open_page(const struct gw__book *book,
+                                        uint64_t op)
+{
+    const struct gw__page *page = &book->pages[op % GW__BOOK_OPS];
+    return page->used && page->op == op ? page : NULL;
+}
+
+/* The op under way, or NULL. */
+static const struct gw__page *under_way(const struct gw__book *book)
+{
+    const struct gw__page *page = open_page(book, book->next_op);
+    return page && page->begun ? page : NULL;
+}
+
+struct gw__page *gw__book_open(struct gw__book *book, uint64_t op)
+{
+    struct gw__page *page = gw__book_page(book, op);
+    if (!page->used || page->op != op) {
+        memset(page, 0, sizeof *page);
+        page->used = true;
+        page->op = op;
+    }
+    return page;
+}
+
+void gw__book_init(struct gw__book *book, unsigned node, uint64_t next_op)
+{
+    memset(book, 0, sizeof *book);
+    book->node = node;
+    book->next_op = next_op;
+}
+
+/* ---- views ---- */
+
+/* The first op in which somebody of `view` takes part who is not in the one in
+ * force; UINT64_MAX when nobody is new. */
+static uint64_t newcomers_from(const struct gw__book *book,
+                               const struct gw__view *view)
+{
+    uint64_t from = UINT64_MAX;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (gw__view_rank(&book->view, view->ring[i].node) < 0 &&
+            view->ring[i].from_op < from)
+            from = view->ring[i].from_op;
+    return from;
+}
+
+bool gw__book_may_adopt(const struct gw__book *book,
+                        const struct gw__view *view)
+{
+    const struct gw__page *next = open_page(book, book->next_op);
+    if (book->view.ring_count == 0)
+        return true;
+    if (book->frozen || (next && next->decided))
+        return false;
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
+        if (book->pages[i].complete && book->pages[i].task_left)
+            return false;
+    uint64_t from = newcomers_from(book, view);
+    return from == UINT64_MAX || book->next_op >= from;
+}
+
+bool gw__book_adopt(struct gw__book *book, const struct gw__view *view)
+{
+    assert(gw__book_may_adopt(book, view));
+    bool anew = under_way(book) && newcomers_from(book, view) != UINT64_MAX;
+    book->view = *view;
+    if (anew)
+        gw__book_page(book, book->next_op)->used = false;
+    return !anew;
+}
+
+void gw__book_freeze(struct gw__book *book)
+{
+    book->frozen = true;
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
+        gw__ledger_freeze(&book->pages[i].ledger);
+}
+
+void gw__book_report(const struct gw__book *book, struct gw__report *report)
+{
+    uint64_t newest = book->next_op - 1; /* complete; unused for op 0 */
+    const struct gw__page *complete =
+        book->next_op ? open_page(book, newest) : NULL;
+    const struct gw__page *begun = under_way(book);
+    memset(report, 0, sizeof *report);
+    if (complete && complete->complete) {
+        report->floor = newest;
+        gw__ledger_report(&complete->ledger, &report->ops[report->op_count++]);
+    } else if (begun)
+        report->floor = book->next_op;
+    if (begun)
+        gw__ledger_report(&begun->ledger, &report->ops[report->op_count++]);
+}
+
+/* ---- ops ---- */
+
+/* Who takes part in the op, by the view in force; returns them as bits. */
+uint64_t gw__book_take_part(const struct gw__view *view, struct gw__page *page)
+{
+    uint64_t nodes = 0;
+    page->ranks = 0;
+    for (unsigned i = 0; i < view->ring_count; i++) {
+        const struct gw__ring_member *m = &view->ring[i];
+        if (m->from_op > page->op)
+            continue;
+        page->nodes[page->ranks++] = m->node;
+        nodes |= (uint64_t)1 << m->node;
+    }
+    return nodes;
+}
+
+static void begin_fresh(struct gw__book *book, struct gw__page *page)
+{
+    uint64_t nodes = gw__book_take_part(&book->view, page);
+    assert(nodes >> book->node & 1);
+    memset(page->held, 0, sizeof page->held);
+    page->origin_count = page->ranks;
+    memcpy(page->origin, page->nodes, sizeof page->origin);
+    gw__ledger_begin(&page->ledger, page->op, book->node, page->ranks, nodes);
+}
+
+void gw__book_begin(struct gw__book *book)
+{
+    struct gw__page *page = gw__book_open(book, book->next_op);
+    assert(!book->frozen && !page->begun);
+    if (page->decided)
+        gw__ledger_begin(&page->ledger, page->op, book->node,
+                         page->origin_count, page->decision.contributors);
+    else
+        begin_fresh(book, page);
+    page->begun = page->task_left = true;
+}
+
+static struct gw__task task_of(const struct gw__book *book,
+                               const struct gw__page *page)
+{
+    struct gw__task task = {
+        .op = page->op,
+        .recovers = page->decided,
+        .fate = page->decided ? page->decision.fate : GW__EXCLUDE,
+        .plan = {.ranks = page->ranks,
+                 .nodes = page->nodes,
+                 .held = page->held,
+                 .chunks = page->origin_count,
+                 .target = page->decided ? page->decision.contributors
+                                         : page->ledger.target,
+                 .origin_count = page->origin_count,
+                 .origin = page->origin},
+        .rank = -1};
+    for (unsigned i = 0; i < page->ranks; i++)
+        if (page->nodes[i] == book->node)
+            task.rank = (int)i;
+    return task;
+}
+
+bool gw__book_task(struct gw__book *book, struct gw__task *task)
+{
+    const struct gw__page *oldest = NULL;
+    for (unsigned i = 0; i < GW__BOOK_OPS && !book->frozen; i++) {
+        const struct gw__page *page = &book->pages[i];
+        if (page->task_left && (!oldest || page->op < oldest->op))
+            oldest = page;
+    }
+    if (oldest)
+        *task = task_of(book, oldest);
+    return oldest;
+}
+
+struct gw__ledger *gw__book_ledger(struct gw__book *book, uint64_t op)
+{
+    assert(open_page(book, op) && open_page(book, op)->begun);
+    return &gw__book_page(book, op)->ledger;
+}
+
+void gw__book_done(struct gw__book *book, uint64_t op)
+{
+    struct gw__page *page = gw__book_page(book, op);
+    assert(open_page(book, op) && page->begun);
+    page->task_left = false;
+    page->complete = true;
+    page->decided = false;
+    if (op == book->next_op)
+        book->next_op++;
+}
+
+bool gw__book_accepts(const struct gw__book *book, uint64_t ring_epoch,
+                      uint64_t op)
+{
+    const struct gw__page *page = open_page(book, op);
+    bool current = ring_epoch == book->view.ring_epoch;
+#ifdef GW__BREAK_EPOCH_CHECK
+    current = true; /* a rule that is broken on purpose: tests/sim finds it */
+#endif
+    return current && !book->frozen && page && page->begun;
+}
+
+uint64_t gw__book_contributors(const struct gw__book *book, uint64_t op)
+{
+    const struct gw__page *page = open_page(book, op);
+    return page && page->begun ? page->ledger.target : 0;
+}
+
+unsigned gw__book_origin(const struct gw__book *book, uint64_t op,
+                         unsigned origin[GW__NODES_MAX])
+{
+    const struct gw__page *page = open_page(book, op);
+    if (!page)
+        return 0;
+    memcpy(origin, page->origin, page->origin_count * sizeof *origin);
+    return page->origin_count;
+}

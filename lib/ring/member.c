@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The member machine: what each input does, and its one timer. See member.h
+ * for the protocol and member_parts.h for where its parts are.
+ */
+#include "member_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { OWN_TIMER = 0, DETECTOR_TIMERS = 1 };
+
+void gw__mate_tell(const struct gw__mate *m, const struct gw__told *told)
+{
+    m->act->tell(m->act->driver, told, sizeof *told);
+}
+
+void gw__mate_leave(struct gw__mate *m, const char *why)
+{
+    struct gw__told told = {.kind = GW__TOLD_GONE, .node = m->node};
+    snprintf(told.text, sizeof told.text, "%s", why);
+    m->stage = GW__STAGE_GONE;
+    gw__mate_tell(m, &told);
+}
+
+struct gw__process gw__mate_self(const struct gw__mate *m)
+{
+    return (struct gw__process){m->node, m->config.incarnation};
+}
+
+bool gw__mate_in(const struct gw__view *view, unsigned node,
+                 struct gw__id incarnation)
+{
+    int rank = gw__view_rank(view, node);
+    return rank >= 0 &&
+           gw__id_equal(view->ring[rank].incarnation, incarnation);
+}
+
+/* ---- the detector inside ----
+ *
+ * Its messages are BEATs, its timers ours one higher, what it tells are doubts.
+ */
+
+static void beat_send(void *driver, uint32_t to, const void *data, size_t bytes)
+{
+    const struct gw__mate *m = driver;
+    uint8_t out[1024] = {GW__TALK_BEAT};
+    if (bytes >= sizeof out)
+        return;
+    memcpy(out + 1, data, bytes);
+    m->act->send(m->act->driver, to, out, bytes + 1);
+}
+
+static void detector_timer(void *driver, uint32_t timer, uint64_t at_ns)
+{
+    const struct gw__mate *m = driver;
+    m->act->set_timer(m->act->driver, DETECTOR_TIMERS + timer, at_ns);
+}
+
+static void detector_persist(void *driver, uint32_t key, const void *data,
+                             size_t bytes)
+{
+    const struct gw__mate *m = driver;
+    m->act->persist(m->act->driver, key, data, bytes);
+}
+
+static const void *detector_load(void *driver, uint32_t key, size_t *bytes)
+{
+    const struct gw__mate *m = driver;
+    return m->act->load(m->act->driver, key, bytes);
+}
+
+static void detector_tell(void *driver, const void *data, size_t bytes)
+{
+    gw__doubt_notice(driver, data, bytes);
+}
+
+void gw__mate_detect(struct gw__mate *m, const struct gw__input *input)
+{
+    const struct gw__actions inside = {.driver = m,
+                                       .send = beat_send,
+                                       .set_timer = detector_timer,
+                                       .persist = detector_persist,
+                                       .load = detector_load,
+                                       .tell = detector_tell};
+    bool awake = m->config.ring && m->stage != GW__STAGE_REGISTERING;
+    if (awake && m->stage != GW__STAGE_GONE)
+        gw__detector_machine.step(&m->detector, input, &inside);
+}
+
+static void start_detector(struct gw__mate *m)
+{
+    static const struct gw__detector_config none;
+    const struct gw__detector_config *config = &m->config.detector;
+    bool defaults = memcmp(config, &none, sizeof none) == 0;
+    const struct gw__input start = {.kind = GW__START,
+                                    .now_ns = m->now_ns,
+                                    .from = m->node,
+                                    .incarnation = m->incarnation,
+                                    .seed = m->seed,
+                                    .data = defaults ? NULL : config,
+                                    .bytes = defaults ? 0 : sizeof *config};
+    gw__mate_detect(m, &start);
+}
+
+void gw__mate_registered(struct gw__mate *m, unsigned node)
+{
+    if (m->stage != GW__STAGE_REGISTERING)
+        return;
+    m->node = node;
+    m->stage = GW__STAGE_REGISTERED;
+    start_detector(m);
+    struct gw__told told = {.kind = GW__TOLD_REGISTERED, .node = node};
+    gw__mate_tell(m, &told);
+}
+
+/* ---- controllers ---- */
+
+void gw__mate_hello(struct gw__mate *m)
+{
+    uint8_t out[64];
+    /* Who is in no flush wants nobody's report. */
+    const struct gw__hello hello = {
+        .incarnation = m->config.incarnation,
+        .index = m->news.index,
+        .reports = m->stage == GW__STAGE_FLUSHING ? m->have : UINT64_MAX};
+    size_t bytes = gw__hello_encode(&hello, out, sizeof out);
+    m->hello_ns = m->now_ns + GW__HELLO_NS;
+    if (m->node == GW__NODE_ANY)
+        return;
+    for (unsigned i = 0; i < m->config.controller_count; i++)
+        m->act->send(m->act->driver, m->config.controllers[i], out, bytes);
+}
+
+void gw__mate_led(struct gw__mate *m)
+{
+    struct gw__told told = {.kind = GW__TOLD_UNPARKED, .node = m->node};
+    m->leader_ns = m->now_ns;
+    if (m->parked)
+        gw__mate_tell(m, &told);
+    m->parked = false;
+}
+
+/* Something waits for a leader, and none is heard. */
+static void check_parked(struct gw__mate *m)
+{
+    bool decision = m->stage == GW__STAGE_FLUSHING;
+    if (!decision && gw__client_waiting(&m->client, m->now_ns) == 0)
+        m->waits_ns = 0;
+    else if (m->waits_ns == 0)
+        m->waits_ns = m->now_ns;
+    uint64_t since =
+        m->waits_ns > m->leader_ns ? m->waits_ns : m->leader_ns;
+    if (m->waits_ns == 0 || m->parked || m->now_ns - since < GW__PARK_NS)
+        return;
+    struct gw__told told = {.kind = GW__TOLD_PARKED, .node = m->node};
+    snprintf(told.text, sizeof told.text,
+             "no leader of the controllers was heard for %llu ms; node %u "
+             "waits for %s",
+             (unsigned long long)((m->now_ns - since) / 1000000), m->node,
+             decision ? "a decision" : "an answer");
+    m->parked = true;
+    gw__mate_tell(m, &told);
+}
+
+static bool is_controller(const struct gw__mate *m, unsigned node)
+{
+    for (unsigned i = 0; i < m->config.controller_count; i++)
+        if (m->config.controllers[i] == node)
+            return true;
+    return false;
+}
+
+static void answered(struct gw__mate *m, const struct gw__input *input)
+{
+    struct gw__answer answer;
+    unsigned tag;
+    if (!gw__client_message(&m->client, input->from, input->data, input->bytes,
+                            m->now_ns, m->act, &tag, &answer))
+        return;
+    gw__mate_led(m);
+    gw__want_answered(m, tag, &answer);
+}
+
+static void message(struct gw__mate *m, const struct gw__input *input)
+{
+    const uint8_t *data = input->data;
+    bool trusted = is_controller(m, input->from);
+    struct gw__input inner = *input;
+    switch (input->bytes ? data[0] : 0) {
+    case GW__TALK_ANSWER:
+    case GW__TALK_REDIRECT:
+        answered(m, input);
+        break;
+    case GW__TALK_NEWS:
+        if (trusted)
+            gw__mate_news(m, input);
+        break;
+    case GW__TALK_REPORTED:
+        if (trusted)
+            gw__mate_reported(m, input);
+        break;
+    case GW__TALK_BEAT:
+        inner.data = data + 1;
+        inner.bytes--;
+        gw__mate_detect(m, &inner);
+        break;
+    case GW__TALK_MEET:
+        gw__meet_message(m, input);
+        break;
+    case GW__TALK_READY:
+        gw__ready_message(m, input);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- the machine ---- */
+
+static void start(struct gw__mate *m, const struct gw__input *input)
+{
+    if (input->bytes == sizeof m->config)
+        memcpy(&m->config, input->data, sizeof m->config);
+    struct gw__client_config client = {
+        .id = m->config.client, .controller_count = m->config.controller_count};
+    memcpy(client.controllers, m->config.controllers,
+           sizeof client.controllers);
+    gw__client_init(&m->client, &client);
+    m->node = m->config.node;
+    m->incarnation = input->incarnation;
+    m->seed = input->seed;
+    m->hello_ns = m->now_ns;
+    m->leader_ns = m->now_ns;
+}
+
+static void tick(struct gw__mate *m)
+{
+    if (m->now_ns >= m->hello_ns) {
+        gw__mate_hello(m);
+        gw__ready_send(m);
+        gw__ready_check(m);
+    }
+    gw__client_tick(&m->client, m->now_ns, m->act);
+    gw__meet_tick(m);
+    check_parked(m);
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return b && b < a ? b : a;
+}
+
+/* After each input: the next request, and when to look again. */
+static void finish(struct gw__mate *m)
+{
+    if (m->stage == GW__STAGE_GONE) {
+        m->act->set_timer(m->act->driver, OWN_TIMER, 0);
+        m->act->set_timer(m->act->driver, DETECTOR_TIMERS, 0);
+        return;
+    }
+    gw__want_next(m);
+    uint64_t due = m->hello_ns;
+    due = sooner(due, gw__client_due(&m->client));
+    due = sooner(due, m->meet_ns);
+    due = sooner(due, gw__want_due(m));
+    due = due > m->now_ns ? due : m->now_ns + 1;
+    if (due != m->timer_ns)
+        m->act->set_timer(m->act->driver, OWN_TIMER, due);
+    m->timer_ns = due;
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct gw__mate *m = state;
+    if (m->stage == GW__STAGE_GONE)
+        return;
+    m->now_ns = input->now_ns;
+    m->act = actions;
+    switch (input->kind) {
+    case GW__START:
+        start(m, input);
+        break;
+    case GW__TIMER:
+        if (input->timer != OWN_TIMER) {
+            struct gw__input inner = *input;
+            inner.timer -= DETECTOR_TIMERS;
+            gw__mate_detect(m, &inner);
+        } else {
+            m->timer_ns = 0;
+            tick(m);
+        }
+        break;
+    case GW__MESSAGE:
+        message(m, input);
+        break;
+    case GW__DIED:
+        gw__mate_detect(m, input);
+        gw__doubt_ended(m, input->from, input->incarnation);
+        break;
+    case GW__ASKED:
+        gw__mate_asked(m, input);
+        break;
+    }
+    finish(m);
+    m->act = NULL;
+}
+
+const struct gw__machine_kind gw__member_machine = {
+    .name = "member",
+    .state_bytes = sizeof(struct gw__mate),
+    .step = step,
+};
+
+/* ---- to be read ---- */
+
+const struct gw__news *gw__member_news(const void *state)
+{
+    const struct gw__mate *m = state;
+    return &m->news;
+}
+
+const struct gw__view *gw__member_view(const void *state)
+{
+    const struct gw__mate *m = state;
+    return &m->view;
+}
+
+const struct gw__report *gw__member_report(const void *state, unsigned node)
+{
+    const struct gw__mate *m = state;
+    return node < GW__NODES_MAX && m->have >> node & 1 ? &m->reports[node]
+                                                       : NULL;
+}
+
+unsigned gw__member_node(const void *state)
+{
+    const struct gw__mate *m = state;
+    return m->node;
+}
+
+bool gw__member_parked(const void *state)
+{
+    const struct gw__mate *m = state;
+    return m->parked;
+}

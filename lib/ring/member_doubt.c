@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whom to accuse: whose end is certain, and who is silent. Accusations are made
+ * again and again until the registry's view shows that they were heard, or the
+ * doubt is over.
+ */
+#include "member_parts.h"
+
+#include <string.h>
+
+enum { REPEAT_NS = 200000000 };
+
+/* Who stands in the ring under this number; NULL: nobody. */
+static const struct gw__ring_member *in_ring(const struct gw__mate *m,
+                                             unsigned node)
+{
+    int rank = gw__view_rank(&m->news.view, node);
+    return rank < 0 ? NULL : &m->news.view.ring[rank];
+}
+
+/* Whose end is certain, or none. */
+static struct gw__id ended(const struct gw__mate *m, unsigned node)
+{
+    const struct gw__doubt *doubt = &m->doubts[node];
+    const struct gw__ring_member *member = in_ring(m, node);
+    if (member && doubt->ended && member->incarnation.low == doubt->ended)
+        return member->incarnation;
+    return doubt->lost;
+}
+
+static struct gw__id silent(const struct gw__mate *m, unsigned node)
+{
+    const struct gw__ring_member *member = in_ring(m, node);
+    bool there = member && gw__id_equal(member->incarnation,
+                                        m->doubts[node].silent);
+    return there ? member->incarnation : (struct gw__id){0};
+}
+
+static struct gw__id accused(const struct gw__mate *m, unsigned node,
+                             bool certain)
+{
+    bool may = m->stage >= GW__STAGE_QUIET || !m->config.ring;
+    if (!may || node == m->node)
+        return (struct gw__id){0};
+    return certain ? ended(m, node) : silent(m, node);
+}
+
+bool gw__doubt_next(struct gw__mate *m, bool certain,
+                    struct gw__command *command)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        struct gw__id who = accused(m, node, certain);
+        if (gw__id_is_none(who) || m->now_ns < m->doubts[node].due_ns)
+            continue;
+        m->doubts[node].due_ns = m->now_ns + REPEAT_NS;
+        command->kind = GW__CMD_ACCUSE;
+        command->accuse.accused = (struct gw__process){node, who};
+        command->accuse.certain = certain;
+        return true;
+    }
+    return false;
+}
+
+uint64_t gw__doubt_due(const struct gw__mate *m)
+{
+    uint64_t due = 0;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        uint64_t at = m->doubts[node].due_ns;
+        if (gw__id_is_none(accused(m, node, true)) &&
+            gw__id_is_none(accused(m, node, false)))
+            continue;
+        if (due == 0 || at < due)
+            due = at ? at : 1;
+    }
+    return due;
+}
+
+void gw__doubt_forget(struct gw__mate *m)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        m->doubts[node].silent = (struct gw__id){0};
+}
+
+void gw__doubt_ended(struct gw__mate *m, unsigned node, uint64_t incarnation)
+{
+    if (node >= GW__NODES_MAX)
+        return;
+    m->doubts[node].ended = incarnation;
+    m->doubts[node].due_ns = 0;
+}
+
+void gw__doubt_lost(struct gw__mate *m, struct gw__process who)
+{
+    if (who.node >= GW__NODES_MAX)
+        return;
+    m->doubts[who.node].lost = who.incarnation;
+    gw__doubt_ended(m, who.node, who.incarnation.low);
+}
+
+/* Of one who is not in the ring no view would tell: the answer has to do. */
+void gw__doubt_answered(struct gw__mate *m, unsigned node)
+{
+    m->doubts[node].lost = (struct gw__id){0};
+}
+
+/* ---- what the detector tells ---- */
+
+static void suspect(struct gw__mate *m, const struct gw__notice *notice)
+{
+    struct gw__doubt *doubt = &m->doubts[notice->node];
+    struct gw__told told = {.kind = GW__TOLD_SUSPECT,
+                            .node = notice->node,
+                            .certain = notice->certain,
+                            .silence_ns = notice->silence_ns};
+    if (notice->certain || gw__id_equal(doubt->silent, notice->incarnation))
+        return; /* certain ones come to us, too; or it is said again */
+    doubt->silent = notice->incarnation;
+    doubt->due_ns = 0;
+    gw__mate_tell(m, &told);
+}
+
+void gw__doubt_notice(struct gw__mate *m, const void *data, size_t bytes)
+{
+    struct gw__notice notice;
+    struct gw_error why;
+    if (gw__notice_decode(data, bytes, &notice, &why))
+        return;
+    struct gw__told told = {.node = notice.node,
+                            .epoch = notice.epoch,
+                            .silence_ns = notice.silence_ns,
+                            .laggard = notice.laggard};
+    switch (notice.kind) {
+    case GW__NOTICE_ACCUSE:
+        suspect(m, &notice);
+        return;
+    case GW__NOTICE_TRUST:
+        m->doubts[notice.node].silent = (struct gw__id){0};
+        told.kind = GW__TOLD_TRUST;
+        break;
+    case GW__NOTICE_STUCK:
+        told.kind = GW__TOLD_STUCK;
+        break;
+    }
+    gw__mate_tell(m, &told);
+}

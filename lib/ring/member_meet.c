@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Meeting: the members of a view give each other the addresses of their ends of
+ * its data wire.
+ *
+ *     MEET  ring epoch | does the sender know yours? | incarnation | address
+ *
+ * It is said to everybody at first, then again to those whose address is not
+ * here or who do not know ours; who is asked answers at once. What comes for a
+ * later view than ours is kept, for its sender may be ahead.
+ *
+ * READY is what joiners tell the members of the newest view, with each HELLO.
+ */
+#include "member_parts.h"
+
+#include <string.h>
+
+enum {
+    AGAIN_NS = 30000000,
+    READY_LASTS_NS = 500000000,
+    HEAD_BYTES = 1 + 8 + 1 + 16
+};
+
+/* The view that we meet in, if it is still ours. */
+static bool meets(const struct gw__mate *m)
+{
+    return m->address_epoch && m->address_epoch == m->view.ring_epoch;
+}
+
+static bool knows(const struct gw__mate *m, const struct gw__ring_member *peer)
+{
+    const struct gw__met *met = &m->met[peer->node];
+    return met->ring_epoch == m->address_epoch &&
+           gw__id_equal(met->incarnation, peer->incarnation);
+}
+
+static void say(const struct gw__mate *m, const struct gw__ring_member *peer)
+{
+    uint8_t out[HEAD_BYTES + GW__BLOB_MAX];
+    struct gw__writer w = gw__writer_on(out, sizeof out);
+    gw__put_u8(&w, GW__TALK_MEET);
+    gw__put_u64(&w, m->address_epoch);
+    gw__put_u8(&w, knows(m, peer));
+    gw__put_id(&w, m->config.incarnation);
+    gw__put_bytes(&w, m->address, m->address_bytes);
+    m->act->send(m->act->driver, peer->node, out, w.used);
+}
+
+/* Says it to all who need it, and tells when everybody is known. */
+static void look(struct gw__mate *m, bool speak)
+{
+    bool all = true, again = false;
+    for (unsigned i = 0; i < m->view.ring_count; i++) {
+        const struct gw__ring_member *peer = &m->view.ring[i];
+        if (peer->node == m->node)
+            continue;
+        bool known = knows(m, peer);
+        bool done = known && m->met[peer->node].knows_ours;
+        if (!done && speak)
+            say(m, peer);
+        all = all && known;
+        again = again || !done;
+    }
+    if (speak || !again)
+        m->meet_ns = again ? m->now_ns + AGAIN_NS : 0;
+    if (!all || m->met_all)
+        return;
+    struct gw__told told = {.kind = GW__TOLD_ADDRESSES,
+                            .epoch = m->address_epoch,
+                            .node = m->node};
+    m->met_all = true;
+    gw__mate_tell(m, &told);
+}
+
+void gw__meet_begin(struct gw__mate *m, uint64_t ring_epoch, const void *blob,
+                    size_t bytes)
+{
+    if (bytes > GW__BLOB_MAX || ring_epoch != m->view.ring_epoch)
+        return; /* another view has come */
+    m->address_epoch = ring_epoch;
+    m->address_bytes = bytes;
+    m->met_all = false;
+    if (bytes)
+        memcpy(m->address, blob, bytes);
+    look(m, true);
+}
+
+void gw__meet_tick(struct gw__mate *m)
+{
+    if (!meets(m))
+        m->meet_ns = 0;
+    else if (m->meet_ns && m->now_ns >= m->meet_ns)
+        look(m, true);
+}
+
+static void keep(struct gw__mate *m, unsigned node, const struct gw__met *head,
+                 struct gw__reader *r)
+{
+    struct gw__met *met = &m->met[node];
+    bool known = met->ring_epoch == head->ring_epoch &&
+                 gw__id_equal(met->incarnation, head->incarnation);
+    met->knows_ours = (known && met->knows_ours) || head->knows_ours;
+    met->ring_epoch = head->ring_epoch;
+    met->incarnation = head->incarnation;
+    met->bytes = r->left;
+    gw__get_bytes(r, met->blob, r->left);
+}
+
+void gw__meet_message(struct gw__mate *m, const struct gw__input *input)
+{
+    struct gw__met head = {0};
+    struct gw__reader r = gw__reader_on(input->data, input->bytes);
+    (void)gw__get_u8(&r);
+    head.ring_epoch = gw__get_u64(&r);
+    head.knows_ours = gw__get_bool(&r);
+    head.incarnation = gw__get_id(&r);
+    if (r.bad || r.left > GW__BLOB_MAX || input->from >= GW__NODES_MAX ||
+        head.ring_epoch < m->met[input->from].ring_epoch)
+        return;
+    keep(m, input->from, &head, &r);
+    int rank = gw__view_rank(&m->view, input->from);
+    if (rank < 0 || !meets(m) || head.ring_epoch != m->address_epoch)
+        return;
+    look(m, false);
+    if (!head.knows_ours)
+        say(m, &m->view.ring[rank]);
+}
+
+const void *gw__member_address(const void *state, uint64_t ring_epoch,
+                               unsigned node, size_t *bytes)
+{
+    const struct gw__mate *m = state;
+    int rank = gw__view_rank(&m->view, node);
+    *bytes = 0;
+    if (!meets(m) || ring_epoch != m->address_epoch || rank < 0)
+        return NULL;
+    if (node == m->node) {
+        *bytes = m->address_bytes;
+        return m->address;
+    }
+    if (!knows(m, &m->view.ring[rank]))
+        return NULL;
+    *bytes = m->met[node].bytes;
+    return m->met[node].blob;
+}
+
+/* ---- joiners that are ready ---- */
+
+void gw__ready_send(const struct gw__mate *m)
+{
+    uint8_t out[32];
+    struct gw__writer w = gw__writer_on(out, sizeof out);
+    if (!m->is_ready || m->stage != GW__STAGE_REGISTERED)
+        return;
+    gw__put_u8(&w, GW__TALK_READY);
+    gw__put_id(&w, m->config.incarnation);
+    gw__put_u64(&w, m->ready_op);
+    for (unsigned i = 0; i < m->news.view.ring_count; i++)
+        m->act->send(m->act->driver, m->news.view.ring[i].node, out, w.used);
+}
+
+void gw__ready_message(struct gw__mate *m, const struct gw__input *input)
+{
+    struct gw__ready ready;
+    struct gw__reader r = gw__reader_on(input->data, input->bytes);
+    (void)gw__get_u8(&r);
+    ready.incarnation = gw__get_id(&r);
+    ready.op = gw__get_u64(&r);
+    ready.heard_ns = m->now_ns;
+    if (!gw__reader_done(&r) || input->from >= GW__NODES_MAX)
+        return;
+    m->ready[input->from] = ready;
+    gw__ready_check(m);
+}
+
+static bool is_ready(const struct gw__mate *m, const struct gw__process *joiner)
+{
+    const struct gw__ready *ready = &m->ready[joiner->node % GW__NODES_MAX];
+    return ready->heard_ns && m->now_ns - ready->heard_ns < READY_LASTS_NS &&
+           gw__id_equal(ready->incarnation, joiner->incarnation);
+}
+
+unsigned gw__ready_joiners(const struct gw__mate *m, struct gw__process *out)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < m->news.joiner_count; i++)
+        if (is_ready(m, &m->news.joiners[i])) {
+            if (out)
+                out[count] = m->news.joiners[i];
+            count++;
+        }
+    return count;
+}
+
+void gw__ready_check(struct gw__mate *m)
+{
+    struct gw__process who[GW__NODES_MAX];
+    unsigned count = gw__ready_joiners(m, who);
+    uint64_t nodes = 0;
+    for (unsigned i = 0; i < count; i++)
+        nodes |= (uint64_t)1 << who[i].node % GW__NODES_MAX;
+    if (nodes == m->ready_told)
+        return;
+    struct gw__told told = {
+        .kind = GW__TOLD_READY, .node = m->node, .count = count};
+    m->ready_told = nodes;
+    gw__mate_tell(m, &told);
+}

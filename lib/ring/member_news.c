@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the controllers say, and what follows from it for the ring. News is a
+ * prefix of the log, so what has the higher index is newer, and what lies
+ * between two news that were heard has to be made up for:
+ *
+ *   flushing, another flush than ours      FREEZE. Reports for a flush in which
+ *                                          more members are removed stay good.
+ *   quiet, and we are in that flush        DECIDED, as soon as the survivors'
+ *                                          reports are here
+ *   quiet, another ring than we know       VIEW
+ *
+ * Decided, and then somebody admitted: DECIDED in the ring of the survivors,
+ * for that is where they finish what was decided; then VIEW. The survivors are
+ * those who reported; the decisions know in which ring epoch. Without any
+ * decision no survivor has ever begun an op, and the newest view will do.
+ */
+#include "member_parts.h"
+
+#include <string.h>
+
+/* ---- ourselves ---- */
+
+/* What the registry says of this node. Until it has spoken of this very process
+ * it may be speaking of an earlier one. */
+static void check_self(struct gw__mate *m)
+{
+    bool ours = gw__id_equal(m->news.incarnation, m->config.incarnation);
+    if (!ours && !m->seen)
+        return;
+    m->seen = true;
+    if (!ours)
+        gw__mate_leave(m, "this node is another process by now");
+    else if (m->news.state == GW__CONVICTED)
+        gw__mate_leave(m, "convicted: the others went on without this member");
+    else if (m->news.state == GW__LEFT)
+        gw__mate_leave(m, "left");
+    else
+        gw__mate_registered(m, m->node);
+}
+
+/* ---- views and flushes ---- */
+
+static void tell_view(struct gw__mate *m, enum gw__told_kind kind,
+                      const struct gw__view *view)
+{
+    struct gw__told told = {.kind = kind, .node = m->node};
+    told.epoch =
+        kind == GW__TOLD_FREEZE ? m->flush_epoch : view->ring_epoch;
+    if (kind != GW__TOLD_FREEZE)
+        m->view = *view;
+    m->admits = false; /* the ring is another: it has come, or is refused */
+    gw__mate_tell(m, &told);
+}
+
+static void freeze(struct gw__mate *m)
+{
+    m->stage = GW__STAGE_FLUSHING;
+    m->flush_epoch = m->news.flush_epoch;
+    m->has_report = m->reported = false;
+    m->have = 0;
+    tell_view(m, GW__TOLD_FREEZE, NULL);
+}
+
+/* The ring in which it was decided; see above. */
+static void decided_view(const struct gw__news *news, struct gw__view *view)
+{
+    *view = news->view;
+    if (news->decision_count == 0)
+        return;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        if (news->reported >> news->view.ring[i].node & 1)
+            view->ring[kept++] = news->view.ring[i];
+    view->ring_count = kept;
+    view->epoch = view->ring_epoch = news->decisions[0].epoch;
+}
+
+/* The survivors' reports are all here? */
+static bool has_reports(const struct gw__mate *m)
+{
+    uint64_t needed = gw__view_nodes(&m->news.view) & m->news.reported;
+    return (m->have & needed) == needed;
+}
+
+static void check_decided(struct gw__mate *m)
+{
+    struct gw__view view;
+    if (!has_reports(m))
+        return;
+    m->stage = GW__STAGE_QUIET;
+    decided_view(&m->news, &view);
+    tell_view(m, GW__TOLD_DECIDED, &view);
+}
+
+static void check_ring(struct gw__mate *m)
+{
+    const struct gw__news *news = &m->news;
+    if (!m->config.ring ||
+        !gw__mate_in(&news->view, m->node, m->config.incarnation))
+        return;
+    if (news->flushing && (m->stage != GW__STAGE_FLUSHING ||
+                           m->flush_epoch != news->flush_epoch))
+        freeze(m);
+    if (m->stage == GW__STAGE_REGISTERED)
+        m->stage = GW__STAGE_QUIET;
+    if (!news->flushing && m->stage == GW__STAGE_FLUSHING)
+        check_decided(m);
+    if (m->stage == GW__STAGE_QUIET && !news->flushing &&
+        news->view.ring_epoch > m->view.ring_epoch)
+        tell_view(m, GW__TOLD_VIEW, &news->view);
+}
+
+static void watch_ring(struct gw__mate *m)
+{
+    uint8_t ask[GW__DETECTOR_ASK_MAX];
+    const struct gw__input input = {
+        .kind = GW__ASKED,
+        .now_ns = m->now_ns,
+        .from = m->node,
+        .incarnation = m->incarnation,
+        .data = ask,
+        .bytes = gw__detector_ask_view(ask, &m->news.view)};
+    gw__mate_detect(m, &input);
+}
+
+/* A flush is on, or over, and reports are missing: ask now, not at the next
+ * HELLO. */
+static bool lacks_reports(const struct gw__mate *m, uint64_t had_flush,
+                          bool was_flushing)
+{
+    return m->stage == GW__STAGE_FLUSHING && !has_reports(m) &&
+           (m->flush_epoch != had_flush ||
+            m->news.flushing != was_flushing);
+}
+
+void gw__mate_news(struct gw__mate *m, const struct gw__input *input)
+{
+    static const struct gw__told changed = {.kind = GW__TOLD_NEWS};
+    struct gw__news news;
+    struct gw_error why;
+    uint64_t had_flush = m->flush_epoch;
+    bool was_flushing = m->news.flushing;
+    if (gw__news_decode(input->data, input->bytes, &news, &why))
+        return;
+    if (news.leader)
+        gw__mate_led(m);
+    if (news.index <= m->news.index)
+        return;
+    if (news.view.ring_epoch != m->news.view.ring_epoch)
+        gw__doubt_forget(m);
+    m->news = news;
+    gw__mate_tell(m, &changed);
+    check_self(m);
+    if (m->stage == GW__STAGE_GONE || m->stage == GW__STAGE_REGISTERING)
+        return;
+    watch_ring(m);
+    check_ring(m);
+    gw__ready_check(m);
+    if (lacks_reports(m, had_flush, was_flushing))
+        gw__mate_hello(m);
+}
+
+void gw__mate_reported(struct gw__mate *m, const struct gw__input *input)
+{
+    struct gw__reported reported;
+    struct gw_error why;
+    if (gw__reported_decode(input->data, input->bytes, &reported, &why) ||
+        reported.node >= GW__NODES_MAX || m->stage != GW__STAGE_FLUSHING ||
+        reported.flush_epoch != m->flush_epoch)
+        return;
+    m->reports[reported.node] = reported.report;
+    m->have |= (uint64_t)1 << reported.node;
+    check_ring(m);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a member wants of the controllers, most urgent first:
+ *
+ *     register, report, accuse for certain, leave, admit, accuse, and the
+ *     application's own commands
+ *
+ * The client is given the next when it is idle, so what comes to nothing while
+ * it waits is never sent.
+ */
+#include "member_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    TAG_REGISTER = 1,
+    TAG_REPORT,
+    TAG_ADMIT,
+    TAG_LEAVE,
+    TAG_ACCUSE = 64, /* and the node */
+    TAG_WANT = 128,
+    RETRY_NS = 100000000
+};
+
+static bool want_register(const struct gw__mate *m, struct gw__command *c)
+{
+    if (m->stage != GW__STAGE_REGISTERING || m->now_ns < m->register_ns)
+        return false;
+    c->kind = GW__CMD_REGISTER;
+    c->who.node = m->config.node;
+    c->join.role = m->config.role;
+    c->join.ring = m->config.ring;
+    memcpy(c->join.endpoint, m->config.endpoint, sizeof c->join.endpoint);
+    return true;
+}
+
+static bool want_report(struct gw__mate *m, struct gw__command *c)
+{
+    if (m->stage != GW__STAGE_FLUSHING || !m->has_report || m->reported)
+        return false;
+    c->kind = GW__CMD_REPORT;
+    c->flush.epoch = m->report_epoch = m->flush_epoch;
+    c->flush.report = m->report;
+    return true;
+}
+
+static bool want_leave(const struct gw__mate *m, struct gw__command *c)
+{
+    c->kind = GW__CMD_LEAVE;
+    return m->leaves && !m->left;
+}
+
+/* All that are ready, from the op on at which we stand. It counts in the ring
+ * that we know only. */
+static bool want_admit(const struct gw__mate *m, struct gw__command *c)
+{
+    if (!m->admits || m->admit_sent)
+        return false;
+    c->kind = GW__CMD_ADMIT;
+    c->who = (struct gw__process){0};
+    c->admit.from_op = m->admit_op;
+    c->admit.ring_epoch = m->admit_ring_epoch;
+    c->admit.count = gw__ready_joiners(m, c->admit.joiners);
+    return true;
+}
+
+/* The next of what is wanted, and its tag; 0: nothing. */
+static unsigned next_of(struct gw__mate *m, struct gw__command *c)
+{
+    c->who = gw__mate_self(m);
+    if (want_register(m, c))
+        return TAG_REGISTER;
+    if (m->stage == GW__STAGE_REGISTERING)
+        return 0;
+    if (want_report(m, c))
+        return TAG_REPORT;
+    if (gw__doubt_next(m, true, c))
+        return TAG_ACCUSE + c->accuse.accused.node;
+    if (want_leave(m, c))
+        return TAG_LEAVE;
+    if (want_admit(m, c)) {
+        m->admit_sent = true;
+        return TAG_ADMIT;
+    }
+    if (gw__doubt_next(m, false, c))
+        return TAG_ACCUSE + c->accuse.accused.node;
+    if (m->want_count == 0)
+        return 0;
+    *c = m->wants[0];
+    return TAG_WANT;
+}
+
+void gw__want_next(struct gw__mate *m)
+{
+    struct gw__command command;
+    if (m->client.count > 0)
+        return;
+    memset(&command, 0, sizeof command);
+    unsigned tag = next_of(m, &command);
+    if (tag)
+        (void)gw__client_submit(&m->client, &command, tag, m->now_ns, m->act);
+}
+
+uint64_t gw__want_due(const struct gw__mate *m)
+{
+    if (m->stage == GW__STAGE_REGISTERING)
+        return m->register_ns;
+    return gw__doubt_due(m);
+}
+
+void gw__want_add(struct gw__mate *m, const struct gw__command *command,
+                  unsigned tag)
+{
+    struct gw__told told = {.kind = GW__TOLD_ANSWER, .tag = tag};
+    if (m->want_count < GW__WANTS_MAX) {
+        m->want_tags[m->want_count] = tag;
+        m->wants[m->want_count++] = *command;
+        return;
+    }
+    told.answer.code = GW_ENOMEM;
+    snprintf(told.answer.text, sizeof told.answer.text,
+             "%d commands wait for an answer already", GW__WANTS_MAX);
+    gw__mate_tell(m, &told);
+}
+
+/* ---- answers ---- */
+
+static void registered(struct gw__mate *m, const struct gw__answer *answer)
+{
+    m->register_ns = m->now_ns + RETRY_NS;
+    if (answer->code == GW_OK)
+        gw__mate_registered(m, answer->node);
+}
+
+static void admitted(struct gw__mate *m, const struct gw__answer *answer)
+{
+    struct gw__told told = {.kind = GW__TOLD_REFUSED, .node = m->node};
+    if (!m->admits || !m->admit_sent || answer->code == GW_OK)
+        return; /* of one that was given up; or the view will say it */
+    m->admits = false;
+    snprintf(told.text, sizeof told.text, "%s", answer->text);
+    gw__mate_tell(m, &told);
+}
+
+static void command_ended(struct gw__mate *m, const struct gw__answer *answer)
+{
+    struct gw__told told = {.kind = GW__TOLD_ANSWER,
+                            .node = m->node,
+                            .tag = m->want_tags[0],
+                            .answer = *answer};
+    m->want_count--;
+    memmove(m->wants, m->wants + 1, m->want_count * sizeof *m->wants);
+    memmove(m->want_tags, m->want_tags + 1,
+            m->want_count * sizeof *m->want_tags);
+    gw__mate_tell(m, &told);
+}
+
+/* Forgotten by the registry, as who was silent for long: under another id what
+ * is wanted is asked again. */
+static void begin_anew(struct gw__mate *m)
+{
+    struct gw__client_config config = m->client.config;
+    config.id.high = gw_hash(&config.id, sizeof config.id, m->seed);
+    config.id.low++;
+    gw__client_init(&m->client, &config);
+    m->admit_sent = false;
+}
+
+void gw__want_answered(struct gw__mate *m, unsigned tag,
+                       const struct gw__answer *answer)
+{
+    if (answer->code == GW_ECLOSED)
+        begin_anew(m);
+    else if (tag == TAG_REGISTER)
+        registered(m, answer);
+    else if (tag == TAG_REPORT)
+        m->reported = m->report_epoch == m->flush_epoch &&
+                      answer->code != GW_PENDING;
+    else if (tag == TAG_ADMIT)
+        admitted(m, answer);
+    else if (tag == TAG_LEAVE)
+        m->left = m->leaves = false;
+    else if (tag == TAG_WANT)
+        command_ended(m, answer);
+    else if (tag >= TAG_ACCUSE && tag < TAG_ACCUSE + GW__NODES_MAX)
+        gw__doubt_answered(m, tag - TAG_ACCUSE);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Beginning an op: first what is left of others, then views, then joiners, then
+ * the op itself, from which moment on reports speak of it.
+ *
+ * Admission. The first member in the ring's order admits, at a boundary: it
+ * names the op that it is about to begin and does not begin it before it has an
+ * answer, so nobody can complete it without the joiners. Two exceptions:
+ *
+ *   an op that is decided already (others had begun it when somebody died) is
+ *   done by those whom the decision names: the joiners come an op later;
+ *
+ *   after a flush one op is done before anybody is admitted. When it is
+ *   complete, everybody has met in the ring of the survivors and has finished
+ *   there what was decided; a member that had not could not meet the others in
+ *   that ring any more once there is another.
+ */
+#include "ring_parts.h"
+
+#include <string.h>
+
+static const uint64_t refused_ns = 100000000; /* before it is tried again */
+
+/* Are we the one who admits? */
+static bool is_first(const struct gw_ring *ring)
+{
+    const struct gw__view *view = &ring->book.view;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (view->ring[i].from_op <= ring->book.next_op)
+            return view->ring[i].node == ring->node;
+    return false;
+}
+
+static bool wants_to_admit(const struct gw_ring *ring)
+{
+    return ring->ready && !ring->parked && !ring->owes_op &&
+           !ring->view_waits && is_first(ring) &&
+           gw_now_ns() >= ring->admit_from_ns;
+}
+
+/* The control thread asks it, in its next turn: ring_turn.c says why. */
+static void admit(struct gw_ring *ring)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    ring->admitting = ring->admit_due = true;
+    ring->admit_began_ns = gw_now_ns();
+    size_t bytes = gw__member_ask_standing(ask, &ring->standing);
+    gw__ring_unlock(ring);
+    gw__ring_ask(ring, ask, bytes); /* wakes it */
+    gw__ring_lock(ring);
+}
+
+/* Nothing is left to be done before the op; true when it has begun. */
+static bool begin(struct gw_ring *ring)
+{
+    struct gw__task task;
+    if (gw__ring_has_begun(ring))
+        return true;
+    if (gw__book_task(&ring->book, &task))
+        return false;
+    if (ring->admitting)
+        gw__ring_nap(ring);
+    else if (wants_to_admit(ring))
+        admit(ring);
+    else
+        gw__book_begin(&ring->book);
+    return gw__ring_has_begun(ring);
+}
+
+enum gw_err gw__ring_begin(struct gw_ring *ring, struct gw_error *why)
+{
+    bool begun = false;
+    enum gw_err err = GW_OK;
+    while (!err && !begun) {
+        err = gw__ring_move(ring, NULL, why);
+        if (err)
+            break;
+        gw__ring_lock(ring);
+        err = gw__ring_quiet(ring, why);
+        if (!err)
+            begun = begin(ring);
+        gw__ring_unlock(ring);
+    }
+    return gw__ring_fail(ring, err);
+}
+
+enum gw_err gw_ring_begin(struct gw_ring *ring, struct gw_ring_turn *turn,
+                          struct gw_error *why)
+{
+    enum gw_err err = gw__ring_begin(ring, why);
+    if (err)
+        return err;
+    *turn = (struct gw_ring_turn){.op = ring->book.next_op};
+    gw__ring_lock(ring);
+    turn->epoch = ring->book.view.epoch;
+    turn->origin_count =
+        gw__book_origin(&ring->book, turn->op, turn->origin);
+    gw__ring_stand(ring, GW__COMPUTE, -1);
+    gw__ring_unlock(ring);
+    while (turn->place < turn->origin_count &&
+           turn->origin[turn->place] != ring->node)
+        turn->place++;
+    return GW_OK;
+}

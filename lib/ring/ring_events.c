@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the event stream is told of the ring, beside what lib/coll tells of its
+ * calls. The losses that this member notices, what becomes of its own chunks,
+ * and that it is parked, it tells itself. What is true of the whole ring
+ * (members, epochs, decisions) everybody hears of, so only the first member of
+ * the view tells it, and a stream that is merged from all has it once.
+ */
+#include "ring_parts.h"
+
+#include <string.h>
+
+/* ---- a sink for two threads ---- */
+
+static void emit_shared(struct gw_sink *sink, const struct gw_event *event)
+{
+    struct gw__shared_sink *shared = (struct gw__shared_sink *)sink;
+    pthread_mutex_lock(&shared->lock);
+    gw_emit(shared->inner, event);
+    pthread_mutex_unlock(&shared->lock);
+}
+
+static void close_shared(struct gw_sink *sink)
+{
+    (void)sink; /* embedded; the inner one is its owner's */
+}
+
+void gw__events_init(struct gw__shared_sink *events, struct gw_sink *inner)
+{
+    events->sink = (struct gw_sink){.emit = emit_shared, .close = close_shared};
+    events->inner = inner;
+    pthread_mutex_init(&events->lock, NULL);
+}
+
+void gw__events_fini(struct gw__shared_sink *events)
+{
+    pthread_mutex_destroy(&events->lock);
+}
+
+struct gw_sink *gw__events_sink(struct gw_ring *ring)
+{
+    return ring->events.inner ? &ring->events.sink : NULL;
+}
+
+/* ---- events ---- */
+
+static struct gw_event event_of(const struct gw_ring *ring,
+                                enum gw_event_kind kind, int64_t value)
+{
+    return (struct gw_event){.time_ns = gw_now_ns(),
+                             .value = value,
+                             .kind = (uint32_t)kind,
+                             .rank = ring->node,
+                             .peer = GW_NONE,
+                             .epoch = (uint32_t)ring->known.epoch,
+                             .op = GW_NONE,
+                             .step = GW_NONE,
+                             .chunk = GW_NONE};
+}
+
+static void emit(struct gw_ring *ring, const struct gw_event *event)
+{
+    gw_emit(gw__events_sink(ring), event);
+}
+
+void gw__events_loss(struct gw_ring *ring, unsigned peer,
+                     enum gw_evidence evidence)
+{
+    struct gw_event event = event_of(ring, GW_EV_FAILURE, evidence);
+    event.peer = peer;
+    emit(ring, &event);
+}
+
+void gw__events_parked(struct gw_ring *ring)
+{
+    struct gw_event event =
+        event_of(ring, GW_EV_MEMBER,
+                 ring->parked ? GW_MEMBER_PARKED : GW_MEMBER_ALIVE);
+    emit(ring, &event);
+}
+
+static void member(struct gw_ring *ring, const struct gw__view *view,
+                   unsigned node, enum gw_membership state)
+{
+    struct gw_event event = event_of(ring, GW_EV_MEMBER, state);
+    event.rank = node;
+    event.epoch = (uint32_t)view->epoch;
+    emit(ring, &event);
+}
+
+static bool stands_in(const struct gw__view *view,
+                      const struct gw__ring_member *m)
+{
+    int rank = gw__view_rank(view, m->node);
+    return rank >= 0 &&
+           gw__id_equal(view->ring[rank].incarnation, m->incarnation);
+}
+
+/* From the view known so far to this one. */
+static void members(struct gw_ring *ring, const struct gw__view *view)
+{
+    const struct gw__view *known = &ring->known;
+    for (unsigned i = 0; i < known->ring_count; i++) {
+        unsigned node = known->ring[i].node;
+        if (!stands_in(view, &known->ring[i]))
+            member(ring, view, node,
+                   ring->leaving >> node & 1 ? GW_MEMBER_LEFT : GW_MEMBER_DEAD);
+    }
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (!stands_in(known, &view->ring[i]))
+            member(ring, view, view->ring[i].node, GW_MEMBER_ALIVE);
+    struct gw_event event =
+        event_of(ring, GW_EV_EPOCH, (int64_t)view->ring_count);
+    event.rank = GW_NONE;
+    event.epoch = (uint32_t)view->epoch;
+    emit(ring, &event);
+}
+
+static bool is_first(const struct gw_ring *ring, const struct gw__view *view)
+{
+    return view->ring_count > 0 && view->ring[0].node == ring->node;
+}
+
+void gw__events_view(struct gw_ring *ring, const struct gw__news *news)
+{
+    const struct gw__view *view = &news->view;
+    bool first = is_first(ring, view);
+    uint64_t joiners = 0;
+    for (unsigned i = 0; i < news->joiner_count; i++) {
+        unsigned node = news->joiners[i].node;
+        joiners |= (uint64_t)1 << node;
+        if (first && !(ring->announced >> node & 1))
+            member(ring, view, node, GW_MEMBER_JOINING);
+    }
+    ring->announced = joiners;
+    if (first && view->epoch > ring->known.epoch)
+        members(ring, view);
+    if (view->epoch > ring->known.epoch)
+        ring->leaving &= gw__view_nodes(view);
+}
+
+void gw__events_decision(struct gw_ring *ring,
+                         const struct gw__decision *decision)
+{
+    struct gw_event event =
+        event_of(ring, GW_EV_DECISION, decision->fate == GW__EXCLUDE);
+    event.rank = GW_NONE;
+    event.op = (uint32_t)decision->op;
+    if (decision->fate == GW__FORWARD)
+        ring->status.ops_forward++;
+    else
+        ring->status.ops_exclude++;
+    if (is_first(ring, &ring->known))
+        emit(ring, &event);
+}
+
+/* Of a chunk that was no more than the input there is nothing to keep. */
+void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
+                         const struct gw__ledger *before,
+                         const uint64_t *start)
+{
+    uint64_t own = (uint64_t)1 << ring->node;
+    for (unsigned c = 0; c < before->chunks; c++) {
+        bool redone = before->sets[c] != own && start[c] == own;
+        struct gw_event event = event_of(ring, GW_EV_RECOVERY, redone);
+        event.op = (uint32_t)task->op;
+        event.chunk = c;
+        if (before->sets[c] != own)
+            emit(ring, &event);
+    }
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results: their memory, the digest over all of them, and what the application
+ * makes of them. Two are kept, by the op's parity: when op n + 2 begins,
+ * everybody has completed n.
+ *
+ * An average is kept as the sum, which others may still need to complete the
+ * op, and divided on its way to the application.
+ */
+#include "ring_parts.h"
+
+#include <string.h>
+
+/* ---- memory ---- */
+
+enum gw_err gw__keep_grow(unsigned char **memory, size_t *room, size_t bytes,
+                          struct gw_error *why)
+{
+    if (bytes <= *room && *memory)
+        return GW_OK;
+    gw_free(*memory);
+    *room = 0;
+    *memory = gw_alloc(bytes ? bytes : 1, why);
+    if (!*memory)
+        return why ? why->code : GW_ENOMEM;
+    *room = bytes;
+    return GW_OK;
+}
+
+enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
+                          const struct gw_ring_call *call, struct gw_error *why)
+{
+    struct gw__kept *kept = &ring->kept[op % GW__BOOK_OPS];
+    size_t bytes = call->count * gw_dtype_size(call->type);
+    gw__ring_lock(ring);
+    kept->complete = false;
+    kept->result = (struct gw_ring_result){.op = op,
+                                           .tag = call->tag,
+                                           .count = call->count,
+                                           .type = call->type,
+                                           .redop = call->op};
+    enum gw_err err = gw__keep_grow(&kept->data, &kept->room, bytes, why);
+    kept->result.data = kept->data;
+    gw__ring_unlock(ring);
+    return err;
+}
+
+/* ---- the digest ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 29;
+}
+
+/* Four chains, a word each in turn, so that it runs at the speed of memory. */
+uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed)
+{
+    const unsigned char *at = data;
+    uint64_t chains[4] = {seed, seed + 1, seed + 2, seed + 3}, words[4];
+    size_t left = bytes;
+    for (; left >= sizeof words; left -= sizeof words, at += sizeof words) {
+        memcpy(words, at, sizeof words);
+        for (unsigned i = 0; i < 4; i++)
+            chains[i] = mix(chains[i], words[i]);
+    }
+    memset(words, 0, sizeof words);
+    if (left)
+        memcpy(words, at, left);
+    uint64_t hash = mix(seed, bytes);
+    for (unsigned i = 0; i < 4; i++)
+        hash = mix(hash, mix(chains[i], words[i]));
+    return hash;
+}
+
+static uint64_t chain(uint64_t digest, const struct gw_ring_result *result)
+{
+    const uint64_t head[] = {digest,
+                             result->op,
+                             result->contributors,
+                             result->tag,
+                             (uint64_t)result->type << 8 | result->redop};
+    return gw__keep_hash(result->data,
+                         result->count * gw_dtype_size(result->type),
+                         gw__keep_hash(head, sizeof head, 0));
+}
+
+/* ---- what the application sees ---- */
+
+static enum gw_err average(struct gw_ring *ring,
+                           const struct gw_ring_result *kept,
+                           struct gw_ring_result *seen, struct gw_error *why)
+{
+    size_t bytes = kept->count * gw_dtype_size(kept->type);
+    enum gw_err err =
+        gw__keep_grow(&ring->averages, &ring->averages_room, bytes, why);
+    if (err)
+        return err;
+    void *dest = ring->averages;
+    const struct gw_fold fold = {
+        .sources = &kept->data,
+        .dests = &dest,
+        .source_count = 1,
+        .dest_count = 1,
+        .count = kept->count,
+        .type = kept->type,
+        .op = GW_AVG,
+        .scale_ranks = (unsigned)__builtin_popcountll(kept->contributors)};
+    gw_fold(&fold);
+    seen->data = dest;
+    return GW_OK;
+}
+
+enum gw_err gw__keep_apply(struct gw_ring *ring,
+                           const struct gw_ring_result *kept,
+                           struct gw_ring_result *seen, struct gw_error *why)
+{
+    const struct gw_ring_config *config = &ring->config;
+    *seen = *kept;
+    enum gw_err err = GW_OK;
+    if (kept->redop == GW_AVG)
+        err = average(ring, kept, seen, why);
+    if (err)
+        return err;
+    uint64_t digest = chain(ring->digest, kept);
+    pthread_mutex_lock(&ring->state_lock);
+    if (config->apply && kept->tag != GW__RING_OWN_TAG)
+        config->apply(config->context, seen);
+    ring->state_op = kept->op + 1;
+    ring->digest = digest;
+    pthread_mutex_unlock(&ring->state_lock);
+    gw__ring_lock(ring);
+    ring->status.digest = digest;
+    ring->status_changed = true;
+    gw__ring_unlock(ring);
+    return GW_OK;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Leaving for good. What the leaver contributed is to count, so it waits until
+ * everybody has completed all that it has: its final copies may be the last
+ * ones. Until then it does its part in whatever is recovered.
+ *
+ *     ask all: past op n? --all are--> LEAVE --> gone
+ *       ^              | somebody is not, or died
+ *       +--------------+
+ */
+#include "ring_parts.h"
+
+static const uint64_t again_ns = 20000000, leave_again_ns = 200000000;
+
+void gw__leave_asked(struct gw_ring *ring, unsigned from)
+{
+    struct gw__foreign answer = {.kind = GW__FOREIGN_PASSED};
+    uint8_t out[GW__FOREIGN_HEAD_MAX + GW__PIECE_BYTES];
+    gw__ring_lock(ring);
+    answer.ops = ring->member ? ring->book.next_op : 0;
+    ring->leaving |= (uint64_t)1 << from;
+    gw__ring_unlock(ring);
+    gw__driver_send(ring->driver, from, out, gw__foreign_encode(&answer, out));
+}
+
+void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops)
+{
+    gw__ring_lock(ring);
+    ring->passed[from] = ops;
+    pthread_cond_broadcast(&ring->changed);
+    gw__ring_unlock(ring);
+}
+
+static bool all_past(const struct gw_ring *ring)
+{
+    const struct gw__view *view = &ring->book.view;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (view->ring[i].node != ring->node &&
+            ring->passed[view->ring[i].node] < ring->book.next_op)
+            return false;
+    return true;
+}
+
+static void ask_all(struct gw_ring *ring, const struct gw__view *view)
+{
+    const struct gw__foreign ask = {.kind = GW__FOREIGN_PAST};
+    uint8_t out[GW__FOREIGN_BYTES_MAX];
+    size_t bytes = gw__foreign_encode(&ask, out);
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (view->ring[i].node != ring->node)
+            gw__driver_send(ring->driver, view->ring[i].node, out, bytes);
+}
+
+/* What a leaver knows between its looks. */
+struct leaver {
+    bool past, asked;
+    uint64_t due_ns; /* when to speak again */
+};
+
+static void speak(struct gw_ring *ring, struct leaver *leaver,
+                  const struct gw__view *view)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    leaver->due_ns = gw_now_ns() + (leaver->past ? leave_again_ns : again_ns);
+    leaver->asked = leaver->asked || leaver->past;
+    if (leaver->past)
+        gw__ring_ask(ring, ask, gw__member_ask_leave(ask));
+    else
+        ask_all(ring, view);
+}
+
+static enum gw_err look(struct gw_ring *ring, struct leaver *leaver,
+                        struct gw_error *why)
+{
+    gw__ring_lock(ring);
+    struct gw__view view = ring->book.view;
+    bool past = all_past(ring);
+    if (past != leaver->past) /* at once */
+        leaver->due_ns = 0;
+    leaver->past = past;
+    bool speaks = gw_now_ns() >= leaver->due_ns;
+    if (!speaks && !ring->gone)
+        gw__ring_nap(ring);
+    gw__ring_unlock(ring);
+    if (view.ring_count <= 1)
+        return gw_fail(why, GW_EINVAL,
+                       "node %u cannot leave: it is the last member",
+                       ring->node);
+    if (speaks)
+        speak(ring, leaver, &view);
+    return GW_OK;
+}
+
+static bool is_gone(struct gw_ring *ring)
+{
+    gw__ring_lock(ring);
+    bool gone = ring->gone;
+    gw__ring_unlock(ring);
+    return gone;
+}
+
+enum gw_err gw_ring_leave(struct gw_ring *ring, struct gw_error *why)
+{
+    struct leaver leaver = {.past = false};
+    enum gw_err err = GW_OK;
+    while (!err) {
+        err = gw__ring_move(ring, NULL, why);
+        if (!err)
+            err = look(ring, &leaver, why);
+    }
+    if (err == GW_EINVAL)
+        return err;
+    gw__ring_part(ring);
+    return leaver.asked && is_gone(ring) ? GW_OK : err;
+}

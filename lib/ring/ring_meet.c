@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The communicator of the present view: made when main has something to do
+ * there, thrown away when another view is obeyed. In each ring epoch a member
+ * has one end of the wire and says once where it is, so an attempt that fails
+ * is not repeated: either somebody was lost, then another ring epoch comes, or
+ * the ring is of no use any more.
+ */
+#include "ring_parts.h"
+
+#include <string.h>
+
+enum { NEVER_MS = 86400000 };
+
+static const uint64_t connect_ns = 60000000000;
+
+bool gw__ring_is_met(const struct gw_ring *ring)
+{
+    return ring->comm_epoch && ring->comm_epoch == ring->book.view.ring_epoch;
+}
+
+void gw__ring_part(struct gw_ring *ring)
+{
+    ring->request = NULL;
+    ring->comm_epoch = 0;
+    gw__comm_leave(&ring->comm);
+}
+
+static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
+                           struct gw_error *why)
+{
+    unsigned nodes[GW__NODES_MAX];
+    for (unsigned i = 0; i < view->ring_count; i++)
+        nodes[i] = view->ring[i].node;
+    const struct gw_ring_config *config = &ring->config;
+    struct gw__seat seat = {
+        .config = {.rank = (unsigned)gw__view_rank(view, ring->node),
+                   .size = view->ring_count,
+                   .wire = config->wire,
+                   .slice_bytes = config->slice_bytes,
+                   .lanes = config->lanes,
+                   .interface = config->interface,
+                   .key_file = config->key_file,
+                   .insecure = config->insecure,
+                   .timeout_ms = NEVER_MS,
+                   .events = gw__events_sink(ring)},
+        .epoch = (uint32_t)view->ring_epoch,
+        .nodes = nodes,
+        .rules = ring->rules,
+        .interrupt = &ring->stop};
+    return gw__comm_prepare(&seat, &ring->comm, why);
+}
+
+static enum gw_err say_where(struct gw_ring *ring, uint64_t ring_epoch,
+                             struct gw_error *why)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__address *address = gw__comm_address(ring->comm);
+    size_t bytes = gw__member_ask_address(ask, ring_epoch, address->blob,
+                                          address->bytes);
+    if (bytes == 0)
+        return gw_fail(why, GW_EINTERNAL, "an address of %zu bytes",
+                       address->bytes);
+    gw__ring_ask(ring, ask, bytes);
+    return GW_OK;
+}
+
+/* Everybody's address is there: true. Or something else comes first. */
+static bool await_addresses(struct gw_ring *ring, uint64_t ring_epoch)
+{
+    gw__ring_lock(ring);
+    while (ring->met_epoch != ring_epoch && !atomic_load(&ring->stop))
+        gw__ring_nap(ring);
+    bool there = !atomic_load(&ring->stop);
+    gw__ring_unlock(ring);
+    return there;
+}
+
+static void met(struct gw_ring *ring)
+{
+    uint64_t now_ns = gw_now_ns();
+    gw__ring_lock(ring);
+    if (ring->noticed_ns)
+        gw__status_reached(ring, &ring->status.last.met_ns);
+    else if (ring->admit_began_ns && !ring->joining)
+        ring->status.joined_stall_ns = now_ns - ring->admit_began_ns;
+    ring->admit_began_ns = 0;
+    gw__ring_unlock(ring);
+}
+
+static enum gw_err connect_all(struct gw_ring *ring,
+                               const struct gw__view *view,
+                               struct gw_error *why)
+{
+    enum gw_err err = say_where(ring, view->ring_epoch, why);
+    if (err)
+        return err;
+    if (!await_addresses(ring, view->ring_epoch))
+        return GW_EINTR;
+    /* Nobody writes the table before this ring epoch is over here. */
+    return gw__comm_connect(ring->comm, ring->table, gw_now_ns() + connect_ns,
+                            why);
+}
+
+enum gw_err gw__ring_meet(struct gw_ring *ring, struct gw_error *why)
+{
+    struct gw_error told = {0};
+    gw__ring_part(ring);
+    gw__ring_forget_plans(ring);
+    gw__ring_lock(ring);
+    struct gw__view view = ring->book.view;
+    gw__ring_lower_stop(ring);
+    gw__ring_unlock(ring);
+    enum gw_err err = GW_OK;
+    if (view.ring_count > 1) {
+        err = prepare(ring, &view, &told);
+        if (!err)
+            err = connect_all(ring, &view, &told);
+    }
+    if (!err) {
+        ring->comm_epoch = view.ring_epoch;
+        met(ring);
+        return GW_OK;
+    }
+    if (err == GW_EINTR) { /* there is another view, or an end */
+        gw__ring_part(ring);
+        return GW_OK;
+    }
+    ring->comm_epoch = view.ring_epoch;
+    if (!ring->comm) /* not even prepared */
+        return gw_fail(why, err, "epoch %llu: %s",
+                       (unsigned long long)view.epoch, told.text);
+    return gw__ring_comm_failed(ring, err, why);
+}
+
+/* ---- failing ---- */
+
+static size_t accuse(struct gw_ring *ring, unsigned rank,
+                     uint8_t out[GW__MEMBER_ASK_MAX])
+{
+    const struct gw__view *view = &ring->book.view;
+    if (rank >= view->ring_count)
+        return 0;
+    const char *wire = ring->config.wire;
+    bool same_host = !wire || strcmp(wire, "shm") == 0;
+    struct gw__process who = {view->ring[rank].node,
+                              view->ring[rank].incarnation};
+    gw__events_loss(ring, who.node, same_host ? GW_BY_EXIT : GW_BY_RESET);
+    return gw__member_ask_lost(out, who);
+}
+
+static void accuse_lost(struct gw_ring *ring, uint64_t lost)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    for (; lost; lost &= lost - 1) {
+        gw__ring_lock(ring);
+        size_t bytes = accuse(ring, (unsigned)__builtin_ctzll(lost), ask);
+        gw__ring_unlock(ring);
+        if (bytes)
+            gw__ring_ask(ring, ask, bytes);
+    }
+}
+
+enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
+                                 struct gw_error *why)
+{
+    const struct gw_error *told = gw_comm_error(ring->comm);
+    bool loss = err == GW_ELOST || err == GW_ECLOSED;
+    uint64_t lost = loss ? gw__comm_lost(ring->comm) : 0;
+    gw__ring_lock(ring);
+    if (loss)
+        ring->broken_epoch = ring->comm_epoch;
+    else if (!ring->failed.code)
+        gw_fail(&ring->failed, err, "%s", told->text);
+    if (lost) {
+        gw__status_noticed(ring);
+        gw__status_say(ring, told->text);
+    }
+    ring->status.doubled += err == GW_EWRONG;
+    gw__ring_unlock(ring);
+    if (!loss)
+        return gw_fail(why, err, "%s", told->text);
+    accuse_lost(ring, lost);
+    return GW_OK;
+}

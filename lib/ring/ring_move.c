@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Moving data: main does one task of the book after the other. With the lock it
+ * looks around, adopts and compiles; without it, it meets and moves.
+ *
+ *     quiet --> met? --no--> meet --+
+ *       ^        |yes               |
+ *       |        v                  |
+ *       |     compile, move --------+--> again, until there is no task
+ *       +---- stopped, lost: news will come
+ */
+#include "ring_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- one task ---- */
+
+static uint64_t bit(unsigned node)
+{
+    return (uint64_t)1 << node;
+}
+
+/* The values of the task's op. Of a complete one there are only results: its
+ * chunks are all final, so the input is never read. */
+static struct gw_call data_of(const struct gw_ring *ring,
+                              const struct gw__task *task,
+                              const struct gw_ring_call *call)
+{
+    static const char nothing;
+    const struct gw__kept *kept = &ring->kept[task->op % GW__BOOK_OPS];
+    enum gw_redop op = kept->result.redop;
+    return (struct gw_call){
+        .collective = GW_ALLREDUCE,
+        .in = kept->complete ? &nothing : call->in,
+        .out = kept->data,
+        .count = kept->result.count,
+        .type = kept->result.type,
+        .op = op == GW_AVG ? GW_SUM : op,
+    };
+}
+
+/* An input that nobody writes over, being all that the result is to contain, is
+ * the result. */
+static void take_bare(const struct gw_ring *ring, const struct gw__task *task,
+                      const struct gw_call *data)
+{
+    bool complete = ring->kept[task->op % GW__BOOK_OPS].complete;
+    if (!complete && task->plan.target == bit(ring->node) && data->count)
+        memcpy(data->out, data->in, data->count * gw_dtype_size(data->type));
+}
+
+/* Data may move: the ledger is main's until it has settled. */
+static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
+                              struct gw__program **program,
+                              struct gw_error *why)
+{
+    enum gw_err err = gw__ring_compile(ring, task, program, why);
+    if (err)
+        return err;
+    struct gw__ledger *ledger = gw__book_ledger(&ring->book, task->op);
+    ring->shares = (struct gw__shares){.sets = ledger->sets,
+                                       .own = bit(ring->node),
+                                       .target = task->plan.target};
+    ring->moving = true;
+    ring->poked = false;
+    ring->looked_ns = gw_now_ns();
+    gw__ring_stand(ring, task->recovers ? GW__RECOVERING : GW__REDUCING, -1);
+    return GW_OK;
+}
+
+/* A look at how far it is; false: it is to stop. */
+static bool look(struct gw_ring *ring, const struct gw__task *task)
+{
+    gw__ring_lock(ring);
+    int rank = gw__comm_waits_for(ring->comm), node = -1;
+    if (rank >= 0)
+        node = (int)ring->book.view.ring[rank].node;
+    const struct gw__ledger *ledger = gw__book_ledger(&ring->book, task->op);
+    enum gw__phase phase = GW__REDUCING;
+    for (unsigned c = 0; c < ledger->chunks; c++)
+        if (gw__ledger_final(ledger, c))
+            phase = GW__GATHERING;
+    gw__ring_stand(ring, task->recovers ? GW__RECOVERING : phase, node);
+    ring->poked = false;
+    ring->looked_ns = gw_now_ns();
+    ring->status_changed = true;
+    gw__ring_lower_stop(ring);
+    bool goes_on = !atomic_load(&ring->stop);
+    gw__ring_unlock(ring);
+    return goes_on;
+}
+
+/* GW_OK, GW_PENDING: stopped, or the communicator's error. */
+static enum gw_err transfer(struct gw_ring *ring, const struct gw__task *task,
+                            const struct gw_call *data,
+                            struct gw__program *program)
+{
+    if (!ring->comm)
+        return GW_OK;
+    enum gw_err err =
+        gw__shares_start(ring->comm, data, program, (uint32_t)task->op,
+                         &ring->shares, &ring->request);
+    while (!err) {
+        err = gw__shares_wait(&ring->request, &ring->stop);
+        if (err != GW_PENDING)
+            return err;
+        if (look(ring, task))
+            err = GW_OK;
+    }
+    return err;
+}
+
+/* ---- when it is done ---- */
+
+/* Who took part, is still there, and yet in no result: nobody, if all is
+ * right. */
+static unsigned count_lost(const struct gw__view *view,
+                           const struct gw_ring_result *result)
+{
+    unsigned lost = 0;
+    for (unsigned i = 0; i < result->origin_count; i++) {
+        int rank = gw__view_rank(view, result->origin[i]);
+        lost += rank >= 0 && view->ring[rank].from_op <= result->op &&
+                !(result->contributors & bit(result->origin[i]));
+    }
+    return lost;
+}
+
+static void completed(struct gw_ring *ring, const struct gw__task *task)
+{
+    struct gw__kept *kept = &ring->kept[task->op % GW__BOOK_OPS];
+    struct gw_ring_result *result = &kept->result;
+    result->op = task->op;
+    result->epoch = ring->book.view.epoch;
+    result->contributors = gw__book_contributors(&ring->book, task->op);
+    result->origin_count =
+        gw__book_origin(&ring->book, task->op, result->origin);
+    kept->complete = true;
+    ring->status.ops_done++;
+    ring->status.lost += count_lost(&ring->book.view, result);
+    ring->status_changed = true;
+}
+
+static void done(struct gw_ring *ring, const struct gw__task *task)
+{
+    bool under_way = task->op == ring->book.next_op;
+    if (!task->recovers)
+        ring->owes_op = false;
+    gw__book_done(&ring->book, task->op);
+    if (under_way)
+        completed(ring, task);
+    gw__status_resumed(ring);
+    gw__ring_stand(ring, GW__COMPUTE, -1);
+}
+
+/* ---- all of them ---- */
+
+/* With the lock; the task is a copy, but its plan lies in the book, where it
+ * stays as it is while `moving`. */
+static enum gw_err do_task(struct gw_ring *ring, const struct gw__task *task,
+                           const struct gw_ring_call *call,
+                           struct gw_error *why)
+{
+    struct gw__program *program;
+    struct gw_call data = data_of(ring, task, call);
+    enum gw_err err = begin_move(ring, task, &program, why);
+    if (err)
+        return err;
+    gw__ring_lower_stop(ring);
+    gw__ring_unlock(ring);
+    err = transfer(ring, task, &data, program);
+    if (!err)
+        take_bare(ring, task, &data);
+    gw__ring_lock(ring);
+    if (!err)
+        done(ring, task);
+    gw__ring_settle(ring);
+    if (!err || err == GW_PENDING)
+        return GW_OK;
+    gw__ring_unlock(ring);
+    err = gw__ring_comm_failed(ring, err, why);
+    gw__ring_lock(ring);
+    return err;
+}
+
+static enum gw_err meet(struct gw_ring *ring, struct gw_error *why)
+{
+    gw__ring_unlock(ring);
+    enum gw_err err = gw__ring_meet(ring, why);
+    gw__ring_lock(ring);
+    return err;
+}
+
+/* The oldest task, or what has to be done before it. */
+static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
+                       bool *any, struct gw_error *why)
+{
+    struct gw__task task;
+    enum gw_err err = gw__ring_quiet(ring, why);
+    if (err)
+        return err;
+    *any = gw__book_task(&ring->book, &task) &&
+           (call || task.op < ring->book.next_op);
+    if (!*any)
+        return GW_OK;
+    return gw__ring_is_met(ring) ? do_task(ring, &task, call, why)
+                                 : meet(ring, why);
+}
+
+enum gw_err gw__ring_move(struct gw_ring *ring, const struct gw_ring_call *call,
+                          struct gw_error *why)
+{
+    gw__ring_lock(ring);
+    uint64_t op = ring->book.next_op;
+    enum gw_err err = GW_OK;
+    bool any = true;
+    while (!err && any && ring->book.next_op == op)
+        err = one(ring, call, &any, why);
+    gw__ring_unlock(ring);
+    return err;
+}
+
+enum gw_err gw__ring_fail(struct gw_ring *ring, enum gw_err err)
+{
+    if (err)
+        gw__ring_part(ring);
+    return err;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gw_ring_allreduce: begin, move until the op is complete, apply, hand out.
+ * What moves is in ring_move.c.
+ */
+#include "ring_parts.h"
+
+#include <string.h>
+
+static enum gw_err check(const struct gw_ring_call *call, struct gw_error *why)
+{
+    if ((unsigned)call->type >= GW_DTYPE_COUNT ||
+        (unsigned)call->op >= GW_REDOP_COUNT ||
+        !gw_redop_allowed(call->op, call->type))
+        return gw_fail(why, GW_EINVAL, "no such reduction of such values");
+    if (call->count && !call->in)
+        return gw_fail(why, GW_EINVAL, "%zu values, but no input", call->count);
+    if (call->count > (SIZE_MAX >> 8) / gw_dtype_size(call->type))
+        return gw_fail(why, GW_EINVAL, "%zu values are too many", call->count);
+    return GW_OK;
+}
+
+static enum gw_err run(struct gw_ring *ring, const struct gw_ring_call *call,
+                       uint64_t *op, struct gw_error *why)
+{
+    enum gw_err err = gw__ring_begin(ring, why);
+    if (err)
+        return err;
+    *op = ring->book.next_op; /* only main changes it */
+    err = gw__keep_room(ring, *op, call, why);
+    while (!err && ring->book.next_op == *op)
+        err = gw__ring_move(ring, call, why);
+    return err;
+}
+
+enum gw_err gw__ring_op(struct gw_ring *ring, const struct gw_ring_call *call,
+                        struct gw_ring_result *result, struct gw_error *why)
+{
+    static const char nothing;
+    struct gw_ring_call full = *call;
+    uint64_t op;
+    if (!full.in)
+        full.in = &nothing; /* of no values */
+    enum gw_err err = run(ring, &full, &op, why);
+    if (!err)
+        err = gw__keep_apply(ring, &ring->kept[op % GW__BOOK_OPS].result,
+                             result, why);
+    if (err)
+        return gw__ring_fail(ring, err);
+    if (call->out && call->count)
+        memcpy(call->out, result->data,
+               call->count * gw_dtype_size(call->type));
+    return GW_OK;
+}
+
+enum gw_err gw_ring_allreduce(struct gw_ring *ring,
+                              const struct gw_ring_call *call,
+                              struct gw_ring_result *result,
+                              struct gw_error *why)
+{
+    struct gw_ring_result unwanted;
+    enum gw_err err = check(call, why);
+    if (!err && call->tag == GW__RING_OWN_TAG)
+        err = gw_fail(why, GW_EINVAL, "tag %u is the ring's own", call->tag);
+    return err ? err
+               : gw__ring_op(ring, call, result ? result : &unwanted, why);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ring in the real world: two threads and what is between them.
+ *
+ *   main      the caller's: begins ops, meets peers, moves data, applies
+ *   control   the driver's (control/driver.h): runs the member machine, which
+ *             tells of views and flushes, and answers those who copy the state
+ *
+ *   ring.c        joining, leaving without a word
+ *   ring_tell.c   control: what the machine tells
+ *   ring_turn.c   control: what is due now and then
+ *   ring_wait.c   main: until nothing stands in the way of moving
+ *   ring_meet.c   main: the communicator of the present view
+ *   ring_plan.c   main: the program of a task
+ *   ring_move.c   main: does tasks
+ *   ring_keep.c   results: memory, digest, apply
+ *   ring_begin.c  gw_ring_begin, and admission
+ *   ring_op.c     gw_ring_allreduce
+ *   ring_run.c    other collectives
+ *   ring_check.c  are all states equal
+ *   ring_leave.c  gw_ring_leave
+ *   ring_pull.c   a joiner copies the state; ring_copy.c does so in
+ *                 gw_ring_join; ring_donate.c gives it; ring_foreign.h is what
+ *                 they say to each other
+ *   ring_status.c looking at it; ring_events.c what the event stream is told
+ *
+ * Who may touch what
+ *   `lock` guards all that both threads use: the book above all. While `moving`
+ *   is true, main reads and writes the ledger and the result of the op under
+ *   way without it, and control leaves the book alone but for asking it whether
+ *   a view may be adopted: who wants more raises `stop`, and main gives the
+ *   book back within 2 ms. That is how a flush gets a report that is true: what
+ *   moves has stopped before anybody asks what there is; when nothing moves,
+ *   control freezes the book and reports by itself, and main may go on
+ *   computing.
+ *   `state_lock` guards the application's state while it changes: main holds
+ *   it in `apply`, control when it takes a snapshot. It comes first: `lock` may
+ *   be taken under it.
+ */
+#ifndef GW__RING_PARTS_H
+#define GW__RING_PARTS_H
+
+#include "book.h"
+#include "member.h"
+#include "ring_foreign.h"
+
+#include <coll/elastic.h>
+#include <control/driver.h>
+#include <gradwire/ring.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define GW__RING_NAP_NS   10000000ULL /* main waits at most, then looks */
+#define GW__RING_STAND_NS 50000000ULL /* between looks at what moves */
+
+/* The tag of ops that are the ring's own: `apply` does not see them. */
+#define GW__RING_OWN_TAG UINT32_MAX
+
+enum { GW__RING_STRINGS = 6, GW__RING_SNAPSHOTS = 2, GW__RING_WINDOW = 8 };
+
+/* The result of an op, kept until the op after the next begins: others may need
+ * it to complete the op, joiners to catch up. */
+struct gw__kept {
+    unsigned char *data; /* gw_alloc; a sum where avg is wanted */
+    size_t room;
+    bool complete;
+    struct gw_ring_result result;
+};
+
+/* A compiled task. */
+struct gw__compiled {
+    struct gw__program *program; /* NULL: none */
+    uint64_t ring_epoch;
+    unsigned ranks, origin_count;
+    unsigned nodes[GW__NODES_MAX], origin[GW__NODES_MAX];
+};
+
+/* What a joiner is copying: a snapshot or a result, in pieces. */
+struct gw__pull {
+    bool active;
+    bool copied;      /* a snapshot is in the state */
+    uint64_t have_op; /* ops that are in the state */
+    unsigned snapshots;
+    unsigned donor, silent; /* whom it asks; donors passed over in a row */
+    bool donor_known;
+    uint64_t donor_op; /* ops that are in the donor's state; UINT64_MAX: it has
+                          not said so */
+    uint64_t heard_ns, rest_ns;
+    struct gw__foreign_item item; /* kind GW__ITEM_NONE: to be offered one */
+    struct gw_ring_result result; /* of the item */
+    uint64_t digest;
+    unsigned char *data;
+    size_t room;
+    uint64_t asked, got; /* bytes asked for; pieces that are here, in bytes */
+    struct {
+        bool used;
+        uint64_t offset, asked_ns;
+    } window[GW__RING_WINDOW];
+};
+
+struct gw__snapshot {
+    uint64_t id; /* 0: none */
+    uint64_t op, digest;
+    unsigned char *data;
+    size_t room;
+    uint64_t made_ns, used_ns;
+};
+
+/* A sink that two threads may use. */
+struct gw__shared_sink {
+    struct gw_sink sink;
+    pthread_mutex_t lock;
+    struct gw_sink *inner;
+};
+
+struct gw_ring {
+    struct gw_ring_config config;
+    char *strings[GW__RING_STRINGS]; /* that it points to */
+    unsigned string_count;
+    char endpoints[GW_RING_CONTROLLERS][GW__ENDPOINT_MAX];
+    struct gw__id incarnation;
+    struct gw__driver *driver;
+    struct gw__rules *rules;
+    struct gw__shared_sink events;
+
+    /* Main must not move, or wait for peers, while it is true: somebody wants
+     * the book, or there is nothing to wait for any more. */
+    _Atomic bool stop;
+    _Atomic bool interrupted;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+
+    /* ---- under `lock` ---- */
+
+    unsigned node;
+    bool registered;
+    bool member; /* the book has a view */
+    bool gone, parked;
+    struct gw_error failed; /* sticky: no call will succeed */
+    struct gw__book book;
+    bool moving;
+    bool poked;         /* `stop` was raised to see how far it is */
+    uint64_t looked_ns; /* at how far it is */
+
+    struct gw__view known; /* the newest, whether obeyed yet or not */
+    char known_endpoints[GW__NODES_MAX][GW__ENDPOINT_MAX]; /* by node */
+    bool view_waits; /* `next_view` is to be adopted, when it may be */
+    struct gw__view next_view;
+    bool flushing, reported;
+    bool owes_op; /* none was begun and done since the last flush */
+    uint64_t flush_epoch;
+
+    /* meeting */
+    uint64_t met_epoch;    /* the ring epoch of `table`, when it is there */
+    uint64_t broken_epoch; /* a ring epoch in which no more data can move */
+    struct gw__address table[GW__NODES_MAX];
+
+    /* admission */
+    unsigned ready; /* joiners that are */
+    bool admitting;  /* main waits for the answer */
+    bool admit_due;  /* control has yet to ask */
+    uint64_t admit_from_ns; /* not before */
+    uint64_t admit_began_ns;
+
+    struct gw__kept kept[GW__BOOK_OPS]; /* by op % 2 */
+
+    /* copying */
+    bool gives; /* the state is whole: others may copy it */
+    struct gw__pull pull;
+    struct gw__snapshot snapshots[GW__RING_SNAPSHOTS];
+
+    /* leaving: how many ops a node has completed, it says; who says that it
+     * leaves */
+    uint64_t passed[GW__NODES_MAX];
+    uint64_t leaving;
+
+    /* looking at it */
+    struct gw_ring_status status; /* what is counted, `last`, and the text */
+    bool status_changed;
+    uint64_t noticed_ns; /* of the loss that is being recovered from; 0 */
+    struct gw__standing standing, stood; /* now; what the machine was told */
+    uint64_t stood_ns;
+    bool joining; /* gw_ring_join has not returned */
+    uint64_t announced; /* joiners that an event has told of */
+
+    /* ---- under `state_lock` ---- */
+
+    pthread_mutex_t state_lock;
+    uint64_t state_op; /* ops that are in it */
+    uint64_t digest;   /* over these ops */
+
+    /* ---- main's own ---- */
+
+    struct gw_comm *comm;
+    uint64_t comm_epoch; /* its ring epoch; 0: none. Of one member alone there
+                            is no communicator */
+    struct gw__compiled undisturbed; /* the program of ops that are */
+    struct gw__program *recovery;
+    struct gw__shares shares;
+    struct gw_request *request;
+    const struct gw_ring_call *call; /* that it is in, or NULL */
+    unsigned char *averages;         /* the result, where it is not the sum */
+    size_t averages_room;
+};
+
+/* ---- ring_tell.c, ring_turn.c: hooks of the driver ---- */
+
+void gw__ring_on_tell(void *context, const void *data, size_t bytes);
+void gw__ring_on_turn(void *context);
+void gw__ring_on_message(void *context, unsigned from,
+                         struct gw__id incarnation, const void *data,
+                         size_t bytes);
+
+/* Calls on_status when there is something new. */
+void gw__ring_announce(struct gw_ring *ring);
+
+/* ---- ring_leave.c: control ---- */
+
+void gw__leave_asked(struct gw_ring *ring, unsigned from);
+void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops);
+
+/* ---- ring_wait.c; all but `ask` and `lock` with `lock` held ---- */
+
+void gw__ring_lock(struct gw_ring *ring);
+void gw__ring_unlock(struct gw_ring *ring);
+/* The machine is told something, without `lock`. The ring fails when it cannot
+ * be. */
+void gw__ring_ask(struct gw_ring *ring, const void *data, size_t bytes);
+/* Either thread: raises `stop` if there is a reason. It stays up until main has
+ * looked: a reason that comes and goes has left another view behind. */
+void gw__ring_raise_stop(struct gw_ring *ring);
+/* Main: `stop` as it should be. */
+void gw__ring_lower_stop(struct gw_ring *ring);
+/* Sleeps until something was told, a little at most. */
+void gw__ring_nap(struct gw_ring *ring);
+/* GW_OK, or why the ring is of no use any more. */
+enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why);
+/* Waits until nothing stands in the way of moving; adopts what is to be
+ * adopted. GW_OK, or as `alive`. */
+enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why);
+/* The flush's report, when it is due and nothing moves; returns its bytes, to
+ * be asked without the lock, or 0. */
+size_t gw__ring_report(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX]);
+/* Main has stopped moving: reports if that is wanted. */
+void gw__ring_settle(struct gw_ring *ring);
+/* Has begun the op under way. */
+bool gw__ring_has_begun(const struct gw_ring *ring);
+void gw__ring_stand(struct gw_ring *ring, enum gw__phase phase, int waits_for);
+
+/* ---- ring_meet.c ---- */
+
+/* With `lock` held: is the communicator that of the present view? */
+bool gw__ring_is_met(const struct gw_ring *ring);
+/* Without it. GW_OK: met, or news came in between. */
+GW_MUST_CHECK enum gw_err gw__ring_meet(struct gw_ring *ring,
+                                        struct gw_error *why);
+/* The communicator has failed: by a loss, which is told to the machine (then
+ * GW_OK: news will come), or by what the ring cannot mend. */
+GW_MUST_CHECK enum gw_err gw__ring_comm_failed(struct gw_ring *ring,
+                                               enum gw_err err,
+                                               struct gw_error *why);
+void gw__ring_part(struct gw_ring *ring);
+
+/* ---- ring_plan.c; with `lock` held ---- */
+
+/* The program of a task, for the communicator; its ledger begins as the plan
+ * says. */
+GW_MUST_CHECK enum gw_err gw__ring_compile(struct gw_ring *ring,
+                                           const struct gw__task *task,
+                                           struct gw__program **program,
+                                           struct gw_error *why);
+void gw__ring_forget_plans(struct gw_ring *ring);
+
+/* ---- ring_move.c ---- */
+
+/* Does all tasks that there are: of complete ops and, with a call, of the one
+ * under way, until that is complete. Views are adopted on the way. */
+GW_MUST_CHECK enum gw_err gw__ring_move(struct gw_ring *ring,
+                                        const struct gw_ring_call *call,
+                                        struct gw_error *why);
+/* A call has failed: the peers are left, so that nobody reads its buffers. */
+enum gw_err gw__ring_fail(struct gw_ring *ring, enum gw_err err);
+
+/* ---- ring_keep.c ---- */
+
+/* Memory for the result of `op`. */
+GW_MUST_CHECK enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
+                                        const struct gw_ring_call *call,
+                                        struct gw_error *why);
+/* The result that was just completed: its digest, and what `apply` makes of it.
+ * *seen is what the application is to see. */
+GW_MUST_CHECK enum gw_err gw__keep_apply(struct gw_ring *ring,
+                                         const struct gw_ring_result *kept,
+                                         struct gw_ring_result *seen,
+                                         struct gw_error *why);
+uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed);
+/* Makes *memory at least `bytes` large. */
+GW_MUST_CHECK enum gw_err gw__keep_grow(unsigned char **memory, size_t *room,
+                                        size_t bytes, struct gw_error *why);
+
+/* ---- ring_begin.c, ring_op.c ---- */
+
+GW_MUST_CHECK enum gw_err gw__ring_begin(struct gw_ring *ring,
+                                         struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__ring_op(struct gw_ring *ring,
+                                      const struct gw_ring_call *call,
+                                      struct gw_ring_result *result,
+                                      struct gw_error *why);
+
+/* ---- copying ---- */
+
+/* Main: becomes a member whose state is up to date. */
+GW_MUST_CHECK enum gw_err gw__ring_copy(struct gw_ring *ring,
+                                        uint64_t deadline_ns,
+                                        struct gw_error *why);
+/* Control. */
+void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns);
+void gw__pull_piece(struct gw_ring *ring, unsigned from,
+                    const struct gw__foreign_piece *piece);
+/* With `lock` held: the item is here as a whole. */
+bool gw__pull_whole(const struct gw__pull *pull);
+/* The item was used up: the next one. */
+void gw__pull_next(struct gw__pull *pull);
+void gw__donate_piece(struct gw_ring *ring, unsigned to,
+                      const struct gw__foreign_ask *ask);
+void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns);
+
+/* ---- ring_events.c ---- */
+
+void gw__events_init(struct gw__shared_sink *events, struct gw_sink *inner);
+void gw__events_fini(struct gw__shared_sink *events);
+struct gw_sink *gw__events_sink(struct gw_ring *ring);
+/* With `lock` held, of all of these. */
+void gw__events_loss(struct gw_ring *ring, unsigned peer,
+                     enum gw_evidence evidence);
+void gw__events_view(struct gw_ring *ring, const struct gw__news *news);
+void gw__events_parked(struct gw_ring *ring);
+void gw__events_decision(struct gw_ring *ring,
+                         const struct gw__decision *decision);
+void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
+                         const struct gw__ledger *before,
+                         const uint64_t *start);
+
+/* ---- ring_status.c; with `lock` held ---- */
+
+void gw__status_say(struct gw_ring *ring, const char *text);
+/* A loss was noticed; the first one counts. */
+void gw__status_noticed(struct gw_ring *ring);
+/* Another stage of the recovery is reached: sets *stage. */
+void gw__status_reached(struct gw_ring *ring, uint64_t *stage);
+/* It is over if no task is left. */
+void gw__status_resumed(struct gw_ring *ring);
+
+#endif

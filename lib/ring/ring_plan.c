@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a task to a program. The recovery plan (recover.h) speaks of those who
+ * take part in the op; the communicator has everybody who stands in the ring,
+ * joiners of later ops among them. So after it is verified the plan is written
+ * down again with the communicator's ranks.
+ *
+ * Undisturbed ops among the same members have the same plan: it is kept.
+ */
+#include "ring_parts.h"
+
+#include <string.h>
+
+void gw__ring_forget_plans(struct gw_ring *ring)
+{
+    gw__program_destroy(&ring->undisturbed.program);
+    gw__program_destroy(&ring->recovery);
+}
+
+/* Comm rank of each of the task's members. */
+static void find_ranks(const struct gw_ring *ring, const struct gw__task *task,
+                       unsigned ranks[GW__NODES_MAX])
+{
+    for (unsigned i = 0; i < task->plan.ranks; i++)
+        ranks[i] =
+            (unsigned)gw__view_rank(&ring->book.view, task->plan.nodes[i]);
+}
+
+/* The same transfers among the ranks of the communicator. */
+static enum gw_err spread_out(const struct gw_plan *plan, unsigned size,
+                              const unsigned *ranks, struct gw_plan **made,
+                              struct gw_error *why)
+{
+    struct gw_builder *b;
+    enum gw_err err =
+        gw_builder_new(GW_ALLREDUCE, size, plan->chunks, 0, &b, why);
+    if (err)
+        return err;
+    gw_builder_name(b, plan->algo);
+    for (unsigned s = 0; s < plan->steps; s++) {
+        gw_builder_step(b);
+        for (size_t t = plan->step_begin[s]; t < plan->step_begin[s + 1]; t++) {
+            const struct gw_transfer *x = &plan->transfers[t];
+            gw_builder_add(b, ranks[x->src], ranks[x->dst], x->chunk,
+                           (enum gw_action)x->action);
+        }
+    }
+    return gw_builder_finish(&b, made, why);
+}
+
+static enum gw_err check(const struct gw__recovery *recovery, uint64_t op,
+                         struct gw_error *why)
+{
+    struct gw_verdict verdict;
+    enum gw_err err = gw__recovery_verify(recovery, 1, &verdict, why);
+    return err ? gw_wrap(why, GW_EINTERNAL, "the plan of op %llu",
+                         (unsigned long long)op)
+               : GW_OK;
+}
+
+static enum gw_err make(const struct gw_ring *ring, const struct gw__task *task,
+                        struct gw__recovery *recovery,
+                        struct gw__program **program, struct gw_error *why)
+{
+    unsigned ranks[GW__NODES_MAX];
+    struct gw_plan *plan = NULL;
+    *program = NULL;
+    enum gw_err err = gw__recovery_make(&task->plan, recovery, why);
+    if (err)
+        return err;
+    find_ranks(ring, task, ranks);
+    err = check(recovery, task->op, why);
+    if (!err && ring->comm)
+        err = spread_out(recovery->plan, ring->book.view.ring_count, ranks,
+                         &plan, why);
+    if (!err && ring->comm)
+        err = gw__program_new(&plan, ranks[task->rank], false, program, why);
+    if (err)
+        gw__recovery_fini(recovery);
+    return err;
+}
+
+static bool is_the_same(const struct gw__compiled *kept, uint64_t ring_epoch,
+                        const struct gw__recovery_case *plan)
+{
+    return kept->program && kept->ring_epoch == ring_epoch &&
+           kept->ranks == plan->ranks &&
+           kept->origin_count == plan->origin_count &&
+           memcmp(kept->nodes, plan->nodes,
+                  plan->ranks * sizeof *plan->nodes) == 0 &&
+           memcmp(kept->origin, plan->origin,
+                  plan->origin_count * sizeof *plan->origin) == 0;
+}
+
+/* Of an op that is not disturbed, the ledger begins as it is: all inputs. */
+static enum gw_err compile_undisturbed(struct gw_ring *ring,
+                                       const struct gw__task *task,
+                                       struct gw__program **program,
+                                       struct gw_error *why)
+{
+    struct gw__compiled *kept = &ring->undisturbed;
+    struct gw__recovery recovery;
+    *program = kept->program;
+    if (!ring->comm || is_the_same(kept, ring->comm_epoch, &task->plan))
+        return GW_OK;
+    gw__program_destroy(&kept->program);
+    enum gw_err err = make(ring, task, &recovery, &kept->program, why);
+    if (err)
+        return err;
+    gw__recovery_fini(&recovery);
+    kept->ring_epoch = ring->comm_epoch;
+    kept->ranks = task->plan.ranks;
+    kept->origin_count = task->plan.origin_count;
+    memcpy(kept->nodes, task->plan.nodes, kept->ranks * sizeof *kept->nodes);
+    memcpy(kept->origin, task->plan.origin,
+           kept->origin_count * sizeof *kept->origin);
+    *program = kept->program;
+    return GW_OK;
+}
+
+static void count(struct gw_ring_status *status,
+                  const struct gw__recovery *recovery)
+{
+    status->chunks_spread += recovery->chunks_spread;
+    status->chunks_kept += recovery->chunks_kept;
+    status->chunks_fresh += recovery->chunks_fresh;
+    status->chunks_redone += recovery->chunks_redone;
+}
+
+static enum gw_err compile_recovery(struct gw_ring *ring,
+                                    const struct gw__task *task,
+                                    struct gw__program **program,
+                                    struct gw_error *why)
+{
+    struct gw__recovery recovery;
+    struct gw__ledger *ledger = gw__book_ledger(&ring->book, task->op);
+    gw__program_destroy(&ring->recovery);
+    enum gw_err err = make(ring, task, &recovery, &ring->recovery, why);
+    if (err)
+        return err;
+    const uint64_t *start =
+        recovery.sets + (size_t)task->rank * task->plan.chunks;
+    count(&ring->status, &recovery);
+    gw__events_recovery(ring, task, ledger, start);
+    gw__ledger_retarget(ledger, task->plan.target, start);
+    gw__recovery_fini(&recovery);
+    *program = ring->recovery;
+    return GW_OK;
+}
+
+enum gw_err gw__ring_compile(struct gw_ring *ring, const struct gw__task *task,
+                             struct gw__program **program, struct gw_error *why)
+{
+    *program = NULL;
+    return task->recovers ? compile_recovery(ring, task, program, why)
+                          : compile_undisturbed(ring, task, program, why);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Looking at a ring: what gw_ring_status tells, and how long a recovery takes.
+ */
+#include "ring_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void gw__status_say(struct gw_ring *ring, const char *text)
+{
+    snprintf(ring->status.text, sizeof ring->status.text, "%s", text);
+    ring->status_changed = true;
+}
+
+void gw__status_noticed(struct gw_ring *ring)
+{
+    if (ring->noticed_ns)
+        return;
+    ring->noticed_ns = gw_now_ns();
+    memset(&ring->status.last, 0, sizeof ring->status.last);
+}
+
+void gw__status_reached(struct gw_ring *ring, uint64_t *stage)
+{
+    if (!ring->noticed_ns)
+        return;
+    *stage = gw_now_ns() - ring->noticed_ns;
+    ring->status_changed = true;
+}
+
+void gw__status_resumed(struct gw_ring *ring)
+{
+    struct gw__task task;
+    if (!ring->noticed_ns || ring->flushing ||
+        ring->book.view.ring_epoch == ring->broken_epoch ||
+        gw__book_task(&ring->book, &task))
+        return;
+    gw__status_reached(ring, &ring->status.last.resumed_ns);
+    ring->status.recoveries++;
+    ring->noticed_ns = 0;
+}
+
+static const char *phase_of(const struct gw_ring *ring)
+{
+    return ring->joining ? "join" : gw__phase_name(ring->standing.phase);
+}
+
+static void tell_view(const struct gw__view *view, unsigned node,
+                      struct gw_ring_status *status)
+{
+    status->epoch = view->epoch;
+    status->ring_epoch = view->ring_epoch;
+    status->size = view->ring_count;
+    status->rank = gw__view_rank(view, node);
+    for (unsigned i = 0; i < view->ring_count; i++)
+        status->nodes[i] = view->ring[i].node;
+}
+
+void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status)
+{
+    gw__ring_lock(ring);
+    *status = ring->status;
+    tell_view(&ring->known, ring->node, status);
+    status->node = ring->node;
+    status->member = ring->member && !ring->gone;
+    status->parked = ring->parked;
+    status->gone = ring->gone;
+    status->op = ring->member ? ring->book.next_op : ring->pull.have_op;
+    status->phase = phase_of(ring);
+    status->waits_for = ring->standing.waits_for == GW__WAITS_FOR_NOBODY
+                            ? -1
+                            : (int)ring->standing.waits_for;
+    gw__ring_unlock(ring);
+}
+
+void gw_ring_interrupt(struct gw_ring *ring)
+{
+    atomic_store(&ring->interrupted, true);
+    atomic_store(&ring->stop, true);
+}
+
+void gw_ring_rule(struct gw_ring *ring, unsigned from,
+                  const struct gw_ring_link *link)
+{
+    const struct gw__rule rule = {.delay_us = link->delay_us,
+                                  .jitter_us = link->jitter_us,
+                                  .rate = link->rate,
+                                  .loss_ppm = link->loss_ppm,
+                                  .down = link->down};
+    gw__rules_set(ring->rules, from, &rule);
+}
+
+void gw_ring_pace(struct gw_ring *ring, uint64_t ns)
+{
+    gw__rules_pace(ring->rules, ns);
+}

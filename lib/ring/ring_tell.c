@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the member machine tells, in the control thread: it is written down for
+ * main, which is made to stop where that is needed, and done here where main
+ * does not move. See ring_parts.h for who may touch what.
+ */
+#include "ring_parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- views ---- */
+
+/* The first view in which we are begins the book. */
+static void open_book(struct gw_ring *ring, const struct gw__view *view)
+{
+    int rank = gw__view_rank(view, ring->node);
+    if (ring->member || rank < 0)
+        return;
+    gw__book_init(&ring->book, ring->node, view->ring[rank].from_op);
+    ring->member = true;
+}
+
+static void told_view(struct gw_ring *ring)
+{
+    const void *state = gw__driver_state(ring->driver);
+    open_book(ring, gw__member_view(state));
+    ring->next_view = *gw__member_view(state);
+    ring->view_waits = true;
+    ring->admitting = ring->admit_due = false;
+    if (ring->book.view.ring_count > 0)
+        return;
+    ring->view_waits = false;
+    (void)gw__book_adopt(&ring->book, &ring->next_view);
+}
+
+static void told_news(struct gw_ring *ring)
+{
+    const struct gw__news *news =
+        gw__member_news(gw__driver_state(ring->driver));
+    for (unsigned i = 0; i < news->view.ring_count; i++) {
+        unsigned node = news->view.ring[i].node;
+        if (strcmp(ring->known_endpoints[node], news->endpoints[i]) == 0)
+            continue;
+        memcpy(ring->known_endpoints[node], news->endpoints[i],
+               sizeof news->endpoints[i]);
+        gw__driver_know(ring->driver, node, news->endpoints[i]);
+    }
+    gw__events_view(ring, news);
+    ring->known = news->view;
+}
+
+/* ---- flushes ---- */
+
+static void told_freeze(struct gw_ring *ring, uint64_t flush_epoch)
+{
+    const void *state = gw__driver_state(ring->driver);
+    open_book(ring, &gw__member_news(state)->view);
+    ring->flushing = true;
+    ring->reported = false;
+    ring->flush_epoch = flush_epoch;
+    ring->admitting = ring->admit_due = false;
+    gw__status_noticed(ring);
+}
+
+static void told_decided(struct gw_ring *ring)
+{
+    const void *state = gw__driver_state(ring->driver);
+    const struct gw__news *news = gw__member_news(state);
+    const struct gw__report *reports[GW__NODES_MAX];
+    assert(!ring->moving);
+    open_book(ring, gw__member_view(state));
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        reports[node] = gw__member_report(state, node);
+    gw__book_resume(&ring->book, gw__member_view(state), news->decisions,
+                    news->decision_count, reports);
+    for (unsigned i = 0; i < news->decision_count; i++)
+        gw__events_decision(ring, &news->decisions[i]);
+    ring->flushing = ring->view_waits = false;
+    ring->owes_op = true;
+    gw__status_reached(ring, &ring->status.last.decided_ns);
+    gw__status_resumed(ring);
+}
+
+/* ---- meeting ---- */
+
+static void told_addresses(struct gw_ring *ring, uint64_t ring_epoch)
+{
+    const void *state = gw__driver_state(ring->driver);
+    const struct gw__view *view = &ring->book.view;
+    if (ring_epoch != view->ring_epoch)
+        return;
+    for (unsigned i = 0; i < view->ring_count; i++) {
+        struct gw__address *address = &ring->table[i];
+        const void *blob = gw__member_address(
+            state, ring_epoch, view->ring[i].node, &address->bytes);
+        if (!blob || address->bytes > sizeof address->blob)
+            return;
+        memcpy(address->blob, blob, address->bytes);
+    }
+    ring->met_epoch = ring_epoch;
+}
+
+/* ---- trouble ---- */
+
+static void told_suspect(struct gw_ring *ring, const struct gw__told *told)
+{
+    char text[96];
+    snprintf(text, sizeof text, "node %u has been silent for %llu ms",
+             told->node, (unsigned long long)(told->silence_ns / 1000000));
+    gw__status_noticed(ring);
+    gw__status_say(ring, text);
+    gw__events_loss(ring, told->node,
+                    told->certain ? GW_BY_EXIT : GW_BY_SILENCE);
+}
+
+static void told_stuck(struct gw_ring *ring, const struct gw__told *told)
+{
+    char text[160];
+    gw__laggard_text(&told->laggard, text);
+    gw__status_say(ring, text);
+    gw__events_loss(ring, told->laggard.node, GW_BY_STALL);
+}
+
+static void told_trust(struct gw_ring *ring)
+{
+    bool broken = ring->broken_epoch == ring->book.view.ring_epoch;
+    if (!ring->flushing && !broken)
+        ring->noticed_ns = 0;
+}
+
+static void told_refused(struct gw_ring *ring, const char *text)
+{
+    ring->admitting = false;
+    ring->admit_from_ns = gw_now_ns() + 100000000;
+    gw__status_say(ring, text);
+}
+
+/* ---- all of it ---- */
+
+static void take(struct gw_ring *ring, const struct gw__told *told)
+{
+    switch (told->kind) {
+    case GW__TOLD_REGISTERED:
+        ring->node = told->node;
+        ring->registered = true;
+        break;
+    case GW__TOLD_NEWS:
+        told_news(ring);
+        break;
+    case GW__TOLD_VIEW:
+        told_view(ring);
+        break;
+    case GW__TOLD_FREEZE:
+        told_freeze(ring, told->epoch);
+        break;
+    case GW__TOLD_DECIDED:
+        told_decided(ring);
+        break;
+    case GW__TOLD_ADDRESSES:
+        told_addresses(ring, told->epoch);
+        break;
+    case GW__TOLD_READY:
+        ring->ready = told->count;
+        break;
+    case GW__TOLD_REFUSED:
+        told_refused(ring, told->text);
+        break;
+    case GW__TOLD_ANSWER:
+        break; /* the ring has no commands of its own */
+    case GW__TOLD_SUSPECT:
+        told_suspect(ring, told);
+        break;
+    case GW__TOLD_TRUST:
+        told_trust(ring);
+        break;
+    case GW__TOLD_STUCK:
+        told_stuck(ring, told);
+        break;
+    case GW__TOLD_PARKED:
+    case GW__TOLD_UNPARKED:
+        ring->parked = told->kind == GW__TOLD_PARKED;
+        gw__status_say(ring, told->text);
+        gw__events_parked(ring);
+        break;
+    case GW__TOLD_GONE:
+        ring->gone = true;
+        gw__status_say(ring, told->text);
+        break;
+    }
+}
+
+void gw__ring_on_tell(void *context, const void *data, size_t bytes)
+{
+    struct gw_ring *ring = context;
+    struct gw__told told;
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    assert(bytes == sizeof told);
+    memcpy(&told, data, sizeof told);
+    gw__ring_lock(ring);
+    take(ring, &told);
+    gw__ring_raise_stop(ring);
+    size_t report = gw__ring_report(ring, ask);
+    ring->status_changed = true;
+    pthread_cond_broadcast(&ring->changed);
+    gw__ring_unlock(ring);
+    if (report)
+        gw__ring_ask(ring, ask, report);
+    gw__ring_announce(ring);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the control thread does now and then: it looks how far main is, tells
+ * the detector where this member stands, asks to admit joiners, and serves
+ * those who copy the state.
+ *
+ * Admission is asked here and not by main: what is asked in a turn comes to the
+ * machine before it hears anything else, so the view that `admit` counts in is
+ * the one that main looked at when it decided to wait.
+ */
+#include "ring_parts.h"
+
+static const uint64_t stand_ns = 10000000;
+
+/* Main looks itself: what moves is its own while it does. */
+static void poke(struct gw_ring *ring, uint64_t now_ns)
+{
+    if (!ring->moving || ring->poked ||
+        now_ns - ring->looked_ns < GW__RING_STAND_NS)
+        return;
+    ring->poked = true;
+    atomic_store(&ring->stop, true);
+}
+
+static bool stands_elsewhere(const struct gw_ring *ring)
+{
+    const struct gw__standing *a = &ring->standing, *b = &ring->stood;
+    return a->op != b->op || a->moved != b->moved || a->phase != b->phase ||
+           a->waits_for != b->waits_for;
+}
+
+static size_t stand(struct gw_ring *ring, uint64_t now_ns,
+                    uint8_t out[GW__MEMBER_ASK_MAX])
+{
+    if (!ring->member || !stands_elsewhere(ring) ||
+        now_ns - ring->stood_ns < stand_ns)
+        return 0;
+    ring->stood = ring->standing;
+    ring->stood_ns = now_ns;
+    return gw__member_ask_standing(out, &ring->standing);
+}
+
+/* Those whom a decision about the op names do it first. */
+static uint64_t next_undecided(const struct gw__book *book)
+{
+    const struct gw__page *page = &book->pages[book->next_op % GW__BOOK_OPS];
+    bool decided = page->used && page->op == book->next_op && page->decided;
+    return book->next_op + decided;
+}
+
+static size_t admit(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
+{
+    if (!ring->admit_due)
+        return 0;
+    ring->admit_due = false;
+    return gw__member_ask_admit(out, next_undecided(&ring->book));
+}
+
+/* The rest of what somebody was told; without the lock. */
+void gw__ring_announce(struct gw_ring *ring)
+{
+    gw__ring_lock(ring);
+    bool changed = ring->status_changed;
+    ring->status_changed = false;
+    gw__ring_unlock(ring);
+    if (changed && ring->config.on_status)
+        ring->config.on_status(ring->config.context);
+}
+
+void gw__ring_on_turn(void *context)
+{
+    struct gw_ring *ring = context;
+    uint8_t admitting[GW__MEMBER_ASK_MAX], standing[GW__MEMBER_ASK_MAX];
+    uint64_t now_ns = gw_now_ns();
+    gw__ring_lock(ring);
+    poke(ring, now_ns);
+    size_t admit_bytes = admit(ring, admitting);
+    size_t stand_bytes = stand(ring, now_ns, standing);
+    if (atomic_load(&ring->interrupted))
+        pthread_cond_broadcast(&ring->changed);
+    gw__ring_unlock(ring);
+    if (admit_bytes)
+        gw__ring_ask(ring, admitting, admit_bytes);
+    if (stand_bytes)
+        gw__ring_ask(ring, standing, stand_bytes);
+    gw__pull_turn(ring, now_ns);
+    gw__donate_turn(ring, now_ns);
+    gw__ring_announce(ring);
+}
+
+void gw__ring_on_message(void *context, unsigned from,
+                         struct gw__id incarnation, const void *data,
+                         size_t bytes)
+{
+    struct gw_ring *ring = context;
+    struct gw__foreign foreign;
+    struct gw_error why;
+    (void)incarnation;
+    if (from >= GW__NODES_MAX ||
+        gw__foreign_decode(data, bytes, &foreign, &why))
+        return;
+    switch (foreign.kind) {
+    case GW__FOREIGN_ASK:
+        gw__donate_piece(ring, from, &foreign.ask);
+        break;
+    case GW__FOREIGN_PIECE:
+        gw__pull_piece(ring, from, &foreign.piece);
+        break;
+    case GW__FOREIGN_PAST:
+        gw__leave_asked(ring, from);
+        break;
+    case GW__FOREIGN_PASSED:
+        gw__leave_answered(ring, from, foreign.ops);
+        break;
+    case GW__FOREIGN_KINDS:
+        break;
+    }
+}

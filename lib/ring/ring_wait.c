@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where main waits for the control thread, and how the two hand the book to
+ * each other; see ring_parts.h.
+ *
+ *     moving --stop--> settled --FREEZE--> frozen, reported --DECIDED--> quiet
+ *                         ^                                                |
+ *                         +----------------- main moves again -------------+
+ */
+#include "ring_parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+void gw__ring_lock(struct gw_ring *ring)
+{
+    int failed = pthread_mutex_lock(&ring->lock);
+    assert(!failed);
+    (void)failed;
+}
+
+void gw__ring_unlock(struct gw_ring *ring)
+{
+    pthread_mutex_unlock(&ring->lock);
+}
+
+void gw__ring_ask(struct gw_ring *ring, const void *data, size_t bytes)
+{
+    enum gw_err err = gw__driver_ask(ring->driver, data, bytes);
+    if (!err)
+        return;
+    gw__ring_lock(ring);
+    if (!ring->failed.code)
+        gw_fail(&ring->failed, err, "the member machine: %s", gw_err_text(err));
+    gw__ring_raise_stop(ring);
+    gw__ring_unlock(ring);
+}
+
+static bool may_adopt(const struct gw_ring *ring)
+{
+    return ring->view_waits && !ring->flushing &&
+           gw__book_may_adopt(&ring->book, &ring->next_view);
+}
+
+static bool should_stop(const struct gw_ring *ring)
+{
+    return ring->gone || ring->failed.code || ring->flushing || may_adopt(ring);
+}
+
+void gw__ring_raise_stop(struct gw_ring *ring)
+{
+    if (should_stop(ring))
+        atomic_store(&ring->stop, true);
+}
+
+/* Whoever interrupts sets `interrupted` first: so it is looked at again. */
+void gw__ring_lower_stop(struct gw_ring *ring)
+{
+    atomic_store(&ring->stop, should_stop(ring));
+    if (atomic_load(&ring->interrupted))
+        atomic_store(&ring->stop, true);
+}
+
+void gw__ring_nap(struct gw_ring *ring)
+{
+    struct timespec until;
+    uint64_t ns = gw_now_ns() + GW__RING_NAP_NS;
+    until.tv_sec = (time_t)(ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    int failed = pthread_cond_timedwait(&ring->changed, &ring->lock, &until);
+    assert(failed == 0 || failed == ETIMEDOUT);
+    (void)failed;
+}
+
+enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why)
+{
+    if (ring->gone)
+        return gw_fail(why, GW_ECLOSED, "node %u is no member: %s", ring->node,
+                       ring->status.text);
+    if (ring->failed.code)
+        return gw_fail(why, ring->failed.code, "%s", ring->failed.text);
+    if (atomic_load(&ring->interrupted))
+        return gw_fail(why, GW_EINTR, "interrupted");
+    return GW_OK;
+}
+
+bool gw__ring_has_begun(const struct gw_ring *ring)
+{
+    const struct gw__page *page =
+        &ring->book.pages[ring->book.next_op % GW__BOOK_OPS];
+    return page->used && page->op == ring->book.next_op && page->begun;
+}
+
+static void adopt(struct gw_ring *ring)
+{
+    ring->view_waits = false;
+    if (!gw__book_adopt(&ring->book, &ring->next_view))
+        gw__book_begin(&ring->book);
+    if (!ring->admit_began_ns)
+        ring->admit_began_ns = gw_now_ns();
+}
+
+enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why)
+{
+    for (;;) {
+        enum gw_err err = gw__ring_alive(ring, why);
+        if (err)
+            return err;
+        if (may_adopt(ring))
+            adopt(ring);
+        bool broken = ring->book.view.ring_epoch == ring->broken_epoch;
+        if (!ring->flushing && !broken)
+            return GW_OK;
+        gw__ring_nap(ring);
+    }
+}
+
+size_t gw__ring_report(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
+{
+    struct gw__report report;
+    if (!ring->flushing || ring->reported || ring->moving)
+        return 0;
+    ring->reported = true;
+    gw__book_freeze(&ring->book);
+    gw__book_report(&ring->book, &report);
+    gw__ring_stand(ring, GW__FLUSHING, -1);
+    gw__status_reached(ring, &ring->status.last.frozen_ns);
+    return gw__member_ask_report(out, ring->flush_epoch, &report);
+}
+
+void gw__ring_settle(struct gw_ring *ring)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    ring->moving = false;
+    size_t bytes = gw__ring_report(ring, ask);
+    if (bytes == 0)
+        return;
+    gw__ring_unlock(ring);
+    gw__ring_ask(ring, ask, bytes);
+    gw__ring_lock(ring);
+}
+
+void gw__ring_stand(struct gw_ring *ring, enum gw__phase phase, int waits_for)
+{
+    struct gw__standing *s = &ring->standing;
+    s->op = ring->book.next_op;
+    s->moved = ring->shares.moved;
+    s->phase = phase;
+    s->waits_for = waits_for < 0 ? GW__WAITS_FOR_NOBODY : (unsigned)waits_for;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening and closing a mesh, its sockets' options, and where its peers are.
+ */
+#include "mesh_parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    RECONNECT_MS = 10,
+    RECONNECT_MOST_MS = 100,
+    HANDSHAKE_MS = 2000, /* strangers that connect and say nothing */
+    /* Hosts vanish without a word only where there is a network between. */
+    HEARTBEAT_MS = 200,
+    HEARTBEAT_TIMEOUT_MS = 800,
+};
+
+/* ---- sockets ---- */
+
+static bool set(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
+}
+
+static bool set_common(void *socket, const char *endpoint)
+{
+    int64_t most = GW__MESH_FRAME_MAX;
+    bool ok = set(socket, ZMQ_SNDHWM, GW__MESH_MARK) &&
+              set(socket, ZMQ_RCVHWM, GW__MESH_MARK) &&
+              set(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
+              set(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
+              zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
+    if (gw__mesh_is_remote(endpoint))
+        ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
+             set(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
+    return ok;
+}
+
+/* What is sent before the peer listens is kept for it (ZMQ_IMMEDIATE is off by
+ * default). Nobody answers on a DEALER: what comes in is not read. */
+static bool set_dealer(void *socket)
+{
+    return set(socket, ZMQ_LINGER, GW__MESH_LINGER_MS) &&
+           set(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
+           set(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
+           set(socket, ZMQ_RCVHWM, 1);
+}
+
+/* An abstract name has no permissions, so libzmq asks the kernel who connects.
+ */
+static bool set_router(void *socket, const char *endpoint)
+{
+    uid_t user = geteuid();
+    if (strncmp(endpoint, "ipc:", 4) == 0 &&
+        zmq_setsockopt(socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) != 0)
+        return false;
+    return set(socket, ZMQ_LINGER, 0);
+}
+
+enum gw_err gw__mesh_make_socket(struct gw__mesh *mesh, int type,
+                                 const char *endpoint, void **socket,
+                                 struct gw_error *why)
+{
+    bool listens = type == ZMQ_ROUTER;
+    *socket = zmq_socket(mesh->context, type);
+    if (!*socket || !set_common(*socket, endpoint) ||
+        !(listens ? set_router(*socket, endpoint) : set_dealer(*socket)))
+        return gw_fail_errno(why, "a socket for %s", endpoint);
+    if (!mesh->secured)
+        return GW_OK;
+    return gw__zmq_key_set(*socket, &mesh->key, listens, why);
+}
+
+/* ---- opening and closing ---- */
+
+static enum gw_err listen_at(struct gw__mesh *mesh, const char *endpoint,
+                             struct gw_error *why)
+{
+    size_t size = sizeof mesh->endpoint, fd_size = sizeof mesh->router_fd;
+    enum gw_err err =
+        gw__mesh_make_socket(mesh, ZMQ_ROUTER, endpoint, &mesh->router, why);
+    if (err)
+        return err;
+    if (zmq_bind(mesh->router, endpoint) != 0)
+        return gw_fail(why, GW_EUNREACH, "cannot listen at %s: %s", endpoint,
+                       zmq_strerror(errno));
+    if (zmq_getsockopt(mesh->router, ZMQ_LAST_ENDPOINT, mesh->endpoint,
+                       &size) != 0 ||
+        zmq_getsockopt(mesh->router, ZMQ_FD, &mesh->router_fd, &fd_size) != 0)
+        return gw_fail_errno(why, "asking where %s is", endpoint);
+    return GW_OK;
+}
+
+static enum gw_err open_all(struct gw__mesh *mesh,
+                            const struct gw__mesh_config *config,
+                            struct gw_error *why)
+{
+    if (config->node >= GW__MESH_NODES)
+        return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
+                       GW__MESH_NODES);
+    enum gw_err err =
+        gw__mesh_check_listen(config->endpoint, config->key_file != NULL, why);
+    if (!err && config->key_file) {
+        mesh->secured = true;
+        err = gw__zmq_key_read(config->key_file, &mesh->key, why);
+    }
+    if (!err)
+        err = gw__later_init(&mesh->later, why);
+    if (err)
+        return err;
+    mesh->context = zmq_ctx_new();
+    if (!mesh->context)
+        return gw_fail_errno(why, "a ZeroMQ context");
+    return listen_at(mesh, config->endpoint, why);
+}
+
+enum gw_err gw__mesh_open(const struct gw__mesh_config *config,
+                          struct gw__mesh **opened, struct gw_error *why)
+{
+    struct gw__mesh *mesh = calloc(1, sizeof *mesh);
+    *opened = NULL;
+    if (!mesh)
+        return gw_fail(why, GW_ENOMEM, "mesh");
+    mesh->node = config->node;
+    mesh->self = (struct gw__mesh_process){config->incarnation_high,
+                                           config->incarnation_low};
+    mesh->token = config->token;
+    mesh->rules = config->rules;
+    zmq_msg_init(&mesh->received);
+    enum gw_err err = open_all(mesh, config, why);
+    if (err) {
+        gw__mesh_close(&mesh);
+        return gw_wrap(why, err, "mesh");
+    }
+    *opened = mesh;
+    return GW_OK;
+}
+
+/* Ending the context waits for what lingers. */
+void gw__mesh_close(struct gw__mesh **opened)
+{
+    struct gw__mesh *mesh = *opened;
+    if (!mesh)
+        return;
+    *opened = NULL;
+    for (unsigned node = 0; node < GW__MESH_NODES; node++)
+        gw__mesh_disconnect(&mesh->peers[node]);
+    if (mesh->router)
+        zmq_close(mesh->router);
+    zmq_msg_close(&mesh->received);
+    gw__later_fini(&mesh->later);
+    while (mesh->context && zmq_ctx_term(mesh->context) != 0)
+        assert(errno == EINTR);
+    free(mesh);
+}
+
+/* ---- where everybody is ---- */
+
+const char *gw__mesh_endpoint(const struct gw__mesh *mesh)
+{
+    return mesh->endpoint;
+}
+
+enum gw_err gw__mesh_know(struct gw__mesh *mesh, unsigned node,
+                          const char *endpoint, struct gw_error *why)
+{
+    struct gw__mesh_peer *peer = &mesh->peers[node % GW__MESH_NODES];
+    if (node >= GW__MESH_NODES)
+        return gw_fail(why, GW_EINVAL, "node %u: there are %d", node,
+                       GW__MESH_NODES);
+    enum gw_err err = GW_OK;
+    if (endpoint[0])
+        err = gw__mesh_check_endpoint(endpoint, why);
+    if (err)
+        return gw_wrap(why, err, "where node %u is", node);
+    if (strcmp(endpoint, peer->endpoint) == 0)
+        return GW_OK;
+    gw__mesh_disconnect(peer);
+    memset(peer->endpoint, 0, sizeof peer->endpoint);
+    memcpy(peer->endpoint, endpoint, strlen(endpoint));
+    return GW_OK;
+}
+
+const struct gw__mesh_counts *gw__mesh_counts(const struct gw__mesh *mesh)
+{
+    return &mesh->counts;
+}

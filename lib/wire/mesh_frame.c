@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading and writing the messages of mesh_frame.h. A number is taken as the
+ * host has it: a sender of the other byte order is refused by the magic.
+ */
+#include "mesh_frame.h"
+
+#include <string.h>
+
+static const uint32_t magic = 0x31637767; /* "gwc1": the version is in it */
+
+void gw__mesh_frame_seal(struct gw__mesh_head *head, const void *data,
+                         size_t bytes, void *frame)
+{
+    head->magic = magic;
+    memcpy(frame, head, sizeof *head);
+    if (bytes > 0)
+        memcpy((char *)frame + sizeof *head, data, bytes);
+}
+
+enum gw_err gw__mesh_frame_read(const void *frame, size_t bytes, unsigned to,
+                                uint64_t token, struct gw__mesh_head *head,
+                                struct gw_error *why)
+{
+    if (bytes < sizeof *head || bytes > GW__MESH_FRAME_MAX)
+        return gw_fail(why, GW_EDATA, "malformed message of %zu bytes", bytes);
+    memcpy(head, frame, sizeof *head);
+    if (head->magic != magic)
+        return gw_fail(why, GW_EDATA,
+                       "a message of another program or version");
+    if (head->token != token)
+        return gw_fail(why, GW_EDATA, "a message of another run");
+    if (head->to != to)
+        return gw_fail(why, GW_EDATA, "a message for node %u came to node %u",
+                       head->to, to);
+    if (head->from >= GW__MESH_NODES || head->from == to)
+        return gw_fail(why, GW_EDATA, "a message from node %u to node %u",
+                       head->from, to);
+    return GW_OK;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The toy data path: an op is a plan, whose transfers are messages that are
+ * lost, doubled and late. What the real engine does with slices is done here
+ * with whole chunks:
+ *
+ *     DATA  ring epoch, op | chunk, step | set, value    until it is acked
+ *     ACK   ring epoch, op | chunk, step
+ *
+ * A transfer is sent when what was to be received before is in the chunk, and
+ * says the same whenever it is sent again. It is taken in when its turn has
+ * come, once. Whether a message belongs to the op as it is done now is asked of
+ * the book, and of nothing else.
+ */
+#include "world.h"
+
+enum { AGAIN_NS = 6000000 };
+
+struct value value_input(unsigned node, uint64_t op, unsigned chunk)
+{
+    const uint64_t key[3] = {node, op, chunk};
+    return (struct value){.digits = (unsigned __int128)1 << 2 * node,
+                          .sum = gw_hash(key, sizeof key, 4)};
+}
+
+struct value value_add(struct value a, struct value b)
+{
+    return (struct value){a.digits + b.digits, a.sum + b.sum};
+}
+
+struct data {
+    uint8_t kind, chunk, step, zero;
+    uint32_t zeros;
+    uint64_t ring_epoch, op, set;
+    uint64_t low, high, sum;
+};
+
+struct ack {
+    uint8_t kind, chunk, step, zero;
+    uint32_t zeros;
+    uint64_t ring_epoch, op;
+};
+
+static struct run *run_of(struct toy *toy, uint64_t op)
+{
+    struct run *run = &toy->runs[op % GW__BOOK_OPS];
+    return run->used && run->op == op ? run : NULL;
+}
+
+/* ---- beginning ---- */
+
+static void copy_hops(struct run *run, const struct gw__recovery_case *c,
+                      const struct gw_plan *plan)
+{
+    for (unsigned step = 0; step < plan->steps; step++)
+        for (size_t t = plan->step_begin[step]; t < plan->step_begin[step + 1];
+             t++) {
+            const struct gw_transfer *x = &plan->transfers[t];
+            run->hops[run->hop_count++] =
+                (struct hop){.src = (uint8_t)c->nodes[x->src],
+                             .dst = (uint8_t)c->nodes[x->dst],
+                             .chunk = (uint8_t)x->chunk,
+                             .step = (uint8_t)step,
+                             .adds = x->action == GW_ADD};
+        }
+}
+
+/* What a chunk begins with: the input, or what is in hand. */
+static void begin_chunk(struct toy *toy, struct run *run, unsigned chunk,
+                        uint64_t start)
+{
+    const struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
+    if (start == (uint64_t)1 << toy->node)
+        run->values[chunk] = value_input(toy->node, run->op, chunk);
+    else if (ledger->sets[chunk] != start)
+        toy_fail(toy, "op %llu, chunk %u: is to go on from %llx, has %llx",
+                 (unsigned long long)run->op, chunk, (unsigned long long)start,
+                 (unsigned long long)ledger->sets[chunk]);
+    oracle_value(toy, run->op, chunk, start, run->values[chunk]);
+}
+
+void path_start(struct toy *toy, const struct gw__task *task)
+{
+    struct run *run = &toy->runs[task->op % GW__BOOK_OPS];
+    struct gw__recovery recovery;
+    struct gw_error why;
+    if (gw__recovery_make(&task->plan, &recovery, &why)) {
+        toy_fail(toy, "op %llu: %s", (unsigned long long)task->op, why.text);
+        return;
+    }
+    oracle_plan(toy, task, &recovery);
+    if (!run->used || run->op != task->op)
+        memset(run->values, 0, sizeof run->values);
+    run->used = true;
+    run->op = task->op;
+    run->ring_epoch = toy->book.view.ring_epoch;
+    run->chunks = task->plan.chunks;
+    run->hop_count = 0;
+    if (recovery.plan->transfer_count <= TRANSFERS_MOST)
+        copy_hops(run, &task->plan, recovery.plan);
+    else
+        toy_fail(toy, "a plan of %zu transfers", recovery.plan->transfer_count);
+    const uint64_t *start =
+        recovery.sets + (size_t)task->rank * task->plan.chunks;
+    for (unsigned chunk = 0; chunk < run->chunks; chunk++)
+        begin_chunk(toy, run, chunk, start[chunk]);
+    gw__ledger_retarget(gw__book_ledger(&toy->book, task->op),
+                        task->plan.target, start);
+    gw__recovery_fini(&recovery);
+}
+
+/* ---- sending ---- */
+
+static void send_hop(struct toy *toy, const struct run *run, struct hop *hop)
+{
+    const struct data data = {.kind = TOY_DATA,
+                              .chunk = hop->chunk,
+                              .step = hop->step,
+                              .ring_epoch = run->ring_epoch,
+                              .op = run->op,
+                              .set = hop->set,
+                              .low = (uint64_t)hop->value.digits,
+                              .high = (uint64_t)(hop->value.digits >> 64),
+                              .sum = hop->value.sum};
+    toy_send(toy, hop->dst, &data, sizeof data);
+    hop->again_ns = toy->now_ns + AGAIN_NS;
+}
+
+/* All that this node receives of the chunk before the step is there. */
+static bool has_received(const struct toy *toy, const struct run *run,
+                         unsigned chunk, unsigned step)
+{
+    for (unsigned i = 0; i < run->hop_count; i++) {
+        const struct hop *h = &run->hops[i];
+        if (h->dst == toy->node && h->chunk == chunk && h->step < step &&
+            !h->applied)
+            return false;
+    }
+    return true;
+}
+
+/* All that this node sends of the chunk up to the step is on its way. */
+static bool has_sent(const struct toy *toy, const struct run *run,
+                     unsigned chunk, unsigned step)
+{
+    for (unsigned i = 0; i < run->hop_count; i++) {
+        const struct hop *h = &run->hops[i];
+        if (h->src == toy->node && h->chunk == chunk && h->step <= step &&
+            !h->captured)
+            return false;
+    }
+    return true;
+}
+
+static void send_due(struct toy *toy, struct run *run)
+{
+    const struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
+    for (unsigned i = 0; i < run->hop_count; i++) {
+        struct hop *h = &run->hops[i];
+        if (h->src != toy->node || h->acked)
+            continue;
+        if (!h->captured && has_received(toy, run, h->chunk, h->step)) {
+            h->captured = true;
+            h->set = ledger->sets[h->chunk];
+            h->value = run->values[h->chunk];
+        }
+        if (h->captured && toy->now_ns >= h->again_ns)
+            send_hop(toy, run, h);
+    }
+}
+
+/* Sends what can be sent; what is complete is done. Nothing while frozen, nor
+ * before everybody has met. */
+void path_work(struct toy *toy)
+{
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++) {
+        struct run *run = &toy->runs[i];
+        if (!run->used || toy->book.frozen)
+            continue;
+        send_due(toy, run);
+    }
+    struct gw__task task;
+    while (gw__book_task(&toy->book, &task) && run_of(toy, task.op) &&
+           run_of(toy, task.op)->ring_epoch == toy->book.view.ring_epoch &&
+           gw__ledger_complete(gw__book_ledger(&toy->book, task.op)))
+        ring_completed(toy, task.op);
+}
+
+uint64_t path_due(const struct toy *toy)
+{
+    uint64_t due = 0;
+    for (unsigned i = 0; i < GW__BOOK_OPS && !toy->book.frozen; i++) {
+        const struct run *run = &toy->runs[i];
+        for (unsigned k = 0; run->used && k < run->hop_count; k++) {
+            const struct hop *h = &run->hops[k];
+            if (h->src != toy->node || !h->captured || h->acked)
+                continue;
+            if (due == 0 || h->again_ns < due)
+                due = h->again_ns;
+        }
+    }
+    return due;
+}
+
+/* ---- receiving ---- */
+
+static struct hop *find(struct run *run, unsigned src, unsigned dst,
+                        unsigned chunk, unsigned step)
+{
+    for (unsigned i = 0; i < run->hop_count; i++) {
+        struct hop *h = &run->hops[i];
+        if (h->src == src && h->dst == dst && h->chunk == chunk &&
+            h->step == step)
+            return h;
+    }
+    return NULL;
+}
+
+static void apply(struct toy *toy, struct run *run, struct hop *hop,
+                  const struct data *data)
+{
+    struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
+    struct value incoming = {
+        .digits = (unsigned __int128)data->high << 64 | data->low,
+        .sum = data->sum};
+    struct gw_error why;
+    enum gw_err err =
+        hop->adds ? gw__ledger_add(ledger, hop->chunk, data->set, &why)
+                  : gw__ledger_replace(ledger, hop->chunk, data->set, &why);
+    if (err) {
+        toy_fail(toy, "%s", why.text);
+        return;
+    }
+    struct value *value = &run->values[hop->chunk];
+    *value = hop->adds ? value_add(*value, incoming) : incoming;
+    hop->applied = true;
+    oracle_value(toy, run->op, hop->chunk, ledger->sets[hop->chunk], *value);
+}
+
+void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
+               size_t count)
+{
+    struct data data;
+    if (count != sizeof data)
+        return;
+    memcpy(&data, bytes, sizeof data);
+    struct run *run = run_of(toy, data.op);
+    if (!run || !gw__book_accepts(&toy->book, data.ring_epoch, data.op))
+        return;
+    struct hop *hop = find(run, from, toy->node, data.chunk, data.step);
+    if (!hop)
+        return;
+    if (!hop->applied && has_received(toy, run, hop->chunk, hop->step) &&
+        has_sent(toy, run, hop->chunk, hop->step))
+        apply(toy, run, hop, &data);
+    const struct ack ack = {.kind = TOY_ACK,
+                            .chunk = data.chunk,
+                            .step = data.step,
+                            .ring_epoch = data.ring_epoch,
+                            .op = data.op};
+    if (hop->applied)
+        toy_send(toy, from, &ack, sizeof ack);
+}
+
+void path_ack(struct toy *toy, unsigned from, const uint8_t *bytes,
+              size_t count)
+{
+    struct ack ack;
+    if (count != sizeof ack)
+        return;
+    memcpy(&ack, bytes, sizeof ack);
+    struct run *run = run_of(toy, ack.op);
+    if (!run || run->ring_epoch != ack.ring_epoch)
+        return;
+    struct hop *hop = find(run, toy->node, from, ack.chunk, ack.step);
+    if (hop)
+        hop->acked = true;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A simulated cluster with an elastic ring: controllers, whose log is an oracle
+ * (log.c); a supervisor; and members with a toy data path, which do one
+ * all-reduce after the other, are killed, cut off and put to sleep, and join
+ * again. Everything that decides is the library's own object code: registry,
+ * service, member machine, book, ledger and recovery plans.
+ *
+ *   log.c       what the controllers agree on, and who leads them
+ *   node.c      a member or the supervisor: the machine, and what it tells
+ *   ring.c      a member in the ring: views, flushes, one op after the other
+ *   path.c      the toy data path: plans, transfer by transfer, by messages
+ *   joiner.c    copying the state
+ *   oracle.c    what must always hold
+ *   world.c     one network a seed, and how it has to end
+ *   main.c      many seeds
+ *
+ * Node numbers: controllers, then the supervisor, then members.
+ */
+#ifndef TESTS_SIM_WORLD_H
+#define TESTS_SIM_WORLD_H
+
+#include <control/service.h>
+#include <ring/book.h>
+#include <ring/member.h>
+#include <sim/campaign.h>
+
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+#define US UINT64_C(1000)
+
+enum {
+    CONTROLLERS_MOST = 3,
+    MEMBERS_MOST = 6,
+    NODES_MOST = CONTROLLERS_MOST + 1 + MEMBERS_MOST,
+    LOG_MOST = 4096,
+    OPS_MOST = 1024,
+    COMPLETIONS_MOST = 64, /* of an op, by whom ever */
+    PLANS_MOST = 4096,
+    TRANSFERS_MOST = 128
+};
+
+/* ---- the world ---- */
+
+struct entry {
+    size_t bytes;
+    uint8_t data[GW__COMMAND_BYTES_MAX];
+};
+
+/* What the log knows of a controller. */
+struct replica {
+    uint64_t incarnation; /* of the sim: of this life */
+    size_t applied;       /* entries */
+    bool under_way;       /* one is on its way to it */
+    unsigned told_leader;
+    uint64_t leader_ns; /* when it hears that */
+};
+
+struct completion {
+    unsigned node;
+    struct gw__id incarnation;
+    uint64_t contributors;
+    uint64_t digest; /* of the state after it */
+};
+
+struct made_plan {
+    uint64_t ring_epoch, op, hash;
+};
+
+struct world {
+    uint64_t seed;
+    struct gw_rng rng;
+    struct gw__sim *sim;
+    unsigned controllers, members;
+    uint64_t fault_end_ns, calm_ns, limit_ns;
+
+    /* log.c */
+    struct entry *log;
+    size_t log_count;
+    struct gw__registry *truth; /* the whole log, applied */
+    uint8_t *snapshot;
+    struct replica replicas[CONTROLLERS_MOST];
+    unsigned leader; /* GW__NODES_MAX: none */
+    uint64_t elect_ns, depose_ns, tick_ns;
+
+    /* oracle.c */
+    unsigned completion_count[OPS_MOST];
+    struct completion completions[OPS_MOST][COMPLETIONS_MOST];
+    unsigned plan_count;
+    struct made_plan plans[PLANS_MOST];
+    uint64_t next_op_at_calm[NODES_MOST];
+    bool calm;
+
+    /* For those who want to know what the seeds meet. */
+    uint64_t completed, forwards, excludes, admitted, convicted, joins_anew;
+    uint64_t excused;
+};
+
+extern const struct gw__machine_kind *const world_kinds[NODES_MOST];
+
+void world_open(struct world *world);
+void world_close(struct world *world);
+/* For a campaign of this one seed. */
+void world_campaign(struct world *world, uint64_t seed,
+                    struct gw__campaign *campaign);
+
+static inline unsigned supervisor_of(const struct world *w)
+{
+    return w->controllers;
+}
+
+static inline bool is_member(const struct world *w, unsigned node)
+{
+    return node > w->controllers;
+}
+
+/* A number from `least` to `most`. */
+static inline uint64_t world_draw(struct world *w, uint64_t least,
+                                  uint64_t most)
+{
+    return least + gw_rng_below(&w->rng, most - least + 1);
+}
+
+/* ---- log.c ---- */
+
+const struct gw__machine_kind *controller_kind(void);
+void log_begin(struct world *world);
+/* A controller proposes. */
+void log_propose(struct world *world, unsigned node, const void *data,
+                 size_t bytes);
+/* Time has passed. */
+void log_tick(struct world *world, uint64_t now_ns);
+/* A new life of a controller. */
+void log_started(struct world *world, unsigned node);
+
+/* ---- values: digits in base 4 and a sum of hashes ---- */
+
+struct value {
+    unsigned __int128 digits; /* node i gives 4^i */
+    uint64_t sum;             /* and a number that knows op and chunk */
+};
+
+struct value value_input(unsigned node, uint64_t op, unsigned chunk);
+struct value value_add(struct value a, struct value b);
+
+/* ---- path.c: an op as a plan that is carried out ---- */
+
+struct hop {
+    uint8_t src, dst; /* nodes */
+    uint8_t chunk, step;
+    bool adds;
+    bool captured, acked; /* by us as sender */
+    bool applied;         /* by us as receiver */
+    uint64_t set;         /* captured */
+    struct value value;
+    uint64_t again_ns;
+};
+
+struct run {
+    bool used;
+    uint64_t op, ring_epoch;
+    unsigned chunks, hop_count;
+    struct hop hops[TRANSFERS_MOST];
+    struct value values[GW__NODES_MAX]; /* [chunk] */
+};
+
+/* ---- joiner.c ---- */
+
+struct state {
+    bool known;
+    uint64_t next; /* the state after op next - 1 */
+    uint64_t digest;
+    bool certain; /* that op has this result for ever */
+    /* The chain since it was certain comes from this process. */
+    unsigned giver;
+    uint64_t giver_incarnation;
+    uint64_t agreed; /* members that have the same */
+    uint64_t pull_ns;
+    bool ready_said;
+};
+
+struct result {
+    bool used;
+    uint64_t op, contributors, hash;
+    uint64_t digest; /* after it */
+};
+
+/* ---- a member (or the supervisor), as a machine ---- */
+
+enum { TOY_TIMER = 8 };
+
+struct toy {
+    struct world *world;
+    unsigned node;
+    struct gw__id incarnation;
+    uint64_t incarnation_low;
+    uint64_t now_ns; /* its clock */
+    struct gw_rng rng;
+    const struct gw__actions *act;
+    bool in_member; /* inside the machine's step */
+    bool registered, gone;
+
+    /* what was told and is still to be done */
+    bool freeze, decided, viewed;
+    uint64_t flush_epoch;
+    struct gw__view pending; /* a view to be adopted */
+    bool has_pending;
+    uint64_t met_epoch; /* of ADDRESSES */
+    unsigned ready;     /* joiners */
+
+    bool has_book;
+    struct gw__book book;
+    struct run runs[GW__BOOK_OPS];
+    struct result results[GW__BOOK_OPS];
+    struct state state;
+    uint64_t compute_ns; /* until when */
+    uint64_t admit_tried; /* op + 1 */
+    bool admits;
+    bool leaves;
+    uint64_t asked_epoch; /* ADDRESS */
+    uint64_t admit_ns;    /* supervisor: not before */
+
+    uint64_t timer_ns;
+    _Alignas(16) uint8_t member[]; /* the member machine's state */
+};
+
+const struct gw__machine_kind *member_kind(void);
+
+/* node.c */
+void toy_ask(struct toy *toy, const uint8_t *ask, size_t bytes);
+void toy_send(const struct toy *toy, unsigned node, const void *data,
+              size_t bytes);
+GW_PRINTF(2, 3)
+void toy_fail(const struct toy *toy, const char *format, ...);
+
+/* ring.c */
+void ring_told(struct toy *toy, const struct gw__told *told);
+/* Does what can be done now. */
+void ring_work(struct toy *toy);
+uint64_t ring_due(const struct toy *toy);
+/* An op is complete here. */
+void ring_completed(struct toy *toy, uint64_t op);
+
+/* path.c */
+enum toy_message { TOY_DATA = 128, TOY_ACK, TOY_PULL, TOY_STATE };
+void path_start(struct toy *toy, const struct gw__task *task);
+void path_data(struct toy *toy, unsigned from, const uint8_t *data,
+               size_t bytes);
+void path_ack(struct toy *toy, unsigned from, const uint8_t *data,
+              size_t bytes);
+void path_work(struct toy *toy);
+uint64_t path_due(const struct toy *toy);
+
+/* joiner.c */
+void joiner_work(struct toy *toy);
+uint64_t joiner_due(const struct toy *toy);
+void joiner_pull(struct toy *toy, unsigned from, const uint8_t *data,
+                 size_t bytes);
+void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
+                  const uint8_t *data, size_t bytes);
+
+/* ---- oracle.c ---- */
+
+void oracle_begin(struct world *world);
+/* The value is that of exactly these nodes. */
+void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
+                  uint64_t set, struct value value);
+void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
+                     uint64_t digest);
+/* A joiner is about to take part with this state. */
+void oracle_state(const struct toy *toy);
+/* The plan that it has made; verified when it is a new one. */
+void oracle_plan(const struct toy *toy, const struct gw__task *task,
+                 const struct gw__recovery *recovery);
+/* After an entry of the log. */
+void oracle_log(struct world *world);
+bool oracle_active(const struct world *world, unsigned node,
+                   struct gw__id incarnation);
+void oracle_calm(struct world *world);
+void oracle_end(struct world *world);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What communicators tell of calls that do not go well: each that began also
+ * ends, with the code of its error, and whoever waits for long says for whom.
+ * In a ring members are named by their nodes, and ops by the ring's numbers.
+ */
+#include "elastic_ring.h"
+#include "ranks.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_coll_events(void);
+
+enum { RANKS = 3, KEPT = 256 };
+
+/* What the ranks told, each in its own order. */
+struct hearing {
+    struct gw_sink sink;
+    struct gw_event events[32][KEPT]; /* [rank or node] */
+    _Atomic unsigned count[32];
+};
+
+static struct hearing hearing;
+
+static void hear(struct gw_sink *sink, const struct gw_event *event)
+{
+    (void)sink;
+    unsigned n = atomic_load(&hearing.count[event->rank]);
+    if (n == KEPT)
+        abort();
+    hearing.events[event->rank][n] = *event;
+    atomic_store(&hearing.count[event->rank], n + 1);
+}
+
+static void listen(void)
+{
+    memset(&hearing, 0, sizeof hearing);
+    hearing.sink.emit = hear;
+}
+
+static unsigned heard(unsigned who, enum gw_event_kind kind)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < atomic_load(&hearing.count[who]); i++)
+        count += hearing.events[who][i].kind == kind;
+    return count;
+}
+
+static const struct gw_event *last(unsigned who, enum gw_event_kind kind)
+{
+    for (unsigned i = atomic_load(&hearing.count[who]); i-- > 0;)
+        if (hearing.events[who][i].kind == kind)
+            return &hearing.events[who][i];
+    return NULL;
+}
+
+/* ---- ends ---- */
+
+/* After a barrier that ends well, rank 2 stays away until the others have begun
+ * the next call, and gives up. */
+static void give_up(struct gw_comm *comm, void *context)
+{
+    enum { BEGUN = 3 }; /* they have agreed on costs first */
+    double in[4] = {1}, out[4];
+    (void)context;
+    if (gw_barrier(comm))
+        abort();
+    if (gw_comm_rank(comm) < RANKS - 1) {
+        if (gw_allreduce(comm, in, out, 4, GW_F64, GW_SUM) != GW_EINTR)
+            abort();
+        return;
+    }
+    while (heard(0, GW_EV_OP_BEGIN) < BEGUN || heard(1, GW_EV_OP_BEGIN) < BEGUN)
+        sched_yield();
+    gw_comm_abort(comm, GW_EINTR, "enough");
+}
+
+static const struct {
+    const char *wire;
+    bool no_windows;
+} ways[] = {{"shm", false}, {"shm", true}, {"ipc", false}, {"tcp", false}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+START_TEST(a_call_that_fails_ends_with_its_code)
+{
+    listen();
+    struct gw_comm_config config = {.wire = ways[_i].wire,
+                                    .no_windows = ways[_i].no_windows,
+                                    .events = &hearing.sink};
+    run_ranks(&config, RANKS, give_up, NULL);
+    for (unsigned r = 0; r < RANKS; r++) {
+        ck_assert_uint_eq(heard(r, GW_EV_OP_BEGIN), heard(r, GW_EV_OP_END));
+        const struct gw_event *end = last(r, GW_EV_OP_END);
+        ck_assert_int_eq(end->value, r < RANKS - 1 ? GW_EINTR : GW_OK);
+        ck_assert_uint_eq(end->op, last(r, GW_EV_OP_BEGIN)->op);
+    }
+}
+END_TEST
+
+/* ---- waits ---- */
+
+/* Rank 1 comes when rank 0 has said twice that it waits. */
+static void come_late(struct gw_comm *comm, void *context)
+{
+    double in[4] = {1}, out[4];
+    (void)context;
+    while (gw_comm_rank(comm) == 1 && heard(0, GW_EV_WAIT) < 2)
+        sched_yield();
+    if (gw_allreduce(comm, in, out, 4, GW_F64, GW_SUM))
+        abort();
+}
+
+START_TEST(who_waits_says_for_whom)
+{
+    listen();
+    struct gw_comm_config config = {.wire = ways[_i].wire,
+                                    .no_windows = ways[_i].no_windows,
+                                    .events = &hearing.sink};
+    run_ranks(&config, 2, come_late, NULL);
+    const struct gw_event *wait = last(0, GW_EV_WAIT), *before = NULL;
+    for (unsigned i = 0; i < hearing.count[0]; i++) {
+        const struct gw_event *event = &hearing.events[0][i];
+        if (event->kind != GW_EV_WAIT)
+            continue;
+        ck_assert_uint_eq(event->peer, 1);
+        ck_assert_int_ge(event->value, before ? before->value : 50000000);
+        if (before)
+            ck_assert_uint_ge(event->time_ns - before->time_ns, 50000000);
+        before = event;
+    }
+    ck_assert_uint_eq(wait->op, last(0, GW_EV_OP_END)->op);
+    ck_assert_int_ge(wait->value, 100000000);
+    ck_assert_uint_eq(heard(1, GW_EV_WAIT), 0);
+}
+END_TEST
+
+/* ---- rings ---- */
+
+START_TEST(a_ring_speaks_of_nodes)
+{
+    enum { P = 4, OP = 4000 };
+    listen();
+    struct elastic_ring ring = ring_of(ring_wires[_i], P);
+    struct share shares[RING_MOST];
+    for (unsigned r = 0; r < P; r++)
+        ring.sinks[r] = &hearing.sink;
+    ring_open(&ring);
+    for (unsigned r = 0; r < P; r++) {
+        share_init(&shares[r], &ring, r, 1000, true);
+        shares[r].op = OP;
+    }
+    share_plan_clean(shares, &ring);
+    share_run_all(shares, &ring);
+    for (unsigned r = 0; r < P; r++) {
+        unsigned node = ring.nodes[r];
+        ck_assert_int_eq(shares[r].err, GW_OK);
+        /* Nothing but the op: connecting sends nothing of its own. */
+        ck_assert_uint_eq(heard(node, GW_EV_OP_BEGIN), 1);
+        ck_assert_uint_eq(heard(node, GW_EV_OP_END), 1);
+        ck_assert_uint_eq(heard(node, GW_EV_SEND), 2 * (P - 1));
+        ck_assert_uint_eq(heard(node, GW_EV_APPLY), 2 * (P - 1));
+        ck_assert_int_eq(last(node, GW_EV_OP_END)->value, GW_OK);
+        ck_assert_int_eq(last(node, GW_EV_OP_BEGIN)->value, GW_ALLREDUCE);
+        ck_assert_uint_eq(last(node, GW_EV_OP_BEGIN)->bytes, 8000);
+        ck_assert_uint_eq(last(node, GW_EV_SEND)->peer,
+                          ring.nodes[(r + 1) % P]);
+        ck_assert_uint_eq(last(node, GW_EV_APPLY)->peer,
+                          ring.nodes[(r + P - 1) % P]);
+        for (unsigned i = 0; i < hearing.count[node]; i++) {
+            ck_assert_uint_eq(hearing.events[node][i].epoch, 7);
+            ck_assert_uint_eq(hearing.events[node][i].op, OP);
+        }
+        ck_assert_uint_eq(shares[r].shares.moved, 4 * (P - 1));
+        share_fini(&shares[r], true);
+    }
+    ring_leave(&ring);
+}
+END_TEST
+
+Suite *suite_coll_events(void)
+{
+    Suite *suite = suite_create("coll_events");
+    TCase *events = tcase_create("coll/events");
+    tcase_add_loop_test(events, a_call_that_fails_ends_with_its_code, 0, WAYS);
+    tcase_add_loop_test(events, who_waits_says_for_whom, 0, WAYS);
+    tcase_add_loop_test(events, a_ring_speaks_of_nodes, 0, RING_WIRES);
+    suite_add_tcase(suite, events);
+    return suite;
+}

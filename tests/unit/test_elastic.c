@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls whose chunks carry the set of their contributors: clean rings of 1 to
+ * 8 members over every wire, of every kind of value, and recoveries from what
+ * the survivors of any death at any step hold.
+ */
+#include "elastic_ring.h"
+#include "elements.h"
+#include "ring_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_elastic(void);
+
+/* ---- clean rings ---- */
+
+/* 4^i: in base 4 all digits of the result are 1. Chunks without elements and
+ * chunks of several slices are among these. */
+START_TEST(everybody_counts_once)
+{
+    static const size_t counts[] = {0, 1, 3, 7, 1001, 40000};
+    const char *wire = ring_wires[_i % RING_WIRES];
+    struct elastic_ring ring = ring_of(wire, 1 + (unsigned)_i / RING_WIRES);
+    struct share shares[RING_MOST];
+    uint64_t all = ring_everybody(&ring);
+    ring.slice_bytes = 16384;
+    ring_open(&ring);
+    for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++) {
+        bool shared = k % 2;
+        for (unsigned r = 0; r < ring.size; r++) {
+            share_init(&shares[r], &ring, r, counts[k], shared);
+            shares[r].op = UINT32_MAX - 2 + k; /* it comes around */
+        }
+        share_plan_clean(shares, &ring);
+        share_run_all(shares, &ring);
+        for (unsigned r = 0; r < ring.size; r++) {
+            ck_assert_msg(shares[r].err == GW_OK, "%s, %u members: %s", wire,
+                          ring.size, gw_comm_error(ring.comms[r])->text);
+            for (unsigned c = 0; c < ring.size; c++)
+                ck_assert_uint_eq(shares[r].sets[c], all);
+            share_check(&shares[r], &ring, r, wire);
+            share_fini(&shares[r], shared);
+        }
+    }
+    ring_leave(&ring);
+}
+END_TEST
+
+/* What a ring makes of a chunk: added one member after the other, beginning
+ * with the one after its owner. */
+static void reference(struct share *shares, unsigned size, unsigned chunk,
+                      size_t offset, size_t length, unsigned char *out)
+{
+    const struct gw_call *call = &shares[0].call;
+    size_t elem = gw_dtype_size(call->type);
+    void *dest = out + offset * elem;
+    for (unsigned i = 1; i <= size; i++) {
+        const unsigned char *in = shares[(chunk + i) % size].call.in;
+        const void *sources[2] = {in + offset * elem, dest};
+        struct gw_fold fold = {.sources = sources,
+                               .dests = &dest,
+                               .source_count = i == 1 ? 1 : 2,
+                               .dest_count = 1,
+                               .count = length,
+                               .type = call->type,
+                               .op = call->op,
+                               .scale_ranks = 1};
+        gw_fold(&fold);
+    }
+}
+
+static void check_kind(struct share *shares, const struct elastic_ring *ring)
+{
+    const struct gw_call *call = &shares[0].call;
+    const struct gw_plan *plan = shares[0].program->plan;
+    size_t bytes = call->count * gw_dtype_size(call->type);
+    unsigned char *want = calloc(1, bytes);
+    for (unsigned c = 0; c < plan->chunks; c++) {
+        size_t offset, length;
+        gw_plan_extent(plan, c, call->count, gw_dtype_size(call->type), &offset,
+                       &length);
+        reference(shares, ring->size, c, offset, length, want);
+    }
+    for (unsigned r = 0; r < ring->size; r++) {
+        ck_assert_msg(shares[r].err == GW_OK, "%s",
+                      gw_comm_error(ring->comms[r])->text);
+        ck_assert_msg(memcmp(shares[r].call.out, want, bytes) == 0,
+                      "%s: rank %u of %u: %s of %zu %s", ring->wire, r,
+                      ring->size, gw_redop_name(call->op), call->count,
+                      gw_dtype_name(call->type));
+    }
+    free(want);
+}
+
+START_TEST(every_kind_of_value)
+{
+    enum { N = 777 };
+    struct elastic_ring ring = ring_of(ring_wires[_i], 3 + (unsigned)_i);
+    struct share shares[RING_MOST];
+    ring.slice_bytes = 1024;
+    ring_open(&ring);
+    for (unsigned r = 0; r < ring.size; r++)
+        share_init(&shares[r], &ring, r, N, false);
+    share_plan_clean(shares, &ring);
+    unsigned kind = 0;
+    for (unsigned type = 0; type < GW_DTYPE_COUNT; type++)
+        for (unsigned op = 0; op < GW_REDOP_COUNT; op++) {
+            if (op == GW_AVG ||
+                !gw_redop_allowed((enum gw_redop)op, (enum gw_dtype)type))
+                continue;
+            for (unsigned r = 0; r < ring.size; r++) {
+                struct share *s = &shares[r];
+                s->op = kind;
+                s->call.type = (enum gw_dtype)type;
+                s->call.op = (enum gw_redop)op;
+                for (unsigned c = 0; c < ring.size; c++)
+                    s->sets[c] = s->shares.own;
+                for (size_t i = 0; i < N; i++)
+                    put_element((void *)(uintptr_t)s->call.in, s->call.type, i,
+                                (int64_t)((i * 7 + r * 5 + op) % 4));
+            }
+            kind++;
+            share_run_all(shares, &ring);
+            check_kind(shares, &ring);
+        }
+    for (unsigned r = 0; r < ring.size; r++)
+        share_fini(&shares[r], false);
+    ring_leave(&ring);
+}
+END_TEST
+
+/* ---- from what survivors hold ---- */
+
+static struct world world;
+
+static void survivors_begin(struct elastic_ring *ring, struct share *shares,
+                            size_t count)
+{
+    unsigned p = world.count;
+    ring->size = world.survivor_count;
+    for (unsigned rank = 0; rank < ring->size; rank++)
+        ring->nodes[rank] = world.nodes[world.survivors[rank]];
+    ring_open(ring);
+    for (unsigned rank = 0; rank < ring->size; rank++) {
+        const struct world_member *m = &world.members[world.survivors[rank]];
+        struct share *s = &shares[rank];
+        share_init(s, ring, rank, count, true);
+        share_plan(s, ring, rank, world.recovery.plan,
+                   world.decision.contributors,
+                   world.recovery.sets + (size_t)rank * p);
+        int64_t *in = (void *)(uintptr_t)s->call.in, *out = s->call.out;
+        for (unsigned c = 0; c < p; c++) {
+            size_t offset, length;
+            gw_plan_extent(world.recovery.plan, c, count, sizeof *out, &offset,
+                           &length);
+            bool bare = s->sets[c] == s->shares.own;
+            for (size_t i = offset; i < offset + length; i++) {
+                in[i] = (int64_t)1 << 2 * world.survivors[rank];
+                out[i] = bare ? -1 : (int64_t)m->digits[c];
+            }
+        }
+    }
+}
+
+static void survivors_end(struct elastic_ring *ring, struct share *shares,
+                          const char *what)
+{
+    int64_t want = 0;
+    for (unsigned i = 0; i < world.count; i++)
+        if (world.decision.contributors & world_node_bit(&world, i))
+            want |= (int64_t)1 << 2 * i;
+    for (unsigned rank = 0; rank < ring->size; rank++) {
+        struct share *s = &shares[rank];
+        const int64_t *in = s->call.in, *out = s->call.out;
+        ck_assert_msg(s->err == GW_OK, "%s: %s", what,
+                      gw_comm_error(ring->comms[rank])->text);
+        for (unsigned c = 0; c < world.count; c++)
+            ck_assert_uint_eq(s->sets[c], world.decision.contributors);
+        /* The last member's input is the result, and stays there. */
+        bool stays = ring->size == 1 && want == in[0];
+        share_expect(stays ? in : out, s->call.count, want, what,
+                     ring->nodes[rank], 0);
+        share_fini(s, true);
+    }
+    ring_leave(ring);
+}
+
+/* Each chunk has several slices; what they copy, keep or redo is what
+ * test_ring_recovery.c shows in the small. */
+START_TEST(any_death_at_any_step)
+{
+    unsigned p = 2 + (unsigned)_i;
+    char what[64];
+    for (unsigned dead = 1; dead < 1U << p; dead += p < 4 ? 1 : 3)
+        for (unsigned step = 0; step <= 2 * (p - 1); step++) {
+            struct elastic_ring ring = ring_of("shm", 0);
+            struct share shares[RING_MOST];
+            if (dead + 1 == 1U << p)
+                continue;
+            for (unsigned r = 0; r < p; r++)
+                ring.epochs[r] = 8;
+            snprintf(what, sizeof what, "%#x of %u die at step %u", dead, p,
+                     step);
+            ring.slice_bytes = 512;
+            world_begin(&world, p);
+            for (unsigned s = 0; s < step; s++)
+                for (unsigned c = 0; c < p; c++)
+                    ck_assert(world_do_hop(&world, c, s));
+            world_lose(&world, dead);
+            survivors_begin(&ring, shares, 601);
+            share_run_all(shares, &ring);
+            survivors_end(&ring, shares, what);
+            world_end(&world);
+        }
+}
+END_TEST
+
+START_TEST(both_fates_over_zmq)
+{
+    static const struct {
+        unsigned step;
+        enum gw__fate fate;
+    } moments[] = {{2, GW__EXCLUDE}, {3, GW__EXCLUDE}, {5, GW__FORWARD}};
+    for (unsigned i = 0; i < sizeof moments / sizeof *moments; i++) {
+        struct elastic_ring ring = ring_of(ring_wires[1 + _i], 0);
+        struct share shares[RING_MOST];
+        world_begin(&world, 4);
+        for (unsigned s = 0; s < moments[i].step; s++)
+            for (unsigned c = 0; c < 4; c++)
+                ck_assert(world_do_hop(&world, c, s));
+        world_lose(&world, 1U << 2);
+        ck_assert_int_eq(world.decision.fate, moments[i].fate);
+        survivors_begin(&ring, shares, 30000);
+        share_run_all(shares, &ring);
+        survivors_end(&ring, shares, ring.wire);
+        world_end(&world);
+    }
+}
+END_TEST
+
+Suite *suite_elastic(void)
+{
+    Suite *suite = suite_create("elastic");
+    TCase *clean = tcase_create("elastic/clean");
+    TCase *held = tcase_create("elastic/held");
+    tcase_add_loop_test(clean, everybody_counts_once, 0,
+                        RING_WIRES * RING_MOST);
+    tcase_add_loop_test(clean, every_kind_of_value, 0, RING_WIRES);
+    tcase_add_loop_test(held, any_death_at_any_step, 0, 4);
+    tcase_add_loop_test(held, both_fates_over_zmq, 0, 2);
+    suite_add_tcase(suite, clean);
+    suite_add_tcase(suite, held);
+    return suite;
+}

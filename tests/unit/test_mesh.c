@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The mesh: messages between nodes, and what happens to those that cannot be
+ * delivered now. Link rules are in test_mesh_rules.c, and who may speak at all
+ * in test_mesh_closed.c.
+ */
+#include "mesh_set.h"
+
+#include <wire/mesh_parts.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+Suite *suite_mesh(void);
+
+static const char *const wires[] = {"ipc", "tcp"};
+static const uint64_t MS = 1000000;
+
+/* ---- delivery ---- */
+
+START_TEST(everybody_hears_everybody)
+{
+    struct mesh_set set;
+    mesh_set_open(&set, wires[_i], 3);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned j = 0; j < 3; j++) {
+            char text[16];
+            snprintf(text, sizeof text, "%u to %u", i, j);
+            mesh_say(set.meshes[i], j, text);
+            struct gw__mesh_message message = mesh_await(set.meshes[j]);
+            ck_assert_uint_eq(message.from, i);
+            ck_assert_uint_eq(message.incarnation_high, i);
+            ck_assert_uint_eq(message.incarnation_low, 1);
+            ck_assert_uint_eq(message.bytes, strlen(text));
+            ck_assert_mem_eq(message.data, text, message.bytes);
+        }
+    for (unsigned i = 0; i < 3; i++) {
+        const struct gw__mesh_counts *counts = gw__mesh_counts(set.meshes[i]);
+        ck_assert_uint_eq(counts->sent, 3);
+        ck_assert_uint_eq(counts->received, 3);
+        ck_assert_uint_eq(counts->refused + counts->overflowed, 0);
+    }
+    mesh_set_close(&set);
+}
+END_TEST
+
+START_TEST(any_size_up_to_the_limit)
+{
+    static const size_t sizes[] = {0, 1, 33, 4096, GW__MESH_BYTES_MAX};
+    static unsigned char data[GW__MESH_BYTES_MAX + 1];
+    struct mesh_set set;
+    mesh_set_open(&set, wires[_i], 2);
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (unsigned char)(i * 7);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ck_assert_int_eq(gw__mesh_send(set.meshes[0], 1, data, sizes[i]),
+                         GW_OK);
+        struct gw__mesh_message message = mesh_await(set.meshes[1]);
+        ck_assert_uint_eq(message.bytes, sizes[i]);
+        ck_assert(memcmp(message.data, data, sizes[i]) == 0);
+    }
+    ck_assert_int_eq(gw__mesh_send(set.meshes[0], 1, data, sizeof data),
+                     GW_EINVAL);
+    ck_assert_int_eq(gw__mesh_send(set.meshes[0], 0, data, sizeof data),
+                     GW_EINVAL);
+    mesh_set_close(&set);
+}
+END_TEST
+
+START_TEST(only_known_nodes_are_sent_to)
+{
+    struct mesh_set set;
+    struct gw_error why;
+    mesh_set_open(&set, "ipc", 2);
+    struct gw__mesh *mesh = set.meshes[0];
+    ck_assert_int_eq(gw__mesh_send(mesh, 2, "x", 1), GW_EUNREACH);
+    ck_assert_int_eq(gw__mesh_send(mesh, GW__MESH_NODES, "x", 1), GW_EINVAL);
+    ck_assert_int_eq(gw__mesh_know(mesh, 1, "", NULL), GW_OK);
+    ck_assert_int_eq(gw__mesh_send(mesh, 1, "x", 1), GW_EUNREACH);
+    ck_assert_int_eq(gw__mesh_know(mesh, GW__MESH_NODES, "ipc://@x", &why),
+                     GW_EINVAL);
+    ck_assert_int_eq(gw__mesh_know(mesh, 1, "nowhere", &why), GW_EINVAL);
+    ck_assert_str_eq(why.text, "where node 1 is: \"nowhere\" is neither "
+                               "ipc://@name nor tcp://host:port");
+    ck_assert_uint_eq(gw__mesh_counts(mesh)->sent, 0);
+    mesh_set_close(&set);
+}
+END_TEST
+
+START_TEST(what_is_sent_to_oneself_comes_back)
+{
+    struct gw__mesh *mesh = mesh_open(mesh_config(5, mesh_name("self")));
+    static const unsigned char block[GW__MESH_BYTES_MAX];
+    struct gw__mesh_message message;
+    mesh_say(mesh, 5, "one");
+    mesh_say(mesh, 5, "two");
+    mesh_expect(mesh, 5, "one");
+    mesh_expect(mesh, 5, "two");
+    mesh_expect_none(mesh);
+    for (unsigned i = 0; i < GW__LATER_MESSAGES + 10; i++)
+        mesh_say(mesh, 5, "");
+    ck_assert_uint_eq(gw__mesh_counts(mesh)->overflowed, 10);
+    for (unsigned i = 0; i < GW__LATER_MESSAGES; i++)
+        ck_assert_int_eq(gw__mesh_receive(mesh, &message), GW_OK);
+    mesh_expect_none(mesh);
+    for (unsigned i = 0; i < 100; i++)
+        ck_assert_int_eq(gw__mesh_send(mesh, 5, block, sizeof block), GW_OK);
+    unsigned fit = GW__LATER_BYTES / GW__MESH_FRAME_MAX;
+    ck_assert_uint_eq(gw__mesh_counts(mesh)->overflowed, 10 + 100 - fit);
+    gw__mesh_close(&mesh);
+}
+END_TEST
+
+/* Who sends to itself at every message does not starve the others. */
+START_TEST(own_messages_starve_nobody)
+{
+    struct mesh_set set;
+    mesh_set_open(&set, "ipc", 2);
+    mesh_say(set.meshes[1], 0, "from outside");
+    mesh_say(set.meshes[0], 0, "again");
+    uint64_t until = gw_now_ns() + 5000 * MS;
+    unsigned from;
+    do {
+        from = mesh_await(set.meshes[0]).from;
+        if (from == 0)
+            mesh_say(set.meshes[0], 0, "again");
+        ck_assert(gw_now_ns() < until);
+    } while (from != 1);
+    mesh_set_close(&set);
+}
+END_TEST
+
+/* ---- peers that are not there ---- */
+
+/* An endpoint where nobody listens now. */
+static void free_endpoint(const char *wire, char endpoint[])
+{
+    bool ipc = strcmp(wire, "ipc") == 0;
+    struct gw__mesh *mesh = mesh_open(
+        mesh_config(1, ipc ? mesh_name("late") : "tcp://127.0.0.1:*"));
+    snprintf(endpoint, GW__MESH_ENDPOINT_MAX, "%s", gw__mesh_endpoint(mesh));
+    gw__mesh_close(&mesh);
+}
+
+START_TEST(the_first_message_waits_for_its_receiver)
+{
+    char endpoint[GW__MESH_ENDPOINT_MAX];
+    free_endpoint(wires[_i], endpoint);
+    struct gw__mesh *sender = mesh_open(mesh_config(0, mesh_name("early")));
+    ck_assert_int_eq(gw__mesh_know(sender, 1, endpoint, NULL), GW_OK);
+    mesh_say(sender, 1, "are you there?");
+    struct gw__mesh *late = mesh_open(mesh_config(1, endpoint));
+    mesh_expect(late, 0, "are you there?");
+    gw__mesh_close(&sender);
+    gw__mesh_close(&late);
+}
+END_TEST
+
+START_TEST(what_was_sent_before_closing_leaves)
+{
+    struct mesh_set set;
+    mesh_set_open(&set, wires[_i], 2);
+    mesh_say(set.meshes[0], 1, "goodbye");
+    gw__mesh_close(&set.meshes[0]);
+    mesh_expect(set.meshes[1], 0, "goodbye");
+    mesh_set_close(&set);
+}
+END_TEST
+
+START_TEST(a_dead_peer_costs_what_fits_the_mark)
+{
+    enum { SENDS = 3 * GW__MESH_MARK };
+    char endpoint[GW__MESH_ENDPOINT_MAX];
+    free_endpoint(wires[_i], endpoint);
+    struct gw__mesh *sender = mesh_open(mesh_config(0, mesh_name("alone")));
+    ck_assert_int_eq(gw__mesh_know(sender, 1, endpoint, NULL), GW_OK);
+    for (unsigned i = 0; i < SENDS; i++)
+        mesh_say(sender, 1, "hello?");
+    const struct gw__mesh_counts *counts = gw__mesh_counts(sender);
+    ck_assert_uint_eq(counts->sent, GW__MESH_MARK);
+    ck_assert_uint_eq(counts->sent + counts->overflowed, SENDS);
+    uint64_t before = gw_now_ns();
+    gw__mesh_close(&sender);
+    ck_assert_uint_lt(gw_now_ns() - before, 1000 * MS);
+}
+END_TEST
+
+/* The same endpoint, another incarnation: both find each other again, the old
+ * connection's backlog or not. */
+START_TEST(a_restarted_peer_is_reached_again)
+{
+    struct mesh_set set;
+    char endpoint[GW__MESH_ENDPOINT_MAX];
+    mesh_set_open(&set, wires[_i], 2);
+    struct gw__mesh *stays = set.meshes[0];
+    snprintf(endpoint, sizeof endpoint, "%s", gw__mesh_endpoint(set.meshes[1]));
+    for (unsigned life = 2; life < 6; life++) {
+        mesh_say(set.meshes[1], 0, "here");
+        mesh_expect(stays, 1, "here");
+        gw__mesh_close(&set.meshes[1]);
+        if (life % 2)
+            mesh_say(stays, 1, "lost, or late");
+        struct gw__mesh_config config = mesh_config(1, endpoint);
+        config.incarnation_low = life;
+        set.meshes[1] = mesh_open(config);
+        mesh_set_know(&set);
+        mesh_say(set.meshes[1], 0, "back");
+        struct gw__mesh_message message = mesh_await(stays);
+        ck_assert_uint_eq(message.incarnation_low, life);
+        mesh_say(stays, 1, "welcome");
+        do
+            message = mesh_await(set.meshes[1]);
+        while (message.bytes != strlen("welcome"));
+    }
+    mesh_set_close(&set);
+}
+END_TEST
+
+/* Reached without a word of its own, too. */
+START_TEST(a_silent_restarted_peer_is_reached_again)
+{
+    struct mesh_set set;
+    char endpoint[GW__MESH_ENDPOINT_MAX];
+    mesh_set_open(&set, wires[_i], 2);
+    snprintf(endpoint, sizeof endpoint, "%s", gw__mesh_endpoint(set.meshes[1]));
+    mesh_say(set.meshes[0], 1, "hello");
+    mesh_expect(set.meshes[1], 0, "hello");
+    gw__mesh_close(&set.meshes[1]);
+    set.meshes[1] = mesh_open(mesh_config(1, endpoint));
+    uint64_t until = gw_now_ns() + 5000 * MS;
+    struct gw__mesh_message message;
+    while (gw__mesh_receive(set.meshes[1], &message) != GW_OK) {
+        mesh_say(set.meshes[0], 1, "hello");
+        gw__mesh_wait(set.meshes[1], -1, gw_now_ns() + 5 * MS);
+        ck_assert(gw_now_ns() < until);
+    }
+    mesh_set_close(&set);
+}
+END_TEST
+
+START_TEST(a_node_that_moved_is_found)
+{
+    struct mesh_set set;
+    mesh_set_open(&set, wires[_i], 2);
+    mesh_say(set.meshes[0], 1, "before");
+    mesh_expect(set.meshes[1], 0, "before");
+    struct gw__mesh *moved = mesh_open(mesh_config(1, mesh_name("moved")));
+    ck_assert_int_eq(
+        gw__mesh_know(set.meshes[0], 1, gw__mesh_endpoint(moved), NULL), GW_OK);
+    mesh_say(set.meshes[0], 1, "after");
+    mesh_expect(moved, 0, "after");
+    mesh_expect_none(set.meshes[1]);
+    gw__mesh_close(&moved);
+    mesh_set_close(&set);
+}
+END_TEST
+
+/* Two processes that both speak as node 1 do not make the connection to it
+ * anew with each word: that goes on to where node 1 is known to be. */
+START_TEST(a_zombie_does_not_disturb)
+{
+    struct mesh_set set;
+    mesh_set_open(&set, "ipc", 2);
+    struct gw__mesh_config config = mesh_config(1, mesh_name("zombie"));
+    config.incarnation_low = 99;
+    struct gw__mesh *zombie = mesh_open(config);
+    ck_assert_int_eq(
+        gw__mesh_know(zombie, 0, gw__mesh_endpoint(set.meshes[0]), NULL),
+        GW_OK);
+    void *dealer = NULL;
+    for (unsigned i = 0; i < 20; i++) {
+        mesh_say(i % 2 ? set.meshes[1] : zombie, 0, "I am 1");
+        mesh_expect(set.meshes[0], 1, "I am 1");
+        mesh_say(set.meshes[0], 1, "so you are");
+        mesh_expect(set.meshes[1], 0, "so you are");
+        if (i > 1)
+            ck_assert_ptr_eq(dealer, set.meshes[0]->peers[1].dealer);
+        dealer = set.meshes[0]->peers[1].dealer;
+    }
+    mesh_expect_none(zombie);
+    gw__mesh_close(&zombie);
+    mesh_set_close(&set);
+}
+END_TEST
+
+/* ---- sleeping ---- */
+
+START_TEST(wait_ends_by_message_descriptor_or_time)
+{
+    struct mesh_set set;
+    mesh_set_open(&set, wires[_i], 2);
+    int bell = eventfd(0, 0);
+    uint64_t before = gw_now_ns();
+    gw__mesh_wait(set.meshes[0], bell, before + 3 * MS);
+    ck_assert_uint_ge(gw_now_ns(), before + 3 * MS);
+    eventfd_write(bell, 1);
+    gw__mesh_wait(set.meshes[0], bell, UINT64_MAX);
+    mesh_say(set.meshes[1], 0, "wake up");
+    gw__mesh_wait(set.meshes[0], -1, UINT64_MAX);
+    mesh_expect(set.meshes[0], 1, "wake up");
+    mesh_say(set.meshes[0], 0, "to me");
+    gw__mesh_wait(set.meshes[0], -1, UINT64_MAX);
+    mesh_expect(set.meshes[0], 0, "to me");
+    gw__mesh_wait(set.meshes[0], -1, 0);
+    close(bell);
+    mesh_set_close(&set);
+}
+END_TEST
+
+enum { ROUNDS = 1000 };
+
+static void *echo(void *context)
+{
+    struct gw__mesh *mesh = context;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct gw__mesh_message message = mesh_await(mesh);
+        gw__mesh_send(mesh, message.from, message.data, message.bytes);
+    }
+    return NULL;
+}
+
+START_TEST(two_threads_talk)
+{
+    struct mesh_set set;
+    pthread_t thread;
+    mesh_set_open(&set, wires[_i], 2);
+    pthread_create(&thread, NULL, echo, set.meshes[1]);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t back;
+        gw__mesh_send(set.meshes[0], 1, &i, sizeof i);
+        struct gw__mesh_message message = mesh_await(set.meshes[0]);
+        ck_assert_uint_eq(message.bytes, sizeof back);
+        memcpy(&back, message.data, sizeof back);
+        ck_assert_uint_eq(back, i);
+    }
+    pthread_join(thread, NULL);
+    mesh_set_close(&set);
+}
+END_TEST
+
+static void add_delivery(Suite *suite)
+{
+    TCase *tests = tcase_create("mesh delivery");
+    tcase_add_loop_test(tests, everybody_hears_everybody, 0, 2);
+    tcase_add_loop_test(tests, any_size_up_to_the_limit, 0, 2);
+    tcase_add_test(tests, only_known_nodes_are_sent_to);
+    tcase_add_test(tests, what_is_sent_to_oneself_comes_back);
+    tcase_add_test(tests, own_messages_starve_nobody);
+    tcase_add_loop_test(tests, wait_ends_by_message_descriptor_or_time, 0, 2);
+    tcase_add_loop_test(tests, two_threads_talk, 0, 2);
+    suite_add_tcase(suite, tests);
+}
+
+static void add_absence(Suite *suite)
+{
+    TCase *tests = tcase_create("mesh absence");
+    tcase_add_loop_test(tests, the_first_message_waits_for_its_receiver, 0, 2);
+    tcase_add_loop_test(tests, what_was_sent_before_closing_leaves, 0, 2);
+    tcase_add_loop_test(tests, a_dead_peer_costs_what_fits_the_mark, 0, 2);
+    tcase_add_loop_test(tests, a_restarted_peer_is_reached_again, 0, 2);
+    tcase_add_loop_test(tests, a_silent_restarted_peer_is_reached_again, 0, 2);
+    tcase_add_loop_test(tests, a_node_that_moved_is_found, 0, 2);
+    tcase_add_test(tests, a_zombie_does_not_disturb);
+    suite_add_tcase(suite, tests);
+}
+
+Suite *suite_mesh(void)
+{
+    Suite *suite = suite_create("mesh");
+    add_delivery(suite);
+    add_absence(suite);
+    return suite;
+}

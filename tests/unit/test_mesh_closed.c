@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whom the mesh lets in: what is malformed, of another run, of another user or
+ * without the key ends before it is a message.
+ */
+#include "mesh_set.h"
+
+#include <wire/mesh_parts.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+Suite *suite_mesh_closed(void);
+
+/* ---- what is refused ---- */
+
+static const struct gw__mesh_head good = {
+    .from = 3, .to = 0, .token = MESH_TOKEN, .incarnation_low = 8};
+
+static void expect_fault(struct gw__mesh_head head, const char *sentence)
+{
+    unsigned char frame[GW__MESH_HEAD_BYTES];
+    struct gw_error why;
+    gw__mesh_frame_seal(&head, NULL, 0, frame);
+    ck_assert_int_eq(
+        gw__mesh_frame_read(frame, sizeof frame, 0, MESH_TOKEN, &head, &why),
+        GW_EDATA);
+    ck_assert_str_eq(why.text, sentence);
+}
+
+START_TEST(a_frame_is_right_or_refused)
+{
+    static unsigned char frame[GW__MESH_FRAME_MAX + 1];
+    struct gw__mesh_head head = good, read;
+    struct gw_error why;
+    gw__mesh_frame_seal(&head, "data", 4, frame);
+    ck_assert_int_eq(gw__mesh_frame_read(frame, GW__MESH_HEAD_BYTES + 4, 0,
+                                         MESH_TOKEN, &read, &why),
+                     GW_OK);
+    ck_assert_mem_eq(&read, &head, sizeof read);
+    ck_assert_mem_eq(frame + GW__MESH_HEAD_BYTES, "data", 4);
+    static const size_t bad_sizes[] = {0, GW__MESH_HEAD_BYTES - 1,
+                                       GW__MESH_FRAME_MAX + 1};
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(gw__mesh_frame_read(frame, bad_sizes[i], 0, MESH_TOKEN,
+                                             &read, &why),
+                         GW_EDATA);
+        ck_assert_ptr_nonnull(strstr(why.text, "malformed message of "));
+    }
+    frame[0] ^= 1;
+    ck_assert_int_eq(gw__mesh_frame_read(frame, GW__MESH_HEAD_BYTES, 0,
+                                         MESH_TOKEN, &read, &why),
+                     GW_EDATA);
+    ck_assert_str_eq(why.text, "a message of another program or version");
+}
+END_TEST
+
+START_TEST(each_fault_has_its_sentence)
+{
+    struct gw__mesh_head head = good;
+    head.token++;
+    expect_fault(head, "a message of another run");
+    head = good;
+    head.to = 1;
+    expect_fault(head, "a message for node 1 came to node 0");
+    head = good;
+    head.from = GW__MESH_NODES;
+    expect_fault(head, "a message from node 64 to node 0");
+    head.from = 0;
+    expect_fault(head, "a message from node 0 to node 0");
+}
+END_TEST
+
+/* A stranger with a socket of its own. */
+struct stranger {
+    void *context, *socket;
+};
+
+static struct stranger come(const char *endpoint)
+{
+    struct stranger stranger = {.context = zmq_ctx_new()};
+    int linger = 0;
+    stranger.socket = zmq_socket(stranger.context, ZMQ_DEALER);
+    zmq_setsockopt(stranger.socket, ZMQ_LINGER, &linger, sizeof linger);
+    ck_assert_int_eq(zmq_connect(stranger.socket, endpoint), 0);
+    return stranger;
+}
+
+static void go(struct stranger *stranger)
+{
+    zmq_close(stranger->socket);
+    zmq_ctx_term(stranger->context);
+}
+
+static void utter(struct stranger *stranger, struct gw__mesh_head head,
+                  size_t bytes, int flags)
+{
+    unsigned char frame[GW__MESH_HEAD_BYTES + 2];
+    gw__mesh_frame_seal(&head, "ok", 2, frame);
+    ck_assert_int_ge(zmq_send(stranger->socket, frame, bytes, flags), 0);
+}
+
+START_TEST(refused_messages_are_counted)
+{
+    enum { WHOLE = GW__MESH_HEAD_BYTES + 2 };
+    struct gw__mesh *mesh = mesh_open(mesh_config(0, mesh_name("raw")));
+    struct stranger stranger = come(gw__mesh_endpoint(mesh));
+    struct gw__mesh_head another_run = good, misled = good, nobody = good;
+    another_run.token = 1;
+    misled.to = 1;
+    nobody.from = 65535;
+    utter(&stranger, good, 0, 0);
+    utter(&stranger, good, GW__MESH_HEAD_BYTES - 1, 0);
+    utter(&stranger, another_run, WHOLE, 0);
+    utter(&stranger, misled, WHOLE, 0);
+    utter(&stranger, nobody, WHOLE, 0);
+    ck_assert_int_ge(zmq_send(stranger.socket, "garbage", 7, 0), 0);
+    utter(&stranger, good, WHOLE, ZMQ_SNDMORE); /* two parts */
+    utter(&stranger, good, WHOLE, 0);
+    utter(&stranger, good, 0, ZMQ_SNDMORE); /* three parts */
+    utter(&stranger, good, WHOLE, ZMQ_SNDMORE);
+    utter(&stranger, good, 0, 0);
+    utter(&stranger, good, WHOLE, 0);
+    mesh_expect(mesh, 3, "ok");
+    ck_assert_uint_eq(gw__mesh_counts(mesh)->refused, 8);
+    ck_assert_uint_eq(gw__mesh_counts(mesh)->received, 1);
+    go(&stranger);
+    gw__mesh_close(&mesh);
+}
+END_TEST
+
+/* libzmq ends the connection of who sends one. */
+START_TEST(an_endless_message_is_not_read)
+{
+    static unsigned char block[GW__MESH_FRAME_MAX + 1];
+    struct gw__mesh_head head = good;
+    struct gw__mesh *mesh = mesh_open(mesh_config(0, mesh_name("long")));
+    struct stranger stranger = come(gw__mesh_endpoint(mesh));
+    struct stranger other = come(gw__mesh_endpoint(mesh));
+    char name[] = "inproc://lost";
+    ck_assert_int_eq(
+        zmq_socket_monitor(stranger.socket, name, ZMQ_EVENT_DISCONNECTED), 0);
+    void *monitor = zmq_socket(stranger.context, ZMQ_PAIR);
+    ck_assert_int_eq(zmq_connect(monitor, name), 0);
+    gw__mesh_frame_seal(&head, NULL, 0, block);
+    ck_assert_int_ge(zmq_send(stranger.socket, block, sizeof block, 0), 0);
+    ck_assert_int_ge(zmq_recv(monitor, block, sizeof block, 0), 0);
+    utter(&other, good, GW__MESH_HEAD_BYTES + 2, 0);
+    mesh_expect(mesh, 3, "ok");
+    mesh_expect_none(mesh);
+    zmq_close(monitor);
+    go(&stranger);
+    go(&other);
+    gw__mesh_close(&mesh);
+}
+END_TEST
+
+START_TEST(a_flood_of_refused_ones_holds_nobody_up)
+{
+    enum { FLOOD = 900 };
+    struct gw__mesh *mesh = mesh_open(mesh_config(0, mesh_name("flood")));
+    struct stranger stranger = come(gw__mesh_endpoint(mesh));
+    for (unsigned i = 0; i < FLOOD; i++)
+        utter(&stranger, good, 1, 0);
+    utter(&stranger, good, GW__MESH_HEAD_BYTES + 2, 0);
+    mesh_expect(mesh, 3, "ok");
+    ck_assert_uint_eq(gw__mesh_counts(mesh)->refused, FLOOD);
+    go(&stranger);
+    gw__mesh_close(&mesh);
+}
+END_TEST
+
+/* ---- where one may listen ---- */
+
+static void expect_closed(struct gw__mesh_config config, enum gw_err due,
+                          const char *sentence)
+{
+    struct gw__mesh *mesh;
+    struct gw_error why;
+    enum gw_err err = gw__mesh_open(&config, &mesh, &why);
+    ck_assert_ptr_null(mesh);
+    ck_assert_msg(err == due, "%s: %s", gw_err_name(err), why.text);
+    ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
+}
+
+START_TEST(bad_endpoints_are_refused)
+{
+    static const struct {
+        const char *endpoint, *sentence;
+    } cases[] = {
+        {"", "mesh: \"\" is neither ipc://@name nor tcp://host:port"},
+        {"ipc:///tmp/file", "is neither"},
+        {"ipc://@", "is neither"},
+        {"ipc://@a b", "is neither"},
+        {"inproc://x", "is neither"},
+        {"tcp://127.0.0.1", "tcp://127.0.0.1: no numeric host and port"},
+        {"tcp://127.0.0.1:", "no numeric host and port"},
+        {"tcp://127.0.0.1:0", "no numeric host and port"},
+        {"tcp://127.0.0.1:65536", "no numeric host and port"},
+        {"tcp://127.0.0.1:1x", "no numeric host and port"},
+        {"tcp://:1", "no numeric host and port"},
+        {"tcp://*:1", "no numeric host and port"},
+        {"tcp://1.2.3.4;127.0.0.1:1", "no numeric host and port"},
+        {"tcp://0.0.0.0:*", "name one address"},
+        {"tcp://[::]:*", "name one address"},
+        {"tcp://192.0.2.1:*", "is open to the network: give a key file"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_closed(mesh_config(0, cases[i].endpoint), GW_EINVAL,
+                      cases[i].sentence);
+    char name[GW__MESH_ENDPOINT_MAX + 1];
+    memset(name, 'x', sizeof name);
+    memcpy(name, "ipc://@", 7);
+    name[GW__MESH_ENDPOINT_MAX] = 0;
+    expect_closed(mesh_config(0, name), GW_EINVAL,
+                  "an endpoint longer than 119");
+    name[7 + 107] = 0;
+    expect_closed(mesh_config(0, name), GW_EINVAL, "is neither");
+    expect_closed(mesh_config(GW__MESH_NODES, "ipc://@x"), GW_EINVAL,
+                  "node 64: there are 64");
+    ck_assert_int_eq(gw__mesh_check_endpoint("tcp://127.0.0.1:*", NULL),
+                     GW_EINVAL);
+    ck_assert_int_eq(gw__mesh_check_endpoint("tcp://192.0.2.1:80", NULL),
+                     GW_OK);
+}
+END_TEST
+
+START_TEST(the_longest_name_works)
+{
+    char name[7 + 106 + 1];
+    memset(name, 'x', sizeof name);
+    memcpy(name, "ipc://@", 7);
+    name[sizeof name - 1] = 0;
+    struct gw__mesh *mesh = mesh_open(mesh_config(0, name));
+    ck_assert_str_eq(gw__mesh_endpoint(mesh), name);
+    gw__mesh_close(&mesh);
+}
+END_TEST
+
+START_TEST(a_taken_place_is_taken)
+{
+    const char *wanted = _i ? "tcp://127.0.0.1:*" : mesh_name("taken");
+    struct gw__mesh *mesh = mesh_open(mesh_config(0, wanted));
+    ck_assert_ptr_null(strchr(gw__mesh_endpoint(mesh), '*'));
+    expect_closed(mesh_config(1, gw__mesh_endpoint(mesh)), GW_EUNREACH,
+                  "mesh: cannot listen at ");
+    gw__mesh_close(&mesh);
+}
+END_TEST
+
+/* What an abstract name's listener says to who connects: its greeting (1), or
+ * nothing at all (0). */
+static int greeted_as(uid_t user, const char *endpoint)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *name = endpoint + strlen("ipc://@");
+    memcpy(address.sun_path + 1, name, strlen(name));
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        char greeting[64];
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+                                       1 + strlen(name));
+        if ((user != getuid() && setuid(user) != 0) ||
+            connect(fd, (struct sockaddr *)&address, length) != 0)
+            _exit(2);
+        _exit(read(fd, greeting, sizeof greeting) > 0);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+START_TEST(other_users_are_not_let_in)
+{
+    enum { NOBODY = 65534 };
+    struct gw__mesh *mesh = mesh_open(mesh_config(0, mesh_name("user")));
+    ck_assert_int_eq(greeted_as(getuid(), gw__mesh_endpoint(mesh)), 1);
+    if (getuid() == 0)
+        ck_assert_int_eq(greeted_as(NOBODY, gw__mesh_endpoint(mesh)), 0);
+    gw__mesh_close(&mesh);
+}
+END_TEST
+
+/* ---- keys ---- */
+
+struct key_file {
+    char path[40];
+};
+
+static struct key_file write_key(mode_t mode)
+{
+    struct key_file file = {"/tmp/gradwire-test-mesh-XXXXXX"};
+    char public_key[41], secret_key[41], text[90];
+    ck_assert_int_eq(zmq_curve_keypair(public_key, secret_key), 0);
+    snprintf(text, sizeof text, "%s\n%s\n", public_key, secret_key);
+    int fd = mkstemp(file.path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    fchmod(fd, mode);
+    close(fd);
+    return file;
+}
+
+static struct gw__mesh *open_with(unsigned node, const char *key)
+{
+    static const char *const names[] = {"0", "1", "2", "3"};
+    struct gw__mesh_config config = mesh_config(node, mesh_name(names[node]));
+    config.key_file = key;
+    return mesh_open(config);
+}
+
+START_TEST(a_shared_key_lets_in)
+{
+    struct key_file file = write_key(0600);
+    struct mesh_set set = {.size = 2};
+    struct gw__mesh_config config = mesh_config(0, "tcp://127.0.0.2:*");
+    for (config.node = 0; config.node < 2; config.node++) {
+        config.key_file = file.path;
+        set.meshes[config.node] = mesh_open(config);
+    }
+    mesh_set_know(&set);
+    mesh_say(set.meshes[0], 1, "secret");
+    mesh_expect(set.meshes[1], 0, "secret");
+    mesh_say(set.meshes[1], 0, "too");
+    mesh_expect(set.meshes[0], 1, "too");
+    mesh_set_close(&set);
+    unlink(file.path);
+}
+END_TEST
+
+/* Waits until the mesh has failed to agree with two who want to connect. */
+static void await_failures(void *context, const char *name)
+{
+    enum { FAILURES = 2 };
+    void *monitor = zmq_socket(context, ZMQ_PAIR);
+    char part[64];
+    ck_assert_int_eq(zmq_connect(monitor, name), 0);
+    for (unsigned i = 0; i < 2 * FAILURES; i++)
+        ck_assert_int_ge(zmq_recv(monitor, part, sizeof part, 0), 0);
+    zmq_close(monitor);
+}
+
+START_TEST(another_key_or_none_does_not)
+{
+    struct key_file right = write_key(0600), wrong = write_key(0600);
+    const char *const keys[] = {right.path, right.path, wrong.path, NULL};
+    struct mesh_set set = {.size = 4};
+    for (unsigned i = 0; i < 4; i++)
+        set.meshes[i] = open_with(i, keys[i]);
+    mesh_set_know(&set);
+    ck_assert_int_eq(
+        zmq_socket_monitor(set.meshes[0]->router, "inproc://failures",
+                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                               ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH),
+        0);
+    mesh_say(set.meshes[2], 0, "wrong key");
+    mesh_say(set.meshes[3], 0, "no key");
+    await_failures(set.meshes[0]->context, "inproc://failures");
+    mesh_say(set.meshes[1], 0, "right key");
+    mesh_expect(set.meshes[0], 1, "right key");
+    mesh_expect_none(set.meshes[0]);
+    zmq_socket_monitor(set.meshes[0]->router, NULL, 0);
+    mesh_set_close(&set);
+    unlink(right.path);
+    unlink(wrong.path);
+}
+END_TEST
+
+START_TEST(a_bad_key_file_opens_nothing)
+{
+    struct key_file file = write_key(0644);
+    struct gw__mesh_config config = mesh_config(0, mesh_name("key"));
+    config.key_file = file.path;
+    expect_closed(config, GW_EINVAL, "(mode 0644); chmod 600 it");
+    config.key_file = "/nonexistent/key";
+    expect_closed(config, GW_EINVAL,
+                  "mesh: key file /nonexistent/key: No such");
+    unlink(file.path);
+}
+END_TEST
+
+Suite *suite_mesh_closed(void)
+{
+    Suite *suite = suite_create("mesh_closed");
+    TCase *tests = tcase_create("mesh closed");
+    tcase_add_test(tests, a_frame_is_right_or_refused);
+    tcase_add_test(tests, each_fault_has_its_sentence);
+    tcase_add_test(tests, refused_messages_are_counted);
+    tcase_add_test(tests, an_endless_message_is_not_read);
+    tcase_add_test(tests, a_flood_of_refused_ones_holds_nobody_up);
+    tcase_add_test(tests, bad_endpoints_are_refused);
+    tcase_add_test(tests, the_longest_name_works);
+    tcase_add_loop_test(tests, a_taken_place_is_taken, 0, 2);
+    tcase_add_test(tests, other_users_are_not_let_in);
+    tcase_add_test(tests, a_shared_key_lets_in);
+    tcase_add_test(tests, another_key_or_none_does_not);
+    tcase_add_test(tests, a_bad_key_file_opens_nothing);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The mesh obeys link rules: delay, cut, rate, loss, and their changes. Below
+ * it lies the queue of what is not due yet.
+ */
+#include "mesh_set.h"
+
+#include <base/rule.h>
+#include <wire/mesh_parts.h>
+
+#include <stdio.h>
+#include <string.h>
+
+Suite *suite_mesh_rules(void);
+
+static const uint64_t MS = 1000000;
+
+/* Node 1 of the set has rules; node 0 sends to it. */
+static struct gw__rules *open_ruled(struct mesh_set *set)
+{
+    struct gw__rules *rules;
+    mesh_set_open(set, "ipc", 2);
+    ck_assert_int_eq(gw__rules_new(1, &rules, NULL), GW_OK);
+    char endpoint[GW__MESH_ENDPOINT_MAX];
+    snprintf(endpoint, sizeof endpoint, "%s",
+             gw__mesh_endpoint(set->meshes[1]));
+    gw__mesh_close(&set->meshes[1]);
+    struct gw__mesh_config config = mesh_config(1, endpoint);
+    config.rules = rules;
+    set->meshes[1] = mesh_open(config);
+    mesh_set_know(set);
+    return rules;
+}
+
+/* Until `count` messages have met their fate at node 1. */
+static void await_fates(struct mesh_set *set, uint64_t count)
+{
+    const struct gw__mesh_counts *counts = gw__mesh_counts(set->meshes[1]);
+    uint64_t until = gw_now_ns() + 5000 * MS;
+    while (counts->dropped_by_rule + counts->overflowed +
+               set->meshes[1]->later.count <
+           count) {
+        mesh_expect_none(set->meshes[1]);
+        gw__mesh_wait(set->meshes[1], -1, gw_now_ns() + 5 * MS);
+        ck_assert(gw_now_ns() < until);
+    }
+}
+
+START_TEST(a_delay_keeps_back)
+{
+    struct mesh_set set;
+    struct gw__rules *rules = open_ruled(&set);
+    gw__rules_set(rules, 0, &(struct gw__rule){.delay_us = 30000});
+    uint64_t sent = gw_now_ns();
+    mesh_say(set.meshes[0], 1, "a");
+    mesh_say(set.meshes[0], 1, "b");
+    mesh_expect(set.meshes[1], 0, "a");
+    mesh_expect(set.meshes[1], 0, "b");
+    ck_assert_uint_ge(gw_now_ns() - sent, 30 * MS);
+    mesh_say(set.meshes[1], 0, "no rule this way");
+    mesh_expect(set.meshes[0], 1, "no rule this way");
+    mesh_say(set.meshes[1], 1, "nor to oneself");
+    mesh_expect(set.meshes[1], 1, "nor to oneself");
+    mesh_set_close(&set);
+    gw__rules_destroy(&rules);
+}
+END_TEST
+
+START_TEST(a_cut_link_delivers_nothing)
+{
+    struct mesh_set set;
+    struct gw__rules *rules = open_ruled(&set);
+    gw__rules_set(rules, 0, &(struct gw__rule){.down = true});
+    for (unsigned i = 0; i < 5; i++)
+        mesh_say(set.meshes[0], 1, "lost");
+    await_fates(&set, 5);
+    ck_assert_uint_eq(gw__mesh_counts(set.meshes[1])->dropped_by_rule, 5);
+    gw__rules_set(rules, 0, &(struct gw__rule){.down = false});
+    mesh_say(set.meshes[0], 1, "healed");
+    mesh_expect(set.meshes[1], 0, "healed");
+    mesh_set_close(&set);
+    gw__rules_destroy(&rules);
+}
+END_TEST
+
+/* A change of the rules is heeded for what is under way. */
+START_TEST(a_change_takes_or_frees_what_is_kept_back)
+{
+    struct mesh_set set;
+    struct gw__rules *rules = open_ruled(&set);
+    const struct gw__rule slow = {.delay_us = 3600000000U};
+    gw__rules_set(rules, 0, &slow);
+    mesh_say(set.meshes[0], 1, "a");
+    mesh_say(set.meshes[0], 1, "b");
+    await_fates(&set, 2);
+    gw__rules_set(rules, 0, &(struct gw__rule){.down = false});
+    mesh_expect(set.meshes[1], 0, "a");
+    mesh_expect(set.meshes[1], 0, "b");
+    gw__rules_set(rules, 0, &slow);
+    mesh_say(set.meshes[0], 1, "taken");
+    await_fates(&set, 1);
+    gw__rules_set(rules, 0, &(struct gw__rule){.down = true});
+    mesh_expect_none(set.meshes[1]);
+    ck_assert_uint_eq(gw__mesh_counts(set.meshes[1])->dropped_by_rule, 1);
+    ck_assert_uint_eq(set.meshes[1]->later.count, 0);
+    ck_assert_uint_eq(set.meshes[1]->later.bytes, 0);
+    mesh_set_close(&set);
+    gw__rules_destroy(&rules);
+}
+END_TEST
+
+START_TEST(a_slow_link_is_a_bounded_queue)
+{
+    enum { BLOCK = 60000, SENDS = 90, FIT = GW__LATER_BYTES / (BLOCK + 40) };
+    static const unsigned char block[BLOCK];
+    struct mesh_set set;
+    struct gw__rules *rules = open_ruled(&set);
+    gw__rules_set(rules, 0, &(struct gw__rule){.rate = 1});
+    for (unsigned i = 0; i < SENDS; i++)
+        ck_assert_int_eq(gw__mesh_send(set.meshes[0], 1, block, BLOCK), GW_OK);
+    await_fates(&set, SENDS);
+    ck_assert_uint_eq(set.meshes[1]->later.count, FIT);
+    ck_assert_uint_eq(gw__mesh_counts(set.meshes[1])->overflowed, SENDS - FIT);
+    mesh_set_close(&set);
+    gw__rules_destroy(&rules);
+}
+END_TEST
+
+START_TEST(chance_loses_its_share)
+{
+    enum { SENDS = 500 };
+    struct mesh_set set;
+    struct gw__rules *rules = open_ruled(&set);
+    gw__rules_set(rules, 0, &(struct gw__rule){.loss_ppm = 500000});
+    const struct gw__mesh_counts *counts = gw__mesh_counts(set.meshes[1]);
+    for (unsigned i = 0; i < SENDS; i++)
+        mesh_say(set.meshes[0], 1, "?");
+    uint64_t until = gw_now_ns() + 5000 * MS;
+    while (counts->dropped_by_rule + counts->received < SENDS) {
+        struct gw__mesh_message message;
+        if (gw__mesh_receive(set.meshes[1], &message) != GW_OK)
+            gw__mesh_wait(set.meshes[1], -1, gw_now_ns() + 5 * MS);
+        ck_assert(gw_now_ns() < until);
+    }
+    ck_assert_uint_gt(counts->dropped_by_rule, SENDS / 3);
+    ck_assert_uint_gt(counts->received, SENDS / 3);
+    mesh_set_close(&set);
+    gw__rules_destroy(&rules);
+}
+END_TEST
+
+/* ---- the queue ---- */
+
+/* A message that says when it is due, and which it is. */
+struct told {
+    uint64_t due_ns, number;
+};
+
+static bool put(struct gw__later *later, struct told told)
+{
+    zmq_msg_t message;
+    zmq_msg_init_size(&message, sizeof told);
+    memcpy(zmq_msg_data(&message), &told, sizeof told);
+    bool fits = gw__later_put(later, told.due_ns, &message);
+    zmq_msg_close(&message);
+    return fits;
+}
+
+static struct told take(struct gw__later *later)
+{
+    struct told told;
+    zmq_msg_t message;
+    uint64_t due_ns = gw__later_due(later);
+    zmq_msg_init(&message);
+    gw__later_take(later, &message);
+    memcpy(&told, zmq_msg_data(&message), sizeof told);
+    zmq_msg_close(&message);
+    ck_assert_uint_eq(told.due_ns, due_ns);
+    return told;
+}
+
+/* Takes all: by time, then by number. */
+static unsigned expect_in_order(struct gw__later *later)
+{
+    struct told before = {0}, now;
+    unsigned count = 0;
+    for (; gw__later_due(later) != UINT64_MAX; before = now, count++) {
+        now = take(later);
+        ck_assert(count == 0 || now.due_ns > before.due_ns ||
+                  (now.due_ns == before.due_ns && now.number > before.number));
+    }
+    ck_assert_uint_eq(later->bytes, 0);
+    return count;
+}
+
+START_TEST(the_queue_keeps_time_and_order)
+{
+    struct gw__later later;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, 42);
+    ck_assert_int_eq(gw__later_init(&later, NULL), GW_OK);
+    for (unsigned round = 0, number = 0; round < 20; round++) {
+        unsigned count = (unsigned)gw_rng_below(&rng, 300);
+        for (unsigned i = 0; i < count; i++)
+            ck_assert(
+                put(&later, (struct told){gw_rng_below(&rng, 50), number++}));
+        ck_assert_uint_eq(expect_in_order(&later), count);
+    }
+    for (unsigned i = 0; i < GW__LATER_MESSAGES; i++)
+        ck_assert(put(&later, (struct told){i * 7 % 100, i}));
+    ck_assert(!put(&later, (struct told){0, 0}));
+    ck_assert_uint_eq(expect_in_order(&later), GW__LATER_MESSAGES);
+    ck_assert(put(&later, (struct told){1, 1}));
+    gw__later_fini(&later);
+}
+END_TEST
+
+/* Numbers that three divides go; of the others the time turns round. They are
+ * asked in the order in which they came. */
+static uint64_t turn_round(void *context, zmq_msg_t *message)
+{
+    uint64_t *asked = context;
+    struct told told;
+    memcpy(&told, zmq_msg_data(message), sizeof told);
+    ck_assert_uint_eq(told.number, (*asked)++);
+    if (told.number % 3 == 0)
+        return UINT64_MAX;
+    told.due_ns = 1000 - told.due_ns;
+    memcpy(zmq_msg_data(message), &told, sizeof told);
+    return told.due_ns;
+}
+
+START_TEST(the_queue_can_be_revised)
+{
+    enum { COUNT = 300 };
+    struct gw__later later;
+    uint64_t asked = 0;
+    ck_assert_int_eq(gw__later_init(&later, NULL), GW_OK);
+    ck_assert_uint_eq(gw__later_revise(&later, turn_round, &asked), 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        ck_assert(put(&later, (struct told){i * 7 % 100, i}));
+    ck_assert_uint_eq(gw__later_revise(&later, turn_round, &asked), COUNT / 3);
+    ck_assert_uint_eq(asked, COUNT);
+    ck_assert_uint_eq(expect_in_order(&later), COUNT - COUNT / 3);
+    gw__later_fini(&later);
+}
+END_TEST
+
+Suite *suite_mesh_rules(void)
+{
+    Suite *suite = suite_create("mesh_rules");
+    TCase *tests = tcase_create("mesh rules");
+    tcase_add_test(tests, a_delay_keeps_back);
+    tcase_add_test(tests, a_cut_link_delivers_nothing);
+    tcase_add_test(tests, a_change_takes_or_frees_what_is_kept_back);
+    tcase_add_test(tests, a_slow_link_is_a_bounded_queue);
+    tcase_add_test(tests, chance_loses_its_share);
+    tcase_add_test(tests, the_queue_keeps_time_and_order);
+    tcase_add_test(tests, the_queue_can_be_revised);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The messages of the control plane as bytes: what goes in comes out, what is
+ * short, long or impossible is refused, and the largest news fits.
+ */
+#include "registry_pair.h"
+
+#include <control/talk.h>
+
+Suite *suite_talk(void);
+
+/* Refused at every length but its own, and under every other tag. */
+#define ONLY_WHOLE(decode, data, used, out)                                    \
+    do {                                                                       \
+        struct gw_error no;                                                    \
+        for (size_t cut = 0; cut < (used); cut++)                              \
+            ck_assert_int_eq(decode(data, cut, out, &no), GW_EDATA);           \
+        (data)[used] = 0;                                                      \
+        ck_assert_int_eq(decode(data, (used) + 1, out, &no), GW_EDATA);        \
+        (data)[0] ^= 0x40;                                                     \
+        ck_assert_int_eq(decode(data, used, out, &no), GW_EDATA);              \
+        (data)[0] ^= 0x40;                                                     \
+        ck_assert_int_eq(decode(data, used, out, &no), GW_OK);                 \
+    } while (0)
+
+START_TEST(a_hello_comes_out_as_it_went_in)
+{
+    const struct gw__hello in = {{1, 2}, 3, UINT64_C(1) << 63};
+    struct gw__hello out;
+    uint8_t data[64];
+    size_t used = gw__hello_encode(&in, data, sizeof data);
+    ck_assert_uint_eq(used, 33);
+    ck_assert_uint_eq(data[0], GW__TALK_HELLO);
+    ONLY_WHOLE(gw__hello_decode, data, used, &out);
+    ck_assert(gw__id_equal(out.incarnation, in.incarnation));
+    ck_assert_uint_eq(out.index, 3);
+    ck_assert_uint_eq(out.reports, in.reports);
+    ck_assert_uint_eq(gw__hello_encode(&in, data, used - 1), 0);
+    memset(data + 1, 0, 16); /* nobody */
+    ck_assert_int_eq(gw__hello_decode(data, used, &out, NULL), GW_EDATA);
+}
+END_TEST
+
+START_TEST(an_answer_is_of_a_client_and_a_sequence)
+{
+    struct gw__answer answer = {.code = GW_EINVAL, .epoch = 4, .text = "no"};
+    uint8_t data[GW__REPLY_BYTES_MAX + 1], bytes[GW__ANSWER_BYTES_MAX];
+    struct gw__reply out, in = {.talk = GW__TALK_ANSWER,
+                                .client = {5, 6},
+                                .sequence = 7,
+                                .answer = bytes};
+    in.answer_bytes = gw__answer_encode(&answer, bytes);
+    size_t used = gw__reply_encode(&in, data, GW__REPLY_BYTES_MAX);
+    ONLY_WHOLE(gw__reply_decode, data, used, &out);
+    ck_assert_int_eq(out.talk, GW__TALK_ANSWER);
+    ck_assert(gw__id_equal(out.client, in.client));
+    ck_assert_uint_eq(out.sequence, 7);
+    ck_assert_uint_eq(out.answer_bytes, in.answer_bytes);
+    ck_assert_mem_eq(out.answer, bytes, in.answer_bytes);
+    ck_assert_uint_eq(gw__reply_encode(&in, data, used - 1), 0);
+}
+END_TEST
+
+START_TEST(a_redirect_names_a_node_or_nobody)
+{
+    struct gw__reply out, in = {.talk = GW__TALK_REDIRECT,
+                                .client = {5, 6},
+                                .sequence = 7,
+                                .leader = GW__NODES_MAX};
+    uint8_t data[GW__REPLY_BYTES_MAX];
+    size_t used = gw__reply_encode(&in, data, sizeof data);
+    ONLY_WHOLE(gw__reply_decode, data, used, &out);
+    ck_assert_uint_eq(out.leader, GW__NODES_MAX);
+    data[used - 1] = 12;
+    ck_assert_int_eq(gw__reply_decode(data, used, &out, NULL), GW_OK);
+    ck_assert_uint_eq(out.leader, 12);
+    data[used - 1] = GW__NODES_MAX + 1;
+    ck_assert_int_eq(gw__reply_decode(data, used, &out, NULL), GW_EDATA);
+}
+END_TEST
+
+START_TEST(a_report_is_passed_on_whole)
+{
+    static struct gw__reported in, out;
+    static uint8_t data[GW__COMMAND_BYTES_MAX + 64];
+    in = (struct gw__reported){.flush_epoch = 9, .node = 63};
+    in.report.floor = 4;
+    in.report.op_count = GW__REPORT_OPS_MAX;
+    for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++) {
+        in.report.ops[i].chunks = GW__REPORT_CHUNKS_MAX;
+        in.report.ops[i].sets[77] = 3;
+        in.report.ops[i].finals[1] = UINT64_C(1) << 13;
+    }
+    size_t used = gw__reported_encode(&in, data, sizeof data - 1);
+    ck_assert_uint_gt(used, 0);
+    ONLY_WHOLE(gw__reported_decode, data, used, &out);
+    ck_assert_uint_eq(out.flush_epoch, 9);
+    ck_assert_uint_eq(out.node, 63);
+    ck_assert_uint_eq(out.report.floor, 4);
+    ck_assert_uint_eq(out.report.ops[1].sets[77], 3);
+    ck_assert(gw__holdings_final(&out.report.ops[1], 77));
+    data[9] = GW__NODES_MAX;
+    ck_assert_int_eq(gw__reported_decode(data, used, &out, NULL), GW_EDATA);
+}
+END_TEST
+
+/* ---- news ---- */
+
+static struct gw__news news;
+static uint8_t bytes[GW__MESSAGE_MAX + 1], again[GW__MESSAGE_MAX];
+
+static size_t encode_for(unsigned node)
+{
+    gw__news_make(pair.first, node, true, &news);
+    return gw__news_encode(&news, bytes, GW__MESSAGE_MAX);
+}
+
+START_TEST(news_says_what_the_registry_says)
+{
+    static struct gw__news out;
+    pair_ring_of(4);
+    pair_join(9, 0, GW__WORKER);
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    for (unsigned i = 0; i < 4; i++)
+        if (i != 2)
+            pair_report(i, 6, 0, 0, 0);
+    size_t used = encode_for(2);
+    ONLY_WHOLE(gw__news_decode, bytes, used, &out);
+    ck_assert_uint_eq(out.index, pair.first->index);
+    ck_assert_uint_eq(out.time_ms, pair.first->time_ms);
+    ck_assert(out.leader);
+    ck_assert_uint_eq(out.view.epoch, 2);
+    ck_assert_uint_eq(out.view.op_floor, 6);
+    ck_assert_uint_eq(out.view.ring_count, 3);
+    ck_assert_uint_eq(out.view.ring[2].node, 3);
+    ck_assert_str_eq(out.endpoints[2], "tcp://a:1");
+    ck_assert(!out.flushing);
+    ck_assert_uint_eq(out.flush_epoch, 2);
+    ck_assert_uint_eq(out.reported, 1 | 2 | 8);
+    ck_assert_uint_eq(out.decision_count, 1);
+    ck_assert_uint_eq(out.decisions[0].op, 6);
+    ck_assert_uint_eq(out.decisions[0].contributors, 1 | 2 | 8);
+    ck_assert_uint_eq(out.decisions[0].origin_count, 4);
+    ck_assert_uint_eq(out.joiner_count, 1);
+    ck_assert_uint_eq(out.joiners[0].node, 9);
+    ck_assert_int_eq(out.state, GW__CONVICTED);
+    ck_assert_uint_eq(out.incarnation.low, 2);
+    ck_assert_uint_eq(gw__news_encode(&news, bytes, used - 1), 0);
+    encode_for(50);
+    ck_assert_int_eq(news.state, GW__NO_MEMBER);
+}
+END_TEST
+
+START_TEST(of_an_open_op_only_the_newest_decision_is_news)
+{
+    pair_ring_of(4);
+    for (unsigned dead = 3; dead > 1; dead--) {
+        pair_accuse(pair_process(0, 0), pair_process(dead, 0), true);
+        for (unsigned i = 0; i < dead; i++) {
+            pair_report(i, 6, 0, 0, 0);
+        }
+    }
+    encode_for(0);
+    ck_assert_uint_eq(news.decision_count, 1);
+    ck_assert_uint_eq(news.decisions[0].epoch, 3);
+}
+END_TEST
+
+START_TEST(the_largest_news_fits)
+{
+    static struct gw__news out;
+    struct gw__command join = {.kind = GW__CMD_REGISTER,
+                               .join = {.role = GW__WORKER, .ring = true}};
+    struct gw__command all = {.kind = GW__CMD_ADMIT};
+    memset(join.join.endpoint, 'e', GW__ENDPOINT_MAX - 1);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+        all.admit.joiners[all.admit.count++] = join.who = pair_process(i, 0);
+        ck_assert_int_eq(pair_apply(join), GW_OK);
+    }
+    encode_for(0);
+    ck_assert_uint_eq(news.joiner_count, GW__NODES_MAX);
+    ck_assert_int_eq(pair_apply(all), GW_OK);
+    encode_for(0);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        news.joiners[i].incarnation.low = 1;
+    news.joiner_count = GW__NODES_MAX;
+    news.decision_count = GW__NEWS_DECISIONS;
+    for (unsigned i = 0; i < GW__NEWS_DECISIONS; i++)
+        for (unsigned j = 0; j < GW__NODES_MAX; j++)
+            news.decisions[i].origin[news.decisions[i].origin_count++] =
+                (uint8_t)j;
+    size_t used = gw__news_encode(&news, bytes, GW__MESSAGE_MAX);
+    ck_assert_uint_gt(used, 10000);
+    ck_assert_uint_lt(used, GW__MESSAGE_MAX / 4);
+    ck_assert_int_eq(gw__news_decode(bytes, used, &out, NULL), GW_OK);
+    ck_assert_uint_eq(gw__news_encode(&out, again, sizeof again), used);
+    ck_assert_mem_eq(again, bytes, used);
+}
+END_TEST
+
+START_TEST(the_mark_changes_with_what_concerns_members)
+{
+    uint64_t mark = gw__news_mark(pair.first);
+#define CHANGES(act)                                                           \
+    act;                                                                       \
+    ck_assert_uint_ne(gw__news_mark(pair.first), mark);                        \
+    mark = gw__news_mark(pair.first)
+#define STAYS(act)                                                             \
+    act;                                                                       \
+    ck_assert_uint_eq(gw__news_mark(pair.first), mark)
+    CHANGES(pair_join(0, 0, GW__WORKER));
+    CHANGES(pair_join(0, 1, GW__WORKER));
+    CHANGES(pair_admit(0, 1, 0));
+    CHANGES(pair_join(1, 0, GW__WORKER));
+    CHANGES(pair_admit(1, 0, 0));
+    CHANGES(pair_join(2, 0, GW__WORKER));
+    CHANGES(pair_admit(2, 0, 0));
+    STAYS(
+        pair_apply((struct gw__command){.kind = GW__CMD_SHARDS, .shards = 4}));
+    STAYS(pair_accuse(pair_process(1, 0), pair_process(2, 0), false));
+    CHANGES(pair_accuse(pair_process(0, 1), pair_process(2, 0), false));
+    STAYS(pair_report(1, 0, 0, 0, 0));
+    struct gw__command last = {.kind = GW__CMD_REPORT,
+                               .who = pair_process(0, 1),
+                               .flush = {.epoch = pair.first->view.epoch}};
+    CHANGES(pair_apply(last));
+}
+END_TEST
+
+Suite *suite_talk(void)
+{
+    Suite *suite = suite_create("talk");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, pair_setup, pair_teardown);
+    tcase_add_test(t, a_hello_comes_out_as_it_went_in);
+    tcase_add_test(t, an_answer_is_of_a_client_and_a_sequence);
+    tcase_add_test(t, a_redirect_names_a_node_or_nobody);
+    tcase_add_test(t, a_report_is_passed_on_whole);
+    tcase_add_test(t, news_says_what_the_registry_says);
+    tcase_add_test(t, of_an_open_op_only_the_newest_decision_is_news);
+    tcase_add_test(t, the_largest_news_fits);
+    tcase_add_test(t, the_mark_changes_with_what_concerns_members);
+    suite_add_tcase(suite, t);
+    return suite;
+}
