@@ -90,6 +90,10 @@ $(B)/unit_suites.h: $(UNIT_SRC) tests/unit
 	@mkdir -p $(@D)
 	@sed -n 's/^Suite \*suite_\([a-z0-9_]*\)(void)$$/SUITE(\1)/p' $(UNIT_SRC) >$@
 
+# What tests/fault/kills.sh runs.
+$(B)/kills: $(B)/tests/fault/kills.o $(COMMON_OBJ) $(LIB_A)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+
 $(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)

@@ -79,8 +79,9 @@ GW_MUST_CHECK enum gw_err attach_open(const char *name, struct attach **attach,
 void attach_close(struct attach **attach);
 const char *attach_run(const struct attach *attach);
 
-/* Steals `request`; `timeout_ns` 0: no limit. GW_OK with the answer, whatever its code is; GW_ETIMEOUT;
- * GW_EUNREACH: the supervisor has died meanwhile; GW_EINTR after Ctrl-C. */
+/* Steals `request`; `timeout_ns` 0: no limit. GW_OK with the answer, whatever
+ * its code is; GW_ETIMEOUT; GW_EUNREACH: the supervisor has died meanwhile;
+ * GW_EINTR after Ctrl-C. */
 GW_MUST_CHECK enum gw_err attach_ask(struct attach *attach, json_t *request,
                                      uint64_t timeout_ns, json_t **answer,
                                      struct gw_error *why);

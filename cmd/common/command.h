@@ -119,8 +119,9 @@ bool color_on(int fd);
  * when stderr is no terminal. An empty line clears it. */
 void progress(const char *format, ...) GW_PRINTF(1, 2);
 
-/* Set by SIGINT and SIGTERM once tool_main runs; commands that take long look
- * at it and end with what they have, marked partial, and status 130. */
+/* The signal, set by SIGINT and SIGTERM once tool_main runs; commands that take
+ * long look at it and end with what they have, marked partial, and status 130.
+ */
 extern volatile int interrupted;
 /* Called before the process ends by a second Ctrl-C: must be safe in a signal
  * handler. NULL at first. */

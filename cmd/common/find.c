@@ -45,18 +45,41 @@ const struct option_spec *command_options(const struct command *command,
     return groups[group] ? groups[group] : none;
 }
 
+/* The first name after `last` in the alphabet that begins with `name`; NULL:
+ * none. */
+static const char *next_name(const char *name, const char *last)
+{
+    const struct command *command;
+    const char *next = NULL;
+    for (unsigned i = 0; (command = command_at(i)); i++)
+        if (strncmp(command->name, name, strlen(name)) == 0 &&
+            strcmp(command->name, last) > 0 &&
+            (!next || strcmp(command->name, next) < 0))
+            next = command->name;
+    return next;
+}
+
 /* Writes "pace, pause": those that begin with `name`. Returns how many. */
-static unsigned list_commands(const char *name, char *out, size_t size)
+static unsigned list_beginning(const char *name, char *out, size_t size)
+{
+    unsigned count = 0;
+    size_t used = 0;
+    *out = 0;
+    for (const char *next = ""; (next = next_name(name, next)); count++)
+        if (used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                     count ? ", " : "", next);
+    return count;
+}
+
+static void list_all(char *out, size_t size)
 {
     const struct command *command;
     size_t used = 0;
-    unsigned count = 0;
     *out = 0;
     for (unsigned i = 0; (command = command_at(i)) && used < size; i++)
-        if (strncmp(command->name, name, strlen(name)) == 0)
-            used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                     count++ ? ", " : "", command->name);
-    return count;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+                                 command->name);
 }
 
 static const struct command *find(const char *name, bool whole)
@@ -81,7 +104,7 @@ static enum gw_err unknown(const char *name, struct gw_error *why)
     suggestion_begin(&near, name);
     for (unsigned i = 0; (command = command_at(i)); i++)
         suggestion_offer(&near, command->name);
-    list_commands("", valid, sizeof valid);
+    list_all(valid, sizeof valid);
     return gw_fail(why, GW_EINVAL, "no command \"%.60s\"%s (commands: %s)",
                    name, suggestion_text(&near, hint), valid);
 }
@@ -94,7 +117,7 @@ enum gw_err command_find(const char *name, const struct command **command,
     if (*command)
         return GW_OK;
     unsigned count = *name && the_tool->shell
-                         ? list_commands(name, several, sizeof several)
+                         ? list_beginning(name, several, sizeof several)
                          : 0;
     if (count > 1)
         return gw_fail(why, GW_EINVAL, "ambiguous: %s: %s", name, several);

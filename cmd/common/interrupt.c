@@ -18,7 +18,6 @@ static void on_signal(int number)
 {
     static uint64_t first_ns;
     uint64_t now_ns = gw_now_ns(); /* clock_gettime: safe here */
-    (void)number;
     if (interrupted && now_ns - first_ns > SAME_NS) {
         if (interrupted_twice)
             interrupted_twice();
@@ -26,7 +25,7 @@ static void on_signal(int number)
     }
     if (!interrupted)
         first_ns = now_ns;
-    interrupted = 1;
+    interrupted = number;
 }
 
 void signals_catch(void)

@@ -42,8 +42,7 @@ static unsigned nth(const struct chaos *c, enum chaos_state state, unsigned n)
 
 static unsigned draw(struct chaos *c, enum chaos_state state)
 {
-    return nth(c, state,
-               (unsigned)gw_rng_below(&c->rng, count(c, state)));
+    return nth(c, state, (unsigned)gw_rng_below(&c->rng, count(c, state)));
 }
 
 /* Numbers are dealt in order, and none twice. */
@@ -126,8 +125,8 @@ void chaos_next(struct chaos *chaos, struct chaos_action *action)
         chaos->first_count = count(chaos, CHAOS_ALIVE);
     double gap_s = -log1p(-gw_rng_unit(&chaos->rng)) / chaos->rate;
     chaos->at_ns += (uint64_t)(gap_s * 1e9);
-    *action = (struct chaos_action){.at_ns = chaos->at_ns,
-                                    .kind = draw_kind(chaos)};
+    *action =
+        (struct chaos_action){.at_ns = chaos->at_ns, .kind = draw_kind(chaos)};
     switch (action->kind) {
     case CHAOS_KILL:
         change(chaos, action, CHAOS_ALIVE, CHAOS_DEAD);

@@ -33,8 +33,9 @@ static void moved(const struct gw_event *e, const char *how, char *out,
 {
     char size[16];
     gw_format_bytes(e->bytes, size);
-    snprintf(out, room, "node %" PRIu32 " %s %" PRIu32 ": chunk %" PRIu32
-                        " of op %" PRIu32 ", %s",
+    snprintf(out, room,
+             "node %" PRIu32 " %s %" PRIu32 ": chunk %" PRIu32 " of op %" PRIu32
+             ", %s",
              e->rank, how, e->peer, e->chunk, e->op, size);
 }
 
@@ -47,8 +48,8 @@ static void of_op(const struct gw_event *e, char *out, size_t room)
         snprintf(out, room, "node %" PRIu32 " ends op %" PRIu32, e->rank,
                  e->op);
     else
-        snprintf(out, room, "node %" PRIu32 " ends op %" PRIu32 ": %s",
-                 e->rank, e->op, gw_err_text((enum gw_err)e->value));
+        snprintf(out, room, "node %" PRIu32 " ends op %" PRIu32 ": %s", e->rank,
+                 e->op, gw_err_text((enum gw_err)e->value));
 }
 
 static void of_recovery(const struct gw_event *e, char *out, size_t room)
@@ -58,8 +59,8 @@ static void of_recovery(const struct gw_event *e, char *out, size_t room)
                  e->value == 0 ? "forward (the lost contribution counts)"
                                : "exclude (it is done without the lost)");
     else
-        snprintf(out, room, "op %" PRIu32 ": chunk %" PRIu32 " at node %" PRIu32
-                            " is %s",
+        snprintf(out, room,
+                 "op %" PRIu32 ": chunk %" PRIu32 " at node %" PRIu32 " is %s",
                  e->op, e->chunk, e->rank, e->value == 0 ? "kept" : "redone");
 }
 

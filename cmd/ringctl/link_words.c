@@ -34,8 +34,8 @@ static enum gw_err parse_rate(const char *text, json_int_t *value,
     uint64_t bytes;
     size_t length = strlen(text);
     bool a_second = length > 2 && strcmp(text + length - 2, "/s") == 0;
-    snprintf(number, sizeof number, "%.*s",
-             (int)(length - (a_second ? 2 : 0)), text);
+    snprintf(number, sizeof number, "%.*s", (int)(length - (a_second ? 2 : 0)),
+             text);
     if (gw_parse_bytes(number, &bytes, why))
         return gw_fail(why, GW_EINVAL,
                        "\"%.40s\" is no rate: write bytes a second, such as "

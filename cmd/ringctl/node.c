@@ -11,8 +11,6 @@
  */
 #include "node.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,24 +21,9 @@
 /* A former process of our number is convicted by then. */
 #define REFUSED_NS UINT64_C(10000000000)
 
-/* ---- leaving on SIGTERM ---- */
-
-static int sigterm_fd = -1;
-static volatile sig_atomic_t terminated;
-
-static void on_sigterm(int number)
-{
-    int saved = errno;
-    (void)number;
-    terminated = 1;
-    eventfd_write(sigterm_fd, 1);
-    errno = saved;
-}
-
 static bool wants_to_leave(struct node *node)
 {
     pthread_mutex_lock(&node->lock);
-    node->leave = node->leave || terminated;
     bool leave = node->leave && !node->stays;
     pthread_mutex_unlock(&node->lock);
     return leave;
@@ -104,8 +87,7 @@ static enum gw_err join(struct node *node, const struct orders *orders,
 /* Others are at other work still, or have not missed our predecessor yet. */
 static bool may_try_again(enum gw_err code, uint64_t refused_ns)
 {
-    return code == GW_EMISMATCH || code == GW_ETIMEOUT ||
-           code == GW_ECLOSED ||
+    return code == GW_EMISMATCH || code == GW_ETIMEOUT || code == GW_ECLOSED ||
            (code == GW_EINVAL && gw_now_ns() - refused_ns < REFUSED_NS);
 }
 
@@ -188,13 +170,10 @@ static enum gw_err live_and_again(struct node *node, struct gw_error *why)
 static enum gw_err node_init(struct node *node, struct gw_error *why)
 {
     pthread_condattr_t attributes;
-    struct sigaction action = {.sa_handler = on_sigterm};
     node->orders = node->birth.orders;
     node->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (node->wake_fd < 0)
         return gw_fail_errno(why, "eventfd");
-    sigterm_fd = node->wake_fd;
-    sigaction(SIGTERM, &action, NULL);
     pthread_mutex_init(&node->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The poster: orders in, notes and events out. A note is a whole picture, so a
+ * The poster: orders in, notes and events out. SIGTERM is an order, too: to
+ * leave. A note is a whole picture, so a
  * newer one replaces one that has not been sent; it goes out when something
  * has changed, at most every 20 ms.
  */
@@ -8,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -57,6 +59,48 @@ static void take_orders(struct poster *poster)
         if (code == GW_OK && kind == POST_ORDERS)
             obey(poster->node, (const struct orders *)(void *)poster->buffer);
     }
+}
+
+/* ---- leaving ---- */
+
+static int sigterm_fd = -1;
+static volatile sig_atomic_t terminated;
+
+static void on_sigterm(int number)
+{
+    int saved = errno;
+    (void)number;
+    terminated = 1;
+    eventfd_write(sigterm_fd, 1);
+    errno = saved;
+}
+
+static void catch_sigterm(int wake_fd)
+{
+    struct sigaction action = {.sa_handler = on_sigterm};
+    sigterm_fd = wake_fd;
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* Main sees to it, unless it is on its way into the ring: nobody would miss us
+ * there. */
+static void see_to_leaving(struct node *node)
+{
+    pthread_mutex_lock(&node->lock);
+    if (terminated && !node->leave) {
+        node->leave = true;
+        pthread_cond_broadcast(&node->changed);
+    }
+    bool at_once =
+        node->leave && !node->ring && node->note.stage == STAGE_JOINING;
+    if (at_once)
+        node->note.stage = STAGE_LEFT;
+    struct node_note note = node->note;
+    pthread_mutex_unlock(&node->lock);
+    if (!at_once)
+        return;
+    post_send(POST_FD, POST_NOTE, &note, sizeof note, true);
+    _exit(0);
 }
 
 /* ---- notes ---- */
@@ -120,6 +164,7 @@ static void *post(void *context)
         if (polls[1].revents)
             eventfd_read(node->wake_fd, &woken);
         take_orders(&poster);
+        see_to_leaving(node);
         poster.blocked = false;
         send_note(&poster);
         if (outbox_send(node->outbox, POST_FD) == GW_PENDING)
@@ -130,6 +175,7 @@ static void *post(void *context)
 
 enum gw_err node_post_start(struct node *node, struct gw_error *why)
 {
+    catch_sigterm(node->wake_fd);
     errno = pthread_create(&node->poster, NULL, post, node);
     return errno ? gw_fail_errno(why, "a thread") : GW_OK;
 }

@@ -30,8 +30,7 @@ void node_nap(struct node *node, uint64_t ns)
     int waited = 0;
     while (waited == 0 && (!node->leave || node->stays) &&
            node->orders.work.id == work)
-        waited =
-            pthread_cond_timedwait(&node->changed, &node->lock, &end);
+        waited = pthread_cond_timedwait(&node->changed, &node->lock, &end);
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -65,9 +64,9 @@ static enum gw_err read_work(struct node *node, struct work **work,
                              struct gw_error *why)
 {
     struct work_order *order = newest(node);
-    enum gw_err code =
-        order ? work_load(order, node->birth.seed, work, why)
-              : gw_fail(why, GW_ENOMEM, "no memory for an order");
+    enum gw_err code = order
+                           ? work_load(order, node->birth.seed, work, why)
+                           : gw_fail(why, GW_ENOMEM, "no memory for an order");
     free(order);
     return code;
 }
@@ -194,9 +193,8 @@ void node_tell(struct node *node, enum node_stage stage)
                  head->id == work->order.id;
     note->diverged = head->diverged;
     note->step = head->step;
-    note->loss = work->order.kind == WORK_TRAIN && head->step > 0
-                     ? head->loss
-                     : (double)NAN;
+    note->loss = work->order.kind == WORK_TRAIN && head->step > 0 ? head->loss
+                                                                  : (double)NAN;
     if (head->id == work->order.id)
         work_audit(work, head, note);
     pthread_mutex_unlock(&node->lock);
@@ -241,11 +239,8 @@ static enum gw_err tick(struct node *node, struct gw_ring_result *result,
     const struct work *newer = node->next ? node->next : node->work;
     const uint64_t id = newer->order.id;
     struct gw_ring_turn turn;
-    const struct gw_ring_call call = {.in = &id,
-                                      .count = 1,
-                                      .type = GW_U64,
-                                      .op = GW_MIN,
-                                      .tag = WORK_TICK};
+    const struct gw_ring_call call = {
+        .in = &id, .count = 1, .type = GW_U64, .op = GW_MIN, .tag = WORK_TICK};
     enum gw_err code = gw_ring_begin(node->ring, &turn, why);
     return code ? code : gw_ring_allreduce(node->ring, &call, result, why);
 }

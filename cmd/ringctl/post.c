@@ -48,8 +48,7 @@ static void *unconst(const void *data)
 enum gw_err post_send(int fd, enum post_kind kind, const void *data,
                       size_t bytes, bool wait)
 {
-    struct post_head head = {
-        .magic = POST_MAGIC, .kind = kind, .bytes = bytes};
+    struct post_head head = {.magic = POST_MAGIC, .kind = kind, .bytes = bytes};
     struct iovec parts[] = {{&head, sizeof head}, {unconst(data), bytes}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     int flags = MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT);

@@ -22,6 +22,6 @@ extern const struct command command_chaos;
 extern const struct command command_source, command_quit, command_exit;
 
 /* Gives the options of `up` and `train` their defaults; before tool_main. */
-void work_options_begin(void);
+void task_options_begin(void);
 
 #endif

@@ -52,15 +52,6 @@ void runs_fini(struct runs *runs)
     runs->count = 0;
 }
 
-bool runs_lives(const char *name)
-{
-    struct attach *attach;
-    struct gw_error why;
-    bool lives = attach_open(name, &attach, &why) == GW_OK;
-    attach_close(&attach);
-    return lives;
-}
-
 json_t *runs_read(const char *name, const char *file)
 {
     char path[PATH_MAX];

@@ -15,8 +15,6 @@ struct runs {
 };
 void runs_list(struct runs *runs);
 void runs_fini(struct runs *runs);
-/* Does its supervisor answer? */
-bool runs_lives(const char *name);
 /* A JSON file of a run's directory: run.json or summary.json. `name` NULL: the
  * latest. NULL: there is none. */
 json_t *runs_read(const char *name, const char *file);

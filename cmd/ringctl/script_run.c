@@ -42,8 +42,8 @@ static int run_placed(const struct script_command *command,
 
 static int complain_open(const struct script_options *o, unsigned line)
 {
-    return complain_with(GW_EDATA, "%s:%u: a quote is open to the end",
-                         o->name, line);
+    return complain_with(GW_EDATA, "%s:%u: a quote is open to the end", o->name,
+                         line);
 }
 
 static bool goes_on(int status, const struct script_options *o)
@@ -51,15 +51,18 @@ static bool goes_on(int status, const struct script_options *o)
     return !interrupted && !session_quit && (status == 0 || o->keep_going);
 }
 
-/* Runs what is complete in s->text; *next is why it stopped. */
+/* Runs what is complete in s->text, and stops behind it; *next is why. */
 static int run_commands(struct script *s, const struct script_options *o,
                         enum script_next *next, unsigned *line)
 {
     struct script_command command;
     int first = 0;
     do {
+        struct script before = *s;
         *next = script_next(s, &command);
         *line = command.line;
+        if (*next == SCRIPT_OPEN)
+            *s = before;
         if (*next != SCRIPT_COMMAND)
             break;
         int status = run_placed(&command, o);
@@ -199,8 +202,6 @@ int script_run_input(bool keep_going)
         struct script s = {.text = p.text, .line = p.line};
         int status = run_commands(&s, &options, &next, &at);
         first = first ? first : status;
-        if (next == SCRIPT_OPEN)
-            s = (struct script){.text = p.text, .line = p.line};
         forget(&p, &s);
     }
     free(line);

@@ -32,7 +32,7 @@ static volatile int owned_count;
 
 const struct option_spec session_options[] = {
     {"run", 0, OPTION_TEXT, &wanted, "RUN",
-     "the run that is meant (default: $GRADWIRE_RUN, else the newest)", NULL},
+     "the run that is meant (default $GRADWIRE_RUN or the newest)", NULL},
     {0},
 };
 

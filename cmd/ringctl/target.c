@@ -81,8 +81,9 @@ static bool is_same(struct target a, struct target b)
 }
 
 /* Reads "0,1,c2" up to `end`. */
-static enum gw_err parse_side(const char *text, const char *end, struct cut *cut,
-                              unsigned side, struct gw_error *why)
+static enum gw_err parse_side(const char *text, const char *end,
+                              struct cut *cut, unsigned side,
+                              struct gw_error *why)
 {
     while (text < end) {
         char name[48];
@@ -111,12 +112,12 @@ enum gw_err cut_parse(int count, char *const *words, struct cut *cut,
     const char *left = words[0], *bar = strchr(words[0], '|');
     const char *right = bar ? bar + 1 : count > 1 ? words[1] : "";
     *cut = (struct cut){0};
-    if (!*left || bar == left || !*right || (bar && count > 1))
+    if (!*left || bar == left || !*right || (bar && count > 1) ||
+        strchr(right, '|'))
         return gw_fail(why, GW_EINVAL,
                        "a cut has two sides: 0,1|2,3 (in quotes for sh) or "
                        "0,1 2,3");
     const char *left_end = bar ? bar : left + strlen(left);
     enum gw_err code = parse_side(left, left_end, cut, 0, why);
-    return code ? code
-                : parse_side(right, right + strlen(right), cut, 1, why);
+    return code ? code : parse_side(right, right + strlen(right), cut, 1, why);
 }

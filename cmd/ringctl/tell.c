@@ -20,10 +20,9 @@ bool tells_objects(void)
     return strncmp(common.output, "json", 4) == 0;
 }
 
-int tell_object(const char *verb, const json_t *object)
+int tell_object(const char *verb, json_t *object)
 {
     char schema[64];
-    bool line = strcmp(common.output, "jsonl") == 0;
     snprintf(schema, sizeof schema, "ringctl %s", verb);
     json_t *document =
         json_pack("{ssss}", "schema", schema, "version", GW_VERSION);
@@ -34,8 +33,7 @@ int tell_object(const char *verb, const json_t *object)
     progress("%s", "");
     if (complete)
         json_dumpf(document, stdout,
-                   (line ? JSON_COMPACT : JSON_INDENT(1)) |
-                       JSON_REAL_PRECISION(REAL_DIGITS));
+                   JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
     json_decref(document);
     json_decref(ending);
     if (!complete)
@@ -46,10 +44,9 @@ int tell_object(const char *verb, const json_t *object)
 
 static int tell_change_object(const char *verb, const json_t *answer)
 {
-    json_t *change = json_pack(
-        "{sssssI}", "code", gw_err_name(GW_OK), "text",
-        text_of(answer, "text", ""), "epoch",
-        (json_int_t)integer_of(answer, "epoch", 0));
+    json_t *change = json_pack("{sssssI}", "code", gw_err_name(GW_OK), "text",
+                               text_of(answer, "text", ""), "epoch",
+                               (json_int_t)integer_of(answer, "epoch", 0));
     const json_t *data = json_object_get(answer, "data");
     if (data)
         json_object_update_missing(change, json_object_get(answer, "data"));

@@ -13,8 +13,9 @@ int tell_answer(const char *verb, const json_t *answer);
 /* Asks and tells; steals `request`, which has "verb". */
 int ask_and_tell(json_t *request);
 
-/* In json and jsonl: the object as a document with schema "ringctl VERB". */
-bool tells_objects(void); /* is -o one of these? */
-int tell_object(const char *verb, const json_t *object);
+/* Is -o one of json and jsonl? */
+bool tells_objects(void);
+/* Then: the object as a document of one line, with schema "ringctl VERB". */
+int tell_object(const char *verb, json_t *object);
 
 #endif

@@ -28,9 +28,8 @@ static int run(int operand_count, char **operands)
     if (operand_count && isdigit((unsigned char)*operands[0]))
         count = strtoul(operands[0], &end, 10);
     if (operand_count && (!end || *end || count < 1 || count > ADD_MAX))
-        return complain_with(GW_EINVAL,
-                             "add: how many? 1 to %d, not \"%.40s\"", ADD_MAX,
-                             operands[0]);
+        return complain_with(GW_EINVAL, "add: how many? 1 to %d, not \"%.40s\"",
+                             ADD_MAX, operands[0]);
     return ask_and_tell(json_pack("{sssssi}", "verb", "add", "role", role_text,
                                   "count", (int)count));
 }

@@ -21,8 +21,8 @@ static const char *rate_text = "0.2/s";
 static uint64_t for_ns = 60000000000;
 
 static const struct option_spec options[] = {
-    {"rate", 0, OPTION_TEXT, &rate_text, "N/s",
-     "faults a second, on average", NULL},
+    {"rate", 0, OPTION_TEXT, &rate_text, "N/s", "faults a second, on average",
+     NULL},
     {"for", 0, OPTION_DURATION, &for_ns, "TIME", "how long", NULL},
     {0},
 };
@@ -30,7 +30,7 @@ static const struct option_spec options[] = {
 static const struct field fields[] = {
     {"at_s", "at s", FIELD_REAL, 3, false},
     {"action", NULL, FIELD_TEXT, 0, false},
-    {"node", NULL, FIELD_INTEGER, 0, false},
+    {"node", NULL, FIELD_TEXT, 0, false},
     {"code", NULL, FIELD_TEXT, 0, true},
     {"text", NULL, FIELD_TEXT, 0, false},
 };
@@ -40,8 +40,8 @@ static enum gw_err parse_rate(double *rate, struct gw_error *why)
 {
     char *end;
     *rate = strtod(rate_text, &end);
-    if (end == rate_text || (*end && strcmp(end, "/s") != 0) ||
-        !(*rate > 0) || *rate > 1000)
+    if (end == rate_text || (*end && strcmp(end, "/s") != 0) || !(*rate > 0) ||
+        *rate > 1000)
         return gw_fail(why, GW_EINVAL,
                        "--rate wants faults a second, such as 0.2/s, not "
                        "\"%.40s\"",
@@ -58,11 +58,12 @@ static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
     enum gw_err code = ask_data("status", &status, why);
     if (code)
         return code;
-    json_array_foreach(json_object_get(status, "ring"), i, node)
-        if (json_integer_value(node) < CHAOS_NODES) {
-            chaos->nodes[json_integer_value(node)] = CHAOS_ALIVE;
-            count++;
-        }
+    json_array_foreach(json_object_get(status, "ring"), i,
+                       node) if (json_integer_value(node) < CHAOS_NODES)
+    {
+        chaos->nodes[json_integer_value(node)] = CHAOS_ALIVE;
+        count++;
+    }
     json_decref(status);
     if (count < CHAOS_FLOOR)
         return gw_fail(why, GW_EINVAL,
@@ -78,14 +79,25 @@ static json_t *request_of(const struct chaos_action *a)
         return json_pack("{sssi}", "verb", "add", "count", 1);
     case CHAOS_SLOW_LINK:
     case CHAOS_CLEAR_LINK:
-        return json_pack("{sssisisisisi}", "verb", "link", "from",
-                         (int)a->node, "to", (int)a->peer, "delay_us",
-                         (int)a->delay_us, "jitter_us", (int)a->delay_us / 4,
-                         "loss_ppm", (int)a->loss_ppm);
+        return json_pack("{sssisisisisi}", "verb", "link", "from", (int)a->node,
+                         "to", (int)a->peer, "delay_us", (int)a->delay_us,
+                         "jitter_us", (int)a->delay_us / 4, "loss_ppm",
+                         (int)a->loss_ppm);
     default:
         return json_pack("{sssi}", "verb", chaos_word(a->kind), "node",
                          (int)a->node);
     }
+}
+
+/* "2", or "0>1" of a link. */
+static const char *node_of(const struct chaos_action *a, char out[32])
+{
+    bool link = a->kind == CHAOS_SLOW_LINK || a->kind == CHAOS_CLEAR_LINK;
+    if (link)
+        snprintf(out, 32, "%u>%u", a->node, a->peer);
+    else
+        snprintf(out, 32, "%u", a->node);
+    return out;
 }
 
 /* Does it, and tells it. A refusal is told and is no failure: the ring may be
@@ -93,13 +105,14 @@ static json_t *request_of(const struct chaos_action *a)
 static enum gw_err act(struct output *output, const struct chaos_action *a,
                        uint64_t begin_ns, struct gw_error *why)
 {
+    char node[32];
     json_t *answer;
     double at_s = (double)(gw_now_ns() - begin_ns) / 1e9;
     enum gw_err code = ask(request_of(a), ask_timeout_ns(), &answer, why);
     const union value row[FIELDS] = {
         {.real = at_s},
         {.text = chaos_word(a->kind)},
-        {.integer = a->node},
+        {.text = node_of(a, node)},
         {.text = gw_err_name(code)},
         {.text = code ? why->text : text_of(answer, "text", "")},
     };

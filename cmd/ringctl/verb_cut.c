@@ -3,8 +3,8 @@
  * cut: a partition, nothing gets from one side to the other; and heal, which
  * takes cuts and the rules of links away.
  */
-#include "node_verb.h"
 #include "ringctl.h"
+#include "target_request.h"
 #include "tell.h"
 
 static json_t *side_json(const struct cut *cut, unsigned side)

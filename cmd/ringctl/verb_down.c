@@ -51,17 +51,17 @@ static int take_all_down(void)
             json_decref(answer);
             json_array_append_new(gone, json_string(runs.names[i]));
             if (used < sizeof text)
-                used += (size_t)snprintf(text + used, sizeof text - used,
-                                         " %s", runs.names[i]);
+                used += (size_t)snprintf(text + used, sizeof text - used, " %s",
+                                         runs.names[i]);
         }
         attach_close(&attach);
     }
     runs_fini(&runs);
     if (!*text)
         snprintf(text, sizeof text, " none was up");
-    json_t *answer = json_pack("{sos{sO}}", "text",
-                               json_sprintf("down:%s", text), "data", "runs",
-                               gone);
+    json_t *answer =
+        json_pack("{sos{sO}}", "text", json_sprintf("down:%s", text), "data",
+                  "runs", gone);
     status = status ? status : tell_answer("down", answer);
     json_decref(answer);
     json_decref(gone);

@@ -4,8 +4,8 @@
  * restart, drain. They differ in what the supervisor does; here they are one.
  */
 #include "common/command.h"
-#include "node_verb.h"
 #include "ringctl.h"
+#include "target_request.h"
 #include "tell.h"
 
 json_t *target_json(struct target target)
@@ -76,12 +76,12 @@ NODE_COMMAND(kill, "end a node's process at once (SIGKILL)",
              "ringctl kill controller 1   or c1\n");
 NODE_COMMAND(stop, "let a node leave politely: after the op under way",
              "ringctl stop 2\n");
-NODE_COMMAND(pause, "freeze a node's process (SIGSTOP): a hang, seen from others",
+NODE_COMMAND(pause,
+             "freeze a node's process (SIGSTOP): a hang, seen from others",
              "ringctl pause 2\n"
              "ringctl resume 2\n");
 NODE_COMMAND(resume, "let a paused node go on (SIGCONT)", "ringctl resume 2\n");
-NODE_COMMAND(restart,
-             "start a node that has ended anew, or end and start one",
+NODE_COMMAND(restart, "start a node that has ended anew, or end and start one",
              "ringctl restart 2\n");
 NODE_COMMAND(drain, "let a node hand over what it holds, then leave",
              "ringctl drain 2\n");

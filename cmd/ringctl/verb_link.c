@@ -6,8 +6,8 @@
  */
 #include "ask.h"
 #include "link_words.h"
-#include "node_verb.h"
 #include "ringctl.h"
+#include "target_request.h"
 #include "tell.h"
 
 #include <stdio.h>
@@ -31,10 +31,10 @@ static json_t *find_rule(const json_t *status, int from, int to)
 {
     size_t i;
     json_t *rule;
-    json_array_foreach(json_object_get(status, "links"), i, rule)
-        if (integer_of(rule, "from", -1) == from &&
-            integer_of(rule, "to", -1) == to)
-            return json_incref(rule);
+    json_array_foreach(json_object_get(status, "links"), i,
+                       rule) if (integer_of(rule, "from", -1) == from &&
+                                 integer_of(rule, "to", -1) ==
+                                     to) return json_incref(rule);
     return json_pack("{sisi}", "from", from, "to", to);
 }
 

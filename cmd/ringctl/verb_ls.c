@@ -11,12 +11,13 @@
 #include <string.h>
 
 /* What a living run says of itself, else what is left of it; or NULL. */
-static json_t *find_status(const char *name)
+static json_t *find_status(const char *name, bool *lives)
 {
     struct attach *attach;
     struct gw_error why;
     json_t *answer = NULL, *status = NULL;
-    if (attach_open(name, &attach, &why))
+    *lives = attach_open(name, &attach, &why) == GW_OK;
+    if (!*lives)
         return runs_read(name, "summary.json");
     if (!ask_at(attach, json_pack("{ss}", "verb", "status"), ask_timeout_ns(),
                 &answer, &why))
@@ -37,9 +38,10 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static void print_row(struct output *output, const char *name, bool lives)
+static void print_row(struct output *output, const char *name)
 {
-    json_t *status = find_status(name);
+    bool lives;
+    json_t *status = find_status(name, &lives);
     json_t *start = runs_read(name, "run.json");
     const union value row[FIELDS] = {
         {.text = name},
@@ -68,7 +70,7 @@ static int run(int operand_count, char **operands)
     output_collect(output);
     runs_list(&runs);
     for (unsigned i = 0; i < runs.count && !interrupted; i++)
-        print_row(output, runs.names[i], runs_lives(runs.names[i]));
+        print_row(output, runs.names[i]);
     runs_fini(&runs);
     output_end(&output, NULL, interrupted != 0);
     return interrupted ? gw_err_exit(GW_EINTR) : 0;

@@ -27,8 +27,8 @@ static int run_record(int operand_count, char **operands)
     const char *operand = operand_count ? operands[0] : NULL;
     bool off = operand && strcmp(operand, "off") == 0;
     json_t *file = operand && !off ? whole_path(operand) : json_null();
-    return ask_and_tell(json_pack("{sssosb}", "verb", "record", "file", file,
-                                  "on", !off));
+    return ask_and_tell(
+        json_pack("{sssosb}", "verb", "record", "file", file, "on", !off));
 }
 
 const struct command command_record = {

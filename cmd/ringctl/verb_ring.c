@@ -31,10 +31,10 @@ static const json_t *find_worker(const json_t *nodes, int64_t node)
 {
     size_t i;
     const json_t *item;
-    json_array_foreach(nodes, i, item)
-        if (integer_of(item, "node", -1) == node &&
-            strcmp(text_of(item, "role", "worker"), "worker") == 0)
-            return item;
+    json_array_foreach(nodes, i,
+                       item) if (integer_of(item, "node", -1) == node &&
+                                 strcmp(text_of(item, "role", "worker"),
+                                        "worker") == 0) return item;
     return NULL;
 }
 
@@ -42,10 +42,9 @@ static const json_t *find_link(const json_t *links, int64_t from, int64_t to)
 {
     size_t i;
     const json_t *item;
-    json_array_foreach(links, i, item)
-        if (integer_of(item, "from", -1) == from &&
-            integer_of(item, "to", -1) == to)
-            return item;
+    json_array_foreach(links, i,
+                       item) if (integer_of(item, "from", -1) == from &&
+                                 integer_of(item, "to", -1) == to) return item;
     return NULL;
 }
 
@@ -64,8 +63,7 @@ static void print_member(struct output *output, const json_t *status,
 {
     char rule[160];
     int64_t node = member(ring, rank), to = member(ring, rank + 1);
-    const json_t *about =
-        find_worker(json_object_get(status, "nodes"), node);
+    const json_t *about = find_worker(json_object_get(status, "nodes"), node);
     link_words_print(find_link(json_object_get(status, "links"), node, to),
                      rule, sizeof rule);
     const union value row[FIELDS] = {

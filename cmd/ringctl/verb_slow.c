@@ -3,8 +3,8 @@
  * Slowness to order: slow makes one node compute longer (a straggler), pace
  * makes every chunk of all travel longer (slow motion, for the eye).
  */
-#include "node_verb.h"
 #include "ringctl.h"
+#include "target_request.h"
 #include "tell.h"
 
 #include <string.h>

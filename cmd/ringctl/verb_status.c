@@ -75,11 +75,10 @@ static void note_ring(struct output *output, const json_t *status)
     char text[512] = "nobody";
     size_t i, used = 0;
     json_t *node;
-    json_array_foreach(json_object_get(status, "ring"), i, node)
-        if (used < sizeof text)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%d",
-                                     i ? " " : "",
-                                     (int)json_integer_value(node));
+    json_array_foreach(json_object_get(status, "ring"), i,
+                       node) if (used < sizeof text) used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? " " : "",
+                         (int)json_integer_value(node));
     output_note_text(output, "ring", text);
 }
 
@@ -135,10 +134,9 @@ static void print_nodes(const json_t *nodes, char *out, size_t room)
     size_t i, used = 0;
     json_t *node;
     *out = 0;
-    json_array_foreach(nodes, i, node)
-        if (used < room)
-            used += (size_t)snprintf(out + used, room - used, " %d",
-                                     (int)json_integer_value(node));
+    json_array_foreach(nodes, i, node) if (used < room) used +=
+        (size_t)snprintf(out + used, room - used, " %d",
+                         (int)json_integer_value(node));
 }
 
 /* "node 2 (exit): epoch 2, forward, detected 1.2 ms, ..." */

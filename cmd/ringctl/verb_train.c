@@ -4,8 +4,8 @@
  */
 #include "ask.h"
 #include "ringctl.h"
+#include "task.h"
 #include "tell.h"
-#include "work_words.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const struct option_spec options[] = {
-    WORK_SPECS,
+    TASK_SPECS,
     {0},
 };
 
@@ -33,10 +33,9 @@ static json_t *work_json(const struct work_options *w)
         return json_pack("{sssss{sIsI}}", "verb", "train", "model", "ops",
                          "options", "bytes", (json_int_t)w->bytes, "count",
                          (json_int_t)w->count);
-    json_t *given =
-        json_pack("{sisisfsfsf}", "epochs", (int)w->epochs, "batch",
-                  (int)w->batch, "rate", w->rate, "momentum", w->momentum,
-                  "l2", w->l2);
+    json_t *given = json_pack("{sisisfsfsf}", "epochs", (int)w->epochs, "batch",
+                              (int)w->batch, "rate", w->rate, "momentum",
+                              w->momentum, "l2", w->l2);
     if (w->test)
         json_object_set_new(given, "test", path_json(w->test));
     return json_pack("{sssssoso}", "verb", "train", "model", w->model, "file",
@@ -47,7 +46,7 @@ static int run(int operand_count, char **operands)
 {
     struct work_options work;
     struct gw_error why;
-    if (work_parse(operand_count, operands, &work, &why))
+    if (task_parse(operand_count, operands, &work, &why))
         return complain(&why);
     return ask_and_tell(work_json(&work));
 }

@@ -6,8 +6,8 @@
 #include "ask.h"
 #include "ringctl.h"
 #include "session.h"
+#include "task.h"
 #include "tell.h"
-#include "work_words.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static const struct option_spec options[] = {
      "slow motion from the beginning", NULL},
     {"keep", 0, OPTION_FLAG, &keep, NULL,
      "the run outlives the script or shell", NULL},
-    WORK_SPECS,
+    TASK_SPECS,
     {0},
 };
 
@@ -67,7 +67,7 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
                        "up: \"%.40s\" is neither a number of nodes nor train "
                        "nor ops",
                        words[0]);
-    return work_parse(count - trains, words + trains, &run->work, why);
+    return task_parse(count - trains, words + trains, &run->work, why);
 }
 
 /* "run tiger is up: ring 0 1 2 3, epoch 1" */
@@ -76,10 +76,10 @@ static void describe(const json_t *status, const char *run, char *out,
 {
     size_t i, used = (size_t)snprintf(out, room, "run %s is up: ring", run);
     json_t *node;
-    json_array_foreach(json_object_get(status, "ring"), i, node)
-        if (used < room)
-            used += (size_t)snprintf(out + used, room - used, " %d",
-                                     (int)json_integer_value(node));
+    json_array_foreach(json_object_get(status, "ring"), i,
+                       node) if (used < room) used +=
+        (size_t)snprintf(out + used, room - used, " %d",
+                         (int)json_integer_value(node));
     if (used < room)
         snprintf(out + used, room - used, ", epoch %" PRId64,
                  integer_of(status, "epoch", 0));
@@ -93,10 +93,9 @@ static int tell(const char *run, uint64_t seed)
     if (ask_data("status", &status, &why))
         return complain(&why);
     describe(status, run, text, sizeof text);
-    json_t *answer =
-        json_pack("{sssIs{sssI}}", "text", text, "epoch",
-                  (json_int_t)integer_of(status, "epoch", 0), "data", "run",
-                  run, "seed", (json_int_t)seed);
+    json_t *answer = json_pack("{sssIs{sssI}}", "text", text, "epoch",
+                               (json_int_t)integer_of(status, "epoch", 0),
+                               "data", "run", run, "seed", (json_int_t)seed);
     int result = tell_answer("up", answer);
     json_decref(answer);
     json_decref(status);
@@ -135,10 +134,9 @@ const struct command command_up = {
     .name = "up",
     .operands = "[N] [train lr|softmax DATA | ops]",
     .help = "start a ring of N nodes (4), idle or with work",
-    .examples =
-        "ringctl up 4\n"
-        "ringctl up 4 train lr heart_scale --epochs 50\n"
-        "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n",
+    .examples = "ringctl up 4\n"
+                "ringctl up 4 train lr heart_scale --epochs 50\n"
+                "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n",
     .options = options,
     .operands_max = 4,
     .run = run,

@@ -111,8 +111,7 @@ void work_apply(struct work *work, void *state,
     if (work->order.kind == WORK_TRAIN)
         work_train_apply(work, state, result);
     else
-        head->done =
-            work->order.count != 0 && head->step >= work->order.count;
+        head->done = work->order.count != 0 && head->step >= work->order.count;
 }
 
 void work_audit(const struct work *work, const void *state,

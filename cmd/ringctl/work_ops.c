@@ -38,9 +38,8 @@ void work_ops_contribute(struct work *work, unsigned node)
 }
 
 /* The first element that is wrong says what is; all of it is wrong then. */
-static enum gw_err blame(struct work *work,
-                         const struct gw_ring_result *result, size_t element,
-                         int64_t sum, struct gw_error *why)
+static enum gw_err blame(struct work *work, const struct gw_ring_result *result,
+                         size_t element, int64_t sum, struct gw_error *why)
 {
     unsigned wrong = ORACLE_NODES;
     unsigned times = 0;
@@ -59,9 +58,8 @@ static enum gw_err blame(struct work *work,
     return gw_fail(why, GW_EWRONG,
                    "op %llu, element %zu: node %u counts %u times, and %s",
                    (unsigned long long)result->op, element, wrong, times,
-                   result->contributors >> wrong & 1
-                       ? "is a contributor"
-                       : "is no contributor");
+                   result->contributors >> wrong & 1 ? "is a contributor"
+                                                     : "is no contributor");
 }
 
 enum gw_err work_judge(struct work *work, const struct gw_ring_result *result,

@@ -93,8 +93,8 @@ static enum gw_err load_model(struct work *work, struct gw_error *why)
     enum gw_model_kind kind;
     enum gw_err code = gw_model_parse(work->order.model, &kind, why);
     if (!code)
-        code = gw_libsvm_load(work->order.file, GW_BASE_AUTO, &work->train,
-                              why);
+        code =
+            gw_libsvm_load(work->order.file, GW_BASE_AUTO, &work->train, why);
     if (!code)
         code = load_test(work, why);
     if (code)
@@ -109,8 +109,8 @@ enum gw_err work_train_load(struct work *work, uint64_t seed,
 {
     enum gw_err code = load_model(work, why);
     if (!code)
-        code = gw_order_init(&work->rows, work->train->rows,
-                             work->order.batch, seed, why);
+        code = gw_order_init(&work->rows, work->train->rows, work->order.batch,
+                             seed, why);
     if (!code)
         code = gw_sums_init(&work->sums, work->model, why);
     if (code)
@@ -144,8 +144,7 @@ static void shuffle_for(struct work *work, uint64_t epoch)
     gw_order_shuffle(&work->rows, work->shuffled);
 }
 
-void work_train_contribute(struct work *work, const void *state,
-                           unsigned place)
+void work_train_contribute(struct work *work, const void *state, unsigned place)
 {
     const struct gw_shards *shards = work_train_shards(work, state);
     const struct gw_model model = model_seen(work, state);
@@ -167,8 +166,8 @@ void work_train_contribute(struct work *work, const void *state,
 
 static double rate_at(const struct work *work, const struct gw_shards *shards)
 {
-    double used = (double)shards->epoch +
-                  (double)shards->done / (double)shards->count;
+    double used =
+        (double)shards->epoch + (double)shards->done / (double)shards->count;
     double share = used / (double)work->order.epochs;
     return work->order.rate * 0.5 * (1 + cos(M_PI * share));
 }
@@ -225,8 +224,7 @@ void work_score(struct work *work, const void *state, struct score *score)
     const struct gw_dataset *train = work->train, *test = work->test;
     gw_model_evaluate(&model, train, 0, train->rows, &work->sums);
     score->train_loss = work->sums.loss / (double)train->rows;
-    score->train_accuracy =
-        (double)work->sums.right / (double)train->rows;
+    score->train_accuracy = (double)work->sums.right / (double)train->rows;
     score->test_loss = score->test_accuracy = (double)NAN;
     score->digest = gw_model_digest(&model);
     if (!test)

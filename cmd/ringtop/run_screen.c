@@ -48,7 +48,8 @@ static bool take_keys(struct show *show)
 static enum gw_err watch(struct show *show, struct gw_error *why)
 {
     uint64_t next_ns = 0;
-    while (!show->view.quit && !interrupted) {
+    bool over = false;
+    while (!show->view.quit && !interrupted && !over) {
         bool keys = take_keys(show);
         show_orders(show);
         show_pull(show, 0);
@@ -58,7 +59,9 @@ static enum gw_err watch(struct show *show, struct gw_error *why)
                 return why->code;
             next_ns = gw_now_ns() + FRAME_NS;
         }
-        wait_for_something(show, next_ns);
+        over = show->leave && player_at_end(&show->player);
+        if (!over)
+            wait_for_something(show, next_ns);
     }
     return GW_OK;
 }

@@ -19,6 +19,7 @@ struct show {
     struct grid grid;
     const struct glyphs *glyphs;
     bool keys;
+    bool leave;            /* when the run ends */
     bool closed;           /* the source has ended */
     uint64_t broken;       /* lines that are no event */
     struct orders *orders; /* NULL: nothing may be changed */

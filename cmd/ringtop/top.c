@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const char *from, *run_name, *cast, *size_text, *page_text = "overview";
-static bool batch, ascii, paused, read_only;
+static bool batch, ascii, paused, read_only, leave;
 static unsigned frames;
 static double speed;
 static uint64_t every_ns = 1000000000;
@@ -25,6 +25,8 @@ static const struct option_spec options[] = {
      "the run to attach to (default: the latest)", NULL},
     {"read-only", 0, OPTION_FLAG, &read_only, NULL,
      "look only: no kill, pause or add", NULL},
+    {"leave", 0, OPTION_FLAG, &leave, NULL,
+     "quit by itself when the run has ended", NULL},
     {"speed", 0, OPTION_REAL, &speed, "X",
      "1 is as recorded; 0: slow enough to last 20 s", NULL},
     {"paused", 0, OPTION_FLAG, &paused, NULL,
@@ -99,6 +101,7 @@ static int run_show(struct show *show, int width, int height)
     if (batch || !on_terminal())
         return run_batch(show, &plain);
     show->player.frozen = paused;
+    show->leave = leave;
     return run_screen(show);
 }
 

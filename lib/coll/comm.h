@@ -287,8 +287,8 @@ enum gw_err gw__start_program(struct gw_comm *comm,
                               const struct gw__opening *opening,
                               struct gw_request **request);
 /* Why a call was not begun: the communicator fails. */
-enum gw_err gw__refuse(struct gw_comm *comm, struct gw_error *why,
-                       const struct gw_call *call);
+enum gw_err gw__call_refuse(struct gw_comm *comm, struct gw_error *why,
+                            const struct gw_call *call);
 /* Off the list of calls under way. */
 void gw__request_retire(struct gw_request *request);
 void gw__requests_fini(struct gw_comm *comm);

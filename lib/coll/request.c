@@ -116,8 +116,8 @@ void gw__requests_fini(struct gw_comm *comm)
     }
 }
 
-enum gw_err gw__refuse(struct gw_comm *comm, struct gw_error *why,
-                       const struct gw_call *call)
+enum gw_err gw__call_refuse(struct gw_comm *comm, struct gw_error *why,
+                            const struct gw_call *call)
 {
     bool known = (unsigned)call->collective < GW_COLLECTIVES;
     gw_wrap(why, why->code, "%s: rank %u",
@@ -135,7 +135,7 @@ enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
     *request = NULL;
     if (!r) {
         gw_fail(&why, GW_ENOMEM, "starting a call");
-        return gw__refuse(comm, &why, o->call);
+        return gw__call_refuse(comm, &why, o->call);
     }
     r->call = *o->call;
     r->signature = *o->signature;
@@ -152,7 +152,7 @@ enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
                           : gw__engine_begin(r, &why);
     if (err) {
         gw__request_retire(r);
-        return gw__refuse(comm, &why, o->call);
+        return gw__call_refuse(comm, &why, o->call);
     }
     comm->last_progress_ns = gw_now_ns();
     gw__event(r, GW_EV_OP_BEGIN, GW_NONE, GW_NONE, GW_NONE,
@@ -178,9 +178,9 @@ enum gw_err gw_start(struct gw_comm *comm, const struct gw_call *call,
     if (comm->error.code)
         return comm->error.code;
     if (gw__call_check(comm, call, &why))
-        return gw__refuse(comm, &why, call);
+        return gw__call_refuse(comm, &why, call);
     if (gw__program_for(comm, call, &program, &algo, &why))
-        return gw__refuse(comm, &why, call);
+        return gw__call_refuse(comm, &why, call);
     gw__call_sign(call, comm->size, algo, &signature);
     gw__history_keep(comm, comm->next_op, &signature);
     struct gw__opening opening = {.call = call,

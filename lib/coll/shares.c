@@ -191,7 +191,7 @@ enum gw_err gw__shares_start(struct gw_comm *comm, const struct gw_call *call,
         return comm->error.code;
     if (check_call(comm, call, &why) ||
         check_shares(comm, program, shares, &why))
-        return gw__refuse(comm, &why, call);
+        return gw__call_refuse(comm, &why, call);
     sign(comm, call, program, &signature);
     struct gw__opening opening = {.call = call,
                                   .program = program,

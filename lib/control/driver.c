@@ -56,7 +56,7 @@ static void fulfil(struct gw__driver *driver, const struct gw__wish *wish)
 
 static bool fulfil_wishes(struct gw__driver *driver, bool *over)
 {
-    for (unsigned i = 0; i < A_TURN; i++) {
+    for (unsigned i = 0; i < A_TURN && !driver->failed; i++) {
         const struct gw__wish *wish =
             gw__driver_queue_next(&driver->queue, over);
         if (!wish)
@@ -114,7 +114,7 @@ static void take(struct gw__driver *driver,
 static bool take_messages(struct gw__driver *driver)
 {
     struct gw__mesh_message message;
-    for (unsigned i = 0; i < A_TURN; i++) {
+    for (unsigned i = 0; i < A_TURN && !driver->failed; i++) {
         if (gw__mesh_receive(driver->mesh, &message) != GW_OK)
             return false;
         take(driver, &message);

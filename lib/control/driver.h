@@ -13,6 +13,9 @@
  * Messages whose first byte is GW__FOREIGN or more are not the machine's:
  * `on_message` gets them, in the same thread; gw__driver_send sends such, from
  * any thread. `on_turn` runs once a turn, and at least every 20 ms.
+ *
+ * What a machine persists lives as long as its driver: who is started anew is a
+ * new incarnation and begins with nothing.
  */
 #ifndef GW__CONTROL_DRIVER_H
 #define GW__CONTROL_DRIVER_H

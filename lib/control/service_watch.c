@@ -42,6 +42,8 @@ void gw__watch_beat(struct gw__service *s, unsigned node,
     struct gw__watch *w = &s->watched[node];
     if (!gw__id_equal(w->incarnation, incarnation))
         return;
+    if (w->phi.beat_ns == 0)
+        gw__phi_begin(&w->phi, &rule, s->now_ns);
     gw__phi_beat(&w->phi, s->now_ns);
     w->accused_ns = 0;
 }

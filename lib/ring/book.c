@@ -64,17 +64,23 @@ static uint64_t newcomers_from(const struct gw__book *book,
     return from;
 }
 
+/* Is an op that is complete here still to be done with the others? */
+static bool is_serving(const struct gw__book *book)
+{
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
+        if (book->pages[i].complete && book->pages[i].task_left)
+            return true;
+    return false;
+}
+
 bool gw__book_may_adopt(const struct gw__book *book,
                         const struct gw__view *view)
 {
     const struct gw__page *next = open_page(book, book->next_op);
     if (book->view.ring_count == 0)
         return true;
-    if (book->frozen || (next && next->decided))
+    if (book->frozen || (next && next->decided) || is_serving(book))
         return false;
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
-        if (book->pages[i].complete && book->pages[i].task_left)
-            return false;
     uint64_t from = newcomers_from(book, view);
     return from == UINT64_MAX || book->next_op >= from;
 }
@@ -87,6 +93,13 @@ bool gw__book_adopt(struct gw__book *book, const struct gw__view *view)
     if (anew)
         gw__book_page(book, book->next_op)->used = false;
     return !anew;
+}
+
+bool gw__book_may_admit(const struct gw__book *book)
+{
+    const struct gw__page *next = open_page(book, book->next_op);
+    return !book->frozen && !next && !is_serving(book) &&
+           book->view.ring_count > 0 && book->settled == book->view.ring_epoch;
 }
 
 void gw__book_freeze(struct gw__book *book)
@@ -196,6 +209,8 @@ void gw__book_done(struct gw__book *book, uint64_t op)
 {
     struct gw__page *page = gw__book_page(book, op);
     assert(open_page(book, op) && page->begun);
+    if (!page->decided)
+        book->settled = book->view.ring_epoch;
     page->task_left = false;
     page->complete = true;
     page->decided = false;

@@ -65,6 +65,8 @@ struct gw__book {
     unsigned node;
     uint64_t next_op; /* the first that is not complete here */
     bool frozen;
+    uint64_t settled; /* ring epoch of the newest op that was begun afresh and
+                         is complete; 0: none */
     struct gw__view view; /* the one in force; ring_count 0: none yet */
     struct gw__page pages[GW__BOOK_OPS]; /* by op % 2 */
 };
@@ -82,6 +84,13 @@ void gw__book_init(struct gw__book *book, unsigned node, uint64_t next_op);
 bool gw__book_may_adopt(const struct gw__book *book,
                         const struct gw__view *view);
 bool gw__book_adopt(struct gw__book *book, const struct gw__view *view);
+
+/* May this member ask to admit joiners from next_op on? At a boundary, with
+ * nothing left to be done, and once an op that was begun afresh in the view in
+ * force is complete. For then everybody has met in this view and finished what
+ * was decided before it; who has not might wait for ever for one that has gone
+ * on to the next view. */
+bool gw__book_may_admit(const struct gw__book *book);
 
 /* The ring has lost a member: nothing moves until `resume`. */
 void gw__book_freeze(struct gw__book *book);

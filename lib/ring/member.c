@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OWN_TIMER = 0, DETECTOR_TIMERS = 1 };
+enum { OWN_TIMER = 0, DETECTOR_TIMERS = 1, SOON_NS = 1000000 };
 
 void gw__mate_tell(const struct gw__mate *m, const struct gw__told *told)
 {
@@ -263,8 +263,10 @@ static void finish(struct gw__mate *m)
     uint64_t due = m->hello_ns;
     due = sooner(due, gw__client_due(&m->client));
     due = sooner(due, m->meet_ns);
-    due = sooner(due, gw__want_due(m));
-    due = due > m->now_ns ? due : m->now_ns + 1;
+    if (m->client.count == 0)
+        due = sooner(due, gw__want_due(m));
+    if (due <= m->now_ns)
+        due = m->now_ns + SOON_NS;
     if (due != m->timer_ns)
         m->act->set_timer(m->act->driver, OWN_TIMER, due);
     m->timer_ns = due;

@@ -19,8 +19,6 @@
 
 #include <string.h>
 
-static const uint64_t refused_ns = 100000000; /* before it is tried again */
-
 /* Are we the one who admits? */
 static bool is_first(const struct gw_ring *ring)
 {

@@ -198,6 +198,8 @@ static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
 {
     struct gw__task task;
     enum gw_err err = gw__ring_quiet(ring, why);
+    if (!err && call && ring->watches && ring->anew)
+        err = GW_PENDING;
     if (err)
         return err;
     *any = gw__book_task(&ring->book, &task) &&

@@ -45,6 +45,8 @@ enum gw_err gw__ring_op(struct gw_ring *ring, const struct gw_ring_call *call,
     if (!err)
         err = gw__keep_apply(ring, &ring->kept[op % GW__BOOK_OPS].result,
                              result, why);
+    if (err == GW_PENDING)
+        return err; /* begun anew, and the caller wants to hear of it */
     if (err)
         return gw__ring_fail(ring, err);
     if (call->out && call->count)

@@ -6,7 +6,8 @@
  *   control   the driver's (control/driver.h): runs the member machine, which
  *             tells of views and flushes, and answers those who copy the state
  *
- *   ring.c        joining, leaving without a word
+ *   ring.c        joining, leaving without a word; ring_number.c finds out
+ *                 under which number, and where to listen
  *   ring_tell.c   control: what the machine tells
  *   ring_turn.c   control: what is due now and then
  *   ring_wait.c   main: until nothing stands in the way of moving
@@ -82,7 +83,7 @@ struct gw__pull {
     bool copied;      /* a snapshot is in the state */
     uint64_t have_op; /* ops that are in the state */
     unsigned snapshots;
-    unsigned donor, silent; /* whom it asks; donors passed over in a row */
+    unsigned donor; /* whom it asks */
     bool donor_known;
     uint64_t donor_op; /* ops that are in the donor's state; UINT64_MAX: it has
                           not said so */
@@ -141,6 +142,7 @@ struct gw_ring {
     struct gw_error failed; /* sticky: no call will succeed */
     struct gw__book book;
     bool moving;
+    bool anew; /* the op under way was begun anew, with newcomers */
     bool poked;         /* `stop` was raised to see how far it is */
     uint64_t looked_ns; /* at how far it is */
 
@@ -169,7 +171,6 @@ struct gw_ring {
     /* copying */
     bool gives; /* the state is whole: others may copy it */
     struct gw__pull pull;
-    struct gw__snapshot snapshots[GW__RING_SNAPSHOTS];
 
     /* leaving: how many ops a node has completed, it says; who says that it
      * leaves */
@@ -191,6 +192,10 @@ struct gw_ring {
     uint64_t state_op; /* ops that are in it */
     uint64_t digest;   /* over these ops */
 
+    /* ---- control's own ---- */
+
+    struct gw__snapshot snapshots[GW__RING_SNAPSHOTS];
+
     /* ---- main's own ---- */
 
     struct gw_comm *comm;
@@ -200,10 +205,24 @@ struct gw_ring {
     struct gw__program *recovery;
     struct gw__shares shares;
     struct gw_request *request;
-    const struct gw_ring_call *call; /* that it is in, or NULL */
+    bool watches; /* it is to hear when the op under way is begun anew */
     unsigned char *averages;         /* the result, where it is not the sum */
     size_t averages_room;
 };
+
+/* ---- ring_number.c ---- */
+
+/* Where to listen, with a port where any is wanted. */
+GW_MUST_CHECK enum gw_err gw__ring_place(const char *wanted,
+                                         char endpoint[GW__ENDPOINT_MAX],
+                                         struct gw_error *why);
+/* Starts the control thread as `node`, which speaks as `as`. */
+typedef enum gw_err gw__ring_starter(struct gw_ring *ring, unsigned node,
+                                     unsigned as, struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__ring_find_number(struct gw_ring *ring, gw__ring_starter *start,
+                     uint64_t deadline_ns, unsigned *node,
+                     struct gw_error *why);
 
 /* ---- ring_tell.c, ring_turn.c: hooks of the driver ---- */
 

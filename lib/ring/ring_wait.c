@@ -96,8 +96,10 @@ bool gw__ring_has_begun(const struct gw_ring *ring)
 static void adopt(struct gw_ring *ring)
 {
     ring->view_waits = false;
-    if (!gw__book_adopt(&ring->book, &ring->next_view))
+    if (!gw__book_adopt(&ring->book, &ring->next_view)) {
         gw__book_begin(&ring->book);
+        ring->anew = true;
+    }
     if (!ring->admit_began_ns)
         ring->admit_began_ns = gw_now_ns();
 }

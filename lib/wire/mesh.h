@@ -9,10 +9,12 @@
  * node that it sends to, made on the first send and anew when the node has
  * another endpoint or incarnation. Every message begins with
  *
- *     magic version | from node | incarnation (128 bits) | sent_ns | bytes ...
+ *     magic version | from, to | token | incarnation (128 bits) | sent_ns |
+ *     bytes ...
  *
- * What is malformed, or of another run (`token`), is dropped and counted. On
- * abstract ipc endpoints only processes of the same user may connect.
+ * What is malformed, of another run (`token`) or for another node is dropped
+ * and counted. To abstract ipc endpoints only processes of the same user may
+ * connect.
  *
  * Link rules (rules.h) apply to what comes in. One thread at a time.
  */

@@ -42,11 +42,6 @@ static const struct gw__view *ring_of(const struct toy *toy)
     return &gw__member_news(toy->member)->view;
 }
 
-static bool takes_part(const struct toy *toy)
-{
-    return gw__view_rank(ring_of(toy), toy->node) >= 0;
-}
-
 /* ---- giving ---- */
 
 void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
@@ -55,8 +50,7 @@ void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
     const struct state *s = &toy->state;
     struct given given = {.kind = TOY_STATE, .next = s->next};
     (void)bytes;
-    if (!s->known || !s->certain || !toy->has_book ||
-        count != sizeof(struct pull))
+    if (!toy->sure || count != sizeof(struct pull))
         return;
     given.digest = s->digest;
     given.certain = s->next;
@@ -83,8 +77,8 @@ static bool same_giver(const struct state *s, unsigned from,
 static void take(struct toy *toy, unsigned from, uint64_t incarnation,
                  const struct given *given)
 {
-    *(&toy->state) = (struct state){.known = true,
-                                    .next = given->next,
+    toy->state = (struct state){.known = true,
+                                .next = given->next,
                                     .digest = given->digest,
                                     .certain = given->next <= given->certain,
                                     .giver = from,
@@ -107,24 +101,6 @@ static bool digest_at(const struct given *given, uint64_t next, uint64_t *out)
     return false;
 }
 
-/* Results of the giver that follow our state. */
-static void follow(struct toy *toy, const struct given *given)
-{
-    struct state *s = &toy->state;
-    for (unsigned round = 0; round < GW__BOOK_OPS; round++)
-        for (unsigned i = 0; i < given->count && i < GW__BOOK_OPS; i++) {
-            const struct known_result *r = &given->results[i];
-            if (r->op != s->next)
-                continue;
-            const uint64_t chain[4] = {s->digest, r->op, r->contributors,
-                                       r->hash};
-            s->digest = gw_hash(chain, sizeof chain, 1);
-            s->next++;
-            s->agreed = 0;
-            s->certain = false;
-        }
-}
-
 /* Has everybody who took part in the newest op that same result? */
 static void check_agreed(struct toy *toy)
 {
@@ -138,57 +114,68 @@ static void check_agreed(struct toy *toy)
         s->certain = true;
 }
 
+/* A member has the same state as we. */
+static void agree(struct toy *toy, unsigned from, uint64_t incarnation,
+                  bool certain)
+{
+    struct state *s = &toy->state;
+    const struct gw__view *view = ring_of(toy);
+    int rank = gw__view_rank(view, from);
+    if (rank >= 0 && view->ring[rank].incarnation.low == incarnation)
+        s->agreed |= (uint64_t)1 << from;
+    s->certain = s->certain || certain;
+    check_agreed(toy);
+}
+
+static void add_result(struct state *s, const struct known_result *r)
+{
+    const uint64_t chain[4] = {s->digest, r->op, r->contributors, r->hash};
+    s->digest = gw_hash(chain, sizeof chain, 1);
+    s->next++;
+}
+
+/* Results of the giver that come after our state. */
+static void follow(struct toy *toy, unsigned from, uint64_t incarnation,
+                   const struct given *given)
+{
+    struct state *s = &toy->state;
+    for (unsigned round = 0; round < GW__BOOK_OPS; round++)
+        for (unsigned i = 0; i < given->count && i < GW__BOOK_OPS; i++)
+            if (given->results[i].op == s->next)
+                add_result(s, &given->results[i]);
+    s->giver = from;
+    s->giver_incarnation = incarnation;
+    s->certain = s->next <= given->certain;
+    s->agreed = 0;
+    agree(toy, from, incarnation, s->certain);
+}
+
 static void hear(struct toy *toy, unsigned from, uint64_t incarnation,
                  const struct given *given)
 {
     struct state *s = &toy->state;
     uint64_t digest;
-    if (!s->known || (!s->certain && given->next > s->next + GW__BOOK_OPS)) {
-        take(toy, from, incarnation, given);
-        return;
-    }
+    bool theirs_is_certain = s->next <= given->certain;
     bool same = same_giver(s, from, incarnation);
-    bool comparable = digest_at(given, s->next, &digest);
-    if (comparable && digest != s->digest && s->next <= given->certain) {
-        take(toy, from, incarnation, given); /* ours was never to be */
-        return;
-    }
-    if (!comparable) {
-        if (given->next > s->next)
+    if (!s->known || !digest_at(given, s->next, &digest)) {
+        if (!s->known || given->next > s->next)
             take(toy, from, incarnation, given);
-        return;
-    }
-    if (digest != s->digest) {
-        if (same)
-            toy_fail(toy, "node %u changes its state before op %llu", from,
-                     (unsigned long long)s->next);
-        s->agreed = 0;
-        /* Who of the two is a ghost? Begin anew, with whom ever. */
-        if (world_draw(toy->world, 0, 1))
-            s->known = false;
-        return;
-    }
-    int rank = gw__view_rank(ring_of(toy), from);
-    if (rank >= 0 && ring_of(toy)->ring[rank].incarnation.low == incarnation)
-        s->agreed |= (uint64_t)1 << from;
-    if (s->next <= given->certain)
-        s->certain = true;
-    check_agreed(toy);
-    if (given->next > s->next && (same || s->certain)) {
-        s->giver = from;
-        s->giver_incarnation = incarnation;
-        follow(toy, given);
-        s->agreed |= (uint64_t)1 << from;
-        s->certain = s->next <= given->certain;
-        check_agreed(toy);
-    }
+    } else if (digest == s->digest) {
+        agree(toy, from, incarnation, theirs_is_certain);
+        if (given->next > s->next && (same || s->certain))
+            follow(toy, from, incarnation, given);
+    } else if (theirs_is_certain) {
+        take(toy, from, incarnation, given); /* ours was never to be */
+    } else if (same)
+        toy_fail(toy, "node %u has another state before op %llu than it had",
+                 from, (unsigned long long)s->next);
 }
 
 void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
                   const uint8_t *bytes, size_t count)
 {
     struct given given;
-    if (count != sizeof given || toy->has_book)
+    if (count != sizeof given || toy->sure)
         return;
     memcpy(&given, bytes, sizeof given);
     hear(toy, from, incarnation, &given);
@@ -218,12 +205,11 @@ static void check_giver(struct toy *toy)
         s->known = false;
 }
 
-/* Its first op is known: may it take part from there? */
+/* It is in the ring: may it take part, as far as its state goes? */
 static bool may_begin(struct toy *toy)
 {
     const struct state *s = &toy->state;
-    const struct gw__view *view = ring_of(toy);
-    uint64_t from_op = view->ring[gw__view_rank(view, toy->node)].from_op;
+    uint64_t from_op = toy->book.next_op;
     if (s->known && s->next > from_op)
         toy_fail(toy, "the state after op %llu, admitted from op %llu on",
                  (unsigned long long)s->next - 1, (unsigned long long)from_op);
@@ -242,12 +228,12 @@ static void say_ready(struct toy *toy)
 
 void joiner_work(struct toy *toy)
 {
-    if (toy->has_book || !toy->registered || ring_of(toy)->ring_count == 0)
+    if (toy->sure || ring_of(toy)->ring_count == 0)
         return;
     check_giver(toy);
-    if (takes_part(toy) && may_begin(toy)) {
+    if (toy->in_ring && may_begin(toy)) {
         oracle_state(toy);
-        toy->has_book = true;
+        toy->sure = true;
         return;
     }
     if (toy->now_ns >= toy->state.pull_ns)
@@ -257,6 +243,5 @@ void joiner_work(struct toy *toy)
 
 uint64_t joiner_due(const struct toy *toy)
 {
-    bool waits = !toy->has_book && toy->registered;
-    return waits && ring_of(toy)->ring_count ? toy->state.pull_ns : 0;
+    return toy->sure || ring_of(toy)->ring_count == 0 ? 0 : toy->state.pull_ns;
 }

@@ -131,9 +131,8 @@ static void start(struct controller *c, const struct gw__input *input,
                   const struct gw__actions *actions)
 {
     struct gw__input inner = *input;
-    /* A controller is the same in every life: its log is. */
     struct gw__service_config config = {.node = input->from,
-                                        .incarnation = {7, input->from + 1}};
+                                        .incarnation = {7, 0}};
     memcpy(&c->world, input->data, sizeof c->world);
     memcpy(config.endpoint, "sim", 4);
     c->node = input->from;
@@ -196,6 +195,10 @@ static void append(struct world *w, const void *data, size_t bytes)
 void log_propose(struct world *w, unsigned node, const void *data, size_t bytes)
 {
     enum { LOST = 3, LATE = 15 }; /* percent */
+    char endpoint[GW__ENDPOINT_MAX];
+    unsigned whose;
+    if (gw__service_tells_endpoint(data, bytes, &whose, endpoint))
+        return; /* that network knows where everybody is */
     bool leads = node == w->leader && has_majority(w, node);
     bool some_leader = w->leader < w->controllers && has_majority(w, w->leader);
     uint64_t luck = world_draw(w, 0, 99);

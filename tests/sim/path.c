@@ -19,7 +19,7 @@ enum { AGAIN_NS = 6000000 };
 struct value value_input(unsigned node, uint64_t op, unsigned chunk)
 {
     const uint64_t key[3] = {node, op, chunk};
-    return (struct value){.digits = (unsigned __int128)1 << 2 * node,
+    return (struct value){.digits = (wide)1 << 2 * node,
                           .sum = gw_hash(key, sizeof key, 4)};
 }
 
@@ -169,15 +169,16 @@ static void send_due(struct toy *toy, struct run *run)
     }
 }
 
-/* Sends what can be sent; what is complete is done. Nothing while frozen, nor
- * before everybody has met. */
+/* Sends what can be sent; what is complete is done. Nothing while frozen. */
 void path_work(struct toy *toy)
 {
     for (unsigned i = 0; i < GW__BOOK_OPS; i++) {
         struct run *run = &toy->runs[i];
-        if (!run->used || toy->book.frozen)
-            continue;
-        send_due(toy, run);
+        const struct gw__page *page = &toy->book.pages[i];
+        if (!page->used || !page->begun || page->op != run->op)
+            run->used = false; /* everybody has completed that op */
+        if (run->used && !toy->book.frozen)
+            send_due(toy, run);
     }
     struct gw__task task;
     while (gw__book_task(&toy->book, &task) && run_of(toy, task.op) &&
@@ -221,7 +222,7 @@ static void apply(struct toy *toy, struct run *run, struct hop *hop,
 {
     struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
     struct value incoming = {
-        .digits = (unsigned __int128)data->high << 64 | data->low,
+        .digits = (wide)data->high << 64 | data->low,
         .sum = data->sum};
     struct gw_error why;
     enum gw_err err =

@@ -69,11 +69,15 @@ struct made_plan {
 };
 
 struct world {
+    struct world *self; /* what START brings */
     uint64_t seed;
     struct gw_rng rng;
     struct gw__sim *sim;
     unsigned controllers, members;
-    uint64_t fault_end_ns, calm_ns, limit_ns;
+    unsigned first; /* members that the supervisor would like to begin with */
+    bool all_join; /* at the end everybody must be in the ring again */
+    uint64_t fault_end_ns, limit_ns, look_ns;
+    bool over;
 
     /* log.c */
     struct entry *log;
@@ -89,16 +93,19 @@ struct world {
     struct completion completions[OPS_MOST][COMPLETIONS_MOST];
     unsigned plan_count;
     struct made_plan plans[PLANS_MOST];
-    uint64_t next_op_at_calm[NODES_MOST];
-    bool calm;
+    uint64_t epoch, ring_epoch; /* of the log so far */
+    unsigned ring_count;
+    uint64_t marked_epoch, marked_op[NODES_MOST];
 
     /* For those who want to know what the seeds meet. */
-    uint64_t completed, forwards, excludes, admitted, convicted, joins_anew;
-    uint64_t excused;
+    struct {
+        uint64_t seeds, ops, forwards, excludes, admits, removals, begun_anew,
+            gone, excused;
+    } met;
 };
 
-extern const struct gw__machine_kind *const world_kinds[NODES_MOST];
-
+/* The process of this node ends; it comes back after a while. */
+void world_restart(struct world *world, unsigned node);
 void world_open(struct world *world);
 void world_close(struct world *world);
 /* For a campaign of this one seed. */
@@ -136,8 +143,10 @@ void log_started(struct world *world, unsigned node);
 
 /* ---- values: digits in base 4 and a sum of hashes ---- */
 
+__extension__ typedef unsigned __int128 wide;
+
 struct value {
-    unsigned __int128 digits; /* node i gives 4^i */
+    wide digits; /* node i gives 4^i */
     uint64_t sum;             /* and a number that knows op and chunk */
 };
 
@@ -198,28 +207,27 @@ struct toy {
     uint64_t now_ns; /* its clock */
     struct gw_rng rng;
     const struct gw__actions *act;
-    bool in_member; /* inside the machine's step */
     bool registered, gone;
 
-    /* what was told and is still to be done */
-    bool freeze, decided, viewed;
+    bool told;         /* something, since it was looked at last */
+    bool wants_report; /* of this flush */
     uint64_t flush_epoch;
-    struct gw__view pending; /* a view to be adopted */
-    bool has_pending;
+    bool has_pending; /* a view to be adopted */
+    struct gw__view pending;
     uint64_t met_epoch; /* of ADDRESSES */
     unsigned ready;     /* joiners */
 
-    bool has_book;
+    bool in_ring; /* there is a book */
+    bool sure;    /* it has the state that it begins its first op with */
     struct gw__book book;
     struct run runs[GW__BOOK_OPS];
     struct result results[GW__BOOK_OPS];
     struct state state;
-    uint64_t compute_ns; /* until when */
-    uint64_t admit_tried; /* op + 1 */
-    bool admits;
-    bool leaves;
+    uint64_t compute_ns;  /* until when */
+    uint64_t admit_tried; /* for this op, and 1 */
+    bool admits;          /* waits for how that ends */
     uint64_t asked_epoch; /* ADDRESS */
-    uint64_t admit_ns;    /* supervisor: not before */
+    uint64_t admit_ns;    /* the supervisor: not before */
 
     uint64_t timer_ns;
     _Alignas(16) uint8_t member[]; /* the member machine's state */
@@ -277,7 +285,9 @@ void oracle_plan(const struct toy *toy, const struct gw__task *task,
 void oracle_log(struct world *world);
 bool oracle_active(const struct world *world, unsigned node,
                    struct gw__id incarnation);
-void oracle_calm(struct world *world);
-void oracle_end(struct world *world);
+/* After the last fault: does the ring go on, or is nobody left? */
+bool oracle_is_done(struct world *world);
+/* It should. */
+void oracle_not_done(struct world *world);
 
 #endif

@@ -93,6 +93,7 @@ void ring_open(struct elastic_ring *ring)
         struct gw__seat seat = {.config = {.rank = r,
                                            .size = ring->size,
                                            .wire = ring->wire,
+                                           .timeout_ms = ring->timeout_ms,
                                            .slice_bytes = ring->slice_bytes,
                                            .events = ring->sinks[r]},
                                 .epoch = ring->epochs[r],

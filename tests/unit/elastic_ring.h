@@ -19,6 +19,7 @@ struct elastic_ring {
     const char *wire;
     unsigned size;
     size_t slice_bytes; /* 0: the wire's own */
+    unsigned timeout_ms;
     unsigned nodes[RING_MOST];
     uint32_t epochs[RING_MOST]; /* [rank]; equal but where a test lies */
     struct gw_sink *sinks[RING_MOST];

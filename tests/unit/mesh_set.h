@@ -17,8 +17,7 @@ struct mesh_set {
     struct gw__mesh *meshes[MESH_SET_MAX];
 };
 
-/* What node `node` is opened with: at a name of this process and `tag`, as
- * incarnation (node, 1). */
+/* What node `node` is opened with, as incarnation (node, 1). */
 struct gw__mesh_config mesh_config(unsigned node, const char *endpoint);
 /* "ipc://@gw-mesh-<pid>-<tag>" in static memory, of the last 8 calls. */
 const char *mesh_name(const char *tag);

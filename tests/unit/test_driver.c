@@ -325,7 +325,10 @@ START_TEST(a_broken_contract_is_a_failure)
     ck_assert_int_eq(gw__driver_error(toy.driver, &why), GW_OK);
     snprintf(orders, sizeof orders, "say before;%s;say after; set 64 1",
              cases[_i].order);
+    toy_hold(&toy, true);
     toy_ask(&toy, orders);
+    ck_assert_int_eq(gw__driver_send(toy.driver, 0, "\200late", 5), GW_OK);
+    toy_hold(&toy, false);
     uint64_t until = gw_now_ns() + 5000 * MS;
     enum gw_err err;
     while ((err = gw__driver_ask(toy.driver, "say late", 8)) == GW_OK)

@@ -253,8 +253,7 @@ END_TEST
 struct vain {
     struct share shares[2];
     struct gw_sink sink;
-    struct elastic_ring *ring;
-    _Atomic bool waits;
+    _Atomic bool waits, stop; /* not what interrupts the wire */
     _Atomic uint64_t stopped_ns;
     uint64_t took_ns;
 };
@@ -272,14 +271,18 @@ static void wait_in_vain(struct elastic_ring *ring, unsigned rank,
 {
     struct vain *v = context;
     if (rank == 0) {
-        share_run(&v->shares[0], ring, 0);
+        struct share *s = &v->shares[0];
+        s->err = gw__shares_start(ring->comms[0], &s->call, s->program, s->op,
+                                  &s->shares, &s->request);
+        if (!s->err)
+            s->err = gw__shares_wait(&s->request, &v->stop);
         v->took_ns = gw_now_ns() - atomic_load(&v->stopped_ns);
         return;
     }
     while (!atomic_load(&v->waits))
         (void)gw__comm_lost(ring->comms[1]);
     atomic_store(&v->stopped_ns, gw_now_ns());
-    atomic_store(&ring->stops[0], true);
+    atomic_store(&v->stop, true);
 }
 
 /* 2 ms are promised; this machine may be busy with something else. */
@@ -303,7 +306,7 @@ START_TEST(a_stop_is_obeyed_within_milliseconds)
         for (unsigned r = 0; r < ring.size; r++)
             share_fini(&v.shares[r], false);
     }
-    ck_assert_uint_lt(least_ns, 20000000);
+    ck_assert_uint_lt(least_ns, 10000000);
 }
 END_TEST
 

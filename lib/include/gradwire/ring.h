@@ -94,7 +94,8 @@ struct gw_ring_config {
 
 /* Becomes a member: registers, copies the state if the ring runs already, waits
  * to be admitted. The first members wait until somebody (a run's supervisor)
- * admits them together. GW_ETIMEOUT, GW_EINTR (gw_ring_interrupt). */
+ * admits them together. GW_ETIMEOUT, GW_EINTR. While it waits *ring is there
+ * already, for gw_ring_interrupt and gw_ring_status; NULL after a failure. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
              struct gw_error *why);
@@ -193,8 +194,9 @@ struct gw_ring_status {
 };
 /* From any thread. */
 GW_API void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status);
-/* Are the states of all members equal? Two ops: min and max of the digest and
- * of a hash of the state. GW_EWRONG names the nodes that differ from most. */
+/* Are the states of all members equal? An op of the ring's own, in which each
+ * gives its digest and a hash of its state. GW_EWRONG names the nodes that
+ * differ from most. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_check(struct gw_ring *ring,
                                                struct gw_error *why);
 

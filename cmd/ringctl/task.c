@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See work_words.h.
+ * See task.h.
  */
-#include "work_words.h"
+#include "task.h"
 
 #include "ringctl.h"
 
 #include <string.h>
 
-struct work_options work_given;
-unsigned work_count;
+struct work_options task_given;
+unsigned task_count;
 
-void work_options_begin(void)
+void task_options_begin(void)
 {
-    work_given = work_defaults;
-    work_count = (unsigned)work_defaults.count;
+    task_given = work_defaults;
+    task_count = (unsigned)work_defaults.count;
 }
 
 static enum gw_err check_training(const struct work_options *w,
@@ -34,12 +34,12 @@ static enum gw_err check_training(const struct work_options *w,
     return GW_OK;
 }
 
-enum gw_err work_parse(int count, char *const *words,
-                       struct work_options *work, struct gw_error *why)
+enum gw_err task_parse(int count, char *const *words, struct work_options *work,
+                       struct gw_error *why)
 {
     enum gw_model_kind kind;
-    *work = work_given;
-    work->count = work_count;
+    *work = task_given;
+    work->count = task_count;
     if (count > 0 && strcmp(words[0], "ops") == 0) {
         work->kind = WORK_OPS;
         if (count > 1)

@@ -2,8 +2,8 @@
  *
  * Requests about one node.
  */
-#ifndef NODE_VERB_H
-#define NODE_VERB_H
+#ifndef TARGET_REQUEST_H
+#define TARGET_REQUEST_H
 
 #include "target.h"
 

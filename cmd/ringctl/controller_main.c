@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A controller's process, where a run has three or five: the library's
+ * controller, the rules of its links, and word to the supervisor of who leads.
+ * It ends with its supervisor, on order, or when its log cannot go on.
+ */
+#include "post.h"
+
+#include <control/controller.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 20 };
+
+struct keeper {
+    struct birth birth;
+    struct gw__rules *rules;
+    struct gw__controller *controller;
+    _Atomic unsigned leader;
+    _Atomic uint64_t applied;
+    bool end;
+    uint64_t severed; /* controllers' nodes, as the controller was told */
+    struct node_note sent;
+    bool told;
+    _Alignas(16) char buffer[POST_BYTES_MAX];
+};
+
+static volatile sig_atomic_t terminated;
+
+static void on_sigterm(int number)
+{
+    (void)number;
+    terminated = 1;
+}
+
+/* ---- in the controller's thread ---- */
+
+static void on_applied(void *context, const struct gw__registry *registry)
+{
+    struct keeper *keeper = context;
+    atomic_store(&keeper->applied, registry->index);
+}
+
+static void on_leader(void *context, unsigned node)
+{
+    struct keeper *keeper = context;
+    atomic_store(&keeper->leader, node);
+}
+
+/* ---- orders and notes ---- */
+
+static void obey(struct keeper *keeper, const struct orders *orders)
+{
+    uint64_t changed = keeper->severed ^ orders->severed;
+    keeper->end = orders->end || orders->leave;
+    for (unsigned n = 0; n < GW_RING_NODES; n++) {
+        const struct gw_ring_link *link = &orders->links[n];
+        const struct gw__rule rule = {.delay_us = link->delay_us,
+                                      .jitter_us = link->jitter_us,
+                                      .rate = link->rate,
+                                      .loss_ppm = link->loss_ppm,
+                                      .down = link->down};
+        gw__rules_set(keeper->rules, n, &rule);
+        if (keeper->controller && changed >> n & 1)
+            gw__controller_cut(keeper->controller, n, orders->severed >> n & 1);
+    }
+    keeper->severed = keeper->controller ? orders->severed : 0;
+}
+
+static void take_orders(struct keeper *keeper)
+{
+    enum post_kind kind = POST_KINDS;
+    size_t bytes;
+    for (;;) {
+        enum gw_err code = post_receive(POST_FD, keeper->buffer, &kind, &bytes);
+        if (code == GW_PENDING)
+            return;
+        if (code == GW_ECLOSED)
+            _exit(gw_err_exit(GW_ECLOSED)); /* the supervisor is gone */
+        if (code == GW_OK && kind == POST_ORDERS)
+            obey(keeper, (const struct orders *)(void *)keeper->buffer);
+    }
+}
+
+static void send_note(struct keeper *keeper)
+{
+    const struct node_note note = {
+        .stage = STAGE_MEMBER,
+        .leader = atomic_load(&keeper->leader),
+        .applied = atomic_load(&keeper->applied),
+    };
+    if (keeper->told && memcmp(&note, &keeper->sent, sizeof note) == 0)
+        return;
+    if (post_send(POST_FD, POST_NOTE, &note, sizeof note, false) != GW_OK)
+        return;
+    keeper->sent = note;
+    keeper->told = true;
+}
+
+/* ---- the process ---- */
+
+static enum gw_err start(struct keeper *keeper, struct gw_error *why)
+{
+    const struct birth *birth = &keeper->birth;
+    unsigned nodes[RUN_CONTROLLERS_MAX];
+    const char *raft[RUN_CONTROLLERS_MAX];
+    char endpoint[ENDPOINT_MAX];
+    struct gw__controller_config config = {
+        .index = birth->number,
+        .count = birth->controllers,
+        .nodes = nodes,
+        .raft_addresses = raft,
+        .directory = birth->directory,
+        .mesh = {.node = CONTROLLER_NODE - birth->number,
+                 .endpoint = endpoint,
+                 .token = birth->token,
+                 .rules = keeper->rules},
+        .context = keeper,
+        .on_applied = on_applied,
+        .on_leader = on_leader,
+    };
+    uint64_t incarnation[2];
+    if (getrandom(incarnation, sizeof incarnation, 0) < 0)
+        return gw_fail_errno(why, "random numbers");
+    config.mesh.incarnation_high = incarnation[0];
+    config.mesh.incarnation_low = incarnation[1];
+    post_endpoint_of(birth->token, config.mesh.node, endpoint);
+    for (unsigned c = 0; c < birth->controllers; c++) {
+        nodes[c] = CONTROLLER_NODE - c;
+        raft[c] = birth->raft[c];
+    }
+    return gw__controller_start(&config, &keeper->controller, why);
+}
+
+static enum gw_err keep(struct keeper *keeper, struct gw_error *why)
+{
+    struct pollfd post = {.fd = POST_FD, .events = POLLIN};
+    enum gw_err code = GW_OK;
+    while (!code && !keeper->end && !terminated) {
+        poll(&post, 1, LOOK_MS);
+        take_orders(keeper);
+        send_note(keeper);
+        code = gw__controller_error(keeper->controller, why);
+    }
+    return code;
+}
+
+int controller_main(int argc, char **argv)
+{
+    static struct keeper keeper = {.leader = GW__NODES_MAX};
+    struct sigaction action = {.sa_handler = on_sigterm};
+    struct gw_error why;
+    if (!post_born(argc, argv, &keeper.birth))
+        return gw_err_exit(GW_EINTERNAL);
+    sigaction(SIGTERM, &action, NULL);
+    enum gw_err code = gw__rules_new(keeper.birth.seed, &keeper.rules, &why);
+    if (!code) {
+        obey(&keeper, &keeper.birth.orders);
+        code = start(&keeper, &why);
+    }
+    if (!code) {
+        obey(&keeper, &keeper.birth.orders);
+        code = keep(&keeper, &why);
+    }
+    if (code) {
+        fprintf(stderr, "controller %u: %s\n", keeper.birth.number, why.text);
+        post_send(POST_FD, POST_LAST, &why, sizeof why, true);
+    }
+    if (keeper.end)
+        _exit(0); /* the run is over, and its log with it */
+    if (keeper.controller)
+        gw__controller_stop(&keeper.controller);
+    gw__rules_destroy(&keeper.rules);
+    return gw_err_exit(code);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * ringctl, the operator's shell: starts rings, breaks them, watches and waits.
+ * This is its table of contents; each verb has a file of its name beside this
+ * one, or of its family's. A verb asks the supervisor of the run (ask.h,
+ * common/attach.h); supervisor.h tells what that is.
+ *
+ *     one-shot, script, shell     shell.c script_run.c shell_line.c
+ *     which run is meant          session.h
+ *     what words mean             target.h link_words.h condition.h task.h
+ */
+#include "ringctl.h"
+#include "session.h"
+#include "supervisor.h"
+
+#include <stddef.h>
+
+static const struct command *const commands[] = {
+    &command_up,
+    &command_down,
+    &command_ls,
+    &command_status,
+    &command_ring,
+    &command_events,
+    &command_watch,
+    &command_kill,
+    &command_stop,
+    &command_pause,
+    &command_resume,
+    &command_restart,
+    &command_drain,
+    &command_add,
+    &command_slow,
+    &command_link,
+    &command_cut,
+    &command_heal,
+    &command_pace,
+    &command_wait,
+    &command_expect,
+    &command_train,
+    &command_record,
+    &command_replay,
+    &command_chaos,
+    &command_source,
+    &command_quit,
+    &command_exit,
+    NULL,
+};
+
+static const struct absent absent[] = {
+    {"sleep", "use wait COND, which goes on as soon as it can"},
+    {"start", "up starts a run, restart a node, train the work"},
+    {"partition", "use cut 0,1|2,3"},
+    {"list", "use ls for the runs, status for the nodes"},
+    {0},
+};
+
+static const struct tool ringctl = {
+    .name = "ringctl",
+    .summary = "start a ring, break it, watch it go on",
+    .commands = commands,
+    .shell = &command_shell,
+    .options = session_options,
+    .absent = absent,
+    .examples = "ringctl                       a shell, if on a terminal\n"
+                "ringctl up 4 train lr heart_scale\n"
+                "ringctl kill 2; ringctl wait 'epoch>=2'; ringctl status\n"
+                "ringctl -c 'up 3; kill 1; wait alive==2; ring'\n"
+                "ringctl demo.ring             runs a script\n",
+};
+
+int main(int argc, char **argv)
+{
+    int status;
+    if (internal_main(argc, argv, &status))
+        return status;
+    task_options_begin();
+    session_type(argc - 1, argv + 1);
+    return tool_main(&ringctl, argc, argv);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The processes of a run. Each is this same program, started anew with a hidden
+ * word and a socket; it dies with us, since it asked the kernel to (post.c).
+ *
+ *   (none) --start--> running <--SIGSTOP, SIGCONT--> paused
+ *      ^                 |                              |
+ *      +---- reaped <----+------------------------------+
+ *
+ * A worker's number is given to a new process only when the ring is rid of the
+ * former (`awaits`), so that two never answer to one name.
+ */
+#include "supervisor_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { GRACE_MS = 500, PATIENCE_MS = 5, EXEC_FAILED = 127 };
+
+/* ---- who is who ---- */
+
+struct child *child_at(struct run *run, unsigned i)
+{
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        if (run->workers[n].known && i-- == 0)
+            return &run->workers[n];
+    for (unsigned c = 0; c < run->controller_count; c++)
+        if (run->controllers[c].known && i-- == 0)
+            return &run->controllers[c];
+    return NULL;
+}
+
+void child_init(struct child *child, enum gw__role role, unsigned number)
+{
+    *child = (struct child){.role = role,
+                            .number = number,
+                            .node = role == GW__CONTROLLER
+                                        ? CONTROLLER_NODE - number
+                                        : number,
+                            .fd = -1};
+}
+
+const char *child_name(const struct child *child, char out[32])
+{
+    snprintf(out, 32, "%s %u",
+             child->role == GW__CONTROLLER ? "controller" : "node",
+             child->number);
+    return out;
+}
+
+bool child_in_ring(const struct run *run, const struct child *child)
+{
+    return gw__view_rank(&run->news.view, child->node) >= 0;
+}
+
+bool child_lives(const struct child *child)
+{
+    return child->pid > 0 || child->awaits;
+}
+
+unsigned ring_alive(const struct run *run)
+{
+    unsigned count = 0;
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        count += run->workers[n].pid > 0 && !run->workers[n].awaits &&
+                 child_in_ring(run, &run->workers[n]);
+    return count;
+}
+
+unsigned controllers_alive(const struct run *run)
+{
+    unsigned count = 0;
+    if (run->controller_count == 0)
+        return 1; /* ourselves */
+    for (unsigned c = 0; c < run->controller_count; c++)
+        count += run->controllers[c].pid > 0 && !run->controllers[c].paused;
+    return count;
+}
+
+/* ---- starting ---- */
+
+static void make_orders(const struct run *run, const struct child *child,
+                        struct orders *orders)
+{
+    memset(orders, 0, sizeof *orders);
+    orders->work = run->work;
+    orders->pace_ns = run->pace_ns;
+    orders->slow_ns = child->slow_ns;
+    orders->events = events_level(run);
+    orders->leave = child->leaving;
+    orders->end = run->ending;
+    links_orders(&run->links, child->node, orders);
+}
+
+static void make_birth(const struct run *run, const struct child *child,
+                       struct birth *birth)
+{
+    memset(birth, 0, sizeof *birth);
+    birth->role = child->role;
+    birth->number = child->number;
+    birth->token = run->token;
+    birth->seed = run->options.seed;
+    birth->controllers = run->controller_count ? run->controller_count : 1;
+    snprintf(birth->wire, sizeof birth->wire, "%s",
+             run->options.wire ? run->options.wire : "shm");
+    snprintf(birth->directory, sizeof birth->directory, "%.4000s/c%u",
+             run->directory, child->number);
+    memcpy(birth->raft, run->raft, sizeof birth->raft);
+    make_orders(run, child, &birth->orders);
+}
+
+/* In the child: only what is safe between fork and exec. */
+static _Noreturn void become(int fd, char *const *arguments)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (fd == POST_FD) {
+        fcntl(fd, F_SETFD, 0);
+    } else {
+        dup2(fd, POST_FD);
+    }
+    close_range(POST_FD + 1, ~0U, 0);
+    execv("/proc/self/exe", arguments);
+    _exit(EXEC_FAILED);
+}
+
+static enum gw_err spawn(struct run *run, struct child *child, int fd,
+                         struct gw_error *why)
+{
+    char program[] = "ringctl", node_word[] = NODE_WORD,
+         controller_word[] = CONTROLLER_WORD, parent[16], label[64];
+    char *const arguments[] = {
+        program, child->role == GW__CONTROLLER ? controller_word : node_word,
+        parent, label, NULL};
+    snprintf(parent, sizeof parent, "%ld", (long)getpid());
+    snprintf(label, sizeof label, "%s/%u", run->name, child->number);
+    pid_t pid = fork();
+    if (pid < 0)
+        return gw_fail_errno(why, "a process for %s %u",
+                             gw__role_name(child->role), child->number);
+    if (pid == 0)
+        become(fd, arguments);
+    child->pid = pid;
+    return GW_OK;
+}
+
+/* What a new process does not inherit from the one that had its number. */
+static void forget_former(struct child *child)
+{
+    struct child fresh;
+    child_init(&fresh, child->role, child->number);
+    fresh.slow_ns = child->slow_ns;
+    if (child->fd >= 0)
+        close(child->fd);
+    *child = fresh;
+}
+
+enum gw_err child_start(struct run *run, struct child *child,
+                        struct gw_error *why)
+{
+    int ends[2];
+    struct birth *birth = malloc(sizeof *birth);
+    forget_former(child);
+    if (!birth)
+        return gw_fail(why, GW_ENOMEM, "no memory for a process");
+    make_birth(run, child, birth);
+    enum gw_err code = GW_OK;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        code = gw_fail_errno(why, "a socket pair");
+    } else {
+        child->fd = ends[0];
+        child->known = true;
+        post_send(child->fd, POST_BIRTH, birth, sizeof *birth, false);
+        code = spawn(run, child, ends[1], why);
+        close(ends[1]);
+    }
+    free(birth);
+    if (code)
+        snprintf(child->text, sizeof child->text, "%.199s", why->text);
+    return code;
+}
+
+void children_start_awaited(struct run *run)
+{
+    struct gw_error why;
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
+        struct child *child = &run->workers[n];
+        if (!child->awaits || child->pid > 0 || child_in_ring(run, child))
+            continue;
+        if (child_start(run, child, &why))
+            fprintf(stderr, "%s\n", why.text);
+    }
+}
+
+/* ---- orders ---- */
+
+void child_order(struct run *run, struct child *child)
+{
+    struct orders orders;
+    if (child->pid <= 0 || child->fd < 0)
+        return;
+    make_orders(run, child, &orders);
+    child->late = post_send(child->fd, POST_ORDERS, &orders, sizeof orders,
+                            false) == GW_PENDING;
+}
+
+void children_order(struct run *run)
+{
+    struct child *child;
+    for (unsigned i = 0; (child = child_at(run, i)); i++)
+        child_order(run, child);
+    control_rules(run);
+}
+
+/* ---- what they say ---- */
+
+static void take_note(struct run *run, struct child *child)
+{
+    const struct node_note before = child->note;
+    memcpy(&child->note, run->buffer, sizeof child->note);
+    child->left = child->note.stage == STAGE_LEFT;
+    recovery_note(run, child, child->noted ? &before : NULL);
+    child->noted = true;
+}
+
+static void take_message(struct run *run, struct child *child,
+                         enum post_kind kind, size_t bytes)
+{
+    const void *data = run->buffer;
+    const struct gw_error *last = data;
+    switch (kind) {
+    case POST_NOTE:
+        take_note(run, child);
+        break;
+    case POST_EVENTS:
+        events_publish(run, data, bytes / sizeof(struct gw_event));
+        break;
+    case POST_LAST:
+        snprintf(child->text, sizeof child->text, "%.199s", last->text);
+        if (!run->formed && !run->failed.code)
+            run->failed = *last;
+        break;
+    default:
+        break;
+    }
+}
+
+void child_receive(struct run *run, struct child *child)
+{
+    enum post_kind kind = POST_KINDS;
+    size_t bytes;
+    while (child->fd >= 0) {
+        enum gw_err code =
+            post_receive(child->fd, run->buffer, &kind, &bytes);
+        if (code == GW_PENDING)
+            return;
+        if (code == GW_OK)
+            take_message(run, child, kind, bytes);
+        if (code == GW_ECLOSED) {
+            close(child->fd);
+            child->fd = -1;
+        }
+    }
+}
+
+/* ---- their ends ---- */
+
+static void tell_end(struct run *run, struct child *child, int status)
+{
+    char name[32];
+    size_t room = sizeof child->text;
+    child_name(child, name);
+    if (child->left)
+        snprintf(child->text, room, "left");
+    else if (child->text[0])
+        return; /* its own last words */
+    else if (WIFSIGNALED(status))
+        snprintf(child->text, room, "killed by signal %d (%s)",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status) == EXEC_FAILED && !child->noted)
+        snprintf(child->text, room, "the program could not be started");
+    else
+        snprintf(child->text, room, "ended with status %d",
+                 WEXITSTATUS(status));
+    if (!run->formed && !run->ending && !run->failed.code)
+        gw_fail(&run->failed, GW_ELOST, "%s: %s", name, child->text);
+}
+
+static void ended(struct run *run, struct child *child, int status)
+{
+    char name[32];
+    child->pid = 0;
+    child->paused = child->leaving = false;
+    child->ended_ns = gw_now_ns();
+    control_accuse(run); /* first of all: others wait for it */
+    child_receive(run, child);
+    tell_end(run, child, status);
+    if (child->fd >= 0)
+        close(child->fd);
+    child->fd = -1;
+    if (!run->ending)
+        fprintf(stderr, "%s: %s\n", child_name(child, name), child->text);
+    events_ended(run, child);
+}
+
+void children_reap(struct run *run)
+{
+    struct child *child;
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (unsigned i = 0; (child = child_at(run, i)); i++)
+            if (child->pid == pid)
+                ended(run, child, status);
+}
+
+static unsigned running(struct run *run)
+{
+    struct child *child;
+    unsigned count = 0;
+    for (unsigned i = 0; (child = child_at(run, i)); i++)
+        count += child->pid > 0;
+    return count;
+}
+
+static void signal_all(struct run *run, bool paused_alone, int number)
+{
+    struct child *child;
+    for (unsigned i = 0; (child = child_at(run, i)); i++)
+        if (child->pid > 0 && (!paused_alone || child->paused))
+            kill(child->pid, number);
+}
+
+void children_end(struct run *run)
+{
+    uint64_t deadline = gw_now_ns() + GRACE_MS * UINT64_C(1000000);
+    run->ending = true;
+    children_order(run);
+    signal_all(run, true, SIGKILL); /* these cannot hear */
+    while (running(run) > 0) {
+        if (gw_now_ns() >= deadline)
+            signal_all(run, false, SIGKILL);
+        poll(NULL, 0, PATIENCE_MS);
+        children_reap(run);
+    }
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The supervisor and its controllers. It runs one itself, or starts three or
+ * five; in any case it observes: a member machine (lib/ring/member.h) that is
+ * in no ring, hears the news, and makes two sorts of proposals: that the first
+ * members be admitted, and that a node whose process has ended is convicted.
+ * The latter is the shortest way from a death to a new view: the kernel tells
+ * the parent at once.
+ *
+ * The machine runs in the library's thread; what it tells lies under a lock
+ * until the supervisor's poll loop takes it.
+ */
+#include "supervisor_parts.h"
+
+#include <control/controller.h>
+#include <control/driver.h>
+#include <ring/member.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { TAG_ADMIT = 1 };
+#define ACCUSE_AGAIN_NS UINT64_C(300000000)
+
+struct control {
+    struct gw__driver *observer;
+    struct gw__controller *inside; /* NULL: they are processes */
+    struct gw__rules *rules;       /* of the one inside */
+    _Atomic unsigned leader;       /* as the one inside knows */
+    struct gw__id incarnation;
+    int fd; /* eventfd: something was told */
+
+    pthread_mutex_t lock;
+    /* ---- under `lock` ---- */
+    struct gw__news news;
+    bool fresh;    /* news that were not taken yet */
+    bool parked;   /* the observer hears no leader */
+    bool refused;  /* the admission */
+    char text[200];
+
+    /* ---- the supervisor's own ---- */
+    bool admitting;
+    struct {
+        struct gw__id incarnation;
+        uint64_t asked_ns;
+    } accused[GW__NODES_MAX];
+};
+
+/* ---- in the library's threads ---- */
+
+static void on_tell(void *context, const void *data, size_t bytes)
+{
+    struct control *control = context;
+    const struct gw__told *told = data;
+    if (bytes != sizeof *told)
+        return;
+    pthread_mutex_lock(&control->lock);
+    switch (told->kind) {
+    case GW__TOLD_NEWS: /* the first comes after gw__driver_know */
+        control->news =
+            *gw__member_news(gw__driver_state(control->observer));
+        control->fresh = true;
+        break;
+    case GW__TOLD_PARKED:
+    case GW__TOLD_GONE:
+        control->parked = true;
+        snprintf(control->text, sizeof control->text, "%.199s", told->text);
+        break;
+    case GW__TOLD_UNPARKED:
+        control->parked = false;
+        control->text[0] = 0;
+        break;
+    case GW__TOLD_ANSWER:
+        control->refused |= told->tag == TAG_ADMIT && told->answer.code;
+        break;
+    default:
+        break;
+    }
+    pthread_mutex_unlock(&control->lock);
+    eventfd_write(control->fd, 1);
+}
+
+static void on_leader(void *context, unsigned node)
+{
+    struct control *control = context;
+    atomic_store(&control->leader, node);
+    eventfd_write(control->fd, 1);
+}
+
+/* ---- starting ---- */
+
+static enum gw_err draw(void *out, size_t bytes, struct gw_error *why)
+{
+    return getrandom(out, bytes, 0) == (ssize_t)bytes
+               ? GW_OK
+               : gw_fail_errno(why, "random numbers");
+}
+
+/* Ports that are free now, all different; who takes them meanwhile makes the
+ * start fail, which is told. */
+static enum gw_err find_ports(char raft[][32], unsigned count,
+                              struct gw_error *why)
+{
+    int fds[RUN_CONTROLLERS_MAX];
+    enum gw_err code = GW_OK;
+    unsigned made = 0;
+    for (; made < count && !code; made++) {
+        struct sockaddr_in address = {.sin_family = AF_INET};
+        socklen_t size = sizeof address;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        fds[made] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fds[made] < 0 ||
+            bind(fds[made], (struct sockaddr *)&address, size) != 0 ||
+            getsockname(fds[made], (struct sockaddr *)&address, &size) != 0)
+            code = gw_fail_errno(why, "a port for a controller");
+        snprintf(raft[made], sizeof raft[made], "127.0.0.1:%u",
+                 ntohs(address.sin_port));
+    }
+    while (made-- > 0)
+        if (fds[made] >= 0)
+            close(fds[made]);
+    return code;
+}
+
+static enum gw_err start_inside(struct run *run, struct gw_error *why)
+{
+    struct control *control = run->control;
+    const unsigned nodes[] = {CONTROLLER_NODE};
+    const char *const raft[] = {run->raft[0]};
+    char directory[PATH_MAX + 8], endpoint[ENDPOINT_MAX];
+    struct gw__id id;
+    enum gw_err code = draw(&id, sizeof id, why);
+    if (!code)
+        code = gw__rules_new(run->options.seed, &control->rules, why);
+    if (code)
+        return code;
+    snprintf(directory, sizeof directory, "%s/c0", run->directory);
+    post_endpoint_of(run->token, CONTROLLER_NODE, endpoint);
+    const struct gw__controller_config config = {
+        .index = 0,
+        .count = 1,
+        .nodes = nodes,
+        .raft_addresses = raft,
+        .directory = directory,
+        .mesh = {.node = CONTROLLER_NODE,
+                 .incarnation_high = id.high,
+                 .incarnation_low = id.low,
+                 .endpoint = endpoint,
+                 .token = run->token,
+                 .rules = control->rules},
+        .context = control,
+        .on_leader = on_leader,
+    };
+    return gw__controller_start(&config, &control->inside, why);
+}
+
+static enum gw_err start_processes(struct run *run, struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    for (unsigned c = 0; c < run->controller_count && !code; c++)
+        code = child_start(run, &run->controllers[c], why);
+    return code;
+}
+
+static enum gw_err start_observer(struct run *run, struct gw_error *why)
+{
+    struct control *control = run->control;
+    unsigned count = run->controller_count ? run->controller_count : 1;
+    char endpoint[ENDPOINT_MAX];
+    struct gw__member_config start = {.node = OBSERVER_NODE,
+                                      .role = GW__OBSERVER,
+                                      .controller_count = count};
+    if (draw(&start.incarnation, sizeof start.incarnation, why) ||
+        draw(&start.client, sizeof start.client, why))
+        return GW_ESYS;
+    control->incarnation = start.incarnation;
+    post_endpoint_of(run->token, OBSERVER_NODE, start.endpoint);
+    for (unsigned c = 0; c < count; c++)
+        start.controllers[c] = (uint8_t)(CONTROLLER_NODE - c);
+    const struct gw__driver_config config = {
+        .kind = &gw__member_machine,
+        .mesh = {.node = OBSERVER_NODE,
+                 .incarnation_high = start.incarnation.high,
+                 .incarnation_low = start.incarnation.low,
+                 .endpoint = start.endpoint,
+                 .token = run->token},
+        .seed = run->options.seed,
+        .start = &start,
+        .start_bytes = sizeof start,
+        .context = control,
+        .on_tell = on_tell,
+    };
+    enum gw_err code = gw__driver_start(&config, &control->observer, why);
+    for (unsigned c = 0; c < count && !code; c++) {
+        post_endpoint_of(run->token, CONTROLLER_NODE - c, endpoint);
+        code = gw__driver_know(control->observer, CONTROLLER_NODE - c,
+                               endpoint);
+    }
+    return code;
+}
+
+enum gw_err control_start(struct run *run, struct gw_error *why)
+{
+    struct control *control = calloc(1, sizeof *control);
+    if (!control)
+        return gw_fail(why, GW_ENOMEM, "no memory for the controllers");
+    run->control = control;
+    pthread_mutex_init(&control->lock, NULL);
+    atomic_store(&control->leader, GW__NODES_MAX);
+    control->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (control->fd < 0)
+        return gw_fail_errno(why, "eventfd");
+    unsigned count = run->controller_count ? run->controller_count : 1;
+    enum gw_err code = find_ports(run->raft, count, why);
+    if (!code)
+        code = run->controller_count ? start_processes(run, why)
+                                     : start_inside(run, why);
+    return code ? code : start_observer(run, why);
+}
+
+void control_stop(struct run *run)
+{
+    struct control *control = run->control;
+    if (!control)
+        return;
+    struct gw__driver *observer = control->observer; /* it looks at that one */
+    gw__driver_stop(&observer);
+    if (control->inside)
+        gw__controller_stop(&control->inside);
+    if (control->rules)
+        gw__rules_destroy(&control->rules);
+    pthread_mutex_destroy(&control->lock);
+    if (control->fd >= 0)
+        close(control->fd);
+    free(control);
+    run->control = NULL;
+}
+
+int control_fd(const struct run *run)
+{
+    return run->control->fd;
+}
+
+enum gw_err control_error(struct run *run, struct gw_error *why)
+{
+    struct control *control = run->control;
+    enum gw_err code = gw__driver_error(control->observer, why);
+    if (!code && control->inside)
+        code = gw__controller_error(control->inside, why);
+    return code;
+}
+
+/* ---- news ---- */
+
+void control_take(struct run *run)
+{
+    struct control *control = run->control;
+    const struct gw__news before = run->news;
+    eventfd_t told;
+    eventfd_read(control->fd, &told);
+    pthread_mutex_lock(&control->lock);
+    bool fresh = control->fresh;
+    control->fresh = false;
+    if (fresh)
+        run->news = control->news;
+    if (control->refused)
+        control->admitting = control->refused = false;
+    pthread_mutex_unlock(&control->lock);
+    if (!fresh)
+        return;
+    recovery_view(run, &before);
+    control_accuse(run);
+    children_start_awaited(run);
+}
+
+void control_accuse(struct run *run)
+{
+    struct control *control = run->control;
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    uint64_t now = gw_now_ns();
+    if (!control || !control->observer || run->ending)
+        return;
+    for (unsigned i = 0; i < run->news.view.ring_count; i++) {
+        const struct gw__ring_member *m = &run->news.view.ring[i];
+        if (m->node >= RUN_RANKS_MAX || run->workers[m->node].pid > 0)
+            continue;
+        bool again = gw__id_equal(control->accused[m->node].incarnation,
+                                  m->incarnation);
+        if (again && now - control->accused[m->node].asked_ns < ACCUSE_AGAIN_NS)
+            continue;
+        control->accused[m->node].incarnation = m->incarnation;
+        control->accused[m->node].asked_ns = now;
+        const struct gw__process who = {m->node, m->incarnation};
+        size_t bytes = gw__member_ask_lost(ask, who);
+        gw__driver_ask(control->observer, ask, bytes);
+    }
+}
+
+/* ---- the first members ---- */
+
+static bool find_joiner(const struct gw__news *news, unsigned node,
+                        struct gw__process *joiner)
+{
+    for (unsigned i = 0; i < news->joiner_count; i++)
+        if (news->joiners[i].node == node) {
+            *joiner = news->joiners[i];
+            return true;
+        }
+    return false;
+}
+
+void control_admit(struct run *run)
+{
+    struct control *control = run->control;
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    struct gw__command command = {.kind = GW__CMD_ADMIT};
+    if (control->admitting || run->news.view.ring_count > 0)
+        return;
+    for (unsigned n = 0; n < run->options.ranks; n++)
+        if (!find_joiner(&run->news, n,
+                         &command.admit.joiners[command.admit.count++]))
+            return; /* not all are there yet */
+    control->admitting = true;
+    size_t bytes = gw__member_ask_command(ask, &command, TAG_ADMIT);
+    gw__driver_ask(control->observer, ask, bytes);
+}
+
+/* ---- rules, and who leads ---- */
+
+void control_rules(struct run *run)
+{
+    struct control *control = run->control;
+    if (!control || !control->inside)
+        return;
+    for (unsigned n = 0; n < GW_RING_NODES; n++) {
+        const struct gw_ring_link *link =
+            &run->links.rules[n][CONTROLLER_NODE];
+        const struct gw__rule rule = {.delay_us = link->delay_us,
+                                      .jitter_us = link->jitter_us,
+                                      .rate = link->rate,
+                                      .loss_ppm = link->loss_ppm,
+                                      .down = link->down};
+        gw__rules_set(control->rules, n, &rule);
+    }
+}
+
+/* The newest word counts: that of the one which has applied most. */
+int control_leader(const struct run *run)
+{
+    unsigned leader = GW__NODES_MAX;
+    uint64_t most = 0;
+    if (run->control && run->control->inside)
+        leader = atomic_load(&run->control->leader);
+    for (unsigned c = 0; c < run->controller_count; c++) {
+        const struct child *child = &run->controllers[c];
+        if (child->pid <= 0 || child->paused || !child->noted ||
+            child->note.leader >= GW__NODES_MAX || child->note.applied < most)
+            continue;
+        most = child->note.applied;
+        leader = child->note.leader;
+    }
+    if (leader > CONTROLLER_NODE ||
+        leader <= CONTROLLER_NODE - RUN_CONTROLLERS_MAX)
+        return -1;
+    unsigned number = CONTROLLER_NODE - leader;
+    bool there = run->controller_count == 0 ||
+                 (run->controllers[number].pid > 0 &&
+                  !run->controllers[number].paused);
+    return there ? (int)number : -1;
+}
+
+bool control_parked(const struct run *run)
+{
+    pthread_mutex_lock(&run->control->lock);
+    bool parked = run->control->parked;
+    pthread_mutex_unlock(&run->control->lock);
+    return parked;
+}
+
+const char *control_text(struct run *run, char out[200])
+{
+    pthread_mutex_lock(&run->control->lock);
+    memcpy(out, run->control->text, sizeof run->control->text);
+    pthread_mutex_unlock(&run->control->lock);
+    return out;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See supervisor_links.h.
+ */
+#include "supervisor_links.h"
+
+#include <string.h>
+
+enum { MILLION = 1000000 };
+
+bool link_is_quiet(const struct gw_ring_link *link)
+{
+    return link->delay_us == 0 && link->jitter_us == 0 && link->rate == 0 &&
+           link->loss_ppm == 0 && !link->down;
+}
+
+/* A number from 0 to `most`, if the request names it. */
+static enum gw_err get(const json_t *request, const char *name, json_int_t most,
+                       json_int_t *value, struct gw_error *why)
+{
+    const json_t *given = json_object_get(request, name);
+    if (!given)
+        return GW_OK;
+    if (!json_is_integer(given) || json_integer_value(given) < 0 ||
+        json_integer_value(given) > most)
+        return gw_fail(why, GW_EINVAL,
+                       "\"%s\" is a whole number from 0 to %lld", name,
+                       (long long)most);
+    *value = json_integer_value(given);
+    return GW_OK;
+}
+
+enum gw_err link_change(struct gw_ring_link *link, const json_t *request,
+                        struct gw_error *why)
+{
+    json_int_t delay = link->delay_us, jitter = link->jitter_us,
+               rate = (json_int_t)link->rate, loss = link->loss_ppm;
+    const json_t *down = json_object_get(request, "down");
+    if (get(request, "delay_us", UINT32_MAX, &delay, why) ||
+        get(request, "jitter_us", UINT32_MAX, &jitter, why) ||
+        get(request, "rate", INT64_MAX, &rate, why) ||
+        get(request, "loss_ppm", MILLION, &loss, why))
+        return GW_EINVAL;
+    if (down && !json_is_boolean(down))
+        return gw_fail(why, GW_EINVAL, "\"down\" is true or false");
+    link->delay_us = (uint32_t)delay;
+    link->jitter_us = (uint32_t)jitter;
+    link->rate = (uint64_t)rate;
+    link->loss_ppm = (uint32_t)loss;
+    link->down = down ? json_is_true(down) : link->down;
+    return GW_OK;
+}
+
+json_t *link_json(const struct gw_ring_link *link)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:b}", "delay_us",
+                     (json_int_t)link->delay_us, "jitter_us",
+                     (json_int_t)link->jitter_us, "rate",
+                     (json_int_t)link->rate, "loss_ppm",
+                     (json_int_t)link->loss_ppm, "down", (int)link->down);
+}
+
+void links_cut(struct links *links, uint64_t left, uint64_t right)
+{
+    for (unsigned a = 0; a < GW_RING_NODES; a++)
+        for (unsigned b = 0; b < GW_RING_NODES; b++)
+            if (left >> a & 1 && right >> b & 1)
+                links->rules[a][b].down = links->rules[b][a].down = true;
+}
+
+unsigned links_heal(struct links *links)
+{
+    unsigned count = 0;
+    for (unsigned a = 0; a < GW_RING_NODES; a++)
+        for (unsigned b = 0; b < GW_RING_NODES; b++) {
+            count += links->rules[a][b].down;
+            links->rules[a][b].down = false;
+        }
+    return count;
+}
+
+void links_orders(const struct links *links, unsigned node,
+                  struct orders *orders)
+{
+    orders->severed = 0;
+    for (unsigned n = 0; n < GW_RING_NODES; n++) {
+        orders->links[n] = links->rules[n][node];
+        orders->severed |= (uint64_t)links->rules[node][n].down << n;
+    }
+}
+
+json_t *links_json(const struct links *links)
+{
+    json_t *list = json_array();
+    for (unsigned a = 0; a < GW_RING_NODES; a++)
+        for (unsigned b = 0; b < GW_RING_NODES; b++) {
+            const struct gw_ring_link *link = &links->rules[a][b];
+            if (link_is_quiet(link))
+                continue;
+            json_t *rule = link_json(link);
+            json_object_set_new(rule, "from", json_integer(a));
+            json_object_set_new(rule, "to", json_integer(b));
+            json_array_append_new(list, rule);
+        }
+    return list;
+}

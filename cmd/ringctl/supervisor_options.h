@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a run is to be, as JSON (from the command that starts it to the
+ * supervisor, and of the verb `train`), and what of it cannot be. Pure, but
+ * for looking whether files exist.
+ */
+#ifndef SUPERVISOR_OPTIONS_H
+#define SUPERVISOR_OPTIONS_H
+
+#include "post.h"
+
+#include <jansson.h>
+
+/* Room for the texts of options that came as JSON. */
+struct options_room {
+    char name[RUN_NAME_MAX], wire[8], command[512];
+    char model[16], file[FILE_MAX], test[FILE_MAX];
+};
+
+json_t *options_encode(const struct run_options *options);
+/* GW_EINVAL: a member of a wrong kind, or too long. */
+GW_MUST_CHECK enum gw_err options_decode(const json_t *json,
+                                         struct options_room *room,
+                                         struct run_options *options,
+                                         struct gw_error *why);
+/* GW_EINVAL, with the option and what it may be. */
+GW_MUST_CHECK enum gw_err options_check(const struct run_options *options,
+                                        struct gw_error *why);
+
+/* Of {"model", "file", "options"}; see struct work_options. */
+GW_MUST_CHECK enum gw_err work_options_decode(const json_t *json,
+                                              struct options_room *room,
+                                              struct work_options *work,
+                                              struct gw_error *why);
+/* The order that goes to the members, its files found. GW_EINVAL: an option
+ * that cannot be; GW_EDATA: there is no such file. */
+GW_MUST_CHECK enum gw_err work_order_make(const struct work_options *work,
+                                          uint64_t id,
+                                          struct work_order *order,
+                                          struct gw_error *why);
+
+/* Names of runs: lower case letters, digits and "-", not "latest". */
+GW_MUST_CHECK enum gw_err run_name_check(const char *name,
+                                         struct gw_error *why);
+/* A short word; another for each `attempt`. */
+void run_name_pick(uint64_t chance, unsigned attempt, char out[RUN_NAME_MAX]);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a supervisor holds, private to supervisor*.c. One thread has it all; the
+ * library's threads (an embedded controller's, the observer's) reach it only
+ * through struct control, which has a lock.
+ *
+ *   supervisor.c           the life of a run: begun, formed, looped, ended
+ *   supervisor_start.c     the other side of its birth: who typed `up`
+ *   supervisor_options.c   what a run is to be
+ *   supervisor_folder.c    its directory
+ *   supervisor_child.c     its processes: started, told, heard, reaped
+ *   supervisor_control.c   its controllers and its own ear at them: news
+ *   supervisor_links.c     the rules of links
+ *   supervisor_serve.c     requests in, answers out
+ *   supervisor_verbs.c     the verbs, and what is asked of the run as a whole
+ *   supervisor_life.c      the verbs about one node's life
+ *   supervisor_wait.c      answers that come later
+ *   supervisor_status.c    the run as JSON, and as values of conditions
+ *   supervisor_recovery.c  deaths, and what became of them
+ *   supervisor_events.c    the event stream and the recording
+ */
+#ifndef SUPERVISOR_PARTS_H
+#define SUPERVISOR_PARTS_H
+
+#include "condition.h"
+#include "supervisor_links.h"
+#include "supervisor_options.h"
+
+#include <control/talk.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <zmq.h>
+
+enum {
+    CHILDREN_MAX = RUN_RANKS_MAX + RUN_CONTROLLERS_MAX,
+    RECOVERIES_MAX = 256,
+    LATER_MAX = 128,
+    IDENTITY_MAX = 32,
+    SENTENCE_MAX = 400
+};
+
+/* ---- children ---- */
+
+struct child {
+    enum gw__role role;
+    unsigned number; /* as people say it: worker 2, controller 0 */
+    unsigned node;   /* as the library says it */
+    bool known;      /* was ever started */
+    pid_t pid;       /* 0: no process */
+    int fd;          /* its socket; -1 */
+    bool late;       /* orders that it has not got */
+    bool paused;
+    bool leaving; /* was asked to */
+    bool awaits;  /* is to be started when the ring is rid of the former */
+    bool left;    /* said goodbye */
+    bool killed;  /* by us, on request */
+    uint64_t slow_ns;
+    uint64_t trouble_ns; /* when somebody last interfered with it; or 0 */
+    uint64_t ended_ns;
+    bool noted;
+    struct node_note note;
+    uint64_t recoveries_seen; /* of its note */
+    char text[200];           /* how it ended */
+};
+
+/* ---- recoveries ---- */
+
+struct recovery {
+    uint64_t nodes; /* lost, as bits */
+    const char *how;
+    uint64_t epoch;
+    bool decided, resumed;
+    bool has_fate;
+    enum gw__fate fate;
+    uint64_t op;
+    uint64_t began_ns, detected_ns, decided_ns, resumed_ns;
+    uint64_t kept, redone;
+};
+
+/* ---- answers that come later ---- */
+
+/* Who asked. */
+struct asker {
+    unsigned char identity[IDENTITY_MAX];
+    size_t bytes;
+    json_int_t id;
+};
+
+enum later_kind {
+    LATER_WAIT, /* until a condition holds */
+    LATER_GONE, /* until nodes are out of the ring and have ended */
+    LATER_BACK  /* until a node has been started anew */
+};
+
+struct later {
+    enum later_kind kind;
+    struct asker asker;
+    uint64_t began_ns, deadline_ns;
+    struct condition *condition; /* WAIT */
+    char text[200];              /* WAIT: the condition; else what was done */
+    struct child *child;
+};
+
+/* ---- the run ---- */
+
+struct control;
+struct recording;
+
+struct run {
+    struct run_options options;
+    struct options_room room;
+    char name[RUN_NAME_MAX];
+    char directory[PATH_MAX];
+    int folder_fd; /* locked while we live */
+    int starter;   /* who started us, until it has its answer; -1 */
+    int signals;
+    uint64_t token;
+    uint64_t began_ns;
+    json_int_t began_s; /* since 1970 */
+    bool formed, ending;
+    struct gw_error failed; /* why it ends by itself */
+    struct asker downer;    /* who said `down`; bytes 0: nobody */
+
+    struct child workers[RUN_RANKS_MAX];
+    struct child controllers[RUN_CONTROLLERS_MAX];
+    unsigned controller_count;
+    char raft[RUN_CONTROLLERS_MAX][32];
+    struct links links;
+    uint64_t pace_ns;
+    struct work_order work;
+
+    struct control *control;
+    struct gw__news news; /* the newest */
+
+    struct recovery recoveries[RECOVERIES_MAX]; /* the newest ones */
+    unsigned recovery_count;                    /* of all */
+    uint64_t forward, exclude, kept, redone;
+    struct {
+        uint64_t time_ns;
+        int64_t evidence;
+    } failures[GW_RING_NODES]; /* the newest event about each node */
+
+    void *context, *requests, *events; /* ROUTER, XPUB */
+    struct later later[LATER_MAX];
+    unsigned later_count;
+    unsigned listeners, chunk_listeners;
+    struct recording *recording;
+    _Alignas(16) char buffer[POST_BYTES_MAX];
+};
+
+/* ---- supervisor_folder.c ---- */
+
+/* Takes the run's directory: under the name asked for, or a free one. What a
+ * dead run of that name left is removed. */
+GW_MUST_CHECK enum gw_err folder_open(struct run *run, struct gw_error *why);
+/* stdout and stderr go into its log from now on. */
+GW_MUST_CHECK enum gw_err folder_log(struct run *run, struct gw_error *why);
+GW_MUST_CHECK enum gw_err folder_write(struct run *run, const char *file,
+                                       const char *text, struct gw_error *why);
+/* Steals `json`. */
+GW_MUST_CHECK enum gw_err folder_write_json(struct run *run, const char *file,
+                                            json_t *json,
+                                            struct gw_error *why);
+void folder_latest(struct run *run);
+
+/* ---- supervisor_child.c ---- */
+
+/* Every child that was ever started, i from 0; NULL past the last. */
+struct child *child_at(struct run *run, unsigned i);
+void child_init(struct child *child, enum gw__role role, unsigned number);
+/* "node 2", "controller 1" */
+const char *child_name(const struct child *child, char out[32]);
+GW_MUST_CHECK enum gw_err child_start(struct run *run, struct child *child,
+                                      struct gw_error *why);
+/* Something of its orders has changed. */
+void child_order(struct run *run, struct child *child);
+void children_order(struct run *run);
+/* Takes what it has sent. */
+void child_receive(struct run *run, struct child *child);
+/* Those that have ended. */
+void children_reap(struct run *run);
+/* Is in the ring, of which the news tell. */
+bool child_in_ring(const struct run *run, const struct child *child);
+/* Its process is there, or will be. */
+bool child_lives(const struct child *child);
+unsigned ring_alive(const struct run *run);
+unsigned controllers_alive(const struct run *run);
+/* Asks all to end, waits 500 ms, ends them. */
+void children_end(struct run *run);
+/* Starts what awaited that the ring be rid of its former self. */
+void children_start_awaited(struct run *run);
+
+/* ---- supervisor_control.c ---- */
+
+GW_MUST_CHECK enum gw_err control_start(struct run *run,
+                                        struct gw_error *why);
+void control_stop(struct run *run);
+int control_fd(const struct run *run);
+/* What has come since: run->news, and what follows from it. */
+void control_take(struct run *run);
+/* Those in the ring whose processes have ended are accused, for certain. */
+void control_accuse(struct run *run);
+/* All first members take part from op 0 on. */
+void control_admit(struct run *run);
+/* Rules for the controller inside; nothing when there is none. */
+void control_rules(struct run *run);
+/* The controller that leads; -1: none, as far as is known. */
+int control_leader(const struct run *run);
+/* GW_OK while the controller inside and the observer run. */
+enum gw_err control_error(struct run *run, struct gw_error *why);
+bool control_parked(const struct run *run);
+/* What the observer was last told about trouble; "". */
+const char *control_text(struct run *run, char out[200]);
+
+/* ---- supervisor_serve.c ---- */
+
+GW_MUST_CHECK enum gw_err serve_open(struct run *run, struct gw_error *why);
+void serve_close(struct run *run);
+void serve_requests(struct run *run);
+/* One sentence; steals `data`, which may be NULL. */
+void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
+                  json_t *data, const char *format, ...) GW_PRINTF(5, 6);
+
+/* ---- the verbs ---- */
+
+struct request {
+    struct run *run;
+    const char *verb;
+    const json_t *json;
+    struct asker asker;
+};
+typedef void verb_function(const struct request *request);
+/* NULL: there is none of that name. */
+verb_function *verb_find(const char *name);
+verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
+    verb_add, verb_slow;
+#define refuse(request, code, ...)                                             \
+    serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
+/* The child that the request names by role and node; NULL: it is refused. */
+struct child *verb_child(const struct request *request);
+/* "epoch 2, ring 0 1 3" */
+const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
+
+/* ---- supervisor_wait.c ---- */
+
+/* Remembers to answer; refuses when there are too many. */
+void later_add(const struct request *request, const struct later *later);
+/* Answers what is due. */
+void later_look(struct run *run);
+/* The next deadline; UINT64_MAX: none. */
+uint64_t later_due(const struct run *run);
+/* All that wait, with a sentence. */
+void later_end(struct run *run);
+
+/* ---- supervisor_status.c ---- */
+
+json_t *status_json(struct run *run);
+/* "idle", "training", "done", "parked", "ended" */
+const char *status_state(const struct run *run);
+void status_values(const struct run *run, struct condition_values *values);
+/* Who does not do what is expected: "node 2 is paused, node 3 is joining". */
+const char *status_trouble(const struct run *run, char out[SENTENCE_MAX]);
+const char *child_state(const struct run *run, const struct child *child);
+
+/* ---- supervisor_recovery.c ---- */
+
+/* The view has changed from `before` to what run->news says. */
+void recovery_view(struct run *run, const struct gw__news *before);
+void recovery_note(struct run *run, struct child *child,
+                   const struct node_note *before);
+void recovery_event(struct run *run, const struct gw_event *event);
+json_t *recovery_json(const struct run *run);
+
+/* ---- supervisor_events.c ---- */
+
+void events_publish(struct run *run, const struct gw_event *events,
+                    size_t count);
+/* Somebody listens, or does so no more. */
+void events_subscriptions(struct run *run);
+enum event_level events_level(const struct run *run);
+/* The supervisor saw a process end. */
+void events_ended(struct run *run, const struct child *child);
+void events_farewell(struct run *run);
+verb_function verb_record;
+void events_close(struct run *run);
+void events_status(const struct run *run, json_t *status);
+
+#endif

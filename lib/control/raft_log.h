@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The controllers' log: libraft on libuv, in a thread of its own, with a
+ * replica of the registry beside it, for a snapshot must be of exactly the
+ * state at the index that Raft took it at. On disk in a directory.
+ *
+ * Entry numbers are the registry's own count: since the replica and the
+ * snapshots carry it, it is the same on every controller, whatever else Raft
+ * puts in its log.
+ *
+ * What libraft 0.15 needs to be spared: its random numbers are those of an
+ * unseeded rand(), the same in every process, so elections would tie; it must
+ * be closed with no write under way, so that is waited for; lengths of entries
+ * that are no multiple of 8 are filled up; nothing is proposed from inside of
+ * its own calls.
+ *
+ *   raft_log.c       opening, closing, the thread, proposals
+ *   raft_log_fsm.c   what is committed, snapshots
+ *   raft_log_io.c    between libraft and its back end: cut links, counts
+ */
+#ifndef GW__CONTROL_RAFT_LOG_H
+#define GW__CONTROL_RAFT_LOG_H
+
+#include <gradwire/base.h>
+
+struct gw__raft_log;
+
+struct gw__raft_log_config {
+    unsigned index; /* which of `count` */
+    unsigned count;
+    const char *const *addresses; /* [index]: "127.0.0.1:port" */
+    const char *directory;        /* made if missing */
+    unsigned election_ms;         /* followers wait once to twice as long */
+    unsigned heartbeat_ms;
+    void *context;
+    /* In the log's thread or in `open`, in order. An entry comes once; after a
+     * snapshot come those behind it. */
+    void (*on_entry)(void *context, uint64_t index, const void *command,
+                     size_t bytes);
+    void (*on_snapshot)(void *context, const void *data, size_t bytes);
+    void (*on_leader)(void *context, unsigned leader); /* `count`: nobody */
+};
+
+/* Reads what is on disk, or begins it. GW_EUNREACH: cannot listen. */
+GW_MUST_CHECK enum gw_err
+gw__raft_log_open(const struct gw__raft_log_config *config,
+                  struct gw__raft_log **log, struct gw_error *why);
+/* Starts the thread; once. */
+GW_MUST_CHECK enum gw_err gw__raft_log_run(struct gw__raft_log *log,
+                                           struct gw_error *why);
+/* Ends it after what is being written; NULL allowed. */
+void gw__raft_log_close(struct gw__raft_log **log);
+
+/* ---- from any thread ---- */
+
+/* To be appended, if this one leads when its turn comes, else it is lost.
+ * GW_ENOMEM: too much waits already. */
+enum gw_err gw__raft_log_propose(struct gw__raft_log *log, const void *command,
+                                 size_t bytes);
+/* Messages to controller `index` do not get through. */
+void gw__raft_log_cut(struct gw__raft_log *log, unsigned index, bool down);
+/* GW_OK while it runs. */
+enum gw_err gw__raft_log_error(struct gw__raft_log *log, struct gw_error *why);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between libraft and its back end, whose table of calls is copied and in parts
+ * replaced: what goes to a controller that is cut off fails a little later, as
+ * if there were no connection; writes are counted, so that closing can wait for
+ * them; and once the end has come nothing is begun any more: no message comes
+ * in and no time passes.
+ *
+ * Only the sending side of a link is cut here. A controller that has applied
+ * the cut of its own link could otherwise never hear of its end.
+ */
+#include "raft_log_parts.h"
+
+#include <stddef.h>
+
+/* libraft and its back end keep `data` and `impl`; the struct is ours. */
+static struct gw__raft_log *log_of(struct raft_io *io)
+{
+    return (struct gw__raft_log *)(void *)((char *)io -
+                                           offsetof(struct gw__raft_log, io));
+}
+
+/* ---- sending ---- */
+
+static int send(struct raft_io *io, struct raft_io_send *request,
+                const struct raft_message *message, raft_io_send_cb done)
+{
+    struct gw__raft_log *log = log_of(io);
+    uint64_t cut = atomic_load_explicit(&log->cut, memory_order_relaxed);
+    if (!(cut >> (message->server_id - 1) % 64 & 1))
+        return log->back.send(io, request, message, done);
+    struct gw__raft_unsent *unsent = raft_malloc(sizeof *unsent);
+    if (!unsent)
+        return RAFT_NOMEM;
+    *unsent = (struct gw__raft_unsent){.request = request, .done = done};
+    *log->unsent_end = unsent;
+    log->unsent_end = &unsent->next;
+    return 0;
+}
+
+void gw__raft_io_turn(struct gw__raft_log *log)
+{
+    while (log->unsent) {
+        struct gw__raft_unsent *unsent = log->unsent;
+        log->unsent = unsent->next;
+        if (!log->unsent)
+            log->unsent_end = &log->unsent;
+        unsent->done(unsent->request, RAFT_NOCONNECTION);
+        raft_free(unsent);
+    }
+}
+
+/* ---- writes ---- */
+
+struct append {
+    struct raft_io_append request;
+    struct gw__raft_log *log;
+    struct raft_io_append *outer;
+    raft_io_append_cb done;
+};
+
+static void appended(struct raft_io_append *request, int status)
+{
+    struct append *a = request->data;
+    a->log->under_way--;
+    a->done(a->outer, status);
+    raft_free(a);
+}
+
+static int append(struct raft_io *io, struct raft_io_append *request,
+                  const struct raft_entry entries[], unsigned count,
+                  raft_io_append_cb done)
+{
+    struct gw__raft_log *log = log_of(io);
+    struct append *a = raft_malloc(sizeof *a);
+    if (!a)
+        return RAFT_NOMEM;
+    *a = (struct append){.log = log, .outer = request, .done = done};
+    a->request.data = a;
+    int failed = log->back.append(io, &a->request, entries, count, appended);
+    if (failed)
+        raft_free(a);
+    log->under_way += !failed;
+    return failed;
+}
+
+struct put {
+    struct raft_io_snapshot_put request;
+    struct gw__raft_log *log;
+    struct raft_io_snapshot_put *outer;
+    raft_io_snapshot_put_cb done;
+};
+
+static void put(struct raft_io_snapshot_put *request, int status)
+{
+    struct put *p = request->data;
+    p->log->under_way--;
+    p->done(p->outer, status);
+    raft_free(p);
+}
+
+static int snapshot_put(struct raft_io *io, unsigned trailing,
+                        struct raft_io_snapshot_put *request,
+                        const struct raft_snapshot *snapshot,
+                        raft_io_snapshot_put_cb done)
+{
+    struct gw__raft_log *log = log_of(io);
+    struct put *p = raft_malloc(sizeof *p);
+    if (!p)
+        return RAFT_NOMEM;
+    *p = (struct put){.log = log, .outer = request, .done = done};
+    p->request.data = p;
+    int failed =
+        log->back.snapshot_put(io, trailing, &p->request, snapshot, put);
+    if (failed)
+        raft_free(p);
+    log->under_way += !failed;
+    return failed;
+}
+
+/* ---- time and messages ---- */
+
+static void tick(struct raft_io *io)
+{
+    struct gw__raft_log *log = log_of(io);
+    if (!log->ending)
+        log->tick(io);
+}
+
+/* What libraft would have freed. The entries of a message share one piece of
+ * memory. */
+static void drop(struct raft_message *message)
+{
+    if (message->type == RAFT_IO_APPEND_ENTRIES) {
+        struct raft_append_entries *a = &message->append_entries;
+        if (a->n_entries > 0)
+            raft_free(a->entries[0].batch);
+        raft_free(a->entries);
+    } else if (message->type == RAFT_IO_INSTALL_SNAPSHOT) {
+        raft_configuration_close(&message->install_snapshot.conf);
+        raft_free(message->install_snapshot.data.base);
+    }
+}
+
+static void receive(struct raft_io *io, struct raft_message *message)
+{
+    struct gw__raft_log *log = log_of(io);
+    if (log->ending)
+        drop(message);
+    else
+        log->receive(io, message);
+}
+
+static int start(struct raft_io *io, unsigned period_ms,
+                 raft_io_tick_cb on_tick, raft_io_recv_cb on_receive)
+{
+    struct gw__raft_log *log = log_of(io);
+    log->tick = on_tick;
+    log->receive = on_receive;
+    return log->back.start(io, period_ms, tick, receive);
+}
+
+static int draw(struct raft_io *io, int min, int max)
+{
+    struct gw__raft_log *log = log_of(io);
+    return max > min ? min + (int)gw_rng_below(&log->rng, (uint64_t)(max - min))
+                     : min;
+}
+
+void gw__raft_io_init(struct gw__raft_log *log)
+{
+    uint64_t seed[2] = {gw_now_ns(), (uint64_t)(uintptr_t)log};
+    gw_rng_seed(&log->rng, gw_hash(seed, sizeof seed, log->config.index + 1));
+    log->unsent_end = &log->unsent;
+    log->back = log->io;
+    log->io.start = start;
+    log->io.send = send;
+    log->io.append = append;
+    log->io.snapshot_put = snapshot_put;
+    log->io.random = draw;
+}

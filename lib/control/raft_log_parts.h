@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the parts of the log; see raft_log.h. Everything without a lock
+ * belongs to the thread that runs the loop.
+ */
+#ifndef GW__CONTROL_RAFT_LOG_PARTS_H
+#define GW__CONTROL_RAFT_LOG_PARTS_H
+
+#include "raft_log.h"
+#include "registry.h"
+
+#include <pthread.h>
+#include <raft.h>
+#include <raft/uv.h>
+#include <stdatomic.h>
+
+/* A message to a controller that is cut off: its sender is told later. */
+struct gw__raft_unsent {
+    struct raft_io_send *request;
+    raft_io_send_cb done;
+    struct gw__raft_unsent *next;
+};
+
+/* Commands that wait for their turn: length (8 bytes), then the bytes. */
+struct gw__raft_wishes {
+    uint8_t *bytes;
+    size_t used;
+};
+
+struct gw__raft_log {
+    struct gw__raft_log_config config;
+    uv_loop_t loop;
+    uv_async_t bell;      /* something was proposed, or the end has come */
+    uv_prepare_t prepare; /* once a turn of the loop */
+    uv_timer_t patience;  /* while closing */
+    bool has_loop, has_tcp, has_uv, has_raft;
+
+    struct raft_uv_transport transport;
+    struct raft_io io;
+    struct raft_fsm fsm;
+    struct raft raft;
+    struct gw__registry *replica;
+    unsigned leader; /* an index, or config.count */
+
+    /* The back end's own calls (raft_log_io.c). */
+    struct raft_io back;
+    raft_io_tick_cb tick;
+    raft_io_recv_cb receive;
+    struct gw_rng rng;
+    struct gw__raft_unsent *unsent, **unsent_end;
+    _Atomic uint64_t cut; /* indices as bits */
+
+    unsigned under_way;   /* writes that the back end has not ended yet */
+    unsigned quiet;       /* looks in a row at which there was none */
+    bool ending, closing; /* waits for them; raft_close was called */
+
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* of these: */
+    bool stop;
+    struct gw__raft_wishes filling;
+    struct gw_error error;
+    struct gw__raft_wishes working; /* the loop's own */
+};
+
+/* The first failure counts. */
+GW_PRINTF(3, 4)
+void gw__raft_log_fail(struct gw__raft_log *log, enum gw_err code,
+                       const char *format, ...);
+
+/* A length, the bytes, zeros up to a multiple of 8; NULL: out of memory. */
+GW_MUST_CHECK int gw__raft_pack(const void *data, size_t bytes,
+                                struct raft_buffer *out);
+/* The bytes in it; none when it is broken. */
+const void *gw__raft_unpack(const struct raft_buffer *in, size_t *bytes);
+
+void gw__raft_fsm_init(struct gw__raft_log *log);
+/* Puts us between libraft and its back end. */
+void gw__raft_io_init(struct gw__raft_log *log);
+/* Tells the senders of what was cut off. */
+void gw__raft_io_turn(struct gw__raft_log *log);
+
+#endif

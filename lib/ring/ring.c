@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The life of a ring: joining it, and leaving it without a word. Where the rest
+ * is, and which thread may touch what, is told in ring_parts.h; begin reading
+ * with ring_op.c.
+ */
+#include "ring_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* ---- the configuration ---- */
+
+static enum gw_err check(const struct gw_ring_config *config,
+                         struct gw_error *why)
+{
+    if (config->node >= GW_RING_NODES && config->node != GW_RING_ANY)
+        return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
+                       GW_RING_NODES);
+    if (config->controller_count == 0 ||
+        config->controller_count > GW_RING_CONTROLLERS)
+        return gw_fail(why, GW_EINVAL, "%u controllers: 1 to %d can be",
+                       config->controller_count, GW_RING_CONTROLLERS);
+    for (unsigned i = 0; i < config->controller_count; i++)
+        if (config->controllers[i] >= GW_RING_NODES ||
+            !config->controller_endpoints[i] ||
+            strlen(config->controller_endpoints[i]) >= GW__ENDPOINT_MAX)
+            return gw_fail(why, GW_EINVAL, "controller %u is nowhere", i);
+    if (!config->endpoint || strlen(config->endpoint) >= GW__ENDPOINT_MAX)
+        return gw_fail(why, GW_EINVAL, "no endpoint to listen at");
+    if (config->state_bytes && !config->state)
+        return gw_fail(why, GW_EINVAL, "a state of %zu bytes is nowhere",
+                       config->state_bytes);
+    return GW_OK;
+}
+
+/* Copies the string that *text points to. */
+static bool own(struct gw_ring *ring, const char **text)
+{
+    if (!*text)
+        return true;
+    char *copy = strdup(*text);
+    if (copy)
+        ring->strings[ring->string_count++] = copy;
+    *text = copy;
+    return copy;
+}
+
+static enum gw_err take_config(struct gw_ring *ring,
+                               const struct gw_ring_config *config,
+                               struct gw_error *why)
+{
+    struct gw_ring_config *mine = &ring->config;
+    *mine = *config;
+    for (unsigned i = 0; i < config->controller_count; i++) {
+        const char *endpoint = config->controller_endpoints[i];
+        memcpy(ring->endpoints[i], endpoint, strlen(endpoint));
+        mine->controller_endpoints[i] = ring->endpoints[i];
+    }
+    bool copied = own(ring, &mine->endpoint) && own(ring, &mine->wire) &&
+                  own(ring, &mine->interface) && own(ring, &mine->key_file);
+    return copied ? GW_OK : gw_fail(why, GW_ENOMEM, "ring");
+}
+
+/* ---- the control thread ---- */
+
+static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
+                         struct gw_error *why)
+{
+    const struct gw_ring_config *config = &ring->config;
+    struct gw__member_config member = {.node = node,
+                                       .role = GW__WORKER,
+                                       .ring = true,
+                                       .incarnation = ring->incarnation,
+                                       .controller_count =
+                                           config->controller_count};
+    char endpoint[GW__ENDPOINT_MAX];
+    uint64_t seed;
+    enum gw_err err = gw__ring_place(config->endpoint, endpoint, why);
+    if (err)
+        return err;
+    if (getrandom(&member.client, sizeof member.client, 0) !=
+            sizeof member.client ||
+        getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        return gw_fail_errno(why, "getrandom");
+    memcpy(member.endpoint, endpoint, sizeof endpoint);
+    for (unsigned i = 0; i < config->controller_count; i++)
+        member.controllers[i] = (uint8_t)config->controllers[i];
+    const struct gw__driver_config driver = {
+        .kind = &gw__member_machine,
+        .mesh = {.node = as,
+                 .incarnation_high = ring->incarnation.high,
+                 .incarnation_low = ring->incarnation.low,
+                 .endpoint = endpoint,
+                 .token = config->token,
+                 .key_file = config->key_file,
+                 .rules = ring->rules},
+        .seed = seed,
+        .start = &member,
+        .start_bytes = sizeof member,
+        .context = ring,
+        .on_tell = gw__ring_on_tell,
+        .on_message = gw__ring_on_message,
+        .on_turn = gw__ring_on_turn};
+    /* The thread looks at ring->driver as soon as it runs. */
+    gw__ring_lock(ring);
+    err = gw__driver_start(&driver, &ring->driver, why);
+    for (unsigned i = 0; !err && i < config->controller_count; i++)
+        err = gw__driver_know(ring->driver, config->controllers[i],
+                              config->controller_endpoints[i])
+                  ? gw_fail(why, GW_EINVAL, "controller %u: %s is no endpoint",
+                            config->controllers[i],
+                            config->controller_endpoints[i])
+                  : GW_OK;
+    gw__ring_unlock(ring);
+    return err;
+}
+
+/* ---- made and unmade ---- */
+
+static enum gw_err init(struct gw_ring *ring,
+                        const struct gw_ring_config *config,
+                        struct gw_error *why)
+{
+    pthread_condattr_t clock;
+    uint64_t seed;
+    pthread_mutex_init(&ring->lock, NULL);
+    pthread_mutex_init(&ring->state_lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&ring->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    gw__events_init(&ring->events, config->events);
+    ring->joining = true;
+    ring->pull.donor_op = UINT64_MAX;
+    ring->standing.waits_for = GW__WAITS_FOR_NOBODY;
+    if (getrandom(&ring->incarnation, sizeof ring->incarnation, 0) !=
+            sizeof ring->incarnation ||
+        getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        return gw_fail_errno(why, "getrandom");
+    ring->incarnation.low |= 1; /* nobody's is 0 */
+    enum gw_err err = take_config(ring, config, why);
+    return err ? err : gw__rules_new(seed, &ring->rules, why);
+}
+
+void gw_ring_destroy(struct gw_ring **made)
+{
+    struct gw_ring *ring = *made;
+    if (!ring)
+        return;
+    gw__driver_stop(&ring->driver);
+    gw__ring_part(ring);
+    gw__ring_forget_plans(ring);
+    gw__rules_destroy(&ring->rules);
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
+        gw_free(ring->kept[i].data);
+    gw_free(ring->averages);
+    for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++)
+        free(ring->snapshots[i].data);
+    free(ring->pull.data);
+    for (unsigned i = 0; i < ring->string_count; i++)
+        free(ring->strings[i]);
+    gw__events_fini(&ring->events);
+    pthread_cond_destroy(&ring->changed);
+    pthread_mutex_destroy(&ring->state_lock);
+    pthread_mutex_destroy(&ring->lock);
+    free(ring);
+    *made = NULL;
+}
+
+static enum gw_err join(struct gw_ring *ring, struct gw_error *why)
+{
+    unsigned node = ring->config.node, join_ms = ring->config.join_timeout_ms;
+    uint64_t deadline_ns =
+        join_ms ? gw_now_ns() + join_ms * 1000000ULL : 0;
+    enum gw_err err = GW_OK;
+    if (node == GW_RING_ANY)
+        err = gw__ring_find_number(ring, start, deadline_ns, &node, why);
+    gw__ring_lock(ring);
+    ring->node = node;
+    gw__ring_unlock(ring);
+    if (!err)
+        err = start(ring, node, node, why);
+    return err ? err : gw__ring_copy(ring, deadline_ns, why);
+}
+
+enum gw_err gw_ring_join(const struct gw_ring_config *config,
+                         struct gw_ring **made, struct gw_error *why)
+{
+    *made = NULL;
+    enum gw_err err = check(config, why);
+    if (err)
+        return gw_wrap(why, err, "ring: join");
+    struct gw_ring *ring = calloc(1, sizeof *ring);
+    if (!ring)
+        return gw_fail(why, GW_ENOMEM, "ring: join");
+    *made = ring;
+    err = init(ring, config, why);
+    if (!err)
+        err = join(ring, why);
+    if (err) {
+        gw_ring_destroy(made);
+        return gw_wrap(why, err, "ring: join");
+    }
+    return GW_OK;
+}

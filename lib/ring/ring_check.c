@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Are the states of all members equal? Each writes what its own comes to into a
+ * row of a table of zeros; one op of the ring joins the tables, and everybody
+ * sees all rows.
+ */
+#include "ring_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS = 2 }; /* digest of the results, hash of the state */
+
+struct table {
+    uint64_t rows[GW_RING_NODES][WORDS];
+};
+
+static bool equal(const struct table *t, unsigned a, unsigned b)
+{
+    return memcmp(t->rows[a], t->rows[b], sizeof t->rows[a]) == 0;
+}
+
+static unsigned count_like(const struct table *t, uint64_t nodes, unsigned node)
+{
+    unsigned like = 0;
+    for (uint64_t left = nodes; left; left &= left - 1)
+        like += equal(t, node, (unsigned)__builtin_ctzll(left));
+    return like;
+}
+
+/* The first of those whose row most have. */
+static unsigned most_common(const struct table *t, uint64_t nodes)
+{
+    unsigned best = (unsigned)__builtin_ctzll(nodes);
+    for (uint64_t left = nodes; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        if (count_like(t, nodes, node) > count_like(t, nodes, best))
+            best = node;
+    }
+    return best;
+}
+
+static enum gw_err compare(const struct table *t, uint64_t nodes, uint64_t op,
+                           struct gw_error *why)
+{
+    unsigned common = most_common(t, nodes);
+    char others[128] = "";
+    size_t used = 0;
+    for (uint64_t left = nodes; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        if (equal(t, node, common) || used + 8 > sizeof others)
+            continue;
+        used += (size_t)snprintf(others + used, sizeof others - used, "%s%u",
+                                 used ? ", " : "", node);
+    }
+    if (used == 0)
+        return GW_OK;
+    return gw_fail(why, GW_EWRONG,
+                   "before op %llu the state of node %s differs from that of "
+                   "most",
+                   (unsigned long long)op, others);
+}
+
+enum gw_err gw_ring_check(struct gw_ring *ring, struct gw_error *why)
+{
+    const struct gw_ring_config *config = &ring->config;
+    struct table mine, all;
+    struct gw_ring_result result;
+    memset(&mine, 0, sizeof mine);
+    mine.rows[ring->node][0] = ring->digest;
+    mine.rows[ring->node][1] =
+        gw__keep_hash(config->state, config->state_bytes, 0);
+    const struct gw_ring_call call = {.in = &mine,
+                                      .out = &all,
+                                      .count = GW_RING_NODES * WORDS,
+                                      .type = GW_U64,
+                                      .op = GW_BOR,
+                                      .tag = GW__RING_OWN_TAG};
+    enum gw_err err = gw__ring_op(ring, &call, &result, why);
+    return err ? err : compare(&all, result.contributors, result.op, why);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Joining, main's part: the state grows as pieces of it come (ring_pull.c),
+ * until this member is admitted and has all that is below its first op.
+ *
+ * It says that it is ready when it lacks one op at most. Where ops are quicker
+ * than snapshots that never happens: then after the third snapshot. Once it is
+ * admitted the others wait for it in its first op, so the chase has an end.
+ */
+#include "ring_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SNAPSHOTS_ENOUGH = 3 };
+
+/* ---- using what came ---- */
+
+static void take_snapshot(struct gw_ring *ring, const struct gw__pull *whole)
+{
+    const struct gw_ring_config *config = &ring->config;
+    pthread_mutex_lock(&ring->state_lock);
+    if (config->state_bytes)
+        memcpy(config->state, whole->data, config->state_bytes);
+    ring->state_op = whole->item.op;
+    ring->digest = whole->digest;
+    pthread_mutex_unlock(&ring->state_lock);
+}
+
+/* Without the lock: nobody touches an item that is whole. */
+static enum gw_err use(struct gw_ring *ring, struct gw_error *why)
+{
+    const struct gw__pull *whole = &ring->pull;
+    struct gw_ring_result seen;
+    if (whole->item.kind == GW__ITEM_RESULT)
+        return gw__keep_apply(ring, &whole->result, &seen, why);
+    take_snapshot(ring, whole);
+    return GW_OK;
+}
+
+static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
+{
+    struct gw__pull *pull = &ring->pull;
+    gw__ring_unlock(ring);
+    enum gw_err err = use(ring, why);
+    gw__ring_lock(ring);
+    if (pull->item.kind == GW__ITEM_SNAPSHOT)
+        pull->snapshots++;
+    pull->copied = true;
+    pull->have_op = ring->state_op;
+    ring->status.digest = ring->digest;
+    gw__pull_next(pull);
+    return err;
+}
+
+/* ---- where it stands ---- */
+
+static bool is_ready(const struct gw__pull *pull)
+{
+    return pull->copied && pull->donor_op != UINT64_MAX &&
+           (pull->have_op + 1 >= pull->donor_op ||
+            pull->snapshots >= SNAPSHOTS_ENOUGH);
+}
+
+static bool is_up_to_date(const struct gw_ring *ring)
+{
+    return ring->member && !ring->flushing &&
+           ring->pull.have_op == ring->book.next_op;
+}
+
+/* Somebody in the ring was there before us? */
+static bool has_elders(const struct gw_ring *ring)
+{
+    const struct gw__view *view = &ring->known;
+    int rank = gw__view_rank(view, ring->node);
+    for (unsigned i = 0; rank >= 0 && i < view->ring_count; i++)
+        if (view->ring[i].from_op < view->ring[rank].from_op)
+            return true;
+    return rank < 0;
+}
+
+static enum gw_err check(const struct gw_ring *ring, uint64_t deadline_ns,
+                         struct gw_error *why)
+{
+    enum gw_err err = gw__ring_alive(ring, why);
+    if (!err)
+        err = gw__driver_error(ring->driver, why);
+    if (err)
+        return err;
+    if (ring->member && !is_up_to_date(ring) && !ring->flushing &&
+        !has_elders(ring))
+        return gw_fail(why, GW_ECLOSED,
+                       "node %u: nobody is left who has the state", ring->node);
+    if (deadline_ns == 0 || gw_now_ns() < deadline_ns)
+        return GW_OK;
+    return gw_fail(why, GW_ETIMEOUT, "node %u %s", ring->node,
+                   !ring->registered   ? "has no answer from the controllers"
+                   : !ring->pull.active ? "waits to be admitted"
+                   : !is_ready(&ring->pull)
+                       ? "has yet to copy the state"
+                       : "has the state and waits to be admitted");
+}
+
+/* ---- the loop; with the lock ---- */
+
+static void say_ready(struct gw_ring *ring, bool *said)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    size_t bytes = gw__member_ask_ready(ask, ring->pull.have_op);
+    *said = true;
+    gw__ring_unlock(ring);
+    gw__ring_ask(ring, ask, bytes);
+    gw__ring_lock(ring);
+}
+
+/* The others may need our end of the wire before we have the state. */
+static enum gw_err meet(struct gw_ring *ring, struct gw_error *why)
+{
+    enum gw_err err = gw__ring_quiet(ring, why);
+    if (err || gw__ring_is_met(ring))
+        return err;
+    gw__ring_unlock(ring);
+    err = gw__ring_meet(ring, why);
+    gw__ring_lock(ring);
+    return err;
+}
+
+static enum gw_err look(struct gw_ring *ring, bool *said, struct gw_error *why)
+{
+    bool broken = ring->broken_epoch == ring->book.view.ring_epoch;
+    ring->pull.active = ring->registered && ring->known.ring_count > 0;
+    if (gw__pull_whole(&ring->pull))
+        return use_up(ring, why);
+    if (ring->member && !ring->flushing && !broken && !gw__ring_is_met(ring))
+        return meet(ring, why);
+    if (!*said && !ring->member && is_ready(&ring->pull))
+        say_ready(ring, said);
+    gw__ring_nap(ring);
+    return GW_OK;
+}
+
+enum gw_err gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns,
+                          struct gw_error *why)
+{
+    bool said_ready = false;
+    gw__ring_lock(ring);
+    enum gw_err err = GW_OK;
+    while (!err && !is_up_to_date(ring)) {
+        err = check(ring, deadline_ns, why);
+        if (!err)
+            err = look(ring, &said_ready, why);
+    }
+    ring->pull.active = false;
+    ring->gives = !err;
+    ring->joining = false;
+    ring->status_changed = true;
+    gw__ring_unlock(ring);
+    return err;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any collective among members that may die. It is tried on the communicator of
+ * the present view, by nobody's leave, and then confirmed by an op of the ring,
+ * to which each member gives how its own attempt went. That op survives what
+ * the ring survives, so all learn the same:
+ *
+ *     min of   ring epoch, ~ring epoch   (0, 0: not done)
+ *              1: can still be done, 0: it cannot (the root is gone)
+ *
+ *     all the same epoch   it is done, in the ring in which the op began
+ *     somebody cannot      GW_ELOST, for all
+ *     else                 again, with the next op
+ *
+ * Where the op is decided after a death nobody tries any more: some may have
+ * tried and wait for the op. Where joiners come into the op it is begun anew,
+ * and so is the attempt.
+ */
+#include "ring_parts.h"
+
+#include <string.h>
+
+struct attempt {
+    const struct gw_call *call;
+    bool known; /* of the first attempt: */
+    unsigned count, nodes[GW__NODES_MAX];
+    uint64_t done_epoch; /* 0: not done */
+    bool possible;
+};
+
+enum { EPOCH, NOT_EPOCH, POSSIBLE, WORDS };
+
+static enum gw_err check(const struct gw_call *call, struct gw_error *why)
+{
+    if ((unsigned)call->collective >= GW_COLLECTIVES)
+        return gw_fail(why, GW_EINVAL, "no such collective");
+    if (call->in == GW_IN_PLACE)
+        return gw_fail(why, GW_EINVAL,
+                       "%s: it may have to be done again, so its input must "
+                       "not lie in the result",
+                       gw_collective_name(call->collective));
+    return GW_OK;
+}
+
+/* ---- trying; with the lock ---- */
+
+/* All who stand in the ring take part in the op, which is not decided. */
+static bool may_try(const struct gw_ring *ring)
+{
+    const struct gw__book *book = &ring->book;
+    const struct gw__page *page = &book->pages[book->next_op % GW__BOOK_OPS];
+    return !page->decided && page->origin_count == book->view.ring_count;
+}
+
+static void remember(struct gw_ring *ring, struct attempt *a)
+{
+    if (a->known)
+        return;
+    a->known = true;
+    a->count = gw__book_origin(&ring->book, ring->book.next_op, a->nodes);
+}
+
+/* Blocks of different sizes belong to the members of the first attempt. */
+static bool is_possible(const struct gw_ring *ring, const struct attempt *a,
+                        unsigned *root)
+{
+    const struct gw__view *view = &ring->book.view;
+    const struct gw_call *call = a->call;
+    bool same = view->ring_count == a->count;
+    for (unsigned i = 0; same && i < a->count; i++)
+        same = view->ring[i].node == a->nodes[i];
+    if ((call->counts || call->recv_counts) && !same)
+        return false;
+    if (!gw_collective_rooted(call->collective))
+        return true;
+    int rank = call->root < a->count
+                   ? gw__view_rank(view, a->nodes[call->root])
+                   : -1;
+    *root = rank < 0 ? 0 : (unsigned)rank;
+    return rank >= 0;
+}
+
+/* Alone there is nobody to meet. */
+static enum gw_err run_alone(const struct gw_call *call, struct gw_error *why)
+{
+    struct gw_comm *alone;
+    const struct gw_comm_config config = {.size = 1};
+    enum gw_err err = gw_comm_create(&config, &alone, why);
+    if (err)
+        return err;
+    err = gw_run(alone, call);
+    if (err)
+        gw_fail(why, err, "%s", gw_comm_error(alone)->text);
+    gw_comm_destroy(&alone);
+    return err;
+}
+
+/* GW_OK: done. GW_PENDING: news came first. */
+static enum gw_err run_together(struct gw_ring *ring,
+                                const struct gw_call *call,
+                                struct gw_error *why)
+{
+    static const uint64_t nap_ns = 1000000;
+    struct gw_comm *comm = ring->comm;
+    struct gw_request *request = NULL;
+    enum gw_err err = gw_start(comm, call, &request);
+    while (!err && request) {
+        err = gw_test(&request);
+        if (err != GW_PENDING)
+            break;
+        if (atomic_load(&ring->stop))
+            return GW_PENDING;
+        comm->wire->ops->wait(comm->wire, nap_ns);
+        err = GW_OK;
+    }
+    if (!err)
+        return GW_OK;
+    err = gw__ring_comm_failed(ring, err, why);
+    return err ? err : GW_PENDING;
+}
+
+static enum gw_err try_once(struct gw_ring *ring, struct attempt *a,
+                            unsigned root, struct gw_error *why)
+{
+    struct gw_call call = *a->call;
+    uint64_t epoch = ring->book.view.ring_epoch;
+    call.root = root;
+    gw__ring_lower_stop(ring);
+    gw__ring_stand(ring, GW__GATHERING, -1);
+    gw__ring_unlock(ring);
+    enum gw_err err =
+        ring->comm ? run_together(ring, &call, why) : run_alone(&call, why);
+    gw__ring_lock(ring);
+    if (!err)
+        a->done_epoch = epoch;
+    return err;
+}
+
+/* Until it is done, or cannot be in this op. */
+static enum gw_err try(struct gw_ring *ring, struct attempt *a,
+                       struct gw_error *why)
+{
+    unsigned root = a->call->root;
+    enum gw_err err = GW_PENDING;
+    a->done_epoch = 0;
+    gw__ring_lock(ring);
+    while (err == GW_PENDING) {
+        err = gw__ring_quiet(ring, why);
+        if (err)
+            break;
+        ring->anew = false;
+        remember(ring, a);
+        a->possible = is_possible(ring, a, &root);
+        if (!a->possible || !may_try(ring))
+            break;
+        if (gw__ring_is_met(ring)) {
+            err = try_once(ring, a, root, why);
+            continue;
+        }
+        gw__ring_unlock(ring);
+        err = gw__ring_meet(ring, why);
+        gw__ring_lock(ring);
+        err = err ? err : GW_PENDING;
+    }
+    gw__ring_unlock(ring);
+    return err;
+}
+
+/* ---- confirming ---- */
+
+static enum gw_err confirm(struct gw_ring *ring, const struct attempt *a,
+                           uint64_t agreed[WORDS],
+                           struct gw_ring_result *result, struct gw_error *why)
+{
+    uint64_t ours[WORDS] = {[EPOCH] = a->done_epoch,
+                            [NOT_EPOCH] = a->done_epoch ? ~a->done_epoch : 0,
+                            [POSSIBLE] = a->possible};
+    const struct gw_ring_call call = {.in = ours,
+                                      .out = agreed,
+                                      .count = WORDS,
+                                      .type = GW_U64,
+                                      .op = GW_MIN,
+                                      .tag = GW__RING_OWN_TAG};
+    ring->watches = true;
+    enum gw_err err = gw__ring_op(ring, &call, result, why);
+    ring->watches = false;
+    return err;
+}
+
+/* One op of the ring: tried, tried again where it was begun anew, and
+ * confirmed. */
+static enum gw_err attempt(struct gw_ring *ring, struct attempt *a,
+                           uint64_t agreed[WORDS],
+                           struct gw_ring_result *result, struct gw_error *why)
+{
+    enum gw_err err = gw__ring_begin(ring, why);
+    if (err)
+        return err;
+    do {
+        err = try(ring, a, why);
+        if (!err)
+            err = confirm(ring, a, agreed, result, why);
+    } while (err == GW_PENDING);
+    return err;
+}
+
+static enum gw_err run(struct gw_ring *ring, const struct gw_call *call,
+                       struct gw_ring_result *result, struct gw_error *why)
+{
+    struct attempt a = {.call = call};
+    uint64_t agreed[WORDS];
+    for (;;) {
+        enum gw_err err = attempt(ring, &a, agreed, result, why);
+        if (err)
+            return gw__ring_fail(ring, err);
+        if (!agreed[POSSIBLE])
+            return gw_fail(why, GW_ELOST,
+                           gw_collective_rooted(call->collective)
+                               ? "%s: the root is gone"
+                               : "%s: members have come or gone, the blocks "
+                                 "are not theirs",
+                           gw_collective_name(call->collective));
+        if (agreed[EPOCH] && agreed[EPOCH] == ~agreed[NOT_EPOCH])
+            return GW_OK;
+    }
+}
+
+enum gw_err gw_ring_run(struct gw_ring *ring, const struct gw_call *call,
+                        struct gw_ring_result *result, struct gw_error *why)
+{
+    struct gw_ring_result unwanted, *told = result ? result : &unwanted;
+    enum gw_err err = check(call, why);
+    if (!err)
+        err = run(ring, call, told, why);
+    if (err)
+        return err;
+    told->tag = 0;
+    told->data = call->out;
+    told->count = call->count;
+    told->type = call->type;
+    told->redop = call->op;
+    return GW_OK;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A member, or the supervisor: the library's member machine, and behind it what
+ * plays the application. It asks only when the machine is not in a step, and
+ * looks at what was told after each input.
+ */
+#include "world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void toy_fail(const struct toy *toy, const char *format, ...)
+{
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    gw__sim_fail(toy->world->sim, "node %u: %s", toy->node, text);
+}
+
+void toy_send(const struct toy *toy, unsigned node, const void *data,
+              size_t bytes)
+{
+    toy->act->send(toy->act->driver, node, data, bytes);
+}
+
+/* ---- the machine inside ---- */
+
+static void inner_send(void *driver, uint32_t to, const void *data,
+                       size_t bytes)
+{
+    toy_send(driver, to, data, bytes);
+}
+
+static void inner_timer(void *driver, uint32_t timer, uint64_t at_ns)
+{
+    const struct toy *toy = driver;
+    toy->act->set_timer(toy->act->driver, timer, at_ns);
+}
+
+static void inner_persist(void *driver, uint32_t key, const void *data,
+                          size_t bytes)
+{
+    const struct toy *toy = driver;
+    toy->act->persist(toy->act->driver, key, data, bytes);
+}
+
+static const void *inner_load(void *driver, uint32_t key, size_t *bytes)
+{
+    const struct toy *toy = driver;
+    return toy->act->load(toy->act->driver, key, bytes);
+}
+
+static void inner_tell(void *driver, const void *data, size_t bytes)
+{
+    struct gw__told told;
+    if (bytes != sizeof told)
+        return;
+    memcpy(&told, data, sizeof told);
+    ring_told(driver, &told);
+}
+
+static void step_member(struct toy *toy, const struct gw__input *input)
+{
+    const struct gw__actions inside = {.driver = toy,
+                                       .send = inner_send,
+                                       .set_timer = inner_timer,
+                                       .persist = inner_persist,
+                                       .load = inner_load,
+                                       .tell = inner_tell};
+    gw__member_machine.step(toy->member, input, &inside);
+}
+
+void toy_ask(struct toy *toy, const uint8_t *ask, size_t bytes)
+{
+    const struct gw__input input = {.kind = GW__ASKED,
+                                    .now_ns = toy->now_ns,
+                                    .from = toy->node,
+                                    .incarnation = toy->incarnation_low,
+                                    .data = ask,
+                                    .bytes = bytes};
+    step_member(toy, &input);
+}
+
+/* ---- the supervisor ---- */
+
+/* Admits the first members, as soon as there are enough of them. */
+static void supervise(struct toy *toy)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    struct world *w = toy->world;
+    const struct gw__news *news = gw__member_news(toy->member);
+    unsigned enough = w->first;
+    if (toy->now_ns > 150 * MS)
+        enough = 1;
+    if (!toy->registered || news->view.ring_count ||
+        news->joiner_count < enough || toy->now_ns < toy->admit_ns)
+        return;
+    struct gw__command admit = {
+        .kind = GW__CMD_ADMIT,
+        .admit = {.count = news->joiner_count,
+                  .ring_epoch = news->view.ring_epoch}};
+    memcpy(admit.admit.joiners, news->joiners, sizeof news->joiners);
+    toy->admit_ns = toy->now_ns + 100 * MS;
+    toy_ask(toy, ask, gw__member_ask_command(ask, &admit, 1));
+}
+
+/* ---- the machine outside ---- */
+
+static void start(struct toy *toy, const struct gw__input *input)
+{
+    memcpy(&toy->world, input->data, sizeof toy->world);
+    const struct world *w = toy->world;
+    bool member = is_member(w, input->from);
+    toy->node = input->from;
+    toy->incarnation_low = input->incarnation;
+    toy->incarnation = (struct gw__id){input->from + 1, input->incarnation};
+    gw_rng_seed(&toy->rng, input->seed);
+    struct gw__member_config config = {
+        .node = input->from,
+        .role = member ? GW__WORKER : GW__OBSERVER,
+        .ring = member,
+        .incarnation = toy->incarnation,
+        .client = {gw_rng_next(&toy->rng), gw_rng_next(&toy->rng)},
+        .endpoint = "sim",
+        .controller_count = w->controllers};
+    for (unsigned i = 0; i < w->controllers; i++)
+        config.controllers[i] = (uint8_t)i;
+    struct gw__input inner = *input;
+    inner.data = &config;
+    inner.bytes = sizeof config;
+    step_member(toy, &inner);
+}
+
+static void message(struct toy *toy, const struct gw__input *input)
+{
+    const uint8_t *data = input->data;
+    switch (input->bytes ? data[0] : 0) {
+    case TOY_DATA:
+        if (toy->in_ring)
+            path_data(toy, input->from, data, input->bytes);
+        break;
+    case TOY_ACK:
+        path_ack(toy, input->from, data, input->bytes);
+        break;
+    case TOY_PULL:
+        joiner_pull(toy, input->from, data, input->bytes);
+        break;
+    case TOY_STATE:
+        joiner_state(toy, input->from, input->incarnation, data, input->bytes);
+        break;
+    default:
+        step_member(toy, input);
+        break;
+    }
+}
+
+static void earlier(uint64_t *due, uint64_t other)
+{
+    if (other && (*due == 0 || other < *due))
+        *due = other;
+}
+
+static void set_timer(struct toy *toy)
+{
+    uint64_t due = 0;
+    if (toy->registered && !toy->gone) {
+        earlier(&due, path_due(toy));
+        earlier(&due, joiner_due(toy));
+        earlier(&due, ring_due(toy));
+        earlier(&due, toy->admit_ns);
+    }
+    if (due && due <= toy->now_ns)
+        due = toy->now_ns + MS;
+    if (due != toy->timer_ns)
+        toy->act->set_timer(toy->act->driver, TOY_TIMER, due);
+    toy->timer_ns = due;
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct toy *toy = state;
+    if (toy->gone)
+        return;
+    toy->act = actions;
+    toy->now_ns = input->now_ns;
+    if (input->kind == GW__START)
+        start(toy, input);
+    else if (input->kind == GW__MESSAGE)
+        message(toy, input);
+    else if (input->kind == GW__TIMER && input->timer >= TOY_TIMER)
+        toy->timer_ns = 0;
+    else
+        step_member(toy, input);
+    do {
+        toy->told = false;
+        if (is_member(toy->world, toy->node))
+            ring_work(toy);
+        else
+            supervise(toy);
+    } while (toy->told && !toy->gone);
+    set_timer(toy);
+}
+
+const struct gw__machine_kind *member_kind(void)
+{
+    static struct gw__machine_kind kind = {.name = "member", .step = step};
+    kind.state_bytes = sizeof(struct toy) + gw__member_machine.state_bytes;
+    return &kind;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What must always hold:
+ *
+ *   - a value is the sum of exactly the inputs of its set, by its digits in
+ *     base 4 and by its sum of hashes: nobody twice, nobody missing
+ *   - members that complete an op and are active have the same contributors,
+ *     values and state; so have joiners when they begin
+ *   - one op in one ring is one plan, and it verifies
+ *   - one decision an op and epoch; epochs only grow
+ *   - in the calm at the end the ring goes on, all of it
+ */
+#include "world.h"
+
+#include <stdio.h>
+
+enum { PLANS_KNOWN = 1 << 16 };
+
+void oracle_begin(struct world *w)
+{
+    memset(w->completion_count, 0, sizeof w->completion_count);
+    w->plan_count = 0;
+    w->epoch = w->ring_epoch = 0;
+    w->ring_count = 0;
+    w->marked_epoch = 0;
+}
+
+bool oracle_active(const struct world *w, unsigned node,
+                   struct gw__id incarnation)
+{
+    const struct gw__member *m = &w->truth->members[node];
+    return m->state == GW__ACTIVE && gw__id_equal(m->incarnation, incarnation);
+}
+
+/* ---- values ---- */
+
+void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
+                  uint64_t set, struct value value)
+{
+    uint64_t sum = 0;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
+        unsigned wanted = (unsigned)(set >> node & 1);
+        if (digit > 1)
+            toy_fail(toy, "op %llu, chunk %u: node %u counts %u times",
+                     (unsigned long long)op, chunk, node, digit);
+        else if (digit != wanted)
+            toy_fail(toy, "op %llu, chunk %u: node %u is %s",
+                     (unsigned long long)op, chunk, node,
+                     digit ? "in it, but not in its set"
+                           : "in its set, but not in it");
+        if (wanted)
+            sum += value_input(node, op, chunk).sum;
+    }
+    if (sum != value.sum)
+        toy_fail(toy, "op %llu, chunk %u: a wrong sum", (unsigned long long)op,
+                 chunk);
+}
+
+/* ---- results ---- */
+
+static void compare(const struct toy *toy, uint64_t op,
+                    const struct completion *mine)
+{
+    const struct world *w = toy->world;
+    for (unsigned i = 0; i < w->completion_count[op]; i++) {
+        const struct completion *other = &w->completions[op][i];
+        if (other->digest == mine->digest ||
+            !oracle_active(w, other->node, other->incarnation) ||
+            !oracle_active(w, mine->node, mine->incarnation))
+            continue;
+        toy_fail(toy,
+                 "op %llu: has the data of %llx where node %u has that of "
+                 "%llx%s",
+                 (unsigned long long)op, (unsigned long long)mine->contributors,
+                 other->node, (unsigned long long)other->contributors,
+                 other->contributors == mine->contributors
+                     ? ", and another state"
+                     : "");
+    }
+}
+
+void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
+                     uint64_t digest)
+{
+    struct world *w = toy->world;
+    const struct completion mine = {.node = toy->node,
+                                    .incarnation = toy->incarnation,
+                                    .contributors = contributors,
+                                    .digest = digest};
+    if (op >= OPS_MOST || w->completion_count[op] == COMPLETIONS_MOST) {
+        toy_fail(toy, "op %llu is too many", (unsigned long long)op);
+        return;
+    }
+    w->met.ops++;
+    compare(toy, op, &mine);
+    w->completions[op][w->completion_count[op]++] = mine;
+}
+
+void oracle_state(const struct toy *toy)
+{
+    const struct state *s = &toy->state;
+    const struct completion mine = {.node = toy->node,
+                                    .incarnation = toy->incarnation,
+                                    .digest = s->digest};
+    if (s->next > 0 && s->next <= OPS_MOST)
+        compare(toy, s->next - 1, &mine);
+}
+
+/* ---- plans ---- */
+
+static uint64_t plan_hash(const struct gw__task *task,
+                          const struct gw__recovery *recovery)
+{
+    const struct gw_plan *plan = recovery->plan;
+    const struct gw__recovery_case *c = &task->plan;
+    uint64_t hash = gw_hash(c->nodes, c->ranks * sizeof *c->nodes, c->target);
+    hash = gw_hash(recovery->sets,
+                   (size_t)c->ranks * c->chunks * sizeof *recovery->sets, hash);
+    for (size_t i = 0; i < plan->transfer_count; i++) {
+        const struct gw_transfer *x = &plan->transfers[i];
+        const uint64_t key[4] = {x->src, x->dst, x->chunk, x->action};
+        hash = gw_hash(key, sizeof key, hash);
+    }
+    return gw_hash(plan->step_begin, (plan->steps + 1) * sizeof(size_t), hash);
+}
+
+/* Equal plans are verified once. */
+static void verify(const struct toy *toy, const struct gw__task *task,
+                   const struct gw__recovery *recovery, uint64_t hash)
+{
+    static uint64_t known[PLANS_KNOWN];
+    struct gw_verdict verdict;
+    struct gw_error why;
+    if (known[hash % PLANS_KNOWN] == hash)
+        return;
+    known[hash % PLANS_KNOWN] = hash;
+    if (gw__recovery_verify(recovery, 1, &verdict, &why))
+        toy_fail(toy, "op %llu: its plan is wrong: %s",
+                 (unsigned long long)task->op, why.text);
+}
+
+void oracle_plan(const struct toy *toy, const struct gw__task *task,
+                 const struct gw__recovery *recovery)
+{
+    struct world *w = toy->world;
+    const struct made_plan mine = {.ring_epoch = toy->book.view.ring_epoch,
+                                   .op = task->op,
+                                   .hash = plan_hash(task, recovery)};
+    verify(toy, task, recovery, mine.hash);
+    for (unsigned i = w->plan_count; i > 0; i--) {
+        const struct made_plan *other = &w->plans[i - 1];
+        if (other->ring_epoch != mine.ring_epoch || other->op != mine.op)
+            continue;
+        if (other->hash != mine.hash)
+            toy_fail(toy, "op %llu: another plan than others in epoch %llu",
+                     (unsigned long long)mine.op,
+                     (unsigned long long)mine.ring_epoch);
+        return;
+    }
+    if (task->recovers)
+        *(task->fate == GW__FORWARD ? &w->met.forwards : &w->met.excludes) += 1;
+    if (w->plan_count < PLANS_MOST)
+        w->plans[w->plan_count++] = mine;
+}
+
+/* ---- the log ---- */
+
+void oracle_log(struct world *w)
+{
+    const struct gw__registry *r = w->truth;
+    if (r->view.epoch < w->epoch)
+        gw__sim_fail(w->sim, "epoch %llu after %llu",
+                     (unsigned long long)r->view.epoch,
+                     (unsigned long long)w->epoch);
+    if (r->view.ring_epoch != w->ring_epoch)
+        *(r->view.ring_count > w->ring_count ? &w->met.admits
+                                             : &w->met.removals) += 1;
+    w->epoch = r->view.epoch;
+    w->ring_epoch = r->view.ring_epoch;
+    w->ring_count = r->view.ring_count;
+    for (unsigned i = 0; i < r->decision_count; i++)
+        for (unsigned k = 0; k < i; k++)
+            if (r->decisions[i].op == r->decisions[k].op &&
+                r->decisions[i].epoch == r->decisions[k].epoch)
+                gw__sim_fail(w->sim, "two decisions about op %llu",
+                             (unsigned long long)r->decisions[i].op);
+}
+
+/* ---- the end ---- */
+
+/* The living member under this number of the ring, or NULL. */
+static const struct toy *living(const struct world *w,
+                                const struct gw__ring_member *m)
+{
+    const struct toy *toy = gw__sim_state(w->sim, m->node);
+    return toy && !toy->gone &&
+                   gw__id_equal(toy->incarnation, m->incarnation)
+               ? toy
+               : NULL;
+}
+
+/* Is the state lost? Then nobody can go on: all who had it have ended, and the
+ * last of them cannot even be removed. */
+static bool is_lost(const struct world *w)
+{
+    const struct gw__view *view = &w->truth->view;
+    for (unsigned i = 0; i < view->ring_count; i++) {
+        const struct toy *toy = living(w, &view->ring[i]);
+        if (toy && toy->sure)
+            return false;
+    }
+    return view->ring_count > 0;
+}
+
+/* In the rounds that are about joining, too, everybody has to be in the ring.
+ */
+static bool is_whole(const struct world *w)
+{
+    const struct gw__view *view = &w->truth->view;
+    unsigned living_count = 0;
+    for (unsigned i = 0; i < view->ring_count; i++) {
+        const struct toy *toy = living(w, &view->ring[i]);
+        if (!toy || !toy->sure ||
+            toy->book.view.ring_epoch != view->ring_epoch)
+            return false;
+        living_count++;
+    }
+    return living_count > 0 && (!w->all_join || living_count == w->members);
+}
+
+static void mark(struct world *w)
+{
+    const struct gw__view *view = &w->truth->view;
+    w->marked_epoch = view->ring_epoch;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        w->marked_op[view->ring[i].node] =
+            living(w, &view->ring[i])->book.next_op;
+}
+
+static bool has_advanced(const struct world *w)
+{
+    const struct gw__view *view = &w->truth->view;
+    enum { ENOUGH = 3 };
+    for (unsigned i = 0; i < view->ring_count; i++) {
+        unsigned node = view->ring[i].node;
+        if (living(w, &view->ring[i])->book.next_op <
+            w->marked_op[node] + ENOUGH)
+            return false;
+    }
+    return true;
+}
+
+bool oracle_is_done(struct world *w)
+{
+    if (is_lost(w)) {
+        w->met.excused++;
+        return true;
+    }
+    if (!is_whole(w))
+        return false;
+    if (w->marked_epoch != w->truth->view.ring_epoch)
+        mark(w);
+    return has_advanced(w);
+}
+
+static const char *what_for(const struct toy *toy)
+{
+    return !toy->registered     ? "not registered"
+           : !toy->in_ring      ? "not in the ring"
+           : !toy->sure         ? "without the state"
+           : toy->book.frozen   ? "frozen"
+           : toy->admits        ? "waiting for an admission"
+           : toy->met_epoch != toy->book.view.ring_epoch
+               ? "waiting for addresses"
+               : "waiting for data";
+}
+
+void oracle_not_done(struct world *w)
+{
+    const struct gw__view *view = &w->truth->view;
+    char text[400] = "";
+    for (unsigned i = 0; i < w->members; i++) {
+        unsigned node = supervisor_of(w) + 1 + i;
+        const struct toy *toy = gw__sim_state(w->sim, node);
+        size_t used = strlen(text);
+        if (toy)
+            snprintf(text + used, sizeof text - used, "; %u at op %llu of %llu, %s",
+                     node, (unsigned long long)toy->book.next_op,
+                     (unsigned long long)toy->book.view.ring_epoch,
+                     what_for(toy));
+    }
+    gw__sim_fail(w->sim, "the ring of %u in epoch %llu does not go on%s",
+                 view->ring_count, (unsigned long long)view->ring_epoch, text);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One network a seed: how large, how its links are, which faults it meets.
+ */
+#include "world.h"
+
+#include <stdlib.h>
+
+void world_open(struct world *w)
+{
+    memset(w, 0, sizeof *w);
+    w->log = malloc(LOG_MOST * sizeof *w->log);
+    w->truth = malloc(sizeof *w->truth);
+    if (!w->log || !w->truth)
+        abort();
+}
+
+void world_close(struct world *w)
+{
+    free(w->log);
+    free(w->truth);
+    free(w->snapshot);
+}
+
+void world_restart(struct world *w, unsigned node)
+{
+    struct gw_error why;
+    const struct gw__fault fault = {
+        .kind = GW__RESTART,
+        .at_ns = gw__sim_now(w->sim) + world_draw(w, 5 * MS, 200 * MS),
+        .nodes = UINT64_C(1) << node};
+    w->met.gone++;
+    if (gw__sim_add_faults(w->sim, &fault, 1, &why))
+        gw__sim_fail(w->sim, "%s", why.text);
+}
+
+/* ---- hooks ---- */
+
+static void on_tell(void *context, struct gw__sim *sim, uint32_t node,
+                    const void *data, size_t bytes)
+{
+    struct world *w = context;
+    (void)sim;
+    log_propose(w, node, data, bytes);
+}
+
+/* All is well, or lost: nothing more is to be seen, and all nodes go down. */
+static void finish(struct world *w)
+{
+    struct gw_error why;
+    const struct gw__fault down = {.kind = GW__CRASH,
+                                   .at_ns = gw__sim_now(w->sim),
+                                   .nodes = GW__ALL_NODES,
+                                   .after = GW__AT_ONCE};
+    w->over = true;
+    if (gw__sim_add_faults(w->sim, &down, 1, &why))
+        gw__sim_fail(w->sim, "%s", why.text);
+}
+
+static void after_step(void *context, struct gw__sim *sim, uint32_t node,
+                       const struct gw__input *input)
+{
+    struct world *w = context;
+    uint64_t now_ns = gw__sim_now(sim);
+    if (input->kind == GW__START && node < w->controllers)
+        log_started(w, node);
+    if (w->over && input->kind == GW__START)
+        finish(w); /* it had been meant to restart */
+    if (w->over)
+        return;
+    log_tick(w, now_ns);
+    if (now_ns < w->look_ns)
+        return;
+    w->look_ns = now_ns + 5 * MS;
+    if (now_ns > w->fault_end_ns && oracle_is_done(w))
+        finish(w);
+}
+
+/* ---- one seed ---- */
+
+/* What a seed is, as far as its faults need to know. */
+static void shape(struct world *w, uint64_t seed)
+{
+    gw_rng_seed(&w->rng, gw_hash("ring", 4, seed));
+    w->seed = seed;
+    w->controllers = world_draw(w, 0, 2) ? 1 : 3;
+    w->members = (unsigned)world_draw(w, 2, MEMBERS_MOST);
+    if (w->members > 4 && world_draw(w, 0, 1))
+        w->members -= 2; /* the small ones are quicker, and as nasty */
+    w->first = (unsigned)world_draw(w, 1, w->members);
+    w->fault_end_ns = 800 * MS;
+    w->limit_ns = 8000 * MS;
+    w->all_join = world_draw(w, 0, 1);
+    w->over = false;
+    w->look_ns = 0;
+}
+
+static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
+                         struct gw_error *why)
+{
+    struct world *w = context;
+    static const struct gw__machine_kind *kinds[NODES_MOST];
+    shape(w, seed);
+    struct gw__sim_options options = {
+        .seed = seed,
+        .link = {.delay_ns = world_draw(w, 50 * US, 1 * MS),
+                 .jitter_ns = world_draw(w, 0, 2 * MS),
+                 .ordered = world_draw(w, 0, 1)},
+        .config = &w->self,
+        .config_bytes = sizeof w->self,
+        .start_spread_ns = world_draw(w, 0, 40 * MS),
+        .timer_late_ns = world_draw(w, 0, 1) * MS,
+        .mail_survives = world_draw(w, 0, 3) == 0,
+        .died_delay_ns = MS,
+        .died_jitter_ns = 2 * MS,
+        .died_lost = (double)world_draw(w, 0, 1) / 2,
+        .context = w,
+        .on_tell = on_tell,
+        .after_step = after_step};
+    unsigned nodes = w->controllers + 1 + w->members;
+    for (unsigned i = 0; i < nodes; i++) {
+        kinds[i] = i < w->controllers ? controller_kind() : member_kind();
+        if (is_member(w, i))
+            options.observers[i] = UINT64_C(1) << supervisor_of(w);
+    }
+    w->self = w;
+    enum gw_err err = gw__sim_new(kinds, nodes, &options, sim, why);
+    w->sim = *sim;
+    log_begin(w);
+    oracle_begin(w);
+    return err;
+}
+
+static void check(void *context, struct gw__sim *sim)
+{
+    struct world *w = context;
+    (void)sim;
+    w->met.seeds++;
+    if (!w->over)
+        oracle_not_done(w);
+}
+
+/* A seed's faults are of one of a few kinds: what makes members die, or the
+ * network bad, or both. */
+static struct gw__fault_profile faults_of(const struct world *w)
+{
+    unsigned nodes = w->controllers + 1 + w->members;
+    struct gw__fault_profile faults = {
+        .nodes = nodes,
+        .end_ns = w->fault_end_ns,
+        .for_least_ns = 100 * US,
+        .for_most_ns = 400 * MS,
+        .heals = true,
+        .mortal = gw__first_nodes(nodes) & ~(UINT64_C(1) << supervisor_of(w)),
+        .down_most = 3,
+        .chance_most = 0.3,
+        .delay_most_ns = 120 * MS,
+        .ppm_most = 20000};
+    faults.most[GW__CRASH] = 4;
+    faults.most[GW__PAUSE] = 2;
+    faults.most[GW__CUT] = 3;
+    faults.most[GW__DROP] = 2;
+    faults.most[GW__DUP] = 2;
+    faults.most[GW__DELAY] = 2;
+    faults.most[GW__CLOCK] = 2;
+    return faults;
+}
+
+void world_campaign(struct world *w, uint64_t seed,
+                    struct gw__campaign *campaign)
+{
+    shape(w, seed);
+    *campaign = (struct gw__campaign){.name = "ring",
+                                      .faults = faults_of(w),
+                                      .limit_ns = w->limit_ns,
+                                      .runs_most = 300,
+                                      .context = w,
+                                      .build = build,
+                                      .check = check};
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of the service machine: two controllers, nodes 20 and 21, and the
+ * log between them in the hand. What they tell is proposed; `fronts_commit`
+ * appends it and has both apply it.
+ */
+#ifndef TESTS_FRONTS_H
+#define TESTS_FRONTS_H
+
+#include "mail.h"
+
+#include <control/service.h>
+
+enum { FRONT_NODE = 20, FRONTS = 2 };
+
+struct front {
+    void *state;
+    struct mail mail;
+    struct gw__actions act;
+};
+
+struct fronts {
+    struct front front[FRONTS];
+    uint64_t now_ns; /* of both */
+    uint64_t next_index;
+    unsigned down; /* bits: what is committed does not reach them */
+};
+extern struct fronts fronts;
+
+static const uint64_t MS = 1000000;
+
+void fronts_setup(void);
+void fronts_teardown(void);
+const struct gw__registry *fronts_registry(unsigned front);
+/* Time passes, in steps of the machines' timers. */
+void fronts_wait(uint64_t ns);
+/* The same without any timer: the process did not run. */
+void fronts_sleep(uint64_t ns);
+
+/* Both hear who leads: a front, or FRONTS for nobody. Drops what it proposes at
+ * once unless `keep`. */
+void fronts_lead(unsigned front, bool keep);
+/* Everything that was told, in order; returns how many. */
+unsigned fronts_commit(void);
+/* This command, by nobody. */
+void fronts_append(const struct gw__command *command);
+void fronts_input(unsigned front, struct gw__input input);
+
+struct gw__process fronts_process(unsigned node, unsigned life);
+/* Request `sequence` of the client of node `node`. */
+void fronts_request(unsigned front, unsigned node, uint64_t sequence,
+                    struct gw__command command);
+/* The answer or redirect to it; false: there is none. */
+bool fronts_reply(unsigned front, unsigned node, struct gw__reply *reply,
+                  struct gw__answer *answer);
+void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
+                  uint64_t reports);
+/* False: there is none for this node. */
+bool fronts_news(unsigned front, unsigned node, struct gw__news *news);
+/* Registers and admits workers 0 .. count-1 to the ring, and forgets the news
+ * of it. */
+void fronts_ring_of(unsigned count);
+void fronts_accuse(unsigned by, unsigned node);
+void fronts_report(unsigned node, uint64_t op);
+void fronts_clear(void);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The crew from the test's side: its processes, controller and supervisor; see
+ * ring_crew.h.
+ */
+#include "ring_crew.h"
+
+#include <ftw.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t patience_ns = 15000000000;
+
+struct crew_seat *crew_seat(const struct crew *crew, unsigned seat)
+{
+    return &crew->shared->seats[seat];
+}
+
+static void endpoint_of(const struct crew *crew, unsigned node, char out[80])
+{
+    snprintf(out, 80, "ipc://@gw-crew-%" PRIx64 "-%u", crew->token, node);
+}
+
+/* ---- the supervisor ---- */
+
+static void admit(struct crew *crew)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__news *news = &crew->news;
+    struct gw__command command = {.kind = GW__CMD_ADMIT};
+    if (crew->admitted || news->joiner_count < crew->plan.members)
+        return;
+    crew->admitted = true;
+    command.admit.ring_epoch = news->view.ring_epoch;
+    command.admit.count = news->joiner_count;
+    memcpy(command.admit.joiners, news->joiners,
+           news->joiner_count * sizeof *news->joiners);
+    gw__driver_ask(crew->supervisor, ask,
+                   gw__member_ask_command(ask, &command, 1));
+}
+
+static void on_tell(void *context, const void *data, size_t bytes)
+{
+    struct crew *crew = context;
+    struct gw__told told;
+    ck_assert_uint_eq(bytes, sizeof told);
+    memcpy(&told, data, sizeof told);
+    if (told.kind != GW__TOLD_NEWS)
+        return;
+    pthread_mutex_lock(&crew->lock);
+    uint64_t before = crew->news.view.ring_epoch;
+    crew->news = *gw__member_news(gw__driver_state(crew->supervisor));
+    if (crew->news.view.ring_epoch != before)
+        crew->news_ns = gw_now_ns();
+    admit(crew);
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static struct gw__id draw_id(void)
+{
+    struct gw__id id;
+    ck_assert_int_eq(getrandom(&id, sizeof id, 0), sizeof id);
+    id.low |= 1;
+    return id;
+}
+
+static void start_controller(struct crew *crew)
+{
+    static const unsigned nodes[] = {CREW_CONTROLLER};
+    static unsigned runs;
+    char endpoint[80], raft[40];
+    const char *address = raft;
+    struct gw_error why = {0};
+    struct gw__id id = draw_id();
+    /* Nobody else connects to it: a port is needed only for its name. */
+    snprintf(raft, sizeof raft, "127.0.0.1:%d",
+             20000 + (int)(getpid() * 7 + (int)runs++) % 30000);
+    endpoint_of(crew, CREW_CONTROLLER, endpoint);
+    const struct gw__controller_config config = {
+        .count = 1,
+        .nodes = nodes,
+        .raft_addresses = &address,
+        .directory = crew->directory,
+        .mesh = {.node = CREW_CONTROLLER,
+                 .incarnation_high = id.high,
+                 .incarnation_low = id.low,
+                 .endpoint = endpoint,
+                 .token = crew->token},
+        .no_sync = true};
+    enum gw_err err = gw__controller_start(&config, &crew->controller, &why);
+    ck_assert_msg(err == GW_OK, "controller: %s", why.text);
+}
+
+static void start_supervisor(struct crew *crew)
+{
+    char endpoint[80], controller[80];
+    struct gw_error why = {0};
+    struct gw__member_config member = {.node = CREW_SUPERVISOR,
+                                       .role = GW__OBSERVER,
+                                       .incarnation = draw_id(),
+                                       .client = draw_id(),
+                                       .controller_count = 1,
+                                       .controllers = {CREW_CONTROLLER}};
+    endpoint_of(crew, CREW_SUPERVISOR, endpoint);
+    endpoint_of(crew, CREW_CONTROLLER, controller);
+    memcpy(member.endpoint, endpoint, sizeof endpoint);
+    const struct gw__driver_config config = {
+        .kind = &gw__member_machine,
+        .mesh = {.node = CREW_SUPERVISOR,
+                 .incarnation_high = member.incarnation.high,
+                 .incarnation_low = member.incarnation.low,
+                 .endpoint = endpoint,
+                 .token = crew->token},
+        .seed = 1,
+        .start = &member,
+        .start_bytes = sizeof member,
+        .context = crew,
+        .on_tell = on_tell};
+    pthread_mutex_lock(&crew->lock);
+    enum gw_err err = gw__driver_start(&config, &crew->supervisor, &why);
+    ck_assert_msg(err == GW_OK, "supervisor: %s", why.text);
+    gw__driver_know(crew->supervisor, CREW_CONTROLLER, controller);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+/* ---- starting and stopping ---- */
+
+void crew_start(struct crew *crew, const struct crew_plan *plan)
+{
+    memset(crew, 0, sizeof *crew);
+    crew->plan = *plan;
+    crew->token = draw_id().low;
+    crew->shared = mmap(NULL, sizeof *crew->shared, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(crew->shared, MAP_FAILED);
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_cond_init(&crew->changed, NULL);
+    for (unsigned i = 0; i < plan->seats; i++) {
+        crew->pids[i] = fork();
+        ck_assert_int_ge(crew->pids[i], 0);
+        if (crew->pids[i] == 0)
+            crew_member(crew, i);
+    }
+    memcpy(crew->directory, "/tmp/gw-crew-XXXXXX", 20);
+    ck_assert_ptr_nonnull(mkdtemp(crew->directory));
+    start_controller(crew);
+    start_supervisor(crew);
+    for (unsigned i = 0; i < plan->members; i++)
+        crew_go(crew, i);
+    for (unsigned i = 0; i < plan->members; i++)
+        crew_await_state(crew, i, CREW_MEMBER);
+}
+
+void crew_go(struct crew *crew, unsigned seat)
+{
+    atomic_store(&crew_seat(crew, seat)->go, true);
+}
+
+static int remove_one(const char *path, const struct stat *stat, int type,
+                      struct FTW *ftw)
+{
+    (void)stat, (void)type, (void)ftw;
+    return remove(path);
+}
+
+void crew_stop(struct crew *crew)
+{
+    for (unsigned i = 0; i < crew->plan.seats; i++)
+        if (crew->pids[i] > 0) {
+            kill(crew->pids[i], SIGKILL);
+            waitpid(crew->pids[i], NULL, 0);
+        }
+    gw__driver_stop(&crew->supervisor);
+    gw__controller_stop(&crew->controller);
+    nftw(crew->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    pthread_cond_destroy(&crew->changed);
+    pthread_mutex_destroy(&crew->lock);
+    munmap(crew->shared, sizeof *crew->shared);
+}
+
+/* ---- deaths ---- */
+
+bool crew_lives(const struct crew *crew, unsigned seat)
+{
+    int state = atomic_load(&crew_seat(crew, seat)->state);
+    return crew->pids[seat] > 0 && (state == CREW_MEMBER || state == CREW_DONE);
+}
+
+void crew_accuse(struct crew *crew, unsigned seat)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    struct gw__process who = {.node = seat};
+    pthread_mutex_lock(&crew->lock);
+    int rank = gw__view_rank(&crew->news.view, seat);
+    if (rank >= 0)
+        who.incarnation = crew->news.view.ring[rank].incarnation;
+    pthread_mutex_unlock(&crew->lock);
+    if (rank >= 0)
+        gw__driver_ask(crew->supervisor, ask,
+                       gw__member_ask_lost(ask, who));
+}
+
+uint64_t crew_kill(struct crew *crew, unsigned seat)
+{
+    uint64_t now_ns = gw_now_ns();
+    kill(crew->pids[seat], SIGKILL);
+    waitpid(crew->pids[seat], NULL, 0);
+    crew->pids[seat] = -1;
+    crew_accuse(crew, seat);
+    return now_ns;
+}
+
+/* ---- waiting ---- */
+
+static void tell_all(const struct crew *crew, char *text, size_t room)
+{
+    size_t used = 0;
+    for (unsigned i = 0; i < crew->plan.seats && used < room; i++) {
+        struct crew_seat *seat = crew_seat(crew, i);
+        used += (size_t)snprintf(
+            text + used, room - used, " %u: state %d op %" PRIu64 " %s;", i,
+            atomic_load(&seat->state), atomic_load(&seat->op), seat->text);
+    }
+}
+
+static void check_members(const struct crew *crew)
+{
+    for (unsigned i = 0; i < crew->plan.seats; i++)
+        if (crew->pids[i] > 0 &&
+            atomic_load(&crew_seat(crew, i)->state) == CREW_FAILED)
+            ck_abort_msg("node %u: %s", i, crew_seat(crew, i)->text);
+}
+
+/* Fails the test when it takes too long, or a member has failed. */
+static void wait_more(const struct crew *crew, uint64_t begin_ns,
+                      const char *what)
+{
+    static const struct timespec nap = {.tv_nsec = 200000};
+    char text[2048];
+    check_members(crew);
+    if (gw_now_ns() - begin_ns > patience_ns) {
+        tell_all(crew, text, sizeof text);
+        ck_abort_msg("waited too long for %s:%s", what, text);
+    }
+    nanosleep(&nap, NULL);
+}
+
+void crew_await_ops(struct crew *crew, unsigned seat, uint64_t ops)
+{
+    uint64_t begin_ns = gw_now_ns();
+    while (atomic_load(&crew_seat(crew, seat)->ops) < ops)
+        wait_more(crew, begin_ns, "ops");
+}
+
+void crew_await_all(struct crew *crew, uint64_t ops)
+{
+    for (unsigned i = 0; i < crew->plan.seats; i++)
+        if (crew_lives(crew, i))
+            crew_await_ops(crew, i, ops);
+}
+
+void crew_await_state(struct crew *crew, unsigned seat, enum crew_state state)
+{
+    uint64_t begin_ns = gw_now_ns();
+    while (atomic_load(&crew_seat(crew, seat)->state) != (int)state)
+        wait_more(crew, begin_ns, "a member's state");
+}
+
+void crew_await_size(struct crew *crew, unsigned members)
+{
+    uint64_t begin_ns = gw_now_ns();
+    for (;;) {
+        pthread_mutex_lock(&crew->lock);
+        unsigned count = crew->news.view.ring_count;
+        pthread_mutex_unlock(&crew->lock);
+        if (count == members)
+            return;
+        wait_more(crew, begin_ns, "a view of another size");
+    }
+}
+
+uint64_t crew_await_epoch(struct crew *crew, uint64_t epoch)
+{
+    uint64_t begin_ns = gw_now_ns(), last_ns = 0;
+    for (unsigned i = 0; i < crew->plan.seats; i++) {
+        struct crew_seat *seat = crew_seat(crew, i);
+        while (crew_lives(crew, i) && atomic_load(&seat->epoch) <= epoch)
+            wait_more(crew, begin_ns, "results of a later epoch");
+        uint64_t ns = atomic_load(&seat->epoch_ns);
+        if (crew_lives(crew, i) && ns > last_ns)
+            last_ns = ns;
+    }
+    return last_ns;
+}
+
+/* ---- the end ---- */
+
+/* Those who were in both ops have written the same about each. */
+static void compare(const struct crew *crew, unsigned a, unsigned b)
+{
+    const struct crew_seat *x = crew_seat(crew, a), *y = crew_seat(crew, b);
+    uint64_t first = x->first_op > y->first_op ? x->first_op : y->first_op;
+    for (uint64_t op = first; op + 1 < x->status.op; op++) {
+        const struct crew_record *p = &x->records[op % CREW_OPS];
+        const struct crew_record *q = &y->records[op % CREW_OPS];
+        ck_assert_msg(p->contributors == q->contributors &&
+                          p->digest == q->digest,
+                      "op %" PRIu64 ": node %u has %" PRIx64
+                      ", node %u has %" PRIx64,
+                      op, a, p->contributors, b, q->contributors);
+    }
+}
+
+void crew_end(struct crew *crew)
+{
+    int first = -1;
+    atomic_store(&crew->shared->wants_end, true);
+    for (unsigned i = 0; i < crew->plan.seats; i++) {
+        if (!crew_lives(crew, i))
+            continue;
+        crew_await_state(crew, i, CREW_DONE);
+        const struct gw_ring_status *s = &crew_seat(crew, i)->status;
+        ck_assert_uint_eq(s->lost, 0);
+        ck_assert_uint_eq(s->doubled, 0);
+        if (first < 0)
+            first = (int)i;
+        ck_assert_uint_eq(s->op, crew_seat(crew, (unsigned)first)->status.op);
+        ck_assert_uint_eq(s->digest,
+                          crew_seat(crew, (unsigned)first)->status.digest);
+        if (!crew->plan.turn)
+            compare(crew, (unsigned)first, i);
+    }
+    ck_assert_int_ge(first, 0);
+    atomic_store(&crew->shared->released, true);
+}

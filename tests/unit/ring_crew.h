@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of the ring: its members as processes, killed and stopped at will,
+ * a controller and a supervisor that admits the first members in the test's own
+ * process.
+ *
+ * What the members do is an oracle: node i contributes 4^i to every element, so
+ * in base 4 each digit of a sum tells how often a node is in it. Each member
+ * checks each result against the contributors that it names, and writes them
+ * down; the test compares what all have written. One more element carries the
+ * test's wish to end: it is summed like the others, so all end at the same op.
+ */
+#ifndef TESTS_RING_CREW_H
+#define TESTS_RING_CREW_H
+
+#include <control/controller.h>
+#include <gradwire/ring.h>
+#include <ring/member.h>
+
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+enum {
+    CREW_SEATS = 8,
+    CREW_OPS = 1 << 16,
+    CREW_CONTROLLER = 63,
+    CREW_SUPERVISOR = 62,
+    CREW_AFTER = 20 /* ops that are done after the wish to end */
+};
+
+enum crew_state {
+    CREW_WAITS,
+    CREW_JOINS,
+    CREW_MEMBER,
+    CREW_DONE,
+    CREW_LEFT,
+    CREW_FAILED
+};
+
+/* What a member writes down about an op. */
+struct crew_record {
+    uint64_t contributors, digest;
+};
+
+/* One process; in memory that all share. Its node is its number. */
+struct crew_seat {
+    _Atomic int state;
+    _Atomic bool go, leaves;
+    _Atomic uint64_t ops;   /* done in this life */
+    _Atomic uint64_t op;    /* under way */
+    _Atomic uint64_t epoch; /* of the newest result */
+    _Atomic uint64_t epoch_ns; /* when its first result came */
+    _Atomic unsigned lives;    /* times it has joined */
+    uint64_t first_op;         /* of the newest life */
+    struct gw_ring_status status;
+    char text[600];
+    struct crew_record records[CREW_OPS];
+};
+
+struct crew_shared {
+    _Atomic bool wants_end, released;
+    struct crew_seat seats[CREW_SEATS];
+};
+
+struct crew;
+
+struct crew_plan {
+    unsigned members; /* that the supervisor admits together */
+    unsigned seats;   /* processes; the others join when they are told to */
+    const char *wire; /* NULL: shm */
+    const char *wires[CREW_SEATS]; /* unused */
+    size_t count;       /* elements; 0: another number each op */
+    size_t blob_bytes;  /* of the state, beside its head */
+    uint64_t think_us;  /* between ops */
+    uint64_t pace_ns;   /* of a chunk */
+    bool rejoins;       /* after it was convicted */
+    /* Instead of all-reduces; NULL: those. */
+    enum gw_err (*turn)(struct crew *crew, struct gw_ring *ring,
+                        struct gw_error *why);
+};
+
+/* The state of a member. */
+struct crew_head {
+    uint64_t ops, end_op, sum;
+    unsigned char blob[];
+};
+
+struct crew {
+    struct crew_plan plan;
+    uint64_t token;
+    struct crew_shared *shared;
+    pid_t pids[CREW_SEATS];
+    char directory[64];
+    struct gw__controller *controller;
+    struct gw__driver *supervisor;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct gw__news news; /* the supervisor's newest */
+    uint64_t news_ns;     /* when its ring epoch came */
+    bool admitted;
+    /* In a member: */
+    unsigned seat;
+    struct crew_head *head;
+    int64_t *in, *out;
+};
+
+/* Processes first, then controller and supervisor; the first members go. */
+void crew_start(struct crew *crew, const struct crew_plan *plan);
+/* All that live end at the same op, and are compared: states are equal, and so
+ * is what they have written down. */
+void crew_end(struct crew *crew);
+/* Everything is torn down, whatever it does. */
+void crew_stop(struct crew *crew);
+
+void crew_go(struct crew *crew, unsigned seat);
+/* SIGKILL; waits for its end and lets the supervisor say so. Returns when it
+ * was killed. */
+uint64_t crew_kill(struct crew *crew, unsigned seat);
+void crew_accuse(struct crew *crew, unsigned seat);
+bool crew_lives(const struct crew *crew, unsigned seat);
+struct crew_seat *crew_seat(const struct crew *crew, unsigned seat);
+
+/* Each waits for a condition, 15 s at most, then the test fails. */
+void crew_await_ops(struct crew *crew, unsigned seat, uint64_t ops);
+void crew_await_all(struct crew *crew, uint64_t ops);
+void crew_await_state(struct crew *crew, unsigned seat, enum crew_state state);
+void crew_await_size(struct crew *crew, unsigned members);
+/* All that live have a result of an epoch above this; when the last came. */
+uint64_t crew_await_epoch(struct crew *crew, uint64_t epoch);
+
+/* ---- ring_crew_member.c ---- */
+
+_Noreturn void crew_member(struct crew *crew, unsigned seat);
+/* One all-reduce of the oracle, and its check. */
+enum gw_err crew_turn(struct crew *crew, struct gw_ring *ring,
+                      struct gw_error *why);
+/* 4^i summed over these. */
+int64_t crew_digits(uint64_t nodes);
+
+#endif

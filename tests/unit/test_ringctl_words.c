@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What ringctl's operands mean: nodes and roles, the sides of a cut, the rules
+ * of a link, events as sentences.
+ */
+#include "ringctl/event_text.h"
+#include "ringctl/link_words.h"
+#include "ringctl/target.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_ringctl_words(void);
+
+/* Splits `text` at blanks. */
+static int split(const char *text, char buffer[256], char *words[16])
+{
+    int count = 0;
+    strncpy(buffer, text, 255);
+    buffer[255] = 0;
+    for (char *word = strtok(buffer, " "); word; word = strtok(NULL, " "))
+        words[count++] = word;
+    return count;
+}
+
+START_TEST(nodes_have_roles)
+{
+    static const struct {
+        const char *text;
+        enum role role;
+        int node;
+    } cases[] = {
+        {"2", ROLE_WORKER, 2},
+        {"0", ROLE_WORKER, 0},
+        {"worker 2", ROLE_WORKER, 2},
+        {"server 0", ROLE_SERVER, 0},
+        {"s0", ROLE_SERVER, 0},
+        {"controller 1", ROLE_CONTROLLER, 1},
+        {"c1", ROLE_CONTROLLER, 1},
+        {"leader", ROLE_CONTROLLER, TARGET_LEADER},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char buffer[256], *words[16];
+        struct target target;
+        int count = split(cases[i].text, buffer, words);
+        ck_assert_int_eq(target_parse_words(count, words, &target, NULL),
+                         GW_OK);
+        ck_assert_int_eq(target.role, cases[i].role);
+        ck_assert_int_eq(target.node, cases[i].node);
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_node_is_told)
+{
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"x", "\"x\" is no node: write 2, s0 for a server"},
+        {"2x", "\"2x\" is no node"},
+        {"-1", "\"-1\" is no node"},
+        {"c", "\"c\" is no node"},
+        {"99999999999999999999", "is no node"},
+        {"server", "which server? Its number is missing"},
+        {"server x", "server: \"x\" is no number"},
+        {"nurse 2", "\"nurse\" is no role: worker, server or controller"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char buffer[256], *words[16];
+        struct target target;
+        struct gw_error why;
+        int count = split(cases[i].text, buffer, words);
+        ck_assert_int_eq(target_parse_words(count, words, &target, &why),
+                         GW_EINVAL);
+        ck_assert_msg(strstr(why.text, cases[i].said) != NULL, "%s: %s",
+                      cases[i].text, why.text);
+    }
+}
+END_TEST
+
+START_TEST(a_cut_has_two_sides)
+{
+    static const char *const texts[] = {"0,1|2,c0", "0,1 2,c0"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char buffer[256], *words[16];
+        struct cut cut;
+        int count = split(texts[i], buffer, words);
+        ck_assert_int_eq(cut_parse(count, words, &cut, NULL), GW_OK);
+        ck_assert_uint_eq(cut.sides[0].count, 2);
+        ck_assert_uint_eq(cut.sides[1].count, 2);
+        ck_assert_int_eq(cut.sides[0].targets[1].node, 1);
+        ck_assert_int_eq(cut.sides[1].targets[0].node, 2);
+        ck_assert_int_eq(cut.sides[1].targets[1].role, ROLE_CONTROLLER);
+    }
+}
+END_TEST
+
+START_TEST(bad_cuts_are_told)
+{
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"0,1", "a cut has two sides"},    {"0|", "a cut has two sides"},
+        {"|0", "a cut has two sides"},     {"0|1 2", "a cut has two sides"},
+        {"0,1|1,2", "1 is on both sides"}, {"c0 leader,c0", "c0 is on both"},
+        {"0,x|1", "\"x\" is no node"},     {"0,,1|2", "\"\" is no node"},
+        {"0|1|2", "a cut has two sides"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char buffer[256], *words[16];
+        struct cut cut;
+        struct gw_error why;
+        int count = split(cases[i].text, buffer, words);
+        ck_assert_int_eq(cut_parse(count, words, &cut, &why), GW_EINVAL);
+        ck_assert_msg(strstr(why.text, cases[i].said) != NULL, "%s: %s",
+                      cases[i].text, why.text);
+    }
+}
+END_TEST
+
+START_TEST(a_side_has_a_limit)
+{
+    char text[1024] = "0";
+    struct cut cut;
+    struct gw_error why;
+    for (int i = 0; i < SIDE_MAX; i++)
+        strcat(text, ",1");
+    strcat(text, "|2");
+    char *words[] = {text};
+    ck_assert_int_eq(cut_parse(1, words, &cut, &why), GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(why.text, "more than 64"));
+}
+END_TEST
+
+static void expect_rule(const char *text, const char *json, const char *printed)
+{
+    char buffer[256], *words[16], said[200];
+    json_t *fields, *wanted = json_loads(json, 0, NULL);
+    struct gw_error why;
+    int count = split(text, buffer, words);
+    ck_assert_msg(link_words_parse(count, words, &fields, &why) == GW_OK,
+                  "%s: %s", text, why.text);
+    ck_assert_msg(json_equal(fields, wanted), "%s", text);
+    link_words_print(fields, said, sizeof said);
+    ck_assert_str_eq(said, printed);
+    json_decref(fields);
+    json_decref(wanted);
+}
+
+START_TEST(rules_of_links)
+{
+    expect_rule("delay 5ms", "{\"delay_us\": 5000}", "delay 5ms, up");
+    expect_rule("delay 50us jitter 1.5ms",
+                "{\"delay_us\": 50, \"jitter_us\": 1500}",
+                "delay 50us, jitter 1.5ms, up");
+    expect_rule("rate 100M loss 1%",
+                "{\"rate\": 104857600, \"loss_ppm\": 10000}",
+                "rate 100M/s, loss 1%, up");
+    expect_rule("rate 1K/s", "{\"rate\": 1024}", "rate 1K/s, up");
+    expect_rule("loss 0.001", "{\"loss_ppm\": 1000}", "loss 0.1%, up");
+    expect_rule("down", "{\"down\": true}", "down");
+    expect_rule("up", "{\"down\": false}", "as it is");
+    expect_rule("delay 1ms down", "{\"delay_us\": 1000, \"down\": true}",
+                "delay 1ms, down");
+    expect_rule("clear",
+                "{\"delay_us\": 0, \"jitter_us\": 0, \"rate\": 0, "
+                "\"loss_ppm\": 0, \"down\": false}",
+                "as it is");
+}
+END_TEST
+
+START_TEST(bad_rules_are_told)
+{
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"dealy 5ms", "a link has no \"dealy\"; did you mean \"delay\"?"},
+        {"delay", "delay wants a value"},
+        {"delay soon", "delay: \"soon\" is no duration"},
+        {"delay 2h", "delay: 2h is more than an hour"},
+        {"rate fast", "rate: \"fast\" is no rate"},
+        {"loss 101%", "loss: \"101%\" is no share"},
+        {"loss 2", "loss: \"2\" is no share"},
+        {"loss -1%", "loss: \"-1%\" is no share"},
+        {"loss x", "loss: \"x\" is no share"},
+        {"down sideways", "a link has no \"sideways\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char buffer[256], *words[16];
+        json_t *fields;
+        struct gw_error why;
+        int count = split(cases[i].text, buffer, words);
+        ck_assert_int_eq(link_words_parse(count, words, &fields, &why),
+                         GW_EINVAL);
+        ck_assert_ptr_null(fields);
+        ck_assert_msg(strstr(why.text, cases[i].said) != NULL, "%s: %s",
+                      cases[i].text, why.text);
+    }
+}
+END_TEST
+
+START_TEST(every_event_has_a_sentence)
+{
+    static const struct {
+        struct gw_event event;
+        const char *said;
+    } cases[] = {
+        {{.kind = GW_EV_MEMBER, .rank = 2, .value = GW_MEMBER_DEAD},
+         "node 2 is dead"},
+        {{.kind = GW_EV_EPOCH, .epoch = 3, .value = 4}, "epoch 3: 4 members"},
+        {{.kind = GW_EV_FAILURE, .rank = 1, .peer = 2, .value = GW_BY_RESET},
+         "node 1 misses 2: its connection was reset"},
+        {{.kind = GW_EV_APPLY,
+          .rank = 1,
+          .peer = 0,
+          .chunk = 3,
+          .op = 9,
+          .bytes = 4096,
+          .value = 1},
+         "node 1 adds from 0: chunk 3 of op 9, 4K"},
+        {{.kind = GW_EV_OP_END, .rank = 1, .op = 9, .value = GW_ELOST},
+         "node 1 ends op 9: peer lost"},
+        {{.kind = GW_EV_LOSS, .value = 350000000}, "loss 0.35"},
+        {{.kind = GW_EV_MEMBER, .rank = 2, .value = 77}, "node 2 ?"},
+        {{.kind = 999}, "event 999"},
+    };
+    char text[256];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        event_text(&cases[i].event, text, sizeof text);
+        ck_assert_str_eq(text, cases[i].said);
+    }
+    for (unsigned kind = 0; kind < GW_EVENT_KINDS; kind++) {
+        event_text(&(struct gw_event){.kind = kind}, text, sizeof text);
+        ck_assert_int_ne(strncmp(text, "event ", 6), 0);
+    }
+}
+END_TEST
+
+Suite *suite_ringctl_words(void)
+{
+    const TTest *const tests[] = {
+        nodes_have_roles,   what_is_no_node_is_told,    a_cut_has_two_sides,
+        bad_cuts_are_told,  a_side_has_a_limit,         rules_of_links,
+        bad_rules_are_told, every_event_has_a_sentence,
+    };
+    Suite *suite = suite_create("ringctl_words");
+    TCase *tcase = tcase_create("words");
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
