@@ -133,6 +133,7 @@ run-fuzz: $(FUZZERS)
 
 bench: all $(BENCHES)
 	+tests/bench/peers.sh $(B)
+	$(B)/bench/events
 
 # ---- style and demonstration ----
 
@@ -141,8 +142,8 @@ lint: deps
 	+@$(MAKE) --no-print-directory CC=clang B=$(B)/clang all $(B)/clang/unit
 format:
 	find cmd lib labs tests -name '*.[ch]' -o -name '*.cc' | xargs clang-format -i
-demo: $(B)/collrun
-	@COLLRUN=$(B)/collrun labs/demo.sh
+demo: $(B)/ringctl $(B)/ringtop
+	@RINGCTL=$(B)/ringctl RINGTOP=$(B)/ringtop labs/demo.sh
 
 # ---- installing ----
 

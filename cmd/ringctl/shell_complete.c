@@ -77,9 +77,10 @@ static void offer_nodes(const char *verb)
         session_detach();
         return;
     }
-    json_array_foreach(
-        json_object_get(json_object_get(answer, "data"), "nodes"), i, node)
+    const json_t *status = json_object_get(answer, "data");
+    json_array_foreach(json_object_get(status, "nodes"), i, node) {
         offer_node(verb, node);
+    }
     json_decref(answer);
 }
 

@@ -57,7 +57,8 @@ const char *child_name(const struct child *child, char out[32])
 
 bool child_in_ring(const struct run *run, const struct child *child)
 {
-    return gw__view_rank(&run->news.view, child->node) >= 0;
+    return child->role == GW__WORKER &&
+           gw__view_rank(&run->news.view, child->node) >= 0;
 }
 
 bool child_lives(const struct child *child)
@@ -191,8 +192,8 @@ enum gw_err child_start(struct run *run, struct child *child,
 void children_start_awaited(struct run *run)
 {
     struct gw_error why;
-    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
-        struct child *child = &run->workers[n];
+    struct child *child;
+    for (unsigned i = 0; (child = child_at(run, i)); i++) {
         if (!child->awaits || child->pid > 0 || child_in_ring(run, child))
             continue;
         if (child_start(run, child, &why))

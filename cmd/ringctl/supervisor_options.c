@@ -12,7 +12,7 @@
 
 const struct work_options work_defaults = {
     .kind = WORK_NONE,
-    .epochs = 5,
+    .epochs = 20,
     .batch = 32,
     .rate = 0.5,
     .momentum = 0.9,

@@ -13,6 +13,7 @@
  *   supervisor_links.c     the rules of links
  *   supervisor_serve.c     requests in, answers out
  *   supervisor_verbs.c     the verbs, and what is asked of the run as a whole
+ *   supervisor_net.c       the verbs about links
  *   supervisor_life.c      the verbs about one node's life
  *   supervisor_wait.c      answers that come later
  *   supervisor_status.c    the run as JSON, and as values of conditions
@@ -78,6 +79,15 @@ struct recovery {
     uint64_t kept, redone;
 };
 
+/* The largest that any member has ever told, dead ones included: all count the
+ * same things, some have seen more of them. */
+struct tally {
+    uint64_t forward, exclude; /* ops decided */
+    uint64_t lost, doubled;    /* contributions, by the ledgers */
+    uint64_t samples_lost, samples_doubled;
+    uint64_t sums_lost, sums_doubled;
+};
+
 /* ---- answers that come later ---- */
 
 /* Who asked. */
@@ -120,6 +130,7 @@ struct run {
     json_int_t began_s; /* since 1970 */
     bool formed, ending;
     struct gw_error failed; /* why it ends by itself */
+    bool over;              /* the loop is to end */
     struct asker downer;    /* who said `down`; bytes 0: nobody */
 
     struct child workers[RUN_RANKS_MAX];
@@ -135,7 +146,8 @@ struct run {
 
     struct recovery recoveries[RECOVERIES_MAX]; /* the newest ones */
     unsigned recovery_count;                    /* of all */
-    uint64_t forward, exclude, kept, redone;
+    struct tally most;
+    uint64_t kept, redone, dropped; /* chunks; events */
     struct {
         uint64_t time_ns;
         int64_t evidence;
@@ -234,18 +246,25 @@ typedef void verb_function(const struct request *request);
 /* NULL: there is none of that name. */
 verb_function *verb_find(const char *name);
 verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
-    verb_add, verb_slow;
+    verb_drain, verb_add, verb_slow;
+verb_function verb_link, verb_cut, verb_heal, verb_pace;
 #define refuse(request, code, ...)                                             \
     serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
-/* The child that the request names by role and node; NULL: it is refused. */
-struct child *verb_child(const struct request *request);
+/* The child that a number, or an object with "role" and "node", means. NULL:
+ * none, and why. */
+struct child *child_named(struct run *run, const json_t *name,
+                          struct gw_error *why);
 /* "epoch 2, ring 0 1 3" */
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
 
 /* ---- supervisor_wait.c ---- */
 
-/* Remembers to answer; refuses when there are too many. */
-void later_add(const struct request *request, const struct later *later);
+/* Remembers to answer, at the latest after `timeout_ns` (0: no limit); refuses
+ * when too many wait. Steals `condition`. */
+void later_wait(const struct request *request, struct condition *condition,
+                const char *text, uint64_t timeout_ns);
+void later_change(const struct request *request, enum later_kind kind,
+                  struct child *child, const char *done);
 /* Answers what is due. */
 void later_look(struct run *run);
 /* The next deadline; UINT64_MAX: none. */

@@ -76,10 +76,11 @@ void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    json_t *answer =
-        json_pack("{s:i, s:s%, s:I, s:I}", "code", (int)code, "text", text,
-                  strlen(text), "epoch", (json_int_t)run->news.view.epoch,
-                  "id", asker->id);
+    /* Names of files may be in no UTF-8. */
+    json_t *answer = json_pack("{s:i, s:o, s:I, s:I}", "code", (int)code,
+                               "text", json_string_nocheck(text), "epoch",
+                               (json_int_t)run->news.view.epoch, "id",
+                               asker->id);
     if (data)
         json_object_set_new(answer, "data", data);
     char *bytes = answer ? json_dumps(answer, JSON_COMPACT) : NULL;

@@ -149,20 +149,19 @@ static enum gw_err rage(struct chaos *chaos, struct output *output,
                         struct gw_error *why)
 {
     uint64_t begin_ns = gw_now_ns();
-    struct chaos before = *chaos;
     struct chaos_action action;
-    enum gw_err code = GW_OK;
     for (;;) {
-        before = *chaos;
+        struct chaos before = *chaos;
         chaos_next(chaos, &action);
         progress("chaos: next is %s %u", chaos_word(action.kind), action.node);
-        if (!sleep_until(begin_ns + action.at_ns, begin_ns + for_ns))
+        if (!sleep_until(begin_ns + action.at_ns, begin_ns + for_ns)) {
+            *chaos = before; /* this one was not done */
             break;
-        code = act(output, &action, begin_ns, why);
+        }
+        enum gw_err code = act(output, &action, begin_ns, why);
         if (code)
             return code;
     }
-    *chaos = before; /* the last one was not done */
     return undo(chaos, output, begin_ns, why);
 }
 

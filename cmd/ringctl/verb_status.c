@@ -183,8 +183,9 @@ static int print_rows(const json_t *status)
         return complain(&why);
     output_collect(output);
     (people ? notes_for_people : notes_for_programs)(output, status);
-    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    json_array_foreach(json_object_get(status, "nodes"), i, node) {
         print_node(output, node);
+    }
     if (people)
         note_recoveries(output, status);
     output_end(&output, NULL, false);

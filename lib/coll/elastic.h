@@ -44,12 +44,14 @@ GW_MUST_CHECK enum gw_err gw__comm_connect(struct gw_comm *comm,
  * peers. */
 void gw__comm_leave(struct gw_comm **comm);
 /* Ranks that the wire knows to have ended or to be out of reach, as bits: the
- * reason of a GW_ELOST. (Not those that said goodbye.) */
+ * reason of a GW_ELOST. (Not those that said goodbye.) A wire without `lost`
+ * may show it some 50 ms later. */
 uint64_t gw__comm_lost(struct gw_comm *comm);
 
 /* ---- a call with contributor sets ---- */
 
-/* Lives as long as the request. `sets[chunk]` of the value in hand: the own
+/* Lives as long as the request, as does the program: until it is done, or the
+ * communicator left. `sets[chunk]` of the value in hand: the own
  * bit alone means the input (in `call.in`), anything else lies in `call.out`.
  * Before the first slice of a write is applied the rule is asked:
  *

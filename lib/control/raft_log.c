@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The log's life: opened, run by a thread, closed; and proposals on their way
- * into it. See raft_log.h.
+ * The log while it lives: proposals on their way into it, its thread, who
+ * leads, and the end. See raft_log.h; it is opened in raft_log_open.c.
  */
 #include "raft_log_parts.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum {
-    WISHES_BYTES = 4 << 20,
-    SEGMENT_BYTES = 1 << 20,
-    SNAPSHOT_EVERY = 512, /* entries */
-    TRAILING = 256,       /* entries kept for those that are behind */
-    CONNECT_MS = 50,
-    PATIENCE_MS = 5,
-    QUIET_ENOUGH = 3
-};
+enum { PATIENCE_MS = 5, QUIET_ENOUGH = 3 };
 
 void gw__raft_log_fail(struct gw__raft_log *log, enum gw_err code,
                        const char *format, ...)
@@ -54,8 +44,9 @@ enum gw_err gw__raft_log_propose(struct gw__raft_log *log, const void *command,
     const uint64_t length = bytes;
     pthread_mutex_lock(&log->lock);
     struct gw__raft_wishes *filling = &log->filling;
-    bool fits = bytes + sizeof length <= WISHES_BYTES - filling->used;
-    if (fits) {
+    bool fits = bytes + sizeof length <= GW__RAFT_WISHES_BYTES - filling->used;
+    bool stop = log->stop;
+    if (fits && !stop) {
         memcpy(filling->bytes + filling->used, &length, sizeof length);
         filling->used += sizeof length;
         memcpy(filling->bytes + filling->used, command, bytes);
@@ -63,6 +54,8 @@ enum gw_err gw__raft_log_propose(struct gw__raft_log *log, const void *command,
         uv_async_send(&log->bell);
     }
     pthread_mutex_unlock(&log->lock);
+    if (stop)
+        return GW_ECLOSED;
     return fits ? GW_OK : GW_ENOMEM;
 }
 
@@ -161,10 +154,7 @@ static void close_handles(struct gw__raft_log *log)
 
 static void closed(struct raft *raft)
 {
-    struct gw__raft_log *log = raft->data;
-    raft_uv_close(&log->io);
-    raft_uv_tcp_close(&log->transport);
-    close_handles(log);
+    close_handles(raft->data);
 }
 
 /* Nothing new begins; when nothing has been under way for some looks, libraft
@@ -194,6 +184,18 @@ static void hear_bell(uv_async_t *bell)
         end(log);
 }
 
+int gw__raft_log_init_handles(struct gw__raft_log *log)
+{
+    int failed = uv_async_init(&log->loop, &log->bell, hear_bell);
+    if (failed)
+        return failed;
+    uv_prepare_init(&log->loop, &log->prepare);
+    uv_timer_init(&log->loop, &log->patience);
+    uv_prepare_start(&log->prepare, turn);
+    log->bell.data = log->prepare.data = log->patience.data = log;
+    return 0;
+}
+
 static void *live(void *context)
 {
     struct gw__raft_log *log = context;
@@ -214,25 +216,33 @@ enum gw_err gw__raft_log_run(struct gw__raft_log *log, struct gw_error *why)
                   : GW_OK;
 }
 
-/* What was opened only in part, or never run, is closed here. */
-static void end_loop(struct gw__raft_log *log)
+/* What was opened only in part is closed in part. */
+static void end_unstarted(struct gw__raft_log *log)
 {
-    if (log->has_thread) {
-        pthread_mutex_lock(&log->lock);
-        log->stop = true;
-        uv_async_send(&log->bell);
-        pthread_mutex_unlock(&log->lock);
-        pthread_join(log->thread, NULL);
-    } else if (log->has_raft) {
+    if (log->has_raft)
         end(log);
-    } else {
-        if (log->has_uv)
-            raft_uv_close(&log->io);
-        if (log->has_tcp)
-            raft_uv_tcp_close(&log->transport);
+    else
         close_handles(log);
-    }
     uv_run(&log->loop, UV_RUN_DEFAULT);
+}
+
+void gw__raft_log_stop(struct gw__raft_log *log)
+{
+    if (!log->has_loop)
+        return;
+    log->has_loop = false;
+    pthread_mutex_lock(&log->lock);
+    log->stop = true;
+    uv_async_send(&log->bell);
+    pthread_mutex_unlock(&log->lock);
+    if (log->has_thread)
+        pthread_join(log->thread, NULL);
+    else
+        end_unstarted(log);
+    if (log->has_uv)
+        raft_uv_close(&log->io);
+    if (log->has_tcp)
+        raft_uv_tcp_close(&log->transport);
     uv_loop_close(&log->loop);
 }
 
@@ -242,127 +252,12 @@ void gw__raft_log_close(struct gw__raft_log **closed_log)
     if (!log)
         return;
     *closed_log = NULL;
-    if (log->has_loop)
-        end_loop(log);
+    gw__raft_log_stop(log);
     pthread_mutex_destroy(&log->lock);
     free(log->filling.bytes);
     free(log->working.bytes);
     free(log->replica);
     free(log);
-}
-
-/* ---- the beginning ---- */
-
-static enum gw_err make_loop(struct gw__raft_log *log, struct gw_error *why)
-{
-    int failed = uv_loop_init(&log->loop);
-    if (failed)
-        return gw_fail(why, GW_ESYS, "a loop: %s", uv_strerror(failed));
-    failed = uv_async_init(&log->loop, &log->bell, hear_bell);
-    if (failed) {
-        uv_loop_close(&log->loop);
-        return gw_fail(why, GW_ESYS, "a bell: %s", uv_strerror(failed));
-    }
-    uv_prepare_init(&log->loop, &log->prepare);
-    uv_timer_init(&log->loop, &log->patience);
-    uv_prepare_start(&log->prepare, turn);
-    log->bell.data = log->prepare.data = log->patience.data = log;
-    log->has_loop = true;
-    return GW_OK;
-}
-
-static enum gw_err refuse(const struct gw__raft_log *log, int failed,
-                          const char *what, struct gw_error *why)
-{
-    const char *more = log->io.errmsg[0] ? log->io.errmsg : "";
-    return gw_fail(why, failed == RAFT_NOMEM ? GW_ENOMEM : GW_ESYS,
-                   "%s: %s%s%s", what, raft_strerror(failed), *more ? ": " : "",
-                   more);
-}
-
-static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
-{
-    const struct gw__raft_log_config *c = &log->config;
-    int failed = raft_uv_tcp_init(&log->transport, &log->loop);
-    log->has_tcp = !failed;
-    if (!failed)
-        failed =
-            raft_uv_init(&log->io, &log->loop, c->directory, &log->transport);
-    if (failed)
-        return refuse(log, failed, c->directory, why);
-    log->has_uv = true;
-    gw__raft_io_init(log);
-    raft_uv_set_segment_size(&log->io, SEGMENT_BYTES);
-    raft_uv_set_connect_retry_delay(&log->io, CONNECT_MS);
-    raft_uv_set_snapshot_compression(&log->io, false);
-    failed = raft_init(&log->raft, &log->io, &log->fsm, c->index + 1,
-                       c->addresses[c->index]);
-    if (failed)
-        return refuse(log, failed, c->directory, why);
-    log->has_raft = true;
-    log->raft.data = log;
-    raft_set_election_timeout(&log->raft, c->election_ms);
-    raft_set_heartbeat_timeout(&log->raft, c->heartbeat_ms);
-    raft_set_snapshot_threshold(&log->raft, SNAPSHOT_EVERY);
-    raft_set_snapshot_trailing(&log->raft, TRAILING);
-    raft_set_pre_vote(&log->raft, true);
-    return GW_OK;
-}
-
-/* All of them vote, from the first start on; later ones find that on disk. */
-static enum gw_err begin(struct gw__raft_log *log, struct gw_error *why)
-{
-    const struct gw__raft_log_config *c = &log->config;
-    struct raft_configuration all;
-    int failed = 0;
-    raft_configuration_init(&all);
-    for (unsigned i = 0; i < c->count && !failed; i++)
-        failed =
-            raft_configuration_add(&all, i + 1, c->addresses[i], RAFT_VOTER);
-    if (!failed)
-        failed = raft_bootstrap(&log->raft, &all);
-    raft_configuration_close(&all);
-    if (failed && failed != RAFT_CANTBOOTSTRAP)
-        return refuse(log, failed, c->directory, why);
-    failed = raft_start(&log->raft);
-    return failed ? refuse(log, failed, c->addresses[c->index], why) : GW_OK;
-}
-
-static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
-{
-    log->replica = calloc(1, sizeof *log->replica);
-    log->filling.bytes = malloc(WISHES_BYTES);
-    log->working.bytes = malloc(WISHES_BYTES);
-    if (!log->replica || !log->filling.bytes || !log->working.bytes)
-        return gw_fail(why, GW_ENOMEM, "a log");
-    gw__registry_init(log->replica);
-    if (mkdir(log->config.directory, 0700) && errno != EEXIST)
-        return gw_fail_errno(why, "%s", log->config.directory);
-    enum gw_err err = make_loop(log, why);
-    if (!err)
-        err = make_raft(log, why);
-    return err ? err : begin(log, why);
-}
-
-enum gw_err gw__raft_log_open(const struct gw__raft_log_config *config,
-                              struct gw__raft_log **opened,
-                              struct gw_error *why)
-{
-    struct gw__raft_log *log = calloc(1, sizeof *log);
-    *opened = NULL;
-    if (!log)
-        return gw_fail(why, GW_ENOMEM, "a log");
-    log->config = *config;
-    log->leader = config->count;
-    pthread_mutex_init(&log->lock, NULL);
-    gw__raft_fsm_init(log);
-    enum gw_err err = prepare(log, why);
-    if (err) {
-        gw__raft_log_close(&log);
-        return gw_wrap(why, err, "controller %u", config->index);
-    }
-    *opened = log;
-    return GW_OK;
 }
 
 void gw__raft_log_cut(struct gw__raft_log *log, unsigned index, bool down)

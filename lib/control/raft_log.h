@@ -9,12 +9,14 @@
  * puts in its log.
  *
  * What libraft 0.15 needs to be spared: its random numbers are those of an
- * unseeded rand(), the same in every process, so elections would tie; it must
- * be closed with no write under way, so that is waited for; lengths of entries
- * that are no multiple of 8 are filled up; nothing is proposed from inside of
- * its own calls.
+ * unseeded rand(), the same in every process, so elections would tie. It must
+ * be closed with no write under way. It may say that it is closed while pieces
+ * of its work still refer to it, and say it again after them. Lengths of
+ * entries that are no multiple of 8 are filled up; nothing is proposed from
+ * inside of its own calls.
  *
- *   raft_log.c       opening, closing, the thread, proposals
+ *   raft_log_open.c  the beginning
+ *   raft_log.c       proposals, the thread, who leads, the end
  *   raft_log_fsm.c   what is committed, snapshots
  *   raft_log_io.c    between libraft and its back end: cut links, counts
  */
@@ -28,6 +30,7 @@ struct gw__raft_log;
 struct gw__raft_log_config {
     unsigned index; /* which of `count` */
     unsigned count;
+    /* To be there during `open` only: */
     const char *const *addresses; /* [index]: "127.0.0.1:port" */
     const char *directory;        /* made if missing */
     unsigned election_ms;         /* followers wait once to twice as long */
@@ -48,7 +51,10 @@ gw__raft_log_open(const struct gw__raft_log_config *config,
 /* Starts the thread; once. */
 GW_MUST_CHECK enum gw_err gw__raft_log_run(struct gw__raft_log *log,
                                            struct gw_error *why);
-/* Ends it after what is being written; NULL allowed. */
+/* Ends it after what is being written: nothing is told any more, what is
+ * proposed is refused (GW_ECLOSED). */
+void gw__raft_log_stop(struct gw__raft_log *log);
+/* Stops and frees it; NULL allowed. */
 void gw__raft_log_close(struct gw__raft_log **log);
 
 /* ---- from any thread ---- */

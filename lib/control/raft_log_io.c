@@ -22,8 +22,9 @@ static struct gw__raft_log *log_of(struct raft_io *io)
 
 /* ---- sending ---- */
 
-static int send(struct raft_io *io, struct raft_io_send *request,
-                const struct raft_message *message, raft_io_send_cb done)
+static int send_or_keep(struct raft_io *io, struct raft_io_send *request,
+                        const struct raft_message *message,
+                        raft_io_send_cb done)
 {
     struct gw__raft_log *log = log_of(io);
     uint64_t cut = atomic_load_explicit(&log->cut, memory_order_relaxed);
@@ -160,6 +161,23 @@ static int start(struct raft_io *io, unsigned period_ms,
     return log->back.start(io, period_ms, tick, receive);
 }
 
+/* The back end may say twice that it is closed; libraft believes it twice. */
+static void on_closed(struct raft_io *io)
+{
+    struct gw__raft_log *log = log_of(io);
+    raft_io_close_cb closed = log->closed;
+    log->closed = NULL;
+    if (closed)
+        closed(io);
+}
+
+static void close_once(struct raft_io *io, raft_io_close_cb closed)
+{
+    struct gw__raft_log *log = log_of(io);
+    log->closed = closed;
+    log->back.close(io, on_closed);
+}
+
 static int draw(struct raft_io *io, int min, int max)
 {
     struct gw__raft_log *log = log_of(io);
@@ -174,8 +192,9 @@ void gw__raft_io_init(struct gw__raft_log *log)
     log->unsent_end = &log->unsent;
     log->back = log->io;
     log->io.start = start;
-    log->io.send = send;
+    log->io.send = send_or_keep;
     log->io.append = append;
     log->io.snapshot_put = snapshot_put;
     log->io.random = draw;
+    log->io.close = close_once;
 }

@@ -21,6 +21,8 @@ struct gw__raft_unsent {
     struct gw__raft_unsent *next;
 };
 
+enum { GW__RAFT_WISHES_BYTES = 4 << 20 };
+
 /* Commands that wait for their turn: length (8 bytes), then the bytes. */
 struct gw__raft_wishes {
     uint8_t *bytes;
@@ -46,6 +48,7 @@ struct gw__raft_log {
     struct raft_io back;
     raft_io_tick_cb tick;
     raft_io_recv_cb receive;
+    raft_io_close_cb closed;
     struct gw_rng rng;
     struct gw__raft_unsent *unsent, **unsent_end;
     _Atomic uint64_t cut; /* indices as bits */
@@ -67,6 +70,9 @@ struct gw__raft_log {
 GW_PRINTF(3, 4)
 void gw__raft_log_fail(struct gw__raft_log *log, enum gw_err code,
                        const char *format, ...);
+
+/* What the loop hears and does of its own; libuv's error. */
+int gw__raft_log_init_handles(struct gw__raft_log *log);
 
 /* A length, the bytes, zeros up to a multiple of 8; NULL: out of memory. */
 GW_MUST_CHECK int gw__raft_pack(const void *data, size_t bytes,

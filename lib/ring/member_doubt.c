@@ -48,7 +48,8 @@ static struct gw__id accused(const struct gw__mate *m, unsigned node,
 bool gw__doubt_next(struct gw__mate *m, bool certain,
                     struct gw__command *command)
 {
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    for (uint64_t left = m->doubted; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
         struct gw__id who = accused(m, node, certain);
         if (gw__id_is_none(who) || m->now_ns < m->doubts[node].due_ns)
             continue;
@@ -64,7 +65,8 @@ bool gw__doubt_next(struct gw__mate *m, bool certain,
 uint64_t gw__doubt_due(const struct gw__mate *m)
 {
     uint64_t due = 0;
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    for (uint64_t left = m->doubted; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
         uint64_t at = m->doubts[node].due_ns;
         if (gw__id_is_none(accused(m, node, true)) &&
             gw__id_is_none(accused(m, node, false)))
@@ -87,6 +89,7 @@ void gw__doubt_ended(struct gw__mate *m, unsigned node, uint64_t incarnation)
         return;
     m->doubts[node].ended = incarnation;
     m->doubts[node].due_ns = 0;
+    m->doubted |= (uint64_t)1 << node;
 }
 
 void gw__doubt_lost(struct gw__mate *m, struct gw__process who)
@@ -116,6 +119,7 @@ static void suspect(struct gw__mate *m, const struct gw__notice *notice)
         return; /* certain ones come to us, too; or it is said again */
     doubt->silent = notice->incarnation;
     doubt->due_ns = 0;
+    m->doubted |= (uint64_t)1 << notice->node;
     gw__mate_tell(m, &told);
 }
 

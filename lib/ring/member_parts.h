@@ -92,6 +92,7 @@ struct gw__mate {
     unsigned want_count;
     unsigned want_tags[GW__WANTS_MAX];
     struct gw__command wants[GW__WANTS_MAX]; /* the application's */
+    uint64_t doubted; /* nodes about whom there was ever a doubt */
     struct gw__doubt doubts[GW__NODES_MAX];
 
     /* Meeting; `address_epoch` 0: not asked. */

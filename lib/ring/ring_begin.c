@@ -5,15 +5,16 @@
  *
  * Admission. The first member in the ring's order admits, at a boundary: it
  * names the op that it is about to begin and does not begin it before it has an
- * answer, so nobody can complete it without the joiners. Two exceptions:
+ * answer, so nobody can complete it without the joiners. Not at each boundary:
  *
- *   an op that is decided already (others had begun it when somebody died) is
- *   done by those whom the decision names: the joiners come an op later;
+ *   After a flush one op is done first that nothing was decided about. When it
+ *   is complete, everybody has met in the ring of the survivors and has
+ *   finished there what was decided; a member that had not could not meet the
+ *   others in that ring any more once there is another.
  *
- *   after a flush one op is done before anybody is admitted. When it is
- *   complete, everybody has met in the ring of the survivors and has finished
- *   there what was decided; a member that had not could not meet the others in
- *   that ring any more once there is another.
+ *   Only after an op that was applied. A joiner begins with the state, and that
+ *   has to say where in the program all are; a collective leaves no trace in
+ *   it.
  */
 #include "ring_parts.h"
 
@@ -32,7 +33,7 @@ static bool is_first(const struct gw_ring *ring)
 static bool wants_to_admit(const struct gw_ring *ring)
 {
     return ring->ready && !ring->parked && !ring->owes_op &&
-           !ring->view_waits && is_first(ring) &&
+           !ring->unapplied && !ring->view_waits && is_first(ring) &&
            gw_now_ns() >= ring->admit_from_ns;
 }
 

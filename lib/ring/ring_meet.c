@@ -13,6 +13,7 @@
 enum { NEVER_MS = 86400000 };
 
 static const uint64_t connect_ns = 60000000000;
+static const uint64_t news_ns = 5000000000; /* of a death come sooner */
 
 bool gw__ring_is_met(const struct gw_ring *ring)
 {
@@ -25,6 +26,74 @@ void gw__ring_part(struct gw_ring *ring)
     ring->comm_epoch = 0;
     gw__comm_leave(&ring->comm);
 }
+
+/* ---- failing ---- */
+
+static size_t accuse(struct gw_ring *ring, unsigned rank,
+                     uint8_t out[GW__MEMBER_ASK_MAX])
+{
+    const struct gw__view *view = &ring->book.view;
+    if (rank >= view->ring_count)
+        return 0;
+    const char *wire = ring->config.wire;
+    bool same_host = !wire || strcmp(wire, "shm") == 0;
+    struct gw__process who = {view->ring[rank].node,
+                              view->ring[rank].incarnation};
+    gw__events_loss(ring, who.node, same_host ? GW_BY_EXIT : GW_BY_RESET);
+    return gw__member_ask_lost(out, who);
+}
+
+static void accuse_lost(struct gw_ring *ring, uint64_t lost)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    for (; lost; lost &= lost - 1) {
+        gw__ring_lock(ring);
+        size_t bytes = accuse(ring, (unsigned)__builtin_ctzll(lost), ask);
+        gw__ring_unlock(ring);
+        if (bytes)
+            gw__ring_ask(ring, ask, bytes);
+    }
+}
+
+/* Somebody may have died while we met, whatever it looked like. If so there
+ * will be news. */
+static enum gw_err meeting_failed(struct gw_ring *ring,
+                                  const struct gw_error *told)
+{
+    gw__ring_lock(ring);
+    ring->broken_epoch = ring->comm_epoch;
+    ring->broken_until_ns = gw_now_ns() + news_ns;
+    ring->broken = *told;
+    gw__ring_unlock(ring);
+    accuse_lost(ring, gw__comm_lost(ring->comm));
+    return GW_OK;
+}
+
+enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
+                                 struct gw_error *why)
+{
+    const struct gw_error *told = gw_comm_error(ring->comm);
+    bool loss = err == GW_ELOST || err == GW_ECLOSED;
+    uint64_t lost = loss ? gw__comm_lost(ring->comm) : 0;
+    gw__ring_lock(ring);
+    if (loss) {
+        ring->broken_epoch = ring->comm_epoch;
+        ring->broken_until_ns = 0;
+    } else if (!ring->failed.code)
+        gw_fail(&ring->failed, err, "%s", told->text);
+    if (lost) {
+        gw__status_noticed(ring);
+        gw__status_say(ring, told->text);
+    }
+    ring->status.doubled += err == GW_EWRONG;
+    gw__ring_unlock(ring);
+    if (!loss)
+        return gw_fail(why, err, "%s", told->text);
+    accuse_lost(ring, lost);
+    return GW_OK;
+}
+
+/* ---- meeting ---- */
 
 static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
                            struct gw_error *why)
@@ -130,56 +199,5 @@ enum gw_err gw__ring_meet(struct gw_ring *ring, struct gw_error *why)
     if (!ring->comm) /* not even prepared */
         return gw_fail(why, err, "epoch %llu: %s",
                        (unsigned long long)view.epoch, told.text);
-    return gw__ring_comm_failed(ring, err, why);
-}
-
-/* ---- failing ---- */
-
-static size_t accuse(struct gw_ring *ring, unsigned rank,
-                     uint8_t out[GW__MEMBER_ASK_MAX])
-{
-    const struct gw__view *view = &ring->book.view;
-    if (rank >= view->ring_count)
-        return 0;
-    const char *wire = ring->config.wire;
-    bool same_host = !wire || strcmp(wire, "shm") == 0;
-    struct gw__process who = {view->ring[rank].node,
-                              view->ring[rank].incarnation};
-    gw__events_loss(ring, who.node, same_host ? GW_BY_EXIT : GW_BY_RESET);
-    return gw__member_ask_lost(out, who);
-}
-
-static void accuse_lost(struct gw_ring *ring, uint64_t lost)
-{
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    for (; lost; lost &= lost - 1) {
-        gw__ring_lock(ring);
-        size_t bytes = accuse(ring, (unsigned)__builtin_ctzll(lost), ask);
-        gw__ring_unlock(ring);
-        if (bytes)
-            gw__ring_ask(ring, ask, bytes);
-    }
-}
-
-enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
-                                 struct gw_error *why)
-{
-    const struct gw_error *told = gw_comm_error(ring->comm);
-    bool loss = err == GW_ELOST || err == GW_ECLOSED;
-    uint64_t lost = loss ? gw__comm_lost(ring->comm) : 0;
-    gw__ring_lock(ring);
-    if (loss)
-        ring->broken_epoch = ring->comm_epoch;
-    else if (!ring->failed.code)
-        gw_fail(&ring->failed, err, "%s", told->text);
-    if (lost) {
-        gw__status_noticed(ring);
-        gw__status_say(ring, told->text);
-    }
-    ring->status.doubled += err == GW_EWRONG;
-    gw__ring_unlock(ring);
-    if (!loss)
-        return gw_fail(why, err, "%s", told->text);
-    accuse_lost(ring, lost);
-    return GW_OK;
+    return meeting_failed(ring, &told);
 }

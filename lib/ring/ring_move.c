@@ -137,6 +137,7 @@ static void completed(struct gw_ring *ring, const struct gw__task *task)
     result->origin_count =
         gw__book_origin(&ring->book, task->op, result->origin);
     kept->complete = true;
+    ring->unapplied = result->tag == GW__RING_OWN_TAG;
     ring->status.ops_done++;
     ring->status.lost += count_lost(&ring->book.view, result);
     ring->status_changed = true;

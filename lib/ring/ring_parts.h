@@ -151,12 +151,16 @@ struct gw_ring {
     bool view_waits; /* `next_view` is to be adopted, when it may be */
     struct gw__view next_view;
     bool flushing, reported;
-    bool owes_op; /* none was begun and done since the last flush */
+    bool owes_op;   /* none was begun and done since the last flush */
+    bool unapplied; /* the newest op has left no trace in the state */
     uint64_t flush_epoch;
 
     /* meeting */
     uint64_t met_epoch;    /* the ring epoch of `table`, when it is there */
     uint64_t broken_epoch; /* a ring epoch in which no more data can move */
+    uint64_t broken_until_ns; /* when no news has come by then it is `broken`'s
+                                 fault; 0: news will come */
+    struct gw_error broken;
     struct gw__address table[GW__NODES_MAX];
 
     /* admission */

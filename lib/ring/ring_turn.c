@@ -40,20 +40,12 @@ static size_t stand(struct gw_ring *ring, uint64_t now_ns,
     return gw__member_ask_standing(out, &ring->standing);
 }
 
-/* Those whom a decision about the op names do it first. */
-static uint64_t next_undecided(const struct gw__book *book)
-{
-    const struct gw__page *page = &book->pages[book->next_op % GW__BOOK_OPS];
-    bool decided = page->used && page->op == book->next_op && page->decided;
-    return book->next_op + decided;
-}
-
 static size_t admit(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
 {
     if (!ring->admit_due)
         return 0;
     ring->admit_due = false;
-    return gw__member_ask_admit(out, next_undecided(&ring->book));
+    return gw__member_ask_admit(out, ring->book.next_op);
 }
 
 /* The rest of what somebody was told; without the lock. */

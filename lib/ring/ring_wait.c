@@ -104,6 +104,14 @@ static void adopt(struct gw_ring *ring)
         ring->admit_began_ns = gw_now_ns();
 }
 
+/* What had looked like a death was none. */
+static void check_broken(struct gw_ring *ring)
+{
+    if (ring->broken_until_ns && gw_now_ns() > ring->broken_until_ns &&
+        !ring->flushing && !ring->parked)
+        ring->failed = ring->broken;
+}
+
 enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why)
 {
     for (;;) {
@@ -115,6 +123,8 @@ enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why)
         bool broken = ring->book.view.ring_epoch == ring->broken_epoch;
         if (!ring->flushing && !broken)
             return GW_OK;
+        if (broken)
+            check_broken(ring);
         gw__ring_nap(ring);
     }
 }

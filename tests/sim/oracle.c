@@ -38,7 +38,10 @@ void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
                   uint64_t set, struct value value)
 {
     uint64_t sum = 0;
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+    if (value.digits >> 2 * NODES_MOST || set >> NODES_MOST)
+        toy_fail(toy, "op %llu, chunk %u: a node that does not exist",
+                 (unsigned long long)op, chunk);
+    for (unsigned node = 0; node < NODES_MOST; node++) {
         unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
         unsigned wanted = (unsigned)(set >> node & 1);
         if (digit > 1)
@@ -55,6 +58,20 @@ void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
     if (sum != value.sum)
         toy_fail(toy, "op %llu, chunk %u: a wrong sum", (unsigned long long)op,
                  chunk);
+}
+
+void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
+                    uint64_t target, struct value value)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
+        if (digit > (target >> node & 1))
+            toy_fail(toy,
+                     "op %llu, chunk %u: a wrong sum, in which node %u counts "
+                     "%u times, not %u",
+                     (unsigned long long)op, chunk, node, digit,
+                     (unsigned)(target >> node & 1));
+    }
 }
 
 /* ---- results ---- */

@@ -4,13 +4,14 @@
  * lost, doubled and late. What the real engine does with slices is done here
  * with whole chunks:
  *
- *     DATA  ring epoch, op | chunk, step | set, value    until it is acked
- *     ACK   ring epoch, op | chunk, step
+ *     DATA  ring epoch, op | chunk, turn | set, value    until it is acked
+ *     ACK   ring epoch, op | chunk, turn
  *
- * A transfer is sent when what was to be received before is in the chunk, and
- * says the same whenever it is sent again. It is taken in when its turn has
- * come, once. Whether a message belongs to the op as it is done now is asked of
- * the book, and of nothing else.
+ * The turn counts the transfers of a chunk over a link, as a wire in order
+ * would.  * A transfer is sent when what was to be received before is in
+ * the chunk, and says the same whenever it is sent again. It is taken in when
+ * its turn has come, once. Whether a message belongs to the op as it is done
+ * now is asked of the book, and of nothing else.
  */
 #include "world.h"
 
@@ -29,14 +30,14 @@ struct value value_add(struct value a, struct value b)
 }
 
 struct data {
-    uint8_t kind, chunk, step, zero;
+    uint8_t kind, chunk, turn, zero;
     uint32_t zeros;
     uint64_t ring_epoch, op, set;
     uint64_t low, high, sum;
 };
 
 struct ack {
-    uint8_t kind, chunk, step, zero;
+    uint8_t kind, chunk, turn, zero;
     uint32_t zeros;
     uint64_t ring_epoch, op;
 };
@@ -49,19 +50,32 @@ static struct run *run_of(struct toy *toy, uint64_t op)
 
 /* ---- beginning ---- */
 
-static void copy_hops(struct run *run, const struct gw__recovery_case *c,
+/* How many transfers of the same chunk go over the same link before. */
+static unsigned turn_of(const struct run *run, const struct hop *hop)
+{
+    unsigned turn = 0;
+    for (const struct hop *h = run->hops; h < hop; h++)
+        turn += h->src == hop->src && h->dst == hop->dst &&
+                h->chunk == hop->chunk;
+    return turn;
+}
+
+static void copy_hops(struct run *run, unsigned self,
+                      const struct gw__recovery_case *c,
                       const struct gw_plan *plan)
 {
     for (unsigned step = 0; step < plan->steps; step++)
         for (size_t t = plan->step_begin[step]; t < plan->step_begin[step + 1];
              t++) {
             const struct gw_transfer *x = &plan->transfers[t];
-            run->hops[run->hop_count++] =
-                (struct hop){.src = (uint8_t)c->nodes[x->src],
+            struct hop *hop = &run->hops[run->hop_count++];
+            *hop = (struct hop){.src = (uint8_t)c->nodes[x->src],
                              .dst = (uint8_t)c->nodes[x->dst],
                              .chunk = (uint8_t)x->chunk,
                              .step = (uint8_t)step,
                              .adds = x->action == GW_ADD};
+            hop->turn = (uint8_t)turn_of(run, hop);
+            run->unsent += hop->src == self;
         }
 }
 
@@ -95,9 +109,9 @@ void path_start(struct toy *toy, const struct gw__task *task)
     run->op = task->op;
     run->ring_epoch = toy->book.view.ring_epoch;
     run->chunks = task->plan.chunks;
-    run->hop_count = 0;
+    run->hop_count = run->unsent = 0;
     if (recovery.plan->transfer_count <= TRANSFERS_MOST)
-        copy_hops(run, &task->plan, recovery.plan);
+        copy_hops(run, toy->node, &task->plan, recovery.plan);
     else
         toy_fail(toy, "a plan of %zu transfers", recovery.plan->transfer_count);
     const uint64_t *start =
@@ -115,7 +129,7 @@ static void send_hop(struct toy *toy, const struct run *run, struct hop *hop)
 {
     const struct data data = {.kind = TOY_DATA,
                               .chunk = hop->chunk,
-                              .step = hop->step,
+                              .turn = hop->turn,
                               .ring_epoch = run->ring_epoch,
                               .op = run->op,
                               .set = hop->set,
@@ -155,7 +169,7 @@ static bool has_sent(const struct toy *toy, const struct run *run,
 static void send_due(struct toy *toy, struct run *run)
 {
     const struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
-    for (unsigned i = 0; i < run->hop_count; i++) {
+    for (unsigned i = 0; i < run->hop_count && run->unsent; i++) {
         struct hop *h = &run->hops[i];
         if (h->src != toy->node || h->acked)
             continue;
@@ -192,7 +206,8 @@ uint64_t path_due(const struct toy *toy)
     uint64_t due = 0;
     for (unsigned i = 0; i < GW__BOOK_OPS && !toy->book.frozen; i++) {
         const struct run *run = &toy->runs[i];
-        for (unsigned k = 0; run->used && k < run->hop_count; k++) {
+        for (unsigned k = 0; run->used && run->unsent && k < run->hop_count;
+             k++) {
             const struct hop *h = &run->hops[k];
             if (h->src != toy->node || !h->captured || h->acked)
                 continue;
@@ -206,12 +221,12 @@ uint64_t path_due(const struct toy *toy)
 /* ---- receiving ---- */
 
 static struct hop *find(struct run *run, unsigned src, unsigned dst,
-                        unsigned chunk, unsigned step)
+                        unsigned chunk, unsigned turn)
 {
     for (unsigned i = 0; i < run->hop_count; i++) {
         struct hop *h = &run->hops[i];
         if (h->src == src && h->dst == dst && h->chunk == chunk &&
-            h->step == step)
+            h->turn == turn)
             return h;
     }
     return NULL;
@@ -228,13 +243,13 @@ static void apply(struct toy *toy, struct run *run, struct hop *hop,
     enum gw_err err =
         hop->adds ? gw__ledger_add(ledger, hop->chunk, data->set, &why)
                   : gw__ledger_replace(ledger, hop->chunk, data->set, &why);
-    if (err) {
-        toy_fail(toy, "%s", why.text);
-        return;
-    }
     struct value *value = &run->values[hop->chunk];
     *value = hop->adds ? value_add(*value, incoming) : incoming;
     hop->applied = true;
+    if (err) { /* it is added all the same: what comes of that? */
+        oracle_refused(toy, run->op, hop->chunk, ledger->target, *value);
+        toy_fail(toy, "%s", why.text);
+    }
     oracle_value(toy, run->op, hop->chunk, ledger->sets[hop->chunk], *value);
 }
 
@@ -248,7 +263,7 @@ void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
     struct run *run = run_of(toy, data.op);
     if (!run || !gw__book_accepts(&toy->book, data.ring_epoch, data.op))
         return;
-    struct hop *hop = find(run, from, toy->node, data.chunk, data.step);
+    struct hop *hop = find(run, from, toy->node, data.chunk, data.turn);
     if (!hop)
         return;
     if (!hop->applied && has_received(toy, run, hop->chunk, hop->step) &&
@@ -256,7 +271,7 @@ void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
         apply(toy, run, hop, &data);
     const struct ack ack = {.kind = TOY_ACK,
                             .chunk = data.chunk,
-                            .step = data.step,
+                            .turn = data.turn,
                             .ring_epoch = data.ring_epoch,
                             .op = data.op};
     if (hop->applied)
@@ -273,7 +288,9 @@ void path_ack(struct toy *toy, unsigned from, const uint8_t *bytes,
     struct run *run = run_of(toy, ack.op);
     if (!run || run->ring_epoch != ack.ring_epoch)
         return;
-    struct hop *hop = find(run, toy->node, from, ack.chunk, ack.step);
+    struct hop *hop = find(run, toy->node, from, ack.chunk, ack.turn);
+    if (hop && !hop->acked)
+        run->unsent--;
     if (hop)
         hop->acked = true;
 }

@@ -95,6 +95,22 @@ static void shape(struct world *w, uint64_t seed)
     w->look_ns = 0;
 }
 
+/* In some rounds the network between members has a long tail: what is sent
+ * again arrives soon, and the first copies long afterwards, in other views. */
+static void set_tails(struct world *w, const struct gw__link_rule *rule)
+{
+    struct gw__link_rule slow = *rule;
+    unsigned nodes = w->controllers + 1 + w->members;
+    slow.jitter_ns = (2 * MS) << world_draw(w, 0, 6);
+    slow.ordered = false;
+    if (world_draw(w, 0, 1))
+        return;
+    for (unsigned from = w->controllers + 1; from < nodes; from++)
+        for (unsigned to = w->controllers + 1; to < nodes; to++)
+            if (from != to)
+                gw__sim_set_link(w->sim, from, to, &slow);
+}
+
 static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
                          struct gw_error *why)
 {
@@ -128,6 +144,8 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     w->sim = *sim;
     log_begin(w);
     oracle_begin(w);
+    if (!err)
+        set_tails(w, &options.link);
     return err;
 }
 

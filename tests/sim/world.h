@@ -157,7 +157,7 @@ struct value value_add(struct value a, struct value b);
 
 struct hop {
     uint8_t src, dst; /* nodes */
-    uint8_t chunk, step;
+    uint8_t chunk, step, turn;
     bool adds;
     bool captured, acked; /* by us as sender */
     bool applied;         /* by us as receiver */
@@ -170,6 +170,7 @@ struct run {
     bool used;
     uint64_t op, ring_epoch;
     unsigned chunks, hop_count;
+    unsigned unsent; /* by us, or not acked */
     struct hop hops[TRANSFERS_MOST];
     struct value values[GW__NODES_MAX]; /* [chunk] */
 };
@@ -274,6 +275,9 @@ void oracle_begin(struct world *world);
 /* The value is that of exactly these nodes. */
 void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
                   uint64_t set, struct value value);
+/* One that the ledger refuses, where these nodes are to count. */
+void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
+                    uint64_t target, struct value value);
 void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
                      uint64_t digest);
 /* A joiner is about to take part with this state. */

@@ -98,6 +98,7 @@ void ring_open(struct elastic_ring *ring)
                                            .events = ring->sinks[r]},
                                 .epoch = ring->epochs[r],
                                 .nodes = ring->nodes,
+                                .rules = ring->rules,
                                 .interrupt = &ring->stops[r]};
         must(gw__comm_prepare(&seat, &ring->comms[r], &why), "preparing", &why);
         table[r] = *gw__comm_address(ring->comms[r]);
@@ -197,6 +198,7 @@ void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
 {
     const struct gw__recovery_case clean = {.ranks = ring->size,
                                             .nodes = ring->nodes,
+                                            .rules = ring->rules,
                                             .chunks = ring->size,
                                             .target = ring_everybody(ring),
                                             .origin_count = ring->size,

@@ -20,6 +20,7 @@ struct elastic_ring {
     unsigned size;
     size_t slice_bytes; /* 0: the wire's own */
     unsigned timeout_ms;
+    struct gw__rules *rules; /* of the links to all members; NULL: none */
     unsigned nodes[RING_MOST];
     uint32_t epochs[RING_MOST]; /* [rank]; equal but where a test lies */
     struct gw_sink *sinks[RING_MOST];

@@ -174,13 +174,13 @@ static int remove_one(const char *path, const struct stat *stat, int type,
 
 void crew_stop(struct crew *crew)
 {
+    gw__driver_stop(&crew->supervisor);
+    gw__controller_stop(&crew->controller);
     for (unsigned i = 0; i < crew->plan.seats; i++)
         if (crew->pids[i] > 0) {
             kill(crew->pids[i], SIGKILL);
             waitpid(crew->pids[i], NULL, 0);
         }
-    gw__driver_stop(&crew->supervisor);
-    gw__controller_stop(&crew->controller);
     nftw(crew->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     pthread_cond_destroy(&crew->changed);
     pthread_mutex_destroy(&crew->lock);

@@ -14,6 +14,7 @@
 #define TESTS_RING_CREW_H
 
 #include <control/controller.h>
+#include <control/driver.h>
 #include <gradwire/ring.h>
 #include <ring/member.h>
 
@@ -24,6 +25,7 @@
 
 enum {
     CREW_SEATS = 8,
+    CREW_NODES = 31,
     CREW_OPS = 1 << 16,
     CREW_CONTROLLER = 63,
     CREW_SUPERVISOR = 62,
@@ -44,7 +46,8 @@ struct crew_record {
     uint64_t contributors, digest;
 };
 
-/* One process; in memory that all share. Its node is its number. */
+/* One process; in memory that all share. Its node is its number,
+ * where the plan does not leave that to the controllers. */
 struct crew_seat {
     _Atomic int state;
     _Atomic bool go, leaves;
@@ -70,12 +73,12 @@ struct crew_plan {
     unsigned members; /* that the supervisor admits together */
     unsigned seats;   /* processes; the others join when they are told to */
     const char *wire; /* NULL: shm */
-    const char *wires[CREW_SEATS]; /* unused */
     size_t count;       /* elements; 0: another number each op */
     size_t blob_bytes;  /* of the state, beside its head */
     uint64_t think_us;  /* between ops */
     uint64_t pace_ns;   /* of a chunk */
     bool rejoins;       /* after it was convicted */
+    bool any;           /* those who join later get their number */
     /* Instead of all-reduces; NULL: those. */
     enum gw_err (*turn)(struct crew *crew, struct gw_ring *ring,
                         struct gw_error *why);
@@ -101,7 +104,7 @@ struct crew {
     uint64_t news_ns;     /* when its ring epoch came */
     bool admitted;
     /* In a member: */
-    unsigned seat;
+    unsigned seat, node; /* the same, unless the controllers chose */
     struct crew_head *head;
     int64_t *in, *out;
 };

@@ -26,7 +26,7 @@ static void nap(uint64_t us)
 int64_t crew_digits(uint64_t nodes)
 {
     int64_t sum = 0;
-    for (unsigned i = 0; i < CREW_SEATS; i++)
+    for (unsigned i = 0; i < CREW_NODES; i++)
         if (nodes >> i & 1)
             sum += (int64_t)1 << 2 * i;
     return sum;
@@ -109,7 +109,7 @@ enum gw_err crew_turn(struct crew *crew, struct gw_ring *ring,
     nap(crew->plan.think_us);
     size_t count = count_of(crew, turn.op) + 1;
     for (size_t i = 0; i + 1 < count; i++)
-        crew->in[i] = (int64_t)1 << 2 * crew->seat;
+        crew->in[i] = (int64_t)1 << 2 * crew->node;
     crew->in[count - 1] = atomic_load(&crew->shared->wants_end);
     const struct gw_ring_call call = {.in = crew->in,
                                       .out = crew->out,
@@ -139,7 +139,9 @@ static enum gw_err join(struct crew *crew, struct gw_ring **ring,
     snprintf(controller, sizeof controller, "ipc://@gw-crew-%llx-%d",
              (unsigned long long)crew->token, CREW_CONTROLLER);
     const struct gw_ring_config config = {
-        .node = crew->seat,
+        .node = crew->plan.any && crew->seat >= crew->plan.members
+                    ? GW_RING_ANY
+                    : crew->seat,
         .endpoint = endpoint,
         .token = crew->token,
         .controller_count = 1,
@@ -184,6 +186,7 @@ static enum gw_err live(struct crew *crew, struct gw_error *why)
     gw_ring_pace(ring, crew->plan.pace_ns);
     gw_ring_status(ring, &seat->status);
     seat->first_op = seat->status.op;
+    crew->node = seat->status.node;
     atomic_store(&seat->ops, 0);
     atomic_fetch_add(&seat->lives, 1);
     atomic_store(&seat->state, CREW_MEMBER);
@@ -202,7 +205,7 @@ _Noreturn void crew_member(struct crew *crew, unsigned number)
     struct crew_seat *seat = crew_seat(crew, number);
     struct gw_error why = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    crew->seat = number;
+    crew->seat = crew->node = number;
     crew->head = malloc(state_bytes(crew));
     crew->in = malloc((COUNT_MOST + 1) * sizeof *crew->in);
     crew->out = malloc((COUNT_MOST + 1) * sizeof *crew->out);

@@ -105,6 +105,30 @@ START_TEST(who_calls_something_else_is_seen_beside_the_plan)
 }
 END_TEST
 
+/* What one node sends to the others is 5 ms under way: a chunk that goes once
+ * around to be summed and once to be spread passes there twice. */
+START_TEST(links_have_rules)
+{
+    const struct gw__rule slow = {.delay_us = 5000};
+    struct elastic_ring ring = ring_of(ring_wires[_i], 3);
+    struct share shares[RING_MOST];
+    ck_assert_int_eq(gw__rules_new(1, &ring.rules, NULL), GW_OK);
+    gw__rules_set(ring.rules, ring.nodes[1], &slow);
+    hand_open(&ring, shares, 1000);
+    share_plan_clean(shares, &ring);
+    uint64_t begin_ns = gw_now_ns();
+    share_run_all(shares, &ring);
+    ck_assert_uint_ge(gw_now_ns() - begin_ns, 10000000);
+    for (unsigned r = 0; r < 3; r++) {
+        ck_assert_int_eq(shares[r].err, GW_OK);
+        ck_assert_uint_eq(shares[r].sets[r], ring_everybody(&ring));
+        share_check(&shares[r], &ring, r, ring.wire);
+    }
+    hand_leave(&ring, shares);
+    gw__rules_destroy(&ring.rules);
+}
+END_TEST
+
 /* ---- slice by slice ---- */
 
 /* Lets rank 1 apply so many slices in all. */
@@ -168,6 +192,7 @@ Suite *suite_elastic_order(void)
     tcase_add_loop_test(order, calls_that_differ_are_both_named, 0, RING_WIRES);
     tcase_add_loop_test(order, who_calls_something_else_is_seen_beside_the_plan,
                         0, RING_WIRES);
+    tcase_add_loop_test(order, links_have_rules, 0, RING_WIRES);
     tcase_add_loop_test(order, a_chunk_is_bare_while_writes_are_under_way, 0,
                         2 * RING_WIRES);
     suite_add_tcase(suite, order);

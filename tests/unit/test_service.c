@@ -250,6 +250,15 @@ START_TEST(who_wants_to_register_can_be_answered)
 }
 END_TEST
 
+START_TEST(who_registers_others_is_known_already)
+{
+    fronts_request(0, 6, 1,
+                   (struct gw__command){.kind = GW__CMD_REGISTER,
+                                        .who = fronts_process(5, 0)});
+    ck_assert_uint_eq(fronts.front[0].mail.told_count, 0);
+}
+END_TEST
+
 START_TEST(but_not_in_the_place_of_an_active_one)
 {
     struct gw__command join = {.kind = GW__CMD_REGISTER,
@@ -315,6 +324,7 @@ Suite *suite_service(void)
     tcase_add_test(t, it_tries_again_until_it_is_registered);
     tcase_add_test(t, its_earlier_life_leaves_first);
     tcase_add_test(t, who_wants_to_register_can_be_answered);
+    tcase_add_test(t, who_registers_others_is_known_already);
     tcase_add_test(t, but_not_in_the_place_of_an_active_one);
     tcase_add_test(t, an_entry_counts_once);
     tcase_add_test(t, rubbish_is_ignored);

@@ -151,7 +151,8 @@ gw_ring_allreduce(struct gw_ring *ring, const struct gw_ring_call *call,
  * returns; when the view changes in between it is done again, from the inputs,
  * so they must not lie in `out`. Blocks are by rank of the view in which it
  * was confirmed, which *result tells (origin). GW_ELOST: the root is gone. Not
- * applied to the state. */
+ * applied to the state: so nobody is admitted between a collective and the next
+ * all-reduce, since a joiner has only the state to see where all are. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_run(struct gw_ring *ring,
                                              const struct gw_call *call,
                                              struct gw_ring_result *result,

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The supervisor: a process that owns a run. Its life:
+ *
+ *     told what to be --> folder, data looked at, sockets --> controllers,
+ *     observer, members started --> formed: all registered, admitted together
+ *     --> the loop: requests, news, notes, ends of processes --> the end
+ *
+ * Who started it waits for `formed`, or for the sentence that says why not.
+ * From then on it needs nobody. It ends by the verb `down` or by SIGTERM,
+ * SIGINT; when it ends in any other way its processes die with it.
+ *
+ * One thread, one poll. Read on in supervisor_parts.h.
+ */
+#include "supervisor_parts.h"
+
+#include "work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, LOOK_MS = 100 };
+#define FORM_NS UINT64_C(20000000000)
+
+/* ---- the one who started us ---- */
+
+static enum gw_err hear_starter(struct run *run, struct gw_error *why)
+{
+    static char text[REQUEST_MAX];
+    ssize_t bytes = recv(run->starter, text, sizeof text, 0);
+    json_t *json =
+        bytes > 0 ? json_loadb(text, (size_t)bytes, 0, NULL) : NULL;
+    if (!json)
+        return gw_fail(why, GW_EINTERNAL, "a run begins with its options");
+    enum gw_err code = options_decode(json, &run->room, &run->options, why);
+    json_decref(json);
+    return code ? code : options_check(&run->options, why);
+}
+
+static void answer_starter(struct run *run, const struct gw_error *error)
+{
+    json_t *answer =
+        json_pack("{s:i, s:o, s:s}", "code", (int)error->code, "text",
+                  json_string_nocheck(error->code ? error->text : ""), "run",
+                  run->name);
+    char *text = json_dumps(answer, JSON_COMPACT);
+    if (text && run->starter >= 0)
+        send(run->starter, text, strlen(text), MSG_NOSIGNAL);
+    free(text);
+    json_decref(answer);
+    if (run->starter >= 0)
+        close(run->starter);
+    run->starter = -1;
+}
+
+/* It has given up: nobody wants the run any more. */
+static bool starter_gone(const struct run *run)
+{
+    char byte;
+    return recv(run->starter, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+}
+
+/* ---- beginning ---- */
+
+static enum gw_err look_at_work(struct run *run, struct gw_error *why)
+{
+    struct work *work = NULL;
+    const struct work_options *wanted = &run->options.work;
+    enum gw_err code = work_order_make(
+        wanted, wanted->kind == WORK_NONE ? 0 : 1, &run->work, why);
+    if (!code && run->work.kind == WORK_TRAIN)
+        code = work_load(&run->work, run->options.seed, &work, why);
+    work_destroy(&work);
+    return code;
+}
+
+static enum gw_err catch_signals(struct run *run, struct gw_error *why)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return gw_fail_errno(why, "signals");
+    run->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return run->signals < 0 ? gw_fail_errno(why, "signals") : GW_OK;
+}
+
+static void run_init(struct run *run)
+{
+    run->starter = POST_FD;
+    run->folder_fd = run->signals = -1;
+    run->began_ns = gw_now_ns();
+    run->began_s = (json_int_t)time(NULL);
+    fcntl(run->starter, F_SETFD, FD_CLOEXEC);
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        child_init(&run->workers[n], GW__WORKER, n);
+    for (unsigned c = 0; c < RUN_CONTROLLERS_MAX; c++)
+        child_init(&run->controllers[c], GW__CONTROLLER, c);
+}
+
+static enum gw_err write_papers(struct run *run, struct gw_error *why)
+{
+    char endpoint[ENDPOINT_MAX];
+    const struct run_options *o = &run->options;
+    json_t *facts = json_pack(
+        "{s:s, s:o, s:I, s:i, s:i, s:s, s:s, s:I, s:I}", "run", run->name,
+        "command", json_string_nocheck(o->command ? o->command : ""), "seed",
+        (json_int_t)o->seed, "ranks", (int)o->ranks, "controllers",
+        run->controller_count ? (int)run->controller_count : 1, "wire",
+        o->wire ? o->wire : "shm", "version", GW_VERSION, "began",
+        run->began_s, "pid", (json_int_t)getpid());
+    enum gw_err code = folder_write_json(run, "run.json", facts, why);
+    post_endpoint(run->token, "run", endpoint);
+    return code ? code : folder_write(run, "endpoint", endpoint, why);
+}
+
+static enum gw_err start_members(struct run *run, struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    for (unsigned n = 0; n < run->options.ranks && !code; n++)
+        code = child_start(run, &run->workers[n], why);
+    return code;
+}
+
+static enum gw_err begin(struct run *run, struct gw_error *why)
+{
+    enum gw_err code = hear_starter(run, why);
+    if (!code)
+        code = look_at_work(run, why);
+    if (!code)
+        code = folder_open(run, why);
+    if (!code)
+        code = folder_log(run, why);
+    if (!code && getrandom(&run->token, sizeof run->token, 0) < 0)
+        code = gw_fail_errno(why, "random numbers");
+    if (code)
+        return code;
+    run->pace_ns = run->options.pace_ns;
+    if (run->options.controllers > 1)
+        run->controller_count = run->options.controllers;
+    code = catch_signals(run, why);
+    if (!code)
+        code = serve_open(run, why);
+    if (!code)
+        code = control_start(run, why);
+    if (!code)
+        code = write_papers(run, why);
+    return code ? code : start_members(run, why);
+}
+
+/* ---- forming ---- */
+
+/* Who has not come yet. */
+static void explain_forming(struct run *run)
+{
+    char trouble[SENTENCE_MAX], control[200];
+    status_trouble(run, trouble);
+    control_text(run, control);
+    gw_fail(&run->failed, GW_ETIMEOUT, "the ring did not form in %d s: %s%s%s",
+            (int)(FORM_NS / 1000000000), trouble, *control ? "; " : "",
+            control);
+}
+
+static void form(struct run *run)
+{
+    unsigned there = 0;
+    if (run->formed || run->over)
+        return;
+    control_admit(run);
+    for (unsigned n = 0; n < run->options.ranks; n++)
+        there += run->workers[n].note.stage == STAGE_MEMBER &&
+                 child_in_ring(run, &run->workers[n]);
+    if (there == run->options.ranks) {
+        run->formed = true;
+        folder_latest(run);
+        answer_starter(run, &(struct gw_error){.code = GW_OK});
+    } else if (starter_gone(run)) {
+        gw_fail(&run->failed, GW_EINTR, "nobody waits for the run any more");
+    } else if (gw_now_ns() - run->began_ns > FORM_NS) {
+        explain_forming(run);
+    }
+}
+
+/* ---- the loop ---- */
+
+static void take_signals(struct run *run)
+{
+    struct signalfd_siginfo info;
+    while (read(run->signals, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            children_reap(run);
+        else
+            run->over = true;
+    }
+}
+
+static long patience_ms(const struct run *run)
+{
+    uint64_t now = gw_now_ns(), due = later_due(run);
+    if (due <= now)
+        return 0;
+    uint64_t ms = (due - now) / 1000000 + 1;
+    return ms < LOOK_MS ? (long)ms : LOOK_MS;
+}
+
+static unsigned fill(struct run *run, zmq_pollitem_t *items)
+{
+    struct child *child;
+    unsigned count = 0;
+    items[count++] = (zmq_pollitem_t){.socket = run->requests};
+    items[count++] = (zmq_pollitem_t){.socket = run->events};
+    items[count++] = (zmq_pollitem_t){.fd = run->signals};
+    items[count++] = (zmq_pollitem_t){.fd = control_fd(run)};
+    for (unsigned i = 0; i < count; i++)
+        items[i].events = ZMQ_POLLIN;
+    for (unsigned i = 0; (child = child_at(run, i)); i++)
+        if (child->fd >= 0)
+            items[count++] = (zmq_pollitem_t){
+                .fd = child->fd,
+                .events = child->late ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN};
+    return count;
+}
+
+static void hear_children(struct run *run)
+{
+    struct child *child;
+    for (unsigned i = 0; (child = child_at(run, i)); i++) {
+        child_receive(run, child);
+        if (child->late)
+            child_order(run, child);
+    }
+}
+
+static void turn(struct run *run)
+{
+    zmq_pollitem_t items[POLL_FIXED + CHILDREN_MAX];
+    zmq_poll(items, (int)fill(run, items), patience_ms(run));
+    take_signals(run); /* the dead first: others wait for the news */
+    control_take(run);
+    hear_children(run);
+    control_accuse(run);
+    children_start_awaited(run);
+    serve_requests(run);
+    events_subscriptions(run);
+    form(run);
+    later_look(run);
+    struct gw_error why;
+    if (!run->failed.code && control_error(run, &why))
+        run->failed = why;
+    if (run->failed.code && !run->formed)
+        run->over = true;
+}
+
+/* ---- the end ---- */
+
+static void write_summary(struct run *run, json_t *status)
+{
+    struct gw_error why;
+    if (run->folder_fd < 0)
+        return;
+    json_object_set_new(status, "began", json_integer(run->began_s));
+    json_object_set_new(status, "seconds",
+                        json_real((double)(gw_now_ns() - run->began_ns) / 1e9));
+    json_object_set_new(status, "error",
+                        run->failed.code
+                            ? json_string_nocheck(run->failed.text)
+                            : json_null());
+    json_incref(status);
+    if (folder_write_json(run, "summary.json", status, &why))
+        fprintf(stderr, "%s\n", why.text);
+}
+
+static void end(struct run *run)
+{
+    run->ending = true;
+    json_t *status = run->control ? status_json(run) : json_object();
+    children_end(run);
+    control_stop(run);
+    if (run->events)
+        events_farewell(run);
+    events_close(run);
+    write_summary(run, status);
+    if (run->folder_fd >= 0)
+        unlinkat(run->folder_fd, "endpoint", 0);
+    if (run->requests)
+        later_end(run);
+    if (run->downer.bytes)
+        serve_answer(run, &run->downer, GW_OK, status, "run %s has ended",
+                     run->name);
+    else
+        json_decref(status);
+    serve_close(run);
+    if (run->signals >= 0)
+        close(run->signals);
+    if (run->folder_fd >= 0)
+        close(run->folder_fd);
+}
+
+int supervisor_main(int argc, char **argv)
+{
+    static struct run run;
+    (void)argc;
+    (void)argv;
+    run_init(&run);
+    if (!begin(&run, &run.failed))
+        run.failed.code = GW_OK;
+    while (!run.over && (run.formed || !run.failed.code))
+        turn(&run);
+    const struct gw_error why = run.failed;
+    bool formed = run.formed;
+    if (why.code)
+        fprintf(stderr, "%s\n", why.text);
+    end(&run);
+    if (!formed)
+        answer_starter(&run, why.code ? &why
+                                      : &(struct gw_error){
+                                            .code = GW_EINTR,
+                                            .text = "it was told to end"});
+    return gw_err_exit(why.code);
+}
+
+bool internal_main(int argc, char **argv, int *status)
+{
+    static const struct {
+        const char *word;
+        int (*run)(int, char **);
+    } lives[] = {{SUPERVISOR_WORD, supervisor_main},
+                 {NODE_WORD, node_main},
+                 {CONTROLLER_WORD, controller_main}};
+    for (size_t i = 0; i < sizeof lives / sizeof *lives && argc > 1; i++)
+        if (strcmp(argv[1], lives[i].word) == 0) {
+            *status = lives[i].run(argc, argv);
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The event stream: what members send is passed on to whoever listens, and into
+ * the recording when there is one. Members send chunk by chunk only while
+ * somebody wants that.
+ */
+#include "supervisor_parts.h"
+
+#include "node_events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLUSH_EVERY = 256 };
+
+struct recording {
+    FILE *file;
+    struct gw_sink *sink;
+    uint64_t count;
+    char path[PATH_MAX + 16];
+};
+
+/* ---- who wants what ---- */
+
+enum event_level events_level(const struct run *run)
+{
+    if (run->recording || run->chunk_listeners > 0)
+        return EVENTS_CHUNKS;
+    return run->listeners > 0 ? EVENTS_OPS : EVENTS_RARE;
+}
+
+static void order_if_changed(struct run *run, enum event_level before)
+{
+    if (events_level(run) != before)
+        children_order(run);
+}
+
+/* Each message of an XPUB is 1 or 0 and a topic: libzmq tells when the first
+ * comes and when the last has gone. */
+void events_subscriptions(struct run *run)
+{
+    enum event_level before = events_level(run);
+    char message[8];
+    int bytes;
+    while ((bytes = zmq_recv(run->events, message, sizeof message,
+                             ZMQ_DONTWAIT)) >= 0) {
+        if (bytes != 2)
+            continue;
+        if (message[1] == 'e')
+            run->listeners = message[0] == 1;
+        if (message[1] == 'c')
+            run->chunk_listeners = message[0] == 1;
+    }
+    order_if_changed(run, before);
+}
+
+/* ---- the recording ---- */
+
+static enum gw_err record_end(struct run *run, uint64_t *count,
+                              struct gw_error *why)
+{
+    struct recording *recording = run->recording;
+    enum gw_err code = GW_OK;
+    run->recording = NULL;
+    *count = recording->count;
+    gw_sink_close(&recording->sink);
+    bool failed = ferror(recording->file) != 0;
+    if (fclose(recording->file) != 0 || failed)
+        code = gw_fail_errno(why, "%.300s", recording->path);
+    free(recording);
+    return code;
+}
+
+/* A full disk ends the recording, not the run. */
+static void record(struct run *run, const struct gw_event *events,
+                   size_t count)
+{
+    struct recording *recording = run->recording;
+    struct gw_error why;
+    uint64_t written;
+    if (!recording)
+        return;
+    for (size_t i = 0; i < count; i++)
+        gw_emit(recording->sink, &events[i]);
+    recording->count += count;
+    if (!ferror(recording->file))
+        return;
+    if (record_end(run, &written, &why))
+        fprintf(stderr, "recording: %s\n", why.text);
+    children_order(run);
+}
+
+static enum gw_err record_begin(struct run *run, const char *path,
+                                struct gw_error *why)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    if (!recording)
+        return gw_fail(why, GW_ENOMEM, "no memory for a recording");
+    if (path)
+        snprintf(recording->path, sizeof recording->path, "%s", path);
+    else
+        snprintf(recording->path, sizeof recording->path, "%s/events.jsonl",
+                 run->directory);
+    recording->file = fopen(recording->path, "we");
+    if (!recording->file) {
+        enum gw_err code = gw_fail_errno(why, "%.300s", recording->path);
+        free(recording);
+        return code;
+    }
+    enum gw_err code = gw_sink_jsonl(recording->file, FLUSH_EVERY,
+                                     &recording->sink, why);
+    if (code) {
+        fclose(recording->file);
+        free(recording);
+        return code;
+    }
+    run->recording = recording;
+    return GW_OK;
+}
+
+static void answer_begin(const struct request *request)
+{
+    struct run *run = request->run;
+    const char *path =
+        json_string_value(json_object_get(request->json, "file"));
+    struct gw_error why;
+    if (run->recording)
+        refuse(request, GW_EINVAL, "%.300s is being recorded already",
+               run->recording->path);
+    else if (record_begin(run, path, &why))
+        refuse(request, why.code, "%s", why.text);
+    else
+        serve_answer(run, &request->asker, GW_OK,
+                     json_pack("{s:s}", "file", run->recording->path),
+                     "recording into %.300s was begun, epoch %llu",
+                     run->recording->path,
+                     (unsigned long long)run->news.view.epoch);
+}
+
+static void answer_end(const struct request *request)
+{
+    struct run *run = request->run;
+    struct gw_error why;
+    uint64_t count;
+    char path[PATH_MAX + 16];
+    if (!run->recording) {
+        refuse(request, GW_EINVAL, "nothing is being recorded");
+        return;
+    }
+    snprintf(path, sizeof path, "%s", run->recording->path);
+    if (record_end(run, &count, &why))
+        refuse(request, why.code, "%s", why.text);
+    else
+        serve_answer(run, &request->asker, GW_OK,
+                     json_pack("{s:s, s:I}", "file", path, "events",
+                               (json_int_t)count),
+                     "%llu events were recorded in %.300s, epoch %llu",
+                     (unsigned long long)count, path,
+                     (unsigned long long)run->news.view.epoch);
+}
+
+void verb_record(const struct request *request)
+{
+    enum event_level before = events_level(request->run);
+    const json_t *on = json_object_get(request->json, "on");
+    if (on && !json_is_boolean(on))
+        refuse(request, GW_EINVAL, "\"on\" is true or false");
+    else if (on && json_is_false(on))
+        answer_end(request);
+    else
+        answer_begin(request);
+    order_if_changed(request->run, before);
+}
+
+/* ---- passing on ---- */
+
+static void send_row(struct run *run, const char *topic,
+                     const struct gw_event *events, size_t count)
+{
+    if (zmq_send(run->events, topic, 1, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
+        zmq_send(run->events, events, count * sizeof *events, ZMQ_DONTWAIT);
+}
+
+static bool is_chunk(const struct gw_event *event)
+{
+    return outbox_level_of(event->kind) == EVENTS_CHUNKS;
+}
+
+/* In order, in rows of one topic each. */
+void events_publish(struct run *run, const struct gw_event *events,
+                    size_t count)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i < count; i++)
+        recovery_event(run, &events[i]);
+    record(run, events, count);
+    while (begin < count) {
+        size_t end = begin + 1;
+        while (end < count && is_chunk(&events[end]) == is_chunk(&events[begin]))
+            end++;
+        send_row(run, is_chunk(&events[begin]) ? "c" : "e", events + begin,
+                 end - begin);
+        begin = end;
+    }
+}
+
+void events_ended(struct run *run, const struct child *child)
+{
+    const struct gw_event event = {
+        .time_ns = child->ended_ns,
+        .value = GW_BY_EXIT,
+        .kind = GW_EV_FAILURE,
+        .rank = GW_NONE,
+        .peer = child->node,
+        .epoch = (uint32_t)run->news.view.epoch,
+        .op = GW_NONE,
+        .step = GW_NONE,
+        .chunk = GW_NONE,
+    };
+    if (child->role == GW__WORKER && !child->left && !run->ending)
+        events_publish(run, &event, 1);
+}
+
+void events_farewell(struct run *run)
+{
+    send_row(run, "e", NULL, 0);
+}
+
+void events_close(struct run *run)
+{
+    struct gw_error why;
+    uint64_t count;
+    if (run->recording && record_end(run, &count, &why))
+        fprintf(stderr, "recording: %s\n", why.text);
+}
+
+void events_status(const struct run *run, json_t *status)
+{
+    const struct recording *recording = run->recording;
+    json_object_set_new(status, "recording",
+                        recording ? json_string_nocheck(recording->path)
+                                  : json_null());
+}

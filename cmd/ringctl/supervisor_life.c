@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The verbs about one node's life. `kill` is SIGKILL, `pause` SIGSTOP; `stop`
+ * asks politely by SIGTERM, as an operating system does, `drain` by an order:
+ * in both cases the node finishes the op under way, leaves the ring by the
+ * controllers' log, and ends. Its shards are leases for one op, so there is
+ * nothing else to hand over.
+ *
+ * A refusal names the state that is in the way.
+ */
+#include "supervisor_parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+enum { ADD_MAX = RUN_RANKS_MAX };
+
+/* ---- whom it is about ---- */
+
+static struct child *controller_named(struct run *run, json_int_t number,
+                                      struct gw_error *why)
+{
+    if (number == -1) {
+        number = control_leader(run);
+        if (number < 0) {
+            gw_fail(why, GW_EINVAL, "no controller leads, as far as is known");
+            return NULL;
+        }
+    }
+    unsigned count = run->controller_count ? run->controller_count : 1;
+    if (number < 0 || number >= count) {
+        gw_fail(why, GW_EINVAL, "controller %lld does not exist",
+                (long long)number);
+        return NULL;
+    }
+    return &run->controllers[number];
+}
+
+static struct child *worker_named(struct run *run, json_int_t number,
+                                  struct gw_error *why)
+{
+    if (number >= 0 && number < RUN_RANKS_MAX && run->workers[number].known)
+        return &run->workers[number];
+    gw_fail(why, GW_EINVAL, "node %lld does not exist", (long long)number);
+    return NULL;
+}
+
+struct child *child_named(struct run *run, const json_t *name,
+                          struct gw_error *why)
+{
+    const char *role = json_string_value(json_object_get(name, "role"));
+    const json_t *node =
+        json_is_object(name) ? json_object_get(name, "node") : name;
+    if (!json_is_integer(node)) {
+        gw_fail(why, GW_EINVAL, "which node? \"node\" is its number");
+        return NULL;
+    }
+    if (!role || strcmp(role, "worker") == 0)
+        return worker_named(run, json_integer_value(node), why);
+    if (strcmp(role, "controller") == 0)
+        return controller_named(run, json_integer_value(node), why);
+    gw_fail(why, strcmp(role, "server") == 0 ? GW_ENOTSUP : GW_EINVAL,
+            "this run has no %.20ss", role);
+    return NULL;
+}
+
+/* With a process; else it is refused. */
+static struct child *living(const struct request *request)
+{
+    struct gw_error why;
+    char name[32];
+    struct child *child = child_named(request->run, request->json, &why);
+    if (!child) {
+        refuse(request, why.code, "%s", why.text);
+        return NULL;
+    }
+    child_name(child, name);
+    if (child->role == GW__CONTROLLER && request->run->controller_count == 0)
+        refuse(request, GW_ENOTSUP,
+               "%s lives in the supervisor; a run that was started with "
+               "--controllers 3 has processes of them",
+               name);
+    else if (child->awaits)
+        refuse(request, GW_EINVAL, "%s is being restarted", name);
+    else if (child->pid <= 0)
+        refuse(request, GW_EINVAL,
+               child->left ? "%s has already left" : "%s is already dead",
+               name);
+    else
+        return child;
+    return NULL;
+}
+
+static bool is_last(const struct request *request, const struct child *child)
+{
+    const struct run *run = request->run;
+    if (!child_in_ring(run, child) || ring_alive(run) > 1)
+        return false;
+    refuse(request, GW_EINVAL, "cannot %s %u: it is the last member",
+           request->verb, child->number);
+    return true;
+}
+
+static void touched(struct child *child)
+{
+    child->trouble_ns = gw_now_ns();
+}
+
+static void done(const struct request *request, const struct child *child,
+                 const char *what)
+{
+    char name[32], ring[SENTENCE_MAX];
+    serve_answer(request->run, &request->asker, GW_OK, NULL, "%s was %s: %s",
+                 child_name(child, name), what, ring_text(request->run, ring));
+}
+
+/* ---- ending ---- */
+
+void verb_kill(const struct request *request)
+{
+    char name[32], text[64];
+    struct child *child = living(request);
+    if (!child || is_last(request, child))
+        return;
+    touched(child);
+    child->killed = true;
+    kill(child->pid, SIGKILL);
+    snprintf(text, sizeof text, "%s was killed", child_name(child, name));
+    later_change(request, LATER_GONE, child, text);
+}
+
+static void leave(const struct request *request, bool by_signal)
+{
+    char name[32], text[64];
+    struct child *child = living(request);
+    if (!child || is_last(request, child))
+        return;
+    child_name(child, name);
+    if (child->paused) {
+        refuse(request, GW_EINVAL, "%s is paused; resume it first", name);
+        return;
+    }
+    if (child->leaving) {
+        refuse(request, GW_EINVAL, "%s is already leaving", name);
+        return;
+    }
+    touched(child);
+    child->leaving = true;
+    if (by_signal)
+        kill(child->pid, SIGTERM);
+    else
+        child_order(request->run, child);
+    snprintf(text, sizeof text,
+             child->role == GW__CONTROLLER ? "%s ended" : "%s left", name);
+    later_change(request, LATER_GONE, child, text);
+}
+
+void verb_stop(const struct request *request)
+{
+    leave(request, true);
+}
+
+void verb_drain(const struct request *request)
+{
+    leave(request, false);
+}
+
+/* ---- pausing ---- */
+
+void verb_pause(const struct request *request)
+{
+    char name[32];
+    struct child *child = living(request);
+    if (!child)
+        return;
+    if (child->paused) {
+        refuse(request, GW_EINVAL, "%s is already paused",
+               child_name(child, name));
+        return;
+    }
+    touched(child);
+    child->paused = true;
+    kill(child->pid, SIGSTOP);
+    done(request, child, "paused");
+}
+
+void verb_resume(const struct request *request)
+{
+    char name[32];
+    struct child *child = living(request);
+    if (!child)
+        return;
+    if (!child->paused) {
+        refuse(request, GW_EINVAL, "%s is not paused",
+               child_name(child, name));
+        return;
+    }
+    child->paused = false;
+    kill(child->pid, SIGCONT);
+    done(request, child, "resumed");
+}
+
+/* ---- starting ---- */
+
+/* A process that is there is ended first; the new one begins when the ring is
+ * rid of the former. */
+void verb_restart(const struct request *request)
+{
+    struct run *run = request->run;
+    struct gw_error why;
+    char name[32], text[64];
+    struct child *child = child_named(run, request->json, &why);
+    if (!child) {
+        refuse(request, why.code, "%s", why.text);
+        return;
+    }
+    if (child->pid > 0 || child->awaits || !child->known) {
+        child = living(request);
+        if (!child || is_last(request, child))
+            return;
+        kill(child->pid, SIGKILL);
+    }
+    touched(child);
+    child->awaits = true;
+    snprintf(text, sizeof text, "%s was restarted", child_name(child, name));
+    children_start_awaited(run);
+    later_change(request, LATER_BACK, child, text);
+}
+
+/* The next number, or one that is free again; NULL: there is none. */
+static struct child *next_worker(struct run *run)
+{
+    unsigned next = RUN_RANKS_MAX;
+    while (next > 0 && !run->workers[next - 1].known)
+        next--;
+    if (next < RUN_RANKS_MAX)
+        return &run->workers[next];
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
+        struct child *child = &run->workers[n];
+        if (child->pid <= 0 && !child->awaits && !child_in_ring(run, child))
+            return child;
+    }
+    return NULL;
+}
+
+static void answer_add(const struct request *request, json_t *nodes,
+                       const struct gw_error *why)
+{
+    char text[SENTENCE_MAX], ring[SENTENCE_MAX];
+    size_t used = 0, count = json_array_size(nodes);
+    for (size_t i = 0; i < count && used < sizeof text; i++)
+        used += (size_t)snprintf(
+            text + used, sizeof text - used, "%s%lld", i ? " " : "",
+            (long long)json_integer_value(json_array_get(nodes, i)));
+    if (why->code)
+        serve_answer(request->run, &request->asker, why->code,
+                     json_pack("{s:o}", "nodes", nodes), "%s%s%s", why->text,
+                     count ? "; added: " : "", count ? text : "");
+    else
+        serve_answer(request->run, &request->asker, GW_OK,
+                     json_pack("{s:o}", "nodes", nodes), "node%s %s %s added: %s",
+                     count == 1 ? "" : "s", text, count == 1 ? "was" : "were",
+                     ring_text(request->run, ring));
+}
+
+void verb_add(const struct request *request)
+{
+    const json_t *wanted = json_object_get(request->json, "count");
+    const char *role =
+        json_string_value(json_object_get(request->json, "role"));
+    json_int_t count = wanted ? json_integer_value(wanted) : 1;
+    struct gw_error why = {.code = GW_OK};
+    if (role && strcmp(role, "worker") != 0) {
+        refuse(request, GW_ENOTSUP,
+               strcmp(role, "controller") == 0
+                   ? "the number of controllers is fixed when a run begins"
+                   : "a run of ringctl has workers and controllers only");
+        return;
+    }
+    if (count < 1 || count > ADD_MAX) {
+        refuse(request, GW_EINVAL, "add 1 to %d nodes", ADD_MAX);
+        return;
+    }
+    json_t *nodes = json_array();
+    for (json_int_t i = 0; i < count && !why.code; i++) {
+        struct child *child = next_worker(request->run);
+        if (!child)
+            gw_fail(&why, GW_EINVAL, "there is room for %d nodes",
+                    RUN_RANKS_MAX);
+        else if (!child_start(request->run, child, &why))
+            json_array_append_new(nodes, json_integer(child->number));
+    }
+    answer_add(request, nodes, &why);
+}
+
+/* ---- slow ---- */
+
+void verb_slow(const struct request *request)
+{
+    const json_t *ns = json_object_get(request->json, "ns");
+    struct child *child = living(request);
+    char what[64];
+    if (!child)
+        return;
+    if (child->role != GW__WORKER) {
+        refuse(request, GW_ENOTSUP, "a controller does not compute");
+        return;
+    }
+    if (!json_is_integer(ns) || json_integer_value(ns) < 0) {
+        refuse(request, GW_EINVAL, "\"ns\" is a time in nanoseconds");
+        return;
+    }
+    child->slow_ns = (uint64_t)json_integer_value(ns);
+    child_order(request->run, child);
+    if (child->slow_ns)
+        snprintf(what, sizeof what, "slowed by %g ms a step",
+                 (double)child->slow_ns / 1e6);
+    else
+        snprintf(what, sizeof what, "made as fast as before");
+    done(request, child, what);
+}

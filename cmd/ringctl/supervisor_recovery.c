@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What became of each loss of members, in milliseconds since it began:
+ *
+ *     began      the signal that we sent, the cut that we made; else detected
+ *     detected   the process was seen to end; or a member noticed first
+ *     decided    the controllers' log had the new view and its decisions
+ *     resumed    the slowest survivor had the open ops complete
+ *
+ * The first three are this process's own clock; the last is what the survivors
+ * say that they took from decision to completion, after it.
+ */
+#include "supervisor_parts.h"
+
+#include <string.h>
+
+#define LONG_AGO_NS UINT64_C(10000000000)
+
+static struct recovery *newest(struct run *run)
+{
+    return run->recovery_count == 0
+               ? NULL
+               : &run->recoveries[(run->recovery_count - 1) % RECOVERIES_MAX];
+}
+
+/* ---- a loss ---- */
+
+static bool is_in(const struct gw__view *view, const struct gw__ring_member *m)
+{
+    int rank = gw__view_rank(view, m->node);
+    return rank >= 0 &&
+           gw__id_equal(view->ring[rank].incarnation, m->incarnation);
+}
+
+static uint64_t lost_since(const struct gw__view *before,
+                           const struct gw__view *now)
+{
+    uint64_t lost = 0;
+    for (unsigned i = 0; i < before->ring_count; i++)
+        if (!is_in(now, &before->ring[i]))
+            lost |= (uint64_t)1 << before->ring[i].node;
+    return lost;
+}
+
+static void earlier(uint64_t *time_ns, uint64_t than_ns)
+{
+    if (than_ns < *time_ns)
+        *time_ns = than_ns;
+}
+
+/* What the first of the lost tells. */
+static const char *how_lost(const struct run *run, const struct child *child)
+{
+    int64_t evidence = run->failures[child->node].evidence;
+    bool noticed = run->failures[child->node].time_ns > 0;
+    if (child->left || child->leaving)
+        return "left";
+    if (child->pid <= 0 || child->awaits)
+        return "exit";
+    if (noticed && evidence == GW_BY_RESET)
+        return "reset";
+    return noticed && evidence == GW_BY_STALL ? "stall" : "silence";
+}
+
+static void take_times(const struct run *run, struct recovery *recovery,
+                       uint64_t nodes, uint64_t now)
+{
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
+        const struct child *child = &run->workers[n];
+        uint64_t noticed = run->failures[n].time_ns;
+        if (!(nodes >> n & 1))
+            continue;
+        if (child->pid <= 0 && child->ended_ns)
+            earlier(&recovery->detected_ns, child->ended_ns);
+        if (noticed && now - noticed < LONG_AGO_NS)
+            earlier(&recovery->detected_ns, noticed);
+        if (child->trouble_ns && now - child->trouble_ns < LONG_AGO_NS)
+            earlier(&recovery->began_ns, child->trouble_ns);
+    }
+    earlier(&recovery->began_ns, recovery->detected_ns);
+}
+
+static void begin(struct run *run, uint64_t nodes, uint64_t now)
+{
+    struct recovery *recovery = newest(run);
+    bool goes_on = recovery && !recovery->decided;
+    if (!goes_on) {
+        recovery = &run->recoveries[run->recovery_count++ % RECOVERIES_MAX];
+        *recovery = (struct recovery){
+            .how = how_lost(run,
+                            &run->workers[__builtin_ctzll(nodes) %
+                                          RUN_RANKS_MAX]),
+            .began_ns = now,
+            .detected_ns = now};
+    }
+    recovery->nodes |= nodes;
+    recovery->epoch = run->news.view.epoch;
+    take_times(run, recovery, nodes, now);
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        if (nodes >> n & 1)
+            run->workers[n].trouble_ns = 0;
+}
+
+/* ---- the decision ---- */
+
+/* Of several open ops the newest is the one that was cut short. */
+static void decide(struct run *run, struct recovery *recovery, uint64_t now)
+{
+    const struct gw__news *news = &run->news;
+    recovery->decided = true;
+    recovery->decided_ns = now;
+    for (unsigned i = 0; i < news->decision_count; i++) {
+        const struct gw__decision *d = &news->decisions[i];
+        if (d->epoch < recovery->epoch ||
+            (recovery->has_fate && d->op < recovery->op))
+            continue;
+        recovery->has_fate = true;
+        recovery->fate = d->fate;
+        recovery->op = d->op;
+    }
+}
+
+void recovery_view(struct run *run, const struct gw__news *before)
+{
+    uint64_t now = gw_now_ns();
+    uint64_t lost = lost_since(&before->view, &run->news.view);
+    if (lost && run->formed)
+        begin(run, lost, now);
+    struct recovery *recovery = newest(run);
+    if (recovery && !recovery->decided && !run->news.flushing)
+        decide(run, recovery, now);
+}
+
+/* ---- what the members say ---- */
+
+static void largest(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+static void count(struct run *run, const struct node_note *note)
+{
+    struct tally *most = &run->most;
+    largest(&most->forward, note->ring.ops_forward);
+    largest(&most->exclude, note->ring.ops_exclude);
+    largest(&most->lost, note->ring.lost);
+    largest(&most->doubled, note->ring.doubled);
+    largest(&most->samples_lost, note->samples_lost);
+    largest(&most->samples_doubled, note->samples_doubled);
+    largest(&most->sums_lost, note->sums_lost);
+    largest(&most->sums_doubled, note->sums_doubled);
+}
+
+/* Counters begin anew with each ring of the process. */
+static uint64_t grown(uint64_t before, uint64_t now)
+{
+    return now >= before ? now - before : now;
+}
+
+void recovery_note(struct run *run, struct child *child,
+                   const struct node_note *before)
+{
+    static const struct node_note nothing;
+    const struct gw_ring_status *now = &child->note.ring,
+                                *then = before ? &before->ring : &nothing.ring;
+    struct recovery *recovery = newest(run);
+    uint64_t kept = grown(then->chunks_kept, now->chunks_kept);
+    uint64_t redone = grown(then->chunks_redone, now->chunks_redone);
+    if (child->role != GW__WORKER)
+        return;
+    count(run, &child->note);
+    run->kept += kept;
+    run->redone += redone;
+    run->dropped += grown(before ? before->events_dropped : 0,
+                          child->note.events_dropped);
+    if (!recovery)
+        return;
+    recovery->kept += kept;
+    recovery->redone += redone;
+    if (grown(then->recoveries, now->recoveries) == 0 ||
+        now->ring_epoch < recovery->epoch || !recovery->decided)
+        return;
+    uint64_t took = now->last.resumed_ns > now->last.decided_ns
+                        ? now->last.resumed_ns - now->last.decided_ns
+                        : 0;
+    recovery->resumed = true;
+    largest(&recovery->resumed_ns, recovery->decided_ns + took);
+}
+
+void recovery_event(struct run *run, const struct gw_event *event)
+{
+    if (event->kind != GW_EV_FAILURE || event->peer >= GW_RING_NODES)
+        return;
+    run->failures[event->peer].time_ns = event->time_ns;
+    run->failures[event->peer].evidence = event->value;
+}
+
+/* ---- telling ---- */
+
+static json_t *nodes_json(uint64_t nodes)
+{
+    json_t *list = json_array();
+    for (unsigned n = 0; n < GW_RING_NODES; n++)
+        if (nodes >> n & 1)
+            json_array_append_new(list, json_integer(n));
+    return list;
+}
+
+static json_t *since(const struct recovery *r, bool known, uint64_t time_ns)
+{
+    return known ? json_real((double)(time_ns - r->began_ns) / 1e6)
+                 : json_null();
+}
+
+static json_t *one(const struct recovery *r)
+{
+    const char *fate = r->fate == GW__FORWARD ? "forward" : "exclude";
+    return json_pack("{s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:I}",
+                     "nodes", nodes_json(r->nodes), "how", r->how, "epoch",
+                     (json_int_t)r->epoch, "fate", r->has_fate ? fate : NULL,
+                     "op",
+                     r->has_fate ? json_integer((json_int_t)r->op)
+                                 : json_null(),
+                     "detected_ms", since(r, true, r->detected_ns),
+                     "decided_ms", since(r, r->decided, r->decided_ns),
+                     "resumed_ms", since(r, r->resumed, r->resumed_ns),
+                     "chunks_kept", (json_int_t)r->kept, "chunks_redone",
+                     (json_int_t)r->redone);
+}
+
+json_t *recovery_json(const struct run *run)
+{
+    json_t *list = json_array();
+    unsigned kept = run->recovery_count < RECOVERIES_MAX ? run->recovery_count
+                                                         : RECOVERIES_MAX;
+    for (unsigned i = run->recovery_count - kept; i < run->recovery_count; i++)
+        json_array_append_new(list, one(&run->recoveries[i % RECOVERIES_MAX]));
+    return list;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Starting a supervisor, on the side of who wants one. It is this same program,
+ * started anew in a session of its own, as the child of a child that has ended:
+ * neither a terminal nor a shell's end reaches it. A socket carries the options
+ * there and one answer back.
+ */
+#include "supervisor_options.h"
+
+#include "common/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ANSWER_MAX = 4096, LOOK_MS = 100, WAIT_S = 30 };
+
+/* In the grandchild: only what is safe between fork and exec. */
+static _Noreturn void become(int fd, char *const *arguments)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (fd == POST_FD)
+        fcntl(fd, F_SETFD, 0);
+    else
+        dup2(fd, POST_FD);
+    int nothing = open("/dev/null", O_RDWR);
+    if (nothing >= 0) {
+        dup2(nothing, STDIN_FILENO);
+        dup2(nothing, STDOUT_FILENO);
+        dup2(nothing, STDERR_FILENO);
+    }
+    close_range(POST_FD + 1, ~0U, 0);
+    execv("/proc/self/exe", arguments);
+    _exit(gw_err_exit(GW_EINTERNAL));
+}
+
+static enum gw_err spawn(int fd, struct gw_error *why)
+{
+    char program[] = "ringctl", word[] = SUPERVISOR_WORD;
+    char *const arguments[] = {program, word, NULL};
+    int status;
+    pid_t pid = fork();
+    if (pid < 0)
+        return gw_fail_errno(why, "a process for the supervisor");
+    if (pid == 0) {
+        setsid();
+        pid_t inner = fork();
+        if (inner == 0)
+            become(fd, arguments);
+        _exit(inner < 0);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return gw_fail(why, GW_ESYS, "the supervisor could not be started");
+    return GW_OK;
+}
+
+static enum gw_err await(int fd, char *answer, size_t room,
+                         struct gw_error *why)
+{
+    uint64_t deadline = gw_now_ns() + WAIT_S * UINT64_C(1000000000);
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (poll(&ready, 1, LOOK_MS) <= 0) {
+        if (interrupted)
+            return gw_fail(why, GW_EINTR, "interrupted");
+        if (gw_now_ns() > deadline)
+            return gw_fail(why, GW_ETIMEOUT,
+                           "the supervisor has not answered in %d s", WAIT_S);
+    }
+    ssize_t bytes = recv(fd, answer, room - 1, 0);
+    if (bytes <= 0)
+        return gw_fail(why, GW_EUNREACH,
+                       "the supervisor ended before the run had begun");
+    answer[bytes] = 0;
+    return GW_OK;
+}
+
+static enum gw_err read_answer(const char *text, struct run_options *options,
+                               struct gw_error *why)
+{
+    json_t *json = json_loads(text, 0, NULL);
+    const char *run = json_string_value(json_object_get(json, "run"));
+    const char *said = json_string_value(json_object_get(json, "text"));
+    int code = (int)json_integer_value(json_object_get(json, "code"));
+    if (!run || !said)
+        gw_fail(why, GW_EINTERNAL, "the supervisor's answer is unreadable");
+    else if (code)
+        gw_fail(why, (enum gw_err)code, "%s", said);
+    else
+        snprintf(options->run, sizeof options->run, "%s", run);
+    bool ok = run && said && !code;
+    json_decref(json);
+    return ok ? GW_OK : why->code;
+}
+
+static enum gw_err start(struct run_options *options, int fd, int its_fd,
+                         struct gw_error *why)
+{
+    char answer[ANSWER_MAX];
+    json_t *json = options_encode(options);
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    enum gw_err code = GW_OK;
+    json_decref(json);
+    if (!text)
+        return gw_fail(why, GW_EINVAL, "the options are no text");
+    if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+        code = gw_fail_errno(why, "the supervisor's options");
+    free(text);
+    if (!code)
+        code = spawn(its_fd, why);
+    close(its_fd);
+    if (!code)
+        code = await(fd, answer, sizeof answer, why);
+    return code ? code : read_answer(answer, options, why);
+}
+
+enum gw_err supervisor_start(struct run_options *options, struct gw_error *why)
+{
+    struct gw_error own;
+    int ends[2];
+    if (!why)
+        why = &own;
+    enum gw_err code = options_check(options, why);
+    if (code)
+        return code;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return gw_fail_errno(why, "a socket pair");
+    code = start(options, ends[0], ends[1], why);
+    close(ends[0]);
+    return code;
+}

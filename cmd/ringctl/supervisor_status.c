@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The run as others see it: JSON (common/attach.h), and the values of
+ * conditions. All of it is put together from the newest view and what the
+ * members said last; nothing here changes anything.
+ */
+#include "supervisor_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- one node ---- */
+
+const char *child_state(const struct run *run, const struct child *child)
+{
+    if (child->awaits)
+        return "restarting";
+    if (child->pid <= 0)
+        return child->left ? "left" : "dead";
+    if (child->paused)
+        return "paused";
+    if (child->leaving)
+        return "leaving";
+    if (child->role == GW__CONTROLLER)
+        return child->noted ? "alive" : "joining";
+    if (child->noted && child->note.ring.parked)
+        return "parked";
+    return child_in_ring(run, child) ? "alive" : "joining";
+}
+
+static bool is_at_work(const struct run *run, const struct child *child)
+{
+    return child->pid > 0 && child->noted && child_in_ring(run, child) &&
+           child->note.work == run->work.id;
+}
+
+static bool is_done(const struct run *run, const struct child *child)
+{
+    const struct node_note *note = &child->note;
+    return is_at_work(run, child) && note->done &&
+           (run->work.kind != WORK_TRAIN || note->scored);
+}
+
+/* ---- all of them ---- */
+
+struct sums {
+    unsigned parked, unparked, workers, members, done;
+    uint64_t step, op, data_epoch;
+    double loss;
+    const struct node_note *judge; /* the note with a score, if any */
+    bool diverged;
+    uint64_t work_ns;
+};
+
+static void add_member(const struct run *run, const struct child *child,
+                       struct sums *sums)
+{
+    const struct node_note *note = &child->note;
+    if (!child_in_ring(run, child))
+        return;
+    sums->members++;
+    if (note->ring.op > sums->op)
+        sums->op = note->ring.op;
+    if (!is_at_work(run, child))
+        return;
+    if (note->step >= sums->step) {
+        sums->step = note->step;
+        sums->loss = note->loss;
+        sums->data_epoch = note->data_epoch;
+    }
+    if (!is_done(run, child))
+        return;
+    sums->done++;
+    sums->diverged = note->diverged;
+    if (!note->scored)
+        return;
+    if (!sums->judge)
+        sums->judge = note;
+    if (note->score.ns > sums->work_ns)
+        sums->work_ns = note->score.ns;
+}
+
+static void add_up(const struct run *run, struct sums *sums)
+{
+    *sums = (struct sums){.loss = (double)NAN};
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
+        const struct child *child = &run->workers[n];
+        if (child->pid <= 0 || child->awaits)
+            continue;
+        sums->workers++;
+        sums->parked += child->note.ring.parked;
+        sums->unparked +=
+            !child->note.ring.parked && child_in_ring(run, child);
+        add_member(run, child, sums);
+    }
+}
+
+static bool work_done(const struct run *run, const struct sums *sums)
+{
+    return run->work.kind != WORK_NONE && sums->members > 0 &&
+           sums->done == sums->members;
+}
+
+static const char *state_of(const struct run *run, const struct sums *sums)
+{
+    if (run->ending)
+        return "ended";
+    if (work_done(run, sums))
+        return "done";
+    if (sums->parked > 0 && sums->unparked == 0)
+        return "parked";
+    return run->work.kind == WORK_NONE ? "idle" : "training";
+}
+
+const char *status_state(const struct run *run)
+{
+    struct sums sums;
+    add_up(run, &sums);
+    return state_of(run, &sums);
+}
+
+static uint64_t lost(const struct run *run)
+{
+    const struct tally *most = &run->most;
+    return most->lost + most->samples_lost + most->sums_lost;
+}
+
+static uint64_t doubled(const struct run *run)
+{
+    const struct tally *most = &run->most;
+    return most->doubled + most->samples_doubled + most->sums_doubled;
+}
+
+void status_values(const struct run *run, struct condition_values *values)
+{
+    struct sums sums;
+    add_up(run, &sums);
+    for (unsigned i = 0; i < COND_NAMES; i++)
+        values->of[i] = (double)NAN;
+    values->of[COND_alive] = ring_alive(run);
+    values->of[COND_epoch] = (double)run->news.view.epoch;
+    values->of[COND_step] = (double)sums.step;
+    values->of[COND_op] = (double)sums.op;
+    values->of[COND_loss] = sums.loss;
+    values->of[COND_lost] = (double)lost(run);
+    values->of[COND_doubled] = (double)doubled(run);
+    values->of[COND_done] = work_done(run, &sums);
+    values->of[COND_parked] = sums.parked;
+    values->of[COND_workers] = sums.workers;
+    values->of[COND_servers] = 0;
+    values->of[COND_controllers] = controllers_alive(run);
+}
+
+const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
+{
+    size_t used = 0, room = SENTENCE_MAX;
+    *out = 0;
+    for (unsigned n = 0; n < RUN_RANKS_MAX && used < room; n++) {
+        const struct child *child = &run->workers[n];
+        const char *state = child_state(run, child);
+        if (!child->known || strcmp(state, "alive") == 0 ||
+            strcmp(state, "left") == 0)
+            continue;
+        used += (size_t)snprintf(out + used, room - used, "%snode %u is %s",
+                                 used ? ", " : "", n, state);
+    }
+    for (unsigned n = 0; n < RUN_RANKS_MAX && used == 0; n++) {
+        const struct child *child = &run->workers[n];
+        const struct gw_ring_status *ring = &child->note.ring;
+        if (child->pid > 0 && child->noted && ring->waits_for >= 0 &&
+            ring->member)
+            used += (size_t)snprintf(
+                out, room, "node %u waits for node %d (op %" PRIu64 ", %s)", n,
+                ring->waits_for, ring->op, child->note.phase);
+    }
+    return out;
+}
+
+/* ---- as JSON ---- */
+
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *hex(uint64_t digest)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%016" PRIx64, digest);
+    return json_string(text);
+}
+
+static const char *text_or_null(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+static json_t *worker_json(const struct run *run, const struct child *child)
+{
+    const struct node_note *note = &child->note;
+    bool there = child->pid > 0;
+    int rank = gw__view_rank(&run->news.view, child->node);
+    json_t *node = json_pack(
+        "{s:i, s:s, s:s, s:i, s:i, s:I, s:s?, s:i, s:I, s:o, s:o}", "node",
+        (int)child->number, "role", "worker", "state",
+        child_state(run, child), "pid", (int)child->pid, "rank", rank, "op",
+        (json_int_t)note->ring.op, "phase",
+        there ? text_or_null(note->phase) : NULL, "waits_for",
+        there && child->noted ? note->ring.waits_for : -1, "step",
+        (json_int_t)note->step, "loss",
+        real_or_null(child->noted ? note->loss : (double)NAN), "digest",
+        hex(note->ring.digest));
+    json_object_set_new(node, "slow_ns",
+                        json_integer((json_int_t)child->slow_ns));
+    json_object_set_new(node, "rejoined",
+                        json_integer((json_int_t)note->rejoined));
+    json_object_set_new(
+        node, "text",
+        json_string_nocheck(there ? note->text : child->text));
+    return node;
+}
+
+/* The one in the supervisor has no process of its own. */
+static json_t *controller_json(const struct run *run, unsigned number)
+{
+    const struct child *child = &run->controllers[number];
+    bool inside = run->controller_count == 0;
+    bool leads = control_leader(run) == (int)number;
+    return json_pack(
+        "{s:i, s:s, s:s, s:i, s:i, s:I, s:s, s:i, s:I, s:n, s:n, s:s}", "node",
+        (int)number, "role", "controller", "state",
+        inside ? "alive" : child_state(run, child), "pid",
+        inside ? (int)getpid() : (int)child->pid, "rank", -1, "op",
+        (json_int_t)0, "phase", leads ? "leads" : "follows", "waits_for", -1,
+        "step", (json_int_t)0, "loss", "digest", "text", child->text);
+}
+
+static json_t *nodes_json(const struct run *run)
+{
+    json_t *list = json_array();
+    unsigned controllers = run->controller_count ? run->controller_count : 1;
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        if (run->workers[n].known)
+            json_array_append_new(list, worker_json(run, &run->workers[n]));
+    for (unsigned c = 0; c < controllers; c++)
+        json_array_append_new(list, controller_json(run, c));
+    return list;
+}
+
+static json_t *ring_json(const struct gw__view *view)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < view->ring_count; i++)
+        json_array_append_new(list, json_integer(view->ring[i].node));
+    return list;
+}
+
+static json_t *result_json(const struct run *run, const struct sums *sums)
+{
+    static const struct score none = {.train_loss = (double)NAN,
+                                      .train_accuracy = (double)NAN,
+                                      .test_loss = (double)NAN,
+                                      .test_accuracy = (double)NAN};
+    const struct score *score = sums->judge ? &sums->judge->score : &none;
+    if (!work_done(run, sums))
+        return json_null();
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b}", "train_loss",
+        real_or_null(score->train_loss), "train_accuracy",
+        real_or_null(score->train_accuracy), "test_loss",
+        real_or_null(score->test_loss), "test_accuracy",
+        real_or_null(score->test_accuracy), "steps", (json_int_t)sums->step,
+        "data_epochs", (json_int_t)sums->data_epoch, "digest",
+        sums->judge ? hex(score->digest) : json_null(), "seconds",
+        real_or_null(sums->judge ? (double)sums->work_ns / 1e9 : (double)NAN),
+        "diverged", (int)sums->diverged);
+}
+
+static void put(json_t *status, const char *name, uint64_t value)
+{
+    json_object_set_new(status, name, json_integer((json_int_t)value));
+}
+
+static void put_counts(const struct run *run, const struct sums *sums,
+                       json_t *status)
+{
+    const struct tally *most = &run->most;
+    put(status, "alive", ring_alive(run));
+    put(status, "epoch", run->news.view.epoch);
+    put(status, "step", sums->step);
+    put(status, "op", sums->op);
+    put(status, "lost", lost(run));
+    put(status, "doubled", doubled(run));
+    put(status, "done", work_done(run, sums));
+    put(status, "parked", sums->parked);
+    put(status, "workers", sums->workers);
+    put(status, "servers", 0);
+    put(status, "controllers", run->controller_count ? run->controller_count : 1);
+    put(status, "controllers_alive", controllers_alive(run));
+    put(status, "data_epoch", sums->data_epoch);
+    put(status, "samples_lost", most->samples_lost);
+    put(status, "samples_doubled", most->samples_doubled);
+    put(status, "ops_forward", most->forward);
+    put(status, "ops_exclude", most->exclude);
+    put(status, "chunks_kept", run->kept);
+    put(status, "chunks_redone", run->redone);
+    put(status, "events_dropped", run->dropped);
+    put(status, "pace_ns", run->pace_ns);
+    put(status, "recoveries_count", run->recovery_count);
+}
+
+json_t *status_json(struct run *run)
+{
+    struct sums sums;
+    char trouble[200];
+    add_up(run, &sums);
+    json_t *status = json_pack(
+        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s}", "run", run->name, "state",
+        state_of(run, &sums), "seed", (json_int_t)run->options.seed, "loss",
+        real_or_null(sums.loss), "leader", control_leader(run), "pid",
+        (int)getpid(), "wire", run->options.wire ? run->options.wire : "shm");
+    put_counts(run, &sums, status);
+    json_object_set_new(status, "nodes", nodes_json(run));
+    json_object_set_new(status, "ring", ring_json(&run->news.view));
+    json_object_set_new(status, "links", links_json(&run->links));
+    json_object_set_new(status, "recoveries", recovery_json(run));
+    json_object_set_new(status, "result", result_json(run, &sums));
+    const char *text = control_text(run, trouble);
+    if (run->failed.code)
+        text = run->failed.text;
+    json_object_set_new(status, "text", json_string_nocheck(text));
+    events_status(run, status);
+    return status;
+}

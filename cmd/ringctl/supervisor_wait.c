@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Answers that come later: when a condition holds, when a change has had its
+ * effect, or when it is time to say why not. They are looked at whenever
+ * something has changed, so nobody polls.
+ */
+#include "supervisor_parts.h"
+
+#include <string.h>
+
+#define CHANGE_NS UINT64_C(2000000000)
+
+/* ---- remembering ---- */
+
+static void add(const struct request *request, const struct later *later)
+{
+    struct run *run = request->run;
+    if (run->later_count < LATER_MAX) {
+        run->later[run->later_count++] = *later;
+        later_look(run);
+        return;
+    }
+    struct condition *condition = later->condition;
+    condition_destroy(&condition);
+    refuse(request, GW_ENOMEM, "%d requests wait already", LATER_MAX);
+}
+
+void later_wait(const struct request *request, struct condition *condition,
+                const char *text, uint64_t timeout_ns)
+{
+    uint64_t now = gw_now_ns();
+    struct later later = {
+        .kind = LATER_WAIT,
+        .asker = request->asker,
+        .began_ns = now,
+        .deadline_ns = timeout_ns == 0 || timeout_ns > UINT64_MAX - now
+                           ? UINT64_MAX
+                           : now + timeout_ns,
+        .condition = condition,
+    };
+    snprintf(later.text, sizeof later.text, "%s", text);
+    add(request, &later);
+}
+
+void later_change(const struct request *request, enum later_kind kind,
+                  struct child *child, const char *done)
+{
+    uint64_t now = gw_now_ns();
+    struct later later = {.kind = kind,
+                          .asker = request->asker,
+                          .began_ns = now,
+                          .deadline_ns = now + CHANGE_NS,
+                          .child = child};
+    snprintf(later.text, sizeof later.text, "%s", done);
+    add(request, &later);
+}
+
+/* ---- what is the matter ---- */
+
+const char *ring_text(const struct run *run, char out[SENTENCE_MAX])
+{
+    const struct gw__view *view = &run->news.view;
+    size_t room = SENTENCE_MAX;
+    size_t used = (size_t)snprintf(out, room, "epoch %llu, ring",
+                                   (unsigned long long)view->epoch);
+    for (unsigned i = 0; i < view->ring_count && used < room; i++)
+        used += (size_t)snprintf(out + used, room - used, " %u",
+                                 view->ring[i].node);
+    return out;
+}
+
+/* Why there is no new view. */
+static void explain_epoch(const struct run *run, char *out, size_t room)
+{
+    unsigned count = run->controller_count ? run->controller_count : 1;
+    unsigned left = controllers_alive(run);
+    char trouble[SENTENCE_MAX];
+    if (2 * left <= count)
+        snprintf(out, room,
+                 "no new epoch yet: %u of %u controllers %s left, the ring is "
+                 "parked",
+                 left, count, left == 1 ? "is" : "are");
+    else if (run->news.flushing)
+        snprintf(out, room, "epoch %llu is being decided",
+                 (unsigned long long)run->news.view.epoch);
+    else if (*status_trouble(run, trouble))
+        snprintf(out, room, "no new epoch yet: %.300s", trouble);
+    else
+        snprintf(out, room, "no new epoch yet");
+}
+
+static void explain_change(const struct run *run, const struct child *child,
+                           char *out, size_t room)
+{
+    char name[32];
+    child_name(child, name);
+    if (child->pid > 0 && child->note.text[0] && child->leaving)
+        snprintf(out, room, "not yet: %s", child->note.text);
+    else if (child->pid > 0 && !child->awaits)
+        snprintf(out, room, "it has not ended yet: it is in op %llu",
+                 (unsigned long long)child->note.ring.op);
+    else
+        explain_epoch(run, out, room);
+}
+
+/* ---- looking ---- */
+
+static bool look_wait(struct run *run, const struct later *later, bool late)
+{
+    struct condition_values values;
+    char explained[SENTENCE_MAX], trouble[SENTENCE_MAX];
+    status_values(run, &values);
+    bool holds = condition_holds(later->condition, &values);
+    if (!holds && !late)
+        return false;
+    condition_explain(later->condition, &values, explained, sizeof explained);
+    if (holds) {
+        serve_answer(run, &later->asker, GW_OK, NULL, "%s", explained);
+        return true;
+    }
+    status_trouble(run, trouble);
+    serve_answer(run, &later->asker, GW_ETIMEOUT, NULL,
+                 "after %.3g s not %s: %s%s%s",
+                 (double)(gw_now_ns() - later->began_ns) / 1e9, later->text,
+                 explained, *trouble ? "; " : "", trouble);
+    return true;
+}
+
+static bool is_done(const struct run *run, const struct later *later)
+{
+    const struct child *child = later->child;
+    if (later->kind == LATER_BACK)
+        return !child->awaits;
+    return child->pid <= 0 && !child_in_ring(run, child);
+}
+
+static void answer_controller(struct run *run, const struct later *later)
+{
+    unsigned alive = controllers_alive(run);
+    serve_answer(run, &later->asker, GW_OK, NULL,
+                 "%s: %u of %u controllers %s there, epoch %llu", later->text,
+                 alive, run->controller_count, alive == 1 ? "is" : "are",
+                 (unsigned long long)run->news.view.epoch);
+}
+
+static void answer_late(struct run *run, const struct later *later)
+{
+    const struct child *child = later->child;
+    char name[32], text[SENTENCE_MAX];
+    explain_change(run, child, text, sizeof text);
+    if (child->leaving)
+        serve_answer(run, &later->asker, GW_OK, NULL,
+                     "%s was asked to leave; %s", child_name(child, name),
+                     text);
+    else
+        serve_answer(run, &later->asker, GW_OK, NULL, "%s; %s", later->text,
+                     text);
+}
+
+static bool look_change(struct run *run, const struct later *later, bool late)
+{
+    const struct child *child = later->child;
+    char text[SENTENCE_MAX];
+    bool done = is_done(run, later);
+    if (!done && !late)
+        return false;
+    if (done && later->kind == LATER_BACK && child->pid <= 0)
+        serve_answer(run, &later->asker, GW_ESYS, NULL, "%s", child->text);
+    else if (done && child->role == GW__CONTROLLER)
+        answer_controller(run, later);
+    else if (done)
+        serve_answer(run, &later->asker, GW_OK, NULL, "%s: %s", later->text,
+                     ring_text(run, text));
+    else
+        answer_late(run, later);
+    return true;
+}
+
+void later_look(struct run *run)
+{
+    uint64_t now = gw_now_ns();
+    unsigned kept = 0, count = run->later_count;
+    for (unsigned i = 0; i < count; i++) {
+        struct later *later = &run->later[i];
+        bool late = now >= later->deadline_ns;
+        bool answered = later->kind == LATER_WAIT
+                            ? look_wait(run, later, late)
+                            : look_change(run, later, late);
+        if (answered)
+            condition_destroy(&later->condition);
+        else
+            run->later[kept++] = *later;
+    }
+    run->later_count = kept;
+}
+
+uint64_t later_due(const struct run *run)
+{
+    uint64_t due = UINT64_MAX;
+    for (unsigned i = 0; i < run->later_count; i++)
+        if (run->later[i].deadline_ns < due)
+            due = run->later[i].deadline_ns;
+    return due;
+}
+
+void later_end(struct run *run)
+{
+    for (unsigned i = 0; i < run->later_count; i++) {
+        struct later *later = &run->later[i];
+        serve_answer(run, &later->asker, GW_ECLOSED, NULL, "run %s has ended",
+                     run->name);
+        condition_destroy(&later->condition);
+    }
+    run->later_count = 0;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The log's beginning: memory, loop, libraft with its back end, and what is on
+ * disk. See raft_log.h.
+ */
+#include "raft_log_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum {
+    SEGMENT_BYTES = 1 << 20,
+    SNAPSHOT_EVERY = 512, /* entries */
+    TRAILING = 256,       /* entries kept for those that are behind */
+    CONNECT_MS = 50
+};
+
+static enum gw_err make_loop(struct gw__raft_log *log, struct gw_error *why)
+{
+    int failed = uv_loop_init(&log->loop);
+    if (failed)
+        return gw_fail(why, GW_ESYS, "a loop: %s", uv_strerror(failed));
+    failed = gw__raft_log_init_handles(log);
+    if (failed) {
+        uv_loop_close(&log->loop);
+        return gw_fail(why, GW_ESYS, "a bell: %s", uv_strerror(failed));
+    }
+    log->has_loop = true;
+    return GW_OK;
+}
+
+static enum gw_err refuse(const struct gw__raft_log *log, int failed,
+                          const char *what, struct gw_error *why)
+{
+    const char *more = log->io.errmsg[0] ? log->io.errmsg : "";
+    return gw_fail(why, failed == RAFT_NOMEM ? GW_ENOMEM : GW_ESYS,
+                   "%s: %s%s%s", what, raft_strerror(failed), *more ? ": " : "",
+                   more);
+}
+
+static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
+{
+    const struct gw__raft_log_config *c = &log->config;
+    int failed = raft_uv_tcp_init(&log->transport, &log->loop);
+    log->has_tcp = !failed;
+    if (!failed)
+        failed =
+            raft_uv_init(&log->io, &log->loop, c->directory, &log->transport);
+    if (failed)
+        return refuse(log, failed, c->directory, why);
+    log->has_uv = true;
+    gw__raft_io_init(log);
+    raft_uv_set_segment_size(&log->io, SEGMENT_BYTES);
+    raft_uv_set_connect_retry_delay(&log->io, CONNECT_MS);
+    raft_uv_set_snapshot_compression(&log->io, false);
+    failed = raft_init(&log->raft, &log->io, &log->fsm, c->index + 1,
+                       c->addresses[c->index]);
+    if (failed)
+        return refuse(log, failed, c->directory, why);
+    log->has_raft = true;
+    log->raft.data = log;
+    raft_set_election_timeout(&log->raft, c->election_ms);
+    raft_set_heartbeat_timeout(&log->raft, c->heartbeat_ms);
+    raft_set_snapshot_threshold(&log->raft, SNAPSHOT_EVERY);
+    raft_set_snapshot_trailing(&log->raft, TRAILING);
+    raft_set_pre_vote(&log->raft, true);
+    return GW_OK;
+}
+
+/* All of them vote, from the first start on; later ones find that on disk. */
+static enum gw_err begin(struct gw__raft_log *log, struct gw_error *why)
+{
+    const struct gw__raft_log_config *c = &log->config;
+    struct raft_configuration all;
+    int failed = 0;
+    raft_configuration_init(&all);
+    for (unsigned i = 0; i < c->count && !failed; i++)
+        failed =
+            raft_configuration_add(&all, i + 1, c->addresses[i], RAFT_VOTER);
+    if (!failed)
+        failed = raft_bootstrap(&log->raft, &all);
+    raft_configuration_close(&all);
+    if (failed && failed != RAFT_CANTBOOTSTRAP)
+        return refuse(log, failed, c->directory, why);
+    failed = raft_start(&log->raft);
+    return failed ? refuse(log, failed, c->addresses[c->index], why) : GW_OK;
+}
+
+static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
+{
+    log->replica = calloc(1, sizeof *log->replica);
+    log->filling.bytes = malloc(GW__RAFT_WISHES_BYTES);
+    log->working.bytes = malloc(GW__RAFT_WISHES_BYTES);
+    if (!log->replica || !log->filling.bytes || !log->working.bytes)
+        return gw_fail(why, GW_ENOMEM, "a log");
+    gw__registry_init(log->replica);
+    if (mkdir(log->config.directory, 0700) && errno != EEXIST)
+        return gw_fail_errno(why, "%s", log->config.directory);
+    enum gw_err err = make_loop(log, why);
+    if (!err)
+        err = make_raft(log, why);
+    return err ? err : begin(log, why);
+}
+
+enum gw_err gw__raft_log_open(const struct gw__raft_log_config *config,
+                              struct gw__raft_log **opened,
+                              struct gw_error *why)
+{
+    struct gw__raft_log *log = calloc(1, sizeof *log);
+    *opened = NULL;
+    if (!log)
+        return gw_fail(why, GW_ENOMEM, "a log");
+    log->config = *config;
+    log->leader = config->count;
+    pthread_mutex_init(&log->lock, NULL);
+    gw__raft_fsm_init(log);
+    enum gw_err err = prepare(log, why);
+    if (err) {
+        gw__raft_log_close(&log);
+        return gw_wrap(why, err, "controller %u", config->index);
+    }
+    *opened = log;
+    return GW_OK;
+}

@@ -1,0 +1,371 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# ringctl as a person meets it: help, typos, words cut short, scripts; and runs
+# of its own, small ones, that are killed, waited for and taken down.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    BUILD=$(realpath "${B:-build}")
+    ROOT=$PWD
+    export BUILD ROOT MAN=$PWD/man/ringctl.1
+    export XDG_STATE_HOME=$BATS_FILE_TMPDIR/state
+    unset GRADWIRE_RUN GRADWIRE_RUNS
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
+        $(pkg-config --cflags --libs jansson)
+    examples=/usr/share/doc/liblinear-tools/examples
+    if [ -f $examples/heart_scale.gz ]; then
+        gzip -dc $examples/heart_scale.gz >"$BATS_FILE_TMPDIR/heart_scale"
+    elif [ -f $examples/heart_scale ]; then
+        cp $examples/heart_scale "$BATS_FILE_TMPDIR/heart_scale"
+    fi
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# Whatever a test left running.
+teardown() {
+    [ ! -d runs ] || "$BUILD/ringctl" down --all >/dev/null
+}
+
+ringctl() {
+    "$BUILD/ringctl" "$@" </dev/null
+}
+
+# The value at a path of a JSON document: json KEY... < document
+json() {
+    "$BATS_FILE_TMPDIR/jsoncheck" "$@"
+}
+
+# ---- without a run ----
+
+@test "help: examples first, every verb" {
+    run -0 --separate-stderr ringctl --help
+    [[ ${lines[1]} = Examples:* ]]
+    for verb in up down kill link wait chaos source; do
+        [[ $output = *$'\n'"  $verb "* ]]
+    done
+    [ -z "$stderr" ]
+    run -0 ringctl -h
+    [ "${#lines[@]}" -le 14 ]
+    run -0 ringctl help kill
+    [[ $output = *Examples:*"ringctl kill leader"* ]]
+}
+
+@test "a typo gets a suggestion, the valid words, and status 64" {
+    run -64 ringctl klil 2
+    [[ $output = *'no command "klil"; did you mean "kill"? (commands: up, down'* ]]
+    run -64 ringctl kill 2 --rnu x
+    [[ $output = *'did you mean "--run"?'* ]]
+    run -64 ringctl up 4 --wire smh
+    [[ $output = *'did you mean "shm"?'* ]]
+    run -64 ringctl up 4 train rl file
+    [[ $output = *'lr'*softmax* ]]
+}
+
+@test "verbs may be cut short, when it is clear which is meant" {
+    run -64 ringctl pa 1
+    [[ $output = *"ambiguous: pa: pace, pause"* ]]
+    run -64 ringctl re 1
+    [[ $output = *"ambiguous: re: record, replay, restart, resume"* ]]
+    run -69 ringctl sta
+    [[ $output = *"there is no run in runs; start one by: ringctl up 4"* ]]
+}
+
+@test "sleep is missing, and says so" {
+    run -64 ringctl sleep 3
+    [[ $output = *"there is no sleep: use wait COND"* ]]
+    run -64 ringctl help sleep
+    [[ $output = *"use wait COND"* ]]
+}
+
+@test "bad operands name what would be good" {
+    run -64 ringctl kill
+    [[ $output = *"something is missing"* ]]
+    run -64 ringctl kill x
+    [[ $output = *'"x" is no node: write 2, s0 for a server, c1'* ]]
+    run -64 ringctl up 0
+    run -64 ringctl up 4 --controllers 2
+    [[ $output = *"--controllers is 1, 3 or 5"* ]]
+    run -64 ringctl up 4 dance
+    [[ $output = *"neither a number of nodes nor train nor ops"* ]]
+    run -64 ringctl link 0 1 dealy 5ms
+    [[ $output = *'did you mean "delay"?'* ]]
+    run -64 ringctl link 1 1 down
+    [[ $output = *"no link to itself"* ]]
+    run -64 ringctl cut '0,1|1,2'
+    [[ $output = *"1 is on both sides"* ]]
+    run -64 ringctl add many
+    run -64 ringctl pace slowly
+    [[ $output = *"a time or off"* ]]
+    run -64 ringctl chaos --rate often
+    [[ $output = *"--rate wants faults a second"* ]]
+}
+
+@test "a slip in a condition is told with its column, run or no run" {
+    run -64 ringctl wait 'alive==4 && stpe>3'
+    [[ $output = *'column 13: there is no "stpe"; did you mean "step"?'* ]]
+    run -64 ringctl expect 'alive=4'
+    [[ $output = *'column 6: expected =='* ]]
+    run -64 ringctl wait alive == 4 '&&'
+    [[ $output = *"the condition ends here"* ]]
+}
+
+@test "errors are JSON when -o json stands anywhere" {
+    for words in 'klil 2' 'kill' 'kill 2' 'wait alive=4' 'status' 'pa 1'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr ringctl $words -o json
+        [ "$status" -ne 0 ]
+        [ -n "$stderr" ]
+        [ "$(json status <<<"$output")" = "$status" ]
+    done
+}
+
+@test "a script stops at the first failure, and says where" {
+    printf '# begin\nls\nls -o csv; kill 2\nls\n' >two.ring
+    run -69 --separate-stderr ringctl two.ring
+    [[ $stderr = "ringctl: two.ring:3: there is no run"* ]]
+    [ "$(grep -c '^run' <<<"$output")" -eq 2 ]
+    run -69 --separate-stderr ringctl -k two.ring
+    [ "$(grep -c '^run' <<<"$output")" -eq 3 ]
+    run -69 ringctl -c 'ls; kill 2; ls'
+    [[ $output = *"ringctl: kill 2: there is no run"* ]]
+    run -69 bash -c '"$BUILD/ringctl" <two.ring'
+    [[ $output = *"standard input:3: there is no run"* ]]
+    printf 'source two.ring\n' >one.ring
+    run -69 ringctl one.ring
+    [ "$(grep -c 'two.ring:3:' <<<"$output")" -eq 1 ]
+    [[ $output != *one.ring* ]]
+}
+
+@test "a script that does not parse or is not there: 65" {
+    printf 'ls\nkill "2\n' >open.ring
+    run -65 ringctl open.ring
+    [[ $output = *"open.ring:2: a quote is open"* ]]
+    run -65 ringctl ./missing.ring
+    [[ $output = *"missing.ring: No such file"* ]]
+    printf 'source deep.ring\n' >deep.ring
+    run -65 ringctl deep.ring
+    [[ $output = *"16 deep"* ]]
+    head -c 64 /dev/zero >binary.ring
+    run -65 ringctl binary.ring
+    [[ $output = *"is no script"* ]]
+}
+
+@test "quit ends a script with status 0; options hold for one line" {
+    run -0 ringctl -c 'ls -o json; ls; quit; kill 2'
+    [ "$(head -1 <<<"$output" | cut -c1-10)" = '{"schema":' ]
+    [[ ${lines[-1]} = "run "* ]]
+    run -0 ringctl -o csv -c 'ls; ls -o table'
+    [[ ${lines[0]} = "run,state,"* ]]
+}
+
+@test "every verb and option of the table is in the man page" {
+    missing=
+    while read -r verb option; do
+        case $verb,$option in
+        --*) grep -Eq "^\.It .*Fl .-${verb#--}( |\$)" "$MAN" ;;
+        *,) grep -q "^\.Ss $verb\$" "$MAN" ;;
+        *) sed -n "/^\.Ss $verb\$/,/^\.S[sh] /p" "$MAN" |
+            grep -Eq "^\.It .*Fl .-${option#--}( |\$)" ;;
+        esac || missing+=" $verb $option;"
+    done < <(ringctl completion words)
+    echo "missing:$missing"
+    [ -z "$missing" ]
+}
+
+@test "every name of a condition is in the man page" {
+    run -64 ringctl wait nothing==1
+    names=$(sed 's/.*(names: \(.*\)).*/\1/' <<<"$output" | tr -d ,)
+    [ "$(wc -w <<<"$names")" -gt 10 ]
+    for name in $names; do
+        sed -n '/^\.Sh CONDITIONS/,/^\.Sh OUTPUT/p' "$MAN" |
+            grep -Eq "^\.It Cm .*\<$name\>" || { echo "no $name"; return 1; }
+    done
+}
+
+@test "completion scripts parse, and know verbs and options" {
+    ringctl completion bash >c.bash
+    bash -n c.bash
+    # shellcheck disable=SC2016
+    run -0 bash -c 'source ./c.bash; COMP_WORDS=(ringctl kil); COMP_CWORD=1
+        _ringctl; echo "${COMPREPLY[@]}"'
+    [ "$output" = kill ]
+    # shellcheck disable=SC2016
+    run -0 bash -c 'source ./c.bash; COMP_WORDS=(ringctl up 4 --wire t)
+        COMP_CWORD=4; _ringctl; echo "${COMPREPLY[@]}"'
+    [ "$output" = tcp ]
+    if command -v zsh >/dev/null; then
+        ringctl completion zsh >c.zsh
+        zsh -n c.zsh
+    fi
+    if command -v fish >/dev/null; then
+        ringctl completion fish >c.fish
+        fish -n c.fish
+    fi
+}
+
+# ---- with runs ----
+
+@test "up alone leaves a run; other terminals talk to it; down ends it" {
+    run -0 --separate-stderr ringctl up 3 --name hare
+    [ "$output" = "run hare is up: ring 0 1 2, epoch 1" ]
+    [[ $stderr = *"ringctl status, ringtop, ringctl down"* ]]
+    run -0 ringctl status
+    [[ $output = *"# ring: 0 1 2"* ]]
+    pids=$(ringctl status -o csv -v | awk -F, 'NR > 1 { print $10 }')
+    run -0 ringctl ring
+    [[ $output = *"# ring: 0 > 1 > 2 > 0"* ]]
+    [[ $(ringctl ls -o csv) = *hare,idle,3,1,* ]]
+    run -0 ringctl down
+    [[ $(ringctl ls -o csv) = *hare,ended,* ]]
+    for pid in $pids; do
+        [ ! -e "/proc/$pid" ] || [ "$pid" -lt 2 ]
+    done
+    run -69 ringctl kill 1
+    [[ $output = *"run hare has ended"* ]]
+}
+
+@test "errors name the state" {
+    ringctl up 2 >/dev/null 2>&1
+    run -64 ringctl kill 8
+    [[ $output = *"node 8 does not exist"* ]]
+    ringctl pause 1
+    run -64 ringctl pause 1
+    [[ $output = *"node 1 is already paused"* ]]
+    run -64 ringctl kill 0
+    [[ $output = *"last member"* ]]
+    run -64 ringctl resume 0
+    run -64 ringctl up 2 --run "$(ringctl status -o json | json run)"
+    run -69 ringctl status --run nobody
+    [[ $output = *"there is no run nobody in runs"* ]]
+}
+
+@test "the run of an op that loses a node, and gets one more" {
+    cat >kill.ring <<'END'
+up 4 ops --bytes 64K
+wait op>=5
+kill 2
+wait epoch>=2 && alive==3
+add
+wait alive==4; wait op>=30
+expect lost==0 && doubled==0
+status -o json
+END
+    run -0 --separate-stderr ringctl --timeout 20s kill.ring
+    [[ $stderr = *"is down (up --keep keeps it)"* ]]
+    [ "$(json alive <<<"${lines[-1]}")" = 4 ]
+    [ "$(json status <<<"${lines[-1]}")" = 0 ]
+    [ "$(json lost <<<"${lines[-1]}")" = 0 ]
+    [[ $(ringctl ls -o csv) != *ops* || $(ringctl ls -o csv) = *ended* ]]
+}
+
+@test "training goes on through a death and a join, and nothing is lost" {
+    data=$BATS_FILE_TMPDIR/heart_scale
+    [ -e "$data" ] || skip "no heart_scale"
+    run -0 --separate-stderr ringctl --timeout 20s -c "up 4 train lr $data \
+        --epochs 200 --batch 4; wait step>=20; kill 2; wait epoch>=2; add; \
+        wait alive==4; wait done; expect lost==0 && doubled==0; status -o json"
+    [ "$(json done <<<"${lines[-1]}")" = true ]
+    [ "$(json samples_lost <<<"${lines[-1]}")" = 0 ]
+    [ "$(json samples_doubled <<<"${lines[-1]}")" = 0 ]
+}
+
+@test "a failed expectation is 1, a wait that gives up 124; the run goes down" {
+    run -1 --separate-stderr ringctl -c 'up 2; expect alive==3'
+    [[ $stderr = *"expect alive==3: "*"alive is 2"* ]]
+    [[ $stderr = *"is down"* ]]
+    run -124 ringctl -c 'up 2; wait alive==3 --timeout 300ms'
+    [[ $output = *"alive is 2"* ]]
+    run -0 ringctl -c 'up 2 --name kept --keep'
+    [[ $(ringctl ls -o csv) = *kept,idle,2* ]]
+}
+
+@test "Ctrl-C ends a wait with 130, not the run" {
+    ringctl up 2 >/dev/null 2>&1
+    run -130 timeout --preserve-status -s INT 0.4 "$BUILD/ringctl" wait alive==9
+    [[ $output = *"interrupted"* ]]
+    run -0 ringctl expect alive==2
+}
+
+@test "links: what is said changes, the rest stays, restarts find it" {
+    ringctl up 3 >/dev/null 2>&1
+    run -0 ringctl link 0 1
+    [ "$output" = "link 0>1: as it is" ]
+    ringctl link 0 1 delay 2ms
+    run -0 ringctl link 0 1 rate 100M -o json
+    [ "$(json delay_us <<<"$output")" = 2000 ]
+    [ "$(json rate <<<"$output")" = 104857600 ]
+    ringctl link 1 2 delay 1ms --both
+    run -0 ringctl link 2 1
+    [ "$output" = "link 2>1: delay 1ms, up" ]
+    ringctl link 1 2 clear
+    [ "$(ringctl link 1 2)" = "link 1>2: as it is" ]
+    ringctl heal
+    [ "$(ringctl link 0 1)" = "link 0>1: as it is" ]
+}
+
+@test "chaos: the same seed acts alike" {
+    for try in 1 2; do
+        ringctl --timeout 20s -c 'up 4; chaos --seed 5 --rate 4/s --for 1.5s -o csv' |
+            awk -F, '/GW_/ { print $2, $3 }' >acts.$try
+    done
+    [ "$(wc -l <acts.1)" -ge 3 ]
+    diff acts.1 acts.2
+}
+
+@test "events: as they come, and as recorded" {
+    ringctl up 3 ops --bytes 16K >/dev/null 2>&1
+    ringctl record
+    run -0 ringctl events --follow --for 300ms -o jsonl
+    json -l <<<"$output"
+    ringctl kill 1
+    run -0 ringctl watch --for 300ms --every 100ms
+    [[ $output = *"alive"* ]]
+    ringctl record off
+    run -0 ringctl events --last 5
+    [ "${#lines[@]}" -eq 5 ]
+}
+
+@test "the shell: prompt, completion, history, runs go with it" {
+    command -v tmux >/dev/null || skip "no tmux"
+    tmux="tmux -L ringctl-$$ -f /dev/null"
+    $tmux new-session -d -x 90 -y 30 -s t \
+        "XDG_STATE_HOME=$XDG_STATE_HOME $BUILD/ringctl; echo left \$?; read -r x"
+    shows() {
+        for _ in $(seq 100); do
+            $tmux capture-pane -p -t t | grep -qF -- "$1" && return
+            sleep 0.05
+        done
+        $tmux capture-pane -p -t t
+        false
+    }
+    shows "ringctl> "
+    $tmux send-keys -t t "up 2 --name mole" Enter
+    shows "mole e1 2 alive> "
+    $tmux send-keys -t t "paus" Tab "1" Enter
+    shows "> pause 1"
+    $tmux send-keys -t t "resume worker " Tab Tab
+    shows "1"
+    $tmux send-keys -t t C-c
+    $tmux send-keys -t t "wait alive==9" Enter
+    $tmux send-keys -t t C-c
+    shows "interrupted"
+    $tmux send-keys -t t C-d
+    shows "run mole is down"
+    shows "left 0"
+    $tmux kill-server
+    grep -qx 'pause 1' "$XDG_STATE_HOME/gradwire/ringctl_history"
+}
+
+@test "the scripts of the man page run" {
+    mkdir examples
+    awk -v dir=examples -f "$ROOT/tests/cli/examples.awk" "$MAN"
+    [ -e examples/1.ring ]
+    for script in examples/*.ring; do
+        run -0 ringctl "$script"
+    done
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Logs on loopback; see logs.h.
+ */
+#include "logs.h"
+
+#include <arpa/inet.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct timespec moment = {.tv_nsec = 1000000};
+static const uint64_t patience_ns = 10000000000U;
+
+void logs_free_address(char address[32])
+{
+    struct sockaddr_in in = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof in;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&in, &bytes), 0);
+    close(fd);
+    snprintf(address, 32, "127.0.0.1:%u", ntohs(in.sin_port));
+}
+
+void logs_begin(struct logs *logs, unsigned count)
+{
+    memset(logs, 0, sizeof *logs);
+    snprintf(logs->directory, sizeof logs->directory, "/tmp/gw-logs-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(logs->directory));
+    logs->count = count;
+    for (unsigned i = 0; i < count; i++) {
+        logs_free_address(logs->addresses[i]);
+        pthread_mutex_init(&logs->logs[i].lock, NULL);
+    }
+}
+
+static int remove_one(const char *path, const struct stat *status, int type,
+                      struct FTW *walk)
+{
+    (void)status, (void)type, (void)walk;
+    return remove(path);
+}
+
+void logs_end(struct logs *logs)
+{
+    for (unsigned i = 0; i < logs->count; i++)
+        logs_close(logs, i);
+    ck_assert_int_eq(nftw(logs->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS),
+                     0);
+}
+
+void logs_path(const struct logs *logs, unsigned i, char path[128])
+{
+    snprintf(path, 128, "%s/%u", logs->directory, i);
+}
+
+/* ---- what they tell ---- */
+
+static void on_entry(void *context, uint64_t index, const void *command,
+                     size_t bytes)
+{
+    struct one_log *one = context;
+    pthread_mutex_lock(&one->lock);
+    one->gaps += one->index && index != one->index + 1;
+    one->index = index;
+    if (bytes == sizeof *one->numbers && one->count < LOG_ENTRIES)
+        memcpy(&one->numbers[one->count++], command, bytes);
+    pthread_mutex_unlock(&one->lock);
+}
+
+static void on_snapshot(void *context, const void *data, size_t bytes)
+{
+    struct one_log *one = context;
+    pthread_mutex_lock(&one->lock);
+    one->snapshots++;
+    one->index = one->count = 0;
+    pthread_mutex_unlock(&one->lock);
+    (void)data, (void)bytes;
+}
+
+static void on_leader(void *context, unsigned leader)
+{
+    struct one_log *one = context;
+    pthread_mutex_lock(&one->lock);
+    one->leader = leader;
+    pthread_mutex_unlock(&one->lock);
+}
+
+/* ---- their lives ---- */
+
+void logs_open(struct logs *logs, unsigned i)
+{
+    struct one_log *one = &logs->logs[i];
+    const char *addresses[LOGS];
+    char path[128];
+    struct gw_error why = {0};
+    for (unsigned j = 0; j < logs->count; j++)
+        addresses[j] = logs->addresses[j];
+    logs_path(logs, i, path);
+    const struct gw__raft_log_config config = {.index = i,
+                                               .count = logs->count,
+                                               .addresses = addresses,
+                                               .directory = path,
+                                               .election_ms = 150,
+                                               .heartbeat_ms = 30,
+                                               .context = one,
+                                               .on_entry = on_entry,
+                                               .on_snapshot = on_snapshot,
+                                               .on_leader = on_leader};
+    one->leader = logs->count;
+    one->index = one->gaps = one->snapshots = one->count = 0;
+    enum gw_err err = gw__raft_log_open(&config, &one->log, &why);
+    if (!err)
+        err = gw__raft_log_run(one->log, &why);
+    ck_assert_msg(err == GW_OK, "%s", why.text);
+}
+
+void logs_close(struct logs *logs, unsigned i)
+{
+    gw__raft_log_close(&logs->logs[i].log);
+}
+
+/* All that are open say the same, and it is open; else count. */
+static unsigned agreed(struct logs *logs)
+{
+    unsigned leader = logs->count;
+    bool first = true;
+    for (unsigned i = 0; i < logs->count; i++) {
+        struct one_log *one = &logs->logs[i];
+        if (!one->log)
+            continue;
+        pthread_mutex_lock(&one->lock);
+        if (!first && one->leader != leader)
+            leader = logs->count;
+        else
+            leader = one->leader;
+        pthread_mutex_unlock(&one->lock);
+        first = false;
+        if (leader == logs->count)
+            break;
+    }
+    return leader < logs->count && logs->logs[leader].log ? leader
+                                                          : logs->count;
+}
+
+unsigned logs_leader(struct logs *logs)
+{
+    uint64_t until_ns = gw_now_ns() + patience_ns;
+    unsigned leader;
+    while ((leader = agreed(logs)) == logs->count) {
+        ck_assert_msg(gw_now_ns() < until_ns, "nobody leads");
+        nanosleep(&moment, NULL);
+    }
+    return leader;
+}
+
+void logs_propose(struct logs *logs, unsigned i, uint64_t number)
+{
+    ck_assert_int_eq(
+        gw__raft_log_propose(logs->logs[i].log, &number, sizeof number), GW_OK);
+}
+
+void logs_check(struct logs *logs, unsigned i)
+{
+    struct gw_error why = {0};
+    ck_assert_msg(gw__raft_log_error(logs->logs[i].log, &why) == GW_OK, "%s",
+                  why.text);
+    ck_assert_uint_eq(logs->logs[i].gaps, 0);
+}
+
+void logs_await(struct logs *logs, unsigned i, uint64_t index)
+{
+    struct one_log *one = &logs->logs[i];
+    uint64_t until_ns = gw_now_ns() + patience_ns, at = 0;
+    for (;;) {
+        pthread_mutex_lock(&one->lock);
+        at = one->index;
+        pthread_mutex_unlock(&one->lock);
+        if (at >= index)
+            return;
+        logs_check(logs, i);
+        ck_assert_msg(gw_now_ns() < until_ns, "log %u stands at %llu", i,
+                      (unsigned long long)at);
+        nanosleep(&moment, NULL);
+    }
+}

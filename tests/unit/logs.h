@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of the controllers' log: up to three of them on loopback, in a
+ * directory of their own, and what they have told.
+ */
+#ifndef TESTS_LOGS_H
+#define TESTS_LOGS_H
+
+#include <control/raft_log.h>
+
+#include <check.h>
+#include <pthread.h>
+
+enum { LOGS = 3, LOG_ENTRIES = 8192 };
+
+struct one_log {
+    struct gw__raft_log *log;
+    pthread_mutex_t lock;
+    unsigned leader; /* an index, or count */
+    uint64_t index;  /* of the newest entry */
+    unsigned gaps;   /* entries that did not follow on the one before */
+    unsigned snapshots;
+    unsigned count;                /* of entries since it was opened */
+    uint64_t numbers[LOG_ENTRIES]; /* in them */
+};
+
+struct logs {
+    char directory[64];
+    unsigned count;
+    char addresses[LOGS][32];
+    struct one_log logs[LOGS];
+};
+
+/* Directory and addresses; `logs` is of static storage. */
+void logs_begin(struct logs *logs, unsigned count);
+/* Closes what is open, and removes the directory. */
+void logs_end(struct logs *logs);
+/* "DIRECTORY/INDEX". */
+void logs_path(const struct logs *logs, unsigned i, char path[128]);
+/* Addresses of loopback on which nobody listens now. */
+void logs_free_address(char address[32]);
+
+void logs_open(struct logs *logs, unsigned i);
+void logs_close(struct logs *logs, unsigned i);
+/* The one that all others which are open take for the leader, in seconds. */
+unsigned logs_leader(struct logs *logs);
+void logs_propose(struct logs *logs, unsigned i, uint64_t number);
+/* Until log `i` has told entry `index`. */
+void logs_await(struct logs *logs, unsigned i, uint64_t index);
+void logs_check(struct logs *logs, unsigned i);
+
+#endif

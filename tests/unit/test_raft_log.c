@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The controllers' log on a real disk and real sockets: order, leaders, cuts,
+ * restarts, snapshots, and that it can be closed at any time.
+ */
+#include "logs.h"
+
+#include <control/registry.h>
+
+#include <stdio.h>
+#include <string.h>
+
+Suite *suite_raft_log(void);
+
+static struct logs logs;
+
+/* Entry n is number n. */
+static void in_order(unsigned i, uint64_t first, uint64_t last)
+{
+    const struct one_log *one = &logs.logs[i];
+    for (uint64_t n = first; n <= last; n++)
+        ck_assert_uint_eq(one->numbers[one->count - 1 - (last - n)], n);
+}
+
+START_TEST(a_single_one_leads_and_keeps_what_it_is_given)
+{
+    logs_begin(&logs, 1);
+    logs_open(&logs, 0);
+    ck_assert_uint_eq(logs_leader(&logs), 0);
+    for (uint64_t n = 1; n <= 50; n++)
+        logs_propose(&logs, 0, n);
+    logs_await(&logs, 0, 50);
+    in_order(0, 1, 50);
+    logs_check(&logs, 0);
+    logs_close(&logs, 0);
+    logs_open(&logs, 0);
+    logs_await(&logs, 0, 50);
+    in_order(0, 1, 50);
+    ck_assert_uint_eq(logs_leader(&logs), 0);
+    logs_propose(&logs, 0, 51);
+    logs_await(&logs, 0, 51);
+    logs_check(&logs, 0);
+    logs_end(&logs);
+}
+END_TEST
+
+START_TEST(three_agree_and_outlive_their_leader)
+{
+    logs_begin(&logs, 3);
+    for (unsigned i = 0; i < 3; i++)
+        logs_open(&logs, i);
+    unsigned leader = logs_leader(&logs), other = (leader + 1) % 3;
+    for (uint64_t n = 1; n <= 20; n++)
+        logs_propose(&logs, leader, n);
+    logs_propose(&logs, other, 99); /* does not lead: lost */
+    for (unsigned i = 0; i < 3; i++) {
+        logs_await(&logs, i, 20);
+        in_order(i, 1, 20);
+    }
+    logs_close(&logs, leader);
+    unsigned next = logs_leader(&logs);
+    ck_assert_uint_ne(next, leader);
+    logs_propose(&logs, next, 21);
+    logs_await(&logs, 3 - leader - next, 21);
+    logs_open(&logs, leader);
+    logs_await(&logs, leader, 21);
+    in_order(leader, 1, 21);
+    for (unsigned i = 0; i < 3; i++)
+        logs_check(&logs, i);
+    logs_end(&logs);
+}
+END_TEST
+
+START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
+{
+    logs_begin(&logs, 3);
+    for (unsigned i = 0; i < 3; i++)
+        logs_open(&logs, i);
+    unsigned old = logs_leader(&logs);
+    logs_propose(&logs, old, 1);
+    logs_await(&logs, old, 1);
+    for (unsigned i = 0; i < 3; i++)
+        if (i != old) {
+            gw__raft_log_cut(logs.logs[old].log, i, true);
+            gw__raft_log_cut(logs.logs[i].log, old, true);
+        }
+    logs_propose(&logs, old, 66); /* reaches nobody */
+    unsigned a = (old + 1) % 3, b = (old + 2) % 3, next = logs.count;
+    uint64_t until_ns = gw_now_ns() + 10000000000U;
+    while (next != a && next != b) {
+        ck_assert(gw_now_ns() < until_ns);
+        pthread_mutex_lock(&logs.logs[a].lock);
+        next = logs.logs[a].leader;
+        pthread_mutex_unlock(&logs.logs[a].lock);
+    }
+    logs_propose(&logs, next, 2);
+    logs_await(&logs, a, 2);
+    logs_await(&logs, b, 2);
+    ck_assert_uint_eq(logs.logs[old].index, 1);
+    for (unsigned i = 0; i < 3; i++)
+        if (i != old) {
+            gw__raft_log_cut(logs.logs[old].log, i, false);
+            gw__raft_log_cut(logs.logs[i].log, old, false);
+        }
+    logs_await(&logs, old, 2);
+    in_order(old, 1, 2); /* and 66 is nowhere */
+    for (unsigned i = 0; i < 3; i++)
+        logs_check(&logs, i);
+    logs_end(&logs);
+}
+END_TEST
+
+static void propose_many(unsigned leader, uint64_t first, uint64_t last)
+{
+    for (uint64_t n = first; n <= last; n++)
+        logs_propose(&logs, leader, n);
+    logs_await(&logs, leader, last);
+}
+
+START_TEST(a_snapshot_stands_for_what_came_before)
+{
+    logs_begin(&logs, 3);
+    for (unsigned i = 0; i < 3; i++)
+        logs_open(&logs, i);
+    unsigned leader = logs_leader(&logs), late = (leader + 1) % 3;
+    propose_many(leader, 1, 10);
+    logs_close(&logs, late);
+    for (uint64_t n = 11; n < 1700; n += 100)
+        propose_many(leader, n, n + 99);
+    logs_propose(&logs, leader, 1711);
+    logs_open(&logs, late); /* what it lacks is no longer in the log */
+    logs_await(&logs, late, 1711);
+    ck_assert_uint_ge(logs.logs[late].snapshots, 1);
+    in_order(late, 1711, 1711);
+    logs_close(&logs, late);
+    logs_open(&logs, late); /* from its disk */
+    logs_await(&logs, late, 1711);
+    ck_assert_uint_ge(logs.logs[late].snapshots, 1);
+    for (unsigned i = 0; i < 3; i++)
+        logs_check(&logs, i);
+    logs_end(&logs);
+}
+END_TEST
+
+/* Whatever is being written. */
+START_TEST(it_can_be_closed_at_any_time)
+{
+    uint64_t number = 0, had = 0;
+    logs_begin(&logs, 3);
+    for (unsigned round = 0; round < 12; round++) {
+        for (unsigned i = 0; i < 3; i++)
+            if (!logs.logs[i].log)
+                logs_open(&logs, i);
+        unsigned leader = logs_leader(&logs);
+        for (unsigned n = 0; n < 40; n++)
+            logs_propose(&logs, leader, ++number);
+        if (round % 3 == 0)
+            logs_await(&logs, leader, had + 1);
+        logs_close(&logs, round % 2 ? leader : (leader + 1) % 3);
+        had = logs.logs[leader].index;
+    }
+    logs_end(&logs);
+}
+END_TEST
+
+START_TEST(proposals_after_the_end_are_refused)
+{
+    logs_begin(&logs, 1);
+    logs_open(&logs, 0);
+    gw__raft_log_stop(logs.logs[0].log);
+    ck_assert_int_eq(gw__raft_log_propose(logs.logs[0].log, "x", 1),
+                     GW_ECLOSED);
+    logs_end(&logs);
+}
+END_TEST
+
+START_TEST(what_cannot_be_opened_says_why)
+{
+    struct gw_error why = {0};
+    struct gw__raft_log *log;
+    char taken[32], path[128];
+    const char *address = taken;
+    struct gw__raft_log_config config = {.count = 1,
+                                         .addresses = &address,
+                                         .directory = "/proc/none/here",
+                                         .election_ms = 150,
+                                         .heartbeat_ms = 30};
+    logs_begin(&logs, 1);
+    logs_open(&logs, 0);
+    memcpy(taken, logs.addresses[0], sizeof taken);
+    ck_assert_int_ne(gw__raft_log_open(&config, &log, &why), GW_OK);
+    ck_assert_msg(strstr(why.text, "/proc/none/here"), "%s", why.text);
+    snprintf(path, sizeof path, "%s/other", logs.directory);
+    config.directory = path;
+    ck_assert_int_ne(gw__raft_log_open(&config, &log, &why), GW_OK);
+    ck_assert_msg(strstr(why.text, taken), "%s", why.text);
+    ck_assert_ptr_null(log);
+    logs_end(&logs);
+}
+END_TEST
+
+Suite *suite_raft_log(void)
+{
+    Suite *suite = suite_create("raft_log");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_single_one_leads_and_keeps_what_it_is_given);
+    tcase_add_test(t, three_agree_and_outlive_their_leader);
+    tcase_add_test(t, a_leader_that_is_cut_off_is_replaced_and_comes_back);
+    tcase_add_test(t, a_snapshot_stands_for_what_came_before);
+    tcase_add_test(t, it_can_be_closed_at_any_time);
+    tcase_add_test(t, proposals_after_the_end_are_refused);
+    tcase_add_test(t, what_cannot_be_opened_says_why);
+    suite_add_tcase(suite, t);
+    return suite;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The elastic ring with real processes and nobody dying: results and who is in
+ * them, averages, other collectives, leaving. Deaths are in test_ring_death.c,
+ * joining in test_ring_join.c.
+ */
+#include "ring_crew.h"
+
+#include <stdio.h>
+#include <string.h>
+
+Suite *suite_ring(void);
+
+static struct crew crew;
+
+static void teardown(void)
+{
+    crew_stop(&crew);
+}
+
+static const char *const wires[] = {"shm", "ipc", "tcp"};
+
+START_TEST(each_contributes_once)
+{
+    const struct crew_plan plan = {
+        .members = 4, .seats = 4, .wire = wires[_i]};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, _i == 0 ? 200 : 40);
+    crew_end(&crew);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct gw_ring_status *s = &crew_seat(&crew, i)->status;
+        ck_assert(s->member);
+        ck_assert_uint_eq(s->size, 4);
+        ck_assert_uint_eq(s->epoch, 1);
+        ck_assert_uint_eq(s->ops_done, s->op);
+        ck_assert_uint_eq(s->recoveries, 0);
+        for (uint64_t op = 0; op + 1 < s->op; op++)
+            ck_assert_uint_eq(crew_seat(&crew, i)->records[op].contributors,
+                              15);
+    }
+}
+END_TEST
+
+START_TEST(one_member_needs_no_wire)
+{
+    const struct crew_plan plan = {.members = 1, .seats = 1};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 100);
+    crew_end(&crew);
+}
+END_TEST
+
+/* ---- leaving ---- */
+
+START_TEST(what_a_leaver_gave_counts)
+{
+    const struct crew_plan plan = {
+        .members = 4, .seats = 4, .wire = wires[_i]};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 20);
+    atomic_store(&crew_seat(&crew, 2)->leaves, true);
+    crew_await_state(&crew, 2, CREW_LEFT);
+    uint64_t last = crew_seat(&crew, 2)->status.op; /* it has not done */
+    crew_await_size(&crew, 3);
+    crew_end(&crew);
+    const struct crew_seat *seat = crew_seat(&crew, 0);
+    for (uint64_t op = 0; op + 1 < seat->status.op; op++)
+        ck_assert_uint_eq(seat->records[op].contributors, op < last ? 15 : 11);
+}
+END_TEST
+
+/* All but one leave; the last cannot. */
+static enum gw_err leave_in_turn(struct crew *c, struct gw_ring *ring,
+                                 struct gw_error *why)
+{
+    enum gw_err err = crew_turn(c, ring, why);
+    if (err || c->head->ops != 5 + 3 * c->seat)
+        return err;
+    if (c->seat < 2) {
+        atomic_store(&crew_seat(c, c->seat)->leaves, true);
+        return GW_OK;
+    }
+    struct gw_error told;
+    err = gw_ring_leave(ring, &told);
+    if (err != GW_EINVAL || !strstr(told.text, "it is the last member"))
+        return gw_fail(why, GW_EWRONG, "the last one left: %s", told.text);
+    return GW_OK;
+}
+
+START_TEST(the_last_cannot_leave)
+{
+    const struct crew_plan plan = {
+        .members = 3, .seats = 3, .turn = leave_in_turn};
+    crew_start(&crew, &plan);
+    crew_await_state(&crew, 0, CREW_LEFT);
+    crew_await_state(&crew, 1, CREW_LEFT);
+    crew_await_ops(&crew, 2, 20);
+    crew_end(&crew);
+}
+END_TEST
+
+/* ---- what else can be called ---- */
+
+static enum gw_err average(struct crew *c, struct gw_ring *ring,
+                           struct gw_error *why)
+{
+    enum { COUNT = 1000 };
+    float in[COUNT], want = 0;
+    struct gw_ring_result result;
+    for (unsigned i = 0; i < COUNT; i++)
+        in[i] = (float)(c->seat + 1);
+    const struct gw_ring_call call = {
+        .in = in, .out = in, .count = COUNT, .type = GW_F32, .op = GW_AVG};
+    enum gw_err err = gw_ring_allreduce(ring, &call, &result, why);
+    for (unsigned i = 0; i < CREW_SEATS; i++)
+        if (result.contributors >> i & 1)
+            want += (float)(i + 1);
+    want /= (float)__builtin_popcountll(result.contributors);
+    for (unsigned i = 0; !err && i < COUNT; i++)
+        if (in[i] != want)
+            err = gw_fail(why, GW_EWRONG, "average %g, not %g", (double)in[i],
+                          (double)want);
+    return err ? err : crew_turn(c, ring, why);
+}
+
+START_TEST(averages_are_of_the_contributors)
+{
+    const struct crew_plan plan = {.members = 3, .seats = 3, .turn = average};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    crew_end(&crew);
+}
+END_TEST
+
+static enum gw_err expect_refusal(struct gw_ring *ring,
+                                  const struct gw_ring_call *call,
+                                  struct gw_error *why)
+{
+    struct gw_ring_result result;
+    struct gw_error told;
+    if (gw_ring_allreduce(ring, call, &result, &told) == GW_EINVAL)
+        return GW_OK;
+    return gw_fail(why, GW_EWRONG, "a wrong call was not refused");
+}
+
+/* What is refused has not begun. */
+static enum gw_err wrong_calls(struct crew *c, struct gw_ring *ring,
+                               struct gw_error *why)
+{
+    struct gw_ring_call call = {
+        .in = c->in, .count = 1, .type = GW_F32, .op = GW_BOR};
+    enum gw_err err = expect_refusal(ring, &call, why);
+    call.op = GW_SUM;
+    call.tag = UINT32_MAX;
+    if (!err)
+        err = expect_refusal(ring, &call, why);
+    call.tag = 0;
+    call.in = NULL;
+    if (!err)
+        err = expect_refusal(ring, &call, why);
+    call.count = 0; /* right: nothing is reduced */
+    if (!err)
+        err = gw_ring_allreduce(ring, &call, NULL, why);
+    return err ? err : crew_turn(c, ring, why);
+}
+
+START_TEST(wrong_calls_are_refused)
+{
+    const struct crew_plan plan = {
+        .members = 2, .seats = 2, .turn = wrong_calls};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    crew_end(&crew);
+}
+END_TEST
+
+/* Members that call different things are told so, and not left waiting. */
+static enum gw_err differ(struct crew *c, struct gw_ring *ring,
+                          struct gw_error *why)
+{
+    struct gw_ring_result result;
+    struct gw_error told;
+    const struct gw_ring_call call = {
+        .in = c->in, .count = 10 + c->seat, .type = GW_I64, .op = GW_SUM};
+    enum gw_err err = gw_ring_allreduce(ring, &call, &result, &told);
+    if (err != GW_EMISMATCH)
+        return gw_fail(why, GW_EWRONG, "%s: %s", gw_err_name(err), told.text);
+    atomic_store(&crew_seat(c, c->seat)->state, CREW_DONE);
+    return GW_EMISMATCH;
+}
+
+START_TEST(different_calls_are_an_error)
+{
+    const struct crew_plan plan = {.members = 2, .seats = 2, .turn = differ};
+    crew_start(&crew, &plan);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t begin = gw_now_ns();
+        while (!crew_seat(&crew, i)->text[0] &&
+               gw_now_ns() - begin < 10000000000)
+            ;
+        ck_assert_msg(strncmp(crew_seat(&crew, i)->text, "GW_EMISMATCH", 12) ==
+                          0,
+                      "node %u: %s", i, crew_seat(&crew, i)->text);
+    }
+}
+END_TEST
+
+Suite *suite_ring(void)
+{
+    Suite *suite = suite_create("ring");
+    TCase *tcase = tcase_create("ring");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_set_timeout(tcase, 40);
+    tcase_add_loop_test(tcase, each_contributes_once, 0, 3);
+    tcase_add_test(tcase, one_member_needs_no_wire);
+    tcase_add_loop_test(tcase, what_a_leaver_gave_counts, 0, 2);
+    tcase_add_test(tcase, the_last_cannot_leave);
+    tcase_add_test(tcase, averages_are_of_the_contributors);
+    tcase_add_test(tcase, wrong_calls_are_refused);
+    tcase_add_test(tcase, different_calls_are_an_error);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Members join a ring that runs: they copy the state while the others go on,
+ * miss no op from the one on in which they are admitted, and have the same
+ * state and digest afterwards, whoever dies meanwhile. And collectives other
+ * than all-reduces, among members that come and go.
+ */
+#include "ring_crew.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+Suite *suite_ring_join(void);
+
+static struct crew crew;
+
+static void teardown(void)
+{
+    crew_stop(&crew);
+}
+
+static void nap_ms(unsigned ms)
+{
+    struct timespec t = {.tv_nsec = (long)ms * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* From its first op on it is in every result. */
+static void check_from_first_op(unsigned seat)
+{
+    const struct crew_seat *joiner = crew_seat(&crew, seat);
+    ck_assert_uint_gt(joiner->first_op, 0);
+    for (uint64_t op = joiner->first_op; op + 1 < joiner->status.op; op++)
+        ck_assert_uint_eq(joiner->records[op].contributors >> seat & 1, 1);
+}
+
+START_TEST(a_joiner_misses_nothing)
+{
+    static const struct crew_plan plans[] = {
+        {.members = 3, .seats = 4, .blob_bytes = 1000000, .think_us = 2000},
+        {.members = 3, .seats = 4, .count = 10}, /* quicker than any copy */
+        {.members = 1, .seats = 2, .blob_bytes = 100000},
+        {.members = 2, .seats = 3, .wire = "ipc", .blob_bytes = 200000},
+    };
+    crew_start(&crew, &plans[_i]);
+    crew_await_all(&crew, 20);
+    unsigned joiner = plans[_i].members;
+    crew_go(&crew, joiner);
+    crew_await_state(&crew, joiner, CREW_MEMBER);
+    crew_await_ops(&crew, joiner, 20);
+    crew_end(&crew);
+    check_from_first_op(joiner);
+    ck_assert_uint_eq(crew_seat(&crew, 0)->status.size, joiner + 1);
+}
+END_TEST
+
+START_TEST(several_join_at_once)
+{
+    const struct crew_plan plan = {.members = 2,
+                                   .seats = 6,
+                                   .blob_bytes = 3000000,
+                                   .think_us = 500};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    for (unsigned i = 2; i < 6; i++)
+        crew_go(&crew, i);
+    for (unsigned i = 2; i < 6; i++)
+        crew_await_ops(&crew, i, 10);
+    crew_end(&crew);
+    for (unsigned i = 2; i < 6; i++)
+        check_from_first_op(i);
+}
+END_TEST
+
+START_TEST(a_number_from_the_controllers)
+{
+    const struct crew_plan plan = {.members = 2, .seats = 3, .any = true};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    crew_go(&crew, 2);
+    crew_await_ops(&crew, 2, 10);
+    crew_end(&crew);
+    unsigned node = crew_seat(&crew, 2)->status.node;
+    ck_assert_uint_ge(node, 2);
+    ck_assert_uint_lt(node, CREW_CONTROLLER);
+}
+END_TEST
+
+/* The first in the ring is asked first. */
+START_TEST(the_donor_dies)
+{
+    static const unsigned moments_ms[] = {3, 10, 30, 60};
+    const struct crew_plan plan = {.members = 3,
+                                   .seats = 4,
+                                   .blob_bytes = 24 << 20,
+                                   .think_us = 1000};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    crew_go(&crew, 3);
+    nap_ms(moments_ms[_i]);
+    crew_kill(&crew, 0);
+    crew_await_ops(&crew, 3, 10);
+    crew_end(&crew);
+    check_from_first_op(3);
+}
+END_TEST
+
+/* Whoever is admitted and dies before it has the state holds nobody up for
+ * long. */
+START_TEST(the_joiner_dies)
+{
+    static const unsigned moments_ms[] = {5, 20, 50};
+    const struct crew_plan plan = {.members = 3,
+                                   .seats = 4,
+                                   .blob_bytes = 8 << 20,
+                                   .think_us = 300};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    crew_go(&crew, 3);
+    nap_ms(moments_ms[_i]);
+    crew_kill(&crew, 3);
+    uint64_t ops = atomic_load(&crew_seat(&crew, 0)->ops);
+    crew_await_all(&crew, ops + 50);
+    crew_end(&crew);
+}
+END_TEST
+
+/* A new process takes the place of each that is killed. */
+START_TEST(they_come_and_go)
+{
+    const struct crew_plan plan = {.members = 3,
+                                   .seats = 7,
+                                   .blob_bytes = 50000};
+    crew_start(&crew, &plan);
+    for (unsigned i = 0; i < 4; i++) {
+        crew_await_all(&crew, 5);
+        crew_go(&crew, 3 + i);
+        crew_await_ops(&crew, 3 + i, 3);
+        crew_kill(&crew, i);
+    }
+    crew_await_size(&crew, 3);
+    crew_end(&crew);
+    for (unsigned i = 4; i < 7; i++)
+        check_from_first_op(i);
+}
+END_TEST
+
+/* ---- other collectives ---- */
+
+static enum gw_err gather_all(struct crew *c, struct gw_ring *ring,
+                              struct gw_error *why)
+{
+    enum { COUNT = 3000 };
+    static uint64_t in[COUNT], out[COUNT * CREW_SEATS];
+    struct gw_ring_result result;
+    for (unsigned i = 0; i < COUNT; i++)
+        in[i] = c->head->ops << 16 | c->seat << 12 | i;
+    const struct gw_call call = {.collective = GW_ALLGATHER,
+                                 .in = in,
+                                 .out = out,
+                                 .count = COUNT,
+                                 .type = GW_U64};
+    enum gw_err err = gw_ring_run(ring, &call, &result, why);
+    for (unsigned k = 0; !err && k < result.origin_count * COUNT; k++)
+        if (out[k] != (c->head->ops << 16 | result.origin[k / COUNT] << 12 |
+                       k % COUNT))
+            err = gw_fail(why, GW_EWRONG, "all-gather: element %u", k);
+    return err;
+}
+
+static enum gw_err broadcast_one(struct crew *c, struct gw_ring *ring,
+                                 struct gw_error *why)
+{
+    uint64_t in = c->head->ops << 8 | c->seat, out = 0;
+    struct gw_ring_turn turn;
+    struct gw_error told;
+    enum gw_err err = gw_ring_begin(ring, &turn, why);
+    if (err)
+        return err;
+    unsigned root = (unsigned)(c->head->ops % turn.origin_count);
+    const struct gw_call call = {.collective = GW_BROADCAST,
+                                 .in = &in,
+                                 .out = &out,
+                                 .count = 1,
+                                 .type = GW_U64,
+                                 .root = root};
+    err = gw_ring_run(ring, &call, NULL, &told);
+    if (err == GW_ELOST)
+        return GW_OK; /* all say so, or the next op would not end */
+    if (!err && out != (c->head->ops << 8 | turn.origin[root]))
+        return gw_fail(why, GW_EWRONG, "broadcast of %u: %llx", root,
+                       (unsigned long long)out);
+    return err ? gw_fail(why, err, "%s", told.text) : GW_OK;
+}
+
+static enum gw_err collectives(struct crew *c, struct gw_ring *ring,
+                               struct gw_error *why)
+{
+    enum gw_err err = gather_all(c, ring, why);
+    if (!err)
+        err = broadcast_one(c, ring, why);
+    return err ? err : crew_turn(c, ring, why);
+}
+
+static void run_collectives(const struct crew_plan *plan)
+{
+    crew_start(&crew, plan);
+    crew_await_all(&crew, 10);
+    crew_kill(&crew, 1);
+    crew_await_size(&crew, plan->members - 1);
+    uint64_t ops = atomic_load(&crew_seat(&crew, 0)->ops);
+    crew_await_all(&crew, ops + 10);
+    crew_go(&crew, plan->members);
+    crew_await_ops(&crew, plan->members, 10);
+    crew_kill(&crew, 0);
+    crew_await_size(&crew, plan->members - 1);
+    crew_end(&crew);
+}
+
+START_TEST(collectives_among_those_who_come_and_go)
+{
+    const struct crew_plan plan = {.members = 3 + (unsigned)_i % 2,
+                                   .seats = 4 + (unsigned)_i % 2,
+                                   .wire = _i == 0 ? "ipc" : "shm",
+                                   .count = 100,
+                                   .turn = collectives};
+    run_collectives(&plan);
+}
+END_TEST
+
+START_TEST(collectives_of_one)
+{
+    const struct crew_plan plan = {
+        .members = 1, .seats = 1, .count = 10, .turn = collectives};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    crew_end(&crew);
+}
+END_TEST
+
+Suite *suite_ring_join(void)
+{
+    Suite *suite = suite_create("ring join");
+    TCase *tcase = tcase_create("joins");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, a_joiner_misses_nothing, 0, 4);
+    tcase_add_test(tcase, several_join_at_once);
+    tcase_add_test(tcase, a_number_from_the_controllers);
+    tcase_add_loop_test(tcase, the_donor_dies, 0, 4);
+    tcase_add_loop_test(tcase, the_joiner_dies, 0, 3);
+    tcase_add_test(tcase, they_come_and_go);
+    tcase_add_loop_test(tcase, collectives_among_those_who_come_and_go, 0, 4);
+    tcase_add_test(tcase, collectives_of_one);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
