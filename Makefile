@@ -42,6 +42,7 @@ COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c)))
 PARTS := $(filter-out cmd/common,$(patsubst %/,%,$(sort $(dir $(wildcard cmd/*/*.c)))))
 TOOLS := $(patsubst cmd/%/main.c,%,$(sort $(wildcard cmd/*/main.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
+SIM_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/*.c)))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIB_A := $(B)/libgradwire.a
@@ -90,6 +91,18 @@ $(B)/unit_suites.h: $(UNIT_SRC) tests/unit
 	@mkdir -p $(@D)
 	@sed -n 's/^Suite \*suite_\([a-z0-9_]*\)(void)$$/SUITE(\1)/p' $(UNIT_SRC) >$@
 
+# The simulated ring, and one whose book accepts what an old view has sent.
+SIMS := $(B)/sim/ring $(B)/sim/ring-broken
+$(B)/sim/ring: $(SIM_OBJ) $(LIB_A)
+$(B)/sim/ring-broken: $(B)/sim/book-broken.o $(SIM_OBJ) $(LIB_A)
+$(SIMS):
+	@mkdir -p $(@D)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+$(B)/sim/book-broken.o: lib/ring/book.c | deps
+	@mkdir -p $(@D)
+	$(call say,cc,$@)$(CC) $(CPPFLAGS) $(PC_CFLAGS) $(CFLAGS) -DGW__BREAK_EPOCH_CHECK \
+		-MMD -MP -c -o $@ $<
+
 # What tests/fault/kills.sh runs.
 $(B)/kills: $(B)/tests/fault/kills.o $(COMMON_OBJ) $(LIB_A)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
@@ -105,14 +118,16 @@ $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
 # The unit tests come last, so that the last line is their sum.
 BATS = B=$(B) CC=$(CC) SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun bats
 UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
-TEST = @bad=0; $(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats tests/view/*.bats) || bad=1; \
+SIM = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
+TEST = @bad=0; $(SIM) || bad=1; \
+	$(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats tests/view/*.bats) || bad=1; \
 	$(UNIT) || bad=1; exit $$bad
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
-check: all $(B)/unit
+check: all $(SIMS) $(B)/unit
 	$(TEST)
 check-all: export SLOW = 1
-check-all: all $(B)/unit
+check-all: all $(SIMS) $(B)/unit
 	$(B)/collrun verify --all --max-ranks 256
 	$(TEST)
 
@@ -124,8 +139,11 @@ tsan:
 	$(SANITIZED) SAN=-fsanitize=thread
 fuzz:
 	$(SANITIZED) SAN=-fsanitize=address,undefined,fuzzer-no-link CC=clang
-run-asan: all $(B)/unit
+run-asan: SEEDS ?= 2000
+run-asan: all $(SIMS) $(B)/unit
 	$(TEST)
+sim: $(SIMS)
+	$(SIM)
 run-tsan: $(B)/unit
 	$(TSAN) $(UNIT)
 run-fuzz: $(FUZZERS)
@@ -189,4 +207,4 @@ clean:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
 .PHONY: all always asan bench check check-all clean demo deps format fuzz install lint \
-	run-asan run-fuzz run-tsan tsan uninstall
+	run-asan run-fuzz run-tsan sim tsan uninstall

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { LOOK_MS = 100, LINGER_MS = 200 };
-#define HELLO_NS UINT64_C(2000000000)
+#define HELLO_NS UINT64_C(10000000000)
 
 /* ---- is anybody there? ---- */
 
@@ -126,10 +126,9 @@ static enum gw_err greet(struct attach *attach, struct gw_error *why)
 enum gw_err attach_open(const char *name, struct attach **out,
                         struct gw_error *why)
 {
-    char directory[PATH_MAX], real[PATH_MAX], endpoint[ATTACH_ENDPOINT_MAX];
+    char directory[PATH_MAX], real[PATH_MAX];
     *out = NULL;
-    enum gw_err code =
-        attach_directory(name, directory, sizeof directory, why);
+    enum gw_err code = attach_directory(name, directory, sizeof directory, why);
     if (code)
         return code;
     if (!realpath(directory, real))
@@ -139,11 +138,11 @@ enum gw_err attach_open(const char *name, struct attach **out,
         return gw_fail(why, GW_ENOMEM, "no memory to attach");
     attach->pidfd = attach->epoll = -1;
     snprintf(attach->run, sizeof attach->run, "%s", strrchr(real, '/') + 1);
-    code = read_endpoint(attach->run, directory, endpoint, why);
+    code = read_endpoint(attach->run, directory, attach->asks_at, why);
     if (!code) {
         attach->context = zmq_ctx_new();
         code = attach->context
-                   ? attach_connect(attach, ZMQ_DEALER, endpoint,
+                   ? attach_connect(attach, ZMQ_DEALER, attach->asks_at,
                                     &attach->asks, why)
                    : gw_fail_errno(why, "ZeroMQ");
     }
@@ -199,8 +198,8 @@ static json_t *take_answer(struct attach *attach)
     json_t *answer = NULL;
     zmq_msg_init(&message);
     while (!answer && zmq_msg_recv(&message, attach->asks, ZMQ_DONTWAIT) >= 0) {
-        answer = json_loadb(zmq_msg_data(&message), zmq_msg_size(&message), 0,
-                            NULL);
+        answer =
+            json_loadb(zmq_msg_data(&message), zmq_msg_size(&message), 0, NULL);
         json_t *id = json_object_get(answer, "id");
         if (answer && json_integer_value(id) != attach->asked) {
             json_decref(answer);
@@ -213,6 +212,13 @@ static json_t *take_answer(struct attach *attach)
     return answer;
 }
 
+/* Before it has said who it is there is no pidfd. */
+static bool is_dead(const struct attach *attach)
+{
+    return attach->pidfd < 0 ? !attach_knock(attach->asks_at)
+                             : attach_dead(attach);
+}
+
 static enum gw_err await(struct attach *attach, uint64_t deadline_ns,
                          json_t **answer, struct gw_error *why)
 {
@@ -221,7 +227,7 @@ static enum gw_err await(struct attach *attach, uint64_t deadline_ns,
         {.fd = attach->pidfd, .events = ZMQ_POLLIN},
     };
     for (;;) {
-        bool dead = attach_dead(attach); /* what it said before still counts */
+        bool dead = is_dead(attach); /* what it said before still counts */
         *answer = take_answer(attach);
         if (*answer)
             return GW_OK;

@@ -34,8 +34,8 @@ enum gw_err attach_listen(struct attach *attach, bool chunks,
     if (attach->epoll < 0)
         return gw_fail_errno(why, "epoll");
     zmq_msg_init(&attach->batch);
-    enum gw_err code = attach_connect(attach, ZMQ_SUB, attach->endpoint,
-                                      &attach->events, why);
+    enum gw_err code =
+        attach_connect(attach, ZMQ_SUB, attach->endpoint, &attach->events, why);
     if (!code &&
         (zmq_setsockopt(attach->events, ZMQ_SUBSCRIBE, "e", 1) != 0 ||
          (chunks && zmq_setsockopt(attach->events, ZMQ_SUBSCRIBE, "c", 1)) ||

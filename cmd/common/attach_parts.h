@@ -17,10 +17,11 @@ enum { ATTACH_ENDPOINT_MAX = 108, ATTACH_RUN_MAX = 64 };
 
 struct attach {
     char run[ATTACH_RUN_MAX];
+    char asks_at[ATTACH_ENDPOINT_MAX];
     char endpoint[ATTACH_ENDPOINT_MAX]; /* of its events */
     void *context;
     void *asks; /* DEALER */
-    int pidfd;  /* of the supervisor; -1: the kernel has none for us */
+    int pidfd;  /* of the supervisor; -1: it has not said hello yet */
     json_int_t asked;
 
     /* Once it listens: */

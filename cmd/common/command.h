@@ -123,6 +123,8 @@ void progress(const char *format, ...) GW_PRINTF(1, 2);
  * long look at it and end with what they have, marked partial, and status 130.
  */
 extern volatile int interrupted;
+/* This signal sets it, too, unless it is ignored. */
+void interrupt_by(int number);
 /* Called before the process ends by a second Ctrl-C: must be safe in a signal
  * handler. NULL at first. */
 extern void (*interrupted_twice)(void);

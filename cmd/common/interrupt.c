@@ -28,11 +28,17 @@ static void on_signal(int number)
     interrupted = number;
 }
 
+/* Without SA_RESTART, so that what blocks comes back and looks. */
+void interrupt_by(int number)
+{
+    struct sigaction action = {.sa_handler = on_signal}, before;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
+}
+
 void signals_catch(void)
 {
-    /* Without SA_RESTART, so that what blocks comes back and looks. */
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    interrupt_by(SIGINT);
+    interrupt_by(SIGTERM);
 }

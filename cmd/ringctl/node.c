@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum { CUT_JOIN_MS = 1500 };
 #define AGAIN_NS UINT64_C(50000000)
 /* A former process of our number is convicted by then. */
 #define REFUSED_NS UINT64_C(10000000000)
@@ -51,6 +52,16 @@ static void end_ring(struct node *node)
     gw_ring_destroy(&ring);
 }
 
+static bool is_cut(const struct orders *orders)
+{
+    for (unsigned n = 0; n < GW_RING_NODES; n++)
+        if (orders->links[n].down)
+            return true;
+    return false;
+}
+
+/* Rules cannot be changed while it joins: if it may be that it cannot join by
+ * the present ones it gives up now and then, and tries by the newest. */
 static enum gw_err join(struct node *node, const struct orders *orders,
                         struct gw_error *why)
 {
@@ -64,6 +75,7 @@ static enum gw_err join(struct node *node, const struct orders *orders,
         .controller_count = birth->controllers,
         .wire = birth->wire,
         .events = outbox_sink(node->outbox),
+        .join_timeout_ms = is_cut(orders) ? CUT_JOIN_MS : 0,
         .links = orders->links,
         .pace_ns = orders->pace_ns,
         .context = node,

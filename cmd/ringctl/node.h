@@ -41,8 +41,8 @@ struct node {
     void *state;
     size_t state_bytes;
     struct gw_error wrong; /* found in `apply` */
-    bool stale;  /* others have begun what this member does not know: rejoin */
-    bool stays;  /* the last member: cannot leave */
+    bool stale; /* others have begun what this member does not know: rejoin */
+    bool stays; /* the last member: cannot leave */
     uint64_t scored, began, began_ns; /* ids of works, and when */
 };
 

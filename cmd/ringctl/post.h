@@ -110,10 +110,10 @@ struct node_note {
     uint64_t work; /* that it is at */
     bool done, diverged;
     uint64_t step, data_epoch;
-    double loss;                               /* of the newest step; NaN */
-    uint64_t samples_lost, samples_doubled;    /* found by the shards */
-    uint64_t sums_lost, sums_doubled;          /* found by the oracle of ops */
-    uint64_t rejoined;                         /* times, in this process */
+    double loss;                            /* of the newest step; NaN */
+    uint64_t samples_lost, samples_doubled; /* found by the shards */
+    uint64_t sums_lost, sums_doubled;       /* found by the oracle of ops */
+    uint64_t rejoined;                      /* times, in this process */
     uint64_t events_dropped;
     bool scored;
     struct score score;

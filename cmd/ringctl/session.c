@@ -47,6 +47,7 @@ void session_begin(void)
 {
     lasting = true;
     interrupted_twice = abandon;
+    interrupt_by(SIGHUP); /* the terminal goes: so do our runs */
 }
 
 bool session_lasts(void)
@@ -140,16 +141,16 @@ static void take_down(struct owned *o)
     json_t *answer;
     if (attach_open(o->run, &attach, &why))
         return;
-    if (ask_at(attach, json_pack("{ss}", "verb", "down"), ask_timeout_ns(),
-               &answer, &why)) {
+    enum gw_err code = ask_at(attach, json_pack("{ss}", "verb", "down"),
+                              ask_timeout_ns(), &answer, &why);
+    attach_close(&attach);
+    if (code && code != GW_EUNREACH) {
         kill(o->supervisor, SIGTERM);
         complain(&why);
-    } else {
-        fprintf(stderr, "ringctl: run %s is down (up --keep keeps it)\n",
-                o->run);
-        json_decref(answer);
+        return;
     }
-    attach_close(&attach);
+    json_decref(answer);
+    fprintf(stderr, "ringctl: run %s is down (up --keep keeps it)\n", o->run);
 }
 
 void session_end(void)

@@ -78,7 +78,8 @@ static void offer_nodes(const char *verb)
         return;
     }
     const json_t *status = json_object_get(answer, "data");
-    json_array_foreach(json_object_get(status, "nodes"), i, node) {
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
         offer_node(verb, node);
     }
     json_decref(answer);

@@ -73,10 +73,11 @@ static enum reading read_line(const char *prompt)
     reading = READING;
     rl_callback_handler_install(prompt, on_line);
     while (reading == READING) {
-        if (poll(&input, 1, -1) > 0)
-            rl_callback_read_char();
-        if (interrupted && reading == READING)
+        int ready = poll(&input, 1, -1);
+        if (interrupted) /* first: what is typed behind it is the next line */
             on_interruption();
+        else if (ready > 0)
+            rl_callback_read_char();
     }
     if (reading != READ)
         putchar('\n');

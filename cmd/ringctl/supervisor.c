@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -36,8 +37,7 @@ static enum gw_err hear_starter(struct run *run, struct gw_error *why)
 {
     static char text[REQUEST_MAX];
     ssize_t bytes = recv(run->starter, text, sizeof text, 0);
-    json_t *json =
-        bytes > 0 ? json_loadb(text, (size_t)bytes, 0, NULL) : NULL;
+    json_t *json = bytes > 0 ? json_loadb(text, (size_t)bytes, 0, NULL) : NULL;
     if (!json)
         return gw_fail(why, GW_EINTERNAL, "a run begins with its options");
     enum gw_err code = options_decode(json, &run->room, &run->options, why);
@@ -47,10 +47,9 @@ static enum gw_err hear_starter(struct run *run, struct gw_error *why)
 
 static void answer_starter(struct run *run, const struct gw_error *error)
 {
-    json_t *answer =
-        json_pack("{s:i, s:o, s:s}", "code", (int)error->code, "text",
-                  json_string_nocheck(error->code ? error->text : ""), "run",
-                  run->name);
+    json_t *answer = json_pack(
+        "{s:i, s:o, s:s}", "code", (int)error->code, "text",
+        json_string_nocheck(error->code ? error->text : ""), "run", run->name);
     char *text = json_dumps(answer, JSON_COMPACT);
     if (text && run->starter >= 0)
         send(run->starter, text, strlen(text), MSG_NOSIGNAL);
@@ -119,8 +118,8 @@ static enum gw_err write_papers(struct run *run, struct gw_error *why)
         "command", json_string_nocheck(o->command ? o->command : ""), "seed",
         (json_int_t)o->seed, "ranks", (int)o->ranks, "controllers",
         run->controller_count ? (int)run->controller_count : 1, "wire",
-        o->wire ? o->wire : "shm", "version", GW_VERSION, "began",
-        run->began_s, "pid", (json_int_t)getpid());
+        o->wire ? o->wire : "shm", "version", GW_VERSION, "began", run->began_s,
+        "pid", (json_int_t)getpid());
     enum gw_err code = folder_write_json(run, "run.json", facts, why);
     post_endpoint(run->token, "run", endpoint);
     return code ? code : folder_write(run, "endpoint", endpoint, why);
@@ -274,9 +273,8 @@ static void write_summary(struct run *run, json_t *status)
     json_object_set_new(status, "seconds",
                         json_real((double)(gw_now_ns() - run->began_ns) / 1e9));
     json_object_set_new(status, "error",
-                        run->failed.code
-                            ? json_string_nocheck(run->failed.text)
-                            : json_null());
+                        run->failed.code ? json_string_nocheck(run->failed.text)
+                                         : json_null());
     json_incref(status);
     if (folder_write_json(run, "summary.json", status, &why))
         fprintf(stderr, "%s\n", why.text);
@@ -324,10 +322,10 @@ int supervisor_main(int argc, char **argv)
         fprintf(stderr, "%s\n", why.text);
     end(&run);
     if (!formed)
-        answer_starter(&run, why.code ? &why
-                                      : &(struct gw_error){
-                                            .code = GW_EINTR,
-                                            .text = "it was told to end"});
+        answer_starter(
+            &run, why.code ? &why
+                           : &(struct gw_error){.code = GW_EINTR,
+                                                .text = "it was told to end"});
     return gw_err_exit(why.code);
 }
 
@@ -341,6 +339,7 @@ bool internal_main(int argc, char **argv, int *status)
                  {CONTROLLER_WORD, controller_main}};
     for (size_t i = 0; i < sizeof lives / sizeof *lives && argc > 1; i++)
         if (strcmp(argv[1], lives[i].word) == 0) {
+            prctl(PR_SET_NAME, "ringctl"); /* not "exe" */
             *status = lives[i].run(argc, argv);
             return true;
         }

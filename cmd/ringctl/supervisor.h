@@ -54,9 +54,10 @@ struct run_options {
 };
 
 /* Starts a run and returns when its first members stand in the ring:
- * attach_open(options->run) works from then on. GW_EINVAL: an option, or a run of that name lives; GW_EDATA: the
- * reader's sentence about the data; GW_EUNREACH, GW_ESYS: what the supervisor
- * says that it failed by. Nothing is left running on failure. */
+ * attach_open(options->run) works from then on. GW_EINVAL: an option, or a run
+ * of that name lives; GW_EDATA: the reader's sentence about the data;
+ * GW_EUNREACH, GW_ESYS: what the supervisor says that it failed by. Nothing is
+ * left running on failure. */
 GW_MUST_CHECK enum gw_err supervisor_start(struct run_options *options,
                                            struct gw_error *why);
 

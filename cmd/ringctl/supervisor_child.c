@@ -39,12 +39,11 @@ struct child *child_at(struct run *run, unsigned i)
 
 void child_init(struct child *child, enum gw__role role, unsigned number)
 {
-    *child = (struct child){.role = role,
-                            .number = number,
-                            .node = role == GW__CONTROLLER
-                                        ? CONTROLLER_NODE - number
-                                        : number,
-                            .fd = -1};
+    *child = (struct child){
+        .role = role,
+        .number = number,
+        .node = role == GW__CONTROLLER ? CONTROLLER_NODE - number : number,
+        .fd = -1};
 }
 
 const char *child_name(const struct child *child, char out[32])
@@ -259,8 +258,7 @@ void child_receive(struct run *run, struct child *child)
     enum post_kind kind = POST_KINDS;
     size_t bytes;
     while (child->fd >= 0) {
-        enum gw_err code =
-            post_receive(child->fd, run->buffer, &kind, &bytes);
+        enum gw_err code = post_receive(child->fd, run->buffer, &kind, &bytes);
         if (code == GW_PENDING)
             return;
         if (code == GW_OK)

@@ -41,9 +41,9 @@ struct control {
     pthread_mutex_t lock;
     /* ---- under `lock` ---- */
     struct gw__news news;
-    bool fresh;    /* news that were not taken yet */
-    bool parked;   /* the observer hears no leader */
-    bool refused;  /* the admission */
+    bool fresh;   /* news that were not taken yet */
+    bool parked;  /* the observer hears no leader */
+    bool refused; /* the admission */
     char text[200];
 
     /* ---- the supervisor's own ---- */
@@ -65,8 +65,7 @@ static void on_tell(void *context, const void *data, size_t bytes)
     pthread_mutex_lock(&control->lock);
     switch (told->kind) {
     case GW__TOLD_NEWS: /* the first comes after gw__driver_know */
-        control->news =
-            *gw__member_news(gw__driver_state(control->observer));
+        control->news = *gw__member_news(gw__driver_state(control->observer));
         control->fresh = true;
         break;
     case GW__TOLD_PARKED:
@@ -175,9 +174,8 @@ static enum gw_err start_observer(struct run *run, struct gw_error *why)
     struct control *control = run->control;
     unsigned count = run->controller_count ? run->controller_count : 1;
     char endpoint[ENDPOINT_MAX];
-    struct gw__member_config start = {.node = OBSERVER_NODE,
-                                      .role = GW__OBSERVER,
-                                      .controller_count = count};
+    struct gw__member_config start = {
+        .node = OBSERVER_NODE, .role = GW__OBSERVER, .controller_count = count};
     if (draw(&start.incarnation, sizeof start.incarnation, why) ||
         draw(&start.client, sizeof start.client, why))
         return GW_ESYS;
@@ -201,8 +199,8 @@ static enum gw_err start_observer(struct run *run, struct gw_error *why)
     enum gw_err code = gw__driver_start(&config, &control->observer, why);
     for (unsigned c = 0; c < count && !code; c++) {
         post_endpoint_of(run->token, CONTROLLER_NODE - c, endpoint);
-        code = gw__driver_know(control->observer, CONTROLLER_NODE - c,
-                               endpoint);
+        code =
+            gw__driver_know(control->observer, CONTROLLER_NODE - c, endpoint);
     }
     return code;
 }
@@ -292,8 +290,8 @@ void control_accuse(struct run *run)
         const struct gw__ring_member *m = &run->news.view.ring[i];
         if (m->node >= RUN_RANKS_MAX || run->workers[m->node].pid > 0)
             continue;
-        bool again = gw__id_equal(control->accused[m->node].incarnation,
-                                  m->incarnation);
+        bool again =
+            gw__id_equal(control->accused[m->node].incarnation, m->incarnation);
         if (again && now - control->accused[m->node].asked_ns < ACCUSE_AGAIN_NS)
             continue;
         control->accused[m->node].incarnation = m->incarnation;
@@ -341,8 +339,7 @@ void control_rules(struct run *run)
     if (!control || !control->inside)
         return;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
-        const struct gw_ring_link *link =
-            &run->links.rules[n][CONTROLLER_NODE];
+        const struct gw_ring_link *link = &run->links.rules[n][CONTROLLER_NODE];
         const struct gw__rule rule = {.delay_us = link->delay_us,
                                       .jitter_us = link->jitter_us,
                                       .rate = link->rate,
@@ -371,9 +368,9 @@ int control_leader(const struct run *run)
         leader <= CONTROLLER_NODE - RUN_CONTROLLERS_MAX)
         return -1;
     unsigned number = CONTROLLER_NODE - leader;
-    bool there = run->controller_count == 0 ||
-                 (run->controllers[number].pid > 0 &&
-                  !run->controllers[number].paused);
+    bool there =
+        run->controller_count == 0 ||
+        (run->controllers[number].pid > 0 && !run->controllers[number].paused);
     return there ? (int)number : -1;
 }
 

@@ -73,8 +73,7 @@ static enum gw_err record_end(struct run *run, uint64_t *count,
 }
 
 /* A full disk ends the recording, not the run. */
-static void record(struct run *run, const struct gw_event *events,
-                   size_t count)
+static void record(struct run *run, const struct gw_event *events, size_t count)
 {
     struct recording *recording = run->recording;
     struct gw_error why;
@@ -108,8 +107,8 @@ static enum gw_err record_begin(struct run *run, const char *path,
         free(recording);
         return code;
     }
-    enum gw_err code = gw_sink_jsonl(recording->file, FLUSH_EVERY,
-                                     &recording->sink, why);
+    enum gw_err code =
+        gw_sink_jsonl(recording->file, FLUSH_EVERY, &recording->sink, why);
     if (code) {
         fclose(recording->file);
         free(recording);
@@ -152,12 +151,12 @@ static void answer_end(const struct request *request)
     if (record_end(run, &count, &why))
         refuse(request, why.code, "%s", why.text);
     else
-        serve_answer(run, &request->asker, GW_OK,
-                     json_pack("{s:s, s:I}", "file", path, "events",
-                               (json_int_t)count),
-                     "%llu events were recorded in %.300s, epoch %llu",
-                     (unsigned long long)count, path,
-                     (unsigned long long)run->news.view.epoch);
+        serve_answer(
+            run, &request->asker, GW_OK,
+            json_pack("{s:s, s:I}", "file", path, "events", (json_int_t)count),
+            "%llu events were recorded in %.300s, epoch %llu",
+            (unsigned long long)count, path,
+            (unsigned long long)run->news.view.epoch);
 }
 
 void verb_record(const struct request *request)
@@ -197,7 +196,8 @@ void events_publish(struct run *run, const struct gw_event *events,
     record(run, events, count);
     while (begin < count) {
         size_t end = begin + 1;
-        while (end < count && is_chunk(&events[end]) == is_chunk(&events[begin]))
+        while (end < count &&
+               is_chunk(&events[end]) == is_chunk(&events[begin]))
             end++;
         send_row(run, is_chunk(&events[begin]) ? "c" : "e", events + begin,
                  end - begin);

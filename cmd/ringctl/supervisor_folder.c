@@ -75,8 +75,8 @@ static bool is_a_runs(int fd)
 static enum gw_err take(struct run *run, const char *folder, const char *name,
                         bool must_be_new, struct gw_error *why)
 {
-    int length = snprintf(run->directory, sizeof run->directory, "%s/%s",
-                          folder, name);
+    int length =
+        snprintf(run->directory, sizeof run->directory, "%s/%s", folder, name);
     if (length < 0 || (size_t)length >= sizeof run->directory - 32)
         return gw_fail(why, GW_EINVAL, "$GRADWIRE_RUNS is too long");
     bool made = mkdir(run->directory, 0777) == 0;
@@ -114,8 +114,7 @@ static enum gw_err take_any(struct run *run, const char *folder,
         if (code != GW_PENDING)
             return code;
     }
-    return gw_fail(why, GW_ENOSPC, "all names of runs in %s are taken",
-                   folder);
+    return gw_fail(why, GW_ENOSPC, "all names of runs in %s are taken", folder);
 }
 
 enum gw_err folder_open(struct run *run, struct gw_error *why)

@@ -192,8 +192,7 @@ void verb_resume(const struct request *request)
     if (!child)
         return;
     if (!child->paused) {
-        refuse(request, GW_EINVAL, "%s is not paused",
-               child_name(child, name));
+        refuse(request, GW_EINVAL, "%s is not paused", child_name(child, name));
         return;
     }
     child->paused = false;
@@ -259,8 +258,9 @@ static void answer_add(const struct request *request, json_t *nodes,
                      count ? "; added: " : "", count ? text : "");
     else
         serve_answer(request->run, &request->asker, GW_OK,
-                     json_pack("{s:o}", "nodes", nodes), "node%s %s %s added: %s",
-                     count == 1 ? "" : "s", text, count == 1 ? "was" : "were",
+                     json_pack("{s:o}", "nodes", nodes),
+                     "node%s %s %s added: %s", count == 1 ? "" : "s", text,
+                     count == 1 ? "was" : "were",
                      ring_text(request->run, ring));
 }
 

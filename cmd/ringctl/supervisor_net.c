@@ -25,8 +25,8 @@ void verb_link(const struct request *request)
     struct gw_error why;
     char text[SENTENCE_MAX], rule[160];
     bool both = json_is_true(json_object_get(request->json, "both"));
-    const struct child *from = child_named(
-        run, json_object_get(request->json, "from"), &why);
+    const struct child *from =
+        child_named(run, json_object_get(request->json, "from"), &why);
     const struct child *to =
         from ? child_named(run, json_object_get(request->json, "to"), &why)
              : NULL;
@@ -85,8 +85,7 @@ static void place_controllers(const struct run *run, uint64_t *left,
                               uint64_t *right)
 {
     unsigned count = run->controller_count ? run->controller_count : 1;
-    uint64_t *larger =
-        workers_of(*left) > workers_of(*right) ? left : right;
+    uint64_t *larger = workers_of(*left) > workers_of(*right) ? left : right;
     for (unsigned c = 0; c < count; c++) {
         uint64_t bit = (uint64_t)1 << (CONTROLLER_NODE - c);
         if (!((*left | *right) & bit))
@@ -123,8 +122,7 @@ void verb_cut(const struct request *request)
     uint64_t left = 0, right = 0;
     char text[SENTENCE_MAX], a[160], b[160];
     if (read_side(run, json_object_get(request->json, "left"), &left, &why) ||
-        read_side(run, json_object_get(request->json, "right"), &right,
-                  &why)) {
+        read_side(run, json_object_get(request->json, "right"), &right, &why)) {
         refuse(request, why.code, "%s", why.text);
         return;
     }

@@ -35,8 +35,7 @@ GW_MUST_CHECK enum gw_err work_options_decode(const json_t *json,
 /* The order that goes to the members, its files found. GW_EINVAL: an option
  * that cannot be; GW_EDATA: there is no such file. */
 GW_MUST_CHECK enum gw_err work_order_make(const struct work_options *work,
-                                          uint64_t id,
-                                          struct work_order *order,
+                                          uint64_t id, struct work_order *order,
                                           struct gw_error *why);
 
 /* Names of runs: lower case letters, digits and "-", not "latest". */

@@ -172,8 +172,7 @@ GW_MUST_CHECK enum gw_err folder_write(struct run *run, const char *file,
                                        const char *text, struct gw_error *why);
 /* Steals `json`. */
 GW_MUST_CHECK enum gw_err folder_write_json(struct run *run, const char *file,
-                                            json_t *json,
-                                            struct gw_error *why);
+                                            json_t *json, struct gw_error *why);
 void folder_latest(struct run *run);
 
 /* ---- supervisor_child.c ---- */
@@ -205,8 +204,7 @@ void children_start_awaited(struct run *run);
 
 /* ---- supervisor_control.c ---- */
 
-GW_MUST_CHECK enum gw_err control_start(struct run *run,
-                                        struct gw_error *why);
+GW_MUST_CHECK enum gw_err control_start(struct run *run, struct gw_error *why);
 void control_stop(struct run *run);
 int control_fd(const struct run *run);
 /* What has come since: run->news, and what follows from it. */

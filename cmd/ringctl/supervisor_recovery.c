@@ -87,9 +87,8 @@ static void begin(struct run *run, uint64_t nodes, uint64_t now)
     if (!goes_on) {
         recovery = &run->recoveries[run->recovery_count++ % RECOVERIES_MAX];
         *recovery = (struct recovery){
-            .how = how_lost(run,
-                            &run->workers[__builtin_ctzll(nodes) %
-                                          RUN_RANKS_MAX]),
+            .how = how_lost(
+                run, &run->workers[__builtin_ctzll(nodes) % RUN_RANKS_MAX]),
             .began_ns = now,
             .detected_ns = now};
     }
@@ -172,8 +171,8 @@ void recovery_note(struct run *run, struct child *child,
     count(run, &child->note);
     run->kept += kept;
     run->redone += redone;
-    run->dropped += grown(before ? before->events_dropped : 0,
-                          child->note.events_dropped);
+    run->dropped +=
+        grown(before ? before->events_dropped : 0, child->note.events_dropped);
     if (!recovery)
         return;
     recovery->kept += kept;
@@ -216,17 +215,15 @@ static json_t *since(const struct recovery *r, bool known, uint64_t time_ns)
 static json_t *one(const struct recovery *r)
 {
     const char *fate = r->fate == GW__FORWARD ? "forward" : "exclude";
-    return json_pack("{s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:I}",
-                     "nodes", nodes_json(r->nodes), "how", r->how, "epoch",
-                     (json_int_t)r->epoch, "fate", r->has_fate ? fate : NULL,
-                     "op",
-                     r->has_fate ? json_integer((json_int_t)r->op)
-                                 : json_null(),
-                     "detected_ms", since(r, true, r->detected_ns),
-                     "decided_ms", since(r, r->decided, r->decided_ns),
-                     "resumed_ms", since(r, r->resumed, r->resumed_ns),
-                     "chunks_kept", (json_int_t)r->kept, "chunks_redone",
-                     (json_int_t)r->redone);
+    return json_pack(
+        "{s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:I}", "nodes",
+        nodes_json(r->nodes), "how", r->how, "epoch", (json_int_t)r->epoch,
+        "fate", r->has_fate ? fate : NULL, "op",
+        r->has_fate ? json_integer((json_int_t)r->op) : json_null(),
+        "detected_ms", since(r, true, r->detected_ns), "decided_ms",
+        since(r, r->decided, r->decided_ns), "resumed_ms",
+        since(r, r->resumed, r->resumed_ns), "chunks_kept", (json_int_t)r->kept,
+        "chunks_redone", (json_int_t)r->redone);
 }
 
 json_t *recovery_json(const struct run *run)

@@ -48,8 +48,7 @@ enum gw_err serve_open(struct run *run, struct gw_error *why)
     run->context = zmq_ctx_new();
     if (!run->context)
         return gw_fail_errno(why, "ZeroMQ");
-    enum gw_err code =
-        open_one(run, ZMQ_ROUTER, "run", &run->requests, why);
+    enum gw_err code = open_one(run, ZMQ_ROUTER, "run", &run->requests, why);
     if (code)
         return code;
     return open_one(run, ZMQ_XPUB, "events", &run->events, why);
@@ -77,10 +76,10 @@ void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     /* Names of files may be in no UTF-8. */
-    json_t *answer = json_pack("{s:i, s:o, s:I, s:I}", "code", (int)code,
-                               "text", json_string_nocheck(text), "epoch",
-                               (json_int_t)run->news.view.epoch, "id",
-                               asker->id);
+    json_t *answer =
+        json_pack("{s:i, s:o, s:I, s:I}", "code", (int)code, "text",
+                  json_string_nocheck(text), "epoch",
+                  (json_int_t)run->news.view.epoch, "id", asker->id);
     if (data)
         json_object_set_new(answer, "data", data);
     char *bytes = answer ? json_dumps(answer, JSON_COMPACT) : NULL;

@@ -91,8 +91,7 @@ static void add_up(const struct run *run, struct sums *sums)
             continue;
         sums->workers++;
         sums->parked += child->note.ring.parked;
-        sums->unparked +=
-            !child->note.ring.parked && child_in_ring(run, child);
+        sums->unparked += !child->note.ring.parked && child_in_ring(run, child);
         add_member(run, child, sums);
     }
 }
@@ -153,26 +152,42 @@ void status_values(const struct run *run, struct condition_values *values)
     values->of[COND_controllers] = controllers_alive(run);
 }
 
+/* Adds "node 2 is paused", unless it is as it should be. */
+static size_t add_state(const struct run *run, const struct child *child,
+                        char *out, size_t used)
+{
+    const char *state = child_state(run, child);
+    char name[32];
+    if (!child->known || used >= SENTENCE_MAX || strcmp(state, "alive") == 0 ||
+        strcmp(state, "left") == 0)
+        return used;
+    return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
+                                   "%s%s is %s", used ? ", " : "",
+                                   child_name(child, name), state);
+}
+
+static bool waits(const struct child *child)
+{
+    const struct gw_ring_status *ring = &child->note.ring;
+    return child->pid > 0 && child->noted && ring->member &&
+           ring->waits_for >= 0;
+}
+
 const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
 {
-    size_t used = 0, room = SENTENCE_MAX;
+    size_t used = 0;
     *out = 0;
-    for (unsigned n = 0; n < RUN_RANKS_MAX && used < room; n++) {
-        const struct child *child = &run->workers[n];
-        const char *state = child_state(run, child);
-        if (!child->known || strcmp(state, "alive") == 0 ||
-            strcmp(state, "left") == 0)
-            continue;
-        used += (size_t)snprintf(out + used, room - used, "%snode %u is %s",
-                                 used ? ", " : "", n, state);
-    }
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        used = add_state(run, &run->workers[n], out, used);
+    for (unsigned c = 0; c < run->controller_count; c++)
+        used = add_state(run, &run->controllers[c], out, used);
     for (unsigned n = 0; n < RUN_RANKS_MAX && used == 0; n++) {
         const struct child *child = &run->workers[n];
         const struct gw_ring_status *ring = &child->note.ring;
-        if (child->pid > 0 && child->noted && ring->waits_for >= 0 &&
-            ring->member)
-            used += (size_t)snprintf(
-                out, room, "node %u waits for node %d (op %" PRIu64 ", %s)", n,
+        if (waits(child))
+            used = (size_t)snprintf(
+                out, SENTENCE_MAX,
+                "node %u waits for node %d (op %" PRIu64 ", %s)", n,
                 ring->waits_for, ring->op, child->note.phase);
     }
     return out;
@@ -204,10 +219,9 @@ static json_t *worker_json(const struct run *run, const struct child *child)
     int rank = gw__view_rank(&run->news.view, child->node);
     json_t *node = json_pack(
         "{s:i, s:s, s:s, s:i, s:i, s:I, s:s?, s:i, s:I, s:o, s:o}", "node",
-        (int)child->number, "role", "worker", "state",
-        child_state(run, child), "pid", (int)child->pid, "rank", rank, "op",
-        (json_int_t)note->ring.op, "phase",
-        there ? text_or_null(note->phase) : NULL, "waits_for",
+        (int)child->number, "role", "worker", "state", child_state(run, child),
+        "pid", (int)child->pid, "rank", rank, "op", (json_int_t)note->ring.op,
+        "phase", there ? text_or_null(note->phase) : NULL, "waits_for",
         there && child->noted ? note->ring.waits_for : -1, "step",
         (json_int_t)note->step, "loss",
         real_or_null(child->noted ? note->loss : (double)NAN), "digest",
@@ -216,9 +230,8 @@ static json_t *worker_json(const struct run *run, const struct child *child)
                         json_integer((json_int_t)child->slow_ns));
     json_object_set_new(node, "rejoined",
                         json_integer((json_int_t)note->rejoined));
-    json_object_set_new(
-        node, "text",
-        json_string_nocheck(there ? note->text : child->text));
+    json_object_set_new(node, "text",
+                        json_string_nocheck(there ? note->text : child->text));
     return node;
 }
 
@@ -297,7 +310,8 @@ static void put_counts(const struct run *run, const struct sums *sums,
     put(status, "parked", sums->parked);
     put(status, "workers", sums->workers);
     put(status, "servers", 0);
-    put(status, "controllers", run->controller_count ? run->controller_count : 1);
+    put(status, "controllers",
+        run->controller_count ? run->controller_count : 1);
     put(status, "controllers_alive", controllers_alive(run));
     put(status, "data_epoch", sums->data_epoch);
     put(status, "samples_lost", most->samples_lost);

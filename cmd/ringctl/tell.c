@@ -81,7 +81,8 @@ int tell_answer(const char *verb, const json_t *answer)
         return tell_change_csv(verb, answer);
     progress("%s", "");
     printf("%s", text);
-    if (!strstr(text, "epoch") && json_object_get(answer, "epoch"))
+    bool ended = strcmp(verb, "down") == 0;
+    if (!ended && !strstr(text, "epoch") && json_object_get(answer, "epoch"))
         printf(" (epoch %lld)", (long long)integer_of(answer, "epoch", 0));
     putchar('\n');
     return 0;

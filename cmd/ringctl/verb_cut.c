@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * cut: a partition, nothing gets from one side to the other; and heal, which
- * takes cuts and the rules of links away.
+ * takes cuts away. What links do beside that stays: "link A B clear".
  */
 #include "ringctl.h"
 #include "target_request.h"
@@ -47,7 +47,7 @@ static int run_heal(int operand_count, char **operands)
 
 const struct command command_heal = {
     .name = "heal",
-    .help = "take all cuts and link rules away",
+    .help = "take all cuts away",
     .examples = "ringctl heal\n",
     .run = run_heal,
 };

@@ -17,6 +17,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
+/* That the supervisor ends before we have its answer is as good as one. */
 static enum gw_err take_down(struct attach *attach, json_t **answer,
                              struct gw_error *why)
 {
@@ -24,6 +25,11 @@ static enum gw_err take_down(struct attach *attach, json_t **answer,
     snprintf(run, sizeof run, "%s", attach_run(attach));
     enum gw_err code = ask_at(attach, json_pack("{ss}", "verb", "down"),
                               ask_timeout_ns(), answer, why);
+    if (code == GW_EUNREACH) {
+        *answer =
+            json_pack("{so}", "text", json_sprintf("run %s has ended", run));
+        code = GW_OK;
+    }
     if (!code)
         session_stopped(run);
     return code;

@@ -8,6 +8,7 @@
 #include "ringctl.h"
 #include "runs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What a living run says of itself, else what is left of it; or NULL. */
@@ -71,6 +72,8 @@ static int run(int operand_count, char **operands)
     runs_list(&runs);
     for (unsigned i = 0; i < runs.count && !interrupted; i++)
         print_row(output, runs.names[i]);
+    if (runs.count == 0 && strcmp(common.output, "table") == 0)
+        fprintf(stderr, "no runs yet: ringctl up 4 starts one\n");
     runs_fini(&runs);
     output_end(&output, NULL, interrupted != 0);
     return interrupted ? gw_err_exit(GW_EINTR) : 0;

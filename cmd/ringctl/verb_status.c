@@ -31,6 +31,14 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
+/* Of one that is well, what it once said is history. */
+static const char *trouble_of(const json_t *node)
+{
+    const char *text = text_of(node, "text", "");
+    bool well = strcmp(text_of(node, "state", ""), "alive") == 0;
+    return *text && (!well || common.verbose) ? text : NULL;
+}
+
 /* A number of 0 or more, or "-": these are "nobody" when negative or null. */
 static const char *or_dash(const json_t *object, const char *name, char out[24])
 {
@@ -63,7 +71,7 @@ static void print_node(struct output *output, const json_t *node)
         {.real = real_of(node, "loss")},
         {.integer = integer_of(node, "pid", 0)},
         {.text = digest_of(node, digest)},
-        {.text = text_of(node, "text", NULL)},
+        {.text = trouble_of(node)},
     };
     output_row(output, row);
 }
@@ -85,19 +93,20 @@ static void note_ring(struct output *output, const json_t *status)
 /* For people: what belongs together in a line. */
 static void notes_for_people(struct output *output, const json_t *s)
 {
-    char text[256];
+    char text[256], loss[48] = "";
     output_note_text(output, "run", text_of(s, "run", "?"));
     snprintf(text, sizeof text, "%s, epoch %" PRId64 ", %" PRId64 " alive",
              text_of(s, "state", "?"), integer_of(s, "epoch", 0),
              integer_of(s, "alive", 0));
     output_note_text(output, "state", text);
     note_ring(output, s);
+    if (!isnan(real_of(s, "loss")))
+        snprintf(loss, sizeof loss, ", loss %.6g", real_of(s, "loss"));
     snprintf(text, sizeof text,
-             "step %" PRId64 ", op %" PRId64 ", loss %.6g, %" PRId64
-             " lost, %" PRId64 " doubled",
-             integer_of(s, "step", 0), integer_of(s, "op", 0),
-             real_of(s, "loss"), integer_of(s, "lost", 0),
-             integer_of(s, "doubled", 0));
+             "step %" PRId64 ", op %" PRId64 "%s, %" PRId64 " lost, %" PRId64
+             " doubled",
+             integer_of(s, "step", 0), integer_of(s, "op", 0), loss,
+             integer_of(s, "lost", 0), integer_of(s, "doubled", 0));
     output_note_text(output, "progress", text);
 }
 
@@ -183,7 +192,8 @@ static int print_rows(const json_t *status)
         return complain(&why);
     output_collect(output);
     (people ? notes_for_people : notes_for_programs)(output, status);
-    json_array_foreach(json_object_get(status, "nodes"), i, node) {
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
         print_node(output, node);
     }
     if (people)

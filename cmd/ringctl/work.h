@@ -76,7 +76,8 @@ void work_contribute(struct work *work, const void *state, unsigned node,
 /* What the result of an op (not of a tick) does to the state. */
 void work_apply(struct work *work, void *state,
                 const struct gw_ring_result *result);
-/* GW_EWRONG: the result of a step of ops is not what the contributors put in. */
+/* GW_EWRONG: the result of a step of ops is not what the contributors put in.
+ */
 GW_MUST_CHECK enum gw_err work_judge(struct work *work,
                                      const struct gw_ring_result *result,
                                      struct gw_error *why);

@@ -53,7 +53,7 @@ uint32_t glyph(const char *text);
 /* Ranks that are shown, in the chosen order; returns how many. */
 unsigned rank_order(const struct picture *picture, unsigned order[RANKS_MAX]);
 /* "busy", "DEAD"; and how it is drawn. */
-const char *condition_name(enum condition condition);
-enum style condition_style(enum condition condition);
+const char *rank_condition_name(enum condition condition);
+enum style rank_condition_style(enum condition condition);
 
 #endif

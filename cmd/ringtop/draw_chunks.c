@@ -84,7 +84,7 @@ static void draw_row(const struct picture *p, const struct area *area, int y,
     enum condition condition = state_condition(p->state, rank);
     bool gone = condition == RANK_DEAD || condition == RANK_LEFT;
     int columns = cell_columns(p);
-    area_print(area, 1, y, gone ? condition_style(condition) : STYLE_PLAIN,
+    area_print(area, 1, y, gone ? rank_condition_style(condition) : STYLE_PLAIN,
                "r%u%s", rank, gone ? " x" : "");
     for (unsigned i = 0; i < count; i++) {
         struct area cell = area_part(area, LABEL_COLUMNS - 1 + (int)i * columns,

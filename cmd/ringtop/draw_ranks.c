@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *condition_name(enum condition condition)
+const char *rank_condition_name(enum condition condition)
 {
     static const char *const names[] = {
         [RANK_UNKNOWN] = "-",       [RANK_IDLE] = "idle",
@@ -23,7 +23,7 @@ const char *condition_name(enum condition condition)
     return names[condition];
 }
 
-enum style condition_style(enum condition condition)
+enum style rank_condition_style(enum condition condition)
 {
     return condition >= RANK_FAILED    ? STYLE_BAD
            : condition >= RANK_LATE    ? STYLE_WARN
@@ -95,7 +95,8 @@ static void write_rank(const struct picture *p, unsigned r, char *out,
 static void write_state(const struct picture *p, unsigned r, char *out,
                         size_t size)
 {
-    snprintf(out, size, "%s", condition_name(state_condition(p->state, r)));
+    snprintf(out, size, "%s",
+             rank_condition_name(state_condition(p->state, r)));
 }
 
 static void write_op(const struct picture *p, unsigned r, char *out,
@@ -243,7 +244,7 @@ static void draw_row(const struct picture *p, const struct area *area, int y,
 {
     char text[128];
     int x = 1;
-    enum style style = condition_style(state_condition(p->state, rank));
+    enum style style = rank_condition_style(state_condition(p->state, rank));
     if (found(p, rank))
         area_put(area, 0, y, STYLE_STRONG, '>');
     for (int i = 0; i < COLUMNS; i++) {

@@ -97,7 +97,7 @@ static void member_text(const struct scene *s, unsigned r, char out[24])
     const struct rank *rank = &state->ranks[r];
     enum condition condition = state_condition(state, r);
     if (condition >= RANK_LATE || rank->step == GW_NONE || !rank->in_op)
-        snprintf(out, 24, "%s", condition_name(condition));
+        snprintf(out, 24, "%s", rank_condition_name(condition));
     else
         snprintf(out, 24, "%" PRIu32 "/%u", rank->step + 1, state_steps(state));
 }
@@ -107,8 +107,9 @@ static void draw_member(const struct scene *s, unsigned i)
 {
     unsigned r = s->ring[i];
     enum condition condition = state_condition(s->picture->state, r);
-    enum style style =
-        condition == RANK_UNKNOWN ? STYLE_PLAIN : condition_style(condition);
+    enum style style = condition == RANK_UNKNOWN
+                           ? STYLE_PLAIN
+                           : rank_condition_style(condition);
     char text[24];
     int x, y, last = s->path.x + s->path.width - 1;
     ring_path_cell(&s->path, place(s, (int)i), &x, &y);
@@ -195,8 +196,9 @@ static void draw_gone(struct scene *s)
         enum condition condition = state_condition(state, r);
         if (!state->ranks[r].known || index_in_ring(s, r) >= 0)
             continue;
-        snprintf(text, sizeof text, "rank %u %s", r, condition_name(condition));
-        write_inside(s, condition_style(condition), text);
+        snprintf(text, sizeof text, "rank %u %s", r,
+                 rank_condition_name(condition));
+        write_inside(s, rank_condition_style(condition), text);
     }
 }
 

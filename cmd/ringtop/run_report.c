@@ -34,7 +34,7 @@ static void put_rank(struct output *output, const struct state *s, unsigned r)
         complete += op_complete(op, op_copy(op, r, c));
     const union value row[FIELDS] = {
         {.integer = r},
-        {.text = condition_name(state_condition(s, r))},
+        {.text = rank_condition_name(state_condition(s, r))},
         {.integer = number(rank->op)},
         {.integer = number(rank->step)},
         {.integer = number(rank->waits_on)},

@@ -2,9 +2,9 @@
  *
  * The communicator of a view (elastic.h): prepared by each member for itself,
  * connected when the addresses of all are known, and left without a word when
- * the view is over. What makes it quiet is a look at `comm->nodes` in three
- * places: failing (progress.c) aborts no wire, destroying (comm.c) abandons no
- * calls, and nobody who shows up late is told off (mismatch.c).
+ * the view is over. What makes it quiet is a look at `comm->nodes` in two
+ * places: failing (progress.c) aborts no wire, and destroying (comm.c) abandons
+ * no calls.
  */
 #include "coll/elastic.h"
 

@@ -50,13 +50,19 @@ static void end_event(const struct gw_request *r, enum gw_err code)
     gw__event(r, GW_EV_OP_END, GW_NONE, GW_NONE, GW_NONE, 0, code);
 }
 
+/* In a ring an op outlives the communicator that lost somebody. */
+static bool goes_on(const struct gw_comm *comm, enum gw_err code)
+{
+    return comm->nodes && (code == GW_ELOST || code == GW_ECLOSED);
+}
+
 enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error)
 {
     if (comm->error.code)
         return comm->error.code;
     comm->error = *error;
     for (const struct gw_request *r = comm->active; r; r = r->next)
-        if (r->state != GW__DONE)
+        if (r->state != GW__DONE && !goes_on(comm, error->code))
             end_event(r, error->code);
     if (!comm->nodes) {
         comm->wire->ops->abort(comm->wire, &comm->error);

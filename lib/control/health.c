@@ -23,7 +23,7 @@ bool gw__health_late(struct gw__health *health, uint64_t late_ns,
     return false;
 }
 
-double gw__health_factor(const struct gw__health *health)
+unsigned gw__health_factor(const struct gw__health *health)
 {
     return 1 + health->level;
 }

@@ -22,6 +22,6 @@ struct gw__health {
  * which counts as late. */
 bool gw__health_late(struct gw__health *health, uint64_t late_ns,
                      uint64_t period_ns);
-double gw__health_factor(const struct gw__health *health);
+unsigned gw__health_factor(const struct gw__health *health);
 
 #endif

@@ -33,13 +33,15 @@ static void enter(struct gw__service *s)
 }
 
 /* Counted from when this leader took office: members cannot report while there
- * is none. */
+ * is none. A leader that hardly runs itself has patience with others. */
 static void end_flush(struct gw__service *s)
 {
     uint64_t epoch = s->registry.view.epoch;
     uint64_t since_ns = s->flush_ns > s->office_ns ? s->flush_ns : s->office_ns;
+    uint64_t patience_ns =
+        GW__FLUSH_DEADLINE_NS * (uint64_t)gw__health_factor(&s->health);
     struct gw__command command = {.kind = GW__CMD_DEADLINE, .epoch = epoch};
-    if (!s->flushing || s->now_ns < since_ns + GW__FLUSH_DEADLINE_NS)
+    if (!s->flushing || s->now_ns < since_ns + patience_ns)
         return;
     if (s->deadline_ns && s->deadline_epoch == epoch &&
         s->now_ns - s->deadline_ns < GW__SERVICE_RETRY_NS)

@@ -64,25 +64,13 @@ static uint64_t newcomers_from(const struct gw__book *book,
     return from;
 }
 
-/* Is an op that is complete here still to be done with the others? */
-static bool is_serving(const struct gw__book *book)
-{
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
-        if (book->pages[i].complete && book->pages[i].task_left)
-            return true;
-    return false;
-}
-
 bool gw__book_may_adopt(const struct gw__book *book,
                         const struct gw__view *view)
 {
-    const struct gw__page *next = open_page(book, book->next_op);
+    uint64_t from = newcomers_from(book, view);
     if (book->view.ring_count == 0)
         return true;
-    if (book->frozen || (next && next->decided) || is_serving(book))
-        return false;
-    uint64_t from = newcomers_from(book, view);
-    return from == UINT64_MAX || book->next_op >= from;
+    return !book->frozen && (from == UINT64_MAX || book->next_op >= from);
 }
 
 bool gw__book_adopt(struct gw__book *book, const struct gw__view *view)
@@ -97,9 +85,8 @@ bool gw__book_adopt(struct gw__book *book, const struct gw__view *view)
 
 bool gw__book_may_admit(const struct gw__book *book)
 {
-    const struct gw__page *next = open_page(book, book->next_op);
-    return !book->frozen && !next && !is_serving(book) &&
-           book->view.ring_count > 0 && book->settled == book->view.ring_epoch;
+    return !book->frozen && !under_way(book) && book->view.ring_count > 0 &&
+           book->settled == book->view.ring_epoch;
 }
 
 void gw__book_freeze(struct gw__book *book)

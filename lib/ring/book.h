@@ -78,18 +78,16 @@ void gw__book_init(struct gw__book *book, unsigned node, uint64_t next_op);
 
 /* A view that admits members, or the first. False: the op under way is to be
  * begun anew in it (call gw__book_begin again): a newcomer takes part in it. To
- * be adopted only when gw__book_may_adopt: ops in which the newcomers take no
- * part, and what is left of a decision, are finished first, in the old view,
- * for that is where the others do them. */
+ * be adopted only when gw__book_may_adopt: an op in which the newcomers take no
+ * part is finished first, in the old view, where the others do it, too. */
 bool gw__book_may_adopt(const struct gw__book *book,
                         const struct gw__view *view);
 bool gw__book_adopt(struct gw__book *book, const struct gw__view *view);
 
-/* May this member ask to admit joiners from next_op on? At a boundary, with
- * nothing left to be done, and once an op that was begun afresh in the view in
- * force is complete. For then everybody has met in this view and finished what
- * was decided before it; who has not might wait for ever for one that has gone
- * on to the next view. */
+/* May this member ask to admit joiners from next_op on? At a boundary, once an
+ * op that was begun afresh in the view in force is complete. For then everybody
+ * has come to this view and finished what was decided before it; who had not
+ * might wait for ever for one that has gone on to the next view. */
 bool gw__book_may_admit(const struct gw__book *book);
 
 /* The ring has lost a member: nothing moves until `resume`. */
@@ -98,8 +96,9 @@ void gw__book_freeze(struct gw__book *book);
  * it may not know whether everybody has completed the one before. */
 void gw__book_report(const struct gw__book *book, struct gw__report *report);
 /* The flush is over; `view` is the one that was decided in. `reports[node]` of
- * the survivors, NULL where there is none. Afterwards tasks are there for decided ops that this member has begun
- * (gw__book_task), and the others wait for gw__book_begin. */
+ * the survivors, NULL where there is none. Afterwards tasks are there for
+ * decided ops that this member has begun (gw__book_task), and the others wait
+ * for gw__book_begin. */
 void gw__book_resume(struct gw__book *book, const struct gw__view *view,
                      const struct gw__decision *decisions, unsigned count,
                      const struct gw__report *const *reports);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OWN_TIMER = 0, DETECTOR_TIMERS = 1, SOON_NS = 1000000 };
+enum { SOON_NS = 1000000 };
 
 void gw__mate_tell(const struct gw__mate *m, const struct gw__told *told)
 {
@@ -32,75 +32,7 @@ bool gw__mate_in(const struct gw__view *view, unsigned node,
                  struct gw__id incarnation)
 {
     int rank = gw__view_rank(view, node);
-    return rank >= 0 &&
-           gw__id_equal(view->ring[rank].incarnation, incarnation);
-}
-
-/* ---- the detector inside ----
- *
- * Its messages are BEATs, its timers ours one higher, what it tells are doubts.
- */
-
-static void beat_send(void *driver, uint32_t to, const void *data, size_t bytes)
-{
-    const struct gw__mate *m = driver;
-    uint8_t out[1024] = {GW__TALK_BEAT};
-    if (bytes >= sizeof out)
-        return;
-    memcpy(out + 1, data, bytes);
-    m->act->send(m->act->driver, to, out, bytes + 1);
-}
-
-static void detector_timer(void *driver, uint32_t timer, uint64_t at_ns)
-{
-    const struct gw__mate *m = driver;
-    m->act->set_timer(m->act->driver, DETECTOR_TIMERS + timer, at_ns);
-}
-
-static void detector_persist(void *driver, uint32_t key, const void *data,
-                             size_t bytes)
-{
-    const struct gw__mate *m = driver;
-    m->act->persist(m->act->driver, key, data, bytes);
-}
-
-static const void *detector_load(void *driver, uint32_t key, size_t *bytes)
-{
-    const struct gw__mate *m = driver;
-    return m->act->load(m->act->driver, key, bytes);
-}
-
-static void detector_tell(void *driver, const void *data, size_t bytes)
-{
-    gw__doubt_notice(driver, data, bytes);
-}
-
-void gw__mate_detect(struct gw__mate *m, const struct gw__input *input)
-{
-    const struct gw__actions inside = {.driver = m,
-                                       .send = beat_send,
-                                       .set_timer = detector_timer,
-                                       .persist = detector_persist,
-                                       .load = detector_load,
-                                       .tell = detector_tell};
-    bool awake = m->config.ring && m->stage != GW__STAGE_REGISTERING;
-    if (awake && m->stage != GW__STAGE_GONE)
-        gw__detector_machine.step(&m->detector, input, &inside);
-}
-
-static void start_detector(struct gw__mate *m)
-{
-    static const struct gw__detector_config none;
-    const struct gw__detector_config *config = &m->config.detector;
-    bool defaults = memcmp(config, &none, sizeof none) == 0;
-    const struct gw__input start = {.kind = GW__START,
-                                    .now_ns = m->now_ns,
-                                    .from = m->node,
-                                    .incarnation = m->incarnation,
-                                    .seed = m->seed,
-                                    .data = defaults ? NULL : config,
-                                    .bytes = defaults ? 0 : sizeof *config};
-    gw__mate_detect(m, &start);
+    return rank >= 0 && gw__id_equal(view->ring[rank].incarnation, incarnation);
 }
 
 void gw__mate_registered(struct gw__mate *m, unsigned node)
@@ -109,7 +41,7 @@ void gw__mate_registered(struct gw__mate *m, unsigned node)
         return;
     m->node = node;
     m->stage = GW__STAGE_REGISTERED;
-    start_detector(m);
+    gw__mate_watch(m);
     struct gw__told told = {.kind = GW__TOLD_REGISTERED, .node = node};
     gw__mate_tell(m, &told);
 }
@@ -149,8 +81,7 @@ static void check_parked(struct gw__mate *m)
         m->waits_ns = 0;
     else if (m->waits_ns == 0)
         m->waits_ns = m->now_ns;
-    uint64_t since =
-        m->waits_ns > m->leader_ns ? m->waits_ns : m->leader_ns;
+    uint64_t since = m->waits_ns > m->leader_ns ? m->waits_ns : m->leader_ns;
     if (m->waits_ns == 0 || m->parked || m->now_ns - since < GW__PARK_NS)
         return;
     struct gw__told told = {.kind = GW__TOLD_PARKED, .node = m->node};
@@ -255,8 +186,8 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 static void finish(struct gw__mate *m)
 {
     if (m->stage == GW__STAGE_GONE) {
-        m->act->set_timer(m->act->driver, OWN_TIMER, 0);
-        m->act->set_timer(m->act->driver, DETECTOR_TIMERS, 0);
+        m->act->set_timer(m->act->driver, GW__OWN_TIMER, 0);
+        m->act->set_timer(m->act->driver, GW__DETECTOR_TIMERS, 0);
         return;
     }
     gw__want_next(m);
@@ -268,7 +199,7 @@ static void finish(struct gw__mate *m)
     if (due <= m->now_ns)
         due = m->now_ns + SOON_NS;
     if (due != m->timer_ns)
-        m->act->set_timer(m->act->driver, OWN_TIMER, due);
+        m->act->set_timer(m->act->driver, GW__OWN_TIMER, due);
     m->timer_ns = due;
 }
 
@@ -285,9 +216,9 @@ static void step(void *state, const struct gw__input *input,
         start(m, input);
         break;
     case GW__TIMER:
-        if (input->timer != OWN_TIMER) {
+        if (input->timer != GW__OWN_TIMER) {
             struct gw__input inner = *input;
-            inner.timer -= DETECTOR_TIMERS;
+            inner.timer -= GW__DETECTOR_TIMERS;
             gw__mate_detect(m, &inner);
         } else {
             m->timer_ns = 0;

@@ -60,7 +60,8 @@ enum { GW__MEMBER_ASK_MAX = GW__COMMAND_BYTES_MAX + GW__BLOB_MAX + 64 };
 /* A joiner has copied the state and takes part from op on, if admitted. */
 size_t gw__member_ask_ready(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t op);
 /* At a boundary, by a member that may (gw__book_may_admit) and has not begun
- * `from_op`: admit all joiners that are ready. It does not begin the op before this has ended: in VIEW, FREEZE or REFUSED. */
+ * `from_op`: admit all joiners that are ready. It does not begin the op before
+ * this has ended: in VIEW, FREEZE or REFUSED. */
 size_t gw__member_ask_admit(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t from_op);
 /* What it holds, frozen, after FREEZE. */
 size_t gw__member_ask_report(uint8_t out[GW__MEMBER_ASK_MAX],

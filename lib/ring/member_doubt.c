@@ -31,8 +31,8 @@ static struct gw__id ended(const struct gw__mate *m, unsigned node)
 static struct gw__id silent(const struct gw__mate *m, unsigned node)
 {
     const struct gw__ring_member *member = in_ring(m, node);
-    bool there = member && gw__id_equal(member->incarnation,
-                                        m->doubts[node].silent);
+    bool there =
+        member && gw__id_equal(member->incarnation, m->doubts[node].silent);
     return there ? member->incarnation : (struct gw__id){0};
 }
 

@@ -65,9 +65,8 @@ static void look(struct gw__mate *m, bool speak)
         m->meet_ns = again ? m->now_ns + AGAIN_NS : 0;
     if (!all || m->met_all)
         return;
-    struct gw__told told = {.kind = GW__TOLD_ADDRESSES,
-                            .epoch = m->address_epoch,
-                            .node = m->node};
+    struct gw__told told = {
+        .kind = GW__TOLD_ADDRESSES, .epoch = m->address_epoch, .node = m->node};
     m->met_all = true;
     gw__mate_tell(m, &told);
 }

@@ -10,10 +10,9 @@
  *                                          reports are here
  *   quiet, another ring than we know       VIEW
  *
- * Decided, and then somebody admitted: DECIDED in the ring of the survivors,
- * for that is where they finish what was decided; then VIEW. The survivors are
- * those who reported; the decisions know in which ring epoch. Without any
- * decision no survivor has ever begun an op, and the newest view will do.
+ * A view that was decided in is missed by nobody who takes part in its ops:
+ * before the next one an op is completed in it (gw__book_may_admit), for which
+ * all of them are needed.
  */
 #include "member_parts.h"
 
@@ -45,8 +44,7 @@ static void tell_view(struct gw__mate *m, enum gw__told_kind kind,
                       const struct gw__view *view)
 {
     struct gw__told told = {.kind = kind, .node = m->node};
-    told.epoch =
-        kind == GW__TOLD_FREEZE ? m->flush_epoch : view->ring_epoch;
+    told.epoch = kind == GW__TOLD_FREEZE ? m->flush_epoch : view->ring_epoch;
     if (kind != GW__TOLD_FREEZE)
         m->view = *view;
     m->admits = false; /* the ring is another: it has come, or is refused */
@@ -62,20 +60,6 @@ static void freeze(struct gw__mate *m)
     tell_view(m, GW__TOLD_FREEZE, NULL);
 }
 
-/* The ring in which it was decided; see above. */
-static void decided_view(const struct gw__news *news, struct gw__view *view)
-{
-    *view = news->view;
-    if (news->decision_count == 0)
-        return;
-    unsigned kept = 0;
-    for (unsigned i = 0; i < news->view.ring_count; i++)
-        if (news->reported >> news->view.ring[i].node & 1)
-            view->ring[kept++] = news->view.ring[i];
-    view->ring_count = kept;
-    view->epoch = view->ring_epoch = news->decisions[0].epoch;
-}
-
 /* The survivors' reports are all here? */
 static bool has_reports(const struct gw__mate *m)
 {
@@ -85,12 +69,10 @@ static bool has_reports(const struct gw__mate *m)
 
 static void check_decided(struct gw__mate *m)
 {
-    struct gw__view view;
     if (!has_reports(m))
         return;
     m->stage = GW__STAGE_QUIET;
-    decided_view(&m->news, &view);
-    tell_view(m, GW__TOLD_DECIDED, &view);
+    tell_view(m, GW__TOLD_DECIDED, &m->news.view);
 }
 
 static void check_ring(struct gw__mate *m)
@@ -99,8 +81,8 @@ static void check_ring(struct gw__mate *m)
     if (!m->config.ring ||
         !gw__mate_in(&news->view, m->node, m->config.incarnation))
         return;
-    if (news->flushing && (m->stage != GW__STAGE_FLUSHING ||
-                           m->flush_epoch != news->flush_epoch))
+    if (news->flushing &&
+        (m->stage != GW__STAGE_FLUSHING || m->flush_epoch != news->flush_epoch))
         freeze(m);
     if (m->stage == GW__STAGE_REGISTERED)
         m->stage = GW__STAGE_QUIET;
@@ -130,8 +112,7 @@ static bool lacks_reports(const struct gw__mate *m, uint64_t had_flush,
                           bool was_flushing)
 {
     return m->stage == GW__STAGE_FLUSHING && !has_reports(m) &&
-           (m->flush_epoch != had_flush ||
-            m->news.flushing != was_flushing);
+           (m->flush_epoch != had_flush || m->news.flushing != was_flushing);
 }
 
 void gw__mate_news(struct gw__mate *m, const struct gw__input *input)

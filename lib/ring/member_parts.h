@@ -4,6 +4,7 @@
  *   member.c        the machine: inputs, timers, the detector inside
  *   member_news.c   what the controllers say: views, flushes, reports
  *   member_want.c   what is asked of the controllers, most urgent first
+ *   member_detect.c the detector inside
  *   member_doubt.c  whom to accuse
  *   member_meet.c   addresses of the data wire, and who is ready to be admitted
  *   member_ask.c    the application's requests as bytes, and what they do
@@ -28,7 +29,7 @@ enum gw__stage {
     GW__STAGE_GONE
 };
 
-enum { GW__WANTS_MAX = 8 };
+enum { GW__WANTS_MAX = 8, GW__OWN_TIMER = 0, GW__DETECTOR_TIMERS = 1 };
 
 /* Why somebody is to be accused. */
 struct gw__doubt {
@@ -71,7 +72,8 @@ struct gw__mate {
     uint64_t waits_ns;  /* since when something waits for one; 0: nothing */
     bool parked;
 
-    /* The newest news; index 0: none. `seen`: it was about this very process. */
+    /* The newest news; index 0: none. `seen`: it was about this very process.
+     */
     struct gw__news news;
     bool seen;
     struct gw__view view; /* that the application knows */
@@ -79,7 +81,7 @@ struct gw__mate {
     /* The flush that this member is in, or was in last. */
     uint64_t flush_epoch;
     bool has_report, reported;
-    uint64_t report_epoch; /* of the report that was sent last */
+    uint64_t report_epoch;    /* of the report that was sent last */
     struct gw__report report; /* ours */
     uint64_t have;            /* whose reports are here: nodes as bits */
     struct gw__report reports[GW__NODES_MAX];
@@ -118,14 +120,19 @@ void gw__mate_leave(struct gw__mate *m, const char *why);
 /* A sign of life of the leader. */
 void gw__mate_led(struct gw__mate *m);
 void gw__mate_hello(struct gw__mate *m);
-/* Passes an input on to the detector. */
-void gw__mate_detect(struct gw__mate *m, const struct gw__input *input);
 struct gw__process gw__mate_self(const struct gw__mate *m);
 /* Is this process in the ring of the view, as this incarnation? */
 bool gw__mate_in(const struct gw__view *view, unsigned node,
                  struct gw__id incarnation);
 /* It has its number now. */
 void gw__mate_registered(struct gw__mate *m, unsigned node);
+
+/* ---- member_detect.c ---- */
+
+/* Starts the detector. */
+void gw__mate_watch(struct gw__mate *m);
+/* Passes an input on to it. */
+void gw__mate_detect(struct gw__mate *m, const struct gw__input *input);
 
 /* ---- member_news.c ---- */
 

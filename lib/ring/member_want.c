@@ -175,8 +175,8 @@ void gw__want_answered(struct gw__mate *m, unsigned tag,
     else if (tag == TAG_REGISTER)
         registered(m, answer);
     else if (tag == TAG_REPORT)
-        m->reported = m->report_epoch == m->flush_epoch &&
-                      answer->code != GW_PENDING;
+        m->reported =
+            m->report_epoch == m->flush_epoch && answer->code != GW_PENDING;
     else if (tag == TAG_ADMIT)
         admitted(m, answer);
     else if (tag == TAG_LEAVE)

@@ -117,7 +117,25 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
     return err;
 }
 
+/* Its thread looks at ring->driver to the last. */
+void gw__ring_stop(struct gw_ring *ring)
+{
+    struct gw__driver *driver = ring->driver;
+    gw__driver_stop(&driver);
+    ring->driver = NULL;
+}
+
 /* ---- made and unmade ---- */
+
+/* Those that hold from the start. */
+static void take_rules(struct gw_ring *ring)
+{
+    const struct gw_ring_link *links = ring->config.links;
+    for (unsigned from = 0; links && from < GW_RING_NODES; from++)
+        gw_ring_rule(ring, from, &links[from]);
+    gw_ring_pace(ring, ring->config.pace_ns);
+    ring->config.links = NULL; /* the caller's */
+}
 
 static enum gw_err init(struct gw_ring *ring,
                         const struct gw_ring_config *config,
@@ -126,7 +144,7 @@ static enum gw_err init(struct gw_ring *ring,
     pthread_condattr_t clock;
     uint64_t seed;
     pthread_mutex_init(&ring->lock, NULL);
-    pthread_mutex_init(&ring->state_lock, NULL);
+    gw__state_lock_init(&ring->state_lock);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&ring->changed, &clock);
@@ -141,7 +159,11 @@ static enum gw_err init(struct gw_ring *ring,
         return gw_fail_errno(why, "getrandom");
     ring->incarnation.low |= 1; /* nobody's is 0 */
     enum gw_err err = take_config(ring, config, why);
-    return err ? err : gw__rules_new(seed, &ring->rules, why);
+    if (!err)
+        err = gw__rules_new(seed, &ring->rules, why);
+    if (!err)
+        take_rules(ring);
+    return err;
 }
 
 void gw_ring_destroy(struct gw_ring **made)
@@ -149,7 +171,7 @@ void gw_ring_destroy(struct gw_ring **made)
     struct gw_ring *ring = *made;
     if (!ring)
         return;
-    gw__driver_stop(&ring->driver);
+    gw__ring_stop(ring);
     gw__ring_part(ring);
     gw__ring_forget_plans(ring);
     gw__rules_destroy(&ring->rules);
@@ -172,8 +194,7 @@ void gw_ring_destroy(struct gw_ring **made)
 static enum gw_err join(struct gw_ring *ring, struct gw_error *why)
 {
     unsigned node = ring->config.node, join_ms = ring->config.join_timeout_ms;
-    uint64_t deadline_ns =
-        join_ms ? gw_now_ns() + join_ms * 1000000ULL : 0;
+    uint64_t deadline_ns = join_ms ? gw_now_ns() + join_ms * 1000000ULL : 0;
     enum gw_err err = GW_OK;
     if (node == GW_RING_ANY)
         err = gw__ring_find_number(ring, start, deadline_ns, &node, why);

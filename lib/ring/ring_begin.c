@@ -32,8 +32,8 @@ static bool is_first(const struct gw_ring *ring)
 
 static bool wants_to_admit(const struct gw_ring *ring)
 {
-    return ring->ready && !ring->parked && !ring->owes_op &&
-           !ring->unapplied && !ring->view_waits && is_first(ring) &&
+    return ring->ready && !ring->parked && !ring->owes_op && !ring->unapplied &&
+           !ring->view_waits && is_first(ring) &&
            gw_now_ns() >= ring->admit_from_ns;
 }
 
@@ -92,8 +92,7 @@ enum gw_err gw_ring_begin(struct gw_ring *ring, struct gw_ring_turn *turn,
     *turn = (struct gw_ring_turn){.op = ring->book.next_op};
     gw__ring_lock(ring);
     turn->epoch = ring->book.view.epoch;
-    turn->origin_count =
-        gw__book_origin(&ring->book, turn->op, turn->origin);
+    turn->origin_count = gw__book_origin(&ring->book, turn->op, turn->origin);
     gw__ring_stand(ring, GW__COMPUTE, -1);
     gw__ring_unlock(ring);
     while (turn->place < turn->origin_count &&

@@ -9,6 +9,8 @@
  */
 #include "ring_parts.h"
 
+#include <assert.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@ static void take_snapshot(struct gw_ring *ring, const struct gw__pull *whole)
 {
     const struct gw_ring_config *config = &ring->config;
     pthread_mutex_lock(&ring->state_lock);
+    assert(whole->item.bytes == config->state_bytes);
     if (config->state_bytes)
         memcpy(config->state, whole->data, config->state_bytes);
     ring->state_op = whole->item.op;
@@ -94,7 +97,7 @@ static enum gw_err check(const struct gw_ring *ring, uint64_t deadline_ns,
     if (deadline_ns == 0 || gw_now_ns() < deadline_ns)
         return GW_OK;
     return gw_fail(why, GW_ETIMEOUT, "node %u %s", ring->node,
-                   !ring->registered   ? "has no answer from the controllers"
+                   !ring->registered    ? "has no answer from the controllers"
                    : !ring->pull.active ? "waits to be admitted"
                    : !is_ready(&ring->pull)
                        ? "has yet to copy the state"

@@ -51,17 +51,24 @@ static struct gw__snapshot *make(struct gw_ring *ring, uint64_t now_ns)
         if (ring->snapshots[i].used_ns < s->used_ns)
             s = &ring->snapshots[i];
     s->id = 0;
-    if (!s->data)
-        s->data = malloc(config->state_bytes ? config->state_bytes : 1);
-    if (!s->data || getrandom(&s->id, sizeof s->id, 0) != sizeof s->id)
-        return NULL;
-    s->id |= 1;
+    if (getrandom(&s->id, sizeof s->id, 0) != sizeof s->id)
+        s->id = 0;
     pthread_mutex_lock(&ring->state_lock);
-    if (config->state_bytes)
-        memcpy(s->data, config->state, config->state_bytes);
+    if (!s->data || s->bytes != config->state_bytes) {
+        free(s->data);
+        s->data = malloc(config->state_bytes ? config->state_bytes : 1);
+    }
+    s->bytes = config->state_bytes;
+    if (s->data && s->bytes)
+        memcpy(s->data, config->state, s->bytes);
     s->op = ring->state_op;
     s->digest = ring->digest;
     pthread_mutex_unlock(&ring->state_lock);
+    if (!s->data || s->id == 0) {
+        s->id = 0;
+        return NULL;
+    }
+    s->id |= 1;
     s->made_ns = now_ns;
     return s;
 }
@@ -82,8 +89,7 @@ void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns)
 static void cut(struct gw__foreign_piece *piece, const unsigned char *data,
                 uint64_t offset)
 {
-    uint64_t left =
-        offset < piece->item.bytes ? piece->item.bytes - offset : 0;
+    uint64_t left = offset < piece->item.bytes ? piece->item.bytes - offset : 0;
     piece->offset = offset < piece->item.bytes ? offset : piece->item.bytes;
     piece->data = data + piece->offset;
     piece->bytes = left < GW__PIECE_BYTES ? (size_t)left : GW__PIECE_BYTES;
@@ -127,10 +133,8 @@ static void cut_snapshot(struct gw_ring *ring,
         return;
     s->used_ns = now_ns;
     piece->digest = s->digest;
-    piece->item = (struct gw__foreign_item){.kind = GW__ITEM_SNAPSHOT,
-                                            .id = s->id,
-                                            .op = s->op,
-                                            .bytes = ring->config.state_bytes};
+    piece->item = (struct gw__foreign_item){
+        .kind = GW__ITEM_SNAPSHOT, .id = s->id, .op = s->op, .bytes = s->bytes};
     cut(piece, s->data, ask->offset);
 }
 

@@ -73,9 +73,8 @@ void gw__events_loss(struct gw_ring *ring, unsigned peer,
 
 void gw__events_parked(struct gw_ring *ring)
 {
-    struct gw_event event =
-        event_of(ring, GW_EV_MEMBER,
-                 ring->parked ? GW_MEMBER_PARKED : GW_MEMBER_ALIVE);
+    struct gw_event event = event_of(
+        ring, GW_EV_MEMBER, ring->parked ? GW_MEMBER_PARKED : GW_MEMBER_ALIVE);
     emit(ring, &event);
 }
 
@@ -156,8 +155,7 @@ void gw__events_decision(struct gw_ring *ring,
 
 /* Of a chunk that was no more than the input there is nothing to keep. */
 void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
-                         const struct gw__ledger *before,
-                         const uint64_t *start)
+                         const struct gw__ledger *before, const uint64_t *start)
 {
     uint64_t own = (uint64_t)1 << ring->node;
     for (unsigned c = 0; c < before->chunks; c++) {

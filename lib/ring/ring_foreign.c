@@ -18,14 +18,14 @@ static void put_item(struct gw__writer *w, const struct gw__foreign_item *item)
 
 static void get_item(struct gw__reader *r, struct gw__foreign_item *item)
 {
-    item->kind =
-        (enum gw__item_kind)gw__get_u8_below(r, GW__ITEM_RESULT + 1);
+    item->kind = (enum gw__item_kind)gw__get_u8_below(r, GW__ITEM_RESULT + 1);
     item->id = gw__get_u64(r);
     item->op = gw__get_u64(r);
     item->bytes = gw__get_u64(r);
 }
 
-static void put_result(struct gw__writer *w, const struct gw_ring_result *result)
+static void put_result(struct gw__writer *w,
+                       const struct gw_ring_result *result)
 {
     gw__put_u64(w, result->op);
     gw__put_u64(w, result->epoch);
@@ -135,7 +135,7 @@ enum gw_err gw__foreign_decode(const void *data, size_t bytes,
         get_piece(&r, &foreign->piece);
     else
         foreign->ops = gw__get_u64(&r);
-    return gw__reader_done(&r) ? GW_OK
-                               : gw_fail(why, GW_EDATA,
-                                         "a member's message is malformed");
+    return gw__reader_done(&r)
+               ? GW_OK
+               : gw_fail(why, GW_EDATA, "a member's message is malformed");
 }

@@ -40,10 +40,10 @@ struct gw__foreign_item {
 };
 
 struct gw__foreign_ask {
-    uint64_t have_op;  /* ops that are in the joiner's state */
-    bool wants_state;  /* it has none yet */
-    uint64_t offset;   /* of the piece */
-    struct gw__foreign_item item; /* kind and id; NONE: offer one */
+    uint64_t have_op;                /* ops that are in the joiner's state */
+    bool wants_state;                /* it has none yet */
+    uint64_t offset;                 /* of the piece */
+    struct gw__foreign_item item;    /* kind and id; NONE: offer one */
     char endpoint[GW__ENDPOINT_MAX]; /* of the joiner */
 };
 

@@ -75,9 +75,7 @@ uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed)
 
 static uint64_t chain(uint64_t digest, const struct gw_ring_result *result)
 {
-    const uint64_t head[] = {digest,
-                             result->op,
-                             result->contributors,
+    const uint64_t head[] = {digest, result->op, result->contributors,
                              result->tag,
                              (uint64_t)result->type << 8 | result->redop};
     return gw__keep_hash(result->data,

@@ -125,8 +125,8 @@ static enum gw_err say_where(struct gw_ring *ring, uint64_t ring_epoch,
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
     const struct gw__address *address = gw__comm_address(ring->comm);
-    size_t bytes = gw__member_ask_address(ask, ring_epoch, address->blob,
-                                          address->bytes);
+    size_t bytes =
+        gw__member_ask_address(ask, ring_epoch, address->blob, address->bytes);
     if (bytes == 0)
         return gw_fail(why, GW_EINTERNAL, "an address of %zu bytes",
                        address->bytes);

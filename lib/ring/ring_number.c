@@ -121,7 +121,7 @@ enum gw_err gw__ring_find_number(struct gw_ring *ring, gw__ring_starter *start,
         if (err)
             return err;
         bool found = await_number(ring, node);
-        gw__driver_stop(&ring->driver);
+        gw__ring_stop(ring);
         gw__ring_lock(ring); /* of the number that was drawn it knew all */
         ring->registered = ring->gone = false;
         memset(ring->known_endpoints, 0, sizeof ring->known_endpoints);

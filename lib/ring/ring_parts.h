@@ -43,7 +43,7 @@
 
 #include "book.h"
 #include "member.h"
-#include "ring_foreign.h"
+#include "ring_copy.h"
 
 #include <coll/elastic.h>
 #include <control/driver.h>
@@ -58,7 +58,7 @@
 /* The tag of ops that are the ring's own: `apply` does not see them. */
 #define GW__RING_OWN_TAG UINT32_MAX
 
-enum { GW__RING_STRINGS = 6, GW__RING_SNAPSHOTS = 2, GW__RING_WINDOW = 8 };
+enum { GW__RING_STRINGS = 6 };
 
 /* The result of an op, kept until the op after the next begins: others may need
  * it to complete the op, joiners to catch up. */
@@ -75,37 +75,6 @@ struct gw__compiled {
     uint64_t ring_epoch;
     unsigned ranks, origin_count;
     unsigned nodes[GW__NODES_MAX], origin[GW__NODES_MAX];
-};
-
-/* What a joiner is copying: a snapshot or a result, in pieces. */
-struct gw__pull {
-    bool active;
-    bool copied;      /* a snapshot is in the state */
-    uint64_t have_op; /* ops that are in the state */
-    unsigned snapshots;
-    unsigned donor; /* whom it asks */
-    bool donor_known;
-    uint64_t donor_op; /* ops that are in the donor's state; UINT64_MAX: it has
-                          not said so */
-    uint64_t heard_ns, rest_ns;
-    struct gw__foreign_item item; /* kind GW__ITEM_NONE: to be offered one */
-    struct gw_ring_result result; /* of the item */
-    uint64_t digest;
-    unsigned char *data;
-    size_t room;
-    uint64_t asked, got; /* bytes asked for; pieces that are here, in bytes */
-    struct {
-        bool used;
-        uint64_t offset, asked_ns;
-    } window[GW__RING_WINDOW];
-};
-
-struct gw__snapshot {
-    uint64_t id; /* 0: none */
-    uint64_t op, digest;
-    unsigned char *data;
-    size_t room;
-    uint64_t made_ns, used_ns;
 };
 
 /* A sink that two threads may use. */
@@ -142,7 +111,7 @@ struct gw_ring {
     struct gw_error failed; /* sticky: no call will succeed */
     struct gw__book book;
     bool moving;
-    bool anew; /* the op under way was begun anew, with newcomers */
+    bool anew;          /* the op under way was begun anew, with newcomers */
     bool poked;         /* `stop` was raised to see how far it is */
     uint64_t looked_ns; /* at how far it is */
 
@@ -156,17 +125,17 @@ struct gw_ring {
     uint64_t flush_epoch;
 
     /* meeting */
-    uint64_t met_epoch;    /* the ring epoch of `table`, when it is there */
-    uint64_t broken_epoch; /* a ring epoch in which no more data can move */
+    uint64_t met_epoch;       /* the ring epoch of `table`, when it is there */
+    uint64_t broken_epoch;    /* a ring epoch in which no more data can move */
     uint64_t broken_until_ns; /* when no news has come by then it is `broken`'s
                                  fault; 0: news will come */
     struct gw_error broken;
     struct gw__address table[GW__NODES_MAX];
 
     /* admission */
-    unsigned ready; /* joiners that are */
-    bool admitting;  /* main waits for the answer */
-    bool admit_due;  /* control has yet to ask */
+    unsigned ready;         /* joiners that are */
+    bool admitting;         /* main waits for the answer */
+    bool admit_due;         /* control has yet to ask */
     uint64_t admit_from_ns; /* not before */
     uint64_t admit_began_ns;
 
@@ -187,7 +156,7 @@ struct gw_ring {
     uint64_t noticed_ns; /* of the loss that is being recovered from; 0 */
     struct gw__standing standing, stood; /* now; what the machine was told */
     uint64_t stood_ns;
-    bool joining; /* gw_ring_join has not returned */
+    bool joining;       /* gw_ring_join has not returned */
     uint64_t announced; /* joiners that an event has told of */
 
     /* ---- under `state_lock` ---- */
@@ -210,9 +179,14 @@ struct gw_ring {
     struct gw__shares shares;
     struct gw_request *request;
     bool watches; /* it is to hear when the op under way is begun anew */
-    unsigned char *averages;         /* the result, where it is not the sum */
+    unsigned char *averages; /* the result, where it is not the sum */
     size_t averages_room;
 };
+
+/* ---- ring.c ---- */
+
+/* Ends the control thread; NULL allowed. */
+void gw__ring_stop(struct gw_ring *ring);
 
 /* ---- ring_number.c ---- */
 
@@ -223,10 +197,11 @@ GW_MUST_CHECK enum gw_err gw__ring_place(const char *wanted,
 /* Starts the control thread as `node`, which speaks as `as`. */
 typedef enum gw_err gw__ring_starter(struct gw_ring *ring, unsigned node,
                                      unsigned as, struct gw_error *why);
-GW_MUST_CHECK enum gw_err
-gw__ring_find_number(struct gw_ring *ring, gw__ring_starter *start,
-                     uint64_t deadline_ns, unsigned *node,
-                     struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__ring_find_number(struct gw_ring *ring,
+                                               gw__ring_starter *start,
+                                               uint64_t deadline_ns,
+                                               unsigned *node,
+                                               struct gw_error *why);
 
 /* ---- ring_tell.c, ring_turn.c: hooks of the driver ---- */
 
@@ -332,24 +307,6 @@ GW_MUST_CHECK enum gw_err gw__ring_op(struct gw_ring *ring,
                                       struct gw_ring_result *result,
                                       struct gw_error *why);
 
-/* ---- copying ---- */
-
-/* Main: becomes a member whose state is up to date. */
-GW_MUST_CHECK enum gw_err gw__ring_copy(struct gw_ring *ring,
-                                        uint64_t deadline_ns,
-                                        struct gw_error *why);
-/* Control. */
-void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns);
-void gw__pull_piece(struct gw_ring *ring, unsigned from,
-                    const struct gw__foreign_piece *piece);
-/* With `lock` held: the item is here as a whole. */
-bool gw__pull_whole(const struct gw__pull *pull);
-/* The item was used up: the next one. */
-void gw__pull_next(struct gw__pull *pull);
-void gw__donate_piece(struct gw_ring *ring, unsigned to,
-                      const struct gw__foreign_ask *ask);
-void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns);
-
 /* ---- ring_events.c ---- */
 
 void gw__events_init(struct gw__shared_sink *events, struct gw_sink *inner);
@@ -375,5 +332,11 @@ void gw__status_noticed(struct gw_ring *ring);
 void gw__status_reached(struct gw_ring *ring, uint64_t *stage);
 /* It is over if no task is left. */
 void gw__status_resumed(struct gw_ring *ring);
+
+/* ---- ring_state.c ---- */
+
+/* `apply` is called with the lock and may take it again (gw_ring_state). */
+void gw__state_lock_init(pthread_mutex_t *lock);
+size_t gw__state_bytes(struct gw_ring *ring);
 
 #endif

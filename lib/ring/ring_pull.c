@@ -138,11 +138,11 @@ static void take_offer(struct gw_ring *ring,
 {
     struct gw__pull *pull = &ring->pull;
     const struct gw__foreign_item *item = &piece->item;
-    if (item->kind == GW__ITEM_SNAPSHOT &&
-        item->bytes != ring->config.state_bytes) {
-        gw_fail(&ring->failed, GW_EINVAL,
+    size_t ours = gw__state_bytes(ring);
+    if (item->kind == GW__ITEM_SNAPSHOT && item->bytes != ours) {
+        gw_fail(&ring->failed, GW_EMISMATCH,
                 "node %u has a state of %llu bytes, ours has %zu", pull->donor,
-                (unsigned long long)item->bytes, ring->config.state_bytes);
+                (unsigned long long)item->bytes, ours);
         return;
     }
     size_t value = gw_dtype_size(piece->result.type);
@@ -171,7 +171,8 @@ static void take_offer(struct gw_ring *ring,
 static void take_piece(struct gw__pull *pull,
                        const struct gw__foreign_piece *piece)
 {
-    if (piece->item.kind != pull->item.kind || piece->item.id != pull->item.id ||
+    if (piece->item.kind != pull->item.kind ||
+        piece->item.id != pull->item.id ||
         piece->item.bytes != pull->item.bytes) {
         if (piece->item.kind == GW__ITEM_NONE) /* it has it no more */
             forget_item(pull);

@@ -73,9 +73,8 @@ static bool is_possible(const struct gw_ring *ring, const struct attempt *a,
         return false;
     if (!gw_collective_rooted(call->collective))
         return true;
-    int rank = call->root < a->count
-                   ? gw__view_rank(view, a->nodes[call->root])
-                   : -1;
+    int rank =
+        call->root < a->count ? gw__view_rank(view, a->nodes[call->root]) : -1;
     *root = rank < 0 ? 0 : (unsigned)rank;
     return rank >= 0;
 }

@@ -93,6 +93,9 @@ static void told_decided(struct gw_ring *ring)
         gw__events_decision(ring, &decisions[i]);
     ring->flushing = ring->view_waits = false;
     ring->owes_op = true;
+    struct gw__task task;
+    bool any = gw__book_task(&ring->book, &task);
+    gw__ring_stand(ring, any ? GW__RECOVERING : GW__COMPUTE, -1);
     gw__status_reached(ring, &ring->status.last.decided_ns);
     gw__status_resumed(ring);
 }
@@ -149,6 +152,7 @@ static const uint64_t refused_ns = 100000000; /* before it is tried again */
 static void told_refused(struct gw_ring *ring, const char *text)
 {
     ring->admitting = false;
+    ring->admit_began_ns = 0;
     ring->admit_from_ns = gw_now_ns() + refused_ns;
     gw__status_say(ring, text);
 }

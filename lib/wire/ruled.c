@@ -224,6 +224,12 @@ static void ruled_close(struct gw__wire *wire)
     free(ruled);
 }
 
+static bool ruled_lost(struct gw__wire *wire, unsigned peer)
+{
+    struct gw__wire *inner = ruled_of(wire)->inner;
+    return inner->ops->lost(inner, peer);
+}
+
 static struct gw__windows *no_windows(struct gw__wire *wire)
 {
     (void)wire;
@@ -241,6 +247,7 @@ static const struct gw__wire_ops ruled_ops = {
     .abort = ruled_abort,
     .close = ruled_close,
     .windows = no_windows,
+    .lost = ruled_lost,
 };
 
 static enum gw_err check_nodes(const unsigned *nodes, unsigned size,

@@ -53,6 +53,7 @@ static const struct gw__wire_ops ops = {
     .abort = gw__shm_abort,
     .close = shm_close,
     .windows = gw__shm_windows,
+    .lost = gw__shm_lost,
 };
 
 /* Spinning pays only while every rank can have a core. */

@@ -119,6 +119,7 @@ void gw__shm_forget_mappings(struct gw__shm_peer *peer);
 
 /* shm_wait.c */
 bool gw__shm_gone(struct gw__wire *, unsigned rank);
+bool gw__shm_lost(struct gw__wire *, unsigned rank);
 void gw__shm_wait(struct gw__wire *, uint64_t ns);
 void gw__shm_wake(struct gw__wire *, unsigned peer);
 void gw__shm_wake_all(struct gw__wire *);

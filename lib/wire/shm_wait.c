@@ -148,6 +148,12 @@ bool gw__shm_gone(struct gw__wire *wire, unsigned rank)
            atomic_load(&peer->segment->abort_code);
 }
 
+bool gw__shm_lost(struct gw__wire *wire, unsigned rank)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    return shm->peers[rank].lost;
+}
+
 enum gw_err gw__shm_check(struct gw__wire *wire, struct gw_error *why)
 {
     struct gw__shm *shm = gw__shm_of(wire);

@@ -193,6 +193,11 @@ enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why)
     return gw_fail(why, zmq->error.code, "%s", zmq->error.text);
 }
 
+bool gw__zmq_lost(struct gw__wire *wire, unsigned peer)
+{
+    return gw__zmq_of(wire)->links[peer].state == GW__LINK_LOST;
+}
+
 void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);

@@ -35,7 +35,8 @@ enum {
         .connect = gw__zmq_connect, .send = gw__zmq_send,                      \
         .sends_done = gw__zmq_sends_done, .peek = gw__zmq_peek,                \
         .release = gw__zmq_release, .wait = gw__zmq_wait,                      \
-        .check = gw__zmq_check, .abort = gw__zmq_abort, .close = gw__zmq_close \
+        .check = gw__zmq_check, .abort = gw__zmq_abort,                        \
+        .close = gw__zmq_close, .lost = gw__zmq_lost                           \
     }
 
 static const struct gw__wire_ops ipc_ops = OPS("ipc"), tcp_ops = OPS("tcp");

@@ -189,6 +189,7 @@ void gw__zmq_wait(struct gw__wire *wire, uint64_t ns);
 enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why);
 void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error);
 void gw__zmq_close(struct gw__wire *wire);
+bool gw__zmq_lost(struct gw__wire *wire, unsigned peer);
 
 /* ---- between the files ---- */
 

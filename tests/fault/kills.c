@@ -60,10 +60,12 @@ static void tell(json_t *request, const char *where)
     json_decref(ask(request, where));
 }
 
-static void await(const char *format, unsigned long long number)
+/* Until, say, "op" ">" 7. */
+static void await(const char *name, const char *relation,
+                  unsigned long long value)
 {
     char condition[96];
-    snprintf(condition, sizeof condition, format, number);
+    snprintf(condition, sizeof condition, "%s%s%llu", name, relation, value);
     tell(json_pack("{s:s, s:s, s:I}", "verb", "wait", "condition", condition,
                    "timeout_ns", (json_int_t)20000000000),
          condition);
@@ -130,7 +132,7 @@ static void nap_ms(uint64_t ms)
 
 static void disturb(bool pause)
 {
-    await("alive==%llu", members);
+    await("alive", "==", members);
     json_t *before = status();
     unsigned long long op = number(before, "op");
     json_t *ring = json_object_get(before, "ring");
@@ -139,13 +141,13 @@ static void disturb(bool pause)
         json_array_get(ring, (size_t)gw_rng_below(&rng, size ? size : 1)));
     unsigned long long epoch = number(before, "epoch");
     json_decref(before);
-    await("op>%llu", op);
+    await("op", ">", op);
     nap_ms(gw_rng_below(&rng, 30)); /* the moment is what is random */
     tell(json_pack("{s:s, s:I}", "verb", pause ? "pause" : "kill", "node",
                    victim),
          pause ? "pause" : "kill");
-    await("epoch>%llu", epoch);
-    await("op>%llu", op + 2);
+    await("epoch", ">", epoch);
+    await("op", ">", op + 2);
     json_t *after = status();
     check(after);
     take_recovery(after, epoch + 1);
@@ -173,7 +175,7 @@ static void print(struct samples *s)
 
 static int calm(void)
 {
-    await("alive==%llu", members);
+    await("alive", "==", members);
     json_t *before = status();
     uint64_t end_ns = gw_now_ns() + (uint64_t)count * 1000000000;
     unsigned long long epoch = number(before, "epoch");

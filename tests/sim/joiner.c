@@ -58,8 +58,8 @@ void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
         const struct result *r = &toy->results[i];
         if (!r->used)
             continue;
-        given.results[given.count++] = (struct known_result){
-            r->op, r->contributors, r->hash, r->digest};
+        given.results[given.count++] =
+            (struct known_result){r->op, r->contributors, r->hash, r->digest};
         if (r->op + 1 == s->next)
             given.certain = r->op; /* that it completed itself just now */
     }
@@ -79,12 +79,12 @@ static void take(struct toy *toy, unsigned from, uint64_t incarnation,
 {
     toy->state = (struct state){.known = true,
                                 .next = given->next,
-                                    .digest = given->digest,
-                                    .certain = given->next <= given->certain,
-                                    .giver = from,
-                                    .giver_incarnation = incarnation,
-                                    .pull_ns = toy->state.pull_ns,
-                                    .ready_said = toy->state.ready_said};
+                                .digest = given->digest,
+                                .certain = given->next <= given->certain,
+                                .giver = from,
+                                .giver_incarnation = incarnation,
+                                .pull_ns = toy->state.pull_ns,
+                                .ready_said = toy->state.ready_said};
 }
 
 /* The digest of the giver's state before op `next`; false: not known. */
@@ -199,8 +199,8 @@ static void check_giver(struct toy *toy)
     struct state *s = &toy->state;
     const struct gw__view *view = ring_of(toy);
     int rank = gw__view_rank(view, s->giver);
-    bool there = rank >= 0 &&
-                 view->ring[rank].incarnation.low == s->giver_incarnation;
+    bool there =
+        rank >= 0 && view->ring[rank].incarnation.low == s->giver_incarnation;
     if (s->known && !s->certain && !there)
         s->known = false;
 }

@@ -24,8 +24,7 @@ static bool linked(const struct world *w, unsigned a, unsigned b)
 {
     const struct gw__sim *sim = w->sim;
     unsigned n = sim->node_count;
-    return a == b ||
-           (!sim->links[a * n + b].cut && !sim->links[b * n + a].cut);
+    return a == b || (!sim->links[a * n + b].cut && !sim->links[b * n + a].cut);
 }
 
 static bool has_majority(const struct world *w, unsigned node)
@@ -76,8 +75,8 @@ static void pump(struct world *w, unsigned node)
     if (r->under_way || r->applied == w->log_count || !has_majority(w, node))
         return;
     const struct entry *entry = &w->log[r->applied];
-    size_t bytes = gw__service_ask_applied(ask, r->applied + 1, entry->data,
-                                           entry->bytes);
+    size_t bytes =
+        gw__service_ask_applied(ask, r->applied + 1, entry->data, entry->bytes);
     bool behind = r->applied + 8 < w->log_count;
     r->under_way = true;
     give_order(w, node, behind ? 1 : world_draw(w, 100 * US, 2 * MS), APPLIED,
@@ -240,8 +239,8 @@ void log_tick(struct world *w, uint64_t now_ns)
     if (now_ns < w->tick_ns)
         return;
     w->tick_ns = now_ns + TICK_NS;
-    bool moves = now_ns > w->depose_ns && now_ns < w->fault_end_ns &&
-                 w->controllers > 1;
+    bool moves =
+        now_ns > w->depose_ns && now_ns < w->fault_end_ns && w->controllers > 1;
     if (w->leader < w->controllers && (moves || !has_majority(w, w->leader))) {
         w->leader = GW__NODES_MAX;
         w->elect_ns = now_ns + world_draw(w, 20 * MS, 150 * MS);

@@ -28,8 +28,8 @@ static bool read_arguments(int argc, char **argv, struct range *range)
 {
     *range = (struct range){1, 1000};
     for (int i = 1; i + 1 < argc; i += 2) {
-        bool known = strcmp(argv[i], "--seeds") == 0 ||
-                     strcmp(argv[i], "--seed") == 0;
+        bool known =
+            strcmp(argv[i], "--seeds") == 0 || strcmp(argv[i], "--seed") == 0;
         if (!known || !read_range(argv[i + 1], range))
             return false;
     }
@@ -61,8 +61,8 @@ static int run(struct world *w, struct range range, const char *command)
            ", forward %" PRIu64 ", exclude %" PRIu64 ", begun anew %" PRIu64
            ", gone %" PRIu64 ", state lost %" PRIu64 "\n",
            w->met.seeds, inputs, crashes, w->met.ops, w->met.admits,
-           w->met.removals, w->met.forwards, w->met.excludes,
-           w->met.begun_anew, w->met.gone, w->met.excused);
+           w->met.removals, w->met.forwards, w->met.excludes, w->met.begun_anew,
+           w->met.gone, w->met.excused);
     return 0;
 }
 

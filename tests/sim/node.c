@@ -97,10 +97,9 @@ static void supervise(struct toy *toy)
     if (!toy->registered || news->view.ring_count ||
         news->joiner_count < enough || toy->now_ns < toy->admit_ns)
         return;
-    struct gw__command admit = {
-        .kind = GW__CMD_ADMIT,
-        .admit = {.count = news->joiner_count,
-                  .ring_epoch = news->view.ring_epoch}};
+    struct gw__command admit = {.kind = GW__CMD_ADMIT,
+                                .admit = {.count = news->joiner_count,
+                                          .ring_epoch = news->view.ring_epoch}};
     memcpy(admit.admit.joiners, news->joiners, sizeof news->joiners);
     toy->admit_ns = toy->now_ns + 100 * MS;
     toy_ask(toy, ask, gw__member_ask_command(ask, &admit, 1));

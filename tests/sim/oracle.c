@@ -23,6 +23,7 @@ void oracle_begin(struct world *w)
     w->epoch = w->ring_epoch = 0;
     w->ring_count = 0;
     w->marked_epoch = 0;
+    w->flushing = false;
 }
 
 bool oracle_active(const struct world *w, unsigned node,
@@ -193,6 +194,10 @@ void oracle_log(struct world *w)
     if (r->view.ring_epoch != w->ring_epoch)
         *(r->view.ring_count > w->ring_count ? &w->met.admits
                                              : &w->met.removals) += 1;
+    bool flushed = w->flushing != r->flush.open;
+    w->flushing = r->flush.open;
+    if (flushed || r->view.ring_epoch != w->ring_epoch)
+        world_shock(w);
     w->epoch = r->view.epoch;
     w->ring_epoch = r->view.ring_epoch;
     w->ring_count = r->view.ring_count;
@@ -211,8 +216,7 @@ static const struct toy *living(const struct world *w,
                                 const struct gw__ring_member *m)
 {
     const struct toy *toy = gw__sim_state(w->sim, m->node);
-    return toy && !toy->gone &&
-                   gw__id_equal(toy->incarnation, m->incarnation)
+    return toy && !toy->gone && gw__id_equal(toy->incarnation, m->incarnation)
                ? toy
                : NULL;
 }
@@ -238,8 +242,7 @@ static bool is_whole(const struct world *w)
     unsigned living_count = 0;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct toy *toy = living(w, &view->ring[i]);
-        if (!toy || !toy->sure ||
-            toy->book.view.ring_epoch != view->ring_epoch)
+        if (!toy || !toy->sure || toy->book.view.ring_epoch != view->ring_epoch)
             return false;
         living_count++;
     }
@@ -283,11 +286,11 @@ bool oracle_is_done(struct world *w)
 
 static const char *what_for(const struct toy *toy)
 {
-    return !toy->registered     ? "not registered"
-           : !toy->in_ring      ? "not in the ring"
-           : !toy->sure         ? "without the state"
-           : toy->book.frozen   ? "frozen"
-           : toy->admits        ? "waiting for an admission"
+    return !toy->registered   ? "not registered"
+           : !toy->in_ring    ? "not in the ring"
+           : !toy->sure       ? "without the state"
+           : toy->book.frozen ? "frozen"
+           : toy->admits      ? "waiting for an admission"
            : toy->met_epoch != toy->book.view.ring_epoch
                ? "waiting for addresses"
                : "waiting for data";
@@ -302,10 +305,10 @@ void oracle_not_done(struct world *w)
         const struct toy *toy = gw__sim_state(w->sim, node);
         size_t used = strlen(text);
         if (toy)
-            snprintf(text + used, sizeof text - used, "; %u at op %llu of %llu, %s",
-                     node, (unsigned long long)toy->book.next_op,
-                     (unsigned long long)toy->book.view.ring_epoch,
-                     what_for(toy));
+            snprintf(
+                text + used, sizeof text - used, "; %u at op %llu of %llu, %s",
+                node, (unsigned long long)toy->book.next_op,
+                (unsigned long long)toy->book.view.ring_epoch, what_for(toy));
     }
     gw__sim_fail(w->sim, "the ring of %u in epoch %llu does not go on%s",
                  view->ring_count, (unsigned long long)view->ring_epoch, text);

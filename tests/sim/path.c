@@ -55,8 +55,8 @@ static unsigned turn_of(const struct run *run, const struct hop *hop)
 {
     unsigned turn = 0;
     for (const struct hop *h = run->hops; h < hop; h++)
-        turn += h->src == hop->src && h->dst == hop->dst &&
-                h->chunk == hop->chunk;
+        turn +=
+            h->src == hop->src && h->dst == hop->dst && h->chunk == hop->chunk;
     return turn;
 }
 
@@ -70,10 +70,10 @@ static void copy_hops(struct run *run, unsigned self,
             const struct gw_transfer *x = &plan->transfers[t];
             struct hop *hop = &run->hops[run->hop_count++];
             *hop = (struct hop){.src = (uint8_t)c->nodes[x->src],
-                             .dst = (uint8_t)c->nodes[x->dst],
-                             .chunk = (uint8_t)x->chunk,
-                             .step = (uint8_t)step,
-                             .adds = x->action == GW_ADD};
+                                .dst = (uint8_t)c->nodes[x->dst],
+                                .chunk = (uint8_t)x->chunk,
+                                .step = (uint8_t)step,
+                                .adds = x->action == GW_ADD};
             hop->turn = (uint8_t)turn_of(run, hop);
             run->unsent += hop->src == self;
         }
@@ -236,9 +236,8 @@ static void apply(struct toy *toy, struct run *run, struct hop *hop,
                   const struct data *data)
 {
     struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
-    struct value incoming = {
-        .digits = (wide)data->high << 64 | data->low,
-        .sum = data->sum};
+    struct value incoming = {.digits = (wide)data->high << 64 | data->low,
+                             .sum = data->sum};
     struct gw_error why;
     enum gw_err err =
         hop->adds ? gw__ledger_add(ledger, hop->chunk, data->set, &why)

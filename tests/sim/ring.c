@@ -7,8 +7,7 @@
 
 static struct gw__page *next_page(struct toy *toy)
 {
-    struct gw__page *page =
-        &toy->book.pages[toy->book.next_op % GW__BOOK_OPS];
+    struct gw__page *page = &toy->book.pages[toy->book.next_op % GW__BOOK_OPS];
     return page->used && page->op == toy->book.next_op ? page : NULL;
 }
 
@@ -177,8 +176,8 @@ static void begin(struct toy *toy)
 static void start_task(struct toy *toy)
 {
     struct gw__task task;
-    if (toy->met_epoch != toy->book.view.ring_epoch ||
-        !gw__book_task(&toy->book, &task))
+    bool met = toy->met_epoch == toy->book.view.ring_epoch;
+    if ((!met && !toy->world->eager) || !gw__book_task(&toy->book, &task))
         return;
     const struct run *run = &toy->runs[task.op % GW__BOOK_OPS];
     if (!run->used || run->op != task.op ||

@@ -25,11 +25,35 @@ void world_close(struct world *w)
 void world_restart(struct world *w, unsigned node)
 {
     struct gw_error why;
-    const struct gw__fault fault = {
-        .kind = GW__RESTART,
-        .at_ns = gw__sim_now(w->sim) + world_draw(w, 5 * MS, 200 * MS),
-        .nodes = UINT64_C(1) << node};
+    const struct gw__fault fault = {.kind = GW__RESTART,
+                                    .at_ns = gw__sim_now(w->sim) +
+                                             world_draw(w, 5 * MS, 200 * MS),
+                                    .nodes = UINT64_C(1) << node};
     w->met.gone++;
+    if (gw__sim_add_faults(w->sim, &fault, 1, &why))
+        gw__sim_fail(w->sim, "%s", why.text);
+}
+
+/* A fault that hits a view change when it hurts: a member dies, sleeps, or
+ * hears no controller any more. */
+void world_shock(struct world *w)
+{
+    struct gw_error why;
+    uint64_t controllers = gw__first_nodes(w->controllers);
+    unsigned whom = supervisor_of(w) + (unsigned)world_draw(w, 1, w->members);
+    uint64_t at_ns = gw__sim_now(w->sim) + world_draw(w, 0, 40 * MS);
+    static const enum gw__fault_kind kinds[] = {GW__CRASH, GW__PAUSE, GW__CUT,
+                                                GW__CUT};
+    struct gw__fault fault = {.kind = (uint8_t)kinds[world_draw(w, 0, 3)],
+                              .at_ns = at_ns,
+                              .for_ns = world_draw(w, MS, 150 * MS),
+                              .nodes = UINT64_C(1) << whom};
+    if (!w->shocks || at_ns > w->fault_end_ns || world_draw(w, 0, 1))
+        return;
+    fault.after = GW__AT_ONCE;
+    fault.to = fault.nodes;
+    if (fault.kind == GW__CUT)
+        fault.nodes = controllers;
     if (gw__sim_add_faults(w->sim, &fault, 1, &why))
         gw__sim_fail(w->sim, "%s", why.text);
 }
@@ -91,6 +115,8 @@ static void shape(struct world *w, uint64_t seed)
     w->fault_end_ns = 800 * MS;
     w->limit_ns = 8000 * MS;
     w->all_join = world_draw(w, 0, 1);
+    w->shocks = world_draw(w, 0, 1);
+    w->eager = world_draw(w, 0, 2) == 0;
     w->over = false;
     w->look_ns = 0;
 }

@@ -75,9 +75,11 @@ struct world {
     struct gw__sim *sim;
     unsigned controllers, members;
     unsigned first; /* members that the supervisor would like to begin with */
-    bool all_join; /* at the end everybody must be in the ring again */
+    bool all_join;  /* at the end everybody must be in the ring again */
     uint64_t fault_end_ns, limit_ns, look_ns;
     bool over;
+    bool shocks;
+    bool eager; /* members do not wait until they have met */
 
     /* log.c */
     struct entry *log;
@@ -95,6 +97,7 @@ struct world {
     struct made_plan plans[PLANS_MOST];
     uint64_t epoch, ring_epoch; /* of the log so far */
     unsigned ring_count;
+    bool flushing;
     uint64_t marked_epoch, marked_op[NODES_MOST];
 
     /* For those who want to know what the seeds meet. */
@@ -106,6 +109,8 @@ struct world {
 
 /* The process of this node ends; it comes back after a while. */
 void world_restart(struct world *world, unsigned node);
+/* The ring has lost a member, or decided: the moment for another blow. */
+void world_shock(struct world *world);
 void world_open(struct world *world);
 void world_close(struct world *world);
 /* For a campaign of this one seed. */
@@ -146,8 +151,8 @@ void log_started(struct world *world, unsigned node);
 __extension__ typedef unsigned __int128 wide;
 
 struct value {
-    wide digits; /* node i gives 4^i */
-    uint64_t sum;             /* and a number that knows op and chunk */
+    wide digits;  /* node i gives 4^i */
+    uint64_t sum; /* and a number that knows op and chunk */
 };
 
 struct value value_input(unsigned node, uint64_t op, unsigned chunk);

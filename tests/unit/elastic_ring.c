@@ -198,7 +198,6 @@ void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
 {
     const struct gw__recovery_case clean = {.ranks = ring->size,
                                             .nodes = ring->nodes,
-                                            .rules = ring->rules,
                                             .chunks = ring->size,
                                             .target = ring_everybody(ring),
                                             .origin_count = ring->size,

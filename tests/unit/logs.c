@@ -68,10 +68,10 @@ static void on_entry(void *context, uint64_t index, const void *command,
 {
     struct one_log *one = context;
     pthread_mutex_lock(&one->lock);
-    one->gaps += one->index && index != one->index + 1;
-    one->index = index;
-    if (bytes == sizeof *one->numbers && one->count < LOG_ENTRIES)
-        memcpy(&one->numbers[one->count++], command, bytes);
+    one->sight.gaps += one->sight.index && index != one->sight.index + 1;
+    one->sight.index = index;
+    if (bytes == sizeof *one->sight.numbers && one->sight.count < LOG_ENTRIES)
+        memcpy(&one->sight.numbers[one->sight.count++], command, bytes);
     pthread_mutex_unlock(&one->lock);
 }
 
@@ -79,8 +79,8 @@ static void on_snapshot(void *context, const void *data, size_t bytes)
 {
     struct one_log *one = context;
     pthread_mutex_lock(&one->lock);
-    one->snapshots++;
-    one->index = one->count = 0;
+    one->sight.snapshots++;
+    one->sight.index = one->sight.count = 0;
     pthread_mutex_unlock(&one->lock);
     (void)data, (void)bytes;
 }
@@ -89,7 +89,7 @@ static void on_leader(void *context, unsigned leader)
 {
     struct one_log *one = context;
     pthread_mutex_lock(&one->lock);
-    one->leader = leader;
+    one->sight.leader = leader;
     pthread_mutex_unlock(&one->lock);
 }
 
@@ -114,8 +114,8 @@ void logs_open(struct logs *logs, unsigned i)
                                                .on_entry = on_entry,
                                                .on_snapshot = on_snapshot,
                                                .on_leader = on_leader};
-    one->leader = logs->count;
-    one->index = one->gaps = one->snapshots = one->count = 0;
+    memset(&one->sight, 0, sizeof one->sight);
+    one->sight.leader = logs->count;
     enum gw_err err = gw__raft_log_open(&config, &one->log, &why);
     if (!err)
         err = gw__raft_log_run(one->log, &why);
@@ -133,21 +133,16 @@ static unsigned agreed(struct logs *logs)
     unsigned leader = logs->count;
     bool first = true;
     for (unsigned i = 0; i < logs->count; i++) {
-        struct one_log *one = &logs->logs[i];
-        if (!one->log)
+        if (!logs->logs[i].log)
             continue;
-        pthread_mutex_lock(&one->lock);
-        if (!first && one->leader != leader)
-            leader = logs->count;
-        else
-            leader = one->leader;
-        pthread_mutex_unlock(&one->lock);
+        unsigned says = logs_sight(logs, i)->leader;
+        if (!first && says != leader)
+            return logs->count;
+        leader = says;
         first = false;
-        if (leader == logs->count)
-            break;
     }
-    return leader < logs->count && logs->logs[leader].log ? leader
-                                                          : logs->count;
+    bool open = leader < logs->count && logs->logs[leader].log;
+    return open ? leader : logs->count;
 }
 
 unsigned logs_leader(struct logs *logs)
@@ -167,24 +162,27 @@ void logs_propose(struct logs *logs, unsigned i, uint64_t number)
         gw__raft_log_propose(logs->logs[i].log, &number, sizeof number), GW_OK);
 }
 
+const struct log_sight *logs_sight(struct logs *logs, unsigned i)
+{
+    static struct log_sight sight;
+    pthread_mutex_lock(&logs->logs[i].lock);
+    sight = logs->logs[i].sight;
+    pthread_mutex_unlock(&logs->logs[i].lock);
+    return &sight;
+}
+
 void logs_check(struct logs *logs, unsigned i)
 {
     struct gw_error why = {0};
     ck_assert_msg(gw__raft_log_error(logs->logs[i].log, &why) == GW_OK, "%s",
                   why.text);
-    ck_assert_uint_eq(logs->logs[i].gaps, 0);
+    ck_assert_uint_eq(logs_sight(logs, i)->gaps, 0);
 }
 
 void logs_await(struct logs *logs, unsigned i, uint64_t index)
 {
-    struct one_log *one = &logs->logs[i];
-    uint64_t until_ns = gw_now_ns() + patience_ns, at = 0;
-    for (;;) {
-        pthread_mutex_lock(&one->lock);
-        at = one->index;
-        pthread_mutex_unlock(&one->lock);
-        if (at >= index)
-            return;
+    uint64_t until_ns = gw_now_ns() + patience_ns, at;
+    while ((at = logs_sight(logs, i)->index) < index) {
         logs_check(logs, i);
         ck_assert_msg(gw_now_ns() < until_ns, "log %u stands at %llu", i,
                       (unsigned long long)at);

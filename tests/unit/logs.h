@@ -13,15 +13,20 @@
 
 enum { LOGS = 3, LOG_ENTRIES = 8192 };
 
-struct one_log {
-    struct gw__raft_log *log;
-    pthread_mutex_t lock;
+/* What a log has told. */
+struct log_sight {
     unsigned leader; /* an index, or count */
     uint64_t index;  /* of the newest entry */
     unsigned gaps;   /* entries that did not follow on the one before */
     unsigned snapshots;
-    unsigned count;                /* of entries since it was opened */
+    unsigned count; /* of entries since it was opened, or the last snapshot */
     uint64_t numbers[LOG_ENTRIES]; /* in them */
+};
+
+struct one_log {
+    struct gw__raft_log *log;
+    pthread_mutex_t lock; /* of `sight` */
+    struct log_sight sight;
 };
 
 struct logs {
@@ -37,7 +42,7 @@ void logs_begin(struct logs *logs, unsigned count);
 void logs_end(struct logs *logs);
 /* "DIRECTORY/INDEX". */
 void logs_path(const struct logs *logs, unsigned i, char path[128]);
-/* Addresses of loopback on which nobody listens now. */
+/* An address of loopback on which nobody listens now. */
 void logs_free_address(char address[32]);
 
 void logs_open(struct logs *logs, unsigned i);
@@ -47,6 +52,9 @@ unsigned logs_leader(struct logs *logs);
 void logs_propose(struct logs *logs, unsigned i, uint64_t number);
 /* Until log `i` has told entry `index`. */
 void logs_await(struct logs *logs, unsigned i, uint64_t index);
+/* A copy, valid until the next one. */
+const struct log_sight *logs_sight(struct logs *logs, unsigned i);
+/* It runs, and has told entry after entry. */
 void logs_check(struct logs *logs, unsigned i);
 
 #endif

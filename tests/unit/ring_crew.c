@@ -14,10 +14,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static const uint64_t patience_ns = 15000000000;
 
 struct crew_seat *crew_seat(const struct crew *crew, unsigned seat)
 {
@@ -76,14 +73,13 @@ static struct gw__id draw_id(void)
 static void start_controller(struct crew *crew)
 {
     static const unsigned nodes[] = {CREW_CONTROLLER};
-    static unsigned runs;
     char endpoint[80], raft[40];
     const char *address = raft;
     struct gw_error why = {0};
     struct gw__id id = draw_id();
     /* Nobody else connects to it: a port is needed only for its name. */
     snprintf(raft, sizeof raft, "127.0.0.1:%d",
-             20000 + (int)(getpid() * 7 + (int)runs++) % 30000);
+             10000 + (int)(crew->token % 20000));
     endpoint_of(crew, CREW_CONTROLLER, endpoint);
     const struct gw__controller_config config = {
         .count = 1,
@@ -174,7 +170,8 @@ static int remove_one(const char *path, const struct stat *stat, int type,
 
 void crew_stop(struct crew *crew)
 {
-    gw__driver_stop(&crew->supervisor);
+    struct gw__driver *supervisor = crew->supervisor; /* its thread looks */
+    gw__driver_stop(&supervisor);
     gw__controller_stop(&crew->controller);
     for (unsigned i = 0; i < crew->plan.seats; i++)
         if (crew->pids[i] > 0) {
@@ -195,7 +192,7 @@ bool crew_lives(const struct crew *crew, unsigned seat)
     return crew->pids[seat] > 0 && (state == CREW_MEMBER || state == CREW_DONE);
 }
 
-void crew_accuse(struct crew *crew, unsigned seat)
+static void accuse(struct crew *crew, unsigned seat)
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
     struct gw__process who = {.node = seat};
@@ -205,140 +202,21 @@ void crew_accuse(struct crew *crew, unsigned seat)
         who.incarnation = crew->news.view.ring[rank].incarnation;
     pthread_mutex_unlock(&crew->lock);
     if (rank >= 0)
-        gw__driver_ask(crew->supervisor, ask,
-                       gw__member_ask_lost(ask, who));
+        gw__driver_ask(crew->supervisor, ask, gw__member_ask_lost(ask, who));
 }
 
-uint64_t crew_kill(struct crew *crew, unsigned seat)
+uint64_t crew_kill_unseen(struct crew *crew, unsigned seat)
 {
     uint64_t now_ns = gw_now_ns();
     kill(crew->pids[seat], SIGKILL);
     waitpid(crew->pids[seat], NULL, 0);
     crew->pids[seat] = -1;
-    crew_accuse(crew, seat);
     return now_ns;
 }
 
-/* ---- waiting ---- */
-
-static void tell_all(const struct crew *crew, char *text, size_t room)
+uint64_t crew_kill(struct crew *crew, unsigned seat)
 {
-    size_t used = 0;
-    for (unsigned i = 0; i < crew->plan.seats && used < room; i++) {
-        struct crew_seat *seat = crew_seat(crew, i);
-        used += (size_t)snprintf(
-            text + used, room - used, " %u: state %d op %" PRIu64 " %s;", i,
-            atomic_load(&seat->state), atomic_load(&seat->op), seat->text);
-    }
-}
-
-static void check_members(const struct crew *crew)
-{
-    for (unsigned i = 0; i < crew->plan.seats; i++)
-        if (crew->pids[i] > 0 &&
-            atomic_load(&crew_seat(crew, i)->state) == CREW_FAILED)
-            ck_abort_msg("node %u: %s", i, crew_seat(crew, i)->text);
-}
-
-/* Fails the test when it takes too long, or a member has failed. */
-static void wait_more(const struct crew *crew, uint64_t begin_ns,
-                      const char *what)
-{
-    static const struct timespec nap = {.tv_nsec = 200000};
-    char text[2048];
-    check_members(crew);
-    if (gw_now_ns() - begin_ns > patience_ns) {
-        tell_all(crew, text, sizeof text);
-        ck_abort_msg("waited too long for %s:%s", what, text);
-    }
-    nanosleep(&nap, NULL);
-}
-
-void crew_await_ops(struct crew *crew, unsigned seat, uint64_t ops)
-{
-    uint64_t begin_ns = gw_now_ns();
-    while (atomic_load(&crew_seat(crew, seat)->ops) < ops)
-        wait_more(crew, begin_ns, "ops");
-}
-
-void crew_await_all(struct crew *crew, uint64_t ops)
-{
-    for (unsigned i = 0; i < crew->plan.seats; i++)
-        if (crew_lives(crew, i))
-            crew_await_ops(crew, i, ops);
-}
-
-void crew_await_state(struct crew *crew, unsigned seat, enum crew_state state)
-{
-    uint64_t begin_ns = gw_now_ns();
-    while (atomic_load(&crew_seat(crew, seat)->state) != (int)state)
-        wait_more(crew, begin_ns, "a member's state");
-}
-
-void crew_await_size(struct crew *crew, unsigned members)
-{
-    uint64_t begin_ns = gw_now_ns();
-    for (;;) {
-        pthread_mutex_lock(&crew->lock);
-        unsigned count = crew->news.view.ring_count;
-        pthread_mutex_unlock(&crew->lock);
-        if (count == members)
-            return;
-        wait_more(crew, begin_ns, "a view of another size");
-    }
-}
-
-uint64_t crew_await_epoch(struct crew *crew, uint64_t epoch)
-{
-    uint64_t begin_ns = gw_now_ns(), last_ns = 0;
-    for (unsigned i = 0; i < crew->plan.seats; i++) {
-        struct crew_seat *seat = crew_seat(crew, i);
-        while (crew_lives(crew, i) && atomic_load(&seat->epoch) <= epoch)
-            wait_more(crew, begin_ns, "results of a later epoch");
-        uint64_t ns = atomic_load(&seat->epoch_ns);
-        if (crew_lives(crew, i) && ns > last_ns)
-            last_ns = ns;
-    }
-    return last_ns;
-}
-
-/* ---- the end ---- */
-
-/* Those who were in both ops have written the same about each. */
-static void compare(const struct crew *crew, unsigned a, unsigned b)
-{
-    const struct crew_seat *x = crew_seat(crew, a), *y = crew_seat(crew, b);
-    uint64_t first = x->first_op > y->first_op ? x->first_op : y->first_op;
-    for (uint64_t op = first; op + 1 < x->status.op; op++) {
-        const struct crew_record *p = &x->records[op % CREW_OPS];
-        const struct crew_record *q = &y->records[op % CREW_OPS];
-        ck_assert_msg(p->contributors == q->contributors &&
-                          p->digest == q->digest,
-                      "op %" PRIu64 ": node %u has %" PRIx64
-                      ", node %u has %" PRIx64,
-                      op, a, p->contributors, b, q->contributors);
-    }
-}
-
-void crew_end(struct crew *crew)
-{
-    int first = -1;
-    atomic_store(&crew->shared->wants_end, true);
-    for (unsigned i = 0; i < crew->plan.seats; i++) {
-        if (!crew_lives(crew, i))
-            continue;
-        crew_await_state(crew, i, CREW_DONE);
-        const struct gw_ring_status *s = &crew_seat(crew, i)->status;
-        ck_assert_uint_eq(s->lost, 0);
-        ck_assert_uint_eq(s->doubled, 0);
-        if (first < 0)
-            first = (int)i;
-        ck_assert_uint_eq(s->op, crew_seat(crew, (unsigned)first)->status.op);
-        ck_assert_uint_eq(s->digest,
-                          crew_seat(crew, (unsigned)first)->status.digest);
-        if (!crew->plan.turn)
-            compare(crew, (unsigned)first, i);
-    }
-    ck_assert_int_ge(first, 0);
-    atomic_store(&crew->shared->released, true);
+    uint64_t now_ns = crew_kill_unseen(crew, seat);
+    accuse(crew, seat);
+    return now_ns;
 }

@@ -51,13 +51,15 @@ struct crew_record {
 struct crew_seat {
     _Atomic int state;
     _Atomic bool go, leaves;
-    _Atomic uint64_t ops;   /* done in this life */
-    _Atomic uint64_t op;    /* under way */
-    _Atomic uint64_t epoch; /* of the newest result */
+    _Atomic uint64_t ops;      /* done in this life */
+    _Atomic uint64_t op;       /* under way */
+    _Atomic uint64_t epoch;    /* of the newest result */
     _Atomic uint64_t epoch_ns; /* when its first result came */
     _Atomic unsigned lives;    /* times it has joined */
     uint64_t first_op;         /* of the newest life */
     struct gw_ring_status status;
+    uint64_t events[GW_EVENT_KINDS]; /* told in the newest life */
+    uint64_t told_dead;              /* nodes of whose death it told */
     char text[600];
     struct crew_record records[CREW_OPS];
 };
@@ -70,15 +72,15 @@ struct crew_shared {
 struct crew;
 
 struct crew_plan {
-    unsigned members; /* that the supervisor admits together */
-    unsigned seats;   /* processes; the others join when they are told to */
-    const char *wire; /* NULL: shm */
-    size_t count;       /* elements; 0: another number each op */
-    size_t blob_bytes;  /* of the state, beside its head */
-    uint64_t think_us;  /* between ops */
-    uint64_t pace_ns;   /* of a chunk */
-    bool rejoins;       /* after it was convicted */
-    bool any;           /* those who join later get their number */
+    unsigned members;  /* that the supervisor admits together */
+    unsigned seats;    /* processes; the others join when they are told to */
+    const char *wire;  /* NULL: shm */
+    size_t count;      /* elements; 0: another number each op */
+    size_t blob_bytes; /* of the state, beside its head */
+    uint64_t think_us; /* between ops */
+    uint64_t pace_ns;  /* of a chunk */
+    bool rejoins;      /* after it was convicted */
+    bool any;          /* those who join later get their number */
     /* Instead of all-reduces; NULL: those. */
     enum gw_err (*turn)(struct crew *crew, struct gw_ring *ring,
                         struct gw_error *why);
@@ -93,6 +95,7 @@ struct crew_head {
 struct crew {
     struct crew_plan plan;
     uint64_t token;
+    uint64_t seed; /* of the test, for its messages; 0: none */
     struct crew_shared *shared;
     pid_t pids[CREW_SEATS];
     char directory[64];
@@ -111,9 +114,6 @@ struct crew {
 
 /* Processes first, then controller and supervisor; the first members go. */
 void crew_start(struct crew *crew, const struct crew_plan *plan);
-/* All that live end at the same op, and are compared: states are equal, and so
- * is what they have written down. */
-void crew_end(struct crew *crew);
 /* Everything is torn down, whatever it does. */
 void crew_stop(struct crew *crew);
 
@@ -121,9 +121,12 @@ void crew_go(struct crew *crew, unsigned seat);
 /* SIGKILL; waits for its end and lets the supervisor say so. Returns when it
  * was killed. */
 uint64_t crew_kill(struct crew *crew, unsigned seat);
-void crew_accuse(struct crew *crew, unsigned seat);
+/* The supervisor does not look: the members have to notice. */
+uint64_t crew_kill_unseen(struct crew *crew, unsigned seat);
 bool crew_lives(const struct crew *crew, unsigned seat);
 struct crew_seat *crew_seat(const struct crew *crew, unsigned seat);
+
+/* ---- ring_crew_wait.c ---- */
 
 /* Each waits for a condition, 15 s at most, then the test fails. */
 void crew_await_ops(struct crew *crew, unsigned seat, uint64_t ops);
@@ -132,6 +135,10 @@ void crew_await_state(struct crew *crew, unsigned seat, enum crew_state state);
 void crew_await_size(struct crew *crew, unsigned members);
 /* All that live have a result of an epoch above this; when the last came. */
 uint64_t crew_await_epoch(struct crew *crew, uint64_t epoch);
+
+/* All that live end at the same op, and are compared: states are equal, and so
+ * is what they have written down. */
+void crew_end(struct crew *crew);
 
 /* ---- ring_crew_member.c ---- */
 

@@ -15,6 +15,8 @@
 
 enum { COUNT_MOST = 1 << 17 };
 
+static struct crew_seat *counted; /* where events are counted: our own */
+
 static void nap(uint64_t us)
 {
     struct timespec t = {.tv_sec = (time_t)(us / 1000000),
@@ -118,9 +120,9 @@ enum gw_err crew_turn(struct crew *crew, struct gw_ring *ring,
                                       .op = GW_SUM};
     err = gw_ring_allreduce(ring, &call, &result, why);
     if (!err && result.op != turn.op)
-        err = gw_fail(why, GW_EWRONG, "began op %llu, got the result of %llu",
-                      (unsigned long long)turn.op,
-                      (unsigned long long)result.op);
+        err =
+            gw_fail(why, GW_EWRONG, "began op %llu, got the result of %llu",
+                    (unsigned long long)turn.op, (unsigned long long)result.op);
     if (!err)
         err = check(&result, why);
     if (!err)
@@ -130,30 +132,41 @@ enum gw_err crew_turn(struct crew *crew, struct gw_ring *ring,
 
 /* ---- a life ---- */
 
+/* A sink that counts. */
+static void count_event(struct gw_sink *sink, const struct gw_event *event)
+{
+    (void)sink;
+    counted->events[event->kind]++;
+    if (event->kind == GW_EV_MEMBER && event->value == GW_MEMBER_DEAD)
+        counted->told_dead |= (uint64_t)1 << event->rank;
+}
+
 static enum gw_err join(struct crew *crew, struct gw_ring **ring,
                         struct gw_error *why)
 {
+    static struct gw_sink events = {.emit = count_event};
     char endpoint[80], controller[80];
     snprintf(endpoint, sizeof endpoint, "ipc://@gw-crew-%llx-%u",
              (unsigned long long)crew->token, crew->seat);
     snprintf(controller, sizeof controller, "ipc://@gw-crew-%llx-%d",
              (unsigned long long)crew->token, CREW_CONTROLLER);
     const struct gw_ring_config config = {
-        .node = crew->plan.any && crew->seat >= crew->plan.members
-                    ? GW_RING_ANY
-                    : crew->seat,
+        .node = crew->plan.any && crew->seat >= crew->plan.members ? GW_RING_ANY
+                                                                   : crew->seat,
         .endpoint = endpoint,
         .token = crew->token,
         .controller_count = 1,
         .controllers = {CREW_CONTROLLER},
         .controller_endpoints = {controller},
         .wire = crew->plan.wire,
+        .events = &events,
         .join_timeout_ms = 20000,
         .context = crew,
         .state = crew->head,
         .state_bytes = state_bytes(crew),
         .apply = apply};
     memset(crew->head, 0, state_bytes(crew));
+    memset(counted->events, 0, sizeof counted->events);
     return gw_ring_join(&config, ring, why);
 }
 
@@ -162,8 +175,8 @@ static enum gw_err work(struct crew *crew, struct gw_ring *ring,
 {
     struct crew_seat *seat = crew_seat(crew, crew->seat);
     enum gw_err err = GW_OK;
-    while (!err && (crew->head->end_op == 0 ||
-                    crew->head->ops < crew->head->end_op)) {
+    while (!err &&
+           (crew->head->end_op == 0 || crew->head->ops < crew->head->end_op)) {
         if (atomic_load(&seat->leaves)) {
             err = gw_ring_leave(ring, why);
             atomic_store(&seat->state, err ? CREW_FAILED : CREW_LEFT);
@@ -206,6 +219,7 @@ _Noreturn void crew_member(struct crew *crew, unsigned number)
     struct gw_error why = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     crew->seat = crew->node = number;
+    counted = seat;
     crew->head = malloc(state_bytes(crew));
     crew->in = malloc((COUNT_MOST + 1) * sizeof *crew->in);
     crew->out = malloc((COUNT_MOST + 1) * sizeof *crew->out);

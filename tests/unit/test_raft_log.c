@@ -17,7 +17,7 @@ static struct logs logs;
 /* Entry n is number n. */
 static void in_order(unsigned i, uint64_t first, uint64_t last)
 {
-    const struct one_log *one = &logs.logs[i];
+    const struct log_sight *one = logs_sight(&logs, i);
     for (uint64_t n = first; n <= last; n++)
         ck_assert_uint_eq(one->numbers[one->count - 1 - (last - n)], n);
 }
@@ -89,14 +89,12 @@ START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
     uint64_t until_ns = gw_now_ns() + 10000000000U;
     while (next != a && next != b) {
         ck_assert(gw_now_ns() < until_ns);
-        pthread_mutex_lock(&logs.logs[a].lock);
-        next = logs.logs[a].leader;
-        pthread_mutex_unlock(&logs.logs[a].lock);
+        next = logs_sight(&logs, a)->leader;
     }
     logs_propose(&logs, next, 2);
     logs_await(&logs, a, 2);
     logs_await(&logs, b, 2);
-    ck_assert_uint_eq(logs.logs[old].index, 1);
+    ck_assert_uint_eq(logs_sight(&logs, old)->index, 1);
     for (unsigned i = 0; i < 3; i++)
         if (i != old) {
             gw__raft_log_cut(logs.logs[old].log, i, false);
@@ -130,12 +128,12 @@ START_TEST(a_snapshot_stands_for_what_came_before)
     logs_propose(&logs, leader, 1711);
     logs_open(&logs, late); /* what it lacks is no longer in the log */
     logs_await(&logs, late, 1711);
-    ck_assert_uint_ge(logs.logs[late].snapshots, 1);
+    ck_assert_uint_ge(logs_sight(&logs, late)->snapshots, 1);
     in_order(late, 1711, 1711);
     logs_close(&logs, late);
     logs_open(&logs, late); /* from its disk */
     logs_await(&logs, late, 1711);
-    ck_assert_uint_ge(logs.logs[late].snapshots, 1);
+    ck_assert_uint_ge(logs_sight(&logs, late)->snapshots, 1);
     for (unsigned i = 0; i < 3; i++)
         logs_check(&logs, i);
     logs_end(&logs);
@@ -157,7 +155,7 @@ START_TEST(it_can_be_closed_at_any_time)
         if (round % 3 == 0)
             logs_await(&logs, leader, had + 1);
         logs_close(&logs, round % 2 ? leader : (leader + 1) % 3);
-        had = logs.logs[leader].index;
+        had = logs_sight(&logs, leader)->index;
     }
     logs_end(&logs);
 }

@@ -6,8 +6,11 @@
  */
 #include "ring_crew.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 Suite *suite_ring(void);
 
@@ -22,8 +25,7 @@ static const char *const wires[] = {"shm", "ipc", "tcp"};
 
 START_TEST(each_contributes_once)
 {
-    const struct crew_plan plan = {
-        .members = 4, .seats = 4, .wire = wires[_i]};
+    const struct crew_plan plan = {.members = 4, .seats = 4, .wire = wires[_i]};
     crew_start(&crew, &plan);
     crew_await_all(&crew, _i == 0 ? 200 : 40);
     crew_end(&crew);
@@ -54,8 +56,7 @@ END_TEST
 
 START_TEST(what_a_leaver_gave_counts)
 {
-    const struct crew_plan plan = {
-        .members = 4, .seats = 4, .wire = wires[_i]};
+    const struct crew_plan plan = {.members = 4, .seats = 4, .wire = wires[_i]};
     crew_start(&crew, &plan);
     crew_await_all(&crew, 20);
     atomic_store(&crew_seat(&crew, 2)->leaves, true);
@@ -205,6 +206,73 @@ START_TEST(different_calls_are_an_error)
 }
 END_TEST
 
+/* ---- a state that went its own way ---- */
+
+static enum gw_err spoil(struct crew *c, struct gw_ring *ring,
+                         struct gw_error *why)
+{
+    struct gw_error told = {0};
+    enum gw_err err = crew_turn(c, ring, why);
+    if (err || c->head->ops != 5)
+        return err;
+    c->head->sum ^= c->seat == 1;
+    err = gw_ring_check(ring, &told);
+    c->head->sum ^= c->seat == 1;
+    if (err != GW_EWRONG || !strstr(told.text, "state of node 1 differs"))
+        return gw_fail(why, GW_EWRONG, "%s: %s", gw_err_name(err), told.text);
+    return GW_OK;
+}
+
+START_TEST(a_state_that_differs_is_named)
+{
+    const struct crew_plan plan = {.members = 3, .seats = 3, .turn = spoil};
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    crew_end(&crew);
+}
+END_TEST
+
+/* ---- joining what is not there ---- */
+
+static struct gw_ring *nowhere;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    gw_ring_interrupt(nowhere);
+}
+
+static enum gw_err join_nowhere(unsigned timeout_ms, unsigned node,
+                                struct gw_error *why)
+{
+    char endpoint[60];
+    snprintf(endpoint, sizeof endpoint, "ipc://@gw-nowhere-%d", (int)getpid());
+    const struct gw_ring_config config = {
+        .node = node,
+        .endpoint = endpoint,
+        .controller_count = 1,
+        .controllers = {9},
+        .controller_endpoints = {"ipc://@gw-nobody-listens"},
+        .join_timeout_ms = timeout_ms};
+    return gw_ring_join(&config, &nowhere, why);
+}
+
+START_TEST(joining_ends_when_nobody_answers)
+{
+    struct gw_error why;
+    ck_assert_int_eq(join_nowhere(60, 3, &why), GW_ETIMEOUT);
+    ck_assert_str_eq(why.text,
+                     "ring: join: node 3 has no answer from the controllers");
+    ck_assert_ptr_null(nowhere);
+    ck_assert_int_eq(join_nowhere(60, GW_RING_ANY, &why), GW_ETIMEOUT);
+    const struct itimerval soon = {.it_value = {.tv_usec = 60000}};
+    signal(SIGALRM, interrupt);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    ck_assert_int_eq(join_nowhere(0, 3, &why), GW_EINTR);
+    ck_assert_int_eq(join_nowhere(0, 64, &why), GW_EINVAL);
+}
+END_TEST
+
 Suite *suite_ring(void)
 {
     Suite *suite = suite_create("ring");
@@ -218,6 +286,10 @@ Suite *suite_ring(void)
     tcase_add_test(tcase, averages_are_of_the_contributors);
     tcase_add_test(tcase, wrong_calls_are_refused);
     tcase_add_test(tcase, different_calls_are_an_error);
+    tcase_add_test(tcase, a_state_that_differs_is_named);
     suite_add_tcase(suite, tcase);
+    TCase *alone = tcase_create("nowhere");
+    tcase_add_test(alone, joining_ends_when_nobody_answers);
+    suite_add_tcase(suite, alone);
     return suite;
 }

@@ -21,6 +21,11 @@ static struct crew crew;
 static struct gw_rng rng;
 static uint64_t seed;
 
+static void teardown(void)
+{
+    crew_stop(&crew);
+}
+
 static uint64_t first_seed(void)
 {
     const char *text = getenv("GRADWIRE_SEED");
@@ -43,54 +48,33 @@ static uint64_t newest_epoch(void)
 
 /* ---- how long it takes ---- */
 
-struct tally {
-    unsigned count;
-    uint64_t view_us[64], resumed_us[64];
-    uint64_t forward, exclude, redone, chunks;
-};
-
-static int by_size(const void *a, const void *b)
+static void tell(const char *what, uint64_t killed_ns, uint64_t resumed_ns)
 {
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static void note(struct tally *tally, uint64_t killed_ns, uint64_t resumed_ns)
-{
-    unsigned n = tally->count++ % 64;
+    if (!getenv("GRADWIRE_TEST_VERBOSE"))
+        return;
     pthread_mutex_lock(&crew.lock);
-    tally->view_us[n] = (crew.news_ns - killed_ns) / 1000;
+    uint64_t view_ns = crew.news_ns;
     pthread_mutex_unlock(&crew.lock);
-    tally->resumed_us[n] = (resumed_ns - killed_ns) / 1000;
+    printf("%s: seed %" PRIu64 ", %u members: view after %" PRIu64
+           " us, resumed after %" PRIu64 " us\n",
+           what, seed, crew.plan.members, (view_ns - killed_ns) / 1000,
+           (resumed_ns - killed_ns) / 1000);
+    fflush(stdout);
 }
 
-static void note_end(struct tally *tally)
+/* What one of the survivors has counted. */
+static void tell_end(void)
 {
-    for (unsigned i = 0; i < crew.plan.seats; i++) {
-        const struct gw_ring_status *s = &crew_seat(&crew, i)->status;
-        if (!crew_lives(&crew, i))
-            continue;
-        tally->forward += s->ops_forward;
-        tally->exclude += s->ops_exclude;
-        tally->redone += s->chunks_redone;
-        tally->chunks += s->chunks_redone + s->chunks_spread + s->chunks_kept;
-        return;
-    }
-}
-
-static void tell(struct tally *tally, const char *what)
-{
-    unsigned n = tally->count < 64 ? tally->count : 64;
-    if (!getenv("GRADWIRE_TEST_VERBOSE") || n == 0)
-        return;
-    qsort(tally->view_us, n, sizeof *tally->view_us, by_size);
-    qsort(tally->resumed_us, n, sizeof *tally->resumed_us, by_size);
-    printf("%s, %u: view p50 %" PRIu64 " us, most %" PRIu64
-           "; resumed p50 %" PRIu64 " us, most %" PRIu64 "; ops forward %" PRIu64
-           ", exclude %" PRIu64 "; redone %" PRIu64 " of %" PRIu64 " chunks\n",
-           what, n, tally->view_us[n / 2], tally->view_us[n - 1],
-           tally->resumed_us[n / 2], tally->resumed_us[n - 1], tally->forward,
-           tally->exclude, tally->redone, tally->chunks);
+    unsigned i = 0;
+    while (i < crew.plan.seats && !crew_lives(&crew, i))
+        i++;
+    const struct gw_ring_status *s = &crew_seat(&crew, i)->status;
+    if (getenv("GRADWIRE_TEST_VERBOSE"))
+        printf("  forward %" PRIu64 ", exclude %" PRIu64
+               ", chunks spread %" PRIu64 ", kept %" PRIu64 ", fresh %" PRIu64
+               ", redone %" PRIu64 "\n",
+               s->ops_forward, s->ops_exclude, s->chunks_spread, s->chunks_kept,
+               s->chunks_fresh, s->chunks_redone);
 }
 
 /* ---- deaths ---- */
@@ -104,7 +88,7 @@ static unsigned draw_living(void)
     return seat;
 }
 
-static void kill_at_random(struct tally *tally, unsigned deaths)
+static void kill_at_random(const char *what, unsigned deaths)
 {
     uint64_t epoch = newest_epoch(), killed_ns = 0;
     nap_us(gw_rng_below(&rng, 5000));
@@ -114,70 +98,93 @@ static void kill_at_random(struct tally *tally, unsigned deaths)
         killed_ns = crew_kill(&crew, draw_living());
     }
     crew_await_size(&crew, crew.plan.members - deaths);
-    uint64_t resumed_ns = crew_await_epoch(&crew, epoch + deaths - 1);
-    note(tally, killed_ns, resumed_ns);
+    tell(what, killed_ns, crew_await_epoch(&crew, epoch + deaths - 1));
 }
 
-static void one_ring(struct tally *tally, const char *wire, unsigned deaths)
+static void one_ring(const char *wire, unsigned deaths)
 {
     gw_rng_seed(&rng, seed);
-    struct crew_plan plan = {
-        .members = deaths + 2 + (unsigned)gw_rng_below(&rng, 3),
-        .wire = wire,
-        .count = gw_rng_below(&rng, 3) ? 0 : 1 << 16};
+    struct crew_plan plan = {.members =
+                                 deaths + 2 + (unsigned)gw_rng_below(&rng, 3),
+                             .wire = wire,
+                             .count = gw_rng_below(&rng, 3) ? 0 : 1 << 16,
+                             .pace_ns = gw_rng_below(&rng, 3) ? 0 : 1000000};
     plan.seats = plan.members;
-    if (getenv("GRADWIRE_TEST_VERBOSE")) {
-        printf("seed %" PRIu64 ": %u members, %u die\n", seed, plan.members,
-               deaths);
-        fflush(stdout);
-    }
     crew_start(&crew, &plan);
+    crew.seed = seed;
     crew_await_all(&crew, 5 + gw_rng_below(&rng, 20));
-    kill_at_random(tally, deaths);
+    kill_at_random(wire, deaths);
     crew_end(&crew);
-    note_end(tally);
-    crew_stop(&crew);
-    seed++;
+    tell_end();
 }
 
 START_TEST(one_of_some)
 {
     static const char *const wires[] = {"shm", "shm", "shm", "ipc", "tcp"};
-    struct tally tally = {.count = 0};
-    seed = first_seed() + (uint64_t)_i * 1000;
-    for (unsigned i = 0; i < 6; i++)
-        one_ring(&tally, wires[_i], 1);
-    tell(&tally, wires[_i]);
+    seed = first_seed() + (uint64_t)_i;
+    one_ring(wires[_i % 5], 1);
 }
 END_TEST
 
 START_TEST(two_of_some)
 {
-    struct tally tally = {.count = 0};
-    seed = first_seed() + 10000;
-    for (unsigned i = 0; i < 6; i++)
-        one_ring(&tally, i % 3 ? "shm" : "ipc", 2);
-    tell(&tally, "two deaths");
+    seed = first_seed() + 100 + (uint64_t)_i;
+    one_ring(_i % 3 ? "shm" : "ipc", 2);
 }
 END_TEST
 
 START_TEST(until_one_is_left)
 {
     const struct crew_plan plan = {.members = 4, .seats = 4};
-    struct tally tally = {.count = 0};
-    seed = first_seed() + 20000;
+    seed = first_seed() + 200;
     gw_rng_seed(&rng, seed);
     crew_start(&crew, &plan);
+    crew.seed = seed;
     for (unsigned left = 4; left > 1; left--) {
-        uint64_t epoch = newest_epoch();
         crew_await_all(&crew, 5);
+        uint64_t epoch = newest_epoch();
         uint64_t killed_ns = crew_kill(&crew, draw_living());
         crew_await_size(&crew, left - 1);
-        note(&tally, killed_ns, crew_await_epoch(&crew, epoch));
+        tell("until one is left", killed_ns, crew_await_epoch(&crew, epoch));
     }
     crew_end(&crew);
-    crew_stop(&crew);
-    tell(&tally, "until one is left");
+}
+END_TEST
+
+/* ---- what is told of it ---- */
+
+static uint64_t told(enum gw_event_kind kind)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < crew.plan.seats; i++)
+        if (crew_lives(&crew, i))
+            sum += crew_seat(&crew, i)->events[kind];
+    return sum;
+}
+
+/* What is true of the whole ring is told once, whoever is its first member. */
+START_TEST(the_events_of_a_death)
+{
+    const struct crew_plan plan = {.members = 4, .seats = 4};
+    unsigned victim = _i ? 0 : 2;
+    crew_start(&crew, &plan);
+    crew_await_all(&crew, 10);
+    crew_kill_unseen(&crew, victim);
+    crew_await_size(&crew, 3);
+    crew_end(&crew);
+    const struct gw_ring_status *s = &crew_seat(&crew, victim ? 0 : 1)->status;
+    uint64_t decided = s->ops_forward + s->ops_exclude;
+    ck_assert_uint_eq(s->epoch, 2);
+    ck_assert_uint_eq(s->recoveries, 1);
+    ck_assert_uint_ge(decided, 1);
+    ck_assert_uint_eq(told(GW_EV_EPOCH), victim ? 2 : 1);
+    ck_assert_uint_eq(told(GW_EV_DECISION), decided);
+    ck_assert_uint_eq(crew_seat(&crew, victim ? 0 : 1)->told_dead,
+                      1ULL << victim);
+    ck_assert_uint_ge(told(GW_EV_FAILURE), 1);
+    ck_assert_uint_gt(s->last.decided_ns, s->last.frozen_ns);
+    ck_assert_uint_gt(s->last.met_ns, s->last.decided_ns);
+    ck_assert_uint_ge(s->last.resumed_ns, s->last.met_ns);
 }
 END_TEST
 
@@ -193,8 +200,6 @@ START_TEST(while_all_compute)
     crew_kill(&crew, 1);
     crew_await_size(&crew, 2);
     crew_await_epoch(&crew, epoch);
-    atomic_store(&crew.shared->wants_end, true);
-    crew_stop(&crew);
 }
 END_TEST
 
@@ -206,22 +211,19 @@ START_TEST(who_slept_through_its_conviction_comes_back)
 {
     const struct crew_plan plan = {
         .members = 4, .seats = 4, .rejoins = true, .blob_bytes = 100000};
-    struct tally tally = {.count = 0};
     crew_start(&crew, &plan);
     crew_await_all(&crew, 20);
     uint64_t begin_ns = gw_now_ns();
     kill(crew.pids[1], SIGSTOP);
     crew_await_size(&crew, 3);
     crew_await_ops(&crew, 0, atomic_load(&crew_seat(&crew, 0)->ops) + 20);
-    note(&tally, begin_ns, gw_now_ns());
+    tell("stopped", begin_ns, gw_now_ns());
     kill(crew.pids[1], SIGCONT);
     crew_await_size(&crew, 4);
     while (atomic_load(&crew_seat(&crew, 1)->lives) < 2)
         nap_us(1000);
     crew_await_ops(&crew, 1, 5);
     crew_end(&crew);
-    crew_stop(&crew);
-    tell(&tally, "stopped");
 }
 END_TEST
 
@@ -230,9 +232,11 @@ Suite *suite_ring_death(void)
     Suite *suite = suite_create("ring death");
     TCase *tcase = tcase_create("deaths");
     tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, one_of_some, 0, 5);
-    tcase_add_test(tcase, two_of_some);
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_loop_test(tcase, one_of_some, 0, 30);
+    tcase_add_loop_test(tcase, two_of_some, 0, 6);
     tcase_add_test(tcase, until_one_is_left);
+    tcase_add_loop_test(tcase, the_events_of_a_death, 0, 2);
     tcase_add_test(tcase, while_all_compute);
     tcase_add_test(tcase, who_slept_through_its_conviction_comes_back);
     suite_add_tcase(suite, tcase);

@@ -57,10 +57,8 @@ END_TEST
 
 START_TEST(several_join_at_once)
 {
-    const struct crew_plan plan = {.members = 2,
-                                   .seats = 6,
-                                   .blob_bytes = 3000000,
-                                   .think_us = 500};
+    const struct crew_plan plan = {
+        .members = 2, .seats = 6, .blob_bytes = 3000000, .think_us = 500};
     crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
     for (unsigned i = 2; i < 6; i++)
@@ -90,11 +88,9 @@ END_TEST
 /* The first in the ring is asked first. */
 START_TEST(the_donor_dies)
 {
-    static const unsigned moments_ms[] = {3, 10, 30, 60};
-    const struct crew_plan plan = {.members = 3,
-                                   .seats = 4,
-                                   .blob_bytes = 24 << 20,
-                                   .think_us = 1000};
+    static const unsigned moments_ms[] = {3, 20, 40};
+    const struct crew_plan plan = {
+        .members = 3, .seats = 4, .blob_bytes = 12 << 20, .think_us = 1000};
     crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
     crew_go(&crew, 3);
@@ -111,10 +107,8 @@ END_TEST
 START_TEST(the_joiner_dies)
 {
     static const unsigned moments_ms[] = {5, 20, 50};
-    const struct crew_plan plan = {.members = 3,
-                                   .seats = 4,
-                                   .blob_bytes = 8 << 20,
-                                   .think_us = 300};
+    const struct crew_plan plan = {
+        .members = 3, .seats = 4, .blob_bytes = 8 << 20, .think_us = 300};
     crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
     crew_go(&crew, 3);
@@ -129,9 +123,8 @@ END_TEST
 /* A new process takes the place of each that is killed. */
 START_TEST(they_come_and_go)
 {
-    const struct crew_plan plan = {.members = 3,
-                                   .seats = 7,
-                                   .blob_bytes = 50000};
+    const struct crew_plan plan = {
+        .members = 3, .seats = 7, .blob_bytes = 50000};
     crew_start(&crew, &plan);
     for (unsigned i = 0; i < 4; i++) {
         crew_await_all(&crew, 5);
@@ -163,8 +156,8 @@ static enum gw_err gather_all(struct crew *c, struct gw_ring *ring,
                                  .type = GW_U64};
     enum gw_err err = gw_ring_run(ring, &call, &result, why);
     for (unsigned k = 0; !err && k < result.origin_count * COUNT; k++)
-        if (out[k] != (c->head->ops << 16 | result.origin[k / COUNT] << 12 |
-                       k % COUNT))
+        if (out[k] !=
+            (c->head->ops << 16 | result.origin[k / COUNT] << 12 | k % COUNT))
             err = gw_fail(why, GW_EWRONG, "all-gather: element %u", k);
     return err;
 }
@@ -248,10 +241,10 @@ Suite *suite_ring_join(void)
     tcase_add_loop_test(tcase, a_joiner_misses_nothing, 0, 4);
     tcase_add_test(tcase, several_join_at_once);
     tcase_add_test(tcase, a_number_from_the_controllers);
-    tcase_add_loop_test(tcase, the_donor_dies, 0, 4);
+    tcase_add_loop_test(tcase, the_donor_dies, 0, 3);
     tcase_add_loop_test(tcase, the_joiner_dies, 0, 3);
     tcase_add_test(tcase, they_come_and_go);
-    tcase_add_loop_test(tcase, collectives_among_those_who_come_and_go, 0, 4);
+    tcase_add_loop_test(tcase, collectives_among_those_who_come_and_go, 0, 3);
     tcase_add_test(tcase, collectives_of_one);
     suite_add_tcase(suite, tcase);
     return suite;

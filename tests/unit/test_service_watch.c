@@ -208,6 +208,20 @@ START_TEST(a_flush_has_a_deadline)
 }
 END_TEST
 
+START_TEST(a_leader_that_hardly_runs_waits_longer)
+{
+    live(1000 * MS, 0);
+    fronts_accuse(0, 2);
+    fronts_report(0, 0);
+    live(200 * MS, 4);
+    fronts_sleep(3000 * MS);
+    fronts_wait(300 * MS); /* 500 of its own, but it has twice the patience */
+    ck_assert_uint_eq(deadlines(), 0);
+    fronts_wait(100 * MS); /* well again */
+    ck_assert_uint_eq(deadlines(), 1);
+}
+END_TEST
+
 START_TEST(the_deadline_counts_from_taking_office)
 {
     live(1000 * MS, 0);
@@ -237,6 +251,7 @@ Suite *suite_service_watch(void)
     tcase_add_test(t, when_it_did_not_run_itself_nobody_was_silent);
     tcase_add_test(t, a_certain_end_is_accused_at_once);
     tcase_add_test(t, a_flush_has_a_deadline);
+    tcase_add_test(t, a_leader_that_hardly_runs_waits_longer);
     tcase_add_test(t, the_deadline_counts_from_taking_office);
     suite_add_tcase(suite, t);
     return suite;

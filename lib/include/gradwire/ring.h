@@ -46,9 +46,9 @@ enum { GW_RING_NODES = 64, GW_RING_CONTROLLERS = 7, GW_RING_ANY = 255 };
 /* The result of an op. */
 struct gw_ring_result {
     uint64_t op;
-    uint64_t epoch; /* of the view in which it was completed */
-    unsigned tag;   /* as in the call */
-    const void *data;
+    uint64_t epoch;   /* of the view in which it was completed */
+    unsigned tag;     /* as in the call */
+    const void *data; /* the ring's; until the next op */
     size_t count;
     enum gw_dtype type;
     enum gw_redop redop;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a controller's two threads say to each other.
+ *
+ *     driver's thread                        log's thread
+ *     service tells a command  --propose-->  Raft
+ *     service asked APPLIED    <--news-----  committed entry, snapshot, leader
+ *
+ * The machine that the driver drives is the service with this around it: in
+ * each step, before anything else, it takes what the log's thread has queued.
+ * So entries and snapshots stay in order, and a snapshot is restored between
+ * two inputs. Being asked only wakes it.
+ */
+#include "controller_parts.h"
+#include "service_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum news_kind { ENTRY, SNAPSHOT, LEADER };
+
+/* From the log's thread. Not bounded: it cannot be lost, and what the one
+ * thread applies the other has just applied too. */
+struct gw__controller_news {
+    struct gw__controller_news *next;
+    enum news_kind kind;
+    uint64_t number; /* of the entry; who leads: an index */
+    size_t bytes;
+    uint8_t data[];
+};
+
+/* ---- the log's thread ---- */
+
+/* True: the driver is to be woken. What follows on something that was lost is
+ * not for it: it stays at what is certain. */
+static bool add(struct gw__controller *c, struct gw__controller_news *news)
+{
+    pthread_mutex_lock(&c->lock);
+    bool lost = c->error.code, wake = !c->first && c->driver && !lost;
+    if (!lost) {
+        *c->end = news;
+        c->end = &news->next;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (lost)
+        free(news);
+    return wake;
+}
+
+static void queue(struct gw__controller *c, enum news_kind kind,
+                  uint64_t number, const void *data, size_t bytes)
+{
+    struct gw__controller_news *news = malloc(sizeof *news + bytes);
+    struct gw_error why;
+    if (!news) {
+        gw_fail(&why, GW_ENOMEM, "controller %u: an entry", c->config.index);
+        gw__controller_fail(c, &why);
+        return;
+    }
+    *news = (struct gw__controller_news){
+        .kind = kind, .number = number, .bytes = bytes};
+    if (bytes > 0)
+        memcpy(news->data, data, bytes);
+    if (add(c, news)) /* or else its timer wakes it */
+        (void)gw__driver_ask(c->driver, "", 1);
+}
+
+void gw__controller_on_entry(void *context, uint64_t index, const void *command,
+                             size_t bytes)
+{
+    queue(context, ENTRY, index, command, bytes);
+}
+
+void gw__controller_on_snapshot(void *context, const void *data, size_t bytes)
+{
+    queue(context, SNAPSHOT, 0, data, bytes);
+}
+
+void gw__controller_on_leader(void *context, unsigned leader)
+{
+    queue(context, LEADER, leader, NULL, 0);
+}
+
+/* ---- the driver's thread: the machine ---- */
+
+struct state {
+    struct gw__controller *controller;
+    struct gw__service service;
+};
+
+static void ask(struct state *s, const struct gw__input *now,
+                const struct gw__actions *act, const void *data, size_t bytes)
+{
+    const struct gw__input input = {
+        .kind = GW__ASKED, .now_ns = now->now_ns, .data = data, .bytes = bytes};
+    gw__service_machine.step(&s->service, &input, act);
+}
+
+/* Members can be sent to from now on. */
+static void look_at_members(struct gw__controller *c,
+                            const struct gw__registry *registry)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        const char *endpoint = registry->members[node].endpoint;
+        if (strcmp(endpoint, c->known[node]) == 0)
+            continue;
+        memcpy(c->known[node], endpoint, sizeof c->known[node]);
+        (void)gw__driver_know(c->driver, node, endpoint);
+    }
+}
+
+static void lead(struct state *s, const struct gw__input *now,
+                 const struct gw__actions *act, unsigned index)
+{
+    struct gw__controller *c = s->controller;
+    uint8_t out[GW__SERVICE_ASK_MAX];
+    unsigned node = index < c->config.count ? c->nodes[index] : GW__NODES_MAX;
+    ask(s, now, act, out, gw__service_ask_leader(out, node));
+    if (c->config.on_leader)
+        c->config.on_leader(c->config.context, node);
+}
+
+static void take(struct state *s, const struct gw__input *now,
+                 const struct gw__actions *act,
+                 const struct gw__controller_news *news)
+{
+    struct gw__controller *c = s->controller;
+    struct gw__registry *registry = &s->service.registry;
+    uint8_t out[GW__SERVICE_ASK_MAX];
+    struct gw_error why;
+    size_t bytes = 0;
+    if (news->kind == LEADER) {
+        lead(s, now, act, (unsigned)news->number);
+        return;
+    }
+    if (news->kind == ENTRY)
+        bytes =
+            gw__service_ask_applied(out, news->number, news->data, news->bytes);
+    else if (gw__registry_restore(registry, news->data, news->bytes, &why))
+        gw__controller_fail(c, &why);
+    ask(s, now, act, out, bytes); /* without bytes it looks around */
+    look_at_members(c, registry);
+    if (c->config.on_applied)
+        c->config.on_applied(c->config.context, registry);
+}
+
+static void take_news(struct state *s, const struct gw__input *now,
+                      const struct gw__actions *act)
+{
+    struct gw__controller *c = s->controller;
+    pthread_mutex_lock(&c->lock);
+    struct gw__controller_news *news = c->first;
+    c->first = NULL;
+    c->end = &c->first;
+    pthread_mutex_unlock(&c->lock);
+    while (news) {
+        struct gw__controller_news *next = news->next;
+        take(s, now, act, news);
+        free(news);
+        news = next;
+    }
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *act)
+{
+    struct state *s = state;
+    struct gw__input start = *input;
+    if (input->kind == GW__START) {
+        memcpy(&s->controller, input->data, sizeof s->controller);
+        start.data = &s->controller->service;
+        start.bytes = sizeof s->controller->service;
+        gw__service_machine.step(&s->service, &start, act);
+    }
+    take_news(s, input, act);
+    if (input->kind != GW__START && input->kind != GW__ASKED)
+        gw__service_machine.step(&s->service, input, act);
+}
+
+const struct gw__machine_kind gw__controller_machine = {
+    .name = "controller",
+    .state_bytes = sizeof(struct state),
+    .step = step,
+};
+
+void gw__controller_on_tell(void *context, const void *data, size_t bytes)
+{
+    struct gw__controller *c = context;
+    char endpoint[GW__ENDPOINT_MAX];
+    unsigned node;
+    if (gw__service_tells_endpoint(data, bytes, &node, endpoint))
+        (void)gw__driver_know(c->driver, node, endpoint);
+    else
+        (void)gw__raft_log_propose(c->log, data, bytes);
+}
+
+void gw__controller_drop_news(struct gw__controller *c)
+{
+    while (c->first) {
+        struct gw__controller_news *news = c->first;
+        c->first = news->next;
+        free(news);
+    }
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the two parts of a controller: controller.c, its life, and
+ * controller_machine.c, what its two threads say to each other.
+ */
+#ifndef GW__CONTROL_CONTROLLER_PARTS_H
+#define GW__CONTROL_CONTROLLER_PARTS_H
+
+#include "client.h"
+#include "controller.h"
+#include "driver.h"
+#include "raft_log.h"
+
+#include <pthread.h>
+
+enum { GW__CONTROLLERS_MAX = GW__CLIENT_CONTROLLERS };
+
+struct gw__controller_news;
+
+struct gw__controller {
+    struct gw__controller_config config;
+    unsigned nodes[GW__CONTROLLERS_MAX];
+    struct gw__service_config service;
+    struct gw__driver *driver;
+    struct gw__raft_log *log;
+    /* The driver's thread: what it was told of where members listen. */
+    char known[GW__NODES_MAX][GW__ENDPOINT_MAX];
+
+    pthread_mutex_t lock; /* of these, and of `driver` while it is started: */
+    struct gw__controller_news *first, **end;
+    struct gw_error error;
+};
+
+/* The first failure counts. */
+void gw__controller_fail(struct gw__controller *c, const struct gw_error *why);
+
+/* ---- controller_machine.c ---- */
+
+/* START brings a pointer to the controller. */
+extern const struct gw__machine_kind gw__controller_machine;
+
+/* What the log tells (raft_log.h); the context is the controller. */
+void gw__controller_on_entry(void *context, uint64_t index, const void *command,
+                             size_t bytes);
+void gw__controller_on_snapshot(void *context, const void *data, size_t bytes);
+void gw__controller_on_leader(void *context, unsigned leader);
+/* What the machine tells. */
+void gw__controller_on_tell(void *context, const void *data, size_t bytes);
+/* What nobody has taken. */
+void gw__controller_drop_news(struct gw__controller *c);
+
+#endif

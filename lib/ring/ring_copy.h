@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Copying the state into a joiner, from inside: what it knows while it pulls
+ * (ring_pull.c in the control thread, ring_copy.c in main), and what a donor
+ * keeps (ring_donate.c, in the control thread).
+ */
+#ifndef GW__RING_COPY_H
+#define GW__RING_COPY_H
+
+#include "ring_foreign.h"
+
+enum { GW__RING_SNAPSHOTS = 2, GW__RING_WINDOW = 8 };
+
+/* What a joiner is copying: a snapshot or a result, in pieces. */
+struct gw__pull {
+    bool active;
+    bool copied;      /* a snapshot is in the state */
+    uint64_t have_op; /* ops that are in the state */
+    unsigned snapshots;
+    unsigned donor; /* whom it asks */
+    bool donor_known;
+    uint64_t donor_op; /* ops that are in the donor's state; UINT64_MAX: it has
+                          not said so */
+    uint64_t heard_ns, rest_ns;
+    struct gw__foreign_item item; /* kind GW__ITEM_NONE: to be offered one */
+    struct gw_ring_result result; /* of the item */
+    uint64_t digest;
+    unsigned char *data;
+    size_t room;
+    uint64_t asked, got; /* bytes asked for; pieces that are here, in bytes */
+    struct {
+        bool used;
+        uint64_t offset, asked_ns;
+    } window[GW__RING_WINDOW];
+};
+
+struct gw__snapshot {
+    uint64_t id; /* 0: none */
+    uint64_t op, digest;
+    unsigned char *data;
+    size_t bytes;
+    uint64_t made_ns, used_ns;
+};
+
+/* Main: becomes a member whose state is up to date. */
+GW_MUST_CHECK enum gw_err
+gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns, struct gw_error *why);
+/* Control. */
+void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns);
+void gw__pull_piece(struct gw_ring *ring, unsigned from,
+                    const struct gw__foreign_piece *piece);
+/* With `lock` held: the item is here as a whole. */
+bool gw__pull_whole(const struct gw__pull *pull);
+/* The item was used up: the next one. */
+void gw__pull_next(struct gw__pull *pull);
+void gw__donate_piece(struct gw_ring *ring, unsigned to,
+                      const struct gw__foreign_ask *ask);
+void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns);
+
+#endif

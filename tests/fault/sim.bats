@@ -1,0 +1,42 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# The simulated ring finds a rule that is broken on purpose: a book that takes
+# in what was sent in an earlier view. That rings which keep the rules pass is
+# tested by `make sim`, with many more seeds.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    SIM=$(realpath "${B:-build}/sim")
+    export SIM
+}
+
+@test "without the check of the epoch a sum goes wrong, and the oracle sees it" {
+    run -1 "$SIM/ring-broken" --seeds 1..2000
+    grep -E 'seed [0-9]+ fails: .* (a wrong sum|counts [0-9]+ times)' \
+        <<<"$output"
+}
+
+@test "a failing seed tells how to repeat it, and the few faults that matter" {
+    run -1 "$SIM/ring-broken" --seeds 1..2000
+    seed=$(sed -n 's/^repeat with: .* --seed //p' <<<"$output")
+    faults=$(sed -n 's/^\([0-9]*\) of its .* faults are enough.*/\1/p' \
+        <<<"$output")
+    [ "$faults" -le 8 ]
+    run -1 "$SIM/ring-broken" --seed "$seed"
+    grep "^ring: seed $seed fails: " <<<"$output"
+    run -0 "$SIM/ring" --seed "$seed"
+}
+
+@test "a seed is a schedule: the same again" {
+    run -0 "$SIM/ring" --seeds 40..60
+    first=$output
+    run -0 "$SIM/ring" --seeds 40..60
+    [ "$output" = "$first" ]
+}
+
+@test "what is no range of seeds is refused" {
+    run -64 "$SIM/ring" --seeds 9..3
+    run -64 "$SIM/ring" --seeds
+    run -64 "$SIM/ring" --what 3
+}

@@ -1,0 +1,224 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# A run and its supervisor under faults: nodes and controllers that die, hang,
+# are cut off, leave and come back; a supervisor that is killed; requests that
+# are none. No test sleeps: `wait` does, until a condition holds.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
+    TESTS=$BATS_TEST_DIRNAME
+    export RINGCTL TESTS
+    # Two classes that a line parts, but for every tenth row.
+    awk 'BEGIN {
+        srand(1)
+        for (i = 0; i < 3000; i++) {
+            x = 2 * rand() - 1
+            y = 2 * rand() - 1
+            above = x + y > 0
+            if (i % 10 == 0)
+                above = !above
+            print above ? 1 : -1, "1:" x, "2:" y
+        }
+    }' >"$BATS_FILE_TMPDIR/rows.libsvm"
+    export GRADWIRE_DATA=$BATS_FILE_TMPDIR
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
+    mkfifo tick
+}
+
+teardown() {
+    for run in runs/*/endpoint; do
+        [ ! -e "$run" ] || "$RINGCTL" down --run "$(basename "$(dirname "$run")")"
+    done
+}
+
+ringctl() {
+    "$RINGCTL" "$@" --timeout 30s
+}
+
+# The processes of the run of that name, as their command lines say.
+processes() {
+    grep -lsa "ringctl.--internal.*.$1/[0-9]" /proc/[0-9]*/cmdline | wc -l
+}
+
+supervisor_of() {
+    sed -n 's/.*"pid": \([0-9]*\).*/\1/p' "runs/$1/run.json"
+}
+
+until_gone() {
+    limit=$((SECONDS + 10))
+    until [ "$(processes "$1")" = 0 ]; do
+        [ "$SECONDS" -lt "$limit" ] || return 1
+        read -r -t 0.01 _ <>"$BATS_TEST_TMPDIR/tick" || true
+    done
+}
+
+@test "training survives a death and a newcomer, and loses nothing" {
+    ringctl -c 'up 4 train lr rows.libsvm --epochs 200
+                wait step>=20
+                kill 2
+                wait epoch>=2
+                add
+                wait alive==4
+                wait done
+                expect lost==0 && doubled==0
+                status -o json' >out.txt
+    grep '^node 2 was killed: epoch 2, ring 0 1 3$' out.txt
+    grep -E '"samples_lost": ?0\b' out.txt
+    grep -E '"samples_doubled": ?0\b' out.txt
+    grep -E '"train_accuracy": ?0.[89]' out.txt
+}
+
+@test "a node that hangs is convicted, and comes back by itself" {
+    ringctl up 4 ops --bytes 64K --name hang --keep
+    ringctl wait 'op>=20'
+    ringctl pause 2
+    ringctl wait 'epoch>=2 && alive==3'
+    run -64 ringctl pause 2
+    [[ $output == *"node 2 is already paused"* ]]
+    run -64 ringctl resume 3
+    [[ $output == *"node 3 is not paused"* ]]
+    ringctl resume 2
+    ringctl wait 'epoch>=3 && alive==4'
+    ringctl expect 'lost==0 && doubled==0'
+    ringctl down
+    [ "$(processes hang)" = 0 ]
+}
+
+@test "leaving, draining, coming back; and the last one stays" {
+    ringctl up 3 ops --bytes 64K --name leave --keep
+    run -0 ringctl stop 1
+    [[ $output == "node 1 left: epoch 2, ring 0 2"* ]]
+    run -64 ringctl kill 1
+    [[ $output == *"node 1 has already left"* ]]
+    run -0 ringctl restart 1
+    [[ $output == "node 1 was restarted: "* ]]
+    ringctl wait alive==3
+    run -0 ringctl restart 2
+    [[ $output == "node 2 was restarted: "* ]]
+    ringctl wait alive==3
+    run -0 ringctl drain 0
+    [[ $output == "node 0 left: "* ]]
+    ringctl kill 1
+    run -64 ringctl kill 2
+    [[ $output == *"cannot kill 2: it is the last member"* ]]
+    run -64 ringctl stop 2
+    [[ $output == *"cannot stop 2: it is the last member"* ]]
+    run -64 ringctl kill 8
+    [[ $output == *"node 8 does not exist"* ]]
+    ringctl add 2
+    ringctl wait alive==3
+    ringctl expect 'lost==0 && doubled==0'
+    ringctl down
+}
+
+@test "a cut parks the smaller side, which rejoins when it is healed" {
+    ringctl up 5 ops --bytes 64K --name cut --keep
+    run -0 ringctl cut '0,1|2,3,4'
+    [[ $output == "0 1 were cut off from 2 3 4 c0: "* ]]
+    ringctl wait 'parked==2 && alive==3'
+    # A node that is started anew on the far side finds its links down.
+    ringctl restart 0
+    ringctl wait 'op>=200'
+    ringctl expect 'alive==3'
+    ringctl heal
+    ringctl wait 'parked==0 && alive==5'
+    ringctl expect 'lost==0 && doubled==0'
+    ringctl down
+}
+
+@test "of three controllers one may die; with two dead the ring parks" {
+    ringctl up 4 ops --bytes 64K --controllers 3 --name quorum --keep
+    run -0 ringctl kill leader
+    [[ $output == *"2 of 3 controllers are there"* ]]
+    run -0 ringctl kill 3
+    [[ $output == "node 3 was killed: epoch 2, ring 0 1 2"* ]]
+    ringctl kill leader
+    ringctl wait 'op>=100'
+    run -0 ringctl kill 2
+    [[ $output == "node 2 was killed; no new epoch yet: 1 of 3 controllers is left, the ring is parked"* ]]
+    ringctl wait 'parked==2'
+    for c in 0 1 2; do
+        ringctl restart controller $c || true
+    done
+    ringctl wait 'parked==0 && epoch>=3 && controllers==3'
+    ringctl expect 'lost==0 && doubled==0'
+    ringctl down
+}
+
+@test "when the supervisor is killed its processes die, and up works again" {
+    ringctl up 3 ops --bytes 64K --controllers 3 --name orphan --keep
+    ringctl pause 1
+    [ "$(processes orphan)" = 6 ]
+    kill -KILL "$(supervisor_of orphan)"
+    until_gone orphan
+    run -69 ringctl status
+    ringctl up 3 --name orphan --keep
+    ringctl expect alive==3
+    ringctl down
+    [ "$(processes orphan)" = 0 ]
+}
+
+@test "SIGTERM ends a run as down does" {
+    ringctl up 3 ops --bytes 64K --name term --keep
+    supervisor=$(supervisor_of term)
+    kill -TERM "$supervisor"
+    tail -f --pid="$supervisor" /dev/null
+    [ "$(processes term)" = 0 ]
+    grep '"state": "ended"' runs/term/summary.json
+}
+
+@test "two runs at a time, and no two of one name" {
+    ringctl up 2 --name one --keep
+    ringctl up 2 --name two --keep
+    run -64 ringctl up 2 --name one
+    [[ $output == *"there is a run one already"* ]]
+    ringctl expect alive==2 --run one
+    ringctl down --run one
+    ringctl expect alive==2 --run two
+    ringctl down --run two
+    ringctl up 2 --name one --keep
+    ringctl down --run one
+}
+
+@test "what is wrong with the data is told before anybody starts" {
+    run -65 ringctl up 2 train lr nowhere.libsvm --name bad
+    [[ $output == *"nowhere.libsvm: there is no such file"* ]]
+    echo '1 1:x' >broken.libsvm
+    run -65 ringctl up 2 train lr broken.libsvm --name bad
+    [[ $output == *"broken.libsvm:1:5"* ]]
+    [ "$(processes bad)" = 0 ]
+    mkdir -p runs/mine
+    touch runs/mine/precious
+    run -64 ringctl up 2 --name mine
+    [[ $output == *"is no run's directory"* ]]
+    [ -e runs/mine/precious ]
+}
+
+@test "requests that are none are refused, and do no harm" {
+    "${CC:-cc}" -o rubbish "$TESTS/rubbish.c" $(pkg-config --cflags --libs libzmq)
+    ringctl up 2 --name rubbish --keep
+    run -0 ./rubbish "$(cat runs/rubbish/endpoint)" 1
+    [[ ${lines[-1]} == "0 unanswered" ]]
+    ringctl expect 'alive==2 && epoch==1'
+    ringctl down
+}
+
+@test "a recording on a full disk ends; the run goes on" {
+    ringctl up 2 ops --bytes 64K --name full --keep
+    ringctl record /dev/full
+    ringctl wait 'op>=500'
+    ringctl expect alive==2
+    ringctl record run.jsonl || ringctl record run.jsonl
+    ringctl wait 'op>=1000'
+    ringctl kill 1
+    run -0 ringctl record off
+    [[ $output == *"events were recorded in"* ]]
+    grep -q '"kind":"failure"' run.jsonl
+    ringctl down
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Controllers for real: threads, sockets, disks. What is asked is answered once
+ * and kept, whoever dies.
+ */
+#include "council.h"
+
+Suite *suite_controller(void);
+
+static struct council council;
+
+static struct gw__command accusation(unsigned by, unsigned node)
+{
+    return (struct gw__command){
+        .kind = GW__CMD_ACCUSE,
+        .who = council_process(by),
+        .accuse = {council_process(node), .certain = true}};
+}
+
+/* Done twice it would take two numbers. */
+static struct gw__command newcomer(unsigned which)
+{
+    return (struct gw__command){
+        .kind = GW__CMD_REGISTER,
+        .who = {GW__NODE_ANY, {.high = 6, .low = 1 + which}},
+        .join = {.role = GW__OBSERVER}};
+}
+
+static struct gw__command slow_link(uint32_t delay_us)
+{
+    return (struct gw__command){
+        .kind = GW__CMD_LINK,
+        .link = {.to = 1, .fields = GW__LINK_DELAY, .rule.delay_us = delay_us}};
+}
+
+static void set_shards(uint32_t count)
+{
+    const struct gw__command c = {.kind = GW__CMD_SHARDS, .shards = count};
+    council_do(&council, &c, GW_OK);
+}
+
+static void answered_well(unsigned tag)
+{
+    struct gw__answer answer = council_answer(&council, tag);
+    ck_assert_msg(answer.code == GW_OK, "%u: %s", tag, answer.text);
+}
+
+START_TEST(one_controller_serves_a_ring)
+{
+    council_begin(&council, 1);
+    council_workers(&council, 4);
+    struct gw__command c = accusation(COUNCIL_ASKER, 2);
+    struct gw__answer answer = council_do(&council, &c, GW_OK);
+    ck_assert_str_eq(answer.text, "node 2 is convicted: epoch 2");
+    council_agree(&council);
+    ck_assert_uint_eq(council_sight(&council, 0).view.ring_count, 3);
+    council_end(&council);
+}
+END_TEST
+
+START_TEST(a_restart_finds_the_same_state)
+{
+    council_begin(&council, 1);
+    council_workers(&council, 4);
+    set_shards(100);
+    gw__driver_stop(&council.asker); /* nothing new comes in */
+    council_close(&council, 0);
+    const struct sight before = council_sight(&council, 0);
+    council_open(&council, 0);
+    struct sight now = {0};
+    uint64_t until_ns = gw_now_ns() + 5000000000U;
+    while (now.index <= before.index && gw_now_ns() < until_ns) {
+        now = council_sight(&council, 0);
+        if (now.index == before.index)
+            ck_assert_uint_eq(now.digest, before.digest);
+    }
+    ck_assert_uint_gt(now.index, before.index); /* its new life registers */
+    ck_assert_uint_eq(now.entries, now.index);
+    ck_assert_uint_eq(now.view.ring_count, 4);
+    ck_assert_uint_eq(now.shards_free, 100);
+    council_end(&council);
+}
+END_TEST
+
+static void register_from(unsigned first, unsigned count)
+{
+    for (unsigned i = first; i < first + count; i++) {
+        struct gw__command c = newcomer(i);
+        council_ask(&council, &c, i);
+    }
+}
+
+START_TEST(three_work_through_the_death_of_their_leader)
+{
+    council_begin(&council, 3);
+    council_workers(&council, 4);
+    unsigned leader = council_leader(&council);
+    register_from(0, 20);
+    council_close(&council, leader); /* with requests under way */
+    register_from(20, 20);
+    for (unsigned i = 0; i < 40; i++)
+        answered_well(i);
+    ck_assert_uint_ne(council_leader(&council), leader);
+    struct gw__command c = accusation(COUNCIL_ASKER, 2);
+    council_do(&council, &c, GW_OK);
+    council_agree(&council);
+    ck_assert_uint_eq(council_sight(&council, (leader + 1) % 3).observers, 41);
+    council_open(&council, leader);
+    council_leader(&council);
+    council_agree(&council);
+    ck_assert_uint_eq(council_sight(&council, leader).observers, 41);
+    ck_assert_uint_eq(council_sight(&council, leader).view.ring_count, 3);
+    council_end(&council);
+}
+END_TEST
+
+START_TEST(a_minority_answers_nothing_and_a_cut_heals)
+{
+    council_begin(&council, 3);
+    council_workers(&council, 2);
+    unsigned old = council_leader(&council);
+    for (unsigned i = 0; i < 3; i++)
+        if (i != old) {
+            gw__controller_cut(council.chairs[old].controller, COUNCIL_NODE + i,
+                               true);
+            gw__controller_cut(council.chairs[i].controller, COUNCIL_NODE + old,
+                               true);
+        }
+    set_shards(10); /* by the others */
+    ck_assert_uint_ne(council_sight(&council, old).shards_free, 10);
+    for (unsigned i = 0; i < 3; i++)
+        if (i != old) {
+            gw__controller_cut(council.chairs[old].controller, COUNCIL_NODE + i,
+                               false);
+            gw__controller_cut(council.chairs[i].controller, COUNCIL_NODE + old,
+                               false);
+        }
+    council_leader(&council);
+    council_agree(&council);
+    ck_assert_uint_eq(council_sight(&council, old).shards_free, 10);
+    council_end(&council);
+}
+END_TEST
+
+/* Many entries: the log is cut short, and who was away gets a snapshot, which
+ * its service takes over between two inputs. */
+START_TEST(who_was_away_for_long_gets_a_snapshot)
+{
+    council_begin(&council, 3);
+    council_workers(&council, 4);
+    unsigned away = (council_leader(&council) + 1) % 3, tag = 0;
+    council_close(&council, away);
+    for (unsigned round = 0; round < 9; round++) {
+        unsigned first = tag;
+        for (unsigned i = 0; i < 150; i++, tag++) {
+            struct gw__command c = slow_link(tag);
+            council_ask(&council, &c, tag);
+        }
+        for (unsigned i = first; i < tag; i++)
+            answered_well(i);
+    }
+    council_open(&council, away);
+    council_leader(&council);
+    council_agree(&council);
+    ck_assert_uint_lt(council_sight(&council, away).entries, 1000);
+    set_shards(10);
+    council_agree(&council);
+    ck_assert_uint_eq(council_sight(&council, away).shards_free, 10);
+    council_close(&council, away);
+    council_open(&council, away); /* its own snapshot and the log behind it */
+    council_leader(&council);
+    council_agree(&council);
+    ck_assert_uint_lt(council_sight(&council, away).entries, 1000);
+    ck_assert_uint_eq(council_sight(&council, away).shards_free, 10);
+    council_end(&council);
+}
+END_TEST
+
+START_TEST(what_makes_no_sense_is_refused)
+{
+    struct gw_error why = {0};
+    struct gw__controller *controller;
+    struct gw__controller_config config = {.count = 0};
+    ck_assert_int_eq(gw__controller_start(&config, &controller, &why),
+                     GW_EINVAL);
+    ck_assert_str_eq(why.text, "controller 0 of 0: there are 1 to 7");
+    config.count = config.index = 3;
+    ck_assert_int_eq(gw__controller_start(&config, &controller, &why),
+                     GW_EINVAL);
+    ck_assert_ptr_null(controller);
+    gw__controller_stop(&controller);
+}
+END_TEST
+
+Suite *suite_controller(void)
+{
+    Suite *suite = suite_create("controller");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, one_controller_serves_a_ring);
+    tcase_add_test(t, a_restart_finds_the_same_state);
+    tcase_add_test(t, three_work_through_the_death_of_their_leader);
+    tcase_add_test(t, a_minority_answers_nothing_and_a_cut_heals);
+    tcase_add_test(t, who_was_away_for_long_gets_a_snapshot);
+    tcase_add_test(t, what_makes_no_sense_is_refused);
+    suite_add_tcase(suite, t);
+    return suite;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The messages with which the state is copied: what was said is what is heard,
+ * and what nobody has said is refused, whatever it is.
+ */
+#include <ring/ring_foreign.h>
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_ring_foreign(void);
+
+static uint8_t bytes[GW__FOREIGN_BYTES_MAX];
+static unsigned char payload[GW__PIECE_BYTES];
+
+static struct gw__foreign result_piece(size_t length)
+{
+    struct gw__foreign f = {.kind = GW__FOREIGN_PIECE};
+    f.piece = (struct gw__foreign_piece){
+        .donor_op = 12,
+        .gives = true,
+        .item = {GW__ITEM_RESULT, 11, 12, 100000},
+        .result = {.op = 11,
+                   .epoch = 3,
+                   .tag = 77,
+                   .count = 12500,
+                   .type = GW_F64,
+                   .redop = GW_AVG,
+                   .contributors = 0x8000000000000005,
+                   .origin_count = 3,
+                   .origin = {0, 63, 2}},
+        .offset = 50000,
+        .data = payload,
+        .bytes = length};
+    return f;
+}
+
+START_TEST(what_is_said_is_heard)
+{
+    struct gw__foreign said = {.kind = GW__FOREIGN_ASK}, heard;
+    said.ask = (struct gw__foreign_ask){
+        .have_op = 9,
+        .wants_state = true,
+        .offset = 49152,
+        .item = {GW__ITEM_SNAPSHOT, 0x1234567890abcdef, 0, 0},
+        .endpoint = "tcp://127.0.0.1:5555"};
+    size_t used = gw__foreign_encode(&said, bytes);
+    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
+    ck_assert_uint_eq(heard.ask.have_op, 9);
+    ck_assert(heard.ask.wants_state);
+    ck_assert_uint_eq(heard.ask.item.id, 0x1234567890abcdef);
+    ck_assert_str_eq(heard.ask.endpoint, "tcp://127.0.0.1:5555");
+
+    payload[0] = 42;
+    payload[GW__PIECE_BYTES - 1] = 43;
+    said = result_piece(GW__PIECE_BYTES);
+    used = gw__foreign_encode(&said, bytes);
+    ck_assert_uint_gt(used, GW__PIECE_BYTES);
+    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
+    ck_assert_uint_eq(heard.piece.bytes, GW__PIECE_BYTES);
+    ck_assert_mem_eq(heard.piece.data, payload, GW__PIECE_BYTES);
+    ck_assert_uint_eq(heard.piece.result.contributors, 0x8000000000000005);
+    ck_assert_uint_eq(heard.piece.result.origin[1], 63);
+    ck_assert_int_eq(heard.piece.result.redop, GW_AVG);
+}
+END_TEST
+
+START_TEST(what_is_cut_off_is_refused)
+{
+    struct gw__foreign said = result_piece(0), heard;
+    size_t used = gw__foreign_encode(&said, bytes);
+    for (size_t i = 0; i < used; i++)
+        ck_assert_int_eq(gw__foreign_decode(bytes, i, &heard, NULL), GW_EDATA);
+    bytes[0] = GW__FOREIGN_KINDS + 128;
+    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_EDATA);
+}
+END_TEST
+
+/* A piece never reaches beyond its item. */
+START_TEST(what_does_not_fit_is_refused)
+{
+    struct gw__foreign said = result_piece(GW__PIECE_BYTES), heard;
+    said.piece.offset = 60000;
+    size_t used = gw__foreign_encode(&said, bytes);
+    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_EDATA);
+    said.piece.offset = UINT64_MAX - 10;
+    used = gw__foreign_encode(&said, bytes);
+    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_EDATA);
+}
+END_TEST
+
+START_TEST(noise_is_no_trouble)
+{
+    struct gw__foreign said = result_piece(100), heard;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, 1);
+    for (unsigned i = 0; i < 20000; i++) {
+        size_t used = gw__foreign_encode(&said, bytes);
+        for (unsigned k = 0; k < 3; k++)
+            bytes[1 + gw_rng_below(&rng, used - 1)] =
+                (uint8_t)gw_rng_next(&rng);
+        if (gw__foreign_decode(bytes, used, &heard, NULL))
+            continue;
+        const struct gw__foreign_piece *piece = &heard.piece;
+        ck_assert_uint_le(piece->offset + piece->bytes, piece->item.bytes);
+        ck_assert_uint_le(piece->result.origin_count, GW_RING_NODES);
+    }
+}
+END_TEST
+
+Suite *suite_ring_foreign(void)
+{
+    Suite *suite = suite_create("ring foreign");
+    TCase *tcase = tcase_create("messages");
+    tcase_add_test(tcase, what_is_said_is_heard);
+    tcase_add_test(tcase, what_is_cut_off_is_refused);
+    tcase_add_test(tcase, what_does_not_fit_is_refused);
+    tcase_add_test(tcase, noise_is_no_trouble);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

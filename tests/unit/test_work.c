@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the members of a ring work on, without a ring: states are made equal by
+ * equal results, a row counts once a data epoch whoever takes part, and sums of
+ * ops say who is wrong in them.
+ */
+#include "ringctl/work.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *suite_work(void);
+
+enum { MEMBERS = 4, ROWS = 210, BATCH = 8 };
+enum { SHARDS = (ROWS + BATCH - 1) / BATCH };
+
+static char path[] = "/tmp/gradwire-test-work-XXXXXX";
+
+/* Two classes that a line parts, but for every tenth row. */
+static void write_rows(void)
+{
+    struct gw_rng rng;
+    int fd = mkstemp(path);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    ck_assert_ptr_nonnull(file);
+    gw_rng_seed(&rng, 1);
+    for (int i = 0; i < ROWS; i++) {
+        double x = gw_rng_unit(&rng) * 2 - 1, y = gw_rng_unit(&rng) * 2 - 1;
+        int above = (x + y > 0) ^ (i % 10 == 0);
+        fprintf(file, "%d 1:%f 2:%f\n", above ? 1 : -1, x, y);
+    }
+    ck_assert(!fclose(file));
+}
+
+static void remove_rows(void)
+{
+    unlink(path);
+    memcpy(path + sizeof path - 7, "XXXXXX", 6);
+}
+
+/* ---- a ring of members in one process ---- */
+
+struct crew {
+    struct work *works[MEMBERS];
+    void *states[MEMBERS];
+    uint64_t op;
+};
+
+static void crew_open(struct crew *crew, const struct work_order *order)
+{
+    struct gw_error why;
+    memset(crew, 0, sizeof *crew);
+    for (unsigned m = 0; m < MEMBERS; m++) {
+        ck_assert_msg(!work_load(order, 1, &crew->works[m], &why), "%s",
+                      why.text);
+        crew->states[m] = calloc(1, crew->works[m]->state_bytes);
+        work_begin(crew->works[m], crew->states[m]);
+    }
+}
+
+static void crew_close(struct crew *crew)
+{
+    for (unsigned m = 0; m < MEMBERS; m++) {
+        work_destroy(&crew->works[m]);
+        free(crew->states[m]);
+    }
+}
+
+/* Adds the inputs of `contributors` up. */
+static void add_up(const struct gw_ring_call *calls, uint64_t contributors,
+                   void *out)
+{
+    const void *sources[MEMBERS];
+    unsigned count = 0;
+    for (unsigned m = 0; m < MEMBERS; m++)
+        if (contributors >> m & 1)
+            sources[count++] = calls[m].in;
+    gw_fold(&(struct gw_fold){.sources = sources,
+                              .dests = &out,
+                              .source_count = count,
+                              .dest_count = 1,
+                              .count = calls[0].count,
+                              .type = calls[0].type,
+                              .op = calls[0].op});
+}
+
+/* One op in which the members `present` stand in the ring, and those of them
+ * that are no contributors die in it (their states go on: who looks?). */
+static struct gw_ring_result crew_op(struct crew *crew, uint64_t present,
+                                     uint64_t contributors, void *out)
+{
+    struct gw_ring_call calls[MEMBERS];
+    struct gw_ring_result result = {
+        .op = crew->op++, .contributors = contributors, .data = out};
+    for (unsigned m = 0; m < MEMBERS; m++) {
+        if (!(present >> m & 1))
+            continue;
+        work_contribute(crew->works[m], crew->states[m], m, result.origin_count,
+                        &calls[m]);
+        result.origin[result.origin_count++] = m;
+        result.tag = calls[m].tag;
+        result.count = calls[m].count;
+    }
+    unsigned first = (unsigned)__builtin_ctzll(contributors);
+    if (first != 0)
+        calls[0] = calls[first];
+    add_up(calls, contributors, out);
+    for (unsigned m = 0; m < MEMBERS; m++)
+        work_apply(crew->works[m], crew->states[m], &result);
+    return result;
+}
+
+static const struct work_head *head_of(const struct crew *crew)
+{
+    return crew->states[0];
+}
+
+static void assert_equal(const struct crew *crew)
+{
+    for (unsigned m = 1; m < MEMBERS; m++)
+        ck_assert_mem_eq(crew->states[m], crew->states[0],
+                         crew->works[0]->state_bytes);
+}
+
+/* ---- training ---- */
+
+static struct work_order training(unsigned epochs)
+{
+    struct work_order order = {.id = 1,
+                               .kind = WORK_TRAIN,
+                               .model = "lr",
+                               .epochs = epochs,
+                               .batch = BATCH,
+                               .rate = 0.5,
+                               .momentum = 0.9,
+                               .l2 = 1e-4};
+    snprintf(order.file, sizeof order.file, "%s", path);
+    return order;
+}
+
+/* Runs to the end; `who(step)` stands in the ring in it, and all contribute
+ * but those of `lost(step)`. */
+static void train(struct crew *crew, uint64_t (*who)(uint64_t step),
+                  uint64_t (*lost)(uint64_t step))
+{
+    float *sums = calloc(crew->works[0]->count, sizeof *sums);
+    unsigned ops = 0;
+    while (!head_of(crew)->done && ops++ < 10000) {
+        uint64_t step = head_of(crew)->step, present = who(step);
+        crew_op(crew, present, present & ~lost(step), sums);
+        assert_equal(crew);
+    }
+    free(sums);
+    ck_assert(head_of(crew)->done && !head_of(crew)->diverged);
+    ck_assert_uint_eq(head_of(crew)->unequal, 0);
+}
+
+static uint64_t all(uint64_t step)
+{
+    (void)step;
+    return 0xf;
+}
+
+static uint64_t nobody(uint64_t step)
+{
+    (void)step;
+    return 0;
+}
+
+static uint64_t coming_and_going(uint64_t step)
+{
+    return step < 10 ? 0xf : step < 20 ? 0xb : step < 21 ? 0x2 : 0xf;
+}
+
+static uint64_t now_and_then(uint64_t step)
+{
+    return step == 9 ? 0x4 : step == 19 ? 0x9 : step == 40 ? 0x1 : 0;
+}
+
+/* Undisturbed: the steps of an epoch are the shards over the members, rounded
+ * up; the last has places without a shard. */
+START_TEST(undisturbed_training)
+{
+    enum { EPOCHS = 5 };
+    struct work_order order = training(EPOCHS);
+    struct node_note note = {.stage = STAGE_MEMBER};
+    struct score score;
+    struct crew crew;
+    crew_open(&crew, &order);
+    train(&crew, all, nobody);
+    ck_assert_uint_eq(head_of(&crew)->step,
+                      EPOCHS * ((SHARDS + MEMBERS - 1) / MEMBERS));
+    ck_assert_double_eq(head_of(&crew)->epoch_rows, ROWS);
+    work_audit(crew.works[0], crew.states[0], &note);
+    ck_assert_uint_eq(note.data_epoch, EPOCHS);
+    work_score(crew.works[0], crew.states[0], &score);
+    ck_assert_double_gt(score.train_accuracy, 0.85);
+    ck_assert_double_lt(score.train_loss, 0.5);
+    ck_assert(isnan(score.test_loss));
+    crew_close(&crew);
+}
+END_TEST
+
+/* Whoever comes, goes and dies: each row once an epoch, and nearly the same
+ * loss. */
+START_TEST(disturbed_training)
+{
+    enum { EPOCHS = 12 };
+    struct work_order order = training(EPOCHS);
+    struct node_note note = {.stage = STAGE_MEMBER};
+    struct score calm, disturbed;
+    struct crew crew;
+    crew_open(&crew, &order);
+    train(&crew, all, nobody);
+    work_score(crew.works[0], crew.states[0], &calm);
+    crew_close(&crew);
+    crew_open(&crew, &order);
+    train(&crew, coming_and_going, now_and_then);
+    work_score(crew.works[0], crew.states[0], &disturbed);
+    work_audit(crew.works[0], crew.states[0], &note);
+    ck_assert_uint_eq(note.samples_lost, 0);
+    ck_assert_uint_eq(note.samples_doubled, 0);
+    ck_assert_double_eq(head_of(&crew)->epoch_rows, ROWS);
+    ck_assert_double_eq_tol(disturbed.train_loss / calm.train_loss, 1, 0.01);
+    crew_close(&crew);
+}
+END_TEST
+
+/* A loss that is no number ends the training, on all members alike. */
+START_TEST(divergence_ends_it)
+{
+    struct work_order order = training(50);
+    struct crew crew;
+    order.rate = 1e30;
+    crew_open(&crew, &order);
+    float *sums = calloc(crew.works[0]->count, sizeof *sums);
+    for (unsigned ops = 0; !head_of(&crew)->done && ops < 10000; ops++)
+        crew_op(&crew, 0xf, 0xf, sums);
+    free(sums);
+    ck_assert(head_of(&crew)->done && head_of(&crew)->diverged);
+    assert_equal(&crew);
+    crew_close(&crew);
+}
+END_TEST
+
+/* Every so many steps comes a check, once; it finds a state that differs. */
+START_TEST(checks_find_differences)
+{
+    struct work_order order = training(50);
+    struct crew crew;
+    unsigned checks = 0;
+    crew_open(&crew, &order);
+    float *sums = calloc(crew.works[0]->count + 8, sizeof *sums);
+    for (unsigned op = 0; op < 2 * (WORK_CHECK_STEPS + 1); op++)
+        checks += crew_op(&crew, 0xf, 0xf, sums).tag == WORK_CHECK;
+    ck_assert_uint_eq(checks, 2);
+    ck_assert_uint_eq(head_of(&crew)->step, 2 * WORK_CHECK_STEPS);
+    ck_assert_uint_eq(head_of(&crew)->unequal, 0);
+    ((float *)((struct work_head *)crew.states[2] + 1))[0] += 1;
+    for (unsigned op = 0; op <= WORK_CHECK_STEPS; op++)
+        crew_op(&crew, 0xf, 0xf, sums);
+    ck_assert_uint_eq(head_of(&crew)->unequal, 1);
+    free(sums);
+    crew_close(&crew);
+}
+END_TEST
+
+START_TEST(bad_data_is_an_error)
+{
+    struct work_order order = training(1);
+    struct work *work;
+    struct gw_error why;
+    FILE *file = fopen(path, "w");
+    fputs("1 1:x\n", file);
+    fclose(file);
+    ck_assert_int_eq(work_load(&order, 1, &work, &why), GW_EDATA);
+    ck_assert_ptr_null(work);
+    ck_assert_ptr_nonnull(strstr(why.text, ":1:"));
+}
+END_TEST
+
+/* ---- ops ---- */
+
+static struct work_order ops(void)
+{
+    return (struct work_order){
+        .id = 1, .kind = WORK_OPS, .bytes = 80, .count = 3};
+}
+
+START_TEST(sums_prove_themselves)
+{
+    struct work_order order = ops();
+    struct gw_error why;
+    int64_t sums[10];
+    struct crew crew;
+    crew_open(&crew, &order);
+    struct gw_ring_result result = crew_op(&crew, 0xf, 0xb, sums);
+    ck_assert_int_eq(sums[9], 1 + 4 + 64);
+    ck_assert_msg(!work_judge(crew.works[0], &result, &why), "%s", why.text);
+    crew_op(&crew, 0xf, 0xf, sums);
+    ck_assert(!head_of(&crew)->done);
+    crew_op(&crew, 0x3, 0x3, sums);
+    ck_assert(head_of(&crew)->done);
+    crew_close(&crew);
+}
+END_TEST
+
+/* The digit that is wrong names the node. */
+START_TEST(wrong_sums_name_the_node)
+{
+    struct work_order order = ops();
+    struct gw_error why;
+    int64_t sums[10];
+    struct crew crew;
+    crew_open(&crew, &order);
+    struct gw_ring_result result = crew_op(&crew, 0xf, 0xf, sums);
+    sums[7] += 16;
+    ck_assert_int_eq(work_judge(crew.works[0], &result, &why), GW_EWRONG);
+    ck_assert_str_eq(why.text, "op 0, element 7: node 2 counts 2 times, and "
+                               "is a contributor");
+    ck_assert_uint_eq(crew.works[0]->sums_doubled, 1);
+    sums[7] -= 32;
+    ck_assert_int_eq(work_judge(crew.works[0], &result, &why), GW_EWRONG);
+    ck_assert_uint_eq(crew.works[0]->sums_lost, 1);
+    result.contributors = 0xb;
+    sums[7] += 16;
+    ck_assert_int_eq(work_judge(crew.works[0], &result, &why), GW_EWRONG);
+    ck_assert_str_eq(why.text, "op 0, element 0: node 2 counts 1 times, and "
+                               "is no contributor");
+    crew_close(&crew);
+}
+END_TEST
+
+/* ---- no work ---- */
+
+START_TEST(nothing_to_do_is_ticks)
+{
+    struct work_order order = {.kind = WORK_NONE};
+    struct crew crew;
+    crew_open(&crew, &order);
+    ck_assert_uint_eq(work_next(crew.states[0]), WORK_TICK);
+    crew_close(&crew);
+}
+END_TEST
+
+Suite *suite_work(void)
+{
+    Suite *suite = suite_create("work");
+    TCase *training_case = tcase_create("training");
+    tcase_add_checked_fixture(training_case, write_rows, remove_rows);
+    tcase_add_test(training_case, undisturbed_training);
+    tcase_add_test(training_case, disturbed_training);
+    tcase_add_test(training_case, divergence_ends_it);
+    tcase_add_test(training_case, checks_find_differences);
+    tcase_add_test(training_case, bad_data_is_an_error);
+    suite_add_tcase(suite, training_case);
+    TCase *ops_case = tcase_create("ops");
+    tcase_add_test(ops_case, sums_prove_themselves);
+    tcase_add_test(ops_case, wrong_sums_name_the_node);
+    tcase_add_test(ops_case, nothing_to_do_is_ticks);
+    suite_add_tcase(suite, ops_case);
+    return suite;
+}
