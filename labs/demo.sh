@@ -57,7 +57,7 @@ export GRADWIRE_RUNS
 trap end EXIT
 trap 'exit 130' INT TERM
 find_heart_scale
-train="train lr $data --epochs 12 --batch 9 --lr 0.05"
+train="train lr $data --epochs 24 --batch 9 --lr 0.05"
 
 # value RUN NAME: a number of its status.
 value() {
@@ -87,11 +87,11 @@ END
 say "Now the same in slow motion. Node 2 is killed in the middle of an" \
     "all-reduce; the others find out, agree on what becomes of the sum that" \
     "was under way, and go on. Then a node joins and copies the state."
-printf '$ ringctl %s\n' "up 4 --name stormy $train --pace 8ms"
+printf '$ ringctl %s\n' "up 4 --name stormy $train --pace 5ms"
 sed 's/^/$ ringctl /' "$work/story"
 echo
 # shellcheck disable=SC2086
-"$ringctl" up 4 --name stormy $train --pace 8ms >/dev/null
+"$ringctl" up 4 --name stormy $train --pace 5ms >/dev/null
 
 # The story ends the run, and with it whoever watches.
 tell() {

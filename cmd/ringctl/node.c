@@ -30,16 +30,22 @@ static bool wants_to_leave(struct node *node)
     return leave;
 }
 
+static void say(struct node *node, const struct gw_error *why)
+{
+    pthread_mutex_lock(&node->lock);
+    snprintf(node->note.text, sizeof node->note.text, "%.199s", why->text);
+    pthread_mutex_unlock(&node->lock);
+}
+
 /* ---- the ring ---- */
 
 static void set_ring(struct node *node, struct gw_ring *ring)
 {
     pthread_mutex_lock(&node->lock);
     node->ring = ring;
-    for (unsigned n = 0; ring && n < GW_RING_NODES; n++)
+    for (unsigned n = 0; n < GW_RING_NODES; n++)
         gw_ring_rule(ring, n, &node->orders.links[n]);
-    if (ring)
-        gw_ring_pace(ring, node->orders.pace_ns);
+    gw_ring_pace(ring, node->orders.pace_ns);
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -47,7 +53,11 @@ static void end_ring(struct node *node)
 {
     struct gw_ring *ring = node->ring;
     pthread_mutex_lock(&node->lock);
+    node_look(node);
     node->ring = NULL;
+    node->note.ring.member = node->note.ring.parked = false;
+    node->note.ring.waits_for = -1;
+    snprintf(node->note.phase, sizeof node->note.phase, "join");
     pthread_mutex_unlock(&node->lock);
     gw_ring_destroy(&ring);
 }
@@ -121,6 +131,7 @@ static enum gw_err become_member(struct node *node, struct gw_error *why)
         code = join(node, orders, why);
         if (!may_try_again(code, began_ns) || wants_to_leave(node))
             break;
+        say(node, why);
         node_nap(node, AGAIN_NS);
     }
     free(orders);
@@ -133,10 +144,8 @@ static enum gw_err leave(struct node *node, struct gw_error *why)
     enum gw_err code = gw_ring_leave(node->ring, why);
     if (code != GW_EINVAL)
         return code;
-    pthread_mutex_lock(&node->lock);
     node->stays = true;
-    snprintf(node->note.text, sizeof node->note.text, "%.199s", why->text);
-    pthread_mutex_unlock(&node->lock);
+    say(node, why);
     return GW_PENDING;
 }
 
@@ -172,8 +181,8 @@ static enum gw_err live_and_again(struct node *node, struct gw_error *why)
             return GW_OK;
         pthread_mutex_lock(&node->lock);
         node->note.rejoined++;
-        snprintf(node->note.text, sizeof node->note.text, "%.199s", why->text);
         pthread_mutex_unlock(&node->lock);
+        say(node, why);
     }
 }
 

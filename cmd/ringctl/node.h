@@ -49,6 +49,9 @@ struct node {
 /* node_post.c */
 GW_MUST_CHECK enum gw_err node_post_start(struct node *node,
                                           struct gw_error *why);
+/* With `lock` held: how the ring stands, into the note; without a ring, what
+ * was said last stays there. */
+void node_look(struct node *node);
 /* Ends the poster, after what is in the outbox, and sends the last words:
  * `error` with a code, or the note alone. */
 void node_post_end(struct node *node, const struct gw_error *error);

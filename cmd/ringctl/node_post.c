@@ -105,22 +105,27 @@ static void see_to_leaving(struct node *node)
 
 /* ---- notes ---- */
 
-static void compose(struct node *node, struct node_note *note)
+void node_look(struct node *node)
 {
-    struct gw_ring_status status = {.phase = NULL};
-    pthread_mutex_lock(&node->lock);
-    if (node->ring)
-        gw_ring_status(node->ring, &status);
-    *note = node->note;
-    pthread_mutex_unlock(&node->lock);
-    note->events_dropped = outbox_dropped(node->outbox);
-    if (!status.phase)
-        return; /* not joined: what it was last */
+    struct gw_ring_status status;
+    struct node_note *note = &node->note;
+    if (!node->ring)
+        return;
+    gw_ring_status(node->ring, &status);
     snprintf(note->phase, sizeof note->phase, "%s", status.phase);
     status.phase = NULL;
     note->ring = status;
     if (status.text[0])
         memcpy(note->text, status.text, sizeof note->text);
+}
+
+static void compose(struct node *node, struct node_note *note)
+{
+    pthread_mutex_lock(&node->lock);
+    node_look(node);
+    node->note.events_dropped = outbox_dropped(node->outbox);
+    *note = node->note;
+    pthread_mutex_unlock(&node->lock);
 }
 
 static void send_note(struct poster *poster)

@@ -19,6 +19,7 @@ enum { DEPTH_MAX = 16, FILE_BYTES_MAX = 1 << 24 };
 int script_run_command(const struct script_command *command, const char *place)
 {
     session_type(command->count, command->words);
+    fflush(stdout);
     if (common.verbose)
         fprintf(stderr, "+ %s\n", session_typed());
     const char *before = complain_at(place);

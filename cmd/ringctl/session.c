@@ -157,6 +157,7 @@ void session_end(void)
 {
     int was_interrupted = interrupted;
     progress("%s", "");
+    fflush(stdout);
     session_detach();
     interrupted = 0; /* else nothing would wait for an answer */
     for (int i = owned_count; i-- > 0;)

@@ -30,23 +30,18 @@ const char *child_state(const struct run *run, const struct child *child)
     return child_in_ring(run, child) ? "alive" : "joining";
 }
 
+/* Its state is that of the ring: it has not just come back, say. */
 static bool is_at_work(const struct run *run, const struct child *child)
 {
-    return child->pid > 0 && child->noted && child_in_ring(run, child) &&
+    return child->noted && child->note.stage == STAGE_MEMBER &&
            child->note.work == run->work.id;
-}
-
-static bool is_done(const struct run *run, const struct child *child)
-{
-    const struct node_note *note = &child->note;
-    return is_at_work(run, child) && note->done &&
-           (run->work.kind != WORK_TRAIN || note->scored);
 }
 
 /* ---- all of them ---- */
 
 struct sums {
-    unsigned parked, unparked, workers, members, done;
+    unsigned parked, unparked, workers;
+    unsigned undone, done; /* members with work left, and without */
     uint64_t step, op, data_epoch;
     double loss;
     const struct node_note *judge; /* the note with a score, if any */
@@ -60,18 +55,21 @@ static void add_member(const struct run *run, const struct child *child,
     const struct node_note *note = &child->note;
     if (!child_in_ring(run, child))
         return;
-    sums->members++;
     if (note->ring.op > sums->op)
         sums->op = note->ring.op;
-    if (!is_at_work(run, child))
+    if (!is_at_work(run, child)) {
+        sums->undone += child->noted && child->note.stage == STAGE_MEMBER;
         return;
+    }
     if (note->step >= sums->step) {
         sums->step = note->step;
         sums->loss = note->loss;
         sums->data_epoch = note->data_epoch;
     }
-    if (!is_done(run, child))
+    if (!note->done) {
+        sums->undone++;
         return;
+    }
     sums->done++;
     sums->diverged = note->diverged;
     if (!note->scored)
@@ -98,8 +96,8 @@ static void add_up(const struct run *run, struct sums *sums)
 
 static bool work_done(const struct run *run, const struct sums *sums)
 {
-    return run->work.kind != WORK_NONE && sums->members > 0 &&
-           sums->done == sums->members;
+    return run->work.kind != WORK_NONE && sums->done > 0 && sums->undone == 0 &&
+           (run->work.kind != WORK_TRAIN || sums->judge);
 }
 
 static const char *state_of(const struct run *run, const struct sums *sums)

@@ -5,12 +5,14 @@
  * changes; without words it is shown.
  */
 #include "ask.h"
+#include "common/output.h"
 #include "link_words.h"
 #include "ringctl.h"
 #include "target_request.h"
 #include "tell.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool both;
 
@@ -19,11 +21,38 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void print_rule(int from, int to, const json_t *rule)
+static void print_sentence(int from, int to, const json_t *rule)
 {
     char text[160];
     link_words_print(rule, text, sizeof text);
     printf("link %d>%d: %s\n", from, to, text);
+}
+
+static int print_csv(int from, int to, const json_t *rule)
+{
+    static const struct field fields[] = {
+        {"from", NULL, FIELD_INTEGER, 0, false},
+        {"to", NULL, FIELD_INTEGER, 0, false},
+        {"delay_us", NULL, FIELD_INTEGER, 0, false},
+        {"jitter_us", NULL, FIELD_INTEGER, 0, false},
+        {"rate", NULL, FIELD_INTEGER, 0, false},
+        {"loss_ppm", NULL, FIELD_INTEGER, 0, false},
+        {"down", NULL, FIELD_BOOL, 0, false},
+    };
+    const union value values[] = {
+        {.integer = from},
+        {.integer = to},
+        {.integer = integer_of(rule, "delay_us", 0)},
+        {.integer = integer_of(rule, "jitter_us", 0)},
+        {.integer = integer_of(rule, "rate", 0)},
+        {.integer = integer_of(rule, "loss_ppm", 0)},
+        {.boolean = integer_of(rule, "down", 0) != 0},
+    };
+    struct gw_error why;
+    if (output_record("ringctl link", common.output, fields, values, 7, NULL,
+                      false, &why))
+        return complain(&why);
+    return 0;
 }
 
 /* The rule of a link in a status, or an empty one. */
@@ -48,8 +77,10 @@ static int show(int from, int to)
     json_t *rule = find_rule(status, from, to);
     if (tells_objects())
         result = tell_object("link", rule);
+    else if (strcmp(common.output, "csv") == 0)
+        result = print_csv(from, to, rule);
     else
-        print_rule(from, to, rule);
+        print_sentence(from, to, rule);
     json_decref(rule);
     json_decref(status);
     return result;

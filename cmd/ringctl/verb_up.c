@@ -123,6 +123,7 @@ static int run(int operand_count, char **operands)
         return complain(&why);
     session_started(run.run, keep);
     int status = tell(run.run, run.seed);
+    fflush(stdout);
     if (!session_lasts() && !status)
         fprintf(stderr,
                 "It goes on in the background: ringctl status, ringtop, "

@@ -47,7 +47,7 @@ static void say(const struct lines *l, const char *text)
     fflush(stdout);
 }
 
-/* "training: step 812, loss 0.3312, 4 alive, epoch 3"; false: it is over. */
+/* "training: step 812, loss 0.3312, 4 alive, epoch 3" */
 static enum gw_err say_status(struct lines *l, struct gw_error *why)
 {
     char text[256], loss[48] = "";
@@ -69,6 +69,7 @@ static enum gw_err say_status(struct lines *l, struct gw_error *why)
     return GW_OK;
 }
 
+/* GW_PENDING: the time of --for is over. */
 static enum gw_err step(struct lines *l, struct gw_error *why)
 {
     struct gw_event event;
@@ -117,6 +118,9 @@ static int run(int operand_count, char **operands)
     (void)operands;
     if (every_ns == 0)
         return complain_with(GW_EINVAL, "--every is above 0");
+    if (strcmp(common.output, "table") != 0)
+        return complain_with(GW_ENOTSUP, "watch is for people; programs take "
+                                         "events --follow -o jsonl");
     if (plain || for_ns || !on_terminal())
         return watch_lines();
     if (session_attach(&attach, &why))

@@ -104,8 +104,8 @@ static void look_at_members(struct gw__controller *c,
         const char *endpoint = registry->members[node].endpoint;
         if (strcmp(endpoint, c->known[node]) == 0)
             continue;
-        memcpy(c->known[node], endpoint, sizeof c->known[node]);
-        (void)gw__driver_know(c->driver, node, endpoint);
+        if (gw__driver_know(c->driver, node, endpoint) != GW_ENOMEM)
+            memcpy(c->known[node], endpoint, sizeof c->known[node]);
     }
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE_MS = 5, QUIET_ENOUGH = 3 };
+enum { PATIENCE_MS = 5, QUIET_ENOUGH = 3, LOOKS_MOST = 1000 };
 
 void gw__raft_log_fail(struct gw__raft_log *log, enum gw_err code,
                        const char *format, ...)
@@ -158,12 +158,13 @@ static void closed(struct raft *raft)
 }
 
 /* Nothing new begins; when nothing has been under way for some looks, libraft
- * may be closed. */
+ * may be closed. A disk that has not answered for 5 s will not. */
 static void wait_for_quiet(uv_timer_t *patience)
 {
     struct gw__raft_log *log = patience->data;
     log->quiet = log->under_way == 0 ? log->quiet + 1 : 0;
-    if (log->quiet < QUIET_ENOUGH || log->closing)
+    bool wait = log->quiet < QUIET_ENOUGH && ++log->looks < LOOKS_MOST;
+    if (wait || log->closing)
         return;
     log->closing = true;
     uv_timer_stop(&log->patience);

@@ -53,7 +53,8 @@ struct gw__raft_log {
     struct gw__raft_unsent *unsent, **unsent_end;
     _Atomic uint64_t cut; /* indices as bits */
 
-    unsigned under_way;   /* writes that the back end has not ended yet */
+    unsigned under_way; /* writes that the back end has not ended yet */
+    unsigned looks;
     unsigned quiet;       /* looks in a row at which there was none */
     bool ending, closing; /* waits for them; raft_close was called */
 
@@ -74,7 +75,7 @@ void gw__raft_log_fail(struct gw__raft_log *log, enum gw_err code,
 /* What the loop hears and does of its own; libuv's error. */
 int gw__raft_log_init_handles(struct gw__raft_log *log);
 
-/* A length, the bytes, zeros up to a multiple of 8; NULL: out of memory. */
+/* A length, the bytes, zeros up to a multiple of 8; 0 or RAFT_NOMEM. */
 GW_MUST_CHECK int gw__raft_pack(const void *data, size_t bytes,
                                 struct raft_buffer *out);
 /* The bytes in it; none when it is broken. */

@@ -173,7 +173,6 @@ void gw_ring_destroy(struct gw_ring **made)
         return;
     gw__ring_stop(ring);
     gw__ring_part(ring);
-    gw__ring_forget_plans(ring);
     gw__rules_destroy(&ring->rules);
     for (unsigned i = 0; i < GW__BOOK_OPS; i++)
         gw_free(ring->kept[i].data);

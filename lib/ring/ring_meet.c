@@ -25,6 +25,7 @@ void gw__ring_part(struct gw_ring *ring)
     ring->request = NULL;
     ring->comm_epoch = 0;
     gw__comm_leave(&ring->comm);
+    gw__ring_forget_plans(ring);
 }
 
 /* ---- failing ---- */
@@ -33,8 +34,8 @@ static size_t accuse(struct gw_ring *ring, unsigned rank,
                      uint8_t out[GW__MEMBER_ASK_MAX])
 {
     const struct gw__view *view = &ring->book.view;
-    if (rank >= view->ring_count)
-        return 0;
+    if (view->ring_epoch != ring->comm_epoch || rank >= view->ring_count)
+        return 0; /* that is over, and its ranks are others' */
     const char *wire = ring->config.wire;
     bool same_host = !wire || strcmp(wire, "shm") == 0;
     struct gw__process who = {view->ring[rank].node,
@@ -96,13 +97,13 @@ enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
 /* ---- meeting ---- */
 
 static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
-                           struct gw_error *why)
+                           struct gw_comm **comm, struct gw_error *why)
 {
     unsigned nodes[GW__NODES_MAX];
     for (unsigned i = 0; i < view->ring_count; i++)
         nodes[i] = view->ring[i].node;
     const struct gw_ring_config *config = &ring->config;
-    struct gw__seat seat = {
+    const struct gw__seat seat = {
         .config = {.rank = (unsigned)gw__view_rank(view, ring->node),
                    .size = view->ring_count,
                    .wire = config->wire,
@@ -117,14 +118,14 @@ static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
         .nodes = nodes,
         .rules = ring->rules,
         .interrupt = &ring->stop};
-    return gw__comm_prepare(&seat, &ring->comm, why);
+    return gw__comm_prepare(&seat, comm, why);
 }
 
 static enum gw_err say_where(struct gw_ring *ring, uint64_t ring_epoch,
-                             struct gw_error *why)
+                             const struct gw_comm *comm, struct gw_error *why)
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
-    const struct gw__address *address = gw__comm_address(ring->comm);
+    const struct gw__address *address = gw__comm_address(comm);
     size_t bytes =
         gw__member_ask_address(ask, ring_epoch, address->blob, address->bytes);
     if (bytes == 0)
@@ -157,47 +158,53 @@ static void met(struct gw_ring *ring)
     gw__ring_unlock(ring);
 }
 
-static enum gw_err connect_all(struct gw_ring *ring,
+/* Until all addresses are here somebody may still be finishing an op in the old
+ * communicator, with what we sent there. GW_EINTR: something came first. */
+static enum gw_err change_over(struct gw_ring *ring,
                                const struct gw__view *view,
                                struct gw_error *why)
 {
-    enum gw_err err = say_where(ring, view->ring_epoch, why);
-    if (err)
+    struct gw_comm *next = NULL;
+    enum gw_err err = prepare(ring, view, &next, why);
+    if (!err)
+        err = say_where(ring, view->ring_epoch, next, why);
+    if (!err && !await_addresses(ring, view->ring_epoch))
+        err = GW_EINTR;
+    if (err) {
+        gw__comm_leave(&next);
         return err;
-    if (!await_addresses(ring, view->ring_epoch))
-        return GW_EINTR;
+    }
+    gw__ring_part(ring);
+    ring->comm = next;
+    ring->comm_epoch = view->ring_epoch;
     /* Nobody writes the table before this ring epoch is over here. */
-    return gw__comm_connect(ring->comm, ring->table, gw_now_ns() + connect_ns,
-                            why);
+    err = gw__comm_connect(next, ring->table, gw_now_ns() + connect_ns, why);
+    if (err == GW_EINTR)
+        gw__ring_part(ring);
+    else if (err)
+        err = meeting_failed(ring, why);
+    else
+        met(ring);
+    return err;
 }
 
 enum gw_err gw__ring_meet(struct gw_ring *ring, struct gw_error *why)
 {
     struct gw_error told = {0};
-    gw__ring_part(ring);
-    gw__ring_forget_plans(ring);
+    enum gw_err err = GW_OK;
     gw__ring_lock(ring);
     struct gw__view view = ring->book.view;
     gw__ring_lower_stop(ring);
     gw__ring_unlock(ring);
-    enum gw_err err = GW_OK;
-    if (view.ring_count > 1) {
-        err = prepare(ring, &view, &told);
-        if (!err)
-            err = connect_all(ring, &view, &told);
-    }
-    if (!err) {
+    if (view.ring_count > 1)
+        err = change_over(ring, &view, &told);
+    else {
+        gw__ring_part(ring);
         ring->comm_epoch = view.ring_epoch;
         met(ring);
-        return GW_OK;
     }
-    if (err == GW_EINTR) { /* there is another view, or an end */
-        gw__ring_part(ring);
+    if (!err || err == GW_EINTR) /* for another view, or to end */
         return GW_OK;
-    }
-    ring->comm_epoch = view.ring_epoch;
-    if (!ring->comm) /* not even prepared */
-        return gw_fail(why, err, "epoch %llu: %s",
-                       (unsigned long long)view.epoch, told.text);
-    return meeting_failed(ring, &told);
+    return gw_fail(why, err, "epoch %llu: %s", (unsigned long long)view.epoch,
+                   told.text);
 }

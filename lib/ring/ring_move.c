@@ -32,7 +32,7 @@ static struct gw_call data_of(const struct gw_ring *ring,
     enum gw_redop op = kept->result.redop;
     return (struct gw_call){
         .collective = GW_ALLREDUCE,
-        .in = kept->complete ? &nothing : call->in,
+        .in = call && !kept->complete ? call->in : &nothing,
         .out = kept->data,
         .count = kept->result.count,
         .type = kept->result.type,

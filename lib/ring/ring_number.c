@@ -55,7 +55,7 @@ enum gw_err gw__ring_place(const char *wanted, char endpoint[GW__ENDPOINT_MAX],
     static const char tcp[] = "tcp://", any[] = ":*";
     size_t length = strlen(wanted), head = sizeof tcp - 1;
     memset(endpoint, 0, GW__ENDPOINT_MAX);
-    memcpy(endpoint, wanted, length);
+    snprintf(endpoint, GW__ENDPOINT_MAX, "%s", wanted);
     if (strncmp(wanted, tcp, head) != 0 || length < head + 2 ||
         strcmp(wanted + length - 2, any) != 0)
         return GW_OK;

@@ -29,7 +29,7 @@ setup() {
 # Whatever a test left running.
 teardown() {
     [ ! -d runs ] || ringctl down --all >/dev/null
-    [ -z "$TMUX_NAME" ] || tmux -L "$TMUX_NAME" kill-server || true
+    [ ! -e tmux ] || tmux -S tmux kill-server || true
 }
 
 ringctl() {
@@ -347,8 +347,7 @@ END
 
 @test "the shell: prompt, completion, history, runs go with it" {
     command -v tmux >/dev/null || skip "no tmux"
-    TMUX_NAME=ringctl-$$
-    tmux="tmux -L $TMUX_NAME -f /dev/null"
+    tmux="tmux -S tmux -f /dev/null"
     $tmux new-session -d -x 90 -y 30 -s t \
         "XDG_STATE_HOME=$XDG_STATE_HOME $BUILD/ringctl; echo left \$?; read -r x" 3>&-
     shows() {

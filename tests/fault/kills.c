@@ -147,8 +147,11 @@ static void disturb(bool pause)
                    victim),
          pause ? "pause" : "kill");
     await("epoch", ">", epoch);
-    await("op", ">", op + 2);
     json_t *after = status();
+    op = number(after, "op");
+    json_decref(after);
+    await("op", ">", op + 8); /* all have resumed, and told so */
+    after = status();
     check(after);
     take_recovery(after, epoch + 1);
     json_decref(after);

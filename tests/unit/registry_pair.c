@@ -68,12 +68,12 @@ enum gw_err pair_join(unsigned node, unsigned life, enum gw__role role)
 
 enum gw_err pair_admit(unsigned node, unsigned life, uint64_t from_op)
 {
-    return pair_apply((struct gw__command){
-        .kind = GW__CMD_ADMIT,
-        .admit = {from_op,
-                  1,
-                  {pair_process(node, life)},
-                  pair.first->view.ring_epoch}});
+    return pair_apply(
+        (struct gw__command){.kind = GW__CMD_ADMIT,
+                             .admit = {from_op,
+                                       1,
+                                       {pair_process(node, life)},
+                                       pair.first->view.ring_epoch}});
 }
 
 void pair_ring_of(unsigned count)

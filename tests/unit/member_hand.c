@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A member machine by hand; see member_hand.h.
+ */
+#include "member_hand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct member_hand hand;
+
+static void on_send(void *driver, uint32_t to, const void *data, size_t bytes)
+{
+    (void)driver;
+    ck_assert_uint_lt(hand.sent_count, SENT_MOST);
+    ck_assert_uint_le(bytes, sizeof hand.sent->data);
+    struct member_sent *sent = &hand.sent[hand.sent_count++];
+    sent->to = to;
+    sent->bytes = bytes;
+    memcpy(sent->data, data, bytes);
+}
+
+static void on_timer(void *driver, uint32_t timer, uint64_t at_ns)
+{
+    (void)driver;
+    if (timer == 0)
+        hand.due_ns = at_ns;
+}
+
+static void on_tell(void *driver, const void *data, size_t bytes)
+{
+    (void)driver;
+    struct gw__told told;
+    ck_assert_uint_eq(bytes, sizeof told);
+    memcpy(&told, data, sizeof told);
+    if (told.kind == GW__TOLD_NEWS)
+        return;
+    ck_assert_uint_lt(hand.told_count, TOLD_MOST);
+    hand.told[hand.told_count++] = told;
+}
+
+void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
+                size_t bytes)
+{
+    const struct gw__actions act = {
+        .send = on_send, .set_timer = on_timer, .tell = on_tell};
+    const struct gw__input in = {.kind = kind,
+                                 .now_ns = hand.now_ns,
+                                 .from = from,
+                                 .incarnation = from + 100,
+                                 .seed = 5,
+                                 .data = data,
+                                 .bytes = bytes};
+    gw__member_machine.step(hand.state, &in, &act);
+}
+
+/* The timer fires when it is due, until `ms` have passed. */
+void hand_pass(uint64_t ms)
+{
+    uint64_t until = hand.now_ns + ms * MS;
+    while (hand.due_ns && hand.due_ns <= until) {
+        hand.now_ns = hand.due_ns;
+        hand.due_ns = 0;
+        hand_input(GW__TIMER, SELF, NULL, 0);
+    }
+    hand.now_ns = until;
+}
+
+struct gw__id hand_id_of(unsigned node)
+{
+    return (struct gw__id){9, node + 100};
+}
+
+/* Forgets what was sent and told so far. */
+void hand_clear(void)
+{
+    hand.told_count = hand.sent_count = 0;
+}
+
+/* What was told, by kind; NULL: it was not. */
+const struct gw__told *hand_told(enum gw__told_kind kind)
+{
+    for (unsigned i = 0; i < hand.told_count; i++)
+        if (hand.told[i].kind == kind)
+            return &hand.told[i];
+    return NULL;
+}
+
+/* The last request of this kind that was sent; false: there was none. */
+bool hand_asked(enum gw__command_kind kind, struct gw__command *command)
+{
+    struct gw_error why;
+    for (unsigned i = hand.sent_count; i > 0; i--) {
+        const struct member_sent *s = &hand.sent[i - 1];
+        if (s->data[0] == GW__TALK_REQUEST &&
+            gw__command_decode(s->data + 1, s->bytes - 1, command, &why) ==
+                GW_OK &&
+            command->kind == kind)
+            return true;
+    }
+    return false;
+}
+
+/* A controller answers a request that was sent. */
+void hand_answer(const struct gw__command *command, enum gw_err code,
+                 const char *text)
+{
+    uint8_t bytes[GW__ANSWER_BYTES_MAX], out[GW__REPLY_BYTES_MAX];
+    struct gw__answer a = {.code = code, .node = SELF};
+    strncpy(a.text, text, sizeof a.text - 1);
+    const struct gw__reply reply = {.talk = GW__TALK_ANSWER,
+                                    .client = command->client,
+                                    .sequence = command->sequence,
+                                    .answer = bytes,
+                                    .answer_bytes =
+                                        gw__answer_encode(&a, bytes)};
+    size_t used = gw__reply_encode(&reply, out, sizeof out);
+    hand_input(GW__MESSAGE, 0, out, used);
+}
+
+/* ---- news ---- */
+
+void hand_tell_news_at(uint64_t index)
+{
+    static uint8_t out[GW__MESSAGE_MAX];
+    hand.news.index = index;
+    size_t bytes = gw__news_encode(&hand.news, out, sizeof out);
+    ck_assert_uint_gt(bytes, 0);
+    hand_input(GW__MESSAGE, 0, out, bytes);
+}
+
+void hand_tell_news(void)
+{
+    hand_tell_news_at(hand.news.index + 1);
+}
+
+void hand_ring_is(uint64_t epoch, unsigned count, const unsigned *nodes)
+{
+    hand.news.view.epoch = hand.news.view.ring_epoch = epoch;
+    hand.news.view.ring_count = count;
+    for (unsigned i = 0; i < count; i++)
+        hand.news.view.ring[i] = (struct gw__ring_member){
+            .node = nodes[i], .incarnation = hand_id_of(nodes[i])};
+}
+
+void hand_start(enum gw__role role)
+{
+    struct gw__member_config config = {.node = SELF,
+                                       .role = role,
+                                       .ring = role == GW__WORKER,
+                                       .incarnation = hand_id_of(SELF),
+                                       .client = {3, 3},
+                                       .endpoint = "here",
+                                       .controller_count = 2,
+                                       .controllers = {0, 1}};
+    hand.news.incarnation = hand_id_of(SELF);
+    hand.news.state = GW__ACTIVE;
+    hand_input(GW__START, SELF, &config, sizeof config);
+}
+
+void hand_setup(void)
+{
+    memset(&hand, 0, sizeof hand);
+    hand.state = calloc(1, gw__member_machine.state_bytes);
+    ck_assert_ptr_nonnull(hand.state);
+    hand.now_ns = 1000 * MS;
+}
+
+void hand_teardown(void)
+{
+    free(hand.state);
+}
+
+/* In the ring of 4, 5 and 6, in epoch 1, with nothing under way. */
+void hand_in_ring(void)
+{
+    struct gw__command c;
+    hand_start(GW__WORKER);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    hand_answer(&c, GW_OK, "joining");
+    hand_ring_is(1, 3, (const unsigned[]){SELF, LEFT, RIGHT});
+    hand_tell_news();
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_VIEW));
+    hand_clear();
+}
+
+/* Node 6 is removed. */
+void hand_flush_begins(uint64_t epoch)
+{
+    hand_ring_is(epoch, 2, (const unsigned[]){SELF, LEFT});
+    hand.news.flushing = true;
+    hand.news.flush_epoch = epoch;
+    hand.news.reported = 0;
+    hand_tell_news();
+}
+
+void hand_give_report(uint64_t flush_epoch)
+{
+    static uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__report report = {.floor = 7};
+    size_t bytes = gw__member_ask_report(ask, flush_epoch, &report);
+    hand_input(GW__ASKED, SELF, ask, bytes);
+}
+
+void hand_reported(uint64_t flush_epoch, unsigned node)
+{
+    static uint8_t out[4096];
+    const struct gw__reported r = {
+        .flush_epoch = flush_epoch, .node = node, .report = {.floor = node}};
+    size_t bytes = gw__reported_encode(&r, out, sizeof out);
+    hand_input(GW__MESSAGE, 1, out, bytes);
+}
+
+void hand_is_decided(void)
+{
+    hand.news.flushing = false;
+    hand.news.reported = 1U << SELF | 1U << LEFT;
+    hand_tell_news();
+}

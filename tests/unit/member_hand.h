@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of the member machine: one that is driven by hand. News goes in,
+ * what it sends and tells is kept and looked at. Node 4 is the member; 0 and 1
+ * are the controllers, 5 and 6 other members.
+ */
+#ifndef TESTS_MEMBER_HAND_H
+#define TESTS_MEMBER_HAND_H
+
+#include <ring/member.h>
+
+#include <check.h>
+
+#define MS UINT64_C(1000000)
+
+enum { SELF = 4, LEFT = 5, RIGHT = 6, TOLD_MOST = 64, SENT_MOST = 256 };
+
+struct member_sent {
+    uint32_t to;
+    size_t bytes;
+    uint8_t data[3072];
+};
+
+struct member_hand {
+    void *state;
+    uint64_t now_ns;
+    uint64_t due_ns;                 /* of its own timer */
+    struct gw__told told[TOLD_MOST]; /* without NEWS */
+    unsigned told_count;
+    struct member_sent sent[SENT_MOST];
+    unsigned sent_count;
+    struct gw__news news; /* to be told next */
+};
+extern struct member_hand hand;
+
+/* For a checked fixture. */
+void hand_setup(void);
+void hand_teardown(void);
+
+void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
+                size_t bytes);
+/* The timer fires when it is due, until `ms` have passed. */
+void hand_pass(uint64_t ms);
+struct gw__id hand_id_of(unsigned node);
+
+/* Forgets what was sent and told so far. */
+void hand_clear(void);
+/* What was told, by kind; NULL: it was not. */
+const struct gw__told *hand_told(enum gw__told_kind kind);
+/* The last request of this kind that was sent; false: there was none. */
+bool hand_asked(enum gw__command_kind kind, struct gw__command *command);
+/* A controller answers a request that was sent. */
+void hand_answer(const struct gw__command *command, enum gw_err code,
+                 const char *text);
+
+/* Controller 0 tells hand.news, as the next of the log or at this index. */
+void hand_tell_news(void);
+void hand_tell_news_at(uint64_t index);
+void hand_ring_is(uint64_t epoch, unsigned count, const unsigned *nodes);
+
+void hand_start(enum gw__role role);
+/* In the ring of 4, 5 and 6, in epoch 1, with nothing under way. */
+void hand_in_ring(void);
+/* Node 6 is removed. */
+void hand_flush_begins(uint64_t epoch);
+void hand_give_report(uint64_t flush_epoch);
+/* A controller passes on the report of a node. */
+void hand_reported(uint64_t flush_epoch, unsigned node);
+void hand_is_decided(void);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The book of ops: what is begun, what a flush leaves to be done, and what may
+ * be taken in. Whole rings of books run in tests/sim; here each rule stands by
+ * itself. Views are written as epoch: nodes, with the op from which a newcomer
+ * takes part.
+ */
+#include <ring/book.h>
+
+#include <check.h>
+#include <string.h>
+
+Suite *suite_book(void);
+
+static struct gw__book book;
+
+/* Nodes 0 .. count - 1, from op 0 on. */
+static struct gw__view view_of(uint64_t epoch, unsigned count)
+{
+    struct gw__view view = {.epoch = epoch, .ring_epoch = epoch};
+    for (unsigned i = 0; i < count; i++)
+        view.ring[view.ring_count++] =
+            (struct gw__ring_member){.node = i, .incarnation = {1, i + 1}};
+    return view;
+}
+
+static struct gw__view with(struct gw__view view, unsigned node, uint64_t from)
+{
+    view.ring[view.ring_count++] = (struct gw__ring_member){
+        .node = node, .incarnation = {1, node + 1}, .from_op = from};
+    return view;
+}
+
+static struct gw__view without(struct gw__view view, uint64_t epoch,
+                               unsigned rank)
+{
+    view.epoch = view.ring_epoch = epoch;
+    view.ring_count--;
+    for (unsigned i = rank; i < view.ring_count; i++)
+        view.ring[i] = view.ring[i + 1];
+    return view;
+}
+
+static void adopt(struct gw__view view)
+{
+    ck_assert(gw__book_may_adopt(&book, &view));
+    ck_assert(gw__book_adopt(&book, &view));
+}
+
+/* Node 1 in a ring of three, with `done` ops complete. */
+static void setup_three(uint64_t done)
+{
+    gw__book_init(&book, 1, 0);
+    adopt(view_of(1, 3));
+    for (uint64_t op = 0; op < done; op++) {
+        gw__book_begin(&book);
+        uint64_t full[3] = {7, 7, 7};
+        gw__ledger_retarget(gw__book_ledger(&book, op), 7, full);
+        gw__book_done(&book, op);
+    }
+}
+
+static struct gw__task task(void)
+{
+    struct gw__task t;
+    ck_assert(gw__book_task(&book, &t));
+    return t;
+}
+
+static bool has_task(void)
+{
+    struct gw__task t;
+    return gw__book_task(&book, &t);
+}
+
+static struct gw__decision decision(uint64_t epoch, uint64_t op,
+                                    enum gw__fate fate, uint64_t contributors)
+{
+    return (struct gw__decision){.epoch = epoch,
+                                 .op = op,
+                                 .fate = fate,
+                                 .contributors = contributors,
+                                 .origin_count = 3,
+                                 .origin = {0, 1, 2}};
+}
+
+/* The flush that lost node 2: everybody has reported what node 1 has. */
+static void resume(const struct gw__decision *decisions, unsigned count)
+{
+    static struct gw__report report;
+    const struct gw__report *reports[GW__NODES_MAX] = {&report, &report};
+    struct gw__view view = view_of(2, 2);
+    gw__book_freeze(&book);
+    gw__book_report(&book, &report);
+    gw__book_resume(&book, &view, decisions, count, reports);
+}
+
+START_TEST(an_op_is_begun_done_and_over)
+{
+    setup_three(0);
+    ck_assert(!has_task());
+    gw__book_begin(&book);
+    struct gw__task t = task();
+    ck_assert_uint_eq(t.op, 0);
+    ck_assert(!t.recovers);
+    ck_assert_int_eq(t.rank, 1);
+    ck_assert_uint_eq(t.plan.ranks, 3);
+    ck_assert_uint_eq(t.plan.chunks, 3);
+    ck_assert_uint_eq(t.plan.target, 7);
+    ck_assert_uint_eq(gw__book_contributors(&book, 0), 7);
+    gw__book_done(&book, 0);
+    ck_assert(!has_task());
+    ck_assert_uint_eq(book.next_op, 1);
+    gw__book_begin(&book);
+    ck_assert_uint_eq(gw__book_contributors(&book, 0), 7); /* still open */
+    gw__book_done(&book, 1);
+    gw__book_begin(&book);
+    ck_assert_uint_eq(gw__book_contributors(&book, 0), 0); /* over */
+}
+END_TEST
+
+START_TEST(only_data_of_this_ring_and_of_what_is_begun_comes_in)
+{
+    setup_three(1);
+    ck_assert(gw__book_accepts(&book, 1, 0)); /* others may still be at it */
+    ck_assert(!gw__book_accepts(&book, 1, 1));
+    gw__book_begin(&book);
+    ck_assert(gw__book_accepts(&book, 1, 1));
+    ck_assert(!gw__book_accepts(&book, 0, 1));
+    ck_assert(!gw__book_accepts(&book, 2, 1));
+    gw__book_freeze(&book);
+    ck_assert(!gw__book_accepts(&book, 1, 1));
+    ck_assert(!has_task());
+}
+END_TEST
+
+START_TEST(a_report_has_the_newest_result_and_the_op_under_way)
+{
+    struct gw__report report;
+    setup_three(5);
+    gw__book_report(&book, &report);
+    ck_assert_uint_eq(report.floor, 4);
+    ck_assert_uint_eq(report.op_count, 1);
+    ck_assert(gw__holdings_final(gw__report_of(&report, 4), 2));
+    gw__book_begin(&book);
+    ck_assert_int_eq(gw__ledger_add(gw__book_ledger(&book, 5), 1, 4, NULL),
+                     GW_OK);
+    gw__book_freeze(&book);
+    gw__book_report(&book, &report);
+    ck_assert_uint_eq(report.floor, 4);
+    ck_assert_uint_eq(report.op_count, 2);
+    ck_assert_uint_eq(gw__report_of(&report, 5)->sets[1], 6);
+    ck_assert_uint_eq(gw__report_of(&report, 5)->sets[0], 0);
+}
+END_TEST
+
+/* Its floor would say that all have completed the op before its first. */
+START_TEST(a_joiner_reports_nothing_until_it_has_begun)
+{
+    struct gw__report report;
+    gw__book_init(&book, 9, 6);
+    gw__book_report(&book, &report); /* before any view, too */
+    ck_assert_uint_eq(report.op_count, 0);
+    ck_assert_uint_eq(report.floor, 0);
+    adopt(with(view_of(2, 2), 9, 6));
+    gw__book_report(&book, &report);
+    ck_assert_uint_eq(report.floor, 0);
+    gw__book_begin(&book);
+    gw__book_report(&book, &report);
+    ck_assert_uint_eq(report.floor, 6);
+    ck_assert_uint_eq(report.op_count, 1);
+}
+END_TEST
+
+START_TEST(an_op_without_the_newcomer_is_finished_first)
+{
+    setup_three(5);
+    struct gw__view wider = with(view_of(2, 3), 9, 6);
+    ck_assert(!gw__book_may_adopt(&book, &wider)); /* op 5 is in the old view */
+    gw__book_begin(&book);
+    ck_assert(!gw__book_may_adopt(&book, &wider));
+    gw__book_done(&book, 5);
+    adopt(wider);
+    gw__book_begin(&book);
+    ck_assert_uint_eq(task().plan.chunks, 4);
+    ck_assert_uint_eq(task().plan.target, 0x207);
+}
+END_TEST
+
+START_TEST(an_op_in_which_the_newcomer_takes_part_is_begun_anew)
+{
+    setup_three(6);
+    gw__book_begin(&book);
+    struct gw__view wider = with(view_of(2, 3), 9, 6);
+    ck_assert(gw__book_may_adopt(&book, &wider));
+    ck_assert(!gw__book_adopt(&book, &wider));
+    ck_assert(!gw__book_accepts(&book, 2, 6));
+    gw__book_begin(&book);
+    ck_assert(gw__book_accepts(&book, 2, 6));
+    ck_assert_uint_eq(task().plan.ranks, 4);
+}
+END_TEST
+
+START_TEST(joiners_are_admitted_once_an_op_of_this_view_is_complete)
+{
+    setup_three(0);
+    ck_assert(!gw__book_may_admit(&book));
+    gw__book_begin(&book);
+    gw__book_done(&book, 0);
+    ck_assert(gw__book_may_admit(&book));
+    gw__book_begin(&book);
+    ck_assert(!gw__book_may_admit(&book)); /* no boundary */
+    const struct gw__decision one = decision(2, 1, GW__EXCLUDE, 3);
+    resume(&one, 1);
+    gw__book_done(&book, 1); /* as decided: who knows who has met? */
+    ck_assert(!gw__book_may_admit(&book));
+    gw__book_begin(&book);
+    gw__book_done(&book, 2);
+    ck_assert(gw__book_may_admit(&book));
+}
+END_TEST
+
+START_TEST(what_is_complete_is_spread_before_the_next_goes_on)
+{
+    setup_three(5);
+    gw__book_begin(&book);
+    const struct gw__decision two[2] = {decision(2, 4, GW__FORWARD, 7),
+                                        decision(2, 5, GW__EXCLUDE, 3)};
+    resume(two, 2);
+    struct gw__task t = task();
+    ck_assert_uint_eq(t.op, 4);
+    ck_assert(t.recovers && t.fate == GW__FORWARD);
+    ck_assert_uint_eq(t.plan.ranks, 2);
+    ck_assert_uint_eq(t.plan.chunks, 3);
+    ck_assert_uint_eq(t.plan.target, 7);
+    ck_assert_uint_eq(t.plan.held[t.rank]->sets[0], 7);
+    gw__book_done(&book, 4);
+    ck_assert_uint_eq(book.next_op, 5);
+    t = task();
+    ck_assert_uint_eq(t.op, 5);
+    ck_assert_uint_eq(t.plan.target, 3);
+    ck_assert_uint_eq(t.plan.origin_count, 3);
+    gw__book_done(&book, 5);
+    ck_assert_uint_eq(book.next_op, 6);
+}
+END_TEST
+
+START_TEST(who_had_not_begun_begins_as_decided)
+{
+    unsigned origin[GW__NODES_MAX];
+    setup_three(5);
+    const struct gw__decision one = decision(2, 5, GW__EXCLUDE, 3);
+    resume(&one, 1);
+    ck_assert(!has_task());
+    ck_assert(!gw__book_accepts(&book, 2, 5));
+    gw__book_begin(&book);
+    struct gw__task t = task();
+    ck_assert(t.recovers);
+    ck_assert_uint_eq(t.plan.chunks, 3); /* though they are two by now */
+    ck_assert_uint_eq(t.plan.target, 3);
+    ck_assert_uint_eq(gw__book_origin(&book, 5, origin), 3);
+    ck_assert_uint_eq(origin[2], 2);
+}
+END_TEST
+
+START_TEST(a_decision_that_was_not_made_again_is_void)
+{
+    setup_three(5);
+    const struct gw__decision one = decision(2, 5, GW__EXCLUDE, 3);
+    resume(&one, 1);
+    resume(NULL, 0);
+    gw__book_begin(&book);
+    ck_assert(!task().recovers);
+    ck_assert_uint_eq(task().plan.chunks, 2);
+}
+END_TEST
+
+START_TEST(holdings_of_another_number_of_chunks_are_none)
+{
+    setup_three(5);
+    gw__book_begin(&book);
+    struct gw__decision wider = decision(2, 5, GW__EXCLUDE, 3);
+    wider.origin_count = 4; /* somebody had been admitted to it */
+    wider.origin[3] = 9;
+    resume(&wider, 1);
+    struct gw__task t = task();
+    ck_assert_uint_eq(t.plan.chunks, 4);
+    ck_assert_ptr_null(t.plan.held[0]);
+    ck_assert_ptr_null(t.plan.held[1]);
+    ck_assert_uint_eq(gw__book_ledger(&book, 5)->chunks, 4);
+}
+END_TEST
+
+START_TEST(a_joiner_has_no_part_in_what_was_before_it)
+{
+    const struct gw__report *none[GW__NODES_MAX] = {0};
+    const struct gw__decision two[2] = {decision(3, 5, GW__FORWARD, 7),
+                                        decision(3, 6, GW__EXCLUDE, 0x203)};
+    struct gw__view view = without(with(view_of(2, 3), 9, 6), 3, 2);
+    gw__book_init(&book, 9, 6);
+    gw__book_freeze(&book); /* a flush is the first that it hears of */
+    gw__book_resume(&book, &view, two, 2, none);
+    ck_assert(!has_task());
+    gw__book_begin(&book);
+    ck_assert_uint_eq(task().op, 6);
+    ck_assert_uint_eq(task().plan.target, 0x203);
+    ck_assert_int_eq(task().rank, 2);
+    gw__book_done(&book, 6);
+    ck_assert(!has_task());
+}
+END_TEST
+
+Suite *suite_book(void)
+{
+    Suite *suite = suite_create("book");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, an_op_is_begun_done_and_over);
+    tcase_add_test(t, only_data_of_this_ring_and_of_what_is_begun_comes_in);
+    tcase_add_test(t, a_report_has_the_newest_result_and_the_op_under_way);
+    tcase_add_test(t, a_joiner_reports_nothing_until_it_has_begun);
+    tcase_add_test(t, an_op_without_the_newcomer_is_finished_first);
+    tcase_add_test(t, an_op_in_which_the_newcomer_takes_part_is_begun_anew);
+    tcase_add_test(t, joiners_are_admitted_once_an_op_of_this_view_is_complete);
+    tcase_add_test(t, what_is_complete_is_spread_before_the_next_goes_on);
+    tcase_add_test(t, who_had_not_begun_begins_as_decided);
+    tcase_add_test(t, a_decision_that_was_not_made_again_is_void);
+    tcase_add_test(t, holdings_of_another_number_of_chunks_are_none);
+    tcase_add_test(t, a_joiner_has_no_part_in_what_was_before_it);
+    suite_add_tcase(suite, t);
+    return suite;
+}

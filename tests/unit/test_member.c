@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The member machine, as message diagrams: how it gets in, what it makes of
+ * news, and how it goes through a flush. What a whole ring of them does under
+ * faults is tested by tests/sim.
+ */
+#include "member_hand.h"
+
+#include <string.h>
+
+Suite *suite_member(void);
+
+/* ---- registering ---- */
+
+START_TEST(it_registers_until_it_is_let_in)
+{
+    struct gw__command c;
+    hand_start(GW__WORKER);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    ck_assert_uint_eq(c.who.node, SELF);
+    ck_assert(c.join.ring);
+    hand_answer(&c, GW_EINVAL, "node 4 is active as another process");
+    ck_assert_ptr_null(hand_told(GW__TOLD_REGISTERED));
+    hand_clear();
+    hand_pass(150);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    ck_assert_uint_eq(c.sequence, 2);
+    hand_answer(&c, GW_OK, "joining");
+    ck_assert_uint_eq(hand_told(GW__TOLD_REGISTERED)->node, SELF);
+}
+END_TEST
+
+/* The registry may still speak of who had the number before. */
+START_TEST(news_of_an_earlier_process_is_not_about_this_one)
+{
+    hand_start(GW__WORKER);
+    hand.news.incarnation = hand_id_of(40);
+    hand.news.state = GW__CONVICTED;
+    hand_tell_news();
+    ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
+    hand.news.incarnation = hand_id_of(SELF);
+    hand.news.state = GW__JOINING;
+    hand_tell_news(); /* as good as the answer */
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_REGISTERED));
+}
+END_TEST
+
+START_TEST(who_is_convicted_is_gone_and_silent)
+{
+    hand_in_ring();
+    hand.news.state = GW__CONVICTED;
+    hand_ring_is(2, 2, (const unsigned[]){LEFT, RIGHT});
+    hand_tell_news();
+    ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
+                     "convicted: the others went on without this member");
+    hand_clear();
+    hand_pass(1000);
+    hand_tell_news();
+    ck_assert_uint_eq(hand.sent_count, 0);
+    ck_assert_uint_eq(hand.told_count, 0);
+}
+END_TEST
+
+START_TEST(who_is_replaced_is_gone)
+{
+    hand_in_ring();
+    hand.news.incarnation = hand_id_of(77);
+    hand_tell_news();
+    ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
+                     "this node is another process by now");
+}
+END_TEST
+
+/* ---- flushes ---- */
+
+START_TEST(freeze_report_and_decided_with_all_reports)
+{
+    struct gw__command c;
+    hand_in_ring();
+    hand_flush_begins(2);
+    ck_assert_uint_eq(hand_told(GW__TOLD_FREEZE)->epoch, 2);
+    hand_give_report(2);
+    ck_assert(hand_asked(GW__CMD_REPORT, &c));
+    ck_assert_uint_eq(c.flush.epoch, 2);
+    ck_assert_uint_eq(c.flush.report.floor, 7);
+    hand_answer(&c, GW_OK, "reported");
+    hand_is_decided();
+    hand_reported(2, SELF);
+    hand_reported(2, RIGHT); /* of no survivor */
+    ck_assert_ptr_null(hand_told(GW__TOLD_DECIDED));
+    hand_reported(2, LEFT);
+    ck_assert_uint_eq(hand_told(GW__TOLD_DECIDED)->epoch, 2);
+    ck_assert_uint_eq(gw__member_report(hand.state, LEFT)->floor, LEFT);
+    ck_assert_uint_eq(gw__member_view(hand.state)->ring_count, 2);
+}
+END_TEST
+
+START_TEST(missing_reports_are_asked_for_at_once)
+{
+    struct gw__hello hello;
+    struct gw_error why;
+    hand_in_ring();
+    hand_flush_begins(2);
+    hand_reported(2, SELF);
+    hand_clear();
+    hand_is_decided();
+    const struct member_sent *last = &hand.sent[hand.sent_count - 1];
+    ck_assert_int_eq(gw__hello_decode(last->data, last->bytes, &hello, &why),
+                     GW_OK);
+    ck_assert_uint_eq(hello.reports, 1U << SELF);
+}
+END_TEST
+
+START_TEST(another_removal_in_the_same_flush_needs_no_other_report)
+{
+    struct gw__command c;
+    hand_in_ring();
+    hand_flush_begins(2);
+    hand_give_report(2);
+    ck_assert(hand_asked(GW__CMD_REPORT, &c));
+    hand_clear();
+    hand_ring_is(3, 1, (const unsigned[]){SELF});
+    hand_tell_news(); /* flush_epoch is still 2 */
+    ck_assert_ptr_null(hand_told(GW__TOLD_FREEZE));
+    hand_answer(&c, GW_OK, "reported");
+    hand_clear();
+    hand_pass(60);
+    ck_assert(!hand_asked(GW__CMD_REPORT, &c));
+}
+END_TEST
+
+/* Its report for the first one may come too late for the second. */
+START_TEST(another_flush_is_another_freeze)
+{
+    struct gw__command first, second;
+    hand_in_ring();
+    hand_flush_begins(2);
+    hand_give_report(2);
+    ck_assert(hand_asked(GW__CMD_REPORT, &first));
+    hand_reported(2, LEFT);
+    hand_flush_begins(3);
+    ck_assert_uint_eq(hand.told[hand.told_count - 1].epoch, 3);
+    ck_assert_ptr_null(gw__member_report(hand.state, LEFT));
+    hand_give_report(2); /* to the wrong one */
+    hand_give_report(3);
+    hand_clear();
+    hand_answer(&first, GW_OK, "epoch 2 is decided");
+    ck_assert(hand_asked(GW__CMD_REPORT, &second));
+    ck_assert_uint_eq(second.flush.epoch, 3);
+    hand_reported(2, LEFT); /* late */
+    ck_assert_ptr_null(gw__member_report(hand.state, LEFT));
+}
+END_TEST
+
+START_TEST(old_news_is_ignored)
+{
+    hand_in_ring();
+    hand_flush_begins(2);
+    hand_is_decided();
+    hand_reported(2, SELF);
+    hand_reported(2, LEFT);
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_DECIDED));
+    hand_clear();
+    struct gw__news newest = hand.news;
+    hand.news.flushing = true;
+    hand_tell_news_at(newest.index - 1);
+    hand_tell_news_at(newest.index);
+    ck_assert_uint_eq(hand.told_count, 0);
+}
+END_TEST
+
+START_TEST(a_flush_may_be_the_first_that_a_joiner_hears)
+{
+    struct gw__command c;
+    hand_start(GW__WORKER);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    hand_answer(&c, GW_OK, "joining");
+    hand_flush_begins(2);
+    ck_assert_ptr_null(hand_told(GW__TOLD_VIEW));
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_FREEZE));
+    hand_is_decided();
+    hand_reported(2, SELF);
+    hand_reported(2, LEFT);
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_DECIDED));
+}
+END_TEST
+
+START_TEST(a_joiner_has_nothing_to_report_of_a_ring_it_is_not_in)
+{
+    struct gw__command c;
+    hand_start(GW__WORKER);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    hand_answer(&c, GW_OK, "joining");
+    hand_ring_is(2, 2, (const unsigned[]){LEFT, RIGHT});
+    hand.news.state = GW__JOINING;
+    hand.news.flushing = true;
+    hand.news.flush_epoch = 2;
+    hand_clear();
+    hand_tell_news();
+    ck_assert_uint_eq(hand.told_count, 0);
+}
+END_TEST
+
+Suite *suite_member(void)
+{
+    Suite *suite = suite_create("member");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, hand_setup, hand_teardown);
+    tcase_add_test(t, it_registers_until_it_is_let_in);
+    tcase_add_test(t, news_of_an_earlier_process_is_not_about_this_one);
+    tcase_add_test(t, who_is_convicted_is_gone_and_silent);
+    tcase_add_test(t, who_is_replaced_is_gone);
+    tcase_add_test(t, freeze_report_and_decided_with_all_reports);
+    tcase_add_test(t, missing_reports_are_asked_for_at_once);
+    tcase_add_test(t, another_removal_in_the_same_flush_needs_no_other_report);
+    tcase_add_test(t, another_flush_is_another_freeze);
+    tcase_add_test(t, old_news_is_ignored);
+    tcase_add_test(t, a_flush_may_be_the_first_that_a_joiner_hears);
+    tcase_add_test(t, a_joiner_has_nothing_to_report_of_a_ring_it_is_not_in);
+    suite_add_tcase(suite, t);
+    return suite;
+}

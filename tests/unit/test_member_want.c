@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a member wants of others, as message diagrams: joiners to be admitted,
+ * the dead removed, addresses, an answer.
+ */
+#include "member_hand.h"
+
+#include <string.h>
+
+Suite *suite_member_want(void);
+
+/* ---- joining ---- */
+
+static void hear_ready(unsigned joiner)
+{
+    uint8_t out[32];
+    struct gw__writer w = gw__writer_on(out, sizeof out);
+    gw__put_u8(&w, GW__TALK_READY);
+    gw__put_id(&w, hand_id_of(joiner));
+    gw__put_u64(&w, 8);
+    hand_input(GW__MESSAGE, joiner, out, w.used);
+}
+
+static void ask_admit(uint64_t from_op)
+{
+    static uint8_t ask[GW__MEMBER_ASK_MAX];
+    hand_input(GW__ASKED, SELF, ask, gw__member_ask_admit(ask, from_op));
+}
+
+static void with_joiners(void)
+{
+    hand_in_ring();
+    hand.news.joiner_count = 2;
+    hand.news.joiners[0] = (struct gw__process){7, hand_id_of(7)};
+    hand.news.joiners[1] = (struct gw__process){8, hand_id_of(8)};
+    hand_tell_news();
+    hear_ready(7);
+}
+
+START_TEST(who_is_ready_is_admitted_in_this_ring_only)
+{
+    struct gw__command c;
+    with_joiners();
+    ck_assert_uint_eq(hand_told(GW__TOLD_READY)->count, 1);
+    ask_admit(9);
+    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    ck_assert_uint_eq(c.admit.from_op, 9);
+    ck_assert_uint_eq(c.admit.ring_epoch, 1);
+    ck_assert_uint_eq(c.admit.count, 1);
+    ck_assert_uint_eq(c.admit.joiners[0].node, 7);
+    hand_answer(&c, GW_OK, "1 admitted");
+    ck_assert_ptr_null(hand_told(GW__TOLD_REFUSED));
+    hand_clear();
+    hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
+    hand.news.joiner_count = 0;
+    hand_tell_news();
+    ck_assert_uint_eq(hand_told(GW__TOLD_VIEW)->epoch, 2);
+    ck_assert_uint_eq(hand_told(GW__TOLD_READY)->count, 0);
+}
+END_TEST
+
+START_TEST(a_refusal_is_told_unless_the_ring_is_another_by_then)
+{
+    struct gw__command c;
+    with_joiners();
+    ask_admit(9);
+    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    hand_answer(&c, GW_PENDING, "epoch 1 is being decided; admit later");
+    ck_assert_str_eq(hand_told(GW__TOLD_REFUSED)->text,
+                     "epoch 1 is being decided; admit later");
+    ask_admit(9);
+    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    hand_clear();
+    hand_flush_begins(2);
+    hand_answer(&c, GW_EINVAL, "the ring of epoch 1 is over");
+    ck_assert_ptr_null(hand_told(GW__TOLD_REFUSED));
+}
+END_TEST
+
+START_TEST(a_joiner_that_falls_silent_is_not_ready)
+{
+    with_joiners();
+    hand_clear();
+    hand_pass(700);
+    ck_assert_uint_eq(hand_told(GW__TOLD_READY)->count, 0);
+}
+END_TEST
+
+/* ---- accusing ---- */
+
+START_TEST(an_observer_accuses_who_has_ended_once_it_is_in_the_view)
+{
+    struct gw__command c;
+    hand_start(GW__OBSERVER);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    hand_answer(&c, GW_OK, "active");
+    hand_input(GW__DIED, RIGHT, NULL, 0);
+    hand_clear();
+    hand_pass(50);
+    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    hand_ring_is(1, 2, (const unsigned[]){LEFT, RIGHT});
+    hand_tell_news();
+    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert_uint_eq(c.accuse.accused.node, RIGHT);
+    ck_assert(c.accuse.certain);
+    hand_answer(&c, GW_PENDING, "try again later");
+    hand_clear();
+    hand_pass(250);
+    ck_assert(hand_asked(GW__CMD_ACCUSE, &c)); /* until the view shows it */
+    hand_answer(&c, GW_OK, "convicted");
+    hand_ring_is(2, 1, (const unsigned[]){LEFT});
+    hand_tell_news();
+    hand_clear();
+    hand_pass(500);
+    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+}
+END_TEST
+
+START_TEST(a_report_goes_before_accusations)
+{
+    struct gw__command c;
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    hand_in_ring();
+    hand_flush_begins(2);
+    ask_admit(9); /* forbidden now, but it keeps the client busy */
+    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    size_t bytes =
+        gw__member_ask_lost(ask, (struct gw__process){LEFT, hand_id_of(LEFT)});
+    hand_input(GW__ASKED, SELF, ask, bytes);
+    hand_give_report(2);
+    hand_clear();
+    hand_answer(&c, GW_PENDING, "later");
+    ck_assert(hand_asked(GW__CMD_REPORT, &c));
+    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(hand_asked(GW__CMD_REPORT, &c));
+    hand_answer(&c, GW_OK, "reported");
+    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
+}
+END_TEST
+
+/* ---- meeting ---- */
+
+static void hear_meet(unsigned from, uint64_t epoch, bool knows_ours)
+{
+    uint8_t out[64];
+    struct gw__writer w = gw__writer_on(out, sizeof out);
+    gw__put_u8(&w, GW__TALK_MEET);
+    gw__put_u64(&w, epoch);
+    gw__put_u8(&w, knows_ours);
+    gw__put_id(&w, hand_id_of(from));
+    gw__put_u8(&w, from);
+    hand_input(GW__MESSAGE, from, out, w.used);
+}
+
+static void ask_address(uint64_t epoch)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    hand_input(GW__ASKED, SELF, ask,
+               gw__member_ask_address(ask, epoch, "me", 2));
+}
+
+static unsigned meets_sent(void)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < hand.sent_count; i++)
+        count += hand.sent[i].data[0] == GW__TALK_MEET;
+    return count;
+}
+
+START_TEST(members_meet_until_each_knows_that_it_is_known)
+{
+    size_t bytes;
+    hand_in_ring();
+    hear_meet(LEFT, 1, false); /* ahead of us: kept */
+    ask_address(1);
+    ck_assert_uint_eq(meets_sent(), 2);
+    ck_assert_ptr_null(hand_told(GW__TOLD_ADDRESSES));
+    hear_meet(RIGHT, 1, true);
+    ck_assert_uint_eq(hand_told(GW__TOLD_ADDRESSES)->epoch, 1);
+    const uint8_t *blob = gw__member_address(hand.state, 1, RIGHT, &bytes);
+    ck_assert_uint_eq(bytes, 1);
+    ck_assert_uint_eq(blob[0], RIGHT);
+    hand_clear();
+    hand_pass(40);
+    ck_assert_uint_eq(meets_sent(), 1); /* the left may not know ours */
+    hear_meet(LEFT, 1, true);
+    hand_clear();
+    hand_pass(200);
+    ck_assert_uint_eq(meets_sent(), 0);
+    hear_meet(LEFT, 1, false); /* it does not, after all */
+    ck_assert_uint_eq(meets_sent(), 1);
+    ck_assert_uint_eq(hand.told_count, 0);
+}
+END_TEST
+
+START_TEST(another_view_begins_the_meeting_anew)
+{
+    size_t bytes;
+    hand_in_ring();
+    ask_address(1);
+    hear_meet(LEFT, 1, true);
+    hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
+    hand_tell_news();
+    hand_clear();
+    hear_meet(RIGHT, 1, true);
+    ck_assert_ptr_null(hand_told(GW__TOLD_ADDRESSES));
+    ck_assert_ptr_null(gw__member_address(hand.state, 1, LEFT, &bytes));
+    ask_address(1); /* too late */
+    ck_assert_uint_eq(meets_sent(), 0);
+    ask_address(2);
+    ck_assert_uint_eq(meets_sent(), 3);
+}
+END_TEST
+
+/* ---- trouble ---- */
+
+START_TEST(who_waits_for_a_leader_in_vain_is_parked)
+{
+    hand_in_ring();
+    hand_flush_begins(2);
+    hand_pass(450);
+    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
+    hand_pass(250);
+    ck_assert_str_eq(hand_told(GW__TOLD_PARKED)->text,
+                     "no leader of the controllers was heard for 500 ms; node "
+                     "4 waits for a decision");
+    ck_assert(gw__member_parked(hand.state));
+    hand.news.leader = true;
+    hand_tell_news_at(hand.news.index); /* nothing new, but from a leader */
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_UNPARKED));
+    ck_assert(!gw__member_parked(hand.state));
+}
+END_TEST
+
+START_TEST(nobody_is_parked_who_waits_for_nothing)
+{
+    hand_in_ring();
+    hand_pass(5000);
+    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
+}
+END_TEST
+
+START_TEST(too_many_commands_are_refused_and_a_report_still_goes)
+{
+    enum { MANY = 12 };
+    struct gw__command c = {.kind = GW__CMD_HEAL}, first;
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    hand_in_ring();
+    for (unsigned i = 0; i < MANY; i++)
+        hand_input(GW__ASKED, SELF, ask,
+                   gw__member_ask_command(ask, &c, 100 + i));
+    ck_assert_int_eq(hand_told(GW__TOLD_ANSWER)->answer.code, GW_ENOMEM);
+    ck_assert_uint_eq(hand_told(GW__TOLD_ANSWER)->tag, 108);
+    ck_assert(hand_asked(GW__CMD_HEAL, &first));
+    hand_flush_begins(2);
+    hand_give_report(2);
+    hand_clear();
+    hand_answer(&first, GW_OK, "healed");
+    ck_assert_uint_eq(hand_told(GW__TOLD_ANSWER)->tag, 100);
+    ck_assert(hand_asked(GW__CMD_REPORT, &c));
+}
+END_TEST
+
+START_TEST(who_was_forgotten_asks_again_under_another_id)
+{
+    struct gw__command first, second;
+    hand_in_ring();
+    hand_flush_begins(2);
+    hand_give_report(2);
+    ck_assert(hand_asked(GW__CMD_REPORT, &first));
+    hand_clear();
+    hand_answer(&first, GW_ECLOSED, "this client is unknown");
+    ck_assert(hand_asked(GW__CMD_REPORT, &second));
+    ck_assert_uint_eq(second.sequence, 1);
+    ck_assert(!gw__id_equal(first.client, second.client));
+}
+END_TEST
+
+/* Messages that are none, from whom ever. */
+START_TEST(nonsense_does_nothing)
+{
+    uint8_t noise[64];
+    struct gw_rng rng;
+    hand_in_ring();
+    gw_rng_seed(&rng, 11);
+    for (unsigned round = 0; round < 20000; round++) {
+        size_t bytes = gw_rng_below(&rng, sizeof noise);
+        for (size_t i = 0; i < bytes; i++)
+            noise[i] = (uint8_t)gw_rng_below(&rng, i ? 256 : GW__TALKS);
+        bool question = gw_rng_below(&rng, 8) == 0;
+        if (question && bytes && noise[0] == 5) /* it may really leave */
+            noise[0] = 0;
+        hand_input(question ? GW__ASKED : GW__MESSAGE,
+                   (uint32_t)gw_rng_below(&rng, 8), noise, bytes);
+        ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
+        ck_assert_ptr_null(hand_told(GW__TOLD_FREEZE));
+        hand_clear();
+    }
+}
+END_TEST
+
+Suite *suite_member_want(void)
+{
+    Suite *suite = suite_create("member_want");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, hand_setup, hand_teardown);
+    tcase_add_test(t, who_is_ready_is_admitted_in_this_ring_only);
+    tcase_add_test(t, a_refusal_is_told_unless_the_ring_is_another_by_then);
+    tcase_add_test(t, a_joiner_that_falls_silent_is_not_ready);
+    tcase_add_test(t, an_observer_accuses_who_has_ended_once_it_is_in_the_view);
+    tcase_add_test(t, a_report_goes_before_accusations);
+    tcase_add_test(t, members_meet_until_each_knows_that_it_is_known);
+    tcase_add_test(t, another_view_begins_the_meeting_anew);
+    tcase_add_test(t, who_waits_for_a_leader_in_vain_is_parked);
+    tcase_add_test(t, nobody_is_parked_who_waits_for_nothing);
+    tcase_add_test(t, too_many_commands_are_refused_and_a_report_still_goes);
+    tcase_add_test(t, who_was_forgotten_asks_again_under_another_id);
+    tcase_add_test(t, nonsense_does_nothing);
+    suite_add_tcase(suite, t);
+    return suite;
+}
