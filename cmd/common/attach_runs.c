@@ -37,7 +37,7 @@ static enum gw_err latest(const char *folder, char out[NAME_MAX + 1],
 enum gw_err attach_directory(const char *name, char *out, size_t room,
                              struct gw_error *why)
 {
-    char folder[PATH_MAX], newest[NAME_MAX + 1];
+    char folder[PATH_MAX], newest[NAME_MAX + 1] = "";
     struct stat status;
     attach_folder(folder, sizeof folder);
     if (!name) {

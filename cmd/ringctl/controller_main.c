@@ -26,8 +26,9 @@ struct keeper {
     _Atomic uint64_t applied;
     bool end;
     uint64_t severed; /* controllers' nodes, as the controller was told */
-    struct node_note sent;
-    bool told;
+    bool told;        /* this: */
+    unsigned told_leader;
+    uint64_t told_applied;
     _Alignas(16) char buffer[POST_BYTES_MAX];
 };
 
@@ -95,11 +96,13 @@ static void send_note(struct keeper *keeper)
         .leader = atomic_load(&keeper->leader),
         .applied = atomic_load(&keeper->applied),
     };
-    if (keeper->told && memcmp(&note, &keeper->sent, sizeof note) == 0)
+    if (keeper->told && note.leader == keeper->told_leader &&
+        note.applied == keeper->told_applied)
         return;
     if (post_send(POST_FD, POST_NOTE, &note, sizeof note, false) != GW_OK)
         return;
-    keeper->sent = note;
+    keeper->told_leader = note.leader;
+    keeper->told_applied = note.applied;
     keeper->told = true;
 }
 

@@ -93,8 +93,12 @@ void event_text(const struct gw_event *e, char *out, size_t room)
         snprintf(out, room, "loss %.6g", (double)e->value / 1e9);
         return;
     case GW_EV_FAILURE:
-        snprintf(out, room, "node %" PRIu32 " misses %" PRIu32 ": %s", e->rank,
-                 e->peer, evidence(e->value));
+        if (e->rank == GW_NONE)
+            snprintf(out, room, "the supervisor misses %" PRIu32 ": %s",
+                     e->peer, evidence(e->value));
+        else
+            snprintf(out, room, "node %" PRIu32 " misses %" PRIu32 ": %s",
+                     e->rank, e->peer, evidence(e->value));
         return;
     case GW_EV_MEMBER:
         snprintf(out, room, "node %" PRIu32 " %s", e->rank,

@@ -21,12 +21,21 @@ enum { LOOK_MS = 20 };
 struct poster {
     struct node *node;
     _Alignas(16) char buffer[POST_BYTES_MAX];
-    struct node_note note, sent;
+    struct node_note note;
+    uint64_t sent; /* hash of the last that was */
     uint64_t sent_ns;
     bool blocked; /* the socket was full */
 };
 
 /* ---- orders ---- */
+
+static bool same_link(const struct gw_ring_link *a,
+                      const struct gw_ring_link *b)
+{
+    return a->delay_us == b->delay_us && a->jitter_us == b->jitter_us &&
+           a->rate == b->rate && a->loss_ppm == b->loss_ppm &&
+           a->down == b->down;
+}
 
 static void obey(struct node *node, const struct orders *orders)
 {
@@ -36,7 +45,7 @@ static void obey(struct node *node, const struct orders *orders)
     pthread_mutex_lock(&node->lock);
     struct orders *old = &node->orders;
     for (unsigned n = 0; node->ring && n < GW_RING_NODES; n++)
-        if (memcmp(&old->links[n], &orders->links[n], sizeof *orders->links))
+        if (!same_link(&old->links[n], &orders->links[n]))
             gw_ring_rule(node->ring, n, &orders->links[n]);
     if (node->ring && old->pace_ns != orders->pace_ns)
         gw_ring_pace(node->ring, orders->pace_ns);
@@ -134,14 +143,15 @@ static void send_note(struct poster *poster)
     if (now - poster->sent_ns < NOTE_NS)
         return;
     compose(poster->node, &poster->note);
-    if (memcmp(&poster->note, &poster->sent, sizeof poster->note) == 0)
+    uint64_t hash = gw_hash(&poster->note, sizeof poster->note, 0);
+    if (hash == poster->sent)
         return;
     if (post_send(POST_FD, POST_NOTE, &poster->note, sizeof poster->note,
                   false) != GW_OK) {
         poster->blocked = true;
         return;
     }
-    poster->sent = poster->note;
+    poster->sent = hash;
     poster->sent_ns = now;
 }
 

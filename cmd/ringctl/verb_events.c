@@ -2,7 +2,7 @@
  *
  * events: what a run has told. Without --follow it is what `record` wrote into
  * the run's directory; with it, what comes from now on, until Ctrl-C, the end
- * of the run or --for.
+ * of the run or --for. With --trace it becomes a Chrome trace.
  */
 #include "event_text.h"
 #include "ringctl.h"
@@ -16,6 +16,7 @@
 
 static bool follow, chunks;
 static uint64_t for_ns;
+static const char *trace;
 static unsigned last;
 
 static const struct option_spec options[] = {
@@ -26,6 +27,8 @@ static const struct option_spec options[] = {
      "end after so long (with --follow)", NULL},
     {"last", 'n', OPTION_UNSIGNED, &last, "N", "the last N of a recording",
      NULL},
+    {"trace", 0, OPTION_TEXT, &trace, "FILE.json",
+     "write a Chrome trace, for Perfetto, and print nothing", NULL},
     {0},
 };
 
@@ -33,14 +36,20 @@ static const struct option_spec options[] = {
 struct printer {
     uint64_t first_ns;
     bool begun;
-    struct gw_sink *json;
+    struct gw_sink *sink; /* JSON lines or a trace; NULL: sentences */
+    FILE *file;           /* of the trace */
 };
 
 static enum gw_err printer_begin(struct printer *p, struct gw_error *why)
 {
     *p = (struct printer){0};
+    if (trace) {
+        p->file = fopen(trace, "we");
+        return p->file ? gw_sink_chrome(p->file, &p->sink, why)
+                       : gw_fail_errno(why, "%s", trace);
+    }
     if (strcmp(common.output, "jsonl") == 0)
-        return gw_sink_jsonl(stdout, 1, &p->json, why);
+        return gw_sink_jsonl(stdout, 1, &p->sink, why);
     if (strcmp(common.output, "table") == 0)
         return GW_OK;
     return gw_fail(why, GW_ENOTSUP,
@@ -48,11 +57,22 @@ static enum gw_err printer_begin(struct printer *p, struct gw_error *why)
                    "line");
 }
 
+/* The file is complete, or *why says what is the matter. */
+static enum gw_err printer_end(struct printer *p, struct gw_error *why)
+{
+    gw_sink_close(&p->sink);
+    if (!p->file)
+        return GW_OK;
+    bool bad = ferror(p->file) != 0;
+    bad |= fclose(p->file) != 0;
+    return bad ? gw_fail_errno(why, "%s", trace) : GW_OK;
+}
+
 static void printer_print(struct printer *p, const struct gw_event *event)
 {
     char text[256];
-    if (p->json) {
-        gw_emit(p->json, event);
+    if (p->sink) {
+        gw_emit(p->sink, event);
         return;
     }
     if (!p->begun)
@@ -157,7 +177,11 @@ static int run(int operand_count, char **operands)
     if (!code)
         code = follow ? print_coming(&printer, &why)
                       : print_recorded(&printer, &why);
-    gw_sink_close(&printer.json);
+    struct gw_error late;
+    if (printer_end(&printer, &late) && !code) {
+        code = late.code;
+        why = late;
+    }
     return code ? complain(&why) : 0;
 }
 
@@ -166,7 +190,8 @@ const struct command command_events = {
     .help = "the events that were recorded, or with --follow those that come",
     .examples = "ringctl events --follow\n"
                 "ringctl events --follow --chunks --for 2s -o jsonl\n"
-                "ringctl events --last 20\n",
+                "ringctl events --last 20\n"
+                "ringctl events --trace kill.json\n",
     .options = options,
     .run = run,
 };

@@ -59,6 +59,25 @@ enum gw_err player_add(struct player *p, const struct gw_event *event,
     return GW_OK;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const struct gw_event *x = a, *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return (x->reserved[0] > y->reserved[0]) -
+           (x->reserved[0] < y->reserved[0]);
+}
+
+void player_sort(struct player *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        p->events[i].reserved[0] = (uint32_t)i;
+    if (p->count > 0)
+        qsort(p->events, p->count, sizeof *p->events, by_time);
+    for (size_t i = 0; i < p->count; i++)
+        p->events[i].reserved[0] = 0;
+}
+
 void player_clock(struct player *p, uint64_t wall_ns)
 {
     uint64_t passed = wall_ns > p->wall_ns ? wall_ns - p->wall_ns : 0;

@@ -34,6 +34,9 @@ void player_fini(struct player *player);
 GW_MUST_CHECK enum gw_err player_add(struct player *player,
                                      const struct gw_event *event,
                                      struct gw_error *why);
+/* Puts a recording in the order of time: each node's events came in batches of
+ * its own. Equal times keep their order. */
+void player_sort(struct player *player);
 /* The clock is `wall_ns` now. */
 void player_clock(struct player *player, uint64_t wall_ns);
 /* Takes the next event that is due, or returns NULL. */

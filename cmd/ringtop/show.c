@@ -105,6 +105,7 @@ static enum gw_err load(struct show *show, double speed, struct gw_error *why)
         note(show, &cut);
     }
     show->closed = player->complete = true;
+    player_sort(player);
     say_what_was_read(show);
     if (player->count == 0 && show->broken > 0)
         return gw_fail(why, GW_EDATA, "%s", show->notice);

@@ -54,7 +54,6 @@ void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
     gw__member_machine.step(hand.state, &in, &act);
 }
 
-/* The timer fires when it is due, until `ms` have passed. */
 void hand_pass(uint64_t ms)
 {
     uint64_t until = hand.now_ns + ms * MS;
@@ -71,13 +70,11 @@ struct gw__id hand_id_of(unsigned node)
     return (struct gw__id){9, node + 100};
 }
 
-/* Forgets what was sent and told so far. */
 void hand_clear(void)
 {
     hand.told_count = hand.sent_count = 0;
 }
 
-/* What was told, by kind; NULL: it was not. */
 const struct gw__told *hand_told(enum gw__told_kind kind)
 {
     for (unsigned i = 0; i < hand.told_count; i++)
@@ -86,7 +83,6 @@ const struct gw__told *hand_told(enum gw__told_kind kind)
     return NULL;
 }
 
-/* The last request of this kind that was sent; false: there was none. */
 bool hand_asked(enum gw__command_kind kind, struct gw__command *command)
 {
     struct gw_error why;
@@ -101,7 +97,6 @@ bool hand_asked(enum gw__command_kind kind, struct gw__command *command)
     return false;
 }
 
-/* A controller answers a request that was sent. */
 void hand_answer(const struct gw__command *command, enum gw_err code,
                  const char *text)
 {
@@ -171,7 +166,6 @@ void hand_teardown(void)
     free(hand.state);
 }
 
-/* In the ring of 4, 5 and 6, in epoch 1, with nothing under way. */
 void hand_in_ring(void)
 {
     struct gw__command c;
@@ -184,7 +178,6 @@ void hand_in_ring(void)
     hand_clear();
 }
 
-/* Node 6 is removed. */
 void hand_flush_begins(uint64_t epoch)
 {
     hand_ring_is(epoch, 2, (const unsigned[]){SELF, LEFT});
