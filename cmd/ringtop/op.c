@@ -22,6 +22,8 @@ void op_begin(struct op *op, uint32_t number, uint64_t time_ns,
         .begin_ns = time_ns,
         .members = members,
         .full = members,
+        .full_before = members,
+        .decided = GW_NONE,
         .deeds = deeds,
         .room = room,
         .sets = sets,
@@ -33,6 +35,37 @@ void op_fini(struct op *op)
     free(op->deeds);
     sets_fini(&op->sets);
     *op = (struct op){0};
+}
+
+static bool set_bit(uint64_t *words, unsigned rank, bool to)
+{
+    uint64_t bit = (uint64_t)1 << rank % 64;
+    bool was = words[rank / 64] & bit;
+    words[rank / 64] = to ? words[rank / 64] | bit : words[rank / 64] & ~bit;
+    return was != to;
+}
+
+bool op_has_begun(const struct op *op, unsigned rank)
+{
+    return op->begun_by[rank / 64] >> rank % 64 & 1;
+}
+
+void op_rank_begins(struct op *op, unsigned rank)
+{
+    op->begun += set_bit(op->begun_by, rank, true);
+    op->ended -= set_bit(op->ended_by, rank, false);
+}
+
+void op_rank_ends(struct op *op, unsigned rank)
+{
+    op->begun += set_bit(op->begun_by, rank, true);
+    op->ended += set_bit(op->ended_by, rank, true);
+}
+
+void op_rank_gone(struct op *op, unsigned rank)
+{
+    op->begun -= set_bit(op->begun_by, rank, false);
+    op->ended -= set_bit(op->ended_by, rank, false);
 }
 
 static bool grow(struct op *op)
@@ -55,6 +88,17 @@ static void widen(unsigned *seen, uint32_t index)
         *seen = index + 1;
 }
 
+static void measure(struct op *op, const struct applied *deed)
+{
+    if (deed->deed == DEED_KEEP)
+        return;
+    widen(&op->ranks, deed->dst);
+    widen(&op->ranks, deed->src);
+    widen(&op->chunks, deed->chunk);
+    if (deed->deed != DEED_RESTART)
+        widen(&op->steps, deed->step);
+}
+
 void op_deed(struct op *op, const struct applied *deed)
 {
     if (deed->dst >= RANKS_MAX || deed->src >= RANKS_MAX ||
@@ -62,13 +106,10 @@ void op_deed(struct op *op, const struct applied *deed)
         op->cut = true;
         return;
     }
+    op->epochs |= op->count > 0 && op->deeds[0].epoch != deed->epoch;
     op->deeds[op->count++] = *deed;
     op->evaluated = false;
-    widen(&op->ranks, deed->dst);
-    widen(&op->ranks, deed->src);
-    widen(&op->chunks, deed->chunk);
-    if (deed->deed != DEED_RESTART)
-        widen(&op->steps, deed->step);
+    measure(op, deed);
 }
 
 bool op_grows(const struct op *op)
@@ -78,14 +119,35 @@ bool op_grows(const struct op *op)
             gw_collective_reduces((enum gw_collective)op->collective));
 }
 
+/* The first deed that still counts: of the last epoch that builds on none. */
+static size_t begin_of(struct op *op)
+{
+    size_t begin = 0;
+    if (!op->epochs)
+        return 0;
+    qsort(op->deeds, op->count, sizeof *op->deeds, applied_compare);
+    for (size_t i = 1; i < op->count; i++) {
+        const struct applied *deed = &op->deeds[i];
+        if (deed->epoch != op->deeds[i - 1].epoch && deed->deed < DEED_RESTART)
+            begin = i;
+    }
+    op->ranks = op->chunks = op->steps = 0;
+    for (size_t i = begin; i < op->count; i++)
+        measure(op, &op->deeds[i]);
+    return begin;
+}
+
 bool op_evaluate(struct op *op, unsigned ranks)
 {
+    if (op->evaluated && op->sets.ranks >= op->ranks && op->sets.ranks >= ranks)
+        return true;
+    size_t begin = begin_of(op);
     if (ranks < op->ranks)
         ranks = op->ranks;
-    if (op->evaluated && op->sets.ranks == ranks)
-        return true;
-    op->evaluated = sets_evaluate(&op->sets, ranks, op->chunks, op_grows(op),
-                                  op->deeds, op->count);
+    op->evaluated =
+        sets_evaluate(&op->sets, ranks, op->chunks, op_grows(op),
+                      op->count > 0 ? op->deeds + begin : NULL,
+                      op->count - begin);
     return op->evaluated;
 }
 

@@ -10,20 +10,28 @@
 
 #include "sets.h"
 
+enum { RANK_WORDS = RANKS_MAX / 64 };
+
 struct op {
     bool used;
-    uint32_t op, epoch;
+    uint32_t op, epoch; /* the latest that it was begun in */
     int64_t collective; /* enum gw_collective, or another number: unknown */
     uint64_t bytes;
     uint64_t begin_ns;     /* of the first rank */
-    unsigned begun, ended; /* ranks */
+    unsigned begun, ended; /* ranks, which are: */
+    uint64_t begun_by[RANK_WORDS], ended_by[RANK_WORDS];
+    bool finished; /* once: a new view may have it completed again */
     unsigned members;      /* that will end it */
     unsigned full;         /* contributors that make a reduced value complete */
+    unsigned full_before;  /* in the epoch before */
+    uint32_t decided;      /* the epoch that goes on with what there was */
     unsigned ranks;        /* seen in it, the highest and one */
     unsigned chunks, steps;
     struct applied *deeds;
     size_t count, room;
     bool cut;       /* more was applied than is kept */
+    bool partial;   /* some of what was applied went unseen */
+    bool epochs;    /* there are deeds of several */
     bool evaluated; /* `sets` is of all deeds */
     bool shouted;   /* its double counts were told */
     struct sets sets;
@@ -33,9 +41,16 @@ enum { DEEDS_MAX = 1 << 18 };
 
 void op_begin(struct op *op, uint32_t number, uint64_t time_ns,
               unsigned members);
+/* Each counts a rank once, however often it is told. */
+void op_rank_begins(struct op *op, unsigned rank);
+void op_rank_ends(struct op *op, unsigned rank);
+/* It will not end it, and has not. */
+void op_rank_gone(struct op *op, unsigned rank);
+bool op_has_begun(const struct op *op, unsigned rank);
 /* Takes what an APPLY or a RECOVERY says was done. */
 void op_deed(struct op *op, const struct applied *deed);
-/* Brings `sets` up to date; false when the op is too large to follow. */
+/* Brings `sets` up to date; false when the op is too large to follow. An epoch
+ * that keeps or takes back nothing begins from the inputs. */
 bool op_evaluate(struct op *op, unsigned ranks);
 /* Every rank that takes part is done. */
 bool op_over(const struct op *op);
@@ -53,7 +68,8 @@ void op_fini(struct op *op);
 struct shape {
     int64_t collective;
     uint64_t bytes;
-    unsigned ranks, chunks, steps;
+    uint32_t epoch; /* members and their order are those of an epoch */
+    unsigned ranks, chunks, steps, full;
     struct applied *deeds; /* sorted */
     size_t count;
     uint64_t used; /* when it was learned, counted in ops */

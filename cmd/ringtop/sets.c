@@ -14,11 +14,17 @@ static int order(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
+/* What is so before the first step of an epoch. */
+static bool moves_nothing(const struct applied *deed)
+{
+    return deed->deed >= DEED_RESTART;
+}
+
 int applied_compare(const void *a, const void *b)
 {
     const struct applied *x = a, *y = b;
     int by = order(x->epoch, y->epoch);
-    by = by ? by : (y->deed == DEED_RESTART) - (x->deed == DEED_RESTART);
+    by = by ? by : moves_nothing(y) - moves_nothing(x);
     by = by ? by : order(x->step, y->step);
     by = by ? by : order(x->dst, y->dst);
     by = by ? by : order(x->chunk, y->chunk);
@@ -129,6 +135,8 @@ static void note_double(struct sets *s, const struct applied *deed,
 
 static void make(struct sets *s, const struct applied *deed)
 {
+    if (deed->deed == DEED_KEEP)
+        return;
     uint64_t *into = stage(s, copy_of(s, deed->dst, deed->chunk));
     uint64_t *from = bits_of(s, s->now, copy_of(s, deed->src, deed->chunk));
     if (deed->deed == DEED_RESTART) {
@@ -150,6 +158,8 @@ static void commit(struct sets *s, const struct applied *deeds, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         size_t copy = copy_of(s, deeds[i].dst, deeds[i].chunk);
+        if (deeds[i].deed == DEED_KEEP)
+            continue;
         if (s->staged[copy])
             memcpy(bits_of(s, s->now, copy), bits_of(s, s->next, copy),
                    s->words * sizeof *s->now);
@@ -160,7 +170,7 @@ static void commit(struct sets *s, const struct applied *deeds, size_t count)
 static bool same_step(const struct applied *a, const struct applied *b)
 {
     return a->epoch == b->epoch && a->step == b->step &&
-           (a->deed == DEED_RESTART) == (b->deed == DEED_RESTART);
+           moves_nothing(a) == moves_nothing(b);
 }
 
 static void count_all(struct sets *s)

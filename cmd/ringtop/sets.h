@@ -18,7 +18,8 @@ enum deed {
     DEED_REPLACE = GW_REPLACE,
     DEED_ADD = GW_ADD,
     DEED_TOKEN = GW_TOKEN,
-    DEED_RESTART /* back to the input: redoing after a death */
+    DEED_RESTART, /* back to the input: redoing after a death */
+    DEED_KEEP     /* as it is: the work of an epoch goes on in the next */
 };
 
 struct applied {
@@ -62,7 +63,8 @@ bool sets_have(const struct sets *sets, unsigned rank, unsigned chunk,
                unsigned contributor);
 void sets_fini(struct sets *sets);
 
-/* The order of the plan, for qsort: epoch, restarts first, step; within these
+/* The order of the plan, for qsort: epoch, restarts first (and what is kept),
+ * step; within these
  * any order that is always the same. */
 int applied_compare(const void *a, const void *b);
 

@@ -13,8 +13,8 @@ enum { SHAPE_DEEDS_MAX = 1 << 16 };
 static bool fits(const struct shape *shape, const struct op *op)
 {
     return shape->deeds && shape->collective == op->collective &&
-           shape->bytes == op->bytes && shape->ranks >= op->ranks &&
-           shape->ranks == op->full;
+           shape->bytes == op->bytes && shape->epoch == op->epoch &&
+           shape->ranks >= op->ranks && shape->full == op->full;
 }
 
 const struct shape *shapes_find(const struct shapes *shapes,
@@ -40,11 +40,12 @@ static struct shape *place(struct shapes *shapes, const struct op *op)
     return place;
 }
 
-/* Only what ran to its end in one epoch, with all its events. */
+/* Only what ran to its end in one epoch, with all its events. The numbers of
+ * its ranks may have gaps. */
 static bool typical(const struct op *op)
 {
     return op_over(op) && op->evaluated && !op->cut && op->count > 0 &&
-           op->count <= SHAPE_DEEDS_MAX && op->ranks == op->full &&
+           op->count <= SHAPE_DEEDS_MAX && !op->partial &&
            op->deeds[0].epoch == op->epoch &&
            op->deeds[op->count - 1].epoch == op->epoch;
 }
@@ -61,6 +62,8 @@ void shapes_learn(struct shapes *shapes, const struct op *op)
     *shape = (struct shape){
         .collective = op->collective,
         .bytes = op->bytes,
+        .epoch = op->epoch,
+        .full = op->full,
         .ranks = op->ranks,
         .chunks = op->chunks,
         .steps = op->steps,

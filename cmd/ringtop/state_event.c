@@ -121,6 +121,9 @@ static void finish_op(struct state *s, struct op *op, uint64_t time_ns)
         if (op->sets.doubles == 0)
             shapes_learn(&s->shapes, op);
     }
+    if (op->finished)
+        return;
+    op->finished = true;
     s->ops_done++;
     op_kind(op, kind);
     journal_op(&s->journal, time_ns, op->op, kind,
@@ -128,6 +131,21 @@ static void finish_op(struct state *s, struct op *op, uint64_t time_ns)
 }
 
 /* ---- one kind each ---- */
+
+static bool is_gone(const struct rank *rank)
+{
+    return rank->member == GW_MEMBER_LEFT || rank->member == GW_MEMBER_DEAD;
+}
+
+/* In a new epoch all begin from their inputs, unless it is decided otherwise:
+ * which may be heard later. */
+static void begin_anew(struct op *op, uint32_t epoch)
+{
+    op->epoch = epoch;
+    op->full_before = op->full;
+    if (op->decided != epoch)
+        op->full = op->members;
+}
 
 static void on_begin(struct state *s, const struct gw_event *e)
 {
@@ -140,7 +158,6 @@ static void on_begin(struct state *s, const struct gw_event *e)
         (void)meet(s, e->rank);
     }
     struct op *op = enter_op(s, e);
-    bool again = rank->in_op && rank->op == e->op; /* in a new epoch */
     rank->op = e->op;
     rank->op_epoch = e->epoch;
     rank->step = GW_NONE;
@@ -151,7 +168,14 @@ static void on_begin(struct state *s, const struct gw_event *e)
         return;
     op->collective = e->value;
     op->bytes = e->bytes;
-    op->begun += !again;
+    if (op->epoch < e->epoch)
+        begin_anew(op, e->epoch);
+    if (!is_gone(rank))
+        op_rank_begins(op, e->rank);
+    if (op->begun > op->members)
+        op->members = op->begun; /* a joiner */
+    if (op->begun > op->full && op->decided != op->epoch)
+        op->full = op->begun;
 }
 
 static void on_end(struct state *s, const struct gw_event *e)
@@ -170,19 +194,29 @@ static void on_end(struct state *s, const struct gw_event *e)
                       "op %" PRIu32 " failed at rank %" PRIu32 ": %s", e->op,
                       e->rank, gw_err_text((enum gw_err)e->value));
     }
-    bool over = op && op_over(op);
-    if (op)
-        op->ended++;
-    if (op && op_over(op) && !over)
+    if (!op || is_gone(rank))
+        return;
+    op->partial |= !op_has_begun(op, e->rank);
+    op_rank_ends(op, e->rank);
+    if (op_over(op))
         finish_op(s, op, e->time_ns);
+}
+
+/* What comes late, from who is out of the ring by now, is on no way. */
+static void follow(struct state *s, const struct op *op,
+                   const struct gw_event *e)
+{
+    bool late = e->epoch < s->epoch || (op ? op->finished : e->op != GW_NONE);
+    if (!late)
+        flights_event(&s->flights, e);
 }
 
 static void on_send(struct state *s, const struct gw_event *e)
 {
     struct rank *rank = meet(s, e->rank);
     (void)meet(s, e->peer);
-    (void)enter_op(s, e);
-    flights_event(&s->flights, e);
+    const struct op *op = enter_op(s, e);
+    follow(s, op, e);
     if (!rank)
         return;
     rank->sent_bytes += e->bytes;
@@ -196,7 +230,7 @@ static void on_apply(struct state *s, const struct gw_event *e)
     struct rank *rank = meet(s, e->rank);
     struct rank *peer = meet(s, e->peer);
     struct op *op = enter_op(s, e);
-    flights_event(&s->flights, e);
+    follow(s, op, e);
     if (!rank || !peer || e->value < 0 || e->value > DEED_TOKEN)
         return;
     rank->received_bytes += e->bytes;
@@ -205,6 +239,7 @@ static void on_apply(struct state *s, const struct gw_event *e)
     rank->acted = true;
     if (!op)
         return;
+    op->partial |= op->begun > 0 && !op_has_begun(op, e->rank) && !is_gone(rank);
     const struct applied deed = {
         .epoch = e->epoch,
         .step = e->step,
@@ -243,12 +278,7 @@ static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
         if (!op->used || op_over(op))
             continue;
         op->members -= op->members > 0;
-        if (rank->in_op && rank->op == op->op)
-            op->begun -= op->begun > 0;
-        else if (rank->op != GW_NONE && rank->op >= op->op) {
-            op->begun -= op->begun > 0;
-            op->ended -= op->ended > 0;
-        }
+        op_rank_gone(op, (unsigned)(rank - s->ranks));
         if (op_over(op))
             finish_op(s, op, time_ns);
     }
@@ -262,8 +292,7 @@ static void on_member(struct state *s, const struct gw_event *e)
         return;
     struct rank *rank = &s->ranks[e->rank];
     bool gone = e->value == GW_MEMBER_LEFT || e->value == GW_MEMBER_DEAD;
-    bool was_in = rank->known && rank->member != GW_MEMBER_LEFT &&
-                  rank->member != GW_MEMBER_DEAD;
+    bool was_in = rank->known && !is_gone(rank);
     rank->joined |= e->value == GW_MEMBER_JOINING && !rank->known;
     rank->known = true;
     rank->member = (enum gw_membership)e->value;
@@ -281,25 +310,33 @@ static void on_epoch(struct state *s, const struct gw_event *e)
     flights_forget_before(&s->flights, e->epoch);
 }
 
-/* EXCLUDE: the survivors are the contributors. */
+/* EXCLUDE: the survivors are the contributors. Either way the epoch goes on
+ * with what there is. */
 static void on_decision(struct state *s, const struct gw_event *e)
 {
     struct op *op = find_op(s, e->op);
-    if (op && e->value == 1)
+    if (!op)
+        return;
+    if (e->value == 1)
         op->full = op->members;
+    else if (op->epoch == e->epoch)
+        op->full = op->full_before;
+    op->decided = e->epoch;
+    const struct applied deed = {.epoch = e->epoch, .deed = DEED_KEEP};
+    op_deed(op, &deed);
 }
 
 static void on_recovery(struct state *s, const struct gw_event *e)
 {
     struct op *op = find_op(s, e->op);
-    if (!op || e->value == 0)
+    if (!op)
         return;
     const struct applied deed = {
         .epoch = e->epoch,
         .dst = e->rank,
         .src = e->rank,
         .chunk = e->chunk,
-        .deed = DEED_RESTART,
+        .deed = e->value ? DEED_RESTART : DEED_KEEP,
     };
     op_deed(op, &deed);
 }

@@ -105,6 +105,8 @@ enum gw_err gw__comm_connect(struct gw_comm *comm,
 
 void gw__comm_leave(struct gw_comm **comm)
 {
+    if (*comm && (*comm)->wire)
+        (*comm)->wire->hasty = true;
     gw_comm_destroy(comm);
 }
 

@@ -57,7 +57,11 @@ extern const struct gw__machine_kind gw__member_machine;
 
 enum { GW__MEMBER_ASK_MAX = GW__COMMAND_BYTES_MAX + GW__BLOB_MAX + 64 };
 
-/* A joiner has copied the state and takes part from op on, if admitted. */
+/* A joiner has copied the state and takes part from op on, if admitted. The
+ * newest result of a member is its own as long as others may lack it: should it
+ * die, the op may be decided otherwise. So before its first op a joiner makes
+ * sure of the newest op in its state: its giver has completed another one since
+ * then, or all members of the view that took part in it have the same. */
 size_t gw__member_ask_ready(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t op);
 /* At a boundary, by a member that may (gw__book_may_admit) and has not begun
  * `from_op`: admit all joiners that are ready. It does not begin the op before
@@ -88,7 +92,8 @@ enum gw__told_kind {
     GW__TOLD_NEWS,       /* gw__member_news has changed */
     GW__TOLD_VIEW,       /* a view that needs no flush: the first in which we
                             are, or one that admits others */
-    GW__TOLD_FREEZE,     /* `epoch`: of the flush; a report is wanted */
+    GW__TOLD_FREEZE,     /* `epoch`: of the flush; a report is wanted. May be
+                            the first that a joiner hears of its ring */
     GW__TOLD_DECIDED,    /* the flush is over; see the accessors */
     GW__TOLD_ADDRESSES,  /* `epoch`: ring epoch; see gw__member_address */
     GW__TOLD_READY,      /* joiners are ready to be admitted: `count` */

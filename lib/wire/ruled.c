@@ -220,6 +220,7 @@ static void ruled_abort(struct gw__wire *wire, const struct gw_error *error)
 static void ruled_close(struct gw__wire *wire)
 {
     struct ruled *ruled = ruled_of(wire);
+    ruled->inner->hasty = wire->hasty;
     gw__wire_close(&ruled->inner);
     free(ruled);
 }

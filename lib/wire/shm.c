@@ -196,6 +196,8 @@ static enum gw_err shm_connect(struct gw__wire *wire,
 static void linger(struct gw__shm *shm)
 {
     uint64_t deadline = gw_now_ns() + 200 * 1000000ULL;
+    if (shm->wire.hasty)
+        return;
     for (unsigned r = 0; r < shm->wire.size; r++) {
         struct gw__shm_peer *peer = &shm->peers[r];
         while (peer->segment && peer->stage.base && !peer->lost &&
@@ -212,6 +214,8 @@ static void shm_close(struct gw__wire *wire)
     struct gw__shm *shm = gw__shm_of(wire);
     linger(shm);
     atomic_store(&shm->segment->state, SHM_CLOSED);
+    /* Before our memory changes; gw__shm_release is the other side. */
+    atomic_thread_fence(memory_order_seq_cst);
     for (unsigned r = 0; r < wire->size; r++) {
         struct gw__shm_peer *peer = &shm->peers[r];
         if (!peer->segment)

@@ -145,6 +145,13 @@ void gw__shm_release(struct gw__wire *wire, unsigned rank)
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
     bool lent = link_from(shm, rank)->ring[peer->taken % RING_SLOTS].lent;
+    /* One that has closed without waiting for us may have overwritten what we
+     * read. (Who waits closes after it has seen our release.) The fence orders
+     * our loads before this one. */
+    atomic_thread_fence(memory_order_acquire);
+    if (lent && atomic_load_explicit(&peer->segment->state,
+                                     memory_order_relaxed) == SHM_CLOSED)
+        wire->spoiled = true;
     peer->taken++;
     atomic_store_explicit(&link_to(shm, rank)->released, peer->taken,
                           memory_order_release);

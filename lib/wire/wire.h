@@ -119,7 +119,9 @@ struct gw__wire {
     struct gw__address address; /* to be given to the peers */
     bool told;    /* `check` found an abort: its sentence is a peer's own */
     bool spoiled; /* a slice was released that may have been overwritten, since
-                     its sender had failed: `check` says who and why */
+                     its sender had failed or left: `check` says who and why */
+    bool hasty;   /* set before `close`: peers need nothing of this rank any
+                     more, so that it waits for none of them */
     /* Not owned; NULL: none. Once it is true, `connect` gives up with GW_EINTR
      * and `wait` returns, both within 2 ms. */
     const _Atomic bool *interrupt;

@@ -130,7 +130,7 @@ static void start_supervisor(struct crew *crew)
 
 /* ---- starting and stopping ---- */
 
-void crew_start(struct crew *crew, const struct crew_plan *plan)
+void ring_crew_start(struct crew *crew, const struct crew_plan *plan)
 {
     memset(crew, 0, sizeof *crew);
     crew->plan = *plan;

@@ -113,7 +113,7 @@ struct crew {
 };
 
 /* Processes first, then controller and supervisor; the first members go. */
-void crew_start(struct crew *crew, const struct crew_plan *plan);
+void ring_crew_start(struct crew *crew, const struct crew_plan *plan);
 /* Everything is torn down, whatever it does. */
 void crew_stop(struct crew *crew);
 
@@ -138,7 +138,7 @@ uint64_t crew_await_epoch(struct crew *crew, uint64_t epoch);
 
 /* All that live end at the same op, and are compared: states are equal, and so
  * is what they have written down. */
-void crew_end(struct crew *crew);
+void ring_crew_end(struct crew *crew);
 
 /* ---- ring_crew_member.c ---- */
 

@@ -114,7 +114,7 @@ static void compare(const struct crew *crew, unsigned a, unsigned b)
     }
 }
 
-void crew_end(struct crew *crew)
+void ring_crew_end(struct crew *crew)
 {
     int first = -1;
     atomic_store(&crew->shared->wants_end, true);

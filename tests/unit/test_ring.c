@@ -26,9 +26,9 @@ static const char *const wires[] = {"shm", "ipc", "tcp"};
 START_TEST(each_contributes_once)
 {
     const struct crew_plan plan = {.members = 4, .seats = 4, .wire = wires[_i]};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, _i == 0 ? 200 : 40);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     for (unsigned i = 0; i < 4; i++) {
         const struct gw_ring_status *s = &crew_seat(&crew, i)->status;
         ck_assert(s->member);
@@ -46,9 +46,9 @@ END_TEST
 START_TEST(one_member_needs_no_wire)
 {
     const struct crew_plan plan = {.members = 1, .seats = 1};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 100);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 
@@ -57,13 +57,13 @@ END_TEST
 START_TEST(what_a_leaver_gave_counts)
 {
     const struct crew_plan plan = {.members = 4, .seats = 4, .wire = wires[_i]};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 20);
     atomic_store(&crew_seat(&crew, 2)->leaves, true);
     crew_await_state(&crew, 2, CREW_LEFT);
     uint64_t last = crew_seat(&crew, 2)->status.op; /* it has not done */
     crew_await_size(&crew, 3);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     const struct crew_seat *seat = crew_seat(&crew, 0);
     for (uint64_t op = 0; op + 1 < seat->status.op; op++)
         ck_assert_uint_eq(seat->records[op].contributors, op < last ? 15 : 11);
@@ -92,11 +92,11 @@ START_TEST(the_last_cannot_leave)
 {
     const struct crew_plan plan = {
         .members = 3, .seats = 3, .turn = leave_in_turn};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_state(&crew, 0, CREW_LEFT);
     crew_await_state(&crew, 1, CREW_LEFT);
     crew_await_ops(&crew, 2, 20);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 
@@ -127,9 +127,9 @@ static enum gw_err average(struct crew *c, struct gw_ring *ring,
 START_TEST(averages_are_of_the_contributors)
 {
     const struct crew_plan plan = {.members = 3, .seats = 3, .turn = average};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 
@@ -169,9 +169,9 @@ START_TEST(wrong_calls_are_refused)
 {
     const struct crew_plan plan = {
         .members = 2, .seats = 2, .turn = wrong_calls};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 
@@ -193,7 +193,7 @@ static enum gw_err differ(struct crew *c, struct gw_ring *ring,
 START_TEST(different_calls_are_an_error)
 {
     const struct crew_plan plan = {.members = 2, .seats = 2, .turn = differ};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     for (unsigned i = 0; i < 2; i++) {
         uint64_t begin = gw_now_ns();
         while (!crew_seat(&crew, i)->text[0] &&
@@ -226,9 +226,9 @@ static enum gw_err spoil(struct crew *c, struct gw_ring *ring,
 START_TEST(a_state_that_differs_is_named)
 {
     const struct crew_plan plan = {.members = 3, .seats = 3, .turn = spoil};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 

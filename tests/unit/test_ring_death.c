@@ -110,11 +110,11 @@ static void one_ring(const char *wire, unsigned deaths)
                              .count = gw_rng_below(&rng, 3) ? 0 : 1 << 16,
                              .pace_ns = gw_rng_below(&rng, 3) ? 0 : 1000000};
     plan.seats = plan.members;
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew.seed = seed;
     crew_await_all(&crew, 5 + gw_rng_below(&rng, 20));
     kill_at_random(wire, deaths);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     tell_end();
 }
 
@@ -138,7 +138,7 @@ START_TEST(until_one_is_left)
     const struct crew_plan plan = {.members = 4, .seats = 4};
     seed = first_seed() + 200;
     gw_rng_seed(&rng, seed);
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew.seed = seed;
     for (unsigned left = 4; left > 1; left--) {
         crew_await_all(&crew, 5);
@@ -147,7 +147,7 @@ START_TEST(until_one_is_left)
         crew_await_size(&crew, left - 1);
         tell("until one is left", killed_ns, crew_await_epoch(&crew, epoch));
     }
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 
@@ -167,11 +167,11 @@ START_TEST(the_events_of_a_death)
 {
     const struct crew_plan plan = {.members = 4, .seats = 4};
     unsigned victim = _i ? 0 : 2;
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
     crew_kill_unseen(&crew, victim);
     crew_await_size(&crew, 3);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     const struct gw_ring_status *s = &crew_seat(&crew, victim ? 0 : 1)->status;
     uint64_t decided = s->ops_forward + s->ops_exclude;
     ck_assert_uint_eq(s->epoch, 2);
@@ -194,7 +194,7 @@ START_TEST(while_all_compute)
 {
     const struct crew_plan plan = {
         .members = 3, .seats = 3, .think_us = 150000};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 1);
     uint64_t epoch = newest_epoch();
     crew_kill(&crew, 1);
@@ -211,7 +211,7 @@ START_TEST(who_slept_through_its_conviction_comes_back)
 {
     const struct crew_plan plan = {
         .members = 4, .seats = 4, .rejoins = true, .blob_bytes = 100000};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 20);
     uint64_t begin_ns = gw_now_ns();
     kill(crew.pids[1], SIGSTOP);
@@ -223,7 +223,7 @@ START_TEST(who_slept_through_its_conviction_comes_back)
     while (atomic_load(&crew_seat(&crew, 1)->lives) < 2)
         nap_us(1000);
     crew_await_ops(&crew, 1, 5);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 

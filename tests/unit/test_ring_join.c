@@ -43,13 +43,13 @@ START_TEST(a_joiner_misses_nothing)
         {.members = 1, .seats = 2, .blob_bytes = 100000},
         {.members = 2, .seats = 3, .wire = "ipc", .blob_bytes = 200000},
     };
-    crew_start(&crew, &plans[_i]);
+    ring_crew_start(&crew, &plans[_i]);
     crew_await_all(&crew, 20);
     unsigned joiner = plans[_i].members;
     crew_go(&crew, joiner);
     crew_await_state(&crew, joiner, CREW_MEMBER);
     crew_await_ops(&crew, joiner, 20);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     check_from_first_op(joiner);
     ck_assert_uint_eq(crew_seat(&crew, 0)->status.size, joiner + 1);
 }
@@ -59,13 +59,13 @@ START_TEST(several_join_at_once)
 {
     const struct crew_plan plan = {
         .members = 2, .seats = 6, .blob_bytes = 3000000, .think_us = 500};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
     for (unsigned i = 2; i < 6; i++)
         crew_go(&crew, i);
     for (unsigned i = 2; i < 6; i++)
         crew_await_ops(&crew, i, 10);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     for (unsigned i = 2; i < 6; i++)
         check_from_first_op(i);
 }
@@ -74,11 +74,11 @@ END_TEST
 START_TEST(a_number_from_the_controllers)
 {
     const struct crew_plan plan = {.members = 2, .seats = 3, .any = true};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
     crew_go(&crew, 2);
     crew_await_ops(&crew, 2, 10);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     unsigned node = crew_seat(&crew, 2)->status.node;
     ck_assert_uint_ge(node, 2);
     ck_assert_uint_lt(node, CREW_CONTROLLER);
@@ -91,13 +91,13 @@ START_TEST(the_donor_dies)
     static const unsigned moments_ms[] = {3, 20, 40};
     const struct crew_plan plan = {
         .members = 3, .seats = 4, .blob_bytes = 12 << 20, .think_us = 1000};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
     crew_go(&crew, 3);
     nap_ms(moments_ms[_i]);
     crew_kill(&crew, 0);
     crew_await_ops(&crew, 3, 10);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     check_from_first_op(3);
 }
 END_TEST
@@ -109,14 +109,14 @@ START_TEST(the_joiner_dies)
     static const unsigned moments_ms[] = {5, 20, 50};
     const struct crew_plan plan = {
         .members = 3, .seats = 4, .blob_bytes = 8 << 20, .think_us = 300};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
     crew_go(&crew, 3);
     nap_ms(moments_ms[_i]);
     crew_kill(&crew, 3);
     uint64_t ops = atomic_load(&crew_seat(&crew, 0)->ops);
     crew_await_all(&crew, ops + 50);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 
@@ -125,7 +125,7 @@ START_TEST(they_come_and_go)
 {
     const struct crew_plan plan = {
         .members = 3, .seats = 7, .blob_bytes = 50000};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     for (unsigned i = 0; i < 4; i++) {
         crew_await_all(&crew, 5);
         crew_go(&crew, 3 + i);
@@ -133,7 +133,7 @@ START_TEST(they_come_and_go)
         crew_kill(&crew, i);
     }
     crew_await_size(&crew, 3);
-    crew_end(&crew);
+    ring_crew_end(&crew);
     for (unsigned i = 4; i < 7; i++)
         check_from_first_op(i);
 }
@@ -198,7 +198,7 @@ static enum gw_err collectives(struct crew *c, struct gw_ring *ring,
 
 static void run_collectives(const struct crew_plan *plan)
 {
-    crew_start(&crew, plan);
+    ring_crew_start(&crew, plan);
     crew_await_all(&crew, 10);
     crew_kill(&crew, 1);
     crew_await_size(&crew, plan->members - 1);
@@ -208,7 +208,7 @@ static void run_collectives(const struct crew_plan *plan)
     crew_await_ops(&crew, plan->members, 10);
     crew_kill(&crew, 0);
     crew_await_size(&crew, plan->members - 1);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 
 START_TEST(collectives_among_those_who_come_and_go)
@@ -226,9 +226,9 @@ START_TEST(collectives_of_one)
 {
     const struct crew_plan plan = {
         .members = 1, .seats = 1, .count = 10, .turn = collectives};
-    crew_start(&crew, &plan);
+    ring_crew_start(&crew, &plan);
     crew_await_all(&crew, 10);
-    crew_end(&crew);
+    ring_crew_end(&crew);
 }
 END_TEST
 

@@ -97,6 +97,38 @@ START_TEST(data_survives_a_sender_that_closed)
 }
 END_TEST
 
+/* A member that slept in a ring reads what the others have overwritten since:
+ * they have left without waiting for it. */
+static void test_reading(bool leave_before_release)
+{
+    struct crew crew;
+    struct gw__slice_view view;
+    unsigned char *data = gw_alloc(LARGE_BYTES, NULL);
+    crew_start(&crew, "shm", 2, 0);
+    struct gw__wire *reader = crew.wires[1];
+    struct gw__header header = {.bytes = LARGE_BYTES};
+    crew_send(crew.wires[0], 1, &header, data, false);
+    ck_assert_int_eq(crew_await(reader, 0, &view), GW_OK);
+    if (!leave_before_release)
+        reader->ops->release(reader, 0);
+    uint64_t begin_ns = gw_now_ns();
+    crew.wires[0]->hasty = true;
+    gw__wire_close(&crew.wires[0]);
+    ck_assert_uint_lt(ms_since(begin_ns), 150);
+    if (leave_before_release)
+        reader->ops->release(reader, 0);
+    ck_assert(reader->spoiled == leave_before_release);
+    crew_end(&crew);
+    gw_free(data);
+}
+
+START_TEST(what_is_read_of_one_that_left_is_spoiled)
+{
+    test_reading(true);
+    test_reading(false);
+}
+END_TEST
+
 START_TEST(closing_is_quick_when_nothing_is_due)
 {
     struct crew crew;
@@ -362,6 +394,7 @@ Suite *suite_wire_end(void)
     tcase_add_loop_test(tests, a_goodbye_comes_after_the_data, 0, wires);
     tcase_add_loop_test(tests, data_survives_a_sender_that_closed, 0, wires);
     tcase_add_loop_test(tests, closing_is_quick_when_nothing_is_due, 0, wires);
+    tcase_add_test(tests, what_is_read_of_one_that_left_is_spoiled);
     tcase_add_loop_test(tests, an_abort_reaches_all_past_waiting_data, 0,
                         wires);
     tcase_add_loop_test(tests, an_abort_wakes_a_sleeper, 0, wires);

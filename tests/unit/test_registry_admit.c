@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the simulated ring has taught about admissions and decisions that come
+ * late: an admission counts in the ring in which it was asked for only, never
+ * for an op that is decided, and what was decided about an op that nobody who
+ * is left has begun is void.
+ */
+#include "registry_pair.h"
+
+Suite *suite_registry_admit(void);
+
+static enum gw_err admit_in(uint64_t ring_epoch, unsigned node,
+                            uint64_t from_op)
+{
+    return pair_apply((struct gw__command){
+        .kind = GW__CMD_ADMIT,
+        .admit = {from_op, 1, {pair_process(node, 0)}, ring_epoch}});
+}
+
+/* Node 0 asks to admit 7 from op 5 on and dies; the others complete op 5; then
+ * what it asked arrives. */
+START_TEST(an_admission_outlives_no_ring)
+{
+    pair_ring_of(3);
+    pair_join(7, 0, GW__WORKER);
+    pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
+    pair_report(1, 4, 7, 7, 3);
+    pair_report(2, 4, 7, 7, 3);
+    ck_assert_int_eq(admit_in(1, 7, 5), GW_EINVAL);
+    pair_says("the ring of epoch 1 is over; it is that of epoch 2");
+    ck_assert_int_eq(admit_in(2, 7, 5), GW_OK);
+}
+END_TEST
+
+START_TEST(nobody_is_admitted_to_an_op_that_is_decided)
+{
+    pair_ring_of(3);
+    pair_join(7, 0, GW__WORKER);
+    pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
+    pair_report(1, 4, 0, 0, 0);
+    pair_report(2, 4, 0, 0, 0);
+    ck_assert_int_eq(admit_in(2, 7, 4), GW_EINVAL);
+    pair_says("op 4 is decided");
+    ck_assert_int_eq(admit_in(2, 7, 5), GW_OK);
+}
+END_TEST
+
+/* Node 3 alone has begun op 5 when node 0 dies, and dies before it tells
+ * anybody. Op 5 begins afresh, and its decision must not be taken for what its
+ * contributors are when node 1 completes it. */
+START_TEST(a_decision_about_an_op_that_nobody_has_begun_is_void)
+{
+    pair_ring_of(4);
+    pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
+    for (unsigned node = 1; node < 4; node++)
+        pair_report(node, node == 3 ? 5 : 4, 0, 0, 0);
+    ck_assert_ptr_nonnull(gw__registry_decision(pair.first, 5));
+    pair_accuse(pair_process(1, 0), pair_process(3, 0), true);
+    for (unsigned node = 1; node < 3; node++)
+        ck_assert_int_eq(pair_apply((struct gw__command){
+                             .kind = GW__CMD_REPORT,
+                             .who = pair_process(node, 0),
+                             .flush = {.epoch = 3, .report = {.floor = 5}}}),
+                         GW_OK);
+    ck_assert(!pair.first->flush.open);
+    ck_assert_ptr_null(gw__registry_decision(pair.first, 5));
+}
+END_TEST
+
+Suite *suite_registry_admit(void)
+{
+    Suite *suite = suite_create("registry_admit");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, pair_setup, pair_teardown);
+    tcase_add_test(t, an_admission_outlives_no_ring);
+    tcase_add_test(t, nobody_is_admitted_to_an_op_that_is_decided);
+    tcase_add_test(t, a_decision_about_an_op_that_nobody_has_begun_is_void);
+    suite_add_tcase(suite, t);
+    return suite;
+}
