@@ -30,7 +30,7 @@ static unsigned known_ranks(const struct picture *p, unsigned list[RANKS_MAX])
 {
     unsigned count = 0;
     for (unsigned r = 0; r < p->state->rank_count; r++)
-        if (p->state->ranks[r].known)
+        if (state_minds(p->state, r))
             list[count++] = r;
     return count;
 }

@@ -49,7 +49,7 @@ static void health_text(const struct picture *p, bool all_well, char *out,
     *out = 0;
     for (unsigned r = 0; r < p->state->rank_count; r++) {
         enum condition condition = state_condition(p->state, r);
-        bool counts = p->state->ranks[r].known && condition != RANK_LEFT;
+        bool counts = state_minds(p->state, r) && condition != RANK_LEFT;
         all += counts;
         well += counts && condition < RANK_SUSPECT;
     }
@@ -130,23 +130,52 @@ void draw_header(const struct picture *p, const struct area *area)
 
 /* ---- the last line ---- */
 
+/* `importance`: the lowest is left out last. */
+static const struct {
+    const char *key, *does;
+    int importance;
+} keys[] = {{"F1", "help", 0},  {"SPC", "freeze", 5}, {".", "step", 9},
+            {"<>", "speed", 7}, {"Tab", "page", 6},   {"F3", "find", 8},
+            {"F6", "sort", 10}, {"k", "kill", 2},     {"p", "pause", 3},
+            {"a", "add", 4},    {"F10", "quit", 1}};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+static int key_width(size_t i)
+{
+    return (int)(strlen(keys[i].key) + strlen(keys[i].does) + 3);
+}
+
+static bool works(const struct picture *p, size_t i)
+{
+    if (*keys[i].key == '<')
+        return !p->player->live;
+    return p->view->may_order || !strchr("kpa", *keys[i].key);
+}
+
+/* Up to this importance there is room. */
+static int keys_that_fit(const struct picture *p, int room)
+{
+    for (int importance = 0; importance < KEYS; importance++)
+        for (size_t i = 0; i < KEYS; i++) {
+            if (keys[i].importance != importance || !works(p, i))
+                continue;
+            room -= key_width(i);
+            if (room < 0)
+                return importance - 1;
+        }
+    return KEYS;
+}
+
 static void list_keys(const struct picture *p, const struct area *area)
 {
-    static const struct {
-        const char *key, *does;
-    } keys[] = {{"F1", "help"},  {"SPC", "freeze"}, {".", "step"},
-                {"<>", "speed"}, {"Tab", "page"},   {"F3", "find"},
-                {"F6", "sort"},  {"k", "kill"},     {"p", "pause"},
-                {"a", "add"},    {"F10", "quit"}};
-    int x = 1;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        bool no = (p->player->live && *keys[i].key == '<') ||
-                  (!p->view->may_order && strchr("kpa", *keys[i].key));
-        int length = (int)(strlen(keys[i].key) + strlen(keys[i].does) + 1);
-        if (no || x + length >= area->width)
+    int last = keys_that_fit(p, area->width), x = 1;
+    for (size_t i = 0; i < KEYS; i++) {
+        if (!works(p, i) || keys[i].importance > last)
             continue;
-        x += area_text(area, x, 0, STYLE_STRONG, keys[i].key) + 1;
-        x += area_text(area, x, 0, STYLE_PLAIN, keys[i].does) + 2;
+        area_text(area, x, 0, STYLE_STRONG, keys[i].key);
+        area_text(area, x + (int)strlen(keys[i].key) + 1, 0, STYLE_PLAIN,
+                  keys[i].does);
+        x += key_width(i);
     }
 }
 
@@ -173,6 +202,10 @@ void draw_keys(const struct picture *p, const struct area *area)
     else if (p->view->asking)
         area_print(area, 1, 0, STYLE_WARN, "%s %s_  (Enter: yes, Esc: no)",
                    questions[p->view->asking], p->view->typed);
+    else if (p->view->refused)
+        area_text(area, 1, 0, STYLE_STRONG,
+                  p->player->live ? "looking only: no kill, pause or add"
+                                  : "nothing runs here");
     else if (p->said)
         area_text(area, 1, 0, STYLE_STRONG, p->said);
     else if (p->notice)

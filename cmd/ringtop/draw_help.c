@@ -10,13 +10,11 @@
 static const struct {
     const char *key, *does;
 } lines[] = {
-    {"Space", "freeze"},    {".", "one event"},
-    {"< >", "slow, fast"},  {"Tab", "next page"},
-    {"arrows", "scroll"},   {"F3 /", "find"},
-    {"F6 s", "sort ranks"}, {"k p a", "kill/pause/add"},
-    {"Ctrl-L", "redraw"},   {"F1 h ?", "this help"},
-    {"F10 q", "quit"},      {"2+ 4=", "of two, of all"},
-    {"2!", "of one twice"}, {".", "no data yet"},
+    {"Space", "freeze"},       {".", "one event"},     {"< >", "slow, fast"},
+    {"Tab", "next page"},      {"arrows", "scroll"},   {"F3 /", "find"},
+    {"F6 s", "sort ranks"},    {"k", "kill a node"},   {"p", "pause/go on"},
+    {"a", "add a node"},       {"Ctrl-L", "redraw"},   {"F10 q", "quit"},
+    {"2+ 4=", "of 2, of all"}, {"2!", "of one twice"},
 };
 enum { LINES_COUNT = sizeof lines / sizeof *lines, KEY_WIDTH = 7 };
 

@@ -64,6 +64,9 @@ static int compare(const void *a, const void *b, void *context)
 {
     const struct picture *p = *(const struct picture **)context;
     unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+    int minded = state_minds(p->state, y) - state_minds(p->state, x);
+    if (minded)
+        return minded;
     uint64_t wx = weight_of(p, x), wy = weight_of(p, y);
     if (wx != wy)
         return wx < wy ? 1 : -1;
@@ -270,9 +273,13 @@ static void draw_heading(const struct area *area, const bool chosen[COLUMNS])
 
 int draw_ranks_height(const struct picture *p)
 {
-    int rows = 1;
-    for (unsigned r = 0; r < p->state->rank_count; r++)
-        rows += p->state->ranks[r].known;
+    int rows = 1, gone = 0;
+    for (unsigned r = 0; r < p->state->rank_count; r++) {
+        bool minded = state_minds(p->state, r);
+        rows += minded;
+        gone += p->state->ranks[r].known && !minded;
+    }
+    rows += gone > 0; /* one line for all of them */
     return rows > 1 ? rows : 2;
 }
 
@@ -288,6 +295,17 @@ static unsigned top_row(const struct picture *p, const unsigned *order,
     return top;
 }
 
+/* What there is no room for. */
+static void tell_rest(const struct area *area, unsigned more, unsigned gone)
+{
+    int y = area->height - 1;
+    if (more <= gone)
+        area_print(area, 1, y, STYLE_DIM, "and %u that went long ago", more);
+    else
+        area_print(area, 1, y, STYLE_DIM, "%u more ranks; Up and Down scroll",
+                   more);
+}
+
 void draw_ranks(const struct picture *p, const struct area *area)
 {
     unsigned order[RANKS_MAX];
@@ -298,12 +316,14 @@ void draw_ranks(const struct picture *p, const struct area *area)
     draw_heading(area, chosen);
     if (count == 0)
         area_text(area, 1, 1, STYLE_DIM, "no rank has told anything yet");
+    unsigned gone = 0; /* they are last */
+    while (gone < count && !state_minds(p->state, order[count - 1 - gone]))
+        gone++;
     bool cut = count > rows && rows > 0;
     rows -= cut;
     unsigned top = top_row(p, order, count, rows);
     for (unsigned i = 0; i < rows && top + i < count; i++)
         draw_row(p, area, 1 + (int)i, order[top + i], chosen);
     if (cut)
-        area_print(area, 1, area->height - 1, STYLE_DIM,
-                   "%u more ranks; Up and Down scroll", count - rows);
+        tell_rest(area, count - rows, gone);
 }

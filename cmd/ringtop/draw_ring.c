@@ -194,7 +194,7 @@ static void draw_gone(struct scene *s)
     for (unsigned r = 0; r < state->rank_count; r++) {
         char text[40];
         enum condition condition = state_condition(state, r);
-        if (!state->ranks[r].known || index_in_ring(s, r) >= 0)
+        if (!state_minds(state, r) || index_in_ring(s, r) >= 0)
             continue;
         snprintf(text, sizeof text, "rank %u %s", r,
                  rank_condition_name(condition));

@@ -70,18 +70,36 @@ static void noticed(struct failovers *fs, const struct gw_event *event,
 {
     if (event->peer == GW_NONE)
         return;
-    struct failover *f = story_of(fs, event->peer);
-    if (f->noticed_by == GW_NONE)
-        f->noticed_by = event->rank;
-    reach(f, NOTICED, event->time_ns);
+    if (event->peer != event->rank) {
+        struct failover *f = story_of(fs, event->peer);
+        if (f->noticed_by == GW_NONE)
+            f->noticed_by = event->rank;
+        reach(f, NOTICED, event->time_ns);
+    }
     char who[24] = "somebody";
     if (event->rank != GW_NONE)
         snprintf(who, sizeof who, "rank %" PRIu32, event->rank);
     enum weight weight = event->kind == GW_EV_LOST ? WEIGHT_BAD : WEIGHT_WARN;
-    journal_write(journal, event->time_ns, weight,
-                  "%s misses rank %" PRIu32 ": %s", who, event->peer,
-                  evidence_text(event))
-        ->failover = true;
+    if (event->peer == event->rank)
+        journal_write(journal, event->time_ns, weight, "%s: %s", who,
+                      evidence_text(event))
+            ->failover = true;
+    else
+        journal_write(journal, event->time_ns, weight,
+                      "%s misses rank %" PRIu32 ": %s", who, event->peer,
+                      evidence_text(event))
+            ->failover = true;
+}
+
+void failovers_heard(struct failovers *fs, uint32_t who)
+{
+    for (unsigned i = fs->count; i-- > 0;) {
+        struct failover *f = &fs->list[i];
+        if (f->who != who || f->reached[CONVICTED])
+            continue;
+        fs->count--;
+        memmove(f, f + 1, (fs->count - i) * sizeof *f);
+    }
 }
 
 static void member(struct failovers *fs, const struct gw_event *event,
@@ -98,6 +116,8 @@ static void member(struct failovers *fs, const struct gw_event *event,
     bool dead = event->value == GW_MEMBER_DEAD;
     if (dead)
         reach(story_of(fs, event->rank), CONVICTED, event->time_ns);
+    else
+        failovers_heard(fs, event->rank);
     enum weight weight = dead                               ? WEIGHT_BAD
                          : event->value == GW_MEMBER_PARKED ? WEIGHT_WARN
                                                             : WEIGHT_NOTE;
@@ -111,16 +131,28 @@ static void view(struct failovers *fs, const struct gw_event *event,
 {
     for (unsigned i = 0; i < fs->count; i++) {
         struct failover *f = &fs->list[i];
-        if (is_over(f) || f->reached[VIEWED] || !f->reached[CONVICTED])
+        if (is_over(f) || !f->reached[CONVICTED])
             continue;
         reach(f, VIEWED, event->time_ns);
         f->epoch = event->epoch;
         f->members = event->value;
+        f->done = 0;
     }
     journal_write(journal, event->time_ns, WEIGHT_NOTE,
                   "epoch %" PRIu32 ": %" PRId64 " members", event->epoch,
                   event->value)
         ->failover = true;
+}
+
+/* Is it the op that was cut short, as far as is known? The newest one is. */
+static bool interrupts(struct failover *f, uint32_t op)
+{
+    if (op == GW_NONE || (f->op != GW_NONE && op < f->op))
+        return false;
+    if (f->op != op)
+        f->kept = f->redone = 0;
+    f->op = op;
+    return true;
 }
 
 static void decided(struct failovers *fs, const struct gw_event *event,
@@ -129,10 +161,9 @@ static void decided(struct failovers *fs, const struct gw_event *event,
     bool fresh = false;
     for (unsigned i = 0; i < fs->count; i++) {
         struct failover *f = &fs->list[i];
-        if (is_over(f) || f->reached[DECIDED])
+        if (is_over(f) || !interrupts(f, event->op))
             continue;
         reach(f, DECIDED, event->time_ns);
-        f->op = event->op;
         f->fate = event->value;
         fresh = true;
     }
@@ -150,21 +181,31 @@ static void recovery(struct failovers *fs, const struct gw_event *event)
 {
     for (unsigned i = 0; i < fs->count; i++) {
         struct failover *f = &fs->list[i];
-        if (is_over(f) || !f->reached[DECIDED])
+        if (is_over(f) || !interrupts(f, event->op))
             continue;
         f->kept += event->value == 0;
         f->redone += event->value != 0;
     }
 }
 
-/* The first op that ends well in the new view. */
+/* Does this end of an op end the story? */
+static bool resumes(struct failover *f, const struct gw_event *event)
+{
+    if (is_over(f) || !f->reached[VIEWED] || event->epoch < f->epoch ||
+        event->value != 0)
+        return false;
+    if (f->op == GW_NONE || event->op > f->op)
+        return true;
+    f->done += event->op == f->op;
+    return f->done >= f->members;
+}
+
 static void resumed(struct failovers *fs, const struct gw_event *event,
                     struct journal *journal)
 {
     for (unsigned i = 0; i < fs->count; i++) {
         struct failover *f = &fs->list[i];
-        if (is_over(f) || !f->reached[VIEWED] || event->epoch < f->epoch ||
-            event->value != 0)
+        if (!resumes(f, event))
             continue;
         char took[16];
         reach(f, RESUMED, event->time_ns);

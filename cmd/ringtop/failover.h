@@ -5,7 +5,9 @@
  *     noticed -> convicted -> new view -> decided -> resumed
  *
  * A plain communicator goes no further than the first: it fails as one. The
- * elastic ring goes on (DESIGN §6).
+ * elastic ring goes on (DESIGN §6). It is resumed when the last survivor has
+ * completed the op that was cut short, the newest of those decided on; if none
+ * was, when a first op has ended.
  */
 #ifndef RINGTOP_FAILOVER_H
 #define RINGTOP_FAILOVER_H
@@ -20,7 +22,8 @@ struct failover {
     uint64_t time_ns[STAGES];
     uint32_t epoch, op;
     int64_t members, fate;
-    unsigned kept, redone; /* copies of chunks */
+    unsigned kept, redone; /* copies of that op's chunks */
+    int64_t done;          /* survivors that have completed it */
 };
 
 enum { FAILOVERS_KEPT = 16 };
@@ -29,9 +32,12 @@ struct failovers {
     unsigned count;
 };
 
-/* Takes an event of any kind and writes what it means for a failure. */
+/* Takes an event of any kind and writes what it means for a failure. Who was
+ * only missed, and is heard again, has no story. */
 void failovers_event(struct failovers *failovers, const struct gw_event *event,
                      struct journal *journal);
+/* `who` shows signs of life. */
+void failovers_heard(struct failovers *failovers, uint32_t who);
 /* "noticed", "convicted", "view", "decided", "resumed". */
 const char *stage_name(enum stage stage);
 /* The first stage that was reached, in time. */

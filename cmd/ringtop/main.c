@@ -15,14 +15,21 @@ static const struct tool ringtop = {
     .name = "ringtop",
     .summary = "see ranks, ring and chunks, live or as recorded",
     .only = &command_top,
-    .examples = "collrun run allreduce --algo ring --events F.jsonl\n"
-                "ringtop --from F.jsonl            play it; F1 tells the keys\n"
-                "ringtop --from F.jsonl --batch -n 3   three pictures as text\n"
-                "ringtop --from F.jsonl --cast F.cast  for asciinema\n"
-                "tail -f F.jsonl | ringtop -       follow what is written\n",
+    .examples =
+        "ringctl up 4 ops; ringtop         a live ring; F1 tells the keys\n"
+        "collrun run allreduce --algo ring --events F.jsonl\n"
+        "ringtop --from F.jsonl            play it\n"
+        "ringtop --from F.jsonl --batch -n 3   three pictures as text\n"
+        "ringtop --from F.jsonl --cast F.cast  for asciinema\n"
+        "tail -f F.jsonl | ringtop -       follow what is written\n",
 };
 
+/* A tool that is called with nothing tells what it can do; this one can do
+ * something: attach to the latest run. */
 int main(int argc, char **argv)
 {
-    return tool_main(&ringtop, argc, argv);
+    char nothing_more[] = "--";
+    char *attach[] = {argv[0], nothing_more, NULL};
+    return argc > 1 ? tool_main(&ringtop, argc, argv)
+                    : tool_main(&ringtop, 2, attach);
 }

@@ -144,10 +144,9 @@ bool op_evaluate(struct op *op, unsigned ranks)
     size_t begin = begin_of(op);
     if (ranks < op->ranks)
         ranks = op->ranks;
-    op->evaluated =
-        sets_evaluate(&op->sets, ranks, op->chunks, op_grows(op),
-                      op->count > 0 ? op->deeds + begin : NULL,
-                      op->count - begin);
+    op->evaluated = sets_evaluate(&op->sets, ranks, op->chunks, op_grows(op),
+                                  op->count > 0 ? op->deeds + begin : NULL,
+                                  op->count - begin);
     return op->evaluated;
 }
 

@@ -20,12 +20,12 @@ struct op {
     uint64_t begin_ns;     /* of the first rank */
     unsigned begun, ended; /* ranks, which are: */
     uint64_t begun_by[RANK_WORDS], ended_by[RANK_WORDS];
-    bool finished; /* once: a new view may have it completed again */
-    unsigned members;      /* that will end it */
-    unsigned full;         /* contributors that make a reduced value complete */
-    unsigned full_before;  /* in the epoch before */
-    uint32_t decided;      /* the epoch that goes on with what there was */
-    unsigned ranks;        /* seen in it, the highest and one */
+    bool finished;        /* once: a new view may have it completed again */
+    unsigned members;     /* that will end it */
+    unsigned full;        /* contributors that make a reduced value complete */
+    unsigned full_before; /* in the epoch before */
+    uint32_t decided;     /* the epoch that goes on with what there was */
+    unsigned ranks;       /* seen in it, the highest and one */
     unsigned chunks, steps;
     struct applied *deeds;
     size_t count, room;

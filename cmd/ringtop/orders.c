@@ -137,13 +137,15 @@ void orders_destroy(struct orders **orders)
     *orders = NULL;
 }
 
-void orders_give(struct orders *o, const struct order *order)
+bool orders_give(struct orders *o, const struct order *order)
 {
     pthread_mutex_lock(&o->mutex);
-    if (o->order.kind == ORDER_NONE)
+    bool idle = o->order.kind == ORDER_NONE;
+    if (idle)
         o->order = *order;
     pthread_cond_signal(&o->change);
     pthread_mutex_unlock(&o->mutex);
+    return idle;
 }
 
 bool orders_said(struct orders *o, char *out, size_t size)

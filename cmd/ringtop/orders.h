@@ -21,9 +21,8 @@ struct orders;
 GW_MUST_CHECK enum gw_err orders_new(const char *run, struct orders **orders,
                                      struct gw_error *why);
 void orders_destroy(struct orders **orders);
-/* Dropped when another one is under way. PAUSE resumes a node that is paused.
- */
-void orders_give(struct orders *orders, const struct order *order);
+/* False: another one is under way. PAUSE resumes a node that is paused. */
+bool orders_give(struct orders *orders, const struct order *order);
 /* The sentence that the last order ended with, once; false: none is new. */
 bool orders_said(struct orders *orders, char *out, size_t size);
 

@@ -135,6 +135,9 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
     enum gw_err err = state_new(&show->state, why);
     if (!err && !show->source->live)
         err = load(show, options->speed, why);
+    if (!err && show->source->known_count > 0)
+        state_attach(show->state, show->source->known,
+                     show->source->known_count);
     if (!err && show->source->run && !options->read_only)
         err = orders_new(show->source->run, &show->orders, why);
     show->view.may_order = show->orders != NULL;
@@ -160,8 +163,13 @@ void show_orders(struct show *show)
     uint64_t now_ns = gw_now_ns();
     if (!show->orders)
         return;
-    if (show->view.order.kind != ORDER_NONE)
-        orders_give(show->orders, &show->view.order);
+    if (show->view.order.kind != ORDER_NONE) {
+        bool taken = orders_give(show->orders, &show->view.order);
+        snprintf(show->said, sizeof show->said, "%s",
+                 taken ? "asking the supervisor"
+                       : "wait: the last order is under way");
+        show->said_until_ns = now_ns + SAID_NS;
+    }
     show->view.order.kind = ORDER_NONE;
     if (orders_said(show->orders, show->said, sizeof show->said))
         show->said_until_ns = now_ns + SAID_NS;

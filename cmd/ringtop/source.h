@@ -19,6 +19,8 @@ struct source {
     int fd;    /* readable when it is worth asking; -1: ask now and then */
     bool live; /* events come as they happen */
     const char *run; /* the run that it is attached to; NULL: none */
+    const struct gw_event *known; /* what was so before the first event */
+    size_t known_count;
 };
 
 /* JSON lines, as gw_sink_jsonl writes them. `path` "-" is standard input, which

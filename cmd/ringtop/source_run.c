@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The events of a run, as its supervisor publishes them. Who attaches late has
- * missed how the ring came about, so what the status says of the members comes
- * first, as events.
+ * missed how the ring came about, so what the status says of the members is
+ * known beforehand, as if events had told it.
  */
 #include "source.h"
 
@@ -17,13 +17,12 @@ struct run_source {
     struct source source;
     struct attach *attach;
     struct gw_event known[KNOWN_MAX]; /* from the status */
-    unsigned known_count, known_next;
 };
 
 static void know(struct run_source *r, const struct gw_event *event)
 {
-    if (r->known_count < KNOWN_MAX)
-        r->known[r->known_count++] = *event;
+    if (r->source.known_count < KNOWN_MAX)
+        r->known[r->source.known_count++] = *event;
 }
 
 static enum gw_membership membership(const char *state)
@@ -92,10 +91,6 @@ static enum gw_err run_next(struct source *source, uint64_t deadline_ns,
                             struct gw_event *event, struct gw_error *why)
 {
     struct run_source *r = (struct run_source *)source;
-    if (r->known_next < r->known_count) {
-        *event = r->known[r->known_next++];
-        return GW_OK;
-    }
     return attach_event(r->attach, deadline_ns, event, why);
 }
 
@@ -115,6 +110,7 @@ enum gw_err source_run(const char *name, struct source **source,
         return gw_fail(why, GW_ENOMEM, "attaching to a run");
     r->source = (struct source){
         .next = run_next, .close = run_close, .fd = -1, .live = true};
+    r->source.known = r->known;
     enum gw_err err = attach_open(name, &r->attach, why);
     if (!err)
         err = attach_listen(r->attach, true, why);

@@ -162,6 +162,15 @@ enum condition state_condition(const struct state *s, unsigned r)
     return rank->heard ? RANK_IDLE : RANK_UNKNOWN;
 }
 
+bool state_minds(const struct state *s, unsigned r)
+{
+    static const uint64_t LONG_NS = 10000000000;
+    const struct rank *rank = &s->ranks[r];
+    bool gone =
+        rank->member == GW_MEMBER_LEFT || rank->member == GW_MEMBER_DEAD;
+    return rank->known && !(gone && s->now_ns - rank->gone_ns > LONG_NS);
+}
+
 static bool is_member(const struct rank *rank)
 {
     return rank->known && (rank->member == GW_MEMBER_ALIVE ||

@@ -39,6 +39,7 @@ struct rank {
     bool joined; /* later than the others */
     enum gw_membership member;
     bool suspected, lost;
+    uint64_t suspected_ns, gone_ns; /* since when; gone: dead, or left */
     bool in_op;
     uint32_t op, step; /* GW_NONE: none yet */
     uint32_t op_epoch; /* in which it began the op */
@@ -65,6 +66,7 @@ struct state {
     struct journal journal;
     struct failovers failovers;
     bool begun;
+    bool attaching; /* what comes happened before */
     uint64_t begin_ns, now_ns;
     uint64_t events;
     uint64_t beyond;      /* events of ranks past RANKS_MAX */
@@ -80,6 +82,10 @@ struct state {
 GW_MUST_CHECK enum gw_err state_new(struct state **state, struct gw_error *why);
 void state_destroy(struct state **state);
 void state_event(struct state *state, const struct gw_event *event);
+/* What is known of a run before its first event: who attaches late has missed
+ * how it came about, and is not told that it happened now. */
+void state_attach(struct state *state, const struct gw_event *known,
+                  size_t count);
 /* Time has come to `now_ns` without an event. Never goes back. */
 void state_time(struct state *state, uint64_t now_ns);
 /* Evaluates what is to be looked at: the op that is shown, and who waits. To
@@ -95,6 +101,8 @@ const struct op *state_op(const struct state *state);
 unsigned state_steps(const struct state *state);
 unsigned state_chunks(const struct state *state);
 enum condition state_condition(const struct state *state, unsigned rank);
+/* Known, and not gone for so long that nobody looks for it any more. */
+bool state_minds(const struct state *state, unsigned rank);
 /* How many ranks are members. */
 unsigned state_members(const struct state *state);
 /* Alive members in the order of the ring; returns how many. */

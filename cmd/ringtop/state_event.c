@@ -178,11 +178,25 @@ static void on_begin(struct state *s, const struct gw_event *e)
         op->full = op->begun;
 }
 
+/* Who ends an op well after all is not gone. */
+static void lift_suspicion(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = &s->ranks[e->rank];
+    if (!rank->suspected || is_gone(rank) || e->value != 0 ||
+        e->time_ns <= rank->suspected_ns)
+        return;
+    rank->suspected = false;
+    failovers_heard(&s->failovers, e->rank);
+    journal_write(&s->journal, e->time_ns, WEIGHT_NOTE,
+                  "rank %" PRIu32 " is heard again", e->rank);
+}
+
 static void on_end(struct state *s, const struct gw_event *e)
 {
     struct rank *rank = meet(s, e->rank);
     if (!rank)
         return;
+    lift_suspicion(s, e);
     rank->in_op = false;
     rank->op = e->op;
     rank->error = e->value;
@@ -239,7 +253,8 @@ static void on_apply(struct state *s, const struct gw_event *e)
     rank->acted = true;
     if (!op)
         return;
-    op->partial |= op->begun > 0 && !op_has_begun(op, e->rank) && !is_gone(rank);
+    op->partial |=
+        op->begun > 0 && !op_has_begun(op, e->rank) && !is_gone(rank);
     const struct applied deed = {
         .epoch = e->epoch,
         .step = e->step,
@@ -267,7 +282,10 @@ static void on_missed(struct state *s, const struct gw_event *e)
     if (!peer)
         return;
     peer->lost |= e->kind == GW_EV_LOST;
-    peer->suspected |= e->kind == GW_EV_FAILURE;
+    if (e->kind == GW_EV_FAILURE && e->rank != e->peer) {
+        peer->suspected = true;
+        peer->suspected_ns = e->time_ns;
+    }
 }
 
 /* It will end no op that is open. */
@@ -302,6 +320,8 @@ static void on_member(struct state *s, const struct gw_event *e)
         s->rank_count = e->rank + 1;
     if (gone && was_in)
         bury(s, rank, e->time_ns);
+    if (gone)
+        rank->gone_ns = s->now_ns;
 }
 
 static void on_epoch(struct state *s, const struct gw_event *e)
@@ -384,6 +404,22 @@ void state_time(struct state *s, uint64_t now_ns)
     rates_time(&s->rates, s->now_ns);
 }
 
+void state_attach(struct state *s, const struct gw_event *known, size_t count)
+{
+    s->attaching = true;
+    for (size_t i = 0; i < count; i++)
+        state_event(s, &known[i]);
+    s->attaching = false;
+    s->events = 0;
+    for (unsigned r = 0; r < s->rank_count; r++) {
+        s->ranks[r].heard = false;
+        s->ranks[r].gone_ns = 0; /* long ago */
+    }
+    journal_write(&s->journal, s->now_ns, WEIGHT_NOTE,
+                  "attached in epoch %" PRIu32 ": %u members", s->epoch,
+                  state_members(s));
+}
+
 void state_event(struct state *s, const struct gw_event *event)
 {
     struct gw_event e = *event;
@@ -392,7 +428,8 @@ void state_event(struct state *s, const struct gw_event *event)
     state_time(s, e.time_ns);
     s->events++;
     s->last = e;
-    failovers_event(&s->failovers, &e, &s->journal);
+    if (!s->attaching)
+        failovers_event(&s->failovers, &e, &s->journal);
     dispatch(s, &e);
     if (e.epoch > s->epoch)
         s->epoch = e.epoch;

@@ -62,7 +62,8 @@ static void type(struct view *view, int key)
 
 static void begin_asking(struct view *view, enum order_kind kind)
 {
-    if (!view->may_order)
+    view->refused = !view->may_order;
+    if (view->refused)
         return;
     view->asking = kind;
     *view->typed = 0;
@@ -194,6 +195,7 @@ void view_key(struct view *view, struct player *player, int key,
 {
     if (key == TOP_OTHER)
         return;
+    view->refused = false;
     if (view->finding) {
         type(view, key);
         return;

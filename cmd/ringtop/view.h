@@ -46,6 +46,7 @@ struct view {
     bool help;
     bool quit;
     bool may_order;         /* a run is attached, and is not only looked at */
+    bool refused;           /* the last key was an order, and may not be */
     enum order_kind asking; /* being asked: whom, or whether */
     char typed[4];          /* the node, so far */
     struct order order;     /* given; whoever carries it out clears it */

@@ -135,7 +135,7 @@ enum gw_err gw__shm_peek(struct gw__wire *wire, unsigned rank,
     if (entry->place.fd >= 0) {
         view->data = gw__shm_reach(wire, rank, &entry->place);
         if (!view->data)
-            return GW_ELOST;
+            return gone(&shm->peers[rank]);
     }
     return GW_OK;
 }

@@ -58,9 +58,14 @@ static void *use(struct gw__shm_peer *peer, struct gw__shm_mapping *mapping,
     return (unsigned char *)mapping->base + place->offset;
 }
 
+/* What cannot be mapped of a rank that has said goodbye is no loss: it has left
+ * without waiting for us. */
 static void lose(struct gw__shm *shm, unsigned rank, const char *fact)
 {
-    shm->peers[rank].lost = true;
+    struct gw__shm_peer *peer = &shm->peers[rank];
+    if (atomic_load(&peer->segment->state) == SHM_CLOSED)
+        return;
+    peer->lost = true;
     if (!shm->error.code)
         gw_fail(&shm->error, GW_ELOST, "shm: rank %u: %s", rank, fact);
 }

@@ -5,6 +5,8 @@
  */
 #include "ring_crew.h"
 
+#include <ring/ring_parts.h>
+
 #include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -73,13 +75,11 @@ static struct gw__id draw_id(void)
 static void start_controller(struct crew *crew)
 {
     static const unsigned nodes[] = {CREW_CONTROLLER};
-    char endpoint[80], raft[40];
-    const char *address = raft;
+    char endpoint[80], raft[GW__ENDPOINT_MAX];
+    const char *address = raft + strlen("tcp://");
     struct gw_error why = {0};
     struct gw__id id = draw_id();
-    /* Nobody else connects to it: a port is needed only for its name. */
-    snprintf(raft, sizeof raft, "127.0.0.1:%d",
-             10000 + (int)(crew->token % 20000));
+    ck_assert_int_eq(gw__ring_place("tcp://127.0.0.1:*", raft, &why), GW_OK);
     endpoint_of(crew, CREW_CONTROLLER, endpoint);
     const struct gw__controller_config config = {
         .count = 1,

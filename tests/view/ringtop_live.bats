@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# ringtop attached to a run: processes that really live and die. tmux presses
+# the keys and looks at the screen. What is pressed: kill, pause, go on, add;
+# what is seen: the kill within a second, every size, the end of the run; what
+# is left behind: the terminal as it was, and the run.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
+    RINGTOP=$(realpath "$(dirname "$COLLRUN")/ringtop")
+    RINGCTL=$(realpath "$(dirname "$COLLRUN")/ringctl")
+    export COLLRUN RINGTOP RINGCTL
+    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
+    export LC_ALL=C.UTF-8
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
+}
+
+teardown() {
+    [ ! -S tmux ] || tmux -S tmux kill-server || true
+    [ ! -d runs ] || "$RINGCTL" down 2>&1 || true
+}
+
+# up: a ring of four that a person can follow, called tv.
+up() {
+    "$RINGCTL" up 4 --name tv ops --bytes 64K --pace 30ms >/dev/null 3>&- 4>&-
+}
+
+ctl() {
+    "$RINGCTL" --run tv "$@"
+}
+
+# until_true COMMAND...: waits until it succeeds, 10 s at most.
+until_true() {
+    for ((i = 0; i < 250; i++)); do
+        if "$@"; then
+            return 0
+        fi
+        read -rt 0.04 <> <(:) || true
+    done
+    echo "waited in vain for: $*"
+    screen
+    return 1
+}
+
+# watch OPTION...: ringtop in a terminal of 80x24, with the state of the
+# terminal before and after it in files. What is typed later is echoed by cat.
+watch() {
+    command -v tmux >/dev/null || skip "no tmux"
+    cat >script <<EOT
+trap : INT # the terminal's Ctrl-C is for the view
+echo "the line before"
+stty -a | sed 1d >before
+"$RINGTOP" --run tv $*
+echo "status=\$?"
+stty -a | sed 1d >after
+exec cat
+EOT
+    TERM=screen tmux -S tmux -f /dev/null new-session -d -x 80 -y 24 \
+        "exec env LC_ALL=C.UTF-8 TERM=screen sh script" 3>&- 4>&-
+    until_true shows '\[LIVE\]'
+}
+
+screen() {
+    tmux -S tmux capture-pane -p
+}
+
+shows() {
+    screen | grep -q -- "$1"
+}
+
+press() {
+    tmux -S tmux send-keys "$@"
+}
+
+resize() {
+    tmux -S tmux resize-window -x "$1" -y "$2"
+}
+
+# The screen of before is back, with its cursor, and the terminal is as it was.
+terminal_is_restored() {
+    until_true shows "$1"
+    shows "the line before"
+    until_true test -s after
+    diff before after
+    [ "$(tmux -S tmux display -p '#{cursor_flag} #{alternate_on}')" = "1 0" ]
+    press "typed by hand" Enter
+    until_true shows "typed by hand"
+}
+
+@test "kill, pause, go on and add by keys, at every size; the run stays" {
+    up
+    watch
+    until_true shows '^    3 \(busy\|idle\|late\)'
+    shows 'attached in epoch 1: 4 members'
+    shows ' k kill  p pause  a add'
+
+    press k
+    until_true shows 'kill which node? _  (Enter: yes, Esc: no)'
+    press 9 Escape
+    until_true shows 'F1 help'
+    press k 2
+    until_true shows 'kill which node? 2_'
+    started=${EPOCHREALTIME/[.,]/}
+    press Enter
+    until_true shows '^    2 DEAD'
+    took=$(((${EPOCHREALTIME/[.,]/} - started) / 1000))
+    echo "# the kill was on the screen after $took ms" >&3
+    [ "$took" -lt 3000 ]
+    until_true shows 'node 2 was killed: epoch 2, ring 0 1 3'
+    until_true shows 'without rank 2'
+
+    resize 40 10
+    until_true shows '^ allreduce 64K  op .*\[LIVE\]$'
+    [ "$(screen | wc -l)" -eq 10 ]
+    resize 80 24
+    until_true shows '^ ringtop  allreduce 64K  op .*\[LIVE\]$'
+    until_true shows 'r2 x  -    -    -'
+
+    press p 3 Enter
+    until_true shows 'node 3 was paused'
+    [[ $(ctl status) = *$'\n   3  worker      paused'* ]]
+    press p 3 Enter
+    until_true shows 'node 3 was resumed'
+
+    press k 7 7 Enter
+    until_true shows 'node 77 does not exist'
+    press a
+    until_true shows 'add a node?'
+    press Enter
+    until_true shows '^    4 \(busy\|idle\|late\)'
+
+    press q
+    terminal_is_restored status=0
+    ctl wait 'alive==4' --timeout 5s >/dev/null
+}
+
+@test "--read-only looks, two look at once, and --leave leaves at the end" {
+    up
+    watch --read-only --leave
+    press k
+    until_true shows 'looking only: no kill, pause or add'
+    press 2 Enter a Enter p
+    "$RINGTOP" --run tv --batch -n 2 --every 200ms --size 60x14 >out
+    cat out
+    [ "$(grep -c '^ allreduce 64K  op .*\[LIVE\]$' out)" -eq 2 ]
+    [[ $(ctl status) = *", 4 alive"* ]]
+    "$RINGTOP" --run tv --leave --batch --every 100ms >end &
+    pid=$!
+    until_true test -s end
+    ctl down >/dev/null
+    terminal_is_restored status=0
+    wait "$pid"
+    grep -q '\[END\]$' end
+}
+
+@test "a run that goes down is shown as it was, until a key quits" {
+    up
+    watch
+    ctl down >/dev/null
+    until_true shows '\[END\]$'
+    shows '^    3 '
+    press k 2 Enter
+    until_true shows 'run tv has ended'
+    press q
+    terminal_is_restored status=0
+    run -69 --separate-stderr "$RINGTOP" --run tv
+    [ "$stderr" = "ringtop: run tv has ended; start one by: ringctl up 4" ]
+    [ -z "$output" ]
+}
+
+@test "no run at all: a sentence, and status 69" {
+    run -69 --separate-stderr "$RINGTOP"
+    echo "$stderr"
+    [[ $stderr = "ringtop: there is no run"* ]]
+    run -69 --separate-stderr "$RINGTOP" --run nobody -o json
+    [[ $stderr = "ringtop: "*nobody* ]]
+    run -64 --separate-stderr "$RINGTOP" --run tv --from x
+    [[ $stderr = *"either --from x or --run tv"* ]]
+}
