@@ -35,14 +35,12 @@ struct control {
     struct gw__controller *inside; /* NULL: they are processes */
     struct gw__rules *rules;       /* of the one inside */
     _Atomic unsigned leader;       /* as the one inside knows */
-    struct gw__id incarnation;
-    int fd; /* eventfd: something was told */
+    int fd;                        /* eventfd: something was told */
 
     pthread_mutex_t lock;
     /* ---- under `lock` ---- */
     struct gw__news news;
     bool fresh;   /* news that were not taken yet */
-    bool parked;  /* the observer hears no leader */
     bool refused; /* the admission */
     char text[200];
 
@@ -70,11 +68,9 @@ static void on_tell(void *context, const void *data, size_t bytes)
         break;
     case GW__TOLD_PARKED:
     case GW__TOLD_GONE:
-        control->parked = true;
         snprintf(control->text, sizeof control->text, "%.199s", told->text);
         break;
     case GW__TOLD_UNPARKED:
-        control->parked = false;
         control->text[0] = 0;
         break;
     case GW__TOLD_ANSWER:
@@ -179,7 +175,6 @@ static enum gw_err start_observer(struct run *run, struct gw_error *why)
     if (draw(&start.incarnation, sizeof start.incarnation, why) ||
         draw(&start.client, sizeof start.client, why))
         return GW_ESYS;
-    control->incarnation = start.incarnation;
     post_endpoint_of(run->token, OBSERVER_NODE, start.endpoint);
     for (unsigned c = 0; c < count; c++)
         start.controllers[c] = (uint8_t)(CONTROLLER_NODE - c);
@@ -372,14 +367,6 @@ int control_leader(const struct run *run)
         run->controller_count == 0 ||
         (run->controllers[number].pid > 0 && !run->controllers[number].paused);
     return there ? (int)number : -1;
-}
-
-bool control_parked(const struct run *run)
-{
-    pthread_mutex_lock(&run->control->lock);
-    bool parked = run->control->parked;
-    pthread_mutex_unlock(&run->control->lock);
-    return parked;
 }
 
 const char *control_text(struct run *run, char out[200])

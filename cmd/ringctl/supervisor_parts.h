@@ -55,7 +55,6 @@ struct child {
     bool leaving; /* was asked to */
     bool awaits;  /* is to be started when the ring is rid of the former */
     bool left;    /* said goodbye */
-    bool killed;  /* by us, on request */
     uint64_t slow_ns;
     uint64_t trouble_ns; /* when somebody last interfered with it; or 0 */
     uint64_t ended_ns;
@@ -219,7 +218,6 @@ void control_rules(struct run *run);
 int control_leader(const struct run *run);
 /* GW_OK while the controller inside and the observer run. */
 enum gw_err control_error(struct run *run, struct gw_error *why);
-bool control_parked(const struct run *run);
 /* What the observer was last told about trouble; "". */
 const char *control_text(struct run *run, char out[200]);
 

@@ -97,6 +97,15 @@ static void epoch_text(const struct picture *p, char *out, size_t size)
     snprintf(out, size, "epoch %" PRIu32, p->state->epoch);
 }
 
+static void skip_text(const struct picture *p, char *out, size_t size)
+{
+    char gap[16];
+    format_ns(p->state->skipped_ns, gap);
+    *out = 0;
+    if (p->state->skipped_ns > 0)
+        snprintf(out, size, "skipped %s", gap);
+}
+
 static void double_text(const struct picture *p, char *out, size_t size)
 {
     const struct op *op = state_op(p->state);
@@ -108,8 +117,8 @@ static void double_text(const struct picture *p, char *out, size_t size)
 void draw_header(const struct picture *p, const struct area *area)
 {
     static void (*const items[])(const struct picture *, char *, size_t) = {
-        double_text, op_text,   ill_text,  step_text,
-        well_text,   rate_text, epoch_text};
+        double_text, op_text,   ill_text,  skip_text,
+        step_text,   well_text, rate_text, epoch_text};
     char text[96];
     area_fill(area, 0, STYLE_BAR);
     time_text(p, text, sizeof text);

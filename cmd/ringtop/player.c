@@ -55,6 +55,7 @@ enum gw_err player_add(struct player *p, const struct gw_event *event,
     }
     if (p->count == 0 && p->next == 0 && event->time_ns > p->at_ns)
         p->at_ns = event->time_ns;
+    p->unsorted |= p->delay_ns > 0;
     p->events[p->count++] = *event;
     return GW_OK;
 }
@@ -68,14 +69,25 @@ static int by_time(const void *a, const void *b)
            (x->reserved[0] < y->reserved[0]);
 }
 
+static void sort_from(struct player *p, size_t first)
+{
+    for (size_t i = first; i < p->count; i++)
+        p->events[i].reserved[0] = (uint32_t)i;
+    if (p->count > first)
+        qsort(p->events + first, p->count - first, sizeof *p->events, by_time);
+    for (size_t i = first; i < p->count; i++)
+        p->events[i].reserved[0] = 0;
+    p->unsorted = false;
+}
+
 void player_sort(struct player *p)
 {
-    for (size_t i = 0; i < p->count; i++)
-        p->events[i].reserved[0] = (uint32_t)i;
-    if (p->count > 0)
-        qsort(p->events, p->count, sizeof *p->events, by_time);
-    for (size_t i = 0; i < p->count; i++)
-        p->events[i].reserved[0] = 0;
+    sort_from(p, 0);
+}
+
+void player_forget(struct player *p)
+{
+    p->count = p->next = p->steps = 0;
 }
 
 void player_clock(struct player *p, uint64_t wall_ns)
@@ -95,11 +107,24 @@ static bool due(const struct player *p)
         return true;
     if (p->frozen)
         return p->live && p->count - p->next > PLAYER_LIVE_MAX;
-    return p->live || p->events[p->next].time_ns <= p->at_ns;
+    uint64_t time_ns = p->events[p->next].time_ns;
+    if (p->live) /* what is of the future is of another clock */
+        return p->complete || p->delay_ns == 0 || time_ns > p->wall_ns ||
+               p->wall_ns - time_ns >= p->delay_ns;
+    return time_ns <= p->at_ns;
+}
+
+/* Nothing is sorted for who does not look. */
+static void sort_waiting(struct player *p)
+{
+    if (!p->unsorted || (p->frozen && p->steps == 0))
+        return;
+    sort_from(p, p->next);
 }
 
 const struct gw_event *player_next(struct player *p)
 {
+    sort_waiting(p);
     if (p->next == p->count || !due(p))
         return NULL;
     const struct gw_event *event = &p->events[p->next++];

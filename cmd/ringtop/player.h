@@ -7,6 +7,9 @@
  *
  * Recordings of one call last a millisecond; a day of training is one as well.
  * So the speed runs over twelve powers of ten.
+ *
+ * The processes of a run send their events in rows, every so often. A delay
+ * lets the rows be put in the order of time.
  */
 #ifndef RINGTOP_PLAYER_H
 #define RINGTOP_PLAYER_H
@@ -20,6 +23,9 @@ struct player {
     struct gw_event *events;
     size_t count, room, next; /* events[next] is the next to be shown */
     bool live;
+    uint64_t
+        delay_ns;  /* live: by which what comes late still finds its place */
+    bool unsorted; /* some event may stand behind a later one */
     bool frozen;
     bool complete; /* no more will come */
     bool untimed;  /* shown by number, not by time; for who draws it */
@@ -37,6 +43,8 @@ GW_MUST_CHECK enum gw_err player_add(struct player *player,
 /* Puts a recording in the order of time: each node's events came in batches of
  * its own. Equal times keep their order. */
 void player_sort(struct player *player);
+/* Drops what was not shown. */
+void player_forget(struct player *player);
 /* The clock is `wall_ns` now. */
 void player_clock(struct player *player, uint64_t wall_ns);
 /* Takes the next event that is due, or returns NULL. */

@@ -11,6 +11,9 @@
 #include <string.h>
 
 enum { RECORDED_MAX = 1 << 22 }; /* 256 MiB */
+static const uint64_t DELAY_NS = 60000000;
+
+static void attach(struct show *show);
 
 /* ---- taking in ---- */
 
@@ -32,6 +35,8 @@ static bool pull_one(struct show *show, uint64_t deadline_ns)
     if (err == GW_PENDING)
         return false;
     show->heard_ns = gw_now_ns();
+    if (show->source->skips > show->skips)
+        attach(show);
     if (!err)
         err = player_add(&show->player, &event, &why);
     if (!err)
@@ -120,6 +125,16 @@ static bool is_utf8(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+/* What was told before is of no use: there is a gap. */
+static void attach(struct show *show)
+{
+    const struct source *source = show->source;
+    player_forget(&show->player);
+    state_attach(show->state, source->known, source->known_count,
+                 source->skipped_ns);
+    show->skips = source->skips;
+}
+
 enum gw_err show_init(struct show *show, const struct show_options *options,
                       struct gw_error *why)
 {
@@ -135,9 +150,10 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
     enum gw_err err = state_new(&show->state, why);
     if (!err && !show->source->live)
         err = load(show, options->speed, why);
+    if (show->source->run)
+        show->player.delay_ns = DELAY_NS;
     if (!err && show->source->known_count > 0)
-        state_attach(show->state, show->source->known,
-                     show->source->known_count);
+        attach(show);
     if (!err && show->source->run && !options->read_only)
         err = orders_new(show->source->run, &show->orders, why);
     show->view.may_order = show->orders != NULL;

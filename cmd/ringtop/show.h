@@ -22,6 +22,7 @@ struct show {
     bool leave;            /* when the run ends */
     bool closed;           /* the source has ended */
     uint64_t broken;       /* lines that are no event */
+    uint64_t skips;        /* of the source, that are known here */
     struct orders *orders; /* NULL: nothing may be changed */
     char said[200];        /* how the last one ended */
     uint64_t said_until_ns;

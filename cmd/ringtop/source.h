@@ -21,6 +21,9 @@ struct source {
     const char *run; /* the run that it is attached to; NULL: none */
     const struct gw_event *known; /* what was so before the first event */
     size_t known_count;
+    /* Who cannot keep up leaves out what he missed, and goes on with what is
+     * so: `known` is new then. How often, and how much time in all. */
+    uint64_t skips, skipped_ns;
 };
 
 /* JSON lines, as gw_sink_jsonl writes them. `path` "-" is standard input, which

@@ -8,6 +8,7 @@
 
 #include "common/attach.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@ struct run_source {
     struct source source;
     struct attach *attach;
     struct gw_event known[KNOWN_MAX]; /* from the status */
+    unsigned counted;
+    uint64_t youngest_ns; /* of those */
 };
 
 static void know(struct run_source *r, const struct gw_event *event)
@@ -87,11 +90,60 @@ static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
     return GW_OK;
 }
 
+static enum gw_err join_stream(struct run_source *r, const char *name,
+                               struct gw_error *why)
+{
+    enum gw_err err = attach_open(name, &r->attach, why);
+    if (!err)
+        err = attach_listen(r->attach, true, why);
+    if (!err)
+        err = learn_members(r, why);
+    if (err)
+        return err;
+    r->source.fd = attach_fd(r->attach);
+    r->source.run = attach_run(r->attach);
+    return GW_OK;
+}
+
+/* Leaves the queue, and whatever is in it, and queues up anew. */
+static enum gw_err skip(struct run_source *r, uint64_t lag_ns,
+                        struct gw_error *why)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s", r->source.run);
+    attach_close(&r->attach);
+    r->source.fd = -1;
+    r->source.run = NULL;
+    r->source.known_count = 0;
+    r->source.skips++;
+    r->source.skipped_ns += lag_ns;
+    enum gw_err err = join_stream(r, name, why);
+    return err ? err : GW_PENDING;
+}
+
+/* How old the youngest of many events is: late are not only some, whose process
+ * stood still. 0 while they are being counted. */
+static uint64_t lag(struct run_source *r, const struct gw_event *event)
+{
+    enum { MANY = 4096 };
+    if (event->time_ns > r->youngest_ns)
+        r->youngest_ns = event->time_ns;
+    if (++r->counted < MANY)
+        return 0;
+    uint64_t now_ns = gw_now_ns(), youngest_ns = r->youngest_ns;
+    r->counted = 0;
+    r->youngest_ns = 0;
+    return now_ns > youngest_ns ? now_ns - youngest_ns : 0;
+}
+
 static enum gw_err run_next(struct source *source, uint64_t deadline_ns,
                             struct gw_event *event, struct gw_error *why)
 {
+    static const uint64_t TOO_LATE_NS = 500000000;
     struct run_source *r = (struct run_source *)source;
-    return attach_event(r->attach, deadline_ns, event, why);
+    enum gw_err err = attach_event(r->attach, deadline_ns, event, why);
+    uint64_t behind_ns = err ? 0 : lag(r, event);
+    return behind_ns > TOO_LATE_NS ? skip(r, behind_ns, why) : err;
 }
 
 static void run_close(struct source *source)
@@ -111,17 +163,11 @@ enum gw_err source_run(const char *name, struct source **source,
     r->source = (struct source){
         .next = run_next, .close = run_close, .fd = -1, .live = true};
     r->source.known = r->known;
-    enum gw_err err = attach_open(name, &r->attach, why);
-    if (!err)
-        err = attach_listen(r->attach, true, why);
-    if (!err)
-        err = learn_members(r, why);
+    enum gw_err err = join_stream(r, name, why);
     if (err) {
         run_close(&r->source);
         return err;
     }
-    r->source.fd = attach_fd(r->attach);
-    r->source.run = attach_run(r->attach);
     *source = &r->source;
     return GW_OK;
 }

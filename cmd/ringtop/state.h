@@ -69,6 +69,7 @@ struct state {
     bool attaching; /* what comes happened before */
     uint64_t begin_ns, now_ns;
     uint64_t events;
+    uint64_t skipped_ns;  /* of which nothing was told */
     uint64_t beyond;      /* events of ranks past RANKS_MAX */
     uint64_t ops_done;    /* by all */
     uint64_t ops_failed;  /* ends with an error */
@@ -83,9 +84,10 @@ GW_MUST_CHECK enum gw_err state_new(struct state **state, struct gw_error *why);
 void state_destroy(struct state **state);
 void state_event(struct state *state, const struct gw_event *event);
 /* What is known of a run before its first event: who attaches late has missed
- * how it came about, and is not told that it happened now. */
+ * how it came about, and is not told that it happened now. The same after a gap
+ * in what is told; `skipped_ns`: of all gaps. */
 void state_attach(struct state *state, const struct gw_event *known,
-                  size_t count);
+                  size_t count, uint64_t skipped_ns);
 /* Time has come to `now_ns` without an event. Never goes back. */
 void state_time(struct state *state, uint64_t now_ns);
 /* Evaluates what is to be looked at: the op that is shown, and who waits. To

@@ -320,8 +320,8 @@ static void on_member(struct state *s, const struct gw_event *e)
         s->rank_count = e->rank + 1;
     if (gone && was_in)
         bury(s, rank, e->time_ns);
-    if (gone)
-        rank->gone_ns = s->now_ns;
+    if (gone && (was_in || !s->attaching)) /* else long ago */
+        rank->gone_ns = s->attaching && !rank->heard ? 0 : s->now_ns;
 }
 
 static void on_epoch(struct state *s, const struct gw_event *e)
@@ -404,20 +404,48 @@ void state_time(struct state *s, uint64_t now_ns)
     rates_time(&s->rates, s->now_ns);
 }
 
-void state_attach(struct state *s, const struct gw_event *known, size_t count)
+/* Of what was under way nothing is certain after a gap. */
+static void forget_ops(struct state *s)
 {
+    for (unsigned i = 0; i < OPS_KEPT; i++)
+        s->ops[i].used = false;
+    s->flights.count = 0;
+    for (unsigned r = 0; r < s->rank_count; r++) {
+        struct rank *rank = &s->ranks[r];
+        rank->in_op = rank->heard = rank->suspected = false;
+        rank->op = rank->step = rank->waits_on = GW_NONE;
+    }
+}
+
+static void tell_attached(struct state *s, uint64_t skipped_ns)
+{
+    char gap[16];
+    format_ns(skipped_ns - s->skipped_ns, gap);
+    if (skipped_ns > s->skipped_ns)
+        journal_write(&s->journal, s->now_ns, WEIGHT_WARN,
+                      "too fast to follow: %s skipped; epoch %" PRIu32
+                      ": %u members",
+                      gap, s->epoch, state_members(s));
+    else
+        journal_write(&s->journal, s->now_ns, WEIGHT_NOTE,
+                      "attached in epoch %" PRIu32 ": %u members", s->epoch,
+                      state_members(s));
+}
+
+void state_attach(struct state *s, const struct gw_event *known, size_t count,
+                  uint64_t skipped_ns)
+{
+    uint64_t events = s->events;
+    forget_ops(s);
     s->attaching = true;
     for (size_t i = 0; i < count; i++)
         state_event(s, &known[i]);
     s->attaching = false;
-    s->events = 0;
-    for (unsigned r = 0; r < s->rank_count; r++) {
+    s->events = events;
+    for (unsigned r = 0; r < s->rank_count; r++)
         s->ranks[r].heard = false;
-        s->ranks[r].gone_ns = 0; /* long ago */
-    }
-    journal_write(&s->journal, s->now_ns, WEIGHT_NOTE,
-                  "attached in epoch %" PRIu32 ": %u members", s->epoch,
-                  state_members(s));
+    tell_attached(s, skipped_ns);
+    s->skipped_ns = skipped_ns;
 }
 
 void state_event(struct state *s, const struct gw_event *event)

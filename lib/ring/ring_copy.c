@@ -6,6 +6,7 @@
  * It says that it is ready when it lacks one op at most. Where ops are quicker
  * than snapshots that never happens: then after the third snapshot. Once it is
  * admitted the others wait for it in its first op, so the chase has an end.
+ * Then it makes sure that what it has copied stands (ring_sure.c).
  */
 #include "ring_parts.h"
 
@@ -51,6 +52,7 @@ static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
         pull->snapshots++;
     pull->copied = true;
     pull->have_op = ring->state_op;
+    ring->sure = 0;
     ring->status.digest = ring->digest;
     gw__pull_next(pull);
     return err;
@@ -69,6 +71,11 @@ static bool is_up_to_date(const struct gw_ring *ring)
 {
     return ring->member && !ring->flushing &&
            ring->pull.have_op == ring->book.next_op;
+}
+
+static bool is_done(const struct gw_ring *ring)
+{
+    return is_up_to_date(ring) && gw__sure(ring);
 }
 
 /* Somebody in the ring was there before us? */
@@ -138,6 +145,8 @@ static enum gw_err look(struct gw_ring *ring, bool *said, struct gw_error *why)
         return meet(ring, why);
     if (!*said && !ring->member && is_ready(&ring->pull))
         say_ready(ring, said);
+    if (is_up_to_date(ring))
+        gw__sure_ask(ring);
     gw__ring_nap(ring);
     return GW_OK;
 }
@@ -148,7 +157,7 @@ enum gw_err gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns,
     bool said_ready = false;
     gw__ring_lock(ring);
     enum gw_err err = GW_OK;
-    while (!err && !is_up_to_date(ring)) {
+    while (!err && !is_done(ring)) {
         err = check(ring, deadline_ns, why);
         if (!err)
             err = look(ring, &said_ready, why);

@@ -112,7 +112,10 @@ size_t gw__foreign_encode(const struct gw__foreign *foreign,
         put_ask(&w, &foreign->ask);
     else if (foreign->kind == GW__FOREIGN_PIECE)
         put_piece(&w, &foreign->piece);
-    else
+    else if (foreign->kind == GW__FOREIGN_HAVE) {
+        gw__put_u64(&w, foreign->state.ops);
+        gw__put_u64(&w, foreign->state.digest);
+    } else if (foreign->kind != GW__FOREIGN_SURE)
         gw__put_u64(&w, foreign->ops);
     return gw__writer_fits(&w) ? w.used : 0;
 }
@@ -133,7 +136,10 @@ enum gw_err gw__foreign_decode(const void *data, size_t bytes,
         get_ask(&r, &foreign->ask);
     else if (foreign->kind == GW__FOREIGN_PIECE)
         get_piece(&r, &foreign->piece);
-    else
+    else if (foreign->kind == GW__FOREIGN_HAVE) {
+        foreign->state.ops = gw__get_u64(&r);
+        foreign->state.digest = gw__get_u64(&r);
+    } else if (foreign->kind != GW__FOREIGN_SURE)
         foreign->ops = gw__get_u64(&r);
     return gw__reader_done(&r)
                ? GW_OK

@@ -9,6 +9,8 @@
  *                                 or that there is nothing (yet)
  *     leaver -> member    PAST    have you completed op n?
  *     member -> leaver    PASSED  these
+ *     joiner -> member    SURE    what is your state? (ring_sure.c)
+ *     member -> joiner    HAVE    this
  *
  * Everything may be lost, and is asked again. A donor keeps nothing about who
  * asks but the snapshots that it has taken, for some seconds.
@@ -26,6 +28,8 @@ enum gw__foreign_kind {
     GW__FOREIGN_PIECE,
     GW__FOREIGN_PAST,
     GW__FOREIGN_PASSED,
+    GW__FOREIGN_SURE,
+    GW__FOREIGN_HAVE,
     GW__FOREIGN_KINDS
 };
 
@@ -58,12 +62,18 @@ struct gw__foreign_piece {
     size_t bytes;
 };
 
+/* How many ops are in the state, and the digest over them. */
+struct gw__foreign_state {
+    uint64_t ops, digest;
+};
+
 struct gw__foreign {
     enum gw__foreign_kind kind;
     union {
         struct gw__foreign_ask ask;
         struct gw__foreign_piece piece; /* `data` in the message */
         uint64_t ops; /* PAST, PASSED: how many are complete */
+        struct gw__foreign_state state; /* HAVE */
     };
 };
 

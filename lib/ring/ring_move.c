@@ -91,19 +91,6 @@ static bool look(struct gw_ring *ring, const struct gw__task *task)
     return goes_on;
 }
 
-/* Nobody leaves the communicator of a view to whose ring we belong before we do
- * (ring_meet.c). So if somebody has, we were convicted in our sleep, and what we
- * read of its memory may be of later ops: no result. */
-static bool left_behind(const struct gw_comm *comm)
-{
-    struct gw__slice_view view;
-    for (unsigned rank = 0; rank < comm->size; rank++)
-        if (rank != comm->rank &&
-            comm->wire->ops->peek(comm->wire, rank, &view) == GW_ECLOSED)
-            return true;
-    return false;
-}
-
 /* GW_OK, GW_PENDING: stopped, or the communicator's error. */
 static enum gw_err transfer(struct gw_ring *ring, const struct gw__task *task,
                             const struct gw_call *data,
@@ -116,8 +103,6 @@ static enum gw_err transfer(struct gw_ring *ring, const struct gw__task *task,
                          &ring->shares, &ring->request);
     while (!err) {
         err = gw__shares_wait(&ring->request, &ring->stop);
-        if (!err && left_behind(ring->comm))
-            err = GW_ECLOSED;
         if (err != GW_PENDING)
             return err;
         if (look(ring, task))

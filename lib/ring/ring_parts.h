@@ -23,6 +23,7 @@
  *   ring_pull.c   a joiner copies the state; ring_copy.c does so in
  *                 gw_ring_join; ring_donate.c gives it; ring_foreign.h is what
  *                 they say to each other
+ *   ring_sure.c   a joiner makes sure that it copied what stands
  *   ring_status.c looking at it; ring_events.c what the event stream is told
  *
  * Who may touch what
@@ -144,6 +145,8 @@ struct gw_ring {
     /* copying */
     bool gives; /* the state is whole: others may copy it */
     struct gw__pull pull;
+    uint64_t sure; /* members whose state is as ours, at the same op */
+    uint64_t sure_asked_ns;
 
     /* leaving: how many ops a node has completed, it says; who says that it
      * leaves */
@@ -218,6 +221,16 @@ void gw__ring_announce(struct gw_ring *ring);
 
 void gw__leave_asked(struct gw_ring *ring, unsigned from);
 void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops);
+
+/* ---- ring_sure.c ---- */
+
+/* Control. */
+void gw__sure_asked(struct gw_ring *ring, unsigned from);
+void gw__sure_answered(struct gw_ring *ring, unsigned from,
+                       const struct gw__foreign_state *state);
+/* Main, with `lock` held: has everybody who matters our state? Asks. */
+bool gw__sure(const struct gw_ring *ring);
+void gw__sure_ask(struct gw_ring *ring);
 
 /* ---- ring_wait.c; all but `ask` and `lock` with `lock` held ---- */
 

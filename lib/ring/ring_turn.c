@@ -104,6 +104,12 @@ void gw__ring_on_message(void *context, unsigned from,
     case GW__FOREIGN_PASSED:
         gw__leave_answered(ring, from, foreign.ops);
         break;
+    case GW__FOREIGN_SURE:
+        gw__sure_asked(ring, from);
+        break;
+    case GW__FOREIGN_HAVE:
+        gw__sure_answered(ring, from, &foreign.state);
+        break;
     case GW__FOREIGN_KINDS:
         break;
     }
