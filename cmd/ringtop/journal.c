@@ -44,34 +44,52 @@ void format_ns(uint64_t ns, char out[16])
     snprintf(out, 16, "%.*f %s", decimals, number, units[unit]);
 }
 
-/* Can the ops of the last line go on with this one? */
-static bool continues(const struct journal *j, uint32_t op, const char *kind)
+/* Can the last line go on with this op? A few of another kind among many do
+ * not break it: a run has a small one every so often. */
+static bool continues(const struct journal *j, uint32_t op, bool same)
 {
+    enum { FEW = 16 };
     return j->written > 0 && journal_at(j, 0)->ops &&
-           op == j->first_op + j->ops && strcmp(kind, j->kind) == 0;
+           op == j->first_op + j->ops + j->others &&
+           (same || (j->others + 1) * FEW <= j->ops);
+}
+
+static void begin_line(struct journal *j, uint32_t op, const char *kind)
+{
+    snprintf(j->kind, sizeof j->kind, "%s", kind);
+    j->first_op = op;
+    j->ops = j->others = 0;
+    j->ops_ns = 0;
+}
+
+static void write_line(struct journal *j, uint64_t time_ns, uint32_t op)
+{
+    char took[16], ops[40], others[32] = "";
+    format_ns(j->ops_ns / j->ops, took);
+    if (op == j->first_op)
+        snprintf(ops, sizeof ops, "op %" PRIu32, op);
+    else
+        snprintf(ops, sizeof ops, "ops %" PRIu32 " to %" PRIu32, j->first_op,
+                 op);
+    if (j->others > 0)
+        snprintf(others, sizeof others, ", and %u others", j->others);
+    journal_write(j, time_ns, WEIGHT_NOTE, "%s %s: %s%s%s", ops, j->kind, took,
+                  j->ops > 1 ? " each" : "", others)
+        ->ops = true;
 }
 
 void journal_op(struct journal *j, uint64_t time_ns, uint32_t op,
                 const char *kind, uint64_t took_ns)
 {
-    char took[16], ops[40];
-    if (continues(j, op, kind)) {
+    bool same = strcmp(kind, j->kind) == 0;
+    if (continues(j, op, same)) {
         j->written--; /* its line is written anew */
     } else {
-        snprintf(j->kind, sizeof j->kind, "%s", kind);
-        j->first_op = op;
-        j->ops = 0;
-        j->ops_ns = 0;
+        begin_line(j, op, kind);
+        same = true;
     }
-    j->ops++;
-    j->ops_ns += took_ns;
-    format_ns(j->ops_ns / j->ops, took);
-    if (j->ops == 1)
-        snprintf(ops, sizeof ops, "op %" PRIu32, op);
-    else
-        snprintf(ops, sizeof ops, "ops %" PRIu32 " to %" PRIu32, j->first_op,
-                 op);
-    journal_write(j, time_ns, WEIGHT_NOTE, "%s %s: %s%s", ops, kind, took,
-                  j->ops > 1 ? " each" : "")
-        ->ops = true;
+    j->ops += same;
+    j->others += !same;
+    j->ops_ns += same ? took_ns : 0;
+    write_line(j, time_ns, op);
 }

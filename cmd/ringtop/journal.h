@@ -26,8 +26,8 @@ struct journal {
     /* of the line of ops that is the last one */
     char kind[48];
     uint32_t first_op;
-    unsigned ops;
-    uint64_t ops_ns;
+    unsigned ops, others; /* of that kind, and not */
+    uint64_t ops_ns;      /* of those of the kind */
 };
 
 /* Writes a line. */

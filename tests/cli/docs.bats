@@ -104,7 +104,7 @@ compile_and_run() {
 
 @test "pages that pages refer to exist" {
     for page in "$ROOT"/man/*.[1-8]; do
-        sed -n 's/^\.Xr \(gradwire[a-z-]*\|collrun\) \([1-8]\).*/\1.\2/p' "$page"
+        sed -n 's/^\.Xr \(gradwire[a-z-]*\|collrun\|ringctl\|ringtop\) \([1-8]\).*/\1.\2/p' "$page"
     done | sort -u | while read -r name; do
         [ -e "$ROOT/man/$name" ] || { echo "no $name"; return 1; }
     done

@@ -79,6 +79,7 @@ struct crew_plan {
     size_t blob_bytes; /* of the state, beside its head */
     uint64_t think_us; /* between ops */
     uint64_t pace_ns;  /* of a chunk */
+    uint64_t rate;     /* bytes a second from node 0 to node 1; 0: all */
     bool rejoins;      /* after it was convicted */
     bool any;          /* those who join later get their number */
     /* Instead of all-reduces; NULL: those. */

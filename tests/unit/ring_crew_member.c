@@ -190,6 +190,7 @@ static enum gw_err work(struct crew *crew, struct gw_ring *ring,
 
 static enum gw_err live(struct crew *crew, struct gw_error *why)
 {
+    const struct gw_ring_link slow = {.rate = crew->plan.rate};
     struct crew_seat *seat = crew_seat(crew, crew->seat);
     struct gw_ring *ring;
     atomic_store(&seat->state, CREW_JOINS);
@@ -197,6 +198,8 @@ static enum gw_err live(struct crew *crew, struct gw_error *why)
     if (err)
         return err;
     gw_ring_pace(ring, crew->plan.pace_ns);
+    if (crew->seat == 1)
+        gw_ring_rule(ring, 0, &slow);
     gw_ring_status(ring, &seat->status);
     seat->first_op = seat->status.op;
     crew->node = seat->status.node;

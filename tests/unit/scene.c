@@ -97,9 +97,11 @@ void scene_feed_failure(void)
         event->chunk = i;
     }
     scene.tape.now_ns += 2000000;
-    event = tape_add(&scene.tape, GW_EV_OP_END, 0, 0);
-    event->op = 1;
-    event->epoch = 1;
+    for (unsigned r = 0; r < 2; r++) {
+        event = tape_add(&scene.tape, GW_EV_OP_END, r, 0);
+        event->op = 1;
+        event->epoch = 1;
+    }
     scene_feed(0, scene.tape.count);
 }
 

@@ -66,6 +66,25 @@ START_TEST(what_is_said_is_heard)
 }
 END_TEST
 
+START_TEST(a_state_is_told_by_its_digest)
+{
+    struct gw__foreign said = {.kind = GW__FOREIGN_SURE}, heard;
+    size_t used = gw__foreign_encode(&said, bytes);
+    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
+    ck_assert_int_eq(heard.kind, GW__FOREIGN_SURE);
+    ck_assert_int_eq(gw__foreign_decode(bytes, used + 1, &heard, NULL),
+                     GW_EDATA);
+    said = (struct gw__foreign){.kind = GW__FOREIGN_HAVE,
+                                .state = {.ops = 7, .digest = 0x123456789abc}};
+    used = gw__foreign_encode(&said, bytes);
+    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
+    ck_assert_uint_eq(heard.state.ops, 7);
+    ck_assert_uint_eq(heard.state.digest, 0x123456789abc);
+    ck_assert_int_eq(gw__foreign_decode(bytes, used - 1, &heard, NULL),
+                     GW_EDATA);
+}
+END_TEST
+
 START_TEST(what_is_cut_off_is_refused)
 {
     struct gw__foreign said = result_piece(0), heard;
@@ -114,6 +133,7 @@ Suite *suite_ring_foreign(void)
     Suite *suite = suite_create("ring foreign");
     TCase *tcase = tcase_create("messages");
     tcase_add_test(tcase, what_is_said_is_heard);
+    tcase_add_test(tcase, a_state_is_told_by_its_digest);
     tcase_add_test(tcase, what_is_cut_off_is_refused);
     tcase_add_test(tcase, what_does_not_fit_is_refused);
     tcase_add_test(tcase, noise_is_no_trouble);

@@ -58,6 +58,68 @@ START_TEST(a_notice_takes_the_last_line)
 }
 END_TEST
 
+START_TEST(orders_are_asked_and_answered_in_the_last_line)
+{
+    static const char *const questions[] = {
+        [ORDER_KILL] = "kill which node? 3_  (Enter: yes, Esc: no)",
+        [ORDER_PAUSE] = "pause or resume which node? 3_",
+        [ORDER_ADD] = "add a node? _",
+    };
+    scene.player.live = true;
+    scene.view.may_order = true;
+    for (unsigned order = ORDER_KILL; order <= ORDER_ADD; order++) {
+        scene.view.asking = (enum order_kind)order;
+        strcpy(scene.view.typed, order == ORDER_ADD ? "" : "3");
+        scene_draw(80, 24);
+        ck_assert(scene_shows(questions[order]));
+    }
+    scene.view.asking = ORDER_NONE;
+    scene.picture.said = "node 3 was killed: epoch 2";
+    scene_draw(80, 24);
+    ck_assert(scene_shows("\n node 3 was killed: epoch 2\n"));
+    scene.view.refused = true;
+    scene_draw(80, 24);
+    ck_assert(scene_shows("\n looking only: no kill, pause or add\n"));
+}
+END_TEST
+
+/* What matters most stays when there is little room. */
+START_TEST(keys_that_have_no_room_are_left_out)
+{
+    scene.player.live = true;
+    scene.view.may_order = true;
+    scene_draw(40, 10);
+    ck_assert(scene_shows("\n F1 help  k kill  p pause  F10 quit\n"));
+    scene_draw(200, 10);
+    ck_assert(scene_shows("F6 sort  k kill  p pause  a add  F10 quit\n"));
+    scene.view.may_order = false;
+    scene_draw(40, 10);
+    ck_assert(!scene_shows("kill"));
+    ck_assert(scene_shows("F10 quit"));
+}
+END_TEST
+
+START_TEST(who_went_long_ago_is_last_and_then_left_out)
+{
+    unsigned order[RANKS_MAX];
+    for (unsigned r = 0; r < 9; r++)
+        tape_add(&scene.tape, GW_EV_MEMBER, r,
+                 r < 4 ? GW_MEMBER_DEAD : GW_MEMBER_ALIVE);
+    scene_feed(0, scene.tape.count);
+    rank_order(&scene.picture, order);
+    ck_assert_uint_eq(order[0], 0);
+    scene_draw(40, 10);
+    ck_assert(scene_shows("more ranks; Up and Down scroll"));
+    state_time(scene.state, scene.state->now_ns + 20000000000);
+    ck_assert_uint_eq(rank_order(&scene.picture, order), 9);
+    ck_assert_uint_eq(order[0], 4);
+    ck_assert_uint_eq(order[8], 3);
+    scene_draw(60, 16);
+    ck_assert(scene_shows("and 4 that went long ago"));
+    ck_assert(scene_shows("5/5 well"));
+}
+END_TEST
+
 START_TEST(found_lines_are_marked)
 {
     for (unsigned i = 0; i < 100; i++)
@@ -234,6 +296,9 @@ Suite *suite_ringtop_draw(void)
     const TTest *const tests[] = {
         header_tells_how_time_goes,
         a_notice_takes_the_last_line,
+        orders_are_asked_and_answered_in_the_last_line,
+        keys_that_have_no_room_are_left_out,
+        who_went_long_ago_is_last_and_then_left_out,
         found_lines_are_marked,
         ranks_are_sorted,
         long_lines_are_wrapped,

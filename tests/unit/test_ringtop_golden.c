@@ -5,6 +5,7 @@
 #include "scene.h"
 
 #include <check.h>
+#include <string.h>
 
 Suite *suite_ringtop_golden(void);
 
@@ -78,6 +79,26 @@ START_TEST(golden_help)
     scene.picture.glyphs = &glyphs_ascii;
     scene_draw(40, 10);
     assert_golden(&scene.grid, "help-40x10-ascii");
+}
+END_TEST
+
+START_TEST(golden_orders)
+{
+    scene_feed_failure();
+    scene.player.live = true;
+    scene.view.may_order = true;
+    scene_draw(80, 24);
+    assert_golden(&scene.grid, "orders-80x24");
+    scene.view.asking = ORDER_KILL;
+    strcpy(scene.view.typed, "12");
+    scene.picture.said = "not to be seen while it is asked";
+    scene_draw(80, 24);
+    assert_golden(&scene.grid, "asking-80x24");
+    scene.view.asking = ORDER_NONE;
+    scene.picture.said = "node 12 was killed: epoch 2, ring 0 1 3";
+    scene.picture.glyphs = &glyphs_ascii;
+    scene_draw(40, 10);
+    assert_golden(&scene.grid, "answer-40x10-ascii");
 }
 END_TEST
 
@@ -186,9 +207,9 @@ END_TEST
 Suite *suite_ringtop_golden(void)
 {
     const TTest *const tests[] = {
-        golden_overview, golden_ring,       golden_chunks, golden_failover,
-        golden_loss,     golden_help,       golden_double, too_small,
-        every_size,      nothing_known_yet, many_ranks,
+        golden_overview, golden_ring, golden_chunks,     golden_failover,
+        golden_loss,     golden_help, golden_orders,     golden_double,
+        too_small,       every_size,  nothing_known_yet, many_ranks,
     };
     Suite *suite = suite_create("ringtop_golden");
     TCase *tcase = tcase_create("ringtop golden");

@@ -159,6 +159,33 @@ START_TEST(freezing_never_holds_up_a_live_run)
 }
 END_TEST
 
+/* Rows of several processes, each in order. */
+START_TEST(a_delay_puts_rows_in_order)
+{
+    begin(true, 1, 0);
+    player.delay_ns = 100;
+    add(1000);
+    add(1020);
+    add(1010);
+    player_clock(&player, 1105);
+    ck_assert_uint_eq(player_next(&player)->time_ns, 1000);
+    ck_assert_uint_eq(due(), 0);
+    add(1005); /* late, but not too late */
+    ck_assert_uint_eq(player_next(&player)->time_ns, 1005);
+    player_clock(&player, 1115);
+    ck_assert_uint_eq(player_next(&player)->time_ns, 1010);
+    add(5000); /* of a clock that is ahead */
+    add(1);    /* late, whatever one does */
+    ck_assert_uint_eq(player_next(&player)->time_ns, 1);
+    ck_assert_uint_eq(due(), 0);
+    player.complete = true;
+    ck_assert_uint_eq(due(), 2);
+    add(7);
+    player_forget(&player);
+    ck_assert_uint_eq(due(), 0);
+}
+END_TEST
+
 START_TEST(watchable)
 {
     begin(false, 1, 2);
@@ -241,6 +268,78 @@ START_TEST(finding)
 }
 END_TEST
 
+/* ---- orders ---- */
+
+static void type_all(const char *text)
+{
+    for (; *text; text++)
+        press(*text);
+}
+
+START_TEST(an_order_is_asked_once)
+{
+    begin(true, 1, 0);
+    view.may_order = true;
+    press('k');
+    ck_assert_int_eq(view.asking, ORDER_KILL);
+    press('\r'); /* whom? */
+    ck_assert_int_eq(view.asking, ORDER_KILL);
+    type_all("123456");
+    ck_assert_str_eq(view.typed, "123");
+    press(TOP_BACKSPACE);
+    press(127);
+    press('\r');
+    ck_assert_int_eq(view.asking, ORDER_NONE);
+    ck_assert_int_eq(view.order.kind, ORDER_KILL);
+    ck_assert_uint_eq(view.order.node, 1);
+    view.order.kind = ORDER_NONE;
+    type_all("p7\r");
+    ck_assert_int_eq(view.order.kind, ORDER_PAUSE);
+    ck_assert_uint_eq(view.order.node, 7);
+    type_all("a5"); /* how many is not asked: that is no answer */
+    ck_assert_int_eq(view.asking, ORDER_NONE);
+    view.order.kind = ORDER_NONE;
+    type_all("ay");
+    ck_assert_int_eq(view.order.kind, ORDER_ADD);
+    view.order.kind = ORDER_NONE;
+    type_all("a\n");
+    ck_assert_int_eq(view.order.kind, ORDER_ADD);
+}
+END_TEST
+
+START_TEST(any_other_key_is_a_no)
+{
+    static const int noes[] = {27, 'n', 'q', 'k', ' ', TOP_UP, TOP_F10};
+    begin(true, 1, 0);
+    view.may_order = true;
+    for (size_t i = 0; i < sizeof noes / sizeof *noes; i++) {
+        press('k');
+        press('2');
+        press(TOP_OTHER); /* the size has changed: no answer */
+        ck_assert_int_eq(view.asking, ORDER_KILL);
+        press(noes[i]);
+        ck_assert_int_eq(view.asking, ORDER_NONE);
+        ck_assert_int_eq(view.order.kind, ORDER_NONE);
+        ck_assert(!view.quit && !player.frozen);
+    }
+}
+END_TEST
+
+START_TEST(who_only_looks_orders_nothing)
+{
+    begin(true, 1, 0);
+    for (const char *key = "kpa"; *key; key++) {
+        press(*key);
+        ck_assert_int_eq(view.asking, ORDER_NONE);
+        ck_assert(view.refused);
+        press('2');
+        ck_assert(!view.refused);
+        press('\r');
+        ck_assert_int_eq(view.order.kind, ORDER_NONE);
+    }
+}
+END_TEST
+
 START_TEST(scrolling)
 {
     begin(false, 1, 4);
@@ -272,7 +371,11 @@ Suite *suite_ringtop_play(void)
         a_step_past_the_end,
         live_events_are_due_at_once,
         freezing_never_holds_up_a_live_run,
+        a_delay_puts_rows_in_order,
         watchable,
+        an_order_is_asked_once,
+        any_other_key_is_a_no,
+        who_only_looks_orders_nothing,
         keys,
         any_key_closes_help,
         finding,

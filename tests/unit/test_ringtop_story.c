@@ -145,7 +145,7 @@ START_TEST(excluded_work_is_redone)
     ck_assert_uint_eq(f->redone, 1);
     ck_assert_uint_eq(f->kept, 1);
     ck_assert_str_eq(line(1),
-                     "without rank 2 after 12.0 us: chunks kept 1, redone 1");
+                     "without rank 2 after 13.0 us: chunks kept 1, redone 1");
     ck_assert_str_eq(line(0), "op 1 allreduce: 18.0 us");
 }
 END_TEST
@@ -220,6 +220,137 @@ START_TEST(more_failures_than_are_kept)
 }
 END_TEST
 
+/* A new view has an op completed again: by then it has ended at some. */
+START_TEST(an_op_that_is_completed_again_counts_once)
+{
+    die_in_op();
+    end_op();
+    tape.count--; /* rank 1 has not */
+    tape.events[tape.count - 1].epoch = 0;
+    decide(0);
+    for (unsigned r = 0; r < 2; r++) {
+        struct gw_event *event =
+            tape_add(&tape, GW_EV_OP_BEGIN, r, GW_ALLREDUCE);
+        event->op = 1;
+        event->epoch = 1;
+    }
+    end_op();
+    feed_all();
+    ck_assert_uint_eq(state->ops_done, 1);
+    ck_assert(op_over(state_op(state)));
+    ck_assert_str_eq(line(0), "op 1 allreduce: 15.0 us");
+    end_op();
+    feed_all();
+    ck_assert_uint_eq(state->ops_done, 1);
+}
+END_TEST
+
+/* A joiner's view decides on nothing: all begin from their inputs, and with
+ * other chunks. */
+START_TEST(a_view_without_a_decision_begins_anew)
+{
+    for (unsigned r = 0; r < 2; r++)
+        tape_add(&tape, GW_EV_OP_BEGIN, r, GW_ALLREDUCE)->op = 1;
+    apply(0, 0, 0, 1, 0, 1);
+    apply(0, 0, 1, 0, 1, 1);
+    tape_add(&tape, GW_EV_MEMBER, 5, GW_MEMBER_JOINING);
+    tape_add(&tape, GW_EV_MEMBER, 5, GW_MEMBER_ALIVE);
+    tape_add(&tape, GW_EV_EPOCH, GW_NONE, 3)->epoch = 1;
+    static const unsigned ring[] = {0, 1, 5};
+    for (unsigned i = 0; i < 3; i++) {
+        struct gw_event *event =
+            tape_add(&tape, GW_EV_OP_BEGIN, ring[i], GW_ALLREDUCE);
+        event->op = 1;
+        event->epoch = 1;
+    }
+    for (unsigned step = 0; step < 4; step++)
+        for (unsigned i = 0; i < 3; i++)
+            apply(1, step, ring[i], ring[(i + 1) % 3], (i + 3 - step % 3) % 3,
+                  step < 2);
+    apply(0, 1, 0, 1, 1, 1); /* late, of the old view */
+    feed_all();
+    ck_assert_uint_eq(state->ops_doubled, 0);
+    ck_assert_uint_eq(state_op(state)->full, 3);
+    ck_assert_uint_eq(state_op(state)->members, 3);
+    ck_assert_uint_eq(state_chunks(state), 3);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned c = 0; c < 3; c++)
+            ck_assert_uint_eq(count_of(ring[i], c), 3);
+}
+END_TEST
+
+/* Of two ops under way the newer is the one that was cut short. */
+START_TEST(resumed_by_the_slowest_survivor)
+{
+    die_in_op();
+    decide(0);
+    struct gw_event *newer = tape_add(&tape, GW_EV_DECISION, GW_NONE, 1);
+    newer->op = 2;
+    newer->epoch = 1;
+    end_op(); /* of op 1 */
+    feed_all();
+    const struct failover *f = &state->failovers.list[0];
+    ck_assert_uint_eq(f->op, 2);
+    ck_assert_int_eq(f->fate, 1);
+    for (unsigned r = 0; r < 2; r++) {
+        ck_assert(!f->reached[RESUMED]);
+        struct gw_event *event = tape_add(&tape, GW_EV_OP_END, r, 0);
+        event->op = 2;
+        event->epoch = 1;
+        feed_all();
+    }
+    ck_assert(f->reached[RESUMED]);
+}
+END_TEST
+
+START_TEST(who_is_heard_again_has_no_story)
+{
+    tape_add(&tape, GW_EV_OP_BEGIN, 1, GW_ALLREDUCE)->op = 1;
+    tape_add(&tape, GW_EV_FAILURE, 0, GW_BY_SILENCE)->peer = 1;
+    feed_all();
+    ck_assert_int_eq(state_condition(state, 1), RANK_SUSPECT);
+    ck_assert_uint_eq(state->failovers.count, 1);
+    tape_add(&tape, GW_EV_OP_END, 1, 0)->op = 1;
+    feed_all();
+    ck_assert_int_ne(state_condition(state, 1), RANK_SUSPECT);
+    ck_assert_uint_eq(state->failovers.count, 0);
+    ck_assert_str_eq(line(0), "rank 1 is heard again");
+    tape_add(&tape, GW_EV_FAILURE, 1, GW_BY_STALL)->peer = 1; /* itself */
+    feed_all();
+    ck_assert_uint_eq(state->failovers.count, 0);
+    ck_assert_str_eq(line(0), "rank 1: it does not advance");
+}
+END_TEST
+
+START_TEST(attached_late)
+{
+    tape_add(&tape, GW_EV_MEMBER, 0, GW_MEMBER_ALIVE);
+    tape_add(&tape, GW_EV_MEMBER, 1, GW_MEMBER_ALIVE);
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD);
+    tape_add(&tape, GW_EV_EPOCH, GW_NONE, 2)->epoch = 7;
+    for (size_t i = 0; i < tape.count; i++)
+        tape.events[i].time_ns += 60000000000;
+    state_attach(state, tape.events, tape.count, 0);
+    ck_assert_uint_eq(state->failovers.count, 0);
+    ck_assert_uint_eq(journal_count(&state->journal), 1);
+    ck_assert_str_eq(line(0), "attached in epoch 7: 2 members");
+    ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
+    ck_assert(!state_minds(state, 2));
+    tape.count = 0;
+    tape.now_ns += 60000000000;
+    tape_add(&tape, GW_EV_MEMBER, 1, GW_MEMBER_DEAD);
+    feed_all();
+    ck_assert(state_minds(state, 1)); /* died before our eyes */
+    state_time(state, state->now_ns + 11000000000);
+    ck_assert(!state_minds(state, 1));
+    const struct gw_event epoch = {
+        .kind = GW_EV_EPOCH, .rank = GW_NONE, .epoch = 9, .time_ns = 1};
+    state_attach(state, &epoch, 1, 1500000000);
+    ck_assert_str_eq(line(0),
+                     "too fast to follow: 1.50 s skipped; epoch 9: 1 members");
+}
+END_TEST
+
 /* ---- journal ---- */
 
 START_TEST(ops_share_a_line)
@@ -234,6 +365,18 @@ START_TEST(ops_share_a_line)
     feed_all();
     ck_assert_uint_eq(journal_count(&state->journal), 2);
     ck_assert_str_eq(line(0), "op 6 allreduce 128: 11.0 us");
+}
+END_TEST
+
+START_TEST(a_few_others_do_not_break_the_line)
+{
+    struct journal *journal = &state->journal;
+    for (uint32_t op = 1; op <= 40; op++)
+        journal_op(journal, op, op, op % 20 ? "big" : "small", 1000);
+    ck_assert_uint_eq(journal_count(journal), 1);
+    ck_assert_str_eq(line(0), "ops 1 to 40 big: 1.00 us each, and 2 others");
+    journal_op(journal, 41, 41, "small", 1000);
+    ck_assert_uint_eq(journal_count(journal), 2);
 }
 END_TEST
 
@@ -361,6 +504,12 @@ Suite *suite_ringtop_story(void)
         events_without_ranks,
         it_comes_back,
         more_failures_than_are_kept,
+        an_op_that_is_completed_again_counts_once,
+        a_view_without_a_decision_begins_anew,
+        resumed_by_the_slowest_survivor,
+        who_is_heard_again_has_no_story,
+        attached_late,
+        a_few_others_do_not_break_the_line,
         ops_share_a_line,
         the_journal_forgets,
         times_in_words,
