@@ -59,6 +59,15 @@ trap 'exit 130' INT TERM
 find_heart_scale
 train="train lr $data --epochs 24 --batch 9 --lr 0.05"
 
+# start NAME OPTION...: a run of four, in the background.
+start() {
+    # shellcheck disable=SC2086 # $train is several words
+    "$ringctl" up 4 --name "$@" $train >"$work/said" 2>&1 || {
+        cat "$work/said" >&2
+        exit 1
+    }
+}
+
 # value RUN NAME: a number of its status.
 value() {
     "$ringctl" status -o json --run "$1" |
@@ -68,8 +77,7 @@ value() {
 say "Four processes train a model on 270 patients. Each computes the gradient" \
     "of its rows; a ring all-reduce adds the gradients up. Nobody disturbs them."
 printf '$ ringctl %s\n' "up 4 --name calm $train" "wait done" "status"
-# shellcheck disable=SC2086 # $train is several words
-"$ringctl" up 4 --name calm $train >/dev/null
+start calm
 "$ringctl" --run calm wait 'done' --timeout 60s
 "$ringctl" --run calm status
 calm=$(value calm train_loss)
@@ -90,8 +98,7 @@ say "Now the same in slow motion. Node 2 is killed in the middle of an" \
 printf '$ ringctl %s\n' "up 4 --name stormy $train --pace 5ms"
 sed 's/^/$ ringctl /' "$work/story"
 echo
-# shellcheck disable=SC2086
-"$ringctl" up 4 --name stormy $train --pace 5ms >/dev/null
+start stormy --pace 5ms
 
 # The story ends the run, and with it whoever watches.
 tell() {

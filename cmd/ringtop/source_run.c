@@ -49,6 +49,20 @@ static const char *text_of(const json_t *object, const char *name)
     return text ? text : "";
 }
 
+/* Who has no rank is in no view, whatever else it may be. */
+static void know_node(struct run_source *r, struct gw_event *event,
+                      const json_t *node)
+{
+    enum gw_membership is = membership(text_of(node, "state"));
+    bool out = json_integer_value(json_object_get(node, "rank")) < 0;
+    event->value = GW_MEMBER_DEAD;
+    if (out)
+        know(r, event);
+    event->value = is;
+    if (!out || is != GW_MEMBER_ALIVE)
+        know(r, event);
+}
+
 static void know_status(struct run_source *r, const json_t *status)
 {
     struct gw_event event = {.time_ns = gw_now_ns(),
@@ -67,8 +81,7 @@ static void know_status(struct run_source *r, const json_t *status)
             continue;
         event.rank =
             (uint32_t)json_integer_value(json_object_get(node, "node"));
-        event.value = membership(text_of(node, "state"));
-        know(r, &event);
+        know_node(r, &event, node);
     }
     event.kind = GW_EV_EPOCH;
     event.rank = GW_NONE;

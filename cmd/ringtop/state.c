@@ -173,8 +173,9 @@ bool state_minds(const struct state *s, unsigned r)
 
 static bool is_member(const struct rank *rank)
 {
-    return rank->known && (rank->member == GW_MEMBER_ALIVE ||
-                           rank->member == GW_MEMBER_PARKED);
+    return rank->known && !rank->out &&
+           (rank->member == GW_MEMBER_ALIVE ||
+            rank->member == GW_MEMBER_PARKED);
 }
 
 unsigned state_members(const struct state *s)

@@ -38,6 +38,7 @@ struct rank {
     bool heard;  /* an event was its own */
     bool joined; /* later than the others */
     enum gw_membership member;
+    bool out; /* of the view: left, convicted; it may be parked since */
     bool suspected, lost;
     uint64_t suspected_ns, gone_ns; /* since when; gone: dead, or left */
     bool in_op;

@@ -134,7 +134,7 @@ static void finish_op(struct state *s, struct op *op, uint64_t time_ns)
 
 static bool is_gone(const struct rank *rank)
 {
-    return rank->member == GW_MEMBER_LEFT || rank->member == GW_MEMBER_DEAD;
+    return rank->out;
 }
 
 /* In a new epoch all begin from their inputs, unless it is decided otherwise:
@@ -285,6 +285,8 @@ static void on_missed(struct state *s, const struct gw_event *e)
     if (e->kind == GW_EV_FAILURE && e->rank != e->peer) {
         peer->suspected = true;
         peer->suspected_ns = e->time_ns;
+        if (peer->out && e->value == GW_BY_EXIT) /* no view has it to lose */
+            peer->member = GW_MEMBER_DEAD;
     }
 }
 
@@ -304,23 +306,42 @@ static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
     rank->waits_on = GW_NONE;
 }
 
+/* What a rank is now, after what it was. Who was parked and is convicted by the
+ * others is parked still; who is no longer parked has yet to join. */
+static enum gw_membership becomes(const struct state *s,
+                                  const struct rank *rank,
+                                  const struct gw_event *e)
+{
+    enum gw_membership to = (enum gw_membership)e->value;
+    if (to == GW_MEMBER_DEAD && rank->member == GW_MEMBER_PARKED)
+        return GW_MEMBER_PARKED;
+    if (to == GW_MEMBER_ALIVE && rank->out && e->epoch < s->epoch)
+        return GW_MEMBER_JOINING;
+    return to;
+}
+
 static void on_member(struct state *s, const struct gw_event *e)
 {
     if (e->rank >= RANKS_MAX || e->value < 0 || e->value > GW_MEMBER_DEAD)
         return;
     struct rank *rank = &s->ranks[e->rank];
-    bool gone = e->value == GW_MEMBER_LEFT || e->value == GW_MEMBER_DEAD;
-    bool was_in = rank->known && !is_gone(rank);
+    /* Parked in a view that others have left behind: if the first of the new
+     * view is cut off as well, nobody tells that this one was convicted. */
+    bool parked = e->value == GW_MEMBER_PARKED;
+    bool goes = e->value == GW_MEMBER_LEFT || e->value == GW_MEMBER_DEAD ||
+                (parked && e->epoch < s->epoch);
+    bool was_in = rank->known && !rank->out;
     rank->joined |= e->value == GW_MEMBER_JOINING && !rank->known;
     rank->known = true;
-    rank->member = (enum gw_membership)e->value;
-    rank->suspected &= gone;
-    rank->lost &= gone;
+    rank->member = becomes(s, rank, e);
+    rank->out = goes || (rank->out && parked);
+    rank->suspected &= goes;
+    rank->lost &= goes;
     if (e->rank >= s->rank_count)
         s->rank_count = e->rank + 1;
-    if (gone && was_in)
+    if (goes && was_in)
         bury(s, rank, e->time_ns);
-    if (gone && (was_in || !s->attaching)) /* else long ago */
+    if (goes && (was_in || !s->attaching)) /* else long ago */
         rank->gone_ns = s->attaching && !rank->heard ? 0 : s->now_ns;
 }
 

@@ -7,10 +7,8 @@
  * names the op that it is about to begin and does not begin it before it has an
  * answer, so nobody can complete it without the joiners. Not at each boundary:
  *
- *   After a flush one op is done first that nothing was decided about. When it
- *   is complete, everybody has met in the ring of the survivors and has
- *   finished there what was decided; a member that had not could not meet the
- *   others in that ring any more once there is another.
+ *   Only when an op was begun afresh and done in the view in force; see
+ *   gw__book_may_admit.
  *
  *   Only after an op that was applied. A joiner begins with the state, and that
  *   has to say where in the program all are; a collective leaves no trace in
@@ -32,9 +30,9 @@ static bool is_first(const struct gw_ring *ring)
 
 static bool wants_to_admit(const struct gw_ring *ring)
 {
-    return ring->ready && !ring->parked && !ring->owes_op && !ring->unapplied &&
-           !ring->view_waits && is_first(ring) &&
-           gw_now_ns() >= ring->admit_from_ns;
+    return ring->ready && !ring->parked && !ring->unapplied &&
+           !ring->view_waits && gw__book_may_admit(&ring->book) &&
+           is_first(ring) && gw_now_ns() >= ring->admit_from_ns;
 }
 
 /* The control thread asks it, in its next turn: ring_turn.c says why. */

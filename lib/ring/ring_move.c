@@ -146,8 +146,6 @@ static void completed(struct gw_ring *ring, const struct gw__task *task)
 static void done(struct gw_ring *ring, const struct gw__task *task)
 {
     bool under_way = task->op == ring->book.next_op;
-    if (!task->recovers)
-        ring->owes_op = false;
     gw__book_done(&ring->book, task->op);
     if (under_way)
         completed(ring, task);

@@ -121,7 +121,6 @@ struct gw_ring {
     bool view_waits; /* `next_view` is to be adopted, when it may be */
     struct gw__view next_view;
     bool flushing, reported;
-    bool owes_op;   /* none was begun and done since the last flush */
     bool unapplied; /* the newest op has left no trace in the state */
     uint64_t flush_epoch;
 

@@ -92,7 +92,6 @@ static void told_decided(struct gw_ring *ring)
     for (unsigned i = 0; i < count; i++)
         gw__events_decision(ring, &decisions[i]);
     ring->flushing = ring->view_waits = false;
-    ring->owes_op = true;
     struct gw__task task;
     bool any = gw__book_task(&ring->book, &task);
     gw__ring_stand(ring, any ? GW__RECOVERING : GW__COMPUTE, -1);

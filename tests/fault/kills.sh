@@ -33,7 +33,7 @@ trap 'exit 130' INT TERM
 
 # ring MEMBERS: a run that does nothing but ops.
 ring() {
-    "$build/ringctl" up "$1" --name kills ops --bytes 1M >/dev/null
+    "$build/ringctl" up "$1" --name kills ops --bytes 1M >/dev/null 2>&1
 }
 down() {
     "$build/ringctl" --run kills down >/dev/null

@@ -103,6 +103,8 @@ static void compare(const struct crew *crew, unsigned a, unsigned b)
 {
     const struct crew_seat *x = crew_seat(crew, a), *y = crew_seat(crew, b);
     uint64_t first = x->first_op > y->first_op ? x->first_op : y->first_op;
+    if (first + CREW_OPS < x->status.op)
+        first = x->status.op - CREW_OPS;
     for (uint64_t op = first; op + 1 < x->status.op; op++) {
         const struct crew_record *p = &x->records[op % CREW_OPS];
         const struct crew_record *q = &y->records[op % CREW_OPS];

@@ -322,6 +322,41 @@ START_TEST(who_is_heard_again_has_no_story)
 }
 END_TEST
 
+/* The others go on without it; it lives, and comes back. */
+START_TEST(parked_and_back)
+{
+    tape_add(&tape, GW_EV_EPOCH, GW_NONE, 3)->epoch = 1;
+    for (unsigned r = 0; r < 3; r++)
+        tape_add(&tape, GW_EV_MEMBER, r, GW_MEMBER_ALIVE)->epoch = 1;
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_PARKED)->epoch = 1;
+    feed_all();
+    ck_assert_uint_eq(state_members(state), 3);
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD)->epoch = 2;
+    tape_add(&tape, GW_EV_EPOCH, GW_NONE, 2)->epoch = 2;
+    feed_all();
+    ck_assert_int_eq(state_condition(state, 2), RANK_PARKED);
+    ck_assert_uint_eq(state_members(state), 2);
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_ALIVE)->epoch = 1; /* itself */
+    feed_all();
+    ck_assert_int_eq(state_condition(state, 2), RANK_JOINING);
+    ck_assert_uint_eq(state_members(state), 2);
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_ALIVE)->epoch = 3;
+    feed_all();
+    ck_assert_uint_eq(state_members(state), 3);
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD)->epoch = 4;
+    tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_PARKED)->epoch = 4;
+    feed_all();
+    ck_assert_int_eq(state_condition(state, 2), RANK_PARKED);
+    ck_assert_uint_eq(state_members(state), 2);
+    tape_add(&tape, GW_EV_FAILURE, GW_NONE, GW_BY_EXIT)->peer = 2;
+    feed_all();
+    ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
+    tape_add(&tape, GW_EV_MEMBER, 1, GW_MEMBER_PARKED)->epoch = 3;
+    feed_all(); /* nobody has told of its conviction */
+    ck_assert_uint_eq(state_members(state), 1);
+}
+END_TEST
+
 START_TEST(attached_late)
 {
     tape_add(&tape, GW_EV_MEMBER, 0, GW_MEMBER_ALIVE);
@@ -508,6 +543,7 @@ Suite *suite_ringtop_story(void)
         a_view_without_a_decision_begins_anew,
         resumed_by_the_slowest_survivor,
         who_is_heard_again_has_no_story,
+        parked_and_back,
         attached_late,
         a_few_others_do_not_break_the_line,
         ops_share_a_line,
