@@ -20,7 +20,6 @@ static const struct tool ringtop = {
         "collrun run allreduce --algo ring --events F.jsonl\n"
         "ringtop --from F.jsonl            play it\n"
         "ringtop --from F.jsonl --batch -n 3   three pictures as text\n"
-        "ringtop --from F.jsonl --cast F.cast  for asciinema\n"
         "tail -f F.jsonl | ringtop -       follow what is written\n",
 };
 

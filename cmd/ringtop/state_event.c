@@ -112,7 +112,7 @@ void state_shout(struct state *s, struct op *op)
                   d->at.src);
 }
 
-static void finish_op(struct state *s, struct op *op, uint64_t time_ns)
+void state_finish(struct state *s, struct op *op, uint64_t time_ns)
 {
     char kind[48];
     flights_forget_op(&s->flights, op->op);
@@ -131,11 +131,6 @@ static void finish_op(struct state *s, struct op *op, uint64_t time_ns)
 }
 
 /* ---- one kind each ---- */
-
-static bool is_gone(const struct rank *rank)
-{
-    return rank->out;
-}
 
 /* In a new epoch all begin from their inputs, unless it is decided otherwise:
  * which may be heard later. */
@@ -170,7 +165,7 @@ static void on_begin(struct state *s, const struct gw_event *e)
     op->bytes = e->bytes;
     if (op->epoch < e->epoch)
         begin_anew(op, e->epoch);
-    if (!is_gone(rank))
+    if (!rank->out)
         op_rank_begins(op, e->rank);
     if (op->begun > op->members)
         op->members = op->begun; /* a joiner */
@@ -182,7 +177,7 @@ static void on_begin(struct state *s, const struct gw_event *e)
 static void lift_suspicion(struct state *s, const struct gw_event *e)
 {
     struct rank *rank = &s->ranks[e->rank];
-    if (!rank->suspected || is_gone(rank) || e->value != 0 ||
+    if (!rank->suspected || rank->out || e->value != 0 ||
         e->time_ns <= rank->suspected_ns)
         return;
     rank->suspected = false;
@@ -208,12 +203,12 @@ static void on_end(struct state *s, const struct gw_event *e)
                       "op %" PRIu32 " failed at rank %" PRIu32 ": %s", e->op,
                       e->rank, gw_err_text((enum gw_err)e->value));
     }
-    if (!op || is_gone(rank))
+    if (!op || rank->out)
         return;
     op->partial |= !op_has_begun(op, e->rank);
     op_rank_ends(op, e->rank);
     if (op_over(op))
-        finish_op(s, op, e->time_ns);
+        state_finish(s, op, e->time_ns);
 }
 
 /* What comes late, from who is out of the ring by now, is on no way. */
@@ -253,8 +248,7 @@ static void on_apply(struct state *s, const struct gw_event *e)
     rank->acted = true;
     if (!op)
         return;
-    op->partial |=
-        op->begun > 0 && !op_has_begun(op, e->rank) && !is_gone(rank);
+    op->partial |= op->begun > 0 && !op_has_begun(op, e->rank) && !rank->out;
     const struct applied deed = {
         .epoch = e->epoch,
         .step = e->step,
@@ -288,61 +282,6 @@ static void on_missed(struct state *s, const struct gw_event *e)
         if (peer->out && e->value == GW_BY_EXIT) /* no view has it to lose */
             peer->member = GW_MEMBER_DEAD;
     }
-}
-
-/* It will end no op that is open. */
-static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
-{
-    for (unsigned i = 0; i < OPS_KEPT; i++) {
-        struct op *op = &s->ops[i];
-        if (!op->used || op_over(op))
-            continue;
-        op->members -= op->members > 0;
-        op_rank_gone(op, (unsigned)(rank - s->ranks));
-        if (op_over(op))
-            finish_op(s, op, time_ns);
-    }
-    rank->in_op = false;
-    rank->waits_on = GW_NONE;
-}
-
-/* What a rank is now, after what it was. Who was parked and is convicted by the
- * others is parked still; who is no longer parked has yet to join. */
-static enum gw_membership becomes(const struct state *s,
-                                  const struct rank *rank,
-                                  const struct gw_event *e)
-{
-    enum gw_membership to = (enum gw_membership)e->value;
-    if (to == GW_MEMBER_DEAD && rank->member == GW_MEMBER_PARKED)
-        return GW_MEMBER_PARKED;
-    if (to == GW_MEMBER_ALIVE && rank->out && e->epoch < s->epoch)
-        return GW_MEMBER_JOINING;
-    return to;
-}
-
-static void on_member(struct state *s, const struct gw_event *e)
-{
-    if (e->rank >= RANKS_MAX || e->value < 0 || e->value > GW_MEMBER_DEAD)
-        return;
-    struct rank *rank = &s->ranks[e->rank];
-    /* Parked in a view that others have left behind: if the first of the new
-     * view is cut off as well, nobody tells that this one was convicted. */
-    bool parked = e->value == GW_MEMBER_PARKED;
-    bool goes = e->value == GW_MEMBER_LEFT || e->value == GW_MEMBER_DEAD ||
-                (parked && e->epoch < s->epoch);
-    bool was_in = rank->known && !rank->out;
-    rank->joined |= e->value == GW_MEMBER_JOINING && !rank->known;
-    rank->known = true;
-    rank->member = becomes(s, rank, e);
-    rank->out = goes || (rank->out && parked);
-    rank->suspected &= goes;
-    rank->lost &= goes;
-    if (e->rank >= s->rank_count)
-        s->rank_count = e->rank + 1;
-    if (goes && was_in)
-        bury(s, rank, e->time_ns);
-    if (goes && (was_in || !s->attaching)) /* else long ago */
-        rank->gone_ns = s->attaching && !rank->heard ? 0 : s->now_ns;
 }
 
 static void on_epoch(struct state *s, const struct gw_event *e)
@@ -407,7 +346,7 @@ static void dispatch(struct state *s, const struct gw_event *e)
         [GW_EV_SEND] = on_send,         [GW_EV_APPLY] = on_apply,
         [GW_EV_WAIT] = on_wait,         [GW_EV_LOST] = on_missed,
         [GW_EV_STEP] = on_step,         [GW_EV_LOSS] = on_loss,
-        [GW_EV_FAILURE] = on_missed,    [GW_EV_MEMBER] = on_member,
+        [GW_EV_FAILURE] = on_missed,    [GW_EV_MEMBER] = state_member,
         [GW_EV_EPOCH] = on_epoch,       [GW_EV_DECISION] = on_decision,
         [GW_EV_RECOVERY] = on_recovery,
     };
@@ -423,50 +362,6 @@ void state_time(struct state *s, uint64_t now_ns)
     if (now_ns > s->now_ns)
         s->now_ns = now_ns;
     rates_time(&s->rates, s->now_ns);
-}
-
-/* Of what was under way nothing is certain after a gap. */
-static void forget_ops(struct state *s)
-{
-    for (unsigned i = 0; i < OPS_KEPT; i++)
-        s->ops[i].used = false;
-    s->flights.count = 0;
-    for (unsigned r = 0; r < s->rank_count; r++) {
-        struct rank *rank = &s->ranks[r];
-        rank->in_op = rank->heard = rank->suspected = false;
-        rank->op = rank->step = rank->waits_on = GW_NONE;
-    }
-}
-
-static void tell_attached(struct state *s, uint64_t skipped_ns)
-{
-    char gap[16];
-    format_ns(skipped_ns - s->skipped_ns, gap);
-    if (skipped_ns > s->skipped_ns)
-        journal_write(&s->journal, s->now_ns, WEIGHT_WARN,
-                      "too fast to follow: %s skipped; epoch %" PRIu32
-                      ": %u members",
-                      gap, s->epoch, state_members(s));
-    else
-        journal_write(&s->journal, s->now_ns, WEIGHT_NOTE,
-                      "attached in epoch %" PRIu32 ": %u members", s->epoch,
-                      state_members(s));
-}
-
-void state_attach(struct state *s, const struct gw_event *known, size_t count,
-                  uint64_t skipped_ns)
-{
-    uint64_t events = s->events;
-    forget_ops(s);
-    s->attaching = true;
-    for (size_t i = 0; i < count; i++)
-        state_event(s, &known[i]);
-    s->attaching = false;
-    s->events = events;
-    for (unsigned r = 0; r < s->rank_count; r++)
-        s->ranks[r].heard = false;
-    tell_attached(s, skipped_ns);
-    s->skipped_ns = skipped_ns;
 }
 
 void state_event(struct state *s, const struct gw_event *event)

@@ -122,8 +122,8 @@ static void tell_endpoint(struct gw__service *s, unsigned from,
     uint8_t out[GW__ENDPOINT_MAX + 8];
     struct gw__writer w = gw__writer_on(out, sizeof out);
     const struct gw__member *m = &s->registry.members[from];
-    if (command->kind != GW__CMD_REGISTER || command->who.node != from ||
-        m->state == GW__ACTIVE)
+    bool own = command->who.node == from || command->who.node == GW__NODE_ANY;
+    if (command->kind != GW__CMD_REGISTER || !own || m->state == GW__ACTIVE)
         return;
     gw__put_u8(&w, 0); /* no command begins with it */
     gw__put_u8(&w, from);

@@ -13,15 +13,26 @@ static const uint64_t patience_ns = 15000000000;
 
 /* ---- waiting ---- */
 
-static void tell_all(const struct crew *crew, char *text, size_t room)
+/* Where all stand, and what is wrong with the controller if anything is. */
+static void tell_all(struct crew *crew, char *text, size_t room)
 {
-    size_t used = 0;
+    struct gw_error why = {0};
+    pthread_mutex_lock(&crew->lock);
+    const struct gw__news *news = &crew->news;
+    size_t used = (size_t)snprintf(
+        text, room, " epoch %" PRIu64 ", %u members, %u joiners%s;",
+        news->view.epoch, news->view.ring_count, news->joiner_count,
+        news->flushing ? ", flushing" : "");
+    pthread_mutex_unlock(&crew->lock);
     for (unsigned i = 0; i < crew->plan.seats && used < room; i++) {
         struct crew_seat *seat = crew_seat(crew, i);
         used += (size_t)snprintf(
             text + used, room - used, " %u: state %d op %" PRIu64 " %s;", i,
             atomic_load(&seat->state), atomic_load(&seat->op), seat->text);
     }
+    if (used < room && (gw__controller_error(crew->controller, &why) ||
+                        gw__driver_error(crew->supervisor, &why)))
+        snprintf(text + used, room - used, " %s", why.text);
 }
 
 static void check_members(const struct crew *crew)
@@ -34,8 +45,7 @@ static void check_members(const struct crew *crew)
 }
 
 /* Fails the test when it takes too long, or a member has failed. */
-static void wait_more(const struct crew *crew, uint64_t begin_ns,
-                      const char *what)
+static void wait_more(struct crew *crew, uint64_t begin_ns, const char *what)
 {
     static const struct timespec nap = {.tv_nsec = 200000};
     char text[2048];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the live view remembers of a run: a member's failure stage by stage and
- * what became of the op that it interrupted, the journal, rates, losses.
+ * what became of the op that it interrupted.
  */
 #include "ringtop/state.h"
 #include "tape.h"
@@ -403,103 +403,6 @@ START_TEST(ops_share_a_line)
 }
 END_TEST
 
-START_TEST(a_few_others_do_not_break_the_line)
-{
-    struct journal *journal = &state->journal;
-    for (uint32_t op = 1; op <= 40; op++)
-        journal_op(journal, op, op, op % 20 ? "big" : "small", 1000);
-    ck_assert_uint_eq(journal_count(journal), 1);
-    ck_assert_str_eq(line(0), "ops 1 to 40 big: 1.00 us each, and 2 others");
-    journal_op(journal, 41, 41, "small", 1000);
-    ck_assert_uint_eq(journal_count(journal), 2);
-}
-END_TEST
-
-START_TEST(the_journal_forgets)
-{
-    struct journal *journal = &state->journal;
-    for (unsigned i = 0; i < JOURNAL_KEPT + 10; i++)
-        journal_write(journal, i, WEIGHT_NOTE, "line %u", i);
-    ck_assert_uint_eq(journal_count(journal), JOURNAL_KEPT);
-    ck_assert_str_eq(line(0), "line 265");
-    ck_assert_str_eq(line(JOURNAL_KEPT - 1), "line 10");
-}
-END_TEST
-
-START_TEST(times_in_words)
-{
-    static const struct {
-        uint64_t ns;
-        const char *text;
-    } times[] = {
-        {0, "0 ns"},
-        {999, "999 ns"},
-        {1000, "1.00 us"},
-        {12345, "12.3 us"},
-        {999499, "999 us"},
-        {999500, "1.00 ms"},
-        {1500000, "1.50 ms"},
-        {99960000, "100 ms"},
-        {2000000000, "2.00 s"},
-        {3600000000000, "3600 s"},
-    };
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        char text[16];
-        format_ns(times[i].ns, text);
-        ck_assert_str_eq(text, times[i].text);
-    }
-}
-END_TEST
-
-/* ---- rates ---- */
-
-static uint64_t bytes_in_buckets(const struct rates *rates, unsigned rank)
-{
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < RATE_BUCKETS; i++)
-        bytes += rates->bytes[rank][i];
-    return bytes;
-}
-
-START_TEST(buckets_widen_and_lose_nothing)
-{
-    struct rates *rates = &state->rates;
-    for (uint64_t i = 0; i < 10000; i++)
-        rates_add(rates, 3, 5000 + i * 100000, 10); /* a second in all */
-    ck_assert_uint_eq(bytes_in_buckets(rates, 3), 100000);
-    ck_assert_uint_eq(rates->width_ns, 1000 << 16);
-    double rate = rates_total(rates, 5000 + 1000000000);
-    ck_assert_double_eq_tol(rate, 100000, 1);
-}
-END_TEST
-
-START_TEST(the_window_slides_at_last)
-{
-    struct rates *rates = &state->rates;
-    for (uint64_t s = 0; s < 100; s++)
-        rates_add(rates, 0, s * 1000000000, 7);
-    ck_assert_uint_ge(rates->width_ns, 1000000000);
-    ck_assert_uint_lt(bytes_in_buckets(rates, 0), 7 * 2 * RATE_BUCKETS);
-    ck_assert_uint_gt(bytes_in_buckets(rates, 0), 7 * RATE_BUCKETS / 2);
-    rates_time(rates, UINT64_MAX / 2);
-    ck_assert_uint_eq(bytes_in_buckets(rates, 0), 0);
-}
-END_TEST
-
-/* ---- losses ---- */
-
-START_TEST(losses_are_averaged_when_there_are_many)
-{
-    struct losses *losses = &state->losses;
-    for (uint64_t step = 0; step < 4 * LOSS_POINTS; step++)
-        losses_add(losses, step, (double)(step % 4));
-    ck_assert_uint_eq(losses->stride, 4);
-    ck_assert_uint_eq(losses_used(losses), LOSS_POINTS);
-    for (unsigned i = 0; i < LOSS_POINTS; i++)
-        ck_assert_double_eq(losses->sum[i] / losses->count[i], 1.5);
-}
-END_TEST
-
 START_TEST(losses_come_from_events)
 {
     tape_add(&tape, GW_EV_STEP, 0, 7);
@@ -513,18 +416,6 @@ START_TEST(losses_come_from_events)
     tape_add(&tape, GW_EV_LOSS, 1, 250000000)->step = 9;
     feed_all();
     ck_assert_uint_eq(losses_used(&state->losses), 3);
-}
-END_TEST
-
-START_TEST(another_training_is_another_curve)
-{
-    struct losses *losses = &state->losses;
-    losses_add(losses, 100, 1);
-    losses_add(losses, 99, 1); /* a rank that is behind */
-    ck_assert_uint_eq(losses->last_step, 100);
-    losses_add(losses, 1, 2);
-    ck_assert_uint_eq(losses->last_step, 1);
-    ck_assert_uint_eq(losses_used(losses), 1);
 }
 END_TEST
 
@@ -545,15 +436,8 @@ Suite *suite_ringtop_story(void)
         who_is_heard_again_has_no_story,
         parked_and_back,
         attached_late,
-        a_few_others_do_not_break_the_line,
         ops_share_a_line,
-        the_journal_forgets,
-        times_in_words,
-        buckets_widen_and_lose_nothing,
-        the_window_slides_at_last,
-        losses_are_averaged_when_there_are_many,
         losses_come_from_events,
-        another_training_is_another_curve,
     };
     Suite *suite = suite_create("ringtop_story");
     TCase *tcase = tcase_create("ringtop story");

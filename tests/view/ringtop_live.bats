@@ -170,6 +170,7 @@ terminal_is_restored() {
     press q
     terminal_is_restored status=0
     run -69 --separate-stderr "$RINGTOP" --run tv
+    # shellcheck disable=SC2154 # set by run --separate-stderr
     [ "$stderr" = "ringtop: run tv has ended; start one by: ringctl up 4" ]
     [ -z "$output" ]
 }

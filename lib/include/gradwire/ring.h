@@ -228,7 +228,7 @@ struct gw_shards {
     uint64_t lost, doubled; /* found at the ends of epochs; right: 0 */
     uint32_t first;         /* not done */
     uint32_t reserved;
-    uint8_t uses[]; /* in this epoch */
+    __extension__ uint8_t uses[]; /* in this epoch */
 };
 GW_API size_t gw_shards_bytes(uint32_t count);
 GW_API void gw_shards_init(struct gw_shards *shards, uint32_t count);

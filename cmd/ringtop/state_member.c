@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Who is a member (state.h): what an event says of one, and what a status says
+ * of all to who attaches, or has missed something.
+ */
+#include "state_parts.h"
+
+#include <inttypes.h>
+
+/* It will end no op that is open. */
+static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
+{
+    for (unsigned i = 0; i < OPS_KEPT; i++) {
+        struct op *op = &s->ops[i];
+        if (!op->used || op_over(op))
+            continue;
+        op->members -= op->members > 0;
+        op_rank_gone(op, (unsigned)(rank - s->ranks));
+        if (op_over(op))
+            state_finish(s, op, time_ns);
+    }
+    rank->in_op = false;
+    rank->waits_on = GW_NONE;
+}
+
+/* What a rank is now, after what it was. Who was parked and is convicted by the
+ * others is parked still; who is no longer parked has yet to join. */
+static enum gw_membership becomes(const struct state *s,
+                                  const struct rank *rank,
+                                  const struct gw_event *e)
+{
+    enum gw_membership to = (enum gw_membership)e->value;
+    if (to == GW_MEMBER_DEAD && rank->member == GW_MEMBER_PARKED)
+        return GW_MEMBER_PARKED;
+    if (to == GW_MEMBER_ALIVE && rank->out && e->epoch < s->epoch)
+        return GW_MEMBER_JOINING;
+    return to;
+}
+
+void state_member(struct state *s, const struct gw_event *e)
+{
+    if (e->rank >= RANKS_MAX || e->value < 0 || e->value > GW_MEMBER_DEAD)
+        return;
+    struct rank *rank = &s->ranks[e->rank];
+    /* Parked in a view that others have left behind: if the first of the new
+     * view is cut off as well, nobody tells that this one was convicted. */
+    bool parked = e->value == GW_MEMBER_PARKED;
+    bool goes = e->value == GW_MEMBER_LEFT || e->value == GW_MEMBER_DEAD ||
+                (parked && e->epoch < s->epoch);
+    bool was_in = rank->known && !rank->out;
+    rank->joined |= e->value == GW_MEMBER_JOINING && !rank->known;
+    rank->known = true;
+    rank->member = becomes(s, rank, e);
+    rank->out = goes || (rank->out && parked);
+    rank->suspected &= goes;
+    rank->lost &= goes;
+    if (e->rank >= s->rank_count)
+        s->rank_count = e->rank + 1;
+    if (goes && was_in)
+        bury(s, rank, e->time_ns);
+    if (goes && (was_in || !s->attaching)) /* else long ago */
+        rank->gone_ns = s->now_ns;
+}
+
+/* Of what was under way nothing is certain after a gap. */
+static void forget_ops(struct state *s)
+{
+    for (unsigned i = 0; i < OPS_KEPT; i++)
+        s->ops[i].used = false;
+    s->flights.count = 0;
+    for (unsigned r = 0; r < s->rank_count; r++) {
+        struct rank *rank = &s->ranks[r];
+        rank->in_op = rank->heard = rank->suspected = false;
+        rank->op = rank->step = rank->waits_on = GW_NONE;
+    }
+}
+
+static void tell_attached(struct state *s, uint64_t skipped_ns)
+{
+    char gap[16];
+    format_ns(skipped_ns - s->skipped_ns, gap);
+    if (skipped_ns > s->skipped_ns)
+        journal_write(&s->journal, s->now_ns, WEIGHT_WARN,
+                      "too fast to follow: %s skipped; epoch %" PRIu32
+                      ": %u members",
+                      gap, s->epoch, state_members(s));
+    else
+        journal_write(&s->journal, s->now_ns, WEIGHT_NOTE,
+                      "attached in epoch %" PRIu32 ": %u members", s->epoch,
+                      state_members(s));
+}
+
+void state_attach(struct state *s, const struct gw_event *known, size_t count,
+                  uint64_t skipped_ns)
+{
+    uint64_t events = s->events;
+    forget_ops(s);
+    s->attaching = true;
+    for (size_t i = 0; i < count; i++)
+        state_event(s, &known[i]);
+    s->attaching = false;
+    s->events = events;
+    for (unsigned r = 0; r < s->rank_count; r++)
+        s->ranks[r].heard = false;
+    tell_attached(s, skipped_ns);
+    s->skipped_ns = skipped_ns;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the live view remembers as curves, in a bounded number of points: bytes
+ * sent and losses.
+ */
+#include "ringtop/losses.h"
+#include "ringtop/rates.h"
+
+#include <check.h>
+
+Suite *suite_ringtop_curves(void);
+
+static struct rates rates;
+static struct losses losses;
+
+static void setup(void)
+{
+    rates = (struct rates){0};
+    losses = (struct losses){0};
+}
+
+/* ---- rates ---- */
+
+static uint64_t bytes_in_buckets(unsigned rank)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < RATE_BUCKETS; i++)
+        bytes += rates.bytes[rank][i];
+    return bytes;
+}
+
+START_TEST(buckets_widen_and_lose_nothing)
+{
+    for (uint64_t i = 0; i < 10000; i++)
+        rates_add(&rates, 3, 5000 + i * 100000, 10); /* a second in all */
+    ck_assert_uint_eq(bytes_in_buckets(3), 100000);
+    ck_assert_uint_eq(rates.width_ns, 1000 << 16);
+    double rate = rates_total(&rates, 5000 + 1000000000);
+    ck_assert_double_eq_tol(rate, 100000, 1);
+}
+END_TEST
+
+START_TEST(the_window_slides_at_last)
+{
+    for (uint64_t s = 0; s < 100; s++)
+        rates_add(&rates, 0, s * 1000000000, 7);
+    ck_assert_uint_ge(rates.width_ns, 1000000000);
+    ck_assert_uint_lt(bytes_in_buckets(0), 7 * 2 * RATE_BUCKETS);
+    ck_assert_uint_gt(bytes_in_buckets(0), 7 * RATE_BUCKETS / 2);
+    rates_time(&rates, UINT64_MAX / 2);
+    ck_assert_uint_eq(bytes_in_buckets(0), 0);
+}
+END_TEST
+
+/* ---- losses ---- */
+
+START_TEST(losses_are_averaged_when_there_are_many)
+{
+    for (uint64_t step = 0; step < 4 * LOSS_POINTS; step++)
+        losses_add(&losses, step, (double)(step % 4));
+    ck_assert_uint_eq(losses.stride, 4);
+    ck_assert_uint_eq(losses_used(&losses), LOSS_POINTS);
+    for (unsigned i = 0; i < LOSS_POINTS; i++)
+        ck_assert_double_eq(losses.sum[i] / losses.count[i], 1.5);
+}
+END_TEST
+
+START_TEST(another_training_is_another_curve)
+{
+    losses_add(&losses, 100, 1);
+    losses_add(&losses, 99, 1); /* a rank that is behind */
+    ck_assert_uint_eq(losses.last_step, 100);
+    losses_add(&losses, 1, 2);
+    ck_assert_uint_eq(losses.last_step, 1);
+    ck_assert_uint_eq(losses_used(&losses), 1);
+}
+END_TEST
+
+Suite *suite_ringtop_curves(void)
+{
+    Suite *suite = suite_create("ringtop_curves");
+    TCase *tcase = tcase_create("ringtop curves");
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_add_test(tcase, buckets_widen_and_lose_nothing);
+    tcase_add_test(tcase, the_window_slides_at_last);
+    tcase_add_test(tcase, losses_are_averaged_when_there_are_many);
+    tcase_add_test(tcase, another_training_is_another_curve);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The journal of the live view: what it keeps, which lines it joins, and how it
+ * writes times.
+ */
+#include "ringtop/journal.h"
+
+#include <check.h>
+
+Suite *suite_ringtop_journal(void);
+
+static struct journal journal;
+
+static void setup(void)
+{
+    journal = (struct journal){0};
+}
+
+static const char *line(unsigned back)
+{
+    return journal_at(&journal, back)->text;
+}
+
+START_TEST(the_journal_forgets)
+{
+    for (unsigned i = 0; i < JOURNAL_KEPT + 10; i++)
+        journal_write(&journal, i, WEIGHT_NOTE, "line %u", i);
+    ck_assert_uint_eq(journal_count(&journal), JOURNAL_KEPT);
+    ck_assert_str_eq(line(0), "line 265");
+    ck_assert_str_eq(line(JOURNAL_KEPT - 1), "line 10");
+}
+END_TEST
+
+START_TEST(times_in_words)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } times[] = {
+        {0, "0 ns"},
+        {999, "999 ns"},
+        {1000, "1.00 us"},
+        {12345, "12.3 us"},
+        {999499, "999 us"},
+        {999500, "1.00 ms"},
+        {1500000, "1.50 ms"},
+        {99960000, "100 ms"},
+        {2000000000, "2.00 s"},
+        {3600000000000, "3600 s"},
+    };
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char text[16];
+        format_ns(times[i].ns, text);
+        ck_assert_str_eq(text, times[i].text);
+    }
+}
+END_TEST
+
+START_TEST(a_few_others_do_not_break_the_line)
+{
+    for (uint32_t op = 1; op <= 40; op++)
+        journal_op(&journal, op, op, op % 20 ? "big" : "small", 1000);
+    ck_assert_uint_eq(journal_count(&journal), 1);
+    ck_assert_str_eq(line(0), "ops 1 to 40 big: 1.00 us each, and 2 others");
+    journal_op(&journal, 41, 41, "small", 1000);
+    ck_assert_uint_eq(journal_count(&journal), 2);
+}
+END_TEST
+
+Suite *suite_ringtop_journal(void)
+{
+    Suite *suite = suite_create("ringtop_journal");
+    TCase *tcase = tcase_create("ringtop journal");
+    tcase_add_checked_fixture(tcase, setup, NULL);
+    tcase_add_test(tcase, the_journal_forgets);
+    tcase_add_test(tcase, a_few_others_do_not_break_the_line);
+    tcase_add_test(tcase, times_in_words);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
