@@ -168,6 +168,16 @@ struct gw_ring_times {
     uint64_t resumed_ns; /* the open ops were complete */
 };
 
+/* What a recovery's plan for one op found. Each chunk counts once: a complete
+ * copy survived; what the lost one is in was thrown away, at least in part; a
+ * partial sum is carried on; there was nothing but the inputs. */
+struct gw_ring_chunks {
+    uint64_t epoch; /* the ring's; 0: none */
+    uint64_t op;
+    unsigned spread, redone, kept, fresh;
+};
+enum { GW_RING_CHUNKS = 8 };
+
 struct gw_ring_status {
     unsigned node;
     bool member;
@@ -183,7 +193,9 @@ struct gw_ring_status {
     int waits_for;     /* a node, or -1 */
     uint64_t ops_done;
     uint64_t ops_forward, ops_exclude; /* decided */
+    /* Plans are of the ring as a whole: all survivors count the same chunks. */
     uint64_t chunks_spread, chunks_kept, chunks_fresh, chunks_redone;
+    struct gw_ring_chunks chunks[GW_RING_CHUNKS]; /* the newest plans first */
     uint64_t recoveries;
     struct gw_ring_times last;
     /* By the ledgers: contributions of members that took part and survived and

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parameter server (DESIGN §7): tables of rows under 64-bit keys, spread
+ * over servers by slots, replicated, and changed by the pushes of workers.
+ *
+ *     gw_ps_connect(&config, &ps, &why);
+ *     gw_ps_table(ps, &table_config, &table, &why);
+ *     while (gw_ps_next(ps, 0, &work, &why) == GW_OK && !work.done) {
+ *         keys = ... of the samples of this unit of work
+ *         gw_ps_pull(ps, table, keys, count, weights, NULL, &why);
+ *         compute gradients
+ *         gw_ps_push(ps, table, keys, count, gradients, NULL, &why);
+ *     }
+ *     gw_ps_close(&ps);
+ *
+ * Slots. A key belongs to one of `slots` slots, by hash (sparse tables) or by
+ * range (dense ones). Each slot has a primary, which serves it, and secondaries
+ * that hold the same. A push counts exactly once, whatever dies, hangs, moves
+ * or is sent again; it is acknowledged when all replicas in sync hold it.
+ *
+ * Units of work and clocks. Tables belong to a group, and a group has one
+ * clock, one mode and one plan of work. gw_ps_next says "my last unit is done"
+ * and asks for the next one. What a worker pushes in between belongs to the
+ * unit: it is held back and applied as a whole, on all servers alike, when the
+ * clock closes it; if the worker dies before, it never happened and another
+ * worker gets the unit. What is closed, and when the next unit is granted, is
+ * the mode's:
+ *
+ *     bsp      a round closes when all its parts are done; they are added in
+ *              the order of parts, so the result is the same bits for any
+ *              number of workers and servers, and after any death
+ *     kofn:K   a round closes when K parts are done; later ones of that round
+ *              are dropped, and counted
+ *     ssp:S    a unit closes when it is done; a worker may be S clocks ahead of
+ *              the slowest
+ *     asp      a unit closes when it is done; nobody waits
+ *
+ * A pull in a unit sees all that was closed when the unit was granted. Pushes
+ * outside of units (before the first gw_ps_next, or in a group without one) are
+ * applied at once, one by one.
+ *
+ * One thread uses a gw_ps; different ones may be used at the same time.
+ */
+#ifndef GRADWIRE_PS_H
+#define GRADWIRE_PS_H
+
+#include <gradwire/base.h>
+#include <gradwire/event.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GW_PS_NODES = 64,
+    GW_PS_SLOTS_MAX = 64,
+    GW_PS_REPLICAS_MAX = 5,
+    GW_PS_TABLES_MAX = 16,
+    GW_PS_GROUPS_MAX = 4,
+    GW_PS_CONTROLLERS = 7,
+    GW_PS_ANY = 255,
+    GW_PS_NAME_MAX = 24,       /* with its end */
+    GW_PS_WIDTH_MAX = 1 << 20, /* floats a row */
+    GW_PS_STALENESS_MAX = 64   /* the histogram's last entry has all above */
+};
+
+/* ---- tables ---- */
+
+/* How a row w changes by a pushed row g. t counts the row's updates. */
+enum gw_ps_updater {
+    GW_PS_ADD,      /* w += g */
+    GW_PS_ASSIGN,   /* w = g */
+    GW_PS_SGD,      /* w -= rate (g + l2 w) */
+    GW_PS_MOMENTUM, /* v = momentum v + g + l2 w;  w -= rate v */
+    GW_PS_ADAGRAD,  /* n += g²;  w -= rate g / (sqrt n + epsilon) */
+    GW_PS_ADAM,     /* Kingma and Ba 2015, algorithm 1; beta1, beta2, epsilon */
+    GW_PS_FTRL,     /* FTRL-proximal: McMahan et al., KDD 2013, algorithm 1;
+                       rate = alpha, beta, l1, l2 */
+    GW_PS_CALLBACK, /* the servers' own: gw_ps_server_config.update */
+    GW_PS_UPDATERS
+};
+GW_API const char *gw_ps_updater_name(enum gw_ps_updater updater);
+
+enum gw_ps_mode_kind {
+    GW_PS_BSP,
+    GW_PS_SSP,
+    GW_PS_ASP,
+    GW_PS_KOFN,
+    GW_PS_MODES
+};
+
+struct gw_ps_mode {
+    enum gw_ps_mode_kind kind;
+    unsigned bound; /* S of ssp, K of kofn; else 0 */
+};
+/* "bsp", "ssp:2", "asp", "kofn:3" */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_mode_parse(const char *text,
+                                                  struct gw_ps_mode *mode,
+                                                  struct gw_error *why);
+/* Writes at most `room` bytes with the end; returns out. */
+GW_API char *gw_ps_mode_print(const struct gw_ps_mode *mode, char *out,
+                              size_t room);
+
+struct gw_ps_table_config {
+    char name[GW_PS_NAME_MAX];
+    uint32_t width;   /* floats a row */
+    uint32_t updater; /* enum gw_ps_updater */
+    uint32_t group;   /* whose clock it obeys */
+    uint32_t dense;   /* rows of a dense table, keys 0 to dense-1, in
+                         contiguous ranges; 0: sparse */
+    float rate, momentum, beta1, beta2, epsilon, beta, l1, l2;
+    float init_range; /* new rows are uniform in [-r, r], by key and seed */
+    uint32_t reserved;
+    uint64_t init_seed;
+};
+
+/* ---- the client ---- */
+
+struct gw_ps;
+struct gw_ps_handle {
+    uint64_t id;
+}; /* of a request under way; 0: none */
+
+struct gw_ps_config {
+    unsigned node;        /* or GW_PS_ANY: the controllers choose */
+    const char *endpoint; /* where this process listens for control messages */
+    uint64_t token;       /* of the run */
+    unsigned controller_count;
+    unsigned controllers[GW_PS_CONTROLLERS];             /* their nodes, */
+    const char *controller_endpoints[GW_PS_CONTROLLERS]; /* and endpoints */
+    const char *wire; /* "shm", "ipc", "tcp"; NULL: "shm" */
+    const char *interface, *key_file;
+    bool insecure;
+    unsigned connect_ms; /* to become a member and learn the routes; 0: 10 s */
+    unsigned timeout_ms; /* a request without an answer; 0: no limit */
+    uint64_t seed;
+    struct gw_sink *events; /* used in calls only; not owned; NULL: none */
+    /* Experiments: each turns one idea off. */
+    bool no_key_cache; /* key lists travel with every request */
+    bool no_place;     /* shm: values are copied, never read in place */
+    bool no_bundle;    /* one message a request and server */
+    /* Filters of what is pushed. */
+    bool half;         /* values travel as f16 */
+    float top_share;   /* 0 < share < 1: only the largest |values| of a
+                          push travel, the rest is kept and added to the
+                          next push of the key (error feedback); 0: all */
+    float significant; /* rows whose max |value| is below this wait in the
+                          same way; 0: none */
+};
+
+/* GW_ETIMEOUT: no controller answered, or there are no servers; says which. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_connect(const struct gw_ps_config *,
+                                               struct gw_ps **ps,
+                                               struct gw_error *why);
+/* Leaves politely: undone units return to the pool. NULL allowed. Buffers of
+ * requests under way are the caller's again. */
+GW_API void gw_ps_close(struct gw_ps **ps);
+/* Leaves without a word, as if the process had died. */
+GW_API void gw_ps_abandon(struct gw_ps **ps);
+/* Makes whatever waits return GW_EINTR, now and from then on. From any thread
+ * or signal handler. */
+GW_API void gw_ps_interrupt(struct gw_ps *ps);
+GW_API unsigned gw_ps_node(const struct gw_ps *ps);
+
+/* The table of that name: makes it when there is none. GW_EMISMATCH: it exists
+ * with another width or updater; GW_EINVAL, GW_ENOMEM: too many. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_table(struct gw_ps *ps, const struct gw_ps_table_config *config,
+            unsigned *table, struct gw_error *why);
+/* Its number and form; GW_EINVAL: there is none of that name. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_find(struct gw_ps *ps, const char *name,
+                                            unsigned *table,
+                                            struct gw_ps_table_config *config,
+                                            struct gw_error *why);
+
+/* Adds `count` rows of the table's width, values[i * width ...], to the rows of
+ * keys[i], by the table's updater. Keys of one push are distinct (GW_EINVAL
+ * else, from the servers).
+ * With `handle` NULL it returns when the push is acknowledged; else at once,
+ * and keys and values belong to the library until gw_ps_wait.
+ * Values in gw_alloc memory are read in place (shm). GW_ENUMERIC: a NaN or an
+ * infinity; nothing of the push was applied, and it is counted. GW_ETIMEOUT
+ * names the servers that it waits for. GW_ECLOSED: this worker was convicted.
+ */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_push(struct gw_ps *ps, unsigned table,
+                                            const uint64_t *keys, size_t count,
+                                            const float *values,
+                                            struct gw_ps_handle *handle,
+                                            struct gw_error *why);
+/* Copies the rows of `keys` to values[i * width ...]. A key that was never
+ * pushed has its initial value. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_pull(struct gw_ps *ps, unsigned table, const uint64_t *keys, size_t count,
+           float *values, struct gw_ps_handle *handle, struct gw_error *why);
+/* Push, then pull of the same keys, in one request; outside of units the pull
+ * sees the push. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_push_pull(struct gw_ps *ps, unsigned table, const uint64_t *keys,
+                size_t count, const float *values, float *out,
+                struct gw_ps_handle *handle, struct gw_error *why);
+/* Until the request has ended; *handle becomes none. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_wait(struct gw_ps *ps, struct gw_ps_handle *handle, struct gw_error *why);
+
+/* ---- units of work ---- */
+
+/* What there is to do: `epochs` times `batches` batches, each in `parts` parts
+ * (what a round of bsp and kofn consists of). `workers` must have asked before
+ * the first unit is granted. Nothing of it is known to the servers but the
+ * numbers. */
+struct gw_ps_plan {
+    uint64_t epochs;  /* 0: without end */
+    uint64_t batches; /* of an epoch; 0: no plan: a round has one part for each
+                         worker that has asked */
+    uint32_t parts;   /* 1 to 64 */
+    uint32_t workers; /* at least; 0: 1 */
+};
+
+struct gw_ps_work {
+    bool done; /* there is no more: the rest is not valid */
+    uint64_t epoch, batch;
+    unsigned part, parts;
+    uint64_t clock;     /* of this worker: units it has finished */
+    uint64_t closed;    /* closings that its pulls see */
+    uint64_t staleness; /* clocks that it is ahead of the slowest */
+    uint64_t waited_ns;
+};
+
+/* Sets mode and plan of a group; the first to say so counts, the same again is
+ * fine. GW_EMISMATCH: it has another plan. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_plan(struct gw_ps *ps, unsigned group,
+                                            const struct gw_ps_mode *mode,
+                                            const struct gw_ps_plan *plan,
+                                            struct gw_error *why);
+/* Changes the mode from the next unit on. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_mode(struct gw_ps *ps, unsigned group,
+                                            const struct gw_ps_mode *mode,
+                                            struct gw_error *why);
+/* Waits for all pushes under way; the last unit is done; the next one is
+ * granted as soon as the mode allows. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_next(struct gw_ps *ps, unsigned group,
+                                            struct gw_ps_work *work,
+                                            struct gw_error *why);
+/* Until `count` workers have come here with this number. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_barrier(struct gw_ps *ps,
+                                               uint64_t number, unsigned count,
+                                               struct gw_error *why);
+/* All servers write what they hold, as a consistent cut, into `directory` of
+ * theirs; pushes go on. gradwire-snapshot(5) has the format. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_snapshot(struct gw_ps *ps, const char *directory, struct gw_error *why);
+
+/* What this client has done. */
+struct gw_ps_counts {
+    uint64_t pushes, pulls, push_keys, pull_keys;
+    uint64_t bytes_sent, bytes_received, bytes_in_place;
+    uint64_t retries, refusals, key_lists_sent, key_lists_cached;
+    uint64_t rows_held_back; /* by filters */
+    uint64_t waited_ns;      /* in gw_ps_next, for others */
+};
+GW_API void gw_ps_get_counts(const struct gw_ps *ps,
+                             struct gw_ps_counts *counts);
+
+/* ---- the server ---- */
+
+struct gw_ps_server;
+
+struct gw_ps_server_config {
+    unsigned node;
+    const char *endpoint;
+    uint64_t token;
+    unsigned controller_count;
+    unsigned controllers[GW_PS_CONTROLLERS];
+    const char *controller_endpoints[GW_PS_CONTROLLERS];
+    const char *wire, *interface, *key_file;
+    bool insecure;
+    uint64_t seed;
+    struct gw_sink *events; /* used under a lock; NULL: none */
+    const char *restore;    /* a snapshot's directory to begin from; NULL */
+    unsigned threads;       /* that apply; 0: 1 */
+    bool hogwild;           /* they do so without locks */
+    bool ack_primary;       /* acknowledge before the secondaries have it */
+    bool no_dedupe, no_fencing, no_bundle; /* experiments: what goes wrong */
+    /* GW_PS_CALLBACK: changes `row` (width floats, then `state_floats` of its
+     * own) by `gradient`. From the server's threads. */
+    void *context;
+    void (*update)(void *context, float *row, const float *gradient,
+                   unsigned width);
+    unsigned state_floats;
+    void (*on_status)(void *context); /* something of the status has changed */
+};
+
+/* One slot, as the server holds it. */
+enum gw_ps_role {
+    GW_PS_NOT_HERE,
+    GW_PS_PRIMARY,
+    GW_PS_SECONDARY,
+    GW_PS_LEARNER
+};
+
+struct gw_ps_slot_status {
+    enum gw_ps_role role;
+    uint64_t term, last, committed; /* of its log */
+    uint64_t rows, bytes;
+};
+
+struct gw_ps_worker_status {
+    unsigned node;
+    uint64_t clock, nans; /* refused pushes */
+};
+
+struct gw_ps_server_status {
+    bool member, lease, parked;
+    uint64_t epoch;
+    unsigned slot_count, primaries;
+    struct gw_ps_slot_status slots[GW_PS_SLOTS_MAX];
+    uint64_t pushes, pulls, push_keys, pull_keys;
+    uint64_t duplicates, refused, nans, dropped; /* of pushes */
+    uint64_t staged;                             /* units held back */
+    uint64_t takeovers, moved;                   /* slots */
+    uint64_t freeze_ns_max; /* how long a moving slot was not served */
+    /* Of groups whose clock is here. */
+    struct gw_ps_clock_status {
+        bool here;
+        struct gw_ps_mode mode;
+        struct gw_ps_plan plan;
+        uint64_t epoch, batch, closed, units, dropped, redone;
+        uint64_t staleness[GW_PS_STALENESS_MAX + 1];
+        unsigned worker_count;
+        struct gw_ps_worker_status workers[GW_PS_NODES];
+        bool done;
+    } clocks[GW_PS_GROUPS_MAX];
+    char text[200]; /* trouble; "" */
+};
+
+/* Registers, serves in threads of its own. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_server_start(const struct gw_ps_server_config *config,
+                   struct gw_ps_server **server, struct gw_error *why);
+/* Hands its slots over to others and leaves; GW_EINVAL: it is the last. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_server_leave(struct gw_ps_server *server,
+                                                    struct gw_error *why);
+/* Ends without a word. NULL allowed. */
+GW_API void gw_ps_server_destroy(struct gw_ps_server **server);
+/* From any thread. */
+GW_API void gw_ps_server_get_status(struct gw_ps_server *server,
+                                    struct gw_ps_server_status *status);
+/* GW_OK while it serves; GW_ECLOSED: convicted, with the reason. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_server_error(struct gw_ps_server *server,
+                                                    struct gw_error *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The worker's side of the data path, as a machine without clock, socket or
+ * thread: it cuts a push or pull into slots, gathers what goes to one server,
+ * sends, sends again, follows the routes, and puts the answers together. The
+ * library (client.c) drives it over the post; tests/sim drives the same object
+ * code.
+ *
+ * A request is done when all its slots are. A slot that was refused, or whose
+ * server does not answer in time, is sent again, to whoever is its primary by
+ * the newest routes; a push always under the same sequence number, so that it
+ * counts once. At most GW__PUSHES_MAX pushes are under way, since a slot
+ * remembers 64 numbers above the floor.
+ *
+ * Key lists. The cut of a key list (which place goes to which server and slot)
+ * is kept under the list's signature, as long as the routes stay; a server that
+ * has the list gets the signature alone.
+ */
+#ifndef GW__PS_WORKER_H
+#define GW__PS_WORKER_H
+
+#include "clock.h"
+#include "message.h"
+
+#include <control/route.h>
+
+enum { GW__PUSHES_MAX = 64, GW__REQUESTS_MAX = 256 };
+
+struct gw__worker_config {
+    unsigned node;
+    struct gw__id incarnation;
+    bool no_key_cache, half;
+    uint64_t resend_ns; /* 0: 100 ms, doubling up to 1 s */
+    size_t piece_bytes; /* values of larger messages are cut; 0: 2 MB */
+    void *context;
+    void (*send)(void *context, const struct gw__letter *letter);
+};
+
+struct gw__worker;
+
+GW_MUST_CHECK enum gw_err gw__worker_new(const struct gw__worker_config *config,
+                                         struct gw__worker **worker,
+                                         struct gw_error *why);
+/* Requests under way are forgotten. */
+void gw__worker_destroy(struct gw__worker **worker);
+
+/* What the controllers, or a refusal, say. Older routes are ignored. */
+void gw__worker_routes(struct gw__worker *worker, uint64_t now_ns,
+                       const struct gw__routes *routes);
+const struct gw__routes *gw__worker_get_routes(const struct gw__worker *worker);
+
+/* One of these is a request; keys, values and out belong to it until it has
+ * ended. `values` NULL: a pull only; `out` NULL: a push only. */
+struct gw__access {
+    unsigned table;
+    const uint64_t *keys;
+    size_t count;
+    const float *values;
+    float *out;
+    bool lend;       /* values may be read where they lie until the end */
+    uint64_t clock;  /* of the unit; GW__NO_CLOCK */
+    uint64_t closed; /* what pulls must see */
+};
+/* GW_PENDING: too many are under way; GW_EINVAL: no such table. */
+GW_MUST_CHECK enum gw_err gw__worker_access(struct gw__worker *worker,
+                                            uint64_t now_ns,
+                                            const struct gw__access *access,
+                                            uint64_t *request,
+                                            struct gw_error *why);
+/* A clock command to the group's clock; *work is written at the end of NEXT. */
+GW_MUST_CHECK enum gw_err
+gw__worker_clock(struct gw__worker *worker, uint64_t now_ns, unsigned group,
+                 const struct gw__clock_command *command,
+                 struct gw_ps_work *work, uint64_t *request,
+                 struct gw_error *why);
+/* GW_PENDING while it is under way; else how it ended, and it is forgotten. */
+enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request,
+                              struct gw_error *why);
+/* Pushes that are not acknowledged yet. */
+unsigned gw__worker_pushes(const struct gw__worker *worker);
+
+/* Takes over the caller's hold. */
+void gw__worker_parcel(struct gw__worker *worker, uint64_t now_ns,
+                       struct gw__parcel *parcel);
+void gw__worker_tick(struct gw__worker *worker, uint64_t now_ns);
+uint64_t gw__worker_due(const struct gw__worker *worker); /* UINT64_MAX */
+/* Whom the oldest request waits for: "server 33 (slots 0-20) for 1.2 s". */
+void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
+                          char *out, size_t room);
+void gw__worker_counts(const struct gw__worker *worker,
+                       struct gw_ps_counts *counts);
+
+#endif
