@@ -73,9 +73,9 @@ struct gw__ps_head {
     uint8_t group;
     uint8_t reserved;
     uint32_t segments;
-    uint32_t reserved2;
+    uint32_t nans; /* pushes that this worker has refused so far, for NaNs */
 };
-_Static_assert(sizeof(struct gw__ps_head) == 104, "no holes");
+_Static_assert(sizeof(struct gw__ps_head) == 96, "no holes");
 
 /* APPEND and its like give the last three fields a meaning of their own
  * (lib/ps/replicate.h). */
