@@ -24,18 +24,25 @@
  * "worker" when not given, else "server" or "controller"; controllers count
  * from 0, and -1 is the one that leads):
  *
- *     hello                           data: {run, pid, version, events}
- *     status                          data: below
- *     add       count, role           kill stop pause resume restart drain
- *     kill ...  role, node            restart also starts one that has ended
- *     slow      node, ns              extra compute time a step; 0: none
- *     link      from, to, fields      of delay_us jitter_us rate loss_ppm down;
- *                                     "both": true for both ways; data: the
- * rule cut       left, right           arrays of {role, node} heal pace  ns
- *     train     model, file, options  work for an idle ring (see `up`)
- *     wait      condition, timeout_ns expect  condition
- *     record    file (or null: the run's own), on
+ *     hello                        data: {run, pid, version, events}
+ *     status                       data: below
+ *     add     count, role
+ *     kill    role, node           stop pause resume restart drain likewise;
+ *                                  restart also starts one that has ended
+ *     slow    node, ns             extra compute time a step; 0: none
+ *     link    from, to, fields     of delay_us jitter_us rate loss_ppm down;
+ *                                  "both": true for both ways; data: the rule
+ *     cut     left, right          arrays of {role, node}
+ *     heal
+ *     pace    ns                   every chunk takes so long; 0: none
+ *     train   model, file, options work for an idle ring (see `up`)
+ *     wait    condition, timeout_ns
+ *     expect  condition
+ *     record  file, on             file null: the run's own
  *     down
+ *
+ * A request about node -1 waits while no controller leads, for timeout_ns or,
+ * at most and when it does not say, 5 s.
  *
  * The supervisor also publishes events: raw struct gw_event records, several a
  * message, behind a first frame "c" (SEND, APPLY, WAIT: chunk by chunk) or "e"
@@ -47,14 +54,15 @@
  *    "alive", "epoch", "step", "op", "loss", "lost", "doubled", "done",
  *    "parked", "workers", "servers", "controllers_alive", "leader",
  *    "data_epoch", "samples_lost", "samples_doubled",
- *    "ops_forward", "ops_exclude", "chunks_kept", "chunks_redone", ...
+ *    "ops_forward", "ops_exclude", "chunks_kept", "chunks_redone",
+ *    "chunks_fresh", ...
  *    "nodes": [{"node", "role", "state", "pid", "rank", "op", "phase",
  *               "waits_for", "step", "loss", "digest", "text"}],
  *    "ring": [node, ...],
  *    "links": [{"from", "to", "delay_us", ...}], "pace_ns",
  *    "recoveries": [{"nodes", "how", "epoch", "fate", "op", "detected_ms",
  *                    "decided_ms", "resumed_ms", "chunks_kept",
- *                    "chunks_redone"}],
+ *                    "chunks_redone", "chunks_fresh"}],
  *    "result": null | {"train_loss", "train_accuracy", "steps", "data_epochs",
  *                      "digest", "seconds"}}
  */

@@ -101,8 +101,12 @@ enum gw_err attach_event(struct attach *attach, uint64_t deadline_ns,
     if (!attach->events)
         return gw_fail(why, GW_EINVAL, "nobody listens");
     for (;;) {
-        bool dead = attach_dead(attach);
         if (take(attach, event))
+            return GW_OK;
+        /* Costs a system call, so only when there is nothing to take; what the
+         * dead said in between still counts. */
+        bool dead = attach_dead(attach);
+        if (dead && take(attach, event))
             return GW_OK;
         if (attach->over || dead)
             return attach_ended(attach->run, why), GW_ECLOSED;

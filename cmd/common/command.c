@@ -196,6 +196,7 @@ int tool_main(const struct tool *tool, int argc, char **argv)
     asked = (struct asked){0};
     setlocale(LC_CTYPE, ""); /* widths of UTF-8; numbers stay as in C */
     signals_catch();
+    files_allow();
     int status =
         dispatch(argc - 1, argv + 1, tool->only ? tool->only : tool->shell);
     progress("%s", "");

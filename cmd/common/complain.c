@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Errors for a person, on stderr. The first one is kept: output.c puts it into
- * the document when the output is JSON.
+ * Errors for a person, on stderr. What they quote may be anything, so it is
+ * made visible here, for all of them. The first one is kept: output.c puts it
+ * into the document when the output is JSON.
  */
 #include "internal.h"
+#include "visible.h"
 
 #include <stdarg.h>
 #include <unistd.h>
@@ -31,14 +33,15 @@ const char *complain_at(const char *place)
 int complain(const struct gw_error *error)
 {
     struct gw_error placed = *error;
+    char text[4 * sizeof placed.text];
     if (at_place)
         gw_wrap(&placed, placed.code, "%s", at_place);
     bool red = color_on(STDERR_FILENO);
     progress("%s", "");
     fflush(stdout);
     fprintf(stderr, "%s%s: %s%s\n", red ? "\033[31m" : "",
-            the_tool ? the_tool->name : "gradwire", placed.text,
-            red ? "\033[m" : "");
+            the_tool ? the_tool->name : "gradwire",
+            visible(placed.text, text, sizeof text), red ? "\033[m" : "");
     if (!first.code)
         first = placed;
     return gw_err_exit(error->code);

@@ -90,4 +90,9 @@ void complaint_clear(void); /* complain.c */
  * Returns the exit status, which a full disk may change. (output.c) */
 int output_finish(int status);
 
+/* ---- open files (files.c) ---- */
+
+/* As many as the hard limit allows. */
+void files_allow(void);
+
 #endif

@@ -4,29 +4,11 @@
  * name may hold any bytes, and the document must stay valid all the same.
  */
 #include "output_format.h"
+#include "visible.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* How many bytes the UTF-8 character at `s` has; 0 when it is none: a stray or
- * missing continuation, an overlong form, a surrogate, or above U+10FFFF. */
-static unsigned character_bytes(const unsigned char *s)
-{
-    unsigned bytes = *s < 0x80   ? 1
-                     : *s < 0xc2 ? 0
-                     : *s < 0xe0 ? 2
-                     : *s < 0xf0 ? 3
-                     : *s < 0xf5 ? 4
-                                 : 0;
-    for (unsigned i = 1; i < bytes; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (*s == 0xe0 && s[1] < 0xa0) || (*s == 0xf0 && s[1] < 0x90);
-    bool surrogate = *s == 0xed && s[1] >= 0xa0;
-    bool too_large = *s == 0xf4 && s[1] >= 0x90;
-    return overlong || surrogate || too_large ? 0 : bytes;
-}
 
 static void put_ascii(FILE *file, unsigned char c)
 {
@@ -47,16 +29,15 @@ void put_json_text(FILE *file, const char *text)
         return;
     }
     fputc('"', file);
-    const unsigned char *s = (const unsigned char *)text;
-    while (*s) {
-        unsigned bytes = character_bytes(s);
+    while (*text) {
+        unsigned bytes = utf8_bytes(text);
         if (bytes == 1)
-            put_ascii(file, *s);
+            put_ascii(file, (unsigned char)*text);
         else if (bytes)
-            fwrite(s, 1, bytes, file);
+            fwrite(text, 1, bytes, file);
         else
             fputs("\\ufffd", file);
-        s += bytes ? bytes : 1;
+        text += bytes ? bytes : 1;
     }
     fputc('"', file);
 }

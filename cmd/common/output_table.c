@@ -10,11 +10,12 @@
  */
 #include "internal.h"
 #include "output_format.h"
+#include "visible.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTEGER_WIDTH = 8, GAP = 2 };
+enum { INTEGER_WIDTH = 8, GAP = 2, NOTE_MAX = 8192 };
 
 /* Characters, not bytes. */
 static int width_of(const char *text)
@@ -70,11 +71,12 @@ static void put_cell(struct output *output, unsigned i, const char *text,
 
 static void put_notes(struct output *output, unsigned from, unsigned to)
 {
-    char buf[64];
+    char buf[64], seen[NOTE_MAX];
     for (unsigned i = from; i < to; i++) {
         const struct note *note = &output->notes[i];
+        const char *text = output_cell(&note->field, note->value, "-", buf);
         fprintf(output->file, "# %s: %s\n", note->field.name,
-                output_cell(&note->field, note->value, "-", buf));
+                visible(text, seen, sizeof seen));
     }
 }
 

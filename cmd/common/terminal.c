@@ -3,6 +3,7 @@
  * What depends on a person watching: colour and the progress line.
  */
 #include "internal.h"
+#include "visible.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static int terminal_columns(int fd)
 void progress(const char *format, ...)
 {
     static char shown[256];
-    char line[sizeof shown];
+    char line[sizeof shown], seen[4 * sizeof shown];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
@@ -55,7 +56,7 @@ void progress(const char *format, ...)
     if (strcmp(line, shown) == 0 || !capable_terminal(STDERR_FILENO))
         return;
     int room = terminal_columns(STDERR_FILENO) - 1;
-    fprintf(stderr, "\r\033[K%.*s", room, line);
+    fprintf(stderr, "\r\033[K%.*s", room, visible(line, seen, sizeof seen));
     fflush(stderr);
     memcpy(shown, line, sizeof shown);
 }

@@ -7,6 +7,7 @@
 #include "script_run.h"
 
 #include "common/command.h"
+#include "common/visible.h"
 #include "session.h"
 
 #include <limits.h>
@@ -14,14 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 16, FILE_BYTES_MAX = 1 << 24 };
+enum { DEPTH_MAX = 16, FILE_BYTES_MAX = 1 << 24, TYPED_MAX = 4096 };
 
 int script_run_command(const struct script_command *command, const char *place)
 {
+    char typed[TYPED_MAX];
     session_type(command->count, command->words);
     fflush(stdout);
     if (common.verbose)
-        fprintf(stderr, "+ %s\n", session_typed());
+        fprintf(stderr, "+ %s\n",
+                visible(session_typed(), typed, sizeof typed));
     const char *before = complain_at(place);
     int status = tool_line(command->count, command->words);
     complain_at(before);

@@ -74,6 +74,11 @@ unsigned ring_alive(const struct run *run)
     return count;
 }
 
+unsigned controllers_all(const struct run *run)
+{
+    return run->controller_count ? run->controller_count : 1;
+}
+
 unsigned controllers_alive(const struct run *run)
 {
     unsigned count = 0;
@@ -107,7 +112,7 @@ static void make_birth(const struct run *run, const struct child *child,
     birth->number = child->number;
     birth->token = run->token;
     birth->seed = run->options.seed;
-    birth->controllers = run->controller_count ? run->controller_count : 1;
+    birth->controllers = controllers_all(run);
     snprintf(birth->wire, sizeof birth->wire, "%s",
              run->options.wire ? run->options.wire : "shm");
     snprintf(birth->directory, sizeof birth->directory, "%.4000s/c%u",

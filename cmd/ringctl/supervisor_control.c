@@ -168,7 +168,7 @@ static enum gw_err start_processes(struct run *run, struct gw_error *why)
 static enum gw_err start_observer(struct run *run, struct gw_error *why)
 {
     struct control *control = run->control;
-    unsigned count = run->controller_count ? run->controller_count : 1;
+    unsigned count = controllers_all(run);
     char endpoint[ENDPOINT_MAX];
     struct gw__member_config start = {
         .node = OBSERVER_NODE, .role = GW__OBSERVER, .controller_count = count};
@@ -211,7 +211,7 @@ enum gw_err control_start(struct run *run, struct gw_error *why)
     control->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (control->fd < 0)
         return gw_fail_errno(why, "eventfd");
-    unsigned count = run->controller_count ? run->controller_count : 1;
+    unsigned count = controllers_all(run);
     enum gw_err code = find_ports(run->raft, count, why);
     if (!code)
         code = run->controller_count ? start_processes(run, why)

@@ -24,11 +24,13 @@ static struct child *controller_named(struct run *run, json_int_t number,
     if (number == -1) {
         number = control_leader(run);
         if (number < 0) {
-            gw_fail(why, GW_EINVAL, "no controller leads, as far as is known");
+            gw_fail(why, GW_EINVAL, "no controller leads: %u of %u %s there",
+                    controllers_alive(run), controllers_all(run),
+                    controllers_alive(run) == 1 ? "is" : "are");
             return NULL;
         }
     }
-    unsigned count = run->controller_count ? run->controller_count : 1;
+    unsigned count = controllers_all(run);
     if (number < 0 || number >= count) {
         gw_fail(why, GW_EINVAL, "controller %lld does not exist",
                 (long long)number);
@@ -297,7 +299,6 @@ void verb_add(const struct request *request)
 
 void verb_slow(const struct request *request)
 {
-    const json_t *ns = json_object_get(request->json, "ns");
     struct child *child = living(request);
     char what[64];
     if (!child)
@@ -306,11 +307,8 @@ void verb_slow(const struct request *request)
         refuse(request, GW_ENOTSUP, "a controller does not compute");
         return;
     }
-    if (!json_is_integer(ns) || json_integer_value(ns) < 0) {
-        refuse(request, GW_EINVAL, "\"ns\" is a time in nanoseconds");
+    if (!request_ns(request, &child->slow_ns))
         return;
-    }
-    child->slow_ns = (uint64_t)json_integer_value(ns);
     child_order(request->run, child);
     if (child->slow_ns)
         snprintf(what, sizeof what, "slowed by %g ms a step",

@@ -84,7 +84,7 @@ static unsigned workers_of(uint64_t nodes)
 static void place_controllers(const struct run *run, uint64_t *left,
                               uint64_t *right)
 {
-    unsigned count = run->controller_count ? run->controller_count : 1;
+    unsigned count = controllers_all(run);
     uint64_t *larger = workers_of(*left) > workers_of(*right) ? left : right;
     for (unsigned c = 0; c < count; c++) {
         uint64_t bit = (uint64_t)1 << (CONTROLLER_NODE - c);
@@ -157,13 +157,9 @@ void verb_heal(const struct request *request)
 
 void verb_pace(const struct request *request)
 {
-    const json_t *ns = json_object_get(request->json, "ns");
     char text[SENTENCE_MAX];
-    if (!json_is_integer(ns) || json_integer_value(ns) < 0) {
-        refuse(request, GW_EINVAL, "\"ns\" is a time in nanoseconds");
+    if (!request_ns(request, &request->run->pace_ns))
         return;
-    }
-    request->run->pace_ns = (uint64_t)json_integer_value(ns);
     children_order(request->run);
     if (request->run->pace_ns)
         snprintf(text, sizeof text, "the pace was set to %g ms a chunk",

@@ -60,11 +60,17 @@ struct child {
     uint64_t ended_ns;
     bool noted;
     struct node_note note;
-    uint64_t recoveries_seen; /* of its note */
-    char text[200];           /* how it ended */
+    char text[200]; /* how it ended */
 };
 
 /* ---- recoveries ---- */
+
+/* Each chunk of a plan is one of these; see struct gw_ring_chunks. */
+struct chunks {
+    uint64_t kept;   /* as a complete copy or a partial sum */
+    uint64_t redone; /* the lost node is in what was there: thrown away */
+    uint64_t fresh;  /* nothing had been added up yet */
+};
 
 struct recovery {
     uint64_t nodes; /* lost, as bits */
@@ -73,9 +79,9 @@ struct recovery {
     bool decided, resumed;
     bool has_fate;
     enum gw__fate fate;
-    uint64_t op;
+    uint64_t op, fate_epoch; /* that it was decided in */
     uint64_t began_ns, detected_ns, decided_ns, resumed_ns;
-    uint64_t kept, redone;
+    struct chunks chunks; /* of that op */
 };
 
 /* The largest that any member has ever told, dead ones included: all count the
@@ -99,7 +105,8 @@ struct asker {
 enum later_kind {
     LATER_WAIT, /* until a condition holds */
     LATER_GONE, /* until nodes are out of the ring and have ended */
-    LATER_BACK  /* until a node has been started anew */
+    LATER_BACK, /* until a node has been started anew */
+    LATER_LEADS /* until a controller leads, whom the request is about */
 };
 
 struct later {
@@ -109,6 +116,7 @@ struct later {
     struct condition *condition; /* WAIT */
     char text[200];              /* WAIT: the condition; else what was done */
     struct child *child;
+    json_t *request; /* LEADS */
 };
 
 /* ---- the run ---- */
@@ -146,7 +154,8 @@ struct run {
     struct recovery recoveries[RECOVERIES_MAX]; /* the newest ones */
     unsigned recovery_count;                    /* of all */
     struct tally most;
-    uint64_t kept, redone, dropped; /* chunks; events */
+    struct chunks chunks; /* of all recoveries */
+    uint64_t dropped;     /* events */
     struct {
         uint64_t time_ns;
         int64_t evidence;
@@ -196,6 +205,8 @@ bool child_in_ring(const struct run *run, const struct child *child);
 bool child_lives(const struct child *child);
 unsigned ring_alive(const struct run *run);
 unsigned controllers_alive(const struct run *run);
+/* Those that there are to be, or the one inside. */
+unsigned controllers_all(const struct run *run);
 /* Asks all to end, waits 500 ms, ends them. */
 void children_end(struct run *run);
 /* Starts what awaited that the ring be rid of its former self. */
@@ -226,6 +237,9 @@ const char *control_text(struct run *run, char out[200]);
 GW_MUST_CHECK enum gw_err serve_open(struct run *run, struct gw_error *why);
 void serve_close(struct run *run);
 void serve_requests(struct run *run);
+/* Does what is asked, or refuses; once more, for requests that had to wait. */
+void serve_request(struct run *run, const struct asker *asker,
+                   const json_t *json);
 /* One sentence; steals `data`, which may be NULL. */
 void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
                   json_t *data, const char *format, ...) GW_PRINTF(5, 6);
@@ -250,6 +264,10 @@ verb_function verb_link, verb_cut, verb_heal, verb_pace;
  * none, and why. */
 struct child *child_named(struct run *run, const json_t *name,
                           struct gw_error *why);
+/* A time that a request tells in nanoseconds; false: it is refused. */
+GW_MUST_CHECK bool request_ns(const struct request *request, uint64_t *ns);
+/* How long its asker wants to wait; 0: it does not say. */
+uint64_t request_timeout_ns(const struct request *request);
 /* "epoch 2, ring 0 1 3" */
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
 
@@ -261,6 +279,8 @@ void later_wait(const struct request *request, struct condition *condition,
                 const char *text, uint64_t timeout_ns);
 void later_change(const struct request *request, enum later_kind kind,
                   struct child *child, const char *done);
+/* Serves it when a controller leads; refuses when none does for long. */
+void later_lead(const struct request *request);
 /* Answers what is due. */
 void later_look(struct run *run);
 /* The next deadline; UINT64_MAX: none. */

@@ -9,6 +9,10 @@
  *
  * The first three are this process's own clock; the last is what the survivors
  * say that they took from decision to completion, after it.
+ *
+ * Beside the times, what became of the chunks of the op that was cut short. Its
+ * plan is the same at all survivors, and each tells it whole: so it counts once
+ * a recovery, however many tell it, and whenever they do.
  */
 #include "supervisor_parts.h"
 
@@ -21,6 +25,13 @@ static struct recovery *newest(struct run *run)
     return run->recovery_count == 0
                ? NULL
                : &run->recoveries[(run->recovery_count - 1) % RECOVERIES_MAX];
+}
+
+/* The others were long ago. */
+static unsigned recoveries_known(const struct run *run)
+{
+    return run->recovery_count < RECOVERIES_MAX ? run->recovery_count
+                                                : RECOVERIES_MAX;
 }
 
 /* ---- a loss ---- */
@@ -100,6 +111,39 @@ static void begin(struct run *run, uint64_t nodes, uint64_t now)
             run->workers[n].trouble_ns = 0;
 }
 
+/* ---- chunks ---- */
+
+static void heighten(uint64_t *most, uint64_t *sum, uint64_t value)
+{
+    if (value <= *most)
+        return;
+    *sum += value - *most;
+    *most = value;
+}
+
+/* The largest number that anybody tells. */
+static void count_plan(struct run *run, const struct gw_ring_chunks *plan)
+{
+    unsigned oldest = run->recovery_count - recoveries_known(run);
+    for (unsigned i = run->recovery_count; i-- > oldest;) {
+        struct recovery *r = &run->recoveries[i % RECOVERIES_MAX];
+        if (!r->has_fate || r->fate_epoch != plan->epoch || r->op != plan->op)
+            continue;
+        heighten(&r->chunks.kept, &run->chunks.kept, plan->spread + plan->kept);
+        heighten(&r->chunks.redone, &run->chunks.redone, plan->redone);
+        heighten(&r->chunks.fresh, &run->chunks.fresh, plan->fresh);
+        return;
+    }
+}
+
+/* A member may know of a plan before we know of the decision, so what it said
+ * is looked at anew when that comes. */
+static void count_chunks(struct run *run, const struct gw_ring_status *status)
+{
+    for (unsigned i = 0; i < GW_RING_CHUNKS && status->chunks[i].epoch; i++)
+        count_plan(run, &status->chunks[i]);
+}
+
 /* ---- the decision ---- */
 
 /* Of several open ops the newest is the one that was cut short. */
@@ -116,7 +160,10 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
         recovery->has_fate = true;
         recovery->fate = d->fate;
         recovery->op = d->op;
+        recovery->fate_epoch = d->epoch;
     }
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        count_chunks(run, &run->workers[n].note.ring);
 }
 
 void recovery_view(struct run *run, const struct gw__news *before)
@@ -164,20 +211,14 @@ void recovery_note(struct run *run, struct child *child,
     const struct gw_ring_status *now = &child->note.ring,
                                 *then = before ? &before->ring : &nothing.ring;
     struct recovery *recovery = newest(run);
-    uint64_t kept = grown(then->chunks_kept, now->chunks_kept);
-    uint64_t redone = grown(then->chunks_redone, now->chunks_redone);
     if (child->role != GW__WORKER)
         return;
     count(run, &child->note);
-    run->kept += kept;
-    run->redone += redone;
+    if (memcmp(then->chunks, now->chunks, sizeof now->chunks) != 0)
+        count_chunks(run, now);
     run->dropped +=
         grown(before ? before->events_dropped : 0, child->note.events_dropped);
-    if (!recovery)
-        return;
-    recovery->kept += kept;
-    recovery->redone += redone;
-    if (grown(then->recoveries, now->recoveries) == 0 ||
+    if (!recovery || grown(then->recoveries, now->recoveries) == 0 ||
         now->ring_epoch < recovery->epoch || !recovery->decided)
         return;
     uint64_t took = now->last.resumed_ns > now->last.decided_ns
@@ -216,22 +257,23 @@ static json_t *one(const struct recovery *r)
 {
     const char *fate = r->fate == GW__FORWARD ? "forward" : "exclude";
     return json_pack(
-        "{s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:I}", "nodes",
+        "{s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "nodes",
         nodes_json(r->nodes), "how", r->how, "epoch", (json_int_t)r->epoch,
         "fate", r->has_fate ? fate : NULL, "op",
         r->has_fate ? json_integer((json_int_t)r->op) : json_null(),
         "detected_ms", since(r, true, r->detected_ns), "decided_ms",
         since(r, r->decided, r->decided_ns), "resumed_ms",
-        since(r, r->resumed, r->resumed_ns), "chunks_kept", (json_int_t)r->kept,
-        "chunks_redone", (json_int_t)r->redone);
+        since(r, r->resumed, r->resumed_ns), "chunks_kept",
+        (json_int_t)r->chunks.kept, "chunks_redone",
+        (json_int_t)r->chunks.redone, "chunks_fresh",
+        (json_int_t)r->chunks.fresh);
 }
 
 json_t *recovery_json(const struct run *run)
 {
     json_t *list = json_array();
-    unsigned kept = run->recovery_count < RECOVERIES_MAX ? run->recovery_count
-                                                         : RECOVERIES_MAX;
-    for (unsigned i = run->recovery_count - kept; i < run->recovery_count; i++)
+    unsigned oldest = run->recovery_count - recoveries_known(run);
+    for (unsigned i = oldest; i < run->recovery_count; i++)
         json_array_append_new(list, one(&run->recoveries[i % RECOVERIES_MAX]));
     return list;
 }

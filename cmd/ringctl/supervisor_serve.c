@@ -92,8 +92,49 @@ void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
 
 /* ---- requests ---- */
 
-static void dispatch(struct run *run, const struct asker *asker,
-                     const json_t *json)
+bool request_ns(const struct request *request, uint64_t *ns)
+{
+    const json_t *value = json_object_get(request->json, "ns");
+    bool told = json_is_integer(value) && json_integer_value(value) >= 0;
+    if (told)
+        *ns = (uint64_t)json_integer_value(value);
+    else
+        refuse(request, GW_EINVAL, "\"ns\" is a time in nanoseconds");
+    return told;
+}
+
+uint64_t request_timeout_ns(const struct request *request)
+{
+    json_int_t ns =
+        json_integer_value(json_object_get(request->json, "timeout_ns"));
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* Is {"role": "controller", "node": -1} in it? */
+static bool names_leader(const json_t *json)
+{
+    static const char *const places[] = {"from", "to", "left", "right"};
+    const char *role = json_string_value(json_object_get(json, "role"));
+    if (!json)
+        return false;
+    bool named = role && strcmp(role, "controller") == 0 &&
+                 json_integer_value(json_object_get(json, "node")) == -1;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !named; i++)
+        named = names_leader(json_object_get(json, places[i]));
+    for (size_t i = 0; i < json_array_size(json) && !named; i++)
+        named = names_leader(json_array_get(json, i));
+    return named;
+}
+
+/* It is about the leader, and there is none now, but will be. */
+static bool awaits_leader(const struct run *run, const json_t *json)
+{
+    return names_leader(json) && control_leader(run) < 0 &&
+           2 * controllers_alive(run) > controllers_all(run);
+}
+
+void serve_request(struct run *run, const struct asker *asker,
+                   const json_t *json)
 {
     struct request request = {.run = run, .json = json, .asker = *asker};
     request.verb = json_string_value(json_object_get(json, "verb"));
@@ -107,6 +148,8 @@ static void dispatch(struct run *run, const struct asker *asker,
     else if (!verb)
         refuse(&request, GW_EINVAL, "the supervisor knows no verb \"%.40s\"",
                request.verb);
+    else if (awaits_leader(run, json))
+        later_lead(&request);
     else
         verb(&request);
 }
@@ -132,7 +175,7 @@ static bool serve(struct run *run)
         ; /* the rest of something that we do not understand */
     zmq_msg_close(&part);
     asker.id = json_integer_value(json_object_get(json, "id"));
-    dispatch(run, &asker, json);
+    serve_request(run, &asker, json);
     json_decref(json);
     return true;
 }

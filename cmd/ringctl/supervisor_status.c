@@ -251,7 +251,7 @@ static json_t *controller_json(const struct run *run, unsigned number)
 static json_t *nodes_json(const struct run *run)
 {
     json_t *list = json_array();
-    unsigned controllers = run->controller_count ? run->controller_count : 1;
+    unsigned controllers = controllers_all(run);
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         if (run->workers[n].known)
             json_array_append_new(list, worker_json(run, &run->workers[n]));
@@ -308,16 +308,16 @@ static void put_counts(const struct run *run, const struct sums *sums,
     put(status, "parked", sums->parked);
     put(status, "workers", sums->workers);
     put(status, "servers", 0);
-    put(status, "controllers",
-        run->controller_count ? run->controller_count : 1);
+    put(status, "controllers", controllers_all(run));
     put(status, "controllers_alive", controllers_alive(run));
     put(status, "data_epoch", sums->data_epoch);
     put(status, "samples_lost", most->samples_lost);
     put(status, "samples_doubled", most->samples_doubled);
     put(status, "ops_forward", most->forward);
     put(status, "ops_exclude", most->exclude);
-    put(status, "chunks_kept", run->kept);
-    put(status, "chunks_redone", run->redone);
+    put(status, "chunks_kept", run->chunks.kept);
+    put(status, "chunks_redone", run->chunks.redone);
+    put(status, "chunks_fresh", run->chunks.fresh);
     put(status, "events_dropped", run->dropped);
     put(status, "pace_ns", run->pace_ns);
     put(status, "recoveries_count", run->recovery_count);

@@ -50,11 +50,9 @@ static struct condition *read_condition(const struct request *request,
 static void verb_wait(const struct request *request)
 {
     const char *text;
-    json_t *timeout = json_object_get(request->json, "timeout_ns");
     struct condition *condition = read_condition(request, &text);
-    json_int_t ns = json_integer_value(timeout);
     if (condition)
-        later_wait(request, condition, text, ns > 0 ? (uint64_t)ns : 0);
+        later_wait(request, condition, text, request_timeout_ns(request));
 }
 
 static void verb_expect(const struct request *request)

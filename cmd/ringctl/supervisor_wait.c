@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Answers that come later: when a condition holds, when a change has had its
- * effect, or when it is time to say why not. They are looked at whenever
- * something has changed, so nobody polls.
+ * effect, when there is a leader to whom it can be done, or when it is time to
+ * say why not. They are looked at whenever something has changed, so nobody
+ * polls.
  */
 #include "supervisor_parts.h"
 
 #include <string.h>
 
 #define CHANGE_NS UINT64_C(2000000000)
+#define LEADER_NS UINT64_C(5000000000) /* an election takes less than one */
 
 /* ---- remembering ---- */
 
-static void add(const struct request *request, const struct later *later)
+static void forget(struct later *later)
+{
+    condition_destroy(&later->condition);
+    json_decref(later->request);
+    later->request = NULL;
+}
+
+static void add(const struct request *request, struct later *later)
 {
     struct run *run = request->run;
     if (run->later_count < LATER_MAX) {
@@ -20,8 +29,7 @@ static void add(const struct request *request, const struct later *later)
         later_look(run);
         return;
     }
-    struct condition *condition = later->condition;
-    condition_destroy(&condition);
+    forget(later);
     refuse(request, GW_ENOMEM, "%d requests wait already", LATER_MAX);
 }
 
@@ -39,6 +47,20 @@ void later_wait(const struct request *request, struct condition *condition,
         .condition = condition,
     };
     snprintf(later.text, sizeof later.text, "%s", text);
+    add(request, &later);
+}
+
+void later_lead(const struct request *request)
+{
+    uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
+    struct later later = {.kind = LATER_LEADS,
+                          .asker = request->asker,
+                          .began_ns = now,
+                          .deadline_ns = now + LEADER_NS,
+                          .request = json_deep_copy(request->json)};
+    if (timeout_ns > 0 && timeout_ns < LEADER_NS)
+        later.deadline_ns = now + timeout_ns;
+    snprintf(later.text, sizeof later.text, "%s", request->verb);
     add(request, &later);
 }
 
@@ -72,7 +94,7 @@ const char *ring_text(const struct run *run, char out[SENTENCE_MAX])
 /* Why there is no new view. */
 static void explain_epoch(const struct run *run, char *out, size_t room)
 {
-    unsigned count = run->controller_count ? run->controller_count : 1;
+    unsigned count = controllers_all(run);
     unsigned left = controllers_alive(run);
     char trouble[SENTENCE_MAX];
     if (2 * left <= count)
@@ -176,22 +198,65 @@ static bool look_change(struct run *run, const struct later *later, bool late)
     return true;
 }
 
+/* When one leads, serve_waiting has its turn. */
+static bool look_leads(struct run *run, const struct later *later, bool late)
+{
+    if (!late || control_leader(run) >= 0)
+        return false;
+    serve_answer(run, &later->asker, GW_ETIMEOUT, NULL,
+                 "%.40s: waited %.3g s for a controller to lead; %u of %u are "
+                 "there, but none is elected",
+                 later->text, (double)(gw_now_ns() - later->began_ns) / 1e9,
+                 controllers_alive(run), controllers_all(run));
+    return true;
+}
+
+static bool look(struct run *run, const struct later *later, bool late)
+{
+    switch (later->kind) {
+    case LATER_WAIT:
+        return look_wait(run, later, late);
+    case LATER_LEADS:
+        return look_leads(run, later, late);
+    case LATER_GONE:
+    case LATER_BACK:
+        break;
+    }
+    return look_change(run, later, late);
+}
+
+/* The request that has waited longest for a leader, if there is one now. What
+ * is served may be remembered anew, so it is taken out first. */
+static bool serve_waiting(struct run *run)
+{
+    unsigned i = 0;
+    while (i < run->later_count && run->later[i].kind != LATER_LEADS)
+        i++;
+    if (i == run->later_count || control_leader(run) < 0)
+        return false;
+    struct later later = run->later[i];
+    run->later_count--;
+    memmove(run->later + i, run->later + i + 1,
+            (run->later_count - i) * sizeof *run->later);
+    serve_request(run, &later.asker, later.request);
+    forget(&later);
+    return true;
+}
+
 void later_look(struct run *run)
 {
     uint64_t now = gw_now_ns();
     unsigned kept = 0, count = run->later_count;
     for (unsigned i = 0; i < count; i++) {
         struct later *later = &run->later[i];
-        bool late = now >= later->deadline_ns;
-        bool answered = later->kind == LATER_WAIT
-                            ? look_wait(run, later, late)
-                            : look_change(run, later, late);
-        if (answered)
-            condition_destroy(&later->condition);
+        if (look(run, later, now >= later->deadline_ns))
+            forget(later);
         else
             run->later[kept++] = *later;
     }
     run->later_count = kept;
+    while (serve_waiting(run))
+        ;
 }
 
 uint64_t later_due(const struct run *run)
@@ -209,7 +274,7 @@ void later_end(struct run *run)
         struct later *later = &run->later[i];
         serve_answer(run, &later->asker, GW_ECLOSED, NULL, "run %s has ended",
                      run->name);
-        condition_destroy(&later->condition);
+        forget(later);
     }
     run->later_count = 0;
 }

@@ -9,11 +9,13 @@
 #include "ask.h"
 #include "common/command.h"
 #include "common/output.h"
+#include "common/visible.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { REAL_DIGITS = 15 };
+#define GRACE_NS UINT64_C(1000000000)
 
 bool tells_objects(void)
 {
@@ -74,13 +76,14 @@ static int tell_change_csv(const char *verb, const json_t *answer)
 
 int tell_answer(const char *verb, const json_t *answer)
 {
+    char seen[4096];
     const char *text = text_of(answer, "text", "done");
     if (tells_objects())
         return tell_change_object(verb, answer);
     if (strcmp(common.output, "csv") == 0)
         return tell_change_csv(verb, answer);
     progress("%s", "");
-    printf("%s", text);
+    fputs(visible(text, seen, sizeof seen), stdout);
     bool ended = strcmp(verb, "down") == 0;
     if (!ended && !strstr(text, "epoch") && json_object_get(answer, "epoch"))
         printf(" (epoch %lld)", (long long)integer_of(answer, "epoch", 0));
@@ -96,7 +99,12 @@ int ask_and_tell(json_t *request)
     if (!request)
         return complain_with(GW_ENOMEM, "a request");
     snprintf(verb, sizeof verb, "%s", text_of(request, "verb", ""));
-    if (ask(request, ask_timeout_ns(), &answer, &why))
+    /* When the supervisor is to give up, its word of it is worth a second. */
+    uint64_t timeout_ns = ask_timeout_ns();
+    if (json_object_get(request, "timeout_ns") &&
+        timeout_ns < UINT64_MAX - GRACE_NS)
+        timeout_ns += GRACE_NS;
+    if (ask(request, timeout_ns, &answer, &why))
         return complain(&why);
     int status = tell_answer(verb, answer);
     json_decref(answer);

@@ -14,10 +14,15 @@ json_t *target_json(struct target target)
                      target.node);
 }
 
+/* For a leader the supervisor waits, if it must. */
 json_t *target_request(const char *verb, struct target target)
 {
-    return json_pack("{sssssi}", "verb", verb, "role", role_name(target.role),
-                     "node", target.node);
+    json_t *request = json_pack("{sssssi}", "verb", verb, "role",
+                                role_name(target.role), "node", target.node);
+    if (target.node == TARGET_LEADER && common.timeout_ns)
+        json_object_set_new(request, "timeout_ns",
+                            json_integer((json_int_t)common.timeout_ns));
+    return request;
 }
 
 static int run(const char *verb, int operand_count, char **operands)

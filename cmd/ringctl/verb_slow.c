@@ -9,28 +9,29 @@
 
 #include <string.h>
 
-static bool parse_time(const char *text, uint64_t *ns, struct gw_error *why)
+/* Asks with the time that `text` says, "20ms" or "off", as "ns". Steals
+ * `request`. */
+static int ask_with_time(json_t *request, const char *text)
 {
-    *ns = 0;
-    if (strcmp(text, "off") == 0)
-        return true;
-    if (gw_parse_duration(text, ns, why) == GW_OK)
-        return true;
-    gw_wrap(why, why->code, "a time or off");
-    return false;
+    struct gw_error why;
+    uint64_t ns = 0;
+    if (strcmp(text, "off") != 0 && gw_parse_duration(text, &ns, &why)) {
+        json_decref(request);
+        gw_wrap(&why, why.code, "a time or off");
+        return complain(&why);
+    }
+    json_object_set_new(request, "ns", json_integer((json_int_t)ns));
+    return ask_and_tell(request);
 }
 
 static int run_slow(int operand_count, char **operands)
 {
     struct target target;
     struct gw_error why;
-    uint64_t ns;
-    if (target_parse_words(operand_count - 1, operands, &target, &why) ||
-        !parse_time(operands[operand_count - 1], &ns, &why))
+    if (target_parse_words(operand_count - 1, operands, &target, &why))
         return complain(&why);
-    json_t *request = target_request("slow", target);
-    json_object_set_new(request, "ns", json_integer((json_int_t)ns));
-    return ask_and_tell(request);
+    return ask_with_time(target_request("slow", target),
+                         operands[operand_count - 1]);
 }
 
 const struct command command_slow = {
@@ -46,13 +47,8 @@ const struct command command_slow = {
 
 static int run_pace(int operand_count, char **operands)
 {
-    struct gw_error why;
-    uint64_t ns;
     (void)operand_count;
-    if (!parse_time(operands[0], &ns, &why))
-        return complain(&why);
-    return ask_and_tell(
-        json_pack("{sssI}", "verb", "pace", "ns", (json_int_t)ns));
+    return ask_with_time(json_pack("{ss}", "verb", "pace"), operands[0]);
 }
 
 const struct command command_pace = {

@@ -156,11 +156,11 @@ static void note_recovery(struct output *output, const json_t *r)
     print_nodes(json_object_get(r, "nodes"), nodes, sizeof nodes);
     snprintf(text, sizeof text,
              "node%s (%s): epoch %" PRId64 ", op %" PRId64 " %s%s, %" PRId64
-             " chunks kept, %" PRId64 " redone",
+             " chunks kept, %" PRId64 " redone, %" PRId64 " fresh",
              nodes, text_of(r, "how", "?"), integer_of(r, "epoch", 0),
              integer_of(r, "op", 0), text_of(r, "fate", "?"), times,
-             integer_of(r, "chunks_kept", 0),
-             integer_of(r, "chunks_redone", 0));
+             integer_of(r, "chunks_kept", 0), integer_of(r, "chunks_redone", 0),
+             integer_of(r, "chunks_fresh", 0));
     output_note_text(output, "recovery", text);
 }
 

@@ -27,7 +27,6 @@ struct gw__controller_config {
     struct gw__mesh_config mesh; /* node and endpoint of ours */
     unsigned election_ms;        /* 0: 150 */
     unsigned heartbeat_ms;       /* 0: 30 */
-    bool no_sync; /* tests: need not wait for the disk (libraft 0.15 does) */
     void *context;
     /* In the driver's thread: after each entry that was applied. */
     void (*on_applied)(void *context, const struct gw__registry *registry);

@@ -10,16 +10,20 @@
 
 /* ---- made ---- */
 
-/* The newest decision of each op that may be open. There are at most
- * GW__NEWS_DECISIONS: no report reaches further than so many ops beyond its
- * floor, and the ring's floor is the highest of them. */
+/* The newest decision of each op that may be open, by the newest flush: what an
+ * earlier one has decided is known to whoever was there, and void for an op
+ * that nobody who is left has begun. So while flushing there is none. There are
+ * at most GW__NEWS_DECISIONS: no report reaches further than so many ops beyond
+ * its floor, and the ring's floor is the highest of them. */
 static unsigned pick_decisions(const struct gw__registry *registry,
                                struct gw__decision out[GW__NEWS_DECISIONS])
 {
     unsigned count = 0;
     for (unsigned i = 0; i < registry->decision_count; i++) {
         const struct gw__decision *d = &registry->decisions[i];
-        if (d->op >= registry->view.op_floor && count < GW__NEWS_DECISIONS &&
+        if (d->op >= registry->view.op_floor &&
+            d->epoch >= registry->flush.since_epoch &&
+            count < GW__NEWS_DECISIONS &&
             d == gw__registry_decision(registry, d->op))
             out[count++] = *d;
     }

@@ -3,8 +3,21 @@
  * Between libraft and its back end, whose table of calls is copied and in parts
  * replaced: what goes to a controller that is cut off fails a little later, as
  * if there were no connection; writes are counted, so that closing can wait for
- * them; and once the end has come nothing is begun any more: no message comes
- * in and no time passes.
+ * them; what is late is not told; and once the end has come nothing is begun
+ * any more: no message comes in and no time passes.
+ *
+ * Late: when a follower's write ends, libraft 0.15 tells the leader that there
+ * is then, not the one for whom it wrote. On a slow disk that may be nobody,
+ * and it crashes at an address that is NULL; or it is a candidate itself, and
+ * takes what else lies there for a leader (canonical/raft, issues 339 and 350).
+ * Or it is a leader of a later term, who takes word of another one's entries
+ * for word of its own. So, as in libraft since, a result goes out only to a
+ * leader that is known, and that of entries only in the term in which their
+ * write began: a new leader asks anyway. A snapshot is the same for all, and a
+ * leader that was about to send one itself waits for that result.
+ *
+ * No time passes either for a follower that installs a leader's snapshot: it
+ * would be a candidate for whom that counts already, and lead without it.
  *
  * Only the sending side of a link is cut here. A controller that has applied
  * the cut of its own link could otherwise never hear of its end.
@@ -22,11 +35,23 @@ static struct gw__raft_log *log_of(struct raft_io *io)
 
 /* ---- sending ---- */
 
+static bool is_late(const struct gw__raft_log *log,
+                    const struct raft_message *message)
+{
+    if (!log->ends || message->type != RAFT_IO_APPEND_ENTRIES_RESULT)
+        return false;
+    return log->raft.state != RAFT_FOLLOWER ||
+           log->raft.follower_state.current_leader.id == 0 ||
+           (log->ended_term && log->ended_term != log->raft.current_term);
+}
+
 static int send_or_keep(struct raft_io *io, struct raft_io_send *request,
                         const struct raft_message *message,
                         raft_io_send_cb done)
 {
     struct gw__raft_log *log = log_of(io);
+    if (is_late(log, message))
+        return RAFT_NOCONNECTION;
     uint64_t cut = atomic_load_explicit(&log->cut, memory_order_relaxed);
     if (!(cut >> (message->server_id - 1) % 64 & 1))
         return log->back.send(io, request, message, done);
@@ -56,6 +81,7 @@ void gw__raft_io_turn(struct gw__raft_log *log)
 struct append {
     struct raft_io_append request;
     struct gw__raft_log *log;
+    raft_term term;
     struct raft_io_append *outer;
     raft_io_append_cb done;
 };
@@ -64,7 +90,11 @@ static void appended(struct raft_io_append *request, int status)
 {
     struct append *a = request->data;
     a->log->under_way--;
+    a->log->ends = true;
+    a->log->ended_term = a->term;
     a->done(a->outer, status);
+    a->log->ends = false;
+    a->log->ended_term = 0;
     raft_free(a);
 }
 
@@ -76,7 +106,10 @@ static int append(struct raft_io *io, struct raft_io_append *request,
     struct append *a = raft_malloc(sizeof *a);
     if (!a)
         return RAFT_NOMEM;
-    *a = (struct append){.log = log, .outer = request, .done = done};
+    *a = (struct append){.log = log,
+                         .term = log->raft.current_term,
+                         .outer = request,
+                         .done = done};
     a->request.data = a;
     int failed = log->back.append(io, &a->request, entries, count, appended);
     if (failed)
@@ -88,6 +121,7 @@ static int append(struct raft_io *io, struct raft_io_append *request,
 struct put {
     struct raft_io_snapshot_put request;
     struct gw__raft_log *log;
+    bool installs; /* instead of the whole log: nothing trails */
     struct raft_io_snapshot_put *outer;
     raft_io_snapshot_put_cb done;
 };
@@ -96,7 +130,10 @@ static void put(struct raft_io_snapshot_put *request, int status)
 {
     struct put *p = request->data;
     p->log->under_way--;
+    p->log->installs -= p->installs;
+    p->log->ends = true;
     p->done(p->outer, status);
+    p->log->ends = false;
     raft_free(p);
 }
 
@@ -109,13 +146,15 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
     struct put *p = raft_malloc(sizeof *p);
     if (!p)
         return RAFT_NOMEM;
-    *p = (struct put){.log = log, .outer = request, .done = done};
+    *p = (struct put){
+        .log = log, .installs = trailing == 0, .outer = request, .done = done};
     p->request.data = p;
     int failed =
         log->back.snapshot_put(io, trailing, &p->request, snapshot, put);
     if (failed)
         raft_free(p);
     log->under_way += !failed;
+    log->installs += !failed && trailing == 0;
     return failed;
 }
 
@@ -124,7 +163,8 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
 static void tick(struct raft_io *io)
 {
     struct gw__raft_log *log = log_of(io);
-    if (!log->ending)
+    bool installing = log->installs > 0 && log->raft.state == RAFT_FOLLOWER;
+    if (!log->ending && !installing)
         log->tick(io);
 }
 

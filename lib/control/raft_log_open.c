@@ -13,7 +13,10 @@ enum {
     SEGMENT_BYTES = 1 << 20,
     SNAPSHOT_EVERY = 512, /* entries */
     TRAILING = 256,       /* entries kept for those that are behind */
-    CONNECT_MS = 50
+    CONNECT_MS = 50,
+    /* A snapshot that comes while another is being put is ignored; so long
+     * nothing else is sent to who has not answered one. */
+    INSTALL_MS = 1000
 };
 
 static enum gw_err make_loop(struct gw__raft_log *log, struct gw_error *why)
@@ -64,6 +67,7 @@ static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
     raft_set_heartbeat_timeout(&log->raft, c->heartbeat_ms);
     raft_set_snapshot_threshold(&log->raft, SNAPSHOT_EVERY);
     raft_set_snapshot_trailing(&log->raft, TRAILING);
+    raft_set_install_snapshot_timeout(&log->raft, INSTALL_MS);
     raft_set_pre_vote(&log->raft, true);
     return GW_OK;
 }

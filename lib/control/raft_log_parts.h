@@ -53,7 +53,10 @@ struct gw__raft_log {
     struct gw__raft_unsent *unsent, **unsent_end;
     _Atomic uint64_t cut; /* indices as bits */
 
-    unsigned under_way; /* writes that the back end has not ended yet */
+    unsigned under_way;   /* writes that the back end has not ended yet */
+    bool ends;            /* the end of one is being told to libraft */
+    raft_term ended_term; /* in which it began, or 0: that does not matter */
+    unsigned installs;    /* of those under way: snapshots of the leader */
     unsigned looks;
     unsigned quiet;       /* looks in a row at which there was none */
     bool ending, closing; /* waits for them; raft_close was called */

@@ -16,7 +16,8 @@
  *             active at once, since they hold no data; workers and servers are
  *             joining until they have copied it. A number is given to another
  *             incarnation only after the last one has left or been convicted:
- *             two live processes must never answer to one name.
+ *             two live processes must never answer to one name. Who asks for
+ *             any number and has one already is told that one.
  *   ADMIT     makes joiners active, at a boundary of ops: from `from_op` on
  *             they take part. Whoever proposes it must take part in every op
  *             and not have begun `from_op`; it does not begin it before the

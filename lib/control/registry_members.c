@@ -60,6 +60,17 @@ static unsigned free_node(const struct gw__registry *r)
     return GW__NODES_MAX;
 }
 
+/* Who asks again has not had the answer: it gets the number that it has. */
+static unsigned any_node(const struct gw__registry *r,
+                         struct gw__id incarnation)
+{
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        if (r->members[i].state != GW__NO_MEMBER &&
+            gw__id_equal(r->members[i].incarnation, incarnation))
+            return i;
+    return free_node(r);
+}
+
 static bool may_register(const struct gw__registry *r, unsigned node,
                          struct gw__id incarnation, struct gw__answer *answer)
 {
@@ -85,7 +96,9 @@ enum gw_err gw__apply_register(struct gw__registry *r,
                                const struct gw__command *c,
                                struct gw__answer *answer)
 {
-    unsigned node = c->who.node == GW__NODE_ANY ? free_node(r) : c->who.node;
+    unsigned node = c->who.node == GW__NODE_ANY
+                        ? any_node(r, c->who.incarnation)
+                        : c->who.node;
     if (node >= GW__NODES_MAX)
         return gw__refuse(answer, GW_EINVAL,
                           c->who.node == GW__NODE_ANY

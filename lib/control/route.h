@@ -28,6 +28,12 @@
  * server: the copies must not starve the pushes. Weights: each slot counts as
  * one. A join moves at most its fair share of the slots, a death only those of
  * the dead.
+ *
+ *   route.c          the commands
+ *   route_place.c    slots placed first, and what is missing
+ *   route_balance.c  uneven load
+ *   route_table.c    tables, and which slot a key belongs to
+ *   route_bytes.c    routes as bytes
  */
 #ifndef GW__CONTROL_ROUTE_H
 #define GW__CONTROL_ROUTE_H
@@ -54,12 +60,18 @@ struct gw__routes {
     unsigned slot_count; /* 0: there is no parameter server yet */
     unsigned replicas;   /* wanted */
     unsigned servers;    /* to be there before the slots are placed first */
+    uint64_t drained;    /* servers that want to leave, as bits */
     struct gw__slot_route slots[GW_PS_SLOTS_MAX];
     unsigned table_count;
     struct gw_ps_table_config tables[GW_PS_TABLES_MAX];
 };
 
 void gw__routes_init(struct gw__routes *routes);
+/* Sets up the parameter server; the same again is fine. GW_EINVAL: there cannot
+ * be so many; GW_EMISMATCH: it was set up in another way. */
+enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
+                            unsigned replicas, unsigned servers,
+                            struct gw_error *why);
 /* The servers that are active now, as bits. Takes away what is gone, then takes
  * the next steps. True when anything has changed (and `version` has grown). */
 bool gw__routes_servers(struct gw__routes *routes, uint64_t servers);
@@ -71,8 +83,8 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned slot,
 enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned slot,
                                 uint64_t term, unsigned heir, uint64_t servers,
                                 struct gw_error *why);
-/* A server that wants to leave: `drained` nodes get nothing new, and give away
- * what they have. */
+/* Servers that want to leave: `drained` nodes get nothing new, and give away
+ * what they have, from now on and until they are gone. */
 bool gw__routes_drain(struct gw__routes *routes, uint64_t servers,
                       uint64_t drained);
 /* Is in sync for, or learns, no slot any more. */
@@ -89,6 +101,12 @@ bool gw__route_in_sync(const struct gw__slot_route *slot, unsigned node);
 unsigned gw__route_slot(const struct gw__routes *routes,
                         const struct gw_ps_table_config *table, uint64_t key);
 
+/* GW_EINVAL: no table can be like this. */
+enum gw_err gw__route_check_table(const struct gw_ps_table_config *config,
+                                  struct gw_error *why);
+void gw__put_table(struct gw__writer *writer,
+                   const struct gw_ps_table_config *table);
+void gw__get_table(struct gw__reader *reader, struct gw_ps_table_config *table);
 void gw__put_routes(struct gw__writer *writer, const struct gw__routes *routes);
 /* Bad for what gw__put_routes did not write. */
 void gw__get_routes(struct gw__reader *reader, struct gw__routes *routes);

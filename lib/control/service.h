@@ -25,6 +25,12 @@
 #include <base/machine.h>
 
 #define GW__FLUSH_DEADLINE_NS 400000000ULL
+/* How much longer a ring member may be silent that has not said HELLO to this
+ * controller before. A controller that was started anew knows the ring from its
+ * log at once, but its members have yet to notice that they lost it, and to
+ * connect again (every 100 ms at most); if it then leads, it would accuse them
+ * all. Their neighbours in the ring watch them all the while. */
+#define GW__FIRST_HELLO_NS 1000000000ULL
 
 /* What START brings. */
 struct gw__service_config {

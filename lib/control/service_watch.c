@@ -12,9 +12,6 @@ static const struct gw__phi_rule rule = {
     .expected_ns = 100000000, .deviation_ns = 50000000, .pause_ns = 150000000};
 static const double threshold = 8;
 
-/* Who has never said HELLO to us may have to connect first. */
-#define FIRST_NS 1000000000ULL
-
 static void watch(struct gw__service *s, const struct gw__ring_member *m)
 {
     struct gw__watch *w = &s->watched[m->node];
@@ -23,7 +20,7 @@ static void watch(struct gw__service *s, const struct gw__ring_member *m)
         return;
     bool known = gw__id_equal(heard->incarnation, m->incarnation);
     *w = (struct gw__watch){.incarnation = m->incarnation};
-    gw__phi_begin(&w->phi, &rule, s->now_ns + (known ? 0 : FIRST_NS));
+    gw__phi_begin(&w->phi, &rule, s->now_ns + (known ? 0 : GW__FIRST_HELLO_NS));
 }
 
 void gw__watch_ring(struct gw__service *s)

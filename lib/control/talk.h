@@ -53,7 +53,7 @@ struct gw__news {
     uint64_t flush_epoch; /* the flush is about this and later epochs; 0: there
                              was none yet */
     uint64_t reported;    /* nodes; when not flushing their reports decided */
-    unsigned decision_count; /* of the ops from view.op_floor on */
+    unsigned decision_count; /* by that flush, of ops from view.op_floor on */
     struct gw__decision decisions[GW__NEWS_DECISIONS];
     /* Registered, not yet admitted. */
     unsigned joiner_count;

@@ -8,6 +8,10 @@
 
 #include <gradwire/ps.h>
 
+/* Rows that a callback changes are at most so wide: their scaled gradient goes
+ * over the stack. */
+enum { GW__CALLBACK_WIDTH_MAX = 16384 };
+
 /* Bound to a table; small, copied around. */
 struct gw__updater {
     struct gw_ps_table_config config;
@@ -19,7 +23,8 @@ struct gw__updater {
 
 /* `callback` and `callback_state` for GW_PS_CALLBACK; GW_EINVAL when it is
  * missing or the config makes no sense (width 0, unknown updater, a rate that
- * is no number, dense rows with ...). */
+ * is no number, what would make a formula divide by zero: epsilon 0 of
+ * adagrad and adam, rate 0 or beta and l2 0 of ftrl). */
 GW_MUST_CHECK enum gw_err
 gw__updater_init(struct gw__updater *updater,
                  const struct gw_ps_table_config *config, void *context,

@@ -96,10 +96,23 @@ static void count(const struct maker *m, unsigned chunk, uint64_t kept)
     bool redone = false;
     for (unsigned rank = 0; rank < m->c->ranks; rank++)
         redone = redone || held(m->c, rank, chunk) & ~m->c->target;
-    r->chunks_redone += redone;
-    r->chunks_kept += sums_in(kept) > 0;
-    r->chunks_fresh += sums_in(kept) == 0;
+    if (redone)
+        r->chunks_redone++;
+    else if (sums_in(kept) > 0)
+        r->chunks_kept++;
+    else
+        r->chunks_fresh++;
     r->sums_kept += sums_in(kept);
+}
+
+/* The last survivor alone has the result when it has its input. */
+static void count_spread(const struct maker *m)
+{
+    struct gw__recovery *r = m->recovery;
+    unsigned sums = sums_in(m->c->target);
+    r->chunks_spread += sums > 0;
+    r->chunks_fresh += sums == 0;
+    r->sums_kept += sums;
 }
 
 /* Chooses the chunk's route and with it what everybody begins with. */
@@ -114,8 +127,7 @@ static void choose(const struct maker *m, unsigned chunk)
         route->spread = route->spread || complete;
     }
     if (route->spread) {
-        m->recovery->chunks_spread++;
-        m->recovery->sums_kept += sums_in(c->target);
+        count_spread(m);
         return;
     }
     route->first = best_holder(c, chunk);

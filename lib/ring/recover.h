@@ -57,11 +57,12 @@ struct gw__recovery {
     uint64_t *sets;       /* [rank * chunks + chunk]: what it begins with: the
                              own node alone means the input */
     struct gw__start start;
+    /* Each chunk is one of these, the first that is true of it. */
     unsigned chunks_spread; /* a complete copy survived */
-    unsigned chunks_kept;   /* a partial of two or more did */
-    unsigned chunks_fresh;  /* nothing but the inputs */
     unsigned chunks_redone; /* some survivor's partial contained the excluded
-                               and is thrown away */
+                               and is thrown away; its beginning may be kept */
+    unsigned chunks_kept;   /* a partial of two or more goes on */
+    unsigned chunks_fresh;  /* nothing but the inputs */
     unsigned sums_kept;     /* additions that need not be done again */
 };
 

@@ -118,9 +118,22 @@ static enum gw_err compile_undisturbed(struct gw_ring *ring,
     return GW_OK;
 }
 
-static void count(struct gw_ring_status *status,
+/* A plan may be made again, when the recovery was interrupted: then it is not
+ * another one. */
+static void count(struct gw_ring_status *status, uint64_t epoch, uint64_t op,
                   const struct gw__recovery *recovery)
 {
+    struct gw_ring_chunks *newest = status->chunks;
+    for (unsigned i = 0; i < GW_RING_CHUNKS; i++)
+        if (newest[i].epoch == epoch && newest[i].op == op)
+            return;
+    memmove(newest + 1, newest, (GW_RING_CHUNKS - 1) * sizeof *newest);
+    *newest = (struct gw_ring_chunks){.epoch = epoch,
+                                      .op = op,
+                                      .spread = recovery->chunks_spread,
+                                      .redone = recovery->chunks_redone,
+                                      .kept = recovery->chunks_kept,
+                                      .fresh = recovery->chunks_fresh};
     status->chunks_spread += recovery->chunks_spread;
     status->chunks_kept += recovery->chunks_kept;
     status->chunks_fresh += recovery->chunks_fresh;
@@ -140,7 +153,7 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
         return err;
     const uint64_t *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
-    count(&ring->status, &recovery);
+    count(&ring->status, ring->book.view.ring_epoch, task->op, &recovery);
     gw__events_recovery(ring, task, ledger, start);
     gw__ledger_retarget(ledger, task->plan.target, start);
     gw__recovery_fini(&recovery);

@@ -64,33 +64,19 @@ static void told_freeze(struct gw_ring *ring, uint64_t flush_epoch)
     gw__status_noticed(ring);
 }
 
-/* Those of this flush: what an earlier one has decided about an op that nobody
- * who is left has begun is void. */
-static unsigned decisions_of(const struct gw__news *news,
-                             struct gw__decision out[GW__NEWS_DECISIONS])
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < news->decision_count; i++)
-        if (news->decisions[i].epoch >= news->flush_epoch)
-            out[count++] = news->decisions[i];
-    return count;
-}
-
 static void told_decided(struct gw_ring *ring)
 {
     const void *state = gw__driver_state(ring->driver);
     const struct gw__news *news = gw__member_news(state);
     const struct gw__report *reports[GW__NODES_MAX];
-    struct gw__decision decisions[GW__NEWS_DECISIONS];
     assert(!ring->moving);
     open_book(ring, gw__member_view(state));
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
         reports[node] = gw__member_report(state, node);
-    unsigned count = decisions_of(news, decisions);
-    gw__book_resume(&ring->book, gw__member_view(state), decisions, count,
-                    reports);
-    for (unsigned i = 0; i < count; i++)
-        gw__events_decision(ring, &decisions[i]);
+    gw__book_resume(&ring->book, gw__member_view(state), news->decisions,
+                    news->decision_count, reports);
+    for (unsigned i = 0; i < news->decision_count; i++)
+        gw__events_decision(ring, &news->decisions[i]);
     ring->flushing = ring->view_waits = false;
     struct gw__task task;
     bool any = gw__book_task(&ring->book, &task);

@@ -95,6 +95,14 @@ static enum gw_err listen_at(struct gw__mesh *mesh, const char *endpoint,
     return GW_OK;
 }
 
+static enum gw_err reserve_files(struct gw__mesh *mesh, unsigned count,
+                                 struct gw_error *why)
+{
+    enum gw_err err = gw__files_reserve(count, why);
+    mesh->files += err ? 0 : count;
+    return err;
+}
+
 static enum gw_err open_all(struct gw__mesh *mesh,
                             const struct gw__mesh_config *config,
                             struct gw_error *why)
@@ -110,6 +118,8 @@ static enum gw_err open_all(struct gw__mesh *mesh,
     }
     if (!err)
         err = gw__later_init(&mesh->later, why);
+    if (!err)
+        err = reserve_files(mesh, GW__MESH_FILES, why);
     if (err)
         return err;
     mesh->context = zmq_ctx_new();
@@ -155,6 +165,7 @@ void gw__mesh_close(struct gw__mesh **opened)
     gw__later_fini(&mesh->later);
     while (mesh->context && zmq_ctx_term(mesh->context) != 0)
         assert(errno == EINTR);
+    gw__files_release(mesh->files);
     free(mesh);
 }
 
@@ -177,6 +188,12 @@ enum gw_err gw__mesh_know(struct gw__mesh *mesh, unsigned node,
         err = gw__mesh_check_endpoint(endpoint, why);
     if (err)
         return gw_wrap(why, err, "where node %u is", node);
+    if (endpoint[0] && !peer->has_files) {
+        err = reserve_files(mesh, GW__MESH_PEER_FILES, why);
+        if (err)
+            return gw_wrap(why, err, "node %u", node);
+        peer->has_files = true;
+    }
     if (strcmp(endpoint, peer->endpoint) == 0)
         return GW_OK;
     gw__mesh_disconnect(peer);

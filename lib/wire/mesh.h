@@ -49,7 +49,8 @@ struct gw__mesh_message {
 struct gw__mesh;
 
 /* GW_EUNREACH: cannot listen there. GW_EINVAL: not a place where one should, a
- * bad key file. */
+ * bad key file. GW_ESYS: not enough open files are allowed (for which the soft
+ * limit is raised), or something else that the system refuses. */
 GW_MUST_CHECK enum gw_err gw__mesh_open(const struct gw__mesh_config *config,
                                         struct gw__mesh **mesh,
                                         struct gw_error *why);
@@ -62,7 +63,7 @@ const char *gw__mesh_endpoint(const struct gw__mesh *mesh);
 GW_MUST_CHECK enum gw_err gw__mesh_check_endpoint(const char *endpoint,
                                                   struct gw_error *why);
 /* Where `node` listens; a change makes a new connection. "" forgets it.
- * GW_EINVAL: no such node or endpoint. */
+ * GW_EINVAL: no such node or endpoint. GW_ESYS: no open files for it. */
 GW_MUST_CHECK enum gw_err gw__mesh_know(struct gw__mesh *mesh, unsigned node,
                                         const char *endpoint,
                                         struct gw_error *why);

@@ -16,11 +16,16 @@
 #define GW__MESH_PARTS_H
 
 #include "mesh_frame.h"
+#include "zmq_files.h"
 #include "zmq_wire.h"
 
 enum {
     GW__MESH_MARK = 1000, /* messages a connection, each way */
     GW__MESH_LINGER_MS = 100,
+    /* Open files: libzmq's threads, the listener; then of each peer that we
+     * know: the socket that we send by and the two connections. */
+    GW__MESH_FILES = 16,
+    GW__MESH_PEER_FILES = 4,
     GW__LATER_MESSAGES = 4096,
     GW__LATER_BYTES = 4 << 20
 };
@@ -67,6 +72,7 @@ struct gw__mesh_process {
 struct gw__mesh_peer {
     char endpoint[GW__MESH_ENDPOINT_MAX]; /* "": not known */
     void *dealer;                         /* NULL: not made yet */
+    bool has_files;                       /* reserved */
     /* Who has spoken as this node: how many processes (2 for all more), the
      * newest of them and the one before. */
     unsigned heard;
@@ -85,6 +91,7 @@ struct gw__mesh {
     char endpoint[GW__MESH_ENDPOINT_MAX];
     void *context, *router;
     int router_fd;
+    unsigned files; /* reserved, in all */
     struct gw__mesh_peer peers[GW__MESH_NODES];
     struct gw__later later;
     bool later_first;   /* at the next receive */

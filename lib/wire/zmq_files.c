@@ -2,9 +2,10 @@
  *
  * File descriptors. libzmq takes two or three a socket, the last of them when
  * a peer connects, and ends the whole program when one cannot be had. So each
- * wire reserves what it will need before it begins, and where the soft limit
- * is too low it is raised, as far as the hard one allows.
+ * wire and each mesh reserves what it will need before it begins, and where the
+ * soft limit is too low it is raised, as far as the hard one allows.
  */
+#include "zmq_files.h"
 #include "zmq_wire.h"
 
 #include <dirent.h>
@@ -12,8 +13,8 @@
 #include <sys/resource.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned reserved; /* by all wires of this process */
-static unsigned others;   /* open when there was no wire */
+static unsigned reserved; /* by all wires and meshes of this process */
+static unsigned others;   /* open when there were none */
 
 static unsigned open_files(void)
 {
@@ -24,20 +25,6 @@ static unsigned open_files(void)
     if (self)
         closedir(self);
     return count;
-}
-
-static unsigned needed_files(const struct gw__zmq *zmq)
-{
-    enum {
-        A_WIRE = 12,  /* libzmq's threads, bell, watch */
-        A_PEER = 3,   /* its pidfd, and the two ends of the monitor */
-        A_SOCKET = 2, /* its mailbox and its connection */
-        A_LISTENER = 1,
-    };
-    unsigned peers = zmq->wire.size - 1;
-    unsigned higher = peers - zmq->wire.rank, sockets = zmq->lanes + 1;
-    return A_WIRE + peers * (A_PEER + sockets * A_SOCKET) +
-           higher * sockets * A_LISTENER;
 }
 
 /* Room for `count` descriptors; false: not even by raising the limit, which is
@@ -55,33 +42,60 @@ static bool make_room(unsigned count, rlim_t *limit)
     return count <= files.rlim_cur && setrlimit(RLIMIT_NOFILE, &files) == 0;
 }
 
-enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq, struct gw_error *why)
+enum gw_err gw__files_reserve(unsigned count, struct gw_error *why)
 {
-    unsigned need = needed_files(zmq), taken;
+    unsigned taken;
     rlim_t limit;
     pthread_mutex_lock(&lock);
     if (reserved == 0)
         others = open_files();
     taken = reserved + others;
-    bool room = make_room(taken + need, &limit);
-    if (room) {
-        zmq->files = need;
-        reserved += need;
-    }
+    bool room = make_room(taken + count, &limit);
+    reserved += room ? count : 0;
     pthread_mutex_unlock(&lock);
     if (room)
         return GW_OK;
-    return gw_fail(
-        why, GW_ESYS,
-        "%u ranks need %u open files, %u are taken and the limit is %llu "
-        "(ulimit -n)",
-        zmq->wire.size, need, taken, (unsigned long long)limit);
+    return gw_fail(why, GW_ESYS,
+                   "%u open files are needed, %u are taken and the limit is "
+                   "%llu (ulimit -n)",
+                   count, taken, (unsigned long long)limit);
+}
+
+void gw__files_release(unsigned count)
+{
+    pthread_mutex_lock(&lock);
+    reserved -= count;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- a wire's ---- */
+
+static unsigned needed_files(const struct gw__zmq *zmq)
+{
+    enum {
+        A_WIRE = 12,  /* libzmq's threads, bell, watch */
+        A_PEER = 3,   /* its pidfd, and the two ends of the monitor */
+        A_SOCKET = 2, /* its mailbox and its connection */
+        A_LISTENER = 1,
+    };
+    unsigned peers = zmq->wire.size - 1;
+    unsigned higher = peers - zmq->wire.rank, sockets = zmq->lanes + 1;
+    return A_WIRE + peers * (A_PEER + sockets * A_SOCKET) +
+           higher * sockets * A_LISTENER;
+}
+
+enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq, struct gw_error *why)
+{
+    unsigned need = needed_files(zmq);
+    enum gw_err err = gw__files_reserve(need, why);
+    if (err)
+        return gw_wrap(why, err, "%u ranks", zmq->wire.size);
+    zmq->files = need;
+    return GW_OK;
 }
 
 void gw__zmq_release_files(struct gw__zmq *zmq)
 {
-    pthread_mutex_lock(&lock);
-    reserved -= zmq->files;
-    pthread_mutex_unlock(&lock);
+    gw__files_release(zmq->files);
     zmq->files = 0;
 }

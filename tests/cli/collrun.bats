@@ -83,6 +83,18 @@ json() {
     [[ $output = *'did you mean "tcp"?'* ]]
 }
 
+@test "no byte of what is typed reaches the terminal as a command to it" {
+    for words in $'\e[2J' $'run \e[2J' $'plan \x9b2J' $'list --\e[2J' $'-n \e run'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr collrun $words
+        [ "$status" -ne 0 ]
+        [ -n "$stderr" ]
+        run -1 env LC_ALL=C grep -q '[^ -~]' <<<"$stderr"
+    done
+    run -64 collrun run $'\e[2J'
+    [[ $output = *'"\x1b[2J"'* ]]
+}
+
 @test "options stand before the command, and after operands" {
     run -0 collrun plan allreduce --algo ring -n 3
     after=$output

@@ -72,6 +72,21 @@ is_alive() {
     [[ $output = *'lr'*softmax* ]]
 }
 
+@test "no byte of what is typed reaches the terminal as a command to it" {
+    run -64 "$BUILD/ringctl" < <(printf '\033[31mfoo')
+    [[ $output = *'no command "\x1b[31mfoo"'* ]]
+    for words in $'\e[2J' $'kill \e[2J' $'wait \x9b31m' $'help \e]0;x\a' \
+        $'up 2 --name \e[2J' $'up 2 train lr \e[2J' $'kill 2 --r\eu x' $'-o \e[m ls'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr ringctl $words
+        [ "$status" -ne 0 ]
+        [ -n "$stderr" ]
+        run -1 env LC_ALL=C grep -q '[^ -~]' <<<"$stderr"
+    done
+    run ringctl -v -c $'kill \e[2J'
+    [[ $output = *'+ kill \x1b[2J'* ]]
+}
+
 @test "verbs may be cut short, when it is clear which is meant" {
     run -64 ringctl pa 1
     [[ $output = *"ambiguous: pa: pace, pause"* ]]
@@ -274,6 +289,23 @@ END
     [ "$(json status <<<"${lines[-1]}")" = 0 ]
     [ "$(json lost <<<"${lines[-1]}")" = 0 ]
     [[ $(ringctl ls -o csv) != *ops* || $(ringctl ls -o csv) = *ended* ]]
+}
+
+# A node hangs in the middle of an op: what the others held is told once.
+@test "the chunks of an op that was cut short add up" {
+    run -0 --separate-stderr ringctl --timeout 20s -c 'up 4 ops --bytes 64K \
+        --pace 20ms; wait op>=3; pause 2; wait epoch>=2 && op>=6; status -o json; \
+        status'
+    document=$(grep '^{' <<<"$output")
+    told=()
+    for name in chunks_kept chunks_redone chunks_fresh; do
+        told+=("$(json recoveries 0 $name <<<"$document")")
+        [ "$(json $name <<<"$document")" = "${told[-1]}" ]
+    done
+    [ "$(json recoveries '#' <<<"$document")" = 1 ]
+    [ $((told[0] + told[1] + told[2])) -eq 4 ]
+    [ "${told[0]}" -gt 0 ]
+    [[ $output = *"${told[0]} chunks kept, ${told[1]} redone, ${told[2]} fresh"* ]]
 }
 
 @test "training goes on through a death and a join, and nothing is lost" {

@@ -15,6 +15,7 @@
 #include "common/attach.h"
 #include "common/command.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static struct samples viewed = {.what = "new view"},
                       decided = {.what = "decided"},
                       resumed = {.what = "resumed"};
 static unsigned forward, exclude, none;
-static double kept, redone;
+static double kept, redone, fresh; /* chunks */
 
 static _Noreturn void give_up(const char *where, const char *why)
 {
@@ -110,6 +111,7 @@ static void take_recovery(const json_t *now, unsigned long long epoch)
         none += !fate;
         kept += (double)number(recovery, "chunks_kept");
         redone += (double)number(recovery, "chunks_redone");
+        fresh += (double)number(recovery, "chunks_fresh");
     }
 }
 
@@ -215,7 +217,7 @@ int main(int argc, char **argv)
     printf("ring of %u, %u times %s, seed %s: %u ops forward, %u exclude, %u "
            "with none open; %.1f %% of the chunks redone\n",
            members, count, argv[5], argv[4], forward, exclude, none,
-           kept + redone > 0 ? 100 * redone / (kept + redone) : 0);
+           100 * redone / fmax(kept + redone + fresh, 1));
     print(&viewed);
     print(&decided);
     print(&resumed);

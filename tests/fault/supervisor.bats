@@ -151,6 +151,32 @@ until_gone() {
     ringctl down
 }
 
+@test "who is to lead is waited for: the leader can be killed twice in a row" {
+    ringctl up 2 --controllers 5 --name heirs --keep
+    run -0 ringctl kill leader
+    [[ $output == *"4 of 5 controllers are there"* ]]
+    run -0 ringctl kill leader
+    [[ $output == *"3 of 5 controllers are there"* ]]
+    run -0 ringctl status -o json
+    [[ $output == *'"controllers_alive":3'* ]]
+    ringctl kill leader
+    run -64 ringctl kill leader
+    [[ $output == *"no controller leads: 2 of 5 are there"* ]]
+    ringctl down
+}
+
+@test "when nobody can be elected, that is what is said" {
+    ringctl up 2 --controllers 3 --name apart --keep
+    ringctl cut 'c0|c1,c2'
+    ringctl cut 'c1|c0,c2'
+    ringctl kill leader || true # unless it has given up by itself
+    run -124 "$RINGCTL" kill leader --timeout 300ms
+    [[ $output == *"kill: waited 0.3"*" s for a controller to lead; "?" of 3 are there, but none is elected"* ]]
+    ringctl heal
+    ringctl pause leader
+    ringctl down
+}
+
 @test "when the supervisor is killed its processes die, and up works again" {
     ringctl up 3 ops --bytes 64K --controllers 3 --name orphan --keep
     ringctl pause 1

@@ -117,6 +117,8 @@ void logs_open(struct logs *logs, unsigned i)
     memset(&one->sight, 0, sizeof one->sight);
     one->sight.leader = logs->count;
     enum gw_err err = gw__raft_log_open(&config, &one->log, &why);
+    if (!err && logs->opened)
+        logs->opened(one->log);
     if (!err)
         err = gw__raft_log_run(one->log, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);

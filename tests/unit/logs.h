@@ -32,6 +32,8 @@ struct one_log {
 struct logs {
     char directory[64];
     unsigned count;
+    /* Between opening and running, unless NULL. */
+    void (*opened)(struct gw__raft_log *log);
     char addresses[LOGS][32];
     struct one_log logs[LOGS];
 };

@@ -90,8 +90,7 @@ static void start_controller(struct crew *crew)
                  .incarnation_high = id.high,
                  .incarnation_low = id.low,
                  .endpoint = endpoint,
-                 .token = crew->token},
-        .no_sync = true};
+                 .token = crew->token}};
     enum gw_err err = gw__controller_start(&config, &crew->controller, &why);
     ck_assert_msg(err == GW_OK, "controller: %s", why.text);
 }

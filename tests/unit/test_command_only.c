@@ -45,10 +45,7 @@ static const struct tool bell = {
 static void expect(const char *line, int status, const char *out,
                    const char *err)
 {
-    struct tool_result r = tool_run(&bell, line);
-    ck_assert_msg(r.status == status, "\"%s\" ended with %d", line, r.status);
-    ck_assert_msg(strstr(r.out, out) != NULL, "\"%s\": %s", line, r.out);
-    ck_assert_msg(strstr(r.err, err) != NULL, "\"%s\" said: %s", line, r.err);
+    tool_expect(&bell, line, status, out, err);
 }
 
 START_TEST(it_runs_without_its_name)

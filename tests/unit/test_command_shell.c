@@ -85,11 +85,7 @@ static const struct tool painter = {.name = "painter",
 static void expect(const char *line, int status, const char *out,
                    const char *err)
 {
-    struct tool_result r = tool_run(&painter, line);
-    ck_assert_msg(r.status == status, "\"%s\" ended with %d: %s", line,
-                  r.status, r.err);
-    ck_assert_msg(strstr(r.out, out) != NULL, "\"%s\": %s", line, r.out);
-    ck_assert_msg(strstr(r.err, err) != NULL, "\"%s\" said: %s", line, r.err);
+    tool_expect(&painter, line, status, out, err);
 }
 
 START_TEST(commands_may_be_cut_short)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 Suite *suite_mesh(void);
@@ -87,6 +88,36 @@ START_TEST(only_known_nodes_are_sent_to)
                                "ipc://@name nor tcp://host:port");
     ck_assert_uint_eq(gw__mesh_counts(mesh)->sent, 0);
     mesh_set_close(&set);
+}
+END_TEST
+
+/* libzmq would end the program; so it is refused before, or made possible. */
+START_TEST(open_files_are_reserved)
+{
+    struct rlimit few = {.rlim_cur = 20, .rlim_max = 400};
+    struct gw__mesh *mesh, *second;
+    struct gw_error why;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    mesh = mesh_open(mesh_config(0, mesh_name("files")));
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &few), 0);
+    ck_assert_uint_gt(few.rlim_cur, 20);
+    few.rlim_cur = few.rlim_max = 30;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct gw__mesh_config config = mesh_config(1, mesh_name("more"));
+    ck_assert_int_eq(gw__mesh_open(&config, &second, &why), GW_ESYS);
+    ck_assert_ptr_null(second);
+    ck_assert_msg(strncmp(why.text, "mesh: 16 open files are needed", 30) == 0,
+                  "%s", why.text);
+    ck_assert_msg(strstr(why.text, "the limit is 30 (ulimit -n)"), "%s",
+                  why.text);
+    enum gw_err err = GW_OK;
+    for (unsigned node = 1; node < 20 && !err; node++)
+        err = gw__mesh_know(mesh, node, mesh_name("peer"), &why);
+    ck_assert_int_eq(err, GW_ESYS);
+    ck_assert_msg(strncmp(why.text, "node ", 5) == 0, "%s", why.text);
+    gw__mesh_close(&mesh);
+    mesh = mesh_open(mesh_config(0, mesh_name("again"))); /* given back */
+    gw__mesh_close(&mesh);
 }
 END_TEST
 
@@ -347,6 +378,7 @@ static void add_delivery(Suite *suite)
     tcase_add_loop_test(tests, everybody_hears_everybody, 0, 2);
     tcase_add_loop_test(tests, any_size_up_to_the_limit, 0, 2);
     tcase_add_test(tests, only_known_nodes_are_sent_to);
+    tcase_add_test(tests, open_files_are_reserved);
     tcase_add_test(tests, what_is_sent_to_oneself_comes_back);
     tcase_add_test(tests, own_messages_starve_nobody);
     tcase_add_loop_test(tests, wait_ends_by_message_descriptor_or_time, 0, 2);

@@ -75,6 +75,38 @@ START_TEST(any_number_is_a_new_one_then_a_used_one)
 }
 END_TEST
 
+START_TEST(who_asks_for_any_number_again_has_it_already)
+{
+    pair_ring_of(2);
+    ck_assert_int_eq(pair_join(GW__NODE_ANY, 0, GW__WORKER), GW_OK);
+    ck_assert_uint_eq(pair.answer.node, 2);
+    ck_assert_int_eq(pair_join(GW__NODE_ANY, 1, GW__WORKER), GW_OK);
+    ck_assert_uint_eq(pair.answer.node, 3);
+    for (unsigned life = 0; life < 2; life++) {
+        ck_assert_int_eq(pair_join(GW__NODE_ANY, life, GW__WORKER), GW_OK);
+        ck_assert_uint_eq(pair.answer.node, 2 + life);
+        pair_says(life ? "node 3 is joining as worker"
+                       : "node 2 is joining as worker");
+    }
+    struct gw__command admit = {.kind = GW__CMD_ADMIT,
+                                .admit = {.ring_epoch = 1, .count = 1}};
+    admit.admit.joiners[0] = pair_process(GW__NODE_ANY, 0);
+    admit.admit.joiners[0].node = 2;
+    ck_assert_int_eq(pair_apply(admit), GW_OK);
+    ck_assert_int_eq(pair_join(GW__NODE_ANY, 0, GW__WORKER), GW_OK);
+    ck_assert_uint_eq(pair.answer.node, 2);
+    pair_says("node 2 is active");
+    pair_accuse(pair_process(0, 0), admit.admit.joiners[0], true);
+    ck_assert_int_eq(pair_join(GW__NODE_ANY, 0, GW__WORKER), GW_EINVAL);
+    pair_says("node 2 is already convicted; it may come back as a new process");
+    ck_assert_int_eq(
+        pair_apply((struct gw__command){.kind = GW__CMD_REGISTER,
+                                        .who = {.node = GW__NODE_ANY}}),
+        GW_EINVAL);
+    pair_says("node 4 has no incarnation");
+}
+END_TEST
+
 START_TEST(survivors_keep_their_order_and_joiners_come_last)
 {
     pair_ring_of(5);
@@ -254,6 +286,7 @@ Suite *suite_registry(void)
     tcase_add_test(t, a_member_joins_is_admitted_and_leaves);
     tcase_add_test(t, a_number_is_given_again_only_to_another_process);
     tcase_add_test(t, any_number_is_a_new_one_then_a_used_one);
+    tcase_add_test(t, who_asks_for_any_number_again_has_it_already);
     tcase_add_test(t, survivors_keep_their_order_and_joiners_come_last);
     tcase_add_test(
         t, only_workers_and_servers_make_epochs_and_only_the_ring_flushes);

@@ -77,6 +77,31 @@ static void tell_end(void)
                s->chunks_fresh, s->chunks_redone);
 }
 
+static void expect_same_plans(const struct gw_ring_chunks *a,
+                              const struct gw_ring_chunks *b)
+{
+    for (unsigned i = 0; i < GW_RING_CHUNKS && a[i].epoch; i++)
+        for (unsigned k = 0; k < GW_RING_CHUNKS && b[k].epoch; k++)
+            if (a[i].epoch == b[k].epoch && a[i].op == b[k].op)
+                ck_assert_msg(memcmp(&a[i], &b[k], sizeof *a) == 0,
+                              "op %" PRIu64 " of epoch %" PRIu64
+                              ": %u spread, %u redone, %u kept, %u fresh; "
+                              "elsewhere %u, %u, %u, %u; seed %" PRIu64,
+                              a[i].op, a[i].epoch, a[i].spread, a[i].redone,
+                              a[i].kept, a[i].fresh, b[k].spread, b[k].redone,
+                              b[k].kept, b[k].fresh, seed);
+}
+
+/* The survivors of a death have made the same plans of it. */
+static void check_plans(void)
+{
+    for (unsigned i = 0; i < crew.plan.seats; i++)
+        for (unsigned k = 0; k < i; k++)
+            if (crew_lives(&crew, i) && crew_lives(&crew, k))
+                expect_same_plans(crew_seat(&crew, i)->status.chunks,
+                                  crew_seat(&crew, k)->status.chunks);
+}
+
 /* ---- deaths ---- */
 
 static unsigned draw_living(void)
@@ -116,6 +141,7 @@ static void one_ring(const char *wire, unsigned deaths)
     kill_at_random(wire, deaths);
     ring_crew_end(&crew);
     tell_end();
+    check_plans();
 }
 
 START_TEST(one_of_some)

@@ -46,6 +46,18 @@ START_TEST(a_ring_that_nobody_leaves_is_the_clean_run)
 }
 END_TEST
 
+/* Each chunk counts once; with FORWARD all were complete somewhere. */
+static void check_counts(unsigned p, const char *what)
+{
+    const struct gw__recovery *r = &world.recovery;
+    unsigned sum =
+        r->chunks_spread + r->chunks_redone + r->chunks_kept + r->chunks_fresh;
+    ck_assert_msg(sum == p, "%s: %u chunks of %u", what, sum, p);
+    ck_assert_msg((r->chunks_spread == p) ==
+                      (world.decision.fate == GW__FORWARD),
+                  "%s: %u chunks spread", what, r->chunks_spread);
+}
+
 START_TEST(any_member_at_any_step)
 {
     char what[64];
@@ -58,6 +70,7 @@ START_TEST(any_member_at_any_step)
                 world_lose(&world, 1U << x);
                 unsigned missing = missing_copies();
                 size_t transfers = world.recovery.plan->transfer_count;
+                check_counts(p, what);
                 if (world.decision.fate == GW__FORWARD)
                     ck_assert_msg(transfers == missing, "%s: %zu for %u", what,
                                   transfers, missing);

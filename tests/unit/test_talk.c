@@ -166,6 +166,23 @@ START_TEST(of_an_open_op_only_the_newest_decision_is_news)
 }
 END_TEST
 
+START_TEST(decisions_of_an_earlier_flush_are_no_news)
+{
+    pair_ring_of(4);
+    pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
+    for (unsigned i = 0; i < 3; i++)
+        pair_report(i, 6, 0, 0, 0);
+    encode_for(0);
+    ck_assert_uint_eq(news.decision_count, 1);
+    pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
+    encode_for(0);
+    ck_assert(news.flushing);
+    ck_assert_uint_eq(news.flush_epoch, 3);
+    ck_assert_uint_eq(news.decision_count, 0);
+    ck_assert_uint_eq(pair.first->decision_count, 1); /* it is not forgotten */
+}
+END_TEST
+
 START_TEST(the_largest_news_fits)
 {
     static struct gw__news out;
@@ -238,6 +255,7 @@ Suite *suite_talk(void)
     tcase_add_test(t, a_report_is_passed_on_whole);
     tcase_add_test(t, news_says_what_the_registry_says);
     tcase_add_test(t, of_an_open_op_only_the_newest_decision_is_news);
+    tcase_add_test(t, decisions_of_an_earlier_flush_are_no_news);
     tcase_add_test(t, the_largest_news_fits);
     tcase_add_test(t, the_mark_changes_with_what_concerns_members);
     suite_add_tcase(suite, t);

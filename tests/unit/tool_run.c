@@ -54,3 +54,13 @@ struct tool_result tool_run(const struct tool *tool, const char *line)
     keep(err, result.err, sizeof result.err);
     return result;
 }
+
+void tool_expect(const struct tool *tool, const char *line, int status,
+                 const char *out, const char *err)
+{
+    struct tool_result r = tool_run(tool, line);
+    ck_assert_msg(r.status == status, "\"%s\" ended with %d: %s", line,
+                  r.status, r.err);
+    ck_assert_msg(strstr(r.out, out) != NULL, "\"%s\": %s", line, r.out);
+    ck_assert_msg(strstr(r.err, err) != NULL, "\"%s\" said: %s", line, r.err);
+}

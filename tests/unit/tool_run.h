@@ -14,5 +14,8 @@ struct tool_result {
 
 /* `line` is split at blanks: "paint -n 4 wall". */
 struct tool_result tool_run(const struct tool *tool, const char *line);
+/* It ends with `status`, and printed `out` and `err` among other things. */
+void tool_expect(const struct tool *tool, const char *line, int status,
+                 const char *out, const char *err);
 
 #endif

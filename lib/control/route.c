@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The routes' commands. Each changes what it says, takes away what is gone, and
+ * plans the next steps (route_place.c, route_balance.c); whatever slot is then
+ * not as before has a new term.
+ */
+#include "route_parts.h"
+
+#include <string.h>
+
+/* ---- one slot ---- */
+
+bool gw__route_in_sync(const struct gw__slot_route *slot, unsigned node)
+{
+    for (unsigned i = 0; i < slot->count; i++)
+        if (slot->replica[i] == node)
+            return true;
+    return false;
+}
+
+bool gw__route_is_idle(const struct gw__slot_route *slot)
+{
+    return slot->learner == GW__NO_NODE && slot->heir == GW__NO_NODE;
+}
+
+bool gw__route_has(const struct gw__slot_route *slot, unsigned node)
+{
+    return slot->learner == node || gw__route_in_sync(slot, node);
+}
+
+unsigned gw__route_count(const struct gw__slot_route *slot, uint64_t nodes)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < slot->count; i++)
+        count += gw__has_node(nodes, slot->replica[i]);
+    return count;
+}
+
+/* Closes the gap; the first is the primary. */
+void gw__route_drop(struct gw__slot_route *slot, unsigned node)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < slot->count; i++)
+        if (slot->replica[i] != node)
+            slot->replica[kept++] = slot->replica[i];
+    for (unsigned i = kept; i < sizeof slot->replica; i++)
+        slot->replica[i] = GW__NO_NODE;
+    slot->count = (uint8_t)kept;
+    slot->primary = slot->replica[0];
+}
+
+void gw__route_lead(struct gw__slot_route *slot, unsigned node)
+{
+    unsigned at = 0;
+    while (slot->replica[at] != node)
+        at++;
+    for (; at > 0; at--)
+        slot->replica[at] = slot->replica[at - 1];
+    slot->replica[0] = slot->primary = (uint8_t)node;
+}
+
+static bool is_same(const struct gw__slot_route *a,
+                    const struct gw__slot_route *b)
+{
+    return a->primary == b->primary && a->count == b->count &&
+           memcmp(a->replica, b->replica, sizeof a->replica) == 0 &&
+           a->learner == b->learner && a->leaver == b->leaver &&
+           a->heir == b->heir;
+}
+
+/* ---- loads ---- */
+
+static unsigned primary_to_be(const struct gw__slot_route *slot)
+{
+    if (slot->heir != GW__NO_NODE)
+        return slot->heir;
+    return slot->leaver == slot->primary ? slot->learner : slot->primary;
+}
+
+void gw__loads_count(struct gw__plan_loads *loads,
+                     const struct gw__routes *routes, uint64_t eligible)
+{
+    *loads = (struct gw__plan_loads){.eligible = eligible};
+    loads->servers = (unsigned)__builtin_popcountll(eligible);
+    loads->wanted =
+        routes->replicas < loads->servers ? routes->replicas : loads->servers;
+    for (unsigned i = 0; i < routes->slot_count; i++) {
+        const struct gw__slot_route *slot = &routes->slots[i];
+        if (slot->primary == GW__NO_NODE)
+            continue;
+        loads->placed++;
+        loads->primaries[primary_to_be(slot)]++;
+        for (unsigned k = 0; k < slot->count; k++)
+            loads->replicas[slot->replica[k]] +=
+                slot->replica[k] != slot->leaver;
+        if (slot->learner == GW__NO_NODE)
+            continue;
+        loads->replicas[slot->learner]++;
+        loads->learning[slot->learner]++;
+    }
+}
+
+/* ---- what is gone ---- */
+
+/* Of the replicas in sync the one that is primary of the fewest slots, and of
+ * those that want to leave only if there is no other. */
+static unsigned successor(const struct gw__slot_route *slot,
+                          const struct gw__plan_loads *loads)
+{
+    unsigned best = slot->replica[0];
+    for (unsigned i = 1; i < slot->count; i++) {
+        unsigned node = slot->replica[i];
+        bool stays = gw__has_node(loads->eligible, node);
+        bool best_stays = gw__has_node(loads->eligible, best);
+        if (stays != best_stays
+                ? stays
+                : loads->primaries[node] < loads->primaries[best])
+            best = node;
+    }
+    return best;
+}
+
+static void take_away(struct gw__slot_route *slot, uint64_t servers,
+                      struct gw__plan_loads *loads)
+{
+    unsigned primary = slot->primary;
+    for (unsigned i = slot->count; i-- > 0;)
+        if (!gw__has_node(servers, slot->replica[i]))
+            gw__route_drop(slot, slot->replica[i]);
+    if (slot->primary != primary)
+        slot->heir = GW__NO_NODE;
+    if (slot->primary != primary && slot->count > 0) {
+        gw__route_lead(slot, successor(slot, loads));
+        loads->primaries[slot->primary]++;
+    }
+    if (!gw__has_node(loads->eligible, slot->learner) || slot->count == 0)
+        slot->learner = slot->leaver = GW__NO_NODE;
+    if (!gw__route_in_sync(slot, slot->leaver))
+        slot->leaver = GW__NO_NODE;
+    if (!gw__route_in_sync(slot, slot->heir) ||
+        !gw__has_node(loads->eligible, slot->heir))
+        slot->heir = GW__NO_NODE;
+}
+
+/* ---- a step ---- */
+
+static bool is_placed(const struct gw__routes *routes)
+{
+    return routes->slot_count > 0 && routes->slots[0].term > 0;
+}
+
+static void plan(struct gw__routes *routes, uint64_t servers)
+{
+    uint64_t eligible = servers & ~routes->drained;
+    struct gw__plan_loads loads;
+    gw__loads_count(&loads, routes, eligible);
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        take_away(&routes->slots[i], servers, &loads);
+    gw__loads_count(&loads, routes, eligible);
+    if (loads.servers == 0)
+        return;
+    if (!is_placed(routes)) {
+        if (loads.servers >= routes->servers)
+            gw__place_first(routes, &loads);
+    } else if (gw__place_missing(routes, &loads)) {
+        gw__balance(routes, &loads);
+    }
+}
+
+/* Plans, and counts what is now another than in `before`. */
+static bool finish(struct gw__routes *routes, const struct gw__routes *before,
+                   uint64_t servers)
+{
+    bool changed = routes->drained != before->drained;
+    plan(routes, servers);
+    for (unsigned i = 0; i < routes->slot_count; i++) {
+        struct gw__slot_route *slot = &routes->slots[i];
+        if (is_same(slot, &before->slots[i]))
+            continue;
+        slot->term++;
+        changed = true;
+    }
+    routes->version += changed;
+    return changed;
+}
+
+/* ---- commands ---- */
+
+void gw__routes_init(struct gw__routes *routes)
+{
+    memset(routes, 0, sizeof *routes);
+    for (unsigned i = 0; i < GW_PS_SLOTS_MAX; i++) {
+        struct gw__slot_route *slot = &routes->slots[i];
+        slot->primary = slot->learner = slot->leaver = slot->heir = GW__NO_NODE;
+        memset(slot->replica, GW__NO_NODE, sizeof slot->replica);
+    }
+}
+
+enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
+                            unsigned replicas, unsigned servers,
+                            struct gw_error *why)
+{
+    if (slots == 0 || slots > GW_PS_SLOTS_MAX)
+        return gw_fail(why, GW_EINVAL, "there can be 1 to %d slots, not %u",
+                       GW_PS_SLOTS_MAX, slots);
+    if (replicas == 0 || replicas > GW_PS_REPLICAS_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "a slot can have 1 to %d replicas, not %u",
+                       GW_PS_REPLICAS_MAX, replicas);
+    if (servers == 0 || servers > GW__NODES_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "slots can be placed on 1 to %d servers, not %u",
+                       GW__NODES_MAX, servers);
+    if (routes->slot_count == 0) {
+        routes->slot_count = slots;
+        routes->replicas = replicas;
+        routes->servers = servers;
+        routes->version++;
+    } else if (routes->slot_count != slots || routes->replicas != replicas ||
+               routes->servers != servers) {
+        return gw_fail(why, GW_EMISMATCH,
+                       "there are already %u slots of %u replicas, begun with "
+                       "%u servers",
+                       routes->slot_count, routes->replicas, routes->servers);
+    }
+    return GW_OK;
+}
+
+bool gw__routes_servers(struct gw__routes *routes, uint64_t servers)
+{
+    return gw__routes_drain(routes, servers, routes->drained);
+}
+
+bool gw__routes_drain(struct gw__routes *routes, uint64_t servers,
+                      uint64_t drained)
+{
+    const struct gw__routes before = *routes;
+    routes->drained = routes->slot_count > 0 ? drained & servers : 0;
+    return finish(routes, &before, servers);
+}
+
+/* The slot, if this is its term; else NULL and the reason. */
+static struct gw__slot_route *slot_of(struct gw__routes *routes, unsigned slot,
+                                      uint64_t term, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (slot >= routes->slot_count)
+        err = gw_fail(why, GW_EINVAL, "there is no slot %u", slot);
+    else if (routes->slots[slot].term != term)
+        err = gw_fail(why, GW_EINVAL, "slot %u is in term %llu, not %llu", slot,
+                      (unsigned long long)routes->slots[slot].term,
+                      (unsigned long long)term);
+    return err ? NULL : &routes->slots[slot];
+}
+
+enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned number,
+                               uint64_t term, unsigned learner,
+                               uint64_t servers, struct gw_error *why)
+{
+    const struct gw__routes before = *routes;
+    struct gw__slot_route *slot = slot_of(routes, number, term, why);
+    if (!slot)
+        return GW_EINVAL;
+    if (learner >= GW__NODES_MAX || slot->learner != learner)
+        return gw_fail(why, GW_EINVAL, "node %u does not learn slot %u",
+                       learner, number);
+    slot->replica[slot->count++] = (uint8_t)learner;
+    if (slot->leaver == slot->primary)
+        gw__route_lead(slot, learner);
+    gw__route_drop(slot, slot->leaver);
+    slot->learner = slot->leaver = GW__NO_NODE;
+    finish(routes, &before, servers);
+    return GW_OK;
+}
+
+enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
+                                uint64_t term, unsigned heir, uint64_t servers,
+                                struct gw_error *why)
+{
+    const struct gw__routes before = *routes;
+    struct gw__slot_route *slot = slot_of(routes, number, term, why);
+    if (!slot)
+        return GW_EINVAL;
+    if (heir >= GW__NODES_MAX || slot->heir != heir)
+        return gw_fail(why, GW_EINVAL, "node %u is not the heir of slot %u",
+                       heir, number);
+    gw__route_lead(slot, heir);
+    slot->heir = GW__NO_NODE;
+    finish(routes, &before, servers);
+    return GW_OK;
+}
+
+/* ---- to be read ---- */
+
+bool gw__routes_is_empty(const struct gw__routes *routes, unsigned node)
+{
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        if (gw__route_has(&routes->slots[i], node))
+            return false;
+    return true;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Evening out the load: n servers and L replicas (or primaries) in all are even
+ * when each server has L/n of them, rounded down or up. One is moved only from
+ * a server with more than that to one that may have more, or from one that may
+ * give one to one with less: so no more moves than there must be.
+ *
+ * Replicas move by a learner that replaces one. A server that has two more than
+ * another has a slot which the other does not, so one step is always enough.
+ * Of the slots that could move, those are chosen whose primary has much to give
+ * away, each primary's in turn: so the server can soon be primary of its share.
+ *
+ * Primaries move by an heir. Who could give one may share no slot with who
+ * needs one: then along a path of servers, each the heir of the one before;
+ * where each slot has the wanted replicas and these are even, there is a path
+ * as long as the primaries are not (Harvey et al., Semi-matchings, WADS 2003).
+ * Paths of more than one step wait until nothing is under way, since that may
+ * make them shorter.
+ */
+#include "route_parts.h"
+
+enum { NOBODY = GW__NO_NODE };
+
+/* `total` in all. */
+static bool may_move(const unsigned load[GW__NODES_MAX], unsigned total,
+                     unsigned servers, unsigned from, unsigned to)
+{
+    unsigned low = total / servers, high = low + (total % servers > 0);
+    if (load[from] < load[to] + 2)
+        return false;
+    return (load[from] > high && load[to] < high) ||
+           (load[from] > low && load[to] < low);
+}
+
+/* ---- replicas ---- */
+
+/* How many slots of this primary the node has or gets. */
+static int has_of(const struct gw__routes *routes, unsigned node,
+                  unsigned primary)
+{
+    int count = 0;
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        count += routes->slots[i].primary == primary &&
+                 gw__route_has(&routes->slots[i], node);
+    return count;
+}
+
+/* The slot to move between them; slot_count: none. */
+static unsigned slot_to_move(const struct gw__routes *routes,
+                             const struct gw__plan_loads *loads, unsigned from,
+                             unsigned to)
+{
+    unsigned best = routes->slot_count;
+    int best_value = 0;
+    for (unsigned i = 0; i < routes->slot_count; i++) {
+        const struct gw__slot_route *slot = &routes->slots[i];
+        if (!gw__route_is_idle(slot) || !gw__route_in_sync(slot, from) ||
+            gw__route_in_sync(slot, to))
+            continue;
+        int value = slot->primary == from
+                        ? -GW_PS_SLOTS_MAX
+                        : (int)loads->primaries[slot->primary] -
+                              has_of(routes, to, slot->primary);
+        if (best == routes->slot_count || value > best_value) {
+            best = i;
+            best_value = value;
+        }
+    }
+    return best;
+}
+
+static void replace(struct gw__slot_route *slot, struct gw__plan_loads *loads,
+                    unsigned from, unsigned to)
+{
+    slot->learner = (uint8_t)to;
+    slot->leaver = (uint8_t)from;
+    loads->replicas[from]--;
+    loads->replicas[to]++;
+    loads->learning[to]++;
+    if (slot->primary != from)
+        return;
+    loads->primaries[from]--;
+    loads->primaries[to]++;
+}
+
+/* One more learner, from the fullest to the emptiest of those that may. */
+static bool move_replica(struct gw__routes *routes,
+                         struct gw__plan_loads *loads)
+{
+    unsigned from = NOBODY, to = NOBODY, number = 0;
+    unsigned total = loads->placed * loads->wanted;
+    for (unsigned a = 0; a < GW__NODES_MAX; a++)
+        for (unsigned b = 0; b < GW__NODES_MAX; b++) {
+            if (!gw__has_node(loads->eligible, a) ||
+                !gw__has_node(loads->eligible, b) ||
+                loads->learning[b] >= GW__ROUTE_LEARNERS ||
+                !may_move(loads->replicas, total, loads->servers, a, b))
+                continue;
+            if (from != NOBODY &&
+                loads->replicas[a] - loads->replicas[b] <=
+                    loads->replicas[from] - loads->replicas[to])
+                continue;
+            unsigned slot = slot_to_move(routes, loads, a, b);
+            if (slot == routes->slot_count)
+                continue;
+            number = slot;
+            from = a;
+            to = b;
+        }
+    if (from != NOBODY)
+        replace(&routes->slots[number], loads, from, to);
+    return from != NOBODY;
+}
+
+/* ---- primaries ---- */
+
+struct search {
+    unsigned steps[GW__NODES_MAX];  /* to there; 0: not reached, or the start */
+    unsigned before[GW__NODES_MAX]; /* the server before on the path, */
+    unsigned slot[GW__NODES_MAX];   /* and which slot it would hand over */
+    unsigned order[GW__NODES_MAX];
+    unsigned count;
+};
+
+static void visit(const struct gw__routes *routes, uint64_t eligible,
+                  unsigned from, unsigned start, struct search *search)
+{
+    for (unsigned i = 0; i < routes->slot_count; i++) {
+        const struct gw__slot_route *slot = &routes->slots[i];
+        if (slot->primary != from || !gw__route_is_idle(slot))
+            continue;
+        for (unsigned k = 1; k < slot->count; k++) {
+            unsigned node = slot->replica[k];
+            if (!gw__has_node(eligible, node) || node == start ||
+                search->steps[node])
+                continue;
+            search->steps[node] = search->steps[from] + 1;
+            search->before[node] = from;
+            search->slot[node] = i;
+            search->order[search->count++] = node;
+        }
+    }
+}
+
+/* The nearest that may get a primary from `start`; NOBODY. */
+static unsigned nearest(const struct gw__routes *routes,
+                        const struct gw__plan_loads *loads, unsigned start,
+                        unsigned steps_max, struct search *search)
+{
+    *search = (struct search){.order = {start}, .count = 1};
+    for (unsigned i = 0; i < search->count; i++) {
+        unsigned node = search->order[i];
+        if (i > 0 && may_move(loads->primaries, loads->placed, loads->servers,
+                              start, node))
+            return node;
+        if (search->steps[node] < steps_max)
+            visit(routes, loads->eligible, node, start, search);
+    }
+    return NOBODY;
+}
+
+/* Heirs along the shortest path from the fullest that has one. */
+static bool move_primary(struct gw__routes *routes,
+                         struct gw__plan_loads *loads, unsigned steps_max)
+{
+    struct search search, best = {0};
+    unsigned from = NOBODY, to = NOBODY;
+    for (uint64_t left = loads->eligible; left; left &= left - 1) {
+        unsigned start = (unsigned)__builtin_ctzll(left);
+        unsigned end = nearest(routes, loads, start, steps_max, &search);
+        if (end == NOBODY)
+            continue;
+        bool first = from == NOBODY;
+        bool shorter = !first && search.steps[end] < best.steps[to];
+        bool fuller = !first && search.steps[end] == best.steps[to] &&
+                      loads->primaries[start] > loads->primaries[from];
+        if (!first && !shorter && !fuller)
+            continue;
+        best = search;
+        from = start;
+        to = end;
+    }
+    if (from == NOBODY)
+        return false;
+    loads->primaries[from]--;
+    loads->primaries[to]++;
+    for (unsigned node = to; node != from; node = best.before[node])
+        routes->slots[best.slot[node]].heir = (uint8_t)node;
+    return true;
+}
+
+static bool is_quiet(const struct gw__routes *routes)
+{
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        if (!gw__route_is_idle(&routes->slots[i]))
+            return false;
+    return true;
+}
+
+void gw__balance_primaries(struct gw__routes *routes,
+                           struct gw__plan_loads *loads)
+{
+    while (move_primary(routes, loads, 1))
+        ;
+    while (is_quiet(routes) && move_primary(routes, loads, GW__NODES_MAX))
+        ;
+}
+
+void gw__balance(struct gw__routes *routes, struct gw__plan_loads *loads)
+{
+    while (move_replica(routes, loads))
+        ;
+    gw__balance_primaries(routes, loads);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Routes as bytes and back. One state has one form, so that equal routes have
+ * equal bytes; what gw__put_routes cannot have written is refused.
+ */
+#include "route_parts.h"
+
+#include <string.h>
+
+static void put_float(struct gw__writer *w, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    gw__put_u32(w, bits);
+}
+
+static float get_float(struct gw__reader *r)
+{
+    uint32_t bits = gw__get_u32(r);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---- slots ---- */
+
+static void put_slot(struct gw__writer *w, const struct gw__slot_route *slot)
+{
+    gw__put_u64(w, slot->term);
+    gw__put_u8(w, slot->count);
+    for (unsigned i = 0; i < slot->count; i++)
+        gw__put_u8(w, slot->replica[i]);
+    gw__put_u8(w, slot->learner);
+    gw__put_u8(w, slot->leaver);
+    gw__put_u8(w, slot->heir);
+}
+
+static uint8_t get_node(struct gw__reader *r)
+{
+    unsigned node = gw__get_u8(r);
+    gw__reader_demand(r, node < GW__NODES_MAX || node == GW__NO_NODE);
+    return r->bad ? GW__NO_NODE : (uint8_t)node;
+}
+
+/* A learner learns, a leaver and an heir are in sync, an heir is not primary
+ * yet, and there is one change at a time. */
+static bool is_right(const struct gw__slot_route *slot)
+{
+    bool learns = slot->learner != GW__NO_NODE;
+    bool leaves = slot->leaver != GW__NO_NODE;
+    bool inherits = slot->heir != GW__NO_NODE;
+    if (slot->term == 0 && slot->count > 0)
+        return false;
+    if (slot->count == 0 && (learns || leaves || inherits))
+        return false;
+    if (learns && (inherits || gw__route_in_sync(slot, slot->learner)))
+        return false;
+    if (leaves && (!learns || !gw__route_in_sync(slot, slot->leaver)))
+        return false;
+    return !inherits ||
+           (slot->heir != slot->primary && gw__route_in_sync(slot, slot->heir));
+}
+
+static void get_slot(struct gw__reader *r, struct gw__slot_route *slot)
+{
+    slot->term = gw__get_u64(r);
+    unsigned count = gw__get_u8_below(r, GW_PS_REPLICAS_MAX + 1);
+    while (slot->count < count && !r->bad) {
+        unsigned node = gw__get_u8_below(r, GW__NODES_MAX);
+        gw__reader_demand(r, !gw__route_in_sync(slot, node));
+        slot->replica[slot->count++] = (uint8_t)node;
+    }
+    slot->primary = slot->replica[0];
+    slot->learner = get_node(r);
+    slot->leaver = get_node(r);
+    slot->heir = get_node(r);
+    gw__reader_demand(r, is_right(slot));
+}
+
+/* ---- tables ---- */
+
+void gw__put_table(struct gw__writer *w, const struct gw_ps_table_config *t)
+{
+    gw__put_text(w, t->name);
+    gw__put_u32(w, t->width);
+    gw__put_u32(w, t->updater);
+    gw__put_u32(w, t->group);
+    gw__put_u32(w, t->dense);
+    put_float(w, t->rate);
+    put_float(w, t->momentum);
+    put_float(w, t->beta1);
+    put_float(w, t->beta2);
+    put_float(w, t->epsilon);
+    put_float(w, t->beta);
+    put_float(w, t->l1);
+    put_float(w, t->l2);
+    put_float(w, t->init_range);
+    gw__put_u64(w, t->init_seed);
+}
+
+void gw__get_table(struct gw__reader *r, struct gw_ps_table_config *t)
+{
+    struct gw_error why;
+    memset(t, 0, sizeof *t);
+    gw__get_text(r, t->name, sizeof t->name);
+    t->width = gw__get_u32(r);
+    t->updater = gw__get_u32(r);
+    t->group = gw__get_u32(r);
+    t->dense = gw__get_u32(r);
+    t->rate = get_float(r);
+    t->momentum = get_float(r);
+    t->beta1 = get_float(r);
+    t->beta2 = get_float(r);
+    t->epsilon = get_float(r);
+    t->beta = get_float(r);
+    t->l1 = get_float(r);
+    t->l2 = get_float(r);
+    t->init_range = get_float(r);
+    t->init_seed = gw__get_u64(r);
+    gw__reader_demand(r, gw__route_check_table(t, &why) == GW_OK);
+}
+
+/* ---- all ---- */
+
+void gw__put_routes(struct gw__writer *w, const struct gw__routes *routes)
+{
+    gw__put_u64(w, routes->version);
+    gw__put_u8(w, routes->slot_count);
+    if (routes->slot_count == 0)
+        return;
+    gw__put_u8(w, routes->replicas);
+    gw__put_u8(w, routes->servers);
+    gw__put_u64(w, routes->drained);
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        put_slot(w, &routes->slots[i]);
+    gw__put_u8(w, routes->table_count);
+    for (unsigned i = 0; i < routes->table_count; i++)
+        gw__put_table(w, &routes->tables[i]);
+}
+
+static void get_tables(struct gw__reader *r, struct gw__routes *routes)
+{
+    unsigned count = gw__get_u8_below(r, GW_PS_TABLES_MAX + 1);
+    while (routes->table_count < count && !r->bad) {
+        struct gw_ps_table_config *table = &routes->tables[routes->table_count];
+        gw__get_table(r, table);
+        for (unsigned i = 0; i < routes->table_count; i++)
+            gw__reader_demand(r,
+                              strcmp(routes->tables[i].name, table->name) != 0);
+        routes->table_count++;
+    }
+}
+
+void gw__get_routes(struct gw__reader *r, struct gw__routes *routes)
+{
+    gw__routes_init(routes);
+    routes->version = gw__get_u64(r);
+    routes->slot_count = gw__get_u8_below(r, GW_PS_SLOTS_MAX + 1);
+    gw__reader_demand(r, (routes->version > 0) == (routes->slot_count > 0));
+    if (routes->slot_count == 0)
+        return;
+    routes->replicas = gw__get_u8_below(r, GW_PS_REPLICAS_MAX + 1);
+    routes->servers = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    gw__reader_demand(r, routes->replicas > 0 && routes->servers > 0);
+    routes->drained = gw__get_u64(r);
+    for (unsigned i = 0; i < routes->slot_count && !r->bad; i++)
+        get_slot(r, &routes->slots[i]);
+    get_tables(r, routes);
+    if (r->bad)
+        gw__routes_init(routes);
+}

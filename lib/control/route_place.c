@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Placing slots: the first time, and where replicas are missing or are to go.
+ *
+ * A replica goes to the server that has the fewest, and among those to the one
+ * that shares the fewest slots with the other replicas of this slot: so the
+ * slots of any server have their other replicas spread over all, and so will
+ * be their load when it dies.
+ *
+ * What is missing is given out in one go, as if copies took no time, so that
+ * the load will be even; of that, only as many copies are begun as servers may
+ * learn at once. The rest is given out again, in the same way, when one ends.
+ */
+#include "route_parts.h"
+
+enum { NOBODY = GW__NO_NODE };
+
+struct spread {
+    uint16_t shared[GW__NODES_MAX][GW__NODES_MAX]; /* slots of both */
+};
+
+static void count_shared(struct spread *spread, const struct gw__slot_route *s)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        for (unsigned j = 0; j < s->count; j++)
+            spread->shared[s->replica[i]][s->replica[j]]++;
+}
+
+/* What the node shares with the replicas of the slot. */
+static unsigned shared_with(const struct spread *spread,
+                            const struct gw__slot_route *slot, unsigned node)
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < slot->count; i++)
+        sum += spread->shared[node][slot->replica[i]];
+    return sum;
+}
+
+static unsigned best_for(const struct gw__slot_route *slot,
+                         const struct gw__plan_loads *loads,
+                         const struct spread *spread)
+{
+    unsigned best = NOBODY;
+    for (uint64_t left = loads->eligible; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        if (gw__route_has(slot, node))
+            continue;
+        if (best == NOBODY || loads->replicas[node] < loads->replicas[best] ||
+            (loads->replicas[node] == loads->replicas[best] &&
+             shared_with(spread, slot, node) < shared_with(spread, slot, best)))
+            best = node;
+    }
+    return best;
+}
+
+/* ---- the first time ---- */
+
+static void place(struct gw__slot_route *slot, struct gw__plan_loads *loads,
+                  struct spread *spread)
+{
+    for (unsigned k = 0; k < loads->wanted; k++) {
+        unsigned node = best_for(slot, loads, spread);
+        slot->replica[slot->count++] = (uint8_t)node;
+        loads->replicas[node]++;
+    }
+    unsigned primary = slot->replica[0];
+    for (unsigned k = 1; k < slot->count; k++)
+        if (loads->primaries[slot->replica[k]] < loads->primaries[primary])
+            primary = slot->replica[k];
+    gw__route_lead(slot, primary);
+    loads->primaries[primary]++;
+    loads->placed++;
+    count_shared(spread, slot);
+}
+
+/* Nobody has anything yet, so heirs may follow at once. */
+void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads)
+{
+    struct spread spread = {0};
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        place(&routes->slots[i], loads, &spread);
+    gw__balance_primaries(routes, loads);
+    for (unsigned i = 0; i < routes->slot_count; i++) {
+        struct gw__slot_route *slot = &routes->slots[i];
+        if (slot->heir == GW__NO_NODE)
+            continue;
+        gw__route_lead(slot, slot->heir);
+        slot->heir = GW__NO_NODE;
+    }
+}
+
+/* ---- what is to go ---- */
+
+/* One in sync that wants to leave; the primary last. */
+static unsigned drained(const struct gw__slot_route *slot, uint64_t eligible)
+{
+    for (unsigned i = slot->count; i-- > 0;)
+        if (!gw__has_node(eligible, slot->replica[i]))
+            return slot->replica[i];
+    return NOBODY;
+}
+
+static unsigned heir_for(const struct gw__slot_route *slot,
+                         const struct gw__plan_loads *loads)
+{
+    unsigned best = NOBODY;
+    for (unsigned i = 1; i < slot->count; i++) {
+        unsigned node = slot->replica[i];
+        if (gw__has_node(loads->eligible, node) &&
+            (best == NOBODY || loads->primaries[node] < loads->primaries[best]))
+            best = node;
+    }
+    return best;
+}
+
+/* Those who leave are not needed any more once enough others are in sync; a
+ * primary has to hand over before. */
+static void let_go(struct gw__slot_route *slot, struct gw__plan_loads *loads)
+{
+    unsigned node;
+    while (gw__route_is_idle(slot) &&
+           gw__route_count(slot, loads->eligible) >= loads->wanted &&
+           (node = drained(slot, loads->eligible)) != NOBODY &&
+           node != slot->primary) {
+        gw__route_drop(slot, node);
+        loads->replicas[node]--;
+    }
+    if (!gw__route_is_idle(slot) || slot->count == 0 ||
+        gw__has_node(loads->eligible, slot->primary))
+        return;
+    unsigned heir = heir_for(slot, loads);
+    if (heir == NOBODY)
+        return;
+    slot->heir = (uint8_t)heir;
+    loads->primaries[slot->primary]--;
+    loads->primaries[heir]++;
+}
+
+/* ---- what is missing ---- */
+
+/* Sets whom the learner is to replace. */
+static void replace(struct gw__slot_route *slot, unsigned leaver,
+                    struct gw__plan_loads *loads)
+{
+    slot->leaver = (uint8_t)leaver;
+    if (leaver == NOBODY)
+        return;
+    loads->replicas[leaver]--;
+    if (leaver != slot->primary)
+        return;
+    loads->primaries[leaver]--;
+    loads->primaries[slot->learner]++;
+}
+
+/* Whom a learner was to replace is now needed beside it, or instead of one that
+ * wants to leave. */
+static void keep_leaver(struct gw__slot_route *slot,
+                        struct gw__plan_loads *loads)
+{
+    if (slot->leaver == GW__NO_NODE ||
+        !gw__has_node(loads->eligible, slot->leaver) ||
+        gw__route_count(slot, loads->eligible) >= loads->wanted)
+        return;
+    loads->replicas[slot->leaver]++;
+    if (slot->leaver == slot->primary) {
+        loads->primaries[slot->learner]--;
+        loads->primaries[slot->primary]++;
+    }
+    replace(slot, drained(slot, loads->eligible), loads);
+}
+
+static bool lacks(const struct gw__slot_route *slot,
+                  const struct gw__plan_loads *loads)
+{
+    return slot->count > 0 &&
+           gw__route_count(slot, loads->eligible) < loads->wanted;
+}
+
+/* How little choice there is: what the others that could learn it have. */
+static unsigned choice(const struct gw__slot_route *slot,
+                       const struct gw__plan_loads *loads, unsigned except)
+{
+    unsigned least = UINT32_MAX;
+    for (uint64_t left = loads->eligible; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        if (node != except && !gw__route_has(slot, node) &&
+            loads->replicas[node] < least)
+            least = loads->replicas[node];
+    }
+    return least;
+}
+
+/* The server with the least load that can learn any of `open`, and the slot of
+ * them for which the others would be worst. */
+static unsigned next_pair(const struct gw__routes *routes,
+                          const struct gw__plan_loads *loads,
+                          const struct spread *spread, uint64_t open,
+                          unsigned *number)
+{
+    unsigned best = NOBODY, best_choice = 0;
+    for (uint64_t left = open; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        const struct gw__slot_route *slot = &routes->slots[i];
+        unsigned node = best_for(slot, loads, spread);
+        if (node == NOBODY)
+            continue;
+        unsigned others = choice(slot, loads, node);
+        if (best == NOBODY || loads->replicas[node] < loads->replicas[best] ||
+            (loads->replicas[node] == loads->replicas[best] &&
+             others > best_choice)) {
+            best = node;
+            best_choice = others;
+            *number = i;
+        }
+    }
+    return best;
+}
+
+static void learn(struct gw__slot_route *slot, unsigned node,
+                  struct gw__plan_loads *loads)
+{
+    loads->replicas[node]++;
+    if (loads->learning[node] >= GW__ROUTE_LEARNERS)
+        return; /* later */
+    loads->learning[node]++;
+    slot->learner = (uint8_t)node;
+    replace(slot, drained(slot, loads->eligible), loads);
+}
+
+bool gw__place_missing(struct gw__routes *routes, struct gw__plan_loads *loads)
+{
+    struct spread spread = {0};
+    uint64_t open = 0;
+    bool missing = false;
+    unsigned number = 0, node;
+    for (unsigned i = 0; i < routes->slot_count; i++) {
+        struct gw__slot_route *slot = &routes->slots[i];
+        count_shared(&spread, slot);
+        keep_leaver(slot, loads);
+        let_go(slot, loads);
+        missing = missing || lacks(slot, loads) ||
+                  drained(slot, loads->eligible) != NOBODY;
+        if (lacks(slot, loads) && gw__route_is_idle(slot))
+            open |= (uint64_t)1 << i;
+    }
+    while ((node = next_pair(routes, loads, &spread, open, &number)) !=
+           NOBODY) {
+        learn(&routes->slots[number], node, loads);
+        open &= ~((uint64_t)1 << number);
+    }
+    return !missing;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The log loss of one score, written so that no exponential overflows and small
+ * losses keep their digits: e is raised to numbers that are not positive only.
+ */
+#ifndef GW__LOGISTIC_H
+#define GW__LOGISTIC_H
+
+#include <math.h>
+#include <stdbool.h>
+
+struct gw__logistic {
+    double loss;  /* log(1 + e^z) - y z */
+    double slope; /* d loss / d z = 1 / (1 + e^-z) - y */
+    bool right;
+};
+
+static inline struct gw__logistic gw__logistic(double z, bool positive)
+{
+    double small = exp(-fabs(z));
+    double p = z > 0 ? 1 / (1 + small) : small / (1 + small);
+    bool right = (z > 0) == positive;
+    return (struct gw__logistic){
+        .loss = right ? log1p(small) : log1p(small) + fabs(z),
+        .slope = positive ? p - 1 : p,
+        .right = right,
+    };
+}
+
+#endif

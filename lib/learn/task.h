@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a learning task consists of. task.c has what all models share, and the
+ * list of them; a model is a struct gw__task_model in its own file, which says
+ * which keys a run of samples needs and what they contribute.
+ */
+#ifndef GW__TASK_H
+#define GW__TASK_H
+
+#include "learn/keyset.h"
+
+#include <gradwire/train.h>
+
+struct gw_task {
+    const struct gw__task_model *model;
+    struct gw_task_config config;
+    unsigned table_count;
+    struct gw_ps_table_config tables[GW_TASK_TABLES_MAX];
+    uint64_t key_bounds[GW_TASK_TABLES_MAX]; /* keys are below */
+    size_t rows;      /* of an epoch */
+    size_t test_rows; /* 0: there is no test set */
+    void *data;       /* the model's */
+};
+
+/* Some samples, and what was found out about them. */
+struct gw_unit {
+    const struct gw_task *task;
+    struct gw_order order; /* of models whose rows are shuffled */
+    uint64_t ordered;      /* the epoch of the order; UINT64_MAX: none */
+    struct gw__keyset keys[GW_TASK_TABLES_MAX];
+    /* The samples: listed, or all from `first` on. */
+    enum gw_task_set set;
+    uint64_t epoch;
+    const uint32_t *listed;
+    size_t first, count;
+    size_t batch_rows; /* that a mean is taken over */
+    bool learning;     /* else it is evaluated */
+    void *scratch;     /* scratch_bytes, zero at first */
+};
+
+static inline size_t gw__unit_row(const struct gw_unit *unit, size_t i)
+{
+    return unit->listed ? unit->listed[i] : unit->first + i;
+}
+
+struct gw__task_model {
+    const char *name;
+    const char *quality;
+    bool squared;  /* the loss is half the squared error, the quality its root
+                      mean; else the quality is the share of right answers */
+    bool shuffled; /* each epoch has an order of its own */
+    size_t chunk;  /* rows that are evaluated at once */
+    size_t scratch_bytes;
+    void (*defaults)(struct gw_task_config *config);
+    /* Sets rows, tables and data; what it left in `data` when it fails is
+     * closed too. */
+    enum gw_err (*open)(struct gw_task *task, struct gw_error *why);
+    void (*close)(void *data); /* NULL allowed for data */
+    /* Adds the keys of the unit's samples. */
+    enum gw_err (*prepare)(struct gw_unit *unit, struct gw_error *why);
+    /* sums->rows is set already, the rest is zero. */
+    void (*compute)(struct gw_unit *unit, const float *const *rows,
+                    float *const *gradients, struct gw_unit_sums *sums);
+    void (*scratch_fini)(void *scratch); /* NULL: nothing to do */
+};
+
+extern const struct gw__task_model gw__task_lr, gw__task_mf, gw__task_word2vec,
+    gw__task_drift;
+
+/* GW_EINVAL with "MODEL: ..." unless all is well with the updater. */
+GW_MUST_CHECK enum gw_err gw__task_want_gradients(const struct gw_task *task,
+                                                  struct gw_error *why);
+/* Adds a table of that name that the config's updater changes. */
+struct gw_ps_table_config *gw__task_table(struct gw_task *task,
+                                          const char *name, uint32_t width,
+                                          uint64_t key_bound);
+/* The floats of the unit's rows of a table. */
+size_t gw__unit_floats(const struct gw_unit *unit, unsigned table);
+
+#endif

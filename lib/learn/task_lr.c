@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sparse binary logistic regression on LibSVM data. Table "w" has a weight a
+ * row: key 0 is the bias, key j + 1 the weight of feature j. A unit needs the
+ * weights of the features that its rows have, no others; the gradient is the
+ * mean over the batch, so a rate means the same for any batch and any number of
+ * parts. With FTRL-proximal and an l1 most weights stay zero (McMahan et al.,
+ * "Ad click prediction: a view from the trenches", KDD 2013).
+ */
+#include "learn/task.h"
+
+#include "learn/logistic.h"
+
+#include <stdlib.h>
+
+struct lr_data {
+    struct gw_dataset *train, *test;
+};
+
+struct lr_scratch {
+    double *sums; /* a gradient's entry for each key */
+    size_t capacity;
+};
+
+static void defaults(struct gw_task_config *config)
+{
+    config->epochs = 10;
+    config->batch = 250;
+    config->updater = GW_PS_FTRL;
+    config->rate = 0.5f;
+    config->beta = 0.1f;
+}
+
+static void close_data(void *data)
+{
+    struct lr_data *lr = data;
+    if (!lr)
+        return;
+    gw_dataset_destroy(&lr->train);
+    gw_dataset_destroy(&lr->test);
+    free(lr);
+}
+
+static enum gw_err load_test(struct lr_data *lr, const char *path,
+                             struct gw_error *why)
+{
+    size_t ignored;
+    enum gw_err code =
+        gw_libsvm_load(path, (enum gw_index_base)lr->train->index_base,
+                       &lr->test, why);
+    if (code)
+        return code;
+    code = gw_dataset_match(lr->test, lr->train, &ignored, why);
+    return code ? gw_wrap(why, code, "%s", path) : GW_OK;
+}
+
+static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+{
+    const struct gw_task_config *config = &task->config;
+    enum gw_err code = gw__task_want_gradients(task, why);
+    if (code)
+        return code;
+    if (!config->train)
+        return gw_fail(why, GW_EINVAL, "lr: there is no training file");
+    struct lr_data *lr = task->data = calloc(1, sizeof *lr);
+    if (!lr)
+        return gw_fail(why, GW_ENOMEM, "lr");
+    code = gw_libsvm_load(config->train, GW_BASE_AUTO, &lr->train, why);
+    if (code)
+        return code;
+    if (lr->train->class_count != 2)
+        return gw_fail(why, GW_EDATA, "%s: lr wants two labels, there are %u",
+                       config->train, lr->train->class_count);
+    if (config->test)
+        code = load_test(lr, config->test, why);
+    if (code)
+        return code;
+    task->rows = lr->train->rows;
+    task->test_rows = lr->test ? lr->test->rows : 0;
+    gw__task_table(task, "w", 1, lr->train->features + 1);
+    return GW_OK;
+}
+
+static const struct gw_dataset *data_of(const struct gw_unit *unit)
+{
+    const struct lr_data *lr = unit->task->data;
+    return unit->set == GW_TASK_TEST ? lr->test : lr->train;
+}
+
+static bool reserve(struct lr_scratch *scratch, size_t count)
+{
+    if (count <= scratch->capacity)
+        return true;
+    double *moved = realloc(scratch->sums, count * sizeof *moved);
+    if (!moved)
+        return false;
+    scratch->sums = moved;
+    scratch->capacity = count;
+    return true;
+}
+
+static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+{
+    const struct gw_dataset *data = data_of(unit);
+    struct gw__keyset *keys = &unit->keys[0];
+    size_t entries = 1;
+    bool added = unit->count == 0 || gw__keyset_add(keys, 0);
+    for (size_t i = 0; added && i < unit->count; i++) {
+        size_t row = gw__unit_row(unit, i);
+        entries += data->row_begin[row + 1] - data->row_begin[row];
+        for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++)
+            added &= gw__keyset_add(keys, (uint64_t)data->index[k] + 1);
+    }
+    size_t bound = data->features + 1;
+    if (!added || !reserve(unit->scratch, entries < bound ? entries : bound))
+        return gw_fail(why, GW_ENOMEM, "lr: the keys of %zu rows", unit->count);
+    return GW_OK;
+}
+
+static double score(const struct gw_dataset *data, size_t row,
+                    const struct gw__keyset *keys, const float *weights)
+{
+    double z = (double)weights[0];
+    for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++) {
+        uint32_t place = gw__keyset_place(keys, (uint64_t)data->index[k] + 1);
+        z += (double)weights[place] * (double)data->value[k];
+    }
+    return z;
+}
+
+static void spread(const struct gw_dataset *data, size_t row,
+                   const struct gw__keyset *keys, double slope, double *sums)
+{
+    sums[0] += slope;
+    for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++) {
+        uint32_t place = gw__keyset_place(keys, (uint64_t)data->index[k] + 1);
+        sums[place] += slope * (double)data->value[k];
+    }
+}
+
+/* The sums over this part are f64, so only what travels is rounded. */
+static void compute(struct gw_unit *unit, const float *const *rows,
+                    float *const *gradients, struct gw_unit_sums *sums)
+{
+    const struct gw_dataset *data = data_of(unit);
+    const struct gw__keyset *keys = &unit->keys[0];
+    double *into = ((struct lr_scratch *)unit->scratch)->sums;
+    double share = 1 / (double)unit->batch_rows;
+    for (size_t i = 0; i < keys->count; i++)
+        into[i] = 0;
+    for (size_t i = 0; i < unit->count; i++) {
+        size_t row = gw__unit_row(unit, i);
+        struct gw__logistic told = gw__logistic(
+            score(data, row, keys, rows[0]), data->label[row] == 1);
+        sums->loss += told.loss;
+        sums->right += told.right;
+        if (gradients)
+            spread(data, row, keys, told.slope, into);
+    }
+    sums->samples = unit->count;
+    for (size_t i = 0; gradients && i < keys->count; i++)
+        gradients[0][i] = (float)(into[i] * share);
+}
+
+static void scratch_fini(void *scratch)
+{
+    free(((struct lr_scratch *)scratch)->sums);
+}
+
+const struct gw__task_model gw__task_lr = {
+    .name = "lr",
+    .quality = "accuracy",
+    .shuffled = true,
+    .chunk = 4096,
+    .scratch_bytes = sizeof(struct lr_scratch),
+    .defaults = defaults,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .compute = compute,
+    .scratch_fini = scratch_fini,
+};

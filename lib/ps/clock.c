@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The clock: what each command changes. clock.h has the idea; this file is
+ * about workers, modes and barriers, clock_deal.c about who gets which unit,
+ * clock_close.c about what is closed.
+ */
+#include "clock_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum gw_err gw__clock_new(struct gw__clock **clock, struct gw_error *why)
+{
+    *clock = calloc(1, sizeof **clock);
+    if (!*clock)
+        return gw_fail(why, GW_ENOMEM, "no memory for a clock");
+    (*clock)->mode.kind = GW_PS_ASP;
+    (*clock)->plan = (struct gw_ps_plan){.parts = 1, .workers = 1};
+    return GW_OK;
+}
+
+void gw__clock_destroy(struct gw__clock **clock)
+{
+    free(*clock);
+    *clock = NULL;
+}
+
+/* ---- workers ---- */
+
+static bool same(struct gw__alive a, struct gw__alive b)
+{
+    return a.node == b.node && a.incarnation == b.incarnation;
+}
+
+struct worker *gw__clock_worker(struct gw__clock *clock, struct gw__alive who)
+{
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (same(clock->workers[i].who, who))
+            return &clock->workers[i];
+    return NULL;
+}
+
+static bool is_alive(const struct gw__clock *clock, struct gw__alive who)
+{
+    for (unsigned i = 0; i < clock->alive_count; i++)
+        if (same(clock->alive[i], who))
+            return true;
+    return false;
+}
+
+static void remove_worker(struct gw__clock *clock, unsigned at)
+{
+    gw__clock_drop(clock, &clock->workers[at]);
+    gw__clock_return(clock, &clock->workers[at]);
+    clock->worker_count--;
+    memmove(clock->workers + at, clock->workers + at + 1,
+            (clock->worker_count - at) * sizeof *clock->workers);
+}
+
+/* Its place is by node: the dealing of parts goes by places. */
+static struct worker *add_worker(struct gw__clock *clock, struct gw__alive who)
+{
+    unsigned at = 0;
+    struct worker fresh = {.who = who, .base = gw__clock_slowest(clock)};
+    while (at < clock->worker_count && clock->workers[at].who.node < who.node)
+        at++;
+    memmove(clock->workers + at + 1, clock->workers + at,
+            (clock->worker_count - at) * sizeof *clock->workers);
+    clock->workers[at] = fresh;
+    clock->worker_count++;
+    return &clock->workers[at];
+}
+
+static enum gw_err apply_workers(struct gw__clock *clock,
+                                 const struct gw__clock_command *command)
+{
+    clock->alive_count = command->count;
+    memcpy(clock->alive, command->alive,
+           command->count * sizeof *command->alive);
+    for (unsigned i = clock->worker_count; i-- > 0;)
+        if (!is_alive(clock, clock->workers[i].who))
+            remove_worker(clock, i);
+    return GW_OK;
+}
+
+/* The first NEXT of a process makes it one of the group. Its number says how
+ * many units it has finished: one more than we know means that the one it holds
+ * is done; anything else is a repetition. */
+static enum gw_err apply_next(struct gw__clock *clock,
+                              const struct gw__clock_command *command,
+                              struct gw_error *why)
+{
+    struct worker *worker = gw__clock_worker(clock, command->who);
+    if (!worker && (!is_alive(clock, command->who) || command->number != 0))
+        return gw_fail(why, GW_EINVAL,
+                       "worker %u is not alive, or was forgotten; it has to "
+                       "connect anew",
+                       command->who.node);
+    if (!worker)
+        worker = add_worker(clock, command->who);
+    if (command->number > worker->finished + 1 ||
+        (command->number == worker->finished + 1 && worker->hold == HOLDS_NONE))
+        return gw_fail(why, GW_EINVAL,
+                       "worker %u has finished %llu units, not %llu",
+                       command->who.node, (unsigned long long)worker->finished,
+                       (unsigned long long)command->number);
+    if (command->number == worker->finished + 1)
+        gw__clock_finish(clock, worker);
+    if (command->number == worker->finished && worker->hold == HOLDS_NONE)
+        worker->asks = true;
+    return GW_OK;
+}
+
+/* ---- mode and plan ---- */
+
+static enum gw_err check_mode(const struct gw_ps_mode *mode, uint32_t parts,
+                              struct gw_error *why)
+{
+    if (mode->kind >= GW_PS_MODES)
+        return gw_fail(why, GW_EINVAL, "there is no such mode");
+    if (mode->kind == GW_PS_KOFN && mode->bound == 0)
+        return gw_fail(why, GW_EINVAL, "kofn:0 would close what nobody did");
+    if (mode->kind == GW_PS_KOFN && mode->bound > parts)
+        return gw_fail(why, GW_EINVAL,
+                       "kofn:%u wants more parts than the %u of a round",
+                       mode->bound, parts);
+    return GW_OK;
+}
+
+static bool same_plan(const struct gw_ps_plan *a, const struct gw_ps_plan *b)
+{
+    return a->epochs == b->epochs && a->batches == b->batches &&
+           a->parts == b->parts && a->workers == b->workers;
+}
+
+static enum gw_err apply_plan(struct gw__clock *clock,
+                              const struct gw__clock_command *command,
+                              struct gw_error *why)
+{
+    const struct gw_ps_plan *plan = &command->plan;
+    if (plan->parts == 0 || plan->parts > GW_PS_NODES)
+        return gw_fail(why, GW_EINVAL, "a round has 1 to %d parts, not %u",
+                       GW_PS_NODES, plan->parts);
+    uint32_t parts = plan->batches ? plan->parts : GW_PS_NODES;
+    enum gw_err err = check_mode(&command->mode, parts, why);
+    if (err)
+        return err;
+    if (clock->planned && same_plan(&clock->plan, plan))
+        return GW_OK;
+    if (clock->planned || clock->started)
+        return gw_fail(why, GW_EMISMATCH,
+                       "the group has another plan: %llu epochs of %llu "
+                       "batches in %u parts",
+                       (unsigned long long)clock->plan.epochs,
+                       (unsigned long long)clock->plan.batches,
+                       clock->plan.parts);
+    clock->planned = true;
+    clock->plan = *plan;
+    clock->mode = command->mode;
+    return GW_OK;
+}
+
+static enum gw_err apply_mode(struct gw__clock *clock,
+                              const struct gw__clock_command *command,
+                              struct gw_error *why)
+{
+    uint32_t parts = clock->plan.batches ? clock->plan.parts : GW_PS_NODES;
+    enum gw_err err = check_mode(&command->mode, parts, why);
+    if (err)
+        return err;
+    bool rounds = gw__clock_by_rounds(clock);
+    clock->mode = command->mode;
+    if (rounds && !gw__clock_by_rounds(clock))
+        gw__clock_break_round(clock);
+    return GW_OK;
+}
+
+/* ---- barriers ---- */
+
+static struct barrier *barrier(struct gw__clock *clock, uint64_t number)
+{
+    for (unsigned i = 0; i < BARRIERS_KEPT; i++)
+        if (clock->barriers[i].used && clock->barriers[i].number == number)
+            return &clock->barriers[i];
+    struct barrier *b = &clock->barriers[clock->barrier_next++ % BARRIERS_KEPT];
+    *b = (struct barrier){.number = number, .used = true};
+    return b;
+}
+
+static void apply_barrier(struct gw__clock *clock,
+                          const struct gw__clock_command *command)
+{
+    struct barrier *b = barrier(clock, command->number);
+    b->nodes |= UINT64_C(1) << (command->who.node % GW_PS_NODES);
+    if ((unsigned)__builtin_popcountll(b->nodes) >= command->count)
+        b->open = true;
+}
+
+enum gw_err gw__clock_barrier(const struct gw__clock *clock, uint64_t number)
+{
+    for (unsigned i = 0; i < BARRIERS_KEPT; i++)
+        if (clock->barriers[i].used && clock->barriers[i].number == number)
+            return clock->barriers[i].open ? GW_OK : GW_PENDING;
+    return GW_PENDING;
+}
+
+/* ---- commands ---- */
+
+static enum gw_err apply(struct gw__clock *clock,
+                         const struct gw__clock_command *command,
+                         struct gw_error *why)
+{
+    switch (command->kind) {
+    case GW__CLOCK_NEXT:
+        return apply_next(clock, command, why);
+    case GW__CLOCK_WORKERS:
+        return apply_workers(clock, command);
+    case GW__CLOCK_PLAN:
+        return apply_plan(clock, command, why);
+    case GW__CLOCK_MODE:
+        return apply_mode(clock, command, why);
+    case GW__CLOCK_BARRIER:
+        apply_barrier(clock, command);
+        return GW_OK;
+    case GW__CLOCK_MARK:
+        if (!gw__clock_has_room(clock))
+            return gw_fail(why, GW_ENOMEM, "too many closings wait already");
+        gw__clock_mark(clock, command->number);
+        return GW_OK;
+    case GW__CLOCK_PRUNE:
+        if (command->number > clock->pruned)
+            clock->pruned = command->number < clock->closed ? command->number
+                                                            : clock->closed;
+        return GW_OK;
+    case GW__CLOCK_KINDS:
+        break;
+    }
+    return gw_fail(why, GW_EINVAL, "there is no such clock command");
+}
+
+/* A refused command changes nothing; after any other one whatever can be
+ * closed is, and whoever can go on gets a unit. */
+enum gw_err gw__clock_apply(struct gw__clock *clock,
+                            const struct gw__clock_command *command,
+                            struct gw_error *why)
+{
+    struct gw_error own;
+    enum gw_err err = apply(clock, command, why ? why : &own);
+    if (err)
+        return err;
+    while (gw__clock_close_round(clock) || gw__clock_deal(clock))
+        ;
+    return GW_OK;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Clock commands and closings as bytes: what goes into logs and messages.
+ */
+#include "clock_parts.h"
+
+#include <string.h>
+
+/* ---- closings ---- */
+
+static void put_f32(struct gw__writer *w, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    gw__put_u32(w, bits);
+}
+
+static float get_f32(struct gw__reader *r)
+{
+    uint32_t bits = gw__get_u32(r);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+void gw__put_closing(struct gw__writer *w, const struct gw__closing *closing)
+{
+    gw__put_u64(w, closing->number);
+    gw__put_u64(w, closing->mark);
+    put_f32(w, closing->scale);
+    gw__put_u8(w, closing->apply);
+    gw__put_u8(w, closing->drop);
+    for (unsigned i = 0; i < closing->apply + closing->drop; i++) {
+        gw__put_u8(w, closing->units[i].node);
+        gw__put_u64(w, closing->units[i].incarnation);
+        gw__put_u64(w, closing->units[i].clock);
+    }
+}
+
+void gw__get_closing(struct gw__reader *r, struct gw__closing *closing)
+{
+    *closing = (struct gw__closing){.number = gw__get_u64(r)};
+    closing->mark = gw__get_u64(r);
+    closing->scale = get_f32(r);
+    closing->apply = gw__get_u8_below(r, GW_PS_NODES + 1);
+    closing->drop = gw__get_u8_below(r, GW_PS_NODES + 1 - closing->apply);
+    gw__reader_demand(r, closing->number > 0 && closing->scale >= 0);
+    for (unsigned i = 0; i < closing->apply + closing->drop; i++) {
+        closing->units[i].node = gw__get_u8_below(r, GW_PS_NODES);
+        closing->units[i].incarnation = gw__get_u64(r);
+        closing->units[i].clock = gw__get_u64(r);
+    }
+}
+
+/* ---- commands ---- */
+
+static void put_mode(struct gw__writer *w, const struct gw_ps_mode *mode)
+{
+    gw__put_u8(w, mode->kind);
+    gw__put_u32(w, mode->bound);
+}
+
+static void get_mode(struct gw__reader *r, struct gw_ps_mode *mode)
+{
+    mode->kind = (enum gw_ps_mode_kind)gw__get_u8_below(r, GW_PS_MODES);
+    mode->bound = gw__get_u32(r);
+}
+
+static void put_plan(struct gw__writer *w, const struct gw_ps_plan *plan)
+{
+    gw__put_u64(w, plan->epochs);
+    gw__put_u64(w, plan->batches);
+    gw__put_u32(w, plan->parts);
+    gw__put_u32(w, plan->workers);
+}
+
+static void get_plan(struct gw__reader *r, struct gw_ps_plan *plan)
+{
+    plan->epochs = gw__get_u64(r);
+    plan->batches = gw__get_u64(r);
+    plan->parts = gw__get_u32(r);
+    plan->workers = gw__get_u32(r);
+}
+
+static void put_alive(struct gw__writer *w, struct gw__alive who)
+{
+    gw__put_u8(w, who.node);
+    gw__put_u64(w, who.incarnation);
+}
+
+static struct gw__alive get_alive(struct gw__reader *r)
+{
+    unsigned node = gw__get_u8_below(r, GW_PS_NODES);
+    return (struct gw__alive){node, gw__get_u64(r)};
+}
+
+size_t gw__clock_encode(const struct gw__clock_command *command, void *out,
+                        size_t room)
+{
+    struct gw__writer w = gw__writer_on(out, room);
+    gw__put_u8(&w, command->kind);
+    gw__put_u64(&w, command->number);
+    gw__put_u8(&w, command->count);
+    if (command->kind == GW__CLOCK_NEXT || command->kind == GW__CLOCK_BARRIER)
+        put_alive(&w, command->who);
+    if (command->kind == GW__CLOCK_PLAN || command->kind == GW__CLOCK_MODE)
+        put_mode(&w, &command->mode);
+    if (command->kind == GW__CLOCK_PLAN)
+        put_plan(&w, &command->plan);
+    for (unsigned i = 0;
+         command->kind == GW__CLOCK_WORKERS && i < command->count; i++)
+        put_alive(&w, command->alive[i]);
+    return gw__writer_fits(&w) ? w.used : 0;
+}
+
+enum gw_err gw__clock_decode(const void *data, size_t bytes,
+                             struct gw__clock_command *command,
+                             struct gw_error *why)
+{
+    struct gw__reader r = gw__reader_on(data, bytes);
+    memset(command, 0, sizeof *command);
+    command->kind = (enum gw__clock_kind)gw__get_u8_below(&r, GW__CLOCK_KINDS);
+    gw__reader_demand(&r, command->kind != 0);
+    command->number = gw__get_u64(&r);
+    command->count = gw__get_u8_below(&r, GW_PS_NODES + 1);
+    if (command->kind == GW__CLOCK_NEXT || command->kind == GW__CLOCK_BARRIER)
+        command->who = get_alive(&r);
+    if (command->kind == GW__CLOCK_PLAN || command->kind == GW__CLOCK_MODE)
+        get_mode(&r, &command->mode);
+    if (command->kind == GW__CLOCK_PLAN)
+        get_plan(&r, &command->plan);
+    for (unsigned i = 0;
+         command->kind == GW__CLOCK_WORKERS && i < command->count; i++)
+        command->alive[i] = get_alive(&r);
+    if (!gw__reader_done(&r))
+        return gw_fail(why, GW_EDATA, "%zu bytes that are no clock command",
+                       bytes);
+    return GW_OK;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is closed, and when: the only place where closings are made.
+ */
+#include "clock_parts.h"
+
+#include <assert.h>
+
+/* The ring has room: grants and markers stop long before it is full, and what
+ * closes without them is at most one unit a worker and one a part. */
+static struct gw__closing *begin(struct gw__clock *clock)
+{
+    assert(clock->closed - clock->pruned < CLOSINGS_KEPT);
+    uint64_t number = ++clock->closed;
+    struct gw__closing *closing = &clock->closings[number % CLOSINGS_KEPT];
+    *closing = (struct gw__closing){.number = number, .scale = 1};
+    return closing;
+}
+
+void gw__clock_mark(struct gw__clock *clock, uint64_t mark)
+{
+    begin(clock)->mark = mark;
+}
+
+static void close_one(struct gw__clock *clock, struct gw__unit unit)
+{
+    struct gw__closing *closing = begin(clock);
+    closing->apply = 1;
+    closing->units[0] = unit;
+    clock->units++;
+}
+
+static void drop_one(struct gw__clock *clock, struct gw__unit unit)
+{
+    struct gw__closing *closing = begin(clock);
+    closing->drop = 1;
+    closing->units[0] = unit;
+}
+
+void gw__clock_drop(struct gw__clock *clock, const struct worker *worker)
+{
+    if (worker->hold != HOLDS_NONE)
+        drop_one(clock, gw__unit_of(worker));
+}
+
+void gw__clock_finish(struct gw__clock *clock, struct worker *worker)
+{
+    struct gw__unit unit = gw__unit_of(worker);
+    switch ((enum hold)worker->hold) {
+    case HOLDS_PART:
+        clock->parts[worker->work.part].state = PART_DONE;
+        break;
+    case HOLDS_LOOSE:
+        close_one(clock, unit);
+        break;
+    case HOLDS_LATE:
+        drop_one(clock, unit);
+        clock->dropped++;
+        break;
+    case HOLDS_NONE:
+        break;
+    }
+    worker->hold = HOLDS_NONE;
+    worker->finished++;
+}
+
+/* ---- rounds ---- */
+
+static unsigned count(const struct gw__clock *clock, enum part_state state)
+{
+    unsigned found = 0;
+    for (uint32_t j = 0; j < clock->part_count; j++)
+        found += clock->parts[j].state == state;
+    return found;
+}
+
+/* kofn closes with fewer than K when more can no longer come. */
+static bool is_complete(const struct gw__clock *clock)
+{
+    unsigned done = count(clock, PART_DONE);
+    unsigned open = count(clock, PART_FREE) + count(clock, PART_LEASED);
+    if (clock->mode.kind == GW_PS_KOFN && done >= clock->mode.bound)
+        return true;
+    return open == 0;
+}
+
+/* Whoever still works for the round that has closed is late. */
+static void make_late(struct gw__clock *clock)
+{
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (clock->workers[i].hold == HOLDS_PART)
+            clock->workers[i].hold = HOLDS_LATE;
+}
+
+static void next_batch(struct gw__clock *clock)
+{
+    clock->open = false;
+    clock->next.part = 0;
+    clock->next.batch++;
+    if (clock->plan.batches && clock->next.batch == clock->plan.batches) {
+        clock->next.batch = 0;
+        clock->next.epoch++;
+    }
+}
+
+bool gw__clock_close_round(struct gw__clock *clock)
+{
+    if (!clock->open || !is_complete(clock))
+        return false;
+    unsigned done = count(clock, PART_DONE);
+    if (done) {
+        struct gw__closing *closing = begin(clock);
+        unsigned parts = clock->part_count - count(clock, PART_GONE);
+        closing->scale = (float)parts / (float)done;
+        for (uint32_t j = 0; j < clock->part_count; j++)
+            if (clock->parts[j].state == PART_DONE)
+                closing->units[closing->apply++] = clock->parts[j].unit;
+        clock->units += done;
+    }
+    make_late(clock);
+    next_batch(clock);
+    return true;
+}
+
+/* A round of which nothing has begun is not opened at all: so what is returned
+ * stays bounded, for units that were returned are dealt first. */
+void gw__clock_break_round(struct gw__clock *clock)
+{
+    if (!clock->open)
+        return;
+    if (count(clock, PART_DONE) + count(clock, PART_LEASED) == 0) {
+        clock->next.part = count(clock, PART_GONE);
+        clock->open = false;
+        return;
+    }
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (clock->workers[i].hold == HOLDS_PART)
+            clock->workers[i].hold = HOLDS_LOOSE;
+    for (uint32_t j = 0; j < clock->part_count; j++) {
+        struct part *part = &clock->parts[j];
+        struct gw__place_of_work work = clock->next;
+        work.part = j;
+        if (part->state == PART_DONE)
+            close_one(clock, part->unit);
+        else if (part->state == PART_FREE && clock->plan.batches)
+            clock->returned[clock->returned_count++] = work;
+    }
+    next_batch(clock);
+}

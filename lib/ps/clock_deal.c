@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who gets which unit. Units of the dead go first, to whoever asks; then, by
+ * rounds, each worker gets parts of the open round that are its own; in ssp and
+ * asp whatever is next.
+ */
+#include "clock_parts.h"
+
+#include <string.h>
+
+uint64_t gw__clock_slowest(const struct gw__clock *clock)
+{
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        uint64_t at = clock->workers[i].base + clock->workers[i].finished;
+        if (at < least)
+            least = at;
+    }
+    return least == UINT64_MAX ? 0 : least;
+}
+
+static bool has_plan(const struct gw__clock *clock)
+{
+    return clock->plan.batches > 0;
+}
+
+/* Everything was dealt at least once. */
+static bool dealt_out(const struct gw__clock *clock)
+{
+    return has_plan(clock) && clock->plan.epochs &&
+           clock->next.epoch >= clock->plan.epochs;
+}
+
+bool gw__clock_is_done(const struct gw__clock *clock)
+{
+    if (!dealt_out(clock) || clock->open || clock->returned_count)
+        return false;
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (clock->workers[i].hold == HOLDS_LOOSE)
+            return false;
+    return true;
+}
+
+bool gw__clock_has_room(const struct gw__clock *clock)
+{
+    return clock->closed - clock->pruned < CLOSINGS_KEPT - CLOSINGS_SPARE;
+}
+
+/* ---- granting ---- */
+
+static void grant(struct gw__clock *clock, struct worker *worker,
+                  enum hold hold, struct gw__place_of_work work)
+{
+    uint64_t ahead = worker->base + worker->finished - gw__clock_slowest(clock);
+    worker->asks = false;
+    worker->hold = hold;
+    worker->work = work;
+    worker->closed = clock->closed;
+    worker->staleness = ahead;
+    clock->staleness[ahead < GW_PS_STALENESS_MAX ? ahead
+                                                 : GW_PS_STALENESS_MAX]++;
+}
+
+static bool grant_returned(struct gw__clock *clock, struct worker *worker)
+{
+    if (clock->returned_count == 0)
+        return false;
+    struct gw__place_of_work work = clock->returned[0];
+    clock->returned_count--;
+    memmove(clock->returned, clock->returned + 1,
+            clock->returned_count * sizeof *clock->returned);
+    grant(clock, worker, HOLDS_LOOSE, work);
+    return true;
+}
+
+void gw__clock_return(struct gw__clock *clock, struct worker *worker)
+{
+    if (worker->hold == HOLDS_LOOSE && has_plan(clock)) {
+        clock->returned[clock->returned_count++] = worker->work;
+        clock->redone++;
+    } else if (worker->hold == HOLDS_PART) {
+        struct part *part = &clock->parts[worker->work.part];
+        part->state = has_plan(clock) ? PART_FREE : PART_GONE;
+        clock->redone += has_plan(clock);
+    }
+    worker->hold = HOLDS_NONE;
+    /* Without a plan a part is one worker's: nobody else will do it. */
+    for (uint32_t j = 0;
+         !has_plan(clock) && clock->open && j < clock->part_count; j++)
+        if (clock->parts[j].state == PART_FREE &&
+            clock->parts[j].unit.node == worker->who.node &&
+            clock->parts[j].unit.incarnation == worker->who.incarnation)
+            clock->parts[j].state = PART_GONE;
+}
+
+/* ---- by rounds ---- */
+
+/* A round that begins in the middle of a batch (the mode was another before)
+ * has the rest of its parts. */
+static void open_round(struct gw__clock *clock)
+{
+    clock->open = true;
+    clock->part_count =
+        has_plan(clock) ? clock->plan.parts : clock->worker_count;
+    for (uint32_t j = 0; j < clock->part_count; j++) {
+        clock->parts[j] = (struct part){
+            .state = j < clock->next.part ? PART_GONE : PART_FREE};
+        if (!has_plan(clock))
+            clock->parts[j].unit = gw__unit_of(&clock->workers[j]);
+    }
+    clock->next.part = 0;
+}
+
+static bool is_own(const struct gw__clock *clock, unsigned place, uint32_t j)
+{
+    const struct worker *worker = &clock->workers[place];
+    const struct gw__unit *unit = &clock->parts[j].unit;
+    if (has_plan(clock))
+        return j % clock->worker_count == place;
+    return unit->node == worker->who.node &&
+           unit->incarnation == worker->who.incarnation;
+}
+
+static bool grant_part(struct gw__clock *clock, unsigned place)
+{
+    struct worker *worker = &clock->workers[place];
+    for (uint32_t j = 0; j < clock->part_count; j++) {
+        struct part *part = &clock->parts[j];
+        if (part->state != PART_FREE || !is_own(clock, place, j))
+            continue;
+        struct gw__place_of_work work = clock->next;
+        work.part = j;
+        part->state = PART_LEASED;
+        part->unit = gw__unit_of(worker);
+        grant(clock, worker, HOLDS_PART, work);
+        return true;
+    }
+    return false;
+}
+
+/* ---- one by one ---- */
+
+static bool grant_next(struct gw__clock *clock, struct worker *worker)
+{
+    uint64_t ahead = worker->base + worker->finished - gw__clock_slowest(clock);
+    if (clock->mode.kind == GW_PS_SSP && ahead > clock->mode.bound)
+        return false;
+    if (!has_plan(clock)) {
+        struct gw__place_of_work work = {.batch = worker->finished};
+        grant(clock, worker, HOLDS_LOOSE, work);
+        return true;
+    }
+    if (dealt_out(clock))
+        return false;
+    grant(clock, worker, HOLDS_LOOSE, clock->next);
+    if (++clock->next.part < clock->plan.parts)
+        return true;
+    clock->next.part = 0;
+    if (++clock->next.batch == clock->plan.batches) {
+        clock->next.batch = 0;
+        clock->next.epoch++;
+    }
+    return true;
+}
+
+/* ---- to all who ask ---- */
+
+static bool may_start(struct gw__clock *clock)
+{
+    if (!clock->started && clock->worker_count >= clock->plan.workers &&
+        clock->worker_count > 0)
+        clock->started = true;
+    return clock->started && clock->worker_count > 0;
+}
+
+bool gw__clock_deal(struct gw__clock *clock)
+{
+    bool dealt = false;
+    if (!may_start(clock) || !gw__clock_has_room(clock))
+        return false;
+    if (gw__clock_by_rounds(clock) && !clock->open && !dealt_out(clock))
+        open_round(clock);
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        struct worker *worker = &clock->workers[i];
+        if (!worker->asks)
+            continue;
+        bool got = grant_returned(clock, worker);
+        if (!got && gw__clock_by_rounds(clock))
+            got = clock->open && grant_part(clock, i);
+        else if (!got)
+            got = grant_next(clock, worker);
+        dealt = dealt || got;
+    }
+    return dealt;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The clock's whole state as bytes, field by field: it is copied to learners
+ * and saved in snapshots. What comes back is checked as far as the rest of the
+ * clock relies on it.
+ */
+#include "clock_parts.h"
+
+#include <string.h>
+
+static void put_work(struct gw__writer *w, const struct gw__place_of_work *work)
+{
+    gw__put_u64(w, work->epoch);
+    gw__put_u64(w, work->batch);
+    gw__put_u32(w, work->part);
+}
+
+static struct gw__place_of_work get_work(struct gw__reader *r)
+{
+    struct gw__place_of_work work = {.epoch = gw__get_u64(r)};
+    work.batch = gw__get_u64(r);
+    work.part = gw__get_u32(r);
+    return work;
+}
+
+static void put_unit(struct gw__writer *w, struct gw__unit unit)
+{
+    gw__put_u8(w, unit.node);
+    gw__put_u64(w, unit.incarnation);
+    gw__put_u64(w, unit.clock);
+}
+
+static struct gw__unit get_unit(struct gw__reader *r)
+{
+    struct gw__unit unit = {.node = gw__get_u8_below(r, GW_PS_NODES)};
+    unit.incarnation = gw__get_u64(r);
+    unit.clock = gw__get_u64(r);
+    return unit;
+}
+
+/* ---- out ---- */
+
+static void put_workers(struct gw__writer *w, const struct gw__clock *clock)
+{
+    gw__put_u8(w, clock->worker_count);
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        const struct worker *worker = &clock->workers[i];
+        gw__put_u8(w, worker->who.node);
+        gw__put_u64(w, worker->who.incarnation);
+        gw__put_u64(w, worker->base);
+        gw__put_u64(w, worker->finished);
+        gw__put_u8(w, worker->asks);
+        gw__put_u8(w, worker->hold);
+        put_work(w, &worker->work);
+        gw__put_u64(w, worker->closed);
+        gw__put_u64(w, worker->staleness);
+    }
+    gw__put_u8(w, clock->alive_count);
+    for (unsigned i = 0; i < clock->alive_count; i++) {
+        gw__put_u8(w, clock->alive[i].node);
+        gw__put_u64(w, clock->alive[i].incarnation);
+    }
+}
+
+static void put_deal(struct gw__writer *w, const struct gw__clock *clock)
+{
+    put_work(w, &clock->next);
+    gw__put_u8(w, clock->open);
+    gw__put_u8(w, clock->part_count);
+    for (uint32_t j = 0; j < clock->part_count; j++) {
+        gw__put_u8(w, clock->parts[j].state);
+        put_unit(w, clock->parts[j].unit);
+    }
+    gw__put_u8(w, clock->returned_count);
+    for (unsigned i = 0; i < clock->returned_count; i++)
+        put_work(w, &clock->returned[i]);
+}
+
+static void put_barriers(struct gw__writer *w, const struct gw__clock *clock)
+{
+    gw__put_u32(w, clock->barrier_next);
+    for (unsigned i = 0; i < BARRIERS_KEPT; i++) {
+        gw__put_u64(w, clock->barriers[i].number);
+        gw__put_u64(w, clock->barriers[i].nodes);
+        gw__put_u8(w, clock->barriers[i].used);
+        gw__put_u8(w, clock->barriers[i].open);
+    }
+}
+
+size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
+{
+    struct gw__writer w = gw__writer_on(out, room);
+    gw__put_u8(&w, clock->mode.kind);
+    gw__put_u32(&w, clock->mode.bound);
+    gw__put_u8(&w, clock->planned);
+    gw__put_u8(&w, clock->started);
+    gw__put_u64(&w, clock->plan.epochs);
+    gw__put_u64(&w, clock->plan.batches);
+    gw__put_u32(&w, clock->plan.parts);
+    gw__put_u32(&w, clock->plan.workers);
+    put_workers(&w, clock);
+    put_deal(&w, clock);
+    put_barriers(&w, clock);
+    gw__put_u64(&w, clock->units);
+    gw__put_u64(&w, clock->dropped);
+    gw__put_u64(&w, clock->redone);
+    for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++)
+        gw__put_u64(&w, clock->staleness[i]);
+    gw__put_u64(&w, clock->pruned);
+    gw__put_u64(&w, clock->closed);
+    for (uint64_t n = clock->pruned + 1; n <= clock->closed; n++)
+        gw__put_closing(&w, &clock->closings[n % CLOSINGS_KEPT]);
+    return w.used;
+}
+
+/* ---- and back ---- */
+
+static void get_workers(struct gw__reader *r, struct gw__clock *clock)
+{
+    clock->worker_count = gw__get_u8_below(r, GW_PS_NODES + 1);
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        struct worker *worker = &clock->workers[i];
+        worker->who.node = gw__get_u8_below(r, GW_PS_NODES);
+        worker->who.incarnation = gw__get_u64(r);
+        worker->base = gw__get_u64(r);
+        worker->finished = gw__get_u64(r);
+        worker->asks = gw__get_bool(r);
+        worker->hold = gw__get_u8_below(r, HOLDS_LATE + 1);
+        worker->work = get_work(r);
+        worker->closed = gw__get_u64(r);
+        worker->staleness = gw__get_u64(r);
+        gw__reader_demand(r, worker->work.part < GW_PS_NODES);
+        gw__reader_demand(r, i == 0 || worker[-1].who.node <= worker->who.node);
+    }
+    clock->alive_count = gw__get_u8_below(r, GW_PS_NODES + 1);
+    for (unsigned i = 0; i < clock->alive_count; i++) {
+        clock->alive[i].node = gw__get_u8_below(r, GW_PS_NODES);
+        clock->alive[i].incarnation = gw__get_u64(r);
+    }
+}
+
+static void get_deal(struct gw__reader *r, struct gw__clock *clock)
+{
+    clock->next = get_work(r);
+    clock->open = gw__get_bool(r);
+    clock->part_count = gw__get_u8_below(r, GW_PS_NODES + 1);
+    for (uint32_t j = 0; j < clock->part_count; j++) {
+        clock->parts[j].state = gw__get_u8_below(r, PART_GONE + 1);
+        clock->parts[j].unit = get_unit(r);
+    }
+    clock->returned_count = gw__get_u8_below(r, RETURNED_MAX + 1);
+    for (unsigned i = 0; i < clock->returned_count; i++)
+        clock->returned[i] = get_work(r);
+}
+
+static void get_barriers(struct gw__reader *r, struct gw__clock *clock)
+{
+    clock->barrier_next = gw__get_u32(r);
+    for (unsigned i = 0; i < BARRIERS_KEPT; i++) {
+        clock->barriers[i].number = gw__get_u64(r);
+        clock->barriers[i].nodes = gw__get_u64(r);
+        clock->barriers[i].used = gw__get_bool(r);
+        clock->barriers[i].open = gw__get_bool(r);
+    }
+}
+
+static void get_closings(struct gw__reader *r, struct gw__clock *clock)
+{
+    clock->pruned = gw__get_u64(r);
+    clock->closed = gw__get_u64(r);
+    gw__reader_demand(r, clock->closed >= clock->pruned &&
+                             clock->closed - clock->pruned <= CLOSINGS_KEPT);
+    for (uint64_t n = clock->pruned + 1; !r->bad && n <= clock->closed; n++) {
+        struct gw__closing *closing = &clock->closings[n % CLOSINGS_KEPT];
+        gw__get_closing(r, closing);
+        gw__reader_demand(r, closing->number == n);
+    }
+}
+
+/* Nobody of that time lives: their units are free, and what of the open round
+ * was done and not closed is not in any table and has to be done again. */
+static void freshen(struct gw__clock *clock)
+{
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        const struct worker *worker = &clock->workers[i];
+        if (worker->hold == HOLDS_LOOSE && clock->plan.batches &&
+            clock->returned_count < RETURNED_MAX)
+            clock->returned[clock->returned_count++] = worker->work;
+    }
+    for (uint32_t j = 0; j < clock->part_count; j++)
+        if (clock->parts[j].state != PART_GONE)
+            clock->parts[j] = (struct part){.state = PART_FREE};
+    if (!clock->plan.batches)
+        clock->open = false;
+    clock->worker_count = clock->alive_count = 0;
+    clock->started = false;
+    memset(clock->barriers, 0, sizeof clock->barriers);
+}
+
+enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
+                           size_t bytes, bool fresh, struct gw_error *why)
+{
+    struct gw__reader r = gw__reader_on(data, bytes);
+    memset(clock, 0, sizeof *clock);
+    clock->mode.kind = (enum gw_ps_mode_kind)gw__get_u8_below(&r, GW_PS_MODES);
+    clock->mode.bound = gw__get_u32(&r);
+    clock->planned = gw__get_bool(&r);
+    clock->started = gw__get_bool(&r);
+    clock->plan.epochs = gw__get_u64(&r);
+    clock->plan.batches = gw__get_u64(&r);
+    clock->plan.parts = gw__get_u32(&r);
+    clock->plan.workers = gw__get_u32(&r);
+    gw__reader_demand(&r, clock->plan.parts >= 1 &&
+                              clock->plan.parts <= GW_PS_NODES);
+    get_workers(&r, clock);
+    get_deal(&r, clock);
+    get_barriers(&r, clock);
+    clock->units = gw__get_u64(&r);
+    clock->dropped = gw__get_u64(&r);
+    clock->redone = gw__get_u64(&r);
+    for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++)
+        clock->staleness[i] = gw__get_u64(&r);
+    get_closings(&r, clock);
+    if (!gw__reader_done(&r)) {
+        memset(clock, 0, sizeof *clock);
+        clock->plan.parts = 1;
+        return gw_fail(why, GW_EDATA, "%zu bytes that are no clock", bytes);
+    }
+    if (fresh)
+        freshen(clock);
+    return GW_OK;
+}

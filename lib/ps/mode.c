@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Modes and updaters as people write them: "bsp", "ssp:2", "asp", "kofn:3".
+ */
+#include <gradwire/ps.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const updaters[GW_PS_UPDATERS] = {
+    [GW_PS_ADD] = "add",         [GW_PS_ASSIGN] = "assign",
+    [GW_PS_SGD] = "sgd",         [GW_PS_MOMENTUM] = "momentum",
+    [GW_PS_ADAGRAD] = "adagrad", [GW_PS_ADAM] = "adam",
+    [GW_PS_FTRL] = "ftrl",       [GW_PS_CALLBACK] = "callback",
+};
+
+/* Bounds in [least, most]; most 0: the mode has none. A round has at most 64
+ * parts, so K beyond that would never close one. */
+static const struct {
+    const char *name;
+    unsigned least, most;
+} modes[GW_PS_MODES] = {
+    [GW_PS_BSP] = {"bsp", 0, 0},
+    [GW_PS_SSP] = {"ssp", 0, 1000000},
+    [GW_PS_ASP] = {"asp", 0, 0},
+    [GW_PS_KOFN] = {"kofn", 1, 64},
+};
+
+const char *gw_ps_updater_name(enum gw_ps_updater updater)
+{
+    return updater < GW_PS_UPDATERS ? updaters[updater] : "?";
+}
+
+/* Digits only, and no more than 9 of them. */
+static bool parse_bound(const char *text, unsigned *bound)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 9 || text[digits])
+        return false;
+    *bound = 0;
+    for (; *text; text++)
+        *bound = *bound * 10 + (unsigned)(*text - '0');
+    return true;
+}
+
+static enum gw_err refuse_bound(const char *text, unsigned kind,
+                                struct gw_error *why)
+{
+    if (modes[kind].most == 0)
+        return gw_fail(why, GW_EINVAL, "\"%.40s\": %s has no number", text,
+                       modes[kind].name);
+    return gw_fail(why, GW_EINVAL,
+                   "\"%.40s\" is no mode; write %s:N, N from %u to %u", text,
+                   modes[kind].name, modes[kind].least, modes[kind].most);
+}
+
+enum gw_err gw_ps_mode_parse(const char *text, struct gw_ps_mode *mode,
+                             struct gw_error *why)
+{
+    size_t length = strcspn(text, ":");
+    bool numbered = text[length] == ':';
+    for (unsigned kind = 0; kind < GW_PS_MODES; kind++) {
+        if (strlen(modes[kind].name) != length ||
+            strncmp(text, modes[kind].name, length) != 0)
+            continue;
+        unsigned bound = 0;
+        if (numbered != (modes[kind].most > 0) ||
+            (numbered && !parse_bound(text + length + 1, &bound)) ||
+            bound < modes[kind].least || bound > modes[kind].most)
+            return refuse_bound(text, kind, why);
+        *mode = (struct gw_ps_mode){(enum gw_ps_mode_kind)kind, bound};
+        return GW_OK;
+    }
+    return gw_fail(why, GW_EINVAL,
+                   "\"%.40s\" is no mode; there are bsp, ssp:S, asp and kofn:K",
+                   text);
+}
+
+char *gw_ps_mode_print(const struct gw_ps_mode *mode, char *out, size_t room)
+{
+    if (mode->kind >= GW_PS_MODES)
+        snprintf(out, room, "?");
+    else if (modes[mode->kind].most == 0)
+        snprintf(out, room, "%s", modes[mode->kind].name);
+    else
+        snprintf(out, room, "%s:%u", modes[mode->kind].name, mode->bound);
+    return out;
+}

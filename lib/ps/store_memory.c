@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where rows and keys lie. Blocks of rows double, so that there are few and a
+ * place is found by its highest bit; they are never moved or copied, and memory
+ * of a large one that is not yet used is only a promise of the kernel.
+ */
+#include "store_parts.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* From here on memory comes straight from the kernel. */
+enum { MAPPED_BYTES = 256 << 10, HUGE_BYTES = 4 << 20 };
+
+void *gw__store_memory_new(size_t bytes)
+{
+    if (bytes < MAPPED_BYTES)
+        return calloc(1, bytes);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    /* A kernel without huge pages refuses, and all is well. */
+    if (bytes >= HUGE_BYTES)
+        madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
+}
+
+void gw__store_memory_free(void *memory, size_t bytes)
+{
+    if (memory && bytes >= MAPPED_BYTES)
+        munmap(memory, bytes);
+    else
+        free(memory);
+}
+
+static size_t block_bytes(const struct gw__store *store, unsigned block)
+{
+    size_t rows = store->dense ? store->rows : (size_t)1
+                                                   << (block + store->shift);
+    return rows * store->stride * sizeof(float);
+}
+
+bool gw__store_blocks_reserve(struct gw__store *store, size_t rows)
+{
+    if (rows == 0)
+        return true;
+    uint64_t last = ((uint64_t)1 << store->shift) + rows - 1;
+    unsigned needed = gw__store_block(store, last) + 1;
+    while (store->block_count < needed) {
+        unsigned block = store->block_count;
+        float *memory = gw__store_memory_new(block_bytes(store, block));
+        if (!memory)
+            return false;
+        store->blocks[block] = memory;
+        store->block_count++;
+    }
+    return true;
+}
+
+bool gw__store_keys_reserve(struct gw__store *store, size_t rows)
+{
+    if (rows <= store->keys_room)
+        return true;
+    size_t room = 2 * store->keys_room > rows ? 2 * store->keys_room : rows;
+    uint64_t *keys = realloc(store->keys, room * sizeof *keys);
+    if (!keys)
+        return false;
+    store->keys = keys;
+    store->keys_room = room;
+    return true;
+}
+
+void gw__store_clear(struct gw__store *store)
+{
+    for (unsigned block = 0; block < store->block_count; block++) {
+        gw__store_memory_free(store->blocks[block], block_bytes(store, block));
+        store->blocks[block] = NULL;
+    }
+    store->block_count = 0;
+    free(store->keys);
+    store->keys = NULL;
+    store->keys_room = 0;
+    gw__store_memory_free(store->index,
+                          sizeof *store->index << store->index_bits);
+    store->index = NULL;
+    store->index_bits = 0;
+    store->rows = 0;
+}

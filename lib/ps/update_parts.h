@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the files of the updaters:
+ *
+ *   update.c          checks a table's updater, begins rows, chooses kernels
+ *   update_kernels.h  the formulas, as text for any length of vector
+ *   update_scalar.c   that text in vectors of 16 bytes, for any CPU
+ *   update_avx2.c     and in vectors of 32 bytes, with F16C
+ *   half.c            f16 where the CPU has no instruction for it
+ *
+ * All levels give the same bits, for a run of rows as for one row: each float
+ * is worked on alone, by additions, products, quotients and roots that IEEE 754
+ * rounds in one way, and no compiler may contract two of them into one.
+ */
+#ifndef GW__PS_UPDATE_PARTS_H
+#define GW__PS_UPDATE_PARTS_H
+
+#include "update.h"
+
+/* `count` adjacent rows and as many gradients. */
+struct gw__update_run {
+    const struct gw__updater *updater;
+    float *rows;
+    const float *gradients;
+    size_t count;
+    float scale;
+};
+
+typedef void gw__update_kernel(const struct gw__update_run *run);
+
+struct gw__update_isa {
+    gw__update_kernel *kernels[GW_PS_UPDATERS]; /* but GW_PS_CALLBACK */
+    size_t (*first_bad)(const float *values, size_t count);
+    /* As many as whole vectors hold; return how many they did. NULL: none. */
+    size_t (*to_half)(uint16_t *out, const float *in, size_t count);
+    size_t (*from_half)(float *out, const uint16_t *in, size_t count);
+};
+
+extern const struct gw__update_isa gw__update_scalar;
+#ifdef __x86_64__
+extern const struct gw__update_isa gw__update_avx2;
+#endif
+
+/* The level that goes with that of gw_fold. */
+const struct gw__update_isa *gw__update_current(void);
+/* What applies runs of this updater. */
+gw__update_kernel *gw__updater_kernel(const struct gw__updater *updater);
+/* Of adam, for a row's t-th update: rate / (1 - beta1^t), 1 / (1 - beta2^t). */
+void gw__adam_correct(const struct gw_ps_table_config *config, float t,
+                      float *rate, float *v_scale);
+/* A new row's values only. */
+void gw__updater_initial(const struct gw__updater *updater, uint64_t key,
+                         float *values);
+
+#endif

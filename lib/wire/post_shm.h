@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The post inside a host. Each node owns one segment, which its peers map:
+ *
+ *   doorbell, sleeping    how others wake it
+ *   links[q]              what it says to node q: to whom, a ring of
+ *                         descriptors; and how far it has read what q says
+ *
+ * Every word but the doorbell has one writing process.
+ *
+ *   post_shm.c        opening, closing, knowing, forgetting
+ *   post_shm_out.c    letters to descriptors; what waits for room
+ *   post_shm_loan.c   what was lent, and how it comes back
+ *   post_shm_in.c     descriptors to parcels, and their release
+ *   post_shm_map.c    peers' memory mapped here
+ *   post_shm_stage.c  memory for parts that the peer cannot map
+ *   post_shm_wait.c   doorbells
+ *
+ * A descriptor is copied out of the ring when it is received, so ring slots
+ * come back in order, at once. Memory that is only named in it is a loan: it
+ * has a number, and the receiver writes the number to a ring of returns when
+ * the parcel is released, in any order and from any thread.
+ *
+ * A link is between two nonces. `to` says for which segment the descriptors
+ * are, `from` which segment's descriptors have been counted; a counterpart
+ * that has another one looks away. Forgetting a peer makes a new `session`:
+ * the peer skips what is left of the old one. What was lent in an old session
+ * to a peer that lives is an orphan: given back to the user, but its staging
+ * memory and its number are not used again before the peer has returned it.
+ */
+#ifndef GW__POST_SHM_H
+#define GW__POST_SHM_H
+
+#include "memory.h"
+#include "post_parts.h"
+#include "watch.h"
+#include "windows.h"
+
+#include <pthread.h>
+
+enum {
+    GW__POST_SLOTS = 64,
+    GW__POST_LOANS = 1024,
+    GW__POST_NO_LOAN = 0xffff,
+    GW__POST_BODY = 192,
+    GW__POST_MAPPINGS = 32, /* of one peer's regions, kept here */
+    GW__POST_LINE = 64,
+};
+
+/* One message. The body begins with a gw__place for each placed part, in their
+ * order; then come the other parts, each padded to 8 bytes. `sequence` is the
+ * number of the message on the link plus one, and publishes the rest. */
+struct gw__post_entry {
+    _Alignas(GW__POST_LINE) _Atomic uint64_t sequence;
+    uint64_t session;
+    uint64_t sent_ns;
+    uint16_t loan;
+    uint8_t part_count;
+    uint8_t placed; /* parts, as bits */
+    bool lent;      /* the sender waits for the loan */
+    uint8_t zero[3];
+    uint64_t bytes[GW__POST_PARTS];
+    unsigned char body[GW__POST_BODY];
+};
+_Static_assert(sizeof(struct gw__post_entry) == 256, "four cache lines");
+
+struct gw__post_link {
+    /* As sender. */
+    _Alignas(GW__POST_LINE) _Atomic uint64_t to;
+    _Atomic uint64_t session;
+    _Atomic uint32_t wants_room;
+    struct gw__post_entry ring[GW__POST_SLOTS];
+    /* As receiver. */
+    _Alignas(GW__POST_LINE) _Atomic uint64_t from;
+    _Atomic uint64_t taken;    /* descriptors */
+    _Atomic uint64_t returned; /* loans */
+    uint16_t returns[GW__POST_LOANS];
+};
+
+struct gw__post_segment {
+    uint64_t nonce;
+    _Alignas(GW__POST_LINE) _Atomic uint32_t doorbell; /* futex */
+    _Atomic uint32_t sleeping;
+    struct gw__post_link links[GW__POST_NODES];
+};
+
+/* Our segment: parcels that outlive the post still write returns to it. */
+struct gw__post_home {
+    _Atomic unsigned refs;
+    unsigned node;
+    struct gw__region region;
+    struct gw__post_segment *segment;
+};
+
+/* A peer's segment, as long as the post or a parcel needs it. */
+struct gw__post_source {
+    _Atomic unsigned refs;
+    struct gw__post_home *home;
+    unsigned node;
+    struct gw__post_segment *segment;
+    size_t segment_bytes;
+    pthread_mutex_t lock; /* over the returns, and: */
+    bool detached;        /* the link is another process's now */
+};
+
+struct gw__post_mapping {
+    _Atomic unsigned refs; /* the table's, and one for each part */
+    void *base;
+    size_t bytes;
+};
+
+struct gw__post_mapped {
+    uint32_t region; /* 0: free */
+    uint64_t used;   /* for eviction: the newest use */
+    struct gw__post_mapping *mapping;
+};
+
+/* ---- staging ---- */
+
+struct gw__post_slab;
+
+struct gw__post_block {
+    struct gw__post_block *next; /* while it is free */
+    struct gw__post_slab *slab;
+    size_t offset, bytes;
+};
+
+enum { GW__POST_CLASSES = 12 }; /* 256 bytes to 512 KiB */
+
+struct gw__post_stage {
+    struct gw__post_slab *slabs;
+    struct gw__post_block *free[GW__POST_CLASSES];
+    struct gw__post_block *large; /* free ones, each a slab of its own */
+    size_t large_bytes;
+};
+
+/* ---- what is under way ---- */
+
+enum gw__post_loan_state { LOAN_FREE, LOAN_OUT, LOAN_ORPHAN };
+
+struct gw__post_loan {
+    uint8_t state;
+    uint16_t next; /* free: the next one */
+    struct gw__post_block *block;
+    size_t copied_bytes;
+    void (*back)(void *context);
+    void *context;
+};
+
+/* A message that is ready for the ring: also what waits for room there. */
+struct gw__post_image {
+    struct gw__post_image *next;
+    struct gw__post_entry entry;
+    struct gw__post_loan loan;
+    size_t lent_bytes;
+};
+
+struct gw__post_shm_peer {
+    struct gw__post_source *source; /* NULL: never known */
+    uint64_t nonce;                 /* of its segment */
+    int pid;
+    struct gw__watch watch;
+    bool ended; /* as the watch has told, once */
+    /* sending */
+    uint64_t pushed, taken_seen, returned_seen;
+    struct gw__post_image *first, *last; /* for which there was no room */
+    unsigned waiting;
+    size_t copied_bytes; /* in staging memory, waiting and out */
+    struct gw__post_loan *loans;
+    uint16_t free_loan;
+    unsigned out, orphans;
+    /* receiving */
+    uint64_t taken;
+    struct gw__post_mapped mapped[GW__POST_MAPPINGS];
+    uint64_t mapped_clock;
+};
+
+struct gw__post_shm {
+    struct gw__post post;
+    struct gw__post_home *home;
+    struct gw__post_stage stage;
+    struct gw__post_shm_peer peers[GW__POST_NODES];
+    uint64_t known; /* nodes, as bits */
+    uint64_t busy;  /* nodes with loans or messages that wait */
+    unsigned turn;
+};
+
+static inline struct gw__post_shm *gw__post_shm_of(struct gw__post *post)
+{
+    return (struct gw__post_shm *)post;
+}
+
+static inline struct gw__post_link *gw__post_link_to(struct gw__post_shm *shm,
+                                                     unsigned node)
+{
+    return &shm->home->segment->links[node];
+}
+
+static inline struct gw__post_link *
+gw__post_link_from(struct gw__post_shm *shm, unsigned node)
+{
+    return &shm->peers[node].source->segment->links[shm->post.node];
+}
+
+/* ---- post_shm_out.c ---- */
+
+enum gw_err gw__post_shm_send(struct gw__post *post,
+                              const struct gw__letter *letter,
+                              size_t *lent_bytes);
+bool gw__post_shm_tend(struct gw__post *post);
+/* Looks for loans that came back and for room. */
+bool gw__post_shm_serve(struct gw__post_shm *shm, unsigned node);
+/* Is there anything for `serve`? */
+bool gw__post_shm_can_serve(struct gw__post_shm *shm, unsigned node);
+/* Drops what waits here. */
+void gw__post_shm_drop_waiting(struct gw__post_shm *shm, unsigned node);
+
+/* ---- post_shm_loan.c ---- */
+
+GW_MUST_CHECK enum gw_err gw__post_loans_init(struct gw__post_shm_peer *peer,
+                                              struct gw_error *why);
+/* Takes over what image->loan says; GW__POST_NO_LOAN: all are out. */
+uint16_t gw__post_loan_new(struct gw__post_shm_peer *peer,
+                           const struct gw__post_loan *loan);
+/* Takes up what `node` has returned; true: there was something. */
+bool gw__post_loans_collect(struct gw__post_shm *shm, unsigned node);
+/* Gives everything back to the user; what the peer still reads is orphaned. */
+void gw__post_loans_recall(struct gw__post_shm_peer *peer);
+/* The peer will return nothing any more. */
+void gw__post_loans_forfeit(struct gw__post_shm *shm, unsigned node);
+/* Gives back what one message has used. */
+void gw__post_loan_end(struct gw__post_shm *shm, struct gw__post_shm_peer *peer,
+                       struct gw__post_loan *loan);
+
+/* ---- post_shm_in.c ---- */
+
+struct gw__post_parcel *gw__post_shm_take(struct gw__post *post);
+/* Is there a descriptor of `node`? */
+bool gw__post_shm_has(struct gw__post_shm *shm, unsigned node);
+/* Takes and drops what is in the ring. */
+void gw__post_shm_drain(struct gw__post_shm *shm, unsigned node);
+void gw__post_home_release(struct gw__post_home *home);
+void gw__post_source_release(struct gw__post_source *source);
+
+/* ---- post_shm_map.c ---- */
+
+/* Has the peer's process ended? */
+bool gw__post_shm_ended(struct gw__post_shm_peer *peer);
+/* Where `place` of the peer lies here, with a reference for the caller. NULL:
+ * it cannot be mapped. */
+struct gw__post_mapping *gw__post_map(struct gw__post_shm_peer *peer,
+                                      const struct gw__place *place);
+void gw__post_mapping_release(struct gw__post_mapping *mapping);
+void gw__post_unmap_all(struct gw__post_shm_peer *peer);
+
+/* ---- post_shm_stage.c ---- */
+
+/* NULL: no memory. */
+struct gw__post_block *gw__post_stage_new(struct gw__post_stage *stage,
+                                          size_t bytes);
+void gw__post_stage_free(struct gw__post_stage *stage,
+                         struct gw__post_block *block);
+unsigned char *gw__post_stage_memory(const struct gw__post_block *block);
+struct gw__place gw__post_stage_place(const struct gw__post_block *block);
+void gw__post_stage_fini(struct gw__post_stage *stage);
+
+/* ---- post_shm_wait.c ---- */
+
+bool gw__post_shm_ready(struct gw__post *post);
+void gw__post_shm_sleep(struct gw__post *post, uint64_t deadline_ns);
+void gw__post_shm_rouse(struct gw__post *post);
+/* Wakes the owner of `segment` if it sleeps, after what was stored before. */
+void gw__post_ring(struct gw__post_segment *segment);
+
+#endif

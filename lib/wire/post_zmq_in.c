@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Receiving over ZeroMQ. The frames of a message:
+ *
+ *     which connection (of ROUTER) | head | part | ...
+ *
+ * libzmq delivers all of them or none. What is not exactly as its head says is
+ * refused as a whole. A large part stays in libzmq's message, which has a piece
+ * of memory of its own; a small one lies at any address in a common reading
+ * buffer, and is copied into the parcel.
+ */
+#include "post_zmq.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 256 }; /* a take: a flood of refused ones must not hold us */
+
+struct zmq_parcel {
+    struct gw__post_parcel base;
+    unsigned kept; /* parts that lie in frames, as bits */
+    zmq_msg_t frames[GW__POST_PARTS];
+    void *moved[GW__POST_PARTS]; /* large ones at an odd address */
+    _Alignas(8) unsigned char copies[];
+};
+
+static void free_parcel(struct gw__parcel *released)
+{
+    struct zmq_parcel *parcel = (struct zmq_parcel *)released;
+    for (unsigned i = 0; i < GW__POST_PARTS; i++) {
+        if (parcel->kept >> i & 1)
+            zmq_msg_close(&parcel->frames[i]);
+        free(parcel->moved[i]);
+    }
+    free(parcel);
+}
+
+static struct zmq_parcel *make_parcel(const struct gw__post_head *head)
+{
+    size_t room = 0;
+    for (unsigned i = 0; i < head->part_count; i++)
+        if (head->bytes[i] <= GW__POST_SMALL_BYTES)
+            room += gw__post_padded(head->bytes[i]);
+    struct zmq_parcel *parcel = malloc(sizeof *parcel + room);
+    if (!parcel)
+        return NULL;
+    parcel->base =
+        (struct gw__post_parcel){.parcel = {.from = head->from,
+                                            .incarnation_high = head->from_high,
+                                            .incarnation_low = head->from_low,
+                                            .part_count = head->part_count,
+                                            .free = free_parcel},
+                                 .sent_ns = head->sent_ns};
+    atomic_init(&parcel->base.parcel.holds, 1);
+    parcel->kept = 0;
+    memset(parcel->moved, 0, sizeof parcel->moved);
+    return parcel;
+}
+
+/* ---- frames ---- */
+
+static void skip_rest(void *router, bool more)
+{
+    zmq_msg_t frame;
+    while (more) {
+        zmq_msg_init(&frame);
+        more = zmq_msg_recv(&frame, router, ZMQ_DONTWAIT) >= 0 &&
+               zmq_msg_more(&frame);
+        zmq_msg_close(&frame);
+    }
+}
+
+/* Where the part's bytes are to stay; NULL: no memory. */
+static const void *settle_part(struct zmq_parcel *parcel, unsigned part,
+                               unsigned char *copy)
+{
+    zmq_msg_t *frame = &parcel->frames[part];
+    const void *data = zmq_msg_data(frame);
+    size_t bytes = zmq_msg_size(frame);
+    if (bytes > GW__POST_SMALL_BYTES && (uintptr_t)data % 8 == 0)
+        return data;
+    if (bytes > GW__POST_SMALL_BYTES)
+        copy = parcel->moved[part] = malloc(bytes);
+    if (copy && bytes > 0)
+        memcpy(copy, data, bytes);
+    parcel->kept &= ~(1U << part);
+    zmq_msg_close(frame);
+    return copy;
+}
+
+/* False: refused; *more: frames are left. */
+static bool read_parts(struct gw__post_zmq *zmq, struct zmq_parcel *parcel,
+                       const struct gw__post_head *head, bool *more)
+{
+    unsigned char *copy = parcel->copies;
+    for (unsigned i = 0; i < head->part_count; i++) {
+        struct gw__post_part *part = &parcel->base.parcel.parts[i];
+        zmq_msg_init(&parcel->frames[i]);
+        parcel->kept |= 1U << i;
+        if (!*more ||
+            zmq_msg_recv(&parcel->frames[i], zmq->router, ZMQ_DONTWAIT) < 0)
+            return false;
+        *more = zmq_msg_more(&parcel->frames[i]);
+        part->bytes = zmq_msg_size(&parcel->frames[i]);
+        if (part->bytes != head->bytes[i])
+            return false;
+        part->data = settle_part(parcel, i, copy);
+        if (!part->data)
+            return false;
+        if (part->bytes <= GW__POST_SMALL_BYTES)
+            copy += gw__post_padded(part->bytes);
+        parcel->base.bytes += part->bytes;
+    }
+    return !*more;
+}
+
+enum arrival { NOTHING, REFUSED, CAME };
+
+static enum arrival read_message(struct gw__post_zmq *zmq,
+                                 struct zmq_parcel **read)
+{
+    zmq_msg_t frame;
+    struct gw__post_head head;
+    zmq_msg_init(&frame);
+    if (zmq_msg_recv(&frame, zmq->router, ZMQ_DONTWAIT) < 0)
+        return NOTHING;
+    bool more = zmq_msg_more(&frame);
+    bool good = more && zmq_msg_recv(&frame, zmq->router, ZMQ_DONTWAIT) >= 0;
+    more = good && zmq_msg_more(&frame);
+    good = good && gw__post_head_read(zmq_msg_data(&frame),
+                                      zmq_msg_size(&frame), &zmq->mine, &head,
+                                      NULL) == GW_OK;
+    zmq_msg_close(&frame);
+    *read = good ? make_parcel(&head) : NULL;
+    if (*read && read_parts(zmq, *read, &head, &more))
+        return CAME;
+    skip_rest(zmq->router, more);
+    if (*read)
+        gw__parcel_release(&(*read)->base.parcel);
+    zmq->post.counts.dropped++;
+    return REFUSED;
+}
+
+/* ---- what comes early ---- */
+
+static void drop(struct gw__post_zmq *zmq, struct gw__post_parcel *parcel)
+{
+    zmq->post.counts.dropped++;
+    gw__parcel_release(&parcel->parcel);
+}
+
+static struct gw__post_parcel *unlink_early(struct gw__post_zmq *zmq,
+                                            struct gw__post_parcel **at)
+{
+    struct gw__post_parcel *parcel = *at;
+    *at = parcel->next;
+    if (!*at)
+        zmq->early_end = at;
+    zmq->early_count--;
+    zmq->early_bytes -= parcel->bytes;
+    return parcel;
+}
+
+static void keep_early(struct gw__post_zmq *zmq, struct gw__post_parcel *parcel)
+{
+    parcel->next = NULL;
+    *zmq->early_end = parcel;
+    zmq->early_end = &parcel->next;
+    zmq->early_count++;
+    zmq->early_bytes += parcel->bytes;
+    while (zmq->early_count > GW__POST_EARLY_MESSAGES ||
+           zmq->early_bytes > gw__post_early_bytes)
+        drop(zmq, unlink_early(zmq, &zmq->early));
+}
+
+static bool is_known(const struct gw__post_zmq *zmq,
+                     const struct gw__parcel *parcel)
+{
+    return gw__post_knows(&zmq->post, parcel->from, parcel->incarnation_high,
+                          parcel->incarnation_low);
+}
+
+static bool is_former(const struct gw__post_zmq *zmq,
+                      const struct gw__parcel *parcel)
+{
+    const struct gw__post_zmq_peer *peer = &zmq->peers[parcel->from];
+    return peer->was_known && parcel->incarnation_high == peer->former_high &&
+           parcel->incarnation_low == peer->former_low;
+}
+
+static struct gw__post_parcel *take_early(struct gw__post_zmq *zmq)
+{
+    struct gw__post_parcel **at = &zmq->early;
+    while (zmq->early_changed && *at) {
+        if (is_known(zmq, &(*at)->parcel))
+            return unlink_early(zmq, at);
+        at = &(*at)->next;
+    }
+    zmq->early_changed = false;
+    return NULL;
+}
+
+void gw__post_zmq_welcome(struct gw__post_zmq *zmq, unsigned node)
+{
+    const struct gw__post_peer *peer = &zmq->post.peers[node];
+    struct gw__post_parcel **at = &zmq->early;
+    while (*at) {
+        const struct gw__parcel *parcel = &(*at)->parcel;
+        if (parcel->from == node &&
+            (parcel->incarnation_high != peer->incarnation_high ||
+             parcel->incarnation_low != peer->incarnation_low))
+            drop(zmq, unlink_early(zmq, at));
+        else
+            at = &(*at)->next;
+    }
+    zmq->early_changed = zmq->early != NULL;
+}
+
+void gw__post_zmq_drop_early(struct gw__post_zmq *zmq)
+{
+    while (zmq->early)
+        drop(zmq, unlink_early(zmq, &zmq->early));
+}
+
+/* ---- taking ---- */
+
+struct gw__post_parcel *gw__post_zmq_take(struct gw__post *post)
+{
+    struct gw__post_zmq *zmq = gw__post_zmq_of(post);
+    struct zmq_parcel *parcel;
+    struct gw__post_parcel *early = take_early(zmq);
+    if (early)
+        return early;
+    for (unsigned i = 0; i < TRIES; i++) {
+        enum arrival arrival = read_message(zmq, &parcel);
+        if (arrival == NOTHING)
+            return NULL;
+        if (arrival == REFUSED)
+            continue;
+        if (is_known(zmq, &parcel->base.parcel))
+            return &parcel->base;
+        if (is_former(zmq, &parcel->base.parcel))
+            drop(zmq, &parcel->base);
+        else
+            keep_early(zmq, &parcel->base);
+    }
+    return NULL;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The controllers' log on slow disks: what libraft does when a write ends after
+ * its follower has lost, or changed, its leader. The writes of all but the
+ * leader are held back, the leader ends, and each write is let go at the worst
+ * moment: when a candidate of a new term has just been heard of, and nobody
+ * leads yet; or when the next one does.
+ *
+ * In the second case nothing must be told on behalf of the old leader's
+ * entries: the new leader would take it for an answer to what it has sent.
+ */
+#include "logs.h"
+
+#include <control/raft_log_parts.h>
+
+#include <stdatomic.h>
+#include <time.h>
+
+Suite *suite_raft_log_slow(void);
+
+enum moment { NOBODY_LEADS, ANOTHER_LEADS };
+
+static struct logs logs;
+static enum moment moment;
+
+/* Of a disk. The log's thread, but for the atomic ones. */
+static struct disk {
+    atomic_bool slow;
+    atomic_uint held, let_go, told; /* writes; results told in letting go */
+    _Atomic raft_term held_term;    /* 0: none is held */
+    bool letting_go;
+} disks[LOGS];
+
+static int (*quick_append)(struct raft_io *, struct raft_io_append *,
+                           const struct raft_entry *, unsigned,
+                           raft_io_append_cb);
+static int (*quick_put)(struct raft_io *, unsigned,
+                        struct raft_io_snapshot_put *,
+                        const struct raft_snapshot *, raft_io_snapshot_put_cb);
+static int (*true_send)(struct raft_io *, struct raft_io_send *,
+                        const struct raft_message *, raft_io_send_cb);
+
+/* ---- a write that is held back: of entries or of a snapshot ---- */
+
+struct held {
+    struct gw__raft_log *log;
+    struct disk *disk;
+    raft_term term; /* in which it began */
+    int status;
+    uv_check_t look;
+    struct raft_io_append append, *outer_append;
+    raft_io_append_cb appended;
+    struct raft_io_snapshot_put put, *outer_put;
+    raft_io_snapshot_put_cb have_put;
+};
+
+static void forget(uv_handle_t *look)
+{
+    raft_free(look->data);
+}
+
+static void let_go(struct held *held)
+{
+    held->disk->letting_go = true;
+    if (held->outer_append)
+        held->appended(held->outer_append, held->status);
+    else
+        held->have_put(held->outer_put, held->status);
+    held->disk->letting_go = false;
+    atomic_store(&held->disk->held_term, 0);
+    atomic_fetch_add(&held->disk->let_go, 1);
+}
+
+/* Or it is the new leader, or there is no more need to wait. */
+static bool moment_is_here(const struct held *held)
+{
+    struct raft *raft = &held->log->raft;
+    raft_id leader;
+    const char *address;
+    if (!atomic_load(&held->disk->slow))
+        return true;
+    raft_leader(raft, &leader, &address);
+    return raft->current_term > held->term &&
+           raft_state(raft) == RAFT_FOLLOWER &&
+           (leader == 0) == (moment == NOBODY_LEADS);
+}
+
+static void look(uv_check_t *handle)
+{
+    struct held *held = handle->data;
+    if (!moment_is_here(held))
+        return;
+    uv_check_stop(handle);
+    let_go(held);
+    uv_close((uv_handle_t *)handle, forget);
+}
+
+static struct held *hold(struct raft_io *io)
+{
+    struct held *held = raft_calloc(1, sizeof *held);
+    struct raft *raft = io->data;
+    held->log = raft->data;
+    held->disk = &disks[held->log->config.index];
+    held->term = raft->current_term;
+    held->append.data = held->put.data = held->look.data = held;
+    return held;
+}
+
+static void written(struct held *held, int status)
+{
+    held->status = status;
+    atomic_store(&held->disk->held_term, held->term);
+    uv_check_init(&held->log->loop, &held->look);
+    uv_check_start(&held->look, look);
+    atomic_fetch_add(&held->disk->held, 1);
+}
+
+static void appended(struct raft_io_append *request, int status)
+{
+    written(request->data, status);
+}
+
+static int slow_append(struct raft_io *io, struct raft_io_append *request,
+                       const struct raft_entry entries[], unsigned count,
+                       raft_io_append_cb done)
+{
+    struct held *held = hold(io);
+    held->outer_append = request;
+    held->appended = done;
+    return quick_append(io, &held->append, entries, count, appended);
+}
+
+static void have_put(struct raft_io_snapshot_put *request, int status)
+{
+    written(request->data, status);
+}
+
+static int slow_put(struct raft_io *io, unsigned trailing,
+                    struct raft_io_snapshot_put *request,
+                    const struct raft_snapshot *snapshot,
+                    raft_io_snapshot_put_cb done)
+{
+    struct held *held = hold(io);
+    held->outer_put = request;
+    held->have_put = done;
+    return quick_put(io, trailing, &held->put, snapshot, have_put);
+}
+
+/* A new leader is not heard of while nobody is to lead. */
+static bool too_early(const struct raft_message *message)
+{
+    struct disk *to = &disks[(message->server_id - 1) % LOGS];
+    raft_term term = atomic_load(&to->held_term);
+    return message->type == RAFT_IO_APPEND_ENTRIES && moment == NOBODY_LEADS &&
+           atomic_load(&to->slow) && term > 0 &&
+           message->append_entries.term > term;
+}
+
+static int watched_send(struct raft_io *io, struct raft_io_send *request,
+                        const struct raft_message *message,
+                        raft_io_send_cb done)
+{
+    struct raft *raft = io->data;
+    struct gw__raft_log *log = raft->data;
+    struct disk *disk = &disks[log->config.index];
+    if (message->type == RAFT_IO_APPEND_ENTRIES_RESULT && disk->letting_go &&
+        atomic_load(&disk->slow))
+        atomic_fetch_add(&disk->told, 1);
+    if (too_early(message))
+        return RAFT_NOCONNECTION;
+    return true_send(io, request, message, done);
+}
+
+static void opened(struct gw__raft_log *log)
+{
+    quick_append = log->back.append;
+    quick_put = log->back.snapshot_put;
+    true_send = log->back.send;
+    log->back.append = slow_append;
+    log->back.snapshot_put = slow_put;
+    log->back.send = watched_send;
+}
+
+/* ---- the tests ---- */
+
+static const struct timespec a_little = {.tv_nsec = 1000000};
+
+static void await(atomic_uint *counter, unsigned least, const char *what)
+{
+    uint64_t until_ns = gw_now_ns() + 20000000000U;
+    while (atomic_load(counter) < least) {
+        ck_assert_msg(gw_now_ns() < until_ns, "%s: %u of %u", what,
+                      atomic_load(counter), least);
+        nanosleep(&a_little, NULL);
+    }
+}
+
+static void begin(enum moment when)
+{
+    moment = when;
+    logs_begin(&logs, 3);
+    logs.opened = opened;
+    for (unsigned i = 0; i < 3; i++)
+        logs_open(&logs, i);
+}
+
+static void slow_down(unsigned i)
+{
+    atomic_store(&disks[i].held, 0);
+    atomic_store(&disks[i].let_go, 0);
+    atomic_store(&disks[i].told, 0);
+    atomic_store(&disks[i].slow, true);
+}
+
+/* All is well again. */
+static void end(uint64_t index)
+{
+    for (unsigned i = 0; i < 3; i++)
+        atomic_store(&disks[i].slow, false);
+    logs_propose(&logs, logs_leader(&logs), index);
+    for (unsigned i = 0; i < 3; i++)
+        if (logs.logs[i].log) {
+            logs_await(&logs, i, index);
+            logs_check(&logs, i);
+        }
+    logs_end(&logs);
+}
+
+/* One of the two is a candidate, then leads: the other one's is let go. */
+START_TEST(a_write_may_end_when_its_leader_is_no_more)
+{
+    begin((enum moment)_i);
+    unsigned leader = logs_leader(&logs);
+    unsigned a = (leader + 1) % 3, b = (leader + 2) % 3;
+    uint64_t until_ns = gw_now_ns() + 20000000000U;
+    logs_propose(&logs, leader, 1);
+    for (unsigned i = 0; i < 3; i++)
+        logs_await(&logs, i, 1);
+    slow_down(a);
+    slow_down(b);
+    logs_propose(&logs, leader, 2);
+    await(&disks[a].held, 1, "held");
+    await(&disks[b].held, 1, "held");
+    logs_close(&logs, leader);
+    while (!atomic_load(&disks[a].let_go) && !atomic_load(&disks[b].let_go)) {
+        ck_assert(gw_now_ns() < until_ns);
+        nanosleep(&a_little, NULL);
+    }
+    ck_assert_uint_eq(atomic_load(&disks[a].told), 0);
+    ck_assert_uint_eq(atomic_load(&disks[b].told), 0);
+    end(3);
+}
+END_TEST
+
+/* The leader comes back, so there is one without the late one's vote. It sends
+ * a snapshot, too, which the late one has no time for: it must hear of the
+ * other.
+ */
+START_TEST(a_snapshot_may_have_been_put_when_another_leads)
+{
+    begin(ANOTHER_LEADS);
+    unsigned leader = logs_leader(&logs), late = (leader + 1) % 3;
+    logs_close(&logs, late);
+    for (uint64_t n = 1; n <= 1700; n++) {
+        logs_propose(&logs, leader, n);
+        if (n % 100 == 0)
+            logs_await(&logs, leader, n);
+    }
+    slow_down(late);
+    logs_open(&logs, late);
+    await(&disks[late].held, 1, "held");
+    logs_close(&logs, leader);
+    logs_open(&logs, leader);
+    await(&disks[late].let_go, 1, "let go");
+    ck_assert_uint_eq(logs_sight(&logs, late)->snapshots, 1);
+    ck_assert_uint_eq(atomic_load(&disks[late].told), 1);
+    end(1701);
+}
+END_TEST
+
+Suite *suite_raft_log_slow(void)
+{
+    Suite *suite = suite_create("raft_log_slow");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, a_write_may_end_when_its_leader_is_no_more,
+                        NOBODY_LEADS, ANOTHER_LEADS + 1);
+    tcase_add_test(t, a_snapshot_may_have_been_put_when_another_leads);
+    suite_add_tcase(suite, t);
+    return suite;
+}

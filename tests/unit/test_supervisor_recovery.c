@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a supervisor counts of recoveries: each survivor tells the whole plan,
+ * some late, some before the decision is known here; each plan counts once.
+ */
+#include "ringctl/supervisor_parts.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_supervisor_recovery(void);
+
+enum { MEMBERS = 4 };
+
+static struct run *run; /* large */
+
+static void begin(void)
+{
+    run = calloc(1, sizeof *run);
+    ck_assert_ptr_nonnull(run);
+    run->formed = true;
+    run->news.view.epoch = run->news.view.ring_epoch = 1;
+    run->news.view.ring_count = MEMBERS;
+    for (unsigned n = 0; n < MEMBERS; n++) {
+        run->news.view.ring[n].node = n;
+        run->workers[n].role = GW__WORKER;
+        run->workers[n].node = run->workers[n].number = n;
+    }
+}
+
+static void end(void)
+{
+    free(run);
+}
+
+/* A view without the member of that rank, and then its decision. */
+static void lose(unsigned rank)
+{
+    struct gw__news before = run->news;
+    struct gw__view *view = &run->news.view;
+    memmove(view->ring + rank, view->ring + rank + 1,
+            (view->ring_count - rank - 1) * sizeof *view->ring);
+    view->ring_count--;
+    view->ring_epoch = ++view->epoch;
+    run->news.flushing = true;
+    run->news.decision_count = 0;
+    recovery_view(run, &before);
+}
+
+static void decide(enum gw__fate fate, uint64_t op)
+{
+    struct gw__news before = run->news;
+    run->news.flushing = false;
+    run->news.decision_count = 2;
+    for (unsigned i = 0; i < 2; i++) /* the one before was complete */
+        run->news.decisions[i] =
+            (struct gw__decision){.epoch = run->news.view.ring_epoch,
+                                  .op = op - 1 + i,
+                                  .fate = i ? fate : GW__FORWARD};
+    recovery_view(run, &before);
+}
+
+/* A member tells of one more plan. */
+static void tell(unsigned node, struct gw_ring_chunks plan)
+{
+    struct child *child = &run->workers[node];
+    struct node_note before = child->note;
+    struct gw_ring_chunks *chunks = child->note.ring.chunks;
+    memmove(chunks + 1, chunks, (GW_RING_CHUNKS - 1) * sizeof *chunks);
+    chunks[0] = plan;
+    recovery_note(run, child, child->noted ? &before : NULL);
+    child->noted = true;
+}
+
+static json_int_t counted(unsigned recovery, const char *name)
+{
+    json_t *list = recovery_json(run);
+    json_t *value = json_object_get(json_array_get(list, recovery), name);
+    ck_assert_msg(json_is_integer(value), "recovery %u: %s", recovery, name);
+    json_int_t number = json_integer_value(value);
+    json_decref(list);
+    return number;
+}
+
+#define COUNTED(recovery, kept, redone, fresh)                                 \
+    do {                                                                       \
+        ck_assert_int_eq(counted(recovery, "chunks_kept"), kept);              \
+        ck_assert_int_eq(counted(recovery, "chunks_redone"), redone);          \
+        ck_assert_int_eq(counted(recovery, "chunks_fresh"), fresh);            \
+    } while (0)
+#define SUMS(k, r, f)                                                          \
+    do {                                                                       \
+        ck_assert_uint_eq(run->chunks.kept, k);                                \
+        ck_assert_uint_eq(run->chunks.redone, r);                              \
+        ck_assert_uint_eq(run->chunks.fresh, f);                               \
+    } while (0)
+
+static const struct gw_ring_chunks plan_2 = {
+    .epoch = 2, .op = 7, .spread = 0, .redone = 1, .kept = 2, .fresh = 1};
+static const struct gw_ring_chunks plan_3 = {
+    .epoch = 3, .op = 9, .spread = 3, .redone = 0, .kept = 0, .fresh = 0};
+
+START_TEST(a_plan_counts_once_however_many_tell_it)
+{
+    lose(2);
+    decide(GW__EXCLUDE, 7);
+    tell(0, plan_2);
+    tell(1, plan_2);
+    tell(3, plan_2);
+    COUNTED(0, 2, 1, 1);
+    SUMS(2, 1, 1);
+}
+END_TEST
+
+START_TEST(complete_copies_are_kept)
+{
+    lose(2);
+    decide(GW__FORWARD, 7);
+    tell(0, (struct gw_ring_chunks){.epoch = 2, .op = 7, .spread = MEMBERS});
+    COUNTED(0, MEMBERS, 0, 0);
+    SUMS(MEMBERS, 0, 0);
+}
+END_TEST
+
+/* Nothing became of the op before but that it was told to be complete. */
+START_TEST(the_op_that_was_cut_short_counts)
+{
+    lose(2);
+    decide(GW__EXCLUDE, 7);
+    tell(0, (struct gw_ring_chunks){.epoch = 2, .op = 6, .spread = MEMBERS});
+    COUNTED(0, 0, 0, 0);
+    tell(0, plan_2);
+    COUNTED(0, 2, 1, 1);
+    SUMS(2, 1, 1);
+}
+END_TEST
+
+START_TEST(what_is_told_late_counts_where_it_belongs)
+{
+    lose(2);
+    decide(GW__EXCLUDE, 7);
+    lose(2);
+    decide(GW__FORWARD, 9);
+    tell(0, plan_2);
+    tell(0, plan_3);
+    tell(1, plan_3);
+    COUNTED(0, 2, 1, 1);
+    COUNTED(1, 3, 0, 0);
+    tell(1, plan_2);
+    COUNTED(0, 2, 1, 1);
+    COUNTED(1, 3, 0, 0);
+    SUMS(5, 1, 1);
+}
+END_TEST
+
+/* The members hear of a decision by themselves, perhaps before we do. */
+START_TEST(what_is_told_early_waits_for_the_decision)
+{
+    tell(0, plan_2);
+    lose(2);
+    COUNTED(0, 0, 0, 0);
+    decide(GW__EXCLUDE, 7);
+    COUNTED(0, 2, 1, 1);
+    SUMS(2, 1, 1);
+}
+END_TEST
+
+/* Those that are shown no more keep their part of the sums. */
+START_TEST(sums_outlive_the_list)
+{
+    enum { MANY = RECOVERIES_MAX + 3 };
+    for (unsigned i = 0; i < MANY; i++) {
+        unsigned lost = run->news.view.ring[0].node;
+        lose(0);
+        decide(GW__EXCLUDE, 7 + i);
+        tell(1, (struct gw_ring_chunks){.epoch = run->news.view.ring_epoch,
+                                        .op = 7 + i,
+                                        .kept = 1,
+                                        .redone = 2});
+        run->news.view.ring[run->news.view.ring_count++].node = lost;
+    }
+    SUMS(MANY, 2 * MANY, 0);
+    COUNTED(0, 1, 2, 0);
+    COUNTED(RECOVERIES_MAX - 1, 1, 2, 0);
+}
+END_TEST
+
+Suite *suite_supervisor_recovery(void)
+{
+    const TTest *const tests[] = {
+        a_plan_counts_once_however_many_tell_it,
+        complete_copies_are_kept,
+        the_op_that_was_cut_short_counts,
+        what_is_told_late_counts_where_it_belongs,
+        what_is_told_early_waits_for_the_decision,
+        sums_outlive_the_list,
+    };
+    Suite *suite = suite_create("supervisor_recovery");
+    TCase *tcase = tcase_create("chunks");
+    tcase_add_checked_fixture(tcase, begin, end);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

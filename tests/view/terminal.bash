@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# A terminal for the tests of ringtop: tmux runs it, presses the keys and looks
+# at the screen. Everything is in the folder in which the test is.
+
+# until_true COMMAND...: waits until it succeeds, 10 s at most.
+until_true() {
+    for ((i = 0; i < 250; i++)); do
+        if "$@"; then
+            return 0
+        fi
+        read -rt 0.04 <> <(:) || true
+    done
+    echo "waited in vain for: $*"
+    [ ! -S tmux ] || screen
+    return 1
+}
+
+# on_terminal COMMAND: in a terminal of 80x24, with the state of the terminal
+# before and after it in files. What is typed later is echoed by cat.
+on_terminal() {
+    command -v tmux >/dev/null || skip "no tmux"
+    cat >script <<EOT
+trap : INT # the terminal's Ctrl-C is for the view
+echo "the line before"
+stty -a | sed 1d >before
+$1
+echo "status=\$?"
+stty -a | sed 1d >after
+exec cat
+EOT
+    TERM=screen tmux -S tmux -f /dev/null new-session -d -x 80 -y 24 \
+        "exec env LC_ALL=C.UTF-8 TERM=screen sh script" 3>&- 4>&-
+}
+
+close_terminal() {
+    [ ! -S tmux ] || tmux -S tmux kill-server || true
+}
+
+screen() {
+    tmux -S tmux capture-pane -p
+}
+
+shows() {
+    screen | grep -q -- "$1"
+}
+
+press() {
+    tmux -S tmux send-keys "$@"
+}
+
+resize() {
+    tmux -S tmux resize-window -x "$1" -y "$2"
+}
+
+# The screen of before is back, with its cursor, and the terminal is as it was.
+terminal_is_restored() {
+    until_true shows "$1"
+    shows "the line before"
+    until_true test -s after
+    diff before after
+    [ "$(tmux -S tmux display -p '#{cursor_flag} #{alternate_on}')" = "1 0" ]
+    press "typed by hand" Enter
+    until_true shows "typed by hand"
+}
