@@ -41,7 +41,7 @@
 #include "bytes.h"
 
 #include <base/machine.h>
-#include <gradwire/ps.h>
+#include <gradwire/control.h>
 
 enum { GW__ROUTE_LEARNERS = 4, GW__NO_NODE = 255 };
 

@@ -56,8 +56,8 @@ enum gw_err gw__store_new(const struct gw__updater *updater, uint64_t first,
         .first = first,
     };
     made->shift = choose_shift(made, rows);
-    bool done = rows > 0 ? make_dense(made, rows)
-                         : gw__store_index_reserve(made, 0);
+    bool done =
+        rows > 0 ? make_dense(made, rows) : gw__store_index_reserve(made, 0);
     if (!done) {
         gw__store_destroy(&made);
         return gw_fail(why, GW_ENOMEM, "table \"%s\": %u rows of %u floats",
@@ -71,7 +71,7 @@ void gw__store_destroy(struct gw__store **store)
 {
     if (!*store)
         return;
-    gw__store_clear(*store);
+    gw__store_fini(*store);
     free(*store);
     *store = NULL;
 }

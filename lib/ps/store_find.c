@@ -14,6 +14,9 @@
  */
 #include "store_parts.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 enum { BATCH = 32, AHEAD = 16, BITS_MIN = 4, BITS_MAX = 31 };
 
 /* Not the hash that spreads keys over slots: the keys of one slot would have it
@@ -84,8 +87,8 @@ static void index_all(struct gw__store *store)
     for (uint32_t place = 0; place < store->rows; place++) {
         if (place + AHEAD < store->rows)
             __builtin_prefetch(
-                &store->index[home(store,
-                                   hash_key(store->keys[place + AHEAD]))],
+                &store
+                     ->index[home(store, hash_key(store->keys[place + AHEAD]))],
                 1);
         uint64_t hash = hash_key(store->keys[place]);
         size_t at = home(store, hash);
@@ -128,6 +131,12 @@ bool gw__store_insert(struct gw__store *store, uint64_t key, uint32_t *place)
     return true;
 }
 
+void gw__store_forget(struct gw__store *store)
+{
+    memset(store->index, 0, sizeof *store->index << store->index_bits);
+    store->rows = 0;
+}
+
 /* ---- finding ---- */
 
 /* How many of the keys are those of places `from` and up, in order. */
@@ -151,8 +160,8 @@ static void find_batch(const struct gw__store *store, const uint64_t *keys,
         __builtin_prefetch(&store->index[home(store, hashes[i])]);
     }
     for (size_t i = 0; i < count; i++) {
-        places[i] = place_at(
-            store, probe(store, hashes[i], home(store, hashes[i])));
+        places[i] =
+            place_at(store, probe(store, hashes[i], home(store, hashes[i])));
         if (places[i] != GW__NO_PLACE)
             __builtin_prefetch(&store->keys[places[i]]);
     }
@@ -203,11 +212,10 @@ static enum gw_err find_dense(const struct gw__store *store,
         uint64_t place = keys[i] - store->first;
         if (place >= store->rows)
             return gw_fail(why, GW_EDATA,
-                           "table \"%s\": key %llu; here are %llu and the "
-                           "next, %u in all",
-                           store->updater.config.name,
-                           (unsigned long long)keys[i],
-                           (unsigned long long)store->first, store->rows);
+                           "table \"%s\": key %" PRIu64 "; the keys here are "
+                           "%" PRIu64 " to %" PRIu64,
+                           store->updater.config.name, keys[i], store->first,
+                           store->first + store->rows - 1);
         places[i] = (uint32_t)place;
     }
     return GW_OK;

@@ -36,8 +36,9 @@ void gw__store_memory_free(void *memory, size_t bytes)
 
 static size_t block_bytes(const struct gw__store *store, unsigned block)
 {
-    size_t rows = store->dense ? store->rows : (size_t)1
-                                                   << (block + store->shift);
+    size_t rows = (size_t)1 << (block + store->shift);
+    if (store->dense)
+        rows = store->rows;
     return rows * store->stride * sizeof(float);
 }
 
@@ -71,19 +72,11 @@ bool gw__store_keys_reserve(struct gw__store *store, size_t rows)
     return true;
 }
 
-void gw__store_clear(struct gw__store *store)
+void gw__store_fini(struct gw__store *store)
 {
-    for (unsigned block = 0; block < store->block_count; block++) {
+    for (unsigned block = 0; block < store->block_count; block++)
         gw__store_memory_free(store->blocks[block], block_bytes(store, block));
-        store->blocks[block] = NULL;
-    }
-    store->block_count = 0;
-    free(store->keys);
-    store->keys = NULL;
-    store->keys_room = 0;
     gw__store_memory_free(store->index,
                           sizeof *store->index << store->index_bits);
-    store->index = NULL;
-    store->index_bits = 0;
-    store->rows = 0;
+    free(store->keys);
 }

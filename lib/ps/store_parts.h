@@ -86,11 +86,15 @@ void *gw__store_memory_new(size_t bytes);
 void gw__store_memory_free(void *memory, size_t bytes);
 
 /* Blocks for places below `rows`; false: no memory, and nothing is lost. */
-GW_MUST_CHECK bool gw__store_blocks_reserve(struct gw__store *store, size_t rows);
+GW_MUST_CHECK bool gw__store_blocks_reserve(struct gw__store *store,
+                                            size_t rows);
 GW_MUST_CHECK bool gw__store_keys_reserve(struct gw__store *store, size_t rows);
-GW_MUST_CHECK bool gw__store_index_reserve(struct gw__store *store, size_t rows);
-/* Of a sparse store: what it holds; it is as new. */
-void gw__store_clear(struct gw__store *store);
+GW_MUST_CHECK bool gw__store_index_reserve(struct gw__store *store,
+                                           size_t rows);
+/* Keys that were inserted, before anything was written to their rows. */
+void gw__store_forget(struct gw__store *store);
+/* Frees all of it. */
+void gw__store_fini(struct gw__store *store);
 
 /* The key's place; the next free one, for which there is room, when it is new
  * (true). The row is as memory gives it: zeros. */

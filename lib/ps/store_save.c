@@ -183,10 +183,9 @@ static enum gw_err load_keys(struct gw__store *store, const unsigned char *keys,
                        rows);
     if (take_keys(store, keys, rows))
         return GW_OK;
-    /* The index stays, empty: a store has one at all times. */
     gw__store_forget(store);
-    return gw_fail(why, GW_EDATA, "table \"%s\": the saved rows have a key twice",
-                   name);
+    return gw_fail(why, GW_EDATA,
+                   "table \"%s\": the saved rows have a key twice", name);
 }
 
 enum gw_err gw__store_load(struct gw__store *store, const void *data,

@@ -36,7 +36,8 @@ static enum gw_err read_card(const struct gw__post *post, unsigned node,
         return gw_fail(why, GW_EDATA, "no address of the shm wire");
     if (card->token != post->token)
         return gw_fail(why, GW_EDATA, "an address of another run");
-    if (card->node != node || card->incarnation_high != peer->incarnation_high ||
+    if (card->node != node ||
+        card->incarnation_high != peer->incarnation_high ||
         card->incarnation_low != peer->incarnation_low)
         return gw_fail(why, GW_EDATA, "the address of another node (%u)",
                        card->node);
@@ -118,8 +119,8 @@ static void begin_link(struct gw__post_shm *shm, unsigned node)
     gw__post_ring(peer->source->segment);
 }
 
-static enum gw_err watch(struct gw__post_shm_peer *peer, const struct card *card,
-                         struct gw_error *why)
+static enum gw_err watch(struct gw__post_shm_peer *peer,
+                         const struct card *card, struct gw_error *why)
 {
     gw__watch_fini(&peer->watch);
     peer->ended = false;

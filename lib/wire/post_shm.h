@@ -196,8 +196,8 @@ static inline struct gw__post_link *gw__post_link_to(struct gw__post_shm *shm,
     return &shm->home->segment->links[node];
 }
 
-static inline struct gw__post_link *
-gw__post_link_from(struct gw__post_shm *shm, unsigned node)
+static inline struct gw__post_link *gw__post_link_from(struct gw__post_shm *shm,
+                                                       unsigned node)
 {
     return &shm->peers[node].source->segment->links[shm->post.node];
 }

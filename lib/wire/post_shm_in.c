@@ -59,9 +59,8 @@ static void return_loan(struct gw__post_source *source, uint16_t loan,
     }
     pthread_mutex_unlock(&source->lock);
     atomic_thread_fence(memory_order_seq_cst);
-    if (attached &&
-        (lent ||
-         atomic_load_explicit(&theirs->wants_room, memory_order_relaxed)))
+    if (attached && (lent || atomic_load_explicit(&theirs->wants_room,
+                                                  memory_order_relaxed)))
         gw__post_ring(source->segment);
 }
 
@@ -217,9 +216,8 @@ static struct shm_parcel *make_parcel(struct gw__post_shm *shm, unsigned node,
 
 /* Takes the head of a ring; NULL: there was none, or it was dropped. *taken:
  * there was one. */
-static struct gw__post_parcel *take_from(struct gw__post_shm *shm,
-                                         unsigned node, bool wanted,
-                                         bool *taken)
+static struct gw__post_parcel *
+take_from(struct gw__post_shm *shm, unsigned node, bool wanted, bool *taken)
 {
     struct gw__post_shm_peer *peer = &shm->peers[node];
     struct gw__post_entry entry, *first = head(shm, node);

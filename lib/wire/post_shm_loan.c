@@ -25,8 +25,8 @@ enum gw_err gw__post_loans_init(struct gw__post_shm_peer *peer,
     for (unsigned i = 0; i < GW__POST_LOANS; i++)
         peer->loans[i] = (struct gw__post_loan){
             .state = LOAN_FREE,
-            .next = (uint16_t)(i + 1 < GW__POST_LOANS ? i + 1
-                                                      : GW__POST_NO_LOAN)};
+            .next =
+                (uint16_t)(i + 1 < GW__POST_LOANS ? i + 1 : GW__POST_NO_LOAN)};
     peer->free_loan = 0;
     peer->out = peer->orphans = 0;
     return GW_OK;

@@ -49,9 +49,8 @@ static struct gw__post_mapping *make(struct gw__post_shm_peer *peer,
                                      const struct gw__place *place)
 {
     struct gw__post_mapping *mapping = calloc(1, sizeof *mapping);
-    if (!mapping ||
-        gw__region_map(peer->pid, place->fd, place->region_bytes,
-                       &mapping->base, NULL) != GW_OK) {
+    if (!mapping || gw__region_map(peer->pid, place->fd, place->region_bytes,
+                                   &mapping->base, NULL) != GW_OK) {
         free(mapping);
         return NULL;
     }

@@ -44,9 +44,8 @@ void gw__post_spin_fini(struct gw__post_spin *spin)
 static bool a_core_each(const struct gw__post_spin *spin)
 {
     char text[128];
-    ssize_t length = spin->load_fd < 0
-                         ? -1
-                         : pread(spin->load_fd, text, sizeof text - 1, 0);
+    ssize_t length =
+        spin->load_fd < 0 ? -1 : pread(spin->load_fd, text, sizeof text - 1, 0);
     if (length <= 0)
         return true;
     text[length] = 0;

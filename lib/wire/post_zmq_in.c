@@ -127,9 +127,9 @@ static enum arrival read_message(struct gw__post_zmq *zmq,
     bool more = zmq_msg_more(&frame);
     bool good = more && zmq_msg_recv(&frame, zmq->router, ZMQ_DONTWAIT) >= 0;
     more = good && zmq_msg_more(&frame);
-    good = good && gw__post_head_read(zmq_msg_data(&frame),
-                                      zmq_msg_size(&frame), &zmq->mine, &head,
-                                      NULL) == GW_OK;
+    good =
+        good && gw__post_head_read(zmq_msg_data(&frame), zmq_msg_size(&frame),
+                                   &zmq->mine, &head, NULL) == GW_OK;
     zmq_msg_close(&frame);
     *read = good ? make_parcel(&head) : NULL;
     if (*read && read_parts(zmq, *read, &head, &more))

@@ -20,10 +20,10 @@ static const size_t largest_part = UINT32_MAX;
 static void release(struct gw__post_carriage *carriage)
 {
     struct gw__post_zmq *zmq = carriage->zmq;
-    bool urgent = carriage->urgent;
     if (atomic_fetch_sub_explicit(&carriage->refs, 1, memory_order_acq_rel) !=
         1)
         return;
+    bool urgent = carriage->urgent; /* it is not ours after the next line */
     carriage->next = atomic_load_explicit(&zmq->returned, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&zmq->returned, &carriage->next,
                                          carriage))
@@ -171,8 +171,8 @@ static bool send_frames(void *dealer, zmq_msg_t *frames, unsigned count)
     bool sent = true;
     for (unsigned i = 0; i < count; i++) {
         int more = i + 1 < count ? ZMQ_SNDMORE : 0;
-        sent = sent &&
-               zmq_msg_send(&frames[i], dealer, more | ZMQ_DONTWAIT) >= 0;
+        sent =
+            sent && zmq_msg_send(&frames[i], dealer, more | ZMQ_DONTWAIT) >= 0;
         if (!sent)
             zmq_msg_close(&frames[i]);
     }

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The worker's machine from inside.
+ *
+ *   request --cut--> pieces --window--> errands --routes--> flights --> letters
+ *
+ * A cut is a key list in the order of servers and slots. A piece of it is what
+ * one letter can carry; a piece under way is an errand. An errand begins as one
+ * flight to the piece's server; when slots move on the way, it becomes several,
+ * each with slots that have the same primary now. A flight is repeated until it
+ * is answered; the errand ends when no slot is left to do.
+ *
+ * Sequence numbers: each errand that pushes has one, given when it begins, in
+ * order. `floor`: all up to there have ended. No number above floor + 64 is
+ * given, since a slot's memory reaches no further.
+ */
+#ifndef GW__PS_WORKER_PARTS_H
+#define GW__PS_WORKER_PARTS_H
+
+#include "worker.h"
+
+enum {
+    GW__ERRANDS_MAX = 2 * GW__PUSHES_MAX, /* pushes, and as many pulls */
+    GW__CUTS_MAX = 32,
+    GW__KEY_LIST_LEAST = 16, /* shorter ones are not worth a signature */
+    GW__LEND_LEAST_BYTES = 65536
+};
+
+/* ---- cuts ---- */
+
+struct gw__piece {
+    unsigned node;          /* GW__NO_NODE: its slots have no primary */
+    uint32_t first, count;  /* keys of the cut */
+    uint32_t first_segment; /* of the cut */
+    uint32_t segment_count;
+    uint64_t slots;    /* as bits */
+    bool straight;     /* its rows lie one behind the other at the caller's */
+    bool known;        /* the server has the key list */
+    uint64_t key_list; /* 0: too short */
+};
+
+struct gw__cut {
+    uint64_t signature; /* of the list as the caller has it */
+    unsigned table;
+    size_t count;
+    uint64_t placement; /* that it was made by */
+    unsigned refs;      /* requests, and the cache */
+    uint64_t used;      /* for eviction */
+    size_t bytes;       /* of memory */
+    uint64_t *keys;     /* in the order of pieces; */
+    uint32_t *order;    /* [i]: their places at the caller's */
+    struct gw__ps_segment *segments;
+    unsigned piece_count;
+    struct gw__piece *pieces;
+};
+
+/* ---- memory for gathered values ---- */
+
+struct gw__pool;
+struct gw__unit {
+    struct gw__pool *pool;
+    struct gw__unit *next; /* while it is free */
+    unsigned char *memory;
+    unsigned refs;
+};
+
+struct gw__slab {
+    void *memory;
+    struct gw__unit *units;
+};
+
+enum { GW__SLABS_MAX = 8 };
+
+struct gw__pool {
+    size_t unit_bytes;
+    unsigned slab_count;
+    struct gw__slab slabs[GW__SLABS_MAX];
+    struct gw__unit *free;
+};
+
+/* ---- what is under way ---- */
+
+struct gw__errand;
+
+struct gw__flight {
+    struct gw__flight *next;
+    struct gw__errand *errand;
+    uint64_t id; /* in the head of its letters */
+    uint64_t slots;
+    unsigned node;
+    uint64_t sent_ns; /* first, to this node */
+    uint64_t due_ns;  /* again */
+    uint64_t pause_ns;
+    uint64_t refused_ns; /* pause after the last refusal; 0: it was not */
+};
+
+struct gw__errand {
+    struct gw__request *request; /* NULL: this entry is free */
+    struct gw__piece *piece;     /* NULL: of a clock command */
+    uint64_t sequence;           /* 0: nothing is pushed */
+    uint64_t todo;               /* slots */
+    uint64_t serial;             /* of the next flight */
+    struct gw__unit *unit;       /* the values as they travel; NULL: gathered
+                                    anew for each letter */
+    struct gw__flight *flights;
+};
+
+struct gw__request {
+    uint64_t id; /* 0: this entry is free */
+    struct gw__access access;
+    struct gw__cut *cut;      /* NULL: a clock command */
+    struct gw__request *next; /* in the queue */
+    struct gw__worker *worker;
+    uint32_t width;
+    unsigned next_piece; /* to begin with */
+    unsigned errands;    /* under way */
+    unsigned lent;       /* letters that lie in the caller's memory */
+    bool detached;       /* nobody asks for the result */
+    void *own;           /* detached: a copy of the values */
+    uint64_t began_ns;
+    struct gw_error failed; /* code GW_OK: not */
+    unsigned group, slot;   /* of a clock command: */
+    struct gw_ps_work *work;
+    size_t command_bytes;
+    uint8_t command[GW__CLOCK_COMMAND_MAX];
+};
+
+struct gw__worker {
+    struct gw__worker_config config;
+    struct gw__routes routes; /* version 0: none yet */
+    uint64_t placement;       /* grows when a slot has another primary */
+    uint64_t last_sequence, floor;
+    uint64_t ended; /* bit i: of sequence floor + 1 + i */
+    uint32_t nans;
+    uint64_t generation; /* of the last request */
+    uint64_t used;       /* of cuts */
+    size_t cut_bytes;
+    unsigned cut_count;
+    struct gw__cut *cuts[GW__CUTS_MAX];
+    struct gw__pool pool;
+    unsigned char *scratch; /* a piece's values; grows */
+    size_t scratch_bytes;
+    unsigned char *scratch_more; /* its keys, or the same before it is halved */
+    size_t scratch_more_bytes;
+    uint64_t *sort; /* memory of a cut being made; grows */
+    struct gw__flight *free_flights;
+    uint64_t busy[GW__ERRANDS_MAX / 64]; /* errands in use, as bits */
+    struct gw__errand errands[GW__ERRANDS_MAX];
+    unsigned pulls;                   /* errands that push nothing */
+    struct gw__request *first, *last; /* with pieces to begin */
+    struct gw__request requests[GW__REQUESTS_MAX];
+    struct gw_ps_counts counts;
+};
+
+static inline bool gw__is_push(const struct gw__request *request)
+{
+    return request->access.values || request->own;
+}
+
+static inline const struct gw_ps_table_config *
+gw__request_table(const struct gw__request *request)
+{
+    return &request->worker->routes.tables[request->access.table];
+}
+
+/* The next errand in use from `*at` on; NULL: no more. */
+struct gw__errand *gw__errand_next(struct gw__worker *worker, unsigned *at);
+
+/* ---- worker.c ---- */
+
+/* No slot is left to do, or it has failed: flights and number are given back.
+ */
+void gw__errand_end(struct gw__worker *worker, struct gw__errand *errand);
+/* The first failure counts; pieces that were not begun are dropped. */
+void gw__request_fail(struct gw__worker *worker, struct gw__request *request,
+                      enum gw_err code, const char *text);
+/* Begins pieces as far as the windows allow. */
+void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns);
+
+/* ---- worker_cut.c, worker_cache.c ---- */
+
+uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed);
+GW_MUST_CHECK enum gw_err gw__cut_make(struct gw__worker *worker,
+                                       const struct gw__access *access,
+                                       struct gw__cut **cut,
+                                       struct gw_error *why);
+/* With a hold for the caller. */
+GW_MUST_CHECK enum gw_err gw__cut_get(struct gw__worker *worker,
+                                      const struct gw__access *access,
+                                      struct gw__cut **cut,
+                                      struct gw_error *why);
+void gw__cut_release(struct gw__cut *cut);
+void gw__cuts_forget(struct gw__worker *worker);
+
+/* ---- worker_flight.c ---- */
+
+/* The first flight of an errand; GW_ENOMEM. */
+GW_MUST_CHECK enum gw_err gw__flight_begin(struct gw__worker *worker,
+                                           struct gw__errand *errand,
+                                           uint64_t now_ns);
+/* Goes by the routes of now: to the primaries of its slots, which may take
+ * several. */
+void gw__flight_send(struct gw__worker *worker, struct gw__flight *flight,
+                     uint64_t now_ns);
+/* After a refusal: a little later, each time twice as much. */
+void gw__flight_refused(struct gw__worker *worker, struct gw__flight *flight,
+                        uint64_t now_ns);
+struct gw__flight *gw__flight_find(struct gw__worker *worker, uint64_t id);
+void gw__flight_end(struct gw__worker *worker, struct gw__flight *flight);
+/* Is `slots` all of the errand's piece? */
+bool gw__flight_is_whole(const struct gw__flight *flight);
+
+/* ---- worker_letter.c ---- */
+
+/* GW_ENOMEM: it was not sent. */
+enum gw_err gw__letter_send(struct gw__worker *worker,
+                            struct gw__flight *flight);
+
+/* ---- worker_rows.c: `order` says which row of the other side ---- */
+
+void gw__rows_gather(float *out, const float *rows, const uint32_t *order,
+                     size_t count, uint32_t width);
+void gw__rows_scatter(float *rows, const uint32_t *order, size_t count,
+                      uint32_t width, const float *in);
+/* The first value that half precision cannot hold; `count`: none. */
+size_t gw__first_large(const float *values, size_t count);
+
+/* ---- worker_pool.c ---- */
+
+void gw__pool_init(struct gw__pool *pool, size_t unit_bytes);
+void gw__pool_fini(struct gw__pool *pool);
+/* With one reference; NULL: all are out, or there is no memory. */
+struct gw__unit *gw__pool_take(struct gw__pool *pool);
+void gw__unit_release(struct gw__unit *unit);
+/* Makes *memory at least `bytes` large; false: no memory. */
+bool gw__grow(unsigned char **memory, size_t *room, size_t bytes);
+
+#endif
