@@ -71,12 +71,14 @@ $(LIB_SO): $(LIB_OBJ)
 	@ln -sf $(@F) $(B)/libgradwire.so
 
 # A tool is its main.o and an archive of the rest, which the unit tests use too.
+# cmd/run has no main: it is what those tools share that start runs.
 define PART
 $(B)/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c))) $(1)
 endef
 $(foreach part,$(PARTS),$(eval $(call PART,$(part))))
 
-$(TOOLS:%=$(B)/%): $(B)/%: $(B)/cmd/%/main.o $(B)/cmd/%.a $(COMMON_OBJ) $(LIB_A)
+$(TOOLS:%=$(B)/%): $(B)/%: $(B)/cmd/%/main.o $(B)/cmd/%.a $(B)/cmd/run.a $(COMMON_OBJ) \
+		$(LIB_A)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 
 # ---- tests ----

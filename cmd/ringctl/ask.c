@@ -8,8 +8,6 @@
 #include "common/command.h"
 #include "session.h"
 
-#include <math.h>
-
 uint64_t ask_timeout_ns(void)
 {
     return common.timeout_ns ? common.timeout_ns : 30000000000;
@@ -75,26 +73,4 @@ enum gw_err ask_data(const char *verb, json_t **data, struct gw_error *why)
         return GW_OK;
     json_decref(*data);
     return gw_fail(why, GW_EINTERNAL, "the answer to %s has no data", verb);
-}
-
-const char *text_of(const json_t *object, const char *name,
-                    const char *otherwise)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : otherwise;
-}
-
-int64_t integer_of(const json_t *object, const char *name, int64_t otherwise)
-{
-    const json_t *value = json_object_get(object, name);
-    if (json_is_boolean(value))
-        return json_is_true(value);
-    return json_is_number(value) ? (int64_t)json_number_value(value)
-                                 : otherwise;
-}
-
-double real_of(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }

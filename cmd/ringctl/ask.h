@@ -7,6 +7,7 @@
 #define ASK_H
 
 #include "common/attach.h"
+#include "common/json_get.h"
 
 /* How long an answer may take: --timeout, else half a minute. */
 uint64_t ask_timeout_ns(void);
@@ -21,11 +22,5 @@ GW_MUST_CHECK enum gw_err ask(json_t *request, uint64_t timeout_ns,
 /* {"verb": verb}, for what needs no more; the "data" of the answer. */
 GW_MUST_CHECK enum gw_err ask_data(const char *verb, json_t **data,
                                    struct gw_error *why);
-
-/* A member of an object, or what is said instead of it. */
-const char *text_of(const json_t *object, const char *name,
-                    const char *otherwise);
-int64_t integer_of(const json_t *object, const char *name, int64_t otherwise);
-double real_of(const json_t *object, const char *name); /* or NaN */
 
 #endif

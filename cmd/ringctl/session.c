@@ -7,7 +7,7 @@
 #include "session.h"
 
 #include "ask.h"
-#include "supervisor.h"
+#include "run/supervisor.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include "ask.h"
 #include "common/completion.h"
-#include "condition.h"
+#include "run/condition.h"
 #include "runs.h"
 #include "script.h"
 #include "session.h"

@@ -5,7 +5,7 @@
 #ifndef TARGET_REQUEST_H
 #define TARGET_REQUEST_H
 
-#include "target.h"
+#include "run/target.h"
 
 #include <jansson.h>
 

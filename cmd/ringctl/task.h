@@ -7,7 +7,7 @@
 #define TASK_H
 
 #include "common/command.h"
-#include "supervisor.h"
+#include "run/supervisor.h"
 
 /* Where the options of TASK_SPECS go. */
 extern struct work_options task_given;

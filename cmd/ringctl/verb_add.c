@@ -4,7 +4,7 @@
  * and is admitted between two ops.
  */
 #include "ringctl.h"
-#include "target.h"
+#include "run/target.h"
 #include "tell.h"
 
 #include <ctype.h>

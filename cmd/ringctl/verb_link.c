@@ -6,8 +6,8 @@
  */
 #include "ask.h"
 #include "common/output.h"
-#include "link_words.h"
 #include "ringctl.h"
+#include "run/link_words.h"
 #include "target_request.h"
 #include "tell.h"
 

@@ -4,8 +4,8 @@
  */
 #include "ask.h"
 #include "common/output.h"
-#include "link_words.h"
 #include "ringctl.h"
+#include "run/link_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>

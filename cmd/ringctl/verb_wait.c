@@ -5,8 +5,8 @@
  * when no run is there; the supervisor judges it, at every change.
  */
 #include "ask.h"
-#include "condition.h"
 #include "ringctl.h"
+#include "run/condition.h"
 #include "tell.h"
 
 #include <stdio.h>

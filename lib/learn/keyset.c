@@ -80,8 +80,8 @@ static bool grow_cells(struct gw__keyset *set)
     set->cells = cells;
     set->cell_count = count;
     for (size_t i = 0; i < set->count; i++)
-        *find(set, set->keys[i]) = (struct gw__keyset_cell){
-            .key = set->keys[i], .round = set->round};
+        *find(set, set->keys[i]) =
+            (struct gw__keyset_cell){.key = set->keys[i], .round = set->round};
     return true;
 }
 

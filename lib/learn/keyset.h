@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The distinct keys of a unit of work, in order, and the place of each: keys are
- * added as the samples have them, again and again; gw__keyset_finish sorts them,
- * and from then on gw__keyset_place tells where a key's row lies.
+ * The distinct keys of a unit of work, in order, and the place of each: keys
+ * are added as the samples have them, again and again; gw__keyset_finish sorts
+ * them, and from then on gw__keyset_place tells where a key's row lies.
  *
  * Where keys are known to be small they are marked in a bitmap, which one pass
  * turns into the sorted list. Else they go to a table with open addressing, and

@@ -23,9 +23,9 @@ struct table {
     size_t width, stride;
     size_t count, capacity; /* of rows */
     uint64_t *keys;
-    float *rows, *sums;  /* strides: stride, width */
-    bool *pushed;        /* since the last step */
-    uint32_t *waiting;   /* rows that were, in the order of the first push */
+    float *rows, *sums; /* strides: stride, width */
+    bool *pushed;       /* since the last step */
+    uint32_t *waiting;  /* rows that were, in the order of the first push */
     size_t waiting_count;
     uint32_t *cells; /* the number of a row, or NO_ROW */
     size_t cell_count;
@@ -39,20 +39,14 @@ struct gw_local {
     size_t value_capacity[GW_TASK_TABLES_MAX];
 };
 
-static void update_nothing(void *context, float *row, const float *gradient,
-                           unsigned width)
-{
-    (void)context, (void)row, (void)gradient, (void)width;
-}
-
 static enum gw_err init_table(struct table *table,
                               const struct gw_ps_table_config *config,
                               struct gw_error *why)
 {
-    enum gw_err code = gw__updater_init(&table->updater, config, NULL,
-                                        update_nothing, 0, why);
+    enum gw_err code =
+        gw__updater_init(&table->updater, config, NULL, NULL, 0, why);
     if (code)
-        return gw_wrap(why, code, "table %.*s", GW_PS_NAME_MAX, config->name);
+        return code;
     table->bare = table->updater;
     table->bare.state_floats = 0;
     table->width = config->width;
@@ -109,8 +103,7 @@ static uint32_t *find(const struct table *table, uint64_t key)
 {
     size_t mask = table->cell_count - 1;
     size_t i = (size_t)gw__mix(key) & mask;
-    while (table->cells[i] != NO_ROW &&
-           table->keys[table->cells[i]] != key)
+    while (table->cells[i] != NO_ROW && table->keys[table->cells[i]] != key)
         i = (i + 1) & mask;
     return &table->cells[i];
 }

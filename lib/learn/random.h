@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Randomness that belongs to a thing, not to the order in which things are
- * looked at: a stream of numbers for (seed, what, which one). So samples are the
- * same however a batch is shared, and nobody has to draw what another needs.
+ * looked at: a stream of numbers for (seed, what, which one). So samples are
+ * the same however a batch is shared, and nobody has to draw what another
+ * needs.
  */
 #ifndef GW__RANDOM_H
 #define GW__RANDOM_H

@@ -17,9 +17,9 @@ struct gw_task {
     unsigned table_count;
     struct gw_ps_table_config tables[GW_TASK_TABLES_MAX];
     uint64_t key_bounds[GW_TASK_TABLES_MAX]; /* keys are below */
-    size_t rows;      /* of an epoch */
-    size_t test_rows; /* 0: there is no test set */
-    void *data;       /* the model's */
+    size_t rows;                             /* of an epoch */
+    size_t test_rows;                        /* 0: there is no test set */
+    void *data;                              /* the model's */
 };
 
 /* Some samples, and what was found out about them. */

@@ -24,9 +24,9 @@
 enum { FEATURES_MAX = 1 << 16 };
 
 struct drift_scratch {
-    double *row;     /* features, */
-    double *sums;    /* and a gradient; in one piece of memory */
-    double *phases;  /* of the truth */
+    double *row;    /* features, */
+    double *sums;   /* and a gradient; in one piece of memory */
+    double *phases; /* of the truth */
 };
 
 static void defaults(struct gw_task_config *config)
@@ -69,25 +69,32 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
     return GW_OK;
 }
 
+static bool init_scratch(struct drift_scratch *scratch,
+                         const struct gw_task_config *config)
+{
+    size_t features = config->drift.features;
+    struct gw_rng rng;
+    scratch->row = malloc(3 * features * sizeof *scratch->row);
+    if (!scratch->row)
+        return false;
+    scratch->sums = scratch->row + features;
+    scratch->phases = scratch->sums + features;
+    gw_rng_seed(&rng, gw__mix_in(config->seed, 0));
+    for (size_t j = 0; j < features; j++)
+        scratch->phases[j] = gw_rng_unit(&rng);
+    return true;
+}
+
 static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
 {
-    size_t features = unit->task->config.drift.features;
+    const struct gw_task_config *config = &unit->task->config;
     struct drift_scratch *scratch = unit->scratch;
-    bool added = true;
-    for (size_t j = 0; added && unit->count > 0 && j < features; j++)
-        added = gw__keyset_add(&unit->keys[0], j);
-    if (!scratch->row) {
-        scratch->row = malloc(3 * features * sizeof *scratch->row);
-        added = added && scratch->row;
-        scratch->sums = scratch->row + features;
-        scratch->phases = scratch->sums + features;
-        struct gw_rng rng;
-        gw_rng_seed(&rng, gw__mix_in(unit->task->config.seed, 0));
-        for (size_t j = 0; added && j < features; j++)
-            scratch->phases[j] = gw_rng_unit(&rng);
-    }
-    if (!added)
-        return gw_fail(why, GW_ENOMEM, "drift: %zu features", features);
+    bool ready = scratch->row || init_scratch(scratch, config);
+    for (size_t j = 0; ready && unit->count && j < config->drift.features; j++)
+        ready = gw__keyset_add(&unit->keys[0], j);
+    if (!ready)
+        return gw_fail(why, GW_ENOMEM, "drift: %u features",
+                       config->drift.features);
     return GW_OK;
 }
 

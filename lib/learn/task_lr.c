@@ -45,9 +45,8 @@ static enum gw_err load_test(struct lr_data *lr, const char *path,
                              struct gw_error *why)
 {
     size_t ignored;
-    enum gw_err code =
-        gw_libsvm_load(path, (enum gw_index_base)lr->train->index_base,
-                       &lr->test, why);
+    enum gw_err code = gw_libsvm_load(
+        path, (enum gw_index_base)lr->train->index_base, &lr->test, why);
     if (code)
         return code;
     code = gw_dataset_match(lr->test, lr->train, &ignored, why);
@@ -150,8 +149,8 @@ static void compute(struct gw_unit *unit, const float *const *rows,
         into[i] = 0;
     for (size_t i = 0; i < unit->count; i++) {
         size_t row = gw__unit_row(unit, i);
-        struct gw__logistic told = gw__logistic(
-            score(data, row, keys, rows[0]), data->label[row] == 1);
+        struct gw__logistic told = gw__logistic(score(data, row, keys, rows[0]),
+                                                data->label[row] == 1);
         sums->loss += told.loss;
         sums->right += told.right;
         if (gradients)

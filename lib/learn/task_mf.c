@@ -6,9 +6,9 @@
  *
  *     rating = 3.5 + a_user + b_item + p_user . q_item + noise
  *
- * where p . q has a variance of 1 and a, b one of 0.25; so the root mean squared
- * error on what was held out can be compared with the noise, below which nobody
- * comes. Rows of "user" and "item" are the factors, then the bias.
+ * where p . q has a variance of 1 and a, b one of 0.25; so the root mean
+ * squared error on what was held out can be compared with the noise, below
+ * which nobody comes. Rows of "user" and "item" are the factors, then the bias.
  *
  * A rating's gradient touches its user and its item only. It is not divided by
  * the batch: each row then moves as far as in a pass rating by rating.
@@ -59,8 +59,9 @@ static enum gw_err check(const struct gw_task_config *config,
                          struct gw_error *why)
 {
     if (config->train || config->test)
-        return gw_fail(why, GW_EINVAL, "mf: it makes its ratings, and reads "
-                                       "no file");
+        return gw_fail(why, GW_EINVAL,
+                       "mf: it makes its ratings, and reads "
+                       "no file");
     if (config->mf.users == 0 || config->mf.items == 0 ||
         config->mf.users > SIZE_MAX_COUNT || config->mf.items > SIZE_MAX_COUNT)
         return gw_fail(why, GW_EINVAL,
@@ -148,8 +149,10 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
     task->test_rows = held_out;
     /* A small start that is not the same for all factors. */
     float start = 0.1f;
-    gw__task_table(task, "user", rank + 1, config->mf.users)->init_range = start;
-    gw__task_table(task, "item", rank + 1, config->mf.items)->init_range = start;
+    gw__task_table(task, "user", rank + 1, config->mf.users)->init_range =
+        start;
+    gw__task_table(task, "item", rank + 1, config->mf.items)->init_range =
+        start;
     task->tables[0].l2 = task->tables[1].l2 = 0; /* it is in the gradient */
     return code;
 }

@@ -81,8 +81,7 @@ enum gw_err gw_unit_prepare(struct gw_unit *unit,
         return gw_fail(why, GW_EINVAL,
                        "%s: there is no part %u of %u of batch %llu of %zu",
                        task->model->name, place->part, place->parts,
-                       (unsigned long long)place->batch,
-                       gw_task_batches(task));
+                       (unsigned long long)place->batch, gw_task_batches(task));
     size_t batch = (size_t)place->batch;
     size_t rows = gw_task_batch_rows(task, batch);
     size_t begin = rows * place->part / place->parts;
@@ -141,8 +140,8 @@ static enum gw_err fetch_rows(struct gw_unit *unit,
             return gw_fail(why, GW_ENOMEM, "the rows of %zu keys", keys->count);
         rows[i] = room;
         if (keys->count > 0)
-            code = fetch->rows(fetch->context, i, keys->keys, keys->count,
-                               room, why);
+            code = fetch->rows(fetch->context, i, keys->keys, keys->count, room,
+                               why);
     }
     return code;
 }

@@ -21,6 +21,10 @@
  *     far they are committed. APPENDED goes back.
  * COPY    primary -> learner: a piece of a slot's state. COPIED goes back.
  * CLOSED  a clock's primary -> servers: closings. SEEN: how far they applied.
+ * SAVE    client -> every server: what it holds at marker `sequence` (clock.h)
+ *     is to be written into the directory of part 1; said before the marker is
+ *     made, and again to ask. REPLY: GW_PENDING: it knows; GW_OK: the snapshot
+ *     is whole (snapshot.h); else why it cannot be written.
  *
  * Structs travel as they are: all hosts are little-endian (gw__ps_check refuses
  * others by the magic). Whatever comes is checked as a whole before use.
@@ -43,6 +47,7 @@ enum gw__ps_kind {
     GW__PS_COPIED,
     GW__PS_CLOSED,
     GW__PS_SEEN,
+    GW__PS_SAVE,
     GW__PS_KINDS
 };
 

@@ -16,7 +16,7 @@
 
 #include "update.h"
 
-enum { GW__NO_PLACE = UINT32_MAX };
+#define GW__NO_PLACE UINT32_MAX
 
 struct gw__store;
 

@@ -100,4 +100,18 @@ void gw__store_fini(struct gw__store *store);
  * (true). The row is as memory gives it: zeros. */
 bool gw__store_insert(struct gw__store *store, uint64_t key, uint32_t *place);
 
+/* ---- saved bytes ---- */
+
+/* Then the keys (none of a dense table), then the rows with their state. */
+struct gw__store_head {
+    char magic[4];
+    uint32_t updater, width, stride;
+    uint64_t first;
+    uint32_t dense, rows;
+    uint64_t sum; /* over all of it, with 0 here */
+};
+
+/* Puts the right checksum into `bytes` of them, at least a head. */
+void gw__store_seal(void *data, size_t bytes);
+
 #endif

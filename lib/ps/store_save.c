@@ -10,14 +10,6 @@
 
 #include <string.h>
 
-struct head {
-    char magic[4];
-    uint32_t updater, width, stride;
-    uint64_t first;
-    uint32_t dense, rows;
-    uint64_t sum; /* over all of it, with 0 here */
-};
-
 static const char MAGIC[4] = {'g', 'w', 'p', '1'};
 
 /* ---- sums ---- */
@@ -70,7 +62,7 @@ static size_t keys_bytes(const struct gw__store *store, size_t rows)
 
 static size_t saved_bytes(const struct gw__store *store, size_t rows)
 {
-    return sizeof(struct head) + keys_bytes(store, rows) +
+    return sizeof(struct gw__store_head) + keys_bytes(store, rows) +
            rows * store->stride * sizeof(float);
 }
 
@@ -91,9 +83,10 @@ static void copy_rows(const struct gw__store *store, unsigned char *to,
     }
 }
 
-static struct head head_of(const struct gw__store *store, uint32_t rows)
+static struct gw__store_head head_of(const struct gw__store *store,
+                                     uint32_t rows)
 {
-    struct head head = {
+    struct gw__store_head head = {
         .updater = store->updater.config.updater,
         .width = (uint32_t)store->width,
         .stride = (uint32_t)store->stride,
@@ -105,11 +98,22 @@ static struct head head_of(const struct gw__store *store, uint32_t rows)
     return head;
 }
 
-static uint64_t sum_of(struct head head, const unsigned char *body,
-                       size_t bytes)
+/* `data` begins with a head, which counts as if its sum were 0. */
+static uint64_t sum_saved(const void *data, size_t bytes)
 {
+    struct gw__store_head head;
+    memcpy(&head, data, sizeof head);
     head.sum = 0;
-    return sum_bytes(sum_bytes(1, &head, sizeof head), body, bytes);
+    return sum_bytes(sum_bytes(1, &head, sizeof head),
+                     (const unsigned char *)data + sizeof head,
+                     bytes - sizeof head);
+}
+
+void gw__store_seal(void *data, size_t bytes)
+{
+    uint64_t sum = sum_saved(data, bytes);
+    memcpy((unsigned char *)data + offsetof(struct gw__store_head, sum), &sum,
+           sizeof sum);
 }
 
 size_t gw__store_save(const struct gw__store *store, void *out, size_t room)
@@ -117,28 +121,29 @@ size_t gw__store_save(const struct gw__store *store, void *out, size_t room)
     size_t bytes = saved_bytes(store, store->rows);
     if (bytes > room)
         return bytes;
-    struct head head = head_of(store, store->rows);
+    struct gw__store_head head = head_of(store, store->rows);
     unsigned char *body = (unsigned char *)out + sizeof head;
     size_t keys = keys_bytes(store, store->rows);
     if (keys)
         memcpy(body, store->keys, keys);
     copy_rows(store, body + keys, NULL);
-    head.sum = sum_of(head, body, bytes - sizeof head);
     memcpy(out, &head, sizeof head);
+    gw__store_seal(out, bytes);
     return bytes;
 }
 
 /* ---- loading ---- */
 
 static enum gw_err check(const struct gw__store *store, const void *data,
-                         size_t bytes, struct head *head, struct gw_error *why)
+                         size_t bytes, struct gw__store_head *head,
+                         struct gw_error *why)
 {
     const char *name = store->updater.config.name;
     if (bytes < sizeof *head)
         return gw_fail(why, GW_EDATA, "table \"%s\": %zu bytes of saved rows",
                        name, bytes);
     memcpy(head, data, sizeof *head);
-    struct head mine = head_of(store, head->rows);
+    struct gw__store_head mine = head_of(store, head->rows);
     mine.sum = head->sum;
     if (memcmp(head, &mine, sizeof mine) != 0)
         return gw_fail(why, GW_EDATA,
@@ -151,8 +156,7 @@ static enum gw_err check(const struct gw__store *store, const void *data,
         return gw_fail(why, GW_EDATA,
                        "table \"%s\": %zu bytes of saved rows, not %zu", name,
                        bytes, saved_bytes(store, head->rows));
-    if (head->sum != sum_of(*head, (const unsigned char *)data + sizeof *head,
-                            bytes - sizeof *head))
+    if (head->sum != sum_saved(data, bytes))
         return gw_fail(why, GW_EDATA,
                        "table \"%s\": the saved rows' checksum is wrong", name);
     return GW_OK;
@@ -191,7 +195,7 @@ static enum gw_err load_keys(struct gw__store *store, const unsigned char *keys,
 enum gw_err gw__store_load(struct gw__store *store, const void *data,
                            size_t bytes, struct gw_error *why)
 {
-    struct head head;
+    struct gw__store_head head;
     if (!store->dense && store->rows > 0)
         return gw_fail(why, GW_EINVAL,
                        "table \"%s\" has rows; saved ones go into a new one",

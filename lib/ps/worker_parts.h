@@ -138,11 +138,9 @@ struct gw__worker {
     unsigned cut_count;
     struct gw__cut *cuts[GW__CUTS_MAX];
     struct gw__pool pool;
-    unsigned char *scratch; /* a piece's values; grows */
-    size_t scratch_bytes;
-    unsigned char *scratch_more; /* its keys, or the same before it is halved */
-    size_t scratch_more_bytes;
-    uint64_t *sort; /* memory of a cut being made; grows */
+    /* Each grows to the largest that was needed. */
+    unsigned char *scratch, *copied, *some_keys;
+    size_t scratch_bytes, copied_bytes, some_keys_bytes;
     struct gw__flight *free_flights;
     uint64_t busy[GW__ERRANDS_MAX / 64]; /* errands in use, as bits */
     struct gw__errand errands[GW__ERRANDS_MAX];
@@ -154,13 +152,7 @@ struct gw__worker {
 
 static inline bool gw__is_push(const struct gw__request *request)
 {
-    return request->access.values || request->own;
-}
-
-static inline const struct gw_ps_table_config *
-gw__request_table(const struct gw__request *request)
-{
-    return &request->worker->routes.tables[request->access.table];
+    return request->access.values != NULL;
 }
 
 /* The next errand in use from `*at` on; NULL: no more. */
@@ -172,8 +164,10 @@ struct gw__errand *gw__errand_next(struct gw__worker *worker, unsigned *at);
  */
 void gw__errand_end(struct gw__worker *worker, struct gw__errand *errand);
 /* The first failure counts; pieces that were not begun are dropped. */
-void gw__request_fail(struct gw__worker *worker, struct gw__request *request,
-                      enum gw_err code, const char *text);
+void gw__request_fail(struct gw__request *request, enum gw_err code,
+                      const char *text);
+/* Frees a detached request that has ended. */
+void gw__request_settle(struct gw__request *request);
 /* Begins pieces as far as the windows allow. */
 void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns);
 

@@ -3,7 +3,7 @@
  * The conditions of `wait` and `expect`: what holds, what does not, and what a
  * slip is told, by tables.
  */
-#include "ringctl/condition.h"
+#include "run/condition.h"
 
 #include <check.h>
 #include <math.h>

@@ -6,6 +6,8 @@
  * moment: when a candidate of a new term has just been heard of, and nobody
  * leads yet; or when the next one does.
  *
+ * Or, of a snapshot, when there has been silence for long.
+ *
  * In the second case nothing must be told on behalf of the old leader's
  * entries: the new leader would take it for an answer to what it has sent.
  */
@@ -18,7 +20,9 @@
 
 Suite *suite_raft_log_slow(void);
 
-enum moment { NOBODY_LEADS, ANOTHER_LEADS };
+enum moment { NOBODY_LEADS, ANOTHER_LEADS, SILENCE };
+
+enum { SILENT_MS = 1000 }; /* thrice the longest wait of a follower */
 
 static struct logs logs;
 static enum moment moment;
@@ -27,7 +31,8 @@ static enum moment moment;
 static struct disk {
     atomic_bool slow;
     atomic_uint held, let_go, told; /* writes; results told in letting go */
-    _Atomic raft_term held_term;    /* 0: none is held */
+    atomic_uint candidates;      /* writes let go while that is what it was */
+    _Atomic raft_term held_term; /* 0: none is held */
     bool letting_go;
 } disks[LOGS];
 
@@ -46,6 +51,7 @@ struct held {
     struct gw__raft_log *log;
     struct disk *disk;
     raft_term term; /* in which it began */
+    uint64_t since_ms;
     int status;
     uv_check_t look;
     struct raft_io_append append, *outer_append;
@@ -61,6 +67,8 @@ static void forget(uv_handle_t *look)
 
 static void let_go(struct held *held)
 {
+    if (raft_state(&held->log->raft) != RAFT_FOLLOWER)
+        atomic_fetch_add(&held->disk->candidates, 1);
     held->disk->letting_go = true;
     if (held->outer_append)
         held->appended(held->outer_append, held->status);
@@ -79,6 +87,9 @@ static bool moment_is_here(const struct held *held)
     const char *address;
     if (!atomic_load(&held->disk->slow))
         return true;
+    if (moment == SILENCE)
+        return raft_state(raft) == RAFT_CANDIDATE ||
+               uv_now(&held->log->loop) >= held->since_ms + SILENT_MS;
     raft_leader(raft, &leader, &address);
     return raft->current_term > held->term &&
            raft_state(raft) == RAFT_FOLLOWER &&
@@ -109,6 +120,7 @@ static struct held *hold(struct raft_io *io)
 static void written(struct held *held, int status)
 {
     held->status = status;
+    held->since_ms = uv_now(&held->log->loop);
     atomic_store(&held->disk->held_term, held->term);
     uv_check_init(&held->log->loop, &held->look);
     uv_check_start(&held->look, look);
@@ -209,6 +221,7 @@ static void slow_down(unsigned i)
     atomic_store(&disks[i].held, 0);
     atomic_store(&disks[i].let_go, 0);
     atomic_store(&disks[i].told, 0);
+    atomic_store(&disks[i].candidates, 0);
     atomic_store(&disks[i].slow, true);
 }
 
@@ -252,14 +265,10 @@ START_TEST(a_write_may_end_when_its_leader_is_no_more)
 }
 END_TEST
 
-/* The leader comes back, so there is one without the late one's vote. It sends
- * a snapshot, too, which the late one has no time for: it must hear of the
- * other.
- */
-START_TEST(a_snapshot_may_have_been_put_when_another_leads)
+/* 1700 entries that one of the logs has not: it is sent a snapshot. */
+static unsigned fall_behind(unsigned leader)
 {
-    begin(ANOTHER_LEADS);
-    unsigned leader = logs_leader(&logs), late = (leader + 1) % 3;
+    unsigned late = (leader + 1) % 3;
     logs_close(&logs, late);
     for (uint64_t n = 1; n <= 1700; n++) {
         logs_propose(&logs, leader, n);
@@ -269,11 +278,40 @@ START_TEST(a_snapshot_may_have_been_put_when_another_leads)
     slow_down(late);
     logs_open(&logs, late);
     await(&disks[late].held, 1, "held");
+    return late;
+}
+
+/* The leader comes back, so there is one without the late one's vote. It sends
+ * a snapshot, too, which the late one has no time for: it must hear of the
+ * other.
+ */
+START_TEST(a_snapshot_may_have_been_put_when_another_leads)
+{
+    begin(ANOTHER_LEADS);
+    unsigned leader = logs_leader(&logs), late = fall_behind(leader);
     logs_close(&logs, leader);
     logs_open(&logs, leader);
     await(&disks[late].let_go, 1, "let go");
     ck_assert_uint_eq(logs_sight(&logs, late)->snapshots, 1);
     ck_assert_uint_eq(atomic_load(&disks[late].told), 1);
+    end(1701);
+}
+END_TEST
+
+/* It counts for libraft before it is on disk, so it could lead by it. */
+START_TEST(who_puts_a_snapshot_is_no_candidate)
+{
+    begin(SILENCE);
+    unsigned leader = logs_leader(&logs), late = fall_behind(leader);
+    for (unsigned i = 0; i < 3; i++)
+        if (i != late)
+            logs_close(&logs, i);
+    await(&disks[late].let_go, 1, "let go");
+    ck_assert_uint_eq(atomic_load(&disks[late].candidates), 0);
+    ck_assert_uint_eq(logs_sight(&logs, late)->snapshots, 1);
+    for (unsigned i = 0; i < 3; i++)
+        if (i != late)
+            logs_open(&logs, i);
     end(1701);
 }
 END_TEST
@@ -286,6 +324,7 @@ Suite *suite_raft_log_slow(void)
     tcase_add_loop_test(t, a_write_may_end_when_its_leader_is_no_more,
                         NOBODY_LEADS, ANOTHER_LEADS + 1);
     tcase_add_test(t, a_snapshot_may_have_been_put_when_another_leads);
+    tcase_add_test(t, who_puts_a_snapshot_is_no_candidate);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -4,8 +4,8 @@
  * of a link, events as sentences.
  */
 #include "ringctl/event_text.h"
-#include "ringctl/link_words.h"
-#include "ringctl/target.h"
+#include "run/link_words.h"
+#include "run/target.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -75,6 +75,17 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_mode_parse(const char *text,
 GW_API char *gw_ps_mode_print(const struct gw_ps_mode *mode, char *out,
                               size_t room);
 
+/* ---- links: experiments ---- */
+
+/* What the link from some node to this process does to what comes over it,
+ * control messages and data alike; as struct gw_ring_link. */
+struct gw_ps_link {
+    uint32_t delay_us, jitter_us;
+    uint64_t rate; /* bytes a second; 0: no limit */
+    uint32_t loss_ppm;
+    bool down;
+};
+
 /* ---- the client ---- */
 
 struct gw_ps;
@@ -107,6 +118,10 @@ struct gw_ps_config {
                           next push of the key (error feedback); 0: all */
     float significant; /* rows whose max |value| is below this wait in the
                           same way; 0: none */
+    /* Experiments that hold from the start, as by gw_ps_link of each node
+     * [GW_PS_NODES] (NULL: none) and gw_ps_pace. */
+    const struct gw_ps_link *links;
+    uint64_t pace_ns;
 };
 
 /* GW_ETIMEOUT: no controller answered, or there are no servers; says which. */
@@ -211,6 +226,14 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_barrier(struct gw_ps *ps,
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_snapshot(struct gw_ps *ps, const char *directory, struct gw_error *why);
 
+/* The link from node `from` to this client obeys *link from now on; from any
+ * thread. */
+GW_API void gw_ps_link(struct gw_ps *ps, unsigned from,
+                       const struct gw_ps_link *link);
+/* Slow motion: every message takes so long; 0: as fast as it goes. From any
+ * thread. */
+GW_API void gw_ps_pace(struct gw_ps *ps, uint64_t ns);
+
 /* What this client has done. */
 struct gw_ps_counts {
     uint64_t pushes, pulls, push_keys, pull_keys;
@@ -249,6 +272,10 @@ struct gw_ps_server_config {
                    unsigned width);
     unsigned state_floats;
     void (*on_status)(void *context); /* something of the status has changed */
+    /* Experiments that hold from the start, as by gw_ps_server_link of each
+     * node [GW_PS_NODES] (NULL: none) and gw_ps_server_pace. */
+    const struct gw_ps_link *links;
+    uint64_t pace_ns;
 };
 
 /* One slot, as the server holds it. */
@@ -306,6 +333,10 @@ GW_API void gw_ps_server_destroy(struct gw_ps_server **server);
 /* From any thread. */
 GW_API void gw_ps_server_get_status(struct gw_ps_server *server,
                                     struct gw_ps_server_status *status);
+/* As gw_ps_link and gw_ps_pace, of a server; from any thread. */
+GW_API void gw_ps_server_link(struct gw_ps_server *server, unsigned from,
+                              const struct gw_ps_link *link);
+GW_API void gw_ps_server_pace(struct gw_ps_server *server, uint64_t ns);
 /* GW_OK while it serves; GW_ECLOSED: convicted, with the reason. */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_server_error(struct gw_ps_server *server,
                                                     struct gw_error *why);

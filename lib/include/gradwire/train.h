@@ -4,10 +4,10 @@
  * keys, as a parameter server (gradwire/ps.h) has them. Pure computing: a task
  * says which rows it needs, is given them, and says how they should change.
  *
- *     gw_task_defaults("lr", &config, &why);  config.train = "a9a.train.libsvm";
- *     gw_task_new(&config, &task, &why);      gw_unit_new(task, &unit, &why);
- *     tables = gw_task_tables(task, &count)   to be made at the servers
- *     for each unit of work (epoch, batch, part of parts):
+ *     gw_task_defaults("lr", &config, &why);  config.train =
+ * "a9a.train.libsvm"; gw_task_new(&config, &task, &why);      gw_unit_new(task,
+ * &unit, &why); tables = gw_task_tables(task, &count)   to be made at the
+ * servers for each unit of work (epoch, batch, part of parts):
  *         gw_unit_prepare(unit, &place, &why)
  *         keys = gw_unit_keys(unit, table, &count)       to be pulled
  *         gw_unit_compute(unit, rows, gradients, &sums)  to be pushed
@@ -23,8 +23,8 @@
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out"
  *     drift     linear regression on an endless stream whose truth moves; "w"
  *
- * A task does not change once it is made: any number of threads may use it, each
- * with a gw_unit of its own.
+ * A task does not change once it is made: any number of threads may use it,
+ * each with a gw_unit of its own.
  */
 #ifndef GRADWIRE_TRAIN_H
 #define GRADWIRE_TRAIN_H
@@ -93,9 +93,9 @@ struct gw_task;
 /* Reads or makes the data. The config is copied, its strings are not needed
  * later. GW_EDATA: a file cannot be read or is wrong, with its name; the labels
  * are not two; no word is left. GW_EINVAL: the config makes no sense. */
-GW_API GW_MUST_CHECK enum gw_err gw_task_new(const struct gw_task_config *config,
-                                             struct gw_task **task,
-                                             struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_task_new(const struct gw_task_config *config, struct gw_task **task,
+            struct gw_error *why);
 GW_API void gw_task_destroy(struct gw_task **task);
 
 /* As given, but that train and test are NULL. */
@@ -178,7 +178,8 @@ GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
                                           const struct gw_unit_sums *sums);
 /* Over a whole set, in chunks. The stream of drift goes on: its train set is
  * the epoch before `epochs`, its test set the one that comes then. GW_ENOTSUP:
- * there is no test set (lr without a file, word2vec); else what `fetch` says. */
+ * there is no test set (lr without a file, word2vec); else what `fetch` says.
+ */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
                  uint64_t epochs, const struct gw_fetch *fetch,
@@ -187,9 +188,10 @@ gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
 /* ---- tables in this process ---- */
 
 /* What a run over servers is compared with: the same tables and updaters in
- * plain memory. Pushes of a batch are added up, in f32 and in the order in which
- * they come; gw_local_step then updates each row once. With the parts of a
- * batch pushed in their order that is what servers do under bsp, bit by bit. */
+ * plain memory. Pushes of a batch are added up, in f32 and in the order in
+ * which they come; gw_local_step then updates each row once. With the parts of
+ * a batch pushed in their order that is what servers do under bsp, bit by bit.
+ */
 struct gw_local;
 
 GW_API GW_MUST_CHECK enum gw_err

@@ -45,8 +45,8 @@ static _Noreturn void become(int fd, char *const *arguments)
 
 static enum gw_err spawn(int fd, struct gw_error *why)
 {
-    char program[] = "ringctl", word[] = SUPERVISOR_WORD;
-    char *const arguments[] = {program, word, NULL};
+    char word[] = SUPERVISOR_WORD;
+    char *const arguments[] = {program_invocation_short_name, word, NULL};
     int status;
     pid_t pid = fork();
     if (pid < 0)

@@ -140,11 +140,12 @@ static _Noreturn void become(int fd, char *const *arguments)
 static enum gw_err spawn(struct run *run, struct child *child, int fd,
                          struct gw_error *why)
 {
-    char program[] = "ringctl", node_word[] = NODE_WORD,
-         controller_word[] = CONTROLLER_WORD, parent[16], label[64];
-    char *const arguments[] = {
-        program, child->role == GW__CONTROLLER ? controller_word : node_word,
-        parent, label, NULL};
+    char node_word[] = NODE_WORD, controller_word[] = CONTROLLER_WORD,
+         parent[16], label[64];
+    char *const arguments[] = {program_invocation_short_name,
+                               child->role == GW__CONTROLLER ? controller_word
+                                                             : node_word,
+                               parent, label, NULL};
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
     snprintf(label, sizeof label, "%s/%u", run->name, child->number);
     pid_t pid = fork();

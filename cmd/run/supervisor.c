@@ -339,7 +339,7 @@ bool internal_main(int argc, char **argv, int *status)
                  {CONTROLLER_WORD, controller_main}};
     for (size_t i = 0; i < sizeof lives / sizeof *lives && argc > 1; i++)
         if (strcmp(argv[1], lives[i].word) == 0) {
-            prctl(PR_SET_NAME, "ringctl"); /* not "exe" */
+            prctl(PR_SET_NAME, program_invocation_short_name); /* not "exe" */
             *status = lives[i].run(argc, argv);
             return true;
         }

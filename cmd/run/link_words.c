@@ -4,7 +4,7 @@
  */
 #include "link_words.h"
 
-#include "ask.h"
+#include "common/json_get.h"
 #include "common/suggest.h"
 
 #include <inttypes.h>

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Vectors of words, of length 1; shared by embedding.c and analogies.c.
+ */
+#ifndef GW__EMBEDDING_H
+#define GW__EMBEDDING_H
+
+#include <gradwire/train.h>
+
+struct gw_embedding {
+    const struct gw_task *task;
+    size_t count, width;
+    float *vectors;
+};
+
+/* The *count words whose vectors have the largest products with `wanted`,
+ * largest first, without the excluded ones. */
+void gw__embedding_search(const struct gw_embedding *words, const float *wanted,
+                          const size_t *excluded, size_t excluded_count,
+                          struct gw_neighbour *nearest, size_t *count);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * log(1 + e^z) and its slope, from a table: the inner loop of word2vec has no
+ * time for exponentials. As in word2vec.c the table ends at some |z|; here it
+ * goes to 8, in steps of 1/256, and is right to 2e-3 in the loss and 5e-4 in
+ * the slope. Beyond it the slope is 0 or 1.
+ */
+#ifndef GW__LOGISTIC_TABLE_H
+#define GW__LOGISTIC_TABLE_H
+
+#include <stddef.h>
+
+enum { GW__TABLE_REACH = 8, GW__TABLE_STEPS = 256 };
+
+struct gw__logistic_entry {
+    float loss, slope;
+};
+
+struct gw__logistic_table {
+    struct gw__logistic_entry entry[2 * GW__TABLE_REACH * GW__TABLE_STEPS + 1];
+};
+
+/* Made once, from any thread. */
+const struct gw__logistic_table *gw__logistic_table(void);
+
+static inline struct gw__logistic_entry
+gw__logistic_look(const struct gw__logistic_table *table, float z)
+{
+    if (!(z > -GW__TABLE_REACH))
+        return (struct gw__logistic_entry){0, 0};
+    if (!(z < GW__TABLE_REACH))
+        return (struct gw__logistic_entry){z, 1};
+    float place = (z + (float)GW__TABLE_REACH) * (float)GW__TABLE_STEPS;
+    return table->entry[(size_t)(place + 0.5f)];
+}
+
+#endif

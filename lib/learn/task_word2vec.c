@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * word2vec over tables: a unit of work is a part of the text. Its pairs are
+ * made first, which tells the rows that it needs; it then learns from them one
+ * after the other on a copy of these rows, as word2vec.c would, and what is to
+ * be pushed is how far each row has moved. So within a unit learning is that of
+ * a single thread, and between units it is that of Hogwild, with a delay of a
+ * unit. A row that several parts of a batch move moves by the sum: the larger
+ * the batch, the further frequent words overshoot.
+ *
+ * Table "in" has the words' vectors, "out" those of their targets; key = number
+ * of the word. word2vec.h has the formulas and the files.
+ */
+#include "learn/task.h"
+#include "learn/word2vec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIMENSION_MAX = 1 << 16, WINDOW_MAX = 1000, NEGATIVES_MAX = 1000 };
+
+struct words_scratch {
+    struct gw__pairs pairs;
+    bool placed; /* numbers of words have become places of rows */
+    struct gw__vectors copy;
+    size_t in_capacity, out_capacity; /* floats */
+    float *error;                     /* one vector */
+};
+
+static void defaults(struct gw_task_config *config)
+{
+    config->epochs = 5;
+    config->batch = 4000;
+    config->updater = GW_PS_ADD;
+    config->rate = 0.025f;
+    config->words.dimension = 100;
+    config->words.window = 5;
+    config->words.negatives = 5;
+    config->words.min_count = 5;
+    config->words.subsample = 1e-3;
+}
+
+static void close_data(void *data)
+{
+    struct gw__word2vec *w = data;
+    if (!w)
+        return;
+    gw__words_fini(&w->words);
+    free(w->keep);
+    free(w->alias);
+    free(w);
+}
+
+static enum gw_err check(const struct gw_task_config *config,
+                         struct gw_error *why)
+{
+    if (!config->train)
+        return gw_fail(why, GW_EINVAL, "word2vec: there is no text");
+    if (config->test)
+        return gw_fail(why, GW_EINVAL, "word2vec: it has no test set");
+    if (config->updater != GW_PS_ADD)
+        return gw_fail(why, GW_EINVAL,
+                       "word2vec: it pushes steps, which the updater add adds; "
+                       "no other will do");
+    if (config->epochs == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "word2vec: its rate falls to nothing at "
+                       "the end; there must be an end");
+    if (config->words.dimension == 0 || config->words.dimension > DIMENSION_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "word2vec: dimension %u; 1 to %d will do",
+                       config->words.dimension, DIMENSION_MAX);
+    if (config->words.window == 0 || config->words.window > WINDOW_MAX)
+        return gw_fail(why, GW_EINVAL, "word2vec: window %u; 1 to %d will do",
+                       config->words.window, WINDOW_MAX);
+    if (config->words.negatives > NEGATIVES_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "word2vec: %u negatives; 0 to %d will do",
+                       config->words.negatives, NEGATIVES_MAX);
+    if (!(config->words.subsample >= 0))
+        return gw_fail(why, GW_EINVAL, "word2vec: subsampling at %g",
+                       config->words.subsample);
+    return GW_OK;
+}
+
+/* A word with the share f of the text is kept with the probability
+ * sqrt(s / f) + s / f, as in word2vec.c; the paper has sqrt(s / f) alone. */
+static bool init_keep(struct gw__word2vec *data, double subsample)
+{
+    const struct gw__words *words = &data->words;
+    data->keep = malloc(words->word_count * sizeof *data->keep);
+    for (size_t i = 0; data->keep && i < words->word_count; i++) {
+        double share = (double)words->word[i].count / (double)words->length;
+        double ratio = subsample > 0 ? subsample / share : 1;
+        double chance = fmin(sqrt(ratio) + ratio, 1);
+        data->keep[i] = (uint32_t)(chance * (double)UINT32_MAX);
+    }
+    return data->keep != NULL;
+}
+
+static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+{
+    const struct gw_task_config *config = &task->config;
+    enum gw_err code = check(config, why);
+    if (code)
+        return code;
+    struct gw__word2vec *data = task->data = calloc(1, sizeof *data);
+    if (!data)
+        return gw_fail(why, GW_ENOMEM, "word2vec");
+    code = gw__words_load(&data->words, config->train, config->words.min_count,
+                          why);
+    if (code)
+        return code;
+    if (!init_keep(data, config->words.subsample) || !gw__alias_init(data))
+        return gw_fail(why, GW_ENOMEM, "%s: %zu words", config->train,
+                       data->words.word_count);
+    uint32_t dimension = config->words.dimension;
+    task->rows = data->words.length;
+    gw__task_table(task, "in", dimension, data->words.word_count)->init_range =
+        0.5f / (float)dimension;
+    gw__task_table(task, "out", dimension, data->words.word_count);
+    return GW_OK;
+}
+
+/* ---- a unit ---- */
+
+static bool reserve(float **vectors, size_t *capacity, size_t count,
+                    size_t stride)
+{
+    size_t floats = count * stride;
+    if (floats <= *capacity)
+        return true;
+    free(*vectors);
+    *vectors = gw__vectors_alloc(count, stride);
+    *capacity = *vectors ? floats : 0;
+    return *vectors != NULL;
+}
+
+/* No more rows than words, or than were named. */
+static size_t at_most(size_t names, size_t words)
+{
+    return names < words ? names : words;
+}
+
+static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+{
+    /* What is evaluated draws the same each time, and as no epoch does. */
+    const uint64_t evaluation = UINT64_MAX;
+    struct words_scratch *scratch = unit->scratch;
+    struct gw__pairs *pairs = &scratch->pairs;
+    const struct gw__word2vec *data = unit->task->data;
+    size_t words = data->words.word_count;
+    size_t stride = gw__lanes_up(unit->task->config.words.dimension);
+    enum gw_err code = gw__pairs_make(pairs, unit->task,
+                                      unit->learning ? unit->epoch : evaluation,
+                                      unit->first, unit->count, why);
+    if (code)
+        return code;
+    bool added = true;
+    for (size_t i = 0; added && i < pairs->count; i++)
+        added = gw__keyset_add(&unit->keys[0], pairs->pair[i].in);
+    for (size_t i = 0; added && i < pairs->target_count; i++)
+        added = gw__keyset_add(&unit->keys[1], pairs->targets[i]);
+    scratch->placed = false;
+    scratch->copy.stride = stride;
+    if (!scratch->error)
+        scratch->error = gw__vectors_alloc(1, stride);
+    if (!added || !scratch->error ||
+        !reserve(&scratch->copy.in, &scratch->in_capacity,
+                 at_most(pairs->count, words), stride) ||
+        !reserve(&scratch->copy.out, &scratch->out_capacity,
+                 at_most(pairs->target_count, words), stride))
+        return gw_fail(why, GW_ENOMEM, "word2vec: %zu pairs of words",
+                       pairs->count);
+    return GW_OK;
+}
+
+static void name_places(struct gw_unit *unit, struct gw__pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++) {
+        struct gw__pair *pair = &pairs->pair[i];
+        pair->in = gw__keyset_place(&unit->keys[0], pair->in);
+        pair->rate = unit->learning ? pair->rate : 0;
+    }
+    for (size_t i = 0; i < pairs->target_count; i++)
+        pairs->targets[i] = gw__keyset_place(&unit->keys[1], pairs->targets[i]);
+}
+
+static void copy_in(float *copy, size_t stride, const float *rows, size_t count,
+                    size_t width)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(copy + i * stride, rows + i * width, width * sizeof *copy);
+}
+
+static void take_moves(float *moves, const float *copy, size_t stride,
+                       const float *rows, size_t count, size_t width)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < width; k++)
+            moves[i * width + k] = copy[i * stride + k] - rows[i * width + k];
+}
+
+static void compute(struct gw_unit *unit, const float *const *rows,
+                    float *const *gradients, struct gw_unit_sums *sums)
+{
+    struct words_scratch *scratch = unit->scratch;
+    const struct gw__vectors *copy = &scratch->copy;
+    size_t width = unit->task->config.words.dimension;
+    size_t ins = unit->keys[0].count, outs = unit->keys[1].count;
+    if (!scratch->placed)
+        name_places(unit, &scratch->pairs);
+    scratch->placed = true;
+    copy_in(copy->in, copy->stride, rows[0], ins, width);
+    copy_in(copy->out, copy->stride, rows[1], outs, width);
+    gw__word2vec_train(copy, &scratch->pairs, scratch->error, sums);
+    if (!gradients)
+        return;
+    take_moves(gradients[0], copy->in, copy->stride, rows[0], ins, width);
+    take_moves(gradients[1], copy->out, copy->stride, rows[1], outs, width);
+}
+
+static void scratch_fini(void *memory)
+{
+    struct words_scratch *scratch = memory;
+    gw__pairs_fini(&scratch->pairs);
+    free(scratch->copy.in);
+    free(scratch->copy.out);
+    free(scratch->error);
+}
+
+const struct gw__task_model gw__task_word2vec = {
+    .name = "word2vec",
+    .quality = "first",
+    .chunk = 1 << 15,
+    .scratch_bytes = sizeof(struct words_scratch),
+    .defaults = defaults,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .compute = compute,
+    .scratch_fini = scratch_fini,
+};

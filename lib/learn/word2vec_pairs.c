@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pairs of words from a part of a text. As in word2vec.c: frequent words are
+ * dropped at random; around each word that is left there is a window, whose
+ * width is drawn for each word; each other word in it gives a pair whose target
+ * is the word in the middle; and negatives are drawn by frequency^0.75.
+ *
+ * Unlike it, what is drawn belongs to the place in the text (random.h): whether
+ * a word is dropped is asked of its place, so a part looks beyond its ends, and
+ * all parts of a text together give the pairs of the text.
+ */
+#include "learn/word2vec.h"
+
+#include "learn/random.h"
+#include "learn/task.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- drawing words ---- */
+
+static void pair_up(struct gw__alias *alias, double *share, uint32_t *order,
+                    size_t count)
+{
+    /* Columns with less than their share at the front, the others behind. */
+    size_t poor = 0, rich = count;
+    for (size_t i = 0; i < count; i++)
+        if (share[i] < 1)
+            order[poor++] = (uint32_t)i;
+        else
+            order[--rich] = (uint32_t)i;
+    size_t next_poor = 0;
+    while (next_poor < rich && rich < count) {
+        uint32_t giver = order[rich], taker = order[next_poor++];
+        alias[taker] = (struct gw__alias){
+            .threshold = (uint32_t)fmin(share[taker] * 0x1p32, 0xffffffffp0),
+            .alias = giver};
+        share[giver] -= 1 - share[taker];
+        rich += share[giver] < 1; /* now it is the last of the poor */
+    }
+    /* The rest has its share, but for rounding. */
+    for (; next_poor < count; next_poor++)
+        alias[order[next_poor]] = (struct gw__alias){.threshold = UINT32_MAX,
+                                                     .alias = order[next_poor]};
+}
+
+bool gw__alias_init(struct gw__word2vec *data)
+{
+    size_t count = data->words.word_count;
+    double *share = malloc(count * sizeof *share), sum = 0;
+    uint32_t *order = malloc(count * sizeof *order);
+    data->alias = malloc(count * sizeof *data->alias);
+    bool made = share && order && data->alias;
+    if (made) {
+        for (size_t i = 0; i < count; i++)
+            sum += share[i] = pow((double)data->words.word[i].count, 0.75);
+        for (size_t i = 0; i < count; i++)
+            share[i] *= (double)count / sum;
+        pair_up(data->alias, share, order, count);
+    }
+    free(share);
+    free(order);
+    return made;
+}
+
+static uint32_t draw(const struct gw__word2vec *data, struct gw_rng *rng)
+{
+    uint64_t bits = gw_rng_next(rng);
+    uint64_t column = ((bits >> 32) * data->words.word_count) >> 32;
+    const struct gw__alias *alias = &data->alias[column];
+    return (uint32_t)bits < alias->threshold ? (uint32_t)column : alias->alias;
+}
+
+/* ---- memory ---- */
+
+/* `array` is the address of a pointer to items. */
+static bool grow(void *array, size_t *capacity, size_t need, size_t item)
+{
+    if (need <= *capacity)
+        return true;
+    size_t more = 2 * *capacity > need ? 2 * *capacity : need;
+    void *moved;
+    memcpy(&moved, array, sizeof moved);
+    moved = realloc(moved, more * item);
+    if (!moved)
+        return false;
+    memcpy(array, &moved, sizeof moved);
+    *capacity = more;
+    return true;
+}
+
+void gw__pairs_fini(struct gw__pairs *pairs)
+{
+    free(pairs->pair);
+    free(pairs->targets);
+    free(pairs->kept);
+    free(pairs->kept_at);
+    *pairs = (struct gw__pairs){0};
+}
+
+/* ---- pairs ---- */
+
+struct maker {
+    struct gw__pairs *pairs;
+    const struct gw_task *task;
+    const struct gw__word2vec *data;
+    uint64_t drop_seed, draw_seed; /* of the epoch */
+    uint64_t epoch;
+    size_t first, end;             /* of targets */
+    size_t kept_count, kept_first; /* the first kept one that is a target */
+};
+
+static bool is_kept(const struct maker *m, size_t at)
+{
+    uint32_t threshold = m->data->keep[m->data->words.stream[at]];
+    return (gw__mix_in(m->drop_seed, at) >> 32) <= threshold;
+}
+
+/* Where the part's windows begin: `window` kept words before it. */
+static size_t reach_back(const struct maker *m)
+{
+    size_t at = m->first;
+    for (uint32_t found = 0; at > 0; at--) {
+        found += is_kept(m, at - 1);
+        if (found > m->task->config.words.window)
+            break;
+    }
+    return at;
+}
+
+static void list_kept(struct maker *m, size_t begin)
+{
+    const struct gw__words *words = &m->data->words;
+    uint32_t behind = 0;
+    m->kept_count = m->kept_first = 0;
+    for (size_t at = begin; at < words->length; at++) {
+        if (!is_kept(m, at))
+            continue;
+        if (at >= m->end && behind++ >= m->task->config.words.window)
+            break;
+        m->kept_first += at < m->first;
+        m->pairs->kept[m->kept_count] = words->stream[at];
+        m->pairs->kept_at[m->kept_count++] = at;
+    }
+}
+
+/* Linear, from the whole rate to nothing at the end of all epochs. */
+static float rate_at(const struct maker *m, size_t at)
+{
+    const struct gw_task_config *config = &m->task->config;
+    double length = (double)m->data->words.length;
+    double done = ((double)m->epoch * length + (double)at) /
+                  ((double)config->epochs * length + 1);
+    return config->rate * (float)fmax(1 - done, 1e-4);
+}
+
+static void add_pair(struct maker *m, uint32_t in, uint32_t target, float rate,
+                     struct gw_rng *rng)
+{
+    struct gw__pairs *pairs = m->pairs;
+    struct gw__pair *pair = &pairs->pair[pairs->count++];
+    uint32_t *targets = pairs->targets + pairs->target_count;
+    uint32_t count = 1;
+    targets[0] = target;
+    for (uint32_t i = 0; i < m->task->config.words.negatives; i++) {
+        targets[count] = draw(m->data, rng);
+        count += targets[count] != target;
+    }
+    *pair = (struct gw__pair){
+        .in = in,
+        .first = pairs->target_count,
+        .count = count,
+        .rate = rate,
+    };
+    pairs->target_count += count;
+}
+
+/* The pairs of the window around the kept word i. */
+static bool add_window(struct maker *m, size_t i)
+{
+    struct gw__pairs *pairs = m->pairs;
+    size_t window = m->task->config.words.window;
+    size_t targets = 1 + (size_t)m->task->config.words.negatives;
+    if (!grow(&pairs->pair, &pairs->capacity, pairs->count + 2 * window,
+              sizeof *pairs->pair) ||
+        !grow(&pairs->targets, &pairs->target_capacity,
+              pairs->target_count + 2 * window * targets,
+              sizeof *pairs->targets))
+        return false;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, gw__mix_in(m->draw_seed, pairs->kept_at[i]));
+    size_t width = 1 + (size_t)gw_rng_below(&rng, window);
+    float rate = rate_at(m, pairs->kept_at[i]);
+    size_t begin = i < width ? 0 : i - width;
+    for (size_t k = begin; k <= i + width && k < m->kept_count; k++)
+        if (k != i)
+            add_pair(m, pairs->kept[k], pairs->kept[i], rate, &rng);
+    return true;
+}
+
+/* Room for the kept words of the part and of both margins; the margin behind
+ * may be far away, but has no more than a window of them. */
+static bool reserve_kept(struct maker *m, size_t begin)
+{
+    struct gw__pairs *pairs = m->pairs;
+    size_t need = m->end - begin + m->task->config.words.window + 1;
+    size_t capacity = pairs->kept_capacity;
+    return grow(&pairs->kept, &capacity, need, sizeof *pairs->kept) &&
+           grow(&pairs->kept_at, &pairs->kept_capacity, need,
+                sizeof *pairs->kept_at);
+}
+
+enum gw_err gw__pairs_make(struct gw__pairs *pairs, const struct gw_task *task,
+                           uint64_t epoch, size_t first, size_t count,
+                           struct gw_error *why)
+{
+    uint64_t seed = gw__mix_in(task->config.seed, epoch);
+    struct maker m = {
+        .pairs = pairs,
+        .task = task,
+        .data = task->data,
+        .drop_seed = gw__mix_in(seed, 0),
+        .draw_seed = gw__mix_in(seed, 1),
+        .epoch = epoch,
+        .first = first,
+        .end = first + count,
+    };
+    pairs->count = pairs->target_count = 0;
+    if (count == 0)
+        return GW_OK;
+    size_t begin = reach_back(&m);
+    bool made = reserve_kept(&m, begin);
+    if (made)
+        list_kept(&m, begin);
+    for (size_t i = m.kept_first;
+         made && i < m.kept_count && pairs->kept_at[i] < m.end; i++)
+        made = add_window(&m, i);
+    if (!made)
+        return gw_fail(why, GW_ENOMEM, "word2vec: the pairs of %zu words",
+                       count);
+    return GW_OK;
+}

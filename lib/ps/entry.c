@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Holding and letting go of log entries; see entry.h.
+ */
+#include "entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gw__entry *gw__entry_new(const struct gw__entry *like)
+{
+    struct gw__entry *entry = malloc(sizeof *entry);
+    if (!entry)
+        return NULL;
+    *entry = *like;
+    entry->holds = 1;
+    entry->lent = 0;
+    if (entry->parcel)
+        gw__parcel_hold(entry->parcel);
+    if (entry->keys)
+        gw__keys_hold(entry->keys);
+    return entry;
+}
+
+void gw__entry_release(struct gw__entry *entry)
+{
+    if (!entry || --entry->holds > 0)
+        return;
+    gw__parcel_release(entry->parcel);
+    gw__parcel_release(entry->retired);
+    gw__keys_release(entry->keys);
+    free(entry->owned);
+    free(entry);
+}
+
+bool gw__entry_own(struct gw__entry *entry)
+{
+    size_t keys = entry->keys ? 0 : entry->key_count * sizeof(uint64_t);
+    char *owned = malloc(keys + entry->bytes + 1);
+    if (!owned)
+        return false;
+    if (keys > 0) {
+        memcpy(owned, entry->key_data, keys);
+        entry->key_data = (const uint64_t *)(const void *)owned;
+    }
+    if (entry->bytes > 0)
+        memcpy(owned + keys, entry->data, entry->bytes);
+    entry->data = owned + keys;
+    entry->owned = owned;
+    if (entry->lent > 0)
+        entry->retired = entry->parcel;
+    else
+        gw__parcel_release(entry->parcel);
+    entry->parcel = NULL;
+    return true;
+}
+
+void gw__entry_lend(struct gw__entry *entry)
+{
+    entry->holds++;
+    entry->lent++;
+}
+
+void gw__entry_back(void *context)
+{
+    struct gw__entry *entry = context;
+    if (--entry->lent == 0) {
+        gw__parcel_release(entry->retired);
+        entry->retired = NULL;
+    }
+    gw__entry_release(entry);
+}
+
+size_t gw__entry_bytes(const struct gw__entry *entry)
+{
+    return sizeof *entry + entry->bytes +
+           (entry->keys ? 0 : entry->key_count * sizeof(uint64_t));
+}

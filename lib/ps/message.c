@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all messages of the data path have in common, checked as a whole before
+ * anybody looks inside: a stranger's parcel can only be refused.
+ */
+#include "message.h"
+
+static bool has_segments(unsigned kind)
+{
+    return kind == GW__PS_PUSH || kind == GW__PS_PULL ||
+           kind == GW__PS_PUSH_PULL;
+}
+
+static size_t part_bytes(const struct gw__parcel *parcel, unsigned part)
+{
+    return part < parcel->part_count ? parcel->parts[part].bytes : 0;
+}
+
+/* Distinct slots, none of them empty, and the sum is the head's. */
+static enum gw_err check_segments(const struct gw__ps_head *head,
+                                  const struct gw__ps_segment *segments,
+                                  struct gw_error *why)
+{
+    uint64_t slots = 0, keys = 0;
+    for (unsigned i = 0; i < head->segments; i++) {
+        if (segments[i].slot >= GW_PS_SLOTS_MAX)
+            return gw_fail(why, GW_EDATA, "there is no slot %u",
+                           segments[i].slot);
+        uint64_t bit = UINT64_C(1) << segments[i].slot;
+        if (slots & bit)
+            return gw_fail(why, GW_EDATA, "slot %u is there twice",
+                           segments[i].slot);
+        if (segments[i].keys == 0)
+            return gw_fail(why, GW_EDATA, "no keys for slot %u",
+                           segments[i].slot);
+        slots |= bit;
+        keys += segments[i].keys;
+    }
+    if (keys != head->keys)
+        return gw_fail(why, GW_EDATA, "%llu keys announced, %llu in segments",
+                       (unsigned long long)head->keys,
+                       (unsigned long long)keys);
+    return GW_OK;
+}
+
+static enum gw_err check_request(const struct gw__parcel *parcel,
+                                 const struct gw__ps_head *head,
+                                 struct gw_error *why)
+{
+    size_t keys = part_bytes(parcel, 1), values = part_bytes(parcel, 2);
+    if (head->segments == 0 || head->segments > GW_PS_SLOTS_MAX)
+        return gw_fail(why, GW_EDATA, "%u segments", head->segments);
+    if (parcel->parts[0].bytes !=
+        sizeof *head + head->segments * sizeof(struct gw__ps_segment))
+        return gw_fail(why, GW_EDATA, "%zu bytes for %u segments",
+                       parcel->parts[0].bytes, head->segments);
+    if (!(keys == 0 && head->key_list != 0) &&
+        (keys % 8 != 0 || keys / 8 != head->keys))
+        return gw_fail(why, GW_EDATA, "%zu bytes of %llu keys", keys,
+                       (unsigned long long)head->keys);
+    size_t size = head->flags & GW__PS_HALF ? 2 : 4;
+    if (head->kind == GW__PS_PULL ? values != 0 : values % size != 0)
+        return gw_fail(why, GW_EDATA, "%zu bytes of values", values);
+    return check_segments(
+        head, (const struct gw__ps_segment *)(const void *)(head + 1), why);
+}
+
+enum gw_err gw__ps_check(const struct gw__parcel *parcel,
+                         const struct gw__ps_head **head,
+                         const struct gw__ps_segment **segments,
+                         struct gw_error *why)
+{
+    *head = NULL;
+    *segments = NULL;
+    if (part_bytes(parcel, 0) < sizeof **head)
+        return gw_fail(why, GW_EDATA, "a message of %zu bytes",
+                       part_bytes(parcel, 0));
+    const struct gw__ps_head *h = parcel->parts[0].data;
+    if (h->magic != GW__PS_MAGIC)
+        return gw_fail(why, GW_EDATA, "not a message of this version");
+    if (h->kind == 0 || h->kind >= GW__PS_KINDS)
+        return gw_fail(why, GW_EDATA, "no message of kind %u", h->kind);
+    if (parcel->part_count > 3)
+        return gw_fail(why, GW_EDATA, "%u parts", parcel->part_count);
+    if (has_segments(h->kind)) {
+        enum gw_err err = check_request(parcel, h, why);
+        if (err)
+            return err;
+        *segments = (const struct gw__ps_segment *)(const void *)(h + 1);
+    }
+    *head = h;
+    return GW_OK;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+/* Four chains at once: a multiplication takes four times as long as the next
+ * one waits. */
+uint64_t gw__ps_key_list(const struct gw__ps_segment *segments,
+                         unsigned segment_count, const uint64_t *keys,
+                         size_t key_count, unsigned table)
+{
+    uint64_t chain[4] = {mix(1, table), mix(2, key_count),
+                         mix(3, segment_count), 4};
+    for (unsigned i = 0; i < segment_count; i++)
+        chain[3] = mix(
+            chain[3], (uint64_t)segments[i].slot << 32 | segments[i].keys);
+    size_t i = 0;
+    for (; i + 4 <= key_count; i += 4)
+        for (unsigned j = 0; j < 4; j++)
+            chain[j] = mix(chain[j], keys[i + j]);
+    for (; i < key_count; i++)
+        chain[0] = mix(chain[0], keys[i]);
+    uint64_t hash = mix(mix(chain[0], chain[1]), mix(chain[2], chain[3]));
+    return hash ? hash : 1;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The thread that writes snapshots, so that pushes go on while a disk is slow.
+ * A slot's bytes are copied when its marker is applied and wait here; what
+ * became of the newest markers is remembered for those who ask.
+ */
+#include "serve_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MARKS_KEPT = 8, DIRECTORY_MAX = 512 };
+
+struct job {
+    struct job *next;
+    uint64_t mark;
+    unsigned slot;
+    size_t bytes;
+    unsigned char data[];
+};
+
+struct mark {
+    uint64_t mark; /* 0: free */
+    unsigned slot_count;
+    char directory[DIRECTORY_MAX];
+    bool whole;
+    struct gw_error error;
+};
+
+struct gw__saver {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    bool stop;
+    struct job *first, **last;
+    struct mark marks[MARKS_KEPT];
+    unsigned next;
+};
+
+static struct mark *find(struct gw__saver *saver, uint64_t mark)
+{
+    for (unsigned i = 0; i < MARKS_KEPT; i++)
+        if (mark && saver->marks[i].mark == mark)
+            return &saver->marks[i];
+    return NULL;
+}
+
+/* ---- the thread ---- */
+
+static void write_job(struct gw__saver *saver, const struct job *job)
+{
+    struct gw_error why = {.code = GW_OK};
+    struct mark to = {0};
+    pthread_mutex_lock(&saver->lock);
+    const struct mark *known = find(saver, job->mark);
+    if (known)
+        to = *known;
+    pthread_mutex_unlock(&saver->lock);
+    if (!to.mark || to.error.code)
+        return;
+    enum gw_err err =
+        gw__snapshot_write(to.directory, job->mark, job->slot, to.slot_count,
+                           job->data, job->bytes, &why);
+    pthread_mutex_lock(&saver->lock);
+    struct mark *mark = find(saver, job->mark);
+    if (mark && err)
+        mark->error = why;
+    pthread_mutex_unlock(&saver->lock);
+}
+
+static void *work(void *context)
+{
+    struct gw__saver *saver = context;
+    pthread_mutex_lock(&saver->lock);
+    for (;;) {
+        struct job *job = saver->first;
+        if (!job && saver->stop)
+            break;
+        if (!job) {
+            pthread_cond_wait(&saver->more, &saver->lock);
+            continue;
+        }
+        saver->first = job->next;
+        if (!saver->first)
+            saver->last = &saver->first;
+        pthread_mutex_unlock(&saver->lock);
+        write_job(saver, job);
+        free(job);
+        pthread_mutex_lock(&saver->lock);
+    }
+    pthread_mutex_unlock(&saver->lock);
+    return NULL;
+}
+
+/* ---- the data thread's side ---- */
+
+enum gw_err gw__saver_new(struct gw__saver **saver, struct gw_error *why)
+{
+    *saver = calloc(1, sizeof **saver);
+    if (!*saver)
+        return gw_fail(why, GW_ENOMEM, "no memory for snapshots");
+    (*saver)->last = &(*saver)->first;
+    pthread_mutex_init(&(*saver)->lock, NULL);
+    pthread_cond_init(&(*saver)->more, NULL);
+    if (pthread_create(&(*saver)->thread, NULL, work, *saver) == 0)
+        return GW_OK;
+    pthread_cond_destroy(&(*saver)->more);
+    pthread_mutex_destroy(&(*saver)->lock);
+    free(*saver);
+    *saver = NULL;
+    return gw_fail(why, GW_ESYS, "no thread for snapshots");
+}
+
+void gw__saver_destroy(struct gw__saver **saver)
+{
+    if (!*saver)
+        return;
+    pthread_mutex_lock(&(*saver)->lock);
+    (*saver)->stop = true;
+    pthread_cond_signal(&(*saver)->more);
+    pthread_mutex_unlock(&(*saver)->lock);
+    pthread_join((*saver)->thread, NULL);
+    pthread_cond_destroy(&(*saver)->more);
+    pthread_mutex_destroy(&(*saver)->lock);
+    free(*saver);
+    *saver = NULL;
+}
+
+enum gw_err gw__saver_expect(struct gw__saver *saver, uint64_t mark,
+                             const char *directory, unsigned slot_count,
+                             struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (mark == 0 || slot_count == 0)
+        return gw_fail(why, GW_EINVAL, "there is nothing to save");
+    pthread_mutex_lock(&saver->lock);
+    struct mark *known = find(saver, mark);
+    if (!known) {
+        known = &saver->marks[saver->next++ % MARKS_KEPT];
+        *known = (struct mark){.mark = mark, .slot_count = slot_count};
+        snprintf(known->directory, sizeof known->directory, "%s", directory);
+    } else if (strcmp(known->directory, directory) != 0) {
+        err = gw_fail(why, GW_EINVAL,
+                      "marker %llx is being saved into another directory",
+                      (unsigned long long)mark);
+    }
+    pthread_mutex_unlock(&saver->lock);
+    return err;
+}
+
+void gw__saver_slot(struct gw__saver *saver, uint64_t mark, unsigned slot,
+                    const void *data, size_t bytes)
+{
+    struct job *job = malloc(sizeof *job + bytes);
+    pthread_mutex_lock(&saver->lock);
+    struct mark *known = find(saver, mark);
+    if (known && job) {
+        *job = (struct job){.mark = mark, .slot = slot, .bytes = bytes};
+        memcpy(job->data, data, bytes);
+        *saver->last = job;
+        saver->last = &job->next;
+        job = NULL;
+        pthread_cond_signal(&saver->more);
+    } else if (known) {
+        gw_fail(&known->error, GW_ENOMEM, "no memory to save slot %u", slot);
+    }
+    pthread_mutex_unlock(&saver->lock);
+    free(job);
+}
+
+enum gw_err gw__saver_state(struct gw__saver *saver, uint64_t mark,
+                            struct gw_error *why)
+{
+    struct mark of = {0};
+    pthread_mutex_lock(&saver->lock);
+    struct mark *known = find(saver, mark);
+    if (known)
+        of = *known;
+    pthread_mutex_unlock(&saver->lock);
+    if (!of.mark)
+        return gw_fail(why, GW_EINVAL, "marker %llx is not known",
+                       (unsigned long long)mark);
+    if (of.error.code) {
+        *why = of.error;
+        return of.error.code;
+    }
+    if (of.whole)
+        return GW_OK;
+    enum gw_err err =
+        gw__snapshot_finish(of.directory, mark, of.slot_count, why);
+    pthread_mutex_lock(&saver->lock);
+    known = find(saver, mark);
+    if (known && err == GW_OK)
+        known->whole = true;
+    pthread_mutex_unlock(&saver->lock);
+    /* Before the first slot is written there may be no directory yet. */
+    return err == GW_EDATA ? GW_PENDING : err;
+}

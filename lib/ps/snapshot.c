@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writing snapshots: see snapshot.h for why a reader never sees half of one.
+ */
+#include "snapshot_parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void gw__snapshot_name(uint64_t mark, unsigned slot, char out[SLOT_NAME_MAX])
+{
+    snprintf(out, SLOT_NAME_MAX, "slot-%02u.%llx", slot,
+             (unsigned long long)mark);
+}
+
+enum gw_err gw__snapshot_directory(const char *directory, bool make, int *fd,
+                                   struct gw_error *why)
+{
+    if (make && mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return gw_fail_errno(why, "snapshot %s", directory);
+    *fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0 && errno == ENOENT)
+        return gw_fail(why, GW_EDATA, "snapshot %s: there is no such directory",
+                       directory);
+    return *fd < 0 ? gw_fail_errno(why, "snapshot %s", directory) : GW_OK;
+}
+
+/* ---- one file, whole or not at all ---- */
+
+static bool write_all(int fd, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t wrote = write(fd, at, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        at += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return true;
+}
+
+static enum gw_err write_file(int folder, const char *name, const void *head,
+                              size_t head_bytes, const void *data, size_t bytes,
+                              struct gw_error *why)
+{
+    char beside[SLOT_NAME_MAX + 32];
+    snprintf(beside, sizeof beside, ".%s.%ld", name, (long)getpid());
+    int fd =
+        openat(folder, beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return gw_fail_errno(why, "snapshot: %s", name);
+    bool good = write_all(fd, head, head_bytes) && write_all(fd, data, bytes) &&
+                fsync(fd) == 0;
+    enum gw_err err = GW_OK;
+    if (!good)
+        err = gw_fail_errno(why, "snapshot: %s", name);
+    close(fd);
+    if (!err && renameat(folder, beside, folder, name) != 0)
+        err = gw_fail_errno(why, "snapshot: %s", name);
+    if (err)
+        unlinkat(folder, beside, 0);
+    else
+        fsync(folder);
+    return err;
+}
+
+enum gw_err gw__snapshot_write(const char *directory, uint64_t mark,
+                               unsigned slot, unsigned slot_count,
+                               const void *data, size_t bytes,
+                               struct gw_error *why)
+{
+    char name[SLOT_NAME_MAX];
+    int folder;
+    const struct slot_head head = {.magic = SLOT_MAGIC,
+                                   .version = SNAPSHOT_VERSION,
+                                   .mark = mark,
+                                   .slot = slot,
+                                   .slot_count = slot_count,
+                                   .bytes = bytes,
+                                   .hash = gw_hash(data, bytes, 0)};
+    enum gw_err err = gw__snapshot_directory(directory, true, &folder, why);
+    if (err)
+        return err;
+    gw__snapshot_name(mark, slot, name);
+    err = write_file(folder, name, &head, sizeof head, data, bytes, why);
+    close(folder);
+    return err;
+}
+
+/* ---- the manifest ---- */
+
+static bool read_head(int folder, uint64_t mark, unsigned slot,
+                      struct slot_head *head)
+{
+    char name[SLOT_NAME_MAX];
+    gw__snapshot_name(mark, slot, name);
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool good = read(fd, head, sizeof *head) == (ssize_t)sizeof *head &&
+                head->mark == mark && head->slot == slot;
+    close(fd);
+    return good;
+}
+
+static bool write_line(char *text, size_t room, size_t *used,
+                       const struct slot_head *head)
+{
+    int wrote = snprintf(text + *used, room - *used, "slot %u %llu %016llx\n",
+                         head->slot, (unsigned long long)head->bytes,
+                         (unsigned long long)head->hash);
+    *used += wrote > 0 ? (size_t)wrote : 0;
+    return *used < room;
+}
+
+/* Files of other markers; what another server writes right now begins with a
+ * dot and stays. */
+static void remove_others(int folder, uint64_t mark)
+{
+    int copy = dup(folder);
+    DIR *listing = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+    unsigned slot;
+    unsigned long long of;
+    if (!listing)
+        return;
+    rewinddir(listing);
+    while ((entry = readdir(listing)))
+        if (sscanf(entry->d_name, "slot-%u.%llx", &slot, &of) == 2 && of < mark)
+            unlinkat(folder, entry->d_name, 0);
+    closedir(listing);
+}
+
+static enum gw_err finish(int folder, uint64_t mark, unsigned slot_count,
+                          struct gw_error *why)
+{
+    char text[MANIFEST_MAX];
+    struct slot_head head;
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "gradwire snapshot %d\nmark %llx\n"
+                                   "slots %u\n",
+                                   SNAPSHOT_VERSION, (unsigned long long)mark,
+                                   slot_count);
+    for (unsigned slot = 0; slot < slot_count; slot++)
+        if (!read_head(folder, mark, slot, &head) ||
+            !write_line(text, sizeof text, &used, &head))
+            return GW_PENDING;
+    enum gw_err err = write_file(folder, "manifest", "", 0, text, used, why);
+    if (!err)
+        remove_others(folder, mark);
+    return err;
+}
+
+enum gw_err gw__snapshot_finish(const char *directory, uint64_t mark,
+                                unsigned slot_count, struct gw_error *why)
+{
+    int folder;
+    enum gw_err err = gw__snapshot_directory(directory, false, &folder, why);
+    if (err)
+        return err;
+    err = finish(folder, mark, slot_count, why);
+    close(folder);
+    return err;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between writing (snapshot.c) and reading (snapshot_open.c) of snapshots: the
+ * format.
+ */
+#ifndef GW__PS_SNAPSHOT_PARTS_H
+#define GW__PS_SNAPSHOT_PARTS_H
+
+#include "snapshot.h"
+
+enum { SNAPSHOT_VERSION = 1, SLOT_NAME_MAX = 40, MANIFEST_MAX = 8192 };
+#define SLOT_MAGIC UINT64_C(0x746f6c7330637767) /* "gwc0slot" */
+
+/* Little-endian; the bytes follow. */
+struct slot_head {
+    uint64_t magic;
+    uint64_t mark;
+    uint32_t version;
+    uint32_t slot;
+    uint32_t slot_count;
+    uint32_t reserved;
+    uint64_t bytes;
+    uint64_t hash; /* gw_hash of the bytes */
+};
+_Static_assert(sizeof(struct slot_head) == 48, "no holes");
+
+void gw__snapshot_name(uint64_t mark, unsigned slot, char out[SLOT_NAME_MAX]);
+GW_MUST_CHECK enum gw_err gw__snapshot_directory(const char *directory,
+                                                 bool make, int *fd,
+                                                 struct gw_error *why);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cuts are kept under the signature of the key list as the caller has it. A
+ * list that comes again costs one pass over its keys; one that was cut for
+ * other routes is cut anew.
+ */
+#include "worker_parts.h"
+
+#include <string.h>
+
+static const size_t bytes_max = (size_t)512 << 20;
+
+/* ---- signatures ---- */
+
+enum { LANES = 8 };
+
+static const uint64_t factor = 0x9e3779b97f4a7c15;
+
+static inline uint64_t stir(uint64_t sum, uint64_t key)
+{
+    sum ^= key;
+    return (sum << 29 | sum >> 35) * factor;
+}
+
+/* Several lanes, since each step waits for the one before. */
+uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed)
+{
+    uint64_t lanes[LANES], sum = stir(seed, count);
+    size_t i = 0;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        lanes[lane] = stir(seed, lane + 1);
+    for (; i + LANES <= count; i += LANES)
+        for (unsigned lane = 0; lane < LANES; lane++)
+            lanes[lane] = stir(lanes[lane], keys[i + lane]);
+    for (; i < count; i++)
+        sum = stir(sum, keys[i]);
+    for (unsigned lane = 0; lane < LANES; lane++)
+        sum = stir(sum ^ sum >> 31, lanes[lane]);
+    return sum ^ sum >> 32;
+}
+
+/* ---- the cache ---- */
+
+static void forget(struct gw__worker *worker, unsigned i)
+{
+    struct gw__cut *cut = worker->cuts[i];
+    worker->cut_bytes -= cut->bytes;
+    worker->cuts[i] = worker->cuts[--worker->cut_count];
+    gw__cut_release(cut);
+}
+
+static unsigned oldest(const struct gw__worker *worker)
+{
+    unsigned found = 0;
+    for (unsigned i = 1; i < worker->cut_count; i++)
+        if (worker->cuts[i]->used < worker->cuts[found]->used)
+            found = i;
+    return found;
+}
+
+static struct gw__cut *find(struct gw__worker *worker,
+                            const struct gw__access *access, uint64_t signature)
+{
+    for (unsigned i = 0; i < worker->cut_count; i++) {
+        struct gw__cut *cut = worker->cuts[i];
+        if (cut->signature != signature || cut->table != access->table ||
+            cut->count != access->count)
+            continue;
+        if (cut->placement == worker->placement)
+            return cut;
+        forget(worker, i);
+        return NULL;
+    }
+    return NULL;
+}
+
+static void keep(struct gw__worker *worker, struct gw__cut *cut)
+{
+    if (cut->bytes > bytes_max)
+        return;
+    while (worker->cut_count == GW__CUTS_MAX ||
+           worker->cut_bytes + cut->bytes > bytes_max)
+        forget(worker, oldest(worker));
+    cut->refs++;
+    worker->cut_bytes += cut->bytes;
+    worker->cuts[worker->cut_count++] = cut;
+}
+
+enum gw_err gw__cut_get(struct gw__worker *worker,
+                        const struct gw__access *access, struct gw__cut **cut,
+                        struct gw_error *why)
+{
+    if (worker->config.no_key_cache)
+        return gw__cut_make(worker, access, cut, why);
+    uint64_t signature =
+        gw__keys_signature(access->keys, access->count, access->table);
+    struct gw__cut *found = find(worker, access, signature);
+    enum gw_err err = GW_OK;
+    if (found)
+        found->refs++;
+    else
+        err = gw__cut_make(worker, access, &found, why);
+    if (err)
+        return err;
+    found->used = ++worker->used;
+    found->signature = signature;
+    if (found->refs == 1)
+        keep(worker, found);
+    *cut = found;
+    return GW_OK;
+}
+
+void gw__cuts_forget(struct gw__worker *worker)
+{
+    while (worker->cut_count > 0)
+        forget(worker, 0);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Looking at a worker: whom its oldest request waits for, and its counts.
+ */
+#include "worker_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct text {
+    char *out;
+    size_t room, used;
+};
+
+static void GW_PRINTF(2, 3) say(struct text *t, const char *format, ...)
+{
+    va_list list;
+    if (t->used >= t->room)
+        return;
+    va_start(list, format);
+    int wrote = vsnprintf(t->out + t->used, t->room - t->used, format, list);
+    va_end(list);
+    t->used += wrote > 0 ? (size_t)wrote : 0;
+}
+
+/* "0-20, 23" */
+static void say_slots(struct text *t, uint64_t slots)
+{
+    const char *between = "";
+    for (unsigned slot = 0; slot < GW_PS_SLOTS_MAX; slot++) {
+        unsigned last = slot;
+        if (!(slots >> slot & 1))
+            continue;
+        while (last + 1 < GW_PS_SLOTS_MAX && slots >> (last + 1) & 1)
+            last++;
+        if (last > slot)
+            say(t, "%s%u-%u", between, slot, last);
+        else
+            say(t, "%s%u", between, slot);
+        between = ", ";
+        slot = last;
+    }
+}
+
+static const struct gw__request *oldest(const struct gw__worker *worker)
+{
+    const struct gw__request *found = NULL;
+    for (unsigned i = 0; i < GW__REQUESTS_MAX; i++) {
+        const struct gw__request *r = &worker->requests[i];
+        if (r->id && r->errands > 0 &&
+            (!found || r->began_ns < found->began_ns))
+            found = r;
+    }
+    return found;
+}
+
+/* The slots of this request that wait for each node. */
+static void by_node(const struct gw__worker *worker,
+                    const struct gw__request *request,
+                    uint64_t slots[GW__NO_NODE + 1])
+{
+    memset(slots, 0, (GW__NO_NODE + 1) * sizeof *slots);
+    for (unsigned i = 0; i < GW__ERRANDS_MAX; i++)
+        if (worker->errands[i].request == request)
+            for (const struct gw__flight *f = worker->errands[i].flights; f;
+                 f = f->next)
+                slots[f->node] |= f->slots;
+}
+
+void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
+                          char *out, size_t room)
+{
+    struct text t = {.out = out, .room = room};
+    uint64_t slots[GW__NO_NODE + 1];
+    const struct gw__request *request = oldest(worker);
+    const char *between = "";
+    if (room > 0)
+        out[0] = 0;
+    if (!request) {
+        say(&t, "nobody");
+        return;
+    }
+    by_node(worker, request, slots);
+    for (unsigned node = 0; node <= GW__NO_NODE; node++) {
+        if (!slots[node])
+            continue;
+        if (node == GW__NO_NODE)
+            say(&t, "%sa primary (slots ", between);
+        else
+            say(&t, "%sserver %u (slots ", between, node);
+        say_slots(&t, slots[node]);
+        say(&t, ")");
+        between = ", ";
+    }
+    say(&t, " for %.1f s", (double)(now_ns - request->began_ns) / 1e9);
+}
+
+void gw__worker_counts(const struct gw__worker *worker,
+                       struct gw_ps_counts *counts)
+{
+    *counts = worker->counts;
+}

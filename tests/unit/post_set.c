@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sets of posts; see post_set.h.
+ */
+#include "post_set.h"
+
+#include <string.h>
+
+static const uint64_t patience_ns = 20 * 1000000000ULL;
+
+const char *const post_wires[POST_WIRES] = {"shm", "ipc", "tcp"};
+
+struct gw__post_config post_config(const char *wire, unsigned node)
+{
+    return (struct gw__post_config){.node = node,
+                                    .incarnation_high = node,
+                                    .incarnation_low = 1,
+                                    .wire = wire,
+                                    .token = POST_TOKEN};
+}
+
+struct gw__post *post_open(struct gw__post_config config)
+{
+    struct gw__post *post;
+    struct gw_error why;
+    enum gw_err err = gw__post_open(&config, &post, &why);
+    ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
+    return post;
+}
+
+void post_tell(struct gw__post *post, const struct gw__post *of,
+               const struct gw__post_config *config)
+{
+    struct gw_error why;
+    enum gw_err err =
+        gw__post_know(post, config->node, config->incarnation_high,
+                      config->incarnation_low, gw__post_address(of), &why);
+    ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
+}
+
+void post_set_open(struct post_set *set, const char *wire, unsigned size)
+{
+    *set = (struct post_set){.size = size};
+    for (unsigned i = 0; i < size; i++)
+        set->posts[i] = post_open(post_config(wire, i));
+    for (unsigned i = 0; i < size; i++)
+        for (unsigned j = 0; j < size; j++) {
+            struct gw__post_config config = post_config(wire, j);
+            post_tell(set->posts[i], set->posts[j], &config);
+        }
+}
+
+void post_set_close(struct post_set *set)
+{
+    for (unsigned i = 0; i < set->size; i++)
+        gw__post_close(&set->posts[i]);
+}
+
+static unsigned char byte_at(size_t place, unsigned seed)
+{
+    return (unsigned char)(place * 7 + (place >> 8) * 13 + seed * 31);
+}
+
+void post_fill(void *data, size_t bytes, unsigned seed)
+{
+    unsigned char *at = data;
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = byte_at(i, seed);
+}
+
+bool post_differs(const void *data, size_t bytes, unsigned seed)
+{
+    const unsigned char *at = data;
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i] != byte_at(i, seed))
+            return true;
+    return false;
+}
+
+enum gw_err post_try(struct gw__post *post, unsigned node, const void *data,
+                     size_t bytes)
+{
+    struct gw__letter letter = {
+        .node = node, .part_count = 1, .parts = {{data, bytes}}};
+    return gw__post_send(post, &letter);
+}
+
+void post_say(struct gw__post *post, unsigned node, const char *text)
+{
+    enum gw_err err = post_try(post, node, text, strlen(text));
+    ck_assert_msg(err == GW_OK, "\"%s\": %s", text, gw_err_name(err));
+}
+
+struct gw__parcel *post_await(struct gw__post *post)
+{
+    struct gw__parcel *parcel;
+    uint64_t until = gw_now_ns() + patience_ns;
+    while (gw__post_receive(post, &parcel) != GW_OK) {
+        ck_assert_ptr_null(parcel);
+        ck_assert_msg(gw_now_ns() < until, "no message came");
+        gw__post_wait(post, until);
+    }
+    for (unsigned i = 0; i < parcel->part_count; i++)
+        ck_assert_uint_eq((uintptr_t)parcel->parts[i].data % 8, 0);
+    return parcel;
+}
+
+void post_expect(struct gw__post *post, unsigned from, const char *text)
+{
+    struct gw__parcel *parcel = post_await(post);
+    const struct gw__post_part *part = &parcel->parts[0];
+    ck_assert_uint_eq(parcel->part_count, 1);
+    ck_assert_msg(part->bytes == strlen(text) &&
+                      memcmp(part->data, text, part->bytes) == 0,
+                  "\"%.*s\" instead of \"%s\"", (int)part->bytes,
+                  (const char *)part->data, text);
+    ck_assert_uint_eq(parcel->from, from);
+    gw__parcel_release(parcel);
+}
+
+void post_expect_none(struct gw__post *post)
+{
+    struct gw__parcel *parcel;
+    ck_assert_int_eq(gw__post_receive(post, &parcel), GW_PENDING);
+}
+
+void post_await_count(struct gw__post *post, const unsigned *value,
+                      unsigned wanted)
+{
+    uint64_t until = gw_now_ns() + patience_ns;
+    post_expect_none(post);
+    while (*value != wanted) {
+        ck_assert_msg(gw_now_ns() < until && *value < wanted,
+                      "%u instead of %u", *value, wanted);
+        gw__post_wait(post, until);
+        post_expect_none(post);
+    }
+}
+
+void post_count_back(void *context)
+{
+    ++*(unsigned *)context;
+}

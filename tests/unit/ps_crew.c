@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See ps_crew.h.
+ */
+#include "ps_crew.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct gw_error why;
+
+void crew_command(struct crew *c, const struct gw__clock_command *command)
+{
+    uint8_t bytes[GW__CLOCK_COMMAND_MAX];
+    struct gw__clock_command copy;
+    size_t used = gw__clock_encode(command, bytes, sizeof bytes);
+    ck_assert_uint_gt(used, 0);
+    ck_assert_int_eq(gw__clock_decode(bytes, used, &copy, &why), GW_OK);
+    ck_assert_msg(gw__clock_apply(c->clock, &copy, &why) == GW_OK, "%s",
+                  why.text);
+}
+
+void crew_tell_alive(struct crew *c)
+{
+    struct gw__clock_command say = {.kind = GW__CLOCK_WORKERS};
+    for (unsigned i = 0; i < CREW; i++)
+        if (c->hands[i].alive)
+            say.alive[say.count++] =
+                (struct gw__alive){i, c->hands[i].incarnation};
+    crew_command(c, &say);
+    ck_assert(gw__clock_knows(c->clock, say.alive, say.count));
+}
+
+void crew_come(struct crew *c, unsigned i)
+{
+    c->hands[i] =
+        (struct hand){.alive = true, .incarnation = ++c->incarnations};
+}
+
+void crew_ask(struct crew *c, unsigned i)
+{
+    struct hand *hand = &c->hands[i];
+    const struct gw__clock_command say = {.kind = GW__CLOCK_NEXT,
+                                          .who = {i, hand->incarnation},
+                                          .number = hand->number};
+    crew_command(c, &say);
+}
+
+static unsigned find_given(const struct crew *c, struct gw__unit unit)
+{
+    for (unsigned g = 0; g < c->given_count; g++)
+        if (c->given[g].unit.node == unit.node &&
+            c->given[g].unit.incarnation == unit.incarnation &&
+            c->given[g].unit.clock == unit.clock)
+            return g;
+    ck_abort_msg("worker %u had no unit %llu", unit.node,
+                 (unsigned long long)unit.clock);
+}
+
+static void take_closing(struct crew *c, const struct gw__closing *closing)
+{
+    int part = -1;
+    ck_assert_uint_eq(closing->number, c->looked + 1);
+    c->looked++;
+    for (unsigned u = 0; u < closing->apply; u++) {
+        unsigned g = find_given(c, closing->units[u]);
+        const struct gw_ps_work *work = &c->given[g].work;
+        ck_assert(!c->given[g].closed && !c->given[g].dropped);
+        c->given[g].closed = true;
+        c->times[work->epoch][work->batch][work->part]++;
+        c->applied++;
+        if (closing->apply > 1) { /* a round: in the order of parts */
+            ck_assert_int_gt((int)work->part, part);
+            part = (int)work->part;
+        }
+    }
+    for (unsigned u = 0; u < closing->drop; u++) {
+        unsigned g = find_given(c, closing->units[closing->apply + u]);
+        ck_assert(!c->given[g].closed && !c->given[g].dropped);
+        c->given[g].dropped = true;
+        c->dropped++;
+    }
+}
+
+static void look(struct crew *c)
+{
+    while (c->looked < gw__clock_closed(c->clock)) {
+        const struct gw__closing *closing =
+            gw__clock_closing(c->clock, c->looked + 1);
+        ck_assert_ptr_nonnull(closing);
+        take_closing(c, closing);
+    }
+    if (gw_rng_below(&c->rng, 8) == 0)
+        crew_command(c, &(struct gw__clock_command){.kind = GW__CLOCK_PRUNE,
+                                                    .number = c->looked});
+}
+
+static void receive(struct crew *c, unsigned i)
+{
+    struct hand *hand = &c->hands[i];
+    if (hand->holds ||
+        gw__clock_granted(c->clock, (struct gw__alive){i, hand->incarnation},
+                          hand->number, &hand->work) != GW_OK)
+        return;
+    hand->done = hand->work.done;
+    hand->holds = !hand->done;
+    if (!hand->holds)
+        return;
+    ck_assert_uint_le(hand->work.closed, c->looked);
+    ck_assert_uint_lt(c->given_count, 4096);
+    c->given[c->given_count].unit =
+        (struct gw__unit){i, hand->incarnation, hand->number};
+    c->given[c->given_count].work = hand->work;
+    c->given_count++;
+}
+
+void crew_hear(struct crew *c)
+{
+    look(c);
+    for (unsigned i = 0; i < CREW; i++)
+        if (c->hands[i].alive)
+            receive(c, i);
+}
+
+bool crew_all_done(const struct crew *c)
+{
+    unsigned done = 0, alive = 0;
+    for (unsigned i = 0; i < CREW; i++)
+        alive += c->hands[i].alive,
+            done += c->hands[i].alive && c->hands[i].done;
+    return alive > 0 && done == alive;
+}
+
+/* Somebody does something. */
+void crew_turn(struct crew *c, unsigned deaths)
+{
+    unsigned i = (unsigned)gw_rng_below(&c->rng, CREW);
+    struct hand *hand = &c->hands[i];
+    unsigned chance = (unsigned)gw_rng_below(&c->rng, 100);
+    if (!hand->alive) {
+        if (chance < 30) {
+            crew_come(c, i);
+            crew_tell_alive(c);
+        }
+    } else if (chance < deaths) {
+        hand->alive = false;
+        crew_tell_alive(c);
+    } else if (hand->holds && chance < 70) {
+        hand->holds = false;
+        hand->number++;
+        crew_ask(c, i);
+    } else {
+        crew_ask(c, i); /* again: no harm */
+    }
+    crew_hear(c);
+}
+
+/* Copies the clock by its bytes now and then: nobody notices. */
+static void copy(struct crew *c)
+{
+    struct gw__clock *other;
+    size_t bytes = gw__clock_save(c->clock, NULL, 0);
+    uint8_t *room = malloc(bytes);
+    ck_assert_ptr_nonnull(room);
+    ck_assert_uint_eq(gw__clock_save(c->clock, room, bytes), bytes);
+    ck_assert_int_eq(gw__clock_new(&other, &why), GW_OK);
+    ck_assert_int_eq(gw__clock_load(other, room, bytes, false, &why), GW_OK);
+    gw__clock_destroy(&c->clock);
+    c->clock = other;
+    free(room);
+}
+
+void crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                unsigned workers)
+{
+    memset(c, 0, sizeof *c);
+    gw_rng_seed(&c->rng, seed);
+    ck_assert_int_eq(gw__clock_new(&c->clock, &why), GW_OK);
+    crew_command(c, &(struct gw__clock_command){.kind = GW__CLOCK_PLAN,
+                                                .mode = mode,
+                                                .plan = {.epochs = EPOCHS,
+                                                         .batches = BATCHES,
+                                                         .parts = PARTS,
+                                                         .workers = workers}});
+    for (unsigned i = 0; i < workers; i++)
+        crew_come(c, i);
+    crew_tell_alive(c);
+}
+
+void crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+              unsigned deaths)
+{
+    crew_begin(c, seed, mode, 3);
+    for (unsigned t = 0; !crew_all_done(c); t++) {
+        ck_assert_msg(t < 200000, "seed %llu: never done",
+                      (unsigned long long)seed);
+        crew_turn(c, deaths);
+        if (gw_rng_below(&c->rng, 20) == 0)
+            copy(c);
+    }
+    gw__clock_destroy(&c->clock);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Workers that come, ask a clock for units, finish them, die and come back, by
+ * a seed; and what must always hold of its closings: each is of a unit that was
+ * granted, no unit closes or is dropped twice, rounds close in the order of
+ * parts.
+ */
+#ifndef TESTS_PS_CREW_H
+#define TESTS_PS_CREW_H
+
+#include <ps/clock.h>
+
+enum { CREW = 6, EPOCHS = 3, BATCHES = 5, PARTS = 4 };
+
+/* A worker as it sees itself. */
+struct hand {
+    bool alive, holds, done;
+    uint64_t incarnation, number;
+    struct gw_ps_work work;
+};
+
+struct crew {
+    struct gw__clock *clock;
+    struct gw_rng rng;
+    struct hand hands[CREW];
+    uint64_t incarnations;
+    /* What each process worked on, by its number: from what it was granted. */
+    struct {
+        struct gw__unit unit;
+        struct gw_ps_work work;
+        bool closed, dropped;
+    } given[4096];
+    unsigned given_count;
+    uint64_t looked; /* closings up to here */
+    unsigned times[EPOCHS][BATCHES][PARTS];
+    uint64_t applied, dropped;
+    uint64_t order; /* of bsp: the newest batch closed, counted through */
+};
+
+void crew_command(struct crew *c, const struct gw__clock_command *command);
+void crew_tell_alive(struct crew *c);
+void crew_come(struct crew *c, unsigned i);
+void crew_ask(struct crew *c, unsigned i);
+void crew_turn(struct crew *c, unsigned deaths);
+void crew_hear(struct crew *c);
+bool crew_all_done(const struct crew *c);
+void crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                unsigned workers);
+void crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+              unsigned deaths);
+
+#endif

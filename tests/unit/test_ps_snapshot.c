@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Snapshots on disk: what was written comes back; what is cut short, altered or
+ * missing is refused with the file's name; a half-written one leaves the former
+ * as it was.
+ */
+#include <ps/snapshot.h>
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SLOTS = 5 };
+
+static char directory[] = "/tmp/gradwire-snapshot-XXXXXX";
+static struct gw_error why;
+
+static void setup(void)
+{
+    snprintf(directory, sizeof directory, "/tmp/gradwire-snapshot-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+static void teardown(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* Slot s of marker m has s * 1000 bytes that say so. */
+static size_t content(uint64_t mark, unsigned slot, uint8_t out[SLOTS * 1000])
+{
+    memset(out, (int)(mark * 16 + slot), slot * 1000);
+    return slot * 1000;
+}
+
+static void write_slots(uint64_t mark, unsigned from, unsigned to)
+{
+    uint8_t bytes[SLOTS * 1000];
+    for (unsigned slot = from; slot < to; slot++) {
+        size_t used = content(mark, slot, bytes);
+        ck_assert_msg(gw__snapshot_write(directory, mark, slot, SLOTS, bytes,
+                                         used, &why) == GW_OK,
+                      "%s", why.text);
+    }
+}
+
+static void check_is(uint64_t mark)
+{
+    struct gw__snapshot snapshot;
+    uint8_t bytes[SLOTS * 1000];
+    ck_assert_msg(gw__snapshot_open(directory, &snapshot, &why) == GW_OK, "%s",
+                  why.text);
+    ck_assert_uint_eq(snapshot.mark, mark);
+    ck_assert_uint_eq(snapshot.slot_count, SLOTS);
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        size_t used = content(mark, slot, bytes);
+        ck_assert_uint_eq(snapshot.slots[slot].bytes, used);
+        ck_assert(used == 0 ||
+                  memcmp(snapshot.slots[slot].data, bytes, used) == 0);
+    }
+    gw__snapshot_close(&snapshot);
+}
+
+static void check_refused(const char *sentence)
+{
+    struct gw__snapshot snapshot;
+    ck_assert_int_eq(gw__snapshot_open(directory, &snapshot, &why), GW_EDATA);
+    ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
+}
+
+static void whole(uint64_t mark)
+{
+    write_slots(mark, 0, SLOTS);
+    ck_assert_int_eq(gw__snapshot_finish(directory, mark, SLOTS, &why), GW_OK);
+}
+
+START_TEST(what_was_written_comes_back)
+{
+    whole(1);
+    check_is(1);
+    whole(2);
+    check_is(2);
+}
+END_TEST
+
+START_TEST(half_a_snapshot_leaves_the_former)
+{
+    check_refused("no manifest");
+    whole(1);
+    write_slots(2, 0, SLOTS - 1);
+    ck_assert_int_eq(gw__snapshot_finish(directory, 2, SLOTS, &why),
+                     GW_PENDING);
+    check_is(1);
+    write_slots(2, SLOTS - 1, SLOTS);
+    ck_assert_int_eq(gw__snapshot_finish(directory, 2, SLOTS, &why), GW_OK);
+    check_is(2);
+}
+END_TEST
+
+static int open_file(const char *name, int flags)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    int fd = open(path, flags);
+    ck_assert_int_ge(fd, 0);
+    return fd;
+}
+
+START_TEST(damage_is_named)
+{
+    const uint8_t other = 0xee;
+    whole(1);
+    int fd = open_file("slot-03.1", O_WRONLY);
+    ck_assert_int_eq(pwrite(fd, &other, 1, 500), 1);
+    check_refused("slot-03.1: was altered");
+    ck_assert_int_eq(ftruncate(fd, 2000), 0);
+    check_refused("slot-03.1: is cut short: 2000 bytes of 3048");
+    ck_assert_int_eq(ftruncate(fd, 4000), 0);
+    check_refused("slot-03.1: is too long");
+    ck_assert_int_eq(ftruncate(fd, 10), 0);
+    check_refused("slot-03.1: is cut short");
+    close(fd);
+    whole(1);
+    fd = open_file("manifest", O_WRONLY);
+    for (int cut = 60; cut >= 0; cut--) {
+        ck_assert_int_eq(ftruncate(fd, cut), 0);
+        check_refused("manifest");
+    }
+    close(fd);
+}
+END_TEST
+
+START_TEST(no_directory)
+{
+    struct gw__snapshot snapshot;
+    ck_assert_int_eq(gw__snapshot_open("/nowhere/at/all", &snapshot, &why),
+                     GW_EDATA);
+    ck_assert_int_ne(
+        gw__snapshot_write("/nowhere/at/all", 1, 0, 1, "", 0, &why), GW_OK);
+}
+END_TEST
+
+Suite *suite_ps_snapshot(void);
+Suite *suite_ps_snapshot(void)
+{
+    Suite *suite = suite_create("ps_snapshot");
+    TCase *tcase = tcase_create("files");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, what_was_written_comes_back);
+    tcase_add_test(tcase, half_a_snapshot_leaves_the_former);
+    tcase_add_test(tcase, damage_is_named);
+    tcase_add_test(tcase, no_directory);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
