@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A member's process: its lives. It is born with its number and first orders,
- * joins, works until it is told to leave, and leaves. Who was convicted while
- * it slept or was cut off finds out by GW_ECLOSED, forgets its state, and joins
- * again as a new incarnation:
+ * A ring member's lives. It is born with its number and first orders, joins,
+ * works until it is told to leave, and leaves. Who was convicted while it slept
+ * or was cut off finds out by GW_ECLOSED, forgets its state, and joins again as
+ * a new incarnation:
  *
  *     born --> joining --> member --order to leave--> left
  *                 ^          | convicted
@@ -14,28 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 enum { CUT_JOIN_MS = 1500 };
-#define AGAIN_NS UINT64_C(50000000)
-/* A former process of our number is convicted by then. */
-#define REFUSED_NS UINT64_C(10000000000)
-
-static bool wants_to_leave(struct node *node)
-{
-    pthread_mutex_lock(&node->lock);
-    bool leave = node->leave && !node->stays;
-    pthread_mutex_unlock(&node->lock);
-    return leave;
-}
-
-static void say(struct node *node, const struct gw_error *why)
-{
-    pthread_mutex_lock(&node->lock);
-    snprintf(node->note.text, sizeof node->note.text, "%.199s", why->text);
-    pthread_mutex_unlock(&node->lock);
-}
 
 /* ---- the ring ---- */
 
@@ -43,9 +23,7 @@ static void set_ring(struct node *node, struct gw_ring *ring)
 {
     pthread_mutex_lock(&node->lock);
     node->ring = ring;
-    for (unsigned n = 0; n < GW_RING_NODES; n++)
-        gw_ring_rule(ring, n, &node->orders.links[n]);
-    gw_ring_pace(ring, node->orders.pace_ns);
+    node_obey(node);
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -76,11 +54,11 @@ static enum gw_err join(struct node *node, const struct orders *orders,
                         struct gw_error *why)
 {
     const struct birth *birth = &node->birth;
-    char endpoints[RUN_CONTROLLERS_MAX + 1][ENDPOINT_MAX];
+    struct node_addresses addresses;
     struct gw_ring *ring;
     struct gw_ring_config config = {
         .node = birth->number,
-        .endpoint = endpoints[RUN_CONTROLLERS_MAX],
+        .endpoint = addresses.own,
         .token = birth->token,
         .controller_count = birth->controllers,
         .wire = birth->wire,
@@ -93,12 +71,10 @@ static enum gw_err join(struct node *node, const struct orders *orders,
         .state_bytes = node->state_bytes,
         .apply = node_apply,
     };
-    post_endpoint_of(birth->token, birth->number,
-                     endpoints[RUN_CONTROLLERS_MAX]);
+    node_addresses_of(birth, &addresses);
     for (unsigned c = 0; c < birth->controllers; c++) {
         config.controllers[c] = CONTROLLER_NODE - c;
-        config.controller_endpoints[c] = endpoints[c];
-        post_endpoint_of(birth->token, CONTROLLER_NODE - c, endpoints[c]);
+        config.controller_endpoints[c] = addresses.controllers[c];
     }
     enum gw_err code = gw_ring_join(&config, &ring, why);
     if (!code)
@@ -110,7 +86,7 @@ static enum gw_err join(struct node *node, const struct orders *orders,
 static bool may_try_again(enum gw_err code, uint64_t refused_ns)
 {
     return code == GW_EMISMATCH || code == GW_ETIMEOUT || code == GW_ECLOSED ||
-           (code == GW_EINVAL && gw_now_ns() - refused_ns < REFUSED_NS);
+           (code == GW_EINVAL && gw_now_ns() - refused_ns < NODE_REFUSED_NS);
 }
 
 static enum gw_err become_member(struct node *node, struct gw_error *why)
@@ -129,10 +105,10 @@ static enum gw_err become_member(struct node *node, struct gw_error *why)
         *orders = node->orders;
         pthread_mutex_unlock(&node->lock);
         code = join(node, orders, why);
-        if (!may_try_again(code, began_ns) || wants_to_leave(node))
+        if (!may_try_again(code, began_ns) || node_wants_to_leave(node))
             break;
-        say(node, why);
-        node_nap(node, AGAIN_NS);
+        node_say(node, why);
+        node_nap(node, NODE_AGAIN_NS);
     }
     free(orders);
     return code;
@@ -145,7 +121,7 @@ static enum gw_err leave(struct node *node, struct gw_error *why)
     if (code != GW_EINVAL)
         return code;
     node->stays = true;
-    say(node, why);
+    node_say(node, why);
     return GW_PENDING;
 }
 
@@ -158,7 +134,7 @@ static enum gw_err live(struct node *node, struct gw_error *why)
     while (!code) {
         if (node->stale)
             return gw_ring_leave(node->ring, why) ? why->code : GW_ECLOSED;
-        if (wants_to_leave(node)) {
+        if (node_wants_to_leave(node)) {
             code = leave(node, why);
             if (code == GW_PENDING)
                 continue;
@@ -169,7 +145,7 @@ static enum gw_err live(struct node *node, struct gw_error *why)
     return code;
 }
 
-static enum gw_err live_and_again(struct node *node, struct gw_error *why)
+enum gw_err ring_live(struct node *node, struct gw_error *why)
 {
     for (;;) {
         enum gw_err code = live(node, why);
@@ -177,64 +153,11 @@ static enum gw_err live_and_again(struct node *node, struct gw_error *why)
         end_ring(node);
         if (code != GW_ECLOSED)
             return code;
-        if (wants_to_leave(node))
+        if (node_wants_to_leave(node))
             return GW_OK;
         pthread_mutex_lock(&node->lock);
         node->note.rejoined++;
         pthread_mutex_unlock(&node->lock);
-        say(node, why);
+        node_say(node, why);
     }
-}
-
-/* ---- the process ---- */
-
-static enum gw_err node_init(struct node *node, struct gw_error *why)
-{
-    pthread_condattr_t attributes;
-    node->orders = node->birth.orders;
-    node->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (node->wake_fd < 0)
-        return gw_fail_errno(why, "eventfd");
-    pthread_mutex_init(&node->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&node->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    enum gw_err code = outbox_new(node->wake_fd, &node->outbox, why);
-    if (code)
-        return code;
-    outbox_want(node->outbox, node->orders.events);
-    return node_post_start(node, why);
-}
-
-static void node_fini(struct node *node)
-{
-    work_destroy(&node->work);
-    work_destroy(&node->next);
-    free(node->state);
-    outbox_destroy(&node->outbox);
-    pthread_cond_destroy(&node->changed);
-    pthread_mutex_destroy(&node->lock);
-    close(node->wake_fd);
-}
-
-int node_main(int argc, char **argv)
-{
-    static struct node node;
-    struct gw_error why = {.code = GW_OK};
-    if (!post_born(argc, argv, &node.birth))
-        return gw_err_exit(GW_EINTERNAL);
-    enum gw_err code = node_init(&node, &why);
-    if (code) {
-        post_send(POST_FD, POST_LAST, &why, sizeof why, true);
-        return gw_err_exit(code);
-    }
-    code = live_and_again(&node, &why);
-    if (code == GW_OK)
-        why = (struct gw_error){.code = GW_OK};
-    else
-        fprintf(stderr, "node %u: %s\n", node.birth.number, why.text);
-    node_post_end(&node, &why);
-    node_fini(&node);
-    return gw_err_exit(code);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A member's process. Two threads beside the library's:
+ * The process of a ring's member, of a worker or a server of parameter servers.
+ * Two threads beside the library's:
  *
- *   main     node.c: a life in the ring, and the next one after a conviction;
- *            node_turn.c: one op after the other, as the state wants
+ *   main     a life, and the next one after a conviction: node.c in the ring
+ *            (node_turn.c: one op after the other), ps_worker.c, ps_server.c
  *   poster   node_post.c: takes orders from the supervisor, and tells it how
- *            the member stands
+ *            the process stands
  *
  * Main alone uses the state and the work; what the poster has to know of them
  * main copies into `note`. The poster alone obeys the rules of links, so they
- * hold while main waits.
+ * hold while main waits. node_main.c has how it begins and ends.
  */
 #ifndef NODE_H
 #define NODE_H
@@ -29,13 +30,16 @@ struct node {
     pthread_cond_t changed; /* orders, leave; waits by CLOCK_MONOTONIC */
     /* ---- under `lock` ---- */
     struct orders orders;
-    struct gw_ring *ring; /* NULL while it is not joined; main makes and ends
-                             it, the poster uses it */
+    /* One of them at most; NULL while it is not joined. Main makes and ends it,
+     * the poster uses it. */
+    struct gw_ring *ring;
+    struct gw_ps *ps;
+    struct gw_ps_server *server;
     bool leave;
     bool over; /* the poster is to end */
     struct node_note note;
 
-    /* ---- main's own ---- */
+    /* ---- main's own, in a ring ---- */
     struct work *work; /* that the state is of, or that it is to become */
     struct work *next; /* newer, and read; begun when all have read it */
     void *state;
@@ -46,11 +50,35 @@ struct node {
     uint64_t scored, began, began_ns; /* ids of works, and when */
 };
 
+/* ---- node_main.c ---- */
+
+/* What a life ends with: GW_OK, it has left; else why it could not go on. */
+typedef enum gw_err life(struct node *node, struct gw_error *why);
+life ring_live, worker_live, server_live;
+
+bool node_wants_to_leave(struct node *node);
+/* The sentence about trouble, into the note. */
+void node_say(struct node *node, const struct gw_error *why);
+void node_stage(struct node *node, enum node_stage stage);
+/* As the library says it. */
+unsigned node_number(const struct birth *birth);
+struct node_addresses {
+    char own[ENDPOINT_MAX], controllers[RUN_CONTROLLERS_MAX][ENDPOINT_MAX];
+};
+void node_addresses_of(const struct birth *birth,
+                       struct node_addresses *addresses);
+struct gw_ps_link ps_link_of(const struct gw_ring_link *link);
+/* A former process of our number is convicted by then. */
+#define NODE_REFUSED_NS UINT64_C(10000000000)
+#define NODE_AGAIN_NS   UINT64_C(50000000)
+
 /* node_post.c */
 GW_MUST_CHECK enum gw_err node_post_start(struct node *node,
                                           struct gw_error *why);
-/* With `lock` held: how the ring stands, into the note; without a ring, what
- * was said last stays there. */
+/* With `lock` held: what has been joined obeys the rules of links. */
+void node_obey(struct node *node);
+/* With `lock` held: how the ring or server stands, into the note; without a
+ * ring, what was said last stays there. */
 void node_look(struct node *node);
 /* Ends the poster, after what is in the outbox, and sends the last words:
  * `error` with a code, or the note alone. */
@@ -65,6 +93,8 @@ void node_apply(void *context, const struct gw_ring_result *result);
 GW_MUST_CHECK enum gw_err node_turn(struct node *node, struct gw_error *why);
 /* What main knows, into the note. */
 void node_tell(struct node *node, enum node_stage stage);
+/* Computing takes longer, by so much as is wanted now. */
+void node_be_slow(struct node *node);
 /* Sleeps at most `ns`; less when there are new orders. */
 void node_nap(struct node *node, uint64_t ns);
 

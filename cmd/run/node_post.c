@@ -37,6 +37,35 @@ static bool same_link(const struct gw_ring_link *a,
            a->down == b->down;
 }
 
+static void rule(struct node *node, unsigned from,
+                 const struct gw_ring_link *link)
+{
+    const struct gw_ps_link same = ps_link_of(link);
+    if (node->ring)
+        gw_ring_rule(node->ring, from, link);
+    if (node->ps)
+        gw_ps_link(node->ps, from, &same);
+    if (node->server)
+        gw_ps_server_link(node->server, from, &same);
+}
+
+static void pace(struct node *node, uint64_t ns)
+{
+    if (node->ring)
+        gw_ring_pace(node->ring, ns);
+    if (node->ps)
+        gw_ps_pace(node->ps, ns);
+    if (node->server)
+        gw_ps_server_pace(node->server, ns);
+}
+
+void node_obey(struct node *node)
+{
+    for (unsigned n = 0; n < GW_RING_NODES; n++)
+        rule(node, n, &node->orders.links[n]);
+    pace(node, node->orders.pace_ns);
+}
+
 static void obey(struct node *node, const struct orders *orders)
 {
     if (orders->end)
@@ -44,11 +73,11 @@ static void obey(struct node *node, const struct orders *orders)
     outbox_want(node->outbox, orders->events);
     pthread_mutex_lock(&node->lock);
     struct orders *old = &node->orders;
-    for (unsigned n = 0; node->ring && n < GW_RING_NODES; n++)
+    for (unsigned n = 0; n < GW_RING_NODES; n++)
         if (!same_link(&old->links[n], &orders->links[n]))
-            gw_ring_rule(node->ring, n, &orders->links[n]);
-    if (node->ring && old->pace_ns != orders->pace_ns)
-        gw_ring_pace(node->ring, orders->pace_ns);
+            rule(node, n, &orders->links[n]);
+    if (old->pace_ns != orders->pace_ns)
+        pace(node, orders->pace_ns);
     *old = *orders;
     node->leave = node->leave || orders->leave;
     pthread_cond_broadcast(&node->changed);
@@ -91,8 +120,8 @@ static void catch_sigterm(int wake_fd)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Main sees to it, unless it is on its way into the ring: nobody would miss us
- * there. */
+/* Main sees to it, unless it is on its way in: nobody would miss us there. A
+ * worker may wait for others; what it has begun they do. */
 static void see_to_leaving(struct node *node)
 {
     pthread_mutex_lock(&node->lock);
@@ -100,8 +129,10 @@ static void see_to_leaving(struct node *node)
         node->leave = true;
         pthread_cond_broadcast(&node->changed);
     }
-    bool at_once =
-        node->leave && !node->ring && node->note.stage == STAGE_JOINING;
+    bool joined = node->ring || node->ps || node->server;
+    bool at_once = node->leave && !joined && node->note.stage == STAGE_JOINING;
+    if (node->leave && node->ps)
+        gw_ps_interrupt(node->ps);
     if (at_once)
         node->note.stage = STAGE_LEFT;
     struct node_note note = node->note;
@@ -114,10 +145,19 @@ static void see_to_leaving(struct node *node)
 
 /* ---- notes ---- */
 
+static void look_at_server(struct node *node)
+{
+    struct node_note *note = &node->note;
+    gw_ps_server_get_status(node->server, &note->server);
+    memcpy(note->text, note->server.text, sizeof note->text);
+}
+
 void node_look(struct node *node)
 {
     struct gw_ring_status status;
     struct node_note *note = &node->note;
+    if (node->server)
+        look_at_server(node);
     if (!node->ring)
         return;
     gw_ring_status(node->ring, &status);

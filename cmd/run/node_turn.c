@@ -34,8 +34,7 @@ void node_nap(struct node *node, uint64_t ns)
     pthread_mutex_unlock(&node->lock);
 }
 
-/* `slow`: the time that computing takes longer, as it is wanted now. */
-static void be_slow(struct node *node)
+void node_be_slow(struct node *node)
 {
     uint64_t began = gw_now_ns();
     int waited = 0;
@@ -257,7 +256,7 @@ static enum gw_err work_on(struct node *node, struct gw_ring_result *result,
     work_contribute(node->work, node->state, node->birth.number, turn.place,
                     &call);
     if (call.tag == WORK_STEP)
-        be_slow(node);
+        node_be_slow(node);
     return gw_ring_allreduce(node->ring, &call, result, why);
 }
 

@@ -20,6 +20,7 @@
 #include "supervisor.h"
 
 #include <control/command.h>
+#include <gradwire/train.h>
 
 #include <sys/types.h>
 
@@ -29,6 +30,7 @@ enum {
     POST_EVENTS_MAX = 512, /* in a message */
     FILE_MAX = 4096,
     ENDPOINT_MAX = 108,
+    SERVER_NODE = 32, /* of server 0; the others count up */
     OBSERVER_NODE = 56,
     CONTROLLER_NODE = 63 /* of controller 0; the others count down */
 };
@@ -52,6 +54,10 @@ struct work_order {
     unsigned epochs, batch;
     double rate, momentum, l2;
     uint64_t bytes, count;
+    /* of parameter servers */
+    char settings[RUN_SETTINGS_MAX]; /* all that was given, in order */
+    struct gw_ps_mode mode;
+    unsigned parts, workers; /* with how many it begins */
 };
 
 /* Which events are wanted. */
@@ -67,6 +73,13 @@ struct orders {
     enum event_level events;
     bool leave; /* politely, at the next boundary */
     bool end;   /* at once: the run is over */
+    /* Of a worker of parameter servers: it is to look at the finished model;
+     * and to see to this snapshot, which it has not told of yet. */
+    bool judge;
+    struct snapshot_order {
+        uint64_t id; /* 0: none */
+        char directory[FILE_MAX];
+    } snapshot;
     /* Of the links that lead to the child, by node; and, for a controller,
      * those that lead away from it and are down, as bits. */
     struct gw_ring_link links[GW_RING_NODES];
@@ -80,7 +93,10 @@ struct birth {
     unsigned number; /* node; or which controller */
     uint64_t token, seed;
     unsigned controllers;
+    unsigned servers; /* of the run, at first; 0: it is a ring */
     char wire[8];
+    /* of a server */
+    char restore[FILE_MAX]; /* ""; a snapshot to begin from */
     /* of a controller */
     char directory[FILE_MAX];
     char raft[RUN_CONTROLLERS_MAX][32];
@@ -98,12 +114,38 @@ enum node_stage {
 /* What a finished model is worth, by all rows; NaN: there are none. */
 struct score {
     double train_loss, train_accuracy, test_loss, test_accuracy;
+    char quality[16]; /* what the accuracies are: "accuracy", "rmse", "first" */
     uint64_t digest;
     uint64_t ns; /* from the first step that this node saw to the last */
 };
 
+/* Samples of a data epoch that this process has learnt from. */
+struct epoch_note {
+    uint64_t epoch, units;
+    struct gw_unit_sums sums;
+};
+enum { EPOCHS_NOTED = 4 };
+
+/* A worker of parameter servers. */
+struct worker_note {
+    bool computing; /* else it waits for its next unit */
+    struct gw_ps_work unit;
+    uint64_t units;             /* finished, by this process */
+    uint64_t worked_ns;         /* since its first unit was granted */
+    uint64_t model_keys;        /* all that there can be */
+    uint64_t unit_keys;         /* of the newest unit */
+    struct gw_ps_counts counts; /* of this connection */
+    struct epoch_note
+        epochs[EPOCHS_NOTED]; /* epoch e at e modulo their count */
+    struct {
+        uint64_t id; /* that was ordered; 0: none yet */
+        enum gw_err code;
+        char text[160];
+    } snapshot;
+};
+
 struct node_note {
-    /* of a worker */
+    /* of a member of a ring and of a worker of parameter servers */
     enum node_stage stage;
     struct gw_ring_status ring; /* `phase` is not valid here: */
     char phase[16];
@@ -117,6 +159,9 @@ struct node_note {
     uint64_t events_dropped;
     bool scored;
     struct score score;
+    struct worker_note worker;
+    /* of a server */
+    struct gw_ps_server_status server;
     /* of a controller */
     unsigned leader; /* a node; GW__NODES_MAX: none */
     uint64_t applied;

@@ -12,11 +12,11 @@
 
 const struct work_options work_defaults = {
     .kind = WORK_NONE,
-    .epochs = 20,
-    .batch = 32,
-    .rate = 0.5,
-    .momentum = 0.9,
-    .l2 = 1e-4,
+    .epochs = WORK_UNSAID,
+    .batch = WORK_UNSAID,
+    .rate = (double)NAN,
+    .momentum = (double)NAN,
+    .l2 = (double)NAN,
     .bytes = 1 << 20,
 };
 
@@ -24,26 +24,43 @@ static const char *const kinds[] = {"none", "train", "ops"};
 
 /* ---- to JSON ---- */
 
-static json_t *encode_work(const struct work_options *work)
+static json_t *whole_or_null(unsigned number)
 {
-    return json_pack("{s:s, s:s?, s:s?, s:{s:s?, s:i, s:i, s:f, s:f, s:f, "
-                     "s:I, s:I}}",
-                     "kind", kinds[work->kind], "model", work->model, "file",
-                     work->file, "options", "test", work->test, "epochs",
-                     (int)work->epochs, "batch", (int)work->batch, "rate",
-                     work->rate, "momentum", work->momentum, "l2", work->l2,
-                     "bytes", (json_int_t)work->bytes, "count",
-                     (json_int_t)work->count);
+    return number == WORK_UNSAID ? json_null()
+                                 : json_integer((json_int_t)number);
+}
+
+static json_t *real_or_null(double number)
+{
+    return isnan(number) ? json_null() : json_real(number);
+}
+
+json_t *work_options_encode(const struct work_options *work)
+{
+    json_t *given = json_pack(
+        "{s:s?, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s?, s:i, s:s?, s:s?}",
+        "test", work->test, "epochs", whole_or_null(work->epochs), "batch",
+        whole_or_null(work->batch), "rate", real_or_null(work->rate),
+        "momentum", real_or_null(work->momentum), "l2", real_or_null(work->l2),
+        "bytes", (json_int_t)work->bytes, "count", (json_int_t)work->count,
+        "mode", work->mode, "parts", (int)work->parts, "settings",
+        work->settings, "snapshot", work->snapshot);
+    return json_pack("{s:s, s:s?, s:s?, s:o}", "kind", kinds[work->kind],
+                     "model", work->model, "file", work->file, "options",
+                     given);
 }
 
 json_t *options_encode(const struct run_options *options)
 {
-    return json_pack("{s:s?, s:i, s:i, s:s?, s:I, s:I, s:s?, s:o}", "name",
-                     options->name, "ranks", (int)options->ranks, "controllers",
-                     (int)options->controllers, "wire", options->wire, "seed",
-                     (json_int_t)options->seed, "pace_ns",
-                     (json_int_t)options->pace_ns, "command", options->command,
-                     "work", encode_work(&options->work));
+    return json_pack(
+        "{s:s?, s:i, s:i, s:s?, s:I, s:I, s:s?, s:i, s:i, s:i, s:s?, s:o}",
+        "name", options->name, "ranks", (int)options->ranks, "controllers",
+        (int)options->controllers, "wire", options->wire, "seed",
+        (json_int_t)options->seed, "pace_ns", (json_int_t)options->pace_ns,
+        "command", options->command, "servers", (int)options->servers,
+        "replicas", (int)options->replicas, "slots", (int)options->slots,
+        "restore", options->restore, "work",
+        work_options_encode(&options->work));
 }
 
 /* ---- from JSON ---- */
@@ -85,11 +102,13 @@ static enum gw_err get_u64(const json_t *json, const char *name,
 static enum gw_err get_unsigned(const json_t *json, const char *name,
                                 unsigned *number, struct gw_error *why)
 {
-    uint64_t wide = *number;
+    uint64_t wide = 0;
+    const json_t *value = json_object_get(json, name);
     enum gw_err code = get_u64(json, name, &wide, why);
     if (!code && wide > INT32_MAX)
         return odd(name, "from 0 to 2147483647", why);
-    *number = (unsigned)wide;
+    if (!code && value && !json_is_null(value))
+        *number = (unsigned)wide;
     return code;
 }
 
@@ -139,6 +158,13 @@ enum gw_err work_options_decode(const json_t *json, struct options_room *room,
         get_real(options, "l2", &work->l2, why) ||
         get_u64(options, "bytes", &work->bytes, why) ||
         get_u64(options, "count", &work->count, why) ||
+        get_text(options, "mode", room->mode, sizeof room->mode, &work->mode,
+                 why) ||
+        get_unsigned(options, "parts", &work->parts, why) ||
+        get_text(options, "settings", room->settings, sizeof room->settings,
+                 &work->settings, why) ||
+        get_text(options, "snapshot", room->snapshot, sizeof room->snapshot,
+                 &work->snapshot, why) ||
         get_kind(json, work, why))
         return GW_EINVAL;
     return GW_OK;
@@ -157,7 +183,12 @@ enum gw_err options_decode(const json_t *json, struct options_room *room,
         get_unsigned(json, "ranks", &options->ranks, why) ||
         get_unsigned(json, "controllers", &options->controllers, why) ||
         get_u64(json, "seed", &options->seed, why) ||
-        get_u64(json, "pace_ns", &options->pace_ns, why))
+        get_u64(json, "pace_ns", &options->pace_ns, why) ||
+        get_unsigned(json, "servers", &options->servers, why) ||
+        get_unsigned(json, "replicas", &options->replicas, why) ||
+        get_unsigned(json, "slots", &options->slots, why) ||
+        get_text(json, "restore", room->restore, sizeof room->restore,
+                 &options->restore, why))
         return GW_EINVAL;
     return work_options_decode(json_object_get(json, "work"), room,
                                &options->work, why);
@@ -173,103 +204,56 @@ static bool is_wire(const char *name)
     return *wires != NULL;
 }
 
+static enum gw_err check_servers(const struct run_options *options,
+                                 struct gw_error *why)
+{
+    if (options->servers > RUN_SERVERS_MAX)
+        return gw_fail(why, GW_EINVAL, "a run has at most %d servers, not %u",
+                       RUN_SERVERS_MAX, options->servers);
+    if (options->ranks < 1 || options->ranks > RUN_WORKERS_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "a run with servers has 1 to %d workers, not %u",
+                       RUN_WORKERS_MAX, options->ranks);
+    if (options->replicas > GW_PS_REPLICAS_MAX)
+        return gw_fail(why, GW_EINVAL, "a slot has at most %d replicas, not %u",
+                       GW_PS_REPLICAS_MAX, options->replicas);
+    if (options->slots > GW_PS_SLOTS_MAX)
+        return gw_fail(why, GW_EINVAL, "there are at most %d slots, not %u",
+                       GW_PS_SLOTS_MAX, options->slots);
+    return GW_OK;
+}
+
+static enum gw_err check_members(const struct run_options *options,
+                                 struct gw_error *why)
+{
+    if (options->servers)
+        return check_servers(options, why);
+    if (options->ranks < 1 || options->ranks > RUN_RANKS_MAX)
+        return gw_fail(why, GW_EINVAL, "a run has 1 to %d nodes, not %u",
+                       RUN_RANKS_MAX, options->ranks);
+    if (options->replicas || options->slots || options->restore ||
+        options->work.mode || options->work.settings || options->work.parts ||
+        options->work.snapshot)
+        return gw_fail(why, GW_EINVAL,
+                       "a ring has no replicas, slots, snapshots, modes, parts "
+                       "and settings; a run with servers has");
+    return GW_OK;
+}
+
 enum gw_err options_check(const struct run_options *options,
                           struct gw_error *why)
 {
     unsigned c = options->controllers;
-    if (options->ranks < 1 || options->ranks > RUN_RANKS_MAX)
-        return gw_fail(why, GW_EINVAL, "a run has 1 to %d nodes, not %u",
-                       RUN_RANKS_MAX, options->ranks);
+    enum gw_err code = check_members(options, why);
+    if (code)
+        return code;
     if (c > RUN_CONTROLLERS_MAX || (c != 0 && c % 2 == 0))
         return gw_fail(why, GW_EINVAL,
                        "a run has 1, 3 or 5 controllers, not %u", c);
     if (options->wire && !is_wire(options->wire))
         return gw_fail(why, GW_EINVAL, "there is no wire %s (shm, ipc, tcp)",
                        options->wire);
-    if (options->servers || options->replicas || options->mode)
-        return gw_fail(why, GW_ENOTSUP,
-                       "a run of ringctl has no parameter servers yet");
     return options->name ? run_name_check(options->name, why) : GW_OK;
-}
-
-/* ---- work ---- */
-
-static enum gw_err check_training(const struct work_options *work,
-                                  struct gw_error *why)
-{
-    enum gw_model_kind kind;
-    if (!work->model || !work->file)
-        return gw_fail(why, GW_EINVAL,
-                       "training wants a model and a file of rows");
-    enum gw_err code = gw_model_parse(work->model, &kind, why);
-    if (code)
-        return code;
-    if (work->epochs == 0 || work->batch == 0)
-        return gw_fail(why, GW_EINVAL, "epochs and batch are at least 1");
-    if (!(work->rate > 0) || !isfinite(work->rate))
-        return gw_fail(why, GW_EINVAL, "the learning rate is above 0, not %g",
-                       work->rate);
-    if (!(work->l2 >= 0) || !isfinite(work->l2))
-        return gw_fail(why, GW_EINVAL, "l2 is at least 0, not %g", work->l2);
-    if (!(work->momentum >= 0 && work->momentum < 1))
-        return gw_fail(why, GW_EINVAL, "momentum is from 0 to below 1, not %g",
-                       work->momentum);
-    return GW_OK;
-}
-
-static enum gw_err check_ops(const struct work_options *work,
-                             struct gw_error *why)
-{
-    enum { MOST = 1 << 30 };
-    if (work->bytes < sizeof(int64_t) || work->bytes > MOST)
-        return gw_fail(why, GW_EINVAL, "ops are of 8 bytes to 1G, not %llu",
-                       (unsigned long long)work->bytes);
-    return GW_OK;
-}
-
-/* As given, else in $GRADWIRE_DATA; a whole path, since the members may stand
- * elsewhere. */
-static enum gw_err find_file(const char *name, char out[FILE_MAX],
-                             struct gw_error *why)
-{
-    char path[FILE_MAX];
-    const char *data = getenv("GRADWIRE_DATA");
-    if (realpath(name, out))
-        return GW_OK;
-    if (data && *data && *name != '/') {
-        snprintf(path, sizeof path, "%s/%s", data, name);
-        if (realpath(path, out))
-            return GW_OK;
-    }
-    return gw_fail(why, GW_EDATA, "%.200s: there is no such file%s", name,
-                   data && *data && *name != '/' ? ", nor in $GRADWIRE_DATA"
-                                                 : "");
-}
-
-enum gw_err work_order_make(const struct work_options *work, uint64_t id,
-                            struct work_order *order, struct gw_error *why)
-{
-    enum gw_err code = GW_OK;
-    memset(order, 0, sizeof *order);
-    order->id = id;
-    order->kind = work->kind;
-    order->epochs = work->epochs;
-    order->batch = work->batch;
-    order->rate = work->rate;
-    order->momentum = work->momentum;
-    order->l2 = work->l2;
-    order->bytes = work->bytes;
-    order->count = work->count;
-    if (work->kind == WORK_OPS)
-        return check_ops(work, why);
-    if (work->kind == WORK_NONE)
-        return GW_OK;
-    code = check_training(work, why);
-    if (code)
-        return code;
-    snprintf(order->model, sizeof order->model, "%s", work->model);
-    code = find_file(work->file, order->file, why);
-    return code || !work->test ? code : find_file(work->test, order->test, why);
 }
 
 /* ---- names ---- */

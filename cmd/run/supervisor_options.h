@@ -15,6 +15,8 @@
 struct options_room {
     char name[RUN_NAME_MAX], wire[8], command[512];
     char model[16], file[FILE_MAX], test[FILE_MAX];
+    char mode[16], settings[RUN_SETTINGS_MAX], snapshot[FILE_MAX];
+    char restore[FILE_MAX];
 };
 
 json_t *options_encode(const struct run_options *options);
@@ -32,9 +34,14 @@ GW_MUST_CHECK enum gw_err work_options_decode(const json_t *json,
                                               struct options_room *room,
                                               struct work_options *work,
                                               struct gw_error *why);
-/* The order that goes to the members, its files found. GW_EINVAL: an option
- * that cannot be; GW_EDATA: there is no such file. */
-GW_MUST_CHECK enum gw_err work_order_make(const struct work_options *work,
+json_t *work_options_encode(const struct work_options *work);
+
+/* ---- supervisor_order.c ---- */
+
+/* The order that goes to the members of such a run, its files found. GW_EINVAL:
+ * an option that cannot be; GW_EDATA: there is no such file. */
+GW_MUST_CHECK enum gw_err work_order_make(const struct run_options *run,
+                                          const struct work_options *work,
                                           uint64_t id, struct work_order *order,
                                           struct gw_error *why);
 

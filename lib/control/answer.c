@@ -4,7 +4,7 @@
  */
 #include "command.h"
 
-enum { VERSION = 1, CODE_BIAS = 128 };
+enum { VERSION = 2, CODE_BIAS = 128 };
 
 size_t gw__answer_encode(const struct gw__answer *answer,
                          uint8_t out[GW__ANSWER_BYTES_MAX])
@@ -14,11 +14,8 @@ size_t gw__answer_encode(const struct gw__answer *answer,
     gw__put_u8(&w, (unsigned)(answer->code + CODE_BIAS));
     gw__put_u64(&w, answer->epoch);
     gw__put_u8(&w, answer->node);
-    gw__put_u64(&w, answer->data_epoch);
+    gw__put_u8(&w, answer->table);
     gw__put_rule(&w, &answer->rule);
-    gw__put_u8(&w, answer->shard_count);
-    for (unsigned i = 0; i < answer->shard_count; i++)
-        gw__put_u32(&w, answer->shards[i]);
     gw__put_text(&w, answer->text);
     return w.used;
 }
@@ -32,11 +29,8 @@ enum gw_err gw__answer_decode(const void *data, size_t bytes,
         .code = (enum gw_err)((int)gw__get_u8(&r) - CODE_BIAS)};
     answer->epoch = gw__get_u64(&r);
     answer->node = gw__get_u8(&r);
-    answer->data_epoch = gw__get_u64(&r);
+    answer->table = gw__get_u8(&r);
     gw__get_rule(&r, &answer->rule);
-    answer->shard_count = gw__get_u8_below(&r, GW__LEASE_MAX + 1);
-    for (unsigned i = 0; i < answer->shard_count; i++)
-        answer->shards[i] = gw__get_u32(&r);
     gw__get_text(&r, answer->text, sizeof answer->text);
     if (gw__reader_done(&r))
         return GW_OK;

@@ -6,7 +6,7 @@
  */
 #include "command.h"
 
-enum { MAGIC = 'G' | 'R' << 8, VERSION = 1 };
+enum { MAGIC = 'G' | 'R' << 8, VERSION = 2 };
 
 static const char *const names[GW__COMMAND_KINDS] = {
 #define X(kind, name) name,
@@ -66,7 +66,8 @@ static bool names_a_process(enum gw__command_kind kind)
     switch (kind) {
     case GW__CMD_ADMIT:
     case GW__CMD_DEADLINE:
-    case GW__CMD_SHARDS:
+    case GW__CMD_ROUTES:
+    case GW__CMD_TABLE:
     case GW__CMD_LINK:
     case GW__CMD_CUT:
     case GW__CMD_HEAL:
@@ -116,16 +117,19 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
     case GW__CMD_DEADLINE:
         gw__put_u64(w, c->epoch);
         break;
-    case GW__CMD_SHARDS:
-        gw__put_u32(w, c->shards);
+    case GW__CMD_ROUTES:
+        gw__put_u8(w, c->routes.slots);
+        gw__put_u8(w, c->routes.replicas);
+        gw__put_u8(w, c->routes.servers);
         break;
-    case GW__CMD_LEASE:
-        gw__put_u64(w, c->lease.step);
-        gw__put_u8(w, c->lease.count);
+    case GW__CMD_TABLE:
+        gw__put_table(w, &c->table);
         break;
-    case GW__CMD_DONE:
-    case GW__CMD_SETTLE:
-        gw__put_u64(w, c->through);
+    case GW__CMD_PROMOTE:
+    case GW__CMD_HANDOVER:
+        gw__put_u8(w, c->slot.slot);
+        gw__put_u64(w, c->slot.term);
+        gw__put_u8(w, c->slot.node);
         break;
     case GW__CMD_LINK:
         gw__put_u8(w, c->link.from);
@@ -137,7 +141,7 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
         gw__put_u64(w, c->cut.left);
         gw__put_u64(w, c->cut.right);
         break;
-    default: /* LEAVE and HEAL have none */
+    default: /* LEAVE, DRAIN and HEAL have none */
         break;
     }
 }
@@ -164,16 +168,19 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
     case GW__CMD_DEADLINE:
         c->epoch = gw__get_u64(r);
         break;
-    case GW__CMD_SHARDS:
-        c->shards = gw__get_u32(r);
+    case GW__CMD_ROUTES:
+        c->routes.slots = gw__get_u8(r);
+        c->routes.replicas = gw__get_u8(r);
+        c->routes.servers = gw__get_u8(r);
         break;
-    case GW__CMD_LEASE:
-        c->lease.step = gw__get_u64(r);
-        c->lease.count = gw__get_u8_below(r, GW__LEASE_MAX + 1);
+    case GW__CMD_TABLE:
+        gw__get_table(r, &c->table);
         break;
-    case GW__CMD_DONE:
-    case GW__CMD_SETTLE:
-        c->through = gw__get_u64(r);
+    case GW__CMD_PROMOTE:
+    case GW__CMD_HANDOVER:
+        c->slot.slot = gw__get_u8(r);
+        c->slot.term = gw__get_u64(r);
+        c->slot.node = gw__get_u8(r);
         break;
     case GW__CMD_LINK:
         c->link.from = gw__get_u8(r);

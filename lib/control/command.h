@@ -19,6 +19,7 @@
 #define GW__CONTROL_COMMAND_H
 
 #include "report.h"
+#include "route.h"
 
 #include <base/rule.h>
 
@@ -29,10 +30,11 @@
     X(GW__CMD_LEAVE, "leave")                                                  \
     X(GW__CMD_REPORT, "report")                                                \
     X(GW__CMD_DEADLINE, "deadline")                                            \
-    X(GW__CMD_SHARDS, "shards")                                                \
-    X(GW__CMD_LEASE, "lease")                                                  \
-    X(GW__CMD_DONE, "done")                                                    \
-    X(GW__CMD_SETTLE, "settle")                                                \
+    X(GW__CMD_ROUTES, "routes")                                                \
+    X(GW__CMD_TABLE, "table")                                                  \
+    X(GW__CMD_PROMOTE, "promote")                                              \
+    X(GW__CMD_HANDOVER, "handover")                                            \
+    X(GW__CMD_DRAIN, "drain")                                                  \
     X(GW__CMD_LINK, "link")                                                    \
     X(GW__CMD_CUT, "cut")                                                      \
     X(GW__CMD_HEAL, "heal")
@@ -55,7 +57,6 @@ const char *gw__role_name(enum gw__role role);
 
 enum {
     GW__ENDPOINT_MAX = 120, /* with its end */
-    GW__LEASE_MAX = 32,     /* shards in one answer */
     GW__NODE_ANY = 255      /* REGISTER: whichever number is free */
 };
 
@@ -82,8 +83,9 @@ struct gw__command {
     struct gw__id client; /* none: a controller, whose requests are harmless to
                              repeat and are not remembered */
     uint64_t sequence;
-    struct gw__process who; /* whom it is about; ACCUSE: who accuses; not in
-                               ADMIT, DEADLINE, SHARDS, LINK, CUT and HEAL */
+    struct gw__process who; /* whom it is about; ACCUSE: who accuses; PROMOTE,
+                               HANDOVER: the slot's primary; not in ADMIT,
+                               DEADLINE, ROUTES, TABLE, LINK, CUT and HEAL */
     union {
         struct {
             enum gw__role role;
@@ -103,14 +105,19 @@ struct gw__command {
         struct {
             uint64_t epoch;
             struct gw__report report;
-        } flush;          /* REPORT */
-        uint64_t epoch;   /* DEADLINE */
-        uint32_t shards;  /* SHARDS */
-        uint64_t through; /* DONE, SETTLE: up to and with this step */
+        } flush;        /* REPORT */
+        uint64_t epoch; /* DEADLINE */
         struct {
-            uint64_t step;
-            unsigned count;
-        } lease;
+            unsigned slots;
+            unsigned replicas; /* wanted of each */
+            unsigned servers;  /* to be there before they are placed */
+        } routes;
+        struct gw_ps_table_config table;
+        struct {
+            unsigned slot;
+            uint64_t term; /* in which it is proposed */
+            unsigned node; /* the learner or heir */
+        } slot;            /* PROMOTE, HANDOVER */
         struct {
             unsigned from;
             unsigned to;
@@ -128,11 +135,9 @@ struct gw__answer {
     enum gw_err code;
     uint64_t epoch;       /* after the command */
     unsigned node;        /* REGISTER */
-    uint64_t data_epoch;  /* LEASE, DONE, SETTLE */
+    unsigned table;       /* TABLE: its number */
     struct gw__rule rule; /* LINK: what it is now */
-    unsigned shard_count; /* LEASE: may be 0, see registry.h */
-    uint32_t shards[GW__LEASE_MAX];
-    char text[160]; /* one sentence, also when all went well */
+    char text[160];       /* one sentence, also when all went well */
 };
 
 enum {

@@ -208,6 +208,9 @@ static enum gw_err prepare(struct gw__driver *driver, struct gw_error *why)
     enum gw_err err = gw__driver_queue_init(&driver->queue, why);
     if (!err)
         err = gw__mesh_open(&config->mesh, &driver->mesh, why);
+    for (unsigned i = 0; !err && i < config->peer_count; i++)
+        err = gw__mesh_know(driver->mesh, config->peers[i].node,
+                            config->peers[i].endpoint, why);
     return err ? err : begin(driver, why);
 }
 

@@ -27,10 +27,19 @@
 
 enum { GW__FOREIGN = 128 };
 
+struct gw__driver_peer {
+    unsigned node;
+    const char *endpoint;
+};
+
 struct gw__driver_config {
     const struct gw__machine_kind *kind;
     struct gw__mesh_config mesh; /* node, incarnation, endpoint, ... */
     uint64_t seed;
+    /* Who is known before START, so that what the machine then says at once
+     * gets there; read by gw__driver_start only. */
+    const struct gw__driver_peer *peers;
+    unsigned peer_count;
     const void *start; /* what START brings; copied */
     size_t start_bytes;
     void *context;

@@ -2,7 +2,8 @@
  *
  * NEWS: what a member has to know of the registry, picked out of it, as bytes,
  * and back; see talk.h. Only what is there is packed: a full ring of 64 members
- * with the longest endpoints takes some 13 KB.
+ * with the longest endpoints takes some 13 KB, and so does a full crew;
+ * all slots and tables take 3 KB.
  */
 #include "talk.h"
 
@@ -41,6 +42,24 @@ static unsigned pick_joiners(const struct gw__registry *registry,
     return count;
 }
 
+static unsigned pick_crew(const struct gw__registry *registry,
+                          struct gw__crew_member out[GW__NODES_MAX])
+{
+    unsigned count = 0;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        const struct gw__member *m = &registry->members[node];
+        if (m->state != GW__ACTIVE || m->ring ||
+            (m->role != GW__WORKER && m->role != GW__SERVER))
+            continue;
+        struct gw__crew_member *one = &out[count++];
+        one->node = node;
+        one->role = m->role;
+        one->incarnation = m->incarnation;
+        memcpy(one->endpoint, m->endpoint, sizeof one->endpoint);
+    }
+    return count;
+}
+
 void gw__news_make(const struct gw__registry *registry, unsigned node,
                    bool leader, struct gw__news *news)
 {
@@ -58,6 +77,8 @@ void gw__news_make(const struct gw__registry *registry, unsigned node,
     news->reported = registry->flush.reported;
     news->decision_count = pick_decisions(registry, news->decisions);
     news->joiner_count = pick_joiners(registry, news->joiners);
+    news->crew_count = pick_crew(registry, news->crew);
+    news->routes = registry->routes;
     if (node < GW__NODES_MAX) {
         news->state = registry->members[node].state;
         news->incarnation = registry->members[node].incarnation;
@@ -76,6 +97,22 @@ static void put_flush(struct gw__writer *w, const struct gw__news *news)
         gw__put_decision(w, &news->decisions[i]);
 }
 
+/* Nothing of it in a run that has no parameter server. */
+static void put_crew(struct gw__writer *w, const struct gw__news *news)
+{
+    gw__put_u8(w, news->crew_count);
+    for (unsigned i = 0; i < news->crew_count; i++) {
+        const struct gw__crew_member *m = &news->crew[i];
+        gw__put_u8(w, m->node);
+        gw__put_u8(w, m->role);
+        gw__put_id(w, m->incarnation);
+        gw__put_text(w, m->endpoint);
+    }
+    gw__put_u8(w, news->routes.slot_count > 0);
+    if (news->routes.slot_count > 0)
+        gw__put_routes(w, &news->routes);
+}
+
 /* What is the same for every receiver. */
 static void put_common(struct gw__writer *w, const struct gw__news *news)
 {
@@ -86,6 +123,7 @@ static void put_common(struct gw__writer *w, const struct gw__news *news)
     gw__put_u8(w, news->joiner_count);
     for (unsigned i = 0; i < news->joiner_count; i++)
         gw__put_process(w, news->joiners[i]);
+    put_crew(w, news);
 }
 
 size_t gw__news_encode(const struct gw__news *news, void *out, size_t room)
@@ -137,6 +175,25 @@ static void get_joiners(struct gw__reader *r, struct gw__news *news)
     }
 }
 
+static void get_crew(struct gw__reader *r, struct gw__news *news)
+{
+    unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1), next = 0;
+    while (news->crew_count < count && !r->bad) {
+        struct gw__crew_member *m = &news->crew[news->crew_count++];
+        m->node = gw__get_u8_below(r, GW__NODES_MAX);
+        m->role = (enum gw__role)gw__get_u8_below(r, GW__SERVER + 1);
+        m->incarnation = gw__get_id(r);
+        gw__get_text(r, m->endpoint, sizeof m->endpoint);
+        gw__reader_demand(r, m->node >= next);
+        next = m->node + 1;
+    }
+    gw__routes_init(&news->routes);
+    if (gw__get_bool(r)) {
+        gw__get_routes(r, &news->routes);
+        gw__reader_demand(r, news->routes.slot_count > 0);
+    }
+}
+
 enum gw_err gw__news_decode(const void *data, size_t bytes,
                             struct gw__news *news, struct gw_error *why)
 {
@@ -151,6 +208,7 @@ enum gw_err gw__news_decode(const void *data, size_t bytes,
         gw__get_text(&r, news->endpoints[i], sizeof news->endpoints[i]);
     get_flush(&r, news);
     get_joiners(&r, news);
+    get_crew(&r, news);
     news->state =
         (enum gw__member_state)gw__get_u8_below(&r, GW__MEMBER_STATES);
     news->incarnation = gw__get_id(&r);

@@ -9,16 +9,18 @@
  * puts in its log.
  *
  * What libraft 0.15 needs to be spared: its random numbers are those of an
- * unseeded rand(), the same in every process, so elections would tie. It must
- * be closed with no write under way. It may say that it is closed while pieces
- * of its work still refer to it, and say it again after them. Lengths of
- * entries that are no multiple of 8 are filled up; nothing is proposed from
- * inside of its own calls.
+ * unseeded rand(), the same in every process, so elections would tie. When a
+ * follower's write ends after its leader is gone, it crashes. It must be closed
+ * with no write under way. It may say that it is closed while pieces of its
+ * work still refer to it, and say it again after them. Lengths of entries that
+ * are no multiple of 8 are filled up; nothing is proposed from inside of its
+ * own calls.
  *
  *   raft_log_open.c  the beginning
  *   raft_log.c       proposals, the thread, who leads, the end
  *   raft_log_fsm.c   what is committed, snapshots
- *   raft_log_io.c    between libraft and its back end: cut links, counts
+ *   raft_log_io.c    between libraft and its back end: cut links, late
+ *                    writes, counts
  */
 #ifndef GW__CONTROL_RAFT_LOG_H
 #define GW__CONTROL_RAFT_LOG_H

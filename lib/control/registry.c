@@ -17,10 +17,11 @@ static gw__command_apply *const apply[GW__COMMAND_KINDS] = {
     [GW__CMD_LEAVE] = gw__apply_leave,
     [GW__CMD_REPORT] = gw__apply_report,
     [GW__CMD_DEADLINE] = gw__apply_deadline,
-    [GW__CMD_SHARDS] = gw__apply_shards,
-    [GW__CMD_LEASE] = gw__apply_lease,
-    [GW__CMD_DONE] = gw__apply_done,
-    [GW__CMD_SETTLE] = gw__apply_settle,
+    [GW__CMD_ROUTES] = gw__apply_routes,
+    [GW__CMD_TABLE] = gw__apply_table,
+    [GW__CMD_PROMOTE] = gw__apply_promote,
+    [GW__CMD_HANDOVER] = gw__apply_handover,
+    [GW__CMD_DRAIN] = gw__apply_drain,
     [GW__CMD_LINK] = gw__apply_link,
     [GW__CMD_CUT] = gw__apply_cut,
     [GW__CMD_HEAL] = gw__apply_heal,
@@ -56,6 +57,7 @@ enum gw_err gw__say(struct gw__answer *answer, const char *format, ...)
 void gw__registry_init(struct gw__registry *registry)
 {
     memset(registry, 0, sizeof *registry);
+    gw__routes_init(&registry->routes);
 }
 
 static size_t refuse_entry(const struct gw__registry *r, enum gw_err code,

@@ -12,15 +12,15 @@
  *        |                                        deadline           |
  *        +----- register, as another incarnation --------------------+
  *
- *   REGISTER  gives a process its node number. Controllers and observers are
- *             active at once, since they hold no data; workers and servers are
- *             joining until they have copied it. A number is given to another
- *             incarnation only after the last one has left or been convicted:
- *             two live processes must never answer to one name. Who asks for
- *             any number and has one already is told that one.
- *   ADMIT     makes joiners active, at a boundary of ops: from `from_op` on
- *             they take part. Whoever proposes it must take part in every op
- *             and not have begun `from_op`; it does not begin it before the
+ *   REGISTER  gives a process its node number. Who is to stand in the ring is
+ *             joining until it has copied the state; all others are active at
+ *             once: controllers and observers hold no data, servers get their
+ *             slots later, workers pull what they need. A number is given to
+ * another incarnation only after the last one has left or been convicted: two
+ * live processes must never answer to one name. Who asks for any number and has
+ * one already is told that one. ADMIT     makes joiners active, at a boundary
+ * of ops: from `from_op` on they take part. Whoever proposes it must take part
+ * in every op and not have begun `from_op`; it does not begin it before the
  *             answer. So nobody can have completed that op without the joiners,
  *             and what others have sent of it carries the old epoch and is
  *             dropped. That is why a join needs no flush. All joiners of one
@@ -36,8 +36,10 @@
  *             are observers too. An accusation is about an incarnation, by an
  *             active one, and lapses after GW__ACCUSATION_LAPSE_MS unless it is
  *             repeated: two doubts at different times are no proof.
- *   LEAVE     a member goes of its own will; its undone shards are free.
- *   The last worker or server that holds the state cannot be removed.
+ *   LEAVE     a member goes of its own will. A server cannot while it has a
+ *             slot that nobody else has in sync; it is told to DRAIN before.
+ *   The last member of the ring cannot be removed: it holds the state. The last
+ *   server can be convicted, though its slots are lost: whoever ended it knows.
  *
  * The view
  *   Every change among workers and servers is a new epoch. Members that said
@@ -61,21 +63,14 @@
  *             not come back with it.
  *   While flushing nobody is admitted.
  *
- * Data shards
- *   SHARDS    how many there are; begins data epoch 0. Only while none is
- *             leased.
- *   LEASE     a worker takes up to `count` free shards, lowest first, to use
- *             them in this order, one a step, from `step` on. It never holds
- *             more than its share of what is undone, undone / workers rounded
- *             up, so that the slow leave work for the fast and one that comes
- *             back finds some. None free is an answer with no shards.
- *   DONE      the holder's shards of steps up to `through` are done.
- *   SETTLE    the same for a holder that is dead, said by a survivor: the
- *             contributor sets tell everybody up to which step the dead one's
- *             data has counted. Its other shards return to the pool. Until
- *             then nobody gets them: a shard that was in an op that went
- *             FORWARD must not be used again.
- *   A shard is done once an epoch; when all are, the next epoch begins.
+ * The parameter server (route.h says where its slots are and why)
+ *   ROUTES    sets it up: how many slots, replicas and servers; once.
+ *   TABLE     the number of the table of that name, which is made when there is
+ *             none. Pushes and pulls name tables by it.
+ *   PROMOTE, HANDOVER   by the slot's primary, in the slot's term.
+ *   DRAIN     a server wants to leave: its slots go to others.
+ *   With every change of the active servers the slots follow, in the same
+ *   entry: there is no state in which a slot's primary is not active.
  *
  * Link rules belong to the link from one node to another. LINK sets the fields
  * that it names and answers the whole rule; CUT takes down all links between
@@ -103,8 +98,6 @@ enum {
     GW__CLIENTS_MAX = 256,
     GW__CLIENT_IDLE_MS = 60000,
     GW__ACCUSATION_LAPSE_MS = 1000,
-    GW__SHARDS_MAX = 16384,
-    GW__HOLDERS_MAX = 2 * GW__NODES_MAX,
     GW__DECISIONS_MAX = 64
 };
 
@@ -142,20 +135,6 @@ struct gw__flush {
     struct gw__ring_member before[GW__NODES_MAX];
 };
 
-enum gw__shard_state { GW__FREE, GW__LEASED, GW__SHARD_DONE, GW__SHARD_STATES };
-
-struct gw__shard {
-    uint8_t state;
-    uint8_t holder; /* LEASED: index in `holders` */
-    uint64_t step;  /* LEASED: planned for; DONE: used in */
-};
-
-struct gw__holder {
-    struct gw__process who;
-    uint32_t held; /* 0: this entry is free */
-    uint64_t next_step;
-};
-
 struct gw__client {
     struct gw__id id; /* none: this entry is free */
     uint64_t sequence;
@@ -164,7 +143,7 @@ struct gw__client {
     uint8_t answer[GW__ANSWER_BYTES_MAX];
 };
 
-/* Some 900 KB; its owner allocates it once. To be read by anybody, changed by
+/* Some 500 KB; its owner allocates it once. To be read by anybody, changed by
  * nobody but gw__registry_apply and gw__registry_restore. */
 struct gw__registry {
     uint64_t index; /* of the entry applied last */
@@ -174,12 +153,7 @@ struct gw__registry {
     struct gw__flush flush;
     unsigned decision_count;
     struct gw__decision decisions[GW__DECISIONS_MAX]; /* oldest first */
-    uint64_t data_epoch;
-    uint32_t shard_count;
-    uint32_t shards_free;
-    uint32_t shards_done;
-    struct gw__shard shards[GW__SHARDS_MAX];
-    struct gw__holder holders[GW__HOLDERS_MAX];
+    struct gw__routes routes;
     struct gw__rule links[GW__NODES_MAX][GW__NODES_MAX]; /* from, to */
     struct gw__client clients[GW__CLIENTS_MAX];
 };

@@ -12,7 +12,8 @@ static uint64_t bit(unsigned node)
     return (uint64_t)1 << node;
 }
 
-static bool holds_state(const struct gw__member *m)
+/* Its coming and going is a new epoch. */
+static bool is_counted(const struct gw__member *m)
 {
     return m->role == GW__WORKER || m->role == GW__SERVER;
 }
@@ -92,6 +93,14 @@ static bool may_register(const struct gw__registry *r, unsigned node,
     return !answer->code;
 }
 
+/* Nothing has to be copied before. */
+static void activate(struct gw__registry *r, struct gw__member *m)
+{
+    m->state = GW__ACTIVE;
+    r->view.epoch += is_counted(m);
+    gw__registry_route(r);
+}
+
 enum gw_err gw__apply_register(struct gw__registry *r,
                                const struct gw__command *c,
                                struct gw__answer *answer)
@@ -119,10 +128,9 @@ enum gw_err gw__apply_register(struct gw__registry *r,
                              .ring = c->join.ring,
                              .incarnation = c->who.incarnation};
     memcpy(m->endpoint, c->join.endpoint, sizeof m->endpoint);
-    if (!holds_state(m)) {
-        m->state = GW__ACTIVE;
-        m->ring = false;
-    }
+    m->ring = m->ring && is_counted(m);
+    if (!m->ring)
+        activate(r, m);
     return gw__say(answer, "node %u is %s as %s", node,
                    m->state == GW__ACTIVE ? "active" : "joining",
                    gw__role_name(m->role));
@@ -152,8 +160,6 @@ static void admit(struct gw__registry *r, struct gw__process who,
 {
     struct gw__member *m = &r->members[who.node];
     m->state = GW__ACTIVE;
-    if (!m->ring)
-        return;
     r->view.ring[r->view.ring_count++] = (struct gw__ring_member){
         .node = who.node, .incarnation = who.incarnation, .from_op = from_op};
     r->view.ring_epoch = r->view.epoch;
@@ -209,34 +215,24 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
 
 /* ---- removing ---- */
 
-static unsigned active_others(const struct gw__registry *r, unsigned node,
-                              bool (*like)(const struct gw__member *))
+/* In the ring. */
+static unsigned active_others(const struct gw__registry *r, unsigned node)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         count += i != node && r->members[i].state == GW__ACTIVE &&
-                 like(&r->members[i]);
+                 r->members[i].ring;
     return count;
-}
-
-static bool is_server(const struct gw__member *m)
-{
-    return m->role == GW__SERVER;
 }
 
 bool gw__registry_is_last(struct gw__registry *r, unsigned node,
                           struct gw__answer *answer)
 {
-    const struct gw__member *m = &r->members[node];
-    if (!holds_state(m))
+    if (!r->members[node].ring || active_others(r, node) > 0)
         return false;
-    if (active_others(r, node, holds_state) == 0)
-        gw__refuse(answer, GW_EINVAL, "cannot remove %u: it is the last member",
-                   node);
-    else if (m->role == GW__SERVER && active_others(r, node, is_server) == 0)
-        gw__refuse(answer, GW_EINVAL, "cannot remove %u: it is the last server",
-                   node);
-    return answer->code;
+    gw__refuse(answer, GW_EINVAL, "cannot remove %u: it is the last member",
+               node);
+    return true;
 }
 
 /* Closes the gaps. */
@@ -268,12 +264,13 @@ void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
         struct gw__member *m = &r->members[i];
         if (!(nodes & bit(i)))
             continue;
-        new_epoch = new_epoch || holds_state(m);
+        new_epoch = new_epoch || is_counted(m);
         m->state = state;
         gw__accusation_drop(m);
     }
     forget_accusations(r, nodes);
     r->view.epoch += new_epoch;
+    gw__registry_route(r);
     if (!(gw__view_nodes(&r->view) & nodes))
         return;
     gw__flush_begin(r);
@@ -287,10 +284,10 @@ enum gw_err gw__apply_leave(struct gw__registry *r, const struct gw__command *c,
                             struct gw__answer *answer)
 {
     if (!gw__registry_active(r, c->who, answer) ||
-        gw__registry_is_last(r, c->who.node, answer))
+        gw__registry_is_last(r, c->who.node, answer) ||
+        gw__registry_needs(r, c->who.node, answer))
         return answer->code;
     gw__registry_remove(r, bit(c->who.node), GW__LEFT);
-    gw__shards_release(r, c->who);
     return gw__say(answer, "node %u has left: epoch %llu", c->who.node,
                    (unsigned long long)r->view.epoch);
 }

@@ -6,7 +6,7 @@
  *   registry_members.c   register, admit, leave; what removing a member means
  *   registry_accuse.c    accusations, and when they convict
  *   registry_flush.c     reports, the deadline, decisions
- *   registry_shards.c    leases of training data
+ *   registry_routes.c    slots and tables of the parameter server
  *   registry_links.c     link rules
  *   registry_snapshot.c  the state as bytes
  *   registry_restore.c   and back
@@ -48,16 +48,19 @@ void gw__accusation_drop(struct gw__member *member);
 void gw__flush_begin(struct gw__registry *registry);
 /* Decides if all have reported. */
 void gw__flush_check(struct gw__registry *registry);
-/* Shards of a member that has left are free at once. */
-void gw__shards_release(struct gw__registry *registry, struct gw__process who);
+/* The servers may be others: slots follow (route.h). */
+void gw__registry_route(struct gw__registry *registry);
+/* Has this member a slot that nobody else has in sync? Then a refusal. */
+bool gw__registry_needs(const struct gw__registry *registry, unsigned node,
+                        struct gw__answer *answer);
 
 typedef enum gw_err gw__command_apply(struct gw__registry *,
                                       const struct gw__command *,
                                       struct gw__answer *);
 gw__command_apply gw__apply_register, gw__apply_admit, gw__apply_accuse,
-    gw__apply_leave, gw__apply_report, gw__apply_deadline, gw__apply_shards,
-    gw__apply_lease, gw__apply_done, gw__apply_settle, gw__apply_link,
-    gw__apply_cut, gw__apply_heal;
+    gw__apply_leave, gw__apply_report, gw__apply_deadline, gw__apply_routes,
+    gw__apply_table, gw__apply_promote, gw__apply_handover, gw__apply_drain,
+    gw__apply_link, gw__apply_cut, gw__apply_heal;
 
 /* The entry of a client, or NULL. */
 struct gw__client *gw__client_find(struct gw__registry *registry,

@@ -44,55 +44,6 @@ static void get_decisions(struct gw__reader *r, struct gw__registry *registry)
         gw__get_decision(r, &registry->decisions[i]);
 }
 
-static void get_shard(struct gw__reader *r, struct gw__registry *registry,
-                      struct gw__shard *s)
-{
-    s->state = (uint8_t)gw__get_u8_below(r, GW__SHARD_STATES);
-    if (s->state == GW__LEASED) {
-        s->holder = (uint8_t)gw__get_u8_below(r, GW__HOLDERS_MAX);
-        gw__reader_demand(r, registry->holders[s->holder].held > 0);
-    }
-    if (s->state != GW__FREE)
-        s->step = gw__get_u64(r);
-    registry->shards_free += s->state == GW__FREE;
-    registry->shards_done += s->state == GW__SHARD_DONE;
-}
-
-/* Does each holder hold as many shards as it says? */
-static bool holders_are_right(const struct gw__registry *registry)
-{
-    uint32_t held[GW__HOLDERS_MAX] = {0};
-    for (uint32_t i = 0; i < registry->shard_count; i++)
-        if (registry->shards[i].state == GW__LEASED)
-            held[registry->shards[i].holder]++;
-    for (unsigned i = 0; i < GW__HOLDERS_MAX; i++)
-        if (held[i] != registry->holders[i].held)
-            return false;
-    return true;
-}
-
-static void get_shards(struct gw__reader *r, struct gw__registry *registry)
-{
-    registry->data_epoch = gw__get_u64(r);
-    uint32_t count = gw__get_u32(r);
-    gw__reader_demand(r, count <= GW__SHARDS_MAX);
-    registry->shard_count = r->bad ? 0 : count;
-    for (unsigned i = 0; i < GW__HOLDERS_MAX; i++) {
-        struct gw__holder *h = &registry->holders[i];
-        h->held = gw__get_u32(r);
-        if (h->held == 0)
-            continue;
-        h->who = gw__get_process(r);
-        h->next_step = gw__get_u64(r);
-        gw__reader_demand(r, h->who.node < GW__NODES_MAX);
-    }
-    for (uint32_t i = 0; i < registry->shard_count; i++)
-        get_shard(r, registry, &registry->shards[i]);
-    gw__reader_demand(r, holders_are_right(registry));
-    gw__reader_demand(r, registry->shard_count == 0 ||
-                             registry->shards_done < registry->shard_count);
-}
-
 static void get_links(struct gw__reader *r, struct gw__registry *registry)
 {
     unsigned count = gw__get_u16_below(r, GW__NODES_MAX * GW__NODES_MAX + 1);
@@ -136,6 +87,19 @@ static bool ring_is_right(const struct gw__registry *registry)
     return standing == view->ring_count;
 }
 
+/* Only active servers have slots. */
+static bool routes_are_right(const struct gw__registry *registry)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        const struct gw__member *m = &registry->members[node];
+        bool serves = m->state == GW__ACTIVE && m->role == GW__SERVER;
+        if (!serves && (registry->routes.drained >> node & 1 ||
+                        !gw__routes_is_empty(&registry->routes, node)))
+            return false;
+    }
+    return true;
+}
+
 /* A flush is open exactly as long as somebody has not reported; who is to stood
  * in the ring before. */
 static bool flush_is_right(const struct gw__registry *registry)
@@ -154,7 +118,7 @@ static void get_registry(struct gw__reader *r, struct gw__registry *registry)
 {
     char magic[4];
     gw__get_bytes(r, magic, sizeof magic);
-    gw__reader_demand(r, memcmp(magic, "GWR2", sizeof magic) == 0);
+    gw__reader_demand(r, memcmp(magic, "GWR3", sizeof magic) == 0);
     registry->index = gw__get_u64(r);
     registry->time_ms = gw__get_u64(r);
     gw__get_view(r, &registry->view);
@@ -162,11 +126,12 @@ static void get_registry(struct gw__reader *r, struct gw__registry *registry)
         get_member(r, &registry->members[i]);
     get_flush(r, &registry->flush);
     get_decisions(r, registry);
-    get_shards(r, registry);
+    gw__get_routes(r, &registry->routes);
     get_links(r, registry);
     get_clients(r, registry);
     gw__reader_demand(r, ring_is_right(registry));
     gw__reader_demand(r, flush_is_right(registry));
+    gw__reader_demand(r, routes_are_right(registry));
 }
 
 enum gw_err gw__registry_restore(struct gw__registry *registry,

@@ -40,26 +40,6 @@ static void put_decisions(struct gw__writer *w, const struct gw__registry *r)
         gw__put_decision(w, &r->decisions[i]);
 }
 
-static void put_shards(struct gw__writer *w, const struct gw__registry *r)
-{
-    gw__put_u64(w, r->data_epoch);
-    gw__put_u32(w, r->shard_count);
-    for (unsigned i = 0; i < GW__HOLDERS_MAX; i++) {
-        gw__put_u32(w, r->holders[i].held);
-        if (r->holders[i].held == 0)
-            continue;
-        gw__put_process(w, r->holders[i].who);
-        gw__put_u64(w, r->holders[i].next_step);
-    }
-    for (uint32_t i = 0; i < r->shard_count; i++) {
-        gw__put_u8(w, r->shards[i].state);
-        if (r->shards[i].state == GW__LEASED)
-            gw__put_u8(w, r->shards[i].holder);
-        if (r->shards[i].state != GW__FREE)
-            gw__put_u64(w, r->shards[i].step);
-    }
-}
-
 static bool is_plain(const struct gw__rule *rule)
 {
     return !rule->delay_us && !rule->jitter_us && !rule->rate &&
@@ -98,7 +78,7 @@ static void put_clients(struct gw__writer *w, const struct gw__registry *r)
 
 static void put_registry(struct gw__writer *w, const struct gw__registry *r)
 {
-    gw__put_bytes(w, "GWR2", 4);
+    gw__put_bytes(w, "GWR3", 4);
     gw__put_u64(w, r->index);
     gw__put_u64(w, r->time_ms);
     gw__put_view(w, &r->view);
@@ -106,7 +86,7 @@ static void put_registry(struct gw__writer *w, const struct gw__registry *r)
         put_member(w, &r->members[i]);
     put_flush(w, &r->flush);
     put_decisions(w, r);
-    put_shards(w, r);
+    gw__put_routes(w, &r->routes);
     put_links(w, r);
     put_clients(w, r);
 }

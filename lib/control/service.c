@@ -135,6 +135,7 @@ static void step(void *state, const struct gw__input *input,
     struct gw__service *s = state;
     s->now_ns = input->now_ns;
     s->act = actions;
+    gw__lease_wake(s);
     if (input->kind != GW__START)
         gw__service_look(s);
     take(s, input);

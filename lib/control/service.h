@@ -11,10 +11,29 @@
  * and tells the news to the members that say HELLO to it (all members say it to
  * all controllers), so a dead leader delays no news.
  *
- * The leader is also everybody's second observer: it accuses ring members whose
+ * The leader is also everybody's second observer: it accuses members whose
  * HELLOs have stopped (phi.h), proposes the DEADLINE of a flush whose reports
  * stay away for GW__FLUSH_DEADLINE_NS, and stamps the time. On taking office it
  * proposes its own REGISTER as a controller, so that it may accuse.
+ *
+ * Leases. A server answers pulls from what it holds, asking nobody; so it must
+ * not be replaced while it does not know that it was. The leader answers each
+ * HELLO of an active server with a LEASE of GW__LEASE_NS, which the server
+ * counts from before it said that HELLO. Nobody is convicted on a guess as long
+ * as a lease may last: the leader proposes no uncertain accusation of a server
+ * before GW__LEASE_NS + GW__LEASE_MARGIN_NS have passed since its last LEASE.
+ * It is the leader that holds back, and before the log: whoever applies an
+ * accusation from the log knows no clock but the log's. And a second accusation
+ * needs this leader as the first did, so one that an earlier leader has let
+ * into the log convicts nobody too early.
+ *   Of leases that another leader has given it knows nothing. That one may go
+ * on for up to two election timeouts after it was replaced, until it notices
+ * that no majority answers it; hence GW__LEASE_OFFICE_NS, for which a new
+ * leader holds back as well. A leader that has slept longer than an election
+ * takes may have been replaced without knowing it, and gives no leases for as
+ * long.
+ *   A process that is known to have ended serves nobody: a certain accusation
+ * convicts at once.
  */
 #ifndef GW__CONTROL_SERVICE_H
 #define GW__CONTROL_SERVICE_H
@@ -31,6 +50,14 @@
  * connect again (every 100 ms at most); if it then leads, it would accuse them
  * all. Their neighbours in the ring watch them all the while. */
 #define GW__FIRST_HELLO_NS 1000000000ULL
+
+#define GW__LEASE_MARGIN_NS 50000000ULL
+#define GW__LEASE_OFFICE_NS 300000000ULL
+/* For so long after it was accused on a guess a server gets no lease, unless
+ * the accusation has come out of the log before and did not convict it. */
+#define GW__LEASE_ACCUSED_NS 1000000000ULL
+/* An election takes longer, and so does no leader notice that it slept less. */
+#define GW__LEASE_SLEPT_NS 100000000ULL
 
 /* What START brings. */
 struct gw__service_config {

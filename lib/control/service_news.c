@@ -40,6 +40,22 @@ static void send_reports(struct gw__service *s, unsigned to, uint64_t nodes)
 
 /* ---- HELLO ---- */
 
+/* As leader, to an active server that says HELLO. */
+static void send_lease(struct gw__service *s, unsigned node,
+                       const struct gw__hello *hello)
+{
+    uint8_t out[64];
+    const struct gw__lease lease = {.incarnation = hello->incarnation,
+                                    .sent_ns = hello->sent_ns,
+                                    .index = s->registry.index,
+                                    .lease_ns = GW__LEASE_NS};
+    if (!gw__lease_may_grant(s, node, hello->incarnation))
+        return;
+    s->heard[node].leased_ns = s->now_ns;
+    size_t bytes = gw__lease_encode(&lease, out, sizeof out);
+    s->act->send(s->act->driver, node, out, bytes);
+}
+
 static bool in_ring(const struct gw__service *s, unsigned node,
                     struct gw__id incarnation)
 {
@@ -58,8 +74,10 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
     if (gw__hello_decode(input->data, input->bytes, &hello, &why) ||
         hello.incarnation.low != input->incarnation)
         return;
-    s->heard[node] = (struct gw__heard){hello.incarnation, s->now_ns};
+    s->heard[node].incarnation = hello.incarnation;
+    s->heard[node].heard_ns = s->now_ns;
     gw__watch_beat(s, node, hello.incarnation);
+    send_lease(s, node, &hello);
     if (hello.index < s->changed_index ||
         (flush->open && gw__service_leads(s))) {
         gw__news_make(&s->registry, node, gw__service_leads(s), &news);
@@ -71,13 +89,18 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
 
 /* ---- changes ---- */
 
+bool gw__service_is_waited_for(const struct gw__member *m)
+{
+    return (m->state == GW__ACTIVE || m->state == GW__JOINING) &&
+           (m->role == GW__WORKER || m->role == GW__SERVER);
+}
+
 static bool wants_news(const struct gw__service *s, unsigned node)
 {
     const struct gw__heard *heard = &s->heard[node];
     if (node == s->self.node)
         return false;
-    return s->registry.members[node].state == GW__JOINING ||
-           gw__view_rank(&s->registry.view, node) >= 0 ||
+    return gw__service_is_waited_for(&s->registry.members[node]) ||
            (!gw__id_is_none(heard->incarnation) &&
             s->now_ns - heard->heard_ns < FORGET_NS);
 }
@@ -118,6 +141,6 @@ void gw__service_look(struct gw__service *s)
         return;
     s->mark = mark;
     s->changed_index = s->registry.index;
-    gw__watch_ring(s);
+    gw__watch_members(s);
     push(s, look_at_flush(s));
 }

@@ -4,6 +4,7 @@
  *   service.c           the machine: its inputs and its timer
  *   service_requests.c  requests, proposals, answers
  *   service_news.c      HELLOs, and who is told what
+ *   service_lease.c     leases of servers
  *   service_watch.c     silence, certain ends, and who is accused
  *   service_office.c    what the leader proposes of its own
  */
@@ -32,11 +33,14 @@ struct gw__asker {
 struct gw__heard {
     struct gw__id incarnation; /* none: nobody yet */
     uint64_t heard_ns;
+    uint64_t leased_ns;  /* when it got a lease last; 0: never */
+    unsigned accusing;   /* guesses about it on their way through the log, */
+    uint64_t accused_ns; /* the last since then */
 };
 
-/* Of a ring member. */
+/* Of an active worker or server. */
 struct gw__watch {
-    struct gw__id incarnation; /* none: it stands in no ring */
+    struct gw__id incarnation; /* none: it is none */
     struct gw__phi phi;
     uint64_t accused_ns; /* last; 0: not */
     bool certain;        /* then */
@@ -50,6 +54,7 @@ struct gw__service {
 
     unsigned leader;     /* a node, or GW__NODES_MAX */
     uint64_t office_ns;  /* since when it is we */
+    uint64_t unsure_ns;  /* until then it may be somebody else by now */
     uint64_t clock_ns;   /* when the registry's time was */
     uint64_t clock_ms;   /* this */
     uint64_t entered_ns; /* when we proposed ourselves last */
@@ -80,6 +85,22 @@ bool gw__service_leads(const struct gw__service *s);
 void gw__service_request(struct gw__service *s, const struct gw__input *input);
 /* To the log, with our time. */
 void gw__service_propose(struct gw__service *s, struct gw__command *command);
+
+/* ---- service_lease.c ---- */
+
+/* We have slept, or not: are we still the leader? */
+void gw__lease_wake(struct gw__service *s);
+/* May this server serve for a while? */
+bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
+                         struct gw__id incarnation);
+/* An accusation goes into the log, and comes out of it. */
+void gw__lease_proposed(struct gw__service *s,
+                        const struct gw__command *command);
+void gw__lease_applied(struct gw__service *s,
+                       const struct gw__command *command);
+/* Is this the accusation on a guess of a server that may have a lease? */
+bool gw__lease_protects(const struct gw__service *s,
+                        const struct gw__command *command);
 /* Entry `index`: applies it and answers who asked for it. */
 void gw__service_apply(struct gw__service *s, uint64_t index,
                        const void *command, size_t bytes);
@@ -91,11 +112,13 @@ void gw__service_enter(struct gw__service *s);
 void gw__service_hello(struct gw__service *s, const struct gw__input *input);
 /* Tells everybody if the registry has changed in what concerns members. */
 void gw__service_look(struct gw__service *s);
+/* A worker or server that has not left nor been convicted. */
+bool gw__service_is_waited_for(const struct gw__member *member);
 
 /* ---- service_watch.c ---- */
 
-/* The ring may be another. */
-void gw__watch_ring(struct gw__service *s);
+/* Members may be others. */
+void gw__watch_members(struct gw__service *s);
 void gw__watch_beat(struct gw__service *s, unsigned node,
                     struct gw__id incarnation);
 /* Our timer fired so late. */

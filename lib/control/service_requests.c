@@ -35,8 +35,10 @@ void gw__service_apply(struct gw__service *s, uint64_t index, const void *data,
     struct gw__command command;
     struct gw_error why;
     size_t used = gw__registry_apply(&s->registry, data, bytes, index, answer);
-    if (gw__command_decode(data, bytes, &command, &why) ||
-        gw__id_is_none(command.client))
+    if (gw__command_decode(data, bytes, &command, &why))
+        return;
+    gw__lease_applied(s, &command);
+    if (gw__id_is_none(command.client))
         return;
     struct gw__asker *asker = find_asker(s, command.client);
     if (!asker || asker->sequence != command.sequence)
@@ -78,8 +80,10 @@ void gw__service_propose(struct gw__service *s, struct gw__command *command)
     uint8_t out[GW__COMMAND_BYTES_MAX];
     command->time_ms = time_ms(s);
     size_t bytes = gw__command_encode(command, out, sizeof out);
-    if (bytes > 0)
-        s->act->tell(s->act->driver, out, bytes);
+    if (bytes == 0)
+        return;
+    gw__lease_proposed(s, command);
+    s->act->tell(s->act->driver, out, bytes);
 }
 
 /* ---- requests ---- */
@@ -112,6 +116,23 @@ static void take(struct gw__service *s, unsigned from,
         return;
     asker->proposed_ns = s->now_ns;
     gw__service_propose(s, command);
+}
+
+/* Answered without the log, so that the accuser, which has one request under
+ * way at a time, can ask for other things; it accuses again. */
+static void hold_back(struct gw__service *s, unsigned from,
+                      const struct gw__command *command)
+{
+    uint8_t out[GW__ANSWER_BYTES_MAX];
+    struct gw__answer answer = {.epoch = s->registry.view.epoch};
+    gw__refuse(&answer, GW_PENDING, "node %u may have a lease; accuse it later",
+               command->accuse.accused.node);
+    reply(s, from,
+          &(struct gw__reply){.talk = GW__TALK_ANSWER,
+                              .client = command->client,
+                              .sequence = command->sequence,
+                              .answer = out,
+                              .answer_bytes = gw__answer_encode(&answer, out)});
 }
 
 /* A process that wants to register is to be answered, be it refused. Unless
@@ -158,6 +179,8 @@ void gw__service_request(struct gw__service *s, const struct gw__input *input)
         back.answer = known->answer;
         back.answer_bytes = known->answer_bytes;
         reply(s, input->from, &back);
+    } else if (gw__service_leads(s) && gw__lease_protects(s, &command)) {
+        hold_back(s, input->from, &command);
     } else if (gw__service_leads(s)) {
         take(s, input->from, &command);
     } else {

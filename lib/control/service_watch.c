@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Everybody's second observer: how long have ring members not said HELLO, and
+ * Everybody's second observer: how long have members not said HELLO, and
  * whose end is certain? Every replica listens; the leader accuses. HELLOs come
  * every 100 ms, so with the rule below a silence of some 500 ms is an
  * accusation, while what the two neighbours in the ring see takes half of that.
@@ -12,10 +12,11 @@ static const struct gw__phi_rule rule = {
     .expected_ns = 100000000, .deviation_ns = 50000000, .pause_ns = 150000000};
 static const double threshold = 8;
 
-static void watch(struct gw__service *s, const struct gw__ring_member *m)
+static void watch(struct gw__service *s, unsigned node)
 {
-    struct gw__watch *w = &s->watched[m->node];
-    const struct gw__heard *heard = &s->heard[m->node];
+    const struct gw__member *m = &s->registry.members[node];
+    struct gw__watch *w = &s->watched[node];
+    const struct gw__heard *heard = &s->heard[node];
     if (gw__id_equal(w->incarnation, m->incarnation))
         return;
     bool known = gw__id_equal(heard->incarnation, m->incarnation);
@@ -23,14 +24,15 @@ static void watch(struct gw__service *s, const struct gw__ring_member *m)
     gw__phi_begin(&w->phi, &rule, s->now_ns + (known ? 0 : GW__FIRST_HELLO_NS));
 }
 
-void gw__watch_ring(struct gw__service *s)
+void gw__watch_members(struct gw__service *s)
 {
-    const struct gw__view *view = &s->registry.view;
-    for (unsigned node = 0; node < GW__NODES_MAX; node++)
-        if (gw__view_rank(view, node) < 0)
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        const struct gw__member *m = &s->registry.members[node];
+        if (m->state == GW__ACTIVE && gw__service_is_waited_for(m))
+            watch(s, node);
+        else
             s->watched[node].incarnation = (struct gw__id){0};
-    for (unsigned i = 0; i < view->ring_count; i++)
-        watch(s, &view->ring[i]);
+    }
 }
 
 void gw__watch_beat(struct gw__service *s, unsigned node,
@@ -79,6 +81,8 @@ static void accuse(struct gw__service *s, unsigned node, bool certain)
         .accuse = {{node, s->registry.members[node].incarnation}, certain}};
     if (w->accused_ns && w->certain == certain &&
         s->now_ns - w->accused_ns < GW__SERVICE_RETRY_NS)
+        return;
+    if (gw__lease_protects(s, &command))
         return;
     w->accused_ns = s->now_ns;
     w->certain = certain;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The smaller messages as bytes: HELLO, ANSWER and REDIRECT, REPORTED. See
- * talk.h; NEWS is in news.c.
+ * The smaller messages as bytes: HELLO, LEASE, ANSWER and REDIRECT, REPORTED.
+ * See talk.h; NEWS is in news.c.
  */
 #include "talk.h"
 
@@ -19,6 +19,7 @@ size_t gw__hello_encode(const struct gw__hello *hello, void *out, size_t room)
     gw__put_id(&w, hello->incarnation);
     gw__put_u64(&w, hello->index);
     gw__put_u64(&w, hello->reports);
+    gw__put_u64(&w, hello->sent_ns);
     return used(&w);
 }
 
@@ -30,9 +31,38 @@ enum gw_err gw__hello_decode(const void *data, size_t bytes,
     *hello = (struct gw__hello){.incarnation = gw__get_id(&r)};
     hello->index = gw__get_u64(&r);
     hello->reports = gw__get_u64(&r);
+    hello->sent_ns = gw__get_u64(&r);
     gw__reader_demand(&r, !gw__id_is_none(hello->incarnation));
     if (!gw__reader_done(&r))
         return gw_fail(why, GW_EDATA, "%zu bytes that are no hello", bytes);
+    return GW_OK;
+}
+
+/* ---- LEASE ---- */
+
+size_t gw__lease_encode(const struct gw__lease *lease, void *out, size_t room)
+{
+    struct gw__writer w = gw__writer_on(out, room);
+    gw__put_u8(&w, GW__TALK_LEASE);
+    gw__put_id(&w, lease->incarnation);
+    gw__put_u64(&w, lease->sent_ns);
+    gw__put_u64(&w, lease->index);
+    gw__put_u64(&w, lease->lease_ns);
+    return used(&w);
+}
+
+enum gw_err gw__lease_decode(const void *data, size_t bytes,
+                             struct gw__lease *lease, struct gw_error *why)
+{
+    struct gw__reader r = gw__reader_on(data, bytes);
+    gw__reader_demand(&r, gw__get_u8(&r) == GW__TALK_LEASE);
+    *lease = (struct gw__lease){.incarnation = gw__get_id(&r)};
+    lease->sent_ns = gw__get_u64(&r);
+    lease->index = gw__get_u64(&r);
+    lease->lease_ns = gw__get_u64(&r);
+    gw__reader_demand(&r, lease->lease_ns <= GW__LEASE_NS);
+    if (!gw__reader_done(&r))
+        return gw_fail(why, GW_EDATA, "%zu bytes that are no lease", bytes);
     return GW_OK;
 }
 

@@ -5,11 +5,14 @@
  *
  *     client -> controller  REQUEST   a command of the registry (command.h)
  *     controller -> client  ANSWER    to that sequence, or REDIRECT
- *     member -> controllers HELLO     every 100 ms: a sign of life, and what
- *                                     the sender knows
+ *     member -> controllers HELLO     every 100 ms (a server: 40 ms): a sign of
+ *                                     life, and what the sender knows
  *     controller -> member  NEWS      what it does not know yet; at each change
  *                                     and in answer to a HELLO that is behind
  *                           REPORTED  one survivor's report
+ *     leader -> server      LEASE     to each HELLO of an active server: until
+ *                                     so long after it said that HELLO it is
+ *                                     not convicted on a guess (service.h)
  *     member <-> member     BEAT      the detector's (detector.h)
  *                           MEET      the address of its end of the data wire
  *                           READY     a joiner has copied the state
@@ -32,13 +35,34 @@ enum gw__talk {
     GW__TALK_BEAT,
     GW__TALK_MEET,
     GW__TALK_READY,
+    GW__TALK_LEASE,
     GW__TALKS
 };
+
+#define GW__LEASE_NS 200000000ULL
 
 struct gw__hello {
     struct gw__id incarnation;
     uint64_t index;   /* of the newest news it has */
     uint64_t reports; /* nodes whose reports of that flush it has */
+    uint64_t sent_ns; /* by the sender's clock */
+};
+
+/* Counts from `sent_ns`, by the clock of who said that HELLO, so that clocks
+ * need not agree and a message that took long makes it shorter. */
+struct gw__lease {
+    struct gw__id incarnation; /* of the server */
+    uint64_t sent_ns;          /* as in its HELLO */
+    uint64_t index;            /* of what the leader has applied */
+    uint64_t lease_ns;
+};
+
+/* An active worker or server that does not stand in the ring. */
+struct gw__crew_member {
+    unsigned node;
+    enum gw__role role;
+    struct gw__id incarnation;
+    char endpoint[GW__ENDPOINT_MAX];
 };
 
 enum { GW__NEWS_DECISIONS = GW__REPORT_OPS_MAX };
@@ -58,6 +82,9 @@ struct gw__news {
     /* Registered, not yet admitted. */
     unsigned joiner_count;
     struct gw__process joiners[GW__NODES_MAX];
+    unsigned crew_count; /* in the order of nodes */
+    struct gw__crew_member crew[GW__NODES_MAX];
+    struct gw__routes routes;
     /* What the registry says of the receiver: its state and incarnation. */
     enum gw__member_state state;
     struct gw__id incarnation;
@@ -66,6 +93,10 @@ struct gw__news {
 size_t gw__hello_encode(const struct gw__hello *hello, void *out, size_t room);
 GW_MUST_CHECK enum gw_err gw__hello_decode(const void *data, size_t bytes,
                                            struct gw__hello *hello,
+                                           struct gw_error *why);
+size_t gw__lease_encode(const struct gw__lease *lease, void *out, size_t room);
+GW_MUST_CHECK enum gw_err gw__lease_decode(const void *data, size_t bytes,
+                                           struct gw__lease *lease,
                                            struct gw_error *why);
 /* From a registry, for node `node`, be it a member or not. */
 void gw__news_make(const struct gw__registry *registry, unsigned node,

@@ -14,6 +14,8 @@
  * are touched. Sums are f64: the shares of a batch then add up to the same
  * within the rounding of the f32 that travels.
  */
+#include "learn/logistic.h"
+
 #include <gradwire/learn.h>
 
 #include <math.h>
@@ -60,14 +62,10 @@ static void score(const struct gw_model *model, const struct gw_dataset *data,
 /* Turns the score into the slope of the loss; adds loss and right answer. */
 static void judge_lr(uint32_t label, struct gw_sums *sums)
 {
-    double z = sums->scores[0];
-    double small = exp(-fabs(z));
-    double p = z > 0 ? 1 / (1 + small) : small / (1 + small);
-    bool positive = label == 1;
-    bool right = (z > 0) == positive;
-    sums->loss += right ? log1p(small) : log1p(small) + fabs(z);
-    sums->right += right;
-    sums->scores[0] = positive ? p - 1 : p;
+    struct gw__logistic told = gw__logistic(sums->scores[0], label == 1);
+    sums->loss += told.loss;
+    sums->right += told.right;
+    sums->scores[0] = told.slope;
 }
 
 static void judge_softmax(uint32_t label, unsigned outputs,

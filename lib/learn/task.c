@@ -39,52 +39,55 @@ enum gw_err gw_task_defaults(const char *name, struct gw_task_config *config,
                 .beta = 1,
             };
             models[i]->defaults(config);
-            return GW_OK;
+            return gw_task_choose_updater(config, config->updater, why);
         }
     return gw_fail(why, GW_EINVAL,
                    "\"%s\" is no model; there are lr, mf, word2vec and drift",
                    name);
 }
 
-static enum gw_err check(const struct gw_task_config *config,
-                         struct gw_error *why)
+static enum gw_err check_updater(const struct gw_task_config *config,
+                                 enum gw_ps_updater updater,
+                                 struct gw_error *why)
 {
     if ((unsigned)config->kind >= GW_TASK_KINDS)
         return gw_fail(why, GW_EINVAL, "there is no model %u",
                        (unsigned)config->kind);
+    if ((unsigned)updater >= GW_PS_UPDATERS)
+        return gw_fail(why, GW_EINVAL, "there is no updater %u",
+                       (unsigned)updater);
+    if (models[config->kind]->rates[updater] == 0)
+        return gw_fail(why, GW_EINVAL, "%s cannot learn with the updater %s",
+                       models[config->kind]->name, gw_ps_updater_name(updater));
+    return GW_OK;
+}
+
+enum gw_err gw_task_choose_updater(struct gw_task_config *config,
+                                   enum gw_ps_updater updater,
+                                   struct gw_error *why)
+{
+    enum gw_err code = check_updater(config, updater, why);
+    if (code)
+        return code;
+    config->updater = updater;
+    config->rate = models[config->kind]->rates[updater];
+    return GW_OK;
+}
+
+static enum gw_err check(const struct gw_task_config *config,
+                         struct gw_error *why)
+{
+    enum gw_err code = check_updater(config, config->updater, why);
+    if (code)
+        return code;
     const char *name = models[config->kind]->name;
     if (!isfinite(config->rate) || config->rate < 0)
         return gw_fail(why, GW_EINVAL, "%s: the rate %g", name,
                        (double)config->rate);
-    if ((unsigned)config->updater >= GW_PS_UPDATERS)
-        return gw_fail(why, GW_EINVAL, "%s: there is no updater %u", name,
-                       (unsigned)config->updater);
     if (config->group >= GW_PS_GROUPS_MAX)
         return gw_fail(why, GW_EINVAL, "%s: group %u; there are %u", name,
                        config->group, (unsigned)GW_PS_GROUPS_MAX);
     return GW_OK;
-}
-
-enum gw_err gw__task_want_gradients(const struct gw_task *task,
-                                    struct gw_error *why)
-{
-    switch (task->config.updater) {
-    case GW_PS_SGD:
-    case GW_PS_MOMENTUM:
-    case GW_PS_ADAGRAD:
-    case GW_PS_ADAM:
-    case GW_PS_FTRL:
-    case GW_PS_CALLBACK:
-        return GW_OK;
-    case GW_PS_ADD:
-    case GW_PS_ASSIGN:
-    case GW_PS_UPDATERS:
-        break;
-    }
-    return gw_fail(why, GW_EINVAL,
-                   "%s: it pushes gradients, and the updater %s takes none",
-                   task->model->name,
-                   task->config.updater == GW_PS_ADD ? "add" : "assign");
 }
 
 struct gw_ps_table_config *gw__task_table(struct gw_task *task,

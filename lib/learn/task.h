@@ -49,8 +49,12 @@ struct gw__task_model {
     bool squared;  /* the loss is half the squared error, the quality its root
                       mean; else the quality is the share of right answers */
     bool shuffled; /* each epoch has an order of its own */
+    bool stream;   /* what is known is tried on its last rows, not on all */
     size_t chunk;  /* rows that are evaluated at once */
     size_t scratch_bytes;
+    /* Good with each updater; 0: it cannot be used. */
+    float rates[GW_PS_UPDATERS];
+    /* The rest is set already, but for the rate and what other models have. */
     void (*defaults)(struct gw_task_config *config);
     /* Sets rows, tables and data; what it left in `data` when it fails is
      * closed too. */
@@ -67,9 +71,6 @@ struct gw__task_model {
 extern const struct gw__task_model gw__task_lr, gw__task_mf, gw__task_word2vec,
     gw__task_drift;
 
-/* GW_EINVAL with "MODEL: ..." unless all is well with the updater. */
-GW_MUST_CHECK enum gw_err gw__task_want_gradients(const struct gw_task *task,
-                                                  struct gw_error *why);
 /* Adds a table of that name that the config's updater changes. */
 struct gw_ps_table_config *gw__task_table(struct gw_task *task,
                                           const char *name, uint32_t width,

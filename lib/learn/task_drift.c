@@ -9,8 +9,9 @@
  * loss is that of predictions made before its rows were learnt from: the
  * prequential error, test-then-train (Dawid 1984; Gama et al. 2013). Who never
  * learns has a mean squared error of features / 2 above the noise's; who learns
- * at a constant rate follows; who learns at a falling one (AdaGrad, FTRL) is
- * left behind. Rows are made from seed and t when they are needed.
+ * at a constant rate follows; who learns at a falling one (AdaGrad, FTRL) falls
+ * behind as the stream goes on. Rows are made from seed and t when they are
+ * needed.
  *
  * Table "w" is dense: all weights are needed for each row.
  */
@@ -21,7 +22,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FEATURES_MAX = 1 << 16 };
+enum {
+    FEATURES_MAX = 1 << 16,
+    TEST_ROWS = 1000 /* a stretch in which the truth hardly moves */
+};
 
 struct drift_scratch {
     double *row;    /* features, */
@@ -33,7 +37,6 @@ static void defaults(struct gw_task_config *config)
 {
     config->epochs = 10;
     config->batch = 100;
-    config->rate = 0.5f;
     config->drift.features = 32;
     config->drift.rows = 20000;
     config->drift.noise = 0.1;
@@ -48,9 +51,6 @@ static void close_data(void *data)
 static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
-    enum gw_err code = gw__task_want_gradients(task, why);
-    if (code)
-        return code;
     if (config->train || config->test)
         return gw_fail(why, GW_EINVAL,
                        "drift: it makes its stream, and reads no file");
@@ -63,7 +63,8 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
     if (!(config->drift.noise >= 0) || !(config->drift.period > 0))
         return gw_fail(why, GW_EINVAL, "drift: the noise %g, the period %g",
                        config->drift.noise, config->drift.period);
-    task->rows = task->test_rows = config->drift.rows;
+    task->rows = config->drift.rows;
+    task->test_rows = task->rows < TEST_ROWS ? task->rows : TEST_ROWS;
     gw__task_table(task, "w", 1, config->drift.features)->dense =
         config->drift.features;
     return GW_OK;
@@ -146,8 +147,15 @@ const struct gw__task_model gw__task_drift = {
     .name = "drift",
     .quality = "rmse",
     .squared = true,
+    .stream = true,
     .chunk = 1 << 16,
     .scratch_bytes = sizeof(struct drift_scratch),
+    .rates = {[GW_PS_SGD] = 0.5f,
+              [GW_PS_MOMENTUM] = 0.05f,
+              [GW_PS_ADAGRAD] = 1,
+              [GW_PS_ADAM] = 0.02f,
+              [GW_PS_FTRL] = 1,
+              [GW_PS_CALLBACK] = 0.5f},
     .defaults = defaults,
     .open = open_data,
     .close = close_data,

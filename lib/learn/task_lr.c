@@ -25,10 +25,9 @@ struct lr_scratch {
 static void defaults(struct gw_task_config *config)
 {
     config->epochs = 10;
-    config->batch = 250;
+    config->batch = 100;
     config->updater = GW_PS_FTRL;
-    config->rate = 0.5f;
-    config->beta = 0.1f;
+    config->beta = 0.01f;
 }
 
 static void close_data(void *data)
@@ -56,15 +55,13 @@ static enum gw_err load_test(struct lr_data *lr, const char *path,
 static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
-    enum gw_err code = gw__task_want_gradients(task, why);
-    if (code)
-        return code;
     if (!config->train)
         return gw_fail(why, GW_EINVAL, "lr: there is no training file");
     struct lr_data *lr = task->data = calloc(1, sizeof *lr);
     if (!lr)
         return gw_fail(why, GW_ENOMEM, "lr");
-    code = gw_libsvm_load(config->train, GW_BASE_AUTO, &lr->train, why);
+    enum gw_err code =
+        gw_libsvm_load(config->train, GW_BASE_AUTO, &lr->train, why);
     if (code)
         return code;
     if (lr->train->class_count != 2)
@@ -172,6 +169,12 @@ const struct gw__task_model gw__task_lr = {
     .shuffled = true,
     .chunk = 4096,
     .scratch_bytes = sizeof(struct lr_scratch),
+    .rates = {[GW_PS_SGD] = 0.2f,
+              [GW_PS_MOMENTUM] = 0.02f,
+              [GW_PS_ADAGRAD] = 0.1f,
+              [GW_PS_ADAM] = 0.02f,
+              [GW_PS_FTRL] = 0.12f,
+              [GW_PS_CALLBACK] = 0.2f},
     .defaults = defaults,
     .open = open_data,
     .close = close_data,

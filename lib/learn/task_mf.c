@@ -35,10 +35,9 @@ struct mf_data {
 
 static void defaults(struct gw_task_config *config)
 {
-    config->epochs = 20;
+    config->epochs = 15;
     config->batch = 2000;
-    config->rate = 0.05f;
-    config->l2 = 0.02f;
+    config->l2 = 0.005f;
     config->mf.users = 2000;
     config->mf.items = 1000;
     config->mf.rank = 8;
@@ -123,9 +122,7 @@ static void rate_all(struct mf_data *mf, size_t count, const float *users,
 static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
-    enum gw_err code = gw__task_want_gradients(task, why);
-    if (!code)
-        code = check(config, why);
+    enum gw_err code = check(config, why);
     if (code)
         return code;
     size_t held_out = (config->mf.ratings + 9) / 10;
@@ -229,6 +226,11 @@ const struct gw__task_model gw__task_mf = {
     .shuffled = true,
     .chunk = 1 << 16,
     .scratch_bytes = 1,
+    .rates = {[GW_PS_SGD] = 0.02f,
+              [GW_PS_MOMENTUM] = 0.002f,
+              [GW_PS_ADAGRAD] = 0.2f,
+              [GW_PS_ADAM] = 0.005f,
+              [GW_PS_CALLBACK] = 0.02f},
     .defaults = defaults,
     .open = open_data,
     .close = close_data,

@@ -162,16 +162,16 @@ static enum gw_err evaluate_chunk(struct gw_unit *unit,
     return GW_OK;
 }
 
-static enum gw_err evaluate(struct gw_unit *unit, size_t rows,
+static enum gw_err evaluate(struct gw_unit *unit, size_t begin, size_t end,
                             const struct gw_fetch *fetch,
                             struct gw_unit_sums *total, struct gw_error *why)
 {
     size_t chunk = unit->task->model->chunk;
     float *memory[GW_TASK_TABLES_MAX] = {NULL};
     enum gw_err code = GW_OK;
-    for (size_t first = 0; !code && first < rows; first += chunk) {
+    for (size_t first = begin; !code && first < end; first += chunk) {
         unit->first = first;
-        unit->count = rows - first < chunk ? rows - first : chunk;
+        unit->count = end - first < chunk ? end - first : chunk;
         code = evaluate_chunk(unit, fetch, memory, total, why);
     }
     for (unsigned i = 0; i < GW_TASK_TABLES_MAX; i++)
@@ -183,8 +183,9 @@ enum gw_err gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
                              uint64_t epochs, const struct gw_fetch *fetch,
                              struct gw_task_score *score, struct gw_error *why)
 {
-    size_t rows = set == GW_TASK_TEST ? task->test_rows : task->rows;
-    if (rows == 0)
+    size_t end = set == GW_TASK_TEST ? task->test_rows : task->rows;
+    size_t begin = task->model->stream ? end - task->test_rows : 0;
+    if (end == 0)
         return gw_fail(why, GW_ENOTSUP, "%s: there is no test set",
                        task->model->name);
     struct gw_unit_sums total = {0};
@@ -194,8 +195,8 @@ enum gw_err gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
         return code;
     unit->set = set;
     unit->epoch = set == GW_TASK_TEST || epochs == 0 ? epochs : epochs - 1;
-    unit->batch_rows = rows;
-    code = evaluate(unit, rows, fetch, &total, why);
+    unit->batch_rows = end - begin;
+    code = evaluate(unit, begin, end, fetch, &total, why);
     if (!code)
         *score = gw_task_judge(task, &total);
     gw_unit_destroy(&unit);

@@ -10,66 +10,58 @@
  *
  * Whoever includes this has included word2vec.h, logistic_table.h and string.h.
  */
-enum { VECTOR_LANES = VECTOR_BYTES / 4, VECTORS = GW__LANES / VECTOR_LANES };
-
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 
-struct lanes {
-    vector part[VECTORS];
-};
+enum { STEP = VECTOR_BYTES / 4, VECTORS = GW__LANES / STEP };
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE float sum_of(const struct lanes *sums)
+INLINE vector load(const float *p)
 {
-    float lane[GW__LANES];
-    memcpy(lane, sums, sizeof lane);
-    for (int half = GW__LANES / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++)
-            lane[i] += lane[i + half];
-    return lane[0];
+    vector x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+INLINE void store(float *p, vector x)
+{
+    memcpy(p, &x, sizeof x);
+}
+
+/* 16 lanes to one number: each half to the other, four times. */
+INLINE float add_up(vector *sums)
+{
+    float a[GW__LANES / 2];
+    for (int k = 0; k < VECTORS / 2; k++)
+        store(a + k * STEP, sums[k] + sums[k + VECTORS / 2]);
+    return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
 }
 
 INLINE float dot(const float *a, const float *b, size_t count)
 {
-    struct lanes sums = {0}, x, y;
-    for (size_t i = 0; i < count; i += GW__LANES) {
-        memcpy(&x, a + i, sizeof x);
-        memcpy(&y, b + i, sizeof y);
-        for (int k = 0; k < VECTORS; k++)
-            sums.part[k] += x.part[k] * y.part[k];
-    }
-    return sum_of(&sums);
+    vector sums[VECTORS] = {{0}};
+    for (size_t i = 0; i < count; i += GW__LANES)
+        for (size_t k = 0; k < VECTORS; k++)
+            sums[k] += load(a + i + k * STEP) * load(b + i + k * STEP);
+    return add_up(sums);
 }
 
 /* error += step out;  out += step in */
-INLINE void move_out(float *error, float *out, const float *in, float step,
-                     size_t count)
+INLINE void move_out(float *restrict error, float *restrict out,
+                     const float *restrict in, float step, size_t count)
 {
-    struct lanes e, o, x;
-    for (size_t i = 0; i < count; i += GW__LANES) {
-        memcpy(&e, error + i, sizeof e);
-        memcpy(&o, out + i, sizeof o);
-        memcpy(&x, in + i, sizeof x);
-        for (int k = 0; k < VECTORS; k++) {
-            e.part[k] += step * o.part[k];
-            o.part[k] += step * x.part[k];
-        }
-        memcpy(error + i, &e, sizeof e);
-        memcpy(out + i, &o, sizeof o);
+    for (size_t i = 0; i < count; i += STEP) {
+        vector old = load(out + i);
+        store(error + i, load(error + i) + step * old);
+        store(out + i, old + step * load(in + i));
     }
 }
 
-INLINE void move_in(float *in, const float *error, size_t count)
+INLINE void move_in(float *restrict in, const float *restrict error,
+                    size_t count)
 {
-    struct lanes e, x;
-    for (size_t i = 0; i < count; i += GW__LANES) {
-        memcpy(&e, error + i, sizeof e);
-        memcpy(&x, in + i, sizeof x);
-        for (int k = 0; k < VECTORS; k++)
-            x.part[k] += e.part[k];
-        memcpy(in + i, &x, sizeof x);
-    }
+    for (size_t i = 0; i < count; i += STEP)
+        store(in + i, load(in + i) + load(error + i));
 }
 
 __attribute__((no_sanitize("thread"))) void

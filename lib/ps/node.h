@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A process of the parameter server in the real world: what workers (client.c)
- * and servers (serve.c) have in common. Two threads meet here:
+ * and servers (process.c) have in common. Two threads meet here:
  *
  *   control   the driver's (control/driver.h): runs the member machine, which
  *             registers, says HELLO, hears the controllers' news and brings

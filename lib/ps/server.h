@@ -2,7 +2,7 @@
  *
  * The server of the parameter server, as a machine without clock, socket or
  * thread: it is given parcels, news and the time, and answers with letters. The
- * runtime (serve.c) drives it over the post; tests/sim drives the same object
+ * runtime (process.c) drives it over the post; tests/sim drives the same object
  * code over a hostile network.
  *
  * Every slot that it has is a replicated state machine with a log:

@@ -25,9 +25,21 @@ enum {
     GW__WAITS_PER_ENTRY = 8
 };
 
-/* ---- requests ---- */
+/* ---- buffers.c ---- */
 
-enum gw__waiting_for { GW__WAITS_LOG, GW__WAITS_CLOSINGS, GW__WAITS_CLOCK };
+/* gw_alloc memory for one letter; NULL: none. */
+struct gw__buffer {
+    struct gw__buffer *next, *before;
+    struct gw__server *server; /* NULL: it has ended meanwhile */
+    size_t bytes;
+    void *data;
+};
+struct gw__buffer *gw__buffer_take(struct gw__server *server, size_t bytes);
+/* `back` of the letter. */
+void gw__buffer_back(void *buffer);
+void gw__buffers_fini(struct gw__server *server);
+
+/* ---- requests ---- */
 
 struct gw__request {
     struct gw__request *next, *before; /* of the list it waits in */
@@ -37,12 +49,10 @@ struct gw__request {
     const struct gw__ps_segment *segments;
     struct gw__keys **keys; /* of the segments, held; NULL: only in part 1 */
     unsigned segment_count;
-    enum gw__waiting_for waits_for;
     unsigned pending; /* slots in the log, and one while it is looked at */
     uint64_t done, refused;
     uint64_t born_ns;
-    enum gw_err code;
-    struct gw_error *why; /* only while it is looked at */
+    struct gw__clock_command *command; /* of a clock request; owned */
     struct gw__wait waits[];
 };
 
@@ -65,7 +75,7 @@ struct gw__reply_parts {
     unsigned flags;
     const void *values; /* part 2 */
     size_t value_bytes;
-    bool lent; /* values are a buffer of buffers.c */
+    struct gw__buffer *buffer; /* that has the values; NULL: copy them */
 };
 /* To the sender of the request's parcel. */
 void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
@@ -87,15 +97,12 @@ void gw__waiting_take(struct gw__waiting *list, struct gw__request *request);
 /* ---- closings that this server knows ---- */
 
 struct gw__closings {
-    uint64_t first, last; /* numbers that are kept; first > last: none */
-    struct gw__closing *ring; /* GW__CLOSINGS_KEPT, or NULL */
+    struct gw__closing *ring; /* by number % GW__CLOSINGS_KEPT; NULL: none */
     /* Of the clock's primary: who has what. */
     uint64_t seen[GW_PS_SLOTS_MAX]; /* applied in the slot */
     uint64_t heard;                 /* slots, as bits, that have said so */
     uint64_t sent[GW_PS_NODES], sent_ns[GW_PS_NODES];
 };
-
-struct gw__buffer;
 
 struct gw__server {
     struct gw__server_config config;
@@ -126,20 +133,23 @@ struct gw__server {
     struct gw__key_cache *cache;
     struct gw__closings closings[GW_PS_GROUPS_MAX];
     struct gw__waiting pulls, clocks;
-    bool look_at_pulls; /* something that they wait for may have come */
-    struct gw__buffer *buffers;
-    size_t buffers_bytes;
-    bool notes_due;
+    unsigned clocks_changed;   /* groups, as bits */
+    unsigned closings_changed; /* likewise: there are new ones to append */
+    struct gw_error clock_why; /* of the clock command applied last */
+    bool look_at_pulls;        /* something that they wait for may have come */
+    struct gw__buffer *buffers_free, *buffers_out;
+    size_t buffers_bytes; /* of the free ones */
+    bool notes_due, ending;
 
     /* Scratch, grown as needed. */
     float *floats;
     size_t floats_room;
     float *sums;
-    size_t sums_room;
+    size_t sums_room; /* bytes */
     uint32_t *places;
     size_t places_room;
     uint32_t *marks; /* by place: 1 + number of its sum; all 0 between calls */
-    size_t marks_room;
+    size_t marks_room; /* bytes */
 
     struct gw_ps_server_status counts; /* the counters among them */
     uint32_t nans[GW_PS_NODES];
@@ -182,15 +192,17 @@ void gw__pulls_look(struct gw__server *server, uint64_t now_ns);
 void gw__clocks_look(struct gw__server *server, uint64_t now_ns,
                      unsigned group);
 void gw__clock_tick(struct gw__slot *slot, uint64_t now_ns, unsigned group);
+/* Its slots are done or have refused. */
 void gw__request_logged(struct gw__request *request, uint64_t now_ns);
+void gw__clock_logged(struct gw__request *request);
 
 /* ---- closings.c ---- */
 
-/* The next closings of a clock that is here. */
-void gw__closings_take(struct gw__server *server, uint64_t now_ns,
-                       struct gw__slot *slot, unsigned group);
-const struct gw__closing *gw__closings_get(const struct gw__closings *closings,
-                                           uint64_t number);
+/* NULL: not known here. */
+const struct gw__closing *gw__closings_get(const struct gw__server *server,
+                                           unsigned group, uint64_t number);
+/* A new reign of the group's clock. */
+void gw__closings_reign(struct gw__server *server, unsigned group);
 void gw__on_closed(struct gw__server *server, uint64_t now_ns,
                    const struct gw__parcel *parcel,
                    const struct gw__ps_head *head);
@@ -199,14 +211,9 @@ void gw__on_seen(struct gw__server *server, uint64_t now_ns,
                  const struct gw__ps_head *head);
 /* Sends closings to who has not seen them, and reports of what was seen. */
 void gw__closings_flush(struct gw__server *server, uint64_t now_ns);
-bool gw__closings_busy(const struct gw__server *server);
-
-/* ---- buffers.c ---- */
-
-/* gw_alloc memory; NULL: none. */
-void *gw__buffer_take(struct gw__server *server, size_t bytes);
-void gw__buffer_back(void *data);
-void gw__buffers_fini(struct gw__server *server);
+/* All slots have applied the closings through this one. */
+uint64_t gw__closings_behind_all(struct gw__server *server, unsigned group);
+bool gw__closings_busy(struct gw__server *server);
 
 /* ---- server.c: the one place that knows the registry's commands ---- */
 

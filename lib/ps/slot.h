@@ -34,6 +34,7 @@ struct gw__peer {
     uint64_t incarnation;
     bool learner;
     bool needed;   /* commits wait for it */
+    bool keeps;    /* the log must keep what it has not acknowledged */
     bool synced;   /* it has spoken in this reign; a learner: has the copy */
     uint64_t acked, sent; /* through this entry */
     uint64_t told;        /* that this is committed */
@@ -146,13 +147,15 @@ void gw__slot_log_fini(struct gw__slot *slot);
 /* Can it be applied yet? Not when its table is not known here. */
 bool gw__slot_can_apply(const struct gw__slot *slot,
                         const struct gw__entry *entry);
-void gw__slot_apply(struct gw__slot *slot, uint64_t now_ns,
-                    const struct gw__entry *entry);
+/* False: no memory; nothing that can be seen has changed, try again later. */
+GW_MUST_CHECK bool gw__slot_apply(struct gw__slot *slot,
+                                  const struct gw__entry *entry);
 
 /* ---- slot_closed.c ---- */
 
-void gw__slot_apply_closings(struct gw__slot *slot,
-                             const struct gw__entry *entry);
+/* As gw__slot_apply; closings that are done stay done. */
+GW_MUST_CHECK bool gw__slot_apply_closings(struct gw__slot *slot,
+                                           const struct gw__entry *entry);
 /* A primary's: appends the closings that the server knows and it has not. */
 void gw__slot_append_closings(struct gw__slot *slot, uint64_t now_ns,
                               unsigned group);

@@ -55,13 +55,22 @@ static bool is(const struct gw__staged *staged, unsigned group,
            staged->unit.clock == unit.clock;
 }
 
-static struct gw__staged *find_or_make(struct gw__stage *stage, unsigned group,
-                                       struct gw__unit unit)
+struct gw__staged *gw__stage_find(const struct gw__stage *stage, unsigned group,
+                                  struct gw__unit unit)
 {
     for (struct gw__staged *s = stage->first; s; s = s->next)
         if (is(s, group, unit))
             return s;
-    struct gw__staged *made = calloc(1, sizeof *made);
+    return NULL;
+}
+
+static struct gw__staged *find_or_make(struct gw__stage *stage, unsigned group,
+                                       struct gw__unit unit)
+{
+    struct gw__staged *made = gw__stage_find(stage, group, unit);
+    if (made)
+        return made;
+    made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
     made->unit = unit;

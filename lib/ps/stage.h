@@ -35,6 +35,9 @@ void gw__stage_fini(struct gw__stage *stage);
 struct gw__staged_push *gw__stage_add(struct gw__stage *stage, unsigned group,
                                       struct gw__unit unit,
                                       struct gw__keys *keys, uint32_t width);
+/* NULL: nothing was pushed of it here. */
+struct gw__staged *gw__stage_find(const struct gw__stage *stage, unsigned group,
+                                  struct gw__unit unit);
 /* The unit, no longer staged; NULL: nothing was pushed of it here. */
 struct gw__staged *gw__stage_take(struct gw__stage *stage, unsigned group,
                                   struct gw__unit unit);

@@ -10,6 +10,10 @@
  *
  * Rows are found in the order in which they were first pushed; a sorted list of
  * new keys therefore lies in one run, and adding to it is one pass over memory.
+ *
+ * Threads: finding with `make` and loading want the store alone among those who
+ * find, save or digest. Updating and reading rows whose places are known may go
+ * on beside them; two who update the same row at once lose one of the two.
  */
 #ifndef GW__PS_STORE_H
 #define GW__PS_STORE_H

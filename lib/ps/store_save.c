@@ -195,7 +195,7 @@ static enum gw_err load_keys(struct gw__store *store, const unsigned char *keys,
 enum gw_err gw__store_load(struct gw__store *store, const void *data,
                            size_t bytes, struct gw_error *why)
 {
-    struct gw__store_head head;
+    struct gw__store_head head = {.rows = 0};
     if (!store->dense && store->rows > 0)
         return gw_fail(why, GW_EINVAL,
                        "table \"%s\" has rows; saved ones go into a new one",

@@ -190,16 +190,19 @@ const struct gw__update_isa *gw__update_current(void)
 }
 
 /* In double precision: 1 - beta^t is small at first. */
-void gw__adam_correct(const struct gw_ps_table_config *config, float t,
-                      float *rate, float *v_scale)
+struct gw__adam_corrections
+gw__adam_correct(const struct gw_ps_table_config *config, float t)
 {
     double m = 1 - pow((double)config->beta1, (double)t);
     double v = 1 - pow((double)config->beta2, (double)t);
-    *rate = (float)((double)config->rate / m);
-    *v_scale = (float)(1 / v);
+    return (struct gw__adam_corrections){
+        .t = t,
+        .rate = (float)((double)config->rate / m),
+        .v_scale = (float)(1 / v),
+    };
 }
 
-static void call_back(const struct gw__update_run *run)
+static void call_back(struct gw__update_run *run)
 {
     const struct gw__updater *updater = run->updater;
     unsigned width = updater->config.width;
@@ -224,7 +227,11 @@ gw__update_kernel *gw__updater_kernel(const struct gw__updater *updater)
 void gw__updater_apply_run(const struct gw__updater *updater, float *rows,
                            const float *gradients, size_t count, float scale)
 {
-    struct gw__update_run run = {updater, rows, gradients, count, scale};
+    struct gw__update_run run = {.updater = updater,
+                                 .rows = rows,
+                                 .gradients = gradients,
+                                 .count = count,
+                                 .scale = scale};
     gw__updater_kernel(updater)(&run);
 }
 

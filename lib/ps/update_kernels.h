@@ -50,7 +50,7 @@ struct lanes {
 struct constants {
     float rate, l1, l2, momentum, epsilon;
     float beta1, beta2, m_part, v_part; /* adam: 1 - beta1, 1 - beta2 */
-    float v_scale;                      /* adam: 1 / (1 - beta2^t) */
+    float v_scale;                      /* adam: gw__adam_corrections */
     float per_rate, base;               /* ftrl: 1/rate, beta/rate + l2 */
 };
 
@@ -134,7 +134,7 @@ INLINE struct constants constants_of(const struct gw_ps_table_config *config)
 }
 
 #define KERNEL(name, states, formula)                                          \
-    static void name(const struct gw__update_run *run)                         \
+    static void name(struct gw__update_run *run)                               \
     {                                                                          \
         struct constants c = constants_of(&run->updater->config);              \
         update_rows((struct rule){states, formula}, run, &c);                  \
@@ -174,7 +174,7 @@ INLINE void adagrad_formula(const struct constants *c, struct lanes *x)
 }
 KERNEL(adagrad, 1, adagrad_formula)
 
-/* c->rate is rate / (1 - beta1^t). */
+/* c->rate and c->v_scale have the corrections. */
 INLINE void adam_formula(const struct constants *c, struct lanes *x)
 {
     x->a = c->beta1 * x->a + c->m_part * x->g;
@@ -182,23 +182,20 @@ INLINE void adam_formula(const struct constants *c, struct lanes *x)
     x->w -= c->rate * x->a / (root(x->b * c->v_scale) + c->epsilon);
 }
 
-/* Rows that are always pushed together have one t, so that powers are taken
- * once a run. */
-static void adam(const struct gw__update_run *run)
+static void adam(struct gw__update_run *run)
 {
     const struct gw_ps_table_config *config = &run->updater->config;
     struct constants c = constants_of(config);
     size_t width = config->width, stride = 3 * width + 1;
-    float corrected_for = 0;
     c.m_part = 1 - c.beta1;
     c.v_part = 1 - c.beta2;
     for (size_t i = 0; i < run->count; i++) {
         float *row = run->rows + i * stride, *t = row + 3 * width;
         *t += 1;
-        if (*t != corrected_for) {
-            corrected_for = *t;
-            gw__adam_correct(config, *t, &c.rate, &c.v_scale);
-        }
+        if (*t != run->adam.t)
+            run->adam = gw__adam_correct(config, *t);
+        c.rate = run->adam.rate;
+        c.v_scale = run->adam.v_scale;
         update_row((struct rule){2, adam_formula}, &c, row,
                    run->gradients + i * width, width, run->scale);
     }
@@ -222,7 +219,7 @@ INLINE void ftrl_formula(const struct constants *c, struct lanes *x)
     x->w = (0 - (x->a - clamp(x->a, c->l1))) / (after * c->per_rate + c->base);
 }
 
-static void ftrl(const struct gw__update_run *run)
+static void ftrl(struct gw__update_run *run)
 {
     const struct gw_ps_table_config *config = &run->updater->config;
     struct constants c = constants_of(config);

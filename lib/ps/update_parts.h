@@ -24,9 +24,16 @@ struct gw__update_run {
     const float *gradients;
     size_t count;
     float scale;
+    /* Adam's corrections, of the row before: rows that are always pushed
+     * together have one t, so that powers are seldom taken. */
+    struct gw__adam_corrections {
+        float t;
+        float rate;    /* rate / (1 - beta1^t) */
+        float v_scale; /* 1 / (1 - beta2^t) */
+    } adam;
 };
 
-typedef void gw__update_kernel(const struct gw__update_run *run);
+typedef void gw__update_kernel(struct gw__update_run *run);
 
 struct gw__update_isa {
     gw__update_kernel *kernels[GW_PS_UPDATERS]; /* but GW_PS_CALLBACK */
@@ -45,9 +52,9 @@ extern const struct gw__update_isa gw__update_avx2;
 const struct gw__update_isa *gw__update_current(void);
 /* What applies runs of this updater. */
 gw__update_kernel *gw__updater_kernel(const struct gw__updater *updater);
-/* Of adam, for a row's t-th update: rate / (1 - beta1^t), 1 / (1 - beta2^t). */
-void gw__adam_correct(const struct gw_ps_table_config *config, float t,
-                      float *rate, float *v_scale);
+/* Those for a row's t-th update. */
+struct gw__adam_corrections
+gw__adam_correct(const struct gw_ps_table_config *config, float t);
 /* A new row's values only. */
 void gw__updater_initial(const struct gw__updater *updater, uint64_t key,
                          float *values);

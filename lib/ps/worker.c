@@ -37,7 +37,7 @@ enum gw_err gw__worker_new(const struct gw__worker_config *config,
     return GW_OK;
 }
 
-static void free_request(struct gw__request *request)
+void gw__job_free(struct gw__job *request)
 {
     struct gw__worker *worker = request->worker;
     if (request->cut)
@@ -62,7 +62,7 @@ void gw__worker_destroy(struct gw__worker **made)
         free(flight);
     }
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++)
-        free_request(&worker->requests[i]);
+        gw__job_free(&worker->requests[i]);
     gw__cuts_forget(worker);
     gw__pool_fini(&worker->pool);
     free(worker->scratch);
@@ -73,42 +73,42 @@ void gw__worker_destroy(struct gw__worker **made)
 
 /* ---- requests ---- */
 
-static struct gw__request *new_request(struct gw__worker *worker,
-                                       uint64_t now_ns)
+struct gw__job *gw__job_new(struct gw__worker *worker, uint64_t now_ns)
 {
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++) {
-        struct gw__request *request = &worker->requests[i];
+        struct gw__job *request = &worker->requests[i];
         if (request->id != 0)
             continue;
         request->id = ++worker->generation * GW__REQUESTS_MAX + i;
         request->began_ns = now_ns;
+        request->server = GW__NO_NODE;
         return request;
     }
     return NULL;
 }
 
-static struct gw__request *find_request(struct gw__worker *worker, uint64_t id)
+static struct gw__job *find_request(struct gw__worker *worker, uint64_t id)
 {
-    struct gw__request *request = &worker->requests[id % GW__REQUESTS_MAX];
+    struct gw__job *request = &worker->requests[id % GW__REQUESTS_MAX];
     return id && request->id == id ? request : NULL;
 }
 
-static bool has_pieces(const struct gw__request *request)
+static bool has_pieces(const struct gw__job *request)
 {
     return request->cut && request->next_piece < request->cut->piece_count;
 }
 
-static bool is_acknowledged(const struct gw__request *request)
+static bool is_acknowledged(const struct gw__job *request)
 {
     return request->errands == 0 && !has_pieces(request);
 }
 
-static bool has_ended(const struct gw__request *request)
+static bool has_ended(const struct gw__job *request)
 {
     return is_acknowledged(request) && request->lent == 0;
 }
 
-static void enqueue(struct gw__worker *worker, struct gw__request *request)
+static void enqueue(struct gw__worker *worker, struct gw__job *request)
 {
     request->next = NULL;
     if (worker->first)
@@ -118,19 +118,19 @@ static void enqueue(struct gw__worker *worker, struct gw__request *request)
     worker->last = request;
 }
 
-void gw__request_settle(struct gw__request *request)
+void gw__job_settle(struct gw__job *request)
 {
     if (request->detached && has_ended(request))
-        free_request(request);
+        gw__job_free(request);
 }
 
 /* Those with nothing left to begin leave the queue. */
 static void sweep_queue(struct gw__worker *worker)
 {
-    struct gw__request *request = worker->first;
+    struct gw__job *request = worker->first;
     worker->first = worker->last = NULL;
     while (request) {
-        struct gw__request *next = request->next;
+        struct gw__job *next = request->next;
         request->next = NULL;
         if (has_pieces(request))
             enqueue(worker, request);
@@ -138,8 +138,7 @@ static void sweep_queue(struct gw__worker *worker)
     }
 }
 
-void gw__request_fail(struct gw__request *request, enum gw_err code,
-                      const char *text)
+void gw__job_fail(struct gw__job *request, enum gw_err code, const char *text)
 {
     if (!request->failed.code)
         gw_fail(&request->failed, code, "%s", text);
@@ -161,8 +160,8 @@ struct gw__errand *gw__errand_next(struct gw__worker *worker, unsigned *at)
     return NULL;
 }
 
-static struct gw__errand *new_errand(struct gw__worker *worker,
-                                     struct gw__request *request)
+struct gw__errand *gw__errand_new(struct gw__worker *worker,
+                                  struct gw__job *request)
 {
     for (unsigned i = 0; i < GW__ERRANDS_MAX; i++) {
         struct gw__errand *errand = &worker->errands[i];
@@ -190,7 +189,7 @@ static void end_sequence(struct gw__worker *worker, uint64_t sequence)
 
 void gw__errand_end(struct gw__worker *worker, struct gw__errand *errand)
 {
-    struct gw__request *request = errand->request;
+    struct gw__job *request = errand->request;
     unsigned i = (unsigned)(errand - worker->errands);
     while (errand->flights)
         gw__flight_end(worker, errand->flights);
@@ -204,21 +203,21 @@ void gw__errand_end(struct gw__worker *worker, struct gw__errand *errand)
     errand->sequence = 0;
     errand->request = NULL;
     request->errands--;
-    gw__request_settle(request);
+    gw__job_settle(request);
 }
 
 static bool may_begin(const struct gw__worker *worker,
-                      const struct gw__request *request)
+                      const struct gw__job *request)
 {
     return gw__is_push(request)
                ? worker->last_sequence < worker->floor + GW__PUSHES_MAX
                : worker->pulls < GW__ERRANDS_MAX - GW__PUSHES_MAX;
 }
 
-static bool begin_piece(struct gw__worker *worker, struct gw__request *request,
+static bool begin_piece(struct gw__worker *worker, struct gw__job *request,
                         uint64_t now_ns)
 {
-    struct gw__errand *errand = new_errand(worker, request);
+    struct gw__errand *errand = gw__errand_new(worker, request);
     if (!errand)
         return false;
     errand->piece = &request->cut->pieces[request->next_piece];
@@ -237,7 +236,7 @@ static bool begin_piece(struct gw__worker *worker, struct gw__request *request,
 void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns)
 {
     bool blocked[2] = {false, false}, finished = false;
-    struct gw__request *request = worker->first;
+    struct gw__job *request = worker->first;
     for (; request && !(blocked[0] && blocked[1]); request = request->next) {
         bool *wait = &blocked[gw__is_push(request)];
         while (!*wait && has_pieces(request))
@@ -307,14 +306,14 @@ enum gw_err gw__worker_access(struct gw__worker *worker, uint64_t now_ns,
     enum gw_err err = check(worker, access, why);
     if (err)
         return err;
-    struct gw__request *request = new_request(worker, now_ns);
+    struct gw__job *request = gw__job_new(worker, now_ns);
     if (!request)
         return GW_PENDING;
     request->access = *access;
     request->width = worker->routes.tables[access->table].width;
     err = gw__cut_get(worker, access, &request->cut, why);
     if (err) {
-        free_request(request);
+        gw__job_free(request);
         return err;
     }
     count_access(worker, access);
@@ -324,51 +323,12 @@ enum gw_err gw__worker_access(struct gw__worker *worker, uint64_t now_ns,
     return GW_OK;
 }
 
-/* ---- the clock ---- */
-
-enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
-                             unsigned group,
-                             const struct gw__clock_command *command,
-                             struct gw_ps_work *work, uint64_t *request_id,
-                             struct gw_error *why)
-{
-    if (worker->routes.slot_count == 0)
-        return gw_fail(why, GW_EUNREACH, "there is no parameter server yet");
-    if (group >= GW_PS_GROUPS_MAX)
-        return gw_fail(why, GW_EINVAL, "group %u: there are %d", group,
-                       GW_PS_GROUPS_MAX);
-    if (worker->pulls >= GW__ERRANDS_MAX - GW__PUSHES_MAX)
-        return GW_PENDING;
-    struct gw__request *request = new_request(worker, now_ns);
-    struct gw__errand *errand = request ? new_errand(worker, request) : NULL;
-    if (!errand) {
-        if (request)
-            free_request(request);
-        return GW_PENDING;
-    }
-    request->group = group;
-    request->slot = gw__clock_slot(group, worker->routes.slot_count);
-    request->work = work;
-    request->command_bytes =
-        gw__clock_encode(command, request->command, sizeof request->command);
-    errand->todo = (uint64_t)1 << request->slot;
-    if (request->command_bytes == 0 ||
-        gw__flight_begin(worker, errand, now_ns)) {
-        gw__errand_end(worker, errand);
-        free_request(request);
-        return gw_fail(why, GW_EINVAL, "no clock command");
-    }
-    *request_id = request->id;
-    gw__flight_send(worker, errand->flights, now_ns);
-    return GW_OK;
-}
-
 /* ---- how it ends ---- */
 
 enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
                               struct gw_error *why)
 {
-    struct gw__request *request = find_request(worker, request_id);
+    struct gw__job *request = find_request(worker, request_id);
     if (!request || request->detached)
         return gw_fail(why, GW_EINVAL, "there is no such request");
     if (!has_ended(request))
@@ -376,13 +336,13 @@ enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
     enum gw_err err = request->failed.code;
     if (err)
         gw_fail(why, err, "%s", request->failed.text);
-    free_request(request);
+    gw__job_free(request);
     return err;
 }
 
 enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)
 {
-    struct gw__request *request = find_request(worker, request_id);
+    struct gw__job *request = find_request(worker, request_id);
     if (!request)
         return GW_OK;
     size_t bytes = request->access.count * request->width * sizeof(float);
@@ -400,7 +360,7 @@ enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)
     if (request->cut)
         request->next_piece = request->cut->piece_count;
     sweep_queue(worker);
-    gw__request_settle(request);
+    gw__job_settle(request);
     return GW_OK;
 }
 
@@ -408,7 +368,7 @@ unsigned gw__worker_pushes(const struct gw__worker *worker)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++) {
-        const struct gw__request *request = &worker->requests[i];
+        const struct gw__job *request = &worker->requests[i];
         count +=
             request->id && gw__is_push(request) && !is_acknowledged(request);
     }

@@ -22,6 +22,7 @@
  * (GW__LONE_ROW_BYTES) that each run of them is a piece of its own.
  *
  *   worker.c         requests: begun, queued, ended; sequence numbers
+ *   worker_ask.c     those that push and pull nothing
  *   worker_cut.c     key lists to pieces; worker_cache.c keeps them
  *   worker_flight.c  which letter of a piece goes to whom, and when again
  *   worker_letter.c  a letter of it
@@ -100,6 +101,14 @@ gw__worker_clock(struct gw__worker *worker, uint64_t now_ns, unsigned group,
                  const struct gw__clock_command *command,
                  struct gw_ps_work *work, uint64_t *request,
                  struct gw_error *why);
+/* SAVE to one server (message.h); *said is what it answered, GW_PENDING or
+ * GW_OK. Anything else is the request's failure. It goes to that server and
+ * nowhere else, until it answers or the request is detached. */
+GW_MUST_CHECK enum gw_err gw__worker_save(struct gw__worker *worker,
+                                          uint64_t now_ns, unsigned server,
+                                          uint64_t mark, const char *directory,
+                                          enum gw_err *said, uint64_t *request,
+                                          struct gw_error *why);
 /* GW_PENDING while it is under way; else how it ended, and it is forgotten. */
 enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request,
                               struct gw_error *why);

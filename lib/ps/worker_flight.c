@@ -97,12 +97,19 @@ static uint64_t same_primary(const struct gw__worker *worker, uint64_t slots)
     return same;
 }
 
+static unsigned receiver(const struct gw__worker *worker,
+                         const struct gw__flight *flight)
+{
+    unsigned server = flight->errand->request->server;
+    unsigned slot = (unsigned)__builtin_ctzll(flight->slots);
+    return server != GW__NO_NODE ? server : worker->routes.slots[slot].primary;
+}
+
 /* To one node. */
 static void send(struct gw__worker *worker, struct gw__flight *flight,
                  uint64_t now_ns)
 {
-    unsigned slot = (unsigned)__builtin_ctzll(flight->slots);
-    unsigned node = worker->routes.slots[slot].primary;
+    unsigned node = receiver(worker, flight);
     if (node != flight->node || flight->id == 0) {
         renumber(worker, flight);
         flight->node = node;
@@ -155,7 +162,7 @@ static void tick(struct gw__worker *worker, struct gw__flight *flight,
         if (flight->pause_ns > most_ns)
             flight->pause_ns = most_ns;
     }
-    worker->counts.retries++;
+    worker->counts.retries += flight->node != GW__NO_NODE;
     gw__flight_send(worker, flight, now_ns);
 }
 

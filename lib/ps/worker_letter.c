@@ -33,9 +33,9 @@ static void unit_back(void *context)
 
 static void caller_back(void *context)
 {
-    struct gw__request *request = context;
+    struct gw__job *request = context;
     request->lent--;
-    gw__request_settle(request);
+    gw__job_settle(request);
 }
 
 /* ---- segments ---- */
@@ -48,7 +48,7 @@ static bool carries(const struct gw__flight *flight,
 
 static void put_segments(struct parcel_plan *p)
 {
-    const struct gw__request *request = p->flight->errand->request;
+    const struct gw__job *request = p->flight->errand->request;
     const struct gw__piece *piece = p->flight->errand->piece;
     const struct gw__ps_segment *from =
         request->cut->segments + piece->first_segment;
@@ -96,11 +96,13 @@ static enum gw_err put_keys(struct parcel_plan *p)
     struct gw_ps_counts *counts = &p->worker->counts;
     const uint64_t *keys = errand->request->cut->keys + piece->first;
     enum gw_err err = GW_OK;
+    p->flight->bare = false;
     if (!gw__flight_is_whole(p->flight))
         err = copy_keys(p, &keys);
     else if (piece->key_list) {
         p->head.key_list = piece->key_list;
-        if (piece->known && p->flight->node == piece->node) {
+        p->flight->bare = piece->known && p->flight->node == piece->node;
+        if (p->flight->bare) {
             counts->key_lists_cached++;
             return GW_OK;
         }
@@ -117,7 +119,7 @@ static enum gw_err put_keys(struct parcel_plan *p)
 /* All rows of the flight's slots, in their order, to `out`. */
 static void gather(const struct parcel_plan *p, float *out)
 {
-    const struct gw__request *request = p->flight->errand->request;
+    const struct gw__job *request = p->flight->errand->request;
     const struct gw__cut *cut = request->cut;
     const struct gw__piece *piece = p->flight->errand->piece;
     const uint32_t *order = cut->order + piece->first;
@@ -181,7 +183,7 @@ static enum gw_err put_unit(struct parcel_plan *p, size_t values)
 /* The rows lie as they travel. */
 static void put_own(struct parcel_plan *p)
 {
-    struct gw__request *request = p->flight->errand->request;
+    struct gw__job *request = p->flight->errand->request;
     const struct gw__piece *piece = p->flight->errand->piece;
     size_t first = request->cut->order[piece->first];
     p->letter.parts[2].data = request->access.values + first * request->width;
@@ -240,8 +242,9 @@ static void put_head(struct parcel_plan *p)
                                    .clock = GW__NO_CLOCK,
                                    .nans = worker->nans};
     if (!errand->piece) {
-        p->head.kind = GW__PS_CLOCK;
+        p->head.kind = (uint16_t)errand->request->kind;
         p->head.group = (uint8_t)errand->request->group;
+        p->head.sequence = errand->request->mark;
         return;
     }
     p->head.kind = access->values ? access->out ? GW__PS_PUSH_PULL : GW__PS_PUSH
@@ -254,7 +257,7 @@ static void put_head(struct parcel_plan *p)
 
 static enum gw_err put_parts(struct parcel_plan *p)
 {
-    struct gw__request *request = p->flight->errand->request;
+    struct gw__job *request = p->flight->errand->request;
     if (!p->flight->errand->piece) {
         p->letter.parts[1] =
             (struct gw__post_part){request->command, request->command_bytes};

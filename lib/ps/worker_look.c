@@ -43,11 +43,11 @@ static void say_slots(struct text *t, uint64_t slots)
     }
 }
 
-static const struct gw__request *oldest(const struct gw__worker *worker)
+static const struct gw__job *oldest(const struct gw__worker *worker)
 {
-    const struct gw__request *found = NULL;
+    const struct gw__job *found = NULL;
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++) {
-        const struct gw__request *r = &worker->requests[i];
+        const struct gw__job *r = &worker->requests[i];
         if (r->id && r->errands > 0 &&
             (!found || r->began_ns < found->began_ns))
             found = r;
@@ -57,7 +57,7 @@ static const struct gw__request *oldest(const struct gw__worker *worker)
 
 /* The slots of this request that wait for each node. */
 static void by_node(const struct gw__worker *worker,
-                    const struct gw__request *request,
+                    const struct gw__job *request,
                     uint64_t slots[GW__NO_NODE + 1])
 {
     memset(slots, 0, (GW__NO_NODE + 1) * sizeof *slots);
@@ -73,7 +73,7 @@ void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
 {
     struct text t = {.out = out, .room = room};
     uint64_t slots[GW__NO_NODE + 1];
-    const struct gw__request *request = oldest(worker);
+    const struct gw__job *request = oldest(worker);
     const char *between = "";
     if (room > 0)
         out[0] = 0;

@@ -2,13 +2,14 @@
  *
  * The worker's machine from inside.
  *
- *   request --cut--> pieces --window--> errands --routes--> flights --> letters
+ *   job --cut--> pieces --window--> errands --routes--> flights --> letters
  *
- * A cut is a key list in the order of servers and slots. A piece of it is what
- * one letter can carry; a piece under way is an errand. An errand begins as one
- * flight to the piece's server; when slots move on the way, it becomes several,
- * each with slots that have the same primary now. A flight is repeated until it
- * is answered; the errand ends when no slot is left to do.
+ * A job is a request as it stands here. A cut is a key list in the order of
+ * servers and slots. A piece of it is what one letter can carry; a piece under
+ * way is an errand. An errand begins as one flight to the piece's server; when
+ * slots move on the way, it becomes several, each with slots that have the same
+ * primary now. A flight is repeated until it is answered; the errand ends when
+ * no slot is left to do.
  *
  * Sequence numbers: each errand that pushes has one, given when it begins, in
  * order. `floor`: all up to there have ended. No number above floor + 64 is
@@ -57,16 +58,16 @@ struct gw__cut {
 /* ---- memory for gathered values ---- */
 
 struct gw__pool;
-struct gw__unit {
+struct gw__pool_unit {
     struct gw__pool *pool;
-    struct gw__unit *next; /* while it is free */
+    struct gw__pool_unit *next; /* while it is free */
     unsigned char *memory;
     unsigned refs;
 };
 
 struct gw__slab {
     void *memory;
-    struct gw__unit *units;
+    struct gw__pool_unit *units;
 };
 
 enum { GW__SLABS_MAX = 8 };
@@ -75,7 +76,7 @@ struct gw__pool {
     size_t unit_bytes;
     unsigned slab_count;
     struct gw__slab slabs[GW__SLABS_MAX];
-    struct gw__unit *free;
+    struct gw__pool_unit *free;
 };
 
 /* ---- what is under way ---- */
@@ -88,6 +89,7 @@ struct gw__flight {
     uint64_t id; /* in the head of its letters */
     uint64_t slots;
     unsigned node;
+    bool bare;        /* its last letter had the key list's signature alone */
     uint64_t sent_ns; /* first, to this node */
     uint64_t due_ns;  /* again */
     uint64_t pause_ns;
@@ -95,21 +97,21 @@ struct gw__flight {
 };
 
 struct gw__errand {
-    struct gw__request *request; /* NULL: this entry is free */
-    struct gw__piece *piece;     /* NULL: of a clock command */
-    uint64_t sequence;           /* 0: nothing is pushed */
-    uint64_t todo;               /* slots */
-    uint64_t serial;             /* of the next flight */
-    struct gw__unit *unit;       /* the values as they travel; NULL: gathered
-                                    anew for each letter */
+    struct gw__job *request;    /* NULL: this entry is free */
+    struct gw__piece *piece;    /* NULL: of a clock command */
+    uint64_t sequence;          /* 0: nothing is pushed */
+    uint64_t todo;              /* slots */
+    uint64_t serial;            /* of the next flight */
+    struct gw__pool_unit *unit; /* the values as they travel; NULL: gathered
+                              anew for each letter */
     struct gw__flight *flights;
 };
 
-struct gw__request {
+struct gw__job {
     uint64_t id; /* 0: this entry is free */
     struct gw__access access;
-    struct gw__cut *cut;      /* NULL: a clock command */
-    struct gw__request *next; /* in the queue */
+    struct gw__cut *cut;  /* NULL: not an access */
+    struct gw__job *next; /* in the queue */
     struct gw__worker *worker;
     uint32_t width;
     unsigned next_piece; /* to begin with */
@@ -118,9 +120,13 @@ struct gw__request {
     bool detached;       /* nobody asks for the result */
     void *own;           /* detached: a copy of the values */
     uint64_t began_ns;
-    struct gw_error failed; /* code GW_OK: not */
-    unsigned group, slot;   /* of a clock command: */
-    struct gw_ps_work *work;
+    struct gw_error failed;  /* code GW_OK: not */
+    enum gw__ps_kind kind;   /* not an access: CLOCK or SAVE */
+    unsigned group;          /* CLOCK */
+    struct gw_ps_work *work; /* CLOCK; may be NULL */
+    unsigned server;         /* SAVE: which; else GW__NO_NODE */
+    uint64_t mark;           /* SAVE */
+    enum gw_err *said;       /* SAVE */
     size_t command_bytes;
     uint8_t command[GW__CLOCK_COMMAND_MAX];
 };
@@ -144,13 +150,13 @@ struct gw__worker {
     struct gw__flight *free_flights;
     uint64_t busy[GW__ERRANDS_MAX / 64]; /* errands in use, as bits */
     struct gw__errand errands[GW__ERRANDS_MAX];
-    unsigned pulls;                   /* errands that push nothing */
-    struct gw__request *first, *last; /* with pieces to begin */
-    struct gw__request requests[GW__REQUESTS_MAX];
+    unsigned pulls;               /* errands that push nothing */
+    struct gw__job *first, *last; /* with pieces to begin */
+    struct gw__job requests[GW__REQUESTS_MAX];
     struct gw_ps_counts counts;
 };
 
-static inline bool gw__is_push(const struct gw__request *request)
+static inline bool gw__is_push(const struct gw__job *request)
 {
     return request->access.values != NULL;
 }
@@ -160,14 +166,19 @@ struct gw__errand *gw__errand_next(struct gw__worker *worker, unsigned *at);
 
 /* ---- worker.c ---- */
 
+/* NULL: too many are under way. */
+struct gw__job *gw__job_new(struct gw__worker *worker, uint64_t now_ns);
+void gw__job_free(struct gw__job *request);
+struct gw__errand *gw__errand_new(struct gw__worker *worker,
+                                  struct gw__job *request);
+
 /* No slot is left to do, or it has failed: flights and number are given back.
  */
 void gw__errand_end(struct gw__worker *worker, struct gw__errand *errand);
 /* The first failure counts; pieces that were not begun are dropped. */
-void gw__request_fail(struct gw__request *request, enum gw_err code,
-                      const char *text);
+void gw__job_fail(struct gw__job *request, enum gw_err code, const char *text);
 /* Frees a detached request that has ended. */
-void gw__request_settle(struct gw__request *request);
+void gw__job_settle(struct gw__job *request);
 /* Begins pieces as far as the windows allow. */
 void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns);
 
@@ -224,8 +235,8 @@ size_t gw__first_large(const float *values, size_t count);
 void gw__pool_init(struct gw__pool *pool, size_t unit_bytes);
 void gw__pool_fini(struct gw__pool *pool);
 /* With one reference; NULL: all are out, or there is no memory. */
-struct gw__unit *gw__pool_take(struct gw__pool *pool);
-void gw__unit_release(struct gw__unit *unit);
+struct gw__pool_unit *gw__pool_take(struct gw__pool *pool);
+void gw__unit_release(struct gw__pool_unit *unit);
 /* Makes *memory at least `bytes` large; false: no memory. */
 bool gw__grow(unsigned char **memory, size_t *room, size_t bytes);
 

@@ -43,7 +43,7 @@ static bool add_slab(struct gw__pool *pool)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        slab.units[i] = (struct gw__unit){
+        slab.units[i] = (struct gw__pool_unit){
             .pool = pool,
             .next = pool->free,
             .memory = (unsigned char *)slab.memory + i * pool->unit_bytes};
@@ -53,17 +53,17 @@ static bool add_slab(struct gw__pool *pool)
     return true;
 }
 
-struct gw__unit *gw__pool_take(struct gw__pool *pool)
+struct gw__pool_unit *gw__pool_take(struct gw__pool *pool)
 {
     if (!pool->free && !add_slab(pool))
         return NULL;
-    struct gw__unit *unit = pool->free;
+    struct gw__pool_unit *unit = pool->free;
     pool->free = unit->next;
     unit->refs = 1;
     return unit;
 }
 
-void gw__unit_release(struct gw__unit *unit)
+void gw__unit_release(struct gw__pool_unit *unit)
 {
     if (--unit->refs > 0)
         return;

@@ -48,7 +48,7 @@ static size_t keys_in(const struct gw__cut *cut, const struct gw__piece *piece,
 
 static void scatter(const struct answer *a, const float *rows)
 {
-    const struct gw__request *request = a->flight->errand->request;
+    const struct gw__job *request = a->flight->errand->request;
     const struct gw__cut *cut = request->cut;
     const struct gw__piece *piece = a->flight->errand->piece;
     const uint32_t *order = cut->order + piece->first;
@@ -74,7 +74,7 @@ static bool take_values(const struct answer *a)
 {
     struct gw__worker *worker = a->worker;
     const struct gw__errand *errand = a->flight->errand;
-    const struct gw__request *request = errand->request;
+    const struct gw__job *request = errand->request;
     const struct gw__post_part *values = part(a->parcel, 2);
     bool half = a->head->flags & GW__PS_HALF;
     if (!request->cut || !request->access.out || !a->done)
@@ -96,11 +96,11 @@ static bool take_values(const struct answer *a)
     return true;
 }
 
-/* ---- commands of the clock ---- */
+/* ---- commands ---- */
 
 static bool take_work(const struct answer *a)
 {
-    const struct gw__request *request = a->flight->errand->request;
+    const struct gw__job *request = a->flight->errand->request;
     const struct gw__post_part *work = part(a->parcel, 2);
     if (!request->work || !a->done)
         return true;
@@ -141,7 +141,7 @@ static void refuse_for_good(const struct answer *a)
     struct gw__errand *errand = a->flight->errand;
     char text[256];
     sentence(a, text, sizeof text);
-    gw__request_fail(errand->request, (enum gw_err)a->head->code, text);
+    gw__job_fail(errand->request, (enum gw_err)a->head->code, text);
     gw__errand_end(a->worker, errand);
 }
 
@@ -165,16 +165,26 @@ static void refuse(const struct answer *a)
 static uint64_t done_slots(const struct answer *a)
 {
     const struct gw__errand *errand = a->flight->errand;
+    enum gw_err code = (enum gw_err)a->head->code,
+                *said = errand->request->said;
+    if (said && code == GW_PENDING) {
+        *said = code;
+        return a->flight->slots;
+    }
+    if (said && code == GW_OK)
+        *said = code;
     if (!errand->piece) /* of a command the code says it all */
-        return a->head->code == GW_OK ? a->flight->slots : 0;
+        return code == GW_OK ? a->flight->slots : 0;
     return a->head->done & a->flight->slots;
 }
 
 static void want_keys(const struct answer *a)
 {
-    struct gw__piece *piece = a->flight->errand->piece;
-    if (piece)
-        piece->known = false;
+    if (!a->flight->bare) { /* it had them: something is wrong over there */
+        gw__flight_refused(a->worker, a->flight, a->now_ns);
+        return;
+    }
+    a->flight->errand->piece->known = false;
     gw__flight_send(a->worker, a->flight, a->now_ns);
 }
 

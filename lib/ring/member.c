@@ -41,6 +41,7 @@ void gw__mate_registered(struct gw__mate *m, unsigned node)
         return;
     m->node = node;
     m->stage = GW__STAGE_REGISTERED;
+    m->registered_ns = m->now_ns;
     gw__mate_watch(m);
     struct gw__told told = {.kind = GW__TOLD_REGISTERED, .node = node};
     gw__mate_tell(m, &told);
@@ -55,27 +56,76 @@ void gw__mate_hello(struct gw__mate *m)
     const struct gw__hello hello = {
         .incarnation = m->config.incarnation,
         .index = m->news.index,
-        .reports = m->stage == GW__STAGE_FLUSHING ? m->have : UINT64_MAX};
+        .reports = m->stage == GW__STAGE_FLUSHING ? m->have : UINT64_MAX,
+        .sent_ns = m->now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);
-    m->hello_ns = m->now_ns + GW__HELLO_NS;
+    bool serves = m->config.role == GW__SERVER;
+    m->hello_ns = m->now_ns + (serves ? GW__HELLO_SERVER_NS : GW__HELLO_NS);
     if (m->node == GW__NODE_ANY)
         return;
     for (unsigned i = 0; i < m->config.controller_count; i++)
         m->act->send(m->act->driver, m->config.controllers[i], out, bytes);
 }
 
+/* A server that is registered. */
+static bool needs_lease(const struct gw__mate *m)
+{
+    return gw__mate_is_crew(m) && m->config.role == GW__SERVER &&
+           m->stage == GW__STAGE_REGISTERED;
+}
+
 void gw__mate_led(struct gw__mate *m)
 {
     struct gw__told told = {.kind = GW__TOLD_UNPARKED, .node = m->node};
     m->leader_ns = m->now_ns;
-    if (m->parked)
-        gw__mate_tell(m, &told);
+    if (!m->parked || (needs_lease(m) && m->lease_ns <= m->now_ns))
+        return;
     m->parked = false;
+    gw__mate_tell(m, &told);
 }
 
-/* Something waits for a leader, and none is heard. */
+static void lease(struct gw__mate *m, const struct gw__input *input)
+{
+    struct gw__told told = {.kind = GW__TOLD_LEASE, .node = m->node};
+    struct gw__lease lease;
+    struct gw_error why;
+    if (gw__lease_decode(input->data, input->bytes, &lease, &why) ||
+        !gw__id_equal(lease.incarnation, m->config.incarnation) ||
+        lease.sent_ns > m->now_ns || !needs_lease(m))
+        return;
+    uint64_t until_ns = lease.sent_ns + lease.lease_ns;
+    bool longer = until_ns > m->lease_ns;
+    if (longer)
+        m->lease_ns = until_ns;
+    gw__mate_led(m);
+    if (longer)
+        gw__mate_tell(m, &told);
+}
+
+static void tell_parked(struct gw__mate *m, uint64_t since_ns,
+                        const char *sentence)
+{
+    struct gw__told told = {.kind = GW__TOLD_PARKED, .node = m->node};
+    snprintf(told.text, sizeof told.text, "no %s for %llu ms; node %u %s",
+             needs_lease(m) ? "lease from the controllers"
+                            : "leader of the controllers was heard",
+             (unsigned long long)((m->now_ns - since_ns) / 1000000), m->node,
+             sentence);
+    m->parked = true;
+    gw__mate_tell(m, &told);
+}
+
+/* Something waits for a leader, and none is heard. A server always waits for
+ * its lease. */
 static void check_parked(struct gw__mate *m)
 {
+    if (needs_lease(m)) {
+        uint64_t had_ns =
+            m->lease_ns > m->registered_ns ? m->lease_ns : m->registered_ns;
+        if (!m->parked && m->now_ns >= had_ns + GW__PARK_NS)
+            tell_parked(m, had_ns, "does not serve");
+        return;
+    }
     bool decision = m->stage == GW__STAGE_FLUSHING;
     if (!decision && gw__client_waiting(&m->client, m->now_ns) == 0)
         m->waits_ns = 0;
@@ -84,14 +134,8 @@ static void check_parked(struct gw__mate *m)
     uint64_t since = m->waits_ns > m->leader_ns ? m->waits_ns : m->leader_ns;
     if (m->waits_ns == 0 || m->parked || m->now_ns - since < GW__PARK_NS)
         return;
-    struct gw__told told = {.kind = GW__TOLD_PARKED, .node = m->node};
-    snprintf(told.text, sizeof told.text,
-             "no leader of the controllers was heard for %llu ms; node %u "
-             "waits for %s",
-             (unsigned long long)((m->now_ns - since) / 1000000), m->node,
-             decision ? "a decision" : "an answer");
-    m->parked = true;
-    gw__mate_tell(m, &told);
+    tell_parked(m, since,
+                decision ? "waits for a decision" : "waits for an answer");
 }
 
 static bool is_controller(const struct gw__mate *m, unsigned node)
@@ -130,6 +174,10 @@ static void message(struct gw__mate *m, const struct gw__input *input)
     case GW__TALK_REPORTED:
         if (trusted)
             gw__mate_reported(m, input);
+        break;
+    case GW__TALK_LEASE:
+        if (trusted)
+            lease(m, input);
         break;
     case GW__TALK_BEAT:
         inner.data = data + 1;
@@ -271,6 +319,12 @@ unsigned gw__member_node(const void *state)
 {
     const struct gw__mate *m = state;
     return m->node;
+}
+
+uint64_t gw__member_lease(const void *state)
+{
+    const struct gw__mate *m = state;
+    return m->stage == GW__STAGE_GONE ? 0 : m->lease_ns;
 }
 
 bool gw__member_parked(const void *state)

@@ -19,8 +19,14 @@
  *   (an accusation, a report, a decision, a request) is parked: it tells so,
  *   stays as it is, and tells again when it hears one.
  *
- * Observers (`ring` false; a run's supervisor) use it too: no beats, no views
- * to obey, but news, accusations and commands of their own.
+ * The crew (`ring` false, workers and servers of the parameter server) use it
+ * too. They are active as soon as they are registered, obey no views, and beat,
+ * observe and accuse each other as a ring in the order of nodes. A server may
+ * serve until gw__member_lease; one that has had no lease for GW__PARK_NS is
+ * parked. What they read is gw__member_news(state)->routes and ->crew.
+ *
+ * So do observers (a run's supervisor): no beats, but news, accusations and
+ * commands of their own.
  *
  * Meeting: in each view every member asks ADDRESS with its end of the new data
  * wire; the machine gives it to all others of that ring epoch, again and again
@@ -33,8 +39,9 @@
 #include <control/client.h>
 #include <control/detector.h>
 
-#define GW__PARK_NS  500000000ULL
-#define GW__HELLO_NS 100000000ULL
+#define GW__PARK_NS         500000000ULL
+#define GW__HELLO_NS        100000000ULL
+#define GW__HELLO_SERVER_NS 40000000ULL /* several in a lease */
 
 enum { GW__BLOB_MAX = 2048 };
 
@@ -65,8 +72,10 @@ enum { GW__MEMBER_ASK_MAX = GW__COMMAND_BYTES_MAX + GW__BLOB_MAX + 64 };
 size_t gw__member_ask_ready(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t op);
 /* At a boundary, by a member that may (gw__book_may_admit) and has not begun
  * `from_op`: admit all joiners that are ready. It does not begin the op before
- * this has ended: in VIEW, FREEZE or REFUSED. */
-size_t gw__member_ask_admit(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t from_op);
+ * this has ended: in VIEW, FREEZE or REFUSED. `ring_epoch`: of the view in
+ * which it has found that it may; the machine may know of another by now. */
+size_t gw__member_ask_admit(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t from_op,
+                            uint64_t ring_epoch);
 /* What it holds, frozen, after FREEZE. */
 size_t gw__member_ask_report(uint8_t out[GW__MEMBER_ASK_MAX],
                              uint64_t flush_epoch,
@@ -104,7 +113,8 @@ enum gw__told_kind {
     GW__TOLD_STUCK,      /* `laggard` */
     GW__TOLD_PARKED,     /* `text`: why */
     GW__TOLD_UNPARKED,
-    GW__TOLD_GONE /* `text`: convicted, replaced or left */
+    GW__TOLD_LEASE, /* gw__member_lease has grown */
+    GW__TOLD_GONE   /* `text`: convicted, replaced or left */
 };
 
 struct gw__told {
@@ -131,5 +141,8 @@ const void *gw__member_address(const void *state, uint64_t ring_epoch,
                                unsigned node, size_t *bytes);
 unsigned gw__member_node(const void *state);
 bool gw__member_parked(const void *state);
+/* Until when a server may serve, by the machine's clock (ns); 0: it has no
+ * lease. It may be over. */
+uint64_t gw__member_lease(const void *state);
 
 #endif

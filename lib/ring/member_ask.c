@@ -23,10 +23,12 @@ size_t gw__member_ask_ready(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t op)
     return w.used;
 }
 
-size_t gw__member_ask_admit(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t from_op)
+size_t gw__member_ask_admit(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t from_op,
+                            uint64_t ring_epoch)
 {
     struct gw__writer w = begin(out, ADMIT);
     gw__put_u64(&w, from_op);
+    gw__put_u64(&w, ring_epoch);
     return w.used;
 }
 
@@ -94,7 +96,7 @@ static void ask_ready(struct gw__mate *m, struct gw__reader *r)
 static void ask_admit(struct gw__mate *m, struct gw__reader *r)
 {
     m->admit_op = gw__get_u64(r);
-    m->admit_ring_epoch = m->view.ring_epoch;
+    m->admit_ring_epoch = gw__get_u64(r);
     m->admits = true;
     m->admit_sent = false;
 }

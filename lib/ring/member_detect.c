@@ -42,6 +42,29 @@ static void detector_tell(void *driver, const void *data, size_t bytes)
     gw__doubt_notice(driver, data, bytes);
 }
 
+bool gw__mate_is_crew(const struct gw__mate *m)
+{
+    return !m->config.ring &&
+           (m->config.role == GW__WORKER || m->config.role == GW__SERVER);
+}
+
+/* The crew in the order of nodes. Its epoch is the registry's, for every change
+ * of the crew is one. */
+void gw__mate_watched(const struct gw__mate *m, struct gw__view *view)
+{
+    const struct gw__news *news = &m->news;
+    *view = news->view;
+    if (!gw__mate_is_crew(m))
+        return;
+    *view = (struct gw__view){.epoch = news->view.epoch,
+                              .ring_epoch = news->view.epoch,
+                              .ring_count = news->crew_count};
+    for (unsigned i = 0; i < news->crew_count; i++) {
+        view->ring[i].node = news->crew[i].node;
+        view->ring[i].incarnation = news->crew[i].incarnation;
+    }
+}
+
 void gw__mate_detect(struct gw__mate *m, const struct gw__input *input)
 {
     const struct gw__actions inside = {.driver = m,
@@ -50,7 +73,8 @@ void gw__mate_detect(struct gw__mate *m, const struct gw__input *input)
                                        .persist = detector_persist,
                                        .load = detector_load,
                                        .tell = detector_tell};
-    bool awake = m->config.ring && m->stage != GW__STAGE_REGISTERING;
+    bool beats = m->config.ring || gw__mate_is_crew(m);
+    bool awake = beats && m->stage != GW__STAGE_REGISTERING;
     if (awake && m->stage != GW__STAGE_GONE)
         gw__detector_machine.step(&m->detector, input, &inside);
 }

@@ -10,30 +10,33 @@
 
 enum { REPEAT_NS = 200000000 };
 
-/* Who stands in the ring under this number; NULL: nobody. */
-static const struct gw__ring_member *in_ring(const struct gw__mate *m,
-                                             unsigned node)
+/* Who is active under this number, in the ring or the crew; none: nobody. */
+static struct gw__id active(const struct gw__mate *m, unsigned node)
 {
     int rank = gw__view_rank(&m->news.view, node);
-    return rank < 0 ? NULL : &m->news.view.ring[rank];
+    if (rank >= 0)
+        return m->news.view.ring[rank].incarnation;
+    for (unsigned i = 0; i < m->news.crew_count; i++)
+        if (m->news.crew[i].node == node)
+            return m->news.crew[i].incarnation;
+    return (struct gw__id){0};
 }
 
 /* Whose end is certain, or none. */
 static struct gw__id ended(const struct gw__mate *m, unsigned node)
 {
     const struct gw__doubt *doubt = &m->doubts[node];
-    const struct gw__ring_member *member = in_ring(m, node);
-    if (member && doubt->ended && member->incarnation.low == doubt->ended)
-        return member->incarnation;
+    struct gw__id member = active(m, node);
+    if (doubt->ended && member.low == doubt->ended)
+        return member;
     return doubt->lost;
 }
 
 static struct gw__id silent(const struct gw__mate *m, unsigned node)
 {
-    const struct gw__ring_member *member = in_ring(m, node);
-    bool there =
-        member && gw__id_equal(member->incarnation, m->doubts[node].silent);
-    return there ? member->incarnation : (struct gw__id){0};
+    struct gw__id member = active(m, node);
+    bool there = gw__id_equal(member, m->doubts[node].silent);
+    return there ? member : (struct gw__id){0};
 }
 
 static struct gw__id accused(const struct gw__mate *m, unsigned node,

@@ -96,13 +96,14 @@ static void check_ring(struct gw__mate *m)
 static void watch_ring(struct gw__mate *m)
 {
     uint8_t ask[GW__DETECTOR_ASK_MAX];
-    const struct gw__input input = {
-        .kind = GW__ASKED,
-        .now_ns = m->now_ns,
-        .from = m->node,
-        .incarnation = m->incarnation,
-        .data = ask,
-        .bytes = gw__detector_ask_view(ask, &m->news.view)};
+    struct gw__view view;
+    gw__mate_watched(m, &view);
+    const struct gw__input input = {.kind = GW__ASKED,
+                                    .now_ns = m->now_ns,
+                                    .from = m->node,
+                                    .incarnation = m->incarnation,
+                                    .data = ask,
+                                    .bytes = gw__detector_ask_view(ask, &view)};
     gw__mate_detect(m, &input);
 }
 
@@ -113,6 +114,14 @@ static bool lacks_reports(const struct gw__mate *m, uint64_t had_flush,
 {
     return m->stage == GW__STAGE_FLUSHING && !has_reports(m) &&
            (m->flush_epoch != had_flush || m->news.flushing != was_flushing);
+}
+
+/* Does the detector begin anew? */
+static bool is_other(const struct gw__mate *m, const struct gw__news *news)
+{
+    if (gw__mate_is_crew(m))
+        return news->view.epoch != m->news.view.epoch;
+    return news->view.ring_epoch != m->news.view.ring_epoch;
 }
 
 void gw__mate_news(struct gw__mate *m, const struct gw__input *input)
@@ -128,7 +137,7 @@ void gw__mate_news(struct gw__mate *m, const struct gw__input *input)
         gw__mate_led(m);
     if (news.index <= m->news.index)
         return;
-    if (news.view.ring_epoch != m->news.view.ring_epoch)
+    if (is_other(m, &news))
         gw__doubt_forget(m);
     m->news = news;
     gw__mate_tell(m, &changed);

@@ -69,6 +69,8 @@ struct gw__mate {
     uint64_t timer_ns;  /* what the timer is set to */
     uint64_t hello_ns;  /* when the next is due */
     uint64_t leader_ns; /* when one was heard last */
+    uint64_t registered_ns;
+    uint64_t lease_ns;  /* a server may serve until then; 0: it has none */
     uint64_t waits_ns;  /* since when something waits for one; 0: nothing */
     bool parked;
 
@@ -121,6 +123,10 @@ void gw__mate_leave(struct gw__mate *m, const char *why);
 void gw__mate_led(struct gw__mate *m);
 void gw__mate_hello(struct gw__mate *m);
 struct gw__process gw__mate_self(const struct gw__mate *m);
+/* A worker or server that does not stand in the ring. */
+bool gw__mate_is_crew(const struct gw__mate *m);
+/* Who beats and is observed with this node: the ring, or the crew as one. */
+void gw__mate_watched(const struct gw__mate *m, struct gw__view *view);
 /* Is this process in the ring of the view, as this incarnation? */
 bool gw__mate_in(const struct gw__view *view, unsigned node,
                  struct gw__id incarnation);

@@ -75,6 +75,7 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
                                        .incarnation = ring->incarnation,
                                        .controller_count =
                                            config->controller_count};
+    struct gw__driver_peer controllers[GW__CLIENT_CONTROLLERS];
     char endpoint[GW__ENDPOINT_MAX];
     uint64_t seed;
     enum gw_err err = gw__ring_place(config->endpoint, endpoint, why);
@@ -85,8 +86,11 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
         getrandom(&seed, sizeof seed, 0) != sizeof seed)
         return gw_fail_errno(why, "getrandom");
     memcpy(member.endpoint, endpoint, sizeof endpoint);
-    for (unsigned i = 0; i < config->controller_count; i++)
+    for (unsigned i = 0; i < config->controller_count; i++) {
         member.controllers[i] = (uint8_t)config->controllers[i];
+        controllers[i] = (struct gw__driver_peer){
+            config->controllers[i], config->controller_endpoints[i]};
+    }
     const struct gw__driver_config driver = {
         .kind = &gw__member_machine,
         .mesh = {.node = as,
@@ -97,6 +101,8 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
                  .key_file = config->key_file,
                  .rules = ring->rules},
         .seed = seed,
+        .peers = controllers,
+        .peer_count = config->controller_count,
         .start = &member,
         .start_bytes = sizeof member,
         .context = ring,
@@ -106,13 +112,6 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
     /* The thread looks at ring->driver as soon as it runs. */
     gw__ring_lock(ring);
     err = gw__driver_start(&driver, &ring->driver, why);
-    for (unsigned i = 0; !err && i < config->controller_count; i++)
-        err = gw__driver_know(ring->driver, config->controllers[i],
-                              config->controller_endpoints[i])
-                  ? gw_fail(why, GW_EINVAL, "controller %u: %s is no endpoint",
-                            config->controllers[i],
-                            config->controller_endpoints[i])
-                  : GW_OK;
     gw__ring_unlock(ring);
     return err;
 }

@@ -40,6 +40,7 @@ static void admit(struct gw_ring *ring)
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
     ring->admitting = ring->admit_due = true;
+    ring->admit_epoch = ring->book.view.ring_epoch;
     ring->admit_began_ns = gw_now_ns();
     size_t bytes = gw__member_ask_standing(ask, &ring->standing);
     gw__ring_unlock(ring);

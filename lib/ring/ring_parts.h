@@ -136,6 +136,7 @@ struct gw_ring {
     unsigned ready;         /* joiners that are */
     bool admitting;         /* main waits for the answer */
     bool admit_due;         /* control has yet to ask */
+    uint64_t admit_epoch;   /* of the ring in which that was found */
     uint64_t admit_from_ns; /* not before */
     uint64_t admit_began_ns;
 

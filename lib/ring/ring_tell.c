@@ -173,7 +173,8 @@ static void take(struct gw_ring *ring, const struct gw__told *told)
         told_refused(ring, told->text);
         break;
     case GW__TOLD_ANSWER:
-        break; /* the ring has no commands of its own */
+    case GW__TOLD_LEASE:
+        break; /* the ring has no commands of its own, and serves nobody */
     case GW__TOLD_SUSPECT:
         told_suspect(ring, told);
         break;

@@ -45,7 +45,7 @@ static size_t admit(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
     if (!ring->admit_due)
         return 0;
     ring->admit_due = false;
-    return gw__member_ask_admit(out, ring->book.next_op);
+    return gw__member_ask_admit(out, ring->book.next_op, ring->admit_epoch);
 }
 
 /* The rest of what somebody was told; without the lock. */

@@ -90,7 +90,7 @@ static struct gw__store *new_store(enum gw_ps_updater updater, unsigned width)
                                         .l1 = 0.01F,
                                         .l2 = 0.1F};
     struct gw__updater bound;
-    struct gw__store *store;
+    struct gw__store *store = NULL;
     struct gw_error why;
     if (gw__updater_init(&bound, &config, NULL, NULL, 0, &why) ||
         gw__store_new(&bound, 0, 0, &store, &why))

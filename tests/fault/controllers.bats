@@ -14,7 +14,7 @@ setup() {
     export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
     RANDOM=${SEED:=$((RANDOM + 1))}
     rounds=${ROUNDS:-${SLOW:+40}}
-    echo "seed $SEED, ${rounds:=4} rounds"
+    echo "seed $SEED, ${rounds:=6} rounds"
 }
 
 teardown() {
@@ -60,9 +60,7 @@ pause_leader() {
         fault=${faults[RANDOM % 3]}
         echo "round $round: $fault"
         $fault
-        ringctl wait 'controllers==3'
-        disturb
+        ringctl wait 'controllers==3 && parked==0 && alive==4'
     done
-    ringctl wait 'controllers==3 && parked==0 && alive==4'
     run -1 grep 'killed by signal' <(grep '^controller' runs/storm/log | grep -v 'signal 9 ')
 }

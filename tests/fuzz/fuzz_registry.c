@@ -46,12 +46,27 @@ static void draw_report(struct gw__reader *r, struct gw__report *report)
     }
 }
 
+/* Of a slot as it is now, mostly. */
+static void draw_slot(struct gw__reader *r, struct gw__command *c)
+{
+    unsigned number = gw__get_u8(r) % 8, other = gw__get_u8(r);
+    const struct gw__slot_route *slot = &state.routes.slots[number];
+    c->slot.slot = number;
+    c->slot.term = other & 1 ? slot->term : other;
+    c->slot.node = c->kind == GW__CMD_PROMOTE ? slot->learner : slot->heir;
+    if (other & 2)
+        c->slot.node = other % 8;
+    if (slot->primary != GW__NO_NODE)
+        c->who = (struct gw__process){slot->primary,
+                                      state.members[slot->primary].incarnation};
+}
+
 static void draw_body(struct gw__reader *r, struct gw__command *c)
 {
     switch (c->kind) {
     case GW__CMD_REGISTER:
         c->join.role = (enum gw__role)(gw__get_u8(r) % GW__ROLES);
-        c->join.ring = true;
+        c->join.ring = c->join.role == GW__WORKER;
         break;
     case GW__CMD_ADMIT:
         c->admit.from_op = gw__get_u8(r) % 4;
@@ -71,12 +86,18 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
     case GW__CMD_DEADLINE:
         c->epoch = gw__get_u8(r) & 1 ? state.view.epoch : 3;
         break;
-    case GW__CMD_SHARDS:
-        c->shards = gw__get_u8(r);
+    case GW__CMD_ROUTES:
+        c->routes.slots = 1 + gw__get_u8(r) % 8;
+        c->routes.replicas = 1 + gw__get_u8(r) % 3;
+        c->routes.servers = 1 + gw__get_u8(r) % 3;
         break;
-    case GW__CMD_LEASE:
-        c->lease.step = gw__get_u8(r);
-        c->lease.count = gw__get_u8(r) % (GW__LEASE_MAX + 1);
+    case GW__CMD_TABLE:
+        c->table.name[0] = (char)('a' + gw__get_u8(r) % 20);
+        c->table.width = gw__get_u8(r);
+        break;
+    case GW__CMD_PROMOTE:
+    case GW__CMD_HANDOVER:
+        draw_slot(r, c);
         break;
     case GW__CMD_LINK:
         c->link.from = gw__get_u8(r);
@@ -89,7 +110,6 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
         c->cut.right = gw__get_u8(r);
         break;
     default:
-        c->through = gw__get_u8(r);
         break;
     }
 }

@@ -160,6 +160,7 @@ static bool is_to_admit(struct toy *toy)
 static void begin(struct toy *toy)
 {
     const struct gw__page *page = next_page(toy);
+    const struct gw__view *view = &toy->book.view;
     uint8_t ask[GW__MEMBER_ASK_MAX];
     if (!toy->sure || toy->book.frozen || toy->admits ||
         (page && page->begun) || toy->now_ns < toy->compute_ns)
@@ -167,7 +168,8 @@ static void begin(struct toy *toy)
     if (is_to_admit(toy)) {
         toy->admit_tried = toy->book.next_op + 1;
         toy->admits = true;
-        toy_ask(toy, ask, gw__member_ask_admit(ask, toy->book.next_op));
+        toy_ask(toy, ask,
+                gw__member_ask_admit(ask, toy->book.next_op, view->ring_epoch));
         return;
     }
     gw__book_begin(&toy->book);

@@ -24,7 +24,7 @@ static void hear_ready(unsigned joiner)
 static void ask_admit(uint64_t from_op)
 {
     static uint8_t ask[GW__MEMBER_ASK_MAX];
-    hand_input(GW__ASKED, SELF, ask, gw__member_ask_admit(ask, from_op));
+    hand_input(GW__ASKED, SELF, ask, gw__member_ask_admit(ask, from_op, 1));
 }
 
 static void with_joiners(void)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * The controllers' log on slow disks: what libraft does when a write ends after
- * its follower has lost, or changed, its leader. The writes of all but the
- * leader are held back, the leader ends, and each write is let go at the worst
+ * its follower has lost, or changed, its leader. Writes are held back, of
+ * entries or of a snapshot, the leader ends, and each is let go at the worst
  * moment: when a candidate of a new term has just been heard of, and nobody
- * leads yet; or when the next one does.
+ * leads yet; when the next one does; or when there has been silence for so long
+ * that the follower would be a candidate itself. In the first and the last
+ * libraft 0.15 crashes, unless it is spared that (raft_log_io.c).
  *
- * Or, of a snapshot, when there has been silence for long.
- *
- * In the second case nothing must be told on behalf of the old leader's
- * entries: the new leader would take it for an answer to what it has sent.
+ * In the second nothing must be told on behalf of the old leader's entries: the
+ * new leader would take it for an answer to what it has sent.
  */
 #include "logs.h"
 
@@ -185,9 +185,11 @@ static int watched_send(struct raft_io *io, struct raft_io_send *request,
 
 static void opened(struct gw__raft_log *log)
 {
-    quick_append = log->back.append;
-    quick_put = log->back.snapshot_put;
-    true_send = log->back.send;
+    if (!quick_append) { /* they are the same for all */
+        quick_append = log->back.append;
+        quick_put = log->back.snapshot_put;
+        true_send = log->back.send;
+    }
     log->back.append = slow_append;
     log->back.snapshot_put = slow_put;
     log->back.send = watched_send;

@@ -17,7 +17,7 @@ static struct gw__command from_client(unsigned client, uint64_t sequence)
     return (struct gw__command){.kind = GW__CMD_REGISTER,
                                 .client = {1, client},
                                 .sequence = sequence,
-                                .who = {GW__NODE_ANY, {7, sequence}}};
+                                .who = {GW__NODE_ANY, {client, sequence}}};
 }
 
 START_TEST(a_repeated_request_gets_its_answer_and_does_nothing)

@@ -12,6 +12,7 @@
 #include <gradwire/learn.h>
 #include <gradwire/plan.h>
 #include <gradwire/ring.h>
+#include <gradwire/train.h>
 #include <gradwire/wire.h>
 
 #endif

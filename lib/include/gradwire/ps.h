@@ -341,6 +341,43 @@ GW_API void gw_ps_server_pace(struct gw_ps_server *server, uint64_t ns);
 GW_API GW_MUST_CHECK enum gw_err gw_ps_server_error(struct gw_ps_server *server,
                                                     struct gw_error *why);
 
+/* ---- a whole cluster in this process: for examples, lessons and tests ---- */
+
+struct gw_ps_local;
+
+struct gw_ps_local_config {
+    unsigned servers;  /* 0: 1 */
+    unsigned replicas; /* of each slot; 0: 1 */
+    unsigned slots;    /* 0: GW_PS_SLOTS_MAX */
+    const char *wire;  /* NULL: "shm" */
+    uint64_t seed;
+    /* What each server begins with, but for node, endpoint, token and
+     * controllers; NULL: all zero. */
+    const struct gw_ps_server_config *server;
+};
+
+/* One controller and the servers, in threads of this process; its log lies in a
+ * directory of its own under $TMPDIR until it is stopped. Returns when all
+ * slots are placed. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_local_start(const struct gw_ps_local_config *config,
+                  struct gw_ps_local **local, struct gw_error *why);
+/* NULL allowed. Clients are closed before. */
+GW_API void gw_ps_local_stop(struct gw_ps_local **local);
+/* What one more client of it needs: each gets a number of its own, from 0 to 31
+ * and then from 0 again. The strings are the cluster's. */
+GW_API void gw_ps_local_client(struct gw_ps_local *local,
+                               struct gw_ps_config *config);
+/* One more server; its number. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_local_add(struct gw_ps_local *local,
+                                                 unsigned *number,
+                                                 struct gw_error *why);
+/* Server `number` ends without a word, and the controllers know it. */
+GW_API void gw_ps_local_kill(struct gw_ps_local *local, unsigned number);
+/* NULL: there is none of that number, or no more. */
+GW_API struct gw_ps_server *gw_ps_local_server(struct gw_ps_local *local,
+                                               unsigned number);
+
 #ifdef __cplusplus
 }
 #endif

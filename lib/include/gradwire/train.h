@@ -20,7 +20,9 @@
  *
  *     lr        sparse binary logistic regression; table "w"
  *     mf        matrix factorisation of made-up ratings; "user" and "item"
- *     word2vec  skip-gram with negative sampling on a text; "in" and "out"
+ *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
+ *               rows of different parts move by the sum of their steps, so
+ *               parts of more than some 2000 words run away
  *     drift     linear regression on an endless stream whose truth moves; "w"
  *
  * A task does not change once it is made: any number of threads may use it,
@@ -60,7 +62,8 @@ struct gw_task_config {
     unsigned group;  /* of the tables */
     /* How pushes change rows. word2vec pushes steps, made with its `rate`, to
      * be added; it knows GW_PS_ADD only. The others know any updater that takes
-     * a gradient. `l2` of mf is per rating, in the gradient. */
+     * a gradient, mf not FTRL, which would begin at zero and stay there. `l2`
+     * of mf is per rating, in the gradient. */
     enum gw_ps_updater updater;
     float rate, momentum, beta1, beta2, epsilon, beta, l1, l2;
     struct {
@@ -87,6 +90,11 @@ GW_API const char *gw_task_name(enum gw_task_kind kind);
 GW_API GW_MUST_CHECK enum gw_err gw_task_defaults(const char *name,
                                                   struct gw_task_config *config,
                                                   struct gw_error *why);
+/* Sets another updater, and a rate that suits the model with it. GW_EINVAL,
+ * nothing changed: the model cannot learn with it. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_task_choose_updater(struct gw_task_config *config,
+                       enum gw_ps_updater updater, struct gw_error *why);
 
 struct gw_task;
 
@@ -176,10 +184,11 @@ GW_API const char *gw_task_quality(const struct gw_task *task);
 /* The same from sums of units. */
 GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
                                           const struct gw_unit_sums *sums);
-/* Over a whole set, in chunks. The stream of drift goes on: its train set is
- * the epoch before `epochs`, its test set the one that comes then. GW_ENOTSUP:
- * there is no test set (lr without a file, word2vec); else what `fetch` says.
- */
+/* Over a whole set, in chunks. Of drift, whose stream goes on, the train set is
+ * the last thousand rows of the epoch before `epochs`, and the test set the
+ * thousand that come then. word2vec's train set is the text, with pairs and
+ * negatives of its own that are always the same. GW_ENOTSUP: there is no test
+ * set (lr without a file, word2vec); else what `fetch` says. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
                  uint64_t epochs, const struct gw_fetch *fetch,

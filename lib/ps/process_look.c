@@ -3,7 +3,7 @@
  * How a server stands, for other threads: a copy of the machine's status, made
  * by the data thread at changes of the control plane and every 50 ms.
  */
-#include "serve_parts.h"
+#include "process_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define LOOK_NS  UINT64_C(50000000)
 #define LEAVE_NS UINT64_C(30000000000)
 
-void gw__serve_look(struct gw_ps_server *server, uint64_t now_ns, bool now)
+void gw__process_look(struct gw_ps_server *server, uint64_t now_ns, bool now)
 {
     const char *parked = NULL;
     if (!now && now_ns - server->look_ns < LOOK_NS)
@@ -34,7 +34,7 @@ void gw__serve_look(struct gw_ps_server *server, uint64_t now_ns, bool now)
         server->config.on_status(server->config.context);
 }
 
-void gw__serve_gone(struct gw_ps_server *server, const struct gw_error *why)
+void gw__process_gone(struct gw_ps_server *server, const struct gw_error *why)
 {
     pthread_mutex_lock(&server->lock);
     server->gone = true;
@@ -71,7 +71,7 @@ enum gw_err gw_ps_server_error(struct gw_ps_server *server,
 
 /* ---- leaving ---- */
 
-/* Its slots move first: it is drained, and leaves when it has none (serve.c).
+/* Its slots move first: it is drained, and leaves when it has none (process.c).
  */
 enum gw_err gw_ps_server_leave(struct gw_ps_server *server,
                                struct gw_error *why)

@@ -4,7 +4,7 @@
  * A slot's bytes are copied when its marker is applied and wait here; what
  * became of the newest markers is remembered for those who ask.
  */
-#include "serve_parts.h"
+#include "process_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

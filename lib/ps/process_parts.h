@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Between the parts of a running server:
- *   serve.c        starts, serves, ends: the data thread
- *   serve_save.c   snapshots: the thread that writes them
- *   serve_look.c   status and errors, for other threads
+ *   process.c        starts, serves, ends: the data thread
+ *   process_save.c   snapshots: the thread that writes them
+ *   process_look.c   status and errors, for other threads
  */
-#ifndef GW__PS_SERVE_PARTS_H
-#define GW__PS_SERVE_PARTS_H
+#ifndef GW__PS_PROCESS_PARTS_H
+#define GW__PS_PROCESS_PARTS_H
 
 #include "node.h"
 #include "server.h"
@@ -14,7 +14,7 @@
 
 #include <pthread.h>
 
-/* ---- serve_save.c ---- */
+/* ---- process_save.c ---- */
 
 /* Slots that are to be written, and where: a queue between the data thread and
  * one that may wait for a disk. */
@@ -36,7 +36,7 @@ void gw__saver_slot(struct gw__saver *saver, uint64_t mark, unsigned slot,
 GW_MUST_CHECK enum gw_err gw__saver_state(struct gw__saver *saver,
                                           uint64_t mark, struct gw_error *why);
 
-/* ---- serve.c ---- */
+/* ---- process.c ---- */
 
 struct gw_ps_server {
     struct gw_ps_server_config config;
@@ -56,11 +56,11 @@ struct gw_ps_server {
     struct gw_ps_server_status status;
 };
 
-/* ---- serve_look.c ---- */
+/* ---- process_look.c ---- */
 
 /* Writes the status when it is time or `now`; data thread. */
-void gw__serve_look(struct gw_ps_server *server, uint64_t now_ns, bool now);
+void gw__process_look(struct gw_ps_server *server, uint64_t now_ns, bool now);
 /* It serves no more, and why. */
-void gw__serve_gone(struct gw_ps_server *server, const struct gw_error *why);
+void gw__process_gone(struct gw_ps_server *server, const struct gw_error *why);
 
 #endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The process of a ring's member, a worker or a server, from its birth to its
+ * last words. What it does in between is told in node.c, ps_worker.c and
+ * ps_server.c.
+ */
+#include "node.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- what lives need ---- */
+
+bool node_wants_to_leave(struct node *node)
+{
+    pthread_mutex_lock(&node->lock);
+    bool leave = node->leave && !node->stays;
+    pthread_mutex_unlock(&node->lock);
+    return leave;
+}
+
+void node_say(struct node *node, const struct gw_error *why)
+{
+    pthread_mutex_lock(&node->lock);
+    snprintf(node->note.text, sizeof node->note.text, "%.199s", why->text);
+    pthread_mutex_unlock(&node->lock);
+}
+
+void node_stage(struct node *node, enum node_stage stage)
+{
+    pthread_mutex_lock(&node->lock);
+    node->note.stage = stage;
+    pthread_mutex_unlock(&node->lock);
+}
+
+unsigned node_number(const struct birth *birth)
+{
+    return birth->role == GW__SERVER ? SERVER_NODE + birth->number
+                                     : birth->number;
+}
+
+void node_addresses_of(const struct birth *birth,
+                       struct node_addresses *addresses)
+{
+    post_endpoint_of(birth->token, node_number(birth), addresses->own);
+    for (unsigned c = 0; c < birth->controllers; c++)
+        post_endpoint_of(birth->token, CONTROLLER_NODE - c,
+                         addresses->controllers[c]);
+}
+
+struct gw_ps_link ps_link_of(const struct gw_ring_link *link)
+{
+    return (struct gw_ps_link){.delay_us = link->delay_us,
+                               .jitter_us = link->jitter_us,
+                               .rate = link->rate,
+                               .loss_ppm = link->loss_ppm,
+                               .down = link->down};
+}
+
+/* ---- the process ---- */
+
+static enum gw_err init(struct node *node, struct gw_error *why)
+{
+    pthread_condattr_t attributes;
+    node->orders = node->birth.orders;
+    node->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (node->wake_fd < 0)
+        return gw_fail_errno(why, "eventfd");
+    pthread_mutex_init(&node->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&node->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    enum gw_err code = outbox_new(node->wake_fd, &node->outbox, why);
+    if (code)
+        return code;
+    outbox_want(node->outbox, node->orders.events);
+    return node_post_start(node, why);
+}
+
+static void fini(struct node *node)
+{
+    work_destroy(&node->work);
+    work_destroy(&node->next);
+    free(node->state);
+    outbox_destroy(&node->outbox);
+    pthread_cond_destroy(&node->changed);
+    pthread_mutex_destroy(&node->lock);
+    close(node->wake_fd);
+}
+
+static enum gw_err live(struct node *node, struct gw_error *why)
+{
+    if (node->birth.role == GW__SERVER)
+        return server_live(node, why);
+    return node->birth.servers ? worker_live(node, why) : ring_live(node, why);
+}
+
+int node_main(int argc, char **argv)
+{
+    static struct node node;
+    struct gw_error why = {.code = GW_OK};
+    if (!post_born(argc, argv, &node.birth))
+        return gw_err_exit(GW_EINTERNAL);
+    enum gw_err code = init(&node, &why);
+    if (code) {
+        post_send(POST_FD, POST_LAST, &why, sizeof why, true);
+        return gw_err_exit(code);
+    }
+    code = live(&node, &why);
+    if (code == GW_OK)
+        why = (struct gw_error){.code = GW_OK};
+    else
+        fprintf(stderr, "%s %u: %s\n",
+                node.birth.role == GW__SERVER ? "server"
+                : node.birth.servers          ? "worker"
+                                              : "node",
+                node.birth.number, why.text);
+    node_post_end(&node, &why);
+    fini(&node);
+    return gw_err_exit(code);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What workers and servers of parameter servers have in common, and the parts
+ * of a worker:
+ *
+ *   ps_worker.c   its lives: connected, tables and plan made, unit after unit
+ *   ps_unit.c     one unit of work: keys, pull, compute, push
+ *   ps_judge.c    the finished model: scores, and a digest of all weights
+ *   ps.c          what is common
+ */
+#ifndef PS_H
+#define PS_H
+
+#include "node.h"
+#include "settings.h"
+
+/* ---- ps.c ---- */
+
+/* The newest. */
+void ps_orders(struct node *node, struct orders *orders);
+void ps_links(const struct orders *orders, struct gw_ps_link *links);
+/* Others have not missed our predecessor yet, or cannot be reached now. */
+bool ps_may_try_again(enum gw_err code, uint64_t since_ns);
+/* It was convicted: once more, as another incarnation. */
+void ps_rejoin(struct node *node, const struct gw_error *why);
+
+/* The task that is ordered, with its data read. */
+GW_MUST_CHECK enum gw_err ps_task_load(const struct work_order *order,
+                                       uint64_t seed, struct gw_task **task,
+                                       struct gw_error *why);
+/* All keys that its tables can have. */
+uint64_t ps_model_keys(const struct gw_task *task);
+/* The same for the same bits in all rows, wherever they come from. */
+GW_MUST_CHECK enum gw_err ps_digest(const struct gw_task *task,
+                                    const struct gw_fetch *fetch,
+                                    uint64_t *digest, struct gw_error *why);
+
+/* ---- a worker ---- */
+
+struct ps_table {
+    unsigned number; /* the servers' */
+    unsigned width;
+    float *rows, *gradients; /* of the unit */
+    size_t room;             /* floats each */
+};
+
+struct ps_worker {
+    struct node *node;
+    struct gw_ps *ps;
+    struct work_order order; /* id 0: none yet */
+    struct settings settings;
+    struct gw_task *task;
+    struct gw_unit *unit;
+    unsigned table_count;
+    struct ps_table tables[GW_TASK_TABLES_MAX];
+    bool open;           /* tables and plan are made, of this connection */
+    bool done, diverged; /* there is no more to do */
+    bool holds;          /* a unit, whose sums are: */
+    struct gw_ps_work work;
+    struct gw_unit_sums sums;
+    uint64_t began_ns; /* when the first unit was granted; 0: not yet */
+    struct gw_ps_counts before; /* of former connections */
+};
+
+/* What `work` is about, from keys to the acknowledged push; `sums` of it.
+ * GW_ENUMERIC: a push was no number; what the client says. */
+GW_MUST_CHECK enum gw_err ps_unit_do(struct ps_worker *worker,
+                                     struct gw_error *why);
+void ps_unit_free(struct ps_worker *worker);
+/* The finished model, into the note. */
+GW_MUST_CHECK enum gw_err ps_judge(struct ps_worker *worker,
+                                   struct gw_error *why);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A server's lives: the library serves in threads of its own; here is how it is
+ * started, asked to leave, and started anew as another incarnation when it was
+ * convicted while it slept or was cut off.
+ */
+#include "ps.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#define LOOK_NS UINT64_C(20000000)
+
+static void on_status(void *context)
+{
+    const struct node *node = context;
+    eventfd_write(node->wake_fd, 1);
+}
+
+/* ---- beginning ---- */
+
+static void set_server(struct node *node, struct gw_ps_server *server)
+{
+    pthread_mutex_lock(&node->lock);
+    node->server = server;
+    if (server)
+        node_obey(node);
+    pthread_mutex_unlock(&node->lock);
+}
+
+static enum gw_err start(struct node *node, const struct orders *orders,
+                         struct gw_error *why)
+{
+    const struct birth *birth = &node->birth;
+    struct settings settings;
+    struct node_addresses addresses;
+    struct gw_ps_link links[GW_PS_NODES];
+    struct gw_ps_server *server;
+    const char *model = *orders->work.model ? orders->work.model : NULL;
+    enum gw_err code =
+        settings_parse(model, orders->work.settings, &settings, why);
+    if (code)
+        return code;
+    struct gw_ps_server_config *config = &settings.server;
+    config->node = node_number(birth);
+    config->endpoint = addresses.own;
+    config->token = birth->token;
+    config->wire = birth->wire;
+    config->seed = birth->seed;
+    config->controller_count = birth->controllers;
+    config->events = outbox_sink(node->outbox);
+    config->restore = *birth->restore ? birth->restore : NULL;
+    config->context = node;
+    config->on_status = on_status;
+    config->links = links;
+    config->pace_ns = orders->pace_ns;
+    ps_links(orders, links);
+    node_addresses_of(birth, &addresses);
+    for (unsigned c = 0; c < birth->controllers; c++) {
+        config->controllers[c] = CONTROLLER_NODE - c;
+        config->controller_endpoints[c] = addresses.controllers[c];
+    }
+    code = gw_ps_server_start(config, &server, why);
+    if (!code)
+        set_server(node, server);
+    return code;
+}
+
+static enum gw_err become_server(struct node *node, struct gw_error *why)
+{
+    uint64_t began_ns = gw_now_ns();
+    struct orders *orders = malloc(sizeof *orders);
+    enum gw_err code = GW_OK;
+    if (!orders)
+        return gw_fail(why, GW_ENOMEM, "no memory for orders");
+    for (;;) {
+        ps_orders(node, orders);
+        code = start(node, orders, why);
+        if (!ps_may_try_again(code, began_ns) || node_wants_to_leave(node))
+            break;
+        node_say(node, why);
+        node_nap(node, NODE_AGAIN_NS);
+    }
+    free(orders);
+    return code;
+}
+
+/* ---- serving, and the end of it ---- */
+
+/* GW_OK: it has left. GW_PENDING: it is the last, and stays. */
+static enum gw_err leave(struct node *node, struct gw_error *why)
+{
+    enum gw_err code = gw_ps_server_leave(node->server, why);
+    if (code != GW_EINVAL)
+        return code;
+    node->stays = true;
+    node_say(node, why);
+    return GW_PENDING;
+}
+
+static enum gw_err serve(struct node *node, struct gw_error *why)
+{
+    for (;;) {
+        enum gw_err code = gw_ps_server_error(node->server, why);
+        if (!code && node_wants_to_leave(node)) {
+            code = leave(node, why);
+            if (!code)
+                return GW_OK;
+        }
+        if (code && code != GW_PENDING)
+            return code;
+        node_nap(node, LOOK_NS);
+    }
+}
+
+static void end_server(struct node *node)
+{
+    struct gw_ps_server *server = node->server;
+    pthread_mutex_lock(&node->lock);
+    node_look(node);
+    node->server = NULL;
+    node->note.server.member = false;
+    pthread_mutex_unlock(&node->lock);
+    gw_ps_server_destroy(&server);
+}
+
+enum gw_err server_live(struct node *node, struct gw_error *why)
+{
+    for (;;) {
+        enum gw_err code = become_server(node, why);
+        if (code)
+            return node_wants_to_leave(node) ? GW_OK : code;
+        node_stage(node, STAGE_MEMBER);
+        code = serve(node, why);
+        node_stage(node, code ? STAGE_JOINING : STAGE_LEFT);
+        end_server(node);
+        if (code != GW_ECLOSED)
+            return code;
+        if (node_wants_to_leave(node))
+            return GW_OK;
+        ps_rejoin(node, why);
+    }
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One unit of work: the keys that its samples need are pulled, the gradients of
+ * their rows pushed. What stays in memory is the unit's, not the model's.
+ */
+#include "ps.h"
+
+#include <stdlib.h>
+
+/* ---- memory ---- */
+
+static void release(struct ps_table *table)
+{
+    gw_free(table->rows);
+    gw_free(table->gradients);
+    table->rows = table->gradients = NULL;
+    table->room = 0;
+}
+
+void ps_unit_free(struct ps_worker *w)
+{
+    for (unsigned t = 0; t < w->table_count; t++)
+        release(&w->tables[t]);
+}
+
+/* Room for so many floats, and half as many more, so that it grows seldom. */
+static enum gw_err reserve(struct ps_table *table, size_t floats,
+                           struct gw_error *why)
+{
+    if (floats <= table->room)
+        return GW_OK;
+    release(table);
+    size_t room = floats + floats / 2;
+    table->rows = gw_alloc(room * sizeof(float), why);
+    table->gradients = gw_alloc(room * sizeof(float), why);
+    if (!table->rows || !table->gradients)
+        return GW_ENOMEM;
+    table->room = room;
+    return GW_OK;
+}
+
+/* ---- the steps ---- */
+
+static enum gw_err prepare(struct ps_worker *w, size_t *keys,
+                           struct gw_error *why)
+{
+    const struct gw_unit_place place = {.epoch = w->work.epoch,
+                                        .batch = w->work.batch,
+                                        .part = w->work.part,
+                                        .parts = w->work.parts};
+    enum gw_err code = gw_unit_prepare(w->unit, &place, why);
+    *keys = 0;
+    for (unsigned t = 0; t < w->table_count && !code; t++) {
+        size_t count;
+        gw_unit_keys(w->unit, t, &count);
+        *keys += count;
+        code = reserve(&w->tables[t], count * w->tables[t].width, why);
+    }
+    return code;
+}
+
+/* All tables' at once. */
+static enum gw_err transfer(struct ps_worker *w, bool push,
+                            struct gw_error *why)
+{
+    struct gw_ps_handle handles[GW_TASK_TABLES_MAX] = {{0}};
+    struct gw_error late;
+    enum gw_err code = GW_OK;
+    for (unsigned t = 0; t < w->table_count && !code; t++) {
+        size_t count;
+        const struct ps_table *table = &w->tables[t];
+        const uint64_t *keys = gw_unit_keys(w->unit, t, &count);
+        if (count == 0)
+            continue;
+        code = push ? gw_ps_push(w->ps, table->number, keys, count,
+                                 table->gradients, &handles[t], why)
+                    : gw_ps_pull(w->ps, table->number, keys, count, table->rows,
+                                 &handles[t], why);
+    }
+    for (unsigned t = 0; t < w->table_count; t++) {
+        enum gw_err ended =
+            handles[t].id ? gw_ps_wait(w->ps, &handles[t], code ? &late : why)
+                          : GW_OK;
+        code = code ? code : ended;
+    }
+    return code;
+}
+
+static void compute(struct ps_worker *w)
+{
+    const float *rows[GW_TASK_TABLES_MAX];
+    float *gradients[GW_TASK_TABLES_MAX];
+    for (unsigned t = 0; t < w->table_count; t++) {
+        rows[t] = w->tables[t].rows;
+        gradients[t] = w->tables[t].gradients;
+    }
+    gw_unit_compute(w->unit, rows, gradients, &w->sums);
+}
+
+enum gw_err ps_unit_do(struct ps_worker *w, struct gw_error *why)
+{
+    struct node *node = w->node;
+    size_t keys;
+    enum gw_err code = prepare(w, &keys, why);
+    if (code)
+        return code;
+    pthread_mutex_lock(&node->lock);
+    node->note.worker.unit_keys = keys;
+    pthread_mutex_unlock(&node->lock);
+    code = transfer(w, false, why);
+    if (code)
+        return code;
+    node_be_slow(node);
+    compute(w);
+    return transfer(w, true, why);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A worker's lives on parameter servers. It connects, makes tables and plan (or
+ * finds them made), and does unit after unit, as the servers' clock grants
+ * them. Who was convicted while it slept or was cut off finds out by
+ * GW_ECLOSED, and connects again as a new incarnation: what it had begun others
+ * do.
+ *
+ *     born --> joining --> member: next, unit, next, unit ... done --> idle
+ *                 ^           | convicted
+ *                 +-----------+
+ *
+ * A unit counts when the next one is asked for and that is answered: so its
+ * sums go into the note then, and what a worker dies with is in no curve.
+ */
+#include "ps.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CUT_CONNECT_MS = 1500, CONNECT_MS = 10000 };
+#define IDLE_NS UINT64_C(30000000)
+
+/* ---- the connection ---- */
+
+static void set_ps(struct node *node, struct gw_ps *ps)
+{
+    pthread_mutex_lock(&node->lock);
+    node->ps = ps;
+    if (ps)
+        node_obey(node);
+    pthread_mutex_unlock(&node->lock);
+}
+
+static bool is_cut(const struct orders *orders)
+{
+    for (unsigned n = 0; n < GW_RING_NODES; n++)
+        if (orders->links[n].down)
+            return true;
+    return false;
+}
+
+/* If it may be that it cannot connect by the present rules of links it gives up
+ * now and then, and tries by the newest. */
+static enum gw_err try_to_connect(struct ps_worker *w,
+                                  const struct orders *orders,
+                                  struct gw_error *why)
+{
+    const struct birth *birth = &w->node->birth;
+    struct node_addresses addresses;
+    struct gw_ps_link links[GW_PS_NODES];
+    struct gw_ps_config config = w->settings.worker;
+    config.node = node_number(birth);
+    config.endpoint = addresses.own;
+    config.token = birth->token;
+    config.wire = birth->wire;
+    config.seed = birth->seed;
+    config.controller_count = birth->controllers;
+    config.connect_ms = is_cut(orders) ? CUT_CONNECT_MS : CONNECT_MS;
+    config.events = outbox_sink(w->node->outbox);
+    config.links = links;
+    config.pace_ns = orders->pace_ns;
+    ps_links(orders, links);
+    node_addresses_of(birth, &addresses);
+    for (unsigned c = 0; c < birth->controllers; c++) {
+        config.controllers[c] = CONTROLLER_NODE - c;
+        config.controller_endpoints[c] = addresses.controllers[c];
+    }
+    return gw_ps_connect(&config, &w->ps, why);
+}
+
+static enum gw_err become_worker(struct ps_worker *w, struct gw_error *why)
+{
+    struct node *node = w->node;
+    uint64_t began_ns = gw_now_ns();
+    struct orders *orders = malloc(sizeof *orders);
+    enum gw_err code = GW_OK;
+    if (!orders)
+        return gw_fail(why, GW_ENOMEM, "no memory for orders");
+    for (;;) {
+        ps_orders(node, orders);
+        code = try_to_connect(w, orders, why);
+        if (!ps_may_try_again(code, began_ns) || node_wants_to_leave(node))
+            break;
+        node_say(node, why);
+        node_nap(node, NODE_AGAIN_NS);
+    }
+    free(orders);
+    if (!code)
+        set_ps(node, w->ps);
+    return code;
+}
+
+/* ---- the work ---- */
+
+static void forget_work(struct ps_worker *w)
+{
+    ps_unit_free(w);
+    gw_unit_destroy(&w->unit);
+    gw_task_destroy(&w->task);
+    w->table_count = 0;
+}
+
+/* Reads the data of newer work, if there is some. */
+static enum gw_err take_work(struct ps_worker *w, struct gw_error *why)
+{
+    struct node *node = w->node;
+    pthread_mutex_lock(&node->lock);
+    bool newer = node->orders.work.id > w->order.id;
+    if (newer)
+        w->order = node->orders.work;
+    pthread_mutex_unlock(&node->lock);
+    if (!newer)
+        return GW_OK;
+    forget_work(w);
+    const char *model = *w->order.model ? w->order.model : NULL;
+    enum gw_err code =
+        settings_parse(model, w->order.settings, &w->settings, why);
+    if (code || !model)
+        return code;
+    code = ps_task_load(&w->order, node->birth.seed, &w->task, why);
+    if (!code)
+        code = gw_unit_new(w->task, &w->unit, why);
+    if (code)
+        return code;
+    pthread_mutex_lock(&node->lock);
+    node->note.worker.model_keys = ps_model_keys(w->task);
+    pthread_mutex_unlock(&node->lock);
+    return GW_OK;
+}
+
+/* Tables and plan, which somebody may have made already. */
+static enum gw_err open_work(struct ps_worker *w, struct gw_error *why)
+{
+    unsigned count;
+    const struct gw_ps_table_config *tables = gw_task_tables(w->task, &count);
+    const struct gw_ps_plan plan = {.epochs = w->order.epochs,
+                                    .batches = gw_task_batches(w->task),
+                                    .parts = w->order.parts,
+                                    .workers = w->order.workers};
+    enum gw_err code = GW_OK;
+    for (w->table_count = 0; w->table_count < count && !code;) {
+        struct ps_table *table = &w->tables[w->table_count++];
+        table->width = tables->width;
+        code = gw_ps_table(w->ps, tables++, &table->number, why);
+    }
+    if (!code)
+        code = gw_ps_plan(w->ps, 0, &w->order.mode, &plan, why);
+    w->open = code == GW_OK;
+    return code;
+}
+
+/* ---- notes ---- */
+
+/* The counts of a connection begin at 0. */
+static void add_counts(struct gw_ps_counts *sum,
+                       const struct gw_ps_counts *more)
+{
+    sum->pushes += more->pushes;
+    sum->pulls += more->pulls;
+    sum->push_keys += more->push_keys;
+    sum->pull_keys += more->pull_keys;
+    sum->bytes_sent += more->bytes_sent;
+    sum->bytes_received += more->bytes_received;
+    sum->bytes_in_place += more->bytes_in_place;
+    sum->retries += more->retries;
+    sum->refusals += more->refusals;
+    sum->key_lists_sent += more->key_lists_sent;
+    sum->key_lists_cached += more->key_lists_cached;
+    sum->rows_held_back += more->rows_held_back;
+    sum->waited_ns += more->waited_ns;
+}
+
+static void tell(struct ps_worker *w, bool computing)
+{
+    struct node *node = w->node;
+    struct gw_ps_counts counts;
+    gw_ps_get_counts(w->ps, &counts);
+    add_counts(&counts, &w->before);
+    pthread_mutex_lock(&node->lock);
+    struct node_note *note = &node->note;
+    note->stage = STAGE_MEMBER;
+    note->work = w->order.id;
+    note->done = w->done;
+    note->diverged = w->diverged;
+    note->worker.computing = computing;
+    note->worker.unit = w->work;
+    note->worker.counts = counts;
+    if (w->began_ns)
+        note->worker.worked_ns = gw_now_ns() - w->began_ns;
+    snprintf(note->phase, sizeof note->phase, "%s",
+             w->done     ? "done"
+             : !w->open  ? "idle"
+             : computing ? "compute"
+                         : "wait");
+    pthread_mutex_unlock(&node->lock);
+}
+
+static void emit(struct ps_worker *w, enum gw_event_kind kind, uint64_t step,
+                 int64_t value)
+{
+    const struct gw_event event = {
+        .time_ns = gw_now_ns(),
+        .value = value,
+        .kind = kind,
+        .rank = w->node->birth.number,
+        .peer = GW_NONE,
+        .epoch = (uint32_t)w->work.epoch,
+        .op = (uint32_t)step,
+        .step = (uint32_t)step,
+        .chunk = w->work.part,
+    };
+    gw_emit(outbox_sink(w->node->outbox), &event);
+}
+
+/* The unit that it held is done: the clock has said so. */
+static void settle(struct ps_worker *w)
+{
+    struct node *node = w->node;
+    uint64_t step =
+        w->work.epoch * gw_task_batches(w->task) + w->work.batch + 1;
+    const struct gw_task_score score = gw_task_judge(w->task, &w->sums);
+    if (!w->holds)
+        return;
+    w->holds = false;
+    pthread_mutex_lock(&node->lock);
+    struct node_note *note = &node->note;
+    struct epoch_note *epoch =
+        &note->worker.epochs[w->work.epoch % EPOCHS_NOTED];
+    if (epoch->units == 0 || epoch->epoch != w->work.epoch)
+        *epoch = (struct epoch_note){.epoch = w->work.epoch};
+    epoch->units++;
+    gw_unit_add(&epoch->sums, &w->sums);
+    note->worker.units++;
+    note->step = step;
+    note->data_epoch = w->work.epoch;
+    if (w->sums.samples)
+        note->loss = score.loss;
+    pthread_mutex_unlock(&node->lock);
+    emit(w, GW_EV_STEP, step, (int64_t)step);
+    if (w->sums.samples)
+        emit(w, GW_EV_LOSS, step, llround(score.loss * 1e9));
+}
+
+/* ---- unit after unit ---- */
+
+static enum gw_err turn(struct ps_worker *w, struct gw_error *why)
+{
+    struct gw_ps_work next;
+    tell(w, false);
+    enum gw_err code = gw_ps_next(w->ps, 0, &next, why);
+    if (code)
+        return code;
+    settle(w);
+    w->done = next.done;
+    if (next.done)
+        return GW_OK;
+    if (!w->began_ns)
+        w->began_ns = gw_now_ns();
+    w->work = next;
+    tell(w, true);
+    code = ps_unit_do(w, why);
+    w->holds = code == GW_OK;
+    return code;
+}
+
+static enum gw_err take_snapshot(struct ps_worker *w, struct gw_error *why)
+{
+    static struct snapshot_order order; /* large */
+    struct node *node = w->node;
+    pthread_mutex_lock(&node->lock);
+    order = node->orders.snapshot;
+    bool wanted = order.id > node->note.worker.snapshot.id;
+    pthread_mutex_unlock(&node->lock);
+    if (!wanted)
+        return GW_OK;
+    enum gw_err code = gw_ps_snapshot(w->ps, order.directory, why);
+    if (code == GW_ECLOSED || code == GW_EINTR)
+        return code; /* whoever is asked next sees to it */
+    pthread_mutex_lock(&node->lock);
+    node->note.worker.snapshot.id = order.id;
+    node->note.worker.snapshot.code = code;
+    snprintf(node->note.worker.snapshot.text,
+             sizeof node->note.worker.snapshot.text, "%.159s",
+             code ? why->text : "");
+    pthread_mutex_unlock(&node->lock);
+    return GW_OK;
+}
+
+static bool is_to_judge(struct ps_worker *w)
+{
+    struct node *node = w->node;
+    pthread_mutex_lock(&node->lock);
+    bool wanted = node->orders.judge && !node->note.scored;
+    pthread_mutex_unlock(&node->lock);
+    return wanted && w->done && !w->diverged && w->task;
+}
+
+/* Does nothing but hear whether it is still a worker. */
+static enum gw_err idle(struct ps_worker *w, struct gw_error *why)
+{
+    unsigned table;
+    struct gw_ps_table_config config;
+    tell(w, false);
+    node_nap(w->node, IDLE_NS);
+    enum gw_err code = gw_ps_find(w->ps, "?", &table, &config, why);
+    return code == GW_ECLOSED || code == GW_EINTR ? code : GW_OK;
+}
+
+static enum gw_err work(struct ps_worker *w, struct gw_error *why)
+{
+    for (;;) {
+        if (node_wants_to_leave(w->node))
+            return GW_EINTR;
+        enum gw_err code = take_work(w, why);
+        if (!code && w->task && !w->open)
+            code = open_work(w, why);
+        if (!code)
+            code = take_snapshot(w, why);
+        if (!code && is_to_judge(w))
+            code = ps_judge(w, why);
+        if (!code)
+            code = w->task && !w->done ? turn(w, why) : idle(w, why);
+        if (code)
+            return code;
+    }
+}
+
+/* ---- lives ---- */
+
+static void end_ps(struct ps_worker *w, bool politely)
+{
+    struct gw_ps_counts counts;
+    gw_ps_get_counts(w->ps, &counts);
+    add_counts(&w->before, &counts);
+    set_ps(w->node, NULL);
+    if (politely)
+        gw_ps_close(&w->ps);
+    else
+        gw_ps_abandon(&w->ps);
+    w->open = w->holds = false;
+}
+
+/* A push was no number: others do its unit, until all have seen it. */
+static enum gw_err stay_diverged(struct ps_worker *w,
+                                 const struct gw_error *why)
+{
+    struct node *node = w->node;
+    w->done = w->diverged = true;
+    node_say(node, why);
+    pthread_mutex_lock(&node->lock);
+    node->note.stage = STAGE_MEMBER;
+    node->note.done = node->note.diverged = true;
+    snprintf(node->note.phase, sizeof node->note.phase, "diverged");
+    pthread_mutex_unlock(&node->lock);
+    while (!node_wants_to_leave(node))
+        node_nap(node, IDLE_NS);
+    return GW_OK;
+}
+
+static enum gw_err live_once(struct ps_worker *w, struct gw_error *why)
+{
+    enum gw_err code = take_work(w, why);
+    if (!code)
+        code = become_worker(w, why);
+    if (code)
+        return code;
+    code = work(w, why);
+    end_ps(w, code != GW_ECLOSED);
+    return code;
+}
+
+enum gw_err worker_live(struct node *node, struct gw_error *why)
+{
+    static struct ps_worker worker;
+    struct ps_worker *w = &worker;
+    enum gw_err code;
+    w->node = node;
+    node->note.loss = (double)NAN;
+    node->note.ring.waits_for = -1;
+    for (;;) {
+        node_stage(node, STAGE_JOINING);
+        code = live_once(w, why);
+        if (code == GW_ENUMERIC)
+            code = stay_diverged(w, why);
+        if (code != GW_ECLOSED || node_wants_to_leave(node))
+            break;
+        ps_rejoin(node, why);
+    }
+    forget_work(w);
+    bool left = !code || node_wants_to_leave(node);
+    if (left)
+        node_stage(node, STAGE_LEFT);
+    return left ? GW_OK : code;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What can be set about training on parameter servers, as pairs of a name and
+ * a value, apart by blanks or commas: "rate=0.1 l1=1e-3, half=1". One table has
+ * them all: the model's numbers (struct gw_task_config), and switches of its
+ * workers and servers, most of them experiments (gradwire/ps.h). A later pair
+ * wins. "-" and "_" are the same in names. Pure.
+ */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include <gradwire/train.h>
+
+struct settings {
+    struct gw_task_config task;
+    struct gw_ps_config worker;
+    struct gw_ps_server_config server;
+};
+
+/* Of `model` (NULL: none yet; then only switches can be set). GW_EINVAL: no
+ * such model; a name that there is not, with a suggestion, or that this model
+ * does not have; a value that cannot be. */
+GW_MUST_CHECK enum gw_err settings_parse(const char *model, const char *text,
+                                         struct settings *settings,
+                                         struct gw_error *why);
+
+/* For help: name, what it is; NULL past the last. */
+const char *settings_name(unsigned i);
+const char *settings_help(unsigned i);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parameter server's part of the registry: who may change the routes. What
+ * changes then is route.c's.
+ */
+#include "registry_parts.h"
+
+static enum gw_err refuse(struct gw__answer *answer, const struct gw_error *why,
+                          enum gw_err code)
+{
+    return gw__refuse(answer, code, "%s", why->text);
+}
+
+static bool serves(const struct gw__member *m)
+{
+    return m->state == GW__ACTIVE && m->role == GW__SERVER;
+}
+
+static uint64_t servers_of(const struct gw__registry *r)
+{
+    uint64_t servers = 0;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        servers |= (uint64_t)serves(&r->members[i]) << i;
+    return servers;
+}
+
+void gw__registry_route(struct gw__registry *r)
+{
+    if (r->routes.slot_count > 0)
+        (void)gw__routes_servers(&r->routes, servers_of(r));
+}
+
+bool gw__registry_needs(const struct gw__registry *r, unsigned node,
+                        struct gw__answer *answer)
+{
+    for (unsigned i = 0; i < r->routes.slot_count; i++) {
+        const struct gw__slot_route *slot = &r->routes.slots[i];
+        if (slot->count != 1 || slot->primary != node)
+            continue;
+        gw__refuse(answer, GW_EINVAL,
+                   "node %u cannot leave: nobody else has slot %u", node, i);
+        return true;
+    }
+    return false;
+}
+
+/* ---- commands ---- */
+
+enum gw_err gw__apply_routes(struct gw__registry *r,
+                             const struct gw__command *c,
+                             struct gw__answer *answer)
+{
+    struct gw_error why;
+    enum gw_err err =
+        gw__routes_open(&r->routes, c->routes.slots, c->routes.replicas,
+                        c->routes.servers, &why);
+    if (err)
+        return refuse(answer, &why, err);
+    gw__registry_route(r);
+    return gw__say(answer, "%u slots of %u replicas, begun with %u servers",
+                   c->routes.slots, c->routes.replicas, c->routes.servers);
+}
+
+enum gw_err gw__apply_table(struct gw__registry *r, const struct gw__command *c,
+                            struct gw__answer *answer)
+{
+    struct gw_error why;
+    enum gw_err err =
+        gw__routes_table(&r->routes, &c->table, &answer->table, &why);
+    if (err)
+        return refuse(answer, &why, err);
+    return gw__say(answer, "table %s is number %u", c->table.name,
+                   answer->table);
+}
+
+/* The server that proposes it, if it is active; else a refusal. */
+static bool may_propose(struct gw__registry *r, const struct gw__command *c,
+                        struct gw__answer *answer)
+{
+    const struct gw__member *m = gw__registry_active(r, c->who, answer);
+    if (m && m->role != GW__SERVER)
+        gw__refuse(answer, GW_EINVAL, "node %u is no server", c->who.node);
+    return !answer->code;
+}
+
+static bool leads_slot(struct gw__registry *r, const struct gw__command *c,
+                       struct gw__answer *answer)
+{
+    if (!may_propose(r, c, answer))
+        return false;
+    if (c->slot.slot >= r->routes.slot_count)
+        gw__refuse(answer, GW_EINVAL, "there is no slot %u", c->slot.slot);
+    else if (r->routes.slots[c->slot.slot].primary != c->who.node)
+        gw__refuse(answer, GW_EINVAL, "node %u is not primary of slot %u",
+                   c->who.node, c->slot.slot);
+    return !answer->code;
+}
+
+enum gw_err gw__apply_promote(struct gw__registry *r,
+                              const struct gw__command *c,
+                              struct gw__answer *answer)
+{
+    struct gw_error why;
+    if (!leads_slot(r, c, answer))
+        return answer->code;
+    enum gw_err err = gw__routes_promote(&r->routes, c->slot.slot, c->slot.term,
+                                         c->slot.node, servers_of(r), &why);
+    if (err)
+        return refuse(answer, &why, err);
+    return gw__say(answer, "slot %u: node %u is in sync", c->slot.slot,
+                   c->slot.node);
+}
+
+enum gw_err gw__apply_handover(struct gw__registry *r,
+                               const struct gw__command *c,
+                               struct gw__answer *answer)
+{
+    struct gw_error why;
+    if (!leads_slot(r, c, answer))
+        return answer->code;
+    enum gw_err err =
+        gw__routes_handover(&r->routes, c->slot.slot, c->slot.term,
+                            c->slot.node, servers_of(r), &why);
+    if (err)
+        return refuse(answer, &why, err);
+    return gw__say(answer, "slot %u: node %u is primary", c->slot.slot,
+                   c->slot.node);
+}
+
+enum gw_err gw__apply_drain(struct gw__registry *r, const struct gw__command *c,
+                            struct gw__answer *answer)
+{
+    if (!may_propose(r, c, answer))
+        return answer->code;
+    uint64_t drained = r->routes.drained | (uint64_t)1 << c->who.node;
+    (void)gw__routes_drain(&r->routes, servers_of(r), drained);
+    return gw__say(answer, "node %u gives its slots away", c->who.node);
+}

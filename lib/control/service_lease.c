@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Leases of servers, and the accusations that wait for their end; service.h has
+ * the reasons.
+ */
+#include "service_parts.h"
+
+void gw__lease_wake(struct gw__service *s)
+{
+    if (s->due_ns && s->now_ns > s->due_ns + GW__LEASE_SLEPT_NS)
+        s->unsure_ns = s->now_ns + GW__LEASE_OFFICE_NS;
+}
+
+/* Whom it accuses on a guess; NULL: nobody. */
+static struct gw__heard *guessed(struct gw__service *s,
+                                 const struct gw__command *command)
+{
+    unsigned node = command->accuse.accused.node;
+    bool guess = command->kind == GW__CMD_ACCUSE && !command->accuse.certain;
+    return guess && node < GW__NODES_MAX ? &s->heard[node] : NULL;
+}
+
+void gw__lease_proposed(struct gw__service *s,
+                        const struct gw__command *command)
+{
+    struct gw__heard *heard = guessed(s, command);
+    if (!heard)
+        return;
+    heard->accusing++;
+    heard->accused_ns = s->now_ns;
+}
+
+void gw__lease_applied(struct gw__service *s, const struct gw__command *command)
+{
+    struct gw__heard *heard = guessed(s, command);
+    if (heard && heard->accusing > 0)
+        heard->accusing--;
+}
+
+/* None while it is being accused, for who is accused may be convicted by the
+ * entry that is on its way. One that does not arrive was lost. */
+bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
+                         struct gw__id incarnation)
+{
+    const struct gw__member *m = &s->registry.members[node];
+    const struct gw__heard *heard = &s->heard[node];
+    if (heard->accusing && s->now_ns < heard->accused_ns + GW__LEASE_ACCUSED_NS)
+        return false;
+    return gw__service_leads(s) && s->now_ns >= s->unsure_ns &&
+           m->state == GW__ACTIVE && m->role == GW__SERVER &&
+           gw__id_equal(m->incarnation, incarnation);
+}
+
+bool gw__lease_protects(const struct gw__service *s,
+                        const struct gw__command *command)
+{
+    unsigned node = command->accuse.accused.node;
+    if (command->kind != GW__CMD_ACCUSE || command->accuse.certain ||
+        node >= GW__NODES_MAX || s->registry.members[node].role != GW__SERVER)
+        return false;
+    uint64_t lasts_ns = GW__LEASE_NS + GW__LEASE_MARGIN_NS;
+    uint64_t leased_ns = s->heard[node].leased_ns;
+    return s->now_ns < s->office_ns + lasts_ns + GW__LEASE_OFFICE_NS ||
+           (leased_ns && s->now_ns < leased_ns + lasts_ns);
+}

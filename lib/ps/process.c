@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A server of the parameter server in the real world: the data thread, which
+ * drives the machine of server.h over the post, and what starts and ends it.
+ * The control plane is node.h's.
+ *
+ *     each turn:  news, lease, answers  -> the machine
+ *                 parcels, up to TURN_PARCELS -> the machine
+ *                 tick when due, flush, wait
+ *
+ * The machine is touched by this thread alone; others read a copy of its status
+ * (process_look.c), and snapshots are written by a thread of their own
+ * (process_save.c).
+ */
+#include "process_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURN_PARCELS = 64 };
+#define IDLE_NS  UINT64_C(20000000)
+#define LEAVE_NS UINT64_C(5000000000)
+
+/* ---- what the machine says ---- */
+
+static void send_letter(void *context, const struct gw__letter *letter)
+{
+    struct gw_ps_server *server = context;
+    enum gw_err err = gw__post_send(gw__node_post(server->node), letter);
+    if (err && letter->lent)
+        letter->back(letter->context);
+}
+
+/* Lost when too much waits: the machine says it again. */
+static void propose(void *context, const struct gw__command *command)
+{
+    struct gw_ps_server *server = context;
+    enum gw_err err = gw__node_command(server->node, command, GW__NODE_FORGET);
+    (void)err;
+}
+
+static void saved(void *context, uint64_t mark, unsigned slot, const void *data,
+                  size_t bytes)
+{
+    struct gw_ps_server *server = context;
+    gw__saver_slot(server->saver, mark, slot, data, bytes);
+}
+
+static void event(void *context, const struct gw_event *event)
+{
+    struct gw_ps_server *server = context;
+    pthread_mutex_lock(&server->lock);
+    gw_emit(server->config.events, event);
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* ---- SAVE ---- */
+
+static void answer_save(struct gw_ps_server *server,
+                        const struct gw__parcel *parcel, enum gw_err code,
+                        const char *text)
+{
+    const struct gw__ps_head *asked = parcel->parts[0].data;
+    const struct gw__ps_head head = {.magic = GW__PS_MAGIC,
+                                     .kind = GW__PS_REPLY,
+                                     .request = asked->request,
+                                     .clock = GW__NO_CLOCK,
+                                     .code = code};
+    const struct gw__letter letter = {
+        .node = parcel->from,
+        .part_count = 2,
+        .parts = {{&head, sizeof head}, {text, code < 0 ? strlen(text) : 0}}};
+    send_letter(server, &letter);
+}
+
+static void save(struct gw_ps_server *server, const struct gw__parcel *parcel)
+{
+    const struct gw__ps_head *head = parcel->parts[0].data;
+    char directory[512];
+    struct gw_error why = {.code = GW_OK};
+    size_t bytes = parcel->part_count > 1 ? parcel->parts[1].bytes : 0;
+    enum gw_err err;
+    if (bytes == 0 || bytes >= sizeof directory) {
+        err = gw_fail(&why, GW_EINVAL, "a directory has 1 to %zu bytes",
+                      sizeof directory - 1);
+    } else {
+        memcpy(directory, parcel->parts[1].data, bytes);
+        directory[bytes] = 0;
+        unsigned slots = gw__node_news(server->node)->routes.slot_count;
+        err = gw__saver_expect(server->saver, head->sequence, directory, slots,
+                               &why);
+    }
+    if (!err)
+        err = gw__saver_state(server->saver, head->sequence, &why);
+    answer_save(server, parcel, err, why.text);
+}
+
+static bool is_save(const struct gw__parcel *parcel)
+{
+    const struct gw__ps_head *head = parcel->parts[0].data;
+    return parcel->part_count > 0 && parcel->parts[0].bytes == sizeof *head &&
+           head->magic == GW__PS_MAGIC && head->kind == GW__PS_SAVE;
+}
+
+/* ---- turns ---- */
+
+static void take(struct gw_ps_server *server, struct gw__parcel *parcel)
+{
+    if (!is_save(parcel)) {
+        gw__server_parcel(server->core, gw_now_ns(), parcel);
+        return;
+    }
+    save(server, parcel);
+    gw__parcel_release(parcel);
+}
+
+/* Asks for its slots to move; true when it has none any more and is no member.
+ */
+static bool leave(struct gw_ps_server *server, uint64_t now_ns)
+{
+    const struct gw__command drain = {.kind = GW__CMD_DRAIN,
+                                      .who = {GW__NODE_ANY, {0, 0}}};
+    const struct gw__routes *routes = &gw__node_news(server->node)->routes;
+    struct gw_error why;
+    if (!atomic_load_explicit(&server->leaves, memory_order_relaxed))
+        return false;
+    if (!server->drained)
+        propose(server, &drain);
+    server->drained = true;
+    if (!gw__routes_is_empty(routes, gw__node_number(server->node)))
+        return false;
+    enum gw_err err = gw__node_leave(server->node, now_ns + LEAVE_NS, &why);
+    pthread_mutex_lock(&server->lock);
+    server->left = err == GW_OK;
+    pthread_mutex_unlock(&server->lock);
+    if (!err)
+        gw_fail(&why, GW_ECLOSED, "left");
+    gw__process_gone(server, &why);
+    return true;
+}
+
+/* What control has heard. False: this process is no server any more. */
+static bool hear(struct gw_ps_server *server, uint64_t now_ns)
+{
+    struct gw_error why;
+    unsigned changes = gw__node_turn(server->node);
+    if (changes & GW__NODE_GONE && gw__node_gone(server->node, &why)) {
+        gw__process_gone(server, &why);
+        return false;
+    }
+    if (changes & GW__NODE_LEASE)
+        gw__server_lease(server->core, now_ns, gw__node_lease(server->node));
+    if (changes & GW__NODE_NEWS)
+        gw__server_news(server->core, now_ns, gw__node_news(server->node));
+    if (changes)
+        gw__process_look(server, now_ns, true);
+    return true;
+}
+
+static bool turn(struct gw_ps_server *server)
+{
+    struct gw__post *post = gw__node_post(server->node);
+    struct gw__parcel *parcel;
+    uint64_t now_ns = gw_now_ns();
+    unsigned taken = 0;
+    if (!hear(server, now_ns))
+        return false;
+    if (leave(server, now_ns))
+        return false;
+    while (taken < TURN_PARCELS && gw__post_receive(post, &parcel) == GW_OK) {
+        take(server, parcel);
+        taken++;
+    }
+    now_ns = gw_now_ns();
+    if (now_ns >= gw__server_due(server->core))
+        gw__server_tick(server->core, now_ns);
+    gw__server_flush(server->core, now_ns);
+    gw__process_look(server, now_ns, false);
+    if (taken == 0) {
+        uint64_t due = gw__server_due(server->core);
+        uint64_t idle = now_ns + IDLE_NS;
+        gw__post_wait(post, due < idle ? due : idle);
+    }
+    return true;
+}
+
+static void *serve(void *context)
+{
+    struct gw_ps_server *server = context;
+    while (!atomic_load_explicit(&server->stop, memory_order_relaxed))
+        if (!turn(server))
+            break;
+    return NULL;
+}
+
+/* ---- starting ---- */
+
+static enum gw_err restore(struct gw_ps_server *server, struct gw_error *why)
+{
+    struct gw__snapshot snapshot;
+    if (!server->config.restore)
+        return GW_OK;
+    enum gw_err err = gw__snapshot_open(server->config.restore, &snapshot, why);
+    for (unsigned slot = 0; !err && slot < snapshot.slot_count; slot++)
+        err = gw__server_restore(server->core, slot, snapshot.slots[slot].data,
+                                 snapshot.slots[slot].bytes, why);
+    gw__snapshot_close(&snapshot);
+    return err;
+}
+
+static enum gw_err open_node(struct gw_ps_server *server, struct gw_error *why)
+{
+    const struct gw_ps_server_config *config = &server->config;
+    const struct gw__node_config node = {
+        .node = config->node,
+        .role = GW__SERVER,
+        .endpoint = config->endpoint,
+        .token = config->token,
+        .controller_count = config->controller_count,
+        .controllers = config->controllers,
+        .controller_endpoints = config->controller_endpoints,
+        .wire = config->wire,
+        .interface = config->interface,
+        .key_file = config->key_file,
+        .insecure = config->insecure,
+        .interrupt = &server->stop};
+    return gw__node_open(&node, &server->node, why);
+}
+
+static enum gw_err open_core(struct gw_ps_server *server, struct gw_error *why)
+{
+    const struct gw_ps_server_config *config = &server->config;
+    const struct gw__server_config core = {
+        .node = gw__node_number(server->node),
+        .incarnation = gw__node_incarnation(server->node),
+        .ack_primary = config->ack_primary,
+        .no_dedupe = config->no_dedupe,
+        .no_fencing = config->no_fencing,
+        .callback_context = config->context,
+        .callback = config->update,
+        .callback_state = config->state_floats,
+        .out = {.context = server,
+                .send = send_letter,
+                .propose = propose,
+                .saved = saved,
+                .event = config->events ? event : NULL}};
+    enum gw_err err = gw__server_new(&core, &server->core, why);
+    return err ? err : restore(server, why);
+}
+
+/* The snapshot is checked before anybody counts on this server. */
+static enum gw_err check_restore(const struct gw_ps_server_config *config,
+                                 struct gw_error *why)
+{
+    struct gw__snapshot snapshot;
+    if (!config->restore)
+        return GW_OK;
+    enum gw_err err = gw__snapshot_open(config->restore, &snapshot, why);
+    gw__snapshot_close(&snapshot);
+    return err;
+}
+
+static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
+{
+    enum gw_err err = check_restore(&server->config, why);
+    if (!err)
+        err = gw__saver_new(&server->saver, why);
+    if (!err)
+        err = open_node(server, why);
+    if (!err)
+        err = open_core(server, why);
+    if (!err && pthread_create(&server->thread, NULL, serve, server) != 0)
+        err = gw_fail(why, GW_ESYS, "no thread for the server");
+    return err;
+}
+
+static void end(struct gw_ps_server *server)
+{
+    if (server->node)
+        gw__node_close(&server->node); /* lent buffers come back to the core */
+    if (server->core)
+        gw__server_destroy(&server->core);
+    gw__saver_destroy(&server->saver);
+    pthread_cond_destroy(&server->changed);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+enum gw_err gw_ps_server_start(const struct gw_ps_server_config *config,
+                               struct gw_ps_server **server,
+                               struct gw_error *why)
+{
+    pthread_condattr_t attributes;
+    struct gw_ps_server *new = calloc(1, sizeof *new);
+    *server = NULL;
+    if (!new)
+        return gw_fail(why, GW_ENOMEM, "no memory for a server");
+    new->config = *config;
+    pthread_mutex_init(&new->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&new->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    enum gw_err err = start(new, why);
+    if (err)
+        end(new);
+    else
+        *server = new;
+    return err;
+}
+
+void gw_ps_server_destroy(struct gw_ps_server **server)
+{
+    if (!*server)
+        return;
+    atomic_store(&(*server)->stop, true);
+    gw__node_wake((*server)->node);
+    pthread_join((*server)->thread, NULL);
+    end(*server);
+    *server = NULL;
+}

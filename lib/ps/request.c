@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A worker's request from its parcel to its reply. It touches many slots and is
+ * answered once: when each of them is done or has refused.
+ */
+#include "server_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
+                                    struct gw__parcel *parcel,
+                                    const struct gw__ps_head *head,
+                                    const struct gw__ps_segment *segments)
+{
+    unsigned count = segments ? head->segments : 1;
+    struct gw__request *request =
+        calloc(1, sizeof *request + count * sizeof *request->waits);
+    if (!request)
+        return NULL;
+    request->server = server;
+    request->parcel = parcel;
+    gw__parcel_hold(parcel);
+    request->head = head;
+    request->segments = segments;
+    request->segment_count = segments ? count : 0;
+    request->pending = 1;
+    request->born_ns = now_ns;
+    return request;
+}
+
+void gw__request_free(struct gw__request *request)
+{
+    for (unsigned i = 0; request->keys && i < request->segment_count; i++)
+        gw__keys_release(request->keys[i]);
+    free(request->keys);
+    free(request->command);
+    gw__parcel_release(request->parcel);
+    free(request);
+}
+
+void gw__request_settle(struct gw__request *request, uint64_t now_ns,
+                        unsigned slot, bool done)
+{
+    if (slot < GW_PS_SLOTS_MAX) {
+        uint64_t bit = UINT64_C(1) << slot;
+        *(done ? &request->done : &request->refused) |= bit;
+    }
+    if (--request->pending == 0)
+        gw__request_logged(request, now_ns);
+}
+
+void gw__settle_waits(struct gw__server *server, uint64_t now_ns,
+                      struct gw__wait *waits, bool done)
+{
+    (void)server;
+    while (waits) {
+        struct gw__wait *next = waits->next;
+        gw__request_settle(waits->request, now_ns, waits->slot, done);
+        waits = next;
+    }
+}
+
+/* ---- lists of those that wait for something else than the log ---- */
+
+void gw__waiting_add(struct gw__waiting *list, struct gw__request *request)
+{
+    request->next = NULL;
+    request->before = list->last;
+    *(list->last ? &list->last->next : &list->first) = request;
+    list->last = request;
+    list->count++;
+}
+
+void gw__waiting_take(struct gw__waiting *list, struct gw__request *request)
+{
+    *(request->before ? &request->before->next : &list->first) = request->next;
+    *(request->next ? &request->next->before : &list->last) = request->before;
+    request->next = request->before = NULL;
+    list->count--;
+}
+
+/* ---- replies ---- */
+
+static bool encode_routes(struct gw__server *server)
+{
+    if (server->routes_data)
+        return true;
+    struct gw__writer writer = gw__writer_on(NULL, 0);
+    gw__put_routes(&writer, &server->routes);
+    server->routes_data = malloc(writer.used);
+    if (!server->routes_data)
+        return false;
+    server->routes_bytes = writer.used;
+    writer = gw__writer_on(server->routes_data, server->routes_bytes);
+    gw__put_routes(&writer, &server->routes);
+    return true;
+}
+
+static void add_explanation(struct gw__server *server,
+                            const struct gw__reply_parts *parts,
+                            struct gw__ps_head *head, struct gw__post_part *out)
+{
+    if (parts->flags & GW__PS_NEWER && encode_routes(server)) {
+        *out = (struct gw__post_part){server->routes_data,
+                                      server->routes_bytes};
+        return;
+    }
+    head->flags &= (uint16_t)~GW__PS_NEWER;
+    if (parts->text)
+        *out = (struct gw__post_part){parts->text, strlen(parts->text)};
+}
+
+static uint32_t nans_of(const struct gw__server *server,
+                        const struct gw__parcel *parcel)
+{
+    if (parcel->from >= GW_PS_NODES ||
+        server->nans_incarnation[parcel->from] != parcel->incarnation_low)
+        return 0;
+    return server->nans[parcel->from];
+}
+
+void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
+               const struct gw__ps_head *head,
+               const struct gw__reply_parts *parts)
+{
+    struct gw__ps_head reply = {.magic = GW__PS_MAGIC,
+                                .kind = GW__PS_REPLY,
+                                .flags = (uint16_t)parts->flags,
+                                .request = head->request,
+                                .routes = server->routes.version,
+                                .sequence = head->sequence,
+                                .clock = head->clock,
+                                .key_list = head->key_list,
+                                .done = parts->done,
+                                .code = parts->code,
+                                .table = head->table,
+                                .group = head->group,
+                                .nans = nans_of(server, parcel)};
+    struct gw__letter letter = {.node = parcel->from, .part_count = 3};
+    letter.parts[1] = (struct gw__post_part){"", 0};
+    letter.parts[2] = (struct gw__post_part){
+        parts->values ? parts->values : "", parts->value_bytes};
+    add_explanation(server, parts, &reply, &letter.parts[1]);
+    letter.parts[0] = (struct gw__post_part){&reply, sizeof reply};
+    if (parts->buffer) {
+        letter.lent = 1U << 2;
+        letter.back = gw__buffer_back;
+        letter.context = parts->buffer;
+    }
+    gw__server_send(server, &letter);
+}
+
+void gw__refuse_request(struct gw__server *server,
+                        const struct gw__parcel *parcel,
+                        const struct gw__ps_head *head,
+                        const struct gw_error *why)
+{
+    bool newer = head->routes < server->routes.version &&
+                 (why->code == GW_PENDING);
+    server->counts.refused += head->kind != GW__PS_PULL;
+    gw__reply(server, parcel, head,
+              &(struct gw__reply_parts){.code = why->code,
+                                        .flags = newer ? GW__PS_NEWER : 0,
+                                        .text = why->text});
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Clock requests: a command goes into the log of the slot that has the group's
+ * clock, and when it is applied there it is answered. A NEXT or BARRIER that
+ * the clock lets wait is held here; who asks again takes the place of its
+ * earlier request.
+ *
+ * The server itself says who the workers are, by the crew of the newest news,
+ * and which closings may be forgotten.
+ */
+#include "server_parts.h"
+
+#include <stdlib.h>
+
+enum { PRUNE_AT = 256 };
+
+static void refuse(struct gw__request *request, const struct gw_error *why)
+{
+    gw__refuse_request(request->server, request->parcel, request->head, why);
+    gw__request_free(request);
+}
+
+static void refuse_pending(struct gw__request *request, const char *text)
+{
+    struct gw_error why;
+    gw_fail(&why, GW_PENDING, "%s", text);
+    refuse(request, &why);
+}
+
+static struct gw__slot *slot_of(struct gw__server *server, unsigned group)
+{
+    return &server->slots[gw__clock_slot(group, server->routes.slot_count)];
+}
+
+static void done(struct gw__request *request, const struct gw_ps_work *work)
+{
+    struct gw__server *server = request->server;
+    unsigned slot = slot_of(server, request->head->group)->number;
+    gw__reply(server, request->parcel, request->head,
+              &(struct gw__reply_parts){.done = UINT64_C(1) << slot,
+                                        .values = work,
+                                        .value_bytes = work ? sizeof *work
+                                                            : 0});
+    gw__request_free(request);
+}
+
+/* Answers it if the clock has what it asks for; GW_PENDING: it keeps waiting;
+ * GW_EINVAL: the clock has not heard of it. */
+static enum gw_err try_answer(struct gw__request *request)
+{
+    const struct gw__clock_command *command = request->command;
+    const struct gw__clock *clock =
+        slot_of(request->server, request->head->group)
+            ->clocks[request->head->group];
+    struct gw_ps_work work = {.done = false};
+    enum gw_err err =
+        command->kind == GW__CLOCK_NEXT
+            ? gw__clock_granted(clock, command->who, command->number, &work)
+            : gw__clock_barrier(clock, command->number);
+    if (!err)
+        done(request, command->kind == GW__CLOCK_NEXT ? &work : NULL);
+    return err;
+}
+
+static bool waits(const struct gw__clock_command *command)
+{
+    return command->kind == GW__CLOCK_NEXT ||
+           command->kind == GW__CLOCK_BARRIER;
+}
+
+/* ---- waiting ---- */
+
+static bool is_same(const struct gw__request *a, const struct gw__request *b)
+{
+    return a->parcel->from == b->parcel->from &&
+           a->parcel->incarnation_low == b->parcel->incarnation_low &&
+           a->head->group == b->head->group &&
+           a->command->kind == b->command->kind &&
+           (a->command->kind == GW__CLOCK_NEXT ||
+            a->command->number == b->command->number);
+}
+
+static void keep(struct gw__request *request)
+{
+    struct gw__server *server = request->server;
+    struct gw__request *next;
+    for (struct gw__request *r = server->clocks.first; r; r = next) {
+        next = r->next;
+        if (!is_same(r, request))
+            continue;
+        gw__waiting_take(&server->clocks, r);
+        gw__request_free(r);
+    }
+    if (server->clocks.count < GW__WAITING_MAX)
+        gw__waiting_add(&server->clocks, request);
+    else
+        refuse_pending(request, "too many wait for the clock");
+}
+
+void gw__clocks_look(struct gw__server *server, uint64_t now_ns, unsigned group)
+{
+    struct gw__slot *slot = slot_of(server, group);
+    struct gw__request *next;
+    for (struct gw__request *r = server->clocks.first; r; r = next) {
+        next = r->next;
+        if (r->head->group != group)
+            continue;
+        gw__waiting_take(&server->clocks, r);
+        enum gw_err err = gw__slot_serves(slot, now_ns) ? try_answer(r)
+                                                        : GW_ECLOSED;
+        if (err == GW_PENDING)
+            keep(r);
+        else if (err)
+            refuse_pending(r, "the clock is not served here now");
+    }
+}
+
+/* ---- the log ---- */
+
+void gw__clock_logged(struct gw__request *request)
+{
+    struct gw__server *server = request->server;
+    if (!request->done) {
+        refuse_pending(request, "the clock is not served here now");
+        return;
+    }
+    struct gw_error why = server->clock_why;
+    if (why.code) {
+        refuse(request, &why);
+        return;
+    }
+    if (!waits(request->command)) {
+        done(request, NULL);
+        return;
+    }
+    enum gw_err err = try_answer(request);
+    if (err == GW_PENDING)
+        keep(request);
+    else if (err)
+        refuse_pending(request, "the clock does not know of it");
+}
+
+static enum gw_err append(struct gw__slot *slot, uint64_t now_ns,
+                          unsigned group,
+                          const struct gw__clock_command *command,
+                          struct gw__wait *wait)
+{
+    uint8_t data[GW__CLOCK_COMMAND_MAX];
+    size_t bytes = gw__clock_encode(command, data, sizeof data);
+    struct gw__entry entry = {.kind = GW__ENTRY_CLOCK,
+                              .group = (uint8_t)group,
+                              .data = data,
+                              .bytes = bytes,
+                              .waits = wait};
+    return bytes ? gw__slot_append(slot, now_ns, &entry) : GW_EINVAL;
+}
+
+static enum gw_err read_command(struct gw__request *request,
+                                struct gw_error *why)
+{
+    const struct gw__parcel *parcel = request->parcel;
+    struct gw__clock_command *command = malloc(sizeof *command);
+    request->command = command;
+    if (!command)
+        return gw_fail(why, GW_ENOMEM, "no memory for a clock command");
+    if (parcel->part_count < 2)
+        return gw_fail(why, GW_EDATA, "no clock command");
+    enum gw_err err = gw__clock_decode(parcel->parts[1].data,
+                                       parcel->parts[1].bytes, command, why);
+    if (err)
+        return err;
+    if (command->kind == GW__CLOCK_WORKERS || command->kind == GW__CLOCK_PRUNE)
+        return gw_fail(why, GW_EINVAL, "not a command of a worker");
+    command->who.node = parcel->from;
+    command->who.incarnation = parcel->incarnation_low;
+    return GW_OK;
+}
+
+/* Who is not of the crew yet asks again; who is no longer hears it from the
+ * controllers. */
+static bool is_known(const struct gw__server *server,
+                     const struct gw__parcel *parcel)
+{
+    return parcel->from < GW_PS_NODES && server->crew[parcel->from].here &&
+           server->crew[parcel->from].incarnation == parcel->incarnation_low;
+}
+
+static void look_then_log(struct gw__request *request, uint64_t now_ns,
+                          struct gw__slot *slot)
+{
+    if (waits(request->command)) {
+        enum gw_err err = try_answer(request);
+        if (err == GW_PENDING && request->command->kind == GW__CLOCK_NEXT)
+            keep(request);
+        if (!err ||
+            (err == GW_PENDING && request->command->kind == GW__CLOCK_NEXT))
+            return;
+    }
+    request->waits[0] =
+        (struct gw__wait){.request = request, .slot = slot->number};
+    request->pending = 1;
+    if (append(slot, now_ns, request->head->group, request->command,
+               &request->waits[0]))
+        gw__request_settle(request, now_ns, slot->number, false);
+}
+
+void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
+                     struct gw__parcel *parcel, const struct gw__ps_head *head)
+{
+    struct gw_error why = {.code = GW_OK};
+    struct gw__request *request =
+        gw__request_new(server, now_ns, parcel, head, NULL);
+    if (!request)
+        return;
+    if (head->group >= GW_PS_GROUPS_MAX) {
+        gw_fail(&why, GW_EINVAL, "there is no group %u", head->group);
+        refuse(request, &why);
+        return;
+    }
+    if (read_command(request, &why)) {
+        refuse(request, &why);
+        return;
+    }
+    if (server->routes.slot_count == 0 || !is_known(server, parcel)) {
+        refuse_pending(request, "not known here yet");
+        return;
+    }
+    struct gw__slot *slot = slot_of(server, head->group);
+    if (!gw__slot_serves(slot, now_ns) || !gw__slot_is_settled(slot) ||
+        !slot->clocks[head->group]) {
+        refuse_pending(request, "the clock is not served here now");
+        return;
+    }
+    gw__clock_tick(slot, now_ns, head->group);
+    look_then_log(request, now_ns, slot);
+}
+
+/* ---- what the server says itself ---- */
+
+static void say_workers(struct gw__slot *slot, uint64_t now_ns, unsigned group)
+{
+    const struct gw__server *server = slot->server;
+    if (slot->workers_appended[group] > slot->applied ||
+        gw__clock_knows(slot->clocks[group], server->workers,
+                        server->worker_count))
+        return;
+    struct gw__clock_command command = {.kind = GW__CLOCK_WORKERS,
+                                        .count = server->worker_count};
+    for (unsigned i = 0; i < server->worker_count; i++)
+        command.alive[i] = server->workers[i];
+    if (!append(slot, now_ns, group, &command, NULL))
+        slot->workers_appended[group] = slot->last;
+}
+
+static void prune(struct gw__slot *slot, uint64_t now_ns, unsigned group)
+{
+    uint64_t behind = gw__closings_behind_all(slot->server, group);
+    if (behind < slot->prune_appended[group] + PRUNE_AT)
+        return;
+    struct gw__clock_command command = {.kind = GW__CLOCK_PRUNE,
+                                        .number = behind};
+    if (!append(slot, now_ns, group, &command, NULL))
+        slot->prune_appended[group] = behind;
+}
+
+void gw__clock_tick(struct gw__slot *slot, uint64_t now_ns, unsigned group)
+{
+    if (slot->role != GW_PS_PRIMARY || slot->frozen || slot->fenced ||
+        !slot->clocks[group] || !gw__slot_is_settled(slot))
+        return;
+    say_workers(slot, now_ns, group);
+    prune(slot, now_ns, group);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pulls, and the pulls of PUSH_PULL: when all slots of a request have applied
+ * the closings that it must see, its rows are gathered into one buffer.
+ *
+ * A new primary first applies what it found in its log: some of that may have
+ * been acknowledged by the one before.
+ */
+#include "server_parts.h"
+
+enum { COPIED_BYTES = 4096, READY = 1, WAIT, REFUSED };
+
+static bool is_pull(const struct gw__request *request)
+{
+    return request->head->kind != GW__PS_PUSH;
+}
+
+static int state_of(const struct gw__request *request, unsigned segment,
+                    uint64_t now_ns)
+{
+    struct gw__server *server = request->server;
+    unsigned number = request->segments[segment].slot;
+    const struct gw__slot *slot = &server->slots[number];
+    unsigned group = server->routes.tables[request->head->table].group;
+    if (request->refused >> number & 1 || !gw__slot_serves(slot, now_ns))
+        return REFUSED;
+    if (!gw__slot_is_settled(slot) ||
+        slot->closed[group] < request->head->closed)
+        return WAIT;
+    return READY;
+}
+
+/* ---- gathering ---- */
+
+static bool read_segment(struct gw__request *request, unsigned segment,
+                         size_t before, float *out)
+{
+    struct gw__server *server = request->server;
+    const struct gw__ps_segment *asked = &request->segments[segment];
+    struct gw__slot *slot = &server->slots[asked->slot];
+    struct gw__store *store = gw__slot_store(slot, request->head->table);
+    const uint64_t *keys = gw__request_segment_keys(request, segment, before);
+    uint32_t *places = NULL;
+    if (!store)
+        return false;
+    if (request->keys) {
+        if (!gw__keys_find(request->keys[segment], store, slot->generation,
+                           false, NULL))
+            places = request->keys[segment]->places;
+    } else {
+        places = gw__server_places(server, asked->keys);
+        if (places &&
+            gw__store_find(store, keys, asked->keys, false, places, NULL))
+            places = NULL;
+    }
+    if (!places)
+        return false;
+    gw__store_read(store, keys, places, asked->keys, out);
+    return true;
+}
+
+static size_t gather(struct gw__request *request, uint64_t now_ns, float *out)
+{
+    struct gw__server *server = request->server;
+    size_t width = server->routes.tables[request->head->table].width;
+    size_t before = 0, gathered = 0;
+    for (unsigned i = 0; i < request->segment_count; i++) {
+        const struct gw__ps_segment *asked = &request->segments[i];
+        uint64_t bit = UINT64_C(1) << asked->slot;
+        if (state_of(request, i, now_ns) == READY &&
+            read_segment(request, i, before, out + gathered * width)) {
+            request->done |= bit;
+            gathered += asked->keys;
+            server->counts.pull_keys += asked->keys;
+        } else {
+            request->done &= ~bit;
+            request->refused |= bit;
+        }
+        before += asked->keys;
+    }
+    return gathered * width * sizeof *out;
+}
+
+static void finish(struct gw__request *request, const void *values,
+                   size_t bytes, struct gw__buffer *buffer)
+{
+    struct gw__server *server = request->server;
+    const struct gw__ps_head *head = request->head;
+    bool all = request->refused == 0;
+    bool newer = !all && head->routes < server->routes.version;
+    server->counts.refused += !all && head->kind != GW__PS_PULL;
+    gw__reply(server, request->parcel, head,
+              &(struct gw__reply_parts){.done = request->done,
+                                        .code = all ? GW_OK : GW_PENDING,
+                                        .flags = newer ? GW__PS_NEWER : 0,
+                                        .values = values,
+                                        .value_bytes = bytes,
+                                        .buffer = buffer});
+    gw__request_free(request);
+}
+
+static void answer(struct gw__request *request, uint64_t now_ns)
+{
+    struct gw__server *server = request->server;
+    size_t width = server->routes.tables[request->head->table].width;
+    size_t floats = request->head->keys * width;
+    bool copied = floats * sizeof(float) <= COPIED_BYTES;
+    struct gw__buffer *buffer =
+        copied ? NULL : gw__buffer_take(server, floats * sizeof(float));
+    float *out = copied   ? gw__server_floats(server, floats)
+                 : buffer ? buffer->data
+                          : NULL;
+    size_t bytes = 0;
+    server->counts.pulls++;
+    if (out) {
+        bytes = gather(request, now_ns, out);
+    } else {
+        gw__server_trouble(server, "no memory for a pull of %zu bytes",
+                           floats * sizeof(float));
+        request->refused |= request->done | 1;
+        request->done = 0;
+    }
+    finish(request, out, bytes, buffer);
+}
+
+/* ---- waiting ---- */
+
+static void replace_older(struct gw__server *server,
+                          const struct gw__request *request)
+{
+    struct gw__request *r = server->pulls.first;
+    while (r && (r->head->request != request->head->request ||
+                 r->parcel->from != request->parcel->from ||
+                 r->parcel->incarnation_low !=
+                     request->parcel->incarnation_low))
+        r = r->next;
+    if (!r)
+        return;
+    gw__waiting_take(&server->pulls, r);
+    gw__request_free(r);
+}
+
+static bool must_wait(const struct gw__request *request, uint64_t now_ns)
+{
+    bool waits = false;
+    for (unsigned i = 0; i < request->segment_count; i++)
+        waits |= state_of(request, i, now_ns) == WAIT;
+    return waits && now_ns - request->born_ns < GW__WAIT_NS;
+}
+
+static void refuse_waiting(struct gw__request *request, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < request->segment_count; i++)
+        if (state_of(request, i, now_ns) != READY) {
+            uint64_t bit = UINT64_C(1) << request->segments[i].slot;
+            request->refused |= bit;
+            request->done &= ~bit;
+        }
+}
+
+void gw__pull_answer(struct gw__request *request, uint64_t now_ns)
+{
+    struct gw__server *server = request->server;
+    if (must_wait(request, now_ns)) {
+        replace_older(server, request);
+        if (server->pulls.count < GW__WAITING_MAX) {
+            gw__waiting_add(&server->pulls, request);
+            return;
+        }
+    }
+    refuse_waiting(request, now_ns);
+    answer(request, now_ns);
+}
+
+void gw__pulls_look(struct gw__server *server, uint64_t now_ns)
+{
+    server->look_at_pulls = false;
+    struct gw__request *next;
+    for (struct gw__request *r = server->pulls.first; r; r = next) {
+        next = r->next;
+        if (must_wait(r, now_ns))
+            continue;
+        gw__waiting_take(&server->pulls, r);
+        refuse_waiting(r, now_ns);
+        answer(r, now_ns);
+    }
+}
+
+/* ---- entry points ---- */
+
+void gw__request_logged(struct gw__request *request, uint64_t now_ns)
+{
+    if (request->server->ending)
+        gw__request_free(request);
+    else if (request->head->kind == GW__PS_CLOCK)
+        gw__clock_logged(request);
+    else if (is_pull(request) && request->done)
+        gw__pull_answer(request, now_ns);
+    else
+        finish(request, NULL, 0, NULL);
+}
+
+void gw__serve_pull(struct gw__server *server, uint64_t now_ns,
+                    struct gw__parcel *parcel, const struct gw__ps_head *head,
+                    const struct gw__ps_segment *segments)
+{
+    struct gw_error why = {.code = GW_OK};
+    bool want_keys = false;
+    struct gw__request *request =
+        gw__request_new(server, now_ns, parcel, head, segments);
+    if (!request)
+        return;
+    if (!gw__request_keys(request, &want_keys, &why)) {
+        gw__pull_answer(request, now_ns);
+        return;
+    }
+    if (want_keys)
+        gw__reply(server, parcel, head,
+                  &(struct gw__reply_parts){.code = GW_PENDING,
+                                            .flags = GW__PS_WANT_KEYS});
+    else
+        gw__refuse_request(server, parcel, head, &why);
+    gw__request_free(request);
+}

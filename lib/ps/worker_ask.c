@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Requests that push and pull nothing: commands to a group's clock, which go to
+ * the primary of its slot, and SAVE, which goes to one server. They have no
+ * pieces, and are one errand each.
+ */
+#include "worker_parts.h"
+
+#include <string.h>
+
+/* GW_PENDING: too many are under way. */
+static enum gw_err begin(struct gw__worker *worker, uint64_t now_ns,
+                         enum gw__ps_kind kind, struct gw__errand **errand)
+{
+    *errand = NULL;
+    if (worker->pulls >= GW__ERRANDS_MAX - GW__PUSHES_MAX)
+        return GW_PENDING;
+    struct gw__job *request = gw__job_new(worker, now_ns);
+    if (!request)
+        return GW_PENDING;
+    request->kind = kind;
+    *errand = gw__errand_new(worker, request);
+    if (!*errand) {
+        gw__job_free(request);
+        return GW_PENDING;
+    }
+    return GW_OK;
+}
+
+static enum gw_err send(struct gw__worker *worker, uint64_t now_ns,
+                        struct gw__errand *errand, uint64_t *request_id,
+                        struct gw_error *why)
+{
+    struct gw__job *request = errand->request;
+    if (gw__flight_begin(worker, errand, now_ns)) {
+        gw__errand_end(worker, errand);
+        gw__job_free(request);
+        return gw_fail(why, GW_ENOMEM, "a request");
+    }
+    *request_id = request->id;
+    gw__flight_send(worker, errand->flights, now_ns);
+    return GW_OK;
+}
+
+enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
+                             unsigned group,
+                             const struct gw__clock_command *command,
+                             struct gw_ps_work *work, uint64_t *request_id,
+                             struct gw_error *why)
+{
+    uint8_t bytes[GW__CLOCK_COMMAND_MAX];
+    struct gw__errand *errand;
+    unsigned slot_count = worker->routes.slot_count;
+    size_t used = gw__clock_encode(command, bytes, sizeof bytes);
+    if (slot_count == 0)
+        return gw_fail(why, GW_EUNREACH, "there is no parameter server yet");
+    if (group >= GW_PS_GROUPS_MAX)
+        return gw_fail(why, GW_EINVAL, "group %u: there are %d", group,
+                       GW_PS_GROUPS_MAX);
+    if (used == 0)
+        return gw_fail(why, GW_EINVAL, "no command of a clock");
+    enum gw_err err = begin(worker, now_ns, GW__PS_CLOCK, &errand);
+    if (err)
+        return err;
+    errand->request->group = group;
+    errand->request->work = work;
+    errand->request->command_bytes = used;
+    memcpy(errand->request->command, bytes, used);
+    errand->todo = (uint64_t)1 << gw__clock_slot(group, slot_count);
+    return send(worker, now_ns, errand, request_id, why);
+}
+
+enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
+                            unsigned server, uint64_t mark,
+                            const char *directory, enum gw_err *said,
+                            uint64_t *request_id, struct gw_error *why)
+{
+    struct gw__errand *errand;
+    size_t bytes = strlen(directory);
+    if (bytes == 0 || bytes > sizeof errand->request->command)
+        return gw_fail(why, GW_EINVAL, "a directory's name of %zu bytes",
+                       bytes);
+    enum gw_err err = begin(worker, now_ns, GW__PS_SAVE, &errand);
+    if (err)
+        return err;
+    errand->request->server = server;
+    errand->request->mark = mark;
+    errand->request->said = said;
+    errand->request->command_bytes = bytes;
+    memcpy(errand->request->command, directory, bytes);
+    errand->todo = 1; /* a server, whatever it has */
+    return send(worker, now_ns, errand, request_id, why);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The post between processes: nodes that are killed in the middle, and that
+ * come again in another incarnation.
+ */
+#include "post_set.h"
+
+#include <gradwire/wire.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+Suite *suite_post_death(void);
+
+static const size_t MIB = 1 << 20;
+
+/* Node 1 lives in a child; the test is node 0. */
+struct pair {
+    struct gw__post *post;
+    struct gw__post_config theirs;
+    pid_t child;
+    int channel;
+};
+
+static void exchange(struct gw__post *post,
+                     const struct gw__post_config *theirs, int channel)
+{
+    struct gw__address address;
+    const struct gw__address *own = gw__post_address(post);
+    if (write(channel, own, sizeof *own) != sizeof *own ||
+        read(channel, &address, sizeof address) != sizeof address ||
+        gw__post_know(post, theirs->node, theirs->incarnation_high,
+                      theirs->incarnation_low, &address, NULL) != GW_OK)
+        abort();
+}
+
+/* The child opens node 1 in incarnation (1, low), meets node 0 and runs `life`;
+ * when that returns it waits to be killed. */
+static struct pair pair_begin(struct gw__post *post, const char *wire,
+                              uint64_t low, void (*life)(struct gw__post *))
+{
+    int channel[2];
+    struct pair pair = {.post = post, .theirs = post_config(wire, 1)};
+    pair.theirs.incarnation_low = low;
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
+    pair.child = fork();
+    ck_assert_int_ge(pair.child, 0);
+    if (pair.child == 0) {
+        struct gw__post *mine;
+        struct gw__post_config ours = post_config(wire, 0);
+        if (gw__post_open(&pair.theirs, &mine, NULL) != GW_OK)
+            abort();
+        exchange(mine, &ours, channel[1]);
+        life(mine);
+        for (;;)
+            pause();
+    }
+    close(channel[1]);
+    pair.channel = channel[0];
+    exchange(post, &pair.theirs, pair.channel);
+    return pair;
+}
+
+static void pair_kill(struct pair *pair)
+{
+    kill(pair->child, SIGKILL);
+    ck_assert_int_eq(waitpid(pair->child, NULL, 0), pair->child);
+    close(pair->channel);
+}
+
+/* ---- lives ---- */
+
+static void echo_for_ever(struct gw__post *post)
+{
+    for (;;) {
+        struct gw__parcel *parcel;
+        while (gw__post_receive(post, &parcel) != GW_OK)
+            gw__post_wait(post, UINT64_MAX);
+        struct gw__letter letter = {.node = parcel->from,
+                                    .part_count = parcel->part_count};
+        memcpy(letter.parts, parcel->parts, sizeof letter.parts);
+        gw__post_send(post, &letter);
+        gw__parcel_release(parcel);
+    }
+}
+
+static void say_nothing(struct gw__post *post)
+{
+    (void)post;
+}
+
+/* Sends one in memory of its own, and one that is copied, until all has
+ * left. */
+static void send_two(struct gw__post *post)
+{
+    unsigned back = 0;
+    void *memory = gw_alloc(MIB, NULL), *data = malloc(MIB);
+    post_fill(memory, MIB, 1);
+    post_fill(data, MIB, 2);
+    struct gw__letter letter = {.node = 0,
+                                .part_count = 2,
+                                .parts = {{memory, MIB}, {data, MIB}},
+                                .lent = 1,
+                                .back = post_count_back,
+                                .context = &back};
+    gw__post_send(post, &letter);
+    while (back == 0)
+        gw__post_wait(post, UINT64_MAX);
+}
+
+/* ---- tests ---- */
+
+START_TEST(processes_answer_each_other)
+{
+    static const size_t sizes[] = {0, 100, 5000, 1 << 20, 40 << 20};
+    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct pair pair = pair_begin(post, post_wires[_i], 1, echo_for_ever);
+    for (unsigned i = 0; i < 5; i++) {
+        unsigned back = 0;
+        void *memory = gw_alloc(sizes[i] ? sizes[i] : 1, NULL);
+        ck_assert_ptr_nonnull(memory);
+        post_fill(memory, sizes[i], i);
+        struct gw__letter letter = {.node = 1,
+                                    .part_count = 2,
+                                    .parts = {{memory, sizes[i]}, {&i, 4}},
+                                    .lent = 1,
+                                    .back = post_count_back,
+                                    .context = &back};
+        ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
+        struct gw__parcel *parcel = post_await(post);
+        ck_assert_uint_eq(parcel->parts[0].bytes, sizes[i]);
+        ck_assert(!post_differs(parcel->parts[0].data, sizes[i], i));
+        ck_assert_mem_eq(parcel->parts[1].data, &i, 4);
+        gw__parcel_release(parcel);
+        post_await_count(post, &back, 1);
+        gw_free(memory);
+    }
+    pair_kill(&pair);
+    gw__post_close(&post);
+}
+END_TEST
+
+/* Parcels stay readable when their sender is gone, and forgotten. */
+START_TEST(a_dead_senders_parcels_stay)
+{
+    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct pair pair = pair_begin(post, post_wires[_i], 1, send_two);
+    struct gw__parcel *parcel = post_await(post);
+    pair_kill(&pair);
+    ck_assert(!post_differs(parcel->parts[0].data, MIB, 1));
+    gw__post_forget(post, 1);
+    ck_assert(!post_differs(parcel->parts[1].data, MIB, 2));
+    gw__post_close(&post);
+    ck_assert(!post_differs(parcel->parts[0].data, MIB, 1));
+    gw__parcel_release(parcel);
+}
+END_TEST
+
+/* The child echoes as long as it lives; what it has not returned comes back
+ * when it is forgotten. Its successor gets nothing of what was for it. */
+START_TEST(a_killed_receiver_is_replaced)
+{
+    enum { LIVES = 5 };
+    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    unsigned back = 0, sent = 0;
+    char *memory = gw_alloc(MIB, NULL);
+    for (unsigned life = 1; life <= LIVES; life++) {
+        struct pair pair =
+            pair_begin(post, post_wires[_i], life, echo_for_ever);
+        post_fill(memory, MIB, life);
+        struct gw__letter letter = {.node = 1,
+                                    .part_count = 1,
+                                    .parts = {{memory, MIB}},
+                                    .lent = 1,
+                                    .back = post_count_back,
+                                    .context = &back};
+        for (unsigned i = 0; i < 200; i++, sent++)
+            ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
+        for (unsigned i = 0; i < life; i++) {
+            struct gw__parcel *parcel = post_await(post);
+            ck_assert_uint_eq(parcel->incarnation_low, life);
+            ck_assert(!post_differs(parcel->parts[0].data, MIB, life));
+            gw__parcel_release(parcel);
+        }
+        pair_kill(&pair);
+        ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
+        sent++;
+        if (life % 2) /* the next one is told without forgetting this one */
+            gw__post_forget(post, 1);
+    }
+    gw__post_forget(post, 1);
+    post_expect_none(post);
+    ck_assert_uint_eq(back, sent);
+    gw__post_close(&post);
+    ck_assert_uint_eq(back, sent);
+    gw_free(memory);
+}
+END_TEST
+
+START_TEST(a_process_that_has_ended_is_not_known)
+{
+    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    int channel[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
+    struct gw__post_config theirs = post_config(post_wires[_i], 1);
+    pid_t child = fork();
+    if (child == 0) {
+        struct gw__post *mine;
+        if (gw__post_open(&theirs, &mine, NULL) != GW_OK)
+            abort();
+        const struct gw__address *own = gw__post_address(mine);
+        _exit(write(channel[1], own, sizeof *own) != sizeof *own);
+    }
+    struct gw__address address;
+    struct gw_error why;
+    ck_assert_int_eq(read(channel[0], &address, sizeof address),
+                     sizeof address);
+    /* Whether it is a zombie or reaped. */
+    siginfo_t info;
+    ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    ck_assert_int_eq(gw__post_know(post, 1, 1, 1, &address, &why), GW_ELOST);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert_int_eq(gw__post_know(post, 1, 1, 1, &address, &why), GW_ELOST);
+    ck_assert_ptr_nonnull(strstr(why.text, "post: node 1: its process ("));
+    ck_assert(!gw__post_knows(post, 1, 1, 1));
+    close(channel[0]);
+    close(channel[1]);
+    gw__post_close(&post);
+}
+END_TEST
+
+/* A parcel of a former life is released after the new one has begun: the new
+ * one's memory must not come back by that. */
+START_TEST(late_releases_do_not_touch_the_next_life)
+{
+    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__parcel *held[3];
+    for (unsigned life = 1; life <= 3; life++) {
+        struct pair pair = pair_begin(post, post_wires[_i], life, send_two);
+        held[life - 1] = post_await(post);
+        if (life > 1)
+            gw__parcel_release(held[life - 2]);
+        ck_assert(!post_differs(held[life - 1]->parts[0].data, MIB, 1));
+        ck_assert(!post_differs(held[life - 1]->parts[1].data, MIB, 2));
+        pair_kill(&pair);
+    }
+    gw__parcel_release(held[2]);
+    gw__post_close(&post);
+}
+END_TEST
+
+/* Closing does not wait for the dead, nor hang on who never reads. */
+START_TEST(closing_is_not_held_up)
+{
+    unsigned back = 0;
+    char *memory = gw_alloc(MIB, NULL);
+    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct pair pair = pair_begin(post, post_wires[_i], 1, say_nothing);
+    struct gw__letter letter = {.node = 1,
+                                .part_count = 1,
+                                .parts = {{memory, MIB}},
+                                .lent = 1,
+                                .back = post_count_back,
+                                .context = &back};
+    for (unsigned i = 0; i < 100; i++)
+        ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
+    gw__post_close(&post);
+    ck_assert_uint_eq(back, 100);
+    pair_kill(&pair);
+    gw_free(memory);
+}
+END_TEST
+
+Suite *suite_post_death(void)
+{
+    Suite *suite = suite_create("post_death");
+    TCase *tests = tcase_create("post_death");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, processes_answer_each_other, 0, POST_WIRES);
+    tcase_add_loop_test(tests, a_dead_senders_parcels_stay, 0, POST_WIRES);
+    tcase_add_loop_test(tests, a_killed_receiver_is_replaced, 0, POST_WIRES);
+    tcase_add_loop_test(tests, a_process_that_has_ended_is_not_known, 0,
+                        POST_WIRES);
+    tcase_add_loop_test(tests, late_releases_do_not_touch_the_next_life, 0,
+                        POST_WIRES);
+    tcase_add_loop_test(tests, closing_is_not_held_up, 0, POST_WIRES);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The post: memory that is lent and comes back exactly once, and parcels that
+ * are released late, elsewhere, in another order, or after their post.
+ */
+#include "post_set.h"
+
+#include <gradwire/wire.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_post_lent(void);
+
+static const size_t MIB = 1 << 20;
+
+static void *shared(size_t bytes, unsigned seed)
+{
+    void *memory = gw_alloc(bytes, NULL);
+    ck_assert_ptr_nonnull(memory);
+    post_fill(memory, bytes, seed);
+    return memory;
+}
+
+static void lend(struct gw__post *post, unsigned node, const void *data,
+                 size_t bytes, unsigned *back)
+{
+    struct gw__letter letter = {.node = node,
+                                .part_count = 1,
+                                .parts = {{data, bytes}},
+                                .lent = 1,
+                                .back = post_count_back,
+                                .context = back};
+    ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
+}
+
+static void expect_filled(const struct gw__parcel *parcel, unsigned part,
+                          size_t bytes, unsigned seed)
+{
+    ck_assert_uint_lt(part, parcel->part_count);
+    ck_assert_uint_eq(parcel->parts[part].bytes, bytes);
+    ck_assert(!post_differs(parcel->parts[part].data, bytes, seed));
+}
+
+/* ---- coming back ---- */
+
+static const size_t sizes[] = {1, 100, 151, 4096, 8193, 1 << 20, 40 << 20};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void lend_all_sizes(const char *wire, bool from_gw_alloc)
+{
+    struct post_set set;
+    post_set_open(&set, wire, 2);
+    for (unsigned i = 0; i < SIZES; i++) {
+        unsigned back = 0;
+        void *memory = from_gw_alloc ? shared(sizes[i], i) : malloc(sizes[i]);
+        post_fill(memory, sizes[i], i);
+        lend(set.posts[0], 1, memory, sizes[i], &back);
+        struct gw__parcel *parcel = post_await(set.posts[1]);
+        expect_filled(parcel, 0, sizes[i], i);
+        gw__parcel_release(parcel);
+        post_await_count(set.posts[0], &back, 1);
+        if (from_gw_alloc)
+            gw_free(memory);
+        else
+            free(memory);
+    }
+    post_set_close(&set);
+}
+
+START_TEST(lent_gw_alloc_comes_back)
+{
+    lend_all_sizes(post_wires[_i], true);
+}
+END_TEST
+
+START_TEST(lent_malloc_comes_back)
+{
+    lend_all_sizes(post_wires[_i], false);
+}
+END_TEST
+
+/* One of each kind in a message, and the parts that are not lent may change. */
+START_TEST(parts_of_all_kinds_in_one_message)
+{
+    struct post_set set;
+    unsigned back = 0;
+    char small[64];
+    void *named = shared(MIB, 1), *lent = malloc(MIB), *copied = malloc(MIB);
+    post_set_open(&set, post_wires[_i], 2);
+    post_fill(small, sizeof small, 0);
+    post_fill(lent, MIB, 2);
+    post_fill(copied, MIB, 3);
+    struct gw__letter letter = {
+        .node = 1,
+        .part_count = 4,
+        .parts = {{copied, MIB}, {named, MIB}, {small, 64}, {lent, MIB}},
+        .lent = 1U << 1 | 1U << 3,
+        .back = post_count_back,
+        .context = &back};
+    ck_assert_int_eq(gw__post_send(set.posts[0], &letter), GW_OK);
+    memset(copied, 0, MIB);
+    memset(small, 0, sizeof small);
+    struct gw__parcel *parcel = post_await(set.posts[1]);
+    expect_filled(parcel, 0, MIB, 3);
+    expect_filled(parcel, 1, MIB, 1);
+    expect_filled(parcel, 2, 64, 0);
+    expect_filled(parcel, 3, MIB, 2);
+    gw__parcel_release(parcel);
+    post_await_count(set.posts[0], &back, 1);
+    post_set_close(&set);
+    gw_free(named);
+    free(lent);
+    free(copied);
+}
+END_TEST
+
+/* Over shm the receiver reads the sender's own memory; unless it is told not
+ * to, or the memory cannot be shown. */
+START_TEST(memory_is_lent_without_a_copy)
+{
+    struct gw__post_config configs[2];
+    struct gw__post *posts[2];
+    unsigned back = 0;
+    bool copy = _i;
+    for (unsigned i = 0; i < 2; i++) {
+        configs[i] = post_config("shm", i);
+        configs[i].copy_always = copy;
+        posts[i] = post_open(configs[i]);
+    }
+    post_tell(posts[0], posts[1], &configs[1]);
+    post_tell(posts[1], posts[0], &configs[0]);
+    char *memory = shared(MIB, 1);
+    lend(posts[0], 1, memory, MIB, &back);
+    ck_assert_uint_eq(back, copy);
+    struct gw__parcel *parcel = post_await(posts[1]);
+    expect_filled(parcel, 0, MIB, 1);
+    memory[0] = 99;
+    ck_assert_int_eq(((const char *)parcel->parts[0].data)[0] == 99, !copy);
+    ck_assert_uint_eq(gw__post_counts(posts[0])->lent_bytes, copy ? 0 : MIB);
+    gw__parcel_release(parcel);
+    post_await_count(posts[0], &back, 1);
+    gw__post_close(&posts[0]);
+    gw__post_close(&posts[1]);
+    gw_free(memory);
+}
+END_TEST
+
+/* ---- release ---- */
+
+enum { MANY = 300 };
+
+/* More than the ring has slots, held all at once, released in a scrambled
+ * order. */
+START_TEST(parcels_are_released_in_any_order)
+{
+    struct gw__parcel *parcels[MANY];
+    struct post_set set;
+    unsigned back = 0;
+    char *memory = shared(MANY * 1000, 0);
+    post_set_open(&set, post_wires[_i], 2);
+    for (unsigned i = 0; i < MANY; i++) {
+        post_fill(memory + i * 1000, 1000, i);
+        lend(set.posts[0], 1, memory + i * 1000, 1000, &back);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        gw__post_wait(set.posts[0], 0);
+        parcels[i] = post_await(set.posts[1]);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        unsigned at = i * 7 % MANY; /* 7 and 300 have no common factor */
+        expect_filled(parcels[at], 0, 1000, at);
+        gw__parcel_release(parcels[at]);
+    }
+    post_await_count(set.posts[0], &back, MANY);
+    post_set_close(&set);
+    gw_free(memory);
+}
+END_TEST
+
+/* Staging memory is used again only when it was released. */
+START_TEST(copies_stay_until_released)
+{
+    struct gw__parcel *parcels[MANY];
+    struct post_set set;
+    char *data = malloc(5000);
+    post_set_open(&set, post_wires[_i], 2);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < MANY; i++) {
+            post_fill(data, 5000, round * MANY + i);
+            ck_assert_int_eq(post_try(set.posts[0], 1, data, 5000), GW_OK);
+            parcels[i] = post_await(set.posts[1]);
+            if (i % 3 == 0)
+                continue;
+            expect_filled(parcels[i], 0, 5000, round * MANY + i);
+            gw__parcel_release(parcels[i]);
+        }
+        for (unsigned i = 0; i < MANY; i += 3) {
+            expect_filled(parcels[i], 0, 5000, round * MANY + i);
+            gw__parcel_release(parcels[i]);
+        }
+    }
+    post_set_close(&set);
+    free(data);
+}
+END_TEST
+
+/* More than there are loans: the rest waits, and comes when some return. */
+START_TEST(more_is_held_than_can_be_lent)
+{
+    enum { OVER = 1024 + 200 };
+    struct gw__parcel *parcels[OVER];
+    struct post_set set;
+    unsigned back = 0;
+    char *memory = shared(4096, 5);
+    post_set_open(&set, post_wires[_i], 2);
+    for (unsigned i = 0; i < OVER; i++)
+        lend(set.posts[0], 1, memory, 4096, &back);
+    unsigned held = 0;
+    uint64_t until = gw_now_ns() + 20 * 1000000000ULL;
+    for (unsigned i = 0; i < OVER;) {
+        ck_assert(gw_now_ns() < until);
+        gw__post_wait(set.posts[0], 0);
+        if (gw__post_receive(set.posts[1], &parcels[held]) == GW_OK) {
+            i++;
+            held++;
+        } else if (held > 1000) {
+            expect_filled(parcels[held - 1], 0, 4096, 5);
+            gw__parcel_release(parcels[--held]);
+        }
+    }
+    while (held > 0)
+        gw__parcel_release(parcels[--held]);
+    post_await_count(set.posts[0], &back, OVER);
+    post_set_close(&set);
+    gw_free(memory);
+}
+END_TEST
+
+static void *release_all(void *context)
+{
+    struct gw__parcel **parcels = context;
+    for (unsigned i = MANY; i-- > 0;)
+        gw__parcel_release(parcels[i]);
+    return NULL;
+}
+
+START_TEST(another_thread_releases)
+{
+    struct gw__parcel *parcels[MANY];
+    struct post_set set;
+    pthread_t threads[2];
+    unsigned back = 0;
+    char *memory = shared(9000, 3);
+    post_set_open(&set, post_wires[_i], 2);
+    for (unsigned i = 0; i < MANY; i++)
+        lend(set.posts[0], 1, memory, 9000, &back);
+    for (unsigned i = 0; i < MANY; i++) {
+        gw__post_wait(set.posts[0], 0);
+        parcels[i] = post_await(set.posts[1]);
+        gw__parcel_hold(parcels[i]);
+    }
+    for (unsigned t = 0; t < 2; t++)
+        pthread_create(&threads[t], NULL, release_all, parcels);
+    post_await_count(set.posts[0], &back, MANY);
+    for (unsigned t = 0; t < 2; t++)
+        pthread_join(threads[t], NULL);
+    post_set_close(&set);
+    gw_free(memory);
+}
+END_TEST
+
+/* ---- the end ---- */
+
+/* _i / POST_WIRES: 0 the receiver forgets, 1 the receiver closes, 2 the sender
+ * closes, before the parcels are released. */
+START_TEST(parcels_outlive_their_post)
+{
+    struct gw__parcel *lent, *copied, *small;
+    struct post_set set;
+    unsigned back = 0, end = (unsigned)_i / POST_WIRES;
+    char *memory = shared(MIB, 1), *data = malloc(MIB);
+    post_fill(data, MIB, 2);
+    post_set_open(&set, post_wires[_i % POST_WIRES], 2);
+    lend(set.posts[0], 1, memory, MIB, &back);
+    ck_assert_int_eq(post_try(set.posts[0], 1, data, MIB), GW_OK);
+    post_say(set.posts[0], 1, "small");
+    lent = post_await(set.posts[1]);
+    copied = post_await(set.posts[1]);
+    small = post_await(set.posts[1]);
+    if (end == 0)
+        gw__post_forget(set.posts[1], 0);
+    else
+        gw__post_close(&set.posts[end == 1 ? 1 : 0]);
+    ck_assert(end != 2 || back == 1);
+    expect_filled(lent, 0, MIB, 1);
+    expect_filled(copied, 0, MIB, 2);
+    ck_assert_mem_eq(small->parts[0].data, "small", 5);
+    gw__parcel_release(copied);
+    gw__parcel_release(lent);
+    gw__parcel_release(small);
+    if (end != 2)
+        post_await_count(set.posts[0], &back, 1);
+    post_set_close(&set);
+    ck_assert_uint_eq(back, 1);
+    gw_free(memory);
+    free(data);
+}
+END_TEST
+
+/* Before anything is received; _i / POST_WIRES: forget or close. */
+START_TEST(what_is_under_way_comes_back_at_the_end)
+{
+    struct post_set set;
+    unsigned back = 0;
+    char *memory = shared(MIB, 1);
+    post_set_open(&set, post_wires[_i % POST_WIRES], 2);
+    for (unsigned i = 0; i < MANY; i++)
+        lend(set.posts[0], 1, memory, i % 2 ? MIB : 9000, &back);
+    if (_i / POST_WIRES) {
+        gw__post_close(&set.posts[0]);
+    } else {
+        gw__post_forget(set.posts[0], 1);
+        post_expect_none(set.posts[0]);
+    }
+    ck_assert_uint_eq(back, MANY);
+    post_set_close(&set);
+    ck_assert_uint_eq(back, MANY);
+    gw_free(memory);
+}
+END_TEST
+
+/* Twice round the loop of forgetting: nothing old comes, all new does. */
+START_TEST(what_was_forgotten_does_not_come)
+{
+    struct post_set set;
+    struct gw__post_config config = post_config(post_wires[_i], 1);
+    unsigned back = 0;
+    char *memory = shared(MIB, 1);
+    post_set_open(&set, post_wires[_i], 2);
+    post_say(set.posts[0], 1, "hello");
+    post_expect(set.posts[1], 0, "hello");
+    lend(set.posts[0], 1, memory, MIB, &back);
+    struct gw__parcel *held = post_await(set.posts[1]);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < MANY; i++)
+            lend(set.posts[1], 0, memory, i % 2 ? MIB : 9000, &back);
+        gw__post_forget(set.posts[1], 0);
+        gw__post_forget(set.posts[0], 1);
+        post_expect_none(set.posts[0]);
+        post_tell(set.posts[0], set.posts[1], &config);
+        struct gw__post_config other = post_config(post_wires[_i], 0);
+        post_tell(set.posts[1], set.posts[0], &other);
+        post_say(set.posts[1], 0, "new");
+        post_expect(set.posts[0], 1, "new");
+        ck_assert_uint_eq(back, 1 + (round + 1) * MANY);
+    }
+    gw__parcel_release(held);
+    post_say(set.posts[0], 1, "newer");
+    post_expect(set.posts[1], 0, "newer");
+    post_set_close(&set);
+    ck_assert_uint_eq(back, 1 + 2 * MANY);
+    gw_free(memory);
+}
+END_TEST
+
+Suite *suite_post_lent(void)
+{
+    Suite *suite = suite_create("post_lent");
+    TCase *tests = tcase_create("post_lent");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, lent_gw_alloc_comes_back, 0, POST_WIRES);
+    tcase_add_loop_test(tests, lent_malloc_comes_back, 0, POST_WIRES);
+    tcase_add_loop_test(tests, parts_of_all_kinds_in_one_message, 0,
+                        POST_WIRES);
+    tcase_add_loop_test(tests, memory_is_lent_without_a_copy, 0, 2);
+    tcase_add_loop_test(tests, parcels_are_released_in_any_order, 0,
+                        POST_WIRES);
+    tcase_add_loop_test(tests, copies_stay_until_released, 0, POST_WIRES);
+    tcase_add_loop_test(tests, more_is_held_than_can_be_lent, 0, POST_WIRES);
+    tcase_add_loop_test(tests, another_thread_releases, 0, POST_WIRES);
+    tcase_add_loop_test(tests, parcels_outlive_their_post, 0, 3 * POST_WIRES);
+    tcase_add_loop_test(tests, what_is_under_way_comes_back_at_the_end, 0,
+                        2 * POST_WIRES);
+    tcase_add_loop_test(tests, what_was_forgotten_does_not_come, 0, POST_WIRES);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The post under link rules: what comes in is kept back until it is due, and a
+ * link that is down drops. No test measures how long something takes; only that
+ * nothing comes before its time.
+ */
+#include "post_set.h"
+
+#include <wire/post_parts.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_post_rules(void);
+
+static const uint64_t MS = 1000000;
+
+/* Node 0 speaks, node 1 has the rules. */
+struct scene {
+    struct post_set set;
+    struct gw__rules *rules;
+    struct gw__post *from, *to;
+};
+
+static void scene_open(struct scene *scene, const char *wire)
+{
+    struct gw__post_config configs[2] = {post_config(wire, 0),
+                                         post_config(wire, 1)};
+    ck_assert_int_eq(gw__rules_new(1, &scene->rules, NULL), GW_OK);
+    configs[1].rules = scene->rules;
+    scene->set.size = 2;
+    for (unsigned i = 0; i < 2; i++)
+        scene->set.posts[i] = post_open(configs[i]);
+    for (unsigned i = 0; i < 2; i++)
+        post_tell(scene->set.posts[i], scene->set.posts[1 - i],
+                  &configs[1 - i]);
+    scene->from = scene->set.posts[0];
+    scene->to = scene->set.posts[1];
+}
+
+static void scene_close(struct scene *scene)
+{
+    post_set_close(&scene->set);
+    gw__rules_destroy(&scene->rules);
+}
+
+static void set_rule(struct scene *scene, struct gw__rule rule)
+{
+    gw__rules_set(scene->rules, 0, &rule);
+}
+
+/* Until so many have come and are kept back. */
+static void await_held(struct scene *scene, unsigned count)
+{
+    while (scene->to->held.count < count) {
+        post_expect_none(scene->to);
+        gw__post_wait(scene->to, gw_now_ns() + 5 * MS);
+    }
+}
+
+static unsigned number_of(struct gw__parcel *parcel)
+{
+    unsigned number;
+    memcpy(&number, parcel->parts[0].data, sizeof number);
+    gw__parcel_release(parcel);
+    return number;
+}
+
+START_TEST(a_delay_is_kept_and_the_order_too)
+{
+    struct scene scene;
+    scene_open(&scene, post_wires[_i]);
+    set_rule(&scene, (struct gw__rule){.delay_us = 20000, .jitter_us = 5000});
+    uint64_t begin = gw_now_ns();
+    for (unsigned i = 0; i < 200; i++)
+        ck_assert_int_eq(post_try(scene.from, 1, &i, sizeof i), GW_OK);
+    for (unsigned i = 0; i < 200; i++) {
+        gw__post_wait(scene.from, 0);
+        ck_assert_uint_eq(number_of(post_await(scene.to)), i);
+        ck_assert_uint_ge(gw_now_ns() - begin, 20 * MS);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+START_TEST(a_rate_and_pace_take_their_time)
+{
+    enum { BYTES = 100000 };
+    struct scene scene;
+    char *data = malloc(BYTES);
+    scene_open(&scene, post_wires[_i]);
+    set_rule(&scene, (struct gw__rule){.rate = 10 * 1000 * 1000});
+    gw__rules_pace(scene.rules, 5 * MS);
+    post_fill(data, BYTES, 1);
+    uint64_t begin = gw_now_ns();
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_int_eq(post_try(scene.from, 1, data, BYTES), GW_OK);
+    for (unsigned i = 1; i <= 3; i++) {
+        struct gw__parcel *parcel = post_await(scene.to);
+        ck_assert_uint_ge(gw_now_ns() - begin, i * 15 * MS);
+        ck_assert(!post_differs(parcel->parts[0].data, BYTES, 1));
+        gw__parcel_release(parcel);
+    }
+    scene_close(&scene);
+    free(data);
+}
+END_TEST
+
+START_TEST(a_link_that_is_down_drops)
+{
+    struct scene scene;
+    unsigned back = 0;
+    scene_open(&scene, post_wires[_i]);
+    post_say(scene.from, 1, "before");
+    post_expect(scene.to, 0, "before");
+    set_rule(&scene, (struct gw__rule){.down = true});
+    struct gw__letter letter = {.node = 1,
+                                .part_count = 1,
+                                .parts = {{"lost", 4}},
+                                .lent = 1,
+                                .back = post_count_back,
+                                .context = &back};
+    ck_assert_int_eq(gw__post_send(scene.from, &letter), GW_OK);
+    post_say(scene.from, 1, "lost too");
+    while (gw__post_counts(scene.to)->dropped < 2) {
+        post_expect_none(scene.to);
+        gw__post_wait(scene.to, gw_now_ns() + 100 * MS);
+    }
+    post_say(scene.to, 0, "the other way is open");
+    post_expect(scene.from, 1, "the other way is open");
+    set_rule(&scene, (struct gw__rule){.down = false});
+    post_say(scene.from, 1, "healed");
+    post_expect(scene.to, 0, "healed");
+    ck_assert_uint_eq(back, 1);
+    scene_close(&scene);
+}
+END_TEST
+
+/* What is held back is asked about again: healed it comes at once, in order,
+ * cut it never comes. */
+START_TEST(a_change_of_the_rules_is_obeyed)
+{
+    struct scene scene;
+    scene_open(&scene, post_wires[_i]);
+    set_rule(&scene, (struct gw__rule){.delay_us = 3600 * 1000000U});
+    for (unsigned i = 0; i < 10; i++)
+        ck_assert_int_eq(post_try(scene.from, 1, &i, sizeof i), GW_OK);
+    await_held(&scene, 10);
+    set_rule(&scene, (struct gw__rule){.down = false});
+    for (unsigned i = 0; i < 10; i++)
+        ck_assert_uint_eq(number_of(post_await(scene.to)), i);
+    set_rule(&scene, (struct gw__rule){.delay_us = 3600 * 1000000U});
+    post_say(scene.from, 1, "held, then lost");
+    await_held(&scene, 1);
+    uint64_t dropped = gw__post_counts(scene.to)->dropped;
+    set_rule(&scene, (struct gw__rule){.down = true});
+    post_expect_none(scene.to);
+    ck_assert_uint_eq(gw__post_counts(scene.to)->dropped, dropped + 1);
+    scene_close(&scene);
+}
+END_TEST
+
+START_TEST(some_are_lost_the_others_keep_their_order)
+{
+    enum { MANY = 1000 };
+    struct scene scene;
+    unsigned last = 0, received = 0;
+    scene_open(&scene, post_wires[_i]);
+    set_rule(&scene, (struct gw__rule){.loss_ppm = 200000});
+    for (unsigned i = 1; i <= MANY; i++)
+        ck_assert_int_eq(post_try(scene.from, 1, &i, sizeof i), GW_OK);
+    const struct gw__post_counts *counts = gw__post_counts(scene.to);
+    while (received + counts->dropped < MANY) {
+        struct gw__parcel *parcel;
+        gw__post_wait(scene.from, 0);
+        if (gw__post_receive(scene.to, &parcel) != GW_OK) {
+            gw__post_wait(scene.to, gw_now_ns() + 100 * MS);
+            continue;
+        }
+        unsigned number = number_of(parcel);
+        ck_assert_uint_gt(number, last);
+        last = number;
+        received++;
+    }
+    ck_assert_uint_gt(counts->dropped, MANY / 10);
+    ck_assert_uint_lt(counts->dropped, MANY * 3 / 10);
+    scene_close(&scene);
+}
+END_TEST
+
+/* Lent memory that is held back when the peer is forgotten comes back. */
+START_TEST(what_is_held_back_is_dropped_with_its_sender)
+{
+    struct scene scene;
+    unsigned back = 0;
+    char *data = malloc(100000);
+    scene_open(&scene, post_wires[_i]);
+    set_rule(&scene, (struct gw__rule){.delay_us = 3600 * 1000000U});
+    struct gw__letter letter = {.node = 1,
+                                .part_count = 1,
+                                .parts = {{data, 100000}},
+                                .lent = 1,
+                                .back = post_count_back,
+                                .context = &back};
+    post_fill(data, 100000, 1);
+    ck_assert_int_eq(gw__post_send(scene.from, &letter), GW_OK);
+    await_held(&scene, 1);
+    gw__post_forget(scene.to, 0);
+    post_await_count(scene.from, &back, 1);
+    ck_assert_uint_eq(gw__post_counts(scene.to)->dropped, 1);
+    set_rule(&scene, (struct gw__rule){.down = false});
+    post_expect_none(scene.to);
+    scene_close(&scene);
+    free(data);
+}
+END_TEST
+
+Suite *suite_post_rules(void)
+{
+    Suite *suite = suite_create("post_rules");
+    TCase *tests = tcase_create("post_rules");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, a_delay_is_kept_and_the_order_too, 0,
+                        POST_WIRES);
+    tcase_add_loop_test(tests, a_rate_and_pace_take_their_time, 0, POST_WIRES);
+    tcase_add_loop_test(tests, a_link_that_is_down_drops, 0, POST_WIRES);
+    tcase_add_loop_test(tests, a_change_of_the_rules_is_obeyed, 0, POST_WIRES);
+    tcase_add_loop_test(tests, some_are_lost_the_others_keep_their_order, 0,
+                        POST_WIRES);
+    tcase_add_loop_test(tests, what_is_held_back_is_dropped_with_its_sender, 0,
+                        POST_WIRES);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
