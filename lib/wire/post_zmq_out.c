@@ -34,7 +34,7 @@ static void release(struct gw__post_carriage *carriage)
     gw__post_zmq_rouse(&zmq->post);
 }
 
-static void free_frame(void *data, void *carriage)
+static void give_back_frame(void *data, void *carriage)
 {
     (void)data;
     release(carriage);
@@ -133,7 +133,7 @@ static bool make_frame(struct gw__post_carriage *carriage, zmq_msg_t *frame,
 {
     if (bytes == 0)
         return zmq_msg_init(frame) == 0;
-    if (zmq_msg_init_data(frame, data, bytes, free_frame, carriage) != 0)
+    if (zmq_msg_init_data(frame, data, bytes, give_back_frame, carriage) != 0)
         return false;
     atomic_fetch_add_explicit(&carriage->refs, 1, memory_order_relaxed);
     return true;

@@ -130,7 +130,7 @@ static void on_applied(void *context, const struct gw__registry *registry)
     sight->index = registry->index;
     sight->digest = digest;
     sight->view = registry->view;
-    sight->shards_free = registry->shards_free;
+    sight->slots = registry->routes.slot_count;
     sight->entries++;
     sight->observers = 0;
     sight->requests = 0;

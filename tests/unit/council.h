@@ -24,7 +24,7 @@ enum {
 struct sight {
     uint64_t index, digest;
     struct gw__view view;
-    uint32_t shards_free;
+    uint32_t slots;
     unsigned observers; /* active */
     unsigned entries;   /* since it was opened; a snapshot is one */
     uint64_t requests;  /* of the asker, by the registry's memory */

@@ -28,14 +28,14 @@ static void setup(void)
     gw__client_init(&client, &config);
 }
 
-static enum gw_err submit(unsigned tag, uint32_t shards)
+static enum gw_err submit(unsigned tag, uint64_t epoch)
 {
-    const struct gw__command c = {.kind = GW__CMD_SHARDS, .shards = shards};
+    const struct gw__command c = {.kind = GW__CMD_DEADLINE, .epoch = epoch};
     return gw__client_submit(&client, &c, tag, now_ns, &act);
 }
 
 /* Exactly one request has gone out since the last look: this one. */
-static void asked(unsigned node, uint64_t sequence, uint32_t shards)
+static void asked(unsigned node, uint64_t sequence, uint64_t epoch)
 {
     struct gw__command c;
     ck_assert_uint_eq(mail.sent_count, 1);
@@ -46,7 +46,7 @@ static void asked(unsigned node, uint64_t sequence, uint32_t shards)
         GW_OK);
     ck_assert(gw__id_equal(c.client, me));
     ck_assert_uint_eq(c.sequence, sequence);
-    ck_assert_uint_eq(c.shards, shards);
+    ck_assert_uint_eq(c.epoch, epoch);
 }
 
 static bool hear(unsigned from, struct gw__reply reply, unsigned *tag)

@@ -33,9 +33,11 @@ static struct gw__command slow_link(uint32_t delay_us)
         .link = {.to = 1, .fields = GW__LINK_DELAY, .rule.delay_us = delay_us}};
 }
 
-static void set_shards(uint32_t count)
+static void set_slots(unsigned count)
 {
-    const struct gw__command c = {.kind = GW__CMD_SHARDS, .shards = count};
+    const struct gw__command c = {
+        .kind = GW__CMD_ROUTES,
+        .routes = {.slots = count, .replicas = 1, .servers = 1}};
     council_do(&council, &c, GW_OK);
 }
 
@@ -62,7 +64,7 @@ START_TEST(a_restart_finds_the_same_state)
 {
     council_begin(&council, 1);
     council_workers(&council, 4);
-    set_shards(100);
+    set_slots(50);
     gw__driver_stop(&council.asker); /* nothing new comes in */
     council_close(&council, 0);
     const struct sight before = council_sight(&council, 0);
@@ -77,7 +79,7 @@ START_TEST(a_restart_finds_the_same_state)
     ck_assert_uint_gt(now.index, before.index); /* its new life registers */
     ck_assert_uint_eq(now.entries, now.index);
     ck_assert_uint_eq(now.view.ring_count, 4);
-    ck_assert_uint_eq(now.shards_free, 100);
+    ck_assert_uint_eq(now.slots, 50);
     council_end(&council);
 }
 END_TEST
@@ -126,8 +128,8 @@ START_TEST(a_minority_answers_nothing_and_a_cut_heals)
             gw__controller_cut(council.chairs[i].controller, COUNCIL_NODE + old,
                                true);
         }
-    set_shards(10); /* by the others */
-    ck_assert_uint_ne(council_sight(&council, old).shards_free, 10);
+    set_slots(10); /* by the others */
+    ck_assert_uint_ne(council_sight(&council, old).slots, 10);
     for (unsigned i = 0; i < 3; i++)
         if (i != old) {
             gw__controller_cut(council.chairs[old].controller, COUNCIL_NODE + i,
@@ -137,7 +139,7 @@ START_TEST(a_minority_answers_nothing_and_a_cut_heals)
         }
     council_leader(&council);
     council_agree(&council);
-    ck_assert_uint_eq(council_sight(&council, old).shards_free, 10);
+    ck_assert_uint_eq(council_sight(&council, old).slots, 10);
     council_end(&council);
 }
 END_TEST
@@ -163,15 +165,15 @@ START_TEST(who_was_away_for_long_gets_a_snapshot)
     council_leader(&council);
     council_agree(&council);
     ck_assert_uint_lt(council_sight(&council, away).entries, 1000);
-    set_shards(10);
+    set_slots(10);
     council_agree(&council);
-    ck_assert_uint_eq(council_sight(&council, away).shards_free, 10);
+    ck_assert_uint_eq(council_sight(&council, away).slots, 10);
     council_close(&council, away);
     council_open(&council, away); /* its own snapshot and the log behind it */
     council_leader(&council);
     council_agree(&council);
     ck_assert_uint_lt(council_sight(&council, away).entries, 1000);
-    ck_assert_uint_eq(council_sight(&council, away).shards_free, 10);
+    ck_assert_uint_eq(council_sight(&council, away).slots, 10);
     council_end(&council);
 }
 END_TEST

@@ -18,11 +18,11 @@ Suite *suite_post_death(void);
 
 static const size_t MIB = 1 << 20;
 
-/* Node 1 lives in a child; the test is node 0. */
-struct pair {
-    struct gw__post *post;
-    struct gw__post_config theirs;
-    pid_t child;
+/* Node 1 lives in a child, the test is node 0. A child is forked before the
+ * test has a post, with its threads, and begins when it is told to. */
+struct child {
+    struct gw__post_config config;
+    pid_t pid;
     int channel;
 };
 
@@ -32,44 +32,60 @@ static void exchange(struct gw__post *post,
     struct gw__address address;
     const struct gw__address *own = gw__post_address(post);
     if (write(channel, own, sizeof *own) != sizeof *own ||
-        read(channel, &address, sizeof address) != sizeof address ||
+        recv(channel, &address, sizeof address, MSG_WAITALL) !=
+            sizeof address ||
         gw__post_know(post, theirs->node, theirs->incarnation_high,
                       theirs->incarnation_low, &address, NULL) != GW_OK)
         abort();
 }
 
-/* The child opens node 1 in incarnation (1, low), meets node 0 and runs `life`;
- * when that returns it waits to be killed. */
-static struct pair pair_begin(struct gw__post *post, const char *wire,
-                              uint64_t low, void (*life)(struct gw__post *))
+static void live(const struct gw__post_config *config, int channel,
+                 void (*life)(struct gw__post *))
 {
-    int channel[2];
-    struct pair pair = {.post = post, .theirs = post_config(wire, 1)};
-    pair.theirs.incarnation_low = low;
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
-    pair.child = fork();
-    ck_assert_int_ge(pair.child, 0);
-    if (pair.child == 0) {
-        struct gw__post *mine;
-        struct gw__post_config ours = post_config(wire, 0);
-        if (gw__post_open(&pair.theirs, &mine, NULL) != GW_OK)
-            abort();
-        exchange(mine, &ours, channel[1]);
-        life(mine);
-        for (;;)
-            pause();
-    }
-    close(channel[1]);
-    pair.channel = channel[0];
-    exchange(post, &pair.theirs, pair.channel);
-    return pair;
+    struct gw__post *post;
+    struct gw__post_config theirs = post_config(config->wire, 0);
+    char go;
+    if (read(channel, &go, 1) != 1)
+        _exit(0);
+    if (gw__post_open(config, &post, NULL) != GW_OK)
+        abort();
+    exchange(post, &theirs, channel);
+    life(post);
+    for (;;)
+        pause();
 }
 
-static void pair_kill(struct pair *pair)
+/* It will open node 1 in incarnation (1, low), meet node 0 and run `life`; when
+ * that returns it waits to be killed. */
+static struct child child_new(const char *wire, uint64_t low,
+                              void (*life)(struct gw__post *))
 {
-    kill(pair->child, SIGKILL);
-    ck_assert_int_eq(waitpid(pair->child, NULL, 0), pair->child);
-    close(pair->channel);
+    int channel[2];
+    struct child child = {.config = post_config(wire, 1)};
+    child.config.incarnation_low = low;
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
+    child.pid = fork();
+    ck_assert_int_ge(child.pid, 0);
+    if (child.pid == 0) {
+        close(channel[0]);
+        live(&child.config, channel[1], life);
+    }
+    close(channel[1]);
+    child.channel = channel[0];
+    return child;
+}
+
+static void child_begin(struct child *child, struct gw__post *post)
+{
+    ck_assert_int_eq(write(child->channel, "g", 1), 1);
+    exchange(post, &child->config, child->channel);
+}
+
+static void child_kill(struct child *child)
+{
+    kill(child->pid, SIGKILL);
+    ck_assert_int_eq(waitpid(child->pid, NULL, 0), child->pid);
+    close(child->channel);
 }
 
 /* ---- lives ---- */
@@ -117,8 +133,9 @@ static void send_two(struct gw__post *post)
 START_TEST(processes_answer_each_other)
 {
     static const size_t sizes[] = {0, 100, 5000, 1 << 20, 40 << 20};
+    struct child child = child_new(post_wires[_i], 1, echo_for_ever);
     struct gw__post *post = post_open(post_config(post_wires[_i], 0));
-    struct pair pair = pair_begin(post, post_wires[_i], 1, echo_for_ever);
+    child_begin(&child, post);
     for (unsigned i = 0; i < 5; i++) {
         unsigned back = 0;
         void *memory = gw_alloc(sizes[i] ? sizes[i] : 1, NULL);
@@ -139,7 +156,7 @@ START_TEST(processes_answer_each_other)
         post_await_count(post, &back, 1);
         gw_free(memory);
     }
-    pair_kill(&pair);
+    child_kill(&child);
     gw__post_close(&post);
 }
 END_TEST
@@ -147,10 +164,11 @@ END_TEST
 /* Parcels stay readable when their sender is gone, and forgotten. */
 START_TEST(a_dead_senders_parcels_stay)
 {
+    struct child child = child_new(post_wires[_i], 1, send_two);
     struct gw__post *post = post_open(post_config(post_wires[_i], 0));
-    struct pair pair = pair_begin(post, post_wires[_i], 1, send_two);
+    child_begin(&child, post);
     struct gw__parcel *parcel = post_await(post);
-    pair_kill(&pair);
+    child_kill(&child);
     ck_assert(!post_differs(parcel->parts[0].data, MIB, 1));
     gw__post_forget(post, 1);
     ck_assert(!post_differs(parcel->parts[1].data, MIB, 2));
@@ -165,12 +183,14 @@ END_TEST
 START_TEST(a_killed_receiver_is_replaced)
 {
     enum { LIVES = 5 };
+    struct child children[LIVES];
+    for (unsigned i = 0; i < LIVES; i++)
+        children[i] = child_new(post_wires[_i], i + 1, echo_for_ever);
     struct gw__post *post = post_open(post_config(post_wires[_i], 0));
     unsigned back = 0, sent = 0;
     char *memory = gw_alloc(MIB, NULL);
     for (unsigned life = 1; life <= LIVES; life++) {
-        struct pair pair =
-            pair_begin(post, post_wires[_i], life, echo_for_ever);
+        child_begin(&children[life - 1], post);
         post_fill(memory, MIB, life);
         struct gw__letter letter = {.node = 1,
                                     .part_count = 1,
@@ -186,7 +206,7 @@ START_TEST(a_killed_receiver_is_replaced)
             ck_assert(!post_differs(parcel->parts[0].data, MIB, life));
             gw__parcel_release(parcel);
         }
-        pair_kill(&pair);
+        child_kill(&children[life - 1]);
         ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
         sent++;
         if (life % 2) /* the next one is told without forgetting this one */
@@ -203,7 +223,6 @@ END_TEST
 
 START_TEST(a_process_that_has_ended_is_not_known)
 {
-    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
     int channel[2];
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
     struct gw__post_config theirs = post_config(post_wires[_i], 1);
@@ -215,9 +234,10 @@ START_TEST(a_process_that_has_ended_is_not_known)
         const struct gw__address *own = gw__post_address(mine);
         _exit(write(channel[1], own, sizeof *own) != sizeof *own);
     }
+    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
     struct gw__address address;
     struct gw_error why;
-    ck_assert_int_eq(read(channel[0], &address, sizeof address),
+    ck_assert_int_eq(recv(channel[0], &address, sizeof address, MSG_WAITALL),
                      sizeof address);
     /* Whether it is a zombie or reaped. */
     siginfo_t info;
@@ -237,18 +257,22 @@ END_TEST
  * one's memory must not come back by that. */
 START_TEST(late_releases_do_not_touch_the_next_life)
 {
+    enum { LIVES = 3 };
+    struct child children[LIVES];
+    struct gw__parcel *held[LIVES];
+    for (unsigned i = 0; i < LIVES; i++)
+        children[i] = child_new(post_wires[_i], i + 1, send_two);
     struct gw__post *post = post_open(post_config(post_wires[_i], 0));
-    struct gw__parcel *held[3];
-    for (unsigned life = 1; life <= 3; life++) {
-        struct pair pair = pair_begin(post, post_wires[_i], life, send_two);
+    for (unsigned life = 1; life <= LIVES; life++) {
+        child_begin(&children[life - 1], post);
         held[life - 1] = post_await(post);
         if (life > 1)
             gw__parcel_release(held[life - 2]);
         ck_assert(!post_differs(held[life - 1]->parts[0].data, MIB, 1));
         ck_assert(!post_differs(held[life - 1]->parts[1].data, MIB, 2));
-        pair_kill(&pair);
+        child_kill(&children[life - 1]);
     }
-    gw__parcel_release(held[2]);
+    gw__parcel_release(held[LIVES - 1]);
     gw__post_close(&post);
 }
 END_TEST
@@ -258,8 +282,9 @@ START_TEST(closing_is_not_held_up)
 {
     unsigned back = 0;
     char *memory = gw_alloc(MIB, NULL);
+    struct child child = child_new(post_wires[_i], 1, say_nothing);
     struct gw__post *post = post_open(post_config(post_wires[_i], 0));
-    struct pair pair = pair_begin(post, post_wires[_i], 1, say_nothing);
+    child_begin(&child, post);
     struct gw__letter letter = {.node = 1,
                                 .part_count = 1,
                                 .parts = {{memory, MIB}},
@@ -270,7 +295,7 @@ START_TEST(closing_is_not_held_up)
         ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
     gw__post_close(&post);
     ck_assert_uint_eq(back, 100);
-    pair_kill(&pair);
+    child_kill(&child);
     gw_free(memory);
 }
 END_TEST

@@ -122,6 +122,10 @@ static struct gw__command full(enum gw__command_kind kind)
     case GW__CMD_ADMIT:
         c.admit.count = GW__NODES_MAX;
         break;
+    case GW__CMD_TABLE:
+        c.table = (struct gw_ps_table_config){
+            .name = "weights", .width = 3, .rate = 0.5F, .init_seed = 7};
+        break;
     case GW__CMD_REPORT:
         c.flush.report.op_count = GW__REPORT_OPS_MAX;
         for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++)
@@ -169,9 +173,9 @@ START_TEST(what_is_cut_or_long_or_strange_is_refused)
         pair_apply_bytes(bytes, used - 1);
         ck_assert_int_eq(pair.answer.code, GW_EDATA);
         ck_assert_uint_ne(gw__registry_digest(pair.first), digest); /* index */
-        bytes[2] = 2;
+        bytes[2] = 3;
         pair_apply_bytes(bytes, used);
-        pair_says("a command of another version than 1");
+        pair_says("a command of another version than 2");
     }
     pair_apply_bytes("", 0);
     pair_says("0 bytes that are no command");
@@ -199,6 +203,25 @@ static void fill_report(struct gw_rng *rng, struct gw__report *report)
     }
 }
 
+/* One that can be done, if there is one. */
+static void fill_slot(struct gw_rng *rng, struct gw__command *c)
+{
+    unsigned first = (unsigned)gw_rng_below(rng, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct gw__slot_route *slot =
+            &pair.first->routes.slots[(first + i) % 4];
+        unsigned node = c->kind == GW__CMD_PROMOTE ? slot->learner : slot->heir;
+        if (node == GW__NO_NODE || slot->primary == GW__NO_NODE)
+            continue;
+        c->who = (struct gw__process){
+            slot->primary, pair.first->members[slot->primary].incarnation};
+        c->slot.slot = (first + i) % 4;
+        c->slot.term = slot->term;
+        c->slot.node = node;
+        return;
+    }
+}
+
 /* The i-th. Clients repeat themselves now and then. */
 static struct gw__command random_command(struct gw_rng *rng, unsigned i)
 {
@@ -209,8 +232,8 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
         .who = some_process(rng)};
     switch (c.kind) {
     case GW__CMD_REGISTER:
-        c.join.role = gw_rng_below(rng, 3) ? GW__WORKER : GW__CONTROLLER;
-        c.join.ring = true;
+        c.join.role = (enum gw__role)gw_rng_below(rng, 3);
+        c.join.ring = c.join.role == GW__WORKER;
         break;
     case GW__CMD_ADMIT:
         c.admit.from_op = 2;
@@ -229,12 +252,18 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
     case GW__CMD_DEADLINE:
         c.epoch = pair.first->view.epoch;
         break;
-    case GW__CMD_SHARDS:
-        c.shards = 20;
+    case GW__CMD_ROUTES:
+        c.routes.slots = 4;
+        c.routes.replicas = 2;
+        c.routes.servers = 1;
         break;
-    case GW__CMD_LEASE:
-        c.lease.step = gw_rng_below(rng, 20);
-        c.lease.count = 3;
+    case GW__CMD_TABLE:
+        c.table.name[0] = (char)('a' + gw_rng_below(rng, 20));
+        c.table.width = 1 + (unsigned)gw_rng_below(rng, 2);
+        break;
+    case GW__CMD_PROMOTE:
+    case GW__CMD_HANDOVER:
+        fill_slot(rng, &c);
         break;
     case GW__CMD_LINK:
         c.link.from = 1;
@@ -246,7 +275,6 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
         c.cut.right = 1 + gw_rng_below(rng, 7);
         break;
     default:
-        c.through = gw_rng_below(rng, 20);
         break;
     }
     return c;

@@ -11,19 +11,21 @@ Suite *suite_service(void);
 static struct gw__reply reply;
 static struct gw__answer answer;
 
-static struct gw__command shards_of(uint32_t count)
+static struct gw__command slots_of(unsigned count)
 {
-    return (struct gw__command){.kind = GW__CMD_SHARDS, .shards = count};
+    return (struct gw__command){
+        .kind = GW__CMD_ROUTES,
+        .routes = {.slots = count, .replicas = 1, .servers = 1}};
 }
 
 START_TEST(who_does_not_lead_says_who_does)
 {
-    fronts_request(0, 5, 1, shards_of(4));
+    fronts_request(0, 5, 1, slots_of(4));
     ck_assert(fronts_reply(0, 5, &reply, &answer));
     ck_assert_int_eq(reply.talk, GW__TALK_REDIRECT);
     ck_assert_uint_eq(reply.leader, GW__NODES_MAX);
     fronts_lead(1, false);
-    fronts_request(0, 5, 1, shards_of(4));
+    fronts_request(0, 5, 1, slots_of(4));
     ck_assert(fronts_reply(0, 5, &reply, &answer));
     ck_assert_uint_eq(reply.leader, FRONT_NODE + 1);
     ck_assert_uint_eq(reply.sequence, 1);
@@ -34,13 +36,13 @@ END_TEST
 START_TEST(a_request_is_answered_when_it_is_applied)
 {
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, shards_of(4));
+    fronts_request(0, 5, 1, slots_of(4));
     ck_assert(!fronts_reply(0, 5, &reply, &answer));
     ck_assert_uint_eq(fronts_commit(), 1);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
     ck_assert_int_eq(answer.code, GW_OK);
     ck_assert_uint_eq(reply.sequence, 1);
-    ck_assert_uint_eq(fronts_registry(1)->shard_count, 4);
+    ck_assert_uint_eq(fronts_registry(1)->routes.slot_count, 4);
     ck_assert(!fronts_reply(1, 5, &reply, &answer)); /* nobody asked it */
 }
 END_TEST
@@ -48,13 +50,13 @@ END_TEST
 START_TEST(a_repetition_is_answered_from_memory_by_anyone)
 {
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, shards_of(4));
-    fronts_request(0, 5, 1, shards_of(4)); /* it is under way */
+    fronts_request(0, 5, 1, slots_of(4));
+    fronts_request(0, 5, 1, slots_of(4)); /* it is under way */
     ck_assert_uint_eq(fronts_commit(), 1);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
     ck_assert(!fronts_reply(0, 5, &reply, &answer));
     for (unsigned i = 0; i < FRONTS; i++) {
-        fronts_request(i, 5, 1, shards_of(4));
+        fronts_request(i, 5, 1, slots_of(4));
         ck_assert(fronts_reply(i, 5, &reply, &answer));
         ck_assert_int_eq(reply.talk, GW__TALK_ANSWER);
         ck_assert_int_eq(answer.code, GW_OK);
@@ -66,13 +68,13 @@ END_TEST
 START_TEST(a_proposal_that_was_lost_is_made_again)
 {
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, shards_of(4));
+    fronts_request(0, 5, 1, slots_of(4));
     fronts_clear();
     fronts_sleep(199 * MS);
-    fronts_request(0, 5, 1, shards_of(4));
+    fronts_request(0, 5, 1, slots_of(4));
     ck_assert_uint_eq(fronts_commit(), 0);
     fronts_sleep(1 * MS);
-    fronts_request(0, 5, 1, shards_of(4));
+    fronts_request(0, 5, 1, slots_of(4));
     ck_assert_uint_eq(fronts_commit(), 1);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
 }
@@ -80,49 +82,48 @@ END_TEST
 
 START_TEST(a_new_leader_proposes_at_once_and_it_is_done_once)
 {
-    struct gw__command lease = {.kind = GW__CMD_LEASE,
-                                .who = fronts_process(5, 0),
-                                .lease = {.count = 1}};
+    const struct gw__command accuse = {
+        .kind = GW__CMD_ACCUSE,
+        .who = fronts_process(5, 0),
+        .accuse = {fronts_process(2, 0), .certain = true}};
     fronts_ring_of(6);
-    struct gw__command shards = shards_of(100);
-    fronts_append(&shards);
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, lease);
+    fronts_request(0, 5, 1, accuse);
     fronts_lead(1, false); /* front 0's proposal is lost, or so it seems */
-    fronts_request(1, 5, 1, lease);
-    fronts_request(0, 5, 1, lease);
+    fronts_request(1, 5, 1, accuse);
+    fronts_request(0, 5, 1, accuse);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
     ck_assert_uint_eq(reply.leader, FRONT_NODE + 1);
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, lease);
-    fronts_request(1, 5, 1, lease);
+    fronts_request(0, 5, 1, accuse);
+    fronts_request(1, 5, 1, accuse);
     ck_assert_uint_eq(fronts_commit(), 1);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
-    ck_assert_uint_eq(answer.shard_count, 1);
-    ck_assert_uint_eq(fronts_registry(0)->shards_free, 99);
+    ck_assert_str_eq(answer.text, "node 2 is convicted: epoch 2");
+    ck_assert_int_eq(fronts_registry(0)->members[2].state, GW__CONVICTED);
 }
 END_TEST
 
 START_TEST(both_entries_of_a_request_have_one_effect)
 {
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, shards_of(4));
+    fronts_request(0, 5, 1, slots_of(4));
     fronts_lead(1, true);
-    fronts_request(1, 5, 1, shards_of(4));
+    fronts_request(1, 5, 1, slots_of(4));
     ck_assert_uint_ge(fronts_commit(), 2); /* and what they propose of theirs */
     for (unsigned i = 0; i < FRONTS; i++) {
         ck_assert(fronts_reply(i, 5, &reply, &answer));
         ck_assert_int_eq(answer.code, GW_OK);
         ck_assert(!fronts_reply(i, 5, &reply, &answer));
     }
-    ck_assert_uint_eq(fronts_registry(0)->shard_count, 4);
+    ck_assert_uint_eq(fronts_registry(0)->routes.slot_count, 4);
 }
 END_TEST
 
 START_TEST(nameless_and_broken_requests_are_dropped)
 {
     uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__TALK_REQUEST};
-    struct gw__command c = shards_of(4);
+    struct gw__command c = slots_of(4);
     struct gw__input input = {.kind = GW__MESSAGE, .from = 5, .data = out};
     fronts_lead(0, false);
     input.bytes = 1 + gw__command_encode(&c, out + 1, sizeof out - 1);
@@ -142,7 +143,7 @@ START_TEST(more_askers_than_places_push_out_the_oldest)
 {
     fronts_lead(0, false);
     for (unsigned i = 0; i < 129; i++) {
-        struct gw__command c = shards_of(1 + i);
+        struct gw__command c = slots_of(1 + i);
         uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__TALK_REQUEST};
         c.client = (struct gw__id){1, 1 + i};
         c.sequence = 1;
@@ -163,22 +164,22 @@ END_TEST
 
 START_TEST(the_leader_stamps_a_time_that_goes_on_from_the_log)
 {
-    struct gw__command old = shards_of(1);
+    struct gw__command old = slots_of(1);
     old.time_ms = 500000;
     fronts_append(&old);
     fronts_lead(0, false);
     fronts_sleep(1500 * MS);
-    struct gw__command lying = shards_of(4);
+    struct gw__command lying = slots_of(4);
     lying.time_ms = UINT64_MAX;
     fronts_request(0, 5, 1, lying);
     fronts_commit();
     ck_assert_uint_eq(fronts_registry(0)->time_ms, 501500);
     old.time_ms = 700000; /* of an earlier leader, applied late */
     fronts_append(&old);
-    fronts_request(0, 5, 2, shards_of(4));
+    fronts_request(0, 5, 2, slots_of(4));
     fronts_commit();
     fronts_sleep(10 * MS);
-    fronts_request(0, 5, 3, shards_of(4));
+    fronts_request(0, 5, 3, slots_of(4));
     fronts_commit();
     ck_assert_uint_eq(fronts_registry(0)->time_ms, 700010);
 }
@@ -244,7 +245,7 @@ START_TEST(who_wants_to_register_can_be_answered)
     ck_assert_str_eq(endpoint, "ipc://@five");
     fronts_clear();
     fronts_lead(0, false);
-    fronts_request(0, 5, 1, shards_of(4));
+    fronts_request(0, 5, 1, slots_of(4));
     ck_assert(!gw__service_tells_endpoint(
         mail->told[0].data, mail->told[0].bytes, &node, endpoint));
 }
@@ -273,7 +274,7 @@ END_TEST
 START_TEST(an_entry_counts_once)
 {
     uint8_t command[GW__COMMAND_BYTES_MAX], out[GW__SERVICE_ASK_MAX];
-    struct gw__command c = shards_of(4);
+    struct gw__command c = slots_of(4);
     size_t bytes = gw__command_encode(&c, command, sizeof command);
     struct gw__input input = {.kind = GW__ASKED, .data = out};
     fronts_append(&c);

@@ -66,9 +66,8 @@ END_TEST
 START_TEST(what_concerns_no_member_is_told_to_none)
 {
     fronts_ring_of(3);
-    fronts_append(&(struct gw__command){.kind = GW__CMD_SHARDS, .shards = 10});
     fronts_append(&(struct gw__command){
-        .kind = GW__CMD_LEASE, .who = fronts_process(0, 0), .lease = {0, 1}});
+        .kind = GW__CMD_LINK, .link = {0, 1, GW__LINK_DELAY, {.delay_us = 5}}});
     fronts_append(
         &(struct gw__command){.kind = GW__CMD_ACCUSE,
                               .who = fronts_process(0, 0),
@@ -88,7 +87,7 @@ START_TEST(who_is_behind_is_told_on_its_hello)
     ck_assert(!news.leader);
     ck_assert_int_eq(news.state, GW__ACTIVE);
     fronts_hello(0, fronts_process(1, 0), index, 0);
-    fronts_append(&(struct gw__command){.kind = GW__CMD_SHARDS, .shards = 10});
+    fronts_append(&(struct gw__command){.kind = GW__CMD_HEAL});
     fronts_hello(0, fronts_process(1, 0), index, 0); /* nothing for it */
     fronts_hello(0, fronts_process(1, 0), index + 9, 0);
     news_went_to(0, 0);
