@@ -17,10 +17,11 @@
 
 /* name, what it is */
 #define CONDITION_NAMES(X)                                                     \
-    X(alive, "members of the ring that are there")                             \
+    X(alive, "members that are there: of the ring; workers and servers")       \
     X(epoch, "of the view; it grows with every change of members")             \
+    X(data_epoch, "times that all data have been used")                        \
     X(step, "training steps that are complete")                                \
-    X(op, "collective calls that are complete")                                \
+    X(op, "collective calls that are complete; units of work")                 \
     X(loss, "of the newest step")                                              \
     X(lost, "contributions and samples that count in no result")               \
     X(doubled, "contributions and samples that count twice")                   \
@@ -28,7 +29,7 @@
     X(parked, "members that are cut off from the controllers' majority")       \
     X(workers, "that are there")                                               \
     X(servers, "that are there")                                               \
-    X(replicas, "of the slot that has fewest")                                 \
+    X(replicas, "in sync, of the slot that has fewest")                        \
     X(clock, "of the slowest worker")                                          \
     X(controllers, "that are there")
 

@@ -14,8 +14,6 @@
  */
 #include "supervisor_parts.h"
 
-#include "work.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -71,14 +69,11 @@ static bool starter_gone(const struct run *run)
 
 static enum gw_err look_at_work(struct run *run, struct gw_error *why)
 {
-    struct work *work = NULL;
     const struct work_options *wanted = &run->options.work;
-    enum gw_err code = work_order_make(
-        wanted, wanted->kind == WORK_NONE ? 0 : 1, &run->work, why);
-    if (!code && run->work.kind == WORK_TRAIN)
-        code = work_load(&run->work, run->options.seed, &work, why);
-    work_destroy(&work);
-    return code;
+    enum gw_err code =
+        work_order_make(&run->options, wanted,
+                        wanted->kind == WORK_NONE ? 0 : 1, &run->work, why);
+    return code ? code : work_try(run, &run->work, why);
 }
 
 static enum gw_err catch_signals(struct run *run, struct gw_error *why)
@@ -105,6 +100,8 @@ static void run_init(struct run *run)
     fcntl(run->starter, F_SETFD, FD_CLOEXEC);
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         child_init(&run->workers[n], GW__WORKER, n);
+    for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
+        child_init(&run->servers[n], GW__SERVER, n);
     for (unsigned c = 0; c < RUN_CONTROLLERS_MAX; c++)
         child_init(&run->controllers[c], GW__CONTROLLER, c);
 }
@@ -114,12 +111,12 @@ static enum gw_err write_papers(struct run *run, struct gw_error *why)
     char endpoint[ENDPOINT_MAX];
     const struct run_options *o = &run->options;
     json_t *facts = json_pack(
-        "{s:s, s:o, s:I, s:i, s:i, s:s, s:s, s:I, s:I}", "run", run->name,
+        "{s:s, s:o, s:I, s:i, s:i, s:i, s:s, s:s, s:I, s:I}", "run", run->name,
         "command", json_string_nocheck(o->command ? o->command : ""), "seed",
-        (json_int_t)o->seed, "ranks", (int)o->ranks, "controllers",
-        run->controller_count ? (int)run->controller_count : 1, "wire",
-        o->wire ? o->wire : "shm", "version", GW_VERSION, "began", run->began_s,
-        "pid", (json_int_t)getpid());
+        (json_int_t)o->seed, "ranks", (int)o->ranks, "servers", (int)o->servers,
+        "controllers", run->controller_count ? (int)run->controller_count : 1,
+        "wire", o->wire ? o->wire : "shm", "version", GW_VERSION, "began",
+        run->began_s, "pid", (json_int_t)getpid());
     enum gw_err code = folder_write_json(run, "run.json", facts, why);
     post_endpoint(run->token, "run", endpoint);
     return code ? code : folder_write(run, "endpoint", endpoint, why);
@@ -128,6 +125,8 @@ static enum gw_err write_papers(struct run *run, struct gw_error *why)
 static enum gw_err start_members(struct run *run, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
+    for (unsigned n = 0; n < run->options.servers && !code; n++)
+        code = child_start(run, &run->servers[n], why);
     for (unsigned n = 0; n < run->options.ranks && !code; n++)
         code = child_start(run, &run->workers[n], why);
     return code;
@@ -147,6 +146,10 @@ static enum gw_err begin(struct run *run, struct gw_error *why)
     if (code)
         return code;
     run->pace_ns = run->options.pace_ns;
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
+        run->workers[n].crew = has_servers(run);
+    for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
+        run->servers[n].crew = true;
     if (run->options.controllers > 1)
         run->controller_count = run->options.controllers;
     code = catch_signals(run, why);
@@ -167,21 +170,28 @@ static void explain_forming(struct run *run)
     char trouble[SENTENCE_MAX], control[200];
     status_trouble(run, trouble);
     control_text(run, control);
-    gw_fail(&run->failed, GW_ETIMEOUT, "the ring did not form in %d s: %s%s%s",
-            (int)(FORM_NS / 1000000000), trouble, *control ? "; " : "",
-            control);
+    gw_fail(&run->failed, GW_ETIMEOUT, "the %s did not form in %d s: %s%s%s",
+            has_servers(run) ? "crew" : "ring", (int)(FORM_NS / 1000000000),
+            trouble, *control ? "; " : "", control);
+}
+
+static bool stands(const struct run *run)
+{
+    unsigned there = 0;
+    if (has_servers(run))
+        return crew_stands(run);
+    for (unsigned n = 0; n < run->options.ranks; n++)
+        there += run->workers[n].note.stage == STAGE_MEMBER &&
+                 child_is_member(run, &run->workers[n]);
+    return there == run->options.ranks;
 }
 
 static void form(struct run *run)
 {
-    unsigned there = 0;
     if (run->formed || run->over)
         return;
     control_admit(run);
-    for (unsigned n = 0; n < run->options.ranks; n++)
-        there += run->workers[n].note.stage == STAGE_MEMBER &&
-                 child_in_ring(run, &run->workers[n]);
-    if (there == run->options.ranks) {
+    if (stands(run)) {
         run->formed = true;
         folder_latest(run);
         answer_starter(run, &(struct gw_error){.code = GW_OK});
@@ -254,6 +264,7 @@ static void turn(struct run *run)
     serve_requests(run);
     events_subscriptions(run);
     form(run);
+    crew_look(run);
     later_look(run);
     struct gw_error why;
     if (!run->failed.code && control_error(run, &why))

@@ -31,31 +31,61 @@ struct child *child_at(struct run *run, unsigned i)
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         if (run->workers[n].known && i-- == 0)
             return &run->workers[n];
+    for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
+        if (run->servers[n].known && i-- == 0)
+            return &run->servers[n];
     for (unsigned c = 0; c < run->controller_count; c++)
         if (run->controllers[c].known && i-- == 0)
             return &run->controllers[c];
     return NULL;
 }
 
+static unsigned node_of(enum gw__role role, unsigned number)
+{
+    return role == GW__CONTROLLER ? CONTROLLER_NODE - number
+           : role == GW__SERVER   ? SERVER_NODE + number
+                                  : number;
+}
+
 void child_init(struct child *child, enum gw__role role, unsigned number)
 {
-    *child = (struct child){
-        .role = role,
-        .number = number,
-        .node = role == GW__CONTROLLER ? CONTROLLER_NODE - number : number,
-        .fd = -1};
+    *child = (struct child){.role = role,
+                            .number = number,
+                            .node = node_of(role, number),
+                            .fd = -1};
 }
 
 const char *child_name(const struct child *child, char out[32])
 {
-    snprintf(out, 32, "%s %u",
-             child->role == GW__CONTROLLER ? "controller" : "node",
+    bool plain = child->role == GW__WORKER && !child->crew;
+    snprintf(out, 32, "%s %u", plain ? "node" : gw__role_name(child->role),
              child->number);
     return out;
 }
 
-bool child_in_ring(const struct run *run, const struct child *child)
+const char *child_short(const struct child *child, char out[32])
 {
+    bool plain = child->role == GW__WORKER && !child->crew;
+    snprintf(out, 32, "%.1s%u", plain ? "" : gw__role_name(child->role),
+             child->number);
+    return out;
+}
+
+struct child *child_of_node(struct run *run, unsigned node)
+{
+    if (!has_servers(run))
+        return node < RUN_RANKS_MAX ? &run->workers[node] : NULL;
+    if (node < RUN_WORKERS_MAX)
+        return &run->workers[node];
+    return node >= SERVER_NODE && node < SERVER_NODE + RUN_SERVERS_MAX
+               ? &run->servers[node - SERVER_NODE]
+               : NULL;
+}
+
+bool child_is_member(const struct run *run, const struct child *child)
+{
+    if (child->crew)
+        return crew_find(&run->news, child->node) != NULL;
     return child->role == GW__WORKER &&
            gw__view_rank(&run->news.view, child->node) >= 0;
 }
@@ -65,13 +95,13 @@ bool child_lives(const struct child *child)
     return child->pid > 0 || child->awaits;
 }
 
-unsigned ring_alive(const struct run *run)
+unsigned members_alive(const struct run *run)
 {
     unsigned count = 0;
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         count += run->workers[n].pid > 0 && !run->workers[n].awaits &&
-                 child_in_ring(run, &run->workers[n]);
-    return count;
+                 child_is_member(run, &run->workers[n]);
+    return count + crew_alive(run, GW__SERVER);
 }
 
 unsigned controllers_all(const struct run *run)
@@ -102,6 +132,7 @@ static void make_orders(const struct run *run, const struct child *child,
     orders->leave = child->leaving;
     orders->end = run->ending;
     links_orders(&run->links, child->node, orders);
+    crew_orders(run, child, orders);
 }
 
 static void make_birth(const struct run *run, const struct child *child,
@@ -113,6 +144,10 @@ static void make_birth(const struct run *run, const struct child *child,
     birth->token = run->token;
     birth->seed = run->options.seed;
     birth->controllers = controllers_all(run);
+    birth->servers = run->options.servers;
+    if (run->options.restore)
+        snprintf(birth->restore, sizeof birth->restore, "%s",
+                 run->options.restore);
     snprintf(birth->wire, sizeof birth->wire, "%s",
              run->options.wire ? run->options.wire : "shm");
     snprintf(birth->directory, sizeof birth->directory, "%.4000s/c%u",
@@ -164,6 +199,7 @@ static void forget_former(struct child *child)
     struct child fresh;
     child_init(&fresh, child->role, child->number);
     fresh.slow_ns = child->slow_ns;
+    fresh.crew = child->crew;
     if (child->fd >= 0)
         close(child->fd);
     *child = fresh;
@@ -199,7 +235,7 @@ void children_start_awaited(struct run *run)
     struct gw_error why;
     struct child *child;
     for (unsigned i = 0; (child = child_at(run, i)); i++) {
-        if (!child->awaits || child->pid > 0 || child_in_ring(run, child))
+        if (!child->awaits || child->pid > 0 || child_is_member(run, child))
             continue;
         if (child_start(run, child, &why))
             fprintf(stderr, "%s\n", why.text);
@@ -234,6 +270,7 @@ static void take_note(struct run *run, struct child *child)
     memcpy(&child->note, run->buffer, sizeof child->note);
     child->left = child->note.stage == STAGE_LEFT;
     recovery_note(run, child, child->noted ? &before : NULL);
+    crew_note(run, child, child->noted ? &before : NULL);
     child->noted = true;
 }
 

@@ -274,26 +274,31 @@ void control_take(struct run *run)
     children_start_awaited(run);
 }
 
-void control_accuse(struct run *run)
+void control_accuse_one(struct run *run, unsigned node, struct gw__id id)
 {
     struct control *control = run->control;
     uint8_t ask[GW__MEMBER_ASK_MAX];
     uint64_t now = gw_now_ns();
-    if (!control || !control->observer || run->ending)
+    bool again = gw__id_equal(control->accused[node].incarnation, id);
+    if (again && now - control->accused[node].asked_ns < ACCUSE_AGAIN_NS)
         return;
+    control->accused[node].incarnation = id;
+    control->accused[node].asked_ns = now;
+    const struct gw__process who = {node, id};
+    size_t bytes = gw__member_ask_lost(ask, who);
+    gw__driver_ask(control->observer, ask, bytes);
+}
+
+void control_accuse(struct run *run)
+{
+    if (!run->control || !run->control->observer || run->ending)
+        return;
+    if (has_servers(run))
+        crew_accuse(run);
     for (unsigned i = 0; i < run->news.view.ring_count; i++) {
         const struct gw__ring_member *m = &run->news.view.ring[i];
-        if (m->node >= RUN_RANKS_MAX || run->workers[m->node].pid > 0)
-            continue;
-        bool again =
-            gw__id_equal(control->accused[m->node].incarnation, m->incarnation);
-        if (again && now - control->accused[m->node].asked_ns < ACCUSE_AGAIN_NS)
-            continue;
-        control->accused[m->node].incarnation = m->incarnation;
-        control->accused[m->node].asked_ns = now;
-        const struct gw__process who = {m->node, m->incarnation};
-        size_t bytes = gw__member_ask_lost(ask, who);
-        gw__driver_ask(control->observer, ask, bytes);
+        if (m->node < RUN_RANKS_MAX && run->workers[m->node].pid <= 0)
+            control_accuse_one(run, m->node, m->incarnation);
     }
 }
 
@@ -310,20 +315,28 @@ static bool find_joiner(const struct gw__news *news, unsigned node,
     return false;
 }
 
+void control_command(struct run *run, const struct gw__command *command)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    size_t bytes = gw__member_ask_command(ask, command, TAG_ADMIT);
+    run->control->admitting = true;
+    gw__driver_ask(run->control->observer, ask, bytes);
+}
+
 void control_admit(struct run *run)
 {
-    struct control *control = run->control;
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     struct gw__command command = {.kind = GW__CMD_ADMIT};
-    if (control->admitting || run->news.view.ring_count > 0)
+    if (run->control->admitting || run->news.view.ring_count > 0)
         return;
+    if (has_servers(run)) {
+        crew_open(run);
+        return;
+    }
     for (unsigned n = 0; n < run->options.ranks; n++)
         if (!find_joiner(&run->news, n,
                          &command.admit.joiners[command.admit.count++]))
             return; /* not all are there yet */
-    control->admitting = true;
-    size_t bytes = gw__member_ask_command(ask, &command, TAG_ADMIT);
-    gw__driver_ask(control->observer, ask, bytes);
+    control_command(run, &command);
 }
 
 /* ---- rules, and who leads ---- */

@@ -4,7 +4,8 @@
  * asks politely by SIGTERM, as an operating system does, `drain` by an order:
  * in both cases the node finishes the op under way, leaves the ring by the
  * controllers' log, and ends. Its shards are leases for one op, so there is
- * nothing else to hand over.
+ * nothing else to hand over. A worker of parameter servers drops its unit,
+ * which another one does; a server hands over its slots first.
  *
  * A refusal names the state that is in the way.
  */
@@ -44,7 +45,21 @@ static struct child *worker_named(struct run *run, json_int_t number,
 {
     if (number >= 0 && number < RUN_RANKS_MAX && run->workers[number].known)
         return &run->workers[number];
-    gw_fail(why, GW_EINVAL, "node %lld does not exist", (long long)number);
+    gw_fail(why, GW_EINVAL, "%s %lld does not exist",
+            has_servers(run) ? "worker" : "node", (long long)number);
+    return NULL;
+}
+
+static struct child *server_named(struct run *run, json_int_t number,
+                                  struct gw_error *why)
+{
+    if (number >= 0 && number < RUN_SERVERS_MAX && run->servers[number].known)
+        return &run->servers[number];
+    if (has_servers(run))
+        gw_fail(why, GW_EINVAL, "server %lld does not exist",
+                (long long)number);
+    else
+        gw_fail(why, GW_ENOTSUP, "this run has no servers");
     return NULL;
 }
 
@@ -62,8 +77,9 @@ struct child *child_named(struct run *run, const json_t *name,
         return worker_named(run, json_integer_value(node), why);
     if (strcmp(role, "controller") == 0)
         return controller_named(run, json_integer_value(node), why);
-    gw_fail(why, strcmp(role, "server") == 0 ? GW_ENOTSUP : GW_EINVAL,
-            "this run has no %.20ss", role);
+    if (strcmp(role, "server") == 0)
+        return server_named(run, json_integer_value(node), why);
+    gw_fail(why, GW_EINVAL, "this run has no %.20ss", role);
     return NULL;
 }
 
@@ -97,10 +113,16 @@ static struct child *living(const struct request *request)
 static bool is_last(const struct request *request, const struct child *child)
 {
     const struct run *run = request->run;
-    if (!child_in_ring(run, child) || ring_alive(run) > 1)
+    bool server = child->role == GW__SERVER;
+    unsigned others = server ? crew_alive(run, GW__SERVER) : members_alive(run);
+    if (!child_is_member(run, child) || others > 1)
         return false;
-    refuse(request, GW_EINVAL, "cannot %s %u: it is the last member",
-           request->verb, child->number);
+    if (server)
+        refuse(request, GW_EINVAL, "cannot %s server %u: it is the last server",
+               request->verb, child->number);
+    else
+        refuse(request, GW_EINVAL, "cannot %s %u: it is the last member",
+               request->verb, child->number);
     return true;
 }
 
@@ -228,26 +250,27 @@ void verb_restart(const struct request *request)
     later_change(request, LATER_BACK, child, text);
 }
 
-/* The next number, or one that is free again; NULL: there is none. */
-static struct child *next_worker(struct run *run)
+/* The next number of these, or one that is free again; NULL: there is none. */
+static struct child *next_child(struct run *run, struct child *children,
+                                unsigned count)
 {
-    unsigned next = RUN_RANKS_MAX;
-    while (next > 0 && !run->workers[next - 1].known)
+    unsigned next = count;
+    while (next > 0 && !children[next - 1].known)
         next--;
-    if (next < RUN_RANKS_MAX)
-        return &run->workers[next];
-    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
-        struct child *child = &run->workers[n];
-        if (child->pid <= 0 && !child->awaits && !child_in_ring(run, child))
+    if (next < count)
+        return &children[next];
+    for (unsigned n = 0; n < count; n++) {
+        struct child *child = &children[n];
+        if (child->pid <= 0 && !child->awaits && !child_is_member(run, child))
             return child;
     }
     return NULL;
 }
 
-static void answer_add(const struct request *request, json_t *nodes,
-                       const struct gw_error *why)
+static void answer_add(const struct request *request, const char *what,
+                       json_t *nodes, const struct gw_error *why)
 {
-    char text[SENTENCE_MAX], ring[SENTENCE_MAX];
+    char text[SENTENCE_MAX] = "", ring[SENTENCE_MAX];
     size_t used = 0, count = json_array_size(nodes);
     for (size_t i = 0; i < count && used < sizeof text; i++)
         used += (size_t)snprintf(
@@ -259,40 +282,62 @@ static void answer_add(const struct request *request, json_t *nodes,
                      count ? "; added: " : "", count ? text : "");
     else
         serve_answer(request->run, &request->asker, GW_OK,
-                     json_pack("{s:o}", "nodes", nodes),
-                     "node%s %s %s added: %s", count == 1 ? "" : "s", text,
+                     json_pack("{s:o}", "nodes", nodes), "%s%s %s %s added: %s",
+                     what, count == 1 ? "" : "s", text,
                      count == 1 ? "was" : "were",
                      ring_text(request->run, ring));
 }
 
+/* False: this run can have no more of that role, which was said. */
+static bool may_add(const struct request *request, const char *role)
+{
+    bool server = role && strcmp(role, "server") == 0;
+    bool controller = role && strcmp(role, "controller") == 0;
+    if (server && has_servers(request->run))
+        return true;
+    if (!role || strcmp(role, "worker") == 0)
+        return true;
+    if (controller)
+        refuse(request, GW_ENOTSUP,
+               "the number of controllers is fixed when a run begins");
+    else if (server)
+        refuse(request, GW_ENOTSUP,
+               "a ring has workers and controllers only; up --servers starts "
+               "servers");
+    else
+        refuse(request, GW_EINVAL, "there is no role %.20s", role);
+    return false;
+}
+
 void verb_add(const struct request *request)
 {
+    struct run *run = request->run;
     const json_t *wanted = json_object_get(request->json, "count");
     const char *role =
         json_string_value(json_object_get(request->json, "role"));
     json_int_t count = wanted ? json_integer_value(wanted) : 1;
     struct gw_error why = {.code = GW_OK};
-    if (role && strcmp(role, "worker") != 0) {
-        refuse(request, GW_ENOTSUP,
-               strcmp(role, "controller") == 0
-                   ? "the number of controllers is fixed when a run begins"
-                   : "a run of ringctl has workers and controllers only");
+    if (!may_add(request, role))
         return;
-    }
     if (count < 1 || count > ADD_MAX) {
         refuse(request, GW_EINVAL, "add 1 to %d nodes", ADD_MAX);
         return;
     }
+    bool server = role && strcmp(role, "server") == 0;
+    struct child *children = server ? run->servers : run->workers;
+    const char *what = server ? "server" : has_servers(run) ? "worker" : "node";
+    unsigned most = server             ? RUN_SERVERS_MAX
+                    : has_servers(run) ? RUN_WORKERS_MAX
+                                       : RUN_RANKS_MAX;
     json_t *nodes = json_array();
     for (json_int_t i = 0; i < count && !why.code; i++) {
-        struct child *child = next_worker(request->run);
+        struct child *child = next_child(run, children, most);
         if (!child)
-            gw_fail(&why, GW_EINVAL, "there is room for %d nodes",
-                    RUN_RANKS_MAX);
-        else if (!child_start(request->run, child, &why))
+            gw_fail(&why, GW_EINVAL, "there is room for %u %ss", most, what);
+        else if (!child_start(run, child, &why))
             json_array_append_new(nodes, json_integer(child->number));
     }
-    answer_add(request, nodes, &why);
+    answer_add(request, what, nodes, &why);
 }
 
 /* ---- slow ---- */
@@ -303,7 +348,7 @@ void verb_slow(const struct request *request)
     char what[64];
     if (!child)
         return;
-    if (child->role != GW__WORKER) {
+    if (child->role == GW__CONTROLLER) {
         refuse(request, GW_ENOTSUP, "a controller does not compute");
         return;
     }
@@ -311,8 +356,11 @@ void verb_slow(const struct request *request)
         return;
     child_order(request->run, child);
     if (child->slow_ns)
-        snprintf(what, sizeof what, "slowed by %g ms a step",
-                 (double)child->slow_ns / 1e6);
+        snprintf(what, sizeof what, "slowed by %g ms a %s",
+                 (double)child->slow_ns / 1e6,
+                 child->role == GW__SERVER ? "message"
+                 : child->crew             ? "unit"
+                                           : "step");
     else
         snprintf(what, sizeof what, "made as fast as before");
     done(request, child, what);

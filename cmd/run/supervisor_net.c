@@ -23,7 +23,7 @@ void verb_link(const struct request *request)
 {
     struct run *run = request->run;
     struct gw_error why;
-    char text[SENTENCE_MAX], rule[160];
+    char text[SENTENCE_MAX], rule[160], a[32], b[32];
     bool both = json_is_true(json_object_get(request->json, "both"));
     const struct child *from =
         child_named(run, json_object_get(request->json, "from"), &why);
@@ -35,8 +35,8 @@ void verb_link(const struct request *request)
         return;
     }
     if (from == to) {
-        refuse(request, GW_EINVAL, "node %u has no link to itself",
-               from->number);
+        refuse(request, GW_EINVAL, "%s has no link to itself",
+               child_name(from, a));
         return;
     }
     struct gw_ring_link *there = &run->links.rules[from->node][to->node];
@@ -49,8 +49,8 @@ void verb_link(const struct request *request)
     children_order(run);
     json_t *data = link_json(there);
     link_words_print(data, rule, sizeof rule);
-    snprintf(text, sizeof text, "the link %u%s%u was set: %s", from->number,
-             both ? "<>" : ">", to->number, rule);
+    snprintf(text, sizeof text, "the link %s%s%s was set: %s",
+             child_short(from, a), both ? "<>" : ">", child_short(to, b), rule);
     answer(request, data, text);
 }
 
@@ -73,10 +73,10 @@ static enum gw_err read_side(struct run *run, const json_t *list,
     return GW_OK;
 }
 
-static unsigned workers_of(uint64_t nodes)
+static unsigned members_of(uint64_t nodes)
 {
-    uint64_t workers = ((uint64_t)1 << RUN_RANKS_MAX) - 1;
-    return (unsigned)__builtin_popcountll(nodes & workers);
+    uint64_t members = ((uint64_t)1 << OBSERVER_NODE) - 1;
+    return (unsigned)__builtin_popcountll(nodes & members);
 }
 
 /* Controllers that are on no side stand where more nodes are; with equal sides
@@ -85,7 +85,7 @@ static void place_controllers(const struct run *run, uint64_t *left,
                               uint64_t *right)
 {
     unsigned count = controllers_all(run);
-    uint64_t *larger = workers_of(*left) > workers_of(*right) ? left : right;
+    uint64_t *larger = members_of(*left) > members_of(*right) ? left : right;
     for (unsigned c = 0; c < count; c++) {
         uint64_t bit = (uint64_t)1 << (CONTROLLER_NODE - c);
         if (!((*left | *right) & bit))
@@ -93,26 +93,31 @@ static void place_controllers(const struct run *run, uint64_t *left,
     }
 }
 
-static void describe(uint64_t side, char *out, size_t room)
+static void describe(struct run *run, uint64_t side, char *out, size_t room)
 {
     size_t used = 0;
     *out = 0;
     for (unsigned n = 0; n < GW_RING_NODES && used < room; n++) {
         const char *gap = used ? " " : "";
+        char name[32];
+        const struct child *child = child_of_node(run, n);
         if (!(side >> n & 1))
             continue;
-        used += (size_t)(n < RUN_RANKS_MAX
-                             ? snprintf(out + used, room - used, "%s%u", gap, n)
-                             : snprintf(out + used, room - used, "%sc%u", gap,
-                                        CONTROLLER_NODE - n));
+        if (n > OBSERVER_NODE)
+            snprintf(name, sizeof name, "c%u", CONTROLLER_NODE - n);
+        else if (child)
+            child_short(child, name);
+        used += (size_t)snprintf(out + used, room - used, "%s%s", gap, name);
     }
 }
 
 static void mark_trouble(struct run *run, uint64_t nodes)
 {
-    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
-        if (nodes >> n & 1)
-            run->workers[n].trouble_ns = gw_now_ns();
+    for (unsigned n = 0; n < OBSERVER_NODE; n++) {
+        struct child *child = child_of_node(run, n);
+        if (nodes >> n & 1 && child)
+            child->trouble_ns = gw_now_ns();
+    }
 }
 
 void verb_cut(const struct request *request)
@@ -134,8 +139,8 @@ void verb_cut(const struct request *request)
     links_cut(&run->links, left, right);
     mark_trouble(run, left | right);
     children_order(run);
-    describe(left, a, sizeof a);
-    describe(right, b, sizeof b);
+    describe(run, left, a, sizeof a);
+    describe(run, right, b, sizeof b);
     snprintf(text, sizeof text, "%s were cut off from %s", a, b);
     answer(request, NULL, text);
 }

@@ -7,12 +7,17 @@
  *   supervisor.c           the life of a run: begun, formed, looped, ended
  *   supervisor_start.c     the other side of its birth: who typed `up`
  *   supervisor_options.c   what a run is to be
+ *   supervisor_order.c     and what its members are to do
  *   supervisor_folder.c    its directory
  *   supervisor_child.c     its processes: started, told, heard, reaped
  *   supervisor_control.c   its controllers and its own ear at them: news
+ *   supervisor_crew.c      parameter servers: who is there, what they are told
+ *   supervisor_progress.c  how far they are, and as values of conditions
+ *   supervisor_servers.c   the same as JSON
  *   supervisor_links.c     the rules of links
  *   supervisor_serve.c     requests in, answers out
  *   supervisor_verbs.c     the verbs, and what is asked of the run as a whole
+ *   supervisor_train.c     the verbs about work, and what it has learnt
  *   supervisor_net.c       the verbs about links
  *   supervisor_life.c      the verbs about one node's life
  *   supervisor_wait.c      answers that come later
@@ -34,7 +39,8 @@
 #include <zmq.h>
 
 enum {
-    CHILDREN_MAX = RUN_RANKS_MAX + RUN_CONTROLLERS_MAX,
+    CHILDREN_MAX = RUN_RANKS_MAX + RUN_SERVERS_MAX + RUN_CONTROLLERS_MAX,
+    CURVE_MAX = 1024,
     RECOVERIES_MAX = 256,
     LATER_MAX = 128,
     IDENTITY_MAX = 32,
@@ -47,6 +53,7 @@ struct child {
     enum gw__role role;
     unsigned number; /* as people say it: worker 2, controller 0 */
     unsigned node;   /* as the library says it */
+    bool crew;       /* of parameter servers, not of a ring */
     bool known;      /* was ever started */
     pid_t pid;       /* 0: no process */
     int fd;          /* its socket; -1 */
@@ -93,6 +100,23 @@ struct tally {
     uint64_t sums_lost, sums_doubled;
 };
 
+/* ---- parameter servers ---- */
+
+/* A data epoch, from what all workers have told of it. */
+struct epoch_sums {
+    uint64_t units;
+    struct gw_unit_sums sums;
+    uint64_t ended_ns; /* when the newest unit of it was told */
+};
+
+/* One is asked for at a time. */
+struct snapshot {
+    struct snapshot_order order; /* id 0: none was asked for yet */
+    uint64_t ended;              /* the id of the newest that has ended */
+    enum gw_err code;            /* how */
+    char text[160];
+};
+
 /* ---- answers that come later ---- */
 
 /* Who asked. */
@@ -106,6 +130,7 @@ enum later_kind {
     LATER_WAIT, /* until a condition holds */
     LATER_GONE, /* until nodes are out of the ring and have ended */
     LATER_BACK, /* until a node has been started anew */
+    LATER_SNAP, /* until a snapshot is written */
     LATER_LEADS /* until a controller leads, whom the request is about */
 };
 
@@ -116,7 +141,8 @@ struct later {
     struct condition *condition; /* WAIT */
     char text[200];              /* WAIT: the condition; else what was done */
     struct child *child;
-    json_t *request; /* LEADS */
+    json_t *request;   /* LEADS */
+    uint64_t snapshot; /* SNAP: its id */
 };
 
 /* ---- the run ---- */
@@ -141,6 +167,7 @@ struct run {
     struct asker downer;    /* who said `down`; bytes 0: nobody */
 
     struct child workers[RUN_RANKS_MAX];
+    struct child servers[RUN_SERVERS_MAX];
     struct child controllers[RUN_CONTROLLERS_MAX];
     unsigned controller_count;
     char raft[RUN_CONTROLLERS_MAX][32];
@@ -160,6 +187,15 @@ struct run {
         uint64_t time_ns;
         int64_t evidence;
     } failures[GW_RING_NODES]; /* the newest event about each node */
+
+    /* Of parameter servers. */
+    struct gw_ps_clock_status clock; /* of group 0, as its primary says */
+    struct epoch_sums curve[CURVE_MAX];
+    unsigned curve_count;
+    struct child *judge;  /* looks at the finished model; NULL: nobody yet */
+    struct child *scribe; /* sees to snapshots; NULL: nobody there */
+    struct snapshot snapshot;
+    uint64_t work_ns; /* when the first unit was told */
 
     void *context, *requests, *events; /* ROUTER, XPUB */
     struct later later[LATER_MAX];
@@ -188,8 +224,10 @@ void folder_latest(struct run *run);
 /* Every child that was ever started, i from 0; NULL past the last. */
 struct child *child_at(struct run *run, unsigned i);
 void child_init(struct child *child, enum gw__role role, unsigned number);
-/* "node 2", "controller 1" */
+/* "node 2", "worker 2", "server 0", "controller 1" */
 const char *child_name(const struct child *child, char out[32]);
+/* "2", "w2", "s0", "c1" */
+const char *child_short(const struct child *child, char out[32]);
 GW_MUST_CHECK enum gw_err child_start(struct run *run, struct child *child,
                                       struct gw_error *why);
 /* Something of its orders has changed. */
@@ -199,11 +237,14 @@ void children_order(struct run *run);
 void child_receive(struct run *run, struct child *child);
 /* Those that have ended. */
 void children_reap(struct run *run);
-/* Is in the ring, of which the news tell. */
-bool child_in_ring(const struct run *run, const struct child *child);
+/* Is in the ring or crew, of which the news tell. */
+bool child_is_member(const struct run *run, const struct child *child);
+/* NULL: no worker or server has this number in the library. */
+struct child *child_of_node(struct run *run, unsigned node);
 /* Its process is there, or will be. */
 bool child_lives(const struct child *child);
-unsigned ring_alive(const struct run *run);
+/* Members whose processes are there. */
+unsigned members_alive(const struct run *run);
 unsigned controllers_alive(const struct run *run);
 /* Those that there are to be, or the one inside. */
 unsigned controllers_all(const struct run *run);
@@ -232,6 +273,56 @@ enum gw_err control_error(struct run *run, struct gw_error *why);
 /* What the observer was last told about trouble; "". */
 const char *control_text(struct run *run, char out[200]);
 
+/* A command to the controllers; its refusal makes control_admit try again. */
+void control_command(struct run *run, const struct gw__command *command);
+/* Accuses a process, unless it was a moment ago. */
+void control_accuse_one(struct run *run, unsigned node, struct gw__id id);
+
+/* ---- supervisor_crew.c ---- */
+
+/* Has it parameter servers? */
+static inline bool has_servers(const struct run *run)
+{
+    return run->options.servers > 0;
+}
+/* Of the news; NULL: is not in the crew. */
+const struct gw__crew_member *crew_find(const struct gw__news *news,
+                                        unsigned node);
+unsigned crew_alive(const struct run *run, enum gw__role role);
+/* Those in the crew whose processes have ended are accused. */
+void crew_accuse(struct run *run);
+/* The slots are to be opened. */
+void crew_open(struct run *run);
+/* All first servers and workers are there, and all slots. */
+bool crew_stands(const struct run *run);
+void crew_note(struct run *run, struct child *child,
+               const struct node_note *before);
+/* Sees to who judges, who writes, and what is to be written at the end. */
+void crew_look(struct run *run);
+/* What is of parameter servers in the orders. */
+void crew_orders(const struct run *run, const struct child *child,
+                 struct orders *orders);
+/* Asks for a snapshot; its id. */
+uint64_t crew_snapshot(struct run *run, const char *directory);
+
+/* ---- supervisor_progress.c, supervisor_servers.c ---- */
+
+/* What is said of the units of work as a whole. */
+struct progress_of {
+    uint64_t step, rounds, expected; /* units that the plan has */
+    uint64_t lost, doubled;
+    uint64_t replicas, slots_lost;
+    double clock; /* of the slowest; NaN */
+    double loss;  /* mean of what the workers told last; NaN */
+    bool done, diverged;
+    const struct node_note *judge; /* the note with a score, if any */
+};
+void servers_progress(const struct run *run, struct progress_of *progress);
+const char *servers_state(const struct run *run);
+void servers_values(const struct run *run, struct condition_values *values);
+unsigned servers_parked(const struct run *run);
+json_t *servers_json(struct run *run);
+
 /* ---- supervisor_serve.c ---- */
 
 GW_MUST_CHECK enum gw_err serve_open(struct run *run, struct gw_error *why);
@@ -258,6 +349,7 @@ verb_function *verb_find(const char *name);
 verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
     verb_drain, verb_add, verb_slow;
 verb_function verb_link, verb_cut, verb_heal, verb_pace;
+verb_function verb_train, verb_snapshot;
 #define refuse(request, code, ...)                                             \
     serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
 /* The child that a number, or an object with "role" and "node", means. NULL:
@@ -268,8 +360,15 @@ struct child *child_named(struct run *run, const json_t *name,
 GW_MUST_CHECK bool request_ns(const struct request *request, uint64_t *ns);
 /* How long its asker wants to wait; 0: it does not say. */
 uint64_t request_timeout_ns(const struct request *request);
-/* "epoch 2, ring 0 1 3" */
+/* "epoch 2, ring 0 1 3"; "epoch 9, 2 servers, 4 workers" */
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
+
+/* ---- supervisor_train.c ---- */
+
+/* Reads the data once, so that what is wrong with it is told. */
+GW_MUST_CHECK enum gw_err work_try(const struct run *run,
+                                   const struct work_order *order,
+                                   struct gw_error *why);
 
 /* ---- supervisor_wait.c ---- */
 
@@ -279,6 +378,7 @@ void later_wait(const struct request *request, struct condition *condition,
                 const char *text, uint64_t timeout_ns);
 void later_change(const struct request *request, enum later_kind kind,
                   struct child *child, const char *done);
+void later_snapshot(const struct request *request, uint64_t id);
 /* Serves it when a controller leads; refuses when none does for long. */
 void later_lead(const struct request *request);
 /* Answers what is due. */
@@ -297,6 +397,10 @@ void status_values(const struct run *run, struct condition_values *values);
 /* Who does not do what is expected: "node 2 is paused, node 3 is joining". */
 const char *status_trouble(const struct run *run, char out[SENTENCE_MAX]);
 const char *child_state(const struct run *run, const struct child *child);
+/* For JSON: null for what is no number, texts as 16 digits. */
+json_t *real_json(double value);
+json_t *hex_json(uint64_t digest);
+json_t *controller_json(const struct run *run, unsigned number);
 
 /* ---- supervisor_recovery.c ---- */
 
@@ -305,7 +409,7 @@ void recovery_view(struct run *run, const struct gw__news *before);
 void recovery_note(struct run *run, struct child *child,
                    const struct node_note *before);
 void recovery_event(struct run *run, const struct gw_event *event);
-json_t *recovery_json(const struct run *run);
+json_t *recovery_json(struct run *run);
 
 /* ---- supervisor_events.c ---- */
 

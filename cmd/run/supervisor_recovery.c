@@ -43,13 +43,23 @@ static bool is_in(const struct gw__view *view, const struct gw__ring_member *m)
            gw__id_equal(view->ring[rank].incarnation, m->incarnation);
 }
 
-static uint64_t lost_since(const struct gw__view *before,
-                           const struct gw__view *now)
+static bool is_in_crew(const struct gw__news *news,
+                       const struct gw__crew_member *m)
+{
+    const struct gw__crew_member *now = crew_find(news, m->node);
+    return now && gw__id_equal(now->incarnation, m->incarnation);
+}
+
+static uint64_t lost_since(const struct gw__news *before,
+                           const struct gw__news *now)
 {
     uint64_t lost = 0;
-    for (unsigned i = 0; i < before->ring_count; i++)
-        if (!is_in(now, &before->ring[i]))
-            lost |= (uint64_t)1 << before->ring[i].node;
+    for (unsigned i = 0; i < before->view.ring_count; i++)
+        if (!is_in(&now->view, &before->view.ring[i]))
+            lost |= (uint64_t)1 << before->view.ring[i].node;
+    for (unsigned i = 0; i < before->crew_count; i++)
+        if (!is_in_crew(now, &before->crew[i]))
+            lost |= (uint64_t)1 << before->crew[i].node;
     return lost;
 }
 
@@ -73,13 +83,13 @@ static const char *how_lost(const struct run *run, const struct child *child)
     return noticed && evidence == GW_BY_STALL ? "stall" : "silence";
 }
 
-static void take_times(const struct run *run, struct recovery *recovery,
+static void take_times(struct run *run, struct recovery *recovery,
                        uint64_t nodes, uint64_t now)
 {
-    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
-        const struct child *child = &run->workers[n];
+    for (unsigned n = 0; n < GW_RING_NODES; n++) {
+        const struct child *child = child_of_node(run, n);
         uint64_t noticed = run->failures[n].time_ns;
-        if (!(nodes >> n & 1))
+        if (!(nodes >> n & 1) || !child)
             continue;
         if (child->pid <= 0 && child->ended_ns)
             earlier(&recovery->detected_ns, child->ended_ns);
@@ -95,20 +105,23 @@ static void begin(struct run *run, uint64_t nodes, uint64_t now)
 {
     struct recovery *recovery = newest(run);
     bool goes_on = recovery && !recovery->decided;
+    const struct child *first =
+        child_of_node(run, (unsigned)__builtin_ctzll(nodes));
+    if (!first)
+        return;
     if (!goes_on) {
         recovery = &run->recoveries[run->recovery_count++ % RECOVERIES_MAX];
         *recovery = (struct recovery){
-            .how = how_lost(
-                run, &run->workers[__builtin_ctzll(nodes) % RUN_RANKS_MAX]),
-            .began_ns = now,
-            .detected_ns = now};
+            .how = how_lost(run, first), .began_ns = now, .detected_ns = now};
     }
     recovery->nodes |= nodes;
     recovery->epoch = run->news.view.epoch;
     take_times(run, recovery, nodes, now);
-    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
-        if (nodes >> n & 1)
-            run->workers[n].trouble_ns = 0;
+    for (unsigned n = 0; n < GW_RING_NODES; n++) {
+        struct child *child = child_of_node(run, n);
+        if (nodes >> n & 1 && child)
+            child->trouble_ns = 0;
+    }
 }
 
 /* ---- chunks ---- */
@@ -169,7 +182,7 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
 void recovery_view(struct run *run, const struct gw__news *before)
 {
     uint64_t now = gw_now_ns();
-    uint64_t lost = lost_since(&before->view, &run->news.view);
+    uint64_t lost = lost_since(before, &run->news);
     if (lost && run->formed)
         begin(run, lost, now);
     struct recovery *recovery = newest(run);
@@ -198,6 +211,33 @@ static void count(struct run *run, const struct node_note *note)
     largest(&most->sums_doubled, note->sums_doubled);
 }
 
+/* Every slot has a primary that knows that it is one. */
+static bool all_served(const struct run *run)
+{
+    const struct gw__routes *routes = &run->news.routes;
+    for (unsigned s = 0; s < routes->slot_count; s++) {
+        unsigned server = (unsigned)routes->slots[s].primary - SERVER_NODE;
+        if (server >= RUN_SERVERS_MAX)
+            return false;
+        const struct gw_ps_slot_status *slot =
+            &run->servers[server].note.server.slots[s];
+        if (slot->role != GW_PS_PRIMARY || slot->term < routes->slots[s].term)
+            return false;
+    }
+    return true;
+}
+
+/* For servers: when the last slot of the lost is served again. */
+static void note_server(const struct run *run, struct recovery *recovery)
+{
+    uint64_t servers = (((uint64_t)1 << RUN_SERVERS_MAX) - 1) << SERVER_NODE;
+    if (!recovery || !recovery->decided || recovery->resumed ||
+        !(recovery->nodes & servers) || !all_served(run))
+        return;
+    recovery->resumed = true;
+    recovery->resumed_ns = gw_now_ns();
+}
+
 /* Counters begin anew with each ring of the process. */
 static uint64_t grown(uint64_t before, uint64_t now)
 {
@@ -211,7 +251,9 @@ void recovery_note(struct run *run, struct child *child,
     const struct gw_ring_status *now = &child->note.ring,
                                 *then = before ? &before->ring : &nothing.ring;
     struct recovery *recovery = newest(run);
-    if (child->role != GW__WORKER)
+    if (child->role == GW__SERVER)
+        note_server(run, recovery);
+    if (child->role != GW__WORKER || child->crew)
         return;
     count(run, &child->note);
     if (memcmp(then->chunks, now->chunks, sizeof now->chunks) != 0)
@@ -253,13 +295,27 @@ static json_t *since(const struct recovery *r, bool known, uint64_t time_ns)
                  : json_null();
 }
 
-static json_t *one(const struct recovery *r)
+/* As people say it. */
+static json_t *names_json(struct run *run, uint64_t nodes)
+{
+    json_t *list = json_array();
+    char name[32];
+    for (unsigned n = 0; n < GW_RING_NODES; n++) {
+        const struct child *child = child_of_node(run, n);
+        if (nodes >> n & 1 && child)
+            json_array_append_new(list, json_string(child_name(child, name)));
+    }
+    return list;
+}
+
+static json_t *one(struct run *run, const struct recovery *r)
 {
     const char *fate = r->fate == GW__FORWARD ? "forward" : "exclude";
     return json_pack(
-        "{s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "nodes",
-        nodes_json(r->nodes), "how", r->how, "epoch", (json_int_t)r->epoch,
-        "fate", r->has_fate ? fate : NULL, "op",
+        "{s:o, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
+        "nodes", nodes_json(r->nodes), "names", names_json(run, r->nodes),
+        "how", r->how, "epoch", (json_int_t)r->epoch, "fate",
+        r->has_fate ? fate : NULL, "op",
         r->has_fate ? json_integer((json_int_t)r->op) : json_null(),
         "detected_ms", since(r, true, r->detected_ns), "decided_ms",
         since(r, r->decided, r->decided_ns), "resumed_ms",
@@ -269,11 +325,12 @@ static json_t *one(const struct recovery *r)
         (json_int_t)r->chunks.fresh);
 }
 
-json_t *recovery_json(const struct run *run)
+json_t *recovery_json(struct run *run)
 {
     json_t *list = json_array();
     unsigned oldest = run->recovery_count - recoveries_known(run);
     for (unsigned i = oldest; i < run->recovery_count; i++)
-        json_array_append_new(list, one(&run->recoveries[i % RECOVERIES_MAX]));
+        json_array_append_new(list,
+                              one(run, &run->recoveries[i % RECOVERIES_MAX]));
     return list;
 }

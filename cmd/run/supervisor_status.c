@@ -25,9 +25,9 @@ const char *child_state(const struct run *run, const struct child *child)
         return "leaving";
     if (child->role == GW__CONTROLLER)
         return child->noted ? "alive" : "joining";
-    if (child->noted && child->note.ring.parked)
+    if (child->noted && (child->note.ring.parked || child->note.server.parked))
         return "parked";
-    return child_in_ring(run, child) ? "alive" : "joining";
+    return child_is_member(run, child) ? "alive" : "joining";
 }
 
 /* Its state is that of the ring: it has not just come back, say. */
@@ -53,7 +53,7 @@ static void add_member(const struct run *run, const struct child *child,
                        struct sums *sums)
 {
     const struct node_note *note = &child->note;
-    if (!child_in_ring(run, child))
+    if (!child_is_member(run, child))
         return;
     if (note->ring.op > sums->op)
         sums->op = note->ring.op;
@@ -89,7 +89,8 @@ static void add_up(const struct run *run, struct sums *sums)
             continue;
         sums->workers++;
         sums->parked += child->note.ring.parked;
-        sums->unparked += !child->note.ring.parked && child_in_ring(run, child);
+        sums->unparked +=
+            !child->note.ring.parked && child_is_member(run, child);
         add_member(run, child, sums);
     }
 }
@@ -114,6 +115,8 @@ static const char *state_of(const struct run *run, const struct sums *sums)
 const char *status_state(const struct run *run)
 {
     struct sums sums;
+    if (has_servers(run))
+        return servers_state(run);
     add_up(run, &sums);
     return state_of(run, &sums);
 }
@@ -133,10 +136,15 @@ static uint64_t doubled(const struct run *run)
 void status_values(const struct run *run, struct condition_values *values)
 {
     struct sums sums;
-    add_up(run, &sums);
     for (unsigned i = 0; i < COND_NAMES; i++)
         values->of[i] = (double)NAN;
-    values->of[COND_alive] = ring_alive(run);
+    if (has_servers(run)) {
+        servers_values(run, values);
+        return;
+    }
+    add_up(run, &sums);
+    values->of[COND_data_epoch] = (double)sums.data_epoch;
+    values->of[COND_alive] = members_alive(run);
     values->of[COND_epoch] = (double)run->news.view.epoch;
     values->of[COND_step] = (double)sums.step;
     values->of[COND_op] = (double)sums.op;
@@ -177,6 +185,8 @@ const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
     *out = 0;
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         used = add_state(run, &run->workers[n], out, used);
+    for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
+        used = add_state(run, &run->servers[n], out, used);
     for (unsigned c = 0; c < run->controller_count; c++)
         used = add_state(run, &run->controllers[c], out, used);
     for (unsigned n = 0; n < RUN_RANKS_MAX && used == 0; n++) {
@@ -193,12 +203,12 @@ const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
 
 /* ---- as JSON ---- */
 
-static json_t *real_or_null(double value)
+json_t *real_json(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *hex(uint64_t digest)
+json_t *hex_json(uint64_t digest)
 {
     char text[24];
     snprintf(text, sizeof text, "%016" PRIx64, digest);
@@ -222,8 +232,8 @@ static json_t *worker_json(const struct run *run, const struct child *child)
         "phase", there ? text_or_null(note->phase) : NULL, "waits_for",
         there && child->noted ? note->ring.waits_for : -1, "step",
         (json_int_t)note->step, "loss",
-        real_or_null(child->noted ? note->loss : (double)NAN), "digest",
-        hex(note->ring.digest));
+        real_json(child->noted ? note->loss : (double)NAN), "digest",
+        hex_json(note->ring.digest));
     json_object_set_new(node, "slow_ns",
                         json_integer((json_int_t)child->slow_ns));
     json_object_set_new(node, "rejoined",
@@ -234,7 +244,7 @@ static json_t *worker_json(const struct run *run, const struct child *child)
 }
 
 /* The one in the supervisor has no process of its own. */
-static json_t *controller_json(const struct run *run, unsigned number)
+json_t *controller_json(const struct run *run, unsigned number)
 {
     const struct child *child = &run->controllers[number];
     bool inside = run->controller_count == 0;
@@ -279,13 +289,13 @@ static json_t *result_json(const struct run *run, const struct sums *sums)
         return json_null();
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b}", "train_loss",
-        real_or_null(score->train_loss), "train_accuracy",
-        real_or_null(score->train_accuracy), "test_loss",
-        real_or_null(score->test_loss), "test_accuracy",
-        real_or_null(score->test_accuracy), "steps", (json_int_t)sums->step,
+        real_json(score->train_loss), "train_accuracy",
+        real_json(score->train_accuracy), "test_loss",
+        real_json(score->test_loss), "test_accuracy",
+        real_json(score->test_accuracy), "steps", (json_int_t)sums->step,
         "data_epochs", (json_int_t)sums->data_epoch, "digest",
-        sums->judge ? hex(score->digest) : json_null(), "seconds",
-        real_or_null(sums->judge ? (double)sums->work_ns / 1e9 : (double)NAN),
+        sums->judge ? hex_json(score->digest) : json_null(), "seconds",
+        real_json(sums->judge ? (double)sums->work_ns / 1e9 : (double)NAN),
         "diverged", (int)sums->diverged);
 }
 
@@ -298,7 +308,7 @@ static void put_counts(const struct run *run, const struct sums *sums,
                        json_t *status)
 {
     const struct tally *most = &run->most;
-    put(status, "alive", ring_alive(run));
+    put(status, "alive", members_alive(run));
     put(status, "epoch", run->news.view.epoch);
     put(status, "step", sums->step);
     put(status, "op", sums->op);
@@ -323,22 +333,28 @@ static void put_counts(const struct run *run, const struct sums *sums,
     put(status, "recoveries_count", run->recovery_count);
 }
 
-json_t *status_json(struct run *run)
+static json_t *ring_run_json(struct run *run)
 {
     struct sums sums;
-    char trouble[200];
     add_up(run, &sums);
     json_t *status = json_pack(
         "{s:s, s:s, s:I, s:o, s:i, s:i, s:s}", "run", run->name, "state",
         state_of(run, &sums), "seed", (json_int_t)run->options.seed, "loss",
-        real_or_null(sums.loss), "leader", control_leader(run), "pid",
+        real_json(sums.loss), "leader", control_leader(run), "pid",
         (int)getpid(), "wire", run->options.wire ? run->options.wire : "shm");
     put_counts(run, &sums, status);
     json_object_set_new(status, "nodes", nodes_json(run));
     json_object_set_new(status, "ring", ring_json(&run->news.view));
+    json_object_set_new(status, "result", result_json(run, &sums));
+    return status;
+}
+
+json_t *status_json(struct run *run)
+{
+    char trouble[200];
+    json_t *status = has_servers(run) ? servers_json(run) : ring_run_json(run);
     json_object_set_new(status, "links", links_json(&run->links));
     json_object_set_new(status, "recoveries", recovery_json(run));
-    json_object_set_new(status, "result", result_json(run, &sums));
     const char *text = control_text(run, trouble);
     if (run->failed.code)
         text = run->failed.text;

@@ -77,12 +77,32 @@ void later_change(const struct request *request, enum later_kind kind,
     add(request, &later);
 }
 
+void later_snapshot(const struct request *request, uint64_t id)
+{
+    uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
+    struct later later = {.kind = LATER_SNAP,
+                          .asker = request->asker,
+                          .began_ns = now,
+                          .deadline_ns =
+                              timeout_ns ? now + timeout_ns : UINT64_MAX,
+                          .snapshot = id};
+    add(request, &later);
+}
+
 /* ---- what is the matter ---- */
 
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX])
 {
     const struct gw__view *view = &run->news.view;
     size_t room = SENTENCE_MAX;
+    if (has_servers(run)) {
+        unsigned servers = crew_alive(run, GW__SERVER),
+                 workers = crew_alive(run, GW__WORKER);
+        snprintf(out, room, "epoch %llu, %u server%s, %u worker%s",
+                 (unsigned long long)view->epoch, servers,
+                 servers == 1 ? "" : "s", workers, workers == 1 ? "" : "s");
+        return out;
+    }
     size_t used = (size_t)snprintf(out, room, "epoch %llu, ring",
                                    (unsigned long long)view->epoch);
     for (unsigned i = 0; i < view->ring_count && used < room; i++)
@@ -99,9 +119,9 @@ static void explain_epoch(const struct run *run, char *out, size_t room)
     char trouble[SENTENCE_MAX];
     if (2 * left <= count)
         snprintf(out, room,
-                 "no new epoch yet: %u of %u controllers %s left, the ring is "
-                 "parked",
-                 left, count, left == 1 ? "is" : "are");
+                 "no new epoch yet: %u of %u controllers %s left, %s parked",
+                 left, count, left == 1 ? "is" : "are",
+                 has_servers(run) ? "the servers are" : "the ring is");
     else if (run->news.flushing)
         snprintf(out, room, "epoch %llu is being decided",
                  (unsigned long long)run->news.view.epoch);
@@ -118,6 +138,8 @@ static void explain_change(const struct run *run, const struct child *child,
     child_name(child, name);
     if (child->pid > 0 && child->note.text[0] && child->leaving)
         snprintf(out, room, "not yet: %s", child->note.text);
+    else if (child->pid > 0 && !child->awaits && child->crew)
+        snprintf(out, room, "it has not ended yet");
     else if (child->pid > 0 && !child->awaits)
         snprintf(out, room, "it has not ended yet: it is in op %llu",
                  (unsigned long long)child->note.ring.op);
@@ -153,7 +175,7 @@ static bool is_done(const struct run *run, const struct later *later)
     const struct child *child = later->child;
     if (later->kind == LATER_BACK)
         return !child->awaits;
-    return child->pid <= 0 && !child_in_ring(run, child);
+    return child->pid <= 0 && !child_is_member(run, child);
 }
 
 static void answer_controller(struct run *run, const struct later *later)
@@ -198,6 +220,27 @@ static bool look_change(struct run *run, const struct later *later, bool late)
     return true;
 }
 
+static bool look_snapshot(struct run *run, const struct later *later, bool late)
+{
+    const struct snapshot *snapshot = &run->snapshot;
+    bool ended = snapshot->ended >= later->snapshot;
+    if (!ended && !late)
+        return false;
+    if (!ended)
+        serve_answer(run, &later->asker, GW_ETIMEOUT, NULL,
+                     "the snapshot is not written yet%s",
+                     run->scribe ? "" : ": no worker is there to ask for it");
+    else if (snapshot->code)
+        serve_answer(run, &later->asker, snapshot->code, NULL, "%s",
+                     snapshot->text);
+    else
+        serve_answer(run, &later->asker, GW_OK, NULL,
+                     "a snapshot was written into %.300s, epoch %llu",
+                     snapshot->order.directory,
+                     (unsigned long long)run->news.view.epoch);
+    return true;
+}
+
 /* When one leads, serve_waiting has its turn. */
 static bool look_leads(struct run *run, const struct later *later, bool late)
 {
@@ -218,6 +261,8 @@ static bool look(struct run *run, const struct later *later, bool late)
         return look_wait(run, later, late);
     case LATER_LEADS:
         return look_leads(run, later, late);
+    case LATER_SNAP:
+        return look_snapshot(run, later, late);
     case LATER_GONE:
     case LATER_BACK:
         break;

@@ -21,15 +21,30 @@
 
 enum { NOBODY = GW__NO_NODE };
 
-/* `total` in all. */
-static bool may_move(const unsigned load[GW__NODES_MAX], unsigned total,
-                     unsigned servers, unsigned from, unsigned to)
+struct evenness {
+    const unsigned *load;
+    unsigned low, high;
+    bool too_full; /* somebody has more than `high` */
+};
+
+static struct evenness evenness_of(const struct gw__plan_loads *loads,
+                                   const unsigned load[GW__NODES_MAX],
+                                   unsigned total)
 {
-    unsigned low = total / servers, high = low + (total % servers > 0);
-    if (load[from] < load[to] + 2)
-        return false;
-    return (load[from] > high && load[to] < high) ||
-           (load[from] > low && load[to] < low);
+    struct evenness e = {.load = load, .low = total / loads->servers};
+    e.high = e.low + (total % loads->servers > 0);
+    for (uint64_t left = loads->eligible; left; left &= left - 1)
+        e.too_full = e.too_full || load[__builtin_ctzll(left)] > e.high;
+    return e;
+}
+
+/* Who has too much gives first: else the one that has just got enough would
+ * have to take more from it later. */
+static bool may_move(const struct evenness *e, unsigned from, unsigned to)
+{
+    if (e->too_full)
+        return e->load[from] > e->high && e->load[to] < e->high;
+    return e->load[from] > e->low && e->load[to] < e->low;
 }
 
 /* ---- replicas ---- */
@@ -45,28 +60,31 @@ static int has_of(const struct gw__routes *routes, unsigned node,
     return count;
 }
 
-/* The slot to move between them; slot_count: none. */
-static unsigned slot_to_move(const struct gw__routes *routes,
-                             const struct gw__plan_loads *loads, unsigned from,
-                             unsigned to)
+struct move {
+    unsigned from, to, slot;
+    unsigned gap; /* of their loads; 0: there is no move */
+    int value;
+};
+
+/* The best slot to move between the two, if better than *best. */
+static void look_between(const struct gw__routes *routes,
+                         const struct gw__plan_loads *loads, struct move move,
+                         struct move *best)
 {
-    unsigned best = routes->slot_count;
-    int best_value = 0;
     for (unsigned i = 0; i < routes->slot_count; i++) {
         const struct gw__slot_route *slot = &routes->slots[i];
-        if (!gw__route_is_idle(slot) || !gw__route_in_sync(slot, from) ||
-            gw__route_in_sync(slot, to))
+        if (!gw__route_is_idle(slot) || !gw__route_in_sync(slot, move.from) ||
+            gw__route_in_sync(slot, move.to))
             continue;
-        int value = slot->primary == from
-                        ? -GW_PS_SLOTS_MAX
-                        : (int)loads->primaries[slot->primary] -
-                              has_of(routes, to, slot->primary);
-        if (best == routes->slot_count || value > best_value) {
-            best = i;
-            best_value = value;
-        }
+        move.slot = i;
+        move.value = slot->primary == move.from
+                         ? -GW_PS_SLOTS_MAX
+                         : (int)loads->primaries[slot->primary] -
+                               has_of(routes, move.to, slot->primary);
+        if (move.gap > best->gap ||
+            (move.gap == best->gap && move.value > best->value))
+            *best = move;
     }
-    return best;
 }
 
 static void replace(struct gw__slot_route *slot, struct gw__plan_loads *loads,
@@ -87,29 +105,23 @@ static void replace(struct gw__slot_route *slot, struct gw__plan_loads *loads,
 static bool move_replica(struct gw__routes *routes,
                          struct gw__plan_loads *loads)
 {
-    unsigned from = NOBODY, to = NOBODY, number = 0;
-    unsigned total = loads->placed * loads->wanted;
-    for (unsigned a = 0; a < GW__NODES_MAX; a++)
-        for (unsigned b = 0; b < GW__NODES_MAX; b++) {
-            if (!gw__has_node(loads->eligible, a) ||
-                !gw__has_node(loads->eligible, b) ||
-                loads->learning[b] >= GW__ROUTE_LEARNERS ||
-                !may_move(loads->replicas, total, loads->servers, a, b))
+    struct move best = {0};
+    const struct evenness even =
+        evenness_of(loads, loads->replicas, loads->placed * loads->wanted);
+    for (uint64_t a = loads->eligible; a; a &= a - 1)
+        for (uint64_t b = loads->eligible; b; b &= b - 1) {
+            struct move move = {.from = (unsigned)__builtin_ctzll(a),
+                                .to = (unsigned)__builtin_ctzll(b)};
+            if (loads->learning[move.to] >= GW__ROUTE_LEARNERS ||
+                !may_move(&even, move.from, move.to))
                 continue;
-            if (from != NOBODY &&
-                loads->replicas[a] - loads->replicas[b] <=
-                    loads->replicas[from] - loads->replicas[to])
-                continue;
-            unsigned slot = slot_to_move(routes, loads, a, b);
-            if (slot == routes->slot_count)
-                continue;
-            number = slot;
-            from = a;
-            to = b;
+            move.gap = loads->replicas[move.from] - loads->replicas[move.to];
+            if (move.gap >= best.gap)
+                look_between(routes, loads, move, &best);
         }
-    if (from != NOBODY)
-        replace(&routes->slots[number], loads, from, to);
-    return from != NOBODY;
+    if (best.gap)
+        replace(&routes->slots[best.slot], loads, best.from, best.to);
+    return best.gap;
 }
 
 /* ---- primaries ---- */
@@ -144,14 +156,14 @@ static void visit(const struct gw__routes *routes, uint64_t eligible,
 
 /* The nearest that may get a primary from `start`; NOBODY. */
 static unsigned nearest(const struct gw__routes *routes,
-                        const struct gw__plan_loads *loads, unsigned start,
+                        const struct gw__plan_loads *loads,
+                        const struct evenness *even, unsigned start,
                         unsigned steps_max, struct search *search)
 {
     *search = (struct search){.order = {start}, .count = 1};
     for (unsigned i = 0; i < search->count; i++) {
         unsigned node = search->order[i];
-        if (i > 0 && may_move(loads->primaries, loads->placed, loads->servers,
-                              start, node))
+        if (i > 0 && may_move(even, start, node))
             return node;
         if (search->steps[node] < steps_max)
             visit(routes, loads->eligible, node, start, search);
@@ -163,11 +175,13 @@ static unsigned nearest(const struct gw__routes *routes,
 static bool move_primary(struct gw__routes *routes,
                          struct gw__plan_loads *loads, unsigned steps_max)
 {
+    const struct evenness even =
+        evenness_of(loads, loads->primaries, loads->placed);
     struct search search, best = {0};
     unsigned from = NOBODY, to = NOBODY;
     for (uint64_t left = loads->eligible; left; left &= left - 1) {
         unsigned start = (unsigned)__builtin_ctzll(left);
-        unsigned end = nearest(routes, loads, start, steps_max, &search);
+        unsigned end = nearest(routes, loads, &even, start, steps_max, &search);
         if (end == NOBODY)
             continue;
         bool first = from == NOBODY;

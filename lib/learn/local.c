@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS_MIN = 1024, NO_ROW = UINT32_MAX };
+enum { CELLS_MIN = 1024 };
+#define NO_ROW UINT32_MAX
 
 struct table {
     struct gw__updater updater;
@@ -124,11 +125,12 @@ void gw_local_pull(const struct gw_local *local, unsigned number,
     }
 }
 
+/* `array` is the address of a pointer to items. */
 static bool grow(void *array, size_t count, size_t item)
 {
-    void *moved;
-    memcpy(&moved, array, sizeof moved);
-    moved = realloc(moved, count * item);
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *moved = realloc(old, count * item);
     if (moved)
         memcpy(array, &moved, sizeof moved);
     return moved != NULL;

@@ -29,10 +29,12 @@ enum gw_err gw_unit_new(const struct gw_task *task, struct gw_unit **unit,
     if (!code && task->model->shuffled)
         code = gw_order_init(&made->order, task->rows, task->config.batch,
                              task->config.seed, why);
-    if (code)
+    if (code) {
         gw_unit_destroy(&made);
+        return code;
+    }
     *unit = made;
-    return code;
+    return GW_OK;
 }
 
 void gw_unit_destroy(struct gw_unit **unit)

@@ -80,9 +80,9 @@ static bool grow(void *array, size_t *capacity, size_t need, size_t item)
     if (need <= *capacity)
         return true;
     size_t more = 2 * *capacity > need ? 2 * *capacity : need;
-    void *moved;
-    memcpy(&moved, array, sizeof moved);
-    moved = realloc(moved, more * item);
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *moved = realloc(old, more * item);
     if (!moved)
         return false;
     memcpy(array, &moved, sizeof moved);

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CELLS_MIN = 1024, NO_WORD = UINT32_MAX };
+enum { CELLS_MIN = 1024 };
+#define NO_WORD UINT32_MAX
 
 struct growing {
     struct gw__words *words;

@@ -69,9 +69,8 @@ struct gw__key_list *gw__key_cache_add(struct gw__key_cache *cache,
     list = malloc(sizeof *list + count * sizeof(struct gw__keys *));
     if (!list)
         return NULL;
-    *list = (struct gw__key_list){.signature = signature,
-                                  .count = count,
-                                  .bytes = sizeof *list};
+    *list = (struct gw__key_list){
+        .signature = signature, .count = count, .bytes = sizeof *list};
     for (unsigned i = 0; i < count; i++) {
         list->segments[i] = segments[i];
         gw__keys_hold(segments[i]);

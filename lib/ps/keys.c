@@ -43,8 +43,8 @@ enum gw_err gw__keys_find(struct gw__keys *keys, struct gw__store *store,
 {
     if (keys->complete && keys->generation == generation)
         return GW_OK;
-    enum gw_err err = gw__store_find(store, keys->keys, keys->count, make,
-                                     keys->places, why);
+    enum gw_err err =
+        gw__store_find(store, keys->keys, keys->count, make, keys->places, why);
     if (err)
         return err;
     keys->generation = generation;

@@ -107,8 +107,8 @@ uint64_t gw__ps_key_list(const struct gw__ps_segment *segments,
     uint64_t chain[4] = {mix(1, table), mix(2, key_count),
                          mix(3, segment_count), 4};
     for (unsigned i = 0; i < segment_count; i++)
-        chain[3] = mix(
-            chain[3], (uint64_t)segments[i].slot << 32 | segments[i].keys);
+        chain[3] =
+            mix(chain[3], (uint64_t)segments[i].slot << 32 | segments[i].keys);
     size_t i = 0;
     for (; i + 4 <= key_count; i += 4)
         for (unsigned j = 0; j < 4; j++)

@@ -20,8 +20,9 @@
  * both. An address counts for the incarnation that sent it, and only while the
  * news names that incarnation; another one is another peer (post.h).
  *
- * Files: node.c opens and closes, node_control.c is the control thread's side,
- * node_turn.c the data thread's, node_meet.c the exchange of addresses.
+ * Files: node.c opens and closes, node_number.c starts the control thread,
+ * node_control.c is its side, node_turn.c the data thread's, node_meet.c the
+ * exchange of addresses.
  */
 #ifndef GW__PS_NODE_H
 #define GW__PS_NODE_H

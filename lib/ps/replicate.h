@@ -75,7 +75,9 @@ void gw__on_copied(struct gw__server *server, uint64_t now_ns,
 void gw__on_copy(struct gw__server *server, uint64_t now_ns,
                  const struct gw__parcel *parcel,
                  const struct gw__ps_head *head);
-void gw__copy_forget(struct gw__slot *slot); /* a learner's, what has come */
+void gw__flush_copied(struct gw__server *server);
+/* A learner's, what has come of it. */
+void gw__copy_forget(struct gw__slot *slot);
 
 /* ---- move.c: promotion and handover ---- */
 

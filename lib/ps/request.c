@@ -102,8 +102,8 @@ static void add_explanation(struct gw__server *server,
                             struct gw__ps_head *head, struct gw__post_part *out)
 {
     if (parts->flags & GW__PS_NEWER && encode_routes(server)) {
-        *out = (struct gw__post_part){server->routes_data,
-                                      server->routes_bytes};
+        *out =
+            (struct gw__post_part){server->routes_data, server->routes_bytes};
         return;
     }
     head->flags &= (uint16_t)~GW__PS_NEWER;
@@ -139,8 +139,8 @@ void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
                                 .nans = nans_of(server, parcel)};
     struct gw__letter letter = {.node = parcel->from, .part_count = 3};
     letter.parts[1] = (struct gw__post_part){"", 0};
-    letter.parts[2] = (struct gw__post_part){
-        parts->values ? parts->values : "", parts->value_bytes};
+    letter.parts[2] = (struct gw__post_part){parts->values ? parts->values : "",
+                                             parts->value_bytes};
     add_explanation(server, parts, &reply, &letter.parts[1]);
     letter.parts[0] = (struct gw__post_part){&reply, sizeof reply};
     if (parts->buffer) {
@@ -156,8 +156,8 @@ void gw__refuse_request(struct gw__server *server,
                         const struct gw__ps_head *head,
                         const struct gw_error *why)
 {
-    bool newer = head->routes < server->routes.version &&
-                 (why->code == GW_PENDING);
+    bool newer =
+        head->routes < server->routes.version && (why->code == GW_PENDING);
     server->counts.refused += head->kind != GW__PS_PULL;
     gw__reply(server, parcel, head,
               &(struct gw__reply_parts){.code = why->code,

@@ -66,8 +66,8 @@ struct gw__seen_worker *gw__seen_make(struct gw__seen *seen, unsigned node,
             return NULL;
         else
             worker = &seen->workers[seen->count++];
-        *worker = (struct gw__seen_worker){.node = node,
-                                           .incarnation = incarnation};
+        *worker =
+            (struct gw__seen_worker){.node = node, .incarnation = incarnation};
     }
     worker->used = index;
     return worker;

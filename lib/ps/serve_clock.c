@@ -36,29 +36,34 @@ static void done(struct gw__request *request, const struct gw_ps_work *work)
 {
     struct gw__server *server = request->server;
     unsigned slot = slot_of(server, request->head->group)->number;
-    gw__reply(server, request->parcel, request->head,
-              &(struct gw__reply_parts){.done = UINT64_C(1) << slot,
-                                        .values = work,
-                                        .value_bytes = work ? sizeof *work
-                                                            : 0});
+    gw__reply(
+        server, request->parcel, request->head,
+        &(struct gw__reply_parts){.done = UINT64_C(1) << slot,
+                                  .values = work,
+                                  .value_bytes = work ? sizeof *work : 0});
     gw__request_free(request);
 }
 
-/* Answers it if the clock has what it asks for; GW_PENDING: it keeps waiting;
- * GW_EINVAL: the clock has not heard of it. */
-static enum gw_err try_answer(struct gw__request *request)
+/* What the clock has for it; GW_PENDING: it has to wait; GW_EINVAL: the clock
+ * has not heard of it. */
+static enum gw_err ask(const struct gw__request *request,
+                       struct gw_ps_work *work)
 {
     const struct gw__clock_command *command = request->command;
     const struct gw__clock *clock =
         slot_of(request->server, request->head->group)
             ->clocks[request->head->group];
+    if (command->kind == GW__CLOCK_NEXT)
+        return gw__clock_granted(clock, command->who, command->number, work);
+    return gw__clock_barrier(clock, command->number);
+}
+
+static enum gw_err try_answer(struct gw__request *request)
+{
     struct gw_ps_work work = {.done = false};
-    enum gw_err err =
-        command->kind == GW__CLOCK_NEXT
-            ? gw__clock_granted(clock, command->who, command->number, &work)
-            : gw__clock_barrier(clock, command->number);
+    enum gw_err err = ask(request, &work);
     if (!err)
-        done(request, command->kind == GW__CLOCK_NEXT ? &work : NULL);
+        done(request, request->command->kind == GW__CLOCK_NEXT ? &work : NULL);
     return err;
 }
 
@@ -105,13 +110,16 @@ void gw__clocks_look(struct gw__server *server, uint64_t now_ns, unsigned group)
         next = r->next;
         if (r->head->group != group)
             continue;
-        gw__waiting_take(&server->clocks, r);
-        enum gw_err err = gw__slot_serves(slot, now_ns) ? try_answer(r)
-                                                        : GW_ECLOSED;
+        struct gw_ps_work work = {.done = false};
+        enum gw_err err =
+            gw__slot_serves(slot, now_ns) ? ask(r, &work) : GW_ECLOSED;
         if (err == GW_PENDING)
-            keep(r);
-        else if (err)
+            continue;
+        gw__waiting_take(&server->clocks, r);
+        if (err)
             refuse_pending(r, "the clock is not served here now");
+        else
+            done(r, r->command->kind == GW__CLOCK_NEXT ? &work : NULL);
     }
 }
 

@@ -129,10 +129,10 @@ static void replace_older(struct gw__server *server,
                           const struct gw__request *request)
 {
     struct gw__request *r = server->pulls.first;
-    while (r && (r->head->request != request->head->request ||
-                 r->parcel->from != request->parcel->from ||
-                 r->parcel->incarnation_low !=
-                     request->parcel->incarnation_low))
+    while (r &&
+           (r->head->request != request->head->request ||
+            r->parcel->from != request->parcel->from ||
+            r->parcel->incarnation_low != request->parcel->incarnation_low))
         r = r->next;
     if (!r)
         return;

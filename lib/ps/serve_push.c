@@ -56,9 +56,8 @@ static enum gw_err keep_list(struct gw__request *request, struct gw_error *why)
     if (!request->keys)
         return gw_fail(why, GW_ENOMEM, "no memory for a key list");
     for (unsigned i = 0; i < count; i++) {
-        request->keys[i] =
-            gw__keys_new(head->table, request->segments[i].slot, keys,
-                         request->segments[i].keys);
+        request->keys[i] = gw__keys_new(head->table, request->segments[i].slot,
+                                        keys, request->segments[i].keys);
         if (!request->keys[i])
             return gw_fail(why, GW_ENOMEM, "no memory for a key list");
         keys += request->segments[i].keys;
@@ -73,9 +72,9 @@ static enum gw_err check_keys(struct gw__request *request, struct gw_error *why)
     const struct gw__ps_head *head = request->head;
     const uint64_t *keys = request->parcel->parts[1].data;
     for (unsigned i = 0; i < request->segment_count; i++) {
-        enum gw_err err = gw__keys_check(
-            &request->server->routes, head->table, request->segments[i].slot,
-            keys, request->segments[i].keys, why);
+        enum gw_err err = gw__keys_check(&request->server->routes, head->table,
+                                         request->segments[i].slot, keys,
+                                         request->segments[i].keys, why);
         if (err)
             return err;
         keys += request->segments[i].keys;
@@ -90,10 +89,9 @@ enum gw_err gw__request_keys(struct gw__request *request, bool *want_keys,
     const struct gw__ps_head *head = request->head;
     *want_keys = false;
     if (!gw__server_has_table(server, head->table))
-        return gw_fail(why,
-                       head->routes > server->routes.version ? GW_PENDING
-                                                             : GW_EINVAL,
-                       "table %u does not exist", head->table);
+        return gw_fail(
+            why, head->routes > server->routes.version ? GW_PENDING : GW_EINVAL,
+            "table %u does not exist", head->table);
     for (unsigned i = 0; i < request->segment_count; i++)
         if (request->segments[i].slot >= server->routes.slot_count)
             return gw_fail(why, GW_EINVAL, "there is no slot %u",
@@ -122,9 +120,8 @@ static enum gw_err check_numbers(const struct gw__request *request,
     const struct gw__ps_head *head = request->head;
     const struct gw_ps_table_config *table =
         &request->server->routes.tables[head->table];
-    size_t bytes = request->parcel->part_count > 2
-                       ? request->parcel->parts[2].bytes
-                       : 0;
+    size_t bytes =
+        request->parcel->part_count > 2 ? request->parcel->parts[2].bytes : 0;
     size_t size = head->flags & GW__PS_HALF ? 2 : 4;
     if (bytes / size / table->width != head->keys ||
         bytes % (size * table->width) != 0)

@@ -185,7 +185,8 @@ GW_MUST_CHECK enum gw_err gw__request_keys(struct gw__request *request,
                                            struct gw_error *why);
 const uint64_t *gw__request_segment_keys(const struct gw__request *request,
                                          unsigned segment, size_t before);
-/* Answers a pull whose slots are ready, or lets it wait. Ends it or keeps it. */
+/* Answers a pull whose slots are ready, or lets it wait. Ends it or keeps it.
+ */
 void gw__pull_answer(struct gw__request *request, uint64_t now_ns);
 void gw__pulls_look(struct gw__server *server, uint64_t now_ns);
 /* After the clock has changed: who can be answered now? */

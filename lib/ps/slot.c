@@ -27,12 +27,10 @@ void gw__slot_init(struct gw__slot *slot, struct gw__server *server,
 void gw__slot_clear_state(struct gw__slot *slot)
 {
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++) {
-        gw__store_destroy(slot->stores[t]);
-        slot->stores[t] = NULL;
+        gw__store_destroy(&slot->stores[t]);
     }
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
-        gw__clock_destroy(slot->clocks[g]);
-        slot->clocks[g] = NULL;
+        gw__clock_destroy(&slot->clocks[g]);
         slot->closed[g] = slot->closed_appended[g] = 0;
         slot->workers_appended[g] = slot->prune_appended[g] = 0;
     }

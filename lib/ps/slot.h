@@ -33,9 +33,9 @@ struct gw__peer {
     unsigned node;
     uint64_t incarnation;
     bool learner;
-    bool needed;   /* commits wait for it */
-    bool keeps;    /* the log must keep what it has not acknowledged */
-    bool synced;   /* it has spoken in this reign; a learner: has the copy */
+    bool needed; /* commits wait for it */
+    bool keeps;  /* the log must keep what it has not acknowledged */
+    bool synced; /* it has spoken in this reign; a learner: has the copy */
     uint64_t acked, sent; /* through this entry */
     uint64_t told;        /* that this is committed */
     uint64_t need_from;   /* a learner: what was appended without it */
@@ -56,11 +56,11 @@ struct gw__slot {
     struct gw__server *server;
     unsigned number;
     enum gw_ps_role role;
-    bool had;         /* in this life of the server */
-    bool silent;      /* is in sync by the routes and has nothing: trouble */
-    uint64_t term;    /* the highest that is known of */
+    bool had;      /* in this life of the server */
+    bool silent;   /* is in sync by the routes and has nothing: trouble */
+    uint64_t term; /* the highest that is known of */
     uint64_t route_term;
-    uint64_t fenced;  /* primary: a higher term was heard of; 0: not */
+    uint64_t fenced; /* primary: a higher term was heard of; 0: not */
     uint64_t since, base;
     uint64_t matched; /* secondary, learner */
     bool ack_due, ack_gap;
@@ -123,9 +123,8 @@ struct gw__entry *gw__slot_entry(const struct gw__slot *slot, uint64_t index);
 /* A primary's: the entry (copied from *like) is the last one now. With nobody
  * to wait for it is applied at once, without a copy. *like->waits goes with it.
  * GW_ENOMEM; GW_PENDING: too much is kept for slow replicas. */
-GW_MUST_CHECK enum gw_err gw__slot_append(struct gw__slot *slot,
-                                          uint64_t now_ns,
-                                          struct gw__entry *like);
+GW_MUST_CHECK enum gw_err
+gw__slot_append(struct gw__slot *slot, uint64_t now_ns, struct gw__entry *like);
 /* A replica's: takes over the entry as number entry->index, which is at most
  * last + 1; what was there is replaced. */
 GW_MUST_CHECK bool gw__slot_put(struct gw__slot *slot, struct gw__entry *entry);

@@ -35,8 +35,8 @@ static bool update(struct gw__slot *slot, const struct gw__entry *entry)
 {
     struct gw__server *server = slot->server;
     struct gw__store *store = gw__slot_store(slot, entry->table);
-    size_t count = (size_t)entry->key_count *
-                   server->routes.tables[entry->table].width;
+    size_t count =
+        (size_t)entry->key_count * server->routes.tables[entry->table].width;
     const uint32_t *places = store ? find_places(slot, entry, store) : NULL;
     const float *values =
         gw__server_values(server, entry->data, count, entry->half);

@@ -148,8 +148,8 @@ static bool remember(struct gw__slot *slot, unsigned group,
 {
     for (unsigned i = 0; i < closing->apply + closing->drop; i++) {
         const struct gw__unit *unit = &closing->units[i];
-        struct gw__seen_worker *worker = gw__seen_make(
-            &slot->seen, unit->node, unit->incarnation, index);
+        struct gw__seen_worker *worker =
+            gw__seen_make(&slot->seen, unit->node, unit->incarnation, index);
         if (!worker)
             return false;
         uint64_t over =
@@ -192,8 +192,7 @@ static bool apply_closing(struct gw__slot *slot, unsigned group,
             if (slot->stores[t])
                 apply_sums(slot, group, closing, t);
     for (unsigned i = 0; i < closing->apply; i++)
-        gw__staged_free(
-            gw__stage_take(&slot->stage, group, closing->units[i]));
+        gw__staged_free(gw__stage_take(&slot->stage, group, closing->units[i]));
     for (unsigned i = 0; i < closing->drop; i++)
         drop_unit(slot, group, closing->units[closing->apply + i]);
     slot->closed[group] = closing->number;

@@ -183,8 +183,7 @@ void gw__get_stage(struct gw__reader *reader, struct gw__stage *stage,
     unsigned units = gw__get_u32(reader);
     for (unsigned i = 0; i < units && !reader->bad; i++) {
         unsigned group = gw__get_u8_below(reader, GW_PS_GROUPS_MAX);
-        struct gw__unit unit = {
-            .node = gw__get_u8_below(reader, GW_PS_NODES)};
+        struct gw__unit unit = {.node = gw__get_u8_below(reader, GW_PS_NODES)};
         unit.incarnation = gw__get_u64(reader);
         unit.clock = gw__get_u64(reader);
         unsigned pushes = gw__get_u32(reader);

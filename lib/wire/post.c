@@ -55,7 +55,7 @@ enum gw_err gw__post_open(const struct gw__post_config *config,
     *opened = NULL;
     struct gw__post *post = NULL;
     enum gw_err err = open_wire(config, &post, why);
-    if (err)
+    if (!post)
         return gw_wrap(why, err, "post");
     post->node = config->node;
     post->incarnation_high = config->incarnation_high;
@@ -225,7 +225,7 @@ void gw__post_wait(struct gw__post *post, uint64_t deadline_ns)
             post->ops->sleep(post, deadline_ns);
         moved = post->ops->tend(post);
     }
-    atomic_store(&post->woken, false);
+    atomic_exchange(&post->woken, false);
 }
 
 void gw__post_wake(struct gw__post *post)

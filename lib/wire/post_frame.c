@@ -12,15 +12,13 @@ static const uint32_t magic = 0x31707767; /* "gwp1": the version is in it */
 void gw__post_head_seal(struct gw__post_head *head, void *frame)
 {
     head->magic = magic;
-    head->zero = 0;
     memcpy(frame, head, sizeof *head);
 }
 
 static enum gw_err check_parts(const struct gw__post_head *head,
                                struct gw_error *why)
 {
-    if (head->part_count < 1 || head->part_count > GW__POST_PARTS ||
-        head->zero != 0)
+    if (head->part_count < 1 || head->part_count > GW__POST_PARTS)
         return gw_fail(why, GW_EDATA, "a message of %u parts",
                        head->part_count);
     for (unsigned i = head->part_count; i < GW__POST_PARTS; i++)

@@ -19,7 +19,7 @@ struct gw__post_head {
     uint64_t to_high, to_low;     /* the receiver's */
     uint64_t sent_ns;
     uint32_t part_count;
-    uint32_t zero;
+    uint32_t session; /* the sender's connection to us: it only grows */
     uint64_t bytes[GW__POST_PARTS]; /* behind the last part: 0 */
 };
 _Static_assert(sizeof(struct gw__post_head) == 96, "no padding");

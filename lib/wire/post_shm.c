@@ -49,9 +49,11 @@ static enum gw_err unreachable(struct gw__post_shm_peer *peer,
 {
     if (gw__post_shm_ended(peer))
         return gw_fail(why, GW_ELOST, "its process (%d) has ended", card->pid);
-    return gw_wrap(why, GW_EUNREACH,
+    struct gw_error cause = *why;
+    return gw_fail(why, GW_EUNREACH,
                    "it is not on this host, or not of this user (try --wire "
-                   "tcp)");
+                   "tcp): %.300s",
+                   cause.text);
 }
 
 static struct gw__post_source *make_source(struct gw__post_shm *shm,
@@ -138,7 +140,7 @@ static enum gw_err shm_know(struct gw__post *post, unsigned node,
 {
     struct gw__post_shm *shm = gw__post_shm_of(post);
     struct gw__post_shm_peer *peer = &shm->peers[node];
-    struct card card;
+    struct card card = {.magic = 0};
     struct gw_error local = {.code = GW_OK};
     why = why ? why : &local;
     enum gw_err err = read_card(post, node, address, &card, why);
@@ -267,8 +269,12 @@ static enum gw_err make_home(struct gw__post_shm *shm, unsigned node,
     home->segment = home->region.base;
     home->node = node;
     atomic_init(&home->refs, 1);
-    shm->home = home;
-    return gw__post_nonce(&home->segment->nonce, why);
+    err = gw__post_nonce(&home->segment->nonce, why);
+    if (err)
+        gw__post_home_release(home);
+    else
+        shm->home = home;
+    return err;
 }
 
 static void write_card(struct gw__post_shm *shm,
@@ -295,9 +301,7 @@ enum gw_err gw__post_shm_open(const struct gw__post_config *config,
     if (!shm)
         return gw_fail(why, GW_ENOMEM, "shm");
     enum gw_err err = make_home(shm, config->node, why);
-    if (err) {
-        if (shm->home)
-            gw__post_home_release(shm->home);
+    if (!shm->home) {
         free(shm);
         return err;
     }

@@ -275,7 +275,9 @@ bool gw__post_shm_can_serve(struct gw__post_shm *shm, unsigned node)
     return (peer->out + peer->orphans > 0 &&
             atomic_load_explicit(&theirs->returned, memory_order_acquire) !=
                 peer->returned_seen) ||
-           (peer->first && peer->free_loan != GW__POST_NO_LOAN &&
+           (peer->first &&
+            (!peer->first->entry.placed ||
+             peer->free_loan != GW__POST_NO_LOAN) &&
             has_room(shm, node));
 }
 

@@ -14,6 +14,10 @@
  * goes on a stack, and the post's thread takes it from there. So what waits is
  * counted by us, and the sockets have no mark for sending.
  *
+ * A peer that is forgotten and known again has a new connection, a session.
+ * What the kernel still carries of the old one may come before the first
+ * message of the new one, but not after it.
+ *
  * Peers learn of each other at different times. What comes from a node that is
  * not known yet, or in an incarnation that is not, waits a little: `early`.
  */
@@ -47,7 +51,10 @@ struct gw__post_carriage {
 
 struct gw__post_zmq_peer {
     char endpoint[GW__MESH_ENDPOINT_MAX];
-    void *dealer; /* NULL: not known */
+    void *dealer;          /* NULL: not known */
+    uint32_t session;      /* of the dealer */
+    uint32_t session_seen; /* of what came, in this incarnation: */
+    uint64_t seen_high, seen_low;
     unsigned waiting, lent;
     size_t copied_bytes;
     bool was_known; /* and not any more, in this incarnation: */

@@ -18,6 +18,7 @@ enum { TRIES = 256 }; /* a take: a flood of refused ones must not hold us */
 
 struct zmq_parcel {
     struct gw__post_parcel base;
+    uint32_t session;
     unsigned kept; /* parts that lie in frames, as bits */
     zmq_msg_t frames[GW__POST_PARTS];
     void *moved[GW__POST_PARTS]; /* large ones at an odd address */
@@ -52,6 +53,7 @@ static struct zmq_parcel *make_parcel(const struct gw__post_head *head)
                                             .free = free_parcel},
                                  .sent_ns = head->sent_ns};
     atomic_init(&parcel->base.parcel.holds, 1);
+    parcel->session = head->session;
     parcel->kept = 0;
     memset(parcel->moved, 0, sizeof parcel->moved);
     return parcel;
@@ -168,8 +170,8 @@ static void keep_early(struct gw__post_zmq *zmq, struct gw__post_parcel *parcel)
     zmq->early_end = &parcel->next;
     zmq->early_count++;
     zmq->early_bytes += parcel->bytes;
-    while (zmq->early_count > GW__POST_EARLY_MESSAGES ||
-           zmq->early_bytes > gw__post_early_bytes)
+    while (zmq->early && (zmq->early_count > GW__POST_EARLY_MESSAGES ||
+                          zmq->early_bytes > gw__post_early_bytes))
         drop(zmq, unlink_early(zmq, &zmq->early));
 }
 
@@ -188,13 +190,36 @@ static bool is_former(const struct gw__post_zmq *zmq,
            parcel->incarnation_low == peer->former_low;
 }
 
+/* Of a known peer: nothing of an old session after the new one has begun. */
+static bool is_of_session(struct gw__post_zmq *zmq,
+                          const struct gw__post_parcel *parcel)
+{
+    const struct gw__parcel *shown = &parcel->parcel;
+    struct gw__post_zmq_peer *peer = &zmq->peers[shown->from];
+    uint32_t session = ((const struct zmq_parcel *)parcel)->session;
+    if (peer->seen_high != shown->incarnation_high ||
+        peer->seen_low != shown->incarnation_low)
+        peer->session_seen = 0;
+    peer->seen_high = shown->incarnation_high;
+    peer->seen_low = shown->incarnation_low;
+    if (session < peer->session_seen)
+        return false;
+    peer->session_seen = session;
+    return true;
+}
+
 static struct gw__post_parcel *take_early(struct gw__post_zmq *zmq)
 {
     struct gw__post_parcel **at = &zmq->early;
     while (zmq->early_changed && *at) {
-        if (is_known(zmq, &(*at)->parcel))
-            return unlink_early(zmq, at);
-        at = &(*at)->next;
+        if (!is_known(zmq, &(*at)->parcel)) {
+            at = &(*at)->next;
+            continue;
+        }
+        struct gw__post_parcel *parcel = unlink_early(zmq, at);
+        if (is_of_session(zmq, parcel))
+            return parcel;
+        drop(zmq, parcel);
     }
     zmq->early_changed = false;
     return NULL;
@@ -237,12 +262,14 @@ struct gw__post_parcel *gw__post_zmq_take(struct gw__post *post)
             return NULL;
         if (arrival == REFUSED)
             continue;
-        if (is_known(zmq, &parcel->base.parcel))
-            return &parcel->base;
-        if (is_former(zmq, &parcel->base.parcel))
-            drop(zmq, &parcel->base);
+        struct gw__post_parcel *came = &parcel->base;
+        bool known = is_known(zmq, &came->parcel);
+        if (known && is_of_session(zmq, came))
+            return came;
+        if (known || is_former(zmq, &came->parcel))
+            drop(zmq, came);
         else
-            keep_early(zmq, &parcel->base);
+            keep_early(zmq, came);
     }
     return NULL;
 }

@@ -122,7 +122,8 @@ static struct gw__post_head address_head(struct gw__post_zmq *zmq,
                                  .to_high = peer->incarnation_high,
                                  .to_low = peer->incarnation_low,
                                  .sent_ns = gw_now_ns(),
-                                 .part_count = letter->part_count};
+                                 .part_count = letter->part_count,
+                                 .session = zmq->peers[letter->node].session};
     for (unsigned i = 0; i < letter->part_count; i++)
         head.bytes[i] = letter->parts[i].bytes;
     return head;

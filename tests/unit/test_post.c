@@ -310,6 +310,32 @@ START_TEST(what_is_no_address_is_refused)
 }
 END_TEST
 
+/* Whatever becomes of an address, it is refused or leads somewhere. */
+START_TEST(an_address_with_any_byte_changed)
+{
+    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__post *other = post_open(post_config(post_wires[_i], 1));
+    struct gw__address address = *gw__post_address(other);
+    unsigned refused = 0;
+    for (size_t i = 0; i < address.bytes; i++) {
+        struct gw_error why;
+        address.blob[i] ^= 0x41;
+        enum gw_err err = gw__post_know(post, 1, 1, 1, &address, &why);
+        ck_assert_msg(err == GW_OK || err == GW_EDATA || err == GW_EUNREACH ||
+                          err == GW_ELOST,
+                      "byte %zu: %s: %s", i, gw_err_name(err), why.text);
+        ck_assert_int_eq(gw__post_knows(post, 1, 1, 1), err == GW_OK);
+        refused += err != GW_OK;
+        gw__post_forget(post, 1);
+        address.blob[i] ^= 0x41;
+    }
+    ck_assert_uint_gt(refused, 40);
+    ck_assert_int_eq(gw__post_know(post, 1, 1, 1, &address, NULL), GW_OK);
+    gw__post_close(&other);
+    gw__post_close(&post);
+}
+END_TEST
+
 START_TEST(what_is_sent_to_oneself_comes_back)
 {
     struct gw__post *post = post_open(post_config(post_wires[_i], 5));
@@ -396,6 +422,7 @@ Suite *suite_post(void)
     tcase_add_loop_test(tests, a_wake_ends_a_wait, 0, POST_WIRES);
     tcase_add_loop_test(tests, only_known_nodes_are_sent_to, 0, POST_WIRES);
     tcase_add_loop_test(tests, what_is_no_address_is_refused, 0, POST_WIRES);
+    tcase_add_loop_test(tests, an_address_with_any_byte_changed, 0, POST_WIRES);
     tcase_add_loop_test(tests, what_is_sent_to_oneself_comes_back, 0,
                         POST_WIRES);
     tcase_add_loop_test(tests, only_so_much_waits, 0, POST_WIRES);

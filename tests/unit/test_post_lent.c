@@ -239,6 +239,36 @@ START_TEST(more_is_held_than_can_be_lent)
 }
 END_TEST
 
+/* More pieces of memory than a receiver keeps mappings of. */
+START_TEST(many_regions_are_held_at_once)
+{
+    enum { REGIONS = 80 };
+    struct gw__parcel *parcels[REGIONS];
+    char *memory[REGIONS];
+    struct post_set set;
+    unsigned back = 0;
+    post_set_open(&set, post_wires[_i], 2);
+    for (unsigned i = 0; i < REGIONS; i++)
+        memory[i] = shared(10000, i);
+    for (unsigned round = 1; round <= 3; round++) {
+        for (unsigned i = 0; i < REGIONS; i++)
+            lend(set.posts[0], 1, memory[i], 10000, &back);
+        for (unsigned i = 0; i < REGIONS; i++) {
+            gw__post_wait(set.posts[0], 0);
+            parcels[i] = post_await(set.posts[1]);
+        }
+        for (unsigned i = 0; i < REGIONS; i++) {
+            expect_filled(parcels[i], 0, 10000, i);
+            gw__parcel_release(parcels[i]);
+        }
+        post_await_count(set.posts[0], &back, round * REGIONS);
+    }
+    post_set_close(&set);
+    for (unsigned i = 0; i < REGIONS; i++)
+        gw_free(memory[i]);
+}
+END_TEST
+
 static void *release_all(void *context)
 {
     struct gw__parcel **parcels = context;
@@ -332,7 +362,21 @@ START_TEST(what_is_under_way_comes_back_at_the_end)
 }
 END_TEST
 
-/* Twice round the loop of forgetting: nothing old comes, all new does. */
+/* Twice round the loop of forgetting. Over ZeroMQ the kernel may still carry
+ * some of what is forgotten; it comes in front of all that is new, if at all.
+ */
+static void expect_new(struct gw__post *post, bool strictly)
+{
+    struct gw__parcel *parcel = post_await(post);
+    while (!strictly && parcel->parts[0].bytes != 3) {
+        gw__parcel_release(parcel);
+        parcel = post_await(post);
+    }
+    ck_assert_uint_eq(parcel->parts[0].bytes, 3);
+    ck_assert_mem_eq(parcel->parts[0].data, "new", 3);
+    gw__parcel_release(parcel);
+}
+
 START_TEST(what_was_forgotten_does_not_come)
 {
     struct post_set set;
@@ -354,10 +398,11 @@ START_TEST(what_was_forgotten_does_not_come)
         struct gw__post_config other = post_config(post_wires[_i], 0);
         post_tell(set.posts[1], set.posts[0], &other);
         post_say(set.posts[1], 0, "new");
-        post_expect(set.posts[0], 1, "new");
+        expect_new(set.posts[0], _i == 0);
         post_await_count(set.posts[1], &back, 1 + (round + 1) * MANY);
     }
     gw__parcel_release(held);
+    post_expect_none(set.posts[0]);
     post_say(set.posts[0], 1, "newer");
     post_expect(set.posts[1], 0, "newer");
     post_set_close(&set);
@@ -380,6 +425,7 @@ Suite *suite_post_lent(void)
                         POST_WIRES);
     tcase_add_loop_test(tests, copies_stay_until_released, 0, POST_WIRES);
     tcase_add_loop_test(tests, more_is_held_than_can_be_lent, 0, POST_WIRES);
+    tcase_add_loop_test(tests, many_regions_are_held_at_once, 0, POST_WIRES);
     tcase_add_loop_test(tests, another_thread_releases, 0, POST_WIRES);
     tcase_add_loop_test(tests, parcels_outlive_their_post, 0, 3 * POST_WIRES);
     tcase_add_loop_test(tests, what_is_under_way_comes_back_at_the_end, 0,

@@ -225,6 +225,9 @@ static void fill_slot(struct gw_rng *rng, struct gw__command *c)
 /* The i-th. Clients repeat themselves now and then. */
 static struct gw__command random_command(struct gw_rng *rng, unsigned i)
 {
+    static const enum gw__role roles[] = {GW__WORKER, GW__WORKER, GW__WORKER,
+                                          GW__SERVER, GW__SERVER,
+                                          GW__CONTROLLER};
     struct gw__command c = {
         .kind = (enum gw__command_kind)gw_rng_below(rng, GW__COMMAND_KINDS),
         .client = {0, gw_rng_below(rng, 3)},
@@ -232,7 +235,7 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
         .who = some_process(rng)};
     switch (c.kind) {
     case GW__CMD_REGISTER:
-        c.join.role = (enum gw__role)gw_rng_below(rng, 3);
+        c.join.role = roles[gw_rng_below(rng, 6)];
         c.join.ring = c.join.role == GW__WORKER;
         break;
     case GW__CMD_ADMIT:
@@ -299,7 +302,7 @@ static void restore_second(void)
 
 START_TEST(replicas_agree_also_after_a_snapshot)
 {
-    enum { COMMANDS = 3000 };
+    enum { COMMANDS = 5000 };
     struct gw_rng rng;
     unsigned done[GW__COMMAND_KINDS] = {0};
     gw_rng_seed(&rng, (uint64_t)_i);

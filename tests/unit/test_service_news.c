@@ -118,7 +118,7 @@ END_TEST
 START_TEST(a_hello_with_a_wrong_incarnation_is_none)
 {
     uint8_t out[64];
-    const struct gw__hello hello = {{100, 3}, 0, 0};
+    const struct gw__hello hello = {{100, 3}, 0, 0, 0};
     fronts_ring_of(3);
     fronts_input(0, (struct gw__input){
                         .kind = GW__MESSAGE,

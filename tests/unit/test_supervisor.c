@@ -126,8 +126,18 @@ START_TEST(options_that_cannot_be)
          "a run has 1, 3 or 5 controllers, not 7"},
         {{.ranks = 2, .wire = "smoke"},
          "there is no wire smoke (shm, ipc, tcp)"},
-        {{.ranks = 2, .servers = 3},
-         "a run of ringctl has no parameter servers yet"},
+        {{.ranks = 4, .servers = 3, .replicas = 3, .controllers = 3}, NULL},
+        {{.ranks = 32, .servers = 24, .slots = 64}, NULL},
+        {{.ranks = 2, .servers = 25}, "a run has at most 24 servers, not 25"},
+        {{.ranks = 33, .servers = 1},
+         "a run with servers has 1 to 32 workers, not 33"},
+        {{.ranks = 1, .servers = 6, .replicas = 6},
+         "a slot has at most 5 replicas, not 6"},
+        {{.ranks = 1, .servers = 1, .slots = 65},
+         "there are at most 64 slots, not 65"},
+        {{.ranks = 2, .replicas = 3},
+         "a ring has no replicas, slots, snapshots, modes, parts and settings; "
+         "a run with servers has"},
         {{.ranks = 2, .name = "../x"},
          "\"../x\" is no name for a run: small letters, digits and -, fewer "
          "than 32"},
@@ -147,25 +157,26 @@ START_TEST(work_that_cannot_be)
     struct work_order order;
     struct gw_error why;
     struct work_options work = work_defaults;
-    ck_assert(!work_order_make(&work, 0, &order, &why));
+    const struct run_options ring = {.ranks = 2};
+    ck_assert(!work_order_make(&ring, &work, 0, &order, &why));
     work.kind = WORK_OPS;
     work.bytes = 7;
-    ck_assert_int_eq(work_order_make(&work, 1, &order, &why), GW_EINVAL);
+    ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "ops are of 8 bytes to 1G, not 7");
     work.kind = WORK_TRAIN;
-    ck_assert_int_eq(work_order_make(&work, 1, &order, &why), GW_EINVAL);
+    ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);
     work.model = "lr";
     work.file = "/there/is/no/such";
-    ck_assert_int_eq(work_order_make(&work, 1, &order, &why), GW_EDATA);
+    ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EDATA);
     ck_assert_str_eq(why.text, "/there/is/no/such: there is no such file");
     work.rate = 0;
-    ck_assert_int_eq(work_order_make(&work, 1, &order, &why), GW_EINVAL);
+    ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "the learning rate is above 0, not 0");
     work.rate = 1;
     work.momentum = 1;
-    ck_assert_int_eq(work_order_make(&work, 1, &order, &why), GW_EINVAL);
+    ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);
     work.model = "forest";
-    ck_assert_int_eq(work_order_make(&work, 1, &order, &why), GW_EINVAL);
+    ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);
 }
 END_TEST
 

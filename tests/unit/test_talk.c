@@ -25,16 +25,17 @@ Suite *suite_talk(void);
 
 START_TEST(a_hello_comes_out_as_it_went_in)
 {
-    const struct gw__hello in = {{1, 2}, 3, UINT64_C(1) << 63};
+    const struct gw__hello in = {{1, 2}, 3, UINT64_C(1) << 63, 9};
     struct gw__hello out;
     uint8_t data[64];
     size_t used = gw__hello_encode(&in, data, sizeof data);
-    ck_assert_uint_eq(used, 33);
+    ck_assert_uint_eq(used, 41);
     ck_assert_uint_eq(data[0], GW__TALK_HELLO);
     ONLY_WHOLE(gw__hello_decode, data, used, &out);
     ck_assert(gw__id_equal(out.incarnation, in.incarnation));
     ck_assert_uint_eq(out.index, 3);
     ck_assert_uint_eq(out.reports, in.reports);
+    ck_assert_uint_eq(out.sent_ns, 9);
     ck_assert_uint_eq(gw__hello_encode(&in, data, used - 1), 0);
     memset(data + 1, 0, 16); /* nobody */
     ck_assert_int_eq(gw__hello_decode(data, used, &out, NULL), GW_EDATA);

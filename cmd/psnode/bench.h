@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode bench: servers and workers that are processes of their own, which move
+ * rows as fast as they can, and then count. The parts:
+ *
+ *   bench.c          options, rows
+ *   bench_run.c      the processes, from their birth to their end
+ *   bench_worker.c   one worker: requests, and what they took
+ *   bench_keys.c     which keys, and what must be stored under them at the end
+ */
+#ifndef PSNODE_BENCH_H
+#define PSNODE_BENCH_H
+
+#include "run/settings.h"
+
+#include <stdatomic.h>
+
+enum {
+    BENCH_WORKERS_MAX = 32,
+    BENCH_SERVERS_MAX = 24,
+    BENCH_SAMPLES_MAX = 1 << 15,
+    BENCH_LISTS_MAX = 8
+};
+
+enum bench_op { BENCH_PUSH, BENCH_PULL, BENCH_PUSHPULL };
+
+struct bench {
+    enum bench_op op;
+    const char *op_name, *wire;
+    unsigned keys, floats; /* of a request: rows, and floats of each */
+    unsigned servers, workers, replicas;
+    uint64_t seconds_ns;
+    unsigned rounds; /* requests of each worker; 0: as many as seconds allow */
+    unsigned warmup;
+    unsigned depth; /* requests under way */
+    bool zipf, unsorted;
+    uint64_t seed;
+    struct settings settings; /* switches of workers and servers */
+};
+
+/* ---- bench_keys.c ---- */
+
+/* Rows are drawn from a universe; a request moves one of the lists, in turn.
+ * Uniform: the one list is the universe. Zipf: each list is drawn anew, and the
+ * n-th row of the universe is in it with a chance that falls as 1/n. */
+struct bench_keys {
+    size_t count; /* of a list */
+    unsigned floats;
+    unsigned list_count;
+    uint64_t *lists[BENCH_LISTS_MAX]; /* keys */
+};
+
+GW_MUST_CHECK enum gw_err bench_keys_init(struct bench_keys *keys,
+                                          const struct bench *bench,
+                                          struct gw_error *why);
+void bench_keys_fini(struct bench_keys *keys);
+/* What a push of list `list` adds: small whole numbers that follow from key and
+ * place, so that sums of f32 are exact up to bench_rounds_max pushes. */
+void bench_values(const struct bench_keys *keys, unsigned list, float *values);
+uint64_t bench_rounds_max(const struct bench *bench);
+/* How many of the floats pulled for list `list` are not the sum of
+ * pushed[l] pushes of each list l. */
+GW_MUST_CHECK enum gw_err bench_judge(const struct bench_keys *keys,
+                                      unsigned list, const float *rows,
+                                      const uint64_t *pushed, uint64_t *wrong,
+                                      struct gw_error *why);
+
+/* ---- what processes tell each other, in memory that they share ---- */
+
+struct bench_report {
+    _Atomic uint64_t pushed[BENCH_LISTS_MAX]; /* of all requests so far */
+    uint64_t requests, ns;                    /* that were timed */
+    uint64_t wrong;
+    unsigned sample_count;
+    double samples_us[BENCH_SAMPLES_MAX];
+    struct gw_ps_counts counts;
+    struct gw_error error;
+};
+
+struct bench_shared {
+    uint64_t token;
+    char controller[64]; /* its endpoint */
+    struct bench_report workers[BENCH_WORKERS_MAX];
+    struct gw_error servers[BENCH_SERVERS_MAX];
+};
+
+/* In a worker's process: all of it. What goes wrong is in its report. */
+void bench_worker(const struct bench *bench, struct bench_shared *shared,
+                  unsigned worker);
+void bench_endpoint(const struct bench_shared *shared, unsigned node,
+                    char out[64]);
+
+/* ---- bench_run.c ---- */
+
+/* Runs it all; *shared is then to be unmapped by bench_forget. */
+GW_MUST_CHECK enum gw_err bench_run(const struct bench *bench,
+                                    struct bench_shared **shared,
+                                    struct gw_error *why);
+void bench_forget(struct bench_shared **shared);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The commands of psnode, one file each, or one family of files. main.c lists
+ * them.
+ */
+#ifndef PSNODE_H
+#define PSNODE_H
+
+#include "common/command.h"
+
+extern const struct command command_train, command_bench, command_controller,
+    command_server, command_worker, command_snapshot, command_restore;
+
+/* Numbers of nodes in a cluster that no supervisor has started. Workers and
+ * servers are given theirs by the controllers, or choose one. */
+enum {
+    CONTROLLER_NODES = 63, /* of controller 0; the others count down */
+    OBSERVER_NODES = 58,   /* beside controller 0; the others count down */
+    SERVER_NODES = 32      /* of server 0; the others count up */
+};
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a supervisor sees to when its run has parameter servers: that the slots
+ * are opened, that those whose processes have ended are convicted, that one
+ * worker judges the finished model and one writes snapshots; and it keeps what
+ * servers and workers have told of the clock and of each data epoch.
+ *
+ * The clock of group 0 is told by the primary of its slot; another one that
+ * takes over has all that was closed, so the newest word is the one with most
+ * closings.
+ */
+#include "supervisor_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SLOTS_DEFAULT = GW_PS_SLOTS_MAX, REPLICAS_DEFAULT = 3 };
+
+/* ---- who is there ---- */
+
+const struct gw__crew_member *crew_find(const struct gw__news *news,
+                                        unsigned node)
+{
+    for (unsigned i = 0; i < news->crew_count; i++)
+        if (news->crew[i].node == node)
+            return &news->crew[i];
+    return NULL;
+}
+
+static bool is_there(const struct run *run, const struct child *child)
+{
+    return child->pid > 0 && !child->awaits && child_is_member(run, child);
+}
+
+unsigned crew_alive(const struct run *run, enum gw__role role)
+{
+    unsigned count = 0;
+    for (unsigned n = 0; n < RUN_WORKERS_MAX && role == GW__WORKER; n++)
+        count += is_there(run, &run->workers[n]);
+    for (unsigned n = 0; n < RUN_SERVERS_MAX && role == GW__SERVER; n++)
+        count += is_there(run, &run->servers[n]);
+    return count;
+}
+
+void crew_accuse(struct run *run)
+{
+    for (unsigned i = 0; i < run->news.crew_count; i++) {
+        const struct gw__crew_member *m = &run->news.crew[i];
+        const struct child *child = child_of_node(run, m->node);
+        if (child && child->pid <= 0)
+            control_accuse_one(run, m->node, m->incarnation);
+    }
+}
+
+/* ---- the slots ---- */
+
+static unsigned replicas_of(const struct run_options *options)
+{
+    unsigned most = options->servers < REPLICAS_DEFAULT ? options->servers
+                                                        : REPLICAS_DEFAULT;
+    return options->replicas ? options->replicas : most;
+}
+
+void crew_open(struct run *run)
+{
+    const struct run_options *o = &run->options;
+    const struct gw__command command = {
+        .kind = GW__CMD_ROUTES,
+        .routes = {.slots = o->slots ? o->slots : SLOTS_DEFAULT,
+                   .replicas = replicas_of(o),
+                   .servers = o->servers}};
+    if (run->news.routes.slot_count == 0)
+        control_command(run, &command);
+}
+
+static bool has_begun(const struct run *run, const struct child *child)
+{
+    return child->note.stage == STAGE_MEMBER && child_is_member(run, child);
+}
+
+bool crew_stands(const struct run *run)
+{
+    const struct gw__routes *routes = &run->news.routes;
+    unsigned there = 0, placed = 0;
+    for (unsigned n = 0; n < run->options.ranks; n++)
+        there += has_begun(run, &run->workers[n]);
+    for (unsigned n = 0; n < run->options.servers; n++)
+        there += has_begun(run, &run->servers[n]);
+    for (unsigned s = 0; s < routes->slot_count; s++)
+        placed += routes->slots[s].primary != GW__NO_NODE;
+    return there == run->options.ranks + run->options.servers &&
+           routes->slot_count > 0 && placed == routes->slot_count;
+}
+
+/* ---- what they tell ---- */
+
+static void note_clock(struct run *run,
+                       const struct gw_ps_server_status *status)
+{
+    const struct gw_ps_clock_status *clock = &status->clocks[0];
+    bool leads =
+        status->slot_count > 0 && status->slots[0].role == GW_PS_PRIMARY;
+    if (leads && clock->here && clock->closed >= run->clock.closed)
+        run->clock = *clock;
+}
+
+static const struct epoch_note *same_epoch(const struct node_note *before,
+                                           const struct epoch_note *now)
+{
+    const struct epoch_note *then =
+        before ? &before->worker.epochs[now->epoch % EPOCHS_NOTED] : NULL;
+    return then && then->units > 0 && then->epoch == now->epoch ? then : NULL;
+}
+
+/* What has come to an epoch since the note before. */
+static void add_epoch(struct run *run, const struct epoch_note *now,
+                      const struct epoch_note *then)
+{
+    static const struct epoch_note none;
+    if (now->epoch >= CURVE_MAX)
+        return;
+    if (!then)
+        then = &none;
+    struct epoch_sums *e = &run->curve[now->epoch];
+    e->units += now->units - then->units;
+    e->sums.rows += now->sums.rows - then->sums.rows;
+    e->sums.samples += now->sums.samples - then->sums.samples;
+    e->sums.right += now->sums.right - then->sums.right;
+    e->sums.loss += now->sums.loss - then->sums.loss;
+    e->ended_ns = gw_now_ns();
+    if (now->epoch >= run->curve_count)
+        run->curve_count = (unsigned)now->epoch + 1;
+}
+
+static void note_epochs(struct run *run, const struct node_note *note,
+                        const struct node_note *before)
+{
+    for (unsigned i = 0; i < EPOCHS_NOTED; i++) {
+        const struct epoch_note *now = &note->worker.epochs[i];
+        const struct epoch_note *then = same_epoch(before, now);
+        if (now->units == 0 || (then && then->units == now->units))
+            continue;
+        if (!run->work_ns)
+            run->work_ns = gw_now_ns();
+        add_epoch(run, now, then);
+    }
+}
+
+static void note_snapshot(struct run *run, const struct node_note *note)
+{
+    struct snapshot *snapshot = &run->snapshot;
+    if (note->worker.snapshot.id != snapshot->order.id ||
+        snapshot->ended == snapshot->order.id)
+        return;
+    snapshot->ended = snapshot->order.id;
+    snapshot->code = note->worker.snapshot.code;
+    memcpy(snapshot->text, note->worker.snapshot.text, sizeof snapshot->text);
+}
+
+void crew_note(struct run *run, struct child *child,
+               const struct node_note *before)
+{
+    if (child->role == GW__SERVER)
+        note_clock(run, &child->note.server);
+    if (child->role != GW__WORKER || !child->crew)
+        return;
+    note_epochs(run, &child->note, before);
+    note_snapshot(run, &child->note);
+}
+
+/* ---- who does what is for one ---- */
+
+static bool may_write(const struct run *run, const struct child *child)
+{
+    return is_there(run, child) && !child->paused && !child->leaving &&
+           child->noted && !child->note.diverged;
+}
+
+static bool may_judge(const struct run *run, const struct child *child)
+{
+    return may_write(run, child) && child->note.done &&
+           child->note.work == run->work.id;
+}
+
+/* The one that does it already, else the first that can. */
+static struct child *choose(struct run *run, struct child *present,
+                            bool (*may)(const struct run *,
+                                        const struct child *))
+{
+    if (present && may(run, present))
+        return present;
+    for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
+        if (may(run, &run->workers[n]))
+            return &run->workers[n];
+    return NULL;
+}
+
+static void appoint(struct run *run, struct child **office,
+                    struct child *chosen)
+{
+    struct child *before = *office;
+    *office = chosen;
+    if (before == chosen)
+        return;
+    if (before)
+        child_order(run, before);
+    if (chosen)
+        child_order(run, chosen);
+}
+
+uint64_t crew_snapshot(struct run *run, const char *directory)
+{
+    struct snapshot_order *order = &run->snapshot.order;
+    order->id++;
+    snprintf(order->directory, sizeof order->directory, "%s", directory);
+    if (run->scribe)
+        child_order(run, run->scribe);
+    return order->id;
+}
+
+void crew_look(struct run *run)
+{
+    const char *last = run->options.work.snapshot;
+    if (!has_servers(run) || !run->formed || run->ending)
+        return;
+    appoint(run, &run->judge, choose(run, run->judge, may_judge));
+    appoint(run, &run->scribe, choose(run, run->scribe, may_write));
+    if (last && run->judge && run->judge->note.scored &&
+        run->snapshot.order.id == run->snapshot.ended) {
+        run->options.work.snapshot = NULL;
+        crew_snapshot(run, last);
+    }
+}
+
+void crew_orders(const struct run *run, const struct child *child,
+                 struct orders *orders)
+{
+    if (child->role == GW__SERVER) /* what it does is to pass messages */
+        orders->pace_ns += child->slow_ns;
+    orders->judge = child == run->judge;
+    if (child == run->scribe && run->snapshot.order.id > run->snapshot.ended)
+        orders->snapshot = run->snapshot.order;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How far a run of parameter servers is, and the values of conditions.
+ *
+ * lost and doubled count units of work, by the clock's count against the plan.
+ * Of epochs * batches rounds, each in `parts` units, every unit is applied once
+ * (`units`), but for what kofn drops when it comes late (`dropped`):
+ *
+ *     bsp, ssp, asp   done:  lost    = expected - units - dropped
+ *     kofn:K          done:  lost    = rounds * K - units
+ *     always                 doubled = units + dropped - expected
+ *
+ * where these are above 0. A slot that lost its last replica counts as lost.
+ */
+#include "supervisor_parts.h"
+
+#include <math.h>
+
+/* ---- adding up ---- */
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static void count_units(const struct gw_ps_clock_status *clock,
+                        struct progress_of *p)
+{
+    bool kofn = clock->mode.kind == GW_PS_KOFN;
+    uint64_t counted = clock->units + clock->dropped;
+    p->rounds = clock->epoch * clock->plan.batches + clock->batch;
+    p->step = clock->plan.batches == 0 ? clock->closed
+              : kofn || clock->mode.kind == GW_PS_BSP
+                  ? p->rounds
+                  : clock->units / clock->plan.parts;
+    uint64_t planned = clock->plan.epochs * clock->plan.batches;
+    p->expected = planned * clock->plan.parts;
+    if (planned == 0)
+        return;
+    p->doubled = above(counted, p->expected);
+    if (!clock->done)
+        return;
+    p->step = planned;
+    p->lost = kofn ? above(planned * clock->mode.bound, clock->units)
+                   : above(p->expected, counted);
+}
+
+static void count_slots(const struct gw__routes *routes, struct progress_of *p)
+{
+    p->replicas = routes->slot_count ? GW_PS_REPLICAS_MAX : 0;
+    for (unsigned s = 0; s < routes->slot_count; s++) {
+        const struct gw__slot_route *slot = &routes->slots[s];
+        bool served = slot->primary != GW__NO_NODE;
+        unsigned count = served ? slot->count : 0;
+        p->replicas = count < p->replicas ? count : p->replicas;
+        p->slots_lost += slot->term > 0 && !served;
+    }
+}
+
+/* Of those in the crew. */
+static double slowest(const struct run *run)
+{
+    double clock = (double)NAN;
+    for (unsigned i = 0; i < run->clock.worker_count; i++) {
+        const struct gw_ps_worker_status *w = &run->clock.workers[i];
+        if (crew_find(&run->news, w->node) && !((double)w->clock >= clock))
+            clock = (double)w->clock;
+    }
+    return clock;
+}
+
+static void ask_workers(const struct run *run, struct progress_of *p)
+{
+    unsigned undone = 0, done = 0, diverged = 0, told = 0;
+    double loss = 0;
+    for (unsigned n = 0; n < RUN_WORKERS_MAX; n++) {
+        const struct child *child = &run->workers[n];
+        const struct node_note *note = &child->note;
+        bool there = child->pid > 0 && child->noted && !child->awaits;
+        if (note->scored && note->work == run->work.id && !p->judge)
+            p->judge = note;
+        if (!there || note->work != run->work.id)
+            continue;
+        undone += !note->done && child_is_member(run, child);
+        done += note->done && !note->diverged;
+        diverged += note->diverged;
+        if (isfinite(note->loss)) {
+            loss += note->loss;
+            told++;
+        }
+    }
+    p->loss = told ? loss / told : (double)NAN;
+    p->diverged = diverged > 0 && done == 0;
+    bool written = !run->options.work.snapshot &&
+                   run->snapshot.order.id == run->snapshot.ended;
+    p->done = run->work.kind == WORK_TRAIN && undone == 0 &&
+              (p->diverged || (run->clock.done && p->judge && written));
+}
+
+void servers_progress(const struct run *run, struct progress_of *p)
+{
+    *p = (struct progress_of){.clock = slowest(run)};
+    count_units(&run->clock, p);
+    count_slots(&run->news.routes, p);
+    p->lost += p->slots_lost;
+    ask_workers(run, p);
+}
+
+unsigned servers_parked(const struct run *run)
+{
+    unsigned count = 0;
+    for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
+        count += run->servers[n].pid > 0 && run->servers[n].note.server.parked;
+    return count;
+}
+
+const char *servers_state(const struct run *run)
+{
+    struct progress_of p;
+    servers_progress(run, &p);
+    if (run->ending)
+        return "ended";
+    if (p.done)
+        return "done";
+    unsigned servers = crew_alive(run, GW__SERVER);
+    if (servers > 0 && servers_parked(run) >= servers)
+        return "parked";
+    return run->work.kind == WORK_NONE ? "idle" : "training";
+}
+
+void servers_values(const struct run *run, struct condition_values *values)
+{
+    struct progress_of p;
+    servers_progress(run, &p);
+    values->of[COND_alive] = members_alive(run);
+    values->of[COND_epoch] = (double)run->news.view.epoch;
+    values->of[COND_data_epoch] = (double)run->clock.epoch;
+    values->of[COND_step] = (double)p.step;
+    values->of[COND_op] = (double)run->clock.units;
+    values->of[COND_loss] = p.loss;
+    values->of[COND_lost] = (double)p.lost;
+    values->of[COND_doubled] = (double)p.doubled;
+    values->of[COND_done] = p.done;
+    values->of[COND_parked] = servers_parked(run);
+    values->of[COND_workers] = crew_alive(run, GW__WORKER);
+    values->of[COND_servers] = crew_alive(run, GW__SERVER);
+    values->of[COND_replicas] = (double)p.replicas;
+    values->of[COND_clock] = p.clock;
+    values->of[COND_controllers] = controllers_alive(run);
+}

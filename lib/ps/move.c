@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promotion and handover, said by a slot's primary.
+ *
+ *   learner   once it has nearly all, commits wait for it too; once it has what
+ *             was appended before that, nothing can be acknowledged that it
+ *             lacks, and it may be promoted
+ *   learner in the primary's own place, or an heir
+ *             the primary stops serving, waits until the other has everything,
+ *             and asks; it serves again only when newer routes say so
+ *
+ * The proposal names the term, so one that comes late changes nothing.
+ */
+#include "server_parts.h"
+
+enum { NEARLY = 64 };
+
+static bool has_nearly_all(const struct gw__slot *slot,
+                           const struct gw__peer *peer)
+{
+    return peer->synced && slot->last - peer->acked <= NEARLY;
+}
+
+static void freeze(struct gw__slot *slot, uint64_t now_ns)
+{
+    if (slot->frozen)
+        return;
+    slot->frozen = true;
+    slot->frozen_ns = now_ns;
+    slot->server->look_at_pulls = true;
+    for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
+        if (slot->clocks[g])
+            slot->server->clocks_changed |= 1U << g;
+}
+
+static void propose(struct gw__slot *slot, uint64_t now_ns,
+                    enum gw__proposal what, unsigned node)
+{
+    if (slot->proposed_ns && now_ns - slot->proposed_ns < GW__PROPOSE_NS)
+        return;
+    slot->proposed_ns = now_ns;
+    gw__server_propose(slot->server, what, slot->number, slot->term, node);
+}
+
+/* Everything is committed, and it has all of it. */
+static bool is_complete(const struct gw__slot *slot,
+                        const struct gw__peer *peer)
+{
+    return slot->applied == slot->last && slot->committed == slot->last &&
+           peer->acked == slot->last;
+}
+
+static void promote(struct gw__slot *slot, uint64_t now_ns,
+                    const struct gw__slot_route *route, struct gw__peer *peer)
+{
+    if (!peer->needed && has_nearly_all(slot, peer)) {
+        peer->needed = true;
+        peer->need_from = slot->last;
+    }
+    if (!peer->needed || peer->acked < peer->need_from)
+        return;
+    bool own_place = route->leaver == slot->server->config.node;
+    if (own_place)
+        freeze(slot, now_ns);
+    if (!own_place || is_complete(slot, peer))
+        propose(slot, now_ns, GW__PROPOSE_PROMOTE, peer->node);
+}
+
+void gw__move_tick(struct gw__slot *slot, uint64_t now_ns)
+{
+    const struct gw__slot_route *route =
+        &slot->server->routes.slots[slot->number];
+    if (slot->fenced || route->term != slot->term || !gw__slot_is_settled(slot))
+        return;
+    for (unsigned i = 0; i < slot->peer_count; i++) {
+        struct gw__peer *peer = &slot->peers[i];
+        if (peer->learner) {
+            promote(slot, now_ns, route, peer);
+        } else if (peer->node == route->heir && has_nearly_all(slot, peer)) {
+            freeze(slot, now_ns);
+            if (is_complete(slot, peer))
+                propose(slot, now_ns, GW__PROPOSE_HANDOVER, peer->node);
+        }
+    }
+}

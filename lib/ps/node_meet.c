@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The exchange of post addresses, in the control thread:
+ *
+ *     WHERE | the sender's address      it lacks the receiver's
+ *     HERE  | the sender's address      the answer
+ *
+ * Who the sender is, and which incarnation, the mesh says. WHERE is repeated
+ * until the address is here; it may be answered late, when the other one has
+ * not heard of us yet.
+ */
+#include "node_parts.h"
+
+#include <string.h>
+
+enum { WHERE = GW__FOREIGN + 32, HERE };
+
+static const uint64_t again_ns = 20000000;
+
+static void say(struct gw__node *node, unsigned to, unsigned what)
+{
+    uint8_t out[1 + GW__ADDRESS_MAX];
+    const struct gw__address *address = &node->box.address;
+    out[0] = (uint8_t)what;
+    memcpy(out + 1, address->blob, address->bytes);
+    (void)gw__driver_send(node->driver, to, out, 1 + address->bytes);
+}
+
+void gw__node_meet(struct gw__node *node, uint64_t now_ns)
+{
+    const struct gw__news *news = &node->box.news;
+    if (!node->box.has_address || now_ns - node->asked_ns < again_ns)
+        return;
+    node->asked_ns = now_ns;
+    for (unsigned i = 0; i < news->crew_count; i++) {
+        const struct gw__crew_member *member = &news->crew[i];
+        if (gw__node_deals_with(node, member) &&
+            !gw__id_equal(node->box.known[member->node].incarnation,
+                          member->incarnation))
+            say(node, member->node, WHERE);
+    }
+}
+
+void gw__node_met(struct gw__node *node, unsigned from,
+                  struct gw__id incarnation, const void *data, size_t bytes)
+{
+    const uint8_t *message = data;
+    if (from >= GW__POST_NODES || bytes < 2 || bytes > 1 + GW__ADDRESS_MAX ||
+        (message[0] != WHERE && message[0] != HERE))
+        return;
+    struct gw__whereabouts *known = &node->box.known[from];
+    bool same = gw__id_equal(known->incarnation, incarnation) &&
+                known->address.bytes == bytes - 1 &&
+                memcmp(known->address.blob, message + 1, bytes - 1) == 0;
+    if (!same) {
+        known->incarnation = incarnation;
+        known->address.bytes = bytes - 1;
+        memcpy(known->address.blob, message + 1, bytes - 1);
+        gw__node_tell(node, GW__NODE_REACH);
+    }
+    if (message[0] == WHERE && node->box.has_address)
+        say(node, from, HERE);
+}

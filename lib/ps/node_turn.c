@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The data thread's side of a node: takes the mailbox over, and tells the post
+ * who is to be reached and who is to be forgotten.
+ */
+#include "node_parts.h"
+
+#include <string.h>
+
+/* ---- the mailbox ---- */
+
+static void copy(struct gw__node *node, unsigned changes)
+{
+    const struct gw__mailbox *box = &node->box;
+    if (changes & GW__NODE_NEWS)
+        node->news = box->news;
+    if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
+        memcpy(node->known, box->known, sizeof box->known);
+    node->lease_ns = box->lease_ns;
+    node->gone = box->gone;
+    node->parked = box->parked;
+    memcpy(node->gone_text, box->gone_text, sizeof node->gone_text);
+    memcpy(node->parked_text, box->parked_text, sizeof node->parked_text);
+}
+
+/* ---- the post ---- */
+
+static void forget_those_gone(struct gw__node *node,
+                              const struct gw__id wanted[GW__POST_NODES])
+{
+    for (unsigned i = 0; i < GW__POST_NODES; i++)
+        if (!gw__id_is_none(node->reaches[i]) &&
+            !gw__id_equal(node->reaches[i], wanted[i])) {
+            gw__post_forget(node->post, i);
+            node->reaches[i] = (struct gw__id){0};
+        }
+}
+
+/* One that cannot be reached has ended, most likely: the news will say so. */
+static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
+{
+    struct gw_error why;
+    if (gw__id_equal(node->reaches[peer], who) ||
+        !gw__id_equal(node->known[peer].incarnation, who))
+        return;
+    if (gw__post_know(node->post, peer, who.high, who.low,
+                      &node->known[peer].address, &why))
+        return;
+    node->reaches[peer] = who;
+    node->reached |= (uint64_t)1 << peer;
+}
+
+static void meet(struct gw__node *node)
+{
+    const struct gw__news *news = &node->news;
+    struct gw__id wanted[GW__POST_NODES] = {{0}};
+    for (unsigned i = 0; i < news->crew_count; i++)
+        if (gw__node_deals_with(node, &news->crew[i]))
+            wanted[news->crew[i].node] = news->crew[i].incarnation;
+    forget_those_gone(node, wanted);
+    for (unsigned i = 0; i < GW__POST_NODES; i++)
+        if (!gw__id_is_none(wanted[i]))
+            reach(node, i, wanted[i]);
+}
+
+unsigned gw__node_turn(struct gw__node *node)
+{
+    if (atomic_load_explicit(&node->fresh, memory_order_relaxed) == 0)
+        return 0;
+    pthread_mutex_lock(&node->lock);
+    unsigned changes = atomic_exchange(&node->fresh, 0);
+    copy(node, changes);
+    pthread_mutex_unlock(&node->lock);
+    node->reached = 0;
+    if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
+        meet(node);
+    changes &= ~(unsigned)GW__NODE_REACH;
+    return changes | (node->reached ? GW__NODE_REACH : 0);
+}
+
+/* ---- commands ---- */
+
+static struct gw__node_asked *find_free(struct gw__mailbox *box, unsigned tag,
+                                        uint64_t hash, bool *asked_already)
+{
+    struct gw__node_asked *found = NULL;
+    *asked_already = false;
+    for (unsigned i = 0; i < GW__NODE_ASKED; i++) {
+        struct gw__node_asked *asked = &box->asked[i];
+        if (asked->serial == 0)
+            found = asked;
+        else if (tag == GW__NODE_FORGET && asked->tag == tag &&
+                 asked->hash == hash)
+            *asked_already = true;
+    }
+    return found;
+}
+
+/* GW_OK with *serial 0: it waits already. */
+static enum gw_err note_asked(struct gw__node *node, unsigned tag,
+                              uint64_t hash, unsigned *serial)
+{
+    struct gw__mailbox *box = &node->box;
+    bool already;
+    *serial = 0;
+    pthread_mutex_lock(&node->lock);
+    struct gw__node_asked *asked = find_free(box, tag, hash, &already);
+    if (asked && !already) {
+        *serial = ++box->serial;
+        *asked = (struct gw__node_asked){
+            .serial = *serial, .tag = tag, .hash = hash};
+    }
+    bool gone = box->gone;
+    pthread_mutex_unlock(&node->lock);
+    if (gone)
+        return GW_ECLOSED;
+    return asked || already ? GW_OK : GW_ENOMEM;
+}
+
+enum gw_err gw__node_command(struct gw__node *node,
+                             const struct gw__command *command, unsigned tag)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    struct gw__command mine = *command;
+    unsigned serial;
+    if (mine.who.node == GW__NODE_ANY)
+        mine.who = (struct gw__process){node->number, node->incarnation};
+    size_t bytes = gw__command_encode(&mine, ask, sizeof ask);
+    if (bytes == 0)
+        return GW_EINVAL;
+    enum gw_err err = note_asked(node, tag, gw_hash(ask, bytes, 0), &serial);
+    if (err || serial == 0)
+        return err;
+    bytes = gw__member_ask_command(ask, &mine, serial);
+    return gw__driver_ask(node->driver, ask, bytes);
+}
+
+bool gw__node_answer(struct gw__node *node, unsigned *tag,
+                     struct gw__answer *answer)
+{
+    struct gw__mailbox *box = &node->box;
+    pthread_mutex_lock(&node->lock);
+    bool any = box->answer_count > 0;
+    if (any) {
+        *tag = box->answers[0].tag;
+        *answer = box->answers[0].answer;
+        box->answer_count--;
+        memmove(box->answers, box->answers + 1,
+                box->answer_count * sizeof *box->answers);
+    }
+    pthread_mutex_unlock(&node->lock);
+    return any;
+}
+
+/* ---- to be read ---- */
+
+unsigned gw__node_number(const struct gw__node *node)
+{
+    return node->number;
+}
+
+struct gw__id gw__node_incarnation(const struct gw__node *node)
+{
+    return node->incarnation;
+}
+
+struct gw__post *gw__node_post(struct gw__node *node)
+{
+    return node->post;
+}
+
+void gw__node_wake(struct gw__node *node)
+{
+    gw__post_wake(node->post);
+}
+
+const struct gw__news *gw__node_news(const struct gw__node *node)
+{
+    return &node->news;
+}
+
+uint64_t gw__node_lease(const struct gw__node *node)
+{
+    return node->lease_ns;
+}
+
+enum gw_err gw__node_gone(const struct gw__node *node, struct gw_error *why)
+{
+    return node->gone ? gw_fail(why, GW_ECLOSED, "node %u: %s", node->number,
+                                node->gone_text)
+                      : GW_OK;
+}
+
+bool gw__node_parked(const struct gw__node *node, const char **text)
+{
+    if (text)
+        *text = node->parked_text;
+    return node->parked;
+}
+
+uint64_t gw__node_reached(const struct gw__node *node)
+{
+    return node->reached;
+}
+
+bool gw__node_reaches(const struct gw__node *node, unsigned peer)
+{
+    return peer == node->number ||
+           (peer < GW__POST_NODES && !gw__id_is_none(node->reaches[peer]));
+}

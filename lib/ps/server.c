@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The server: parcels in, letters out. Work that one event makes for other
+ * slots (closings, waiting pulls, clock requests) is noted and done at its end,
+ * so that no slot is entered twice.
+ */
+#include "server_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum gw_err gw__server_new(const struct gw__server_config *config,
+                           struct gw__server **server, struct gw_error *why)
+{
+    *server = NULL;
+    if (config->node >= GW_PS_NODES)
+        return gw_fail(why, GW_EINVAL, "there is no node %u", config->node);
+    struct gw__server *made = calloc(1, sizeof *made);
+    struct gw__key_cache *cache = calloc(1, sizeof *cache);
+    if (!made || !cache) {
+        free(made);
+        free(cache);
+        return gw_fail(why, GW_ENOMEM, "no memory for a server");
+    }
+    made->config = *config;
+    made->cache = cache;
+    if (made->config.resend_ns == 0)
+        made->config.resend_ns = 50 * 1000 * 1000;
+    if (made->config.log_bytes == 0)
+        made->config.log_bytes = (uint64_t)256 << 20;
+    gw__routes_init(&made->routes);
+    for (unsigned s = 0; s < GW_PS_SLOTS_MAX; s++)
+        gw__slot_init(&made->slots[s], made, s);
+    *server = made;
+    return GW_OK;
+}
+
+static void free_waiting(struct gw__waiting *list)
+{
+    while (list->first) {
+        struct gw__request *request = list->first;
+        gw__waiting_take(list, request);
+        gw__request_free(request);
+    }
+}
+
+void gw__server_destroy(struct gw__server **server)
+{
+    struct gw__server *s = *server;
+    *server = NULL;
+    if (!s)
+        return;
+    s->ending = true;
+    for (unsigned i = 0; i < GW_PS_SLOTS_MAX; i++) {
+        gw__slot_drop(&s->slots[i]);
+        free(s->restore[i].data);
+    }
+    free_waiting(&s->pulls);
+    free_waiting(&s->clocks);
+    for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
+        free(s->closings[g].ring);
+    gw__key_cache_fini(s->cache);
+    free(s->cache);
+    gw__buffers_fini(s);
+    free(s->routes_data);
+    free(s->floats);
+    free(s->sums);
+    free(s->places);
+    free(s->marks);
+    free(s);
+}
+
+/* ---- for all parts ---- */
+
+void gw__server_trouble(struct gw__server *server, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(server->trouble, sizeof server->trouble, format, values);
+    va_end(values);
+}
+
+void gw__server_send(struct gw__server *server, const struct gw__letter *letter)
+{
+    server->config.out.send(server->config.out.context, letter);
+}
+
+void gw__server_propose(struct gw__server *server, enum gw__proposal what,
+                        unsigned slot, uint64_t term, unsigned node)
+{
+    struct gw__command command = {
+        .kind =
+            what == GW__PROPOSE_PROMOTE ? GW__CMD_PROMOTE : GW__CMD_HANDOVER,
+        .who = {server->config.node, server->config.incarnation},
+        .slot = {.slot = slot, .term = term, .node = node}};
+    server->config.out.propose(server->config.out.context, &command);
+}
+
+float *gw__server_floats(struct gw__server *server, size_t count)
+{
+    if (count <= server->floats_room && server->floats)
+        return server->floats;
+    float *more = malloc((count + 1024) * sizeof *more);
+    if (!more)
+        return NULL;
+    free(server->floats);
+    server->floats = more;
+    server->floats_room = count + 1024;
+    return more;
+}
+
+uint32_t *gw__server_places(struct gw__server *server, size_t count)
+{
+    if (count <= server->places_room && server->places)
+        return server->places;
+    uint32_t *more = malloc((count + 1024) * sizeof *more);
+    if (!more)
+        return NULL;
+    free(server->places);
+    server->places = more;
+    server->places_room = count + 1024;
+    return more;
+}
+
+const float *gw__server_values(struct gw__server *server, const void *data,
+                               size_t count, bool half)
+{
+    if (!half)
+        return data;
+    float *values = gw__server_floats(server, count);
+    if (values)
+        gw__from_half(values, data, count);
+    return values;
+}
+
+/* ---- what an event leaves to do ---- */
+
+static void settle(struct gw__server *server, uint64_t now_ns)
+{
+    unsigned slots = server->routes.slot_count;
+    while (slots > 0 && (server->clocks_changed || server->closings_changed)) {
+        unsigned clocks = server->clocks_changed;
+        unsigned closings = server->closings_changed | clocks;
+        server->clocks_changed = server->closings_changed = 0;
+        for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
+            if (closings >> g & 1)
+                for (unsigned s = 0; s < slots; s++)
+                    gw__slot_append_closings(&server->slots[s], now_ns, g);
+            if (clocks >> g & 1)
+                gw__clocks_look(server, now_ns, g);
+        }
+    }
+    if (server->look_at_pulls)
+        gw__pulls_look(server, now_ns);
+}
+
+/* ---- parcels ---- */
+
+/* Servers speak only with processes that the controllers have named. */
+static bool is_colleague(const struct gw__server *server,
+                         const struct gw__parcel *parcel)
+{
+    return server->member && parcel->from < GW_PS_NODES &&
+           server->crew[parcel->from].here &&
+           !server->crew[parcel->from].worker &&
+           server->crew[parcel->from].incarnation == parcel->incarnation_low;
+}
+
+static void from_server(struct gw__server *server, uint64_t now_ns,
+                        struct gw__parcel *parcel,
+                        const struct gw__ps_head *head)
+{
+    if (!is_colleague(server, parcel))
+        return;
+    if (head->kind == GW__PS_APPEND)
+        gw__on_append(server, now_ns, parcel, head);
+    else if (head->kind == GW__PS_APPENDED)
+        gw__on_appended(server, now_ns, parcel, head);
+    else if (head->kind == GW__PS_COPY)
+        gw__on_copy(server, now_ns, parcel, head);
+    else if (head->kind == GW__PS_COPIED)
+        gw__on_copied(server, now_ns, parcel, head);
+    else if (head->kind == GW__PS_CLOSED)
+        gw__on_closed(server, now_ns, parcel, head);
+    else if (head->kind == GW__PS_SEEN)
+        gw__on_seen(server, now_ns, parcel, head);
+}
+
+void gw__server_parcel(struct gw__server *server, uint64_t now_ns,
+                       struct gw__parcel *parcel)
+{
+    const struct gw__ps_head *head;
+    const struct gw__ps_segment *segments;
+    server->now_ns = now_ns;
+    if (gw__ps_check(parcel, &head, &segments, NULL)) {
+        server->counts.refused++;
+        gw__parcel_release(parcel);
+        return;
+    }
+    switch ((enum gw__ps_kind)head->kind) {
+    case GW__PS_PUSH:
+    case GW__PS_PUSH_PULL:
+        gw__serve_push(server, now_ns, parcel, head, segments);
+        break;
+    case GW__PS_PULL:
+        gw__serve_pull(server, now_ns, parcel, head, segments);
+        break;
+    case GW__PS_CLOCK:
+        gw__serve_clock(server, now_ns, parcel, head);
+        break;
+    case GW__PS_APPEND:
+    case GW__PS_APPENDED:
+    case GW__PS_COPY:
+    case GW__PS_COPIED:
+    case GW__PS_CLOSED:
+    case GW__PS_SEEN:
+        from_server(server, now_ns, parcel, head);
+        break;
+    case GW__PS_REPLY:
+    case GW__PS_SAVE: /* the runtime's */
+    case GW__PS_KINDS:
+        break;
+    }
+    gw__parcel_release(parcel);
+    settle(server, now_ns);
+}
+
+/* ---- time ---- */
+
+void gw__server_lease(struct gw__server *server, uint64_t now_ns,
+                      uint64_t until_ns)
+{
+    server->now_ns = now_ns;
+    server->lease_until_ns = until_ns;
+    if (until_ns <= now_ns)
+        server->look_at_pulls = true;
+}
+
+void gw__server_tick(struct gw__server *server, uint64_t now_ns)
+{
+    server->now_ns = now_ns;
+    for (unsigned s = 0; s < server->routes.slot_count; s++) {
+        struct gw__slot *slot = &server->slots[s];
+        gw__slot_advance(slot, now_ns);
+        if (slot->role != GW_PS_PRIMARY)
+            continue;
+        gw__replicate_tick(slot, now_ns);
+        gw__copy_tick(slot, now_ns);
+        gw__move_tick(slot, now_ns);
+        for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
+            gw__slot_append_closings(slot, now_ns, g);
+            gw__clock_tick(slot, now_ns, g);
+        }
+    }
+    server->look_at_pulls |= server->pulls.count > 0;
+    if (server->clocks.count > 0)
+        server->clocks_changed = (1U << GW_PS_GROUPS_MAX) - 1;
+    settle(server, now_ns);
+    gw__flush_notes(server, now_ns);
+    gw__server_flush(server, now_ns);
+}
+
+void gw__server_flush(struct gw__server *server, uint64_t now_ns)
+{
+    server->now_ns = now_ns;
+    settle(server, now_ns);
+    gw__flush_acks(server);
+    gw__flush_copied(server);
+    gw__closings_flush(server, now_ns);
+}
+
+static bool is_busy(const struct gw__slot *slot)
+{
+    if (slot->role != GW_PS_PRIMARY)
+        return slot->applied < slot->committed;
+    for (unsigned i = 0; i < slot->peer_count; i++) {
+        const struct gw__peer *peer = &slot->peers[i];
+        if (!peer->synced || peer->learner || peer->acked < slot->last ||
+            peer->told < slot->committed)
+            return true;
+    }
+    return slot->frozen || slot->applied < slot->last ||
+           slot->server->routes.slots[slot->number].heir < GW_PS_NODES;
+}
+
+uint64_t gw__server_due(const struct gw__server *server)
+{
+    bool busy = server->pulls.count > 0 || server->clocks.count > 0 ||
+                gw__closings_busy((struct gw__server *)(uintptr_t)server);
+    for (unsigned s = 0; s < server->routes.slot_count && !busy; s++)
+        busy = is_busy(&server->slots[s]);
+    return busy ? server->now_ns + GW__TICK_NS : UINT64_MAX;
+}
+
+uint64_t gw__server_digest(const struct gw__server *server, unsigned slot)
+{
+    const struct gw__slot *s = &server->slots[slot];
+    bool here = s->role == GW_PS_PRIMARY || s->role == GW_PS_SECONDARY ||
+                (s->role == GW_PS_LEARNER && s->loaded);
+    return here ? gw__slot_digest(s) : 0;
+}

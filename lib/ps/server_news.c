@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the controllers say: who is there, where the slots are, which tables
+ * there are. News are prefixes of one log, so older ones say nothing new.
+ *
+ * Routes count only for the incarnation that the crew names: another process
+ * may have had this node's number before.
+ */
+#include "server_parts.h"
+
+#include <stdlib.h>
+
+static void take_crew(struct gw__server *server, const struct gw__news *news)
+{
+    const struct gw__server_config *config = &server->config;
+    server->member = false;
+    server->worker_count = 0;
+    for (unsigned node = 0; node < GW_PS_NODES; node++)
+        server->crew[node].here = false;
+    for (unsigned i = 0; i < news->crew_count; i++) {
+        const struct gw__crew_member *member = &news->crew[i];
+        if (member->node >= GW_PS_NODES)
+            continue;
+        bool worker = member->role == GW__WORKER;
+        server->crew[member->node].here = true;
+        server->crew[member->node].incarnation = member->incarnation.low;
+        server->crew[member->node].worker = worker;
+        server->member |=
+            member->node == config->node &&
+            gw__id_equal(member->incarnation, config->incarnation);
+        if (worker)
+            server->workers[server->worker_count++] =
+                (struct gw__alive){member->node, member->incarnation.low};
+    }
+}
+
+static void take_tables(struct gw__server *server, unsigned before)
+{
+    const struct gw__server_config *config = &server->config;
+    for (unsigned t = before; t < server->routes.table_count; t++) {
+        struct gw_error why = {.code = GW_OK};
+        if (gw__updater_init(&server->updaters[t], &server->routes.tables[t],
+                             config->callback_context, config->callback,
+                             config->callback_state, &why)) {
+            /* Its pushes wait: other servers may have what this one lacks. */
+            gw__server_trouble(server, "table \"%s\": %s",
+                               server->routes.tables[t].name, why.text);
+            server->routes.table_count = t;
+        }
+    }
+    if (server->routes.table_count == before)
+        return;
+    for (unsigned s = 0; s < server->routes.slot_count; s++)
+        gw__slot_adopt_orphans(&server->slots[s]);
+}
+
+static void take_routes(struct gw__server *server, uint64_t now_ns,
+                        const struct gw__routes *routes)
+{
+    unsigned tables = server->routes.table_count;
+    if (routes->version >= server->routes.version) {
+        server->routes = *routes;
+        free(server->routes_data);
+        server->routes_data = NULL;
+        take_tables(server, tables);
+    }
+    for (unsigned s = 0; s < server->routes.slot_count; s++) {
+        struct gw__slot *slot = &server->slots[s];
+        gw__slot_route(slot, now_ns, &server->routes.slots[s]);
+        gw__slot_advance(slot, now_ns);
+    }
+    server->look_at_pulls = true;
+    server->clocks_changed = (1U << GW_PS_GROUPS_MAX) - 1;
+    server->closings_changed = (1U << GW_PS_GROUPS_MAX) - 1;
+}
+
+void gw__server_news(struct gw__server *server, uint64_t now_ns,
+                     const struct gw__news *news)
+{
+    server->now_ns = now_ns;
+    if (news->index < server->news_index)
+        return;
+    server->news_index = news->index;
+    server->epoch = news->view.epoch;
+    take_crew(server, news);
+    take_routes(server, now_ns, &news->routes);
+    gw__server_tick(server, now_ns);
+}
+
+enum gw_err gw__server_restore(struct gw__server *server, unsigned slot,
+                               const void *data, size_t bytes,
+                               struct gw_error *why)
+{
+    if (slot >= GW_PS_SLOTS_MAX)
+        return gw_fail(why, GW_EINVAL, "there is no slot %u", slot);
+    enum gw_err err = gw__slot_check_saved(data, bytes, why);
+    if (err)
+        return gw_wrap(why, err, "slot %u", slot);
+    void *copy = malloc(bytes);
+    if (!copy)
+        return gw_fail(why, GW_ENOMEM, "no memory for slot %u", slot);
+    __builtin_memcpy(copy, data, bytes);
+    free(server->restore[slot].data);
+    server->restore[slot].data = copy;
+    server->restore[slot].bytes = bytes;
+    return GW_OK;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the server says of itself.
+ */
+#include "server_parts.h"
+
+#include <string.h>
+
+static void slot_status(const struct gw__slot *slot,
+                        struct gw_ps_slot_status *status)
+{
+    *status = (struct gw_ps_slot_status){.role = slot->role,
+                                         .term = slot->term,
+                                         .last = slot->last,
+                                         .committed = slot->committed,
+                                         .bytes = slot->stage.bytes};
+    for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)
+        if (slot->stores[t]) {
+            status->rows += gw__store_rows(slot->stores[t]);
+            status->bytes += gw__store_bytes(slot->stores[t]);
+        }
+}
+
+static void add_nans(const struct gw__server *server,
+                     struct gw_ps_clock_status *clock)
+{
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (clock->workers[i].node < GW_PS_NODES)
+            clock->workers[i].nans = server->nans[clock->workers[i].node];
+}
+
+void gw__server_get_status(const struct gw__server *server,
+                           struct gw_ps_server_status *status)
+{
+    *status = server->counts;
+    status->member = server->member;
+    status->lease = server->now_ns < server->lease_until_ns;
+    status->epoch = server->epoch;
+    status->slot_count = server->routes.slot_count;
+    for (unsigned s = 0; s < server->routes.slot_count; s++) {
+        const struct gw__slot *slot = &server->slots[s];
+        slot_status(slot, &status->slots[s]);
+        status->primaries += slot->role == GW_PS_PRIMARY;
+        status->staged += slot->stage.units;
+        for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
+            if (slot->role == GW_PS_PRIMARY && slot->clocks[g]) {
+                gw__clock_status(slot->clocks[g], &status->clocks[g]);
+                status->clocks[g].here = true;
+                add_nans(server, &status->clocks[g]);
+            }
+    }
+    memcpy(status->text, server->trouble, sizeof status->text);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of the routes: servers that come, die and drain at random, and what
+ * must hold after every command, and when nothing is under way any more.
+ */
+#ifndef TESTS_ROUTE_WORLD_H
+#define TESTS_ROUTE_WORLD_H
+
+#include <control/route.h>
+
+#include <check.h>
+#include <string.h>
+
+struct world {
+    struct gw_rng rng;
+    uint64_t seed;
+    struct gw__routes routes;
+    uint64_t servers, drained;
+    unsigned promoted;          /* by the command that is checked, or 255 */
+    unsigned copies, handovers; /* since somebody set them to 0 */
+    uint64_t touched;           /* slots that were changed */
+};
+
+uint64_t node_bit(unsigned node);
+unsigned count_nodes(uint64_t nodes);
+unsigned world_draw(struct world *w, unsigned bound);
+unsigned world_draw_node(struct world *w, uint64_t nodes);
+
+/* Slots, replicas and servers by the seed; nobody is there yet. */
+struct world world_begin(uint64_t seed);
+/* These are checked for what must always hold. */
+void world_set_servers(struct world *w, uint64_t servers);
+void world_drain(struct world *w, unsigned node);
+/* Ends one copy or handover; false: there is none. */
+bool world_advance(struct world *w);
+void world_settle(struct world *w);
+/* Replicas and load are as they should be, nobody who drains has anything. */
+void world_check_quiet(const struct world *w);
+unsigned world_lost(const struct world *w);
+
+#endif

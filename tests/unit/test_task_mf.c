@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix factorisation finds the truth behind made-up ratings, but for their
+ * noise.
+ */
+#include "task_run.h"
+
+#include <check.h>
+#include <math.h>
+
+Suite *suite_task_mf(void);
+
+static struct task_run run;
+
+static void clean(void)
+{
+    task_clean(&run);
+}
+
+static void configure(void)
+{
+    ck_assert_int_eq(gw_task_defaults("mf", &run.config, &run.why), GW_OK);
+    run.config.seed = 3;
+    run.config.batch = 200;
+    run.config.mf.users = 60;
+    run.config.mf.items = 40;
+    run.config.mf.rank = 3;
+    run.config.mf.ratings = 3000;
+    run.config.mf.noise = 0.1;
+}
+
+/* Without l2, which is no part of the loss that is reported. */
+START_TEST(gradients_are_slopes)
+{
+    configure();
+    run.config.l2 = 0;
+    run.config.batch = 25;
+    task_begin(&run);
+    task_train(&run, 0, 2, 1);
+    task_pull(&run, &(struct gw_unit_place){2, 3, 0, 2});
+    task_expect_slopes(&run, 1, 1e-3);
+}
+END_TEST
+
+START_TEST(l2_pulls_to_zero)
+{
+    float without[2000];
+    configure();
+    run.config.batch = 1;
+    run.config.l2 = 0;
+    task_begin(&run);
+    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
+    task_compute(&run, true);
+    for (int k = 0; k < 4; k++)
+        without[k] = run.gradients[0][k];
+    task_end(&run);
+    run.config.l2 = 0.5f;
+    task_begin(&run);
+    task_pull(&run, &(struct gw_unit_place){0, 0, 0, 1});
+    task_compute(&run, true);
+    for (int k = 0; k < 4; k++)
+        task_expect_near(run.gradients[0][k],
+                         without[k] + 0.5f * run.rows[0][k], 1e-6);
+}
+END_TEST
+
+START_TEST(parts_add_up)
+{
+    configure();
+    task_begin(&run);
+    for (unsigned parts = 2; parts < 12; parts += 3)
+        task_expect_parts(&run, parts, parts);
+    run.config.batch = 3;
+    task_end(&run);
+    task_begin(&run);
+    task_expect_parts(&run, 999, 7); /* some parts have nothing */
+}
+END_TEST
+
+/* 3000 ratings tell 400 numbers: the error on others is little above the
+ * noise, and far below that of knowing the mean only. */
+START_TEST(it_finds_the_truth)
+{
+    configure();
+    task_begin(&run);
+    struct gw_task_score before = task_score(&run, GW_TASK_TEST, 0);
+    ck_assert_double_gt(before.quality, 1);
+    task_train(&run, 0, 60, 4);
+    struct gw_task_score train = task_score(&run, GW_TASK_TRAIN, 60);
+    struct gw_task_score test = task_score(&run, GW_TASK_TEST, 60);
+    ck_assert_uint_eq(train.samples, 3000);
+    ck_assert_uint_eq(test.samples, 300);
+    ck_assert_msg(train.quality < 0.11 && test.quality < 0.13,
+                  "rmse %g and %g on others", train.quality, test.quality);
+    ck_assert_double_gt(test.quality, 0.08);
+    ck_assert_double_eq_tol(test.loss, test.quality * test.quality / 2, 1e-12);
+}
+END_TEST
+
+START_TEST(the_seed_decides)
+{
+    configure();
+    task_expect_seed(&run, 1, 3);
+}
+END_TEST
+
+START_TEST(bad_configs_are_refused)
+{
+    configure();
+    run.config.mf.rank = 0;
+    task_expect_refused(&run, GW_EINVAL, "rank 0");
+    configure();
+    run.config.mf.users = 0;
+    task_expect_refused(&run, GW_EINVAL, "0 users");
+    configure();
+    run.config.mf.ratings = 0;
+    task_expect_refused(&run, GW_EINVAL, "0 ratings");
+    configure();
+    run.config.mf.noise = (double)NAN;
+    task_expect_refused(&run, GW_EINVAL, "noise");
+    configure();
+    run.config.train = "ratings.csv";
+    task_expect_refused(&run, GW_EINVAL, "reads no file");
+    configure();
+    run.config.updater = GW_PS_FTRL;
+    task_expect_refused(&run, GW_EINVAL, "ftrl");
+}
+END_TEST
+
+Suite *suite_task_mf(void)
+{
+    Suite *suite = suite_create("task_mf");
+    TCase *c = tcase_create("task_mf");
+    tcase_add_checked_fixture(c, NULL, clean);
+    tcase_add_test(c, gradients_are_slopes);
+    tcase_add_test(c, l2_pulls_to_zero);
+    tcase_add_test(c, parts_add_up);
+    tcase_add_test(c, it_finds_the_truth);
+    tcase_add_test(c, the_seed_decides);
+    tcase_add_test(c, bad_configs_are_refused);
+    suite_add_tcase(suite, c);
+    return suite;
+}
