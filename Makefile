@@ -43,6 +43,7 @@ PARTS := $(filter-out cmd/common,$(patsubst %/,%,$(sort $(dir $(wildcard cmd/*/*
 TOOLS := $(patsubst cmd/%/main.c,%,$(sort $(wildcard cmd/*/main.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 SIM_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/*.c)))
+SIM_PS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/ps/*.c)))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIB_A := $(B)/libgradwire.a
@@ -93,9 +94,11 @@ $(B)/unit_suites.h: $(UNIT_SRC) tests/unit
 	@mkdir -p $(@D)
 	@sed -n 's/^Suite \*suite_\([a-z0-9_]*\)(void)$$/SUITE(\1)/p' $(UNIT_SRC) >$@
 
-# The simulated ring, and one whose book accepts what an old view has sent.
-SIMS := $(B)/sim/ring $(B)/sim/ring-broken
+# The simulated ring, one whose book accepts what an old view has sent, and the
+# simulated parameter server.
+SIMS := $(B)/sim/ring $(B)/sim/ring-broken $(B)/sim/ps
 $(B)/sim/ring: $(SIM_OBJ) $(LIB_A)
+$(B)/sim/ps: $(SIM_PS_OBJ) $(LIB_A)
 $(B)/sim/ring-broken: $(B)/sim/book-broken.o $(SIM_OBJ) $(LIB_A)
 $(SIMS):
 	@mkdir -p $(@D)

@@ -161,9 +161,10 @@ void option_default(const struct option_spec *spec, char out[64])
 {
     const void *target = spec->target;
     *out = 0;
-    if (spec->kind == OPTION_UNSIGNED && *(const unsigned *)target)
+    if (spec->kind == OPTION_UNSIGNED && *(const unsigned *)target &&
+        *(const unsigned *)target != UINT32_MAX)
         snprintf(out, 64, "%u", *(const unsigned *)target);
-    if (spec->kind == OPTION_REAL)
+    if (spec->kind == OPTION_REAL && !isnan(*(const double *)target))
         snprintf(out, 64, "%g", *(const double *)target);
     if (spec->kind == OPTION_BYTES && *(const uint64_t *)target)
         gw_format_bytes(*(const uint64_t *)target, out);

@@ -106,8 +106,8 @@ static void count_pushes(const struct bench_keys *keys, unsigned list,
         const uint64_t *key = &keys->lists[list][i];
         times[i] = 0;
         for (unsigned l = 0; l < keys->list_count; l++)
-            if (l == list || bsearch(key, sorted[l], keys->count, sizeof *key,
-                                     compare))
+            if (l == list ||
+                bsearch(key, sorted[l], keys->count, sizeof *key, compare))
                 times[i] += pushed[l];
     }
 }
@@ -131,8 +131,8 @@ enum gw_err bench_judge(const struct bench_keys *keys, unsigned list,
         count_pushes(keys, list, pushed, sorted, times);
     for (size_t i = 0; i < keys->count && there; i++)
         for (unsigned j = 0; j < keys->floats; j++)
-            *wrong += !(*rows++ == (float)times[i] *
-                                       value_of(keys->lists[list][i], j));
+            *wrong += !(*rows++ ==
+                        (float)times[i] * value_of(keys->lists[list][i], j));
     for (unsigned l = 0; l < keys->list_count; l++)
         free(sorted[l]);
     free(times);

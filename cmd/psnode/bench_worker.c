@@ -119,9 +119,8 @@ static enum gw_err request(struct worker *w, enum bench_op op,
         code = gw_ps_push(w->ps, w->table, keys, w->keys.count, w->values[list],
                           handle, why);
     else
-        code =
-            gw_ps_push_pull(w->ps, w->table, keys, w->keys.count,
-                            w->values[list], w->out[flight], handle, why);
+        code = gw_ps_push_pull(w->ps, w->table, keys, w->keys.count,
+                               w->values[list], w->out[flight], handle, why);
     if (!code && op != BENCH_PULL)
         atomic_fetch_add(&w->report->pushed[list], 1);
     if (!code && w->bench->depth == 1)

@@ -18,7 +18,8 @@ struct controllers_config {
     const char *observer;         /* where the observer listens */
     const char *key_file;         /* NULL: none */
     uint64_t token, seed;
-    /* Of the cluster; whoever says so first counts, another word is an error. */
+    /* Of the cluster; whoever says so first counts, another word is an error.
+     */
     unsigned slots, replicas, servers; /* `servers` are awaited at first */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ringctl, the operator's shell: starts rings, breaks them, watches and waits.
+ * ringctl, the operator's shell: starts runs, breaks them, watches and waits.
  * This is its table of contents; each verb has a file of its name beside this
  * one, or of its family's. A verb asks the supervisor of the run (ask.h,
  * common/attach.h); supervisor.h tells what that is.
@@ -16,35 +16,17 @@
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_up,
-    &command_down,
-    &command_ls,
-    &command_status,
-    &command_ring,
-    &command_events,
-    &command_watch,
-    &command_kill,
-    &command_stop,
-    &command_pause,
-    &command_resume,
-    &command_restart,
-    &command_drain,
-    &command_add,
-    &command_slow,
-    &command_link,
-    &command_cut,
-    &command_heal,
-    &command_pace,
-    &command_wait,
-    &command_expect,
-    &command_train,
-    &command_record,
-    &command_replay,
-    &command_chaos,
-    &command_source,
-    &command_quit,
-    &command_exit,
-    NULL,
+    &command_up,     &command_down,     &command_ls,
+    &command_status, &command_ring,     &command_ps,
+    &command_slots,  &command_clocks,   &command_events,
+    &command_watch,  &command_kill,     &command_stop,
+    &command_pause,  &command_resume,   &command_restart,
+    &command_drain,  &command_add,      &command_slow,
+    &command_link,   &command_cut,      &command_heal,
+    &command_pace,   &command_wait,     &command_expect,
+    &command_train,  &command_snapshot, &command_record,
+    &command_replay, &command_chaos,    &command_source,
+    &command_quit,   &command_exit,     NULL,
 };
 
 static const struct absent absent[] = {
@@ -57,7 +39,8 @@ static const struct absent absent[] = {
 
 static const struct tool ringctl = {
     .name = "ringctl",
-    .summary = "start a ring, break it, watch it go on",
+    .summary =
+        "start a ring or parameter servers, break them, watch them go on",
     .commands = commands,
     .shell = &command_shell,
     .options = session_options,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * add: more nodes. Each copies the state of a member while the others go on,
- * and is admitted between two ops.
+ * and is admitted between two ops; a server copies slot by slot, a worker joins
+ * at the slowest one's clock.
  */
 #include "ringctl.h"
 #include "run/target.h"
@@ -39,7 +40,8 @@ const struct command command_add = {
     .operands = "[K]",
     .help = "add K nodes (one, if not said)",
     .examples = "ringctl add\n"
-                "ringctl add 2\n",
+                "ringctl add 2\n"
+                "ringctl add --role server   takes its share of the slots\n",
     .options = options,
     .operands_max = 1,
     .run = run,

@@ -78,7 +78,8 @@ static int run_drain(int operand_count, char **operands)
 NODE_COMMAND(kill, "end a node's process at once (SIGKILL)",
              "ringctl kill 2\n"
              "ringctl kill leader         whichever controller leads\n"
-             "ringctl kill controller 1   or c1\n");
+             "ringctl kill controller 1   or c1\n"
+             "ringctl kill server 0       or s0\n");
 NODE_COMMAND(stop, "let a node leave politely: after the op under way",
              "ringctl stop 2\n");
 NODE_COMMAND(pause,

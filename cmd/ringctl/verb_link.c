@@ -21,11 +21,11 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void print_sentence(int from, int to, const json_t *rule)
+static void print_sentence(const char *from, const char *to, const json_t *rule)
 {
     char text[160];
     link_words_print(rule, text, sizeof text);
-    printf("link %d>%d: %s\n", from, to, text);
+    printf("link %s>%s: %s\n", from, to, text);
 }
 
 static int print_csv(int from, int to, const json_t *rule)
@@ -67,20 +67,21 @@ static json_t *find_rule(const json_t *status, int from, int to)
     return json_pack("{sisi}", "from", from, "to", to);
 }
 
-static int show(int from, int to)
+static int show(const struct target *ends, char **names)
 {
     struct gw_error why;
     json_t *status;
     int result = 0;
     if (ask_data("status", &status, &why))
         return complain(&why);
+    int from = target_number(ends[0]), to = target_number(ends[1]);
     json_t *rule = find_rule(status, from, to);
     if (tells_objects())
         result = tell_object("link", rule);
     else if (strcmp(common.output, "csv") == 0)
         result = print_csv(from, to, rule);
     else
-        print_sentence(from, to, rule);
+        print_sentence(names[0], names[1], rule);
     json_decref(rule);
     json_decref(status);
     return result;
@@ -94,20 +95,20 @@ static int run(int operand_count, char **operands)
     for (int i = 0; i < 2; i++)
         if (target_parse(operands[i], &ends[i], &why))
             return complain(&why);
-    if (ends[0].role != ROLE_WORKER || ends[1].role != ROLE_WORKER)
-        return complain_with(GW_ENOTSUP,
-                             "link: rules are for links between workers; cut "
-                             "takes controllers, too");
-    if (ends[0].node == ends[1].node)
-        return complain_with(GW_EINVAL, "link: %d has no link to itself",
-                             ends[0].node);
+    if (ends[0].node == TARGET_LEADER || ends[1].node == TARGET_LEADER)
+        return complain_with(GW_EINVAL,
+                             "link: which controller? Links have names such as "
+                             "c0; who leads changes");
+    if (ends[0].role == ends[1].role && ends[0].node == ends[1].node)
+        return complain_with(GW_EINVAL, "link: %s has no link to itself",
+                             operands[0]);
     if (operand_count == 2)
-        return show(ends[0].node, ends[1].node);
+        return show(ends, operands);
     if (link_words_parse(operand_count - 2, operands + 2, &request, &why))
         return complain(&why);
     json_object_set_new(request, "verb", json_string("link"));
-    json_object_set_new(request, "from", json_integer(ends[0].node));
-    json_object_set_new(request, "to", json_integer(ends[1].node));
+    json_object_set_new(request, "from", target_json(ends[0]));
+    json_object_set_new(request, "to", target_json(ends[1]));
     json_object_set_new(request, "both", json_boolean(both));
     return ask_and_tell(request);
 }
@@ -119,6 +120,7 @@ const struct command command_link = {
     .help = "set what a link does: delay, jitter, rate, loss, down",
     .examples = "ringctl link 0 1 delay 5ms jitter 1ms\n"
                 "ringctl link 0 1 rate 100M loss 1% --both\n"
+                "ringctl link s0 w1 loss 5%        a server and a worker\n"
                 "ringctl link 0 1 clear\n"
                 "ringctl link 0 1              what it does now\n",
     .options = options,

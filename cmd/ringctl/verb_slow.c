@@ -37,7 +37,7 @@ static int run_slow(int operand_count, char **operands)
 const struct command command_slow = {
     .name = "slow",
     .operands = "[worker|server] NODE TIME|off",
-    .help = "make a node compute so much longer in each step",
+    .help = "make a node take so much longer for a step; a server: a message",
     .examples = "ringctl slow 2 20ms\n"
                 "ringctl slow 2 off\n",
     .operands_min = 2,

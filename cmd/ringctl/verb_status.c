@@ -78,6 +78,18 @@ static void print_node(struct output *output, const json_t *node)
 
 /* ---- what is above and below the rows ---- */
 
+static void note_crew(struct output *output, const json_t *s)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "%" PRId64 " servers, %" PRId64 " workers, %zu slots, %" PRId64
+             " of %" PRId64 " replicas",
+             integer_of(s, "servers", 0), integer_of(s, "workers", 0),
+             json_array_size(json_object_get(s, "slots")),
+             integer_of(s, "replicas", 0), integer_of(s, "replicas_wanted", 0));
+    output_note_text(output, "crew", text);
+}
+
 static void note_ring(struct output *output, const json_t *status)
 {
     char text[512] = "nobody";
@@ -99,14 +111,19 @@ static void notes_for_people(struct output *output, const json_t *s)
              text_of(s, "state", "?"), integer_of(s, "epoch", 0),
              integer_of(s, "alive", 0));
     output_note_text(output, "state", text);
-    note_ring(output, s);
+    if (json_object_get(s, "slots"))
+        note_crew(output, s);
+    else
+        note_ring(output, s);
     if (!isnan(real_of(s, "loss")))
         snprintf(loss, sizeof loss, ", loss %.6g", real_of(s, "loss"));
     snprintf(text, sizeof text,
-             "step %" PRId64 ", op %" PRId64 "%s, %" PRId64 " lost, %" PRId64
+             "step %" PRId64 ", %s %" PRId64 "%s, %" PRId64 " lost, %" PRId64
              " doubled",
-             integer_of(s, "step", 0), integer_of(s, "op", 0), loss,
-             integer_of(s, "lost", 0), integer_of(s, "doubled", 0));
+             integer_of(s, "step", 0),
+             json_object_get(s, "slots") ? "unit" : "op",
+             integer_of(s, "op", 0), loss, integer_of(s, "lost", 0),
+             integer_of(s, "doubled", 0));
     output_note_text(output, "progress", text);
 }
 
@@ -164,6 +181,25 @@ static void note_recovery(struct output *output, const json_t *r)
     output_note_text(output, "recovery", text);
 }
 
+/* "server 0 (exit): epoch 9, detected 0.2 ms, ..." */
+static void note_crew_recovery(struct output *output, const json_t *r)
+{
+    char text[512] = "", times[128];
+    size_t i, used = 0;
+    json_t *name;
+    print_times(r, times, sizeof times);
+    json_array_foreach(json_object_get(r, "names"), i, name)
+    {
+        if (used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                     i ? ", " : "", json_string_value(name));
+    }
+    if (used < sizeof text)
+        snprintf(text + used, sizeof text - used, " (%s): epoch %" PRId64 "%s",
+                 text_of(r, "how", "?"), integer_of(r, "epoch", 0), times);
+    output_note_text(output, "recovery", text);
+}
+
 static void note_recoveries(struct output *output, const json_t *status)
 {
     enum { SHOWN_MAX = 8 };
@@ -171,13 +207,23 @@ static void note_recoveries(struct output *output, const json_t *status)
     size_t count = json_array_size(list);
     size_t first = count > SHOWN_MAX ? count - SHOWN_MAX : 0;
     for (size_t i = first; i < count; i++)
-        note_recovery(output, json_array_get(list, i));
+        (json_object_get(status, "slots") ? note_crew_recovery : note_recovery)(
+            output, json_array_get(list, i));
     const json_t *result = json_object_get(status, "result");
     if (!json_is_object(result))
         return;
     output_note_real(output, "train_loss", real_of(result, "train_loss"));
-    output_note_real(output, "train_accuracy",
-                     real_of(result, "train_accuracy"));
+    if (!isnan(real_of(result, "train_accuracy")))
+        output_note_real(output, "train_accuracy",
+                         real_of(result, "train_accuracy"));
+    if (!isnan(real_of(result, "test_accuracy")))
+        output_note_real(output, "test_accuracy",
+                         real_of(result, "test_accuracy"));
+    if (strcmp(text_of(result, "quality", "accuracy"), "accuracy") == 0)
+        return;
+    output_note_text(output, "quality", text_of(result, "quality", "?"));
+    output_note_real(output, "train_quality", real_of(result, "train_quality"));
+    output_note_real(output, "test_quality", real_of(result, "test_quality"));
 }
 
 static int print_rows(const json_t *status)

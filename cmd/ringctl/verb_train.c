@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * train: work for a ring that has none.
+ * train: work for a ring, or parameter servers, that have none.
  */
 #include "ask.h"
 #include "ringctl.h"
+#include "run/supervisor_options.h"
 #include "task.h"
 #include "tell.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,43 +19,32 @@ static const struct option_spec options[] = {
 
 /* The supervisor may have been started elsewhere, so it gets whole paths; what
  * is not here it looks for in $GRADWIRE_DATA. */
-static json_t *path_json(const char *path)
+static const char *whole(const char *path, char out[PATH_MAX])
 {
-    char whole[PATH_MAX];
-    if (!path)
-        return json_null();
-    return json_string(realpath(path, whole) ? whole : path);
-}
-
-static json_t *work_json(const struct work_options *w)
-{
-    if (w->kind == WORK_OPS)
-        return json_pack("{sssss{sIsI}}", "verb", "train", "model", "ops",
-                         "options", "bytes", (json_int_t)w->bytes, "count",
-                         (json_int_t)w->count);
-    json_t *given = json_pack("{sisisfsfsf}", "epochs", (int)w->epochs, "batch",
-                              (int)w->batch, "rate", w->rate, "momentum",
-                              w->momentum, "l2", w->l2);
-    if (w->test)
-        json_object_set_new(given, "test", path_json(w->test));
-    return json_pack("{sssssoso}", "verb", "train", "model", w->model, "file",
-                     path_json(w->file), "options", given);
+    return path && realpath(path, out) ? out : path;
 }
 
 static int run(int operand_count, char **operands)
 {
+    char file[PATH_MAX], test[PATH_MAX], snapshot[PATH_MAX];
     struct work_options work;
     struct gw_error why;
-    if (task_parse(operand_count, operands, &work, &why))
+    if (task_parse(TASK_FOR_EITHER, operand_count, operands, &work, &why))
         return complain(&why);
-    return ask_and_tell(work_json(&work));
+    work.file = whole(work.file, file);
+    work.test = whole(work.test, test);
+    work.snapshot = task_path(work.snapshot, snapshot);
+    json_t *request = work_options_encode(&work);
+    json_object_set_new(request, "verb", json_string("train"));
+    return ask_and_tell(request);
 }
 
 const struct command command_train = {
     .name = "train",
-    .operands = "lr|softmax DATA | ops",
-    .help = "give an idle ring a model to train, or ops to run",
+    .operands = "MODEL [DATA] | ops",
+    .help = "give an idle run a model to train, or a ring ops to run",
     .examples = "ringctl train lr heart_scale --epochs 20\n"
+                "ringctl train mf --mode ssp:2       parameter servers\n"
                 "ringctl train ops --bytes 1M --count 100\n",
     .options = options,
     .operands_min = 1,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * up: starts a run. Typed alone it leaves the run in the background and says
- * how to go on; in a script or shell the run ends with it, unless it is kept.
+ * up: starts a run, of a ring or of parameter servers. Typed alone it leaves
+ * the run in the background and says how to go on; in a script or shell the run
+ * ends with it, unless it is kept.
  */
 #include "ask.h"
 #include "ringctl.h"
@@ -18,7 +19,8 @@
 enum { RANKS_DEFAULT = 4 };
 
 static const char *name, *wire = "shm";
-static unsigned controllers = 1;
+static unsigned controllers = 1, workers, servers, replicas, slots;
+static const char *restore;
 static uint64_t pace_ns;
 static bool keep;
 
@@ -27,6 +29,15 @@ static const struct option_spec options[] = {
      "of the run (default: --run, else a word that is free)", NULL},
     {"controllers", 0, OPTION_UNSIGNED, &controllers, "1|3|5",
      "1 lives in the supervisor, 3 and 5 are processes", "1|3|5"},
+    {"servers", 0, OPTION_UNSIGNED, &servers, "S",
+     "parameter servers instead of a ring", NULL},
+    {"workers", 0, OPTION_UNSIGNED, &workers, "W",
+     "the same as N, beside --servers", NULL},
+    {"replicas", 0, OPTION_UNSIGNED, &replicas, "R",
+     "servers: of each slot (3, or as many as there are)", NULL},
+    {"slots", 0, OPTION_UNSIGNED, &slots, "K", "servers: how many (64)", NULL},
+    {"restore", 0, OPTION_TEXT, &restore, "DIR",
+     "servers: begin from a snapshot", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
     {"pace", 0, OPTION_DURATION, &pace_ns, "TIME",
@@ -59,6 +70,8 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
         count--;
         words++;
     }
+    const enum task_for whom = run->servers ? TASK_FOR_SERVERS : TASK_FOR_RING;
+    run->work = task_given;
     if (count == 0)
         return GW_OK;
     bool trains = strcmp(words[0], "train") == 0;
@@ -67,13 +80,23 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
                        "up: \"%.40s\" is neither a number of nodes nor train "
                        "nor ops",
                        words[0]);
-    return task_parse(count - trains, words + trains, &run->work, why);
+    return task_parse(whom, count - trains, words + trains, &run->work, why);
 }
 
-/* "run tiger is up: ring 0 1 2 3, epoch 1" */
+/* "run tiger is up: ring 0 1 2 3, epoch 1", or "3 servers, 4 workers" */
 static void describe(const json_t *status, const char *run, char *out,
                      size_t room)
 {
+    if (json_object_get(status, "slots")) {
+        snprintf(out, room,
+                 "run %s is up: %" PRId64 " servers, %" PRId64
+                 " workers, %" PRId64 " replicas, epoch %" PRId64,
+                 run, integer_of(status, "servers", 0),
+                 integer_of(status, "workers", 0),
+                 integer_of(status, "replicas", 0),
+                 integer_of(status, "epoch", 0));
+        return;
+    }
     size_t i, used = (size_t)snprintf(out, room, "run %s is up: ring", run);
     json_t *node;
     json_array_foreach(json_object_get(status, "ring"), i,
@@ -106,19 +129,26 @@ static int run(int operand_count, char **operands)
 {
     struct gw_error why;
     struct run_options run = {.name = name ? name : session_run_named(),
-                              .ranks = RANKS_DEFAULT,
+                              .ranks = workers ? workers : RANKS_DEFAULT,
                               .controllers = controllers,
                               .wire = wire,
                               .seed = common.seed,
                               .pace_ns = pace_ns,
                               .command = session_typed(),
+                              .servers = servers,
+                              .replicas = replicas,
+                              .slots = slots,
+                              .restore = restore,
                               .work = work_defaults};
     if (controllers != 1 && controllers != 3 && controllers != 5)
         return complain_with(GW_EINVAL, "--controllers is 1, 3 or 5, not %u",
                              controllers);
     if (parse(operand_count, operands, &run, &why))
         return complain(&why);
-    progress("starting %u nodes", run.ranks);
+    if (workers && run.ranks != workers)
+        return complain_with(GW_EINVAL, "up: %u workers, or --workers %u?",
+                             run.ranks, workers);
+    progress("starting %u nodes", run.ranks + run.servers);
     if (supervisor_start(&run, &why))
         return complain(&why);
     session_started(run.run, keep);
@@ -133,11 +163,12 @@ static int run(int operand_count, char **operands)
 
 const struct command command_up = {
     .name = "up",
-    .operands = "[N] [train lr|softmax DATA | ops]",
-    .help = "start a ring of N nodes (4), idle or with work",
+    .operands = "[N] [train MODEL [DATA] | ops]",
+    .help = "start a ring of N nodes (4), or parameter servers and N workers",
     .examples = "ringctl up 4\n"
                 "ringctl up 4 train lr heart_scale --epochs 50\n"
-                "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n",
+                "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n"
+                "ringctl up --servers 3 --workers 4 --mode ssp:2 train mf\n",
     .options = options,
     .operands_max = 4,
     .run = run,

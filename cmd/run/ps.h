@@ -14,25 +14,6 @@
 #include "node.h"
 #include "settings.h"
 
-/* INTERIM: until lib/ps has them. */
-#pragma weak gw_ps_abandon
-#pragma weak gw_ps_close
-#pragma weak gw_ps_connect
-#pragma weak gw_ps_find
-#pragma weak gw_ps_get_counts
-#pragma weak gw_ps_interrupt
-#pragma weak gw_ps_link
-#pragma weak gw_ps_next
-#pragma weak gw_ps_pace
-#pragma weak gw_ps_plan
-#pragma weak gw_ps_pull
-#pragma weak gw_ps_push
-#pragma weak gw_ps_server_link
-#pragma weak gw_ps_server_pace
-#pragma weak gw_ps_snapshot
-#pragma weak gw_ps_table
-#pragma weak gw_ps_wait
-
 /* ---- ps.c ---- */
 
 /* The newest. */

@@ -188,9 +188,11 @@ static bool stands(const struct run *run)
 
 static void form(struct run *run)
 {
-    if (run->formed || run->over)
+    if (run->over)
         return;
     control_admit(run);
+    if (run->formed)
+        return;
     if (stands(run)) {
         run->formed = true;
         folder_latest(run);

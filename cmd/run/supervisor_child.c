@@ -95,12 +95,19 @@ bool child_lives(const struct child *child)
     return child->pid > 0 || child->awaits;
 }
 
+bool child_is_whole(const struct run *run, const struct child *child)
+{
+    return child_is_member(run, child) &&
+           (child->role != GW__WORKER || child->crew ||
+            child->note.stage == STAGE_MEMBER);
+}
+
 unsigned members_alive(const struct run *run)
 {
     unsigned count = 0;
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         count += run->workers[n].pid > 0 && !run->workers[n].awaits &&
-                 child_is_member(run, &run->workers[n]);
+                 child_is_whole(run, &run->workers[n]);
     return count + crew_alive(run, GW__SERVER);
 }
 

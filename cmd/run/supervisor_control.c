@@ -7,6 +7,9 @@
  * The latter is the shortest way from a death to a new view: the kernel tells
  * the parent at once.
  *
+ * A ring that loses all members that have its state is empty afterwards. Then
+ * those that live are the first members of the next one, which begins anew.
+ *
  * The machine runs in the library's thread; what it tells lies under a lock
  * until the supervisor's poll loop takes it.
  */
@@ -29,6 +32,7 @@
 
 enum { TAG_ADMIT = 1 };
 #define ACCUSE_AGAIN_NS UINT64_C(300000000)
+#define ANEW_NS         UINT64_C(1000000000) /* who lives may have to register */
 
 struct control {
     struct gw__driver *observer;
@@ -46,6 +50,7 @@ struct control {
 
     /* ---- the supervisor's own ---- */
     bool admitting;
+    uint64_t empty_ns; /* since when the ring is empty that was not */
     struct {
         struct gw__id incarnation;
         uint64_t asked_ns;
@@ -253,6 +258,17 @@ enum gw_err control_error(struct run *run, struct gw_error *why)
 
 /* ---- news ---- */
 
+static void look_for_loss(struct run *run, const struct gw__news *before)
+{
+    if (before->view.ring_count == 0 || run->news.view.ring_count > 0 ||
+        run->ending)
+        return;
+    run->control->empty_ns = gw_now_ns();
+    run->states_lost++;
+    fprintf(stderr, "epoch %llu: " STATE_LOST "; it begins anew\n",
+            (unsigned long long)run->news.view.epoch);
+}
+
 void control_take(struct run *run)
 {
     struct control *control = run->control;
@@ -264,11 +280,12 @@ void control_take(struct run *run)
     control->fresh = false;
     if (fresh)
         run->news = control->news;
-    if (control->refused)
+    if (control->refused || run->news.view.ring_count > 0)
         control->admitting = control->refused = false;
     pthread_mutex_unlock(&control->lock);
     if (!fresh)
         return;
+    look_for_loss(run, &before);
     recovery_view(run, &before);
     control_accuse(run);
     children_start_awaited(run);
@@ -323,20 +340,49 @@ void control_command(struct run *run, const struct gw__command *command)
     gw__driver_ask(run->control->observer, ask, bytes);
 }
 
+/* All that the run is to begin with. */
+static bool find_first(const struct run *run, struct gw__command *command)
+{
+    for (unsigned n = 0; n < run->options.ranks; n++)
+        if (!find_joiner(&run->news, n,
+                         &command->admit.joiners[command->admit.count++]))
+            return false;
+    return true;
+}
+
+/* Those that are left, once all of them have come, or have had time to. */
+static bool find_living(const struct run *run, struct gw__command *command)
+{
+    bool late = gw_now_ns() - run->control->empty_ns > ANEW_NS;
+    unsigned missing = 0;
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
+        const struct child *child = &run->workers[n];
+        struct gw__process *next =
+            &command->admit.joiners[command->admit.count];
+        if (child->pid <= 0 || child->paused || child->leaving)
+            continue;
+        if (find_joiner(&run->news, child->node, next))
+            command->admit.count++;
+        else
+            missing++;
+    }
+    return command->admit.count > 0 && (missing == 0 || late);
+}
+
 void control_admit(struct run *run)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
-    if (run->control->admitting || run->news.view.ring_count > 0)
+    if (run->control->admitting || run->news.view.ring_count > 0 ||
+        run->ending)
         return;
     if (has_servers(run)) {
-        crew_open(run);
+        if (!run->formed)
+            crew_open(run);
         return;
     }
-    for (unsigned n = 0; n < run->options.ranks; n++)
-        if (!find_joiner(&run->news, n,
-                         &command.admit.joiners[command.admit.count++]))
-            return; /* not all are there yet */
-    control_command(run, &command);
+    command.admit.ring_epoch = run->news.view.ring_epoch;
+    if (run->formed ? find_living(run, &command) : find_first(run, &command))
+        control_command(run, &command);
 }
 
 /* ---- rules, and who leads ---- */

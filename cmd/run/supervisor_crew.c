@@ -73,23 +73,36 @@ void crew_open(struct run *run)
         control_command(run, &command);
 }
 
+bool crew_serves(const struct run *run)
+{
+    const struct gw__routes *routes = &run->news.routes;
+    for (unsigned s = 0; s < routes->slot_count; s++) {
+        unsigned server = (unsigned)routes->slots[s].primary - SERVER_NODE;
+        if (server >= RUN_SERVERS_MAX)
+            return false;
+        const struct gw_ps_slot_status *slot =
+            &run->servers[server].note.server.slots[s];
+        if (slot->role != GW_PS_PRIMARY || slot->term < routes->slots[s].term)
+            return false;
+    }
+    return true;
+}
+
 static bool has_begun(const struct run *run, const struct child *child)
 {
-    return child->note.stage == STAGE_MEMBER && child_is_member(run, child);
+    return child->note.stage == STAGE_MEMBER &&
+           (child_is_member(run, child) || child->note.diverged);
 }
 
 bool crew_stands(const struct run *run)
 {
-    const struct gw__routes *routes = &run->news.routes;
-    unsigned there = 0, placed = 0;
+    unsigned there = 0;
     for (unsigned n = 0; n < run->options.ranks; n++)
         there += has_begun(run, &run->workers[n]);
     for (unsigned n = 0; n < run->options.servers; n++)
         there += has_begun(run, &run->servers[n]);
-    for (unsigned s = 0; s < routes->slot_count; s++)
-        placed += routes->slots[s].primary != GW__NO_NODE;
     return there == run->options.ranks + run->options.servers &&
-           routes->slot_count > 0 && placed == routes->slot_count;
+           run->news.routes.slot_count > 0 && crew_serves(run);
 }
 
 /* ---- what they tell ---- */

@@ -114,8 +114,9 @@ static bool is_last(const struct request *request, const struct child *child)
 {
     const struct run *run = request->run;
     bool server = child->role == GW__SERVER;
-    unsigned others = server ? crew_alive(run, GW__SERVER) : members_alive(run);
-    if (!child_is_member(run, child) || others > 1)
+    unsigned alive = server ? crew_alive(run, GW__SERVER) : members_alive(run);
+    bool counts = server || (child->pid > 0 && child_is_whole(run, child));
+    if (!child_is_member(run, child) || alive > counts)
         return false;
     if (server)
         refuse(request, GW_EINVAL, "cannot %s server %u: it is the last server",

@@ -47,6 +47,9 @@ enum {
     SENTENCE_MAX = 400
 };
 
+#define STATE_LOST                                                             \
+    "the ring has lost its state: all members that had it are dead"
+
 /* ---- children ---- */
 
 struct child {
@@ -177,6 +180,7 @@ struct run {
 
     struct control *control;
     struct gw__news news; /* the newest */
+    unsigned states_lost; /* times that the ring had to begin anew */
 
     struct recovery recoveries[RECOVERIES_MAX]; /* the newest ones */
     unsigned recovery_count;                    /* of all */
@@ -243,7 +247,9 @@ bool child_is_member(const struct run *run, const struct child *child);
 struct child *child_of_node(struct run *run, unsigned node);
 /* Its process is there, or will be. */
 bool child_lives(const struct child *child);
-/* Members whose processes are there. */
+/* And it has the state: it is done with joining. Of a crew all are. */
+bool child_is_whole(const struct run *run, const struct child *child);
+/* Such members whose processes are there. */
 unsigned members_alive(const struct run *run);
 unsigned controllers_alive(const struct run *run);
 /* Those that there are to be, or the one inside. */
@@ -293,6 +299,8 @@ unsigned crew_alive(const struct run *run, enum gw__role role);
 void crew_accuse(struct run *run);
 /* The slots are to be opened. */
 void crew_open(struct run *run);
+/* Every slot has a primary that knows that it is one. */
+bool crew_serves(const struct run *run);
 /* All first servers and workers are there, and all slots. */
 bool crew_stands(const struct run *run);
 void crew_note(struct run *run, struct child *child,

@@ -211,28 +211,12 @@ static void count(struct run *run, const struct node_note *note)
     largest(&most->sums_doubled, note->sums_doubled);
 }
 
-/* Every slot has a primary that knows that it is one. */
-static bool all_served(const struct run *run)
-{
-    const struct gw__routes *routes = &run->news.routes;
-    for (unsigned s = 0; s < routes->slot_count; s++) {
-        unsigned server = (unsigned)routes->slots[s].primary - SERVER_NODE;
-        if (server >= RUN_SERVERS_MAX)
-            return false;
-        const struct gw_ps_slot_status *slot =
-            &run->servers[server].note.server.slots[s];
-        if (slot->role != GW_PS_PRIMARY || slot->term < routes->slots[s].term)
-            return false;
-    }
-    return true;
-}
-
 /* For servers: when the last slot of the lost is served again. */
 static void note_server(const struct run *run, struct recovery *recovery)
 {
     uint64_t servers = (((uint64_t)1 << RUN_SERVERS_MAX) - 1) << SERVER_NODE;
     if (!recovery || !recovery->decided || recovery->resumed ||
-        !(recovery->nodes & servers) || !all_served(run))
+        !(recovery->nodes & servers) || !crew_serves(run))
         return;
     recovery->resumed = true;
     recovery->resumed_ns = gw_now_ns();

@@ -33,7 +33,9 @@ static json_t *node_json(const struct run *run, const struct child *child,
         (int)child->pid, "rank", -1, "op", (json_int_t)note->worker.units,
         "phase", there && *phase ? phase : NULL, "waits_for", -1, "step",
         (json_int_t)note->step, "loss",
-        real_json(child->noted ? note->loss : (double)NAN), "digest");
+        real_json(child->noted && child->role == GW__WORKER ? note->loss
+                                                            : (double)NAN),
+        "digest");
     put(node, "slow_ns", child->slow_ns);
     put(node, "rejoined", note->rejoined);
     json_object_set_new(node, "text",

@@ -27,7 +27,9 @@ const char *child_state(const struct run *run, const struct child *child)
         return child->noted ? "alive" : "joining";
     if (child->noted && (child->note.ring.parked || child->note.server.parked))
         return "parked";
-    return child_is_member(run, child) ? "alive" : "joining";
+    if (child->crew && child->note.diverged)
+        return "diverged";
+    return child_is_whole(run, child) ? "alive" : "joining";
 }
 
 /* Its state is that of the ring: it has not just come back, say. */
@@ -198,6 +200,8 @@ const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
                 "node %u waits for node %d (op %" PRIu64 ", %s)", n,
                 ring->waits_for, ring->op, child->note.phase);
     }
+    if (used == 0 && run->states_lost > 0)
+        snprintf(out, SENTENCE_MAX, STATE_LOST "; it has begun anew");
     return out;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "target.h"
 
+#include "post.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -46,12 +48,27 @@ enum gw_err target_parse(const char *text, struct target *target,
     target->role = *text == 's'   ? ROLE_SERVER
                    : *text == 'c' ? ROLE_CONTROLLER
                                   : ROLE_WORKER;
-    if (parse_number(text + (target->role != ROLE_WORKER), &target->node))
+    bool letter = target->role != ROLE_WORKER || *text == 'w';
+    if (parse_number(text + letter, &target->node))
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
                    "\"%.40s\" is no node: write 2, s0 for a server, c1 for a "
-                   "controller, or leader",
+                   "controller, w2 for a worker, or leader",
                    text);
+}
+
+int target_number(struct target target)
+{
+    switch (target.role) {
+    case ROLE_SERVER:
+        return SERVER_NODE + target.node;
+    case ROLE_CONTROLLER:
+        return CONTROLLER_NODE - target.node;
+    case ROLE_WORKER:
+    case ROLES:
+        break;
+    }
+    return target.node;
 }
 
 enum gw_err target_parse_words(int count, char *const *words,

@@ -2,7 +2,7 @@
  *
  * Whom a verb means, as people write it:
  *
- *     2   worker 2   server 0   s0   controller 1   c1   leader
+ *     2   worker 2   w2   server 0   s0   controller 1   c1   leader
  *
  * Workers are what there is most of, so a number alone is one; the leader is
  * whichever controller leads. Sides of a cut are such names with commas, the
@@ -25,9 +25,11 @@ struct target {
     int node; /* TARGET_LEADER: the controller that leads */
 };
 
-/* "2", "s0", "c1", "leader". GW_EINVAL. */
+/* "2", "w2", "s0", "c1", "leader". GW_EINVAL. */
 GW_MUST_CHECK enum gw_err target_parse(const char *text, struct target *target,
                                        struct gw_error *why);
+/* As the library numbers it. */
+int target_number(struct target target);
 /* One or two words: a role may stand before the number. */
 GW_MUST_CHECK enum gw_err target_parse_words(int count, char *const *words,
                                              struct target *target,

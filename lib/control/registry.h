@@ -38,7 +38,10 @@
  *             repeated: two doubts at different times are no proof.
  *   LEAVE     a member goes of its own will. A server cannot while it has a
  *             slot that nobody else has in sync; it is told to DRAIN before.
- *   The last member of the ring cannot be removed: it holds the state. The last
+ *   The last member of the ring cannot be removed by a guess or at its own wish:
+ *   it holds the state. When it is certain that it has ended (or it says of
+ *   itself that it has nothing: who is certain may accuse itself) the state is
+ *   lost, the ring is empty, and the next one begins anew, at op 0. The last
  *   server can be convicted, though its slots are lost: whoever ended it knows.
  *
  * The view

@@ -39,7 +39,7 @@ enum gw_err gw__apply_accuse(struct gw__registry *r,
     struct gw__member *m = gw__registry_active(r, c->accuse.accused, answer);
     if (!m)
         return answer->code;
-    if (by == node)
+    if (by == node && !c->accuse.certain)
         return gw__refuse(answer, GW_EINVAL, "node %u cannot accuse itself",
                           node);
     bool enough = c->accuse.certain || is_seconded(r, m, by) ||
@@ -49,7 +49,7 @@ enum gw_err gw__apply_accuse(struct gw__registry *r,
         m->accused_ms = r->time_ms;
         return gw__say(answer, "node %u is accused by node %u", node, by);
     }
-    if (gw__registry_is_last(r, node, answer))
+    if (!c->accuse.certain && gw__registry_is_last(r, node, answer))
         return answer->code;
     gw__registry_remove(r, (uint64_t)1 << node, GW__CONVICTED);
     return gw__say(answer, "node %u is convicted: epoch %llu", node,

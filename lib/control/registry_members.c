@@ -256,6 +256,15 @@ static void forget_accusations(struct gw__registry *r, uint64_t by)
     }
 }
 
+/* The state is lost with its last member: the next ring begins at op 0. */
+static void end_ring(struct gw__registry *r)
+{
+    memset(r->decisions, 0, sizeof r->decisions);
+    r->decision_count = 0;
+    r->view.op_floor = 0;
+    r->flush.open = false;
+}
+
 void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
                          enum gw__member_state state)
 {
@@ -277,7 +286,10 @@ void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
     leave_ring(&r->view, nodes);
     r->view.ring_epoch = r->view.epoch;
     r->flush.reported &= ~nodes;
-    gw__flush_check(r);
+    if (r->view.ring_count == 0)
+        end_ring(r);
+    else
+        gw__flush_check(r);
 }
 
 enum gw_err gw__apply_leave(struct gw__registry *r, const struct gw__command *c,

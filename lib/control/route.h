@@ -26,9 +26,9 @@
  *
  * One change of a slot at a time, and at most GW__ROUTE_LEARNERS learners a
  * server: the copies must not starve the pushes. Weights: each slot counts as
- * one. A join moves no more replicas than its fair share, and of primaries at
- * most one more (hardly ever). A death changes the slots of the dead; others
- * follow only where the load would else differ by two or more.
+ * one. A join moves no more replicas than its fair share, and hardly ever more
+ * primaries. A death changes the slots of the dead; others follow only where
+ * the load would else differ by two or more.
  *
  *   route.c          the commands
  *   route_place.c    slots placed first, and what is missing

@@ -9,6 +9,7 @@
  * another has a slot which the other does not, so one step is always enough.
  * Of the slots that could move, those are chosen whose primary has much to give
  * away, each primary's in turn: so the server can soon be primary of its share.
+ * The primary itself is replaced only where it has one to give away anyway.
  *
  * Primaries move by an heir. Who could give one may share no slot with who
  * needs one: then along a path of servers, each the heir of the one before;
@@ -68,7 +69,8 @@ struct move {
 
 /* The best slot to move between the two, if better than *best. */
 static void look_between(const struct gw__routes *routes,
-                         const struct gw__plan_loads *loads, struct move move,
+                         const struct gw__plan_loads *loads,
+                         const struct evenness *primaries, struct move move,
                          struct move *best)
 {
     for (unsigned i = 0; i < routes->slot_count; i++) {
@@ -77,12 +79,13 @@ static void look_between(const struct gw__routes *routes,
             gw__route_in_sync(slot, move.to))
             continue;
         move.slot = i;
-        move.value = slot->primary == move.from
-                         ? -GW_PS_SLOTS_MAX
-                         : (int)loads->primaries[slot->primary] -
-                               has_of(routes, move.to, slot->primary);
-        if (move.gap > best->gap ||
-            (move.gap == best->gap && move.value > best->value))
+        move.value = (int)loads->primaries[slot->primary] -
+                     has_of(routes, move.to, slot->primary);
+        if (slot->primary == move.from &&
+            !may_move(primaries, move.from, move.to))
+            move.value = -GW_PS_SLOTS_MAX;
+        if (!best->gap || move.value > best->value ||
+            (move.value == best->value && move.gap > best->gap))
             *best = move;
     }
 }
@@ -101,13 +104,15 @@ static void replace(struct gw__slot_route *slot, struct gw__plan_loads *loads,
     loads->primaries[to]++;
 }
 
-/* One more learner, from the fullest to the emptiest of those that may. */
+/* One more learner, where it is best. */
 static bool move_replica(struct gw__routes *routes,
                          struct gw__plan_loads *loads)
 {
     struct move best = {0};
     const struct evenness even =
         evenness_of(loads, loads->replicas, loads->placed * loads->wanted);
+    const struct evenness primaries =
+        evenness_of(loads, loads->primaries, loads->placed);
     for (uint64_t a = loads->eligible; a; a &= a - 1)
         for (uint64_t b = loads->eligible; b; b &= b - 1) {
             struct move move = {.from = (unsigned)__builtin_ctzll(a),
@@ -116,8 +121,7 @@ static bool move_replica(struct gw__routes *routes,
                 !may_move(&even, move.from, move.to))
                 continue;
             move.gap = loads->replicas[move.from] - loads->replicas[move.to];
-            if (move.gap >= best.gap)
-                look_between(routes, loads, move, &best);
+            look_between(routes, loads, &primaries, move, &best);
         }
     if (best.gap)
         replace(&routes->slots[best.slot], loads, best.from, best.to);

@@ -23,9 +23,10 @@
  * as a lease may last: the leader proposes no uncertain accusation of a server
  * before GW__LEASE_NS + GW__LEASE_MARGIN_NS have passed since its last LEASE.
  * It is the leader that holds back, and before the log: whoever applies an
- * accusation from the log knows no clock but the log's. And a second accusation
- * needs this leader as the first did, so one that an earlier leader has let
- * into the log convicts nobody too early.
+ * accusation from the log knows no clock but the log's. While an accusation is
+ * on its way through the log its server gets no lease, and nobody does before a
+ * new leader's first entry has come out of it: so none that was let in earlier
+ * convicts a server that got a lease since.
  *   Of leases that another leader has given it knows nothing. That one may go
  * on for up to two election timeouts after it was replaced, until it notices
  * that no majority answers it; hence GW__LEASE_OFFICE_NS, for which a new
@@ -56,7 +57,7 @@
 /* For so long after it was accused on a guess a server gets no lease, unless
  * the accusation has come out of the log before and did not convict it. */
 #define GW__LEASE_ACCUSED_NS 1000000000ULL
-/* An election takes longer, and so does no leader notice that it slept less. */
+/* Who slept for less was not replaced: an election takes longer. */
 #define GW__LEASE_SLEPT_NS 100000000ULL
 
 /* What START brings. */

@@ -35,6 +35,10 @@ void gw__lease_applied(struct gw__service *s, const struct gw__command *command)
     struct gw__heard *heard = guessed(s, command);
     if (heard && heard->accusing > 0)
         heard->accusing--;
+    if (command->kind == GW__CMD_REGISTER && command->sequence == s->offices &&
+        gw__id_is_none(command->client) &&
+        gw__id_equal(command->who.incarnation, s->self.incarnation))
+        s->settled = true;
 }
 
 /* None while it is being accused, for who is accused may be convicted by the
@@ -46,7 +50,7 @@ bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
     const struct gw__heard *heard = &s->heard[node];
     if (heard->accusing && s->now_ns < heard->accused_ns + GW__LEASE_ACCUSED_NS)
         return false;
-    return gw__service_leads(s) && s->now_ns >= s->unsure_ns &&
+    return gw__service_leads(s) && s->settled && s->now_ns >= s->unsure_ns &&
            m->state == GW__ACTIVE && m->role == GW__SERVER &&
            gw__id_equal(m->incarnation, incarnation);
 }

@@ -9,25 +9,38 @@
 
 #include <string.h>
 
-/* Our number may still be that of an earlier life, which has then ended, for
+static bool has_server(const struct gw__service *s)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        if (s->registry.members[node].state == GW__ACTIVE &&
+            s->registry.members[node].role == GW__SERVER)
+            return true;
+    return false;
+}
+
+/* We register also when we are already, if there are servers: it comes out of
+ * the log behind all that earlier leaders have let into it.
+ *   Our number may still be that of an earlier life, which has then ended, for
  * two processes never have one log: it leaves first. */
 static void enter(struct gw__service *s)
 {
     const struct gw__member *m = &s->registry.members[s->self.node];
     bool active = m->state == GW__ACTIVE;
+    bool same = active && gw__id_equal(m->incarnation, s->self.incarnation);
     struct gw__command leave = {.kind = GW__CMD_LEAVE,
                                 .who = {s->self.node, m->incarnation}};
     struct gw__command command = {.kind = GW__CMD_REGISTER,
                                   .who = {s->self.node, s->self.incarnation},
+                                  .sequence = s->offices,
                                   .join = {.role = GW__CONTROLLER}};
-    if (active && gw__id_equal(m->incarnation, s->self.incarnation))
+    if (same && (s->settled || !has_server(s)))
         return;
     if (s->entered_ns && s->now_ns - s->entered_ns < GW__SERVICE_RETRY_NS)
         return;
     s->entered_ns = s->now_ns;
     memcpy(command.join.endpoint, s->self.endpoint,
            sizeof command.join.endpoint);
-    if (active)
+    if (active && !same)
         gw__service_propose(s, &leave);
     gw__service_propose(s, &command);
 }

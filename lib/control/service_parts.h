@@ -54,6 +54,8 @@ struct gw__service {
 
     unsigned leader;     /* a node, or GW__NODES_MAX */
     uint64_t office_ns;  /* since when it is we */
+    unsigned offices;    /* how often */
+    bool settled;        /* what we proposed first in this one is applied */
     uint64_t unsure_ns;  /* until then it may be somebody else by now */
     uint64_t clock_ns;   /* when the registry's time was */
     uint64_t clock_ms;   /* this */

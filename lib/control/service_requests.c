@@ -68,6 +68,8 @@ static uint64_t time_ms(struct gw__service *s)
 void gw__service_enter(struct gw__service *s)
 {
     s->office_ns = s->now_ns;
+    s->offices++;
+    s->settled = false;
     s->clock_ns = s->now_ns;
     s->clock_ms = s->registry.time_ms;
     s->entered_ns = s->deadline_ns = 0;

@@ -125,30 +125,30 @@ void gw_local_pull(const struct gw_local *local, unsigned number,
     }
 }
 
-/* `array` is the address of a pointer to items. */
-static bool grow(void *array, size_t count, size_t item)
+/* Room for `count` items; the old memory, and *failed, when there is none. */
+static void *resize(void *old, size_t count, size_t item, bool *failed)
 {
-    void *old;
-    memcpy(&old, array, sizeof old);
     void *moved = realloc(old, count * item);
     if (moved)
-        memcpy(array, &moved, sizeof moved);
-    return moved != NULL;
+        return moved;
+    *failed = true;
+    return old;
 }
 
-static bool grow_rows(struct table *table, size_t need)
+static bool grow_rows(struct table *t, size_t need)
 {
-    if (need <= table->capacity)
+    bool failed = false;
+    if (need <= t->capacity)
         return true;
-    size_t capacity = 2 * table->capacity > need ? 2 * table->capacity : need;
-    if (!grow(&table->keys, capacity, sizeof *table->keys) ||
-        !grow(&table->rows, capacity * table->stride, sizeof *table->rows) ||
-        !grow(&table->sums, capacity * table->width, sizeof *table->sums) ||
-        !grow(&table->pushed, capacity, sizeof *table->pushed) ||
-        !grow(&table->waiting, capacity, sizeof *table->waiting))
-        return false;
-    table->capacity = capacity;
-    return true;
+    size_t count = 2 * t->capacity > need ? 2 * t->capacity : need;
+    t->keys = resize(t->keys, count, sizeof *t->keys, &failed);
+    t->rows = resize(t->rows, count * t->stride, sizeof *t->rows, &failed);
+    t->sums = resize(t->sums, count * t->width, sizeof *t->sums, &failed);
+    t->pushed = resize(t->pushed, count, sizeof *t->pushed, &failed);
+    t->waiting = resize(t->waiting, count, sizeof *t->waiting, &failed);
+    if (!failed)
+        t->capacity = count;
+    return !failed;
 }
 
 /* At most half of the cells are taken by `need` rows. */
@@ -266,9 +266,12 @@ static bool reserve(struct gw_local *local, unsigned table, size_t floats)
 {
     if (floats <= local->value_capacity[table])
         return true;
+    bool failed = false;
     for (int i = 0; i < 2; i++)
-        if (!grow(&local->values[i][table], floats, sizeof(float)))
-            return false;
+        local->values[i][table] =
+            resize(local->values[i][table], floats, sizeof(float), &failed);
+    if (failed)
+        return false;
     local->value_capacity[table] = floats;
     return true;
 }

@@ -34,6 +34,7 @@ struct gw_unit {
     const uint32_t *listed;
     size_t first, count;
     size_t batch_rows; /* that a mean is taken over */
+    unsigned parts;    /* of the batch */
     bool learning;     /* else it is evaluated */
     void *scratch;     /* scratch_bytes, zero at first */
 };

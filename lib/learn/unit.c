@@ -18,7 +18,8 @@ enum gw_err gw_unit_new(const struct gw_task *task, struct gw_unit **unit,
     if (!made || !scratch) {
         free(made);
         free(scratch);
-        return gw_fail(why, GW_ENOMEM, "a unit of work");
+        gw_fail(why, GW_ENOMEM, "a unit of work");
+        return GW_ENOMEM;
     }
     made->task = task;
     made->scratch = scratch;
@@ -90,6 +91,7 @@ enum gw_err gw_unit_prepare(struct gw_unit *unit,
     unit->set = GW_TASK_TRAIN;
     unit->epoch = place->epoch;
     unit->batch_rows = rows;
+    unit->parts = place->parts;
     unit->learning = true;
     unit->listed = NULL;
     unit->first = batch * task->config.batch + begin;

@@ -47,7 +47,14 @@ struct gw__pairs {
     uint32_t *kept; /* scratch: words after subsampling */
     size_t *kept_at;
     size_t kept_capacity;
+    uint32_t *pool; /* of negatives */
+    size_t pool_capacity;
+    uint64_t pool_block; /* of the text, that it is for; UINT64_MAX: none */
 };
+
+/* The "epoch" of what is evaluated: its pairs are those of no other one, their
+ * rate is 0, and negatives come from all words. */
+#define GW__EVALUATION UINT64_MAX
 
 /* Makes the pairs whose target is at [first, first + count) of the text; they
  * do not depend on how the text is cut. */

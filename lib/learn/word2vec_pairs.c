@@ -74,20 +74,19 @@ static uint32_t draw(const struct gw__word2vec *data, struct gw_rng *rng)
 
 /* ---- memory ---- */
 
-/* `array` is the address of a pointer to items. */
-static bool grow(void *array, size_t *capacity, size_t need, size_t item)
+/* Room for `need` items; the old memory, and *failed, when there is none. */
+static void *reserve(void *old, size_t *capacity, size_t need, size_t item,
+                     bool *failed)
 {
     if (need <= *capacity)
-        return true;
+        return old;
     size_t more = 2 * *capacity > need ? 2 * *capacity : need;
-    void *old;
-    memcpy(&old, array, sizeof old);
     void *moved = realloc(old, more * item);
+    *failed |= !moved;
     if (!moved)
-        return false;
-    memcpy(array, &moved, sizeof moved);
+        return old;
     *capacity = more;
-    return true;
+    return moved;
 }
 
 void gw__pairs_fini(struct gw__pairs *pairs)
@@ -96,6 +95,7 @@ void gw__pairs_fini(struct gw__pairs *pairs)
     free(pairs->targets);
     free(pairs->kept);
     free(pairs->kept_at);
+    free(pairs->pool);
     *pairs = (struct gw__pairs){0};
 }
 
@@ -105,8 +105,9 @@ struct maker {
     struct gw__pairs *pairs;
     const struct gw_task *task;
     const struct gw__word2vec *data;
-    uint64_t drop_seed, draw_seed; /* of the epoch */
+    uint64_t drop_seed, draw_seed, pool_seed; /* of the epoch */
     uint64_t epoch;
+    uint32_t pool_size;
     size_t first, end;             /* of targets */
     size_t kept_count, kept_first; /* the first kept one that is a target */
 };
@@ -149,10 +150,40 @@ static void list_kept(struct maker *m, size_t begin)
 static float rate_at(const struct maker *m, size_t at)
 {
     const struct gw_task_config *config = &m->task->config;
+    if (m->epoch == GW__EVALUATION)
+        return 0;
     double length = (double)m->data->words.length;
     double done = ((double)m->epoch * length + (double)at) /
                   ((double)config->epochs * length + 1);
     return config->rate * (float)fmax(1 - done, 1e-4);
+}
+
+/* A pool for each block of the text, whoever learns from it. */
+static bool fill_pool(struct maker *m, size_t at)
+{
+    enum { BLOCK_WORDS = 1000 };
+    struct gw__pairs *pairs = m->pairs;
+    uint64_t block = at / BLOCK_WORDS;
+    bool failed = false;
+    if (m->pool_size == 0 || pairs->pool_block == block)
+        return true;
+    pairs->pool = reserve(pairs->pool, &pairs->pool_capacity, m->pool_size,
+                          sizeof *pairs->pool, &failed);
+    if (failed)
+        return false;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, gw__mix_in(m->pool_seed, block));
+    for (uint32_t i = 0; i < m->pool_size; i++)
+        pairs->pool[i] = draw(m->data, &rng);
+    pairs->pool_block = block;
+    return true;
+}
+
+static uint32_t draw_negative(const struct maker *m, struct gw_rng *rng)
+{
+    if (m->pool_size == 0)
+        return draw(m->data, rng);
+    return m->pairs->pool[((gw_rng_next(rng) >> 32) * m->pool_size) >> 32];
 }
 
 static void add_pair(struct maker *m, uint32_t in, uint32_t target, float rate,
@@ -164,7 +195,7 @@ static void add_pair(struct maker *m, uint32_t in, uint32_t target, float rate,
     uint32_t count = 1;
     targets[0] = target;
     for (uint32_t i = 0; i < m->task->config.words.negatives; i++) {
-        targets[count] = draw(m->data, rng);
+        targets[count] = draw_negative(m, rng);
         count += targets[count] != target;
     }
     *pair = (struct gw__pair){
@@ -182,11 +213,14 @@ static bool add_window(struct maker *m, size_t i)
     struct gw__pairs *pairs = m->pairs;
     size_t window = m->task->config.words.window;
     size_t targets = 1 + (size_t)m->task->config.words.negatives;
-    if (!grow(&pairs->pair, &pairs->capacity, pairs->count + 2 * window,
-              sizeof *pairs->pair) ||
-        !grow(&pairs->targets, &pairs->target_capacity,
-              pairs->target_count + 2 * window * targets,
-              sizeof *pairs->targets))
+    bool failed = false;
+    pairs->pair =
+        reserve(pairs->pair, &pairs->capacity, pairs->count + 2 * window,
+                sizeof *pairs->pair, &failed);
+    pairs->targets = reserve(pairs->targets, &pairs->target_capacity,
+                             pairs->target_count + 2 * window * targets,
+                             sizeof *pairs->targets, &failed);
+    if (failed || !fill_pool(m, pairs->kept_at[i]))
         return false;
     struct gw_rng rng;
     gw_rng_seed(&rng, gw__mix_in(m->draw_seed, pairs->kept_at[i]));
@@ -206,9 +240,13 @@ static bool reserve_kept(struct maker *m, size_t begin)
     struct gw__pairs *pairs = m->pairs;
     size_t need = m->end - begin + m->task->config.words.window + 1;
     size_t capacity = pairs->kept_capacity;
-    return grow(&pairs->kept, &capacity, need, sizeof *pairs->kept) &&
-           grow(&pairs->kept_at, &pairs->kept_capacity, need,
-                sizeof *pairs->kept_at);
+    bool failed = false;
+    pairs->kept =
+        reserve(pairs->kept, &capacity, need, sizeof *pairs->kept, &failed);
+    if (!failed)
+        pairs->kept_at = reserve(pairs->kept_at, &pairs->kept_capacity, need,
+                                 sizeof *pairs->kept_at, &failed);
+    return !failed;
 }
 
 enum gw_err gw__pairs_make(struct gw__pairs *pairs, const struct gw_task *task,
@@ -222,11 +260,14 @@ enum gw_err gw__pairs_make(struct gw__pairs *pairs, const struct gw_task *task,
         .data = task->data,
         .drop_seed = gw__mix_in(seed, 0),
         .draw_seed = gw__mix_in(seed, 1),
+        .pool_seed = gw__mix_in(seed, 2),
         .epoch = epoch,
+        .pool_size = epoch == GW__EVALUATION ? 0 : task->config.words.pool,
         .first = first,
         .end = first + count,
     };
     pairs->count = pairs->target_count = 0;
+    pairs->pool_block = UINT64_MAX;
     if (count == 0)
         return GW_OK;
     size_t begin = reach_back(&m);

@@ -19,6 +19,12 @@ uint64_t gw__clock_slowest(const struct gw__clock *clock)
     return least == UINT64_MAX ? 0 : least;
 }
 
+static uint64_t ahead_of_slowest(const struct gw__clock *clock,
+                                 const struct worker *worker)
+{
+    return worker->base + worker->finished - gw__clock_slowest(clock);
+}
+
 static bool has_plan(const struct gw__clock *clock)
 {
     return clock->plan.batches > 0;
@@ -51,7 +57,7 @@ bool gw__clock_has_room(const struct gw__clock *clock)
 static void grant(struct gw__clock *clock, struct worker *worker,
                   enum hold hold, struct gw__place_of_work work)
 {
-    uint64_t ahead = worker->base + worker->finished - gw__clock_slowest(clock);
+    uint64_t ahead = ahead_of_slowest(clock, worker);
     worker->asks = false;
     worker->hold = hold;
     worker->work = work;
@@ -142,9 +148,6 @@ static bool grant_part(struct gw__clock *clock, unsigned place)
 
 static bool grant_next(struct gw__clock *clock, struct worker *worker)
 {
-    uint64_t ahead = worker->base + worker->finished - gw__clock_slowest(clock);
-    if (clock->mode.kind == GW_PS_SSP && ahead > clock->mode.bound)
-        return false;
     if (!has_plan(clock)) {
         struct gw__place_of_work work = {.batch = worker->finished};
         grant(clock, worker, HOLDS_LOOSE, work);
@@ -165,6 +168,14 @@ static bool grant_next(struct gw__clock *clock, struct worker *worker)
 
 /* ---- to all who ask ---- */
 
+/* The slowest one always may. */
+static bool keeps_bound(const struct gw__clock *clock,
+                        const struct worker *worker)
+{
+    return clock->mode.kind != GW_PS_SSP ||
+           ahead_of_slowest(clock, worker) <= clock->mode.bound;
+}
+
 static bool may_start(struct gw__clock *clock)
 {
     if (!clock->started && clock->worker_count >= clock->plan.workers &&
@@ -182,7 +193,7 @@ bool gw__clock_deal(struct gw__clock *clock)
         open_round(clock);
     for (unsigned i = 0; i < clock->worker_count; i++) {
         struct worker *worker = &clock->workers[i];
-        if (!worker->asks)
+        if (!worker->asks || !keeps_bound(clock, worker))
             continue;
         bool got = grant_returned(clock, worker);
         if (!got && gw__clock_by_rounds(clock))

@@ -184,9 +184,9 @@ void gw__flush_acks(struct gw__server *server)
             struct gw__slot *slot = &server->slots[t];
             if (!slot->ack_due || slot->leader != node)
                 continue;
-            out.records[count++] =
-                (struct gw__appended){slot->term, slot->since, slot->matched,
-                                      slot->number, slot->ack_gap};
+            out.records[count++] = (struct gw__appended){
+                slot->term,      slot->since,  slot->matched,
+                slot->committed, slot->number, slot->ack_gap};
             slot->ack_due = slot->ack_gap = false;
         }
         out.head.segments = count;

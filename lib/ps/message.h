@@ -13,18 +13,20 @@
  * CLOCK   worker -> primary of the group's clock: part 1 a clock command.
  * REPLY   to one of these: `done` has the slots that are done; for them the
  *     values pulled are part 2, in the order of the request's segments. `code`:
- *     why the others, or all, are not. With GW__PS_NEWER part 1 has routes
- *     newer than those the request was made by; with GW__PS_WANT_KEYS the key
- *     list must be sent; else part 1 is a sentence when `code` is not GW_OK.
- *     Of CLOCK NEXT: part 2 is a struct gw_ps_work.
- * APPEND  primary -> replica: one entry of some of its slots' logs, or only how
- *     far they are committed. APPENDED goes back.
- * COPY    primary -> learner: a piece of a slot's state. COPIED goes back.
- * CLOSED  a clock's primary -> servers: closings. SEEN: how far they applied.
- * SAVE    client -> every server: what it holds at marker `sequence` (clock.h)
- *     is to be written into the directory of part 1; said before the marker is
- *     made, and again to ask. REPLY: GW_PENDING: it knows; GW_OK: the snapshot
- *     is whole (snapshot.h); else why it cannot be written.
+ *     why the others, or all, are not: for good (GW_EINVAL, GW_EDATA,
+ *     GW_EMISMATCH, GW_ENUMERIC, GW_ECLOSED, GW_ENOTSUP, GW_EWRONG), or, with
+ *     any other one, for now: the worker asks again. With GW__PS_NEWER part 1
+ * has routes newer than those the request was made by; with GW__PS_WANT_KEYS
+ * the key list must be sent; else part 1 is a sentence when `code` is not
+ * GW_OK. Of CLOCK NEXT: part 2 is a struct gw_ps_work. APPEND  primary ->
+ * replica: one entry of some of its slots' logs, or only how far they are
+ * committed. APPENDED goes back. COPY    primary -> learner: a piece of a
+ * slot's state. COPIED goes back. CLOSED  a clock's primary -> servers:
+ * closings. SEEN: how far they applied. SAVE    client -> every server: what it
+ * holds at marker `sequence` (clock.h) is to be written into the directory of
+ * part 1; said before the marker is made, and again to ask. REPLY: GW_PENDING:
+ * it knows; GW_OK: the snapshot is whole (snapshot.h); else why it cannot be
+ * written.
  *
  * Structs travel as they are: all hosts are little-endian (gw__ps_check refuses
  * others by the magic). Whatever comes is checked as a whole before use.

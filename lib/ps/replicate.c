@@ -100,6 +100,8 @@ void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
         slot->server->notes_due |= !peer->learner;
         return;
     }
+    if (peer->sent == peer->acked && peer->sent < slot->last)
+        peer->progress_ns = now_ns;
     while (peer->sent < slot->last &&
            peer->sent - peer->acked < WINDOW_ENTRIES) {
         struct gw__entry *entry = gw__slot_entry(slot, peer->sent + 1);
@@ -116,6 +118,12 @@ void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
     }
 }
 
+static void rewind_peer(struct gw__peer *peer, uint64_t now_ns)
+{
+    peer->sent = peer->acked;
+    peer->rewound_ns = now_ns;
+}
+
 void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns)
 {
     uint64_t resend_ns = slot->server->config.resend_ns;
@@ -124,8 +132,8 @@ void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns)
         if (!peer->synced || peer->acked >= slot->last)
             continue;
         if (now_ns - peer->progress_ns >= resend_ns &&
-            now_ns - peer->sent_ns >= resend_ns)
-            peer->sent = peer->acked;
+            now_ns - peer->rewound_ns >= resend_ns)
+            rewind_peer(peer, now_ns);
         gw__peer_pump(slot, now_ns, peer);
     }
 }
@@ -135,7 +143,9 @@ static bool wants_note(const struct gw__slot *slot, uint64_t now_ns,
                        const struct gw__peer *peer)
 {
     if (peer->synced)
-        return peer->told < slot->committed;
+        return peer->told < slot->committed ||
+               (peer->knows < slot->committed &&
+                now_ns - peer->noted_ns >= slot->server->config.resend_ns);
     return !peer->learner &&
            (peer->sent_ns == 0 ||
             now_ns - peer->sent_ns >= slot->server->config.resend_ns);
@@ -154,6 +164,7 @@ static void note_node(struct gw__server *server, uint64_t now_ns, unsigned node)
             continue;
         records[count++] = record_of(slot);
         peer->told = slot->committed;
+        peer->noted_ns = now_ns;
         if (!peer->synced)
             peer->sent_ns = now_ns;
     }
@@ -182,6 +193,8 @@ static void take_ack(struct gw__slot *slot, uint64_t now_ns,
     if (peer->learner && !peer->synced)
         return;
     peer->synced = true;
+    if (record->committed > peer->knows)
+        peer->knows = record->committed;
     if (record->matched > peer->acked) {
         peer->acked = record->matched;
         peer->progress_ns = now_ns;

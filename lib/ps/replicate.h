@@ -31,7 +31,7 @@ struct gw__append {
 
 struct gw__appended {
     uint64_t term, since;
-    uint64_t matched;
+    uint64_t matched, committed;
     uint32_t slot;
     uint32_t gap; /* something behind `matched` has come */
 };

@@ -61,6 +61,18 @@ void gw__settle_waits(struct gw__server *server, uint64_t now_ns,
     }
 }
 
+bool gw__join_waits(struct gw__entry *entry, struct gw__wait *wait)
+{
+    unsigned count = 0;
+    for (struct gw__wait *w = entry->waits; w; w = w->next)
+        count++;
+    if (count >= GW__WAITS_PER_ENTRY)
+        return false;
+    wait->next = entry->waits;
+    entry->waits = wait;
+    return true;
+}
+
 /* ---- lists of those that wait for something else than the log ---- */
 
 void gw__waiting_add(struct gw__waiting *list, struct gw__request *request)

@@ -155,6 +155,10 @@ static enum gw_err append(struct gw__slot *slot, uint64_t now_ns,
 {
     uint8_t data[GW__CLOCK_COMMAND_MAX];
     size_t bytes = gw__clock_encode(command, data, sizeof data);
+    struct gw__entry *same =
+        wait ? gw__slot_find_command(slot, group, data, bytes) : NULL;
+    if (same)
+        return gw__join_waits(same, wait) ? GW_OK : GW_PENDING;
     struct gw__entry entry = {.kind = GW__ENTRY_CLOCK,
                               .group = (uint8_t)group,
                               .data = data,

@@ -183,19 +183,6 @@ static enum gw_err check_finite(const struct gw__request *request,
 
 /* ---- into the logs ---- */
 
-/* Is the same request there already, or too many? Then this one need not. */
-static bool join_waits(struct gw__entry *entry, struct gw__wait *wait)
-{
-    unsigned count = 0;
-    for (struct gw__wait *w = entry->waits; w; w = w->next)
-        count++;
-    if (count >= GW__WAITS_PER_ENTRY)
-        return false;
-    wait->next = entry->waits;
-    entry->waits = wait;
-    return true;
-}
-
 /* GW_OK: it is done; GW_PENDING: it waits in the log; else refused. */
 static enum gw_err push_again(struct gw__slot *slot,
                               struct gw__request *request,
@@ -217,7 +204,7 @@ static enum gw_err push_again(struct gw__slot *slot,
     if (!entry)
         return GW_EINVAL;
     slot->server->counts.duplicates++;
-    return join_waits(entry, wait) ? GW_PENDING : GW_ELOST;
+    return gw__join_waits(entry, wait) ? GW_PENDING : GW_ELOST;
 }
 
 static void push_segment(struct gw__request *request, uint64_t now_ns,
@@ -290,11 +277,12 @@ void gw__serve_push(struct gw__server *server, uint64_t now_ns,
         gw__request_free(request);
         return;
     }
-    server->counts.pushes++;
+    uint64_t logged = server->counts.push_keys;
     size_t before = 0;
     for (unsigned i = 0; i < request->segment_count; i++) {
         push_segment(request, now_ns, i, before);
         before += segments[i].keys;
     }
+    server->counts.pushes += server->counts.push_keys > logged;
     gw__request_settle(request, now_ns, GW_PS_SLOTS_MAX, true);
 }

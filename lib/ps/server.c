@@ -240,7 +240,7 @@ void gw__server_lease(struct gw__server *server, uint64_t now_ns,
 
 void gw__server_tick(struct gw__server *server, uint64_t now_ns)
 {
-    server->now_ns = now_ns;
+    server->now_ns = server->tick_ns = now_ns;
     for (unsigned s = 0; s < server->routes.slot_count; s++) {
         struct gw__slot *slot = &server->slots[s];
         gw__slot_advance(slot, now_ns);
@@ -278,7 +278,7 @@ static bool is_busy(const struct gw__slot *slot)
     for (unsigned i = 0; i < slot->peer_count; i++) {
         const struct gw__peer *peer = &slot->peers[i];
         if (!peer->synced || peer->learner || peer->acked < slot->last ||
-            peer->told < slot->committed)
+            peer->knows < slot->committed)
             return true;
     }
     return slot->frozen || slot->applied < slot->last ||
@@ -291,7 +291,7 @@ uint64_t gw__server_due(const struct gw__server *server)
                 gw__closings_busy((struct gw__server *)(uintptr_t)server);
     for (unsigned s = 0; s < server->routes.slot_count && !busy; s++)
         busy = is_busy(&server->slots[s]);
-    return busy ? server->now_ns + GW__TICK_NS : UINT64_MAX;
+    return busy ? server->tick_ns + GW__TICK_NS : UINT64_MAX;
 }
 
 uint64_t gw__server_digest(const struct gw__server *server, unsigned slot)
@@ -299,5 +299,5 @@ uint64_t gw__server_digest(const struct gw__server *server, unsigned slot)
     const struct gw__slot *s = &server->slots[slot];
     bool here = s->role == GW_PS_PRIMARY || s->role == GW_PS_SECONDARY ||
                 (s->role == GW_PS_LEARNER && s->loaded);
-    return here ? gw__slot_digest(s) : 0;
+    return here ? gw__slot_digest((struct gw__slot *)(uintptr_t)s) : 0;
 }

@@ -68,6 +68,10 @@ void gw__request_settle(struct gw__request *request, uint64_t now_ns,
 void gw__settle_waits(struct gw__server *server, uint64_t now_ns,
                       struct gw__wait *waits, bool done);
 
+/* The entry is in the log already: waits for it too. False: enough do. */
+GW_MUST_CHECK bool gw__join_waits(struct gw__entry *entry,
+                                  struct gw__wait *wait);
+
 struct gw__reply_parts {
     uint64_t done;
     enum gw_err code;
@@ -119,6 +123,7 @@ struct gw__server {
     struct gw__alive workers[GW_PS_NODES];
     uint64_t lease_until_ns;
     uint64_t now_ns;
+    uint64_t tick_ns; /* of the last tick: traffic must not put off the next */
     struct gw__updater updaters[GW_PS_TABLES_MAX];
     uint8_t *routes_data; /* encoded; NULL: not yet */
     size_t routes_bytes;

@@ -37,10 +37,13 @@ struct gw__peer {
     bool keeps;  /* the log must keep what it has not acknowledged */
     bool synced; /* it has spoken in this reign; a learner: has the copy */
     uint64_t acked, sent; /* through this entry */
-    uint64_t told;        /* that this is committed */
+    uint64_t told;        /* that this is committed, */
+    uint64_t knows;       /* that, as it has said itself */
+    uint64_t noted_ns;    /* when it was told last by a note */
     uint64_t need_from;   /* a learner: what was appended without it */
     uint64_t sent_ns;     /* when it got something last */
-    uint64_t progress_ns; /* when `acked` grew last */
+    uint64_t progress_ns; /* when `acked` grew last, or all was here */
+    uint64_t rewound_ns;  /* when it was sent what it lacks once more */
 };
 enum { GW__PEERS_MAX = GW_PS_REPLICAS_MAX + 2 };
 
@@ -139,6 +142,10 @@ void gw__slot_trim(struct gw__slot *slot);
 /* The push that waits in the log with this number; NULL: none. */
 struct gw__entry *gw__slot_find_push(const struct gw__slot *slot, unsigned node,
                                      uint64_t incarnation, uint64_t sequence);
+/* The same command waits in the log already; NULL: none. */
+struct gw__entry *gw__slot_find_command(const struct gw__slot *slot,
+                                        unsigned group, const void *data,
+                                        size_t bytes);
 void gw__slot_log_fini(struct gw__slot *slot);
 
 /* ---- slot_apply.c ---- */
@@ -174,6 +181,6 @@ void gw__slot_free_orphans(struct gw__slot *slot);
  * tables? */
 GW_MUST_CHECK enum gw_err gw__slot_check_saved(const void *data, size_t bytes,
                                                struct gw_error *why);
-uint64_t gw__slot_digest(const struct gw__slot *slot);
+uint64_t gw__slot_digest(struct gw__slot *slot);
 
 #endif

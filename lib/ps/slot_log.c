@@ -10,6 +10,7 @@
 #include "server_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct gw__entry *gw__slot_entry(const struct gw__slot *slot, uint64_t index)
 {
@@ -206,6 +207,19 @@ struct gw__entry *gw__slot_find_push(const struct gw__slot *slot, unsigned node,
         struct gw__entry *e = gw__slot_entry(slot, i);
         if (e && e->kind == GW__ENTRY_PUSH && e->node == node &&
             e->incarnation == incarnation && e->sequence == sequence)
+            return e;
+    }
+    return NULL;
+}
+
+struct gw__entry *gw__slot_find_command(const struct gw__slot *slot,
+                                        unsigned group, const void *data,
+                                        size_t bytes)
+{
+    for (uint64_t i = slot->last; i > slot->applied; i--) {
+        struct gw__entry *e = gw__slot_entry(slot, i);
+        if (e && e->kind == GW__ENTRY_CLOCK && e->group == group &&
+            e->bytes == bytes && memcmp(e->data, data, bytes) == 0)
             return e;
     }
     return NULL;

@@ -75,11 +75,13 @@ size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
     return writer.used;
 }
 
-uint64_t gw__slot_digest(const struct gw__slot *slot)
+uint64_t gw__slot_digest(struct gw__slot *slot)
 {
     struct gw__writer writer = gw__writer_on(NULL, 0);
+    /* Rows of a dense table are there from the first touch, even by a pull,
+     * which only the primary sees. */
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)
-        if (slot->stores[t] && gw__store_rows(slot->stores[t]) > 0) {
+        if (gw__slot_store(slot, t) && gw__store_rows(slot->stores[t]) > 0) {
             gw__put_u8(&writer, t);
             gw__put_u64(&writer, gw__store_digest(slot->stores[t]));
         }

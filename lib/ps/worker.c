@@ -340,6 +340,15 @@ enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
     return err;
 }
 
+/* Nobody wants what they would bring. */
+static void end_errands(struct gw__worker *worker, const struct gw__job *job)
+{
+    struct gw__errand *errand;
+    for (unsigned at = 0; (errand = gw__errand_next(worker, &at));)
+        if (errand->request == job)
+            gw__errand_end(worker, errand);
+}
+
 enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)
 {
     struct gw__job *request = find_request(worker, request_id);
@@ -356,11 +365,15 @@ enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)
     request->access.out = NULL;
     request->access.lend = false;
     request->work = NULL;
+    request->said = NULL;
     request->detached = true;
     if (request->cut)
         request->next_piece = request->cut->piece_count;
     sweep_queue(worker);
-    gw__job_settle(request);
+    if (!gw__is_push(request) && request->errands > 0)
+        end_errands(worker, request); /* the last one frees it */
+    else
+        gw__job_settle(request);
     return GW_OK;
 }
 

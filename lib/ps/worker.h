@@ -82,8 +82,7 @@ struct gw__access {
     size_t count;
     const float *values;
     float *out;
-    bool lend;       /* values may be read where they lie until the end. Not
-                        what belongs to a unit: a server may keep it */
+    bool lend;       /* values may be read where they lie until the end */
     uint64_t clock;  /* of the unit; GW__NO_CLOCK */
     uint64_t closed; /* what pulls must see */
 };

@@ -7,6 +7,11 @@
  * than snapshots that never happens: then after the third snapshot. Once it is
  * admitted the others wait for it in its first op, so the chase has an end.
  * Then it makes sure that what it has copied stands (ring_sure.c).
+ *
+ * When all who had the state are gone before anybody has a copy, the state is
+ * lost. Who finds that out, or that the ring from which it copied is no more,
+ * has no place in it: it convicts itself, so that the ring may end, and begin
+ * anew.
  */
 #include "ring_parts.h"
 
@@ -28,6 +33,7 @@ static void take_snapshot(struct gw_ring *ring, const struct gw__pull *whole)
         memcpy(config->state, whole->data, config->state_bytes);
     ring->state_op = whole->item.op;
     ring->digest = whole->digest;
+    ring->state_epoch = whole->epoch;
     pthread_mutex_unlock(&ring->state_lock);
 }
 
@@ -42,17 +48,22 @@ static enum gw_err use(struct gw_ring *ring, struct gw_error *why)
     return GW_OK;
 }
 
+/* A result that was added to another state than its giver's comes to another
+ * digest; one that was added to what has become void meanwhile is void, too. */
 static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
 {
     struct gw__pull *pull = &ring->pull;
     gw__ring_unlock(ring);
     enum gw_err err = use(ring, why);
     gw__ring_lock(ring);
-    if (pull->item.kind == GW__ITEM_SNAPSHOT)
-        pull->snapshots++;
-    pull->copied = true;
+    bool snapshot = pull->item.kind == GW__ITEM_SNAPSHOT;
+    bool based = snapshot || pull->copied;
+    pull->snapshots += snapshot;
     pull->have_op = ring->state_op;
-    ring->sure = 0;
+    pull->copied = based && ring->digest == pull->digest;
+    pull->copied = pull->copied && gw__sure_copied(ring);
+    if (!pull->copied)
+        gw__claim_forget(&ring->claim);
     ring->status.digest = ring->digest;
     gw__pull_next(pull);
     return err;
@@ -75,21 +86,70 @@ static bool is_up_to_date(const struct gw_ring *ring)
 
 static bool is_done(const struct gw_ring *ring)
 {
-    return is_up_to_date(ring) && gw__sure(ring);
+    return is_up_to_date(ring) && gw__sure_worth(ring) == GW__CLAIM_STANDS;
 }
 
-/* Somebody in the ring was there before us? */
-static bool has_elders(const struct gw_ring *ring)
+/* Nothing of what was copied counts any more, or nobody has it. */
+static bool is_lost(struct gw_ring *ring)
 {
-    const struct gw__view *view = &ring->known;
-    int rank = gw__view_rank(view, ring->node);
-    for (unsigned i = 0; rank >= 0 && i < view->ring_count; i++)
-        if (view->ring[i].from_op < view->ring[rank].from_op)
-            return true;
-    return rank < 0;
+    const struct gw__pull *pull = &ring->pull;
+    if (gw__pull_whole(pull))
+        return false; /* first that is used up */
+    if (ring->pull.over && pull->have_op == 0 && !pull->copied)
+        ring->pull.over = false; /* the state is the initial one still */
+    return ring->pull.over || gw__sure_worth(ring) == GW__CLAIM_LOST;
 }
 
-static enum gw_err check(const struct gw_ring *ring, uint64_t deadline_ns,
+/* ---- giving up; with the lock ---- */
+
+static bool stands_in_ring(const struct gw_ring *ring)
+{
+    int rank = gw__view_rank(&ring->known, ring->node);
+    return rank >= 0 &&
+           gw__id_equal(ring->known.ring[rank].incarnation, ring->incarnation);
+}
+
+static void convict_self(struct gw_ring *ring)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__process self = {ring->node, ring->incarnation};
+    const struct gw__command command = {
+        .kind = GW__CMD_ACCUSE,
+        .who = self,
+        .accuse = {.accused = self, .certain = true}};
+    size_t bytes = gw__member_ask_command(ask, &command, 0);
+    gw__ring_unlock(ring);
+    gw__ring_ask(ring, ask, bytes);
+    gw__ring_lock(ring);
+}
+
+static const uint64_t again_ns = 200000000;
+
+/* Nobody else would remove a member that lives. */
+static enum gw_err give_up(struct gw_ring *ring, uint64_t deadline_ns,
+                           struct gw_error *why)
+{
+    static const char lost[] =
+        "the ring has lost its state: all members that had it are dead";
+    uint64_t due_ns = 0;
+    gw__status_say(ring, lost);
+    while (stands_in_ring(ring) && !ring->gone) {
+        uint64_t now_ns = gw_now_ns();
+        if (ring->failed.code || atomic_load(&ring->interrupted) ||
+            (deadline_ns && now_ns >= deadline_ns))
+            break;
+        if (now_ns >= due_ns) {
+            due_ns = now_ns + again_ns;
+            convict_self(ring);
+        }
+        gw__ring_nap(ring);
+    }
+    return gw_fail(why, GW_ECLOSED, "%s", lost);
+}
+
+/* ---- what stands in the way ---- */
+
+static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
                          struct gw_error *why)
 {
     enum gw_err err = gw__ring_alive(ring, why);
@@ -97,10 +157,8 @@ static enum gw_err check(const struct gw_ring *ring, uint64_t deadline_ns,
         err = gw__driver_error(ring->driver, why);
     if (err)
         return err;
-    if (ring->member && !is_up_to_date(ring) && !ring->flushing &&
-        !has_elders(ring))
-        return gw_fail(why, GW_ECLOSED,
-                       "node %u: nobody is left who has the state", ring->node);
+    if (is_lost(ring))
+        return give_up(ring, deadline_ns, why);
     if (deadline_ns == 0 || gw_now_ns() < deadline_ns)
         return GW_OK;
     return gw_fail(why, GW_ETIMEOUT, "node %u %s", ring->node,
@@ -145,8 +203,7 @@ static enum gw_err look(struct gw_ring *ring, bool *said, struct gw_error *why)
         return meet(ring, why);
     if (!*said && !ring->member && is_ready(&ring->pull))
         say_ready(ring, said);
-    if (is_up_to_date(ring))
-        gw__sure_ask(ring);
+    gw__sure_ask(ring);
     gw__ring_nap(ring);
     return GW_OK;
 }

@@ -24,7 +24,8 @@ struct gw__pull {
     uint64_t heard_ns, rest_ns;
     struct gw__foreign_item item; /* kind GW__ITEM_NONE: to be offered one */
     struct gw_ring_result result; /* of the item */
-    uint64_t digest;
+    uint64_t digest, epoch;
+    bool over; /* the ring from which it was copied is no more */
     unsigned char *data;
     size_t room;
     uint64_t asked, got; /* bytes asked for; pieces that are here, in bytes */
@@ -36,7 +37,7 @@ struct gw__pull {
 
 struct gw__snapshot {
     uint64_t id; /* 0: none */
-    uint64_t op, digest;
+    uint64_t op, digest, epoch;
     unsigned char *data;
     size_t bytes;
     uint64_t made_ns, used_ns;
@@ -49,6 +50,8 @@ gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns, struct gw_error *why);
 void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns);
 void gw__pull_piece(struct gw_ring *ring, unsigned from,
                     const struct gw__foreign_piece *piece);
+/* With `lock` held: there are news; who is gone gives nothing any more. */
+void gw__pull_news(struct gw_ring *ring);
 /* With `lock` held: the item is here as a whole. */
 bool gw__pull_whole(const struct gw__pull *pull);
 /* The item was used up: the next one. */

@@ -63,6 +63,7 @@ static struct gw__snapshot *make(struct gw_ring *ring, uint64_t now_ns)
         memcpy(s->data, config->state, s->bytes);
     s->op = ring->state_op;
     s->digest = ring->digest;
+    s->epoch = ring->state_epoch;
     pthread_mutex_unlock(&ring->state_lock);
     if (!s->data || s->id == 0) {
         s->id = 0;
@@ -102,9 +103,11 @@ static bool cut_result(const struct gw_ring *ring,
 {
     const struct gw__kept *kept = &ring->kept[ask->have_op % GW__BOOK_OPS];
     if (ask->wants_state || ask->item.kind == GW__ITEM_SNAPSHOT ||
-        !kept->complete || kept->result.op != ask->have_op)
+        !kept->complete || !kept->applied || kept->result.op != ask->have_op)
         return false;
     piece->result = kept->result;
+    piece->digest = kept->digest;
+    piece->epoch = kept->result.epoch;
     piece->item = (struct gw__foreign_item){
         .kind = GW__ITEM_RESULT,
         .id = ask->have_op,
@@ -133,6 +136,7 @@ static void cut_snapshot(struct gw_ring *ring,
         return;
     s->used_ns = now_ns;
     piece->digest = s->digest;
+    piece->epoch = s->epoch;
     piece->item = (struct gw__foreign_item){
         .kind = GW__ITEM_SNAPSHOT, .id = s->id, .op = s->op, .bytes = s->bytes};
     cut(piece, s->data, ask->offset);

@@ -77,8 +77,10 @@ static void put_piece(struct gw__writer *w,
     gw__put_u64(w, piece->donor_op);
     gw__put_u8(w, piece->gives);
     put_item(w, &piece->item);
-    if (piece->item.kind == GW__ITEM_SNAPSHOT)
+    if (piece->item.kind != GW__ITEM_NONE) {
         gw__put_u64(w, piece->digest);
+        gw__put_u64(w, piece->epoch);
+    }
     if (piece->item.kind == GW__ITEM_RESULT)
         put_result(w, &piece->result);
     gw__put_u64(w, piece->offset);
@@ -90,8 +92,10 @@ static void get_piece(struct gw__reader *r, struct gw__foreign_piece *piece)
     piece->donor_op = gw__get_u64(r);
     piece->gives = gw__get_bool(r);
     get_item(r, &piece->item);
-    if (piece->item.kind == GW__ITEM_SNAPSHOT)
+    if (piece->item.kind != GW__ITEM_NONE) {
         piece->digest = gw__get_u64(r);
+        piece->epoch = gw__get_u64(r);
+    }
     if (piece->item.kind == GW__ITEM_RESULT)
         get_result(r, &piece->result);
     piece->offset = gw__get_u64(r);

@@ -11,6 +11,7 @@
  *     member -> leaver    PASSED  these
  *     joiner -> member    SURE    what is your state? (ring_sure.c)
  *     member -> joiner    HAVE    this
+ *     joiner -> joiner    NOTHING since when: none, and nobody is left who has
  *
  * Everything may be lost, and is asked again. A donor keeps nothing about who
  * asks but the snapshots that it has taken, for some seconds.
@@ -30,6 +31,7 @@ enum gw__foreign_kind {
     GW__FOREIGN_PASSED,
     GW__FOREIGN_SURE,
     GW__FOREIGN_HAVE,
+    GW__FOREIGN_NOTHING,
     GW__FOREIGN_KINDS
 };
 
@@ -55,7 +57,9 @@ struct gw__foreign_piece {
     uint64_t donor_op; /* ops that are in the donor's state */
     bool gives;        /* the donor has a state */
     struct gw__foreign_item item;
-    uint64_t digest;              /* SNAPSHOT: over the ops that are in it */
+    /* Of an item: over the ops that are in the state then, and the epoch in
+     * which the newest of them was completed. */
+    uint64_t digest, epoch;
     struct gw_ring_result result; /* RESULT; without `data` */
     uint64_t offset;
     const void *data;
@@ -72,7 +76,8 @@ struct gw__foreign {
     union {
         struct gw__foreign_ask ask;
         struct gw__foreign_piece piece; /* `data` in the message */
-        uint64_t ops; /* PAST, PASSED: how many are complete */
+        uint64_t ops; /* PAST, PASSED: how many are complete; NOTHING: the
+                         ring epoch */
         struct gw__foreign_state state; /* HAVE */
     };
 };

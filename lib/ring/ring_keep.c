@@ -33,7 +33,7 @@ enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
     struct gw__kept *kept = &ring->kept[op % GW__BOOK_OPS];
     size_t bytes = call->count * gw_dtype_size(call->type);
     gw__ring_lock(ring);
-    kept->complete = false;
+    kept->complete = kept->applied = false;
     kept->result = (struct gw_ring_result){.op = op,
                                            .tag = call->tag,
                                            .count = call->count,
@@ -109,6 +109,16 @@ static enum gw_err average(struct gw_ring *ring,
     return GW_OK;
 }
 
+/* If it is one of those that are kept. */
+static void note_applied(struct gw_ring *ring, uint64_t op, uint64_t digest)
+{
+    struct gw__kept *kept = &ring->kept[op % GW__BOOK_OPS];
+    if (!kept->complete || kept->result.op != op)
+        return;
+    kept->applied = true;
+    kept->digest = digest;
+}
+
 enum gw_err gw__keep_apply(struct gw_ring *ring,
                            const struct gw_ring_result *kept,
                            struct gw_ring_result *seen, struct gw_error *why)
@@ -126,8 +136,10 @@ enum gw_err gw__keep_apply(struct gw_ring *ring,
         config->apply(config->context, seen);
     ring->state_op = kept->op + 1;
     ring->digest = digest;
+    ring->state_epoch = kept->epoch;
     pthread_mutex_unlock(&ring->state_lock);
     gw__ring_lock(ring);
+    note_applied(ring, kept->op, digest);
     ring->status.digest = digest;
     ring->status_changed = true;
     gw__ring_unlock(ring);

@@ -23,7 +23,8 @@
  *   ring_pull.c   a joiner copies the state; ring_copy.c does so in
  *                 gw_ring_join; ring_donate.c gives it; ring_foreign.h is what
  *                 they say to each other
- *   ring_sure.c   a joiner makes sure that it copied what stands
+ *   ring_sure.c   a joiner makes sure that it copied what stands, or that
+ *                 nobody has the state any more (claim.h)
  *   ring_status.c looking at it; ring_events.c what the event stream is told
  *
  * Who may touch what
@@ -43,6 +44,7 @@
 #define GW__RING_PARTS_H
 
 #include "book.h"
+#include "claim.h"
 #include "member.h"
 #include "ring_copy.h"
 
@@ -67,6 +69,8 @@ struct gw__kept {
     unsigned char *data; /* gw_alloc; a sum where avg is wanted */
     size_t room;
     bool complete;
+    bool applied; /* it is in the state, which has this digest after it */
+    uint64_t digest;
     struct gw_ring_result result;
 };
 
@@ -117,6 +121,8 @@ struct gw_ring {
     uint64_t looked_ns; /* at how far it is */
 
     struct gw__view known; /* the newest, whether obeyed yet or not */
+    unsigned decision_count;
+    struct gw__decision decisions[GW__DECISIONS_MAX]; /* in the same news */
     char known_endpoints[GW__NODES_MAX][GW__ENDPOINT_MAX]; /* by node */
     bool view_waits; /* `next_view` is to be adopted, when it may be */
     struct gw__view next_view;
@@ -145,7 +151,7 @@ struct gw_ring {
     /* copying */
     bool gives; /* the state is whole: others may copy it */
     struct gw__pull pull;
-    uint64_t sure; /* members whose state is as ours, at the same op */
+    struct gw__claim claim; /* what the copy is worth */
     uint64_t sure_asked_ns;
 
     /* leaving: how many ops a node has completed, it says; who says that it
@@ -165,8 +171,9 @@ struct gw_ring {
     /* ---- under `state_lock` ---- */
 
     pthread_mutex_t state_lock;
-    uint64_t state_op; /* ops that are in it */
-    uint64_t digest;   /* over these ops */
+    uint64_t state_op;    /* ops that are in it */
+    uint64_t digest;      /* over these ops */
+    uint64_t state_epoch; /* in which the newest of them was completed */
 
     /* ---- control's own ---- */
 
@@ -228,8 +235,13 @@ void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops);
 void gw__sure_asked(struct gw_ring *ring, unsigned from);
 void gw__sure_answered(struct gw_ring *ring, unsigned from,
                        const struct gw__foreign_state *state);
-/* Main, with `lock` held: has everybody who matters our state? Asks. */
-bool gw__sure(const struct gw_ring *ring);
+void gw__sure_nothing(struct gw_ring *ring, unsigned from, uint64_t ring_epoch);
+/* With `lock` held: there are news. */
+void gw__sure_news(struct gw_ring *ring);
+/* Main, with `lock` held: something was copied; false: it is void. What it is
+ * worth. Asks who has to be asked. */
+bool gw__sure_copied(struct gw_ring *ring);
+enum gw__worth gw__sure_worth(const struct gw_ring *ring);
 void gw__sure_ask(struct gw_ring *ring);
 
 /* ---- ring_wait.c; all but `ask` and `lock` with `lock` held ---- */

@@ -105,6 +105,14 @@ void gw__pull_next(struct gw__pull *pull)
     pull->heard_ns = gw_now_ns();
 }
 
+void gw__pull_news(struct gw_ring *ring)
+{
+    const struct gw__pull *pull = &ring->pull;
+    if (pull->donor_known && !may_give(ring, pull->donor) &&
+        !gw__pull_whole(pull))
+        next_donor(ring, gw_now_ns());
+}
+
 void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns)
 {
     struct gw__pull *pull = &ring->pull;
@@ -161,6 +169,7 @@ static void take_offer(struct gw_ring *ring,
     forget_item(pull);
     pull->item = *item;
     pull->digest = piece->digest;
+    pull->epoch = piece->epoch;
     pull->result = piece->result;
     pull->result.data = pull->data;
     pull->asked = pull->got = piece->bytes;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A joiner makes sure of what it has copied. A donor may have been the only one
- * that had completed its newest op; if it dies, the others may decide that op
- * otherwise, and the joiner would go on from a state that nobody else has. So
- * before it takes part in its first op m, every member that took part in m - 1
- * must say that it has completed it, and with the same digest: from then on
- * that result stands, whoever dies. Who has another one is copied from anew.
+ * A joiner makes sure of what it has copied, by the rules of claim.h: a donor
+ * may have been the only one that had completed its newest op. So it asks its
+ * elders for their digests, and, when they are gone, those that joined with it
+ * whether they have the state.
  *
  *     ask all elders --same--> sure
  *          |  ^------- not yet
@@ -20,6 +18,12 @@ static const uint64_t again_ns = 3000000;
 
 /* ---- control ---- */
 
+static bool has_nothing(const struct gw_ring *ring)
+{
+    return ring->joining && !gw__pull_whole(&ring->pull) &&
+           gw__claim_is_empty(&ring->claim, &ring->known, ring->node);
+}
+
 void gw__sure_asked(struct gw_ring *ring, unsigned from)
 {
     struct gw__foreign answer = {.kind = GW__FOREIGN_HAVE};
@@ -29,20 +33,23 @@ void gw__sure_asked(struct gw_ring *ring, unsigned from)
     answer.state.digest = ring->digest;
     pthread_mutex_unlock(&ring->state_lock);
     gw__ring_lock(ring);
-    bool gives = ring->gives;
+    bool gives = ring->gives, nothing = has_nothing(ring);
+    if (!gives && nothing)
+        answer = (struct gw__foreign){.kind = GW__FOREIGN_NOTHING,
+                                      .ops = ring->known.ring_epoch};
     gw__ring_unlock(ring);
-    if (gives)
+    if (gives || nothing)
         gw__driver_send(ring->driver, from, out,
                         gw__foreign_encode(&answer, out));
 }
 
-static void copy_anew(struct gw__pull *pull, unsigned from)
+static void copy_anew(struct gw_ring *ring)
 {
+    struct gw__pull *pull = &ring->pull;
     gw__pull_next(pull);
+    gw__claim_forget(&ring->claim);
     pull->copied = false;
     pull->snapshots = 0;
-    pull->donor = from;
-    pull->donor_known = true;
 }
 
 void gw__sure_answered(struct gw_ring *ring, unsigned from,
@@ -50,44 +57,65 @@ void gw__sure_answered(struct gw_ring *ring, unsigned from,
 {
     gw__ring_lock(ring);
     struct gw__pull *pull = &ring->pull;
-    bool comparable = ring->joining && pull->copied && !gw__pull_whole(pull) &&
-                      state->ops == pull->have_op;
-    if (comparable && state->digest == ring->status.digest)
-        ring->sure |= (uint64_t)1 << from;
-    else if (comparable) {
-        ring->sure = 0;
-        copy_anew(pull, from);
+    bool comparable = ring->joining && pull->copied && !gw__pull_whole(pull);
+    if (comparable &&
+        !gw__claim_heard(&ring->claim, from, state->ops, state->digest)) {
+        copy_anew(ring);
+        pull->donor = from;
+        pull->donor_known = true;
     }
     pthread_cond_broadcast(&ring->changed);
     gw__ring_unlock(ring);
 }
 
-/* ---- main, with the lock ---- */
-
-/* Members that took part in ops before our first one. */
-static uint64_t elders(const struct gw_ring *ring)
+void gw__sure_nothing(struct gw_ring *ring, unsigned from, uint64_t ring_epoch)
 {
-    const struct gw__view *view = &ring->known;
-    int rank = gw__view_rank(view, ring->node);
-    uint64_t nodes = 0;
-    for (unsigned i = 0; rank >= 0 && i < view->ring_count; i++)
-        if (view->ring[i].from_op < view->ring[rank].from_op)
-            nodes |= (uint64_t)1 << view->ring[i].node;
-    return nodes;
+    gw__ring_lock(ring);
+    gw__claim_heard_nothing(&ring->claim, from, ring_epoch);
+    pthread_cond_broadcast(&ring->changed);
+    gw__ring_unlock(ring);
 }
 
-bool gw__sure(const struct gw_ring *ring)
+/* An item that is whole is main's; what it is worth is seen afterwards. */
+void gw__sure_news(struct gw_ring *ring)
 {
-    return ring->pull.copied ? !(elders(ring) & ~ring->sure)
-                             : elders(ring) == 0;
+    struct gw__pull *pull = &ring->pull;
+    if (!ring->joining)
+        return;
+    if (!gw__claim_decided(&ring->claim, ring->decisions,
+                           ring->decision_count)) {
+        pull->copied = false;
+        pull->snapshots = 0;
+        if (!gw__pull_whole(pull))
+            copy_anew(ring);
+    }
+    gw__pull_news(ring);
+}
+
+/* ---- main, with the lock ---- */
+
+bool gw__sure_copied(struct gw_ring *ring)
+{
+    const struct gw__copy copy = {.ops = ring->state_op,
+                                  .digest = ring->digest,
+                                  .epoch = ring->state_epoch};
+    gw__claim_copied(&ring->claim, &copy);
+    return gw__claim_decided(&ring->claim, ring->decisions,
+                             ring->decision_count);
+}
+
+enum gw__worth gw__sure_worth(const struct gw_ring *ring)
+{
+    return gw__claim_worth(&ring->claim, &ring->known, ring->node);
 }
 
 void gw__sure_ask(struct gw_ring *ring)
 {
     const struct gw__foreign ask = {.kind = GW__FOREIGN_SURE};
     uint8_t out[GW__FOREIGN_BYTES_MAX];
-    uint64_t now_ns = gw_now_ns(), left = elders(ring) & ~ring->sure;
-    if (now_ns < ring->sure_asked_ns + again_ns)
+    uint64_t now_ns = gw_now_ns();
+    uint64_t left = gw__claim_asks(&ring->claim, &ring->known, ring->node);
+    if (!left || !ring->member || now_ns < ring->sure_asked_ns + again_ns)
         return;
     ring->sure_asked_ns = now_ns;
     size_t bytes = gw__foreign_encode(&ask, out);

@@ -48,7 +48,12 @@ static void told_news(struct gw_ring *ring)
         gw__driver_know(ring->driver, node, news->endpoints[i]);
     }
     gw__events_view(ring, news);
+    if (!gw__claim_lasts(&ring->known, &news->view))
+        ring->pull.over = true;
     ring->known = news->view;
+    ring->decision_count = news->decision_count;
+    memcpy(ring->decisions, news->decisions, sizeof ring->decisions);
+    gw__sure_news(ring);
 }
 
 /* ---- flushes ---- */

@@ -110,6 +110,9 @@ void gw__ring_on_message(void *context, unsigned from,
     case GW__FOREIGN_HAVE:
         gw__sure_answered(ring, from, &foreign.state);
         break;
+    case GW__FOREIGN_NOTHING:
+        gw__sure_nothing(ring, from, foreign.ops);
+        break;
     case GW__FOREIGN_KINDS:
         break;
     }

@@ -226,7 +226,7 @@ uint16_t gw__post_loan_new(struct gw__post_shm_peer *peer,
 bool gw__post_loans_collect(struct gw__post_shm *shm, unsigned node);
 /* Gives everything back to the user; what the peer still reads is orphaned. */
 void gw__post_loans_recall(struct gw__post_shm_peer *peer);
-/* The peer will return nothing any more. */
+/* The peer will return nothing any more; but it may live and read. */
 void gw__post_loans_forfeit(struct gw__post_shm *shm, unsigned node);
 /* Gives back what one message has used. */
 void gw__post_loan_end(struct gw__post_shm *shm, struct gw__post_shm_peer *peer,
@@ -260,6 +260,9 @@ struct gw__post_block *gw__post_stage_new(struct gw__post_stage *stage,
                                           size_t bytes);
 void gw__post_stage_free(struct gw__post_stage *stage,
                          struct gw__post_block *block);
+/* Never used again: somebody may read it who will not tell when he is done. */
+void gw__post_stage_abandon(struct gw__post_stage *stage,
+                            const struct gw__post_block *block);
 unsigned char *gw__post_stage_memory(const struct gw__post_block *block);
 struct gw__place gw__post_stage_place(const struct gw__post_block *block);
 void gw__post_stage_fini(struct gw__post_stage *stage);

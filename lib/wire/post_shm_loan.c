@@ -110,6 +110,15 @@ void gw__post_loans_recall(struct gw__post_shm_peer *peer)
 void gw__post_loans_forfeit(struct gw__post_shm *shm, unsigned node)
 {
     struct gw__post_shm_peer *peer = &shm->peers[node];
-    for (unsigned i = 0; i < GW__POST_LOANS && peer->out + peer->orphans; i++)
+    bool read = !gw__post_shm_ended(peer);
+    for (unsigned i = 0; i < GW__POST_LOANS && peer->out + peer->orphans; i++) {
+        struct gw__post_loan *loan = &peer->loans[i];
+        if (loan->state == LOAN_FREE)
+            continue;
+        if (read && loan->block)
+            gw__post_stage_abandon(&shm->stage, loan->block);
+        if (read)
+            loan->block = NULL;
         end(shm, peer, (uint16_t)i);
+    }
 }

@@ -41,7 +41,6 @@ static struct gw__post_slab *new_slab(struct gw__post_stage *stage,
     return slab;
 }
 
-/* Receivers may keep it mapped for long, so its pages are given back here. */
 static void free_slab(struct gw__post_stage *stage, struct gw__post_slab *slab)
 {
     if (slab->next)
@@ -50,8 +49,6 @@ static void free_slab(struct gw__post_stage *stage, struct gw__post_slab *slab)
         slab->before->next = slab->next;
     else
         stage->slabs = slab->next;
-    (void)fallocate(slab->region.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    0, (off_t)slab->region.bytes);
     gw__region_free(&slab->region);
     free(slab);
 }
@@ -100,6 +97,13 @@ struct gw__post_block *gw__post_stage_new(struct gw__post_stage *stage,
     return new_large(stage, bytes);
 }
 
+/* Receivers may keep it mapped for long, so its pages are given back here. */
+static void give_pages_back(const struct gw__region *region)
+{
+    (void)fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                    (off_t)region->bytes);
+}
+
 void gw__post_stage_free(struct gw__post_stage *stage,
                          struct gw__post_block *block)
 {
@@ -110,12 +114,20 @@ void gw__post_stage_free(struct gw__post_stage *stage,
             return;
         }
     if (stage->large_bytes + block->bytes > large_kept_bytes) {
+        give_pages_back(&block->slab->region);
         free_slab(stage, block->slab);
         return;
     }
     stage->large_bytes += block->bytes;
     block->next = stage->large;
     stage->large = block;
+}
+
+void gw__post_stage_abandon(struct gw__post_stage *stage,
+                            const struct gw__post_block *block)
+{
+    if (block->bytes > (size_t)LEAST_BYTES << (GW__POST_CLASSES - 1))
+        free_slab(stage, block->slab);
 }
 
 unsigned char *gw__post_stage_memory(const struct gw__post_block *block)

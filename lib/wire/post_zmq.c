@@ -104,8 +104,9 @@ static enum gw_err read_card(const struct gw__post_zmq *zmq, unsigned node,
         return gw_fail(
             why, GW_EUNREACH, "it has %s key file, this process has %s",
             card->secured ? "a" : "no", zmq->secured ? "one" : "none");
-    if (gw__mesh_check_endpoint(card->endpoint, why))
-        return gw_wrap(why, GW_EDATA, "its address");
+    if (gw__mesh_check_endpoint(card->endpoint, NULL))
+        return gw_fail(why, GW_EDATA, "its address \"%.40s\" is none",
+                       card->endpoint);
     return GW_OK;
 }
 

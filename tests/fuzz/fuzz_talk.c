@@ -33,6 +33,7 @@ static void same(const uint8_t *bytes, size_t size, size_t used)
 static void try_decoders(const uint8_t *bytes, size_t size)
 {
     static struct gw__hello hello;
+    static struct gw__lease lease;
     static struct gw__news news;
     static struct gw__reported reported;
     struct gw__reply reply;
@@ -41,6 +42,8 @@ static void try_decoders(const uint8_t *bytes, size_t size)
         same(bytes, size, gw__hello_encode(&hello, again, sizeof again));
     if (!gw__news_decode(bytes, size, &news, &why))
         same(bytes, size, gw__news_encode(&news, again, sizeof again));
+    if (!gw__lease_decode(bytes, size, &lease, &why))
+        same(bytes, size, gw__lease_encode(&lease, again, sizeof again));
     if (!gw__reported_decode(bytes, size, &reported, &why))
         same(bytes, size, gw__reported_encode(&reported, again, sizeof again));
     if (!gw__reply_decode(bytes, size, &reply, &why))

@@ -23,8 +23,11 @@ static void on_send(void *driver, uint32_t to, const void *data, size_t bytes)
 static void on_timer(void *driver, uint32_t timer, uint64_t at_ns)
 {
     (void)driver;
+    ck_assert_uint_lt(timer, 2);
     if (timer == 0)
         hand.due_ns = at_ns;
+    else
+        hand.detector_ns = at_ns;
 }
 
 static void on_tell(void *driver, const void *data, size_t bytes)
@@ -39,19 +42,39 @@ static void on_tell(void *driver, const void *data, size_t bytes)
     hand.told[hand.told_count++] = told;
 }
 
-void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
-                size_t bytes)
+static void input(struct gw__input in)
 {
     const struct gw__actions act = {
         .send = on_send, .set_timer = on_timer, .tell = on_tell};
-    const struct gw__input in = {.kind = kind,
-                                 .now_ns = hand.now_ns,
-                                 .from = from,
-                                 .incarnation = from + 100,
-                                 .seed = 5,
-                                 .data = data,
-                                 .bytes = bytes};
+    in.now_ns = hand.now_ns;
+    in.incarnation = in.from + 100;
+    in.seed = 5;
     gw__member_machine.step(hand.state, &in, &act);
+}
+
+void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
+                size_t bytes)
+{
+    input((struct gw__input){
+        .kind = kind, .from = from, .data = data, .bytes = bytes});
+}
+
+void hand_pass_watching(uint64_t ms)
+{
+    uint64_t until = hand.now_ns + ms * MS;
+    for (;;) {
+        bool own = hand.due_ns &&
+                   (!hand.detector_ns || hand.due_ns <= hand.detector_ns);
+        uint64_t *due_ns = own ? &hand.due_ns : &hand.detector_ns;
+        if (*due_ns == 0 || *due_ns > until)
+            break;
+        if (*due_ns > hand.now_ns)
+            hand.now_ns = *due_ns;
+        *due_ns = 0;
+        input(
+            (struct gw__input){.kind = GW__TIMER, .from = SELF, .timer = !own});
+    }
+    hand.now_ns = until;
 }
 
 void hand_pass(uint64_t ms)
@@ -142,7 +165,7 @@ void hand_start(enum gw__role role)
 {
     struct gw__member_config config = {.node = SELF,
                                        .role = role,
-                                       .ring = role == GW__WORKER,
+                                       .ring = role == GW__WORKER && !hand.crew,
                                        .incarnation = hand_id_of(SELF),
                                        .client = {3, 3},
                                        .endpoint = "here",

@@ -25,11 +25,13 @@ struct member_hand {
     void *state;
     uint64_t now_ns;
     uint64_t due_ns;                 /* of its own timer */
+    uint64_t detector_ns;            /* of the detector's */
     struct gw__told told[TOLD_MOST]; /* without NEWS */
     unsigned told_count;
     struct member_sent sent[SENT_MOST];
     unsigned sent_count;
     struct gw__news news; /* to be told next */
+    bool crew;            /* a worker that is to stand in no ring */
 };
 extern struct member_hand hand;
 
@@ -41,6 +43,8 @@ void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
                 size_t bytes);
 /* The timer fires when it is due, until `ms` have passed. */
 void hand_pass(uint64_t ms);
+/* The same, and the detector inside of it knows it. */
+void hand_pass_watching(uint64_t ms);
 struct gw__id hand_id_of(unsigned node);
 
 /* Forgets what was sent and told so far. */

@@ -97,6 +97,7 @@ static void toy_send(void *context, const struct gw__letter *letter)
     if (mail->bytes[2] > toy.largest)
         toy.largest = mail->bytes[2];
     toy.letters++;
+    toy.nans = head->nans;
     if (head->kind == GW__PS_PUSH || head->kind == GW__PS_PUSH_PULL)
         check_push(head);
 }

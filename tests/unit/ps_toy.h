@@ -63,6 +63,7 @@ struct toy {
     uint64_t lent, back;                                  /* letters */
     uint64_t letters, largest, applied, duplicates, bare;
     unsigned saves;
+    uint32_t nans;               /* of the last letter */
     enum gw_err refuse_for_good; /* not GW_OK: all pushes are */
 };
 extern struct toy toy;

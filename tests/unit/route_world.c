@@ -14,14 +14,14 @@ unsigned count_nodes(uint64_t nodes)
     return (unsigned)__builtin_popcountll(nodes);
 }
 
-unsigned world_draw(struct world *w, unsigned bound)
+unsigned routes_draw(struct route_world *w, unsigned bound)
 {
     return (unsigned)gw_rng_below(&w->rng, bound);
 }
 
-unsigned world_draw_node(struct world *w, uint64_t nodes)
+unsigned routes_draw_node(struct route_world *w, uint64_t nodes)
 {
-    unsigned skip = world_draw(w, count_nodes(nodes));
+    unsigned skip = routes_draw(w, count_nodes(nodes));
     while (skip-- > 0)
         nodes &= nodes - 1;
     return (unsigned)__builtin_ctzll(nodes);
@@ -38,7 +38,7 @@ static uint64_t in_sync(const struct gw__slot_route *slot)
 /* ---- what always holds ---- */
 
 /* NULL, or what is wrong with the form of a slot. */
-static const char *form_fault(const struct world *w,
+static const char *form_fault(const struct route_world *w,
                               const struct gw__slot_route *is)
 {
     uint64_t after = in_sync(is);
@@ -63,7 +63,8 @@ static const char *form_fault(const struct world *w,
 }
 
 /* Only what was in sync, or was promoted by the command, holds the slot. */
-static const char *step_fault(struct world *w, const struct gw__slot_route *was,
+static const char *step_fault(struct route_world *w,
+                              const struct gw__slot_route *was,
                               const struct gw__slot_route *is)
 {
     uint64_t before = in_sync(was), new = in_sync(is) & ~before;
@@ -80,7 +81,7 @@ static const char *step_fault(struct world *w, const struct gw__slot_route *was,
     return NULL;
 }
 
-static void check(struct world *w, const struct gw__routes *before)
+static void check(struct route_world *w, const struct gw__routes *before)
 {
     unsigned learning[GW__NODES_MAX] = {0};
     bool changed = w->routes.drained != before->drained;
@@ -106,7 +107,7 @@ static void check(struct world *w, const struct gw__routes *before)
 
 /* ---- what happens ---- */
 
-void world_set_servers(struct world *w, uint64_t servers)
+void routes_set_servers(struct route_world *w, uint64_t servers)
 {
     struct gw__routes before = w->routes;
     w->servers = servers;
@@ -117,7 +118,7 @@ void world_set_servers(struct world *w, uint64_t servers)
     check(w, &before);
 }
 
-void world_drain(struct world *w, unsigned node)
+void routes_drain(struct route_world *w, unsigned node)
 {
     struct gw__routes before = w->routes;
     w->drained |= node_bit(node);
@@ -126,7 +127,7 @@ void world_drain(struct world *w, unsigned node)
     check(w, &before);
 }
 
-bool world_advance(struct world *w)
+bool routes_advance(struct route_world *w)
 {
     struct gw__routes before = w->routes;
     struct gw_error why;
@@ -137,7 +138,7 @@ bool world_advance(struct world *w)
             busy |= node_bit(i);
     if (!busy)
         return false;
-    unsigned i = world_draw_node(w, busy);
+    unsigned i = routes_draw_node(w, busy);
     const struct gw__slot_route *slot = &before.slots[i];
     w->promoted = slot->learner;
     if (slot->learner != GW__NO_NODE)
@@ -152,17 +153,17 @@ bool world_advance(struct world *w)
     return true;
 }
 
-void world_settle(struct world *w)
+void routes_settle(struct route_world *w)
 {
     unsigned steps = 0;
-    while (world_advance(w))
+    while (routes_advance(w))
         ck_assert_msg(++steps < 5000, "seed %llu: it never ends",
                       (unsigned long long)w->seed);
 }
 
 /* ---- what holds when nothing is under way ---- */
 
-unsigned world_lost(const struct world *w)
+unsigned routes_lost(const struct route_world *w)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < w->routes.slot_count; i++)
@@ -170,7 +171,7 @@ unsigned world_lost(const struct world *w)
     return count;
 }
 
-static void check_even(const struct world *w, const unsigned *load,
+static void check_even(const struct route_world *w, const unsigned *load,
                        const char *what)
 {
     unsigned least = UINT32_MAX, most = 0;
@@ -184,7 +185,7 @@ static void check_even(const struct world *w, const unsigned *load,
                   (unsigned long long)w->seed, what, least, most);
 }
 
-void world_check_quiet(const struct world *w)
+void routes_check_quiet(const struct route_world *w)
 {
     unsigned replicas[GW__NODES_MAX] = {0}, primaries[GW__NODES_MAX] = {0};
     unsigned servers = count_nodes(w->servers & ~w->drained);
@@ -209,15 +210,15 @@ void world_check_quiet(const struct world *w)
             ck_assert(gw__routes_is_empty(&w->routes, node));
 }
 
-struct world world_begin(uint64_t seed)
+struct route_world routes_begin(uint64_t seed)
 {
-    struct world w = {.seed = seed};
+    struct route_world w = {.seed = seed};
     struct gw_error why;
     gw_rng_seed(&w.rng, seed);
     gw__routes_init(&w.routes);
-    unsigned slots = 1 + world_draw(&w, GW_PS_SLOTS_MAX);
-    unsigned replicas = 1 + world_draw(&w, GW_PS_REPLICAS_MAX);
-    unsigned servers = 1 + world_draw(&w, 4);
+    unsigned slots = 1 + routes_draw(&w, GW_PS_SLOTS_MAX);
+    unsigned replicas = 1 + routes_draw(&w, GW_PS_REPLICAS_MAX);
+    unsigned servers = 1 + routes_draw(&w, 4);
     ck_assert_int_eq(gw__routes_open(&w.routes, slots, replicas, servers, &why),
                      GW_OK);
     return w;

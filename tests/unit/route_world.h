@@ -11,7 +11,7 @@
 #include <check.h>
 #include <string.h>
 
-struct world {
+struct route_world {
     struct gw_rng rng;
     uint64_t seed;
     struct gw__routes routes;
@@ -23,19 +23,19 @@ struct world {
 
 uint64_t node_bit(unsigned node);
 unsigned count_nodes(uint64_t nodes);
-unsigned world_draw(struct world *w, unsigned bound);
-unsigned world_draw_node(struct world *w, uint64_t nodes);
+unsigned routes_draw(struct route_world *w, unsigned bound);
+unsigned routes_draw_node(struct route_world *w, uint64_t nodes);
 
 /* Slots, replicas and servers by the seed; nobody is there yet. */
-struct world world_begin(uint64_t seed);
+struct route_world routes_begin(uint64_t seed);
 /* These are checked for what must always hold. */
-void world_set_servers(struct world *w, uint64_t servers);
-void world_drain(struct world *w, unsigned node);
+void routes_set_servers(struct route_world *w, uint64_t servers);
+void routes_drain(struct route_world *w, unsigned node);
 /* Ends one copy or handover; false: there is none. */
-bool world_advance(struct world *w);
-void world_settle(struct world *w);
+bool routes_advance(struct route_world *w);
+void routes_settle(struct route_world *w);
 /* Replicas and load are as they should be, nobody who drains has anything. */
-void world_check_quiet(const struct world *w);
-unsigned world_lost(const struct world *w);
+void routes_check_quiet(const struct route_world *w);
+unsigned routes_lost(const struct route_world *w);
 
 #endif

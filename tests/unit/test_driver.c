@@ -345,6 +345,23 @@ START_TEST(a_broken_contract_is_a_failure)
 }
 END_TEST
 
+START_TEST(who_is_known_before_the_start_can_be_told)
+{
+    static struct toy_node a, b;
+    toy_open(&b, 1);
+    toy_init(&a);
+    const struct gw__driver_peer peer = {1, gw__driver_endpoint(b.driver)};
+    struct gw__driver_config config = toy_config(&a, 0);
+    config.peers = &peer;
+    config.peer_count = 1;
+    toy_start(&a, &config);
+    toy_ask(&a, "send 1 hello");
+    toy_await(&b, "from 0/7: hello");
+    toy_close(&a);
+    toy_close(&b);
+}
+END_TEST
+
 START_TEST(a_place_that_is_none_starts_nothing)
 {
     static struct toy_node toy;
@@ -358,6 +375,12 @@ START_TEST(a_place_that_is_none_starts_nothing)
                                "nor tcp://host:port");
     ck_assert_ptr_null(driver);
     gw__driver_stop(&driver);
+    const struct gw__driver_peer peer = {1, "nobody"};
+    config = toy_config(&toy, 0);
+    config.peers = &peer;
+    config.peer_count = 1;
+    ck_assert_int_eq(gw__driver_start(&config, &driver, &why), GW_EINVAL);
+    ck_assert_ptr_null(driver);
     begun(&toy, 0);
     ck_assert_int_eq(gw__driver_know(toy.driver, 1, "nowhere"), GW_EINVAL);
     ck_assert_int_eq(gw__driver_know(toy.driver, 64, ""), GW_EINVAL);
@@ -383,6 +406,7 @@ Suite *suite_driver(void)
     tcase_add_test(tests, an_idle_driver_takes_no_time);
     tcase_add_test(tests, its_thread_blocks_signals);
     tcase_add_loop_test(tests, a_broken_contract_is_a_failure, 0, 5);
+    tcase_add_test(tests, who_is_known_before_the_start_can_be_told);
     tcase_add_test(tests, a_place_that_is_none_starts_nothing);
     suite_add_tcase(suite, tests);
     return suite;

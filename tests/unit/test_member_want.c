@@ -21,10 +21,17 @@ static void hear_ready(unsigned joiner)
     hand_input(GW__MESSAGE, joiner, out, w.used);
 }
 
-static void ask_admit(uint64_t from_op)
+/* By an application that knows the ring of this epoch. */
+static void ask_admit_in(uint64_t from_op, uint64_t ring_epoch)
 {
     static uint8_t ask[GW__MEMBER_ASK_MAX];
-    hand_input(GW__ASKED, SELF, ask, gw__member_ask_admit(ask, from_op, 1));
+    hand_input(GW__ASKED, SELF, ask,
+               gw__member_ask_admit(ask, from_op, ring_epoch));
+}
+
+static void ask_admit(uint64_t from_op)
+{
+    ask_admit_in(from_op, 1);
 }
 
 static void with_joiners(void)
@@ -74,6 +81,22 @@ START_TEST(a_refusal_is_told_unless_the_ring_is_another_by_then)
     hand_flush_begins(2);
     hand_answer(&c, GW_EINVAL, "the ring of epoch 1 is over");
     ck_assert_ptr_null(hand_told(GW__TOLD_REFUSED));
+}
+END_TEST
+
+/* The machine may have heard of a new ring before its application has. */
+START_TEST(an_admission_is_for_the_ring_in_which_it_was_decided)
+{
+    struct gw__command c;
+    with_joiners();
+    hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
+    hand.news.joiner_count = 1;
+    hand.news.joiners[0] = (struct gw__process){8, hand_id_of(8)};
+    hand_tell_news();
+    hear_ready(8);
+    ask_admit_in(9, 1);
+    ck_assert(hand_asked(GW__CMD_ADMIT, &c));
+    ck_assert_uint_eq(c.admit.ring_epoch, 1); /* to be refused */
 }
 END_TEST
 
@@ -306,6 +329,7 @@ Suite *suite_member_want(void)
     tcase_add_checked_fixture(t, hand_setup, hand_teardown);
     tcase_add_test(t, who_is_ready_is_admitted_in_this_ring_only);
     tcase_add_test(t, a_refusal_is_told_unless_the_ring_is_another_by_then);
+    tcase_add_test(t, an_admission_is_for_the_ring_in_which_it_was_decided);
     tcase_add_test(t, a_joiner_that_falls_silent_is_not_ready);
     tcase_add_test(t, an_observer_accuses_who_has_ended_once_it_is_in_the_view);
     tcase_add_test(t, a_report_goes_before_accusations);

@@ -263,6 +263,9 @@ START_TEST(what_is_not_finite_is_never_sent)
         GW_ENUMERIC);
     ck_assert_ptr_nonnull(strstr(why.text, "key 1"));
     ck_assert_uint_eq(toy.letters, 0);
+    bad[1] = 2; /* the servers hear of it with the next one */
+    ck_assert_int_eq(toy_wait(begin(access)), GW_OK);
+    ck_assert_uint_eq(toy.nans, 1);
     toy_end();
     const struct gw__worker_config half = {.half = true};
     bad[1] = 1e6F;

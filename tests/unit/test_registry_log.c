@@ -302,7 +302,7 @@ static void restore_second(void)
 
 START_TEST(replicas_agree_also_after_a_snapshot)
 {
-    enum { COMMANDS = 5000 };
+    enum { COMMANDS = 12000 };
     struct gw_rng rng;
     unsigned done[GW__COMMAND_KINDS] = {0};
     gw_rng_seed(&rng, (uint64_t)_i);

@@ -6,9 +6,9 @@
 
 Suite *suite_route_hand(void);
 
-static struct world two_servers(void)
+static struct route_world two_servers(void)
 {
-    struct world w = {.seed = 1, .promoted = 255};
+    struct route_world w = {.seed = 1, .promoted = 255};
     struct gw_error why;
     gw_rng_seed(&w.rng, w.seed);
     gw__routes_init(&w.routes);
@@ -16,9 +16,9 @@ static struct world two_servers(void)
     ck_assert_int_eq(gw__routes_open(&w.routes, 8, 2, 2, &why), GW_OK);
     ck_assert_int_eq(gw__routes_open(&w.routes, 9, 2, 2, &why), GW_EMISMATCH);
     ck_assert_uint_eq(w.routes.version, 1);
-    world_set_servers(&w, 1);
+    routes_set_servers(&w, 1);
     ck_assert_uint_eq(w.routes.slots[0].term, 0); /* one is too few */
-    world_set_servers(&w, 3);
+    routes_set_servers(&w, 3);
     ck_assert_uint_eq(w.routes.slots[0].term, 1);
     return w;
 }
@@ -40,9 +40,9 @@ END_TEST
 
 START_TEST(only_what_is_under_way_ends_and_only_in_its_term)
 {
-    struct world w = two_servers();
+    struct route_world w = two_servers();
     struct gw_error why;
-    world_set_servers(&w, 7);
+    routes_set_servers(&w, 7);
     struct gw__routes before = w.routes;
     unsigned i = 0;
     while (w.routes.slots[i].learner != 2)
@@ -70,38 +70,38 @@ END_TEST
 
 START_TEST(the_last_server_takes_the_slots_with_it_and_they_stay_lost)
 {
-    struct world w = two_servers();
-    world_set_servers(&w, 2);
-    ck_assert_uint_eq(world_lost(&w), 0);
-    world_set_servers(&w, 0);
-    ck_assert_uint_eq(world_lost(&w), 8);
-    world_set_servers(&w, 4);
-    world_settle(&w);
-    ck_assert_uint_eq(world_lost(&w), 8);
+    struct route_world w = two_servers();
+    routes_set_servers(&w, 2);
+    ck_assert_uint_eq(routes_lost(&w), 0);
+    routes_set_servers(&w, 0);
+    ck_assert_uint_eq(routes_lost(&w), 8);
+    routes_set_servers(&w, 4);
+    routes_settle(&w);
+    ck_assert_uint_eq(routes_lost(&w), 8);
     ck_assert(gw__routes_is_empty(&w.routes, 2));
 }
 END_TEST
 
 START_TEST(who_drains_gives_all_away_unless_nobody_is_left)
 {
-    struct world w = two_servers();
-    world_drain(&w, 0);
-    world_settle(&w);
+    struct route_world w = two_servers();
+    routes_drain(&w, 0);
+    routes_settle(&w);
     ck_assert(gw__routes_is_empty(&w.routes, 0));
-    world_drain(&w, 1);
-    world_settle(&w);
-    ck_assert_uint_eq(world_lost(&w), 0);
+    routes_drain(&w, 1);
+    routes_settle(&w);
+    ck_assert_uint_eq(routes_lost(&w), 0);
     ck_assert(!gw__routes_is_empty(&w.routes, 1));
-    world_set_servers(&w, 7); /* a new one takes them */
-    world_settle(&w);
+    routes_set_servers(&w, 7); /* a new one takes them */
+    routes_settle(&w);
     ck_assert(gw__routes_is_empty(&w.routes, 1));
-    world_check_quiet(&w);
+    routes_check_quiet(&w);
 }
 END_TEST
 
 START_TEST(keys_are_spread_over_the_slots)
 {
-    struct world w = two_servers();
+    struct route_world w = two_servers();
     const struct gw_ps_table_config sparse = {.width = 1};
     const struct gw_ps_table_config dense = {.width = 1, .dense = 20};
     unsigned counts[8] = {0}, last = 0;
@@ -124,7 +124,7 @@ END_TEST
 
 START_TEST(a_table_is_made_once_and_has_one_form)
 {
-    struct world w = two_servers();
+    struct route_world w = two_servers();
     struct gw_ps_table_config config = {.name = "w", .width = 4, .rate = 1};
     struct gw_error why;
     unsigned table = 9;
@@ -189,23 +189,23 @@ static bool decode(const uint8_t *data, size_t bytes, struct gw__routes *routes)
 }
 
 /* Somewhere on the way, with tables. */
-static struct world under_way(uint64_t seed)
+static struct route_world under_way(uint64_t seed)
 {
-    struct world w = world_begin(seed);
+    struct route_world w = routes_begin(seed);
     struct gw_error why;
     unsigned table;
-    for (unsigned i = world_draw(&w, GW_PS_TABLES_MAX); i > 0; i--) {
+    for (unsigned i = routes_draw(&w, GW_PS_TABLES_MAX); i > 0; i--) {
         struct gw_ps_table_config config = {.width = i, .beta1 = 0.9F};
         config.name[0] = (char)('a' + i);
         ck_assert_int_eq(gw__routes_table(&w.routes, &config, &table, &why),
                          GW_OK);
     }
     for (unsigned i = 0; i < 30; i++) {
-        world_set_servers(&w, gw_rng_below(&w.rng, 255));
-        for (unsigned k = world_draw(&w, 20); k > 0; k--)
-            world_advance(&w);
-        if (w.servers && world_draw(&w, 4) == 0)
-            world_drain(&w, world_draw_node(&w, w.servers));
+        routes_set_servers(&w, gw_rng_below(&w.rng, 255));
+        for (unsigned k = routes_draw(&w, 20); k > 0; k--)
+            routes_advance(&w);
+        if (w.servers && routes_draw(&w, 4) == 0)
+            routes_drain(&w, routes_draw_node(&w, w.servers));
     }
     return w;
 }
@@ -215,7 +215,7 @@ START_TEST(bytes_come_back_and_rubbish_does_not)
     static uint8_t bytes[16384], again[16384];
     struct gw__routes back;
     for (uint64_t seed = 1; seed <= 100; seed++) {
-        struct world w = under_way(seed);
+        struct route_world w = under_way(seed);
         size_t used = encode(&w.routes, bytes, sizeof bytes);
         ck_assert(decode(bytes, used, &back));
         ck_assert_uint_eq(encode(&back, again, sizeof again), used);
@@ -223,9 +223,9 @@ START_TEST(bytes_come_back_and_rubbish_does_not)
         for (size_t cut = 0; cut < used; cut += 7)
             ck_assert(!decode(bytes, cut, &back));
         for (unsigned i = 0; i < 300; i++) {
-            size_t at = world_draw(&w, (unsigned)used);
+            size_t at = routes_draw(&w, (unsigned)used);
             uint8_t was = bytes[at];
-            bytes[at] = (uint8_t)world_draw(&w, 256);
+            bytes[at] = (uint8_t)routes_draw(&w, 256);
             if (decode(bytes, used, &back)) {
                 ck_assert_uint_eq(encode(&back, again, sizeof again), used);
                 ck_assert_mem_eq(again, bytes, used);

@@ -42,6 +42,23 @@ START_TEST(a_hello_comes_out_as_it_went_in)
 }
 END_TEST
 
+START_TEST(a_lease_comes_out_as_it_went_in)
+{
+    struct gw__lease out, in = {{1, 2}, 3, 4, GW__LEASE_NS};
+    uint8_t data[64];
+    size_t used = gw__lease_encode(&in, data, sizeof data);
+    ck_assert_uint_eq(used, 41);
+    ONLY_WHOLE(gw__lease_decode, data, used, &out);
+    ck_assert(gw__id_equal(out.incarnation, in.incarnation));
+    ck_assert_uint_eq(out.sent_ns, 3);
+    ck_assert_uint_eq(out.index, 4);
+    ck_assert_uint_eq(out.lease_ns, GW__LEASE_NS);
+    in.lease_ns++; /* longer than any */
+    gw__lease_encode(&in, data, sizeof data);
+    ck_assert_int_eq(gw__lease_decode(data, used, &out, NULL), GW_EDATA);
+}
+END_TEST
+
 START_TEST(an_answer_is_of_a_client_and_a_sequence)
 {
     struct gw__answer answer = {.code = GW_EINVAL, .epoch = 4, .text = "no"};
@@ -216,6 +233,45 @@ START_TEST(the_largest_news_fits)
 }
 END_TEST
 
+/* A full parameter server: 64 slots, 16 tables, 48 servers and workers. */
+START_TEST(a_full_parameter_server_fits)
+{
+    static struct gw__news out;
+    struct gw__command join = {.kind = GW__CMD_REGISTER};
+    struct gw__command table = {.kind = GW__CMD_TABLE, .table = {.width = 1}};
+    memset(join.join.endpoint, 'e', GW__ENDPOINT_MAX - 1);
+    memset(table.table.name, 't', GW_PS_NAME_MAX - 1);
+    encode_for(0);
+    size_t empty = gw__news_encode(&news, bytes, GW__MESSAGE_MAX);
+    ck_assert_uint_lt(empty, 100);
+    ck_assert_int_eq(pair_apply((struct gw__command){.kind = GW__CMD_ROUTES,
+                                                     .routes = {64, 5, 16}}),
+                     GW_OK);
+    for (unsigned i = 0; i < 48; i++) {
+        join.who = pair_process(i, 0);
+        join.join.role = i < 16 ? GW__SERVER : GW__WORKER;
+        ck_assert_int_eq(pair_apply(join), GW_OK);
+    }
+    for (unsigned i = 0; i < GW_PS_TABLES_MAX; i++) {
+        table.table.name[0] = (char)('a' + i);
+        ck_assert_int_eq(pair_apply(table), GW_OK);
+    }
+    encode_for(20);
+    ck_assert_uint_eq(news.crew_count, 48);
+    ck_assert_uint_eq(news.crew[20].node, 20);
+    ck_assert_int_eq(news.crew[20].role, GW__WORKER);
+    ck_assert_int_eq(news.state, GW__ACTIVE);
+    size_t used = gw__news_encode(&news, bytes, GW__MESSAGE_MAX);
+    ck_assert_uint_gt(used, 8000);
+    ck_assert_uint_lt(used, GW__MESSAGE_MAX / 4);
+    ck_assert_int_eq(gw__news_decode(bytes, used, &out, NULL), GW_OK);
+    ck_assert_uint_eq(out.routes.slots[63].count, 5);
+    ck_assert_str_eq(out.routes.tables[15].name, table.table.name);
+    ck_assert_uint_eq(gw__news_encode(&out, again, sizeof again), used);
+    ck_assert_mem_eq(again, bytes, used);
+}
+END_TEST
+
 START_TEST(the_mark_changes_with_what_concerns_members)
 {
     uint64_t mark = gw__news_mark(pair.first);
@@ -243,6 +299,9 @@ START_TEST(the_mark_changes_with_what_concerns_members)
                                .who = pair_process(0, 1),
                                .flush = {.epoch = pair.first->view.epoch}};
     CHANGES(pair_apply(last));
+    CHANGES(pair_apply(
+        (struct gw__command){.kind = GW__CMD_ROUTES, .routes = {4, 1, 1}}));
+    CHANGES(pair_join(9, 0, GW__SERVER));
 }
 END_TEST
 
@@ -252,6 +311,7 @@ Suite *suite_talk(void)
     TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, pair_setup, pair_teardown);
     tcase_add_test(t, a_hello_comes_out_as_it_went_in);
+    tcase_add_test(t, a_lease_comes_out_as_it_went_in);
     tcase_add_test(t, an_answer_is_of_a_client_and_a_sequence);
     tcase_add_test(t, a_redirect_names_a_node_or_nobody);
     tcase_add_test(t, a_report_is_passed_on_whole);
@@ -259,6 +319,7 @@ Suite *suite_talk(void)
     tcase_add_test(t, of_an_open_op_only_the_newest_decision_is_news);
     tcase_add_test(t, decisions_of_an_earlier_flush_are_no_news);
     tcase_add_test(t, the_largest_news_fits);
+    tcase_add_test(t, a_full_parameter_server_fits);
     tcase_add_test(t, the_mark_changes_with_what_concerns_members);
     suite_add_tcase(suite, t);
     return suite;

@@ -127,6 +127,27 @@ START_TEST(parts_have_the_pairs_of_the_whole)
 }
 END_TEST
 
+/* Negatives from pools: the same pairs again, and fewer words to pull. */
+START_TEST(pools_belong_to_the_text)
+{
+    size_t words[2];
+    for (int i = 0; i < 2; i++) {
+        configure();
+        run.config.rate = 0;
+        run.config.batch = 3000;
+        run.config.words.pool = i ? 5 : 0;
+        task_begin(&run);
+        scatter();
+        task_expect_parts(&run, 1, 7);
+        task_pull(&run, &(struct gw_unit_place){0, 0, 0, 300});
+        gw_unit_keys(run.unit, 1, &words[i]);
+        clean();
+    }
+    ck_assert_uint_eq(words[0], TOPICS * WORDS);
+    ck_assert_uint_le(words[1], 10 + 5); /* 10 targets, and the pool */
+}
+END_TEST
+
 START_TEST(frequent_words_are_dropped)
 {
     uint64_t samples[2];
@@ -221,7 +242,7 @@ START_TEST(all_cpus_find_the_same_bits)
     static struct gw__pair pair[PAIRS];
     static uint32_t targets[PAIRS * TARGETS];
     float error[STRIDE];
-    struct gw__pairs pairs = {pair, PAIRS, 0, targets, 0, 0, NULL, NULL, 0};
+    struct gw__pairs pairs = {.pair = pair, .count = PAIRS, .targets = targets};
     struct gw_unit_sums sums[2] = {{0}};
     struct gw_rng rng;
     if (!__builtin_cpu_supports("avx2"))
@@ -304,6 +325,20 @@ START_TEST(topics_are_found)
 }
 END_TEST
 
+/* Each part moves each word as far as it can; the sum must not run away. */
+START_TEST(many_parts_stay_finite)
+{
+    configure();
+    run.config.batch = 2000;
+    task_begin(&run);
+    struct gw_task_score before = task_score(&run, GW_TASK_TRAIN, 0);
+    task_train(&run, 0, 4, 8);
+    struct gw_task_score after = task_score(&run, GW_TASK_TRAIN, 4);
+    ck_assert_msg(after.loss < before.loss, "loss %g after %g", after.loss,
+                  before.loss);
+}
+END_TEST
+
 /* One thread of hogwild is a run of units, but for the rounding of steps. */
 START_TEST(hogwild_alone_is_the_sequence)
 {
@@ -361,6 +396,7 @@ Suite *suite_word2vec(void)
     tcase_add_test(c, negatives_are_drawn_by_frequency);
     tcase_add_test(c, cuts_lose_no_pair);
     tcase_add_test(c, parts_have_the_pairs_of_the_whole);
+    tcase_add_test(c, pools_belong_to_the_text);
     tcase_add_test(c, frequent_words_are_dropped);
     tcase_add_test(c, steps_are_slopes);
 #ifdef __x86_64__
@@ -368,6 +404,7 @@ Suite *suite_word2vec(void)
 #endif
     tcase_add_test(c, the_seed_decides);
     tcase_add_test(c, topics_are_found);
+    tcase_add_test(c, many_parts_stay_finite);
     tcase_add_test(c, hogwild_alone_is_the_sequence);
     tcase_add_test(c, hogwild_learns);
     suite_add_tcase(suite, c);

@@ -21,8 +21,7 @@
  *     lr        sparse binary logistic regression; table "w"
  *     mf        matrix factorisation of made-up ratings; "user" and "item"
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
- *               rows of different parts move by the sum of their steps, so
- *               parts of more than some 2000 words run away
+ *               good with parts of 500 to 2000 words, up to 8 of them
  *     drift     linear regression on an endless stream whose truth moves; "w"
  *
  * A task does not change once it is made: any number of threads may use it,
@@ -75,6 +74,10 @@ struct gw_task_config {
         uint32_t dimension, window, negatives;
         uint64_t min_count; /* rarer words are left out */
         double subsample;   /* word2vec.c's -sample; 0: none */
+        /* Negatives of each thousand words of the text are taken from so many
+         * that are drawn first, which leaves less to pull and to push; 0: from
+         * all words, as word2vec.c does. */
+        uint32_t pool;
     } words;
     struct {
         uint32_t features;

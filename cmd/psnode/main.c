@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode, the parameter server: trains on a cluster of its own, measures one,
+ * and is each of the parts that a cluster across hosts is made of. This is its
+ * table of contents; each command has a file of its name beside this one.
+ *
+ *     a whole cluster here      train.c (a run: cmd/run) bench.c
+ *     its parts, anywhere       controller.c server.c worker.c, joined by
+ * join.h what it has learnt        snapshot.c restore.c
+ */
+#include "psnode.h"
+
+#include "run/supervisor.h"
+
+#include <stddef.h>
+
+static const struct command *const commands[] = {
+    &command_train,
+    &command_bench,
+    NULL,
+};
+
+static const struct tool psnode = {
+    .name = "psnode",
+    .summary =
+        "the parameter server: train on one, measure one, be part of one",
+    .commands = commands,
+    .examples = "psnode bench push --keys 1M --wire ipc\n",
+};
+
+int main(int argc, char **argv)
+{
+    int status;
+    if (internal_main(argc, argv, &status))
+        return status;
+    return tool_main(&psnode, argc, argv);
+}

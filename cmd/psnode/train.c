@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode train: a model, on a cluster of servers, workers and controllers that
+ * is started here for it. ringctl and ringtop attach to it as to any run.
+ */
+#include "train.h"
+
+#include "common/command.h"
+#include "psnode.h"
+#include "train_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A training, and what is wanted beside it. */
+struct training {
+    struct train_job *job;
+    struct train_report *report;
+    bool words, baseline;
+    const char *snapshot;
+    char own_snapshot[64]; /* a directory that we have made; "" */
+};
+
+/* ---- word2vec: the weights are looked at by a snapshot ---- */
+
+static enum gw_err on_done(void *context, const char *run, struct gw_error *why)
+{
+    struct training *t = context;
+    const char *under = getenv("TMPDIR");
+    if (!t->words || t->snapshot)
+        return GW_OK;
+    snprintf(t->own_snapshot, sizeof t->own_snapshot, "%.40s/gradwire-XXXXXX",
+             under && *under ? under : "/tmp");
+    if (!mkdtemp(t->own_snapshot)) {
+        t->own_snapshot[0] = 0;
+        return gw_fail_errno(why, "a directory for the weights");
+    }
+    t->snapshot = t->own_snapshot;
+    return train_snapshot(run, t->snapshot, why);
+}
+
+static bool on_status(void *context, const json_t *status)
+{
+    struct training *t = context;
+    return train_report_status(t->report, status);
+}
+
+static enum gw_err finish(struct training *t, struct gw_error *why)
+{
+    struct output *output = train_report_result(t->report);
+    const struct train_words words = {.job = t->job,
+                                      .snapshot = t->snapshot,
+                                      .seconds =
+                                          train_report_seconds(t->report),
+                                      .baseline = t->baseline};
+    return t->words ? train_words(&words, output, why) : GW_OK;
+}
+
+/* ---- one training ---- */
+
+static enum gw_err train(struct training *t, bool compared,
+                         struct gw_error *why)
+{
+    struct train_reference reference = {0};
+    const struct train_watch watch = {
+        .context = t, .status = on_status, .done = on_done};
+    enum gw_err code = GW_OK;
+    if (compared)
+        code = train_reference_make(t->job, &reference, why);
+    if (!code)
+        code = train_report_begin(t->job, compared ? &reference : NULL,
+                                  &t->report, why);
+    if (!code) {
+        code = train_run(t->job, &watch, why);
+        if (!code)
+            code = finish(t, why);
+        train_report_end(&t->report, code ? why : NULL);
+    }
+    train_reference_fini(&reference);
+    return code;
+}
+
+int train_once(struct train_job *job, const struct train_wishes *wishes)
+{
+    struct gw_error why = {.code = GW_OK};
+    struct training t = {.job = job,
+                         .words = strcmp(job->run.work.model, "word2vec") == 0,
+                         .baseline = wishes->baseline,
+                         .snapshot = job->run.work.snapshot};
+    if (wishes->baseline && !t.words)
+        return complain_with(GW_EINVAL, "--baseline is for word2vec");
+    enum gw_err code = train(&t, wishes->reference, &why);
+    if (*t.own_snapshot)
+        directory_remove(t.own_snapshot);
+    return code ? complain(&why) : 0;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct train_job job;
+    struct train_wishes wishes;
+    struct gw_error why;
+    if (train_options_parse(operand_count, operands, &job, &wishes, &why))
+        return complain(&why);
+    if (wishes.compare) {
+        const struct train_compare compare = {.job = &job,
+                                              .compute_ns = wishes.compute_ns,
+                                              .limit_ns = wishes.limit_ns,
+                                              .times = wishes.times};
+        return train_compare(&compare);
+    }
+    if (wishes.sweep)
+        return train_sweep(&job, wishes.compute_ns, wishes.target);
+    return train_once(&job, &wishes);
+}
+
+const struct command command_train = {
+    .name = "train",
+    .operands = "lr DATA | word2vec TEXT | mf | drift",
+    .help = "train a model on a cluster that is started for it",
+    .examples =
+        "psnode train lr a9a --servers 3 --workers 4 --replicas 3 --mode bsp\n"
+        "psnode train mf --mode ssp:2 --set rank=8,rate=0.05 --reference\n"
+        "psnode train lr a9a --workers 4 --compare modes\n",
+    .options = train_option_specs,
+    .operands_min = 1,
+    .operands_max = 2,
+    .run = run,
+};

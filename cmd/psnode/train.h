@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode train: a run (cmd/run) that this command starts, follows by its
+ * status, and ends. The parts:
+ *
+ *   train.c            options, and which of these it is to be
+ *   train_run.c        one run, from its start to its end
+ *   train_report.c     its rows and what came out
+ *   train_reference.c  the same in this process: what it must be equal to
+ *   train_compare.c    all modes with a straggler, side by side
+ *   train_sweep.c      how far ahead workers may be, and what that brings
+ *   train_words.c      word2vec: neighbours, and Hogwild in this process
+ */
+#ifndef PSNODE_TRAIN_H
+#define PSNODE_TRAIN_H
+
+#include "common/json_get.h"
+#include "common/output.h"
+#include "run/supervisor_options.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+/* ---- train_run.c ---- */
+
+/* What makes workers slow: sleeping compute time of each unit. */
+struct train_delays {
+    bool given;
+    bool random; /* drawn anew all the time: exponential, of this mean */
+    uint64_t ns[RUN_WORKERS_MAX];
+};
+
+struct train_job {
+    struct run_options run;
+    struct train_delays delays;
+};
+
+/* How a run is followed. */
+struct train_watch {
+    void *context;
+    /* The newest status, now and then; the last one is of the finished run.
+     * False: enough has been seen, the run is to end. */
+    bool (*status)(void *context, const json_t *status);
+    /* The finished run, before it ends; NULL: nothing is to be done. */
+    enum gw_err (*done)(void *context, const char *run, struct gw_error *why);
+};
+
+/* Starts it, follows it until it is done, ends it. GW_EINTR after Ctrl-C, and
+ * when somebody else has ended it; GW_ETIMEOUT with what it waits for. Nothing
+ * is left running. job->run.run is its name. */
+GW_MUST_CHECK enum gw_err train_run(struct train_job *job,
+                                    const struct train_watch *watch,
+                                    struct gw_error *why);
+/* The verb `snapshot`, of a run by its name; waits until it is written. */
+GW_MUST_CHECK enum gw_err train_snapshot(const char *run, const char *directory,
+                                         struct gw_error *why);
+/* `path` from the root, whether it exists or not. */
+GW_MUST_CHECK enum gw_err train_whole_path(const char *path, char *out,
+                                           size_t room, struct gw_error *why);
+
+/* ---- train_reference.c ---- */
+
+enum { TRAIN_EPOCHS_MAX = 4096 };
+
+/* Of the same samples, updaters and order, by one process without servers. */
+struct train_reference {
+    struct gw_task *task;
+    uint64_t epochs;
+    double *losses; /* of each epoch, the mean over samples while learning */
+    double test_loss, test_quality; /* NaN: there is no test set */
+    double train_loss, train_quality;
+    double seconds;
+    uint64_t digest;
+};
+
+/* The task of a job, with its data; `epochs` as planned. */
+GW_MUST_CHECK enum gw_err train_task(const struct train_job *job,
+                                     struct gw_task **task, unsigned *parts,
+                                     struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+train_reference_make(const struct train_job *job,
+                     struct train_reference *reference, struct gw_error *why);
+void train_reference_fini(struct train_reference *reference);
+
+/* ---- train_report.c ---- */
+
+struct train_report;
+
+GW_MUST_CHECK enum gw_err
+train_report_begin(const struct train_job *job,
+                   const struct train_reference *reference, /* or NULL */
+                   struct train_report **report, struct gw_error *why);
+/* For struct train_watch; the context is the report. */
+bool train_report_status(void *report, const json_t *status);
+/* What the newest status says of a finished run: as notes. */
+struct output *train_report_result(struct train_report *report);
+void train_report_end(struct train_report **report,
+                      const struct gw_error *error);
+
+/* A note: a table has the text, data the number. */
+void train_fact(struct output *output, const char *name, double value,
+                const char *format, ...) GW_PRINTF(4, 5);
+bool train_is_table(void);
+
+/* Seconds of the finished run, as the newest status says. */
+double train_report_seconds(const struct train_report *report);
+
+/* ---- numbers of a status (train_numbers.c) ---- */
+
+/* A sum over all nodes of this role. */
+int64_t train_sum(const json_t *status, const char *role, const char *name);
+/* The mean share of time that workers waited for others; NaN. */
+double train_waited(const json_t *status);
+/* The staleness of pulls that was not exceeded. */
+int64_t train_staleness(const json_t *status);
+
+/* ---- what else train can be ---- */
+
+/* One worker is `times` slower than the others, whose units take compute_ns;
+ * each mode runs until it is done, at most so long (0: no limit). */
+struct train_compare {
+    struct train_job *job;
+    uint64_t compute_ns, limit_ns;
+    double times;
+};
+int train_compare(const struct train_compare *compare);
+/* Units take compute_ns on average; `target` NaN: the loss that S = 0 ends
+ * with. */
+int train_sweep(struct train_job *job, uint64_t compute_ns, double target);
+
+/* word2vec: the nearest words of ten common ones, by a snapshot of the finished
+ * run, and words a second; with `baseline` beside those of one process. */
+struct train_words {
+    const struct train_job *job;
+    const char *snapshot;
+    double seconds; /* that the run took */
+    bool baseline;
+};
+GW_MUST_CHECK enum gw_err train_words(const struct train_words *words,
+                                      struct output *output,
+                                      struct gw_error *why);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The options of `psnode train`, which `restore` takes, too.
+ */
+#ifndef PSNODE_TRAIN_OPTIONS_H
+#define PSNODE_TRAIN_OPTIONS_H
+
+#include "common/command.h"
+#include "train.h"
+
+/* What is wanted beside the training. */
+struct train_wishes {
+    bool compare, sweep, reference, baseline;
+    uint64_t compute_ns, limit_ns;
+    double times, target;
+};
+
+extern const struct option_spec train_option_specs[];
+
+/* From the operands MODEL [DATA] and the options. GW_EINVAL. */
+GW_MUST_CHECK enum gw_err train_options_parse(int count, char *const *operands,
+                                              struct train_job *job,
+                                              struct train_wishes *wishes,
+                                              struct gw_error *why);
+/* train.c: one training, and its exit status. */
+int train_once(struct train_job *job, const struct train_wishes *wishes);
+
+/* Removes a directory that holds files only (directory.c). */
+void directory_remove(const char *directory);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The same training in this process: same samples, parts, updaters and order of
+ * additions, in plain memory. Under bsp the servers' weights are the same bits.
+ */
+#include "train.h"
+
+#include "common/command.h"
+#include "run/ps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum gw_err train_task(const struct train_job *job, struct gw_task **task,
+                       unsigned *parts, struct gw_error *why)
+{
+    static struct work_order order; /* large */
+    *task = NULL;
+    enum gw_err code =
+        work_order_make(&job->run, &job->run.work, 1, &order, why);
+    *parts = order.parts;
+    return code ? code : ps_task_load(&order, job->run.seed, task, why);
+}
+
+/* ---- epochs ---- */
+
+static enum gw_err learn(struct train_reference *r, struct gw_local *local,
+                         struct gw_unit *unit, unsigned parts,
+                         struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    for (uint64_t e = 0; e < r->epochs && !code; e++) {
+        struct gw_unit_sums epoch = {0}, sums;
+        for (size_t b = 0; b < gw_task_batches(r->task) && !code; b++) {
+            if (interrupted)
+                return gw_fail(why, GW_EINTR, "interrupted");
+            code = gw_local_batch(local, unit, e, b, parts, &sums, why);
+            if (!code)
+                gw_unit_add(&epoch, &sums);
+        }
+        r->losses[e] = gw_task_judge(r->task, &epoch).loss;
+        progress("reference: epoch %llu/%llu, loss %.6f",
+                 (unsigned long long)e + 1, (unsigned long long)r->epochs,
+                 r->losses[e]);
+    }
+    return code;
+}
+
+static enum gw_err judge(struct train_reference *r, struct gw_local *local,
+                         struct gw_error *why)
+{
+    const struct gw_fetch fetch = gw_local_fetch(local);
+    struct gw_task_score score;
+    enum gw_err code = gw_task_evaluate(r->task, GW_TASK_TRAIN, r->epochs,
+                                        &fetch, &score, why);
+    if (code)
+        return code;
+    r->train_loss = score.loss;
+    r->train_quality = score.quality;
+    code =
+        gw_task_evaluate(r->task, GW_TASK_TEST, r->epochs, &fetch, &score, why);
+    r->test_loss = code ? (double)NAN : score.loss;
+    r->test_quality = code ? (double)NAN : score.quality;
+    if (code && code != GW_ENOTSUP)
+        return code;
+    return ps_digest(r->task, &fetch, &r->digest, why);
+}
+
+enum gw_err train_reference_make(const struct train_job *job,
+                                 struct train_reference *r,
+                                 struct gw_error *why)
+{
+    struct gw_local *local = NULL;
+    struct gw_unit *unit = NULL;
+    unsigned parts, count;
+    *r = (struct train_reference){0};
+    enum gw_err code = train_task(job, &r->task, &parts, why);
+    if (code)
+        return code;
+    const struct gw_ps_table_config *tables = gw_task_tables(r->task, &count);
+    r->epochs = gw_task_config(r->task)->epochs;
+    r->losses = calloc(r->epochs, sizeof *r->losses);
+    if (!r->losses)
+        code = gw_fail(why, GW_ENOMEM, "no memory for the losses");
+    if (!code)
+        code = gw_local_new(tables, count, &local, why);
+    if (!code)
+        code = gw_unit_new(r->task, &unit, why);
+    uint64_t began_ns = gw_now_ns();
+    if (!code)
+        code = learn(r, local, unit, parts, why);
+    r->seconds = (double)(gw_now_ns() - began_ns) / 1e9;
+    if (!code)
+        code = judge(r, local, why);
+    gw_unit_destroy(&unit);
+    gw_local_destroy(&local);
+    return code;
+}
+
+void train_reference_fini(struct train_reference *r)
+{
+    gw_task_destroy(&r->task);
+    free(r->losses);
+    r->losses = NULL;
+}

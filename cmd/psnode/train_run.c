@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One run, followed from outside as ringctl and ringtop would: its status is
+ * asked for ten times a second. Where workers are to be slow it is started
+ * idle, they are told so, and only then it gets its work.
+ */
+#include "train.h"
+
+#include "common/attach.h"
+#include "common/command.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ASK_NS      UINT64_C(30000000000)
+#define SNAPSHOT_NS UINT64_C(600000000000)
+#define LOOK_NS     UINT64_C(50000000)
+#define DRAW_NS     UINT64_C(20000000)
+
+struct follow {
+    const struct train_job *job;
+    const struct train_watch *watch;
+    struct attach *attach;
+    struct gw_rng rng;
+    pid_t supervisor;
+};
+
+/* An answer with a code is an error here. */
+static enum gw_err ask(struct attach *attach, json_t *request,
+                       uint64_t timeout_ns, json_t **data, struct gw_error *why)
+{
+    json_t *answer;
+    enum gw_err code = attach_ask(attach, request, timeout_ns, &answer, why);
+    if (code)
+        return code;
+    code = (enum gw_err)integer_of(answer, "code", GW_EINTERNAL);
+    if (code)
+        gw_fail(why, code, "%s", text_of(answer, "text", "no reason is given"));
+    else if (data)
+        *data = json_incref(json_object_get(answer, "data"));
+    json_decref(answer);
+    return code;
+}
+
+/* ---- slowness ---- */
+
+static enum gw_err slow(struct follow *f, unsigned worker, uint64_t ns,
+                        struct gw_error *why)
+{
+    return ask(f->attach,
+               json_pack("{s:s, s:s, s:i, s:I}", "verb", "slow", "role",
+                         "worker", "node", (int)worker, "ns", (json_int_t)ns),
+               ASK_NS, NULL, why);
+}
+
+static enum gw_err slow_all(struct follow *f, struct gw_error *why)
+{
+    const struct train_delays *delays = &f->job->delays;
+    enum gw_err code = GW_OK;
+    for (unsigned k = 0; k < f->job->run.ranks && !code; k++) {
+        double share = delays->random ? -log(1 - gw_rng_unit(&f->rng)) : 1;
+        uint64_t ns = (uint64_t)((double)delays->ns[k] * share);
+        if (delays->random || ns)
+            code = slow(f, k, ns, why);
+    }
+    return code;
+}
+
+static enum gw_err give_work(struct follow *f, struct gw_error *why)
+{
+    json_t *request = work_options_encode(&f->job->run.work);
+    json_object_set_new(request, "verb", json_string("train"));
+    return ask(f->attach, request, ASK_NS, NULL, why);
+}
+
+/* ---- start ---- */
+
+enum gw_err train_whole_path(const char *path, char *out, size_t room,
+                             struct gw_error *why)
+{
+    char here[PATH_MAX] = "";
+    if (*path != '/' && !getcwd(here, sizeof here))
+        return gw_fail_errno(why, "the current directory");
+    int used = snprintf(out, room, "%s%s%s", here, *here ? "/" : "", path);
+    return used > 0 && (size_t)used < room
+               ? GW_OK
+               : gw_fail(why, GW_EINVAL, "%.40s...: too long", path);
+}
+
+static enum gw_err start(struct follow *f, struct train_job *job,
+                         struct gw_error *why)
+{
+    struct run_options options = job->run;
+    json_t *hello;
+    if (job->delays.given)
+        options.work = work_defaults;
+    enum gw_err code = supervisor_start(&options, why);
+    if (code)
+        return code;
+    memcpy(job->run.run, options.run, sizeof options.run);
+    code = attach_open(job->run.run, &f->attach, why);
+    if (!code)
+        code = ask(f->attach, json_pack("{ss}", "verb", "hello"), ASK_NS,
+                   &hello, why);
+    if (code)
+        return code;
+    f->supervisor = (pid_t)integer_of(hello, "pid", 0);
+    json_decref(hello);
+    if (job->delays.given) {
+        code = slow_all(f, why);
+        if (!code)
+            code = give_work(f, why);
+    }
+    return code;
+}
+
+/* ---- until it is done ---- */
+
+static enum gw_err ask_status(struct follow *f, json_t **status,
+                              struct gw_error *why)
+{
+    return ask(f->attach, json_pack("{ss}", "verb", "status"), ASK_NS, status,
+               why);
+}
+
+static void nap(uint64_t ns)
+{
+    const struct timespec nap = {.tv_nsec = (long)ns};
+    nanosleep(&nap, NULL);
+}
+
+/* Also when the watcher has seen enough. */
+static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
+{
+    json_t *status;
+    enum gw_err code = ask_status(f, &status, why);
+    if (code)
+        return code;
+    *done = integer_of(status, "done", 0) > 0;
+    bool ended = strcmp(text_of(status, "state", ""), "ended") == 0;
+    bool enough = !f->watch->status(f->watch->context, status);
+    json_t *result = json_object_get(status, "result");
+    if (json_is_true(json_object_get(result, "diverged")))
+        code = gw_fail(why, GW_ENUMERIC,
+                       "the training has diverged: try a lower rate");
+    else if (ended && !*done && !enough)
+        code = gw_fail(why, GW_EINTR, "the run was ended by somebody else");
+    *done = *done || enough;
+    json_decref(status);
+    return code;
+}
+
+static enum gw_err follow(struct follow *f, struct gw_error *why)
+{
+    uint64_t began_ns = gw_now_ns(), looked_ns = 0;
+    bool done = false, random = f->job->delays.random;
+    enum gw_err code = GW_OK;
+    while (!code && !done) {
+        uint64_t now = gw_now_ns();
+        if (interrupted)
+            return gw_fail(why, GW_EINTR, "interrupted");
+        if (common.timeout_ns && now - began_ns > common.timeout_ns)
+            return gw_fail(why, GW_ETIMEOUT,
+                           "the training is not done; ringtop shows who waits");
+        if (random)
+            code = slow_all(f, why);
+        if (!code && now - looked_ns >= LOOK_NS) {
+            looked_ns = now;
+            code = look(f, &done, why);
+        }
+        if (!code && !done)
+            nap(random ? DRAW_NS : LOOK_NS);
+    }
+    if (!code && f->watch->done)
+        code = f->watch->done(f->watch->context, f->job->run.run, why);
+    return code;
+}
+
+/* Also after Ctrl-C, and when the connection is broken. */
+static void take_down(struct follow *f)
+{
+    struct gw_error why;
+    int was_interrupted = interrupted;
+    interrupted = 0; /* else nothing would wait for an answer */
+    enum gw_err code = f->attach
+                           ? ask(f->attach, json_pack("{ss}", "verb", "down"),
+                                 ASK_NS, NULL, &why)
+                           : GW_OK;
+    if (code && code != GW_EUNREACH && f->supervisor > 0)
+        kill(f->supervisor, SIGTERM);
+    attach_close(&f->attach);
+    interrupted = was_interrupted;
+}
+
+enum gw_err train_run(struct train_job *job, const struct train_watch *watch,
+                      struct gw_error *why)
+{
+    struct follow f = {.job = job, .watch = watch};
+    gw_rng_seed(&f.rng, job->run.seed);
+    enum gw_err code = start(&f, job, why);
+    if (!code)
+        code = follow(&f, why);
+    take_down(&f);
+    progress("%s", "");
+    return code;
+}
+
+enum gw_err train_snapshot(const char *run, const char *directory,
+                           struct gw_error *why)
+{
+    struct attach *attach;
+    char whole[PATH_MAX];
+    enum gw_err code = train_whole_path(directory, whole, sizeof whole, why);
+    if (!code)
+        code = attach_open(run, &attach, why);
+    if (code)
+        return code;
+    uint64_t timeout_ns = common.timeout_ns ? common.timeout_ns : SNAPSHOT_NS;
+    code = ask(attach,
+               json_pack("{s:s, s:s, s:I}", "verb", "snapshot", "directory",
+                         whole, "timeout_ns", (json_int_t)timeout_ns),
+               timeout_ns, NULL, why);
+    attach_close(&attach);
+    return code;
+}

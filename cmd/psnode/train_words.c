@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What word2vec has learnt, looked at by a snapshot of the finished run: a
+ * cluster in this process begins from it, and the vectors are pulled as any
+ * worker would. Beside it, what one process alone can do: Hogwild.
+ */
+#include "train.h"
+
+#include "common/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 10, NEAREST = 6, LONG_WORD = 4, NAME_ROOM = 80 };
+
+/* Those that a text on anything has; others take the place of missing ones. */
+static const char *const common_words[WORDS] = {
+    "king", "war",    "city",    "water",   "music",
+    "year", "france", "science", "english", "government"};
+
+struct model {
+    struct gw_task *task;
+    struct gw_ps_local *local;
+    struct gw_ps *ps;
+    unsigned tables[GW_TASK_TABLES_MAX];
+};
+
+/* ---- the weights ---- */
+
+static enum gw_err rows(void *context, unsigned table, const uint64_t *keys,
+                        size_t count, float *values, struct gw_error *why)
+{
+    const struct model *model = context;
+    return count ? gw_ps_pull(model->ps, model->tables[table], keys, count,
+                              values, NULL, why)
+                 : GW_OK;
+}
+
+static enum gw_err open_model(struct model *model,
+                              const struct train_words *words,
+                              struct gw_error *why)
+{
+    const struct gw_ps_server_config server = {.restore = words->snapshot};
+    const struct gw_ps_local_config local = {.slots = words->job->run.slots,
+                                             .seed = words->job->run.seed,
+                                             .server = &server};
+    struct gw_ps_config client;
+    unsigned parts, count;
+    enum gw_err code = train_task(words->job, &model->task, &parts, why);
+    if (!code)
+        code = gw_ps_local_start(&local, &model->local, why);
+    if (code)
+        return code;
+    gw_ps_local_client(model->local, &client);
+    code = gw_ps_connect(&client, &model->ps, why);
+    const struct gw_ps_table_config *tables =
+        gw_task_tables(model->task, &count);
+    for (unsigned t = 0; t < count && !code; t++)
+        code = gw_ps_table(model->ps, &tables[t], &model->tables[t], why);
+    return code;
+}
+
+static void close_model(struct model *model)
+{
+    gw_ps_close(&model->ps);
+    gw_ps_local_stop(&model->local);
+    gw_task_destroy(&model->task);
+}
+
+/* ---- neighbours ---- */
+
+static enum gw_err put_nearest(const struct model *model,
+                               const struct gw_embedding *embedding,
+                               const char *word, char name[NAME_ROOM],
+                               struct output *output, struct gw_error *why)
+{
+    struct gw_neighbour nearest[NEAREST];
+    size_t count = NEAREST, used = 0;
+    char text[400] = "";
+    enum gw_err code =
+        gw_embedding_nearest(embedding, word, nearest, &count, why);
+    for (size_t i = 0; i < count && !code && used < sizeof text; i++) {
+        size_t bytes;
+        const char *near =
+            gw_words_word(model->task, nearest[i].number, &bytes);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s %.2f",
+                                 i ? ", " : "", (int)(bytes < 40 ? bytes : 40),
+                                 near, nearest[i].cosine);
+    }
+    snprintf(name, NAME_ROOM, "nearest_%.60s", word);
+    if (!code)
+        output_note_text(output, name, text);
+    return code;
+}
+
+static bool is_listed(const char *word)
+{
+    for (unsigned i = 0; i < WORDS; i++)
+        if (strcmp(common_words[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* The next frequent word that is no particle, from number *at on. */
+static bool find_frequent(const struct gw_task *task, size_t *at, char out[64])
+{
+    for (; *at < gw_words_count(task);) {
+        size_t bytes;
+        const char *word = gw_words_word(task, (*at)++, &bytes);
+        if (bytes < LONG_WORD || bytes >= 64)
+            continue;
+        snprintf(out, 64, "%.*s", (int)bytes, word);
+        if (!is_listed(out))
+            return true;
+    }
+    return false;
+}
+
+static enum gw_err put_words(struct model *model, struct output *output,
+                             struct gw_error *why)
+{
+    static char names[WORDS][NAME_ROOM]; /* notes do not copy theirs */
+    const struct gw_fetch fetch = {.context = model, .rows = rows};
+    struct gw_embedding *embedding;
+    struct gw_error none;
+    size_t frequent = 0, number;
+    enum gw_err code = gw_embedding_new(model->task, &fetch, &embedding, why);
+    for (unsigned i = 0; i < WORDS && !code; i++) {
+        char word[64];
+        snprintf(word, sizeof word, "%s", common_words[i]);
+        if (gw_words_find(model->task, word, &number, &none) &&
+            !find_frequent(model->task, &frequent, word))
+            continue;
+        code = put_nearest(model, embedding, word, names[i], output, why);
+    }
+    gw_embedding_destroy(&embedding);
+    return code;
+}
+
+/* ---- speed ---- */
+
+static enum gw_err put_baseline(const struct model *model, unsigned threads,
+                                double words_per_s, struct output *output,
+                                struct gw_error *why)
+{
+    struct gw_hogwild *hogwild;
+    struct gw_unit_sums sums;
+    uint64_t epochs = gw_task_config(model->task)->epochs, total_ns = 0, ns;
+    enum gw_err code = gw_hogwild_new(model->task, &hogwild, why);
+    for (uint64_t e = 0; e < epochs && !code; e++) {
+        if (interrupted)
+            code = gw_fail(why, GW_EINTR, "interrupted");
+        if (!code)
+            code = gw_hogwild_epoch(hogwild, e, threads, &sums, &ns, why);
+        if (code)
+            break;
+        total_ns += ns;
+        progress("Hogwild: epoch %llu/%llu", (unsigned long long)e + 1,
+                 (unsigned long long)epochs);
+    }
+    progress("%s", "");
+    if (!code && epochs) {
+        double rate = (double)gw_task_rows(model->task) * (double)epochs /
+                      (double)total_ns * 1e9;
+        output_note_integer(output, "hogwild_threads", threads);
+        train_fact(output, "hogwild_words_per_s", rate,
+                   "%.0f in one process: the servers have %.2f of it", rate,
+                   words_per_s / rate);
+        output_note_real(output, "hogwild_loss",
+                         gw_task_judge(model->task, &sums).loss);
+    }
+    gw_hogwild_destroy(&hogwild);
+    return code;
+}
+
+enum gw_err train_words(const struct train_words *words, struct output *output,
+                        struct gw_error *why)
+{
+    struct model model = {0};
+    enum gw_err code = open_model(&model, words, why);
+    if (!code) {
+        double learnt = (double)gw_task_rows(model.task) *
+                        (double)gw_task_config(model.task)->epochs;
+        double rate = learnt / words->seconds;
+        train_fact(output, "words_per_s", rate, "%.0f", rate);
+        code = put_words(&model, output, why);
+        if (!code && words->baseline)
+            code =
+                put_baseline(&model, words->job->run.ranks, rate, output, why);
+    }
+    close_model(&model);
+    return code;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * clocks: the workers of parameter servers, how many units each has finished,
+ * and how stale what they pulled was: the histogram counts units by the clocks
+ * that their worker was ahead of the slowest when they were granted.
+ */
+#include "ask.h"
+#include "ringctl.h"
+#include "servers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct field fields[] = {
+    {"worker", NULL, FIELD_INTEGER, 0, false},
+    {"state", NULL, FIELD_TEXT, 0, false},
+    {"phase", NULL, FIELD_TEXT, 0, false},
+    {"clock", NULL, FIELD_TEXT, 0, false},
+    {"data_epoch", "epoch", FIELD_INTEGER, 0, false},
+    {"batch", NULL, FIELD_INTEGER, 0, false},
+    {"part", NULL, FIELD_INTEGER, 0, false},
+    {"staleness", NULL, FIELD_INTEGER, 0, false},
+    {"units", NULL, FIELD_INTEGER, 0, false},
+    {"waited_share", "waited", FIELD_REAL, 2, false},
+    {"loss", NULL, FIELD_REAL, 4, false},
+    {"unit_keys", "keys", FIELD_INTEGER, 0, false},
+    {"model_keys", "of", FIELD_INTEGER, 0, false},
+    {"pull_keys", "pulled", FIELD_INTEGER, 0, false},
+    {"push_keys", "pushed", FIELD_INTEGER, 0, true},
+    {"retries", NULL, FIELD_INTEGER, 0, true},
+    {"nans", NULL, FIELD_INTEGER, 0, true},
+    {"rejoined", NULL, FIELD_INTEGER, 0, true},
+    {"text", NULL, FIELD_TEXT, 0, true},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+/* The columns have the names of the status. */
+static void print_worker(struct output *output, const json_t *node)
+{
+    union value row[FIELDS];
+    char clock[24];
+    for (unsigned i = 0; i < FIELDS; i++) {
+        const char *name = fields[i].name;
+        if (strcmp(name, "clock") == 0)
+            row[i].text = number_or_dash(node, name, clock);
+        else if (fields[i].kind == FIELD_TEXT)
+            row[i].text = text_or_null(node, name);
+        else if (fields[i].kind == FIELD_REAL)
+            row[i].real = real_of(node, name);
+        else
+            row[i].integer = integer_of(node, i ? name : "node", 0);
+    }
+    output_row(output, row);
+}
+
+/* "0: 1200, 1: 35", and for programs staleness_0, staleness_1 ... */
+static void note_staleness(struct output *output, const json_t *status)
+{
+    const json_t *list =
+        json_object_get(json_object_get(status, "clocks"), "staleness");
+    bool people = strcmp(common.output, "table") == 0;
+    char text[512] = "", name[32];
+    size_t i, used = 0;
+    json_t *count;
+    json_array_foreach(list, i, count)
+    {
+        json_int_t units = json_integer_value(count);
+        snprintf(name, sizeof name, "staleness_%zu", i);
+        if (!people)
+            output_note_integer(output, name, units);
+        else if (used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "%s%zu: %" PRId64, i ? ", " : "", i,
+                                     (int64_t)units);
+    }
+    if (people)
+        output_note_text(output, "staleness", text);
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct output *output;
+    json_t *status, *node;
+    size_t i;
+    (void)operand_count;
+    (void)operands;
+    if (servers_status(&status, &why))
+        return complain(&why);
+    if (output_begin("ringctl clocks", common.output, fields, FIELDS, &output,
+                     &why)) {
+        json_decref(status);
+        return complain(&why);
+    }
+    output_collect(output);
+    note_servers(output, status);
+    note_staleness(output, status);
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        if (strcmp(text_of(node, "role", ""), "worker") == 0)
+            print_worker(output, node);
+    }
+    output_end(&output, NULL, false);
+    json_decref(status);
+    return 0;
+}
+
+const struct command command_clocks = {
+    .name = "clocks",
+    .help = "the workers: clock, unit, waiting; and the staleness of pulls",
+    .examples = "ringctl clocks\n"
+                "ringctl clocks -o json\n",
+    .run = run,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * slots: where each slot is. Its primary serves it, who is in sync holds the
+ * same, a learner is copying it.
+ */
+#include "ask.h"
+#include "ringctl.h"
+#include "servers.h"
+
+static const struct field fields[] = {
+    {"slot", NULL, FIELD_INTEGER, 0, false},
+    {"primary", NULL, FIELD_TEXT, 0, false},
+    {"in_sync", "in sync", FIELD_TEXT, 0, false},
+    {"learner", NULL, FIELD_TEXT, 0, false},
+    {"leaver", NULL, FIELD_TEXT, 0, false},
+    {"heir", NULL, FIELD_TEXT, 0, false},
+    {"term", NULL, FIELD_INTEGER, 0, false},
+    {"rows", NULL, FIELD_INTEGER, 0, false},
+    {"bytes", NULL, FIELD_INTEGER, 0, false},
+    {"last", NULL, FIELD_INTEGER, 0, true},
+    {"committed", NULL, FIELD_INTEGER, 0, true},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static void print_slot(struct output *output, const json_t *slot)
+{
+    char primary[24], learner[24], leaver[24], heir[24], sync[64];
+    const union value row[FIELDS] = {
+        {.integer = integer_of(slot, "slot", 0)},
+        {.text = number_or_dash(slot, "primary", primary)},
+        {.text =
+             numbers_text(json_object_get(slot, "in_sync"), sync, sizeof sync)},
+        {.text = number_or_dash(slot, "learner", learner)},
+        {.text = number_or_dash(slot, "leaver", leaver)},
+        {.text = number_or_dash(slot, "heir", heir)},
+        {.integer = integer_of(slot, "term", 0)},
+        {.integer = integer_of(slot, "rows", 0)},
+        {.integer = integer_of(slot, "bytes", 0)},
+        {.integer = integer_of(slot, "last", 0)},
+        {.integer = integer_of(slot, "committed", 0)},
+    };
+    output_row(output, row);
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct output *output;
+    json_t *status, *slot;
+    size_t i;
+    (void)operand_count;
+    (void)operands;
+    if (servers_status(&status, &why))
+        return complain(&why);
+    if (output_begin("ringctl slots", common.output, fields, FIELDS, &output,
+                     &why)) {
+        json_decref(status);
+        return complain(&why);
+    }
+    output_collect(output);
+    note_servers(output, status);
+    json_array_foreach(json_object_get(status, "slots"), i, slot)
+    {
+        print_slot(output, slot);
+    }
+    output_end(&output, NULL, false);
+    json_decref(status);
+    return 0;
+}
+
+const struct command command_slots = {
+    .name = "slots",
+    .help = "where each slot is: primary, replicas in sync, learner, term",
+    .examples = "ringctl slots\n",
+    .run = run,
+};

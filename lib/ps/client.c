@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The client's life, and how it waits; see client_parts.h.
+ */
+#include "client_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t look_ns = 50000000; /* for an interrupt, at the latest */
+static const uint64_t connect_default_ns = 10000000000;
+static const uint64_t leave_ns = 2000000000;
+
+/* ---- turning and waiting ---- */
+
+static void send_letter(void *context, const struct gw__letter *letter)
+{
+    struct gw_ps *ps = context;
+    enum gw_err err = gw__post_send(gw__node_post(ps->node), letter);
+    if (err && letter->lent)
+        letter->back(letter->context);
+}
+
+void gw__ps_turn(struct gw_ps *ps)
+{
+    struct gw__parcel *parcel;
+    struct gw__post *post = gw__node_post(ps->node);
+    unsigned changes = gw__node_turn(ps->node);
+    uint64_t now_ns = gw_now_ns();
+    if (changes & GW__NODE_NEWS)
+        gw__worker_routes(ps->worker, now_ns, &gw__node_news(ps->node)->routes);
+    if (changes & GW__NODE_REACH)
+        gw__worker_reached(ps->worker, now_ns, gw__node_reached(ps->node));
+    while (gw__post_receive(post, &parcel) == GW_OK)
+        gw__worker_parcel(ps->worker, now_ns, parcel);
+    if (gw__worker_due(ps->worker) <= now_ns)
+        gw__worker_tick(ps->worker, now_ns);
+}
+
+void gw__ps_sleep(struct gw_ps *ps, uint64_t until_ns)
+{
+    uint64_t due_ns = gw__worker_due(ps->worker);
+    uint64_t latest_ns = gw_now_ns() + look_ns;
+    if (until_ns > latest_ns)
+        until_ns = latest_ns;
+    gw__post_wait(gw__node_post(ps->node),
+                  until_ns < due_ns ? until_ns : due_ns);
+}
+
+enum gw_err gw__ps_alive(const struct gw_ps *ps, struct gw_error *why)
+{
+    if (atomic_load_explicit(&ps->interrupted, memory_order_relaxed))
+        return gw_fail(why, GW_EINTR, "interrupted");
+    return gw__node_gone(ps->node, why);
+}
+
+uint64_t gw__ps_deadline(const struct gw_ps *ps)
+{
+    return ps->timeout_ns == UINT64_MAX ? UINT64_MAX
+                                        : gw_now_ns() + ps->timeout_ns;
+}
+
+static enum gw_err timed_out(const struct gw_ps *ps, struct gw_error *why)
+{
+    char whom[256];
+    const char *parked;
+    gw__worker_waits_for(ps->worker, gw_now_ns(), whom, sizeof whom);
+    if (gw__node_parked(ps->node, &parked))
+        return gw_fail(why, GW_ETIMEOUT, "waits for %s; %s", whom, parked);
+    return gw_fail(why, GW_ETIMEOUT, "waits for %s", whom);
+}
+
+enum gw_err gw__ps_await(struct gw_ps *ps, uint64_t request,
+                         uint64_t deadline_ns, bool *ended,
+                         struct gw_error *why)
+{
+    *ended = false;
+    for (;;) {
+        gw__ps_turn(ps);
+        enum gw_err err = gw__worker_result(ps->worker, request, why);
+        if (err != GW_PENDING) {
+            *ended = true;
+            return err;
+        }
+        err = gw__ps_alive(ps, why);
+        if (err)
+            return err;
+        if (deadline_ns != UINT64_MAX && gw_now_ns() >= deadline_ns)
+            return timed_out(ps, why);
+        gw__ps_sleep(ps, deadline_ns);
+    }
+}
+
+enum gw_err gw__ps_finish(struct gw_ps *ps, uint64_t request,
+                          struct gw_error *why)
+{
+    bool ended;
+    enum gw_err err =
+        gw__ps_await(ps, request, gw__ps_deadline(ps), &ended, why);
+    /* Without memory for copies the request goes on with the caller's. */
+    if (!ended)
+        (void)!gw__worker_detach(ps->worker, request);
+    return err;
+}
+
+enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
+                         const struct gw__clock_command *command,
+                         struct gw_ps_work *work, struct gw_error *why)
+{
+    uint64_t request;
+    enum gw_err err = gw__ps_alive(ps, why);
+    if (err)
+        return err;
+    gw__ps_turn(ps);
+    err = gw__worker_clock(ps->worker, gw_now_ns(), group, command, work,
+                           &request, why);
+    if (err == GW_PENDING)
+        return gw_fail(why, GW_ENOMEM, "too many requests are under way");
+    return err ? err : gw__ps_finish(ps, request, why);
+}
+
+/* ---- connecting ---- */
+
+/* What is missing before anything can be pushed; false: nothing. */
+static bool lacks(const struct gw_ps *ps, char *out, size_t room)
+{
+    const struct gw__routes *routes = gw__worker_get_routes(ps->worker);
+    unsigned homeless = 0;
+    if (routes->slot_count == 0) {
+        snprintf(out, room,
+                 "there is no parameter server: nobody has set up "
+                 "slots");
+        return true;
+    }
+    for (unsigned slot = 0; slot < routes->slot_count; slot++)
+        homeless += routes->slots[slot].primary == GW__NO_NODE;
+    if (homeless > 0) {
+        snprintf(out, room, "%u of %u slots have no server", homeless,
+                 routes->slot_count);
+        return true;
+    }
+    for (unsigned slot = 0; slot < routes->slot_count; slot++)
+        if (!gw__node_reaches(ps->node, routes->slots[slot].primary)) {
+            snprintf(out, room, "server %u has not said where it is",
+                     routes->slots[slot].primary);
+            return true;
+        }
+    return false;
+}
+
+static enum gw_err await_servers(struct gw_ps *ps, uint64_t deadline_ns,
+                                 struct gw_error *why)
+{
+    char missing[128];
+    for (;;) {
+        gw__ps_turn(ps);
+        enum gw_err err = gw__ps_alive(ps, why);
+        if (err)
+            return err;
+        if (!lacks(ps, missing, sizeof missing))
+            return GW_OK;
+        if (gw_now_ns() >= deadline_ns)
+            return gw_fail(why, GW_ETIMEOUT, "%s", missing);
+        gw__ps_sleep(ps, deadline_ns);
+    }
+}
+
+static enum gw_err check(const struct gw_ps_config *config,
+                         struct gw_error *why)
+{
+    if (!(config->top_share >= 0 && config->top_share < 1))
+        return gw_fail(why, GW_EINVAL, "top share %g: 0 to below 1 can be",
+                       (double)config->top_share);
+    if (!(config->significant >= 0))
+        return gw_fail(why, GW_EINVAL, "significant %g: from 0 on can be",
+                       (double)config->significant);
+    return GW_OK;
+}
+
+static enum gw_err open_node(struct gw_ps *ps,
+                             const struct gw_ps_config *config,
+                             struct gw_error *why)
+{
+    const struct gw__node_config node = {
+        .node = config->node,
+        .role = GW__WORKER,
+        .endpoint = config->endpoint,
+        .token = config->token,
+        .controller_count = config->controller_count,
+        .controllers = config->controllers,
+        .controller_endpoints = config->controller_endpoints,
+        .wire = config->wire,
+        .interface = config->interface,
+        .key_file = config->key_file,
+        .insecure = config->insecure,
+        .copy_always = config->no_place,
+        .join_ms = config->connect_ms,
+        .interrupt = &ps->interrupted};
+    return gw__node_open(&node, &ps->node, why);
+}
+
+static enum gw_err connect(struct gw_ps *ps, const struct gw_ps_config *config,
+                           struct gw_error *why)
+{
+    uint64_t connect_ns = config->connect_ms * UINT64_C(1000000);
+    uint64_t deadline_ns =
+        gw_now_ns() + (connect_ns ? connect_ns : connect_default_ns);
+    enum gw_err err = open_node(ps, config, why);
+    if (err)
+        return err;
+    const struct gw__worker_config worker = {
+        .node = gw__node_number(ps->node),
+        .incarnation = gw__node_incarnation(ps->node),
+        .no_key_cache = config->no_key_cache,
+        .half = config->half,
+        .context = ps,
+        .send = send_letter};
+    err = gw__worker_new(&worker, &ps->worker, why);
+    return err ? err : await_servers(ps, deadline_ns, why);
+}
+
+enum gw_err gw_ps_connect(const struct gw_ps_config *config,
+                          struct gw_ps **made, struct gw_error *why)
+{
+    *made = NULL;
+    enum gw_err err = check(config, why);
+    if (err)
+        return gw_wrap(why, err, "ps: connect");
+    struct gw_ps *ps = calloc(1, sizeof *ps);
+    if (!ps)
+        return gw_fail(why, GW_ENOMEM, "ps: connect");
+    ps->shm = !config->wire || strcmp(config->wire, "shm") == 0;
+    ps->timeout_ns = config->timeout_ms ? config->timeout_ms * UINT64_C(1000000)
+                                        : UINT64_MAX;
+    ps->events = config->events;
+    ps->top_share = config->top_share;
+    ps->significant = config->significant;
+    ps->no_lend = config->no_place;
+    err = connect(ps, config, why);
+    if (err) {
+        gw_ps_abandon(&ps);
+        return gw_wrap(why, err, "ps: connect");
+    }
+    *made = ps;
+    return GW_OK;
+}
+
+/* ---- leaving ---- */
+
+/* What was lent comes back when the post ends, so the worker goes last. */
+void gw_ps_abandon(struct gw_ps **made)
+{
+    struct gw_ps *ps = *made;
+    if (!ps)
+        return;
+    *made = NULL;
+    gw__node_close(&ps->node);
+    gw__worker_destroy(&ps->worker);
+    while (ps->passed)
+        gw__ps_passed(ps, ps->passed->request);
+    for (unsigned i = 0; i < GW_PS_TABLES_MAX; i++)
+        gw__filter_destroy(&ps->filters[i]);
+    free(ps);
+}
+
+void gw_ps_close(struct gw_ps **made)
+{
+    struct gw_ps *ps = *made;
+    struct gw_error why;
+    if (!ps)
+        return;
+    if (ps->timeout_ns > leave_ns)
+        ps->timeout_ns = leave_ns;
+    for (unsigned i = 0; i < GW_PS_TABLES_MAX; i++)
+        if (ps->filters[i] && gw__ps_flush(ps, i, &why))
+            break;
+    if (gw__ps_alive(ps, &why) == GW_OK)
+        (void)!gw__node_leave(ps->node, gw_now_ns() + leave_ns, &why);
+    gw_ps_abandon(made);
+}
+
+void gw_ps_interrupt(struct gw_ps *ps)
+{
+    atomic_store(&ps->interrupted, true);
+    gw__node_wake(ps->node);
+}
+
+unsigned gw_ps_node(const struct gw_ps *ps)
+{
+    return gw__node_number(ps->node);
+}
+
+void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
+{
+    gw__worker_counts(ps->worker, counts);
+    counts->rows_held_back = ps->rows_held_back;
+    counts->waited_ns = ps->waited_ns;
+}

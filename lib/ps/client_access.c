@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pushes and pulls. Values are lent to the wire where that is safe: memory that
+ * peers can map (shm), or any (ZeroMQ, which reads it while it sends); and only
+ * when the call does not end before the request does.
+ */
+#include "client_parts.h"
+
+#include <wire/memory.h>
+
+/* Which clock the table obeys; GW_EINVAL: there is no such table. */
+static enum gw_err group_of(const struct gw_ps *ps, unsigned table,
+                            const struct gw__ps_group **group,
+                            struct gw_error *why)
+{
+    const struct gw__routes *routes = gw__worker_get_routes(ps->worker);
+    if (table >= routes->table_count)
+        return gw_fail(why, GW_EINVAL, "table %u: there are %u", table,
+                       routes->table_count);
+    *group = &ps->groups[routes->tables[table].group % GW_PS_GROUPS_MAX];
+    return GW_OK;
+}
+
+static bool may_lend(const struct gw_ps *ps, const struct gw__access *access,
+                     bool blocks)
+{
+    struct gw__region region;
+    const struct gw__routes *routes = gw__worker_get_routes(ps->worker);
+    size_t bytes =
+        access->count * sizeof(float) * routes->tables[access->table].width;
+    if (!access->values || bytes < GW__LONE_ROW_BYTES || ps->no_lend ||
+        (blocks && ps->timeout_ns != UINT64_MAX))
+        return false;
+    return !ps->shm || gw__region_find(access->values, bytes, &region);
+}
+
+/* All that are under way have ended, and wait to be asked for. */
+static bool is_idle(const struct gw_ps *ps)
+{
+    return gw__worker_due(ps->worker) == UINT64_MAX;
+}
+
+enum gw_err gw__ps_begin(struct gw_ps *ps, const struct gw__access *access,
+                         uint64_t *request, struct gw_error *why)
+{
+    uint64_t deadline_ns = gw__ps_deadline(ps);
+    for (;;) {
+        enum gw_err err =
+            gw__worker_access(ps->worker, gw_now_ns(), access, request, why);
+        if (err != GW_PENDING)
+            return err;
+        if (is_idle(ps))
+            return gw_fail(why, GW_ENOMEM,
+                           "%d requests have ended and wait for gw_ps_wait",
+                           GW__REQUESTS_MAX);
+        err = gw__ps_alive(ps, why);
+        if (err)
+            return err;
+        if (gw_now_ns() >= deadline_ns)
+            return gw_fail(why, GW_ETIMEOUT, "%d requests are under way",
+                           GW__REQUESTS_MAX);
+        gw__ps_sleep(ps, deadline_ns);
+        gw__ps_turn(ps);
+    }
+}
+
+/* Begins what travels of it. */
+static enum gw_err begin(struct gw_ps *ps, struct gw__access *access,
+                         bool blocks, uint64_t *request, struct gw_error *why)
+{
+    const struct gw__ps_group *group = NULL;
+    enum gw_err err = gw__ps_alive(ps, why);
+    if (err)
+        return err;
+    gw__ps_turn(ps);
+    err = group_of(ps, access->table, &group, why);
+    if (err)
+        return err;
+    access->clock = group->in_unit ? group->clock : GW__NO_CLOCK;
+    access->closed = group->closed;
+    access->lend = may_lend(ps, access, blocks);
+    if (access->values && gw__ps_filters(ps, access->table))
+        return gw__ps_push(ps, access, request, why);
+    return gw__ps_begin(ps, access, request, why);
+}
+
+static enum gw_err end(struct gw_ps *ps, uint64_t request, struct gw_error *why)
+{
+    enum gw_err err = request ? gw__ps_finish(ps, request, why) : GW_OK;
+    gw__ps_passed(ps, request);
+    return err;
+}
+
+static enum gw_err access(struct gw_ps *ps, struct gw__access access,
+                          struct gw_ps_handle *handle, const char *what,
+                          struct gw_error *why)
+{
+    uint64_t request = 0;
+    if (handle)
+        handle->id = 0;
+    enum gw_err err = begin(ps, &access, !handle, &request, why);
+    if (!err && handle)
+        handle->id = request;
+    else if (!err)
+        err = end(ps, request, why);
+    return err ? gw_wrap(why, err, "ps: %s", what) : GW_OK;
+}
+
+enum gw_err gw_ps_push(struct gw_ps *ps, unsigned table, const uint64_t *keys,
+                       size_t count, const float *values,
+                       struct gw_ps_handle *handle, struct gw_error *why)
+{
+    const struct gw__access push = {
+        .table = table, .keys = keys, .count = count, .values = values};
+    return access(ps, push, handle, "push", why);
+}
+
+enum gw_err gw_ps_pull(struct gw_ps *ps, unsigned table, const uint64_t *keys,
+                       size_t count, float *values, struct gw_ps_handle *handle,
+                       struct gw_error *why)
+{
+    const struct gw__access pull = {
+        .table = table, .keys = keys, .count = count, .out = values};
+    return access(ps, pull, handle, "pull", why);
+}
+
+/* With filters the two are not about the same keys. */
+enum gw_err gw_ps_push_pull(struct gw_ps *ps, unsigned table,
+                            const uint64_t *keys, size_t count,
+                            const float *values, float *out,
+                            struct gw_ps_handle *handle, struct gw_error *why)
+{
+    const struct gw__access both = {.table = table,
+                                    .keys = keys,
+                                    .count = count,
+                                    .values = values,
+                                    .out = out};
+    if (!gw__ps_filters(ps, table))
+        return access(ps, both, handle, "push and pull", why);
+    enum gw_err err = gw_ps_push(ps, table, keys, count, values, NULL, why);
+    return err ? err : gw_ps_pull(ps, table, keys, count, out, handle, why);
+}
+
+enum gw_err gw_ps_wait(struct gw_ps *ps, struct gw_ps_handle *handle,
+                       struct gw_error *why)
+{
+    bool ended;
+    if (handle->id == 0)
+        return GW_OK;
+    enum gw_err err =
+        gw__ps_await(ps, handle->id, gw__ps_deadline(ps), &ended, why);
+    if (ended) {
+        gw__ps_passed(ps, handle->id);
+        handle->id = 0;
+    }
+    return err ? gw_wrap(why, err, "ps: wait") : GW_OK;
+}

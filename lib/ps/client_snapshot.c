@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A snapshot: all servers are told where to write, then the clock gets a
+ * marker, and all servers are asked until each says that it is whole. A server
+ * that goes meanwhile is not asked any more: whoever has its slots now has
+ * applied the marker too.
+ */
+#include "client_parts.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+static const uint64_t first_pause_ns = 2000000, longest_pause_ns = 50000000;
+static const uint64_t longest_ns = 120000000000;
+
+struct snapshot {
+    struct gw_ps *ps;
+    uint64_t mark, deadline_ns;
+    const char *directory;
+    uint64_t open; /* servers that have not said it yet, as bits */
+};
+
+static uint64_t servers(const struct gw_ps *ps)
+{
+    const struct gw__news *news = gw__node_news(ps->node);
+    uint64_t found = 0;
+    for (unsigned i = 0; i < news->crew_count; i++)
+        if (news->crew[i].role == GW__SERVER)
+            found |= UINT64_C(1) << news->crew[i].node;
+    return found;
+}
+
+static enum gw_err still(struct snapshot *s, struct gw_error *why)
+{
+    enum gw_err err = gw__ps_alive(s->ps, why);
+    s->open &= servers(s->ps);
+    if (err || !s->open)
+        return err;
+    if (gw_now_ns() < s->deadline_ns)
+        return GW_OK;
+    return gw_fail(why, GW_ETIMEOUT, "waits for server %d to write",
+                   __builtin_ctzll(s->open));
+}
+
+/* One question; *said GW_PENDING also when the server has gone meanwhile. */
+static enum gw_err ask(struct snapshot *s, unsigned server, enum gw_err *said,
+                       struct gw_error *why)
+{
+    struct gw_ps *ps = s->ps;
+    uint64_t request;
+    *said = GW_PENDING;
+    enum gw_err err = gw__worker_save(ps->worker, gw_now_ns(), server, s->mark,
+                                      s->directory, said, &request, why);
+    if (err == GW_PENDING)
+        return gw_fail(why, GW_ENOMEM, "too many requests are under way");
+    while (!err) {
+        gw__ps_turn(ps);
+        err = gw__worker_result(ps->worker, request, why);
+        if (err != GW_PENDING)
+            return err ? gw_wrap(why, err, "server %u", server) : GW_OK;
+        err = still(s, why);
+        if (!(s->open >> server & 1))
+            break;
+        if (!err)
+            gw__ps_sleep(ps, s->deadline_ns);
+    }
+    (void)!gw__worker_detach(ps->worker, request);
+    return err;
+}
+
+/* All of them, until each says `wanted` (or that it is done already). */
+static enum gw_err ask_all(struct snapshot *s, enum gw_err wanted,
+                           struct gw_error *why)
+{
+    uint64_t pause_ns = first_pause_ns;
+    s->open = servers(s->ps);
+    for (;;) {
+        for (uint64_t rest = s->open; rest; rest &= rest - 1) {
+            unsigned server = (unsigned)__builtin_ctzll(rest);
+            enum gw_err said, err = ask(s, server, &said, why);
+            if (err)
+                return err;
+            if (said == wanted || said == GW_OK)
+                s->open &= ~(UINT64_C(1) << server);
+        }
+        enum gw_err err = still(s, why);
+        if (err || !s->open)
+            return err;
+        uint64_t until_ns = gw_now_ns() + pause_ns;
+        while (gw_now_ns() < until_ns) {
+            gw__ps_sleep(s->ps, until_ns);
+            gw__ps_turn(s->ps);
+        }
+        if (2 * pause_ns <= longest_pause_ns)
+            pause_ns *= 2;
+    }
+}
+
+/* Of the group that this worker works in; else of the first one. */
+static unsigned marked_group(const struct gw_ps *ps)
+{
+    for (unsigned group = 0; group < GW_PS_GROUPS_MAX; group++)
+        if (ps->groups[group].in_unit || ps->groups[group].finished)
+            return group;
+    return 0;
+}
+
+static enum gw_err take(struct snapshot *s, struct gw_error *why)
+{
+    struct gw__clock_command mark = {.kind = GW__CLOCK_MARK};
+    while (s->mark == 0)
+        if (getrandom(&s->mark, sizeof s->mark, 0) != sizeof s->mark)
+            return gw_fail_errno(why, "getrandom");
+    enum gw_err err = ask_all(s, GW_PENDING, why);
+    mark.number = s->mark;
+    if (!err)
+        err = gw__ps_clock(s->ps, marked_group(s->ps), &mark, NULL, why);
+    return err ? err : ask_all(s, GW_OK, why);
+}
+
+enum gw_err gw_ps_snapshot(struct gw_ps *ps, const char *directory,
+                           struct gw_error *why)
+{
+    struct snapshot s = {
+        .ps = ps, .deadline_ns = gw__ps_deadline(ps), .directory = directory};
+    if (s.deadline_ns == UINT64_MAX)
+        s.deadline_ns = gw_now_ns() + longest_ns;
+    gw__ps_turn(ps);
+    enum gw_err err = take(&s, why);
+    return err ? gw_wrap(why, err, "ps: snapshot into %s", directory) : GW_OK;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables: a name and a form, which the registry keeps with the routes. A table
+ * is there when the routes that this worker goes by have it; servers that have
+ * not heard of it yet refuse, and are asked again.
+ */
+#include "client_parts.h"
+
+#include <string.h>
+
+enum { TAG_TABLE = 1 };
+
+static int find(const struct gw_ps *ps, const char *name)
+{
+    const struct gw__routes *routes = gw__worker_get_routes(ps->worker);
+    for (unsigned i = 0; i < routes->table_count; i++)
+        if (strcmp(routes->tables[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* The controllers' answer. */
+static enum gw_err await_answer(struct gw_ps *ps, uint64_t deadline_ns,
+                                struct gw__answer *answer, struct gw_error *why)
+{
+    unsigned tag;
+    for (;;) {
+        gw__ps_turn(ps);
+        while (gw__node_answer(ps->node, &tag, answer))
+            if (tag == TAG_TABLE)
+                return GW_OK;
+        enum gw_err err = gw__ps_alive(ps, why);
+        if (err)
+            return err;
+        if (gw_now_ns() >= deadline_ns)
+            return gw_fail(why, GW_ETIMEOUT, "no controller has answered");
+        gw__ps_sleep(ps, deadline_ns);
+    }
+}
+
+/* The news that has it. */
+static enum gw_err await_routes(struct gw_ps *ps, unsigned table,
+                                uint64_t deadline_ns, struct gw_error *why)
+{
+    while (table >= gw__worker_get_routes(ps->worker)->table_count) {
+        enum gw_err err = gw__ps_alive(ps, why);
+        if (err)
+            return err;
+        if (gw_now_ns() >= deadline_ns)
+            return gw_fail(why, GW_ETIMEOUT,
+                           "the controllers have made table %u, but do not "
+                           "tell",
+                           table);
+        gw__ps_sleep(ps, deadline_ns);
+        gw__ps_turn(ps);
+    }
+    return GW_OK;
+}
+
+static enum gw_err make(struct gw_ps *ps,
+                        const struct gw_ps_table_config *config,
+                        unsigned *table, struct gw_error *why)
+{
+    struct gw__command command = {.kind = GW__CMD_TABLE, .table = *config};
+    struct gw__answer answer;
+    uint64_t deadline_ns = gw__ps_deadline(ps);
+    enum gw_err err = gw__ps_alive(ps, why);
+    if (err)
+        return err;
+    err = gw__node_command(ps->node, &command, TAG_TABLE);
+    if (err)
+        return gw_fail(why, err, "%s",
+                       err == GW_EINVAL ? "no table can be like this"
+                                        : gw_err_text(err));
+    err = await_answer(ps, deadline_ns, &answer, why);
+    if (err)
+        return err;
+    if (answer.code)
+        return gw_fail(why, answer.code, "%s", answer.text);
+    *table = answer.table;
+    return await_routes(ps, answer.table, deadline_ns, why);
+}
+
+enum gw_err gw_ps_table(struct gw_ps *ps,
+                        const struct gw_ps_table_config *config,
+                        unsigned *table, struct gw_error *why)
+{
+    if (memchr(config->name, 0, sizeof config->name) == NULL)
+        return gw_fail(why, GW_EINVAL, "ps: table: a name without an end");
+    enum gw_err err = make(ps, config, table, why);
+    return err ? gw_wrap(why, err, "ps: table %s", config->name) : GW_OK;
+}
+
+enum gw_err gw_ps_find(struct gw_ps *ps, const char *name, unsigned *table,
+                       struct gw_ps_table_config *config, struct gw_error *why)
+{
+    gw__ps_turn(ps);
+    int found = find(ps, name);
+    if (found < 0)
+        return gw_fail(why, GW_EINVAL, "ps: there is no table %.40s", name);
+    *table = (unsigned)found;
+    *config = gw__worker_get_routes(ps->worker)->tables[found];
+    return GW_OK;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rules of claim.h.
+ */
+#include "claim.h"
+
+#include <string.h>
+
+static uint64_t bit(unsigned node)
+{
+    return (uint64_t)1 << node;
+}
+
+/* ---- what is known ---- */
+
+void gw__claim_copied(struct gw__claim *claim, const struct gw__copy *copy)
+{
+    gw__claim_forget(claim);
+    claim->copied = true;
+    claim->copy = *copy;
+}
+
+void gw__claim_forget(struct gw__claim *claim)
+{
+    memset(claim, 0, sizeof *claim);
+}
+
+/* What goes forward has the data that it was to have. */
+bool gw__copy_is_void(const struct gw__copy *copy,
+                      const struct gw__decision *decisions, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (decisions[i].fate == GW__EXCLUDE &&
+            decisions[i].op + 1 == copy->ops &&
+            decisions[i].epoch > copy->epoch)
+            return true;
+    return false;
+}
+
+bool gw__claim_decided(struct gw__claim *claim,
+                       const struct gw__decision *decisions, unsigned count)
+{
+    if (!claim->copied || !gw__copy_is_void(&claim->copy, decisions, count))
+        return true;
+    gw__claim_forget(claim);
+    return false;
+}
+
+bool gw__claim_heard(struct gw__claim *claim, unsigned from, uint64_t ops,
+                     uint64_t digest)
+{
+    if (!claim->copied || ops != claim->copy.ops)
+        return true;
+    if (digest != claim->copy.digest)
+        return false;
+    claim->same |= bit(from);
+    return true;
+}
+
+void gw__claim_heard_nothing(struct gw__claim *claim, unsigned from,
+                             uint64_t ring_epoch)
+{
+    if (ring_epoch < claim->nothing_epoch)
+        return;
+    if (ring_epoch > claim->nothing_epoch)
+        claim->nothing = 0;
+    claim->nothing_epoch = ring_epoch;
+    claim->nothing |= bit(from);
+}
+
+bool gw__claim_lasts(const struct gw__view *before, const struct gw__view *now)
+{
+    for (unsigned i = 0; i < before->ring_count; i++) {
+        int rank = gw__view_rank(now, before->ring[i].node);
+        if (rank >= 0 && gw__id_equal(now->ring[rank].incarnation,
+                                      before->ring[i].incarnation))
+            return true;
+    }
+    return before->ring_count == 0;
+}
+
+/* ---- what follows ---- */
+
+/* The first op of `node`; false: it is not in the ring. */
+static bool first_op(const struct gw__view *view, unsigned node, uint64_t *op)
+{
+    int rank = gw__view_rank(view, node);
+    if (rank < 0)
+        return false;
+    *op = view->ring[rank].from_op;
+    return true;
+}
+
+/* Members that took part in ops before that one. */
+static uint64_t elders_of(const struct gw__view *view, uint64_t op)
+{
+    uint64_t nodes = 0;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (view->ring[i].from_op < op)
+            nodes |= bit(view->ring[i].node);
+    return nodes;
+}
+
+static uint64_t others(const struct gw__view *view, unsigned node)
+{
+    return gw__view_nodes(view) & ~bit(node);
+}
+
+static uint64_t without(const struct gw__claim *claim,
+                        const struct gw__view *view)
+{
+    return claim->nothing_epoch == view->ring_epoch ? claim->nothing : 0;
+}
+
+enum gw__worth gw__claim_worth(const struct gw__claim *claim,
+                               const struct gw__view *view, unsigned node)
+{
+    uint64_t from_op;
+    if (!first_op(view, node, &from_op))
+        return GW__CLAIM_WAITS;
+    if (from_op == 0)
+        return claim->copied ? GW__CLAIM_LOST : GW__CLAIM_STANDS;
+    uint64_t elders = elders_of(view, from_op);
+    if (claim->copied && claim->copy.ops == from_op &&
+        !(elders & ~claim->same))
+        return GW__CLAIM_STANDS;
+    if (gw__claim_is_empty(claim, view, node) &&
+        !(others(view, node) & ~without(claim, view)))
+        return GW__CLAIM_LOST;
+    return GW__CLAIM_WAITS;
+}
+
+uint64_t gw__claim_asks(const struct gw__claim *claim,
+                        const struct gw__view *view, unsigned node)
+{
+    uint64_t from_op;
+    if (gw__claim_worth(claim, view, node) != GW__CLAIM_WAITS ||
+        !first_op(view, node, &from_op))
+        return 0;
+    if (gw__claim_is_empty(claim, view, node))
+        return others(view, node) & ~without(claim, view);
+    bool has_it = claim->copied && claim->copy.ops == from_op;
+    return has_it ? elders_of(view, from_op) & ~claim->same : 0;
+}
+
+bool gw__claim_is_empty(const struct gw__claim *claim,
+                        const struct gw__view *view, unsigned node)
+{
+    uint64_t from_op;
+    return first_op(view, node, &from_op) && from_op > 0 &&
+           elders_of(view, from_op) == 0 &&
+           !(claim->copied && claim->copy.ops == from_op);
+}

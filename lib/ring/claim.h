@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a joiner's copy of the state is worth. Pure; lib/ring's runtime and the
+ * simulator's joiners ask the same.
+ *
+ * A joiner that takes part from op m on needs the state after op m - 1, and
+ * that result has to stand. Its elders are the members that took part in m - 1.
+ *
+ *   first member   nobody has to be asked: m is 0, the state is the initial one
+ *   with elders    one of them may have been the only one that had completed
+ *                  m - 1; if it dies, the others may decide that op otherwise.
+ *                  When all of them have completed it, with the same digest,
+ *                  it stands, whoever dies then.
+ *   without        nobody is left who could decide m - 1 otherwise: a copy of
+ *                  it stands, unless that op was decided otherwise after its
+ *                  giver had completed it. All that have one have the same;
+ *                  the rest copy it from them. If nobody has one, the state is
+ *                  lost: each must hear that from all others in the same ring.
+ *
+ *     waits --all elders have the same, or they are gone--> stands
+ *       |  \-- no elders, and nobody here has it ---------> lost
+ *       +--- decided otherwise, or another is right: copied anew
+ *
+ * All who lack the state have the same first op: nobody is admitted before the
+ * joiners of before have completed an op. So elders are who took part earlier,
+ * and once they are gone there will be none.
+ *
+ * Nobody misses a decision that makes its copy void. Members that have yet to
+ * begin report in each flush like others, so between two decisions each hears
+ * news; and an earlier decision is in the news until the next one.
+ */
+#ifndef GW__RING_CLAIM_H
+#define GW__RING_CLAIM_H
+
+#include <control/decide.h>
+#include <control/view.h>
+
+enum gw__worth {
+    GW__CLAIM_WAITS,
+    GW__CLAIM_STANDS, /* it may begin */
+    GW__CLAIM_LOST    /* nobody has the state any more */
+};
+
+/* What is copied: ops that are in it, a digest over them, and the epoch of the
+ * view in which its giver (or who gave it to that one) had completed the newest
+ * of them. */
+struct gw__copy {
+    uint64_t ops, digest, epoch;
+};
+
+struct gw__claim {
+    bool copied;
+    struct gw__copy copy;
+    uint64_t same; /* members that have the same: nodes as bits */
+    /* Members that have nothing either, in this ring epoch. */
+    uint64_t nothing, nothing_epoch;
+};
+
+/* Another copy than before. */
+void gw__claim_copied(struct gw__claim *claim, const struct gw__copy *copy);
+void gw__claim_forget(struct gw__claim *claim);
+/* News. False: the copy is void by a decision and is forgotten. */
+bool gw__claim_decided(struct gw__claim *claim,
+                       const struct gw__decision *decisions, unsigned count);
+/* Would a copy be void by these? */
+bool gw__copy_is_void(const struct gw__copy *copy,
+                      const struct gw__decision *decisions, unsigned count);
+/* `from` has the state after so many ops. False: it differs from ours, which is
+ * to be copied anew from there. */
+bool gw__claim_heard(struct gw__claim *claim, unsigned from, uint64_t ops,
+                     uint64_t digest);
+/* `from` has neither the state nor elders, in the ring of that epoch. */
+void gw__claim_heard_nothing(struct gw__claim *claim, unsigned from,
+                             uint64_t ring_epoch);
+
+/* Is `now` a ring that has come of `before`? Members go and come one after the
+ * other; when none of the former is there the ring may have been begun anew,
+ * and nothing that was copied in it counts. */
+bool gw__claim_lasts(const struct gw__view *before, const struct gw__view *now);
+
+/* The rest is asked with the newest view of the log that `node` knows, decided
+ * in or not; not in it: it waits. */
+enum gw__worth gw__claim_worth(const struct gw__claim *claim,
+                               const struct gw__view *view, unsigned node);
+/* Whose word is missing: nodes as bits. */
+uint64_t gw__claim_asks(const struct gw__claim *claim,
+                        const struct gw__view *view, unsigned node);
+/* May `node` tell others that it has nothing? It must not use what a member
+ * that is gone has sent afterwards. */
+bool gw__claim_is_empty(const struct gw__claim *claim,
+                        const struct gw__view *view, unsigned node);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What servers and workers have in common: they say HELLO to the warden and
+ * take its bulletins.
+ */
+#include "world.h"
+
+void member_start(struct member *m, const struct gw__input *input,
+                  struct world *world)
+{
+    m->world = world;
+    m->node = input->from;
+    m->incarnation = input->incarnation;
+    m->hello_ns = input->now_ns;
+}
+
+bool member_bulletin(struct member *m, const struct gw__input *input)
+{
+    struct bulletin bulletin;
+    if (input->bytes != sizeof bulletin)
+        return false;
+    memcpy(&bulletin, input->data, sizeof bulletin);
+    if (bulletin.version <= m->bulletin.version)
+        return false;
+    m->bulletin = bulletin;
+    memset(&m->news, 0, sizeof m->news);
+    m->news.index = bulletin.version;
+    m->news.routes = bulletin.routes;
+    m->news.view.epoch = bulletin.version;
+    m->news.crew_count = bulletin.crew_count;
+    for (unsigned i = 0; i < bulletin.crew_count; i++) {
+        struct gw__crew_member *crew = &m->news.crew[i];
+        crew->node = bulletin.crew[i].node;
+        crew->role = bulletin.crew[i].role;
+        crew->incarnation = (struct gw__id){1, bulletin.crew[i].incarnation};
+    }
+    return true;
+}
+
+void member_hello(struct member *m)
+{
+    const struct hello hello = {TALK_HELLO, m->now_ns, m->bulletin.version};
+    if (m->now_ns < m->hello_ns)
+        return;
+    m->hello_ns = m->now_ns + HELLO_MS * MS;
+    m->act->send(m->act->driver, WARDEN, &hello, sizeof hello);
+}
+
+bool member_knows(const struct member *m, unsigned node, uint64_t incarnation)
+{
+    for (unsigned i = 0; i < m->bulletin.crew_count; i++)
+        if (m->bulletin.crew[i].node == node &&
+            m->bulletin.crew[i].incarnation == incarnation)
+            return true;
+    return false;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A server in the simulation: the machine of ps/server.h, with what
+ * lib/ps/process.c gives it in the real world.
+ */
+#include "world.h"
+
+struct host {
+    struct member m;
+    struct gw__server *core;
+};
+
+static void send_letter(void *context, const struct gw__letter *letter)
+{
+    parcel_send(context, letter);
+}
+
+static void propose(void *context, const struct gw__command *command)
+{
+    const struct member *m = context;
+    const struct proposal proposal = {.talk = TALK_PROPOSE,
+                                      .kind = command->kind,
+                                      .slot = command->slot.slot,
+                                      .term = command->slot.term,
+                                      .node = command->slot.node};
+    m->act->send(m->act->driver, WARDEN, &proposal, sizeof proposal);
+}
+
+static void start(struct host *s, const struct gw__input *input)
+{
+    struct gw_error why;
+    struct world *world;
+    memcpy(&world, input->data, sizeof world);
+    member_start(&s->m, input, world);
+    struct gw__server **core = &world->server_cores[s->m.node - 1];
+    const struct gw__server_config config = {
+        .node = s->m.node,
+        .incarnation = {1, input->incarnation},
+        .out = {.context = &s->m, .send = send_letter, .propose = propose}};
+    if (*core)
+        gw__server_destroy(core);
+    if (gw__server_new(&config, core, &why))
+        oracle_fail(world, "server: %s", why.text);
+    s->core = *core;
+}
+
+static void message(struct host *s, const struct gw__input *input)
+{
+    uint64_t talk;
+    struct lease lease;
+    memcpy(&talk, input->data, sizeof talk);
+    if (talk == TALK_DATA &&
+        member_knows(&s->m, input->from, input->incarnation))
+        gw__server_parcel(s->core, s->m.now_ns, parcel_of(input));
+    if (talk == TALK_NEWS && member_bulletin(&s->m, input))
+        gw__server_news(s->core, s->m.now_ns, &s->m.news);
+    if (talk != TALK_LEASE)
+        return;
+    memcpy(&lease, input->data, sizeof lease);
+    uint64_t until = lease.sent_ns + lease.lease_ns;
+    if (until > s->m.lease_until_ns) {
+        s->m.lease_until_ns = until;
+        gw__server_lease(s->core, s->m.now_ns, until);
+    }
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct host *s = state;
+    s->m.now_ns = input->now_ns;
+    s->m.act = actions;
+    if (input->kind == GW__START)
+        start(s, input);
+    if (input->kind == GW__MESSAGE)
+        message(s, input);
+    if (gw__server_due(s->core) <= s->m.now_ns)
+        gw__server_tick(s->core, s->m.now_ns);
+    gw__server_flush(s->core, s->m.now_ns);
+    member_hello(&s->m);
+    uint64_t due = gw__server_due(s->core);
+    if (due > s->m.hello_ns)
+        due = s->m.hello_ns;
+    if (due <= s->m.now_ns)
+        due = s->m.now_ns + 100 * US;
+    actions->set_timer(actions->driver, 0, due);
+}
+
+const struct gw__machine_kind *server_kind(void)
+{
+    static const struct gw__machine_kind kind = {
+        .name = "server", .state_bytes = sizeof(struct host), .step = step};
+    return &kind;
+}

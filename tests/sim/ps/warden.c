@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The warden: what the controllers are to the parameter server. A process that
+ * says HELLO is a member; one that ended, or was silent for long (longer than
+ * its lease), is convicted and comes back only as another process. The slots
+ * are placed by gw__routes_*, the library's own code.
+ */
+#include "world.h"
+
+enum { LOOK_MS = 10, REPEAT_MS = 40 };
+
+struct known {
+    uint64_t incarnation; /* 0: nobody */
+    uint64_t convicted;   /* the last one of this node */
+    uint64_t heard_ns, told_ns;
+    uint64_t version; /* that it has */
+};
+
+struct warden {
+    struct world *world;
+    uint64_t now_ns;
+    const struct gw__actions *act;
+    uint64_t version;
+    struct known known[NODES_MOST];
+};
+
+static uint64_t active_servers(const struct warden *d)
+{
+    uint64_t set = 0;
+    for (unsigned n = 1; n <= d->world->servers; n++)
+        if (d->known[n].incarnation)
+            set |= UINT64_C(1) << n;
+    return set;
+}
+
+static void publish(struct warden *d)
+{
+    struct world *w = d->world;
+    gw__routes_servers(&w->routes, active_servers(d));
+    d->version++;
+    for (unsigned slot = 0; slot < w->routes.slot_count; slot++)
+        if (w->routes.slots[slot].term > 0 &&
+            w->routes.slots[slot].primary == GW__NO_NODE)
+            w->lost = true;
+}
+
+static void tell(struct warden *d, unsigned node)
+{
+    struct bulletin bulletin;
+    memset(&bulletin, 0, sizeof bulletin);
+    bulletin.talk = TALK_NEWS;
+    bulletin.version = d->version;
+    for (unsigned n = 1; n < NODES_MOST; n++) {
+        if (!d->known[n].incarnation)
+            continue;
+        unsigned i = bulletin.crew_count++;
+        bulletin.crew[i].node = n;
+        bulletin.crew[i].role =
+            is_server(d->world, n) ? GW__SERVER : GW__WORKER;
+        bulletin.crew[i].incarnation = d->known[n].incarnation;
+    }
+    bulletin.routes = d->world->routes;
+    d->known[node].told_ns = d->now_ns;
+    d->act->send(d->act->driver, node, &bulletin, sizeof bulletin);
+}
+
+/* Its process may live on: as a zombie, until somebody starts it anew. */
+static void restart_zombie(struct warden *d, unsigned node)
+{
+    struct gw_error why;
+    struct world *w = d->world;
+    const struct gw__fault fault = {.kind = GW__RESTART,
+                                    .at_ns = gw__sim_now(w->sim) +
+                                             draw(w, 5 * MS, 300 * MS),
+                                    .nodes = UINT64_C(1) << node};
+    if (gw__sim_incarnation(w->sim, node) == d->known[node].incarnation &&
+        gw__sim_add_faults(w->sim, &fault, 1, &why))
+        gw__sim_fail(w->sim, "%s", why.text);
+}
+
+static void convict(struct warden *d, unsigned node)
+{
+    struct known *known = &d->known[node];
+    if (!known->incarnation)
+        return;
+    restart_zombie(d, node);
+    known->convicted = known->incarnation;
+    known->incarnation = 0;
+    d->world->met.convictions++;
+    publish(d);
+}
+
+static void hello(struct warden *d, const struct gw__input *input)
+{
+    struct hello hello;
+    struct known *known = &d->known[input->from];
+    memcpy(&hello, input->data, sizeof hello);
+    if (input->incarnation == known->convicted)
+        return; /* a zombie: it hears nothing more */
+    if (known->incarnation && known->incarnation != input->incarnation)
+        convict(d, input->from);
+    if (!known->incarnation) {
+        known->incarnation = input->incarnation;
+        known->version = 0;
+        publish(d);
+    }
+    known->heard_ns = d->now_ns;
+    known->version = hello.version;
+    const struct lease lease = {TALK_LEASE, hello.sent_ns, LEASE_MS * MS};
+    if (is_server(d->world, input->from))
+        d->act->send(d->act->driver, input->from, &lease, sizeof lease);
+    if (hello.version < d->version &&
+        d->now_ns - known->told_ns > REPEAT_MS * MS)
+        tell(d, input->from);
+}
+
+static void propose(struct warden *d, const struct gw__input *input)
+{
+    struct proposal p;
+    struct gw_error why;
+    struct world *w = d->world;
+    memcpy(&p, input->data, sizeof p);
+    if (input->incarnation != d->known[input->from].incarnation ||
+        p.slot >= w->routes.slot_count ||
+        w->routes.slots[p.slot].primary != input->from)
+        return;
+    enum gw_err err =
+        p.kind == GW__CMD_PROMOTE
+            ? gw__routes_promote(&w->routes, p.slot, p.term, p.node,
+                                 active_servers(d), &why)
+            : gw__routes_handover(&w->routes, p.slot, p.term, p.node,
+                                  active_servers(d), &why);
+    if (err)
+        return;
+    w->met.moves++;
+    publish(d);
+}
+
+/* Silent for so long that its lease is over, whatever its clock says. */
+static void look(struct warden *d)
+{
+    uint64_t before = d->version;
+    for (unsigned n = 1; n < NODES_MOST; n++)
+        if (d->known[n].incarnation &&
+            d->now_ns - d->known[n].heard_ns > SILENCE_MS * MS)
+            convict(d, n);
+    for (unsigned n = 1; n < NODES_MOST; n++)
+        if (d->known[n].incarnation && d->known[n].version < d->version &&
+            (before != d->version ||
+             d->now_ns - d->known[n].told_ns > REPEAT_MS * MS))
+            tell(d, n);
+    d->act->set_timer(d->act->driver, 0, d->now_ns + LOOK_MS * MS);
+}
+
+static void start(struct warden *d, const struct gw__input *input)
+{
+    struct gw_error why;
+    unsigned table;
+    memcpy(&d->world, input->data, sizeof d->world);
+    struct gw__routes *routes = &d->world->routes;
+    gw__routes_init(routes);
+    routes->slot_count = SLOTS;
+    routes->replicas = d->world->replicas;
+    routes->servers = d->world->servers;
+    const struct gw_ps_table_config count = {.name = "count",
+                                             .width = 1,
+                                             .updater = GW_PS_ADD,
+                                             .group = COUNT_GROUP};
+    const struct gw_ps_table_config unit = {
+        .name = "unit", .width = 1, .updater = GW_PS_ADD, .group = UNIT_GROUP};
+    if (gw__routes_table(routes, &count, &table, &why) ||
+        gw__routes_table(routes, &unit, &table, &why))
+        oracle_fail(d->world, "%s", why.text);
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct warden *d = state;
+    uint64_t talk = 0;
+    d->now_ns = input->now_ns;
+    d->act = actions;
+    if (input->kind == GW__START)
+        start(d, input);
+    if (input->kind == GW__DIED && input->from < NODES_MOST &&
+        d->known[input->from].incarnation == input->incarnation)
+        convict(d, input->from);
+    if (input->kind == GW__MESSAGE)
+        memcpy(&talk, input->data, sizeof talk);
+    uint64_t before = d->version;
+    if (talk == TALK_HELLO)
+        hello(d, input);
+    if (talk == TALK_PROPOSE)
+        propose(d, input);
+    for (unsigned n = 1; n < NODES_MOST && d->version != before; n++)
+        if (d->known[n].incarnation)
+            tell(d, n);
+    if (input->kind == GW__START || input->kind == GW__TIMER ||
+        input->kind == GW__DIED)
+        look(d);
+}
+
+const struct gw__machine_kind *warden_kind(void)
+{
+    static const struct gw__machine_kind kind = {
+        .name = "warden", .state_bytes = sizeof(struct warden), .step = step};
+    return &kind;
+}
+
+bool warden_is_whole(const struct world *w)
+{
+    for (unsigned slot = 0; slot < w->routes.slot_count; slot++) {
+        const struct gw__slot_route *route = &w->routes.slots[slot];
+        if (route->primary == GW__NO_NODE || route->learner != GW__NO_NODE ||
+            route->heir != GW__NO_NODE)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A worker in the simulation: the machine of ps/worker.h, and what it does with
+ * it. Two things at a time: pushes to and pulls of its own counters, a few at
+ * once; and unit after unit of the plan. In the end it reads its counters.
+ */
+#include "world.h"
+
+#include <stdlib.h>
+
+enum unit_stage {
+    UNIT_PLAN,
+    UNIT_NEXT,
+    UNIT_PULL,
+    UNIT_PUSH,
+    UNIT_READ, /* all of them, at the end */
+    UNIT_OVER
+};
+
+struct op {
+    bool active, push;
+    uint64_t request;
+    unsigned count;
+    unsigned counter[COUNTERS];
+    uint64_t keys[COUNTERS], low[COUNTERS];
+    float values[COUNTERS];
+};
+
+struct hand {
+    struct member m;
+    struct gw__worker *core;
+    struct gw_rng rng;
+    unsigned index;
+    uint64_t op_ns; /* the next one */
+    bool last;      /* it reads all its counters, and is finished */
+    struct op ops[OPS];
+
+    enum unit_stage stage;
+    uint64_t request; /* 0: to be asked */
+    uint64_t number;  /* units finished */
+    struct gw_ps_work work;
+    uint64_t unit_keys[UNITS + 1];
+    float unit_values[UNITS + 1];
+};
+
+static struct ledger *ledger(const struct hand *h)
+{
+    return &h->m.world->ledgers[h->index];
+}
+
+static void send_letter(void *context, const struct gw__letter *letter)
+{
+    parcel_send(context, letter);
+}
+
+static void start(struct hand *h, const struct gw__input *input)
+{
+    struct gw_error why;
+    struct world *world;
+    memcpy(&world, input->data, sizeof world);
+    member_start(&h->m, input, world);
+    h->index = worker_index(world, h->m.node);
+    gw_rng_seed(&h->rng, input->seed ^ input->incarnation);
+    struct gw__worker **core = &world->worker_cores[h->index];
+    const struct gw__worker_config config = {
+        .node = h->m.node,
+        .incarnation = {1, input->incarnation},
+        .context = &h->m,
+        .send = send_letter};
+    gw__worker_destroy(core);
+    if (gw__worker_new(&config, core, &why))
+        oracle_fail(world, "worker: %s", why.text);
+    h->core = *core;
+}
+
+/* ---- counters ---- */
+
+static void begin_op(struct hand *h, struct op *op)
+{
+    struct ledger *l = ledger(h);
+    struct gw_error why;
+    struct gw__access access = {
+        .table = COUNT_TABLE, .keys = op->keys, .clock = GW__NO_CLOCK};
+    op->push = !h->last && gw_rng_below(&h->rng, 3) > 0;
+    op->count = 0;
+    for (unsigned c = 0; c < COUNTERS; c++) {
+        if (!h->last && gw_rng_below(&h->rng, 3) > 0)
+            continue;
+        unsigned i = op->count++;
+        op->counter[i] = c;
+        op->keys[i] = counter_key(h->index, c);
+        op->low[i] = l->acked[c] > l->seen[c] ? l->acked[c] : l->seen[c];
+        op->values[i] = op->push ? 1 : -1;
+    }
+    access.count = op->count;
+    access.values = op->push ? op->values : NULL;
+    access.out = op->push ? NULL : op->values;
+    if (op->count == 0)
+        return;
+    enum gw_err err =
+        gw__worker_access(h->core, h->m.now_ns, &access, &op->request, &why);
+    if (err == GW_PENDING)
+        return;
+    if (err)
+        oracle_fail(h->m.world, "access: %s", why.text);
+    op->active = true;
+    for (unsigned i = 0; op->push && i < op->count; i++)
+        l->sent[op->counter[i]]++;
+}
+
+static void end_op(struct hand *h, struct op *op)
+{
+    struct ledger *l = ledger(h);
+    struct gw_error why;
+    enum gw_err err = gw__worker_result(h->core, op->request, &why);
+    if (err == GW_PENDING)
+        return;
+    op->active = false;
+    if (err) {
+        oracle_fail(h->m.world, "worker %u: %s", h->m.node, why.text);
+        return;
+    }
+    h->m.world->met.pushes += op->push;
+    h->m.world->met.pulls += !op->push;
+    for (unsigned i = 0; i < op->count; i++) {
+        unsigned c = op->counter[i];
+        uint64_t value = (uint64_t)(int64_t)op->values[i];
+        if (op->push) {
+            l->acked[c]++;
+            continue;
+        }
+        if (value < op->low[i] || value > l->sent[c])
+            oracle_fail(h->m.world,
+                        "counter %u of worker %u is %llu: at least %llu were "
+                        "acknowledged or seen, %llu sent",
+                        c, h->m.node, (unsigned long long)value,
+                        (unsigned long long)op->low[i],
+                        (unsigned long long)l->sent[c]);
+        if (value > l->seen[c])
+            l->seen[c] = value;
+    }
+    if (h->last && !op->push && op->count == COUNTERS)
+        h->m.world->finished[h->index] = true;
+}
+
+static void do_ops(struct hand *h)
+{
+    bool idle = true;
+    for (unsigned i = 0; i < OPS; i++) {
+        if (h->ops[i].active)
+            end_op(h, &h->ops[i]);
+        idle = idle && !h->ops[i].active;
+    }
+    bool late = is_late(h->m.world, gw__sim_now(h->m.world->sim));
+    if (late && idle && !h->last && h->stage == UNIT_OVER) {
+        h->last = true;
+        begin_op(h, &h->ops[0]);
+    }
+    if (late || h->m.now_ns < h->op_ns)
+        return;
+    h->op_ns = h->m.now_ns + gw_rng_below(&h->rng, 4 * MS);
+    for (unsigned i = 0; i < OPS; i++)
+        if (!h->ops[i].active) {
+            begin_op(h, &h->ops[i]);
+            break;
+        }
+}
+
+/* ---- units ---- */
+
+static void ask_clock(struct hand *h, enum gw__clock_kind kind)
+{
+    const struct world *w = h->m.world;
+    struct gw_error why;
+    const struct gw__clock_command command = {
+        .kind = kind,
+        .who = {h->m.node, h->m.incarnation},
+        .number = h->number,
+        .mode = w->mode,
+        .plan = {
+            .epochs = 1, .batches = BATCHES, .parts = PARTS, .workers = 1}};
+    if (gw__worker_clock(h->core, h->m.now_ns, UNIT_GROUP, &command,
+                         kind == GW__CLOCK_NEXT ? &h->work : NULL, &h->request,
+                         &why))
+        h->request = 0;
+}
+
+static void access_units(struct hand *h, bool push)
+{
+    struct gw_error why;
+    unsigned unit = (unsigned)h->work.batch * PARTS + h->work.part;
+    bool all = h->stage == UNIT_READ;
+    struct gw__access access = {.table = UNIT_TABLE,
+                                .keys = h->unit_keys,
+                                .count = all ? UNITS + 1 : 2,
+                                .clock = all ? GW__NO_CLOCK : h->work.clock,
+                                .closed = h->work.closed};
+    for (unsigned i = 0; i <= UNITS; i++)
+        h->unit_keys[i] = unit_key(i);
+    if (!all) {
+        h->unit_keys[0] = unit_key(unit);
+        h->unit_keys[1] = unit_key(UNITS);
+    }
+    h->unit_values[0] = h->unit_values[1] = 1;
+    if (push)
+        access.values = h->unit_values;
+    else
+        access.out = h->unit_values;
+    if (gw__worker_access(h->core, h->m.now_ns, &access, &h->request, &why))
+        h->request = 0;
+}
+
+static void ask_unit(struct hand *h)
+{
+    switch (h->stage) {
+    case UNIT_PLAN:
+        ask_clock(h, GW__CLOCK_PLAN);
+        break;
+    case UNIT_NEXT:
+        ask_clock(h, GW__CLOCK_NEXT);
+        break;
+    case UNIT_PULL:
+    case UNIT_READ:
+        access_units(h, false);
+        break;
+    case UNIT_PUSH:
+        access_units(h, true);
+        break;
+    case UNIT_OVER:
+        break;
+    }
+}
+
+static void go_on(struct hand *h)
+{
+    struct world *w = h->m.world;
+    switch (h->stage) {
+    case UNIT_PLAN:
+        h->stage = UNIT_NEXT;
+        break;
+    case UNIT_NEXT:
+        h->stage = h->work.done ? UNIT_READ : UNIT_PULL;
+        break;
+    case UNIT_PULL:
+        oracle_granted(w, &h->work, h->unit_values[1]);
+        h->stage = UNIT_PUSH;
+        break;
+    case UNIT_PUSH:
+        h->number++;
+        w->met.units++;
+        h->stage = UNIT_NEXT;
+        break;
+    case UNIT_READ:
+        oracle_units(w, h->unit_values);
+        h->stage = UNIT_OVER;
+        break;
+    case UNIT_OVER:
+        break;
+    }
+}
+
+/* Of the same worker process all requests succeed, or wait for ever when it was
+ * convicted; that it is not known any more shows in a refusal of the clock. */
+static void do_units(struct hand *h)
+{
+    struct gw_error why;
+    if (h->stage == UNIT_OVER)
+        return;
+    if (h->request == 0) {
+        ask_unit(h);
+        return;
+    }
+    enum gw_err err = gw__worker_result(h->core, h->request, &why);
+    if (err == GW_PENDING)
+        return;
+    h->request = 0;
+    if (err == GW_EINVAL && h->stage == UNIT_NEXT)
+        return; /* the clock has not heard of us yet: asks again */
+    if (err)
+        oracle_fail(h->m.world, "worker %u, unit: %s", h->m.node, why.text);
+    else
+        go_on(h);
+}
+
+/* ---- the machine ---- */
+
+static void message(struct hand *h, const struct gw__input *input)
+{
+    uint64_t talk;
+    memcpy(&talk, input->data, sizeof talk);
+    if (talk == TALK_DATA &&
+        member_knows(&h->m, input->from, input->incarnation))
+        gw__worker_parcel(h->core, h->m.now_ns, parcel_of(input));
+    if (talk == TALK_NEWS && member_bulletin(&h->m, input))
+        gw__worker_routes(h->core, h->m.now_ns, &h->m.news.routes);
+}
+
+static bool can_work(const struct hand *h)
+{
+    const struct gw__routes *routes = &h->m.bulletin.routes;
+    if (!member_knows(&h->m, h->m.node, h->m.incarnation))
+        return false;
+    for (unsigned slot = 0; slot < routes->slot_count; slot++)
+        if (routes->slots[slot].term == 0)
+            return false;
+    return routes->slot_count > 0;
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct hand *h = state;
+    h->m.now_ns = input->now_ns;
+    h->m.act = actions;
+    if (input->kind == GW__START)
+        start(h, input);
+    if (input->kind == GW__MESSAGE)
+        message(h, input);
+    if (can_work(h)) {
+        do_ops(h);
+        do_units(h);
+    }
+    if (gw__worker_due(h->core) <= h->m.now_ns)
+        gw__worker_tick(h->core, h->m.now_ns);
+    member_hello(&h->m);
+    uint64_t due = h->m.now_ns + 2 * MS;
+    if (gw__worker_due(h->core) < due)
+        due = gw__worker_due(h->core);
+    if (due <= h->m.now_ns)
+        due = h->m.now_ns + 100 * US;
+    actions->set_timer(actions->driver, 0, due);
+}
+
+const struct gw__machine_kind *worker_kind(void)
+{
+    static const struct gw__machine_kind kind = {
+        .name = "worker", .state_bytes = sizeof(struct hand), .step = step};
+    return &kind;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One network a seed: how large, which mode, how its links are, which faults it
+ * meets.
+ */
+#include "world.h"
+
+#include <stdio.h>
+
+static void free_cores(struct world *w)
+{
+    for (unsigned i = 0; i < SERVERS_MOST; i++)
+        if (w->server_cores[i])
+            gw__server_destroy(&w->server_cores[i]);
+    for (unsigned i = 0; i < WORKERS_MOST; i++)
+        if (w->worker_cores[i])
+            gw__worker_destroy(&w->worker_cores[i]);
+}
+
+void world_open(struct world *w)
+{
+    memset(w, 0, sizeof *w);
+}
+
+void world_close(struct world *w)
+{
+    free_cores(w);
+}
+
+/* All is well, or lost: nothing more is to be seen, and all nodes go down. */
+static void finish(struct world *w)
+{
+    struct gw_error why;
+    const struct gw__fault down = {.kind = GW__CRASH,
+                                   .at_ns = gw__sim_now(w->sim),
+                                   .nodes = GW__ALL_NODES,
+                                   .after = GW__AT_ONCE};
+    w->over = true;
+    if (gw__sim_add_faults(w->sim, &down, 1, &why))
+        gw__sim_fail(w->sim, "%s", why.text);
+}
+
+static void after_step(void *context, struct gw__sim *sim, uint32_t node,
+                       const struct gw__input *input)
+{
+    struct world *w = context;
+    uint64_t now_ns = gw__sim_now(sim);
+    (void)node;
+    if (w->over && input->kind == GW__START)
+        finish(w);
+    if (w->over || now_ns < w->look_ns)
+        return;
+    w->look_ns = now_ns + 5 * MS;
+    if (w->lost || (is_late(w, now_ns) && oracle_is_done(w)))
+        finish(w);
+}
+
+/* ---- one seed ---- */
+
+static void shape(struct world *w, uint64_t seed)
+{
+    static const struct gw_ps_mode modes[] = {{GW_PS_BSP, 0},
+                                              {GW_PS_SSP, 0},
+                                              {GW_PS_SSP, 2},
+                                              {GW_PS_ASP, 0},
+                                              {GW_PS_KOFN, 2}};
+    gw_rng_seed(&w->rng, gw_hash("ps", 2, seed));
+    w->servers = (unsigned)draw(w, 1, SERVERS_MOST);
+    w->workers = (unsigned)draw(w, 1, WORKERS_MOST);
+    w->replicas = (unsigned)draw(w, 1, 3);
+    w->mode = modes[draw(w, 0, 4)];
+    w->fault_end_ns = 900 * MS;
+    w->limit_ns = 12000 * MS;
+    w->over = w->lost = w->units_read = false;
+    w->look_ns = 0;
+    memset(w->ledgers, 0, sizeof w->ledgers);
+    memset(w->finished, 0, sizeof w->finished);
+}
+
+static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
+                         struct gw_error *why)
+{
+    struct world *w = context;
+    static const struct gw__machine_kind *kinds[NODES_MOST];
+    shape(w, seed);
+    free_cores(w);
+    struct gw__sim_options options = {
+        .seed = seed,
+        .link = {.delay_ns = draw(w, 20 * US, 500 * US),
+                 .jitter_ns = draw(w, 0, 2 * MS),
+                 .ordered = draw(w, 0, 1)},
+        .config = &w->self,
+        .config_bytes = sizeof w->self,
+        .start_spread_ns = draw(w, 0, 40 * MS),
+        .timer_late_ns = draw(w, 0, 1) * MS,
+        .died_delay_ns = MS,
+        .died_jitter_ns = 2 * MS,
+        .died_lost = (double)draw(w, 0, 1) / 2,
+        .context = w,
+        .after_step = after_step};
+    unsigned nodes = 1 + w->servers + w->workers;
+    kinds[WARDEN] = warden_kind();
+    for (unsigned i = 1; i < nodes; i++) {
+        kinds[i] = is_server(w, i) ? server_kind() : worker_kind();
+        options.observers[i] = UINT64_C(1) << WARDEN;
+    }
+    w->self = w;
+    enum gw_err err = gw__sim_new(kinds, nodes, &options, sim, why);
+    w->sim = *sim;
+    return err;
+}
+
+static void check(void *context, struct gw__sim *sim)
+{
+    struct world *w = context;
+    char text[200] = "";
+    w->met.seeds++;
+    w->met.lost += w->lost;
+    if (w->over)
+        return;
+    for (unsigned i = 0; i < w->workers && !text[0]; i++)
+        if (!w->finished[i] && w->worker_cores[i])
+            gw__worker_waits_for(w->worker_cores[i], gw__sim_now(sim), text,
+                                 sizeof text);
+    gw__sim_fail(sim, "not done at the end: %s%s%s",
+                 w->units_read ? "" : "units were not read; ",
+                 warden_is_whole(w) ? "" : "slots are on the move; ", text);
+}
+
+/* Servers crash in some seeds, the network is bad in others, or both. */
+static struct gw__fault_profile faults_of(const struct world *w)
+{
+    unsigned nodes = 1 + w->servers + w->workers;
+    struct gw__fault_profile faults = {
+        .nodes = nodes,
+        .end_ns = w->fault_end_ns,
+        .for_least_ns = 100 * US,
+        .for_most_ns = 500 * MS,
+        .heals = true,
+        .mortal = gw__first_nodes(nodes) & ~UINT64_C(1),
+        .down_most = w->replicas > 1 ? w->replicas - 1 : 1,
+        .chance_most = 0.3,
+        .delay_most_ns = 120 * MS,
+        .ppm_most = 20000};
+    if (w->replicas == 1) /* a server that dies is lost: that says little */
+        for (unsigned n = 1; n <= w->servers; n++)
+            faults.mortal &= ~(UINT64_C(1) << n);
+    faults.most[GW__CRASH] = 4;
+    faults.most[GW__PAUSE] = 2;
+    faults.most[GW__CUT] = 2;
+    faults.most[GW__DROP] = 2;
+    faults.most[GW__DUP] = 2;
+    faults.most[GW__DELAY] = 2;
+    faults.most[GW__CLOCK] = 2;
+    return faults;
+}
+
+void world_campaign(struct world *w, uint64_t seed,
+                    struct gw__campaign *campaign)
+{
+    shape(w, seed);
+    *campaign = (struct gw__campaign){.name = "ps",
+                                      .faults = faults_of(w),
+                                      .limit_ns = w->limit_ns,
+                                      .runs_most = 300,
+                                      .context = w,
+                                      .build = build,
+                                      .check = check};
+}

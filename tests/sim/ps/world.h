@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A simulated parameter server: servers and workers, each the library's own
+ * machine (ps/server.h, ps/worker.h), on a network that loses, doubles, delays
+ * and reorders; they crash, are cut off and put to sleep. One node, the warden,
+ * stands for the controllers: it places the slots by the library's own rules
+ * (control/route.h), convicts, and hands out leases; the controllers themselves
+ * are the other simulation's matter.
+ *
+ *   warden.c   who is a member, where the slots are, who may serve
+ *   server.c   a server around its machine
+ *   worker.c   a worker around its machine, and what it does
+ *   parcel.c   letters to messages, and back to parcels
+ *   oracle.c   what must always hold, and at the end
+ *   world.c    one network a seed
+ *   main.c     many seeds
+ *
+ * Every worker has counters of its own, keys that only it pushes to: by ones,
+ * so that what is stored tells how often each push counted. And all work
+ * through one plan of units, each of which adds one to its own key and to a
+ * key that all share.
+ */
+#ifndef TESTS_SIM_PS_WORLD_H
+#define TESTS_SIM_PS_WORLD_H
+
+#include <ps/server.h>
+#include <ps/worker.h>
+#include <sim/campaign.h>
+
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+#define US UINT64_C(1000)
+
+enum {
+    WARDEN = 0,
+    SERVERS_MOST = 4,
+    WORKERS_MOST = 3,
+    NODES_MOST = 1 + SERVERS_MOST + WORKERS_MOST,
+    SLOTS = 6,
+    COUNTERS = 12,
+    BATCHES = 4,
+    PARTS = 3,
+    UNITS = BATCHES * PARTS,
+    COUNT_TABLE = 0,
+    UNIT_TABLE = 1,
+    COUNT_GROUP = 1,
+    UNIT_GROUP = 0,
+    OPS = 3 /* of a worker under way */
+};
+
+/* What the processes of a worker's node have done to its counters. */
+struct ledger {
+    uint64_t sent[COUNTERS], acked[COUNTERS], seen[COUNTERS];
+};
+
+struct world {
+    struct world *self; /* what START brings */
+    struct gw_rng rng;
+    struct gw__sim *sim;
+    unsigned servers, workers, replicas;
+    struct gw_ps_mode mode;
+    uint64_t fault_end_ns, limit_ns, look_ns;
+    bool over, lost;
+    struct gw__routes routes; /* the warden's */
+    struct ledger ledgers[WORKERS_MOST];
+    bool finished[WORKERS_MOST]; /* it has read its counters at the end */
+    bool units_read;             /* somebody has read all units, at the end */
+    /* What the machines own; freed when a node starts anew. */
+    struct gw__server *server_cores[SERVERS_MOST];
+    struct gw__worker *worker_cores[WORKERS_MOST];
+    struct {
+        uint64_t seeds, pushes, pulls, units, moves, convictions, lost;
+    } met;
+};
+
+static inline uint64_t draw(struct world *w, uint64_t least, uint64_t most)
+{
+    return least + gw_rng_below(&w->rng, most - least + 1);
+}
+
+static inline bool is_server(const struct world *w, unsigned node)
+{
+    return node > WARDEN && node <= w->servers;
+}
+
+static inline unsigned worker_index(const struct world *w, unsigned node)
+{
+    return node - 1 - w->servers;
+}
+
+/* What has to be done by a node has been done: no faults come any more. */
+static inline bool is_late(const struct world *w, uint64_t now_ns)
+{
+    return now_ns > w->fault_end_ns;
+}
+
+/* ---- messages that are not the data path's ---- */
+
+enum talk { TALK_DATA = 1, TALK_HELLO, TALK_LEASE, TALK_NEWS, TALK_PROPOSE };
+
+struct hello {
+    uint64_t talk;
+    uint64_t sent_ns;
+    uint64_t version; /* of the news it has */
+};
+
+struct lease {
+    uint64_t talk;
+    uint64_t sent_ns, lease_ns;
+};
+
+struct bulletin {
+    uint64_t talk;
+    uint64_t version;
+    unsigned crew_count;
+    struct {
+        unsigned node;
+        enum gw__role role;
+        uint64_t incarnation;
+    } crew[NODES_MOST];
+    struct gw__routes routes;
+};
+
+struct proposal {
+    uint64_t talk;
+    enum gw__command_kind kind;
+    unsigned slot, node;
+    uint64_t term;
+};
+
+enum { HELLO_MS = 30, LEASE_MS = 120, SILENCE_MS = 260 };
+
+/* ---- a member, whatever its role ---- */
+
+struct member {
+    struct world *world;
+    unsigned node;
+    uint64_t incarnation, now_ns, hello_ns, lease_until_ns;
+    const struct gw__actions *act;
+    struct bulletin bulletin; /* the newest */
+    struct gw__news news;     /* the same, as the machines take it */
+};
+
+void member_start(struct member *member, const struct gw__input *input,
+                  struct world *world);
+/* True: there is news. */
+bool member_bulletin(struct member *member, const struct gw__input *input);
+void member_hello(struct member *member);
+/* Does the newest bulletin name this process? */
+bool member_knows(const struct member *member, unsigned node,
+                  uint64_t incarnation);
+
+/* ---- parcel.c ---- */
+
+void parcel_send(const struct member *member, const struct gw__letter *letter);
+struct gw__parcel *parcel_of(const struct gw__input *input);
+
+/* ---- the machines ---- */
+
+const struct gw__machine_kind *warden_kind(void), *server_kind(void),
+    *worker_kind(void);
+/* The routes place every slot. */
+bool warden_is_whole(const struct world *world);
+
+/* ---- oracle.c ---- */
+
+GW_PRINTF(2, 3)
+void oracle_fail(struct world *world, const char *format, ...);
+/* A worker has read its counters; `low`: acknowledged when it asked. */
+void oracle_counters(struct world *world, unsigned worker,
+                     const uint64_t low[COUNTERS],
+                     const float values[COUNTERS]);
+/* A worker was granted a unit and pulled the shared key. */
+void oracle_granted(struct world *world, const struct gw_ps_work *work,
+                    float shared);
+/* All units, at the end. */
+void oracle_units(struct world *world, const float values[UNITS + 1]);
+/* Are all replicas in sync equal? Only when nothing is under way. */
+bool oracle_replicas_agree(struct world *world);
+bool oracle_is_done(struct world *world);
+
+uint64_t counter_key(unsigned worker, unsigned counter);
+uint64_t unit_key(unsigned unit); /* UNITS: the shared one */
+
+void world_open(struct world *world);
+void world_close(struct world *world);
+void world_campaign(struct world *world, uint64_t seed,
+                    struct gw__campaign *campaign);
+
+#endif

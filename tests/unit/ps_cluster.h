@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of clients: a cluster in this process, and pushes of ones.
+ */
+#ifndef TESTS_PS_CLUSTER_H
+#define TESTS_PS_CLUSTER_H
+
+#include <gradwire/ps.h>
+
+enum { CLUSTER_KEYS = 2000 };
+
+extern const char *const cluster_wires[3];
+extern uint64_t cluster_keys[CLUSTER_KEYS];
+extern float cluster_ones[CLUSTER_KEYS];
+
+/* Fills the two. */
+void cluster_setup(void);
+struct gw_ps_local *cluster_start(const char *wire, unsigned servers,
+                                  unsigned replicas);
+/* A client; filters, half, timeout_ms and experiments are read. */
+struct gw_ps *cluster_join_with(struct gw_ps_local *local,
+                                const struct gw_ps_config *config);
+struct gw_ps *cluster_join(struct gw_ps_local *local);
+/* The table of that width, whose updater adds. */
+unsigned cluster_table(struct gw_ps *ps, uint32_t width);
+/* Ones to the first `count` keys. */
+void cluster_push(struct gw_ps *ps, unsigned table, size_t count);
+/* They all have this value. */
+void cluster_expect(struct gw_ps *ps, unsigned table, size_t count,
+                    float value);
+
+#endif

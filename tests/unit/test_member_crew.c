@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The member machine of servers and workers of the parameter server: they beat
+ * and accuse each other without a ring, and a server knows how long it may
+ * serve.
+ */
+#include "member_hand.h"
+
+#include <string.h>
+
+Suite *suite_member_crew(void);
+
+static void crew_is(uint64_t epoch, unsigned count, const unsigned *nodes)
+{
+    hand.news.view.epoch = epoch;
+    hand.news.crew_count = count;
+    for (unsigned i = 0; i < count; i++)
+        hand.news.crew[i] = (struct gw__crew_member){
+            .node = nodes[i],
+            .role = nodes[i] == RIGHT ? GW__WORKER : GW__SERVER,
+            .incarnation = hand_id_of(nodes[i])};
+}
+
+static void begin(enum gw__role role)
+{
+    struct gw__command c;
+    hand.crew = true;
+    hand_start(role);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    ck_assert(!c.join.ring);
+    ck_assert_int_eq(c.join.role, role);
+    hand_answer(&c, GW_OK, "active");
+    crew_is(1, 3, (const unsigned[]){SELF, LEFT, RIGHT});
+    hand_tell_news();
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_REGISTERED));
+    ck_assert_ptr_null(hand_told(GW__TOLD_VIEW));
+    hand_clear();
+}
+
+/* From the leader, about a HELLO that was said so long ago. */
+static void lease_of(unsigned node, uint64_t ago_ms)
+{
+    uint8_t out[64];
+    const struct gw__lease lease = {.incarnation = hand_id_of(node),
+                                    .sent_ns = hand.now_ns - ago_ms * MS,
+                                    .lease_ns = GW__LEASE_NS};
+    size_t bytes = gw__lease_encode(&lease, out, sizeof out);
+    hand_input(GW__MESSAGE, 0, out, bytes);
+}
+
+static unsigned sent_to(unsigned node, enum gw__talk talk)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < hand.sent_count; i++)
+        count += hand.sent[i].to == node && hand.sent[i].data[0] == talk;
+    return count;
+}
+
+START_TEST(a_lease_counts_from_the_hello)
+{
+    begin(GW__SERVER);
+    ck_assert_uint_eq(gw__member_lease(hand.state), 0);
+    hand_pass(1000);
+    hand_clear();
+    uint64_t now_ns = hand.now_ns;
+    lease_of(SELF, 30);
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_LEASE));
+    ck_assert_uint_eq(gw__member_lease(hand.state), now_ns + 170 * MS);
+    hand_clear();
+    lease_of(SELF, 50); /* an older one that came late */
+    ck_assert_ptr_null(hand_told(GW__TOLD_LEASE));
+    ck_assert_uint_eq(gw__member_lease(hand.state), now_ns + 170 * MS);
+    lease_of(LEFT, 0);
+    ck_assert_uint_eq(gw__member_lease(hand.state), now_ns + 170 * MS);
+}
+END_TEST
+
+START_TEST(a_hello_of_a_server_says_when_and_more_often)
+{
+    struct gw__hello hello;
+    begin(GW__SERVER);
+    hand_pass(400);
+    ck_assert_uint_eq(sent_to(0, GW__TALK_HELLO), 10);
+    const struct member_sent *last = &hand.sent[hand.sent_count - 1];
+    while (last->data[0] != GW__TALK_HELLO)
+        last--;
+    ck_assert_int_eq(gw__hello_decode(last->data, last->bytes, &hello, NULL),
+                     GW_OK);
+    ck_assert_uint_le(hello.sent_ns, hand.now_ns);
+    ck_assert_uint_gt(hello.sent_ns, hand.now_ns - 40 * MS - 1);
+}
+END_TEST
+
+START_TEST(a_worker_has_no_lease_and_need_not_hurry)
+{
+    begin(GW__WORKER);
+    lease_of(SELF, 0);
+    ck_assert_uint_eq(gw__member_lease(hand.state), 0);
+    hand_pass(400);
+    ck_assert_uint_eq(sent_to(0, GW__TALK_HELLO), 4);
+    hand_pass(1000);
+    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED)); /* nothing waits */
+}
+END_TEST
+
+START_TEST(a_server_without_a_lease_is_parked)
+{
+    begin(GW__SERVER);
+    hand_pass(499);
+    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
+    hand_pass(41);
+    ck_assert_ptr_nonnull(
+        strstr(hand_told(GW__TOLD_PARKED)->text, "node 4 does not serve"));
+    ck_assert(gw__member_parked(hand.state));
+    hand.news.leader = true;
+    hand_tell_news(); /* a leader alone is not enough */
+    ck_assert(gw__member_parked(hand.state));
+    lease_of(SELF, 250); /* nor one that is over */
+    ck_assert(gw__member_parked(hand.state));
+    lease_of(SELF, 0);
+    ck_assert(!gw__member_parked(hand.state));
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_UNPARKED));
+    hand_clear();
+    hand_pass(650);
+    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
+    hand_pass(150);
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_PARKED));
+}
+END_TEST
+
+START_TEST(the_crew_beats_and_accuses_who_is_silent)
+{
+    struct gw__command c;
+    begin(GW__WORKER);
+    hand_pass_watching(100);
+    ck_assert_uint_ge(sent_to(LEFT, GW__TALK_BEAT), 3);
+    ck_assert_uint_ge(sent_to(RIGHT, GW__TALK_BEAT), 3);
+    hand_clear();
+    for (unsigned i = 0; i < 20 && !hand_told(GW__TOLD_SUSPECT); i++) {
+        hand.sent_count = 0;
+        hand_pass_watching(100);
+    }
+    unsigned node = hand_told(GW__TOLD_SUSPECT)->node;
+    ck_assert(node == LEFT || node == RIGHT);
+    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!c.accuse.certain);
+    ck_assert(gw__id_equal(c.accuse.accused.incarnation,
+                           hand_id_of(c.accuse.accused.node)));
+    hand_clear();
+    crew_is(2, 1, (const unsigned[]){SELF}); /* convicted */
+    hand_tell_news();
+    hand_answer(&c, GW_OK, "convicted");
+    hand_clear();
+    hand_pass_watching(500);
+    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert_uint_eq(sent_to(LEFT, GW__TALK_BEAT), 0);
+}
+END_TEST
+
+START_TEST(an_end_that_is_certain_is_told_also_of_the_crew)
+{
+    struct gw__command c;
+    begin(GW__SERVER);
+    hand_input(GW__DIED, RIGHT, NULL, 0);
+    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(c.accuse.certain);
+    ck_assert_uint_eq(c.accuse.accused.node, RIGHT);
+}
+END_TEST
+
+START_TEST(news_has_crew_and_routes_and_a_conviction_ends_it)
+{
+    begin(GW__SERVER);
+    hand.news.routes.version = 1;
+    hand.news.routes.slot_count = hand.news.routes.replicas = 1;
+    hand.news.routes.servers = 1;
+    struct gw__slot_route *slot = &hand.news.routes.slots[0];
+    slot->term = slot->count = 1;
+    slot->primary = slot->replica[0] = SELF;
+    slot->learner = slot->leaver = slot->heir = GW__NO_NODE;
+    hand_tell_news();
+    const struct gw__news *news = gw__member_news(hand.state);
+    ck_assert_uint_eq(news->crew_count, 3);
+    ck_assert_uint_eq(news->routes.slots[0].primary, SELF);
+    lease_of(SELF, 0);
+    hand.news.state = GW__CONVICTED;
+    crew_is(2, 2, (const unsigned[]){LEFT, RIGHT});
+    hand_tell_news();
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_GONE));
+    ck_assert_uint_eq(gw__member_lease(hand.state), 0);
+}
+END_TEST
+
+Suite *suite_member_crew(void)
+{
+    Suite *suite = suite_create("member_crew");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, hand_setup, hand_teardown);
+    tcase_add_test(t, a_lease_counts_from_the_hello);
+    tcase_add_test(t, a_hello_of_a_server_says_when_and_more_often);
+    tcase_add_test(t, a_worker_has_no_lease_and_need_not_hurry);
+    tcase_add_test(t, a_server_without_a_lease_is_parked);
+    tcase_add_test(t, the_crew_beats_and_accuses_who_is_silent);
+    tcase_add_test(t, an_end_that_is_certain_is_told_also_of_the_crew);
+    tcase_add_test(t, news_has_crew_and_routes_and_a_conviction_ends_it);
+    suite_add_tcase(suite, t);
+    return suite;
+}

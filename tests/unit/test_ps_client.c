@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A client against a whole cluster in this process (gw_ps_local): what was
+ * pushed counts once and is pulled as it is, whatever the wire, the width and
+ * the table.
+ */
+#include "ps_cluster.h"
+
+#include <gradwire/wire.h>
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_ps_client(void);
+
+/* ---- pushes and pulls ---- */
+
+START_TEST(what_is_pulled_is_what_was_pushed)
+{
+    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 3, 2);
+    struct gw_ps *ps = cluster_join(local);
+    unsigned table = cluster_table(ps, 1);
+    cluster_expect(ps, table, CLUSTER_KEYS, 0);
+    for (unsigned i = 0; i < 20; i++)
+        cluster_push(ps, table, CLUSTER_KEYS);
+    cluster_expect(ps, table, CLUSTER_KEYS, 20);
+    struct gw_ps_counts counts;
+    gw_ps_get_counts(ps, &counts);
+    ck_assert_uint_eq(counts.pushes, 20);
+    ck_assert_uint_gt(counts.key_lists_cached, 0);
+    gw_ps_close(&ps);
+    ck_assert_ptr_null(ps);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+/* Large values, in memory that peers can map and in other memory. */
+START_TEST(wide_rows_keep_their_places)
+{
+    enum { WIDTH = 40000, ROWS = 30 };
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 2, 2);
+    struct gw_ps *ps = cluster_join(local);
+    unsigned table = cluster_table(ps, WIDTH);
+    size_t count = (size_t)WIDTH * ROWS;
+    float *values = gw_alloc(count * sizeof *values, &why);
+    float *pulled = calloc(count, sizeof *pulled);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)(i % 9973);
+    ck_assert(!gw_ps_push_pull(ps, table, cluster_keys, ROWS, values, pulled,
+                               NULL, &why));
+    ck_assert(memcmp(values, pulled, count * sizeof *values) == 0);
+    ck_assert(!gw_ps_push(ps, table, cluster_keys, ROWS, pulled, NULL, &why));
+    ck_assert(!gw_ps_pull(ps, table, cluster_keys, ROWS, pulled, NULL, &why));
+    for (size_t i = 0; i < count; i++)
+        ck_assert(pulled[i] == 2 * values[i]);
+    gw_ps_close(&ps);
+    gw_free(values);
+    free(pulled);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(many_may_be_under_way)
+{
+    enum { MANY = 300 };
+    static struct gw_ps_handle handles[MANY];
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start("shm", 2, 1);
+    struct gw_ps *ps = cluster_join(local);
+    unsigned table = cluster_table(ps, 1);
+    for (unsigned i = 0; i < 200; i++)
+        ck_assert(!gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS,
+                              cluster_ones, &handles[i], &why));
+    for (unsigned i = 0; i < 200; i++)
+        ck_assert(!gw_ps_wait(ps, &handles[i], &why));
+    ck_assert_uint_eq(handles[0].id, 0);
+    cluster_expect(ps, table, CLUSTER_KEYS, 200);
+    /* Those that nobody waits for fill all places at last. */
+    enum gw_err err = GW_OK;
+    unsigned begun = 0;
+    while (begun < MANY && !err)
+        err = gw_ps_push(ps, table, cluster_keys, 1, cluster_ones,
+                         &handles[begun++], &why);
+    ck_assert_int_eq(err, GW_ENOMEM);
+    gw_ps_close(&ps);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(what_is_not_finite_is_refused)
+{
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw_ps *ps = cluster_join(local);
+    unsigned table = cluster_table(ps, 1);
+    float bad[2] = {1, INFINITY};
+    ck_assert_int_eq(gw_ps_push(ps, table, cluster_keys, 2, bad, NULL, &why),
+                     GW_ENUMERIC);
+    cluster_expect(ps, table, 2, 0);
+    gw_ps_close(&ps);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(tables_have_one_form)
+{
+    struct gw_error why;
+    unsigned table, found;
+    struct gw_ps_table_config form;
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw_ps *ps = cluster_join(local), *other = cluster_join(local);
+    table = cluster_table(ps, 3);
+    ck_assert_uint_eq(cluster_table(other, 3), table);
+    ck_assert(!gw_ps_find(other, "w3", &found, &form, &why));
+    ck_assert_uint_eq(found, table);
+    ck_assert_uint_eq(form.width, 3);
+    form.width = 4;
+    ck_assert_int_eq(gw_ps_table(ps, &form, &found, &why), GW_EMISMATCH);
+    ck_assert_int_eq(gw_ps_find(ps, "none", &found, &form, &why), GW_EINVAL);
+    ck_assert_int_eq(
+        gw_ps_push(ps, 9, cluster_keys, 1, cluster_ones, NULL, &why),
+        GW_EINVAL);
+    uint64_t twice[2] = {4, 4};
+    float rows[6] = {0};
+    ck_assert_int_eq(gw_ps_push(ps, table, twice, 2, rows, NULL, &why),
+                     GW_EINVAL);
+    gw_ps_close(&ps);
+    gw_ps_abandon(&other);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+Suite *suite_ps_client(void)
+{
+    Suite *suite = suite_create("ps_client");
+    TCase *access = tcase_create("ps_client");
+    tcase_add_unchecked_fixture(access, cluster_setup, NULL);
+    tcase_add_loop_test(access, what_is_pulled_is_what_was_pushed, 0, 3);
+    tcase_add_loop_test(access, wide_rows_keep_their_places, 0, 3);
+    tcase_add_test(access, many_may_be_under_way);
+    tcase_add_test(access, what_is_not_finite_is_refused);
+    tcase_add_test(access, tables_have_one_form);
+    suite_add_tcase(suite, access);
+    return suite;
+}

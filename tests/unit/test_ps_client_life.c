@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Clients that connect, or cannot; servers that die under load; what ends a
+ * call that waits.
+ */
+#include "ps_cluster.h"
+
+#include <gradwire/wire.h>
+
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *suite_ps_client_life(void);
+
+static float out[CLUSTER_KEYS];
+
+/* ---- connecting ---- */
+
+START_TEST(who_wants_any_number_gets_one)
+{
+    struct gw_error why;
+    struct gw_ps *a, *b;
+    struct gw_ps_config config = {0}, other = {0};
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    gw_ps_local_client(local, &config);
+    gw_ps_local_client(local, &other);
+    config.node = other.node = GW_PS_ANY;
+    ck_assert_msg(!gw_ps_connect(&config, &a, &why), "%s", why.text);
+    ck_assert_msg(!gw_ps_connect(&other, &b, &why), "%s", why.text);
+    ck_assert_uint_ne(gw_ps_node(a), gw_ps_node(b));
+    cluster_push(a, cluster_table(a, 1), CLUSTER_KEYS);
+    cluster_expect(b, cluster_table(b, 1), CLUSTER_KEYS, 1);
+    gw_ps_close(&a);
+    gw_ps_close(&b);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(who_cannot_connect_is_told_why)
+{
+    struct gw_error why;
+    struct gw_ps *ps;
+    struct gw_ps_config config = {0};
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw_ps *first = cluster_join(local);
+    gw_ps_local_client(local, &config);
+    config.connect_ms = 300;
+    config.token++;
+    ck_assert_int_eq(gw_ps_connect(&config, &ps, &why), GW_ETIMEOUT);
+    ck_assert_msg(strstr(why.text, "no controller has answered"), "%s",
+                  why.text);
+    ck_assert_ptr_null(ps);
+    config.token--;
+    config.wire = "smoke";
+    ck_assert_int_eq(gw_ps_connect(&config, &ps, &why), GW_EINVAL);
+    config.wire = NULL;
+    config.top_share = 1;
+    ck_assert_int_eq(gw_ps_connect(&config, &ps, &why), GW_EINVAL);
+    gw_ps_close(&first);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(without_servers_nobody_connects)
+{
+    struct gw_error why;
+    struct gw_ps *ps;
+    struct gw_ps_config config = {0};
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    gw_ps_local_kill(local, 0);
+    gw_ps_local_client(local, &config);
+    config.connect_ms = 1000;
+    ck_assert_int_eq(gw_ps_connect(&config, &ps, &why), GW_ETIMEOUT);
+    ck_assert_msg(strstr(why.text, "slots have no server") ||
+                      strstr(why.text, "has not said where it is"),
+                  "%s", why.text);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+/* ---- several, and deaths ---- */
+
+struct load {
+    pthread_t thread;
+    struct gw_ps *ps;
+    unsigned table, pushes;
+    _Atomic unsigned done;
+};
+
+static void *run_load(void *context)
+{
+    struct load *load = context;
+    struct gw_error why;
+    for (unsigned i = 0; i < load->pushes; i++) {
+        enum gw_err err = gw_ps_push(load->ps, load->table, cluster_keys,
+                                     CLUSTER_KEYS, cluster_ones, NULL, &why);
+        ck_assert_msg(!err, "%s", why.text);
+        atomic_fetch_add(&load->done, 1);
+    }
+    return NULL;
+}
+
+static void begin_load(struct load *load, struct gw_ps *ps, unsigned table,
+                       unsigned pushes)
+{
+    *load = (struct load){.ps = ps, .table = table, .pushes = pushes};
+    ck_assert_int_eq(pthread_create(&load->thread, NULL, run_load, load), 0);
+}
+
+START_TEST(a_servers_death_loses_nothing)
+{
+    static struct load loads[2];
+    enum { PUSHES = 400 };
+    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 3, 2);
+    struct gw_ps *a = cluster_join(local), *b = cluster_join(local);
+    unsigned table = cluster_table(a, 1);
+    ck_assert_uint_eq(cluster_table(b, 1), table);
+    begin_load(&loads[0], a, table, PUSHES);
+    begin_load(&loads[1], b, table, PUSHES);
+    while (atomic_load(&loads[0].done) < PUSHES / 4)
+        usleep(1000);
+    gw_ps_local_kill(local, 1);
+    pthread_join(loads[0].thread, NULL);
+    pthread_join(loads[1].thread, NULL);
+    cluster_expect(a, table, CLUSTER_KEYS, 2 * PUSHES);
+    gw_ps_close(&a);
+    gw_ps_close(&b);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+/* Rows that are lent where they lie. */
+START_TEST(a_servers_death_spoils_no_wide_row)
+{
+    enum { WIDTH = 20000, ROWS = 40, PUSHES = 60 };
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 3, 2);
+    struct gw_ps *ps = cluster_join(local);
+    unsigned table = cluster_table(ps, WIDTH);
+    size_t count = (size_t)WIDTH * ROWS;
+    float *values = gw_alloc(count * sizeof *values, &why);
+    float *sum = calloc(count, sizeof *sum);
+    for (unsigned push = 0; push < PUSHES; push++) {
+        for (size_t i = 0; i < count; i++) {
+            values[i] = (float)((i + push) % 101);
+            sum[i] += values[i];
+        }
+        ck_assert_msg(
+            !gw_ps_push(ps, table, cluster_keys, ROWS, values, NULL, &why),
+            "%s", why.text);
+        if (push == PUSHES / 3)
+            gw_ps_local_kill(local, 1);
+    }
+    ck_assert(!gw_ps_pull(ps, table, cluster_keys, ROWS, values, NULL, &why));
+    ck_assert(memcmp(values, sum, count * sizeof *sum) == 0);
+    gw_ps_close(&ps);
+    gw_free(values);
+    free(sum);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(a_timeout_names_the_server)
+{
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start("shm", 2, 1);
+    struct gw_ps *ps =
+        cluster_join_with(local, &(struct gw_ps_config){.timeout_ms = 300});
+    unsigned table = cluster_table(ps, 1);
+    cluster_push(ps, table, CLUSTER_KEYS);
+    gw_ps_local_kill(local, 1);
+    ck_assert_int_eq(
+        gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, out, NULL, &why),
+        GW_ETIMEOUT);
+    ck_assert_msg(strstr(why.text, "waits for server 33 (slots ") ||
+                      strstr(why.text, "waits for a primary (slots "),
+                  "%s", why.text);
+    gw_ps_close(&ps);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+static void *interrupt(void *context)
+{
+    gw_ps_interrupt(context);
+    return NULL;
+}
+
+START_TEST(an_interrupt_ends_whatever_waits)
+{
+    pthread_t thread;
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw_ps *ps = cluster_join(local);
+    ck_assert_int_eq(pthread_create(&thread, NULL, interrupt, ps), 0);
+    ck_assert_int_eq(gw_ps_barrier(ps, 1, 2, &why), GW_EINTR);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(gw_ps_barrier(ps, 1, 1, &why), GW_EINTR);
+    gw_ps_close(&ps);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+Suite *suite_ps_client_life(void)
+{
+    Suite *suite = suite_create("ps_client_life");
+    TCase *connecting = tcase_create("ps_client connecting");
+    TCase *deaths = tcase_create("ps_client deaths");
+    tcase_add_unchecked_fixture(connecting, cluster_setup, NULL);
+    tcase_add_unchecked_fixture(deaths, cluster_setup, NULL);
+    tcase_add_test(connecting, who_wants_any_number_gets_one);
+    tcase_add_test(connecting, who_cannot_connect_is_told_why);
+    tcase_add_test(connecting, without_servers_nobody_connects);
+    tcase_add_test(connecting, an_interrupt_ends_whatever_waits);
+    tcase_add_loop_test(deaths, a_servers_death_loses_nothing, 0, 3);
+    tcase_add_loop_test(deaths, a_servers_death_spoils_no_wide_row, 0, 2);
+    tcase_add_test(deaths, a_timeout_names_the_server);
+    suite_add_tcase(suite, connecting);
+    suite_add_tcase(suite, deaths);
+    return suite;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The server by itself and with replicas: pushes count once, replicas are
+ * equal, bad input changes nothing.
+ */
+#include "ps_net.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_ps_server(void);
+
+enum { KEYS = 60 };
+
+static void fill(uint64_t keys[KEYS], float values[KEYS], float value)
+{
+    for (unsigned i = 0; i < KEYS; i++) {
+        keys[i] = i * 11 + 1;
+        values[i] = value;
+    }
+}
+
+START_TEST(push_then_pull)
+{
+    unsigned servers = (unsigned)_i + 1;
+    struct net *net = net_new(1, servers, 8, servers);
+    unsigned sparse = net_table(net, "sparse", 1, GW_PS_ADD, 0);
+    unsigned dense = net_table(net, "dense", 1, GW_PS_ADD, 700);
+    uint64_t keys[KEYS];
+    float values[KEYS];
+    fill(keys, values, 2);
+    for (unsigned round = 0; round < 3; round++) {
+        net->signatures = round > 0;
+        net_wait(net,
+                 net_push(net, 0, sparse, keys, KEYS, values, GW__NO_CLOCK));
+        net_wait(net,
+                 net_push(net, 1, dense, keys, KEYS, values, GW__NO_CLOCK));
+    }
+    struct net_request *a =
+        net_wait(net, net_pull(net, 0, sparse, keys, KEYS, 0));
+    struct net_request *b =
+        net_wait(net, net_pull(net, 0, dense, keys, KEYS, 0));
+    for (unsigned i = 0; i < KEYS; i++) {
+        ck_assert_double_eq((double)a->values[i], 6);
+        ck_assert_double_eq((double)b->values[i], 6);
+    }
+    ck_assert_double_eq((double)net_value(net, sparse, 5), 0);
+    net_settle(net, 2000);
+    ck_assert_uint_eq(net_compare_replicas(net), 8 * servers);
+    net_free(net);
+}
+END_TEST
+
+/* Lost, doubled, late and reordered: each push counts once. */
+START_TEST(exactly_once)
+{
+    unsigned seed = (unsigned)_i;
+    struct net *net = net_new(seed, 1 + seed % 4, 8, 1 + seed % 3);
+    unsigned table = net_table(net, "t", 1, GW_PS_ADD, seed % 2 ? 700 : 0);
+    uint64_t keys[KEYS];
+    float values[KEYS];
+    fill(keys, values, 1);
+    net->signatures = seed % 3 == 0;
+    net->loss_ppm = 60000;
+    net->double_ppm = 60000;
+    net->delay_ms = 1 + seed % 7;
+    for (unsigned i = 0; i < 150; i++) {
+        net_push(net, i % NET_WORKERS, table, keys + i % 7, 20, values,
+                 GW__NO_CLOCK);
+        net_run(net, 2);
+    }
+    net_settle(net, 30000);
+    net->loss_ppm = net->double_ppm = net->delay_ms = 0;
+    struct net_request *pull =
+        net_wait(net, net_pull(net, 0, table, keys, KEYS, 0));
+    float expected[KEYS] = {0};
+    for (unsigned i = 0; i < 150; i++)
+        for (unsigned j = 0; j < 20; j++)
+            expected[i % 7 + j] += 1;
+    for (unsigned i = 0; i < KEYS; i++)
+        ck_assert_msg(pull->values[i] == expected[i],
+                      "seed %u: key %u has %g, not %g", seed, i,
+                      (double)pull->values[i], (double)expected[i]);
+    net_settle(net, 2000);
+    net_compare_replicas(net);
+    net_free(net);
+}
+END_TEST
+
+START_TEST(not_finite_is_refused_as_a_whole)
+{
+    struct net *net = net_new(1, 2, 8, 2);
+    unsigned table = net_table(net, "weights", 1, GW_PS_ADD, 0);
+    uint64_t keys[KEYS];
+    float values[KEYS];
+    fill(keys, values, 1);
+    values[17] = _i ? INFINITY : NAN;
+    struct net_request *push = net_wait(
+        net, net_push(net, 2, table, keys, KEYS, values, GW__NO_CLOCK));
+    ck_assert(push->failed);
+    ck_assert_int_eq(push->reply.code, GW_ENUMERIC);
+    ck_assert_uint_eq(push->reply.nans, 1);
+    ck_assert_ptr_nonnull(strstr(push->text, "worker 34"));
+    ck_assert_ptr_nonnull(strstr(push->text, "\"weights\""));
+    net_settle(net, 2000);
+    unsigned server =
+        net->routes
+            .slots[gw__route_slot(&net->routes, &net->routes.tables[table],
+                                  keys[17])]
+            .primary;
+    struct gw_ps_server_status status;
+    gw__server_get_status(net->servers[server], &status);
+    ck_assert_uint_eq(status.nans, 1);
+    ck_assert_double_eq((double)net_value(net, table, keys[17]), 0);
+    net_free(net);
+}
+END_TEST
+
+/* ---- bad input ---- */
+
+static struct net_request *send_bad(struct net *net, unsigned table,
+                                    const uint64_t *keys, unsigned count,
+                                    size_t value_bytes, unsigned slot)
+{
+    static const float values[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    struct {
+        struct gw__ps_head head;
+        struct gw__ps_segment segment;
+    } out = {.head = {.magic = GW__PS_MAGIC,
+                      .kind = GW__PS_PUSH,
+                      .request = net->request_count + 1,
+                      .routes = net->routes.version,
+                      .sequence = 1,
+                      .clock = GW__NO_CLOCK,
+                      .keys = count,
+                      .table = (uint16_t)table,
+                      .segments = 1},
+             .segment = {slot, count}};
+    struct gw__letter letter = {.part_count = 3};
+    letter.parts[0] = (struct gw__post_part){&out, sizeof out};
+    letter.parts[1] = (struct gw__post_part){keys, count * sizeof *keys};
+    letter.parts[2] = (struct gw__post_part){values, value_bytes};
+    struct net_request *r = &net->requests[net->request_count++];
+    *r = (struct net_request){.used = true, .worker = 3, .todo = ~0ULL};
+    r->kind = GW__PS_PUSH;
+    r->asked_ns = UINT64_MAX / 2;
+    net_send(net, 3, 0, &letter);
+    net_run(net, 5);
+    r->failed |= !r->done;
+    return r;
+}
+
+static uint64_t key_in(const struct net *net, unsigned table, unsigned slot)
+{
+    uint64_t key = 0;
+    while (gw__route_slot(&net->routes, &net->routes.tables[table], key) !=
+           slot)
+        key++;
+    return key;
+}
+
+START_TEST(bad_pushes_change_nothing)
+{
+    struct net *net = net_new(1, 1, 4, 1);
+    unsigned table = net_table(net, "weights", 2, GW_PS_ADD, 0);
+    uint64_t key = key_in(net, table, 1), twice[2] = {key, key};
+    struct gw_ps_server_status before, status;
+    gw__server_get_status(net->servers[0], &before);
+    struct net_request *r = send_bad(net, 7, &key, 1, 8, 1);
+    ck_assert_int_eq(r->reply.code, GW_EINVAL);
+    ck_assert_str_eq(r->text, "table 7 does not exist");
+    r = send_bad(net, table, &key, 1, 12, 1);
+    ck_assert_int_eq(r->reply.code, GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(r->text, "2 values a row"));
+    r = send_bad(net, table, twice, 2, 16, 1);
+    ck_assert_int_eq(r->reply.code, GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(r->text, "twice"));
+    r = send_bad(net, table, &key, 1, 8, 2);
+    ck_assert_int_eq(r->reply.code, GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(r->text, "not in slot 2"));
+    r = send_bad(net, table, &key, 1, 8, 40);
+    ck_assert_int_eq(r->reply.code, GW_EINVAL);
+    gw__server_get_status(net->servers[0], &status);
+    ck_assert_uint_eq(status.pushes, 0);
+    ck_assert_uint_eq(status.slots[1].last, before.slots[1].last);
+    net_free(net);
+}
+END_TEST
+
+/* ---- key lists ---- */
+
+START_TEST(unknown_key_lists_are_asked_for)
+{
+    struct net *net = net_new(1, 1, 4, 1);
+    unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
+    uint64_t key = key_in(net, table, 1);
+    struct {
+        struct gw__ps_head head;
+        struct gw__ps_segment segment;
+    } out = {.head = {.magic = GW__PS_MAGIC,
+                      .kind = GW__PS_PULL,
+                      .request = 1,
+                      .routes = net->routes.version,
+                      .keys = 1,
+                      .key_list = 4711,
+                      .table = (uint16_t)table,
+                      .segments = 1},
+             .segment = {1, 1}};
+    struct gw__letter letter = {.part_count = 3};
+    letter.parts[0] = (struct gw__post_part){&out, sizeof out};
+    letter.parts[1] = letter.parts[2] = (struct gw__post_part){"", 0};
+    struct net_request *r = &net->requests[net->request_count++];
+    *r = (struct net_request){.used = true, .kind = GW__PS_PUSH, .todo = 2};
+    r->asked_ns = UINT64_MAX / 2;
+    net_send(net, 0, 0, &letter);
+    net_run(net, 5);
+    ck_assert(r->reply.flags & GW__PS_WANT_KEYS);
+    ck_assert_int_eq(r->reply.code, GW_PENDING);
+    /* A list under another's signature is not kept. */
+    out.head.flags = GW__PS_CACHE;
+    letter.parts[1] = (struct gw__post_part){&key, sizeof key};
+    net_send(net, 0, 0, &letter);
+    net_run(net, 5);
+    ck_assert_int_eq(r->reply.code, GW_EDATA);
+    net_free(net);
+}
+END_TEST
+
+START_TEST(without_a_lease_nothing_is_served)
+{
+    struct net *net = net_new(1, 2, 4, 2);
+    unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
+    uint64_t key = key_in(net, table, 1);
+    float one = 1;
+    net_wait(net, net_push(net, 0, table, &key, 1, &one, GW__NO_CLOCK));
+    net->no_lease = true;
+    net_run(net, 100);
+    unsigned push = net_push(net, 0, table, &key, 1, &one, GW__NO_CLOCK);
+    unsigned pull = net_pull(net, 0, table, &key, 1, 0);
+    net_run(net, 300);
+    ck_assert(!net_done(net, push) && !net_done(net, pull));
+    ck_assert_int_eq(net->requests[pull].reply.code, GW_PENDING);
+    net->no_lease = false;
+    net_settle(net, 2000);
+    ck_assert_double_eq((double)net_value(net, table, key), 2);
+    net_free(net);
+}
+END_TEST
+
+START_TEST(a_slow_replica_makes_pushes_wait)
+{
+    struct net *net = net_new(1, 2, 1, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        gw__server_destroy(&net->servers[i]);
+        net->configs[i].log_bytes = 4096;
+        ck_assert_int_eq(
+            gw__server_new(&net->configs[i], &net->servers[i], NULL), GW_OK);
+    }
+    unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
+    unsigned primary = net->routes.slots[0].primary;
+    uint64_t keys[KEYS];
+    float values[KEYS];
+    fill(keys, values, 1);
+    net_wait(net, net_push(net, 0, table, keys, KEYS, values, GW__NO_CLOCK));
+    net->paused[1 - primary] = true;
+    unsigned first = net->request_count;
+    for (unsigned i = 0; i < 20; i++)
+        net_push(net, 0, table, keys, KEYS, values, GW__NO_CLOCK);
+    net_run(net, 200);
+    struct gw_ps_server_status status;
+    gw__server_get_status(net->servers[primary], &status);
+    ck_assert_uint_gt(status.refused, 0);
+    ck_assert_uint_lt(status.slots[0].last, 12);
+    for (unsigned i = 0; i < 20; i++)
+        ck_assert(!net_done(net, first + i));
+    net->paused[1 - primary] = false;
+    net_settle(net, 5000);
+    ck_assert_double_eq((double)net_value(net, table, keys[3]), 21);
+    net_settle(net, 1000);
+    net_compare_replicas(net);
+    net_free(net);
+}
+END_TEST
+
+Suite *suite_ps_server(void)
+{
+    Suite *suite = suite_create("ps_server");
+    TCase *tcase = tcase_create("ps_server");
+    tcase_add_loop_test(tcase, push_then_pull, 0, 3);
+    tcase_add_loop_test(tcase, exactly_once, 1, 25);
+    tcase_add_loop_test(tcase, not_finite_is_refused_as_a_whole, 0, 2);
+    tcase_add_test(tcase, bad_pushes_change_nothing);
+    tcase_add_test(tcase, unknown_key_lists_are_asked_for);
+    tcase_add_test(tcase, without_a_lease_nothing_is_served);
+    tcase_add_test(tcase, a_slow_replica_makes_pushes_wait);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Leases: who gets them, and that nobody is convicted on a guess while one may
+ * last.
+ */
+#include "fronts.h"
+
+Suite *suite_service_lease(void);
+
+enum { SERVER = 10, WORKER = 20 };
+
+static struct gw__reply reply;
+static struct gw__answer answer;
+
+static const uint64_t LEASE_MS = 200, OFFICE_MS = 550, AFTER_MS = 250;
+
+/* A client begins with 1. */
+static void known(unsigned node)
+{
+    fronts_append(&(struct gw__command){
+        .kind = GW__CMD_HEAL, .client = {77, node + 1}, .sequence = 1});
+}
+
+static void crew(void)
+{
+    for (unsigned node = SERVER; node < SERVER + 3; node++)
+        fronts_append(&(struct gw__command){.kind = GW__CMD_REGISTER,
+                                            .who = fronts_process(node, 0),
+                                            .join = {.role = GW__SERVER}});
+    fronts_append(&(struct gw__command){.kind = GW__CMD_REGISTER,
+                                        .who = fronts_process(WORKER, 0),
+                                        .join = {.role = GW__WORKER}});
+    for (unsigned node = SERVER; node <= WORKER; node++)
+        known(node);
+    fronts_clear();
+}
+
+static void hello(unsigned front, unsigned node, unsigned life)
+{
+    fronts_hello(front, fronts_process(node, life),
+                 fronts_registry(0)->index + 1, 0);
+}
+
+static bool leased(unsigned front, unsigned node, struct gw__lease *lease)
+{
+    const struct letter *letter =
+        mail_take(&fronts.front[front].mail, node, GW__TALK_LEASE);
+    if (!letter)
+        return false;
+    ck_assert_int_eq(gw__lease_decode(letter->data, letter->bytes, lease, NULL),
+                     GW_OK);
+    return true;
+}
+
+/* Time passes for a process that runs. */
+static void wait_ms(uint64_t ms)
+{
+    fronts_wait(ms * MS);
+    fronts_clear();
+}
+
+/* What node `by` is told when it accuses; the accusation is in the log then, or
+ * is not. */
+static bool accuse(unsigned by, unsigned node, bool certain, uint64_t sequence)
+{
+    fronts_request(
+        0, by, sequence,
+        (struct gw__command){.kind = GW__CMD_ACCUSE,
+                             .who = fronts_process(by, 0),
+                             .accuse = {fronts_process(node, 0), certain}});
+    bool let_in = fronts_commit() > 0;
+    ck_assert(fronts_reply(0, by, &reply, &answer));
+    ck_assert(let_in == (answer.code != GW_PENDING));
+    return let_in;
+}
+
+static void take_office(void)
+{
+    fronts_lead(0, true);
+    fronts_commit();
+    fronts_clear();
+}
+
+START_TEST(the_leader_gives_servers_a_lease_for_each_hello)
+{
+    struct gw__lease lease;
+    crew();
+    hello(0, SERVER, 0);
+    ck_assert(!leased(0, SERVER, &lease)); /* it does not lead */
+    take_office();
+    for (unsigned i = 0; i < 2; i++) {
+        hello(0, SERVER, 0);
+        ck_assert(leased(0, SERVER, &lease));
+        ck_assert_uint_eq(lease.sent_ns, fronts.now_ns);
+        ck_assert_uint_eq(lease.lease_ns, LEASE_MS * MS);
+        ck_assert_uint_eq(lease.index, fronts_registry(0)->index);
+        ck_assert_uint_eq(lease.incarnation.low, SERVER + 1);
+        ck_assert(!leased(0, SERVER, &lease));
+    }
+    hello(1, SERVER, 0);
+    ck_assert(!leased(1, SERVER, &lease));
+    hello(0, WORKER, 0);
+    ck_assert(!leased(0, WORKER, &lease));
+    hello(0, SERVER, 1); /* another life */
+    ck_assert(!leased(0, SERVER, &lease));
+    fronts_accuse(WORKER, SERVER);
+    hello(0, SERVER, 0);
+    ck_assert(!leased(0, SERVER, &lease)); /* convicted */
+}
+END_TEST
+
+START_TEST(a_new_leader_holds_guesses_back_and_facts_not)
+{
+    crew();
+    take_office();
+    wait_ms(OFFICE_MS - 1);
+    ck_assert(!accuse(WORKER, SERVER, false, 2));
+    ck_assert_str_eq(answer.text, "node 10 may have a lease; accuse it later");
+    ck_assert(accuse(WORKER, SERVER + 1, true, 3));
+    ck_assert_int_eq(fronts_registry(0)->members[SERVER + 1].state,
+                     GW__CONVICTED);
+    ck_assert(accuse(SERVER, WORKER, false, 2)); /* it has no lease */
+    fronts_wait(1 * MS);
+    fronts_clear();
+    ck_assert(accuse(WORKER, SERVER, false, 4));
+    ck_assert_str_eq(answer.text, "node 10 is accused by node 20");
+}
+END_TEST
+
+START_TEST(a_guess_waits_for_the_end_of_the_lease)
+{
+    crew();
+    take_office();
+    wait_ms(OFFICE_MS);
+    hello(0, SERVER, 0);
+    fronts_clear();
+    wait_ms(AFTER_MS - 1);
+    ck_assert(!accuse(WORKER, SERVER, false, 2));
+    wait_ms(1);
+    ck_assert(accuse(WORKER, SERVER, false, 3));
+    ck_assert(accuse(SERVER + 1, SERVER, false, 2));
+    ck_assert_int_eq(fronts_registry(0)->members[SERVER].state, GW__CONVICTED);
+}
+END_TEST
+
+START_TEST(who_is_being_accused_gets_no_lease)
+{
+    struct gw__lease lease;
+    crew();
+    take_office();
+    wait_ms(OFFICE_MS);
+    fronts_request(
+        0, WORKER, 2,
+        (struct gw__command){.kind = GW__CMD_ACCUSE,
+                             .who = fronts_process(WORKER, 0),
+                             .accuse = {fronts_process(SERVER, 0), false}});
+    hello(0, SERVER, 0); /* the accusation is on its way */
+    ck_assert(!leased(0, SERVER, &lease));
+    ck_assert_uint_eq(fronts_commit(), 1);
+    hello(0, SERVER, 0); /* it was the first, and has convicted nobody */
+    ck_assert(leased(0, SERVER, &lease));
+}
+END_TEST
+
+/* What earlier leaders have let in may still convict. */
+START_TEST(a_new_leader_gives_none_before_its_first_entry_is_out)
+{
+    struct gw__lease lease;
+    crew();
+    for (unsigned office = 0; office < 2; office++) {
+        fronts_lead(0, true);
+        hello(0, SERVER, 0);
+        ck_assert(!leased(0, SERVER, &lease));
+        ck_assert_uint_eq(fronts_commit(), 1);
+        hello(0, SERVER, 0);
+        ck_assert(leased(0, SERVER, &lease));
+        fronts_lead(FRONTS, true);
+    }
+}
+END_TEST
+
+START_TEST(who_has_slept_does_not_know_whether_it_leads)
+{
+    struct gw__lease lease;
+    crew();
+    take_office();
+    wait_ms(OFFICE_MS);
+    fronts_sleep(200 * MS);
+    hello(0, SERVER, 0);
+    ck_assert(!leased(0, SERVER, &lease));
+    wait_ms(299);
+    hello(0, SERVER, 0);
+    ck_assert(!leased(0, SERVER, &lease));
+    wait_ms(1);
+    hello(0, SERVER, 0);
+    ck_assert(leased(0, SERVER, &lease));
+}
+END_TEST
+
+START_TEST(the_crew_gets_news_at_once_and_is_watched)
+{
+    static struct gw__news news;
+    crew();
+    struct gw__command c = {.kind = GW__CMD_ROUTES, .routes = {4, 2, 2}};
+    fronts_append(&c);
+    ck_assert(fronts_news(0, SERVER, &news));
+    ck_assert_uint_eq(news.crew_count, 4);
+    ck_assert_int_eq(news.crew[0].role, GW__SERVER);
+    ck_assert_uint_eq(news.crew[3].node, WORKER);
+    ck_assert_uint_eq(news.routes.slot_count, 4);
+    ck_assert_uint_eq(news.routes.slots[3].count, 2);
+    ck_assert(fronts_news(1, WORKER, &news)); /* it has said HELLO to nobody */
+    fronts_lead(0, true);
+    fronts_commit(); /* it registers */
+    fronts_wait(3000 * MS);
+    fronts_commit(); /* nobody said HELLO: it accuses all of them */
+    for (unsigned node = SERVER; node < SERVER + 3; node++)
+        ck_assert_uint_eq(fronts_registry(0)->members[node].accuser.node,
+                          FRONT_NODE);
+}
+END_TEST
+
+Suite *suite_service_lease(void)
+{
+    Suite *suite = suite_create("service_lease");
+    TCase *t = tcase_create("all");
+    tcase_add_checked_fixture(t, fronts_setup, fronts_teardown);
+    tcase_add_test(t, the_leader_gives_servers_a_lease_for_each_hello);
+    tcase_add_test(t, a_new_leader_holds_guesses_back_and_facts_not);
+    tcase_add_test(t, a_guess_waits_for_the_end_of_the_lease);
+    tcase_add_test(t, who_is_being_accused_gets_no_lease);
+    tcase_add_test(t, a_new_leader_gives_none_before_its_first_entry_is_out);
+    tcase_add_test(t, who_has_slept_does_not_know_whether_it_leads);
+    tcase_add_test(t, the_crew_gets_news_at_once_and_is_watched);
+    suite_add_tcase(suite, t);
+    return suite;
+}
