@@ -29,13 +29,17 @@
  *     add     count, role
  *     kill    role, node           stop pause resume restart drain likewise;
  *                                  restart also starts one that has ended
- *     slow    node, ns             extra compute time a step; 0: none
+ *     slow    role, node, ns       extra time a step; of a server: a message;
+ *                                  0: none
  *     link    from, to, fields     of delay_us jitter_us rate loss_ppm down;
  *                                  "both": true for both ways; data: the rule
+ *                                  from, to: a worker's number, or {role,
+ *                                  node}
  *     cut     left, right          arrays of {role, node}
  *     heal
  *     pace    ns                   every chunk takes so long; 0: none
- *     train   model, file, options work for an idle ring (see `up`)
+ *     train   model, file, options work for an idle run (run/supervisor.h)
+ *     snapshot directory, timeout_ns  of parameter servers, a whole path
  *     wait    condition, timeout_ns
  *     expect  condition
  *     record  file, on             file null: the run's own
@@ -60,11 +64,33 @@
  *               "waits_for", "step", "loss", "digest", "text"}],
  *    "ring": [node, ...],
  *    "links": [{"from", "to", "delay_us", ...}], "pace_ns",
- *    "recoveries": [{"nodes", "how", "epoch", "fate", "op", "detected_ms",
- *                    "decided_ms", "resumed_ms", "chunks_kept",
+ *    "recoveries": [{"nodes", "names", "how", "epoch", "fate", "op",
+ *                    "detected_ms", "decided_ms", "resumed_ms", "chunks_kept",
  *                    "chunks_redone", "chunks_fresh"}],
  *    "result": null | {"train_loss", "train_accuracy", "steps", "data_epochs",
  *                      "digest", "seconds"}}
+ *
+ * A run of parameter servers has these, too ("nodes" in links and recoveries
+ * are numbers of the library: worker i is i, server i is 32 + i, controller i
+ * is 63 - i; "names" are "server 0" and so on):
+ *   {"model", "clock", "replicas", "replicas_wanted", "slots_lost",
+ *    "nodes": of a server: {"node", "role", "number", "phase", "primaries",
+ *              "secondaries", "learners", "rows", "bytes", "pushes", "pulls",
+ *              "push_keys", "pull_keys", "duplicates", "refused", "nans",
+ *              "dropped", "staged", "takeovers", "moved", "freeze_ms", "lease"}
+ *             of a worker: {"clock", "data_epoch", "batch", "part", "parts",
+ *              "closed", "staleness", "units", "unit_keys", "model_keys",
+ *              "waited_share", "nans", and struct gw_ps_counts},
+ *    "slots": [{"slot", "primary", "in_sync": [server, ...], "learner",
+ *               "leaver", "heir", "term", "rows", "bytes", "last",
+ *               "committed"}],       servers by their own numbers, or null
+ *    "clocks": {"mode", "data_epoch", "batch", "batches", "parts",
+ *               "data_epochs", "rounds", "closed", "units", "expected",
+ *               "dropped", "redone", "staleness": [units, ...], "done"},
+ *    "curve": [{"data_epoch", "units", "samples", "right", "loss",
+ *               "seconds"}],         what was learnt from, by data epoch
+ *    "result": {..., "test_loss", "test_accuracy", "quality": "accuracy" |
+ *               "rmse" | "first", "train_quality", "test_quality"}}
  */
 #ifndef ATTACH_H
 #define ATTACH_H

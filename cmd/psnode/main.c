@@ -15,9 +15,8 @@
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_train,
-    &command_bench,
-    NULL,
+    &command_train,  &command_bench,  &command_controller,
+    &command_server, &command_worker, NULL,
 };
 
 static const struct tool psnode = {

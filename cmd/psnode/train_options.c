@@ -4,6 +4,8 @@
  */
 #include "train_options.h"
 
+#include "join.h"
+
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,6 +24,20 @@ static double times = 4, target = (double)NAN;
 static bool reference, baseline;
 
 /* clang-format off */
+#define WORK_SPECS                                                             \
+    {"mode", 'm', OPTION_TEXT, &mode, "MODE", "bsp, ssp:S, asp or kofn:K",     \
+     "bsp|ssp:2|asp|kofn:3"},                                                  \
+    {"parts", 'p', OPTION_UNSIGNED, &parts, "P",                               \
+     "of a batch (default: as many as workers)", NULL},                        \
+    {"test", 't', OPTION_TEXT, &test, "FILE",                                  \
+     "rows to judge the finished model by", NULL},                             \
+    {"epochs", 'E', OPTION_UNSIGNED, &epochs, "N",                             \
+     "times that all samples are seen (default: the model's)", NULL},          \
+    {"batch", 'b', OPTION_UNSIGNED, &batch, "ROWS",                            \
+     "samples of a batch, in all parts (default: the model's)", NULL},         \
+    {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",                       \
+     "numbers of the model, switches of workers and servers", NULL}
+
 const struct option_spec train_option_specs[] = {
     {"servers", 's', OPTION_UNSIGNED, &servers, "S", "processes", NULL},
     {"workers", 'n', OPTION_UNSIGNED, &workers, "W", "processes", NULL},
@@ -33,18 +49,7 @@ const struct option_spec train_option_specs[] = {
      "that keys are spread over (default: 64)", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
-    {"mode", 'm', OPTION_TEXT, &mode, "MODE", "bsp, ssp:S, asp or kofn:K",
-     "bsp|ssp:2|asp|kofn:3"},
-    {"parts", 'p', OPTION_UNSIGNED, &parts, "P",
-     "of a batch (default: as many as workers)", NULL},
-    {"test", 't', OPTION_TEXT, &test, "FILE",
-     "rows to judge the finished model by", NULL},
-    {"epochs", 'E', OPTION_UNSIGNED, &epochs, "N",
-     "times that all samples are seen (default: the model's)", NULL},
-    {"batch", 'b', OPTION_UNSIGNED, &batch, "ROWS",
-     "samples of a batch, in all parts (default: the model's)", NULL},
-    {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",
-     "numbers of the model, switches of workers and servers", NULL},
+    WORK_SPECS,
     {"name", 0, OPTION_TEXT, &name, "NAME",
      "of the run (default: a word that is free)", NULL},
     {"snapshot", 0, OPTION_TEXT, &snapshot, "DIR",
@@ -69,6 +74,14 @@ const struct option_spec train_option_specs[] = {
      "S = 0, 1, 2, 4, 8, 16 in turn, with random delays", "ssp"},
     {"target", 0, OPTION_REAL, &target, "LOSS",
      "--sweep: count the epochs until this loss", NULL},
+    {0},
+};
+
+const struct option_spec worker_option_specs[] = {
+    JOIN_SPECS,
+    {"workers", 'n', OPTION_UNSIGNED, &workers, "W",
+     "that begin together", NULL},
+    WORK_SPECS,
     {0},
 };
 /* clang-format on */

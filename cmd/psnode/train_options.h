@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options of `psnode train`, which `restore` takes, too.
+ * The options of `psnode train`, which `restore` takes, too, and of workers.
  */
 #ifndef PSNODE_TRAIN_OPTIONS_H
 #define PSNODE_TRAIN_OPTIONS_H
@@ -16,6 +16,8 @@ struct train_wishes {
 };
 
 extern const struct option_spec train_option_specs[];
+/* Those that a worker needs of them, and how it joins (join.h). */
+extern const struct option_spec worker_option_specs[];
 
 /* From the operands MODEL [DATA] and the options. GW_EINVAL. */
 GW_MUST_CHECK enum gw_err train_options_parse(int count, char *const *operands,

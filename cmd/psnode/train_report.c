@@ -28,7 +28,7 @@ static const struct field fields[] = {
     {.name = "units", .kind = FIELD_INTEGER},
     {.name = "samples", .kind = FIELD_INTEGER},
     {.name = "loss", .kind = FIELD_REAL, .decimals = 6},
-    {.name = "accuracy", .kind = FIELD_REAL, .decimals = 4},
+    {.name = "quality", .kind = FIELD_REAL, .decimals = 4},
     {.name = "seconds", .kind = FIELD_REAL, .decimals = 3},
     {.name = "reference_loss",
      .header = "reference",
@@ -36,7 +36,11 @@ static const struct field fields[] = {
      .decimals = 6},
     {.name = "difference", .kind = FIELD_REAL, .decimals = 9},
 };
-enum { FIELD_COUNT = sizeof fields / sizeof *fields, REFERENCE_FIELDS = 2 };
+enum {
+    FIELD_COUNT = sizeof fields / sizeof *fields,
+    FIELD_QUALITY = 4,
+    REFERENCE_FIELDS = 2
+};
 
 bool train_is_table(void)
 {
@@ -57,6 +61,30 @@ void train_fact(struct output *output, const char *name, double value,
         output_note_real(output, name, value);
 }
 
+/* ---- quality ---- */
+
+/* Of models that predict numbers, the root of the mean squared error, which is
+ * twice the loss; else the share of right answers. */
+static bool is_squared(const char *model)
+{
+    return strcmp(model, "mf") == 0 || strcmp(model, "drift") == 0;
+}
+
+static const char *quality_name(const char *model)
+{
+    return is_squared(model)                ? "rmse"
+           : strcmp(model, "word2vec") == 0 ? "first"
+                                            : "accuracy";
+}
+
+static double quality_of(const struct train_report *r, const json_t *point)
+{
+    if (is_squared(r->job->run.work.model))
+        return sqrt(2 * real_of(point, "loss"));
+    return (double)integer_of(point, "right", 0) /
+           (double)integer_of(point, "samples", 0);
+}
+
 /* ---- beginning ---- */
 
 enum gw_err train_report_begin(const struct train_job *job,
@@ -65,13 +93,16 @@ enum gw_err train_report_begin(const struct train_job *job,
                                struct gw_error *why)
 {
     struct train_report *r = calloc(1, sizeof *r);
+    struct field own[FIELD_COUNT];
     *report = NULL;
     if (!r)
         return gw_fail(why, GW_ENOMEM, "no memory for a report");
     r->job = job;
     r->reference = reference;
+    memcpy(own, fields, sizeof own);
+    own[FIELD_QUALITY].header = quality_name(job->run.work.model);
     enum gw_err code = output_begin(
-        "psnode train", common.output, fields,
+        "psnode train", common.output, own,
         FIELD_COUNT - (reference ? 0 : REFERENCE_FIELDS), &r->output, why);
     if (code)
         free(r);
@@ -101,23 +132,21 @@ static void say_run(struct train_report *r, const json_t *status)
 static void put_row(struct train_report *r, const json_t *point)
 {
     double loss = real_of(point, "loss"), there = (double)NAN;
-    double samples = (double)integer_of(point, "samples", 0);
     int64_t epoch = integer_of(point, "data_epoch", 0);
     if (r->reference && (uint64_t)epoch < r->reference->epochs)
         there = r->reference->losses[epoch];
     double difference = fabs(loss - there) / fabs(there);
     if (difference > r->worst)
         r->worst = difference;
-    output_row(r->output,
-               (union value[FIELD_COUNT]){
-                   {.integer = epoch},
-                   {.integer = integer_of(point, "units", 0)},
-                   {.integer = integer_of(point, "samples", 0)},
-                   {.real = loss},
-                   {.real = (double)integer_of(point, "right", 0) / samples},
-                   {.real = real_of(point, "seconds")},
-                   {.real = there},
-                   {.real = difference}});
+    output_row(r->output, (union value[FIELD_COUNT]){
+                              {.integer = epoch},
+                              {.integer = integer_of(point, "units", 0)},
+                              {.integer = integer_of(point, "samples", 0)},
+                              {.real = loss},
+                              {.real = quality_of(r, point)},
+                              {.real = real_of(point, "seconds")},
+                              {.real = there},
+                              {.real = difference}});
 }
 
 static void put_rows(struct train_report *r, const json_t *status, bool all)
@@ -128,7 +157,7 @@ static void put_rows(struct train_report *r, const json_t *status, bool all)
         integer_of(clock, "batches", 0) * integer_of(clock, "parts", 0);
     for (; r->printed < json_array_size(curve); r->printed++) {
         const json_t *point = json_array_get(curve, r->printed);
-        if (!all && integer_of(point, "units", 0) < units)
+        if (!all && (!units || integer_of(point, "units", 0) < units))
             break;
         put_row(r, point);
     }

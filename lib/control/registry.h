@@ -39,10 +39,12 @@
  *   LEAVE     a member goes of its own will. A server cannot while it has a
  *             slot that nobody else has in sync; it is told to DRAIN before.
  *   The last member of the ring cannot be removed by a guess or at its own wish:
- *   it holds the state. When it is certain that it has ended (or it says of
- *   itself that it has nothing: who is certain may accuse itself) the state is
- *   lost, the ring is empty, and the next one begins anew, at op 0. The last
- *   server can be convicted, though its slots are lost: whoever ended it knows.
+ *   it holds the state. When it is certain that it has ended the state is lost,
+ *   the ring is empty, and the next one begins anew, at op 0. The last server
+ *   can be convicted, though its slots are lost: whoever ended it knows.
+ *   An incarnation that its process has given up has ended, too, and the proof
+ *   is that a later one of the same process registers: the upper bits of an
+ *   id's high half are the process's, the GW__LIFE_BITS below count its lives.
  *
  * The view
  *   Every change among workers and servers is a new epoch. Members that said
@@ -101,7 +103,8 @@ enum {
     GW__CLIENTS_MAX = 256,
     GW__CLIENT_IDLE_MS = 60000,
     GW__ACCUSATION_LAPSE_MS = 1000,
-    GW__DECISIONS_MAX = 64
+    GW__DECISIONS_MAX = 64,
+    GW__LIFE_BITS = 24
 };
 
 enum gw__member_state {

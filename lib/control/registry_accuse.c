@@ -39,7 +39,7 @@ enum gw_err gw__apply_accuse(struct gw__registry *r,
     struct gw__member *m = gw__registry_active(r, c->accuse.accused, answer);
     if (!m)
         return answer->code;
-    if (by == node && !c->accuse.certain)
+    if (by == node)
         return gw__refuse(answer, GW_EINVAL, "node %u cannot accuse itself",
                           node);
     bool enough = c->accuse.certain || is_seconded(r, m, by) ||

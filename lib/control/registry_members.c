@@ -72,6 +72,22 @@ static unsigned any_node(const struct gw__registry *r,
     return free_node(r);
 }
 
+static bool is_later(struct gw__id a, struct gw__id b)
+{
+    return a.high >> GW__LIFE_BITS == b.high >> GW__LIFE_BITS &&
+           a.high > b.high;
+}
+
+/* The process of an active member has begun anew, as a later incarnation. */
+static void end_former(struct gw__registry *r, unsigned node,
+                       struct gw__id incarnation)
+{
+    const struct gw__member *m = &r->members[node];
+    if (m->state == GW__ACTIVE && m->ring &&
+        is_later(incarnation, m->incarnation))
+        gw__registry_remove(r, bit(node), GW__CONVICTED);
+}
+
 static bool may_register(const struct gw__registry *r, unsigned node,
                          struct gw__id incarnation, struct gw__answer *answer)
 {
@@ -117,6 +133,7 @@ enum gw_err gw__apply_register(struct gw__registry *r,
     if (gw__id_is_none(c->who.incarnation))
         return gw__refuse(answer, GW_EINVAL, "node %u has no incarnation",
                           node);
+    end_former(r, node, c->who.incarnation);
     if (!may_register(r, node, c->who.incarnation, answer))
         return answer->code;
     struct gw__member *m = &r->members[node];

@@ -50,7 +50,7 @@ const struct gw__closing *gw__closings_get(const struct gw__server *server,
 void gw__closings_reign(struct gw__server *server, unsigned group)
 {
     struct gw__closings *closings = &server->closings[group];
-    closings->heard = 0;
+    closings->heard = closings->settled = 0;
     memset(closings->seen, 0, sizeof closings->seen);
     memset(closings->sent, 0, sizeof closings->sent);
     memset(closings->sent_ns, 0, sizeof closings->sent_ns);
@@ -223,6 +223,17 @@ void gw__on_seen(struct gw__server *server, uint64_t now_ns,
 
 /* ---- both ---- */
 
+/* Have all slots seen what there is? Asked often, so the answer is kept. */
+static bool is_settled(struct gw__server *server, unsigned group,
+                       const struct gw__clock *clock)
+{
+    uint64_t newest = gw__clock_closed(clock);
+    uint64_t *settled = &server->closings[group].settled;
+    if (*settled < newest)
+        *settled = gw__closings_behind_all(server, group);
+    return *settled >= newest;
+}
+
 void gw__closings_flush(struct gw__server *server, uint64_t now_ns)
 {
     bool due = false;
@@ -232,9 +243,8 @@ void gw__closings_flush(struct gw__server *server, uint64_t now_ns)
         struct gw__slot *slot = clock_here(server, g);
         if (due && !slot && server->routes.slot_count > 0)
             report_seen(server, g);
-        if (!slot)
+        if (!slot || is_settled(server, g, slot->clocks[g]))
             continue;
-        look_at_own(server, g);
         for (unsigned node = 0; node < GW_PS_NODES; node++)
             if (node != server->config.node && server->crew[node].here)
                 tell_node(server, now_ns, g, slot->clocks[g], node);
@@ -247,8 +257,7 @@ bool gw__closings_busy(struct gw__server *server)
 {
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
         struct gw__slot *slot = clock_here(server, g);
-        if (slot && gw__closings_behind_all(server, g) <
-                        gw__clock_closed(slot->clocks[g]))
+        if (slot && !is_settled(server, g, slot->clocks[g]))
             return true;
     }
     return false;

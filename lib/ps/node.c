@@ -152,7 +152,7 @@ static enum gw_err join(struct gw__node *node, struct gw_error *why)
     if (node->number == GW_PS_ANY)
         err = gw__node_find_number(node, deadline_ns, &node->number, why);
     if (!err)
-        err = gw__node_start(node, node->number, node->number, why);
+        err = gw__node_launch(node, node->number, node->number, why);
     if (!err)
         err = await_active(node, deadline_ns, why);
     return err ? err : open_post(node, why);

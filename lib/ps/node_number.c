@@ -50,8 +50,8 @@ static enum gw_err start_driver(struct gw__node *node,
     return err;
 }
 
-enum gw_err gw__node_start(struct gw__node *node, unsigned number, unsigned as,
-                           struct gw_error *why)
+enum gw_err gw__node_launch(struct gw__node *node, unsigned number, unsigned as,
+                            struct gw_error *why)
 {
     const struct gw__node_config *config = &node->config;
     struct gw__member_config member = {
@@ -133,7 +133,7 @@ enum gw_err gw__node_find_number(struct gw__node *node, uint64_t deadline_ns,
                                  unsigned *number, struct gw_error *why)
 {
     for (;;) {
-        enum gw_err err = gw__node_start(node, GW_PS_ANY, draw(node), why);
+        enum gw_err err = gw__node_launch(node, GW_PS_ANY, draw(node), why);
         if (err)
             return err;
         bool found = await_number(node, number);

@@ -111,8 +111,9 @@ void gw__node_met(struct gw__node *node, unsigned from,
 /* ---- node_number.c ---- */
 
 /* Starts the driver as `node`, which speaks as `as`. */
-GW_MUST_CHECK enum gw_err gw__node_start(struct gw__node *node, unsigned number,
-                                         unsigned as, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__node_launch(struct gw__node *node,
+                                          unsigned number, unsigned as,
+                                          struct gw_error *why);
 /* Which number is ours: asks the controllers for any. */
 GW_MUST_CHECK enum gw_err gw__node_find_number(struct gw__node *node,
                                                uint64_t deadline_ns,

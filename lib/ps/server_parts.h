@@ -105,6 +105,7 @@ struct gw__closings {
     /* Of the clock's primary: who has what. */
     uint64_t seen[GW_PS_SLOTS_MAX]; /* applied in the slot */
     uint64_t heard;                 /* slots, as bits, that have said so */
+    uint64_t settled;               /* all have seen through this one */
     uint64_t sent[GW_PS_NODES], sent_ns[GW_PS_NODES];
 };
 

@@ -242,6 +242,10 @@ static void step_down(struct gw__slot *slot, uint64_t now_ns)
         struct gw__wait *waits = entry ? entry->waits : NULL;
         if (entry)
             entry->waits = NULL;
+        /* The worker may be acknowledged by another primary. */
+        if (entry && entry->parcel && !gw__entry_own(entry))
+            gw__server_trouble(slot->server, "slot %u: no memory for its log",
+                               slot->number);
         gw__settle_waits(slot->server, now_ns, waits, false);
     }
 }
@@ -257,11 +261,14 @@ static void follow(struct gw__slot *slot, uint64_t now_ns)
     slot->role = GW_PS_SECONDARY;
 }
 
-static void note_freeze(struct gw__slot *slot, uint64_t now_ns)
+/* How long it was not served, when that is over. */
+static void note_freeze(struct gw__slot *slot, uint64_t now_ns,
+                        enum gw_ps_role role)
 {
     uint64_t *most = &slot->server->counts.freeze_ns_max;
     if (slot->frozen && now_ns - slot->frozen_ns > *most)
         *most = now_ns - slot->frozen_ns;
+    slot->server->counts.moved += slot->frozen && role != GW_PS_PRIMARY;
 }
 
 void gw__slot_route(struct gw__slot *slot, uint64_t now_ns,
@@ -272,7 +279,7 @@ void gw__slot_route(struct gw__slot *slot, uint64_t now_ns,
     if (route->term <= slot->route_term && !gone)
         return;
     slot->route_term = route->term;
-    note_freeze(slot, now_ns);
+    note_freeze(slot, now_ns, role);
     bool has = slot->role == GW_PS_PRIMARY || slot->role == GW_PS_SECONDARY ||
                (slot->role == GW_PS_LEARNER && slot->loaded);
     bool in_sync = role == GW_PS_PRIMARY || role == GW_PS_SECONDARY;

@@ -171,6 +171,7 @@ static bool is_needed_later(const struct gw__slot *slot, uint64_t index)
 
 void gw__slot_advance(struct gw__slot *slot, uint64_t now_ns)
 {
+    bool settled = gw__slot_is_settled(slot);
     while (slot->applied < slot->last) {
         struct gw__entry *entry = gw__slot_entry(slot, slot->applied + 1);
         if (!entry || !may_apply(slot, entry))
@@ -185,6 +186,7 @@ void gw__slot_advance(struct gw__slot *slot, uint64_t now_ns)
         entry->waits = NULL;
         gw__settle_waits(slot->server, now_ns, waits, true);
     }
+    slot->server->look_at_pulls |= !settled && gw__slot_is_settled(slot);
     gw__slot_trim(slot);
 }
 

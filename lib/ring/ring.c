@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 /* ---- the configuration ---- */
 
@@ -136,6 +137,25 @@ static void take_rules(struct gw_ring *ring)
     ring->config.links = NULL; /* the caller's */
 }
 
+/* Of this process, and later than its others; registry.h says how that shows.
+ * False: no random numbers. */
+static bool next_incarnation(struct gw__id *incarnation)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t high;
+    static pid_t process; /* whose that is: a fork is another one */
+    bool drawn = getrandom(incarnation, sizeof *incarnation, 0) ==
+                 sizeof *incarnation;
+    pthread_mutex_lock(&lock);
+    if (process != getpid())
+        high = incarnation->high >> GW__LIFE_BITS << GW__LIFE_BITS;
+    process = getpid();
+    incarnation->high = ++high;
+    pthread_mutex_unlock(&lock);
+    incarnation->low |= 1; /* nobody's is 0 */
+    return drawn;
+}
+
 static enum gw_err init(struct gw_ring *ring,
                         const struct gw_ring_config *config,
                         struct gw_error *why)
@@ -152,11 +172,9 @@ static enum gw_err init(struct gw_ring *ring,
     ring->joining = true;
     ring->pull.donor_op = UINT64_MAX;
     ring->standing.waits_for = GW__WAITS_FOR_NOBODY;
-    if (getrandom(&ring->incarnation, sizeof ring->incarnation, 0) !=
-            sizeof ring->incarnation ||
+    if (!next_incarnation(&ring->incarnation) ||
         getrandom(&seed, sizeof seed, 0) != sizeof seed)
         return gw_fail_errno(why, "getrandom");
-    ring->incarnation.low |= 1; /* nobody's is 0 */
     enum gw_err err = take_config(ring, config, why);
     if (!err)
         err = gw__rules_new(seed, &ring->rules, why);

@@ -10,8 +10,8 @@
  *
  * When all who had the state are gone before anybody has a copy, the state is
  * lost. Who finds that out, or that the ring from which it copied is no more,
- * has no place in it: it convicts itself, so that the ring may end, and begin
- * anew.
+ * has no place in it. It is told to join again, which ends its place there: when
+ * all have done so the ring is empty, and begins anew.
  */
 #include "ring_parts.h"
 
@@ -100,53 +100,6 @@ static bool is_lost(struct gw_ring *ring)
     return ring->pull.over || gw__sure_worth(ring) == GW__CLAIM_LOST;
 }
 
-/* ---- giving up; with the lock ---- */
-
-static bool stands_in_ring(const struct gw_ring *ring)
-{
-    int rank = gw__view_rank(&ring->known, ring->node);
-    return rank >= 0 &&
-           gw__id_equal(ring->known.ring[rank].incarnation, ring->incarnation);
-}
-
-static void convict_self(struct gw_ring *ring)
-{
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    const struct gw__process self = {ring->node, ring->incarnation};
-    const struct gw__command command = {
-        .kind = GW__CMD_ACCUSE,
-        .who = self,
-        .accuse = {.accused = self, .certain = true}};
-    size_t bytes = gw__member_ask_command(ask, &command, 0);
-    gw__ring_unlock(ring);
-    gw__ring_ask(ring, ask, bytes);
-    gw__ring_lock(ring);
-}
-
-static const uint64_t again_ns = 200000000;
-
-/* Nobody else would remove a member that lives. */
-static enum gw_err give_up(struct gw_ring *ring, uint64_t deadline_ns,
-                           struct gw_error *why)
-{
-    static const char lost[] =
-        "the ring has lost its state: all members that had it are dead";
-    uint64_t due_ns = 0;
-    gw__status_say(ring, lost);
-    while (stands_in_ring(ring) && !ring->gone) {
-        uint64_t now_ns = gw_now_ns();
-        if (ring->failed.code || atomic_load(&ring->interrupted) ||
-            (deadline_ns && now_ns >= deadline_ns))
-            break;
-        if (now_ns >= due_ns) {
-            due_ns = now_ns + again_ns;
-            convict_self(ring);
-        }
-        gw__ring_nap(ring);
-    }
-    return gw_fail(why, GW_ECLOSED, "%s", lost);
-}
-
 /* ---- what stands in the way ---- */
 
 static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
@@ -158,7 +111,9 @@ static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
     if (err)
         return err;
     if (is_lost(ring))
-        return give_up(ring, deadline_ns, why);
+        return gw_fail(why, GW_ECLOSED,
+                       "the ring has lost its state: all members that had it "
+                       "are dead");
     if (deadline_ns == 0 || gw_now_ns() < deadline_ns)
         return GW_OK;
     return gw_fail(why, GW_ETIMEOUT, "node %u %s", ring->node,

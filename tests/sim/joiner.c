@@ -2,20 +2,16 @@
  *
  * Copying the state. It is {next op, digest}, so that one message has it; what
  * is hard about it is left: the newest result of a member is its own only until
- * everybody has completed that op. If the giver dies before, the others may
- * decide otherwise, and a joiner that went on from the giver's state would be
- * the only one in the world to have it.
+ * everybody has completed that op. What a copy is worth the library's own rules
+ * say (ring/claim.h); here is what a runtime does with them.
  *
- *     PULL   next                          to a member
- *     STATE  next, digest | certain up to | the two newest results
+ *     PULL     next                                      to a member
+ *     STATE    next, digest, epoch | the two newest results
+ *     NOTHING  ring epoch           by one that has none, nor elders
  *
- * So a joiner knows whose state it has, and since when it is certain:
- *   - the giver itself says later that everybody has completed that op, as it
- *     has completed the one after; or
- *   - all members of the view that took part in it say that they have completed
- *     it with the same digest: then whoever survives holds it.
- * Until then it does not begin its first op. When the giver is gone before, it
- * begins to copy anew.
+ * A joiner takes the first state that it hears of, and results of whomever it
+ * hears from, if they lead to that one's digest. Who finds the state lost comes
+ * back as another incarnation of the same process, as a runtime does.
  */
 #include "world.h"
 
@@ -26,159 +22,167 @@ struct pull {
     uint64_t next;
 };
 
+struct nothing {
+    uint8_t kind, zero[7];
+    uint64_t ring_epoch;
+};
+
 struct known_result {
-    uint64_t op, contributors, hash, digest;
+    uint64_t op, contributors, hash, digest, epoch;
 };
 
 struct given {
     uint8_t kind, zero[7];
-    uint64_t next, digest, certain;
+    uint64_t next, digest, epoch;
     uint64_t count;
     struct known_result results[GW__BOOK_OPS];
 };
 
+static const struct gw__news *news_of(const struct toy *toy)
+{
+    return gw__member_news(toy->member);
+}
+
 static const struct gw__view *ring_of(const struct toy *toy)
 {
-    return &gw__member_news(toy->member)->view;
+    return &news_of(toy)->view;
 }
 
 /* ---- giving ---- */
 
+static void give(const struct toy *toy, unsigned to)
+{
+    const struct state *s = &toy->state;
+    struct given given = {.kind = TOY_STATE,
+                          .next = s->next,
+                          .digest = s->digest,
+                          .epoch = s->epoch};
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++) {
+        const struct result *r = &toy->results[i];
+        if (r->used)
+            given.results[given.count++] = (struct known_result){
+                r->op, r->contributors, r->hash, r->digest, r->epoch};
+    }
+    toy_send(toy, to, &given, sizeof given);
+}
+
 void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
                  size_t count)
 {
-    const struct state *s = &toy->state;
-    struct given given = {.kind = TOY_STATE, .next = s->next};
+    const struct nothing nothing = {.kind = TOY_NOTHING,
+                                    .ring_epoch = ring_of(toy)->ring_epoch};
     (void)bytes;
-    if (!toy->sure || count != sizeof(struct pull))
+    if (count != sizeof(struct pull))
         return;
-    given.digest = s->digest;
-    given.certain = s->next;
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++) {
-        const struct result *r = &toy->results[i];
-        if (!r->used)
-            continue;
-        given.results[given.count++] =
-            (struct known_result){r->op, r->contributors, r->hash, r->digest};
-        if (r->op + 1 == s->next)
-            given.certain = r->op; /* that it completed itself just now */
-    }
-    toy_send(toy, from, &given, sizeof given);
+    if (toy->sure)
+        give(toy, from);
+    else if (gw__claim_is_empty(&toy->state.claim, ring_of(toy), toy->node))
+        toy_send(toy, from, &nothing, sizeof nothing);
 }
 
 /* ---- taking ---- */
 
-static bool same_giver(const struct state *s, unsigned from,
-                       uint64_t incarnation)
-{
-    return s->giver == from && s->giver_incarnation == incarnation;
-}
-
-static void take(struct toy *toy, unsigned from, uint64_t incarnation,
-                 const struct given *given)
-{
-    toy->state = (struct state){.known = true,
-                                .next = given->next,
-                                .digest = given->digest,
-                                .certain = given->next <= given->certain,
-                                .giver = from,
-                                .giver_incarnation = incarnation,
-                                .pull_ns = toy->state.pull_ns,
-                                .ready_said = toy->state.ready_said};
-}
-
-/* The digest of the giver's state before op `next`; false: not known. */
-static bool digest_at(const struct given *given, uint64_t next, uint64_t *out)
-{
-    *out = given->digest;
-    if (given->next == next)
-        return true;
-    for (unsigned i = 0; i < given->count && i < GW__BOOK_OPS; i++)
-        if (given->results[i].op + 1 == next) {
-            *out = given->results[i].digest;
-            return true;
-        }
-    return false;
-}
-
-/* Has everybody who took part in the newest op that same result? */
-static void check_agreed(struct toy *toy)
+static void forget(struct toy *toy)
 {
     struct state *s = &toy->state;
-    uint64_t needed = 0;
-    const struct gw__view *view = ring_of(toy);
-    for (unsigned i = 0; i < view->ring_count; i++)
-        if (s->next && view->ring[i].from_op < s->next)
-            needed |= (uint64_t)1 << view->ring[i].node;
-    if (needed && (s->agreed & needed) == needed)
-        s->certain = true;
+    s->known = false;
+    gw__claim_forget(&s->claim);
 }
 
-/* A member has the same state as we. */
-static void agree(struct toy *toy, unsigned from, uint64_t incarnation,
-                  bool certain)
+/* False: it is void already. */
+static bool claim(struct toy *toy)
 {
     struct state *s = &toy->state;
-    const struct gw__view *view = ring_of(toy);
-    int rank = gw__view_rank(view, from);
-    if (rank >= 0 && view->ring[rank].incarnation.low == incarnation)
-        s->agreed |= (uint64_t)1 << from;
-    s->certain = s->certain || certain;
-    check_agreed(toy);
+    const struct gw__news *news = news_of(toy);
+    const struct gw__copy copy = {s->next, s->digest, s->epoch};
+    gw__claim_copied(&s->claim, &copy);
+    s->known = gw__claim_decided(&s->claim, news->decisions,
+                                 news->decision_count);
+    return s->known;
 }
 
-static void add_result(struct state *s, const struct known_result *r)
+static void take(struct toy *toy, const struct given *given)
+{
+    struct state *s = &toy->state;
+    s->next = given->next;
+    s->digest = given->digest;
+    s->epoch = given->epoch;
+    claim(toy);
+}
+
+static bool add_result(struct state *s, const struct known_result *r)
 {
     const uint64_t chain[4] = {s->digest, r->op, r->contributors, r->hash};
     s->digest = gw_hash(chain, sizeof chain, 1);
+    s->epoch = r->epoch;
     s->next++;
+    return s->digest == r->digest;
 }
 
 /* Results of the giver that come after our state. */
-static void follow(struct toy *toy, unsigned from, uint64_t incarnation,
-                   const struct given *given)
+static void follow(struct toy *toy, const struct given *given)
 {
     struct state *s = &toy->state;
     for (unsigned round = 0; round < GW__BOOK_OPS; round++)
         for (unsigned i = 0; i < given->count && i < GW__BOOK_OPS; i++)
-            if (given->results[i].op == s->next)
-                add_result(s, &given->results[i]);
-    s->giver = from;
-    s->giver_incarnation = incarnation;
-    s->certain = s->next <= given->certain;
-    s->agreed = 0;
-    agree(toy, from, incarnation, s->certain);
+            if (s->known && given->results[i].op == s->next &&
+                (!add_result(s, &given->results[i]) || !claim(toy)))
+                forget(toy);
+    if (s->known && given->next > s->next)
+        take(toy, given);
 }
 
-static void hear(struct toy *toy, unsigned from, uint64_t incarnation,
-                 const struct given *given)
+static void hear(struct toy *toy, unsigned from, const struct given *given)
 {
     struct state *s = &toy->state;
-    uint64_t digest;
-    bool theirs_is_certain = s->next <= given->certain;
-    bool same = same_giver(s, from, incarnation);
-    if (!s->known || !digest_at(given, s->next, &digest)) {
-        if (!s->known || given->next > s->next)
-            take(toy, from, incarnation, given);
-    } else if (digest == s->digest) {
-        agree(toy, from, incarnation, theirs_is_certain);
-        if (given->next > s->next && (same || s->certain))
-            follow(toy, from, incarnation, given);
-    } else if (theirs_is_certain) {
-        take(toy, from, incarnation, given); /* ours was never to be */
-    } else if (same)
-        toy_fail(toy, "node %u has another state before op %llu than it had",
-                 from, (unsigned long long)s->next);
+    if (!s->known)
+        take(toy, given);
+    else if (given->next > s->next)
+        follow(toy, given);
+    else if (!gw__claim_heard(&s->claim, from, given->next, given->digest))
+        take(toy, given);
+}
+
+static bool is_member_of(const struct gw__view *view, unsigned node,
+                         uint64_t incarnation)
+{
+    int rank = gw__view_rank(view, node);
+    return rank >= 0 && view->ring[rank].incarnation.low == incarnation;
 }
 
 void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
                   const uint8_t *bytes, size_t count)
 {
     struct given given;
-    if (count != sizeof given || toy->sure)
+    if (count != sizeof given || toy->sure ||
+        !is_member_of(ring_of(toy), from, incarnation))
         return;
     memcpy(&given, bytes, sizeof given);
-    hear(toy, from, incarnation, &given);
+    hear(toy, from, &given);
+    if (toy->state.known)
+        (void)gw__claim_heard(&toy->state.claim, from, given.next,
+                              given.digest);
+}
+
+void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *bytes,
+                    size_t count)
+{
+    struct nothing nothing;
+    if (count != sizeof nothing || toy->sure)
+        return;
+    memcpy(&nothing, bytes, sizeof nothing);
+    gw__claim_heard_nothing(&toy->state.claim, from, nothing.ring_epoch);
+}
+
+void joiner_news(struct toy *toy)
+{
+    const struct gw__news *news = news_of(toy);
+    if (!gw__claim_lasts(&toy->known, &news->view))
+        toy->state.over = true;
+    toy->known = news->view;
+    if (!toy->sure && !gw__claim_decided(&toy->state.claim, news->decisions,
+                                         news->decision_count))
+        forget(toy);
 }
 
 /* ---- asking ---- */
@@ -193,27 +197,16 @@ static void pull(struct toy *toy)
     toy->state.pull_ns = toy->now_ns + PULL_NS;
 }
 
-/* The giver of what is not certain is gone: begin anew. */
-static void check_giver(struct toy *toy)
-{
-    struct state *s = &toy->state;
-    const struct gw__view *view = ring_of(toy);
-    int rank = gw__view_rank(view, s->giver);
-    bool there =
-        rank >= 0 && view->ring[rank].incarnation.low == s->giver_incarnation;
-    if (s->known && !s->certain && !there)
-        s->known = false;
-}
-
 /* It is in the ring: may it take part, as far as its state goes? */
 static bool may_begin(struct toy *toy)
 {
     const struct state *s = &toy->state;
     uint64_t from_op = toy->book.next_op;
-    if (s->known && s->next > from_op)
+    if (s->known && s->next > from_op && !s->over)
         toy_fail(toy, "the state after op %llu, admitted from op %llu on",
                  (unsigned long long)s->next - 1, (unsigned long long)from_op);
-    return s->known && s->certain && s->next == from_op;
+    return gw__claim_worth(&s->claim, ring_of(toy), toy->node) ==
+           GW__CLAIM_STANDS;
 }
 
 static void say_ready(struct toy *toy)
@@ -226,12 +219,47 @@ static void say_ready(struct toy *toy)
     toy_ask(toy, ask, gw__member_ask_ready(ask, s->next));
 }
 
+/* ---- giving up ---- */
+
+static bool is_lost(struct toy *toy)
+{
+    struct state *s = &toy->state;
+    if (s->over && !s->known && s->next == 0)
+        s->over = false; /* nothing was copied */
+    return s->over || gw__claim_worth(&s->claim, ring_of(toy), toy->node) ==
+                          GW__CLAIM_LOST;
+}
+
+/* Once more from the beginning; that ends its place in the ring. */
+static void give_up(struct toy *toy)
+{
+    toy->gone = true;
+    world_restart(toy->world, toy->node);
+}
+
+/* Without elders, but with what they have left. */
+static bool is_heir(const struct toy *toy)
+{
+    const struct gw__view *view = ring_of(toy);
+    uint64_t from_op = toy->book.next_op;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (view->ring[i].from_op < from_op)
+            return false;
+    return from_op > 0;
+}
+
 void joiner_work(struct toy *toy)
 {
-    if (toy->sure || ring_of(toy)->ring_count == 0)
+    if (toy->sure)
         return;
-    check_giver(toy);
+    if (is_lost(toy)) {
+        give_up(toy);
+        return;
+    }
+    if (ring_of(toy)->ring_count == 0)
+        return;
     if (toy->in_ring && may_begin(toy)) {
+        toy->world->met.inherited += is_heir(toy);
         oracle_state(toy);
         toy->sure = true;
         return;

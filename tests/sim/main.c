@@ -59,10 +59,11 @@ static int run(struct world *w, struct range range, const char *command)
     printf("ring: %" PRIu64 " seeds: %" PRIu64 " inputs, %" PRIu64
            " crashes; ops completed %" PRIu64 ", views %" PRIu64 "+%" PRIu64
            ", forward %" PRIu64 ", exclude %" PRIu64 ", begun anew %" PRIu64
-           ", gone %" PRIu64 ", state lost %" PRIu64 "\n",
+           ", gone %" PRIu64 ", state inherited %" PRIu64 ", lost %" PRIu64
+           "\n",
            w->met.seeds, inputs, crashes, w->met.ops, w->met.admits,
            w->met.removals, w->met.forwards, w->met.excludes, w->met.begun_anew,
-           w->met.gone, w->met.excused);
+           w->met.gone, w->met.inherited, w->met.lost);
     return 0;
 }
 

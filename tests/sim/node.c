@@ -85,6 +85,25 @@ void toy_ask(struct toy *toy, const uint8_t *ask, size_t bytes)
 
 /* ---- the supervisor ---- */
 
+/* A parent knows in the end whose process is there. It says so when nobody else
+ * can: when all are dead. */
+static void accuse_dead(struct toy *toy, const struct gw__news *news)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__view *view = &news->view;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (oracle_lives(toy->world, &view->ring[i]))
+            return;
+    if (toy->now_ns < toy->accuse_ns || view->ring_count == 0)
+        return;
+    toy->accuse_ns = toy->now_ns + 100 * MS;
+    for (unsigned i = 0; i < view->ring_count; i++) {
+        const struct gw__process dead = {view->ring[i].node,
+                                         view->ring[i].incarnation};
+        toy_ask(toy, ask, gw__member_ask_lost(ask, dead));
+    }
+}
+
 /* Admits the first members, as soon as there are enough of them. */
 static void supervise(struct toy *toy)
 {
@@ -92,6 +111,7 @@ static void supervise(struct toy *toy)
     struct world *w = toy->world;
     const struct gw__news *news = gw__member_news(toy->member);
     unsigned enough = w->first;
+    accuse_dead(toy, news);
     if (toy->now_ns > 150 * MS)
         enough = 1;
     if (!toy->registered || news->view.ring_count ||
@@ -107,6 +127,15 @@ static void supervise(struct toy *toy)
 
 /* ---- the machine outside ---- */
 
+/* The high half of its incarnation: one of another process after a crash. */
+static uint64_t next_life(struct world *w, unsigned node)
+{
+    w->process[node] += !(w->stays >> node & 1);
+    w->stays &= ~(UINT64_C(1) << node);
+    uint64_t process = (uint64_t)w->process[node] << 8 | node;
+    return process << GW__LIFE_BITS | ++w->lives[node];
+}
+
 static void start(struct toy *toy, const struct gw__input *input)
 {
     memcpy(&toy->world, input->data, sizeof toy->world);
@@ -114,7 +143,8 @@ static void start(struct toy *toy, const struct gw__input *input)
     bool member = is_member(w, input->from);
     toy->node = input->from;
     toy->incarnation_low = input->incarnation;
-    toy->incarnation = (struct gw__id){input->from + 1, input->incarnation};
+    toy->incarnation =
+        (struct gw__id){next_life(toy->world, input->from), input->incarnation};
     gw_rng_seed(&toy->rng, input->seed);
     struct gw__member_config config = {
         .node = input->from,
@@ -146,6 +176,9 @@ static void message(struct toy *toy, const struct gw__input *input)
     case TOY_PULL:
         joiner_pull(toy, input->from, data, input->bytes);
         break;
+    case TOY_NOTHING:
+        joiner_nothing(toy, input->from, data, input->bytes);
+        break;
     case TOY_STATE:
         joiner_state(toy, input->from, input->incarnation, data, input->bytes);
         break;
@@ -169,6 +202,8 @@ static void set_timer(struct toy *toy)
         earlier(&due, joiner_due(toy));
         earlier(&due, ring_due(toy));
         earlier(&due, toy->admit_ns);
+        if (!is_member(toy->world, toy->node)) /* it looks now and then */
+            earlier(&due, toy->now_ns + 50 * MS);
     }
     if (due && due <= toy->now_ns)
         due = toy->now_ns + MS;

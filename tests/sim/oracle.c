@@ -8,6 +8,7 @@
  *     values and state; so have joiners when they begin
  *   - one op in one ring is one plan, and it verifies
  *   - one decision an op and epoch; epochs only grow
+ *   - when nobody has the state any more the ring begins anew
  *   - in the calm at the end the ring goes on, all of it
  */
 #include "world.h"
@@ -184,6 +185,20 @@ void oracle_plan(const struct toy *toy, const struct gw__task *task,
 
 /* ---- the log ---- */
 
+/* The state is lost, and ops count from 0 again. */
+static void begin_anew(struct world *w)
+{
+    memset(w->completion_count, 0, sizeof w->completion_count);
+    w->met.lost++;
+}
+
+/* Somebody came: the moment for those who want to see it without the state. */
+static void look_for_raid(struct world *w, const struct gw__view *view)
+{
+    if (view->ring_count > w->ring_count && w->ring_count > 0)
+        world_raid(w);
+}
+
 void oracle_log(struct world *w)
 {
     const struct gw__registry *r = w->truth;
@@ -194,10 +209,13 @@ void oracle_log(struct world *w)
     if (r->view.ring_epoch != w->ring_epoch)
         *(r->view.ring_count > w->ring_count ? &w->met.admits
                                              : &w->met.removals) += 1;
+    if (r->view.ring_count == 0 && w->ring_count > 0)
+        begin_anew(w);
     bool flushed = w->flushing != r->flush.open;
     w->flushing = r->flush.open;
     if (flushed || r->view.ring_epoch != w->ring_epoch)
         world_shock(w);
+    look_for_raid(w, &r->view);
     w->epoch = r->view.epoch;
     w->ring_epoch = r->view.ring_epoch;
     w->ring_count = r->view.ring_count;
@@ -219,19 +237,6 @@ static const struct toy *living(const struct world *w,
     return toy && !toy->gone && gw__id_equal(toy->incarnation, m->incarnation)
                ? toy
                : NULL;
-}
-
-/* Is the state lost? Then nobody can go on: all who had it have ended, and the
- * last of them cannot even be removed. */
-static bool is_lost(const struct world *w)
-{
-    const struct gw__view *view = &w->truth->view;
-    for (unsigned i = 0; i < view->ring_count; i++) {
-        const struct toy *toy = living(w, &view->ring[i]);
-        if (toy && toy->sure)
-            return false;
-    }
-    return view->ring_count > 0;
 }
 
 /* In the rounds that are about joining, too, everybody has to be in the ring.
@@ -271,12 +276,15 @@ static bool has_advanced(const struct world *w)
     return true;
 }
 
+bool oracle_lives(const struct world *w, const struct gw__ring_member *m)
+{
+    const struct toy *toy = gw__sim_state(w->sim, m->node);
+    return toy && toy->incarnation.high >> GW__LIFE_BITS ==
+                      m->incarnation.high >> GW__LIFE_BITS;
+}
+
 bool oracle_is_done(struct world *w)
 {
-    if (is_lost(w)) {
-        w->met.excused++;
-        return true;
-    }
     if (!is_whole(w))
         return false;
     if (w->marked_epoch != w->truth->view.ring_epoch)

@@ -20,8 +20,7 @@ static void enter(struct toy *toy, const struct gw__view *view)
     gw__book_init(&toy->book, toy->node, from_op);
     toy->in_ring = true;
     if (from_op == 0) { /* nobody has to be asked for the state */
-        toy->state = (struct state){.known = true, .certain = true};
-        toy->sure = true;
+        toy->sure = !toy->state.known && !toy->state.over;
     }
 }
 
@@ -73,6 +72,9 @@ void ring_told(struct toy *toy, const struct gw__told *told)
     switch (told->kind) {
     case GW__TOLD_REGISTERED:
         toy->registered = true;
+        break;
+    case GW__TOLD_NEWS:
+        joiner_news(toy);
         break;
     case GW__TOLD_VIEW:
         toy->pending = *gw__member_view(toy->member);
@@ -196,7 +198,7 @@ void ring_work(struct toy *toy)
     if (toy->has_pending)
         adopt(toy);
     joiner_work(toy);
-    if (!toy->in_ring || toy->book.view.ring_count == 0)
+    if (toy->gone || !toy->in_ring || toy->book.view.ring_count == 0)
         return;
     if (!toy->book.frozen && toy->asked_epoch != toy->book.view.ring_epoch)
         meet(toy);
@@ -223,11 +225,13 @@ static void add_result(struct toy *toy, uint64_t op)
     const uint64_t chain[4] = {toy->state.digest, op, contributors, hash};
     toy->state.digest = gw_hash(chain, sizeof chain, 1);
     toy->state.next = op + 1;
+    toy->state.epoch = toy->book.view.epoch;
     *result = (struct result){.used = true,
                               .op = op,
                               .contributors = contributors,
                               .hash = hash,
-                              .digest = toy->state.digest};
+                              .digest = toy->state.digest,
+                              .epoch = toy->state.epoch};
     oracle_complete(toy, op, contributors, toy->state.digest);
 }
 

@@ -30,6 +30,7 @@ void world_restart(struct world *w, unsigned node)
                                              world_draw(w, 5 * MS, 200 * MS),
                                     .nodes = UINT64_C(1) << node};
     w->met.gone++;
+    w->stays |= UINT64_C(1) << node;
     if (gw__sim_add_faults(w->sim, &fault, 1, &why))
         gw__sim_fail(w->sim, "%s", why.text);
 }
@@ -56,6 +57,30 @@ void world_shock(struct world *w)
         fault.nodes = controllers;
     if (gw__sim_add_faults(w->sim, &fault, 1, &why))
         gw__sim_fail(w->sim, "%s", why.text);
+}
+
+/* All elders of those who were just admitted die, and now and then one of the
+ * others, one after the other, while the state is being copied. */
+void world_raid(struct world *w)
+{
+    struct gw_error why;
+    const struct gw__view *view = &w->truth->view;
+    uint64_t from_op = view->ring[view->ring_count - 1].from_op;
+    uint64_t now_ns = gw__sim_now(w->sim), most_ns = MS << world_draw(w, 0, 5);
+    if (!w->raids || now_ns > w->fault_end_ns || world_draw(w, 0, 2))
+        return;
+    for (unsigned i = 0; i < view->ring_count; i++) {
+        const struct gw__ring_member *m = &view->ring[i];
+        struct gw__fault fault = {.kind = GW__CRASH,
+                                  .at_ns = now_ns + world_draw(w, 0, most_ns),
+                                  .for_ns = world_draw(w, MS, 150 * MS),
+                                  .nodes = UINT64_C(1) << m->node};
+        bool elder = m->from_op < from_op;
+        if (!elder && world_draw(w, 0, 3))
+            continue;
+        if (gw__sim_add_faults(w->sim, &fault, 1, &why))
+            gw__sim_fail(w->sim, "%s", why.text);
+    }
 }
 
 /* ---- hooks ---- */
@@ -116,6 +141,10 @@ static void shape(struct world *w, uint64_t seed)
     w->limit_ns = 8000 * MS;
     w->all_join = world_draw(w, 0, 1);
     w->shocks = world_draw(w, 0, 1);
+    w->raids = world_draw(w, 0, 2) == 0;
+    memset(w->process, 0, sizeof w->process);
+    memset(w->lives, 0, sizeof w->lives);
+    w->stays = 0;
     w->eager = world_draw(w, 0, 2) == 0;
     w->over = false;
     w->look_ns = 0;

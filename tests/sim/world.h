@@ -22,6 +22,7 @@
 
 #include <control/service.h>
 #include <ring/book.h>
+#include <ring/claim.h>
 #include <ring/member.h>
 #include <sim/campaign.h>
 
@@ -76,6 +77,11 @@ struct world {
     unsigned controllers, members;
     unsigned first; /* members that the supervisor would like to begin with */
     bool all_join;  /* at the end everybody must be in the ring again */
+    unsigned process[NODES_MOST]; /* how many it has been, */
+    unsigned lives[NODES_MOST];   /* and incarnations in all */
+    uint64_t stays;               /* nodes that begin anew as the same */
+    bool raids; /* joiners are hit, and whoever might have given them the state
+                 */
     uint64_t fault_end_ns, limit_ns, look_ns;
     bool over;
     bool shocks;
@@ -103,14 +109,16 @@ struct world {
     /* For those who want to know what the seeds meet. */
     struct {
         uint64_t seeds, ops, forwards, excludes, admits, removals, begun_anew,
-            gone, excused;
+            gone, inherited, lost;
     } met;
 };
 
-/* The process of this node ends; it comes back after a while. */
+/* This node begins anew after a while, as the same process. */
 void world_restart(struct world *world, unsigned node);
 /* The ring has lost a member, or decided: the moment for another blow. */
 void world_shock(struct world *world);
+/* Somebody was admitted, who may not have the state yet. */
+void world_raid(struct world *world);
 void world_open(struct world *world);
 void world_close(struct world *world);
 /* For a campaign of this one seed. */
@@ -186,11 +194,9 @@ struct state {
     bool known;
     uint64_t next; /* the state after op next - 1 */
     uint64_t digest;
-    bool certain; /* that op has this result for ever */
-    /* The chain since it was certain comes from this process. */
-    unsigned giver;
-    uint64_t giver_incarnation;
-    uint64_t agreed; /* members that have the same */
+    uint64_t epoch;         /* in which that op was completed */
+    struct gw__claim claim; /* a joiner's */
+    bool over;              /* the ring from which it comes is no more */
     uint64_t pull_ns;
     bool ready_said;
 };
@@ -198,7 +204,7 @@ struct state {
 struct result {
     bool used;
     uint64_t op, contributors, hash;
-    uint64_t digest; /* after it */
+    uint64_t digest, epoch; /* after it, and in which it was completed */
 };
 
 /* ---- a member (or the supervisor), as a machine ---- */
@@ -234,6 +240,8 @@ struct toy {
     bool admits;          /* waits for how that ends */
     uint64_t asked_epoch; /* ADDRESS */
     uint64_t admit_ns;    /* the supervisor: not before */
+    uint64_t accuse_ns;
+    struct gw__view known; /* of the newest news */
 
     uint64_t timer_ns;
     _Alignas(16) uint8_t member[]; /* the member machine's state */
@@ -257,7 +265,13 @@ uint64_t ring_due(const struct toy *toy);
 void ring_completed(struct toy *toy, uint64_t op);
 
 /* path.c */
-enum toy_message { TOY_DATA = 128, TOY_ACK, TOY_PULL, TOY_STATE };
+enum toy_message {
+    TOY_DATA = 128,
+    TOY_ACK,
+    TOY_PULL,
+    TOY_STATE,
+    TOY_NOTHING
+};
 void path_start(struct toy *toy, const struct gw__task *task);
 void path_data(struct toy *toy, unsigned from, const uint8_t *data,
                size_t bytes);
@@ -273,6 +287,9 @@ void joiner_pull(struct toy *toy, unsigned from, const uint8_t *data,
                  size_t bytes);
 void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
                   const uint8_t *data, size_t bytes);
+void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *data,
+                    size_t bytes);
+void joiner_news(struct toy *toy);
 
 /* ---- oracle.c ---- */
 
@@ -292,9 +309,11 @@ void oracle_plan(const struct toy *toy, const struct gw__task *task,
                  const struct gw__recovery *recovery);
 /* After an entry of the log. */
 void oracle_log(struct world *world);
+/* Is the process of this member there still, or its later incarnation? */
+bool oracle_lives(const struct world *world, const struct gw__ring_member *m);
 bool oracle_active(const struct world *world, unsigned node,
                    struct gw__id incarnation);
-/* After the last fault: does the ring go on, or is nobody left? */
+/* After the last fault: does the ring go on? */
 bool oracle_is_done(struct world *world);
 /* It should. */
 void oracle_not_done(struct world *world);

@@ -55,7 +55,8 @@ void pair_says(const char *sentence)
 
 struct gw__process pair_process(unsigned node, unsigned life)
 {
-    return (struct gw__process){node, {.high = 100 + life, .low = node}};
+    return (struct gw__process){
+        node, {.high = (100 + life) << GW__LIFE_BITS, .low = node}};
 }
 
 enum gw_err pair_join(unsigned node, unsigned life, enum gw__role role)

@@ -65,14 +65,41 @@ static int run(struct world *w, struct range range, const char *command)
     return 0;
 }
 
+/* One seed under the faults of a file, as a failure prints them. */
+static int replay(struct world *w, uint64_t seed, const char *path)
+{
+    static char text[65536];
+    struct gw__campaign campaign;
+    struct gw__trial trial;
+    struct gw__faults faults;
+    struct gw_error why;
+    FILE *file = fopen(path, "r");
+    size_t bytes = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file)
+        fclose(file);
+    world_campaign(w, seed, &campaign);
+    unsigned nodes = campaign.faults.nodes;
+    enum gw_err err = gw__faults_parse(text, bytes, path, nodes, &faults, &why);
+    if (!err)
+        err = gw__campaign_try(&campaign, seed, &faults, &trial, &why);
+    printf("%s\n", err ? why.text : trial.failure.text);
+    return err || trial.failure.code;
+}
+
 int main(int argc, char **argv)
 {
     static struct world world;
     struct range range;
     char command[200];
+    if (argc == 4 && strcmp(argv[1], "--replay") == 0) {
+        world_open(&world);
+        return replay(&world, strtoull(argv[2], NULL, 10), argv[3]);
+    }
     if (!read_arguments(argc, argv, &range)) {
-        fprintf(stderr, "usage: %s [--seeds FIRST..LAST | --seed N]\n",
-                argv[0]);
+        fprintf(
+            stderr,
+            "usage: %s [--seeds FIRST..LAST | --seed N | --replay N FAULTS]\n",
+            argv[0]);
         return 64;
     }
     /* The states of all nodes are made and thrown away with every seed. */

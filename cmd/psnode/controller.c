@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode controller: one of the 1, 3 or 5 processes that keep the registry of a
+ * cluster. Their log goes over a second port of each, which CURVE does not
+ * protect: keep it inside.
+ */
+#include "controllers.h"
+#include "join.h"
+#include "psnode.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_MS = 200, REPLICAS_DEFAULT = 3 };
+
+static unsigned index_given, replicas, servers = 1, slots = GW_PS_SLOTS_MAX;
+static const char *directory, *raft_given;
+
+static const struct option_spec options[] = {
+    {"index", 'i', OPTION_UNSIGNED, &index_given, "I",
+     "which of the peers this is, from 0", NULL},
+    {"peers", 'p', OPTION_TEXT, &join_given.controllers, "ENDPOINT,...",
+     "where all controllers listen; the same list for each", NULL},
+    {"raft", 0, OPTION_TEXT, &raft_given, "HOST:PORT,...",
+     "of their log (default: the ports behind those of --peers)", NULL},
+    {"dir", 'd', OPTION_TEXT, &directory, "DIR",
+     "of this one's log; made if it is not there", NULL},
+    {"servers", 's', OPTION_UNSIGNED, &servers, "S",
+     "that are awaited before slots are placed", NULL},
+    {"replicas", 'R', OPTION_UNSIGNED, &replicas, "R",
+     "of each slot (default: 3, or as many as servers)", NULL},
+    {"slots", 0, OPTION_UNSIGNED, &slots, "N", "that keys are spread over",
+     NULL},
+    JOIN_SECRET_SPECS,
+    {0},
+};
+
+struct addresses {
+    char raft[JOIN_CONTROLLERS_MAX][JOIN_ENDPOINT_MAX];
+    const char *list[JOIN_CONTROLLERS_MAX];
+    char observer[JOIN_ENDPOINT_MAX];
+};
+
+/* "tcp://10.0.0.1:7000" makes "10.0.0.1:7001". */
+static enum gw_err derive_raft(const char *endpoint, char *out,
+                               struct gw_error *why)
+{
+    char host[JOIN_ENDPOINT_MAX];
+    const char *colon = strrchr(endpoint, ':');
+    char *end;
+    join_host(endpoint, host);
+    unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
+    if (!*host || port == 0 || port >= 65535 || *end)
+        return gw_fail(why, GW_EINVAL,
+                       "--peers: tcp://host:port, not \"%.60s\"", endpoint);
+    snprintf(out, JOIN_ENDPOINT_MAX, "%.90s:%lu", host, port + 1);
+    return GW_OK;
+}
+
+static enum gw_err split_raft(const struct join *join, struct addresses *a,
+                              struct gw_error *why)
+{
+    const char *at = raft_given;
+    unsigned count = 0;
+    for (; *at && count < JOIN_CONTROLLERS_MAX; count++) {
+        size_t length = strcspn(at, ",");
+        snprintf(a->raft[count], sizeof a->raft[count], "%.*s",
+                 length < JOIN_ENDPOINT_MAX ? (int)length : 0, at);
+        at += length + (at[length] == ',');
+    }
+    return count == join->controller_count && !*at
+               ? GW_OK
+               : gw_fail(
+                     why, GW_EINVAL,
+                     "--raft and --peers name other numbers of controllers");
+}
+
+static enum gw_err find_addresses(const struct join *join, struct addresses *a,
+                                  struct gw_error *why)
+{
+    char host[JOIN_ENDPOINT_MAX];
+    enum gw_err code = raft_given ? split_raft(join, a, why) : GW_OK;
+    for (unsigned c = 0; c < join->controller_count && !code; c++) {
+        if (!raft_given)
+            code = derive_raft(join->endpoints[c], a->raft[c], why);
+        a->list[c] = a->raft[c];
+    }
+    join_host(join->endpoints[index_given], host);
+    snprintf(a->observer, sizeof a->observer, "tcp://%.90s:*", host);
+    return code;
+}
+
+static enum gw_err keep(struct controllers *controllers, struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    int leader = -1;
+    while (!interrupted && !code) {
+        struct controllers_seen seen = controllers_look(controllers);
+        if (seen.leader != leader && common.verbose)
+            fprintf(stderr, "controller %d leads\n", seen.leader);
+        leader = seen.leader;
+        progress("%u servers, %u workers, %u of %u slots are served",
+                 seen.servers, seen.workers, seen.placed, seen.slots);
+        controllers_wait(controllers, LOOK_MS);
+        code = controllers_error(controllers, why);
+    }
+    return code;
+}
+
+static enum gw_err check(const struct join *join, struct gw_error *why)
+{
+    if (index_given >= join->controller_count)
+        return gw_fail(why, GW_EINVAL, "--index: %u is not among %u peers",
+                       index_given, join->controller_count);
+    if (!directory)
+        return gw_fail(why, GW_EINVAL, "--dir: where is the log to be kept?");
+    if (replicas == 0)
+        replicas = servers < REPLICAS_DEFAULT ? servers : REPLICAS_DEFAULT;
+    return servers ? GW_OK : gw_fail(why, GW_EINVAL, "--servers is at least 1");
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct join join;
+    struct addresses addresses;
+    struct controllers *controllers = NULL;
+    struct gw_error why = {.code = GW_OK};
+    (void)operand_count;
+    (void)operands;
+    if (join_parse(&join, &why) || check(&join, &why) ||
+        find_addresses(&join, &addresses, &why))
+        return complain(&why);
+    const struct controllers_config config = {.index = index_given,
+                                              .count = join.controller_count,
+                                              .endpoints = join.endpoint_list,
+                                              .raft = addresses.list,
+                                              .directory = directory,
+                                              .observer = addresses.observer,
+                                              .key_file = join_given.key_file,
+                                              .token = join.token,
+                                              .seed = common.seed,
+                                              .slots = slots,
+                                              .replicas = replicas,
+                                              .servers = servers};
+    enum gw_err code = controllers_start(&config, &controllers, &why);
+    if (!code) {
+        join_ready("controller", index_given, join.endpoints[index_given]);
+        code = keep(controllers, &why);
+    }
+    progress("%s", "");
+    controllers_stop(&controllers);
+    return code ? complain(&why) : 0;
+}
+
+const struct command command_controller = {
+    .name = "controller",
+    .operands = NULL,
+    .help = "be a controller of a cluster, until SIGTERM",
+    .examples = "psnode controller --index 0 --peers tcp://127.0.0.1:7100 "
+                "--dir c0\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See join.h.
+ */
+#include "join.h"
+
+#include "common/output.h"
+#include "psnode.h"
+
+#include <ring/ring_parts.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct join_given join_given = {
+    .name = "gradwire",
+    .listen = "tcp://127.0.0.1:*",
+    .wire = "tcp",
+    .node = GW_PS_ANY,
+};
+
+static enum gw_err parse_token(struct join *join, struct gw_error *why)
+{
+    char *end;
+    if (!join_given.token) {
+        join->token = gw_hash(join_given.name, strlen(join_given.name), 0);
+        return GW_OK;
+    }
+    join->token = strtoull(join_given.token, &end, 16);
+    if (*join_given.token && !*end && strlen(join_given.token) <= 16)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   "--token is a number of up to 16 digits to the base 16");
+}
+
+static enum gw_err parse_controllers(struct join *join, struct gw_error *why)
+{
+    const char *at = join_given.controllers;
+    if (!at || !*at)
+        return gw_fail(why, GW_EINVAL,
+                       "where are the controllers? --join tcp://host:port");
+    while (*at) {
+        size_t length = strcspn(at, ",");
+        unsigned i = join->controller_count;
+        if (i == JOIN_CONTROLLERS_MAX)
+            return gw_fail(why, GW_EINVAL, "there are at most %d controllers",
+                           JOIN_CONTROLLERS_MAX);
+        if (length == 0 || length >= JOIN_ENDPOINT_MAX)
+            return gw_fail(why, GW_EINVAL, "\"%.40s\" is no endpoint", at);
+        snprintf(join->endpoints[i], JOIN_ENDPOINT_MAX, "%.*s", (int)length,
+                 at);
+        join->endpoint_list[i] = join->endpoints[i];
+        join->controllers[i] = CONTROLLER_NODES - i;
+        join->controller_count++;
+        at += length + (at[length] == ',');
+    }
+    return join->controller_count % 2
+               ? GW_OK
+               : gw_fail(why, GW_EINVAL,
+                         "1, 3 or 5 controllers, not %u: name them all",
+                         join->controller_count);
+}
+
+void join_host(const char *endpoint, char host[JOIN_ENDPOINT_MAX])
+{
+    static const char tcp[] = "tcp://";
+    const char *start = endpoint + strlen(tcp), *colon = strrchr(endpoint, ':');
+    *host = 0;
+    if (strncmp(endpoint, tcp, strlen(tcp)) == 0 && colon > start)
+        snprintf(host, JOIN_ENDPOINT_MAX, "%.*s", (int)(colon - start), start);
+}
+
+enum gw_err join_parse(struct join *join, struct gw_error *why)
+{
+    *join = (struct join){.token = 0};
+    if (parse_token(join, why) || parse_controllers(join, why))
+        return why->code;
+    if (join_given.node != GW_PS_ANY && join_given.node >= OBSERVER_NODES - 4)
+        return gw_fail(why, GW_EINVAL, "--node is from 0 to %d, not %u",
+                       OBSERVER_NODES - 5, join_given.node);
+    if (gw__ring_place(join_given.listen, join->listen, why))
+        return why->code;
+    join_host(join->listen, join->interface);
+    if (join_given.interface)
+        snprintf(join->interface, sizeof join->interface, "%.100s",
+                 join_given.interface);
+    return GW_OK;
+}
+
+void join_ready(const char *role, unsigned node, const char *endpoint)
+{
+    static const struct field fields[] = {
+        {.name = "role", .kind = FIELD_TEXT},
+        {.name = "node", .kind = FIELD_INTEGER},
+        {.name = "endpoint", .kind = FIELD_TEXT},
+    };
+    enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+    const union value values[FIELD_COUNT] = {
+        {.text = role}, {.integer = node}, {.text = endpoint}};
+    struct gw_error why;
+    if (strcmp(common.output, "table") == 0) {
+        printf("%s %u is ready%s%s\n", role, node, endpoint ? ", at " : "",
+               endpoint ? endpoint : "");
+    } else {
+        char title[32];
+        snprintf(title, sizeof title, "psnode %s", role);
+        if (output_record(title, common.output, fields, values, FIELD_COUNT,
+                          NULL, false, &why))
+            complain(&why);
+    }
+    fflush(stdout);
+}

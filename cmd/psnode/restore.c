@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode restore: a training goes on where a snapshot of it was made, on any
+ * number of servers. Weights, what updaters remember and the place in the data
+ * are in the snapshot, so the end is that of the training without a break.
+ */
+#include "psnode.h"
+#include "train_options.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+static enum gw_err find(const char *path, char *whole, struct gw_error *why)
+{
+    struct stat there;
+    enum gw_err code = train_whole_path(path, whole, PATH_MAX, why);
+    if (!code && (stat(whole, &there) != 0 || !S_ISDIR(there.st_mode)))
+        code = gw_fail(why, GW_EDATA, "%s: there is no such directory", path);
+    return code;
+}
+
+static int run(int operand_count, char **operands)
+{
+    char whole[PATH_MAX];
+    struct train_job job;
+    struct train_wishes wishes;
+    struct gw_error why;
+    if (find(operands[0], whole, &why) ||
+        train_options_parse(operand_count - 1, operands + 1, &job, &wishes,
+                            &why))
+        return complain(&why);
+    if (wishes.compare || wishes.sweep)
+        return complain_with(GW_EINVAL, "--compare and --sweep begin anew");
+    job.run.restore = whole;
+    return train_once(&job, &wishes);
+}
+
+const struct command command_restore = {
+    .name = "restore",
+    .operands = "DIR MODEL [DATA]",
+    .help = "go on with a training from its snapshot",
+    .examples = "psnode restore half-way lr a9a --servers 2 --workers 4\n",
+    .options = train_option_specs,
+    .operands_min = 2,
+    .operands_max = 3,
+    .run = run,
+};

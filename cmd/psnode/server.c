@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode server: one server of a cluster, until SIGINT or SIGTERM; then it
+ * hands its slots to others and leaves. A server that is convicted, because it
+ * slept or was cut off, comes back as another incarnation.
+ */
+#include "join.h"
+#include "psnode.h"
+#include "run/settings.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static const char *restore, *settings_given = "";
+
+static const struct option_spec options[] = {
+    JOIN_SPECS,
+    {"restore", 0, OPTION_TEXT, &restore, "DIR",
+     "begin from a snapshot; the same for all servers", NULL},
+    {"set", 0, OPTION_TEXT, &settings_given, "NAME=VALUE,...",
+     "threads, hogwild, ack and such", NULL},
+    {0},
+};
+
+#define LOOK_NS 20000000
+
+static enum gw_err start(const struct join *join, struct gw_ps_server **server,
+                         struct gw_error *why)
+{
+    struct settings settings;
+    enum gw_err code = settings_parse(NULL, settings_given, &settings, why);
+    if (code)
+        return code;
+    struct gw_ps_server_config *config = &settings.server;
+    config->node = join_given.node;
+    config->endpoint = join->listen;
+    config->token = join->token;
+    config->controller_count = join->controller_count;
+    for (unsigned c = 0; c < join->controller_count; c++) {
+        config->controllers[c] = join->controllers[c];
+        config->controller_endpoints[c] = join->endpoints[c];
+    }
+    config->wire = join_given.wire;
+    config->interface = *join->interface ? join->interface : NULL;
+    config->key_file = join_given.key_file;
+    config->insecure = join_given.insecure;
+    config->seed = common.seed;
+    config->restore = restore;
+    return gw_ps_server_start(config, server, why);
+}
+
+/* Until it is told to end (GW_OK), or serves no more. */
+static enum gw_err serve(struct gw_ps_server *server, struct gw_error *why)
+{
+    static struct gw_ps_server_status status; /* large */
+    const struct timespec nap = {.tv_nsec = LOOK_NS};
+    enum gw_err code = GW_OK;
+    while (!code && !interrupted) {
+        nanosleep(&nap, NULL);
+        code = gw_ps_server_error(server, why);
+        gw_ps_server_get_status(server, &status);
+        progress("epoch %llu, primary of %u slots, %llu pushes, %llu pulls%s%s",
+                 (unsigned long long)status.epoch, status.primaries,
+                 (unsigned long long)status.pushes,
+                 (unsigned long long)status.pulls, *status.text ? ": " : "",
+                 status.text);
+    }
+    progress("%s", "");
+    return code;
+}
+
+/* What the last server knows goes with it, which is told and no failure: who
+ * wants to keep it makes a snapshot before. */
+static void leave(struct gw_ps_server *server)
+{
+    struct gw_error why;
+    enum gw_err code = gw_ps_server_leave(server, &why);
+    if (code)
+        fprintf(stderr, "psnode: it ends without handing over: %s\n", why.text);
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct join join;
+    struct gw_error why = {.code = GW_OK};
+    (void)operand_count;
+    (void)operands;
+    enum gw_err code = join_parse(&join, &why);
+    while (!code && !interrupted) {
+        struct gw_ps_server *server;
+        code = start(&join, &server, &why);
+        if (code)
+            break;
+        join_ready("server", join_given.node, join.listen);
+        code = serve(server, &why);
+        if (!code)
+            leave(server);
+        gw_ps_server_destroy(&server);
+        if (code == GW_ECLOSED && !interrupted) {
+            fprintf(stderr, "psnode: %s; it comes back\n", why.text);
+            code = GW_OK;
+        }
+    }
+    return code && !interrupted ? complain(&why) : 0;
+}
+
+const struct command command_server = {
+    .name = "server",
+    .operands = NULL,
+    .help = "be a server of a cluster, until SIGTERM",
+    .examples = "psnode server --join tcp://127.0.0.1:7100\n"
+                "psnode server -j tcp://10.0.0.1:7100 -l tcp://10.0.0.2:* "
+                "--key lab.key\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode snapshot: all that the servers of a living run hold, into a directory,
+ * while the training goes on. `psnode restore` begins from it.
+ */
+#include "psnode.h"
+#include "train.h"
+
+#include "common/attach.h"
+
+#include <stdio.h>
+
+static void tell(const char *directory)
+{
+    static const struct field fields[] = {
+        {.name = "directory", .kind = FIELD_TEXT}};
+    const union value values[] = {{.text = directory}};
+    struct gw_error why;
+    if (train_is_table())
+        printf("%s is written\n", directory);
+    else if (output_record("psnode snapshot", common.output, fields, values, 1,
+                           NULL, false, &why))
+        complain(&why);
+}
+
+/* [RUN] DIR */
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    const char *directory = operands[operand_count - 1];
+    const char *name = operand_count > 1 ? operands[0] : NULL;
+    if (train_snapshot(name, directory, &why))
+        return complain(&why);
+    tell(directory);
+    return 0;
+}
+
+const struct command command_snapshot = {
+    .name = "snapshot",
+    .operands = "[RUN] DIR",
+    .help = "save what the servers of a run hold; it goes on",
+    .examples = "psnode snapshot half-way\n"
+                "psnode snapshot otter /tmp/half-way\n",
+    .operands_min = 1,
+    .operands_max = 2,
+    .run = run,
+};

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode worker: one worker of a cluster, until the training is done or it is
+ * told to end. It does what a run's worker does, with the same parts
+ * (cmd/run/ps_unit.c, ps_judge.c); only that nobody supervises it.
+ */
+#include "join.h"
+#include "psnode.h"
+#include "run/ps.h"
+#include "train_options.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { LOOK_NS = 20000000, CONNECT_MS = 10000 };
+
+/* ---- Ctrl-C ---- */
+
+/* A handler knows no connection, so a thread looks whether there was one. */
+struct watch {
+    struct gw_ps *ps;
+    pthread_t thread;
+    _Atomic bool over;
+};
+
+static void *watch_signals(void *context)
+{
+    struct watch *watch = context;
+    const struct timespec nap = {.tv_nsec = LOOK_NS};
+    while (!atomic_load(&watch->over)) {
+        if (interrupted) {
+            gw_ps_interrupt(watch->ps);
+            break;
+        }
+        nanosleep(&nap, NULL);
+    }
+    return NULL;
+}
+
+/* ---- the connection ---- */
+
+static enum gw_err connect(struct ps_worker *w, const struct join *join,
+                           struct gw_error *why)
+{
+    struct gw_ps_config config = w->settings.worker;
+    config.node = join_given.node;
+    config.endpoint = join->listen;
+    config.token = join->token;
+    config.controller_count = join->controller_count;
+    for (unsigned c = 0; c < join->controller_count; c++) {
+        config.controllers[c] = join->controllers[c];
+        config.controller_endpoints[c] = join->endpoints[c];
+    }
+    config.wire = join_given.wire;
+    config.interface = *join->interface ? join->interface : NULL;
+    config.key_file = join_given.key_file;
+    config.insecure = join_given.insecure;
+    config.connect_ms = common.timeout_ns
+                            ? (unsigned)(common.timeout_ns / 1000000)
+                            : CONNECT_MS;
+    config.seed = common.seed;
+    return gw_ps_connect(&config, &w->ps, why);
+}
+
+/* Tables and plan: whoever comes first makes them. */
+static enum gw_err open_work(struct ps_worker *w, struct gw_error *why)
+{
+    unsigned count;
+    const struct gw_ps_table_config *tables = gw_task_tables(w->task, &count);
+    const struct gw_ps_plan plan = {.epochs = w->order.epochs,
+                                    .batches = gw_task_batches(w->task),
+                                    .parts = w->order.parts,
+                                    .workers = w->order.workers};
+    enum gw_err code = GW_OK;
+    for (w->table_count = 0; w->table_count < count && !code; tables++) {
+        struct ps_table *table = &w->tables[w->table_count++];
+        table->width = tables->width;
+        code = gw_ps_table(w->ps, tables, &table->number, why);
+    }
+    return code ? code : gw_ps_plan(w->ps, 0, &w->order.mode, &plan, why);
+}
+
+/* ---- the work ---- */
+
+static const struct field fields[] = {
+    {.name = "epoch", .kind = FIELD_INTEGER},
+    {.name = "units", .kind = FIELD_INTEGER},
+    {.name = "samples", .kind = FIELD_INTEGER},
+    {.name = "loss", .kind = FIELD_REAL, .decimals = 6},
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+struct tale {
+    struct output *output;
+    uint64_t epoch, units, all;
+    struct gw_unit_sums sums;
+};
+
+/* What this worker has learnt of an epoch. */
+static void put_row(struct tale *tale, const struct gw_task *task)
+{
+    if (tale->units)
+        output_row(tale->output,
+                   (union value[FIELD_COUNT]){
+                       {.integer = (int64_t)tale->epoch},
+                       {.integer = (int64_t)tale->units},
+                       {.integer = (int64_t)tale->sums.samples},
+                       {.real = gw_task_judge(task, &tale->sums).loss}});
+    tale->units = 0;
+    tale->sums = (struct gw_unit_sums){0};
+}
+
+static void note_unit(struct tale *tale, const struct ps_worker *w)
+{
+    if (tale->epoch != w->work.epoch)
+        put_row(tale, w->task);
+    tale->epoch = w->work.epoch;
+    tale->units++;
+    tale->all++;
+    gw_unit_add(&tale->sums, &w->sums);
+    progress("epoch %llu, batch %llu, part %u: loss %.6f",
+             (unsigned long long)w->work.epoch,
+             (unsigned long long)w->work.batch, w->work.part,
+             gw_task_judge(w->task, &w->sums).loss);
+}
+
+/* A unit that is held counts when the next one is granted. */
+static enum gw_err learn(struct ps_worker *w, struct tale *tale,
+                         struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    while (!code) {
+        struct gw_ps_work next;
+        code = gw_ps_next(w->ps, 0, &next, why);
+        if (code)
+            break;
+        if (w->holds)
+            note_unit(tale, w);
+        w->holds = false;
+        if (next.done)
+            return GW_OK;
+        w->work = next;
+        code = ps_unit_do(w, why);
+        w->holds = code == GW_OK;
+    }
+    return code;
+}
+
+static enum gw_err live(struct ps_worker *w, const struct join *join,
+                        struct tale *tale, struct gw_error *why)
+{
+    struct watch watch = {.over = false};
+    enum gw_err code = connect(w, join, why);
+    if (code)
+        return code;
+    watch.ps = w->ps;
+    if (pthread_create(&watch.thread, NULL, watch_signals, &watch) != 0)
+        code = gw_fail(why, GW_ESYS, "a thread could not be started");
+    bool watched = !code;
+    if (!code)
+        code = open_work(w, why);
+    if (!code) {
+        fprintf(stderr, "worker %u is ready\n", gw_ps_node(w->ps));
+        code = learn(w, tale, why);
+    }
+    if (!code)
+        code = ps_judge(w, why);
+    atomic_store(&watch.over, true);
+    if (watched)
+        pthread_join(watch.thread, NULL);
+    w->holds = false;
+    if (code == GW_ECLOSED)
+        gw_ps_abandon(&w->ps);
+    else
+        gw_ps_close(&w->ps);
+    return code;
+}
+
+/* ---- what came out ---- */
+
+static void put_score(const struct ps_worker *w, const struct tale *tale)
+{
+    static char names[2][40], digest[24];
+    const struct score *score = &w->node->note.score;
+    const char *quality = gw_task_quality(w->task);
+    output_note_integer(tale->output, "units", (int64_t)tale->all);
+    if (!w->node->note.scored)
+        return;
+    snprintf(names[0], sizeof names[0], "train_%s", quality);
+    snprintf(names[1], sizeof names[1], "test_%s", quality);
+    snprintf(digest, sizeof digest, "%016llx",
+             (unsigned long long)score->digest);
+    output_note_real(tale->output, "train_loss", score->train_loss);
+    output_note_real(tale->output, names[0], score->train_accuracy);
+    output_note_real(tale->output, "test_loss", score->test_loss);
+    output_note_real(tale->output, names[1], score->test_accuracy);
+    output_note_text(tale->output, "digest", digest);
+}
+
+static enum gw_err load(struct ps_worker *w, const struct train_job *job,
+                        struct gw_error *why)
+{
+    enum gw_err code =
+        work_order_make(&job->run, &job->run.work, 1, &w->order, why);
+    if (!code)
+        code = settings_parse(w->order.model, w->order.settings, &w->settings,
+                              why);
+    if (!code)
+        code = ps_task_load(&w->order, job->run.seed, &w->task, why);
+    return code ? code : gw_unit_new(w->task, &w->unit, why);
+}
+
+static enum gw_err work(struct ps_worker *w, const struct join *join,
+                        struct gw_error *why)
+{
+    struct tale tale = {.output = NULL};
+    enum gw_err code = output_begin("psnode worker", common.output, fields,
+                                    FIELD_COUNT, &tale.output, why);
+    if (code)
+        return code;
+    do {
+        code = live(w, join, &tale, why);
+        if (code == GW_ECLOSED)
+            fprintf(stderr, "psnode: %s; it comes back\n", why->text);
+    } while (code == GW_ECLOSED && !interrupted);
+    progress("%s", "");
+    put_row(&tale, w->task);
+    put_score(w, &tale);
+    bool told = interrupted && (code == GW_EINTR || code == GW_ECLOSED);
+    output_end(&tale.output, code && !told ? why : NULL, told);
+    return told ? GW_OK : code;
+}
+
+static int run(int operand_count, char **operands)
+{
+    static struct node node; /* only the parts that computing uses */
+    static struct ps_worker worker;
+    struct train_job job;
+    struct train_wishes wishes;
+    struct join join;
+    struct gw_error why = {.code = GW_OK};
+    if (strcmp(operands[0], "train") != 0)
+        return complain_with(GW_EINVAL, "worker ... train MODEL [DATA]");
+    worker.node = &node;
+    pthread_mutex_init(&node.lock, NULL);
+    enum gw_err code = join_parse(&join, &why);
+    if (!code)
+        code = train_options_parse(operand_count - 1, operands + 1, &job,
+                                   &wishes, &why);
+    if (!code)
+        code = load(&worker, &job, &why);
+    if (!code)
+        code = work(&worker, &join, &why);
+    ps_unit_free(&worker);
+    gw_unit_destroy(&worker.unit);
+    gw_task_destroy(&worker.task);
+    return code ? complain(&why) : 0;
+}
+
+const struct command command_worker = {
+    .name = "worker",
+    .operands = "train MODEL [DATA]",
+    .help = "be a worker of a cluster, until the training is done",
+    .examples = "psnode worker --join tcp://127.0.0.1:7100 train lr a9a "
+                "--workers 2\n",
+    .options = worker_option_specs,
+    .operands_min = 2,
+    .operands_max = 3,
+    .run = run,
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes the server of the parameter server with messages: whatever comes, from
+ * a worker or from what says to be a server, is refused or is what it says.
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ...
+ * tests/fuzz/fuzz_ps_message.c
+ *
+ * The input is a list of messages: a byte of kind, one of the sender, the
+ * lengths of three parts, then the parts. Magic, kind and sizes of the head are
+ * set right half of the time, so that what lies behind is reached.
+ */
+#include <ps/server.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+enum { SLOTS = 4, SERVERS = 2, WORKER = 9 };
+
+static uint64_t now_ns = 1000000000;
+
+static void on_send(void *context, const struct gw__letter *letter)
+{
+    (void)context;
+    if (letter->lent)
+        letter->back(letter->context);
+}
+
+static void on_propose(void *context, const struct gw__command *command)
+{
+    (void)context;
+    (void)command;
+}
+
+static void free_parcel(struct gw__parcel *parcel)
+{
+    for (unsigned i = 0; i < parcel->part_count; i++)
+        free((void *)(uintptr_t)parcel->parts[i].data);
+    free(parcel);
+}
+
+static struct gw__server *make_server(void)
+{
+    static struct gw__news news;
+    struct gw__server_config config = {
+        .node = 0,
+        .incarnation = {1, 1},
+        .out = {.send = on_send, .propose = on_propose}};
+    struct gw_ps_table_config table = {.name = "t", .width = 2};
+    struct gw__server *server;
+    unsigned number;
+    gw__routes_init(&news.routes);
+    if (gw__routes_open(&news.routes, SLOTS, SERVERS, SERVERS, NULL) ||
+        gw__routes_table(&news.routes, &table, &number, NULL) ||
+        gw__server_new(&config, &server, NULL))
+        abort();
+    gw__routes_servers(&news.routes, 3);
+    news.index = 1;
+    news.crew_count = 3;
+    for (unsigned i = 0; i < 3; i++)
+        news.crew[i] = (struct gw__crew_member){
+            .node = i < SERVERS ? i : WORKER,
+            .role = i < SERVERS ? GW__SERVER : GW__WORKER,
+            .incarnation = {1, 1 + i}};
+    gw__server_news(server, now_ns, &news);
+    gw__server_lease(server, now_ns, UINT64_MAX);
+    return server;
+}
+
+static void mend(struct gw__ps_head *head, const struct gw__parcel *parcel,
+                 uint8_t kind)
+{
+    head->magic = GW__PS_MAGIC;
+    head->kind = kind % GW__PS_KINDS;
+    head->table %= 2;
+    head->group %= GW_PS_GROUPS_MAX;
+    if (head->kind > GW__PS_PUSH_PULL)
+        return;
+    head->floor = 0;
+    head->sequence = 1 + head->sequence % 64;
+    head->segments = (uint32_t)((parcel->parts[0].bytes - sizeof *head) /
+                                sizeof(struct gw__ps_segment));
+    struct gw__ps_segment *segments =
+        (struct gw__ps_segment *)(void *)(head + 1);
+    head->keys = parcel->parts[1].bytes / 8;
+    for (unsigned i = 0; i < head->segments; i++)
+        segments[i].slot %= SLOTS;
+    if (head->segments == 1)
+        segments[0].keys = (uint32_t)head->keys;
+}
+
+static size_t feed(struct gw__server *server, const uint8_t *bytes, size_t size)
+{
+    struct gw__parcel *parcel = calloc(1, sizeof *parcel);
+    size_t used = 5;
+    if (!parcel)
+        abort();
+    parcel->part_count = 3;
+    parcel->free = free_parcel;
+    parcel->from = bytes[1] % 4 == 0 ? 1 : WORKER;
+    parcel->incarnation_high = 1;
+    parcel->incarnation_low = parcel->from == 1 ? 2 : 3;
+    atomic_init(&parcel->holds, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        size_t wanted = bytes[2 + i];
+        size_t some = wanted < size - used ? wanted : size - used;
+        void *data = malloc(some + 1);
+        if (!data)
+            abort();
+        memcpy(data, bytes + used, some);
+        parcel->parts[i] = (struct gw__post_part){data, some};
+        used += some;
+    }
+    if (bytes[1] & 16 && parcel->parts[0].bytes >= sizeof(struct gw__ps_head))
+        mend((struct gw__ps_head *)(uintptr_t)parcel->parts[0].data, parcel,
+             bytes[0]);
+    gw__server_parcel(server, now_ns, parcel);
+    return used;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct gw__server *server = make_server();
+    size_t at = 0;
+    while (size - at >= 5) {
+        at += feed(server, bytes + at, size - at);
+        now_ns += 1000000;
+        gw__server_flush(server, now_ns);
+        if (bytes[at - 1] % 8 == 0)
+            gw__server_tick(server, now_ns);
+    }
+    gw__server_destroy(&server);
+    return 0;
+}
