@@ -146,7 +146,7 @@ static int run(int operand_count, char **operands)
                                               .servers = servers};
     enum gw_err code = controllers_start(&config, &controllers, &why);
     if (!code) {
-        join_ready("controller", index_given, join.endpoints[index_given]);
+        join_ready("controller", join.endpoints[index_given]);
         code = keep(controllers, &why);
     }
     progress("%s", "");

@@ -88,26 +88,20 @@ enum gw_err join_parse(struct join *join, struct gw_error *why)
     return GW_OK;
 }
 
-void join_ready(const char *role, unsigned node, const char *endpoint)
+void join_ready(const char *role, const char *endpoint)
 {
     static const struct field fields[] = {
         {.name = "role", .kind = FIELD_TEXT},
-        {.name = "node", .kind = FIELD_INTEGER},
         {.name = "endpoint", .kind = FIELD_TEXT},
     };
     enum { FIELD_COUNT = sizeof fields / sizeof *fields };
-    const union value values[FIELD_COUNT] = {
-        {.text = role}, {.integer = node}, {.text = endpoint}};
+    const union value values[FIELD_COUNT] = {{.text = role},
+                                             {.text = endpoint}};
     struct gw_error why;
-    if (strcmp(common.output, "table") == 0) {
-        printf("%s %u is ready%s%s\n", role, node, endpoint ? ", at " : "",
-               endpoint ? endpoint : "");
-    } else {
-        char title[32];
-        snprintf(title, sizeof title, "psnode %s", role);
-        if (output_record(title, common.output, fields, values, FIELD_COUNT,
-                          NULL, false, &why))
-            complain(&why);
-    }
+    if (strcmp(common.output, "table") == 0)
+        printf("%s is ready at %s\n", role, endpoint);
+    else if (output_record("psnode", common.output, fields, values, FIELD_COUNT,
+                           NULL, false, &why))
+        complain(&why);
     fflush(stdout);
 }

@@ -65,6 +65,6 @@ GW_MUST_CHECK enum gw_err join_parse(struct join *join, struct gw_error *why);
 void join_host(const char *endpoint, char host[JOIN_ENDPOINT_MAX]);
 
 /* One sentence on stdout, or an object, when a process is ready. */
-void join_ready(const char *role, unsigned node, const char *endpoint);
+void join_ready(const char *role, const char *endpoint);
 
 #endif

@@ -15,8 +15,8 @@
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_train,  &command_bench,  &command_controller,
-    &command_server, &command_worker, NULL,
+    &command_train,  &command_bench,    &command_controller, &command_server,
+    &command_worker, &command_snapshot, &command_restore,    NULL,
 };
 
 static const struct tool psnode = {
@@ -24,7 +24,10 @@ static const struct tool psnode = {
     .summary =
         "the parameter server: train on one, measure one, be part of one",
     .commands = commands,
-    .examples = "psnode bench push --keys 1M --wire ipc\n",
+    .examples = "psnode train lr a9a --servers 3 --workers 4 --mode ssp:2\n"
+                "psnode train word2vec text8 --baseline\n"
+                "psnode bench push --keys 1M --wire ipc\n"
+                "psnode server --join tcp://10.0.0.1:7100 --key lab.key\n",
 };
 
 int main(int argc, char **argv)

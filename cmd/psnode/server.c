@@ -91,7 +91,7 @@ static int run(int operand_count, char **operands)
         code = start(&join, &server, &why);
         if (code)
             break;
-        join_ready("server", join_given.node, join.listen);
+        join_ready("server", join.listen);
         code = serve(server, &why);
         if (!code)
             leave(server);

@@ -8,6 +8,7 @@
 #include "ringctl.h"
 #include "servers.h"
 
+#include <gradwire/ps.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,15 +61,18 @@ static void note_staleness(struct output *output, const json_t *status)
     const json_t *list =
         json_object_get(json_object_get(status, "clocks"), "staleness");
     bool people = strcmp(common.output, "table") == 0;
-    char text[512] = "", name[32];
+    static char names[GW_PS_STALENESS_MAX + 1][16]; /* notes keep them */
+    char text[1024] = "";
     size_t i, used = 0;
     json_t *count;
     json_array_foreach(list, i, count)
     {
         json_int_t units = json_integer_value(count);
-        snprintf(name, sizeof name, "staleness_%zu", i);
+        if (i > GW_PS_STALENESS_MAX)
+            break;
+        snprintf(names[i], sizeof names[i], "staleness_%zu", i);
         if (!people)
-            output_note_integer(output, name, units);
+            output_note_integer(output, names[i], units);
         else if (used < sizeof text)
             used += (size_t)snprintf(text + used, sizeof text - used,
                                      "%s%zu: %" PRId64, i ? ", " : "", i,

@@ -90,7 +90,8 @@ struct orders {
 
 struct birth {
     enum gw__role role;
-    unsigned number; /* node; or which controller */
+    unsigned number;  /* node; or which controller */
+    uint64_t process; /* see struct gw_ring_config */
     uint64_t token, seed;
     unsigned controllers;
     unsigned servers; /* of the run, at first; 0: it is a ring */

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,6 +149,7 @@ static void make_birth(const struct run *run, const struct child *child,
     memset(birth, 0, sizeof *birth);
     birth->role = child->role;
     birth->number = child->number;
+    birth->process = child->process;
     birth->token = run->token;
     birth->seed = run->options.seed;
     birth->controllers = controllers_all(run);
@@ -220,8 +222,13 @@ enum gw_err child_start(struct run *run, struct child *child,
     forget_former(child);
     if (!birth)
         return gw_fail(why, GW_ENOMEM, "no memory for a process");
-    make_birth(run, child, birth);
     enum gw_err code = GW_OK;
+    if (getrandom(&child->process, sizeof child->process, 0) !=
+        sizeof child->process) {
+        free(birth);
+        return gw_fail_errno(why, "random numbers");
+    }
+    make_birth(run, child, birth);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         code = gw_fail_errno(why, "a socket pair");
     } else {

@@ -306,6 +306,14 @@ void control_accuse_one(struct run *run, unsigned node, struct gw__id id)
     gw__driver_ask(control->observer, ask, bytes);
 }
 
+/* Its process, which may have been admitted after the next one had begun. */
+static bool has_ended(const struct child *child,
+                      const struct gw__ring_member *m)
+{
+    return child->pid <= 0 || child->process >> GW__LIFE_BITS !=
+                                  m->incarnation.high >> GW__LIFE_BITS;
+}
+
 void control_accuse(struct run *run)
 {
     if (!run->control || !run->control->observer || run->ending)
@@ -314,7 +322,7 @@ void control_accuse(struct run *run)
         crew_accuse(run);
     for (unsigned i = 0; i < run->news.view.ring_count; i++) {
         const struct gw__ring_member *m = &run->news.view.ring[i];
-        if (m->node < RUN_RANKS_MAX && run->workers[m->node].pid <= 0)
+        if (m->node < RUN_RANKS_MAX && has_ended(&run->workers[m->node], m))
             control_accuse_one(run, m->node, m->incarnation);
     }
 }
@@ -372,12 +380,11 @@ static bool find_living(const struct run *run, struct gw__command *command)
 void control_admit(struct run *run)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
-    if (run->control->admitting || run->news.view.ring_count > 0 ||
-        run->ending)
+    if (run->control->admitting || run->news.view.ring_count > 0 || run->ending)
         return;
     if (has_servers(run)) {
         if (!run->formed)
-            crew_open(run);
+            crew_open_slots(run);
         return;
     }
     command.admit.ring_epoch = run->news.view.ring_epoch;

@@ -61,7 +61,7 @@ static unsigned replicas_of(const struct run_options *options)
     return options->replicas ? options->replicas : most;
 }
 
-void crew_open(struct run *run)
+void crew_open_slots(struct run *run)
 {
     const struct run_options *o = &run->options;
     const struct gw__command command = {

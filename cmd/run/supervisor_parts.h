@@ -54,13 +54,14 @@ enum {
 
 struct child {
     enum gw__role role;
-    unsigned number; /* as people say it: worker 2, controller 0 */
-    unsigned node;   /* as the library says it */
-    bool crew;       /* of parameter servers, not of a ring */
-    bool known;      /* was ever started */
-    pid_t pid;       /* 0: no process */
-    int fd;          /* its socket; -1 */
-    bool late;       /* orders that it has not got */
+    unsigned number;  /* as people say it: worker 2, controller 0 */
+    unsigned node;    /* as the library says it */
+    bool crew;        /* of parameter servers, not of a ring */
+    bool known;       /* was ever started */
+    pid_t pid;        /* 0: no process */
+    uint64_t process; /* of its incarnations in the ring: the upper bits */
+    int fd;           /* its socket; -1 */
+    bool late;        /* orders that it has not got */
     bool paused;
     bool leaving; /* was asked to */
     bool awaits;  /* is to be started when the ring is rid of the former */
@@ -298,7 +299,7 @@ unsigned crew_alive(const struct run *run, enum gw__role role);
 /* Those in the crew whose processes have ended are accused. */
 void crew_accuse(struct run *run);
 /* The slots are to be opened. */
-void crew_open(struct run *run);
+void crew_open_slots(struct run *run);
 /* Every slot has a primary that knows that it is one. */
 bool crew_serves(const struct run *run);
 /* All first servers and workers are there, and all slots. */

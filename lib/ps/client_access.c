@@ -91,6 +91,15 @@ static enum gw_err end(struct gw_ps *ps, uint64_t request, struct gw_error *why)
     return err;
 }
 
+static enum gw_err check(const struct gw__access *access, struct gw_error *why)
+{
+    if (access->count > 0 &&
+        (!access->keys || (!access->values && !access->out)))
+        return gw_fail(why, GW_EINVAL, "%zu keys or values are nowhere",
+                       access->count);
+    return GW_OK;
+}
+
 static enum gw_err access(struct gw_ps *ps, struct gw__access access,
                           struct gw_ps_handle *handle, const char *what,
                           struct gw_error *why)
@@ -98,7 +107,9 @@ static enum gw_err access(struct gw_ps *ps, struct gw__access access,
     uint64_t request = 0;
     if (handle)
         handle->id = 0;
-    enum gw_err err = begin(ps, &access, !handle, &request, why);
+    enum gw_err err = check(&access, why);
+    if (!err)
+        err = begin(ps, &access, !handle, &request, why);
     if (!err && handle)
         handle->id = request;
     else if (!err)
@@ -110,8 +121,11 @@ enum gw_err gw_ps_push(struct gw_ps *ps, unsigned table, const uint64_t *keys,
                        size_t count, const float *values,
                        struct gw_ps_handle *handle, struct gw_error *why)
 {
-    const struct gw__access push = {
-        .table = table, .keys = keys, .count = count, .values = values};
+    static const float none;
+    const struct gw__access push = {.table = table,
+                                    .keys = keys,
+                                    .count = count,
+                                    .values = count ? values : &none};
     return access(ps, push, handle, "push", why);
 }
 

@@ -118,6 +118,10 @@ static bool await_number(struct gw__node *node, unsigned *number)
     return registered;
 }
 
+/* It may have got a number and never heard of it; then it was silent, and may
+ * be convicted by now: after some tries it comes as another incarnation. */
+enum { TRIES_A_LIFE = 3 };
+
 /* Of the number that was drawn nothing is kept. */
 static void stop_and_forget(struct gw__node *node)
 {
@@ -132,7 +136,9 @@ static void stop_and_forget(struct gw__node *node)
 enum gw_err gw__node_find_number(struct gw__node *node, uint64_t deadline_ns,
                                  unsigned *number, struct gw_error *why)
 {
-    for (;;) {
+    for (unsigned tries = 1;; tries++) {
+        if (tries % TRIES_A_LIFE == 0)
+            node->incarnation.high++;
         enum gw_err err = gw__node_launch(node, GW_PS_ANY, draw(node), why);
         if (err)
             return err;

@@ -235,7 +235,7 @@ static void put_head(struct parcel_plan *p)
     const struct gw__errand *errand = p->flight->errand;
     const struct gw__access *access = &errand->request->access;
     p->head = (struct gw__ps_head){.magic = GW__PS_MAGIC,
-                                   .request = p->flight->id,
+                                   .request = gw__flight_name(p->worker, p->flight->id),
                                    .routes = worker->routes.version,
                                    .sequence = errand->sequence,
                                    .floor = worker->floor,

@@ -211,6 +211,15 @@ void gw__flight_send(struct gw__worker *worker, struct gw__flight *flight,
 void gw__flight_refused(struct gw__worker *worker, struct gw__flight *flight,
                         uint64_t now_ns);
 struct gw__flight *gw__flight_find(struct gw__worker *worker, uint64_t id);
+/* What a flight is called in messages, and back: no other process that had this
+ * node's number before calls its own so. A server answers to a node; what was
+ * asked by a process that is no more must not answer us. */
+static inline uint64_t gw__flight_name(const struct gw__worker *worker,
+                                       uint64_t id)
+{
+    return id ^ gw_hash(&worker->config.incarnation,
+                        sizeof worker->config.incarnation, 0);
+}
 void gw__flight_end(struct gw__worker *worker, struct gw__flight *flight);
 /* Is `slots` all of the errand's piece? */
 bool gw__flight_is_whole(const struct gw__flight *flight);

@@ -221,8 +221,9 @@ static bool understand(struct answer *a)
     if (gw__ps_check(a->parcel, &a->head, &segments, &why) ||
         a->head->kind != GW__PS_REPLY)
         return false;
-    a->flight = gw__flight_find(a->worker, a->head->request);
-    return a->flight && a->head->request && a->flight->node == a->parcel->from;
+    uint64_t id = gw__flight_name(a->worker, a->head->request);
+    a->flight = id ? gw__flight_find(a->worker, id) : NULL;
+    return a->flight && a->flight->node == a->parcel->from;
 }
 
 void gw__worker_parcel(struct gw__worker *worker, uint64_t now_ns,

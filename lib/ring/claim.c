@@ -121,8 +121,7 @@ enum gw__worth gw__claim_worth(const struct gw__claim *claim,
     if (from_op == 0)
         return claim->copied ? GW__CLAIM_LOST : GW__CLAIM_STANDS;
     uint64_t elders = elders_of(view, from_op);
-    if (claim->copied && claim->copy.ops == from_op &&
-        !(elders & ~claim->same))
+    if (claim->copied && claim->copy.ops == from_op && !(elders & ~claim->same))
         return GW__CLAIM_STANDS;
     if (gw__claim_is_empty(claim, view, node) &&
         !(others(view, node) & ~without(claim, view)))

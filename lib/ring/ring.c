@@ -139,21 +139,22 @@ static void take_rules(struct gw_ring *ring)
 
 /* Of this process, and later than its others; registry.h says how that shows.
  * False: no random numbers. */
-static bool next_incarnation(struct gw__id *incarnation)
+static bool next_incarnation(uint64_t named, struct gw__id *incarnation)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static uint64_t high;
-    static pid_t process; /* whose that is: a fork is another one */
-    bool drawn = getrandom(incarnation, sizeof *incarnation, 0) ==
-                 sizeof *incarnation;
+    static uint64_t drawn, lives;
+    static pid_t process; /* for which that was drawn: a fork is another one */
+    if (getrandom(incarnation, sizeof *incarnation, 0) != sizeof *incarnation)
+        return false;
     pthread_mutex_lock(&lock);
     if (process != getpid())
-        high = incarnation->high >> GW__LIFE_BITS << GW__LIFE_BITS;
+        drawn = incarnation->high;
     process = getpid();
-    incarnation->high = ++high;
+    uint64_t upper = (named ? named : drawn) >> GW__LIFE_BITS;
+    incarnation->high = upper << GW__LIFE_BITS | ++lives;
     pthread_mutex_unlock(&lock);
     incarnation->low |= 1; /* nobody's is 0 */
-    return drawn;
+    return true;
 }
 
 static enum gw_err init(struct gw_ring *ring,
@@ -172,7 +173,7 @@ static enum gw_err init(struct gw_ring *ring,
     ring->joining = true;
     ring->pull.donor_op = UINT64_MAX;
     ring->standing.waits_for = GW__WAITS_FOR_NOBODY;
-    if (!next_incarnation(&ring->incarnation) ||
+    if (!next_incarnation(config->process, &ring->incarnation) ||
         getrandom(&seed, sizeof seed, 0) != sizeof seed)
         return gw_fail_errno(why, "getrandom");
     enum gw_err err = take_config(ring, config, why);

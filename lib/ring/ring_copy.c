@@ -10,8 +10,8 @@
  *
  * When all who had the state are gone before anybody has a copy, the state is
  * lost. Who finds that out, or that the ring from which it copied is no more,
- * has no place in it. It is told to join again, which ends its place there: when
- * all have done so the ring is empty, and begins anew.
+ * has no place in it. It is told to join again, which ends its place there:
+ * when all have done so the ring is empty, and begins anew.
  */
 #include "ring_parts.h"
 

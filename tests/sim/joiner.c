@@ -96,8 +96,8 @@ static bool claim(struct toy *toy)
     const struct gw__news *news = news_of(toy);
     const struct gw__copy copy = {s->next, s->digest, s->epoch};
     gw__claim_copied(&s->claim, &copy);
-    s->known = gw__claim_decided(&s->claim, news->decisions,
-                                 news->decision_count);
+    s->known =
+        gw__claim_decided(&s->claim, news->decisions, news->decision_count);
     return s->known;
 }
 

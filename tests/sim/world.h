@@ -265,13 +265,7 @@ uint64_t ring_due(const struct toy *toy);
 void ring_completed(struct toy *toy, uint64_t op);
 
 /* path.c */
-enum toy_message {
-    TOY_DATA = 128,
-    TOY_ACK,
-    TOY_PULL,
-    TOY_STATE,
-    TOY_NOTHING
-};
+enum toy_message { TOY_DATA = 128, TOY_ACK, TOY_PULL, TOY_STATE, TOY_NOTHING };
 void path_start(struct toy *toy, const struct gw__task *task);
 void path_data(struct toy *toy, unsigned from, const uint8_t *data,
                size_t bytes);

@@ -57,6 +57,10 @@ static struct gw__parcel *make_parcel(unsigned from,
     atomic_init(&p->parcel.holds, 1);
     for (unsigned i = 0; i < letter->part_count; i++) {
         size_t bytes = letter->parts[i].bytes;
+        if (from >= NET_WORKER_NODE && letter->lent >> i & 1) {
+            p->parcel.parts[i] = letter->parts[i];
+            continue;
+        }
         p->memory[i] = malloc(bytes + 1);
         if (bytes > 0)
             memcpy(p->memory[i], letter->parts[i].data, bytes);
@@ -113,7 +117,7 @@ static bool chance(struct net *net, unsigned ppm)
 
 static void end_mail(struct net_mail *mail)
 {
-    if (mail->letter.lent)
+    if (mail->letter.lent && mail->letter.back)
         mail->letter.back(mail->letter.context);
     free(mail->copy);
     free(mail->what);
@@ -178,10 +182,12 @@ static void send_request(struct net *net, unsigned number)
             (struct gw__post_part){key_data, keys * sizeof *key_data};
         letter.parts[2] = (struct gw__post_part){
             values, r->kind == GW__PS_PUSH ? keys * width * sizeof *values : 0};
+        letter.lent = 1U << 2;
         if (keys > 0)
             post(net, NET_WORKER_NODE + r->worker, &letter);
+        r->memory = realloc(r->memory, (r->sent + 1) * sizeof *r->memory);
+        r->memory[r->sent++] = values;
         free(key_data);
-        free(values);
     }
 }
 
@@ -304,6 +310,14 @@ static void take_values(struct net *net, struct net_request *r, uint64_t done,
     ck_assert_uint_eq(parcel->parts[2].bytes, at * width * sizeof *values);
 }
 
+static void overwrite(struct net *net, struct net_request *r)
+{
+    size_t floats = r->count * net->routes.tables[r->table].width;
+    for (unsigned i = 0; i < r->sent; i++)
+        for (size_t j = 0; j < floats; j++)
+            ((float *)r->memory[i])[j] = 12345;
+}
+
 static void on_reply(struct net *net, struct gw__parcel *parcel)
 {
     const struct gw__ps_head *head;
@@ -334,8 +348,7 @@ static void on_reply(struct net *net, struct gw__parcel *parcel)
     r->failed = failed;
     r->done = !failed && r->todo == 0;
     if (r->done && r->kind == GW__PS_PUSH)
-        for (size_t i = 0; i < r->count; i++)
-            r->values[i * net->routes.tables[r->table].width] = 12345;
+        overwrite(net, r);
 }
 
 static void repeat_requests(struct net *net)
@@ -439,10 +452,10 @@ void net_news(struct net *net)
     }
 }
 
-void net_lose_news(struct net *net, unsigned server)
+void net_lose_mail(struct net *net, unsigned server)
 {
     for (size_t i = 0; i < net->mail_count; i++)
-        if (net->mail[i].news && net->mail[i].to == server) {
+        if (net->mail[i].to == server) {
             end_mail(&net->mail[i]);
             net->mail[i--] = net->mail[--net->mail_count];
         }
@@ -498,6 +511,9 @@ void net_free(struct net *net)
     for (size_t i = 0; i < net->mail_count; i++)
         end_mail(&net->mail[i]);
     for (unsigned i = 0; i < net->request_count; i++) {
+        for (unsigned j = 0; j < net->requests[i].sent; j++)
+            free(net->requests[i].memory[j]);
+        free(net->requests[i].memory);
         free(net->requests[i].keys);
         free(net->requests[i].values);
     }
@@ -590,7 +606,8 @@ static bool deliver_next(struct net *net)
     }
     if (!mail.news && chance(net, net->double_ppm)) {
         struct gw__letter again = mail.letter;
-        again.lent = 0;
+        if (mail.from < NET_WORKER_NODE)
+            again.lent = 0;
         again.node = mail.to;
         post(net, mail.from, &again);
     }

@@ -35,6 +35,9 @@ struct net_request {
     uint64_t *keys;
     float *values; /* pushed, or pulled */
     bool half;
+    void **memory; /* values of each time it was sent: the servers read them
+                      there, and they are nonsense once it is done */
+    unsigned sent;
     uint64_t asked_ns;
     struct gw__ps_head reply; /* the newest */
     char text[200];
@@ -86,8 +89,8 @@ unsigned net_table(struct net *net, const char *name, uint32_t width,
                    enum gw_ps_updater updater, uint32_t dense);
 /* To all servers, some time soon. */
 void net_news(struct net *net);
-/* Those under way to that server are lost. */
-void net_lose_news(struct net *net, unsigned server);
+/* What is under way to that server is lost, news too. */
+void net_lose_mail(struct net *net, unsigned server);
 void net_kill(struct net *net, unsigned server); /* its process */
 void net_convict(struct net *net, unsigned server);
 void net_end_worker(struct net *net, unsigned worker);

@@ -71,7 +71,8 @@ static void check_push(const struct gw__ps_head *head)
     ck_assert_uint_gt(sequence, head->floor);
     ck_assert_uint_le(sequence, head->floor + 64);
     toy.needed[sequence] |= slots_of(head);
-    for (uint64_t s = head->floor; s > 0 && s + 200 > head->floor; s--)
+    for (uint64_t s = toy.lied ? 0 : head->floor;
+         s > 0 && s + 200 > head->floor; s--)
         ck_assert_msg(toy.needed[s] == toy.acked[s],
                       "the floor is %llu, but %llu is not acknowledged",
                       (unsigned long long)head->floor, (unsigned long long)s);

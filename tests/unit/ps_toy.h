@@ -62,6 +62,7 @@ struct toy {
     uint64_t needed[TOY_SEQUENCES], acked[TOY_SEQUENCES]; /* slots, as bits */
     uint64_t lent, back;                                  /* letters */
     uint64_t letters, largest, applied, duplicates, bare;
+    bool lied; /* the worker was: its floor means nothing */
     unsigned saves;
     uint32_t nans;               /* of the last letter */
     enum gw_err refuse_for_good; /* not GW_OK: all pushes are */

@@ -133,6 +133,34 @@ START_TEST(a_servers_death_loses_nothing)
 }
 END_TEST
 
+START_TEST(slots_that_move_lose_nothing)
+{
+    static struct load loads[2];
+    enum { PUSHES = 600 };
+    struct gw_error why;
+    unsigned number;
+    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 2, 2);
+    struct gw_ps *a = cluster_join(local), *b = cluster_join(local);
+    unsigned table = cluster_table(a, 1);
+    ck_assert_uint_eq(cluster_table(b, 1), table);
+    begin_load(&loads[0], a, table, PUSHES);
+    begin_load(&loads[1], b, table, PUSHES);
+    while (atomic_load(&loads[0].done) < PUSHES / 4)
+        usleep(1000);
+    ck_assert_msg(!gw_ps_local_add(local, &number, &why), "%s", why.text);
+    while (atomic_load(&loads[0].done) < PUSHES / 2)
+        usleep(1000);
+    ck_assert_msg(!gw_ps_server_leave(gw_ps_local_server(local, 0), &why), "%s",
+                  why.text);
+    pthread_join(loads[0].thread, NULL);
+    pthread_join(loads[1].thread, NULL);
+    cluster_expect(a, table, CLUSTER_KEYS, 2 * PUSHES);
+    gw_ps_close(&a);
+    gw_ps_close(&b);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
 /* Rows that are lent where they lie. */
 START_TEST(a_servers_death_spoils_no_wide_row)
 {
@@ -218,6 +246,7 @@ Suite *suite_ps_client_life(void)
     tcase_add_test(connecting, an_interrupt_ends_whatever_waits);
     tcase_add_loop_test(deaths, a_servers_death_loses_nothing, 0, 3);
     tcase_add_loop_test(deaths, a_servers_death_spoils_no_wide_row, 0, 2);
+    tcase_add_loop_test(deaths, slots_that_move_lose_nothing, 0, 2);
     tcase_add_test(deaths, a_timeout_names_the_server);
     suite_add_tcase(suite, connecting);
     suite_add_tcase(suite, deaths);

@@ -8,10 +8,12 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 Suite *suite_ps_client_units(void);
 
@@ -22,7 +24,8 @@ static float out[CLUSTER_KEYS];
 struct trainee {
     pthread_t thread;
     struct gw_ps *ps;
-    unsigned table, units;
+    unsigned table;
+    _Atomic unsigned units;
     uint64_t rounds; /* of an epoch, in bsp; 0: another mode */
     float pulled[CLUSTER_KEYS];
 };
@@ -46,7 +49,7 @@ static void *train(void *context)
                           (float)(work.parts *
                                   (work.epoch * t->rounds + work.batch)));
         cluster_push(t->ps, t->table, CLUSTER_KEYS);
-        t->units++;
+        atomic_fetch_add(&t->units, 1);
     }
 }
 
@@ -99,6 +102,7 @@ START_TEST(the_unit_of_a_dead_worker_is_done_by_another)
     struct gw_ps *doomed = cluster_join(local);
     last = (struct trainee){.ps = cluster_join(local)};
     last.table = cluster_table(last.ps, 1);
+    ck_assert_uint_eq(cluster_table(doomed, 1), last.table);
     ck_assert(!gw_ps_plan(last.ps, 0, &bsp, &plan, &why));
     ck_assert_int_eq(pthread_create(&last.thread, NULL, train, &last), 0);
     ck_assert(!gw_ps_next(doomed, 0, &work, &why));
@@ -110,6 +114,40 @@ START_TEST(the_unit_of_a_dead_worker_is_done_by_another)
     ck_assert_uint_eq(last.units, 2 * BATCHES - 1);
     cluster_expect(last.ps, last.table, CLUSTER_KEYS, 2 * BATCHES);
     gw_ps_close(&last.ps);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+/* The clock of group 0 is in slot 0's log: it fails over with the slot. */
+START_TEST(a_servers_death_redoes_no_round)
+{
+    enum { EPOCHS = 3, BATCHES = 60, PARTS = 2 };
+    static struct trainee trainees[2];
+    struct gw_error why;
+    const struct gw_ps_mode bsp = {.kind = GW_PS_BSP};
+    const struct gw_ps_plan plan = {
+        .epochs = EPOCHS, .batches = BATCHES, .parts = PARTS, .workers = 2};
+    struct gw_ps_local *local = cluster_start(cluster_wires[_i], 3, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        trainees[i] =
+            (struct trainee){.ps = cluster_join(local), .rounds = BATCHES};
+        trainees[i].table = cluster_table(trainees[i].ps, 1);
+        ck_assert(!gw_ps_plan(trainees[i].ps, 0, &bsp, &plan, &why));
+    }
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(
+            pthread_create(&trainees[i].thread, NULL, train, &trainees[i]), 0);
+    while (atomic_load(&trainees[0].units) < BATCHES)
+        usleep(1000);
+    gw_ps_local_kill(local, 0);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(trainees[i].thread, NULL);
+    ck_assert_uint_eq(trainees[0].units + trainees[1].units,
+                      EPOCHS * BATCHES * PARTS);
+    cluster_expect(trainees[0].ps, trainees[0].table, CLUSTER_KEYS,
+                   EPOCHS * BATCHES * PARTS);
+    gw_ps_close(&trainees[0].ps);
+    gw_ps_close(&trainees[1].ps);
     gw_ps_local_stop(&local);
 }
 END_TEST
@@ -133,6 +171,17 @@ END_TEST
 
 /* ---- filters, snapshots ---- */
 
+static void expect_some(struct gw_ps *ps, unsigned table, const float *some,
+                        float times)
+{
+    struct gw_error why;
+    ck_assert(
+        !gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, out, NULL, &why));
+    for (unsigned i = 0; i < CLUSTER_KEYS; i++)
+        ck_assert_msg(out[i] == times * some[i], "key %u is %g", i,
+                      (double)out[i]);
+}
+
 START_TEST(what_filters_hold_back_travels_in_the_end)
 {
     static float some[CLUSTER_KEYS];
@@ -151,12 +200,12 @@ START_TEST(what_filters_hold_back_travels_in_the_end)
     struct gw_ps_counts counts;
     gw_ps_get_counts(ps, &counts);
     ck_assert_uint_gt(counts.rows_held_back, CLUSTER_KEYS);
-    gw_ps_close(&ps);
+    ck_assert(!gw_ps_push(ps, table, NULL, 0, NULL, NULL, &why));
+    expect_some(other, table, some, 10);
     ck_assert(
-        !gw_ps_pull(other, table, cluster_keys, CLUSTER_KEYS, out, NULL, &why));
-    for (unsigned i = 0; i < CLUSTER_KEYS; i++)
-        ck_assert_msg(out[i] == 10 * some[i], "key %u is %g", i,
-                      (double)out[i]);
+        !gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, some, NULL, &why));
+    gw_ps_close(&ps);
+    expect_some(other, table, some, 11);
     gw_ps_close(&other);
     gw_ps_local_stop(&local);
 }
@@ -214,6 +263,7 @@ Suite *suite_ps_client_units(void)
     tcase_add_unchecked_fixture(units, cluster_setup, NULL);
     tcase_add_loop_test(units, each_unit_of_the_plan_counts_once, 0, 3);
     tcase_add_test(units, the_unit_of_a_dead_worker_is_done_by_another);
+    tcase_add_loop_test(units, a_servers_death_redoes_no_round, 0, 2);
     tcase_add_test(units, another_plan_is_refused);
     tcase_add_test(units, what_filters_hold_back_travels_in_the_end);
     tcase_add_test(units, half_precision_halves_the_bytes);

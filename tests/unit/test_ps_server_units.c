@@ -43,7 +43,7 @@ static void fill(uint64_t keys[KEYS], float values[KEYS], uint64_t batch,
                  unsigned part)
 {
     for (unsigned i = 0; i < KEYS; i++) {
-        keys[i] = 3 * i + part; /* some are of one part alone */
+        keys[i] = 2 * i + part; /* some are of two parts, some of one */
         values[i] = 1.0F / (float)(batch * 7 + part * 3 + i + 1);
     }
 }

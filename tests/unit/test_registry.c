@@ -209,16 +209,72 @@ START_TEST(accusations_are_about_an_incarnation_and_by_a_member)
 }
 END_TEST
 
-START_TEST(of_two_members_one_observer_is_enough_but_the_last_stays)
+START_TEST(of_two_members_one_observer_is_enough_but_not_for_the_last)
 {
     pair_ring_of(2);
     pair_accuse(pair_process(0, 0), pair_process(1, 0), false);
     pair_says("node 1 is convicted: epoch 2");
     pair_ring_is(1, (unsigned[]){0});
     pair_join(10, 0, GW__CONTROLLER);
-    ck_assert_int_eq(pair_accuse(pair_process(10, 0), pair_process(0, 0), true),
-                     GW_EINVAL);
+    ck_assert_int_eq(
+        pair_accuse(pair_process(10, 0), pair_process(0, 0), false), GW_EINVAL);
     pair_says("cannot remove 0: it is the last member");
+    pair_ring_is(1, (unsigned[]){0});
+}
+END_TEST
+
+/* The state is lost with the last one, for certain: the next ring begins at op
+ * 0, whatever was decided about its ops in the former. */
+START_TEST(without_its_last_member_a_ring_begins_anew)
+{
+    pair_ring_of(2);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    pair_report(0, 5, 1, 1, 0);
+    ck_assert_uint_eq(pair.first->decision_count, 1);
+    pair_join(10, 0, GW__CONTROLLER);
+    pair_accuse(pair_process(10, 0), pair_process(0, 0), true);
+    pair_says("node 0 is convicted: epoch 3");
+    pair_ring_is(0, NULL);
+    ck_assert(!pair.first->flush.open);
+    ck_assert_uint_eq(pair.first->decision_count, 0);
+    ck_assert_uint_eq(pair.first->view.op_floor, 0);
+    pair_join(1, 1, GW__WORKER);
+    ck_assert_int_eq(pair_admit(1, 1, 0), GW_OK);
+    pair_ring_is(1, (unsigned[]){1});
+}
+END_TEST
+
+/* A process that comes as a later incarnation has given up the former; another
+ * process, or an earlier incarnation that is heard late, has to wait. */
+START_TEST(a_later_incarnation_of_a_process_ends_the_former)
+{
+    struct gw__process later = pair_process(1, 0), other = pair_process(1, 1);
+    pair_ring_of(3);
+    struct gw__command c = {.kind = GW__CMD_REGISTER,
+                            .join = {.role = GW__WORKER, .ring = true}};
+    c.who = other;
+    ck_assert_int_eq(pair_apply(c), GW_EINVAL);
+    later.incarnation.high++;
+    c.who = later;
+    ck_assert_int_eq(pair_apply(c), GW_OK);
+    pair_says("node 1 is joining as worker");
+    ck_assert(pair.first->flush.open);
+    pair_ring_is(2, (unsigned[]){0, 2});
+    pair_report(0, 0, 0, 0, 0);
+    pair_report(2, 0, 0, 0, 0);
+    ck_assert_int_eq(pair_admit(1, 0, 7), GW_EINVAL);
+    c = (struct gw__command){
+        .kind = GW__CMD_ADMIT,
+        .admit = {.joiners = {later},
+                  .count = 1,
+                  .from_op = 7,
+                  .ring_epoch = pair.first->view.ring_epoch}};
+    ck_assert_int_eq(pair_apply(c), GW_OK);
+    c = (struct gw__command){.kind = GW__CMD_REGISTER,
+                             .who = pair_process(1, 0),
+                             .join = {.role = GW__WORKER, .ring = true}};
+    ck_assert_int_eq(pair_apply(c), GW_EINVAL);
+    pair_ring_is(3, (unsigned[]){0, 2, 1});
 }
 END_TEST
 
@@ -293,7 +349,10 @@ Suite *suite_registry(void)
     tcase_add_test(t, two_observers_convict_and_one_twice_does_not);
     tcase_add_test(t, accusations_lapse);
     tcase_add_test(t, accusations_are_about_an_incarnation_and_by_a_member);
-    tcase_add_test(t, of_two_members_one_observer_is_enough_but_the_last_stays);
+    tcase_add_test(t,
+                   of_two_members_one_observer_is_enough_but_not_for_the_last);
+    tcase_add_test(t, without_its_last_member_a_ring_begins_anew);
+    tcase_add_test(t, a_later_incarnation_of_a_process_ends_the_former);
     tcase_add_test(t, link_rules_merge_and_belong_to_the_link);
     tcase_add_test(t, a_cut_is_healed_and_delays_stay);
     suite_add_tcase(suite, t);

@@ -21,6 +21,8 @@ static struct gw__foreign result_piece(size_t length)
         .donor_op = 12,
         .gives = true,
         .item = {GW__ITEM_RESULT, 11, 12, 100000},
+        .digest = 0xfedcba9876543210,
+        .epoch = 3,
         .result = {.op = 11,
                    .epoch = 3,
                    .tag = 77,
@@ -60,6 +62,8 @@ START_TEST(what_is_said_is_heard)
     ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
     ck_assert_uint_eq(heard.piece.bytes, GW__PIECE_BYTES);
     ck_assert_mem_eq(heard.piece.data, payload, GW__PIECE_BYTES);
+    ck_assert_uint_eq(heard.piece.digest, 0xfedcba9876543210);
+    ck_assert_uint_eq(heard.piece.epoch, 3);
     ck_assert_uint_eq(heard.piece.result.contributors, 0x8000000000000005);
     ck_assert_uint_eq(heard.piece.result.origin[1], 63);
     ck_assert_int_eq(heard.piece.result.redop, GW_AVG);
@@ -80,6 +84,12 @@ START_TEST(a_state_is_told_by_its_digest)
     ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
     ck_assert_uint_eq(heard.state.ops, 7);
     ck_assert_uint_eq(heard.state.digest, 0x123456789abc);
+    struct gw__foreign nothing = {.kind = GW__FOREIGN_NOTHING, .ops = 12};
+    size_t bare = gw__foreign_encode(&nothing, bytes);
+    ck_assert_int_eq(gw__foreign_decode(bytes, bare, &heard, NULL), GW_OK);
+    ck_assert_int_eq(heard.kind, GW__FOREIGN_NOTHING);
+    ck_assert_uint_eq(heard.ops, 12);
+    used = gw__foreign_encode(&said, bytes);
     ck_assert_int_eq(gw__foreign_decode(bytes, used - 1, &heard, NULL),
                      GW_EDATA);
 }

@@ -29,7 +29,9 @@ extern "C" {
     X(GW_EV_MEMBER, "member", "enum gw_membership: what the rank is now")      \
     X(GW_EV_EPOCH, "epoch", "members of the new view")                         \
     X(GW_EV_DECISION, "decision", "0 forward, 1 exclude")                      \
-    X(GW_EV_RECOVERY, "recovery", "0 the work on the chunk is kept, 1 redone")
+    X(GW_EV_RECOVERY, "recovery", "0 the work on the chunk is kept, 1 redone") \
+    X(GW_EV_SLOT, "slot", "enum gw_ps_role: what the server is to the slot")   \
+    X(GW_EV_CLOCK, "clock", "units that the worker has finished")
 
 enum gw_event_kind {
 #define X(name, json, value) name,
@@ -61,7 +63,10 @@ enum gw_membership {
  * when the last slice of a transfer into a chunk has been applied. In a ring
  * whose members change, `rank` and `peer` are nodes: ranks are dealt anew in
  * each epoch, nodes keep their numbers. DECISION and RECOVERY speak of `op`;
- * RECOVERY of the copy of `chunk` at `rank`. */
+ * RECOVERY of the copy of `chunk` at `rank`. With parameter servers `rank` and
+ * `peer` are nodes, too. SLOT speaks of server `rank` and slot `chunk`; a
+ * primary is told as such from when it serves on. CLOCK speaks of worker `rank`
+ * and the unit in its hands: data epoch `op`, batch `step`, part `chunk`. */
 struct gw_event {
     uint64_t time_ns;
     uint64_t bytes;

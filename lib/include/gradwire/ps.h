@@ -111,7 +111,8 @@ struct gw_ps_config {
     bool no_key_cache; /* key lists travel with every request */
     bool no_place;     /* shm: values are copied, never read in place */
     bool no_bundle;    /* one message a request and server */
-    /* Filters of what is pushed. */
+    /* Filters of what is pushed (not with the updater assign). What they keep
+     * travels when the client closes, or with a push of no keys. */
     bool half;         /* values travel as f16 */
     float top_share;   /* 0 < share < 1: only the largest |values| of a
                           push travel, the rest is kept and added to the

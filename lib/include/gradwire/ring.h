@@ -64,6 +64,9 @@ struct gw_ring_config {
     const char *endpoint; /* where this process listens for control messages:
                              "ipc://@name", "tcp://host:*" */
     uint64_t token;       /* of the run; the same everywhere */
+    /* Tells this process from others that have had its node number, by its
+     * upper 40 bits, to those who watch over them; 0: drawn. */
+    uint64_t process;
     unsigned controller_count;
     unsigned controllers[GW_RING_CONTROLLERS];             /* their nodes, */
     const char *controller_endpoints[GW_RING_CONTROLLERS]; /* and endpoints */

@@ -46,11 +46,10 @@ void member_hello(struct member *m)
     m->act->send(m->act->driver, WARDEN, &hello, sizeof hello);
 }
 
-bool member_knows(const struct member *m, unsigned node, uint64_t incarnation)
+uint64_t member_of(const struct member *m, unsigned node)
 {
     for (unsigned i = 0; i < m->bulletin.crew_count; i++)
-        if (m->bulletin.crew[i].node == node &&
-            m->bulletin.crew[i].incarnation == incarnation)
-            return true;
-    return false;
+        if (m->bulletin.crew[i].node == node)
+            return m->bulletin.crew[i].incarnation;
+    return 0;
 }

@@ -9,6 +9,7 @@
 
 struct envelope {
     uint64_t talk;
+    uint64_t to; /* the receiver's incarnation, as the sender knows it */
     uint32_t part_count;
     uint32_t bytes[GW__POST_PARTS];
     uint32_t reserved;
@@ -19,8 +20,9 @@ void parcel_send(const struct member *member, const struct gw__letter *letter)
     static _Alignas(8) uint8_t out[GW__MESSAGE_MAX];
     struct envelope *envelope = (void *)out;
     size_t used = sizeof *envelope;
-    *envelope =
-        (struct envelope){.talk = TALK_DATA, .part_count = letter->part_count};
+    *envelope = (struct envelope){.talk = TALK_DATA,
+                                  .to = member_of(member, letter->node),
+                                  .part_count = letter->part_count};
     for (unsigned i = 0; i < letter->part_count; i++) {
         const struct gw__post_part *part = &letter->parts[i];
         envelope->bytes[i] = (uint32_t)part->bytes;
@@ -40,16 +42,21 @@ static void parcel_free(struct gw__parcel *parcel)
     free(parcel);
 }
 
-/* One piece of memory for all of it; parts begin at multiples of 8. */
-struct gw__parcel *parcel_of(const struct gw__input *input)
+/* One piece of memory for all of it; parts begin at multiples of 8. NULL: it is
+ * for, or from, a process that is no more: the post drops such. */
+struct gw__parcel *parcel_of(const struct member *member,
+                             const struct gw__input *input)
 {
     struct envelope envelope;
     const uint8_t *from = input->data;
+    memcpy(&envelope, from, sizeof envelope);
+    if (envelope.to != member->incarnation ||
+        member_of(member, input->from) != input->incarnation)
+        return NULL;
     struct gw__parcel *parcel =
         calloc(1, sizeof *parcel + input->bytes + GW__POST_PARTS * 8);
     if (!parcel)
         abort();
-    memcpy(&envelope, from, sizeof envelope);
     from += sizeof envelope;
     parcel->from = input->from;
     parcel->incarnation_high = 1;

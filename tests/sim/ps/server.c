@@ -49,9 +49,10 @@ static void message(struct host *s, const struct gw__input *input)
     uint64_t talk;
     struct lease lease;
     memcpy(&talk, input->data, sizeof talk);
-    if (talk == TALK_DATA &&
-        member_knows(&s->m, input->from, input->incarnation))
-        gw__server_parcel(s->core, s->m.now_ns, parcel_of(input));
+    struct gw__parcel *parcel =
+        talk == TALK_DATA ? parcel_of(&s->m, input) : NULL;
+    if (parcel)
+        gw__server_parcel(s->core, s->m.now_ns, parcel);
     if (talk == TALK_NEWS && member_bulletin(&s->m, input))
         gw__server_news(s->core, s->m.now_ns, &s->m.news);
     if (talk != TALK_LEASE)

@@ -288,9 +288,10 @@ static void message(struct hand *h, const struct gw__input *input)
 {
     uint64_t talk;
     memcpy(&talk, input->data, sizeof talk);
-    if (talk == TALK_DATA &&
-        member_knows(&h->m, input->from, input->incarnation))
-        gw__worker_parcel(h->core, h->m.now_ns, parcel_of(input));
+    struct gw__parcel *parcel =
+        talk == TALK_DATA ? parcel_of(&h->m, input) : NULL;
+    if (parcel)
+        gw__worker_parcel(h->core, h->m.now_ns, parcel);
     if (talk == TALK_NEWS && member_bulletin(&h->m, input))
         gw__worker_routes(h->core, h->m.now_ns, &h->m.news.routes);
 }
@@ -298,7 +299,7 @@ static void message(struct hand *h, const struct gw__input *input)
 static bool can_work(const struct hand *h)
 {
     const struct gw__routes *routes = &h->m.bulletin.routes;
-    if (!member_knows(&h->m, h->m.node, h->m.incarnation))
+    if (member_of(&h->m, h->m.node) != h->m.incarnation)
         return false;
     for (unsigned slot = 0; slot < routes->slot_count; slot++)
         if (routes->slots[slot].term == 0)

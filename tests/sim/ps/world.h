@@ -147,14 +147,14 @@ void member_start(struct member *member, const struct gw__input *input,
 /* True: there is news. */
 bool member_bulletin(struct member *member, const struct gw__input *input);
 void member_hello(struct member *member);
-/* Does the newest bulletin name this process? */
-bool member_knows(const struct member *member, unsigned node,
-                  uint64_t incarnation);
+/* The incarnation of a node by the newest bulletin; 0: it is no member. */
+uint64_t member_of(const struct member *member, unsigned node);
 
 /* ---- parcel.c ---- */
 
 void parcel_send(const struct member *member, const struct gw__letter *letter);
-struct gw__parcel *parcel_of(const struct gw__input *input);
+struct gw__parcel *parcel_of(const struct member *member,
+                             const struct gw__input *input);
 
 /* ---- the machines ---- */
 

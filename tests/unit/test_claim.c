@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a joiner's copy is worth (ring/claim.h): with elders, without them, and
+ * after decisions. Nodes 0 and 1 are the elders; 2, 3 and 4 are admitted
+ * together, from op 7 on.
+ */
+#include <ring/claim.h>
+
+#include <check.h>
+#include <string.h>
+
+Suite *suite_claim(void);
+
+enum { FROM = 7, EPOCH = 20, DIGEST = 77 };
+
+/* The ring of these nodes, in the order of their numbers. */
+static struct gw__view ring_of(uint64_t nodes, uint64_t ring_epoch)
+{
+    struct gw__view view = {.epoch = ring_epoch, .ring_epoch = ring_epoch};
+    for (unsigned node = 0; node < 5; node++)
+        if (nodes >> node & 1)
+            view.ring[view.ring_count++] =
+                (struct gw__ring_member){.node = node,
+                                         .incarnation = {1, node + 1},
+                                         .from_op = node < 2 ? 0 : FROM};
+    return view;
+}
+
+static struct gw__claim copied(uint64_t ops)
+{
+    struct gw__claim claim = {.copied = false};
+    const struct gw__copy copy = {
+        .ops = ops, .digest = DIGEST, .epoch = EPOCH - 1};
+    gw__claim_copied(&claim, &copy);
+    return claim;
+}
+
+START_TEST(a_first_member_has_the_state)
+{
+    const struct gw__view view = ring_of(3, 1);
+    const struct gw__claim nothing = {.copied = false}, old = copied(9);
+    ck_assert_int_eq(gw__claim_worth(&nothing, &view, 0), GW__CLAIM_STANDS);
+    /* What was copied from a ring that is no more is of no use in the next. */
+    ck_assert_int_eq(gw__claim_worth(&old, &view, 0), GW__CLAIM_LOST);
+}
+END_TEST
+
+START_TEST(all_elders_must_have_the_same)
+{
+    const struct gw__view view = ring_of(0x1f, EPOCH);
+    struct gw__claim claim = copied(FROM);
+    ck_assert_uint_eq(gw__claim_asks(&claim, &view, 2), 3);
+    ck_assert(gw__claim_heard(&claim, 0, FROM, DIGEST));
+    ck_assert_uint_eq(gw__claim_asks(&claim, &view, 2), 2);
+    ck_assert(gw__claim_heard(&claim, 1, FROM - 1, 5)); /* not there yet */
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    ck_assert(gw__claim_heard(&claim, 1, FROM, DIGEST));
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_STANDS);
+    ck_assert(!gw__claim_heard(&claim, 1, FROM, 5));
+    /* One op behind nobody needs to be asked, nor without a place in it. */
+    claim = copied(FROM - 1);
+    ck_assert_uint_eq(gw__claim_asks(&claim, &view, 2), 0);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 9), GW__CLAIM_WAITS);
+    ck_assert(!gw__claim_is_empty(&claim, &view, 2));
+}
+END_TEST
+
+/* The elders die while node 2 has a copy, and 3 has one that lacks an op. */
+START_TEST(what_elders_leave_behind_stands)
+{
+    const struct gw__view view = ring_of(0x1c, EPOCH + 2);
+    struct gw__claim whole = copied(FROM), behind = copied(FROM - 1);
+    ck_assert_int_eq(gw__claim_worth(&whole, &view, 2), GW__CLAIM_STANDS);
+    ck_assert(!gw__claim_is_empty(&whole, &view, 2));
+    ck_assert(gw__claim_is_empty(&behind, &view, 3));
+    ck_assert_uint_eq(gw__claim_asks(&behind, &view, 3), 0x14);
+    gw__claim_heard_nothing(&behind, 4, EPOCH + 2);
+    ck_assert_uint_eq(gw__claim_asks(&behind, &view, 3), 4);
+    ck_assert_int_eq(gw__claim_worth(&behind, &view, 3), GW__CLAIM_WAITS);
+}
+END_TEST
+
+START_TEST(when_nobody_has_it_the_state_is_lost)
+{
+    struct gw__view view = ring_of(0x1c, EPOCH + 2);
+    struct gw__claim claim = {.copied = false};
+    gw__claim_heard_nothing(&claim, 3, EPOCH + 2);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    gw__claim_heard_nothing(&claim, 4, EPOCH + 2);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_LOST);
+    /* In the next ring it is asked again: 3 may have it from 4, who died. */
+    view = ring_of(0xc, EPOCH + 3);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    gw__claim_heard_nothing(&claim, 3, EPOCH + 2); /* late */
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    gw__claim_heard_nothing(&claim, 3, EPOCH + 3);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_LOST);
+    /* Alone nobody has to be asked. */
+    view = ring_of(4, EPOCH + 4);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_LOST);
+}
+END_TEST
+
+/* Node 0 had completed op 6 and gave the state, when it died; node 1 did that
+ * op without it, and died, too. */
+START_TEST(what_was_decided_otherwise_is_void)
+{
+    const struct gw__view view = ring_of(0x1c, EPOCH + 2);
+    struct gw__decision decision = {
+        .epoch = EPOCH, .op = FROM - 1, .fate = GW__EXCLUDE, .contributors = 2};
+    struct gw__claim claim = copied(FROM);
+    ck_assert(!gw__claim_decided(&claim, &decision, 1));
+    ck_assert(gw__claim_is_empty(&claim, &view, 2));
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+
+    struct gw__decision other[3] = {decision, decision, decision};
+    other[0].epoch = EPOCH - 1; /* before it was completed */
+    other[1].op = FROM - 2;
+    other[2].fate = GW__FORWARD;
+    claim = copied(FROM);
+    ck_assert(gw__claim_decided(&claim, other, 3));
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_STANDS);
+}
+END_TEST
+
+START_TEST(a_ring_lasts_while_a_member_stays)
+{
+    const struct gw__view none = ring_of(0, 9), some = ring_of(7, 9),
+                          fewer = ring_of(4, 10), others = ring_of(0x18, 10);
+    struct gw__view again = ring_of(4, 11);
+    again.ring[0].incarnation.low = 99;
+    ck_assert(gw__claim_lasts(&none, &some));
+    ck_assert(gw__claim_lasts(&some, &fewer));
+    ck_assert(!gw__claim_lasts(&some, &none));
+    ck_assert(!gw__claim_lasts(&some, &others));
+    ck_assert(!gw__claim_lasts(&fewer, &again));
+}
+END_TEST
+
+Suite *suite_claim(void)
+{
+    Suite *suite = suite_create("claim");
+    TCase *tcase = tcase_create("rules");
+    tcase_add_test(tcase, a_first_member_has_the_state);
+    tcase_add_test(tcase, all_elders_must_have_the_same);
+    tcase_add_test(tcase, what_elders_leave_behind_stands);
+    tcase_add_test(tcase, when_nobody_has_it_the_state_is_lost);
+    tcase_add_test(tcase, what_was_decided_otherwise_is_void);
+    tcase_add_test(tcase, a_ring_lasts_while_a_member_stays);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
