@@ -123,8 +123,9 @@ $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
 # The unit tests come last, so that the last line is their sum.
 BATS = B=$(B) CC=$(CC) SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun bats
 UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
-SIM = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
-TEST = @bad=0; $(SIM) || bad=1; \
+SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
+SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),5000)
+TEST = @bad=0; $(SIM_RING) || bad=1; $(SIM_PS) || bad=1; \
 	$(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats tests/view/*.bats) || bad=1; \
 	$(UNIT) || bad=1; exit $$bad
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
@@ -148,7 +149,8 @@ run-asan: SEEDS ?= 2000
 run-asan: all $(SIMS) $(B)/unit
 	$(TEST)
 sim: $(SIMS)
-	$(SIM)
+	$(SIM_RING)
+	$(SIM_PS)
 run-tsan: $(B)/unit
 	$(TSAN) $(UNIT)
 run-fuzz: $(FUZZERS)

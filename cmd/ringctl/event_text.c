@@ -64,6 +64,23 @@ static void of_recovery(const struct gw_event *e, char *out, size_t room)
                  e->op, e->chunk, e->rank, e->value == 0 ? "kept" : "redone");
 }
 
+static void of_servers(const struct gw_event *e, char *out, size_t room)
+{
+    static const char *const roles[] = {"is nothing to", "is the primary of",
+                                        "is in sync with", "learns"};
+    if (e->kind == GW_EV_SLOT)
+        snprintf(out, room, "node %" PRIu32 " %s slot %" PRIu32, e->rank,
+                 WORD(roles, e->value), e->chunk);
+    else if (e->step == GW_NONE)
+        snprintf(out, room, "node %" PRIu32 " is at clock %" PRId64, e->rank,
+                 e->value);
+    else
+        snprintf(out, room,
+                 "node %" PRIu32 " is at clock %" PRId64 ": data epoch %" PRIu32
+                 ", batch %" PRIu32 ", part %" PRIu32,
+                 e->rank, e->value, e->op, e->step, e->chunk);
+}
+
 void event_text(const struct gw_event *e, char *out, size_t room)
 {
     switch (e->kind) {
@@ -111,6 +128,10 @@ void event_text(const struct gw_event *e, char *out, size_t room)
     case GW_EV_DECISION:
     case GW_EV_RECOVERY:
         of_recovery(e, out, room);
+        return;
+    case GW_EV_SLOT:
+    case GW_EV_CLOCK:
+        of_servers(e, out, room);
         return;
     }
     snprintf(out, room, "event %" PRIu32, e->kind);

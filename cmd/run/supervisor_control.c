@@ -287,6 +287,7 @@ void control_take(struct run *run)
         return;
     look_for_loss(run, &before);
     recovery_view(run, &before);
+    tell_news(run, &before);
     control_accuse(run);
     children_start_awaited(run);
 }

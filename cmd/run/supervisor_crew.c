@@ -73,18 +73,22 @@ void crew_open_slots(struct run *run)
         control_command(run, &command);
 }
 
+bool crew_serves_slot(const struct run *run, unsigned slot)
+{
+    const struct gw__slot_route *route = &run->news.routes.slots[slot];
+    unsigned server = (unsigned)route->primary - SERVER_NODE;
+    if (server >= RUN_SERVERS_MAX)
+        return false;
+    const struct gw_ps_slot_status *s =
+        &run->servers[server].note.server.slots[slot];
+    return s->role == GW_PS_PRIMARY && s->term >= route->term;
+}
+
 bool crew_serves(const struct run *run)
 {
-    const struct gw__routes *routes = &run->news.routes;
-    for (unsigned s = 0; s < routes->slot_count; s++) {
-        unsigned server = (unsigned)routes->slots[s].primary - SERVER_NODE;
-        if (server >= RUN_SERVERS_MAX)
+    for (unsigned s = 0; s < run->news.routes.slot_count; s++)
+        if (!crew_serves_slot(run, s))
             return false;
-        const struct gw_ps_slot_status *slot =
-            &run->servers[server].note.server.slots[s];
-        if (slot->role != GW_PS_PRIMARY || slot->term < routes->slots[s].term)
-            return false;
-    }
     return true;
 }
 

@@ -115,6 +115,7 @@ static enum gw_err record_begin(struct run *run, const char *path,
         return code;
     }
     run->recording = recording;
+    tell_all(run);
     return GW_OK;
 }
 

@@ -31,6 +31,7 @@
 #include "condition.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
+#include "supervisor_tell.h"
 
 #include <control/talk.h>
 
@@ -201,6 +202,7 @@ struct run {
     struct child *scribe; /* sees to snapshots; NULL: nobody there */
     struct snapshot snapshot;
     uint64_t work_ns; /* when the first unit was told */
+    struct told told;
 
     void *context, *requests, *events; /* ROUTER, XPUB */
     struct later later[LATER_MAX];
@@ -300,7 +302,8 @@ unsigned crew_alive(const struct run *run, enum gw__role role);
 void crew_accuse(struct run *run);
 /* The slots are to be opened. */
 void crew_open_slots(struct run *run);
-/* Every slot has a primary that knows that it is one. */
+/* The slot has a primary that knows that it is one; all slots have. */
+bool crew_serves_slot(const struct run *run, unsigned slot);
 bool crew_serves(const struct run *run);
 /* All first servers and workers are there, and all slots. */
 bool crew_stands(const struct run *run);
@@ -331,6 +334,9 @@ const char *servers_state(const struct run *run);
 void servers_values(const struct run *run, struct condition_values *values);
 unsigned servers_parked(const struct run *run);
 json_t *servers_json(struct run *run);
+/* A worker as the clock has it; NULL: it has not asked yet. */
+const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
+                                                   unsigned node);
 
 /* ---- supervisor_serve.c ---- */
 

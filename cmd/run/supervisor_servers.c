@@ -60,9 +60,8 @@ static void put_counts(json_t *node, const struct gw_ps_counts *c)
     put(node, "waited_ns", c->waited_ns);
 }
 
-/* As the clock has it; NULL: it has not asked yet. */
-static const struct gw_ps_worker_status *clock_of(const struct run *run,
-                                                  unsigned node)
+const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
+                                                   unsigned node)
 {
     for (unsigned i = 0; i < run->clock.worker_count; i++)
         if (run->clock.workers[i].node == node)
@@ -73,7 +72,7 @@ static const struct gw_ps_worker_status *clock_of(const struct run *run,
 static json_t *worker_json(const struct run *run, const struct child *child)
 {
     const struct worker_note *w = &child->note.worker;
-    const struct gw_ps_worker_status *at = clock_of(run, child->node);
+    const struct gw_ps_worker_status *at = servers_clock_of(run, child->node);
     json_t *node = node_json(run, child, child->note.phase);
     double waited = w->worked_ns
                         ? (double)w->counts.waited_ns / (double)w->worked_ns
@@ -175,6 +174,8 @@ static json_t *slot_json(const struct run *run, unsigned number)
     put(json, "bytes", s->bytes);
     put(json, "last", s->last);
     put(json, "committed", s->committed);
+    json_object_set_new(json, "serves",
+                        json_boolean(crew_serves_slot(run, number)));
     return json;
 }
 

@@ -111,9 +111,9 @@ GW_MUST_CHECK enum gw_err gw__worker_save(struct gw__worker *worker,
 /* GW_PENDING while it is under way; else how it ended, and it is forgotten. */
 enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request,
                               struct gw_error *why);
-/* The caller wants its memory back and waits no longer: what is under way goes
- * on with copies (a push that was begun must end, lest its number stay open),
- * what was not begun is dropped. No result; GW_ENOMEM: it stays as it is. */
+/* The caller wants its memory back and waits no longer: what was begun of a
+ * push goes on with copies (it must end, lest its number stay open), all else
+ * is dropped. No result; GW_ENOMEM: it stays as it is. */
 GW_MUST_CHECK enum gw_err gw__worker_detach(struct gw__worker *worker,
                                             uint64_t request);
 /* Requests with values that are not acknowledged yet. */

@@ -119,7 +119,8 @@ enum gw__worth gw__claim_worth(const struct gw__claim *claim,
     if (!first_op(view, node, &from_op))
         return GW__CLAIM_WAITS;
     if (from_op == 0)
-        return claim->copied ? GW__CLAIM_LOST : GW__CLAIM_STANDS;
+        return claim->copied && claim->copy.ops > 0 ? GW__CLAIM_LOST
+                                                    : GW__CLAIM_STANDS;
     uint64_t elders = elders_of(view, from_op);
     if (claim->copied && claim->copy.ops == from_op && !(elders & ~claim->same))
         return GW__CLAIM_STANDS;

@@ -40,3 +40,21 @@ setup_file() {
     run -64 "$SIM/ring" --seeds
     run -64 "$SIM/ring" --what 3
 }
+
+@test "a server that forgets what it has seen counts a push twice" {
+    run -1 "$SIM/ps" --broken=dedupe --seeds 1..100
+    grep -E 'seed [0-9]+ fails: .* (were acknowledged or seen|counted)' \
+        <<<"$output"
+}
+
+@test "a primary that serves without a lease is stale, and the oracle sees it" {
+    run -1 "$SIM/ps" --broken=fencing --seeds 1..3000
+    grep -E 'seed [0-9]+ fails: .* were acknowledged or seen' <<<"$output"
+}
+
+@test "the simulated parameter server: a seed is a schedule" {
+    run -0 "$SIM/ps" --seeds 40..60
+    first=$output
+    run -0 "$SIM/ps" --seeds 40..60
+    [ "$output" = "$first" ]
+}

@@ -253,6 +253,8 @@ void joiner_work(struct toy *toy)
     if (toy->sure)
         return;
     if (is_lost(toy)) {
+        if (!toy->state.over)
+            oracle_lost(toy);
         give_up(toy);
         return;
     }

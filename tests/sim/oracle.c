@@ -8,7 +8,8 @@
  *     values and state; so have joiners when they begin
  *   - one op in one ring is one plan, and it verifies
  *   - one decision an op and epoch; epochs only grow
- *   - when nobody has the state any more the ring begins anew
+ *   - the state is lost when nobody has it any more, and only then; then the
+ *     ring begins anew
  *   - in the calm at the end the ring goes on, all of it
  */
 #include "world.h"
@@ -32,6 +33,16 @@ bool oracle_active(const struct world *w, unsigned node,
 {
     const struct gw__member *m = &w->truth->members[node];
     return m->state == GW__ACTIVE && gw__id_equal(m->incarnation, incarnation);
+}
+
+/* The living member under this number of the ring, or NULL. */
+static const struct toy *living(const struct world *w,
+                                const struct gw__ring_member *m)
+{
+    const struct toy *toy = gw__sim_state(w->sim, m->node);
+    return toy && !toy->gone && gw__id_equal(toy->incarnation, m->incarnation)
+               ? toy
+               : NULL;
 }
 
 /* ---- values ---- */
@@ -106,7 +117,8 @@ void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
     const struct completion mine = {.node = toy->node,
                                     .incarnation = toy->incarnation,
                                     .contributors = contributors,
-                                    .digest = digest};
+                                    .digest = digest,
+                                    .epoch = toy->state.epoch};
     if (op >= OPS_MOST || w->completion_count[op] == COMPLETIONS_MOST) {
         toy_fail(toy, "op %llu is too many", (unsigned long long)op);
         return;
@@ -116,14 +128,51 @@ void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
     w->completions[op][w->completion_count[op]++] = mine;
 }
 
+/* Whoever did the op after a later decision is right, dead or not. */
+static void compare_later(const struct toy *toy, uint64_t op)
+{
+    const struct world *w = toy->world;
+    for (unsigned i = 0; i < w->completion_count[op]; i++) {
+        const struct completion *other = &w->completions[op][i];
+        if (other->epoch > toy->state.epoch &&
+            other->digest != toy->state.digest)
+            toy_fail(toy,
+                     "has the state after op %llu of epoch %llu; node %u had "
+                     "another one in epoch %llu",
+                     (unsigned long long)op,
+                     (unsigned long long)toy->state.epoch, other->node,
+                     (unsigned long long)other->epoch);
+    }
+}
+
 void oracle_state(const struct toy *toy)
 {
     const struct state *s = &toy->state;
     const struct completion mine = {.node = toy->node,
                                     .incarnation = toy->incarnation,
                                     .digest = s->digest};
-    if (s->next > 0 && s->next <= OPS_MOST)
+    if (s->next != toy->book.next_op)
+        toy_fail(toy, "begins op %llu with the state before op %llu",
+                 (unsigned long long)toy->book.next_op,
+                 (unsigned long long)s->next);
+    if (s->next > 0 && s->next <= OPS_MOST) {
         compare(toy, s->next - 1, &mine);
+        compare_later(toy, s->next - 1);
+    }
+}
+
+void oracle_lost(const struct toy *toy)
+{
+    const struct world *w = toy->world;
+    const struct gw__view *view = &w->truth->view;
+    if (!oracle_active(w, toy->node, toy->incarnation))
+        return;
+    for (unsigned i = 0; i < view->ring_count; i++) {
+        const struct toy *other = living(w, &view->ring[i]);
+        if (other && other->sure)
+            toy_fail(toy, "finds the state lost, but node %u has it",
+                     other->node);
+    }
 }
 
 /* ---- plans ---- */
@@ -228,16 +277,6 @@ void oracle_log(struct world *w)
 }
 
 /* ---- the end ---- */
-
-/* The living member under this number of the ring, or NULL. */
-static const struct toy *living(const struct world *w,
-                                const struct gw__ring_member *m)
-{
-    const struct toy *toy = gw__sim_state(w->sim, m->node);
-    return toy && !toy->gone && gw__id_equal(toy->incarnation, m->incarnation)
-               ? toy
-               : NULL;
-}
 
 /* In the rounds that are about joining, too, everybody has to be in the ring.
  */

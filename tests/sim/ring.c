@@ -20,7 +20,7 @@ static void enter(struct toy *toy, const struct gw__view *view)
     gw__book_init(&toy->book, toy->node, from_op);
     toy->in_ring = true;
     if (from_op == 0) { /* nobody has to be asked for the state */
-        toy->sure = !toy->state.known && !toy->state.over;
+        toy->sure = toy->state.next == 0 && !toy->state.over;
     }
 }
 

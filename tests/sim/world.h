@@ -63,6 +63,7 @@ struct completion {
     struct gw__id incarnation;
     uint64_t contributors;
     uint64_t digest; /* of the state after it */
+    uint64_t epoch;  /* in which it was completed */
 };
 
 struct made_plan {
@@ -298,6 +299,8 @@ void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
                      uint64_t digest);
 /* A joiner is about to take part with this state. */
 void oracle_state(const struct toy *toy);
+/* A joiner finds the state lost. */
+void oracle_lost(const struct toy *toy);
 /* The plan that it has made; verified when it is a new one. */
 void oracle_plan(const struct toy *toy, const struct gw__task *task,
                  const struct gw__recovery *recovery);

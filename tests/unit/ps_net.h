@@ -106,6 +106,9 @@ void net_settle(struct net *net, unsigned ms);
 unsigned net_push(struct net *net, unsigned worker, unsigned table,
                   const uint64_t *keys, size_t count, const float *values,
                   uint64_t clock);
+/* Outside of units; the values become what was pulled. */
+unsigned net_push_pull(struct net *net, unsigned worker, unsigned table,
+                       const uint64_t *keys, size_t count, const float *values);
 unsigned net_pull(struct net *net, unsigned worker, unsigned table,
                   const uint64_t *keys, size_t count, uint64_t closed);
 unsigned net_clock(struct net *net, unsigned worker, unsigned group,
@@ -115,6 +118,11 @@ void net_repeat(struct net *net, unsigned request);
 bool net_done(const struct net *net, unsigned request);
 /* Runs until it has ended, at most ten seconds. */
 struct net_request *net_wait(struct net *net, unsigned request);
+/* Between ps_net.c and ps_net_worker.c. */
+void net_post(struct net *net, unsigned from, const struct gw__letter *letter);
+void net_on_reply(struct net *net, struct gw__parcel *parcel);
+void net_repeat_requests(struct net *net);
+uint64_t net_incarnation(unsigned node);
 /* A letter as it is, from a worker to a server: takes no part of it over. */
 void net_send(struct net *net, unsigned worker, unsigned server,
               const struct gw__letter *letter);

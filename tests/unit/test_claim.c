@@ -38,8 +38,10 @@ static struct gw__claim copied(uint64_t ops)
 START_TEST(a_first_member_has_the_state)
 {
     const struct gw__view view = ring_of(3, 1);
-    const struct gw__claim nothing = {.copied = false}, old = copied(9);
+    const struct gw__claim nothing = {.copied = false}, initial = copied(0),
+                           old = copied(9);
     ck_assert_int_eq(gw__claim_worth(&nothing, &view, 0), GW__CLAIM_STANDS);
+    ck_assert_int_eq(gw__claim_worth(&initial, &view, 0), GW__CLAIM_STANDS);
     /* What was copied from a ring that is no more is of no use in the next. */
     ck_assert_int_eq(gw__claim_worth(&old, &view, 0), GW__CLAIM_LOST);
 }

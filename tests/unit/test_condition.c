@@ -131,7 +131,7 @@ START_TEST(slips_are_told_with_their_column)
         {"4==alive", "column 1: expected a name such as alive or epoch, not "
                      "\"4\""},
         {"alvie==4", "column 1: there is no \"alvie\"; did you mean "
-                     "\"alive\"? (names: alive, epoch, step"},
+                     "\"alive\"? (names: alive, epoch, data_epoch"},
         {"alive==4 && stpe>3", "column 13: there is no \"stpe\"; did you mean "
                                "\"step\"?"},
         {"xyz==4", "column 1: there is no \"xyz\" (names:"},

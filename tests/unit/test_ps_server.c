@@ -249,15 +249,93 @@ START_TEST(without_a_lease_nothing_is_served)
 }
 END_TEST
 
+/* Empty, with other settings; they begin with the next news. */
+static void restart(struct net *net, struct gw__server_config settings)
+{
+    for (unsigned i = 0; i < net->server_count; i++) {
+        struct gw__server_config *config = &net->configs[i];
+        gw__server_destroy(&net->servers[i]);
+        config->log_bytes = settings.log_bytes;
+        config->ack_primary = settings.ack_primary;
+        config->no_dedupe = settings.no_dedupe;
+        config->no_fencing = settings.no_fencing;
+        ck_assert_int_eq(gw__server_new(config, &net->servers[i], NULL), GW_OK);
+    }
+}
+
+/* The experiments: what each idea is there for. */
+START_TEST(acknowledged_by_the_primary_alone)
+{
+    struct net *net = net_new(1, 2, 1, 2);
+    restart(net, (struct gw__server_config){.ack_primary = true});
+    unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
+    uint64_t keys[KEYS];
+    float values[KEYS];
+    fill(keys, values, 1);
+    net_wait(net, net_push(net, 0, table, keys, KEYS, values, GW__NO_CLOCK));
+    unsigned secondary = 1 - net->routes.slots[0].primary;
+    net->paused[secondary] = true;
+    unsigned push = net_push(net, 0, table, keys, KEYS, values, GW__NO_CLOCK);
+    net_run(net, 50);
+    ck_assert(net_done(net, push));
+    ck_assert_double_eq((double)net_value(net, table, keys[3]), 2);
+    net->paused[secondary] = false;
+    net_settle(net, 2000);
+    net_compare_replicas(net);
+    net_free(net);
+}
+END_TEST
+
+START_TEST(without_dedupe_a_repetition_counts_twice)
+{
+    struct net *net = net_new(1, 1, 1, 1);
+    restart(net, (struct gw__server_config){.no_dedupe = _i});
+    unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
+    uint64_t key = 3;
+    float one = 1;
+    unsigned push = net_push(net, 0, table, &key, 1, &one, GW__NO_CLOCK);
+    net_repeat(net, push);
+    net_run(net, 20);
+    ck_assert_double_eq((double)net_value(net, table, key), _i ? 2 : 1);
+    net_free(net);
+}
+END_TEST
+
+START_TEST(without_fencing_no_lease_is_needed)
+{
+    struct net *net = net_new(1, 1, 1, 1);
+    restart(net, (struct gw__server_config){.no_fencing = true});
+    unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
+    net->no_lease = true;
+    net_run(net, 200);
+    ck_assert_double_eq((double)net_value(net, table, 3), 0);
+    net_free(net);
+}
+END_TEST
+
+START_TEST(push_pull_sees_its_push)
+{
+    struct net *net = net_new((unsigned)_i, 3, 8, 2);
+    unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
+    uint64_t keys[KEYS];
+    float values[KEYS];
+    fill(keys, values, 1);
+    net->loss_ppm = net->double_ppm = 50000;
+    net->delay_ms = 3;
+    for (unsigned i = 1; i < 10; i++) {
+        struct net_request *r =
+            net_wait(net, net_push_pull(net, 0, table, keys, KEYS, values));
+        for (unsigned j = 0; j < KEYS; j++)
+            ck_assert_double_eq((double)r->values[j], i);
+    }
+    net_free(net);
+}
+END_TEST
+
 START_TEST(a_slow_replica_makes_pushes_wait)
 {
     struct net *net = net_new(1, 2, 1, 2);
-    for (unsigned i = 0; i < 2; i++) {
-        gw__server_destroy(&net->servers[i]);
-        net->configs[i].log_bytes = 4096;
-        ck_assert_int_eq(
-            gw__server_new(&net->configs[i], &net->servers[i], NULL), GW_OK);
-    }
+    restart(net, (struct gw__server_config){.log_bytes = 4096});
     unsigned table = net_table(net, "t", 1, GW_PS_ADD, 0);
     unsigned primary = net->routes.slots[0].primary;
     uint64_t keys[KEYS];
@@ -295,6 +373,10 @@ Suite *suite_ps_server(void)
     tcase_add_test(tcase, unknown_key_lists_are_asked_for);
     tcase_add_test(tcase, without_a_lease_nothing_is_served);
     tcase_add_test(tcase, a_slow_replica_makes_pushes_wait);
+    tcase_add_test(tcase, acknowledged_by_the_primary_alone);
+    tcase_add_loop_test(tcase, without_dedupe_a_repetition_counts_twice, 0, 2);
+    tcase_add_test(tcase, without_fencing_no_lease_is_needed);
+    tcase_add_loop_test(tcase, push_pull_sees_its_push, 1, 10);
     suite_add_tcase(suite, tcase);
     return suite;
 }

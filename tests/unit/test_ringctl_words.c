@@ -34,6 +34,7 @@ START_TEST(nodes_have_roles)
         {"2", ROLE_WORKER, 2},
         {"0", ROLE_WORKER, 0},
         {"worker 2", ROLE_WORKER, 2},
+        {"w2", ROLE_WORKER, 2},
         {"server 0", ROLE_SERVER, 0},
         {"s0", ROLE_SERVER, 0},
         {"controller 1", ROLE_CONTROLLER, 1},
@@ -49,6 +50,16 @@ START_TEST(nodes_have_roles)
         ck_assert_int_eq(target.role, cases[i].role);
         ck_assert_int_eq(target.node, cases[i].node);
     }
+}
+END_TEST
+
+START_TEST(roles_have_ranges_of_numbers)
+{
+    ck_assert_int_eq(target_number((struct target){ROLE_WORKER, 3}), 3);
+    ck_assert_int_eq(target_number((struct target){ROLE_SERVER, 0}), 32);
+    ck_assert_int_eq(target_number((struct target){ROLE_SERVER, 23}), 55);
+    ck_assert_int_eq(target_number((struct target){ROLE_CONTROLLER, 0}), 63);
+    ck_assert_int_eq(target_number((struct target){ROLE_CONTROLLER, 4}), 59);
 }
 END_TEST
 
@@ -240,9 +251,15 @@ END_TEST
 Suite *suite_ringctl_words(void)
 {
     const TTest *const tests[] = {
-        nodes_have_roles,   what_is_no_node_is_told,    a_cut_has_two_sides,
-        bad_cuts_are_told,  a_side_has_a_limit,         rules_of_links,
-        bad_rules_are_told, every_event_has_a_sentence,
+        nodes_have_roles,
+        roles_have_ranges_of_numbers,
+        what_is_no_node_is_told,
+        a_cut_has_two_sides,
+        bad_cuts_are_told,
+        a_side_has_a_limit,
+        rules_of_links,
+        bad_rules_are_told,
+        every_event_has_a_sentence,
     };
     Suite *suite = suite_create("ringctl_words");
     TCase *tcase = tcase_create("words");

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Many seeds of the simulated parameter server (world.h): `ps --seeds 1..1000`,
- * or one: `ps --seed 17`. The first that fails is printed with the command that
- * repeats it and the few faults that matter, and the exit status is 1.
+ * or one: `ps --seed 17`; `--broken=dedupe` and `--broken=fencing` before these
+ * are servers without that rule, which must not pass. The first that fails is
+ * printed with the command that repeats it and the few faults that matter, and
+ * the exit status is 1.
  */
 #include "world.h"
 
@@ -91,8 +93,16 @@ int main(int argc, char **argv)
     static struct world world;
     struct range range;
     char command[200];
+    const char *broken = "";
+    if (argc > 1 && strncmp(argv[1], "--broken=", 9) == 0) {
+        broken = argv[1] + 9;
+        argv[1] = argv[0];
+        argv++;
+        argc--;
+    }
     if (argc == 4 && strcmp(argv[1], "--replay") == 0) {
         world_open(&world);
+        world.broken = broken;
         return replay(&world, strtoull(argv[2], NULL, 10), argv[3]);
     }
     if (!read_arguments(argc, argv, &range)) {
@@ -107,6 +117,7 @@ int main(int argc, char **argv)
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     snprintf(command, sizeof command, "%s --seed ", argv[0]);
     world_open(&world);
+    world.broken = broken;
     int status = run(&world, range, command);
     world_close(&world);
     return status;

@@ -36,6 +36,8 @@ static void start(struct host *s, const struct gw__input *input)
     const struct gw__server_config config = {
         .node = s->m.node,
         .incarnation = {1, input->incarnation},
+        .no_dedupe = strcmp(world->broken, "dedupe") == 0,
+        .no_fencing = strcmp(world->broken, "fencing") == 0,
         .out = {.context = &s->m, .send = send_letter, .propose = propose}};
     if (*core)
         gw__server_destroy(core);

@@ -19,6 +19,7 @@ enum unit_stage {
 
 struct op {
     bool active, push;
+    unsigned of; /* whose counters: pulls look at everybody's */
     uint64_t request;
     unsigned count;
     unsigned counter[COUNTERS];
@@ -43,9 +44,9 @@ struct hand {
     float unit_values[UNITS + 1];
 };
 
-static struct ledger *ledger(const struct hand *h)
+static struct ledger *ledger(const struct hand *h, const struct op *op)
 {
-    return &h->m.world->ledgers[h->index];
+    return &h->m.world->ledgers[op->of];
 }
 
 static void send_letter(void *context, const struct gw__letter *letter)
@@ -77,18 +78,21 @@ static void start(struct hand *h, const struct gw__input *input)
 
 static void begin_op(struct hand *h, struct op *op)
 {
-    struct ledger *l = ledger(h);
     struct gw_error why;
     struct gw__access access = {
         .table = COUNT_TABLE, .keys = op->keys, .clock = GW__NO_CLOCK};
     op->push = !h->last && gw_rng_below(&h->rng, 3) > 0;
+    op->of = op->push || h->last
+                 ? h->index
+                 : (unsigned)gw_rng_below(&h->rng, h->m.world->workers);
+    struct ledger *l = ledger(h, op);
     op->count = 0;
     for (unsigned c = 0; c < COUNTERS; c++) {
         if (!h->last && gw_rng_below(&h->rng, 3) > 0)
             continue;
         unsigned i = op->count++;
         op->counter[i] = c;
-        op->keys[i] = counter_key(h->index, c);
+        op->keys[i] = counter_key(op->of, c);
         op->low[i] = l->acked[c] > l->seen[c] ? l->acked[c] : l->seen[c];
         op->values[i] = op->push ? 1 : -1;
     }
@@ -110,7 +114,7 @@ static void begin_op(struct hand *h, struct op *op)
 
 static void end_op(struct hand *h, struct op *op)
 {
-    struct ledger *l = ledger(h);
+    struct ledger *l = ledger(h, op);
     struct gw_error why;
     enum gw_err err = gw__worker_result(h->core, op->request, &why);
     if (err == GW_PENDING)
@@ -133,7 +137,7 @@ static void end_op(struct hand *h, struct op *op)
             oracle_fail(h->m.world,
                         "counter %u of worker %u is %llu: at least %llu were "
                         "acknowledged or seen, %llu sent",
-                        c, h->m.node, (unsigned long long)value,
+                        c, op->of, (unsigned long long)value,
                         (unsigned long long)op->low[i],
                         (unsigned long long)l->sent[c]);
         if (value > l->seen[c])

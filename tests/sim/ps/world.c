@@ -77,6 +77,22 @@ static void shape(struct world *w, uint64_t seed)
     memset(w->finished, 0, sizeof w->finished);
 }
 
+/* In some seeds a server and a worker are together cut off from the warden: the
+ * server must stop serving in time, for that worker would believe it. */
+static enum gw_err add_island(struct world *w, struct gw_error *why)
+{
+    uint64_t server = draw(w, 1, w->servers);
+    uint64_t worker = w->servers + draw(w, 1, w->workers);
+    const struct gw__fault island = {.kind = GW__CUT,
+                                     .at_ns = draw(w, 100 * MS, 500 * MS),
+                                     .for_ns = draw(w, 300 * MS, 400 * MS),
+                                     .nodes = UINT64_C(1) << WARDEN,
+                                     .to = UINT64_C(1) << server |
+                                           UINT64_C(1) << worker,
+                                     .both_ways = true};
+    return draw(w, 0, 2) ? GW_OK : gw__sim_add_faults(w->sim, &island, 1, why);
+}
+
 static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
                          struct gw_error *why)
 {
@@ -107,7 +123,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     w->self = w;
     enum gw_err err = gw__sim_new(kinds, nodes, &options, sim, why);
     w->sim = *sim;
-    return err;
+    return err ? err : add_island(w, why);
 }
 
 static void check(void *context, struct gw__sim *sim)

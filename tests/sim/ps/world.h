@@ -56,6 +56,7 @@ struct ledger {
 
 struct world {
     struct world *self; /* what START brings */
+    const char *broken; /* the rule that servers do without; "" */
     struct gw_rng rng;
     struct gw__sim *sim;
     unsigned servers, workers, replicas;

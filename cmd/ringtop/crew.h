@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the view knows of a run of parameter servers: who serves which slot, who
+ * works on which unit, and how stale it was.
+ *
+ * Two sources fill it. Events (MEMBER, SLOT, CLOCK) say what has changed; a
+ * recording has nothing else. The status of a live run, asked for several times
+ * a second, says the same and more: what servers hold and have done, the count
+ * of units, the histogram, recoveries. Both go through the same few functions,
+ * so that it does not matter who is faster.
+ *
+ * Workers and servers have numbers of their own here; a node of the events is
+ * worker i for i below 32, server i for 32 + i, controller i for 63 - i.
+ */
+#ifndef RINGTOP_CREW_H
+#define RINGTOP_CREW_H
+
+#include "failover.h"
+#include "journal.h"
+#include "rates.h"
+
+#include <gradwire/ps.h>
+#include <jansson.h>
+
+enum {
+    CREW_WORKERS = 32,
+    CREW_SERVERS = 24,
+    CREW_SERVER_NODE = 32,
+    CREW_CONTROLLER_NODE = 63,
+    CREW_RECOVERIES = 16
+};
+
+enum { CREW_WORD = 16 };
+
+struct crew_server {
+    bool known;
+    char state[CREW_WORD]; /* "alive", "dead", ... as the run says it */
+    uint64_t gone_ns;      /* 0: is there */
+    uint64_t served;       /* slots that it served when it went, as bits */
+    bool told;             /* by a status: what follows */
+    bool lease, parked;
+    uint64_t rows, bytes, pushes, pulls, takeovers, duplicates, refused;
+};
+
+struct crew_worker {
+    bool known;
+    char state[CREW_WORD], phase[CREW_WORD];
+    uint64_t gone_ns;
+    bool clocked; /* has asked for a unit */
+    uint64_t clock;
+    bool in_hand; /* a unit: */
+    uint64_t epoch, batch;
+    unsigned part, parts; /* parts 0: not known how many */
+    double waited;        /* share of its time; NaN */
+};
+
+struct crew_slot {
+    unsigned char roles[CREW_SERVERS]; /* enum gw_ps_role */
+    bool placed;                       /* somebody has had it */
+    bool lost;                         /* nobody holds it any more */
+};
+
+/* The count of units, by the clock of the servers. */
+struct crew_clock {
+    bool told; /* by a status */
+    char mode[24];
+    uint64_t epoch, epochs, batch, batches;
+    uint64_t closed, units, expected, dropped, redone;
+    uint64_t staleness[GW_PS_STALENESS_MAX + 1];
+    bool done;
+};
+
+/* Of the status: milliseconds since it began; NaN: not yet. */
+struct crew_recovery {
+    char names[64], how[CREW_WORD];
+    uint64_t epoch;
+    double detected_ms, decided_ms, resumed_ms;
+};
+
+struct crew {
+    bool here; /* the run has parameter servers */
+    char model[CREW_WORD];
+    double loss; /* NaN */
+    uint64_t epoch;
+    unsigned server_count, worker_count, slot_count; /* highest and one */
+    struct crew_server servers[CREW_SERVERS];
+    struct crew_worker workers[CREW_WORKERS];
+    struct crew_slot slots[GW_PS_SLOTS_MAX];
+    struct crew_clock clock;
+    /* Without a status: units by the clocks that their worker was ahead. */
+    uint64_t seen[GW_PS_STALENESS_MAX + 1];
+    struct rates pushes; /* by server */
+    struct crew_recovery recoveries[CREW_RECOVERIES]; /* the oldest first */
+    unsigned recovery_count;
+};
+
+void crew_init(struct crew *crew);
+/* Takes an event of any kind. What ends a story of a failure is written. */
+void crew_event(struct crew *crew, const struct gw_event *event,
+                struct failovers *failovers, struct journal *journal);
+/* Takes the status of a run (common/attach.h), whatever may be missing in it;
+ * nothing when it has no servers. */
+void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
+                 struct journal *journal);
+
+/* ---- questions ---- */
+
+/* Who serves the slot, who learns it; -1: nobody. */
+int crew_primary(const struct crew *crew, unsigned slot);
+/* Slots in which the server has the role. */
+unsigned crew_count(const struct crew *crew, unsigned server,
+                    enum gw_ps_role role);
+/* Slots that are lost; that are held, but served by nobody now. */
+unsigned crew_lost(const struct crew *crew);
+unsigned crew_unserved(const struct crew *crew);
+/* Clocks of the slowest and the fastest worker that is there; false: none. */
+bool crew_span(const struct crew *crew, uint64_t *least, uint64_t *most);
+/* The histogram that is known best. */
+const uint64_t *crew_staleness(const struct crew *crew);
+/* Gone long ago: nobody looks for it any more. */
+bool crew_gone(uint64_t gone_ns, uint64_t now_ns);
+/* Is the state one of who is there? */
+bool crew_is_there(const char *state);
+
+/* ---- for crew.c, crew_event.c and crew_status.c ---- */
+
+/* NULL: no server, or worker, has that number. */
+struct crew_server *crew_meet_server(struct crew *crew, unsigned number);
+struct crew_worker *crew_meet_worker(struct crew *crew, unsigned number);
+/* What a server is to a slot from now on; writes when a slot is lost. */
+void crew_set_role(struct crew *crew, unsigned slot, unsigned server,
+                   enum gw_ps_role role);
+/* Looks for slots that nobody holds any more, and writes a line about them. */
+void crew_look_for_loss(struct crew *crew, uint64_t now_ns,
+                        struct journal *journal);
+
+#endif

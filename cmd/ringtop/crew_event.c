@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One event more about parameter servers (crew.h). A recording may hold
+ * anything: every number is checked before it is an index.
+ */
+#include "crew.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- members ---- */
+
+static const char *state_word(int64_t membership)
+{
+    static const char *const words[] = {
+        [GW_MEMBER_JOINING] = "joining", [GW_MEMBER_ALIVE] = "alive",
+        [GW_MEMBER_PARKED] = "parked",   [GW_MEMBER_LEFT] = "left",
+        [GW_MEMBER_DEAD] = "dead",
+    };
+    return words[membership];
+}
+
+static uint64_t served_by(const struct crew *crew, unsigned server)
+{
+    uint64_t slots = 0;
+    for (unsigned i = 0; i < crew->slot_count; i++)
+        if (crew->slots[i].roles[server] == GW_PS_PRIMARY)
+            slots |= (uint64_t)1 << i;
+    return slots;
+}
+
+/* It holds nothing any more, whoever tells that of each slot, and when. */
+static void bury_server(struct crew *crew, unsigned number, uint64_t now_ns)
+{
+    struct crew_server *server = &crew->servers[number];
+    if (server->gone_ns == 0) {
+        server->gone_ns = now_ns;
+        server->served = served_by(crew, number);
+    }
+    for (unsigned i = 0; i < crew->slot_count; i++)
+        crew->slots[i].roles[number] = GW_PS_NOT_HERE;
+}
+
+static void on_member(struct crew *crew, const struct gw_event *e,
+                      struct journal *journal)
+{
+    if (e->value < 0 || e->value > GW_MEMBER_DEAD)
+        return;
+    const char *state = state_word(e->value);
+    bool there = crew_is_there(state);
+    unsigned number = e->rank - CREW_SERVER_NODE;
+    struct crew_worker *worker = crew_meet_worker(crew, e->rank);
+    struct crew_server *server =
+        e->rank >= CREW_SERVER_NODE ? crew_meet_server(crew, number) : NULL;
+    if (worker) {
+        snprintf(worker->state, sizeof worker->state, "%s", state);
+        worker->gone_ns = there ? 0 : e->time_ns;
+        worker->in_hand &= there;
+    }
+    if (!server)
+        return;
+    snprintf(server->state, sizeof server->state, "%s", state);
+    if (there)
+        server->gone_ns = 0;
+    else
+        bury_server(crew, number, e->time_ns);
+    if (crew->here)
+        crew_look_for_loss(crew, e->time_ns, journal);
+}
+
+/* ---- slots ---- */
+
+static bool all_served(const struct crew *crew, uint64_t slots)
+{
+    for (unsigned i = 0; i < crew->slot_count; i++)
+        if (slots >> i & 1 && crew_primary(crew, i) < 0)
+            return false;
+    return true;
+}
+
+/* Somebody serves what a dead server did: the story ends with the last slot. */
+static void look_for_takeover(const struct crew *crew,
+                              const struct gw_event *e,
+                              struct failovers *failovers,
+                              struct journal *journal)
+{
+    for (unsigned s = 0; s < crew->server_count; s++)
+        if (crew->servers[s].gone_ns > 0 && crew->servers[s].served &&
+            all_served(crew, crew->servers[s].served))
+            failovers_resume(failovers, CREW_SERVER_NODE + s, e->time_ns,
+                             journal);
+}
+
+static void on_slot(struct crew *crew, const struct gw_event *e,
+                    struct failovers *failovers, struct journal *journal)
+{
+    unsigned number = e->rank - CREW_SERVER_NODE;
+    if (e->rank < CREW_SERVER_NODE || number >= CREW_SERVERS ||
+        e->chunk >= GW_PS_SLOTS_MAX || e->value < 0 ||
+        e->value > GW_PS_LEARNER)
+        return;
+    crew->here = true;
+    (void)crew_meet_server(crew, number);
+    crew_set_role(crew, e->chunk, number, (enum gw_ps_role)e->value);
+    if (e->value == GW_PS_PRIMARY)
+        look_for_takeover(crew, e, failovers, journal);
+    else
+        crew_look_for_loss(crew, e->time_ns, journal);
+}
+
+/* ---- clocks ---- */
+
+static void count_staleness(struct crew *crew, const struct crew_worker *worker)
+{
+    uint64_t least, most;
+    if (!crew_span(crew, &least, &most) || worker->clock < least)
+        return;
+    uint64_t ahead = worker->clock - least;
+    crew->seen[ahead < GW_PS_STALENESS_MAX ? ahead : GW_PS_STALENESS_MAX]++;
+}
+
+/* Work goes on without the dead: the first unit that another one finishes. */
+static void go_on(const struct crew *crew, const struct gw_event *e,
+                  struct failovers *failovers, struct journal *journal)
+{
+    for (unsigned w = 0; w < crew->worker_count; w++)
+        if (w != e->rank && crew->workers[w].gone_ns > 0)
+            failovers_resume(failovers, w, e->time_ns, journal);
+}
+
+static void on_clock(struct crew *crew, const struct gw_event *e,
+                     struct failovers *failovers, struct journal *journal)
+{
+    struct crew_worker *worker =
+        e->value >= 0 ? crew_meet_worker(crew, e->rank) : NULL;
+    if (!worker)
+        return;
+    bool finished = worker->clocked && (uint64_t)e->value > worker->clock;
+    crew->here = true;
+    worker->clocked = true;
+    worker->clock = (uint64_t)e->value;
+    worker->in_hand = e->op != GW_NONE && e->step != GW_NONE;
+    worker->epoch = worker->in_hand ? e->op : 0;
+    worker->batch = worker->in_hand ? e->step : 0;
+    worker->part = e->chunk != GW_NONE ? e->chunk : 0;
+    if (worker->in_hand)
+        count_staleness(crew, worker);
+    if (finished)
+        go_on(crew, e, failovers, journal);
+}
+
+void crew_event(struct crew *crew, const struct gw_event *event,
+                struct failovers *failovers, struct journal *journal)
+{
+    switch ((enum gw_event_kind)event->kind) {
+    case GW_EV_MEMBER:
+        on_member(crew, event, journal);
+        break;
+    case GW_EV_EPOCH:
+        crew->epoch = event->epoch;
+        break;
+    case GW_EV_SLOT:
+        on_slot(crew, event, failovers, journal);
+        break;
+    case GW_EV_CLOCK:
+        on_clock(crew, event, failovers, journal);
+        break;
+    default:
+        break;
+    }
+}

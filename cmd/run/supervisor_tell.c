@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Events that a run of parameter servers has its supervisor make, so that a
+ * recording alone shows what became of members, slots and clocks: MEMBER and
+ * EPOCH when the crew changes, SLOT when a server becomes something else to a
+ * slot, CLOCK when a worker has another unit in its hands.
+ *
+ * What was told last is kept, and only what differs is told. A server is told
+ * to be primary when it has said itself that it is, in the slot's term: until
+ * then it is one of those in sync, and nobody serves. A recording that begins
+ * is told everything.
+ */
+#include "supervisor_parts.h"
+
+#include <string.h>
+
+static void tell(struct run *run, struct gw_event event)
+{
+    event.time_ns = gw_now_ns();
+    event.epoch = (uint32_t)run->news.view.epoch;
+    event.peer = GW_NONE;
+    events_publish(run, &event, 1);
+}
+
+/* ---- members ---- */
+
+static void tell_member(struct run *run, unsigned node, enum gw_membership is)
+{
+    tell(run, (struct gw_event){.kind = GW_EV_MEMBER,
+                                .value = is,
+                                .rank = node,
+                                .op = GW_NONE,
+                                .step = GW_NONE,
+                                .chunk = GW_NONE});
+}
+
+static void tell_epoch(struct run *run)
+{
+    tell(run, (struct gw_event){.kind = GW_EV_EPOCH,
+                                .value = run->news.crew_count,
+                                .rank = GW_NONE,
+                                .op = GW_NONE,
+                                .step = GW_NONE,
+                                .chunk = GW_NONE});
+}
+
+static bool is_in(const struct gw__news *news, const struct gw__crew_member *m)
+{
+    const struct gw__crew_member *now = crew_find(news, m->node);
+    return now && gw__id_equal(now->incarnation, m->incarnation);
+}
+
+static void tell_members(struct run *run, const struct gw__news *before)
+{
+    const struct gw__news *now = &run->news;
+    for (unsigned i = 0; i < before->crew_count; i++) {
+        const struct gw__crew_member *m = &before->crew[i];
+        const struct child *child = child_of_node(run, m->node);
+        bool went = child && (child->left || child->leaving);
+        if (child && !is_in(now, m))
+            tell_member(run, m->node, went ? GW_MEMBER_LEFT : GW_MEMBER_DEAD);
+    }
+    for (unsigned i = 0; i < now->crew_count; i++)
+        if (child_of_node(run, now->crew[i].node) &&
+            !is_in(before, &now->crew[i]))
+            tell_member(run, now->crew[i].node, GW_MEMBER_ALIVE);
+    if (before->view.epoch != now->view.epoch)
+        tell_epoch(run);
+}
+
+/* ---- slots ---- */
+
+static enum gw_ps_role role_of(const struct run *run, unsigned slot,
+                               unsigned server)
+{
+    const struct gw__slot_route *route = &run->news.routes.slots[slot];
+    unsigned node = SERVER_NODE + server;
+    if (slot >= run->news.routes.slot_count || route->primary == GW__NO_NODE)
+        return GW_PS_NOT_HERE;
+    if (route->primary == node && crew_serves_slot(run, slot))
+        return GW_PS_PRIMARY;
+    if (gw__route_in_sync(route, node))
+        return GW_PS_SECONDARY;
+    return route->learner == node ? GW_PS_LEARNER : GW_PS_NOT_HERE;
+}
+
+static void tell_slots(struct run *run)
+{
+    for (unsigned slot = 0; slot < run->news.routes.slot_count; slot++)
+        for (unsigned server = 0; server < RUN_SERVERS_MAX; server++) {
+            unsigned char *told = &run->told.roles[slot][server];
+            enum gw_ps_role role = role_of(run, slot, server);
+            if (*told == role)
+                continue;
+            *told = (unsigned char)role;
+            tell(run, (struct gw_event){.kind = GW_EV_SLOT,
+                                        .value = role,
+                                        .rank = SERVER_NODE + server,
+                                        .chunk = slot,
+                                        .op = GW_NONE,
+                                        .step = GW_NONE});
+        }
+}
+
+/* ---- clocks ---- */
+
+static bool is_in_hand(const struct child *child)
+{
+    return child->pid > 0 && child->note.worker.unit.parts > 0 &&
+           !child->note.worker.unit.done && !child->note.done;
+}
+
+static void tell_clock(struct run *run, const struct child *child,
+                       struct clock_told *told)
+{
+    const struct gw_ps_work *unit = &child->note.worker.unit;
+    const struct gw_ps_worker_status *at = servers_clock_of(run, child->node);
+    bool hand = is_in_hand(child);
+    const struct clock_told now = {
+        .known = at != NULL,
+        .clock = at ? at->clock : 0,
+        .epoch = hand ? (uint32_t)unit->epoch : GW_NONE,
+        .batch = hand ? (uint32_t)unit->batch : GW_NONE,
+        .part = hand ? unit->part : GW_NONE,
+    };
+    if (!now.known ||
+        (told->known && told->clock == now.clock && told->epoch == now.epoch &&
+         told->batch == now.batch && told->part == now.part))
+        return;
+    *told = now;
+    tell(run, (struct gw_event){.kind = GW_EV_CLOCK,
+                                .value = (int64_t)now.clock,
+                                .rank = child->node,
+                                .op = now.epoch,
+                                .step = now.batch,
+                                .chunk = now.part});
+}
+
+static void tell_clocks(struct run *run)
+{
+    for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
+        if (run->workers[n].known && run->workers[n].noted)
+            tell_clock(run, &run->workers[n], &run->told.clocks[n]);
+}
+
+/* ---- when ---- */
+
+void tell_news(struct run *run, const struct gw__news *before)
+{
+    if (!has_servers(run))
+        return;
+    tell_members(run, before);
+    tell_slots(run);
+}
+
+void tell_note(struct run *run)
+{
+    if (!has_servers(run))
+        return;
+    tell_slots(run);
+    tell_clocks(run);
+}
+
+void tell_all(struct run *run)
+{
+    static const struct gw__news nothing;
+    if (!has_servers(run))
+        return;
+    memset(&run->told, 0, sizeof run->told);
+    tell_members(run, &nothing);
+    tell_note(run);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Events that a supervisor makes of what it learns about parameter servers.
+ * None of these does anything when the run is a ring.
+ */
+#ifndef SUPERVISOR_TELL_H
+#define SUPERVISOR_TELL_H
+
+#include "supervisor.h"
+
+#include <gradwire/control.h>
+
+struct run;
+struct gw__news;
+
+/* What was told last. */
+struct told {
+    unsigned char roles[GW_PS_SLOTS_MAX][RUN_SERVERS_MAX]; /* gw_ps_role */
+    struct clock_told {
+        bool known;
+        uint64_t clock;
+        uint32_t epoch, batch, part; /* GW_NONE: no unit in its hands */
+    } clocks[RUN_WORKERS_MAX];
+};
+
+/* The view has changed from `before` to what the run's news say. */
+void tell_news(struct run *run, const struct gw__news *before);
+/* A child has sent a note. */
+void tell_note(struct run *run);
+/* All of it anew, for a recording that begins. */
+void tell_all(struct run *run);
+
+#endif

@@ -1,0 +1,338 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# psnode as a person meets it: help, typos, bad input; small trainings, which
+# are equal to those of one process; benchmarks whose sums are right; clusters
+# by hand; snapshots. Nothing of it outlives its test.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    BUILD=$(realpath "${B:-build}")
+    export BUILD MAN=$PWD/man/psnode.1
+    unset GRADWIRE_RUN GRADWIRE_RUNS
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
+        $(pkg-config --cflags --libs jansson)
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# What a test has started and left, by its number.
+teardown() {
+    for pid in "${started[@]}"; do
+        kill -9 "$pid" 2>/dev/null || true
+    done
+    [ ! -d runs ] || "$BUILD/ringctl" down --all >/dev/null
+}
+
+psnode() {
+    timeout 60 "$BUILD/psnode" "$@" </dev/null 3>&-
+}
+
+ringctl() {
+    "$BUILD/ringctl" "$@" </dev/null 3>&-
+}
+
+# start OUT ARGUMENTS: in the background; its number is the last of `started`.
+# A shell has its background commands ignore SIGINT, env does not.
+start() {
+    env --default-signal=INT "$BUILD/psnode" "${@:2}" >"$1" 2>"$1.err" \
+        </dev/null 3>&- &
+    started+=($!)
+}
+
+# The value at a path of a JSON document: json KEY... < document
+json() {
+    "$BATS_FILE_TMPDIR/jsoncheck" "$@"
+}
+
+# until_true SECONDS COMMAND: looks often, until it holds.
+until_true() {
+    local end=$((SECONDS + $1))
+    until "${@:2}" 2>/dev/null; do
+        [ $SECONDS -lt $end ] || { echo "never: ${*:2}"; return 1; }
+        sleep 0.05
+    done
+}
+
+# 300 rows of 8 features; the sign of a sum of three decides the label.
+make_rows() {
+    awk 'BEGIN {
+        state = 7
+        for (row = 0; row < 300; row++) {
+            sum = 0
+            line = ""
+            for (j = 1; j <= 8; j++) {
+                state = (state * 16807) % 2147483647
+                value = state / 2147483647 * 2 - 1
+                line = line sprintf(" %d:%.4f", j, value)
+                sum += j <= 3 ? value : 0
+            }
+            print (sum > 0 ? "+1" : "-1") line
+        }
+    }'
+}
+
+# ---- words ----
+
+@test "help: examples first, every command" {
+    run -0 --separate-stderr psnode --help
+    [[ ${lines[1]} = Examples:* ]]
+    for command in train bench controller server worker snapshot restore; do
+        [[ $output = *$'\n'"  $command "* ]]
+    done
+    [ -z "$stderr" ]
+    run -0 psnode help train
+    [[ $output = *Examples:*"psnode train lr"* ]]
+}
+
+@test "a typo gets a suggestion, and status 64" {
+    run -64 psnode trian lr x
+    [[ $output = *'did you mean "train"?'* ]]
+    run -64 psnode bench push --wire smh
+    [[ $output = *'did you mean "shm"?'* ]]
+    run -64 psnode bench pussh
+    [[ $output = *'push, pull or pushpull'* ]]
+    run -64 psnode train drift --set raet=1
+    [[ $output = *'did you mean "rate"?'* ]]
+    run -64 psnode train lr
+    [[ $output = *'Name a file'* ]]
+    run -64 psnode train drift --mode kofn
+    [[ $output = *kofn* ]]
+    run -64 psnode train mf --servers 2 --replicas 3
+    [[ $output = *'3 replicas need as many servers'* ]]
+    run -64 psnode bench push --keys 0
+    [[ $output = *'--keys is from 1 to'* ]]
+    run -64 psnode server
+    [[ $output = *'--join tcp://host:port'* ]]
+    run -64 psnode server --join tcp://127.0.0.1:7,tcp://127.0.0.1:8
+    [[ $output = *'1, 3 or 5 controllers, not 2'* ]]
+    run -64 psnode controller --peers tcp://127.0.0.1:7 --index 1 --dir c
+    [[ $output = *'1 is not among 1 peers'* ]]
+    [ ! -e c ] && [ ! -e runs ]
+}
+
+# An option is described with its command, or where it is told for several.
+@test "every command and option of the table is in the man page" {
+    missing=
+    while read -r command option; do
+        part=$command
+        case $command in
+        restore | worker) part="$command|train|Joining" ;;
+        server | controller) part="$command|Joining" ;;
+        esac
+        case $command,$option in
+        --*) grep -Eq "^\.It .*Fl .-${command#--}( |\$)" "$MAN" ;;
+        *,) grep -q "^\.Ss $command\$" "$MAN" ;;
+        *) awk -v part="^($part)\$" '/^\.S[sh] / { on = $2 ~ part } on' "$MAN" |
+            grep -Eq "^\.It .*Fl .-${option#--}( |\$)" ;;
+        esac || missing+=" $command $option;"
+    done < <(psnode completion words)
+    echo "missing:$missing"
+    [ -z "$missing" ]
+}
+
+# ---- bench ----
+
+@test "bench: over every wire, what is stored is the sum of what was pushed" {
+    for wire in shm ipc tcp; do
+        psnode bench push --keys 5000 --floats 3 --servers 2 --workers 2 \
+            --replicas 2 --wire $wire --rounds 20 -o json >rows.json
+        [ "$(json rows 2 worker <rows.json)" = all ]
+        [ "$(json rows 2 wrong <rows.json)" = 0 ]
+        [ "$(json rows 2 requests <rows.json)" = 40 ]
+    done
+}
+
+@test "bench: pull and pushpull, wide rows, other keys with each request" {
+    psnode bench pull -k 10 -f 1000 --rounds 5 -o json >rows.json
+    [ "$(json rows 0 wrong <rows.json)" = 0 ]
+    psnode bench pushpull -k 500 --zipf --unsorted --depth 4 --rounds 30 \
+        -n 2 --set threads=2 -o json >rows.json
+    [ "$(json rows 2 wrong <rows.json)" = 0 ]
+    for key in mkeys_per_s GBps p50_us p99_us; do
+        [ "$(json rows 0 $key <rows.json)" != 0 ]
+    done
+}
+
+@test "bench: key lists travel once, or with each request" {
+    psnode bench push -k 100 --rounds 50 -o json >once.json
+    psnode bench push -k 100 --rounds 50 --no-key-cache -o json >each.json
+    [ "$(json rows 1 key_lists_sent <once.json)" -lt 10 ]
+    [ "$(json rows 1 key_lists_sent <each.json)" -ge 50 ]
+}
+
+@test "bench: Ctrl-C ends all processes, with a document that is whole" {
+    start rows.json bench push -k 1000 --seconds 60s -o json
+    until_true 20 sh -c "pgrep -P ${started[-1]} >/dev/null"
+    children=$(pgrep -P "${started[-1]}")
+    kill -INT "${started[-1]}"
+    status=0
+    wait "${started[-1]}" || status=$?
+    [ "$status" = 130 ]
+    [ "$(json status <rows.json)" = 130 ]
+    for child in $children; do
+        [ ! -e "/proc/$child" ]
+    done
+}
+
+# ---- train ----
+
+@test "train: bits are those of one process, whatever the number of servers" {
+    make_rows >rows
+    psnode train lr rows --test rows -s 1 -n 1 --parts 3 -E 2 \
+        --set batch=30 --reference -o json >one.json
+    psnode train lr rows --test rows -s 3 -n 4 --parts 3 -E 2 \
+        --controllers 3 --set batch=30 --reference -o json >many.json
+    [ "$(json same_bits <one.json)" = yes ]
+    [ "$(json same_bits <many.json)" = yes ]
+    [ "$(json digest <one.json)" = "$(json digest <many.json)" ]
+    [ "$(json lost <many.json)" = 0 ]
+    [ "$(json doubled <many.json)" = 0 ]
+    [ "$(json rows 1 units <many.json)" = 30 ]
+    awk -v a="$(json test_accuracy <many.json)" 'BEGIN { exit !(a > 0.9) }'
+}
+
+@test "train: every model, every mode" {
+    for mode in ssp:1 asp kofn:1; do
+        psnode train drift -n 2 -E 1 --set rows=500 --mode $mode -o json >d.json
+        [ "$(json status <d.json)" = 0 ]
+        [ "$(json doubled <d.json)" = 0 ]
+        [ "$(json mode <d.json)" = $mode ]
+    done
+    psnode train mf -n 2 -E 1 --set ratings=2000 -o csv >mf.csv
+    [[ $(head -1 mf.csv) = epoch,units,samples,loss,quality,seconds,run* ]]
+    [ "$(wc -l <mf.csv)" = 2 ]
+}
+
+@test "train: word2vec prints neighbours, and Hogwild's speed beside" {
+    awk 'BEGIN { for (i = 0; i < 400; i++)
+        print "the king and the queen of the city went to war for water" }' \
+        >text
+    run -0 psnode train word2vec text -E 1 --baseline --set min-count=1
+    [[ $output = *"# nearest_king: "* ]]
+    [[ $output = *"# words_per_s: "* ]]
+    [[ $output = *"# hogwild_words_per_s: "* ]]
+}
+
+@test "train: a server that is killed costs nothing" {
+    psnode train drift -s 1 -n 2 -E 2 --set rows=1000 -o json >whole.json
+    start broken.json train drift -s 3 -n 2 -E 2 --set rows=1000 \
+        --compute 10ms --name broken -o json
+    until_true 20 ringctl --run broken wait 'step>=5'
+    run -0 ringctl --run broken kill server 0
+    run -0 ringctl --run broken kill 1
+    run -0 ringctl --run broken add
+    wait "${started[-1]}"
+    [ "$(json lost <broken.json)" = 0 ]
+    [ "$(json doubled <broken.json)" = 0 ]
+    [ "$(json digest <broken.json)" = "$(json digest <whole.json)" ]
+}
+
+@test "train: Ctrl-C ends the run, with a document that is whole" {
+    start d.json train drift -n 2 --compute 50ms --name short -o json
+    until_true 20 ringctl --run short wait 'step>=2'
+    kill -INT "${started[-1]}"
+    status=0
+    wait "${started[-1]}" || status=$?
+    [ "$status" = 130 ]
+    [ "$(json status <d.json)" = 130 ]
+    run -69 ringctl --run short status
+}
+
+@test "train --compare modes: all modes, side by side" {
+    psnode train drift -n 3 --compare modes --compute 5ms --times 3 \
+        --seconds 700ms -o json >c.json
+    [ "$(json theory_kofn <c.json)" = 2.0 ]
+    for mode in bsp ssp asp kofn; do
+        rate=$(json rate_$mode <c.json)
+        awk -v r="$rate" 'BEGIN { exit !(r > 0.3 && r < 9) }'
+    done
+    [ -n "$(json rows 0 loss_asp <c.json)" ]
+}
+
+@test "train --sweep ssp: staleness is never above S" {
+    psnode train drift -n 3 -E 1 --set rows=600 --sweep ssp --compute 1ms \
+        -o json >s.json
+    for row in 0 1 2 3 4 5; do
+        [ "$(json rows $row staleness <s.json)" -le \
+            "$(json rows $row bound <s.json)" ]
+    done
+}
+
+# ---- snapshots ----
+
+@test "a training goes on from its snapshot, on fewer servers" {
+    psnode train drift -s 1 -n 2 -E 2 --set rows=1000 -o json >whole.json
+    start half.json train drift -s 3 -n 2 -E 2 --set rows=1000 \
+        --compute 20ms --name half -o json
+    until_true 20 ringctl --run half wait 'step>=10'
+    run -0 psnode snapshot half saved
+    run -0 ringctl --run half down
+    wait "${started[-1]}" || true
+    psnode restore saved drift -s 2 -n 3 --parts 2 -E 2 --set rows=1000 \
+        -o json >rest.json
+    [ "$(json digest <rest.json)" = "$(json digest <whole.json)" ]
+}
+
+@test "bad snapshots: cut short, of another table, not there" {
+    psnode train drift -n 2 -E 1 --set rows=200 --snapshot saved >/dev/null
+    run -65 psnode restore nowhere drift
+    [[ $output = *"no such directory"* ]]
+    run ! psnode restore saved mf -E 1
+    echo "$output"
+    [[ $output = *psnode:* ]]
+    slot=$(find saved -name 'slot-*' -size +0 | sort | head -1)
+    truncate -s -1 "$slot"
+    run -65 psnode restore saved drift -E 1 --set rows=200
+    [[ $output = *"$(basename "$slot")"* || $output = *"cut short"* ]]
+}
+
+# ---- bad data ----
+
+@test "a data file that ends in mid-line is refused, with its line" {
+    make_rows | head -c -3 >rows
+    printf '+1 1:0.5 2:' >>rows
+    run -65 psnode train lr rows
+    [[ $output = *rows:* ]]
+    run -65 psnode train lr nothing-here
+    [[ $output = *"no such file"* ]]
+}
+
+# ---- by hand ----
+
+# A port of loopback that nobody listens at now, and neither at the next one.
+find_port() {
+    port=$((20000 + RANDOM % 10000 * 2))
+    while grep -qi ":$(printf %04X $port) \|:$(printf %04X $((port + 1))) " \
+        /proc/net/tcp; do
+        port=$((port + 2))
+    done
+}
+
+@test "a cluster by hand: it trains, a server leaves, two with one number" {
+    find_port
+    at=tcp://127.0.0.1:$port
+    start c.out controller --index 0 --peers $at --dir c0 --servers 2
+    controller=${started[-1]}
+    start s0.out server --join $at --node 40
+    first=${started[-1]}
+    start s1.out server --join $at --node 41
+    second=${started[-1]}
+    until_true 20 grep -q 'server is ready' s0.out
+    until_true 20 grep -q 'server is ready' s1.out
+    run ! psnode server --join $at --node 41
+    [[ $output = *41* ]]
+    psnode worker --join $at --workers 1 train drift -E 1 --set rows=500 \
+        -o json >w.json
+    [ "$(json status <w.json)" = 0 ]
+    run ! psnode worker --join $at --workers 1 train drift -E 1 \
+        --set rows=500,features=5
+    kill "$first"
+    wait "$first"
+    kill -9 "$second"
+    kill "$controller"
+    wait "$controller"
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A process of the parameter server (ps/node.h) in a cluster of this process:
+ * it becomes a member, meets the servers, brings commands to the controllers,
+ * and leaves.
+ */
+#include "ps_cluster.h"
+
+#include <check.h>
+#include <ps/node.h>
+#include <string.h>
+
+Suite *suite_ps_node(void);
+
+static struct gw__node *open_node(struct gw_ps_local *local, enum gw__role role)
+{
+    struct gw_error why;
+    struct gw_ps_config client = {0};
+    struct gw__node *node;
+    gw_ps_local_client(local, &client);
+    const struct gw__node_config config = {
+        .node = client.node,
+        .role = role,
+        .endpoint = client.endpoint,
+        .token = client.token,
+        .controller_count = client.controller_count,
+        .controllers = client.controllers,
+        .controller_endpoints = client.controller_endpoints,
+        .wire = client.wire};
+    ck_assert_msg(!gw__node_open(&config, &node, &why), "%s", why.text);
+    return node;
+}
+
+static unsigned turn(struct gw__node *node)
+{
+    gw__post_wait(gw__node_post(node), gw_now_ns() + 10000000);
+    return gw__node_turn(node);
+}
+
+static struct gw__answer await_answer(struct gw__node *node, unsigned wanted)
+{
+    struct gw__answer answer;
+    unsigned tag;
+    while (!gw__node_answer(node, &tag, &answer))
+        turn(node);
+    ck_assert_uint_eq(tag, wanted);
+    return answer;
+}
+
+START_TEST(it_meets_the_servers)
+{
+    struct gw_ps_local *local = cluster_start("shm", 2, 1);
+    struct gw__node *node = open_node(local, GW__WORKER);
+    uint64_t reached = 0;
+    while (!gw__node_reaches(node, 32) || !gw__node_reaches(node, 33))
+        if (turn(node) & GW__NODE_REACH)
+            reached |= gw__node_reached(node);
+    ck_assert_uint_eq(reached, UINT64_C(3) << 32);
+    ck_assert_uint_eq(gw__node_news(node)->routes.slot_count, GW_PS_SLOTS_MAX);
+    ck_assert_uint_eq(gw__node_lease(node), 0);
+    gw_ps_local_kill(local, 1);
+    while (gw__node_reaches(node, 33))
+        turn(node);
+    ck_assert(gw__node_reaches(node, 32));
+    gw__node_close(&node);
+    ck_assert_ptr_null(node);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(workers_do_not_meet_each_other)
+{
+    struct gw_ps_local *local = cluster_start("ipc", 1, 1);
+    struct gw__node *a = open_node(local, GW__WORKER);
+    struct gw__node *b = open_node(local, GW__WORKER);
+    while (!gw__node_reaches(a, 32) || !gw__node_reaches(b, 32)) {
+        turn(a);
+        turn(b);
+    }
+    ck_assert(!gw__node_reaches(a, gw__node_number(b)));
+    ck_assert(gw__node_reaches(a, gw__node_number(a)));
+    gw__node_close(&a);
+    gw__node_close(&b);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(commands_are_answered_by_their_tags)
+{
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw__node *node = open_node(local, GW__WORKER);
+    struct gw__command table = {
+        .kind = GW__CMD_TABLE,
+        .table = {.name = "t", .width = 2, .updater = GW_PS_ADD}};
+    ck_assert(!gw__node_command(node, &table, 7));
+    struct gw__answer answer = await_answer(node, 7);
+    ck_assert_int_eq(answer.code, GW_OK);
+    while (gw__node_news(node)->routes.table_count == 0)
+        turn(node);
+    table.table.width = 3;
+    /* What nobody waits for is asked once, and answers nothing. */
+    for (unsigned i = 0; i < 100; i++)
+        ck_assert(!gw__node_command(node, &table, GW__NODE_FORGET));
+    ck_assert(!gw__node_command(node, &table, 8));
+    ck_assert_int_eq(await_answer(node, 8).code, GW_EMISMATCH);
+    gw__node_close(&node);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+START_TEST(who_has_left_is_gone)
+{
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw__node *node = open_node(local, GW__WORKER);
+    const struct gw__command drain = {.kind = GW__CMD_DRAIN};
+    ck_assert(!gw__node_gone(node, &why));
+    ck_assert_msg(
+        !gw__node_leave(node, gw_now_ns() + UINT64_C(20000000000), &why), "%s",
+        why.text);
+    ck_assert(gw__node_turn(node) & GW__NODE_GONE);
+    ck_assert_int_eq(gw__node_gone(node, &why), GW_ECLOSED);
+    ck_assert_ptr_nonnull(strstr(why.text, "left"));
+    ck_assert_int_eq(gw__node_command(node, &drain, 1), GW_ECLOSED);
+    gw__node_close(&node);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+static struct gw__process find(struct gw__node *node, unsigned number)
+{
+    for (;; turn(node)) {
+        const struct gw__news *news = gw__node_news(node);
+        for (unsigned i = 0; i < news->crew_count; i++)
+            if (news->crew[i].node == number)
+                return (struct gw__process){number, news->crew[i].incarnation};
+    }
+}
+
+START_TEST(a_convicted_client_is_told_so)
+{
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw__node *node = open_node(local, GW__WORKER);
+    struct gw_ps *ps = cluster_join(local);
+    unsigned table = cluster_table(ps, 1);
+    struct gw__command accuse = {.kind = GW__CMD_ACCUSE,
+                                 .who = {.node = GW__NODE_ANY}};
+    accuse.accuse.accused = find(node, gw_ps_node(ps));
+    accuse.accuse.certain = true;
+    ck_assert(!gw__node_command(node, &accuse, 3));
+    ck_assert_int_eq(await_answer(node, 3).code, GW_OK);
+    ck_assert_int_eq(gw_ps_barrier(ps, 1, 2, &why), GW_ECLOSED);
+    ck_assert_int_eq(
+        gw_ps_push(ps, table, cluster_keys, 1, cluster_ones, NULL, &why),
+        GW_ECLOSED);
+    ck_assert_ptr_nonnull(strstr(why.text, "convicted"));
+    gw_ps_close(&ps);
+    gw__node_close(&node);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+Suite *suite_ps_node(void)
+{
+    Suite *suite = suite_create("ps_node");
+    TCase *parts = tcase_create("ps_node");
+    tcase_add_unchecked_fixture(parts, cluster_setup, NULL);
+    tcase_add_test(parts, it_meets_the_servers);
+    tcase_add_test(parts, workers_do_not_meet_each_other);
+    tcase_add_test(parts, commands_are_answered_by_their_tags);
+    tcase_add_test(parts, who_has_left_is_gone);
+    tcase_add_test(parts, a_convicted_client_is_told_so);
+    suite_add_tcase(suite, parts);
+    return suite;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a supervisor counts of parameter servers: units against the plan, slots
+ * and their replicas, data epochs, recoveries of servers.
+ */
+#include "run/supervisor_parts.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_supervisor_servers(void);
+
+enum { SERVERS = 3, WORKERS = 2, SLOTS = 4 };
+
+static struct run *run; /* large */
+
+static void join(struct child *child, enum gw__role role, unsigned number)
+{
+    struct gw__news *news = &run->news;
+    child_init(child, role, number);
+    child->crew = child->known = child->noted = true;
+    child->pid = 1; /* is never signalled here */
+    child->note.work = 1;
+    child->note.loss = (double)NAN;
+    news->crew[news->crew_count].node = child->node;
+    news->crew[news->crew_count++].incarnation = (struct gw__id){1, number + 1};
+}
+
+static void begin(void)
+{
+    run = calloc(1, sizeof *run);
+    ck_assert_ptr_nonnull(run);
+    run->formed = true;
+    run->options.servers = SERVERS;
+    run->options.ranks = WORKERS;
+    run->work.kind = WORK_TRAIN;
+    run->work.id = 1;
+    run->news.view.epoch = 5;
+    for (unsigned n = 0; n < WORKERS; n++)
+        join(&run->workers[n], GW__WORKER, n);
+    for (unsigned n = 0; n < SERVERS; n++)
+        join(&run->servers[n], GW__SERVER, n);
+    struct gw__routes *routes = &run->news.routes;
+    routes->slot_count = SLOTS;
+    for (unsigned s = 0; s < SLOTS; s++)
+        routes->slots[s] =
+            (struct gw__slot_route){.term = 1,
+                                    .primary = SERVER_NODE + s % SERVERS,
+                                    .count = 2,
+                                    .learner = GW__NO_NODE,
+                                    .leaver = GW__NO_NODE,
+                                    .heir = GW__NO_NODE};
+}
+
+static void end(void)
+{
+    free(run);
+}
+
+static struct progress_of progress_now(void)
+{
+    struct progress_of progress;
+    servers_progress(run, &progress);
+    return progress;
+}
+
+/* 10 epochs of 5 batches in 4 parts. */
+static void plan(enum gw_ps_mode_kind kind, unsigned bound)
+{
+    run->clock = (struct gw_ps_clock_status){
+        .here = true,
+        .mode = {kind, bound},
+        .plan = {.epochs = 10, .batches = 5, .parts = 4, .workers = WORKERS}};
+}
+
+/* ---- units ---- */
+
+START_TEST(what_is_under_way_is_not_lost)
+{
+    plan(GW_PS_BSP, 0);
+    run->clock.epoch = 2;
+    run->clock.batch = 3;
+    run->clock.units = 13 * 4;
+    struct progress_of p = progress_now();
+    ck_assert_uint_eq(p.step, 13);
+    ck_assert_uint_eq(p.expected, 200);
+    ck_assert_uint_eq(p.lost, 0);
+    ck_assert_uint_eq(p.doubled, 0);
+}
+END_TEST
+
+START_TEST(when_done_what_is_missing_is_lost)
+{
+    plan(GW_PS_SSP, 2);
+    run->clock.done = true;
+    run->clock.epoch = 10;
+    run->clock.units = 197;
+    ck_assert_uint_eq(progress_now().lost, 3);
+    run->clock.units = 200;
+    ck_assert_uint_eq(progress_now().lost, 0);
+    ck_assert_uint_eq(progress_now().step, 50);
+}
+END_TEST
+
+START_TEST(beyond_the_plan_is_doubled_at_once)
+{
+    plan(GW_PS_ASP, 0);
+    run->clock.units = 203;
+    ck_assert_uint_eq(progress_now().doubled, 3);
+}
+END_TEST
+
+/* Late units are dropped, those that nobody began are in no count. */
+START_TEST(kofn_owes_k_a_round)
+{
+    plan(GW_PS_KOFN, 3);
+    run->clock.done = true;
+    run->clock.epoch = 10;
+    run->clock.units = 150;
+    run->clock.dropped = 31;
+    ck_assert_uint_eq(progress_now().lost, 0);
+    run->clock.units = 149;
+    ck_assert_uint_eq(progress_now().lost, 1);
+    run->clock.units = 165;
+    run->clock.dropped = 40;
+    ck_assert_uint_eq(progress_now().doubled, 5);
+}
+END_TEST
+
+/* ---- slots, clocks ---- */
+
+START_TEST(the_weakest_slot_counts)
+{
+    plan(GW_PS_BSP, 0);
+    ck_assert_uint_eq(progress_now().replicas, 2);
+    run->news.routes.slots[3].count = 1;
+    ck_assert_uint_eq(progress_now().replicas, 1);
+    run->news.routes.slots[3].primary = GW__NO_NODE;
+    run->news.routes.slots[3].count = 0;
+    ck_assert_uint_eq(progress_now().replicas, 0);
+    ck_assert_uint_eq(progress_now().slots_lost, 1);
+    ck_assert_uint_eq(progress_now().lost, 1);
+}
+END_TEST
+
+/* Who has gone is not waited for. */
+START_TEST(the_slowest_that_is_there)
+{
+    ck_assert(isnan(progress_now().clock));
+    plan(GW_PS_SSP, 1);
+    run->clock.worker_count = 3;
+    run->clock.workers[0] = (struct gw_ps_worker_status){.node = 0, .clock = 9};
+    run->clock.workers[1] = (struct gw_ps_worker_status){.node = 1, .clock = 8};
+    run->clock.workers[2] = (struct gw_ps_worker_status){.node = 7, .clock = 3};
+    ck_assert_double_eq(progress_now().clock, 8);
+}
+END_TEST
+
+START_TEST(done_is_when_the_model_is_judged)
+{
+    plan(GW_PS_BSP, 0);
+    run->clock.done = true;
+    run->clock.units = 200;
+    for (unsigned n = 0; n < WORKERS; n++)
+        run->workers[n].note.done = true;
+    ck_assert(!progress_now().done);
+    crew_look(run);
+    ck_assert_ptr_eq(run->judge, &run->workers[0]);
+    run->workers[0].pid = 0; /* dies over it */
+    crew_look(run);
+    ck_assert_ptr_eq(run->judge, &run->workers[1]);
+    run->workers[1].note.scored = true;
+    ck_assert(progress_now().done);
+    ck_assert_ptr_eq(progress_now().judge, &run->workers[1].note);
+}
+END_TEST
+
+/* ---- the clock, the curve ---- */
+
+static struct node_note said;
+
+static void server_says(unsigned server, enum gw_ps_role role, uint64_t closed)
+{
+    struct child *child = &run->servers[server];
+    child->note.server = (struct gw_ps_server_status){.slot_count = SLOTS};
+    child->note.server.slots[0].role = role;
+    child->note.server.clocks[0].here = true;
+    child->note.server.clocks[0].closed = closed;
+    crew_note(run, child, NULL);
+}
+
+START_TEST(the_clock_is_its_primarys)
+{
+    server_says(0, GW_PS_PRIMARY, 40);
+    ck_assert_uint_eq(run->clock.closed, 40);
+    server_says(1, GW_PS_SECONDARY, 45);
+    ck_assert_uint_eq(run->clock.closed, 40);
+    server_says(1, GW_PS_PRIMARY, 46);
+    server_says(0, GW_PS_PRIMARY, 41); /* slept meanwhile */
+    ck_assert_uint_eq(run->clock.closed, 46);
+}
+END_TEST
+
+static void worker_says(unsigned worker, uint64_t epoch, uint64_t units,
+                        double loss)
+{
+    struct child *child = &run->workers[worker];
+    said = child->note;
+    child->note.worker.epochs[epoch % EPOCHS_NOTED] = (struct epoch_note){
+        .epoch = epoch,
+        .units = units,
+        .sums = {.rows = 10 * units, .samples = 10 * units, .loss = loss}};
+    crew_note(run, child, &said);
+}
+
+/* Notes are whole pictures: what is said again counts once. */
+START_TEST(sums_of_an_epoch_count_once)
+{
+    worker_says(0, 0, 3, 6);
+    worker_says(0, 0, 3, 6);
+    worker_says(0, 0, 5, 9);
+    worker_says(1, 0, 2, 1);
+    worker_says(0, 4, 1, 8); /* takes the place of epoch 0 */
+    worker_says(0, 4, 2, 9);
+    ck_assert_uint_eq(run->curve_count, 5);
+    ck_assert_uint_eq(run->curve[0].units, 7);
+    ck_assert_uint_eq(run->curve[0].sums.samples, 70);
+    ck_assert_double_eq(run->curve[0].sums.loss, 10);
+    ck_assert_uint_eq(run->curve[4].units, 2);
+    ck_assert_double_eq(run->curve[4].sums.loss, 9);
+}
+END_TEST
+
+/* ---- recoveries ---- */
+
+START_TEST(a_server_is_made_good_when_all_slots_are_served)
+{
+    struct gw__news before = run->news;
+    struct gw__news *news = &run->news;
+    run->servers[0].pid = 0;
+    run->servers[0].ended_ns = gw_now_ns();
+    for (unsigned i = 0; i < news->crew_count; i++)
+        if (news->crew[i].node == SERVER_NODE)
+            news->crew[i] = news->crew[--news->crew_count];
+    for (unsigned s = 0; s < SLOTS; s++)
+        if (news->routes.slots[s].primary == SERVER_NODE) {
+            news->routes.slots[s].primary = SERVER_NODE + 1;
+            news->routes.slots[s].term = 2;
+        }
+    recovery_view(run, &before);
+    ck_assert_uint_eq(run->recovery_count, 1);
+    ck_assert(run->recoveries[0].decided && !run->recoveries[0].resumed);
+    for (unsigned s = 0; s < SLOTS; s++) {
+        const struct gw__slot_route *slot = &news->routes.slots[s];
+        struct child *child = &run->servers[slot->primary - SERVER_NODE];
+        recovery_note(run, child, NULL);
+        ck_assert(!run->recoveries[0].resumed);
+        child->note.server.slots[s] = (struct gw_ps_slot_status){
+            .role = GW_PS_PRIMARY, .term = slot->term};
+    }
+    recovery_note(run, &run->servers[2], NULL);
+    ck_assert(run->recoveries[0].resumed);
+    ck_assert_str_eq(run->recoveries[0].how, "exit");
+}
+END_TEST
+
+Suite *suite_supervisor_servers(void)
+{
+    static const TTest *const tests[] = {
+        what_is_under_way_is_not_lost,
+        when_done_what_is_missing_is_lost,
+        beyond_the_plan_is_doubled_at_once,
+        kofn_owes_k_a_round,
+        the_weakest_slot_counts,
+        the_slowest_that_is_there,
+        done_is_when_the_model_is_judged,
+        the_clock_is_its_primarys,
+        sums_of_an_epoch_count_once,
+        a_server_is_made_good_when_all_slots_are_served,
+    };
+    Suite *suite = suite_create("supervisor_servers");
+    TCase *all = tcase_create("servers");
+    tcase_add_checked_fixture(all, begin, end);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(all, tests[i]);
+    suite_add_tcase(suite, all);
+    return suite;
+}
