@@ -13,7 +13,6 @@
 #include "controllers.h"
 #include "psnode.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -230,19 +229,6 @@ static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
     return controllers_start(&config, &stage->controllers, why);
 }
 
-/* The folder holds nothing but the controller's files. */
-static void remove_directory(const char *directory)
-{
-    DIR *listing = *directory ? opendir(directory) : NULL;
-    const struct dirent *entry;
-    if (!listing)
-        return;
-    while ((entry = readdir(listing)))
-        unlinkat(dirfd(listing), entry->d_name, 0);
-    closedir(listing);
-    rmdir(directory);
-}
-
 /* Does not return GW_OK before the slots are placed. */
 static enum gw_err await_placed(struct stage *stage, struct gw_error *why)
 {
@@ -321,7 +307,8 @@ enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
     }
     end_children(&stage);
     controllers_stop(&stage.controllers);
-    remove_directory(stage.directory);
+    if (*stage.directory)
+        directory_remove(stage.directory);
     for (unsigned e = 0; e < 2; e++)
         if (stage.go[e] >= 0)
             close(stage.go[e]);

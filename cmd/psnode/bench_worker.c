@@ -7,9 +7,9 @@
 #include "bench.h"
 #include "psnode.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { DEPTH_MAX = 64, CONNECT_MS = 30000 };
 
@@ -103,6 +103,7 @@ static enum gw_err finish(struct worker *w, unsigned flight,
 static enum gw_err request(struct worker *w, enum bench_op op,
                            struct gw_error *why)
 {
+    assert(w->bench->depth > 0 && w->keys.list_count > 0);
     unsigned flight = (unsigned)(w->requests % w->bench->depth);
     unsigned list = (unsigned)(w->requests % w->keys.list_count);
     struct gw_ps_handle *handle = &w->flights[flight].handle;

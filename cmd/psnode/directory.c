@@ -3,7 +3,7 @@
  * Directories that this tool has made for itself: they hold files, and nothing
  * of anybody else.
  */
-#include "train_options.h"
+#include "psnode.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -19,4 +19,7 @@ enum {
     SERVER_NODES = 32      /* of server 0; the others count up */
 };
 
+/* Removes a directory of this tool's own, which holds files only. */
+void directory_remove(const char *directory);
+
 #endif

@@ -27,7 +27,4 @@ GW_MUST_CHECK enum gw_err train_options_parse(int count, char *const *operands,
 /* train.c: one training, and its exit status. */
 int train_once(struct train_job *job, const struct train_wishes *wishes);
 
-/* Removes a directory that holds files only (directory.c). */
-void directory_remove(const char *directory);
-
 #endif

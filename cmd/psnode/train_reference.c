@@ -81,9 +81,8 @@ enum gw_err train_reference_make(const struct train_job *job,
     r->epochs = gw_task_config(r->task)->epochs;
     r->losses = calloc(r->epochs, sizeof *r->losses);
     if (!r->losses)
-        code = gw_fail(why, GW_ENOMEM, "no memory for the losses");
-    if (!code)
-        code = gw_local_new(tables, count, &local, why);
+        return gw_fail(why, GW_ENOMEM, "no memory for the losses");
+    code = gw_local_new(tables, count, &local, why);
     if (!code)
         code = gw_unit_new(r->task, &unit, why);
     uint64_t began_ns = gw_now_ns();

@@ -89,7 +89,7 @@ struct crew {
     struct crew_clock clock;
     /* Without a status: units by the clocks that their worker was ahead. */
     uint64_t seen[GW_PS_STALENESS_MAX + 1];
-    struct rates pushes; /* by server */
+    struct rates pushes;                              /* by server */
     struct crew_recovery recoveries[CREW_RECOVERIES]; /* the oldest first */
     unsigned recovery_count;
 };

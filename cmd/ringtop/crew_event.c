@@ -80,8 +80,7 @@ static bool all_served(const struct crew *crew, uint64_t slots)
 }
 
 /* Somebody serves what a dead server did: the story ends with the last slot. */
-static void look_for_takeover(const struct crew *crew,
-                              const struct gw_event *e,
+static void look_for_takeover(const struct crew *crew, const struct gw_event *e,
                               struct failovers *failovers,
                               struct journal *journal)
 {
@@ -97,8 +96,7 @@ static void on_slot(struct crew *crew, const struct gw_event *e,
 {
     unsigned number = e->rank - CREW_SERVER_NODE;
     if (e->rank < CREW_SERVER_NODE || number >= CREW_SERVERS ||
-        e->chunk >= GW_PS_SLOTS_MAX || e->value < 0 ||
-        e->value > GW_PS_LEARNER)
+        e->chunk >= GW_PS_SLOTS_MAX || e->value < 0 || e->value > GW_PS_LEARNER)
         return;
     crew->here = true;
     (void)crew_meet_server(crew, number);

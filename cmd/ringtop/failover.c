@@ -16,6 +16,21 @@ const char *stage_name(enum stage stage)
     return names[stage];
 }
 
+const char *failovers_name(const struct failovers *fs, uint32_t who,
+                           char out[24])
+{
+    enum { SERVERS_FROM = 32, CONTROLLERS_FROM = 56, LAST = 63 };
+    if (!fs->crew || who > LAST)
+        snprintf(out, 24, "rank %" PRIu32, who);
+    else if (who < SERVERS_FROM)
+        snprintf(out, 24, "worker %" PRIu32, who);
+    else if (who < CONTROLLERS_FROM)
+        snprintf(out, 24, "server %" PRIu32, who - SERVERS_FROM);
+    else
+        snprintf(out, 24, "controller %" PRIu32, LAST - who);
+    return out;
+}
+
 uint64_t failover_begin_ns(const struct failover *f)
 {
     unsigned stage = 0;
@@ -76,18 +91,18 @@ static void noticed(struct failovers *fs, const struct gw_event *event,
             f->noticed_by = event->rank;
         reach(f, NOTICED, event->time_ns);
     }
-    char who[24] = "somebody";
+    char who[24] = "somebody", whom[24];
     if (event->rank != GW_NONE)
-        snprintf(who, sizeof who, "rank %" PRIu32, event->rank);
+        failovers_name(fs, event->rank, who);
+    failovers_name(fs, event->peer, whom);
     enum weight weight = event->kind == GW_EV_LOST ? WEIGHT_BAD : WEIGHT_WARN;
     if (event->peer == event->rank)
         journal_write(journal, event->time_ns, weight, "%s: %s", who,
                       evidence_text(event))
             ->failover = true;
     else
-        journal_write(journal, event->time_ns, weight,
-                      "%s misses rank %" PRIu32 ": %s", who, event->peer,
-                      evidence_text(event))
+        journal_write(journal, event->time_ns, weight, "%s misses %s: %s", who,
+                      whom, evidence_text(event))
             ->failover = true;
 }
 
@@ -121,8 +136,9 @@ static void member(struct failovers *fs, const struct gw_event *event,
     enum weight weight = dead                               ? WEIGHT_BAD
                          : event->value == GW_MEMBER_PARKED ? WEIGHT_WARN
                                                             : WEIGHT_NOTE;
-    journal_write(journal, event->time_ns, weight, "rank %" PRIu32 " %s",
-                  event->rank, texts[event->value])
+    char who[24];
+    journal_write(journal, event->time_ns, weight, "%s %s",
+                  failovers_name(fs, event->rank, who), texts[event->value])
         ->failover = true;
 }
 
@@ -185,6 +201,23 @@ static void recovery(struct failovers *fs, const struct gw_event *event)
             continue;
         f->kept += event->value == 0;
         f->redone += event->value != 0;
+    }
+}
+
+void failovers_resume(struct failovers *fs, uint32_t who, uint64_t time_ns,
+                      struct journal *journal)
+{
+    for (unsigned i = 0; i < fs->count; i++) {
+        struct failover *f = &fs->list[i];
+        char took[16], name[24];
+        if (f->who != who || is_over(f) || !f->reached[CONVICTED])
+            continue;
+        reach(f, RESUMED, time_ns);
+        uint64_t begin_ns = failover_begin_ns(f);
+        format_ns(time_ns > begin_ns ? time_ns - begin_ns : 0, took);
+        journal_write(journal, time_ns, WEIGHT_GOOD, "without %s after %s",
+                      failovers_name(fs, who, name), took)
+            ->failover = true;
     }
 }
 

@@ -7,7 +7,9 @@
  * A plain communicator goes no further than the first: it fails as one. The
  * elastic ring goes on (DESIGN §6). It is resumed when the last survivor has
  * completed the op that was cut short, the newest of those decided on; if none
- * was, when a first op has ended.
+ * was, when a first op has ended. Parameter servers decide nothing: they are
+ * resumed when every slot that the dead one served is served again, or, after a
+ * worker's death, when another one has finished a unit (crew.h).
  */
 #ifndef RINGTOP_FAILOVER_H
 #define RINGTOP_FAILOVER_H
@@ -30,8 +32,16 @@ enum { FAILOVERS_KEPT = 16 };
 struct failovers {
     struct failover list[FAILOVERS_KEPT]; /* the oldest first */
     unsigned count;
+    bool crew; /* members are workers and servers, by their nodes */
 };
 
+/* "rank 2"; of a crew "worker 2", "server 0", "controller 1". */
+const char *failovers_name(const struct failovers *failovers, uint32_t who,
+                           char out[24]);
+/* What `who` did is done again: its story ends, unless it has not come to that
+ * yet. */
+void failovers_resume(struct failovers *failovers, uint32_t who,
+                      uint64_t time_ns, struct journal *journal);
 /* Takes an event of any kind and writes what it means for a failure. Who was
  * only missed, and is heard again, has no story. */
 void failovers_event(struct failovers *failovers, const struct gw_event *event,

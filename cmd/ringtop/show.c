@@ -195,9 +195,21 @@ void show_orders(struct show *show)
 
 /* ---- showing ---- */
 
+/* A frozen view stays as it is; the newest one is taken later. */
+static void take_status(struct show *show)
+{
+    json_t *status = NULL;
+    if (show->source->status && !show->player.frozen)
+        status = show->source->status(show->source);
+    if (status)
+        state_status(show->state, status, gw_now_ns());
+    json_decref(status);
+}
+
 void show_advance(struct show *show, uint64_t now_ns)
 {
     const struct gw_event *event;
+    take_status(show);
     player_clock(&show->player, now_ns);
     while ((event = player_next(&show->player)))
         state_event(show->state, event);

@@ -7,6 +7,7 @@
 #define RINGTOP_SOURCE_H
 
 #include <gradwire/gradwire.h>
+#include <jansson.h>
 
 struct source {
     /* The next event, waiting for it until gw_now_ns() is `deadline_ns`, or a
@@ -15,6 +16,9 @@ struct source {
      * one may ask on; else the source is broken. */
     enum gw_err (*next)(struct source *source, uint64_t deadline_ns,
                         struct gw_event *event, struct gw_error *why);
+    /* The newest status of the run, if there is one that was not taken yet; its
+     * caller releases it. NULL: none; or, for the function, never any. */
+    json_t *(*status)(struct source *source);
     void (*close)(struct source *source);
     int fd;    /* readable when it is worth asking; -1: ask now and then */
     bool live; /* events come as they happen */

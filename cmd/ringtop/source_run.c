@@ -2,21 +2,24 @@
  *
  * The events of a run, as its supervisor publishes them. Who attaches late has
  * missed how the ring came about, so what the status says of the members is
- * known beforehand, as if events had told it.
+ * known beforehand, as if events had told it. What parameter servers hold and
+ * do is too much for events: their run's status is asked for now and then.
  */
 #include "source.h"
 
 #include "common/attach.h"
+#include "status_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KNOWN_MAX = 2 * GW_RING_NODES };
+enum { KNOWN_MAX = 2 * GW_RING_NODES + 2 };
 
 struct run_source {
     struct source source;
     struct attach *attach;
+    struct status_watch *watch;       /* NULL: the run has no servers */
     struct gw_event known[KNOWN_MAX]; /* from the status */
     unsigned counted;
     uint64_t youngest_ns; /* of those */
@@ -63,6 +66,45 @@ static void know_node(struct run_source *r, struct gw_event *event,
         know(r, event);
 }
 
+/* Workers and servers of parameter servers stand in no ring. */
+static void know_crew(struct run_source *r, struct gw_event *event,
+                      const json_t *nodes)
+{
+    size_t i;
+    json_t *node;
+    event->kind = GW_EV_MEMBER;
+    json_array_foreach(nodes, i, node)
+    {
+        if (strcmp(text_of(node, "role"), "controller") == 0)
+            continue;
+        event->rank =
+            (uint32_t)json_integer_value(json_object_get(node, "number"));
+        event->value = membership(text_of(node, "state"));
+        know(r, event);
+    }
+}
+
+static void know_ring(struct run_source *r, struct gw_event *event,
+                      const json_t *nodes)
+{
+    size_t i;
+    json_t *node;
+    event->kind = GW_EV_MEMBER;
+    json_array_foreach(nodes, i, node)
+    {
+        if (strcmp(text_of(node, "role"), "worker") != 0)
+            continue;
+        event->rank =
+            (uint32_t)json_integer_value(json_object_get(node, "node"));
+        know_node(r, event, node);
+    }
+}
+
+static bool has_servers(const json_t *status)
+{
+    return json_is_array(json_object_get(status, "slots"));
+}
+
 static void know_status(struct run_source *r, const json_t *status)
 {
     struct gw_event event = {.time_ns = gw_now_ns(),
@@ -72,21 +114,24 @@ static void know_status(struct run_source *r, const json_t *status)
                              .chunk = GW_NONE};
     event.epoch =
         (uint32_t)json_integer_value(json_object_get(status, "epoch"));
-    size_t i;
-    json_t *node, *nodes = json_object_get(status, "nodes");
-    event.kind = GW_EV_MEMBER;
-    json_array_foreach(nodes, i, node)
-    {
-        if (strcmp(text_of(node, "role"), "worker") != 0)
-            continue;
-        event.rank =
-            (uint32_t)json_integer_value(json_object_get(node, "node"));
-        know_node(r, &event, node);
-    }
-    event.kind = GW_EV_EPOCH;
-    event.rank = GW_NONE;
+    const json_t *nodes = json_object_get(status, "nodes");
     event.value = (int64_t)json_array_size(json_object_get(status, "ring"));
-    know(r, &event);
+    if (has_servers(status))
+        event.value = json_integer_value(json_object_get(status, "alive"));
+    const struct gw_event epoch = {.time_ns = event.time_ns,
+                                   .kind = GW_EV_EPOCH,
+                                   .value = event.value,
+                                   .epoch = event.epoch,
+                                   .rank = GW_NONE,
+                                   .peer = GW_NONE,
+                                   .op = GW_NONE,
+                                   .step = GW_NONE,
+                                   .chunk = GW_NONE};
+    if (has_servers(status))
+        know_crew(r, &event, nodes);
+    else
+        know_ring(r, &event, nodes);
+    know(r, &epoch);
 }
 
 static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
@@ -98,9 +143,14 @@ static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
                    &answer, why);
     if (err)
         return err;
-    know_status(r, json_object_get(answer, "data"));
+    json_t *status = json_object_get(answer, "data");
+    know_status(r, status);
+    if (has_servers(status) && !r->watch)
+        err = status_watch_new(attach_run(r->attach), &r->watch, why);
+    if (has_servers(status) && !err)
+        status_watch_give(r->watch, status);
     json_decref(answer);
-    return GW_OK;
+    return err;
 }
 
 static enum gw_err join_stream(struct run_source *r, const char *name,
@@ -159,9 +209,16 @@ static enum gw_err run_next(struct source *source, uint64_t deadline_ns,
     return behind_ns > TOO_LATE_NS ? skip(r, behind_ns, why) : err;
 }
 
+static json_t *run_status(struct source *source)
+{
+    struct run_source *r = (struct run_source *)source;
+    return r->watch ? status_watch_take(r->watch) : NULL;
+}
+
 static void run_close(struct source *source)
 {
     struct run_source *r = (struct run_source *)source;
+    status_watch_destroy(&r->watch);
     attach_close(&r->attach);
     free(r);
 }
@@ -173,8 +230,11 @@ enum gw_err source_run(const char *name, struct source **source,
     struct run_source *r = calloc(1, sizeof *r);
     if (!r)
         return gw_fail(why, GW_ENOMEM, "attaching to a run");
-    r->source = (struct source){
-        .next = run_next, .close = run_close, .fd = -1, .live = true};
+    r->source = (struct source){.next = run_next,
+                                .status = run_status,
+                                .close = run_close,
+                                .fd = -1,
+                                .live = true};
     r->source.known = r->known;
     enum gw_err err = join_stream(r, name, why);
     if (err) {

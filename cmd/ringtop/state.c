@@ -29,6 +29,7 @@ enum gw_err state_new(struct state **state, struct gw_error *why)
     for (unsigned r = 0; r < RANKS_MAX; r++)
         rank_init(&s->ranks[r]);
     s->shown = GW_NONE;
+    crew_init(&s->crew);
     return GW_OK;
 }
 
@@ -49,6 +50,7 @@ void state_learn(struct state *s, struct state *other)
     shapes_fini(&s->shapes);
     s->shapes = other->shapes;
     other->shapes = (struct shapes){0};
+    s->crew.here = s->failovers.crew = other->crew.here;
     s->rank_count = other->first_ranks ? other->first_ranks : other->rank_count;
     /* Who came in a later view is not known yet. */
     for (unsigned r = 0; r < s->rank_count; r++)

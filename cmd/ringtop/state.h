@@ -11,6 +11,7 @@
 #ifndef RINGTOP_STATE_H
 #define RINGTOP_STATE_H
 
+#include "crew.h"
 #include "failover.h"
 #include "flights.h"
 #include "journal.h"
@@ -66,6 +67,7 @@ struct state {
     struct losses losses;
     struct journal journal;
     struct failovers failovers;
+    struct crew crew; /* of parameter servers */
     bool begun;
     bool attaching; /* what comes happened before */
     uint64_t begin_ns, now_ns;
@@ -89,6 +91,8 @@ void state_event(struct state *state, const struct gw_event *event);
  * in what is told; `skipped_ns`: of all gaps. */
 void state_attach(struct state *state, const struct gw_event *known,
                   size_t count, uint64_t skipped_ns);
+/* What the supervisor of a live run says of it at `now_ns`, as a whole. */
+void state_status(struct state *state, const json_t *status, uint64_t now_ns);
 /* Time has come to `now_ns` without an event. Never goes back. */
 void state_time(struct state *state, uint64_t now_ns);
 /* Evaluates what is to be looked at: the op that is shown, and who waits. To

@@ -364,6 +364,13 @@ void state_time(struct state *s, uint64_t now_ns)
     rates_time(&s->rates, s->now_ns);
 }
 
+void state_status(struct state *s, const json_t *status, uint64_t now_ns)
+{
+    state_time(s, now_ns);
+    crew_status(&s->crew, status, s->now_ns, &s->journal);
+    s->failovers.crew = s->crew.here;
+}
+
 void state_event(struct state *s, const struct gw_event *event)
 {
     struct gw_event e = *event;
@@ -372,10 +379,12 @@ void state_event(struct state *s, const struct gw_event *event)
     state_time(s, e.time_ns);
     s->events++;
     s->last = e;
+    crew_event(&s->crew, &e, &s->failovers, &s->journal);
+    s->failovers.crew = s->crew.here;
     if (!s->attaching)
         failovers_event(&s->failovers, &e, &s->journal);
     dispatch(s, &e);
-    if (e.epoch > s->epoch)
+    if (e.epoch > s->epoch && !s->crew.here) /* else of the data, perhaps */
         s->epoch = e.epoch;
     if (e.rank < RANKS_MAX && e.kind != GW_EV_WAIT && e.kind != GW_EV_MEMBER) {
         s->ranks[e.rank].active_ns = s->now_ns;

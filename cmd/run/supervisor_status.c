@@ -362,6 +362,8 @@ json_t *status_json(struct run *run)
     const char *text = control_text(run, trouble);
     if (run->failed.code)
         text = run->failed.text;
+    else if (!*text && run->states_lost > 0)
+        text = STATE_LOST "; it has begun anew";
     json_object_set_new(status, "text", json_string_nocheck(text));
     events_status(run, status);
     return status;

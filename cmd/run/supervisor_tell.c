@@ -84,22 +84,36 @@ static enum gw_ps_role role_of(const struct run *run, unsigned slot,
     return route->learner == node ? GW_PS_LEARNER : GW_PS_NOT_HERE;
 }
 
+static void tell_role(struct run *run, unsigned slot, unsigned server,
+                      enum gw_ps_role role)
+{
+    run->told.roles[slot][server] = (unsigned char)role;
+    tell(run, (struct gw_event){.kind = GW_EV_SLOT,
+                                .value = role,
+                                .rank = SERVER_NODE + server,
+                                .chunk = slot,
+                                .op = GW_NONE,
+                                .step = GW_NONE});
+}
+
+/* Who has come before who has gone, so that a slot that moves is never without
+ * anybody in what is told. */
+static void tell_slot(struct run *run, unsigned slot, bool gone)
+{
+    for (unsigned server = 0; server < RUN_SERVERS_MAX; server++) {
+        enum gw_ps_role role = role_of(run, slot, server);
+        if (run->told.roles[slot][server] != role &&
+            (role == GW_PS_NOT_HERE) == gone)
+            tell_role(run, slot, server, role);
+    }
+}
+
 static void tell_slots(struct run *run)
 {
-    for (unsigned slot = 0; slot < run->news.routes.slot_count; slot++)
-        for (unsigned server = 0; server < RUN_SERVERS_MAX; server++) {
-            unsigned char *told = &run->told.roles[slot][server];
-            enum gw_ps_role role = role_of(run, slot, server);
-            if (*told == role)
-                continue;
-            *told = (unsigned char)role;
-            tell(run, (struct gw_event){.kind = GW_EV_SLOT,
-                                        .value = role,
-                                        .rank = SERVER_NODE + server,
-                                        .chunk = slot,
-                                        .op = GW_NONE,
-                                        .step = GW_NONE});
-        }
+    for (unsigned slot = 0; slot < run->news.routes.slot_count; slot++) {
+        tell_slot(run, slot, false);
+        tell_slot(run, slot, true);
+    }
 }
 
 /* ---- clocks ---- */

@@ -234,13 +234,14 @@ static void put_head(struct parcel_plan *p)
     const struct gw__worker *worker = p->worker;
     const struct gw__errand *errand = p->flight->errand;
     const struct gw__access *access = &errand->request->access;
-    p->head = (struct gw__ps_head){.magic = GW__PS_MAGIC,
-                                   .request = gw__flight_name(p->worker, p->flight->id),
-                                   .routes = worker->routes.version,
-                                   .sequence = errand->sequence,
-                                   .floor = worker->floor,
-                                   .clock = GW__NO_CLOCK,
-                                   .nans = worker->nans};
+    p->head = (struct gw__ps_head){
+        .magic = GW__PS_MAGIC,
+        .request = gw__flight_name(p->worker, p->flight->id),
+        .routes = worker->routes.version,
+        .sequence = errand->sequence,
+        .floor = worker->floor,
+        .clock = GW__NO_CLOCK,
+        .nans = worker->nans};
     if (!errand->piece) {
         p->head.kind = (uint16_t)errand->request->kind;
         p->head.group = (uint8_t)errand->request->group;

@@ -239,13 +239,13 @@ make_rows() {
     wait "${started[-1]}" || status=$?
     [ "$status" = 130 ]
     [ "$(json status <d.json)" = 130 ]
-    run -69 ringctl --run short status
+    [ "$(ringctl --run short status -o json | json state)" = ended ]
 }
 
 @test "train --compare modes: all modes, side by side" {
     psnode train drift -n 3 --compare modes --compute 5ms --times 3 \
         --seconds 700ms -o json >c.json
-    [ "$(json theory_kofn <c.json)" = 2.0 ]
+    [[ $(json theory_kofn <c.json) =~ ^2(\.0)?$ ]]
     for mode in bsp ssp asp kofn; do
         rate=$(json rate_$mode <c.json)
         awk -v r="$rate" 'BEGIN { exit !(r > 0.3 && r < 9) }'

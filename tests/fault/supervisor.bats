@@ -117,6 +117,26 @@ until_gone() {
     ringctl down
 }
 
+# The workers of the run are killed behind its back, all at once.
+@test "a ring that loses its state says so and begins anew" {
+    ringctl up 2 ops --bytes 64K --name lost
+    ringctl wait 'op>=5'
+    run -0 ringctl status -o json
+    [[ $output == *'"text":""'* ]]
+    for node in 0 1; do
+        kill -KILL "$(pgrep -f "^ringctl --internal.* lost/$node\$" | head -1)"
+    done
+    ringctl wait 'alive==0'
+    ringctl restart 0
+    ringctl restart 1
+    ringctl wait 'alive==2 && op>=5'
+    run -0 ringctl status -o json
+    [[ $output == *"the ring has lost its state: all members that had it are dead; it has begun anew"* ]]
+    grep "the ring has lost its state" runs/lost/log
+    ringctl expect 'lost==0 && doubled==0'
+    ringctl down
+}
+
 @test "a cut parks the smaller side, which rejoins when it is healed" {
     ringctl up 5 ops --bytes 64K --name cut --keep
     run -0 ringctl cut '0,1|2,3,4'

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The status of a run of parameter servers (common/attach.h), read into what
+ * the view knows. It comes from another process, of another version perhaps:
+ * whatever is missing or odd in it is left as it was.
+ */
+#include "crew.h"
+
+#include "common/json_get.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t count_of(const json_t *object, const char *name)
+{
+    int64_t value = integer_of(object, name, 0);
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* ---- nodes ---- */
+
+static void take_state(char state[CREW_WORD], uint64_t *gone_ns,
+                       const json_t *node, uint64_t now_ns)
+{
+    snprintf(state, CREW_WORD, "%s", text_of(node, "state", "alive"));
+    if (crew_is_there(state))
+        *gone_ns = 0;
+    else if (*gone_ns == 0)
+        *gone_ns = now_ns;
+}
+
+static void take_server(struct crew *crew, const json_t *node, uint64_t now_ns)
+{
+    unsigned number = (unsigned)integer_of(node, "node", CREW_SERVERS);
+    struct crew_server *s = crew_meet_server(crew, number);
+    if (!s)
+        return;
+    uint64_t pushes = count_of(node, "pushes");
+    /* It counts anew when it has come back. */
+    if (s->told && pushes > s->pushes)
+        rates_add(&crew->pushes, number, now_ns, pushes - s->pushes);
+    take_state(s->state, &s->gone_ns, node, now_ns);
+    s->told = true;
+    s->pushes = pushes;
+    s->lease = integer_of(node, "lease", 0) != 0;
+    s->parked = strcmp(text_of(node, "phase", ""), "parked") == 0;
+    s->rows = count_of(node, "rows");
+    s->bytes = count_of(node, "bytes");
+    s->pulls = count_of(node, "pulls");
+    s->takeovers = count_of(node, "takeovers");
+    s->duplicates = count_of(node, "duplicates");
+    s->refused = count_of(node, "refused");
+}
+
+static void take_worker(struct crew *crew, const json_t *node, uint64_t now_ns)
+{
+    unsigned number = (unsigned)integer_of(node, "node", CREW_WORKERS);
+    struct crew_worker *w = crew_meet_worker(crew, number);
+    if (!w)
+        return;
+    take_state(w->state, &w->gone_ns, node, now_ns);
+    snprintf(w->phase, sizeof w->phase, "%s", text_of(node, "phase", ""));
+    w->clocked = json_is_number(json_object_get(node, "clock"));
+    w->clock = count_of(node, "clock");
+    w->epoch = count_of(node, "data_epoch");
+    w->batch = count_of(node, "batch");
+    w->part = (unsigned)count_of(node, "part");
+    w->parts = (unsigned)count_of(node, "parts");
+    w->in_hand = crew_is_there(w->state) && w->parts > 0 &&
+                 strcmp(w->phase, "idle") != 0;
+    w->waited = real_of(node, "waited_share");
+}
+
+static void take_nodes(struct crew *crew, const json_t *status, uint64_t now_ns)
+{
+    size_t i;
+    json_t *node;
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        const char *role = text_of(node, "role", "");
+        if (strcmp(role, "server") == 0)
+            take_server(crew, node, now_ns);
+        if (strcmp(role, "worker") == 0)
+            take_worker(crew, node, now_ns);
+    }
+}
+
+/* ---- slots ---- */
+
+static void take_role(unsigned char roles[CREW_SERVERS], const json_t *server,
+                      enum gw_ps_role role)
+{
+    json_int_t number =
+        json_is_integer(server) ? json_integer_value(server) : CREW_SERVERS;
+    if (number >= 0 && number < CREW_SERVERS)
+        roles[number] = (unsigned char)role;
+}
+
+static void take_slot(struct crew *crew, const json_t *slot)
+{
+    unsigned char roles[CREW_SERVERS] = {GW_PS_NOT_HERE};
+    unsigned number = (unsigned)integer_of(slot, "slot", GW_PS_SLOTS_MAX);
+    size_t i;
+    json_t *server;
+    bool serves = integer_of(slot, "serves", 1) != 0;
+    take_role(roles, json_object_get(slot, "learner"), GW_PS_LEARNER);
+    json_array_foreach(json_object_get(slot, "in_sync"), i, server)
+    {
+        take_role(roles, server, GW_PS_SECONDARY);
+    }
+    take_role(roles, json_object_get(slot, "primary"),
+              serves ? GW_PS_PRIMARY : GW_PS_SECONDARY);
+    for (unsigned s = 0; s < CREW_SERVERS; s++)
+        crew_set_role(crew, number, s, (enum gw_ps_role)roles[s]);
+    /* Of one that is lost nothing is told but its term. */
+    if (number < GW_PS_SLOTS_MAX && count_of(slot, "term") > 0)
+        crew->slots[number].placed = true;
+}
+
+static void take_slots(struct crew *crew, const json_t *status)
+{
+    size_t i;
+    json_t *slot;
+    json_array_foreach(json_object_get(status, "slots"), i, slot)
+    {
+        take_slot(crew, slot);
+    }
+}
+
+/* ---- the clock ---- */
+
+static void take_clock(struct crew *crew, const json_t *clocks)
+{
+    struct crew_clock *c = &crew->clock;
+    size_t i;
+    json_t *count;
+    if (!json_is_object(clocks))
+        return;
+    *c = (struct crew_clock){
+        .told = true,
+        .epoch = count_of(clocks, "data_epoch"),
+        .epochs = count_of(clocks, "data_epochs"),
+        .batch = count_of(clocks, "batch"),
+        .batches = count_of(clocks, "batches"),
+        .closed = count_of(clocks, "closed"),
+        .units = count_of(clocks, "units"),
+        .expected = count_of(clocks, "expected"),
+        .dropped = count_of(clocks, "dropped"),
+        .redone = count_of(clocks, "redone"),
+        .done = integer_of(clocks, "done", 0) != 0,
+    };
+    snprintf(c->mode, sizeof c->mode, "%s", text_of(clocks, "mode", ""));
+    json_array_foreach(json_object_get(clocks, "staleness"), i, count)
+    {
+        json_int_t units = json_integer_value(count);
+        if (i <= GW_PS_STALENESS_MAX && units > 0)
+            c->staleness[i] = (uint64_t)units;
+    }
+}
+
+/* ---- recoveries ---- */
+
+static void take_recovery(struct crew *crew, const json_t *recovery)
+{
+    struct crew_recovery *r = &crew->recoveries[crew->recovery_count++];
+    size_t i, used = 0;
+    json_t *name;
+    *r = (struct crew_recovery){
+        .epoch = count_of(recovery, "epoch"),
+        .detected_ms = real_of(recovery, "detected_ms"),
+        .decided_ms = real_of(recovery, "decided_ms"),
+        .resumed_ms = real_of(recovery, "resumed_ms"),
+    };
+    snprintf(r->how, sizeof r->how, "%s", text_of(recovery, "how", ""));
+    json_array_foreach(json_object_get(recovery, "names"), i, name)
+    {
+        const char *text = json_string_value(name);
+        if (text && used < sizeof r->names)
+            used += (size_t)snprintf(r->names + used, sizeof r->names - used,
+                                     "%s%s", i ? ", " : "", text);
+    }
+}
+
+/* The newest of them; the status has the oldest first. */
+static void take_recoveries(struct crew *crew, const json_t *status)
+{
+    const json_t *list = json_object_get(status, "recoveries");
+    size_t count = json_array_size(list);
+    size_t first = count > CREW_RECOVERIES ? count - CREW_RECOVERIES : 0;
+    crew->recovery_count = 0;
+    for (size_t i = first; i < count; i++)
+        take_recovery(crew, json_array_get(list, i));
+}
+
+void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
+                 struct journal *journal)
+{
+    if (!json_is_array(json_object_get(status, "slots")))
+        return;
+    crew->here = true;
+    rates_time(&crew->pushes, now_ns);
+    snprintf(crew->model, sizeof crew->model, "%s",
+             text_of(status, "model", ""));
+    crew->loss = real_of(status, "loss");
+    crew->epoch = count_of(status, "epoch");
+    take_nodes(crew, status, now_ns);
+    take_slots(crew, status);
+    crew_look_for_loss(crew, now_ns, journal);
+    take_clock(crew, json_object_get(status, "clocks"));
+    take_recoveries(crew, status);
+}

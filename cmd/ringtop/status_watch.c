@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See status_watch.h. The mutex guards everything but the attachment, which is
+ * the thread's. When the run has ended the last answer stays.
+ */
+#include "status_watch.h"
+
+#include "common/attach.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const uint64_t EVERY_NS = 200000000, PATIENCE_NS = 2000000000;
+
+struct status_watch {
+    struct attach *attach;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t change;
+    bool quit;
+    json_t *newest;
+};
+
+static void keep(struct status_watch *w, json_t *status)
+{
+    pthread_mutex_lock(&w->mutex);
+    json_decref(w->newest);
+    w->newest = json_incref(status);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+static enum gw_err ask(struct status_watch *w)
+{
+    struct gw_error why;
+    json_t *answer;
+    enum gw_err code =
+        attach_ask(w->attach, json_pack("{s:s}", "verb", "status"), PATIENCE_NS,
+                   &answer, &why);
+    if (code)
+        return code;
+    json_t *status = json_object_get(answer, "data");
+    if (status)
+        keep(w, status);
+    json_decref(answer);
+    return GW_OK;
+}
+
+/* False: it is time to quit. */
+static bool nap(struct status_watch *w)
+{
+    uint64_t until_ns = gw_now_ns() + EVERY_NS;
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
+                                   .tv_nsec = (long)(until_ns % 1000000000)};
+    pthread_mutex_lock(&w->mutex);
+    while (!w->quit && gw_now_ns() < until_ns)
+        pthread_cond_clockwait(&w->change, &w->mutex, CLOCK_MONOTONIC, &until);
+    bool goes_on = !w->quit;
+    pthread_mutex_unlock(&w->mutex);
+    return goes_on;
+}
+
+static void *serve(void *argument)
+{
+    struct status_watch *w = argument;
+    enum gw_err code = GW_OK;
+    while (nap(w) && (code == GW_OK || code == GW_ETIMEOUT))
+        code = ask(w);
+    return NULL;
+}
+
+enum gw_err status_watch_new(const char *run, struct status_watch **watch,
+                             struct gw_error *why)
+{
+    sigset_t all, before;
+    *watch = NULL;
+    struct status_watch *w = calloc(1, sizeof *w);
+    if (!w)
+        return gw_fail(why, GW_ENOMEM, "no memory for a status");
+    enum gw_err err = attach_open(run, &w->attach, why);
+    if (err) {
+        free(w);
+        return err;
+    }
+    pthread_mutex_init(&w->mutex, NULL);
+    pthread_cond_init(&w->change, NULL);
+    sigfillset(&all); /* signals are for the thread that draws */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&w->thread, NULL, serve, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        attach_close(&w->attach);
+        free(w);
+        return gw_fail(why, GW_ESYS, "no thread for the status");
+    }
+    *watch = w;
+    return GW_OK;
+}
+
+void status_watch_destroy(struct status_watch **watch)
+{
+    struct status_watch *w = *watch;
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->mutex);
+    w->quit = true;
+    pthread_cond_signal(&w->change);
+    pthread_mutex_unlock(&w->mutex);
+    pthread_join(w->thread, NULL);
+    attach_close(&w->attach);
+    json_decref(w->newest);
+    pthread_cond_destroy(&w->change);
+    pthread_mutex_destroy(&w->mutex);
+    free(w);
+    *watch = NULL;
+}
+
+json_t *status_watch_take(struct status_watch *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    json_t *status = w->newest;
+    w->newest = NULL;
+    pthread_mutex_unlock(&w->mutex);
+    return status;
+}
+
+void status_watch_give(struct status_watch *w, json_t *status)
+{
+    keep(w, status);
+}
