@@ -80,6 +80,7 @@ struct bench_report {
 struct bench_shared {
     uint64_t token;
     char controller[64]; /* its endpoint */
+    char directory[256]; /* of its log; "": not made yet */
     struct bench_report workers[BENCH_WORKERS_MAX];
     struct gw_error servers[BENCH_SERVERS_MAX];
 };

@@ -33,7 +33,6 @@ struct stage {
     const struct bench *bench;
     struct bench_shared *shared;
     int go[2]; /* workers wait until its writing end is closed */
-    char directory[64];
     struct controllers *controllers;
     pid_t pids[CHILDREN_MAX]; /* servers, then workers; 0: has ended */
     unsigned count;
@@ -47,10 +46,18 @@ void bench_endpoint(const struct bench_shared *shared, unsigned node,
              (unsigned long long)shared->token, node);
 }
 
+static void remove_log(const struct bench_shared *shared)
+{
+    if (*shared->directory)
+        directory_remove(shared->directory);
+}
+
 /* ---- children ---- */
 
+/* Until it is told to, or the parent was killed: then the first one tidies up.
+ */
 static enum gw_err serve(const struct stage *stage, unsigned number,
-                         struct gw_error *why)
+                         pid_t parent, struct gw_error *why)
 {
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000};
     char endpoint[64];
@@ -76,6 +83,8 @@ static enum gw_err serve(const struct stage *stage, unsigned number,
         code = gw_ps_server_error(server, why);
     while (!code && sigtimedwait(&end, NULL, &look) != SIGTERM);
     gw_ps_server_destroy(&server);
+    if (number == 0 && getppid() != parent)
+        remove_log(stage->shared);
     return code;
 }
 
@@ -84,14 +93,14 @@ static _Noreturn void live(struct stage *stage, unsigned i, pid_t parent)
     const struct bench *bench = stage->bench;
     struct gw_error why = {.code = GW_OK};
     char go;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, i < bench->servers ? SIGTERM : SIGKILL);
     if (getppid() != parent)
         _exit(gw_err_exit(GW_EINTERNAL));
     close(stage->go[1]);
     signal(SIGINT, SIG_IGN); /* the parent asks us to end */
     sigprocmask(SIG_SETMASK, &stage->before, NULL);
     if (i < bench->servers) {
-        if (serve(stage, i, &why))
+        if (serve(stage, i, parent, &why))
             stage->shared->servers[i] = why;
         _exit(gw_err_exit(why.code));
     }
@@ -206,26 +215,26 @@ static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
     char raft[32], observer[64];
     const char *const rafts[] = {raft};
     const char *const endpoints[] = {stage->shared->controller};
-    snprintf(stage->directory, sizeof stage->directory, "%.40s/gradwire-XXXXXX",
-             under && *under ? under : "/tmp");
-    if (!mkdtemp(stage->directory)) {
-        stage->directory[0] = 0;
+    snprintf(stage->shared->directory, sizeof stage->shared->directory,
+             "%.200s/gradwire-XXXXXX", under && *under ? under : "/tmp");
+    if (!mkdtemp(stage->shared->directory)) {
+        stage->shared->directory[0] = 0;
         return gw_fail_errno(why, "a directory for the controller");
     }
     if (controllers_port(raft, why))
         return GW_ESYS;
     bench_endpoint(stage->shared, OBSERVER_NODES, observer);
-    const struct controllers_config config = {.count = 1,
-                                              .endpoints = endpoints,
-                                              .raft = rafts,
-                                              .directory = stage->directory,
-                                              .observer = observer,
-                                              .token = stage->shared->token,
-                                              .seed = stage->bench->seed,
-                                              .slots = GW_PS_SLOTS_MAX,
-                                              .replicas =
-                                                  stage->bench->replicas,
-                                              .servers = stage->bench->servers};
+    const struct controllers_config config = {
+        .count = 1,
+        .endpoints = endpoints,
+        .raft = rafts,
+        .directory = stage->shared->directory,
+        .observer = observer,
+        .token = stage->shared->token,
+        .seed = stage->bench->seed,
+        .slots = GW_PS_SLOTS_MAX,
+        .replicas = stage->bench->replicas,
+        .servers = stage->bench->servers};
     return controllers_start(&config, &stage->controllers, why);
 }
 
@@ -307,8 +316,8 @@ enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
     }
     end_children(&stage);
     controllers_stop(&stage.controllers);
-    if (*stage.directory)
-        directory_remove(stage.directory);
+    if (stage.shared)
+        remove_log(stage.shared);
     for (unsigned e = 0; e < 2; e++)
         if (stage.go[e] >= 0)
             close(stage.go[e]);

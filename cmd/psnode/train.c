@@ -20,7 +20,7 @@ struct training {
     struct train_report *report;
     bool words, baseline;
     const char *snapshot;
-    char own_snapshot[64]; /* a directory that we have made; "" */
+    char own_snapshot[256]; /* a directory that we have made; "" */
 };
 
 /* ---- word2vec: the weights are looked at by a snapshot ---- */
@@ -31,7 +31,7 @@ static enum gw_err on_done(void *context, const char *run, struct gw_error *why)
     const char *under = getenv("TMPDIR");
     if (!t->words || t->snapshot)
         return GW_OK;
-    snprintf(t->own_snapshot, sizeof t->own_snapshot, "%.40s/gradwire-XXXXXX",
+    snprintf(t->own_snapshot, sizeof t->own_snapshot, "%.200s/gradwire-XXXXXX",
              under && *under ? under : "/tmp");
     if (!mkdtemp(t->own_snapshot)) {
         t->own_snapshot[0] = 0;

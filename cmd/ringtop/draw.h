@@ -42,6 +42,16 @@ int draw_chunks_height(const struct picture *picture);
 void draw_events(const struct picture *picture, const struct area *area);
 void draw_failover(const struct picture *picture, const struct area *area);
 void draw_loss(const struct picture *picture, const struct area *area);
+/* Of parameter servers: the overview, and its panels. */
+void draw_crew(const struct picture *picture, const struct area *area);
+void draw_servers(const struct picture *picture, const struct area *area);
+void draw_slots(const struct picture *picture, const struct area *area);
+void draw_clocks(const struct picture *picture, const struct area *area);
+/* Rows that the table and the matrix would like. */
+int draw_servers_height(const struct picture *picture);
+int draw_slots_height(const struct picture *picture, int width);
+/* What became of servers and workers that failed, by the status of the run. */
+void draw_recoveries(const struct picture *picture, const struct area *area);
 void draw_help(const struct picture *picture, const struct area *area);
 
 /* "-- TITLE ----------" over a panel; returns the area below it. */
@@ -50,6 +60,17 @@ struct area draw_title(const struct picture *picture, const struct area *area,
 /* The first character of a glyph's text. */
 uint32_t glyph(const char *text);
 
+/* The row `number` of `rates`, on one scale with all `count` rows. */
+void draw_sparkline(const struct picture *picture, const struct rates *rates,
+                    unsigned count, unsigned number, char *out, size_t size);
+/* The first of `count` lines to show in `rows`, when `wanted` are above it. */
+unsigned list_top(unsigned wanted, unsigned count, int rows);
+/* Servers that are shown; returns how many. */
+unsigned server_order(const struct picture *picture,
+                      unsigned order[CREW_SERVERS]);
+/* A state of a server or worker: what is written, and how. */
+const char *crew_state_name(const char *state);
+enum style crew_state_style(const char *state);
 /* Ranks that are shown, in the chosen order; returns how many. */
 unsigned rank_order(const struct picture *picture, unsigned order[RANKS_MAX]);
 /* "busy", "DEAD"; and how it is drawn. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of ranks. A column has a width and an importance: a narrow screen
- * shows the most important ones, in their usual order.
+ * The table of ranks.
  */
-#include "draw.h"
+#include "table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,9 +83,6 @@ unsigned rank_order(const struct picture *p, unsigned order[RANKS_MAX])
 }
 
 /* ---- columns ---- */
-
-typedef void write_cell(const struct picture *p, unsigned rank, char *out,
-                        size_t size);
 
 static void write_rank(const struct picture *p, unsigned r, char *out,
                        size_t size)
@@ -187,50 +183,27 @@ static void write_done(const struct picture *p, unsigned r, char *out,
 static void write_rate(const struct picture *p, unsigned r, char *out,
                        size_t size)
 {
-    const struct rates *rates = &p->state->rates;
-    unsigned used = rates_used(rates, p->state->now_ns);
-    uint64_t most = 1;
-    size_t at = 0;
-    for (unsigned rank = 0; rank < p->state->rank_count; rank++)
-        for (unsigned i = 0; i < used; i++)
-            most = rates->bytes[rank][i] > most ? rates->bytes[rank][i] : most;
-    *out = 0;
-    for (unsigned i = 0; i < used; i++) {
-        uint64_t bytes = rates->bytes[r][i];
-        double level = (double)bytes * 8 / (double)most;
-        unsigned shown = bytes > 0 && level < 1 ? 1 : (unsigned)level;
-        const char *text = p->glyphs->levels[shown];
-        at += (size_t)snprintf(out + at, at < size ? size - at : 0, "%s", text);
-    }
+    draw_sparkline(p, &p->state->rates, p->state->rank_count, r, out, size);
 }
 
-static const struct column {
-    const char *title;
-    int width;
-    int importance; /* the lowest is never left out */
-    write_cell *write;
-} columns[] = {
-    {"rank", 4, 0, write_rank},       {"state", 7, 1, write_state},
-    {"    op", 6, 2, write_op},       {"step", 7, 3, write_step},
-    {"phase", 6, 5, write_phase},     {"waits on", 11, 4, write_wait},
-    {"done", 7, 8, write_done},       {"  sent", 6, 6, write_sent},
-    {"  recv", 6, 9, write_received}, {"rate", RATE_BUCKETS, 7, write_rate},
+static enum style state_style(const struct picture *p, unsigned r)
+{
+    return rank_condition_style(state_condition(p->state, r));
+}
+
+static const struct table_column columns[] = {
+    {"rank", 4, 0, write_rank, NULL},
+    {"state", 7, 1, write_state, state_style},
+    {"    op", 6, 2, write_op, NULL},
+    {"step", 7, 3, write_step, NULL},
+    {"phase", 6, 5, write_phase, NULL},
+    {"waits on", 11, 4, write_wait, NULL},
+    {"done", 7, 8, write_done, NULL},
+    {"  sent", 6, 6, write_sent, NULL},
+    {"  recv", 6, 9, write_received, NULL},
+    {"rate", RATE_BUCKETS, 7, write_rate, NULL},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
-
-static void choose_columns(int width, bool chosen[COLUMNS])
-{
-    memset(chosen, 0, COLUMNS * sizeof *chosen);
-    for (int importance = 0; importance < COLUMNS; importance++)
-        for (int i = 0; i < COLUMNS; i++) {
-            if (columns[i].importance != importance)
-                continue;
-            chosen[i] = width > columns[i].width;
-            if (!chosen[i])
-                return;
-            width -= columns[i].width + 1;
-        }
-}
 
 /* ---- the table ---- */
 
@@ -240,35 +213,6 @@ static bool found(const struct picture *p, unsigned rank)
     snprintf(name, sizeof name, "rank %u", rank);
     return *p->view->find && (strcmp(name, p->view->find) == 0 ||
                               strcmp(name + 5, p->view->find) == 0);
-}
-
-static void draw_row(const struct picture *p, const struct area *area, int y,
-                     unsigned rank, const bool chosen[COLUMNS])
-{
-    char text[128];
-    int x = 1;
-    enum style style = rank_condition_style(state_condition(p->state, rank));
-    if (found(p, rank))
-        area_put(area, 0, y, STYLE_STRONG, '>');
-    for (int i = 0; i < COLUMNS; i++) {
-        if (!chosen[i])
-            continue;
-        columns[i].write(p, rank, text, sizeof text);
-        struct area cell = area_part(area, x, y, columns[i].width, 1);
-        area_text(&cell, 0, 0,
-                  columns[i].write == write_state ? style : STYLE_PLAIN, text);
-        x += columns[i].width + 1;
-    }
-}
-
-static void draw_heading(const struct area *area, const bool chosen[COLUMNS])
-{
-    int x = 1;
-    for (int i = 0; i < COLUMNS; i++)
-        if (chosen[i]) {
-            area_text(area, x, 0, STYLE_STRONG, columns[i].title);
-            x += columns[i].width + 1;
-        }
 }
 
 int draw_ranks_height(const struct picture *p)
@@ -309,11 +253,10 @@ static void tell_rest(const struct area *area, unsigned more, unsigned gone)
 void draw_ranks(const struct picture *p, const struct area *area)
 {
     unsigned order[RANKS_MAX];
-    bool chosen[COLUMNS];
     unsigned count = rank_order(p, order);
     unsigned rows = area->height > 1 ? (unsigned)area->height - 1 : 0;
-    choose_columns(area->width - 1, chosen);
-    draw_heading(area, chosen);
+    struct table table = table_fit(columns, COLUMNS, area->width - 1);
+    table_heading(&table, area);
     if (count == 0)
         area_text(area, 1, 1, STYLE_DIM, "no rank has told anything yet");
     unsigned gone = 0; /* they are last */
@@ -322,8 +265,11 @@ void draw_ranks(const struct picture *p, const struct area *area)
     bool cut = count > rows && rows > 0;
     rows -= cut;
     unsigned top = top_row(p, order, count, rows);
-    for (unsigned i = 0; i < rows && top + i < count; i++)
-        draw_row(p, area, 1 + (int)i, order[top + i], chosen);
+    for (unsigned i = 0; i < rows && top + i < count; i++) {
+        if (found(p, order[top + i]))
+            area_put(area, 0, 1 + (int)i, STYLE_STRONG, '>');
+        table_row(&table, p, area, 1 + (int)i, order[top + i]);
+    }
     if (cut)
         tell_rest(area, count - rows, gone);
 }

@@ -65,6 +65,22 @@ unsigned rates_used(const struct rates *r, uint64_t now_ns)
     return bucket < RATE_BUCKETS ? (unsigned)bucket + 1 : RATE_BUCKETS;
 }
 
+/* Time that the window spans. */
+static double seconds(const struct rates *r, uint64_t now_ns)
+{
+    return r->begun && now_ns > r->start_ns
+               ? (double)(now_ns - r->start_ns) * 1e-9
+               : 0;
+}
+
+double rates_of(const struct rates *r, unsigned rank, uint64_t now_ns)
+{
+    double bytes = 0, span = seconds(r, now_ns);
+    for (unsigned i = 0; i < RATE_BUCKETS && rank < RANKS_MAX; i++)
+        bytes += (double)r->bytes[rank][i];
+    return span > 0 ? bytes / span : 0;
+}
+
 double rates_total(const struct rates *r, uint64_t now_ns)
 {
     double bytes = 0;

@@ -24,6 +24,8 @@ void rates_add(struct rates *rates, unsigned rank, uint64_t now_ns,
                uint64_t bytes);
 /* Buckets that time has reached, 0 to RATE_BUCKETS. */
 unsigned rates_used(const struct rates *rates, uint64_t now_ns);
+/* Bytes a second of one rank, over the window. */
+double rates_of(const struct rates *rates, unsigned rank, uint64_t now_ns);
 /* Bytes a second of all ranks together, over the window. */
 double rates_total(const struct rates *rates, uint64_t now_ns);
 

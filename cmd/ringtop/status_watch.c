@@ -55,7 +55,7 @@ static bool nap(struct status_watch *w)
                                    .tv_nsec = (long)(until_ns % 1000000000)};
     pthread_mutex_lock(&w->mutex);
     while (!w->quit && gw_now_ns() < until_ns)
-        pthread_cond_clockwait(&w->change, &w->mutex, CLOCK_MONOTONIC, &until);
+        pthread_cond_timedwait(&w->change, &w->mutex, &until);
     bool goes_on = !w->quit;
     pthread_mutex_unlock(&w->mutex);
     return goes_on;
@@ -74,6 +74,7 @@ enum gw_err status_watch_new(const char *run, struct status_watch **watch,
                              struct gw_error *why)
 {
     sigset_t all, before;
+    pthread_condattr_t clock;
     *watch = NULL;
     struct status_watch *w = calloc(1, sizeof *w);
     if (!w)
@@ -84,7 +85,10 @@ enum gw_err status_watch_new(const char *run, struct status_watch **watch,
         return err;
     }
     pthread_mutex_init(&w->mutex, NULL);
-    pthread_cond_init(&w->change, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->change, &clock);
+    pthread_condattr_destroy(&clock);
     sigfillset(&all); /* signals are for the thread that draws */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&w->thread, NULL, serve, w);
@@ -125,7 +129,9 @@ json_t *status_watch_take(struct status_watch *w)
     return status;
 }
 
-void status_watch_give(struct status_watch *w, json_t *status)
+void status_watch_give(struct status_watch *w, const json_t *status)
 {
-    keep(w, status);
+    json_t *copy = json_deep_copy(status);
+    keep(w, copy);
+    json_decref(copy);
 }

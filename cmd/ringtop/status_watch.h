@@ -18,7 +18,7 @@ GW_MUST_CHECK enum gw_err status_watch_new(const char *run,
 void status_watch_destroy(struct status_watch **watch);
 /* The newest status, once; its caller releases it. NULL: there is none. */
 json_t *status_watch_take(struct status_watch *watch);
-/* As if it had been answered now; a reference is taken. */
-void status_watch_give(struct status_watch *watch, json_t *status);
+/* As if it had been answered now; it is copied. */
+void status_watch_give(struct status_watch *watch, const json_t *status);
 
 #endif

@@ -123,9 +123,9 @@ until_gone() {
     ringctl wait 'op>=5'
     run -0 ringctl status -o json
     [[ $output == *'"text":""'* ]]
-    for node in 0 1; do
-        kill -KILL "$(pgrep -f "^ringctl --internal.* lost/$node\$" | head -1)"
-    done
+    # shellcheck disable=SC2046 # one word a worker
+    kill -KILL $(grep -o '"role":"worker","state":"alive","pid":[0-9]*' \
+        <<<"$output" | sed 's/.*://')
     ringctl wait 'alive==0'
     ringctl restart 0
     ringctl restart 1

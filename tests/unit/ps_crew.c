@@ -10,7 +10,7 @@
 
 static struct gw_error why;
 
-void crew_command(struct crew *c, const struct gw__clock_command *command)
+void ps_crew_command(struct crew *c, const struct gw__clock_command *command)
 {
     uint8_t bytes[GW__CLOCK_COMMAND_MAX];
     struct gw__clock_command copy;
@@ -21,30 +21,30 @@ void crew_command(struct crew *c, const struct gw__clock_command *command)
                   why.text);
 }
 
-void crew_tell_alive(struct crew *c)
+void ps_crew_tell_alive(struct crew *c)
 {
     struct gw__clock_command say = {.kind = GW__CLOCK_WORKERS};
     for (unsigned i = 0; i < CREW; i++)
         if (c->hands[i].alive)
             say.alive[say.count++] =
                 (struct gw__alive){i, c->hands[i].incarnation};
-    crew_command(c, &say);
+    ps_crew_command(c, &say);
     ck_assert(gw__clock_knows(c->clock, say.alive, say.count));
 }
 
-void crew_come(struct crew *c, unsigned i)
+void ps_crew_come(struct crew *c, unsigned i)
 {
     c->hands[i] =
         (struct hand){.alive = true, .incarnation = ++c->incarnations};
 }
 
-void crew_ask(struct crew *c, unsigned i)
+void ps_crew_ask(struct crew *c, unsigned i)
 {
     struct hand *hand = &c->hands[i];
     const struct gw__clock_command say = {.kind = GW__CLOCK_NEXT,
                                           .who = {i, hand->incarnation},
                                           .number = hand->number};
-    crew_command(c, &say);
+    ps_crew_command(c, &say);
 }
 
 static unsigned find_given(const struct crew *c, struct gw__unit unit)
@@ -92,8 +92,8 @@ static void look(struct crew *c)
         take_closing(c, closing);
     }
     if (gw_rng_below(&c->rng, 8) == 0)
-        crew_command(c, &(struct gw__clock_command){.kind = GW__CLOCK_PRUNE,
-                                                    .number = c->looked});
+        ps_crew_command(c, &(struct gw__clock_command){.kind = GW__CLOCK_PRUNE,
+                                                       .number = c->looked});
 }
 
 static void receive(struct crew *c, unsigned i)
@@ -115,7 +115,7 @@ static void receive(struct crew *c, unsigned i)
     c->given_count++;
 }
 
-void crew_hear(struct crew *c)
+void ps_crew_hear(struct crew *c)
 {
     look(c);
     for (unsigned i = 0; i < CREW; i++)
@@ -123,7 +123,7 @@ void crew_hear(struct crew *c)
             receive(c, i);
 }
 
-bool crew_all_done(const struct crew *c)
+bool ps_crew_all_done(const struct crew *c)
 {
     unsigned done = 0, alive = 0;
     for (unsigned i = 0; i < CREW; i++)
@@ -133,27 +133,27 @@ bool crew_all_done(const struct crew *c)
 }
 
 /* Somebody does something. */
-void crew_turn(struct crew *c, unsigned deaths)
+void ps_crew_turn(struct crew *c, unsigned deaths)
 {
     unsigned i = (unsigned)gw_rng_below(&c->rng, CREW);
     struct hand *hand = &c->hands[i];
     unsigned chance = (unsigned)gw_rng_below(&c->rng, 100);
     if (!hand->alive) {
         if (chance < 30) {
-            crew_come(c, i);
-            crew_tell_alive(c);
+            ps_crew_come(c, i);
+            ps_crew_tell_alive(c);
         }
     } else if (chance < deaths) {
         hand->alive = false;
-        crew_tell_alive(c);
+        ps_crew_tell_alive(c);
     } else if (hand->holds && chance < 70) {
         hand->holds = false;
         hand->number++;
-        crew_ask(c, i);
+        ps_crew_ask(c, i);
     } else {
-        crew_ask(c, i); /* again: no harm */
+        ps_crew_ask(c, i); /* again: no harm */
     }
-    crew_hear(c);
+    ps_crew_hear(c);
 }
 
 /* Copies the clock by its bytes now and then: nobody notices. */
@@ -171,31 +171,32 @@ static void copy(struct crew *c)
     free(room);
 }
 
-void crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
-                unsigned workers)
+void ps_crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                   unsigned workers)
 {
     memset(c, 0, sizeof *c);
     gw_rng_seed(&c->rng, seed);
     ck_assert_int_eq(gw__clock_new(&c->clock, &why), GW_OK);
-    crew_command(c, &(struct gw__clock_command){.kind = GW__CLOCK_PLAN,
+    ps_crew_command(c,
+                    &(struct gw__clock_command){.kind = GW__CLOCK_PLAN,
                                                 .mode = mode,
                                                 .plan = {.epochs = EPOCHS,
                                                          .batches = BATCHES,
                                                          .parts = PARTS,
                                                          .workers = workers}});
     for (unsigned i = 0; i < workers; i++)
-        crew_come(c, i);
-    crew_tell_alive(c);
+        ps_crew_come(c, i);
+    ps_crew_tell_alive(c);
 }
 
-void crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
-              unsigned deaths)
+void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                 unsigned deaths)
 {
-    crew_begin(c, seed, mode, 3);
-    for (unsigned t = 0; !crew_all_done(c); t++) {
+    ps_crew_begin(c, seed, mode, 3);
+    for (unsigned t = 0; !ps_crew_all_done(c); t++) {
         ck_assert_msg(t < 200000, "seed %llu: never done",
                       (unsigned long long)seed);
-        crew_turn(c, deaths);
+        ps_crew_turn(c, deaths);
         if (gw_rng_below(&c->rng, 20) == 0)
             copy(c);
     }

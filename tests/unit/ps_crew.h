@@ -37,16 +37,16 @@ struct crew {
     uint64_t order; /* of bsp: the newest batch closed, counted through */
 };
 
-void crew_command(struct crew *c, const struct gw__clock_command *command);
-void crew_tell_alive(struct crew *c);
-void crew_come(struct crew *c, unsigned i);
-void crew_ask(struct crew *c, unsigned i);
-void crew_turn(struct crew *c, unsigned deaths);
-void crew_hear(struct crew *c);
-bool crew_all_done(const struct crew *c);
-void crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
-                unsigned workers);
-void crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
-              unsigned deaths);
+void ps_crew_command(struct crew *c, const struct gw__clock_command *command);
+void ps_crew_tell_alive(struct crew *c);
+void ps_crew_come(struct crew *c, unsigned i);
+void ps_crew_ask(struct crew *c, unsigned i);
+void ps_crew_turn(struct crew *c, unsigned deaths);
+void ps_crew_hear(struct crew *c);
+bool ps_crew_all_done(const struct crew *c);
+void ps_crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                   unsigned workers);
+void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                 unsigned deaths);
 
 #endif

@@ -30,12 +30,13 @@ START_TEST(each_unit_closes_once)
 {
     static struct crew c;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        crew_run(&c, seed, bsp, seed % 3 ? 8 : 0);
+        ps_crew_run(&c, seed, bsp, seed % 3 ? 8 : 0);
         check_once(&c, seed);
-        crew_run(&c, seed, asp, seed % 3 ? 8 : 0);
+        ps_crew_run(&c, seed, asp, seed % 3 ? 8 : 0);
         check_once(&c, seed);
-        crew_run(&c, seed, (struct gw_ps_mode){GW_PS_SSP, (unsigned)(seed % 4)},
-                 seed % 3 ? 8 : 0);
+        ps_crew_run(&c, seed,
+                    (struct gw_ps_mode){GW_PS_SSP, (unsigned)(seed % 4)},
+                    seed % 3 ? 8 : 0);
         check_once(&c, seed);
     }
 }
@@ -45,8 +46,8 @@ START_TEST(kofn_closes_k_and_drops_the_late)
 {
     static struct crew c;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        crew_run(&c, seed, (struct gw_ps_mode){GW_PS_KOFN, 3},
-                 seed % 3 ? 8 : 0);
+        ps_crew_run(&c, seed, (struct gw_ps_mode){GW_PS_KOFN, 3},
+                    seed % 3 ? 8 : 0);
         for (unsigned e = 0; e < EPOCHS; e++)
             for (unsigned b = 0; b < BATCHES; b++) {
                 unsigned closed = 0;
@@ -64,11 +65,11 @@ START_TEST(ssp_keeps_its_bound)
 {
     for (unsigned bound = 0; bound <= 4; bound++) {
         static struct crew c;
-        crew_begin(&c, 40 + bound, (struct gw_ps_mode){GW_PS_SSP, bound}, 3);
+        ps_crew_begin(&c, 40 + bound, (struct gw_ps_mode){GW_PS_SSP, bound}, 3);
         for (unsigned i = 0; i < 3; i++)
-            crew_ask(&c, i);
-        for (unsigned t = 0; t < 4000 && !crew_all_done(&c); t++) {
-            crew_turn(&c, 0);
+            ps_crew_ask(&c, i);
+        for (unsigned t = 0; t < 4000 && !ps_crew_all_done(&c); t++) {
+            ps_crew_turn(&c, 0);
             uint64_t low = UINT64_MAX, high = 0;
             for (unsigned i = 0; i < 3; i++) {
                 uint64_t at = c.hands[i].number;
@@ -90,18 +91,18 @@ START_TEST(modes_change)
 {
     static struct crew c;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        crew_begin(&c, seed, bsp, 3);
-        for (unsigned t = 0; !crew_all_done(&c); t++) {
+        ps_crew_begin(&c, seed, bsp, 3);
+        for (unsigned t = 0; !ps_crew_all_done(&c); t++) {
             ck_assert_msg(t < 200000, "seed %llu", (unsigned long long)seed);
-            crew_turn(&c, 4);
+            ps_crew_turn(&c, 4);
             if (gw_rng_below(&c.rng, 15) == 0) {
-                crew_command(&c,
-                             &(struct gw__clock_command){
-                                 .kind = GW__CLOCK_MODE,
-                                 .mode = {gw_rng_below(&c.rng, 2) ? GW_PS_BSP
-                                                                  : GW_PS_SSP,
-                                          2}});
-                crew_hear(&c);
+                ps_crew_command(
+                    &c, &(struct gw__clock_command){
+                            .kind = GW__CLOCK_MODE,
+                            .mode = {gw_rng_below(&c.rng, 2) ? GW_PS_BSP
+                                                             : GW_PS_SSP,
+                                     2}});
+                ps_crew_hear(&c);
             }
         }
         check_once(&c, seed);
@@ -117,29 +118,29 @@ START_TEST(rounds_without_a_plan)
     struct gw_ps_work work;
     memset(&c, 0, sizeof c);
     ck_assert_int_eq(gw__clock_new(&c.clock, &why), GW_OK);
-    crew_command(
+    ps_crew_command(
         &c, &(struct gw__clock_command){.kind = GW__CLOCK_PLAN,
                                         .mode = bsp,
                                         .plan = {.parts = 1, .workers = 2}});
-    crew_come(&c, 0);
-    crew_come(&c, 1);
-    crew_tell_alive(&c);
+    ps_crew_come(&c, 0);
+    ps_crew_come(&c, 1);
+    ps_crew_tell_alive(&c);
     struct gw__alive zero = {0, c.hands[0].incarnation},
                      one = {1, c.hands[1].incarnation};
-    crew_ask(&c, 0);
+    ps_crew_ask(&c, 0);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 0, &work), GW_PENDING);
-    crew_ask(&c, 1);
+    ps_crew_ask(&c, 1);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 0, &work), GW_OK);
     ck_assert_int_eq(gw__clock_granted(c.clock, one, 0, &work), GW_OK);
     c.hands[0].number = 1;
-    crew_ask(&c, 0);
+    ps_crew_ask(&c, 0);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 1, &work), GW_PENDING);
     char text[200];
     gw__clock_waits_for(c.clock, text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "worker 1"));
     /* The death of the one that is waited for ends the round. */
     c.hands[1].alive = false;
-    crew_tell_alive(&c);
+    ps_crew_tell_alive(&c);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 1, &work), GW_OK);
     gw__clock_destroy(&c.clock);
 }
@@ -148,15 +149,15 @@ END_TEST
 START_TEST(barriers)
 {
     static struct crew c;
-    crew_begin(&c, 1, asp, 3);
+    ps_crew_begin(&c, 1, asp, 3);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_int_eq(gw__clock_barrier(c.clock, 7), GW_PENDING);
         for (unsigned twice = 0; twice < 2; twice++)
-            crew_command(&c, &(struct gw__clock_command){
-                                 .kind = GW__CLOCK_BARRIER,
-                                 .who = {i, c.hands[i].incarnation},
-                                 .number = 7,
-                                 .count = 3});
+            ps_crew_command(&c, &(struct gw__clock_command){
+                                    .kind = GW__CLOCK_BARRIER,
+                                    .who = {i, c.hands[i].incarnation},
+                                    .number = 7,
+                                    .count = 3});
     }
     ck_assert_int_eq(gw__clock_barrier(c.clock, 7), GW_OK);
     gw__clock_destroy(&c.clock);
@@ -166,7 +167,7 @@ END_TEST
 START_TEST(refusals_change_nothing)
 {
     static struct crew c;
-    crew_begin(&c, 1, bsp, 1);
+    ps_crew_begin(&c, 1, bsp, 1);
     size_t bytes = gw__clock_save(c.clock, NULL, 0);
     uint8_t *before = malloc(bytes), *after = malloc(bytes);
     ck_assert(before && after);
@@ -202,9 +203,9 @@ START_TEST(fresh_after_a_restore)
 {
     static struct crew c;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        crew_begin(&c, seed, seed % 2 ? bsp : asp, 3);
+        ps_crew_begin(&c, seed, seed % 2 ? bsp : asp, 3);
         for (unsigned t = 0; t < 30 + seed; t++)
-            crew_turn(&c, 4);
+            ps_crew_turn(&c, 4);
         size_t bytes = gw__clock_save(c.clock, NULL, 0);
         uint8_t *room = malloc(bytes);
         ck_assert_ptr_nonnull(room);
@@ -215,11 +216,11 @@ START_TEST(fresh_after_a_restore)
         for (unsigned i = 0; i < CREW; i++)
             c.hands[i].alive = false;
         for (unsigned i = 0; i < 3; i++)
-            crew_come(&c, i);
-        crew_tell_alive(&c);
-        for (unsigned t = 0; !crew_all_done(&c); t++) {
+            ps_crew_come(&c, i);
+        ps_crew_tell_alive(&c);
+        for (unsigned t = 0; !ps_crew_all_done(&c); t++) {
             ck_assert_msg(t < 200000, "seed %llu", (unsigned long long)seed);
-            crew_turn(&c, 4);
+            ps_crew_turn(&c, 4);
         }
         check_once(&c, seed);
         gw__clock_destroy(&c.clock);

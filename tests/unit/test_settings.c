@@ -22,8 +22,8 @@ START_TEST(pairs_are_read)
                                   &s, &why),
                   "%s", why.text);
     ck_assert_int_eq(s.task.kind, GW_TASK_LR);
-    ck_assert_float_eq(s.task.rate, 0.25f);
-    ck_assert_float_eq(s.task.l1, 1e-3f);
+    ck_assert_double_eq((double)s.task.rate, (double)0.25f);
+    ck_assert_double_eq((double)s.task.l1, (double)1e-3f);
     ck_assert_int_eq(s.task.updater, GW_PS_ADAM);
     ck_assert_uint_eq(s.task.batch, 64);
     ck_assert_uint_eq(s.task.epochs, 7);
@@ -39,7 +39,7 @@ START_TEST(what_is_not_said_is_the_models)
     ck_assert(!settings_parse("mf", "rank=5", &s, &why));
     ck_assert_uint_eq(s.task.mf.rank, 5);
     ck_assert_uint_eq(s.task.mf.users, defaults.mf.users);
-    ck_assert_float_eq(s.task.rate, defaults.rate);
+    ck_assert_double_eq((double)s.task.rate, (double)defaults.rate);
 }
 END_TEST
 
@@ -61,7 +61,7 @@ START_TEST(switches_need_no_model)
                               "ack=primary no-bundle=1 hogwild=1",
                               &s, &why));
     ck_assert(s.worker.half && s.worker.no_key_cache && !s.worker.no_place);
-    ck_assert_float_eq(s.worker.top_share, 0.1f);
+    ck_assert_double_eq((double)s.worker.top_share, (double)0.1f);
     ck_assert_uint_eq(s.server.threads, 3);
     ck_assert(s.server.ack_primary && s.server.hogwild);
     ck_assert(s.worker.no_bundle && s.server.no_bundle);
@@ -142,7 +142,7 @@ START_TEST(options_become_settings)
     ck_assert_int_eq(order.mode.kind, GW_PS_BSP);
     ck_assert(!settings_parse(order.model, order.settings, &s, &why));
     ck_assert_uint_eq(s.task.epochs, 3);
-    ck_assert_float_eq(s.task.rate, 0.5f);
+    ck_assert_double_eq((double)s.task.rate, (double)0.5f);
     ck_assert_uint_eq(s.task.mf.rank, 4);
 }
 END_TEST
@@ -179,7 +179,7 @@ END_TEST
 
 Suite *suite_settings(void)
 {
-    static const TTest *const tests[] = {
+    const TTest *const tests[] = {
         pairs_are_read,          what_is_not_said_is_the_models,
         a_later_pair_wins,       switches_need_no_model,
         slips_are_told,          each_has_a_name_and_help,

@@ -45,13 +45,13 @@ static void begin(void)
     struct gw__routes *routes = &run->news.routes;
     routes->slot_count = SLOTS;
     for (unsigned s = 0; s < SLOTS; s++)
-        routes->slots[s] =
-            (struct gw__slot_route){.term = 1,
-                                    .primary = SERVER_NODE + s % SERVERS,
-                                    .count = 2,
-                                    .learner = GW__NO_NODE,
-                                    .leaver = GW__NO_NODE,
-                                    .heir = GW__NO_NODE};
+        routes->slots[s] = (struct gw__slot_route){
+            .term = 1,
+            .primary = (uint8_t)(SERVER_NODE + s % SERVERS),
+            .count = 2,
+            .learner = GW__NO_NODE,
+            .leaver = GW__NO_NODE,
+            .heir = GW__NO_NODE};
 }
 
 static void end(void)
@@ -268,7 +268,7 @@ END_TEST
 
 Suite *suite_supervisor_servers(void)
 {
-    static const TTest *const tests[] = {
+    const TTest *const tests[] = {
         what_is_under_way_is_not_lost,
         when_done_what_is_missing_is_lost,
         beyond_the_plan_is_doubled_at_once,

@@ -97,8 +97,10 @@ struct gw_ring_config {
 
 /* Becomes a member: registers, copies the state if the ring runs already, waits
  * to be admitted. The first members wait until somebody (a run's supervisor)
- * admits them together. GW_ETIMEOUT, GW_EINTR. While it waits *ring is there
- * already, for gw_ring_interrupt and gw_ring_status; NULL after a failure. */
+ * admits them together. GW_ETIMEOUT, GW_EINTR. GW_ECLOSED: all members that had
+ * the state are dead; who joins again begins the ring anew, with the initial
+ * state. While it waits *ring is there already, for gw_ring_interrupt and
+ * gw_ring_status; NULL after a failure. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
              struct gw_error *why);

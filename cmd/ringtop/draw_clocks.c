@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The workers' clocks: how many units each has finished, how far it is ahead of
+ * the slowest, and which unit it has in its hands. Below them, how stale what
+ * was pulled was: units by the clocks that their worker was ahead.
+ *
+ *     worker state   clock            ahead unit         phase   waited
+ *         w0 alive      41 ███           2  e1 b10 p3/4  compute    12%
+ *         w1 alive      39 █             0  e1 b10 p1/4  wait       60%
+ *     -- staleness of 123 units: bsp, closed 40, redone 1 ------------
+ *       0 ██████████████████ 100
+ *       1 ████ 23
+ */
+#include "table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { BAR = 10 };
+
+static const struct crew_worker *worker_of(const struct picture *p, unsigned w)
+{
+    return &p->state->crew.workers[w];
+}
+
+/* ---- columns ---- */
+
+static void write_worker(const struct picture *p, unsigned w, char *out,
+                         size_t size)
+{
+    char name[16];
+    (void)p;
+    snprintf(name, sizeof name, "w%u", w);
+    snprintf(out, size, "%6s", name);
+}
+
+static void write_state(const struct picture *p, unsigned w, char *out,
+                        size_t size)
+{
+    snprintf(out, size, "%s", crew_state_name(worker_of(p, w)->state));
+}
+
+static enum style state_style(const struct picture *p, unsigned w)
+{
+    return crew_state_style(worker_of(p, w)->state);
+}
+
+static void write_clock(const struct picture *p, unsigned w, char *out,
+                        size_t size)
+{
+    const struct crew_worker *worker = worker_of(p, w);
+    if (worker->clocked)
+        snprintf(out, size, "%6" PRIu64, worker->clock);
+    else
+        snprintf(out, size, "%6s", "-");
+}
+
+/* Clocks ahead of the slowest; false: it is not among those that count. */
+static bool ahead_of(const struct picture *p, unsigned w, uint64_t *ahead,
+                     uint64_t *span)
+{
+    const struct crew_worker *worker = worker_of(p, w);
+    uint64_t least, most;
+    if (!worker->clocked || worker->gone_ns > 0 ||
+        !crew_span(&p->state->crew, &least, &most))
+        return false;
+    *ahead = worker->clock - least;
+    *span = most - least;
+    return true;
+}
+
+static void write_ahead(const struct picture *p, unsigned w, char *out,
+                        size_t size)
+{
+    uint64_t ahead, span;
+    if (ahead_of(p, w, &ahead, &span))
+        snprintf(out, size, "%5" PRIu64, ahead);
+    else
+        snprintf(out, size, "%5s", "-");
+}
+
+/* A character a clock, and one for the slowest; less, when they do not fit. */
+static void write_bar(const struct picture *p, unsigned w, char *out,
+                      size_t size)
+{
+    uint64_t ahead, span;
+    size_t at = 0;
+    *out = 0;
+    if (!ahead_of(p, w, &ahead, &span))
+        return;
+    uint64_t length = 1 + (span < BAR ? ahead : ahead * (BAR - 1) / span);
+    for (uint64_t i = 0; i < length && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s", p->glyphs->full);
+}
+
+static enum style bar_style(const struct picture *p, unsigned w)
+{
+    (void)p;
+    (void)w;
+    return STYLE_CHUNK;
+}
+
+static void write_unit(const struct picture *p, unsigned w, char *out,
+                       size_t size)
+{
+    const struct crew_worker *worker = worker_of(p, w);
+    int used = 0;
+    if (!worker->in_hand) {
+        snprintf(out, size, "-");
+        return;
+    }
+    used = snprintf(out, size, "e%" PRIu64 " b%" PRIu64 " p%u", worker->epoch,
+                    worker->batch, worker->part);
+    if (worker->parts > 0 && used > 0 && (size_t)used < size)
+        snprintf(out + used, size - (size_t)used, "/%u", worker->parts);
+}
+
+static void write_phase(const struct picture *p, unsigned w, char *out,
+                        size_t size)
+{
+    const char *phase = worker_of(p, w)->phase;
+    snprintf(out, size, "%s", *phase ? phase : "-");
+}
+
+static void write_waited(const struct picture *p, unsigned w, char *out,
+                         size_t size)
+{
+    double share = worker_of(p, w)->waited;
+    if (isfinite(share))
+        snprintf(out, size, "%5.0f%%", share * 100);
+    else
+        snprintf(out, size, "%6s", "-");
+}
+
+static const struct table_column columns[] = {
+    {"worker", 6, 0, write_worker, NULL},
+    {"state", 8, 5, write_state, state_style},
+    {" clock", 6, 1, write_clock, NULL},
+    {"", BAR, 4, write_bar, bar_style},
+    {"ahead", 5, 2, write_ahead, NULL},
+    {"unit", 13, 3, write_unit, NULL},
+    {"phase", 8, 6, write_phase, NULL},
+    {"waited", 6, 7, write_waited, NULL},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* ---- the staleness ---- */
+
+struct histogram {
+    const uint64_t *units;
+    uint64_t all, most;
+    unsigned used; /* buckets up to the last that is not empty */
+};
+
+static struct histogram histogram_of(const struct crew *crew)
+{
+    struct histogram h = {.units = crew_staleness(crew)};
+    for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++) {
+        h.all += h.units[i];
+        h.most = h.units[i] > h.most ? h.units[i] : h.most;
+        h.used = h.units[i] > 0 ? i + 1 : h.used;
+    }
+    return h;
+}
+
+static int histogram_height(const struct crew *crew)
+{
+    struct histogram h = histogram_of(crew);
+    return 1 + (h.used ? (int)h.used : 1);
+}
+
+static void tell_counts(const struct crew_clock *clock, char *out, size_t size)
+{
+    int used = snprintf(out, size, "; %s, closed %" PRIu64, clock->mode,
+                        clock->closed);
+    if (clock->dropped > 0 && used > 0 && (size_t)used < size)
+        used += snprintf(out + used, size - (size_t)used, ", dropped %" PRIu64,
+                         clock->dropped);
+    if (clock->redone > 0 && used > 0 && (size_t)used < size)
+        snprintf(out + used, size - (size_t)used, ", redone %" PRIu64,
+                 clock->redone);
+}
+
+static void draw_bucket(const struct picture *p, const struct area *area, int y,
+                        unsigned ahead, const struct histogram *h)
+{
+    enum { AT = 5, COUNT = 12, LONGEST = 50 };
+    int room = area->width - AT - COUNT;
+    int most = room < LONGEST ? room : LONGEST, x = AT;
+    double share = h->most ? (double)h->units[ahead] / (double)h->most : 0;
+    int length = h->units[ahead] ? 1 + (int)(share * (most - 1)) : 0;
+    area_print(area, 1, y, STYLE_PLAIN, "%3u", ahead);
+    for (; x < AT + length; x++)
+        area_put(area, x, y, STYLE_CHUNK, glyph(p->glyphs->full));
+    area_print(area, x + 1, y, STYLE_PLAIN, "%" PRIu64, h->units[ahead]);
+}
+
+static void draw_staleness(const struct picture *p, const struct area *area)
+{
+    const struct crew *crew = &p->state->crew;
+    struct histogram h = histogram_of(crew);
+    char counts[96] = " seen";
+    if (crew->clock.told)
+        tell_counts(&crew->clock, counts, sizeof counts);
+    struct area body =
+        draw_title(p, area, "staleness of %" PRIu64 " units%s", h.all, counts);
+    if (h.all == 0)
+        area_text(&body, 1, 0, STYLE_DIM, "no unit has been granted yet");
+    for (unsigned i = 0; i < h.used; i++)
+        draw_bucket(p, &body, (int)i, i, &h);
+}
+
+/* ---- the panel ---- */
+
+static unsigned worker_order(const struct picture *p,
+                             unsigned order[CREW_WORKERS])
+{
+    const struct crew *crew = &p->state->crew;
+    unsigned count = 0;
+    for (unsigned w = 0; w < crew->worker_count; w++)
+        if (crew->workers[w].known &&
+            !crew_gone(crew->workers[w].gone_ns, p->state->now_ns))
+            order[count++] = w;
+    return count;
+}
+
+static void draw_workers(const struct picture *p, const struct area *area,
+                         const unsigned *order, unsigned count)
+{
+    struct table table = table_fit(columns, COLUMNS, area->width - 1);
+    unsigned top = list_top(p->view->rank_top, count, area->height - 1);
+    table_heading(&table, area);
+    if (count == 0)
+        area_text(area, 1, 1, STYLE_DIM, "no worker has told anything yet");
+    for (int y = 1; y < area->height && top < count; y++)
+        table_row(&table, p, area, y, order[top++]);
+}
+
+/* The workers, and the histogram below them if there is room for both; of what
+ * is too much for both the histogram gets a third. */
+void draw_clocks(const struct picture *p, const struct area *area)
+{
+    enum { WORTH_HAVING = 3 };
+    unsigned order[CREW_WORKERS];
+    unsigned count = worker_order(p, order);
+    struct area body = draw_title(p, area, "clocks");
+    int rows = 1 + (count ? (int)count : 1);
+    int below = histogram_height(&p->state->crew);
+    if (rows + below > body.height) {
+        int third = body.height / 3;
+        below = below < third ? below : third;
+        below = body.height - rows > below ? body.height - rows : below;
+    }
+    if (below < WORTH_HAVING && rows + below > body.height)
+        below = 0;
+    int above = body.height - below < rows ? body.height - below : rows;
+    struct area workers = area_part(&body, 0, 0, body.width, above);
+    struct area rest =
+        area_part(&body, 0, above, body.width, body.height - above);
+    draw_workers(p, &workers, order, count);
+    if (below > 0)
+        draw_staleness(p, &rest);
+}

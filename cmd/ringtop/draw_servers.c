@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The table of parameter servers: what each is to how many slots, what it
+ * holds, and how many pushes it has taken lately.
+ *
+ *     server state    P/s/l    keys   size   pushes  /s    rate       lease
+ *         s0 alive    22/42/0  1203    57K    10234   812  ▂▃▅▅▆▆▅▃   yes
+ */
+#include "table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct crew_server *server_of(const struct picture *p, unsigned s)
+{
+    return &p->state->crew.servers[s];
+}
+
+enum style crew_state_style(const char *state)
+{
+    return strcmp(state, "alive") == 0  ? STYLE_GOOD
+           : strcmp(state, "dead") == 0 ? STYLE_BAD
+           : strcmp(state, "left") == 0 ? STYLE_DIM
+                                        : STYLE_WARN;
+}
+
+/* Who is gone is shouted. */
+const char *crew_state_name(const char *state)
+{
+    return strcmp(state, "dead") == 0 ? "DEAD" : state;
+}
+
+/* ---- columns ---- */
+
+static void write_server(const struct picture *p, unsigned s, char *out,
+                         size_t size)
+{
+    char name[16];
+    (void)p;
+    snprintf(name, sizeof name, "s%u", s);
+    snprintf(out, size, "%6s", name);
+}
+
+static void write_state(const struct picture *p, unsigned s, char *out,
+                        size_t size)
+{
+    const struct crew_server *server = server_of(p, s);
+    bool parked = server->parked && crew_is_there(server->state);
+    snprintf(out, size, "%s",
+             parked ? "parked" : crew_state_name(server->state));
+}
+
+static enum style state_style(const struct picture *p, unsigned s)
+{
+    const struct crew_server *server = server_of(p, s);
+    enum style style = crew_state_style(server->state);
+    return server->parked && style == STYLE_GOOD ? STYLE_WARN : style;
+}
+
+static void write_slots(const struct picture *p, unsigned s, char *out,
+                        size_t size)
+{
+    const struct crew *crew = &p->state->crew;
+    snprintf(out, size, "%u/%u/%u", crew_count(crew, s, GW_PS_PRIMARY),
+             crew_count(crew, s, GW_PS_SECONDARY),
+             crew_count(crew, s, GW_PS_LEARNER));
+}
+
+static void write_number(const struct crew_server *server, uint64_t number,
+                         char *out, size_t size)
+{
+    if (server->told)
+        snprintf(out, size, "%8" PRIu64, number);
+    else
+        snprintf(out, size, "%8s", "-");
+}
+
+static void write_keys(const struct picture *p, unsigned s, char *out,
+                       size_t size)
+{
+    write_number(server_of(p, s), server_of(p, s)->rows, out, size);
+}
+
+static void write_pushes(const struct picture *p, unsigned s, char *out,
+                         size_t size)
+{
+    write_number(server_of(p, s), server_of(p, s)->pushes, out, size);
+}
+
+static void write_takeovers(const struct picture *p, unsigned s, char *out,
+                            size_t size)
+{
+    write_number(server_of(p, s), server_of(p, s)->takeovers, out, size);
+}
+
+static void write_bytes(const struct picture *p, unsigned s, char *out,
+                        size_t size)
+{
+    char text[16] = "-";
+    if (server_of(p, s)->told)
+        gw_format_bytes(server_of(p, s)->bytes, text);
+    snprintf(out, size, "%6s", text);
+}
+
+static void write_pace(const struct picture *p, unsigned s, char *out,
+                       size_t size)
+{
+    const struct rates *pushes = &p->state->crew.pushes;
+    if (server_of(p, s)->told)
+        snprintf(out, size, "%7.0f", rates_of(pushes, s, p->state->now_ns));
+    else
+        snprintf(out, size, "%7s", "-");
+}
+
+static void write_rate(const struct picture *p, unsigned s, char *out,
+                       size_t size)
+{
+    const struct rates *rates = &p->state->crew.pushes;
+    draw_sparkline(p, rates, CREW_SERVERS, s, out, size);
+}
+
+static void write_lease(const struct picture *p, unsigned s, char *out,
+                        size_t size)
+{
+    const struct crew_server *server = server_of(p, s);
+    bool there = server->told && crew_is_there(server->state);
+    snprintf(out, size, "%s", !there ? "-" : server->lease ? "yes" : "NO");
+}
+
+static enum style lease_style(const struct picture *p, unsigned s)
+{
+    return server_of(p, s)->lease ? STYLE_PLAIN : STYLE_WARN;
+}
+
+static const struct table_column columns[] = {
+    {"server", 6, 0, write_server, NULL},
+    {"state", 8, 1, write_state, state_style},
+    {"P/s/l", 8, 2, write_slots, NULL},
+    {"    keys", 8, 3, write_keys, NULL},
+    {"  size", 6, 8, write_bytes, NULL},
+    {"  pushes", 8, 6, write_pushes, NULL},
+    {" push/s", 7, 5, write_pace, NULL},
+    {"rate", RATE_BUCKETS, 7, write_rate, NULL},
+    {"lease", 5, 4, write_lease, lease_style},
+    {"   taken", 8, 9, write_takeovers, NULL},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* ---- the table ---- */
+
+unsigned server_order(const struct picture *p, unsigned order[CREW_SERVERS])
+{
+    const struct crew *crew = &p->state->crew;
+    unsigned count = 0;
+    for (unsigned s = 0; s < crew->server_count; s++)
+        if (crew->servers[s].known &&
+            !crew_gone(crew->servers[s].gone_ns, p->state->now_ns))
+            order[count++] = s;
+    return count;
+}
+
+int draw_servers_height(const struct picture *p)
+{
+    unsigned order[CREW_SERVERS];
+    unsigned count = server_order(p, order);
+    return 1 + (count ? (int)count : 1);
+}
+
+unsigned list_top(unsigned wanted, unsigned count, int rows)
+{
+    unsigned shown = rows > 0 ? (unsigned)rows : 0;
+    unsigned last = count > shown ? count - shown : 0;
+    return wanted < last ? wanted : last;
+}
+
+void draw_servers(const struct picture *p, const struct area *area)
+{
+    unsigned order[CREW_SERVERS];
+    unsigned count = server_order(p, order);
+    struct table table = table_fit(columns, COLUMNS, area->width - 1);
+    unsigned top = list_top(p->view->rank_top, count, area->height - 1);
+    table_heading(&table, area);
+    if (count == 0)
+        area_text(area, 1, 1, STYLE_DIM, "no server has told anything yet");
+    for (int y = 1; y < area->height && top < count; y++)
+        table_row(&table, p, area, y, order[top++]);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Who holds which slot: a row a server, a column a slot.
+ *
+ *          0         1
+ *      s0  PPPsssPPPs.ss        P  primary: serves it
+ *      s1  sssPPPs.ss.PP        s  secondary in sync
+ *      s2  ss.s..lsPP!..        l  learner: is copying it
+ *                               !  LOST: nobody holds it any more
+ *
+ * In as many bands as there is room for; when there is none for all slots, the
+ * arrow keys move one band over them.
+ */
+#include "draw.h"
+
+#include <stdio.h>
+
+enum { LABEL = 5 };
+
+struct matrix {
+    unsigned order[CREW_SERVERS];
+    unsigned servers; /* in `order` */
+    unsigned slots;
+    unsigned width; /* slots a band */
+};
+
+static struct matrix matrix_of(const struct picture *p, int width)
+{
+    struct matrix m = {.slots = p->state->crew.slot_count, .width = 1};
+    m.servers = server_order(p, m.order);
+    if (width > LABEL + 1)
+        m.width = (unsigned)(width - LABEL - 1);
+    return m;
+}
+
+static unsigned bands_of(const struct matrix *m)
+{
+    return m->slots ? (m->slots + m->width - 1) / m->width : 1;
+}
+
+int draw_slots_height(const struct picture *p, int width)
+{
+    struct matrix m = matrix_of(p, width);
+    return 1 + (int)(bands_of(&m) * (m.servers + 1));
+}
+
+/* ---- a band ---- */
+
+static void draw_cell(const struct picture *p, const struct area *area, int x,
+                      int y, unsigned slot, unsigned server)
+{
+    static const struct {
+        char glyph;
+        enum style style;
+    } looks[] = {[GW_PS_NOT_HERE] = {'.', STYLE_DIM},
+                 [GW_PS_PRIMARY] = {'P', STYLE_GOOD},
+                 [GW_PS_SECONDARY] = {'s', STYLE_PLAIN},
+                 [GW_PS_LEARNER] = {'l', STYLE_CHUNK}};
+    const struct crew *crew = &p->state->crew;
+    unsigned role = crew->slots[slot].roles[server];
+    if (crew->slots[slot].lost)
+        area_put(area, x, y, STYLE_BAD, '!');
+    else if (role == GW_PS_SECONDARY && crew_primary(crew, slot) < 0)
+        area_put(area, x, y, STYLE_WARN, 's');
+    else
+        area_put(area, x, y, looks[role].style, (uint32_t)looks[role].glyph);
+}
+
+static void draw_ruler(const struct area *area, int y, unsigned first,
+                       unsigned end)
+{
+    enum { EVERY = 10 };
+    for (unsigned slot = first; slot < end; slot++)
+        if (slot % EVERY == 0)
+            area_print(area, LABEL + (int)(slot - first), y, STYLE_DIM, "%u",
+                       slot);
+}
+
+static int draw_band(const struct picture *p, const struct area *area, int y,
+                     const struct matrix *m, unsigned first)
+{
+    unsigned end = first + m->width < m->slots ? first + m->width : m->slots;
+    int rows = area->height - y;
+    bool ruled = rows > (int)m->servers;
+    if (ruled)
+        draw_ruler(area, y++, first, end);
+    unsigned top = list_top(p->view->rank_top, m->servers, area->height - y);
+    for (unsigned i = top; i < m->servers && y < area->height; i++, y++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%u", m->order[i]);
+        area_print(area, 0, y, STYLE_STRONG, "%4s", name);
+        for (unsigned slot = first; slot < end; slot++)
+            draw_cell(p, area, LABEL + (int)(slot - first), y, slot,
+                      m->order[i]);
+    }
+    return y;
+}
+
+/* ---- the panel ---- */
+
+static void tell_state(const struct crew *crew, char *out, size_t size)
+{
+    unsigned lost = crew_lost(crew), unserved = crew_unserved(crew);
+    if (lost > 0)
+        snprintf(out, size, "%u LOST", lost);
+    else if (unserved > 0)
+        snprintf(out, size, "%u not served now", unserved);
+    else
+        snprintf(out, size, "all served");
+}
+
+/* In red when slots are lost: the title says it first. */
+static struct area draw_heading(const struct picture *p,
+                                const struct area *area,
+                                const struct matrix *m, unsigned first)
+{
+    enum { ROOM_FOR_SIGNS = 60 };
+    char state[48], part[48] = "";
+    unsigned end = first + m->width;
+    tell_state(&p->state->crew, state, sizeof state);
+    if (first > 0 || end < m->slots)
+        snprintf(part, sizeof part, " (%u to %u)", first,
+                 (end < m->slots ? end : m->slots) - 1);
+    struct area body = draw_title(
+        p, area, "%u slots%s: %s%s", m->slots, part, state,
+        area->width >= ROOM_FOR_SIGNS ? "; P primary, s in sync, l learner"
+                                      : "");
+    if (crew_lost(&p->state->crew) > 0)
+        area_print(area, 2, 0, STYLE_BAD, " %u slots%s: %s", m->slots, part,
+                   state);
+    return body;
+}
+
+void draw_slots(const struct picture *p, const struct area *area)
+{
+    struct matrix m = matrix_of(p, area->width);
+    if (m.slots == 0 || m.servers == 0) {
+        struct area body = draw_title(p, area, "slots");
+        area_text(&body, 1, 0, STYLE_DIM, "no slot has been placed yet");
+        return;
+    }
+    bool all = draw_slots_height(p, area->width) <= area->height ||
+               bands_of(&m) == 1;
+    unsigned first = all ? 0
+                         : list_top(p->view->chunk_left, m.slots, (int)m.width);
+    struct matrix named = m;
+    if (all)
+        named.width = m.slots;
+    struct area body = draw_heading(p, area, &named, first);
+    int y = 0;
+    for (unsigned band = 0; band < (all ? bands_of(&m) : 1); band++)
+        y = draw_band(p, &body, y, &m, first + band * m.width);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Tables in a picture: a row a rank, server or worker. A column has a width and
+ * an importance: a narrow screen shows the most important ones, in their usual
+ * order.
+ */
+#ifndef RINGTOP_TABLE_H
+#define RINGTOP_TABLE_H
+
+#include "draw.h"
+
+struct table_column {
+    const char *title;
+    int width;
+    int importance; /* unlike the others'; 0, the lowest, is left out last */
+    void (*write)(const struct picture *picture, unsigned row, char *out,
+                  size_t size);
+    /* NULL: plain. */
+    enum style (*style)(const struct picture *picture, unsigned row);
+};
+
+enum { TABLE_COLUMNS = 16 };
+
+struct table {
+    const struct table_column *columns;
+    int count; /* at most TABLE_COLUMNS */
+    bool chosen[TABLE_COLUMNS];
+};
+
+/* Chooses the columns that fit `width`. */
+struct table table_fit(const struct table_column *columns, int count,
+                       int width);
+void table_heading(const struct table *table, const struct area *area);
+/* `number`: of the rank, server or worker, in line `y`. */
+void table_row(const struct table *table, const struct picture *picture,
+               const struct area *area, int y, unsigned number);
+
+#endif
