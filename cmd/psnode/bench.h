@@ -81,6 +81,7 @@ struct bench_shared {
     uint64_t token;
     char controller[64]; /* its endpoint */
     char directory[256]; /* of its log; "": not made yet */
+    _Atomic bool ending; /* the parent sees to the end */
     struct bench_report workers[BENCH_WORKERS_MAX];
     struct gw_error servers[BENCH_SERVERS_MAX];
 };

@@ -57,7 +57,7 @@ static void remove_log(const struct bench_shared *shared)
 /* Until it is told to, or the parent was killed: then the first one tidies up.
  */
 static enum gw_err serve(const struct stage *stage, unsigned number,
-                         pid_t parent, struct gw_error *why)
+                         struct gw_error *why)
 {
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000};
     char endpoint[64];
@@ -83,7 +83,7 @@ static enum gw_err serve(const struct stage *stage, unsigned number,
         code = gw_ps_server_error(server, why);
     while (!code && sigtimedwait(&end, NULL, &look) != SIGTERM);
     gw_ps_server_destroy(&server);
-    if (number == 0 && getppid() != parent)
+    if (number == 0 && !atomic_load(&stage->shared->ending))
         remove_log(stage->shared);
     return code;
 }
@@ -100,7 +100,7 @@ static _Noreturn void live(struct stage *stage, unsigned i, pid_t parent)
     signal(SIGINT, SIG_IGN); /* the parent asks us to end */
     sigprocmask(SIG_SETMASK, &stage->before, NULL);
     if (i < bench->servers) {
-        if (serve(stage, i, parent, &why))
+        if (serve(stage, i, &why))
             stage->shared->servers[i] = why;
         _exit(gw_err_exit(why.code));
     }
@@ -195,6 +195,8 @@ static void nap(void)
 static void end_children(struct stage *stage)
 {
     uint64_t until_ns = gw_now_ns() + END_NS;
+    if (stage->shared)
+        atomic_store(&stage->shared->ending, true);
     signal_all(stage, SIGTERM);
     while (alive(stage, 0) && gw_now_ns() < until_ns) {
         (void)!reap(stage, true, NULL);

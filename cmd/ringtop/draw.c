@@ -10,6 +10,8 @@
  *     | ring       |            |     10 rows: ranks and chunks
  *     | keys                    |
  *     +-------------------------+
+ *
+ * That of parameter servers is in draw_crew.c.
  */
 #include "draw.h"
 
@@ -104,18 +106,33 @@ static void draw_overview(const struct picture *p, const struct area *area)
 
 /* ---- */
 
+/* A run has a ring or parameter servers: what it lacks, the other stands for.
+ */
+static enum page page_of(const struct picture *p)
+{
+    enum page page = p->view->page;
+    if (p->state->crew.here)
+        return page == PAGE_RING     ? PAGE_CLOCKS
+               : page == PAGE_CHUNKS ? PAGE_SLOTS
+                                     : page;
+    return page;
+}
+
 static void draw_page(const struct picture *p, const struct area *area)
 {
     static void (*const pages[PAGES])(const struct picture *,
                                       const struct area *) = {
         [PAGE_OVERVIEW] = draw_overview, [PAGE_RING] = draw_ring,
-        [PAGE_CHUNKS] = draw_chunks,     [PAGE_EVENTS] = draw_events,
+        [PAGE_CHUNKS] = draw_chunks,     [PAGE_SLOTS] = draw_slots,
+        [PAGE_CLOCKS] = draw_clocks,     [PAGE_EVENTS] = draw_events,
         [PAGE_FAILOVER] = draw_failover, [PAGE_LOSS] = draw_loss,
     };
     if (p->view->help)
         draw_help(p, area);
+    else if (p->view->page == PAGE_OVERVIEW && p->state->crew.here)
+        draw_crew(p, area);
     else
-        pages[p->view->page](p, area);
+        pages[page_of(p)](p, area);
 }
 
 static void draw_too_small(struct grid *grid)

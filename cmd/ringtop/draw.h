@@ -60,6 +60,9 @@ struct area draw_title(const struct picture *picture, const struct area *area,
 /* The first character of a glyph's text. */
 uint32_t glyph(const char *text);
 
+/* A stage of a failure: its name, when it was reached, and a bar. */
+void draw_stage(const struct picture *picture, const struct area *area, int y,
+                const char *name, uint64_t ns, uint64_t longest_ns);
 /* The row `number` of `rates`, on one scale with all `count` rows. */
 void draw_sparkline(const struct picture *picture, const struct rates *rates,
                     unsigned count, unsigned number, char *out, size_t size);

@@ -36,8 +36,7 @@ void draw_crew(const struct picture *p, const struct area *area)
 {
     int height = area->height;
     int servers = least(draw_servers_height(p), height / 2);
-    int slots =
-        least(draw_slots_height(p, area->width), height - servers);
+    int slots = least(draw_slots_height(p, area->width), height - servers);
     if (height - servers - slots < WORTH_HAVING)
         slots = height - servers;
     struct area top = area_part(area, 0, 0, area->width, servers);

@@ -11,6 +11,9 @@
  *       resumed    +21.0 ms  ####################
  *       op 12: exclude; chunks kept 9, redone 3
  *       epoch 2 of 3 members
+ *
+ * The supervisor of parameter servers tells all that in its status
+ * (draw_recoveries.c); a recording of theirs has events alone.
  */
 #include "draw.h"
 
@@ -35,6 +38,15 @@ static void draw_bar(const struct picture *p, const struct area *area, int y,
         area_put(area, BAR_AT + x, y, STYLE_CHUNK, glyph(p->glyphs->full));
 }
 
+void draw_stage(const struct picture *p, const struct area *area, int y,
+                const char *name, uint64_t ns, uint64_t longest_ns)
+{
+    char took[16];
+    format_ns(ns, took);
+    area_print(area, 3, y, STYLE_PLAIN, "%-9s  +%s", name, took);
+    draw_bar(p, area, y, (double)ns / (double)(longest_ns ? longest_ns : 1));
+}
+
 static int draw_stages(const struct picture *p, const struct area *area, int y,
                        const struct failover *f)
 {
@@ -44,13 +56,9 @@ static int draw_stages(const struct picture *p, const struct area *area, int y,
             longest = since(f, (enum stage)stage);
     for (unsigned i = 0; i < STAGES; i++) {
         enum stage stage = (enum stage)i;
-        char took[16];
-        if (!f->reached[stage])
-            continue;
-        format_ns(since(f, stage), took);
-        area_print(area, 3, y, STYLE_PLAIN, "%-9s  +%s", stage_name(stage),
-                   took);
-        draw_bar(p, area, y++, (double)since(f, stage) / (double)longest);
+        if (f->reached[stage])
+            draw_stage(p, area, y++, stage_name(stage), since(f, stage),
+                       longest);
     }
     return y;
 }
@@ -72,10 +80,13 @@ static int draw_outcome(const struct area *area, int y,
 static int draw_story(const struct picture *p, const struct area *area, int y,
                       const struct failover *f)
 {
-    int x = 1 + area_print(area, 1, y, STYLE_BAD, "rank %" PRIu32, f->who);
+    const struct failovers *fs = &p->state->failovers;
+    char who[24];
+    int x =
+        1 + area_text(area, 1, y, STYLE_BAD, failovers_name(fs, f->who, who));
     if (f->noticed_by != GW_NONE)
-        area_print(area, x, y, STYLE_PLAIN, ", missed by rank %" PRIu32,
-                   f->noticed_by);
+        area_print(area, x, y, STYLE_PLAIN, ", missed by %s",
+                   failovers_name(fs, f->noticed_by, who));
     y = draw_stages(p, area, y + 1, f);
     return draw_outcome(area, y, f) + 1;
 }
@@ -85,6 +96,10 @@ void draw_failover(const struct picture *p, const struct area *area)
     const struct failovers *fs = &p->state->failovers;
     struct area body = draw_title(p, area, "failover");
     int y = 0;
+    if (p->state->crew.recovery_count > 0) {
+        draw_recoveries(p, &body);
+        return;
+    }
     for (unsigned i = fs->count; i-- > 0 && y < body.height;)
         y = draw_story(p, &body, y, &fs->list[i]);
     if (fs->count == 0)

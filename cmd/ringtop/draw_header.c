@@ -6,10 +6,13 @@
 #include "draw.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- the first line ---- */
+
+typedef void item_text(const struct picture *p, char *out, size_t size);
 
 static void time_text(const struct picture *p, char *out, size_t size)
 {
@@ -114,11 +117,82 @@ static void double_text(const struct picture *p, char *out, size_t size)
         snprintf(out, size, "DOUBLE COUNT");
 }
 
+/* ---- of parameter servers ---- */
+
+static void lost_text(const struct picture *p, char *out, size_t size)
+{
+    unsigned lost = crew_lost(&p->state->crew);
+    *out = 0;
+    if (lost > 0)
+        snprintf(out, size, "%u SLOT%s LOST", lost, lost > 1 ? "S" : "");
+}
+
+static void model_text(const struct picture *p, char *out, size_t size)
+{
+    const struct crew *crew = &p->state->crew;
+    const char *model = *crew->model ? crew->model : "servers";
+    snprintf(out, size, "%s%s%s", model, crew->clock.told ? " " : "",
+             crew->clock.mode);
+}
+
+static void crew_text(const struct picture *p, char *out, size_t size)
+{
+    const struct crew *crew = &p->state->crew;
+    unsigned servers = 0, workers = 0;
+    for (unsigned s = 0; s < crew->server_count; s++)
+        servers += crew->servers[s].known && crew->servers[s].gone_ns == 0;
+    for (unsigned w = 0; w < crew->worker_count; w++)
+        workers += crew->workers[w].known && crew->workers[w].gone_ns == 0;
+    snprintf(out, size, "%us %uw", servers, workers);
+}
+
+static void progress_text(const struct picture *p, char *out, size_t size)
+{
+    const struct crew_clock *c = &p->state->crew.clock;
+    *out = 0;
+    if (c->done)
+        snprintf(out, size, "done");
+    else if (c->told && c->epochs > 0)
+        snprintf(out, size,
+                 "data %" PRIu64 "/%" PRIu64 " batch %" PRIu64 "/%" PRIu64,
+                 c->epoch, c->epochs, c->batch, c->batches);
+    else if (c->told)
+        snprintf(out, size, "data %" PRIu64 " batch %" PRIu64, c->epoch,
+                 c->batch);
+}
+
+static void pushes_text(const struct picture *p, char *out, size_t size)
+{
+    double rate = rates_total(&p->state->crew.pushes, p->state->now_ns);
+    *out = 0;
+    if (p->state->crew.clock.told)
+        snprintf(out, size, "%.0f push/s", rate);
+}
+
+static void crew_epoch_text(const struct picture *p, char *out, size_t size)
+{
+    snprintf(out, size, "epoch %" PRIu64, p->state->crew.epoch);
+}
+
+static void loss_text(const struct picture *p, char *out, size_t size)
+{
+    *out = 0;
+    if (isfinite(p->state->crew.loss))
+        snprintf(out, size, "loss %.4g", p->state->crew.loss);
+}
+
+/* ---- */
+
 void draw_header(const struct picture *p, const struct area *area)
 {
-    static void (*const items[])(const struct picture *, char *, size_t) = {
-        double_text, op_text,   ill_text,  skip_text,
-        step_text,   well_text, rate_text, epoch_text};
+    static item_text *const of_ring[] = {double_text, op_text,   ill_text,
+                                         skip_text,   step_text, well_text,
+                                         rate_text,   epoch_text};
+    static item_text *const of_crew[] = {
+        lost_text,     model_text, crew_text,   crew_epoch_text,
+        progress_text, skip_text,  pushes_text, loss_text};
+    enum { ITEMS = sizeof of_ring / sizeof *of_ring };
+    item_text *const *items = p->state->crew.here ? of_crew : of_ring;
     char text[96];
     area_fill(area, 0, STYLE_BAR);
     time_text(p, text, sizeof text);
@@ -127,12 +201,12 @@ void draw_header(const struct picture *p, const struct area *area)
     int x = area->width >= SMALLEST_WIDTH * 2
                 ? 2 + area_text(area, 1, 0, STYLE_BAR, "ringtop") + 1
                 : 1;
-    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+    for (size_t i = 0; i < ITEMS; i++) {
         items[i](p, text, sizeof text);
         int length = (int)strlen(text);
         if (length == 0 || x + length >= room)
             continue;
-        enum style style = items[i] == double_text ? STYLE_BAD : STYLE_BAR;
+        enum style style = i == 0 ? STYLE_BAD : STYLE_BAR; /* an alarm */
         x += area_text(area, x, 0, style, text) + 2;
     }
 }

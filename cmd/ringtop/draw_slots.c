@@ -111,8 +111,8 @@ static void tell_state(const struct crew *crew, char *out, size_t size)
 
 /* In red when slots are lost: the title says it first. */
 static struct area draw_heading(const struct picture *p,
-                                const struct area *area,
-                                const struct matrix *m, unsigned first)
+                                const struct area *area, const struct matrix *m,
+                                unsigned first)
 {
     enum { ROOM_FOR_SIGNS = 60 };
     char state[48], part[48] = "";
@@ -139,10 +139,10 @@ void draw_slots(const struct picture *p, const struct area *area)
         area_text(&body, 1, 0, STYLE_DIM, "no slot has been placed yet");
         return;
     }
-    bool all = draw_slots_height(p, area->width) <= area->height ||
-               bands_of(&m) == 1;
-    unsigned first = all ? 0
-                         : list_top(p->view->chunk_left, m.slots, (int)m.width);
+    bool all =
+        draw_slots_height(p, area->width) <= area->height || bands_of(&m) == 1;
+    unsigned first =
+        all ? 0 : list_top(p->view->chunk_left, m.slots, (int)m.width);
     struct matrix named = m;
     if (all)
         named.width = m.slots;

@@ -239,6 +239,7 @@ void show_draw(struct show *show)
         .said = *show->said ? show->said : NULL,
     };
     state_settle(show->state);
+    show->view.crew = show->state->crew.here;
     draw(&picture, &show->grid);
 }
 

@@ -10,8 +10,9 @@ enum { CTRL_H = 8, TAB = '\t', ENTER = '\r', ESCAPE = 27, DELETE = 127 };
 
 const char *page_name(enum page page)
 {
-    static const char *const names[PAGES] = {"overview", "ring",     "chunks",
-                                             "events",   "failover", "loss"};
+    static const char *const names[PAGES] = {"overview", "ring",   "chunks",
+                                             "slots",    "clocks", "events",
+                                             "failover", "loss"};
     return names[page];
 }
 
@@ -128,9 +129,18 @@ static void move(struct view *view, int by)
         scroll(&view->rank_top, by);
 }
 
+static bool has_page(const struct view *view, enum page page)
+{
+    bool ring = page == PAGE_RING || page == PAGE_CHUNKS;
+    bool crew = page == PAGE_SLOTS || page == PAGE_CLOCKS;
+    return view->crew ? !ring : !crew;
+}
+
 static void turn(struct view *view, int by)
 {
-    view->page = (enum page)(((int)view->page + PAGES + by) % PAGES);
+    do
+        view->page = (enum page)(((int)view->page + PAGES + by) % PAGES);
+    while (!has_page(view, view->page));
     view->journal_back = 0;
 }
 

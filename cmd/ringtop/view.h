@@ -14,6 +14,8 @@ enum page {
     PAGE_OVERVIEW,
     PAGE_RING,
     PAGE_CHUNKS,
+    PAGE_SLOTS,
+    PAGE_CLOCKS,
     PAGE_EVENTS,
     PAGE_FAILOVER,
     PAGE_LOSS,
@@ -42,6 +44,7 @@ enum key {
 
 struct view {
     enum page page;
+    bool crew; /* of parameter servers: they have slots and clocks, no ring */
     enum sort sort;
     bool help;
     bool quit;

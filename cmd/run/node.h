@@ -20,12 +20,6 @@
 
 #include <pthread.h>
 
-/* INTERIM: until lib/ps has them. */
-#pragma weak gw_ps_link
-#pragma weak gw_ps_pace
-#pragma weak gw_ps_server_link
-#pragma weak gw_ps_server_pace
-
 struct node {
     struct birth birth;
     struct outbox *outbox;

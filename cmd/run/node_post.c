@@ -43,9 +43,9 @@ static void rule(struct node *node, unsigned from,
     const struct gw_ps_link same = ps_link_of(link);
     if (node->ring)
         gw_ring_rule(node->ring, from, link);
-    if (node->ps && gw_ps_link)
+    if (node->ps)
         gw_ps_link(node->ps, from, &same);
-    if (node->server && gw_ps_server_link)
+    if (node->server)
         gw_ps_server_link(node->server, from, &same);
 }
 
@@ -53,9 +53,9 @@ static void pace(struct node *node, uint64_t ns)
 {
     if (node->ring)
         gw_ring_pace(node->ring, ns);
-    if (node->ps && gw_ps_pace)
+    if (node->ps)
         gw_ps_pace(node->ps, ns);
-    if (node->server && gw_ps_server_pace)
+    if (node->server)
         gw_ps_server_pace(node->server, ns);
 }
 

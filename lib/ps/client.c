@@ -196,7 +196,9 @@ static enum gw_err open_node(struct gw_ps *ps,
         .insecure = config->insecure,
         .copy_always = config->no_place,
         .join_ms = config->connect_ms,
-        .interrupt = &ps->interrupted};
+        .interrupt = &ps->interrupted,
+        .links = config->links,
+        .pace_ns = config->pace_ns};
     return gw__node_open(&node, &ps->node, why);
 }
 

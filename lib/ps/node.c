@@ -87,7 +87,14 @@ static enum gw_err init(struct gw__node *node,
         return gw_fail_errno(why, "getrandom");
     node->incarnation.low |= 1; /* nobody's is 0 */
     enum gw_err err = take_config(node, config, why);
-    return err ? err : gw__rules_new(seed, &node->rules, why);
+    if (!err)
+        err = gw__rules_new(seed, &node->rules, why);
+    for (unsigned n = 0; !err && config->links && n < GW_PS_NODES; n++)
+        gw__node_link(node, n, &config->links[n]);
+    if (!err)
+        gw__node_pace(node, config->pace_ns);
+    node->config.links = NULL; /* the caller's */
+    return err;
 }
 
 /* Until the registry says that this process is active. */

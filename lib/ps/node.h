@@ -50,6 +50,9 @@ struct gw__node_config {
     /* Not owned; NULL: none. Once it is true gw__node_open gives up with
      * GW_EINTR. */
     const _Atomic bool *interrupt;
+    /* Experiments that hold from the start: see gw__node_link. */
+    const struct gw_ps_link *links; /* [GW_PS_NODES]; NULL: none */
+    uint64_t pace_ns;
 };
 
 /* Everything in the config is copied. Returns when the registry counts this
@@ -68,6 +71,14 @@ void gw__node_close(struct gw__node **node);
 GW_MUST_CHECK enum gw_err gw__node_leave(struct gw__node *node,
                                          uint64_t deadline_ns,
                                          struct gw_error *why);
+
+/* ---- links.c: experiments; by one thread at a time, whichever ---- */
+
+/* What comes from node `from` obeys this, control messages and data alike. */
+void gw__node_link(struct gw__node *node, unsigned from,
+                   const struct gw_ps_link *link);
+/* Every message takes so long; 0: as fast as it goes. */
+void gw__node_pace(struct gw__node *node, uint64_t ns);
 
 /* ---- the data thread's; gw__node_wake and gw__node_command from any ---- */
 

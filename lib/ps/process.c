@@ -223,7 +223,9 @@ static enum gw_err open_node(struct gw_ps_server *server, struct gw_error *why)
         .interface = config->interface,
         .key_file = config->key_file,
         .insecure = config->insecure,
-        .interrupt = &server->stop};
+        .interrupt = &server->stop,
+        .links = config->links,
+        .pace_ns = config->pace_ns};
     return gw__node_open(&node, &server->node, why);
 }
 

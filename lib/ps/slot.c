@@ -155,19 +155,21 @@ static struct gw__peer new_peer(const struct gw__slot *slot, uint64_t now_ns,
                              .progress_ns = now_ns};
 }
 
+/* What is known of a replica stays; a learner begins anew with every term: it
+ * may have been dropped, and have forgotten the slot, in terms between that we
+ * have not heard of. */
 static struct gw__peer make_peer(struct gw__slot *slot, uint64_t now_ns,
                                  unsigned node, bool learner, bool same_reign)
 {
     struct gw__peer *old = same_reign ? gw__slot_peer(slot, node) : NULL;
     struct gw__peer peer = new_peer(slot, now_ns, node, learner);
-    if (!old || old->incarnation != peer.incarnation)
+    if (learner || !old || old->incarnation != peer.incarnation)
         return peer;
-    if (old->learner != learner && !old->synced)
+    if (old->learner && !old->synced)
         return peer;
     peer = *old;
-    peer.learner = learner;
-    peer.needed |= !learner;
-    peer.keeps |= !learner;
+    peer.learner = false;
+    peer.needed = peer.keeps = true;
     peer.sent = peer.acked; /* what was refused in between is sent again */
     peer.sent_ns = 0;
     return peer;

@@ -225,7 +225,7 @@ disturbed() {
                 wait step>=50
                 snapshot here
                 down"
-    ringctl -c "up --servers 2 --workers 3 --restore here $TRAIN
+    ringctl -c "up --servers 2 --workers 2 --restore here $TRAIN
                 wait done
                 expect lost==0 && doubled==0
                 status -o json" >out.txt

@@ -227,12 +227,12 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_barrier(struct gw_ps *ps,
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_snapshot(struct gw_ps *ps, const char *directory, struct gw_error *why);
 
-/* The link from node `from` to this client obeys *link from now on; from any
- * thread. */
+/* The link from node `from` to this client obeys *link from now on. By one
+ * thread at a time, whichever. */
 GW_API void gw_ps_link(struct gw_ps *ps, unsigned from,
                        const struct gw_ps_link *link);
-/* Slow motion: every message takes so long; 0: as fast as it goes. From any
- * thread. */
+/* Slow motion: every message takes so long; 0: as fast as it goes. As
+ * gw_ps_link. */
 GW_API void gw_ps_pace(struct gw_ps *ps, uint64_t ns);
 
 /* What this client has done. */
@@ -334,7 +334,7 @@ GW_API void gw_ps_server_destroy(struct gw_ps_server **server);
 /* From any thread. */
 GW_API void gw_ps_server_get_status(struct gw_ps_server *server,
                                     struct gw_ps_server_status *status);
-/* As gw_ps_link and gw_ps_pace, of a server; from any thread. */
+/* As gw_ps_link and gw_ps_pace, of a server. */
 GW_API void gw_ps_server_link(struct gw_ps_server *server, unsigned from,
                               const struct gw_ps_link *link);
 GW_API void gw_ps_server_pace(struct gw_ps_server *server, uint64_t ns);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What became of servers and workers that failed, as the supervisor tells it:
+ * its times begin with what was done to them, when it knows that.
+ *
+ *     server 0 (exit)
+ *       detected   +0.40 ms  #
+ *       convicted  +12.0 ms  ###########
+ *       served     +21.0 ms  ####################
+ *       epoch 7
+ */
+#include "draw.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static uint64_t ns_of(double ms)
+{
+    return isfinite(ms) && ms > 0 && ms < 1e12 ? (uint64_t)(ms * 1e6) : 0;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int draw_recovery(const struct picture *p, const struct area *area,
+                         int y, const struct crew_recovery *r)
+{
+    const struct {
+        const char *name;
+        double ms;
+    } stages[] = {{"detected", r->detected_ms},
+                  {"convicted", r->decided_ms},
+                  {"served", r->resumed_ms}};
+    uint64_t longest = later(ns_of(r->detected_ms),
+                             later(ns_of(r->decided_ms), ns_of(r->resumed_ms)));
+    int x = 1 + area_text(area, 1, y, STYLE_BAD, r->names);
+    area_print(area, x + 1, y++, STYLE_PLAIN, "(%s)", r->how);
+    for (unsigned i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (isfinite(stages[i].ms))
+            draw_stage(p, area, y++, stages[i].name, ns_of(stages[i].ms),
+                       longest);
+    area_print(area, 3, y++, STYLE_PLAIN, "epoch %" PRIu64, r->epoch);
+    return y + 1;
+}
+
+void draw_recoveries(const struct picture *p, const struct area *area)
+{
+    const struct crew *crew = &p->state->crew;
+    int y = 0;
+    for (unsigned i = crew->recovery_count; i-- > 0 && y < area->height;)
+        y = draw_recovery(p, area, y, &crew->recoveries[i]);
+}
