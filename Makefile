@@ -112,6 +112,11 @@ $(B)/sim/book-broken.o: lib/ring/book.c | deps
 $(B)/kills: $(B)/tests/fault/kills.o $(COMMON_OBJ) $(LIB_A)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 
+# The counter oracle of the parameter server: tests/fault/pskills.sh.
+PSKILLS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/fault/pskills*.c)))
+$(B)/pskills: $(PSKILLS_OBJ) $(LIB_A)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+
 $(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
@@ -130,10 +135,10 @@ TEST = @bad=0; $(SIM_RING) || bad=1; $(SIM_PS) || bad=1; \
 	$(UNIT) || bad=1; exit $$bad
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
-check: all $(SIMS) $(B)/unit
+check: all $(SIMS) $(B)/pskills $(B)/unit
 	$(TEST)
 check-all: export SLOW = 1
-check-all: all $(SIMS) $(B)/unit
+check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	$(B)/collrun verify --all --max-ranks 256
 	$(TEST)
 
@@ -146,7 +151,7 @@ tsan:
 fuzz:
 	$(SANITIZED) SAN=-fsanitize=address,undefined,fuzzer-no-link CC=clang
 run-asan: SEEDS ?= 2000
-run-asan: all $(SIMS) $(B)/unit
+run-asan: all $(SIMS) $(B)/pskills $(B)/unit
 	$(TEST)
 sim: $(SIMS)
 	$(SIM_RING)

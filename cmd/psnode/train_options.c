@@ -169,6 +169,15 @@ static enum gw_err whole(const char **path, char *room, struct gw_error *why)
     return code;
 }
 
+/* What a supervisor would refuse is refused before anything is printed. */
+static enum gw_err check_job(const struct train_job *job, struct gw_error *why)
+{
+    static struct work_order order; /* large */
+    enum gw_err code = options_check(&job->run, why);
+    return code ? code
+                : work_order_make(&job->run, &job->run.work, 1, &order, why);
+}
+
 enum gw_err train_options_parse(int count, char *const *operands,
                                 struct train_job *job,
                                 struct train_wishes *wishes,
@@ -210,5 +219,5 @@ enum gw_err train_options_parse(int count, char *const *operands,
     work->parts = parts;
     work->settings = set_text;
     work->snapshot = to;
-    return GW_OK;
+    return check_job(job, why);
 }

@@ -155,6 +155,42 @@ static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
     return code;
 }
 
+/* Who is not as it should be: ": server 1 is paused"; "" when all are at work.
+ */
+static void tell_trouble(const json_t *status, char *out, size_t room)
+{
+    size_t i, used = 0;
+    json_t *node, *nodes = json_object_get(status, "nodes");
+    *out = 0;
+    json_array_foreach(nodes, i, node)
+    {
+        const char *state = text_of(node, "state", "?");
+        if (strcmp(state, "alive") != 0 && strcmp(state, "left") != 0 &&
+            used < room)
+            used += (size_t)snprintf(out + used, room - used, "%s %s %d is %s",
+                                     used ? "," : ":",
+                                     text_of(node, "role", "node"),
+                                     (int)integer_of(node, "node", -1), state);
+    }
+}
+
+static enum gw_err tell_timeout(struct follow *f, struct gw_error *why)
+{
+    json_t *status;
+    char trouble[200];
+    enum gw_err code = ask_status(f, &status, why);
+    if (code)
+        return code;
+    const json_t *clock = json_object_get(status, "clocks");
+    tell_trouble(status, trouble, sizeof trouble);
+    gw_fail(why, GW_ETIMEOUT, "not done in time: batch %d of %d in epoch %d%s",
+            (int)integer_of(clock, "batch", 0),
+            (int)integer_of(clock, "batches", 0),
+            (int)integer_of(clock, "data_epoch", 0), trouble);
+    json_decref(status);
+    return GW_ETIMEOUT;
+}
+
 static enum gw_err follow(struct follow *f, struct gw_error *why)
 {
     uint64_t began_ns = gw_now_ns(), looked_ns = 0;
@@ -165,8 +201,7 @@ static enum gw_err follow(struct follow *f, struct gw_error *why)
         if (interrupted)
             return gw_fail(why, GW_EINTR, "interrupted");
         if (common.timeout_ns && now - began_ns > common.timeout_ns)
-            return gw_fail(why, GW_ETIMEOUT,
-                           "the training is not done; ringtop shows who waits");
+            return tell_timeout(f, why);
         if (random)
             code = slow_all(f, why);
         if (!code && now - looked_ns >= LOOK_NS) {

@@ -71,14 +71,14 @@ static void of_servers(const struct gw_event *e, char *out, size_t room)
     if (e->kind == GW_EV_SLOT)
         snprintf(out, room, "node %" PRIu32 " %s slot %" PRIu32, e->rank,
                  WORD(roles, e->value), e->chunk);
-    else if (e->step == GW_NONE)
-        snprintf(out, room, "node %" PRIu32 " is at clock %" PRId64, e->rank,
-                 e->value);
+    else if (e->op == GW_NONE)
+        snprintf(out, room, "node %" PRIu32 " is at clock %" PRIu32, e->rank,
+                 e->step);
     else
         snprintf(out, room,
-                 "node %" PRIu32 " is at clock %" PRId64 ": data epoch %" PRIu32
-                 ", batch %" PRIu32 ", part %" PRIu32,
-                 e->rank, e->value, e->op, e->step, e->chunk);
+                 "node %" PRIu32 " is at clock %" PRIu32 ": data epoch %" PRIu32
+                 ", batch %" PRIu32 ", part %" PRIu32 ", staleness %" PRId64,
+                 e->rank, e->step, e->epoch, e->op, e->chunk, e->value);
 }
 
 void event_text(const struct gw_event *e, char *out, size_t room)

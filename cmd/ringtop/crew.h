@@ -39,7 +39,7 @@ struct crew_server {
     uint64_t served;       /* slots that it served when it went, as bits */
     bool told;             /* by a status: what follows */
     bool lease, parked;
-    uint64_t rows, bytes, pushes, pulls, takeovers, duplicates, refused;
+    uint64_t rows, bytes, pushes, takeovers;
 };
 
 struct crew_worker {
@@ -87,9 +87,11 @@ struct crew {
     struct crew_worker workers[CREW_WORKERS];
     struct crew_slot slots[GW_PS_SLOTS_MAX];
     struct crew_clock clock;
-    /* Without a status: units by the clocks that their worker was ahead. */
+    /* Without a status: staleness of the units that events told of, which are
+     * not all. */
     uint64_t seen[GW_PS_STALENESS_MAX + 1];
-    struct rates pushes;                              /* by server */
+    struct rates pushes; /* by server */
+    uint64_t told_ns;    /* when the last status came */
     struct crew_recovery recoveries[CREW_RECOVERIES]; /* the oldest first */
     unsigned recovery_count;
 };

@@ -109,15 +109,6 @@ static void on_slot(struct crew *crew, const struct gw_event *e,
 
 /* ---- clocks ---- */
 
-static void count_staleness(struct crew *crew, const struct crew_worker *worker)
-{
-    uint64_t least, most;
-    if (!crew_span(crew, &least, &most) || worker->clock < least)
-        return;
-    uint64_t ahead = worker->clock - least;
-    crew->seen[ahead < GW_PS_STALENESS_MAX ? ahead : GW_PS_STALENESS_MAX]++;
-}
-
 /* Work goes on without the dead: the first unit that another one finishes. */
 static void go_on(const struct crew *crew, const struct gw_event *e,
                   struct failovers *failovers, struct journal *journal)
@@ -130,20 +121,20 @@ static void go_on(const struct crew *crew, const struct gw_event *e,
 static void on_clock(struct crew *crew, const struct gw_event *e,
                      struct failovers *failovers, struct journal *journal)
 {
-    struct crew_worker *worker =
-        e->value >= 0 ? crew_meet_worker(crew, e->rank) : NULL;
-    if (!worker)
+    struct crew_worker *worker = crew_meet_worker(crew, e->rank);
+    if (!worker || e->step == GW_NONE)
         return;
-    bool finished = worker->clocked && (uint64_t)e->value > worker->clock;
+    bool finished = worker->clocked && e->step > worker->clock;
     crew->here = true;
     worker->clocked = true;
-    worker->clock = (uint64_t)e->value;
-    worker->in_hand = e->op != GW_NONE && e->step != GW_NONE;
-    worker->epoch = worker->in_hand ? e->op : 0;
-    worker->batch = worker->in_hand ? e->step : 0;
-    worker->part = e->chunk != GW_NONE ? e->chunk : 0;
-    if (worker->in_hand)
-        count_staleness(crew, worker);
+    worker->clock = e->step;
+    worker->in_hand = e->op != GW_NONE && e->chunk != GW_NONE;
+    worker->epoch = worker->in_hand ? e->epoch : 0;
+    worker->batch = worker->in_hand ? e->op : 0;
+    worker->part = worker->in_hand ? e->chunk : 0;
+    if (worker->in_hand && e->value >= 0)
+        crew->seen[e->value < GW_PS_STALENESS_MAX ? e->value
+                                                  : GW_PS_STALENESS_MAX]++;
     if (finished)
         go_on(crew, e, failovers, journal);
 }

@@ -12,10 +12,24 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double MOST = 1e18;
+
 static uint64_t count_of(const json_t *object, const char *name)
 {
-    int64_t value = integer_of(object, name, 0);
-    return value > 0 ? (uint64_t)value : 0;
+    const json_t *value = json_object_get(object, name);
+    double about = json_number_value(value);
+    if (!(about > 0 && about < MOST))
+        return 0;
+    return json_is_integer(value) ? (uint64_t)json_integer_value(value)
+                                  : (uint64_t)about;
+}
+
+/* Of a node or slot; GW_NONE when it has none. */
+static unsigned number_of(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    json_int_t number = json_is_integer(value) ? json_integer_value(value) : -1;
+    return number >= 0 && number < GW_NONE ? (unsigned)number : GW_NONE;
 }
 
 /* ---- nodes ---- */
@@ -32,14 +46,15 @@ static void take_state(char state[CREW_WORD], uint64_t *gone_ns,
 
 static void take_server(struct crew *crew, const json_t *node, uint64_t now_ns)
 {
-    unsigned number = (unsigned)integer_of(node, "node", CREW_SERVERS);
+    unsigned number = number_of(node, "node");
     struct crew_server *s = crew_meet_server(crew, number);
     if (!s)
         return;
     uint64_t pushes = count_of(node, "pushes");
     /* It counts anew when it has come back. */
     if (s->told && pushes > s->pushes)
-        rates_add(&crew->pushes, number, now_ns, pushes - s->pushes);
+        rates_spread(&crew->pushes, number, crew->told_ns, now_ns,
+                     pushes - s->pushes);
     take_state(s->state, &s->gone_ns, node, now_ns);
     s->told = true;
     s->pushes = pushes;
@@ -47,15 +62,12 @@ static void take_server(struct crew *crew, const json_t *node, uint64_t now_ns)
     s->parked = strcmp(text_of(node, "phase", ""), "parked") == 0;
     s->rows = count_of(node, "rows");
     s->bytes = count_of(node, "bytes");
-    s->pulls = count_of(node, "pulls");
     s->takeovers = count_of(node, "takeovers");
-    s->duplicates = count_of(node, "duplicates");
-    s->refused = count_of(node, "refused");
 }
 
 static void take_worker(struct crew *crew, const json_t *node, uint64_t now_ns)
 {
-    unsigned number = (unsigned)integer_of(node, "node", CREW_WORKERS);
+    unsigned number = number_of(node, "node");
     struct crew_worker *w = crew_meet_worker(crew, number);
     if (!w)
         return;
@@ -100,7 +112,7 @@ static void take_role(unsigned char roles[CREW_SERVERS], const json_t *server,
 static void take_slot(struct crew *crew, const json_t *slot)
 {
     unsigned char roles[CREW_SERVERS] = {GW_PS_NOT_HERE};
-    unsigned number = (unsigned)integer_of(slot, "slot", GW_PS_SLOTS_MAX);
+    unsigned number = number_of(slot, "slot");
     size_t i;
     json_t *server;
     bool serves = integer_of(slot, "serves", 1) != 0;
@@ -209,4 +221,5 @@ void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
     crew_look_for_loss(crew, now_ns, journal);
     take_clock(crew, json_object_get(status, "clocks"));
     take_recoveries(crew, status);
+    crew->told_ns = now_ns;
 }

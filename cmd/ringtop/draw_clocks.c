@@ -4,9 +4,9 @@
  * the slowest, and which unit it has in its hands. Below them, how stale what
  * was pulled was: units by the clocks that their worker was ahead.
  *
- *     worker state   clock            ahead unit         phase   waited
- *         w0 alive      41 ███           2  e1 b10 p3/4  compute    12%
- *         w1 alive      39 █             0  e1 b10 p1/4  wait       60%
+ *     worker state   clock         ahead unit         phase   waited
+ *         w0 alive      41 ███        2  e1 b10 p3/4  compute    12%
+ *         w1 alive      39 █          0  e1 b10 p1/4  wait       60%
  *     -- staleness of 123 units: bsp, closed 40, redone 1 ------------
  *       0 ██████████████████ 100
  *       1 ████ 23
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { BAR = 10 };
+enum { BAR = 7 };
 
 static const struct crew_worker *worker_of(const struct picture *p, unsigned w)
 {
@@ -106,8 +106,9 @@ static void write_unit(const struct picture *p, unsigned w, char *out,
 {
     const struct crew_worker *worker = worker_of(p, w);
     int used = 0;
-    if (!worker->in_hand) {
-        snprintf(out, size, "-");
+    if (!worker->in_hand) { /* a narrow table has no other place to say why */
+        bool there = crew_is_there(worker->state);
+        snprintf(out, size, "%s", there ? "-" : crew_state_name(worker->state));
         return;
     }
     used = snprintf(out, size, "e%" PRIu64 " b%" PRIu64 " p%u", worker->epoch,
@@ -133,13 +134,18 @@ static void write_waited(const struct picture *p, unsigned w, char *out,
         snprintf(out, size, "%6s", "-");
 }
 
+static enum style unit_style(const struct picture *p, unsigned w)
+{
+    return worker_of(p, w)->in_hand ? STYLE_PLAIN : state_style(p, w);
+}
+
 static const struct table_column columns[] = {
     {"worker", 6, 0, write_worker, NULL},
     {"state", 8, 5, write_state, state_style},
     {" clock", 6, 1, write_clock, NULL},
     {"", BAR, 4, write_bar, bar_style},
     {"ahead", 5, 2, write_ahead, NULL},
-    {"unit", 13, 3, write_unit, NULL},
+    {"unit", 13, 3, write_unit, unit_style},
     {"phase", 8, 6, write_phase, NULL},
     {"waited", 6, 7, write_waited, NULL},
 };
@@ -200,8 +206,9 @@ static void draw_staleness(const struct picture *p, const struct area *area)
 {
     const struct crew *crew = &p->state->crew;
     struct histogram h = histogram_of(crew);
-    char counts[96] = " seen";
-    if (crew->clock.told)
+    enum { ROOM_FOR_COUNTS = 60 };
+    char counts[96] = "";
+    if (crew->clock.told && area->width >= ROOM_FOR_COUNTS)
         tell_counts(&crew->clock, counts, sizeof counts);
     struct area body =
         draw_title(p, area, "staleness of %" PRIu64 " units%s", h.all, counts);

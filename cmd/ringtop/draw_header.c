@@ -273,18 +273,28 @@ static void tell_last(const struct picture *p, const struct area *area)
     area_print(area, x, 0, STYLE_PLAIN, " %s", text);
 }
 
-void draw_keys(const struct picture *p, const struct area *area)
+static const char *question(const struct view *view)
 {
-    static const char *const questions[] = {
+    static const char *const of_ring[] = {
         [ORDER_KILL] = "kill which node?",
         [ORDER_PAUSE] = "pause or resume which node?",
         [ORDER_ADD] = "add a node?",
     };
+    static const char *const of_crew[] = {
+        [ORDER_KILL] = "kill which worker, or server (s0)?",
+        [ORDER_PAUSE] = "pause or resume which worker, or s0?",
+        [ORDER_ADD] = "add a worker, or a server (s)?",
+    };
+    return (view->crew ? of_crew : of_ring)[view->asking];
+}
+
+void draw_keys(const struct picture *p, const struct area *area)
+{
     if (p->view->finding)
         area_print(area, 1, 0, STYLE_STRONG, "find: %s_", p->view->find);
     else if (p->view->asking)
         area_print(area, 1, 0, STYLE_WARN, "%s %s_  (Enter: yes, Esc: no)",
-                   questions[p->view->asking], p->view->typed);
+                   question(p->view), p->view->typed);
     else if (p->view->refused)
         area_text(area, 1, 0, STYLE_STRONG,
                   p->player->live ? "looking only: no kill, pause or add"

@@ -43,9 +43,10 @@ static void ask(struct orders *o, json_t *request, enum gw_err *code,
     json_decref(answer);
 }
 
-static json_t *request_of(const char *verb, unsigned node)
+static json_t *request_of(const char *verb, const struct order *order)
 {
-    return json_pack("{s:s, s:i}", "verb", verb, "node", (int)node);
+    return json_pack("{s:s, s:i, s:s}", "verb", verb, "node", (int)order->node,
+                     "role", order->server ? "server" : "worker");
 }
 
 static void carry_out(struct orders *o, const struct order *order, char *said,
@@ -54,16 +55,18 @@ static void carry_out(struct orders *o, const struct order *order, char *said,
     enum gw_err code;
     switch (order->kind) {
     case ORDER_KILL:
-        ask(o, request_of("kill", order->node), &code, said, size);
+        ask(o, request_of("kill", order), &code, said, size);
         break;
     case ORDER_PAUSE:
-        ask(o, request_of("pause", order->node), &code, said, size);
+        ask(o, request_of("pause", order), &code, said, size);
         if (code && strstr(said, "already paused"))
-            ask(o, request_of("resume", order->node), &code, said, size);
+            ask(o, request_of("resume", order), &code, said, size);
         break;
     case ORDER_ADD:
-        ask(o, json_pack("{s:s, s:i}", "verb", "add", "count", 1), &code, said,
-            size);
+        ask(o,
+            json_pack("{s:s, s:i, s:s}", "verb", "add", "count", 1, "role",
+                      order->server ? "server" : "worker"),
+            &code, said, size);
         break;
     case ORDER_NONE:
         *said = 0;

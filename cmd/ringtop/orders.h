@@ -14,6 +14,7 @@ enum order_kind { ORDER_NONE, ORDER_KILL, ORDER_PAUSE, ORDER_ADD };
 struct order {
     enum order_kind kind;
     unsigned node; /* not with ADD */
+    bool server;   /* of parameter servers; else a worker */
 };
 
 struct orders;

@@ -57,6 +57,18 @@ void rates_add(struct rates *r, unsigned rank, uint64_t now_ns, uint64_t bytes)
         r->bytes[rank][bucket_of(r, now_ns)] += bytes;
 }
 
+void rates_spread(struct rates *r, unsigned rank, uint64_t from_ns,
+                  uint64_t now_ns, uint64_t bytes)
+{
+    rates_time(r, now_ns);
+    if (rank >= RANKS_MAX || from_ns > now_ns)
+        return;
+    uint64_t first = bucket_of(r, from_ns), last = bucket_of(r, now_ns);
+    uint64_t parts = last - first + 1;
+    for (uint64_t i = 0; i < parts; i++)
+        r->bytes[rank][first + i] += bytes / parts + (i < bytes % parts);
+}
+
 unsigned rates_used(const struct rates *r, uint64_t now_ns)
 {
     if (!r->begun)

@@ -22,6 +22,9 @@ struct rates {
 void rates_time(struct rates *rates, uint64_t now_ns);
 void rates_add(struct rates *rates, unsigned rank, uint64_t now_ns,
                uint64_t bytes);
+/* What was sent between two times, nobody knows when: evenly. */
+void rates_spread(struct rates *rates, unsigned rank, uint64_t from_ns,
+                  uint64_t now_ns, uint64_t bytes);
 /* Buckets that time has reached, 0 to RATE_BUCKETS. */
 unsigned rates_used(const struct rates *rates, uint64_t now_ns);
 /* Bytes a second of one rank, over the window. */

@@ -72,13 +72,23 @@ static void begin_asking(struct view *view, enum order_kind kind)
 
 static void give_order(struct view *view)
 {
-    if (view->asking != ORDER_ADD && *view->typed == 0)
+    const char *number = view->typed + (*view->typed == 's');
+    if (view->asking != ORDER_ADD && *number == 0)
         return;
     view->order.kind = view->asking;
     view->order.node = 0;
-    for (const char *digit = view->typed; *digit; digit++)
+    view->order.server = *view->typed == 's';
+    for (const char *digit = number; *digit; digit++)
         view->order.node = view->order.node * 10 + (unsigned)(*digit - '0');
     view->asking = ORDER_NONE;
+}
+
+/* "2", or "s0" for a server; who is added has no number yet. */
+static bool is_of_name(const struct view *view, int key)
+{
+    if (key == 's')
+        return view->crew && *view->typed == 0;
+    return key >= '0' && key <= '9' && view->asking != ORDER_ADD;
 }
 
 static void answer(struct view *view, int key)
@@ -100,7 +110,7 @@ static void answer(struct view *view, int key)
             view->typed[length - 1] = 0;
         return;
     default:
-        if (key >= '0' && key <= '9' && view->asking != ORDER_ADD) {
+        if (is_of_name(view, key)) {
             if (length + 1 < sizeof view->typed) {
                 view->typed[length] = (char)key;
                 view->typed[length + 1] = 0;

@@ -17,7 +17,8 @@
 static void tell(struct run *run, struct gw_event event)
 {
     event.time_ns = gw_now_ns();
-    event.epoch = (uint32_t)run->news.view.epoch;
+    if (event.kind != GW_EV_CLOCK) /* it is the data's */
+        event.epoch = (uint32_t)run->news.view.epoch;
     event.peer = GW_NONE;
     events_publish(run, &event, 1);
 }
@@ -143,10 +144,11 @@ static void tell_clock(struct run *run, const struct child *child,
         return;
     *told = now;
     tell(run, (struct gw_event){.kind = GW_EV_CLOCK,
-                                .value = (int64_t)now.clock,
+                                .value = hand ? (int64_t)unit->staleness : 0,
                                 .rank = child->node,
-                                .op = now.epoch,
-                                .step = now.batch,
+                                .epoch = now.epoch,
+                                .op = now.batch,
+                                .step = (uint32_t)now.clock,
                                 .chunk = now.part});
 }
 

@@ -13,7 +13,11 @@
 
 #include <string.h>
 
+/* A parcel that is held is memory of the sender's, of which it has not much,
+ * and it may need it to send what lets us go on: how far is committed. So what
+ * is small is copied at once, and of what is large not much is held. */
 #define HOLD_BYTES ((uint64_t)8 << 20)
+enum { HOLD_LEAST = 16384 };
 
 /* The keys of the entry as a segment whose places are kept, if the primary
  * has it so. */
@@ -81,8 +85,9 @@ static struct gw__entry *make_entry(struct gw__server *server,
         like.keys = keys_of(server, head, record, like.key_data);
     struct gw__entry *entry = gw__entry_new(&like);
     gw__keys_release(like.keys);
-    /* What is held may be what the sender needs to go on. */
-    if (entry && server->log_bytes > HOLD_BYTES && !gw__entry_own(entry)) {
+    bool owns = entry && (gw__entry_bytes(entry) < HOLD_LEAST ||
+                          server->log_bytes > HOLD_BYTES);
+    if (owns && !gw__entry_own(entry)) {
         gw__entry_release(entry);
         entry = NULL;
     }

@@ -5,6 +5,8 @@
  */
 #include "node_parts.h"
 
+#include <ring/ring_parts.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -50,7 +52,12 @@ static enum gw_err take_config(struct gw__node *node,
                                struct gw_error *why)
 {
     struct gw__node_config *mine = &node->config;
+    char place[GW__ENDPOINT_MAX]; /* once: the registry keeps the first one */
+    enum gw_err err = gw__ring_place(config->endpoint, place, why);
+    if (err)
+        return err;
     *mine = *config;
+    mine->endpoint = place;
     if (!mine->wire)
         mine->wire = "shm";
     bool copied = own(node, &mine->endpoint) && own(node, &mine->wire) &&

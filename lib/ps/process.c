@@ -114,6 +114,26 @@ static void take(struct gw_ps_server *server, struct gw__parcel *parcel)
     gw__parcel_release(parcel);
 }
 
+/* Nobody else could take its slots. */
+static bool is_alone(const struct gw_ps_server *server)
+{
+    const struct gw__news *news = gw__node_news(server->node);
+    unsigned servers = 0;
+    for (unsigned i = 0; i < news->crew_count; i++)
+        servers += news->crew[i].role == GW__SERVER;
+    return servers < 2;
+}
+
+/* It serves on, and whoever wanted it to leave is told. */
+static void stay(struct gw_ps_server *server)
+{
+    atomic_store(&server->leaves, false);
+    pthread_mutex_lock(&server->lock);
+    server->stays = true;
+    pthread_cond_broadcast(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+}
+
 /* Asks for its slots to move; true when it has none any more and is no member.
  */
 static bool leave(struct gw_ps_server *server, uint64_t now_ns)
@@ -124,10 +144,15 @@ static bool leave(struct gw_ps_server *server, uint64_t now_ns)
     struct gw_error why;
     if (!atomic_load_explicit(&server->leaves, memory_order_relaxed))
         return false;
+    bool empty = gw__routes_is_empty(routes, gw__node_number(server->node));
+    if (!empty && is_alone(server)) {
+        stay(server);
+        return false;
+    }
     if (!server->drained)
         propose(server, &drain);
     server->drained = true;
-    if (!gw__routes_is_empty(routes, gw__node_number(server->node)))
+    if (!empty)
         return false;
     enum gw_err err = gw__node_leave(server->node, now_ns + LEAVE_NS, &why);
     pthread_mutex_lock(&server->lock);

@@ -79,16 +79,20 @@ enum gw_err gw_ps_server_leave(struct gw_ps_server *server,
     uint64_t deadline_ns = gw_now_ns() + LEAVE_NS;
     const struct timespec until = {(time_t)(deadline_ns / 1000000000),
                                    (long)(deadline_ns % 1000000000)};
+    pthread_mutex_lock(&server->lock);
+    server->stays = false;
     atomic_store(&server->leaves, true);
     gw__node_wake(server->node);
-    pthread_mutex_lock(&server->lock);
     int waited = 0;
-    while (!server->gone && waited != ETIMEDOUT)
+    while (!server->gone && !server->stays && waited != ETIMEDOUT)
         waited =
             pthread_cond_timedwait(&server->changed, &server->lock, &until);
     bool left = server->left;
     if (server->gone && !left)
         *why = server->error;
+    else if (!left && server->stays)
+        gw_fail(why, GW_EINVAL, "server %u cannot leave: it is the last one",
+                gw__node_number(server->node));
     else if (!left)
         gw_fail(why, GW_EINVAL, "server %u cannot leave: nobody took its slots",
                 gw__node_number(server->node));

@@ -52,6 +52,7 @@ struct gw_ps_server {
     pthread_mutex_t lock; /* what follows */
     pthread_cond_t changed;
     bool gone, left;
+    bool stays; /* it was to leave, and is the last */
     struct gw_error error;
     struct gw_ps_server_status status;
 };

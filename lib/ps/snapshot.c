@@ -4,11 +4,9 @@
  */
 #include "snapshot_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,22 +120,32 @@ static bool write_line(char *text, size_t room, size_t *used,
     return *used < room;
 }
 
-/* Files of other markers; what another server writes right now begins with a
- * dot and stays. */
-static void remove_others(int folder, uint64_t mark)
+/* The marker of the snapshot that is whole now; 0: none. */
+static uint64_t former_mark(int folder)
 {
-    int copy = dup(folder);
-    DIR *listing = copy < 0 ? NULL : fdopendir(copy);
-    const struct dirent *entry;
-    unsigned slot;
-    unsigned long long of;
-    if (!listing)
-        return;
-    rewinddir(listing);
-    while ((entry = readdir(listing)))
-        if (sscanf(entry->d_name, "slot-%u.%llx", &slot, &of) == 2 && of < mark)
-            unlinkat(folder, entry->d_name, 0);
-    closedir(listing);
+    char text[128];
+    unsigned version;
+    unsigned long long mark;
+    int fd = openat(folder, "manifest", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = 0;
+    return sscanf(text, "gradwire snapshot %u\nmark %llx\n", &version, &mark) ==
+                   2
+               ? mark
+               : 0;
+}
+
+/* Of the former snapshot only: others may be being written right now. */
+static void remove_former(int folder, uint64_t mark)
+{
+    char name[SLOT_NAME_MAX];
+    for (unsigned slot = 0; mark && slot < GW_PS_SLOTS_MAX; slot++) {
+        gw__snapshot_name(mark, slot, name);
+        unlinkat(folder, name, 0);
+    }
 }
 
 static enum gw_err finish(int folder, uint64_t mark, unsigned slot_count,
@@ -154,9 +162,10 @@ static enum gw_err finish(int folder, uint64_t mark, unsigned slot_count,
         if (!read_head(folder, mark, slot, &head) ||
             !write_line(text, sizeof text, &used, &head))
             return GW_PENDING;
+    uint64_t former = former_mark(folder);
     enum gw_err err = write_file(folder, "manifest", "", 0, text, used, why);
-    if (!err)
-        remove_others(folder, mark);
+    if (!err && former != mark)
+        remove_former(folder, former);
     return err;
 }
 

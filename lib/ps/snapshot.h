@@ -9,9 +9,9 @@
  *
  * Several servers write their slots at the same time. Each file is written
  * beside its name, synced and renamed; whoever finds that all slots of a marker
- * are there writes the manifest in the same way, and then removes what other
- * markers left. So whatever ends in between, the manifest always names a whole
- * snapshot: the former or the new one.
+ * are there writes the manifest in the same way, and then removes the files of
+ * the former snapshot. So whatever ends in between, the manifest always names a
+ * whole snapshot: the former or the new one.
  */
 #ifndef GW__PS_SNAPSHOT_H
 #define GW__PS_SNAPSHOT_H

@@ -43,7 +43,7 @@ compile_and_run() {
     # shellcheck disable=SC2046,SC2086
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -o program "$1" \
         -I "$ROOT/lib/include" "$BUILD/libgradwire.a" \
-        $(pkg-config --libs libzmq jansson) -lm -pthread ${SAN:-}
+        $(pkg-config --libs libzmq jansson raft libuv) -lm -pthread ${SAN:-}
     ./program
 }
 
@@ -104,7 +104,7 @@ compile_and_run() {
 
 @test "pages that pages refer to exist" {
     for page in "$ROOT"/man/*.[1-8]; do
-        sed -n 's/^\.Xr \(gradwire[a-z-]*\|collrun\|ringctl\|ringtop\) \([1-8]\).*/\1.\2/p' "$page"
+        sed -n 's/^\.Xr \(gradwire[a-z-]*\|collrun\|psnode\|ringctl\|ringtop\) \([1-8]\).*/\1.\2/p' "$page"
     done | sort -u | while read -r name; do
         [ -e "$ROOT/man/$name" ] || { echo "no $name"; return 1; }
     done

@@ -195,6 +195,22 @@ make_rows() {
     awk -v a="$(json test_accuracy <many.json)" 'BEGIN { exit !(a > 0.9) }'
 }
 
+@test "train: lr reaches 84.9 % on a9a, also when servers die" {
+    data=${GRADWIRE_DATA:-}
+    [ -f "$data/a9a.train.libsvm" ] || skip "GRADWIRE_DATA has no a9a"
+    start a9a.json train lr a9a.train.libsvm --test a9a.test.libsvm -s 3 -n 4 \
+        -R 3 -m bsp --name adult -o json
+    until_true 20 ringctl --run adult wait 'step>=500'
+    run -0 ringctl --run adult kill server 1
+    wait "${started[-1]}"
+    psnode train lr a9a.train.libsvm --test a9a.test.libsvm -s 1 -n 2 \
+        --parts 4 -o json >one.json
+    awk -v a="$(json test_accuracy <a9a.json)" 'BEGIN { exit !(a >= 0.849) }'
+    [ "$(json lost <a9a.json)" = 0 ]
+    [ "$(json recoveries <a9a.json)" = 1 ]
+    [ "$(json digest <a9a.json)" = "$(json digest <one.json)" ]
+}
+
 @test "train: every model, every mode" {
     for mode in ssp:1 asp kofn:1; do
         psnode train drift -n 2 -E 1 --set rows=500 --mode $mode -o json >d.json

@@ -180,7 +180,7 @@ disturbed() {
     run -64 ringctl train ops
     [[ $output == *"ops are for rings"* ]]
     ringctl train mf --epochs 1 --mode asp
-    ringctl wait done
+    ringctl wait 'done'
     run -64 ringctl train mf
     [[ $output == *"one training a run"* ]]
     ringctl expect 'lost==0 && doubled==0'
@@ -202,7 +202,7 @@ disturbed() {
 @test "ps, slots and clocks tell where everything is" {
     ringctl up --servers 3 --workers 2 --slots 8 --name look --keep
     ringctl train mf --epochs 2 --mode ssp:1
-    ringctl wait done
+    ringctl wait 'done'
     run -0 ringctl slots -o csv
     [ "$(grep -c ',[012],"\?[012] [012] [012]' <<<"$output")" = 8 ]
     run -0 ringctl ps -o json
@@ -230,7 +230,7 @@ disturbed() {
                 expect lost==0 && doubled==0
                 status -o json" >out.txt
     [ "$(digest_of <out.txt)" = "$DIGEST" ]
-    run -65 ringctl up --servers 1 --restore nowhere $TRAIN
+    run -65 ringctl -c "up --servers 1 --restore nowhere $TRAIN"
     [[ $output == *nowhere* ]]
 }
 

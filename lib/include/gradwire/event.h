@@ -31,7 +31,7 @@ extern "C" {
     X(GW_EV_DECISION, "decision", "0 forward, 1 exclude")                      \
     X(GW_EV_RECOVERY, "recovery", "0 the work on the chunk is kept, 1 redone") \
     X(GW_EV_SLOT, "slot", "enum gw_ps_role: what the server is to the slot")   \
-    X(GW_EV_CLOCK, "clock", "units that the worker has finished")
+    X(GW_EV_CLOCK, "clock", "staleness of the worker's unit")
 
 enum gw_event_kind {
 #define X(name, json, value) name,
@@ -65,8 +65,10 @@ enum gw_membership {
  * each epoch, nodes keep their numbers. DECISION and RECOVERY speak of `op`;
  * RECOVERY of the copy of `chunk` at `rank`. With parameter servers `rank` and
  * `peer` are nodes, too. SLOT speaks of server `rank` and slot `chunk`; a
- * primary is told as such from when it serves on. CLOCK speaks of worker `rank`
- * and the unit in its hands: data epoch `op`, batch `step`, part `chunk`. */
+ * primary is told as such from when it serves on. CLOCK speaks of worker
+ * `rank`, whose clock is `step`, and of the unit in its hands: data epoch
+ * `epoch`, batch `op`, part `chunk`, granted when it was `value` clocks ahead
+ * of the slowest. */
 struct gw_event {
     uint64_t time_ns;
     uint64_t bytes;

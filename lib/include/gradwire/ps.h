@@ -204,7 +204,7 @@ struct gw_ps_work {
 };
 
 /* Sets mode and plan of a group; the first to say so counts, the same again is
- * fine. GW_EMISMATCH: it has another plan. */
+ * fine, with any number of workers. GW_EMISMATCH: it has another plan. */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_plan(struct gw_ps *ps, unsigned group,
                                             const struct gw_ps_mode *mode,
                                             const struct gw_ps_plan *plan,

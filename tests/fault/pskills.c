@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Deals blows to a cluster of parameter servers, drawn by a seed, while workers
+ * push, and compares all sums again and again: see pskills.h.
+ *
+ *   pskills [--marks] BLOWS SEED [shm|ipc|tcp]
+ *
+ * Exit status 1 when a sum is wrong, something hangs or, with --marks, took
+ * longer than promised.
+ */
+#include "pskills.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BOARD_FD = 3, ROUND = 20, PATIENCE_MS = 30000 };
+
+static struct gw_rng rng;
+
+enum blow {
+    KILL,        /* the observer tells it */
+    KILL_UNSEEN, /* nobody tells it */
+    KILL_ALONE,  /* with nothing else going on, until all slots answer */
+    PAUSE,       /* 100 ms to 1.5 s: some beyond the lease */
+    KILL_WORKER,
+    CUT_SERVERS, /* two servers do not hear each other, or one the other */
+    CUT_WORKER,  /* likewise a worker and a server */
+    CUT_OFF,     /* a server hears no controller */
+    KILL_CONTROLLER,
+    MOVE, /* a server comes or goes, with nothing else going on */
+    MOVE_AMID,
+    BLOWS
+};
+static const struct {
+    const char *name;
+    unsigned weight;
+} blows[BLOWS] = {
+    [KILL] = {"kills of servers amid others", 14},
+    [KILL_UNSEEN] = {"kills that nobody told", 5},
+    [KILL_ALONE] = {"kills of servers alone", 12},
+    [PAUSE] = {"pauses", 20},
+    [KILL_WORKER] = {"kills of workers", 12},
+    [CUT_SERVERS] = {"cuts between servers", 10},
+    [CUT_WORKER] = {"cuts of workers", 8},
+    [CUT_OFF] = {"cuts from the controllers", 5},
+    [KILL_CONTROLLER] = {"kills of controllers", 6},
+    [MOVE] = {"moves alone", 4},
+    [MOVE_AMID] = {"moves amid others", 4},
+};
+static unsigned dealt[BLOWS];
+
+static unsigned below(unsigned bound)
+{
+    return (unsigned)gw_rng_below(&rng, bound);
+}
+
+static void go_on_ms(unsigned ms)
+{
+    uint64_t until_ns = now_plus_ms(ms);
+    do {
+        crew_turn();
+        watch_collect();
+        nap_us(2000);
+    } while (gw_now_ns() < until_ns);
+}
+
+/* ---- victims ---- */
+
+/* A server that serves and to which nothing happens; SERVERS_MAX: none. */
+static unsigned draw_server(void)
+{
+    unsigned found[SERVERS_MAX], count = 0;
+    for (unsigned i = 0; i < SERVERS_MAX; i++)
+        if (crew.servers[i] > 0 && !crew.leaving[i] &&
+            crew.hit[i] == HIT_NONE &&
+            atomic_load(&board->servers[i].state) == SEAT_SERVING)
+            found[count++] = i;
+    return count ? found[below(count)] : SERVERS_MAX;
+}
+
+/* One that may be lost: waits until there is one. */
+static unsigned await_victim(void)
+{
+    uint64_t deadline_ns = now_plus_ms(PATIENCE_MS);
+    for (;;) {
+        unsigned seat = draw_server();
+        if (seat < SERVERS_MAX && crew_may_lose(seat))
+            return seat;
+        if (gw_now_ns() > deadline_ns) {
+            fprintf(stderr, "pskills: no server may be lost since 30 s\n");
+            crew_await_whole();
+        }
+        go_on_ms(5);
+    }
+}
+
+/* ---- blows ---- */
+
+static void kill_server(enum blow blow)
+{
+    bool alone = blow == KILL_ALONE, told = blow != KILL_UNSEEN;
+    if (alone)
+        crew_await_whole();
+    unsigned seat = await_victim();
+    go_on_ms(below(20)); /* the moment is what is random */
+    if (crew.servers[seat] <= 0 || crew.hit[seat] != HIT_NONE)
+        return;
+    watch_begin(seat, gw_now_ns(), alone, told);
+    crew_kill_server(seat, told);
+    crew.mend_ns[seat] = now_plus_ms(100 + below(700));
+    uint64_t deadline_ns = now_plus_ms(PATIENCE_MS);
+    while (alone && watch_is_open()) {
+        if (gw_now_ns() > deadline_ns)
+            give_up("server %u was killed, and a slot of it takes no push",
+                    seat);
+        nap_us(1000);
+    }
+}
+
+static void pause_server(void)
+{
+    unsigned seat = await_victim();
+    crew_pause_server(seat);
+    crew.mend_ns[seat] = now_plus_ms(100 + below(1400));
+}
+
+static void kill_worker(void)
+{
+    unsigned seat = below(WORKERS);
+    if (crew.workers[seat] == 0)
+        return;
+    crew_kill_worker(seat);
+    crew.worker_ns[seat] = now_plus_ms(below(300));
+}
+
+static uint64_t bit_of(unsigned node)
+{
+    return UINT64_C(1) << node;
+}
+
+/* Either of them may be convicted. */
+static void cut_servers(void)
+{
+    unsigned one = await_victim(), other = draw_server();
+    if (other >= SERVERS_MAX || other == one || !crew_may_lose(other))
+        return;
+    unsigned ways = 1 + below(3);
+    crew.hit[one] = crew.hit[other] = HIT_CUT;
+    crew.mend_ns[one] = crew.mend_ns[other] = now_plus_ms(50 + below(1000));
+    if (ways & 1)
+        atomic_fetch_or(&board->servers[one].down,
+                        bit_of(FIRST_SERVER + other));
+    if (ways & 2)
+        atomic_fetch_or(&board->servers[other].down,
+                        bit_of(FIRST_SERVER + one));
+}
+
+static void cut_worker(void)
+{
+    unsigned seat = below(WORKERS), server = await_victim();
+    unsigned ways = 1 + below(3);
+    if (crew.workers[seat] == 0 || crew.worker_cut_ns[seat])
+        return;
+    crew.hit[server] = HIT_CUT;
+    crew.mend_ns[server] = crew.worker_cut_ns[seat] =
+        now_plus_ms(50 + below(1000));
+    if (ways & 1)
+        atomic_fetch_or(&board->servers[server].down, bit_of(seat));
+    if (ways & 2)
+        atomic_fetch_or(&board->workers[seat].down,
+                        bit_of(FIRST_SERVER + server));
+}
+
+static void cut_off(void)
+{
+    unsigned seat = await_victim();
+    crew.hit[seat] = HIT_CUT;
+    crew.mend_ns[seat] = now_plus_ms(50 + below(1000));
+    for (unsigned c = 0; c < CONTROLLERS; c++)
+        atomic_fetch_or(&board->servers[seat].down,
+                        bit_of(FIRST_CONTROLLER + c));
+}
+
+/* One at a time. */
+static void kill_controller(void)
+{
+    unsigned number = below(CONTROLLERS);
+    for (unsigned c = 0; c < CONTROLLERS; c++)
+        if (crew.controllers[c] == 0)
+            return;
+    crew_kill_controller(number);
+    crew.controller_ns[number] = now_plus_ms(100 + below(400));
+}
+
+static void move_slots(bool alone)
+{
+    if (alone) {
+        crew_await_whole();
+        moves_begin();
+    }
+    unsigned servers = crew_servers(), seat = 0;
+    if (servers <= SERVERS_LEAST || (servers < SERVERS_MAX && below(2))) {
+        while (seat < SERVERS_MAX &&
+               (crew.servers[seat] > 0 || crew.hit[seat] != HIT_NONE))
+            seat++;
+        if (seat < SERVERS_MAX)
+            crew_start_server(seat);
+    } else {
+        seat = await_victim();
+        crew.leaving[seat] = true;
+        atomic_store(&board->servers[seat].leave, true);
+    }
+    if (alone) {
+        crew_await_whole();
+        nap_us(60000); /* servers tell how they stand every 50 ms */
+        moves_end();
+    }
+}
+
+static void deal(enum blow blow)
+{
+    dealt[blow]++;
+    if (blow != KILL_ALONE)
+        watch_spoil();
+    switch (blow) {
+    case KILL:
+    case KILL_UNSEEN:
+    case KILL_ALONE:
+        kill_server(blow);
+        break;
+    case PAUSE:
+        pause_server();
+        break;
+    case KILL_WORKER:
+        kill_worker();
+        break;
+    case CUT_SERVERS:
+        cut_servers();
+        break;
+    case CUT_WORKER:
+        cut_worker();
+        break;
+    case CUT_OFF:
+        cut_off();
+        break;
+    case KILL_CONTROLLER:
+        kill_controller();
+        break;
+    case MOVE:
+    case MOVE_AMID:
+        move_slots(blow == MOVE);
+        break;
+    case BLOWS:
+        break;
+    }
+}
+
+static enum blow draw_blow(void)
+{
+    unsigned sum = 0;
+    for (unsigned b = 0; b < BLOWS; b++)
+        sum += blows[b].weight;
+    unsigned at = below(sum), blow = 0;
+    while (at >= blows[blow].weight)
+        at -= blows[blow++].weight;
+    return (enum blow)blow;
+}
+
+/* ---- the last replicas ---- */
+
+/* Servers leave until there are as many as replicas; then they die one by one,
+ * so that each replica of every slot has to tell what it has. */
+static void end_servers(void)
+{
+    check_sums();
+    for (unsigned i = 0; i < SERVERS_MAX && crew_servers() > REPLICAS; i++)
+        if (crew.servers[i] > 0) {
+            crew.leaving[i] = true;
+            atomic_store(&board->servers[i].leave, true);
+            crew_await_whole();
+        }
+    check_sums();
+    for (unsigned i = 0; i < SERVERS_MAX && crew_servers() > 1; i++)
+        if (crew.servers[i] > 0) {
+            crew_kill_server(i, true);
+            crew.hit[i] = HIT_NONE; /* it does not come back */
+            check_sums();
+        }
+}
+
+/* ---- what was done ---- */
+
+static uint64_t sum_of(size_t offset)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SERVERS_MAX; i++)
+        sum += atomic_load(
+            (_Atomic uint64_t *)(void *)((char *)&board->servers[i] + offset));
+    return sum;
+}
+#define SUM_OF(field)                                                          \
+    ((unsigned long long)sum_of(offsetof(struct server_seat, field)))
+
+static void report(unsigned count, double seconds)
+{
+    printf("%u blows in %.0f s:", count, seconds);
+    for (unsigned b = 0; b < BLOWS; b++)
+        printf("%s %u %s", b ? "," : "", dealt[b], blows[b].name);
+    printf("\n%llu pushes, %llu pulls of own counters, %u checks with %llu "
+           "sums, all as acknowledged; %u lives of workers, %llu counters of "
+           "the dead with pushes under way\n",
+           (unsigned long long)atomic_load(&board->pushes),
+           (unsigned long long)atomic_load(&board->own_pulls), checks,
+           (unsigned long long)sums_compared, crew.lives,
+           (unsigned long long)gaps_of_the_dead);
+    printf("%llu servers and %u workers were convicted while they slept or "
+           "were cut off; %llu takeovers, %llu slots moved, %llu pushes came "
+           "twice, %llu were refused\n",
+           SUM_OF(convicted), crew.convicted_workers, SUM_OF(takeovers),
+           SUM_OF(moved), SUM_OF(duplicates), SUM_OF(refused));
+    print_samples();
+}
+
+static int run(unsigned count, uint64_t seed, const char *wire, bool marks)
+{
+    uint64_t began_ns = gw_now_ns();
+    printf("pskills: %u blows, seed %llu, %s\n", count,
+           (unsigned long long)seed, wire);
+    fflush(stdout);
+    gw_rng_seed(&rng, seed);
+    crew_start(wire, seed, SERVERS_LEAST);
+    check_sums();
+    for (unsigned i = 1; i <= count; i++) {
+        deal(draw_blow());
+        go_on_ms(below(200));
+        if (i % ROUND)
+            continue;
+        crew_mend_all();
+        check_sums();
+        if (i % (5 * ROUND) == 0)
+            fprintf(stderr, "pskills: %u blows, %.0f s\n", i,
+                    (double)(gw_now_ns() - began_ns) / 1e9);
+    }
+    crew_mend_all();
+    end_servers();
+    crew_stop();
+    report(count, (double)(gw_now_ns() - began_ns) / 1e9);
+    if (marks && !marks_are_kept()) {
+        printf("it took longer than promised\n");
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- the process ---- */
+
+static int be(const char *role, unsigned number, unsigned life)
+{
+    board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED,
+                 BOARD_FD, 0);
+    if (board == MAP_FAILED)
+        return 1;
+    if (strcmp(role, "controller") == 0)
+        return controller_main(number);
+    return strcmp(role, "server") == 0 ? server_main(number)
+                                       : worker_main(number, life);
+}
+
+int main(int argc, char **argv)
+{
+    bool marks = argc > 1 && strcmp(argv[1], "--marks") == 0;
+    if (argc == 5 && strcmp(argv[1], "--as") == 0)
+        return be(argv[2], (unsigned)strtoul(argv[3], NULL, 10),
+                  (unsigned)strtoul(argv[4], NULL, 10));
+    argc -= marks;
+    argv += marks;
+    if (argc < 3 || argc > 4) {
+        fprintf(stderr, "usage: pskills [--marks] BLOWS SEED [shm|ipc|tcp]\n");
+        return 64;
+    }
+    return run((unsigned)strtoul(argv[1], NULL, 10),
+               strtoull(argv[2], NULL, 10), argc > 3 ? argv[3] : "shm", marks);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The counter oracle of the parameter server, with real processes. A parent
+ * starts controllers, servers and workers, each by executing itself anew, and
+ * deals blows to them. All of them share one board in memory, which outlives
+ * whoever is killed:
+ *
+ *     worker   life 7, counter 12:   sent 31   acknowledged 29
+ *              before a push `sent` grows, after its end `acknowledged`
+ *     parent   pulls what is stored:
+ *                  acknowledged before the pull <= stored <= sent after it
+ *
+ * Every life of a worker has counters of its own. So for whoever lives and has
+ * nothing under way the sums are equal exactly; only the dead leave a gap of
+ * what was under way when they were hit, and what was once seen stored never
+ * shrinks. Workers check the same for themselves: who has nothing under way
+ * pulls what it was told was added, whatever is dead or asleep.
+ *
+ *   pskills.c          the blows
+ *   pskills_crew.c     starting, hitting and mending processes; the observer
+ *   pskills_check.c    the oracle, and how long things took
+ *   pskills_server.c, pskills_worker.c, pskills_controller.c   the processes
+ */
+#ifndef PSKILLS_H
+#define PSKILLS_H
+
+#include <control/talk.h>
+#include <gradwire/ps.h>
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+enum {
+    CONTROLLERS = 3,
+    WORKERS = 3,
+    SERVERS_MAX = 8, /* at a time */
+    SERVERS_LEAST = 4,
+    REPLICAS = 3,
+    SLOTS = 16,
+    KEYS = 4 * SLOTS, /* a life */
+    LIVES_MAX = 2048,
+    SAMPLES_MAX = 1 << 16,
+    /* Nodes. */
+    CHECKER = 30,
+    FIRST_SERVER = 32,
+    OBSERVER = 60,
+    FIRST_CONTROLLER = 61,
+    ENDPOINT_ROOM = 64,
+    PATH_ROOM = 256,
+    TEXT_ROOM = 240
+};
+
+enum seat_state { SEAT_EMPTY, SEAT_STARTING, SEAT_SERVING, SEAT_LEFT };
+
+struct server_seat {
+    /* Orders. */
+    _Atomic uint64_t down; /* nodes that it hears nothing of, as bits */
+    _Atomic bool leave;
+    /* What the process tells. */
+    _Atomic int state;
+    _Atomic uint64_t convicted; /* so often it began anew */
+    _Atomic uint64_t freeze_ns; /* the longest of this life */
+    _Atomic uint64_t moved, takeovers, duplicates, refused; /* of all lives */
+    struct {
+        _Atomic uint64_t role, committed, last, rows;
+    } slots[SLOTS];
+};
+
+struct worker_seat {
+    _Atomic uint64_t down;
+    _Atomic uint64_t held; /* it rests, for this hold */
+};
+
+struct life {
+    _Atomic uint64_t sent[KEYS], acked[KEYS];
+};
+
+/* Of a slot, what the workers see. */
+struct watch {
+    _Atomic uint64_t since_ns; /* its primary was hit then; 0: nobody asks */
+    _Atomic uint64_t acked_ns; /* of the first push sent after that; 0: none */
+    _Atomic uint64_t last_ns, gap_ns; /* acknowledgements; the longest gap */
+};
+
+struct board {
+    uint64_t token, seed;
+    char directory[PATH_ROOM];
+    char raft[CONTROLLERS][32];
+    char wire[8];
+    _Atomic uint64_t hold; /* workers are to rest; 0: not */
+    _Atomic uint64_t pushes, own_pulls;
+    struct server_seat servers[SERVERS_MAX];
+    struct worker_seat workers[WORKERS];
+    struct watch watches[SLOTS];
+    struct life lives[LIVES_MAX];
+    char wrong[TEXT_ROOM]; /* what a process has found wrong; "": nothing */
+};
+extern struct board *board;
+
+/* ---- what all have in common: pskills_crew.c ---- */
+
+void endpoint_of(unsigned node, char out[ENDPOINT_ROOM]);
+/* Controllers, by node and endpoint. */
+struct addresses {
+    char own[ENDPOINT_ROOM];
+    char controllers[CONTROLLERS][ENDPOINT_ROOM];
+};
+void addresses_of(unsigned node, struct addresses *addresses);
+/* Key `k` of a life; its slot is k % SLOTS. */
+uint64_t key_of(unsigned life, unsigned k);
+enum gw_err open_counters(struct gw_ps *ps, unsigned *table,
+                          struct gw_error *why);
+struct gw_ps_config client_config(unsigned node, struct addresses *addresses);
+void nap_us(uint64_t us);
+/* Says so, on the board too, and ends the process. */
+_Noreturn void give_up(const char *format, ...) GW_PRINTF(1, 2);
+
+/* ---- processes ---- */
+
+int controller_main(unsigned number);
+int server_main(unsigned seat);
+int worker_main(unsigned seat, unsigned life);
+
+/* ---- the parent's: pskills_crew.c ---- */
+
+enum hit { HIT_NONE, HIT_DOWN, HIT_PAUSED, HIT_CUT };
+
+/* Everything here is the parent's only thread's. */
+struct crew {
+    pid_t controllers[CONTROLLERS], servers[SERVERS_MAX], workers[WORKERS];
+    unsigned life[WORKERS]; /* of who sits there */
+    unsigned lives;         /* begun so far */
+    enum hit hit[SERVERS_MAX];
+    uint64_t mend_ns[SERVERS_MAX];       /* when that is to end */
+    uint64_t fresh_ns[SERVERS_MAX];      /* its end, or start */
+    uint64_t controller_ns[CONTROLLERS]; /* when it is to start anew */
+    uint64_t worker_ns[WORKERS];         /* likewise */
+    uint64_t worker_cut_ns[WORKERS];     /* when it is to hear again */
+    bool leaving[SERVERS_MAX];
+    unsigned convicted_workers;
+};
+extern struct crew crew;
+
+void crew_start(const char *wire, uint64_t seed, unsigned servers);
+void crew_stop(void);
+/* Mends what is due, looks who has ended. */
+void crew_turn(void);
+void crew_start_server(unsigned seat);
+void crew_start_worker(unsigned seat);
+void crew_kill_server(unsigned seat, bool tell);
+void crew_kill_worker(unsigned seat);
+void crew_kill_controller(unsigned number);
+void crew_pause_server(unsigned seat);
+void crew_mend_all(void);
+bool crew_is_calm(void); /* nobody is hit, all that are to be there are */
+/* The newest that the observer has heard. */
+void crew_news(struct gw__news *news);
+/* All slots have all their replicas, and nothing is under way. */
+bool crew_is_whole(void);
+/* Every slot keeps a replica in sync that nothing happens to, without it? */
+bool crew_may_lose(unsigned seat);
+unsigned crew_servers(void); /* that are there and do not leave */
+void crew_await_whole(void);
+uint64_t now_plus_ms(uint64_t ms);
+
+/* ---- pskills_check.c ---- */
+
+struct samples {
+    const char *what;
+    unsigned count;
+    double ms[SAMPLES_MAX];
+};
+extern struct samples kills_calm, kills_all, kills_unseen, freezes, gaps;
+
+void watch_begin(unsigned server, uint64_t now_ns, bool calm, bool told);
+void watch_collect(void);
+bool watch_is_open(void);
+void watch_spoil(void); /* another blow: what is open is not calm any more */
+void moves_begin(void);
+void moves_end(void);
+/* Workers rest; all sums are compared. */
+void check_sums(void);
+void print_samples(void);
+/* True when they are kept. */
+bool marks_are_kept(void);
+extern unsigned checks;
+extern uint64_t sums_compared, gaps_of_the_dead;
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One of the servers: see pskills.h. It obeys the board, tells it how it
+ * stands, and begins anew, as another incarnation, when it was convicted.
+ */
+#include "pskills.h"
+
+#include <unistd.h>
+
+static const uint64_t give_up_ns = 30000000000;
+
+static struct server_seat *seat;
+static _Atomic(struct gw_ps_server *) server;
+static struct gw_ps_server_status told; /* of this life */
+
+/* ---- telling: in the server's thread ---- */
+
+static void grow(_Atomic uint64_t *sum, uint64_t *was, uint64_t is)
+{
+    atomic_fetch_add(sum, is - *was);
+    *was = is;
+}
+
+static void on_status(void *context)
+{
+    static struct gw_ps_server_status now;
+    struct gw_ps_server *mine = atomic_load(&server);
+    (void)context;
+    if (!mine)
+        return;
+    gw_ps_server_get_status(mine, &now);
+    for (unsigned s = 0; s < SLOTS; s++) {
+        const struct gw_ps_slot_status *slot = &now.slots[s];
+        atomic_store(&seat->slots[s].role, slot->role);
+        atomic_store(&seat->slots[s].last, slot->last);
+        atomic_store(&seat->slots[s].rows, slot->rows);
+        atomic_store(&seat->slots[s].committed, slot->committed);
+    }
+    atomic_store(&seat->freeze_ns, now.freeze_ns_max);
+    grow(&seat->moved, &told.moved, now.moved);
+    grow(&seat->takeovers, &told.takeovers, now.takeovers);
+    grow(&seat->duplicates, &told.duplicates, now.duplicates);
+    grow(&seat->refused, &told.refused, now.refused);
+}
+
+/* ---- obeying ---- */
+
+static void obey(struct gw_ps_server *mine, uint64_t *down)
+{
+    uint64_t wanted = atomic_load(&seat->down);
+    for (unsigned node = 0; node < GW_PS_NODES; node++)
+        if ((wanted ^ *down) >> node & 1)
+            gw_ps_server_link(mine, node,
+                              &(struct gw_ps_link){.down = wanted >> node & 1});
+    *down = wanted;
+}
+
+static struct gw_ps_server *start(unsigned number)
+{
+    struct addresses addresses;
+    struct gw_ps_server *mine;
+    struct gw_error why;
+    uint64_t deadline_ns = gw_now_ns() + give_up_ns;
+    struct gw_ps_server_config config = {.node = FIRST_SERVER + number,
+                                         .endpoint = addresses.own,
+                                         .token = board->token,
+                                         .controller_count = CONTROLLERS,
+                                         .wire = board->wire,
+                                         .seed = board->seed,
+                                         .on_status = on_status};
+    addresses_of(config.node, &addresses);
+    for (unsigned c = 0; c < CONTROLLERS; c++) {
+        config.controllers[c] = FIRST_CONTROLLER + c;
+        config.controller_endpoints[c] = addresses.controllers[c];
+    }
+    while (gw_ps_server_start(&config, &mine, &why)) {
+        if (gw_now_ns() > deadline_ns)
+            give_up("server %u: %s", number, why.text);
+        nap_us(10000);
+    }
+    told = (struct gw_ps_server_status){0};
+    atomic_store(&server, mine);
+    return mine;
+}
+
+/* True: it has left. */
+static bool serve(unsigned number, struct gw_ps_server *mine)
+{
+    struct gw_error why;
+    uint64_t down = 0;
+    for (;;) {
+        obey(mine, &down);
+        if (gw_ps_server_error(mine, &why))
+            return false;
+        if (atomic_load(&seat->leave)) {
+            enum gw_err err = gw_ps_server_leave(mine, &why);
+            if (!err)
+                return true;
+            if (err != GW_ECLOSED)
+                give_up("server %u: leave: %s", number, why.text);
+        }
+        nap_us(2000);
+    }
+}
+
+int server_main(unsigned number)
+{
+    seat = &board->servers[number];
+    for (;;) {
+        struct gw_ps_server *mine = start(number);
+        atomic_store(&seat->state, SEAT_SERVING);
+        bool left = serve(number, mine);
+        atomic_store(&seat->state, left ? SEAT_LEFT : SEAT_STARTING);
+        atomic_store(&server, NULL);
+        gw_ps_server_destroy(&mine);
+        if (left)
+            return 0;
+        atomic_fetch_add(&seat->convicted, 1);
+    }
+}
