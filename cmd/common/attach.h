@@ -40,6 +40,7 @@
  *     pace    ns                   every chunk takes so long; 0: none
  *     train   model, file, options work for an idle run (run/supervisor.h)
  *     snapshot directory, timeout_ns  of parameter servers, a whole path
+ *     mode    mode, timeout_ns     of parameter servers, from the next unit on
  *     wait    condition, timeout_ns
  *     expect  condition
  *     record  file, on             file null: the run's own

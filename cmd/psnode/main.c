@@ -15,8 +15,9 @@
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_train,  &command_bench,    &command_controller, &command_server,
-    &command_worker, &command_snapshot, &command_restore,    NULL,
+    &command_train,   &command_bench,  &command_controller,
+    &command_server,  &command_worker, &command_snapshot,
+    &command_restore, &command_key,    NULL,
 };
 
 static const struct tool psnode = {

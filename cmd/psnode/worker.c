@@ -228,7 +228,8 @@ static enum gw_err work(struct ps_worker *w, const struct join *join,
     } while (code == GW_ECLOSED && !interrupted);
     progress("%s", "");
     put_row(&tale, w->task);
-    put_score(w, &tale);
+    if (tale.all)
+        put_score(w, &tale);
     bool told = interrupted && (code == GW_EINTR || code == GW_ECLOSED);
     output_end(&tale.output, code && !told ? why : NULL, told);
     return told ? GW_OK : code;

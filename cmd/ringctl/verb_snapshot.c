@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * snapshot: parameter servers write what they hold while they go on.
+ * snapshot and mode: what one worker sees to, between two of its units, while
+ * all go on: that parameter servers write what they hold; that workers wait for
+ * each other in another way.
  */
 #include "ringctl.h"
 #include "task.h"
 #include "tell.h"
 
-static int run(int operand_count, char **operands)
+#include <gradwire/ps.h>
+
+/* With as much patience as was given. */
+static int ask_patiently(json_t *request)
 {
-    char path[PATH_MAX];
-    (void)operand_count;
-    json_t *request = json_pack("{ssss}", "verb", "snapshot", "directory",
-                                task_path(operands[0], path));
     if (request && common.timeout_ns)
         json_object_set_new(request, "timeout_ns",
                             json_integer((json_int_t)common.timeout_ns));
     return ask_and_tell(request);
+}
+
+static int run(int operand_count, char **operands)
+{
+    char path[PATH_MAX];
+    (void)operand_count;
+    return ask_patiently(json_pack("{ssss}", "verb", "snapshot", "directory",
+                                   task_path(operands[0], path)));
 }
 
 const struct command command_snapshot = {
@@ -27,4 +36,25 @@ const struct command command_snapshot = {
     .operands_min = 1,
     .operands_max = 1,
     .run = run,
+};
+
+static int run_mode(int operand_count, char **operands)
+{
+    struct gw_ps_mode mode;
+    struct gw_error why;
+    (void)operand_count;
+    if (gw_ps_mode_parse(operands[0], &mode, &why))
+        return complain(&why);
+    return ask_patiently(
+        json_pack("{ssss}", "verb", "mode", "mode", operands[0]));
+}
+
+const struct command command_mode = {
+    .name = "mode",
+    .operands = "bsp|ssp:S|asp|kofn:K",
+    .help = "parameter servers: whom a worker waits for, from the next unit on",
+    .examples = "ringctl mode ssp:2\n",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run_mode,
 };

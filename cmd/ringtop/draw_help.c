@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The keys, and what the signs of the chunks mean. In two columns when there is
- * room, so that all of it fits a small terminal.
+ * The keys, and what the signs of chunks, or of slots, mean. In two columns
+ * when there is room, so that all of it fits a small terminal.
  */
 #include "draw.h"
 
-#include <string.h>
-
-static const struct {
+struct help_line {
     const char *key, *does;
-} lines[] = {
+};
+
+static const struct help_line of_ring[] = {
     {"Space", "freeze"},       {".", "one event"},     {"< >", "slow, fast"},
     {"Tab", "next page"},      {"arrows", "scroll"},   {"F3 /", "find"},
     {"F6 s", "sort ranks"},    {"k", "kill a node"},   {"p", "pause/go on"},
     {"a", "add a node"},       {"Ctrl-L", "redraw"},   {"F10 q", "quit"},
     {"2+ 4=", "of 2, of all"}, {"2!", "of one twice"},
 };
-enum { LINES_COUNT = sizeof lines / sizeof *lines, KEY_WIDTH = 7 };
+static const struct help_line of_crew[] = {
+    {"Space", "freeze"},  {".", "one event"},   {"< >", "slow, fast"},
+    {"Tab", "next page"}, {"arrows", "scroll"}, {"F3 /", "find"},
+    {"k", "kill 2, s0"},  {"p", "pause/go on"}, {"a", "add 1, or s"},
+    {"Ctrl-L", "redraw"}, {"F10 q", "quit"},    {"P s", "serve, sync"},
+    {"l", "copies"},      {"!", "LOST"},
+};
+enum { LINES_COUNT = sizeof of_ring / sizeof *of_ring, KEY_WIDTH = 7 };
+_Static_assert(sizeof of_crew == sizeof of_ring, "helps are equally long");
 
 void draw_help(const struct picture *p, const struct area *area)
 {
+    const struct help_line *lines = p->state->crew.here ? of_crew : of_ring;
     struct area body = draw_title(p, area, "help: any key closes it");
     int columns = body.height >= LINES_COUNT ? 1 : 2;
     int rows = (LINES_COUNT + columns - 1) / columns;

@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static uint64_t ns_of(double ms)
 {
@@ -41,6 +42,8 @@ static int draw_recovery(const struct picture *p, const struct area *area,
         if (isfinite(stages[i].ms))
             draw_stage(p, area, y++, stages[i].name, ns_of(stages[i].ms),
                        longest);
+    if (!isfinite(r->resumed_ms) && strstr(r->names, "server"))
+        area_text(area, 3, y++, STYLE_WARN, "not all its slots are served yet");
     area_print(area, 3, y++, STYLE_PLAIN, "epoch %" PRIu64, r->epoch);
     return y + 1;
 }

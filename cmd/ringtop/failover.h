@@ -5,7 +5,7 @@
  *     noticed -> convicted -> new view -> decided -> resumed
  *
  * A plain communicator goes no further than the first: it fails as one. The
- * elastic ring goes on (DESIGN §6). It is resumed when the last survivor has
+ * elastic ring goes on. It is resumed when the last survivor has
  * completed the op that was cut short, the newest of those decided on; if none
  * was, when a first op has ended. Parameter servers decide nothing: they are
  * resumed when every slot that the dead one served is served again, or, after a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Who has contributed to what, found out from what was applied: the copies of
- * one op's chunks, rank by chunk, each with its contributor set (DESIGN §2).
+ * one op's chunks, rank by chunk, each with its contributor set.
  *
  * Ranks run ahead of each other and their clocks may differ, so transfers may
  * come in any order. They are evaluated in the order of the plan: those of a

@@ -74,12 +74,14 @@ struct orders {
     bool leave; /* politely, at the next boundary */
     bool end;   /* at once: the run is over */
     /* Of a worker of parameter servers: it is to look at the finished model;
-     * and to see to this snapshot, which it has not told of yet. */
+     * and to do this errand for all, which it has not told of yet. */
     bool judge;
-    struct snapshot_order {
+    struct errand_order {
         uint64_t id; /* 0: none */
-        char directory[FILE_MAX];
-    } snapshot;
+        enum errand_kind { ERRAND_SNAPSHOT, ERRAND_MODE } kind;
+        char directory[FILE_MAX]; /* SNAPSHOT */
+        struct gw_ps_mode mode;   /* MODE */
+    } errand;
     /* Of the links that lead to the child, by node; and, for a controller,
      * those that lead away from it and are down, as bits. */
     struct gw_ring_link links[GW_RING_NODES];
@@ -142,7 +144,7 @@ struct worker_note {
         uint64_t id; /* that was ordered; 0: none yet */
         enum gw_err code;
         char text[160];
-    } snapshot;
+    } errand;
 };
 
 struct node_note {

@@ -266,24 +266,27 @@ static enum gw_err turn(struct ps_worker *w, struct gw_error *why)
     return code;
 }
 
-static enum gw_err take_snapshot(struct ps_worker *w, struct gw_error *why)
+/* What is asked of one worker, for all. */
+static enum gw_err do_errand(struct ps_worker *w, struct gw_error *why)
 {
-    static struct snapshot_order order; /* large */
+    static struct errand_order order; /* large */
     struct node *node = w->node;
     pthread_mutex_lock(&node->lock);
-    order = node->orders.snapshot;
-    bool wanted = order.id > node->note.worker.snapshot.id;
+    order = node->orders.errand;
+    bool wanted = order.id > node->note.worker.errand.id;
     pthread_mutex_unlock(&node->lock);
     if (!wanted)
         return GW_OK;
-    enum gw_err code = gw_ps_snapshot(w->ps, order.directory, why);
+    enum gw_err code = order.kind == ERRAND_MODE
+                           ? gw_ps_mode(w->ps, 0, &order.mode, why)
+                           : gw_ps_snapshot(w->ps, order.directory, why);
     if (code == GW_ECLOSED || code == GW_EINTR)
         return code; /* whoever is asked next sees to it */
     pthread_mutex_lock(&node->lock);
-    node->note.worker.snapshot.id = order.id;
-    node->note.worker.snapshot.code = code;
-    snprintf(node->note.worker.snapshot.text,
-             sizeof node->note.worker.snapshot.text, "%.159s",
+    struct worker_note *note = &node->note.worker;
+    note->errand.id = order.id;
+    note->errand.code = code;
+    snprintf(note->errand.text, sizeof note->errand.text, "%.159s",
              code ? why->text : "");
     pthread_mutex_unlock(&node->lock);
     return GW_OK;
@@ -318,7 +321,7 @@ static enum gw_err work(struct ps_worker *w, struct gw_error *why)
         if (!code && w->task && !w->open)
             code = open_work(w, why);
         if (!code)
-            code = take_snapshot(w, why);
+            code = do_errand(w, why);
         if (!code && is_to_judge(w))
             code = ps_judge(w, why);
         if (!code)

@@ -286,7 +286,7 @@ static void take_note(struct run *run, struct child *child)
     recovery_note(run, child, child->noted ? &before : NULL);
     crew_note(run, child, child->noted ? &before : NULL);
     child->noted = true;
-    tell_note(run);
+    tell_note(run, child);
 }
 
 static void take_message(struct run *run, struct child *child,

@@ -117,8 +117,12 @@ static void note_clock(struct run *run,
     const struct gw_ps_clock_status *clock = &status->clocks[0];
     bool leads =
         status->slot_count > 0 && status->slots[0].role == GW_PS_PRIMARY;
-    if (leads && clock->here && clock->closed >= run->clock.closed)
-        run->clock = *clock;
+    if (!leads || !clock->here || clock->closed < run->clock.closed)
+        return;
+    run->clock = *clock;
+    bool kofn = clock->mode.kind == GW_PS_KOFN;
+    if (kofn && (!run->least_k || clock->mode.bound < run->least_k))
+        run->least_k = clock->mode.bound;
 }
 
 static const struct epoch_note *same_epoch(const struct node_note *before,
@@ -163,15 +167,15 @@ static void note_epochs(struct run *run, const struct node_note *note,
     }
 }
 
-static void note_snapshot(struct run *run, const struct node_note *note)
+static void note_errand(struct run *run, const struct node_note *note)
 {
-    struct snapshot *snapshot = &run->snapshot;
-    if (note->worker.snapshot.id != snapshot->order.id ||
-        snapshot->ended == snapshot->order.id)
+    struct errand *errand = &run->errand;
+    if (note->worker.errand.id != errand->order.id ||
+        errand->ended == errand->order.id)
         return;
-    snapshot->ended = snapshot->order.id;
-    snapshot->code = note->worker.snapshot.code;
-    memcpy(snapshot->text, note->worker.snapshot.text, sizeof snapshot->text);
+    errand->ended = errand->order.id;
+    errand->code = note->worker.errand.code;
+    memcpy(errand->text, note->worker.errand.text, sizeof errand->text);
 }
 
 void crew_note(struct run *run, struct child *child,
@@ -182,7 +186,7 @@ void crew_note(struct run *run, struct child *child,
     if (child->role != GW__WORKER || !child->crew)
         return;
     note_epochs(run, &child->note, before);
-    note_snapshot(run, &child->note);
+    note_errand(run, &child->note);
 }
 
 /* ---- who does what is for one ---- */
@@ -225,14 +229,21 @@ static void appoint(struct run *run, struct child **office,
         child_order(run, chosen);
 }
 
-uint64_t crew_snapshot(struct run *run, const char *directory)
+uint64_t crew_send(struct run *run, const struct errand_order *order)
 {
-    struct snapshot_order *order = &run->snapshot.order;
-    order->id++;
-    snprintf(order->directory, sizeof order->directory, "%s", directory);
+    uint64_t id = run->errand.order.id + 1;
+    run->errand.order = *order;
+    run->errand.order.id = id;
     if (run->scribe)
         child_order(run, run->scribe);
-    return order->id;
+    return id;
+}
+
+static void write_last(struct run *run, const char *directory)
+{
+    static struct errand_order order = {.kind = ERRAND_SNAPSHOT}; /* large */
+    snprintf(order.directory, sizeof order.directory, "%s", directory);
+    crew_send(run, &order);
 }
 
 void crew_look(struct run *run)
@@ -243,9 +254,9 @@ void crew_look(struct run *run)
     appoint(run, &run->judge, choose(run, run->judge, may_judge));
     appoint(run, &run->scribe, choose(run, run->scribe, may_write));
     if (last && run->judge && run->judge->note.scored &&
-        run->snapshot.order.id == run->snapshot.ended) {
+        run->errand.order.id == run->errand.ended) {
         run->options.work.snapshot = NULL;
-        crew_snapshot(run, last);
+        write_last(run, last);
     }
 }
 
@@ -255,6 +266,6 @@ void crew_orders(const struct run *run, const struct child *child,
     if (child->role == GW__SERVER) /* what it does is to pass messages */
         orders->pace_ns += child->slow_ns;
     orders->judge = child == run->judge;
-    if (child == run->scribe && run->snapshot.order.id > run->snapshot.ended)
-        orders->snapshot = run->snapshot.order;
+    if (child == run->scribe && run->errand.order.id > run->errand.ended)
+        orders->errand = run->errand.order;
 }

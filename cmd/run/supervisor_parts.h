@@ -114,11 +114,11 @@ struct epoch_sums {
     uint64_t ended_ns; /* when the newest unit of it was told */
 };
 
-/* One is asked for at a time. */
-struct snapshot {
-    struct snapshot_order order; /* id 0: none was asked for yet */
-    uint64_t ended;              /* the id of the newest that has ended */
-    enum gw_err code;            /* how */
+/* What one worker does for all: one at a time. */
+struct errand {
+    struct errand_order order; /* id 0: there was none yet */
+    uint64_t ended;            /* the id of the newest that has ended */
+    enum gw_err code;          /* how */
     char text[160];
 };
 
@@ -132,11 +132,11 @@ struct asker {
 };
 
 enum later_kind {
-    LATER_WAIT, /* until a condition holds */
-    LATER_GONE, /* until nodes are out of the ring and have ended */
-    LATER_BACK, /* until a node has been started anew */
-    LATER_SNAP, /* until a snapshot is written */
-    LATER_LEADS /* until a controller leads, whom the request is about */
+    LATER_WAIT,   /* until a condition holds */
+    LATER_GONE,   /* until nodes are out of the ring and have ended */
+    LATER_BACK,   /* until a node has been started anew */
+    LATER_ERRAND, /* until a snapshot is written, a mode is set */
+    LATER_LEADS   /* until a controller leads, whom the request is about */
 };
 
 struct later {
@@ -146,8 +146,8 @@ struct later {
     struct condition *condition; /* WAIT */
     char text[200];              /* WAIT: the condition; else what was done */
     struct child *child;
-    json_t *request;   /* LEADS */
-    uint64_t snapshot; /* SNAP: its id */
+    json_t *request; /* LEADS */
+    uint64_t errand; /* ERRAND: its id */
 };
 
 /* ---- the run ---- */
@@ -199,8 +199,9 @@ struct run {
     struct epoch_sums curve[CURVE_MAX];
     unsigned curve_count;
     struct child *judge;  /* looks at the finished model; NULL: nobody yet */
-    struct child *scribe; /* sees to snapshots; NULL: nobody there */
-    struct snapshot snapshot;
+    struct child *scribe; /* does errands; NULL: nobody is there */
+    struct errand errand;
+    unsigned least_k; /* of all kofn that the clock has told; 0: never */
     uint64_t work_ns; /* when the first unit was told */
     struct told told;
 
@@ -314,8 +315,8 @@ void crew_look(struct run *run);
 /* What is of parameter servers in the orders. */
 void crew_orders(const struct run *run, const struct child *child,
                  struct orders *orders);
-/* Asks for a snapshot; its id. */
-uint64_t crew_snapshot(struct run *run, const char *directory);
+/* None is under way. Gives it an id, which is returned. */
+uint64_t crew_send(struct run *run, const struct errand_order *order);
 
 /* ---- supervisor_progress.c, supervisor_servers.c ---- */
 
@@ -364,7 +365,7 @@ verb_function *verb_find(const char *name);
 verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
     verb_drain, verb_add, verb_slow;
 verb_function verb_link, verb_cut, verb_heal, verb_pace;
-verb_function verb_train, verb_snapshot;
+verb_function verb_train, verb_snapshot, verb_mode;
 #define refuse(request, code, ...)                                             \
     serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
 /* The child that a number, or an object with "role" and "node", means. NULL:
@@ -393,7 +394,7 @@ void later_wait(const struct request *request, struct condition *condition,
                 const char *text, uint64_t timeout_ns);
 void later_change(const struct request *request, enum later_kind kind,
                   struct child *child, const char *done);
-void later_snapshot(const struct request *request, uint64_t id);
+void later_errand(const struct request *request, uint64_t id);
 /* Serves it when a controller leads; refuses when none does for long. */
 void later_lead(const struct request *request);
 /* Answers what is due. */

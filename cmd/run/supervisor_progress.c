@@ -7,7 +7,8 @@
  * (`units`), but for what kofn drops when it comes late (`dropped`):
  *
  *     bsp, ssp, asp   done:  lost    = expected - units - dropped
- *     kofn:K          done:  lost    = rounds * K - units
+ *     kofn:K          done:  lost    = rounds * K - units; K is the least
+ *                            that was ever told, when the mode was changed
  *     always                 doubled = units + dropped - expected
  *
  * where these are above 0. A slot that lost its last replica counts as lost.
@@ -23,9 +24,9 @@ static uint64_t above(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-static void count_units(const struct gw_ps_clock_status *clock,
-                        struct progress_of *p)
+static void count_units(const struct run *run, struct progress_of *p)
 {
+    const struct gw_ps_clock_status *clock = &run->clock;
     bool kofn = clock->mode.kind == GW_PS_KOFN;
     uint64_t counted = clock->units + clock->dropped;
     p->rounds = clock->epoch * clock->plan.batches + clock->batch;
@@ -41,8 +42,8 @@ static void count_units(const struct gw_ps_clock_status *clock,
     if (!clock->done)
         return;
     p->step = planned;
-    p->lost = kofn ? above(planned * clock->mode.bound, clock->units)
-                   : above(p->expected, counted);
+    p->lost = run->least_k ? above(planned * run->least_k, clock->units)
+                           : above(p->expected, counted);
 }
 
 static void count_slots(const struct gw__routes *routes, struct progress_of *p)
@@ -92,7 +93,7 @@ static void ask_workers(const struct run *run, struct progress_of *p)
     p->loss = told ? loss / told : (double)NAN;
     p->diverged = diverged > 0 && done == 0;
     bool written = !run->options.work.snapshot &&
-                   run->snapshot.order.id == run->snapshot.ended;
+                   run->errand.order.id == run->errand.ended;
     p->done = run->work.kind == WORK_TRAIN && undone == 0 &&
               (p->diverged || (run->clock.done && p->judge && written));
 }
@@ -100,7 +101,7 @@ static void ask_workers(const struct run *run, struct progress_of *p)
 void servers_progress(const struct run *run, struct progress_of *p)
 {
     *p = (struct progress_of){.clock = slowest(run)};
-    count_units(&run->clock, p);
+    count_units(run, p);
     count_slots(&run->news.routes, p);
     p->lost += p->slots_lost;
     ask_workers(run, p);

@@ -99,7 +99,7 @@ static void tell_role(struct run *run, unsigned slot, unsigned server,
 
 /* Who has come before who has gone, so that a slot that moves is never without
  * anybody in what is told. */
-static void tell_slot(struct run *run, unsigned slot, bool gone)
+static void tell_roles(struct run *run, unsigned slot, bool gone)
 {
     for (unsigned server = 0; server < RUN_SERVERS_MAX; server++) {
         enum gw_ps_role role = role_of(run, slot, server);
@@ -109,12 +109,25 @@ static void tell_slot(struct run *run, unsigned slot, bool gone)
     }
 }
 
+static void tell_slot(struct run *run, unsigned slot)
+{
+    tell_roles(run, slot, false);
+    tell_roles(run, slot, true);
+}
+
 static void tell_slots(struct run *run)
 {
-    for (unsigned slot = 0; slot < run->news.routes.slot_count; slot++) {
-        tell_slot(run, slot, false);
-        tell_slot(run, slot, true);
-    }
+    for (unsigned slot = 0; slot < run->news.routes.slot_count; slot++)
+        tell_slot(run, slot);
+}
+
+/* What a server says of itself matters for the slots that it is to serve. */
+static void tell_slots_of(struct run *run, const struct child *server)
+{
+    const struct gw__routes *routes = &run->news.routes;
+    for (unsigned slot = 0; slot < routes->slot_count; slot++)
+        if (routes->slots[slot].primary == server->node)
+            tell_slot(run, slot);
 }
 
 /* ---- clocks ---- */
@@ -125,9 +138,9 @@ static bool is_in_hand(const struct child *child)
            !child->note.worker.unit.done && !child->note.done;
 }
 
-static void tell_clock(struct run *run, const struct child *child,
-                       struct clock_told *told)
+static void tell_clock(struct run *run, const struct child *child)
 {
+    struct clock_told *told = &run->told.clocks[child->number];
     const struct gw_ps_work *unit = &child->note.worker.unit;
     const struct gw_ps_worker_status *at = servers_clock_of(run, child->node);
     bool hand = is_in_hand(child);
@@ -156,7 +169,7 @@ static void tell_clocks(struct run *run)
 {
     for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
         if (run->workers[n].known && run->workers[n].noted)
-            tell_clock(run, &run->workers[n], &run->told.clocks[n]);
+            tell_clock(run, &run->workers[n]);
 }
 
 /* ---- when ---- */
@@ -169,12 +182,16 @@ void tell_news(struct run *run, const struct gw__news *before)
     tell_slots(run);
 }
 
-void tell_note(struct run *run)
+void tell_note(struct run *run, const struct child *child)
 {
     if (!has_servers(run))
         return;
-    tell_slots(run);
-    tell_clocks(run);
+    if (child->role == GW__WORKER && child->number < RUN_WORKERS_MAX)
+        tell_clock(run, child);
+    if (child->role != GW__SERVER)
+        return;
+    tell_slots_of(run, child);
+    tell_clocks(run); /* it may have the clock of all */
 }
 
 void tell_all(struct run *run)
@@ -184,5 +201,6 @@ void tell_all(struct run *run)
         return;
     memset(&run->told, 0, sizeof run->told);
     tell_members(run, &nothing);
-    tell_note(run);
+    tell_slots(run);
+    tell_clocks(run);
 }

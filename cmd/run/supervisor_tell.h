@@ -11,6 +11,7 @@
 #include <gradwire/control.h>
 
 struct run;
+struct child;
 struct gw__news;
 
 /* What was told last. */
@@ -25,8 +26,8 @@ struct told {
 
 /* The view has changed from `before` to what the run's news say. */
 void tell_news(struct run *run, const struct gw__news *before);
-/* A child has sent a note. */
-void tell_note(struct run *run);
+/* It has sent a note. */
+void tell_note(struct run *run, const struct child *child);
 /* All of it anew, for a recording that begins. */
 void tell_all(struct run *run);
 

@@ -103,21 +103,54 @@ void verb_train(const struct request *request)
                  (unsigned long long)run->news.view.epoch);
 }
 
-/* ---- snapshots ---- */
+/* ---- errands ---- */
+
+static void send(const struct request *request,
+                 const struct errand_order *order)
+{
+    struct run *run = request->run;
+    if (run->errand.order.id != run->errand.ended)
+        refuse(request, GW_EINVAL,
+               run->errand.order.kind == ERRAND_MODE
+                   ? "the mode is being changed already"
+                   : "a snapshot is being written already");
+    else
+        later_errand(request, crew_send(run, order));
+}
 
 void verb_snapshot(const struct request *request)
 {
-    struct run *run = request->run;
+    static struct errand_order order = {.kind = ERRAND_SNAPSHOT}; /* large */
     const char *directory =
         json_string_value(json_object_get(request->json, "directory"));
-    if (!has_servers(run))
+    if (!has_servers(request->run)) {
         refuse(request, GW_ENOTSUP,
                "a ring has no snapshots: its state is on every member");
-    else if (!directory || *directory != '/' || strlen(directory) >= FILE_MAX)
+        return;
+    }
+    if (!directory || *directory != '/' || strlen(directory) >= FILE_MAX) {
         refuse(request, GW_EINVAL,
                "\"directory\" is the whole path of a directory");
-    else if (run->snapshot.order.id != run->snapshot.ended)
-        refuse(request, GW_EINVAL, "a snapshot is being written already");
+        return;
+    }
+    snprintf(order.directory, sizeof order.directory, "%s", directory);
+    send(request, &order);
+}
+
+void verb_mode(const struct request *request)
+{
+    static struct errand_order order = {.kind = ERRAND_MODE}; /* large */
+    const char *mode =
+        json_string_value(json_object_get(request->json, "mode"));
+    struct gw_error why;
+    if (!has_servers(request->run))
+        refuse(request, GW_ENOTSUP, "a ring has no mode: all wait for all");
+    else if (request->run->work.kind == WORK_NONE)
+        refuse(request, GW_EINVAL, "there is no work whose mode could change");
+    else if (!mode)
+        refuse(request, GW_EINVAL, "\"mode\" is bsp, ssp:S, asp or kofn:K");
+    else if (gw_ps_mode_parse(mode, &order.mode, &why))
+        refuse(request, why.code, "%s", why.text);
     else
-        later_snapshot(request, crew_snapshot(run, directory));
+        send(request, &order);
 }

@@ -92,7 +92,8 @@ static const struct {
     {"heal", verb_heal},         {"pace", verb_pace},
     {"train", verb_train},       {"wait", verb_wait},
     {"expect", verb_expect},     {"record", verb_record},
-    {"snapshot", verb_snapshot}, {"down", verb_down},
+    {"snapshot", verb_snapshot}, {"mode", verb_mode},
+    {"down", verb_down},
 };
 
 verb_function *verb_find(const char *name)

@@ -77,15 +77,15 @@ void later_change(const struct request *request, enum later_kind kind,
     add(request, &later);
 }
 
-void later_snapshot(const struct request *request, uint64_t id)
+void later_errand(const struct request *request, uint64_t id)
 {
     uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
-    struct later later = {.kind = LATER_SNAP,
+    struct later later = {.kind = LATER_ERRAND,
                           .asker = request->asker,
                           .began_ns = now,
                           .deadline_ns =
                               timeout_ns ? now + timeout_ns : UINT64_MAX,
-                          .snapshot = id};
+                          .errand = id};
     add(request, &later);
 }
 
@@ -220,25 +220,36 @@ static bool look_change(struct run *run, const struct later *later, bool late)
     return true;
 }
 
-static bool look_snapshot(struct run *run, const struct later *later, bool late)
+static void answer_errand(struct run *run, const struct later *later)
 {
-    const struct snapshot *snapshot = &run->snapshot;
-    bool ended = snapshot->ended >= later->snapshot;
-    if (!ended && !late)
-        return false;
-    if (!ended)
-        serve_answer(run, &later->asker, GW_ETIMEOUT, NULL,
-                     "the snapshot is not written yet%s",
-                     run->scribe ? "" : ": no worker is there to ask for it");
-    else if (snapshot->code)
-        serve_answer(run, &later->asker, snapshot->code, NULL, "%s",
-                     snapshot->text);
+    const struct errand *errand = &run->errand;
+    unsigned long long epoch = run->news.view.epoch;
+    char mode[24];
+    if (errand->code)
+        serve_answer(run, &later->asker, errand->code, NULL, "%s",
+                     errand->text);
+    else if (errand->order.kind == ERRAND_MODE)
+        serve_answer(run, &later->asker, GW_OK, NULL,
+                     "the mode is %s from the next unit on, epoch %llu",
+                     gw_ps_mode_print(&errand->order.mode, mode, sizeof mode),
+                     epoch);
     else
         serve_answer(run, &later->asker, GW_OK, NULL,
                      "a snapshot was written into %.300s, epoch %llu",
-                     snapshot->order.directory,
-                     (unsigned long long)run->news.view.epoch);
-    return true;
+                     errand->order.directory, epoch);
+}
+
+static bool look_errand(struct run *run, const struct later *later, bool late)
+{
+    bool ended = run->errand.ended >= later->errand;
+    if (ended)
+        answer_errand(run, later);
+    else if (late)
+        serve_answer(run, &later->asker, GW_ETIMEOUT, NULL, "%s",
+                     run->scribe
+                         ? "not yet: the worker that is to see to it is busy"
+                         : "not yet: there is no worker to see to it");
+    return ended || late;
 }
 
 /* When one leads, serve_waiting has its turn. */
@@ -261,8 +272,8 @@ static bool look(struct run *run, const struct later *later, bool late)
         return look_wait(run, later, late);
     case LATER_LEADS:
         return look_leads(run, later, late);
-    case LATER_SNAP:
-        return look_snapshot(run, later, late);
+    case LATER_ERRAND:
+        return look_errand(run, later, late);
     case LATER_GONE:
     case LATER_BACK:
         break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A protocol is a pure state machine (DESIGN §1.3): it is given an input and
+ * A protocol is a pure state machine: it is given an input and
  * answers with actions. No clock, socket, thread, allocation policy or random
  * number inside: time comes with the input, seeds with the start. A daemon
  * drives it with ZeroMQ; lib/sim drives the same object code with virtual time

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring what the cost model needs (DESIGN §4): alpha and beta by ping-pong
+ * Measuring what the cost model needs: alpha and beta by ping-pong
  * and by a stream of large messages between ranks 0 and 1, gamma and the memory
  * by loops of the kernels on every rank at once, the meeting of a window pass
  * by barriers. Medians of several rounds; rank 0's figures count, except that

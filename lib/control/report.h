@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a survivor says when the ring has lost a member (DESIGN §6, FLUSH): it
+ * What a survivor says when the ring has lost a member: it
  * has frozen, and this is what it holds of each op that may still be open.
  *
  * Contributors are nodes, not ranks: ranks change with the epoch, and a set

@@ -14,12 +14,37 @@ static const uint64_t leave_ns = 2000000000;
 
 /* ---- turning and waiting ---- */
 
-static void send_letter(void *context, const struct gw__letter *letter)
+static void send_now(void *context, const struct gw__letter *letter)
 {
     struct gw_ps *ps = context;
     enum gw_err err = gw__post_send(gw__node_post(ps->node), letter);
     if (err && letter->lent)
         letter->back(letter->context);
+}
+
+static void send_letter(void *context, const struct gw__letter *letter)
+{
+    struct gw_ps *ps = context;
+    gw__bundles_send(&ps->bundles, letter);
+}
+
+/* A message of the post: a letter, or a bundle of them. */
+static void open_message(struct gw_ps *ps, uint64_t now_ns,
+                         struct gw__parcel *parcel)
+{
+    size_t at = 0;
+    unsigned count;
+    if (!gw__is_bundle(parcel)) {
+        gw__worker_parcel(ps->worker, now_ns, parcel);
+        return;
+    }
+    enum gw_err err = gw__bundle_check(parcel, &count, NULL);
+    for (unsigned i = 0; !err && i < count; i++) {
+        struct gw__parcel *letter = gw__bundle_next(parcel, &at);
+        if (letter)
+            gw__worker_parcel(ps->worker, now_ns, letter);
+    }
+    gw__parcel_release(parcel);
 }
 
 void gw__ps_turn(struct gw_ps *ps)
@@ -33,9 +58,10 @@ void gw__ps_turn(struct gw_ps *ps)
     if (changes & GW__NODE_REACH)
         gw__worker_reached(ps->worker, now_ns, gw__node_reached(ps->node));
     while (gw__post_receive(post, &parcel) == GW_OK)
-        gw__worker_parcel(ps->worker, now_ns, parcel);
+        open_message(ps, now_ns, parcel);
     if (gw__worker_due(ps->worker) <= now_ns)
         gw__worker_tick(ps->worker, now_ns);
+    gw__bundles_flush(&ps->bundles);
 }
 
 void gw__ps_sleep(struct gw_ps *ps, uint64_t until_ns)
@@ -44,6 +70,7 @@ void gw__ps_sleep(struct gw_ps *ps, uint64_t until_ns)
     uint64_t latest_ns = gw_now_ns() + look_ns;
     if (until_ns > latest_ns)
         until_ns = latest_ns;
+    gw__bundles_flush(&ps->bundles);
     gw__post_wait(gw__node_post(ps->node),
                   until_ns < due_ns ? until_ns : due_ns);
 }
@@ -239,6 +266,8 @@ enum gw_err gw_ps_connect(const struct gw_ps_config *config,
     ps->top_share = config->top_share;
     ps->significant = config->significant;
     ps->no_lend = config->no_place;
+    ps->bundles = (struct gw__bundles){
+        .send = send_now, .context = ps, .off = config->no_bundle};
     err = connect(ps, config, why);
     if (err) {
         gw_ps_abandon(&ps);
@@ -257,6 +286,7 @@ void gw_ps_abandon(struct gw_ps **made)
     if (!ps)
         return;
     *made = NULL;
+    gw__bundles_fini(&ps->bundles);
     gw__node_close(&ps->node);
     gw__worker_destroy(&ps->worker);
     while (ps->passed)
@@ -298,4 +328,5 @@ void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
     gw__worker_counts(ps->worker, counts);
     counts->rows_held_back = ps->rows_held_back;
     counts->waited_ns = ps->waited_ns;
+    counts->messages_sent = gw__post_counts(gw__node_post(ps->node))->sent;
 }

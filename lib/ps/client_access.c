@@ -47,6 +47,7 @@ enum gw_err gw__ps_begin(struct gw_ps *ps, const struct gw__access *access,
     for (;;) {
         enum gw_err err =
             gw__worker_access(ps->worker, gw_now_ns(), access, request, why);
+        gw__bundles_flush(&ps->bundles);
         if (err != GW_PENDING)
             return err;
         if (is_idle(ps))

@@ -3,8 +3,9 @@
  * The client from inside. The caller's thread does everything: each call turns
  * the node (news), takes parcels, lets the worker's machine (worker.h) work,
  * and, when it has to wait, waits on the post. Between calls nothing moves but
- * what servers read out of lent memory; the control thread (node.h) keeps the
- * process a member meanwhile.
+ * what servers read out of lent memory, so no call leaves letters behind in a
+ * bundle (bundle.h) but those it began before it fails; the control thread
+ * (node.h) keeps the process a member meanwhile.
  *
  *   client.c           connecting, leaving, turning and waiting
  *   client_access.c    pushes and pulls; client_filter.c what travels of a push
@@ -15,6 +16,7 @@
 #ifndef GW__PS_CLIENT_PARTS_H
 #define GW__PS_CLIENT_PARTS_H
 
+#include "bundle.h"
 #include "filter.h"
 #include "node.h"
 #include "worker.h"
@@ -37,6 +39,7 @@ struct gw__passed {
 struct gw_ps {
     struct gw__node *node;
     struct gw__worker *worker;
+    struct gw__bundles bundles;
     _Atomic bool interrupted;
     bool shm;
     uint64_t timeout_ns; /* UINT64_MAX: none */

@@ -8,6 +8,8 @@
  *                 parcels, up to TURN_PARCELS -> the machine
  *                 tick when due, flush, wait
  *
+ * What a turn says to one node leaves with its end, in bundles (bundle.h).
+ *
  * The machine is touched by this thread alone; others read a copy of its status
  * (process_look.c), and snapshots are written by a thread of their own
  * (process_save.c).
@@ -23,12 +25,18 @@ enum { TURN_PARCELS = 64 };
 
 /* ---- what the machine says ---- */
 
-static void send_letter(void *context, const struct gw__letter *letter)
+static void send_now(void *context, const struct gw__letter *letter)
 {
     struct gw_ps_server *server = context;
     enum gw_err err = gw__post_send(gw__node_post(server->node), letter);
     if (err && letter->lent)
         letter->back(letter->context);
+}
+
+static void send_letter(void *context, const struct gw__letter *letter)
+{
+    struct gw_ps_server *server = context;
+    gw__bundles_send(&server->bundles, letter);
 }
 
 /* Lost when too much waits: the machine says it again. */
@@ -114,6 +122,24 @@ static void take(struct gw_ps_server *server, struct gw__parcel *parcel)
     gw__parcel_release(parcel);
 }
 
+/* A message of the post: a letter, or a bundle of them. */
+static void open_message(struct gw_ps_server *server, struct gw__parcel *parcel)
+{
+    size_t at = 0;
+    unsigned count;
+    if (!gw__is_bundle(parcel)) {
+        take(server, parcel);
+        return;
+    }
+    enum gw_err err = gw__bundle_check(parcel, &count, NULL);
+    for (unsigned i = 0; !err && i < count; i++) {
+        struct gw__parcel *letter = gw__bundle_next(parcel, &at);
+        if (letter)
+            take(server, letter);
+    }
+    gw__parcel_release(parcel);
+}
+
 /* Nobody else could take its slots. */
 static bool is_alone(const struct gw_ps_server *server)
 {
@@ -193,13 +219,14 @@ static bool turn(struct gw_ps_server *server)
     if (leave(server, now_ns))
         return false;
     while (taken < TURN_PARCELS && gw__post_receive(post, &parcel) == GW_OK) {
-        take(server, parcel);
+        open_message(server, parcel);
         taken++;
     }
     now_ns = gw_now_ns();
     if (now_ns >= gw__server_due(server->core))
         gw__server_tick(server->core, now_ns);
     gw__server_flush(server->core, now_ns);
+    gw__bundles_flush(&server->bundles);
     gw__process_look(server, now_ns, false);
     if (taken == 0) {
         uint64_t due = gw__server_due(server->core);
@@ -303,8 +330,11 @@ static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
 
 static void end(struct gw_ps_server *server)
 {
-    if (server->node)
+    if (server->node) {
+        gw__bundles_flush(&server->bundles);
         gw__node_close(&server->node); /* lent buffers come back to the core */
+    }
+    gw__bundles_fini(&server->bundles);
     if (server->core)
         gw__server_destroy(&server->core);
     gw__saver_destroy(&server->saver);
@@ -323,6 +353,8 @@ enum gw_err gw_ps_server_start(const struct gw_ps_server_config *config,
     if (!new)
         return gw_fail(why, GW_ENOMEM, "no memory for a server");
     new->config = *config;
+    new->bundles = (struct gw__bundles){
+        .send = send_now, .context = new, .off = config->no_bundle};
     pthread_mutex_init(&new->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -8,6 +8,7 @@
 #ifndef GW__PS_PROCESS_PARTS_H
 #define GW__PS_PROCESS_PARTS_H
 
+#include "bundle.h"
 #include "node.h"
 #include "server.h"
 #include "snapshot.h"
@@ -43,6 +44,7 @@ struct gw_ps_server {
     struct gw__node *node;
     struct gw__server *core;
     struct gw__saver *saver;
+    struct gw__bundles bundles;
     pthread_t thread;
     _Atomic bool stop;
     _Atomic bool leaves;

@@ -138,17 +138,20 @@ void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns)
     }
 }
 
-/* A question to who has not spoken in this reign, or how far is committed. */
+/* A question to who has not spoken in this reign, or how far is committed. The
+ * question comes to nothing where the news of this reign is still on its way:
+ * who was primary until now obeys none. Pushes wait for the answer, so it is
+ * asked again soon. */
 static bool wants_note(const struct gw__slot *slot, uint64_t now_ns,
                        const struct gw__peer *peer)
 {
+    uint64_t resend_ns = slot->server->config.resend_ns;
     if (peer->synced)
         return peer->told < slot->committed ||
                (peer->knows < slot->committed &&
-                now_ns - peer->noted_ns >= slot->server->config.resend_ns);
-    return !peer->learner &&
-           (peer->sent_ns == 0 ||
-            now_ns - peer->sent_ns >= slot->server->config.resend_ns);
+                now_ns - peer->noted_ns >= resend_ns);
+    return !peer->learner && (peer->sent_ns == 0 ||
+                              now_ns - peer->sent_ns >= resend_ns / 8);
 }
 
 static void note_node(struct gw__server *server, uint64_t now_ns, unsigned node)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The contributor ledger of one member in one op (DESIGN §6, "exactly once"):
+ * The contributor ledger of one member in one op (exactly once):
  * of each chunk, whose data the value in hand contains. It travels with every
  * partial result, so that the rule can be kept where the addition happens:
  *

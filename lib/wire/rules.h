@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Link rules in user space (DESIGN §5): delay, jitter, rate, loss, cut, and
+ * Link rules in user space: delay, jitter, rate, loss, cut, and
  * `pace`, the slow motion. A table holds the rules of the links that lead to
  * this process; the receiver keeps back what has come until it is due, so that
  * any wire obeys and an experiment needs no root. Two things look at it: a wire

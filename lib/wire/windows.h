@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the shm wire offers beyond slices (DESIGN §1.2): a card a rank that all
+ * What the shm wire offers beyond slices: a card a rank that all
  * peers can read at once, and memory of the peers to load from and store into,
  * so that one pass reads every source of a chunk and writes every result.
  * lib/coll/window.c is the user.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The seam between the executor and the transports (DESIGN §5).
+ * The seam between the executor and the transports.
  *
  * A wire joins the ranks of one communicator, all to all. Per directed pair it
  * is a FIFO of slices: in order, none lost, none doubled. The receiver sees the

@@ -352,3 +352,34 @@ find_port() {
     kill "$controller"
     wait "$controller"
 }
+
+@test "three controllers with a key: one dies, the last server says so" {
+    psnode key lab.key
+    run -64 psnode key lab.key
+    [[ $output = *'there already'* ]]
+    peers=
+    for i in 0 1 2; do
+        find_port
+        peers+=${peers:+,}tcp://127.0.0.1:$port
+    done
+    for i in 0 1 2; do
+        start c$i.out controller -i $i -p "$peers" -d c$i -s 2 --key lab.key
+    done
+    for i in 0 1; do
+        start s$i.out server -j "$peers" --key lab.key
+    done
+    psnode worker -j "$peers" --key lab.key --workers 1 train drift -E 1 \
+        --set rows=500 >w.txt
+    kill -9 "${started[0]}"
+    run -0 psnode worker -j "$peers" --key lab.key -n 1 train drift -E 1 \
+        --set rows=500
+    run -124 psnode worker -j "$peers" --timeout 1s train drift -E 1
+    kill "${started[3]}"
+    wait "${started[3]}"
+    [ ! -s s0.out.err ]
+    kill "${started[4]}"
+    wait "${started[4]}"
+    [[ $(<s1.out.err) = *'it is the last one'* ]]
+    kill "${started[1]}" "${started[2]}"
+    wait "${started[1]}" "${started[2]}"
+}

@@ -199,6 +199,25 @@ disturbed() {
     done
 }
 
+@test "the mode changes while all go on" {
+    ringctl -c "up --servers 2 --workers 3 train drift --mode bsp --epochs 5
+                wait step>=50
+                mode kofn:2
+                wait step>=100
+                mode asp
+                wait step>=200
+                mode ssp:3
+                wait step>=300
+                mode bsp
+                wait done
+                expect lost==0 && doubled==0
+                clocks" >out.txt
+    grep -E '^the mode is kofn:2 from the next unit on, epoch ' out.txt
+    grep -E '^# work: bsp, step 1000, ' out.txt
+    run -64 ringctl -c 'up 2; mode asp'
+    [[ $output == *"a ring has no mode"* ]]
+}
+
 @test "ps, slots and clocks tell where everything is" {
     ringctl up --servers 3 --workers 2 --slots 8 --name look --keep
     ringctl train mf --epochs 2 --mode ssp:1

@@ -222,6 +222,8 @@ static void move_slots(bool alone)
 static void deal(enum blow blow)
 {
     dealt[blow]++;
+    if (getenv("PSKILLS_SAY"))
+        fprintf(stderr, "pskills: %s\n", blows[blow].name);
     if (blow != KILL_ALONE)
         watch_spoil();
     switch (blow) {

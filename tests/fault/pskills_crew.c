@@ -312,7 +312,7 @@ static void look_at_servers(uint64_t now_ns)
         crew.servers[i] = 0;
         if (!crew.leaving[i] || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
             give_up("server %u has ended: status %d", i, status);
-        tell_lost(FIRST_SERVER + i);
+        crew.leaving[i] = false;
         atomic_store(&board->servers[i].state, SEAT_EMPTY);
     }
 }
@@ -443,6 +443,13 @@ static void say_slots(void)
         if (now.crew[i].role == GW__SERVER)
             fprintf(stderr, " %u", now.crew[i].node - FIRST_SERVER);
     fprintf(stderr, "\n");
+    for (unsigned i = 0; i < SERVERS_MAX; i++)
+        fprintf(stderr,
+                "  server %u: process %d, state %d, hit %d, leaving %d, "
+                "convicted %llu times\n",
+                i, (int)crew.servers[i], atomic_load(&board->servers[i].state),
+                crew.hit[i], crew.leaving[i],
+                (unsigned long long)atomic_load(&board->servers[i].convicted));
     for (unsigned s = 0; s < SLOTS; s++) {
         const struct gw__slot_route *slot = &now.routes.slots[s];
         fprintf(stderr, "  slot %2u term %llu in sync", s,

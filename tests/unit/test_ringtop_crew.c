@@ -114,6 +114,8 @@ START_TEST(golden_slots_and_clocks)
     golden("clocks-80x24", PAGE_CLOCKS, 80, 24);
     scene.picture.glyphs = &glyphs_ascii;
     golden("clocks-40x10-ascii", PAGE_CLOCKS, 40, 10);
+    scene.view.help = true;
+    golden("servers-help-40x10-ascii", PAGE_CLOCKS, 40, 10);
 }
 END_TEST
 

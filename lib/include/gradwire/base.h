@@ -65,7 +65,7 @@ struct gw_error {
 GW_API const char *gw_err_name(enum gw_err code);
 /* "peer lost" */
 GW_API const char *gw_err_text(enum gw_err code);
-/* The exit status of a tool that ends with `code` (sysexits and DESIGN §8). */
+/* The exit status of a tool that ends with `code` (sysexits). */
 GW_API int gw_err_exit(enum gw_err code);
 
 /* Sets *why (if not NULL) to `code` and the formatted sentence, and returns

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one event stream (DESIGN §1.4). Live runs, recordings and simulations
+ * The one event stream. Live runs, recordings and simulations
  * emit the same typed records; the live view, the traces, the labs' checks and
  * the tests read nothing else. A sink is where the records go.
  */

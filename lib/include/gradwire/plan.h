@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A collective algorithm is data: a plan (DESIGN §1.1, §4). A plan lists, step
+ * A collective algorithm is data: a plan. A plan lists, step
  * by step, which rank sends which chunk to whom, and whether the receiver adds
  * (`+`) or replaces (`=`). The same object is verified, priced, printed, parsed
  * from text, run over any wire and watched.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parameter server (DESIGN §7): tables of rows under 64-bit keys, spread
+ * The parameter server: tables of rows under 64-bit keys, spread
  * over servers by slots, replicated, and changed by the pushes of workers.
  *
  *     gw_ps_connect(&config, &ps, &why);
@@ -110,7 +110,9 @@ struct gw_ps_config {
     /* Experiments: each turns one idea off. */
     bool no_key_cache; /* key lists travel with every request */
     bool no_place;     /* shm: values are copied, never read in place */
-    bool no_bundle;    /* one message a request and server */
+    bool no_bundle;    /* small letters that one call has for the same server
+                          travel as a message each; letters wait for no others
+                          either way */
     /* Filters of what is pushed (not with the updater assign). What they keep
      * travels when the client closes, or with a push of no keys. */
     bool half;         /* values travel as f16 */
@@ -242,6 +244,7 @@ struct gw_ps_counts {
     uint64_t retries, refusals, key_lists_sent, key_lists_cached;
     uint64_t rows_held_back; /* by filters */
     uint64_t waited_ns;      /* in gw_ps_next, for others */
+    uint64_t messages_sent;  /* on the data path, with bundles as one */
 };
 GW_API void gw_ps_get_counts(const struct gw_ps *ps,
                              struct gw_ps_counts *counts);
@@ -260,12 +263,14 @@ struct gw_ps_server_config {
     const char *wire, *interface, *key_file;
     bool insecure;
     uint64_t seed;
-    struct gw_sink *events; /* used under a lock; NULL: none */
-    const char *restore;    /* a snapshot's directory to begin from; NULL */
-    unsigned threads;       /* that apply; 0: 1 */
-    bool hogwild;           /* they do so without locks */
-    bool ack_primary;       /* acknowledge before the secondaries have it */
-    bool no_dedupe, no_fencing, no_bundle; /* experiments: what goes wrong */
+    struct gw_sink *events;     /* used under a lock; NULL: none */
+    const char *restore;        /* a snapshot's directory to begin from; NULL */
+    unsigned threads;           /* that apply; 0: 1 */
+    bool hogwild;               /* they do so without locks */
+    bool ack_primary;           /* acknowledge before the secondaries have it */
+    bool no_dedupe, no_fencing; /* experiments: what goes wrong */
+    bool no_bundle; /* small letters of one turn to the same node travel as a
+                       message each; else as one */
     /* GW_PS_CALLBACK: changes `row` (width floats, then `state_floats` of its
      * own) by `gradient`. From the server's threads. */
     void *context;
@@ -308,6 +313,7 @@ struct gw_ps_server_status {
     uint64_t staged;                             /* units held back */
     uint64_t takeovers, moved;                   /* slots */
     uint64_t freeze_ns_max; /* how long a moving slot was not served */
+    uint64_t messages_sent; /* on the data path, with bundles as one */
     /* Of groups whose clock is here. */
     struct gw_ps_clock_status {
         bool here;

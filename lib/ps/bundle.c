@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See bundle.h.
+ */
+#include "bundle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC 0x31425767u /* "gWB1" */
+
+struct head {
+    uint32_t magic;
+    uint32_t count;
+};
+
+struct sizes {
+    uint32_t part_count;
+    uint32_t reserved;
+    uint32_t bytes[GW__POST_PARTS];
+};
+_Static_assert(sizeof(struct head) % 8 == 0, "letters are aligned");
+_Static_assert(sizeof(struct sizes) % 8 == 0, "so are parts");
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 7) & ~(size_t)7;
+}
+
+/* ---- packing ---- */
+
+/* As it lies in a bundle; 0: it is too large for one. */
+static size_t packed_bytes(const struct gw__letter *letter)
+{
+    size_t bytes = 0, packed = sizeof(struct sizes);
+    for (unsigned i = 0; i < letter->part_count; i++) {
+        if (letter->parts[i].bytes >= GW__BUNDLE_SMALL - bytes)
+            return 0;
+        bytes += letter->parts[i].bytes;
+        packed += aligned(letter->parts[i].bytes);
+    }
+    return packed;
+}
+
+/* Behind what is gathered. Of the first letter only what is not lent is copied;
+ * the rest has its place. */
+static void pack(struct gw__bundle_to *to, const struct gw__letter *letter)
+{
+    struct sizes sizes = {.part_count = letter->part_count};
+    uint8_t *at = to->data + to->used + sizeof sizes;
+    bool first = to->count == 0;
+    if (first)
+        to->first = *letter;
+    for (unsigned i = 0; i < letter->part_count; i++) {
+        size_t bytes = letter->parts[i].bytes;
+        bool later = first && letter->lent >> i & 1;
+        sizes.bytes[i] = (uint32_t)bytes;
+        if (bytes > 0 && !later)
+            memcpy(at, letter->parts[i].data, bytes);
+        if (first && !later)
+            to->first.parts[i].data = at;
+        memset(at + bytes, 0, aligned(bytes) - bytes);
+        at += aligned(bytes);
+    }
+    memcpy(to->data + to->used, &sizes, sizeof sizes);
+    to->used = (size_t)(at - to->data);
+    to->count++;
+}
+
+/* The first letter is not the only one any more. */
+static void complete_first(struct gw__bundle_to *to)
+{
+    const struct gw__letter *first = &to->first;
+    uint8_t *at = to->data + sizeof(struct head) + sizeof(struct sizes);
+    for (unsigned i = 0; i < first->part_count; i++) {
+        size_t bytes = first->parts[i].bytes;
+        if (first->lent >> i & 1 && bytes > 0)
+            memcpy(at, first->parts[i].data, bytes);
+        at += aligned(bytes);
+    }
+    if (first->lent)
+        first->back(first->context);
+}
+
+static void flush_node(struct gw__bundles *bundles, unsigned node)
+{
+    struct gw__bundle_to *to = &bundles->to[node];
+    struct gw__letter letter = {.node = node, .part_count = 1};
+    if (!(bundles->waiting >> node & 1))
+        return;
+    bundles->waiting &= ~(UINT64_C(1) << node);
+    const struct head head = {MAGIC, to->count};
+    memcpy(to->data, &head, sizeof head);
+    letter.parts[0] = (struct gw__post_part){to->data, to->used};
+    bundles->send(bundles->context, to->count == 1 ? &to->first : &letter);
+}
+
+/* Room for it behind what is gathered; false: no memory. */
+static bool make_room(struct gw__bundles *bundles, unsigned node, size_t bytes)
+{
+    struct gw__bundle_to *to = &bundles->to[node];
+    if (to->used + bytes > GW__BUNDLE_ROOM)
+        flush_node(bundles, node);
+    if (!to->data)
+        to->data = malloc(GW__BUNDLE_ROOM);
+    if (!to->data)
+        return false;
+    if (!(bundles->waiting >> node & 1)) {
+        to->used = sizeof(struct head);
+        to->count = 0;
+        bundles->waiting |= UINT64_C(1) << node;
+    }
+    return true;
+}
+
+void gw__bundles_send(struct gw__bundles *bundles,
+                      const struct gw__letter *letter)
+{
+    size_t bytes = packed_bytes(letter);
+    if (bundles->off || letter->node >= GW__POST_NODES) {
+        bundles->send(bundles->context, letter);
+        return;
+    }
+    if (bytes == 0 || !make_room(bundles, letter->node, bytes)) {
+        flush_node(bundles, letter->node);
+        bundles->send(bundles->context, letter);
+        return;
+    }
+    struct gw__bundle_to *to = &bundles->to[letter->node];
+    if (to->count == 1)
+        complete_first(to);
+    pack(to, letter);
+    if (to->count > 1 && letter->lent)
+        letter->back(letter->context);
+}
+
+void gw__bundles_flush(struct gw__bundles *bundles)
+{
+    while (bundles->waiting)
+        flush_node(bundles, (unsigned)__builtin_ctzll(bundles->waiting));
+}
+
+void gw__bundles_fini(struct gw__bundles *bundles)
+{
+    for (unsigned i = 0; i < GW__POST_NODES; i++) {
+        struct gw__bundle_to *to = &bundles->to[i];
+        if (bundles->waiting >> i & 1 && to->count == 1 && to->first.lent)
+            to->first.back(to->first.context);
+        free(to->data);
+        *to = (struct gw__bundle_to){.data = NULL};
+    }
+    bundles->waiting = 0;
+}
+
+/* ---- unpacking ---- */
+
+struct inner {
+    struct gw__parcel parcel; /* first: freed by its address */
+    struct gw__parcel *bundle;
+};
+
+bool gw__is_bundle(const struct gw__parcel *parcel)
+{
+    uint32_t magic = 0;
+    if (parcel->part_count == 1 &&
+        parcel->parts[0].bytes >= sizeof(struct head))
+        memcpy(&magic, parcel->parts[0].data, sizeof magic);
+    return magic == MAGIC;
+}
+
+/* The end of the letter at `at`; 0: it does not fit. */
+static size_t check_letter(const uint8_t *data, size_t at, size_t end)
+{
+    struct sizes sizes;
+    if (end - at < sizeof sizes)
+        return 0;
+    memcpy(&sizes, data + at, sizeof sizes);
+    at += sizeof sizes;
+    if (sizes.part_count > GW__POST_PARTS)
+        return 0;
+    for (unsigned i = 0; i < sizes.part_count; i++) {
+        if (aligned(sizes.bytes[i]) > end - at)
+            return 0;
+        at += aligned(sizes.bytes[i]);
+    }
+    return at;
+}
+
+enum gw_err gw__bundle_check(const struct gw__parcel *parcel, unsigned *count,
+                             struct gw_error *why)
+{
+    const uint8_t *data = parcel->parts[0].data;
+    size_t at = sizeof(struct head), end = parcel->parts[0].bytes;
+    struct head head;
+    *count = 0;
+    if (!gw__is_bundle(parcel))
+        return gw_fail(why, GW_EDATA, "not a bundle of letters");
+    memcpy(&head, data, sizeof head);
+    for (unsigned i = 0; i < head.count; i++) {
+        at = check_letter(data, at, end);
+        if (at == 0)
+            return gw_fail(why, GW_EDATA,
+                           "letter %u of a bundle of %u goes beyond its end", i,
+                           head.count);
+    }
+    if (at != end)
+        return gw_fail(why, GW_EDATA, "%zu bytes behind a bundle of %u letters",
+                       end - at, head.count);
+    *count = head.count;
+    return GW_OK;
+}
+
+/* Parts of the letter at `data`, which was checked. Returns its end. */
+static size_t find_parts(const uint8_t *data, size_t at, unsigned *part_count,
+                         struct gw__post_part *parts)
+{
+    struct sizes sizes;
+    memcpy(&sizes, data + at, sizeof sizes);
+    at += sizeof sizes;
+    *part_count = sizes.part_count;
+    for (unsigned i = 0; i < sizes.part_count; i++) {
+        parts[i] = (struct gw__post_part){data + at, sizes.bytes[i]};
+        at += aligned(sizes.bytes[i]);
+    }
+    return at;
+}
+
+static void free_inner(struct gw__parcel *parcel)
+{
+    struct inner *inner = (struct inner *)(void *)parcel;
+    gw__parcel_release(inner->bundle);
+    free(inner);
+}
+
+struct gw__parcel *gw__bundle_next(struct gw__parcel *bundle, size_t *at)
+{
+    struct inner *inner = calloc(1, sizeof *inner);
+    struct gw__post_part parts[GW__POST_PARTS];
+    unsigned part_count;
+    size_t begin = *at ? *at : sizeof(struct head);
+    *at = find_parts(bundle->parts[0].data, begin, &part_count, parts);
+    if (!inner)
+        return NULL;
+    inner->bundle = bundle;
+    gw__parcel_hold(bundle);
+    inner->parcel = (struct gw__parcel){
+        .from = bundle->from,
+        .incarnation_high = bundle->incarnation_high,
+        .incarnation_low = bundle->incarnation_low,
+        .part_count = part_count,
+        .free = free_inner,
+    };
+    memcpy(inner->parcel.parts, parts, part_count * sizeof *parts);
+    atomic_init(&inner->parcel.holds, 1);
+    return &inner->parcel;
+}

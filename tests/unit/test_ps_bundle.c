@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bundles of letters (ps/bundle.h): what goes in comes out, in order; what is
+ * lent comes back once; bytes that are no bundle are refused; and a cluster
+ * whose servers bundle sends fewer messages for the same pushes.
+ */
+#include "ps_cluster.h"
+
+#include <ps/bundle.h>
+
+#include <gradwire/rng.h>
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_ps_bundle(void);
+
+/* ---- a wire that keeps what was sent ---- */
+
+enum { NODE = 7, MESSAGES = 512 };
+
+struct wire {
+    struct gw__parcel *messages[MESSAGES];
+    unsigned count, letters; /* letters: in all of them */
+    unsigned backs;
+};
+
+static void free_message(struct gw__parcel *parcel)
+{
+    for (unsigned i = 0; i < parcel->part_count; i++)
+        free((void *)(uintptr_t)parcel->parts[i].data);
+    free(parcel);
+}
+
+static struct gw__parcel *copy_of(const struct gw__letter *letter)
+{
+    struct gw__parcel *parcel = calloc(1, sizeof *parcel);
+    ck_assert_ptr_nonnull(parcel);
+    *parcel = (struct gw__parcel){.from = 3,
+                                  .incarnation_high = 4,
+                                  .incarnation_low = 5,
+                                  .part_count = letter->part_count,
+                                  .free = free_message};
+    atomic_init(&parcel->holds, 1);
+    for (unsigned i = 0; i < letter->part_count; i++) {
+        size_t bytes = letter->parts[i].bytes;
+        void *data = malloc(bytes + 1);
+        ck_assert_ptr_nonnull(data);
+        if (bytes > 0)
+            memcpy(data, letter->parts[i].data, bytes);
+        parcel->parts[i] = (struct gw__post_part){data, bytes};
+    }
+    return parcel;
+}
+
+static void keep(void *context, const struct gw__letter *letter)
+{
+    struct wire *wire = context;
+    ck_assert_uint_lt(wire->count, MESSAGES);
+    ck_assert_uint_eq(letter->node, NODE);
+    wire->messages[wire->count++] = copy_of(letter);
+    if (letter->lent)
+        letter->back(letter->context);
+}
+
+static void count_back(void *context)
+{
+    struct wire *wire = context;
+    wire->backs++;
+}
+
+static struct gw__bundles bundles_on(struct wire *wire)
+{
+    return (struct gw__bundles){.send = keep, .context = wire};
+}
+
+/* ---- letters that can be told apart ---- */
+
+static uint8_t byte_of(unsigned letter, unsigned part, size_t i)
+{
+    return (uint8_t)(letter * 31 + part * 7 + i);
+}
+
+/* Of these sizes; only the values' part may be lent. */
+static void send_one(struct gw__bundles *bundles, struct wire *wire,
+                     const size_t *bytes, unsigned part_count, bool lent)
+{
+    uint8_t *data[GW__POST_PARTS];
+    struct gw__letter letter = {.node = NODE, .part_count = part_count};
+    unsigned number = wire->letters++;
+    for (unsigned p = 0; p < part_count; p++) {
+        data[p] = malloc(bytes[p] + 1);
+        ck_assert_ptr_nonnull(data[p]);
+        for (size_t i = 0; i < bytes[p]; i++)
+            data[p][i] = byte_of(number, p, i);
+        letter.parts[p] = (struct gw__post_part){data[p], bytes[p]};
+    }
+    if (lent) {
+        letter.lent = 1U << (part_count - 1);
+        letter.back = count_back;
+        letter.context = wire;
+    }
+    gw__bundles_send(bundles, &letter);
+    /* What is lent is left: it may be read until the flush. */
+    for (unsigned p = 0; p < part_count - lent; p++) {
+        memset(data[p], 0xee, bytes[p]);
+        free(data[p]);
+    }
+    if (lent) {
+        gw__bundles_flush(bundles);
+        free(data[part_count - 1]);
+    }
+}
+
+static void expect_letter(const struct gw__parcel *parcel, unsigned number,
+                          const size_t *bytes, unsigned part_count)
+{
+    ck_assert_uint_eq(parcel->from, 3);
+    ck_assert_uint_eq(parcel->incarnation_high, 4);
+    ck_assert_uint_eq(parcel->incarnation_low, 5);
+    ck_assert_uint_eq(parcel->part_count, part_count);
+    for (unsigned p = 0; p < part_count; p++) {
+        const uint8_t *data = parcel->parts[p].data;
+        ck_assert_uint_eq(parcel->parts[p].bytes, bytes[p]);
+        ck_assert_uint_eq((uintptr_t)data % 8, 0);
+        for (size_t i = 0; i < bytes[p]; i++)
+            ck_assert_uint_eq(data[i], byte_of(number, p, i));
+    }
+}
+
+static void drop(struct wire *wire)
+{
+    for (unsigned i = 0; i < wire->count; i++)
+        gw__parcel_release(wire->messages[i]);
+    wire->count = 0;
+}
+
+/* ---- packing ---- */
+
+START_TEST(letters_come_out_in_order)
+{
+    enum { MANY = 300 };
+    static size_t bytes[MANY][GW__POST_PARTS];
+    static unsigned part_counts[MANY];
+    struct wire wire = {.count = 0};
+    struct gw__bundles bundles = bundles_on(&wire);
+    struct gw_rng rng;
+    uint64_t seed = (uint64_t)_i + 1;
+    printf("seed %llu\n", (unsigned long long)seed);
+    gw_rng_seed(&rng, seed);
+    for (unsigned n = 0; n < MANY; n++) {
+        bool large = gw_rng_below(&rng, 20) == 0;
+        part_counts[n] = 1 + (unsigned)gw_rng_below(&rng, GW__POST_PARTS);
+        for (unsigned p = 0; p < part_counts[n]; p++)
+            bytes[n][p] = gw_rng_below(&rng, large ? 20000 : 600);
+        send_one(&bundles, &wire, bytes[n], part_counts[n], false);
+        if (gw_rng_below(&rng, 10) == 0)
+            gw__bundles_flush(&bundles);
+    }
+    gw__bundles_flush(&bundles);
+    ck_assert_uint_lt(wire.count, MANY / 2);
+    unsigned number = 0;
+    for (unsigned m = 0; m < wire.count; m++) {
+        struct gw__parcel *message = wire.messages[m];
+        unsigned count = 1;
+        size_t at = 0;
+        bool bundle = gw__is_bundle(message);
+        if (bundle)
+            ck_assert(!gw__bundle_check(message, &count, NULL));
+        ck_assert(count > 1 || !bundle);
+        for (unsigned i = 0; i < count; i++, number++) {
+            struct gw__parcel *parcel =
+                bundle ? gw__bundle_next(message, &at) : message;
+            expect_letter(parcel, number, bytes[number], part_counts[number]);
+            if (bundle)
+                gw__parcel_release(parcel);
+        }
+    }
+    ck_assert_uint_eq(number, MANY);
+    drop(&wire);
+    gw__bundles_fini(&bundles);
+}
+END_TEST
+
+/* A parcel out of a bundle may be held when the bundle itself is released. */
+START_TEST(a_letter_holds_its_bundle)
+{
+    const size_t bytes[2] = {24, 100};
+    struct wire wire = {.count = 0};
+    struct gw__bundles bundles = bundles_on(&wire);
+    size_t at = 0;
+    send_one(&bundles, &wire, bytes, 2, false);
+    send_one(&bundles, &wire, bytes, 2, false);
+    gw__bundles_flush(&bundles);
+    ck_assert_uint_eq(wire.count, 1);
+    struct gw__parcel *first = gw__bundle_next(wire.messages[0], &at);
+    struct gw__parcel *second = gw__bundle_next(wire.messages[0], &at);
+    gw__parcel_release(first);
+    drop(&wire);
+    expect_letter(second, 1, bytes, 2);
+    gw__parcel_release(second);
+    gw__bundles_fini(&bundles);
+}
+END_TEST
+
+START_TEST(what_is_lent_comes_back_once)
+{
+    const size_t bytes[2] = {24, 1000};
+    static uint8_t data[1000];
+    struct wire wire = {.count = 0};
+    struct gw__bundles bundles = bundles_on(&wire);
+    const struct gw__letter lent = {
+        .node = NODE,
+        .part_count = 1,
+        .parts = {{data, sizeof data}},
+        .lent = 1,
+        .back = count_back,
+        .context = &wire,
+    };
+    send_one(&bundles, &wire, bytes, 2, true); /* alone: as it is */
+    ck_assert_uint_eq(wire.backs, 1);
+    ck_assert_uint_eq(wire.messages[0]->part_count, 2);
+    expect_letter(wire.messages[0], 0, bytes, 2);
+    send_one(&bundles, &wire, bytes, 2, false);
+    send_one(&bundles, &wire, bytes, 2, true); /* behind another one */
+    ck_assert_uint_eq(wire.backs, 2);
+    gw__bundles_send(&bundles, &lent); /* before another one */
+    ck_assert_uint_eq(wire.backs, 2);
+    send_one(&bundles, &wire, bytes, 2, false);
+    ck_assert_uint_eq(wire.backs, 3);
+    gw__bundles_flush(&bundles);
+    ck_assert_uint_eq(wire.backs, 3);
+    gw__bundles_send(&bundles, &lent); /* and forgotten */
+    gw__bundles_fini(&bundles);
+    ck_assert_uint_eq(wire.backs, 4);
+    ck_assert_uint_eq(wire.count, 3);
+    drop(&wire);
+}
+END_TEST
+
+START_TEST(off_means_a_message_each)
+{
+    const size_t bytes[1] = {24};
+    struct wire wire = {.count = 0};
+    struct gw__bundles bundles = bundles_on(&wire);
+    bundles.off = true;
+    send_one(&bundles, &wire, bytes, 1, false);
+    send_one(&bundles, &wire, bytes, 1, false);
+    ck_assert_uint_eq(wire.count, 2);
+    drop(&wire);
+    gw__bundles_fini(&bundles);
+}
+END_TEST
+
+/* ---- what is no bundle ---- */
+
+START_TEST(bytes_that_lie_are_refused)
+{
+    const size_t bytes[2] = {24, 100};
+    struct wire wire = {.count = 0};
+    struct gw__bundles bundles = bundles_on(&wire);
+    struct gw_error why;
+    unsigned count;
+    send_one(&bundles, &wire, bytes, 2, false);
+    send_one(&bundles, &wire, bytes, 2, false);
+    gw__bundles_flush(&bundles);
+    struct gw__parcel *message = wire.messages[0];
+    uint8_t *data = (uint8_t *)(uintptr_t)message->parts[0].data;
+    size_t whole = message->parts[0].bytes;
+    ck_assert_int_eq(gw__bundle_check(message, &count, &why), GW_OK);
+    for (size_t some = 0; some < whole; some++) {
+        message->parts[0].bytes = some;
+        ck_assert_int_eq(gw__bundle_check(message, &count, &why), GW_EDATA);
+        ck_assert_uint_eq(count, 0);
+    }
+    message->parts[0].bytes = whole;
+    const size_t places[] = {4, 8, 16}; /* letters, parts, bytes of a part */
+    for (unsigned i = 0; i < 3; i++) {
+        uint8_t before = data[places[i] + 3];
+        data[places[i] + 3] = 0xff;
+        ck_assert_int_eq(gw__bundle_check(message, &count, &why), GW_EDATA);
+        data[places[i] + 3] = before;
+    }
+    data[0]++;
+    ck_assert(!gw__is_bundle(message));
+    drop(&wire);
+    gw__bundles_fini(&bundles);
+}
+END_TEST
+
+/* ---- in a cluster ---- */
+
+enum { PUSHES = 20 };
+
+static uint64_t messages_of(const char *wire, bool no_bundle)
+{
+    struct gw_error why;
+    struct gw_ps_local *local;
+    const struct gw_ps_local_config config = {.servers = 2,
+                                              .slots = 12,
+                                              .replicas = 2,
+                                              .wire = wire,
+                                              .server = {.no_bundle =
+                                                             no_bundle}};
+    const struct gw_ps_config client = {.no_bundle = no_bundle};
+    struct gw_ps_counts counts;
+    struct gw_ps_server_status status;
+    uint64_t sent = 0;
+    ck_assert_msg(!gw_ps_local_start(&config, &local, &why), "%s", why.text);
+    struct gw_ps *ps = cluster_join_with(local, &client);
+    unsigned table = cluster_table(ps, 1);
+    for (unsigned i = 0; i < PUSHES; i++)
+        cluster_push(ps, table, 100);
+    cluster_expect(ps, table, 100, PUSHES);
+    gw_ps_get_counts(ps, &counts);
+    ck_assert_uint_ge(counts.messages_sent, 2 * PUSHES);
+    gw_ps_close(&ps);
+    for (unsigned i = 0; i < 2; i++) {
+        gw_ps_local_status(local, i, &status);
+        sent += status.messages_sent;
+    }
+    gw_ps_local_stop(&local);
+    return sent;
+}
+
+/* Each server has the entries of six slots for the other one. */
+START_TEST(servers_send_fewer_messages)
+{
+    uint64_t alone = messages_of(cluster_wires[_i], true);
+    uint64_t bundled = messages_of(cluster_wires[_i], false);
+    ck_assert_msg(2 * bundled < alone, "%llu with bundles, %llu without",
+                  (unsigned long long)bundled, (unsigned long long)alone);
+}
+END_TEST
+
+Suite *suite_ps_bundle(void)
+{
+    Suite *suite = suite_create("ps_bundle");
+    TCase *pure = tcase_create("pure");
+    TCase *cluster = tcase_create("cluster");
+    tcase_add_loop_test(pure, letters_come_out_in_order, 0, 10);
+    tcase_add_test(pure, a_letter_holds_its_bundle);
+    tcase_add_test(pure, what_is_lent_comes_back_once);
+    tcase_add_test(pure, off_means_a_message_each);
+    tcase_add_test(pure, bytes_that_lie_are_refused);
+    suite_add_tcase(suite, pure);
+    tcase_add_unchecked_fixture(cluster, cluster_setup, NULL);
+    tcase_add_loop_test(cluster, servers_send_fewer_messages, 0, 3);
+    suite_add_tcase(suite, cluster);
+    return suite;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The events that a supervisor makes of what it learns about parameter servers:
+ * each change once, in an order in which a slot that moves is never lost, and
+ * all of it anew when a recording begins.
+ */
+#include "run/supervisor_parts.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+Suite *suite_supervisor_tell(void);
+
+enum { SERVERS = 3, WORKERS = 2, SLOTS = 4, HEARD_MAX = 256 };
+
+static struct run *run; /* large */
+static void *listener;
+static struct gw_event heard[HEARD_MAX];
+static size_t heard_count;
+
+static void join(struct child *child, enum gw__role role, unsigned number)
+{
+    struct gw__news *news = &run->news;
+    child_init(child, role, number);
+    child->crew = child->known = child->noted = true;
+    child->pid = 1; /* is never signalled here */
+    news->crew[news->crew_count].node = child->node;
+    news->crew[news->crew_count++].incarnation = (struct gw__id){1, number + 1};
+}
+
+static void place(unsigned slot, unsigned primary, unsigned secondary)
+{
+    struct gw__slot_route *route = &run->news.routes.slots[slot];
+    *route =
+        (struct gw__slot_route){.term = route->term + 1,
+                                .primary = (uint8_t)(SERVER_NODE + primary),
+                                .count = 2,
+                                .replica = {(uint8_t)(SERVER_NODE + primary),
+                                            (uint8_t)(SERVER_NODE + secondary)},
+                                .learner = GW__NO_NODE,
+                                .leaver = GW__NO_NODE,
+                                .heir = GW__NO_NODE};
+}
+
+/* The server says that it serves what it is to. */
+static void serve(unsigned slot)
+{
+    const struct gw__slot_route *route = &run->news.routes.slots[slot];
+    struct gw_ps_slot_status *status =
+        &run->servers[route->primary - SERVER_NODE].note.server.slots[slot];
+    status->role = GW_PS_PRIMARY;
+    status->term = route->term;
+}
+
+static void open_stream(void)
+{
+    static const char at[] = "inproc://events";
+    char subscription[4];
+    run->context = zmq_ctx_new();
+    run->events = zmq_socket(run->context, ZMQ_XPUB);
+    listener = zmq_socket(run->context, ZMQ_SUB);
+    ck_assert_int_eq(zmq_bind(run->events, at), 0);
+    ck_assert_int_eq(zmq_connect(listener, at), 0);
+    ck_assert_int_eq(zmq_setsockopt(listener, ZMQ_SUBSCRIBE, "e", 1), 0);
+    ck_assert_int_eq(
+        zmq_recv(run->events, subscription, sizeof subscription, 0), 2);
+}
+
+static void begin(void)
+{
+    run = calloc(1, sizeof *run);
+    ck_assert_ptr_nonnull(run);
+    run->options.servers = SERVERS;
+    run->options.ranks = WORKERS;
+    run->news.view.epoch = 5;
+    for (unsigned n = 0; n < WORKERS; n++)
+        join(&run->workers[n], GW__WORKER, n);
+    for (unsigned n = 0; n < SERVERS; n++)
+        join(&run->servers[n], GW__SERVER, n);
+    run->news.routes.slot_count = SLOTS;
+    for (unsigned s = 0; s < SLOTS; s++)
+        place(s, s % 2, 2);
+    open_stream();
+}
+
+static void end(void)
+{
+    zmq_close(listener);
+    zmq_close(run->events);
+    zmq_ctx_term(run->context);
+    free(run);
+}
+
+/* What was told since the last time. Within a process what was sent is there.
+ */
+static size_t hear(void)
+{
+    char topic[4];
+    heard_count = 0;
+    while (zmq_recv(listener, topic, sizeof topic, ZMQ_DONTWAIT) == 1) {
+        int bytes = zmq_recv(listener, heard + heard_count,
+                             sizeof heard - heard_count * sizeof *heard, 0);
+        ck_assert_int_gt(bytes, 0);
+        heard_count += (size_t)bytes / sizeof *heard;
+        ck_assert_uint_lt(heard_count, HEARD_MAX);
+    }
+    return heard_count;
+}
+
+static size_t heard_of(enum gw_event_kind kind)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < heard_count; i++)
+        count += heard[i].kind == kind;
+    return count;
+}
+
+static void assert_slot(size_t i, unsigned slot, unsigned server,
+                        enum gw_ps_role role)
+{
+    ck_assert_uint_lt(i, heard_count);
+    ck_assert_uint_eq(heard[i].kind, GW_EV_SLOT);
+    ck_assert_uint_eq(heard[i].chunk, slot);
+    ck_assert_uint_eq(heard[i].rank, SERVER_NODE + server);
+    ck_assert_int_eq(heard[i].value, role);
+    ck_assert_uint_eq(heard[i].epoch, run->news.view.epoch);
+}
+
+/* As if each child had sent one. */
+static void take_notes(void)
+{
+    for (unsigned n = 0; n < WORKERS; n++)
+        tell_note(run, &run->workers[n]);
+    for (unsigned n = 0; n < SERVERS; n++)
+        tell_note(run, &run->servers[n]);
+}
+
+/* Everything as it is at first, and served. */
+static void settle(void)
+{
+    for (unsigned s = 0; s < SLOTS; s++)
+        serve(s);
+    tell_all(run);
+    hear();
+}
+
+START_TEST(a_recording_begins_with_everything)
+{
+    tell_all(run);
+    hear();
+    ck_assert_uint_eq(heard_of(GW_EV_MEMBER), SERVERS + WORKERS);
+    ck_assert_uint_eq(heard_of(GW_EV_EPOCH), 1);
+    ck_assert_uint_eq(heard_of(GW_EV_SLOT), 2 * SLOTS);
+    take_notes();
+    ck_assert_uint_eq(hear(), 0);
+    tell_all(run);
+    hear();
+    ck_assert_uint_eq(heard_of(GW_EV_SLOT), 2 * SLOTS);
+}
+END_TEST
+
+START_TEST(a_primary_serves_when_it_says_so)
+{
+    tell_all(run);
+    hear();
+    for (size_t i = 0; i < heard_count; i++)
+        if (heard[i].kind == GW_EV_SLOT)
+            ck_assert_int_eq(heard[i].value, GW_PS_SECONDARY);
+    serve(1);
+    take_notes();
+    ck_assert_uint_eq(hear(), 1);
+    assert_slot(0, 1, 1, GW_PS_PRIMARY);
+    run->news.routes.slots[1].term++; /* not in that term */
+    take_notes();
+    ck_assert_uint_eq(hear(), 1);
+    assert_slot(0, 1, 1, GW_PS_SECONDARY);
+}
+END_TEST
+
+START_TEST(who_comes_is_told_before_who_goes)
+{
+    settle();
+    const struct gw__news before = run->news;
+    run->news.routes.slots[2].learner = SERVER_NODE + 1;
+    tell_news(run, &before);
+    ck_assert_uint_eq(hear(), 1);
+    assert_slot(0, 2, 1, GW_PS_LEARNER);
+    place(2, 1, 2);
+    serve(2);
+    tell_news(run, &before);
+    ck_assert_uint_eq(hear(), 2);
+    assert_slot(0, 2, 1, GW_PS_PRIMARY);
+    assert_slot(1, 2, 0, GW_PS_NOT_HERE);
+}
+END_TEST
+
+START_TEST(a_death_a_departure_and_a_return)
+{
+    settle();
+    struct gw__news before = run->news;
+    run->news.view.epoch = 6;
+    run->news.crew_count = 3; /* the first is the worker 0 */
+    memmove(run->news.crew, before.crew + 1, 3 * sizeof *run->news.crew);
+    run->news.crew[0].incarnation.low = 99; /* another worker 1 */
+    run->servers[2].left = true;
+    for (unsigned s = 0; s < SLOTS; s++)
+        run->news.routes.slots[s].count = 1;
+    tell_news(run, &before);
+    hear();
+    static const struct {
+        unsigned node;
+        enum gw_membership is;
+    } told[] = {{0, GW_MEMBER_DEAD},
+                {1, GW_MEMBER_DEAD},
+                {SERVER_NODE + 2, GW_MEMBER_LEFT},
+                {1, GW_MEMBER_ALIVE}};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        ck_assert_uint_eq(heard[i].kind, GW_EV_MEMBER);
+        ck_assert_uint_eq(heard[i].rank, told[i].node);
+        ck_assert_int_eq(heard[i].value, told[i].is);
+        ck_assert_uint_eq(heard[i].epoch, 6);
+    }
+    ck_assert_uint_eq(heard[4].kind, GW_EV_EPOCH);
+    ck_assert_int_eq(heard[4].value, 3);
+    ck_assert_uint_eq(heard_of(GW_EV_SLOT), SLOTS);
+    assert_slot(5, 0, 2, GW_PS_NOT_HERE);
+}
+END_TEST
+
+START_TEST(a_unit_is_told_once)
+{
+    struct child *child = &run->workers[1];
+    settle();
+    child->note.worker.unit = (struct gw_ps_work){
+        .epoch = 2, .batch = 7, .part = 3, .parts = 4, .staleness = 1};
+    take_notes();
+    ck_assert_uint_eq(hear(), 0); /* the clock does not know it yet */
+    run->clock.worker_count = 1;
+    run->clock.workers[0] =
+        (struct gw_ps_worker_status){.node = 1, .clock = 41};
+    take_notes();
+    ck_assert_uint_eq(hear(), 1);
+    const struct gw_event *e = &heard[0];
+    ck_assert_uint_eq(e->kind, GW_EV_CLOCK);
+    ck_assert_uint_eq(e->rank, 1);
+    ck_assert_uint_eq(e->step, 41);
+    ck_assert_uint_eq(e->epoch, 2);
+    ck_assert_uint_eq(e->op, 7);
+    ck_assert_uint_eq(e->chunk, 3);
+    ck_assert_int_eq(e->value, 1);
+    take_notes();
+    ck_assert_uint_eq(hear(), 0);
+    child->note.worker.unit.done = true;
+    take_notes();
+    ck_assert_uint_eq(hear(), 1);
+    ck_assert_uint_eq(e->op, GW_NONE);
+    ck_assert_uint_eq(e->chunk, GW_NONE);
+}
+END_TEST
+
+START_TEST(a_ring_tells_for_itself)
+{
+    struct gw__news before = run->news;
+    before.crew_count = 0;
+    run->options.servers = 0;
+    tell_news(run, &before);
+    take_notes();
+    tell_all(run);
+    ck_assert_uint_eq(hear(), 0);
+}
+END_TEST
+
+Suite *suite_supervisor_tell(void)
+{
+    const TTest *const tests[] = {
+        a_recording_begins_with_everything,
+        a_primary_serves_when_it_says_so,
+        who_comes_is_told_before_who_goes,
+        a_death_a_departure_and_a_return,
+        a_unit_is_told_once,
+        a_ring_tells_for_itself,
+    };
+    Suite *suite = suite_create("supervisor_tell");
+    TCase *tcase = tcase_create("supervisor tell");
+    tcase_add_checked_fixture(tcase, begin, end);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
