@@ -111,6 +111,14 @@ bool crew_stands(const struct run *run)
 
 /* ---- what they tell ---- */
 
+/* It may be in force for less than a note takes. */
+static void note_mode(struct run *run, const struct gw_ps_mode *mode)
+{
+    if (mode->kind == GW_PS_KOFN &&
+        (!run->least_k || mode->bound < run->least_k))
+        run->least_k = mode->bound;
+}
+
 static void note_clock(struct run *run,
                        const struct gw_ps_server_status *status)
 {
@@ -120,9 +128,7 @@ static void note_clock(struct run *run,
     if (!leads || !clock->here || clock->closed < run->clock.closed)
         return;
     run->clock = *clock;
-    bool kofn = clock->mode.kind == GW_PS_KOFN;
-    if (kofn && (!run->least_k || clock->mode.bound < run->least_k))
-        run->least_k = clock->mode.bound;
+    note_mode(run, &clock->mode);
 }
 
 static const struct epoch_note *same_epoch(const struct node_note *before,
@@ -176,6 +182,8 @@ static void note_errand(struct run *run, const struct node_note *note)
     errand->ended = errand->order.id;
     errand->code = note->worker.errand.code;
     memcpy(errand->text, note->worker.errand.text, sizeof errand->text);
+    if (errand->order.kind == ERRAND_MODE && !errand->code)
+        note_mode(run, &errand->order.mode);
 }
 
 void crew_note(struct run *run, struct child *child,

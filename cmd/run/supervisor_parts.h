@@ -201,7 +201,7 @@ struct run {
     struct child *judge;  /* looks at the finished model; NULL: nobody yet */
     struct child *scribe; /* does errands; NULL: nobody is there */
     struct errand errand;
-    unsigned least_k; /* of all kofn that the clock has told; 0: never */
+    unsigned least_k; /* of all kofn:K that ever were; 0: none */
     uint64_t work_ns; /* when the first unit was told */
     struct told told;
 

@@ -8,7 +8,7 @@
  *
  *     bsp, ssp, asp   done:  lost    = expected - units - dropped
  *     kofn:K          done:  lost    = rounds * K - units; K is the least
- *                            that was ever told, when the mode was changed
+ *                            that ever was, when the mode was changed
  *     always                 doubled = units + dropped - expected
  *
  * where these are above 0. A slot that lost its last replica counts as lost.

@@ -95,11 +95,12 @@ void gw__buffer_back(void *context)
 
 void gw__buffers_fini(struct gw__server *server)
 {
-    while (server->buffers_free) {
-        struct gw__buffer *buffer = server->buffers_free;
-        unlink_buffer(&server->buffers_free, buffer);
-        destroy(buffer);
+    struct gw__buffer *next;
+    for (struct gw__buffer *b = server->buffers_free; b; b = next) {
+        next = b->next;
+        destroy(b);
     }
+    server->buffers_free = NULL;
     for (struct gw__buffer *b = server->buffers_out; b; b = b->next)
         b->server = NULL;
     server->buffers_out = NULL;

@@ -75,7 +75,7 @@ static enum gw_err begin(struct gw_ps *ps, struct gw__access *access,
         return err;
     gw__ps_turn(ps);
     err = group_of(ps, access->table, &group, why);
-    if (err)
+    if (err || !group)
         return err;
     access->clock = group->in_unit ? group->clock : GW__NO_CLOCK;
     access->closed = group->closed;

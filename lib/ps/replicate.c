@@ -150,8 +150,8 @@ static bool wants_note(const struct gw__slot *slot, uint64_t now_ns,
         return peer->told < slot->committed ||
                (peer->knows < slot->committed &&
                 now_ns - peer->noted_ns >= resend_ns);
-    return !peer->learner && (peer->sent_ns == 0 ||
-                              now_ns - peer->sent_ns >= resend_ns / 8);
+    return !peer->learner &&
+           (peer->sent_ns == 0 || now_ns - peer->sent_ns >= resend_ns / 8);
 }
 
 static void note_node(struct gw__server *server, uint64_t now_ns, unsigned node)

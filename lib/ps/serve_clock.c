@@ -171,7 +171,7 @@ static enum gw_err read_command(struct gw__request *request,
                                 struct gw_error *why)
 {
     const struct gw__parcel *parcel = request->parcel;
-    struct gw__clock_command *command = malloc(sizeof *command);
+    struct gw__clock_command *command = calloc(1, sizeof *command);
     request->command = command;
     if (!command)
         return gw_fail(why, GW_ENOMEM, "no memory for a clock command");

@@ -77,7 +77,7 @@ enum gw_err gw__snapshot_write(const char *directory, uint64_t mark,
                                struct gw_error *why)
 {
     char name[SLOT_NAME_MAX];
-    int folder;
+    int folder = -1;
     const struct slot_head head = {.magic = SLOT_MAGIC,
                                    .version = SNAPSHOT_VERSION,
                                    .mark = mark,
@@ -172,7 +172,7 @@ static enum gw_err finish(int folder, uint64_t mark, unsigned slot_count,
 enum gw_err gw__snapshot_finish(const char *directory, uint64_t mark,
                                 unsigned slot_count, struct gw_error *why)
 {
-    int folder;
+    int folder = -1;
     enum gw_err err = gw__snapshot_directory(directory, false, &folder, why);
     if (err)
         return err;

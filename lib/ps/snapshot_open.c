@@ -118,7 +118,7 @@ static enum gw_err open_slot(int folder, const struct manifest *manifest,
 static enum gw_err open_all(int folder, const char *directory,
                             struct gw__snapshot *snapshot, struct gw_error *why)
 {
-    struct manifest manifest;
+    struct manifest manifest = {0};
     struct gw_error inner;
     enum gw_err err = read_manifest(folder, directory, &manifest, why);
     if (err)
@@ -136,7 +136,7 @@ enum gw_err gw__snapshot_open(const char *directory,
                               struct gw__snapshot *snapshot,
                               struct gw_error *why)
 {
-    int folder;
+    int folder = -1;
     memset(snapshot, 0, sizeof *snapshot);
     enum gw_err err = gw__snapshot_directory(directory, false, &folder, why);
     if (err)

@@ -196,7 +196,7 @@ static enum gw_err fill(struct gw__worker *worker,
     if (!gw__grow(&worker->scratch, &worker->scratch_bytes, count + 1))
         return gw_fail(why, GW_ENOMEM, "%zu keys", count);
     cut->keys = malloc((count + 1) * sizeof *cut->keys);
-    cut->order = malloc((count + 1) * sizeof *cut->order);
+    cut->order = calloc(count + 1, sizeof *cut->order);
     if (!cut->keys || !cut->order)
         return gw_fail(why, GW_ENOMEM, "%zu keys", count);
     cut->bytes = count * (sizeof *cut->keys + sizeof *cut->order);

@@ -14,6 +14,7 @@
 
 #include "update.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct answer {
@@ -53,6 +54,8 @@ static void scatter(const struct answer *a, const float *rows)
     const struct gw__piece *piece = a->flight->errand->piece;
     const uint32_t *order = cut->order + piece->first;
     float *out = request->access.out;
+    if (!rows) /* not one key */
+        return;
     if (a->done == piece->slots && piece->straight) {
         memcpy(out + (size_t)*order * request->width, rows,
                (size_t)piece->count * request->width * sizeof *rows);
@@ -133,7 +136,7 @@ static void sentence(const struct answer *a, char *out, size_t room)
         if (out[i] < ' ' || out[i] > '~')
             out[i] = '?';
     if (!out[0])
-        strcpy(out, gw_err_text((enum gw_err)a->head->code));
+        snprintf(out, room, "%s", gw_err_text((enum gw_err)a->head->code));
 }
 
 static void refuse_for_good(const struct answer *a)

@@ -70,8 +70,8 @@ struct gw__mate {
     uint64_t hello_ns;  /* when the next is due */
     uint64_t leader_ns; /* when one was heard last */
     uint64_t registered_ns;
-    uint64_t lease_ns;  /* a server may serve until then; 0: it has none */
-    uint64_t waits_ns;  /* since when something waits for one; 0: nothing */
+    uint64_t lease_ns; /* a server may serve until then; 0: it has none */
+    uint64_t waits_ns; /* since when something waits for one; 0: nothing */
     bool parked;
 
     /* The newest news; index 0: none. `seen`: it was about this very process.

@@ -149,6 +149,7 @@ static void cut_servers(void)
     unsigned ways = 1 + below(3);
     crew.hit[one] = crew.hit[other] = HIT_CUT;
     crew.mend_ns[one] = crew.mend_ns[other] = now_plus_ms(50 + below(1000));
+    diary("servers %u and %u are cut, ways %u", one, other, ways);
     if (ways & 1)
         atomic_fetch_or(&board->servers[one].down,
                         bit_of(FIRST_SERVER + other));
@@ -166,6 +167,7 @@ static void cut_worker(void)
     crew.hit[server] = HIT_CUT;
     crew.mend_ns[server] = crew.worker_cut_ns[seat] =
         now_plus_ms(50 + below(1000));
+    diary("worker %u and server %u are cut, ways %u", seat, server, ways);
     if (ways & 1)
         atomic_fetch_or(&board->servers[server].down, bit_of(seat));
     if (ways & 2)
@@ -178,6 +180,7 @@ static void cut_off(void)
     unsigned seat = await_victim();
     crew.hit[seat] = HIT_CUT;
     crew.mend_ns[seat] = now_plus_ms(50 + below(1000));
+    diary("server %u hears no controller", seat);
     for (unsigned c = 0; c < CONTROLLERS; c++)
         atomic_fetch_or(&board->servers[seat].down,
                         bit_of(FIRST_CONTROLLER + c));
@@ -210,6 +213,7 @@ static void move_slots(bool alone)
     } else {
         seat = await_victim();
         crew.leaving[seat] = true;
+        diary("server %u is to leave", seat);
         atomic_store(&board->servers[seat].leave, true);
     }
     if (alone) {
@@ -222,8 +226,6 @@ static void move_slots(bool alone)
 static void deal(enum blow blow)
 {
     dealt[blow]++;
-    if (getenv("PSKILLS_SAY"))
-        fprintf(stderr, "pskills: %s\n", blows[blow].name);
     if (blow != KILL_ALONE)
         watch_spoil();
     switch (blow) {

@@ -162,6 +162,8 @@ bool crew_may_lose(unsigned seat);
 unsigned crew_servers(void); /* that are there and do not leave */
 void crew_await_whole(void);
 uint64_t now_plus_ms(uint64_t ms);
+/* What was done, and how the routes changed: printed when it goes wrong. */
+void diary(const char *format, ...) GW_PRINTF(1, 2);
 
 /* ---- pskills_check.c ---- */
 

@@ -50,6 +50,36 @@ uint64_t now_plus_ms(uint64_t ms)
     return gw_now_ns() + ms * 1000000;
 }
 
+/* ---- the diary ---- */
+
+enum { DIARY_LINES = 512, DIARY_SHOWN = 160 };
+static struct {
+    uint64_t time_ns;
+    char text[TEXT_ROOM];
+} lines[DIARY_LINES];
+static _Atomic unsigned line_count;
+
+void diary(const char *format, ...)
+{
+    unsigned at = atomic_fetch_add(&line_count, 1) % DIARY_LINES;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(lines[at].text, sizeof lines[at].text, format, arguments);
+    va_end(arguments);
+    lines[at].time_ns = gw_now_ns();
+}
+
+static void print_diary(void)
+{
+    unsigned count = atomic_load(&line_count), from = 0;
+    if (count > DIARY_SHOWN)
+        from = count - DIARY_SHOWN;
+    for (unsigned i = from; i < count; i++)
+        fprintf(stderr, "%14.3f %s\n",
+                (double)lines[i % DIARY_LINES].time_ns / 1e6,
+                lines[i % DIARY_LINES].text);
+}
+
 void give_up(const char *format, ...)
 {
     char text[TEXT_ROOM];
@@ -59,8 +89,10 @@ void give_up(const char *format, ...)
     va_end(arguments);
     fprintf(stderr, "pskills: %s\n", text);
     memcpy(board->wrong, text, sizeof board->wrong);
-    if (observer) /* only the parent has one */
+    if (observer) { /* only the parent has one */
+        print_diary();
         end_all();
+    }
     _exit(1);
 }
 
@@ -114,15 +146,46 @@ struct gw_ps_config client_config(unsigned node, struct addresses *addresses)
 
 /* ---- the observer ---- */
 
+static void note_route(unsigned slot, const struct gw__slot_route *route)
+{
+    char text[TEXT_ROOM];
+    int used = snprintf(text, sizeof text, "slot %u term %llu in sync", slot,
+                        (unsigned long long)route->term);
+    for (unsigned i = 0; i < route->count; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, " %d",
+                         route->replica[i] - FIRST_SERVER);
+    diary("%s, learner %d leaver %d heir %d", text,
+          route->learner - FIRST_SERVER, route->leaver - FIRST_SERVER,
+          route->heir - FIRST_SERVER);
+}
+
 static void on_tell(void *context, const void *data, size_t bytes)
 {
     const struct gw__told *told = data;
+    const struct gw__news *now = gw__member_news(gw__driver_state(observer));
     (void)context;
     if (bytes != sizeof *told || told->kind != GW__TOLD_NEWS)
         return;
+    for (unsigned s = 0; s < now->routes.slot_count; s++)
+        if (now->routes.slots[s].term != news.routes.slots[s].term)
+            note_route(s, &now->routes.slots[s]);
     pthread_mutex_lock(&news_lock);
-    news = *gw__member_news(gw__driver_state(observer));
+    news = *now;
     pthread_mutex_unlock(&news_lock);
+}
+
+/* The data of a slot without a primary are gone. */
+static void look_for_lost_slots(void)
+{
+    unsigned lost = SLOTS;
+    pthread_mutex_lock(&news_lock);
+    for (unsigned s = 0; s < news.routes.slot_count; s++)
+        if (news.routes.slots[s].term > 0 &&
+            news.routes.slots[s].primary == GW__NO_NODE)
+            lost = s;
+    pthread_mutex_unlock(&news_lock);
+    if (lost < SLOTS)
+        give_up("slot %u is lost", lost);
 }
 
 static void draw(void *out, size_t bytes)
@@ -235,6 +298,7 @@ void crew_start_server(unsigned seat)
     crew.leaving[seat] = false;
     crew.hit[seat] = HIT_NONE;
     crew.fresh_ns[seat] = gw_now_ns();
+    diary("server %u is started", seat);
     crew.servers[seat] = spawn("server", seat, 0);
 }
 
@@ -252,6 +316,7 @@ void crew_start_worker(unsigned seat)
 void crew_kill_server(unsigned seat, bool tell)
 {
     end(&crew.servers[seat]);
+    diary("server %u is killed%s", seat, tell ? "" : ", and nobody told");
     if (tell)
         tell_lost(FIRST_SERVER + seat);
     crew.hit[seat] = HIT_DOWN;
@@ -261,18 +326,21 @@ void crew_kill_server(unsigned seat, bool tell)
 void crew_pause_server(unsigned seat)
 {
     crew.hit[seat] = HIT_PAUSED;
+    diary("server %u is paused", seat);
     kill(crew.servers[seat], SIGSTOP);
 }
 
 void crew_kill_worker(unsigned seat)
 {
     end(&crew.workers[seat]);
+    diary("worker %u is killed", seat);
     tell_lost(seat);
 }
 
 void crew_kill_controller(unsigned number)
 {
     end(&crew.controllers[number]);
+    diary("controller %u is killed", number);
 }
 
 /* ---- mending ---- */
@@ -290,6 +358,7 @@ static void hear_again(unsigned seat)
 static void mend_server(unsigned seat)
 {
     enum hit hit = crew.hit[seat];
+    diary("server %u is mended", seat);
     crew.hit[seat] = HIT_NONE;
     crew.fresh_ns[seat] = gw_now_ns();
     if (hit == HIT_DOWN)
@@ -306,6 +375,8 @@ static void look_at_servers(uint64_t now_ns)
         int status;
         if (crew.hit[i] != HIT_NONE && now_ns >= crew.mend_ns[i])
             mend_server(i);
+        if (atomic_load(&board->servers[i].state) != SEAT_SERVING)
+            crew.fresh_ns[i] = now_ns;
         if (crew.servers[i] <= 0 ||
             waitpid(crew.servers[i], &status, WNOHANG) != crew.servers[i])
             continue;
@@ -313,6 +384,7 @@ static void look_at_servers(uint64_t now_ns)
         if (!crew.leaving[i] || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
             give_up("server %u has ended: status %d", i, status);
         crew.leaving[i] = false;
+        diary("server %u has left", i);
         atomic_store(&board->servers[i].state, SEAT_EMPTY);
     }
 }
@@ -343,6 +415,7 @@ void crew_turn(void)
     uint64_t now_ns = gw_now_ns();
     look_at_servers(now_ns);
     look_at_workers(now_ns);
+    look_for_lost_slots();
     for (unsigned c = 0; c < CONTROLLERS; c++)
         if (crew.controllers[c] == 0 && now_ns >= crew.controller_ns[c])
             crew.controllers[c] = spawn("controller", c, 0);
@@ -406,7 +479,8 @@ bool crew_is_whole(void)
     return true;
 }
 
-/* Nothing happens to it, and nothing did just now. */
+/* Nothing happens to it, and nothing did just now: the news that it has what
+ * the routes say is about this process, not the one before it. */
 static bool is_sound(unsigned node, uint64_t now_ns)
 {
     unsigned seat = node - FIRST_SERVER;

@@ -5,8 +5,6 @@
  */
 #include "pskills.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const uint64_t give_up_ns = 30000000000;
@@ -78,8 +76,6 @@ static struct gw_ps_server *start(unsigned number)
     while (gw_ps_server_start(&config, &mine, &why)) {
         if (gw_now_ns() > deadline_ns)
             give_up("server %u: %s", number, why.text);
-        if (getenv("PSKILLS_SAY"))
-            fprintf(stderr, "server %u: %s\n", number, why.text);
         nap_us(10000);
     }
     told = (struct gw_ps_server_status){0};

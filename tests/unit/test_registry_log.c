@@ -225,9 +225,9 @@ static void fill_slot(struct gw_rng *rng, struct gw__command *c)
 /* The i-th. Clients repeat themselves now and then. */
 static struct gw__command random_command(struct gw_rng *rng, unsigned i)
 {
-    static const enum gw__role roles[] = {GW__WORKER, GW__WORKER, GW__WORKER,
-                                          GW__SERVER, GW__SERVER,
-                                          GW__CONTROLLER};
+    static const enum gw__role roles[] = {GW__WORKER, GW__WORKER,
+                                          GW__WORKER, GW__SERVER,
+                                          GW__SERVER, GW__CONTROLLER};
     struct gw__command c = {
         .kind = (enum gw__command_kind)gw_rng_below(rng, GW__COMMAND_KINDS),
         .client = {0, gw_rng_below(rng, 3)},

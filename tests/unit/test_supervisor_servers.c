@@ -116,6 +116,7 @@ END_TEST
 START_TEST(kofn_owes_k_a_round)
 {
     plan(GW_PS_KOFN, 3);
+    run->least_k = 3;
     run->clock.done = true;
     run->clock.epoch = 10;
     run->clock.units = 150;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes the unpacking of bundles of letters: whatever comes is refused, or its
+ * letters lie within it, side by side.
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_ps_bundle.c
+ *
+ * The magic is set right when the input's first byte is odd.
+ */
+#include <ps/bundle.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void free_message(struct gw__parcel *parcel)
+{
+    free((void *)(uintptr_t)parcel->parts[0].data);
+    free(parcel);
+}
+
+static struct gw__parcel *message_of(const uint8_t *bytes, size_t size)
+{
+    static const uint8_t magic[4] = {'g', 'W', 'B', '1'};
+    struct gw__parcel *parcel = calloc(1, sizeof *parcel);
+    uint8_t *data = malloc(size + 1);
+    if (!parcel || !data)
+        abort();
+    memcpy(data, bytes, size);
+    if (size >= sizeof magic && bytes[0] % 2 == 1)
+        memcpy(data, magic, sizeof magic);
+    parcel->part_count = 1;
+    parcel->parts[0] = (struct gw__post_part){data, size};
+    parcel->free = free_message;
+    atomic_init(&parcel->holds, 1);
+    return parcel;
+}
+
+static unsigned sum_of(const struct gw__parcel *letter)
+{
+    unsigned sum = 0;
+    for (unsigned p = 0; p < letter->part_count; p++)
+        for (size_t i = 0; i < letter->parts[p].bytes; i++)
+            sum += ((const uint8_t *)letter->parts[p].data)[i];
+    return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct gw__parcel *message = message_of(bytes, size);
+    volatile unsigned sum = 0;
+    unsigned count;
+    size_t at = 0;
+    enum gw_err err = gw__bundle_check(message, &count, NULL);
+    for (unsigned i = 0; !err && i < count; i++) {
+        struct gw__parcel *letter = gw__bundle_next(message, &at);
+        if (!letter)
+            continue;
+        sum += sum_of(letter);
+        gw__parcel_release(letter);
+    }
+    if (!err && at != size && count > 0)
+        abort();
+    gw__parcel_release(message);
+    return 0;
+}
