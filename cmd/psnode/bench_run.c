@@ -13,7 +13,7 @@
 #include "controllers.h"
 #include "psnode.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,30 +213,32 @@ static void end_children(struct stage *stage)
 
 static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
 {
+    struct bench_shared *shared = stage->shared;
     const char *under = getenv("TMPDIR");
     char raft[32], observer[64];
     const char *const rafts[] = {raft};
-    const char *const endpoints[] = {stage->shared->controller};
-    snprintf(stage->shared->directory, sizeof stage->shared->directory,
+    const char *const endpoints[] = {shared->controller};
+    assert(shared);
+    snprintf(shared->directory, sizeof shared->directory,
              "%.200s/gradwire-XXXXXX", under && *under ? under : "/tmp");
-    if (!mkdtemp(stage->shared->directory)) {
-        stage->shared->directory[0] = 0;
+    if (!mkdtemp(shared->directory)) {
+        shared->directory[0] = 0;
         return gw_fail_errno(why, "a directory for the controller");
     }
     if (controllers_port(raft, why))
         return GW_ESYS;
-    bench_endpoint(stage->shared, OBSERVER_NODES, observer);
-    const struct controllers_config config = {
-        .count = 1,
-        .endpoints = endpoints,
-        .raft = rafts,
-        .directory = stage->shared->directory,
-        .observer = observer,
-        .token = stage->shared->token,
-        .seed = stage->bench->seed,
-        .slots = GW_PS_SLOTS_MAX,
-        .replicas = stage->bench->replicas,
-        .servers = stage->bench->servers};
+    bench_endpoint(shared, OBSERVER_NODES, observer);
+    const struct controllers_config config = {.count = 1,
+                                              .endpoints = endpoints,
+                                              .raft = rafts,
+                                              .directory = shared->directory,
+                                              .observer = observer,
+                                              .token = shared->token,
+                                              .seed = stage->bench->seed,
+                                              .slots = GW_PS_SLOTS_MAX,
+                                              .replicas =
+                                                  stage->bench->replicas,
+                                              .servers = stage->bench->servers};
     return controllers_start(&config, &stage->controllers, why);
 }
 

@@ -2,7 +2,7 @@
  *
  * See chaos.h. Times between actions are exponential, as of things that happen
  * independently. Which action: each kind that is possible in the picture has a
- * weight; faults that remove a member need more than CHAOS_FLOOR of them.
+ * weight; faults that remove a member leave enough of its kind.
  */
 #include "chaos.h"
 
@@ -19,58 +19,88 @@ const char *chaos_word(enum chaos_kind kind)
 
 void chaos_begin(struct chaos *chaos, uint64_t seed, double rate)
 {
-    *chaos = (struct chaos){.rate = rate};
+    *chaos = (struct chaos){.rate = rate, .floor = {CHAOS_FLOOR, CHAOS_FLOOR}};
     gw_rng_seed(&chaos->rng, seed);
 }
 
-static unsigned count(const struct chaos *c, enum chaos_state state)
+/* 1: a server. */
+static unsigned kind_of(const struct chaos *c, unsigned node)
+{
+    return c->servers_from && node >= c->servers_from;
+}
+
+static unsigned alive(const struct chaos *c, unsigned kind)
 {
     unsigned nodes = 0;
     for (unsigned i = 0; i < CHAOS_NODES; i++)
-        nodes += c->nodes[i] == state;
+        nodes += c->nodes[i] == CHAOS_ALIVE && kind_of(c, i) == kind;
     return nodes;
 }
 
-/* The n-th node that is in `state`. */
-static unsigned nth(const struct chaos *c, enum chaos_state state, unsigned n)
+static bool is_spare(const struct chaos *c, unsigned node)
 {
+    unsigned kind = kind_of(c, node);
+    return alive(c, kind) > c->floor[kind];
+}
+
+/* May be changed from this state: of the living only those that are spare. */
+static bool is_candidate(const struct chaos *c, unsigned node,
+                         enum chaos_state state, bool spare)
+{
+    return c->nodes[node] == state && (!spare || is_spare(c, node));
+}
+
+static unsigned count(const struct chaos *c, enum chaos_state state, bool spare)
+{
+    unsigned nodes = 0;
     for (unsigned i = 0; i < CHAOS_NODES; i++)
-        if (c->nodes[i] == state && n-- == 0)
+        nodes += is_candidate(c, i, state, spare);
+    return nodes;
+}
+
+static unsigned draw(struct chaos *c, enum chaos_state state, bool spare)
+{
+    uint64_t n = gw_rng_below(&c->rng, count(c, state, spare));
+    for (unsigned i = 0; i < CHAOS_NODES; i++)
+        if (is_candidate(c, i, state, spare) && n-- == 0)
             return i;
     return 0;
 }
 
-static unsigned draw(struct chaos *c, enum chaos_state state)
-{
-    return nth(c, state, (unsigned)gw_rng_below(&c->rng, count(c, state)));
-}
-
-/* Numbers are dealt in order, and none twice. */
+/* Of the kind that has lost most; numbers are dealt in order, and none twice.
+ * CHAOS_NODES: there is no need, or none left. */
 static unsigned next_number(const struct chaos *c)
 {
-    unsigned next = 0;
-    for (unsigned i = 0; i < CHAOS_NODES; i++)
+    unsigned lost[2] = {c->first[0] - alive(c, 0), c->first[1] - alive(c, 1)};
+    if (alive(c, 0) >= c->first[0])
+        lost[0] = 0;
+    if (alive(c, 1) >= c->first[1])
+        lost[1] = 0;
+    unsigned kind = lost[1] > lost[0];
+    unsigned next = kind ? c->servers_from : 0;
+    unsigned end = !kind && c->servers_from ? c->servers_from : CHAOS_NODES;
+    for (unsigned i = next; i < end; i++)
         if (c->nodes[i] != CHAOS_ABSENT)
             next = i + 1;
-    return next;
+    return lost[kind] && next < end ? next : CHAOS_NODES;
 }
 
 static unsigned weight(const struct chaos *c, enum chaos_kind kind)
 {
-    unsigned alive = count(c, CHAOS_ALIVE);
+    bool spare = count(c, CHAOS_ALIVE, true) > 0;
     switch (kind) {
     case CHAOS_KILL:
-        return alive > CHAOS_FLOOR ? 3 : 0;
+        return spare ? 3 : 0;
     case CHAOS_PAUSE:
-        return alive > CHAOS_FLOOR ? 2 : 0;
+        return spare ? 2 : 0;
     case CHAOS_RESUME:
-        return count(c, CHAOS_PAUSED) ? 3 : 0;
+        return count(c, CHAOS_PAUSED, false) ? 3 : 0;
     case CHAOS_RESTART:
-        return count(c, CHAOS_DEAD) ? 3 : 0;
+        return count(c, CHAOS_DEAD, false) ? 3 : 0;
     case CHAOS_ADD:
-        return alive < c->first_count && next_number(c) < CHAOS_NODES ? 2 : 0;
+        return next_number(c) < CHAOS_NODES ? 2 : 0;
     case CHAOS_SLOW_LINK:
-        return !c->link_slow && alive >= 2 ? 2 : 0;
+        return !c->link_slow && count(c, CHAOS_ALIVE, false) >= 2 ? 2 : 0;
     case CHAOS_CLEAR_LINK:
         return c->link_slow ? 2 : 0;
     case CHAOS_KINDS:
@@ -94,9 +124,9 @@ static enum chaos_kind draw_kind(struct chaos *c)
 
 static void slow_link(struct chaos *c, struct chaos_action *a)
 {
-    a->node = draw(c, CHAOS_ALIVE);
+    a->node = draw(c, CHAOS_ALIVE, false);
     do
-        a->peer = draw(c, CHAOS_ALIVE);
+        a->peer = draw(c, CHAOS_ALIVE, false);
     while (a->peer == a->node);
     a->delay_us = 100 * (1 + (unsigned)gw_rng_below(&c->rng, 100));
     a->loss_ppm = 1000 * (unsigned)gw_rng_below(&c->rng, 20);
@@ -108,7 +138,8 @@ static void slow_link(struct chaos *c, struct chaos_action *a)
 static void change(struct chaos *c, struct chaos_action *a,
                    enum chaos_state from, enum chaos_state to)
 {
-    a->node = from == CHAOS_ABSENT ? next_number(c) : draw(c, from);
+    bool spare = from == CHAOS_ALIVE;
+    a->node = from == CHAOS_ABSENT ? next_number(c) : draw(c, from, spare);
     c->nodes[a->node] = to;
 }
 
@@ -121,8 +152,9 @@ static void clear_link(struct chaos *c, struct chaos_action *a)
 
 void chaos_next(struct chaos *chaos, struct chaos_action *action)
 {
-    if (!chaos->first_count)
-        chaos->first_count = count(chaos, CHAOS_ALIVE);
+    for (unsigned kind = 0; kind < 2; kind++)
+        if (!chaos->first[kind])
+            chaos->first[kind] = alive(chaos, kind);
     double gap_s = -log1p(-gw_rng_unit(&chaos->rng)) / chaos->rate;
     chaos->at_ns += (uint64_t)(gap_s * 1e9);
     *action =
@@ -162,7 +194,7 @@ bool chaos_undo(struct chaos *chaos, struct chaos_action *action)
         clear_link(chaos, action);
         return true;
     }
-    if (!count(chaos, CHAOS_PAUSED))
+    if (!count(chaos, CHAOS_PAUSED, false))
         return false;
     action->kind = CHAOS_RESUME;
     change(chaos, action, CHAOS_PAUSED, CHAOS_ALIVE);

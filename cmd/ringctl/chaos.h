@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What chaos does to a ring, and when: a sequence that follows from the seed
- * and from the members that are there at first. It is planned on a picture of
- * the ring in which everything succeeds, not on the ring itself, so the same
- * seed gives the same sequence whatever becomes of it. Pure.
+ * What chaos does to a run, and when: a sequence that follows from the seed and
+ * from the members that are there at first. It is planned on a picture of the
+ * run in which everything succeeds, not on the run itself, so the same seed
+ * gives the same sequence whatever becomes of it. Pure.
+ *
+ * Members are numbered; in a run with servers those from `servers_from` on are
+ * servers, and enough of each kind stay.
  */
 #ifndef CHAOS_H
 #define CHAOS_H
@@ -31,7 +34,9 @@ struct chaos {
     double rate; /* actions a second, on average */
     uint64_t at_ns;
     enum chaos_state nodes[CHAOS_NODES];
-    unsigned first_count; /* it never grows far above that */
+    unsigned servers_from; /* 0: there are none */
+    unsigned floor[2];     /* of workers and servers that stay alive */
+    unsigned first[2];     /* alive at first: it never grows far above that */
     bool link_slow;
     unsigned link_from, link_to;
 };

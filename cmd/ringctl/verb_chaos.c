@@ -10,6 +10,7 @@
 #include "ask.h"
 #include "common/output.h"
 #include "ringctl.h"
+#include "run/post.h"
 
 #include <math.h>
 #include <poll.h>
@@ -19,6 +20,8 @@
 
 static const char *rate_text = "0.2/s";
 static uint64_t for_ns = 60000000000;
+static int replicas; /* wanted of each slot; 0: there are no servers */
+#define REPLICAS_NS UINT64_C(10000000000)
 
 static const struct option_spec options[] = {
     {"rate", 0, OPTION_TEXT, &rate_text, "N/s", "faults a second, on average",
@@ -49,21 +52,53 @@ static enum gw_err parse_rate(double *rate, struct gw_error *why)
     return GW_OK;
 }
 
-/* Marks the workers that are in the ring. */
-static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
+/* ---- who is there ---- */
+
+/* Of a run with servers, all that live; else the workers in the ring. Returns
+ * how many. */
+static unsigned mark_members(struct chaos *chaos, const json_t *status)
 {
     size_t i;
-    json_t *status, *node;
+    const json_t *node;
     unsigned count = 0;
-    enum gw_err code = ask_data("status", &status, why);
-    if (code)
-        return code;
     json_array_foreach(json_object_get(status, "ring"), i,
                        node) if (json_integer_value(node) < CHAOS_NODES)
     {
         chaos->nodes[json_integer_value(node)] = CHAOS_ALIVE;
         count++;
     }
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        bool server = strcmp(text_of(node, "role", ""), "server") == 0;
+        bool worker = strcmp(text_of(node, "role", ""), "worker") == 0;
+        json_int_t number = json_integer_value(json_object_get(node, "node"));
+        if (!chaos->servers_from || (!server && !worker) ||
+            strcmp(text_of(node, "state", ""), "alive") != 0)
+            continue;
+        number += server ? chaos->servers_from : 0;
+        if (number < CHAOS_NODES) {
+            chaos->nodes[number] = CHAOS_ALIVE;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Servers that stay are as many as there are replicas, one worker is enough. */
+static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
+{
+    json_t *status;
+    enum gw_err code = ask_data("status", &status, why);
+    if (code)
+        return code;
+    replicas =
+        (int)json_integer_value(json_object_get(status, "replicas_wanted"));
+    if (json_integer_value(json_object_get(status, "servers")) > 0) {
+        chaos->servers_from = SERVER_NODE;
+        chaos->floor[0] = 1;
+        chaos->floor[1] = (unsigned)replicas;
+    }
+    unsigned count = mark_members(chaos, status);
     json_decref(status);
     if (count < CHAOS_FLOOR)
         return gw_fail(why, GW_EINVAL,
@@ -72,20 +107,37 @@ static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
     return GW_OK;
 }
 
+/* ---- what is done ---- */
+
+static bool is_server(unsigned node)
+{
+    return replicas > 0 && node >= SERVER_NODE;
+}
+
+static json_t *named(unsigned node)
+{
+    bool server = is_server(node);
+    return json_pack("{sssi}", "role", server ? "server" : "worker", "node",
+                     (int)(server ? node - SERVER_NODE : node));
+}
+
 static json_t *request_of(const struct chaos_action *a)
 {
+    json_t *name;
     switch (a->kind) {
     case CHAOS_ADD:
-        return json_pack("{sssi}", "verb", "add", "count", 1);
+        return json_pack("{sssiss}", "verb", "add", "count", 1, "role",
+                         is_server(a->node) ? "server" : "worker");
     case CHAOS_SLOW_LINK:
     case CHAOS_CLEAR_LINK:
-        return json_pack("{sssisisisisi}", "verb", "link", "from", (int)a->node,
-                         "to", (int)a->peer, "delay_us", (int)a->delay_us,
-                         "jitter_us", (int)a->delay_us / 4, "loss_ppm",
-                         (int)a->loss_ppm);
+        return json_pack("{sssososisisi}", "verb", "link", "from",
+                         named(a->node), "to", named(a->peer), "delay_us",
+                         (int)a->delay_us, "jitter_us", (int)a->delay_us / 4,
+                         "loss_ppm", (int)a->loss_ppm);
     default:
-        return json_pack("{sssi}", "verb", chaos_word(a->kind), "node",
-                         (int)a->node);
+        name = named(a->node);
+        json_object_set_new(name, "verb", json_string(chaos_word(a->kind)));
+        return name;
     }
 }
 
@@ -93,11 +145,31 @@ static json_t *request_of(const struct chaos_action *a)
 static const char *node_of(const struct chaos_action *a, char out[32])
 {
     bool link = a->kind == CHAOS_SLOW_LINK || a->kind == CHAOS_CLEAR_LINK;
-    if (link)
-        snprintf(out, 32, "%u>%u", a->node, a->peer);
-    else
-        snprintf(out, 32, "%u", a->node);
+    char node[16], peer[16];
+    snprintf(node, sizeof node, "%s%u", is_server(a->node) ? "s" : "",
+             is_server(a->node) ? a->node - SERVER_NODE : a->node);
+    snprintf(peer, sizeof peer, "%s%u", is_server(a->peer) ? "s" : "",
+             is_server(a->peer) ? a->peer - SERVER_NODE : a->peer);
+    snprintf(out, 32, link ? "%s>%s" : "%s", node, peer);
     return out;
+}
+
+/* Before a server goes all slots have their replicas again: what was pushed is
+ * to survive the chaos. */
+static void await_replicas(const struct chaos_action *a)
+{
+    char condition[32];
+    struct gw_error why;
+    json_t *answer;
+    bool removes = a->kind == CHAOS_KILL || a->kind == CHAOS_PAUSE;
+    if (!removes || !is_server(a->node))
+        return;
+    snprintf(condition, sizeof condition, "replicas>=%d", replicas);
+    json_t *wait = json_pack("{sssssI}", "verb", "wait", "condition", condition,
+                             "timeout_ns", (json_int_t)REPLICAS_NS);
+    if (ask(wait, ask_timeout_ns(), &answer, &why))
+        progress("chaos: %s", why.text);
+    json_decref(answer);
 }
 
 /* Does it, and tells it. A refusal is told and is no failure: the ring may be
@@ -107,6 +179,7 @@ static enum gw_err act(struct output *output, const struct chaos_action *a,
 {
     char node[32];
     json_t *answer;
+    await_replicas(a);
     double at_s = (double)(gw_now_ns() - begin_ns) / 1e9;
     enum gw_err code = ask(request_of(a), ask_timeout_ns(), &answer, why);
     const union value row[FIELDS] = {

@@ -236,12 +236,9 @@ static void draw_workers(const struct picture *p, const struct area *area,
                          const unsigned *order, unsigned count)
 {
     struct table table = table_fit(columns, COLUMNS, area->width - 1);
-    unsigned top = list_top(p->view->rank_top, count, area->height - 1);
-    table_heading(&table, area);
+    table_list(&table, p, area, order, count, "workers");
     if (count == 0)
         area_text(area, 1, 1, STYLE_DIM, "no worker has told anything yet");
-    for (int y = 1; y < area->height && top < count; y++)
-        table_row(&table, p, area, y, order[top++]);
 }
 
 /* The workers, and the histogram below them if there is room for both; of what

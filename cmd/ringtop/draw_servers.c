@@ -167,22 +167,12 @@ int draw_servers_height(const struct picture *p)
     return 1 + (count ? (int)count : 1);
 }
 
-unsigned list_top(unsigned wanted, unsigned count, int rows)
-{
-    unsigned shown = rows > 0 ? (unsigned)rows : 0;
-    unsigned last = count > shown ? count - shown : 0;
-    return wanted < last ? wanted : last;
-}
-
 void draw_servers(const struct picture *p, const struct area *area)
 {
     unsigned order[CREW_SERVERS];
     unsigned count = server_order(p, order);
     struct table table = table_fit(columns, COLUMNS, area->width - 1);
-    unsigned top = list_top(p->view->rank_top, count, area->height - 1);
-    table_heading(&table, area);
+    table_list(&table, p, area, order, count, "servers");
     if (count == 0)
         area_text(area, 1, 1, STYLE_DIM, "no server has told anything yet");
-    for (int y = 1; y < area->height && top < count; y++)
-        table_row(&table, p, area, y, order[top++]);
 }

@@ -57,6 +57,11 @@ static void put_all(struct output *output, const struct state *s)
     output_note_integer(output, "ops_doubled", (int64_t)s->ops_doubled);
     output_note_integer(output, "epoch", s->epoch);
     output_note_integer(output, "failovers", s->failovers.count);
+    if (!s->crew.here)
+        return;
+    output_note_integer(output, "slots", s->crew.slot_count);
+    output_note_integer(output, "slots_lost", crew_lost(&s->crew));
+    output_note_integer(output, "slots_unserved", crew_unserved(&s->crew));
 }
 
 int run_report(struct show *show)

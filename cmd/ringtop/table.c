@@ -48,6 +48,30 @@ void table_row(const struct table *table, const struct picture *p,
     }
 }
 
+unsigned list_top(unsigned wanted, unsigned count, int rows)
+{
+    unsigned shown = rows > 0 ? (unsigned)rows : 0;
+    unsigned last = count > shown ? count - shown : 0;
+    return wanted < last ? wanted : last;
+}
+
+void table_list(const struct table *table, const struct picture *p,
+                const struct area *area, const unsigned *order, unsigned count,
+                const char *more)
+{
+    int rows = area->height > 1 ? area->height - 1 : 0;
+    bool cut = count > (unsigned)rows && rows > 1;
+    rows -= cut;
+    unsigned top = list_top(p->view->rank_top, count, rows);
+    table_heading(table, area);
+    for (int y = 1; y <= rows && top < count; y++)
+        table_row(table, p, area, y, order[top++]);
+    if (cut)
+        area_print(area, 1, area->height - 1, STYLE_DIM,
+                   "%u more %s; Up and Down scroll", count - (unsigned)rows,
+                   more);
+}
+
 void draw_sparkline(const struct picture *p, const struct rates *rates,
                     unsigned count, unsigned number, char *out, size_t size)
 {

@@ -34,5 +34,10 @@ void table_heading(const struct table *table, const struct area *area);
 /* `number`: of the rank, server or worker, in line `y`. */
 void table_row(const struct table *table, const struct picture *picture,
                const struct area *area, int y, unsigned number);
+/* The heading, and those of order[0..count) that fit below it, from the view's
+ * first on; what is left out is told as so many `more`. */
+void table_list(const struct table *table, const struct picture *picture,
+                const struct area *area, const unsigned *order, unsigned count,
+                const char *more);
 
 #endif

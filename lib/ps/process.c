@@ -6,7 +6,7 @@
  *
  *     each turn:  news, lease, answers  -> the machine
  *                 parcels, up to TURN_PARCELS -> the machine
- *                 tick when due, flush, wait
+ *                 flush, tick when due, wait
  *
  * What a turn says to one node leaves with its end, in bundles (bundle.h).
  *
@@ -223,10 +223,12 @@ static bool turn(struct gw_ps_server *server)
         taken++;
     }
     now_ns = gw_now_ns();
-    if (now_ns >= gw__server_due(server->core))
-        gw__server_tick(server->core, now_ns);
     gw__server_flush(server->core, now_ns);
-    gw__bundles_flush(&server->bundles);
+    gw__bundles_flush(&server->bundles); /* answers wait for nothing else */
+    if (now_ns >= gw__server_due(server->core)) {
+        gw__server_tick(server->core, now_ns);
+        gw__bundles_flush(&server->bundles);
+    }
     gw__process_look(server, now_ns, false);
     if (taken == 0) {
         uint64_t due = gw__server_due(server->core);
@@ -290,6 +292,8 @@ static enum gw_err open_core(struct gw_ps_server *server, struct gw_error *why)
         .ack_primary = config->ack_primary,
         .no_dedupe = config->no_dedupe,
         .no_fencing = config->no_fencing,
+        .pool = server->pool,
+        .hogwild = config->hogwild,
         .callback_context = config->context,
         .callback = config->update,
         .callback_state = config->state_floats,
@@ -300,6 +304,27 @@ static enum gw_err open_core(struct gw_ps_server *server, struct gw_error *why)
                 .event = config->events ? event : NULL}};
     enum gw_err err = gw__server_new(&core, &server->core, why);
     return err ? err : restore(server, why);
+}
+
+/* A job is done: the data thread has something to say. */
+static void told(void *context)
+{
+    struct gw_ps_server *server = context;
+    gw__node_wake(server->node);
+}
+
+/* Beside the data thread. With hogwild that one only hands out and answers. */
+static enum gw_err open_pool(struct gw_ps_server *server, struct gw_error *why)
+{
+    const struct gw_ps_server_config *config = &server->config;
+    if (config->hogwild && config->threads < 2)
+        return gw_fail(why, GW_EINVAL,
+                       "hogwild is for at least 2 threads, not %u",
+                       config->threads ? config->threads : 1);
+    if (config->threads < 2)
+        return GW_OK;
+    return gw__pool_new(config->threads - !config->hogwild, told, server,
+                        &server->pool, why);
 }
 
 /* The snapshot is checked before anybody counts on this server. */
@@ -322,6 +347,8 @@ static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
     if (!err)
         err = open_node(server, why);
     if (!err)
+        err = open_pool(server, why);
+    if (!err)
         err = open_core(server, why);
     if (!err && pthread_create(&server->thread, NULL, serve, server) != 0)
         err = gw_fail(why, GW_ESYS, "no thread for the server");
@@ -330,6 +357,8 @@ static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
 
 static void end(struct gw_ps_server *server)
 {
+    if (server->pool)
+        gw__pool_drain(server->pool); /* its jobs wake the node */
     if (server->node) {
         gw__bundles_flush(&server->bundles);
         gw__node_close(&server->node); /* lent buffers come back to the core */
@@ -337,6 +366,7 @@ static void end(struct gw_ps_server *server)
     gw__bundles_fini(&server->bundles);
     if (server->core)
         gw__server_destroy(&server->core);
+    gw__pool_destroy(&server->pool);
     gw__saver_destroy(&server->saver);
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);

@@ -10,6 +10,7 @@
 
 #include "bundle.h"
 #include "node.h"
+#include "pool.h"
 #include "server.h"
 #include "snapshot.h"
 
@@ -45,6 +46,7 @@ struct gw_ps_server {
     struct gw__server *core;
     struct gw__saver *saver;
     struct gw__bundles bundles;
+    struct gw__pool *pool; /* NULL: one thread is enough */
     pthread_t thread;
     _Atomic bool stop;
     _Atomic bool leaves;

@@ -123,19 +123,24 @@ static void add_explanation(struct gw__server *server,
         *out = (struct gw__post_part){parts->text, strlen(parts->text)};
 }
 
-static uint32_t nans_of(const struct gw__server *server,
-                        const struct gw__parcel *parcel)
+struct gw__nans *gw__nans_of(struct gw__server *server,
+                             const struct gw__parcel *parcel)
 {
-    if (parcel->from >= GW_PS_NODES ||
-        server->nans_incarnation[parcel->from] != parcel->incarnation_low)
-        return 0;
-    return server->nans[parcel->from];
+    unsigned from = parcel->from;
+    if (from >= GW_PS_NODES || !server->crew[from].here ||
+        server->crew[from].incarnation != parcel->incarnation_low)
+        return NULL;
+    struct gw__nans *nans = &server->nans[from];
+    if (nans->incarnation != parcel->incarnation_low)
+        *nans = (struct gw__nans){.incarnation = parcel->incarnation_low};
+    return nans;
 }
 
 void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
                const struct gw__ps_head *head,
                const struct gw__reply_parts *parts)
 {
+    const struct gw__nans *nans = gw__nans_of(server, parcel);
     struct gw__ps_head reply = {.magic = GW__PS_MAGIC,
                                 .kind = GW__PS_REPLY,
                                 .flags = (uint16_t)parts->flags,
@@ -148,7 +153,7 @@ void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
                                 .code = parts->code,
                                 .table = head->table,
                                 .group = head->group,
-                                .nans = nans_of(server, parcel)};
+                                .nans = nans ? nans->here : 0};
     struct gw__letter letter = {.node = parcel->from, .part_count = 3};
     letter.parts[1] = (struct gw__post_part){"", 0};
     letter.parts[2] = (struct gw__post_part){parts->values ? parts->values : "",

@@ -7,7 +7,7 @@
  * that part again. A repetition of what is applied already is done, of what is
  * in the log waits for it.
  */
-#include "server_parts.h"
+#include "hog.h"
 
 #include <stdlib.h>
 
@@ -168,11 +168,9 @@ static enum gw_err check_finite(const struct gw__request *request,
     size_t bad = first_bad(request, count);
     if (bad >= count)
         return GW_OK;
-    if (server->nans_incarnation[from] != request->parcel->incarnation_low) {
-        server->nans_incarnation[from] = request->parcel->incarnation_low;
-        server->nans[from] = 0;
-    }
-    server->nans[from]++;
+    struct gw__nans *nans = gw__nans_of(server, request->parcel);
+    if (nans)
+        nans->here++;
     server->counts.nans++;
     return gw_fail(why, GW_ENUMERIC,
                    "worker %u pushed a value that is not finite: number %zu of "
@@ -194,7 +192,10 @@ static enum gw_err push_again(struct gw__slot *slot,
         gw__seen_find(&slot->seen, parcel->from, parcel->incarnation_low);
     if (worker && gw__seen_has(worker, head->sequence)) {
         slot->server->counts.duplicates++;
-        return GW_OK;
+        return gw__hog_join(slot, parcel->from, parcel->incarnation_low,
+                            head->sequence, wait)
+                   ? GW_PENDING
+                   : GW_OK;
     }
     struct gw__entry *entry =
         slot->applied == slot->last

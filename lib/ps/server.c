@@ -4,7 +4,7 @@
  * slots (closings, waiting pulls, clock requests) is noted and done at its end,
  * so that no slot is entered twice.
  */
-#include "server_parts.h"
+#include "hog.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,6 +57,7 @@ void gw__server_destroy(struct gw__server **server)
         gw__slot_drop(&s->slots[i]);
         free(s->restore[i].data);
     }
+    gw__hog_collect(s, s->now_ns); /* dropping has waited for all */
     free_waiting(&s->pulls);
     free_waiting(&s->clocks);
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
@@ -188,6 +189,19 @@ static void from_server(struct gw__server *server, uint64_t now_ns,
         gw__on_seen(server, now_ns, parcel, head);
 }
 
+/* Workers look at their numbers before they push, and say with each request
+ * how many pushes they have refused so. */
+static void hear_nans(struct gw__server *server,
+                      const struct gw__parcel *parcel,
+                      const struct gw__ps_head *head)
+{
+    struct gw__nans *nans = gw__nans_of(server, parcel);
+    if (!nans || head->nans <= nans->told)
+        return;
+    server->counts.nans += head->nans - nans->told;
+    nans->told = head->nans;
+}
+
 void gw__server_parcel(struct gw__server *server, uint64_t now_ns,
                        struct gw__parcel *parcel)
 {
@@ -199,6 +213,8 @@ void gw__server_parcel(struct gw__server *server, uint64_t now_ns,
         gw__parcel_release(parcel);
         return;
     }
+    if (head->kind <= GW__PS_CLOCK)
+        hear_nans(server, parcel, head);
     switch ((enum gw__ps_kind)head->kind) {
     case GW__PS_PUSH:
     case GW__PS_PUSH_PULL:
@@ -265,6 +281,7 @@ void gw__server_tick(struct gw__server *server, uint64_t now_ns)
 void gw__server_flush(struct gw__server *server, uint64_t now_ns)
 {
     server->now_ns = now_ns;
+    gw__hog_collect(server, now_ns);
     settle(server, now_ns);
     gw__flush_acks(server);
     gw__flush_copied(server);

@@ -31,6 +31,7 @@
 
 #include "clock.h"
 #include "message.h"
+#include "pool.h"
 #include "store.h"
 
 #include <control/talk.h>
@@ -53,6 +54,8 @@ struct gw__server_config {
     unsigned node;
     struct gw__id incarnation;
     bool ack_primary, no_dedupe, no_fencing;
+    struct gw__pool *pool; /* that helps with rows; not owned; NULL: alone */
+    bool hogwild;          /* with a pool: hog.h */
     void *callback_context;
     void (*callback)(void *context, float *row, const float *gradient,
                      unsigned width);

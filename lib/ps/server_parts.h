@@ -7,6 +7,7 @@
  *   server_status.c
  *   request.c         a worker's request: how its slots get on, the reply
  *   serve_push.c, serve_pull.c, serve_clock.c   what workers ask for
+ *   hog.c             pushes that several threads apply at once
  *   closings.c        closings between the clock's primary and the others
  *   buffers.c         memory for replies
  *   slot.h, replicate.h   the slots, and their replicas
@@ -15,6 +16,7 @@
 #define GW__PS_SERVER_PARTS_H
 
 #include "replicate.h"
+#include "store_pool.h"
 
 enum {
     GW__TICK_NS = 5 * 1000 * 1000,
@@ -98,6 +100,17 @@ struct gw__waiting {
 void gw__waiting_add(struct gw__waiting *list, struct gw__request *request);
 void gw__waiting_take(struct gw__waiting *list, struct gw__request *request);
 
+/* Pushes of one worker that were refused for values that are not finite. */
+struct gw__nans {
+    uint64_t incarnation;
+    uint32_t here; /* by this server */
+    uint32_t told; /* by the worker itself: nothing of them was sent */
+};
+/* Of the sender of that parcel, in this life of it; NULL: it is none of the
+ * crew. */
+struct gw__nans *gw__nans_of(struct gw__server *server,
+                             const struct gw__parcel *parcel);
+
 /* ---- closings that this server knows ---- */
 
 struct gw__closings {
@@ -146,6 +159,8 @@ struct gw__server {
     struct gw__buffer *buffers_free, *buffers_out;
     size_t buffers_bytes; /* of the free ones */
     bool notes_due, ending;
+    struct gw__hog_job *hog_jobs; /* not taken back yet, newest first */
+    unsigned hog_count;
 
     /* Scratch, grown as needed. */
     float *floats;
@@ -158,8 +173,7 @@ struct gw__server {
     size_t marks_room; /* bytes */
 
     struct gw_ps_server_status counts; /* the counters among them */
-    uint32_t nans[GW_PS_NODES];
-    uint64_t nans_incarnation[GW_PS_NODES];
+    struct gw__nans nans[GW_PS_NODES];
     char trouble[200];
 };
 

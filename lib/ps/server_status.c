@@ -24,9 +24,13 @@ static void slot_status(const struct gw__slot *slot,
 static void add_nans(const struct gw__server *server,
                      struct gw_ps_clock_status *clock)
 {
-    for (unsigned i = 0; i < clock->worker_count; i++)
-        if (clock->workers[i].node < GW_PS_NODES)
-            clock->workers[i].nans = server->nans[clock->workers[i].node];
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        unsigned node = clock->workers[i].node;
+        const struct gw__nans *nans = &server->nans[node % GW_PS_NODES];
+        if (node < GW_PS_NODES && server->crew[node].here &&
+            server->crew[node].incarnation == nans->incarnation)
+            clock->workers[i].nans = (uint64_t)nans->here + nans->told;
+    }
 }
 
 void gw__server_get_status(const struct gw__server *server,

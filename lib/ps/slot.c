@@ -14,7 +14,7 @@
  * with what is restored). One that had it and forgot it comes back as a learner
  * only.
  */
-#include "server_parts.h"
+#include "hog.h"
 
 #include <stdlib.h>
 
@@ -26,6 +26,7 @@ void gw__slot_init(struct gw__slot *slot, struct gw__server *server,
 
 void gw__slot_clear_state(struct gw__slot *slot)
 {
+    gw__hog_rest(slot->server);
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++) {
         gw__store_destroy(&slot->stores[t]);
     }

@@ -4,7 +4,7 @@
  * applied the same entries are equal. A push counts once, even if it is in the
  * log twice (two primaries may have appended it, each before its end).
  */
-#include "server_parts.h"
+#include "hog.h"
 
 #include <string.h>
 
@@ -38,11 +38,17 @@ static bool update(struct gw__slot *slot, const struct gw__entry *entry)
     size_t count =
         (size_t)entry->key_count * server->routes.tables[entry->table].width;
     const uint32_t *places = store ? find_places(slot, entry, store) : NULL;
+    if (!places)
+        return false;
+    if (entry->at_once && gw__hog_apply(slot, entry, store, places))
+        return true;
+    gw__hog_rest(server);
     const float *values =
         gw__server_values(server, entry->data, count, entry->half);
-    if (!places || !values)
+    if (!values)
         return false;
-    gw__store_update(store, places, entry->key_count, values, 1);
+    gw__pool_update(server->config.pool, store, places, entry->key_count,
+                    values, 1);
     return true;
 }
 

@@ -10,7 +10,7 @@
  *     sums[number]   the sum; `places` has whose it is, in the order of the
  *                    first touch
  */
-#include "server_parts.h"
+#include "hog.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +109,8 @@ static void apply_sums(struct gw__slot *slot, unsigned group,
             if (p->keys->table == table)
                 count = sum_push(server, p, count);
     }
-    gw__store_update(slot->stores[table], server->places, count, server->sums,
-                     closing->scale);
+    gw__pool_update(server->config.pool, slot->stores[table], server->places,
+                    count, server->sums, closing->scale);
     for (uint32_t i = 0; i < count; i++)
         server->marks[server->places[i]] = 0;
 }
@@ -122,8 +122,9 @@ static void apply_single(struct gw__slot *slot, unsigned group,
         gw__stage_find(&slot->stage, group, closing->units[0]);
     for (const struct gw__staged_push *p = staged ? staged->first : NULL; p;
          p = p->next)
-        gw__store_update(slot->stores[p->keys->table], p->keys->places,
-                         p->keys->count, p->values, closing->scale);
+        gw__pool_update(slot->server->config.pool,
+                        slot->stores[p->keys->table], p->keys->places,
+                        p->keys->count, p->values, closing->scale);
 }
 
 /* ---- what is over ---- */
@@ -185,6 +186,7 @@ static bool apply_closing(struct gw__slot *slot, unsigned group,
     if (!prepare(slot, group, closing) ||
         !remember(slot, group, closing, index))
         return false;
+    gw__hog_rest(slot->server);
     if (closing->apply == 1)
         apply_single(slot, group, closing);
     else

@@ -7,7 +7,7 @@
  * pushes are applied before, and lost with the primary; closings and the clock
  * never are: all slots must agree on those.
  */
-#include "server_parts.h"
+#include "hog.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,11 +93,14 @@ static enum gw_err apply_at_once(struct gw__slot *slot, uint64_t now_ns,
                                  struct gw__entry *like)
 {
     like->index = slot->last + 1;
+    like->at_once = true;
     if (!gw__slot_apply(slot, like))
         return GW_ENOMEM;
     slot->committed = slot->applied = slot->last = like->index;
     slot->first = slot->last + 1;
-    gw__settle_waits(slot->server, now_ns, like->waits, true);
+    if (!like->waits || !gw__hog_join(slot, like->node, like->incarnation,
+                                      like->sequence, like->waits))
+        gw__settle_waits(slot->server, now_ns, like->waits, true);
     return GW_OK;
 }
 

@@ -60,6 +60,7 @@ static void put_clock(struct gw__writer *writer, const struct gw__clock *clock)
 size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
 {
     uint8_t none;
+    gw__hog_rest(slot->server);
     struct gw__writer writer =
         out ? gw__writer_on(out, room) : gw__writer_on(&none, 0);
     gw__put_u32(&writer, GW__SAVED_MAGIC);
@@ -78,6 +79,7 @@ size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
 uint64_t gw__slot_digest(struct gw__slot *slot)
 {
     struct gw__writer writer = gw__writer_on(NULL, 0);
+    gw__hog_rest(slot->server);
     /* Rows of a dense table are there from the first touch, even by a pull,
      * which only the primary sees. */
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)

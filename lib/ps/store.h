@@ -13,7 +13,8 @@
  *
  * Threads: finding with `make` and loading want the store alone among those who
  * find, save or digest. Updating and reading rows whose places are known may go
- * on beside them; two who update the same row at once lose one of the two.
+ * on beside them; several who update the same row at once must do so by the
+ * functions of store_relaxed.c, all of them.
  */
 #ifndef GW__PS_STORE_H
 #define GW__PS_STORE_H
@@ -49,6 +50,15 @@ void gw__store_update(struct gw__store *store, const uint32_t *places,
 /* Copies values (stride width); GW__NO_PLACE: the key's initial value. */
 void gw__store_read(const struct gw__store *store, const uint64_t *keys,
                     const uint32_t *places, size_t count, float *values);
+/* The same, for rows that others update and read in this way at the same time
+ * (store_relaxed.c says what may be lost); for some updaters only. */
+bool gw__store_has_relaxed(const struct gw__store *store);
+void gw__store_update_relaxed(struct gw__store *store, const uint32_t *places,
+                              size_t count, const float *gradients,
+                              float scale);
+void gw__store_read_relaxed(const struct gw__store *store, const uint64_t *keys,
+                            const uint32_t *places, size_t count,
+                            float *values);
 /* Where row `place` lies: values, then state. Stable for the store's life. */
 float *gw__store_row(const struct gw__store *store, uint32_t place);
 

@@ -4,6 +4,8 @@
  *
  *   store.c        making one, updating, reading
  *   store_memory.c the arena of rows, the keys, and the memory under them
+ *   store_relaxed.c updating and reading by several at once
+ *   store_pool.c   updating and reading in pieces, by several threads
  *   store_find.c   from key to place
  *   store_save.c   bytes and digest
  *

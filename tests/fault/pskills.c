@@ -3,10 +3,11 @@
  * Deals blows to a cluster of parameter servers, drawn by a seed, while workers
  * push, and compares all sums again and again: see pskills.h.
  *
- *   pskills [--marks] BLOWS SEED [shm|ipc|tcp]
+ *   pskills [--marks|--broken=dedupe|--broken=ack] BLOWS SEED [shm|ipc|tcp]
  *
  * Exit status 1 when a sum is wrong, something hangs or, with --marks, took
- * longer than promised.
+ * longer than promised. --broken: servers that count a push again when it is
+ * sent again, or acknowledge before others have it; the oracle is to see it.
  */
 #include "pskills.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BOARD_FD = 3, ROUND = 20, PATIENCE_MS = 30000 };
+enum { ROUND = 20, PATIENCE_MS = 30000 };
 
 static struct gw_rng rng;
 
@@ -327,16 +328,27 @@ static void report(unsigned count, double seconds)
     print_samples();
 }
 
-static int run(unsigned count, uint64_t seed, const char *wire, bool marks)
+struct plan {
+    unsigned count;
+    uint64_t seed;
+    const char *wire;
+    bool marks;
+    const char *broken; /* "": nothing is */
+};
+
+static int run(const struct plan *plan)
 {
     uint64_t began_ns = gw_now_ns();
-    printf("pskills: %u blows, seed %llu, %s\n", count,
-           (unsigned long long)seed, wire);
+    printf("pskills: %u blows, seed %llu, %s\n", plan->count,
+           (unsigned long long)plan->seed, plan->wire);
     fflush(stdout);
-    gw_rng_seed(&rng, seed);
-    crew_start(wire, seed, SERVERS_LEAST);
+    gw_rng_seed(&rng, plan->seed);
+    crew_open(plan->wire, plan->seed);
+    board->no_dedupe = strcmp(plan->broken, "dedupe") == 0;
+    board->ack_primary = strcmp(plan->broken, "ack") == 0;
+    crew_start(SERVERS_LEAST);
     check_sums();
-    for (unsigned i = 1; i <= count; i++) {
+    for (unsigned i = 1; i <= plan->count; i++) {
         deal(draw_blow());
         go_on_ms(below(200));
         if (i % ROUND)
@@ -350,8 +362,8 @@ static int run(unsigned count, uint64_t seed, const char *wire, bool marks)
     crew_mend_all();
     end_servers();
     crew_stop();
-    report(count, (double)(gw_now_ns() - began_ns) / 1e9);
-    if (marks && !marks_are_kept()) {
+    report(plan->count, (double)(gw_now_ns() - began_ns) / 1e9);
+    if (plan->marks && !marks_are_kept()) {
         printf("it took longer than promised\n");
         return 1;
     }
@@ -372,18 +384,33 @@ static int be(const char *role, unsigned number, unsigned life)
                                        : worker_main(number, life);
 }
 
+static int usage(void)
+{
+    fprintf(stderr, "usage: pskills [--marks|--broken=dedupe|--broken=ack] "
+                    "BLOWS SEED [shm|ipc|tcp]\n");
+    return 64;
+}
+
 int main(int argc, char **argv)
 {
-    bool marks = argc > 1 && strcmp(argv[1], "--marks") == 0;
+    struct plan plan = {.wire = "shm", .broken = ""};
     if (argc == 5 && strcmp(argv[1], "--as") == 0)
         return be(argv[2], (unsigned)strtoul(argv[3], NULL, 10),
                   (unsigned)strtoul(argv[4], NULL, 10));
-    argc -= marks;
-    argv += marks;
-    if (argc < 3 || argc > 4) {
-        fprintf(stderr, "usage: pskills [--marks] BLOWS SEED [shm|ipc|tcp]\n");
-        return 64;
+    if (argc > 1 && *argv[1] == '-') {
+        plan.marks = strcmp(argv[1], "--marks") == 0;
+        if (strncmp(argv[1], "--broken=", 9) == 0)
+            plan.broken = argv[1] + 9;
+        else if (!plan.marks)
+            return usage();
+        argc--;
+        argv++;
     }
-    return run((unsigned)strtoul(argv[1], NULL, 10),
-               strtoull(argv[2], NULL, 10), argc > 3 ? argv[3] : "shm", marks);
+    if (argc < 3 || argc > 4)
+        return usage();
+    plan.count = (unsigned)strtoul(argv[1], NULL, 10);
+    plan.seed = strtoull(argv[2], NULL, 10);
+    if (argc > 3)
+        plan.wire = argv[3];
+    return run(&plan);
 }

@@ -17,7 +17,9 @@
  * pulls what it was told was added, whatever is dead or asleep.
  *
  *   pskills.c          the blows
- *   pskills_crew.c     starting, hitting and mending processes; the observer
+ *   pskills_crew.c     starting, hitting and mending processes
+ *   pskills_news.c     the observer, and who may be hit
+ *   pskills_common.c   what all processes share
  *   pskills_check.c    the oracle, and how long things took
  *   pskills_server.c, pskills_worker.c, pskills_controller.c   the processes
  */
@@ -31,6 +33,7 @@
 #include <sys/types.h>
 
 enum {
+    BOARD_FD = 3,
     CONTROLLERS = 3,
     WORKERS = 3,
     SERVERS_MAX = 8, /* at a time */
@@ -87,7 +90,8 @@ struct board {
     char directory[PATH_ROOM];
     char raft[CONTROLLERS][32];
     char wire[8];
-    _Atomic uint64_t hold; /* workers are to rest; 0: not */
+    bool no_dedupe, ack_primary; /* servers that break their promise */
+    _Atomic uint64_t hold;       /* workers are to rest; 0: not */
     _Atomic uint64_t pushes, own_pulls;
     struct server_seat servers[SERVERS_MAX];
     struct worker_seat workers[WORKERS];
@@ -97,7 +101,7 @@ struct board {
 };
 extern struct board *board;
 
-/* ---- what all have in common: pskills_crew.c ---- */
+/* ---- what all have in common: pskills_common.c ---- */
 
 void endpoint_of(unsigned node, char out[ENDPOINT_ROOM]);
 /* Controllers, by node and endpoint. */
@@ -114,6 +118,11 @@ struct gw_ps_config client_config(unsigned node, struct addresses *addresses);
 void nap_us(uint64_t us);
 /* Says so, on the board too, and ends the process. */
 _Noreturn void give_up(const char *format, ...) GW_PRINTF(1, 2);
+extern void (*at_give_up)(void); /* the parent's */
+void draw_random(void *out, size_t bytes);
+uint64_t now_plus_ms(uint64_t ms);
+/* What was done, and how the routes changed: printed when it goes wrong. */
+void diary(const char *format, ...) GW_PRINTF(1, 2);
 
 /* ---- processes ---- */
 
@@ -141,7 +150,8 @@ struct crew {
 };
 extern struct crew crew;
 
-void crew_start(const char *wire, uint64_t seed, unsigned servers);
+void crew_open(const char *wire, uint64_t seed);
+void crew_start(unsigned servers);
 void crew_stop(void);
 /* Mends what is due, looks who has ended. */
 void crew_turn(void);
@@ -152,18 +162,24 @@ void crew_kill_worker(unsigned seat);
 void crew_kill_controller(unsigned number);
 void crew_pause_server(unsigned seat);
 void crew_mend_all(void);
-bool crew_is_calm(void); /* nobody is hit, all that are to be there are */
+bool crew_is_calm(void);     /* nobody is hit, all that are to be there are */
+unsigned crew_servers(void); /* that are there and do not leave */
+
+/* ---- pskills_news.c ---- */
+
+void observer_start(unsigned servers);
+void observer_stop(void);
+/* Gives up when a slot has lost its last replica. */
+void observer_look(void);
+/* Its process has ended, that is certain. */
+void observer_tell_lost(unsigned node);
 /* The newest that the observer has heard. */
 void crew_news(struct gw__news *news);
 /* All slots have all their replicas, and nothing is under way. */
 bool crew_is_whole(void);
 /* Every slot keeps a replica in sync that nothing happens to, without it? */
 bool crew_may_lose(unsigned seat);
-unsigned crew_servers(void); /* that are there and do not leave */
 void crew_await_whole(void);
-uint64_t now_plus_ms(uint64_t ms);
-/* What was done, and how the routes changed: printed when it goes wrong. */
-void diary(const char *format, ...) GW_PRINTF(1, 2);
 
 /* ---- pskills_check.c ---- */
 

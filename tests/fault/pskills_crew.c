@@ -1,263 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * The crew of pskills.h: processes are started, hit and mended here, and an
- * observer hears the news of the controllers and tells them of deaths that are
- * certain, as a run's supervisor does.
+ * The crew of pskills.h: processes are started, hit and mended here.
  */
 #include "pskills.h"
 
-#include <control/driver.h>
-#include <ring/member.h>
-
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { BOARD_FD = 3, CONVICTED = 3 };
-static const uint64_t whole_ns = 30000000000;
+enum { CONVICTED = 3 };
 
-struct board *board;
 struct crew crew;
-
-static void end_all(void);
-
-static struct gw__driver *observer;
-static pthread_mutex_t news_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct gw__news news;
-
-/* ---- what all have in common ---- */
-
-void nap_us(uint64_t us)
-{
-    struct timespec time = {.tv_sec = (time_t)(us / 1000000),
-                            .tv_nsec = (long)(us % 1000000) * 1000};
-    nanosleep(&time, NULL);
-}
-
-uint64_t now_plus_ms(uint64_t ms)
-{
-    return gw_now_ns() + ms * 1000000;
-}
-
-/* ---- the diary ---- */
-
-enum { DIARY_LINES = 512, DIARY_SHOWN = 160 };
-static struct {
-    uint64_t time_ns;
-    char text[TEXT_ROOM];
-} lines[DIARY_LINES];
-static _Atomic unsigned line_count;
-
-void diary(const char *format, ...)
-{
-    unsigned at = atomic_fetch_add(&line_count, 1) % DIARY_LINES;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(lines[at].text, sizeof lines[at].text, format, arguments);
-    va_end(arguments);
-    lines[at].time_ns = gw_now_ns();
-}
-
-static void print_diary(void)
-{
-    unsigned count = atomic_load(&line_count), from = 0;
-    if (count > DIARY_SHOWN)
-        from = count - DIARY_SHOWN;
-    for (unsigned i = from; i < count; i++)
-        fprintf(stderr, "%14.3f %s\n",
-                (double)lines[i % DIARY_LINES].time_ns / 1e6,
-                lines[i % DIARY_LINES].text);
-}
-
-void give_up(const char *format, ...)
-{
-    char text[TEXT_ROOM];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "pskills: %s\n", text);
-    memcpy(board->wrong, text, sizeof board->wrong);
-    if (observer) { /* only the parent has one */
-        print_diary();
-        end_all();
-    }
-    _exit(1);
-}
-
-void endpoint_of(unsigned node, char out[ENDPOINT_ROOM])
-{
-    snprintf(out, ENDPOINT_ROOM, "ipc://@gradwire-%llx-%u",
-             (unsigned long long)board->token, node);
-}
-
-void addresses_of(unsigned node, struct addresses *addresses)
-{
-    endpoint_of(node, addresses->own);
-    for (unsigned c = 0; c < CONTROLLERS; c++)
-        endpoint_of(FIRST_CONTROLLER + c, addresses->controllers[c]);
-}
-
-static const struct gw_ps_table_config counters = {
-    .name = "counters", .width = 1, .updater = GW_PS_ADD};
-
-uint64_t key_of(unsigned life, unsigned k)
-{
-    struct gw__routes routes = {.slot_count = SLOTS};
-    uint64_t key = (uint64_t)life << 32 | (uint64_t)k << 16;
-    while (gw__route_slot(&routes, &counters, key) != k % SLOTS)
-        key++;
-    return key;
-}
-
-enum gw_err open_counters(struct gw_ps *ps, unsigned *table,
-                          struct gw_error *why)
-{
-    struct gw_ps_table_config config = counters;
-    return gw_ps_table(ps, &config, table, why);
-}
-
-struct gw_ps_config client_config(unsigned node, struct addresses *addresses)
-{
-    struct gw_ps_config config = {.node = node,
-                                  .endpoint = addresses->own,
-                                  .token = board->token,
-                                  .controller_count = CONTROLLERS,
-                                  .wire = board->wire,
-                                  .seed = board->seed};
-    addresses_of(node, addresses);
-    for (unsigned c = 0; c < CONTROLLERS; c++) {
-        config.controllers[c] = FIRST_CONTROLLER + c;
-        config.controller_endpoints[c] = addresses->controllers[c];
-    }
-    return config;
-}
-
-/* ---- the observer ---- */
-
-static void note_route(unsigned slot, const struct gw__slot_route *route)
-{
-    char text[TEXT_ROOM];
-    int used = snprintf(text, sizeof text, "slot %u term %llu in sync", slot,
-                        (unsigned long long)route->term);
-    for (unsigned i = 0; i < route->count; i++)
-        used += snprintf(text + used, sizeof text - (size_t)used, " %d",
-                         route->replica[i] - FIRST_SERVER);
-    diary("%s, learner %d leaver %d heir %d", text,
-          route->learner - FIRST_SERVER, route->leaver - FIRST_SERVER,
-          route->heir - FIRST_SERVER);
-}
-
-static void on_tell(void *context, const void *data, size_t bytes)
-{
-    const struct gw__told *told = data;
-    const struct gw__news *now = gw__member_news(gw__driver_state(observer));
-    (void)context;
-    if (bytes != sizeof *told || told->kind != GW__TOLD_NEWS)
-        return;
-    for (unsigned s = 0; s < now->routes.slot_count; s++)
-        if (now->routes.slots[s].term != news.routes.slots[s].term)
-            note_route(s, &now->routes.slots[s]);
-    pthread_mutex_lock(&news_lock);
-    news = *now;
-    pthread_mutex_unlock(&news_lock);
-}
-
-/* The data of a slot without a primary are gone. */
-static void look_for_lost_slots(void)
-{
-    unsigned lost = SLOTS;
-    pthread_mutex_lock(&news_lock);
-    for (unsigned s = 0; s < news.routes.slot_count; s++)
-        if (news.routes.slots[s].term > 0 &&
-            news.routes.slots[s].primary == GW__NO_NODE)
-            lost = s;
-    pthread_mutex_unlock(&news_lock);
-    if (lost < SLOTS)
-        give_up("slot %u is lost", lost);
-}
-
-static void draw(void *out, size_t bytes)
-{
-    if (getrandom(out, bytes, 0) != (ssize_t)bytes)
-        give_up("no random numbers");
-}
-
-static void start_observer(unsigned servers)
-{
-    struct addresses addresses;
-    struct gw_error why;
-    struct gw__member_config start = {.node = OBSERVER,
-                                      .role = GW__OBSERVER,
-                                      .controller_count = CONTROLLERS};
-    struct gw__driver_peer peers[CONTROLLERS];
-    addresses_of(OBSERVER, &addresses);
-    draw(&start.incarnation, sizeof start.incarnation);
-    draw(&start.client, sizeof start.client);
-    snprintf(start.endpoint, sizeof start.endpoint, "%s", addresses.own);
-    for (unsigned c = 0; c < CONTROLLERS; c++) {
-        start.controllers[c] = (uint8_t)(FIRST_CONTROLLER + c);
-        peers[c] = (struct gw__driver_peer){FIRST_CONTROLLER + c,
-                                            addresses.controllers[c]};
-    }
-    const struct gw__driver_config config = {
-        .kind = &gw__member_machine,
-        .mesh = {.node = OBSERVER,
-                 .incarnation_high = start.incarnation.high,
-                 .incarnation_low = start.incarnation.low,
-                 .endpoint = addresses.own,
-                 .token = board->token},
-        .seed = board->seed,
-        .peers = peers,
-        .peer_count = CONTROLLERS,
-        .start = &start,
-        .start_bytes = sizeof start,
-        .on_tell = on_tell};
-    const struct gw__command routes = {
-        .kind = GW__CMD_ROUTES,
-        .routes = {.slots = SLOTS, .replicas = REPLICAS, .servers = servers}};
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    if (gw__driver_start(&config, &observer, &why))
-        give_up("observer: %s", why.text);
-    size_t bytes = gw__member_ask_command(ask, &routes, 1);
-    if (gw__driver_ask(observer, ask, bytes))
-        give_up("observer: the driver does not listen");
-}
-
-/* Its process has ended, that is certain. */
-static void tell_lost(unsigned node)
-{
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    struct gw__process who = {GW__NODE_ANY, {0, 0}};
-    pthread_mutex_lock(&news_lock);
-    for (unsigned i = 0; i < news.crew_count; i++)
-        if (news.crew[i].node == node)
-            who = (struct gw__process){node, news.crew[i].incarnation};
-    pthread_mutex_unlock(&news_lock);
-    if (who.node == GW__NODE_ANY)
-        return; /* it was out already, or not in yet */
-    size_t bytes = gw__member_ask_lost(ask, who);
-    if (gw__driver_ask(observer, ask, bytes))
-        give_up("observer: the driver does not listen");
-}
-
-void crew_news(struct gw__news *out)
-{
-    pthread_mutex_lock(&news_lock);
-    *out = news;
-    pthread_mutex_unlock(&news_lock);
-}
 
 /* ---- processes ---- */
 
@@ -318,7 +78,7 @@ void crew_kill_server(unsigned seat, bool tell)
     end(&crew.servers[seat]);
     diary("server %u is killed%s", seat, tell ? "" : ", and nobody told");
     if (tell)
-        tell_lost(FIRST_SERVER + seat);
+        observer_tell_lost(FIRST_SERVER + seat);
     crew.hit[seat] = HIT_DOWN;
     atomic_store(&board->servers[seat].state, SEAT_EMPTY);
 }
@@ -334,7 +94,7 @@ void crew_kill_worker(unsigned seat)
 {
     end(&crew.workers[seat]);
     diary("worker %u is killed", seat);
-    tell_lost(seat);
+    observer_tell_lost(seat);
 }
 
 void crew_kill_controller(unsigned number)
@@ -415,7 +175,7 @@ void crew_turn(void)
     uint64_t now_ns = gw_now_ns();
     look_at_servers(now_ns);
     look_at_workers(now_ns);
-    look_for_lost_slots();
+    observer_look();
     for (unsigned c = 0; c < CONTROLLERS; c++)
         if (crew.controllers[c] == 0 && now_ns >= crew.controller_ns[c])
             crew.controllers[c] = spawn("controller", c, 0);
@@ -460,95 +220,6 @@ unsigned crew_servers(void)
     return count;
 }
 
-bool crew_is_whole(void)
-{
-    struct gw__news now;
-    unsigned members = 0, wanted = crew_servers();
-    crew_news(&now);
-    for (unsigned i = 0; i < now.crew_count; i++)
-        members += now.crew[i].role == GW__SERVER;
-    if (members != wanted || now.routes.slot_count != SLOTS)
-        return false;
-    for (unsigned s = 0; s < SLOTS; s++) {
-        const struct gw__slot_route *slot = &now.routes.slots[s];
-        unsigned most = wanted < REPLICAS ? wanted : REPLICAS;
-        if (slot->primary == GW__NO_NODE || slot->count < most ||
-            slot->learner != GW__NO_NODE || slot->heir != GW__NO_NODE)
-            return false;
-    }
-    return true;
-}
-
-/* Nothing happens to it, and nothing did just now: the news that it has what
- * the routes say is about this process, not the one before it. */
-static bool is_sound(unsigned node, uint64_t now_ns)
-{
-    unsigned seat = node - FIRST_SERVER;
-    return seat < SERVERS_MAX && crew.servers[seat] > 0 &&
-           !crew.leaving[seat] && crew.hit[seat] == HIT_NONE &&
-           now_ns - crew.fresh_ns[seat] > 300000000;
-}
-
-bool crew_may_lose(unsigned seat)
-{
-    struct gw__news now;
-    uint64_t now_ns = gw_now_ns();
-    crew_news(&now);
-    for (unsigned s = 0; s < SLOTS; s++) {
-        const struct gw__slot_route *slot = &now.routes.slots[s];
-        unsigned safe = 0;
-        for (unsigned i = 0; i < slot->count; i++)
-            safe += slot->replica[i] != FIRST_SERVER + seat &&
-                    slot->replica[i] != slot->leaver &&
-                    is_sound(slot->replica[i], now_ns);
-        if (safe == 0)
-            return false;
-    }
-    return now.routes.slot_count == SLOTS;
-}
-
-static void say_slots(void)
-{
-    struct gw__news now;
-    crew_news(&now);
-    fprintf(stderr, "pskills: epoch %llu, servers",
-            (unsigned long long)now.view.epoch);
-    for (unsigned i = 0; i < now.crew_count; i++)
-        if (now.crew[i].role == GW__SERVER)
-            fprintf(stderr, " %u", now.crew[i].node - FIRST_SERVER);
-    fprintf(stderr, "\n");
-    for (unsigned i = 0; i < SERVERS_MAX; i++)
-        fprintf(stderr,
-                "  server %u: process %d, state %d, hit %d, leaving %d, "
-                "convicted %llu times\n",
-                i, (int)crew.servers[i], atomic_load(&board->servers[i].state),
-                crew.hit[i], crew.leaving[i],
-                (unsigned long long)atomic_load(&board->servers[i].convicted));
-    for (unsigned s = 0; s < SLOTS; s++) {
-        const struct gw__slot_route *slot = &now.routes.slots[s];
-        fprintf(stderr, "  slot %2u term %llu in sync", s,
-                (unsigned long long)slot->term);
-        for (unsigned i = 0; i < slot->count; i++)
-            fprintf(stderr, " %d", slot->replica[i] - FIRST_SERVER);
-        fprintf(stderr, ", learner %d leaver %d heir %d\n", slot->learner,
-                slot->leaver, slot->heir);
-    }
-}
-
-void crew_await_whole(void)
-{
-    uint64_t deadline_ns = gw_now_ns() + whole_ns;
-    while (!crew_is_calm() || !crew_is_whole()) {
-        crew_turn();
-        watch_collect();
-        if (gw_now_ns() > deadline_ns) {
-            say_slots();
-            give_up("the slots are not whole again in 30 s");
-        }
-        nap_us(2000);
-    }
-}
-
 /* ---- all of it ---- */
 
 static void find_ports(void)
@@ -582,26 +253,6 @@ static void make_board(void)
         exit(1);
 }
 
-void crew_start(const char *wire, uint64_t seed, unsigned servers)
-{
-    const char *under = getenv("TMPDIR");
-    make_board();
-    draw(&board->token, sizeof board->token);
-    board->seed = seed;
-    snprintf(board->wire, sizeof board->wire, "%s", wire);
-    snprintf(board->directory, sizeof board->directory, "%s/pskills-XXXXXX",
-             under && *under ? under : "/tmp");
-    if (!mkdtemp(board->directory))
-        give_up("no directory for the controllers");
-    find_ports();
-    for (unsigned c = 0; c < CONTROLLERS; c++)
-        crew.controllers[c] = spawn("controller", c, 0);
-    start_observer(servers);
-    for (unsigned i = 0; i < servers; i++)
-        crew_start_server(i);
-    crew_turn();
-}
-
 static void remove_directory(const char *path)
 {
     DIR *listing = opendir(path);
@@ -628,9 +279,33 @@ static void end_all(void)
     rmdir(board->directory);
 }
 
+void crew_open(const char *wire, uint64_t seed)
+{
+    const char *under = getenv("TMPDIR");
+    make_board();
+    at_give_up = end_all;
+    draw_random(&board->token, sizeof board->token);
+    board->seed = seed;
+    snprintf(board->wire, sizeof board->wire, "%s", wire);
+    snprintf(board->directory, sizeof board->directory, "%s/pskills-XXXXXX",
+             under && *under ? under : "/tmp");
+    if (!mkdtemp(board->directory))
+        give_up("no directory for the controllers");
+    find_ports();
+}
+
+void crew_start(unsigned servers)
+{
+    for (unsigned c = 0; c < CONTROLLERS; c++)
+        crew.controllers[c] = spawn("controller", c, 0);
+    observer_start(servers);
+    for (unsigned i = 0; i < servers; i++)
+        crew_start_server(i);
+    crew_turn();
+}
+
 void crew_stop(void)
 {
-    struct gw__driver *old = observer; /* on_tell looks at that one */
     end_all();
-    gw__driver_stop(&old);
+    observer_stop();
 }

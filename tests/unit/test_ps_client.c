@@ -10,6 +10,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,18 @@ START_TEST(many_may_be_under_way)
 }
 END_TEST
 
+/* Until the server says so: what it tells is up to 50 ms old. */
+static void await_nans(struct gw_ps_local *local, uint64_t nans)
+{
+    struct gw_ps_server_status status;
+    do {
+        sched_yield();
+        gw_ps_server_get_status(gw_ps_local_server(local, 0), &status);
+        ck_assert_uint_le(status.nans, nans);
+    } while (status.nans < nans);
+}
+
+/* By the library, and the server is told with the next request. */
 START_TEST(what_is_not_finite_is_refused)
 {
     struct gw_error why;
@@ -100,6 +113,12 @@ START_TEST(what_is_not_finite_is_refused)
     ck_assert_int_eq(gw_ps_push(ps, table, cluster_keys, 2, bad, NULL, &why),
                      GW_ENUMERIC);
     cluster_expect(ps, table, 2, 0);
+    await_nans(local, 1);
+    bad[0] = NAN;
+    ck_assert_int_eq(gw_ps_push(ps, table, cluster_keys, 2, bad, NULL, &why),
+                     GW_ENUMERIC);
+    cluster_expect(ps, table, 2, 0);
+    await_nans(local, 2);
     gw_ps_close(&ps);
     gw_ps_local_stop(&local);
 }

@@ -206,6 +206,9 @@ START_TEST(many)
     scene_draw_all(40, 10);
     scene_draw_all(200, 60);
     scene.view.help = false;
+    scene.view.page = PAGE_OVERVIEW;
+    scene_draw(80, 24);
+    ck_assert(scene_shows("15 more servers; Up and Down scroll"));
     scene.view.rank_top = 1000;
     scene.view.chunk_left = 1000;
     scene.view.page = PAGE_SLOTS;

@@ -40,6 +40,30 @@ START_TEST(buckets_widen_and_lose_nothing)
 }
 END_TEST
 
+START_TEST(what_came_between_is_spread)
+{
+    rates_time(&rates, 0);
+    rates_time(&rates, 16 * 1000000000ULL - 1);
+    uint64_t width = rates.width_ns, sum = 0;
+    rates_spread(&rates, 1, 2 * width, 6 * width, 103);
+    for (unsigned i = 2; i <= 6; i++) {
+        ck_assert_uint_ge(rates.bytes[1][i], 20);
+        ck_assert_uint_le(rates.bytes[1][i], 21);
+        sum += rates.bytes[1][i];
+    }
+    ck_assert_uint_eq(sum, 103);
+    ck_assert_uint_eq(bytes_in_buckets(1), 103);
+    rates_spread(&rates, 1, 7 * width, 6 * width, 50); /* backwards: no */
+    ck_assert_uint_eq(bytes_in_buckets(1), 103);
+    /* What the window has left behind counts in its first bucket. */
+    rates_spread(&rates, 2, 0, 1000 * width, 32);
+    ck_assert_uint_eq(bytes_in_buckets(2), 32);
+    double rate = rates_of(&rates, 2, 1000 * width);
+    double window = (double)(1000 * width - rates.start_ns) * 1e-9;
+    ck_assert_double_eq_tol(rate, 32 / window, 1e-6);
+}
+END_TEST
+
 START_TEST(the_window_slides_at_last)
 {
     for (uint64_t s = 0; s < 100; s++)
@@ -82,6 +106,7 @@ Suite *suite_ringtop_curves(void)
     TCase *tcase = tcase_create("ringtop curves");
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_test(tcase, buckets_widen_and_lose_nothing);
+    tcase_add_test(tcase, what_came_between_is_spread);
     tcase_add_test(tcase, the_window_slides_at_last);
     tcase_add_test(tcase, losses_are_averaged_when_there_are_many);
     tcase_add_test(tcase, another_training_is_another_curve);

@@ -108,6 +108,9 @@ batch() {
     grep -q '^     s0 alive    6/6/0 ' out
     grep -q ' 12 slots: all served' out
     grep -Eq '^     w[01] +[0-9]+ ' out
+    "$RINGTOP" --from "$recording" -o json >out
+    grep -Eq '"slots": ?12' out
+    grep -Eq '"slots_lost": ?0' out
     "$RINGTOP" --from "$recording" --batch --page failover >out
     cat out
     grep -q '^ server 1$' out

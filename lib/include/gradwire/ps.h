@@ -225,7 +225,11 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_barrier(struct gw_ps *ps,
                                                uint64_t number, unsigned count,
                                                struct gw_error *why);
 /* All servers write what they hold, as a consistent cut, into `directory` of
- * theirs; pushes go on. gradwire-snapshot(5) has the format. */
+ * theirs; pushes go on. gradwire-snapshot(5) has the format. The mark
+ * that parts what is in it from what comes later goes through one group's
+ * clock: of the group that this worker has units of, else of group 0. For that
+ * group it is a cut between two closings; of other groups, and of pushes
+ * outside of units, each slot has what it had when the mark came to it. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_snapshot(struct gw_ps *ps, const char *directory, struct gw_error *why);
 
@@ -265,8 +269,18 @@ struct gw_ps_server_config {
     uint64_t seed;
     struct gw_sink *events;     /* used under a lock; NULL: none */
     const char *restore;        /* a snapshot's directory to begin from; NULL */
-    unsigned threads;           /* that apply; 0: 1 */
-    bool hogwild;               /* they do so without locks */
+    /* That apply and gather: 0: 1; at most 64. Large pushes and pulls are cut
+     * into pieces; the bits are those of one thread. */
+    unsigned threads;
+    /* With 2 threads or more (GW_EINVAL else): pushes outside of units to
+     * tables that add, or learn by sgd or adagrad, in slots of one replica, are
+     * applied several at a time, on the same rows, without locks. Each float is
+     * read and written as a whole, in no order with others: of two pushes that
+     * change the same float at the same time one may be lost there, though both
+     * are acknowledged, so sums may fall short; nothing else. A pull may see
+     * some floats of a push that is not acknowledged yet, and not others. All
+     * other pushes, and units, are applied as without it. */
+    bool hogwild;
     bool ack_primary;           /* acknowledge before the secondaries have it */
     bool no_dedupe, no_fencing; /* experiments: what goes wrong */
     bool no_bundle; /* small letters of one turn to the same node travel as a
@@ -300,7 +314,9 @@ struct gw_ps_slot_status {
 
 struct gw_ps_worker_status {
     unsigned node;
-    uint64_t clock, nans; /* refused pushes */
+    uint64_t clock;
+    uint64_t nans; /* its pushes that were refused for NaNs: by this server,
+                      and by its own library, as it has told this server */
 };
 
 struct gw_ps_server_status {
@@ -309,7 +325,8 @@ struct gw_ps_server_status {
     unsigned slot_count, primaries;
     struct gw_ps_slot_status slots[GW_PS_SLOTS_MAX];
     uint64_t pushes, pulls, push_keys, pull_keys;
-    uint64_t duplicates, refused, nans, dropped; /* of pushes */
+    uint64_t duplicates, refused, nans, dropped; /* of pushes; nans: of all
+                                                    workers, as above */
     uint64_t staged;                             /* units held back */
     uint64_t takeovers, moved;                   /* slots */
     uint64_t freeze_ns_max; /* how long a moving slot was not served */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See pool.h. One lock guards all of it: pieces and jobs are large, so it is
+ * taken seldom. The list of jobs is `first` to `last`; those that are done are
+ * a list of their own, and `asked` is set while there may be some that the
+ * owner has not seen, so that looking costs it nothing when there are none.
+ */
+#include "pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct list {
+    struct gw__job *first, *last;
+};
+
+struct gw__pool {
+    unsigned threads;
+    void (*told)(void *context);
+    void *context;
+    _Atomic bool asked;
+
+    pthread_mutex_t lock; /* what follows */
+    pthread_cond_t work, rest;
+    bool ends;
+    unsigned pieces, next_piece, open_pieces; /* of the fork; 0: none */
+    void (*piece)(void *context, unsigned piece);
+    void *piece_context;
+    struct list jobs, done;
+    unsigned open_jobs; /* not done */
+
+    pthread_t ids[GW__POOL_MAX];
+};
+
+static void add(struct list *list, struct gw__job *job)
+{
+    job->next = NULL;
+    *(list->first ? &list->last->next : &list->first) = job;
+    list->last = job;
+}
+
+static struct gw__job *shift(struct list *list)
+{
+    struct gw__job *job = list->first;
+    if (job)
+        list->first = job->next;
+    return job;
+}
+
+/* ---- with the lock, which is open while there is work ---- */
+
+static void do_piece(struct gw__pool *pool)
+{
+    unsigned piece = pool->next_piece++;
+    void (*work)(void *, unsigned) = pool->piece;
+    void *context = pool->piece_context;
+    pthread_mutex_unlock(&pool->lock);
+    work(context, piece);
+    pthread_mutex_lock(&pool->lock);
+    if (--pool->open_pieces == 0)
+        pthread_cond_signal(&pool->rest);
+}
+
+static void do_job(struct gw__pool *pool)
+{
+    struct gw__job *job = shift(&pool->jobs);
+    pthread_mutex_unlock(&pool->lock);
+    job->work(job);
+    pthread_mutex_lock(&pool->lock);
+    add(&pool->done, job);
+    atomic_store_explicit(&pool->asked, true, memory_order_release);
+    /* Told before the owner can know that it was the last one. */
+    if (pool->told)
+        pool->told(pool->context);
+    if (--pool->open_jobs == 0)
+        pthread_cond_signal(&pool->rest);
+}
+
+static void *help(void *context)
+{
+    struct gw__pool *pool = context;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->ends) {
+        if (pool->next_piece < pool->pieces)
+            do_piece(pool);
+        else if (pool->jobs.first)
+            do_job(pool);
+        else
+            pthread_cond_wait(&pool->work, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+/* Signals are for the application's threads. */
+static bool start(struct gw__pool *pool)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started =
+        pthread_create(&pool->ids[pool->threads], NULL, help, pool) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pool->threads += started;
+    return started;
+}
+
+enum gw_err gw__pool_new(unsigned threads, void (*told)(void *context),
+                         void *context, struct gw__pool **pool,
+                         struct gw_error *why)
+{
+    *pool = NULL;
+    if (threads == 0 || threads > GW__POOL_MAX)
+        return gw_fail(why, GW_EINVAL, "%u threads: 1 to %d can be", threads,
+                       GW__POOL_MAX);
+    struct gw__pool *made = calloc(1, sizeof *made);
+    if (!made)
+        return gw_fail(why, GW_ENOMEM, "no memory for %u threads", threads);
+    made->told = told;
+    made->context = context;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->work, NULL);
+    pthread_cond_init(&made->rest, NULL);
+    while (made->threads < threads)
+        if (!start(made)) {
+            gw__pool_destroy(&made);
+            return gw_fail(why, GW_ESYS, "no %u threads", threads);
+        }
+    *pool = made;
+    return GW_OK;
+}
+
+void gw__pool_destroy(struct gw__pool **pool)
+{
+    struct gw__pool *p = *pool;
+    *pool = NULL;
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->ends = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->threads; i++)
+        pthread_join(p->ids[i], NULL);
+    pthread_cond_destroy(&p->rest);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+unsigned gw__pool_hands(const struct gw__pool *pool)
+{
+    return pool->threads + 1;
+}
+
+/* ---- the owner's ---- */
+
+void gw__pool_run(struct gw__pool *pool, unsigned pieces,
+                  void (*work)(void *context, unsigned piece), void *context)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->piece = work;
+    pool->piece_context = context;
+    pool->next_piece = 0;
+    pool->pieces = pool->open_pieces = pieces;
+    pthread_cond_broadcast(&pool->work);
+    while (pool->next_piece < pool->pieces)
+        do_piece(pool);
+    while (pool->open_pieces > 0)
+        pthread_cond_wait(&pool->rest, &pool->lock);
+    pool->pieces = pool->next_piece = 0;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void gw__pool_post(struct gw__pool *pool, struct gw__job *job)
+{
+    pthread_mutex_lock(&pool->lock);
+    add(&pool->jobs, job);
+    pool->open_jobs++;
+    pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+struct gw__job *gw__pool_take(struct gw__pool *pool)
+{
+    if (!atomic_load_explicit(&pool->asked, memory_order_acquire))
+        return NULL;
+    pthread_mutex_lock(&pool->lock);
+    struct gw__job *job = shift(&pool->done);
+    if (!pool->done.first)
+        atomic_store_explicit(&pool->asked, false, memory_order_relaxed);
+    pthread_mutex_unlock(&pool->lock);
+    return job;
+}
+
+void gw__pool_drain(struct gw__pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (pool->open_jobs > 0)
+        pthread_cond_wait(&pool->rest, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}

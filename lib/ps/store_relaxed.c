@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows that several threads change and read at once, without a lock: Hogwild!
+ * of Niu, Recht, Re and Wright (NIPS 2011), as Project Adam (OSDI 2014) does it
+ * on its servers. Each float is read and written as a whole, in no order with
+ * others: of two updates of one float at the same time one may be lost, and a
+ * reader may see a row of which only some floats have changed. Nothing else
+ * can happen, neither to other rows nor to the index.
+ *
+ * Sparse gradients meet seldom, and what is lost is noise among noise. The
+ * formulas are those of update_kernels.h, so alone they give the same bits.
+ */
+#include "store_parts.h"
+
+#include <math.h>
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#else
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+static float get(const float *at)
+{
+    float value;
+    __atomic_load(at, &value, __ATOMIC_RELAXED);
+    return value;
+}
+
+static void put(float *at, float value)
+{
+    __atomic_store(at, &value, __ATOMIC_RELAXED);
+}
+
+typedef void row_update(const struct gw_ps_table_config *config, float *row,
+                        const float *gradient, float scale);
+
+static void add(const struct gw_ps_table_config *config, float *row,
+                const float *gradient, float scale)
+{
+    for (size_t j = 0; j < config->width; j++)
+        put(row + j, get(row + j) + gradient[j] * scale);
+}
+
+static void sgd(const struct gw_ps_table_config *config, float *row,
+                const float *gradient, float scale)
+{
+    for (size_t j = 0; j < config->width; j++) {
+        float w = get(row + j), g = gradient[j] * scale;
+        put(row + j, w - config->rate * (g + config->l2 * w));
+    }
+}
+
+static void adagrad(const struct gw_ps_table_config *config, float *row,
+                    const float *gradient, float scale)
+{
+    float *sums = row + config->width;
+    for (size_t j = 0; j < config->width; j++) {
+        float g = gradient[j] * scale, n = get(sums + j) + g * g;
+        put(sums + j, n);
+        put(row + j,
+            get(row + j) - config->rate * g / (sqrtf(n) + config->epsilon));
+    }
+}
+
+static row_update *const updates[GW_PS_UPDATERS] = {
+    [GW_PS_ADD] = add, [GW_PS_SGD] = sgd, [GW_PS_ADAGRAD] = adagrad};
+
+bool gw__store_has_relaxed(const struct gw__store *store)
+{
+    return updates[store->updater.config.updater] != NULL;
+}
+
+void gw__store_update_relaxed(struct gw__store *store, const uint32_t *places,
+                              size_t count, const float *gradients, float scale)
+{
+    const struct gw_ps_table_config *config = &store->updater.config;
+    row_update *update = updates[config->updater];
+    for (size_t i = 0; i < count; i++)
+        update(config, gw__store_at(store, places[i]),
+               gradients + i * store->width, scale);
+}
+
+void gw__store_read_relaxed(const struct gw__store *store, const uint64_t *keys,
+                            const uint32_t *places, size_t count, float *values)
+{
+    for (size_t i = 0; i < count; i++) {
+        float *out = values + i * store->width;
+        if (places[i] == GW__NO_PLACE) {
+            gw__updater_initial(&store->updater, keys[i], out);
+            continue;
+        }
+        const float *row = gw__store_at(store, places[i]);
+        for (size_t j = 0; j < store->width; j++)
+            out[j] = get(row + j);
+    }
+}

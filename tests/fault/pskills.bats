@@ -1,0 +1,44 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# The counter oracle of the parameter server, in short: tests/fault/pskills.sh
+# deals a thousand blows. That it can fail is shown by servers that break their
+# promise.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    PSKILLS=$(realpath "${B:-build}/pskills")
+    export PSKILLS
+}
+
+setup() {
+    export TMPDIR=$BATS_TEST_TMPDIR
+}
+
+# Nothing is left of it but what it printed.
+teardown() {
+    [ -z "$(ls "$BATS_TEST_TMPDIR")" ]
+}
+
+@test "twenty blows: what is stored is what was acknowledged" {
+    run -0 "$PSKILLS" 20 1
+    grep -Fx 'pskills: 20 blows, seed 1, shm' <<<"$output"
+    grep -E '^[0-9]+ pushes, .* all as acknowledged; ' <<<"$output"
+}
+
+@test "a server that counts a push again when it comes again is found out" {
+    run -1 "$PSKILLS" --broken=dedupe 100 1
+    grep -E '(wrong sum: .* is stored|pulled .* where .* were acknowledged)' \
+        <<<"$output"
+}
+
+@test "a server that acknowledges what only it has is found out" {
+    run -1 "$PSKILLS" --broken=ack 100 1
+    grep -E '(wrong sum: .* is stored|pulled .* where .* were acknowledged)' \
+        <<<"$output"
+}
+
+@test "without a number of blows and a seed it says how it is used" {
+    run -64 "$PSKILLS" 20
+    run -64 "$PSKILLS" --what 20 1
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The observer of pskills.h: it sets up the slots, hears the news of the
+ * controllers, and tells them of deaths that are certain, as a run's supervisor
+ * does. Who may be hit without the loss of data is said here.
+ */
+#include "pskills.h"
+
+#include <control/driver.h>
+#include <ring/member.h>
+
+#include <pthread.h>
+#include <stdio.h>
+
+static const uint64_t whole_ns = 30000000000, settled_ns = 300000000;
+
+static struct gw__driver *observer;
+static pthread_mutex_t news_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gw__news news;
+
+/* ---- hearing ---- */
+
+static void note_route(unsigned slot, const struct gw__slot_route *route)
+{
+    char text[TEXT_ROOM];
+    int used = snprintf(text, sizeof text, "slot %u term %llu in sync", slot,
+                        (unsigned long long)route->term);
+    for (unsigned i = 0; i < route->count; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, " %d",
+                         route->replica[i] - FIRST_SERVER);
+    diary("%s, learner %d leaver %d heir %d", text,
+          route->learner - FIRST_SERVER, route->leaver - FIRST_SERVER,
+          route->heir - FIRST_SERVER);
+}
+
+static void on_tell(void *context, const void *data, size_t bytes)
+{
+    const struct gw__told *told = data;
+    const struct gw__news *now = gw__member_news(gw__driver_state(observer));
+    (void)context;
+    if (bytes != sizeof *told || told->kind != GW__TOLD_NEWS)
+        return;
+    for (unsigned s = 0; s < now->routes.slot_count; s++)
+        if (now->routes.slots[s].term != news.routes.slots[s].term)
+            note_route(s, &now->routes.slots[s]);
+    pthread_mutex_lock(&news_lock);
+    news = *now;
+    pthread_mutex_unlock(&news_lock);
+}
+
+void observer_look(void)
+{
+    unsigned lost = SLOTS;
+    pthread_mutex_lock(&news_lock);
+    for (unsigned s = 0; s < news.routes.slot_count; s++)
+        if (news.routes.slots[s].term > 0 &&
+            news.routes.slots[s].primary == GW__NO_NODE)
+            lost = s;
+    pthread_mutex_unlock(&news_lock);
+    if (lost < SLOTS)
+        give_up("slot %u is lost", lost);
+}
+
+void observer_start(unsigned servers)
+{
+    struct addresses addresses;
+    struct gw_error why;
+    struct gw__member_config start = {.node = OBSERVER,
+                                      .role = GW__OBSERVER,
+                                      .controller_count = CONTROLLERS};
+    struct gw__driver_peer peers[CONTROLLERS];
+    addresses_of(OBSERVER, &addresses);
+    draw_random(&start.incarnation, sizeof start.incarnation);
+    draw_random(&start.client, sizeof start.client);
+    snprintf(start.endpoint, sizeof start.endpoint, "%s", addresses.own);
+    for (unsigned c = 0; c < CONTROLLERS; c++) {
+        start.controllers[c] = (uint8_t)(FIRST_CONTROLLER + c);
+        peers[c] = (struct gw__driver_peer){FIRST_CONTROLLER + c,
+                                            addresses.controllers[c]};
+    }
+    const struct gw__driver_config config = {
+        .kind = &gw__member_machine,
+        .mesh = {.node = OBSERVER,
+                 .incarnation_high = start.incarnation.high,
+                 .incarnation_low = start.incarnation.low,
+                 .endpoint = addresses.own,
+                 .token = board->token},
+        .seed = board->seed,
+        .peers = peers,
+        .peer_count = CONTROLLERS,
+        .start = &start,
+        .start_bytes = sizeof start,
+        .on_tell = on_tell};
+    const struct gw__command routes = {
+        .kind = GW__CMD_ROUTES,
+        .routes = {.slots = SLOTS, .replicas = REPLICAS, .servers = servers}};
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    if (gw__driver_start(&config, &observer, &why))
+        give_up("observer: %s", why.text);
+    size_t bytes = gw__member_ask_command(ask, &routes, 1);
+    if (gw__driver_ask(observer, ask, bytes))
+        give_up("observer: the driver does not listen");
+}
+
+void observer_tell_lost(unsigned node)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    struct gw__process who = {GW__NODE_ANY, {0, 0}};
+    pthread_mutex_lock(&news_lock);
+    for (unsigned i = 0; i < news.crew_count; i++)
+        if (news.crew[i].node == node)
+            who = (struct gw__process){node, news.crew[i].incarnation};
+    pthread_mutex_unlock(&news_lock);
+    if (who.node == GW__NODE_ANY)
+        return; /* it was out already, or not in yet */
+    size_t bytes = gw__member_ask_lost(ask, who);
+    if (gw__driver_ask(observer, ask, bytes))
+        give_up("observer: the driver does not listen");
+}
+
+void observer_stop(void)
+{
+    struct gw__driver *old = observer; /* on_tell looks at that one */
+    gw__driver_stop(&old);
+}
+
+void crew_news(struct gw__news *out)
+{
+    pthread_mutex_lock(&news_lock);
+    *out = news;
+    pthread_mutex_unlock(&news_lock);
+}
+
+/* ---- how it stands ---- */
+
+bool crew_is_whole(void)
+{
+    struct gw__news now;
+    unsigned members = 0, wanted = crew_servers();
+    crew_news(&now);
+    for (unsigned i = 0; i < now.crew_count; i++)
+        members += now.crew[i].role == GW__SERVER;
+    if (members != wanted || now.routes.slot_count != SLOTS)
+        return false;
+    for (unsigned s = 0; s < SLOTS; s++) {
+        const struct gw__slot_route *slot = &now.routes.slots[s];
+        unsigned most = wanted < REPLICAS ? wanted : REPLICAS;
+        if (slot->primary == GW__NO_NODE || slot->count < most ||
+            slot->learner != GW__NO_NODE || slot->heir != GW__NO_NODE)
+            return false;
+    }
+    return true;
+}
+
+/* Nothing happens to it, and nothing did just now: the news that it has what
+ * the routes say is about this process, not the one before it. */
+static bool is_sound(unsigned node, uint64_t now_ns)
+{
+    unsigned seat = node - FIRST_SERVER;
+    return seat < SERVERS_MAX && crew.servers[seat] > 0 &&
+           !crew.leaving[seat] && crew.hit[seat] == HIT_NONE &&
+           now_ns - crew.fresh_ns[seat] > settled_ns;
+}
+
+bool crew_may_lose(unsigned seat)
+{
+    struct gw__news now;
+    uint64_t now_ns = gw_now_ns();
+    crew_news(&now);
+    for (unsigned s = 0; s < SLOTS; s++) {
+        const struct gw__slot_route *slot = &now.routes.slots[s];
+        unsigned safe = 0;
+        for (unsigned i = 0; i < slot->count; i++)
+            safe += slot->replica[i] != FIRST_SERVER + seat &&
+                    slot->replica[i] != slot->leaver &&
+                    is_sound(slot->replica[i], now_ns);
+        if (safe == 0)
+            return false;
+    }
+    return now.routes.slot_count == SLOTS;
+}
+
+static void say_slots(void)
+{
+    struct gw__news now;
+    crew_news(&now);
+    fprintf(stderr, "pskills: epoch %llu, servers",
+            (unsigned long long)now.view.epoch);
+    for (unsigned i = 0; i < now.crew_count; i++)
+        if (now.crew[i].role == GW__SERVER)
+            fprintf(stderr, " %u", now.crew[i].node - FIRST_SERVER);
+    fprintf(stderr, "\n");
+    for (unsigned i = 0; i < SERVERS_MAX; i++)
+        fprintf(stderr,
+                "  server %u: process %d, state %d, hit %d, leaving %d, "
+                "convicted %llu times\n",
+                i, (int)crew.servers[i], atomic_load(&board->servers[i].state),
+                crew.hit[i], crew.leaving[i],
+                (unsigned long long)atomic_load(&board->servers[i].convicted));
+    for (unsigned s = 0; s < SLOTS; s++) {
+        const struct gw__slot_route *slot = &now.routes.slots[s];
+        fprintf(stderr, "  slot %2u term %llu in sync", s,
+                (unsigned long long)slot->term);
+        for (unsigned i = 0; i < slot->count; i++)
+            fprintf(stderr, " %d", slot->replica[i] - FIRST_SERVER);
+        fprintf(stderr, ", learner %d leaver %d heir %d\n", slot->learner,
+                slot->leaver, slot->heir);
+    }
+}
+
+void crew_await_whole(void)
+{
+    uint64_t deadline_ns = gw_now_ns() + whole_ns;
+    while (!crew_is_calm() || !crew_is_whole()) {
+        crew_turn();
+        watch_collect();
+        if (gw_now_ns() > deadline_ns) {
+            say_slots();
+            give_up("the slots are not whole again in 30 s");
+        }
+        nap_us(2000);
+    }
+}
