@@ -237,7 +237,7 @@ static void appoint(struct run *run, struct child **office,
         child_order(run, chosen);
 }
 
-uint64_t crew_send(struct run *run, const struct errand_order *order)
+uint64_t crew_ask(struct run *run, const struct errand_order *order)
 {
     uint64_t id = run->errand.order.id + 1;
     run->errand.order = *order;
@@ -251,7 +251,7 @@ static void write_last(struct run *run, const char *directory)
 {
     static struct errand_order order = {.kind = ERRAND_SNAPSHOT}; /* large */
     snprintf(order.directory, sizeof order.directory, "%s", directory);
-    crew_send(run, &order);
+    crew_ask(run, &order);
 }
 
 void crew_look(struct run *run)

@@ -316,7 +316,7 @@ void crew_look(struct run *run);
 void crew_orders(const struct run *run, const struct child *child,
                  struct orders *orders);
 /* None is under way. Gives it an id, which is returned. */
-uint64_t crew_send(struct run *run, const struct errand_order *order);
+uint64_t crew_ask(struct run *run, const struct errand_order *order);
 
 /* ---- supervisor_progress.c, supervisor_servers.c ---- */
 

@@ -115,7 +115,7 @@ static void send(const struct request *request,
                    ? "the mode is being changed already"
                    : "a snapshot is being written already");
     else
-        later_errand(request, crew_send(run, order));
+        later_errand(request, crew_ask(run, order));
 }
 
 void verb_snapshot(const struct request *request)

@@ -143,8 +143,9 @@ struct crew {
     uint64_t mend_ns[SERVERS_MAX];       /* when that is to end */
     uint64_t fresh_ns[SERVERS_MAX];      /* its end, or start */
     uint64_t controller_ns[CONTROLLERS]; /* when it is to start anew */
-    uint64_t worker_ns[WORKERS];         /* likewise */
-    uint64_t worker_cut_ns[WORKERS];     /* when it is to hear again */
+    uint64_t elected_ns;         /* controllers have a leader again by then */
+    uint64_t worker_ns[WORKERS]; /* likewise */
+    uint64_t worker_cut_ns[WORKERS]; /* when it is to hear again */
     bool leaving[SERVERS_MAX];
     unsigned convicted_workers;
 };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum { CONVICTED = 3 };
+static const uint64_t elections_ns = 1000000000; /* a few of them */
 
 struct crew crew;
 
@@ -177,8 +178,10 @@ void crew_turn(void)
     look_at_workers(now_ns);
     observer_look();
     for (unsigned c = 0; c < CONTROLLERS; c++)
-        if (crew.controllers[c] == 0 && now_ns >= crew.controller_ns[c])
+        if (crew.controllers[c] == 0 && now_ns >= crew.controller_ns[c]) {
             crew.controllers[c] = spawn("controller", c, 0);
+            crew.elected_ns = now_ns + elections_ns;
+        }
     if (*board->wrong)
         give_up("%s", board->wrong);
 }
@@ -209,7 +212,7 @@ bool crew_is_calm(void)
     for (unsigned c = 0; c < CONTROLLERS; c++)
         if (crew.controllers[c] == 0)
             return false;
-    return true;
+    return gw_now_ns() > crew.elected_ns;
 }
 
 unsigned crew_servers(void)
