@@ -37,7 +37,7 @@ struct gw__entry {
     uint16_t table;
     uint8_t group; /* of all kinds */
     bool half;
-    bool at_once; /* nobody follows the slot: it is in no log */
+    bool at_once;          /* nobody follows the slot: it is in no log */
     struct gw__keys *keys; /* held; NULL: only `key_data` */
     const uint64_t *key_data;
     uint32_t key_count;

@@ -76,7 +76,7 @@ static void post(struct gw__slot *slot, struct gw__store *store,
         job->next->before = job;
     server->hog_jobs = job;
     server->hog_count++;
-    gw__pool_post(server->config.pool, &job->job);
+    gw__helpers_post(server->config.pool, &job->job);
 }
 
 bool gw__hog_apply(struct gw__slot *slot, const struct gw__entry *entry,
@@ -108,9 +108,9 @@ bool gw__hog_join(struct gw__slot *slot, unsigned node, uint64_t incarnation,
                   uint64_t sequence, struct gw__wait *wait)
 {
     struct gw__hog_job *job = slot->server->hog_jobs;
-    while (job && (job->slot != slot->number || job->node != node ||
-                   job->incarnation != incarnation ||
-                   job->sequence != sequence))
+    while (job &&
+           (job->slot != slot->number || job->node != node ||
+            job->incarnation != incarnation || job->sequence != sequence))
         job = job->next;
     if (!job)
         return false;
@@ -122,14 +122,14 @@ bool gw__hog_join(struct gw__slot *slot, unsigned node, uint64_t incarnation,
 void gw__hog_rest(struct gw__server *server)
 {
     if (server->hog_count > 0)
-        gw__pool_drain(server->config.pool);
+        gw__helpers_drain(server->config.pool);
 }
 
 void gw__hog_collect(struct gw__server *server, uint64_t now_ns)
 {
     while (server->hog_count > 0) {
         struct gw__hog_job *job =
-            (struct gw__hog_job *)(void *)gw__pool_take(server->config.pool);
+            (struct gw__hog_job *)(void *)gw__helpers_take(server->config.pool);
         if (!job)
             return;
         *(job->before ? &job->before->next : &server->hog_jobs) = job->next;

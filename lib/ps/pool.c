@@ -16,7 +16,7 @@ struct list {
     struct gw__job *first, *last;
 };
 
-struct gw__pool {
+struct gw__helpers {
     unsigned threads;
     void (*told)(void *context);
     void *context;
@@ -31,7 +31,7 @@ struct gw__pool {
     struct list jobs, done;
     unsigned open_jobs; /* not done */
 
-    pthread_t ids[GW__POOL_MAX];
+    pthread_t ids[GW__HELPERS_MAX];
 };
 
 static void add(struct list *list, struct gw__job *job)
@@ -51,7 +51,7 @@ static struct gw__job *shift(struct list *list)
 
 /* ---- with the lock, which is open while there is work ---- */
 
-static void do_piece(struct gw__pool *pool)
+static void do_piece(struct gw__helpers *pool)
 {
     unsigned piece = pool->next_piece++;
     void (*work)(void *, unsigned) = pool->piece;
@@ -63,7 +63,7 @@ static void do_piece(struct gw__pool *pool)
         pthread_cond_signal(&pool->rest);
 }
 
-static void do_job(struct gw__pool *pool)
+static void do_job(struct gw__helpers *pool)
 {
     struct gw__job *job = shift(&pool->jobs);
     pthread_mutex_unlock(&pool->lock);
@@ -80,7 +80,7 @@ static void do_job(struct gw__pool *pool)
 
 static void *help(void *context)
 {
-    struct gw__pool *pool = context;
+    struct gw__helpers *pool = context;
     pthread_mutex_lock(&pool->lock);
     while (!pool->ends) {
         if (pool->next_piece < pool->pieces)
@@ -97,7 +97,7 @@ static void *help(void *context)
 /* ---- life ---- */
 
 /* Signals are for the application's threads. */
-static bool start(struct gw__pool *pool)
+static bool start(struct gw__helpers *pool)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -109,15 +109,15 @@ static bool start(struct gw__pool *pool)
     return started;
 }
 
-enum gw_err gw__pool_new(unsigned threads, void (*told)(void *context),
-                         void *context, struct gw__pool **pool,
-                         struct gw_error *why)
+enum gw_err gw__helpers_new(unsigned threads, void (*told)(void *context),
+                            void *context, struct gw__helpers **pool,
+                            struct gw_error *why)
 {
     *pool = NULL;
-    if (threads == 0 || threads > GW__POOL_MAX)
+    if (threads == 0 || threads > GW__HELPERS_MAX)
         return gw_fail(why, GW_EINVAL, "%u threads: 1 to %d can be", threads,
-                       GW__POOL_MAX);
-    struct gw__pool *made = calloc(1, sizeof *made);
+                       GW__HELPERS_MAX);
+    struct gw__helpers *made = calloc(1, sizeof *made);
     if (!made)
         return gw_fail(why, GW_ENOMEM, "no memory for %u threads", threads);
     made->told = told;
@@ -127,16 +127,16 @@ enum gw_err gw__pool_new(unsigned threads, void (*told)(void *context),
     pthread_cond_init(&made->rest, NULL);
     while (made->threads < threads)
         if (!start(made)) {
-            gw__pool_destroy(&made);
+            gw__helpers_destroy(&made);
             return gw_fail(why, GW_ESYS, "no %u threads", threads);
         }
     *pool = made;
     return GW_OK;
 }
 
-void gw__pool_destroy(struct gw__pool **pool)
+void gw__helpers_destroy(struct gw__helpers **pool)
 {
-    struct gw__pool *p = *pool;
+    struct gw__helpers *p = *pool;
     *pool = NULL;
     if (!p)
         return;
@@ -152,15 +152,15 @@ void gw__pool_destroy(struct gw__pool **pool)
     free(p);
 }
 
-unsigned gw__pool_hands(const struct gw__pool *pool)
+unsigned gw__helpers_hands(const struct gw__helpers *pool)
 {
     return pool->threads + 1;
 }
 
 /* ---- the owner's ---- */
 
-void gw__pool_run(struct gw__pool *pool, unsigned pieces,
-                  void (*work)(void *context, unsigned piece), void *context)
+void gw__helpers_run(struct gw__helpers *pool, unsigned pieces,
+                     void (*work)(void *context, unsigned piece), void *context)
 {
     pthread_mutex_lock(&pool->lock);
     pool->piece = work;
@@ -176,7 +176,7 @@ void gw__pool_run(struct gw__pool *pool, unsigned pieces,
     pthread_mutex_unlock(&pool->lock);
 }
 
-void gw__pool_post(struct gw__pool *pool, struct gw__job *job)
+void gw__helpers_post(struct gw__helpers *pool, struct gw__job *job)
 {
     pthread_mutex_lock(&pool->lock);
     add(&pool->jobs, job);
@@ -185,7 +185,7 @@ void gw__pool_post(struct gw__pool *pool, struct gw__job *job)
     pthread_mutex_unlock(&pool->lock);
 }
 
-struct gw__job *gw__pool_take(struct gw__pool *pool)
+struct gw__job *gw__helpers_take(struct gw__helpers *pool)
 {
     if (!atomic_load_explicit(&pool->asked, memory_order_acquire))
         return NULL;
@@ -197,7 +197,7 @@ struct gw__job *gw__pool_take(struct gw__pool *pool)
     return job;
 }
 
-void gw__pool_drain(struct gw__pool *pool)
+void gw__helpers_drain(struct gw__helpers *pool)
 {
     pthread_mutex_lock(&pool->lock);
     while (pool->open_jobs > 0)

@@ -16,9 +16,9 @@
 
 #include <gradwire/event.h>
 
-enum { GW__POOL_MAX = 64 };
+enum { GW__HELPERS_MAX = 64 };
 
-struct gw__pool;
+struct gw__helpers;
 
 /* Embedded in what `work` works on. */
 struct gw__job {
@@ -26,25 +26,25 @@ struct gw__job {
     void (*work)(struct gw__job *job);
 };
 
-/* `threads` beside the owner: 1 to GW__POOL_MAX, else GW_EINVAL. `told`, from
- * any of them, after a job is done; may be NULL. GW_ENOMEM, GW_ESYS. */
-GW_MUST_CHECK enum gw_err gw__pool_new(unsigned threads,
-                                       void (*told)(void *context),
-                                       void *context, struct gw__pool **pool,
-                                       struct gw_error *why);
-/* After gw__pool_drain, and with no job left to take. NULL allowed. */
-void gw__pool_destroy(struct gw__pool **pool);
+/* `threads` beside the owner: 1 to GW__HELPERS_MAX, else GW_EINVAL. `told`,
+ * from any of them, after a job is done; may be NULL. GW_ENOMEM, GW_ESYS. */
+GW_MUST_CHECK enum gw_err
+gw__helpers_new(unsigned threads, void (*told)(void *context), void *context,
+                struct gw__helpers **pool, struct gw_error *why);
+/* After gw__helpers_drain, and with no job left to take. NULL allowed. */
+void gw__helpers_destroy(struct gw__helpers **pool);
 /* Those that work on pieces: the owner is one. */
-unsigned gw__pool_hands(const struct gw__pool *pool);
+unsigned gw__helpers_hands(const struct gw__helpers *pool);
 
 /* work(context, i) for i from 0 to pieces - 1, in any order, at once. */
-void gw__pool_run(struct gw__pool *pool, unsigned pieces,
-                  void (*work)(void *context, unsigned piece), void *context);
+void gw__helpers_run(struct gw__helpers *pool, unsigned pieces,
+                     void (*work)(void *context, unsigned piece),
+                     void *context);
 
-void gw__pool_post(struct gw__pool *pool, struct gw__job *job);
+void gw__helpers_post(struct gw__helpers *pool, struct gw__job *job);
 /* A job that is done; NULL: none now. */
-struct gw__job *gw__pool_take(struct gw__pool *pool);
+struct gw__job *gw__helpers_take(struct gw__helpers *pool);
 /* Until all jobs are done; they still wait to be taken. */
-void gw__pool_drain(struct gw__pool *pool);
+void gw__helpers_drain(struct gw__helpers *pool);
 
 #endif

@@ -323,8 +323,8 @@ static enum gw_err open_pool(struct gw_ps_server *server, struct gw_error *why)
                        config->threads ? config->threads : 1);
     if (config->threads < 2)
         return GW_OK;
-    return gw__pool_new(config->threads - !config->hogwild, told, server,
-                        &server->pool, why);
+    return gw__helpers_new(config->threads - !config->hogwild, told, server,
+                           &server->pool, why);
 }
 
 /* The snapshot is checked before anybody counts on this server. */
@@ -358,7 +358,7 @@ static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
 static void end(struct gw_ps_server *server)
 {
     if (server->pool)
-        gw__pool_drain(server->pool); /* its jobs wake the node */
+        gw__helpers_drain(server->pool); /* its jobs wake the node */
     if (server->node) {
         gw__bundles_flush(&server->bundles);
         gw__node_close(&server->node); /* lent buffers come back to the core */
@@ -366,7 +366,7 @@ static void end(struct gw_ps_server *server)
     gw__bundles_fini(&server->bundles);
     if (server->core)
         gw__server_destroy(&server->core);
-    gw__pool_destroy(&server->pool);
+    gw__helpers_destroy(&server->pool);
     gw__saver_destroy(&server->saver);
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);

@@ -46,7 +46,7 @@ struct gw_ps_server {
     struct gw__server *core;
     struct gw__saver *saver;
     struct gw__bundles bundles;
-    struct gw__pool *pool; /* NULL: one thread is enough */
+    struct gw__helpers *pool; /* NULL: one thread is enough */
     pthread_t thread;
     _Atomic bool stop;
     _Atomic bool leaves;

@@ -55,8 +55,9 @@ static bool read_segment(struct gw__request *request, unsigned segment,
     }
     if (!places)
         return false;
-    gw__pool_read(server->config.pool, store, keys, places, asked->keys,
-                  server->config.hogwild && gw__store_has_relaxed(store), out);
+    gw__helpers_read(server->config.pool, store, keys, places, asked->keys,
+                     server->config.hogwild && gw__store_has_relaxed(store),
+                     out);
     return true;
 }
 

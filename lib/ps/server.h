@@ -54,8 +54,8 @@ struct gw__server_config {
     unsigned node;
     struct gw__id incarnation;
     bool ack_primary, no_dedupe, no_fencing;
-    struct gw__pool *pool; /* that helps with rows; not owned; NULL: alone */
-    bool hogwild;          /* with a pool: hog.h */
+    struct gw__helpers *pool; /* that helps with rows; not owned; NULL: alone */
+    bool hogwild;             /* with a pool: hog.h */
     void *callback_context;
     void (*callback)(void *context, float *row, const float *gradient,
                      unsigned width);

@@ -47,8 +47,8 @@ static bool update(struct gw__slot *slot, const struct gw__entry *entry)
         gw__server_values(server, entry->data, count, entry->half);
     if (!values)
         return false;
-    gw__pool_update(server->config.pool, store, places, entry->key_count,
-                    values, 1);
+    gw__helpers_update(server->config.pool, store, places, entry->key_count,
+                       values, 1);
     return true;
 }
 

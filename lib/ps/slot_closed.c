@@ -109,8 +109,8 @@ static void apply_sums(struct gw__slot *slot, unsigned group,
             if (p->keys->table == table)
                 count = sum_push(server, p, count);
     }
-    gw__pool_update(server->config.pool, slot->stores[table], server->places,
-                    count, server->sums, closing->scale);
+    gw__helpers_update(server->config.pool, slot->stores[table], server->places,
+                       count, server->sums, closing->scale);
     for (uint32_t i = 0; i < count; i++)
         server->marks[server->places[i]] = 0;
 }
@@ -122,9 +122,9 @@ static void apply_single(struct gw__slot *slot, unsigned group,
         gw__stage_find(&slot->stage, group, closing->units[0]);
     for (const struct gw__staged_push *p = staged ? staged->first : NULL; p;
          p = p->next)
-        gw__pool_update(slot->server->config.pool,
-                        slot->stores[p->keys->table], p->keys->places,
-                        p->keys->count, p->values, closing->scale);
+        gw__helpers_update(slot->server->config.pool,
+                           slot->stores[p->keys->table], p->keys->places,
+                           p->keys->count, p->values, closing->scale);
 }
 
 /* ---- what is over ---- */

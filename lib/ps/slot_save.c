@@ -8,7 +8,7 @@
  * table that was restored and not made anew yet goes along as it came. slot_
  * load.c reads it.
  */
-#include "server_parts.h"
+#include "hog.h"
 #include "slot_bytes.h"
 
 static void pad(struct gw__writer *writer)

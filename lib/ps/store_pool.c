@@ -24,15 +24,15 @@ static size_t begin_of(const struct share *share, unsigned piece)
     return begin < share->count ? begin : share->count;
 }
 
-static bool is_large(const struct gw__pool *pool, const struct gw__store *store,
-                     size_t count)
+static bool is_large(const struct gw__helpers *pool,
+                     const struct gw__store *store, size_t count)
 {
-    return pool && count > 1 && count * store->width >= GW__POOL_FLOATS;
+    return pool && count > 1 && count * store->width >= GW__HELPERS_FLOATS;
 }
 
-static size_t piece_of(const struct gw__pool *pool, size_t count)
+static size_t piece_of(const struct gw__helpers *pool, size_t count)
 {
-    unsigned hands = gw__pool_hands(pool);
+    unsigned hands = gw__helpers_hands(pool);
     return (count + hands - 1) / hands;
 }
 
@@ -45,9 +45,9 @@ static void update_piece(void *context, unsigned piece)
                      share->scale);
 }
 
-void gw__pool_update(struct gw__pool *pool, struct gw__store *store,
-                     const uint32_t *places, size_t count,
-                     const float *gradients, float scale)
+void gw__helpers_update(struct gw__helpers *pool, struct gw__store *store,
+                        const uint32_t *places, size_t count,
+                        const float *gradients, float scale)
 {
     if (!is_large(pool, store, count)) {
         gw__store_update(store, places, count, gradients, scale);
@@ -59,7 +59,7 @@ void gw__pool_update(struct gw__pool *pool, struct gw__store *store,
                           .scale = scale,
                           .count = count,
                           .piece = piece_of(pool, count)};
-    gw__pool_run(pool, gw__pool_hands(pool), update_piece, &share);
+    gw__helpers_run(pool, gw__helpers_hands(pool), update_piece, &share);
 }
 
 static void read_piece(void *context, unsigned piece)
@@ -75,9 +75,9 @@ static void read_piece(void *context, unsigned piece)
                        end - begin, out);
 }
 
-void gw__pool_read(struct gw__pool *pool, const struct gw__store *store,
-                   const uint64_t *keys, const uint32_t *places, size_t count,
-                   bool relaxed, float *values)
+void gw__helpers_read(struct gw__helpers *pool, const struct gw__store *store,
+                      const uint64_t *keys, const uint32_t *places,
+                      size_t count, bool relaxed, float *values)
 {
     struct share share = {.read = store,
                           .keys = keys,
@@ -91,5 +91,5 @@ void gw__pool_read(struct gw__pool *pool, const struct gw__store *store,
         return;
     }
     share.piece = piece_of(pool, count);
-    gw__pool_run(pool, gw__pool_hands(pool), read_piece, &share);
+    gw__helpers_run(pool, gw__helpers_hands(pool), read_piece, &share);
 }

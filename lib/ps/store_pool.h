@@ -11,16 +11,16 @@
 #include "store.h"
 
 /* Fewer floats are done sooner than a thread wakes up. */
-enum { GW__POOL_FLOATS = 65536 };
+enum { GW__HELPERS_FLOATS = 65536 };
 
 /* As gw__store_update, of distinct places. `pool` NULL: alone. */
-void gw__pool_update(struct gw__pool *pool, struct gw__store *store,
-                     const uint32_t *places, size_t count,
-                     const float *gradients, float scale);
+void gw__helpers_update(struct gw__helpers *pool, struct gw__store *store,
+                        const uint32_t *places, size_t count,
+                        const float *gradients, float scale);
 /* As gw__store_read. `relaxed`:
  * others write the same rows meanwhile by gw__store_update_relaxed. */
-void gw__pool_read(struct gw__pool *pool, const struct gw__store *store,
-                   const uint64_t *keys, const uint32_t *places, size_t count,
-                   bool relaxed, float *values);
+void gw__helpers_read(struct gw__helpers *pool, const struct gw__store *store,
+                      const uint64_t *keys, const uint32_t *places,
+                      size_t count, bool relaxed, float *values);
 
 #endif

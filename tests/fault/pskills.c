@@ -3,11 +3,11 @@
  * Deals blows to a cluster of parameter servers, drawn by a seed, while workers
  * push, and compares all sums again and again: see pskills.h.
  *
- *   pskills [--marks|--broken=dedupe|--broken=ack] BLOWS SEED [shm|ipc|tcp]
+ *   pskills [--marks|--no-dedupe] BLOWS SEED [shm|ipc|tcp]
  *
  * Exit status 1 when a sum is wrong, something hangs or, with --marks, took
- * longer than promised. --broken: servers that count a push again when it is
- * sent again, or acknowledge before others have it; the oracle is to see it.
+ * longer than promised. --no-dedupe: servers count a push again when it is sent
+ * again; the oracle is to see it.
  */
 #include "pskills.h"
 
@@ -333,7 +333,7 @@ struct plan {
     uint64_t seed;
     const char *wire;
     bool marks;
-    const char *broken; /* "": nothing is */
+    bool no_dedupe;
 };
 
 static int run(const struct plan *plan)
@@ -344,8 +344,7 @@ static int run(const struct plan *plan)
     fflush(stdout);
     gw_rng_seed(&rng, plan->seed);
     crew_open(plan->wire, plan->seed);
-    board->no_dedupe = strcmp(plan->broken, "dedupe") == 0;
-    board->ack_primary = strcmp(plan->broken, "ack") == 0;
+    board->no_dedupe = plan->no_dedupe;
     crew_start(SERVERS_LEAST);
     check_sums();
     for (unsigned i = 1; i <= plan->count; i++) {
@@ -386,22 +385,21 @@ static int be(const char *role, unsigned number, unsigned life)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: pskills [--marks|--broken=dedupe|--broken=ack] "
-                    "BLOWS SEED [shm|ipc|tcp]\n");
+    fprintf(stderr, "usage: pskills [--marks|--no-dedupe] BLOWS SEED "
+                    "[shm|ipc|tcp]\n");
     return 64;
 }
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {.wire = "shm", .broken = ""};
+    struct plan plan = {.wire = "shm"};
     if (argc == 5 && strcmp(argv[1], "--as") == 0)
         return be(argv[2], (unsigned)strtoul(argv[3], NULL, 10),
                   (unsigned)strtoul(argv[4], NULL, 10));
     if (argc > 1 && *argv[1] == '-') {
         plan.marks = strcmp(argv[1], "--marks") == 0;
-        if (strncmp(argv[1], "--broken=", 9) == 0)
-            plan.broken = argv[1] + 9;
-        else if (!plan.marks)
+        plan.no_dedupe = strcmp(argv[1], "--no-dedupe") == 0;
+        if (!plan.marks && !plan.no_dedupe)
             return usage();
         argc--;
         argv++;

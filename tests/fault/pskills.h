@@ -90,8 +90,8 @@ struct board {
     char directory[PATH_ROOM];
     char raft[CONTROLLERS][32];
     char wire[8];
-    bool no_dedupe, ack_primary; /* servers that break their promise */
-    _Atomic uint64_t hold;       /* workers are to rest; 0: not */
+    bool no_dedupe;        /* servers break their promise */
+    _Atomic uint64_t hold; /* workers are to rest; 0: not */
     _Atomic uint64_t pushes, own_pulls;
     struct server_seat servers[SERVERS_MAX];
     struct worker_seat workers[WORKERS];

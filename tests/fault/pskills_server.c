@@ -67,7 +67,7 @@ static struct gw_ps_server *start(unsigned number)
                                          .controller_count = CONTROLLERS,
                                          .wire = board->wire,
                                          .no_dedupe = board->no_dedupe,
-                                         .ack_primary = board->ack_primary,
+
                                          .seed = board->seed,
                                          .on_status = on_status};
     addresses_of(config.node, &addresses);

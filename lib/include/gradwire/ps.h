@@ -267,8 +267,8 @@ struct gw_ps_server_config {
     const char *wire, *interface, *key_file;
     bool insecure;
     uint64_t seed;
-    struct gw_sink *events;     /* used under a lock; NULL: none */
-    const char *restore;        /* a snapshot's directory to begin from; NULL */
+    struct gw_sink *events; /* used under a lock; NULL: none */
+    const char *restore;    /* a snapshot's directory to begin from; NULL */
     /* That apply and gather: 0: 1; at most 64. Large pushes and pulls are cut
      * into pieces; the bits are those of one thread. */
     unsigned threads;

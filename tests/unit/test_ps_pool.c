@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pool of threads (ps/pool.h), and large updates in pieces
+ * (ps/store_pool.h): every piece and job is done once, and rows have the bits
+ * that one thread gives them.
+ */
+#include <ps/store_pool.h>
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_ps_pool(void);
+
+static struct gw__helpers *make_pool(unsigned threads)
+{
+    struct gw_error why;
+    struct gw__helpers *pool;
+    ck_assert_msg(!gw__helpers_new(threads, NULL, NULL, &pool, &why), "%s",
+                  why.text);
+    ck_assert_uint_eq(gw__helpers_hands(pool), threads + 1);
+    return pool;
+}
+
+/* ---- the pool ---- */
+
+enum { PIECES = 40, JOBS = 500 };
+
+static void count_piece(void *context, unsigned piece)
+{
+    unsigned *times = context;
+    times[piece]++;
+}
+
+struct task {
+    struct gw__job job;
+    unsigned times;
+};
+
+static void count_job(struct gw__job *job)
+{
+    struct task *task = (struct task *)(void *)job;
+    task->times++;
+}
+
+START_TEST(every_piece_is_done_once)
+{
+    struct gw__helpers *pool = make_pool((unsigned)_i + 1);
+    for (unsigned round = 0; round < 200; round++) {
+        unsigned times[PIECES] = {0};
+        gw__helpers_run(pool, PIECES, count_piece, times);
+        for (unsigned i = 0; i < PIECES; i++)
+            ck_assert_uint_eq(times[i], 1);
+    }
+    gw__helpers_destroy(&pool);
+    ck_assert_ptr_null(pool);
+}
+END_TEST
+
+/* With pieces in between, which the jobs do not hold up. */
+START_TEST(every_job_is_done_once)
+{
+    static struct task tasks[JOBS];
+    struct gw__helpers *pool = make_pool(3);
+    unsigned taken = 0;
+    memset(tasks, 0, sizeof tasks);
+    for (unsigned i = 0; i < JOBS; i++) {
+        tasks[i].job.work = count_job;
+        gw__helpers_post(pool, &tasks[i].job);
+        unsigned times[PIECES] = {0};
+        if (i % 50 == 0)
+            gw__helpers_run(pool, PIECES, count_piece, times);
+        if (i % 7 == 0 && gw__helpers_take(pool))
+            taken++;
+    }
+    gw__helpers_drain(pool);
+    while (gw__helpers_take(pool))
+        taken++;
+    ck_assert_uint_eq(taken, JOBS);
+    for (unsigned i = 0; i < JOBS; i++)
+        ck_assert_uint_eq(tasks[i].times, 1);
+    gw__helpers_destroy(&pool);
+}
+END_TEST
+
+START_TEST(a_pool_has_some_threads)
+{
+    struct gw_error why;
+    struct gw__helpers *pool;
+    ck_assert_int_eq(gw__helpers_new(0, NULL, NULL, &pool, &why), GW_EINVAL);
+    ck_assert_int_eq(
+        gw__helpers_new(GW__HELPERS_MAX + 1, NULL, NULL, &pool, &why),
+        GW_EINVAL);
+    ck_assert_ptr_null(pool);
+    gw__helpers_destroy(&pool);
+}
+END_TEST
+
+/* ---- rows ---- */
+
+enum { ROWS = 30000, WIDTH = 5, ROUNDS = 4 };
+
+static struct gw__store *make_store(enum gw_ps_updater kind)
+{
+    struct gw_error why;
+    struct gw__updater updater;
+    struct gw__store *store;
+    const struct gw_ps_table_config config = {.name = "t",
+                                              .width = WIDTH,
+                                              .updater = kind,
+                                              .rate = 0.1F,
+                                              .momentum = 0.9F,
+                                              .beta1 = 0.9F,
+                                              .beta2 = 0.99F,
+                                              .beta = 1,
+                                              .l1 = 0.01F,
+                                              .l2 = 0.01F,
+                                              .epsilon = 1e-6F,
+                                              .init_range = 1};
+    ck_assert_msg(!gw__updater_init(&updater, &config, NULL, NULL, 0, &why),
+                  "%s", why.text);
+    ck_assert(!gw__store_new(&updater, 0, 0, &store, &why));
+    return store;
+}
+
+struct push {
+    uint64_t keys[ROWS];
+    uint32_t places[ROWS];
+    float values[ROWS * WIDTH];
+};
+
+/* Distinct keys in no order, of which every second round has half. */
+static void draw(struct push *push, struct gw_rng *rng)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        push->keys[i] = i * 7 + gw_rng_below(rng, 7);
+    for (size_t i = ROWS - 1; i > 0; i--) {
+        size_t j = gw_rng_below(rng, i + 1);
+        uint64_t key = push->keys[i];
+        push->keys[i] = push->keys[j];
+        push->keys[j] = key;
+    }
+    for (size_t i = 0; i < (size_t)ROWS * WIDTH; i++)
+        push->values[i] = (float)gw_rng_below(rng, 2000) / 1000 - 1;
+}
+
+START_TEST(pieces_give_the_same_bits)
+{
+    static struct push push;
+    static float alone[ROWS * WIDTH], together[ROWS * WIDTH];
+    enum gw_ps_updater kind = (enum gw_ps_updater)_i;
+    struct gw_rng rng;
+    if (kind == GW_PS_CALLBACK)
+        return;
+    struct gw__helpers *pool = make_pool(2);
+    struct gw__store *one = make_store(kind), *three = make_store(kind);
+    gw_rng_seed(&rng, 77);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        draw(&push, &rng);
+        ck_assert(
+            !gw__store_find(one, push.keys, ROWS, true, push.places, NULL));
+        gw__helpers_update(NULL, one, push.places, ROWS, push.values, 0.5F);
+        ck_assert(
+            !gw__store_find(three, push.keys, ROWS, true, push.places, NULL));
+        gw__helpers_update(pool, three, push.places, ROWS, push.values, 0.5F);
+        ck_assert(gw__store_digest(one) == gw__store_digest(three));
+    }
+    push.keys[5] = UINT64_MAX; /* one that was never pushed */
+    ck_assert(
+        !gw__store_find(three, push.keys, ROWS, false, push.places, NULL));
+    gw__helpers_read(NULL, three, push.keys, push.places, ROWS, false, alone);
+    for (unsigned relaxed = 0; relaxed < 2; relaxed++) {
+        memset(together, 0xff, sizeof together);
+        gw__helpers_read(pool, three, push.keys, push.places, ROWS, relaxed,
+                         together);
+        ck_assert(memcmp(alone, together, sizeof alone) == 0);
+    }
+    gw__store_destroy(&one);
+    gw__store_destroy(&three);
+    gw__helpers_destroy(&pool);
+}
+END_TEST
+
+/* Alone, what Hogwild writes is what the others write. */
+START_TEST(relaxed_updates_have_the_same_bits)
+{
+    static struct push push;
+    const enum gw_ps_updater kinds[] = {GW_PS_ADD, GW_PS_SGD, GW_PS_ADAGRAD};
+    struct gw__store *usual = make_store(kinds[_i]);
+    struct gw__store *relaxed = make_store(kinds[_i]);
+    struct gw_rng rng;
+    gw_rng_seed(&rng, 78);
+    ck_assert(gw__store_has_relaxed(usual));
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        draw(&push, &rng);
+        ck_assert(
+            !gw__store_find(usual, push.keys, ROWS, true, push.places, NULL));
+        gw__store_update(usual, push.places, ROWS, push.values, 0.5F);
+        ck_assert(
+            !gw__store_find(relaxed, push.keys, ROWS, true, push.places, NULL));
+        gw__store_update_relaxed(relaxed, push.places, ROWS, push.values, 0.5F);
+        ck_assert(gw__store_digest(usual) == gw__store_digest(relaxed));
+    }
+    gw__store_destroy(&usual);
+    gw__store_destroy(&relaxed);
+}
+END_TEST
+
+Suite *suite_ps_pool(void)
+{
+    Suite *suite = suite_create("ps_pool");
+    TCase *c = tcase_create("ps_pool");
+    tcase_add_loop_test(c, every_piece_is_done_once, 0, 4);
+    tcase_add_test(c, every_job_is_done_once);
+    tcase_add_test(c, a_pool_has_some_threads);
+    tcase_add_loop_test(c, pieces_give_the_same_bits, 0, GW_PS_UPDATERS);
+    tcase_add_loop_test(c, relaxed_updates_have_the_same_bits, 0, 3);
+    suite_add_tcase(suite, c);
+    return suite;
+}
