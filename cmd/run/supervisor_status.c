@@ -169,9 +169,12 @@ static size_t add_state(const struct run *run, const struct child *child,
     if (!child->known || used >= SENTENCE_MAX || strcmp(state, "alive") == 0 ||
         strcmp(state, "left") == 0)
         return used;
-    return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
-                                   "%s%s is %s", used ? ", " : "",
-                                   child_name(child, name), state);
+    bool told = child->crew && child->pid > 0 && child->note.text[0];
+    return used +
+           (size_t)snprintf(out + used, SENTENCE_MAX - used, "%s%s is %s%s%s%s",
+                            used ? ", " : "", child_name(child, name), state,
+                            told ? " (" : "", told ? child->note.text : "",
+                            told ? ")" : "");
 }
 
 static bool waits(const struct child *child)

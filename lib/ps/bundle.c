@@ -116,12 +116,15 @@ static bool make_room(struct gw__bundles *bundles, unsigned node, size_t bytes)
 void gw__bundles_send(struct gw__bundles *bundles,
                       const struct gw__letter *letter)
 {
-    size_t bytes = packed_bytes(letter);
     if (bundles->off || letter->node >= GW__POST_NODES) {
         bundles->send(bundles->context, letter);
         return;
     }
-    if (bytes == 0 || !make_room(bundles, letter->node, bytes)) {
+    size_t bytes = packed_bytes(letter);
+    uint64_t bit = UINT64_C(1) << letter->node;
+    bool first = !(bundles->begun & bit);
+    bundles->begun |= bit;
+    if (first || bytes == 0 || !make_room(bundles, letter->node, bytes)) {
         flush_node(bundles, letter->node);
         bundles->send(bundles->context, letter);
         return;
@@ -136,6 +139,7 @@ void gw__bundles_send(struct gw__bundles *bundles,
 
 void gw__bundles_flush(struct gw__bundles *bundles)
 {
+    bundles->begun = 0;
     while (bundles->waiting)
         flush_node(bundles, (unsigned)__builtin_ctzll(bundles->waiting));
 }
@@ -149,7 +153,7 @@ void gw__bundles_fini(struct gw__bundles *bundles)
         free(to->data);
         *to = (struct gw__bundle_to){.data = NULL};
     }
-    bundles->waiting = 0;
+    bundles->begun = bundles->waiting = 0;
 }
 
 /* ---- unpacking ---- */

@@ -8,10 +8,11 @@
  *     message   one part: head | letter | letter | ...
  *     letter    sizes of its parts, then the parts, each from a multiple of 8
  *
- * What is gathered leaves when its sender has no more to do (flush), so a
- * letter waits for no other one. Letters to a node keep their order: a large
- * one sends what was gathered first. A lonely letter travels as it is, and what
- * is lent of it stays lent: only a second one makes it worth a copy.
+ * The first letter of a turn to a node leaves at once: whoever waits for it
+ * waits for nothing else. Those behind it are gathered, and leave when the turn
+ * ends (flush), so many letters are two messages. Letters to a node keep their
+ * order: a large one sends what was gathered first. If only one was gathered it
+ * travels as it is, and what is lent of it stays lent.
  *
  * Packing and unpacking are pure; messages leave by a function, and what is
  * unpacked are parcels like those of the post.
@@ -31,7 +32,7 @@ struct gw__bundle_to {
     uint8_t *data; /* GW__BUNDLE_ROOM bytes; NULL: not needed so far */
     size_t used;
     unsigned count;
-    struct gw__letter first; /* while it is the only one */
+    struct gw__letter first; /* gathered, while it is the only one */
 };
 
 struct gw__bundles {
@@ -40,15 +41,16 @@ struct gw__bundles {
     void *context;
     bool off; /* every letter travels alone, at once */
     struct gw__bundle_to to[GW__POST_NODES];
-    uint64_t waiting; /* nodes, as bits, for which something is gathered */
+    uint64_t begun;   /* nodes, as bits, that got a letter in this turn */
+    uint64_t waiting; /* those for which something is gathered */
 };
 
 /* Takes the letter as gw__post_send does. What is lent of a small one may come
  * back at once, or with the letter behind it. */
 void gw__bundles_send(struct gw__bundles *bundles,
                       const struct gw__letter *letter);
-/* Sends what was gathered. Between two flushes no peer may be forgotten or
- * replaced by another incarnation. */
+/* Ends a turn: sends what was gathered. Between two flushes no peer may be
+ * forgotten or replaced by another incarnation. */
 void gw__bundles_flush(struct gw__bundles *bundles);
 /* Forgets what was gathered; what was lent of it comes back. */
 void gw__bundles_fini(struct gw__bundles *bundles);

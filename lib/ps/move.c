@@ -10,10 +10,17 @@
  *             and asks; it serves again only when newer routes say so
  *
  * The proposal names the term, so one that comes late changes nothing.
+ *
+ * A server's proposals go to the controllers one after the other, so it stops
+ * serving one slot at a time: else the last of many would stand still until all
+ * before it are through.
  */
 #include "server_parts.h"
 
-enum { NEARLY = 64 };
+enum {
+    NEARLY = 64,
+    FROZEN_MOST = 2 /* at a time: proposals are answered one by one */
+};
 
 static bool has_nearly_all(const struct gw__slot *slot,
                            const struct gw__peer *peer)
@@ -21,16 +28,29 @@ static bool has_nearly_all(const struct gw__slot *slot,
     return peer->synced && slot->last - peer->acked <= NEARLY;
 }
 
-static void freeze(struct gw__slot *slot, uint64_t now_ns)
+static bool another_is_frozen(const struct gw__server *server)
+{
+    for (unsigned s = 0; s < server->routes.slot_count; s++)
+        if (server->slots[s].frozen && server->slots[s].role == GW_PS_PRIMARY &&
+            !server->slots[s].fenced)
+            return true;
+    return false;
+}
+
+/* True: it is not served any more. */
+static bool freeze(struct gw__slot *slot, uint64_t now_ns)
 {
     if (slot->frozen)
-        return;
+        return true;
+    if (another_is_frozen(slot->server))
+        return false;
     slot->frozen = true;
     slot->frozen_ns = now_ns;
     slot->server->look_at_pulls = true;
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
         if (slot->clocks[g])
             slot->server->clocks_changed |= 1U << g;
+    return true;
 }
 
 static void propose(struct gw__slot *slot, uint64_t now_ns,
@@ -60,9 +80,7 @@ static void promote(struct gw__slot *slot, uint64_t now_ns,
     if (!peer->needed || peer->acked < peer->need_from)
         return;
     bool own_place = route->leaver == slot->server->config.node;
-    if (own_place)
-        freeze(slot, now_ns);
-    if (!own_place || is_complete(slot, peer))
+    if (!own_place || (freeze(slot, now_ns) && is_complete(slot, peer)))
         propose(slot, now_ns, GW__PROPOSE_PROMOTE, peer->node);
 }
 
@@ -76,10 +94,9 @@ void gw__move_tick(struct gw__slot *slot, uint64_t now_ns)
         struct gw__peer *peer = &slot->peers[i];
         if (peer->learner) {
             promote(slot, now_ns, route, peer);
-        } else if (peer->node == route->heir && has_nearly_all(slot, peer)) {
-            freeze(slot, now_ns);
-            if (is_complete(slot, peer))
-                propose(slot, now_ns, GW__PROPOSE_HANDOVER, peer->node);
+        } else if (peer->node == route->heir && has_nearly_all(slot, peer) &&
+                   freeze(slot, now_ns) && is_complete(slot, peer)) {
+            propose(slot, now_ns, GW__PROPOSE_HANDOVER, peer->node);
         }
     }
 }

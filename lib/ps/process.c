@@ -8,7 +8,7 @@
  *                 parcels, up to TURN_PARCELS -> the machine
  *                 flush, tick when due, wait
  *
- * What a turn says to one node leaves with its end, in bundles (bundle.h).
+ * Small letters of a turn to the same node are bundled (bundle.h).
  *
  * The machine is touched by this thread alone; others read a copy of its status
  * (process_look.c), and snapshots are written by a thread of their own
@@ -224,7 +224,7 @@ static bool turn(struct gw_ps_server *server)
     }
     now_ns = gw_now_ns();
     gw__server_flush(server->core, now_ns);
-    gw__bundles_flush(&server->bundles); /* answers wait for nothing else */
+    gw__bundles_flush(&server->bundles);
     if (now_ns >= gw__server_due(server->core)) {
         gw__server_tick(server->core, now_ns);
         gw__bundles_flush(&server->bundles);

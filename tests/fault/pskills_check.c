@@ -82,8 +82,10 @@ void moves_begin(void)
 {
     for (unsigned i = 0; i < SERVERS_MAX; i++)
         frozen_ns[i] = atomic_load(&board->servers[i].freeze_ns);
-    for (unsigned s = 0; s < SLOTS; s++)
+    for (unsigned s = 0; s < SLOTS; s++) { /* what was before does not count */
+        atomic_store(&board->watches[s].last_ns, 0);
         atomic_store(&board->watches[s].gap_ns, 0);
+    }
 }
 
 /* Servers tell their longest freeze only, so shorter ones do not count. */

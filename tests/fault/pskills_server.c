@@ -67,7 +67,6 @@ static struct gw_ps_server *start(unsigned number)
                                          .controller_count = CONTROLLERS,
                                          .wire = board->wire,
                                          .no_dedupe = board->no_dedupe,
-
                                          .seed = board->seed,
                                          .on_status = on_status};
     addresses_of(config.node, &addresses);

@@ -14,6 +14,11 @@
 
 Suite *suite_ps_hog(void);
 
+static void expect_ok(enum gw_err err, const struct gw_error *why)
+{
+    ck_assert_msg(err == GW_OK, "%s", why->text);
+}
+
 enum { WIDTH = 64, FLOATS = WIDTH * CLUSTER_KEYS };
 
 static float values[FLOATS], pulled[FLOATS];
@@ -56,11 +61,13 @@ static void run_with(unsigned threads, bool hogwild, enum gw_ps_updater updater,
     for (unsigned round = 0; round < 10; round++) {
         for (size_t i = 0; i < FLOATS; i++)
             values[i] = (float)((i + round) % 17) / 8 - 1;
-        ck_assert(!gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, values,
-                              NULL, &why));
+        expect_ok(gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, values,
+                             NULL, &why),
+                  &why);
     }
-    ck_assert(
-        !gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, pulled, NULL, &why));
+    expect_ok(
+        gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, pulled, NULL, &why),
+        &why);
     gw_ps_close(&ps);
     gw_ps_local_stop(&local);
 }
@@ -106,7 +113,7 @@ END_TEST
 enum { WORKERS = 3, PUSHES = 40 };
 
 struct pusher {
-    struct gw_ps_local *local;
+    struct gw_ps *ps;
     pthread_t thread;
 };
 
@@ -118,17 +125,18 @@ static void *push_ones(void *context)
     struct gw_error why;
     struct gw_ps_handle handles[DEPTH] = {{0}};
     float *ones = malloc(FLOATS * sizeof *ones);
-    struct gw_ps *ps = cluster_join(pusher->local);
+    struct gw_ps *ps = pusher->ps;
     unsigned table = make_table(ps, GW_PS_ADD);
     for (size_t i = 0; i < FLOATS; i++)
         ones[i] = 1;
     for (unsigned i = 0; i < PUSHES + DEPTH; i++) {
         struct gw_ps_handle *handle = &handles[i % DEPTH];
         if (handle->id)
-            ck_assert(!gw_ps_wait(ps, handle, &why));
+            expect_ok(gw_ps_wait(ps, handle, &why), &why);
         if (i < PUSHES)
-            ck_assert(!gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, ones,
-                                  handle, &why));
+            expect_ok(gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, ones,
+                                 handle, &why),
+                      &why);
     }
     gw_ps_close(&ps);
     free(ones);
@@ -146,17 +154,19 @@ START_TEST(little_is_lost_where_pushes_meet)
     const float all = WORKERS * PUSHES;
     double sum = 0;
     for (unsigned i = 0; i < WORKERS; i++) {
-        pushers[i].local = local;
+        pushers[i].ps = cluster_join(local);
         ck_assert(
             !pthread_create(&pushers[i].thread, NULL, push_ones, &pushers[i]));
     }
     for (unsigned i = 0; i < 20; i++)
-        ck_assert(!gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, pulled,
-                              NULL, &why));
+        expect_ok(gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, pulled,
+                             NULL, &why),
+                  &why);
     for (unsigned i = 0; i < WORKERS; i++)
         pthread_join(pushers[i].thread, NULL);
-    ck_assert(
-        !gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, pulled, NULL, &why));
+    expect_ok(
+        gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, pulled, NULL, &why),
+        &why);
     for (size_t i = 0; i < FLOATS; i++) {
         ck_assert(pulled[i] <= all && pulled[i] == floorf(pulled[i]));
         sum += (double)pulled[i];
@@ -178,15 +188,17 @@ static void *learn(void *context)
     struct pusher *pusher = context;
     struct gw_error why;
     float *weights = malloc(FLOATS * sizeof *weights);
-    struct gw_ps *ps = cluster_join(pusher->local);
+    struct gw_ps *ps = pusher->ps;
     unsigned table = make_table(ps, GW_PS_SGD);
     for (unsigned step = 0; step < STEPS; step++) {
-        ck_assert(!gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, weights,
-                              NULL, &why));
+        expect_ok(gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, weights,
+                             NULL, &why),
+                  &why);
         for (size_t i = 0; i < FLOATS; i++)
             weights[i] = 20 * (weights[i] - (float)(i % 100));
-        ck_assert(!gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, weights,
-                              NULL, &why));
+        expect_ok(gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, weights,
+                             NULL, &why),
+                  &why);
     }
     gw_ps_close(&ps);
     free(weights);
@@ -199,7 +211,7 @@ START_TEST(it_learns_all_the_same)
     struct gw_ps_local *local = start(2, true);
     struct pusher pushers[WORKERS];
     for (unsigned i = 0; i < WORKERS; i++) {
-        pushers[i].local = local;
+        pushers[i].ps = cluster_join(local);
         ck_assert(
             !pthread_create(&pushers[i].thread, NULL, learn, &pushers[i]));
     }
@@ -207,8 +219,9 @@ START_TEST(it_learns_all_the_same)
         pthread_join(pushers[i].thread, NULL);
     struct gw_ps *ps = cluster_join(local);
     unsigned table = make_table(ps, GW_PS_SGD);
-    ck_assert(
-        !gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, pulled, NULL, &why));
+    expect_ok(
+        gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, pulled, NULL, &why),
+        &why);
     for (size_t i = 0; i < FLOATS; i++)
         ck_assert_msg(fabsf(pulled[i] - (float)(i % 100)) < 0.01F,
                       "weight %zu is %g", i, (double)pulled[i]);
@@ -226,8 +239,9 @@ START_TEST(a_server_may_end_with_jobs_under_way)
     struct gw_ps_handle handles[8];
     unsigned table = make_table(ps, GW_PS_ADD);
     for (unsigned i = 0; i < 8; i++)
-        ck_assert(!gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, values,
-                              &handles[i], &why));
+        expect_ok(gw_ps_push(ps, table, cluster_keys, CLUSTER_KEYS, values,
+                             &handles[i], &why),
+                  &why);
     gw_ps_local_kill(local, 0);
     gw_ps_abandon(&ps);
     gw_ps_local_stop(&local);

@@ -5,6 +5,8 @@
  */
 #include "ps_net.h"
 
+#include <ps/server_parts.h>
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,6 +260,37 @@ START_TEST(slots_move_without_replicas)
 }
 END_TEST
 
+static unsigned count_frozen(const struct gw__server *server)
+{
+    unsigned count = 0;
+    for (unsigned s = 0; s < SLOTS; s++)
+        count += server->slots[s].frozen;
+    return count;
+}
+
+/* Of several that are to move one stands still, until the controllers have
+ * answered. */
+START_TEST(slots_move_one_by_one)
+{
+    struct net *net;
+    unsigned table = begin(&net, (unsigned)_i, 1, 1), most = 0;
+    push_for(net, table, 60);
+    net->no_proposals = true;
+    net_add_server(net);
+    for (unsigned i = 0; i < 100; i++) {
+        push_for(net, table, 1);
+        unsigned count = count_frozen(net->servers[0]);
+        most = count > most ? count : most;
+    }
+    ck_assert_uint_eq(most, 1);
+    net->no_proposals = false;
+    push_for(net, table, 200);
+    check_all(net, table, 1);
+    ck_assert_uint_eq(count_frozen(net->servers[0]), 0);
+    net_free(net);
+}
+END_TEST
+
 START_TEST(a_server_leaves)
 {
     struct net *net;
@@ -334,6 +367,7 @@ Suite *suite_ps_server_move(void)
     tcase_add_test(tcase, a_successor_applies_before_it_serves);
     tcase_add_loop_test(tcase, a_server_joins_under_load, 1, 20);
     tcase_add_loop_test(tcase, slots_move_without_replicas, 1, 20);
+    tcase_add_loop_test(tcase, slots_move_one_by_one, 1, 10);
     tcase_add_loop_test(tcase, a_server_leaves, 1, 20);
     tcase_add_loop_test(tcase, a_learner_dies, 1, 10);
     tcase_add_loop_test(tcase, chaos, 1, 30);

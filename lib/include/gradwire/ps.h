@@ -111,8 +111,8 @@ struct gw_ps_config {
     bool no_key_cache; /* key lists travel with every request */
     bool no_place;     /* shm: values are copied, never read in place */
     bool no_bundle;    /* small letters that one call has for the same server
-                          travel as a message each; letters wait for no others
-                          either way */
+                          travel as a message each; else all behind the first
+                          one travel together */
     /* Filters of what is pushed (not with the updater assign). What they keep
      * travels when the client closes, or with a push of no keys. */
     bool half;         /* values travel as f16 */
@@ -284,7 +284,7 @@ struct gw_ps_server_config {
     bool ack_primary;           /* acknowledge before the secondaries have it */
     bool no_dedupe, no_fencing; /* experiments: what goes wrong */
     bool no_bundle; /* small letters of one turn to the same node travel as a
-                       message each; else as one */
+                       message each; else all behind the first one together */
     /* GW_PS_CALLBACK: changes `row` (width floats, then `state_floats` of its
      * own) by `gradient`. From the server's threads. */
     void *context;
