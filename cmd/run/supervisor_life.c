@@ -86,7 +86,7 @@ struct child *child_named(struct run *run, const json_t *name,
 /* With a process; else it is refused. */
 static struct child *living(const struct request *request)
 {
-    struct gw_error why;
+    struct gw_error why = {.code = GW_EINVAL};
     char name[32];
     struct child *child = child_named(request->run, request->json, &why);
     if (!child) {
@@ -231,7 +231,7 @@ void verb_resume(const struct request *request)
 void verb_restart(const struct request *request)
 {
     struct run *run = request->run;
-    struct gw_error why;
+    struct gw_error why = {.code = GW_EINVAL};
     char name[32], text[64];
     struct child *child = child_named(run, request->json, &why);
     if (!child) {
