@@ -125,14 +125,15 @@ $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
 
-# The unit tests come last, so that the last line is their sum.
 BATS = B=$(B) CC=$(CC) SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun bats
 UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
 SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
 SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),5000)
-TEST = @bad=0; $(SIM_RING) || bad=1; $(SIM_PS) || bad=1; \
+# Simulations compute while the other tests wait. The unit tests come last, so
+# that the last line is their sum.
+TEST = @bad=0; { $(SIM_RING) && $(SIM_PS); } >$(B)/sim.log 2>&1 & sims=$$!; \
 	$(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats tests/view/*.bats) || bad=1; \
-	$(UNIT) || bad=1; exit $$bad
+	wait $$sims || bad=1; cat $(B)/sim.log; $(UNIT) || bad=1; exit $$bad
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
 check: all $(SIMS) $(B)/pskills $(B)/unit
