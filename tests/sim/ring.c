@@ -220,8 +220,12 @@ static void add_result(struct toy *toy, uint64_t op)
     struct result *result = &toy->results[op % GW__BOOK_OPS];
     uint64_t contributors = gw__book_contributors(&toy->book, op);
     uint64_t hash = run->chunks;
-    for (unsigned chunk = 0; chunk < run->chunks; chunk++)
-        hash = gw_hash(&run->values[chunk], sizeof run->values[chunk], hash);
+    for (unsigned chunk = 0; chunk < run->chunks; chunk++) {
+        const struct value *value = &run->values[chunk]; /* it has holes */
+        const uint64_t key[3] = {(uint64_t)value->digits,
+                                 (uint64_t)(value->digits >> 64), value->sum};
+        hash = gw_hash(key, sizeof key, hash);
+    }
     const uint64_t chain[4] = {toy->state.digest, op, contributors, hash};
     toy->state.digest = gw_hash(chain, sizeof chain, 1);
     toy->state.next = op + 1;
