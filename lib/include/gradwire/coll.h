@@ -102,6 +102,13 @@ GW_API const struct gw_error *gw_comm_error(const struct gw_comm *comm);
 GW_API void gw_comm_abort(struct gw_comm *comm, enum gw_err code,
                           const char *sentence);
 
+/* While a call waits on one of the two, calls under way on the other move too,
+ * and an error of either is one of both: for a thread that has several
+ * communicators, in which ranks wait for each other crosswise. Either may be
+ * destroyed first. GW_EINVAL: more than 8 for one communicator. */
+GW_API GW_MUST_CHECK enum gw_err gw_comm_beside(struct gw_comm *comm,
+                                                struct gw_comm *other);
+
 /* What this rank sent to and received from `peer`, counted on the wire: the
  * numbers that gw_plan_price_rank predicts. */
 struct gw_counters {

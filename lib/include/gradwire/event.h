@@ -31,7 +31,10 @@ extern "C" {
     X(GW_EV_DECISION, "decision", "0 forward, 1 exclude")                      \
     X(GW_EV_RECOVERY, "recovery", "0 the work on the chunk is kept, 1 redone") \
     X(GW_EV_SLOT, "slot", "enum gw_ps_role: what the server is to the slot")   \
-    X(GW_EV_CLOCK, "clock", "staleness of the worker's unit")
+    X(GW_EV_CLOCK, "clock", "staleness of the worker's unit")                  \
+    X(GW_EV_STAGE, "stage", "nanoseconds that a step is predicted to take")    \
+    X(GW_EV_PASS_BEGIN, "pass_begin", "enum gw_pass_kind")                     \
+    X(GW_EV_PASS_END, "pass_end", "enum gw_pass_kind")
 
 enum gw_event_kind {
 #define X(name, json, value) name,
@@ -68,7 +71,11 @@ enum gw_membership {
  * primary is told as such from when it serves on. CLOCK speaks of worker
  * `rank`, whose clock is `step`, and of the unit in its hands: data epoch
  * `epoch`, batch `op`, part `chunk`, granted when it was `value` clocks ahead
- * of the slowest. */
+ * of the slowest. In a pipeline STAGE says, once before its first step, that
+ * `rank` is stage `peer` of `step` stages, each with `chunk` pieces, and that a
+ * step has `op` micro-batches; PASS_BEGIN and PASS_END speak of micro-batch
+ * `op` and piece `chunk` in training step `step` (`peer`: the stage that it
+ * waited for last, or GW_NONE; `bytes` of END: activations held after it). */
 struct gw_event {
     uint64_t time_ns;
     uint64_t bytes;

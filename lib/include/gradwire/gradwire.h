@@ -9,7 +9,10 @@
 #include <gradwire/base.h>
 #include <gradwire/coll.h>
 #include <gradwire/event.h>
+#include <gradwire/layout.h>
 #include <gradwire/learn.h>
+#include <gradwire/parallel.h>
+#include <gradwire/pipe.h>
 #include <gradwire/plan.h>
 #include <gradwire/ring.h>
 #include <gradwire/train.h>
