@@ -26,8 +26,11 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 # pkg-config is asked when a recipe needs it, hence after deps; for cflags once.
 LIB_PC := libzmq jansson raft libuv
 TOOL_PC := smartcols ncursesw readline
-PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC)))$(PC_CFLAGS)
-LIB_LIBS = $(shell pkg-config --libs $(LIB_PC)) -lm -pthread
+# A BLAS is used when it is there.
+BLAS_PC = $(shell pkg-config --exists openblas && echo openblas)
+PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC) $(BLAS_PC)) \
+	$$(if $(BLAS_PC),-DGW_HAVE_BLAS))$(PC_CFLAGS)
+LIB_LIBS = $(shell pkg-config --libs $(LIB_PC) $(BLAS_PC)) -lm -pthread
 TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)
 UNIT_LIBS = $(shell pkg-config --libs check) $(TOOL_LIBS)
 CPPFLAGS += -D_GNU_SOURCE -Ilib/include -Ilib -Icmd
@@ -125,14 +128,16 @@ $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
 
-BATS = B=$(B) CC=$(CC) SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun bats
+BATS = B=$(B) CC=$(CC) SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun .ci/bats 3
 UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
 SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
 SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),5000)
+# Those that take longest begin first, so that none ends alone.
+SLOW_BATS = $(addprefix tests/,cli/docs.bats cli/train.bats cli/psnode.bats)
 # Simulations compute while the other tests wait. The unit tests come last, so
 # that the last line is their sum.
 TEST = @bad=0; { $(SIM_RING) && $(SIM_PS); } >$(B)/sim.log 2>&1 & sims=$$!; \
-	$(BATS) $(wildcard tests/cli/*.bats tests/fault/*.bats tests/view/*.bats) || bad=1; \
+	$(BATS) $(SLOW_BATS) $(filter-out $(SLOW_BATS),$(wildcard tests/*/*.bats)) || bad=1; \
 	wait $$sims || bad=1; cat $(B)/sim.log; $(UNIT) || bad=1; exit $$bad
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
@@ -193,7 +198,7 @@ SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
 field = $(word $(1),$(subst =, ,$(2)))
 
 $(B)/gradwire.pc: .ci/gradwire.pc always
-	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC)|' $< >$@
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC) $(BLAS_PC)|' $< >$@
 
 $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)

@@ -5,6 +5,8 @@
  */
 #include "node_events.h"
 
+#include "common/serving.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,13 +26,11 @@ struct outbox {
     struct gw_event row[POST_EVENTS_MAX]; /* the sender's */
 };
 
-enum event_level outbox_level_of(uint32_t kind)
+static enum event_level level_of(uint32_t kind)
 {
-    switch (kind) {
-    case GW_EV_SEND:
-    case GW_EV_APPLY:
-    case GW_EV_WAIT:
+    if (serving_is_detail(kind))
         return EVENTS_CHUNKS;
+    switch (kind) {
     case GW_EV_OP_BEGIN:
     case GW_EV_OP_END:
     case GW_EV_STEP:
@@ -44,7 +44,7 @@ enum event_level outbox_level_of(uint32_t kind)
 static void emit(struct gw_sink *sink, const struct gw_event *event)
 {
     struct outbox *outbox = (struct outbox *)sink;
-    enum event_level level = outbox_level_of(event->kind);
+    enum event_level level = level_of(event->kind);
     if ((int)level > atomic_load_explicit(&outbox->level, memory_order_relaxed))
         return;
     pthread_mutex_lock(&outbox->lock);

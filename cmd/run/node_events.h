@@ -18,7 +18,6 @@ GW_MUST_CHECK enum gw_err outbox_new(int wake_fd, struct outbox **outbox,
 void outbox_destroy(struct outbox **outbox);
 struct gw_sink *outbox_sink(struct outbox *outbox);
 void outbox_want(struct outbox *outbox, enum event_level level);
-enum event_level outbox_level_of(uint32_t kind);
 /* Sends what there is. GW_PENDING: the socket is full, the rest stays. */
 enum gw_err outbox_send(struct outbox *outbox, int fd);
 uint64_t outbox_dropped(struct outbox *outbox);

@@ -4,8 +4,9 @@
  */
 #include "post.h"
 
+#include "common/serving.h"
+
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,7 @@
 
 void post_endpoint(uint64_t token, const char *who, char out[ENDPOINT_MAX])
 {
-    snprintf(out, ENDPOINT_MAX, "ipc://@gradwire-%u-%016" PRIx64 "-%s",
-             (unsigned)geteuid(), token, who);
+    serving_endpoint(token, who, out);
 }
 
 void post_endpoint_of(uint64_t token, unsigned node, char out[ENDPOINT_MAX])
@@ -27,6 +27,8 @@ void post_endpoint_of(uint64_t token, unsigned node, char out[ENDPOINT_MAX])
     snprintf(who, sizeof who, "%u", node);
     post_endpoint(token, who, out);
 }
+
+_Static_assert((int)ENDPOINT_MAX == (int)SERVING_ENDPOINT_MAX, "one length");
 
 /* ---- messages ---- */
 

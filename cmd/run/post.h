@@ -134,7 +134,7 @@ struct worker_note {
     bool computing; /* else it waits for its next unit */
     struct gw_ps_work unit;
     uint64_t units;             /* finished, by this process */
-    uint64_t worked_ns;         /* since its first unit was granted */
+    uint64_t worked_ns;         /* since its first unit was asked for */
     uint64_t model_keys;        /* all that there can be */
     uint64_t unit_keys;         /* of the newest unit */
     struct gw_ps_counts counts; /* of this connection */

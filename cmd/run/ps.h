@@ -58,7 +58,7 @@ struct ps_worker {
     bool holds;          /* a unit, whose sums are: */
     struct gw_ps_work work;
     struct gw_unit_sums sums;
-    uint64_t began_ns; /* when the first unit was granted; 0: not yet */
+    uint64_t began_ns; /* when the first unit was asked for; 0: not yet */
     struct gw_ps_counts before; /* of former connections */
 };
 

@@ -171,6 +171,7 @@ static void add_counts(struct gw_ps_counts *sum,
     sum->key_lists_cached += more->key_lists_cached;
     sum->rows_held_back += more->rows_held_back;
     sum->waited_ns += more->waited_ns;
+    sum->messages_sent += more->messages_sent;
 }
 
 static void tell(struct ps_worker *w, bool computing)
@@ -258,7 +259,7 @@ static enum gw_err turn(struct ps_worker *w, struct gw_error *why)
     if (next.done)
         return GW_OK;
     if (!w->began_ns)
-        w->began_ns = gw_now_ns();
+        w->began_ns = gw_now_ns() - next.waited_ns;
     w->work = next;
     tell(w, true);
     code = ps_unit_do(w, why);

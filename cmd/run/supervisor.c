@@ -45,9 +45,10 @@ static enum gw_err hear_starter(struct run *run, struct gw_error *why)
 
 static void answer_starter(struct run *run, const struct gw_error *error)
 {
-    json_t *answer = json_pack(
-        "{s:i, s:o, s:s}", "code", (int)error->code, "text",
-        json_string_nocheck(error->code ? error->text : ""), "run", run->name);
+    json_t *answer =
+        json_pack("{s:i, s:o, s:s}", "code", (int)error->code, "text",
+                  json_string_nocheck(error->code ? error->text : ""), "run",
+                  run->folder.name);
     char *text = json_dumps(answer, JSON_COMPACT);
     if (text && run->starter >= 0)
         send(run->starter, text, strlen(text), MSG_NOSIGNAL);
@@ -94,7 +95,7 @@ static enum gw_err catch_signals(struct run *run, struct gw_error *why)
 static void run_init(struct run *run)
 {
     run->starter = POST_FD;
-    run->folder_fd = run->signals = -1;
+    run->folder.fd = run->signals = -1;
     run->began_ns = gw_now_ns();
     run->began_s = (json_int_t)time(NULL);
     fcntl(run->starter, F_SETFD, FD_CLOEXEC);
@@ -111,15 +112,18 @@ static enum gw_err write_papers(struct run *run, struct gw_error *why)
     char endpoint[ENDPOINT_MAX];
     const struct run_options *o = &run->options;
     json_t *facts = json_pack(
-        "{s:s, s:o, s:I, s:i, s:i, s:i, s:s, s:s, s:I, s:I}", "run", run->name,
-        "command", json_string_nocheck(o->command ? o->command : ""), "seed",
+        "{s:s, s:o, s:I, s:i, s:i, s:i, s:s, s:s, s:I, s:I}", "run",
+        run->folder.name, "command",
+        json_string_nocheck(o->command ? o->command : ""), "seed",
         (json_int_t)o->seed, "ranks", (int)o->ranks, "servers", (int)o->servers,
         "controllers", run->controller_count ? (int)run->controller_count : 1,
         "wire", o->wire ? o->wire : "shm", "version", GW_VERSION, "began",
         run->began_s, "pid", (json_int_t)getpid());
-    enum gw_err code = folder_write_json(run, "run.json", facts, why);
+    enum gw_err code =
+        run_folder_write_json(&run->folder, "run.json", facts, why);
     post_endpoint(run->token, "run", endpoint);
-    return code ? code : folder_write(run, "endpoint", endpoint, why);
+    return code ? code
+                : run_folder_write(&run->folder, "endpoint", endpoint, why);
 }
 
 static enum gw_err start_members(struct run *run, struct gw_error *why)
@@ -138,9 +142,9 @@ static enum gw_err begin(struct run *run, struct gw_error *why)
     if (!code)
         code = look_at_work(run, why);
     if (!code)
-        code = folder_open(run, why);
+        code = run_folder_open(&run->folder, run->options.name, why);
     if (!code)
-        code = folder_log(run, why);
+        code = run_folder_log(&run->folder, why);
     if (!code && getrandom(&run->token, sizeof run->token, 0) < 0)
         code = gw_fail_errno(why, "random numbers");
     if (code)
@@ -154,7 +158,7 @@ static enum gw_err begin(struct run *run, struct gw_error *why)
         run->controller_count = run->options.controllers;
     code = catch_signals(run, why);
     if (!code)
-        code = serve_open(run, why);
+        code = serving_open(&run->serving, run->token, why);
     if (!code)
         code = control_start(run, why);
     if (!code)
@@ -195,7 +199,7 @@ static void form(struct run *run)
         return;
     if (stands(run)) {
         run->formed = true;
-        folder_latest(run);
+        run_folder_latest(&run->folder);
         answer_starter(run, &(struct gw_error){.code = GW_OK});
     } else if (starter_gone(run)) {
         gw_fail(&run->failed, GW_EINTR, "nobody waits for the run any more");
@@ -230,8 +234,8 @@ static unsigned fill(struct run *run, zmq_pollitem_t *items)
 {
     struct child *child;
     unsigned count = 0;
-    items[count++] = (zmq_pollitem_t){.socket = run->requests};
-    items[count++] = (zmq_pollitem_t){.socket = run->events};
+    items[count++] = (zmq_pollitem_t){.socket = run->serving.requests};
+    items[count++] = (zmq_pollitem_t){.socket = run->serving.events};
     items[count++] = (zmq_pollitem_t){.fd = run->signals};
     items[count++] = (zmq_pollitem_t){.fd = control_fd(run)};
     for (unsigned i = 0; i < count; i++)
@@ -280,7 +284,7 @@ static void turn(struct run *run)
 static void write_summary(struct run *run, json_t *status)
 {
     struct gw_error why;
-    if (run->folder_fd < 0)
+    if (run->folder.fd < 0)
         return;
     json_object_set_new(status, "began", json_integer(run->began_s));
     json_object_set_new(status, "seconds",
@@ -289,7 +293,7 @@ static void write_summary(struct run *run, json_t *status)
                         run->failed.code ? json_string_nocheck(run->failed.text)
                                          : json_null());
     json_incref(status);
-    if (folder_write_json(run, "summary.json", status, &why))
+    if (run_folder_write_json(&run->folder, "summary.json", status, &why))
         fprintf(stderr, "%s\n", why.text);
 }
 
@@ -299,24 +303,24 @@ static void end(struct run *run)
     json_t *status = run->control ? status_json(run) : json_object();
     children_end(run);
     control_stop(run);
-    if (run->events)
+    if (run->serving.events)
         events_farewell(run);
     events_close(run);
     write_summary(run, status);
-    if (run->folder_fd >= 0)
-        unlinkat(run->folder_fd, "endpoint", 0);
-    if (run->requests)
+    if (run->folder.fd >= 0)
+        unlinkat(run->folder.fd, "endpoint", 0);
+    if (run->serving.requests)
         later_end(run);
     if (run->downer.bytes)
         serve_answer(run, &run->downer, GW_OK, status, "run %s has ended",
-                     run->name);
+                     run->folder.name);
     else
         json_decref(status);
-    serve_close(run);
+    serving_close(&run->serving);
     if (run->signals >= 0)
         close(run->signals);
-    if (run->folder_fd >= 0)
-        close(run->folder_fd);
+    if (run->folder.fd >= 0)
+        close(run->folder.fd);
 }
 
 int supervisor_main(int argc, char **argv)

@@ -7,10 +7,11 @@
 #ifndef RINGCTL_SUPERVISOR_H
 #define RINGCTL_SUPERVISOR_H
 
+#include "common/run_folder.h"
+
 #include <gradwire/gradwire.h>
 
 enum {
-    RUN_NAME_MAX = 32,
     RUN_RANKS_MAX = 48,   /* of a ring */
     RUN_WORKERS_MAX = 32, /* of parameter servers */
     RUN_SERVERS_MAX = 24,

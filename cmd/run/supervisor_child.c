@@ -160,7 +160,7 @@ static void make_birth(const struct run *run, const struct child *child,
     snprintf(birth->wire, sizeof birth->wire, "%s",
              run->options.wire ? run->options.wire : "shm");
     snprintf(birth->directory, sizeof birth->directory, "%.4000s/c%u",
-             run->directory, child->number);
+             run->folder.path, child->number);
     memcpy(birth->raft, run->raft, sizeof birth->raft);
     make_orders(run, child, &birth->orders);
 }
@@ -191,7 +191,7 @@ static enum gw_err spawn(struct run *run, struct child *child, int fd,
                                                              : node_word,
                                parent, label, NULL};
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
-    snprintf(label, sizeof label, "%s/%u", run->name, child->number);
+    snprintf(label, sizeof label, "%s/%u", run->folder.name, child->number);
     pid_t pid = fork();
     if (pid < 0)
         return gw_fail_errno(why, "a process for %s %u",

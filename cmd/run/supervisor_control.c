@@ -142,7 +142,7 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
         code = gw__rules_new(run->options.seed, &control->rules, why);
     if (code)
         return code;
-    snprintf(directory, sizeof directory, "%s/c0", run->directory);
+    snprintf(directory, sizeof directory, "%s/c0", run->folder.path);
     post_endpoint_of(run->token, CONTROLLER_NODE, endpoint);
     const struct gw__controller_config config = {
         .index = 0,

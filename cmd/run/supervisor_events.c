@@ -6,8 +6,6 @@
  */
 #include "supervisor_parts.h"
 
-#include "node_events.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,21 +34,16 @@ static void order_if_changed(struct run *run, enum event_level before)
         children_order(run);
 }
 
-/* Each message of an XPUB is 1 or 0 and a topic: libzmq tells when the first
- * comes and when the last has gone. */
 void events_subscriptions(struct run *run)
 {
     enum event_level before = events_level(run);
-    char message[8];
-    int bytes;
-    while ((bytes = zmq_recv(run->events, message, sizeof message,
-                             ZMQ_DONTWAIT)) >= 0) {
-        if (bytes != 2)
-            continue;
-        if (message[1] == 'e')
-            run->listeners = message[0] == 1;
-        if (message[1] == 'c')
-            run->chunk_listeners = message[0] == 1;
+    char topic;
+    bool any;
+    while (serving_subscription(&run->serving, &topic, &any)) {
+        if (topic == 'e')
+            run->listeners = any;
+        if (topic == 'c')
+            run->chunk_listeners = any;
     }
     order_if_changed(run, before);
 }
@@ -100,7 +93,7 @@ static enum gw_err record_begin(struct run *run, const char *path,
         snprintf(recording->path, sizeof recording->path, "%s", path);
     else
         snprintf(recording->path, sizeof recording->path, "%s/events.jsonl",
-                 run->directory);
+                 run->folder.path);
     recording->file = fopen(recording->path, "we");
     if (!recording->file) {
         enum gw_err code = gw_fail_errno(why, "%.300s", recording->path);
@@ -175,35 +168,13 @@ void verb_record(const struct request *request)
 
 /* ---- passing on ---- */
 
-static void send_row(struct run *run, const char *topic,
-                     const struct gw_event *events, size_t count)
-{
-    if (zmq_send(run->events, topic, 1, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
-        zmq_send(run->events, events, count * sizeof *events, ZMQ_DONTWAIT);
-}
-
-static bool is_chunk(const struct gw_event *event)
-{
-    return outbox_level_of(event->kind) == EVENTS_CHUNKS;
-}
-
-/* In order, in rows of one topic each. */
 void events_publish(struct run *run, const struct gw_event *events,
                     size_t count)
 {
-    size_t begin = 0;
     for (size_t i = 0; i < count; i++)
         recovery_event(run, &events[i]);
     record(run, events, count);
-    while (begin < count) {
-        size_t end = begin + 1;
-        while (end < count &&
-               is_chunk(&events[end]) == is_chunk(&events[begin]))
-            end++;
-        send_row(run, is_chunk(&events[begin]) ? "c" : "e", events + begin,
-                 end - begin);
-        begin = end;
-    }
+    serving_publish(&run->serving, events, count);
 }
 
 void events_ended(struct run *run, const struct child *child)
@@ -225,7 +196,7 @@ void events_ended(struct run *run, const struct child *child)
 
 void events_farewell(struct run *run)
 {
-    send_row(run, "e", NULL, 0);
+    serving_farewell(&run->serving);
 }
 
 void events_close(struct run *run)

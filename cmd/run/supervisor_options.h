@@ -45,10 +45,4 @@ GW_MUST_CHECK enum gw_err work_order_make(const struct run_options *run,
                                           uint64_t id, struct work_order *order,
                                           struct gw_error *why);
 
-/* Names of runs: lower case letters, digits and "-", not "latest". */
-GW_MUST_CHECK enum gw_err run_name_check(const char *name,
-                                         struct gw_error *why);
-/* A short word; another for each `attempt`. */
-void run_name_pick(uint64_t chance, unsigned attempt, char out[RUN_NAME_MAX]);
-
 #endif

@@ -8,7 +8,6 @@
  *   supervisor_start.c     the other side of its birth: who typed `up`
  *   supervisor_options.c   what a run is to be
  *   supervisor_order.c     and what its members are to do
- *   supervisor_folder.c    its directory
  *   supervisor_child.c     its processes: started, told, heard, reaped
  *   supervisor_control.c   its controllers and its own ear at them: news
  *   supervisor_crew.c      parameter servers: who is there, what they are told
@@ -28,6 +27,7 @@
 #ifndef SUPERVISOR_PARTS_H
 #define SUPERVISOR_PARTS_H
 
+#include "common/serving.h"
 #include "condition.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
@@ -37,14 +37,12 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <zmq.h>
 
 enum {
     CHILDREN_MAX = RUN_RANKS_MAX + RUN_SERVERS_MAX + RUN_CONTROLLERS_MAX,
     CURVE_MAX = 1024,
     RECOVERIES_MAX = 256,
     LATER_MAX = 128,
-    IDENTITY_MAX = 32,
     SENTENCE_MAX = 400
 };
 
@@ -124,13 +122,6 @@ struct errand {
 
 /* ---- answers that come later ---- */
 
-/* Who asked. */
-struct asker {
-    unsigned char identity[IDENTITY_MAX];
-    size_t bytes;
-    json_int_t id;
-};
-
 enum later_kind {
     LATER_WAIT,   /* until a condition holds */
     LATER_GONE,   /* until nodes are out of the ring and have ended */
@@ -158,10 +149,8 @@ struct recording;
 struct run {
     struct run_options options;
     struct options_room room;
-    char name[RUN_NAME_MAX];
-    char directory[PATH_MAX];
-    int folder_fd; /* locked while we live */
-    int starter;   /* who started us, until it has its answer; -1 */
+    struct run_folder folder;
+    int starter; /* who started us, until it has its answer; -1 */
     int signals;
     uint64_t token;
     uint64_t began_ns;
@@ -205,27 +194,13 @@ struct run {
     uint64_t work_ns; /* when the first unit was told */
     struct told told;
 
-    void *context, *requests, *events; /* ROUTER, XPUB */
+    struct serving serving;
     struct later later[LATER_MAX];
     unsigned later_count;
     unsigned listeners, chunk_listeners;
     struct recording *recording;
     _Alignas(16) char buffer[POST_BYTES_MAX];
 };
-
-/* ---- supervisor_folder.c ---- */
-
-/* Takes the run's directory: under the name asked for, or a free one. What a
- * dead run of that name left is removed. */
-GW_MUST_CHECK enum gw_err folder_open(struct run *run, struct gw_error *why);
-/* stdout and stderr go into its log from now on. */
-GW_MUST_CHECK enum gw_err folder_log(struct run *run, struct gw_error *why);
-GW_MUST_CHECK enum gw_err folder_write(struct run *run, const char *file,
-                                       const char *text, struct gw_error *why);
-/* Steals `json`. */
-GW_MUST_CHECK enum gw_err folder_write_json(struct run *run, const char *file,
-                                            json_t *json, struct gw_error *why);
-void folder_latest(struct run *run);
 
 /* ---- supervisor_child.c ---- */
 
@@ -341,8 +316,6 @@ const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
 
 /* ---- supervisor_serve.c ---- */
 
-GW_MUST_CHECK enum gw_err serve_open(struct run *run, struct gw_error *why);
-void serve_close(struct run *run);
 void serve_requests(struct run *run);
 /* Does what is asked, or refuses; once more, for requests that had to wait. */
 void serve_request(struct run *run, const struct asker *asker,

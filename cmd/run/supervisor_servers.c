@@ -289,11 +289,11 @@ json_t *servers_json(struct run *run)
     struct progress_of p;
     servers_progress(run, &p);
     json_t *status = json_pack(
-        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s, s:o}", "run", run->name, "state",
-        servers_state(run), "seed", (json_int_t)run->options.seed, "loss",
-        real_json(p.loss), "leader", control_leader(run), "pid", (int)getpid(),
-        "wire", run->options.wire ? run->options.wire : "shm", "clock",
-        real_json(p.clock));
+        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s, s:o}", "run", run->folder.name,
+        "state", servers_state(run), "seed", (json_int_t)run->options.seed,
+        "loss", real_json(p.loss), "leader", control_leader(run), "pid",
+        (int)getpid(), "wire", run->options.wire ? run->options.wire : "shm",
+        "clock", real_json(p.clock));
     put_progress(run, &p, status);
     put_text(status, "model", run->work.model);
     json_object_set_new(status, "nodes", nodes_json(run));

@@ -345,7 +345,7 @@ static json_t *ring_run_json(struct run *run)
     struct sums sums;
     add_up(run, &sums);
     json_t *status = json_pack(
-        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s}", "run", run->name, "state",
+        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s}", "run", run->folder.name, "state",
         state_of(run, &sums), "seed", (json_int_t)run->options.seed, "loss",
         real_json(sums.loss), "leader", control_leader(run), "pid",
         (int)getpid(), "wire", run->options.wire ? run->options.wire : "shm");

@@ -15,18 +15,18 @@ static void verb_hello(const struct request *request)
     char events[ENDPOINT_MAX];
     post_endpoint(run->token, "events", events);
     serve_answer(request->run, &request->asker, GW_OK,
-                 json_pack("{s:s, s:I, s:s, s:s}", "run", run->name, "pid",
-                           (json_int_t)getpid(), "version", GW_VERSION,
+                 json_pack("{s:s, s:I, s:s, s:s}", "run", run->folder.name,
+                           "pid", (json_int_t)getpid(), "version", GW_VERSION,
                            "events", events),
-                 "run %s", run->name);
+                 "run %s", run->folder.name);
 }
 
 static void verb_status(const struct request *request)
 {
     struct run *run = request->run;
     json_t *status = status_json(run);
-    serve_answer(run, &request->asker, GW_OK, status, "run %s: %s", run->name,
-                 status_state(run));
+    serve_answer(run, &request->asker, GW_OK, status, "run %s: %s",
+                 run->folder.name, status_state(run));
 }
 
 /* The condition of a request; NULL: it is refused. */

@@ -329,7 +329,7 @@ void later_end(struct run *run)
     for (unsigned i = 0; i < run->later_count; i++) {
         struct later *later = &run->later[i];
         serve_answer(run, &later->asker, GW_ECLOSED, NULL, "run %s has ended",
-                     run->name);
+                     run->folder.name);
         forget(later);
     }
     run->later_count = 0;

@@ -244,7 +244,10 @@ GW_API void gw_ps_pace(struct gw_ps *ps, uint64_t ns);
 /* What this client has done. */
 struct gw_ps_counts {
     uint64_t pushes, pulls, push_keys, pull_keys;
-    uint64_t bytes_sent, bytes_received, bytes_in_place;
+    uint64_t bytes_sent, bytes_received;
+    uint64_t bytes_in_place; /* of bytes_sent, handed over where they lie: over
+                                shm read there by the server, over ipc and tcp
+                                sent by libzmq without a copy of ours */
     uint64_t retries, refusals, key_lists_sent, key_lists_cached;
     uint64_t rows_held_back; /* by filters */
     uint64_t waited_ns;      /* in gw_ps_next, for others */
