@@ -46,6 +46,7 @@ PARTS := $(filter-out cmd/common,$(patsubst %/,%,$(sort $(dir $(wildcard cmd/*/*
 TOOLS := $(patsubst cmd/%/main.c,%,$(sort $(wildcard cmd/*/main.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 SIM_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/*.c)))
+SIM_COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/common/*.c)))
 SIM_PS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/ps/*.c)))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -100,9 +101,10 @@ $(B)/unit_suites.h: $(UNIT_SRC) tests/unit
 # The simulated ring, one whose book accepts what an old view has sent, and the
 # simulated parameter server.
 SIMS := $(B)/sim/ring $(B)/sim/ring-broken $(B)/sim/ps
-$(B)/sim/ring: $(SIM_OBJ) $(LIB_A)
-$(B)/sim/ps: $(SIM_PS_OBJ) $(LIB_A)
-$(B)/sim/ring-broken: $(B)/sim/book-broken.o $(SIM_OBJ) $(LIB_A)
+$(B)/sim/ring: $(SIM_OBJ) $(SIM_COMMON_OBJ) $(LIB_A)
+$(B)/sim/ps: $(SIM_PS_OBJ) $(SIM_COMMON_OBJ) $(LIB_A)
+$(SIM_PS_OBJ): CPPFLAGS += -Itests/sim
+$(B)/sim/ring-broken: $(B)/sim/book-broken.o $(SIM_OBJ) $(SIM_COMMON_OBJ) $(LIB_A)
 $(SIMS):
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
@@ -193,7 +195,9 @@ INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
 	$(call to,$(wildcard lib/include/gradwire/*.h),$(PREFIX)/include/gradwire,644) \
 	$(foreach s,1 3 5 7,$(call to,$(wildcard man/*.$(s)),$(SHARE)/man/man$(s),644)) \
 	$(call to,$(TOOLS:%=$(B)/completion/%),$(SHARE)/bash-completion/completions,644) \
-	$(call to,$(wildcard labs/plans/*.plan),$(SHARE)/gradwire/plans,644)
+	$(call to,$(wildcard labs/plans/*.plan labs/plans/*.pipe),$(SHARE)/gradwire/plans,644) \
+	$(call to,$(wildcard labs/nets/*.net),$(SHARE)/gradwire/nets,644) \
+	$(call to,$(wildcard labs/topologies/*.topo),$(SHARE)/gradwire/topologies,644)
 SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
 field = $(word $(1),$(subst =, ,$(2)))
 
@@ -211,7 +215,8 @@ install: all $(B)/gradwire.pc $(TOOLS:%=$(B)/completion/%)
 	@test -n "$(DESTDIR)" || ldconfig 2>/dev/null || true
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS))
-	-@cd $(DESTDIR)$(PREFIX) && rmdir include/gradwire share/gradwire/plans share/gradwire
+	-@cd $(DESTDIR)$(PREFIX) && rmdir include/gradwire share/gradwire/plans share/gradwire/nets \
+		share/gradwire/topologies share/gradwire
 
 # ---- what this machine lacks ----
 

@@ -9,6 +9,7 @@
 #include "common/command.h"
 
 extern const struct command command_list, command_plan, command_verify,
-    command_price, command_run, command_bench, command_calibrate, command_train;
+    command_price, command_sim, command_run, command_bench, command_calibrate,
+    command_train, command_tune;
 
 #endif

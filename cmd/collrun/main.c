@@ -9,9 +9,10 @@
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_list,  &command_plan,      &command_verify,
-    &command_price, &command_run,       &command_bench,
-    &command_train, &command_calibrate, NULL,
+    &command_list,  &command_plan,  &command_verify,
+    &command_price, &command_sim,   &command_run,
+    &command_bench, &command_train, &command_calibrate,
+    &command_tune,  NULL,
 };
 
 static const struct tool collrun = {

@@ -8,8 +8,8 @@
 #include "run.h"
 
 #include "collrun.h"
+#include "common/recorder.h"
 #include "plan_source.h"
-#include "recorder.h"
 #include "verify.h"
 #include "watch.h"
 

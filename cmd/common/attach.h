@@ -50,9 +50,12 @@
  * at most and when it does not say, 5 s.
  *
  * The supervisor also publishes events: raw struct gw_event records, several a
- * message, behind a first frame "c" (SEND, APPLY, WAIT: chunk by chunk) or "e"
- * (all others). Nodes send chunk events only while somebody subscribes to them
- * or a recording is on.
+ * message, behind a first frame "c" (SEND, APPLY, WAIT: chunk by chunk;
+ * PASS_BEGIN, PASS_END: pass by pass) or "e" (all others). Nodes send chunk
+ * events only while somebody subscribes to them or a recording is on.
+ *
+ * A run that is only looked at (announce.h) knows hello and status; it refuses
+ * all else with GW_ENOTSUP.
  *
  * status:
  *   {"run", "state": "idle"|"training"|"done"|"parked"|"ended", "seed",
@@ -93,6 +96,13 @@
  *               "seconds"}],         what was learnt from, by data epoch
  *    "result": {..., "test_loss", "test_accuracy", "quality": "accuracy" |
  *               "rmse" | "first", "train_quality", "test_quality"}}
+ *
+ * A run that is only looked at has these, and what its tool says beside:
+ *   {"run", "tool", "command", "version", "seed", "pid" of the tool,
+ *    "state": "running"|"ended", "verbs": ["hello", "status"], "alive", "step",
+ *    "events_dropped", "nodes": [],
+ *    "pipeline": null | {"stages", "micros", "chunks", "predicted_ns" of a
+ *                step, "ranks": [of each stage, or null]}}
  */
 #ifndef ATTACH_H
 #define ATTACH_H

@@ -6,7 +6,8 @@
  *        |                                say what they saw, then SIGKILL
  *        |------(Ctrl-C, SIGTERM)-------> stopping: SIGTERM to all, 500 ms,
  *        |                                then SIGKILL; Ctrl-C again: at once
- *        '------(all told a result)-----> leaving: 1 s to exit
+ *        |------(all told a result)-----> leaving: 1 s to exit
+ *        '------(a rank is silent)------> it is killed; 200 ms for the others
  *
  * In each state the end is the same: every child has been waited for. SIGINT,
  * SIGTERM and SIGCHLD are blocked for the duration and read from a signalfd, so
@@ -26,7 +27,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CLOSING_MS = 600, STOPPING_MS = 500, LEAVING_MS = 1000 };
+enum {
+    CLOSING_MS = 600,
+    SILENT_MS = 200, /* the silence itself has taken long enough */
+    STOPPING_MS = 500,
+    LEAVING_MS = 1000
+};
 
 /* SIGKILL to all in `ms`, unless that is decided for earlier already. */
 static void end_within(struct supervisor *s, uint64_t ms)
@@ -111,7 +117,8 @@ static void hang_up(struct supervisor *s, unsigned rank)
 static void refuse(struct supervisor *s, unsigned rank,
                    const struct gw_error *why)
 {
-    gw_fail(&s->error, GW_EINTERNAL, "rank %u: %s", rank, why->text);
+    gw_fail(&s->error, GW_EINTERNAL, "%s %u: %s", rank_name(s->launch), rank,
+            why->text);
     hang_up(s, rank);
     end_within(s, 0);
 }
@@ -122,6 +129,8 @@ static bool listen_to(struct supervisor *s, unsigned rank)
     struct child *child = &s->children[rank];
     struct gw_error why;
     enum gw_err code = frames_pull(&child->frames, child->fd, &why);
+    if (code == GW_OK)
+        child->heard_ns = s->attention.clock_ns;
     if (code == GW_OK && take_frames(s, rank, &why) == GW_PENDING)
         return true;
     if (code == GW_ECLOSED)
@@ -167,11 +176,29 @@ static void take_signal_fd(struct supervisor *s)
 
 static int poll_timeout_ms(const struct supervisor *s)
 {
+    int look_ms = attention_wait_ms(&s->attention);
     if (s->kill_at_ns == 0)
-        return -1;
+        return look_ms;
     uint64_t now = gw_now_ns();
-    return now >= s->kill_at_ns ? 0
-                                : (int)((s->kill_at_ns - now) / 1000000) + 1;
+    if (now >= s->kill_at_ns)
+        return 0;
+    int kill_ms = (int)((s->kill_at_ns - now) / 1000000) + 1;
+    return look_ms >= 0 && look_ms < kill_ms ? look_ms : kill_ms;
+}
+
+/* Who has told a result owes nothing more. */
+static void look_for_silence(struct supervisor *s)
+{
+    attention_look(&s->attention, gw_now_ns());
+    for (unsigned i = 0; i < s->started; i++) {
+        struct ending *ending = &s->endings[i];
+        if (s->children[i].ended || ending->told || ending->silent_ms > 0 ||
+            !attention_misses(&s->attention, s->children[i].heard_ns))
+            continue;
+        ending->silent_ms = s->launch->silence_ms;
+        kill(ending->pid, SIGKILL);
+        end_within(s, SILENT_MS);
+    }
 }
 
 static void wait_and_serve(struct supervisor *s)
@@ -186,6 +213,7 @@ static void wait_and_serve(struct supervisor *s)
         if (s->polls[i].revents)
             listen_to(s, i);
     take_signal_fd(s);
+    look_for_silence(s);
 }
 
 /* Until every child that was started has been waited for. */
@@ -212,7 +240,7 @@ static enum gw_err run(struct supervisor *s, struct gw_error *why)
         return gw_fail(why, GW_EINTR, "interrupted");
     if (s->error.code)
         return gw_fail(why, s->error.code, "%s", s->error.text);
-    return verdict_of(s->endings, s->launch->ranks, why);
+    return verdict_of(s->endings, s->launch->ranks, rank_name(s->launch), why);
 }
 
 enum gw_err launch_run(const struct launch *launch, struct gw_error *why)

@@ -16,6 +16,8 @@ struct reporter;
 
 struct launch {
     unsigned ranks;
+    /* What sentences call one of them: "stage"; NULL: "rank". */
+    const char *rank_name;
     const char *wire;
     uint64_t timeout_ns; /* an op without progress; 0: the library's default */
     const char *key_file, *interface;
@@ -42,6 +44,8 @@ struct launch {
 
 /* From a rank; blocks when the pipe is full. */
 void report_send(struct reporter *report, const void *data, size_t bytes);
+/* Where a rank's events go: not to be closed. One thread at a time emits. */
+struct gw_sink *report_events(struct reporter *report);
 
 /* Starts, supervises, collects. Within 1 s of a rank's death or failure all
  * ranks are gone and *why holds the sentence that says most: a rank that was

@@ -18,6 +18,16 @@ struct head {
     uint32_t bytes;
 };
 
+_Static_assert(sizeof(struct head) == FRAME_HEAD_BYTES, "one head");
+
+void frame_head(unsigned char out[FRAME_HEAD_BYTES], enum frame_kind kind,
+                size_t bytes)
+{
+    const struct head head = {(uint32_t)kind, (uint32_t)bytes};
+    assert(bytes <= FRAME_BYTES_MAX);
+    memcpy(out, &head, sizeof head);
+}
+
 /* Drops what has been written from the front of the parts. */
 static void advance(struct iovec parts[2], size_t written)
 {
@@ -107,6 +117,8 @@ static bool head_is_sane(const struct head *head)
                head->bytes % sizeof(struct gw_event) == 0;
     case FRAME_RESULT:
         return head->bytes == sizeof(struct gw_error);
+    case FRAME_LIFE:
+        return head->bytes == 0;
     default:
         return false;
     }

@@ -2,7 +2,8 @@
  *
  * The parts of launching, private to launch*.c: the frames that travel
  * from a rank to its supervisor (launch_frames.c), the life of a rank
- * (launch_rank.c, launch_pin.c) and the sentence that tells how a run ended
+ * (launch_rank.c, launch_pin.c) and what it says (launch_report.c), who is
+ * silent (launch_silence.c) and the sentence that tells how a run ended
  * (launch_verdict.c). launch.c joins them.
  */
 #ifndef LAUNCH_PARTS_H
@@ -11,6 +12,7 @@
 #include "launch.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -19,7 +21,8 @@
 enum frame_kind {
     FRAME_REPORT = 1, /* bytes of the command's own */
     FRAME_EVENTS,     /* whole struct gw_event records */
-    FRAME_RESULT      /* one struct gw_error, the rank's last word */
+    FRAME_RESULT,     /* one struct gw_error, the rank's last word */
+    FRAME_LIFE        /* nothing: the rank is there */
 };
 enum { FRAME_BYTES_MAX = 1 << 20 };
 
@@ -36,6 +39,10 @@ struct frames {
     size_t capacity, begin, end;
 };
 
+/* What stands before the bytes of a frame. */
+enum { FRAME_HEAD_BYTES = 8 };
+void frame_head(unsigned char out[FRAME_HEAD_BYTES], enum frame_kind kind,
+                size_t bytes);
 /* Writes one frame, blocking; false when nobody reads any more. */
 bool frame_write(int fd, enum frame_kind kind, const void *data, size_t bytes);
 /* Reads what there is from a non-blocking `fd`, after frames_next has said
@@ -48,6 +55,38 @@ GW_MUST_CHECK enum gw_err frames_pull(struct frames *frames, int fd,
 GW_MUST_CHECK enum gw_err
 frames_next(struct frames *frames, struct frame *frame, struct gw_error *why);
 void frames_fini(struct frames *frames);
+
+/* ---- what a rank says ---- */
+
+enum { EVENTS_HELD_MAX = 256 };
+
+/* The writing end of a rank's pipe. The lock keeps the frames of its threads
+ * apart: what is longer than a page is no single write. */
+struct reporter {
+    struct gw_sink sink; /* the first member: a sink is a reporter */
+    pthread_mutex_t lock;
+    int fd;
+    bool started; /* what connecting takes is nobody's event */
+    unsigned silence_ms;
+    unsigned held;
+    struct gw_event events[EVENTS_HELD_MAX];
+    uint64_t flushed_ns; /* by the events' time */
+    uint64_t pass_ns;    /* when the newest pass began */
+    bool slow;           /* passes take so long that each is worth a write */
+};
+_Static_assert(sizeof(struct gw_event) * EVENTS_HELD_MAX <= FRAME_BYTES_MAX,
+               "one frame");
+
+void reporter_init(struct reporter *report, int fd);
+/* From now on events count. */
+void reporter_start(struct reporter *report);
+/* Gives a sign of life eight times in so long, in a thread of its own, until
+ * the process ends. GW_ESYS. */
+GW_MUST_CHECK enum gw_err reporter_live(struct reporter *report,
+                                        unsigned silence_ms,
+                                        struct gw_error *why);
+/* The last word. */
+void reporter_result(struct reporter *report, const struct gw_error *result);
 
 /* ---- one rank ---- */
 
@@ -72,23 +111,47 @@ void rank_pin(const struct launch *launch, unsigned rank);
 /* How one rank ended. */
 struct ending {
     pid_t pid;
-    int status;    /* of waitpid */
-    bool told;     /* it gave a result before it ended */
-    bool shot;     /* the supervisor ended it */
-    uint64_t turn; /* 1 for the first that ended, and so on */
+    int status;         /* of waitpid */
+    bool told;          /* it gave a result before it ended */
+    bool shot;          /* the supervisor ended it */
+    unsigned silent_ms; /* and why: no sign of life for so long; else 0 */
+    uint64_t turn;      /* 1 for the first that ended, and so on */
     struct gw_error result;
 };
 
 /* The one result of the run and the sentence that says most about it: the dead
- * first, then a cause, then a consequence. Pure. */
+ * first, then a cause, then a consequence. `name`: what a rank is called. Pure.
+ */
 GW_MUST_CHECK enum gw_err verdict_of(const struct ending *endings,
-                                     unsigned ranks, struct gw_error *why);
+                                     unsigned ranks, const char *name,
+                                     struct gw_error *why);
+
+/* ---- who is silent ---- */
+
+enum { SIGNS_OF_LIFE = 8 }; /* in the time after which a rank is silent */
+
+/* A clock that stands still while its owner does: when the supervisor was
+ * stopped, or had no CPU, ranks may have spoken, and it would not know. A look
+ * at it may be one sign of life late; what is more was no listening. Pure. */
+struct attention {
+    uint64_t silence_ns; /* 0: nobody looks */
+    uint64_t looked_ns, clock_ns;
+};
+void attention_begin(struct attention *attention, unsigned silence_ms,
+                     uint64_t now_ns);
+/* To be called after all that there was has been heard. */
+void attention_look(struct attention *attention, uint64_t now_ns);
+/* Nothing was heard since `heard_ns` on the clock: is that too long? */
+bool attention_misses(const struct attention *attention, uint64_t heard_ns);
+/* How long one may wait before the next look; -1: for ever. */
+int attention_wait_ms(const struct attention *attention);
 
 /* ---- the supervisor ---- */
 
 struct child {
     int fd; /* -1: closed */
     bool ended;
+    uint64_t heard_ns; /* by the clock of the attention */
     struct frames frames;
 };
 
@@ -100,6 +163,7 @@ struct supervisor {
     struct ending *endings;
     struct pollfd *polls; /* one more: the signalfd */
     unsigned ended, told;
+    struct attention attention;
     uint64_t kill_at_ns; /* 0: not decided */
     unsigned interrupts;
     int signal_fd;
@@ -115,5 +179,10 @@ void supervisor_fini(struct supervisor *s);
 /* Forks the next rank; returns in the supervisor only. */
 GW_MUST_CHECK enum gw_err start_rank(struct supervisor *s, unsigned rank,
                                      struct gw_error *why);
+/* "rank", or what the command calls it. */
+static inline const char *rank_name(const struct launch *launch)
+{
+    return launch->rank_name ? launch->rank_name : "rank";
+}
 
 #endif

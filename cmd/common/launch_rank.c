@@ -3,65 +3,19 @@
  * The life of one rank: a child that was forked, not executed, so that the
  * command's plans and options are simply there. It must not outlive the
  * supervisor (parent-death signal), not write into the supervisor's stdout, and
- * not be stopped by the terminal's Ctrl-C before the supervisor says so.
- *
- * Its events travel in batches: a record costs a copy of 64 bytes, a write
- * happens once in 256 of them, at the end of an op, and before anything else
- * that goes through the same pipe, so that the order is kept.
+ * not be stopped by the terminal's Ctrl-C before the supervisor says so. What
+ * it says is in launch_report.c.
  */
 #include "launch_parts.h"
 
 #include "command.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-enum { EVENTS_HELD_MAX = 256 };
-
-struct reporter {
-    struct gw_sink sink; /* the first member: a sink is a reporter */
-    int fd;
-    bool started; /* what connecting takes is nobody's event */
-    unsigned held;
-    struct gw_event events[EVENTS_HELD_MAX];
-};
-_Static_assert(sizeof(struct gw_event) * EVENTS_HELD_MAX <= FRAME_BYTES_MAX,
-               "one frame");
-
-static void flush(struct reporter *report)
-{
-    if (report->held > 0)
-        frame_write(report->fd, FRAME_EVENTS, report->events,
-                    report->held * sizeof *report->events);
-    report->held = 0;
-}
-
-static void emit(struct gw_sink *sink, const struct gw_event *event)
-{
-    struct reporter *report = (struct reporter *)sink;
-    assert(report->held < EVENTS_HELD_MAX);
-    if (!report->started)
-        return;
-    report->events[report->held++] = *event;
-    if (report->held == EVENTS_HELD_MAX || event->kind == GW_EV_OP_END)
-        flush(report);
-}
-
-static void close_nothing(struct gw_sink *sink)
-{
-    (void)sink;
-}
-
-void report_send(struct reporter *report, const void *data, size_t bytes)
-{
-    flush(report);
-    frame_write(report->fd, FRAME_REPORT, data, bytes);
-}
 
 static void on_terminate(int signal)
 {
@@ -128,10 +82,12 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
         .no_windows = launch->no_windows,
         .events = launch->events ? &report->sink : NULL,
     };
-    enum gw_err code = gw_comm_create(&config, comm, why);
+    enum gw_err code = reporter_live(report, launch->silence_ms, why);
+    if (!code)
+        code = gw_comm_create(&config, comm, why);
     if (code)
         return code;
-    report->started = true;
+    reporter_start(report);
     code = launch->rank_main(*comm, report, launch->context, why);
     if (code && why->text[0] == 0)
         gw_fail(why, code, "%s", gw_err_text(code));
@@ -152,14 +108,13 @@ _Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
     leave_terminal();
     if (!launch->no_pin)
         rank_pin(launch, birth->rank);
-    snprintf(name, sizeof name, "rank %u/%u", birth->rank, launch->ranks);
+    snprintf(name, sizeof name, "%s %u/%u", rank_name(launch), birth->rank,
+             launch->ranks);
     prctl(PR_SET_NAME, name);
 
-    report.sink = (struct gw_sink){.emit = emit, .close = close_nothing};
-    report.fd = birth->fd;
+    reporter_init(&report, birth->fd);
     last_word.code = work(launch, birth, &report, &comm, &last_word);
-    flush(&report);
-    frame_write(report.fd, FRAME_RESULT, &last_word, sizeof last_word);
+    reporter_result(&report, &last_word);
     gw_comm_destroy(&comm);
     _exit(0);
 }

@@ -50,6 +50,7 @@ enum gw_err supervisor_init(struct supervisor *s, const struct launch *launch,
         return gw_fail(why, GW_ENOMEM, "%u ranks", launch->ranks);
     for (unsigned i = 0; i < launch->ranks; i++)
         s->children[i].fd = -1;
+    attention_begin(&s->attention, launch->silence_ms, gw_now_ns());
     name_rendezvous(s);
     return take_signals(s, why);
 }
@@ -93,7 +94,8 @@ enum gw_err start_rank(struct supervisor *s, unsigned rank,
     int ends[2];
     pid_t supervisor = getpid();
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return gw_fail_errno(why, "a pipe for rank %u", rank);
+        return gw_fail_errno(why, "a pipe for %s %u", rank_name(s->launch),
+                             rank);
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
@@ -101,12 +103,13 @@ enum gw_err start_rank(struct supervisor *s, unsigned rank,
     }
     close(ends[1]);
     if (pid < 0) {
-        gw_fail_errno(why, "starting rank %u", rank);
+        gw_fail_errno(why, "starting %s %u", rank_name(s->launch), rank);
         close(ends[0]);
         return why ? why->code : GW_ESYS;
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     s->children[rank].fd = ends[0];
+    s->children[rank].heard_ns = s->attention.clock_ns;
     s->endings[rank].pid = pid;
     s->started++;
     return GW_OK;

@@ -15,6 +15,8 @@
 
 static bool died(const struct ending *ending)
 {
+    if (ending->silent_ms > 0)
+        return true;
     if (ending->shot)
         return false;
     return !ending->told || !WIFEXITED(ending->status) ||
@@ -53,26 +55,30 @@ static unsigned first_failed(const struct ending *endings, unsigned ranks,
     return ranks;
 }
 
-static void obituary(const struct ending *ending, unsigned rank, char *text,
-                     size_t bytes)
+/* How it died, after "rank 2 (pid 4711) ". */
+static void obituary(const struct ending *ending, char *text, size_t bytes)
 {
     int status = ending->status;
-    if (WIFSIGNALED(status))
-        snprintf(text, bytes, "rank %u (pid %d) was killed by signal %d (%s)",
-                 rank, (int)ending->pid, WTERMSIG(status),
+    if (ending->silent_ms > 0)
+        snprintf(text, bytes,
+                 "gave no sign of life for %u ms (stopped or hanging)",
+                 ending->silent_ms);
+    else if (WIFSIGNALED(status))
+        snprintf(text, bytes, "was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
-        snprintf(text, bytes, "rank %u (pid %d) left with status %d%s", rank,
-                 (int)ending->pid, WEXITSTATUS(status),
+        snprintf(text, bytes, "left with status %d%s", WEXITSTATUS(status),
                  ending->told ? "" : " and no result");
 }
 
 /* "; 2 more died" and one survivor's own words. */
 static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
-                              unsigned dead, struct gw_error *why)
+                              unsigned dead, const char *name,
+                              struct gw_error *why)
 {
-    char text[256], more[32] = "";
-    obituary(&endings[dead], dead, text, sizeof text);
+    char how[128], more[32] = "";
+    int pid = (int)endings[dead].pid;
+    obituary(&endings[dead], how, sizeof how);
     unsigned others = 0;
     for (unsigned i = 0; i < ranks; i++)
         others += i != dead && died(&endings[i]);
@@ -82,27 +88,28 @@ static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
     if (witness == ranks)
         witness = first_failed(endings, ranks, false);
     if (witness == ranks)
-        return gw_fail(why, GW_ELOST, "%s%s", text, more);
-    return gw_fail(why, GW_ELOST, "%s%s; rank %u: %s", text, more, witness,
-                   endings[witness].result.text);
+        return gw_fail(why, GW_ELOST, "%s %u (pid %d) %s%s", name, dead, pid,
+                       how, more);
+    return gw_fail(why, GW_ELOST, "%s %u (pid %d) %s%s; %s %u: %s", name, dead,
+                   pid, how, more, name, witness, endings[witness].result.text);
 }
 
 enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
-                       struct gw_error *why)
+                       const char *name, struct gw_error *why)
 {
     unsigned dead = first_dead(endings, ranks);
     if (dead < ranks)
-        return tell_death(endings, ranks, dead, why);
+        return tell_death(endings, ranks, dead, name, why);
     unsigned rank = first_failed(endings, ranks, false);
     if (rank == ranks)
         rank = first_failed(endings, ranks, true);
     if (rank < ranks)
-        return gw_fail(why, endings[rank].result.code, "rank %u: %s", rank,
+        return gw_fail(why, endings[rank].result.code, "%s %u: %s", name, rank,
                        endings[rank].result.text);
     for (unsigned i = 0; i < ranks; i++)
         if (endings[i].shot)
             return gw_fail(why, GW_EINTERNAL,
-                           "rank %u (pid %d) did not come to its end", i,
+                           "%s %u (pid %d) did not come to its end", name, i,
                            (int)endings[i].pid);
     return GW_OK;
 }

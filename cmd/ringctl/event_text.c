@@ -4,6 +4,7 @@
  */
 #include "event_text.h"
 
+#include <gradwire/pipe.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -81,6 +82,35 @@ static void of_servers(const struct gw_event *e, char *out, size_t room)
                  e->rank, e->step, e->epoch, e->op, e->chunk, e->value);
 }
 
+static void of_pipeline(const struct gw_event *e, char *out, size_t room)
+{
+    char letter = e->value >= 0 && e->value < GW_PASS_KINDS
+                      ? gw_pass_letter((enum gw_pass_kind)e->value)
+                      : '?';
+    int used;
+    if (e->kind == GW_EV_STAGE) {
+        snprintf(
+            out, room,
+            "node %" PRIu32 " is stage %" PRIu32 " of %" PRIu32 ": %" PRIu32
+            " micro-batches, pieces %" PRIu32 ", a step should take %.3f ms",
+            e->rank, e->peer, e->step, e->op, e->chunk, (double)e->value / 1e6);
+        return;
+    }
+    used = snprintf(out, room,
+                    "node %" PRIu32 " %s %c%" PRIu32 ", piece %" PRIu32
+                    ", step %" PRIu32,
+                    e->rank, e->kind == GW_EV_PASS_BEGIN ? "begins" : "ends",
+                    letter, e->op, e->chunk, e->step);
+    if (used < 0 || (size_t)used >= room)
+        return;
+    out += used;
+    room -= (size_t)used;
+    if (e->kind == GW_EV_PASS_END)
+        snprintf(out, room, ", holds %" PRIu64, e->bytes);
+    else if (e->peer != GW_NONE)
+        snprintf(out, room, ", waited for stage %" PRIu32, e->peer);
+}
+
 void event_text(const struct gw_event *e, char *out, size_t room)
 {
     switch (e->kind) {
@@ -132,6 +162,11 @@ void event_text(const struct gw_event *e, char *out, size_t room)
     case GW_EV_SLOT:
     case GW_EV_CLOCK:
         of_servers(e, out, room);
+        return;
+    case GW_EV_STAGE:
+    case GW_EV_PASS_BEGIN:
+    case GW_EV_PASS_END:
+        of_pipeline(e, out, room);
         return;
     }
     snprintf(out, room, "event %" PRIu32, e->kind);

@@ -15,25 +15,22 @@
 
 #include <stddef.h>
 
+/* clang-format off */
 static const struct command *const commands[] = {
-    &command_up,      &command_down,
-    &command_ls,      &command_status,
-    &command_ring,    &command_ps,
-    &command_slots,   &command_clocks,
-    &command_events,  &command_watch,
-    &command_kill,    &command_stop,
-    &command_pause,   &command_resume,
-    &command_restart, &command_drain,
-    &command_add,     &command_slow,
-    &command_link,    &command_cut,
-    &command_heal,    &command_pace,
-    &command_wait,    &command_expect,
-    &command_train,   &command_snapshot,
-    &command_mode,    &command_record,
-    &command_replay,  &command_chaos,
-    &command_source,  &command_quit,
-    &command_exit,    NULL,
+    &command_up,        &command_down,      &command_ls,
+    &command_status,    &command_ring,      &command_ps,
+    &command_slots,     &command_clocks,    &command_events,
+    &command_watch,     &command_kill,      &command_stop,
+    &command_pause,     &command_resume,    &command_restart,
+    &command_drain,     &command_add,       &command_slow,
+    &command_link,      &command_cut,       &command_heal,
+    &command_topo,      &command_pace,      &command_wait,
+    &command_expect,    &command_train,     &command_snapshot,
+    &command_mode,      &command_record,    &command_replay,
+    &command_chaos,     &command_source,    &command_quit,
+    &command_exit,      NULL,
 };
+/* clang-format on */
 
 static const struct absent absent[] = {
     {"sleep", "use wait COND, which goes on as soon as it can"},

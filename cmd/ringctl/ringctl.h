@@ -17,7 +17,8 @@ extern const struct command command_events, command_watch;
 extern const struct command command_kill, command_stop, command_pause,
     command_resume, command_restart, command_drain, command_add;
 extern const struct command command_slow, command_pace;
-extern const struct command command_link, command_cut, command_heal;
+extern const struct command command_link, command_cut, command_heal,
+    command_topo;
 extern const struct command command_wait, command_expect;
 extern const struct command command_record, command_replay;
 extern const struct command command_chaos;

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum gw_err servers_status(json_t **status, struct gw_error *why)
+/* GW_ENOTSUP: the run is a ring. */
+static enum gw_err ask_status(json_t **status, struct gw_error *why)
 {
     enum gw_err code = ask_data("status", status, why);
     if (code || json_object_get(*status, "slots"))
@@ -65,7 +66,7 @@ static void note_progress(struct output *output, const json_t *status)
     output_note_text(output, "work", text);
 }
 
-void note_servers(struct output *output, const json_t *status)
+static void note_servers(struct output *output, const json_t *status)
 {
     static const char *const names[] = {"epoch",   "data_epoch", "step",
                                         "servers", "workers",    "replicas",
@@ -84,4 +85,45 @@ void note_servers(struct output *output, const json_t *status)
         output_note_integer(output, names[i], integer_of(status, names[i], 0));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         output_note_integer(output, counts[i], integer_of(clock, counts[i], 0));
+}
+
+void servers_row(const struct field *fields, unsigned count, const json_t *node,
+                 union value *row)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const char *name = fields[i].name;
+        if (fields[i].kind == FIELD_TEXT)
+            row[i].text = text_or_null(node, name);
+        else if (fields[i].kind == FIELD_REAL)
+            row[i].real = real_of(node, name);
+        else
+            row[i].integer = integer_of(node, i ? name : "node", 0);
+    }
+}
+
+int servers_print(const struct servers_table *table)
+{
+    struct gw_error why;
+    struct output *output;
+    json_t *status, *item;
+    size_t i;
+    if (ask_status(&status, &why))
+        return complain(&why);
+    if (output_begin(table->title, common.output, table->fields,
+                     table->field_count, &output, &why)) {
+        json_decref(status);
+        return complain(&why);
+    }
+    output_collect(output);
+    note_servers(output, status);
+    if (table->note)
+        table->note(output, status);
+    json_array_foreach(json_object_get(status, table->list), i, item)
+    {
+        if (!table->role || strcmp(text_of(item, "role", ""), table->role) == 0)
+            table->print(output, item);
+    }
+    output_end(&output, NULL, false);
+    json_decref(status);
+    return 0;
 }

@@ -34,24 +34,14 @@ static const struct field fields[] = {
     {"rejoined", NULL, FIELD_INTEGER, 0, true},
     {"text", NULL, FIELD_TEXT, 0, true},
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum { FIELDS = sizeof fields / sizeof *fields, CLOCK = 3 };
 
-/* The columns have the names of the status. */
 static void print_worker(struct output *output, const json_t *node)
 {
     union value row[FIELDS];
     char clock[24];
-    for (unsigned i = 0; i < FIELDS; i++) {
-        const char *name = fields[i].name;
-        if (strcmp(name, "clock") == 0)
-            row[i].text = number_or_dash(node, name, clock);
-        else if (fields[i].kind == FIELD_TEXT)
-            row[i].text = text_or_null(node, name);
-        else if (fields[i].kind == FIELD_REAL)
-            row[i].real = real_of(node, name);
-        else
-            row[i].integer = integer_of(node, i ? name : "node", 0);
-    }
+    servers_row(fields, FIELDS, node, row);
+    row[CLOCK].text = number_or_dash(node, "clock", clock);
     output_row(output, row);
 }
 
@@ -84,30 +74,16 @@ static void note_staleness(struct output *output, const json_t *status)
 
 static int run(int operand_count, char **operands)
 {
-    struct gw_error why;
-    struct output *output;
-    json_t *status, *node;
-    size_t i;
+    const struct servers_table table = {.title = "ringctl clocks",
+                                        .fields = fields,
+                                        .field_count = FIELDS,
+                                        .list = "nodes",
+                                        .role = "worker",
+                                        .note = note_staleness,
+                                        .print = print_worker};
     (void)operand_count;
     (void)operands;
-    if (servers_status(&status, &why))
-        return complain(&why);
-    if (output_begin("ringctl clocks", common.output, fields, FIELDS, &output,
-                     &why)) {
-        json_decref(status);
-        return complain(&why);
-    }
-    output_collect(output);
-    note_servers(output, status);
-    note_staleness(output, status);
-    json_array_foreach(json_object_get(status, "nodes"), i, node)
-    {
-        if (strcmp(text_of(node, "role", ""), "worker") == 0)
-            print_worker(output, node);
-    }
-    output_end(&output, NULL, false);
-    json_decref(status);
-    return 0;
+    return servers_print(&table);
 }
 
 const struct command command_clocks = {

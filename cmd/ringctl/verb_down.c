@@ -35,7 +35,7 @@ static enum gw_err take_down(struct attach *attach, json_t **answer,
     return code;
 }
 
-/* Only those that live; the names of them are told. */
+/* Only those that live and are ringctl's to end; the names are told. */
 static int take_all_down(void)
 {
     struct runs runs;
@@ -51,7 +51,10 @@ static int take_all_down(void)
         json_t *answer;
         if (attach_open(runs.names[i], &attach, &why))
             continue;
-        if (take_down(attach, &answer, &why)) {
+        enum gw_err code = take_down(attach, &answer, &why);
+        if (code == GW_ENOTSUP) {
+            progress("run %s stays: %s", runs.names[i], why.text);
+        } else if (code) {
             status = complain(&why);
         } else {
             json_decref(answer);

@@ -2,11 +2,8 @@
  *
  * ps: the parameter servers, what they hold and what they have done.
  */
-#include "ask.h"
 #include "ringctl.h"
 #include "servers.h"
-
-#include <string.h>
 
 static const struct field fields[] = {
     {"server", NULL, FIELD_INTEGER, 0, false},
@@ -34,47 +31,24 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* The columns have the names of the status. */
 static void print_server(struct output *output, const json_t *node)
 {
     union value row[FIELDS];
-    for (unsigned i = 0; i < FIELDS; i++) {
-        const char *name = fields[i].name;
-        if (fields[i].kind == FIELD_TEXT)
-            row[i].text = text_or_null(node, name);
-        else if (fields[i].kind == FIELD_REAL)
-            row[i].real = real_of(node, name);
-        else
-            row[i].integer = integer_of(node, i ? name : "node", 0);
-    }
+    servers_row(fields, FIELDS, node, row);
     output_row(output, row);
 }
 
 static int run(int operand_count, char **operands)
 {
-    struct gw_error why;
-    struct output *output;
-    json_t *status, *node;
-    size_t i;
+    const struct servers_table table = {.title = "ringctl ps",
+                                        .fields = fields,
+                                        .field_count = FIELDS,
+                                        .list = "nodes",
+                                        .role = "server",
+                                        .print = print_server};
     (void)operand_count;
     (void)operands;
-    if (servers_status(&status, &why))
-        return complain(&why);
-    if (output_begin("ringctl ps", common.output, fields, FIELDS, &output,
-                     &why)) {
-        json_decref(status);
-        return complain(&why);
-    }
-    output_collect(output);
-    note_servers(output, status);
-    json_array_foreach(json_object_get(status, "nodes"), i, node)
-    {
-        if (strcmp(text_of(node, "role", ""), "server") == 0)
-            print_server(output, node);
-    }
-    output_end(&output, NULL, false);
-    json_decref(status);
-    return 0;
+    return servers_print(&table);
 }
 
 const struct command command_ps = {

@@ -44,28 +44,14 @@ static void print_slot(struct output *output, const json_t *slot)
 
 static int run(int operand_count, char **operands)
 {
-    struct gw_error why;
-    struct output *output;
-    json_t *status, *slot;
-    size_t i;
+    const struct servers_table table = {.title = "ringctl slots",
+                                        .fields = fields,
+                                        .field_count = FIELDS,
+                                        .list = "slots",
+                                        .print = print_slot};
     (void)operand_count;
     (void)operands;
-    if (servers_status(&status, &why))
-        return complain(&why);
-    if (output_begin("ringctl slots", common.output, fields, FIELDS, &output,
-                     &why)) {
-        json_decref(status);
-        return complain(&why);
-    }
-    output_collect(output);
-    note_servers(output, status);
-    json_array_foreach(json_object_get(status, "slots"), i, slot)
-    {
-        print_slot(output, slot);
-    }
-    output_end(&output, NULL, false);
-    json_decref(status);
-    return 0;
+    return servers_print(&table);
 }
 
 const struct command command_slots = {

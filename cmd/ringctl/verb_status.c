@@ -5,6 +5,7 @@
  */
 #include "ask.h"
 #include "common/output.h"
+#include "looked_at.h"
 #include "ringctl.h"
 #include "runs.h"
 #include "session.h"
@@ -226,7 +227,7 @@ static void note_recoveries(struct output *output, const json_t *status)
     output_note_real(output, "test_quality", real_of(result, "test_quality"));
 }
 
-static int print_rows(const json_t *status)
+static int print_rows(json_t *status)
 {
     struct gw_error why;
     struct output *output;
@@ -237,12 +238,15 @@ static int print_rows(const json_t *status)
                      &why))
         return complain(&why);
     output_collect(output);
-    (people ? notes_for_people : notes_for_programs)(output, status);
+    if (is_looked_at(status))
+        looked_at_notes(output, status);
+    else
+        (people ? notes_for_people : notes_for_programs)(output, status);
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         print_node(output, node);
     }
-    if (people)
+    if (people && !is_looked_at(status))
         note_recoveries(output, status);
     output_end(&output, NULL, false);
     return 0;

@@ -20,7 +20,7 @@ enum { RANKS_DEFAULT = 4 };
 
 static const char *name, *wire = "shm";
 static unsigned controllers = 1, workers, servers, replicas, slots;
-static const char *restore;
+static const char *restore, *topo;
 static uint64_t pace_ns;
 static bool keep;
 
@@ -38,6 +38,8 @@ static const struct option_spec options[] = {
     {"slots", 0, OPTION_UNSIGNED, &slots, "K", "servers: how many (64)", NULL},
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
      "servers: begin from a snapshot", NULL},
+    {"topo", 0, OPTION_TEXT, &topo, "FILE",
+     "links have the delays and rates of this topology", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
     {"pace", 0, OPTION_DURATION, &pace_ns, "TIME",
@@ -108,6 +110,15 @@ static void describe(const json_t *status, const char *run, char *out,
                  integer_of(status, "epoch", 0));
 }
 
+/* ", topology racks" */
+static void describe_topology(const json_t *status, char *out, size_t room)
+{
+    const char *topology = text_of(status, "topology", "");
+    size_t used = strlen(out);
+    if (*topology)
+        snprintf(out + used, room - used, ", topology %s", topology);
+}
+
 static int tell(const char *run, uint64_t seed)
 {
     char text[512];
@@ -116,6 +127,7 @@ static int tell(const char *run, uint64_t seed)
     if (ask_data("status", &status, &why))
         return complain(&why);
     describe(status, run, text, sizeof text);
+    describe_topology(status, text, sizeof text);
     json_t *answer = json_pack("{sssIs{sssI}}", "text", text, "epoch",
                                (json_int_t)integer_of(status, "epoch", 0),
                                "data", "run", run, "seed", (json_int_t)seed);
@@ -139,6 +151,7 @@ static int run(int operand_count, char **operands)
                               .replicas = replicas,
                               .slots = slots,
                               .restore = restore,
+                              .topo = topo,
                               .work = work_defaults};
     if (controllers != 1 && controllers != 3 && controllers != 5)
         return complain_with(GW_EINVAL, "--controllers is 1, 3 or 5, not %u",
@@ -168,7 +181,8 @@ const struct command command_up = {
     .examples = "ringctl up 4\n"
                 "ringctl up 4 train lr heart_scale --epochs 50\n"
                 "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n"
-                "ringctl up --servers 3 --workers 4 --mode ssp:2 train mf\n",
+                "ringctl up --servers 3 --workers 4 --mode ssp:2 train mf\n"
+                "ringctl up 8 --topo racks.topo ops\n",
     .options = options,
     .operands_max = 4,
     .run = run,

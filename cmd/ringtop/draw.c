@@ -11,7 +11,8 @@
  *     | keys                    |
  *     +-------------------------+
  *
- * That of parameter servers is in draw_crew.c.
+ * That of parameter servers is in draw_crew.c, that of a pipeline in
+ * draw_pipeline.c.
  */
 #include "draw.h"
 
@@ -106,8 +107,8 @@ static void draw_overview(const struct picture *p, const struct area *area)
 
 /* ---- */
 
-/* A run has a ring or parameter servers: what it lacks, the other stands for.
- */
+/* A run has a ring, parameter servers or a pipeline: for what it lacks, the
+ * others stand. */
 static enum page page_of(const struct picture *p)
 {
     enum page page = p->view->page;
@@ -115,6 +116,8 @@ static enum page page_of(const struct picture *p)
         return page == PAGE_RING     ? PAGE_CLOCKS
                : page == PAGE_CHUNKS ? PAGE_SLOTS
                                      : page;
+    if (p->state->pipe.here && (page == PAGE_RING || page == PAGE_CHUNKS))
+        return PAGE_PIPELINE;
     return page;
 }
 
@@ -124,13 +127,16 @@ static void draw_page(const struct picture *p, const struct area *area)
                                       const struct area *) = {
         [PAGE_OVERVIEW] = draw_overview, [PAGE_RING] = draw_ring,
         [PAGE_CHUNKS] = draw_chunks,     [PAGE_SLOTS] = draw_slots,
-        [PAGE_CLOCKS] = draw_clocks,     [PAGE_EVENTS] = draw_events,
-        [PAGE_FAILOVER] = draw_failover, [PAGE_LOSS] = draw_loss,
+        [PAGE_CLOCKS] = draw_clocks,     [PAGE_PIPELINE] = draw_pipeline,
+        [PAGE_EVENTS] = draw_events,     [PAGE_FAILOVER] = draw_failover,
+        [PAGE_LOSS] = draw_loss,
     };
     if (p->view->help)
         draw_help(p, area);
     else if (p->view->page == PAGE_OVERVIEW && p->state->crew.here)
         draw_crew(p, area);
+    else if (p->view->page == PAGE_OVERVIEW && p->state->pipe.here)
+        draw_pipe_overview(p, area);
     else
         pages[page_of(p)](p, area);
 }

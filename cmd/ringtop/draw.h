@@ -52,6 +52,15 @@ int draw_servers_height(const struct picture *picture);
 int draw_slots_height(const struct picture *picture, int width);
 /* What became of servers and workers that failed, by the status of the run. */
 void draw_recoveries(const struct picture *picture, const struct area *area);
+/* Of a pipeline: the overview, the page, and its panels. */
+void draw_pipe_overview(const struct picture *picture, const struct area *area);
+void draw_pipeline(const struct picture *picture, const struct area *area);
+/* A step as a Gantt chart: a title, and a row a stage. */
+void draw_gantt(const struct picture *picture, const struct area *area,
+                const struct pipe_step *step);
+void draw_pipe_stages(const struct picture *picture, const struct area *area);
+/* One line: time and bubble, measured and predicted, and the steps so far. */
+void draw_pipe_sums(const struct picture *picture, const struct area *area);
 void draw_help(const struct picture *picture, const struct area *area);
 
 /* "-- TITLE ----------" over a panel; returns the area below it. */

@@ -181,6 +181,48 @@ static void loss_text(const struct picture *p, char *out, size_t size)
         snprintf(out, size, "loss %.4g", p->state->crew.loss);
 }
 
+/* ---- of pipelines ---- */
+
+static void pipe_text(const struct picture *p, char *out, size_t size)
+{
+    const struct pipe *pipe = &p->state->pipe;
+    snprintf(out, size, "pipeline");
+    if (pipe->stages > 0)
+        snprintf(out, size, "pipeline %ux%u", pipe->stages, pipe->micros);
+}
+
+static void pipe_step_text(const struct picture *p, char *out, size_t size)
+{
+    const struct pipe_step *step = pipe_current(&p->state->pipe);
+    *out = 0;
+    if (step)
+        snprintf(out, size, "step %" PRIu32, step->step);
+}
+
+static void pipe_passes_text(const struct picture *p, char *out, size_t size)
+{
+    const struct pipe *pipe = &p->state->pipe;
+    const struct pipe_step *step = pipe_current(pipe);
+    unsigned done = 0, all = 0;
+    for (unsigned s = 0; step && s < pipe->stages; s++) {
+        done += pipe_done(&step->lanes[s]);
+        all += pipe_passes(pipe, step, s);
+    }
+    *out = 0;
+    if (step && all >= done)
+        snprintf(out, size, "passes %u/%u", done, all);
+    else if (step)
+        snprintf(out, size, "passes %u", done);
+}
+
+static void pipe_loss_text(const struct picture *p, char *out, size_t size)
+{
+    const struct losses *losses = &p->state->losses;
+    *out = 0;
+    if (losses_used(losses) > 0)
+        snprintf(out, size, "loss %.4g", losses->last);
+}
+
 /* ---- */
 
 void draw_header(const struct picture *p, const struct area *area)
@@ -191,8 +233,13 @@ void draw_header(const struct picture *p, const struct area *area)
     static item_text *const of_crew[] = {
         lost_text,     model_text, crew_text,   crew_epoch_text,
         progress_text, skip_text,  pushes_text, loss_text};
+    static item_text *const of_pipe[] = {
+        double_text,      pipe_text, ill_text,       pipe_step_text,
+        pipe_passes_text, skip_text, pipe_loss_text, well_text};
     enum { ITEMS = sizeof of_ring / sizeof *of_ring };
-    item_text *const *items = p->state->crew.here ? of_crew : of_ring;
+    item_text *const *items = p->state->crew.here   ? of_crew
+                              : p->state->pipe.here ? of_pipe
+                                                    : of_ring;
     char text[96];
     area_fill(area, 0, STYLE_BAR);
     time_text(p, text, sizeof text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The keys, and what the signs of chunks, or of slots, mean. In two columns
+ * The keys, and what the signs of chunks, slots, or passes mean. In two columns
  * when there is room, so that all of it fits a small terminal.
  */
 #include "draw.h"
@@ -23,12 +23,23 @@ static const struct help_line of_crew[] = {
     {"Ctrl-L", "redraw"}, {"F10 q", "quit"},    {"P s", "serve, sync"},
     {"l", "copies"},      {"!", "LOST"},
 };
+static const struct help_line of_pipe[] = {
+    {"Space", "freeze"},   {".", "one event"},    {"< >", "slow, fast"},
+    {"Tab", "next page"},  {"arrows", "scroll"},  {"F3 /", "find"},
+    {"F", "forward pass"}, {"B", "backward"},     {"I", "of the input"},
+    {"W", "of weights"},   {"f b", "2nd piece"},  {"Ctrl-L", "redraw"},
+    {"F10 q", "quit"},     {"> .", "runs, idle"},
+};
 enum { LINES_COUNT = sizeof of_ring / sizeof *of_ring, KEY_WIDTH = 7 };
-_Static_assert(sizeof of_crew == sizeof of_ring, "helps are equally long");
+_Static_assert(sizeof of_crew == sizeof of_ring &&
+                   sizeof of_pipe == sizeof of_ring,
+               "helps are equally long");
 
 void draw_help(const struct picture *p, const struct area *area)
 {
-    const struct help_line *lines = p->state->crew.here ? of_crew : of_ring;
+    const struct help_line *lines = p->state->crew.here   ? of_crew
+                                    : p->state->pipe.here ? of_pipe
+                                                          : of_ring;
     struct area body = draw_title(p, area, "help: any key closes it");
     int columns = body.height >= LINES_COUNT ? 1 : 2;
     int rows = (LINES_COUNT + columns - 1) / columns;

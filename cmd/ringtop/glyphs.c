@@ -11,6 +11,8 @@ const struct glyphs glyphs_utf8 = {
     .corners = {"┌", "┐", "┘", "└"},
     .arrows = {"→", "↓", "←", "↑"},
     .full = "█",
+    .passes = {"░", "▓", "▒", "▂"},
+    .idle = "·",
 };
 
 const struct glyphs glyphs_ascii = {
@@ -20,4 +22,6 @@ const struct glyphs glyphs_ascii = {
     .corners = {"+", "+", "+", "+"},
     .arrows = {">", "v", "<", "^"},
     .full = "#",
+    .passes = {"=", "#", "+", "-"},
+    .idle = ".",
 };

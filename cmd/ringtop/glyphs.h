@@ -11,6 +11,8 @@ struct glyphs {
     const char *corners[4]; /* clockwise from top left */
     const char *arrows[4];  /* right, down, left, up */
     const char *full;
+    const char *passes[4]; /* by enum gw_pass_kind: F, B, I, W */
+    const char *idle;
 };
 
 extern const struct glyphs glyphs_utf8, glyphs_ascii;

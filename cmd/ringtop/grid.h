@@ -17,7 +17,11 @@ enum style {
     STYLE_GOOD,
     STYLE_WARN,
     STYLE_BAD,
-    STYLE_CHUNK, /* data on its way */
+    STYLE_CHUNK,   /* data on its way */
+    STYLE_FORWARD, /* the passes of a pipeline, by enum gw_pass_kind */
+    STYLE_BACKWARD,
+    STYLE_BACKWARD_INPUT,
+    STYLE_BACKWARD_WEIGHT,
     STYLES
 };
 

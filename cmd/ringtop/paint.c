@@ -5,14 +5,32 @@
 #include "paint.h"
 
 static const char *const colored[STYLES] = {
-    [STYLE_PLAIN] = "",      [STYLE_BAR] = "30;46",  [STYLE_STRONG] = "1",
-    [STYLE_DIM] = "2",       [STYLE_GOOD] = "32",    [STYLE_WARN] = "33",
-    [STYLE_BAD] = "1;37;41", [STYLE_CHUNK] = "1;36",
+    [STYLE_PLAIN] = "",
+    [STYLE_BAR] = "30;46",
+    [STYLE_STRONG] = "1",
+    [STYLE_DIM] = "2",
+    [STYLE_GOOD] = "32",
+    [STYLE_WARN] = "33",
+    [STYLE_BAD] = "1;37;41",
+    [STYLE_CHUNK] = "1;36",
+    [STYLE_FORWARD] = "37;44",
+    [STYLE_BACKWARD] = "30;42",
+    [STYLE_BACKWARD_INPUT] = "30;43",
+    [STYLE_BACKWARD_WEIGHT] = "30;46",
 };
 static const char *const plain[STYLES] = {
-    [STYLE_PLAIN] = "",  [STYLE_BAR] = "7",   [STYLE_STRONG] = "1",
-    [STYLE_DIM] = "2",   [STYLE_GOOD] = "",   [STYLE_WARN] = "1",
-    [STYLE_BAD] = "1;7", [STYLE_CHUNK] = "1",
+    [STYLE_PLAIN] = "",
+    [STYLE_BAR] = "7",
+    [STYLE_STRONG] = "1",
+    [STYLE_DIM] = "2",
+    [STYLE_GOOD] = "",
+    [STYLE_WARN] = "1",
+    [STYLE_BAD] = "1;7",
+    [STYLE_CHUNK] = "1",
+    [STYLE_FORWARD] = "",
+    [STYLE_BACKWARD] = "7",
+    [STYLE_BACKWARD_INPUT] = "1",
+    [STYLE_BACKWARD_WEIGHT] = "2",
 };
 
 static bool same_row(const struct grid *a, const struct grid *b, int y)

@@ -45,6 +45,24 @@ static void put_rank(struct output *output, const struct state *s, unsigned r)
     output_row(output, row);
 }
 
+static void put_pipeline(struct output *output, const struct pipe *pipe)
+{
+    const struct pipe_step *step = pipe_complete(pipe);
+    double predicted;
+    output_note_integer(output, "stages", pipe->stages);
+    output_note_integer(output, "micros", pipe->micros);
+    output_note_integer(output, "steps", (int64_t)pipe->finished);
+    if (!step)
+        return;
+    output_note_integer(output, "step", step->step);
+    output_note_real(output, "step_us",
+                     (double)pipe_took_ns(pipe, step, step->end_ns) * 1e-3);
+    output_note_real(output, "bubble_measured",
+                     pipe_bubble(pipe, step, &predicted));
+    if (predicted >= 0)
+        output_note_real(output, "bubble_predicted", predicted);
+}
+
 static void put_all(struct output *output, const struct state *s)
 {
     for (unsigned r = 0; r < s->rank_count; r++)
@@ -57,6 +75,8 @@ static void put_all(struct output *output, const struct state *s)
     output_note_integer(output, "ops_doubled", (int64_t)s->ops_doubled);
     output_note_integer(output, "epoch", s->epoch);
     output_note_integer(output, "failovers", s->failovers.count);
+    if (s->pipe.here)
+        put_pipeline(output, &s->pipe);
     if (!s->crew.here)
         return;
     output_note_integer(output, "slots", s->crew.slot_count);

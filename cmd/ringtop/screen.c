@@ -28,6 +28,10 @@ static void define_colors(void)
         [STYLE_WARN] = {COLOR_YELLOW, -1},
         [STYLE_BAD] = {COLOR_WHITE, COLOR_RED},
         [STYLE_CHUNK] = {COLOR_CYAN, -1},
+        [STYLE_FORWARD] = {COLOR_WHITE, COLOR_BLUE},
+        [STYLE_BACKWARD] = {COLOR_BLACK, COLOR_GREEN},
+        [STYLE_BACKWARD_INPUT] = {COLOR_BLACK, COLOR_YELLOW},
+        [STYLE_BACKWARD_WEIGHT] = {COLOR_BLACK, COLOR_CYAN},
     };
     start_color();
     use_default_colors();
@@ -50,6 +54,9 @@ static attr_t attributes(enum style style)
         [STYLE_WARN] = A_BOLD,
         [STYLE_BAD] = A_BOLD | A_REVERSE,
         [STYLE_CHUNK] = A_BOLD,
+        [STYLE_BACKWARD] = A_REVERSE,
+        [STYLE_BACKWARD_INPUT] = A_BOLD,
+        [STYLE_BACKWARD_WEIGHT] = A_DIM,
     };
     return (with_color ? colored : plain)[style];
 }

@@ -154,7 +154,8 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
         show->player.delay_ns = DELAY_NS;
     if (!err && show->source->known_count > 0)
         attach(show);
-    if (!err && show->source->run && !options->read_only)
+    if (!err && show->source->run && !options->read_only &&
+        !show->source->looks_only)
         err = orders_new(show->source->run, &show->orders, why);
     show->view.may_order = show->orders != NULL;
     if (err)
@@ -206,6 +207,15 @@ static void take_status(struct show *show)
     json_decref(status);
 }
 
+/* The time that has been reached: events wait so long, and so does it. */
+static uint64_t time_reached(const struct player *player, uint64_t now_ns)
+{
+    uint64_t late_ns =
+        now_ns > player->delay_ns ? now_ns - player->delay_ns : 0;
+    bool waits = player->live && player->delay_ns > 0;
+    return waits && late_ns < player->at_ns ? late_ns : player->at_ns;
+}
+
 void show_advance(struct show *show, uint64_t now_ns)
 {
     const struct gw_event *event;
@@ -215,7 +225,7 @@ void show_advance(struct show *show, uint64_t now_ns)
         state_event(show->state, event);
     if (show->state->begun && !show->player.frozen &&
         !player_at_end(&show->player))
-        state_time(show->state, show->player.at_ns);
+        state_time(show->state, time_reached(&show->player, now_ns));
     if (show->player.live)
         say_what_was_read(show);
 }
@@ -240,6 +250,7 @@ void show_draw(struct show *show)
     };
     state_settle(show->state);
     show->view.crew = show->state->crew.here;
+    show->view.pipe = show->state->pipe.here;
     draw(&picture, &show->grid);
 }
 

@@ -23,6 +23,7 @@ struct source {
     int fd;    /* readable when it is worth asking; -1: ask now and then */
     bool live; /* events come as they happen */
     const char *run; /* the run that it is attached to; NULL: none */
+    bool looks_only; /* that run takes no orders (common/announce.h) */
     const struct gw_event *known; /* what was so before the first event */
     size_t known_count;
     /* Who cannot keep up leaves out what he missed, and goes on with what is

@@ -2,19 +2,21 @@
  *
  * The events of a run, as its supervisor publishes them. Who attaches late has
  * missed how the ring came about, so what the status says of the members is
- * known beforehand, as if events had told it. What parameter servers hold and
- * do is too much for events: their run's status is asked for now and then.
+ * known beforehand, as if events had told it; likewise the stages of a
+ * pipeline. What parameter servers hold and do is too much for events: their
+ * run's status is asked for now and then.
  */
 #include "source.h"
 
 #include "common/attach.h"
+#include "pipe_state.h"
 #include "status_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KNOWN_MAX = 2 * GW_RING_NODES + 2 };
+enum { KNOWN_MAX = 2 * GW_RING_NODES + 2 + PIPE_STAGES };
 
 struct run_source {
     struct source source;
@@ -100,6 +102,48 @@ static void know_ring(struct run_source *r, struct gw_event *event,
     }
 }
 
+static uint32_t number_of(const json_t *object, const char *name)
+{
+    return (uint32_t)json_integer_value(json_object_get(object, name));
+}
+
+/* Stages introduce themselves once, before their first step. */
+static void know_stages(struct run_source *r, const json_t *pipeline)
+{
+    size_t stage;
+    json_t *rank;
+    json_array_foreach(json_object_get(pipeline, "ranks"), stage, rank)
+    {
+        const struct gw_event event = {
+            .time_ns = gw_now_ns(),
+            .kind = GW_EV_STAGE,
+            .rank = (uint32_t)json_integer_value(rank),
+            .peer = (uint32_t)stage,
+            .step = number_of(pipeline, "stages"),
+            .op = number_of(pipeline, "micros"),
+            .chunk = number_of(pipeline, "chunks"),
+            .value =
+                json_integer_value(json_object_get(pipeline, "predicted_ns")),
+        };
+        if (json_is_integer(rank))
+            know(r, &event);
+    }
+}
+
+/* Whose tool says what it can be asked, and that orders are not among it. */
+static bool looks_only(const json_t *status)
+{
+    const json_t *verbs = json_object_get(status, "verbs"), *verb;
+    size_t i;
+    json_array_foreach(verbs, i, verb)
+    {
+        const char *name = json_string_value(verb);
+        if (name && strcmp(name, "kill") == 0)
+            return false;
+    }
+    return json_is_array(verbs);
+}
+
 static bool has_servers(const json_t *status)
 {
     return json_is_array(json_object_get(status, "slots"));
@@ -115,6 +159,8 @@ static void know_status(struct run_source *r, const json_t *status)
     event.epoch =
         (uint32_t)json_integer_value(json_object_get(status, "epoch"));
     const json_t *nodes = json_object_get(status, "nodes");
+    r->source.looks_only = looks_only(status);
+    know_stages(r, json_object_get(status, "pipeline"));
     event.value = (int64_t)json_array_size(json_object_get(status, "ring"));
     if (has_servers(status))
         event.value = json_integer_value(json_object_get(status, "alive"));

@@ -30,6 +30,7 @@ enum gw_err state_new(struct state **state, struct gw_error *why)
         rank_init(&s->ranks[r]);
     s->shown = GW_NONE;
     crew_init(&s->crew);
+    pipe_init(&s->pipe);
     return GW_OK;
 }
 
@@ -41,6 +42,7 @@ void state_destroy(struct state **state)
     for (unsigned i = 0; i < OPS_KEPT; i++)
         op_fini(&s->ops[i]);
     shapes_fini(&s->shapes);
+    pipe_fini(&s->pipe);
     free(s);
     *state = NULL;
 }
@@ -51,6 +53,7 @@ void state_learn(struct state *s, struct state *other)
     s->shapes = other->shapes;
     other->shapes = (struct shapes){0};
     s->crew.here = s->failovers.crew = other->crew.here;
+    s->pipe.here = other->pipe.here;
     s->rank_count = other->first_ranks ? other->first_ranks : other->rank_count;
     /* Who came in a later view is not known yet. */
     for (unsigned r = 0; r < s->rank_count; r++)

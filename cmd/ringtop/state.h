@@ -17,6 +17,7 @@
 #include "journal.h"
 #include "losses.h"
 #include "op.h"
+#include "pipe_state.h"
 #include "rates.h"
 
 /* Ordered from calm to alarming. */
@@ -68,6 +69,7 @@ struct state {
     struct journal journal;
     struct failovers failovers;
     struct crew crew; /* of parameter servers */
+    struct pipe pipe; /* of a pipeline */
     bool begun;
     bool attaching; /* what comes happened before */
     uint64_t begin_ns, now_ns;

@@ -338,6 +338,29 @@ static void on_loss(struct state *s, const struct gw_event *e)
                (double)e->value * 1e-9);
 }
 
+static void on_stage(struct state *s, const struct gw_event *e)
+{
+    (void)meet(s, e->rank);
+}
+
+/* Stages pass messages on in pairs, and each pair counts its calls: these are
+ * no ops of all ranks. What is sent still counts. */
+static bool is_of_pairs(const struct state *s, const struct gw_event *e)
+{
+    return s->pipe.here && (e->kind <= GW_EV_WAIT);
+}
+
+static void count_bytes(struct state *s, const struct gw_event *e)
+{
+    struct rank *rank = meet(s, e->rank);
+    if (rank && e->kind == GW_EV_SEND) {
+        rank->sent_bytes += e->bytes;
+        rates_add(&s->rates, e->rank, e->time_ns, e->bytes);
+    }
+    if (rank && e->kind == GW_EV_APPLY)
+        rank->received_bytes += e->bytes;
+}
+
 static void dispatch(struct state *s, const struct gw_event *e)
 {
     static void (*const handlers[GW_EVENT_KINDS])(struct state *,
@@ -348,9 +371,11 @@ static void dispatch(struct state *s, const struct gw_event *e)
         [GW_EV_STEP] = on_step,         [GW_EV_LOSS] = on_loss,
         [GW_EV_FAILURE] = on_missed,    [GW_EV_MEMBER] = state_member,
         [GW_EV_EPOCH] = on_epoch,       [GW_EV_DECISION] = on_decision,
-        [GW_EV_RECOVERY] = on_recovery,
+        [GW_EV_RECOVERY] = on_recovery, [GW_EV_STAGE] = on_stage,
     };
-    if (e->kind < GW_EVENT_KINDS && handlers[e->kind])
+    if (is_of_pairs(s, e))
+        count_bytes(s, e);
+    else if (e->kind < GW_EVENT_KINDS && handlers[e->kind])
         handlers[e->kind](s, e);
 }
 
@@ -381,6 +406,7 @@ void state_event(struct state *s, const struct gw_event *event)
     s->last = e;
     crew_event(&s->crew, &e, &s->failovers, &s->journal);
     s->failovers.crew = s->crew.here;
+    pipe_event(&s->pipe, &e, &s->journal);
     if (!s->attaching)
         failovers_event(&s->failovers, &e, &s->journal);
     dispatch(s, &e);

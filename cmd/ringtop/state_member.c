@@ -84,7 +84,7 @@ static void tell_attached(struct state *s, uint64_t skipped_ns)
                       "too fast to follow: %s skipped; epoch %" PRIu32
                       ": %u members",
                       gap, s->epoch, state_members(s));
-    else
+    else if (!s->pipe.here) /* whose stages have been told already */
         journal_write(&s->journal, s->now_ns, WEIGHT_NOTE,
                       "attached in epoch %" PRIu32 ": %u members", s->epoch,
                       state_members(s));

@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
     {"paused", 0, OPTION_FLAG, &paused, NULL,
      "begin frozen, to go on by \".\" or Space", NULL},
     {"page", 0, OPTION_CHOICE, &page_text, "PAGE", "the page to begin with",
-     "overview|ring|chunks|slots|clocks|events|failover|loss"},
+     "overview|ring|chunks|slots|clocks|pipeline|events|failover|loss"},
     {"ascii", 0, OPTION_FLAG, &ascii, NULL, "no characters beyond ASCII", NULL},
     {"batch", 'b', OPTION_FLAG, &batch, NULL,
      "print pictures as text", NULL},
@@ -150,7 +150,7 @@ static int run(int operand_count, char **operands)
 const struct command command_top = {
     .name = "ringtop",
     .operands = "[-]",
-    .help = "show ranks, ring and chunks, or servers, slots and clocks",
+    .help = "show ranks, ring and chunks; servers, slots and clocks; or stages",
     .examples = "ringtop                              the latest run, live\n"
                 "ringtop --run tiger --read-only\n"
                 "ringtop --from F.jsonl\n"

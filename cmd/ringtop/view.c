@@ -10,9 +10,9 @@ enum { CTRL_H = 8, TAB = '\t', ENTER = '\r', ESCAPE = 27, DELETE = 127 };
 
 const char *page_name(enum page page)
 {
-    static const char *const names[PAGES] = {"overview", "ring",   "chunks",
-                                             "slots",    "clocks", "events",
-                                             "failover", "loss"};
+    static const char *const names[PAGES] = {"overview", "ring",     "chunks",
+                                             "slots",    "clocks",   "pipeline",
+                                             "events",   "failover", "loss"};
     return names[page];
 }
 
@@ -143,7 +143,9 @@ static bool has_page(const struct view *view, enum page page)
 {
     bool ring = page == PAGE_RING || page == PAGE_CHUNKS;
     bool crew = page == PAGE_SLOTS || page == PAGE_CLOCKS;
-    return view->crew ? !ring : !crew;
+    if (page == PAGE_PIPELINE)
+        return view->pipe;
+    return view->crew ? !ring : view->pipe ? !ring && !crew : !crew;
 }
 
 static void turn(struct view *view, int by)

@@ -16,6 +16,7 @@ enum page {
     PAGE_CHUNKS,
     PAGE_SLOTS,
     PAGE_CLOCKS,
+    PAGE_PIPELINE,
     PAGE_EVENTS,
     PAGE_FAILOVER,
     PAGE_LOSS,
@@ -45,6 +46,7 @@ enum key {
 struct view {
     enum page page;
     bool crew; /* of parameter servers: they have slots and clocks, no ring */
+    bool pipe; /* of a pipeline: it has stages, no ring */
     enum sort sort;
     bool help;
     bool quit;

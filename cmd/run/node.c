@@ -12,8 +12,6 @@
 #include "node.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CUT_JOIN_MS = 1500 };
 
@@ -40,19 +38,12 @@ static void end_ring(struct node *node)
     gw_ring_destroy(&ring);
 }
 
-static bool is_cut(const struct orders *orders)
-{
-    for (unsigned n = 0; n < GW_RING_NODES; n++)
-        if (orders->links[n].down)
-            return true;
-    return false;
-}
-
 /* Rules cannot be changed while it joins: if it may be that it cannot join by
  * the present ones it gives up now and then, and tries by the newest. */
-static enum gw_err join(struct node *node, const struct orders *orders,
+static enum gw_err join(void *context, const struct orders *orders,
                         struct gw_error *why)
 {
+    struct node *node = context;
     const struct birth *birth = &node->birth;
     struct node_addresses addresses;
     struct gw_ring *ring;
@@ -64,7 +55,7 @@ static enum gw_err join(struct node *node, const struct orders *orders,
         .controller_count = birth->controllers,
         .wire = birth->wire,
         .events = outbox_sink(node->outbox),
-        .join_timeout_ms = is_cut(orders) ? CUT_JOIN_MS : 0,
+        .join_timeout_ms = orders_cut(orders) ? CUT_JOIN_MS : 0,
         .links = orders->links,
         .pace_ns = orders->pace_ns,
         .context = node,
@@ -83,47 +74,21 @@ static enum gw_err join(struct node *node, const struct orders *orders,
     return code;
 }
 
-/* Others are at other work still, or have not missed our predecessor yet. */
-static bool may_try_again(enum gw_err code, uint64_t refused_ns)
+static enum gw_err prepare(struct node *node, struct gw_error *why)
 {
-    return code == GW_EMISMATCH || code == GW_ETIMEOUT || code == GW_ECLOSED ||
-           (code == GW_EINVAL && gw_now_ns() - refused_ns < NODE_REFUSED_NS);
+    enum gw_err code = node_fresh(node, why);
+    if (!code)
+        node_tell(node, STAGE_JOINING);
+    return code;
 }
 
 static enum gw_err become_member(struct node *node, struct gw_error *why)
 {
-    uint64_t began_ns = gw_now_ns();
-    struct orders *orders = malloc(sizeof *orders);
-    enum gw_err code = GW_OK;
-    if (!orders)
-        return gw_fail(why, GW_ENOMEM, "no memory for orders");
-    for (;;) {
-        code = node_fresh(node, why);
-        if (code)
-            break;
-        node_tell(node, STAGE_JOINING);
-        pthread_mutex_lock(&node->lock);
-        *orders = node->orders;
-        pthread_mutex_unlock(&node->lock);
-        code = join(node, orders, why);
-        if (!may_try_again(code, began_ns) || node_wants_to_leave(node))
-            break;
-        node_say(node, why);
-        node_nap(node, NODE_AGAIN_NS);
-    }
-    free(orders);
-    return code;
-}
-
-/* GW_OK: it has left. GW_PENDING: it is the last, and stays. */
-static enum gw_err leave(struct node *node, struct gw_error *why)
-{
-    enum gw_err code = gw_ring_leave(node->ring, why);
-    if (code != GW_EINVAL)
-        return code;
-    node->stays = true;
-    node_say(node, why);
-    return GW_PENDING;
+    const struct node_beginning how = {.prepare = prepare,
+                                       .join = join,
+                                       .context = node,
+                                       .waits_for_work = true};
+    return node_begin(node, &how, why);
 }
 
 /* GW_OK: it has left. GW_ECLOSED: convicted. */
@@ -136,7 +101,7 @@ static enum gw_err live(struct node *node, struct gw_error *why)
         if (node->stale)
             return gw_ring_leave(node->ring, why) ? why->code : GW_ECLOSED;
         if (node_wants_to_leave(node)) {
-            code = leave(node, why);
+            code = node_stays(node, gw_ring_leave(node->ring, why), why);
             if (code == GW_PENDING)
                 continue;
             break;

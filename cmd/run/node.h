@@ -10,7 +10,8 @@
  *
  * Main alone uses the state and the work; what the poster has to know of them
  * main copies into `note`. The poster alone obeys the rules of links, so they
- * hold while main waits. node_main.c has how it begins and ends.
+ * hold while main waits. node_main.c has how the process begins and ends,
+ * node_begin.c how any life does.
  */
 #ifndef NODE_H
 #define NODE_H
@@ -68,9 +69,28 @@ struct node_addresses {
 void node_addresses_of(const struct birth *birth,
                        struct node_addresses *addresses);
 struct gw_ps_link ps_link_of(const struct gw_ring_link *link);
-/* A former process of our number is convicted by then. */
-#define NODE_REFUSED_NS UINT64_C(10000000000)
-#define NODE_AGAIN_NS   UINT64_C(50000000)
+
+/* node_begin.c */
+/* How to become what one lives as. */
+struct node_beginning {
+    /* Before each try; its error ends them. NULL: nothing is to be done. */
+    enum gw_err (*prepare)(struct node *node, struct gw_error *why);
+    enum gw_err (*join)(void *context, const struct orders *orders,
+                        struct gw_error *why);
+    void *context;
+    bool waits_for_work; /* GW_EMISMATCH passes: others are at other work */
+};
+/* Tries, by the newest orders each time, until one succeeds, cannot succeed, or
+ * the node is to leave. What the last one answered. */
+GW_MUST_CHECK enum gw_err node_begin(struct node *node,
+                                     const struct node_beginning *how,
+                                     struct gw_error *why);
+/* Is a link down? */
+bool orders_cut(const struct orders *orders);
+/* `code` is what asking to leave has answered: GW_EINVAL says that it is the
+ * last, and stays: GW_PENDING. */
+enum gw_err node_stays(struct node *node, enum gw_err code,
+                       const struct gw_error *why);
 
 /* node_post.c */
 GW_MUST_CHECK enum gw_err node_post_start(struct node *node,

@@ -11,23 +11,10 @@
 /* Keys that are fetched at once. */
 enum { FETCH_FLOATS = 1 << 18 };
 
-void ps_orders(struct node *node, struct orders *orders)
-{
-    pthread_mutex_lock(&node->lock);
-    *orders = node->orders;
-    pthread_mutex_unlock(&node->lock);
-}
-
 void ps_links(const struct orders *orders, struct gw_ps_link *links)
 {
     for (unsigned n = 0; n < GW_PS_NODES; n++)
         links[n] = ps_link_of(&orders->links[n]);
-}
-
-bool ps_may_try_again(enum gw_err code, uint64_t since_ns)
-{
-    return code == GW_ETIMEOUT || code == GW_ECLOSED ||
-           (code == GW_EINVAL && gw_now_ns() - since_ns < NODE_REFUSED_NS);
 }
 
 void ps_rejoin(struct node *node, const struct gw_error *why)

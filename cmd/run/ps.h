@@ -16,11 +16,7 @@
 
 /* ---- ps.c ---- */
 
-/* The newest. */
-void ps_orders(struct node *node, struct orders *orders);
 void ps_links(const struct orders *orders, struct gw_ps_link *links);
-/* Others have not missed our predecessor yet, or cannot be reached now. */
-bool ps_may_try_again(enum gw_err code, uint64_t since_ns);
 /* It was convicted: once more, as another incarnation. */
 void ps_rejoin(struct node *node, const struct gw_error *why);
 

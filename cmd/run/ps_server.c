@@ -6,8 +6,6 @@
  */
 #include "ps.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 
 #define LOOK_NS UINT64_C(20000000)
@@ -29,9 +27,10 @@ static void set_server(struct node *node, struct gw_ps_server *server)
     pthread_mutex_unlock(&node->lock);
 }
 
-static enum gw_err start(struct node *node, const struct orders *orders,
+static enum gw_err start(void *context, const struct orders *orders,
                          struct gw_error *why)
 {
+    struct node *node = context;
     const struct birth *birth = &node->birth;
     struct settings settings;
     struct node_addresses addresses;
@@ -69,42 +68,18 @@ static enum gw_err start(struct node *node, const struct orders *orders,
 
 static enum gw_err become_server(struct node *node, struct gw_error *why)
 {
-    uint64_t began_ns = gw_now_ns();
-    struct orders *orders = malloc(sizeof *orders);
-    enum gw_err code = GW_OK;
-    if (!orders)
-        return gw_fail(why, GW_ENOMEM, "no memory for orders");
-    for (;;) {
-        ps_orders(node, orders);
-        code = start(node, orders, why);
-        if (!ps_may_try_again(code, began_ns) || node_wants_to_leave(node))
-            break;
-        node_say(node, why);
-        node_nap(node, NODE_AGAIN_NS);
-    }
-    free(orders);
-    return code;
+    const struct node_beginning how = {.join = start, .context = node};
+    return node_begin(node, &how, why);
 }
 
 /* ---- serving, and the end of it ---- */
-
-/* GW_OK: it has left. GW_PENDING: it is the last, and stays. */
-static enum gw_err leave(struct node *node, struct gw_error *why)
-{
-    enum gw_err code = gw_ps_server_leave(node->server, why);
-    if (code != GW_EINVAL)
-        return code;
-    node->stays = true;
-    node_say(node, why);
-    return GW_PENDING;
-}
 
 static enum gw_err serve(struct node *node, struct gw_error *why)
 {
     for (;;) {
         enum gw_err code = gw_ps_server_error(node->server, why);
         if (!code && node_wants_to_leave(node)) {
-            code = leave(node, why);
+            code = node_stays(node, gw_ps_server_leave(node->server, why), why);
             if (!code)
                 return GW_OK;
         }

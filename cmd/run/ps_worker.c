@@ -34,20 +34,12 @@ static void set_ps(struct node *node, struct gw_ps *ps)
     pthread_mutex_unlock(&node->lock);
 }
 
-static bool is_cut(const struct orders *orders)
-{
-    for (unsigned n = 0; n < GW_RING_NODES; n++)
-        if (orders->links[n].down)
-            return true;
-    return false;
-}
-
 /* If it may be that it cannot connect by the present rules of links it gives up
  * now and then, and tries by the newest. */
-static enum gw_err try_to_connect(struct ps_worker *w,
-                                  const struct orders *orders,
+static enum gw_err try_to_connect(void *context, const struct orders *orders,
                                   struct gw_error *why)
 {
+    struct ps_worker *w = context;
     const struct birth *birth = &w->node->birth;
     struct node_addresses addresses;
     struct gw_ps_link links[GW_PS_NODES];
@@ -58,7 +50,7 @@ static enum gw_err try_to_connect(struct ps_worker *w,
     config.wire = birth->wire;
     config.seed = birth->seed;
     config.controller_count = birth->controllers;
-    config.connect_ms = is_cut(orders) ? CUT_CONNECT_MS : CONNECT_MS;
+    config.connect_ms = orders_cut(orders) ? CUT_CONNECT_MS : CONNECT_MS;
     config.events = outbox_sink(w->node->outbox);
     config.links = links;
     config.pace_ns = orders->pace_ns;
@@ -73,23 +65,10 @@ static enum gw_err try_to_connect(struct ps_worker *w,
 
 static enum gw_err become_worker(struct ps_worker *w, struct gw_error *why)
 {
-    struct node *node = w->node;
-    uint64_t began_ns = gw_now_ns();
-    struct orders *orders = malloc(sizeof *orders);
-    enum gw_err code = GW_OK;
-    if (!orders)
-        return gw_fail(why, GW_ENOMEM, "no memory for orders");
-    for (;;) {
-        ps_orders(node, orders);
-        code = try_to_connect(w, orders, why);
-        if (!ps_may_try_again(code, began_ns) || node_wants_to_leave(node))
-            break;
-        node_say(node, why);
-        node_nap(node, NODE_AGAIN_NS);
-    }
-    free(orders);
+    const struct node_beginning how = {.join = try_to_connect, .context = w};
+    enum gw_err code = node_begin(w->node, &how, why);
     if (!code)
-        set_ps(node, w->ps);
+        set_ps(w->node, w->ps);
     return code;
 }
 

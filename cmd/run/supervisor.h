@@ -73,6 +73,8 @@ struct run_options {
     unsigned replicas;   /* of each slot; 0: 3, or as many as servers */
     unsigned slots;      /* 0: 64 */
     const char *restore; /* a snapshot's directory to begin from; NULL */
+    /* A topology whose ways the links follow; NULL: none. */
+    const char *topo;
     /* The name that it got; out. */
     char run[RUN_NAME_MAX];
 };

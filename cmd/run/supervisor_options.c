@@ -53,13 +53,14 @@ json_t *work_options_encode(const struct work_options *work)
 json_t *options_encode(const struct run_options *options)
 {
     return json_pack(
-        "{s:s?, s:i, s:i, s:s?, s:I, s:I, s:s?, s:i, s:i, s:i, s:s?, s:o}",
+        "{s:s?, s:i, s:i, s:s?, s:I, s:I, s:s?, s:i, s:i, s:i, s:s?, s:s?, "
+        "s:o}",
         "name", options->name, "ranks", (int)options->ranks, "controllers",
         (int)options->controllers, "wire", options->wire, "seed",
         (json_int_t)options->seed, "pace_ns", (json_int_t)options->pace_ns,
         "command", options->command, "servers", (int)options->servers,
         "replicas", (int)options->replicas, "slots", (int)options->slots,
-        "restore", options->restore, "work",
+        "restore", options->restore, "topo", options->topo, "work",
         work_options_encode(&options->work));
 }
 
@@ -188,7 +189,9 @@ enum gw_err options_decode(const json_t *json, struct options_room *room,
         get_unsigned(json, "replicas", &options->replicas, why) ||
         get_unsigned(json, "slots", &options->slots, why) ||
         get_text(json, "restore", room->restore, sizeof room->restore,
-                 &options->restore, why))
+                 &options->restore, why) ||
+        get_text(json, "topo", room->topo, sizeof room->topo, &options->topo,
+                 why))
         return GW_EINVAL;
     return work_options_decode(json_object_get(json, "work"), room,
                                &options->work, why);

@@ -18,6 +18,7 @@
  *   supervisor_verbs.c     the verbs, and what is asked of the run as a whole
  *   supervisor_train.c     the verbs about work, and what it has learnt
  *   supervisor_net.c       the verbs about links
+ *   supervisor_topo.c      a topology over all of them
  *   supervisor_life.c      the verbs about one node's life
  *   supervisor_wait.c      answers that come later
  *   supervisor_status.c    the run as JSON, and as values of conditions
@@ -166,6 +167,7 @@ struct run {
     unsigned controller_count;
     char raft[RUN_CONTROLLERS_MAX][32];
     struct links links;
+    char topology[GW_TOPOLOGY_NAME_MAX]; /* that was laid over them; "" */
     uint64_t pace_ns;
     struct work_order work;
 
@@ -337,7 +339,7 @@ typedef void verb_function(const struct request *request);
 verb_function *verb_find(const char *name);
 verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
     verb_drain, verb_add, verb_slow;
-verb_function verb_link, verb_cut, verb_heal, verb_pace;
+verb_function verb_link, verb_cut, verb_heal, verb_pace, verb_topo;
 verb_function verb_train, verb_snapshot, verb_mode;
 #define refuse(request, code, ...)                                             \
     serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
@@ -351,6 +353,12 @@ GW_MUST_CHECK bool request_ns(const struct request *request, uint64_t *ns);
 uint64_t request_timeout_ns(const struct request *request);
 /* "epoch 2, ring 0 1 3"; "epoch 9, 2 servers, 4 workers" */
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
+
+/* ---- supervisor_topo.c ---- */
+
+/* Links follow the topology of the options from the beginning. GW_EDATA: the
+ * file's; GW_EINVAL: it has too few ranks. */
+GW_MUST_CHECK enum gw_err topo_begin(struct run *run, struct gw_error *why);
 
 /* ---- supervisor_train.c ---- */
 

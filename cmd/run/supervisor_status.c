@@ -361,6 +361,9 @@ json_t *status_json(struct run *run)
     char trouble[200];
     json_t *status = has_servers(run) ? servers_json(run) : ring_run_json(run);
     json_object_set_new(status, "links", links_json(&run->links));
+    json_object_set_new(status, "topology",
+                        *run->topology ? json_string(run->topology)
+                                       : json_null());
     json_object_set_new(status, "recoveries", recovery_json(run));
     const char *text = control_text(run, trouble);
     if (run->failed.code)

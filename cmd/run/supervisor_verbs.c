@@ -93,7 +93,7 @@ static const struct {
     {"train", verb_train},       {"wait", verb_wait},
     {"expect", verb_expect},     {"record", verb_record},
     {"snapshot", verb_snapshot}, {"mode", verb_mode},
-    {"down", verb_down},
+    {"topo", verb_topo},         {"down", verb_down},
 };
 
 verb_function *verb_find(const char *name)

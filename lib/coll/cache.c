@@ -51,13 +51,18 @@ static int choose(struct gw_comm *comm, const struct gw_call *call)
     struct gw__choice *kept = &comm->choices[key % GW__CACHE];
     if (kept->key == key)
         return kept->algo;
-    struct gw_candidate best;
-    size_t found =
-        gw__choose(&comm->costs, comm->windows != NULL, call->collective,
-                   comm->size, count, elem, &best, 1);
-    assert(found > 0);
+    const struct gw_algo *algo = gw__winners_algo(
+        &comm->winners, call->collective, comm->size, count, elem);
+    if (!algo) {
+        struct gw_candidate best;
+        size_t found =
+            gw__choose(&comm->costs, comm->windows != NULL, call->collective,
+                       comm->size, count, elem, &best, 1);
+        assert(found > 0);
+        algo = best.algo;
+    }
     kept->key = key;
-    kept->algo = index_of(best.algo);
+    kept->algo = index_of(algo);
     return kept->algo;
 }
 

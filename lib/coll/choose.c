@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which algorithm a call runs when it names none: the one whose predicted time
- * is least, under costs that calibration measured.
+ * Which algorithm a call runs when it names none: the one that a rule names
+ * (winners.c), else the one whose predicted time is least, under costs that
+ * calibration measured.
  *
  *   ipc, tcp   gw_plan_price: alpha-beta-gamma, step by step; ranks that share
  *              a core take turns
@@ -9,6 +10,7 @@
  *              round otherwise), and the loads and stores, spread over the
  * cores and bounded by the busiest rank
  */
+#include "coll/calibration.h"
 #include "coll/comm.h"
 
 #include <stdlib.h>
@@ -16,6 +18,8 @@
 
 /* Bytes that fit the caches of a core or are shared close by. */
 enum { CACHED_BYTES = 4 << 20 };
+/* Of one collective. */
+enum { ALGOS_MAX = 64 };
 
 /* Loads and stores in shared memory: of the busiest rank, and of all. A write
  * that adds loads its sources and the own value and stores the sum; one that
@@ -151,7 +155,6 @@ size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
                   enum gw_collective collective, unsigned ranks, size_t count,
                   size_t elem_bytes, struct gw_candidate *out, size_t capacity)
 {
-    enum { ALGOS_MAX = 64 };
     struct gw_candidate found[ALGOS_MAX];
     size_t algos, n = 0;
     const struct gw_algo *const *list = gw_algo_list(&algos);
@@ -167,13 +170,36 @@ size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
     return n;
 }
 
+/* Moves `algo` to the front; the others keep their order. */
+static void promote(struct gw_candidate *found, size_t n,
+                    const struct gw_algo *algo)
+{
+    size_t at = 0;
+    while (at < n && found[at].algo != algo)
+        at++;
+    if (at == n)
+        return;
+    struct gw_candidate first = found[at];
+    memmove(found + 1, found, at * sizeof *found);
+    found[0] = first;
+}
+
 size_t gw_choose(const char *wire, enum gw_collective collective,
                  unsigned ranks, size_t count, size_t elem_bytes,
                  struct gw_candidate *out, size_t capacity)
 {
+    struct gw_candidate found[ALGOS_MAX];
     struct gw_wire_costs costs;
+    struct gw__winners winners;
     bool measured;
-    gw_costs(wire, &costs, &measured);
-    return gw__choose(&costs, strcmp(wire, "shm") == 0, collective, ranks,
-                      count, elem_bytes, out, capacity);
+    json_t *file = gw__calibration_load();
+    gw__costs_of(file, wire, &costs, &measured);
+    gw__winners_of(file, wire, ranks, &winners);
+    json_decref(file);
+    size_t n = gw__choose(&costs, strcmp(wire, "shm") == 0, collective, ranks,
+                          count, elem_bytes, found, ALGOS_MAX);
+    promote(found, n,
+            gw__winners_algo(&winners, collective, ranks, count, elem_bytes));
+    memcpy(out, found, (n < capacity ? n : capacity) * sizeof *out);
+    return n;
 }

@@ -5,6 +5,7 @@
  * communicators never stand in each other's way.
  */
 #include "coll/comm.h"
+#include "coll/calibration.h"
 
 #include "wire/rendezvous.h"
 
@@ -75,21 +76,33 @@ struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
     return NULL;
 }
 
-/* The shapes of all ranks are the same; costs are rank 0's, so that all choose
- * the same algorithms. */
+/* The shapes of all ranks are the same; costs and rules are rank 0's, so that
+ * all choose the same algorithms. The file's rules for shared memory are about
+ * windows. */
 static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
 {
     bool measured;
-    gw_costs(comm->wire_name, &comm->costs, &measured);
+    struct {
+        struct gw_wire_costs costs;
+        struct gw__winners winners;
+    } known = {.winners.count = 0};
+    json_t *file = comm->rank == 0 ? gw__calibration_load() : NULL;
+    gw__costs_of(file, comm->wire_name, &known.costs, &measured);
+    if (comm->windows || strcmp(comm->wire_name, "shm") != 0)
+        gw__winners_of(file, comm->wire_name, comm->size, &known.winners);
+    json_decref(file);
+    comm->costs = known.costs;
     struct gw_call call = {.collective = GW_BROADCAST,
-                           .in = &comm->costs,
-                           .out = comm->rank == 0 ? NULL : &comm->costs,
-                           .count = sizeof comm->costs,
+                           .in = &known,
+                           .out = comm->rank == 0 ? NULL : &known,
+                           .count = sizeof known,
                            .type = GW_U8,
                            .algo = "binomial"};
     enum gw_err err = gw_run(comm, &call);
     if (err)
         gw_fail(why, err, "agreeing on costs: %s", comm->error.text);
+    comm->costs = known.costs;
+    gw__winners_take(&comm->winners, &known.winners);
     gw_comm_counters_reset(comm);
     return err;
 }
@@ -285,6 +298,7 @@ void gw_comm_destroy(struct gw_comm **made)
     struct gw_comm *comm = *made;
     if (!comm)
         return;
+    gw__beside_unlink(comm);
     abandon_calls(comm);
     gw__wire_close(&comm->wire);
     gw__requests_fini(comm);

@@ -3,7 +3,8 @@
  * Inside lib/coll: communicators, calls under way, and who does what.
  *
  *   call.c     checks a call, says where chunks lie, signs it
- *   choose.c   picks the algorithm; costs.c keeps the measured costs
+ *   choose.c   picks the algorithm; costs.c keeps the measured costs, winners.c
+ *              the measured winners
  *   program.c  compiles the plan; cache.c keeps what was compiled
  *   engine.c   runs a program over any wire, slice by slice
  *   window.c   runs a direct program in one pass over shared memory; card.c
@@ -12,6 +13,7 @@
  *   progress.c moves all calls under way; fails together; wait.c tells whom
  *              they wait for; mismatch.c finds ranks that call different things
  *   comm.c     creates, splits and closes communicators
+ *   beside.c   joins those of one thread that wait for each other crosswise
  *   elastic.c  makes the quiet ones of lib/ring; shares.c runs their calls,
  *              whose chunks travel with the set of their contributors
  */
@@ -19,6 +21,7 @@
 #define GW__COMM_H
 
 #include "coll/program.h"
+#include "coll/winners.h"
 #include "wire/windows.h"
 #include "wire/wire.h"
 
@@ -86,6 +89,7 @@ struct gw__choice {
 };
 
 enum { GW__CACHE = 64, GW__IDLE_MAX = 16, GW__HISTORY = 16 };
+enum { GW__BESIDE_MAX = 8 };
 
 /* Inputs up to this size travel on the cards of window passes. */
 enum { GW__EAGER_BYTES = 4096 };
@@ -135,11 +139,14 @@ struct gw_comm {
     struct gw__scratch scratch[GW__IDLE_MAX];
     bool *out_blocked, *in_blocked; /* progress: links taken by older calls */
     struct gw_wire_costs costs;     /* rank 0's, so that all choose alike */
+    struct gw__winners winners;     /* likewise */
     bool costs_agreed;
     uint64_t turns;            /* windowed calls begun */
     uint64_t turns_done;       /* and ended, in order */
     const void **fold_sources; /* room for size + 1 pointers each */
     void **fold_dests;
+    struct gw_comm *beside[GW__BESIDE_MAX]; /* each has this one, too */
+    unsigned beside_count;
 };
 
 /* ---- call.c ---- */
@@ -179,7 +186,7 @@ void gw__cache_fini(struct gw_comm *comm);
 
 /* ---- choose.c ---- */
 
-/* As gw_choose, with the costs given and for windows or not. */
+/* By prediction alone, with the costs given and for windows or not. */
 size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
                   enum gw_collective collective, unsigned ranks, size_t count,
                   size_t elem_bytes, struct gw_candidate *out, size_t capacity);
@@ -255,11 +262,27 @@ void gw__scratch_fini(struct gw_comm *comm);
 enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error);
 /* One round over the calls under way, oldest first. */
 enum gw_err gw__progress(struct gw_comm *comm, bool *moved);
+/* For lost peers, calls that differ, a call that waits for too long; at most
+ * once a millisecond. */
+enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now);
 /* A round; when nothing moved, a look around, and a nap if `sleep`. */
 enum gw_err gw__turn(struct gw_comm *comm, bool sleep);
 void gw__event(const struct gw_request *request, enum gw_event_kind kind,
                unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
                int64_t value);
+
+/* ---- beside.c ---- */
+
+/* A round over the calls of those beside `comm`, and a look around in them.
+ * *moved: something did; *waiting: some have calls under way. The error is one
+ * of `comm`, too. */
+enum gw_err gw__beside_progress(struct gw_comm *comm, bool *moved,
+                                bool *waiting);
+/* Something has moved on `comm` or beside it. */
+void gw__beside_moved(struct gw_comm *comm, uint64_t now);
+/* `comm` has failed: so do those beside it. */
+void gw__beside_fail(struct gw_comm *comm);
+void gw__beside_unlink(struct gw_comm *comm);
 
 /* ---- wait.c ---- */
 

@@ -18,6 +18,7 @@ enum {
     CHECK_NS = 1000000,  /* between looks for lost peers */
     SLEEP_NS = 20000000, /* at most, between looks at the clock */
     STOP_NS = 2000000,   /* the same, between looks at `stop` */
+    BESIDE_NS = 200000,  /* the same, while calls are under way beside it */
 };
 
 void gw__event(const struct gw_request *r, enum gw_event_kind kind,
@@ -68,6 +69,7 @@ enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error)
         comm->wire->ops->abort(comm->wire, &comm->error);
         gw__withdraw(comm);
     }
+    gw__beside_fail(comm);
     return comm->error.code;
 }
 
@@ -158,9 +160,11 @@ static enum gw_err find_closed(struct gw_request *r, struct gw_error *why)
                    before);
 }
 
-static enum gw_err look_around(struct gw_comm *comm, uint64_t now)
+enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now)
 {
     struct gw_error why = {0};
+    if (now - comm->last_check_ns < CHECK_NS)
+        return GW_OK;
     struct gw_request *r = gw__oldest_pending(comm);
     uint64_t away_ns = now - comm->last_check_ns;
     comm->last_check_ns = now;
@@ -188,15 +192,12 @@ static enum gw_err look_around(struct gw_comm *comm, uint64_t now)
 }
 
 /* Nothing moved: look around now and then, and let time pass. */
-static enum gw_err idle(struct gw_comm *comm, bool sleep)
+static enum gw_err idle(struct gw_comm *comm, bool sleep, bool beside)
 {
-    uint64_t now = gw_now_ns();
-    if (now - comm->last_check_ns >= CHECK_NS) {
-        enum gw_err err = look_around(comm, now);
-        if (err)
-            return err;
-    }
-    uint64_t most_ns = comm->stop ? STOP_NS : SLEEP_NS;
+    enum gw_err err = gw__look_around(comm, gw_now_ns());
+    if (err)
+        return err;
+    uint64_t most_ns = beside ? BESIDE_NS : comm->stop ? STOP_NS : SLEEP_NS;
     uint64_t nap_ns = comm->timeout_ns / 8;
     if (sleep)
         comm->wire->ops->wait(comm->wire, nap_ns < most_ns ? nap_ns : most_ns);
@@ -205,11 +206,13 @@ static enum gw_err idle(struct gw_comm *comm, bool sleep)
 
 enum gw_err gw__turn(struct gw_comm *comm, bool sleep)
 {
-    bool moved = false;
+    bool moved = false, beside = false;
     enum gw_err err = gw__progress(comm, &moved);
+    if (!err && !moved && comm->beside_count > 0)
+        err = gw__beside_progress(comm, &moved, &beside);
     if (moved)
-        comm->last_progress_ns = gw_now_ns();
+        gw__beside_moved(comm, gw_now_ns());
     else if (!err)
-        err = idle(comm, sleep);
+        err = idle(comm, sleep, beside);
     return err;
 }

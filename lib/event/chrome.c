@@ -10,6 +10,9 @@
  *
  * SEND and APPLY are matched by what names a transfer on both sides:
  * epoch, op, step, chunk, sender, receiver.
+ *
+ * The passes of a pipeline's stage come one after the other, so they are plain
+ * slices: "F3" is the forward pass of micro-batch 3.
  */
 #include "event/sink.h"
 
@@ -102,6 +105,36 @@ static void put_transfer(struct chrome *s, const struct gw_event *e)
     fputc('}', file);
 }
 
+/* Letters as gradwire/pipe.h has them, which is a floor above. */
+static void put_pass(struct chrome *s, const struct gw_event *e)
+{
+    static const char letters[] = "FBIW";
+    bool known = e->value >= 0 && (size_t)e->value < sizeof letters - 1;
+    bool begins = e->kind == GW_EV_PASS_BEGIN;
+    char name[16];
+    snprintf(name, sizeof name, "%c%" PRIu32, known ? letters[e->value] : '?',
+             e->op);
+    FILE *file =
+        put(s, begins ? "B" : "E", name, e->rank, TRACK_RUN, e->time_ns);
+    fprintf(file,
+            ",\"cat\":\"pass\",\"args\":{\"step\":%" PRIu32
+            ",\"piece\":%" PRIu32,
+            e->step, e->chunk);
+    if (!begins)
+        fprintf(file, ",\"held\":%" PRIu64, e->bytes);
+    else if (e->peer != GW_NONE)
+        fprintf(file, ",\"waited_for\":%" PRIu32, e->peer);
+    fputs("}}", file);
+}
+
+/* A rank is called by its stage from now on. */
+static void name_stage(struct chrome *s, const struct gw_event *e)
+{
+    fprintf(put(s, "M", "process_name", e->rank, TRACK_RUN, 0),
+            ",\"args\":{\"name\":\"stage %" PRIu32 " (rank %" PRIu32 ")\"}}",
+            e->peer, e->rank);
+}
+
 static void put_mark(struct chrome *s, const struct gw_event *e)
 {
     const char *name = gw_event_name(e->kind);
@@ -130,6 +163,13 @@ static void chrome_emit(struct gw_sink *sink, const struct gw_event *e)
     case GW_EV_SEND:
     case GW_EV_APPLY:
         put_transfer(s, e);
+        break;
+    case GW_EV_STAGE:
+        name_stage(s, e);
+        break;
+    case GW_EV_PASS_BEGIN:
+    case GW_EV_PASS_END:
+        put_pass(s, e);
         break;
     case GW_EV_LOSS:
         fprintf(put(s, "C", "loss", e->rank, TRACK_RUN, e->time_ns),

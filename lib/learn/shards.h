@@ -18,6 +18,11 @@
  * parameters are one flat array, the weights (in x out, row by row), then the
  * biases; it is cut into equal blocks, the last one padded with zeros. Sums are
  * divided by nothing here: who adds to a gradient has scaled it.
+ *
+ * The operators' gradients leave in the reverse order of `operators`, a bucket
+ * after the other, whatever order they are completed in: all ranks must start
+ * the same calls in the same order. What is sent is the formula's on every rank
+ * (gw_layout_price), unless `algo` asks for something else.
  */
 #ifndef GW__SHARDS_H
 #define GW__SHARDS_H
@@ -53,6 +58,8 @@ struct gw__shards;
 GW_MUST_CHECK enum gw_err gw__shards_new(const struct gw__shards_config *config,
                                          struct gw__shards **shards,
                                          struct gw_error *why);
+/* Before its communicators. Those on which one of its calls is under way are
+ * aborted: nothing may use its memory any more. */
 void gw__shards_destroy(struct gw__shards **shards);
 
 /* `values` are all local parameters of operators[i], to begin with: the same on
@@ -64,7 +71,9 @@ GW_MUST_CHECK enum gw_err gw__shards_use(struct gw__shards *shards, unsigned i,
                                          const float **values,
                                          struct gw_error *why);
 void gw__shards_drop(struct gw__shards *shards, unsigned i);
-/* Where the gradient of operators[i] is added up; zero when a step begins. */
+/* Where the gradient of operators[i] is added up; zero when a step begins. NULL
+ * for an operator without parameters, and when there is no memory for it (only
+ * where it is sharded: there a step borrows it until it is scattered). */
 float *gw__shards_gradient(struct gw__shards *shards, unsigned i);
 /* Nothing more will be added to it in this step: its bucket may travel. */
 GW_MUST_CHECK enum gw_err gw__shards_complete(struct gw__shards *shards,
@@ -73,17 +82,25 @@ GW_MUST_CHECK enum gw_err gw__shards_complete(struct gw__shards *shards,
 GW_MUST_CHECK enum gw_err gw__shards_poll(struct gw__shards *shards,
                                           struct gw_error *why);
 /* All gradients are complete: waits for them, lets the optimiser take its step,
- * and brings the parameters back together. */
+ * and brings the parameters back together. Nothing is in use. */
 GW_MUST_CHECK enum gw_err gw__shards_step(struct gw__shards *shards,
                                           struct gw_error *why);
 /* Of the last step, in microseconds: from the first bucket's begin to the last
- * one's end, and how much of it `step` waited. */
+ * one's end (zero1: to the end of the all-gathers) and what parameters took to
+ * be gathered before it; and how much of it `step` and `use` waited. */
 void gw__shards_times(const struct gw__shards *shards, double *comm_us,
                       double *exposed_us);
+/* What was gathered since the last step was for no step. */
+void gw__shards_times_reset(struct gw__shards *shards);
 /* Held now, and the most gathered at once since the last call with `reset`. */
 void gw__shards_memory(struct gw__shards *shards, bool reset,
                        uint64_t *parameter_bytes, uint64_t *gradient_bytes,
                        uint64_t *optimiser_bytes, uint64_t *gathered_bytes);
+
+/* Gradients of sharded operators add up whole from the first micro-batch to the
+ * last, and only then become blocks. The most bytes of whole ones at once; none
+ * is held between steps, and `gradient_bytes` does not count them. */
+uint64_t gw__shards_summand_bytes(struct gw__shards *shards, bool reset);
 
 /* What this rank holds between steps, as one block of bytes. */
 size_t gw__shards_state_bytes(const struct gw__shards *shards);

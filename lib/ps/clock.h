@@ -41,8 +41,7 @@
 #include <gradwire/ps.h>
 
 /* Which pushes: of this process, in the unit that it began with that clock. */
-#define GW__NO_CLOCK  UINT64_MAX       /* of no unit: applied at once */
-#define GW__ALL_UNITS (UINT64_MAX - 1) /* in a drop: whatever it pushed */
+#define GW__NO_CLOCK UINT64_MAX /* of no unit: applied at once */
 
 struct gw__unit {
     unsigned node;

@@ -132,16 +132,10 @@ static void apply_single(struct gw__slot *slot, unsigned group,
 static void drop_unit(struct gw__slot *slot, unsigned group,
                       struct gw__unit unit)
 {
-    bool all = unit.clock == GW__ALL_UNITS;
-    struct gw__staged *staged;
-    do {
-        staged = all ? gw__stage_take_any(&slot->stage, group, unit.node,
-                                          unit.incarnation)
-                     : gw__stage_take(&slot->stage, group, unit);
-        unsigned pushes = gw__staged_free(staged);
-        if (slot->role == GW_PS_PRIMARY)
-            slot->server->counts.dropped += pushes;
-    } while (all && staged);
+    unsigned pushes =
+        gw__staged_free(gw__stage_take(&slot->stage, group, unit));
+    if (slot->role == GW_PS_PRIMARY)
+        slot->server->counts.dropped += pushes;
 }
 
 static bool remember(struct gw__slot *slot, unsigned group,
@@ -153,10 +147,8 @@ static bool remember(struct gw__slot *slot, unsigned group,
             gw__seen_make(&slot->seen, unit->node, unit->incarnation, index);
         if (!worker)
             return false;
-        uint64_t over =
-            unit->clock == GW__ALL_UNITS ? unit->clock : unit->clock + 1;
-        if (over > worker->over[group])
-            worker->over[group] = over;
+        if (unit->clock + 1 > worker->over[group])
+            worker->over[group] = unit->clock + 1;
     }
     return true;
 }

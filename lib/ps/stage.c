@@ -112,17 +112,6 @@ struct gw__staged *gw__stage_take(struct gw__stage *stage, unsigned group,
     return NULL;
 }
 
-struct gw__staged *gw__stage_take_any(struct gw__stage *stage, unsigned group,
-                                      unsigned node, uint64_t incarnation)
-{
-    struct gw__staged *before = NULL;
-    for (struct gw__staged *s = stage->first; s; before = s, s = s->next)
-        if (s->group == group && s->unit.node == node &&
-            s->unit.incarnation == incarnation)
-            return take(stage, before, s);
-    return NULL;
-}
-
 static void put_push(struct gw__writer *writer,
                      const struct gw__staged_push *push)
 {

@@ -41,9 +41,6 @@ struct gw__staged *gw__stage_find(const struct gw__stage *stage, unsigned group,
 /* The unit, no longer staged; NULL: nothing was pushed of it here. */
 struct gw__staged *gw__stage_take(struct gw__stage *stage, unsigned group,
                                   struct gw__unit unit);
-/* Any unit of that process. */
-struct gw__staged *gw__stage_take_any(struct gw__stage *stage, unsigned group,
-                                      unsigned node, uint64_t incarnation);
 /* Ends what was taken; returns how many pushes it had. */
 unsigned gw__staged_free(struct gw__staged *staged);
 

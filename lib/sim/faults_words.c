@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Words and numbers of a fault schedule: see faults_words.h. Bytes that are not
- * printable ASCII may stand in comments only, so that a word can be shown in an
- * error as it is.
+ * Words and numbers of a fault schedule or a topology: see faults_words.h.
+ * Bytes that are not printable ASCII may stand in comments only, so that a word
+ * can be shown in an error as it is.
  */
 #include "faults_words.h"
 #include "faults.h"
@@ -42,7 +42,8 @@ bool gw__next_word(struct gw__words *words)
     char c = gw__byte_at(words, at);
     bool ends = at >= words->source.bytes || c == '\n' || c == '#';
     return ends || is_blank(c) ||
-           gw__source_fail(&words->source, at, "a schedule has no byte 0x%02x",
+           gw__source_fail(&words->source, at, "a %s has no byte 0x%02x",
+                           words->kind ? words->kind : "schedule",
                            (unsigned)(unsigned char)c);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between faults_words.c and faults_parse.c: a schedule's text as words, and
- * the numbers in them. Words stand between blanks; the end of a line is a word
- * of no length; `#` begins a comment. Errors are those of plan/text.h, with
- * line and column. Functions return false after an error that stands in
- * `source`.
+ * Between faults_words.c and who reads with it (faults_parse.c, topology_*.c):
+ * a text as words, and the numbers in them. Words stand between blanks; the end
+ * of a line is a word of no length; `#` begins a comment. Errors are those of
+ * plan/text.h, with line and column. Functions return false after an error that
+ * stands in `source`.
  */
 #ifndef GW__SIM_FAULTS_WORDS_H
 #define GW__SIM_FAULTS_WORDS_H
@@ -13,6 +13,7 @@
 
 struct gw__words {
     struct gw__source source;
+    const char *kind; /* of text, for errors; NULL: "schedule" */
     unsigned nodes;
     size_t word; /* where the word to look at begins ... */
     size_t end;  /* ... and ends */

@@ -325,7 +325,7 @@ EOF
 section_of() {
     sed -n "/^\.Ss $1\$/,/^\.S[sh] /p" "$MAN"
     case $1 in
-    plan | verify | price | run)
+    plan | verify | price | sim | run)
         sed -n "/^\.Ss Which plan\$/,/^\.S[sh] /p" "$MAN" ;;
     esac
 }

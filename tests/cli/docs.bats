@@ -43,7 +43,8 @@ compile_and_run() {
     # shellcheck disable=SC2046,SC2086
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -o program "$1" \
         -I "$ROOT/lib/include" "$BUILD/libgradwire.a" \
-        $(pkg-config --libs libzmq jansson raft libuv) -lm -pthread ${SAN:-}
+        $(pkg-config --libs libzmq jansson raft libuv) \
+        $(pkg-config --libs openblas 2>/dev/null) -lm -pthread ${SAN:-}
     ./program
 }
 
@@ -96,6 +97,28 @@ compile_and_run() {
     done
 }
 
+@test "every schedule of the manual pages is right" {
+    examples man/gradwire-schedule.5
+    [ -e examples/1.pipe ]
+    for schedule in examples/*.pipe; do
+        run pipebench plan "$schedule"
+        cat "$schedule"
+        echo "$output"
+        [ "$status" -eq 0 ]
+    done
+}
+
+@test "every network of the manual pages is right" {
+    examples man/gradwire-network.5
+    [ -e examples/1.net ]
+    for network in examples/*.net; do
+        run pipebench layout "$network"
+        cat "$network"
+        echo "$output"
+        [ "$status" -eq 0 ]
+    done
+}
+
 @test "mandoc has nothing to say about the manual pages" {
     run mandoc -Tlint -W warning "$ROOT"/man/*.[1-8]
     echo "$output"
@@ -104,7 +127,7 @@ compile_and_run() {
 
 @test "pages that pages refer to exist" {
     for page in "$ROOT"/man/*.[1-8]; do
-        sed -n 's/^\.Xr \(gradwire[a-z-]*\|collrun\|psnode\|ringctl\|ringtop\) \([1-8]\).*/\1.\2/p' "$page"
+        sed -n 's/^\.Xr \(gradwire[a-z-]*\|collrun\|pipebench\|psnode\|ringctl\|ringtop\) \([1-8]\).*/\1.\2/p' "$page"
     done | sort -u | while read -r name; do
         [ -e "$ROOT/man/$name" ] || { echo "no $name"; return 1; }
     done

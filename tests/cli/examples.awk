@@ -10,17 +10,24 @@
 #   a line "$ COMMAND"        is a command; a backslash at its end continues it
 #   "#include" at the begin   a whole C program
 #   "COLLECTIVE ranks=..."    a plan of gradwire-plan(5)
+#   "schedule stages=..."     a schedule of gradwire-schedule(5)
+#   "network NAME"            a network of gradwire-network(5)
 #   "# NAME.ring"             a script of ringctl(1)
 #   anything else             output, or a fragment: not tried
 #
 # DIR/commands receives the commands of the whole file, in order; programs,
-# plans and scripts become DIR/1.c, DIR/2.plan, DIR/1.ring and so on.
+# plans, schedules, networks and scripts become DIR/1.c, DIR/2.plan, DIR/1.pipe,
+# DIR/1.net, DIR/1.ring and so on.
 
 function finish_block(    name) {
     if (block ~ /^#include/)
         name = dir "/" ++programs ".c"
     else if (block ~ /^[a-z_]+ ranks=/)
         name = dir "/" ++plans ".plan"
+    else if (block ~ /^schedule stages=/)
+        name = dir "/" ++schedules ".pipe"
+    else if (block ~ /^network [a-z]+/)
+        name = dir "/" ++networks ".net"
     else if (block ~ /^# [a-z-]+\.ring/)
         name = dir "/" ++scripts ".ring"
     if (name != "") {

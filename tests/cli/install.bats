@@ -21,7 +21,9 @@ setup_file() {
         share/man/man1/collrun.1 share/man/man3/gradwire-coll.3 \
         share/man/man5/gradwire-plan.5 share/man/man7/gradwire.7 \
         share/bash-completion/completions/collrun \
-        share/gradwire/plans/ring-allreduce.plan; do
+        share/gradwire/plans/ring-allreduce.plan \
+        share/gradwire/nets/digits.net \
+        share/gradwire/topologies/racks.topo; do
         [ -s "$file" ] || { echo "no $file"; return 1; }
     done
     bin/collrun verify share/gradwire/plans/ring-allreduce.plan -n 5

@@ -3,6 +3,7 @@
  * One network a seed: how large, how its links are, which faults it meets.
  */
 #include "world.h"
+#include "common/seeds.h"
 
 #include <stdlib.h>
 
@@ -96,14 +97,8 @@ static void on_tell(void *context, struct gw__sim *sim, uint32_t node,
 /* All is well, or lost: nothing more is to be seen, and all nodes go down. */
 static void finish(struct world *w)
 {
-    struct gw_error why;
-    const struct gw__fault down = {.kind = GW__CRASH,
-                                   .at_ns = gw__sim_now(w->sim),
-                                   .nodes = GW__ALL_NODES,
-                                   .after = GW__AT_ONCE};
     w->over = true;
-    if (gw__sim_add_faults(w->sim, &down, 1, &why))
-        gw__sim_fail(w->sim, "%s", why.text);
+    seeds_end(w->sim);
 }
 
 static void after_step(void *context, struct gw__sim *sim, uint32_t node,

@@ -49,15 +49,20 @@ static char *read_golden(const char *path)
     return text;
 }
 
+void assert_golden_text(const char *text, const char *path)
+{
+    if (getenv("GOLDEN_WRITE"))
+        write_golden(path, text);
+    char *expected = read_golden(path);
+    ck_assert_msg(strcmp(text, expected) == 0, "%s:\n%s\nis now\n%s", path,
+                  expected, text);
+    free(expected);
+}
+
 void assert_golden(const struct grid *grid, const char *name)
 {
     char path[128], *seen = grid_lines(grid);
     snprintf(path, sizeof path, "tests/view/%s.txt", name);
-    if (getenv("GOLDEN_WRITE"))
-        write_golden(path, seen);
-    char *expected = read_golden(path);
-    ck_assert_msg(strcmp(seen, expected) == 0, "%s:\n%s\nis now\n%s", path,
-                  expected, seen);
-    free(expected);
+    assert_golden_text(seen, path);
     free(seen);
 }

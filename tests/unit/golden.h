@@ -13,5 +13,7 @@
 char *grid_lines(const struct grid *grid);
 /* Fails unless the grid looks as tests/view/NAME.txt does. */
 void assert_golden(const struct grid *grid, const char *name);
+/* Fails unless the text is that of the file at `path`. */
+void assert_golden_text(const char *text, const char *path);
 
 #endif

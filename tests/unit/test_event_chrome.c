@@ -4,6 +4,7 @@
  */
 #include "event_run.h"
 
+#include <gradwire/pipe.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -143,10 +144,43 @@ START_TEST(test_chrome_ops_do_not_mix)
 }
 END_TEST
 
+/* A stage's passes are slices of its own, named by letter and micro-batch. */
+START_TEST(test_chrome_passes)
+{
+    char name[8];
+    struct gw_event events[] = {
+        {.kind = GW_EV_STAGE, .rank = 5, .peer = 2, .step = 4, .op = 8},
+        {.kind = GW_EV_PASS_BEGIN, .rank = 5, .peer = 1, .op = 3, .step = 7},
+        {.kind = GW_EV_PASS_END, .rank = 5, .op = 3, .step = 7, .bytes = 2},
+    };
+    for (int kind = 0; kind < GW_PASS_KINDS; kind++) {
+        events[1].value = events[2].value = kind;
+        events[1].time_ns = 1000;
+        events[2].time_ns = 6000;
+        snprintf(name, sizeof name, "%c3",
+                 gw_pass_letter((enum gw_pass_kind)kind));
+        json_t *trace = trace_of(events, 3);
+        const json_t *first = only(trace, "B", "pass");
+        const json_t *last = only(trace, "E", "pass");
+        ck_assert_str_eq(text(first, "name"), name);
+        ck_assert_str_eq(text(last, "name"), name);
+        ck_assert_double_eq(number(first, "ts"), 1);
+        ck_assert_double_eq(number(last, "ts"), 6);
+        ck_assert_double_eq(number(first, "pid"), 5);
+        ck_assert_double_eq(number(first, "tid"), number(last, "tid"));
+        const json_t *args = json_object_get(first, "args");
+        ck_assert_double_eq(number(args, "waited_for"), 1);
+        ck_assert_double_eq(number(json_object_get(last, "args"), "held"), 2);
+        json_decref(trace);
+    }
+}
+END_TEST
+
 Suite *suite_event_chrome(void)
 {
     Suite *suite = suite_create("event_chrome");
     TCase *all = tcase_create("all");
+    tcase_add_test(all, test_chrome_passes);
     tcase_add_test(all, test_chrome_empty);
     tcase_add_test(all, test_chrome_every_record_is_whole);
     tcase_add_test(all, test_chrome_transfer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two pure parts of launching: frames that survive any tearing and refuse
- * nonsense, and the verdict that finds the first cause among n endings.
+ * The pure parts of launching: frames that survive any tearing and refuse
+ * nonsense, the verdict that finds the first cause among n endings, and the
+ * attention that knows a rank's silence from its own.
  */
 #include "common/launch_parts.h"
 
@@ -119,6 +120,8 @@ START_TEST(nonsense_is_refused)
     refuses(FRAME_REPORT, FRAME_BYTES_MAX + 1);
     refuses(FRAME_REPORT, UINT32_MAX);
     refuses(FRAME_EVENTS, sizeof(struct gw_event) + 1);
+    refuses(FRAME_LIFE, 1);
+    refuses(FRAME_LIFE + 1, 0);
     refuses(FRAME_RESULT, 3);
     ck_assert_str_eq(why.text, "no frame has kind 3 and 3 bytes");
 }
@@ -170,8 +173,16 @@ static void expect(const struct ending *endings, unsigned ranks,
                    enum gw_err code, const char *text)
 {
     gw_fail(&why, GW_OK, "%s", "");
-    ck_assert_int_eq(verdict_of(endings, ranks, &why), code);
+    ck_assert_int_eq(verdict_of(endings, ranks, "rank", &why), code);
     ck_assert_str_eq(why.text, text);
+}
+
+/* Killed for its silence. */
+static struct ending silent(pid_t pid, unsigned ms, uint64_t turn)
+{
+    struct ending ending = dead(pid, KILLED, turn);
+    ending.silent_ms = ms;
+    return ending;
 }
 
 START_TEST(all_well)
@@ -242,6 +253,91 @@ START_TEST(one_that_never_leaves_is_named)
 }
 END_TEST
 
+START_TEST(the_silent_are_named_as_the_dead_are)
+{
+    struct ending endings[] = {
+        failed(GW_ELOST, "rank 0 waits for rank 1"),
+        silent(4711, 700, 1),
+        dead(12, KILLED, 2),
+    };
+    expect(endings, 3, GW_ELOST,
+           "rank 1 (pid 4711) gave no sign of life for 700 ms (stopped or "
+           "hanging); 1 more died; rank 0: rank 0 waits for rank 1");
+    endings[1].shot = true; /* once more, with all others */
+    endings[2] = shot();
+    expect(endings, 3, GW_ELOST,
+           "rank 1 (pid 4711) gave no sign of life for 700 ms (stopped or "
+           "hanging); rank 0: rank 0 waits for rank 1");
+}
+END_TEST
+
+START_TEST(ranks_have_the_commands_name)
+{
+    struct ending endings[] = {failed(GW_EDATA, "no number"), well()};
+    ck_assert_int_eq(verdict_of(endings, 2, "stage", &why), GW_EDATA);
+    ck_assert_str_eq(why.text, "stage 0: no number");
+    endings[1] = silent(7, 300, 1);
+    ck_assert_int_eq(verdict_of(endings, 2, "stage", &why), GW_ELOST);
+    ck_assert_str_eq(why.text, "stage 1 (pid 7) gave no sign of life for 300 "
+                               "ms (stopped or hanging); stage 0: no number");
+    endings[1] = shot();
+    endings[0] = well();
+    ck_assert_int_eq(verdict_of(endings, 2, "stage", &why), GW_EINTERNAL);
+    ck_assert_str_eq(why.text, "stage 1 (pid 100) did not come to its end");
+}
+END_TEST
+
+/* ---- silence ---- */
+
+enum { MS = 1000000, SILENCE_MS = 800, LOOK_NS = SILENCE_MS * MS / 8 };
+
+/* Looks every 100 ms, and hears nothing; returns how long it takes to miss. */
+static uint64_t missed_after(struct attention *attention, uint64_t *now_ns)
+{
+    uint64_t heard_ns = attention->clock_ns, since_ns = *now_ns;
+    while (!attention_misses(attention, heard_ns))
+        attention_look(attention, *now_ns += LOOK_NS);
+    return *now_ns - since_ns;
+}
+
+START_TEST(silence_is_missed_in_time)
+{
+    struct attention attention;
+    uint64_t now_ns = 12345678900;
+    attention_begin(&attention, SILENCE_MS, now_ns);
+    ck_assert_int_eq(attention_wait_ms(&attention), SILENCE_MS / 8);
+    ck_assert_uint_eq(missed_after(&attention, &now_ns),
+                      (uint64_t)SILENCE_MS * MS);
+    ck_assert(!attention_misses(&attention, attention.clock_ns));
+}
+END_TEST
+
+/* It was stopped for a minute: what it did not hear then is nobody's fault. */
+START_TEST(who_was_away_himself_waits_longer)
+{
+    struct attention attention;
+    uint64_t now_ns = 1, heard_ns;
+    attention_begin(&attention, SILENCE_MS, now_ns);
+    heard_ns = attention.clock_ns;
+    attention_look(&attention, now_ns += UINT64_C(60000) * MS);
+    ck_assert(!attention_misses(&attention, heard_ns));
+    ck_assert_uint_le(attention.clock_ns - heard_ns, 2 * LOOK_NS);
+    ck_assert_uint_ge(missed_after(&attention, &now_ns),
+                      (uint64_t)SILENCE_MS * MS);
+}
+END_TEST
+
+START_TEST(nobody_looks_unless_asked)
+{
+    struct attention attention;
+    attention_begin(&attention, 0, 5);
+    for (uint64_t now_ns = 5; now_ns < 1000; now_ns += 100)
+        attention_look(&attention, now_ns * MS);
+    ck_assert(!attention_misses(&attention, 0));
+    ck_assert_int_eq(attention_wait_ms(&attention), -1);
+}
+END_TEST
+
 Suite *suite_launch_parts(void)
 {
     Suite *suite = suite_create("launch parts");
@@ -261,6 +357,13 @@ Suite *suite_launch_parts(void)
     tcase_add_test(verdict, death_after_a_good_result_counts);
     tcase_add_test(verdict, a_cause_comes_before_a_consequence);
     tcase_add_test(verdict, one_that_never_leaves_is_named);
+    tcase_add_test(verdict, the_silent_are_named_as_the_dead_are);
+    tcase_add_test(verdict, ranks_have_the_commands_name);
     suite_add_tcase(suite, verdict);
+    TCase *silence = tcase_create("silence");
+    tcase_add_test(silence, silence_is_missed_in_time);
+    tcase_add_test(silence, who_was_away_himself_waits_longer);
+    tcase_add_test(silence, nobody_looks_unless_asked);
+    suite_add_tcase(suite, silence);
     return suite;
 }

@@ -3,15 +3,13 @@
  * Whom the mesh lets in: what is malformed, of another run, of another user or
  * without the key ends before it is a message.
  */
+#include "key_file.h"
 #include "mesh_set.h"
 
 #include <wire/mesh_parts.h>
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -290,24 +288,6 @@ END_TEST
 
 /* ---- keys ---- */
 
-struct key_file {
-    char path[40];
-};
-
-static struct key_file write_key(mode_t mode)
-{
-    struct key_file file = {"/tmp/gradwire-test-mesh-XXXXXX"};
-    char public_key[41], secret_key[41], text[90];
-    ck_assert_int_eq(zmq_curve_keypair(public_key, secret_key), 0);
-    snprintf(text, sizeof text, "%s\n%s\n", public_key, secret_key);
-    int fd = mkstemp(file.path);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    fchmod(fd, mode);
-    close(fd);
-    return file;
-}
-
 static struct gw__mesh *open_with(unsigned node, const char *key)
 {
     static const char *const names[] = {"0", "1", "2", "3"};
@@ -318,7 +298,7 @@ static struct gw__mesh *open_with(unsigned node, const char *key)
 
 START_TEST(a_shared_key_lets_in)
 {
-    struct key_file file = write_key(0600);
+    struct key_file file = key_file_make(0600);
     struct mesh_set set = {.size = 2};
     struct gw__mesh_config config = mesh_config(0, "tcp://127.0.0.2:*");
     for (config.node = 0; config.node < 2; config.node++) {
@@ -349,7 +329,7 @@ static void await_failures(void *context, const char *name)
 
 START_TEST(another_key_or_none_does_not)
 {
-    struct key_file right = write_key(0600), wrong = write_key(0600);
+    struct key_file right = key_file_make(0600), wrong = key_file_make(0600);
     const char *const keys[] = {right.path, right.path, wrong.path, NULL};
     struct mesh_set set = {.size = 4};
     for (unsigned i = 0; i < 4; i++)
@@ -376,7 +356,7 @@ END_TEST
 
 START_TEST(a_bad_key_file_opens_nothing)
 {
-    struct key_file file = write_key(0644);
+    struct key_file file = key_file_make(0644);
     struct gw__mesh_config config = mesh_config(0, mesh_name("key"));
     config.key_file = file.path;
     expect_closed(config, GW_EINVAL, "(mode 0644); chmod 600 it");

@@ -3,15 +3,14 @@
  * Whom the post listens to: what is malformed, of another run, of another
  * incarnation or without the key ends before it is a parcel.
  */
+#include "key_file.h"
 #include "post_set.h"
 
 #include <wire/post_frame.h>
 #include <wire/post_zmq.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 Suite *suite_post_closed(void);
@@ -263,28 +262,10 @@ END_TEST
 
 /* ---- keys ---- */
 
-struct key_file {
-    char path[40];
-};
-
-static struct key_file write_key(mode_t mode)
-{
-    struct key_file file = {"/tmp/gradwire-test-post-XXXXXX"};
-    char public_key[41], secret_key[41], text[90];
-    ck_assert_int_eq(zmq_curve_keypair(public_key, secret_key), 0);
-    snprintf(text, sizeof text, "%s\n%s\n", public_key, secret_key);
-    int fd = mkstemp(file.path);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    fchmod(fd, mode);
-    close(fd);
-    return file;
-}
-
 START_TEST(a_shared_key_lets_in)
 {
     enum { BYTES = 1000000 };
-    struct key_file file = write_key(0600);
+    struct key_file file = key_file_make(0600);
     struct gw__post *posts[2];
     struct gw__post_config configs[2];
     unsigned back = 0;
@@ -320,7 +301,7 @@ END_TEST
 START_TEST(who_has_no_key_is_not_heard)
 {
     static const size_t right[] = {2, 5};
-    struct key_file file = write_key(0600);
+    struct key_file file = key_file_make(0600);
     struct gw__post_config configs[2] = {post_config("ipc", 0),
                                          post_config("ipc", 3)};
     struct gw_error why;
@@ -351,7 +332,7 @@ END_TEST
 
 START_TEST(a_bad_key_file_opens_nothing)
 {
-    struct key_file file = write_key(0644);
+    struct key_file file = key_file_make(0644);
     struct gw__post_config config = post_config("tcp", 0);
     struct gw__post *post;
     struct gw_error why;

@@ -59,11 +59,26 @@ static void check_all(struct net *net, unsigned table, unsigned replicas)
     ck_assert_uint_eq(net_compare_replicas(net), SLOTS * replicas);
 }
 
+static uint64_t key_of_first_slot(const struct net *net, unsigned table)
+{
+    uint64_t key = 0;
+    while (gw__route_slot(&net->routes, &net->routes.tables[table], key) != 0)
+        key++;
+    return key;
+}
+
 static void make_hostile(struct net *net)
 {
     net->loss_ppm = 30000;
     net->double_ppm = 30000;
     net->delay_ms = 1 + (unsigned)net->seed % 8;
+}
+
+/* It dies, and the others are told at once. */
+static void bury(struct net *net, unsigned server)
+{
+    net_kill(net, server);
+    net_convict(net, server);
 }
 
 static unsigned begin(struct net **net, uint64_t seed, unsigned servers,
@@ -84,8 +99,7 @@ START_TEST(a_server_dies)
     push_for(net, table, 30);
     net_convict(net, (unsigned)_i % 3);
     push_for(net, table, 100);
-    net_kill(net, (unsigned)(_i + 1) % 3);
-    net_convict(net, (unsigned)(_i + 1) % 3);
+    bury(net, (unsigned)(_i + 1) % 3);
     push_for(net, table, 40);
     check_all(net, table, 1);
     net_free(net);
@@ -137,9 +151,7 @@ START_TEST(a_deaf_primary_commits_nothing)
     push_for(net, table, 40);
     net_settle(net, 3000);
     unsigned old = net->routes.slots[0].primary;
-    uint64_t key = 0;
-    while (gw__route_slot(&net->routes, &net->routes.tables[table], key) != 0)
-        key++;
+    uint64_t key = key_of_first_slot(net, table);
     struct gw_ps_server_status before, after;
     gw__server_get_status(net->servers[old], &before);
     net->paused[old] = true;
@@ -190,10 +202,8 @@ START_TEST(a_successor_applies_before_it_serves)
 {
     struct net *net;
     unsigned table = begin(&net, 1, 3, 3);
-    uint64_t key = 0;
+    uint64_t key = key_of_first_slot(net, table);
     float one = 1;
-    while (gw__route_slot(&net->routes, &net->routes.tables[table], key) != 0)
-        key++;
     net_settle(net, 3000);
     while (net->now_ns / NET_MS % 5 != 0)
         net_run(net, 1);
@@ -201,8 +211,7 @@ START_TEST(a_successor_applies_before_it_serves)
     net_run(net, 1);
     ck_assert(net_done(net, push));
     unsigned old = net->routes.slots[0].primary;
-    net_kill(net, old);
-    net_convict(net, old);
+    bury(net, old);
     unsigned successor = net->routes.slots[0].primary;
     unsigned third = 3 - old - successor;
     net->paused[third] = true;
@@ -215,22 +224,27 @@ START_TEST(a_successor_applies_before_it_serves)
 }
 END_TEST
 
+/* A server joins, and has `ms` under load to take over what it will. */
+static void grow(struct net *net, unsigned table, unsigned ms)
+{
+    make_hostile(net);
+    push_for(net, table, 60);
+    net_add_server(net);
+    push_for(net, table, ms);
+    net_settle(net, 30000);
+}
+
 START_TEST(a_server_joins_under_load)
 {
     struct net *net;
     unsigned table = begin(&net, (unsigned)_i, 2, 2);
-    make_hostile(net);
-    push_for(net, table, 60);
-    net_add_server(net);
-    push_for(net, table, 300);
-    net_settle(net, 30000);
+    grow(net, table, 300);
     unsigned slots = 0;
     for (unsigned s = 0; s < SLOTS; s++)
         slots += gw__route_in_sync(&net->routes.slots[s], 2);
     ck_assert_uint_gt(slots, 0);
     /* And it takes over what it has learned. */
-    net_kill(net, 0);
-    net_convict(net, 0);
+    bury(net, 0);
     push_for(net, table, 60);
     check_all(net, table, 2);
     net_free(net);
@@ -243,11 +257,7 @@ START_TEST(slots_move_without_replicas)
 {
     struct net *net;
     unsigned table = begin(&net, (unsigned)_i, 1, 1);
-    make_hostile(net);
-    push_for(net, table, 60);
-    net_add_server(net);
-    push_for(net, table, 400);
-    net_settle(net, 30000);
+    grow(net, table, 400);
     unsigned moved = 0;
     for (unsigned s = 0; s < SLOTS; s++)
         moved += net->routes.slots[s].primary == 1;
@@ -302,8 +312,7 @@ START_TEST(a_server_leaves)
     push_for(net, table, 300);
     net_settle(net, 30000);
     ck_assert(gw__routes_is_empty(&net->routes, 0));
-    net_kill(net, 0);
-    net_convict(net, 0);
+    bury(net, 0);
     push_for(net, table, 40);
     check_all(net, table, 2);
     net_free(net);
@@ -321,8 +330,7 @@ START_TEST(a_learner_dies)
     net_add_server(net);
     push_for(net, table, 100);
     ck_assert_uint_gt(net->proposals, 0);
-    net_kill(net, 1);
-    net_convict(net, 1);
+    bury(net, 1);
     push_for(net, table, 40);
     check_all(net, table, 1);
     net_free(net);

@@ -3,7 +3,7 @@
  * The recorder: events of all ranks in order of time, in every file that was
  * asked for.
  */
-#include "collrun/recorder.h"
+#include "common/recorder.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * Meeting: all get all addresses, whoever comes first; and what goes wrong is
  * told to everybody who is there.
  */
+#include "key_file.h"
 #include "wire/rendezvous.h"
 
 #include <check.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -327,14 +327,10 @@ END_TEST
 
 START_TEST(a_key_keeps_others_out)
 {
-    char public_key[41], secret_key[41], path[] = "/tmp/gradwire-test-XXXXXX";
+    struct key_file file = key_file_make(0600);
     struct comer comers[2];
-    int fd = mkstemp(path);
-    ck_assert_int_eq(zmq_curve_keypair(public_key, secret_key), 0);
-    dprintf(fd, "%s\n%s\n", public_key, secret_key);
-    close(fd);
     prepare(comers, 2, 2);
-    comers[0].key_file = comers[1].key_file = path;
+    comers[0].key_file = comers[1].key_file = file.path;
     run(comers, 2);
     expect_all_met(comers, 2);
     comers[0].timeout_ms = comers[1].timeout_ms = 300;
@@ -346,7 +342,7 @@ START_TEST(a_key_keeps_others_out)
         "rank 1 of 2 did not come in 300 ms (have all the same key file?)");
     ck_assert_int_eq(comers[1].err, GW_ETIMEOUT);
     forget(comers, 2);
-    unlink(path);
+    unlink(file.path);
 }
 END_TEST
 

@@ -58,14 +58,14 @@ static void open_stream(void)
 {
     static const char at[] = "inproc://events";
     char subscription[4];
-    run->context = zmq_ctx_new();
-    run->events = zmq_socket(run->context, ZMQ_XPUB);
-    listener = zmq_socket(run->context, ZMQ_SUB);
-    ck_assert_int_eq(zmq_bind(run->events, at), 0);
+    run->serving.context = zmq_ctx_new();
+    run->serving.events = zmq_socket(run->serving.context, ZMQ_XPUB);
+    listener = zmq_socket(run->serving.context, ZMQ_SUB);
+    ck_assert_int_eq(zmq_bind(run->serving.events, at), 0);
     ck_assert_int_eq(zmq_connect(listener, at), 0);
     ck_assert_int_eq(zmq_setsockopt(listener, ZMQ_SUBSCRIBE, "e", 1), 0);
     ck_assert_int_eq(
-        zmq_recv(run->events, subscription, sizeof subscription, 0), 2);
+        zmq_recv(run->serving.events, subscription, sizeof subscription, 0), 2);
 }
 
 static void begin(void)
@@ -88,8 +88,8 @@ static void begin(void)
 static void end(void)
 {
     zmq_close(listener);
-    zmq_close(run->events);
-    zmq_ctx_term(run->context);
+    zmq_close(run->serving.events);
+    zmq_ctx_term(run->serving.context);
     free(run);
 }
 

@@ -2,6 +2,7 @@
  *
  * Whom the ZeroMQ wires let in: exposure, limits, and keys.
  */
+#include "key_file.h"
 #include "wire/zmq_wire.h"
 #include "wire_crew.h"
 
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 Suite *suite_wire_key(void);
@@ -77,32 +77,9 @@ END_TEST
 
 /* ---- keys ---- */
 
-struct key_file {
-    char path[40];
-};
-
-static struct key_file write_key(const char *text, mode_t mode)
-{
-    struct key_file file = {"/tmp/gradwire-test-key-XXXXXX"};
-    int fd = mkstemp(file.path);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    fchmod(fd, mode);
-    close(fd);
-    return file;
-}
-
-static struct key_file make_key(void)
-{
-    char public_key[41], secret_key[41], text[90];
-    ck_assert_int_eq(zmq_curve_keypair(public_key, secret_key), 0);
-    snprintf(text, sizeof text, "%s\n%s\n", public_key, secret_key);
-    return write_key(text, 0600);
-}
-
 static void expect_bad_key(const char *text, mode_t mode, const char *sentence)
 {
-    struct key_file file = write_key(text, mode);
+    struct key_file file = key_file_write(text, mode);
     struct gw_comm_config config = crew_config("tcp", 0, 2);
     config.key_file = file.path;
     expect_refusal(config, GW_EINVAL, sentence);
@@ -179,7 +156,7 @@ static void close_pair(struct pair *pair)
 
 START_TEST(a_shared_key_joins)
 {
-    struct key_file file = make_key();
+    struct key_file file = key_file_make(0600);
     struct gw_comm_config configs[2];
     struct pair pair;
     struct gw__slice_view view;
@@ -205,7 +182,7 @@ END_TEST
 
 START_TEST(another_key_does_not_join)
 {
-    struct key_file files[2] = {make_key(), make_key()};
+    struct key_file files[2] = {key_file_make(0600), key_file_make(0600)};
     struct gw_comm_config configs[2];
     struct pair pair;
     for (unsigned r = 0; r < 2; r++) {

@@ -63,7 +63,7 @@ json() {
 }
 
 @test "every page draws something at every size" {
-    for page in overview ring chunks slots clocks events failover loss; do
+    for page in overview ring chunks slots clocks pipeline events failover loss; do
         for size in 40x10 80x24 200x50; do
             ringtop --from "$RING" --page "$page" --size "$size" >out
             [ "$(wc -L <out)" -le "${size%x*}" ]

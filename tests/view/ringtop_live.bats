@@ -95,7 +95,7 @@ watch() {
     press k
     until_true shows 'looking only: no kill, pause or add'
     press 2 Enter a Enter p
-    "$RINGTOP" --run tv --batch -n 2 --every 200ms --size 60x14 >out
+    "$RINGTOP" --run tv --batch -n 2 --every 500ms --size 60x14 >out
     cat out
     [ "$(grep -c '^ allreduce 64K  op .*\[LIVE\]$' out)" -eq 2 ]
     [[ $(ctl status) = *", 4 alive"* ]]

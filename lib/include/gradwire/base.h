@@ -47,7 +47,8 @@ extern "C" {
     X(GW_EINTR, -13, "interrupted", 130)                                       \
     X(GW_EWRONG, -14, "wrong result", 1)                                       \
     X(GW_EINTERNAL, -15, "internal error", 70)                                 \
-    X(GW_ENUMERIC, -16, "not a finite number", 65)
+    X(GW_ENUMERIC, -16, "not a finite number", 65)                             \
+    X(GW_EUNSURE, -17, "inconclusive", 2)
 
 enum gw_err {
 #define X(name, value, text, status) name = value,

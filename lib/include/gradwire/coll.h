@@ -258,12 +258,47 @@ struct gw_candidate {
     const struct gw_algo *algo;
     double predicted_us;
 };
-/* Predicts every algorithm that is valid for the call, cheapest first; fills
+/* Predicts every algorithm that is valid for the call, cheapest first, but
+ * before all the one that a rule of the calibration file names; fills
  * out[0..capacity) and returns how many there are. out[0] is what a call with
  * algo == NULL runs. */
 GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
                         unsigned ranks, size_t count, size_t elem_bytes,
                         struct gw_candidate *out, size_t capacity);
+
+/* What `collrun tune` found: from `from_bytes` to `to_bytes` of a rank's whole
+ * buffer (all blocks of it; 0 for a barrier) `algo` is faster than the one
+ * predicted to be the fastest. Measured at `bytes`: `us` against `instead_us`
+ * of `instead`. */
+struct gw_rule {
+    enum gw_collective collective;
+    unsigned ranks;
+    uint64_t from_bytes, to_bytes;
+    const struct gw_algo *algo;
+    uint64_t bytes;
+    double us, instead_us;         /* 0: the file does not say */
+    const struct gw_algo *instead; /* NULL: likewise */
+    char date[24];                 /* of the tuning; "" likewise */
+};
+/* Where rules come from. */
+struct gw_tuning {
+    char date[24]; /* names it: "2026-11-22T04:30:00Z" */
+    char cpu[80];  /* the model */
+    char versions[80];
+    unsigned cores, runs; /* runs: least of any algorithm at any size */
+    uint64_t seed;
+};
+/* The rule in force for a call of a communicator that begins now; false: none,
+ * the prediction decides. */
+GW_API bool gw_rule_find(const char *wire, enum gw_collective collective,
+                         unsigned ranks, size_t count, size_t elem_bytes,
+                         struct gw_rule *rule);
+/* Puts rules of `wire` into the calibration file, instead of what it says of
+ * the same collectives, ranks and sizes; a rule without `algo` only takes the
+ * old ones away. On failure the file is unchanged. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_rules_store(const char *wire, const struct gw_tuning *tuning,
+               const struct gw_rule *rules, size_t count, struct gw_error *why);
 
 /* The least time the collective can take on `wire` under the costs in force:
  * gw_bound_us, and on shm the memory traffic of loading each input once and

@@ -15,6 +15,7 @@
 #include <gradwire/pipe.h>
 #include <gradwire/plan.h>
 #include <gradwire/ring.h>
+#include <gradwire/topology.h>
 #include <gradwire/train.h>
 #include <gradwire/wire.h>
 

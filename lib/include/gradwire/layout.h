@@ -86,7 +86,7 @@ struct gw_network {
 /* "embedding", "dense", ...; "auto", "none", "columns", ... */
 GW_API const char *gw_operator_name(enum gw_operator_kind kind);
 GW_API const char *gw_split_name(enum gw_split split);
-/* Parameters of the whole operator: weights and biases. */
+/* Parameters of the whole operator: weights and, of a dense, biases. */
 GW_API size_t gw_operator_parameters(const struct gw_operator *op);
 
 /* Text form (gradwire-network(5)). On failure the sentence begins
@@ -183,10 +183,13 @@ struct gw_placed {
     enum gw_split split;                /* never AUTO */
     enum gw_sharding in, out;           /* forward: what it takes and yields */
     enum gw_sharding grad_out, grad_in; /* backward: likewise */
-    unsigned local_in, local_out;       /* of its weights on one rank */
-    size_t parameters;                  /* of the whole operator */
-    size_t parameters_local; /* after the split, before sharding along D */
-    bool weights_partial;    /* weight gradients are summands along T, too */
+    unsigned local_in, local_out; /* of its weights on one rank. Biases of a
+                                     dense by rows are on all ranks, and added
+                                     by rank 0 of the axis */
+    size_t parameters;            /* of the whole operator */
+    size_t parameters_local;      /* after the split, before sharding along D */
+    bool weights_partial; /* weight gradients are summands along T, too: the
+                             padded array is all-reduced there once a step */
     /* forward: before the operator; backward: of its input's gradient, after
      * it (never for the first operator: nobody wants that gradient). Between
      * stages a conversion is made before sending, by the stage that yields. */
@@ -203,16 +206,22 @@ struct gw_layout {
     unsigned *piece_begin; /* pieces + 1 entries: operators of a piece */
 };
 
-/* Cuts, splits and converts. AUTO becomes: with T = 1 NONE; else dense and
- * embedding by columns when their input lies replicated, by rows when it lies
- * by feature; element-wise operators as their input lies; softmax NONE. Pieces:
- * where `stage` lines say so (there must be pieces - 1 of them), else such that
- * the largest piece has as few multiplications as can be.
+/* Cuts, splits and converts. With T = 1 every split is NONE. AUTO becomes: by
+ * BATCH where the input lies by row; else dense and embedding by columns when
+ * their input lies replicated or partial, by rows when it lies by feature;
+ * element-wise operators as their input lies (COLUMNS: by feature); softmax
+ * NONE. Pieces: where `stage` lines say so (there must be pieces - 1 of them;
+ * one piece needs none and ignores them), else such that the largest piece has
+ * as few multiplications as can be.
+ *
+ * Options come back in layout->options with micros, chunks and shard_group
+ * filled in (replicated: 1).
  *
  * GW_EINVAL, with the operator and its line: the mesh has fewer operators than
  * pieces; a width does not divide by T; the batch does not divide by D x
  * micros (x T, with rows split by batch); a shard group does not divide D; a
- * split that the operator does not take. */
+ * split that the operator does not take; what an operator takes is not what the
+ * one before yields. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_layout_new(const struct gw_network *network,
               const struct gw_layout_options *options,
@@ -228,15 +237,18 @@ struct gw_layout_price {
     uint64_t pipe_bytes;          /* activations and gradients between stages */
     unsigned tensor_collectives;  /* a micro-batch: forward and backward */
     uint64_t parameter_bytes;     /* held between steps */
-    uint64_t gradient_bytes;
+    uint64_t gradient_bytes;      /* sharded: of the blocks; while it adds up,
+                                     an operator's gradient is whole */
     uint64_t optimiser_bytes;
     uint64_t gathered_bytes; /* the most that is gathered at once */
 };
 GW_API void gw_layout_price(const struct gw_layout *layout, unsigned stage,
                             struct gw_layout_price *price);
 
-/* The parameters of an operator as one flat array, cut along the data axis:
- * each of `group` ranks has `block` elements, the last one's padded. */
+/* The parameters of an operator on a rank (parameters_local) as one flat array,
+ * cut along the data axis: each of shard_group ranks has so many elements. The
+ * array is padded at its end with zeros to a multiple of D x T, in every mode,
+ * so that every cut is even; replicated, the block is all of it. */
 GW_API size_t gw_layout_block(const struct gw_layout *layout,
                               size_t parameters);
 

@@ -11,6 +11,11 @@
  *
  * Weights at first depend on the seed and on their place in the whole network
  * only (uniform in +-sqrt(6 / in), biases 0), never on the mesh.
+ *
+ * A batch is shared out by rows: data coordinate d has the d-th share of it, a
+ * micro-batch is a share of that. A trainer is used by one thread. Matrix
+ * products are OpenBLAS's when the library was built with it, else our own;
+ * $GRADWIRE_PRODUCT chooses ("blas", "avx2", "any").
  */
 #ifndef GRADWIRE_PARALLEL_H
 #define GRADWIRE_PARALLEL_H
@@ -46,15 +51,17 @@ struct gw_parallel_config {
                             all in one bucket */
     bool overlap;        /* reduce a bucket as soon as it is complete, while the
                             backward pass goes on; else after it */
-    const char *algo;    /* of the all-reduces; NULL: chosen */
-    struct gw_sink *events;
-    double predicted_us; /* of a step, for the events; or 0 */
+    const char *algo;    /* of the all-reduces; NULL: one that sends no more
+                            than the formula, 2(p-1)/p of the bytes */
+    struct gw_sink *events; /* of the pipeline; not owned; NULL: none */
+    double predicted_us;    /* of a step, for the events; or 0 */
 };
 
 struct gw_parallel;
 
-/* GW_EINVAL: ranks, schedule and layout do not fit together. Collective: it
- * splits the communicator along the axes. */
+/* GW_EINVAL: ranks, schedule, optimiser and layout do not fit together, or the
+ * network has no loss at its end. Collective: it splits the communicator along
+ * the axes, and puts it and the parts beside each other. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_parallel_new(const struct gw_parallel_config *config,
                 struct gw_parallel **parallel, struct gw_error *why);
@@ -65,14 +72,16 @@ struct gw_parallel_report {
     uint64_t right; /* rows whose largest score is their class */
     double step_us;
     double comm_us;    /* along D: from the first bucket's begin to the last
-                          one's end */
+                          one's end, and gathering parameters before */
     double exposed_us; /* of that, while nothing was computed */
 };
 
 /* One step over `batch` rows rows[0..batch) of `data` (the layout's batch; the
  * data's features must not exceed the network's inputs, and its classes the
- * network's). GW_EWRONG: the loss is no number any more. After any error the
- * trainer can only be destroyed. */
+ * network's, nor rows its own: GW_EINVAL, and nothing has happened). GW_EWRONG:
+ * the loss is no number any more, on all ranks. After any other error, of which
+ * all ranks hear, the trainer can only be destroyed; the communicator has
+ * failed. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_parallel_step(struct gw_parallel *parallel, const struct gw_dataset *data,
                  const uint32_t *rows, struct gw_parallel_report *report,
@@ -88,10 +97,11 @@ gw_parallel_evaluate(struct gw_parallel *parallel,
 GW_API const struct gw_pipe *gw_parallel_pipe(const struct gw_parallel *);
 
 /* Counted on the wires and in the allocations, of this rank since the last
- * reset: what gw_layout_price predicts for so many steps. */
+ * reset: what gw_layout_price predicts for so many steps. What evaluating sends
+ * is not in it, nor the loss, which all ranks add up. */
 struct gw_parallel_counts {
-    uint64_t tensor_bytes, data_bytes, pipe_bytes; /* sent */
-    unsigned tensor_collectives;
+    uint64_t tensor_bytes, data_bytes, pipe_bytes; /* sent, all steps */
+    unsigned tensor_collectives; /* conversions, of all micro-batches */
     uint64_t parameter_bytes, gradient_bytes, optimiser_bytes; /* held */
     uint64_t gathered_bytes; /* the most at once */
     uint64_t steps;
@@ -101,11 +111,13 @@ GW_API void gw_parallel_counts(const struct gw_parallel *parallel,
 GW_API void gw_parallel_counts_reset(struct gw_parallel *parallel);
 
 /* All that this rank has learnt (parameters, optimiser state, steps), as one
- * block of `gw_parallel_state_bytes` bytes, for a snapshot between steps. */
+ * block of `gw_parallel_state_bytes` bytes, for a snapshot between steps. A
+ * trainer that restores it goes on with the same bits. Ranks that hold the same
+ * (stage, place on the tensor axis, block) may restore each other's. */
 GW_API size_t gw_parallel_state_bytes(const struct gw_parallel *parallel);
 GW_API void gw_parallel_save(const struct gw_parallel *parallel, void *state);
-/* GW_EDATA: it is not of such a trainer (layout, seed or stage differ), or is
- * damaged. */
+/* GW_EDATA, and the trainer is as it was: the state is not of such a trainer
+ * (layout, optimiser, seed or place differ), or is damaged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_parallel_restore(struct gw_parallel *parallel, const void *state,
                     size_t bytes, struct gw_error *why);

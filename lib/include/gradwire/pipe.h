@@ -160,9 +160,9 @@ struct gw_pipe_price {
 };
 
 /* By the closed formulas of the built-in schedules (their files give them; the
- * peaks too), for stages that are all alike and messages that take no time.
- * GW_EINVAL for a schedule of a file's, for costs that differ between stages,
- * or where the formula of zb-h1 does not hold: see gradwire-pipe(3). */
+ * peaks too), as if messages took no time; they hold for any number of stages
+ * and micro-batches. GW_EINVAL for a schedule of a file's, or costs that differ
+ * between stages. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_pipe_price(const char *name, unsigned stages, unsigned micros,
               unsigned chunks, const struct gw_pipe_costs *costs,
@@ -207,7 +207,8 @@ gw_pipe_simulate(const struct gw_schedule *schedule,
                  const struct gw_pipe_costs *costs,
                  struct gw_timeline **timeline, struct gw_error *why);
 /* An empty timeline, to be filled with what was measured; then `settle` sets
- * everything but the begin, end, ready and waited_for of the passes. */
+ * everything but the begin, end, ready and waited_for of the passes, and the
+ * bytes. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_timeline_new(const struct gw_schedule *schedule,
                 struct gw_timeline **timeline, struct gw_error *why);
@@ -223,7 +224,7 @@ GW_API void gw_timeline_destroy(struct gw_timeline **timeline);
  * where it is (sqrt(sample batch) + sqrt((p-1) fixed))^2. */
 struct gw_pipe_fit {
     double fixed_us, sample_us;
-    double best_size; /* samples a micro-batch; batch when p is 1 */
+    double best_size; /* samples a micro-batch, 1 .. batch */
     double best_us;
 };
 
@@ -257,6 +258,9 @@ struct gw_stage_work {
     enum gw_err (*backward)(void *context, unsigned chunk, unsigned micro,
                             enum gw_pass_kind kind, const float *grad_out,
                             float *grad_in, struct gw_error *why);
+    /* How many the gradient has, where it differs from the activation (it may
+     * lie otherwise along a tensor axis); NULL: as `elements` says. */
+    size_t (*gradient_elements)(void *context, unsigned after, unsigned micro);
 };
 
 struct gw_pipe_config {
@@ -296,13 +300,17 @@ GW_API const struct gw_pass_time *gw_pipe_times(const struct gw_pipe *pipe,
 GW_API unsigned gw_pipe_peak(const struct gw_pipe *pipe);
 
 /* Work that takes time and computes nothing: sleeps (for more stages than
- * cores) or spins (a calibrated loop; tells honestly what a busy core costs).
- * Times are of one micro-batch through one piece: fixed_us and, for each of the
- * `samples` of a micro-batch, sample_us. */
+ * cores; a late awakening is taken off the next pass) or spins (uses a core for
+ * so long; tells honestly what a busy core costs). Times are of one micro-batch
+ * through one piece. The context of the functions is a struct gw_synthetic of
+ * this stage's own. */
 struct gw_synthetic {
     bool spin;
     double forward_us, input_us, weight_us; /* a micro-batch */
     size_t message_elements;
+    /* the work's own; zero at first */
+    uint64_t late_ns;
+    unsigned spin_rounds;
 };
 GW_API const struct gw_stage_work *gw_synthetic_work(void);
 

@@ -3,7 +3,7 @@
  * Gloo's collectives over its TCP transport on loopback, float32, out of place.
  * Forks the ranks itself; they meet in FOLDER, which must be empty.
  *
- *     gloo_coll OP RANKS BYTES SECONDS FOLDER
+ *     gloo_coll OP RANKS SECONDS FOLDER BYTES...
  */
 #include "peer.h"
 
@@ -12,11 +12,15 @@
 #include <gloo/alltoall.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
+#include <gloo/gather.h>
 #include <gloo/reduce.h>
+#include <gloo/reduce_scatter.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
+#include <gloo/scatter.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <sys/wait.h>
@@ -90,6 +94,51 @@ void all_to_all(peer *p)
     gloo::alltoall(options);
 }
 
+void gather(peer *p)
+{
+    size_t block = elements(p) / p->ranks;
+    gloo::GatherOptions options(context);
+    options.setInput(p->in, block);
+    if (p->rank == 0)
+        options.setOutput(p->out, block * p->ranks);
+    options.setRoot(0);
+    options.setTag(TAG_CALL);
+    gloo::gather(options);
+}
+
+void scatter(peer *p)
+{
+    size_t block = elements(p) / p->ranks;
+    gloo::ScatterOptions options(context);
+    std::vector<float *> blocks(p->rank == 0 ? p->ranks : 0);
+    for (size_t i = 0; i < blocks.size(); i++)
+        blocks[i] = p->in + i * block;
+    if (p->rank == 0)
+        options.setInputs(blocks, block);
+    options.setOutput(p->out, block);
+    options.setRoot(0);
+    options.setTag(TAG_CALL);
+    gloo::scatter(options);
+}
+
+/* Gloo has it only in place, and only as an object that is made for a buffer.
+ * Of the output, which is all zeros: sums of sums would overflow. */
+void reduce_scatter(peer *p)
+{
+    using algorithm = gloo::ReduceScatterHalvingDoubling<float>;
+    static std::unique_ptr<algorithm> made;
+    static size_t made_for;
+    if (!made || made_for != p->bytes) {
+        int all = static_cast<int>(elements(p)), block = all / p->ranks;
+        std::vector<int> blocks(p->ranks, block);
+        blocks.back() += all - block * p->ranks;
+        made = std::make_unique<algorithm>(
+            context, std::vector<float *>{p->out}, all, blocks);
+        made_for = p->bytes;
+    }
+    made->run();
+}
+
 void barrier(peer *)
 {
     gloo::BarrierOptions options(context);
@@ -109,13 +158,19 @@ int from_rank_0(peer *, int value)
 
 void (*find(const std::string &op))(peer *)
 {
-    return op == "allreduce"   ? all_reduce
-           : op == "reduce"    ? reduce
-           : op == "broadcast" ? broadcast
-           : op == "allgather" ? all_gather
-           : op == "alltoall"  ? all_to_all
-           : op == "barrier"   ? barrier
-                               : nullptr;
+    static const std::map<std::string, void (*)(peer *)> ops = {
+        {"allreduce", all_reduce},
+        {"reduce", reduce},
+        {"reduce_scatter", reduce_scatter},
+        {"broadcast", broadcast},
+        {"allgather", all_gather},
+        {"alltoall", all_to_all},
+        {"gather", gather},
+        {"scatter", scatter},
+        {"barrier", barrier},
+    };
+    auto found = ops.find(op);
+    return found == ops.end() ? nullptr : found->second;
 }
 
 /* The ranks of this host are the parent, 0, and its children. */
@@ -149,15 +204,16 @@ int wait_for_ranks()
 
 int main(int argc, char **argv)
 {
-    if (argc != 6) {
-        fprintf(stderr, "usage: gloo_coll OP RANKS BYTES SECONDS FOLDER\n");
+    if (argc < 6) {
+        fprintf(stderr, "usage: gloo_coll OP RANKS SECONDS FOLDER BYTES...\n");
         return 64;
     }
     peer p = {};
     p.op = argv[1];
     p.ranks = atoi(argv[2]);
-    p.bytes = strtoul(argv[3], nullptr, 10);
-    p.seconds = strtod(argv[4], nullptr);
+    p.seconds = strtod(argv[3], nullptr);
+    p.sizes = argv + 5;
+    p.size_count = argc - 5;
     p.call = find(p.op);
     p.barrier = barrier;
     p.from_rank_0 = from_rank_0;
@@ -166,8 +222,9 @@ int main(int argc, char **argv)
         return 64;
     }
     p.rank = fork_ranks(p.ranks);
-    meet(&p, argv[5]);
-    std::vector<float> in(elements(&p) + 16), out(elements(&p) + 16);
+    meet(&p, argv[4]);
+    size_t room = peer_largest(&p) / sizeof(float) + 16;
+    std::vector<float> in(room), out(room);
     p.in = in.data();
     p.out = out.data();
     int status = peer_run(&p);

@@ -2,7 +2,7 @@
  *
  * MPI's collectives, float32, out of place: what Open MPI and MPICH take.
  *
- *     mpirun -np RANKS mpi_coll OP BYTES SECONDS
+ *     mpirun -np RANKS mpi_coll OP SECONDS BYTES...
  */
 #include "peer.h"
 
@@ -92,13 +92,14 @@ static const struct {
 int main(int argc, char **argv)
 {
     struct peer peer = {.barrier = barrier, .from_rank_0 = from_rank_0};
-    if (argc != 4) {
-        fprintf(stderr, "usage: mpi_coll OP BYTES SECONDS\n");
+    if (argc < 4) {
+        fprintf(stderr, "usage: mpi_coll OP SECONDS BYTES...\n");
         return 64;
     }
     peer.op = argv[1];
-    peer.bytes = strtoul(argv[2], NULL, 10);
-    peer.seconds = strtod(argv[3], NULL);
+    peer.seconds = strtod(argv[2], NULL);
+    peer.sizes = argv + 3;
+    peer.size_count = argc - 3;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i].op, peer.op) == 0)
             peer.call = ops[i].call;
@@ -109,8 +110,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &peer.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &peer.ranks);
-    peer.in = malloc(peer.bytes + 64);
-    peer.out = malloc(peer.bytes + 64);
+    peer.in = malloc(peer_largest(&peer) + 64);
+    peer.out = malloc(peer_largest(&peer) + 64);
     int status = peer.in && peer.out ? peer_run(&peer) : 70;
     MPI_Finalize();
     free(peer.in);

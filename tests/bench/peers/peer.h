@@ -2,7 +2,9 @@
  *
  * What the peers of the benchmark share, so that all are timed alike: as
  * `collrun bench` and nccl-tests do, with a mean over many calls. A program
- * fills in a struct peer and calls peer_run; C and C++ both do.
+ * fills in a struct peer, with buffers for the largest of the sizes, and calls
+ * peer_run; C and C++ both do. One start measures several sizes, because
+ * starting takes some of these longer than measuring.
  *
  * Calls run in batches, and after each rank 0 decides whether it was the last;
  * telling the others is left out of the time only as far as it is rare: a batch
@@ -19,7 +21,9 @@
 struct peer {
     const char *op;
     int ranks, rank;
-    size_t bytes; /* as nccl-tests count them: the larger of the buffers */
+    char **sizes; /* words, as nccl-tests count them: the larger buffer */
+    int size_count;
+    size_t bytes; /* the size of now */
     double seconds;
     float *in, *out;
     void *context;
@@ -84,9 +88,19 @@ static inline void peer_fill(struct peer *peer)
     }
 }
 
-/* Times the op; rank 0 prints "op ranks bytes time_us algbw busbw", the last
- * two in GB/s. The exit status of the program is returned. */
-static inline int peer_run(struct peer *peer)
+static inline size_t peer_largest(const struct peer *peer)
+{
+    size_t largest = 0;
+    for (int i = 0; i < peer->size_count; i++) {
+        size_t bytes = strtoul(peer->sizes[i], NULL, 10);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+/* Times one size; rank 0 prints "op ranks bytes time_us algbw busbw", the last
+ * two in GB/s. */
+static inline int peer_run_size(struct peer *peer)
 {
     double spent;
     peer_fill(peer);
@@ -103,6 +117,17 @@ static inline int peer_run(struct peer *peer)
         printf("%s %d %zu %.3f %.3f %.3f\n", peer->op, peer->ranks, peer->bytes,
                us, algbw, algbw * peer_bus_factor(peer));
     return fflush(stdout) != 0;
+}
+
+/* Times every size. The exit status of the program is returned. */
+static inline int peer_run(struct peer *peer)
+{
+    int status = 0;
+    for (int i = 0; i < peer->size_count && status == 0; i++) {
+        peer->bytes = strtoul(peer->sizes[i], NULL, 10);
+        status = peer_run_size(peer);
+    }
+    return status;
 }
 
 #endif

@@ -7,7 +7,7 @@
  * sharing, does all of it for itself). No library is this: there are no types,
  * no errors, no memory of the user's own.
  *
- *     shm_ideal OP RANKS BYTES SECONDS
+ *     shm_ideal OP RANKS SECONDS BYTES...
  */
 #include "peer.h"
 
@@ -268,7 +268,7 @@ static int fork_ranks(int ranks)
 static int run(struct peer *p)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t room = p->bytes + 4096;
+    size_t room = peer_largest(p) + 4096;
     spins = p->ranks <= cores ? SPINS : 0;
     shared = map_shared(sizeof *shared);
     for (int r = 0; r < p->ranks; r++) {
@@ -285,14 +285,15 @@ static int run(struct peer *p)
 int main(int argc, char **argv)
 {
     struct peer peer = {.barrier = barrier, .from_rank_0 = from_rank_0};
-    if (argc != 5) {
-        fprintf(stderr, "usage: shm_ideal OP RANKS BYTES SECONDS\n");
+    if (argc < 5) {
+        fprintf(stderr, "usage: shm_ideal OP RANKS SECONDS BYTES...\n");
         return 64;
     }
     peer.op = argv[1];
     peer.ranks = atoi(argv[2]);
-    peer.bytes = strtoul(argv[3], NULL, 10);
-    peer.seconds = strtod(argv[4], NULL);
+    peer.seconds = strtod(argv[3], NULL);
+    peer.sizes = argv + 4;
+    peer.size_count = argc - 4;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i].op, peer.op) == 0)
             peer.call = ops[i].call;

@@ -8,63 +8,26 @@
  */
 #include "world.h"
 
+#include <common/seeds.h>
+
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct range {
-    uint64_t first, last;
-};
-
-static bool read_range(const char *text, struct range *range)
+static void campaign_of(void *world, uint64_t seed,
+                        struct gw__campaign *campaign)
 {
-    char *end;
-    range->first = range->last = strtoull(text, &end, 10);
-    if (strncmp(end, "..", 2) == 0)
-        range->last = strtoull(end + 2, &end, 10);
-    return end != text && *end == 0 && range->first <= range->last;
+    world_campaign(world, seed, campaign);
 }
 
-static bool read_arguments(int argc, char **argv, struct range *range)
+static void print(const struct world *w, const struct seeds_sum *sum)
 {
-    *range = (struct range){1, 1000};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        bool known =
-            strcmp(argv[i], "--seeds") == 0 || strcmp(argv[i], "--seed") == 0;
-        if (!known || !read_range(argv[i + 1], range))
-            return false;
-    }
-    return argc % 2;
-}
-
-static int run(struct world *w, struct range range, const char *command)
-{
-    struct gw__campaign campaign;
-    struct gw__campaign_result result;
-    struct gw_error why;
-    uint64_t inputs = 0, crashes = 0;
-    for (uint64_t seed = range.first; seed <= range.last; seed++) {
-        world_campaign(w, seed, &campaign);
-        campaign.command = command;
-        enum gw_err err =
-            gw__campaign_run(&campaign, seed, seed, stdout, &result, &why);
-        inputs += result.inputs;
-        crashes += result.crashes;
-        if (err == GW_EWRONG)
-            return 1;
-        if (err) {
-            fprintf(stderr, "%s\n", why.text);
-            return 70;
-        }
-    }
     printf("ps: %" PRIu64 " seeds: %" PRIu64 " inputs, %" PRIu64
            " crashes; pushes %" PRIu64 ", pulls %" PRIu64 ", units %" PRIu64
            ", slots moved %" PRIu64 ", convictions %" PRIu64 ", lost %" PRIu64
            "\n",
-           w->met.seeds, inputs, crashes, w->met.pushes, w->met.pulls,
+           w->met.seeds, sum->inputs, sum->crashes, w->met.pushes, w->met.pulls,
            w->met.units, w->met.moves, w->met.convictions, w->met.lost);
-    return 0;
 }
 
 /* One seed under the faults of a file, as a failure prints them. */
@@ -91,8 +54,8 @@ static int replay(struct world *w, uint64_t seed, const char *path)
 int main(int argc, char **argv)
 {
     static struct world world;
-    struct range range;
-    char command[200];
+    struct seeds seeds;
+    struct seeds_sum sum;
     const char *broken = "";
     if (argc > 1 && strncmp(argv[1], "--broken=", 9) == 0) {
         broken = argv[1] + 9;
@@ -105,20 +68,19 @@ int main(int argc, char **argv)
         world.broken = broken;
         return replay(&world, strtoull(argv[2], NULL, 10), argv[3]);
     }
-    if (!read_arguments(argc, argv, &range)) {
+    if (!seeds_read(argc, argv, &seeds)) {
         fprintf(
             stderr,
             "usage: %s [--seeds FIRST..LAST | --seed N | --replay N FAULTS]\n",
             argv[0]);
         return 64;
     }
-    /* The states of all nodes are made and thrown away with every seed. */
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    snprintf(command, sizeof command, "%s --seed ", argv[0]);
+    seeds_keep_memory();
     world_open(&world);
     world.broken = broken;
-    int status = run(&world, range, command);
+    int status = seeds_run(&seeds, argv[0], campaign_of, &world, &sum);
+    if (status == 0)
+        print(&world, &sum);
     world_close(&world);
     return status;
 }

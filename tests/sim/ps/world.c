@@ -5,6 +5,8 @@
  */
 #include "world.h"
 
+#include <common/seeds.h>
+
 #include <stdio.h>
 
 static void free_cores(struct world *w)
@@ -30,14 +32,8 @@ void world_close(struct world *w)
 /* All is well, or lost: nothing more is to be seen, and all nodes go down. */
 static void finish(struct world *w)
 {
-    struct gw_error why;
-    const struct gw__fault down = {.kind = GW__CRASH,
-                                   .at_ns = gw__sim_now(w->sim),
-                                   .nodes = GW__ALL_NODES,
-                                   .after = GW__AT_ONCE};
     w->over = true;
-    if (gw__sim_add_faults(w->sim, &down, 1, &why))
-        gw__sim_fail(w->sim, "%s", why.text);
+    seeds_end(w->sim);
 }
 
 static void after_step(void *context, struct gw__sim *sim, uint32_t node,

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun sim: plans on a cluster that is not there. The topology says what the
+ * links carry (gradwire-topology(5)); every algorithm runs on it in virtual
+ * time (gradwire-topology(3)), in rack order and in the worst one, the
+ * hierarchical one with the racks as its groups; the table shows what the
+ * uplinks carry, and what the time makes of it. Nothing is measured here, so
+ * the same words give the same numbers everywhere.
+ */
+#include "sim.h"
+
+#include "collrun.h"
+#include "plan_source.h"
+#include "verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct plan_source source;
+static const char *topo, *order_word, *dtype = "f32", *events;
+static uint64_t bytes = 1 << 20, alpha_ns = 1000, reduce_rate;
+static bool links_asked;
+
+static const struct option_spec options[] = {
+    PLAN_SOURCE_OPTIONS(source),
+    {"topo", 't', OPTION_TEXT, &topo, "FILE",
+     "the cluster (default: one rack of -n hosts)", NULL},
+    {"order", 0, OPTION_CHOICE, &order_word, "ORDER",
+     "which ranks are where (default the file's; all: several)",
+     "racks|interleaved|file"},
+    {"bytes", 'b', OPTION_BYTES, &bytes, "SIZE",
+     "a rank's buffer, all blocks of it (64, 1K, 4M)", NULL},
+    {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "type of the elements",
+     "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
+    {"alpha", 0, OPTION_DURATION, &alpha_ns, "TIME",
+     "what a message costs its sender", NULL},
+    {"reduce", 0, OPTION_BYTES, &reduce_rate, "SIZE",
+     "bytes a second that a rank reduces (0: no limit)", NULL},
+    {"links", 0, OPTION_FLAG, &links_asked, NULL,
+     "a row for each uplink (with -v: each link)", NULL},
+    {"events", 0, OPTION_TEXT, &events, "FILE.jsonl",
+     "write the run's events, for ringtop", NULL},
+    {0},
+};
+
+/* ---- the cluster ---- */
+
+static enum gw_err one_rack(unsigned hosts, struct gw_topology **topology,
+                            struct gw_error *why)
+{
+    char text[128];
+    if (hosts > GW_HOSTS_MAX)
+        return gw_fail(why, GW_EINVAL, "a rack has at most %d hosts, not %u",
+                       GW_HOSTS_MAX, hosts);
+    snprintf(text, sizeof text,
+             "topology rack\nnic rate=1G latency=5us\nrack r: h[0-%u]\n",
+             hosts - 1);
+    return gw_topology_parse(text, strlen(text), "rack", topology, why);
+}
+
+static enum gw_err load_topology(struct gw_topology **topology,
+                                 struct gw_error *why)
+{
+    if (topo)
+        return gw_topology_load(topo, topology, why);
+    return one_rack(source.ranks ? source.ranks : PLAN_RANKS_DEFAULT, topology,
+                    why);
+}
+
+/* The one that is asked for, or what the file says. */
+static enum gw_rank_order order_of(const struct sim_table *table)
+{
+    unsigned order = GW_ORDER_FILE;
+    if (!order_word)
+        return gw_topology_said(table->topology);
+    while (strcmp(order_word, gw_rank_order_name((enum gw_rank_order)order)) !=
+           0)
+        order++;
+    return (enum gw_rank_order)order;
+}
+
+/* ---- one row ---- */
+
+static enum gw_err open_events(FILE **file, struct gw_sink **sink,
+                               struct gw_error *why)
+{
+    *file = NULL;
+    *sink = NULL;
+    if (!events)
+        return GW_OK;
+    *file = fopen(events, "we");
+    if (!*file)
+        return gw_fail_errno(why, "%.200s", events);
+    return gw_sink_jsonl(*file, 0, sink, why);
+}
+
+static enum gw_err close_events(FILE *file, struct gw_sink *sink,
+                                enum gw_err err, struct gw_error *why)
+{
+    gw_sink_close(&sink);
+    bool failed = file && ferror(file) != 0;
+    failed = (file && fclose(file) != 0) || failed;
+    return failed && !err ? gw_fail_errno(why, "writing %.200s", events) : err;
+}
+
+static enum gw_err simulate(const struct sim_table *table,
+                            const struct gw_plan *plan,
+                            struct gw_topology_result **result,
+                            struct gw_error *why)
+{
+    FILE *file;
+    struct gw_topology_job job = {
+        .plan = plan,
+        .count = table->count,
+        .elem_bytes = table->elem_bytes,
+        .message_us = table->message_us,
+        .reduce_us_per_byte =
+            table->reduce_rate ? 1e6 / (double)table->reduce_rate : 0,
+    };
+    *result = NULL;
+    enum gw_err err = open_events(&file, &job.events, why);
+    if (!err)
+        err = gw_topology_simulate(table->topology, &job, result, why);
+    return close_events(file, job.events, err, why);
+}
+
+static struct sim_row *new_row(struct sim_table *table, struct gw_error *why)
+{
+    if (table->row_count == table->row_room) {
+        size_t room = table->row_room ? 2 * table->row_room : 32;
+        struct sim_row *moved = realloc(table->rows, room * sizeof *moved);
+        if (!moved) {
+            gw_fail(why, GW_ENOMEM, "%zu rows", room);
+            return NULL;
+        }
+        table->rows = moved;
+        table->row_room = room;
+    }
+    return &table->rows[table->row_count];
+}
+
+static enum gw_err add_row(struct sim_table *table, const struct gw_plan *plan,
+                           const char *name, enum gw_rank_order order,
+                           struct gw_error *why)
+{
+    struct sim_row *row = new_row(table, why);
+    if (!row)
+        return GW_ENOMEM;
+    *row = (struct sim_row){.order = order, .rounds = plan->steps};
+    snprintf(row->algo, sizeof row->algo, "%s", name);
+    gw_topology_order(table->topology, order);
+    progress("%s, %s", name, gw_rank_order_name(order));
+    enum gw_err err = simulate(table, plan, &row->result, why);
+    table->row_count += !err;
+    return err;
+}
+
+/* The groups of the hierarchical algorithm are the racks, where all are alike.
+ */
+static enum gw_err add_algo(struct sim_table *table, const char *operand,
+                            const char *algo, enum gw_rank_order order,
+                            struct gw_error *why)
+{
+    struct gw_plan *plan;
+    struct plan_source from = source;
+    from.algo = algo;
+    from.ranks = table->ranks;
+    if (!from.group && strcmp(algo, "hierarchical") == 0)
+        from.group = gw_topology_rack_ranks(table->topology);
+    if (plan_get(operand, &from, &plan, why))
+        return why->code;
+    enum gw_err err = add_row(table, plan, algo, order, why);
+    gw_plan_destroy(&plan);
+    return err;
+}
+
+/* ---- which rows ---- */
+
+static enum gw_err add_order(struct sim_table *table, const char *operand,
+                             enum gw_rank_order order, struct gw_error *why)
+{
+    size_t count;
+    const struct gw_algo *const *algos = gw_algo_list(&count);
+    enum gw_err err = GW_OK;
+    for (size_t i = 0; i < count && !err && !interrupted; i++) {
+        bool racks = strcmp(algos[i]->name, "hierarchical") == 0;
+        if (algos[i]->collective != table->collective ||
+            !algos[i]->valid(table->ranks) ||
+            (racks && order != GW_ORDER_RACKS && !order_word))
+            continue;
+        err = add_algo(table, operand, algos[i]->name, order, why);
+    }
+    return err;
+}
+
+/* Where a rack is all there is, orders are one. */
+static enum gw_err add_all(struct sim_table *table, const char *operand,
+                           struct gw_error *why)
+{
+    const struct gw_topology *t = table->topology;
+    bool one = gw_topology_racks(t) == 1 &&
+               gw_topology_rack_ranks(t) == gw_topology_hosts(t);
+    if (order_word)
+        return add_order(table, operand, order_of(table), why);
+    enum gw_err err = GW_OK;
+    if (gw_topology_said(t) == GW_ORDER_FILE)
+        err = add_order(table, operand, GW_ORDER_FILE, why);
+    if (!err)
+        err = add_order(table, operand, GW_ORDER_RACKS, why);
+    if (!err && !one)
+        err = add_order(table, operand, GW_ORDER_INTERLEAVED, why);
+    return err;
+}
+
+static void settle(struct sim_table *table)
+{
+    table->count = plan_count(table->collective, table->ranks,
+                              table->collective == GW_BARRIER ? 0 : bytes,
+                              table->elem_bytes);
+}
+
+/* A file says for how many ranks it is, or serves as many as there are. */
+static enum gw_err add_file(struct sim_table *table, const char *file,
+                            struct gw_error *why)
+{
+    struct gw_plan *plan;
+    struct plan_source from = source;
+    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
+    from.algo = NULL;
+    if (!from.ranks && gw_plan_load(file, 0, &plan, NULL))
+        from.ranks = table->ranks;
+    else if (!from.ranks)
+        gw_plan_destroy(&plan);
+    if (plan_get(file, &from, &plan, why))
+        return why->code;
+    enum gw_err err = gw_plan_verify(plan, 0, &verdict, why);
+    if (err == GW_EPLAN)
+        gw_fail(why, err, "%.100s: %s", file, verdict.sentence);
+    table->collective = plan->collective;
+    table->ranks = plan->ranks;
+    settle(table);
+    if (!err)
+        err = add_row(table, plan, file, order_of(table), why);
+    gw_plan_destroy(&plan);
+    return err;
+}
+
+/* "OP --algo FILE.plan" is the file, if it does OP. */
+static enum gw_err add_named_file(struct sim_table *table,
+                                  enum gw_collective collective,
+                                  struct gw_error *why)
+{
+    enum gw_err err = add_file(table, source.algo, why);
+    if (!err && table->collective != collective)
+        return gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", source.algo,
+                       gw_collective_name(table->collective),
+                       gw_collective_name(collective));
+    return err;
+}
+
+static enum gw_err collect(struct sim_table *table, const char *operand,
+                           struct gw_error *why)
+{
+    bool is_file;
+    if (plan_operand(operand, &is_file, &table->collective, why))
+        return why->code;
+    table->ranks =
+        source.ranks ? source.ranks : gw_topology_ranks(table->topology);
+    if (is_file)
+        return add_file(table, operand, why);
+    settle(table);
+    bool all = !source.algo || strcmp(source.algo, "all") == 0;
+    if (all && events)
+        return gw_fail(why, GW_EINVAL,
+                       "--events records one run: say --algo NAME");
+    if (all)
+        return add_all(table, operand, why);
+    if (strpbrk(source.algo, "./"))
+        return add_named_file(table, table->collective, why);
+    return add_algo(table, operand, source.algo, order_of(table), why);
+}
+
+/* ---- the command ---- */
+
+static enum gw_err fill(struct sim_table *table, const char *operand,
+                        struct gw_error *why)
+{
+    enum gw_dtype type;
+    if (gw_dtype_parse(dtype, &type, why) ||
+        load_topology(&table->topology, why))
+        return why->code;
+    table->elem_bytes = gw_dtype_size(type);
+    enum gw_err err = collect(table, operand, why);
+    progress("%s", "");
+    return err;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct sim_table table = {
+        .dtype = dtype,
+        .bytes = bytes,
+        .message_us = (double)alpha_ns / 1e3,
+        .reduce_rate = reduce_rate,
+    };
+    (void)operand_count;
+    int status;
+    if (fill(&table, operands[0], &why))
+        status = complain(&why);
+    else
+        status = links_asked ? sim_print_links(&table) : sim_print(&table);
+    for (size_t i = 0; i < table.row_count; i++)
+        gw_topology_result_destroy(&table.rows[i].result);
+    free(table.rows);
+    gw_topology_destroy(&table.topology);
+    return status;
+}
+
+const struct command command_sim = {
+    .name = "sim",
+    .operands = "OP|FILE.plan",
+    .help = "run plans on a cluster's topology in virtual time",
+    .examples =
+        "collrun sim allreduce --topo racks.topo -b 16M\n"
+        "collrun sim allreduce --topo racks.topo -a ring --order interleaved\n"
+        "collrun sim alltoall -n 16 -a pairwise --events a.jsonl\n",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};

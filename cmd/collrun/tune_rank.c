@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Measuring in every rank. The algorithms of a case take turns, round by round,
+ * so that whatever else the machine does meets all of them; each round begins
+ * with another one. A round of an algorithm is a batch of calls back to back,
+ * as in `collrun bench`, and its time that of the slowest rank: the ranks agree
+ * on it by an all-reduce, which is not timed and from which all go on together.
+ * So all ranks know the same times, and decide alike how many calls make a
+ * batch and when the time of the case is over. Many short rounds: then their
+ * median is one that nothing disturbed.
+ */
+#include "tune.h"
+
+#include "common/command.h"
+#include "pattern.h"
+
+enum {
+    ROUNDS_MIN = 3,
+    BATCH_MAX = 1 << 16,
+    QUICK_NS = 1000000, /* calls below are tried more often than once */
+    QUICK_CALLS = 8,
+};
+
+struct tune_rank {
+    const struct tune *tune;
+    struct gw_comm *comm;
+    unsigned rank;
+    void *in, *out;
+    struct gw_call call;
+    double estimate_ns[TUNE_ALGOS_MAX]; /* a call */
+    struct gw_error *why;
+};
+
+static struct pattern pattern_of(const struct tune *tune,
+                                 const struct tune_case *item)
+{
+    return (struct pattern){
+        .collective = item->collective,
+        .type = GW_F32,
+        .op = GW_SUM,
+        .ranks = item->ranks,
+        .count = item->count,
+        .seed = tune->seed,
+    };
+}
+
+static enum gw_err comm_failed(struct tune_rank *r)
+{
+    const struct gw_error *error = gw_comm_error(r->comm);
+    return gw_fail(r->why, error->code, "%s", error->text);
+}
+
+/* Nanoseconds a call of the slowest rank, over `calls` of them. */
+static enum gw_err time_calls(struct tune_rank *r, const struct gw_algo *algo,
+                              uint64_t calls, double *ns)
+{
+    double told[2] = {0, 0}, slowest[2];
+    r->call.algo = algo->name;
+    uint64_t begin_ns = gw_now_ns();
+    for (uint64_t i = 0; i < calls; i++)
+        if (gw_run(r->comm, &r->call))
+            return comm_failed(r);
+    told[0] = (double)(gw_now_ns() - begin_ns) / (double)calls;
+    told[1] = interrupted != 0;
+    if (gw_allreduce(r->comm, told, slowest, 2, GW_F64, GW_MAX))
+        return comm_failed(r);
+    *ns = slowest[0];
+    return slowest[1] > 0 ? gw_fail(r->why, GW_EINTR, "interrupted") : GW_OK;
+}
+
+/* The first call makes the plan; then what one takes, roughly. */
+static enum gw_err try_algos(struct tune_rank *r, const struct tune_case *item)
+{
+    enum gw_err err = GW_OK;
+    for (unsigned a = 0; a < item->algo_count && !err; a++) {
+        const struct gw_algo *algo = item->algos[a].algo;
+        double first_ns, *ns = &r->estimate_ns[a];
+        err = time_calls(r, algo, 1, &first_ns);
+        if (!err)
+            err =
+                time_calls(r, algo, first_ns < QUICK_NS ? QUICK_CALLS : 1, ns);
+        if (!err && *ns < 1)
+            *ns = 1;
+    }
+    return err;
+}
+
+static uint64_t within(double value, uint64_t least, uint64_t most)
+{
+    if (value < (double)least)
+        return least;
+    return value > (double)most ? most : (uint64_t)value;
+}
+
+/* Every algorithm once. *spent_ns grows by what that took. */
+static enum gw_err run_round(struct tune_rank *r, const struct tune_case *item,
+                             struct tune_report *report, double *spent_ns)
+{
+    unsigned algos = item->algo_count;
+    double share_ns = (double)r->tune->seconds_ns / TUNE_ROUNDS_MAX / algos;
+    for (unsigned i = 0; i < algos; i++) {
+        unsigned a = (i + (unsigned)report->rounds) % algos;
+        double ns;
+        uint64_t calls = within(share_ns / r->estimate_ns[a], 1, BATCH_MAX);
+        enum gw_err err = time_calls(r, item->algos[a].algo, calls, &ns);
+        if (err)
+            return err;
+        report->us[a][report->rounds] = ns * 1e-3;
+        *spent_ns += ns * (double)calls;
+    }
+    report->rounds++;
+    return GW_OK;
+}
+
+static enum gw_err time_case(struct tune_rank *r, const struct tune_case *item,
+                             struct tune_report *report)
+{
+    double spent_ns = 0;
+    enum gw_err err = GW_OK;
+    while (
+        !err && report->rounds < TUNE_ROUNDS_MAX &&
+        (report->rounds < ROUNDS_MIN || spent_ns < (double)r->tune->seconds_ns))
+        err = run_round(r, item, report, &spent_ns);
+    return err;
+}
+
+static enum gw_err measure(struct tune_rank *r, const struct tune_case *item,
+                           struct tune_report *report)
+{
+    struct pattern p = pattern_of(r->tune, item);
+    pattern_fill(&p, r->rank, r->in, r->out);
+    r->call = (struct gw_call){
+        .collective = item->collective,
+        .in = pattern_in(&p, r->rank, r->in),
+        .out = r->out,
+        .count = item->count,
+        .type = p.type,
+        .op = p.op,
+    };
+    enum gw_err err = try_algos(r, item);
+    return err ? err : time_case(r, item, report);
+}
+
+/* As large as the largest case needs. */
+static enum gw_err get_buffers(struct tune_rank *r)
+{
+    size_t in = 1, out = 1;
+    for (size_t i = r->tune->begin; i < r->tune->end; i++) {
+        struct pattern p = pattern_of(r->tune, &r->tune->cases[i]);
+        size_t in_bytes = pattern_in_bytes(&p, r->rank);
+        size_t out_bytes = pattern_out_bytes(&p, r->rank);
+        in = in_bytes > in ? in_bytes : in;
+        out = out_bytes > out ? out_bytes : out;
+    }
+    r->in = gw_alloc(in, r->why);
+    r->out = r->in ? gw_alloc(out, r->why) : NULL;
+    return r->out ? GW_OK : r->why->code;
+}
+
+enum gw_err tune_rank(struct gw_comm *comm, struct reporter *report,
+                      const struct tune *tune, struct gw_error *why)
+{
+    struct tune_rank r = {
+        .tune = tune,
+        .comm = comm,
+        .rank = gw_comm_rank(comm),
+        .why = why,
+    };
+    enum gw_err err = get_buffers(&r);
+    for (size_t i = tune->begin; i < tune->end && !err; i++) {
+        struct tune_report result = {.index = i};
+        err = measure(&r, &tune->cases[i], &result);
+        if (!err && r.rank == 0)
+            report_send(report, &result, sizeof result);
+    }
+    gw_free(r.in);
+    gw_free(r.out);
+    return err;
+}

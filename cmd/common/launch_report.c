@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a rank says into its pipe: reports, events, signs of life, and a last
+ * word.
+ *
+ * Events travel in batches: a record costs a copy of 64 bytes, a write happens
+ * once in 256 of them, at the end of an op, and before anything else that goes
+ * through the same pipe, so that the order is kept. The passes of a pipeline
+ * are watched one by one, so each is written as it begins and ends, unless they
+ * are so short that only the writing would be seen.
+ *
+ * A thread gives the signs of life. It takes no signal, and what it shares with
+ * the rank is behind the lock. What is held when a sign is due goes with it, so
+ * no event waits for long.
+ */
+#include "launch_parts.h"
+
+#include <assert.h>
+#include <string.h>
+#include <time.h>
+
+static const uint64_t WATCHABLE_NS = 1000000;
+
+static void flush(struct reporter *report)
+{
+    if (report->held > 0)
+        frame_write(report->fd, FRAME_EVENTS, report->events,
+                    report->held * sizeof *report->events);
+    report->held = 0;
+}
+
+/* ---- events ---- */
+
+static bool is_worth_a_write(struct reporter *report,
+                             const struct gw_event *event)
+{
+    uint64_t now_ns = event->time_ns;
+    if (event->kind == GW_EV_PASS_BEGIN)
+        report->pass_ns = now_ns;
+    else if (event->kind == GW_EV_PASS_END)
+        report->slow = now_ns - report->pass_ns >= WATCHABLE_NS;
+    else
+        return event->kind == GW_EV_OP_END || event->kind == GW_EV_STAGE;
+    return report->slow || now_ns - report->flushed_ns >= WATCHABLE_NS;
+}
+
+static void emit(struct gw_sink *sink, const struct gw_event *event)
+{
+    struct reporter *report = (struct reporter *)sink;
+    if (!report->started)
+        return;
+    pthread_mutex_lock(&report->lock);
+    assert(report->held < EVENTS_HELD_MAX);
+    report->events[report->held++] = *event;
+    if (is_worth_a_write(report, event) || report->held == EVENTS_HELD_MAX) {
+        flush(report);
+        report->flushed_ns = event->time_ns;
+    }
+    pthread_mutex_unlock(&report->lock);
+}
+
+static void close_nothing(struct gw_sink *sink)
+{
+    (void)sink;
+}
+
+struct gw_sink *report_events(struct reporter *report)
+{
+    return &report->sink;
+}
+
+/* ---- frames ---- */
+
+void reporter_init(struct reporter *report, int fd)
+{
+    memset(report, 0, sizeof *report);
+    report->sink = (struct gw_sink){.emit = emit, .close = close_nothing};
+    report->fd = fd;
+    pthread_mutex_init(&report->lock, NULL);
+}
+
+void reporter_start(struct reporter *report)
+{
+    report->started = true;
+}
+
+/* False: nobody reads any more. */
+static bool say(struct reporter *report, enum frame_kind kind, const void *data,
+                size_t bytes)
+{
+    pthread_mutex_lock(&report->lock);
+    flush(report);
+    bool heard = frame_write(report->fd, kind, data, bytes);
+    pthread_mutex_unlock(&report->lock);
+    return heard;
+}
+
+void report_send(struct reporter *report, const void *data, size_t bytes)
+{
+    say(report, FRAME_REPORT, data, bytes);
+}
+
+void reporter_result(struct reporter *report, const struct gw_error *result)
+{
+    say(report, FRAME_RESULT, result, sizeof *result);
+}
+
+/* ---- signs of life ---- */
+
+static void *live(void *context)
+{
+    struct reporter *report = context;
+    uint64_t ns = (uint64_t)report->silence_ms * 1000000 / SIGNS_OF_LIFE;
+    const struct timespec pause = {.tv_sec = (time_t)(ns / 1000000000),
+                                   .tv_nsec = (long)(ns % 1000000000)};
+    while (say(report, FRAME_LIFE, "", 0))
+        nanosleep(&pause, NULL);
+    return NULL;
+}
+
+enum gw_err reporter_live(struct reporter *report, unsigned silence_ms,
+                          struct gw_error *why)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    if (silence_ms == 0)
+        return GW_OK;
+    report->silence_ms = silence_ms;
+    sigfillset(&all); /* signals are for the rank itself */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread, NULL, live, report);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed)
+        return gw_fail(why, GW_ESYS, "no thread for signs of life: %s",
+                       strerror(failed));
+    pthread_detach(thread);
+    return GW_OK;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Who is silent (struct attention). A rank gives a sign of life eight times in
+ * the silence that convicts it, and the supervisor looks as often, so a rank
+ * that was stopped is found between one silence and a quarter more after it.
+ */
+#include "launch_parts.h"
+
+#include <limits.h>
+
+static uint64_t sign_ns(const struct attention *attention)
+{
+    return attention->silence_ns / SIGNS_OF_LIFE;
+}
+
+void attention_begin(struct attention *attention, unsigned silence_ms,
+                     uint64_t now_ns)
+{
+    *attention = (struct attention){
+        .silence_ns = silence_ms * UINT64_C(1000000), .looked_ns = now_ns};
+}
+
+void attention_look(struct attention *attention, uint64_t now_ns)
+{
+    uint64_t passed_ns = now_ns - attention->looked_ns;
+    uint64_t most_ns = 2 * sign_ns(attention);
+    attention->looked_ns = now_ns;
+    attention->clock_ns += passed_ns < most_ns ? passed_ns : most_ns;
+}
+
+bool attention_misses(const struct attention *attention, uint64_t heard_ns)
+{
+    return attention->silence_ns > 0 &&
+           attention->clock_ns - heard_ns >= attention->silence_ns;
+}
+
+int attention_wait_ms(const struct attention *attention)
+{
+    uint64_t ms = sign_ns(attention) / 1000000;
+    if (attention->silence_ns == 0)
+        return -1;
+    return ms == 0 ? 1 : ms < INT_MAX ? (int)ms : INT_MAX;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See run_folder.h.
+ */
+#include "run_folder.h"
+
+#include "attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ATTEMPTS = 1000, DEPTH_MAX = 4 };
+
+/* ---- taking it ---- */
+
+/* Empties a directory that is open at `fd`; what a run leaves is not deep. */
+static void empty(int fd, unsigned depth)
+{
+    int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = again < 0 ? NULL : fdopendir(again);
+    const struct dirent *entry;
+    if (!entries) {
+        if (again >= 0)
+            close(again);
+        return;
+    }
+    while ((entry = readdir(entries))) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (unlinkat(fd, name, 0) == 0 || depth == DEPTH_MAX)
+            continue;
+        int inner =
+            openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (inner < 0)
+            continue;
+        empty(inner, depth + 1);
+        close(inner);
+        unlinkat(fd, name, AT_REMOVEDIR);
+    }
+    closedir(entries);
+}
+
+static bool is_empty(int fd)
+{
+    int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = again < 0 ? NULL : fdopendir(again);
+    unsigned count = 0;
+    if (!entries)
+        return false;
+    while (readdir(entries))
+        count++;
+    closedir(entries);
+    return count == 2; /* itself and its parent */
+}
+
+/* Nothing else is ever emptied: each run's log is the first thing in it. */
+static bool is_a_runs(int fd)
+{
+    struct stat log;
+    if (fstatat(fd, "log", &log, AT_SYMLINK_NOFOLLOW) == 0)
+        return S_ISREG(log.st_mode);
+    return is_empty(fd);
+}
+
+/* GW_PENDING: a living run has it. */
+static enum gw_err take(struct run_folder *folder, const char *runs,
+                        const char *name, bool must_be_new,
+                        struct gw_error *why)
+{
+    int length =
+        snprintf(folder->path, sizeof folder->path, "%s/%s", runs, name);
+    if (length < 0 || (size_t)length >= sizeof folder->path - 32)
+        return gw_fail(why, GW_EINVAL, "$GRADWIRE_RUNS is too long");
+    bool made = mkdir(folder->path, 0777) == 0;
+    if (!made && errno != EEXIST)
+        return gw_fail_errno(why, "%s", folder->path);
+    if (!made && must_be_new)
+        return GW_PENDING;
+    int fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return gw_fail_errno(why, "%s", folder->path);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return GW_PENDING;
+    }
+    if (!is_a_runs(fd)) {
+        close(fd);
+        return gw_fail(why, GW_EINVAL, "%s is no run's directory",
+                       folder->path);
+    }
+    folder->fd = fd;
+    snprintf(folder->name, sizeof folder->name, "%s", name);
+    empty(fd, 0);
+    return GW_OK;
+}
+
+/* A name that nobody has had; if all are taken, one whose run has ended. */
+static enum gw_err take_any(struct run_folder *folder, const char *runs,
+                            struct gw_error *why)
+{
+    char name[RUN_NAME_MAX];
+    uint64_t chance = gw_now_ns() / 1000;
+    for (unsigned i = 0; i < 2 * ATTEMPTS; i++) {
+        run_name_pick(chance, i % ATTEMPTS, name);
+        enum gw_err code = take(folder, runs, name, i < ATTEMPTS, why);
+        if (code != GW_PENDING)
+            return code;
+    }
+    return gw_fail(why, GW_ENOSPC, "all names of runs in %s are taken", runs);
+}
+
+enum gw_err run_folder_open(struct run_folder *folder, const char *name,
+                            struct gw_error *why)
+{
+    char runs[PATH_MAX];
+    *folder = (struct run_folder){.fd = -1};
+    attach_folder(runs, sizeof runs);
+    if (mkdir(runs, 0777) != 0 && errno != EEXIST)
+        return gw_fail_errno(why, "%s", runs);
+    if (!name)
+        return take_any(folder, runs, why);
+    enum gw_err code = take(folder, runs, name, false, why);
+    if (code == GW_PENDING)
+        return gw_fail(why, GW_EINVAL,
+                       "there is a run %s already; end it by: ringctl down "
+                       "--run %s",
+                       name, name);
+    return code;
+}
+
+/* ---- what lies in it ---- */
+
+enum gw_err run_folder_log(const struct run_folder *folder,
+                           struct gw_error *why)
+{
+    int fd = openat(folder->fd, "log",
+                    O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return gw_fail_errno(why, "%s/log", folder->path);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    close(fd);
+    return GW_OK;
+}
+
+/* Whole or not at all. */
+enum gw_err run_folder_write(const struct run_folder *folder, const char *file,
+                             const char *text, struct gw_error *why)
+{
+    char half[64];
+    snprintf(half, sizeof half, ".%s", file);
+    int fd = openat(folder->fd, half, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                    0666);
+    if (fd < 0)
+        return gw_fail_errno(why, "%s/%s", folder->path, file);
+    size_t bytes = strlen(text);
+    bool written = write(fd, text, bytes) == (ssize_t)bytes;
+    if (!written && errno == 0)
+        errno = ENOSPC;
+    enum gw_err code = GW_OK;
+    if (close(fd) != 0 || !written ||
+        renameat(folder->fd, half, folder->fd, file) != 0) {
+        code = gw_fail_errno(why, "%s/%s", folder->path, file);
+        unlinkat(folder->fd, half, 0);
+    }
+    return code;
+}
+
+enum gw_err run_folder_write_json(const struct run_folder *folder,
+                                  const char *file, json_t *json,
+                                  struct gw_error *why)
+{
+    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    json_decref(json);
+    if (!text)
+        return gw_fail(why, GW_ENOMEM, "no memory for %s", file);
+    errno = 0;
+    enum gw_err code = run_folder_write(folder, file, text, why);
+    free(text);
+    return code;
+}
+
+void run_folder_latest(const struct run_folder *folder)
+{
+    char runs[PATH_MAX], link[PATH_MAX + 16], half[PATH_MAX + 64];
+    attach_folder(runs, sizeof runs);
+    snprintf(link, sizeof link, "%s/latest", runs);
+    snprintf(half, sizeof half, "%s/.latest-%s", runs, folder->name);
+    unlink(half);
+    if (symlink(folder->name, half) != 0 || rename(half, link) != 0)
+        fprintf(stderr, "%s: %s\n", link, strerror(errno));
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See serving.h.
+ */
+#include "serving.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { REQUEST_MAX = 1 << 16, LINGER_MS = 300, EVENTS_MARK = 1 << 14 };
+
+void serving_endpoint(uint64_t token, const char *who,
+                      char out[SERVING_ENDPOINT_MAX])
+{
+    snprintf(out, SERVING_ENDPOINT_MAX, "ipc://@gradwire-%u-%016" PRIx64 "-%s",
+             (unsigned)geteuid(), token, who);
+}
+
+static bool set(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
+}
+
+static enum gw_err open_one(struct serving *serving, uint64_t token, int type,
+                            const char *who, void **socket,
+                            struct gw_error *why)
+{
+    char endpoint[SERVING_ENDPOINT_MAX];
+    uid_t user = geteuid();
+    int64_t most = REQUEST_MAX;
+    serving_endpoint(token, who, endpoint);
+    *socket = zmq_socket(serving->context, type);
+    if (!*socket || !set(*socket, ZMQ_LINGER, LINGER_MS) ||
+        !set(*socket, ZMQ_SNDHWM, EVENTS_MARK) ||
+        zmq_setsockopt(*socket, ZMQ_MAXMSGSIZE, &most, sizeof most) != 0 ||
+        zmq_setsockopt(*socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) != 0 ||
+        zmq_bind(*socket, endpoint) != 0)
+        return gw_fail(why, GW_EUNREACH, "%s: %s", endpoint,
+                       zmq_strerror(errno));
+    return GW_OK;
+}
+
+enum gw_err serving_open(struct serving *serving, uint64_t token,
+                         struct gw_error *why)
+{
+    *serving = (struct serving){.context = zmq_ctx_new()};
+    if (!serving->context)
+        return gw_fail_errno(why, "ZeroMQ");
+    enum gw_err code =
+        open_one(serving, token, ZMQ_ROUTER, "run", &serving->requests, why);
+    if (code)
+        return code;
+    return open_one(serving, token, ZMQ_XPUB, "events", &serving->events, why);
+}
+
+void serving_close(struct serving *serving)
+{
+    if (serving->requests)
+        zmq_close(serving->requests);
+    if (serving->events)
+        zmq_close(serving->events);
+    if (serving->context)
+        zmq_ctx_term(serving->context);
+    *serving = (struct serving){.context = NULL};
+}
+
+/* ---- requests ---- */
+
+bool serving_next(struct serving *serving, struct asker *asker, json_t **json)
+{
+    zmq_msg_t part;
+    size_t size = sizeof asker->identity;
+    *json = NULL;
+    int got = zmq_recv(serving->requests, asker->identity, size, ZMQ_DONTWAIT);
+    if (got < 0)
+        return false;
+    asker->bytes = (size_t)got < size ? (size_t)got : size;
+    zmq_msg_init(&part);
+    bool whole = zmq_msg_recv(&part, serving->requests, ZMQ_DONTWAIT) >= 0 &&
+                 !zmq_msg_more(&part);
+    if (whole)
+        *json = json_loadb(zmq_msg_data(&part), zmq_msg_size(&part), 0, NULL);
+    while (zmq_msg_more(&part) &&
+           zmq_msg_recv(&part, serving->requests, ZMQ_DONTWAIT) >= 0)
+        ; /* the rest of something that we do not understand */
+    zmq_msg_close(&part);
+    asker->id = json_integer_value(json_object_get(*json, "id"));
+    return true;
+}
+
+void serving_answer(struct serving *serving, const struct asker *asker,
+                    json_t *answer)
+{
+    json_object_set_new(answer, "id", json_integer(asker->id));
+    char *bytes = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+    if (bytes && zmq_send(serving->requests, asker->identity, asker->bytes,
+                          ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
+        zmq_send(serving->requests, bytes, strlen(bytes), ZMQ_DONTWAIT);
+    free(bytes);
+    json_decref(answer);
+}
+
+/* ---- events ---- */
+
+bool serving_is_detail(uint32_t kind)
+{
+    switch (kind) {
+    case GW_EV_SEND:
+    case GW_EV_APPLY:
+    case GW_EV_WAIT:
+    case GW_EV_PASS_BEGIN:
+    case GW_EV_PASS_END:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void send_row(struct serving *serving, bool detail,
+                     const struct gw_event *events, size_t count)
+{
+    if (zmq_send(serving->events, detail ? "c" : "e", 1,
+                 ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
+        zmq_send(serving->events, events, count * sizeof *events, ZMQ_DONTWAIT);
+}
+
+void serving_publish(struct serving *serving, const struct gw_event *events,
+                     size_t count)
+{
+    size_t begin = 0;
+    while (begin < count) {
+        bool detail = serving_is_detail(events[begin].kind);
+        size_t end = begin + 1;
+        while (end < count && serving_is_detail(events[end].kind) == detail)
+            end++;
+        send_row(serving, detail, events + begin, end - begin);
+        begin = end;
+    }
+}
+
+void serving_farewell(struct serving *serving)
+{
+    send_row(serving, false, NULL, 0);
+}
+
+/* Each message of an XPUB is 1 or 0 and a topic: libzmq tells when the first
+ * comes and when the last has gone. */
+bool serving_subscription(struct serving *serving, char *topic, bool *any)
+{
+    char message[8];
+    int bytes;
+    while ((bytes = zmq_recv(serving->events, message, sizeof message,
+                             ZMQ_DONTWAIT)) >= 0) {
+        if (bytes != 2)
+            continue;
+        *any = message[0] == 1;
+        *topic = message[1];
+        return true;
+    }
+    return false;
+}

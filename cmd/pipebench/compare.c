@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * pipebench compare: all schedules on the same numbers, in one table: time,
+ * bubble, memory, messages; drawn one under another on one axis.
+ */
+#include "pipebench.h"
+
+#include "common/output.h"
+#include "entrants.h"
+#include "gantt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_MAX = 1000 };
+
+static struct schedule_source source = SCHEDULE_NOT_GIVEN;
+static struct cost_options cost_options;
+static const char *svg, *wire = "shm";
+static unsigned steps = 3;
+static bool draw, run_all;
+
+static const struct option_spec options[] = {
+    SCHEDULE_SHAPE_OPTIONS(source),
+    COST_OPTIONS(cost_options),
+    {"run", 0, OPTION_FLAG, &run_all, NULL,
+     "run each, too, with work that sleeps as long as it should take", NULL},
+    {"steps", 0, OPTION_UNSIGNED, &steps, "N",
+     "--run: steps to measure of each; the median counts", NULL},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "--run: transport",
+     "shm|ipc|tcp"},
+    {"gantt", 'g', OPTION_FLAG, &draw, NULL, "draw them, too", NULL},
+    {"svg", 0, OPTION_TEXT, &svg, "FILE.svg", "draw all as a page", NULL},
+    {0},
+};
+
+static const struct field fields[] = {
+    {"schedule", NULL, FIELD_TEXT, 0, false},
+    {"chunks", NULL, FIELD_INTEGER, 0, true},
+    {"time_us", "time us", FIELD_REAL, 1, false},
+    {"bubble_predicted", "predicted", FIELD_REAL, 4, false},
+    {"bubble_simulated", "bubble", FIELD_REAL, 4, false},
+    {"bubble_of_ideal", "of ideal", FIELD_REAL, 4, false},
+    {"peak_activations", "peak", FIELD_INTEGER, 0, false},
+    {"peak_share", "in stages", FIELD_REAL, 1, false},
+    {"messages", NULL, FIELD_INTEGER, 0, false},
+    {"bytes", NULL, FIELD_INTEGER, 0, false},
+    /* with --run */
+    {"measured_us", "measured us", FIELD_REAL, 1, false},
+    {"bubble_measured", "measured", FIELD_REAL, 4, false},
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+static void entrant_row(struct output *output, const struct entrant *entrant)
+{
+    const struct gw_timeline *t = entrant->simulated;
+    const struct gw_timeline *measured = entrant->measured;
+    unsigned chunks = entrant->schedule->chunks;
+    output_row(output,
+               (union value[FIELD_COUNT]){
+                   {.text = entrant->name},
+                   {.integer = chunks},
+                   {.real = t->time_us},
+                   {.real = entrant->priced ? entrant->price.bubble_of_total
+                                            : (double)NAN},
+                   {.real = t->bubble_of_total},
+                   {.real = t->bubble_of_ideal},
+                   {.integer = t->peak_activations},
+                   {.real = (double)t->peak_activations / chunks},
+                   {.integer = (int64_t)t->messages},
+                   {.integer = (int64_t)t->bytes},
+                   {.real = measured ? measured->time_us : (double)NAN},
+                   {.real = measured ? measured->bubble_of_total : (double)NAN},
+               });
+}
+
+static double time_of(const struct entrant *entrant, bool measured)
+{
+    return measured ? entrant->measured->time_us : entrant->simulated->time_us;
+}
+
+static const char *fastest(const struct entrants *entrants, bool measured)
+{
+    const struct entrant *best = &entrants->list[0];
+    for (unsigned i = 1; i < entrants->count; i++)
+        if (time_of(&entrants->list[i], measured) < time_of(best, measured))
+            best = &entrants->list[i];
+    return best->name;
+}
+
+/* Also of those that were run before an error. */
+static enum gw_err report(const struct entrants *entrants,
+                          const struct gw_error *error, struct gw_error *why)
+{
+    struct output *output;
+    const struct gw_schedule *first = entrants->list[0].schedule;
+    if (output_begin("pipebench compare", common.output, fields,
+                     run_all ? FIELD_COUNT : FIELD_COUNT - 2, &output, why))
+        return why->code;
+    output_note_integer(output, "stages", first->stages);
+    output_note_integer(output, "micros", first->micros);
+    if (run_all)
+        output_note_text(output, "wire", wire);
+    output_collect(output);
+    for (unsigned i = 0; i < entrants->count; i++)
+        entrant_row(output, &entrants->list[i]);
+    output_note_text(output, "fastest", fastest(entrants, false));
+    if (run_all && !error)
+        output_note_text(output, "fastest_measured", fastest(entrants, true));
+    output_end(&output, error, error && error->code == GW_EINTR);
+    return GW_OK;
+}
+
+/* All on one axis, so that what is shorter is faster. */
+static void draw_all(const struct entrants *entrants)
+{
+    FILE *file = strcmp(common.output, "table") == 0 ? stdout : stderr;
+    struct gantt_style style = gantt_style_of(file);
+    double span_us = 0, unit_us = (double)INFINITY;
+    for (unsigned i = 0; i < entrants->count; i++) {
+        span_us = fmax(span_us, entrants->list[i].simulated->time_us);
+        unit_us = fmin(unit_us, entrants->list[i].costs.unit_us);
+    }
+    for (unsigned i = 0; i < entrants->count; i++) {
+        const struct gantt gantt = {
+            .schedule = entrants->list[i].schedule,
+            .timeline = entrants->list[i].simulated,
+            .span_us = span_us,
+            .unit_us = unit_us,
+        };
+        gantt_figure(file, &gantt, &style);
+        fputc('\n', file);
+    }
+}
+
+static enum gw_err draw_page(const struct entrants *entrants,
+                             struct gw_error *why)
+{
+    struct gantt_panel *panels = calloc(entrants->count, sizeof *panels);
+    if (!panels)
+        return gw_fail(why, GW_ENOMEM, "%u drawings", entrants->count);
+    for (unsigned i = 0; i < entrants->count; i++)
+        panels[i] = (struct gantt_panel){
+            .title = entrants->list[i].name,
+            .schedule = entrants->list[i].schedule,
+            .predicted = entrants->list[i].simulated,
+            .measured = entrants->list[i].measured,
+        };
+    enum gw_err err = gantt_svg_write(svg, "Pipeline schedules compared",
+                                      panels, entrants->count, why);
+    free(panels);
+    return err;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct entrants entrants;
+    if (steps < 1 || steps > STEPS_MAX)
+        return complain_with(GW_EINVAL, "--steps must be in 1..%d, not %u",
+                             STEPS_MAX, steps);
+    if (entrants_gather(&source, (unsigned)operand_count, operands,
+                        &cost_options, &entrants, &why))
+        return complain(&why);
+    enum gw_err err =
+        run_all ? entrants_run(&entrants, wire, steps, &why) : GW_OK;
+    progress("%s", "");
+    if (!err && svg)
+        err = draw_page(&entrants, &why);
+    if (draw)
+        draw_all(&entrants);
+    struct gw_error unprinted;
+    if (report(&entrants, err ? &why : NULL, &unprinted) && !err) {
+        why = unprinted;
+        err = why.code;
+    }
+    entrants_fini(&entrants);
+    return err ? complain(&why) : 0;
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .operands = "[FILE.pipe ...]",
+    .help = "all schedules on the same numbers: time, bubble, memory, bytes",
+    .examples = "pipebench compare --stages 4 --micro 16\n"
+                "pipebench compare --weight 500us --message 50us --gantt\n"
+                "pipebench compare mine.pipe --run --svg all.svg\n",
+    .options = options,
+    .operands_min = 0,
+    .operands_max = 64,
+    .run = run,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What passes and messages take in a simulation, from options. Times are of
+ * one micro-batch through a whole stage, so that schedules can be compared
+ * whatever the number of pieces: a piece takes its share.
+ */
+#ifndef COSTS_H
+#define COSTS_H
+
+#include "common/command.h"
+
+#include <gradwire/pipe.h>
+
+/* As typed. A time is "1ms", or one a stage: "1ms,2ms,1ms,1ms". */
+struct cost_options {
+    const char *forward, *backward, *input, *weight;
+    const char *slow; /* "2:1.5,3:2": stage 2 takes 1.5 times as long */
+    uint64_t message_ns, bytes, bandwidth;
+};
+
+/* clang-format off */
+/* Entries of a command's option table, for a static `struct cost_options`. */
+#define COST_OPTIONS(options)                                                  \
+    {"forward", 0, OPTION_TEXT, &(options).forward, "TIME[,...]",              \
+     "a micro-batch forward through a stage, or one a stage (default 1ms)",    \
+     NULL},                                                                    \
+    {"backward", 0, OPTION_TEXT, &(options).backward, "TIME[,...]",            \
+     "backward, half of it for the input, half for the weights (default 2ms)", \
+     NULL},                                                                    \
+    {"input", 0, OPTION_TEXT, &(options).input, "TIME[,...]",                  \
+     "backward for the input only, instead of --backward", NULL},              \
+    {"weight", 0, OPTION_TEXT, &(options).weight, "TIME[,...]",                \
+     "backward for the weights only, instead of --backward", NULL},            \
+    {"message", 0, OPTION_DURATION, &(options).message_ns, "TIME",             \
+     "until a message is with the next stage; overlaps with work (default 0)", \
+     NULL},                                                                    \
+    {"bytes", 'b', OPTION_BYTES, &(options).bytes, "SIZE",                     \
+     "of a message, forward or back (default 0)", NULL},                       \
+    {"bandwidth", 0, OPTION_BYTES, &(options).bandwidth, "SIZE",               \
+     "bytes a second that a message travels at (default: any number)", NULL},  \
+    {"slow", 0, OPTION_TEXT, &(options).slow, "STAGE:FACTOR[,...]",            \
+     "a stage that takes so many times as long", NULL}
+/* clang-format on */
+
+struct costs {
+    struct gw_pipe_costs pipe; /* points into `each` when stages differ */
+    double *each;
+    /* The other way round: what stages take that are not slow, and how much
+     * longer each takes. `listed`: they differ otherwise, too. */
+    double forward_us, input_us, weight_us, *slow;
+    bool listed;
+    double unit_us; /* of the shortest kind of pass that takes any time */
+};
+
+/* The costs for that schedule. Zeroed on error. GW_EINVAL names the option. */
+GW_MUST_CHECK enum gw_err costs_get(const struct cost_options *options,
+                                    const struct gw_schedule *schedule,
+                                    struct costs *costs, struct gw_error *why);
+void costs_fini(struct costs *costs);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * pipebench fit: from the times of two micro-batch sizes to the best one. Two
+ * steps give the fixed cost and the cost of a sample (gw_pipe_fit), these the
+ * best size; steps at that size and around it then say how far the formula is
+ * from what is measured. With --times somebody else has measured, and it ends
+ * with the prediction.
+ */
+#include "pipebench.h"
+
+#include "common/output.h"
+#include "fit_trials.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAR_CELLS = 24 };
+
+static struct size_options size_options = SIZE_DEFAULTS;
+static const char *sizes_text = "4,64", *times_text;
+
+static const struct option_spec options[] = {
+    {"sizes", 0, OPTION_TEXT, &sizes_text, "SIZE,SIZE",
+     "micro-batch sizes to measure and fit from", NULL},
+    {"times", 0, OPTION_TEXT, &times_text, "SIZE=TIME,SIZE=TIME",
+     "the times of a step, instead of measuring: \"8=123ms,64=150ms\"", NULL},
+    {"schedule", 's', OPTION_CHOICE, &size_options.schedule, "NAME",
+     "a schedule whose time is (m+p-1)(F+b)", "1f1b|gpipe"},
+    SIZE_OPTIONS(size_options),
+    {0},
+};
+
+/* The last one is for people only. */
+static const struct field fields[] = {
+    {"micro", "size", FIELD_INTEGER, 0, false},
+    {"micros", NULL, FIELD_INTEGER, 0, false},
+    {"predicted_us", "predicted us", FIELD_REAL, 1, false},
+    {"time_us", "time us", FIELD_REAL, 1, false},
+    {"off_percent", "% off", FIELD_REAL, 1, false},
+    {"spread_us", "spread us", FIELD_REAL, 1, true},
+    {"role", NULL, FIELD_TEXT, 0, false},
+    {"curve", NULL, FIELD_TEXT, 0, false},
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+/* "8=123ms,64=150ms" */
+static enum gw_err read_times(const struct size_bench *bench,
+                              struct size_trial pair[2], struct gw_error *why)
+{
+    char time[2][32];
+    unsigned sizes[2];
+    uint64_t ns;
+    int read = 0;
+    int found = sscanf(times_text, "%u=%31[^,],%u=%31s%n", &sizes[0], time[0],
+                       &sizes[1], time[1], &read);
+    if (found != 4 || times_text[read])
+        return gw_fail(why, GW_EINVAL,
+                       "--times wants two, such as 8=123ms,64=150ms, not "
+                       "\"%.60s\"",
+                       times_text);
+    for (unsigned i = 0; i < 2; i++) {
+        if (gw_parse_duration(time[i], &ns, why) ||
+            size_check(bench, sizes[i], why))
+            return gw_wrap(why, GW_EINVAL, "--times");
+        pair[i].size = sizes[i];
+        pair[i].time_us = (double)ns * 1e-3;
+    }
+    return GW_OK;
+}
+
+static enum gw_err try_size(const struct size_bench *bench, unsigned size,
+                            struct size_trial *trial, struct gw_error *why)
+{
+    progress("micro-batches of %u", size);
+    if (interrupted)
+        return gw_fail(why, GW_EINTR, "interrupted");
+    return size_try(bench, size, trial, why);
+}
+
+static enum gw_err measure_pair(const struct size_bench *bench,
+                                struct size_trial pair[2], struct gw_error *why)
+{
+    unsigned sizes[2], count;
+    if (size_list(bench, "--sizes", sizes_text, 2, sizes, &count, why))
+        return why->code;
+    if (count != 2)
+        return gw_fail(why, GW_EINVAL,
+                       "--sizes wants two different ones, not \"%.60s\"",
+                       sizes_text);
+    for (unsigned i = 0; i < 2; i++)
+        if (try_size(bench, sizes[i], &pair[i], why))
+            return why->code;
+    return GW_OK;
+}
+
+/* Each keeps what the fit predicts for it. */
+static enum gw_err measure_rest(const struct size_bench *bench,
+                                struct fit_trials *trials, struct gw_error *why)
+{
+    for (unsigned i = 0; i < trials->count; i++) {
+        struct fit_trial *t = &trials->list[i];
+        double predicted_us = t->trial.predicted_us;
+        if (t->timed)
+            continue;
+        if (try_size(bench, t->trial.size, &t->trial, why))
+            return why->code;
+        t->trial.predicted_us = predicted_us;
+        t->timed = true;
+    }
+    return GW_OK;
+}
+
+/* ---- what is printed ---- */
+
+static void trial_row(struct output *output, const struct fit_trial *t,
+                      double whole_us, const struct fit_verdict *verdict)
+{
+    static const char *const roles[] = {[FIT_FITTED] = "fitted",
+                                        [FIT_BEST] = "predicted best",
+                                        [FIT_AROUND] = "around it"};
+    char curve[8 * BAR_CELLS];
+    const struct size_trial *trial = &t->trial;
+    double time_us = t->timed ? trial->time_us : (double)NAN;
+    double shown_us = t->timed ? time_us : trial->predicted_us;
+    char *bar = size_bar(shown_us / whole_us, BAR_CELLS);
+    snprintf(curve, sizeof curve, "%s%s", bar ? bar : "",
+             verdict && verdict->best == t ? " best" : "");
+    free(bar);
+    output_row(output, (union value[FIELD_COUNT]){
+                           {.integer = trial->size},
+                           {.integer = trial->micros},
+                           {.real = trial->predicted_us},
+                           {.real = time_us},
+                           {.real = 100 * (time_us / trial->predicted_us - 1)},
+                           {.real = t->timed ? trial->spread_us : (double)NAN},
+                           {.text = roles[t->role]},
+                           {.text = curve},
+                       });
+}
+
+static double most_us(const struct fit_trials *trials)
+{
+    double most = 0;
+    for (unsigned i = 0; i < trials->count; i++) {
+        const struct fit_trial *t = &trials->list[i];
+        most = fmax(most, t->timed ? t->trial.time_us : t->trial.predicted_us);
+    }
+    return most;
+}
+
+static void note_conditions(struct output *output,
+                            const struct fit_trials *trials)
+{
+    bool told = times_text != NULL;
+    const struct size_options *o = &size_options;
+    output_note_text(output, "schedule", o->schedule);
+    output_note_integer(output, "stages", o->stages);
+    output_note_integer(output, "batch", o->batch);
+    output_note_text(output, "work", told ? NULL : o->work);
+    output_note_text(output, "times",
+                     told          ? "told"
+                     : o->simulate ? "simulated"
+                                   : "measured");
+    if (trials->count == 0)
+        return;
+    output_note_real(output, "fixed_us", trials->fit.fixed_us);
+    output_note_real(output, "sample_us", trials->fit.sample_us);
+    output_note_real(output, "best_size", trials->fit.best_size);
+    output_note_real(output, "best_us", trials->fit.best_us);
+}
+
+/* `verdict` NULL: there is none, nothing was measured, or not all. */
+static enum gw_err report(const struct fit_trials *trials,
+                          const struct fit_verdict *verdict,
+                          const struct gw_error *error, struct gw_error *why)
+{
+    struct output *output;
+    bool table = strcmp(common.output, "table") == 0;
+    if (output_begin("pipebench fit", common.output, fields,
+                     table ? FIELD_COUNT : FIELD_COUNT - 1, &output, why))
+        return why->code;
+    note_conditions(output, trials);
+    output_collect(output);
+    for (unsigned i = 0; i < trials->count; i++)
+        trial_row(output, &trials->list[i], most_us(trials), verdict);
+    if (trials->count > 0)
+        output_note_integer(output, "predicted_micro", trials->best_size);
+    if (verdict) {
+        output_note_integer(output, "best_micro", verdict->best->trial.size);
+        output_note_real(output, "size_factor", verdict->size_factor);
+        output_note_real(output, "over_best_percent", 100 * verdict->over);
+    }
+    output_end(&output, error, error && error->code == GW_EINTR);
+    return GW_OK;
+}
+
+/* Fits, and measures what the fit predicts, unless times were told. */
+static enum gw_err fit(const struct size_bench *bench,
+                       struct fit_trials *trials, struct fit_verdict *verdict,
+                       bool *judged, struct gw_error *why)
+{
+    struct size_trial pair[2] = {{.size = 0}};
+    enum gw_err err = times_text ? read_times(bench, pair, why)
+                                 : measure_pair(bench, pair, why);
+    if (err)
+        return err;
+    err = fit_trials_plan(bench, pair, trials, why);
+    if (err == GW_EWRONG && !times_text)
+        return gw_wrap(why, why->code = GW_EUNSURE, "inconclusive");
+    if (err || times_text)
+        return err;
+    if (measure_rest(bench, trials, why))
+        return why->code;
+    fit_judge(trials, verdict);
+    *judged = true;
+    return fit_accept(trials, verdict, why);
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why, unprinted;
+    struct size_bench bench;
+    struct fit_trials trials = {.count = 0};
+    struct fit_verdict verdict;
+    bool judged = false;
+    (void)operand_count;
+    (void)operands;
+    if (size_bench_init(&bench, &size_options, &why))
+        return complain(&why);
+    enum gw_err err = fit(&bench, &trials, &verdict, &judged, &why);
+    progress("%s", "");
+    if (err && err != GW_EINTR && trials.count == 0)
+        return complain(&why);
+    if (report(&trials, judged ? &verdict : NULL, err ? &why : NULL,
+               &unprinted) &&
+        !err)
+        return complain(&unprinted);
+    return err ? complain(&why) : 0;
+}
+
+const struct command command_fit = {
+    .name = "fit",
+    .help = "from two measured sizes to the best one, and how far off that is",
+    .examples = "pipebench fit\n"
+                "pipebench fit --work sleep:2ms+1ms --batch 128 --sizes 2,32\n"
+                "pipebench fit --stages 8 --batch 1024 --times "
+                "8=1.8s,128=2.2s\n",
+    .options = options,
+    .operands_min = 0,
+    .operands_max = 0,
+    .run = run,
+};

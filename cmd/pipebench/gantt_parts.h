@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the two drawings of a timeline share (gantt.h): what the kinds of passes
+ * look like, where the ticks of an axis stand, how a time is written.
+ */
+#ifndef GANTT_PARTS_H
+#define GANTT_PARTS_H
+
+#include "gantt.h"
+
+#include <stdbool.h>
+
+struct gantt_look {
+    const char *word;        /* "forward" */
+    const char *utf8, ascii; /* behind the label, without colour */
+    const char *color[2];    /* numbers of SGR: even pieces, odd ones */
+    const char *fill, *ink;  /* of SVG */
+};
+extern const struct gantt_look gantt_looks[GW_PASS_KINDS];
+
+/* Did the pass happen, or begin to? */
+bool gantt_drawn(const struct gw_pass_time *time);
+/* The time that the lanes must have room for. */
+double gantt_span_us(const struct gw_timeline *timeline);
+/* Which kinds the schedule has: a bit each. */
+unsigned gantt_kinds(const struct gw_schedule *schedule);
+
+/* Ticks of an axis: 1, 2 or 5 times a power of ten, at most `most` of them
+ * beside 0 in `span_us`. */
+double gantt_tick_us(double span_us, unsigned most);
+/* "0", "2.5 ms": in the unit that suits `span_us`. */
+void gantt_tick_label(double time_us, double span_us, char out[24]);
+/* "33 ms", "1.25 s", "640 us": four digits. */
+void gantt_time(double time_us, char out[24]);
+/* "F3"; with several pieces in all, "F3.1" for the second, as in
+ * gradwire-schedule(5). */
+void gantt_pass_label(const struct gw_pass *pass, unsigned chunks,
+                      char out[16]);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `pipebench layout`: what its parts share.
+ *   layout.c         options; the network, its layout and its schedule
+ *   layout_table.c   what lies where, and what is inserted
+ *   layout_train.c   --run: the data, the ranks, and --compare
+ *   layout_rank.c    the life of one rank
+ *   layout_report.c  what the ranks tell, gathered, checked and printed
+ */
+#ifndef LAYOUT_H
+#define LAYOUT_H
+
+#include "common/launch.h"
+#include "common/output.h"
+
+#include <gradwire/gradwire.h>
+
+/* As asked for. What is not given is NaN or NULL. */
+struct layout_options {
+    struct gw_layout_options layout;
+    enum gw_optimiser optimiser;
+    const char *data, *test, *scale, *wire;
+    unsigned steps;
+    double rate, momentum;
+    uint64_t bucket_bytes;
+    bool overlap, compare;
+};
+
+/* Prints the operators of a layout, and what a step moves and a rank holds. */
+GW_MUST_CHECK enum gw_err layout_show(const struct gw_layout *layout,
+                                      struct gw_error *why);
+/* Trains. GW_EWRONG: counted is not predicted, or --compare finds other
+ * losses. */
+GW_MUST_CHECK enum gw_err layout_train(const struct layout_options *options,
+                                       const struct gw_layout *layout,
+                                       const struct gw_schedule *schedule,
+                                       struct gw_error *why);
+
+/* ---- training ---- */
+
+/* Of a loss, relative: what --compare lets pass. */
+#define LAYOUT_DIFFERENCE_MAX 1e-5
+
+struct layout_results;
+
+struct layout_job {
+    const struct layout_options *options;
+    const struct gw_layout *layout;
+    const struct gw_schedule *schedule;
+    /* Read once, before the ranks are forked off. test NULL: none. */
+    struct gw_dataset *train, *test;
+    struct layout_results *results; /* the supervisor's own */
+};
+
+enum layout_report_kind {
+    LAYOUT_STEP,   /* from rank 0 */
+    LAYOUT_COUNTS, /* from each rank, after its last step */
+    LAYOUT_SCORES  /* from rank 0, at last: of the test rows */
+};
+
+struct layout_report {
+    enum layout_report_kind kind;
+    unsigned step; /* from 1 */
+    struct gw_parallel_report step_report;
+    struct gw_parallel_counts counts;
+    double comm_us, exposed_us; /* COUNTS: of all steps */
+};
+
+/* A rank's life: launch.rank_main; the context is a struct layout_job. */
+enum gw_err layout_rank(struct gw_comm *comm, struct reporter *report,
+                        void *context, struct gw_error *why);
+
+/* What the ranks of a run told. */
+struct layout_results {
+    struct output *output;     /* NULL: gathered only */
+    const double *expected;    /* losses of one process; NULL: not known */
+    double *losses;            /* a step each */
+    unsigned steps;            /* that were told */
+    double largest_difference; /* of a loss, relative */
+    unsigned parted;           /* the first step whose loss differs by more than
+                                  LAYOUT_DIFFERENCE_MAX; 0: none */
+    struct gw_parallel_counts sum, most; /* over ranks; steps: of each */
+    double comm_us, exposed_us;          /* over ranks and steps */
+    unsigned ranks_done;
+    bool scored;
+    struct gw_parallel_report scores;
+    struct gw_error wrong; /* the first count that is not as predicted */
+};
+
+/* launch.on_report; the context is a struct layout_job. */
+void layout_on_report(void *context, unsigned rank, const void *data,
+                      size_t bytes);
+/* Opens the document. */
+GW_MUST_CHECK enum gw_err layout_report_begin(struct layout_job *job,
+                                              struct gw_error *why);
+/* Closes it; `error` NULL or how the run failed. */
+void layout_report_end(struct layout_job *job, const struct gw_error *error);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One rank of a layout that is trained: its steps, over the same batches as all
+ * others, and what it tells. The batches are full: rows that are left at the
+ * end of an epoch wait for the next one, which has another order.
+ */
+#include "common/command.h"
+#include "layout.h"
+
+struct worker {
+    const struct layout_job *job;
+    struct gw_comm *comm;
+    struct reporter *report;
+    struct gw_parallel *parallel;
+    struct gw_order order;
+    double comm_us, exposed_us;
+};
+
+static enum gw_err start(struct worker *w, struct gw_error *why)
+{
+    const struct layout_job *job = w->job;
+    const struct layout_options *options = job->options;
+    const struct gw_parallel_config config = {
+        .comm = w->comm,
+        .layout = job->layout,
+        .schedule = job->schedule,
+        .optimiser = options->optimiser,
+        .rate = options->rate,
+        .momentum = options->momentum,
+        .seed = common.seed,
+        .bucket_bytes = options->bucket_bytes,
+        .overlap = options->overlap,
+    };
+    enum gw_err err =
+        gw_order_init(&w->order, job->train->rows, job->layout->options.batch,
+                      common.seed, why);
+    return err ? err : gw_parallel_new(&config, &w->parallel, why);
+}
+
+/* The rows of a step, and the next epoch's order when one begins. */
+static const uint32_t *rows_of(struct worker *w, unsigned step)
+{
+    size_t count, batches = w->order.rows / w->order.batch;
+    if (step % batches == 0)
+        gw_order_shuffle(&w->order, (unsigned)(step / batches));
+    return gw_order_share(&w->order, step % batches, 0, 1, &count);
+}
+
+static void tell(struct worker *w, const struct layout_report *report)
+{
+    report_send(w->report, report, sizeof *report);
+}
+
+static enum gw_err train(struct worker *w, struct gw_error *why)
+{
+    struct layout_report report = {.kind = LAYOUT_STEP};
+    bool first = gw_comm_rank(w->comm) == 0;
+    gw_parallel_counts_reset(w->parallel);
+    for (unsigned step = 0; step < w->job->options->steps; step++) {
+        if (interrupted)
+            return gw_fail(why, GW_EINTR, "stopped after step %u", step);
+        enum gw_err err =
+            gw_parallel_step(w->parallel, w->job->train, rows_of(w, step),
+                             &report.step_report, why);
+        if (err)
+            return gw_wrap(why, err, "step %u", step + 1);
+        report.step = step + 1;
+        w->comm_us += report.step_report.comm_us;
+        w->exposed_us += report.step_report.exposed_us;
+        if (first)
+            tell(w, &report);
+    }
+    report.kind = LAYOUT_COUNTS;
+    report.comm_us = w->comm_us;
+    report.exposed_us = w->exposed_us;
+    gw_parallel_counts(w->parallel, &report.counts);
+    tell(w, &report);
+    return GW_OK;
+}
+
+static enum gw_err judge(struct worker *w, struct gw_error *why)
+{
+    struct layout_report report = {.kind = LAYOUT_SCORES};
+    if (!w->job->test)
+        return GW_OK;
+    enum gw_err err = gw_parallel_evaluate(w->parallel, w->job->test,
+                                           &report.step_report, why);
+    if (!err && gw_comm_rank(w->comm) == 0)
+        tell(w, &report);
+    return err;
+}
+
+enum gw_err layout_rank(struct gw_comm *comm, struct reporter *report,
+                        void *context, struct gw_error *why)
+{
+    struct worker w = {.job = context, .comm = comm, .report = report};
+    enum gw_err err = start(&w, why);
+    if (!err)
+        err = train(&w, why);
+    if (!err)
+        err = judge(&w, why);
+    gw_parallel_destroy(&w.parallel);
+    gw_order_fini(&w.order);
+    return err;
+}

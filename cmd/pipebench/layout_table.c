@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A layout as rows: each operator with its split, and before it whatever is
+ * inserted between it and the one before. Then, stage by stage, what one rank
+ * sends in a step, what it holds, and what one process alone would hold.
+ *
+ * Bytes are those that a rank sends in a step: of all its micro-batches.
+ */
+#include "common/command.h"
+#include "layout.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct field fields[] = {
+    {"stage", NULL, FIELD_INTEGER, 0, false},
+    {"kind", NULL, FIELD_TEXT, 0, false},
+    {"what", NULL, FIELD_TEXT, 0, false},
+    {"split", NULL, FIELD_TEXT, 0, false},
+    {"in", NULL, FIELD_TEXT, 0, false},
+    {"out", NULL, FIELD_TEXT, 0, false},
+    {"shape", "local shape", FIELD_TEXT, 0, false},
+    {"parameters", NULL, FIELD_REAL, 0, false},
+    {"bytes", NULL, FIELD_REAL, 0, false},
+    {"one_process", "one process", FIELD_REAL, 0, false},
+    {"piece", NULL, FIELD_REAL, 0, true},
+    {"line", NULL, FIELD_REAL, 0, true},
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+struct row {
+    unsigned stage;
+    const char *kind, *what, *split, *in, *out, *shape;
+    double parameters, bytes, one_process, piece, line; /* NAN: none */
+};
+
+static void put(struct output *output, const struct row *row)
+{
+    output_row(output, (union value[FIELD_COUNT]){
+                           {.integer = row->stage},
+                           {.text = row->kind},
+                           {.text = row->what},
+                           {.text = row->split},
+                           {.text = row->in},
+                           {.text = row->out},
+                           {.text = row->shape},
+                           {.real = row->parameters},
+                           {.real = row->bytes},
+                           {.real = row->one_process},
+                           {.real = row->piece},
+                           {.real = row->line},
+                       });
+}
+
+static struct row row_of(unsigned stage, const char *kind, const char *what)
+{
+    const double none = (double)NAN;
+    return (struct row){.stage = stage,
+                        .kind = kind,
+                        .what = what,
+                        .parameters = none,
+                        .bytes = none,
+                        .one_process = none,
+                        .piece = none,
+                        .line = none};
+}
+
+static unsigned stage_of(const struct gw_layout *layout, unsigned i)
+{
+    return layout->placed[i].piece % layout->options.mesh.pipe;
+}
+
+static void put_operator(struct output *output, const struct gw_layout *layout,
+                         unsigned i)
+{
+    char shape[32];
+    const struct gw_operator *op = &layout->network->operators[i];
+    const struct gw_placed *placed = &layout->placed[i];
+    struct row row =
+        row_of(stage_of(layout, i), "operator", gw_operator_name(op->kind));
+    if (placed->parameters)
+        snprintf(shape, sizeof shape, "%ux%u", placed->local_in,
+                 placed->local_out);
+    else
+        snprintf(shape, sizeof shape, "%u", placed->local_in);
+    row.split = gw_split_name(placed->split);
+    row.in = gw_sharding_name(placed->in);
+    row.out =
+        op->kind == GW_OP_SOFTMAX ? "loss" : gw_sharding_name(placed->out);
+    row.shape = shape;
+    row.parameters = (double)placed->parameters_local;
+    row.piece = placed->piece;
+    row.line = op->line;
+    put(output, &row);
+}
+
+/* ---- what is inserted ---- */
+
+static const char *name_of(const struct gw_conversion *conversion)
+{
+    return conversion->collective == GW_COLLECTIVES
+               ? "slice"
+               : gw_collective_name(conversion->collective);
+}
+
+static void put_inserted(struct output *output, const struct gw_layout *layout,
+                         unsigned stage, const char *kind,
+                         const struct gw_conversion *conversion)
+{
+    if (!conversion->needed)
+        return;
+    struct row row = row_of(stage, kind, name_of(conversion));
+    row.split = "inserted";
+    row.in = gw_sharding_name(conversion->from);
+    row.out = gw_sharding_name(conversion->to);
+    row.bytes = (double)(conversion->bytes * layout->options.micros);
+    put(output, &row);
+}
+
+static void put_sent(struct output *output, const struct gw_layout *layout,
+                     unsigned stage, const char *kind,
+                     enum gw_sharding sharding, unsigned features)
+{
+    char shape[32];
+    bool shared = sharding == GW_BY_ROW || sharding == GW_BY_FEATURE;
+    unsigned ranks = shared ? layout->options.mesh.tensor : 1;
+    struct row row = row_of(stage, kind, "send");
+    snprintf(shape, sizeof shape, "%ux%u",
+             layout->rows / (sharding == GW_BY_ROW ? ranks : 1),
+             features / (sharding == GW_BY_FEATURE ? ranks : 1));
+    row.in = row.out = gw_sharding_name(sharding);
+    row.shape = shape;
+    row.bytes = (double)layout->rows * features / ranks * sizeof(float) *
+                layout->options.micros;
+    put(output, &row);
+}
+
+/* Between operator i and the one before it. */
+static void put_border(struct output *output, const struct gw_layout *layout,
+                       unsigned i)
+{
+    const struct gw_placed *placed = &layout->placed[i];
+    unsigned features = layout->network->operators[i].in;
+    unsigned from = stage_of(layout, i - 1), to = stage_of(layout, i);
+    put_inserted(output, layout, from, "forward", &placed->forward);
+    if (from != to)
+        put_sent(output, layout, from, "forward", placed->in, features);
+    put_inserted(output, layout, to, "backward", &placed->backward);
+    if (from != to)
+        put_sent(output, layout, to, "backward", placed[-1].grad_out, features);
+}
+
+/* Gradients of weights that the ranks of the tensor axis share. */
+static void put_shared_weights(struct output *output,
+                               const struct gw_layout *layout, unsigned i)
+{
+    const struct gw_placed *placed = &layout->placed[i];
+    uint64_t tensor = layout->options.mesh.tensor;
+    if (!placed->weights_partial)
+        return;
+    size_t padded = gw_layout_block(layout, placed->parameters_local) *
+                    layout->options.shard_group;
+    uint64_t bytes = 2 * (tensor - 1) * (padded / tensor) * sizeof(float);
+    struct row row = row_of(stage_of(layout, i), "weights",
+                            gw_collective_name(GW_ALLREDUCE));
+    row.split = "inserted";
+    row.in = gw_sharding_name(GW_PARTIAL);
+    row.out = gw_sharding_name(GW_REPLICATED);
+    row.bytes = (double)bytes;
+    put(output, &row);
+}
+
+/* ---- what is moved and held ---- */
+
+static void put_total(struct output *output, unsigned stage, const char *kind,
+                      const char *what, uint64_t bytes, double one_process)
+{
+    struct row row = row_of(stage, kind, what);
+    row.bytes = (double)bytes;
+    row.one_process = one_process;
+    put(output, &row);
+}
+
+static void put_totals(struct output *output, const struct gw_layout *layout,
+                       unsigned stage)
+{
+    struct gw_layout_price price;
+    double whole =
+        (double)(gw_network_parameters(layout->network) * sizeof(float));
+    gw_layout_price(layout, stage, &price);
+    put_total(output, stage, "sent", "tensor",
+              price.tensor_forward_bytes + price.tensor_backward_bytes +
+                  price.tensor_weight_bytes,
+              0);
+    put_total(output, stage, "sent", "data", price.data_bytes, 0);
+    put_total(output, stage, "sent", "pipe", price.pipe_bytes, 0);
+    put_total(output, stage, "held", "parameters", price.parameter_bytes,
+              whole);
+    put_total(output, stage, "held", "gradients", price.gradient_bytes, whole);
+    put_total(output, stage, "held", "optimiser", price.optimiser_bytes,
+              whole * layout->options.optimiser_words);
+    put_total(output, stage, "held", "gathered", price.gathered_bytes, 0);
+}
+
+/* ---- all of it ---- */
+
+static void put_notes(struct output *output, const struct gw_layout *layout)
+{
+    char mesh[40];
+    const struct gw_layout_options *o = &layout->options;
+    snprintf(mesh, sizeof mesh, "%ux%ux%u", o->mesh.data, o->mesh.tensor,
+             o->mesh.pipe);
+    output_note_text(output, "network", layout->network->name);
+    output_note_text(output, "mesh", mesh);
+    output_note_text(output, "mode", gw_data_mode_name(o->mode));
+    output_note_integer(output, "group", o->shard_group);
+    output_note_integer(output, "batch", o->batch);
+    output_note_integer(output, "micro", o->micros);
+    output_note_integer(output, "chunks", o->chunks);
+}
+
+enum gw_err layout_show(const struct gw_layout *layout, struct gw_error *why)
+{
+    struct output *output;
+    if (output_begin("pipebench layout", common.output, fields, FIELD_COUNT,
+                     &output, why))
+        return why->code;
+    put_notes(output, layout);
+    output_collect(output);
+    for (unsigned i = 0; i < layout->operator_count; i++) {
+        if (i > 0)
+            put_border(output, layout, i);
+        put_operator(output, layout, i);
+        put_shared_weights(output, layout, i);
+    }
+    for (unsigned stage = 0; stage < layout->options.mesh.pipe; stage++)
+        put_totals(output, layout, stage);
+    output_end(&output, NULL, false);
+    return GW_OK;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * pipebench layout --run: reads the data, forks a rank for each place of the
+ * mesh, and with --compare lets one process take the same steps before. Then
+ * the losses must be the same, up to what adding up in another order changes.
+ */
+#include "common/command.h"
+#include "layout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A rank that was stopped is found in time for the second that a run may take
+ * to end. */
+enum { SILENCE_MS = 700 };
+
+/* ---- data ---- */
+
+static enum gw_err load_test(struct layout_job *job, struct gw_error *why)
+{
+    const char *path = job->options->test;
+    enum gw_index_base base = job->train->index_base ? GW_BASE_1 : GW_BASE_0;
+    size_t ignored;
+    if (!path)
+        return GW_OK;
+    enum gw_err err = gw_libsvm_load(path, base, &job->test, why);
+    if (err)
+        return err;
+    err = gw_dataset_match(job->test, job->train, &ignored, why);
+    return err ? gw_wrap(why, err, "%s", path) : GW_OK;
+}
+
+/* Does the network take such rows, and do they fill a batch? */
+static enum gw_err check_data(const struct layout_job *job,
+                              struct gw_error *why)
+{
+    const struct gw_network *network = job->layout->network;
+    const struct gw_dataset *data = job->train;
+    if (data->features > network->inputs)
+        return gw_fail(why, GW_EDATA,
+                       "%s: the rows have %zu features, and the network %s "
+                       "takes %u",
+                       job->options->data, data->features, network->name,
+                       network->inputs);
+    if (data->class_count > network->classes)
+        return gw_fail(why, GW_EDATA,
+                       "%s: the rows have %u labels, and the network %s has "
+                       "%u classes",
+                       job->options->data, data->class_count, network->name,
+                       network->classes);
+    if (data->rows < job->layout->options.batch)
+        return gw_fail(why, GW_EDATA, "%s: %zu rows do not fill a batch of %u",
+                       job->options->data, data->rows,
+                       job->layout->options.batch);
+    return GW_OK;
+}
+
+static void scale(struct layout_job *job)
+{
+    float largest = gw_dataset_largest(job->train);
+    float factor = 1 / largest;
+    if (strcmp(job->options->scale, "none") == 0 || !isfinite(factor))
+        return;
+    gw_dataset_scale(job->train, factor);
+    if (job->test)
+        gw_dataset_scale(job->test, factor);
+}
+
+static enum gw_err load(struct layout_job *job, struct gw_error *why)
+{
+    progress("reading %s", job->options->data);
+    enum gw_err err =
+        gw_libsvm_load(job->options->data, GW_BASE_AUTO, &job->train, why);
+    if (!err)
+        err = load_test(job, why);
+    if (!err)
+        err = check_data(job, why);
+    if (!err)
+        scale(job);
+    return err;
+}
+
+/* ---- ranks ---- */
+
+static enum gw_err launch(struct layout_job *job, struct gw_error *why)
+{
+    const struct launch launch = {
+        .ranks = gw_mesh_size(&job->layout->options.mesh),
+        .wire = job->options->wire,
+        .timeout_ns = common.timeout_ns,
+        .silence_ms = SILENCE_MS,
+        .rank_main = layout_rank,
+        .context = job,
+        .on_report = layout_on_report,
+    };
+    return launch_run(&launch, why);
+}
+
+static enum gw_err check_losses(const struct layout_results *results,
+                                struct gw_error *why)
+{
+    if (!results->parted)
+        return GW_OK;
+    return gw_fail(why, GW_EWRONG,
+                   "from step %u on the losses differ from those of one "
+                   "process, by up to %.2g of them; %g is allowed",
+                   results->parted, results->largest_difference,
+                   LAYOUT_DIFFERENCE_MAX);
+}
+
+/* `job` with results of its own; `expected` NULL: nothing to compare with. */
+static enum gw_err run_mesh(struct layout_job *job, const double *expected,
+                            struct gw_error *why)
+{
+    struct layout_results results = {.expected = expected};
+    results.losses = calloc(job->options->steps, sizeof *results.losses);
+    if (!results.losses)
+        return gw_fail(why, GW_ENOMEM, "the losses");
+    job->results = &results;
+    enum gw_err err = layout_report_begin(job, why);
+    if (!err) {
+        err = launch(job, why);
+        if (!err && results.wrong.code) {
+            *why = results.wrong;
+            err = why->code;
+        }
+        if (!err)
+            err = check_losses(&results, why);
+        layout_report_end(job, err ? why : NULL);
+    }
+    free(results.losses);
+    job->results = NULL;
+    return err;
+}
+
+/* The losses of one process, over the same batches. */
+static enum gw_err run_alone(const struct layout_job *job, double *losses,
+                             struct gw_error *why)
+{
+    struct layout_results results = {.losses = losses};
+    struct layout_job alone = *job;
+    struct gw_layout *layout = NULL;
+    struct gw_schedule *schedule = NULL;
+    const struct gw_layout_options options = {
+        .mesh = {1, 1, 1},
+        .batch = job->layout->options.batch,
+        .optimiser_words = job->layout->options.optimiser_words,
+    };
+    progress("one process, to compare with");
+    enum gw_err err =
+        gw_layout_new(job->layout->network, &options, &layout, why);
+    if (!err)
+        err = gw_schedule_make("gpipe", 1, 1, 0, &schedule, why);
+    alone.layout = layout;
+    alone.schedule = schedule;
+    alone.results = &results;
+    alone.test = NULL;
+    if (!err)
+        err = launch(&alone, why);
+    gw_schedule_destroy(&schedule);
+    gw_layout_destroy(&layout);
+    return err ? gw_wrap(why, err, "one process") : GW_OK;
+}
+
+static enum gw_err run_both(struct layout_job *job, struct gw_error *why)
+{
+    double *losses = calloc(job->options->steps, sizeof *losses);
+    if (!losses)
+        return gw_fail(why, GW_ENOMEM, "the losses");
+    enum gw_err err = run_alone(job, losses, why);
+    if (!err)
+        err = run_mesh(job, losses, why);
+    free(losses);
+    return err;
+}
+
+enum gw_err layout_train(const struct layout_options *options,
+                         const struct gw_layout *layout,
+                         const struct gw_schedule *schedule,
+                         struct gw_error *why)
+{
+    struct layout_job job = {
+        .options = options, .layout = layout, .schedule = schedule};
+    enum gw_err err = load(&job, why);
+    if (!err)
+        err =
+            options->compare ? run_both(&job, why) : run_mesh(&job, NULL, why);
+    gw_dataset_destroy(&job.train);
+    gw_dataset_destroy(&job.test);
+    return err;
+}

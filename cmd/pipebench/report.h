@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What is said about a step: a row for the whole and one a stage, with the same
+ * fields whether it was simulated or run.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "common/output.h"
+
+#include <gradwire/pipe.h>
+
+struct report {
+    const char *title; /* "pipebench sim" */
+    bool measured;     /* the field is bubble_measured, else bubble_simulated */
+    const struct gw_schedule *schedule;
+    const struct gw_timeline *timeline; /* NULL: there is none; no rows */
+    /* What was predicted, by formula (gw_pipe_price) or by simulation. NULL:
+     * nothing. A simulation has the stages' shares, too. */
+    const struct gw_pipe_price *price;
+    const struct gw_timeline *simulated;
+};
+
+/* Begins the document; the caller may add notes, then calls report_rows and
+ * output_end. */
+GW_MUST_CHECK enum gw_err report_begin(const struct report *report,
+                                       struct output **output,
+                                       struct gw_error *why);
+void report_rows(const struct report *report, struct output *output);
+
+#endif

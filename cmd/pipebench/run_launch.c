@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Starts the stages and takes what they tell. When one is lost, all of them
+ * end; with --elastic they are started again, each with what it (or the one
+ * whose place it takes) has put away after the newest step that all have:
+ *
+ *     step   ... 4   5   6 x          x: a stage is lost
+ *     kept       *   *                6 is begun again after 5
+ *
+ * What was done of step 6 is done twice; no row is seen twice, and no sum is
+ * another than without the loss.
+ */
+#include "run.h"
+
+#include "common/command.h"
+#include "common/recorder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SILENCE_MS = 500 };
+
+static void on_report(void *context, unsigned rank, const void *data,
+                      size_t bytes)
+{
+    struct run *run = context;
+    struct run_loss loss;
+    (void)rank;
+    if (bytes != sizeof loss)
+        return;
+    memcpy(&loss, data, sizeof loss);
+    if (loss.finished) {
+        run->record.final_loss = loss.loss;
+        run->record.final_accuracy = loss.accuracy;
+    } else if (loss.step < run->record.step_count) {
+        run->record.loss[loss.step] = loss.loss;
+        progress("step %u of %u: loss %.4f", loss.step + 1,
+                 run->record.step_count, loss.loss);
+    }
+}
+
+static void on_event(void *context, const struct gw_event *event)
+{
+    struct run *run = context;
+    run_record_event(&run->record, event);
+    if (run->recorder)
+        recorder_add(run->recorder, event);
+    announce_event(run->announce, event);
+    if (run->watch)
+        run_watch_draw(run->watch, event);
+}
+
+static enum gw_err launch(struct run *run, struct gw_error *why)
+{
+    const struct launch launch = {
+        .ranks = run->job->schedule->stages,
+        .rank_name = "stage",
+        .wire = run->job->wire,
+        .timeout_ns = common.timeout_ns,
+        .silence_ms = SILENCE_MS,
+        .events = run->recorder != NULL,
+        .rank_main = run_stage,
+        .context = run,
+        .on_report = on_report,
+        .on_event = on_event,
+    };
+    return launch_run(&launch, why);
+}
+
+/* ---- going on ---- */
+
+/* A stage was lost; anything else would only happen again. */
+static bool may_go_on(const struct run *run, enum gw_err code)
+{
+    return run->job->elastic && (code == GW_ELOST || code == GW_ETIMEOUT);
+}
+
+/* Passes that were done after the steps before `step`. */
+static uint64_t passes_after(const struct run *run, unsigned step)
+{
+    const struct gw_schedule *s = run->job->schedule;
+    uint64_t passes = 0;
+    for (unsigned stage = 0; stage < s->stages; stage++) {
+        uint64_t kept =
+            (uint64_t)step * (s->begin[stage + 1] - s->begin[stage]);
+        uint64_t done = run_safe_passes(run->job->safe, stage);
+        passes += done > kept ? done - kept : 0;
+    }
+    return passes;
+}
+
+static void tell(struct run *run, unsigned step, const char *sentence)
+{
+    struct run_recovery *r = &run->recoveries[run->recovery_count++];
+    char finished[40] = "no step was finished";
+    double at_s = (double)(gw_now_ns() - run->record.zero_ns) * 1e-9;
+    snprintf(r->name, sizeof r->name, "recovery_%u", run->recovery_count);
+    r->passes = passes_after(run, step);
+    if (step > 0)
+        snprintf(finished, sizeof finished, "the last finished step is %u",
+                 step - 1);
+    snprintf(r->text, sizeof r->text,
+             "%.*s in step %u, after %.2f s; %s; %llu passes are redone",
+             (int)strcspn(sentence, ";"), sentence, step, at_s, finished,
+             (unsigned long long)r->passes);
+    progress("%s", r->text);
+}
+
+/* From the newest step that all stages have kept. */
+static void go_back(struct run *run, const char *sentence)
+{
+    unsigned newest;
+    bool kept = run_safe_newest(run->job->safe, &newest);
+    run->job->first_step = kept ? newest + 1 : 0;
+    tell(run, run->job->first_step, sentence);
+    run_record_forget(&run->record, run->job->first_step);
+}
+
+enum gw_err run_launch(struct run *run, struct gw_error *why)
+{
+    enum gw_err err = launch(run, why);
+    while (err && may_go_on(run, err)) {
+        if (run->recovery_count == run->job->restarts_max)
+            return gw_wrap(why, err, "gave up after %u restart%s",
+                           run->recovery_count,
+                           run->recovery_count == 1 ? "" : "s");
+        go_back(run, why->text);
+        err = launch(run, why);
+    }
+    progress("%s", "");
+    return err;
+}

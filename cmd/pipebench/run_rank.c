@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The life of a stage. All meet before each step, so that a step is measured by
+ * itself and nobody is ahead of what the others have put away.
+ */
+#include "common/command.h"
+#include "run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the tap ---- */
+
+static void fail_if_told(struct run_tap *tap, uint32_t step)
+{
+    const struct run_job *job = tap->job;
+    const struct gw_schedule *s = job->schedule;
+    size_t middle = (s->begin[tap->stage + 1] - s->begin[tap->stage]) / 2;
+    for (unsigned i = 0; i < job->fault_count; i++) {
+        const struct run_fault *fault = &job->faults[i];
+        if (fault->stage == tap->stage && fault->step == step &&
+            tap->passes == middle && run_safe_fires(job->safe, i))
+            raise(fault->stop ? SIGSTOP : SIGKILL);
+    }
+}
+
+static void emit(struct gw_sink *sink, const struct gw_event *event)
+{
+    struct run_tap *tap = (struct run_tap *)sink;
+    const struct gw_schedule *s = tap->job->schedule;
+    size_t a_step = s->begin[tap->stage + 1] - s->begin[tap->stage];
+    gw_emit(tap->to, event);
+    if (event->kind == GW_EV_PASS_BEGIN) {
+        fail_if_told(tap, event->step);
+        tap->passes++;
+    } else if (event->kind == GW_EV_PASS_END) {
+        if (tap->passes == a_step)
+            tap->passes = 0;
+        run_safe_count(tap->job->safe, tap->stage, ++tap->done);
+    }
+}
+
+static void close_nothing(struct gw_sink *sink)
+{
+    (void)sink;
+}
+
+void run_tap_init(struct run_tap *tap, struct run_job *job, unsigned stage,
+                  struct reporter *report)
+{
+    const struct gw_schedule *s = job->schedule;
+    *tap = (struct run_tap){
+        .sink = {.emit = emit, .close = close_nothing},
+        .to = report_events(report),
+        .job = job,
+        .stage = stage,
+        .done =
+            (uint64_t)job->first_step * (s->begin[stage + 1] - s->begin[stage]),
+    };
+    run_safe_count(job->safe, stage, tap->done);
+}
+
+/* ---- synthetic work ---- */
+
+static enum gw_err meet(struct gw_comm *comm, struct gw_error *why)
+{
+    if (gw_barrier(comm))
+        return gw_fail(why, gw_comm_error(comm)->code, "%s",
+                       gw_comm_error(comm)->text);
+    return GW_OK;
+}
+
+static enum gw_err work_steps(const struct run_job *job, struct gw_comm *comm,
+                              struct gw_pipe *pipe, struct gw_error *why)
+{
+    unsigned stage = gw_comm_rank(comm);
+    enum gw_err err = GW_OK;
+    for (unsigned step = job->first_step; step < job->steps && !err; step++) {
+        if (interrupted)
+            return gw_fail(why, GW_EINTR, "interrupted");
+        err = meet(comm, why);
+        if (!err)
+            err = gw_pipe_step(pipe, step, why);
+        if (!err && job->elastic)
+            err = run_safe_keep(job->safe, stage, step, NULL, 0, why);
+    }
+    return err;
+}
+
+/* A replacement takes up what its predecessor has kept. */
+static enum gw_err take_up(const struct run_job *job, unsigned stage,
+                           struct gw_error *why)
+{
+    const void *state;
+    size_t bytes;
+    if (job->first_step == 0)
+        return GW_OK;
+    return run_safe_get(job->safe, stage, job->first_step - 1, &state, &bytes,
+                        why);
+}
+
+static enum gw_err work(struct run_job *job, struct gw_comm *comm,
+                        struct reporter *report, struct gw_error *why)
+{
+    unsigned stage = gw_comm_rank(comm);
+    struct run_tap tap;
+    struct gw_pipe *pipe;
+    struct gw_synthetic synthetic = job->work;
+    synthetic.forward_us *= job->slow[stage];
+    synthetic.input_us *= job->slow[stage];
+    synthetic.weight_us *= job->slow[stage];
+    run_tap_init(&tap, job, stage, report);
+    const struct gw_pipe_config config = {
+        .comm = comm,
+        .stage = stage,
+        .schedule = job->schedule,
+        .work = gw_synthetic_work(),
+        .context = &synthetic,
+        .events = &tap.sink,
+        .predicted_us = job->predicted_us,
+    };
+    enum gw_err err = take_up(job, stage, why);
+    if (!err)
+        err = gw_pipe_new(&config, &pipe, why);
+    if (err)
+        return err;
+    err = work_steps(job, comm, pipe, why);
+    gw_pipe_destroy(&pipe);
+    return err;
+}
+
+/* The supervisor says which stage speaks; the runner's sentences do, too. */
+static void speak_once(unsigned stage, struct gw_error *why)
+{
+    char own[32];
+    size_t length = (size_t)snprintf(own, sizeof own, "stage %u, ", stage);
+    if (strncmp(why->text, own, length) == 0)
+        memmove(why->text, why->text + length, strlen(why->text + length) + 1);
+}
+
+enum gw_err run_stage(struct gw_comm *comm, struct reporter *report,
+                      void *context, struct gw_error *why)
+{
+    struct run_job *job = ((struct run *)context)->job;
+    enum gw_err err = job->net ? run_train(comm, report, job, why)
+                               : work(job, comm, report, why);
+    if (err)
+        speak_once(gw_comm_rank(comm), why);
+    return err;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The passes of all stages as their events tell them, put in order: a timeline
+ * a step. Events of one stage come in its order, those of different stages in
+ * any, and a stage may be a step ahead; so each step counts for itself what it
+ * still misses.
+ *
+ * A step begins with the first pass of any stage. Timelines cost memory, so
+ * only those of the first steps are kept when there are very many.
+ */
+#include "run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { PASSES_KEPT_MAX = 1 << 22 };
+
+enum gw_err run_record_init(struct run_record *r, const struct run_job *job,
+                            struct gw_error *why)
+{
+    size_t kept = PASSES_KEPT_MAX / (job->schedule->pass_count + 1) + 2;
+    *r = (struct run_record){
+        .schedule = job->schedule,
+        .zero_ns = gw_now_ns(),
+        .step_count = job->steps,
+        .steps_kept = kept < job->steps ? (unsigned)kept : job->steps,
+        .steps = calloc(job->steps, sizeof *r->steps),
+        .loss = calloc(job->steps, sizeof *r->loss),
+        .final_loss = (double)NAN,
+        .final_accuracy = (double)NAN,
+    };
+    if (!r->steps || !r->loss)
+        return gw_fail(why, GW_ENOMEM, "%u steps", job->steps);
+    for (unsigned i = 0; i < job->steps; i++)
+        r->loss[i] = (double)NAN;
+    return GW_OK;
+}
+
+static void drop(struct run_step *step)
+{
+    gw_timeline_destroy(&step->timeline);
+    free(step->done);
+    free(step->peak);
+    *step = (struct run_step){.timeline = NULL};
+}
+
+void run_record_fini(struct run_record *r)
+{
+    for (unsigned i = 0; r->steps && i < r->step_count; i++)
+        drop(&r->steps[i]);
+    free(r->steps);
+    free(r->loss);
+    r->steps = NULL;
+    r->loss = NULL;
+}
+
+/* ---- a step ---- */
+
+static bool open_step(struct run_record *r, struct run_step *step,
+                      double begin_us)
+{
+    const struct gw_schedule *schedule = r->schedule;
+    step->done = calloc(schedule->stages, sizeof *step->done);
+    step->peak = calloc(schedule->stages, sizeof *step->peak);
+    if (!step->done || !step->peak ||
+        gw_timeline_new(schedule, &step->timeline, NULL)) {
+        drop(step);
+        return false;
+    }
+    step->left = schedule->pass_count;
+    step->begin_us = begin_us;
+    return true;
+}
+
+/* The pass that the stage does now, if that is the one which the event tells
+ * of. */
+static struct gw_pass_time *pass_of(const struct run_record *r,
+                                    const struct run_step *step,
+                                    const struct gw_event *event)
+{
+    const struct gw_schedule *s = r->schedule;
+    size_t i = s->begin[event->rank] + step->done[event->rank];
+    if (i >= s->begin[event->rank + 1])
+        return NULL;
+    const struct gw_pass *pass = &s->passes[i];
+    bool same = pass->micro == event->op && pass->chunk == event->chunk &&
+                pass->kind == event->value;
+    return same ? &step->timeline->times[i] : NULL;
+}
+
+/* A stage comes to a pass when it is done with the one before. */
+static void set_ready(const struct gw_schedule *s, struct gw_timeline *t)
+{
+    for (unsigned stage = 0; stage < s->stages; stage++)
+        for (size_t i = s->begin[stage]; i < s->begin[stage + 1]; i++)
+            t->times[i].ready_us =
+                i == s->begin[stage] ? 0 : t->times[i - 1].end_us;
+}
+
+/* An earlier beginning of the step has come to light. */
+static void shift(struct run_step *step, double us)
+{
+    step->begin_us -= us;
+    for (size_t i = 0; i < step->timeline->pass_count; i++) {
+        struct gw_pass_time *time = &step->timeline->times[i];
+        time->begin_us += us;
+        time->end_us += us;
+    }
+}
+
+static void on_begin(struct run_record *r, struct run_step *step,
+                     const struct gw_event *event, double at_us)
+{
+    if (at_us < step->begin_us)
+        shift(step, step->begin_us - at_us);
+    struct gw_pass_time *time = pass_of(r, step, event);
+    if (!time)
+        return;
+    time->begin_us = time->end_us = at_us - step->begin_us;
+    time->waited_for = event->peer;
+}
+
+static void settle(struct run_record *r, struct run_step *step)
+{
+    struct gw_timeline *t = step->timeline;
+    set_ready(r->schedule, t);
+    gw_timeline_settle(t, r->schedule);
+    t->peak_activations = 0;
+    for (unsigned s = 0; s < t->stages; s++) {
+        /* As counted, not as the schedule says. */
+        t->stage[s].peak_activations = step->peak[s];
+        if (step->peak[s] > t->peak_activations)
+            t->peak_activations = step->peak[s];
+    }
+    step->time_us = t->time_us;
+    r->steps_done++;
+}
+
+static void on_end(struct run_record *r, struct run_step *step,
+                   const struct gw_event *event, double at_us)
+{
+    struct gw_pass_time *time = pass_of(r, step, event);
+    unsigned stage = event->rank;
+    if (!time)
+        return;
+    time->end_us = at_us - step->begin_us;
+    if (event->bytes > step->peak[stage])
+        step->peak[stage] = (unsigned)event->bytes;
+    step->done[stage]++;
+    if (--step->left > 0)
+        return;
+    settle(r, step);
+    if (event->step >= r->steps_kept)
+        gw_timeline_destroy(&step->timeline);
+}
+
+void run_record_event(struct run_record *r, const struct gw_event *event)
+{
+    bool begins = event->kind == GW_EV_PASS_BEGIN;
+    if (event->kind == GW_EV_LOSS && event->step < r->step_count)
+        return;
+    if ((!begins && event->kind != GW_EV_PASS_END) ||
+        event->step >= r->step_count || event->rank >= r->schedule->stages)
+        return;
+    struct run_step *step = &r->steps[event->step];
+    double at_us = (double)(event->time_ns - r->zero_ns) / 1000;
+    if (step->time_us > 0)
+        return; /* over */
+    if (!step->timeline && !open_step(r, step, at_us))
+        return;
+    if (event->step > r->newest)
+        r->newest = event->step;
+    if (begins)
+        on_begin(r, step, event, at_us);
+    else
+        on_end(r, step, event, at_us);
+}
+
+void run_record_forget(struct run_record *r, unsigned step)
+{
+    for (unsigned i = step; i < r->step_count; i++) {
+        r->steps_done -= r->steps[i].time_us > 0;
+        drop(&r->steps[i]);
+        r->loss[i] = (double)NAN;
+    }
+    r->newest = step;
+}
+
+/* ---- the median ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct run_step *x = *(const struct run_step *const *)a;
+    const struct run_step *y = *(const struct run_step *const *)b;
+    return (x->time_us > y->time_us) - (x->time_us < y->time_us);
+}
+
+const struct run_step *run_record_median(const struct run_record *r,
+                                         double *least_us, double *most_us)
+{
+    const struct run_step *median = NULL;
+    const struct run_step **kept = malloc(r->step_count * sizeof(void *));
+    unsigned count = 0;
+    *least_us = *most_us = (double)NAN;
+    for (unsigned i = 0; kept && i < r->step_count; i++)
+        if (r->steps[i].timeline && r->steps[i].time_us > 0 &&
+            (i > 0 || r->steps_done == 1))
+            kept[count++] = &r->steps[i];
+    if (count > 0) {
+        qsort((void *)kept, count, sizeof(void *), by_time);
+        median = kept[(count - 1) / 2];
+        *least_us = kept[0]->time_us;
+        *most_us = kept[count - 1]->time_us;
+    }
+    free((void *)kept);
+    return median;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The life of a stage that trains its part of a real network. Which rows a step
+ * takes follows from the seed and the step's number alone, so a replacement
+ * goes on exactly where the one before it was.
+ */
+#include "common/command.h"
+#include "run.h"
+
+#include <stdlib.h>
+
+struct trainer {
+    struct run_job *job;
+    struct gw_comm *comm;
+    struct reporter *report;
+    struct run_tap tap;
+    unsigned stage;
+    struct gw_parallel *parallel;
+    struct gw_order order;
+    void *state; /* what is kept after each step */
+    size_t state_bytes;
+};
+
+static enum gw_err take_up(struct trainer *t, struct gw_error *why)
+{
+    const void *state;
+    size_t bytes;
+    unsigned step = t->job->first_step;
+    if (step == 0)
+        return GW_OK;
+    enum gw_err err =
+        run_safe_get(t->job->safe, t->stage, step - 1, &state, &bytes, why);
+    if (!err)
+        err = gw_parallel_restore(t->parallel, state, bytes, why);
+    if (!err && (step % t->job->net->batches) != 0)
+        gw_order_shuffle(&t->order, step / t->job->net->batches);
+    return err;
+}
+
+static enum gw_err trainer_init(struct trainer *t, struct gw_error *why)
+{
+    const struct run_job *job = t->job;
+    const struct run_net *net = job->net;
+    const struct gw_parallel_config config = {
+        .comm = t->comm,
+        .layout = net->layout,
+        .schedule = job->schedule,
+        .optimiser = net->optimiser,
+        .rate = net->rate,
+        .momentum = net->momentum,
+        .seed = common.seed,
+        .events = &t->tap.sink,
+        .predicted_us = job->predicted_us,
+    };
+    run_tap_init(&t->tap, t->job, t->stage, t->report);
+    enum gw_err err = gw_order_init(&t->order, net->train->rows, net->batch,
+                                    common.seed, why);
+    if (!err)
+        err = gw_parallel_new(&config, &t->parallel, why);
+    if (err)
+        return err;
+    t->state_bytes = gw_parallel_state_bytes(t->parallel);
+    t->state = malloc(t->state_bytes + 1);
+    if (!t->state)
+        return gw_fail(why, GW_ENOMEM, "the state of stage %u", t->stage);
+    return take_up(t, why);
+}
+
+static void trainer_fini(struct trainer *t)
+{
+    free(t->state);
+    gw_parallel_destroy(&t->parallel);
+    gw_order_fini(&t->order);
+}
+
+static void tell(const struct trainer *t, unsigned step, double loss,
+                 double accuracy, bool finished)
+{
+    const struct run_loss told = {
+        .step = step, .finished = finished, .loss = loss, .accuracy = accuracy};
+    const struct gw_event event = {.time_ns = gw_now_ns(),
+                                   .kind = GW_EV_LOSS,
+                                   .value = (int64_t)(loss * 1e9),
+                                   .peer = GW_NONE,
+                                   .op = GW_NONE,
+                                   .chunk = GW_NONE,
+                                   .step = step};
+    if (t->stage != 0)
+        return;
+    if (!finished)
+        gw_emit(t->tap.to, &event);
+    report_send(t->report, &told, sizeof told);
+}
+
+static enum gw_err keep(struct trainer *t, unsigned step, struct gw_error *why)
+{
+    if (!t->job->elastic)
+        return GW_OK;
+    gw_parallel_save(t->parallel, t->state);
+    return run_safe_keep(t->job->safe, t->stage, step, t->state, t->state_bytes,
+                         why);
+}
+
+static enum gw_err train_step(struct trainer *t, unsigned step,
+                              struct gw_error *why)
+{
+    const struct run_net *net = t->job->net;
+    struct gw_parallel_report report;
+    unsigned batch = step % net->batches;
+    if (batch == 0)
+        gw_order_shuffle(&t->order, step / net->batches);
+    if (gw_barrier(t->comm))
+        return gw_fail(why, gw_comm_error(t->comm)->code, "%s",
+                       gw_comm_error(t->comm)->text);
+    enum gw_err err = gw_parallel_step(
+        t->parallel, net->train, t->order.row + (size_t)batch * net->batch,
+        &report, why);
+    if (!err)
+        err = keep(t, step, why);
+    if (!err)
+        tell(t, step, report.loss, (double)report.right / net->batch, false);
+    return err;
+}
+
+static enum gw_err judge(struct trainer *t, struct gw_error *why)
+{
+    const struct run_net *net = t->job->net;
+    const struct gw_dataset *data = net->test ? net->test : net->train;
+    struct gw_parallel_report report;
+    enum gw_err err = gw_parallel_evaluate(t->parallel, data, &report, why);
+    if (!err)
+        tell(t, t->job->steps, report.loss,
+             (double)report.right / (double)data->rows, true);
+    return err;
+}
+
+enum gw_err run_train(struct gw_comm *comm, struct reporter *report,
+                      struct run_job *job, struct gw_error *why)
+{
+    struct trainer trainer = {.job = job,
+                              .comm = comm,
+                              .report = report,
+                              .stage = gw_comm_rank(comm)};
+    enum gw_err err = trainer_init(&trainer, why);
+    for (unsigned step = job->first_step; step < job->steps && !err; step++)
+        err = interrupted ? gw_fail(why, GW_EINTR, "interrupted")
+                          : train_step(&trainer, step, why);
+    if (!err)
+        err = judge(&trainer, why);
+    trainer_fini(&trainer);
+    return err;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The little languages of pipebench run's options: --work, --slow, --fail.
+ */
+#include "run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies the next of "a,b,c" and moves *rest behind it; false at the end. */
+static bool next_item(const char **rest, char out[64])
+{
+    if (!*rest)
+        return false;
+    size_t length = strcspn(*rest, ",");
+    snprintf(out, 64, "%.*s", (int)(length < 63 ? length : 63), *rest);
+    *rest = (*rest)[length] ? *rest + length + 1 : NULL;
+    return true;
+}
+
+/* ---- --work ---- */
+
+enum { TIMES_MAX = 3 };
+
+static bool read_times(const char *text, double us[TIMES_MAX], unsigned *count)
+{
+    char item[64];
+    uint64_t ns;
+    *count = 0;
+    while (next_item(&text, item)) {
+        if (*count == TIMES_MAX || gw_parse_duration(item, &ns, NULL))
+            return false;
+        us[(*count)++] = (double)ns / 1000;
+    }
+    return true;
+}
+
+static bool skip_word(const char **text, const char *word)
+{
+    size_t length = strlen(word);
+    bool there = strncmp(*text, word, length) == 0;
+    *text += there ? length : 0;
+    return there;
+}
+
+enum gw_err run_parse_work(const char *text, unsigned chunks,
+                           struct gw_synthetic *work, struct gw_error *why)
+{
+    double us[TIMES_MAX];
+    unsigned count;
+    const char *times = text;
+    bool spin = skip_word(&times, "spin:");
+    bool known = spin || skip_word(&times, "sleep:");
+    if (!known || !read_times(times, us, &count))
+        return gw_fail(why, GW_EINVAL,
+                       "--work wants sleep:5ms, spin:2ms, sleep:F,B or "
+                       "sleep:F,I,W, not \"%.60s\"",
+                       text);
+    if (count == 1)
+        us[1] = us[2] = us[0];
+    if (count == 2)
+        us[1] = us[2] = us[1] / 2;
+    if (us[0] + us[1] + us[2] <= 0)
+        return gw_fail(why, GW_EINVAL, "--work %.60s takes no time", text);
+    work->spin = spin;
+    work->forward_us = us[0] / chunks;
+    work->input_us = us[1] / chunks;
+    work->weight_us = us[2] / chunks;
+    return GW_OK;
+}
+
+/* ---- --slow ---- */
+
+enum gw_err run_parse_slow(const char *text, unsigned stages, double *slow,
+                           struct gw_error *why)
+{
+    char item[64], *end;
+    while (next_item(&text, item)) {
+        unsigned long stage = strtoul(item, &end, 10);
+        bool number = end != item && *end == ':';
+        double factor = number ? strtod(end + 1, &end) : 0;
+        if (!number || *end || !isfinite(factor) || factor <= 0)
+            return gw_fail(why, GW_EINVAL,
+                           "--slow wants STAGE:FACTOR, such as 2:1.5, not "
+                           "\"%.60s\"",
+                           item);
+        if (stage >= stages)
+            return gw_fail(why, GW_EINVAL, "--slow %s: the stages are 0 to %u",
+                           item, stages - 1);
+        slow[stage] *= factor;
+    }
+    return GW_OK;
+}
+
+/* ---- --fail ---- */
+
+static bool read_fault(const char *item, struct run_fault *fault)
+{
+    char how[8];
+    int length = 0;
+    if (sscanf(item, "%u@%u:%7[a-z]%n", &fault->stage, &fault->step, how,
+               &length) != 3 ||
+        item[length])
+        return false;
+    fault->stop = strcmp(how, "stop") == 0;
+    return fault->stop || strcmp(how, "kill") == 0;
+}
+
+enum gw_err run_parse_faults(const char *text, struct run_job *job,
+                             struct gw_error *why)
+{
+    char item[64];
+    while (next_item(&text, item)) {
+        struct run_fault fault;
+        if (!read_fault(item, &fault))
+            return gw_fail(why, GW_EINVAL,
+                           "--fail wants STAGE@STEP:kill or STAGE@STEP:stop, "
+                           "such as 2@3:kill, not \"%.60s\"",
+                           item);
+        if (fault.stage >= job->schedule->stages)
+            return gw_fail(why, GW_EINVAL, "--fail %s: the stages are 0 to %u",
+                           item, job->schedule->stages - 1);
+        if (fault.step >= job->steps)
+            return gw_fail(why, GW_EINVAL, "--fail %s: the steps are 0 to %u",
+                           item, job->steps - 1);
+        if (job->fault_count == RUN_FAULTS_MAX)
+            return gw_fail(why, GW_EINVAL, "--fail takes %d failures at most",
+                           RUN_FAULTS_MAX);
+        job->faults[job->fault_count++] = fault;
+    }
+    return GW_OK;
+}

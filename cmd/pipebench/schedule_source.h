@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where a command gets its schedule: "--schedule NAME --stages P --micro M", or
+ * "FILE.pipe". All commands share these options and this reading of them, so
+ * that they mean the same everywhere.
+ */
+#ifndef SCHEDULE_SOURCE_H
+#define SCHEDULE_SOURCE_H
+
+#include "common/command.h"
+
+/* What is not given is NULL or UINT32_MAX: a command's own begins as
+ * SCHEDULE_NOT_GIVEN. */
+struct schedule_source {
+    const char *name;
+    unsigned stages, micros, chunks;
+};
+#define SCHEDULE_NOT_GIVEN                                                     \
+    {                                                                          \
+        NULL, UINT32_MAX, UINT32_MAX, UINT32_MAX                               \
+    }
+
+/* The defaults of "1f1b" and its like; a file says its own numbers. */
+#define SCHEDULE_DEFAULT "1f1b"
+enum { STAGES_DEFAULT = 4, MICROS_DEFAULT = 8 };
+
+/* All schedules' names, for completion; a test holds it against the list. */
+#define SCHEDULE_WORDS "gpipe|1f1b|interleaved|zb-h1"
+
+/* clang-format off */
+/* Entries of a command's option table, for a static `struct schedule_source`
+ * that begins as SCHEDULE_NOT_GIVEN. */
+#define SCHEDULE_SHAPE_OPTIONS(source)                                         \
+    {"stages", 'n', OPTION_UNSIGNED, &(source).stages, "P",                    \
+     "stages of the pipeline, a process each (default 4)", NULL},              \
+    {"micro", 'm', OPTION_UNSIGNED, &(source).micros, "M",                     \
+     "micro-batches a step (default 8)", NULL},                                \
+    {"chunks", 0, OPTION_UNSIGNED, &(source).chunks, "V",                      \
+     "interleaved: pieces of the network a stage has (default 2)", NULL}
+#define SCHEDULE_SOURCE_OPTIONS(source)                                        \
+    {"schedule", 's', OPTION_TEXT, &(source).name, "NAME",                     \
+     "gpipe, 1f1b (the default), interleaved or zb-h1", SCHEDULE_WORDS},       \
+    SCHEDULE_SHAPE_OPTIONS(source)
+/* clang-format on */
+
+/* Makes the schedule of the options, or loads `file` (NULL: none), and checks
+ * it: what comes back can be run. The caller destroys it. GW_EINVAL: there is
+ * no such schedule ("did you mean"), or options that a file cannot take;
+ * GW_EDATA: the file does not parse; GW_EPLAN: it stands still, for example,
+ * and the sentence names the circle. */
+GW_MUST_CHECK enum gw_err schedule_get(const char *file,
+                                       const struct schedule_source *source,
+                                       struct gw_schedule **schedule,
+                                       struct gw_error *why);
+
+/* The kind of that name, or GW_EINVAL with a suggestion. */
+GW_MUST_CHECK enum gw_err schedule_kind(const char *name,
+                                        const struct gw_schedule_kind **kind,
+                                        struct gw_error *why);
+
+/* Which built-in schedule it is, pass by pass and whatever its name: what a
+ * file calls 1f1b need not be, and what it calls mine may be. NULL: none. */
+const struct gw_schedule_kind *
+schedule_kind_of(const struct gw_schedule *schedule);
+/* The price by formula: false where there is none, because the schedule is no
+ * built-in one or its formula does not hold for the costs. */
+bool schedule_price(const struct gw_schedule *schedule,
+                    const struct gw_pipe_costs *costs,
+                    struct gw_pipe_price *price);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See sim_events.h. Each stage tells of itself at time 0, then of each pass
+ * when it begins and when it ends. Where one pass ends as another begins, the
+ * end comes first, as it would in a run.
+ */
+#include "sim_events.h"
+
+#include <stdlib.h>
+
+/* An event and its place among those of the same time. */
+struct told {
+    struct gw_event event;
+    enum { OF_STAGE, OF_END, OF_BEGIN } turn;
+    size_t index;
+};
+
+static uint64_t in_ns(double us)
+{
+    return (uint64_t)(us * 1e3 + 0.5);
+}
+
+static struct gw_event of_stage(const struct gw_schedule *schedule,
+                                const struct gw_timeline *timeline,
+                                unsigned stage)
+{
+    return (struct gw_event){
+        .kind = GW_EV_STAGE,
+        .rank = stage,
+        .peer = stage,
+        .step = schedule->stages,
+        .chunk = schedule->chunks,
+        .op = schedule->micros,
+        .value = (int64_t)in_ns(timeline->time_us),
+    };
+}
+
+/* How many activations the stage holds after the pass. */
+static unsigned held_after(const struct gw_pass *pass, unsigned held)
+{
+    if (pass->kind == GW_FORWARD)
+        return held + 1;
+    return pass->kind == GW_BACKWARD_INPUT || held == 0 ? held : held - 1;
+}
+
+/* Begin and end. A pass that takes no time ends after it began. */
+static void tell_pass(const struct gw_schedule *schedule,
+                      const struct gw_timeline *timeline, unsigned stage,
+                      size_t pass, unsigned held, struct told *told)
+{
+    const struct gw_pass *what = &schedule->passes[pass];
+    const struct gw_pass_time *time = &timeline->times[pass];
+    told[0].turn = OF_BEGIN;
+    told[0].event = (struct gw_event){
+        .time_ns = in_ns(time->begin_us),
+        .kind = GW_EV_PASS_BEGIN,
+        .rank = stage,
+        .peer = time->waited_for,
+        .op = what->micro,
+        .chunk = what->chunk,
+        .value = what->kind,
+    };
+    told[1] = told[0];
+    told[1].event.kind = GW_EV_PASS_END;
+    told[1].event.time_ns = in_ns(time->end_us);
+    told[1].event.bytes = held;
+    if (told[1].event.time_ns > told[0].event.time_ns)
+        told[1].turn = OF_END;
+}
+
+static void tell_all(const struct gw_schedule *schedule,
+                     const struct gw_timeline *timeline, struct told *told)
+{
+    struct told *next = told;
+    for (unsigned s = 0; s < schedule->stages; s++) {
+        unsigned held = 0;
+        next->turn = OF_STAGE;
+        next++->event = of_stage(schedule, timeline, s);
+        for (size_t i = schedule->begin[s]; i < schedule->begin[s + 1]; i++) {
+            held = held_after(&schedule->passes[i], held);
+            tell_pass(schedule, timeline, s, i, held, next);
+            next += 2;
+        }
+    }
+    for (struct told *t = told; t < next; t++)
+        t->index = (size_t)(t - told);
+}
+
+static int earlier(const void *a, const void *b)
+{
+    const struct told *x = a, *y = b;
+    if (x->event.time_ns != y->event.time_ns)
+        return x->event.time_ns < y->event.time_ns ? -1 : 1;
+    if (x->turn != y->turn)
+        return x->turn < y->turn ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static enum gw_err write_all(const char *path, const struct told *told,
+                             size_t count, struct gw_error *why)
+{
+    struct gw_sink *sink = NULL;
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return gw_fail_errno(why, "%.200s", path);
+    enum gw_err err = gw_sink_jsonl(file, 0, &sink, why);
+    for (size_t i = 0; i < count && !err; i++)
+        gw_emit(sink, &told[i].event);
+    gw_sink_close(&sink);
+    bool failed = ferror(file) != 0;
+    failed = fclose(file) != 0 || failed;
+    if (!err && failed)
+        err = gw_fail_errno(why, "writing %.200s", path);
+    return err;
+}
+
+enum gw_err sim_events_write(const char *path,
+                             const struct gw_schedule *schedule,
+                             const struct gw_timeline *timeline,
+                             struct gw_error *why)
+{
+    size_t count = schedule->stages + 2 * schedule->pass_count;
+    struct told *told = calloc(count, sizeof *told);
+    if (!told)
+        return gw_fail(why, GW_ENOMEM, "%zu events", count);
+    tell_all(schedule, timeline, told);
+    qsort(told, count, sizeof *told, earlier);
+    enum gw_err err = write_all(path, told, count, why);
+    free(told);
+    return err;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What events do to a pipeline's state (pipe_state.h). A recording may hold
+ * anything: every number is checked before it is an index. Questions are
+ * answered in pipe_totals.c.
+ *
+ * A pass belongs to the step that its event names. The stages of one step need
+ * not be told in the order of time, so what is late still finds the step before
+ * the current one. A stage that introduces itself anew begins its lane anew:
+ * its process was replaced, and the step is done again.
+ */
+#include "pipe_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pipe_init(struct pipe *pipe)
+{
+    memset(pipe, 0, sizeof *pipe);
+    for (unsigned s = 0; s < PIPE_STAGES; s++)
+        pipe->ranks[s] = GW_NONE;
+}
+
+void pipe_fini(struct pipe *pipe)
+{
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned s = 0; s < PIPE_STAGES; s++)
+            free(pipe->steps[i].lanes[s].passes);
+    pipe_init(pipe);
+}
+
+/* ---- stages ---- */
+
+static void clear_lane(struct pipe_lane *lane)
+{
+    struct pipe_pass *passes = lane->passes;
+    unsigned room = lane->room;
+    *lane = (struct pipe_lane){.passes = passes, .room = room};
+}
+
+static void clear_step(struct pipe_step *step)
+{
+    for (unsigned s = 0; s < PIPE_STAGES; s++)
+        clear_lane(&step->lanes[s]);
+    step->used = step->complete = step->partial = step->redone = false;
+    step->end_ns = 0;
+}
+
+static bool same_shape(const struct pipe *pipe, const struct gw_event *e)
+{
+    return pipe->here && pipe->stages == e->step && pipe->micros == e->op &&
+           pipe->chunks == e->chunk;
+}
+
+static void begin_pipeline(struct pipe *pipe, const struct gw_event *e,
+                           struct journal *journal)
+{
+    char predicted[16] = "";
+    pipe_fini(pipe);
+    pipe->here = true;
+    pipe->stages = e->step;
+    pipe->micros = e->op;
+    pipe->chunks = e->chunk;
+    pipe->predicted_ns = e->value > 0 ? (uint64_t)e->value : 0;
+    format_ns(pipe->predicted_ns, predicted);
+    journal_write(journal, e->time_ns, WEIGHT_NOTE,
+                  "a pipeline of %u stages, %u micro-batches%s%s", pipe->stages,
+                  pipe->micros,
+                  pipe->predicted_ns ? ": a step should take " : "",
+                  pipe->predicted_ns ? predicted : "");
+}
+
+static void on_stage(struct pipe *pipe, const struct gw_event *e,
+                     struct journal *journal)
+{
+    if (e->step == 0 || e->step > PIPE_STAGES || e->peer >= e->step ||
+        e->op == 0 || e->op > GW_MICROS_MAX || e->chunk == 0 ||
+        e->chunk > GW_STAGE_CHUNKS_MAX || e->rank == GW_NONE)
+        return;
+    if (!same_shape(pipe, e))
+        begin_pipeline(pipe, e, journal);
+    if (e->rank > pipe->ranks[e->peer]) /* a replica; GW_NONE is the largest */
+        return;
+    pipe->ranks[e->peer] = e->rank;
+    struct pipe_step *current = &pipe->steps[pipe->current];
+    if (!current->used || current->complete)
+        return;
+    if (current->lanes[e->peer].count > 0 && !current->redone) {
+        current->redone = true;
+        journal_write(journal, e->time_ns, WEIGHT_WARN,
+                      "step %" PRIu32 " is done again", current->step);
+    }
+    clear_lane(&current->lanes[e->peer]);
+}
+
+/* PIPE_STAGES: it is none of those that are followed. */
+static unsigned stage_of(const struct pipe *pipe, uint32_t rank)
+{
+    for (unsigned s = 0; s < pipe->stages; s++)
+        if (pipe->ranks[s] == rank)
+            return s;
+    return PIPE_STAGES;
+}
+
+/* ---- steps ---- */
+
+static void begin_step(struct pipe *pipe, uint32_t number)
+{
+    struct pipe_step *step = &pipe->steps[pipe->current];
+    if (step->used) {
+        pipe->current = 1 - pipe->current;
+        step = &pipe->steps[pipe->current];
+    }
+    clear_step(step);
+    step->used = true;
+    step->step = number;
+}
+
+/* Of a pass that begins. An older step than the two that are kept, or one that
+ * was complete, begins again: that is another run. */
+static struct pipe_step *step_to_begin(struct pipe *pipe, uint32_t number)
+{
+    struct pipe_step *current = &pipe->steps[pipe->current];
+    struct pipe_step *before = &pipe->steps[1 - pipe->current];
+    if (current->used && !current->complete && current->step == number)
+        return current;
+    if (before->used && !before->complete && before->step == number)
+        return before;
+    if (current->used && number <= current->step) {
+        clear_step(current);
+        clear_step(before);
+    }
+    begin_step(pipe, number);
+    return &pipe->steps[pipe->current];
+}
+
+/* NULL: of no step that is followed. One whose begin was missed is followed
+ * from now on, but not measured. */
+static struct pipe_step *step_to_end(struct pipe *pipe, uint32_t number)
+{
+    const struct pipe_step *current = &pipe->steps[pipe->current];
+    for (unsigned i = 0; i < 2; i++)
+        if (pipe->steps[i].used && !pipe->steps[i].complete &&
+            pipe->steps[i].step == number)
+            return &pipe->steps[i];
+    if (current->used && number <= current->step)
+        return NULL;
+    begin_step(pipe, number);
+    pipe->steps[pipe->current].partial = true;
+    return &pipe->steps[pipe->current];
+}
+
+/* ---- passes ---- */
+
+static struct pipe_pass *add_pass(struct pipe_lane *lane)
+{
+    if (lane->count == lane->room && lane->room < PIPE_PASSES) {
+        unsigned room = lane->room ? 2 * lane->room : 64;
+        struct pipe_pass *passes = realloc(lane->passes, room * sizeof *passes);
+        if (passes) {
+            lane->passes = passes;
+            lane->room = room;
+        }
+    }
+    if (lane->count == lane->room) {
+        lane->cut = true;
+        return NULL;
+    }
+    return &lane->passes[lane->count++];
+}
+
+static bool is_same(const struct pipe_pass *pass, const struct gw_event *e)
+{
+    return pass->micro == e->op && pass->chunk == e->chunk &&
+           pass->kind == (uint32_t)e->value;
+}
+
+static void on_begin(struct pipe *pipe, unsigned stage,
+                     const struct gw_event *e)
+{
+    struct pipe_step *step = step_to_begin(pipe, e->step);
+    struct pipe_lane *lane = &step->lanes[stage];
+    struct pipe_pass *before =
+        lane->count > 0 ? &lane->passes[lane->count - 1] : NULL;
+    if (before && before->end_ns == PIPE_NEVER) { /* its end was not told */
+        before->end_ns = e->time_ns;
+        step->partial = true;
+    }
+    if (before && e->time_ns > before->end_ns && !lane->cut)
+        lane->wait_ns += e->time_ns - before->end_ns;
+    struct pipe_pass *pass = add_pass(lane);
+    if (pass)
+        *pass = (struct pipe_pass){.begin_ns = e->time_ns,
+                                   .end_ns = PIPE_NEVER,
+                                   .micro = e->op,
+                                   .chunk = e->chunk,
+                                   .peer = e->peer,
+                                   .kind = (uint32_t)e->value};
+}
+
+/* Steps one after the other share a line, so that they do not push the rest
+ * out. */
+static void tell_step(struct pipe *pipe, const struct pipe_step *step,
+                      uint64_t took_ns, struct journal *journal)
+{
+    double predicted, bubble = pipe_bubble(pipe, step, &predicted);
+    char took[16], number[40];
+    if (pipe->told.steps > 0 && pipe->told.written == journal->written) {
+        journal->written--;
+    } else {
+        memset(&pipe->told, 0, sizeof pipe->told);
+        pipe->told.first = step->step;
+    }
+    pipe->told.steps++;
+    pipe->told.took_ns += took_ns;
+    pipe->told.bubble += bubble;
+    format_ns(pipe->told.took_ns / pipe->told.steps, took);
+    if (pipe->told.steps > 1)
+        snprintf(number, sizeof number, "s %" PRIu32 " to %" PRIu32,
+                 pipe->told.first, step->step);
+    else
+        snprintf(number, sizeof number, " %" PRIu32, step->step);
+    journal_write(journal, step->end_ns, WEIGHT_NOTE,
+                  "step%s: %s%s, bubble %.1f %%", number, took,
+                  pipe->told.steps > 1 ? " each" : "",
+                  100 * pipe->told.bubble / (double)pipe->told.steps);
+    pipe->told.written = journal->written;
+}
+
+static void finish_step(struct pipe *pipe, struct pipe_step *step,
+                        struct journal *journal)
+{
+    for (unsigned s = 0; s < pipe->stages; s++)
+        if (!pipe_lane_done(pipe, &step->lanes[s]))
+            return;
+    step->complete = true;
+    if (step->partial)
+        return;
+    uint64_t took_ns = pipe_took_ns(pipe, step, step->end_ns);
+    pipe->history_ns[pipe->finished++ % PIPE_HISTORY] = took_ns;
+    tell_step(pipe, step, took_ns, journal);
+}
+
+static void on_end(struct pipe *pipe, unsigned stage, const struct gw_event *e,
+                   struct journal *journal)
+{
+    struct pipe_step *step = step_to_end(pipe, e->step);
+    if (!step)
+        return;
+    struct pipe_lane *lane = &step->lanes[stage];
+    struct pipe_pass *pass =
+        lane->count > 0 ? &lane->passes[lane->count - 1] : NULL;
+    if (pass && pass->end_ns == PIPE_NEVER && is_same(pass, e)) {
+        pass->end_ns =
+            e->time_ns > pass->begin_ns ? e->time_ns : pass->begin_ns;
+        lane->busy_ns += pass->end_ns - pass->begin_ns;
+    } else if (!lane->cut) {
+        step->partial = true;
+    }
+    step->end_ns = e->time_ns > step->end_ns ? e->time_ns : step->end_ns;
+    lane->done[e->value]++;
+    lane->held = e->bytes;
+    lane->peak = e->bytes > lane->peak ? e->bytes : lane->peak;
+    step->partial |= lane->cut;
+    if (pipe_lane_done(pipe, lane))
+        finish_step(pipe, step, journal);
+}
+
+void pipe_event(struct pipe *pipe, const struct gw_event *e,
+                struct journal *journal)
+{
+    if (e->kind == GW_EV_STAGE)
+        on_stage(pipe, e, journal);
+    if (e->kind != GW_EV_PASS_BEGIN && e->kind != GW_EV_PASS_END)
+        return;
+    unsigned stage = stage_of(pipe, e->rank);
+    if (stage == PIPE_STAGES || e->value < 0 || e->value >= GW_PASS_KINDS ||
+        e->op >= pipe->micros || e->chunk >= pipe->chunks)
+        return;
+    if (e->kind == GW_EV_PASS_BEGIN)
+        on_begin(pipe, stage, e);
+    else
+        on_end(pipe, stage, e, journal);
+}

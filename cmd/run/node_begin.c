@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How a life begins and ends, whatever it is the life of: tries by the newest
+ * orders until one succeeds, and leaving, which the last one cannot.
+ */
+#include "node.h"
+
+#include <stdlib.h>
+
+/* A former process of our number is convicted by then. */
+#define REFUSED_NS UINT64_C(10000000000)
+#define AGAIN_NS   UINT64_C(50000000)
+
+/* Others have not missed our predecessor yet, cannot be reached now, or are at
+ * other work still. */
+static bool may_try_again(const struct node_beginning *how, enum gw_err code,
+                          uint64_t since_ns)
+{
+    return code == GW_ETIMEOUT || code == GW_ECLOSED ||
+           (code == GW_EMISMATCH && how->waits_for_work) ||
+           (code == GW_EINVAL && gw_now_ns() - since_ns < REFUSED_NS);
+}
+
+static void copy_orders(struct node *node, struct orders *orders)
+{
+    pthread_mutex_lock(&node->lock);
+    *orders = node->orders;
+    pthread_mutex_unlock(&node->lock);
+}
+
+enum gw_err node_begin(struct node *node, const struct node_beginning *how,
+                       struct gw_error *why)
+{
+    uint64_t began_ns = gw_now_ns();
+    struct orders *orders = malloc(sizeof *orders);
+    enum gw_err code = GW_OK;
+    if (!orders)
+        return gw_fail(why, GW_ENOMEM, "no memory for orders");
+    for (;;) {
+        code = how->prepare ? how->prepare(node, why) : GW_OK;
+        if (code)
+            break;
+        copy_orders(node, orders);
+        code = how->join(how->context, orders, why);
+        if (!may_try_again(how, code, began_ns) || node_wants_to_leave(node))
+            break;
+        node_say(node, why);
+        node_nap(node, AGAIN_NS);
+    }
+    free(orders);
+    return code;
+}
+
+bool orders_cut(const struct orders *orders)
+{
+    for (unsigned n = 0; n < GW_RING_NODES; n++)
+        if (orders->links[n].down)
+            return true;
+    return false;
+}
+
+enum gw_err node_stays(struct node *node, enum gw_err code,
+                       const struct gw_error *why)
+{
+    if (code != GW_EINVAL)
+        return code;
+    node->stays = true;
+    node_say(node, why);
+    return GW_PENDING;
+}

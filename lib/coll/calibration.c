@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the calibration file is, reading it and replacing it. A reader sees the
+ * old file or the new one, never half of one: it is written beside and renamed.
+ */
+#include "coll/calibration.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
+
+/* $GRADWIRE_CALIBRATION, $XDG_CACHE_HOME/gradwire/costs.json, ~/.cache/... */
+static bool file_path(char path[PATH_BYTES])
+{
+    const char *named = getenv("GRADWIRE_CALIBRATION");
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    int n = -1;
+    if (named && *named)
+        n = snprintf(path, PATH_BYTES, "%s", named);
+    else if (cache && *cache)
+        n = snprintf(path, PATH_BYTES, "%s/gradwire/costs.json", cache);
+    else if (home && *home)
+        n = snprintf(path, PATH_BYTES, "%s/.cache/gradwire/costs.json", home);
+    return n > 0 && n < PATH_BYTES;
+}
+
+json_t *gw__calibration_load(void)
+{
+    char path[PATH_BYTES];
+    return file_path(path) ? json_load_file(path, 0, NULL) : NULL;
+}
+
+enum gw_err gw__calibration_edit(json_t **file, struct gw_error *why)
+{
+    char path[PATH_BYTES];
+    *file = NULL;
+    if (!file_path(path))
+        return gw_fail(
+            why, GW_EINVAL,
+            "no place for the calibration: set GRADWIRE_CALIBRATION or HOME");
+    *file = json_load_file(path, 0, NULL);
+    if (!json_is_object(*file)) {
+        json_decref(*file);
+        *file = json_object();
+    }
+    return *file ? GW_OK : gw_fail(why, GW_ENOMEM, "reading %s", path);
+}
+
+json_t *gw__calibration_member(json_t *parent, const char *name)
+{
+    json_t *member = json_object_get(parent, name);
+    if (json_is_object(member))
+        return member;
+    json_object_set_new(parent, name, json_object());
+    return json_object_get(parent, name);
+}
+
+/* Makes the folders that `path` lies in. */
+static enum gw_err make_folders(const char *path, struct gw_error *why)
+{
+    char part[PATH_BYTES];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *slash = strchr(part + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return gw_fail_errno(why, "%s", part);
+        *slash = '/';
+    }
+    return GW_OK;
+}
+
+static enum gw_err replace_file(json_t *file, const char *path,
+                                struct gw_error *why)
+{
+    char fresh[PATH_BYTES + 16];
+    snprintf(fresh, sizeof fresh, "%s.%d", path, (int)getpid());
+    if (json_dump_file(file, fresh, JSON_INDENT(2) | JSON_SORT_KEYS) != 0) {
+        enum gw_err err = gw_fail_errno(why, "writing %s", fresh);
+        unlink(fresh);
+        return err;
+    }
+    if (rename(fresh, path) != 0) {
+        enum gw_err err = gw_fail_errno(why, "renaming to %s", path);
+        unlink(fresh);
+        return err;
+    }
+    return GW_OK;
+}
+
+enum gw_err gw__calibration_save(json_t *file, struct gw_error *why)
+{
+    char path[PATH_BYTES];
+    enum gw_err err = file_path(path) ? make_folders(path, why)
+                                      : gw_fail(why, GW_EINVAL,
+                                                "no place for the calibration");
+    if (!err)
+        err = replace_file(file, path, why);
+    json_decref(file);
+    return err;
+}

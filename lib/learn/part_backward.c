@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Backward, from the last operator to the first: the gradient of its weights
+ * from what went in and the gradient of what came out (B and W), and the
+ * gradient of what went in (B and I), converted to how the operator before
+ * wants it. I leaves the gradients on the tape, where W finds them.
+ *
+ * The gradient of a network's first input is nobody's; its weights are asked
+ * for nevertheless, so that what a step moves is the same for all operators.
+ */
+#include "learn/part.h"
+
+#include <string.h>
+
+/* Of what operator i yielded. */
+static const float *slope_of(const struct gw__part *part,
+                             const struct gw__tape *tape,
+                             const struct gw__part_pass *pass, unsigned i)
+{
+    if (i + 1 == part->count && !part->last)
+        return pass->in;
+    return tape->values + part->slope_at[i];
+}
+
+static void add_weights(const struct gw__part *part,
+                        const struct gw__tape *tape,
+                        const struct gw__part_pass *pass, unsigned i)
+{
+    const float *slope = slope_of(part, tape, pass, i);
+    float *gradient =
+        gw__shards_gradient(part->config.shards, part->config.first_shard + i);
+    if (part->operators[i].kind == GW_OP_EMBEDDING) {
+        struct gw__rows rows =
+            gw__part_rows(part, pass->rows, part->placed[i].in);
+        struct gw__vocabulary words = gw__part_words(part, i);
+        gw__embedding_weight(&words, &rows, slope, gradient);
+        return;
+    }
+    struct gw__dense shape = gw__part_dense(part, i);
+    gw__dense_weight(&shape, gw__part_input(part, tape, i), slope, gradient,
+                     gradient + shape.in * shape.out);
+}
+
+static enum gw_err weights(const struct gw__part *part,
+                           const struct gw__tape *tape,
+                           const struct gw__part_pass *pass, unsigned i,
+                           struct gw_error *why)
+{
+    if (part->placed[i].parameters_local == 0)
+        return GW_OK;
+    add_weights(part, tape, pass, i);
+    if (!pass->complete)
+        return GW_OK;
+    return gw__shards_complete(part->config.shards,
+                               part->config.first_shard + i, why);
+}
+
+/* The gradient of operator i's input, as it comes. */
+static const float *slope_in(const struct gw__part *part,
+                             const struct gw__tape *tape,
+                             const struct gw__part_pass *pass, unsigned i,
+                             const float *values, float *into)
+{
+    const float *x = gw__part_input(part, tape, i);
+    const float *y = tape->values + part->out_at[i];
+    const float *slope = slope_of(part, tape, pass, i);
+    struct gw__dense shape = gw__part_dense(part, i);
+    switch (part->operators[i].kind) {
+    case GW_OP_DENSE:
+        gw__dense_input(&shape, slope, values, into);
+        break;
+    case GW_OP_RELU:
+        gw__relu_back(x, slope, into, gw__part_elements(part, i));
+        break;
+    case GW_OP_TANH:
+        gw__tanh_back(y, slope, into, gw__part_elements(part, i));
+        break;
+    case GW_OP_SOFTMAX: /* forward has left it there */
+        return y;
+    case GW_OP_EMBEDDING:
+        break;
+    }
+    return into;
+}
+
+static enum gw_err input(struct gw__part *part, const struct gw__tape *tape,
+                         const struct gw__part_pass *pass, unsigned i,
+                         const float *values, struct gw_error *why)
+{
+    const struct gw_conversion *conversion = &part->placed[i].backward;
+    if (i == 0 && part->first)
+        return GW_OK;
+    float *into = i == 0 ? pass->out : tape->values + part->slope_at[i - 1];
+    const float *slope = slope_in(part, tape, pass, i, values,
+                                  conversion->needed ? part->raw : into);
+    if (slope == into)
+        return GW_OK;
+    return gw__part_convert(part, conversion, part->operators[i].in, slope,
+                            into, gw__part_elements(part, i), why);
+}
+
+static enum gw_err input_with_weights(struct gw__part *part,
+                                      const struct gw__tape *tape,
+                                      const struct gw__part_pass *pass,
+                                      unsigned i, struct gw_error *why)
+{
+    const struct gw__part_config *config = &part->config;
+    const float *values;
+    if (part->placed[i].parameters_local == 0)
+        return input(part, tape, pass, i, NULL, why);
+    enum gw_err err =
+        gw__shards_use(config->shards, config->first_shard + i, &values, why);
+    if (err)
+        return err;
+    err = input(part, tape, pass, i, values, why);
+    gw__shards_drop(config->shards, config->first_shard + i);
+    return err;
+}
+
+enum gw_err gw__part_backward(struct gw__part *part, struct gw__tape *tape,
+                              const struct gw__part_pass *pass,
+                              struct gw_error *why)
+{
+    for (unsigned i = part->count; i-- > 0;) {
+        enum gw_err err = GW_OK;
+        if (pass->kind != GW_BACKWARD_INPUT)
+            err = weights(part, tape, pass, i, why);
+        if (!err && pass->kind != GW_BACKWARD_WEIGHT)
+            err = input_with_weights(part, tape, pass, i, why);
+        if (!err)
+            err = gw__shards_poll(part->config.shards, why);
+        if (err)
+            return gw__part_wrap(part, i, err, why);
+    }
+    return GW_OK;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A network on a mesh: cut into pieces along the pipeline, each operator split
+ * along the tensor axis, and between two operators whatever collective turns
+ * what one yields into what the next one takes. The operators are gone through
+ * once, in order; how the last one's output lies decides what AUTO becomes.
+ *
+ * The rules of one operator are in layout_rules.c, the conversions in
+ * layout_conversion.c, the cuts in layout_pieces.c, the prices in
+ * layout_price.c. This file also says what does not fit, and where.
+ */
+#include "layout_parts.h"
+
+#include <gradwire/pipe.h>
+
+#include <stdlib.h>
+
+/* Begins a sentence about operator i: "digits: line 4: dense". */
+static enum gw_err refuse(const struct gw_network *network, unsigned i,
+                          struct gw_error *why)
+{
+    const struct gw_operator *op = &network->operators[i];
+    return gw_wrap(why, GW_EINVAL, "%s: line %u: operator %u, %s",
+                   network->name, op->line, i + 1, gw_operator_name(op->kind));
+}
+
+/* ---- numbers that do not fit ---- */
+
+static enum gw_err check_mesh(const struct gw_mesh *mesh, struct gw_error *why)
+{
+    uint64_t ranks = (uint64_t)mesh->data * mesh->tensor;
+    if (mesh->data == 0 || mesh->tensor == 0 || mesh->pipe == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "mesh %ux%ux%u: an axis has at least one rank",
+                       mesh->data, mesh->tensor, mesh->pipe);
+    if (mesh->data > GW_RANKS_MAX || mesh->tensor > GW_RANKS_MAX ||
+        mesh->pipe > GW_RANKS_MAX || ranks * mesh->pipe > GW_RANKS_MAX)
+        return gw_fail(why, GW_EINVAL, "mesh %ux%ux%u: more than %d ranks",
+                       mesh->data, mesh->tensor, mesh->pipe, GW_RANKS_MAX);
+    return GW_OK;
+}
+
+static enum gw_err check_group(const struct gw_layout_options *options,
+                               struct gw_error *why)
+{
+    if (options->mode == GW_DATA_REPLICATED && options->shard_group > 1)
+        return gw_fail(why, GW_EINVAL,
+                       "a shard group of %u ranks: with replicated parameters "
+                       "nothing is sharded; choose zero1 or sharded",
+                       options->shard_group);
+    if (options->shard_group > 0 &&
+        options->mesh.data % options->shard_group != 0)
+        return gw_fail(why, GW_EINVAL,
+                       "a shard group of %u does not divide the %u ranks of "
+                       "the data axis",
+                       options->shard_group, options->mesh.data);
+    return GW_OK;
+}
+
+static enum gw_err check_options(const struct gw_layout_options *options,
+                                 struct gw_error *why)
+{
+    uint64_t shares =
+        (uint64_t)options->mesh.data * (options->micros ? options->micros : 1);
+    enum gw_err err = check_mesh(&options->mesh, why);
+    if (!err)
+        err = check_group(options, why);
+    if (err)
+        return err;
+    if (options->chunks > GW_STAGE_CHUNKS_MAX)
+        return gw_fail(why, GW_EINVAL, "%u chunks a stage: at most %d",
+                       options->chunks, GW_STAGE_CHUNKS_MAX);
+    if (options->batch == 0 || shares == 0 || options->batch % shares != 0)
+        return gw_fail(why, GW_EINVAL,
+                       "a batch of %u rows does not divide by %u data ranks x "
+                       "%u micro-batches",
+                       options->batch, options->mesh.data,
+                       options->micros ? options->micros : 1);
+    return GW_OK;
+}
+
+static void fill_in(struct gw_layout_options *options)
+{
+    if (options->micros == 0)
+        options->micros = 1;
+    if (options->chunks == 0)
+        options->chunks = 1;
+    if (options->mode == GW_DATA_REPLICATED)
+        options->shard_group = 1;
+    else if (options->shard_group == 0)
+        options->shard_group = options->mesh.data;
+}
+
+/* ---- operators ---- */
+
+static enum gw_err check_width(unsigned width, const char *which,
+                               unsigned tensor, struct gw_error *why)
+{
+    if (width % tensor == 0)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   "its %u %s features do not divide among %u tensor ranks",
+                   width, which, tensor);
+}
+
+/* Can what it takes, yields and holds be cut into equal parts? */
+static enum gw_err check_shares(const struct gw_layout *layout,
+                                const struct gw_operator *op,
+                                const struct gw_placed *placed,
+                                struct gw_error *why)
+{
+    unsigned tensor = layout->options.mesh.tensor;
+    enum gw_err err = GW_OK;
+    if (placed->in == GW_BY_FEATURE || placed->split == GW_SPLIT_ROWS)
+        err = check_width(op->in, "input", tensor, why);
+    if (!err && placed->out == GW_BY_FEATURE)
+        err = check_width(op->out, "output", tensor, why);
+    if (!err && placed->in == GW_BY_ROW && layout->rows % tensor != 0)
+        err = gw_fail(why, GW_EINVAL,
+                      "the %u rows of a micro-batch do not divide among %u "
+                      "tensor ranks",
+                      layout->rows, tensor);
+    return err;
+}
+
+/* Of a network that was made by hand; one that was read has been checked. */
+static enum gw_err check_chain(const struct gw_network *network,
+                               struct gw_error *why)
+{
+    unsigned comes_in = network->inputs;
+    if (network->operator_count == 0)
+        return gw_fail(why, GW_EINVAL, "%s: a network without operators",
+                       network->name);
+    for (unsigned i = 0; i < network->operator_count; i++) {
+        const struct gw_operator *op = &network->operators[i];
+        if (op->in != comes_in) {
+            gw_fail(why, GW_EINVAL, "it takes %u features, but %u come in",
+                    op->in, comes_in);
+            return refuse(network, i, why);
+        }
+        comes_in = op->out;
+    }
+    return GW_OK;
+}
+
+static enum gw_err place(struct gw_layout *layout, unsigned i,
+                         struct gw_error *why)
+{
+    const struct gw_operator *op = &layout->network->operators[i];
+    struct gw_placed *placed = &layout->placed[i];
+    unsigned tensor = layout->options.mesh.tensor;
+    enum gw_split split = op->split;
+    if (!gw__split_fits(op->kind, split)) {
+        gw_fail(why, GW_EINVAL, "it cannot be split by %s",
+                gw_split_name(split));
+        return refuse(layout->network, i, why);
+    }
+    if (tensor == 1)
+        split = GW_SPLIT_NONE;
+    else if (split == GW_SPLIT_AUTO)
+        split = gw__split_choose(op->kind, i == 0 ? GW_REPLICATED
+                                                  : layout->placed[i - 1].out);
+    placed->index = i;
+    gw__place(op, split, tensor, placed);
+    return check_shares(layout, op, placed, why)
+               ? refuse(layout->network, i, why)
+               : GW_OK;
+}
+
+/* The first operator takes its share of the data set as it needs it, and
+ * nobody wants the gradient of that. */
+static void convert(struct gw_layout *layout, unsigned i)
+{
+    struct gw_placed *placed = &layout->placed[i];
+    const struct gw_placed *before = i == 0 ? NULL : &layout->placed[i - 1];
+    unsigned features = layout->network->operators[i].in;
+    unsigned tensor = layout->options.mesh.tensor;
+    enum gw_sharding grad_in = before ? placed->grad_in : GW_REPLICATED;
+    placed->forward = gw__convert(before ? before->out : placed->in, placed->in,
+                                  layout->rows, features, tensor);
+    placed->backward = gw__convert(grad_in, before ? before->grad_out : grad_in,
+                                   layout->rows, features, tensor);
+}
+
+static enum gw_err lay_out(struct gw_layout *layout, struct gw_error *why)
+{
+    enum gw_err err = check_chain(layout->network, why);
+    if (!err)
+        err =
+            gw__cut(layout->network, layout->pieces, layout->piece_begin, why);
+    for (unsigned i = 0; !err && i < layout->operator_count; i++) {
+        err = place(layout, i, why);
+        if (!err)
+            convert(layout, i);
+    }
+    for (unsigned p = 0; !err && p < layout->pieces; p++)
+        for (unsigned i = layout->piece_begin[p];
+             i < layout->piece_begin[p + 1]; i++)
+            layout->placed[i].piece = p;
+    return err;
+}
+
+enum gw_err gw_layout_new(const struct gw_network *network,
+                          const struct gw_layout_options *options,
+                          struct gw_layout **layout, struct gw_error *why)
+{
+    *layout = NULL;
+    enum gw_err err = check_options(options, why);
+    if (err)
+        return err;
+    struct gw_layout *made = calloc(1, sizeof *made);
+    if (!made)
+        return gw_fail(why, GW_ENOMEM, "%s: out of memory", network->name);
+    made->network = network;
+    made->options = *options;
+    fill_in(&made->options);
+    made->rows = options->batch / (options->mesh.data * made->options.micros);
+    made->operator_count = network->operator_count;
+    made->pieces = options->mesh.pipe * made->options.chunks;
+    made->placed = calloc(made->operator_count, sizeof *made->placed);
+    made->piece_begin = calloc(made->pieces + 1, sizeof *made->piece_begin);
+    if (made->placed && made->piece_begin)
+        err = lay_out(made, why);
+    else
+        err = gw_fail(why, GW_ENOMEM, "%s: out of memory", network->name);
+    if (err)
+        gw_layout_destroy(&made);
+    *layout = made;
+    return err;
+}
+
+void gw_layout_destroy(struct gw_layout **layout)
+{
+    if (!*layout)
+        return;
+    free((*layout)->placed);
+    free((*layout)->piece_begin);
+    free(*layout);
+    *layout = NULL;
+}

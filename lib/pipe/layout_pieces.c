@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where a network is cut into pieces, the virtual stages of a pipeline. `stage`
+ * lines decide, when there are any. Else the piece with the most
+ * multiplications gets as few as can be, by dynamic programming over prefixes:
+ *
+ *     best(k pieces, first n operators) =
+ *         min over m of max(best(k - 1, m), work of operators m .. n-1)
+ *
+ * Of cuts that are equally good the one with the fewest features on its way
+ * between pieces is taken, and of those the latest, so that an element-wise
+ * operator stays with what it follows. The loss stays with the operator before
+ * it: alone it would be a stage that has nothing to do.
+ */
+#include "layout_parts.h"
+
+#include <stdlib.h>
+
+/* A way to cut the first operators into pieces. */
+struct way {
+    uint64_t largest; /* multiplications of a row */
+    uint64_t crossed; /* features that cross cuts */
+    unsigned last;    /* where its last piece begins */
+    bool possible;
+};
+
+static uint64_t work_of(const struct gw_operator *op)
+{
+    return op->kind == GW_OP_DENSE || op->kind == GW_OP_EMBEDDING
+               ? (uint64_t)op->in * op->out
+               : 0;
+}
+
+/* The best way to cut the first `end` operators, given the best ways with one
+ * piece fewer. From the latest cut to the earliest, so that the first of equals
+ * is the latest. */
+static struct way extend(const struct gw_network *network,
+                         const struct way *fewer, unsigned end)
+{
+    struct way best = {.possible = false};
+    uint64_t work = 0;
+    for (unsigned begin = end; begin-- > 1;) {
+        const struct gw_operator *first = &network->operators[begin];
+        const struct way *before = &fewer[begin];
+        work += work_of(first);
+        if (!before->possible || first->kind == GW_OP_SOFTMAX)
+            continue;
+        struct way way = {
+            .largest = work > before->largest ? work : before->largest,
+            .crossed = before->crossed + first->in,
+            .last = begin,
+            .possible = true,
+        };
+        if (!best.possible || way.largest < best.largest ||
+            (way.largest == best.largest && way.crossed < best.crossed))
+            best = way;
+    }
+    return best;
+}
+
+/* ways[k * (count + 1) + n]: k + 1 pieces of the first n operators. */
+static void fill(const struct gw_network *network, unsigned pieces,
+                 struct way *ways)
+{
+    unsigned count = network->operator_count;
+    uint64_t work = 0;
+    for (unsigned n = 1; n <= count; n++) {
+        work += work_of(&network->operators[n - 1]);
+        ways[n] = (struct way){.largest = work, .possible = true};
+    }
+    for (unsigned k = 1; k < pieces; k++)
+        for (unsigned n = 1; n <= count; n++)
+            ways[k * (count + 1) + n] =
+                extend(network, &ways[(k - 1) * (count + 1)], n);
+}
+
+static enum gw_err cut_evenly(const struct gw_network *network, unsigned pieces,
+                              unsigned *begin, struct gw_error *why)
+{
+    unsigned count = network->operator_count;
+    struct way *ways = calloc(pieces * ((size_t)count + 1), sizeof *ways);
+    if (!ways)
+        return gw_fail(why, GW_ENOMEM, "%s: out of memory", network->name);
+    fill(network, pieces, ways);
+    for (unsigned k = pieces, end = count; k > 0; k--) {
+        begin[k - 1] = ways[(k - 1) * (count + 1) + end].last;
+        end = begin[k - 1];
+    }
+    free(ways);
+    return GW_OK;
+}
+
+/* Takes the `stage` lines; how many there are. */
+static unsigned cut_as_told(const struct gw_network *network, unsigned pieces,
+                            unsigned *begin, unsigned *line)
+{
+    unsigned cuts = 0;
+    for (unsigned i = 0; i < network->operator_count; i++)
+        if (network->operators[i].cut) {
+            if (++cuts < pieces)
+                begin[cuts] = i;
+            *line = network->operators[i].line;
+        }
+    return cuts;
+}
+
+enum gw_err gw__cut(const struct gw_network *network, unsigned pieces,
+                    unsigned *begin, struct gw_error *why)
+{
+    unsigned count = network->operator_count, line = 0;
+    begin[0] = 0;
+    begin[pieces] = count;
+    if (pieces <= 1)
+        return GW_OK;
+    unsigned cuts = cut_as_told(network, pieces, begin, &line);
+    if (cuts > 0 && cuts + 1 != pieces)
+        return gw_fail(why, GW_EINVAL,
+                       "%s: line %u: the network has %u `stage` line%s, and %u "
+                       "pieces need %u",
+                       network->name, line, cuts, cuts == 1 ? "" : "s", pieces,
+                       pieces - 1);
+    if (cuts > 0)
+        return GW_OK;
+    if (pieces >= count)
+        return gw_fail(why, GW_EINVAL,
+                       "%s: line %u: %u operators cannot be cut into %u pieces "
+                       "(softmax is not cut off)",
+                       network->name, network->operators[count - 1].line, count,
+                       pieces);
+    return cut_evenly(network, pieces, begin, why);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The text form of networks, in (gradwire-network(5)). A line is a statement:
+ *
+ *     network NAME
+ *     input WIDTH
+ *     OPERATOR [WIDTH | INxOUT] [SPLIT]
+ *     stage
+ *
+ * An operator takes what the one before yields, so one width says it; who
+ * writes down both has them checked. How an operator may be split is for the
+ * layout to say, which knows the mesh: any split word is read here.
+ */
+#include "network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct gw__net_words words;
+    struct gw_network *network;
+    unsigned width; /* features that come out of what was read so far */
+    bool cut;       /* a stage was begun that has no operator yet */
+    size_t cut_at;
+};
+
+static bool read_name(struct reader *reader)
+{
+    struct gw__net_words *words = &reader->words;
+    struct gw_network *network = reader->network;
+    if (!gw__net_is(words, "network"))
+        return gw__net_expected(words, words->word, "`network` and a name");
+    if (!gw__net_next(words))
+        return false;
+    size_t length = words->end - words->word;
+    if (length == 0)
+        return gw__net_expected(words, words->word, "the network's name");
+    if (length >= sizeof network->name)
+        return gw__source_fail(&words->source, words->word,
+                               "the name has more than %zu characters",
+                               sizeof network->name - 1);
+    memcpy(network->name, words->source.text + words->word, length);
+    return gw__net_next(words);
+}
+
+static bool read_inputs(struct reader *reader)
+{
+    struct gw__net_words *words = &reader->words;
+    if (!gw__net_is(words, "input"))
+        return gw__net_expected(words, words->word,
+                                "`input` and the features of a row");
+    if (!gw__net_next(words))
+        return false;
+    size_t at = words->word;
+    if (!gw__net_width(words, &at, "the features of a row, such as 64",
+                       &reader->network->inputs))
+        return false;
+    reader->width = reader->network->inputs;
+    return at == words->end ? gw__net_next(words)
+                            : gw__net_expected(words, at, "a blank");
+}
+
+/* The width that the text says comes in, at `at`. */
+static bool check_input(struct reader *reader, size_t at, unsigned said)
+{
+    if (said == reader->width)
+        return true;
+    return gw__source_fail(&reader->words.source, at,
+                           "it takes %u features, but %u come in", said,
+                           reader->width);
+}
+
+/* OUT or INxOUT */
+static bool read_widths(struct reader *reader, struct gw_operator *op)
+{
+    struct gw__net_words *words = &reader->words;
+    size_t begin = words->word, at = begin;
+    if (!gw__net_width(words, &at, "a width, such as 128 or 64x128", &op->out))
+        return false;
+    if (at < words->end && words->source.text[at] == 'x') {
+        at++;
+        if (!check_input(reader, begin, op->out) ||
+            !gw__net_width(words, &at, "the width that comes out", &op->out))
+            return false;
+    }
+    return at == words->end ? gw__net_next(words)
+                            : gw__net_expected(words, at, "`x` or a blank");
+}
+
+/* The classes after `softmax`, if they are there. */
+static bool read_classes(struct reader *reader)
+{
+    struct gw__net_words *words = &reader->words;
+    size_t at = words->word;
+    unsigned classes;
+    char first = gw__net_line_end(words) ? 0 : words->source.text[at];
+    if (first < '0' || first > '9')
+        return true;
+    if (!gw__net_width(words, &at, "the classes", &classes) ||
+        !check_input(reader, words->word, classes))
+        return false;
+    return at == words->end ? gw__net_next(words)
+                            : gw__net_expected(words, at, "a blank");
+}
+
+static bool read_split(struct reader *reader, struct gw_operator *op)
+{
+    struct gw__net_words *words = &reader->words;
+    op->split = GW_SPLIT_AUTO;
+    if (gw__net_line_end(words))
+        return true;
+    for (unsigned split = 0; split <= GW_SPLIT_BATCH; split++)
+        if (gw__net_is(words, gw_split_name((enum gw_split)split))) {
+            op->split = (enum gw_split)split;
+            return gw__net_next(words);
+        }
+    return gw__net_expected(
+        words, words->word,
+        "auto, none, columns, rows, batch or the end of the line");
+}
+
+static bool read_kind(struct reader *reader, enum gw_operator_kind *kind)
+{
+    struct gw__net_words *words = &reader->words;
+    for (unsigned k = 0; k <= GW_OP_SOFTMAX; k++)
+        if (gw__net_is(words, gw_operator_name((enum gw_operator_kind)k))) {
+            *kind = (enum gw_operator_kind)k;
+            return true;
+        }
+    if (gw__net_is(words, "input") || gw__net_is(words, "network"))
+        return gw__source_fail(
+            &words->source, words->word, "`%s` is there twice",
+            gw__net_is(words, "input") ? "input" : "network");
+    return gw__net_expected(words, words->word,
+                            "embedding, dense, relu, tanh, softmax or stage");
+}
+
+/* Room for one more; NULL after an error. */
+static struct gw_operator *add_operator(struct reader *reader)
+{
+    struct gw_network *network = reader->network;
+    if (network->operator_count == GW_OPERATORS_MAX) {
+        gw__source_fail(&reader->words.source, reader->words.word,
+                        "a network has at most %d operators", GW_OPERATORS_MAX);
+        return NULL;
+    }
+    return &network->operators[network->operator_count++];
+}
+
+static unsigned line_at(const struct gw__source *source, size_t offset)
+{
+    unsigned line = 1;
+    for (size_t i = 0; i < offset; i++)
+        line += source->text[i] == '\n';
+    return line;
+}
+
+/* Where an operator of this kind may stand. */
+static bool check_place(struct reader *reader, enum gw_operator_kind kind)
+{
+    const struct gw_network *network = reader->network;
+    struct gw__net_words *words = &reader->words;
+    unsigned count = network->operator_count;
+    if (count && network->operators[count - 1].kind == GW_OP_SOFTMAX)
+        return gw__source_fail(&words->source, words->word,
+                               "softmax is the last operator; nothing comes "
+                               "after it");
+    if (kind == GW_OP_EMBEDDING && count)
+        return gw__source_fail(&words->source, words->word,
+                               "an embedding is the first operator or none");
+    return true;
+}
+
+static bool read_operator(struct reader *reader)
+{
+    struct gw__net_words *words = &reader->words;
+    enum gw_operator_kind kind = GW_OP_DENSE;
+    if (!read_kind(reader, &kind) || !check_place(reader, kind))
+        return false;
+    struct gw_operator *op = add_operator(reader);
+    if (!op)
+        return false;
+    *op = (struct gw_operator){.kind = kind,
+                               .in = reader->width,
+                               .out = reader->width,
+                               .cut = reader->cut,
+                               .line = line_at(&words->source, words->word)};
+    if (!gw__net_next(words))
+        return false;
+    reader->cut = false;
+    if (kind == GW_OP_DENSE || kind == GW_OP_EMBEDDING) {
+        if (!read_widths(reader, op))
+            return false;
+    } else if (kind == GW_OP_SOFTMAX) {
+        reader->network->classes = op->in;
+        op->out = 0;
+        if (!read_classes(reader))
+            return false;
+    }
+    reader->width = op->out;
+    return read_split(reader, op);
+}
+
+static bool read_stage(struct reader *reader)
+{
+    struct gw__net_words *words = &reader->words;
+    if (reader->network->operator_count == 0)
+        return gw__source_fail(&words->source, words->word,
+                               "the first stage begins by itself; `stage` "
+                               "stands between operators");
+    if (reader->cut)
+        return gw__source_fail(&words->source, words->word,
+                               "the stage before has no operator");
+    reader->cut = true;
+    reader->cut_at = words->word;
+    return gw__net_next(words);
+}
+
+/* What only the whole text shows. */
+static bool check_whole(struct reader *reader)
+{
+    const struct gw_network *network = reader->network;
+    struct gw__source *source = &reader->words.source;
+    unsigned count = network->operator_count;
+    if (reader->cut)
+        return gw__source_fail(source, reader->cut_at,
+                               "this stage has no operator");
+    if (count == 0 || network->operators[count - 1].kind != GW_OP_SOFTMAX)
+        return gw__source_fail(source, source->bytes,
+                               "a network ends with softmax, its loss");
+    return gw_network_parameters(network) > 0 ||
+           gw__source_fail(source, source->bytes,
+                           "there is nothing to learn: a network needs a dense "
+                           "or an embedding");
+}
+
+static bool line_ends(struct reader *reader)
+{
+    struct gw__net_words *words = &reader->words;
+    return gw__net_line_end(words) ||
+           gw__net_expected(words, words->word, "the end of the line");
+}
+
+static bool read_all(struct reader *reader)
+{
+    struct gw__net_words *words = &reader->words;
+    if (!gw__net_next(words) ||
+        (gw__net_line_end(words) && !gw__net_next_line(words)))
+        return false;
+    if (!read_name(reader) || !line_ends(reader) || !gw__net_next_line(words))
+        return false;
+    if (!read_inputs(reader) || !line_ends(reader) || !gw__net_next_line(words))
+        return false;
+    while (!gw__net_line_end(words)) {
+        bool right = gw__net_is(words, "stage") ? read_stage(reader)
+                                                : read_operator(reader);
+        if (!right || !line_ends(reader) || !gw__net_next_line(words))
+            return false;
+    }
+    return check_whole(reader);
+}
+
+enum gw_err gw_network_parse(const char *text, size_t bytes, const char *name,
+                             struct gw_network **network, struct gw_error *why)
+{
+    *network = NULL;
+    if (bytes > GW__NETWORK_BYTES_MAX)
+        return gw_fail(why, GW_EDATA,
+                       "%.200s:1:1: the text has more than %d bytes", name,
+                       GW__NETWORK_BYTES_MAX);
+    struct reader reader = {
+        .words = {.source = {.name = name, .text = text, .bytes = bytes}},
+        .network = calloc(1, sizeof *reader.network),
+    };
+    if (reader.network)
+        reader.network->operators =
+            calloc(GW_OPERATORS_MAX, sizeof *reader.network->operators);
+    if (!reader.network || !reader.network->operators)
+        gw__source_exhausted(&reader.words.source);
+    else if (read_all(&reader)) {
+        *network = reader.network;
+        return GW_OK;
+    }
+    gw_network_destroy(&reader.network);
+    const struct gw_error *error = &reader.words.source.error;
+    return gw_fail(why, error->code, "%s", error->text);
+}

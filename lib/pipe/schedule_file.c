@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Schedules and files: reading one, and writing the text form, a line a stage,
+ * broken at 80 columns into several lines of that stage.
+ */
+#include "schedule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_COLUMNS = 80, FILE_BYTES_MAX = 1 << 28 };
+
+/* The rest of the file, one byte more than allowed at most; NULL and errno. */
+static char *read_all(FILE *file, size_t *bytes)
+{
+    size_t capacity = 0;
+    char *text = NULL;
+    *bytes = 0;
+    while (*bytes <= FILE_BYTES_MAX && !feof(file)) {
+        if (*bytes == capacity) {
+            capacity = capacity ? 2 * capacity : 4096;
+            char *moved = realloc(text, capacity);
+            if (!moved)
+                break;
+            text = moved;
+        }
+        *bytes += fread(text + *bytes, 1, capacity - *bytes, file);
+        if (ferror(file))
+            break;
+    }
+    if (feof(file) || *bytes > FILE_BYTES_MAX)
+        return text;
+    free(text);
+    return NULL;
+}
+
+enum gw_err gw_schedule_load(const char *path, struct gw_schedule **schedule,
+                             struct gw_error *why)
+{
+    size_t bytes;
+    char *text = NULL;
+    *schedule = NULL;
+    FILE *file = fopen(path, "re");
+    if (file)
+        text = read_all(file, &bytes);
+    int number = errno;
+    if (file)
+        fclose(file);
+    if (!text)
+        return gw_fail(why, number == ENOMEM ? GW_ENOMEM : GW_EDATA,
+                       "%.200s: %s", path, strerror(number));
+    enum gw_err err = gw_schedule_parse(text, bytes, path, schedule, why);
+    free(text);
+    return err;
+}
+
+/* A name is one word; a character that would end it becomes `_`. */
+static void print_name(const char *name, FILE *file)
+{
+    fputs(" name=", file);
+    for (; *name; name++)
+        fputc(*name > ' ' && *name < 127 && *name != '#' ? *name : '_', file);
+}
+
+static void print_header(const struct gw_schedule *schedule, FILE *file)
+{
+    fprintf(file, "schedule stages=%u micros=%u", schedule->stages,
+            schedule->micros);
+    if (schedule->chunks > 1)
+        fprintf(file, " chunks=%u", schedule->chunks);
+    if (schedule->activations_max)
+        fprintf(file, " memory=%u", schedule->activations_max);
+    if (*schedule->name)
+        print_name(schedule->name, file);
+    fputc('\n', file);
+}
+
+static void print_stage(const struct gw_schedule *schedule, unsigned stage,
+                        FILE *file)
+{
+    size_t column = LINE_COLUMNS;
+    for (size_t i = schedule->begin[stage]; i < schedule->begin[stage + 1];
+         i++) {
+        char text[GW__PASS_TEXT];
+        size_t length =
+            strlen(gw__pass_text(schedule, schedule->passes[i], text));
+        if (column + 1 + length > LINE_COLUMNS) {
+            bool first = i == schedule->begin[stage];
+            column =
+                (size_t)fprintf(file, "%sstage %u:", first ? "" : "\n", stage);
+        }
+        fprintf(file, " %s", text);
+        column += 1 + length;
+    }
+    if (schedule->begin[stage] < schedule->begin[stage + 1])
+        fputc('\n', file);
+}
+
+enum gw_err gw_schedule_print(const struct gw_schedule *schedule, FILE *file,
+                              struct gw_error *why)
+{
+    print_header(schedule, file);
+    for (unsigned stage = 0; stage < schedule->stages; stage++)
+        print_stage(schedule, stage, file);
+    if (fflush(file) || ferror(file))
+        return gw_fail_errno(why, "printing a schedule");
+    return GW_OK;
+}

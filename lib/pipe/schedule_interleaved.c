@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Interleaved 1F1B: a stage holds v pieces of the network that are p pieces
+ * apart, so that the first micro-batch passes through the pipeline in pieces of
+ * F/v and the bubble shrinks by v; messages grow by as much.
+ *
+ * Micro-batches go in rounds. In a round of n a stage sends all n through its
+ * piece 0, then all n through piece 1, and so on; backwards likewise, from the
+ * last piece to the first. The order of forwards, put together round by round,
+ * and that of backwards are then worked off one forward, one backward:
+ *
+ *     stage i    the first w forwards, then in turn a forward and a backward,
+ *                then the last w backwards,
+ *                w = min(m v, 2(p-1-i) + (v-1) n0)
+ *
+ * where n0 is the size of the first round: a stage's first gradient comes when
+ * the last stage has taken the round through all its pieces, (v-1) n0 forwards,
+ * and the way there and back is 2(p-1-i) pieces.
+ *
+ *     m >= p:  bubble (p-1)(F+b)/v
+ *     m <  p:  bubble (p-1 + (v-1)(p-m))(F+b)/v
+ *     peak of stage i, in pieces: min(m v, 2(p-1-i) + (v-1) n0 + 1)
+ *
+ * The paper asks that p divides m and has rounds of p. A round of fewer would
+ * leave the stages idle before each further piece, because a micro-batch comes
+ * round to the first stage after p forwards, not sooner. A round of more than p
+ * costs no time, only memory. So there are floor(m/p) rounds, of sizes that
+ * differ by at most one, the larger ones first: n0 = ceil(m / floor(m/p)),
+ * which is p where p divides m. Only when m < p there is no choice, and the
+ * stages wait p-m pieces before each of v-1 pieces, both ways. The formulas
+ * hold for every m and any F and b.
+ */
+#include "schedule.h"
+
+#include <assert.h>
+
+static unsigned rounds(const struct gw__pipe_shape *shape)
+{
+    unsigned whole = shape->micros / shape->stages;
+    return whole ? whole : 1;
+}
+
+static unsigned first_round(const struct gw__pipe_shape *shape)
+{
+    return (shape->micros + rounds(shape) - 1) / rounds(shape);
+}
+
+static unsigned warm_up(const struct gw__pipe_shape *shape, unsigned stage)
+{
+    unsigned all = shape->micros * shape->chunks;
+    unsigned most = 2 * (shape->stages - 1 - stage) +
+                    (shape->chunks - 1) * first_round(shape);
+    return most < all ? most : all;
+}
+
+/* Walks through the rounds: which micro-batch and piece is next. */
+struct walk {
+    const struct gw__pipe_shape *shape;
+    unsigned round, size; /* of this round */
+    unsigned begin;       /* its first micro-batch */
+    unsigned micro;       /* in the round */
+    unsigned turn;        /* how many pieces it has been through */
+};
+
+static unsigned round_size(const struct gw__pipe_shape *shape, unsigned round)
+{
+    unsigned count = rounds(shape);
+    return shape->micros / count + (round < shape->micros % count);
+}
+
+static struct walk walk_new(const struct gw__pipe_shape *shape)
+{
+    return (struct walk){.shape = shape, .size = round_size(shape, 0)};
+}
+
+static void walk_next(struct walk *walk)
+{
+    if (++walk->micro < walk->size)
+        return;
+    walk->micro = 0;
+    if (++walk->turn < walk->shape->chunks)
+        return;
+    walk->turn = 0;
+    walk->begin += walk->size;
+    walk->size = round_size(walk->shape, ++walk->round);
+}
+
+static void put_forward(struct walk *walk, struct gw__pass_pen *pen)
+{
+    gw__pass_put(pen, GW_FORWARD, walk->begin + walk->micro, walk->turn);
+    walk_next(walk);
+}
+
+static void put_backward(struct walk *walk, struct gw__pass_pen *pen)
+{
+    gw__pass_put(pen, GW_BACKWARD, walk->begin + walk->micro,
+                 walk->shape->chunks - 1 - walk->turn);
+    walk_next(walk);
+}
+
+static void emit(const struct gw__pipe_shape *shape, unsigned stage,
+                 struct gw__pass_pen *pen)
+{
+    struct walk forward = walk_new(shape), backward = walk_new(shape);
+    unsigned all = shape->micros * shape->chunks;
+    unsigned warm = warm_up(shape, stage);
+    assert(warm <= all);
+    for (unsigned i = 0; i < warm; i++)
+        put_forward(&forward, pen);
+    for (unsigned i = warm; i < all; i++) {
+        put_forward(&forward, pen);
+        put_backward(&backward, pen);
+    }
+    for (unsigned i = all - warm; i < all; i++)
+        put_backward(&backward, pen);
+}
+
+static double bubble_us(const struct gw__pipe_shape *shape,
+                        const struct gw__pass_us *us)
+{
+    unsigned stages = shape->stages, micros = shape->micros;
+    unsigned lacking = micros < stages ? stages - micros : 0;
+    unsigned pieces = stages - 1 + (shape->chunks - 1) * lacking;
+    return pieces * (us->forward + us->input + us->weight);
+}
+
+static unsigned peak(const struct gw__pipe_shape *shape, unsigned stage)
+{
+    unsigned all = shape->micros * shape->chunks;
+    unsigned warm = warm_up(shape, stage);
+    return warm < all ? warm + 1 : all;
+}
+
+const struct gw__schedule_form gw__schedule_interleaved = {
+    .kind =
+        {
+            .name = "interleaved",
+            .summary = "1F1B with several pieces of the network a stage",
+            .formula = "bubble (p-1)(F+b)/v, peak 2(p-1)+(v-1)p+1 pieces",
+            .source = "Narayanan et al. 2021, section 2.2.2",
+            .chunks = true,
+        },
+    .emit = emit,
+    .bubble_us = bubble_us,
+    .peak = peak,
+};

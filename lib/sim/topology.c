@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A cluster to look at: which rank is on which host, what the links do, which
+ * of them lie between two ranks. Links are numbered host by host (nic out, nic
+ * in, inner), then rack by rack (uplink out, uplink in).
+ */
+#include "topology_parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOST_LINKS = 3, RACK_LINKS = 2, LOAD_BYTES_MAX = (4 << 20) + 1 };
+
+void gw_topology_destroy(struct gw_topology **topology)
+{
+    struct gw_topology *t = *topology;
+    if (!t)
+        return;
+    free(t->hosts);
+    free(t->racks);
+    free(t->host_names.place);
+    free(t->rack_names.place);
+    free(t->listed);
+    free(t->host_of);
+    free(t);
+    *topology = NULL;
+}
+
+enum gw_err gw_topology_load(const char *path, struct gw_topology **topology,
+                             struct gw_error *why)
+{
+    *topology = NULL;
+    char *text = malloc(LOAD_BYTES_MAX);
+    if (!text)
+        return gw_fail(why, GW_ENOMEM, "%.200s", path);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(text, 1, LOAD_BYTES_MAX, file) : 0;
+    enum gw_err err = GW_OK;
+    if (!file || ferror(file))
+        err = gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    if (!err)
+        err = gw_topology_parse(text, bytes, path, topology, why);
+    free(text);
+    return err;
+}
+
+/* ---- ranks on hosts ---- */
+
+static const char *const order_names[] = {"file", "racks", "interleaved"};
+
+const char *gw_rank_order_name(enum gw_rank_order order)
+{
+    assert((unsigned)order < sizeof order_names / sizeof *order_names);
+    return order_names[order];
+}
+
+enum gw_rank_order gw_topology_said(const struct gw_topology *topology)
+{
+    bool says = topology->said != GW_ORDER_FILE || topology->listed_count > 0;
+    return says ? topology->said : GW_ORDER_RACKS;
+}
+
+static void deal_racks(struct gw_topology *t)
+{
+    t->ranks = 0;
+    for (unsigned h = 0; h < t->host_count; h++)
+        for (unsigned i = 0; i < t->hosts[h].ranks; i++)
+            t->host_of[t->ranks++] = h;
+}
+
+/* The next host of the rack, in turn, that has room; UINT32_MAX: none. */
+static uint32_t next_in_rack(const struct gw_topology *t, struct gw__rack *rack)
+{
+    for (unsigned tried = 0; tried < rack->count; tried++) {
+        uint32_t host = rack->first + rack->turn;
+        rack->turn = (rack->turn + 1) % rack->count;
+        if (t->hosts[host].placed < t->hosts[host].ranks)
+            return host;
+    }
+    return UINT32_MAX;
+}
+
+static void deal_interleaved(struct gw_topology *t)
+{
+    for (unsigned h = 0; h < t->host_count; h++)
+        t->hosts[h].placed = 0;
+    for (unsigned r = 0; r < t->rack_count; r++)
+        t->racks[r].turn = 0;
+    for (t->ranks = 0; t->ranks < t->capacity;)
+        for (unsigned r = 0; r < t->rack_count; r++) {
+            uint32_t host = next_in_rack(t, &t->racks[r]);
+            if (host == UINT32_MAX)
+                continue;
+            t->hosts[host].placed++;
+            t->host_of[t->ranks++] = host;
+        }
+}
+
+void gw_topology_order(struct gw_topology *topology, enum gw_rank_order order)
+{
+    struct gw_topology *t = topology;
+    if (order == GW_ORDER_FILE)
+        order = gw_topology_said(t);
+    switch (order) {
+    case GW_ORDER_RACKS:
+        deal_racks(t);
+        break;
+    case GW_ORDER_INTERLEAVED:
+        deal_interleaved(t);
+        break;
+    case GW_ORDER_FILE:
+        memcpy(t->host_of, t->listed, t->listed_count * sizeof *t->host_of);
+        t->ranks = t->listed_count;
+        break;
+    }
+}
+
+const char *gw_topology_name(const struct gw_topology *topology)
+{
+    return topology->name;
+}
+
+unsigned gw_topology_ranks(const struct gw_topology *topology)
+{
+    return topology->ranks;
+}
+
+unsigned gw_topology_hosts(const struct gw_topology *topology)
+{
+    return topology->host_count;
+}
+
+unsigned gw_topology_racks(const struct gw_topology *topology)
+{
+    return topology->rack_count;
+}
+
+static unsigned ranks_in(const struct gw_topology *t, unsigned r)
+{
+    unsigned ranks = 0;
+    const struct gw__rack *rack = &t->racks[r];
+    for (unsigned h = rack->first; h < rack->first + rack->count; h++)
+        ranks += t->hosts[h].ranks;
+    return ranks;
+}
+
+unsigned gw_topology_rack_ranks(const struct gw_topology *topology)
+{
+    unsigned ranks = ranks_in(topology, 0);
+    for (unsigned r = 1; r < topology->rack_count; r++)
+        if (ranks_in(topology, r) != ranks)
+            return 0;
+    return ranks;
+}
+
+const char *gw_topology_host(const struct gw_topology *topology, unsigned rank)
+{
+    assert(rank < topology->ranks);
+    return topology->hosts[topology->host_of[rank]].name;
+}
+
+const char *gw_topology_rack(const struct gw_topology *topology, unsigned rank)
+{
+    assert(rank < topology->ranks);
+    unsigned host = topology->host_of[rank];
+    return topology->racks[topology->hosts[host].rack].name;
+}
+
+/* ---- links ---- */
+
+/* What is not said of one alone is as the default says. */
+static struct gw__line line_of(const struct gw__line *own,
+                               const struct gw__line *usual)
+{
+    const struct gw__line *rated = own->has_rate || own->under ? own : usual;
+    return (struct gw__line){
+        .has_rate = rated->has_rate,
+        .rate = rated->rate,
+        .over = rated->over,
+        .under = rated->under,
+        .latency_ns = own->has_latency ? own->latency_ns : usual->latency_ns,
+    };
+}
+
+/* The sum of the rack's cards, over the ratio; none without a limit. */
+static uint64_t share_of_cards(const struct gw_topology *t,
+                               const struct gw__rack *rack, uint32_t over,
+                               uint32_t under)
+{
+    double sum = 0, most = 0x1p62;
+    for (unsigned h = rack->first; h < rack->first + rack->count; h++) {
+        struct gw__line nic = line_of(&t->hosts[h].nic, &t->nic);
+        if (nic.rate == 0)
+            return 0;
+        sum += (double)nic.rate;
+    }
+    sum = sum * under / over;
+    return sum < 1      ? 1
+           : sum < most ? (uint64_t)llround(sum)
+                        : UINT64_C(1) << 62;
+}
+
+enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
+{
+    for (unsigned r = 0; r < t->rack_count; r++) {
+        struct gw__rack *rack = &t->racks[r];
+        struct gw__line line = line_of(&rack->uplink, &t->uplink);
+        if (line.under)
+            line.rate = share_of_cards(t, rack, line.over, line.under);
+        else if (!line.has_rate)
+            line.rate = share_of_cards(t, rack, 1, 1);
+        rack->settled = line;
+    }
+    t->host_of = malloc(t->capacity * sizeof *t->host_of);
+    if (!t->host_of)
+        return gw_fail(why, GW_ENOMEM, "a topology of %u ranks", t->capacity);
+    gw_topology_order(t, GW_ORDER_FILE);
+    return GW_OK;
+}
+
+unsigned gw_topology_links(const struct gw_topology *topology)
+{
+    return HOST_LINKS * topology->host_count +
+           RACK_LINKS * topology->rack_count;
+}
+
+void gw_topology_link(const struct gw_topology *topology, unsigned index,
+                      struct gw_topology_link *link)
+{
+    const struct gw_topology *t = topology;
+    unsigned racks_begin = HOST_LINKS * t->host_count;
+    struct gw__line line;
+    assert(index < gw_topology_links(t));
+    if (index >= racks_begin) {
+        unsigned rack = (index - racks_begin) / RACK_LINKS;
+        line = t->racks[rack].settled;
+        *link = (struct gw_topology_link){
+            .kind = GW_LINK_UPLINK,
+            .out = (index - racks_begin) % RACK_LINKS == 0,
+            .owner = rack};
+    } else {
+        unsigned host = index / HOST_LINKS, part = index % HOST_LINKS;
+        bool inner = part == 2;
+        line = inner ? line_of(&t->hosts[host].inner, &t->inner)
+                     : line_of(&t->hosts[host].nic, &t->nic);
+        *link = (struct gw_topology_link){.kind = inner ? GW_LINK_INNER
+                                                        : GW_LINK_NIC,
+                                          .out = part == 0,
+                                          .owner = host};
+    }
+    link->rate = line.rate;
+    link->latency_ns = line.latency_ns;
+}
+
+void gw_topology_link_name(const struct gw_topology *topology, unsigned index,
+                           char out[64])
+{
+    static const char *const kinds[] = {[GW_LINK_NIC] = "nic",
+                                        [GW_LINK_INNER] = "inner",
+                                        [GW_LINK_UPLINK] = "uplink"};
+    struct gw_topology_link link;
+    gw_topology_link(topology, index, &link);
+    snprintf(out, 64, "%s %s%s",
+             link.kind == GW_LINK_UPLINK ? topology->racks[link.owner].name
+                                         : topology->hosts[link.owner].name,
+             kinds[link.kind],
+             link.kind == GW_LINK_INNER ? ""
+             : link.out                 ? " out"
+                                        : " in");
+}
+
+unsigned gw_topology_way(const struct gw_topology *topology, unsigned src,
+                         unsigned dst, unsigned links[GW_WAY_MAX])
+{
+    const struct gw_topology *t = topology;
+    assert(src < t->ranks && dst < t->ranks);
+    unsigned from = t->host_of[src], to = t->host_of[dst], count = 0;
+    unsigned racks_begin = HOST_LINKS * t->host_count;
+    unsigned from_rack = t->hosts[from].rack, to_rack = t->hosts[to].rack;
+    if (from == to) {
+        links[count++] = HOST_LINKS * from + 2;
+        return count;
+    }
+    links[count++] = HOST_LINKS * from;
+    if (from_rack != to_rack) {
+        links[count++] = racks_begin + RACK_LINKS * from_rack;
+        links[count++] = racks_begin + RACK_LINKS * to_rack + 1;
+    }
+    links[count++] = HOST_LINKS * to + 1;
+    return count;
+}
+
+void gw_topology_way_sum(const struct gw_topology *topology, unsigned src,
+                         unsigned dst, uint64_t *rate, uint64_t *latency_ns)
+{
+    unsigned links[GW_WAY_MAX];
+    unsigned count = gw_topology_way(topology, src, dst, links);
+    *rate = *latency_ns = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct gw_topology_link link;
+        gw_topology_link(topology, links[i], &link);
+        *latency_ns += link.latency_ns;
+        if (link.rate && (*rate == 0 || link.rate < *rate))
+            *rate = link.rate;
+    }
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hosts and racks, and which one has a name: two growing arrays with a hash
+ * table each. Half of a table's places stay empty, so that looking a name up
+ * ends soon; the names stand in the arrays alone.
+ */
+#include "topology_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The name of number `i` of a table. */
+typedef const char *name_of(const struct gw_topology *t, uint32_t i);
+
+static const char *host_name(const struct gw_topology *t, uint32_t i)
+{
+    return t->hosts[i].name;
+}
+
+static const char *rack_name(const struct gw_topology *t, uint32_t i)
+{
+    return t->racks[i].name;
+}
+
+/* Where the name stands in the table, or the empty place where it would. */
+static size_t look(const struct gw_topology *t, const struct gw__names *names,
+                   name_of *of, const char *name, size_t length)
+{
+    size_t at = (size_t)gw_hash(name, length, 0) & (names->room - 1);
+    for (; names->place[at]; at = (at + 1) & (names->room - 1)) {
+        const char *there = of(t, names->place[at] - 1);
+        if (strlen(there) == length && memcmp(there, name, length) == 0)
+            break;
+    }
+    return at;
+}
+
+static uint32_t find(const struct gw_topology *t, const struct gw__names *names,
+                     name_of *of, const char *name, size_t length)
+{
+    if (names->room == 0)
+        return UINT32_MAX;
+    return names->place[look(t, names, of, name, length)] - 1;
+}
+
+/* Twice the room, all names placed anew. */
+static bool widen(const struct gw_topology *t, struct gw__names *names,
+                  name_of *of)
+{
+    struct gw__names wider = {.room = names->room ? 2 * names->room : 64,
+                              .count = names->count};
+    wider.place = calloc(wider.room, sizeof *wider.place);
+    if (!wider.place)
+        return false;
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = of(t, (uint32_t)i);
+        wider.place[look(t, &wider, of, name, strlen(name))] = (uint32_t)i + 1;
+    }
+    free(names->place);
+    *names = wider;
+    return true;
+}
+
+/* Number `count` has its name already. */
+static bool add(const struct gw_topology *t, struct gw__names *names,
+                name_of *of)
+{
+    if (2 * names->count >= names->room && !widen(t, names, of))
+        return false;
+    const char *name = of(t, (uint32_t)names->count);
+    names->place[look(t, names, of, name, strlen(name))] =
+        (uint32_t)++names->count;
+    return true;
+}
+
+static bool grow(void **array, size_t *room, size_t count, size_t item)
+{
+    if (count < *room)
+        return true;
+    size_t larger = *room ? 2 * *room : 16;
+    void *moved = realloc(*array, larger * item);
+    if (!moved)
+        return false;
+    *array = moved;
+    *room = larger;
+    return true;
+}
+
+uint32_t gw__host_find(const struct gw_topology *t, const char *name,
+                       size_t length)
+{
+    return find(t, &t->host_names, host_name, name, length);
+}
+
+uint32_t gw__rack_find(const struct gw_topology *t, const char *name,
+                       size_t length)
+{
+    return find(t, &t->rack_names, rack_name, name, length);
+}
+
+bool gw__host_add(struct gw_topology *t, const char *name)
+{
+    void *hosts = t->hosts;
+    if (!grow(&hosts, &t->host_room, t->host_count, sizeof *t->hosts))
+        return false;
+    t->hosts = hosts;
+    struct gw__host *host = &t->hosts[t->host_count];
+    *host = (struct gw__host){.rack = t->rack_count - 1, .ranks = 1};
+    memcpy(host->name, name, strlen(name) + 1);
+    if (!add(t, &t->host_names, host_name))
+        return false;
+    t->host_count++;
+    t->capacity++;
+    t->racks[host->rack].count++;
+    return true;
+}
+
+bool gw__rack_add(struct gw_topology *t, const char *name)
+{
+    void *racks = t->racks;
+    if (!grow(&racks, &t->rack_room, t->rack_count, sizeof *t->racks))
+        return false;
+    t->racks = racks;
+    struct gw__rack *rack = &t->racks[t->rack_count];
+    *rack = (struct gw__rack){.first = t->host_count};
+    memcpy(rack->name, name, strlen(name) + 1);
+    if (!add(t, &t->rack_names, rack_name))
+        return false;
+    t->rack_count++;
+    return true;
+}
+
+bool gw__host_list(struct gw_topology *t, uint32_t host)
+{
+    void *listed = t->listed;
+    if (!grow(&listed, &t->listed_room, t->listed_count, sizeof *t->listed))
+        return false;
+    t->listed = listed;
+    t->listed[t->listed_count++] = host;
+    return true;
+}

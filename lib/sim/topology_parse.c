@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The text form of topologies, in: see gradwire-topology(5). A line is a
+ * statement; what it names must have been named before, so that every error is
+ * at the word that is wrong.
+ *
+ *     topology NAME
+ *     nic | inner [HOST ...] [rate=R] [latency=T]
+ *     uplink [RACK ...] [rate=R | oversubscription=A:B] [latency=T]
+ *     rack NAME: HOST ...
+ *     host HOST ... ranks=N
+ *     order racks | interleaved | HOST ...
+ */
+#include "topology_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES_MAX = 4 << 20 };
+
+struct pick {
+    uint32_t which;
+    size_t at; /* in the text */
+};
+
+struct reader {
+    struct gw__words words;
+    struct gw_topology *t;
+    struct pick *picked; /* hosts or racks that the statement names */
+    unsigned picked_count;
+    size_t picked_room;
+};
+
+static bool fail_at_word(struct reader *r, const char *sentence)
+{
+    return gw__source_fail(&r->words.source, r->words.word, "%s", sentence);
+}
+
+/* ---- rack ---- */
+
+static bool take_host(void *context, const char *name, size_t at)
+{
+    struct reader *r = context;
+    struct gw__source *source = &r->words.source;
+    uint32_t there = gw__host_find(r->t, name, strlen(name));
+    if (there != UINT32_MAX)
+        return gw__source_fail(source, at, "host `%s` is in rack `%s` already",
+                               name, r->t->racks[r->t->hosts[there].rack].name);
+    if (r->t->host_count == GW_HOSTS_MAX || r->t->capacity == GW_RANKS_MAX)
+        return gw__source_fail(source, at, "there are more than %d hosts",
+                               GW_HOSTS_MAX);
+    return gw__host_add(r->t, name) || gw__source_exhausted(source);
+}
+
+static bool take_rack(void *context, const char *name, size_t at)
+{
+    struct reader *r = context;
+    struct gw__source *source = &r->words.source;
+    if (gw__rack_find(r->t, name, strlen(name)) != UINT32_MAX)
+        return gw__source_fail(source, at, "rack `%s` is there twice", name);
+    if (r->t->rack_count == GW_RACKS_MAX)
+        return gw__source_fail(source, at, "there are more than %d racks",
+                               GW_RACKS_MAX);
+    return gw__rack_add(r->t, name) || gw__source_exhausted(source);
+}
+
+static bool read_rack(struct reader *r)
+{
+    struct gw__words *words = &r->words;
+    size_t at = words->word, colon = words->end - 1;
+    unsigned racks = r->t->rack_count;
+    if (gw__at_line_end(words) || gw__byte_at(words, colon) != ':')
+        return gw__expected(words, at, "a rack's name and `:`");
+    if (!gw__names_read(words, at, colon, take_rack, r) ||
+        !gw__next_word(words))
+        return false;
+    if (r->t->rack_count != racks + 1)
+        return gw__source_fail(&words->source, at, "a line has one rack");
+    if (gw__at_line_end(words))
+        return gw__expected(words, words->word, "the rack's hosts");
+    while (!gw__at_line_end(words))
+        if (!gw__names_read(words, words->word, words->end, take_host, r) ||
+            !gw__next_word(words))
+            return false;
+    return true;
+}
+
+/* ---- what is named ---- */
+
+static bool pick(struct reader *r, uint32_t which, size_t at)
+{
+    unsigned most = r->t->host_count + r->t->rack_count;
+    if (r->picked_count > most)
+        return gw__source_fail(&r->words.source, at,
+                               "a name stands here more than once");
+    if (r->picked_count == r->picked_room) {
+        size_t room = r->picked_room ? 2 * r->picked_room : 64;
+        struct pick *moved = realloc(r->picked, room * sizeof *moved);
+        if (!moved)
+            return gw__source_exhausted(&r->words.source);
+        r->picked = moved;
+        r->picked_room = room;
+    }
+    r->picked[r->picked_count++] = (struct pick){which, at};
+    return true;
+}
+
+static bool find_host(struct reader *r, const char *name, size_t at,
+                      uint32_t *host)
+{
+    *host = gw__host_find(r->t, name, strlen(name));
+    return *host != UINT32_MAX ||
+           gw__source_fail(&r->words.source, at,
+                           "no rack above has a host `%s`", name);
+}
+
+static bool pick_host(void *context, const char *name, size_t at)
+{
+    struct reader *r = context;
+    uint32_t host;
+    return find_host(r, name, at, &host) && pick(r, host, at);
+}
+
+static bool pick_rack(void *context, const char *name, size_t at)
+{
+    struct reader *r = context;
+    uint32_t rack = gw__rack_find(r->t, name, strlen(name));
+    if (rack == UINT32_MAX)
+        return gw__source_fail(&r->words.source, at,
+                               "there is no rack `%s` above", name);
+    return pick(r, rack, at);
+}
+
+/* Names up to the first setting, and the settings. */
+static bool read_picks(struct reader *r, gw__take_name *take, unsigned allowed,
+                       struct gw__settings *settings)
+{
+    struct gw__words *words = &r->words;
+    r->picked_count = 0;
+    while (!gw__at_line_end(words) && !gw__is_setting(words))
+        if (!gw__names_read(words, words->word, words->end, take, r) ||
+            !gw__next_word(words))
+            return false;
+    return gw__settings_read(words, allowed, settings);
+}
+
+/* ---- nic, inner, uplink ---- */
+
+/* What has been said is not said again. */
+static bool merge(struct reader *r, struct gw__line *line,
+                  const struct gw__settings *said, size_t at)
+{
+    const struct gw__line *new = &said->line;
+    bool rated = line->has_rate || line->under,
+         rates = new->has_rate || new->under;
+    if ((rated && rates) || (line->has_latency && new->has_latency))
+        return gw__source_fail(&r->words.source, at,
+                               "the %s of this is there twice",
+                               rated && rates ? "rate" : "latency");
+    if (rates) {
+        line->has_rate = new->has_rate;
+        line->rate = new->rate;
+        line->over = new->over;
+        line->under = new->under;
+    }
+    if (new->has_latency) {
+        line->has_latency = true;
+        line->latency_ns = new->latency_ns;
+    }
+    return true;
+}
+
+static bool read_nic(struct reader *r)
+{
+    struct gw__settings said;
+    size_t at = r->words.word;
+    bool right = read_picks(r, pick_host, GW__RATE | GW__LATENCY, &said);
+    if (right && r->picked_count == 0)
+        return merge(r, &r->t->nic, &said, at);
+    for (unsigned i = 0; right && i < r->picked_count; i++)
+        right = merge(r, &r->t->hosts[r->picked[i].which].nic, &said,
+                      r->picked[i].at);
+    return right;
+}
+
+static bool read_inner(struct reader *r)
+{
+    struct gw__settings said;
+    size_t at = r->words.word;
+    bool right = read_picks(r, pick_host, GW__RATE | GW__LATENCY, &said);
+    if (right && r->picked_count == 0)
+        return merge(r, &r->t->inner, &said, at);
+    for (unsigned i = 0; right && i < r->picked_count; i++)
+        right = merge(r, &r->t->hosts[r->picked[i].which].inner, &said,
+                      r->picked[i].at);
+    return right;
+}
+
+static bool read_uplink(struct reader *r)
+{
+    struct gw__settings said;
+    size_t at = r->words.word;
+    bool right = read_picks(
+        r, pick_rack, GW__RATE | GW__LATENCY | GW__OVERSUBSCRIPTION, &said);
+    if (right && r->picked_count == 0)
+        return merge(r, &r->t->uplink, &said, at);
+    for (unsigned i = 0; right && i < r->picked_count; i++)
+        right = merge(r, &r->t->racks[r->picked[i].which].uplink, &said,
+                      r->picked[i].at);
+    return right;
+}
+
+/* ---- host, order ---- */
+
+static bool read_host(struct reader *r)
+{
+    struct gw__settings said;
+    struct gw_topology *t = r->t;
+    size_t at = r->words.word;
+    if (t->listed_count > 0)
+        return fail_at_word(r, "how many ranks a host holds comes before the "
+                               "order");
+    if (!read_picks(r, pick_host, GW__RANKS, &said))
+        return false;
+    if (r->picked_count == 0)
+        return gw__source_fail(&r->words.source, at, "which host?");
+    for (unsigned i = 0; i < r->picked_count; i++) {
+        struct gw__host *host = &t->hosts[r->picked[i].which];
+        t->capacity += said.ranks - host->ranks;
+        host->ranks = said.ranks;
+        if (t->capacity > GW_RANKS_MAX)
+            return gw__source_fail(&r->words.source, r->picked[i].at,
+                                   "the hosts hold more than %d ranks",
+                                   GW_RANKS_MAX);
+    }
+    return true;
+}
+
+static bool place_rank(void *context, const char *name, size_t at)
+{
+    struct reader *r = context;
+    struct gw__source *source = &r->words.source;
+    uint32_t which;
+    if (!find_host(r, name, at, &which))
+        return false;
+    struct gw__host *host = &r->t->hosts[which];
+    if (host->placed == host->ranks)
+        return gw__source_fail(source, at,
+                               "host `%s` holds %u rank%s, and this is one "
+                               "more",
+                               name, host->ranks, host->ranks == 1 ? "" : "s");
+    host->placed++;
+    return gw__host_list(r->t, which) || gw__source_exhausted(source);
+}
+
+static bool read_order(struct reader *r)
+{
+    struct gw__words *words = &r->words;
+    struct gw_topology *t = r->t;
+    enum gw_rank_order said = gw__is_word(words, "racks") ? GW_ORDER_RACKS
+                              : gw__is_word(words, "interleaved")
+                                  ? GW_ORDER_INTERLEAVED
+                                  : GW_ORDER_FILE;
+    if (gw__at_line_end(words))
+        return gw__expected(words, words->word, "racks, interleaved or hosts");
+    if (t->said != GW_ORDER_FILE ||
+        (said != GW_ORDER_FILE && t->listed_count > 0))
+        return fail_at_word(r, "the order is there twice");
+    if (said != GW_ORDER_FILE) {
+        t->said = said;
+        if (!gw__next_word(words))
+            return false;
+        return gw__at_line_end(words) ||
+               gw__expected(words, words->word, "the end of the line");
+    }
+    while (!gw__at_line_end(words))
+        if (!gw__names_read(words, words->word, words->end, place_rank, r) ||
+            !gw__next_word(words))
+            return false;
+    return true;
+}
+
+/* ---- the text ---- */
+
+static bool take_name(void *context, const char *name, size_t at)
+{
+    struct reader *r = context;
+    if (*r->t->name)
+        return gw__source_fail(&r->words.source, at, "a topology has one name");
+    memcpy(r->t->name, name, strlen(name) + 1);
+    return true;
+}
+
+static bool read_topology(struct reader *r)
+{
+    struct gw__words *words = &r->words;
+    if (*r->t->name)
+        return fail_at_word(r, "a text has one topology");
+    if (!gw__names_read(words, words->word, words->end, take_name, r) ||
+        !gw__next_word(words))
+        return false;
+    return gw__at_line_end(words) ||
+           gw__expected(words, words->word, "the end of the line");
+}
+
+static const struct statement {
+    const char *name;
+    bool (*read)(struct reader *);
+} statements[] = {
+    {"topology", read_topology}, {"nic", read_nic},   {"inner", read_inner},
+    {"uplink", read_uplink},     {"rack", read_rack}, {"host", read_host},
+    {"order", read_order},
+};
+
+static bool read_statement(struct reader *r)
+{
+    struct gw__words *words = &r->words;
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+        if (gw__is_word(words, statements[i].name)) {
+            if (i > 0 && !*r->t->name)
+                break;
+            return gw__next_word(words) && statements[i].read(r);
+        }
+    return gw__expected(words, words->word,
+                        *r->t->name ? "nic, inner, uplink, rack, host or order"
+                                    : "`topology NAME`");
+}
+
+static bool read_all(struct reader *r)
+{
+    struct gw__words *words = &r->words;
+    bool right = gw__next_word(words);
+    while (right &&
+           (!gw__at_line_end(words) || words->end < words->source.bytes))
+        right =
+            gw__at_line_end(words) ? gw__next_line(words) : read_statement(r);
+    if (right && !*r->t->name)
+        return gw__source_fail(&words->source, words->word,
+                               "expected `topology NAME`, found the end of the "
+                               "text");
+    if (right && r->t->rack_count == 0)
+        return gw__source_fail(&words->source, words->word,
+                               "a topology has at least one rack");
+    return right;
+}
+
+enum gw_err gw_topology_parse(const char *text, size_t bytes, const char *name,
+                              struct gw_topology **topology,
+                              struct gw_error *why)
+{
+    struct gw_error own;
+    *topology = NULL;
+    why = why ? why : &own;
+    if (bytes > TEXT_BYTES_MAX)
+        return gw_fail(why, GW_EDATA,
+                       "%.200s:1:1: the text has more than %d bytes", name,
+                       TEXT_BYTES_MAX);
+    struct reader r = {
+        .words = {.source = {.name = name, .text = text, .bytes = bytes},
+                  .kind = "topology"},
+        .t = calloc(1, sizeof *r.t),
+    };
+    enum gw_err err = GW_OK;
+    if (!r.t)
+        err = gw_fail(why, GW_ENOMEM, "a topology");
+    else if (!read_all(&r))
+        err = gw_fail(why, r.words.source.error.code, "%s",
+                      r.words.source.error.text);
+    else
+        err = gw__topology_settle(r.t, why);
+    free(r.picked);
+    if (err)
+        gw_topology_destroy(&r.t);
+    *topology = r.t;
+    return err;
+}

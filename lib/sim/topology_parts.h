@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the parts of a topology (gradwire/topology.h) and of its simulation:
+ *   topology_parse.c   statements, from the text to the struct below
+ *   topology_read.c    the names and settings in them
+ *   topology_names.c   which host or rack has a name
+ *   topology.c         loaded, settled, looked at: ranks, links, ways
+ *   topology_print.c   the way back to text
+ * A plan on it in virtual time is in traffic*.c, see traffic.h.
+ */
+#ifndef GW__TOPOLOGY_PARTS_H
+#define GW__TOPOLOGY_PARTS_H
+
+#include "faults_words.h"
+
+#include <gradwire/topology.h>
+
+/* What is said of a link, as a default or of one alone; what is not said of
+ * one alone is as the default says. An uplink's rate may be told as a ratio,
+ * the sum of the rack's cards to it. */
+struct gw__line {
+    bool has_rate, has_latency;
+    uint64_t rate;
+    uint64_t latency_ns;
+    uint32_t over, under; /* 4:1, then without a rate; 0: no ratio */
+};
+
+struct gw__host {
+    char name[GW_TOPOLOGY_NAME_MAX];
+    unsigned rack;
+    unsigned ranks;  /* that it holds */
+    unsigned placed; /* that the order has put there */
+    struct gw__line nic, inner;
+};
+
+/* Hosts first .. first + count - 1. */
+struct gw__rack {
+    char name[GW_TOPOLOGY_NAME_MAX];
+    unsigned first, count;
+    unsigned turn; /* interleaved: where the search for a host goes on */
+    struct gw__line uplink;
+    struct gw__line settled; /* what that is in the end */
+};
+
+/* Names to numbers: open addressing, number + 1 in each used place. */
+struct gw__names {
+    uint32_t *place;
+    size_t room; /* a power of two; 0: empty */
+    size_t count;
+};
+
+struct gw_topology {
+    char name[GW_TOPOLOGY_NAME_MAX];
+    struct gw__line nic, inner, uplink; /* of those not told alone */
+    struct gw__host *hosts;
+    struct gw__rack *racks;
+    unsigned host_count, rack_count;
+    size_t host_room, rack_room;
+    struct gw__names host_names, rack_names;
+    enum gw_rank_order said; /* of the order; GW_ORDER_FILE: see `listed` */
+    uint32_t *listed;        /* GW_ORDER_FILE: the host of each rank */
+    unsigned listed_count;
+    size_t listed_room;
+    uint32_t *host_of; /* of each rank, at present */
+    unsigned ranks;
+    unsigned capacity; /* ranks that the hosts hold */
+};
+
+/* ---- topology_read.c ---- */
+
+/* Settings of a statement, KEY=VALUE. */
+enum gw__setting {
+    GW__RATE = 1,
+    GW__LATENCY = 2,
+    GW__OVERSUBSCRIPTION = 4,
+    GW__RANKS = 8
+};
+
+struct gw__settings {
+    unsigned seen; /* bits of enum gw__setting */
+    struct gw__line line;
+    uint32_t ranks;
+};
+
+/* Reads the rest of the line; at least one of the `allowed` bits, each at most
+ * once. Functions return false after an error that stands in words->source. */
+bool gw__settings_read(struct gw__words *words, unsigned allowed,
+                       struct gw__settings *settings);
+/* Does the word hold a `=`? */
+bool gw__is_setting(const struct gw__words *words);
+
+/* Takes a name; `at` is where its word begins. */
+typedef bool gw__take_name(void *context, const char *name, size_t at);
+/* Reads the names of the word from `begin` to `end`: one, or with a range at
+ * its end: b[0-7]. */
+bool gw__names_read(struct gw__words *words, size_t begin, size_t end,
+                    gw__take_name *take, void *context);
+
+/* ---- topology_names.c ---- */
+
+/* The number of the host or rack of that name (`length` bytes), or UINT32_MAX.
+ */
+uint32_t gw__host_find(const struct gw_topology *t, const char *name,
+                       size_t length);
+uint32_t gw__rack_find(const struct gw_topology *t, const char *name,
+                       size_t length);
+/* Appends one; its name must be new. False when memory is short. */
+bool gw__host_add(struct gw_topology *t, const char *name);
+bool gw__rack_add(struct gw_topology *t, const char *name);
+/* The next rank is on this host. */
+bool gw__host_list(struct gw_topology *t, uint32_t host);
+
+/* ---- topology.c ---- */
+
+/* After the last statement: uplinks, and ranks on hosts. */
+GW_MUST_CHECK enum gw_err gw__topology_settle(struct gw_topology *t,
+                                              struct gw_error *why);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a run in virtual time leaves: bytes of links, when each rank had
+ * finished, the events of a recording, and the critical path, found backwards
+ * from the last value: each message knows which one it waited for last.
+ */
+#include "traffic.h"
+
+#include <stdlib.h>
+
+static double us_of(uint64_t ps)
+{
+    return (double)ps / 1e6;
+}
+
+enum gw_err gw__result_new(const struct gw__traffic *f,
+                           struct gw_topology_result **result,
+                           struct gw_error *why)
+{
+    struct gw_topology_result *made = calloc(1, sizeof *made);
+    if (made) {
+        made->links = f->link_count;
+        made->ranks = f->plan->ranks;
+        made->link_bytes = calloc(f->link_count, sizeof *made->link_bytes);
+        made->rank_us = calloc(f->plan->ranks, sizeof *made->rank_us);
+    }
+    *result = made;
+    return made && made->link_bytes && made->rank_us
+               ? GW_OK
+               : gw_fail(why, GW_ENOMEM, "result of a simulation");
+}
+
+void gw_topology_result_destroy(struct gw_topology_result **result)
+{
+    if (!*result)
+        return;
+    free((*result)->link_bytes);
+    free((*result)->rank_us);
+    free(*result);
+    *result = NULL;
+}
+
+/* ---- while it runs ---- */
+
+static void emit(const struct gw__traffic *f, enum gw_event_kind kind,
+                 uint32_t rank, const struct gw_event *rest)
+{
+    struct gw_event event = *rest;
+    event.time_ns = f->now_ps / 1000;
+    event.kind = (uint32_t)kind;
+    event.rank = rank;
+    event.op = 1;
+    gw_emit(f->job->events, &event);
+}
+
+static void emit_transfer(const struct gw__traffic *f, enum gw_event_kind kind,
+                          uint32_t transfer)
+{
+    const struct gw_transfer *x = &f->plan->transfers[transfer];
+    bool sends = kind == GW_EV_SEND;
+    struct gw_event rest = {
+        .bytes = f->chunk_bytes[x->chunk],
+        .value = sends ? 1 : x->action,
+        .peer = sends ? x->dst : x->src,
+        .step = f->index.step[transfer],
+        .chunk = x->chunk,
+    };
+    emit(f, kind, sends ? x->src : x->dst, &rest);
+}
+
+static void emit_op(const struct gw__traffic *f, enum gw_event_kind kind,
+                    uint32_t rank)
+{
+    bool begins = kind == GW_EV_OP_BEGIN;
+    struct gw_event rest = {
+        .bytes = begins && f->plan->collective != GW_BARRIER
+                     ? f->job->count * f->job->elem_bytes
+                     : 0,
+        .value = begins ? (int64_t)f->plan->collective : 0,
+        .peer = GW_NONE,
+        .step = GW_NONE,
+        .chunk = GW_NONE,
+    };
+    emit(f, kind, rank, &rest);
+}
+
+void gw__result_begin(struct gw__traffic *f)
+{
+    for (unsigned rank = 0; rank < f->plan->ranks; rank++)
+        emit_op(f, GW_EV_OP_BEGIN, rank);
+    for (unsigned rank = 0; rank < f->plan->ranks; rank++)
+        if (f->unfinished[rank] == 0)
+            emit_op(f, GW_EV_OP_END, rank);
+}
+
+void gw__result_done(struct gw__traffic *f, uint32_t rank)
+{
+    if (--f->unfinished[rank] > 0)
+        return;
+    f->result->rank_us[rank] = us_of(f->now_ps);
+    emit_op(f, GW_EV_OP_END, rank);
+}
+
+void gw__result_send(struct gw__traffic *f, uint32_t number)
+{
+    const struct gw__message *message = &f->messages[number];
+    const struct gw__stream *flow = &f->flows[message->flow];
+    f->result->messages++;
+    f->result->bytes += message->bytes;
+    for (unsigned i = 0; i < flow->way_count; i++)
+        f->result->link_bytes[flow->way[i]] += message->bytes;
+    if (!f->job->events)
+        return;
+    const uint32_t *begin = &f->carried.begin[number];
+    for (uint32_t i = begin[0]; i < begin[1]; i++)
+        emit_transfer(f, GW_EV_SEND, f->carried.item[i]);
+}
+
+void gw__result_apply(struct gw__traffic *f, uint32_t version)
+{
+    const struct gw__buckets *writers = &f->versions.writers;
+    const uint32_t *begin = &writers->begin[version];
+    for (uint32_t i = begin[0]; i < begin[1]; i++) {
+        f->messages[f->message_of[writers->item[i]]].end_ps = f->now_ps;
+        if (f->job->events)
+            emit_transfer(f, GW_EV_APPLY, writers->item[i]);
+    }
+}
+
+/* ---- at the end ---- */
+
+static void walk_back(const struct gw__traffic *f,
+                      struct gw_topology_result *result)
+{
+    for (uint32_t m = f->last;
+         m != GW__NO_MESSAGE && result->hops < GW_HOPS_MAX;
+         m = f->messages[m].cause) {
+        const struct gw__message *message = &f->messages[m];
+        const struct gw__stream *flow = &f->flows[message->flow];
+        result->hop[result->hops++] = (struct gw_topology_hop){
+            .step = message->step + 1,
+            .src = flow->src,
+            .dst = flow->dst,
+            .bytes = message->bytes,
+            .begin_us = us_of(message->begin_ps),
+            .end_us = us_of(message->end_ps),
+        };
+    }
+}
+
+void gw__result_end(struct gw__traffic *f)
+{
+    struct gw_topology_result *result = f->result;
+    result->time_us = us_of(f->now_ps);
+    for (unsigned i = 0; i < f->link_count; i++) {
+        struct gw_topology_link link;
+        uint64_t bytes = result->link_bytes[i];
+        gw_topology_link(f->topology, i, &link);
+        if (link.kind != GW_LINK_UPLINK)
+            continue;
+        if (link.out)
+            result->uplink_bytes += bytes;
+        if (bytes > result->uplink_bytes_max)
+            result->uplink_bytes_max = bytes;
+    }
+    walk_back(f, result);
+}
+
+double gw_topology_use(const struct gw_topology *topology,
+                       const struct gw_topology_result *result, unsigned link)
+{
+    struct gw_topology_link what;
+    gw_topology_link(topology, link, &what);
+    if (what.rate == 0 || result->time_us <= 0)
+        return 0;
+    return (double)result->link_bytes[link] * 1e6 /
+           ((double)what.rate * result->time_us);
+}

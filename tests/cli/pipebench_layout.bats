@@ -1,0 +1,195 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# pipebench layout: what it shows and inserts, that every way to split a network
+# learns the same as one process and moves what the formulas say, and how it
+# refuses what does not fit.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    PIPEBENCH=$(realpath "$(dirname "${COLLRUN:-build/collrun}")/pipebench")
+    NETS=$(realpath "$BATS_TEST_DIRNAME/../../labs/nets")
+    export PIPEBENCH NETS
+    cd "$BATS_FILE_TMPDIR" || return 1
+    make_rows 480 7 >rows
+    make_rows 160 11 >judged
+    make_net >small.net
+}
+
+setup() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# $1 rows of 16 features, from seed $2; which of four sums is the largest
+# decides the label.
+make_rows() {
+    awk -v rows="$1" -v state="$2" 'BEGIN {
+        for (row = 0; row < rows; row++) {
+            line = ""
+            split("0 0 0 0", sum, " ")
+            for (j = 1; j <= 16; j++) {
+                state = (state * 16807) % 2147483647
+                value = state / 2147483647
+                line = line sprintf(" %d:%.4f", j, value)
+                sum[j % 4 + 1] += value
+            }
+            best = 1
+            for (c = 2; c <= 4; c++)
+                if (sum[c] > sum[best])
+                    best = c
+            print best line
+        }
+    }'
+}
+
+make_net() {
+    printf '%s\n' 'network small' 'input 16' 'dense 16' relu 'dense 8' \
+        tanh 'dense 4' softmax
+}
+
+layout() {
+    run --separate-stderr "$PIPEBENCH" layout "$@"
+    echo "$output"
+    # shellcheck disable=SC2154 # bats sets it
+    echo "$stderr"
+}
+
+# The number of a JSON member: the last of that name.
+member() {
+    grep -o "\"$1\":[-+.0-9e]*" <<<"$output" | tail -n 1 | cut -d : -f 2
+}
+
+# Trains 20 steps on a mesh and holds losses, bytes and memory against one
+# process and the formulas: all of them fail the run if they differ.
+agrees() {
+    layout small.net --mesh "$@" --run --data rows --test judged --compare \
+        --steps 20 --batch 48 -o json
+    [ "$status" -eq 0 ]
+    [ "$(member steps)" -eq 20 ]
+    [ "$(grep -c '"step":' <<<"$output")" -eq 20 ]
+    for axis in tensor data pipe; do
+        [ "$(member ${axis}_bytes)" -eq "$(member ${axis}_bytes_predicted)" ]
+    done
+    awk -v d="$(member largest_difference)" 'BEGIN { exit !(d <= 1e-5) }'
+}
+
+@test "a table shows operators and what is inserted between them" {
+    layout "$NETS/digits.net" --mesh 1x2x1
+    [ "$status" -eq 0 ]
+    [[ $output =~ operator\ +dense\ +columns\ +replicated\ +"by feature"\ +64x64\ +4160 ]]
+    [[ $output =~ operator\ +dense\ +rows\ +"by feature"\ +partial\ +64x10\ +650 ]]
+    # 2 (T-1)/T of 64 rows of 10 numbers
+    [[ $output =~ forward\ +allreduce\ +inserted\ +partial\ +replicated\ +-\ +-\ +2560 ]]
+    [[ $output =~ held\ +parameters\ .*19240\ +38440 ]]
+}
+
+@test "all formats have the same fields" {
+    layout small.net --mesh 2x2x2 --batch 64 -o jsonl
+    [ "$status" -eq 0 ]
+    rows=$(wc -l <<<"$output")
+    [ "$(grep -c '"kind":.*"what":.*"bytes":' <<<"$output")" -ge $((rows - 1)) ]
+    layout small.net --mesh 2x2x2 --batch 64 -o csv
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == stage,kind,what,split,in,out,shape,parameters,bytes,* ]]
+}
+
+@test "data parallel, sharded or not, learns as one process" {
+    agrees 2
+    [ "$(member data_bytes)" -gt 0 ]
+    agrees 2 --mode zero1 --optimiser adam --wire tcp
+    agrees 4 --mode sharded --group 2 --optimiser adam --bucket 256
+    [ "$(member optimiser_bytes)" -lt $((8 * 444)) ]
+    agrees 2 --mode sharded --micro 3 --no-overlap
+    [ "$(member gathered_bytes)" -gt 0 ]
+}
+
+@test "tensor and pipeline parallel learn as one process" {
+    agrees 1x2x1
+    [ "$(member tensor_bytes)" -gt 0 ]
+    agrees 1x1x2 --schedule zb-h1 --micro 4
+    [ "$(member pipe_bytes)" -gt 0 ]
+}
+
+@test "all three at once learn as one process" {
+    agrees 2x2x2 --micro 2 --mode sharded
+    [ "$(member tensor_bytes)" -gt 0 ]
+    [ "$(member data_bytes)" -gt 0 ]
+    [ "$(member pipe_bytes)" -gt 0 ]
+}
+
+# Rows, columns, batch and none, one after the other: every kind of conversion.
+@test "any split after any other learns as one process" {
+    for splits in "rows batch columns batch" "batch columns none none" \
+        "none rows batch none" "columns columns rows batch"; do
+        # shellcheck disable=SC2086 # four words
+        printf 'network small\ninput 16\ndense 16 %s\nrelu\ndense 8 %s\ntanh\ndense 4 %s\nsoftmax %s\n' \
+            $splits >small.net
+        agrees 1x2x1 --steps 20
+    done
+    make_net >small.net
+}
+
+@test "the seed decides the run, and is told" {
+    agrees 2 --seed 5
+    [ "$(member seed)" -eq 5 ]
+    five=$(member loss_last)
+    agrees 1 --seed 6
+    [ "$(member loss_last)" != "$five" ]
+}
+
+@test "it learns digits" {
+    data=${GRADWIRE_DATA:-}
+    [ -f "$data/optdigits.train.libsvm" ] ||
+        skip "GRADWIRE_DATA has no optdigits (labs/data/get.sh optdigits)"
+    layout "$NETS/digits.net" --mesh 2 --run --optimiser adam --steps 2000 \
+        --data "$data/optdigits.train.libsvm" \
+        --test "$data/optdigits.test.libsvm" -o json
+    [ "$status" -eq 0 ]
+    awk -v a="$(member test_accuracy)" 'BEGIN { exit !(a >= 0.96) }'
+}
+
+refused() {
+    want=$1
+    shift
+    layout "$@"
+    [ "$status" -eq "$want" ]
+    [ -z "$output" ]
+}
+
+@test "a network that is wrong is refused with its place" {
+    refused 65 "$NETS/wrong-shapes.net"
+    [[ $stderr == *"wrong-shapes.net:9:7: it takes 100 features, but 128 come in"* ]]
+    refused 64 "$NETS/wrong-mesh.net" --mesh 1x4x1
+    [[ $stderr == *"wrong-mesh.net: "*"line 10: operator 3, dense: its 10 output"* ]]
+    layout "$NETS/wrong-mesh.net" --mesh 1x2x1
+    [ "$status" -eq 0 ]
+    refused 65 nothing.net
+}
+
+@test "a mesh that does not fit is refused" {
+    refused 64 small.net --mesh 2x2x2x2
+    [[ $stderr == *'"2x2x2x2" is no mesh; write'* ]]
+    refused 64 small.net --mesh 3
+    [[ $stderr == *"a batch of 64 rows does not divide by 3 data ranks"* ]]
+    refused 64 small.net --mesh 4 --mode sharded --group 3
+    [[ $stderr == *"a shard group of 3 does not divide the 4 ranks"* ]]
+    refused 64 small.net --mesh 1x1x6 --micro 1
+    [[ $stderr == *"cannot be cut into 6 pieces"* ]]
+    refused 64 small.net --mesh 1x1x2 --schedule 1f2b
+    [[ $stderr == *'did you mean "1f1b"?'* ]]
+}
+
+@test "data that does not fit is refused" {
+    refused 64 small.net --run
+    [[ $stderr == *"--run needs --data"* ]]
+    refused 64 small.net --data rows
+    echo "1 17:1" >wide
+    refused 65 small.net --run --data wide
+    [[ $stderr == *"the rows have 17 features, and the network small takes 16"* ]]
+    printf '%s\n' "1 1:1" "2 1:1" "3 1:1" "4 1:1" "5 1:1" >many
+    refused 65 small.net --run --data many
+    [[ $stderr == *"5 labels"* ]]
+    head -n 5 rows >few
+    refused 65 small.net --run --data few
+    [[ $stderr == *"do not fill a batch of 64"* ]]
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# collrun sim: plans on a cluster in virtual time; and the same clusters laid
+# over the links of a run by ringctl.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    BUILD=$(realpath "${B:-build}")
+    LABS=$PWD/labs
+    export BUILD LABS
+    export XDG_STATE_HOME=$BATS_FILE_TMPDIR/state
+    unset GRADWIRE_RUN GRADWIRE_RUNS
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
+        $(pkg-config --cflags --libs jansson)
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    RACKS=$LABS/topologies/racks.topo
+    printf 'topology tiny\nnic rate=50M latency=1ms\nrack a: x y\n' >tiny.topo
+}
+
+teardown() {
+    ringctl down --all >/dev/null 2>&1 || true
+}
+
+collrun() {
+    "$BUILD/collrun" "$@"
+}
+
+ringctl() {
+    "$BUILD/ringctl" "$@" </dev/null 3>&-
+}
+
+# The value at a path of a JSON document: json KEY... < document
+json() {
+    "$BATS_FILE_TMPDIR/jsoncheck" "$@"
+}
+
+# field ROW NAME: of out.csv, the row "algo,order".
+field() {
+    awk -F, -v row="$1" -v name="$2" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        $at["algo"] "," $at["order"] == row { print $at[name] }' out.csv
+}
+
+# ---- collrun sim ----
+
+@test "four racks of eight, 4:1: uplinks carry 15.5, 1.9375 and 1.5 buffers" {
+    collrun sim allreduce --topo "$RACKS" --algo all -b 16M -o csv >out.csv
+    [ "$(field ring,interleaved uplink_bytes)" -eq $((31 * 8 << 20)) ]
+    [ "$(field ring,racks uplink_bytes)" -eq $((31 << 20)) ]
+    [ "$(field hierarchical,racks uplink_bytes)" -eq $((24 << 20)) ]
+    [ "$(field ring,interleaved uplink_buffers)" = 15.5000 ]
+    [ "$(field ring,racks uplink_buffers)" = 1.9375 ]
+    [ "$(field hierarchical,racks uplink_buffers)" = 1.5000 ]
+    [ "$(field ring,interleaved uplinks_bytes)" -eq $((4 * 31 * 8 << 20)) ]
+    [ -z "$(field hierarchical,interleaved rounds)" ]
+    # The fastest comes first; badly ordered costs most of the three.
+    [ "$(field ring,racks times_best)" = 1.00 ]
+    awk -v bad="$(field ring,interleaved time_us)" \
+        -v good="$(field ring,racks time_us)" \
+        -v levels="$(field hierarchical,racks time_us)" \
+        'BEGIN { exit !(bad > 3 * good && bad > 3 * levels) }'
+}
+
+@test "small messages: the hierarchy wins rounds, and so time" {
+    collrun sim allreduce --topo "$RACKS" -b 4K -o csv >out.csv
+    awk -v bad="$(field ring,interleaved time_us)" \
+        -v good="$(field ring,racks time_us)" \
+        -v levels="$(field hierarchical,racks time_us)" \
+        'BEGIN { exit !(bad > good && good > 2 * levels) }'
+}
+
+@test "one rack takes what the formula of the ring says" {
+    # 2(p-1)(alpha + 2 cards + n/p beta), 14 x (2 + 10 + 128K/1G s)
+    collrun sim allreduce -a ring -n 8 -b 1M --alpha 2us -o json >out
+    [ "$(json rows 0 order <out)" = racks ]
+    [ "$(json rows 0 rounds <out)" = 14 ]
+    [ "$(json rows 0 uplink_bytes <out)" = 0 ]
+    awk -v us="$(json rows 0 time_us <out)" \
+        'BEGIN { exit !(us > 1876.98 && us < 1876.99) }'
+    # A byte reduced at 1G/s beside: 7 x 128K/1G s more.
+    collrun sim allreduce -a ring -n 8 -b 1M --alpha 2us --reduce 1G -o json >out
+    awk -v us="$(json rows 0 time_us <out)" \
+        'BEGIN { exit !(us > 2731.47 && us < 2731.48) }'
+}
+
+@test "--links tells what each uplink carried, out and in" {
+    collrun sim allreduce -t "$RACKS" -a ring --order interleaved --links \
+        -o json >out
+    [ "$(json schema <out)" = "collrun sim links" ]
+    [ "$(json rows 0 link <out)" = "a uplink out" ]
+    [ "$(json rows 7 link <out)" = "d uplink in" ]
+    for row in 0 1 2 3 4 5 6 7; do
+        [ "$(json rows $row link_bytes <out)" -eq $((31 << 19)) ]
+        [ "$(json rows $row rate <out)" -eq $((2 << 30)) ]
+    done
+    run -0 collrun sim allreduce -t "$RACKS" -a ring --links -v
+    [[ $output = *"c7 nic in"* ]]
+}
+
+@test "plans of one's own, by file or by --algo; wrong ones are refused" {
+    collrun sim "$LABS/plans/ring-allreduce.plan" -t "$RACKS" -o json >out
+    [ "$(json ranks <out)" = 32 ]
+    [ "$(json rows 0 uplink_buffers <out)" = 1.9375 ]
+    collrun sim allreduce -a "$LABS/plans/ring-allreduce-3.plan" -t "$RACKS" \
+        -o json >out
+    [ "$(json ranks <out)" = 3 ]
+    run -64 collrun sim broadcast -a "$LABS/plans/ring-allreduce.plan" -t "$RACKS"
+    [[ $output = *"is allreduce, not broadcast"* ]]
+    run -1 collrun sim "$LABS/plans/wrong-double.plan"
+    [[ $output = *"1>2 c0 would count rank 0 twice"* ]]
+}
+
+@test "every collective, on every order" {
+    for op in broadcast reduce gather scatter allgather reduce_scatter \
+        alltoall barrier; do
+        collrun sim $op -t "$RACKS" -n 12 -b 64K -o csv >out.csv
+        [ "$(wc -l <out.csv)" -gt 2 ]
+        grep -q interleaved out.csv
+    done
+}
+
+@test "the events are those of a run, and ringtop plays them" {
+    collrun sim allreduce -t "$RACKS" -n 8 -a ring --events e.jsonl >out
+    [ "$(grep -c '"kind":"send"' e.jsonl)" -eq 112 ]
+    [ "$(grep -c '"kind":"apply"' e.jsonl)" -eq 112 ]
+    [ "$(grep -c '"kind":"op_end"' e.jsonl)" -eq 8 ]
+    sed 's/.*"time_ns":\([0-9]*\).*/\1/' e.jsonl >order.txt
+    sort -n -c order.txt
+    run -0 "$BUILD/ringtop" --from e.jsonl --batch -n 1 --size 80x24
+    [[ $output = *"allreduce 1M"* ]]
+    run -64 collrun sim allreduce -t "$RACKS" --events e.jsonl
+    [[ $output = *"--events records one run"* ]]
+    run ! collrun sim allreduce -a ring -n 4 --events /nowhere/e.jsonl
+    [[ $output = *"/nowhere/e.jsonl"* ]]
+}
+
+@test "what a topology says wrong is told with its place" {
+    printf 'topology bad\nrack a: x y\norder x z\n' >bad.topo
+    run -65 collrun sim allreduce --topo bad.topo
+    [ "$output" = "collrun: bad.topo:3:9: no rack above has a host \`z\`" ]
+    printf 'topology bad\nuplink oversubscription=4\nrack a: x\n' >bad.topo
+    run -65 collrun sim allreduce --topo bad.topo
+    [[ $output = *"bad.topo:2:26: expected \`:\`, as in 4:1"* ]]
+    run -65 collrun sim allreduce --topo none.topo
+    [[ $output = *"none.topo: No such file"* ]]
+    run -64 collrun sim allreduce --topo tiny.topo -n 3 -a ring
+    [[ $output = *"the plan is for 3 ranks, and topology tiny has 2"* ]]
+    run -64 collrun sim allreduce --order backwards
+}
+
+@test "topologies of the labs and of the manual are read" {
+    for file in "$LABS"/topologies/*.topo; do
+        collrun sim allreduce --topo "$file" -b 64K >/dev/null
+    done
+}
+
+# ---- ringctl ----
+
+@test "up --topo: links have the ways' delays and rates, restarts find them" {
+    printf 'topology two\nnic rate=80M latency=50us\nuplink latency=100us\n' >two.topo
+    printf 'rack a: a[0-1]\nrack b: b[0-1]\nnic b0 rate=20M\n' >>two.topo
+    run -0 ringctl up 3 --topo two.topo
+    [[ ${lines[0]} = *"ring 0 1 2, epoch 1, topology two" ]]
+    [ "$(ringctl link 0 1)" = "link 0>1: delay 100us, rate 80M/s, up" ]
+    [ "$(ringctl link 1 2)" = "link 1>2: delay 300us, rate 20M/s, up" ]
+    ringctl link 0 1 loss 1%
+    ringctl kill 1
+    ringctl restart 1
+    ringctl wait alive==3 --timeout 20s
+    [ "$(ringctl link 0 1)" = "link 0>1: delay 100us, rate 80M/s, loss 1%, up" ]
+    # A run that is up gets another one; losses stay.
+    run -0 ringctl topo "$RACKS"
+    [[ $output = "the links of 3 nodes follow topology racks: delay 10 us, rate 1G/s: epoch "* ]]
+    [ "$(ringctl link 0 1)" = "link 0>1: delay 10us, rate 1G/s, loss 1%, up" ]
+    [ "$(ringctl status -o json | json topology)" = racks ]
+    # A node that comes later finds the rules of its number.
+    ringctl add
+    [ "$(ringctl link 3 0)" = "link 3>0: delay 10us, rate 1G/s, up" ]
+    run -64 ringctl topo tiny.topo
+    [[ $output = *"tiny.topo has 2 ranks, and the run has 4 nodes" ]]
+    [ "$(ringctl link 3 0)" = "link 3>0: delay 10us, rate 1G/s, up" ]
+}
+
+@test "up --topo with a bad file starts nothing" {
+    run -64 ringctl up 3 --topo tiny.topo
+    [[ $output = *"tiny.topo has 2 ranks, and the run has 3 nodes" ]]
+    printf 'topology bad\nrack a: x y\nnic z rate=1\n' >bad.topo
+    run -65 ringctl up 2 --topo bad.topo
+    [[ $output = *"bad.topo:3:5: no rack above has a host \`z\`" ]]
+    [ "$(ringctl ls -o csv | wc -l)" -eq 1 ]
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes the text form of networks (libFuzzer):
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_network.c
+ *     ./fuzz_network -max_len=1024
+ *
+ * A text is refused with its place, or it is a network whose printed form reads
+ * back and prints the same; and a layout of it, on a mesh that follows from the
+ * text's hash, is refused with a sentence, or its pieces cover it and no
+ * operator takes summands.
+ */
+#include <gradwire/layout.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool right, const char *what)
+{
+    if (right)
+        return;
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+static char *printed(const struct gw_network *network, size_t *bytes)
+{
+    char *text = NULL;
+    FILE *page = open_memstream(&text, bytes);
+    check(page && gw_network_print(network, page, NULL) == GW_OK, "no page");
+    fclose(page);
+    return text;
+}
+
+static void check_text(const struct gw_network *network)
+{
+    size_t bytes, bytes_again;
+    struct gw_network *again;
+    char *text = printed(network, &bytes);
+    check(gw_network_parse(text, bytes, "again", &again, NULL) == GW_OK,
+          "what is printed does not read back");
+    char *text_again = printed(again, &bytes_again);
+    check(bytes == bytes_again && memcmp(text, text_again, bytes) == 0,
+          "it reads back as something else");
+    free(text);
+    free(text_again);
+    gw_network_destroy(&again);
+}
+
+static void check_layout(const struct gw_layout *layout)
+{
+    struct gw_layout_price price;
+    check(layout->piece_begin[0] == 0 &&
+              layout->piece_begin[layout->pieces] == layout->operator_count,
+          "pieces leave operators out");
+    for (unsigned p = 0; p < layout->pieces; p++)
+        check(layout->piece_begin[p] < layout->piece_begin[p + 1],
+              "an empty piece");
+    for (unsigned i = 0; i < layout->operator_count; i++) {
+        const struct gw_placed *placed = &layout->placed[i];
+        check(placed->split != GW_SPLIT_AUTO, "a split is left open");
+        check(placed->in != GW_PARTIAL && placed->grad_out != GW_PARTIAL,
+              "an operator takes summands");
+        check(placed->forward.needed ==
+                      (placed->forward.from != placed->forward.to) &&
+                  placed->backward.needed ==
+                      (placed->backward.from != placed->backward.to),
+              "a conversion of nothing");
+    }
+    for (unsigned s = 0; s < layout->options.mesh.pipe; s++)
+        gw_layout_price(layout, s, &price);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct gw_network *network;
+    struct gw_layout *layout;
+    struct gw_error why = {0};
+    uint64_t hash = gw_hash(data, size, 0);
+    struct gw_layout_options options = {
+        .mesh = {1 + hash % 8, 1 + hash / 8 % 8, 1 + hash / 64 % 8},
+        .mode = (enum gw_data_mode)(hash / 512 % 3),
+        .shard_group = hash / 2048 % 4,
+        .micros = hash / 8192 % 4,
+        .chunks = hash / 32768 % 4,
+        .batch = 3360,
+    };
+    if (gw_network_parse((const char *)data, size, "t", &network, &why)) {
+        check(why.code == GW_EDATA && strncmp(why.text, "t:", 2) == 0,
+              "refused without a place");
+        return 0;
+    }
+    check_text(network);
+    if (gw_layout_new(network, &options, &layout, &why) == GW_OK)
+        check_layout(layout);
+    else
+        check(why.code == GW_EINVAL && why.text[0], "refused without a word");
+    gw_layout_destroy(&layout);
+    gw_network_destroy(&network);
+    return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See seeds.h.
+ */
+#include "seeds.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_range(const char *text, struct seeds *seeds)
+{
+    char *end;
+    seeds->first = seeds->last = strtoull(text, &end, 10);
+    if (strncmp(end, "..", 2) == 0)
+        seeds->last = strtoull(end + 2, &end, 10);
+    return end != text && *end == 0 && seeds->first <= seeds->last;
+}
+
+bool seeds_read(int argc, char **argv, struct seeds *seeds)
+{
+    *seeds = (struct seeds){1, 1000};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        bool known =
+            strcmp(argv[i], "--seeds") == 0 || strcmp(argv[i], "--seed") == 0;
+        if (!known || !read_range(argv[i + 1], seeds))
+            return false;
+    }
+    return argc % 2;
+}
+
+int seeds_run(const struct seeds *seeds, const char *program,
+              seeds_campaign campaign_of, void *world, struct seeds_sum *sum)
+{
+    struct gw__campaign campaign;
+    struct gw__campaign_result result;
+    struct gw_error why;
+    char command[200];
+    snprintf(command, sizeof command, "%s --seed ", program);
+    *sum = (struct seeds_sum){0};
+    for (uint64_t seed = seeds->first; seed <= seeds->last; seed++) {
+        campaign_of(world, seed, &campaign);
+        campaign.command = command;
+        enum gw_err err =
+            gw__campaign_run(&campaign, seed, seed, stdout, &result, &why);
+        sum->inputs += result.inputs;
+        sum->crashes += result.crashes;
+        if (err == GW_EWRONG)
+            return 1;
+        if (err) {
+            fprintf(stderr, "%s\n", why.text);
+            return 70;
+        }
+    }
+    return 0;
+}
+
+void seeds_keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
+void seeds_end(struct gw__sim *sim)
+{
+    struct gw_error why;
+    const struct gw__fault down = {.kind = GW__CRASH,
+                                   .at_ns = gw__sim_now(sim),
+                                   .nodes = GW__ALL_NODES,
+                                   .after = GW__AT_ONCE};
+    if (gw__sim_add_faults(sim, &down, 1, &why))
+        gw__sim_fail(sim, "%s", why.text);
+}

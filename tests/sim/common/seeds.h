@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the simulations share: seeds from the command line, one campaign after
+ * the other, and how a network ends that has nothing more to show.
+ */
+#ifndef TESTS_SIM_SEEDS_H
+#define TESTS_SIM_SEEDS_H
+
+#include <sim/campaign.h>
+
+struct seeds {
+    uint64_t first, last;
+};
+
+/* What the networks of all seeds have met. */
+struct seeds_sum {
+    uint64_t inputs, crashes;
+};
+
+/* Makes the campaign of one seed. */
+typedef void (*seeds_campaign)(void *world, uint64_t seed,
+                               struct gw__campaign *campaign);
+
+/* "--seeds FIRST..LAST" or "--seed N" in argv[1], argv[2]; else 1..1000. */
+bool seeds_read(int argc, char **argv, struct seeds *seeds);
+/* Runs them; the first that fails is reported with the command that repeats it:
+ * `program` and the seed. Returns the exit status. */
+int seeds_run(const struct seeds *seeds, const char *program,
+              seeds_campaign campaign_of, void *world, struct seeds_sum *sum);
+/* For the states of all nodes, which are made and thrown away with every seed.
+ */
+void seeds_keep_memory(void);
+
+/* All nodes go down, now and for good. */
+void seeds_end(struct gw__sim *sim);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See key_file.h.
+ */
+#include "key_file.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+struct key_file key_file_write(const char *text, mode_t mode)
+{
+    struct key_file file = {"/tmp/gradwire-test-key-XXXXXX"};
+    int fd = mkstemp(file.path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    fchmod(fd, mode);
+    close(fd);
+    return file;
+}
+
+struct key_file key_file_make(mode_t mode)
+{
+    char public_key[41], secret_key[41], text[90];
+    ck_assert_int_eq(zmq_curve_keypair(public_key, secret_key), 0);
+    snprintf(text, sizeof text, "%s\n%s\n", public_key, secret_key);
+    return key_file_write(text, mode);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communicators beside each other: ranks that wait crosswise on two of them get
+ * on, one's error is the other's, and either can go first.
+ */
+#include "edge.h"
+
+#include <check.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Far more than a link takes at once. */
+enum { LARGE = 24 << 20, TIMEOUT_MS = 4000 };
+
+/* Rank 0 waits in a barrier of A, while most of its message on B is still to
+ * be pushed. Rank 1 comes to that barrier when it has the message. */
+static void wait_crosswise(struct gw_comm *comm, struct gw_comm *other)
+{
+    struct gw_request *request;
+    size_t count = LARGE / sizeof(int32_t);
+    int32_t *data = malloc(LARGE);
+    MUST(data);
+    if (gw_comm_rank(comm) == 0) {
+        fill(data, count, 7);
+        MUST(gw_send_start(other, data, count, GW_I32, 1, &request) == GW_OK);
+        MUST(gw_test(&request) == GW_PENDING);
+        MUST(gw_barrier(comm) == GW_OK);
+        MUST(gw_wait(&request) == GW_OK);
+    } else {
+        MUST(gw_recv(other, data, count, GW_I32, 0) == GW_OK);
+        MUST(holds(data, count, 7));
+        MUST(gw_barrier(comm) == GW_OK);
+    }
+    free(data);
+}
+
+static void cross(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    struct gw_comm *other = twin_of(comm);
+    MUST(gw_comm_beside(comm, other) == GW_OK);
+    MUST(gw_comm_beside(other, comm) == GW_OK); /* they are already */
+    for (unsigned round = 0; round < 2; round++)
+        wait_crosswise(comm, other);
+    gw_comm_destroy(&other);
+    MUST(gw_barrier(comm) == GW_OK);
+}
+
+START_TEST(ranks_that_wait_crosswise_get_on)
+{
+    on_wire(_i, 2, TIMEOUT_MS, cross, NULL);
+}
+END_TEST
+
+/* The parent and the child of a split, the child's peers being others. */
+static void meet(struct gw_comm *comm, void *context)
+{
+    enum { ROUNDS = 50 };
+    unsigned rank = gw_comm_rank(comm);
+    struct gw_comm *half;
+    struct gw_error why;
+    struct gw_request *request;
+    (void)context;
+    MUST(gw_comm_split(comm, (int)rank % 2, 0, &half, &why) == GW_OK);
+    MUST(gw_comm_beside(comm, half) == GW_OK);
+    for (int32_t round = 0; round < ROUNDS; round++) {
+        int32_t mine = round, both, all;
+        struct gw_call call = {.collective = GW_ALLREDUCE,
+                               .in = &mine,
+                               .out = &both,
+                               .count = 1,
+                               .type = GW_I32};
+        /* Odd ranks take the two in the other order. */
+        if (rank % 2) {
+            MUST(gw_allreduce(comm, &mine, &all, 1, GW_I32, GW_SUM) == GW_OK);
+            MUST(gw_run(half, &call) == GW_OK);
+        } else {
+            MUST(gw_start(half, &call, &request) == GW_OK);
+            MUST(gw_allreduce(comm, &mine, &all, 1, GW_I32, GW_SUM) == GW_OK);
+            MUST(gw_wait(&request) == GW_OK);
+        }
+        MUST(all == 4 * round);
+        MUST(both == 2 * round);
+    }
+    gw_comm_destroy(&half);
+}
+
+START_TEST(calls_of_both_are_under_way_at_once)
+{
+    on_wire(_i, 4, TIMEOUT_MS, meet, NULL);
+}
+END_TEST
+
+static void fail_beside(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    struct gw_comm *parent = comm, *other;
+    comm = twin_of(parent);
+    other = twin_of(parent);
+    MUST(gw_comm_beside(comm, other) == GW_OK);
+    if (gw_comm_rank(comm) == 0) {
+        gw_comm_abort(other, GW_EWRONG, "the sums differ");
+        MUST(gw_comm_error(comm)->code == GW_EWRONG);
+        MUST(gw_barrier(comm) == GW_EWRONG);
+    } else {
+        MUST(gw_barrier(comm) == GW_EWRONG);
+        MUST(strcmp(gw_comm_error(comm)->text, "the sums differ") == 0);
+        MUST(gw_barrier(other) == GW_EWRONG);
+    }
+    gw_comm_destroy(&comm);
+    gw_comm_destroy(&other);
+}
+
+START_TEST(an_error_of_one_is_an_error_of_both)
+{
+    on_wire(_i, 2, TIMEOUT_MS, fail_beside, NULL);
+}
+END_TEST
+
+static void fail_before(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    struct gw_comm *parent = comm;
+    struct gw_comm *others[9];
+    comm = twin_of(parent);
+    for (unsigned i = 0; i < 9; i++)
+        others[i] = twin_of(parent);
+    for (unsigned i = 0; i < 8; i++)
+        MUST(gw_comm_beside(comm, others[i]) == GW_OK);
+    MUST(gw_comm_beside(comm, others[8]) == GW_EINVAL);
+    MUST(gw_comm_beside(comm, comm) == GW_EINVAL);
+    gw_comm_destroy(&others[3]);
+    gw_comm_abort(comm, GW_EDATA, "no good");
+    MUST(gw_comm_error(others[8])->code == GW_OK);
+    MUST(gw_comm_beside(comm, others[8]) == GW_OK); /* there is room again */
+    for (unsigned i = 0; i < 9; i++)
+        MUST(i == 3 || gw_comm_error(others[i])->code == GW_EDATA);
+    gw_comm_destroy(&comm);
+    for (unsigned i = 0; i < 9; i++)
+        gw_comm_destroy(&others[i]);
+}
+
+START_TEST(eight_are_the_most)
+{
+    on_wire(0, 1, TIMEOUT_MS, fail_before, NULL);
+}
+END_TEST
+
+Suite *suite_coll_beside(void);
+
+Suite *suite_coll_beside(void)
+{
+    Suite *suite = suite_create("coll beside");
+    TCase *tcase = tcase_create("beside");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, ranks_that_wait_crosswise_get_on, 0, WIRES);
+    tcase_add_loop_test(tcase, calls_of_both_are_under_way_at_once, 0, WIRES);
+    tcase_add_loop_test(tcase, an_error_of_one_is_an_error_of_both, 0, WIRES);
+    tcase_add_test(tcase, eight_are_the_most);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ranks that are silent, with real processes: one that was stopped is ended and
+ * named; one that computes is not taken for it, nor is anybody when it was the
+ * supervisor who slept.
+ */
+#include "common/command.h"
+#include "common/launch.h"
+
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+Suite *suite_launch_silence(void);
+
+enum { RANKS = 3 };
+
+/* What the supervisor heard. */
+struct heard {
+    unsigned char last[RANKS][64];
+    size_t bytes;
+};
+
+static struct gw_error why;
+
+static void begin(void)
+{
+    interrupted = 0;
+    why = (struct gw_error){.code = GW_OK};
+}
+
+/* Nobody is left to wait for. */
+static void end(void)
+{
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+}
+
+static void on_report(void *context, unsigned rank, const void *data,
+                      size_t bytes)
+{
+    struct heard *heard = context;
+    ck_assert_uint_lt(rank, RANKS);
+    heard->bytes += bytes;
+    memcpy(heard->last[rank], data, bytes < 64 ? bytes : 64);
+}
+
+typedef enum gw_err rank_main(struct gw_comm *, struct reporter *, void *,
+                              struct gw_error *);
+
+static _Noreturn void hang(void)
+{
+    for (;;)
+        pause();
+}
+
+static enum gw_err stop_one(struct gw_comm *comm, struct reporter *report,
+                            void *context, struct gw_error *error)
+{
+    pid_t pid = getpid();
+    (void)context, (void)error;
+    report_send(report, &pid, sizeof pid);
+    if (gw_comm_rank(comm) == 1)
+        raise(SIGSTOP);
+    hang();
+}
+
+static struct launch silent_launch(struct heard *heard, rank_main *main)
+{
+    return (struct launch){
+        .ranks = RANKS,
+        .rank_name = "stage",
+        .wire = "shm",
+        .silence_ms = 400,
+        .rank_main = main,
+        .context = heard,
+        .on_report = on_report,
+    };
+}
+
+START_TEST(a_stopped_rank_is_ended_and_named)
+{
+    struct heard heard = {0};
+    char expected[128];
+    pid_t pid;
+    struct launch launch = silent_launch(&heard, stop_one);
+    ck_assert_int_eq(launch_run(&launch, &why), GW_ELOST);
+    memcpy(&pid, heard.last[1], sizeof pid);
+    snprintf(expected, sizeof expected,
+             "stage 1 (pid %d) gave no sign of life for 400 ms", (int)pid);
+    ck_assert_msg(strncmp(why.text, expected, strlen(expected)) == 0,
+                  "\"%s\" does not begin with \"%s\"", why.text, expected);
+}
+END_TEST
+
+/* Computes without a word for longer than silence takes, then writes what no
+ * pipe holds at once, between signs of life. */
+static enum gw_err busy_then_loud(struct gw_comm *comm, struct reporter *report,
+                                  void *context, struct gw_error *error)
+{
+    enum { BUSY_NS = 1000000000, MUCH_BYTES = 1 << 20 };
+    uint64_t end_ns = gw_now_ns() + BUSY_NS;
+    char *much = malloc(MUCH_BYTES);
+    sigset_t mask;
+    (void)comm, (void)context;
+    if (!much)
+        return gw_fail(error, GW_ENOMEM, "a report");
+    memset(much, 'x', MUCH_BYTES);
+    while (gw_now_ns() < end_ns)
+        sigprocmask(SIG_BLOCK, NULL, &mask);
+    for (int i = 0; i < 4; i++)
+        report_send(report, much, MUCH_BYTES);
+    free(much);
+    /* The thread blocks all signals; the rank itself does not. */
+    return sigismember(&mask, SIGTERM)
+               ? gw_fail(error, GW_EWRONG, "SIGTERM is blocked")
+               : GW_OK;
+}
+
+START_TEST(who_computes_is_not_silent)
+{
+    struct heard heard = {0};
+    struct launch launch = silent_launch(&heard, busy_then_loud);
+    ck_assert_msg(!launch_run(&launch, &why), "%s", why.text);
+    ck_assert_uint_eq(heard.bytes, (size_t)RANKS * 4 << 20);
+    ck_assert_int_eq(heard.last[2][0], 'x');
+}
+END_TEST
+
+/* The supervisor is stopped itself, by a rank, and wakened after more than the
+ * silence that it would convict by. */
+static enum gw_err stop_parent(struct gw_comm *comm, struct reporter *report,
+                               void *context, struct gw_error *error)
+{
+    const struct timespec away = {.tv_nsec = 900000000};
+    (void)report, (void)context, (void)error;
+    if (gw_comm_rank(comm) == 0)
+        kill(getppid(), SIGSTOP);
+    nanosleep(&away, NULL);
+    if (gw_comm_rank(comm) == 0)
+        kill(getppid(), SIGCONT);
+    nanosleep(&away, NULL);
+    return GW_OK;
+}
+
+START_TEST(a_supervisor_that_was_away_convicts_nobody)
+{
+    struct heard heard = {0};
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct launch launch = silent_launch(&heard, stop_parent);
+        enum gw_err code = launch_run(&launch, &why);
+        if (code)
+            fprintf(stderr, "%s\n", why.text);
+        _exit(code != GW_OK);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+Suite *suite_launch_silence(void)
+{
+    Suite *suite = suite_create("launch_silence");
+    TCase *processes = tcase_create("processes");
+    tcase_add_checked_fixture(processes, begin, end);
+    tcase_add_test(processes, a_stopped_rank_is_ended_and_named);
+    tcase_add_test(processes, who_computes_is_not_silent);
+    tcase_add_test(processes, a_supervisor_that_was_away_convicts_nobody);
+    suite_add_tcase(suite, processes);
+    return suite;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The gradient of a network's part against differences of the loss, which
+ * another network computes: plain loops in f64 that know nothing of tensors,
+ * tapes and shards. Also whole backward passes against split ones, and weights
+ * at first: the shares of a mesh are those of one rank.
+ */
+#include "learn/part.h"
+
+#include "nets.h"
+#include "parallel_run.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_part(void);
+
+enum { SEED = 9, ROWS = 6, OPERATORS_MAX = 8, WIDTH_MAX = 32 };
+
+/* ---- the other network ---- */
+
+/* The loss of row `row`, summed; parameters[i]: of operator i. */
+static double naive_row(const struct gw_network *network,
+                        double *const *parameters,
+                        const struct gw_dataset *data, uint32_t row)
+{
+    double x[WIDTH_MAX] = {0}, y[WIDTH_MAX];
+    for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++)
+        x[data->index[k]] = (double)data->value[k];
+    for (unsigned i = 0; i + 1 < network->operator_count; i++) {
+        const struct gw_operator *op = &network->operators[i];
+        const double *w = parameters[i];
+        for (unsigned j = 0; j < op->out; j++) {
+            if (op->kind == GW_OP_RELU)
+                y[j] = x[j] > 0 ? x[j] : 0;
+            else if (op->kind == GW_OP_TANH)
+                y[j] = tanh(x[j]);
+            else {
+                y[j] = op->kind == GW_OP_DENSE ? w[(size_t)op->in * op->out + j]
+                                               : 0;
+                for (unsigned k = 0; k < op->in; k++)
+                    y[j] += x[k] * w[k * op->out + j];
+            }
+        }
+        memcpy(x, y, sizeof y);
+    }
+    double sum = 0;
+    for (unsigned k = 0; k < network->classes; k++)
+        sum += exp(x[k]);
+    return log(sum) - x[data->label[row]];
+}
+
+static double naive_loss(const struct gw_network *network,
+                         double *const *parameters,
+                         const struct gw_dataset *data)
+{
+    double loss = 0;
+    for (uint32_t row = 0; row < ROWS; row++)
+        loss += naive_row(network, parameters, data, row);
+    return loss / ROWS;
+}
+
+/* ---- a part that is the whole network, on one rank ---- */
+
+struct whole {
+    struct gw_network *network;
+    struct gw_layout *layout;
+    struct gw__shards *shards;
+    struct gw__part *part;
+    double *parameters[OPERATORS_MAX]; /* in f64 */
+    size_t counts[OPERATORS_MAX];
+};
+
+static void whole_init(struct whole *whole, const char *text)
+{
+    struct gw_error why;
+    unsigned operators[OPERATORS_MAX] = {0, 1, 2, 3, 4, 5, 6, 7};
+    *whole = (struct whole){.network = net_of(text)};
+    whole->layout =
+        layout_of(whole->network,
+                  (struct gw_layout_options){.mesh = {1, 1, 1}, .batch = ROWS});
+    ck_assert_uint_le(whole->network->operator_count, OPERATORS_MAX);
+    struct gw__shards_config shards = {.layout = whole->layout,
+                                       .operators = operators,
+                                       .operator_count =
+                                           whole->network->operator_count,
+                                       .rate = 1};
+    ck_assert_msg(gw__shards_new(&shards, &whole->shards, &why) == GW_OK, "%s",
+                  why.text);
+    struct gw__part_config part = {
+        .layout = whole->layout, .shards = whole->shards, .scale = 1.0 / ROWS};
+    ck_assert_msg(gw__part_new(&part, &whole->part, &why) == GW_OK, "%s",
+                  why.text);
+    for (unsigned i = 0; i < whole->network->operator_count; i++) {
+        size_t count = whole->layout->placed[i].parameters;
+        float *values = calloc(count + 1, sizeof *values);
+        whole->parameters[i] = calloc(count + 1, sizeof(double));
+        whole->counts[i] = count;
+        ck_assert(values && whole->parameters[i]);
+        gw__weights_begin(whole->layout, i, 0, SEED, values);
+        for (size_t k = 0; k < count; k++) {
+            values[k] += (float)(k % 5) * 0.01F; /* biases, too */
+            whole->parameters[i][k] = (double)values[k];
+        }
+        if (count > 0)
+            gw__shards_set(whole->shards, i, values);
+        free(values);
+    }
+}
+
+static void whole_fini(struct whole *whole)
+{
+    for (unsigned i = 0; i < whole->network->operator_count; i++)
+        free(whole->parameters[i]);
+    gw__part_destroy(&whole->part);
+    gw__shards_destroy(&whole->shards);
+    gw_layout_destroy(&whole->layout);
+    gw_network_destroy(&whole->network);
+}
+
+/* Adds the gradient of the rows; returns the loss. */
+static double whole_pass(struct whole *whole, const struct gw_dataset *data,
+                         bool split)
+{
+    static const uint32_t order[ROWS] = {0, 1, 2, 3, 4, 5};
+    static const enum gw_pass_kind kinds[] = {GW_BACKWARD, GW_BACKWARD_INPUT,
+                                              GW_BACKWARD_WEIGHT};
+    struct gw__rows rows = {data, order, ROWS};
+    struct gw__judged judged = {0};
+    struct gw__part_pass pass = {
+        .kind = GW_FORWARD, .rows = &rows, .judged = &judged};
+    struct gw__tape *tape;
+    struct gw_error why;
+    ck_assert_int_eq(gw__part_take(whole->part, &tape, &why), GW_OK);
+    ck_assert_int_eq(gw__part_forward(whole->part, tape, &pass, &why), GW_OK);
+    for (unsigned i = split ? 1 : 0; i < (split ? 3 : 1); i++) {
+        pass.kind = kinds[i];
+        ck_assert_int_eq(gw__part_backward(whole->part, tape, &pass, &why),
+                         GW_OK);
+    }
+    gw__part_give(whole->part, &tape);
+    return judged.loss / ROWS;
+}
+
+static const char *const networks[] = {
+    "network a\ninput 16\ndense 5\ntanh\ndense 6\nrelu\ndense 4\nsoftmax\n",
+    "network b\ninput 16\nembedding 7\ntanh\ndense 4\nsoftmax\n",
+    "network c\ninput 16\ndense 4\nsoftmax\n",
+    "network d\ninput 16\nrelu\ndense 8\ntanh\ndense 4\ntanh\nsoftmax\n",
+};
+
+START_TEST(gradients_are_differences_of_the_loss)
+{
+    static const double step = 1e-6;
+    struct gw_dataset *data = parallel_data();
+    struct whole whole;
+    whole_init(&whole, networks[_i]);
+    double loss = whole_pass(&whole, data, false);
+    double naive = naive_loss(whole.network, whole.parameters, data);
+    ck_assert_double_eq_tol(loss, naive, 1e-6 * naive);
+    for (unsigned i = 0; i < whole.network->operator_count; i++)
+        for (size_t k = 0; k < whole.counts[i]; k++) {
+            double *parameter = &whole.parameters[i][k], was = *parameter;
+            *parameter = was + step;
+            double above = naive_loss(whole.network, whole.parameters, data);
+            *parameter = was - step;
+            double below = naive_loss(whole.network, whole.parameters, data);
+            *parameter = was;
+            double want = (above - below) / (2 * step);
+            double got = (double)gw__shards_gradient(whole.shards, i)[k];
+            ck_assert_msg(fabs(got - want) < 1e-6 + 1e-5 * fabs(want),
+                          "%s, operator %u, parameter %zu: %.9g, not %.9g",
+                          whole.network->name, i, k, got, want);
+        }
+    whole_fini(&whole);
+    gw_dataset_destroy(&data);
+}
+END_TEST
+
+START_TEST(split_backward_passes_are_the_same)
+{
+    struct gw_dataset *data = parallel_data();
+    struct whole once, twice;
+    whole_init(&once, networks[_i]);
+    whole_init(&twice, networks[_i]);
+    ck_assert(whole_pass(&once, data, false) == whole_pass(&twice, data, true));
+    for (unsigned i = 0; i < once.network->operator_count; i++)
+        for (size_t k = 0; k < once.counts[i]; k++)
+            ck_assert(gw__shards_gradient(once.shards, i)[k] ==
+                      gw__shards_gradient(twice.shards, i)[k]);
+    whole_fini(&once);
+    whole_fini(&twice);
+    gw_dataset_destroy(&data);
+}
+END_TEST
+
+/* ---- weights at first ---- */
+
+static float *weights_of(const struct gw_layout *layout, unsigned index,
+                         unsigned place, uint64_t seed)
+{
+    size_t count = layout->placed[index].parameters_local;
+    float *values = malloc((count + 1) * sizeof *values);
+    ck_assert(values);
+    gw__weights_begin(layout, index, place, seed, values);
+    return values;
+}
+
+START_TEST(weights_begin_the_same_on_every_mesh)
+{
+    struct gw_network *network =
+        net_of("network w\ninput 12\ndense 8 columns\nrelu\ndense 4 rows\n"
+               "softmax\n");
+    struct gw_layout *one = layout_of(
+        network, (struct gw_layout_options){.mesh = {1, 1, 1}, .batch = 4});
+    struct gw_layout *two = layout_of(
+        network, (struct gw_layout_options){.mesh = {1, 2, 1}, .batch = 4});
+    for (unsigned place = 0; place < 2; place++) {
+        float *columns = weights_of(one, 0, 0, SEED);
+        float *rows = weights_of(one, 2, 0, SEED);
+        float *some_columns = weights_of(two, 0, place, SEED);
+        float *some_rows = weights_of(two, 2, place, SEED);
+        for (size_t i = 0; i < 12; i++)
+            for (size_t j = 0; j < 4; j++)
+                ck_assert(some_columns[i * 4 + j] ==
+                          columns[i * 8 + 4 * place + j]);
+        for (size_t k = 0; k < 4 * 4; k++)
+            ck_assert(some_rows[k] == rows[16 * place + k]);
+        for (size_t k = 0; k < 4; k++) /* biases */
+            ck_assert(some_rows[16 + k] == 0 && some_columns[48 + k] == 0);
+        free(columns);
+        free(rows);
+        free(some_columns);
+        free(some_rows);
+    }
+    gw_layout_destroy(&one);
+    gw_layout_destroy(&two);
+    gw_network_destroy(&network);
+}
+END_TEST
+
+/* Uniform in +-sqrt(6 / in), other ones for another seed or operator. */
+START_TEST(weights_at_first_are_spread)
+{
+    struct gw_network *network =
+        net_of("network w\ninput 24\ndense 24\nrelu\ndense 24\nsoftmax\n");
+    struct gw_layout *layout = layout_of(
+        network, (struct gw_layout_options){.mesh = {1, 1, 1}, .batch = 4});
+    float *a = weights_of(layout, 0, 0, 1), *b = weights_of(layout, 0, 0, 2);
+    float *c = weights_of(layout, 2, 0, 1);
+    double sum = 0, squares = 0, most = 0;
+    unsigned equal = 0;
+    enum { COUNT = 24 * 24 };
+    for (size_t k = 0; k < COUNT; k++) {
+        double w = (double)a[k];
+        sum += w;
+        squares += w * w;
+        most = fabs(w) > most ? fabs(w) : most;
+        equal += a[k] == b[k] || a[k] == c[k];
+    }
+    ck_assert_double_le(most, 0.5);
+    ck_assert_double_gt(most, 0.49);
+    ck_assert_double_lt(fabs(sum / COUNT), 0.05);
+    ck_assert_double_eq_tol(squares / COUNT, 0.25 / 3, 0.01);
+    ck_assert_uint_eq(equal, 0);
+    free(a);
+    free(b);
+    free(c);
+    gw_layout_destroy(&layout);
+    gw_network_destroy(&network);
+}
+END_TEST
+
+Suite *suite_part(void)
+{
+    Suite *suite = suite_create("part");
+    int count = sizeof networks / sizeof *networks;
+    TCase *gradient = tcase_create("part_gradient");
+    tcase_add_loop_test(gradient, gradients_are_differences_of_the_loss, 0,
+                        count);
+    tcase_add_loop_test(gradient, split_backward_passes_are_the_same, 0, count);
+    suite_add_tcase(suite, gradient);
+    TCase *weights = tcase_create("part_weights");
+    tcase_add_test(weights, weights_begin_the_same_on_every_mesh);
+    tcase_add_test(weights, weights_at_first_are_spread);
+    suite_add_tcase(suite, weights);
+    return suite;
+}
