@@ -66,8 +66,11 @@ struct reporter {
     struct gw_sink sink; /* the first member: a sink is a reporter */
     pthread_mutex_t lock;
     int fd;
-    bool started; /* what connecting takes is nobody's event */
-    unsigned silence_ms;
+    bool started;        /* what connecting takes is nobody's event */
+    unsigned silence_ms; /* 0: no signs of life */
+    bool quiet;          /* and no more of them */
+    pthread_cond_t quieted;
+    pthread_t life;
     unsigned held;
     struct gw_event events[EVENTS_HELD_MAX];
     uint64_t flushed_ns; /* by the events' time */
@@ -81,7 +84,7 @@ void reporter_init(struct reporter *report, int fd);
 /* From now on events count. */
 void reporter_start(struct reporter *report);
 /* Gives a sign of life eight times in so long, in a thread of its own, until
- * the process ends. GW_ESYS. */
+ * the last word. GW_ESYS. */
 GW_MUST_CHECK enum gw_err reporter_live(struct reporter *report,
                                         unsigned silence_ms,
                                         struct gw_error *why);

@@ -73,10 +73,15 @@ struct gw_sink *report_events(struct reporter *report)
 
 void reporter_init(struct reporter *report, int fd)
 {
+    pthread_condattr_t clock;
     memset(report, 0, sizeof *report);
     report->sink = (struct gw_sink){.emit = emit, .close = close_nothing};
     report->fd = fd;
     pthread_mutex_init(&report->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&report->quieted, &clock);
+    pthread_condattr_destroy(&clock);
 }
 
 void reporter_start(struct reporter *report)
@@ -100,21 +105,28 @@ void report_send(struct reporter *report, const void *data, size_t bytes)
     say(report, FRAME_REPORT, data, bytes);
 }
 
-void reporter_result(struct reporter *report, const struct gw_error *result)
-{
-    say(report, FRAME_RESULT, result, sizeof *result);
-}
-
 /* ---- signs of life ---- */
+
+/* Until the next sign is due; false: there is to be none. */
+static bool nap(struct reporter *report)
+{
+    uint64_t ns = (uint64_t)report->silence_ms * 1000000 / SIGNS_OF_LIFE;
+    uint64_t until_ns = gw_now_ns() + ns;
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
+                                   .tv_nsec = (long)(until_ns % 1000000000)};
+    pthread_mutex_lock(&report->lock);
+    while (!report->quiet && gw_now_ns() < until_ns)
+        pthread_cond_timedwait(&report->quieted, &report->lock, &until);
+    bool quiet = report->quiet;
+    pthread_mutex_unlock(&report->lock);
+    return !quiet;
+}
 
 static void *live(void *context)
 {
     struct reporter *report = context;
-    uint64_t ns = (uint64_t)report->silence_ms * 1000000 / SIGNS_OF_LIFE;
-    const struct timespec pause = {.tv_sec = (time_t)(ns / 1000000000),
-                                   .tv_nsec = (long)(ns % 1000000000)};
-    while (say(report, FRAME_LIFE, "", 0))
-        nanosleep(&pause, NULL);
+    while (say(report, FRAME_LIFE, "", 0) && nap(report))
+        ;
     return NULL;
 }
 
@@ -122,17 +134,28 @@ enum gw_err reporter_live(struct reporter *report, unsigned silence_ms,
                           struct gw_error *why)
 {
     sigset_t all, before;
-    pthread_t thread;
     if (silence_ms == 0)
         return GW_OK;
     report->silence_ms = silence_ms;
     sigfillset(&all); /* signals are for the rank itself */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&thread, NULL, live, report);
+    int failed = pthread_create(&report->life, NULL, live, report);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed)
-        return gw_fail(why, GW_ESYS, "no thread for signs of life: %s",
-                       strerror(failed));
-    pthread_detach(thread);
-    return GW_OK;
+    if (!failed)
+        return GW_OK;
+    report->silence_ms = 0;
+    return gw_fail(why, GW_ESYS, "no thread for signs of life: %s",
+                   strerror(failed));
+}
+
+void reporter_result(struct reporter *report, const struct gw_error *result)
+{
+    say(report, FRAME_RESULT, result, sizeof *result);
+    if (report->silence_ms == 0)
+        return;
+    pthread_mutex_lock(&report->lock);
+    report->quiet = true;
+    pthread_cond_signal(&report->quieted);
+    pthread_mutex_unlock(&report->lock);
+    pthread_join(report->life, NULL);
 }

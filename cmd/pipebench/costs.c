@@ -6,11 +6,11 @@
  */
 #include "costs.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum part { FORWARD, INPUT, WEIGHT, PARTS };
+static const double SLOW_MOST = 1e6;
 
 /* What the options say of each part: one time, or one a stage. */
 struct times {
@@ -84,7 +84,8 @@ static enum gw_err read_slow(const char *text, unsigned stages,
         unsigned long stage = strtoul(item, &end, 10);
         bool number = end != item && *end == ':';
         double factor = number ? strtod(end + 1, &end) : 0;
-        if (!number || *end || !isfinite(factor) || factor <= 0)
+        if (!number || *end ||
+            !(factor >= 1 / SLOW_MOST && factor <= SLOW_MOST))
             return gw_fail(why, GW_EINVAL,
                            "--slow wants STAGE:FACTOR, such as 2:1.5, not "
                            "\"%.60s\"",

@@ -84,14 +84,18 @@ void gantt_pass_label(const struct gw_pass *pass, unsigned chunks, char out[16])
         snprintf(out, 16, "%c%u", letter, pass->micro);
 }
 
-void gantt_caption(const struct gw_timeline *timeline, char out[160])
+void gantt_caption(const struct gw_schedule *schedule,
+                   const struct gw_timeline *timeline, char out[160])
 {
-    char time[24];
+    char time[24], whole[32] = "";
+    unsigned peak = timeline->peak_activations;
     gantt_time(timeline->time_us, time);
+    if (schedule->chunks > 1)
+        snprintf(whole, sizeof whole, " of 1/%u", schedule->chunks);
     snprintf(out, 160,
              "%s, bubble %.1f %% of the ideal, %.1f %% of the total, at most "
-             "%u activation%s a stage",
+             "%u activation%s%s a stage",
              time, 100 * timeline->bubble_of_ideal,
-             100 * timeline->bubble_of_total, timeline->peak_activations,
-             timeline->peak_activations == 1 ? "" : "s");
+             100 * timeline->bubble_of_total, peak, peak == 1 ? "" : "s",
+             whole);
 }

@@ -216,16 +216,16 @@ static void put_lane(struct page *page, const struct gantt *gantt,
     page->y += height;
 }
 
-static void put_heading(struct page *page, const char *name, const char *what,
-                        const struct gw_timeline *timeline)
+static void put_heading(struct page *page, const struct gantt_panel *panel,
+                        const char *what, const struct gw_timeline *timeline)
 {
     char caption[160];
-    gantt_caption(timeline, caption);
+    gantt_caption(panel->schedule, timeline, caption);
     fprintf(page->file, "<text x=\"16\" y=\"%.1f\"><tspan class=\"name\">",
             page->y + HEADING - 8);
-    put_text(page->file, name);
-    fprintf(page->file, "</tspan>%s%s: %s</text>\n", *name && *what ? " " : "",
-            what, caption);
+    put_text(page->file, panel->title);
+    fprintf(page->file, "</tspan>%s%s: %s</text>\n",
+            *panel->title && *what ? " " : "", what, caption);
     page->y += HEADING;
 }
 
@@ -235,10 +235,10 @@ static void put_panel(struct page *page, const struct gantt_panel *panel)
                                     .timeline = panel->predicted};
     const struct gantt measured = {.schedule = panel->schedule,
                                    .timeline = panel->measured};
-    put_heading(page, panel->title, panel->measured ? "predicted" : "",
+    put_heading(page, panel, panel->measured ? "predicted" : "",
                 panel->predicted);
     if (panel->measured)
-        put_heading(page, panel->title, "measured", panel->measured);
+        put_heading(page, panel, "measured", panel->measured);
     double top = page->y;
     for (unsigned s = 0; s < panel->schedule->stages; s++) {
         fprintf(page->file,

@@ -241,9 +241,10 @@ void gantt_figure(FILE *file, const struct gantt *gantt,
 {
     char caption[160];
     const struct gw_schedule *schedule = gantt->schedule;
-    gantt_caption(gantt->timeline, caption);
-    fprintf(file, "%s, %u stages, %u micro-batches", schedule->name,
-            schedule->stages, schedule->micros);
+    gantt_caption(gantt->schedule, gantt->timeline, caption);
+    fprintf(file, "%s, %u stage%s, %u micro-batch%s", schedule->name,
+            schedule->stages, schedule->stages == 1 ? "" : "s",
+            schedule->micros, schedule->micros == 1 ? "" : "es");
     if (schedule->chunks > 1)
         fprintf(file, ", %u pieces a stage", schedule->chunks);
     fprintf(file, "\n%s\n", caption);

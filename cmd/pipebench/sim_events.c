@@ -119,7 +119,12 @@ enum gw_err sim_events_write(const char *path,
                              const struct gw_timeline *timeline,
                              struct gw_error *why)
 {
+    const double most_us = 9e15; /* in nanoseconds an int64_t still holds it */
     size_t count = schedule->stages + 2 * schedule->pass_count;
+    if (!(timeline->time_us < most_us))
+        return gw_fail(why, GW_EINVAL,
+                       "%.200s: a step of %g us is too long for events", path,
+                       timeline->time_us);
     struct told *told = calloc(count, sizeof *told);
     if (!told)
         return gw_fail(why, GW_ENOMEM, "%zu events", count);

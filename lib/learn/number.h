@@ -10,8 +10,7 @@
 #ifndef GW__NUMBER_H
 #define GW__NUMBER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <base/source.h>
 
 /* For strtod in the C locale; see gw__number_slow. */
 #include <locale.h>
@@ -22,11 +21,6 @@ struct gw__decimal {
     int exponent;         /* the number is digits * 10^exponent */
     bool any;             /* there was a digit */
 };
-
-static inline bool gw__is_digit(char c)
-{
-    return (unsigned char)(c - '0') < 10;
-}
 
 static inline const char *gw__digits(const char *at, struct gw__decimal *d)
 {

@@ -128,6 +128,29 @@ static void end(struct gw_parallel *parallel, struct gw_parallel_report *report)
     gw__shards_times(parallel->shards, &report->comm_us, &report->exposed_us);
 }
 
+/* Each rank tells that it is through, the first one what has come of it. */
+static void tell(const struct gw_parallel *parallel,
+                 const struct gw_parallel_report *report)
+{
+    struct gw_sink *sink = parallel->config.events;
+    unsigned rank = gw_comm_rank(parallel->config.comm);
+    struct gw_event event = {.time_ns = gw_now_ns(),
+                             .kind = GW_EV_STEP,
+                             .value = (int64_t)parallel->steps,
+                             .rank = rank,
+                             .peer = GW_NONE,
+                             .op = GW_NONE,
+                             .step = (uint32_t)parallel->steps,
+                             .chunk = GW_NONE};
+    if (!sink)
+        return;
+    gw_emit(sink, &event);
+    event.kind = GW_EV_LOSS;
+    event.value = llround(report->loss * 1e9);
+    if (rank == 0)
+        gw_emit(sink, &event);
+}
+
 enum gw_err gw__parallel_fail(struct gw_parallel *parallel, enum gw_err code,
                               struct gw_error *own)
 {
@@ -168,6 +191,8 @@ enum gw_err gw_parallel_step(struct gw_parallel *parallel,
         err = gw__parallel_judge(parallel, parallel->layout->options.batch,
                                  report, &own);
     }
+    if (!err)
+        tell(parallel, report);
     report->step_us = (double)(gw_now_ns() - begin_ns) / 1000;
     if (err && why)
         *why = own;

@@ -6,7 +6,6 @@
  */
 #include "network.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,36 +53,16 @@ void gw_network_destroy(struct gw_network **network)
     *network = NULL;
 }
 
-/* The first bytes of a file, one more than a text may have at most; NULL and
- * errno. */
-static char *read_file(const char *path, size_t *bytes)
-{
-    char *text = malloc(GW__NETWORK_BYTES_MAX + 1);
-    FILE *file = text ? fopen(path, "re") : NULL;
-    if (file)
-        *bytes = fread(text, 1, GW__NETWORK_BYTES_MAX + 1, file);
-    bool read = file && !ferror(file);
-    int number = errno;
-    if (file)
-        fclose(file);
-    if (!read) {
-        free(text);
-        text = NULL;
-    }
-    errno = number;
-    return text;
-}
-
 enum gw_err gw_network_load(const char *path, struct gw_network **network,
                             struct gw_error *why)
 {
-    size_t bytes = 0;
+    size_t bytes;
+    char *text;
     *network = NULL;
-    char *text = read_file(path, &bytes);
-    if (!text)
-        return gw_fail(why, errno == ENOMEM ? GW_ENOMEM : GW_EDATA,
-                       "%.200s: %s", path, strerror(errno));
-    enum gw_err err = gw_network_parse(text, bytes, path, network, why);
+    enum gw_err err =
+        gw__text_load(path, GW__NETWORK_BYTES_MAX, &text, &bytes, why);
+    if (!err)
+        err = gw_network_parse(text, bytes, path, network, why);
     free(text);
     return err;
 }

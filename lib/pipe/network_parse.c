@@ -17,7 +17,7 @@
 #include <string.h>
 
 struct reader {
-    struct gw__net_words words;
+    struct gw__words words;
     struct gw_network *network;
     unsigned width; /* features that come out of what was read so far */
     bool cut;       /* a stage was begun that has no operator yet */
@@ -26,11 +26,11 @@ struct reader {
 
 static bool read_name(struct reader *reader)
 {
-    struct gw__net_words *words = &reader->words;
+    struct gw__words *words = &reader->words;
     struct gw_network *network = reader->network;
-    if (!gw__net_is(words, "network"))
+    if (!gw__is_word(words, "network"))
         return gw__net_expected(words, words->word, "`network` and a name");
-    if (!gw__net_next(words))
+    if (!gw__next_word(words))
         return false;
     size_t length = words->end - words->word;
     if (length == 0)
@@ -40,23 +40,23 @@ static bool read_name(struct reader *reader)
                                "the name has more than %zu characters",
                                sizeof network->name - 1);
     memcpy(network->name, words->source.text + words->word, length);
-    return gw__net_next(words);
+    return gw__next_word(words);
 }
 
 static bool read_inputs(struct reader *reader)
 {
-    struct gw__net_words *words = &reader->words;
-    if (!gw__net_is(words, "input"))
+    struct gw__words *words = &reader->words;
+    if (!gw__is_word(words, "input"))
         return gw__net_expected(words, words->word,
                                 "`input` and the features of a row");
-    if (!gw__net_next(words))
+    if (!gw__next_word(words))
         return false;
     size_t at = words->word;
     if (!gw__net_width(words, &at, "the features of a row, such as 64",
                        &reader->network->inputs))
         return false;
     reader->width = reader->network->inputs;
-    return at == words->end ? gw__net_next(words)
+    return at == words->end ? gw__next_word(words)
                             : gw__net_expected(words, at, "a blank");
 }
 
@@ -73,7 +73,7 @@ static bool check_input(struct reader *reader, size_t at, unsigned said)
 /* OUT or INxOUT */
 static bool read_widths(struct reader *reader, struct gw_operator *op)
 {
-    struct gw__net_words *words = &reader->words;
+    struct gw__words *words = &reader->words;
     size_t begin = words->word, at = begin;
     if (!gw__net_width(words, &at, "a width, such as 128 or 64x128", &op->out))
         return false;
@@ -83,36 +83,36 @@ static bool read_widths(struct reader *reader, struct gw_operator *op)
             !gw__net_width(words, &at, "the width that comes out", &op->out))
             return false;
     }
-    return at == words->end ? gw__net_next(words)
+    return at == words->end ? gw__next_word(words)
                             : gw__net_expected(words, at, "`x` or a blank");
 }
 
 /* The classes after `softmax`, if they are there. */
 static bool read_classes(struct reader *reader)
 {
-    struct gw__net_words *words = &reader->words;
+    struct gw__words *words = &reader->words;
     size_t at = words->word;
     unsigned classes;
-    char first = gw__net_line_end(words) ? 0 : words->source.text[at];
+    char first = gw__at_line_end(words) ? 0 : words->source.text[at];
     if (first < '0' || first > '9')
         return true;
     if (!gw__net_width(words, &at, "the classes", &classes) ||
         !check_input(reader, words->word, classes))
         return false;
-    return at == words->end ? gw__net_next(words)
+    return at == words->end ? gw__next_word(words)
                             : gw__net_expected(words, at, "a blank");
 }
 
 static bool read_split(struct reader *reader, struct gw_operator *op)
 {
-    struct gw__net_words *words = &reader->words;
+    struct gw__words *words = &reader->words;
     op->split = GW_SPLIT_AUTO;
-    if (gw__net_line_end(words))
+    if (gw__at_line_end(words))
         return true;
     for (unsigned split = 0; split <= GW_SPLIT_BATCH; split++)
-        if (gw__net_is(words, gw_split_name((enum gw_split)split))) {
+        if (gw__is_word(words, gw_split_name((enum gw_split)split))) {
             op->split = (enum gw_split)split;
-            return gw__net_next(words);
+            return gw__next_word(words);
         }
     return gw__net_expected(
         words, words->word,
@@ -121,16 +121,16 @@ static bool read_split(struct reader *reader, struct gw_operator *op)
 
 static bool read_kind(struct reader *reader, enum gw_operator_kind *kind)
 {
-    struct gw__net_words *words = &reader->words;
+    struct gw__words *words = &reader->words;
     for (unsigned k = 0; k <= GW_OP_SOFTMAX; k++)
-        if (gw__net_is(words, gw_operator_name((enum gw_operator_kind)k))) {
+        if (gw__is_word(words, gw_operator_name((enum gw_operator_kind)k))) {
             *kind = (enum gw_operator_kind)k;
             return true;
         }
-    if (gw__net_is(words, "input") || gw__net_is(words, "network"))
+    if (gw__is_word(words, "input") || gw__is_word(words, "network"))
         return gw__source_fail(
             &words->source, words->word, "`%s` is there twice",
-            gw__net_is(words, "input") ? "input" : "network");
+            gw__is_word(words, "input") ? "input" : "network");
     return gw__net_expected(words, words->word,
                             "embedding, dense, relu, tanh, softmax or stage");
 }
@@ -159,7 +159,7 @@ static unsigned line_at(const struct gw__source *source, size_t offset)
 static bool check_place(struct reader *reader, enum gw_operator_kind kind)
 {
     const struct gw_network *network = reader->network;
-    struct gw__net_words *words = &reader->words;
+    struct gw__words *words = &reader->words;
     unsigned count = network->operator_count;
     if (count && network->operators[count - 1].kind == GW_OP_SOFTMAX)
         return gw__source_fail(&words->source, words->word,
@@ -173,7 +173,7 @@ static bool check_place(struct reader *reader, enum gw_operator_kind kind)
 
 static bool read_operator(struct reader *reader)
 {
-    struct gw__net_words *words = &reader->words;
+    struct gw__words *words = &reader->words;
     enum gw_operator_kind kind = GW_OP_DENSE;
     if (!read_kind(reader, &kind) || !check_place(reader, kind))
         return false;
@@ -185,7 +185,7 @@ static bool read_operator(struct reader *reader)
                                .out = reader->width,
                                .cut = reader->cut,
                                .line = line_at(&words->source, words->word)};
-    if (!gw__net_next(words))
+    if (!gw__next_word(words))
         return false;
     reader->cut = false;
     if (kind == GW_OP_DENSE || kind == GW_OP_EMBEDDING) {
@@ -203,7 +203,7 @@ static bool read_operator(struct reader *reader)
 
 static bool read_stage(struct reader *reader)
 {
-    struct gw__net_words *words = &reader->words;
+    struct gw__words *words = &reader->words;
     if (reader->network->operator_count == 0)
         return gw__source_fail(&words->source, words->word,
                                "the first stage begins by itself; `stage` "
@@ -213,7 +213,7 @@ static bool read_stage(struct reader *reader)
                                "the stage before has no operator");
     reader->cut = true;
     reader->cut_at = words->word;
-    return gw__net_next(words);
+    return gw__next_word(words);
 }
 
 /* What only the whole text shows. */
@@ -236,24 +236,24 @@ static bool check_whole(struct reader *reader)
 
 static bool line_ends(struct reader *reader)
 {
-    struct gw__net_words *words = &reader->words;
-    return gw__net_line_end(words) ||
+    struct gw__words *words = &reader->words;
+    return gw__at_line_end(words) ||
            gw__net_expected(words, words->word, "the end of the line");
 }
 
 static bool read_all(struct reader *reader)
 {
-    struct gw__net_words *words = &reader->words;
-    if (!gw__net_next(words) ||
-        (gw__net_line_end(words) && !gw__net_next_line(words)))
+    struct gw__words *words = &reader->words;
+    if (!gw__next_word(words) ||
+        (gw__at_line_end(words) && !gw__net_next_line(words)))
         return false;
     if (!read_name(reader) || !line_ends(reader) || !gw__net_next_line(words))
         return false;
     if (!read_inputs(reader) || !line_ends(reader) || !gw__net_next_line(words))
         return false;
-    while (!gw__net_line_end(words)) {
-        bool right = gw__net_is(words, "stage") ? read_stage(reader)
-                                                : read_operator(reader);
+    while (!gw__at_line_end(words)) {
+        bool right = gw__is_word(words, "stage") ? read_stage(reader)
+                                                 : read_operator(reader);
         if (!right || !line_ends(reader) || !gw__net_next_line(words))
             return false;
     }
@@ -269,7 +269,8 @@ enum gw_err gw_network_parse(const char *text, size_t bytes, const char *name,
                        "%.200s:1:1: the text has more than %d bytes", name,
                        GW__NETWORK_BYTES_MAX);
     struct reader reader = {
-        .words = {.source = {.name = name, .text = text, .bytes = bytes}},
+        .words = {.source = {.name = name, .text = text, .bytes = bytes},
+                  .kind = "network"},
         .network = calloc(1, sizeof *reader.network),
     };
     if (reader.network)

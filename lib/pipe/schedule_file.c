@@ -4,53 +4,23 @@
  * broken at 80 columns into several lines of that stage.
  */
 #include "schedule.h"
+#include "schedule_words.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_COLUMNS = 80, FILE_BYTES_MAX = 1 << 28 };
-
-/* The rest of the file, one byte more than allowed at most; NULL and errno. */
-static char *read_all(FILE *file, size_t *bytes)
-{
-    size_t capacity = 0;
-    char *text = NULL;
-    *bytes = 0;
-    while (*bytes <= FILE_BYTES_MAX && !feof(file)) {
-        if (*bytes == capacity) {
-            capacity = capacity ? 2 * capacity : 4096;
-            char *moved = realloc(text, capacity);
-            if (!moved)
-                break;
-            text = moved;
-        }
-        *bytes += fread(text + *bytes, 1, capacity - *bytes, file);
-        if (ferror(file))
-            break;
-    }
-    if (feof(file) || *bytes > FILE_BYTES_MAX)
-        return text;
-    free(text);
-    return NULL;
-}
+enum { LINE_COLUMNS = 80 };
 
 enum gw_err gw_schedule_load(const char *path, struct gw_schedule **schedule,
                              struct gw_error *why)
 {
     size_t bytes;
-    char *text = NULL;
+    char *text;
     *schedule = NULL;
-    FILE *file = fopen(path, "re");
-    if (file)
-        text = read_all(file, &bytes);
-    int number = errno;
-    if (file)
-        fclose(file);
-    if (!text)
-        return gw_fail(why, number == ENOMEM ? GW_ENOMEM : GW_EDATA,
-                       "%.200s: %s", path, strerror(number));
-    enum gw_err err = gw_schedule_parse(text, bytes, path, schedule, why);
+    enum gw_err err =
+        gw__text_load(path, GW__SCHEDULE_BYTES_MAX, &text, &bytes, why);
+    if (!err)
+        err = gw_schedule_parse(text, bytes, path, schedule, why);
     free(text);
     return err;
 }

@@ -17,15 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES_MAX = 1 << 28 };
-
 struct line_pass {
     uint16_t stage;
     struct gw_pass pass;
 };
 
 struct script {
-    struct gw__words words;
+    struct gw__schedule_words words;
     struct gw__pipe_shape shape;
     unsigned activations_max;
     char name[sizeof((struct gw_schedule *)0)->name];
@@ -34,7 +32,7 @@ struct script {
 };
 
 /* KEY=NUMBER, the `=` and what follows. */
-static bool parse_entry(struct gw__words *words, const char *key,
+static bool parse_entry(struct gw__schedule_words *words, const char *key,
                         unsigned least, unsigned most, unsigned *value)
 {
     size_t begin = words->at;
@@ -54,7 +52,7 @@ static bool parse_entry(struct gw__words *words, const char *key,
 
 static bool parse_name(struct script *script)
 {
-    struct gw__words *words = &script->words;
+    struct gw__schedule_words *words = &script->words;
     size_t length = gw__words_length(words);
     if (length == 0)
         return gw__source_fail(&words->source, words->at, "name= needs a word");
@@ -72,7 +70,7 @@ enum entry { STAGES, MICROS, CHUNKS, MEMORY, NAME, ENTRIES };
 
 static bool parse_value(struct script *script, enum entry entry)
 {
-    struct gw__words *words = &script->words;
+    struct gw__schedule_words *words = &script->words;
     struct gw__pipe_shape *shape = &script->shape;
     switch (entry) {
     case STAGES:
@@ -92,7 +90,7 @@ static bool parse_value(struct script *script, enum entry entry)
 
 static bool check_size(struct script *script)
 {
-    struct gw__words *words = &script->words;
+    struct gw__schedule_words *words = &script->words;
     const struct gw__pipe_shape *shape = &script->shape;
     size_t least =
         gw__schedule_least(shape->stages, shape->micros, shape->chunks);
@@ -109,7 +107,7 @@ static bool parse_header(struct script *script)
                                               [CHUNKS] = "chunks=",
                                               [MEMORY] = "memory=",
                                               [NAME] = "name="};
-    struct gw__words *words = &script->words;
+    struct gw__schedule_words *words = &script->words;
     bool given[ENTRIES] = {false};
     if (!gw__words_take(words, "schedule"))
         return gw__words_expected(words, "`schedule`");
@@ -154,7 +152,7 @@ static bool add_pass(struct script *script, unsigned stage, struct gw_pass pass)
     return true;
 }
 
-static bool parse_letter(struct gw__words *words, struct gw_pass *pass)
+static bool parse_letter(struct gw__schedule_words *words, struct gw_pass *pass)
 {
     for (int kind = 0; kind < GW_PASS_KINDS; kind++)
         if (gw__words_byte(words) == gw_pass_letter((enum gw_pass_kind)kind)) {
@@ -168,7 +166,7 @@ static bool parse_letter(struct gw__words *words, struct gw_pass *pass)
 /* F3, or F3.1 for piece 1. */
 static bool parse_pass(struct script *script, unsigned stage)
 {
-    struct gw__words *words = &script->words;
+    struct gw__schedule_words *words = &script->words;
     const struct gw__pipe_shape *shape = &script->shape;
     struct gw_pass pass = {0};
     unsigned micro, chunk = 0;
@@ -200,7 +198,7 @@ static bool parse_pass(struct script *script, unsigned stage)
 /* stage N: PASS... */
 static bool parse_stage(struct script *script)
 {
-    struct gw__words *words = &script->words;
+    struct gw__schedule_words *words = &script->words;
     unsigned stage;
     if (!gw__words_take(words, "stage"))
         return gw__words_expected(words, "`stage`");
@@ -224,7 +222,7 @@ static bool parse_stage(struct script *script)
 
 static bool parse_lines(struct script *script)
 {
-    struct gw__words *words = &script->words;
+    struct gw__schedule_words *words = &script->words;
     gw__words_skip(words, 0);
     gw__words_next_line(words);
     if (!parse_header(script))
@@ -281,10 +279,10 @@ enum gw_err gw_schedule_parse(const char *text, size_t bytes, const char *name,
     };
     const struct gw_error *error = &script.words.source.error;
     *schedule = NULL;
-    if (bytes > TEXT_BYTES_MAX)
+    if (bytes > GW__SCHEDULE_BYTES_MAX)
         return gw_fail(why, GW_EDATA,
                        "%.200s:1:1: the text has more than %d bytes", name,
-                       TEXT_BYTES_MAX);
+                       GW__SCHEDULE_BYTES_MAX);
     name_after(&script, name);
     enum gw_err err = parse_lines(&script)
                           ? deal(&script, schedule, why)

@@ -6,10 +6,7 @@
  */
 #include "text.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const struct gw__text_limits gw__text_limits = {
     .bytes = 16 << 20, .transfers = 1 << 24, .work = 1 << 26};
@@ -88,46 +85,16 @@ enum gw_err gw_plan_parse(const char *text, size_t bytes, const char *name,
                                  plan, why);
 }
 
-/* Reads a whole file, of `limit` + 1 bytes at most; NULL and errno. */
-static char *read_all(FILE *file, size_t limit, size_t *bytes)
-{
-    size_t capacity = 0;
-    char *text = NULL;
-    *bytes = 0;
-    while (*bytes <= limit && !feof(file)) {
-        if (*bytes == capacity) {
-            capacity = capacity ? 2 * capacity : 4096;
-            char *moved = realloc(text, capacity);
-            if (!moved)
-                goto fail;
-            text = moved;
-        }
-        *bytes += fread(text + *bytes, 1, capacity - *bytes, file);
-        if (ferror(file))
-            goto fail;
-    }
-    return text;
-fail:
-    free(text);
-    return NULL;
-}
-
 enum gw_err gw_plan_load(const char *path, unsigned ranks,
                          struct gw_plan **plan, struct gw_error *why)
 {
     size_t bytes;
-    char *text = NULL;
+    char *text;
     *plan = NULL;
-    FILE *file = fopen(path, "re");
-    if (file)
-        text = read_all(file, gw__text_limits.bytes, &bytes);
-    int number = errno;
-    if (file)
-        fclose(file);
-    if (!text)
-        return gw_fail(why, number == ENOMEM ? GW_ENOMEM : GW_EDATA,
-                       "%.200s: %s", path, strerror(number));
-    enum gw_err err = gw_plan_parse(text, bytes, path, ranks, plan, why);
+    enum gw_err err =
+        gw__text_load(path, gw__text_limits.bytes, &text, &bytes, why);
+    if (!err)
+        err = gw_plan_parse(text, bytes, path, ranks, plan, why);
     free(text);
     return err;
 }

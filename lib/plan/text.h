@@ -2,7 +2,7 @@
  *
  * Between the parts that read a `.plan` (gradwire-plan(5)):
  *   text.c        the way through: header, statements, run
- *   text_lex.c    characters to tokens, and errors with their place
+ *   text_lex.c    characters to tokens
  *   text_header.c the first line
  *   text_expr.c   expressions, to a postfix program
  *   text_eval.c   and their values
@@ -12,11 +12,12 @@
  *
  * What is read is not trusted: text, tree, nesting, loops and transfers are
  * bounded, arithmetic is checked, and the first error ends it all. Functions
- * return false after an error that stands in `source`.
+ * return false after an error that stands in the source (base/source.h).
  */
 #ifndef GW__PLAN_TEXT_H
 #define GW__PLAN_TEXT_H
 
+#include <base/source.h>
 #include <gradwire/plan.h>
 
 struct gw__text_limits {
@@ -31,23 +32,6 @@ GW_MUST_CHECK enum gw_err
 gw__plan_parse_within(const struct gw__text_limits *limits, const char *text,
                       size_t bytes, const char *name, unsigned ranks,
                       struct gw_plan **plan, struct gw_error *why);
-
-/* ---- the text and its errors ---- */
-
-struct gw__source {
-    const char *name;
-    const char *text;
-    size_t bytes;
-    struct gw_error error; /* the first one */
-};
-
-/* Sets the error, if it is the first, to "NAME:LINE:COLUMN: sentence"; false.
- */
-GW_PRINTF(3, 4)
-bool gw__source_fail(struct gw__source *source, size_t offset,
-                     const char *format, ...);
-/* Out of memory; false. */
-bool gw__source_exhausted(struct gw__source *source);
 
 /* ---- tokens ---- */
 

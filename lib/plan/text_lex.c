@@ -2,44 +2,12 @@
  *
  * Characters to tokens. Lines matter in a plan: the end of a line is a token,
  * and the blanks before a line's first token are its indent. Offsets into the
- * text are all that tokens know of their place; line and column are counted
- * when an error needs them.
+ * text are all that tokens know of their place.
  */
 #include "text.h"
 
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-bool gw__source_fail(struct gw__source *source, size_t offset,
-                     const char *format, ...)
-{
-    if (source->error.code)
-        return false;
-    size_t line = 1, begin = 0;
-    for (size_t i = 0; i < offset && i < source->bytes; i++)
-        if (source->text[i] == '\n') {
-            line++;
-            begin = i + 1;
-        }
-    char sentence[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
-    gw_fail(&source->error, GW_EDATA, "%.200s:%zu:%zu: %s", source->name, line,
-            offset - begin + 1, sentence);
-    return false;
-}
-
-bool gw__source_exhausted(struct gw__source *source)
-{
-    if (!source->error.code)
-        gw_fail(&source->error, GW_ENOMEM, "%.200s: out of memory",
-                source->name);
-    return false;
-}
 
 static int peek(const struct gw__lexer *lexer, size_t ahead)
 {
@@ -149,16 +117,11 @@ bool gw__lex_expect(struct gw__lexer *lexer, int kind, const char *what)
 
 bool gw__lex_unexpected(struct gw__lexer *lexer, const char *what)
 {
-    enum { SHOWN_MAX = 40 };
     const struct gw__token *token = &lexer->token;
-    struct gw__source *source = lexer->source;
     if (token->kind == GW__END_OF_TEXT || token->kind == GW__END_OF_LINE)
-        return gw__source_fail(
-            source, token->offset, "expected %s, found the end of the %s", what,
-            token->kind == GW__END_OF_TEXT ? "text" : "line");
-    int length = token->length < SHOWN_MAX ? (int)token->length : SHOWN_MAX;
-    return gw__source_fail(source, token->offset, "expected %s, found `%.*s`",
-                           what, length, source->text + token->offset);
+        return gw__source_ended(lexer->source, token->offset, what);
+    return gw__source_expected(lexer->source, token->offset, token->length,
+                               what);
 }
 
 bool gw__lex_is_word(const struct gw__lexer *lexer, const char *word)

@@ -18,7 +18,8 @@ static bool parse_time(struct gw__words *words, uint64_t *ns)
            gw__next_word(words);
 }
 
-static bool parse_nodes(struct gw__words *words, size_t *at, uint64_t *nodes)
+static bool parse_nodes(struct gw__words *words, size_t *at,
+                        unsigned node_count, uint64_t *nodes)
 {
     *nodes = 0;
     if (gw__byte_at(words, *at) == '*') {
@@ -28,7 +29,7 @@ static bool parse_nodes(struct gw__words *words, size_t *at, uint64_t *nodes)
     }
     for (;; ++*at) {
         uint32_t node;
-        if (!gw__parse_number(words, at, words->nodes - 1, "a node's number",
+        if (!gw__parse_number(words, at, node_count - 1, "a node's number",
                               &node))
             return false;
         *nodes |= UINT64_C(1) << node;
@@ -37,13 +38,14 @@ static bool parse_nodes(struct gw__words *words, size_t *at, uint64_t *nodes)
     }
 }
 
-static bool parse_operand(struct gw__words *words, struct gw__fault *fault)
+static bool parse_operand(struct gw__words *words, unsigned node_count,
+                          struct gw__fault *fault)
 {
     enum gw__fault_operand operand = gw__fault_verbs[fault->kind].operand;
     size_t at = words->word;
     if (operand == GW__OF_NONE)
         return true;
-    if (!parse_nodes(words, &at, &fault->nodes))
+    if (!parse_nodes(words, &at, node_count, &fault->nodes))
         return false;
     if (operand == GW__OF_LINK) {
         char sign = gw__byte_at(words, at);
@@ -51,9 +53,9 @@ static bool parse_operand(struct gw__words *words, struct gw__fault *fault)
             return gw__expected(words, at, "`>` (one way) or `|` (both ways)");
         fault->both_ways = sign == '|';
         at++;
-        if (!parse_nodes(words, &at, &fault->to))
+        if (!parse_nodes(words, &at, node_count, &fault->to))
             return false;
-        if (!gw__fault_joins(fault, words->nodes))
+        if (!gw__fault_joins(fault, node_count))
             return gw__source_fail(&words->source, words->word,
                                    "a link joins two different nodes");
     }
@@ -177,20 +179,22 @@ static bool parse_verb(struct gw__words *words, struct gw__fault *fault)
                         "clock or heal");
 }
 
-static bool parse_fault(struct gw__words *words, struct gw__fault *fault)
+static bool parse_fault(struct gw__words *words, unsigned node_count,
+                        struct gw__fault *fault)
 {
     *fault = (struct gw__fault){0};
     if (gw__is_word(words, "at") &&
         (!gw__next_word(words) || !parse_time(words, &fault->at_ns)))
         return false;
-    if (!parse_verb(words, fault) || !parse_operand(words, fault) ||
+    if (!parse_verb(words, fault) || !parse_operand(words, node_count, fault) ||
         !parse_amount(words, fault) || !parse_for(words, fault))
         return false;
     return gw__at_line_end(words) ||
            gw__expected(words, words->word, "the end of the line");
 }
 
-static bool parse_all(struct gw__words *words, struct gw__faults *faults)
+static bool parse_all(struct gw__words *words, unsigned node_count,
+                      struct gw__faults *faults)
 {
     bool right = gw__next_word(words);
     while (right &&
@@ -203,7 +207,7 @@ static bool parse_all(struct gw__words *words, struct gw__faults *faults)
             return gw__source_fail(&words->source, words->word,
                                    "a schedule has at most %d faults",
                                    GW__FAULTS_MAX);
-        right = parse_fault(words, &faults->items[faults->count++]);
+        right = parse_fault(words, node_count, &faults->items[faults->count++]);
     }
     return right;
 }
@@ -214,13 +218,13 @@ enum gw_err gw__faults_parse(const char *text, size_t bytes, const char *name,
 {
     struct gw__words words = {
         .source = {.name = name, .text = text, .bytes = bytes},
-        .nodes = nodes,
+        .kind = "schedule",
     };
     faults->count = 0;
     if (nodes == 0 || nodes > GW__NODES_MAX)
         return gw_fail(why, GW_EINVAL, "a network has 1 to %d nodes, not %u",
                        GW__NODES_MAX, nodes);
-    if (parse_all(&words, faults))
+    if (parse_all(&words, nodes, faults))
         return GW_OK;
     faults->count = 0;
     return gw_fail(why, words.source.error.code, "%s", words.source.error.text);

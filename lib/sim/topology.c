@@ -7,13 +7,12 @@
 #include "topology_parts.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_LINKS = 3, RACK_LINKS = 2, LOAD_BYTES_MAX = (4 << 20) + 1 };
+enum { HOST_LINKS = 3, RACK_LINKS = 2 };
 
 void gw_topology_destroy(struct gw_topology **topology)
 {
@@ -34,16 +33,10 @@ enum gw_err gw_topology_load(const char *path, struct gw_topology **topology,
                              struct gw_error *why)
 {
     *topology = NULL;
-    char *text = malloc(LOAD_BYTES_MAX);
-    if (!text)
-        return gw_fail(why, GW_ENOMEM, "%.200s", path);
-    FILE *file = fopen(path, "re");
-    size_t bytes = file ? fread(text, 1, LOAD_BYTES_MAX, file) : 0;
-    enum gw_err err = GW_OK;
-    if (!file || ferror(file))
-        err = gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(errno));
-    if (file)
-        fclose(file);
+    char *text;
+    size_t bytes;
+    enum gw_err err =
+        gw__text_load(path, GW__TOPOLOGY_BYTES_MAX, &text, &bytes, why);
     if (!err)
         err = gw_topology_parse(text, bytes, path, topology, why);
     free(text);

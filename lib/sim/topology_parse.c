@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES_MAX = 4 << 20 };
-
 struct pick {
     uint32_t which;
     size_t at; /* in the text */
@@ -351,10 +349,10 @@ enum gw_err gw_topology_parse(const char *text, size_t bytes, const char *name,
     struct gw_error own;
     *topology = NULL;
     why = why ? why : &own;
-    if (bytes > TEXT_BYTES_MAX)
+    if (bytes > GW__TOPOLOGY_BYTES_MAX)
         return gw_fail(why, GW_EDATA,
                        "%.200s:1:1: the text has more than %d bytes", name,
-                       TEXT_BYTES_MAX);
+                       GW__TOPOLOGY_BYTES_MAX);
     struct reader r = {
         .words = {.source = {.name = name, .text = text, .bytes = bytes},
                   .kind = "topology"},

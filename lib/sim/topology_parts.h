@@ -15,6 +15,8 @@
 
 #include <gradwire/topology.h>
 
+enum { GW__TOPOLOGY_BYTES_MAX = 4 << 20 }; /* of a text */
+
 /* What is said of a link, as a default or of one alone; what is not said of
  * one alone is as the default says. An uplink's rate may be told as a ratio,
  * the sum of the rack's cards to it. */

@@ -127,6 +127,7 @@ static struct gw_parallel *new_trainer(const struct crew *crew,
                                         .seed = SEED,
                                         .bucket_bytes = run->bucket_bytes,
                                         .overlap = run->overlap,
+                                        .events = run->events,
                                         .algo = run->algo};
     struct gw_parallel *made;
     struct gw_error why;

@@ -58,6 +58,31 @@ START_TEST(one_process)
 }
 END_TEST
 
+START_TEST(every_step_and_its_loss_are_told)
+{
+    enum { STEPS = 3, EVENTS = 16 };
+    struct gw_sink *sink;
+    struct gw_error why;
+    struct gw_event events[EVENTS];
+    struct parallel_run run = {
+        .network = DEEP, .micros = 1, .chunks = 1, .batch = 48, .steps = STEPS};
+    ck_assert_int_eq(gw_sink_ring(EVENTS, &sink, &why), GW_OK);
+    run.events = sink;
+    parallel_train(&run, data);
+    size_t count = gw_sink_ring_read(sink, events, EVENTS, NULL);
+    ck_assert_uint_eq(count, 2 * STEPS);
+    for (unsigned i = 0; i < STEPS; i++) {
+        const struct gw_event *step = &events[2 * i], *loss = step + 1;
+        ck_assert_uint_eq(step->kind, GW_EV_STEP);
+        ck_assert_int_eq(step->value, i + 1);
+        ck_assert_uint_eq(loss->kind, GW_EV_LOSS);
+        ck_assert_uint_eq(loss->step, i + 1);
+        ck_assert_double_eq_tol((double)loss->value / 1e9, run.losses[i], 1e-8);
+    }
+    gw_sink_close(&sink);
+}
+END_TEST
+
 /* ---- pipeline ---- */
 
 static const struct parallel_run pipes[] = {
@@ -291,6 +316,7 @@ Suite *suite_parallel(void)
         int count;
     } cases[] = {
         {"parallel_single", one_process, COUNT(single)},
+        {"parallel_events", every_step_and_its_loss_are_told, 1},
         {"parallel_pipe", pipelines, COUNT(pipes)},
         {"parallel_tensor", tensor_splits, COUNT(tensors)},
         {"parallel_words", embeddings, COUNT(words)},

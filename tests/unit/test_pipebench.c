@@ -151,6 +151,7 @@ START_TEST(wrong_costs)
         {{.backward = "1ms", .input = "1ms"}, "say it, or them"},
         {{.slow = "3:2"}, "the stages are 0 to 2"},
         {{.slow = "1:0"}, "wants STAGE:FACTOR"},
+        {{.slow = "1:1e9"}, "wants STAGE:FACTOR"},
         {{.slow = "1:nan"}, "wants STAGE:FACTOR"},
         {{.slow = "1:2:3"}, "wants STAGE:FACTOR"},
         {{.slow = ""}, "wants STAGE:FACTOR"},

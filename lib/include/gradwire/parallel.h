@@ -53,7 +53,8 @@ struct gw_parallel_config {
                             backward pass goes on; else after it */
     const char *algo;    /* of the all-reduces; NULL: one that sends no more
                             than the formula, 2(p-1)/p of the bytes */
-    struct gw_sink *events; /* of the pipeline; not owned; NULL: none */
+    struct gw_sink *events; /* not owned; NULL: none. STEP of each rank, LOSS
+                               of the first, and those of the pipeline */
     double predicted_us;    /* of a step, for the events; or 0 */
 };
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A file as a text in memory: see source.h. It may be a pipe, so its size is
+ * known only when it has been read.
+ */
+#include "source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NULL and errno. */
+static char *read_all(FILE *file, size_t limit, size_t *bytes)
+{
+    size_t capacity = 0;
+    char *text = NULL;
+    *bytes = 0;
+    while (*bytes <= limit && !feof(file)) {
+        if (*bytes == capacity) {
+            capacity = capacity ? 2 * capacity : 4096;
+            char *moved = realloc(text, capacity);
+            if (!moved)
+                goto fail;
+            text = moved;
+        }
+        *bytes += fread(text + *bytes, 1, capacity - *bytes, file);
+        if (ferror(file))
+            goto fail;
+    }
+    return text;
+fail:
+    free(text);
+    return NULL;
+}
+
+enum gw_err gw__text_load(const char *path, size_t limit, char **text,
+                          size_t *bytes, struct gw_error *why)
+{
+    *text = NULL;
+    FILE *file = fopen(path, "re");
+    if (file)
+        *text = read_all(file, limit, bytes);
+    int number = errno;
+    if (file)
+        fclose(file);
+    if (*text)
+        return GW_OK;
+    return gw_fail(why, number == ENOMEM ? GW_ENOMEM : GW_EDATA, "%.200s: %s",
+                   path, strerror(number));
+}

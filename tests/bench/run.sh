@@ -1,0 +1,124 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# run.sh [-r ROWS] [-x SLACK] [-w FILE] BUILD [GROUP...]: gradwire beside what
+# one would use instead, on this machine, now, as one table of which every row
+# says whether its promise is kept.
+#
+# Figures of different days cannot be compared, so a round runs gradwire and
+# what it is compared with one after the other, for every row; ROUNDS rounds
+# are made (5), SECONDS_EACH seconds a measurement (0.25), and the table has
+# their medians. BENCH_JSON=FILE receives the same as JSON lines, BENCH_SVG=FILE
+# a drawing. What was measured stays in BUILD/bench/times, and what the programs
+# complained of in BUILD/bench/complaints.
+#
+#   -r  the rows, in the form of tests/bench/rows, which is the default
+#   -x  limits are so many times as large
+#   -w  write the rows with the ratios of now as their limits
+#
+# The way of the data: rows -> expand.awk -> jobs.awk -> measure.sh, again and
+# again -> report.awk and plot.awk.
+set -eu
+cd "$(dirname "$0")/../.."
+here=tests/bench
+rows=$here/rows slack=1 record=
+while getopts r:x:w: option; do
+    case $option in
+    r) rows=$OPTARG ;;
+    x) slack=$OPTARG ;;
+    w) record=$OPTARG ;;
+    *) exit 64 ;;
+    esac
+done
+shift $((OPTIND - 1))
+build=$1
+shift
+groups=$*
+ROUNDS=${ROUNDS:-5}
+SECONDS_EACH=${SECONDS_EACH:-0.25}
+LIMITS=$build/bench/limits.txt
+export ROUNDS SECONDS_EACH LIMITS
+at_most=300 # seconds of a program: a peer that hangs costs its rows only
+
+prepare() {
+    awk -v groups="$groups" -f $here/expand.awk "$rows" >"$build/bench/rows"
+    awk -f $here/yardstick.awk -f $here/jobs.awk "$build/bench/rows" \
+        >"$build/bench/jobs"
+    : >"$build/bench/times"
+    : >"$build/bench/complaints"
+    : >"$build/bench/limits.all"
+    $here/about.sh >"$build/bench/about"
+}
+
+progress() {
+    if [ -t 2 ]; then
+        printf '\r%-60.60s\r' "$*" >&2
+    fi
+}
+
+# One start of a program, which may fail: its rows then have no result.
+job() {
+    progress "round $round of $ROUNDS, $number of $jobs: $*"
+    echo "## $*" >>"$build/bench/complaints"
+    timeout --foreground $at_most $here/measure.sh "$build" "$@" \
+        >>"$build/bench/times" 2>>"$build/bench/complaints" </dev/null ||
+        echo "status $?" >>"$build/bench/complaints"
+}
+
+measure() {
+    jobs=$(wc -l <"$build/bench/jobs")
+    round=1
+    while [ "$round" -le "$ROUNDS" ]; do
+        number=1
+        "$build/bench/limits" "$SECONDS_EACH" | tee "$LIMITS" \
+            >>"$build/bench/limits.all"
+        while read -r line; do
+            # shellcheck disable=SC2086 # a job is words
+            job $line
+            number=$((number + 1))
+        done <"$build/bench/jobs"
+        round=$((round + 1))
+    done
+    progress ""
+}
+
+# The medians of what peers/limits.c has measured, as more lines of about.
+limits() {
+    sort -k 1,1 -k 2,2n "$build/bench/limits.all" | awk '
+        function tell() { if (count) print name ": " value[int((count + 1) / 2)] }
+        $1 != name { tell(); name = $1; count = 0 }
+        { value[++count] = $2 " " $3 }
+        END { tell() }'
+}
+
+about_as_json() {
+    awk '{
+        at = index($0, ": ")
+        value = substr($0, at + 2)
+        gsub(/["\\]/, "\\\\&", value)
+        printf "%s\"%s\":\"%s\"", (NR == 1 ? "{\"about\":{" : ","),
+            substr($0, 1, at - 1), value
+    }
+    END { print "}}" }' "$build/bench/about"
+}
+
+draw() {
+    awk -f $here/stats.awk -f $here/plot.awk "$build/bench/times" \
+        "$build/bench/rows" >"$BENCH_SVG"
+}
+
+report() {
+    limits >>"$build/bench/about"
+    cat "$build/bench/about"
+    echo
+    test -z "${BENCH_JSON:-}" || about_as_json >"$BENCH_JSON"
+    test -z "${BENCH_SVG:-}" || draw
+    awk -v slack="$slack" -v json="${BENCH_JSON:-}" -v record="$record" \
+        -f $here/stats.awk -f $here/yardstick.awk -f $here/report.awk \
+        "$build/bench/times" "$build/bench/rows"
+}
+
+trap 'exit 130' INT TERM
+prepare
+measure
+report

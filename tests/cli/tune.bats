@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# collrun tune: what it prints, the rules that it leaves behind, that calls obey
+# them, and that nothing but a finished run changes the file. The costs of the
+# tests make the prediction wrong by far, so that which rule comes out does not
+# depend on how fast the machine is.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
+    export COLLRUN
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
+        $(pkg-config --cflags --libs jansson)
+}
+
+# Messages are free and bytes are dear: a plan of many steps is taken for a
+# broadcast of a few bytes, where one of one step is many times as fast.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export GRADWIRE_CALIBRATION=$BATS_TEST_TMPDIR/costs.json
+    echo '{"wires":{"ipc":{"alpha_us":0,"beta_us_per_byte":1}}}' >costs.json
+    cp costs.json before.json
+}
+
+json() {
+    "$BATS_FILE_TMPDIR/jsoncheck" "$@"
+}
+
+# Over ipc, of one size, unless told otherwise.
+tune() {
+    "$COLLRUN" tune --wire ipc -n 4 -b 64 -e 64 --all --seconds 50ms "$@"
+}
+
+@test "a row has all fields, and the summary follows" {
+    tune broadcast barrier --dry-run -o json >out.json
+    [ "$(json rows '#' <out.json)" = 2 ]
+    for field in op ranks bytes best best_us chosen chosen_us regret_percent \
+        predicted_us predicted_measured rule algos runs; do
+        json rows 0 "$field" <out.json >/dev/null
+    done
+    for field in cases regret_worst_percent regret_median_percent \
+        ruled_worst_percent ruled_median_percent error_median_percent \
+        error_p95_percent rules stored; do
+        json "$field" <out.json >/dev/null
+    done
+    [ "$(json wire <out.json)" = ipc ]
+    [ "$(json cases <out.json)" = 2 ]
+    [ "$(json stored <out.json)" = no ]
+    cmp costs.json before.json
+}
+
+@test "the same in the other formats" {
+    tune broadcast --dry-run -o jsonl >out.jsonl
+    json -l cases <out.jsonl
+    grep -q '"op":"broadcast","ranks":4,"bytes":64,' out.jsonl
+    tune broadcast --dry-run -o csv >out.csv
+    [ "$(wc -l <out.csv)" -eq 2 ]
+    head -1 out.csv | grep -q 'op,ranks,bytes,best,best_us,chosen'
+    tune broadcast --dry-run >out.txt
+    grep -q 'regret %' out.txt
+    grep -q '^# regret_worst_percent: ' out.txt
+    grep -q '^# error_p95_percent: ' out.txt
+}
+
+@test "each number of ranks, each size, and all collectives" {
+    tune allreduce -n 2,3 -b 8 -e 100 -f 4 --seconds 1ms --dry-run -o csv >out.csv
+    [ "$(wc -l <out.csv)" -eq 7 ]
+    [ "$(grep -Ec 'allreduce,3,(8|32|100),' out.csv)" -eq 3 ]
+    tune -n 2 --wire shm --seconds 1ms --dry-run -o csv >out.csv
+    [ "$(wc -l <out.csv)" -eq 10 ]
+}
+
+@test "rules are stored with where they come from, and obeyed" {
+    tune broadcast -o json >out.json
+    [ "$(json stored <out.json)" = yes ]
+    [ "$(json rules <out.json)" = 1 ]
+    rule=$(json rows 0 rule <out.json)
+    slow=$(json rows 0 chosen <out.json)
+    [ "$rule" != "$slow" ]
+    # the costs are still there
+    [ "$(json wires ipc beta_us_per_byte <costs.json)" = 1 ]
+    [ "$(json rules ipc broadcast 0 algo <costs.json)" = "$rule" ]
+    [ "$(json rules ipc broadcast 0 instead <costs.json)" = "$slow" ]
+    [ "$(json rules ipc broadcast 0 ranks <costs.json)" = 4 ]
+    date=$(json rules ipc broadcast 0 tuning <costs.json)
+    for field in cpu cores versions seed runs wire; do
+        [ -n "$(json tunings "$date" "$field" <costs.json)" ]
+    done
+    # a call takes it, where the rule is about
+    "$COLLRUN" bench all -w ipc -n 4 -b 64 -e 64 -i 2 -o jsonl >bench.jsonl
+    grep -q "\"op\":\"broadcast\",\"algo\":\"$rule\"" bench.jsonl
+    "$COLLRUN" bench all -w ipc -n 4 -b 1K -e 1K -i 2 -o jsonl >bench.jsonl
+    grep -q '"op":"broadcast"' bench.jsonl
+    run ! grep -q "\"op\":\"broadcast\",\"algo\":\"$rule\"" bench.jsonl
+    run -0 "$COLLRUN" price broadcast -w ipc -n 4 -b 64 --why
+    [[ $output = *"takes $rule, by rule of ${date:0:10}: at 64 measured "*"of $slow"* ]]
+    run -0 "$COLLRUN" price broadcast -w ipc -n 4 -b 1K --why
+    [[ $output != *"by rule"* ]]
+    # measured again, it is what a call chooses
+    tune broadcast --dry-run -o json >again.json
+    [ "$(json rows 0 chosen <again.json)" = "$rule" ]
+}
+
+@test "an interrupted run leaves the old file" {
+    tune broadcast >/dev/null
+    cp costs.json before.json
+    # A shell has its background commands ignore SIGINT, env does not.
+    env --default-signal=INT "$COLLRUN" tune -n 2,4 -f 2 --seconds 1s --all \
+        -o jsonl >cut.jsonl 2>said &
+    pid=$!
+    until [ -s cut.jsonl ]; do sleep 0.05; done
+    kill -INT "$pid"
+    wait "$pid" && status=0 || status=$?
+    [ "$status" -eq 130 ]
+    [ "$(json -l partial <cut.jsonl)" = true ]
+    [ "$(json -l stored <cut.jsonl)" = no ]
+    cmp costs.json before.json
+    [ "$(ls)" = "$(printf '%s\n' before.json costs.json cut.jsonl said)" ]
+}
+
+@test "a file that cannot be written is an error" {
+    GRADWIRE_CALIBRATION=/dev/null/costs.json run ! tune broadcast -o json
+    [[ $output = *"/dev/null"* ]]
+    [[ $output = *'"stored":"no"'* ]]
+}
+
+@test "what is refused, with status 64" {
+    run -64 tune allreduse
+    [[ $output = *"did you mean \"allreduce\""* ]]
+    run -64 tune ring.plan
+    for ranks in 1 0 '2,' ',2' 2x '2,,4' -3 9999 ''; do
+        run -64 tune broadcast --ranks="$ranks"
+        [[ $output = *--ranks* ]]
+    done
+    run -64 tune -b 2K -e 1K
+    run -64 tune -f 1
+    run -64 tune --wire pigeon
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What collrun tune measures and what it makes of the times: only what wins
+ * clearly becomes a rule, neighbours with one winner share one, and rules meet
+ * without a gap between measured sizes.
+ */
+#include "collrun/tune.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+Suite *suite_tune(void);
+
+static struct gw_error why;
+static struct tune tune;
+
+static void begin(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/gw-test-tune-%d.json", (int)getpid());
+    setenv("GRADWIRE_CALIBRATION", path, 1); /* there is none */
+    tune = (struct tune){
+        .wire = "tcp",
+        .ranks = {4},
+        .ranks_count = 1,
+        .bytes_min = 8,
+        .bytes_max = 2048,
+        .factor = 4,
+        .seed = 1,
+        .collectives = {[GW_ALLREDUCE] = true},
+    };
+}
+
+static void end(void)
+{
+    free(tune.cases);
+}
+
+static void list(void)
+{
+    free(tune.cases);
+    ck_assert_int_eq(tune_list(&tune, &why), GW_OK);
+}
+
+START_TEST(sizes_go_up_and_the_last_is_there)
+{
+    tune.bytes_max = 3000;
+    list();
+    const uint64_t expected[] = {8, 32, 128, 512, 2048, 3000};
+    ck_assert_uint_eq(tune.case_count, 6);
+    for (unsigned i = 0; i < 6; i++) {
+        ck_assert_uint_eq(tune.cases[i].bytes, expected[i]);
+        ck_assert_uint_eq(tune.cases[i].count, expected[i] / 4);
+    }
+    tune.bytes_min = tune.bytes_max = UINT64_MAX / 4;
+    list();
+    ck_assert_uint_eq(tune.case_count, 1);
+}
+END_TEST
+
+START_TEST(a_case_lists_what_could_win)
+{
+    tune.bytes_max = 64 << 20;
+    list();
+    for (size_t i = 0; i < tune.case_count; i++) {
+        struct tune_case *item = &tune.cases[i];
+        double least = item->algos[item->predicted].predicted_us;
+        struct gw_candidate best;
+        ck_assert_uint_gt(
+            gw_choose("tcp", GW_ALLREDUCE, 4, item->count, 4, &best, 1), 0);
+        ck_assert_ptr_eq(item->algos[item->chosen].algo, best.algo);
+        for (unsigned a = 0; a < item->algo_count; a++) {
+            ck_assert_double_ge(item->algos[a].predicted_us, least);
+            ck_assert_double_le(item->algos[a].predicted_us, 4 * least);
+        }
+    }
+}
+END_TEST
+
+START_TEST(all_lists_every_algorithm)
+{
+    size_t count, serving = 0;
+    const struct gw_algo *const *algos = gw_algo_list(&count);
+    for (size_t i = 0; i < count; i++)
+        serving += algos[i]->collective == GW_ALLREDUCE && algos[i]->valid(4);
+    tune.all = true;
+    list();
+    for (size_t i = 0; i < tune.case_count; i++)
+        ck_assert_uint_eq(tune.cases[i].algo_count, serving);
+}
+END_TEST
+
+START_TEST(cases_are_by_ranks_then_collective)
+{
+    tune.ranks[1] = 2;
+    tune.ranks_count = 2;
+    tune.collectives[GW_BARRIER] = true;
+    list();
+    ck_assert_uint_eq(tune.case_count, 2 * (5 + 1));
+    ck_assert_uint_eq(tune.cases[0].ranks, 4);
+    ck_assert_uint_eq(tune.cases[5].collective, GW_BARRIER);
+    ck_assert_uint_eq(tune.cases[5].bytes, 0);
+    ck_assert_uint_eq(tune.cases[6].ranks, 2);
+}
+END_TEST
+
+/* ---- judging: three algorithms, A (which is predicted), B and C ---- */
+
+enum { A, B, C, ALGOS };
+
+static const struct gw_algo *algo(unsigned place)
+{
+    static const char *const names[] = {"ring", "swing", "one_shot"};
+    return gw_algo_find(GW_ALLREDUCE, names[place]);
+}
+
+/* Case i took a, b and c microseconds in each of four rounds. */
+static void took(size_t i, double a, double b, double c)
+{
+    const double us[ALGOS] = {a, b, c};
+    struct tune_case *item = &tune.cases[i];
+    item->algo_count = ALGOS;
+    item->chosen = item->predicted = A;
+    item->rounds = 4;
+    for (unsigned k = 0; k < ALGOS; k++) {
+        item->algos[k] =
+            (struct tune_algo){.algo = algo(k), .predicted_us = 10};
+        for (unsigned r = 0; r < 4; r++)
+            item->algos[k].us[r] = us[k];
+    }
+    tune_judge(&tune, i);
+}
+
+START_TEST(a_rule_needs_more_than_the_noise)
+{
+    list();
+    took(0, 10, 9.8, 20);
+    ck_assert_uint_eq(tune.cases[0].best, B);
+    ck_assert_int_eq(tune.cases[0].rule, -1);
+    ck_assert_double_eq_tol(tune_regret(&tune.cases[0], A), 10 / 9.8 - 1, 1e-9);
+    took(0, 10, 9.6, 20);
+    ck_assert_int_eq(tune.cases[0].rule, B);
+    took(0, 10, 20, 30);
+    ck_assert_uint_eq(tune.cases[0].best, A);
+    ck_assert_int_eq(tune.cases[0].rule, -1);
+}
+END_TEST
+
+/* Its median is far lower, but it won two rounds of four only. */
+START_TEST(a_rule_needs_most_of_the_rounds)
+{
+    list();
+    took(0, 10, 5, 20);
+    struct tune_case *item = &tune.cases[0];
+    item->algos[B].us[2] = 11;
+    tune_judge(&tune, 0);
+    ck_assert_int_eq(item->rule, B);
+    item->algos[B].us[3] = 11;
+    tune_judge(&tune, 0);
+    ck_assert_uint_eq(item->best, B);
+    ck_assert_int_eq(item->rule, -1);
+}
+END_TEST
+
+/* C is faster by a little, but B was the winner of the size before. */
+START_TEST(the_winner_before_stays)
+{
+    list();
+    took(0, 10, 5, 20);
+    took(1, 10, 5.1, 5);
+    ck_assert_uint_eq(tune.cases[1].best, C);
+    ck_assert_int_eq(tune.cases[1].rule, B);
+    took(1, 10, 6, 5);
+    ck_assert_int_eq(tune.cases[1].rule, C);
+    took(1, 5.1, 5.05, 4.9); /* B does not beat A there */
+    ck_assert_int_eq(tune.cases[1].rule, C);
+}
+END_TEST
+
+START_TEST(neighbours_share_a_rule)
+{
+    struct gw_rule rules[8];
+    list(); /* 8 32 128 512 2048 */
+    took(0, 10, 8, 20);
+    took(1, 10, 5, 20);
+    took(2, 10, 8, 20);
+    took(3, 10, 10, 20);
+    took(4, 10, 20, 5);
+    ck_assert_uint_eq(tune_rules(&tune, rules), 3);
+    ck_assert_ptr_eq(rules[0].algo, algo(B));
+    ck_assert_uint_eq(rules[0].from_bytes, 8);
+    ck_assert_uint_eq(rules[0].to_bytes, 256);
+    ck_assert_uint_eq(rules[0].bytes, 32); /* where it gains most */
+    ck_assert_double_eq(rules[0].us, 5);
+    ck_assert_double_eq(rules[0].instead_us, 10);
+    ck_assert_ptr_eq(rules[0].instead, algo(A));
+    ck_assert_ptr_null(rules[1].algo);
+    ck_assert_uint_eq(rules[1].from_bytes, 257);
+    ck_assert_uint_eq(rules[1].to_bytes, 1024);
+    ck_assert_ptr_eq(rules[2].algo, algo(C));
+    ck_assert_uint_eq(rules[2].from_bytes, 1025);
+    ck_assert_uint_eq(rules[2].to_bytes, 2048);
+}
+END_TEST
+
+/* What was not measured keeps its rules. */
+START_TEST(only_what_was_measured_has_rules)
+{
+    struct gw_rule rules[8];
+    list();
+    took(0, 10, 5, 20);
+    took(2, 10, 5, 20);
+    ck_assert_uint_eq(tune_rules(&tune, rules), 2);
+    ck_assert_uint_eq(rules[0].to_bytes, 16);
+    ck_assert_uint_eq(rules[1].from_bytes, 65);
+    ck_assert_uint_eq(rules[1].to_bytes, 256);
+}
+END_TEST
+
+/* Whatever the ranks and the step: ranges have no gap, and each holds the size
+ * that was measured. */
+START_TEST(ranges_hold_their_sizes)
+{
+    tune.collectives[GW_ALLGATHER] = tune.collectives[GW_BARRIER] = true;
+    tune.ranks[0] = (unsigned)_i;
+    tune.bytes_max = 1 << 20;
+    for (tune.factor = 2; tune.factor < 7; tune.factor++) {
+        struct gw_rule rules[256];
+        list();
+        ck_assert_uint_le(tune.case_count, 256);
+        for (size_t i = 0; i < tune.case_count; i++)
+            took(i, 10, i % 2 ? 5 : 20, 20); /* no two neighbours alike */
+        for (size_t i = 0; i < tune.case_count; i++)
+            if (tune.cases[i].collective == GW_BARRIER)
+                ck_assert_uint_eq(tune.cases[i].bytes, 0);
+        size_t count = tune_rules(&tune, rules);
+        ck_assert_uint_eq(count, tune.case_count);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert_uint_le(rules[i].from_bytes, tune.cases[i].bytes);
+            ck_assert_uint_ge(rules[i].to_bytes, tune.cases[i].bytes);
+            if (i > 0 && rules[i].collective == rules[i - 1].collective)
+                ck_assert_uint_eq(rules[i].from_bytes,
+                                  rules[i - 1].to_bytes + 1);
+        }
+    }
+}
+END_TEST
+
+START_TEST(the_summary)
+{
+    struct tune_summary sum;
+    list();
+    ck_assert_int_eq(tune_sum_up(&tune, &sum, &why), GW_OK);
+    ck_assert_uint_eq(sum.cases, 0);
+    ck_assert(isnan(sum.regret_worst));
+    took(0, 10, 5, 20); /* regret 1 */
+    took(1, 10, 9.9, 20);
+    took(2, 10, 40, 20);
+    ck_assert_int_eq(tune_sum_up(&tune, &sum, &why), GW_OK);
+    ck_assert_uint_eq(sum.cases, 3);
+    ck_assert_uint_eq(sum.runs, 4);
+    ck_assert_double_eq(sum.regret_worst, 1);
+    ck_assert_double_eq_tol(sum.regret_median, 10 / 9.9 - 1, 1e-9);
+    ck_assert_double_eq_tol(sum.ruled_worst, 10 / 9.9 - 1, 1e-9);
+    ck_assert_double_eq(sum.ruled_median, 0);
+    /* 10 predicted: off by 0 (3), 1/99, 0.5 (3), 0.75, 1 */
+    ck_assert_double_eq_tol(sum.error_median, 0.5, 1e-9);
+    ck_assert_double_eq_tol(sum.error_p95, 1, 1e-9);
+}
+END_TEST
+
+Suite *suite_tune(void)
+{
+    Suite *suite = suite_create("tune");
+    TCase *cases = tcase_create("tune_cases");
+    tcase_add_checked_fixture(cases, begin, end);
+    tcase_add_test(cases, sizes_go_up_and_the_last_is_there);
+    tcase_add_test(cases, a_case_lists_what_could_win);
+    tcase_add_test(cases, all_lists_every_algorithm);
+    tcase_add_test(cases, cases_are_by_ranks_then_collective);
+    suite_add_tcase(suite, cases);
+    TCase *judge = tcase_create("tune_judge");
+    tcase_add_checked_fixture(judge, begin, end);
+    tcase_add_test(judge, a_rule_needs_more_than_the_noise);
+    tcase_add_test(judge, a_rule_needs_most_of_the_rounds);
+    tcase_add_test(judge, the_winner_before_stays);
+    tcase_add_test(judge, neighbours_share_a_rule);
+    tcase_add_test(judge, only_what_was_measured_has_rules);
+    tcase_add_loop_test(judge, ranges_hold_their_sizes, 2, 9);
+    tcase_add_test(judge, the_summary);
+    suite_add_tcase(suite, judge);
+    return suite;
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rules of the calibration file: which calls obey them, that a bad rule is
+ * none, what storing keeps of the old ones, and that all ranks go by rank 0's.
+ */
+#include "coll/winners.h"
+
+#include <gradwire/gradwire.h>
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+Suite *suite_winners(void);
+
+static char path[64];
+
+/* Every test has a file of its own, which is not there at first. */
+static void begin(void)
+{
+    snprintf(path, sizeof path, "/tmp/gw-test-winners-%d.json", (int)getpid());
+    unlink(path);
+    setenv("GRADWIRE_CALIBRATION", path, 1);
+}
+
+static void end(void)
+{
+    unlink(path);
+}
+
+static void write_file(const char *text)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* A file with one rule. */
+static void write_rule(const char *wire, const char *op, const char *rule)
+{
+    char text[512];
+    snprintf(text, sizeof text, "{\"rules\":{\"%s\":{\"%s\":[%s]}}}", wire, op,
+             rule);
+    write_file(text);
+}
+
+static const char *chosen(const char *wire, enum gw_collective collective,
+                          unsigned ranks, size_t count)
+{
+    struct gw_candidate best;
+    ck_assert_uint_gt(gw_choose(wire, collective, ranks, count, 4, &best, 1),
+                      0);
+    return best.algo->name;
+}
+
+/* From the first to the last byte, for its wire, op and ranks only. */
+START_TEST(a_rule_holds_for_its_range)
+{
+    const char *others = chosen("tcp", GW_ALLREDUCE, 4, 256);
+    ck_assert_str_ne(others, "ring");
+    write_rule("tcp", "allreduce",
+               "{\"ranks\":4,\"from_bytes\":1000,\"to_bytes\":2000,"
+               "\"algo\":\"ring\"}");
+    ck_assert_str_eq(chosen("tcp", GW_ALLREDUCE, 4, 249), others); /* 996 B */
+    ck_assert_str_eq(chosen("tcp", GW_ALLREDUCE, 4, 250), "ring");
+    ck_assert_str_eq(chosen("tcp", GW_ALLREDUCE, 4, 500), "ring");
+    ck_assert_str_eq(chosen("tcp", GW_ALLREDUCE, 4, 501), others);
+    ck_assert_str_ne(chosen("ipc", GW_ALLREDUCE, 4, 256), "ring");
+    ck_assert_str_ne(chosen("tcp", GW_ALLREDUCE, 2, 256), "ring");
+    ck_assert_str_ne(chosen("tcp", GW_ALLREDUCE, 8, 256), "ring");
+}
+END_TEST
+
+/* Of the collectives of blocks the size is that of all blocks. */
+START_TEST(sizes_are_of_the_whole_buffer)
+{
+    write_rule("tcp", "allgather",
+               "{\"ranks\":4,\"from_bytes\":1024,\"to_bytes\":1024,"
+               "\"algo\":\"ring\"}");
+    ck_assert_str_eq(chosen("tcp", GW_ALLGATHER, 4, 64), "ring");
+    ck_assert_str_ne(chosen("tcp", GW_ALLGATHER, 4, 256), "ring");
+    ck_assert_uint_eq(gw__winners_bytes(GW_ALLGATHER, 4, 64, 4), 1024);
+    ck_assert_uint_eq(gw__winners_bytes(GW_ALLREDUCE, 4, 64, 4), 256);
+    ck_assert_uint_eq(gw__winners_bytes(GW_BARRIER, 4, 64, 4), 0);
+    ck_assert_uint_eq(gw__winners_bytes(GW_ALLTOALL, 4, SIZE_MAX / 8, 4),
+                      UINT64_MAX);
+}
+END_TEST
+
+/* The rule's algorithm comes first, the others stay in order of prediction and
+ * none is lost. */
+START_TEST(the_others_stay_in_order)
+{
+    struct gw_candidate plain[32], ruled[32];
+    size_t n = gw_choose("tcp", GW_ALLREDUCE, 4, 256, 4, plain, 32);
+    write_rule("tcp", "allreduce",
+               "{\"ranks\":4,\"from_bytes\":0,\"to_bytes\":4096,"
+               "\"algo\":\"ring\"}");
+    ck_assert_uint_eq(gw_choose("tcp", GW_ALLREDUCE, 4, 256, 4, ruled, 32), n);
+    ck_assert_str_eq(ruled[0].algo->name, "ring");
+    size_t at = 0;
+    for (size_t i = 1; i < n; i++, at++) {
+        at += plain[at].algo == ruled[0].algo;
+        ck_assert_ptr_eq(ruled[i].algo, plain[at].algo);
+        ck_assert_double_eq(ruled[i].predicted_us, plain[at].predicted_us);
+    }
+}
+END_TEST
+
+static const char *const bad_rules[] = {
+    "7",
+    "[]",
+    "{}",
+    "{\"ranks\":4,\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"rign\"}",
+    "{\"ranks\":4,\"from_bytes\":0,\"to_bytes\":4096,\"algo\":3}",
+    "{\"ranks\":4,\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"binomial\"}",
+    "{\"ranks\":\"4\",\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"ring\"}",
+    "{\"ranks\":-4,\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"ring\"}",
+    "{\"ranks\":4294967300,\"from_bytes\":0,\"to_bytes\":9999,\"algo\":"
+    "\"ring\"}",
+    "{\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"ring\"}",
+    "{\"ranks\":4,\"from_bytes\":-1,\"to_bytes\":4096,\"algo\":\"ring\"}",
+    "{\"ranks\":4,\"from_bytes\":0,\"algo\":\"ring\"}",
+    "{\"ranks\":4,\"from_bytes\":4096,\"to_bytes\":0,\"algo\":\"ring\"}",
+    "{\"ranks\":4,\"from_bytes\":0.5,\"to_bytes\":1e9,\"algo\":\"ring\"}",
+};
+
+START_TEST(a_bad_rule_is_none)
+{
+    struct gw_rule rule;
+    const char *predicted = chosen("tcp", GW_ALLREDUCE, 4, 256);
+    ck_assert_str_ne(predicted, "ring");
+    write_rule("tcp", "allreduce", bad_rules[_i]);
+    ck_assert_str_eq(chosen("tcp", GW_ALLREDUCE, 4, 256), predicted);
+    ck_assert(!gw_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &rule));
+}
+END_TEST
+
+/* swing serves powers of two only. */
+START_TEST(an_algorithm_that_does_not_serve_is_none)
+{
+    write_rule("tcp", "allreduce",
+               "{\"ranks\":6,\"from_bytes\":0,\"to_bytes\":4096,"
+               "\"algo\":\"swing\"}");
+    bool serves = gw_algo_find(GW_ALLREDUCE, "swing")->valid(6);
+    ck_assert_int_eq(strcmp(chosen("tcp", GW_ALLREDUCE, 6, 256), "swing") == 0,
+                     serves);
+    write_rule("tcp", "allgather",
+               "{\"ranks\":5,\"from_bytes\":0,\"to_bytes\":4096,"
+               "\"algo\":\"neighbor\"}");
+    ck_assert(!gw_algo_find(GW_ALLGATHER, "neighbor")->valid(5));
+    ck_assert_str_ne(chosen("tcp", GW_ALLGATHER, 5, 16), "neighbor");
+}
+END_TEST
+
+static const char *const bad_files[] = {
+    "",
+    "{\"rules\":{\"tcp\":{\"allreduce\":[{\"ranks\":4,\"from_bytes\":0",
+    "[1,2]",
+    "{\"rules\":[]}",
+    "{\"rules\":{\"tcp\":3}}",
+    "{\"rules\":{\"tcp\":{\"allreduce\":{\"ranks\":4}}}}",
+};
+
+START_TEST(a_bad_file_is_none)
+{
+    const char *predicted = chosen("tcp", GW_ALLREDUCE, 4, 256);
+    write_file(bad_files[_i]);
+    ck_assert_str_eq(chosen("tcp", GW_ALLREDUCE, 4, 256), predicted);
+}
+END_TEST
+
+START_TEST(what_a_rule_tells)
+{
+    struct gw_rule rule;
+    write_rule("tcp", "allreduce",
+               "{\"ranks\":4,\"from_bytes\":1,\"to_bytes\":4096,"
+               "\"algo\":\"ring\",\"bytes\":1024,\"us\":3.5,"
+               "\"instead\":\"swing\",\"instead_us\":4,"
+               "\"tuning\":\"2026-11-22T04:30:00Z\"}");
+    ck_assert(gw_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &rule));
+    ck_assert_str_eq(rule.algo->name, "ring");
+    ck_assert_str_eq(rule.instead->name, "swing");
+    ck_assert_double_eq(rule.us, 3.5);
+    ck_assert_double_eq(rule.instead_us, 4);
+    ck_assert_uint_eq(rule.bytes, 1024);
+    ck_assert_str_eq(rule.date, "2026-11-22T04:30:00Z");
+    ck_assert(!gw_rule_find("tcp", GW_ALLREDUCE, 4, 2048, 4, &rule));
+}
+END_TEST
+
+/* ---- storing ---- */
+
+static struct gw_rule rule(unsigned ranks, uint64_t from_bytes,
+                           uint64_t to_bytes, const char *algo)
+{
+    return (struct gw_rule){
+        .collective = GW_ALLREDUCE,
+        .ranks = ranks,
+        .from_bytes = from_bytes,
+        .to_bytes = to_bytes,
+        .algo = algo ? gw_algo_find(GW_ALLREDUCE, algo) : NULL,
+        .bytes = from_bytes,
+        .us = 1.5,
+        .instead = algo ? gw_algo_find(GW_ALLREDUCE, "swing") : NULL,
+        .instead_us = 2,
+    };
+}
+
+static void store(const char *date, struct gw_rule one)
+{
+    struct gw_error why;
+    struct gw_tuning tuning = {.cpu = "a processor", .runs = 5, .seed = 1};
+    snprintf(tuning.date, sizeof tuning.date, "%s", date);
+    ck_assert_int_eq(gw_rules_store("tcp", &tuning, &one, 1, &why), GW_OK);
+}
+
+/* The list in short: "4:10-20 ring 4:21-30 swing ". */
+static void list(char out[512])
+{
+    size_t used = 0;
+    json_t *file = json_load_file(path, 0, NULL), *entry;
+    json_t *rules = json_object_get(
+        json_object_get(json_object_get(file, "rules"), "tcp"), "allreduce");
+    size_t i;
+    ck_assert(json_is_array(rules));
+    out[0] = 0;
+    json_array_foreach(rules, i, entry)
+    {
+        struct gw_rule r;
+        ck_assert(gw__winner_read(entry, GW_ALLREDUCE, &r));
+        used +=
+            (size_t)snprintf(out + used, 512 - used, "%u:%d-%d %s ", r.ranks,
+                             (int)r.from_bytes, (int)r.to_bytes, r.algo->name);
+    }
+    json_decref(file);
+}
+
+static void assert_list(const char *expected)
+{
+    char text[512];
+    list(text);
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(what_is_stored_takes_its_range)
+{
+    store("a", rule(4, 100, 400, "ring"));
+    store("a", rule(2, 100, 400, "ring"));
+    assert_list("2:100-400 ring 4:100-400 ring ");
+    store("a", rule(4, 200, 300, "one_shot")); /* within: two remain */
+    assert_list("2:100-400 ring 4:100-199 ring 4:200-300 one_shot "
+                "4:301-400 ring ");
+    store("a", rule(4, 150, 250, NULL)); /* nothing takes their place */
+    assert_list("2:100-400 ring 4:100-149 ring 4:251-300 one_shot "
+                "4:301-400 ring ");
+    store("a", rule(4, 0, 350, "one_shot"));
+    assert_list("2:100-400 ring 4:0-350 one_shot 4:351-400 ring ");
+    store("a", rule(2, 0, 1000, NULL));
+    assert_list("4:0-350 one_shot 4:351-400 ring ");
+}
+END_TEST
+
+START_TEST(the_evidence_is_kept)
+{
+    struct gw_rule found;
+    store("2026-11-22T04:30:00Z", rule(4, 8, 4096, "ring"));
+    ck_assert(gw_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &found));
+    ck_assert_double_eq(found.us, 1.5);
+    ck_assert_double_eq(found.instead_us, 2);
+    ck_assert_str_eq(found.instead->name, "swing");
+    ck_assert_str_eq(found.date, "2026-11-22T04:30:00Z");
+}
+END_TEST
+
+static bool has_tuning(const char *date)
+{
+    json_t *file = json_load_file(path, 0, NULL);
+    json_t *entry = json_object_get(json_object_get(file, "tunings"), date);
+    bool there = json_is_object(entry);
+    if (there)
+        ck_assert_str_eq(json_string_value(json_object_get(entry, "cpu")),
+                         "a processor");
+    json_decref(file);
+    return there;
+}
+
+/* Those that rules name, and the newest. */
+START_TEST(tunings_go_with_their_rules)
+{
+    store("a", rule(4, 0, 100, "ring"));
+    store("b", rule(4, 200, 300, "ring"));
+    ck_assert(has_tuning("a") && has_tuning("b"));
+    store("c", rule(4, 0, 150, "ring"));
+    ck_assert(!has_tuning("a") && has_tuning("b") && has_tuning("c"));
+    store("d", rule(4, 0, 1000, NULL));
+    ck_assert(!has_tuning("b") && !has_tuning("c") && has_tuning("d"));
+}
+END_TEST
+
+/* Each writer keeps what the other has stored. */
+START_TEST(costs_and_rules_share_the_file)
+{
+    struct gw_wire_costs costs;
+    struct gw_error why;
+    struct gw_rule found;
+    bool measured;
+    write_file("{\"wires\":{\"ipc\":{\"alpha_us\":17}},\"mine\":[1]}");
+    store("a", rule(4, 8, 4096, "ring"));
+    gw_costs("ipc", &costs, &measured);
+    ck_assert(measured);
+    ck_assert_double_eq(costs.model.alpha_us, 17);
+    ck_assert_int_eq(gw_costs_store("tcp", &costs, &why), GW_OK);
+    ck_assert(gw_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &found));
+    json_t *file = json_load_file(path, 0, NULL);
+    ck_assert_uint_eq(json_array_size(json_object_get(file, "mine")), 1);
+    json_decref(file);
+}
+END_TEST
+
+START_TEST(a_failure_to_store_is_told)
+{
+    struct gw_error why = {0};
+    struct gw_tuning tuning = {.date = "a"};
+    struct gw_rule one = rule(4, 0, 100, "ring");
+    setenv("GRADWIRE_CALIBRATION", "/dev/null/costs.json", 1);
+    ck_assert_int_ne(gw_rules_store("tcp", &tuning, &one, 1, &why), GW_OK);
+    ck_assert_ptr_nonnull(strstr(why.text, "/dev/null"));
+}
+END_TEST
+
+/* ---- between ranks ---- */
+
+/* What another process says is looked at before it is an index. */
+START_TEST(told_rules_are_checked)
+{
+    struct gw__winners told = {.count = UINT64_MAX}, taken;
+    size_t algos;
+    (void)gw_algo_list(&algos);
+    for (unsigned i = 0; i < GW__WINNERS_MAX; i++)
+        told.list[i] = (struct gw__winner){0, UINT64_MAX, algos + i};
+    told.list[5].algo = 0;
+    gw__winners_take(&taken, &told);
+    ck_assert_uint_eq(taken.count, 1);
+    ck_assert_uint_eq(taken.list[0].algo, 0);
+}
+END_TEST
+
+START_TEST(a_communicator_takes_as_many_as_it_can)
+{
+    json_t *file = json_pack("{s:{s:{s:[]}}}", "rules", "tcp", "allreduce");
+    json_t *rules = json_object_get(
+        json_object_get(json_object_get(file, "rules"), "tcp"), "allreduce");
+    struct gw__winners winners;
+    for (int i = 0; i < 2 * GW__WINNERS_MAX; i++)
+        json_array_append_new(rules, json_pack("{s:i,s:i,s:i,s:s}", "ranks", 4,
+                                               "from_bytes", i, "to_bytes", i,
+                                               "algo", "ring"));
+    gw__winners_of(file, "tcp", 4, &winners);
+    ck_assert_uint_eq(winners.count, GW__WINNERS_MAX);
+    gw__winners_of(file, "tcp", 2, &winners);
+    ck_assert_uint_eq(winners.count, 0);
+    json_decref(file);
+}
+END_TEST
+
+enum { RANKS = 4, COUNT = 256 };
+
+/* Messages that this rank sent during an all-reduce, or -1. */
+static int messages_of_call(const char *meeting, unsigned rank)
+{
+    struct gw_comm_config config = {
+        .wire = "ipc", .rank = rank, .size = RANKS, .rendezvous = meeting};
+    struct gw_comm *comm;
+    struct gw_error why = {0};
+    float in[COUNT] = {1}, out[COUNT];
+    uint64_t sent = 0;
+    if (gw_comm_create(&config, &comm, &why)) {
+        fprintf(stderr, "%s\n", why.text);
+        return -1;
+    }
+    enum gw_err err = gw_allreduce(comm, in, out, COUNT, GW_F32, GW_SUM);
+    if (err)
+        fprintf(stderr, "%s\n", gw_comm_error(comm)->text);
+    for (unsigned peer = 0; peer < RANKS; peer++) {
+        struct gw_counters counters;
+        gw_comm_counters(comm, peer, &counters);
+        sent += counters.messages_sent;
+    }
+    if (!err)
+        err = gw_barrier(comm); /* all have met before one leaves */
+    gw_comm_destroy(&comm);
+    return err || out[0] < RANKS || out[0] > RANKS ? -1 : (int)sent;
+}
+
+/* Ranks are processes, each with a file of its own: rank 0's says `first`, the
+ * others' say `others`. Each must send as many messages as `first` has it. */
+static void run_with_files(const char *first, const char *others, int messages)
+{
+    char meeting[64], rules[160];
+    pid_t ranks[RANKS];
+    snprintf(meeting, sizeof meeting, "ipc://@gradwire-winners-%d-%s",
+             (int)getpid(), first);
+    for (unsigned r = 0; r < RANKS; r++) {
+        ranks[r] = fork();
+        ck_assert_int_ge(ranks[r], 0);
+        if (ranks[r] > 0)
+            continue;
+        begin();
+        snprintf(rules, sizeof rules,
+                 "{\"ranks\":4,\"from_bytes\":0,\"to_bytes\":4096,"
+                 "\"algo\":\"%s\"}",
+                 r == 0 ? first : others);
+        write_rule("ipc", "allreduce", rules);
+        int sent = messages_of_call(meeting, r);
+        end();
+        _exit(sent == messages ? 0 : 1);
+    }
+    for (unsigned r = 0; r < RANKS; r++) {
+        int status;
+        ck_assert_int_eq(waitpid(ranks[r], &status, 0), ranks[r]);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                      "rank %u of %s among %s", r, first, others);
+    }
+}
+
+START_TEST(all_go_by_the_file_of_rank_0)
+{
+    run_with_files("ring", "recursive_doubling", 2 * (RANKS - 1));
+    run_with_files("recursive_doubling", "ring", 2);
+    run_with_files("one_shot", "no_such", RANKS - 1);
+}
+END_TEST
+
+Suite *suite_winners(void)
+{
+    Suite *suite = suite_create("winners");
+    TCase *choice = tcase_create("winners_choice");
+    int rules = sizeof bad_rules / sizeof *bad_rules;
+    int files = sizeof bad_files / sizeof *bad_files;
+    tcase_add_checked_fixture(choice, begin, end);
+    tcase_add_test(choice, a_rule_holds_for_its_range);
+    tcase_add_test(choice, sizes_are_of_the_whole_buffer);
+    tcase_add_test(choice, the_others_stay_in_order);
+    tcase_add_loop_test(choice, a_bad_rule_is_none, 0, rules);
+    tcase_add_test(choice, an_algorithm_that_does_not_serve_is_none);
+    tcase_add_loop_test(choice, a_bad_file_is_none, 0, files);
+    tcase_add_test(choice, what_a_rule_tells);
+    suite_add_tcase(suite, choice);
+    TCase *kept = tcase_create("winners_store");
+    tcase_add_checked_fixture(kept, begin, end);
+    tcase_add_test(kept, what_is_stored_takes_its_range);
+    tcase_add_test(kept, the_evidence_is_kept);
+    tcase_add_test(kept, tunings_go_with_their_rules);
+    tcase_add_test(kept, costs_and_rules_share_the_file);
+    tcase_add_test(kept, a_failure_to_store_is_told);
+    suite_add_tcase(suite, kept);
+    TCase *ranks = tcase_create("winners_ranks");
+    tcase_add_checked_fixture(ranks, begin, end);
+    tcase_add_test(ranks, told_rules_are_checked);
+    tcase_add_test(ranks, a_communicator_takes_as_many_as_it_can);
+    tcase_add_test(ranks, all_go_by_the_file_of_rank_0);
+    suite_add_tcase(suite, ranks);
+    return suite;
+}
