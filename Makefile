@@ -169,9 +169,31 @@ run-tsan: $(B)/unit
 run-fuzz: $(FUZZERS)
 	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZERS)
 
-bench: all $(BENCHES)
-	+tests/bench/peers.sh $(B)
-	$(B)/bench/events
+# What gradwire is measured beside.
+PEERS := $(addprefix $(B)/bench/,openmpi mpich gloo shm_ideal limits)
+$(PEERS): tests/bench/peers/peer.h | deps
+	@mkdir -p $(@D)
+	$(call say,cc,$@)$(PEER_CC) -O3 -D_GNU_SOURCE -o $@ $(filter-out %.h,$^) $(PEER_LIBS)
+$(B)/bench/openmpi $(B)/bench/mpich: tests/bench/peers/mpi_coll.c
+$(B)/bench/openmpi: PEER_CC = mpicc.openmpi
+$(B)/bench/mpich: PEER_CC = mpicc.mpich
+$(B)/bench/gloo: tests/bench/peers/gloo_coll.cc
+$(B)/bench/gloo: PEER_CC = g++
+$(B)/bench/gloo: PEER_LIBS = -lgloo -lpthread
+$(B)/bench/shm_ideal $(B)/bench/limits: $(B)/bench/%: tests/bench/peers/%.c
+$(B)/bench/shm_ideal $(B)/bench/limits: PEER_CC = gcc -march=native
+
+# The whole table, or GROUPS of it; then a dozen rows that show what became
+# slower than it was, and how they are written down anew.
+BENCH_FILES = BENCH_JSON=$(or $(BENCH_JSON),$(B)/bench.jsonl) \
+	BENCH_SVG=$(or $(BENCH_SVG),$(B)/bench.svg)
+QUICK = ROUNDS=$(or $(ROUNDS),5) tests/bench/run.sh -r tests/bench/quick.expected
+bench: all $(BENCHES) $(PEERS)
+	@$(BENCH_FILES) tests/bench/run.sh $(B) $(GROUPS)
+bench-quick: all $(BENCHES) $(PEERS)
+	@$(QUICK) -x 1.3 $(B)
+bench-quick-record: all $(BENCHES) $(PEERS)
+	@$(QUICK) -x 1.3 -w tests/bench/quick.expected $(B)
 
 # ---- style and demonstration ----
 
@@ -223,11 +245,11 @@ uninstall:
 need = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 deps:
 	@.ci/deps build $(call need,check,check% run-%san lint deps) $(call need,demo,demo deps) \
-		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench,bench)
+		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench%,bench)
 clean:
 	rm -rf $(B)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-.PHONY: all always asan bench check check-all clean demo deps format fuzz install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all clean demo deps format fuzz install lint \
 	run-asan run-fuzz run-tsan sim tsan uninstall

@@ -3,7 +3,7 @@
  * What the measured times say, without a clock or a file.
  *
  * An algorithm beats another when its median is lower by more than the noise,
- * 3 %, and it was faster in at least three of four rounds; rounds are pairs,
+ * 3 %, and it was faster in at least two of three rounds; rounds are pairs,
  * since both ran in each, so what slows the machine for a while slows both. A
  * size gets a rule only where some algorithm beats the predicted one. That is
  * the fastest, unless the winner of the size before is not beaten by it: one
@@ -29,7 +29,7 @@ static bool beats(const struct tune_case *item, unsigned a, unsigned b)
     for (unsigned k = 0; k < item->rounds; k++)
         won += x->us[k] < y->us[k];
     return x->median_us * (1 + NOISE) < y->median_us &&
-           4 * won >= 3 * item->rounds;
+           3 * won >= 2 * item->rounds;
 }
 
 static void find_medians(struct tune_case *item)

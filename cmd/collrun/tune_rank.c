@@ -14,6 +14,8 @@
 #include "common/command.h"
 #include "pattern.h"
 
+#include <math.h>
+
 enum {
     ROUNDS_MIN = 3,
     BATCH_MAX = 1 << 16,
@@ -68,19 +70,27 @@ static enum gw_err time_calls(struct tune_rank *r, const struct gw_algo *algo,
     return slowest[1] > 0 ? gw_fail(r->why, GW_EINTR, "interrupted") : GW_OK;
 }
 
+/* What a call takes at best, so far: a disturbed one must not make the batches
+ * of its algorithm shorter than those of the others. */
+static enum gw_err time_algo(struct tune_rank *r, const struct tune_case *item,
+                             unsigned a, uint64_t calls, double *ns)
+{
+    enum gw_err err = time_calls(r, item->algos[a].algo, calls, ns);
+    if (!err && *ns < r->estimate_ns[a])
+        r->estimate_ns[a] = *ns > 1 ? *ns : 1;
+    return err;
+}
+
 /* The first call makes the plan; then what one takes, roughly. */
 static enum gw_err try_algos(struct tune_rank *r, const struct tune_case *item)
 {
     enum gw_err err = GW_OK;
     for (unsigned a = 0; a < item->algo_count && !err; a++) {
-        const struct gw_algo *algo = item->algos[a].algo;
-        double first_ns, *ns = &r->estimate_ns[a];
-        err = time_calls(r, algo, 1, &first_ns);
+        double ns;
+        r->estimate_ns[a] = (double)INFINITY;
+        err = time_algo(r, item, a, 1, &ns);
         if (!err)
-            err =
-                time_calls(r, algo, first_ns < QUICK_NS ? QUICK_CALLS : 1, ns);
-        if (!err && *ns < 1)
-            *ns = 1;
+            err = time_algo(r, item, a, ns < QUICK_NS ? QUICK_CALLS : 1, &ns);
     }
     return err;
 }
@@ -102,7 +112,7 @@ static enum gw_err run_round(struct tune_rank *r, const struct tune_case *item,
         unsigned a = (i + (unsigned)report->rounds) % algos;
         double ns;
         uint64_t calls = within(share_ns / r->estimate_ns[a], 1, BATCH_MAX);
-        enum gw_err err = time_calls(r, item->algos[a].algo, calls, &ns);
+        enum gw_err err = time_algo(r, item, a, calls, &ns);
         if (err)
             return err;
         report->us[a][report->rounds] = ns * 1e-3;

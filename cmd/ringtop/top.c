@@ -105,18 +105,26 @@ static int run_show(struct show *show, int width, int height)
     return run_screen(show);
 }
 
+/* "-", or a run's name, which has neither dots nor slashes. */
+static enum gw_err take_operand(const char *operand, struct gw_error *why)
+{
+    if (strchr(operand, '.') || strchr(operand, '/'))
+        return gw_fail(why, GW_EINVAL,
+                       "the operand is a run or \"-\", not \"%.60s\"; a "
+                       "recording is played by --from FILE",
+                       operand);
+    if (strcmp(operand, "-") == 0 ? from != NULL : run_name != NULL)
+        return gw_fail(why, GW_EINVAL, "either --%s %.60s or \"%.60s\"",
+                       from ? "from" : "run", from ? from : run_name, operand);
+    *(strcmp(operand, "-") == 0 ? &from : &run_name) = operand;
+    return GW_OK;
+}
+
 static enum gw_err check(int operand_count, char **operands,
                          struct gw_error *why)
 {
-    if (operand_count > 0 && strcmp(operands[0], "-") != 0)
-        return gw_fail(why, GW_EINVAL,
-                       "the operand is \"-\", not \"%.60s\"; a recording is "
-                       "played by --from FILE",
-                       operands[0]);
-    if (operand_count > 0 && from)
-        return gw_fail(why, GW_EINVAL, "either --from %.60s or \"-\"", from);
-    if (operand_count > 0)
-        from = "-";
+    if (operand_count > 0 && take_operand(operands[0], why))
+        return why->code;
     if (from && run_name)
         return gw_fail(why, GW_EINVAL, "either --from %.60s or --run %.60s",
                        from, run_name);
@@ -149,10 +157,10 @@ static int run(int operand_count, char **operands)
 
 const struct command command_top = {
     .name = "ringtop",
-    .operands = "[-]",
+    .operands = "[NAME|-]",
     .help = "show ranks, ring and chunks; servers, slots and clocks; or stages",
     .examples = "ringtop                              the latest run, live\n"
-                "ringtop --run tiger --read-only\n"
+                "ringtop tiger --read-only\n"
                 "ringtop --from F.jsonl\n"
                 "ringtop --from F.jsonl --speed 0.001 --page ring\n"
                 "ringtop --from F.jsonl --batch -n 3 --size 100x30\n"

@@ -8,7 +8,7 @@
 #
 #   awk -f stats.awk -f plot.awk TIMES ROWS >FILE.svg
 
-{ sizes[$2, $3, $4]; known_size[$4] }
+{ sizes[$2, $3, $4]; known_size[$4]; known_op[$2] }
 
 function log10(x) { return log(x) / log(10) }
 
@@ -130,7 +130,9 @@ END {
     sort(size, size_count)
     count = split("broadcast reduce allreduce gather scatter allgather " \
         "reduce_scatter alltoall", ops, " ")
-    begin(count)
+    for (i = 1; i <= count; i++)
+        drawn += ops[i] in known_op
+    begin(drawn)
     top = 50
     for (i = 1; i <= count; i++) {
         drawn = panel(ops[i], "shm", 2, 0) + panel(ops[i], "shm", 4, 1) + \

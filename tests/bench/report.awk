@@ -106,7 +106,7 @@ FNR == 1 { head() }
     if (json)
         print_json()
     if (record)
-        print $1, $2, $3, $4, $5, $6, number(ratio, "%.3f") >record
+        print $1, $2, $3, $4, $5, $6, (ratio ? sprintf("%.3f", ratio) : "-") >record
 }
 
 END {

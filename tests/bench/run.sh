@@ -107,15 +107,26 @@ draw() {
         "$build/bench/rows" >"$BENCH_SVG"
 }
 
+# The rows with what their limits would be now, under the same first words.
+write_down() {
+    sed '/^#/!d' "$rows" >"$build/bench/rows.new"
+    cat "$build/bench/recorded" >>"$build/bench/rows.new"
+    cp "$build/bench/rows.new" "$record"
+}
+
 report() {
     limits >>"$build/bench/about"
     cat "$build/bench/about"
     echo
     test -z "${BENCH_JSON:-}" || about_as_json >"$BENCH_JSON"
     test -z "${BENCH_SVG:-}" || draw
-    awk -v slack="$slack" -v json="${BENCH_JSON:-}" -v record="$record" \
+    met=0
+    awk -v slack="$slack" -v json="${BENCH_JSON:-}" \
+        -v record="$build/bench/recorded" \
         -f $here/stats.awk -f $here/yardstick.awk -f $here/report.awk \
-        "$build/bench/times" "$build/bench/rows"
+        "$build/bench/times" "$build/bench/rows" || met=$?
+    test -z "$record" || write_down
+    return $met
 }
 
 trap 'exit 130' INT TERM
