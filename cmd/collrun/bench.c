@@ -6,10 +6,11 @@
  * been checked element by element on every rank.
  *
  * Read on in bench_cases.c (what is measured), bench_rank.c (how) and
- * bench_table.c (the rows).
+ * bench_table.c (the rows); `bench wire` is another thing, in bench_wire.c.
  */
 #include "bench.h"
 
+#include "bench_wire.h"
 #include "collrun.h"
 #include "plan_source.h"
 #include "price.h"
@@ -94,9 +95,10 @@ static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
     return bench_rank(comm, report, table->bench, why);
 }
 
-static enum gw_err launch(struct bench_table *table, struct gw_error *why)
+/* What every benchmark of this command starts its ranks with. */
+static struct launch plain_launch(void)
 {
-    const struct launch launch = {
+    return (struct launch){
         .ranks = bench.ranks,
         .wire = bench.wire,
         .timeout_ns = common.timeout_ns,
@@ -104,10 +106,15 @@ static enum gw_err launch(struct bench_table *table, struct gw_error *why)
         .no_pin = no_pin,
         .slice_bytes = slice_bytes,
         .lanes = lanes,
-        .rank_main = rank_main,
-        .context = table,
-        .on_report = on_report,
     };
+}
+
+static enum gw_err launch(struct bench_table *table, struct gw_error *why)
+{
+    struct launch launch = plain_launch();
+    launch.rank_main = rank_main;
+    launch.context = table;
+    launch.on_report = on_report;
     enum gw_err err = launch_run(&launch, why);
     if (!err && table->wrong > 0)
         return gw_fail(why, GW_EWRONG, "%s", table->first_wrong);
@@ -165,12 +172,21 @@ static enum gw_err check_options(struct gw_error *why)
     return gw_redop_parse(op_name, &bench.op, why);
 }
 
+static int measure_wire(void)
+{
+    struct gw_error why = {.code = GW_OK};
+    struct launch launch = plain_launch();
+    return bench_wire(&bench, &launch, &why) ? complain(&why) : 0;
+}
+
 static int run(int operand_count, char **operands)
 {
     struct gw_error why;
     (void)operand_count;
     bench.seed = common.seed;
     enum gw_err err = check_options(&why);
+    if (!err && strcmp(operands[0], "wire") == 0)
+        return measure_wire();
     if (!err)
         err = bench_list(&bench, operands[0], &why);
     if (!err && why_chosen && strcmp(operands[0], "all") == 0)
@@ -183,10 +199,11 @@ static int run(int operand_count, char **operands)
 
 const struct command command_bench = {
     .name = "bench",
-    .operands = "OP|all",
-    .help = "time a collective, and check every result",
+    .operands = "OP|all|wire",
+    .help = "time a collective, or a wire, and check every result",
     .examples = "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n"
                 "collrun bench allreduce --algo all --wire tcp -b 1M -e 1M\n"
+                "collrun bench wire --wire tcp -b 64K -e 1M\n"
                 "collrun bench all -n 2 -b 64K -e 64K -o jsonl\n",
     .options = options,
     .operands_min = 1,

@@ -100,10 +100,10 @@ enum gw_err tune_sum_up(const struct tune *tune, struct tune_summary *summary,
 {
     size_t n = tune->case_count, measured = 0, errors = 0;
     double *now = calloc((2 + TUNE_ALGOS_MAX) * (n + 1), sizeof *now);
-    double *then = now + n, *error = then + n;
     *summary = (struct tune_summary){.runs = TUNE_ROUNDS_MAX};
     if (!now)
         return gw_fail(why, GW_ENOMEM, "a summary of %zu cases", n);
+    double *then = now + n, *error = then + n;
     for (size_t i = 0; i < n; i++) {
         const struct tune_case *item = &tune->cases[i];
         if (!item->rounds)

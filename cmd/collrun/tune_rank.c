@@ -57,6 +57,7 @@ static enum gw_err time_calls(struct tune_rank *r, const struct gw_algo *algo,
                               uint64_t calls, double *ns)
 {
     double told[2] = {0, 0}, slowest[2];
+    *ns = (double)INFINITY;
     r->call.algo = algo->name;
     uint64_t begin_ns = gw_now_ns();
     for (uint64_t i = 0; i < calls; i++)

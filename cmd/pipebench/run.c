@@ -11,6 +11,7 @@
 #include "pipebench.h"
 #include "schedule_source.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static struct options {
     .optimiser = "momentum",
     .restarts = 3,
 };
-static struct run_net net_options = {.batch = 64, .rate = 0.1, .momentum = 0.9};
+static struct run_net net_options = {
+    .batch = 64, .rate = (double)NAN, .momentum = 0.9};
 
 static const struct option_spec specs[] = {
     SCHEDULE_SOURCE_OPTIONS(source),
@@ -57,10 +59,10 @@ static const struct option_spec specs[] = {
     {"batch", 0, OPTION_UNSIGNED, &net_options.batch, "ROWS",
      "--net: rows a step", NULL},
     {"epochs", 'E', OPTION_UNSIGNED, &options.epochs, "N",
-     "--net: times that each row is seen, instead of --steps (default 10)",
+     "--net: times that each row is seen, instead of --steps (default 20)",
      NULL},
-    {"lr", 0, OPTION_REAL, &net_options.rate, "RATE", "--net: learning rate",
-     NULL},
+    {"lr", 0, OPTION_REAL, &net_options.rate, "RATE",
+     "--net: learning rate (default 0.2, with adam 0.003)", NULL},
     {"optimiser", 0, OPTION_CHOICE, &options.optimiser, "NAME",
      "--net: sgd, momentum or adam", "sgd|momentum|adam"},
     {"momentum", 0, OPTION_REAL, &net_options.momentum, "M",
@@ -113,7 +115,7 @@ static enum gw_err check_options(struct gw_error *why)
 static enum gw_err count_steps(struct run_job *job, struct gw_error *why)
 {
     uint64_t steps = options.steps;
-    enum { EPOCHS_DEFAULT = 10 };
+    enum { EPOCHS_DEFAULT = 20 };
     unsigned epochs = options.epochs ? options.epochs : EPOCHS_DEFAULT;
     if (job->net && steps == 0)
         steps = (uint64_t)epochs * job->net->batches;
@@ -143,6 +145,8 @@ static enum gw_err read_net(struct run_job *job, struct gw_error *why)
 {
     if (gw_optimiser_parse(options.optimiser, &net_options.optimiser, why))
         return why->code;
+    if (isnan(net_options.rate))
+        net_options.rate = net_options.optimiser == GW_ADAM ? 0.003 : 0.2;
     job->net = &net_options;
     return run_net_load(job->net, job->schedule, why);
 }

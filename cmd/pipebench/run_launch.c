@@ -50,6 +50,20 @@ static void on_event(void *context, const struct gw_event *event)
         run_watch_draw(run->watch, event);
 }
 
+/* A link has room for a few slices, and nothing moves on it while its ends
+ * compute: so a message is cut into no more than are under way at once. 0: as
+ * the wire likes best. */
+static size_t slice_bytes(const struct run_job *job)
+{
+    enum { SLICES = 4, UNIT = 64 };
+    const size_t usual = 512 << 10, most = 64 << 20;
+    size_t bytes = job->work.message_elements * sizeof(float);
+    size_t slice = (bytes / SLICES + UNIT) / UNIT * UNIT;
+    if (job->net || bytes <= usual)
+        return 0;
+    return slice < most ? slice : most;
+}
+
 static enum gw_err launch(struct run *run, struct gw_error *why)
 {
     const struct launch launch = {
@@ -58,6 +72,7 @@ static enum gw_err launch(struct run *run, struct gw_error *why)
         .wire = run->job->wire,
         .timeout_ns = common.timeout_ns,
         .silence_ms = SILENCE_MS,
+        .slice_bytes = slice_bytes(run->job),
         .events = run->recorder != NULL,
         .rank_main = run_stage,
         .context = run,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring what the cost model needs: alpha and beta by ping-pong
- * and by a stream of large messages between ranks 0 and 1, gamma and the memory
- * by loops of the kernels on every rank at once, the meeting of a window pass
- * by barriers. Medians of several rounds; rank 0's figures count, except that
- * memory is shared by all, so all measure at the same time.
+ * Measuring what the cost model needs: alpha by ping-pong between ranks 0 and
+ * 1, beta by large messages that they exchange (a port of the model sends and
+ * receives at the same time, as almost every step of an algorithm does), gamma
+ * and the memory by loops of the kernels on every rank at once, the meeting of
+ * a window pass by barriers. Medians of several rounds; rank 0's figures count,
+ * except that memory is shared by all, so all measure at the same time.
  */
 #include "coll/comm.h"
 
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 9, PINGS = 40, STREAM_BYTES = 4 << 20, BIG_BYTES = 16 << 20 };
+enum { ROUNDS = 9, PINGS = 40, LARGE_BYTES = 4 << 20, BIG_BYTES = 16 << 20 };
 
 static int by_value(const void *a, const void *b)
 {
@@ -37,10 +38,9 @@ static enum gw_err one_way(struct gw_comm *comm, unsigned char *buffer,
                            size_t bytes, double *us)
 {
     double rounds[ROUNDS];
-    unsigned pings = bytes > 4096 ? 2 : PINGS;
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t begin = gw_now_ns();
-        for (unsigned k = 0; k < pings && comm->rank < 2; k++) {
+        for (unsigned k = 0; k < PINGS && comm->rank < 2; k++) {
             unsigned peer = 1 - comm->rank;
             enum gw_err err = comm->rank == 0
                                   ? gw_send(comm, buffer, bytes, GW_U8, peer)
@@ -52,7 +52,32 @@ static enum gw_err one_way(struct gw_comm *comm, unsigned char *buffer,
             if (err)
                 return err;
         }
-        rounds[i] = since_us(begin) / (2 * pings);
+        rounds[i] = since_us(begin) / (2 * PINGS);
+    }
+    *us = median(rounds, ROUNDS);
+    return gw_barrier(comm);
+}
+
+/* Ranks 0 and 1 send each other `bytes` at the same time. */
+static enum gw_err exchange(struct gw_comm *comm, unsigned char *buffer,
+                            size_t bytes, double *us)
+{
+    double rounds[ROUNDS];
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint64_t begin = gw_now_ns();
+        struct gw_request *both[2] = {NULL, NULL};
+        unsigned peer = 1 - comm->rank;
+        enum gw_err err = GW_OK;
+        if (comm->rank < 2)
+            err = gw_send_start(comm, buffer, bytes, GW_U8, peer, &both[0]);
+        if (comm->rank < 2 && !err)
+            err = gw_recv_start(comm, buffer + BIG_BYTES, bytes, GW_U8, peer,
+                                &both[1]);
+        if (!err)
+            err = gw_wait_all(2, both);
+        if (err)
+            return err;
+        rounds[i] = since_us(begin);
     }
     *us = median(rounds, ROUNDS);
     return gw_barrier(comm);
@@ -115,14 +140,14 @@ static enum gw_err measure(struct gw_comm *comm, unsigned char *buffer,
     if (!err)
         err = one_way(comm, buffer, 8, &alpha);
     if (!err)
-        err = one_way(comm, buffer, STREAM_BYTES, &large);
+        err = exchange(comm, buffer, LARGE_BYTES, &large);
     if (!err)
         measure_memory(buffer, costs);
     if (!err)
         err = measure_meeting(comm, &costs->sync_us);
     costs->model.alpha_us = alpha;
     costs->model.beta_us_per_byte =
-        large > alpha ? (large - alpha) / STREAM_BYTES : 0;
+        large > alpha ? (large - alpha) / LARGE_BYTES : 0;
     return err;
 }
 

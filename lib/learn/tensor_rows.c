@@ -18,6 +18,16 @@ static size_t entries(const struct gw__rows *rows, size_t i, size_t *begin)
     return rows->data->row_begin[row + 1] - *begin;
 }
 
+/* Where entry k stands in the range of `count` features from `first` on; false:
+ * not in it. */
+static inline bool place_of(const struct gw__rows *rows, size_t k, size_t first,
+                            size_t count, size_t *place)
+{
+    size_t feature = rows->data->index[k];
+    *place = feature - first;
+    return feature >= first && *place < count;
+}
+
 void gw__rows_dense(const struct gw__rows *rows, size_t first, size_t width,
                     float *out)
 {
@@ -25,8 +35,8 @@ void gw__rows_dense(const struct gw__rows *rows, size_t first, size_t width,
     for (size_t i = 0; i < rows->count; i++, out += width) {
         size_t begin = 0, count = entries(rows, i, &begin);
         for (size_t k = begin; k < begin + count; k++) {
-            size_t feature = rows->data->index[k] - first;
-            if (rows->data->index[k] >= first && feature < width)
+            size_t feature;
+            if (place_of(rows, k, first, width, &feature))
                 out[feature] = rows->data->value[k];
         }
     }
@@ -41,9 +51,8 @@ void gw__embedding_forward(const struct gw__vocabulary *vocabulary,
     for (size_t i = 0; i < rows->count; i++, y += width) {
         size_t begin = 0, count = entries(rows, i, &begin);
         for (size_t k = begin; k < begin + count; k++) {
-            size_t word = rows->data->index[k] - vocabulary->first;
-            if (rows->data->index[k] < vocabulary->first ||
-                word >= vocabulary->count)
+            size_t word;
+            if (!place_of(rows, k, vocabulary->first, vocabulary->count, &word))
                 continue;
             float value = rows->data->value[k];
             for (size_t j = 0; j < width; j++)
@@ -60,9 +69,8 @@ void gw__embedding_weight(const struct gw__vocabulary *vocabulary,
     for (size_t i = 0; i < rows->count; i++, dy += width) {
         size_t begin = 0, count = entries(rows, i, &begin);
         for (size_t k = begin; k < begin + count; k++) {
-            size_t word = rows->data->index[k] - vocabulary->first;
-            if (rows->data->index[k] < vocabulary->first ||
-                word >= vocabulary->count)
+            size_t word;
+            if (!place_of(rows, k, vocabulary->first, vocabulary->count, &word))
                 continue;
             float value = rows->data->value[k];
             for (size_t j = 0; j < width; j++)

@@ -7,7 +7,6 @@
 #include "network.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const char *gw_operator_name(enum gw_operator_kind kind)
 {

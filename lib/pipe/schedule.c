@@ -79,34 +79,36 @@ unsigned gw_schedule_peak(const struct gw_schedule *schedule, unsigned stage)
     return peak;
 }
 
-struct gw__message gw__pass_needs(const struct gw_schedule *schedule,
-                                  unsigned stage, struct gw_pass pass)
+/* Of a pass that has one; beyond the first and the last virtual stage there is
+ * nobody. */
+static struct gw__message message(const struct gw_schedule *schedule,
+                                  struct gw_pass pass, unsigned from,
+                                  unsigned to)
 {
-    unsigned to = gw_schedule_virtual(schedule, stage, pass.chunk);
     unsigned last = schedule->stages * schedule->chunks - 1;
     bool forward = gw__pass_is_forward(pass);
     bool backward = pass.kind == GW_BACKWARD || pass.kind == GW_BACKWARD_INPUT;
     return (struct gw__message){
-        .there = (forward && to > 0) || (backward && to < last),
+        .there = (forward || backward) && from <= last && to <= last,
         .forward = forward,
-        .from = forward ? to - 1 : to + 1,
+        .from = from,
         .to = to,
         .micro = pass.micro,
     };
+}
+
+struct gw__message gw__pass_needs(const struct gw_schedule *schedule,
+                                  unsigned stage, struct gw_pass pass)
+{
+    unsigned to = gw_schedule_virtual(schedule, stage, pass.chunk);
+    unsigned from = gw__pass_is_forward(pass) ? to - 1 : to + 1;
+    return message(schedule, pass, from, to);
 }
 
 struct gw__message gw__pass_sends(const struct gw_schedule *schedule,
                                   unsigned stage, struct gw_pass pass)
 {
     unsigned from = gw_schedule_virtual(schedule, stage, pass.chunk);
-    unsigned last = schedule->stages * schedule->chunks - 1;
-    bool forward = gw__pass_is_forward(pass);
-    bool backward = pass.kind == GW_BACKWARD || pass.kind == GW_BACKWARD_INPUT;
-    return (struct gw__message){
-        .there = (forward && from < last) || (backward && from > 0),
-        .forward = forward,
-        .from = from,
-        .to = forward ? from + 1 : from - 1,
-        .micro = pass.micro,
-    };
+    unsigned to = gw__pass_is_forward(pass) ? from + 1 : from - 1;
+    return message(schedule, pass, from, to);
 }

@@ -41,6 +41,9 @@ static struct gw__zmq_lane *next_lane(const struct gw__zmq *zmq,
 
 /* ---- sending ---- */
 
+/* The receiver tells of what it released only when that is CREDIT_SLICES or
+ * CREDIT_BYTES; so, however large the next slice is, a link with less than
+ * either under way is not full: its credit might never come. */
 static bool window_is_full(struct gw__zmq *zmq, const struct gw__zmq_link *link,
                            size_t bytes)
 {
@@ -54,7 +57,9 @@ static bool window_is_full(struct gw__zmq *zmq, const struct gw__zmq_link *link,
         return under_way >= 2;
     uint64_t taken_bytes =
         link->bytes_before[link->taken % GW__ZMQ_WINDOW_SLICES];
-    return link->sent_bytes - taken_bytes + bytes > GW__ZMQ_WINDOW_BYTES;
+    uint64_t under_way_bytes = link->sent_bytes - taken_bytes;
+    return under_way_bytes >= CREDIT_BYTES &&
+           under_way_bytes + bytes > GW__ZMQ_WINDOW_BYTES;
 }
 
 /* Called by libzmq's thread. The user's thread sets `sleeping` before it looks

@@ -7,8 +7,9 @@
 #
 # WHO is gradwire (shm, ipc, tcp: memory of gw_alloc and floats; -malloc: memory
 # of malloc; -bytes: elements of one byte), a peer (openmpi, openmpi-tcp, mpich,
-# gloo), the yardstick ideal, or one of what is measured once: start, ps-shm,
-# ps-ipc, ps-tcp, pslite, events-on, events-off.
+# gloo), the yardstick ideal, or one of the rest: start, ps-shm, ps-ipc, ps-tcp,
+# pslite, and the pairs of which the first has times for both: wire-tcp and
+# raw-tcp (and ipc), events-on and events-off.
 #
 # The environment: SECONDS_EACH, how long to time a size, and LIMITS, the file
 # with the limits of this machine.
@@ -94,6 +95,27 @@ events() {
             } }'
 }
 
+# A stream's time is that of a message; a row has both programs.
+wire() { # wire
+    for bytes in $sizes; do
+        "$build/collrun" bench wire --wire "$1" -b "$bytes" -e "$bytes" \
+            --seconds "$seconds" -o jsonl |
+            awk -v wire="$1" -v op="$op" -v bytes="$bytes" '
+                function value(name,    at) {
+                    at = index($0, "\"" name "\":")
+                    return substr($0, at + length(name) + 3) + 0
+                }
+                function tell(who, us) {
+                    print who "-" wire, op, 2, bytes, us
+                }
+                op == "trip" { tell("wire", value("us")); tell("raw", value("raw_us")) }
+                op == "stream" {
+                    tell("wire", bytes / value("GBps") / 1e3)
+                    tell("raw", bytes / value("raw_GBps") / 1e3)
+                }'
+    done
+}
+
 measure() {
     sizes=$*
     case $who in
@@ -116,8 +138,9 @@ measure() {
         awk -v op="$op" -v ranks="$ranks" -v bytes="$sizes" -f tests/bench/pslite.awk \
             "$LIMITS"
         ;;
+    wire-*) wire "${who#wire-}" ;;
     events-on) events ;;
-    events-off) ;;
+    raw-* | events-off) ;;
     *)
         echo "measure: there is no $who" >&2
         return 64

@@ -16,7 +16,7 @@ function log10(x) { return log(x) / log(10) }
 function best(programs, op, ranks, bytes,    who, count, i, us, least) {
     count = split(programs, who, " ")
     for (i = 1; i <= count; i++) {
-        us = median(who[i] " " op " " ranks " " bytes)
+        us = typical(who[i] " " op " " ranks " " bytes)
         if (us && (!least || us < least))
             least = us
     }

@@ -5,11 +5,12 @@
 # faster), and whether it is within the limit. At last how many rows are met,
 # by group. The status is 1 when one is missed.
 #
-#   awk [-v slack=1.3] [-v json=FILE] [-v record=FILE] -f stats.awk \
-#       -f yardstick.awk -f report.awk TIMES ROWS
+#   awk [-v slack=1.3] [-v best_counts=1] [-v json=FILE] [-v record=FILE] \
+#       -f stats.awk -f yardstick.awk -f report.awk TIMES ROWS
 #
-# slack: limits are so many times as large. json: the rows are appended, an
-# object a line. record: rows are written with the ratios of now as limits.
+# slack: limits are so many times as large. best_counts: of the rounds, the best
+# instead of the median. json: the rows are appended, an object a line. record:
+# rows are written with the ratios of now as limits.
 
 function limit_of(word,    parts) {
     if (word == "-")
@@ -28,7 +29,7 @@ function weigh_yardstick(    count, needs, i, us) {
         return
     }
     for (i = 1; i <= count; i++) {
-        us = median(needs[i])
+        us = typical(needs[i])
         if (us && (!base_us || us < base_us)) {
             base_us = us
             base_spread = spread(needs[i])
@@ -41,8 +42,8 @@ function weigh_yardstick(    count, needs, i, us) {
 function interpolate(needs,    low, high, low_us, high_us) {
     low = size_below($4)
     high = size_above($4)
-    low_us = median(needs[1])
-    high_us = median(needs[2])
+    low_us = typical(needs[1])
+    high_us = typical(needs[2])
     if (!low_us || !high_us)
         return
     base_us = low_us
@@ -89,7 +90,7 @@ FNR == 1 { head() }
 
 {
     name = named($5, $2, $3, $4)
-    us = median(name)
+    us = typical(name)
     own_spread = spread(name)
     weigh_yardstick()
     ratio = us && base_us ? us / base_us : 0

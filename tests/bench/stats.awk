@@ -26,19 +26,22 @@ function sorted_times(name, sorted,    i) {
     return runs[name] + 0
 }
 
-# 0 when it was never measured.
-function median(name,    sorted, count, middle) {
+# The median of the rounds, or with -v best_counts=1 the least: a machine that others
+# use too makes rounds slower, never faster. 0 when it was never measured.
+function typical(name,    sorted, count, middle) {
     count = sorted_times(name, sorted)
     middle = int((count + 1) / 2)
     if (count == 0)
         return 0
+    if (best_counts)
+        return sorted[1]
     return count % 2 ? sorted[middle] : (sorted[middle] + sorted[middle + 1]) / 2
 }
 
-# How far the rounds lie apart, in percent of the median.
+# How far the rounds lie apart, in percent of what is typical.
 function spread(name,    sorted, count) {
     count = sorted_times(name, sorted)
-    return count ? 100 * (sorted[count] - sorted[1]) / median(name) : 0
+    return count ? 100 * (sorted[count] - sorted[1]) / typical(name) : 0
 }
 
 function size_text(bytes) {

@@ -154,3 +154,20 @@ every_algorithm() {
     [[ $output = *"measured"* ]]
     run -64 "$COLLRUN" calibrate -n 1
 }
+
+# Both ranks of the wire, and the socket, have told a time for each size.
+@test "bench wire: each wire beside a raw socket, at any size" {
+    for wire in shm ipc tcp; do
+        run -0 --separate-stderr "$COLLRUN" bench wire --wire "$wire" \
+            -b 1 -e 300K -f 547 --seconds 2ms -o jsonl
+        [ "${#lines[@]}" -eq 3 ]
+        [[ ${lines[0]} == *'"wire":"'$wire'","bytes":1,'* ]]
+        [[ ${lines[2]} == *'"bytes":299209,'* ]]
+        for line in "${lines[@]}"; do
+            for name in GBps raw_GBps share us raw_us; do
+                [[ $line =~ \"$name\":[0-9]*[1-9] || $line =~ \"$name\":0\.0*[1-9] ]]
+            done
+        done
+    done
+    run -64 "$COLLRUN" bench wire -b 8 -e 4
+}

@@ -5,32 +5,18 @@
  * child is ever left.
  */
 #include "common/command.h"
-#include "common/launch.h"
+#include "launch_heard.h"
 
 #include <check.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 Suite *suite_launch(void);
-
-enum { RANKS = 3 };
-
-/* What the supervisor heard. */
-struct heard {
-    unsigned reports[RANKS];
-    unsigned char last[RANKS][64];
-    size_t bytes;
-    unsigned begins[RANKS], applies[RANKS];
-    unsigned interrupts; /* to raise at the first report */
-};
 
 static struct gw_error why;
 
@@ -38,25 +24,6 @@ static void begin(void)
 {
     interrupted = 0;
     why = (struct gw_error){.code = GW_OK};
-}
-
-/* Nobody is left to wait for. */
-static void end(void)
-{
-    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
-    ck_assert_int_eq(errno, ECHILD);
-}
-
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
-{
-    struct heard *heard = context;
-    ck_assert_uint_lt(rank, RANKS);
-    heard->reports[rank]++;
-    heard->bytes += bytes;
-    memcpy(heard->last[rank], data, bytes < 64 ? bytes : 64);
-    for (; heard->interrupts > 0; heard->interrupts--)
-        kill(getpid(), heard->interrupts % 2 ? SIGINT : SIGTERM);
 }
 
 static void on_event(void *context, const struct gw_event *event)
@@ -68,9 +35,6 @@ static void on_event(void *context, const struct gw_event *event)
     heard->applies[event->rank] += event->kind == GW_EV_APPLY;
 }
 
-typedef enum gw_err rank_main(struct gw_comm *, struct reporter *, void *,
-                              struct gw_error *);
-
 static enum gw_err launch(rank_main *main, struct heard *heard)
 {
     const struct launch launch = {
@@ -78,7 +42,7 @@ static enum gw_err launch(rank_main *main, struct heard *heard)
         .wire = "shm",
         .rank_main = main,
         .context = heard,
-        .on_report = on_report,
+        .on_report = heard_report,
         .on_event = on_event,
         .events = true,
     };
@@ -88,12 +52,6 @@ static enum gw_err launch(rank_main *main, struct heard *heard)
 static double seconds_since(uint64_t start_ns)
 {
     return (double)(gw_now_ns() - start_ns) * 1e-9;
-}
-
-static _Noreturn void hang(void)
-{
-    for (;;)
-        pause();
 }
 
 static enum gw_err report_twice(struct gw_comm *comm, struct reporter *report,
@@ -426,7 +384,7 @@ Suite *suite_launch(void)
 {
     Suite *suite = suite_create("launch");
     TCase *processes = tcase_create("processes");
-    tcase_add_checked_fixture(processes, begin, end);
+    tcase_add_checked_fixture(processes, begin, expect_no_child);
     tcase_add_test(processes, reports_arrive_in_order);
     tcase_add_test(processes, events_arrive_in_order_with_reports);
     tcase_add_test(processes, large_reports_arrive_whole);

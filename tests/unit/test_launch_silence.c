@@ -5,10 +5,9 @@
  * supervisor who slept.
  */
 #include "common/command.h"
-#include "common/launch.h"
+#include "launch_heard.h"
 
 #include <check.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,45 +18,12 @@
 
 Suite *suite_launch_silence(void);
 
-enum { RANKS = 3 };
-
-/* What the supervisor heard. */
-struct heard {
-    unsigned char last[RANKS][64];
-    size_t bytes;
-};
-
 static struct gw_error why;
 
 static void begin(void)
 {
     interrupted = 0;
     why = (struct gw_error){.code = GW_OK};
-}
-
-/* Nobody is left to wait for. */
-static void end(void)
-{
-    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
-    ck_assert_int_eq(errno, ECHILD);
-}
-
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
-{
-    struct heard *heard = context;
-    ck_assert_uint_lt(rank, RANKS);
-    heard->bytes += bytes;
-    memcpy(heard->last[rank], data, bytes < 64 ? bytes : 64);
-}
-
-typedef enum gw_err rank_main(struct gw_comm *, struct reporter *, void *,
-                              struct gw_error *);
-
-static _Noreturn void hang(void)
-{
-    for (;;)
-        pause();
 }
 
 static enum gw_err stop_one(struct gw_comm *comm, struct reporter *report,
@@ -80,7 +46,7 @@ static struct launch silent_launch(struct heard *heard, rank_main *main)
         .silence_ms = 400,
         .rank_main = main,
         .context = heard,
-        .on_report = on_report,
+        .on_report = heard_report,
     };
 }
 
@@ -170,7 +136,7 @@ Suite *suite_launch_silence(void)
 {
     Suite *suite = suite_create("launch_silence");
     TCase *processes = tcase_create("processes");
-    tcase_add_checked_fixture(processes, begin, end);
+    tcase_add_checked_fixture(processes, begin, expect_no_child);
     tcase_add_test(processes, a_stopped_rank_is_ended_and_named);
     tcase_add_test(processes, who_computes_is_not_silent);
     tcase_add_test(processes, a_supervisor_that_was_away_convicts_nobody);

@@ -6,6 +6,7 @@
 #include "nets.h"
 #include "parallel_run.h"
 #include "ranks.h"
+#include "schedules.h"
 
 #include <check.h>
 #include <math.h>
@@ -41,9 +42,7 @@ static void scene_init(struct scene *scene, struct gw_mesh mesh,
         .mesh = mesh, .batch = BATCH, .micros = micros};
     *scene = (struct scene){.data = parallel_data(), .network = net_of(NET)};
     scene->layout = layout_of(scene->network, options);
-    ck_assert_int_eq(gw_schedule_make(schedule, mesh.pipe, micros, 1,
-                                      &scene->schedule, NULL),
-                     GW_OK);
+    scene->schedule = schedule_made(schedule, mesh.pipe, micros, 1);
     for (uint32_t i = 0; i < BATCH; i++)
         scene->rows[i] = i;
     scene->rate = 0.1;
@@ -75,6 +74,25 @@ static struct gw_parallel_config config_of(const struct scene *scene,
             abort();                                                           \
         }                                                                      \
     } while (0)
+
+static struct gw_parallel *trainer_of(struct gw_comm *comm,
+                                      const struct gw_parallel_config *config)
+{
+    struct gw_parallel *parallel;
+    struct gw_error why;
+    MUST(gw_parallel_new(config, &parallel, &why) == GW_OK, why.text);
+    return parallel;
+}
+
+/* All ranks of the mesh do what `body` says. */
+static void play(struct gw_mesh mesh, const char *schedule, unsigned micros,
+                 rank_body body)
+{
+    struct scene scene;
+    scene_init(&scene, mesh, schedule, micros);
+    run_ranks(NULL, gw_mesh_size(&mesh), body, &scene);
+    scene_fini(&scene);
+}
 
 /* ---- what does not fit ---- */
 
@@ -108,10 +126,7 @@ static void misfits(struct gw_comm *comm, void *context)
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    struct scene scene;
-    scene_init(&scene, (struct gw_mesh){1, 1, 1}, "gpipe", 1);
-    run_ranks(NULL, 1, misfits, &scene);
-    scene_fini(&scene);
+    play((struct gw_mesh){1, 1, 1}, "gpipe", 1, misfits);
 }
 END_TEST
 
@@ -136,10 +151,9 @@ static void foreign_data(struct gw_comm *comm, void *context)
 {
     struct scene *scene = context;
     struct gw_parallel_config config = config_of(scene, comm);
-    struct gw_parallel *parallel;
+    struct gw_parallel *parallel = trainer_of(comm, &config);
     struct gw_parallel_report report;
     struct gw_error why;
-    MUST(gw_parallel_new(&config, &parallel, &why) == GW_OK, why.text);
     struct gw_dataset wide = *scene->data, many = *scene->data;
     wide.features = 17;
     many.class_count = 5;
@@ -165,10 +179,7 @@ static void foreign_data(struct gw_comm *comm, void *context)
 
 START_TEST(data_that_does_not_fit)
 {
-    struct scene scene;
-    scene_init(&scene, (struct gw_mesh){1, 1, 1}, "gpipe", 2);
-    run_ranks(NULL, 1, foreign_data, &scene);
-    scene_fini(&scene);
+    play((struct gw_mesh){1, 1, 1}, "gpipe", 2, foreign_data);
 }
 END_TEST
 
@@ -178,11 +189,10 @@ static void explode(struct gw_comm *comm, void *context)
 {
     struct scene *scene = context;
     struct gw_parallel_config config = config_of(scene, comm);
-    struct gw_parallel *parallel;
+    struct gw_parallel *parallel = trainer_of(comm, &config);
     struct gw_parallel_report report;
     struct gw_error why = {0};
     enum gw_err err = GW_OK;
-    MUST(gw_parallel_new(&config, &parallel, &why) == GW_OK, why.text);
     for (unsigned s = 0; !err && s < 20; s++)
         err =
             gw_parallel_step(parallel, scene->data, scene->rows, &report, &why);
@@ -210,12 +220,11 @@ static void leave(struct gw_comm *comm, void *context)
 {
     struct scene *scene = context;
     struct gw_parallel_config config = config_of(scene, comm);
-    struct gw_parallel *parallel;
+    struct gw_parallel *parallel = trainer_of(comm, &config);
     struct gw_parallel_report report;
     struct gw_error why = {0};
     enum gw_err err = GW_OK;
     unsigned steps = gw_comm_rank(comm) == scene->bad_rank ? 2 : 1000;
-    MUST(gw_parallel_new(&config, &parallel, &why) == GW_OK, why.text);
     for (unsigned s = 0; !err && s < steps; s++) {
         why.text[0] = 0;
         err =
@@ -249,9 +258,7 @@ END_TEST
 static void *state_of(struct gw_comm *comm, struct gw_parallel_config *config,
                       size_t *bytes)
 {
-    struct gw_parallel *parallel;
-    struct gw_error why;
-    MUST(gw_parallel_new(config, &parallel, &why) == GW_OK, why.text);
+    struct gw_parallel *parallel = trainer_of(comm, config);
     *bytes = gw_parallel_state_bytes(parallel);
     void *state = malloc(*bytes);
     MUST(state, "memory");
@@ -278,10 +285,9 @@ static void strangers(struct gw_comm *comm, void *context)
     struct gw_network *network = net_of("network n\ninput 16\ndense 4\n"
                                         "softmax\n");
     struct gw_layout *layout;
-    struct gw_parallel *parallel;
+    struct gw_parallel *parallel = trainer_of(comm, &config);
     struct gw_error why;
     size_t bytes;
-    MUST(gw_parallel_new(&config, &parallel, &why) == GW_OK, why.text);
     other.seed++;
     void *state = state_of(comm, &other, &bytes);
     expect_stranger(comm, parallel, state, bytes,
@@ -303,10 +309,7 @@ static void strangers(struct gw_comm *comm, void *context)
 
 START_TEST(states_of_other_trainers)
 {
-    struct scene scene;
-    scene_init(&scene, (struct gw_mesh){1, 1, 1}, "gpipe", 1);
-    run_ranks(NULL, 1, strangers, &scene);
-    scene_fini(&scene);
+    play((struct gw_mesh){1, 1, 1}, "gpipe", 1, strangers);
 }
 END_TEST
 
@@ -315,9 +318,7 @@ static void swap(struct gw_comm *comm, void *context)
 {
     struct gw_parallel_config config = config_of(context, comm);
     unsigned stage = gw_comm_rank(comm);
-    struct gw_parallel *parallel;
-    struct gw_error why;
-    MUST(gw_parallel_new(&config, &parallel, &why) == GW_OK, why.text);
+    struct gw_parallel *parallel = trainer_of(comm, &config);
     uint64_t mine = gw_parallel_state_bytes(parallel), sizes[2];
     MUST(gw_allgather(comm, &mine, sizes, 1, GW_U64) == GW_OK, "sizes");
     size_t counts[2] = {sizes[0], sizes[1]};
@@ -338,10 +339,7 @@ static void swap(struct gw_comm *comm, void *context)
 
 START_TEST(states_of_other_stages)
 {
-    struct scene scene;
-    scene_init(&scene, (struct gw_mesh){1, 1, 2}, "1f1b", 2);
-    run_ranks(NULL, 2, swap, &scene);
-    scene_fini(&scene);
+    play((struct gw_mesh){1, 1, 2}, "1f1b", 2, swap);
 }
 END_TEST
 

@@ -3,22 +3,12 @@
  * Every way in which a schedule can be wrong is found, and the sentence names
  * stage and pass; a circle of waits is told all the way round.
  */
-#include <gradwire/pipe.h>
+#include "schedules.h"
 
 #include <check.h>
 #include <string.h>
 
 Suite *suite_pipe_check(void);
-
-static struct gw_schedule *parse(const char *text)
-{
-    struct gw_schedule *schedule;
-    struct gw_error why = {0};
-    ck_assert_msg(gw_schedule_parse(text, strlen(text), "t", &schedule, &why) ==
-                      GW_OK,
-                  "%s", why.text);
-    return schedule;
-}
 
 static const struct {
     const char *text, *sentence;
@@ -83,7 +73,7 @@ static const struct {
 START_TEST(every_fault_has_its_sentence)
 {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct gw_schedule *schedule = parse(wrong[i].text);
+        struct gw_schedule *schedule = schedule_read(wrong[i].text);
         struct gw_error why = {0};
         enum gw_err err = gw_schedule_check(schedule, &why);
         const char *sentence = wrong[i].sentence ? wrong[i].sentence : "";
@@ -103,7 +93,7 @@ START_TEST(a_simulation_that_stands_still)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         if (!wrong[i].sentence || !strstr(wrong[i].sentence, "circle"))
             continue;
-        struct gw_schedule *schedule = parse(wrong[i].text);
+        struct gw_schedule *schedule = schedule_read(wrong[i].text);
         struct gw_pipe_costs costs = {.forward_us = 1};
         struct gw_timeline *timeline;
         struct gw_error why = {0};
@@ -161,7 +151,7 @@ END_TEST
 START_TEST(numbers_out_of_range)
 {
     struct gw_schedule *schedule =
-        parse("schedule stages=1 micros=1\nstage 0: F0 B0");
+        schedule_read("schedule stages=1 micros=1\nstage 0: F0 B0");
     struct gw_error why = {0};
     schedule->passes[1].micro = 7;
     ck_assert_int_eq(gw_schedule_check(schedule, &why), GW_EPLAN);

@@ -5,7 +5,7 @@
  * close, for every number of stages from 2 to 8 and of micro-batches from 1 to
  * 64. Times are whole numbers of microseconds, so that sums are exact.
  */
-#include <gradwire/pipe.h>
+#include "schedules.h"
 
 #include <check.h>
 
@@ -36,11 +36,7 @@ static struct gw_timeline *simulate(const struct gw_schedule *schedule,
 {
     struct gw_pipe_costs costs = {
         .forward_us = us[0], .input_us = us[1], .weight_us = us[2]};
-    struct gw_timeline *timeline;
-    struct gw_error why = {0};
-    ck_assert_msg(gw_pipe_simulate(schedule, &costs, &timeline, &why) == GW_OK,
-                  "%s", why.text);
-    return timeline;
+    return schedule_simulate(schedule, &costs);
 }
 
 static void expect_price(const struct gw_schedule *s, const double us[3],

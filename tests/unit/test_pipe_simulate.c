@@ -5,33 +5,12 @@
  * can get wrong: begin and end of every pass are moved later until all rules
  * hold.
  */
-#include <gradwire/pipe.h>
+#include "schedules.h"
 
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 Suite *suite_pipe_simulate(void);
-
-static struct gw_timeline *simulate(const struct gw_schedule *schedule,
-                                    const struct gw_pipe_costs *costs)
-{
-    struct gw_timeline *timeline;
-    struct gw_error why = {0};
-    ck_assert_msg(gw_pipe_simulate(schedule, costs, &timeline, &why) == GW_OK,
-                  "%s", why.text);
-    return timeline;
-}
-
-static struct gw_schedule *make(const char *name, unsigned p, unsigned m,
-                                unsigned v)
-{
-    struct gw_schedule *schedule;
-    struct gw_error why = {0};
-    ck_assert_msg(gw_schedule_make(name, p, m, v, &schedule, &why) == GW_OK,
-                  "%s", why.text);
-    return schedule;
-}
 
 /* ---- the reference ---- */
 
@@ -131,7 +110,7 @@ static void draw(struct random_costs *r, struct gw_rng *rng)
 static void expect_reference(const struct gw_schedule *s,
                              const struct gw_pipe_costs *costs)
 {
-    struct gw_timeline *timeline = simulate(s, costs);
+    struct gw_timeline *timeline = schedule_simulate(s, costs);
     double *begin = reference(s, costs);
     for (size_t i = 0; i < s->pass_count; i++) {
         const struct gw_pass_time *time = &timeline->times[i];
@@ -170,7 +149,8 @@ START_TEST(any_costs_as_the_reference)
             unsigned m = 1 + (unsigned)gw_rng_below(&rng, 7);
             unsigned v =
                 (*kind)->chunks ? 1 + (unsigned)gw_rng_below(&rng, 3) : 1;
-            struct gw_schedule *schedule = make((*kind)->name, p, m, v);
+            struct gw_schedule *schedule =
+                schedule_made((*kind)->name, p, m, v);
             draw(&random, &rng);
             expect_reference(schedule, &random.costs);
             gw_schedule_destroy(&schedule);
@@ -187,14 +167,14 @@ END_TEST
  */
 START_TEST(messages_take_time_while_stages_work)
 {
-    struct gw_schedule *schedule = make("1f1b", 2, 2, 1);
+    struct gw_schedule *schedule = schedule_made("1f1b", 2, 2, 1);
     struct gw_pipe_costs costs = {.forward_us = 2,
                                   .input_us = 1,
                                   .weight_us = 1,
                                   .message_us = 3,
                                   .us_per_byte = 0.5,
                                   .activation_bytes = 4};
-    struct gw_timeline *t = simulate(schedule, &costs);
+    struct gw_timeline *t = schedule_simulate(schedule, &costs);
     static const double begin_us[] = {0, 2, 16, 20, 7, 9, 11, 13};
     static const uint32_t waited_for[] = {GW_NONE, GW_NONE, 1,       1,
                                           0,       GW_NONE, GW_NONE, GW_NONE};
@@ -228,12 +208,12 @@ START_TEST(the_slowest_stage_sets_the_pace)
     static const double forward[P] = {3, 10, 4, 5}, input[P] = {2, 4, 9, 1};
     static const double weight[P] = {1, 1, 3, 2};
     for (unsigned m = 1; m <= 20; m++) {
-        struct gw_schedule *schedule = make("gpipe", P, m, 1);
+        struct gw_schedule *schedule = schedule_made("gpipe", P, m, 1);
         struct gw_pipe_costs costs = {.forward_each_us = forward,
                                       .input_each_us = input,
                                       .weight_each_us = weight,
                                       .message_us = 6};
-        struct gw_timeline *t = simulate(schedule, &costs);
+        struct gw_timeline *t = schedule_simulate(schedule, &costs);
         ck_assert_double_eq(t->time_us,
                             22 + 23 + (m - 1) * (10.0 + 12) + 2 * (P - 1) * 6);
         ck_assert_double_eq(t->ideal_us, m * 16.0);
@@ -250,7 +230,7 @@ END_TEST
 /* What was measured is summed up by the same lines. */
 START_TEST(a_measured_timeline)
 {
-    struct gw_schedule *schedule = make("1f1b", 2, 2, 1);
+    struct gw_schedule *schedule = schedule_made("1f1b", 2, 2, 1);
     struct gw_timeline *t;
     ck_assert_int_eq(gw_timeline_new(schedule, &t, NULL), GW_OK);
     for (size_t i = 0; i < t->pass_count; i++)
@@ -312,11 +292,11 @@ END_TEST
 /* A million passes are no matter: the walk is linear in them. */
 START_TEST(many_passes)
 {
-    struct gw_schedule *schedule = make("zb-h1", 64, 5000, 1);
+    struct gw_schedule *schedule = schedule_made("zb-h1", 64, 5000, 1);
     struct gw_pipe_costs costs = {
         .forward_us = 1, .input_us = 1, .weight_us = 1};
     ck_assert_int_eq(gw_schedule_check(schedule, NULL), GW_OK);
-    struct gw_timeline *t = simulate(schedule, &costs);
+    struct gw_timeline *t = schedule_simulate(schedule, &costs);
     ck_assert_double_eq(t->bubble_us, 63);
     gw_timeline_destroy(&t);
     gw_schedule_destroy(&schedule);

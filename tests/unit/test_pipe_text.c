@@ -4,7 +4,7 @@
  * what people write by hand is understood, and what is no schedule is refused
  * with its place and a sentence.
  */
-#include <gradwire/pipe.h>
+#include "schedules.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -12,16 +12,6 @@
 #include <string.h>
 
 Suite *suite_pipe_text(void);
-
-static struct gw_schedule *parse(const char *text)
-{
-    struct gw_schedule *schedule;
-    struct gw_error why = {0};
-    ck_assert_msg(gw_schedule_parse(text, strlen(text), "t", &schedule, &why) ==
-                      GW_OK,
-                  "%s", why.text);
-    return schedule;
-}
 
 static char *print(const struct gw_schedule *schedule)
 {
@@ -99,7 +89,7 @@ START_TEST(what_is_printed_reads_back)
                     GW_OK);
                 schedule->activations_max = m % 3;
                 char *text = print(schedule);
-                again = parse(text);
+                again = schedule_read(text);
                 expect_same(schedule, again);
                 free(text);
                 gw_schedule_destroy(&again);
@@ -128,12 +118,12 @@ END_TEST
 START_TEST(a_schedule_by_hand)
 {
     struct gw_schedule *schedule =
-        parse("# comment\n\n"
-              "  schedule  memory=2 micros=3\tstages=2 # more\r\n"
-              "stage 1 : F0 B0 # first\n"
-              "stage 0:F0 F1 B0 F2 B1 B2\n"
-              "stage 1:\n"
-              "stage 1: F1 B1 F2 B2");
+        schedule_read("# comment\n\n"
+                      "  schedule  memory=2 micros=3\tstages=2 # more\r\n"
+                      "stage 1 : F0 B0 # first\n"
+                      "stage 0:F0 F1 B0 F2 B1 B2\n"
+                      "stage 1:\n"
+                      "stage 1: F1 B1 F2 B2");
     ck_assert_str_eq(schedule->name, "t");
     ck_assert_uint_eq(schedule->activations_max, 2);
     ck_assert_int_eq(gw_schedule_check(schedule, NULL), GW_OK);
@@ -155,7 +145,7 @@ START_TEST(a_name_of_its_own_or_of_its_file)
         GW_OK);
     ck_assert_str_eq(schedule->name, "mine.pipe");
     gw_schedule_destroy(&schedule);
-    schedule = parse("schedule name=own stages=1 micros=1");
+    schedule = schedule_read("schedule name=own stages=1 micros=1");
     ck_assert_str_eq(schedule->name, "own");
     gw_schedule_destroy(&schedule);
 }

@@ -5,6 +5,7 @@
  * a timeline a step.
  */
 #include "pipebench/run.h"
+#include "schedules.h"
 
 #include <check.h>
 #include <math.h>
@@ -71,17 +72,9 @@ START_TEST(slow_stages_multiply)
 }
 END_TEST
 
-static struct gw_schedule *schedule_of(const char *name, unsigned stages,
-                                       unsigned micros)
-{
-    struct gw_schedule *schedule;
-    ck_assert(!gw_schedule_make(name, stages, micros, 0, &schedule, &why));
-    return schedule;
-}
-
 START_TEST(faults_name_stage_and_step)
 {
-    struct gw_schedule *schedule = schedule_of("1f1b", 3, 4);
+    struct gw_schedule *schedule = schedule_made("1f1b", 3, 4, 0);
     struct run_job job = {.schedule = schedule, .steps = 5};
     ck_assert(!run_parse_faults("2@4:kill,0@0:stop", &job, &why));
     ck_assert_uint_eq(job.fault_count, 2);
@@ -246,7 +239,7 @@ static struct tale begin_tale(struct gw_schedule *schedule, unsigned steps)
 
 START_TEST(events_make_a_timeline)
 {
-    struct gw_schedule *schedule = schedule_of("gpipe", 2, 1);
+    struct gw_schedule *schedule = schedule_made("gpipe", 2, 1, 0);
     struct tale tale = begin_tale(schedule, 2);
     double least_us, most_us;
     tell_step(&tale, 0, 100, 50);
@@ -274,7 +267,7 @@ END_TEST
 
 START_TEST(the_median_is_of_the_finished_steps)
 {
-    struct gw_schedule *schedule = schedule_of("gpipe", 2, 1);
+    struct gw_schedule *schedule = schedule_made("gpipe", 2, 1, 0);
     struct tale tale = begin_tale(schedule, 8);
     double least_us, most_us;
     ck_assert_ptr_null(run_record_median(&tale.record, &least_us, &most_us));
@@ -302,7 +295,7 @@ END_TEST
 /* Nothing that events can say breaks it. */
 START_TEST(nonsense_is_passed_over)
 {
-    struct gw_schedule *schedule = schedule_of("gpipe", 2, 1);
+    struct gw_schedule *schedule = schedule_made("gpipe", 2, 1, 0);
     struct tale tale = begin_tale(schedule, 2);
     struct gw_event event = {.time_ns = tale.zero_ns,
                              .kind = GW_EV_PASS_END,
@@ -329,7 +322,7 @@ END_TEST
 
 START_TEST(a_slow_stage_is_predicted_to_be_slow)
 {
-    struct gw_schedule *schedule = schedule_of("1f1b", 4, 8);
+    struct gw_schedule *schedule = schedule_made("1f1b", 4, 8, 0);
     double slow[4] = {1, 1, 1, 1};
     struct run_job job = {
         .schedule = schedule,

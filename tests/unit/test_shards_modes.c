@@ -51,6 +51,19 @@ static void run_job(const struct shard_job *job, const char *wire,
     run_ranks(&config, shard_job_ranks(job), body, &copy);
 }
 
+/* With weights that the tensor axis holds alike, whose gradients are
+ * summands. */
+static void run_tensor(const struct shape *shape, unsigned tensor,
+                       rank_body body)
+{
+    struct shard_job job = job_of(shape);
+    if (job.data > 3)
+        return;
+    job.tensor = tensor;
+    job.split = GW_SPLIT_BATCH;
+    run_job(&job, "shm", false, body);
+}
+
 /* ---- parameters ---- */
 
 static void train_and_check(struct shard_rank *rank,
@@ -83,15 +96,9 @@ START_TEST(all_are_one_process)
 }
 END_TEST
 
-/* Weights that the tensor axis holds alike, whose gradients are summands. */
 START_TEST(summands_along_the_tensor_axis)
 {
-    struct shard_job job = job_of(&shapes[_i]);
-    if (job.data > 3)
-        return;
-    job.tensor = 2;
-    job.split = GW_SPLIT_BATCH;
-    run_job(&job, "shm", false, all_buckets);
+    run_tensor(&shapes[_i], 2, all_buckets);
 }
 END_TEST
 
@@ -238,12 +245,7 @@ END_TEST
 
 START_TEST(bytes_along_the_tensor_axis)
 {
-    struct shard_job job = job_of(&shapes[_i]);
-    if (job.data > 3)
-        return;
-    job.tensor = 3;
-    job.split = GW_SPLIT_BATCH;
-    run_job(&job, "shm", false, count_bytes);
+    run_tensor(&shapes[_i], 3, count_bytes);
 }
 END_TEST
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rules of the calibration file: which calls obey them, that a bad rule is
- * none, what storing keeps of the old ones, and that all ranks go by rank 0's.
+ * none, and what storing keeps of the old ones. Of several ranks see
+ * test_winners_ranks.c.
  */
 #include "coll/winners.h"
 
@@ -11,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 Suite *suite_winners(void);
@@ -121,8 +120,8 @@ static const char *const bad_rules[] = {
     "{\"ranks\":4,\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"binomial\"}",
     "{\"ranks\":\"4\",\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"ring\"}",
     "{\"ranks\":-4,\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"ring\"}",
-    "{\"ranks\":4294967300,\"from_bytes\":0,\"to_bytes\":9999,\"algo\":"
-    "\"ring\"}",
+    ("{\"ranks\":4294967300,\"from_bytes\":0,\"to_bytes\":9999,"
+     "\"algo\":\"ring\"}"),
     "{\"from_bytes\":0,\"to_bytes\":4096,\"algo\":\"ring\"}",
     "{\"ranks\":4,\"from_bytes\":-1,\"to_bytes\":4096,\"algo\":\"ring\"}",
     "{\"ranks\":4,\"from_bytes\":0,\"algo\":\"ring\"}",
@@ -334,109 +333,6 @@ START_TEST(a_failure_to_store_is_told)
 }
 END_TEST
 
-/* ---- between ranks ---- */
-
-/* What another process says is looked at before it is an index. */
-START_TEST(told_rules_are_checked)
-{
-    struct gw__winners told = {.count = UINT64_MAX}, taken;
-    size_t algos;
-    (void)gw_algo_list(&algos);
-    for (unsigned i = 0; i < GW__WINNERS_MAX; i++)
-        told.list[i] = (struct gw__winner){0, UINT64_MAX, algos + i};
-    told.list[5].algo = 0;
-    gw__winners_take(&taken, &told);
-    ck_assert_uint_eq(taken.count, 1);
-    ck_assert_uint_eq(taken.list[0].algo, 0);
-}
-END_TEST
-
-START_TEST(a_communicator_takes_as_many_as_it_can)
-{
-    json_t *file = json_pack("{s:{s:{s:[]}}}", "rules", "tcp", "allreduce");
-    json_t *rules = json_object_get(
-        json_object_get(json_object_get(file, "rules"), "tcp"), "allreduce");
-    struct gw__winners winners;
-    for (int i = 0; i < 2 * GW__WINNERS_MAX; i++)
-        json_array_append_new(rules, json_pack("{s:i,s:i,s:i,s:s}", "ranks", 4,
-                                               "from_bytes", i, "to_bytes", i,
-                                               "algo", "ring"));
-    gw__winners_of(file, "tcp", 4, &winners);
-    ck_assert_uint_eq(winners.count, GW__WINNERS_MAX);
-    gw__winners_of(file, "tcp", 2, &winners);
-    ck_assert_uint_eq(winners.count, 0);
-    json_decref(file);
-}
-END_TEST
-
-enum { RANKS = 4, COUNT = 256 };
-
-/* Messages that this rank sent during an all-reduce, or -1. */
-static int messages_of_call(const char *meeting, unsigned rank)
-{
-    struct gw_comm_config config = {
-        .wire = "ipc", .rank = rank, .size = RANKS, .rendezvous = meeting};
-    struct gw_comm *comm;
-    struct gw_error why = {0};
-    float in[COUNT] = {1}, out[COUNT];
-    uint64_t sent = 0;
-    if (gw_comm_create(&config, &comm, &why)) {
-        fprintf(stderr, "%s\n", why.text);
-        return -1;
-    }
-    enum gw_err err = gw_allreduce(comm, in, out, COUNT, GW_F32, GW_SUM);
-    if (err)
-        fprintf(stderr, "%s\n", gw_comm_error(comm)->text);
-    for (unsigned peer = 0; peer < RANKS; peer++) {
-        struct gw_counters counters;
-        gw_comm_counters(comm, peer, &counters);
-        sent += counters.messages_sent;
-    }
-    if (!err)
-        err = gw_barrier(comm); /* all have met before one leaves */
-    gw_comm_destroy(&comm);
-    return err || out[0] < RANKS || out[0] > RANKS ? -1 : (int)sent;
-}
-
-/* Ranks are processes, each with a file of its own: rank 0's says `first`, the
- * others' say `others`. Each must send as many messages as `first` has it. */
-static void run_with_files(const char *first, const char *others, int messages)
-{
-    char meeting[64], rules[160];
-    pid_t ranks[RANKS];
-    snprintf(meeting, sizeof meeting, "ipc://@gradwire-winners-%d-%s",
-             (int)getpid(), first);
-    for (unsigned r = 0; r < RANKS; r++) {
-        ranks[r] = fork();
-        ck_assert_int_ge(ranks[r], 0);
-        if (ranks[r] > 0)
-            continue;
-        begin();
-        snprintf(rules, sizeof rules,
-                 "{\"ranks\":4,\"from_bytes\":0,\"to_bytes\":4096,"
-                 "\"algo\":\"%s\"}",
-                 r == 0 ? first : others);
-        write_rule("ipc", "allreduce", rules);
-        int sent = messages_of_call(meeting, r);
-        end();
-        _exit(sent == messages ? 0 : 1);
-    }
-    for (unsigned r = 0; r < RANKS; r++) {
-        int status;
-        ck_assert_int_eq(waitpid(ranks[r], &status, 0), ranks[r]);
-        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                      "rank %u of %s among %s", r, first, others);
-    }
-}
-
-START_TEST(all_go_by_the_file_of_rank_0)
-{
-    run_with_files("ring", "recursive_doubling", 2 * (RANKS - 1));
-    run_with_files("recursive_doubling", "ring", 2);
-    run_with_files("one_shot", "no_such", RANKS - 1);
-}
-END_TEST
-
 Suite *suite_winners(void)
 {
     Suite *suite = suite_create("winners");
@@ -460,11 +356,5 @@ Suite *suite_winners(void)
     tcase_add_test(kept, costs_and_rules_share_the_file);
     tcase_add_test(kept, a_failure_to_store_is_told);
     suite_add_tcase(suite, kept);
-    TCase *ranks = tcase_create("winners_ranks");
-    tcase_add_checked_fixture(ranks, begin, end);
-    tcase_add_test(ranks, told_rules_are_checked);
-    tcase_add_test(ranks, a_communicator_takes_as_many_as_it_can);
-    tcase_add_test(ranks, all_go_by_the_file_of_rank_0);
-    suite_add_tcase(suite, ranks);
     return suite;
 }

@@ -217,6 +217,30 @@ START_TEST(a_sender_without_room_hears_an_abort)
 }
 END_TEST
 
+/* Small slices that were read, but not told of yet, leave room for one that is
+ * as large as the window. */
+START_TEST(a_slice_as_large_as_the_window_follows_small_ones)
+{
+    enum { SMALL = 24, LARGE = GW__ZMQ_WINDOW_BYTES, COUNT = 5 };
+    struct crew crew;
+    struct gw__slice_view view;
+    unsigned char *data = malloc(LARGE);
+    crew_start(&crew, names[_i], 2, 0);
+    crew_fill(data, LARGE, 1);
+    for (unsigned i = 0; i < COUNT; i++) {
+        size_t bytes = i < COUNT - 1 ? SMALL : LARGE;
+        struct gw__header header = {.bytes = (uint32_t)bytes};
+        crew_send(crew.wires[0], 1, &header, data, false);
+        ck_assert_int_eq(crew_await(crew.wires[1], 0, &view), GW_OK);
+        ck_assert_uint_eq(view.header->bytes, bytes);
+        ck_assert(!crew_differs(view.data, bytes, 1));
+        crew.wires[1]->ops->release(crew.wires[1], 0);
+    }
+    crew_end(&crew);
+    free(data);
+}
+END_TEST
+
 /* Who does not look at a link is woken by it once, and then sleeps. */
 START_TEST(an_unwanted_slice_wakes_once)
 {
@@ -252,6 +276,8 @@ Suite *suite_wire_zmq(void)
                         2);
     tcase_add_loop_test(tests, an_abort_gives_lent_buffers_back, 0, 2);
     tcase_add_loop_test(tests, a_sender_without_room_hears_an_abort, 0, 2);
+    tcase_add_loop_test(
+        tests, a_slice_as_large_as_the_window_follows_small_ones, 0, 2);
     tcase_add_loop_test(tests, an_unwanted_slice_wakes_once, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;

@@ -280,7 +280,9 @@ struct gw_pipe;
 
 /* One stage. Receives are posted in the order in which the peers send, so that
  * messages move while the stage computes; sends do not wait for the receiver
- * either. GW_EINVAL: the communicator has no such ranks. */
+ * either. What a link has no room for moves on between passes only: for large
+ * messages let the communicator's slices be a quarter of one. GW_EINVAL: the
+ * communicator has no such ranks. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_pipe_new(const struct gw_pipe_config *config, struct gw_pipe **pipe,
             struct gw_error *why);

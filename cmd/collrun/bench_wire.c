@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun bench wire: what messages between two ranks reach of what the same
+ * kernel gives to a raw socket of the same family, measured in turns in one
+ * run. The difference is what gradwire and ZeroMQ cost. shm does not go through
+ * the kernel; beside it stands a Unix socket, as beside ipc.
+ */
+#include "bench_wire.h"
+
+#include "common/command.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const struct field fields[] = {
+    {"op", NULL, FIELD_TEXT, 0, false},
+    {"wire", NULL, FIELD_TEXT, 0, false},
+    {"bytes", "size", FIELD_INTEGER, 0, false},
+    {"GBps", "GB/s", FIELD_REAL, 3, false},
+    {"raw_GBps", "raw GB/s", FIELD_REAL, 3, false},
+    {"share", "% of raw", FIELD_REAL, 1, false},
+    {"us", NULL, FIELD_REAL, 2, false},
+    {"raw_us", "raw us", FIELD_REAL, 2, false},
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+struct wire_bench {
+    const struct bench *bench;
+    struct output *output;
+    int ends[2]; /* of the raw socket */
+};
+
+static void on_report(void *context, unsigned rank, const void *data,
+                      size_t bytes)
+{
+    const struct wire_bench *w = context;
+    struct bench_wire_report r;
+    (void)rank;
+    if (bytes != sizeof r)
+        return;
+    memcpy(&r, data, sizeof r);
+    output_row(w->output,
+               (union value[FIELD_COUNT]){
+                   {.text = "wire"},
+                   {.text = w->bench->wire},
+                   {.integer = (int64_t)r.bytes},
+                   {.real = (double)r.bytes / r.stream_us * 1e-3},
+                   {.real = (double)r.bytes / r.raw_stream_us * 1e-3},
+                   {.real = 100 * r.raw_stream_us / r.stream_us},
+                   {.real = r.trip_us},
+                   {.real = r.raw_trip_us},
+               });
+}
+
+static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
+                             void *context, struct gw_error *why)
+{
+    const struct wire_bench *w = context;
+    return bench_wire_rank(comm, report, w->bench, w->ends[gw_comm_rank(comm)],
+                           why);
+}
+
+enum gw_err bench_wire(const struct bench *bench, struct launch *launch,
+                       struct gw_error *why)
+{
+    struct wire_bench w = {.bench = bench};
+    enum gw_err err = bench_wire_raw_pair(bench->wire, w.ends, why);
+    if (!err)
+        err = output_begin("collrun bench wire", common.output, fields,
+                           FIELD_COUNT, &w.output, why);
+    if (!err) {
+        launch->ranks = 2;
+        launch->rank_main = rank_main;
+        launch->on_report = on_report;
+        launch->context = &w;
+        err = launch_run(launch, why);
+        output_end(&w.output, err ? why : NULL, err == GW_EINTR);
+    }
+    for (int i = 0; i < 2; i++)
+        if (w.ends[i] >= 0)
+            close(w.ends[i]);
+    return err;
+}

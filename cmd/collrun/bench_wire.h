@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Inside `collrun bench wire`: the command (bench_wire.c), what its two ranks
+ * do (bench_wire_rank.c) and the socket beside them (bench_wire_raw.c).
+ */
+#ifndef BENCH_WIRE_H
+#define BENCH_WIRE_H
+
+#include "bench.h"
+
+/* What rank 0 tells about a size; medians. */
+struct bench_wire_report {
+    uint64_t bytes;
+    double stream_us, raw_stream_us; /* a message of a stream */
+    double trip_us, raw_trip_us;     /* there and back */
+};
+
+/* The command; `launch` has what is the same for every benchmark. */
+GW_MUST_CHECK enum gw_err bench_wire(const struct bench *bench,
+                                     struct launch *launch,
+                                     struct gw_error *why);
+/* In both ranks; `socket` is the rank's end of the raw one. GW_EWRONG when what
+ * arrives is not what was sent. */
+GW_MUST_CHECK enum gw_err bench_wire_rank(struct gw_comm *comm,
+                                          struct reporter *report,
+                                          const struct bench *bench, int socket,
+                                          struct gw_error *why);
+
+/* Two joined stream sockets: TCP over loopback for "tcp", Unix ones else. */
+GW_MUST_CHECK enum gw_err bench_wire_raw_pair(const char *wire, int ends[2],
+                                              struct gw_error *why);
+/* All bytes, or GW_ELOST. */
+GW_MUST_CHECK enum gw_err bench_wire_raw_send(int socket, const void *data,
+                                              size_t bytes,
+                                              struct gw_error *why);
+GW_MUST_CHECK enum gw_err bench_wire_raw_receive(int socket, void *data,
+                                                 size_t bytes,
+                                                 struct gw_error *why);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The two ranks of `collrun bench wire`. Rank 0 alone looks at the clock: it
+ * says what both do next (an order), does its side of it, and takes the time;
+ * rank 1 obeys until there is nothing left. A stream is messages one way, some
+ * of them under way at once, and a word back when all have come; a trip is a
+ * message there and back. Wire and raw socket take turns, so that both meet
+ * the same machine, and use the same memory.
+ */
+#include "bench_wire.h"
+
+#include "common/command.h"
+#include "common/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A stream has about as much under way as a socket's buffers take. */
+enum {
+    WINDOW_MIN = 4,
+    WINDOW_MAX = 64,
+    WINDOW_BYTES = 4 << 20,
+    ROUNDS = 9,
+    WAYS = 4,
+    COUNT_MAX = 1 << 20
+};
+enum way { STREAM, RAW_STREAM, TRIP, RAW_TRIP, CHECK, END };
+
+struct order {
+    uint64_t way, count, bytes;
+};
+
+struct wire_rank {
+    const struct bench *bench;
+    struct gw_comm *comm;
+    unsigned rank, peer;
+    int socket;
+    size_t bytes;    /* of a message now */
+    uint64_t window; /* messages of a stream that are under way at once */
+    uint8_t *memory; /* a window of messages */
+    struct gw_error *why;
+};
+
+static enum gw_err comm_failed(struct wire_rank *r)
+{
+    const struct gw_error *error = gw_comm_error(r->comm);
+    return gw_fail(r->why, error->code, "%s", error->text);
+}
+
+static void set_size(struct wire_rank *r, size_t bytes)
+{
+    uint64_t fit = bytes ? WINDOW_BYTES / bytes : WINDOW_MIN;
+    r->bytes = bytes;
+    r->window = fit < WINDOW_MIN   ? WINDOW_MIN
+                : fit > WINDOW_MAX ? WINDOW_MAX
+                                   : fit;
+}
+
+static uint8_t *message(struct wire_rank *r, uint64_t i)
+{
+    return r->memory + (size_t)(i % r->window) * r->bytes;
+}
+
+static enum gw_err say(struct wire_rank *r, size_t bytes)
+{
+    return gw_send(r->comm, r->memory, bytes, GW_U8, r->peer) ? comm_failed(r)
+                                                              : GW_OK;
+}
+
+static enum gw_err hear(struct wire_rank *r, size_t bytes)
+{
+    return gw_recv(r->comm, r->memory, bytes, GW_U8, r->peer) ? comm_failed(r)
+                                                              : GW_OK;
+}
+
+static enum gw_err begin_message(struct wire_rank *r, uint64_t i,
+                                 struct gw_request **request)
+{
+    enum gw_err err = r->rank == 0
+                          ? gw_send_start(r->comm, message(r, i), r->bytes,
+                                          GW_U8, r->peer, request)
+                          : gw_recv_start(r->comm, message(r, i), r->bytes,
+                                          GW_U8, r->peer, request);
+    return err ? comm_failed(r) : GW_OK;
+}
+
+static enum gw_err stream(struct wire_rank *r, uint64_t count)
+{
+    struct gw_request *under_way[WINDOW_MAX] = {NULL};
+    for (uint64_t i = 0; i < count; i++) {
+        struct gw_request **place = &under_way[i % r->window];
+        if (*place && gw_wait(place))
+            return comm_failed(r);
+        if (begin_message(r, i, place))
+            return r->why->code;
+    }
+    if (gw_wait_all(WINDOW_MAX, under_way))
+        return comm_failed(r);
+    return r->rank == 0 ? hear(r, 1) : say(r, 1);
+}
+
+static enum gw_err trips(struct wire_rank *r, uint64_t count)
+{
+    enum gw_err err = GW_OK;
+    for (uint64_t i = 0; i < count && !err; i++) {
+        err = r->rank == 0 ? say(r, r->bytes) : hear(r, r->bytes);
+        if (!err)
+            err = r->rank == 0 ? hear(r, r->bytes) : say(r, r->bytes);
+    }
+    return err;
+}
+
+static enum gw_err raw_say(struct wire_rank *r, const void *data, size_t bytes)
+{
+    return bench_wire_raw_send(r->socket, data, bytes, r->why);
+}
+
+static enum gw_err raw_hear(struct wire_rank *r, void *data, size_t bytes)
+{
+    return bench_wire_raw_receive(r->socket, data, bytes, r->why);
+}
+
+static enum gw_err raw_stream(struct wire_rank *r, uint64_t count)
+{
+    enum gw_err err = GW_OK;
+    for (uint64_t i = 0; i < count && !err; i++)
+        err = r->rank == 0 ? raw_say(r, message(r, i), r->bytes)
+                           : raw_hear(r, message(r, i), r->bytes);
+    if (err)
+        return err;
+    return r->rank == 0 ? raw_hear(r, r->memory, 1) : raw_say(r, r->memory, 1);
+}
+
+static enum gw_err raw_trips(struct wire_rank *r, uint64_t count)
+{
+    enum gw_err err = GW_OK;
+    for (uint64_t i = 0; i < count && !err; i++) {
+        err = r->rank == 0 ? raw_say(r, r->memory, r->bytes)
+                           : raw_hear(r, r->memory, r->bytes);
+        if (!err)
+            err = r->rank == 0 ? raw_hear(r, r->memory, r->bytes)
+                               : raw_say(r, r->memory, r->bytes);
+    }
+    return err;
+}
+
+/* ---- checking ---- */
+
+/* No byte is like its neighbour, and no message like another. */
+static uint8_t byte_of(uint64_t message, size_t at)
+{
+    return (uint8_t)(at * 31 + (at >> 8) + message * 7 + 1);
+}
+
+static enum gw_err compare(struct wire_rank *r)
+{
+    for (uint64_t m = 0; m < r->window; m++)
+        for (size_t i = m == 0; i < r->bytes; i++)
+            if (message(r, m)[i] != byte_of(m, i))
+                return gw_fail(r->why, GW_EWRONG,
+                               "byte %zu of a message of %zu is wrong", i,
+                               r->bytes);
+    return GW_OK;
+}
+
+/* Sends a window of messages that rank 1 knows. The word back begins in the
+ * first byte of the memory, which is therefore not compared. */
+static enum gw_err check(struct wire_rank *r, uint64_t count)
+{
+    for (uint64_t m = 0; m < count; m++)
+        for (size_t i = 0; i < r->bytes; i++)
+            message(r, m)[i] = r->rank == 0 ? byte_of(m, i) : 0;
+    enum gw_err err = stream(r, count);
+    return err || r->rank == 0 ? err : compare(r);
+}
+
+/* ---- orders ---- */
+
+static enum gw_err obey(struct wire_rank *r, struct order *order)
+{
+    static enum gw_err (*const ways[])(struct wire_rank *, uint64_t) = {
+        [STREAM] = stream,      [RAW_STREAM] = raw_stream, [TRIP] = trips,
+        [RAW_TRIP] = raw_trips, [CHECK] = check,
+    };
+    if (gw_broadcast(r->comm, GW_IN_PLACE, order, sizeof *order, GW_U8, 0))
+        return comm_failed(r);
+    set_size(r, order->bytes);
+    return order->way == END ? GW_OK : ways[order->way](r, order->count);
+}
+
+/* Of rank 0: gives the order; *us receives how long a message or trip took. */
+static enum gw_err command(struct wire_rank *r, enum way way, uint64_t count,
+                           double *us)
+{
+    struct order order = {.way = way, .count = count, .bytes = r->bytes};
+    if (interrupted) {
+        order.way = END;
+        enum gw_err err = obey(r, &order);
+        return err ? err : gw_fail(r->why, GW_EINTR, "interrupted");
+    }
+    uint64_t begin_ns = gw_now_ns();
+    enum gw_err err = obey(r, &order);
+    *us = (double)(gw_now_ns() - begin_ns) / (double)count * 1e-3;
+    return err;
+}
+
+/* As many as take a round's share of the time, after a warm-up. */
+static enum gw_err choose_count(struct wire_rank *r, enum way way,
+                                uint64_t *count)
+{
+    double share_us = (double)r->bench->seconds_ns * 1e-3 / (ROUNDS * WAYS);
+    double us = 0;
+    *count = r->window;
+    for (;;) {
+        enum gw_err err = command(r, way, *count, &us);
+        if (err || us * (double)*count >= share_us || *count >= COUNT_MAX)
+            return err;
+        *count *= 2;
+    }
+}
+
+static double median(double *samples)
+{
+    stats_sort(samples, ROUNDS);
+    return stats_quantile(samples, ROUNDS, 0.5);
+}
+
+static enum gw_err measure(struct wire_rank *r, struct reporter *report)
+{
+    uint64_t counts[WAYS];
+    double samples[WAYS][ROUNDS], us;
+    enum gw_err err = command(r, CHECK, r->window, &us);
+    for (unsigned way = 0; way < WAYS && !err; way++)
+        err = choose_count(r, (enum way)way, &counts[way]);
+    for (unsigned i = 0; i < ROUNDS && !err; i++)
+        for (unsigned way = 0; way < WAYS && !err; way++)
+            err = command(r, (enum way)way, counts[way], &samples[way][i]);
+    if (err)
+        return err;
+    const struct bench_wire_report result = {
+        .bytes = r->bytes,
+        .stream_us = median(samples[STREAM]),
+        .raw_stream_us = median(samples[RAW_STREAM]),
+        .trip_us = median(samples[TRIP]),
+        .raw_trip_us = median(samples[RAW_TRIP]),
+    };
+    report_send(report, &result, sizeof result);
+    return GW_OK;
+}
+
+static enum gw_err lead(struct wire_rank *r, struct reporter *report)
+{
+    const struct bench *b = r->bench;
+    uint64_t bytes = b->bytes_min;
+    struct order end = {.way = END};
+    for (;;) {
+        set_size(r, bytes);
+        enum gw_err err = measure(r, report);
+        if (err)
+            return err;
+        if (bytes > b->bytes_max / b->factor)
+            return obey(r, &end);
+        bytes *= b->factor;
+    }
+}
+
+static enum gw_err follow(struct wire_rank *r)
+{
+    struct order order = {.way = STREAM};
+    enum gw_err err = GW_OK;
+    while (!err && order.way != END)
+        err = obey(r, &order);
+    return err;
+}
+
+enum gw_err bench_wire_rank(struct gw_comm *comm, struct reporter *report,
+                            const struct bench *b, int socket,
+                            struct gw_error *why)
+{
+    struct wire_rank r = {.bench = b,
+                          .comm = comm,
+                          .rank = gw_comm_rank(comm),
+                          .peer = 1 - gw_comm_rank(comm),
+                          .socket = socket,
+                          .why = why};
+    size_t all = b->bytes_max * WINDOW_MIN + WINDOW_BYTES;
+    r.memory = b->malloc ? malloc(all) : gw_alloc(all, why);
+    if (!r.memory)
+        return gw_fail(why, GW_ENOMEM, "%zu bytes of messages", all);
+    memset(r.memory, 1, all);
+    enum gw_err err = r.rank == 0 ? lead(&r, report) : follow(&r);
+    if (b->malloc)
+        free(r.memory);
+    else
+        gw_free(r.memory);
+    return err;
+}

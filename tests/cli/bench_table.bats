@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# The table of `make bench`, from measurements that are made up here: which rows
+# there are, what must be run for them, the verdicts, and the other forms.
+
+setup() {
+    bats_require_minimum_version 1.5.0
+    here=$(realpath "$BATS_TEST_DIRNAME/../bench")
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+expand() {
+    awk -v groups="${1:-}" -f "$here/expand.awk" in >rows
+}
+
+jobs_of_rows() {
+    awk -f "$here/yardstick.awk" -f "$here/jobs.awk" rows
+}
+
+report() {
+    awk "$@" -f "$here/stats.awk" -f "$here/yardstick.awk" \
+        -f "$here/report.awk" times.txt rows
+}
+
+@test "a line of lists is every combination, sizes in bytes" {
+    echo "a x,y 2,4 1K,2M own,other base 1.0" >in
+    expand
+    [ "$(wc -l <rows)" -eq 16 ]
+    grep -qx "a y 4 2097152 other base 1.0" rows
+    echo "a data 2 8 own base -" >in
+    expand
+    [ "$(wc -l <rows)" -eq 8 ]
+}
+
+@test "groups are chosen; an unknown one and a short line are errors" {
+    printf '%s\n' "a x 2 8 own base 1" "b x 2 8 own base 1" >in
+    expand b
+    [ "$(cat rows)" = "b x 2 8 own base 1" ]
+    run -64 expand "b c"
+    [[ $output == *'no group "c"; there are a, b'* ]]
+    echo "a x 2 8 own base" >>in
+    run -64 expand
+    [[ $output == *"in:3: not seven columns"* ]]
+}
+
+@test "the rows of the project can be read, and name programs that are known" {
+    for in in "$here/rows" "$here/quick.expected"; do
+        cp "$in" in
+        expand
+        [ -s rows ]
+        jobs_of_rows >jobs.txt
+        [ -s jobs.txt ]
+        run ! grep -Evq '^(((shm|ipc|tcp)(-malloc|-bytes)?)|ideal|openmpi|openmpi-tcp|mpich|gloo|start|ps-(shm|ipc|tcp)|pslite|events-(on|off)|(wire|raw)-(tcp|ipc)) [a-z_-]+ [0-9]+( [0-9]+)+$' jobs.txt
+    done
+}
+
+@test "a measurement is made once, and beside what it is compared with" {
+    cat >in <<'EOF'
+a x 2 8,16 own  base|rival 1
+b x 2 16   own  base       1
+c x 2 100  own  near       1
+d x 4 8    own  own@2      1
+d y 2 8    own  like-x     1
+d x 4 8    own  =5         1
+EOF
+    expand
+    jobs_of_rows >jobs.txt
+    diff - jobs.txt <<'EOF'
+own x 2 8 16 100 64 128
+base x 2 8 16
+rival x 2 8 16
+own x 4 8
+own y 2 8
+EOF
+}
+
+@test "verdicts are of the medians, against the faster yardstick" {
+    printf '%s\n' "own x 2 8 "{10,30,20} "base x 2 8 "{30,30,10} \
+        "rival x 2 8 "{25,25,90} >times.txt
+    printf '%s\n' "a x 2 8 own base|rival 0.8" >rows
+    run -0 report
+    [[ ${lines[1]} == *" 20.00 "*" rival "*" 25.00 "*" 0.800  0.800 PASS"* ]]
+    [ "${lines[2]}" = "a: 1 of 1 rows with a limit are met" ]
+    echo "a x 2 8 own base 1/2" >>rows
+    run -1 report
+    [[ ${lines[2]} == *" 0.667  0.500 MISS"* ]]
+    run -0 report -v slack=1.4
+    run -0 report -v best_counts=1 -v slack=2
+    [[ ${lines[1]} == *" base "*" 10.00 "*" 1.000  1.600 PASS"* ]]
+}
+
+@test "between two sizes the yardstick is interpolated" {
+    printf '%s\n' "own x 2 96 25" "own x 2 64 10" "own x 2 128 30" >times.txt
+    echo "a x 2 96 own near 1.15" >rows
+    run -1 report
+    [[ ${lines[1]} == *" near "*" 20.00 "*" 1.250  1.150 MISS"* ]]
+}
+
+@test "what has no result is a miss, and what has no limit is neither" {
+    echo "own x 2 8 10" >times.txt
+    echo "a x 2 8 own base 2" >rows
+    run -1 report
+    [[ ${lines[1]} == *"MISS (no result)" ]]
+    echo "a x 2 8 own =40 -" >rows
+    run -0 report
+    [[ ${lines[1]} == *" 0.250      - " ]]
+}
+
+@test "the rows as JSON lines, and with new limits" {
+    echo "own x 2 8 10" >times.txt
+    echo "a x 2 8 own =40 0.5" >rows
+    run -0 report -v json=out.jsonl -v record=new
+    [ "$(cat new)" = "a x 2 8 own =40 0.250" ]
+    grep -q '"gradwire_us":10.000,.*"ratio":0.2500,"limit":0.5000,"met":true}$' \
+        out.jsonl
+}
+
+@test "the drawing has a panel for each number of ranks, with three lines" {
+    for bytes in 8 1024 131072; do
+        for who in shm ideal openmpi; do
+            echo "$who allreduce 2 $bytes 1$bytes"
+        done
+        echo "a allreduce 2 $bytes shm ideal 1" >>rows
+    done >times.txt
+    awk -f "$here/stats.awk" -f "$here/plot.awk" times.txt rows >out.svg
+    [ "$(grep -c '<polyline ' out.svg)" -eq 3 ]
+    [ "$(grep -c 'class="frame"' out.svg)" -eq 1 ]
+    [ "$(tail -n 1 out.svg)" = "</svg>" ]
+}
