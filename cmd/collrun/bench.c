@@ -175,8 +175,8 @@ static enum gw_err check_options(struct gw_error *why)
 static int measure_wire(void)
 {
     struct gw_error why = {.code = GW_OK};
-    struct launch launch = plain_launch();
-    return bench_wire(&bench, &launch, &why) ? complain(&why) : 0;
+    const struct launch plain = plain_launch();
+    return bench_wire(&bench, &plain, &why) ? complain(&why) : 0;
 }
 
 static int run(int operand_count, char **operands)

@@ -60,20 +60,21 @@ static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
                            why);
 }
 
-enum gw_err bench_wire(const struct bench *bench, struct launch *launch,
+enum gw_err bench_wire(const struct bench *bench, const struct launch *plain,
                        struct gw_error *why)
 {
     struct wire_bench w = {.bench = bench};
+    struct launch launch = *plain;
     enum gw_err err = bench_wire_raw_pair(bench->wire, w.ends, why);
     if (!err)
         err = output_begin("collrun bench wire", common.output, fields,
                            FIELD_COUNT, &w.output, why);
     if (!err) {
-        launch->ranks = 2;
-        launch->rank_main = rank_main;
-        launch->on_report = on_report;
-        launch->context = &w;
-        err = launch_run(launch, why);
+        launch.ranks = 2;
+        launch.rank_main = rank_main;
+        launch.on_report = on_report;
+        launch.context = &w;
+        err = launch_run(&launch, why);
         output_end(&w.output, err ? why : NULL, err == GW_EINTR);
     }
     for (int i = 0; i < 2; i++)

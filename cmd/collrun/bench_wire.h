@@ -15,9 +15,9 @@ struct bench_wire_report {
     double trip_us, raw_trip_us;     /* there and back */
 };
 
-/* The command; `launch` has what is the same for every benchmark. */
+/* The command; `plain` has what is the same for every benchmark. */
 GW_MUST_CHECK enum gw_err bench_wire(const struct bench *bench,
-                                     struct launch *launch,
+                                     const struct launch *plain,
                                      struct gw_error *why);
 /* In both ranks; `socket` is the rank's end of the raw one. GW_EWRONG when what
  * arrives is not what was sent. */

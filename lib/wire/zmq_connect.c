@@ -106,6 +106,21 @@ static void pause_a_little(struct gw__zmq *zmq, const bool *joined)
     poll(zmq->polled, count, (int)(gw__wire_nap_ns(&zmq->wire, 10 * ms) / ms));
 }
 
+/* Who ended without having met this rank, or -1. A rank that met all others and
+ * had little to do may be gone before its greeting is read here: what it has
+ * said arrives within a while. */
+static int find_missed(const struct gw__zmq *zmq, const bool *joined)
+{
+    static const uint64_t last_words_ns = 100 * 1000000U;
+    uint64_t now = gw_now_ns();
+    for (unsigned r = 0; r < zmq->wire.size; r++) {
+        uint64_t ended_ns = zmq->links[r].ended_ns;
+        if (!joined[r] && ended_ns && now - ended_ns > last_words_ns)
+            return (int)r;
+    }
+    return -1;
+}
+
 static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
                             struct gw_error *why)
 {
@@ -125,10 +140,11 @@ static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
         }
         if (left == 0)
             return GW_OK;
-        int ended = gw__watch_poll(&zmq->watch);
-        if (ended >= 0)
+        gw__zmq_hear_ends(zmq);
+        int missed = find_missed(zmq, joined);
+        if (missed >= 0)
             return gw_fail(why, GW_ELOST, "rank %d ended before it connected",
-                           ended);
+                           missed);
         if (gw__wire_interrupted(&zmq->wire))
             return gw_fail(why, GW_EINTR, "interrupted while connecting");
         if (gw_now_ns() >= deadline_ns) {

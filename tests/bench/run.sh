@@ -8,9 +8,10 @@
 # Figures of different days cannot be compared, so a round runs gradwire and
 # what it is compared with one after the other, for every row; ROUNDS rounds
 # are made (5), SECONDS_EACH seconds a measurement (0.25), and the table has
-# their medians. BENCH_JSON=FILE receives the same as JSON lines, BENCH_SVG=FILE
-# a drawing. What was measured stays in BUILD/bench/times, and what the programs
-# complained of in BUILD/bench/complaints.
+# their medians. All rows take about an hour. BENCH_JSON=FILE receives the same
+# as JSON lines, BENCH_SVG=FILE a drawing. What was measured stays in
+# BUILD/bench/times, and what the programs complained of in
+# BUILD/bench/complaints. The status is 1 when a row is missed.
 #
 #   -b  the best of the rounds instead of the median
 #   -r  the rows, in the form of tests/bench/rows, which is the default
@@ -62,7 +63,7 @@ progress() {
 job() {
     progress "round $round of $ROUNDS, $number of $jobs: $*"
     echo "## $*" >>"$build/bench/complaints"
-    timeout --foreground $at_most $here/measure.sh "$build" "$@" \
+    timeout -k 5 $at_most $here/measure.sh "$build" "$@" \
         >>"$build/bench/times" 2>>"$build/bench/complaints" </dev/null ||
         echo "status $?" >>"$build/bench/complaints"
 }
