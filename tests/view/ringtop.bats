@@ -123,7 +123,10 @@ json() {
     [ "$stderr" = "ringtop: nowhere: No such file or directory" ]
     run -65 --separate-stderr ringtop --from /
     [ "$stderr" = "ringtop: /: Is a directory; 0 events are shown" ]
-    run -64 --separate-stderr ringtop nowhere
+    run -64 --separate-stderr ringtop nowhere.jsonl
+    [[ $stderr = *"a recording is played by --from FILE"* ]]
+    GRADWIRE_RUNS=$PWD/runs run -69 --separate-stderr ringtop nowhere
+    [[ $stderr = "ringtop: there is no run nowhere"* ]]
     GRADWIRE_RUNS=$PWD/runs run -69 --separate-stderr ringtop --ascii
     [[ $stderr = "ringtop: there is no run"* ]]
     run -64 --separate-stderr ringtop - --size 80
@@ -216,7 +219,7 @@ json() {
     run -0 ringtop -h
     [[ $output = *--read-only*--leave* ]]
     run -0 ringtop help
-    [[ $output = *Examples:*"ringtop --run tiger --read-only"* ]]
+    [[ $output = *Examples:*"ringtop tiger --read-only"* ]]
     run -64 --separate-stderr ringtop --form x
     [[ $stderr = *'there is no option --form; did you mean "--from"?'* ]]
 }
