@@ -25,7 +25,7 @@ struct parallel_run {
     size_t bucket_bytes;
     bool overlap;
     struct gw_sink *events; /* with one rank */
-    bool uncounted;   /* an algorithm that sends more than the formula */
+    bool uncounted;         /* an algorithm that sends more than the formula */
     unsigned save_at; /* if not 0: after so many steps the state is saved and
                          the rest done by a new trainer that restores it */
     /* found */
