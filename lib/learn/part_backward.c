@@ -24,11 +24,10 @@ static const float *slope_of(const struct gw__part *part,
 
 static void add_weights(const struct gw__part *part,
                         const struct gw__tape *tape,
-                        const struct gw__part_pass *pass, unsigned i)
+                        const struct gw__part_pass *pass, unsigned i,
+                        float *gradient)
 {
     const float *slope = slope_of(part, tape, pass, i);
-    float *gradient =
-        gw__shards_gradient(part->config.shards, part->config.first_shard + i);
     if (part->operators[i].kind == GW_OP_EMBEDDING) {
         struct gw__rows rows =
             gw__part_rows(part, pass->rows, part->placed[i].in);
@@ -46,13 +45,15 @@ static enum gw_err weights(const struct gw__part *part,
                            const struct gw__part_pass *pass, unsigned i,
                            struct gw_error *why)
 {
+    struct gw__shards *shards = part->config.shards;
+    unsigned shard = part->config.first_shard + i;
     if (part->placed[i].parameters_local == 0)
         return GW_OK;
-    add_weights(part, tape, pass, i);
-    if (!pass->complete)
-        return GW_OK;
-    return gw__shards_complete(part->config.shards,
-                               part->config.first_shard + i, why);
+    float *gradient = gw__shards_gradient(shards, shard);
+    if (!gradient)
+        return gw_fail(why, GW_ENOMEM, "the gradient of operator %u", i);
+    add_weights(part, tape, pass, i, gradient);
+    return pass->complete ? gw__shards_complete(shards, shard, why) : GW_OK;
 }
 
 /* The gradient of operator i's input, as it comes. */
