@@ -14,9 +14,10 @@
 
 /* ---- ranks that close ---- */
 
-static void one_closes(struct gw_comm *comm, void *context)
+static void one_closes(struct gw_comm *parent, void *context)
 {
     enum { N = 5000 };
+    struct gw_comm *comm = twin_of(parent);
     int32_t *in = gw_alloc(N * sizeof *in, NULL);
     int32_t *out = gw_alloc(N * sizeof *in, NULL);
     MUST(in && out);
@@ -33,6 +34,7 @@ static void one_closes(struct gw_comm *comm, void *context)
         MUST(strstr(gw_comm_error(comm)->text, "rank 2 has closed"));
         MUST(gw_now_ns() - begin < SECOND_NS);
     }
+    gw_comm_destroy(&comm);
     gw_free(in);
     gw_free(out);
 }
