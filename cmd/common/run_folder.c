@@ -130,8 +130,8 @@ enum gw_err run_folder_open(struct run_folder *folder, const char *name,
     enum gw_err code = take(folder, runs, name, false, why);
     if (code == GW_PENDING)
         return gw_fail(why, GW_EINVAL,
-                       "there is a run %s already; end it by: ringctl down "
-                       "--run %s",
+                       "there is a run %s already; take another name, or see "
+                       "whose it is: ringctl status --run %s",
                        name, name);
     return code;
 }

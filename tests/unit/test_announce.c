@@ -280,6 +280,7 @@ START_TEST(names_are_checked)
     options.name = "demo";
     ck_assert_int_eq(announce_open(&options, &other, &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "there is a run demo already"));
+    ck_assert_ptr_nonnull(strstr(why.text, "ringctl status --run demo"));
     ck_assert_ptr_null(other);
 }
 END_TEST

@@ -240,15 +240,24 @@ END_TEST
 
 /* ---- failing ---- */
 
-static void run_failing(struct gw_comm *comm, void *context)
+/* Each rank is the stage of its number. */
+static struct gw_pipe *stage_of_rank(struct toy *toy, const struct trial *trial,
+                                     struct gw_comm *comm)
 {
-    const struct trial *trial = context;
-    struct toy toy = {
-        .trial = trial, .comm = comm, .stage = gw_comm_rank(comm)};
-    struct gw_pipe_config config = config_of(&toy, NULL);
     struct gw_pipe *pipe;
     struct gw_error why;
+    *toy =
+        (struct toy){.trial = trial, .comm = comm, .stage = gw_comm_rank(comm)};
+    struct gw_pipe_config config = config_of(toy, NULL);
     MUST(gw_pipe_new(&config, &pipe, &why) == GW_OK);
+    return pipe;
+}
+
+static void run_failing(struct gw_comm *comm, void *context)
+{
+    struct toy toy;
+    struct gw_pipe *pipe = stage_of_rank(&toy, context, comm);
+    struct gw_error why;
     MUST(gw_pipe_step(pipe, 0, &why) == GW_OK);
     toy.step = 1;
     enum gw_err err = gw_pipe_step(pipe, 1, &why);
@@ -279,13 +288,9 @@ END_TEST
 
 static void leave_early(struct gw_comm *comm, void *context)
 {
-    const struct trial *trial = context;
-    struct toy toy = {
-        .trial = trial, .comm = comm, .stage = gw_comm_rank(comm)};
-    struct gw_pipe_config config = config_of(&toy, NULL);
-    struct gw_pipe *pipe;
+    struct toy toy;
+    struct gw_pipe *pipe = stage_of_rank(&toy, context, comm);
     struct gw_error why;
-    MUST(gw_pipe_new(&config, &pipe, &why) == GW_OK);
     if (toy.stage != 1) {
         enum gw_err err = gw_pipe_step(pipe, 4, &why);
         MUST(err == GW_ECLOSED || err == GW_ELOST);
