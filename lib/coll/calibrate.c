@@ -7,7 +7,7 @@
  * a window pass by barriers. Medians of several rounds; rank 0's figures count,
  * except that memory is shared by all, so all measure at the same time.
  */
-#include "coll/comm.h"
+#include "coll/eager.h"
 
 #include <gradwire/wire.h>
 
@@ -172,6 +172,7 @@ enum gw_err gw_calibrate(struct gw_comm *comm, struct gw_wire_costs *costs)
     if (!err) {
         comm->costs = *costs;
         memset(comm->choices, 0, sizeof comm->choices);
+        gw__routines_forget(comm);
     }
     return err;
 }

@@ -29,6 +29,18 @@ static enum gw_err show(struct gw_request *r, const void *memory, size_t bytes,
     return GW_OK;
 }
 
+size_t gw__posted_from(const struct gw_request *r)
+{
+    const struct gw_call *call = &r->call;
+    const struct gw_plan *plan = r->program->plan;
+    unsigned own_block = r->comm->rank * gw_plan_segments(plan);
+    if (!in_place(r) ||
+        (call->collective != GW_GATHER && call->collective != GW_ALLGATHER))
+        return 0;
+    return r->elem_bytes *
+           gw__offset_in(call, plan, r->comm->rank, own_block, true);
+}
+
 /* Posts the input itself, laid out as if not in place. */
 static void post_input(struct gw_request *r, struct side *side)
 {
@@ -36,17 +48,9 @@ static void post_input(struct gw_request *r, struct side *side)
     const unsigned char *from = in_place(r) ? call->out : call->in;
     size_t bytes = gw__bytes_in(r->comm, call);
     side->in_place = false;
-    if (bytes == 0)
-        return;
-    if (in_place(r) &&
-        (call->collective == GW_GATHER || call->collective == GW_ALLGATHER)) {
-        const struct gw_plan *plan = r->program->plan;
-        unsigned own_block = r->comm->rank * gw_plan_segments(plan);
-        from += r->elem_bytes *
-                gw__offset_in(call, plan, r->comm->rank, own_block, true);
-    }
     assert(bytes <= GW__EAGER_BYTES);
-    memcpy(side->bytes, from, bytes);
+    if (bytes)
+        memcpy(side->bytes, from + gw__posted_from(r), bytes);
 }
 
 /* Would my result overwrite an input that others still read? */
@@ -81,23 +85,58 @@ static enum gw_err post_places(struct gw_request *r, struct side *side,
     return err;
 }
 
-enum gw_err gw__card_enter(struct gw_request *r, struct gw_error *why)
+struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
+                           const struct gw__signature *signature)
 {
-    struct side *side = side_of(r, r->comm->rank);
-    enum gw_err err = GW_OK;
+    struct side *side = gw__side(comm, comm->rank, turn);
     atomic_store_explicit(&side->entered, 0, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
-    side->signature = r->signature;
-    side->op = r->op;
+    side->signature = *signature;
+    side->op = op;
+    return side;
+}
+
+void gw__side_publish(struct gw_comm *comm, struct side *side, uint64_t turn)
+{
+    atomic_store_explicit(&side->entered, turn + 1, memory_order_release);
+    comm->windows->wake_all(comm->wire);
+}
+
+bool gw__side_is_free(struct gw_comm *comm, uint64_t turn)
+{
+    uint64_t least = turn + 1;
+    if (turn < comm->turns_free)
+        return true;
+    for (unsigned q = 0; q < comm->size; q++) {
+        uint64_t left =
+            atomic_load_explicit(&comm->cards[q]->left, memory_order_acquire);
+        if (q != comm->rank && left < least)
+            least = left;
+    }
+    comm->turns_free = least + GW__SIDES;
+    return turn < comm->turns_free;
+}
+
+void gw__tell_left(struct gw_comm *comm, uint64_t turn)
+{
+    atomic_store_explicit(&comm->cards[comm->rank]->left, turn,
+                          memory_order_release);
+    comm->windows->wake_all(comm->wire);
+}
+
+enum gw_err gw__card_enter(struct gw_request *r, struct gw_error *why)
+{
+    struct gw_comm *comm = r->comm;
+    struct side *side = gw__side_open(comm, r->turn, r->op, &r->signature);
+    enum gw_err err = GW_OK;
     if (r->eager)
         post_input(r, side);
     else
         err = post_places(r, side, why);
     if (err)
         return err;
-    atomic_store_explicit(&side->entered, r->turn + 1, memory_order_release);
-    r->comm->windows->wake_all(r->comm->wire);
-    r->comm->windows->moved(r->comm->wire);
+    gw__side_publish(comm, side, r->turn);
+    comm->windows->moved(comm->wire);
     r->state = GW__ENTERED;
     r->seen = 0;
     return GW_OK;
@@ -106,7 +145,7 @@ enum gw_err gw__card_enter(struct gw_request *r, struct gw_error *why)
 bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
                        uint32_t *op, struct gw__signature *signature)
 {
-    struct side *theirs = &card_of(comm, peer)->sides[side];
+    struct side *theirs = &comm->cards[peer]->sides[side];
     uint64_t before =
         atomic_load_explicit(&theirs->entered, memory_order_acquire);
     *op = theirs->op;

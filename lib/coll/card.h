@@ -20,19 +20,20 @@ struct side {
 };
 
 struct card {
-    _Alignas(64) _Atomic uint64_t left; /* turns that I have ended */
-    struct side sides[2];
+    _Alignas(64) _Atomic uint64_t left; /* turns that I have ended, at least */
+    struct side sides[GW__SIDES];
 };
 _Static_assert(sizeof(struct card) <= GW__CARD_BYTES, "fits the card");
 
-static inline struct card *card_of(const struct gw_comm *comm, unsigned rank)
+static inline struct side *gw__side(const struct gw_comm *comm, unsigned rank,
+                                    uint64_t turn)
 {
-    return comm->windows->card(comm->wire, rank);
+    return &comm->cards[rank]->sides[turn % GW__SIDES];
 }
 
 static inline struct side *side_of(const struct gw_request *r, unsigned rank)
 {
-    return &card_of(r->comm, rank)->sides[r->turn % 2];
+    return gw__side(r->comm, rank, r->turn);
 }
 
 static inline bool in_place(const struct gw_request *r)
@@ -47,8 +48,21 @@ static inline const struct gw__passes *passes_of(const struct gw_request *r)
 
 /* card.c: posts what this rank calls, and its input or where it lies. */
 enum gw_err gw__card_enter(struct gw_request *r, struct gw_error *why);
+/* Its parts: takes the own side of the turn back, and names the call; shows it
+ * to all. What is posted is written in between. */
+struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
+                           const struct gw__signature *signature);
+void gw__side_publish(struct gw_comm *comm, struct side *side, uint64_t turn);
+/* Have all finished with what I posted so many turns ago as there are sides? */
+bool gw__side_is_free(struct gw_comm *comm, uint64_t turn);
+/* Tells that I have ended all turns before `turn`. */
+void gw__tell_left(struct gw_comm *comm, uint64_t turn);
+/* Where in the user's buffer the input begins that an eager call posts. */
+size_t gw__posted_from(const struct gw_request *r);
 
 /* pass.c: every load, fold and store that falls to this rank. */
 enum gw_err gw__run_passes(struct gw_request *r, struct gw_error *why);
+/* Adds what the call moves, to a peer each. */
+void gw__count_moved(const struct gw_request *r, struct gw_counters *counters);
 
 #endif

@@ -4,8 +4,8 @@
  * addresses travel through the parent, so that calls of different
  * communicators never stand in each other's way.
  */
-#include "coll/comm.h"
 #include "coll/calibration.h"
+#include "coll/eager.h"
 
 #include "wire/rendezvous.h"
 
@@ -68,9 +68,11 @@ struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
     comm->in_blocked = calloc(n, sizeof(bool));
     comm->fold_sources = calloc(n + 1, sizeof(void *));
     comm->fold_dests = calloc(n + 1, sizeof(void *));
+    comm->cards = calloc(n, sizeof *comm->cards);
     if (comm->p2p_sends && comm->p2p_recvs && comm->p2p_programs &&
         comm->pushes && comm->counters && comm->out_blocked &&
-        comm->in_blocked && comm->fold_sources && comm->fold_dests)
+        comm->in_blocked && comm->fold_sources && comm->fold_dests &&
+        comm->cards)
         return comm;
     gw_comm_destroy(&comm);
     return NULL;
@@ -118,6 +120,8 @@ void gw__comm_adopt_wire(struct gw_comm *comm)
         comm->config.slice_bytes ? comm->config.slice_bytes : ops->slice_bytes;
     if (ops->windows && !comm->config.no_windows)
         comm->windows = ops->windows(comm->wire);
+    for (unsigned r = 0; comm->windows && r < comm->size; r++)
+        comm->cards[r] = comm->windows->card(comm->wire, r);
 }
 
 /* From a connected wire to a usable communicator. */
@@ -302,6 +306,7 @@ void gw_comm_destroy(struct gw_comm **made)
     abandon_calls(comm);
     gw__wire_close(&comm->wire);
     gw__requests_fini(comm);
+    gw__routines_forget(comm);
     gw__scratch_fini(comm);
     gw__cache_fini(comm);
     for (unsigned i = 0; comm->p2p_programs && i < 2 * comm->size; i++)
@@ -315,6 +320,7 @@ void gw_comm_destroy(struct gw_comm **made)
     free(comm->in_blocked);
     free(comm->fold_sources);
     free(comm->fold_dests);
+    free(comm->cards);
     free(comm->nodes);
     free(comm);
     *made = NULL;
@@ -344,9 +350,11 @@ void gw_comm_counters(const struct gw_comm *comm, unsigned peer,
                       struct gw_counters *counters)
 {
     *counters = comm->counters[peer];
+    gw__routines_count(comm, peer, counters);
 }
 
 void gw_comm_counters_reset(struct gw_comm *comm)
 {
     memset(comm->counters, 0, comm->size * sizeof *comm->counters);
+    gw__routines_count_anew(comm);
 }

@@ -9,6 +9,8 @@
  *   engine.c   runs a program over any wire, slice by slice
  *   window.c   runs a direct program in one pass over shared memory; card.c
  *              and pass.c are its parts, withdraw.c takes a failed call back
+ *   eager.c    the same for small calls that need not wait, with what
+ *              routine.c keeps of them
  *   request.c  starts, tests and waits; scratch.c lends memory
  *   progress.c moves all calls under way; fails together; wait.c tells whom
  *              they wait for; mismatch.c finds ranks that call different things
@@ -36,7 +38,9 @@ struct gw__slot {
 /* In a signature, beside GW__P2P: an all-reduce of lib/ring, numbered there. */
 enum { GW__SHARED = 201 };
 
-struct gw__shares; /* coll/elastic.h */
+struct gw__shares;  /* coll/elastic.h */
+struct gw__routine; /* coll/eager.h */
+struct card;        /* coll/card.h */
 
 enum gw__state { GW__WAITING, GW__ENTERED, GW__LEAVING, GW__DONE };
 
@@ -88,7 +92,9 @@ struct gw__choice {
     int algo; /* index into gw_algo_list */
 };
 
-enum { GW__CACHE = 64, GW__IDLE_MAX = 16, GW__HISTORY = 16 };
+enum { GW__CACHE = 64, GW__ROUTINES = 8, GW__IDLE_MAX = 16 };
+/* Sides of a card: so many calls a rank can be ahead of its readers. */
+enum { GW__SIDES = 16, GW__HISTORY = GW__SIDES };
 enum { GW__BESIDE_MAX = 8 };
 
 /* Inputs up to this size travel on the cards of window passes. */
@@ -141,8 +147,11 @@ struct gw_comm {
     struct gw_wire_costs costs;     /* rank 0's, so that all choose alike */
     struct gw__winners winners;     /* likewise */
     bool costs_agreed;
-    uint64_t turns;            /* windowed calls begun */
-    uint64_t turns_done;       /* and ended, in order */
+    struct card **cards; /* a rank each; NULL: without windows */
+    uint64_t turns;      /* windowed calls begun */
+    uint64_t turns_done; /* and ended, in order */
+    uint64_t turns_free; /* those before have a side of the card */
+    struct gw__routine *routines[GW__ROUTINES], *routine; /* the newest used */
     const void **fold_sources; /* room for size + 1 pointers each */
     void **fold_dests;
     struct gw_comm *beside[GW__BESIDE_MAX]; /* each has this one, too */
@@ -312,6 +321,11 @@ enum gw_err gw__start_program(struct gw_comm *comm,
 /* Why a call was not begun: the communicator fails. */
 enum gw_err gw__call_refuse(struct gw_comm *comm, struct gw_error *why,
                             const struct gw_call *call);
+/* A small call that has entered turn `turn` of the windows as op `op`, and must
+ * wait: as a request, to its end. */
+enum gw_err gw__request_resume(struct gw_comm *comm, const struct gw_call *call,
+                               const struct gw__routine *routine, uint64_t turn,
+                               uint32_t op);
 /* Off the list of calls under way. */
 void gw__request_retire(struct gw_request *request);
 void gw__requests_fini(struct gw_comm *comm);

@@ -88,7 +88,8 @@ enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why)
             continue;
         if (comm->wire->ops->peek(comm->wire, q, &view) == GW_OK)
             err = compare(comm, view.header->op, q, &view.header->call, why);
-        for (unsigned side = 0; side < 2 && !err && comm->windows; side++)
+        for (unsigned side = 0; side < GW__SIDES && !err && comm->windows;
+             side++)
             if (gw__window_posted(comm, q, side, &op, &posted))
                 err = compare(comm, op, q, &posted, why);
     }

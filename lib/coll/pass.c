@@ -99,29 +99,41 @@ static enum gw_err run_pass(struct gw_request *r, const struct gw__pass *pass,
     return GW_OK;
 }
 
-/* A window pass moves what the plan says, so it counts what the plan says. */
-static void count_traffic(struct gw_request *r)
+void gw__count_moved(const struct gw_request *r, struct gw_counters *counters)
 {
     const struct gw__program *p = r->program;
-    struct gw_counters *counters = r->comm->counters;
     for (uint32_t s = 0; s < p->send_count; s++) {
         const struct gw__send *send = &p->sends[s];
-        size_t bytes = r->slots[send->cell].bytes;
         counters[send->peer].messages_sent += send->first;
-        counters[send->peer].bytes_sent += bytes;
-        gw__event(r, GW_EV_SEND, send->peer, send->step,
-                  p->cells[send->cell].chunk, bytes, 1);
+        counters[send->peer].bytes_sent += r->slots[send->cell].bytes;
     }
     for (uint32_t w = 0; w < p->write_count; w++)
         for (uint32_t s = 0; s < p->writes[w].source_count; s++) {
             const struct gw__write *write = &p->writes[w];
             const struct gw__source *source =
                 &p->sources[write->source_begin + s];
-            size_t bytes = r->slots[write->cell].bytes;
             counters[source->peer].messages_received += source->first;
-            counters[source->peer].bytes_received += bytes;
-            gw__event(r, GW_EV_APPLY, source->peer, write->step,
-                      p->cells[write->cell].chunk, bytes, write->action);
+            counters[source->peer].bytes_received +=
+                r->slots[write->cell].bytes;
+        }
+}
+
+/* The same as events. */
+static void tell_moved(const struct gw_request *r)
+{
+    const struct gw__program *p = r->program;
+    for (uint32_t s = 0; s < p->send_count; s++) {
+        const struct gw__send *send = &p->sends[s];
+        gw__event(r, GW_EV_SEND, send->peer, send->step,
+                  p->cells[send->cell].chunk, r->slots[send->cell].bytes, 1);
+    }
+    for (uint32_t w = 0; w < p->write_count; w++)
+        for (uint32_t s = 0; s < p->writes[w].source_count; s++) {
+            const struct gw__write *write = &p->writes[w];
+            unsigned peer = p->sources[write->source_begin + s].peer;
+            gw__event(r, GW_EV_APPLY, peer, write->step,
+                      p->cells[write->cell].chunk, r->slots[write->cell].bytes,
+                      write->action);
         }
 }
 
@@ -162,10 +174,11 @@ enum gw_err gw__run_passes(struct gw_request *r, struct gw_error *why)
     if (err)
         return err;
     size_slots(r);
-    count_traffic(r);
-    atomic_store_explicit(&card_of(r->comm, r->comm->rank)->left, r->turn + 1,
-                          memory_order_release);
-    r->comm->windows->wake_all(r->comm->wire);
+    /* A window pass moves what the plan says, so it counts what that says. */
+    gw__count_moved(r, r->comm->counters);
+    if (r->comm->config.events)
+        tell_moved(r);
+    gw__tell_left(r->comm, r->turn + 1);
     r->comm->windows->moved(r->comm->wire);
     r->state = GW__LEAVING;
     r->seen = 0;

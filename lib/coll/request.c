@@ -3,7 +3,7 @@
  * Calls under way: their memory, and starting, testing and waiting. What moves
  * them is in progress.c.
  */
-#include "coll/comm.h"
+#include "coll/eager.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +127,21 @@ enum gw_err gw__call_refuse(struct gw_comm *comm, struct gw_error *why,
     return comm->error.code;
 }
 
+/* Last among the calls under way. */
+static void enlist(struct gw_request *r, const struct gw__opening *o)
+{
+    struct gw_comm *comm = r->comm;
+    r->call = *o->call;
+    r->signature = *o->signature;
+    r->op = o->op;
+    r->elem_bytes = gw_dtype_size(o->call->type);
+    r->slice_bytes = comm->slice_bytes;
+    struct gw_request **end = &comm->active;
+    while (*end)
+        end = &(*end)->next;
+    *end = r;
+}
+
 enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
                               struct gw_request **request)
 {
@@ -137,15 +152,7 @@ enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
         gw_fail(&why, GW_ENOMEM, "starting a call");
         return gw__call_refuse(comm, &why, o->call);
     }
-    r->call = *o->call;
-    r->signature = *o->signature;
-    r->op = o->op;
-    r->elem_bytes = gw_dtype_size(o->call->type);
-    r->slice_bytes = comm->slice_bytes;
-    struct gw_request **end = &comm->active;
-    while (*end)
-        end = &(*end)->next;
-    *end = r;
+    enlist(r, o);
     enum gw_err err = o->signature->collective != GW__P2P &&
                               gw__window_serves(comm, o->call, o->program)
                           ? gw__window_begin(r, &why)
@@ -165,6 +172,28 @@ enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
         *request = NULL;
     }
     return err;
+}
+
+enum gw_err gw__request_resume(struct gw_comm *comm, const struct gw_call *call,
+                               const struct gw__routine *routine, uint64_t turn,
+                               uint32_t op)
+{
+    struct gw_error why = {0};
+    const struct gw__opening opening = {.call = call,
+                                        .program = routine->program,
+                                        .signature = &routine->signature,
+                                        .op = op};
+    struct gw_request *r = new_request(comm, routine->program, NULL);
+    if (!r) {
+        gw_fail(&why, GW_ENOMEM, "a call that must wait");
+        return gw__call_refuse(comm, &why, call);
+    }
+    enlist(r, &opening);
+    r->windowed = r->eager = true;
+    r->turn = turn;
+    r->state = GW__ENTERED;
+    comm->last_progress_ns = gw_now_ns();
+    return gw_wait(&r);
 }
 
 enum gw_err gw_start(struct gw_comm *comm, const struct gw_call *call,
@@ -230,6 +259,9 @@ enum gw_err gw_wait_all(size_t count, struct gw_request **requests)
 enum gw_err gw_run(struct gw_comm *comm, const struct gw_call *call)
 {
     struct gw_request *request;
-    enum gw_err err = gw_start(comm, call, &request);
+    enum gw_err err;
+    if (gw__eager_run(comm, call, &err))
+        return err;
+    err = gw_start(comm, call, &request);
     return err ? err : gw_wait(&request);
 }

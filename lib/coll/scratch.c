@@ -39,7 +39,9 @@ unsigned char *gw__scratch_take(struct gw_comm *comm, size_t bytes,
 
 void gw__scratch_give(struct gw_comm *comm, unsigned char *memory)
 {
-    for (unsigned i = 0; memory && i < GW__IDLE_MAX; i++)
+    if (!memory)
+        return;
+    for (unsigned i = 0; i < GW__IDLE_MAX; i++)
         if (comm->scratch[i].memory == memory) {
             comm->scratch[i].used = false;
             return;

@@ -12,13 +12,15 @@
  *
  * Small inputs travel on the card itself ("eager"): then peers touch nothing
  * but the card, nobody waits for anybody to leave, and a rooted call costs its
- * leaves no wait at all. A card has two sides, used in turn, so that a rank can
- * be one call ahead of its readers.
+ * leaves no wait at all. A card has several sides, used in turn, so that a rank
+ * can be some calls ahead of its readers. (What comes back often and need not
+ * wait takes a shorter way: eager.c.)
  *
  * Memory that peers cannot map is staged: copied to scratch that they can, and
  * results copied back.
  */
 #include "coll/card.h"
+#include "coll/eager.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,21 +67,6 @@ enum gw_err gw__window_begin(struct gw_request *r, struct gw_error *why)
     return GW_OK;
 }
 
-/* Have all finished with what I posted two turns ago? */
-static bool side_is_free(const struct gw_request *r)
-{
-    if (r->comm->turns_done != r->turn)
-        return false;
-    if (r->turn < 2)
-        return true;
-    for (unsigned q = 0; q < r->comm->size; q++)
-        if (q != r->comm->rank &&
-            atomic_load_explicit(&card_of(r->comm, q)->left,
-                                 memory_order_acquire) < r->turn - 1)
-            return false;
-    return true;
-}
-
 static enum gw_err check_call(struct gw_request *r, unsigned peer,
                               struct gw_error *why)
 {
@@ -94,8 +81,6 @@ static enum gw_err check_call(struct gw_request *r, unsigned peer,
     return gw_fail(why, GW_EMISMATCH,
                    "%s is op %u of rank %u, and op %u of rank %u", text, r->op,
                    r->comm->rank, side->op, peer);
-    return gw__mismatch(r->comm, r->op, &r->signature, peer, &side->signature,
-                        why);
 }
 
 static bool has_entered(const struct gw_request *r, unsigned peer)
@@ -133,7 +118,7 @@ static bool all_left(struct gw_request *r)
         return true;
     for (; r->seen < passes->touched_count; r->seen++)
         if (atomic_load_explicit(
-                &card_of(r->comm, passes->touched[r->seen])->left,
+                &r->comm->cards[passes->touched[r->seen]]->left,
                 memory_order_acquire) < r->turn + 1)
             return false;
     return true;
@@ -162,13 +147,16 @@ static void finish(struct gw_request *r)
     r->comm->windows->moved(r->comm->wire);
     r->comm->turns_done++;
     r->state = GW__DONE;
+    if (r->eager)
+        gw__routine_keep(r);
 }
 
 enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
                                 struct gw_error *why)
 {
     enum gw_err err = GW_OK;
-    if (r->state == GW__WAITING && side_is_free(r)) {
+    if (r->state == GW__WAITING && r->comm->turns_done == r->turn &&
+        gw__side_is_free(r->comm, r->turn)) {
         err = gw__card_enter(r, why);
         *moved = true;
     }
@@ -199,8 +187,8 @@ void gw__window_describe(const struct gw_request *r, char *text, size_t room,
         what = "to finish with its memory";
     } else
         for (unsigned q = 0; q < r->comm->size && *peer < 0; q++)
-            if (q != r->comm->rank && r->turn >= 2 &&
-                atomic_load(&card_of(r->comm, q)->left) < r->turn - 1) {
+            if (q != r->comm->rank &&
+                atomic_load(&r->comm->cards[q]->left) + GW__SIDES <= r->turn) {
                 *peer = (int)q;
                 what = "to end an earlier call";
             }

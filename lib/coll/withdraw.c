@@ -36,7 +36,7 @@ static bool is_inside(const struct gw_request *r, unsigned peer)
 {
     struct gw_comm *comm = r->comm;
     return atomic_load(&side_of(r, peer)->entered) == r->turn + 1 &&
-           atomic_load(&card_of(comm, peer)->left) < r->turn + 1 &&
+           atomic_load(&comm->cards[peer]->left) < r->turn + 1 &&
            !comm->windows->gone(comm->wire, peer);
 }
 

@@ -130,6 +130,8 @@ static void give_pages_back(const struct gw__region *region)
 void gw_free(void *memory)
 {
     struct gw__region found = {0};
+    if (!memory)
+        return;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < region_count; i++)
         if (regions[i].base == memory) {

@@ -15,6 +15,7 @@
  * shm_map.c.
  */
 #include "shm.h"
+#include "fence.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ enum gw_err gw__shm_open(const struct gw_comm_config *config,
     shm->slice_bytes = config->slice_bytes ? config->slice_bytes : SLICE_BYTES;
     shm->no_windows = config->no_windows;
     shm->spin_limit = spin_limit(config->size);
+    shm->registered = gw__fence_register();
     shm->peers = calloc(config->size, sizeof *shm->peers);
     size_t bytes =
         sizeof *shm->segment + config->size * sizeof *shm->segment->links;

@@ -85,8 +85,9 @@ struct gw__shm {
     bool no_windows;
     /* waiting */
     unsigned spins, spin_limit, yields;
-    bool armed;
+    bool armed, sure;
     uint32_t doorbell_seen;
+    bool registered; /* see fence.h */
     /* the last answer of gw__region_find */
     struct gw__region shown;
     uint64_t shown_generation;
@@ -120,6 +121,7 @@ void gw__shm_forget_mappings(struct gw__shm_peer *peer);
 /* shm_wait.c */
 bool gw__shm_gone(struct gw__wire *, unsigned rank);
 bool gw__shm_lost(struct gw__wire *, unsigned rank);
+bool gw__shm_relax(struct gw__wire *);
 void gw__shm_wait(struct gw__wire *, uint64_t ns);
 void gw__shm_wake(struct gw__wire *, unsigned peer);
 void gw__shm_wake_all(struct gw__wire *);

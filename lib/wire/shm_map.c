@@ -111,6 +111,7 @@ struct gw__windows *gw__shm_windows(struct gw__wire *wire)
         .reach = gw__shm_reach,
         .gone = gw__shm_gone,
         .wake_all = gw__shm_wake_all,
+        .relax = gw__shm_relax,
         .moved = gw__shm_moved,
     };
     (void)wire;

@@ -13,9 +13,10 @@
  *   then               sleep until the doorbell moves
  *
  * A peer that changes something we may wait for looks whether we are armed
- * and only then rings: store, fence, load on both sides (Dekker), so a ring
+ * and only then rings: store, fence, load on both sides (fence.h), so a ring
  * cannot be missed, and costs nothing while nobody sleeps.
  */
+#include "fence.h"
 #include "shm.h"
 
 #include <limits.h>
@@ -26,7 +27,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BURST = 256, YIELDS = 20, LONG_YIELD_NS = 20000 };
+enum {
+    BURST = 256,
+    YIELDS = 20,
+    LONG_YIELD_NS = 20000,
+    UNSURE_NS = 1000000, /* a nap, when a ring might be missed */
+};
 
 static void cpu_pause(void)
 {
@@ -66,20 +72,21 @@ static void ring(struct gw__shm_segment *theirs)
 
 void gw__shm_wake(struct gw__wire *wire, unsigned rank)
 {
-    atomic_thread_fence(memory_order_seq_cst);
-    ring(gw__shm_of(wire)->peers[rank].segment);
+    struct gw__shm *shm = gw__shm_of(wire);
+    gw__fence_light(shm->registered);
+    ring(shm->peers[rank].segment);
 }
 
 void gw__shm_wake_all(struct gw__wire *wire)
 {
     struct gw__shm *shm = gw__shm_of(wire);
-    atomic_thread_fence(memory_order_seq_cst);
+    gw__fence_light(shm->registered);
     for (unsigned r = 0; r < wire->size; r++)
         if (shm->peers[r].segment)
             ring(shm->peers[r].segment);
 }
 
-void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
+bool gw__shm_relax(struct gw__wire *wire)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     if (shm->spins < shm->spin_limit) {
@@ -87,18 +94,31 @@ void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
             cpu_pause();
         else
             sched_yield();
-    } else if (shm->yields < YIELDS) {
-        uint64_t before = gw_now_ns();
-        shm->yields++;
-        sched_yield();
-        if (gw_now_ns() - before > LONG_YIELD_NS)
-            shm->yields = YIELDS;
-    } else if (!shm->armed) {
+        return true;
+    }
+    if (shm->yields == YIELDS)
+        return false;
+    uint64_t before = gw_now_ns();
+    shm->yields++;
+    sched_yield();
+    if (gw_now_ns() - before > LONG_YIELD_NS)
+        shm->yields = YIELDS;
+    return true;
+}
+
+void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
+{
+    struct gw__shm *shm = gw__shm_of(wire);
+    if (gw__shm_relax(wire))
+        return;
+    if (!shm->armed) {
         shm->armed = true;
         shm->doorbell_seen = atomic_load(&shm->segment->doorbell);
         atomic_store(&shm->segment->sleeping, 1);
-        atomic_thread_fence(memory_order_seq_cst);
+        shm->sure = gw__fence_heavy();
     } else {
+        if (!shm->sure && ns > UNSURE_NS)
+            ns = UNSURE_NS;
         futex_wait(&shm->segment->doorbell, shm->doorbell_seen,
                    gw__wire_nap_ns(wire, ns));
         shm->doorbell_seen = atomic_load(&shm->segment->doorbell);

@@ -10,7 +10,7 @@
 
 #include "wire.h"
 
-enum { GW__CARD_BYTES = 16384 };
+enum { GW__CARD_BYTES = 72 << 10 };
 
 /* A piece of memory as its owner names it to others. */
 struct gw__place {
@@ -21,7 +21,8 @@ struct gw__place {
 };
 
 struct gw__windows {
-    /* The card of `rank`: its owner writes, all read. Zeroed at the start. */
+    /* The card of `rank`: its owner writes, all read. Zeroed at the start, and
+     * in one place as long as the wire is open. */
     void *(*card)(struct gw__wire *, unsigned rank);
     /* Names [memory, memory + bytes) for others. */
     struct gw__place (*show)(struct gw__wire *, const void *memory,
@@ -35,7 +36,10 @@ struct gw__windows {
     bool (*gone)(struct gw__wire *, unsigned rank);
     /* Call after changing the card: wakes all that sleep in `wait`. */
     void (*wake_all)(struct gw__wire *);
-    /* Something moved: the next `wait` spins again before it sleeps. */
+    /* A moment of waiting: a pause, or a yield to another rank. False: it has
+     * lasted, `wait` is due. */
+    bool (*relax)(struct gw__wire *);
+    /* Something moved: the next wait begins with a pause again. */
     void (*moved)(struct gw__wire *);
 };
 

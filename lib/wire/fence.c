@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The heavy half of fence.h. A child of fork registers for itself.
+ */
+#include "wire/fence.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The process that has registered. */
+static _Atomic int registered;
+
+static bool membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+bool gw__fence_register(void)
+{
+    int pid = (int)getpid();
+    if (atomic_load(&registered) == pid)
+        return true;
+    if (!membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED))
+        return false;
+    atomic_store(&registered, pid);
+    return true;
+}
+
+bool gw__fence_heavy(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    return membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small calls that come again and again, which take a shorter way than their
+ * first: the same results and counts whatever came in between, more kinds of
+ * calls than are kept, ranks that are late, buffers that must be refused, and
+ * ranks that never wait and call different things.
+ */
+#include "ranks.h"
+#include "stress.h"
+
+#include <gradwire/wire.h>
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RANKS = 3, ROUNDS = 40, COUNT_MAX = 24, ROOT = 1 };
+
+#define MUST(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
+                    gw_comm_rank(comm), #condition,                            \
+                    gw_comm_error(comm)->text);                                \
+            abort();                                                           \
+        }                                                                      \
+    } while (0)
+
+/* Kinds of calls: more than a communicator keeps. */
+static const struct kind {
+    enum gw_collective collective;
+    size_t count;
+    bool in_place;
+    const char *algo;
+} kinds[] = {
+    {GW_ALLREDUCE, 2, false, NULL},      {GW_ALLREDUCE, 2, false, "one_shot"},
+    {GW_ALLREDUCE, 24, false, NULL},     {GW_ALLREDUCE, 5, true, "one_shot"},
+    {GW_BROADCAST, 3, false, NULL},      {GW_BROADCAST, 3, true, NULL},
+    {GW_REDUCE, 7, false, NULL},         {GW_GATHER, 4, false, NULL},
+    {GW_GATHER, 4, true, NULL},          {GW_SCATTER, 6, false, NULL},
+    {GW_ALLGATHER, 1, false, NULL},      {GW_ALLGATHER, 8, true, NULL},
+    {GW_REDUCE_SCATTER, 3, false, NULL}, {GW_ALLTOALL, 2, false, NULL},
+    {GW_ALLTOALL, 2, true, NULL},        {GW_BARRIER, 0, false, NULL},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+struct buffers {
+    int32_t in[RANKS * COUNT_MAX], out[RANKS * COUNT_MAX];
+};
+
+/* Element i of what `rank` puts in. */
+static int32_t value(unsigned rank, unsigned round, size_t i)
+{
+    return (int32_t)(1 + rank * 100000 + round * 1000 + i);
+}
+
+static int32_t sum(unsigned round, size_t i)
+{
+    int32_t all = 0;
+    for (unsigned r = 0; r < RANKS; r++)
+        all += value(r, round, i);
+    return all;
+}
+
+static void fill(const struct kind *k, unsigned rank, unsigned round,
+                 struct buffers *b)
+{
+    bool own_block =
+        k->collective == GW_ALLGATHER || k->collective == GW_GATHER;
+    memset(b->out, 0xee, sizeof b->out);
+    for (size_t i = 0; i < RANKS * COUNT_MAX; i++)
+        b->in[i] = value(rank, round, i);
+    for (size_t i = 0; k->in_place && i < RANKS * k->count; i++)
+        if (!own_block)
+            b->out[i] = b->in[i];
+        else if (i / k->count == rank)
+            b->out[i] = b->in[i % k->count];
+}
+
+/* Element i of the result at `rank`; false: there is none. */
+static bool expect(const struct kind *k, unsigned rank, unsigned round,
+                   size_t i, int32_t *wanted)
+{
+    size_t n = k->count;
+    switch (k->collective) {
+    case GW_ALLREDUCE:
+        *wanted = sum(round, i);
+        return i < n;
+    case GW_REDUCE:
+        *wanted = sum(round, i);
+        return i < n && rank == ROOT;
+    case GW_BROADCAST:
+        *wanted = value(ROOT, round, i);
+        return i < n;
+    case GW_GATHER:
+        *wanted = value((unsigned)(i / n), round, i % n);
+        return i < RANKS * n && rank == ROOT;
+    case GW_ALLGATHER:
+        *wanted = value((unsigned)(i / n), round, i % n);
+        return i < RANKS * n;
+    case GW_SCATTER:
+        *wanted = value(ROOT, round, rank * n + i);
+        return i < n;
+    case GW_REDUCE_SCATTER:
+        *wanted = sum(round, rank * n + i);
+        return i < n;
+    case GW_ALLTOALL:
+        *wanted = value((unsigned)(i / n), round, rank * n + i % n);
+        return i < RANKS * n;
+    default:
+        return false;
+    }
+}
+
+static void call_once(struct gw_comm *comm, const struct kind *k,
+                      unsigned round, struct buffers *b)
+{
+    unsigned rank = gw_comm_rank(comm);
+    struct gw_call call = {.collective = k->collective,
+                           .in = k->in_place ? GW_IN_PLACE : b->in,
+                           .out = b->out,
+                           .count = k->count,
+                           .type = GW_I32,
+                           .op = GW_SUM,
+                           .root = ROOT,
+                           .algo = k->algo};
+    fill(k, rank, round, b);
+    MUST(gw_run(comm, &call) == GW_OK);
+    for (size_t i = 0; i < RANKS * COUNT_MAX; i++) {
+        int32_t wanted;
+        if (expect(k, rank, round, i, &wanted))
+            MUST(b->out[i] == wanted);
+        MUST(b->in[i] == value(rank, round, i));
+    }
+}
+
+/* Each time with other buffers, or the same; sometimes a rank comes late. */
+static void mixed(struct gw_comm *comm, void *context)
+{
+    const uint64_t seed = *(const uint64_t *)context;
+    const struct timespec late = {.tv_nsec = 300000};
+    struct buffers *both = calloc(2, sizeof *both);
+    uint64_t word = seed;
+    MUST(both);
+    for (unsigned round = 0; round < 25 * KINDS; round++) {
+        word = gw_hash(&round, sizeof round, word);
+        if (word >> 32 & 63 && (word >> 40) % 50 == gw_comm_rank(comm))
+            nanosleep(&late, NULL);
+        call_once(comm, &kinds[word % KINDS], round, &both[word >> 20 & 1]);
+    }
+    MUST(gw_barrier(comm) == GW_OK);
+    free(both);
+}
+
+static void on_shm(rank_body body, void *context)
+{
+    const struct gw_comm_config config = {.wire = "shm"};
+    run_ranks(&config, RANKS, body, context);
+}
+
+START_TEST(any_order_of_kinds_gives_the_same_results)
+{
+    uint64_t seed = stress_seed();
+    printf("seed %llu\n", (unsigned long long)seed);
+    on_shm(mixed, &seed);
+}
+END_TEST
+
+/* What the first call of a kind moves, each of the others moves too. */
+static void counted(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    struct buffers b;
+    for (unsigned k = 0; k < KINDS; k++) {
+        struct gw_counters first[RANKS], all;
+        gw_comm_counters_reset(comm);
+        call_once(comm, &kinds[k], 0, &b);
+        for (unsigned q = 0; q < RANKS; q++)
+            gw_comm_counters(comm, q, &first[q]);
+        for (unsigned round = 1; round < ROUNDS; round++)
+            call_once(comm, &kinds[k], round, &b);
+        for (unsigned q = 0; q < RANKS; q++) {
+            gw_comm_counters(comm, q, &all);
+            MUST(all.messages_sent == ROUNDS * first[q].messages_sent);
+            MUST(all.messages_received == ROUNDS * first[q].messages_received);
+            MUST(all.bytes_sent == ROUNDS * first[q].bytes_sent);
+            MUST(all.bytes_received == ROUNDS * first[q].bytes_received);
+        }
+        gw_comm_counters_reset(comm);
+        gw_comm_counters(comm, (gw_comm_rank(comm) + 1) % RANKS, &all);
+        MUST(all.messages_sent + all.messages_received == 0);
+    }
+}
+
+START_TEST(every_call_counts_what_the_first_counted)
+{
+    on_shm(counted, NULL);
+}
+END_TEST
+
+/* A kind that is known, with buffers that are not sound. */
+static void overlapping(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    int32_t memory[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[4];
+    for (unsigned i = 0; i < 3; i++)
+        MUST(gw_allreduce(comm, memory, out, 4, GW_I32, GW_SUM) == GW_OK);
+    MUST(gw_allreduce(comm, memory, memory + 1, 4, GW_I32, GW_SUM) ==
+         GW_EINVAL);
+    MUST(strstr(gw_comm_error(comm)->text, "overlap"));
+}
+
+START_TEST(buffers_are_looked_at_each_time)
+{
+    on_shm(overlapping, NULL);
+}
+END_TEST
+
+/* The root of a broadcast and the leaf of a gather read nobody. */
+static void crosswise(struct gw_comm *comm, void *context)
+{
+    (void)context;
+    int32_t in = 1, out[RANKS];
+    enum gw_err err = GW_OK;
+    uint64_t end_ns = gw_now_ns() + 5000000000U;
+    while (!err && gw_now_ns() < end_ns)
+        err = gw_comm_rank(comm) == 0
+                  ? gw_broadcast(comm, &in, NULL, 1, GW_I32, 0)
+                  : gw_gather(comm, &in, out, 1, GW_I32, 0);
+    MUST(err == GW_EMISMATCH);
+    MUST(strstr(gw_comm_error(comm)->text, "broadcast"));
+    MUST(strstr(gw_comm_error(comm)->text, "gather"));
+}
+
+START_TEST(ranks_that_never_wait_find_that_they_differ)
+{
+    on_shm(crosswise, NULL);
+}
+END_TEST
+
+Suite *suite_coll_eager(void);
+
+Suite *suite_coll_eager(void)
+{
+    Suite *suite = suite_create("coll eager");
+    TCase *tcase = tcase_create("eager");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, any_order_of_kinds_gives_the_same_results);
+    tcase_add_test(tcase, every_call_counts_what_the_first_counted);
+    tcase_add_test(tcase, buffers_are_looked_at_each_time);
+    tcase_add_test(tcase, ranks_that_never_wait_find_that_they_differ);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
