@@ -187,7 +187,7 @@ $(B)/bench/shm_ideal $(B)/bench/limits: PEER_CC = gcc -march=native
 # slower than it was, and how they are written down anew.
 BENCH_FILES = BENCH_JSON=$(or $(BENCH_JSON),$(B)/bench.jsonl) \
 	BENCH_SVG=$(or $(BENCH_SVG),$(B)/bench.svg)
-QUICK = ROUNDS=$(or $(ROUNDS),7) tests/bench/run.sh -b -r tests/bench/quick.expected
+QUICK = ROUNDS=$(or $(ROUNDS),13) tests/bench/run.sh -b -r tests/bench/quick.expected
 bench: all $(BENCHES) $(PEERS)
 	@$(BENCH_FILES) tests/bench/run.sh $(B) $(GROUPS)
 bench-quick: all $(BENCHES) $(PEERS)

@@ -26,9 +26,10 @@ static struct bench bench = {
     .bytes_max = 64 << 20,
     .factor = 4,
     .seconds_ns = 200000000,
+    .sample_ns = 20000,
     .warmup = 5,
 };
-static const char *type_name = "f32", *op_name = "sum";
+static const char *type_name = "f32", *op_name = "sum", *sizes_text;
 static uint64_t slice_bytes;
 static unsigned lanes;
 static bool no_windows, no_pin, why_chosen;
@@ -46,8 +47,12 @@ static const struct option_spec options[] = {
     {"end", 'e', OPTION_BYTES, &bench.bytes_max, "BYTES", "largest size", NULL},
     {"factor", 'f', OPTION_UNSIGNED, &bench.factor, "F",
      "from one size to the next", NULL},
+    {"sizes", 0, OPTION_TEXT, &sizes_text, "BYTES,...",
+     "these sizes instead", NULL},
     {"seconds", 's', OPTION_DURATION, &bench.seconds_ns, "TIME",
      "to time each size", NULL},
+    {"sample", 0, OPTION_DURATION, &bench.sample_ns, "TIME",
+     "of calls that are timed as one, for p50 and p99", NULL},
     {"iters", 'i', OPTION_UNSIGNED, &bench.iterations, "N",
      "time exactly N calls instead", NULL},
     {"warmup", 0, OPTION_UNSIGNED, &bench.warmup, "N",
@@ -152,6 +157,31 @@ static int measure(void)
     return err ? complain(&why) : 0;
 }
 
+/* "1K,128K,16M" */
+static enum gw_err read_sizes(struct gw_error *why)
+{
+    char word[32];
+    const char *rest = sizes_text;
+    while (rest) {
+        size_t length = strcspn(rest, ",");
+        if (bench.size_count == BENCH_SIZES_MAX)
+            return gw_fail(why, GW_EINVAL, "--sizes: at most %d",
+                           BENCH_SIZES_MAX);
+        if (length >= sizeof word)
+            return gw_fail(why, GW_EINVAL, "--sizes: \"%.40s\" is no size",
+                           rest);
+        memcpy(word, rest, length);
+        word[length] = '\0';
+        uint64_t *size = &bench.sizes[bench.size_count++];
+        if (gw_parse_bytes(word, size, why))
+            return gw_wrap(why, GW_EINVAL, "--sizes");
+        if (*size == 0)
+            return gw_fail(why, GW_EINVAL, "--sizes are at least 1");
+        rest = rest[length] ? rest + length + 1 : NULL;
+    }
+    return GW_OK;
+}
+
 static enum gw_err check_options(struct gw_error *why)
 {
     bool one_size = bench.bytes_min == bench.bytes_max;
@@ -167,6 +197,8 @@ static enum gw_err check_options(struct gw_error *why)
         return gw_fail(why, GW_EINVAL, "--factor: at least 2");
     if (one_size)
         bench.factor = 2;
+    if (read_sizes(why))
+        return why->code;
     if (gw_dtype_parse(type_name, &bench.type, why))
         return why->code;
     return gw_redop_parse(op_name, &bench.op, why);
@@ -175,6 +207,10 @@ static enum gw_err check_options(struct gw_error *why)
 static int measure_wire(void)
 {
     struct gw_error why = {.code = GW_OK};
+    if (bench.size_count > 0) {
+        gw_fail(&why, GW_EINVAL, "wire takes --begin and --end, not --sizes");
+        return complain(&why);
+    }
     const struct launch plain = plain_launch();
     return bench_wire(&bench, &plain, &why) ? complain(&why) : 0;
 }

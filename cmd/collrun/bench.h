@@ -10,6 +10,8 @@
 #include "common/launch.h"
 #include "common/output.h"
 
+enum { BENCH_SIZES_MAX = 64 };
+
 /* One row: one collective by one algorithm at one size. */
 struct bench_case {
     enum gw_collective collective;
@@ -28,7 +30,10 @@ struct bench {
     bool in_place, malloc;
     uint64_t bytes_min, bytes_max;
     unsigned factor;
+    uint64_t sizes[BENCH_SIZES_MAX]; /* instead of those, if there are any */
+    size_t size_count;
     uint64_t seconds_ns; /* a case may take this long */
+    uint64_t sample_ns;  /* calls that are timed as one take about so long */
     unsigned iterations; /* 0: as many as fit */
     unsigned warmup;     /* at least */
     unsigned checks;     /* more runs that are checked than the one */

@@ -48,29 +48,43 @@ static void predict(const struct bench *b, struct bench_case *item,
                                       item->count, elem_bytes);
 }
 
-/* Every size of one collective by one algorithm. Sizes that round down to the
- * one before are left out. */
+/* The case of one size. The size that was listed before is left out if
+ * `before` has it: two may round down to the same. */
+static enum gw_err list_size(struct bench *b, enum gw_collective collective,
+                             const struct gw_algo *algo, uint64_t bytes,
+                             uint64_t *before, struct gw_error *why)
+{
+    size_t elem_bytes = gw_dtype_size(b->type);
+    struct bench_case item = {.collective = collective};
+    if (collective != GW_BARRIER)
+        item.count = plan_count(collective, b->ranks, bytes, elem_bytes);
+    item.bytes = size_bytes(collective, b->ranks, item.count, elem_bytes);
+    if (before && item.bytes == *before)
+        return GW_OK;
+    if (before)
+        *before = item.bytes;
+    predict(b, &item, algo);
+    return push(b, &item, why);
+}
+
+/* Every size of one collective by one algorithm. Of those that were asked for
+ * by name, each has its row. */
 static enum gw_err list_sizes(struct bench *b, enum gw_collective collective,
                               const struct gw_algo *algo, struct gw_error *why)
 {
-    size_t elem_bytes = gw_dtype_size(b->type);
     uint64_t before = UINT64_MAX, bytes = b->bytes_min;
-    while (bytes <= b->bytes_max) {
-        struct bench_case item = {.collective = collective};
-        if (collective != GW_BARRIER)
-            item.count = plan_count(collective, b->ranks, bytes, elem_bytes);
-        item.bytes = size_bytes(collective, b->ranks, item.count, elem_bytes);
-        if (item.bytes != before) {
-            before = item.bytes;
-            predict(b, &item, algo);
-            if (push(b, &item, why))
-                return why->code;
-        }
+    enum gw_err err = GW_OK;
+    for (size_t i = 0; i < b->size_count && !err; i++)
+        err = list_size(b, collective, algo, b->sizes[i], NULL, why);
+    if (b->size_count > 0)
+        return err;
+    while (!err && bytes <= b->bytes_max) {
+        err = list_size(b, collective, algo, bytes, &before, why);
         if (bytes > b->bytes_max / b->factor)
             break;
         bytes *= b->factor;
     }
-    return GW_OK;
+    return err;
 }
 
 static enum gw_err list_all_algos(struct bench *b,

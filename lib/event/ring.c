@@ -2,6 +2,11 @@
  *
  * The last events, in memory: cheap enough to be always on, and read when
  * something went wrong. A new record overwrites the oldest.
+ *
+ * Keeping a record takes 4 ns, also in a ring of 4 MiB; the clock that its
+ * emitter reads takes 23. An all-reduce of 1 MiB without windows (33 us, 2
+ * ranks) has eight or so: 0.5 to 1 %, and of 128 KiB (5.3 us) 1 to 1.5 %. See
+ * tests/bench/events.c.
  */
 #include "event/sink.h"
 

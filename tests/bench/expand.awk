@@ -17,9 +17,14 @@ function wanted(group) {
     return groups == "" || index(" " groups " ", " " group " ") > 0
 }
 
+function ops_of(word) {
+    return word == "data" ? whole "," blocks : word == "whole" ? whole : \
+        word == "blocks" ? blocks : word
+}
+
 # Every op, ranks, size and program of the line.
 function combine(    ops, ranks, sizes, ours, o, r, b, w, os, rs, bs, ws) {
-    os = split($2 == "data" ? data : $2, ops, ",")
+    os = split(ops_of($2), ops, ",")
     rs = split($3, ranks, ",")
     bs = split($4, sizes, ",")
     ws = split($5, ours, ",")
@@ -32,8 +37,8 @@ function combine(    ops, ranks, sizes, ours, o, r, b, w, os, rs, bs, ws) {
 }
 
 BEGIN {
-    data = "broadcast,reduce,allreduce,gather,scatter,allgather," \
-        "reduce_scatter,alltoall"
+    whole = "broadcast,reduce,allreduce"
+    blocks = "gather,scatter,allgather,reduce_scatter,alltoall"
 }
 
 /^#/ || NF == 0 { next }

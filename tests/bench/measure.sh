@@ -8,11 +8,17 @@
 # WHO is gradwire (shm, ipc, tcp: memory of gw_alloc and floats; -malloc: memory
 # of malloc; -bytes: elements of one byte), a peer (openmpi, openmpi-tcp, mpich,
 # gloo), the yardstick ideal, or one of the rest: start, ps-shm, ps-ipc, ps-tcp,
-# pslite, and the pairs of which the first has times for both: wire-tcp and
-# raw-tcp (and ipc), events-on and events-off.
+# pslite, memory-shm (-malloc: shm with malloc, -ipc, -tcp), and those of which the first has the
+# values of the others, too: wire-tcp and raw-tcp (and ipc), events-on and
+# events-off, elastic-shm, plain-shm and plain-ring-shm (and ipc, tcp),
+# tune-regret, tune-median and tune-p95.
 #
-# The environment: SECONDS_EACH, how long to time a size, and LIMITS, the file
-# with the limits of this machine.
+# The value is microseconds, unless stats.awk has another unit for WHO. It is
+# always the median of means over about 5 ms: see peers/peer.h.
+#
+# The environment: SECONDS_EACH, how long to time a size; LIMITS, the file with
+# the limits of this machine; ROUND, which one it is: what is long and has its
+# own medians is measured in the first only.
 #
 # shellcheck disable=SC2086 # sizes and shapes are words
 set -u
@@ -25,13 +31,16 @@ from_peer() {
     awk -v who="$who" 'NF >= 4 { print who, $1, $2, $3, $4 }'
 }
 
-# A run's row with no wrong element, from JSON.
-from_json() { # bytes field
-    awk -v line="$who $op $ranks $1" -v field="\"$2\":" '
-        /"wrong":0[,}]/ && (at = index($0, field)) {
-            time = substr($0, at + length(field)) + 0
-        }
-        END { if (time) print line, time }'
+# Of the runs' rows, in JSON, with no wrong element: this field, and the sizes
+# that were asked for, in their order.
+from_json() { # field
+    awk -v line="$who $op $ranks" -v sizes="$sizes" -v field="\"$1\":" '
+        BEGIN { split(sizes, size, " ") }
+        at = index($0, field) {
+            row++
+            if (/"wrong":0[,}]/)
+                print line, size[row], substr($0, at + length(field)) + 0
+        }'
 }
 
 mpi() { # program, and how to start it
@@ -50,13 +59,12 @@ gloo() {
 gradwire() { # wire option...
     wire=$1
     shift
-    for bytes in $sizes; do
-        asked=$bytes
-        test "$asked" != 0 || asked=1024
-        "$build/collrun" bench "$op" -n "$ranks" -b "$asked" -e "$asked" \
-            --wire "$wire" --seconds "$seconds" -o jsonl "$@" |
-            from_json "$bytes" time_us
-    done
+    asked=$(echo "$sizes" | tr ' ' ,)
+    test "$asked" != 0 || asked=1024
+    # MPI's root has one buffer, and the yardstick's copies nothing.
+    test "$op" != broadcast || set -- "$@" --in-place
+    "$build/collrun" bench "$op" -n "$ranks" --sizes "$asked" --wire "$wire" \
+        --seconds "$seconds" --sample 5ms -o jsonl "$@" | from_json p50_us
 }
 
 # From exec to the end, with the tidying up after the barrier.
@@ -77,22 +85,65 @@ server() { # wire
     esac
     "$build/psnode" bench "${op%-*}" $shape --wire "$1" -o jsonl \
         -s $((ranks / 2)) -n $((ranks / 2)) --seconds "$seconds" |
-        from_json "$sizes" mkeys_per_s |
+        grep '"worker":"all"' | from_json mkeys_per_s |
         awk -v keys="$keys" '{ print $1, $2, $3, $4, keys / $5 }'
 }
 
-# One run has both times, of rounds that alternate: "... W us without, T us
-# with: ...". 101 rounds take about two seconds.
+# One run has both times, of batches that alternate: "... W us without, T us
+# with: ...". The difference is small, so it gets more time.
 events() {
-    rounds=$(awk -v s="$seconds" 'BEGIN { print int(s * 400) + 1 }')
-    "$build/bench/events" "$ranks" "$rounds" |
-        awk -v line="$op $ranks $sizes" '
-            { for (i = 2; i < NF; i++) {
-                if ($i == "us" && $(i + 1) == "without,")
-                    print "events-off", line, $(i - 1)
-                if ($i == "us" && $(i + 1) == "with:")
-                    print "events-on", line, $(i - 1)
-            } }'
+    long=$(awk -v s="$seconds" 'BEGIN { print s * 5 }')
+    for bytes in $sizes; do
+        "$build/bench/events" "$ranks" "$long" "$bytes" |
+            awk -v line="$op $ranks $bytes" '
+                { for (i = 2; i < NF; i++) {
+                    if ($i == "us" && $(i + 1) == "without,")
+                        print "events-off", line, $(i - 1)
+                    if ($i == "us" && $(i + 1) == "with:")
+                        print "events-on", line, $(i - 1)
+                } }'
+    done
+}
+
+# Plain and elastic calls alternate, so one run has both. The difference is
+# small, so it gets more time.
+elastic() { # wire
+    long=$(awk -v s="$seconds" 'BEGIN { print s * 3 }')
+    "$build/bench/elastic" "$1" "$ranks" "$long" $sizes |
+        awk -v op="$op" -v wire="$1" 'NF == 5 {
+            print "plain-" wire, op, $1, $2, $3
+            print "plain-ring-" wire, op, $1, $2, $4
+            print "elastic-" wire, op, $1, $2, $5
+        }'
+}
+
+memory() { # wire [malloc]
+    "$build/bench/memory" "$1" "$ranks" "$sizes" ${2:-} |
+        awk -v line="$who $op $ranks $sizes" 'NF == 1 { print line, $1 }'
+}
+
+# What the choice of algorithms gives away and how far the prediction is off,
+# after a calibration that is forgotten again.
+tune() {
+    test "${ROUND:-1}" = 1 || return 0
+    folder=$(mktemp -d)
+    GRADWIRE_CALIBRATION=$folder/costs.json
+    export GRADWIRE_CALIBRATION
+    "$build/collrun" calibrate --wire "$op" >/dev/null &&
+        "$build/collrun" tune --wire "$op" -e "$sizes" -s 50ms -o jsonl \
+            --dry-run >"$folder/tune"
+    awk -v line="$op $ranks $sizes" '
+        function tell(who, name,    at) {
+            at = index($0, "\"" name "\":")
+            if (at)
+                print "tune-" who, line, substr($0, at + length(name) + 3) + 0
+        }
+        {
+            tell("regret", "regret_worst_percent")
+            tell("median", "error_median_percent")
+            tell("p95", "error_p95_percent")
+        }' "$folder/tune"
+    rm -r "$folder"
 }
 
 # A stream's time is that of a message; a row has both programs.
@@ -119,6 +170,7 @@ wire() { # wire
 measure() {
     sizes=$*
     case $who in
+    memory-malloc) memory shm malloc ;;
     shm | ipc | tcp) gradwire "$who" ;;
     *-malloc) gradwire "${who%-*}" --malloc ;;
     *-bytes) gradwire "${who%-*}" --dtype u8 ;;
@@ -134,13 +186,17 @@ measure() {
     gloo) gloo ;;
     start) start ;;
     ps-*) server "${who#ps-}" ;;
-    pslite)
+    pslite) # by the limits of all rounds, once they are known
+        test "${ROUND:-1}" = "${ROUNDS:-1}" || return 0
         awk -v op="$op" -v ranks="$ranks" -v bytes="$sizes" -f tests/bench/pslite.awk \
-            "$LIMITS"
+            "${LIMITS%.txt}.all"
         ;;
     wire-*) wire "${who#wire-}" ;;
     events-on) events ;;
-    raw-* | events-off) ;;
+    elastic-*) elastic "${who#elastic-}" ;;
+    memory-*) memory "${who#memory-}" ;;
+    tune-regret) tune ;;
+    raw-* | events-off | plain-* | tune-median | tune-p95) ;;
     *)
         echo "measure: there is no $who" >&2
         return 64

@@ -7,14 +7,16 @@
 #
 # Figures of different days cannot be compared, so a round runs gradwire and
 # what it is compared with one after the other, for every row; ROUNDS rounds
-# are made (5), SECONDS_EACH seconds a measurement (0.25), and the table has
-# their medians. All rows take about an hour. BENCH_JSON=FILE receives the same
+# are made (5), SECONDS_EACH seconds a measurement (0.1), and the table has
+# their medians, of times and of ratios. All rows take about 20 minutes. BENCH_JSON=FILE receives the same
 # as JSON lines, BENCH_SVG=FILE a drawing. What was measured stays in
 # BUILD/bench/times, and what the programs complained of in
-# BUILD/bench/complaints. The status is 1 when a row is missed.
+# BUILD/bench/complaints. The file `reasons` has, for rows that are missed, why;
+# the status is 1 when a row is missed that has no reason.
 #
 #   -b  the best of the rounds instead of the median
-#   -r  the rows, in the form of tests/bench/rows, which is the default
+#   -r  the rows, in the form of tests/bench/rows, which is the default; for
+#       others there are no reasons
 #   -x  limits are so many times as large
 #   -w  write the rows with the ratios of now as their limits; no row is missed
 #
@@ -23,11 +25,11 @@
 set -eu
 cd "$(dirname "$0")/../.."
 here=tests/bench
-rows=$here/rows slack=1 record='' best=''
+rows=$here/rows reasons=$here/reasons slack=1 record='' best=''
 while getopts br:x:w: option; do
     case $option in
     b) best=1 ;;
-    r) rows=$OPTARG ;;
+    r) rows=$OPTARG reasons='' ;;
     x) slack=$OPTARG ;;
     w) record=$OPTARG ;;
     *) exit 64 ;;
@@ -38,10 +40,11 @@ build=$1
 shift
 groups=$*
 ROUNDS=${ROUNDS:-5}
-SECONDS_EACH=${SECONDS_EACH:-0.25}
+SECONDS_EACH=${SECONDS_EACH:-0.1}
 LIMITS=$build/bench/limits.txt
-export ROUNDS SECONDS_EACH LIMITS
-at_most=300 # seconds of a program: a peer that hangs costs its rows only
+ROUND=1
+export ROUND ROUNDS SECONDS_EACH LIMITS
+at_most=600 # seconds of a program: a peer that hangs costs its rows only
 
 prepare() {
     awk -v groups="$groups" -f $here/expand.awk "$rows" >"$build/bench/rows"
@@ -61,7 +64,7 @@ progress() {
 
 # One start of a program, which may fail: its rows then have no result.
 job() {
-    progress "round $round of $ROUNDS, $number of $jobs: $*"
+    progress "round $ROUND of $ROUNDS, $number of $jobs: $*"
     echo "## $*" >>"$build/bench/complaints"
     timeout -k 5 $at_most $here/measure.sh "$build" "$@" \
         >>"$build/bench/times" 2>>"$build/bench/complaints" </dev/null ||
@@ -70,9 +73,9 @@ job() {
 
 measure() {
     jobs=$(wc -l <"$build/bench/jobs")
-    round=1
-    while [ "$round" -le "$ROUNDS" ]; do
+    while [ "$ROUND" -le "$ROUNDS" ]; do
         number=1
+        echo "round $ROUND" >>"$build/bench/times"
         "$build/bench/limits" "$SECONDS_EACH" | tee "$LIMITS" \
             >>"$build/bench/limits.all"
         while read -r line; do
@@ -80,7 +83,7 @@ measure() {
             job $line
             number=$((number + 1))
         done <"$build/bench/jobs"
-        round=$((round + 1))
+        ROUND=$((ROUND + 1))
     done
     progress ""
 }
@@ -125,8 +128,9 @@ report() {
     test -z "${BENCH_SVG:-}" || draw
     met=0
     awk -v slack="$slack" -v best_counts="$best" -v json="${BENCH_JSON:-}" \
-        -v record="$build/bench/recorded" \
-        -f $here/stats.awk -f $here/yardstick.awk -f $here/report.awk \
+        -v record="$build/bench/recorded" -v reasons="$reasons" \
+        -f $here/stats.awk -f $here/yardstick.awk -f $here/reasons.awk \
+        -f $here/report.awk \
         "$build/bench/times" "$build/bench/rows" || met=$?
     if [ -n "$record" ]; then
         write_down

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
 #
 # The measurements of all rounds, for report.awk and plot.awk: lines
-# "who op ranks bytes time_us" of the first file go into times[]; a measurement
-# is named by its first four words.
+# "who op ranks bytes value" of the first file go into times[]; a measurement is
+# named by its first four words. Values are microseconds, or see unit_of. Lines
+# "round N" say to which round what follows belongs, for in_round[].
+
+FNR == NR && $1 == "round" { round = $2; next }
 
 FNR == NR {
-    times[$1 " " $2 " " $3 " " $4, ++runs[$1 " " $2 " " $3 " " $4]] = $5 + 0
+    name = $1 " " $2 " " $3 " " $4
+    times[name, ++runs[name]] = $5 + 0
+    at = round ? round : runs[name]
+    in_round[name, at] = $5 + 0
+    rounds = at > rounds ? at : rounds
     next
 }
 
@@ -18,6 +25,11 @@ function sort(values, count,    i, k, value) {
     }
 }
 
+function median(sorted, count,    middle) {
+    middle = int((count + 1) / 2)
+    return count % 2 ? sorted[middle] : (sorted[middle] + sorted[middle + 1]) / 2
+}
+
 # Fills sorted[] with the times of a measurement; how many.
 function sorted_times(name, sorted,    i) {
     for (i = 1; i <= runs[name]; i++)
@@ -28,20 +40,26 @@ function sorted_times(name, sorted,    i) {
 
 # The median of the rounds, or with -v best_counts=1 the least: a machine that others
 # use too makes rounds slower, never faster. 0 when it was never measured.
-function typical(name,    sorted, count, middle) {
+function typical(name,    sorted, count) {
     count = sorted_times(name, sorted)
-    middle = int((count + 1) / 2)
-    if (count == 0)
-        return 0
-    if (best_counts)
-        return sorted[1]
-    return count % 2 ? sorted[middle] : (sorted[middle] + sorted[middle + 1]) / 2
+    return !count ? 0 : best_counts ? sorted[1] : median(sorted, count)
 }
 
 # How far the rounds lie apart, in percent of what is typical.
 function spread(name,    sorted, count) {
     count = sorted_times(name, sorted)
-    return count ? 100 * (sorted[count] - sorted[1]) / typical(name) : 0
+    return typical(name) ? 100 * (sorted[count] - sorted[1]) / typical(name) : 0
+}
+
+# The least and the most of the rounds, as JSON.
+function range(name,    sorted, count) {
+    count = sorted_times(name, sorted)
+    return count ? sprintf("[%.3f,%.3f]", sorted[1], sorted[count]) : "null"
+}
+
+# What the values of a program are.
+function unit_of(who) {
+    return who ~ /^memory-/ ? "MiB" : who ~ /^tune-/ ? "%" : "us"
 }
 
 function size_text(bytes) {

@@ -49,7 +49,10 @@ static void apply(void *context, const struct gw_ring_result *result)
     struct crew_head *head = crew->head;
     const int64_t *values = result->data;
     head->ops++;
-    head->sum = head->sum * 31 + (uint64_t)values[0] + result->contributors;
+    head->sum = head->sum * 31 + result->contributors;
+    if (result->count == 0)
+        return;
+    head->sum += (uint64_t)values[0];
     if (values[result->count - 1] && !head->end_op)
         head->end_op = result->op + CREW_AFTER;
     if (crew->plan.blob_bytes)

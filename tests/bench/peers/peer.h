@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the peers of the benchmark share, so that all are timed alike: as
- * `collrun bench` and nccl-tests do, with a mean over many calls. A program
- * fills in a struct peer, with buffers for the largest of the sizes, and calls
- * peer_run; C and C++ both do. One start measures several sizes, because
- * starting takes some of these longer than measuring.
+ * What the peers of the benchmark share, so that all are timed alike, and like
+ * `collrun bench --sample 5ms`: calls back to back, in batches of about 5 ms;
+ * what counts is the median of their means. A mean over everything would count
+ * each interruption of the machine; the median of single calls would tell how
+ * fast the root of a broadcast gets rid of its messages, not how fast they
+ * arrive.
  *
- * Calls run in batches, and after each rank 0 decides whether it was the last;
- * telling the others is left out of the time only as far as it is rare: a batch
- * is a tenth of what the warm-up managed in a fifth of the time.
+ * A program fills in a struct peer, with buffers for the largest of the sizes,
+ * and calls peer_run; C and C++ both do. One start measures several sizes,
+ * because starting takes some of these longer than measuring.
+ *
+ * Between rounds of batches, of about 50 ms, rank 0 decides whether there is
+ * time for another one, and tells the others; that is not timed.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -39,22 +43,58 @@ static inline double peer_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Runs batches for about `seconds`; returns the calls, *spent their time. */
-static inline long peer_time(struct peer *peer, long batch, double seconds,
-                             double *spent)
+#define PEER_SAMPLE 5e-3
+#define PEER_ROUND  50e-3
+enum { PEER_SAMPLES_MAX = 4096 };
+
+static inline double peer_calls(struct peer *peer, int calls)
 {
-    long calls = 0;
-    int last;
-    peer->barrier(peer);
     double begin = peer_now();
+    for (int i = 0; i < calls; i++)
+        peer->call(peer);
+    return (peer_now() - begin) / calls;
+}
+
+/* 1, 2, 4, ... calls, until they took a tenth of the time; how long one takes,
+ * as rank 0 saw it. */
+static inline double peer_warm_up(struct peer *peer)
+{
+    double begin = peer_now(), call;
+    int calls = 1, more;
+    peer->barrier(peer);
     do {
-        for (long i = 0; i < batch; i++)
-            peer->call(peer);
-        calls += batch;
-        *spent = peer_now() - begin;
-        last = peer->from_rank_0(peer, *spent >= seconds);
-    } while (!last);
-    return calls;
+        call = peer_calls(peer, calls);
+        more = peer_now() - begin < peer->seconds / 10;
+        calls *= 2;
+    } while (peer->from_rank_0(peer, more));
+    return call;
+}
+
+static inline int peer_by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Seconds a call: the median of the batches. */
+static inline double peer_time(struct peer *peer)
+{
+    static double samples[PEER_SAMPLES_MAX];
+    double call = peer_warm_up(peer), begin;
+    double fit = PEER_SAMPLE / call;
+    int batch = peer->from_rank_0(peer, fit < 1 ? 1 : (int)fit);
+    fit = PEER_ROUND / (call * batch);
+    int round = peer->from_rank_0(peer, fit < 1 ? 1 : (int)fit), count = 0;
+    double spent = 0;
+    do {
+        begin = peer_now();
+        for (int i = 0; i < round && count < PEER_SAMPLES_MAX; i++)
+            samples[count++] = peer_calls(peer, batch);
+        spent += peer_now() - begin;
+    } while (peer->from_rank_0(peer, spent < peer->seconds &&
+                                         count < PEER_SAMPLES_MAX));
+    qsort(samples, (size_t)count, sizeof *samples, peer_by_value);
+    return samples[(count - 1) / 2];
 }
 
 /* nccl-tests' factor from algorithm to bus bandwidth. */
@@ -102,16 +142,12 @@ static inline size_t peer_largest(const struct peer *peer)
  * two in GB/s. */
 static inline int peer_run_size(struct peer *peer)
 {
-    double spent;
     peer_fill(peer);
-    long warm = peer_time(peer, 1, peer->seconds / 5, &spent);
-    long batch = peer->from_rank_0(peer, warm > 10 ? (int)(warm / 10) : 1);
-    long calls = peer_time(peer, batch, peer->seconds, &spent);
+    double us = peer_time(peer) * 1e6;
     if (!peer_sum_is_right(peer)) {
         fprintf(stderr, "rank %d: wrong sum\n", peer->rank);
         return 1;
     }
-    double us = spent / (double)calls * 1e6;
     double algbw = (double)peer->bytes / us * 1e-3;
     if (peer->rank == 0)
         printf("%s %d %zu %.3f %.3f %.3f\n", peer->op, peer->ranks, peer->bytes,

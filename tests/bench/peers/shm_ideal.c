@@ -198,9 +198,18 @@ static void broadcast(struct peer *p)
     barrier(p);
 }
 
+/* For those that only copy: blocks of less than a line are blocks, too. */
+static struct part block_of(const struct peer *p)
+{
+    size_t block = p->bytes / sizeof(float) / (size_t)p->ranks;
+    size_t begin = block * (size_t)p->rank;
+    return block < LINE ? (struct part){begin, begin + block, block}
+                        : part_of(p);
+}
+
 static void all_gather(struct peer *p)
 {
-    struct part part = part_of(p);
+    struct part part = block_of(p);
     barrier(p);
     for (int r = 0; r < p->ranks; r++)
         copy(outs[r] + part.begin, p->in, part.block);
@@ -209,7 +218,7 @@ static void all_gather(struct peer *p)
 
 static void all_to_all(struct peer *p)
 {
-    struct part part = part_of(p);
+    struct part part = block_of(p);
     barrier(p);
     for (int r = 0; r < p->ranks; r++)
         copy(outs[r] + part.begin, p->in + part.block * (size_t)r, part.block);
@@ -218,7 +227,7 @@ static void all_to_all(struct peer *p)
 
 static void gather(struct peer *p)
 {
-    struct part part = part_of(p);
+    struct part part = block_of(p);
     barrier(p);
     copy(outs[0] + part.begin, p->in, part.block);
     barrier(p);
@@ -226,7 +235,7 @@ static void gather(struct peer *p)
 
 static void scatter(struct peer *p)
 {
-    struct part part = part_of(p);
+    struct part part = block_of(p);
     barrier(p);
     copy(p->out, ins[0] + part.begin, part.block);
     barrier(p);
