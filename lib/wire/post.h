@@ -14,6 +14,8 @@
  *              then sleeps on the receiver's doorbell, a futex.
  *   ipc, tcp   ZeroMQ: a ROUTER to receive, a DEALER a peer to send, one frame
  *              a part, large ones without a copy; CURVE when a key is given.
+ *              Over ipc small messages pass by ZeroMQ's threads, as datagrams
+ *              of a Unix socket (post_zmq_near.c).
  *
  * Who speaks to whom is settled by the control plane: two nodes exchange their
  * addresses (blobs), each tells its post what it knows of the other, and then

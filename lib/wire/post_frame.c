@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const uint32_t magic = 0x31707767; /* "gwp1": the version is in it */
+static const uint32_t magic = 0x32707767; /* "gwp2": the version is in it */
 
 void gw__post_head_seal(struct gw__post_head *head, void *frame)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The head of a message of the post over ZeroMQ, as bytes: the first frame;
- * the parts follow, a frame each. Pure: nothing here knows a socket, and
- * nothing that a stranger sends can do more than be refused.
+ * the parts follow, a frame each. Or all in one datagram. Pure: nothing here
+ * knows a socket, and nothing that a stranger sends can do more than be
+ * refused.
  */
 #ifndef GW__POST_FRAME_H
 #define GW__POST_FRAME_H
@@ -19,10 +20,11 @@ struct gw__post_head {
     uint64_t to_high, to_low;     /* the receiver's */
     uint64_t sent_ns;
     uint32_t part_count;
-    uint32_t session; /* the sender's connection to us: it only grows */
+    uint32_t session;  /* the sender's connection to us: it only grows */
+    uint64_t sequence; /* of the letter in the session, from 0 */
     uint64_t bytes[GW__POST_PARTS]; /* behind the last part: 0 */
 };
-_Static_assert(sizeof(struct gw__post_head) == 96, "no padding");
+_Static_assert(sizeof(struct gw__post_head) == 104, "no padding");
 
 /* Writes the head to `frame`, which has room for it. */
 void gw__post_head_seal(struct gw__post_head *head, void *frame);

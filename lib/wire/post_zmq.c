@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,9 @@ static enum gw_err zmq_know(struct gw__post *post, unsigned node,
         return err;
     }
     peer->session++;
+    peer->sequence = 0;
+    peer->near = GW__POST_NEAR_SHUT;
+    memcpy(peer->endpoint, card.endpoint, sizeof peer->endpoint);
     gw__post_zmq_welcome(zmq, node);
     return GW_OK;
 }
@@ -154,6 +158,7 @@ static void zmq_forget(struct gw__post *post, unsigned node)
 {
     struct gw__post_zmq *zmq = gw__post_zmq_of(post);
     struct gw__post_zmq_peer *peer = &zmq->peers[node];
+    gw__post_line_drop(zmq, node);
     peer->was_known = true;
     peer->former_high = post->peers[node].incarnation_high;
     peer->former_low = post->peers[node].incarnation_low;
@@ -188,6 +193,9 @@ static void zmq_close_post(struct gw__post *post)
         assert(errno == EINTR);
     gw__post_zmq_tend(post);
     gw__post_zmq_drop_early(zmq);
+    for (unsigned node = 0; node < GW__POST_NODES; node++)
+        gw__post_line_drop(zmq, node);
+    gw__post_near_close(zmq);
     if (zmq->bell >= 0)
         close(zmq->bell);
     free(zmq);
@@ -275,7 +283,8 @@ static enum gw_err open_all(struct gw__post_zmq *zmq,
     zmq->context = zmq_ctx_new();
     if (zmq->bell < 0 || !zmq->context)
         return gw_fail_errno(why, "a ZeroMQ context");
-    return listen_at(zmq, endpoint, why);
+    err = listen_at(zmq, endpoint, why);
+    return err ? err : gw__post_near_open(zmq, why);
 }
 
 static void write_card(struct gw__post_zmq *zmq,
@@ -316,7 +325,7 @@ enum gw_err gw__post_zmq_open(const struct gw__post_config *config,
         return gw_fail(why, GW_ENOMEM, "%s", config->wire);
     pthread_once(&once, keep_large_blocks);
     zmq->post.ops = &ops;
-    zmq->bell = -1;
+    zmq->bell = zmq->near_fd = -1;
     zmq->early_end = &zmq->early;
     zmq->wire = strcmp(config->wire, "ipc") == 0 ? "ipc" : "tcp";
     zmq->mine = (struct gw__post_head){.to = (uint16_t)config->node,

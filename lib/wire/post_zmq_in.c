@@ -16,18 +16,9 @@
 
 enum { TRIES = 256 }; /* a take: a flood of refused ones must not hold us */
 
-struct zmq_parcel {
-    struct gw__post_parcel base;
-    uint32_t session;
-    unsigned kept; /* parts that lie in frames, as bits */
-    zmq_msg_t frames[GW__POST_PARTS];
-    void *moved[GW__POST_PARTS]; /* large ones at an odd address */
-    _Alignas(8) unsigned char copies[];
-};
-
 static void free_parcel(struct gw__parcel *released)
 {
-    struct zmq_parcel *parcel = (struct zmq_parcel *)released;
+    struct gw__post_zmq_parcel *parcel = (struct gw__post_zmq_parcel *)released;
     for (unsigned i = 0; i < GW__POST_PARTS; i++) {
         if (parcel->kept >> i & 1)
             zmq_msg_close(&parcel->frames[i]);
@@ -36,13 +27,10 @@ static void free_parcel(struct gw__parcel *released)
     free(parcel);
 }
 
-static struct zmq_parcel *make_parcel(const struct gw__post_head *head)
+struct gw__post_zmq_parcel *
+gw__post_zmq_parcel_new(const struct gw__post_head *head, size_t room)
 {
-    size_t room = 0;
-    for (unsigned i = 0; i < head->part_count; i++)
-        if (head->bytes[i] <= GW__POST_SMALL_BYTES)
-            room += gw__post_padded(head->bytes[i]);
-    struct zmq_parcel *parcel = malloc(sizeof *parcel + room);
+    struct gw__post_zmq_parcel *parcel = malloc(sizeof *parcel + room);
     if (!parcel)
         return NULL;
     parcel->base =
@@ -53,10 +41,18 @@ static struct zmq_parcel *make_parcel(const struct gw__post_head *head)
                                             .free = free_parcel},
                                  .sent_ns = head->sent_ns};
     atomic_init(&parcel->base.parcel.holds, 1);
+    parcel->near = false;
     parcel->session = head->session;
+    parcel->sequence = head->sequence;
     parcel->kept = 0;
     memset(parcel->moved, 0, sizeof parcel->moved);
     return parcel;
+}
+
+void gw__post_zmq_drop(struct gw__post_zmq *zmq, struct gw__post_parcel *parcel)
+{
+    zmq->post.counts.dropped++;
+    gw__parcel_release(&parcel->parcel);
 }
 
 /* ---- frames ---- */
@@ -72,9 +68,19 @@ static void skip_rest(void *router, bool more)
     }
 }
 
+/* For the small parts, which are copied. */
+static size_t room_of(const struct gw__post_head *head)
+{
+    size_t room = 0;
+    for (unsigned i = 0; i < head->part_count; i++)
+        if (head->bytes[i] <= GW__POST_SMALL_BYTES)
+            room += gw__post_padded(head->bytes[i]);
+    return room;
+}
+
 /* Where the part's bytes are to stay; NULL: no memory. */
-static const void *settle_part(struct zmq_parcel *parcel, unsigned part,
-                               unsigned char *copy)
+static const void *settle_part(struct gw__post_zmq_parcel *parcel,
+                               unsigned part, unsigned char *copy)
 {
     zmq_msg_t *frame = &parcel->frames[part];
     const void *data = zmq_msg_data(frame);
@@ -91,7 +97,8 @@ static const void *settle_part(struct zmq_parcel *parcel, unsigned part,
 }
 
 /* False: refused; *more: frames are left. */
-static bool read_parts(struct gw__post_zmq *zmq, struct zmq_parcel *parcel,
+static bool read_parts(struct gw__post_zmq *zmq,
+                       struct gw__post_zmq_parcel *parcel,
                        const struct gw__post_head *head, bool *more)
 {
     unsigned char *copy = parcel->copies;
@@ -116,16 +123,14 @@ static bool read_parts(struct gw__post_zmq *zmq, struct zmq_parcel *parcel,
     return !*more;
 }
 
-enum arrival { NOTHING, REFUSED, CAME };
-
-static enum arrival read_message(struct gw__post_zmq *zmq,
-                                 struct zmq_parcel **read)
+static enum gw__arrival read_message(struct gw__post_zmq *zmq,
+                                     struct gw__post_zmq_parcel **read)
 {
     zmq_msg_t frame;
     struct gw__post_head head;
     zmq_msg_init(&frame);
     if (zmq_msg_recv(&frame, zmq->router, ZMQ_DONTWAIT) < 0)
-        return NOTHING;
+        return GW__ARRIVAL_NONE;
     bool more = zmq_msg_more(&frame);
     bool good = more && zmq_msg_recv(&frame, zmq->router, ZMQ_DONTWAIT) >= 0;
     more = good && zmq_msg_more(&frame);
@@ -133,23 +138,17 @@ static enum arrival read_message(struct gw__post_zmq *zmq,
         good && gw__post_head_read(zmq_msg_data(&frame), zmq_msg_size(&frame),
                                    &zmq->mine, &head, NULL) == GW_OK;
     zmq_msg_close(&frame);
-    *read = good ? make_parcel(&head) : NULL;
+    *read = good ? gw__post_zmq_parcel_new(&head, room_of(&head)) : NULL;
     if (*read && read_parts(zmq, *read, &head, &more))
-        return CAME;
+        return GW__ARRIVAL_CAME;
     skip_rest(zmq->router, more);
     if (*read)
         gw__parcel_release(&(*read)->base.parcel);
     zmq->post.counts.dropped++;
-    return REFUSED;
+    return GW__ARRIVAL_REFUSED;
 }
 
 /* ---- what comes early ---- */
-
-static void drop(struct gw__post_zmq *zmq, struct gw__post_parcel *parcel)
-{
-    zmq->post.counts.dropped++;
-    gw__parcel_release(&parcel->parcel);
-}
 
 static struct gw__post_parcel *unlink_early(struct gw__post_zmq *zmq,
                                             struct gw__post_parcel **at)
@@ -172,7 +171,7 @@ static void keep_early(struct gw__post_zmq *zmq, struct gw__post_parcel *parcel)
     zmq->early_bytes += parcel->bytes;
     while (zmq->early && (zmq->early_count > GW__POST_EARLY_MESSAGES ||
                           zmq->early_bytes > gw__post_early_bytes))
-        drop(zmq, unlink_early(zmq, &zmq->early));
+        gw__post_zmq_drop(zmq, unlink_early(zmq, &zmq->early));
 }
 
 static bool is_known(const struct gw__post_zmq *zmq,
@@ -190,39 +189,18 @@ static bool is_former(const struct gw__post_zmq *zmq,
            parcel->incarnation_low == peer->former_low;
 }
 
-/* Of a known peer: nothing of an old session after the new one has begun. */
-static bool is_of_session(struct gw__post_zmq *zmq,
-                          const struct gw__post_parcel *parcel)
-{
-    const struct gw__parcel *shown = &parcel->parcel;
-    struct gw__post_zmq_peer *peer = &zmq->peers[shown->from];
-    uint32_t session = ((const struct zmq_parcel *)parcel)->session;
-    if (peer->seen_high != shown->incarnation_high ||
-        peer->seen_low != shown->incarnation_low)
-        peer->session_seen = 0;
-    peer->seen_high = shown->incarnation_high;
-    peer->seen_low = shown->incarnation_low;
-    if (session < peer->session_seen)
-        return false;
-    peer->session_seen = session;
-    return true;
-}
-
-static struct gw__post_parcel *take_early(struct gw__post_zmq *zmq)
+/* Those of who is known by now go on. */
+static void admit_early(struct gw__post_zmq *zmq)
 {
     struct gw__post_parcel **at = &zmq->early;
     while (zmq->early_changed && *at) {
-        if (!is_known(zmq, &(*at)->parcel)) {
+        if (is_known(zmq, &(*at)->parcel))
+            gw__post_line_add(
+                zmq, (struct gw__post_zmq_parcel *)unlink_early(zmq, at));
+        else
             at = &(*at)->next;
-            continue;
-        }
-        struct gw__post_parcel *parcel = unlink_early(zmq, at);
-        if (is_of_session(zmq, parcel))
-            return parcel;
-        drop(zmq, parcel);
     }
     zmq->early_changed = false;
-    return NULL;
 }
 
 void gw__post_zmq_welcome(struct gw__post_zmq *zmq, unsigned node)
@@ -234,7 +212,7 @@ void gw__post_zmq_welcome(struct gw__post_zmq *zmq, unsigned node)
         if (parcel->from == node &&
             (parcel->incarnation_high != peer->incarnation_high ||
              parcel->incarnation_low != peer->incarnation_low))
-            drop(zmq, unlink_early(zmq, at));
+            gw__post_zmq_drop(zmq, unlink_early(zmq, at));
         else
             at = &(*at)->next;
     }
@@ -244,32 +222,68 @@ void gw__post_zmq_welcome(struct gw__post_zmq *zmq, unsigned node)
 void gw__post_zmq_drop_early(struct gw__post_zmq *zmq)
 {
     while (zmq->early)
-        drop(zmq, unlink_early(zmq, &zmq->early));
+        gw__post_zmq_drop(zmq, unlink_early(zmq, &zmq->early));
 }
 
 /* ---- taking ---- */
 
+static void admit(struct gw__post_zmq *zmq, struct gw__post_zmq_parcel *parcel)
+{
+    const struct gw__parcel *shown = &parcel->base.parcel;
+    struct gw__post_zmq_peer *peer = &zmq->peers[shown->from];
+    if (is_known(zmq, shown)) {
+        if (peer->near == GW__POST_NEAR_SHUT)
+            peer->near = GW__POST_NEAR_HEARD;
+        gw__post_line_add(zmq, parcel);
+    } else if (parcel->near || is_former(zmq, shown)) {
+        gw__post_line_skip(zmq, parcel);
+    } else {
+        keep_early(zmq, &parcel->base);
+    }
+}
+
+static bool read_near(struct gw__post_zmq *zmq)
+{
+    struct gw__post_zmq_parcel *parcel;
+    enum gw__arrival arrival = gw__post_near_read(zmq, &parcel);
+    if (arrival == GW__ARRIVAL_CAME)
+        admit(zmq, parcel);
+    return arrival != GW__ARRIVAL_NONE;
+}
+
+static bool read_far(struct gw__post_zmq *zmq)
+{
+    struct gw__post_zmq_parcel *parcel;
+    enum gw__arrival arrival = read_message(zmq, &parcel);
+    if (arrival == GW__ARRIVAL_CAME) {
+        zmq->near_looked = zmq->near_fd < 0;
+        admit(zmq, parcel);
+    }
+    return arrival != GW__ARRIVAL_NONE;
+}
+
+/* A message of one road or the other, in turns; but after one of ZeroMQ the
+ * near road is read until it is empty. False: there is nothing. */
+static bool read_one(struct gw__post_zmq *zmq)
+{
+    if (!zmq->near_looked) {
+        zmq->near_looked = !read_near(zmq);
+        return true;
+    }
+    zmq->near_turn = !zmq->near_turn;
+    return zmq->near_turn ? read_near(zmq) || read_far(zmq)
+                          : read_far(zmq) || read_near(zmq);
+}
+
 struct gw__post_parcel *gw__post_zmq_take(struct gw__post *post)
 {
     struct gw__post_zmq *zmq = gw__post_zmq_of(post);
-    struct zmq_parcel *parcel;
-    struct gw__post_parcel *early = take_early(zmq);
-    if (early)
-        return early;
-    for (unsigned i = 0; i < TRIES; i++) {
-        enum arrival arrival = read_message(zmq, &parcel);
-        if (arrival == NOTHING)
-            return NULL;
-        if (arrival == REFUSED)
-            continue;
-        struct gw__post_parcel *came = &parcel->base;
-        bool known = is_known(zmq, &came->parcel);
-        if (known && is_of_session(zmq, came))
-            return came;
-        if (known || is_former(zmq, &came->parcel))
-            drop(zmq, came);
-        else
-            keep_early(zmq, came);
+    struct gw__post_parcel *parcel = NULL;
+    admit_early(zmq);
+    for (unsigned i = 0; i < TRIES && !parcel; i++) {
+        parcel = gw__post_line_take(zmq);
+        if (!parcel && !read_one(zmq))
+            break;
     }
-    return NULL;
+    return parcel ? parcel : gw__post_line_take(zmq);
 }

@@ -123,7 +123,8 @@ static struct gw__post_head address_head(struct gw__post_zmq *zmq,
                                  .to_low = peer->incarnation_low,
                                  .sent_ns = gw_now_ns(),
                                  .part_count = letter->part_count,
-                                 .session = zmq->peers[letter->node].session};
+                                 .session = zmq->peers[letter->node].session,
+                                 .sequence = zmq->peers[letter->node].sequence};
     for (unsigned i = 0; i < letter->part_count; i++)
         head.bytes[i] = letter->parts[i].bytes;
     return head;
@@ -192,15 +193,14 @@ static void close_frames(zmq_msg_t *frames, unsigned count)
         zmq_msg_close(&frames[i]);
 }
 
-enum gw_err gw__post_zmq_send(struct gw__post *post,
-                              const struct gw__letter *letter,
-                              size_t *lent_bytes)
+static enum gw_err send_far(struct gw__post_zmq *zmq,
+                            const struct gw__letter *letter,
+                            const struct gw__post_head *head,
+                            size_t *lent_bytes)
 {
-    struct gw__post_zmq *zmq = gw__post_zmq_of(post);
     struct gw__post_zmq_peer *peer = &zmq->peers[letter->node];
     zmq_msg_t frames[FRAMES];
     size_t copied, room, lent;
-    gw__post_zmq_tend(post);
     if (!measure(letter, &copied, &room, &lent) ||
         peer->waiting >= GW__POST_WAITING_MAX ||
         peer->copied_bytes + copied > gw__post_copies_max)
@@ -211,7 +211,7 @@ enum gw_err gw__post_zmq_send(struct gw__post *post,
     *carriage = (struct gw__post_carriage){.zmq = zmq,
                                            .node = letter->node,
                                            .copied_bytes = copied,
-                                           .head = address_head(zmq, letter)};
+                                           .head = *head};
     atomic_init(&carriage->refs, 1);
     peer->waiting++;
     peer->copied_bytes += copied;
@@ -231,7 +231,26 @@ enum gw_err gw__post_zmq_send(struct gw__post *post,
     if (!sent)
         return refuse(zmq);
     *lent_bytes = lent;
-    if (letter->lent && lent == 0 && letter->back)
+    return GW_OK;
+}
+
+enum gw_err gw__post_zmq_send(struct gw__post *post,
+                              const struct gw__letter *letter,
+                              size_t *lent_bytes)
+{
+    struct gw__post_zmq *zmq = gw__post_zmq_of(post);
+    struct gw__post_zmq_peer *peer = &zmq->peers[letter->node];
+    gw__post_zmq_tend(post);
+    struct gw__post_head head = address_head(zmq, letter);
+    if (!gw__post_near_send(zmq, letter, &head)) {
+        enum gw_err err = send_far(zmq, letter, &head, lent_bytes);
+        if (err)
+            return err;
+        if (peer->near == GW__POST_NEAR_HEARD)
+            peer->near = GW__POST_NEAR_OPEN;
+    }
+    peer->sequence++;
+    if (letter->lent && *lent_bytes == 0 && letter->back)
         letter->back(letter->context);
     return GW_OK;
 }

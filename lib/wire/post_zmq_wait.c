@@ -6,18 +6,27 @@
  */
 #include "post_zmq.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 
 static const uint64_t longest_nap_ns = 3600 * 1000000000ULL;
+
+static struct pollfd near_poll(const struct gw__post_zmq *zmq)
+{
+    return (struct pollfd){.fd = gw__post_near_is_read(zmq) ? zmq->near_fd : -1,
+                           .events = POLLIN};
+}
 
 bool gw__post_zmq_ready(struct gw__post *post)
 {
     struct gw__post_zmq *zmq = gw__post_zmq_of(post);
     int events = 0;
     size_t size = sizeof events;
+    struct pollfd near = near_poll(zmq);
     return atomic_load_explicit(&zmq->urgent, memory_order_acquire) ||
-           zmq->early_changed ||
+           zmq->early_changed || gw__post_line_ready(zmq) ||
+           (near.fd >= 0 && poll(&near, 1, 0) > 0) ||
            zmq_getsockopt(zmq->router, ZMQ_EVENTS, &events, &size) != 0 ||
            (events & ZMQ_POLLIN);
 }
@@ -35,7 +44,8 @@ void gw__post_zmq_sleep(struct gw__post *post, uint64_t deadline_ns)
 {
     struct gw__post_zmq *zmq = gw__post_zmq_of(post);
     struct pollfd polled[] = {{.fd = zmq->router_fd, .events = POLLIN},
-                              {.fd = zmq->bell, .events = POLLIN}};
+                              {.fd = zmq->bell, .events = POLLIN},
+                              near_poll(zmq)};
     eventfd_t rings;
     atomic_store(&zmq->sleeping, true);
     atomic_thread_fence(memory_order_seq_cst);
@@ -47,7 +57,7 @@ void gw__post_zmq_sleep(struct gw__post *post, uint64_t deadline_ns)
             left_ns = longest_nap_ns;
         struct timespec limit = {.tv_sec = (time_t)(left_ns / 1000000000U),
                                  .tv_nsec = (long)(left_ns % 1000000000U)};
-        if (ppoll(polled, 2, &limit, NULL) > 0 && polled[1].revents)
+        if (ppoll(polled, 3, &limit, NULL) > 0 && polled[1].revents)
             (void)eventfd_read(zmq->bell, &rings);
     }
     atomic_store(&zmq->sleeping, false);

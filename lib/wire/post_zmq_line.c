@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One order out of two roads. A node's letters to another are numbered, over
+ * both roads; each road keeps its order, and a datagram is there the moment it
+ * is sent. So, with `next` the number after the last letter that has come:
+ *
+ *   by ZeroMQ   goes at once, when the near road has been looked at since it
+ *               was read: what was sent before it was there by then
+ *   near        goes when its number is `next`, or less; else letters are
+ *               missing that come by ZeroMQ, and it waits in the peer's line
+ *
+ * A letter by ZeroMQ also says that none before it comes that way any more: a
+ * gap of what was lost or dropped ends there. The near road is taken only from
+ * a letter on that ZeroMQ has carried to somebody who knew the sender, so no
+ * gap is left behind that nothing would close. A new session starts at 0, and
+ * with a letter by ZeroMQ; lines of the one before are dropped then.
+ *
+ *     near:  3 4   6      ZeroMQ:  5 (large)      given out: 3 4 5 6
+ */
+#include "post_zmq.h"
+
+static bool is_before(const struct gw__post_zmq_parcel *a,
+                      const struct gw__post_zmq_parcel *b)
+{
+    return a->session != b->session ? a->session < b->session
+                                    : a->sequence < b->sequence;
+}
+
+static struct gw__post_zmq_parcel *first_of(struct gw__post_zmq *zmq,
+                                            unsigned node)
+{
+    return (struct gw__post_zmq_parcel *)zmq->peers[node].line;
+}
+
+static struct gw__post_parcel *shift(struct gw__post_zmq *zmq, unsigned node)
+{
+    struct gw__post_zmq_peer *peer = &zmq->peers[node];
+    struct gw__post_parcel *first = peer->line;
+    peer->line = first->next;
+    zmq->line_count--;
+    if (!peer->line)
+        zmq->lines &= ~((uint64_t)1 << node);
+    return first;
+}
+
+static void insert(struct gw__post_zmq *zmq, struct gw__post_zmq_parcel *parcel)
+{
+    unsigned node = parcel->base.parcel.from;
+    struct gw__post_parcel **at = &zmq->peers[node].line;
+    while (*at && !is_before(parcel, (struct gw__post_zmq_parcel *)*at))
+        at = &(*at)->next;
+    parcel->base.next = *at;
+    *at = &parcel->base;
+    zmq->line_count++;
+    zmq->lines |= (uint64_t)1 << node;
+}
+
+static void note_next(struct gw__post_zmq_peer *peer, uint64_t next)
+{
+    if (peer->next < next)
+        peer->next = next;
+}
+
+static void begin_session(struct gw__post_zmq *zmq, unsigned node,
+                          uint32_t session)
+{
+    struct gw__post_zmq_peer *peer = &zmq->peers[node];
+    while (peer->line && first_of(zmq, node)->session < session)
+        gw__post_zmq_drop(zmq, shift(zmq, node));
+    peer->session_seen = session;
+    peer->next = 0;
+}
+
+/* Nobody gets it, and nothing is to wait for it. */
+static void count_as_come(struct gw__post_zmq *zmq,
+                          const struct gw__post_zmq_parcel *parcel)
+{
+    unsigned node = parcel->base.parcel.from;
+    struct gw__post_zmq_peer *peer = &zmq->peers[node];
+    if (parcel->session > peer->session_seen)
+        begin_session(zmq, node, parcel->session);
+    if (parcel->session == peer->session_seen)
+        note_next(peer, parcel->sequence + 1);
+}
+
+void gw__post_line_drop(struct gw__post_zmq *zmq, unsigned node)
+{
+    while (zmq->peers[node].line) {
+        struct gw__post_parcel *first = shift(zmq, node);
+        count_as_come(zmq, (struct gw__post_zmq_parcel *)first);
+        gw__post_zmq_drop(zmq, first);
+    }
+}
+
+static bool is_followed(const struct gw__post_zmq_peer *peer,
+                        const struct gw__parcel *shown)
+{
+    return peer->seen_high == shown->incarnation_high &&
+           peer->seen_low == shown->incarnation_low;
+}
+
+static void follow(struct gw__post_zmq *zmq, const struct gw__parcel *shown)
+{
+    struct gw__post_zmq_peer *peer = &zmq->peers[shown->from];
+    if (is_followed(peer, shown))
+        return;
+    gw__post_line_drop(zmq, shown->from);
+    peer->seen_high = shown->incarnation_high;
+    peer->seen_low = shown->incarnation_low;
+    peer->session_seen = 0;
+    peer->next = 0;
+}
+
+void gw__post_line_add(struct gw__post_zmq *zmq,
+                       struct gw__post_zmq_parcel *parcel)
+{
+    unsigned node = parcel->base.parcel.from;
+    struct gw__post_zmq_peer *peer = &zmq->peers[node];
+    follow(zmq, &parcel->base.parcel);
+    if (parcel->session < peer->session_seen) {
+        gw__post_zmq_drop(zmq, &parcel->base);
+        return;
+    }
+    if (!parcel->near && parcel->session > peer->session_seen)
+        begin_session(zmq, node, parcel->session);
+    if (!parcel->near)
+        note_next(peer, parcel->sequence);
+    insert(zmq, parcel);
+}
+
+/* Of a peer that is forgotten, and may be known again. */
+void gw__post_line_skip(struct gw__post_zmq *zmq,
+                        struct gw__post_zmq_parcel *parcel)
+{
+    const struct gw__parcel *shown = &parcel->base.parcel;
+    if (!zmq->post.peers[shown->from].known)
+        follow(zmq, shown);
+    if (is_followed(&zmq->peers[shown->from], shown))
+        count_as_come(zmq, parcel);
+    gw__post_zmq_drop(zmq, &parcel->base);
+}
+
+static bool is_due(const struct gw__post_zmq *zmq,
+                   const struct gw__post_zmq_parcel *parcel)
+{
+    const struct gw__post_zmq_peer *peer =
+        &zmq->peers[parcel->base.parcel.from];
+    if (parcel->session != peer->session_seen)
+        return false;
+    return parcel->near ? parcel->sequence <= peer->next : zmq->near_looked;
+}
+
+struct gw__post_parcel *gw__post_line_take(struct gw__post_zmq *zmq)
+{
+    for (uint64_t left = zmq->lines; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        struct gw__post_zmq_parcel *first = first_of(zmq, node);
+        if (!is_due(zmq, first))
+            continue;
+        note_next(&zmq->peers[node], first->sequence + 1);
+        return shift(zmq, node);
+    }
+    return NULL;
+}
+
+bool gw__post_line_ready(struct gw__post_zmq *zmq)
+{
+    for (uint64_t left = zmq->lines; left; left &= left - 1)
+        if (is_due(zmq, first_of(zmq, (unsigned)__builtin_ctzll(left))))
+            return true;
+    return zmq->lines && !zmq->near_looked;
+}
