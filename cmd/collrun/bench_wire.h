@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Inside `collrun bench wire`: the command (bench_wire.c), what its two ranks
- * do (bench_wire_rank.c) and the socket beside them (bench_wire_raw.c).
+ * do (bench_wire_rank.c), the socket beside them (bench_wire_raw.c), and the
+ * threads beside that (bench_wire_hand.c).
  */
 #ifndef BENCH_WIRE_H
 #define BENCH_WIRE_H
@@ -13,6 +14,7 @@ struct bench_wire_report {
     uint64_t bytes;
     double stream_us, raw_stream_us; /* a message of a stream */
     double trip_us, raw_trip_us;     /* there and back */
+    double hand_over_us; /* from thread to thread; NaN: no ZeroMQ in it */
 };
 
 /* The command; `plain` has what is the same for every benchmark. */
@@ -36,5 +38,9 @@ GW_MUST_CHECK enum gw_err bench_wire_raw_send(int socket, const void *data,
 GW_MUST_CHECK enum gw_err bench_wire_raw_receive(int socket, void *data,
                                                  size_t bytes,
                                                  struct gw_error *why);
+
+/* How long a message from thread to thread takes; the median of some. */
+GW_MUST_CHECK enum gw_err bench_wire_hand_over(double *us,
+                                               struct gw_error *why);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/command.h"
 #include "common/stats.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,6 +236,10 @@ static enum gw_err measure(struct wire_rank *r, struct reporter *report)
     for (unsigned i = 0; i < ROUNDS && !err; i++)
         for (unsigned way = 0; way < WAYS && !err; way++)
             err = command(r, (enum way)way, counts[way], &samples[way][i]);
+    bool has_threads = strcmp(r->bench->wire, "shm") != 0;
+    double hand_over_us = NAN;
+    if (!err && has_threads)
+        err = bench_wire_hand_over(&hand_over_us, r->why);
     if (err)
         return err;
     const struct bench_wire_report result = {
@@ -243,6 +248,7 @@ static enum gw_err measure(struct wire_rank *r, struct reporter *report)
         .raw_stream_us = median(samples[RAW_STREAM]),
         .trip_us = median(samples[TRIP]),
         .raw_trip_us = median(samples[RAW_TRIP]),
+        .hand_over_us = hand_over_us,
     };
     report_send(report, &result, sizeof result);
     return GW_OK;

@@ -2,7 +2,8 @@
  *
  * collrun price --why: the automatic choice in sentences. It asks gw_choose,
  * which is what a call asks, so the explanation cannot differ from what runs:
- * by a rule of `collrun tune`, or by the prediction.
+ * by a rule of `collrun tune`, or by the prediction, whose bill is shown for
+ * the first three: its lines are what the prediction adds up.
  */
 #include "price.h"
 
@@ -42,6 +43,49 @@ static void explain_costs(struct output *output,
              measured ? "measured by collrun calibrate"
                       : "built in; collrun calibrate measures them here");
     output_note_text(output, "costs", text);
+}
+
+/* "turns 6 x 13 = 78.2" and so on, the largest first. */
+static void list_lines(struct gw_bill_line *lines, size_t count, char *text,
+                       size_t room)
+{
+    size_t used = strlen(text);
+    for (size_t left = count; left > 0 && used < room; left--) {
+        size_t most = 0;
+        for (size_t i = 1; i < left; i++)
+            if (lines[i].us > lines[most].us)
+                most = i;
+        const char *what;
+        struct gw_bill_line line = lines[most];
+        lines[most] = lines[left - 1];
+        (void)gw_figure_name(line.figure, &what);
+        int n =
+            snprintf(text + used, room - used, "%s%.2f (%.6g %s)",
+                     left == count ? "" : " + ", line.us, line.amount, what);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* What the prediction for the first few is made of: its bill. */
+static void explain_bills(struct output *output,
+                          const struct price_question *question)
+{
+    enum { BILLS = 3 };
+    static const char *const names[BILLS] = {"first", "second", "third"};
+    struct gw_candidate best[CANDIDATES];
+    size_t found = choose(question, question->bytes, best);
+    for (size_t i = 0; i < found && i < BILLS; i++) {
+        char text[512];
+        struct gw_bill_line lines[GW_FIGURES_MAX];
+        size_t count = gw_bill(question->wire, best[i].algo, question->ranks,
+                               question->count, question->elem_bytes, lines);
+        if (count == 0)
+            return;
+        snprintf(text, sizeof text, "%s %.2f us = ", best[i].algo->name,
+                 best[i].predicted_us);
+        list_lines(lines, count, text, sizeof text);
+        output_note_text(output, names[i], text);
+    }
 }
 
 /* "by rule of 2026-11-22: at 4K measured 3.10 us, against 4.20 us of ring" */
@@ -125,6 +169,7 @@ void price_explain(struct output *output, const struct price_question *question)
 {
     explain_costs(output, question);
     explain_choice(output, question);
+    explain_bills(output, question);
     if (question->collective != GW_BARRIER)
         explain_sizes(output, question);
 }

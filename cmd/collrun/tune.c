@@ -4,17 +4,19 @@
  * much the automatic choice gives away, and stores rules for where another
  * algorithm than the predicted one is faster (gradwire-rules(5)). One set of
  * processes a number of ranks measures all its collectives and sizes. Rules
- * are stored at the very end: an interrupted run changes nothing.
+ * are stored at the very end, also of a run that was interrupted: of what it
+ * measured; what it did not come to keeps its rules. After any other error the
+ * file is as it was.
  *
- * Read on in tune_cases.c (what is measured), tune_rank.c (how) and
- * tune_judge.c (what a rule needs).
+ * Read on in tune_cases.c (what is measured), tune_rank.c (how), tune_judge.c
+ * (what a rule needs) and tune_sum.c (what a regret is).
  */
 #include "tune.h"
 
 #include "collrun.h"
 #include "plan_source.h"
+#include "ranks.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +29,10 @@ static struct tune tune = {
     .wire = "shm",
     .bytes_min = 8,
     .bytes_max = 64 << 20,
-    .factor = 4,
-    .seconds_ns = 200000000,
+    .by = "size",
 };
 static const char *ranks_text = "2,4,8";
-static bool dry_run;
+static bool dry_run, quick;
 
 /* clang-format off */
 static const struct option_spec options[] = {
@@ -48,6 +49,10 @@ static const struct option_spec options[] = {
      "to time each size, all its algorithms together", NULL},
     {"all", 0, OPTION_FLAG, &tune.all, NULL,
      "also the algorithms that are predicted to be hopeless", NULL},
+    {"by", 0, OPTION_CHOICE, &tune.by, "WHAT", "what has a row of its own",
+     "size|algo|ranks"},
+    {"quick", 0, OPTION_FLAG, &quick, NULL,
+     "sizes 16 times apart, 20 ms each, unless told otherwise", NULL},
     {"dry-run", 0, OPTION_FLAG, &dry_run, NULL, "measure, but store nothing",
      NULL},
     {0},
@@ -161,62 +166,30 @@ static enum gw_err store(const struct tune_summary *summary, size_t *count,
 
 static int measure(void)
 {
-    struct gw_error why = {.code = GW_OK}, second;
+    struct gw_error why = {.code = GW_OK}, second = {.code = GW_OK};
     struct tune_summary summary = {.cases = 0};
     size_t rules = 0;
+    bool stored = false;
     enum gw_err err = tune_table_begin(&tune, &why);
     if (err)
         return complain(&why);
     for (tune.begin = 0; tune.begin < tune.case_count && !err;
          tune.begin = tune.end)
         err = launch(&why);
-    bool summed = tune_sum_up(&tune, &summary, err ? &second : &why) == GW_OK;
-    if (!err && !summed)
+    bool summed = tune_sum_up(&tune, 0, &summary, &second) == GW_OK &&
+                  tune_table_ranks(&tune, &second) == GW_OK;
+    if (summed && (!err || err == GW_EINTR) && summary.cases > 0)
+        stored = store(&summary, &rules, &second) == GW_OK && !dry_run;
+    if (!err && second.code) {
+        why = second;
         err = why.code;
-    if (!err)
-        err = store(&summary, &rules, &why);
-    tune_table_end(&tune, summed ? &summary : NULL, rules, !err && !dry_run,
+    }
+    tune_table_end(&tune, summed ? &summary : NULL, rules, stored,
                    err ? &why : NULL);
     return err ? complain(&why) : 0;
 }
 
 /* ---- the command line ---- */
-
-static enum gw_err add_ranks(unsigned long ranks, struct gw_error *why)
-{
-    for (unsigned i = 0; i < tune.ranks_count; i++)
-        if (tune.ranks[i] == ranks)
-            return GW_OK;
-    if (ranks < 2 || ranks > 1024)
-        return gw_fail(why, GW_EINVAL,
-                       "--ranks: it takes two for a choice, and at most 1024");
-    if (tune.ranks_count == TUNE_RANKS_MAX)
-        return gw_fail(why, GW_EINVAL, "--ranks: at most %d numbers",
-                       TUNE_RANKS_MAX);
-    tune.ranks[tune.ranks_count++] = (unsigned)ranks;
-    return GW_OK;
-}
-
-/* "2,4,8" */
-static enum gw_err read_ranks(struct gw_error *why)
-{
-    const char *rest = ranks_text;
-    char *end;
-    tune.ranks_count = 0;
-    for (;; rest = end + 1) {
-        if (!isdigit((unsigned char)*rest))
-            break;
-        enum gw_err err = add_ranks(strtoul(rest, &end, 10), why);
-        if (err || !*end)
-            return err;
-        if (*end != ',')
-            break;
-    }
-    return gw_fail(why, GW_EINVAL,
-                   "--ranks wants numbers with commas between, as 2,4,8, not "
-                   "\"%.60s\"",
-                   ranks_text);
-}
 
 static enum gw_err read_operands(int count, char **operands,
                                  struct gw_error *why)
@@ -239,12 +212,17 @@ static enum gw_err read_operands(int count, char **operands,
 
 static enum gw_err check_options(struct gw_error *why)
 {
+    if (!tune.factor)
+        tune.factor = quick ? 16 : 4;
+    if (!tune.seconds_ns)
+        tune.seconds_ns = quick ? 20000000 : 200000000;
     if (tune.bytes_min == 0 || tune.bytes_min > tune.bytes_max)
         return gw_fail(why, GW_EINVAL,
                        "--begin is at least 1 and at most --end");
     if (tune.factor < 2)
         return gw_fail(why, GW_EINVAL, "--factor: at least 2");
-    return read_ranks(why);
+    return ranks_parse(ranks_text, 2, tune.ranks, TUNE_RANKS_MAX,
+                       &tune.ranks_count, why);
 }
 
 static int run(int operand_count, char **operands)

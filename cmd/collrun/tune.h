@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Inside `collrun tune`: what is measured (tune_cases.c), measuring it in every
- * rank (tune_rank.c), what the times say (tune_judge.c, pure), the rows
- * (tune_table.c), and the command around them (tune.c).
+ * rank (tune_rank.c), what the times say (tune_judge.c and tune_sum.c, pure),
+ * the rows (tune_table.c), and the command around them (tune.c).
  */
 #ifndef TUNE_H
 #define TUNE_H
@@ -43,6 +43,7 @@ struct tune {
     unsigned factor;
     uint64_t seconds_ns; /* a case, all its algorithms together */
     bool all;            /* also those that are predicted to be hopeless */
+    const char *by;      /* a row for each "size", "algo" or "ranks" */
     uint64_t seed;
     struct tune_case *cases; /* by number of ranks, collective, size */
     size_t case_count, case_room;
@@ -72,30 +73,58 @@ GW_MUST_CHECK enum gw_err tune_rank(struct gw_comm *comm,
 /* Case `index` has its times: medians, the best, and what a rule should name.
  * In order of the cases. */
 void tune_judge(struct tune *tune, size_t index);
-/* chosen / best - 1, of the medians. */
-double tune_regret(const struct tune_case *item, unsigned chosen);
-/* What the measured cases say together; NaN where there are none. */
-struct tune_summary {
-    size_t cases;
-    unsigned runs;                      /* the least of any case */
-    double regret_worst, regret_median; /* of what calls take now */
-    double ruled_worst, ruled_median;   /* of what they take by the rules */
-    /* |predicted / measured - 1| of every algorithm that was measured */
-    double error_median, error_p95;
-};
-GW_MUST_CHECK enum gw_err tune_sum_up(const struct tune *tune,
-                                      struct tune_summary *summary,
-                                      struct gw_error *why);
+/* Is `a` faster than `b` by more than the noise, in the rounds from `first` by
+ * `stride`? */
+bool tune_beats(const struct tune_case *item, unsigned a, unsigned b,
+                unsigned first, unsigned stride);
+/* The median of the rounds from `first` by `stride`. */
+double tune_median(const struct tune_case *item, unsigned algo, unsigned first,
+                   unsigned stride);
 /* Rules for all measured cases, neighbouring sizes of one winner as one; those
  * without `algo` say that none is needed. `rules` has room for a case each;
  * returns how many there are. */
 size_t tune_rules(const struct tune *tune, struct gw_rule *rules);
+
+/* ---- tune_sum.c ---- */
+
+/* How much slower `chosen` was than the fastest, relative: the fastest is named
+ * by other rounds than those that judge it. */
+double tune_regret(const struct tune_case *item, unsigned chosen);
+/* The same of what rules would name that are made from other rounds again. */
+double tune_ruled_regret(const struct tune_case *item);
+/* What the algorithm seems to be slower or faster than itself. */
+double tune_noise(const struct tune_case *item, unsigned algo);
+
+/* Of many numbers; NaN when there are none. */
+struct tune_spread {
+    double median, p95, worst;
+    const struct tune_case *worst_case; /* NULL: likewise */
+    unsigned worst_algo;
+};
+/* What the measured cases say together. */
+struct tune_summary {
+    size_t cases;
+    unsigned runs;             /* the least of any case */
+    struct tune_spread regret; /* of what calls take now */
+    struct tune_spread ruled;  /* of what they would take by rules */
+    struct tune_spread noise;  /* of the best */
+    struct tune_spread
+        error; /* |predicted / measured - 1| of every algorithm */
+};
+/* Of those with so many ranks; 0: of all. */
+GW_MUST_CHECK enum gw_err tune_sum_up(const struct tune *tune, unsigned ranks,
+                                      struct tune_summary *summary,
+                                      struct gw_error *why);
 
 /* ---- tune_table.c ---- */
 
 GW_MUST_CHECK enum gw_err tune_table_begin(struct tune *tune,
                                            struct gw_error *why);
 void tune_table_row(struct tune *tune, const struct tune_case *item);
+/* A row for each number of ranks, where they are asked for; in any case a
+ * sentence of each below the rows. */
+GW_MUST_CHECK enum gw_err tune_table_ranks(struct tune *tune,
+                                           struct gw_error *why);
 /* On a terminal's stderr: which case is being measured. */
 void tune_table_progress(const struct tune *tune);
 /* The summary and the end; `rules` is how many there are. */

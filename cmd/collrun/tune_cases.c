@@ -2,7 +2,7 @@
  *
  * What `collrun tune` is to measure: for each number of ranks, collective and
  * size those algorithms that could win. The prediction is seldom wrong by more
- * than a factor of four, so what it puts further behind is left out, unless
+ * than a factor of three, so what it puts further behind is left out, unless
  * --all is given. Sizes go up by the factor; the largest is always there.
  */
 #include "tune.h"
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { CANDIDATES_MAX = 64, ELEM_BYTES = sizeof(float), HOPELESS = 4 };
+enum { CANDIDATES_MAX = 64, ELEM_BYTES = sizeof(float), HOPELESS = 3 };
 
 static void add_algo(struct tune_case *item,
                      const struct gw_candidate *candidate)

@@ -16,31 +16,42 @@
 #include "common/stats.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NOISE 0.03
 
+double tune_median(const struct tune_case *item, unsigned algo, unsigned first,
+                   unsigned stride)
+{
+    double sorted[TUNE_ROUNDS_MAX];
+    unsigned count = 0;
+    for (unsigned k = first; k < item->rounds; k += stride)
+        sorted[count++] = item->algos[algo].us[k];
+    stats_sort(sorted, count);
+    return stats_quantile(sorted, count, 0.5);
+}
+
+bool tune_beats(const struct tune_case *item, unsigned a, unsigned b,
+                unsigned first, unsigned stride)
+{
+    unsigned won = 0, rounds = 0;
+    for (unsigned k = first; k < item->rounds; k += stride, rounds++)
+        won += item->algos[a].us[k] < item->algos[b].us[k];
+    return tune_median(item, a, first, stride) * (1 + NOISE) <
+               tune_median(item, b, first, stride) &&
+           3 * won >= 2 * rounds;
+}
+
 static bool beats(const struct tune_case *item, unsigned a, unsigned b)
 {
-    const struct tune_algo *x = &item->algos[a], *y = &item->algos[b];
-    unsigned won = 0;
-    for (unsigned k = 0; k < item->rounds; k++)
-        won += x->us[k] < y->us[k];
-    return x->median_us * (1 + NOISE) < y->median_us &&
-           3 * won >= 2 * item->rounds;
+    return tune_beats(item, a, b, 0, 1);
 }
 
 static void find_medians(struct tune_case *item)
 {
     item->best = 0;
     for (unsigned a = 0; a < item->algo_count; a++) {
-        double sorted[TUNE_ROUNDS_MAX];
         struct tune_algo *algo = &item->algos[a];
-        memcpy(sorted, algo->us, item->rounds * sizeof *sorted);
-        stats_sort(sorted, item->rounds);
-        algo->median_us = stats_quantile(sorted, item->rounds, 0.5);
+        algo->median_us = tune_median(item, a, 0, 1);
         if (algo->median_us < item->algos[item->best].median_us)
             item->best = a;
     }
@@ -80,52 +91,6 @@ void tune_judge(struct tune *tune, size_t index)
     if (kept >= 0 && beats(item, (unsigned)kept, item->predicted) &&
         !beats(item, item->best, (unsigned)kept))
         item->rule = kept;
-}
-
-double tune_regret(const struct tune_case *item, unsigned chosen)
-{
-    return item->algos[chosen].median_us / item->algos[item->best].median_us -
-           1;
-}
-
-/* Sorts; NaN when there is none. */
-static double quantile(double *values, size_t count, double share)
-{
-    stats_sort(values, count);
-    return stats_quantile(values, count, share);
-}
-
-enum gw_err tune_sum_up(const struct tune *tune, struct tune_summary *summary,
-                        struct gw_error *why)
-{
-    size_t n = tune->case_count, measured = 0, errors = 0;
-    double *now = calloc((2 + TUNE_ALGOS_MAX) * (n + 1), sizeof *now);
-    *summary = (struct tune_summary){.runs = TUNE_ROUNDS_MAX};
-    if (!now)
-        return gw_fail(why, GW_ENOMEM, "a summary of %zu cases", n);
-    double *then = now + n, *error = then + n;
-    for (size_t i = 0; i < n; i++) {
-        const struct tune_case *item = &tune->cases[i];
-        if (!item->rounds)
-            continue;
-        if (item->rounds < summary->runs)
-            summary->runs = item->rounds;
-        now[measured] = tune_regret(item, item->chosen);
-        then[measured++] = tune_regret(
-            item, item->rule < 0 ? item->predicted : (unsigned)item->rule);
-        for (unsigned a = 0; a < item->algo_count; a++)
-            error[errors++] = fabs(
-                item->algos[a].predicted_us / item->algos[a].median_us - 1);
-    }
-    summary->cases = measured;
-    summary->regret_worst = quantile(now, measured, 1);
-    summary->regret_median = quantile(now, measured, 0.5);
-    summary->ruled_worst = quantile(then, measured, 1);
-    summary->ruled_median = quantile(then, measured, 0.5);
-    summary->error_median = quantile(error, errors, 0.5);
-    summary->error_p95 = quantile(error, errors, 0.95);
-    free(now);
-    return GW_OK;
 }
 
 /* Where the rules of two neighbours meet: the last size of the smaller one. */

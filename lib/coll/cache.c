@@ -56,8 +56,7 @@ static int choose(struct gw_comm *comm, const struct gw_call *call)
     if (!algo) {
         struct gw_candidate best;
         size_t found =
-            gw__choose(&comm->costs, comm->windows != NULL, call->collective,
-                       comm->size, count, elem, &best, 1);
+            gw__choose(comm, call->collective, count, elem, &best, 1);
         assert(found > 0);
         algo = best.algo;
     }

@@ -6,8 +6,12 @@
  * and the memory by loops of the kernels on every rank at once, the meeting of
  * a window pass by barriers. Medians of several rounds; rank 0's figures count,
  * except that memory is shared by all, so all measure at the same time.
+ *
+ * These figures are what a file needs at least, and what bounds are made of.
+ * Predictions rest on the prices that samples.c finds afterwards.
  */
-#include "coll/eager.h"
+#include "coll/samples.h"
+#include "coll/shortcut.h"
 
 #include <gradwire/wire.h>
 
@@ -165,6 +169,8 @@ enum gw_err gw_calibrate(struct gw_comm *comm, struct gw_wire_costs *costs)
     memset(buffer, 0, 3 * (size_t)BIG_BYTES);
     enum gw_err err = measure(comm, buffer, costs);
     gw_free(buffer);
+    if (!err)
+        err = gw__samples_fit(comm, costs);
     if (!err)
         err = gw_broadcast(comm, comm->rank == 0 ? costs : NULL,
                            comm->rank == 0 ? NULL : costs, sizeof *costs, GW_U8,

@@ -24,8 +24,11 @@ enum gw_err gw__calibration_save(json_t *file, struct gw_error *why);
 /* Member `name` of `parent`, made when it is no object. */
 json_t *gw__calibration_member(json_t *parent, const char *name);
 
-/* gw_costs, from a file that was loaded. */
-void gw__costs_of(json_t *file, const char *wire, struct gw_wire_costs *costs,
-                  bool *measured);
+/* What the file would have for the wire's numbers of ranks, of a machine that
+ * was not measured; the caller's to json_decref. */
+json_t *gw__builtin_prices(const char *wire);
+/* gw_costs_among, from a file that was loaded; without figures for 0 ranks. */
+void gw__costs_of(json_t *file, const char *wire, unsigned ranks,
+                  struct gw_wire_costs *costs, bool *measured);
 
 #endif

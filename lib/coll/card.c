@@ -1,33 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Posting a call on the card: the signature, and the input itself when it is
- * small, or where the buffers lie. A buffer that peers cannot map is staged:
- * copied to scratch that they can.
+ * small, or where the buffers lie (stage.c).
  */
-#include "coll/card.h"
+#include "coll/stage.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* Names `memory` for peers, or a stage of its size when they cannot map it. */
-static enum gw_err show(struct gw_request *r, const void *memory, size_t bytes,
-                        unsigned char **stage, struct gw__place *place,
-                        struct gw_error *why)
-{
-    struct gw_comm *comm = r->comm;
-    *place = (struct gw__place){.fd = -1};
-    if (bytes == 0)
-        return GW_OK;
-    if (memory)
-        *place = comm->windows->show(comm->wire, memory, bytes);
-    if (place->fd >= 0)
-        return GW_OK;
-    *stage = gw__scratch_take(comm, bytes, why);
-    if (!*stage)
-        return GW_ENOMEM;
-    *place = comm->windows->show(comm->wire, *stage, bytes);
-    return GW_OK;
-}
 
 size_t gw__posted_from(const struct gw_request *r)
 {
@@ -47,42 +26,9 @@ static void post_input(struct gw_request *r, struct side *side)
     const struct gw_call *call = &r->call;
     const unsigned char *from = in_place(r) ? call->out : call->in;
     size_t bytes = gw__bytes_in(r->comm, call);
-    side->in_place = false;
     assert(bytes <= GW__EAGER_BYTES);
     if (bytes)
         memcpy(side->bytes, from + gw__posted_from(r), bytes);
-}
-
-/* Would my result overwrite an input that others still read? */
-static bool must_defer(const struct gw_request *r)
-{
-    return r->program->overwrites && r->call.out &&
-           (in_place(r) || r->call.in == r->call.out);
-}
-
-/* Will others store into my input before all have read it? */
-static bool set_aside(const struct gw_request *r)
-{
-    return in_place(r) && r->call.collective == GW_ALLTOALL;
-}
-
-/* Posts where the buffers lie. A result that must wait goes to a stage. */
-static enum gw_err post_places(struct gw_request *r, struct side *side,
-                               struct gw_error *why)
-{
-    const struct gw_call *call = &r->call;
-    size_t out_bytes = gw__bytes_out(r->comm, call);
-    const void *input = in_place(r) ? call->out : call->in;
-    size_t in_bytes = in_place(r) ? out_bytes : gw__bytes_in(r->comm, call);
-    side->in_place = in_place(r);
-    enum gw_err err = show(r, set_aside(r) ? NULL : input, in_bytes,
-                           &r->stage_in, &side->in, why);
-    if (!err && r->stage_in)
-        memcpy(r->stage_in, input, in_bytes);
-    if (!err)
-        err = show(r, must_defer(r) ? NULL : call->out, out_bytes,
-                   &r->stage_out, &side->out, why);
-    return err;
 }
 
 struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
@@ -94,6 +40,18 @@ struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
     side->signature = *signature;
     side->op = op;
     return side;
+}
+
+void gw__side_show(struct side *side, const struct gw__place *in,
+                   const struct gw__place *out, bool in_place)
+{
+    side->in = *in;
+    side->out = *out;
+    side->in_place = in_place;
+    side->in_slot_bytes = side->out_slot_bytes = 0;
+    atomic_store_explicit(&side->filled, UINT32_MAX, memory_order_relaxed);
+    atomic_store_explicit(&side->drained, UINT32_MAX, memory_order_relaxed);
+    atomic_store_explicit(&side->done, 0, memory_order_relaxed);
 }
 
 void gw__side_publish(struct gw_comm *comm, struct side *side, uint64_t turn)
@@ -132,7 +90,7 @@ enum gw_err gw__card_enter(struct gw_request *r, struct gw_error *why)
     if (r->eager)
         post_input(r, side);
     else
-        err = post_places(r, side, why);
+        err = gw__stage_open(r, side, why);
     if (err)
         return err;
     gw__side_publish(comm, side, r->turn);

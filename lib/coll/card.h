@@ -17,6 +17,9 @@ struct side {
     unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
     struct gw__place in, out;
     bool in_place;
+    /* Of stages, see stage.c; 0: the buffer itself lies there. */
+    size_t in_slot_bytes, out_slot_bytes;
+    _Atomic uint32_t filled, done, drained; /* pieces */
 };
 
 struct card {
@@ -52,6 +55,9 @@ enum gw_err gw__card_enter(struct gw_request *r, struct gw_error *why);
  * to all. What is posted is written in between. */
 struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
                            const struct gw__signature *signature);
+/* Where the buffers lie; without stages. */
+void gw__side_show(struct side *side, const struct gw__place *in,
+                   const struct gw__place *out, bool in_place);
 void gw__side_publish(struct gw_comm *comm, struct side *side, uint64_t turn);
 /* Have all finished with what I posted so many turns ago as there are sides? */
 bool gw__side_is_free(struct gw_comm *comm, uint64_t turn);
@@ -60,8 +66,15 @@ void gw__tell_left(struct gw_comm *comm, uint64_t turn);
 /* Where in the user's buffer the input begins that an eager call posts. */
 size_t gw__posted_from(const struct gw_request *r);
 
-/* pass.c: every load, fold and store that falls to this rank. */
-enum gw_err gw__run_passes(struct gw_request *r, struct gw_error *why);
+/* pass.c: every load, fold and store that falls to this rank, as far as the
+ * pieces are there. GW_PENDING: not all yet. */
+enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
+                           struct gw_error *why);
+/* What was read counts only if its owners were still in the call after that: a
+ * rank that fails takes its card back, and its memory may be anything. The
+ * first of the touched that is not, or -1. */
+int gw__first_not_entered(const struct gw_comm *comm,
+                          const struct gw__passes *passes, uint64_t turn);
 /* Adds what the call moves, to a peer each. */
 void gw__count_moved(const struct gw_request *r, struct gw_counters *counters);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which algorithm a call runs when it names none: the one that a rule names
- * (winners.c), else the one whose predicted time is least, under costs that
- * calibration measured.
+ * (winners.c), else the one whose predicted time is least. That is its bill
+ * (bill.c) at the prices that calibration found. Where there are none, because
+ * the file is of an older calibration or written by hand:
  *
  *   ipc, tcp   gw_plan_price: alpha-beta-gamma, step by step; ranks that share
  *              a core take turns
@@ -10,8 +11,8 @@
  *              round otherwise), and the loads and stores, spread over the
  * cores and bounded by the busiest rank
  */
+#include "coll/bill.h"
 #include "coll/calibration.h"
-#include "coll/comm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,28 +79,53 @@ static double memory_us(const struct gw_wire_costs *costs, unsigned ranks,
     return per_byte * (spread > t.busiest ? spread : t.busiest);
 }
 
-static double predict(const struct gw_wire_costs *costs, bool windows,
+/* By alpha, beta, gamma, memory and meetings alone. */
+static double predict_roughly(const struct gw_wire_costs *costs, bool windows,
+                              const struct gw_algo *algo,
+                              const struct gw_plan *plan, size_t count,
+                              size_t elem_bytes)
+{
+    struct gw_price price;
+    if (gw_plan_price(plan, count, elem_bytes, &costs->model, &price, NULL))
+        return -1;
+    if (!windows)
+        return crowd(costs, plan->ranks) * price.predicted_us;
+    bool eager = plan->steps == 1 && count * elem_bytes <= GW__EAGER_BYTES;
+    double meetings = !algo->direct ? price.rounds * costs->model.alpha_us
+                      : eager       ? costs->sync_us / 2
+                                    : costs->sync_us;
+    return crowd(costs, plan->ranks) * meetings +
+           memory_us(costs, plan->ranks,
+                     traffic_of(plan, count, elem_bytes, algo->direct));
+}
+
+/* The amounts of the bill; false when memory is short. */
+static bool bill(const struct gw__setting *setting, const struct gw_algo *algo,
+                 const struct gw_plan *plan, size_t count, size_t elem_bytes,
+                 double amounts[GW_FIGURES_MAX])
+{
+    struct gw__work work;
+    if (!gw__work_of(plan, algo->direct, count, elem_bytes, setting, &work))
+        return false;
+    gw__bill(&work, setting, amounts);
+    return true;
+}
+
+static double predict(const struct gw_wire_costs *costs,
+                      const struct gw__setting *setting,
                       const struct gw_algo *algo, unsigned ranks, size_t count,
                       size_t elem_bytes)
 {
     struct gw_algo_args args = {.ranks = ranks};
+    double amounts[GW_FIGURES_MAX], us = -1;
     struct gw_plan *plan;
-    struct gw_price price;
-    double us = -1;
     if (gw_plan_make(algo->collective, algo->name, &args, &plan, NULL))
         return -1;
-    if (gw_plan_price(plan, count, elem_bytes, &costs->model, &price, NULL) ==
-        GW_OK) {
-        bool eager = plan->steps == 1 && count * elem_bytes <= GW__EAGER_BYTES;
-        double meetings = !algo->direct ? price.rounds * costs->model.alpha_us
-                          : eager       ? costs->sync_us / 2
-                                        : costs->sync_us;
-        us = windows ? crowd(costs, ranks) * meetings +
-                           memory_us(costs, ranks,
-                                     traffic_of(plan, count, elem_bytes,
-                                                algo->direct))
-                     : crowd(costs, ranks) * price.predicted_us;
-    }
+    if (!costs->fitted_ranks)
+        us = predict_roughly(costs, setting->windows, algo, plan, count,
+                             elem_bytes);
+    else if (bill(setting, algo, plan, count, elem_bytes, amounts))
+        us = gw__bill_us(amounts, costs->figures);
     gw_plan_destroy(&plan);
     return us;
 }
@@ -151,9 +177,12 @@ static int cheaper(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
-                  enum gw_collective collective, unsigned ranks, size_t count,
-                  size_t elem_bytes, struct gw_candidate *out, size_t capacity)
+/* All that serve, the cheapest first. */
+static size_t compare(const struct gw_wire_costs *costs,
+                      const struct gw__setting *setting,
+                      enum gw_collective collective, unsigned ranks,
+                      size_t count, size_t elem_bytes, struct gw_candidate *out,
+                      size_t capacity)
 {
     struct gw_candidate found[ALGOS_MAX];
     size_t algos, n = 0;
@@ -161,13 +190,26 @@ size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
     for (size_t i = 0; i < algos && n < ALGOS_MAX; i++) {
         if (list[i]->collective != collective || !list[i]->valid(ranks))
             continue;
-        double us = predict(costs, windows, list[i], ranks, count, elem_bytes);
+        double us = predict(costs, setting, list[i], ranks, count, elem_bytes);
         if (us >= 0)
             found[n++] = (struct gw_candidate){list[i], us};
     }
     qsort(found, n, sizeof *found, cheaper);
     memcpy(out, found, (n < capacity ? n : capacity) * sizeof *out);
     return n;
+}
+
+size_t gw__choose(const struct gw_comm *comm, enum gw_collective collective,
+                  size_t count, size_t elem_bytes, struct gw_candidate *out,
+                  size_t capacity)
+{
+    struct gw__setting setting = {
+        .windows = comm->windows != NULL,
+        .shared = strcmp(comm->wire_name, "shm") == 0,
+        .cores = comm->costs.cores,
+    };
+    return compare(&comm->costs, &setting, collective, comm->size, count,
+                   elem_bytes, out, capacity);
 }
 
 /* Moves `algo` to the front; the others keep their order. */
@@ -184,6 +226,14 @@ static void promote(struct gw_candidate *found, size_t n,
     found[0] = first;
 }
 
+static struct gw__setting setting_of(const char *wire,
+                                     const struct gw_wire_costs *costs)
+{
+    bool shm = strcmp(wire, "shm") == 0;
+    return (struct gw__setting){
+        .windows = shm, .shared = shm, .cores = costs->cores};
+}
+
 size_t gw_choose(const char *wire, enum gw_collective collective,
                  unsigned ranks, size_t count, size_t elem_bytes,
                  struct gw_candidate *out, size_t capacity)
@@ -193,13 +243,37 @@ size_t gw_choose(const char *wire, enum gw_collective collective,
     struct gw__winners winners;
     bool measured;
     json_t *file = gw__calibration_load();
-    gw__costs_of(file, wire, &costs, &measured);
+    gw__costs_of(file, wire, ranks, &costs, &measured);
     gw__winners_of(file, wire, ranks, &winners);
     json_decref(file);
-    size_t n = gw__choose(&costs, strcmp(wire, "shm") == 0, collective, ranks,
-                          count, elem_bytes, found, ALGOS_MAX);
+    struct gw__setting setting = setting_of(wire, &costs);
+    size_t n = compare(&costs, &setting, collective, ranks, count, elem_bytes,
+                       found, ALGOS_MAX);
     promote(found, n,
             gw__winners_algo(&winners, collective, ranks, count, elem_bytes));
     memcpy(out, found, (n < capacity ? n : capacity) * sizeof *out);
+    return n;
+}
+
+size_t gw_bill(const char *wire, const struct gw_algo *algo, unsigned ranks,
+               size_t count, size_t elem_bytes, struct gw_bill_line *lines)
+{
+    struct gw_algo_args args = {.ranks = ranks};
+    struct gw_wire_costs costs;
+    struct gw_plan *plan;
+    double amounts[GW_FIGURES_MAX];
+    size_t n = 0;
+    bool measured;
+    gw_costs_among(wire, ranks, &costs, &measured);
+    struct gw__setting setting = setting_of(wire, &costs);
+    if (!costs.fitted_ranks ||
+        gw_plan_make(algo->collective, algo->name, &args, &plan, NULL))
+        return 0;
+    bool known = bill(&setting, algo, plan, count, elem_bytes, amounts);
+    for (unsigned i = 0; known && gw_figure_name(i, NULL); i++)
+        if (amounts[i] * costs.figures[i] > 0)
+            lines[n++] = (struct gw_bill_line){i, amounts[i],
+                                               amounts[i] * costs.figures[i]};
+    gw_plan_destroy(&plan);
     return n;
 }

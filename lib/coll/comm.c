@@ -5,7 +5,7 @@
  * communicators never stand in each other's way.
  */
 #include "coll/calibration.h"
-#include "coll/eager.h"
+#include "coll/shortcut.h"
 
 #include "wire/rendezvous.h"
 
@@ -89,7 +89,7 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
         struct gw__winners winners;
     } known = {.winners.count = 0};
     json_t *file = comm->rank == 0 ? gw__calibration_load() : NULL;
-    gw__costs_of(file, comm->wire_name, &known.costs, &measured);
+    gw__costs_of(file, comm->wire_name, comm->size, &known.costs, &measured);
     if (comm->windows || strcmp(comm->wire_name, "shm") != 0)
         gw__winners_of(file, comm->wire_name, comm->size, &known.winners);
     json_decref(file);

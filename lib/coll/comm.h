@@ -3,14 +3,16 @@
  * Inside lib/coll: communicators, calls under way, and who does what.
  *
  *   call.c     checks a call, says where chunks lie, signs it
- *   choose.c   picks the algorithm; costs.c keeps the measured costs, winners.c
- *              the measured winners
+ *   choose.c   picks the algorithm: work.c counts what it does, bill.c puts
+ *              prices on it; costs.c keeps the measured costs, winners.c the
+ *              measured winners
  *   program.c  compiles the plan; cache.c keeps what was compiled
  *   engine.c   runs a program over any wire, slice by slice
- *   window.c   runs a direct program in one pass over shared memory; card.c
- *              and pass.c are its parts, withdraw.c takes a failed call back
- *   eager.c    the same for small calls that need not wait, with what
- *              routine.c keeps of them
+ *   window.c   runs a direct program in one pass over shared memory; card.c,
+ *              pass.c and stage.c are its parts, withdraw.c takes a failed call
+ *              back
+ *   shortcut.c the same for calls that come again and need not wait for long,
+ *              with what routine.c keeps of them
  *   request.c  starts, tests and waits; scratch.c lends memory
  *   progress.c moves all calls under way; fails together; wait.c tells whom
  *              they wait for; mismatch.c finds ranks that call different things
@@ -39,8 +41,14 @@ struct gw__slot {
 enum { GW__SHARED = 201 };
 
 struct gw__shares;  /* coll/elastic.h */
-struct gw__routine; /* coll/eager.h */
+struct gw__routine; /* coll/shortcut.h */
 struct card;        /* coll/card.h */
+
+/* Room for two pieces of a buffer; memory NULL: there is none. */
+struct gw__stage {
+    unsigned char *memory;
+    size_t slot_bytes; /* of a piece */
+};
 
 enum gw__state { GW__WAITING, GW__ENTERED, GW__LEAVING, GW__DONE };
 
@@ -75,8 +83,15 @@ struct gw_request {
     bool windowed, eager;
     uint64_t turn; /* among the communicator's windowed calls */
     unsigned seen; /* peers of the touch (then touched) list that are there */
-    /* Copies that peers can map, of buffers that they cannot. */
-    unsigned char *stage_in, *stage_out;
+    /* Pieces of buffers that peers cannot map (stage.c). */
+    struct gw__stage stage_in, stage_out;
+    struct gw_call stage_call; /* whose buffers a stage is laid out as */
+    size_t piece_elems;
+    uint32_t pieces;               /* that every chunk is cut into */
+    uint32_t filled, ran, drained; /* pieces */
+    bool aside;          /* the own input is read from the stage, too */
+    bool deferred;       /* the own result goes to the stage, too */
+    unsigned char *copy; /* of the input, for the engine */
 };
 
 /* A compiled program, and what asks for it. */
@@ -195,10 +210,10 @@ void gw__cache_fini(struct gw_comm *comm);
 
 /* ---- choose.c ---- */
 
-/* By prediction alone, with the costs given and for windows or not. */
-size_t gw__choose(const struct gw_wire_costs *costs, bool windows,
-                  enum gw_collective collective, unsigned ranks, size_t count,
-                  size_t elem_bytes, struct gw_candidate *out, size_t capacity);
+/* By prediction alone: as gw_choose for a call of this communicator. */
+size_t gw__choose(const struct gw_comm *comm, enum gw_collective collective,
+                  size_t count, size_t elem_bytes, struct gw_candidate *out,
+                  size_t capacity);
 
 /* ---- engine.c ---- */
 
@@ -321,11 +336,11 @@ enum gw_err gw__start_program(struct gw_comm *comm,
 /* Why a call was not begun: the communicator fails. */
 enum gw_err gw__call_refuse(struct gw_comm *comm, struct gw_error *why,
                             const struct gw_call *call);
-/* A small call that has entered turn `turn` of the windows as op `op`, and must
- * wait: as a request, to its end. */
+/* A call on its short way, in turn `turn` of the windows and as op `op`, that
+ * must wait: from `state` on as a request, to its end. */
 enum gw_err gw__request_resume(struct gw_comm *comm, const struct gw_call *call,
                                const struct gw__routine *routine, uint64_t turn,
-                               uint32_t op);
+                               uint32_t op, enum gw__state state);
 /* Off the list of calls under way. */
 void gw__request_retire(struct gw_request *request);
 void gw__requests_fini(struct gw_comm *comm);

@@ -75,7 +75,7 @@ enum gw_err gw__comm_prepare(const struct gw__seat *seat, struct gw_comm **made,
         gw_comm_destroy(&comm);
         return err;
     }
-    gw_costs(comm->wire_name, &comm->costs, &measured);
+    gw_costs_among(comm->wire_name, comm->size, &comm->costs, &measured);
     *made = comm;
     return GW_OK;
 }

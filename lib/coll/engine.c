@@ -28,8 +28,8 @@
 static unsigned char *base_in(const struct gw_request *r, bool *in_place)
 {
     *in_place = r->call.in == GW_IN_PLACE;
-    if (r->stage_in)
-        return r->stage_in;
+    if (r->copy)
+        return r->copy;
     /* Never written through when it is the caller's input. */
     return *in_place ? r->call.out : (unsigned char *)(uintptr_t)r->call.in;
 }
@@ -40,10 +40,10 @@ static enum gw_err set_aside(struct gw_request *r, struct gw_error *why)
     if (r->call.collective != GW_ALLTOALL || r->call.in != GW_IN_PLACE ||
         bytes == 0)
         return GW_OK;
-    r->stage_in = gw__scratch_take(r->comm, bytes, why);
-    if (!r->stage_in)
+    r->copy = gw__scratch_take(r->comm, bytes, why);
+    if (!r->copy)
         return GW_ENOMEM;
-    memcpy(r->stage_in, r->call.out, bytes);
+    memcpy(r->copy, r->call.out, bytes);
     return GW_OK;
 }
 

@@ -2,20 +2,28 @@
  *
  * gw_fold: n sources, one result, m destinations, one pass.
  *
- * This file is what all types, reductions and instruction sets share. A call
- * becomes three parts,
+ * This file is what all types, reductions and instruction sets share. A kernel
+ * takes any length: pairs of vectors, and what is left under a mask, or in
+ * pieces where a CPU has no masks. So a call is one call of a kernel,
+ * but for one that streams to destinations that are not aligned:
  *
- *     | head | whole grains ................ | tail |
+ *     | head, not streamed | the rest, from the first cache line of a dest |
  *
- * of which a kernel does the middle, straight from and to memory. The ends,
- * shorter than a grain, are copied into a padded grain a source and go through
- * the same kernel: so there is no second, scalar way to compute anything. The
- * head is empty unless the call streams: then it reaches to the first cache
- * line of the destinations.
+ * Measured (Zen 5, AVX-512, in the first cache): two sources of 8 B in 8.5 ns
+ * and of 1000 B in 16 ns, where padding what is left to whole vectors by memcpy
+ * took 19 and 27; eight sources of 8 B in 10 instead of 36. An array 16 bytes
+ * off the line costs what the CPU asks for two lines a load: 44 ns instead of
+ * 29 for two sources of 4 KiB, nothing from 32 KiB on.
+ *
+ * Copies that do not stream are memcpy's business: its string instruction
+ * (`rep movsb`) does not read the lines that it overwrites. Within the caches,
+ * 64 KiB take 0.57 us, and 1.08 by a kernel; below 4 KiB they are equal, but
+ * for the 4 ns of the call at 100 B.
  *
  * A kernel reads a piece of all sources before it stores that piece, and a
  * source is a destination only as a whole: so working in place needs no care.
- * What a kernel promises about values is said in fold_kernels.h.
+ * What a kernel promises about values is said in fold_kernels.h; when streaming
+ * pays, in fold_past.c.
  */
 #include "coll/fold.h"
 
@@ -93,33 +101,6 @@ static size_t arrange(const struct gw_fold *fold, void **dests,
     return front > 0 ? head : 0;
 }
 
-/* Folds [begin, end), less than a grain. */
-static void fold_end(const struct gw__fold_job *job, gw__fold_kernel *kernel,
-                     size_t begin, size_t end)
-{
-    _Alignas(LINE_BYTES) char grains[GW_SOURCES_MAX][GW__FOLD_GRAIN];
-    _Alignas(LINE_BYTES) char result[GW__FOLD_GRAIN];
-    const void *sources[GW_SOURCES_MAX];
-    size_t length = end - begin;
-    if (length == 0)
-        return;
-    for (unsigned i = 0; i < job->source_count; i++) {
-        sources[i] = grains[i];
-        memcpy(grains[i], (const char *)job->sources[i] + begin, length);
-        memset(grains[i] + length, 0, GW__FOLD_GRAIN - length);
-    }
-    kernel(&(struct gw__fold_job){
-        .sources = sources,
-        .source_count = job->source_count,
-        .dests = (void *[]){result},
-        .dest_count = 1,
-        .ranks = job->ranks,
-        .end = GW__FOLD_GRAIN,
-    });
-    for (unsigned i = 0; i < job->dest_count; i++)
-        memcpy((char *)job->dests[i] + begin, result, length);
-}
-
 void gw_fold(const struct gw_fold *fold)
 {
     if (!foldable(fold))
@@ -139,10 +120,14 @@ void gw_fold(const struct gw_fold *fold)
     };
     void *dests[GW_DESTS_MAX];
     size_t head = fold->stream ? arrange(fold, dests, &job) : 0;
-    job.begin = head < bytes ? head : bytes;
-    job.end = bytes - (bytes - job.begin) % GW__FOLD_GRAIN;
-    fold_end(&job, kernel, 0, job.begin);
+    if (head > 0) {
+        struct gw__fold_job first = job;
+        first.streamed = 0;
+        first.end = head < bytes ? head : bytes;
+        kernel(&first);
+        job.begin = first.end;
+    }
+    job.end = bytes;
     if (job.begin < job.end)
         kernel(&job);
-    fold_end(&job, kernel, job.end, bytes);
 }

@@ -10,13 +10,9 @@
 
 #include <gradwire/coll.h>
 
-/* Kernels work in whole grains; fold.c pads what is left over. */
-enum { GW__FOLD_GRAIN = 128 };
-
-/* One call of a kernel: fold the bytes [begin, end) of all sources into all
- * destinations. end - begin is a multiple of GW__FOLD_GRAIN. The first
- * `streamed` destinations are stored past the caches; their `begin` lies on a
- * cache line. */
+/* One call of a kernel: fold the bytes [begin, end) of all sources, whole
+ * elements, into all destinations. The first `streamed` destinations are stored
+ * past the caches; their `begin` lies on a cache line. */
 struct gw__fold_job {
     const void *const *sources;
     void *const *dests;
@@ -53,5 +49,9 @@ const struct gw__fold_isa *gw__fold_current(void);
 /* Puts the named level in force; NULL: what the CPU and $GRADWIRE_CPU say.
  * False, and nothing changes, when this CPU does not have it. For tests. */
 bool gw__fold_use(const char *isa);
+
+/* Should a pass of this call, from that many sources, store past the caches? */
+bool gw__fold_past(const struct gw_comm *comm, const struct gw_call *call,
+                   unsigned source_count);
 
 #endif

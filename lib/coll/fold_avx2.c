@@ -31,7 +31,7 @@ static bool available(void)
 #endif
 
 #define VECTOR_BYTES 32
-#include "coll/fold_vector.h"
+#include "coll/fold_part.h"
 
 INLINE void stream(char *p, vec x)
 {

@@ -30,6 +30,22 @@ static bool available(void)
 #define VECTOR_BYTES 64
 #include "coll/fold_vector.h"
 
+/* A bit for each of the first `bytes` of a vector. */
+INLINE __mmask64 first(size_t bytes)
+{
+    return (bytes < VECTOR_BYTES ? 1ULL << bytes : 0) - 1;
+}
+
+INLINE vec load_part(const char *p, size_t bytes)
+{
+    return (vec)_mm512_maskz_loadu_epi8(first(bytes), p);
+}
+
+INLINE void store_part(char *p, vec x, size_t bytes)
+{
+    _mm512_mask_storeu_epi8(p, first(bytes), (__m512i)x);
+}
+
 INLINE void stream(char *p, vec x)
 {
     _mm512_stream_si512((__m512i *)(void *)p, (__m512i)x);

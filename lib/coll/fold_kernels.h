@@ -30,9 +30,16 @@
 #include "coll/fold_ops.h"
 
 #define KERNEL(name, ...)                                                      \
+    static __attribute__((noinline)) void part_##name(                         \
+        const struct gw__fold_job *job, size_t at)                             \
+    {                                                                          \
+        fold_part(job, (struct rule){__VA_ARGS__}, at);                        \
+    }                                                                          \
     static void fold_##name(const struct gw__fold_job *job)                    \
     {                                                                          \
-        fold(job, (struct rule){__VA_ARGS__});                                 \
+        size_t at = fold_pairs(job, (struct rule){__VA_ARGS__});               \
+        if (at < job->end)                                                     \
+            part_##name(job, at);                                              \
     }
 
 #define UNSIGNED_KERNELS(u)                                                    \

@@ -2,8 +2,9 @@
  *
  * The loop that every kernel is: at each step a pair of vectors, or two pairs,
  * from every source in turn, joined in registers, and stored to every
- * destination. A rule says what is done; its functions are constants that the
- * compiler inlines, so that a kernel calls nothing.
+ * destination. At the end the same with less than a pair, which touches no byte
+ * beside the arrays. A rule says what is done; its functions are constants that
+ * the compiler inlines, so that a kernel calls nothing.
  */
 #ifndef GW__FOLD_LOOP_H
 #define GW__FOLD_LOOP_H
@@ -19,11 +20,16 @@ struct rule {
     vec (*close)(vec, unsigned ranks); /* of the result */
 };
 
+INLINE void raise_pair(struct rule rule, struct pair *x)
+{
+    x->a = rule.open(x->a);
+    x->b = rule.open(x->b);
+}
+
 INLINE void open_pair(struct rule rule, struct pair *x, const char *source)
 {
     get(source, rule.shape, x);
-    x->a = rule.open(x->a);
-    x->b = rule.open(x->b);
+    raise_pair(rule, x);
 }
 
 INLINE void join_pair(struct rule rule, struct pair *x, const char *source)
@@ -73,12 +79,30 @@ INLINE void fold_step(const struct gw__fold_job *job, struct rule rule,
     }
 }
 
-/* As far as whole steps go; returns how far. */
+/* Folds the last bytes, less than a pair, at offset `at`. */
+INLINE void fold_part(const struct gw__fold_job *job, struct rule rule,
+                      size_t at)
+{
+    size_t bytes = job->end - at;
+    struct pair x, next;
+    get_part((const char *)job->sources[0] + at, rule.shape, bytes, &x);
+    raise_pair(rule, &x);
+    for (unsigned i = 1; i < job->source_count; i++) {
+        get_part((const char *)job->sources[i] + at, rule.shape, bytes, &next);
+        raise_pair(rule, &next);
+        x.a = rule.join(x.a, next.a);
+        x.b = rule.join(x.b, next.b);
+    }
+    close_pair(rule, &x, job->ranks);
+    for (unsigned i = 0; i < job->dest_count; i++)
+        put_part((char *)job->dests[i] + at, rule.shape, bytes, &x);
+}
+
+/* From `at` as far as whole steps go; returns how far. */
 INLINE size_t fold_steps(const struct gw__fold_job *job, struct rule rule,
-                         unsigned pairs)
+                         unsigned pairs, size_t at)
 {
     size_t bytes = pairs * pair_bytes(rule.shape);
-    size_t at = job->begin;
     for (; job->end - at >= bytes; at += bytes)
         fold_step(job, rule, pairs, at);
     return at;
@@ -103,14 +127,12 @@ INLINE size_t fold_few(const struct gw__fold_job *job, struct rule rule,
         .source_count = source_count,
         .dest_count = dest_count,
         .ranks = job->ranks,
-        .begin = job->begin,
         .end = job->end,
     };
-    return fold_steps(&few, rule, 2);
+    return fold_steps(&few, rule, 2, job->begin);
 }
 
-/* For arrays in the caches: more in flight at once. Where a grain holds two
- * pairs the last loop of `fold` is as wide already. */
+/* For arrays in the caches: more in flight at once. */
 INLINE size_t fold_near(const struct gw__fold_job *job, struct rule rule)
 {
     if (rule.use == OFTEN)
@@ -124,22 +146,24 @@ INLINE size_t fold_near(const struct gw__fold_job *job, struct rule rule)
         case 401:
             return fold_few(job, rule, 4, 1);
         }
-    return pair_bytes(rule.shape) < GW__FOLD_GRAIN ? job->begin
-                                                   : fold_steps(job, rule, 2);
+    return fold_steps(job, rule, 2, job->begin);
 }
 
 /* From memory, a grain, two cache lines, of each source in turn comes in
  * fastest (tests/bench/fold.c; prefetching and working in pages both lost).
- * That loop also does what wider steps leave. */
-INLINE void fold(const struct gw__fold_job *job, struct rule rule)
+ * Returns how far whole pairs go. */
+INLINE size_t fold_pairs(const struct gw__fold_job *job, struct rule rule)
 {
-    enum { NEAR_BYTES = 1 << 20 };
-    struct gw__fold_job rest = *job;
-    if (!rest.streamed && rest.end - rest.begin <= NEAR_BYTES)
-        rest.begin = fold_near(&rest, rule);
-    fold_steps(&rest, rule, pair_bytes(rule.shape) < GW__FOLD_GRAIN ? 2 : 1);
-    if (rest.streamed)
+    enum { NEAR_BYTES = 1 << 20, GRAIN_BYTES = 128 };
+    size_t at = job->begin;
+    if (!job->streamed && job->end - at <= NEAR_BYTES)
+        at = fold_near(job, rule);
+    else if (pair_bytes(rule.shape) < GRAIN_BYTES)
+        at = fold_steps(job, rule, 2, at);
+    at = fold_steps(job, rule, 1, at);
+    if (job->streamed)
         stream_end();
+    return at;
 }
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define VECTOR_BYTES 16
-#include "coll/fold_vector.h"
+#include "coll/fold_part.h"
 
 static bool available(void)
 {

@@ -10,7 +10,7 @@
 #include "coll/fold.h"
 
 #define VECTOR_BYTES 16
-#include "coll/fold_vector.h"
+#include "coll/fold_part.h"
 
 static bool available(void)
 {

@@ -58,6 +58,20 @@ INLINE void get(const char *p, enum shape shape, struct pair *x)
     }
 }
 
+/* The same where less than a pair is left, `bytes`; the rest is 0. */
+INLINE void get_part(const char *p, enum shape shape, size_t bytes,
+                     struct pair *x)
+{
+    char whole[2 * VECTOR_BYTES];
+    store(whole, load_part(p, bytes));
+    if (shape == WHOLE)
+        store(whole + VECTOR_BYTES,
+              bytes > VECTOR_BYTES
+                  ? load_part(p + VECTOR_BYTES, bytes - VECTOR_BYTES)
+                  : (vec){0});
+    get(whole, shape, x);
+}
+
 /* The pair as it lies in memory, in a or in both. */
 INLINE void pack(enum shape shape, struct pair *x)
 {
@@ -72,6 +86,14 @@ INLINE void put(char *p, enum shape shape, const struct pair *x)
     store(p, x->a);
     if (shape == WHOLE)
         store(p + VECTOR_BYTES, x->b);
+}
+
+INLINE void put_part(char *p, enum shape shape, size_t bytes,
+                     const struct pair *x)
+{
+    store_part(p, x->a, bytes);
+    if (shape == WHOLE && bytes > VECTOR_BYTES)
+        store_part(p + VECTOR_BYTES, x->b, bytes - VECTOR_BYTES);
 }
 
 INLINE void put_past(char *p, enum shape shape, const struct pair *x)

@@ -57,10 +57,12 @@ static bool receiver_runs(const struct maker *m, const struct gw_transfer *t,
            (!m->pushes[step] && !made_sum(m, t->src, t->chunk, step));
 }
 
-/* More senders than receivers, or as many: let the senders store. */
+/* More senders than receivers, or as many: let the senders store. Of two ranks
+ * the root has its own share to copy meanwhile, so it is the other one. */
 static bool senders_store(const struct gw_plan *plan, unsigned step, bool *seen)
 {
     unsigned senders = 0, receivers = 0;
+    bool root_sends = false;
     memset(seen, 0, 2 * plan->ranks * sizeof *seen);
     for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
          i++) {
@@ -70,8 +72,10 @@ static bool senders_store(const struct gw_plan *plan, unsigned step, bool *seen)
         senders += !seen[t->src];
         receivers += !seen[plan->ranks + t->dst];
         seen[t->src] = seen[plan->ranks + t->dst] = true;
+        root_sends |= t->src == plan->root;
     }
-    return senders >= receivers;
+    return senders > receivers ||
+           (senders == receivers && !(senders == 1 && root_sends));
 }
 
 static void push_rank(struct maker *m, unsigned rank)
@@ -201,6 +205,14 @@ static void list_ranks(const bool *set, unsigned ranks, uint16_t *list,
             list[(*count)++] = (uint16_t)r;
 }
 
+static struct gw__cell *cell_of(const struct maker *m, unsigned chunk)
+{
+    struct gw__cell *cell = m->program->cells;
+    while (cell->chunk != chunk)
+        cell++;
+    return cell;
+}
+
 /* Who touches me: the other side of a transfer of mine, where it runs the
  * loop. */
 static void find_touched(struct maker *m)
@@ -210,10 +222,14 @@ static void find_touched(struct maker *m)
         for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
              i++) {
             const struct gw_transfer *t = &plan->transfers[i];
-            if (t->src == m->rank && receiver_runs(m, t, step))
+            if (t->src == m->rank && receiver_runs(m, t, step)) {
                 m->touched[t->dst] = true;
-            if (t->dst == m->rank && !receiver_runs(m, t, step))
+                cell_of(m, t->chunk)->lent |= m->push;
+            }
+            if (t->dst == m->rank && !receiver_runs(m, t, step)) {
                 m->touched[t->src] = true;
+                cell_of(m, t->chunk)->given |= m->push;
+            }
         }
 }
 

@@ -22,6 +22,9 @@ struct gw__cell {
     bool holds;   /* has a value before the first step */
     bool wants;   /* must have the final value */
     bool written; /* some write goes into it */
+    /* In window passes that push: others load its first value; others store its
+     * result. */
+    bool lent, given;
 };
 
 struct gw__send {

@@ -3,7 +3,8 @@
  * Calls under way: their memory, and starting, testing and waiting. What moves
  * them is in progress.c.
  */
-#include "coll/eager.h"
+#include "coll/shortcut.h"
+#include "coll/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,9 @@ void gw__request_retire(struct gw_request *r)
     if (*at)
         *at = r->next;
     gw__scratch_give(comm, r->scratch);
-    gw__scratch_give(comm, r->stage_in);
-    gw__scratch_give(comm, r->stage_out);
+    gw__scratch_give(comm, r->copy);
+    gw__scratch_give(comm, r->stage_in.memory);
+    gw__scratch_give(comm, r->stage_out.memory);
     r->program->users--;
     r->next = comm->idle;
     comm->idle = r;
@@ -176,7 +178,7 @@ enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
 
 enum gw_err gw__request_resume(struct gw_comm *comm, const struct gw_call *call,
                                const struct gw__routine *routine, uint64_t turn,
-                               uint32_t op)
+                               uint32_t op, enum gw__state state)
 {
     struct gw_error why = {0};
     const struct gw__opening opening = {.call = call,
@@ -189,9 +191,11 @@ enum gw_err gw__request_resume(struct gw_comm *comm, const struct gw_call *call,
         return gw__call_refuse(comm, &why, call);
     }
     enlist(r, &opening);
-    r->windowed = r->eager = true;
+    r->windowed = true;
+    r->eager = routine->eager;
     r->turn = turn;
-    r->state = GW__ENTERED;
+    r->state = state;
+    gw__stage_skip(r);
     comm->last_progress_ns = gw_now_ns();
     return gw_wait(&r);
 }
@@ -260,7 +264,7 @@ enum gw_err gw_run(struct gw_comm *comm, const struct gw_call *call)
 {
     struct gw_request *request;
     enum gw_err err;
-    if (gw__eager_run(comm, call, &err))
+    if (gw__shortcut_run(comm, call, &err))
         return err;
     err = gw_start(comm, call, &request);
     return err ? err : gw_wait(&request);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Routines: what an eager call comes to once everything but its buffers is
- * known. Which program it runs, what it signs, which bytes of whose card it
- * folds into which place of the result. A loop of equal calls asks all of that
- * once.
+ * Routines: what a call over windows comes to once everything but its buffers
+ * is known. Which program it runs, what it signs, which bytes of whose card or
+ * buffer it folds into which places of whose result. A loop of equal calls asks
+ * all of that once.
  *
- * A call that was begun the long way and proved to be eager leaves its routine
- * here; the one that was not used for longest gives way. A routine holds its
- * program, and counts its runs: what they moved is reckoned when somebody asks.
+ * A call that went the long way leaves its routine here, unless its results
+ * must wait or its input be set aside (stage.c); the one that was not used for
+ * longest gives way. A routine holds its program, and counts its runs: what
+ * they moved is reckoned when somebody asks.
  */
-#include "coll/eager.h"
+#include "coll/shortcut.h"
 
-#include "coll/card.h"
+#include "coll/fold.h"
+#include "coll/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +74,7 @@ static void drop(struct gw_comm *comm, struct gw__routine **routine)
         comm->routine = NULL;
     r->program->users--;
     free(r->strokes);
-    free(r->origins);
+    free(r->spots);
     free(r->moved);
     free(r);
     *routine = NULL;
@@ -122,49 +124,46 @@ static void name_kind(struct gw__kind *kind, const struct gw_call *call)
         memcpy(kind->algo, call->algo, strlen(call->algo));
 }
 
-static uint32_t origin_offset(const struct gw__routine *r,
-                              const struct gw_request *request, unsigned rank,
-                              unsigned chunk)
+static uint32_t add_spot(struct gw__routine *r, uint32_t rank, size_t plain,
+                         size_t in_place)
 {
-    bool own = rank == request->comm->rank;
-    return (uint32_t)(r->elem_bytes *
-                      gw__offset_in(&request->call, request->program->plan,
-                                    rank, chunk, own && r->kind.in_place));
+    r->spots[r->spot_count] = (struct gw__spot){
+        .rank = rank,
+        .offset = {plain * r->elem_bytes, in_place * r->elem_bytes}};
+    return r->spot_count++;
 }
 
-/* A value that lies where it belongs is no stroke. */
 static void add_stroke(struct gw__routine *r, const struct gw_request *request,
                        const struct gw__pass *pass)
 {
     const struct gw_plan *plan = request->program->plan;
+    const struct gw_call *call = &request->call;
+    const struct gw_comm *comm = request->comm;
     const uint16_t *ranks = passes_of(request)->ranks;
-    unsigned me = request->comm->rank;
+    unsigned chunk = pass->chunk;
     struct gw__stroke *s = &r->strokes[r->stroke_count];
-    size_t offset, length;
-    gw_plan_extent(plan, pass->chunk,
-                   gw__block_elems(&request->call, plan, me, pass->chunk),
-                   r->elem_bytes, &offset, &length);
-    *s = (struct gw__stroke){
-        .origin_begin = r->origin_count,
-        .origin_count = pass->source_count,
-        .offset = (uint32_t)(r->elem_bytes *
-                             gw__offset_out(&request->call, plan, me,
-                                            pass->chunk, r->kind.in_place)),
-        .count = (uint32_t)length,
-        .completes = pass->completes,
-    };
-    unsigned first = ranks[pass->source_begin];
-    bool there = pass->source_count == 1 && first == me && r->kind.in_place &&
-                 origin_offset(r, request, me, pass->chunk) == s->offset;
-    if (length == 0 || there)
-        return;
+    size_t offset;
+    *s = (struct gw__stroke){.completes = pass->completes,
+                             .past =
+                                 gw__fold_past(comm, call, pass->source_count)};
+    gw_plan_extent(plan, chunk, gw__block_elems(call, plan, comm->rank, chunk),
+                   r->elem_bytes, &offset, &s->count);
+    s->origin_begin = r->spot_count;
     for (uint32_t i = 0; i < pass->source_count; i++) {
         unsigned rank = ranks[pass->source_begin + i];
-        r->origins[r->origin_count++] = (struct gw__origin){
-            .rank = rank,
-            .offset = origin_offset(r, request, rank, pass->chunk)};
+        add_spot(r, rank, gw__offset_in(call, plan, rank, chunk, false),
+                 gw__offset_in(call, plan, rank, chunk, true));
     }
-    r->stroke_count++;
+    s->target_begin = r->spot_count;
+    for (uint32_t i = 0; i < pass->dest_count; i++) {
+        unsigned rank = ranks[pass->dest_begin + i];
+        if (rank != comm->rank || call->out)
+            add_spot(r, rank, gw__offset_out(call, plan, rank, chunk, false),
+                     gw__offset_out(call, plan, rank, chunk, true));
+    }
+    s->origin_count = s->target_begin - s->origin_begin;
+    s->target_count = r->spot_count - s->target_begin;
+    r->stroke_count += s->count > 0 && s->target_count > 0;
 }
 
 /* What one run moves, by peer. False: no memory. */
@@ -192,7 +191,7 @@ static struct gw__routine *new_routine(const struct gw_request *request)
     r->program = request->program;
     r->program->users++;
     r->strokes = calloc(passes->count + 1, sizeof *r->strokes);
-    r->origins = calloc(passes->rank_count + 1, sizeof *r->origins);
+    r->spots = calloc(passes->rank_count + 1, sizeof *r->spots);
     r->moved = calloc(request->comm->size, sizeof *r->moved);
     return r;
 }
@@ -207,7 +206,10 @@ static void fill(struct gw__routine *r, const struct gw_request *request)
     r->bytes_in = gw__bytes_in(request->comm, call);
     r->bytes_out = gw__bytes_out(request->comm, call);
     r->posted_from = gw__posted_from(request);
-    for (unsigned i = 0; call->out && i < passes->count; i++)
+    r->eager = request->eager;
+    r->lends = !r->eager && gw__stage_is_lent(request) && r->bytes_in > 0;
+    r->takes = !r->eager && gw__stage_is_given(request) && r->bytes_out > 0;
+    for (unsigned i = 0; i < passes->count; i++)
         add_stroke(r, request, &passes->list[i]);
 }
 
@@ -228,7 +230,7 @@ void gw__routine_keep(const struct gw_request *request)
 {
     struct gw_comm *comm = request->comm;
     const struct gw_call *call = &request->call;
-    if (!is_plain(call) ||
+    if (!is_plain(call) || request->aside || request->deferred ||
         (call->algo && strlen(call->algo) >= GW__ALGO_NAME_BYTES) ||
         gw__routine_find(comm, call))
         return;
@@ -236,8 +238,7 @@ void gw__routine_keep(const struct gw_request *request)
     struct gw__routine *r = new_routine(request);
     drop(comm, place);
     *place = r;
-    if (!r || !r->strokes || !r->origins || !r->moved ||
-        !add_moved(r, request)) {
+    if (!r || !r->strokes || !r->spots || !r->moved || !add_moved(r, request)) {
         drop(comm, place);
         return;
     }

@@ -10,17 +10,17 @@
  *   ENTERED  -- all that I touch have entered: run passes   --> LEAVING
  *   LEAVING  -- all that touch me have left                 --> DONE
  *
+ * Memory that peers cannot map moves through a stage, piece by piece, and the
+ * passes with it (stage.c).
+ *
  * Small inputs travel on the card itself ("eager"): then peers touch nothing
  * but the card, nobody waits for anybody to leave, and a rooted call costs its
  * leaves no wait at all. A card has several sides, used in turn, so that a rank
  * can be some calls ahead of its readers. (What comes back often and need not
- * wait takes a shorter way: eager.c.)
- *
- * Memory that peers cannot map is staged: copied to scratch that they can, and
- * results copied back.
+ * wait takes a shorter way: shortcut.c.)
  */
-#include "coll/card.h"
-#include "coll/eager.h"
+#include "coll/shortcut.h"
+#include "coll/stage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -124,31 +124,12 @@ static bool all_left(struct gw_request *r)
     return true;
 }
 
-/* Results that could not be stored where they belong. */
-static void copy_back(struct gw_request *r)
-{
-    const struct gw__program *p = r->program;
-    for (unsigned c = 0; c < p->cell_count; c++) {
-        const struct gw__cell *cell = &p->cells[c];
-        if (!cell->wants || (!cell->written && in_place(r)))
-            continue;
-        size_t offset =
-            r->elem_bytes * gw__offset_out(&r->call, p->plan, p->rank,
-                                           cell->chunk, in_place(r));
-        memcpy((unsigned char *)r->call.out + offset, r->stage_out + offset,
-               r->slots[c].bytes);
-    }
-}
-
 static void finish(struct gw_request *r)
 {
-    if (r->stage_out)
-        copy_back(r);
     r->comm->windows->moved(r->comm->wire);
     r->comm->turns_done++;
     r->state = GW__DONE;
-    if (r->eager)
-        gw__routine_keep(r);
+    gw__routine_keep(r);
 }
 
 enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
@@ -162,12 +143,13 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
     }
     if (!err && r->state == GW__ENTERED) {
         err = all_entered(r, why);
-        if (!err) {
-            err = gw__run_passes(r, why);
-            *moved = true;
-        }
+        if (!err)
+            err = gw__run_passes(r, moved, why);
     }
-    if (!err && r->state == GW__LEAVING && all_left(r)) {
+    if (r->state != GW__WAITING && !r->eager && (!err || err == GW_PENDING))
+        *moved |= gw__stage_move(r);
+    if (!err && r->state == GW__LEAVING && all_left(r) &&
+        (r->eager || gw__stage_is_empty(r))) {
         finish(r);
         *moved = true;
     }
@@ -179,10 +161,15 @@ void gw__window_describe(const struct gw_request *r, char *text, size_t room,
 {
     const struct gw__passes *passes = passes_of(r);
     const char *what = "to begin its call";
+    unsigned waited;
     *peer = -1;
     if (r->state == GW__ENTERED && r->seen < passes->touch_count)
         *peer = passes->touch[r->seen];
-    else if (r->state == GW__LEAVING && r->seen < passes->touched_count) {
+    else if (r->state == GW__ENTERED && !r->eager &&
+             gw__stage_waits_for(r, r->ran, &waited)) {
+        *peer = (int)waited;
+        what = "to hand on the next piece";
+    } else if (r->state == GW__LEAVING && r->seen < passes->touched_count) {
         *peer = passes->touched[r->seen];
         what = "to finish with its memory";
     } else

@@ -44,9 +44,8 @@ const char *gw__thrifty_algo(const struct gw_comm *comm,
                              enum gw_collective collective, size_t count)
 {
     struct gw_candidate found[CANDIDATES_MAX];
-    size_t n =
-        gw__choose(&comm->costs, comm->windows != NULL, collective, comm->size,
-                   count, sizeof(float), found, CANDIDATES_MAX);
+    size_t n = gw__choose(comm, collective, count, sizeof(float), found,
+                          CANDIDATES_MAX);
     for (size_t i = 0; i < n && i < CANDIDATES_MAX; i++)
         if (is_thrifty(comm, found[i].algo, count))
             return found[i].algo->name;

@@ -123,6 +123,11 @@ void gw_plan_extent(const struct gw_plan *plan, unsigned chunk, size_t count,
     unsigned part = chunk % parts;
     assert(chunk < plan->chunks);
     assert(elem_bytes > 0 && elem_bytes <= LINE_BYTES);
+    if (parts == 1) { /* as below, without its divisions */
+        *offset = 0;
+        *length = count;
+        return;
+    }
     size_t unit = count / parts * elem_bytes >= WORTH_ALIGNING_BYTES
                       ? LINE_BYTES / elem_bytes
                       : 1;

@@ -30,7 +30,7 @@
 enum {
     BURST = 256,
     YIELDS = 20,
-    LONG_YIELD_NS = 20000,
+    LONG_YIELD_NS = 100000,
     UNSURE_NS = 1000000, /* a nap, when a ring might be missed */
 };
 

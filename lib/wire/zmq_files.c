@@ -73,7 +73,7 @@ void gw__files_release(unsigned count)
 static unsigned needed_files(const struct gw__zmq *zmq)
 {
     enum {
-        A_WIRE = 12,  /* libzmq's threads, bell, watch */
+        A_WIRE = 13,  /* libzmq's threads, bell, watch, ears */
         A_PEER = 3,   /* its pidfd, and the two ends of the monitor */
         A_SOCKET = 2, /* its mailbox and its connection */
         A_LISTENER = 1,

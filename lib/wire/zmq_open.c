@@ -12,21 +12,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Chosen with tests/bench/wire.c, two processes on two cores. All-reduce of
- * 16 MiB: tcp 4.6 ms at best and 6.3 ms beside other work, where Gloo took 20
- * to 24; ipc 4.7 and 5.9 ms. Slices of 256 KiB cost 5 to 15 % more, of 64 KiB
- * three times as much; the second lane saves 10 to 20 %; a second I/O thread,
- * a window of 4 MiB, set socket buffers and spinning before sleep gain nothing
- * or lose. A round trip of 1 KiB takes 50 to 110 us. */
+/* Chosen by alternating runs of 2 and 4 ranks on 2 cores. All-reduce of 16 MiB
+ * over tcp: slices of 512 KiB and 1 MiB are alike, of 256 KiB 5 % and of 128
+ * KiB 30 % slower. A second lane costs 2 ranks 7 % of that and 10 to 25 % of
+ * an exchange of 128 KiB (all-gather over ipc 14 us with one, 19 with two),
+ * since each lane wakes for itself; only a stream of 64 KiB messages over ipc
+ * gains by it (59 and 70 % of a raw socket). Messages of 1 MiB reach 90 % over
+ * tcp with a window of 2 MiB, 96 with 4 and 101 with 8 (over ipc 101, 111 and
+ * 115), but an all-reduce of 16 MiB takes 6 % longer from 6 MiB on.
+ *
+ * libzmq's thread stays on the core of its rank, and the rank sleeps at once
+ * when it has nothing to do. Where the thread may run anywhere, an all-reduce
+ * of 16 MiB takes 24 % longer, and twice as long a broadcast of 128 KiB with 2
+ * ranks and an all-to-all of it with 4; yielding before the sleep costs a
+ * stream of 64 KiB messages 25 %, and gains 2 % of a round trip. */
 enum {
     IO_THREADS = 1,
     SLICE_BYTES = 512 << 10,
-    LANES = 2,
-    MANY_RANKS = 8, /* with more than these, sockets are dear */
+    LANES = 1,
 };
 
 #define OPS(text)                                                              \
@@ -62,7 +70,10 @@ static enum gw_err make_context(struct gw__zmq *zmq, struct gw_error *why)
         zmq_ctx_set(zmq->context, ZMQ_MAX_SOCKETS, sockets) != 0)
         return gw_fail_errno(why, "a ZeroMQ context of %d sockets", sockets);
     zmq->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return zmq->bell >= 0 ? GW_OK : gw_fail_errno(why, "eventfd");
+    zmq->ears = epoll_create1(EPOLL_CLOEXEC);
+    if (zmq->bell < 0 || zmq->ears < 0 || !gw__zmq_listen(zmq, zmq->bell, NULL))
+        return gw_fail_errno(why, "eventfd and epoll");
+    return GW_OK;
 }
 
 /* Everything but the sockets. */
@@ -78,10 +89,8 @@ static enum gw_err prepare(struct gw__zmq *zmq,
     if (getrandom(&card->name, sizeof card->name, 0) != sizeof card->name ||
         getrandom(card->token, sizeof card->token, 0) != sizeof card->token)
         return gw_fail_errno(why, "getrandom");
-    /* lanes, notes, monitor of each peer; bell and watch */
-    zmq->polled = calloc(size * (zmq->lanes + 2) + 2, sizeof *zmq->polled);
     zmq->links = calloc(size, sizeof *zmq->links);
-    if (!zmq->links || !zmq->polled)
+    if (!zmq->links)
         return gw_fail(why, GW_ENOMEM, "links to %u ranks", size - 1);
     enum gw_err err = gw__watch_init(&zmq->watch, size, why);
     if (!err && config->key_file) {
@@ -142,6 +151,14 @@ static enum gw_err open_all(struct gw__zmq *zmq,
     return err;
 }
 
+static size_t window_for(unsigned peers)
+{
+    size_t share = GW__ZMQ_WINDOWS_BYTES / (peers ? peers : 1);
+    if (share > GW__ZMQ_WINDOW_BYTES_MAX)
+        return GW__ZMQ_WINDOW_BYTES_MAX;
+    return share > GW__ZMQ_WINDOW_BYTES_MIN ? share : GW__ZMQ_WINDOW_BYTES_MIN;
+}
+
 enum gw_err gw__zmq_open(const struct gw_comm_config *config,
                          struct gw__wire **wire, struct gw_error *why)
 {
@@ -152,14 +169,13 @@ enum gw_err gw__zmq_open(const struct gw_comm_config *config,
     if (!zmq)
         return gw_fail(why, GW_ENOMEM, "%s wire", config->wire);
     pthread_once(&once, keep_large_blocks);
-    zmq->bell = zmq->watch.fd = -1;
+    zmq->bell = zmq->ears = zmq->watch.fd = -1;
     zmq->wire.ops = ipc ? &ipc_ops : &tcp_ops;
     zmq->wire.rank = config->rank;
     zmq->wire.size = config->size;
-    zmq->lanes = config->lanes                ? config->lanes
-                 : config->size <= MANY_RANKS ? LANES
-                                              : 1;
+    zmq->lanes = config->lanes ? config->lanes : LANES;
     zmq->card.transport = ipc ? GW__ZMQ_IPC : GW__ZMQ_TCP;
+    zmq->window_bytes = window_for(config->size - 1);
     enum gw_err err = open_all(zmq, config, why);
     if (err) {
         gw__zmq_free(zmq);
@@ -183,8 +199,9 @@ void gw__zmq_free(struct gw__zmq *zmq)
     gw__watch_fini(&zmq->watch);
     if (zmq->bell >= 0)
         close(zmq->bell);
+    if (zmq->ears >= 0)
+        close(zmq->ears);
     gw__zmq_release_files(zmq);
     free(zmq->links);
-    free(zmq->polled);
     free(zmq);
 }

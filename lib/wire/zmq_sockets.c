@@ -56,7 +56,8 @@ static enum gw_err watch_connection(struct gw__zmq *zmq, unsigned peer,
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     char name[40];
-    size_t size = sizeof link->monitor_fd;
+    int fd;
+    size_t size = sizeof fd;
     snprintf(name, sizeof name, "inproc://notes-%u", peer);
     link->monitor = zmq_socket(zmq->context, ZMQ_PAIR);
     if (!link->monitor ||
@@ -64,7 +65,8 @@ static enum gw_err watch_connection(struct gw__zmq *zmq, unsigned peer,
             0 ||
         !set(link->monitor, ZMQ_LINGER, 0) ||
         zmq_connect(link->monitor, name) != 0 ||
-        zmq_getsockopt(link->monitor, ZMQ_FD, &link->monitor_fd, &size) != 0)
+        zmq_getsockopt(link->monitor, ZMQ_FD, &fd, &size) != 0 ||
+        !gw__zmq_listen(zmq, fd, link->notes))
         return gw_fail_errno(why, "watching the connection to rank %u", peer);
     return GW_OK;
 }
@@ -76,11 +78,13 @@ static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
     struct gw__zmq_link *link = &zmq->links[peer];
     for (unsigned l = 0; l <= zmq->lanes; l++) {
         struct gw__zmq_lane *lane = &link->lanes[l];
-        size_t size = sizeof lane->fd;
+        int fd;
+        size_t size = sizeof fd;
         lane->socket = zmq_socket(zmq->context, ZMQ_PAIR);
         if (!lane->socket ||
             !set_options(zmq, lane->socket, interface, lane == link->notes) ||
-            zmq_getsockopt(lane->socket, ZMQ_FD, &lane->fd, &size) != 0)
+            zmq_getsockopt(lane->socket, ZMQ_FD, &fd, &size) != 0 ||
+            !gw__zmq_listen(zmq, fd, lane))
             return gw_fail_errno(why, "a socket for rank %u", peer);
         if (!zmq->card.secured)
             continue;

@@ -18,7 +18,7 @@
  * link travels on lane k mod lanes, so both ends know the order.
  *
  * Flow control is ours, not libzmq's: a sender has at most WINDOW_SLICES
- * slices and about WINDOW_BYTES under way that the receiver has not released,
+ * slices and about `window_bytes` under way that the receiver has not released,
  * and the receiver tells by CREDIT notes what it has. High-water marks alone
  * would not do: with a full receiving pipe libzmq stops reading, and when the
  * peer then closes a Unix socket, it forgets what the kernel still holds.
@@ -37,10 +37,15 @@
 enum {
     GW__ZMQ_LANES_MAX = 8,
     GW__ZMQ_WINDOW_SLICES = 64,
-    GW__ZMQ_WINDOW_BYTES = 2 << 20,
-    /* Larger ones go without a copy, in two parts. It is also libzmq's reading
-     * buffer: what is larger has a piece of memory of its own at the receiver.
-     */
+    /* All windows of a rank together, about, which is the memory that it needs
+     * beside the user's; and the bounds of one. */
+    GW__ZMQ_WINDOWS_BYTES = 6 << 20,
+    GW__ZMQ_WINDOW_BYTES_MIN = 1 << 20,
+    GW__ZMQ_WINDOW_BYTES_MAX = 4 << 20,
+    /* Larger slices are lent to libzmq, smaller ones are copied: zmq_data.c. */
+    GW__ZMQ_COPIED_BYTES = 128 << 10,
+    /* libzmq's reading buffer: what is larger has a piece of memory of its own
+     * at the receiver. */
     GW__ZMQ_SMALL_BYTES = 8192,
     GW__ZMQ_GOODBYE_MS = 200,
 };
@@ -71,8 +76,7 @@ struct gw__zmq_key {
 struct gw__zmq_lane {
     struct gw__zmq *zmq;
     void *socket;
-    int fd;                 /* ZMQ_FD */
-    bool touched;           /* a send may have taken what `fd` announced */
+    bool touched; /* there may be news that nothing will announce any more */
     bool greeted, welcomed; /* HELLO sent, HELLO received */
     /* Of the zero-copy sends: how many, how many came back, and which sends of
      * the link they were (the last WINDOW_SLICES). libzmq gives them back in
@@ -88,7 +92,6 @@ struct gw__zmq_link {
     struct gw__zmq_lane *lanes; /* the last one is for notes */
     struct gw__zmq_lane *notes;
     void *monitor; /* tells when `notes` is disconnected */
-    int monitor_fd;
     unsigned char token[GW__TOKEN_BYTES];
 
     enum gw__zmq_state state;
@@ -120,6 +123,7 @@ struct gw__zmq {
     struct gw__wire wire;
     void *context;
     unsigned lanes;
+    size_t window_bytes; /* of each link, about; all ranks have the same */
     struct gw__zmq_key key;
     struct gw__zmq_card card;
     struct gw__zmq_link *links; /* by rank; this rank's own is unused */
@@ -134,7 +138,7 @@ struct gw__zmq {
     bool wants_returned;
     _Atomic bool sleeping;
     int bell;
-    struct pollfd *polled; /* room for all descriptors of this wire */
+    int ears; /* an epoll set of all descriptors of this wire */
 };
 
 static inline struct gw__zmq *gw__zmq_of(struct gw__wire *wire)
@@ -209,6 +213,12 @@ bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
                   struct gw__note *note);
 /* Reads what `peer` has told. */
 void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer);
+/* Has `doze` hear `fd`, which announces news of `lane`; NULL: the bell, or the
+ * end of a process. */
+bool gw__zmq_listen(struct gw__zmq *zmq, int fd, struct gw__zmq_lane *lane);
+/* Sleeps until there is news, or for `ns`, and marks the lanes that have any as
+ * touched; true when there is some that belongs to no lane. */
+bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns);
 /* Takes up the news of ended processes. */
 void gw__zmq_hear_ends(struct gw__zmq *zmq);
 /* The link is no good any more: `check` will say why. */

@@ -2,7 +2,9 @@
  *
  * How fast gw_fold is, beside a plain loop and memcpy: GB/s of bytes read and
  * written, for 2, 4 and 8 sources and 1, 2 and 8 destinations, in the first
- * cache, the second, and memory. The best of some tries, a few seconds in all.
+ * cache, the second, and memory. Then what a small call costs, of lengths that
+ * are round and not and with arrays on a cache line and off it. The best of
+ * some tries, a few seconds in all.
  *
  *     fold [LEVEL [TYPE [OP]]]      fold avx2 bf16 max
  */
@@ -58,10 +60,11 @@ static void run_stream(const struct gw_fold *fold)
 static double rate(const struct gw_fold *fold,
                    void (*run)(const struct gw_fold *fold))
 {
-    enum { TRIES = 5, BYTES_A_TRY = 256 << 20 };
+    enum { TRIES = 5, BYTES_A_TRY = 256 << 20, ROUNDS_MAX = 100000 };
     size_t bytes = fold->count * gw_dtype_size(fold->type) *
                    (fold->source_count + fold->dest_count);
     size_t rounds = BYTES_A_TRY / bytes + 1;
+    rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX;
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
         uint64_t begin = gw_now_ns();
@@ -129,6 +132,51 @@ static bool parse(int argc, char **argv, struct gw_fold *fold)
     return err == GW_OK;
 }
 
+/* The sources begin `source_skew` bytes behind a line, the dests `dest_skew`.
+ */
+static void lay_out(char *memory, size_t source_skew, size_t dest_skew,
+                    const void **sources, void **dests)
+{
+    for (size_t i = 0; i < ARRAYS / 2; i++) {
+        sources[i] = memory + 2 * i * STRIDE + source_skew;
+        dests[i] = memory + (2 * i + 1) * STRIDE + dest_skew;
+    }
+}
+
+/* Nanoseconds of a call, its arrays in the first cache. */
+static double call_ns(const struct gw_fold *fold)
+{
+    size_t bytes = fold->count * gw_dtype_size(fold->type) *
+                   (fold->source_count + fold->dest_count);
+    return (double)bytes / rate(fold, run_fold);
+}
+
+/* malloc's memory lies 16 bytes behind a line. */
+static void print_small(char *memory, struct gw_fold *fold,
+                        const void **sources, void **dests)
+{
+    static const size_t sizes[] = {8, 104, 1000, 1024, 4096};
+    static const unsigned shapes[][2] = {{1, 1}, {1, 4}, {2, 1}, {2, 2},
+                                         {4, 1}, {4, 4}, {8, 1}};
+    static const size_t skews[][2] = {{0, 0}, {16, 0}, {0, 16}, {16, 16}};
+    printf("\nnanoseconds a call, by which arrays lie 16 bytes off a line\n"
+           "%8s %7s %6s %8s %8s %8s %8s\n",
+           "bytes", "sources", "dests", "neither", "sources", "dests", "both");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+            fold->count = sizes[i] / gw_dtype_size(fold->type);
+            fold->source_count = shapes[k][0];
+            fold->dest_count = shapes[k][1];
+            printf("%8zu %7u %6u", sizes[i], shapes[k][0], shapes[k][1]);
+            for (size_t s = 0; s < sizeof skews / sizeof *skews; s++) {
+                lay_out(memory, skews[s][0], skews[s][1], sources, dests);
+                printf(" %8.1f", call_ns(fold));
+            }
+            putchar('\n');
+            fflush(stdout);
+        }
+}
+
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {4 << 10, 64 << 10, MOST_BYTES};
@@ -142,16 +190,14 @@ int main(int argc, char **argv)
     if (!memory)
         return 70;
     memset(memory, 0x3f, (size_t)ARRAYS * STRIDE); /* 0.75, about */
-    for (size_t i = 0; i < ARRAYS / 2; i++) {
-        sources[i] = memory + 2 * i * STRIDE;
-        dests[i] = memory + (2 * i + 1) * STRIDE;
-    }
+    lay_out(memory, 0, 0, sources, dests);
     printf("%s %s on %s, GB/s of traffic\n", gw_dtype_name(fold.type),
            gw_redop_name(fold.op), gw_fold_isa());
     printf("%8s %7s %6s %8s %8s %8s\n", "bytes", "sources", "dests", "plain",
            "fold", "stream");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         print_size(&fold, sizes[i]);
+    print_small(memory, &fold, sources, dests);
     free(memory);
     return 0;
 }

@@ -122,6 +122,16 @@ every_algorithm() {
     [ "$(wc -l <out.csv)" -eq 4 ]
 }
 
+@test "sizes by name: a row each, in their order" {
+    bench allgather -n 3 --sizes 4K,100,101,12 --sample 1ms -o csv >out.csv
+    sed 1d out.csv | grep -Eo '"?(4092|96|12)"?,(341|8|1),f32' >rows
+    printf '%s\n' 4092,341,f32 96,8,f32 96,8,f32 12,1,f32 | diff - rows
+    run -64 bench allgather --sizes 4K,
+    [[ $output = *"--sizes"* ]]
+    run -64 bench allgather --sizes 0
+    run -64 bench wire --sizes 4K
+}
+
 @test "--why explains the choice" {
     run -0 bench allreduce -n 2 -b 1K -e 1K --why
     [[ $output = *"predicted"* ]]
@@ -144,14 +154,17 @@ every_algorithm() {
 }
 
 @test "calibrate prints a row a wire and stores it" {
-    run -0 "$COLLRUN" calibrate --wire shm --dry-run -o jsonl
+    run -0 "$COLLRUN" calibrate --wire shm -n 2 --dry-run -o jsonl
     [[ $output = *'"wire":"shm"'* ]]
     [ ! -e costs.json ]
-    "$COLLRUN" calibrate -o jsonl >out.jsonl
+    "$COLLRUN" calibrate -n 2 -o jsonl >out.jsonl
     [ "$(grep -c '"alpha_us":' out.jsonl)" -eq 3 ]
     [ -s costs.json ]
     run -0 bench allreduce -n 2 -b 1K -e 1K --why
     [[ $output = *"measured"* ]]
+    # the bill of the algorithm that is taken
+    run -0 "$COLLRUN" price allreduce -n 2 -b 1K --wire ipc --why
+    [[ $output = *"# first: "*" us = "*"turns"* ]]
     run -64 "$COLLRUN" calibrate -n 1
 }
 
@@ -167,6 +180,11 @@ every_algorithm() {
             for name in GBps raw_GBps share us raw_us; do
                 [[ $line =~ \"$name\":[0-9]*[1-9] || $line =~ \"$name\":0\.0*[1-9] ]]
             done
+            if [ "$wire" = shm ]; then
+                [[ $line = *'"hand_over_us":null'* ]]
+            else
+                [[ $line =~ \"hand_over_us\":[0-9.]*[1-9] ]]
+            fi
         done
     done
     run -64 "$COLLRUN" bench wire -b 8 -e 4

@@ -41,8 +41,8 @@ tune() {
         json rows 0 "$field" <out.json >/dev/null
     done
     for field in cases regret_worst_percent regret_median_percent \
-        ruled_worst_percent ruled_median_percent error_median_percent \
-        error_p95_percent rules stored; do
+        ruled_worst_percent ruled_median_percent noise_median_percent \
+        error_median_percent error_p95_percent rules stored; do
         json "$field" <out.json >/dev/null
     done
     [ "$(json wire <out.json)" = ipc ]
@@ -103,9 +103,8 @@ tune() {
     [ "$(json rows 0 chosen <again.json)" = "$rule" ]
 }
 
-@test "an interrupted run leaves the old file" {
+@test "an interrupted run keeps what it has measured" {
     tune broadcast >/dev/null
-    cp costs.json before.json
     # A shell has its background commands ignore SIGINT, env does not.
     env --default-signal=INT "$COLLRUN" tune -n 2,4 -f 2 --seconds 1s --all \
         -o jsonl >cut.jsonl 2>said &
@@ -115,9 +114,27 @@ tune() {
     wait "$pid" && status=0 || status=$?
     [ "$status" -eq 130 ]
     [ "$(json -l partial <cut.jsonl)" = true ]
-    [ "$(json -l stored <cut.jsonl)" = no ]
-    cmp costs.json before.json
+    [ "$(json -l stored <cut.jsonl)" = yes ]
+    # what it did not come to is as it was
+    [ -n "$(json rules ipc broadcast 0 algo <costs.json)" ]
+    [ "$(json wires ipc beta_us_per_byte <costs.json)" = 1 ]
     [ "$(ls)" = "$(printf '%s\n' before.json costs.json cut.jsonl said)" ]
+}
+
+@test "a row for each number of ranks, or each algorithm" {
+    tune broadcast -n 2,4 --dry-run --by ranks -o json >out.json
+    [ "$(json rows '#' <out.json)" = 2 ]
+    for field in wire ranks cases regret_median_percent regret_worst_percent \
+        regret_worst_at ruled_worst_percent noise_median_percent \
+        error_median_percent error_p95_percent error_worst_at; do
+        [ -n "$(json rows 1 "$field" <out.json)" ]
+    done
+    [ "$(json rows 1 ranks <out.json)" = 4 ]
+    tune broadcast --dry-run --by algo -o csv >out.csv
+    [ "$(grep -c '^broadcast,4,64,' out.csv)" -eq 5 ]
+    tune broadcast --dry-run >out.txt
+    grep -q '^# among_4: regret .* prediction off by ' out.txt
+    run -64 tune broadcast --by moon
 }
 
 @test "a file that cannot be written is an error" {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small calls that come again and again, which take a shorter way than their
+ * Calls that come again and again, which take a shorter way than their
  * first: the same results and counts whatever came in between, more kinds of
  * calls than are kept, ranks that are late, buffers that must be refused, and
  * ranks that never wait and call different things.
  */
+#include "kinds.h"
 #include "ranks.h"
 #include "stress.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RANKS = 3, ROUNDS = 40, COUNT_MAX = 24, ROOT = 1 };
+enum { RANKS = KIND_RANKS, ROUNDS = 40, COUNT_MAX = 2000 };
 
 #define MUST(condition)                                                        \
     do {                                                                       \
@@ -29,12 +30,7 @@ enum { RANKS = 3, ROUNDS = 40, COUNT_MAX = 24, ROOT = 1 };
     } while (0)
 
 /* Kinds of calls: more than a communicator keeps. */
-static const struct kind {
-    enum gw_collective collective;
-    size_t count;
-    bool in_place;
-    const char *algo;
-} kinds[] = {
+static const struct kind kinds[] = {
     {GW_ALLREDUCE, 2, false, NULL},      {GW_ALLREDUCE, 2, false, "one_shot"},
     {GW_ALLREDUCE, 24, false, NULL},     {GW_ALLREDUCE, 5, true, "one_shot"},
     {GW_BROADCAST, 3, false, NULL},      {GW_BROADCAST, 3, true, NULL},
@@ -43,98 +39,15 @@ static const struct kind {
     {GW_ALLGATHER, 1, false, NULL},      {GW_ALLGATHER, 8, true, NULL},
     {GW_REDUCE_SCATTER, 3, false, NULL}, {GW_ALLTOALL, 2, false, NULL},
     {GW_ALLTOALL, 2, true, NULL},        {GW_BARRIER, 0, false, NULL},
+    {GW_ALLGATHER, 2000, true, NULL},    {GW_ALLREDUCE, 2000, false, NULL},
+    {GW_ALLREDUCE, 2000, true, NULL},    {GW_GATHER, 2000, true, NULL},
+    {GW_ALLTOALL, 700, false, NULL},     {GW_BROADCAST, 1999, true, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 struct buffers {
     int32_t in[RANKS * COUNT_MAX], out[RANKS * COUNT_MAX];
 };
-
-/* Element i of what `rank` puts in. */
-static int32_t value(unsigned rank, unsigned round, size_t i)
-{
-    return (int32_t)(1 + rank * 100000 + round * 1000 + i);
-}
-
-static int32_t sum(unsigned round, size_t i)
-{
-    int32_t all = 0;
-    for (unsigned r = 0; r < RANKS; r++)
-        all += value(r, round, i);
-    return all;
-}
-
-static void fill(const struct kind *k, unsigned rank, unsigned round,
-                 struct buffers *b)
-{
-    bool own_block =
-        k->collective == GW_ALLGATHER || k->collective == GW_GATHER;
-    memset(b->out, 0xee, sizeof b->out);
-    for (size_t i = 0; i < RANKS * COUNT_MAX; i++)
-        b->in[i] = value(rank, round, i);
-    for (size_t i = 0; k->in_place && i < RANKS * k->count; i++)
-        if (!own_block)
-            b->out[i] = b->in[i];
-        else if (i / k->count == rank)
-            b->out[i] = b->in[i % k->count];
-}
-
-/* Element i of the result at `rank`; false: there is none. */
-static bool expect(const struct kind *k, unsigned rank, unsigned round,
-                   size_t i, int32_t *wanted)
-{
-    size_t n = k->count;
-    switch (k->collective) {
-    case GW_ALLREDUCE:
-        *wanted = sum(round, i);
-        return i < n;
-    case GW_REDUCE:
-        *wanted = sum(round, i);
-        return i < n && rank == ROOT;
-    case GW_BROADCAST:
-        *wanted = value(ROOT, round, i);
-        return i < n;
-    case GW_GATHER:
-        *wanted = value((unsigned)(i / n), round, i % n);
-        return i < RANKS * n && rank == ROOT;
-    case GW_ALLGATHER:
-        *wanted = value((unsigned)(i / n), round, i % n);
-        return i < RANKS * n;
-    case GW_SCATTER:
-        *wanted = value(ROOT, round, rank * n + i);
-        return i < n;
-    case GW_REDUCE_SCATTER:
-        *wanted = sum(round, rank * n + i);
-        return i < n;
-    case GW_ALLTOALL:
-        *wanted = value((unsigned)(i / n), round, rank * n + i % n);
-        return i < RANKS * n;
-    default:
-        return false;
-    }
-}
-
-static void call_once(struct gw_comm *comm, const struct kind *k,
-                      unsigned round, struct buffers *b)
-{
-    unsigned rank = gw_comm_rank(comm);
-    struct gw_call call = {.collective = k->collective,
-                           .in = k->in_place ? GW_IN_PLACE : b->in,
-                           .out = b->out,
-                           .count = k->count,
-                           .type = GW_I32,
-                           .op = GW_SUM,
-                           .root = ROOT,
-                           .algo = k->algo};
-    fill(k, rank, round, b);
-    MUST(gw_run(comm, &call) == GW_OK);
-    for (size_t i = 0; i < RANKS * COUNT_MAX; i++) {
-        int32_t wanted;
-        if (expect(k, rank, round, i, &wanted))
-            MUST(b->out[i] == wanted);
-        MUST(b->in[i] == value(rank, round, i));
-    }
-}
 
 /* Each time with other buffers, or the same; sometimes a rank comes late. */
 static void mixed(struct gw_comm *comm, void *context)
@@ -148,7 +61,8 @@ static void mixed(struct gw_comm *comm, void *context)
         word = gw_hash(&round, sizeof round, word);
         if (word >> 32 & 63 && (word >> 40) % 50 == gw_comm_rank(comm))
             nanosleep(&late, NULL);
-        call_once(comm, &kinds[word % KINDS], round, &both[word >> 20 & 1]);
+        struct buffers *b = &both[word >> 20 & 1];
+        kind_call(comm, &kinds[word % KINDS], round, b->in, b->out);
     }
     MUST(gw_barrier(comm) == GW_OK);
     free(both);
@@ -176,11 +90,11 @@ static void counted(struct gw_comm *comm, void *context)
     for (unsigned k = 0; k < KINDS; k++) {
         struct gw_counters first[RANKS], all;
         gw_comm_counters_reset(comm);
-        call_once(comm, &kinds[k], 0, &b);
+        kind_call(comm, &kinds[k], 0, b.in, b.out);
         for (unsigned q = 0; q < RANKS; q++)
             gw_comm_counters(comm, q, &first[q]);
         for (unsigned round = 1; round < ROUNDS; round++)
-            call_once(comm, &kinds[k], round, &b);
+            kind_call(comm, &kinds[k], round, b.in, b.out);
         for (unsigned q = 0; q < RANKS; q++) {
             gw_comm_counters(comm, q, &all);
             MUST(all.messages_sent == ROUNDS * first[q].messages_sent);
@@ -223,7 +137,7 @@ static void crosswise(struct gw_comm *comm, void *context)
 {
     (void)context;
     int32_t in = 1, out[RANKS];
-    enum gw_err err = GW_OK;
+    enum gw_err err = gw_barrier(comm); /* all have a communicator */
     uint64_t end_ns = gw_now_ns() + 5000000000U;
     while (!err && gw_now_ns() < end_ns)
         err = gw_comm_rank(comm) == 0

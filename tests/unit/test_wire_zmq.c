@@ -221,7 +221,7 @@ END_TEST
  * as large as the window. */
 START_TEST(a_slice_as_large_as_the_window_follows_small_ones)
 {
-    enum { SMALL = 24, LARGE = GW__ZMQ_WINDOW_BYTES, COUNT = 5 };
+    enum { SMALL = 24, LARGE = GW__ZMQ_WINDOW_BYTES_MAX, COUNT = 5 };
     struct crew crew;
     struct gw__slice_view view;
     unsigned char *data = malloc(LARGE);
@@ -236,6 +236,27 @@ START_TEST(a_slice_as_large_as_the_window_follows_small_ones)
         ck_assert(!crew_differs(view.data, bytes, 1));
         crew.wires[1]->ops->release(crew.wires[1], 0);
     }
+    crew_end(&crew);
+    free(data);
+}
+END_TEST
+
+/* So that a call which only sends goes on at once. */
+START_TEST(a_copied_slice_is_done_at_once)
+{
+    enum { BYTES = GW__ZMQ_COPIED_BYTES };
+    struct crew crew;
+    struct gw__slice_view view;
+    struct gw__header header = {.bytes = BYTES};
+    unsigned char *data = malloc(BYTES);
+    crew_start(&crew, names[_i], 2, 0);
+    struct gw__wire *sender = crew.wires[0];
+    crew_fill(data, BYTES, 1);
+    crew_send(sender, 1, &header, data, false);
+    ck_assert_uint_eq(sender->ops->sends_done(sender, 1), 1);
+    memset(data, 0, BYTES);
+    ck_assert_int_eq(crew_await(crew.wires[1], 0, &view), GW_OK);
+    ck_assert(!crew_differs(view.data, BYTES, 1));
     crew_end(&crew);
     free(data);
 }
@@ -269,6 +290,7 @@ Suite *suite_wire_zmq(void)
     TCase *tests = tcase_create("zmq");
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, a_stranger_is_not_taken_for_a_rank);
+    tcase_add_loop_test(tests, a_copied_slice_is_done_at_once, 0, 2);
     tcase_add_loop_test(tests, malformed_messages_lose_the_link, 0, 2);
     tcase_add_loop_test(tests, malformed_notes_lose_the_link, 0, 2);
     tcase_add_loop_test(tests, a_far_peer_is_lost_with_its_connection, 0, 2);

@@ -231,6 +231,8 @@ GW_API GW_MUST_CHECK enum gw_err gw_recv(struct gw_comm *, void *data,
 
 /* ---- choosing an algorithm ---- */
 
+enum { GW_FIGURES_MAX = 40 };
+
 /* What calibration measures, a wire each (kept as JSON, gradwire-rules(5)). */
 struct gw_wire_costs {
     struct gw_cost_model model; /* a message of the wire */
@@ -238,18 +240,31 @@ struct gw_wire_costs {
     double memory_us_per_byte;  /* one core, read or write, from memory */
     double cached_us_per_byte;  /* the same while it fits the caches */
     double cores;               /* that share the work */
+    /* What each line of a call's bill costs among so many ranks (gw_figure_name
+     * names them); 0 ranks: not known, predictions rest on the above. */
+    unsigned fitted_ranks;
+    double figures[GW_FIGURES_MAX];
 };
+
+/* "turn_us", and what it is, in a few words; NULL beyond the last. */
+GW_API const char *gw_figure_name(unsigned figure, const char **what);
 
 /* The costs in force for `wire`: measured ones when the calibration file can
  * be read ($GRADWIRE_CALIBRATION, else $XDG_CACHE_HOME/gradwire/costs.json),
  * else built-in ones; *measured says which. */
 GW_API void gw_costs(const char *wire, struct gw_wire_costs *costs,
                      bool *measured);
+/* The same with the figures for so many ranks: those that were measured, or
+ * those of the nearest numbers of ranks. */
+GW_API void gw_costs_among(const char *wire, unsigned ranks,
+                           struct gw_wire_costs *costs, bool *measured);
 /* Collective: measures alpha, beta, gamma and memory bandwidth over this
- * communicator; the same numbers on every rank. */
+ * communicator, then runs all algorithms at a few sizes and fits the figures to
+ * their times; the same numbers on every rank. */
 GW_API GW_MUST_CHECK enum gw_err gw_calibrate(struct gw_comm *comm,
                                               struct gw_wire_costs *costs);
-/* Puts the costs of `wire` into the calibration file. */
+/* Puts the costs of `wire` into the calibration file, the figures beside those
+ * of other numbers of ranks. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_costs_store(const char *wire, const struct gw_wire_costs *costs,
                struct gw_error *why);
@@ -265,6 +280,18 @@ struct gw_candidate {
 GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
                         unsigned ranks, size_t count, size_t elem_bytes,
                         struct gw_candidate *out, size_t capacity);
+
+/* One line of a bill: so much of something at so much each. */
+struct gw_bill_line {
+    unsigned figure; /* of gw_figure_name */
+    double amount, us;
+};
+/* Why `algo` is predicted to take what it is: fills lines[0..GW_FIGURES_MAX)
+ * and returns how many there are; 0 when no figures are known, or memory is
+ * short. Their sum is predicted_us. */
+GW_API size_t gw_bill(const char *wire, const struct gw_algo *algo,
+                      unsigned ranks, size_t count, size_t elem_bytes,
+                      struct gw_bill_line *lines);
 
 /* What `collrun tune` found: from `from_bytes` to `to_bytes` of a rank's whole
  * buffer (all blocks of it; 0 for a barrier) `algo` is faster than the one

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The short way of a small call (eager.c), and what it knows by heart of a kind
- * of call (routine.c). Everything here also works without: a call that the
- * short way does not serve, or that must wait, goes the way of all calls.
+ * The short way of window passes that come again (shortcut.c), and what it
+ * knows by heart of a kind of call (routine.c). Everything here also works
+ * without: a call that the short way does not serve, or that must wait for
+ * long, goes the way of all calls.
  */
-#ifndef GW__EAGER_H
-#define GW__EAGER_H
+#ifndef GW__SHORTCUT_H
+#define GW__SHORTCUT_H
 
 #include "coll/comm.h"
 
@@ -20,17 +21,19 @@ struct gw__kind {
     char algo[GW__ALGO_NAME_BYTES]; /* if named */
 };
 
-/* A value to fold: of a rank's card, or of the own input. Bytes. */
-struct gw__origin {
+/* A place in the input or the result of a rank, in bytes: if its call is not in
+ * place, and if it is. */
+struct gw__spot {
     uint32_t rank;
-    uint32_t offset;
+    size_t offset[2];
 };
 
-/* One loop: `count` elements of all origins, into the own result. */
+/* One loop: `count` elements of all origins, into all targets. */
 struct gw__stroke {
     uint32_t origin_begin, origin_count;
-    uint32_t offset, count;
-    bool completes;
+    uint32_t target_begin, target_count;
+    size_t count;
+    bool completes, past; /* past the caches */
 };
 
 /* What a call moves between this rank and a peer. */
@@ -43,21 +46,29 @@ struct gw__routine {
     struct gw__kind kind;
     struct gw__program *program; /* held, so that it stays */
     struct gw__signature signature;
+    bool eager;                 /* the input travels on the card */
+    bool lends, takes;          /* others load the input, store the result */
     size_t bytes_in, bytes_out; /* of this rank's buffers */
-    size_t posted_from; /* where in the buffer the posted input begins */
+    size_t posted_from; /* eager: where in the buffer the input begins */
     size_t elem_bytes;
-    unsigned stroke_count, origin_count, moved_count;
+    unsigned stroke_count, spot_count, moved_count;
     struct gw__stroke *strokes;
-    struct gw__origin *origins;
+    struct gw__spot *spots;
     struct gw__moved *moved;
     uint64_t runs, used;
 };
 
+static inline const struct gw__passes *
+gw__routine_passes(const struct gw__routine *r)
+{
+    return r->eager ? &r->program->pull : &r->program->push;
+}
+
 /* The kept routine for calls like this one, or NULL. */
 struct gw__routine *gw__routine_find(struct gw_comm *comm,
                                      const struct gw_call *call);
-/* Keeps what the request, an eager one, comes to. When there is no memory it
- * does nothing. */
+/* Keeps what the request comes to, if such calls can go the short way. When
+ * there is no memory it does nothing. */
 void gw__routine_keep(const struct gw_request *request);
 /* Runs are counted, not what each moves. Adds what they have moved. */
 void gw__routines_count(const struct gw_comm *comm, unsigned peer,
@@ -68,7 +79,7 @@ void gw__routines_forget(struct gw_comm *comm);
 
 /* Runs the call if a routine is kept for it and nothing stands in the way.
  * False: it has not been begun. */
-bool gw__eager_run(struct gw_comm *comm, const struct gw_call *call,
-                   enum gw_err *err);
+bool gw__shortcut_run(struct gw_comm *comm, const struct gw_call *call,
+                      enum gw_err *err);
 
 #endif

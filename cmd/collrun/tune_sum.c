@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What all cases say together, without a clock or a file.
+ *
+ * A regret is only honest when who is judged was named before. The fastest of
+ * ten equal algorithms was lucky: judged by the rounds that named it, it makes
+ * whatever was chosen look slow. So the rounds are dealt to three hands: one
+ * makes the rule, one names the best, one judges both; then they change places,
+ * and the mean of the three counts. It can be negative: what was chosen is then
+ * faster than what other rounds took for the best. The noise stands beside it,
+ * an algorithm judged against itself by two hands.
+ */
+#include "tune.h"
+
+#include "common/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { HANDS = 3 };
+
+/* With fewer rounds every hand has all of them. */
+static double median_of(const struct tune_case *item, unsigned algo,
+                        unsigned hand)
+{
+    return item->rounds < HANDS ? item->algos[algo].median_us
+                                : tune_median(item, algo, hand % HANDS, HANDS);
+}
+
+static unsigned best_of(const struct tune_case *item, unsigned hand)
+{
+    unsigned best = 0;
+    for (unsigned a = 1; a < item->algo_count; a++)
+        if (median_of(item, a, hand) < median_of(item, best, hand))
+            best = a;
+    return best;
+}
+
+double tune_regret(const struct tune_case *item, unsigned chosen)
+{
+    double sum = 0;
+    for (unsigned hand = 0; hand < HANDS; hand++)
+        sum += median_of(item, chosen, hand) /
+                   median_of(item, best_of(item, hand + 1), hand) -
+               1;
+    return sum / HANDS;
+}
+
+double tune_ruled_regret(const struct tune_case *item)
+{
+    double sum = 0;
+    if (item->rounds < HANDS)
+        return tune_regret(item, item->rule < 0 ? item->predicted
+                                                : (unsigned)item->rule);
+    for (unsigned hand = 0; hand < HANDS; hand++) {
+        unsigned maker = (hand + 2) % HANDS;
+        unsigned named = best_of(item, maker);
+        if (!tune_beats(item, named, item->predicted, maker, HANDS))
+            named = item->predicted;
+        sum += median_of(item, named, hand) /
+                   median_of(item, best_of(item, hand + 1), hand) -
+               1;
+    }
+    return sum / HANDS;
+}
+
+double tune_noise(const struct tune_case *item, unsigned algo)
+{
+    double sum = 0;
+    for (unsigned hand = 0; hand < HANDS; hand++)
+        sum += fabs(
+            median_of(item, algo, hand) / median_of(item, algo, hand + 1) - 1);
+    return sum / HANDS;
+}
+
+/* One kind of numbers, and where the largest so far is from. */
+struct collection {
+    double *values, largest;
+    size_t count;
+    struct tune_spread *spread;
+};
+
+static void collect(struct collection *c, double value,
+                    const struct tune_case *item, unsigned algo)
+{
+    if (c->count == 0 || value > c->largest) {
+        c->largest = value;
+        c->spread->worst_case = item;
+        c->spread->worst_algo = algo;
+    }
+    c->values[c->count++] = value;
+}
+
+static void finish(struct collection *c)
+{
+    stats_sort(c->values, c->count);
+    c->spread->median = stats_quantile(c->values, c->count, 0.5);
+    c->spread->p95 = stats_quantile(c->values, c->count, 0.95);
+    c->spread->worst = stats_quantile(c->values, c->count, 1);
+}
+
+enum gw_err tune_sum_up(const struct tune *tune, unsigned ranks,
+                        struct tune_summary *summary, struct gw_error *why)
+{
+    enum { KINDS = 4 };
+    size_t room = tune->case_count + 1;
+    double *values =
+        calloc((KINDS - 1 + TUNE_ALGOS_MAX) * room, sizeof *values);
+    *summary = (struct tune_summary){.runs = TUNE_ROUNDS_MAX};
+    if (!values)
+        return gw_fail(why, GW_ENOMEM, "a summary of %zu cases", room - 1);
+    struct collection regret = {values, 0, 0, &summary->regret},
+                      ruled = {values + room, 0, 0, &summary->ruled},
+                      noise = {values + 2 * room, 0, 0, &summary->noise},
+                      error = {values + 3 * room, 0, 0, &summary->error};
+    for (size_t i = 0; i < tune->case_count; i++) {
+        const struct tune_case *item = &tune->cases[i];
+        if (!item->rounds || (ranks && item->ranks != ranks))
+            continue;
+        summary->cases++;
+        if (item->rounds < summary->runs)
+            summary->runs = item->rounds;
+        collect(&regret, tune_regret(item, item->chosen), item, item->chosen);
+        collect(&ruled, tune_ruled_regret(item), item, item->best);
+        collect(&noise, tune_noise(item, item->best), item, item->best);
+        for (unsigned a = 0; a < item->algo_count; a++)
+            collect(
+                &error,
+                fabs(item->algos[a].predicted_us / item->algos[a].median_us -
+                     1),
+                item, a);
+    }
+    struct collection *all[KINDS] = {&regret, &ruled, &noise, &error};
+    for (unsigned k = 0; k < KINDS; k++)
+        finish(all[k]);
+    free(values);
+    return GW_OK;
+}

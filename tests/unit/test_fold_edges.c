@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gw_fold at the edges of memory: every type and reduction and every length up
+ * to some vectors, with arrays that begin and end at pages that nobody may
+ * touch. So a load or a store beside an array, even one whose value is not
+ * used, ends the test. In place or not, streaming or not, on every level, with
+ * arrays that are aligned alike and not.
+ */
+#include "coll/comm.h"
+#include "coll/fold.h"
+#include "fold_reference.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+Suite *suite_fold_edges(void);
+
+static const char *const levels[] = {"scalar", "neon", "avx2", "avx512"};
+enum { LEVELS = sizeof levels / sizeof *levels };
+enum { SOURCES = 5, DESTS = 3, LONGEST_BYTES = 300, SEED = 20261122 };
+
+static char *pages[SOURCES + DESTS];
+static size_t page_bytes;
+
+/* A page between two that nobody may touch. */
+static char *fenced_page(void)
+{
+    char *memory = mmap(NULL, 3 * page_bytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(memory != MAP_FAILED);
+    char *page = memory + page_bytes;
+    ck_assert_int_eq(mprotect(page, page_bytes, PROT_READ | PROT_WRITE), 0);
+    return page;
+}
+
+static void set_up(void)
+{
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < SOURCES + DESTS; i++)
+        pages[i] = fenced_page();
+}
+
+static void tear_down(void)
+{
+    for (int i = 0; i < SOURCES + DESTS; i++)
+        munmap(pages[i] - page_bytes, 3 * page_bytes);
+    ck_assert(gw__fold_use(NULL));
+}
+
+/* At which end of its page array `i` lies: all at the first, all at the last,
+ * or mixed, for places 0 to 2. */
+static char *array(unsigned i, unsigned place, size_t bytes)
+{
+    bool last = place == 1 || (place == 2 && i % 2);
+    return pages[i] + (last ? page_bytes - bytes : 0);
+}
+
+static void fill(struct gw_rng *rng, char *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        p[i] = (char)gw_rng_next(rng);
+}
+
+static void check_one(struct gw_fold *fold, struct gw_rng *rng, unsigned place,
+                      bool in_place)
+{
+    char expected[LONGEST_BYTES + 8];
+    const void *sources[SOURCES];
+    void *dests[DESTS];
+    size_t bytes = fold->count * gw_dtype_size(fold->type);
+    for (unsigned i = 0; i < SOURCES; i++) {
+        fill(rng, array(i, place, bytes), bytes);
+        sources[i] = array(i, place, bytes);
+    }
+    for (unsigned i = 0; i < DESTS; i++)
+        dests[i] = array(SOURCES + i, place, bytes);
+    if (in_place) /* as any of the sources, the last one, too */
+        dests[0] = array(fold->source_count - 1, place, bytes);
+    fold->sources = sources;
+    fold->dests = dests;
+    reference_fold(fold, expected);
+    gw_fold(fold);
+    for (unsigned i = 0; i < fold->dest_count; i++)
+        if (memcmp(dests[i], expected, bytes) != 0)
+            ck_abort_msg("%s %s, %u sources, dest %u of %u, count %zu, place "
+                         "%u, in place %d, stream %d, %s, seed %d",
+                         gw_dtype_name(fold->type), gw_redop_name(fold->op),
+                         fold->source_count, i, fold->dest_count, fold->count,
+                         place, in_place, fold->stream, gw_fold_isa(), SEED);
+}
+
+/* Numbers of arrays in turn: loops of their own are for 2:1, 2:2, 3:1, 4:1. */
+static void check_length(enum gw_dtype type, enum gw_redop op, size_t count,
+                         struct gw_rng *rng)
+{
+    static const unsigned shapes[][2] = {{1, 1}, {1, 3}, {2, 1}, {2, 2},
+                                         {3, 1}, {4, 1}, {5, 3}};
+    for (unsigned k = 0; k < 6; k++) {
+        const unsigned *shape = shapes[gw_rng_below(rng, 7)];
+        struct gw_fold fold = {.source_count = shape[0],
+                               .dest_count = shape[1],
+                               .count = count,
+                               .type = type,
+                               .op = op,
+                               .scale_ranks = shape[0],
+                               .stream = k % 2};
+        check_one(&fold, rng, k / 2, gw_rng_below(rng, 2));
+    }
+}
+
+START_TEST(test_every_length)
+{
+    enum gw_dtype type = (enum gw_dtype)_i;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, SEED);
+    for (int level = 0; level < LEVELS; level++) {
+        if (!gw__fold_use(levels[level]))
+            continue;
+        for (unsigned op = 0; op < GW_REDOP_COUNT; op++)
+            for (size_t count = 0; gw_redop_allowed(op, type) &&
+                                   count * gw_dtype_size(type) <= LONGEST_BYTES;
+                 count++)
+                check_length(type, op, count, &rng);
+    }
+}
+END_TEST
+
+/* Where a copy and where sums, by a rank of a job of four. */
+static bool goes_past(enum gw_collective collective, size_t count,
+                      unsigned rank, unsigned sources)
+{
+    struct gw_comm *comm = calloc(1, sizeof *comm);
+    ck_assert_ptr_nonnull(comm);
+    comm->size = 4;
+    comm->rank = rank;
+    struct gw_call call = {
+        .collective = collective, .count = count, .type = GW_F32, .root = 2};
+    bool past = gw__fold_past(comm, &call, sources);
+    free(comm);
+    return past;
+}
+
+/* What is small stays in the caches, what is huge does not, and there is one
+ * border between. All ranks see it at the same place: they share the cache. */
+START_TEST(test_past_the_caches)
+{
+    enum { SMALL = 1 << 10, HUGE_SHIFT = 34 };
+    for (unsigned c = 0; c < GW_COLLECTIVES; c++) {
+        if (c == GW_BARRIER)
+            continue;
+        for (unsigned rank = 0; rank < 4; rank++) {
+            ck_assert(!goes_past(c, SMALL, rank, 1));
+            ck_assert(!goes_past(c, SMALL, rank, 4));
+            ck_assert(goes_past(c, (size_t)1 << HUGE_SHIFT, rank, 1));
+            for (unsigned shift = 0; shift < HUGE_SHIFT; shift++) {
+                size_t count = (size_t)1 << shift;
+                bool copy = goes_past(c, count, rank, 1);
+                bool sum = goes_past(c, count, rank, 4);
+                ck_assert_msg(sum || !copy, "%s of %zu: a copy before a sum",
+                              gw_collective_name(c), count);
+                ck_assert_msg(sum == goes_past(c, count, 2, 4),
+                              "%s of %zu: rank %u is not like the root",
+                              gw_collective_name(c), count, rank);
+                ck_assert_msg(!copy || goes_past(c, 2 * count, rank, 1),
+                              "%s of %zu: only half of it",
+                              gw_collective_name(c), count);
+            }
+        }
+    }
+}
+END_TEST
+
+Suite *suite_fold_edges(void)
+{
+    Suite *suite = suite_create("fold edges");
+    TCase *edges = tcase_create("edges");
+    tcase_set_timeout(edges, 60);
+    tcase_add_checked_fixture(edges, set_up, tear_down);
+    tcase_add_loop_test(edges, test_every_length, 0, GW_DTYPE_COUNT);
+    suite_add_tcase(suite, edges);
+    TCase *past = tcase_create("past");
+    tcase_add_test(past, test_past_the_caches);
+    suite_add_tcase(suite, past);
+    return suite;
+}
