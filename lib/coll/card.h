@@ -10,16 +10,21 @@
 
 #include <stdatomic.h>
 
+/* What is posted begins in the line that says so. */
 struct side {
     _Alignas(64) _Atomic uint64_t entered; /* turn + 1; publishes the rest */
     struct gw__signature signature;
     uint32_t op;
-    unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
-    struct gw__place in, out;
     bool in_place;
-    /* Of stages, see stage.c; 0: the buffer itself lies there. */
-    size_t in_slot_bytes, out_slot_bytes;
-    _Atomic uint32_t filled, done, drained; /* pieces */
+    union {
+        unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
+        struct {
+            struct gw__place in, out;
+            /* Of stages, see stage.c; 0: the buffer itself lies there. */
+            size_t in_slot_bytes, out_slot_bytes;
+            _Atomic uint32_t filled, done, drained; /* pieces */
+        };
+    };
 };
 
 struct card {

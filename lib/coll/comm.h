@@ -109,7 +109,7 @@ struct gw__choice {
 
 enum { GW__CACHE = 64, GW__ROUTINES = 8, GW__IDLE_MAX = 16 };
 /* Sides of a card: so many calls a rank can be ahead of its readers. */
-enum { GW__SIDES = 16, GW__HISTORY = GW__SIDES };
+enum { GW__SIDES = 64, GW__HISTORY = GW__SIDES };
 enum { GW__BESIDE_MAX = 8 };
 
 /* Inputs up to this size travel on the cards of window passes. */

@@ -39,7 +39,7 @@ enum {
     GW__ZMQ_WINDOW_SLICES = 64,
     /* All windows of a rank together, about, which is the memory that it needs
      * beside the user's; and the bounds of one. */
-    GW__ZMQ_WINDOWS_BYTES = 6 << 20,
+    GW__ZMQ_WINDOWS_BYTES = 5 << 20,
     GW__ZMQ_WINDOW_BYTES_MIN = 1 << 20,
     GW__ZMQ_WINDOW_BYTES_MAX = 4 << 20,
     /* Larger slices are lent to libzmq, smaller ones are copied: zmq_data.c. */

@@ -11,14 +11,15 @@
 # pslite, memory-shm (-malloc: shm with malloc, -ipc, -tcp), and those of which the first has the
 # values of the others, too: wire-tcp and raw-tcp (and ipc), events-on and
 # events-off, elastic-shm, plain-shm and plain-ring-shm (and ipc, tcp),
-# tune-regret, tune-median and tune-p95.
+# tune-regret, tune-worst, tune-median and tune-p95.
 #
 # The value is microseconds, unless stats.awk has another unit for WHO. It is
 # always the median of means over about 5 ms: see peers/peer.h.
 #
 # The environment: SECONDS_EACH, how long to time a size; LIMITS, the file with
 # the limits of this machine; ROUND, which one it is: what is long and has its
-# own medians is measured in the first only.
+# own medians is measured in the first only; GRADWIRE_CALIBRATION, the file that
+# tune fills and all others use.
 #
 # shellcheck disable=SC2086 # sizes and shapes are words
 set -u
@@ -123,15 +124,14 @@ memory() { # wire [malloc]
 }
 
 # What the choice of algorithms gives away and how far the prediction is off,
-# after a calibration that is forgotten again.
+# after a calibration. The first line is about all cells of so many ranks. Rules
+# and prices stay for the rest of the table, as with a user who has tuned.
 tune() {
     test "${ROUND:-1}" = 1 || return 0
-    folder=$(mktemp -d)
-    GRADWIRE_CALIBRATION=$folder/costs.json
-    export GRADWIRE_CALIBRATION
-    "$build/collrun" calibrate --wire "$op" >/dev/null &&
-        "$build/collrun" tune --wire "$op" -e "$sizes" -s 50ms -o jsonl \
-            --dry-run >"$folder/tune"
+    report=$(mktemp)
+    "$build/collrun" calibrate --wire "$op" -n "$ranks" >/dev/null &&
+        "$build/collrun" tune --wire "$op" -n "$ranks" --quick \
+            --by ranks -o jsonl | head -n 1 >"$report"
     awk -v line="$op $ranks $sizes" '
         function tell(who, name,    at) {
             at = index($0, "\"" name "\":")
@@ -139,11 +139,12 @@ tune() {
                 print "tune-" who, line, substr($0, at + length(name) + 3) + 0
         }
         {
-            tell("regret", "regret_worst_percent")
+            tell("regret", "ruled_p95_percent")
+            tell("worst", "ruled_worst_percent")
             tell("median", "error_median_percent")
             tell("p95", "error_p95_percent")
-        }' "$folder/tune"
-    rm -r "$folder"
+        }' "$report"
+    rm "$report"
 }
 
 # A stream's time is that of a message; a row has both programs.
@@ -196,7 +197,7 @@ measure() {
     elastic-*) elastic "${who#elastic-}" ;;
     memory-*) memory "${who#memory-}" ;;
     tune-regret) tune ;;
-    raw-* | events-off | plain-* | tune-median | tune-p95) ;;
+    raw-* | events-off | plain-* | tune-worst | tune-median | tune-p95) ;;
     *)
         echo "measure: there is no $who" >&2
         return 64

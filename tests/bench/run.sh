@@ -8,8 +8,10 @@
 # Figures of different days cannot be compared, so a round runs gradwire and
 # what it is compared with one after the other, for every row; ROUNDS rounds
 # are made (5), SECONDS_EACH seconds a measurement (0.1), and the table has
-# their medians, of times and of ratios. All rows take about 20 minutes. BENCH_JSON=FILE receives the same
-# as JSON lines, BENCH_SVG=FILE a drawing. What was measured stays in
+# their medians, of times and of ratios. All rows take about 20 minutes. The
+# group tune comes first: calibration and rules of this machine, which the others
+# use (alone they go by what is built in). BENCH_JSON=FILE receives the same as
+# JSON lines, BENCH_SVG=FILE a drawing. What was measured stays in
 # BUILD/bench/times, and what the programs complained of in
 # BUILD/bench/complaints. The file `reasons` has, for rows that are missed, why;
 # the status is 1 when a row is missed that has no reason.
@@ -42,14 +44,16 @@ groups=$*
 ROUNDS=${ROUNDS:-5}
 SECONDS_EACH=${SECONDS_EACH:-0.1}
 LIMITS=$build/bench/limits.txt
+GRADWIRE_CALIBRATION=$build/bench/costs.json
 ROUND=1
-export ROUND ROUNDS SECONDS_EACH LIMITS
+export ROUND ROUNDS SECONDS_EACH LIMITS GRADWIRE_CALIBRATION
 at_most=600 # seconds of a program: a peer that hangs costs its rows only
 
 prepare() {
     awk -v groups="$groups" -f $here/expand.awk "$rows" >"$build/bench/rows"
     awk -f $here/yardstick.awk -f $here/jobs.awk "$build/bench/rows" \
         >"$build/bench/jobs"
+    rm -f "$GRADWIRE_CALIBRATION"
     : >"$build/bench/times"
     : >"$build/bench/complaints"
     : >"$build/bench/limits.all"
