@@ -149,6 +149,7 @@ check-all: export SLOW = 1
 check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	$(B)/collrun verify --all --max-ranks 256
 	$(TEST)
+	B=$(B) tests/cli/lab_walk.sh -n 20
 
 # Optimised less, compilers warn of more that is none.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@

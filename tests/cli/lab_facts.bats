@@ -78,7 +78,7 @@ Q+1=Q is not known
 1/(P-6)=division by 0
 5%0=division by 0
 sqrt(4)=sqrt() is no function
-system("ls")=no formula
+#=is no formula
 EOT
 }
 

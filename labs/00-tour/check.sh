@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Runs the learner's script, and asks afterwards how things are.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+measure tour ringctl --timeout 20s --seed "$SEED" -c \
+    "source \"$LAB_DIR/tour.ring\"; status"
+tell tour alive epoch step lost doubled

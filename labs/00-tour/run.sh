@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# One all-reduce of five processes, recorded and counted; then a hundred of them
+# while one process is killed and one joins.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+say "One all-reduce of $P processes, every message recorded:"
+measure calm ringctl --timeout 30s -c \
+    "up $P; record \"$LAB_OUT/sum.jsonl\"; train ops --bytes $S --count 1; \
+wait done"
+# Before it, the members agree by two tiny all-reduces on where to begin.
+count_events sum "$LAB_OUT/sum.jsonl" 2
+tell sum send send_bytes send_bytes.0
+note messages "$(value sum.send)"
+note bytes "$(value sum.send_bytes.0)"
+
+say "The recording, as a picture:"
+show ringtop --from "$LAB_OUT/sum.jsonl" --batch
+
+say "A hundred all-reduces in slow motion, a death and a birth among them:"
+measure storm ringctl --timeout 30s -c "up $P ops --bytes $S --count $OPS \
+--pace 1ms; wait step>=20; kill 2; wait alive==4; add; wait alive==5; \
+wait done; status"
+tell storm alive epoch step lost doubled
+note epoch "$(value storm.epoch)"
+note lost "$(value storm.lost)"

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Holds the learner's formulas against what links carried, with a number of ranks
+# that depends on the seed; then verifies, prices and runs the learner's plan.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+P=$((2 + (SEED + 2) % 7))
+S=$((P * 4096 * (SEED % 5 + 1)))
+note P "$P"
+note S "$S"
+
+# wrote NAME: the formula that costs.txt has for it.
+wrote() {
+    sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/costs.txt" | tail -n 1
+}
+
+# formula NAME OF: notes what it comes to.
+formula() {
+    printf '    %-24s %s\n' "$2 =" "$(wrote "$2")"
+    reckon "$1" "$(wrote "$2")"
+}
+
+# counted OP ALGORITHM: what the links carry, beside the formula.
+counted() {
+    measure "$1" collrun run "$1" --algo "$2" -n "$P" -b "$S" \
+        --events "$LAB_OUT/$1.events"
+    count_events "$1" "$LAB_OUT/$1.events"
+    tell "$1" send_bytes_max
+    formula "$1.formula" "$1"
+}
+
+# rated OP: the factor between the two rates, beside the formula.
+rated() {
+    measure "rate_$1" collrun bench "$1" -n "$P" -b "$S" -e "$S" --iters 2
+    reckon "rate_$1.factor" "rate_$1.busbw_GBps / rate_$1.algbw_GBps"
+    formula "rate_$1.formula" "busbw_$1"
+}
+
+say "costs.txt, with $P ranks and $S bytes:"
+counted broadcast chain
+counted allgather ring
+counted reduce_scatter ring
+counted alltoall pairwise
+counted allreduce ring
+rated allreduce
+rated broadcast
+
+say "gather.plan:"
+measure verify collrun verify "$LAB_DIR/gather.plan"
+measure price collrun price "$LAB_DIR/gather.plan" -b 1M
+tell price rounds rank_messages rank_bytes
+measure gather collrun run "$LAB_DIR/gather.plan" -b 1M --seed "$SEED"

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2034,SC2154 # names are shared with labs/lab
+#
+# Predictions come before the run: who only watches learns little, who has said a
+# number sees what it was. Needs learner.sh.
+
+questions() {
+    awk -f "$LAB_LIB/questions.awk" "$LAB/predict.txt"
+}
+
+# answer TEXT UNIT: the number that is meant, or what is wrong with the text.
+answer() {
+    parameters >"$record/parameters"
+    FORMULA=${1%"$2"} awk -v values="$record/parameters" \
+        -f "$LAB_LIB/expr.awk" -f "$LAB_LIB/calc.awk" </dev/null
+}
+
+# Asks until there is a number; it is in $number_said.
+ask() {
+    id=$1 unit=$3
+    printf '\n%s. %s\n' "$id" "$2" | fold -s -w 78 | sed 's/ *$//'
+    while :; do
+        printf '%s> ' "$unit"
+        IFS= read -r reply <&3 ||
+            fail 64 "no answer to \"$id\": nothing was recorded"
+        if number_said=$(answer "$reply" "$unit"); then
+            return
+        fi
+        echo "  $number_said. A number is asked for: 40, 1.5M, or 3*(P-1)."
+    done
+}
+
+# said ID UNIT ID=VALUE...: what -y says of this question.
+said() {
+    wanted=$1 unit=$2
+    shift 2
+    for pair; do
+        if [ "${pair%%=*}" = "$wanted" ]; then
+            number_said=$(answer "${pair#*=}" "$unit") ||
+                fail 64 "$wanted: $number_said"
+            return
+        fi
+    done
+    fail 64 "-y says nothing of \"$wanted\""
+}
+
+# predict [-y ID=VALUE...]
+predict() {
+    need_start
+    if [ -e "$record/scores" ]; then
+        fail 64 "lab $number has run, so a prediction would be none;" \
+            "\"$me reset $number\" begins anew"
+    fi
+    questions >"$record/questions"
+    yes=
+    if [ "${1:-}" = -y ]; then
+        yes=1
+        shift
+    elif [ $# != 0 ]; then
+        fail 64 "predict takes -y ID=VALUE..., not \"$1\""
+    fi
+    for pair; do
+        cut -f 1 "$record/questions" | grep -qxF "${pair%%=*}" ||
+            fail 64 "lab $number asks nothing that is called \"${pair%%=*}\""
+    done
+    [ -n "$yes" ] || tell_parameters
+    : >"$record/predictions.new"
+    exec 3<&0
+    while IFS="$tab" read -r id question unit _; do
+        if [ -n "$yes" ]; then
+            said "$id" "$unit" "$@"
+        else
+            ask "$id" "$question" "$unit"
+        fi
+        echo "$id $number_said $(date +%s)" >>"$record/predictions.new"
+    done <"$record/questions"
+    exec 3<&-
+    mv "$record/predictions.new" "$record/predictions"
+    log predict
+    printf '\nRecorded. Now see: %s run %s\n' "$me" "$number"
+}
+
+tell_parameters() {
+    echo "Answer with numbers (K, M and G are powers of 1024) or with formulas" \
+        "of"
+    parameters | sed 's/ / = /; s/^/  /'
+}
+
+# run: refuses without a prediction; afterwards the two stand side by side.
+run() {
+    need_start
+    [ -s "$record/predictions" ] ||
+        fail 64 "predict first, then see: $me predict $number"
+    hold
+    log run
+    SEED=$(conf "$LAB" seed)
+    run_steps run.sh "$record/run"
+    questions >"$record/questions"
+    code=0
+    awk -v values="$record/run/values" -v predicted="$record/predictions" \
+        -v scores="$record/scores.new" -v colour="$colour" \
+        -f "$LAB_LIB/text.awk" -f "$LAB_LIB/expr.awk" \
+        -f "$LAB_LIB/compare.awk" "$record/questions" || code=$?
+    if [ "$code" = 0 ] && [ "$steps" = 0 ]; then
+        mv "$record/scores.new" "$record/scores"
+    fi
+    if [ "$steps" != 0 ]; then
+        fail 2 "the run ended early, with status $steps"
+    fi
+    printf '\nNext: See, Explain and Break it in %s\n' "$(near "$LAB/README.md")"
+    exit "$code"
+}

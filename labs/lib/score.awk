@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+#
+# Prints the rows of score.sh: a table for people, with a total for each learner,
+# or with -v csv=1 all of them for a spreadsheet. -v many=1: of several learners.
+
+function quoted(text) {
+    if (text !~ /[",]/)
+        return text
+    gsub(/"/, "\"\"", text)
+    return "\"" text "\""
+}
+
+function total() {
+    printf "%-46s %9s %13s %7d\n\n", "total", "", points " of " of, minutes
+    points = of = minutes = 0
+}
+
+BEGIN {
+    FS = "\t"
+    if (csv)
+        print "learner,lab,title,questions,predicted,right,facts,passed," \
+            "points,of,minutes,verdict"
+}
+
+csv {
+    line = quoted($1)
+    for (i = 2; i <= NF; i++)
+        line = line "," quoted($i)
+    print line
+    next
+}
+
+$1 != learner || NR == 1 {
+    if (NR > 1)
+        total()
+    learner = $1
+    if (many)
+        print learner ":"
+    printf "%-38s %-7s %9s %13s %7s\n", "lab", "verdict", "predicted", "points", \
+        "minutes"
+}
+
+{
+    right = $5 ? $6 " of " $4 : "-"
+    printf "%-38s %-7s %9s %13s %7d\n", substr($2, 1, 2) " " substr($3, 1, 35), \
+        $12, right, $9 " of " $10, $11
+    points += $9
+    of += $10
+    minutes += $11
+}
+
+END {
+    if (!csv && NR)
+        total()
+}

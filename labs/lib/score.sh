@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2034,SC2154 # names are shared with labs/lab
+#
+# What a learner has reached, and what a class has: a point for each prediction
+# that was made, right or wrong, and those of the facts that held in the best
+# check. Needs learner.sh.
+
+lines_of() {
+    if [ -e "$1" ]; then grep -c . "$1" || true; else echo 0; fi
+}
+
+# Minutes at work: pauses of more than a quarter of an hour are none.
+minutes_spent() {
+    if [ ! -e "$1" ]; then
+        echo 0
+        return
+    fi
+    awk 'NR > 1 { gap = $1 - last; spent += gap < 900 ? gap : 900 }
+        { last = $1 }
+        END { printf "%.0f\n", spent / 60 }' "$1"
+}
+
+# row FOLDER: of one lab, with tabs between learner, lab, title, questions,
+# predicted, right, facts, passed, points, of, minutes, verdict.
+row() {
+    record=$1/$(number_of "$LAB")/record
+    predicted=$(lines_of "$record/predictions")
+    right=0
+    if [ -e "$record/scores" ]; then
+        right=$(awk '$5 == 1 { n++ } END { print n + 0 }' "$record/scores")
+    fi
+    best=/dev/null
+    if [ -e "$record/best" ]; then
+        best=$record/best
+    fi
+    awk -v OFS="$tab" -F "$tab" -v lab="$(basename "$LAB")" -v learner="$2" \
+        -v title="$(conf "$LAB" title)" -v of="$(conf "$LAB" points)" \
+        -v questions="$(questions | grep -c .)" -v predicted="$predicted" \
+        -v right="$right" -v minutes="$(minutes_spent "$record/log")" '
+        FNR == NR { facts += $0 ~ /^[a-z]/; next }
+        { count[$1]++ }
+        $1 == "PASS" { points += $2 }
+        END {
+            verdict = count["FAIL"] ? "FAIL" : count["UNKNOWN"] ? "UNKNOWN" : \
+                count["PASS"] ? "PASS" : "-"
+            print learner, lab, title, questions, predicted, right, facts, \
+                count["PASS"] + 0, points + predicted, of, minutes, verdict
+        }' "$LAB/facts" "$best"
+}
+
+# rows DIR...: of every lab, for every folder of a learner. A folder may also be
+# the one in which lab-work is.
+rows() {
+    for folder; do
+        [ -d "$folder" ] || fail 65 "there is no folder \"$folder\""
+        learner=$(basename "$(cd "$folder" && pwd)")
+        if [ -d "$folder/lab-work" ]; then
+            folder=$folder/lab-work
+        elif [ "$learner" = lab-work ]; then
+            learner=$(basename "$(cd "$folder/.." && pwd)")
+        fi
+        for LAB in "$labs"/[0-9][0-9]-*; do
+            row "$folder" "$learner"
+        done
+    done
+}
+
+# Each prediction beside what was measured.
+gaps() {
+    for LAB in "$labs"/[0-9][0-9]-*; do
+        number=$(number_of "$LAB")
+        scores=$1/$number/record/scores
+        if [ -e "$scores" ]; then
+            awk -v lab="$number" '{
+                printf "  %s  %-20s predicted %14s  measured %14s\n", \
+                    lab, $1, $2, $3 }' "$scores"
+        fi
+    done
+}
+
+# score [-v] [--csv] [DIR...]
+score() {
+    csv='' verbose=''
+    while :; do
+        case ${1:-} in
+        --csv) csv=1 ;;
+        -v) verbose=1 ;;
+        -*) fail 64 "score has no option $1" ;;
+        *) break ;;
+        esac
+        shift
+    done
+    if [ $# = 0 ]; then
+        mkdir -p "$work"
+        set -- "$work"
+    fi
+    table=$(rows "$@") || exit $?
+    printf '%s\n' "$table" |
+        awk -v csv="$csv" -v many="$(($# > 1))" -f "$LAB_LIB/score.awk"
+    if [ -n "$verbose" ] && [ -z "$csv" ]; then
+        for folder; do
+            [ ! -d "$folder/lab-work" ] || folder=$folder/lab-work
+            gaps "$folder"
+        done
+    fi
+}

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# What the run.sh and check.sh of a lab say. They source this file:
+#
+#   . "$LAB_LIB/steps.sh"
+#
+# and find in the environment: the parameters of lab.conf (P, S, ...), SEED,
+# LAB_DIR (the learner's folder), LAB_OUT (an empty folder for what this run
+# writes) and LAB (the lab's own folder). The tools are called by their names,
+# collrun, ringctl, pipebench, psnode, ringtop, and are those that were built.
+#
+#   show COMMAND...              prints the command, then runs it
+#   measure NAME COMMAND...      prints it, runs it with -o jsonl, and notes what
+#                                it says as values NAME.field; its status is
+#                                NAME.status, and never ends the script
+#   measure_by FIELD,.. NAME COMMAND...
+#                                the same of a table: NAME.value-of-FIELD.field
+#   note NAME VALUE              notes a value; an empty one is none
+#   count_events NAME FILE [OP]  notes how many events a recording has, and their
+#                                bytes: NAME.send, NAME.send_bytes, and of each
+#                                rank NAME.send.RANK, NAME.send_bytes.RANK, and the
+#                                largest of these, NAME.send_max and
+#                                NAME.send_bytes_max; OP: of that op only
+#   value NAME                   prints a value that was noted
+#   reckon NAME FORMULA          notes what it comes to, or says what is wrong
+#   tell NAME FIELD...           prints some of what measure noted
+#   say TEXT...                  prints a paragraph
+#
+# A command that is shown can be typed again where the learner is.
+
+# A word as a shell wants it typed.
+quoted() {
+    case $1 in
+    '' | *[!A-Za-z0-9_./:=,+@%-]*)
+        printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"
+        ;;
+    *) printf '%s' "$1" ;;
+    esac
+}
+
+# What the learner would type, in one line.
+typed() {
+    if [ -x "$GW_BIN/$1" ]; then
+        printf '%s' "$LAB_SHOWN"
+    fi
+    quoted "$1"
+    shift
+    for word; do
+        printf ' '
+        quoted "$word"
+    done
+}
+
+run_tool() {
+    if [ -x "$GW_BIN/$1" ]; then
+        program=$GW_BIN/$1
+        shift
+        set -- "$program" "$@"
+    fi
+    timeout --foreground "${LAB_TIMEOUT:-60}" "$@"
+}
+
+say() {
+    printf '\n'
+    printf '%s\n' "$*" | fold -s -w 78 | sed 's/ *$//'
+}
+
+show() {
+    printf '$ %s\n' "$(typed "$@")"
+    run_tool "$@"
+}
+
+note() {
+    if [ -n "$2" ]; then
+        printf '%s %s\n' "$1" "$2" >>"$LAB_OUT/values"
+    fi
+}
+
+value() {
+    awk -v name="$1" '$1 == name { sub(/^[^ ]* /, ""); last = $0 }
+        END { print last }' "$LAB_OUT/values"
+}
+
+measure() {
+    measure_by '' "$@"
+}
+
+measure_by() {
+    by=$1
+    name=$2
+    shift 2
+    printf '$ %s\n' "$(typed "$@")"
+    printf '%s\t%s\n' "$name" "$(typed "$@")" >>"$LAB_OUT/commands"
+    code=0
+    run_tool "$@" -o jsonl >"$LAB_OUT/$name.jsonl" 2>"$LAB_OUT/$name.err" ||
+        code=$?
+    if [ "$code" = 130 ]; then
+        exit 130
+    fi
+    awk -v name="$name" -v by="$by" -f "$LAB_LIB/json.awk" \
+        "$LAB_OUT/$name.jsonl" >>"$LAB_OUT/values"
+    note "$name.status" "$code"
+    if [ "$code" != 0 ]; then
+        sed 's/^/    /' "$LAB_OUT/$name.err"
+    fi
+}
+
+tell() {
+    name=$1
+    shift
+    for field; do
+        told=$(value "$name.$field")
+        printf '    %-24s %s\n' "$field" "${told:--}"
+    done
+}
+
+reckon() {
+    if result=$(FORMULA=$2 awk -v values="$LAB_OUT/values" \
+        -f "$LAB_LIB/expr.awk" -f "$LAB_LIB/calc.awk" </dev/null); then
+        note "$1" "$result"
+    else
+        echo "    $1 is no number: $result"
+    fi
+}
+
+count_events() {
+    if [ -e "$2" ]; then
+        awk -v name="$1" -v op="${3:-}" -f "$LAB_LIB/events.awk" "$2" \
+            >>"$LAB_OUT/values"
+    fi
+}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+#
+# Tells a learner what facts.awk has found, a part at a time. Needs text.awk:
+#
+#   awk -v commands=FILE [-v brief=1] [-v colour=1] -f text.awk -f verdicts.awk FILE
+#
+# `commands` has the command of each measurement, after its name and a tab; the
+# command that repeats a fact is that of its name's first word. Status 0: all
+# hold; 1: one does not; 2: one is not known, and none fails.
+
+BEGIN {
+    FS = "\t"
+    while ((getline line <commands) > 0) {
+        split(line, piece, "\t")
+        command[piece[1]] = piece[2]
+    }
+}
+
+{
+    count[$1]++
+    total += $2
+    if ($1 == "PASS")
+        points += $2
+    if (brief)
+        next
+    if ($3 != part)
+        printf "\npart %s\n", part = $3
+    printf "  %s  %s\n", painted(sprintf("%-7s", $1), $1), $7
+    if ($1 == "PASS") {
+        wrap($4 " is " $6 ($5 == $6 ? "" : ", expected " $5), 11)
+        next
+    }
+    wrap($4 " " $5, 21, "expected  ")
+    wrap($6, 21, "got       ")
+    wrap($8, 21, "look at   ")
+    name = $4
+    sub(/[.].*/, "", name)
+    if (name in command)
+        printf "%21s%s\n", "repeat    ", command[name]
+}
+
+END {
+    verdict = count["FAIL"] ? "FAIL" : count["UNKNOWN"] || !NR ? "UNKNOWN" : "PASS"
+    if (!brief)
+        printf "\n"
+    printf "%s  %d of %d facts hold, %d of %d points\n", painted(verdict, verdict), \
+        count["PASS"], NR, points, total
+    exit verdict == "FAIL" ? 1 : verdict == "UNKNOWN" ? 2 : 0
+}

@@ -1,0 +1,171 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# lab_walk.sh [-n SEEDS] [LAB...]: goes through labs as a learner does, each in a
+# folder that looks like a fresh checkout; all labs, if none is named.
+#
+#   its files have the form that labs/README.md tells
+#   without a prediction it does not run; with one, what is measured is what the
+#   formulas say
+#   what the learner is given fails, and is told where to look
+#   the solution passes, with SEEDS seeds (1), and has all points
+#   every command of its README runs
+#
+# $B is the build, build/ by default. The status is 1 if anything was otherwise,
+# and the last lines say what.
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "$root" && realpath "${B:-build}")
+seeds=1
+if [ "${1:-}" = -n ]; then
+    seeds=$2
+    shift 2
+fi
+folder=$(mktemp -d)
+unset GRADWIRE_RUN GRADWIRE_RUNS LAB_WORK GW_BIN
+
+leave() {
+    if [ -d "$folder/runs" ]; then
+        (cd "$folder" && build/ringctl down --all >/dev/null 2>&1) || true
+    fi
+    rm -rf "$folder"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM
+
+wrong() {
+    echo "lab $lab: $*" >&2
+    exit 1
+}
+
+# tries STATUS COMMAND...: it ends with that; what it says is in ./said.
+tries() {
+    wanted=$1
+    shift
+    code=0
+    "$@" >said 2>&1 </dev/null || code=$?
+    [ "$code" = "$wanted" ] || {
+        cat said >&2
+        wrong "$* ended with $code instead of $wanted"
+    }
+}
+
+says() {
+    grep -q "$1" said || {
+        cat said >&2
+        wrong "it does not say \"$1\""
+    }
+}
+
+conf() {
+    sed -n "s/^$1=//p" "$home/lab.conf"
+}
+
+has_form() {
+    for file in README.md lab.conf run.sh check.sh predict.txt facts hints.txt \
+        exercise solution; do
+        [ -e "$home/$file" ] || wrong "$file is missing"
+    done
+    for key in title minutes level needs seed parts points; do
+        [ -n "$(conf $key)" ] || wrong "lab.conf lacks $key"
+    done
+    [ "$(sed -n 's/^## //p' "$home/README.md" | tr '\n' ,)" = \
+        "Question,You need,Predict,Run,See,Explain,Break it,Build,Check,Limits,Further," ] ||
+        wrong "README.md has other headings"
+    sed -n '1{/^# .*?$/p;q;}' "$home/README.md" | grep -q . ||
+        wrong "the first line of README.md is no question"
+    [ "$(wc -l <"$home/README.md")" -le 180 ] || wrong "README.md is too long"
+    awk 'NF == 7 && length($1) <= 20 { n++ } END { exit n != NR }' FS='\t' asked ||
+        wrong "a question of predict.txt lacks something, or its id is long"
+    sed 's/.* //' parts_of_facts | sort -u >used
+    conf parts | tr ' ' '\n' | sort -u | cmp -s - used ||
+        wrong "lab.conf and facts name other parts"
+    awk -v of="$(conf points)" '{ n += $1 } END { exit n != of }' \
+        parts_of_facts asked_points ||
+        wrong "points in lab.conf are not those of the facts and a point a question"
+    awk -v RS= 'END { exit NR < 2 }' "$home/hints.txt" ||
+        wrong "hints.txt has less than two hints"
+}
+
+# "POINTS PART" of every fact, and what is asked.
+read_files() {
+    awk -f "$root/labs/lib/questions.awk" "$home/predict.txt" >asked
+    sed 's/.*/1/' asked >asked_points
+    sed -n 's/^[a-z].*" *\([0-9]*\)pt  *\([^ ]*\)$/\1 \2/p' "$home/facts" \
+        >parts_of_facts
+}
+
+# Every question answered by the same number.
+answers() {
+    yes 1 2>/dev/null | "$@"
+}
+
+works_as_said() {
+    tries 0 labs/lab start "$lab"
+    tries 64 labs/lab run "$lab"
+    says predict
+    answers labs/lab predict "$lab" >/dev/null || wrong "predict takes no numbers"
+    tries 0 labs/lab run "$lab"
+    says predicted
+    awk '{ exit $3 == "" }' "lab-work/$lab/record/scores" ||
+        wrong "something was not measured"
+    tries 1 labs/lab check "$lab"
+    says FAIL
+    says 'expected '
+    says 'look at '
+    says 'repeat '
+    tries 0 labs/lab solution "$lab" --take
+    tries 0 labs/lab check "$lab"
+    if [ "$seeds" != 1 ]; then
+        tries 0 labs/lab check "$lab" -n "$seeds"
+    fi
+    tries 0 labs/lab score --csv
+    tr -d '"' <said | grep "$(basename "$home")" |
+        grep -q ",$(conf points),$(conf points),[0-9]*,PASS$" || {
+        cat said
+        wrong "the solution has not all points"
+    }
+}
+
+# The check of the README comes after its reader has built something.
+readme_runs() {
+    rm -rf lab-work examples
+    mkdir examples
+    awk -v dir=examples -f "$root/tests/cli/examples.awk" "$home/README.md"
+    sed "s|^labs/lab check|labs/lab solution $lab --take >said; &|" \
+        examples/commands >script
+    for verb in start predict run check; do
+        grep -q "^labs/lab $verb $lab" examples/commands ||
+            wrong "README.md does not tell to $verb"
+    done
+    code=0
+    answers env PATH="$PATH" bash -eux script >said 2>&1 || code=$?
+    [ "$code" = 0 ] || {
+        cat said >&2
+        wrong "a command of README.md ended with $code"
+    }
+}
+
+cd "$folder"
+for name in cmd lib labs man tests Makefile README.md .ci; do
+    ln -s "$root/$name" .
+done
+ln -s "$build" build
+
+if [ $# = 0 ]; then
+    for home in "$root"/labs/[0-9][0-9]-*; do
+        home=${home##*/}
+        set -- "$@" "${home%%-*}"
+    done
+fi
+for lab; do
+    for home in "$root/labs/$lab"-*; do
+        [ -d "$home" ] || wrong "is not there"
+    done
+    read_files
+    has_form
+    works_as_said
+    readme_runs
+    echo "lab $lab: $(conf title): as it should be"
+done
