@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BY_CHUNK_RANKS = 4 };
-
 static struct plan_source source;
 static const char *topo, *order_word, *dtype = "f32", *events;
 static uint64_t bytes = 1 << 20, alpha_ns = 1000, reduce_rate;
@@ -106,18 +104,20 @@ static enum gw_err close_events(FILE *file, struct gw_sink *sink,
     return failed && !err ? gw_fail_errno(why, "writing %.200s", events) : err;
 }
 
-/* `job` says what: a plan, or an algorithm. */
 static enum gw_err simulate(const struct sim_table *table,
-                            struct gw_topology_job job,
+                            const struct gw_plan *plan,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
     FILE *file;
-    job.count = table->count;
-    job.elem_bytes = table->elem_bytes;
-    job.message_us = table->message_us;
-    job.reduce_us_per_byte =
-        table->reduce_rate ? 1e6 / (double)table->reduce_rate : 0;
+    struct gw_topology_job job = {
+        .plan = plan,
+        .count = table->count,
+        .elem_bytes = table->elem_bytes,
+        .message_us = table->message_us,
+        .reduce_us_per_byte =
+            table->reduce_rate ? 1e6 / (double)table->reduce_rate : 0,
+    };
     *result = NULL;
     enum gw_err err = open_events(&file, &job.events, why);
     if (!err)
@@ -140,58 +140,39 @@ static struct sim_row *new_row(struct sim_table *table, struct gw_error *why)
     return &table->rows[table->row_count];
 }
 
-static enum gw_err add_row(struct sim_table *table, struct gw_topology_job job,
+static enum gw_err add_row(struct sim_table *table, const struct gw_plan *plan,
                            const char *name, enum gw_rank_order order,
                            struct gw_error *why)
 {
     struct sim_row *row = new_row(table, why);
     if (!row)
         return GW_ENOMEM;
-    *row = (struct sim_row){.order = order};
+    *row = (struct sim_row){.order = order, .rounds = plan->steps};
     snprintf(row->algo, sizeof row->algo, "%s", name);
     gw_topology_order(table->topology, order);
     progress("%s, %s", name, gw_rank_order_name(order));
-    enum gw_err err = simulate(table, job, &row->result, why);
+    enum gw_err err = simulate(table, plan, &row->result, why);
     table->row_count += !err;
-    return err;
-}
-
-/* A plan of few ranks runs chunk by chunk; of many it is never written down,
- * and a message is the least that there is. */
-static enum gw_err add_plan(struct sim_table *table, const char *operand,
-                            const struct plan_source *from,
-                            enum gw_rank_order order, struct gw_error *why)
-{
-    struct gw_plan *plan;
-    if (plan_get(operand, from, &plan, why))
-        return why->code;
-    struct gw_topology_job job = {.plan = plan};
-    enum gw_err err = add_row(table, job, from->algo, order, why);
-    gw_plan_destroy(&plan);
     return err;
 }
 
 /* The groups of the hierarchical algorithm are the racks, where all are alike.
  */
 static enum gw_err add_algo(struct sim_table *table, const char *operand,
-                            const char *name, enum gw_rank_order order,
+                            const char *algo, enum gw_rank_order order,
                             struct gw_error *why)
 {
+    struct gw_plan *plan;
     struct plan_source from = source;
-    from.algo = name;
+    from.algo = algo;
     from.ranks = table->ranks;
-    if (!from.group && strcmp(name, "hierarchical") == 0)
+    if (!from.group && strcmp(algo, "hierarchical") == 0)
         from.group = gw_topology_rack_ranks(table->topology);
-    if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS)
-        return add_plan(table, operand, &from, order, why);
-    struct gw_algo_args args = {.ranks = from.ranks,
-                                .root = from.root,
-                                .segments = from.segments,
-                                .group = from.group};
-    struct gw_topology_job job = {.args = &args};
-    if (plan_algo(table->collective, name, &job.algo, why))
+    if (plan_get(operand, &from, &plan, why))
         return why->code;
-    return add_row(table, job, name, order, why);
+    enum gw_err err = add_row(table, plan, algo, order, why);
+    gw_plan_destroy(&plan);
+    return err;
 }
 
 /* ---- which rows ---- */
@@ -260,8 +241,7 @@ static enum gw_err add_file(struct sim_table *table, const char *file,
     table->ranks = plan->ranks;
     settle(table);
     if (!err)
-        err = add_row(table, (struct gw_topology_job){.plan = plan}, file,
-                      order_of(table), why);
+        err = add_row(table, plan, file, order_of(table), why);
     gw_plan_destroy(&plan);
     return err;
 }
