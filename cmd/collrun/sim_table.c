@@ -91,7 +91,7 @@ static void print_row(struct output *output, const struct sim_table *table,
     output_row(output, (union value[]){
                            {.text = row->algo},
                            {.text = gw_rank_order_name(row->order)},
-                           {.integer = r->rounds},
+                           {.integer = row->rounds},
                            {.integer = (int64_t)r->messages},
                            {.integer = (int64_t)r->bytes},
                            {.integer = (int64_t)r->uplink_bytes_max},
