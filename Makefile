@@ -130,7 +130,7 @@ $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
 
-BATS = B=$(B) CC=$(CC) SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun .ci/bats 3
+BATS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun .ci/bats 3
 UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
 SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
 SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),5000)

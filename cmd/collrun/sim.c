@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHUNK_BY_CHUNK_RANKS = 64 };
+
 static struct plan_source source;
 static const char *topo, *order_word, *dtype = "f32", *events;
 static uint64_t bytes = 1 << 20, alpha_ns = 1000, reduce_rate;
@@ -25,7 +27,7 @@ static bool links_asked;
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"topo", 't', OPTION_TEXT, &topo, "FILE",
-     "the cluster (default: one rack of -n hosts)", NULL},
+     "the cluster; or torus:8x8, fat-tree:k=8 (default one rack)", NULL},
     {"order", 0, OPTION_CHOICE, &order_word, "ORDER",
      "which ranks are where (default the file's; all: several)",
      "racks|interleaved|file"},
@@ -59,9 +61,32 @@ static enum gw_err one_rack(unsigned hosts, struct gw_topology **topology,
     return gw_topology_parse(text, strlen(text), "rack", topology, why);
 }
 
+/* "torus:8x8" and "fat-tree:k=8,levels=2": the statement, with cards as
+ * above. */
+static bool is_fabric(const char *word)
+{
+    return strncmp(word, "torus:", 6) == 0 ||
+           strncmp(word, "fat-tree:", 9) == 0;
+}
+
+static enum gw_err read_fabric(const char *word, struct gw_topology **topology,
+                               struct gw_error *why)
+{
+    char text[256];
+    int kind = (int)strcspn(word, ":");
+    snprintf(text, sizeof text,
+             "topology %.*s\nnic rate=1G latency=5us\n%.*s %.150s\n", kind,
+             word, kind, word, word + kind + 1);
+    for (char *at = text; (at = strchr(at, ',')); at++)
+        *at = ' ';
+    return gw_topology_parse(text, strlen(text), word, topology, why);
+}
+
 static enum gw_err load_topology(struct gw_topology **topology,
                                  struct gw_error *why)
 {
+    if (topo && is_fabric(topo))
+        return read_fabric(topo, topology, why);
     if (topo)
         return gw_topology_load(topo, topology, why);
     return one_rack(source.ranks ? source.ranks : PLAN_RANKS_DEFAULT, topology,
@@ -104,20 +129,18 @@ static enum gw_err close_events(FILE *file, struct gw_sink *sink,
     return failed && !err ? gw_fail_errno(why, "writing %.200s", events) : err;
 }
 
+/* `job` says what: a plan, or an algorithm. */
 static enum gw_err simulate(const struct sim_table *table,
-                            const struct gw_plan *plan,
+                            struct gw_topology_job job,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
     FILE *file;
-    struct gw_topology_job job = {
-        .plan = plan,
-        .count = table->count,
-        .elem_bytes = table->elem_bytes,
-        .message_us = table->message_us,
-        .reduce_us_per_byte =
-            table->reduce_rate ? 1e6 / (double)table->reduce_rate : 0,
-    };
+    job.count = table->count;
+    job.elem_bytes = table->elem_bytes;
+    job.message_us = table->message_us;
+    job.reduce_us_per_byte =
+        table->reduce_rate ? 1e6 / (double)table->reduce_rate : 0;
     *result = NULL;
     enum gw_err err = open_events(&file, &job.events, why);
     if (!err)
@@ -140,39 +163,58 @@ static struct sim_row *new_row(struct sim_table *table, struct gw_error *why)
     return &table->rows[table->row_count];
 }
 
-static enum gw_err add_row(struct sim_table *table, const struct gw_plan *plan,
+static enum gw_err add_row(struct sim_table *table, struct gw_topology_job job,
                            const char *name, enum gw_rank_order order,
                            struct gw_error *why)
 {
     struct sim_row *row = new_row(table, why);
     if (!row)
         return GW_ENOMEM;
-    *row = (struct sim_row){.order = order, .rounds = plan->steps};
+    *row = (struct sim_row){.order = order};
     snprintf(row->algo, sizeof row->algo, "%s", name);
     gw_topology_order(table->topology, order);
     progress("%s, %s", name, gw_rank_order_name(order));
-    enum gw_err err = simulate(table, plan, &row->result, why);
+    enum gw_err err = simulate(table, job, &row->result, why);
     table->row_count += !err;
+    return err;
+}
+
+/* A plan of few ranks runs chunk by chunk; of many it is never written down,
+ * and a message is the least that there is. */
+static enum gw_err add_plan(struct sim_table *table, const char *operand,
+                            const struct plan_source *from,
+                            enum gw_rank_order order, struct gw_error *why)
+{
+    struct gw_plan *plan;
+    if (plan_get(operand, from, &plan, why))
+        return why->code;
+    struct gw_topology_job job = {.plan = plan};
+    enum gw_err err = add_row(table, job, from->algo, order, why);
+    gw_plan_destroy(&plan);
     return err;
 }
 
 /* The groups of the hierarchical algorithm are the racks, where all are alike.
  */
 static enum gw_err add_algo(struct sim_table *table, const char *operand,
-                            const char *algo, enum gw_rank_order order,
+                            const char *name, enum gw_rank_order order,
                             struct gw_error *why)
 {
-    struct gw_plan *plan;
     struct plan_source from = source;
-    from.algo = algo;
+    from.algo = name;
     from.ranks = table->ranks;
-    if (!from.group && strcmp(algo, "hierarchical") == 0)
+    if (!from.group && strcmp(name, "hierarchical") == 0)
         from.group = gw_topology_rack_ranks(table->topology);
-    if (plan_get(operand, &from, &plan, why))
+    if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS)
+        return add_plan(table, operand, &from, order, why);
+    struct gw_algo_args args = {.ranks = from.ranks,
+                                .root = from.root,
+                                .segments = from.segments,
+                                .group = from.group};
+    struct gw_topology_job job = {.args = &args};
+    if (plan_algo(table->collective, name, &job.algo, why))
         return why->code;
-    enum gw_err err = add_row(table, plan, algo, order, why);
-    gw_plan_destroy(&plan);
-    return err;
+    return add_row(table, job, name, order, why);
 }
 
 /* ---- which rows ---- */
@@ -190,6 +232,10 @@ static enum gw_err add_order(struct sim_table *table, const char *operand,
             (racks && order != GW_ORDER_RACKS && !order_word))
             continue;
         err = add_algo(table, operand, algos[i]->name, order, why);
+        if (err == GW_EINVAL && table->ranks > CHUNK_BY_CHUNK_RANKS) {
+            fprintf(stderr, "collrun: left out: %s\n", why->text);
+            err = GW_OK;
+        }
     }
     return err;
 }
@@ -241,7 +287,8 @@ static enum gw_err add_file(struct sim_table *table, const char *file,
     table->ranks = plan->ranks;
     settle(table);
     if (!err)
-        err = add_row(table, plan, file, order_of(table), why);
+        err = add_row(table, (struct gw_topology_job){.plan = plan}, file,
+                      order_of(table), why);
     gw_plan_destroy(&plan);
     return err;
 }

@@ -12,7 +12,6 @@
 struct sim_row {
     char algo[64];
     enum gw_rank_order order;
-    unsigned rounds;
     struct gw_topology_result *result;
 };
 

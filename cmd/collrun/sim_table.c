@@ -77,7 +77,7 @@ static double uplink_percent(const struct sim_table *table,
         struct gw_topology_link link;
         gw_topology_link(table->topology, i, &link);
         double use = gw_topology_use(table->topology, result, i);
-        if (link.kind == GW_LINK_UPLINK && use > most)
+        if (gw_topology_is_shared(&link) && use > most)
             most = use;
     }
     return 100 * most;
@@ -91,7 +91,7 @@ static void print_row(struct output *output, const struct sim_table *table,
     output_row(output, (union value[]){
                            {.text = row->algo},
                            {.text = gw_rank_order_name(row->order)},
-                           {.integer = row->rounds},
+                           {.integer = r->rounds},
                            {.integer = (int64_t)r->messages},
                            {.integer = (int64_t)r->bytes},
                            {.integer = (int64_t)r->uplink_bytes_max},
@@ -165,7 +165,7 @@ static void print_link(struct output *output, const struct sim_table *table,
     uint64_t bytes = row->result->link_bytes[index];
     gw_topology_link(table->topology, index, &link);
     gw_topology_link_name(table->topology, index, name);
-    if (link.kind != GW_LINK_UPLINK && (bytes == 0 || !common.verbose))
+    if (!gw_topology_is_shared(&link) && (bytes == 0 || !common.verbose))
         return;
     double use = gw_topology_use(table->topology, row->result, index);
     output_row(output, (union value[]){

@@ -99,7 +99,8 @@ static double walk(struct counting *c, bool bytes)
             ends[call] = larger(ends[call], c->done[r]);
         }
     }
-    return (ends[CALLS - 1] - ends[CALLS / 2 - 1]) / (CALLS - CALLS / 2);
+    double calls = CALLS - CALLS / 2;
+    return (ends[CALLS - 1] - ends[CALLS / 2 - 1]) / calls;
 }
 
 /* ---- memory ---- */
@@ -197,7 +198,6 @@ static double set_bytes(const struct gw_plan *plan, double bytes)
     case GW_REDUCE:
         return (ranks + 1) * bytes;
     case GW_ALLREDUCE:
-        return 2 * ranks * bytes;
     case GW_GATHER:
     case GW_SCATTER:
         return 2 * ranks * bytes;

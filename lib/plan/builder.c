@@ -2,10 +2,11 @@
  *
  * Plans are built by appending transfers; this file owns their memory. An
  * algorithm reads as its rank arithmetic because errors stick in the builder
- * and come out once, at `finish`. Read on in meaning.c (what a plan promises)
- * and algo/ (one algorithm a file).
+ * and come out once, at `finish`. A builder may also hand on what it gets and
+ * keep nothing (stream.h). Read on in meaning.c (what a plan promises) and
+ * algo/ (one algorithm a file).
  */
-#include <gradwire/plan.h>
+#include "stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@ struct gw_builder {
     struct gw_plan plan;
     size_t transfer_capacity;
     size_t step_capacity;
+    const struct gw__run_sink *sink; /* NULL: the plan is written down */
+    bool step_begun;                 /* with a sink: the step has a transfer */
     struct gw_error error;
 };
 
@@ -67,6 +70,11 @@ static bool step_is_empty(const struct gw_plan *plan)
 void gw_builder_step(struct gw_builder *b)
 {
     struct gw_plan *plan = &b->plan;
+    if (b->sink) {
+        plan->steps += plan->steps == 0 || b->step_begun;
+        b->step_begun = false;
+        return;
+    }
     if (b->error.code || step_is_empty(plan))
         return;
     void *steps = plan->step_begin;
@@ -96,11 +104,34 @@ static bool transfer_is_sane(struct gw_builder *b, unsigned src, unsigned dst,
     return !b->error.code;
 }
 
+/* To the sink, if there is one. */
+static void hand_on(struct gw_builder *b, const struct gw__run *run)
+{
+    struct gw_plan *plan = &b->plan;
+    struct gw__run counted = *run;
+    unsigned last = run->chunk + (run->count - 1) * run->stride;
+    if (!transfer_is_sane(b, run->src, run->dst, last))
+        return;
+    if (plan->steps == 0)
+        gw_builder_step(b);
+    b->step_begun = true;
+    counted.step = plan->steps - 1;
+    if (!b->sink->take(b->sink->context, &counted))
+        gw_fail(&b->error, GW_ENOMEM, "an algorithm of %u ranks", plan->ranks);
+}
+
 void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
                     unsigned chunk, enum gw_action action)
 {
     struct gw_plan *plan = &b->plan;
-    if (b->error.code || !transfer_is_sane(b, src, dst, chunk))
+    if (!b->error.code && b->sink)
+        hand_on(b, &(struct gw__run){.src = src,
+                                     .dst = dst,
+                                     .chunk = chunk,
+                                     .stride = 1,
+                                     .count = 1,
+                                     .action = action});
+    if (b->error.code || b->sink || !transfer_is_sane(b, src, dst, chunk))
         return;
     if (plan->steps == 0)
         gw_builder_step(b);
@@ -116,6 +147,29 @@ void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
         .chunk = chunk & 0x3fffffff,
         .action = (unsigned)action & 3,
     };
+}
+
+void gw__builder_run(struct gw_builder *b, const struct gw__run *run)
+{
+    if (b->sink && !b->error.code && run->count > 0)
+        hand_on(b, run);
+    for (unsigned i = 0; i < run->count && !b->sink; i++)
+        gw_builder_add(b, run->src, run->dst, run->chunk + i * run->stride,
+                       run->action);
+}
+
+void gw__builder_around(struct gw_builder *b, const struct gw__run *run,
+                        unsigned blocks)
+{
+    struct gw__run part = *run;
+    part.chunk = run->chunk % blocks;
+    part.stride = 1;
+    part.count =
+        run->count < blocks - part.chunk ? run->count : blocks - part.chunk;
+    gw__builder_run(b, &part);
+    part.chunk = 0;
+    part.count = run->count - part.count;
+    gw__builder_run(b, &part);
 }
 
 void gw_builder_ports(struct gw_builder *b, unsigned ports)
@@ -177,6 +231,32 @@ void gw_plan_destroy(struct gw_plan **plan)
     free((*plan)->transfers);
     free(*plan);
     *plan = NULL;
+}
+
+enum gw_err gw__algo_stream(const struct gw_algo *algo,
+                            const struct gw_algo_args *args,
+                            const struct gw__run_sink *sink, unsigned *steps,
+                            struct gw_error *why)
+{
+    *steps = 0;
+    if (args->ranks == 0 || args->ranks > GW__STREAM_RANKS_MAX ||
+        !algo->valid(args->ranks))
+        return gw_fail(why, GW_EINVAL, "%s %s does not serve %u ranks",
+                       gw_collective_name(algo->collective), algo->name,
+                       args->ranks);
+    if (args->root >= args->ranks)
+        return gw_fail(why, GW_EINVAL, "root %u is not among %u ranks",
+                       args->root, args->ranks);
+    struct gw_builder b = {.sink = sink};
+    b.plan.collective = algo->collective;
+    b.plan.ranks = args->ranks;
+    b.plan.chunks = algo->chunks(args);
+    b.plan.root = args->root;
+    algo->emit(&b, args);
+    *steps =
+        b.plan.steps > 0 && !b.step_begun ? b.plan.steps - 1 : b.plan.steps;
+    return b.error.code ? gw_fail(why, b.error.code, "%s", b.error.text)
+                        : GW_OK;
 }
 
 uint64_t gw_plan_hash(const struct gw_plan *plan)

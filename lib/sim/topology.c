@@ -2,7 +2,8 @@
  *
  * A cluster to look at: which rank is on which host, what the links do, which
  * of them lie between two ranks. Links are numbered host by host (nic out, nic
- * in, inner), then rack by rack (uplink out, uplink in).
+ * in, inner), then rack by rack (uplink out, uplink in), or as
+ * topology_fabric.c says.
  */
 #include "topology_parts.h"
 
@@ -210,6 +211,7 @@ enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
             line.rate = share_of_cards(t, rack, 1, 1);
         rack->settled = line;
     }
+    gw__fabric_settle(&t->fabric, &t->nic);
     t->host_of = malloc(t->capacity * sizeof *t->host_of);
     if (!t->host_of)
         return gw_fail(why, GW_ENOMEM, "a topology of %u ranks", t->capacity);
@@ -219,8 +221,10 @@ enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
 
 unsigned gw_topology_links(const struct gw_topology *topology)
 {
-    return HOST_LINKS * topology->host_count +
-           RACK_LINKS * topology->rack_count;
+    const struct gw_topology *t = topology;
+    return HOST_LINKS * t->host_count + (t->fabric.kind == GW__RACKS
+                                             ? RACK_LINKS * t->rack_count
+                                             : gw__fabric_links(&t->fabric));
 }
 
 void gw_topology_link(const struct gw_topology *topology, unsigned index,
@@ -230,6 +234,10 @@ void gw_topology_link(const struct gw_topology *topology, unsigned index,
     unsigned racks_begin = HOST_LINKS * t->host_count;
     struct gw__line line;
     assert(index < gw_topology_links(t));
+    if (index >= racks_begin && t->fabric.kind != GW__RACKS) {
+        gw__fabric_link(&t->fabric, index - racks_begin, link);
+        return;
+    }
     if (index >= racks_begin) {
         unsigned rack = (index - racks_begin) / RACK_LINKS;
         line = t->racks[rack].settled;
@@ -258,6 +266,11 @@ void gw_topology_link_name(const struct gw_topology *topology, unsigned index,
                                         [GW_LINK_INNER] = "inner",
                                         [GW_LINK_UPLINK] = "uplink"};
     struct gw_topology_link link;
+    unsigned racks_begin = HOST_LINKS * topology->host_count;
+    if (index >= racks_begin && topology->fabric.kind != GW__RACKS) {
+        gw__fabric_link_name(topology, index - racks_begin, out);
+        return;
+    }
     gw_topology_link(topology, index, &link);
     snprintf(out, 64, "%s %s%s",
              link.kind == GW_LINK_UPLINK ? topology->racks[link.owner].name
@@ -281,7 +294,11 @@ unsigned gw_topology_way(const struct gw_topology *topology, unsigned src,
         return count;
     }
     links[count++] = HOST_LINKS * from;
-    if (from_rack != to_rack) {
+    if (t->fabric.kind != GW__RACKS) {
+        unsigned inside = gw__fabric_way(&t->fabric, from, to, links + count);
+        for (unsigned i = 0; i < inside; i++)
+            links[count++] += racks_begin;
+    } else if (from_rack != to_rack) {
         links[count++] = racks_begin + RACK_LINKS * from_rack;
         links[count++] = racks_begin + RACK_LINKS * to_rack + 1;
     }

@@ -8,11 +8,14 @@
  *     nic | inner [HOST ...] [rate=R] [latency=T]
  *     uplink [RACK ...] [rate=R | oversubscription=A:B] [latency=T]
  *     rack NAME: HOST ...
+ *     fat-tree k=N [levels=2|3] [rate=R | oversubscription=A:B] [latency=T]
+ *     torus XxY[xZ] [rate=R] [latency=T]
  *     host HOST ... ranks=N
  *     order racks | interleaved | HOST ...
  */
 #include "topology_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +47,7 @@ static bool take_host(void *context, const char *name, size_t at)
     if (there != UINT32_MAX)
         return gw__source_fail(source, at, "host `%s` is in rack `%s` already",
                                name, r->t->racks[r->t->hosts[there].rack].name);
-    if (r->t->host_count == GW_HOSTS_MAX || r->t->capacity == GW_RANKS_MAX)
+    if (r->t->host_count == GW_HOSTS_MAX || r->t->capacity == GW_HOSTS_MAX)
         return gw__source_fail(source, at, "there are more than %d hosts",
                                GW_HOSTS_MAX);
     return gw__host_add(r->t, name) || gw__source_exhausted(source);
@@ -69,6 +72,8 @@ static bool read_rack(struct reader *r)
     unsigned racks = r->t->rack_count;
     if (gw__at_line_end(words) || gw__byte_at(words, colon) != ':')
         return gw__expected(words, at, "a rack's name and `:`");
+    if (r->t->fabric.kind != GW__RACKS)
+        return fail_at_word(r, "a fat tree or torus has all its racks");
     if (!gw__names_read(words, at, colon, take_rack, r) ||
         !gw__next_word(words))
         return false;
@@ -81,6 +86,47 @@ static bool read_rack(struct reader *r)
             !gw__next_word(words))
             return false;
     return true;
+}
+
+/* ---- fat-tree, torus ---- */
+
+/* Its hosts are h0, h1 and so on, their racks r0, r1. */
+static bool build_fabric(struct reader *r, size_t at)
+{
+    char name[GW_TOPOLOGY_NAME_MAX];
+    const struct gw__fabric *fabric = &r->t->fabric;
+    unsigned hosts = gw__fabric_hosts(fabric);
+    unsigned each = gw__fabric_rack_hosts(fabric);
+    for (unsigned h = 0; h < hosts; h++) {
+        snprintf(name, sizeof name, "r%u", h / each);
+        if (h % each == 0 && !take_rack(r, name, at))
+            return false;
+        snprintf(name, sizeof name, "h%u", h);
+        if (!take_host(r, name, at))
+            return false;
+    }
+    return true;
+}
+
+static bool may_have_fabric(struct reader *r)
+{
+    return r->t->rack_count == 0 ||
+           fail_at_word(r, "a fat tree or torus is all of a topology: no racks "
+                           "beside it");
+}
+
+static bool read_fat_tree(struct reader *r)
+{
+    size_t at = r->words.word;
+    return may_have_fabric(r) && gw__fat_tree_read(&r->words, &r->t->fabric) &&
+           build_fabric(r, at);
+}
+
+static bool read_torus(struct reader *r)
+{
+    size_t at = r->words.word;
+    return may_have_fabric(r) && gw__torus_read(&r->words, &r->t->fabric) &&
+           build_fabric(r, at);
 }
 
 /* ---- what is named ---- */
@@ -198,6 +244,9 @@ static bool read_uplink(struct reader *r)
 {
     struct gw__settings said;
     size_t at = r->words.word;
+    if (r->t->fabric.kind != GW__RACKS)
+        return fail_at_word(r, "links of a fat tree or torus are told where it "
+                               "is");
     bool right = read_picks(
         r, pick_rack, GW__RATE | GW__LATENCY | GW__OVERSUBSCRIPTION, &said);
     if (right && r->picked_count == 0)
@@ -226,10 +275,10 @@ static bool read_host(struct reader *r)
         struct gw__host *host = &t->hosts[r->picked[i].which];
         t->capacity += said.ranks - host->ranks;
         host->ranks = said.ranks;
-        if (t->capacity > GW_RANKS_MAX)
+        if (t->capacity > GW_HOSTS_MAX)
             return gw__source_fail(&r->words.source, r->picked[i].at,
                                    "the hosts hold more than %d ranks",
-                                   GW_RANKS_MAX);
+                                   GW_HOSTS_MAX);
     }
     return true;
 }
@@ -305,9 +354,11 @@ static const struct statement {
     const char *name;
     bool (*read)(struct reader *);
 } statements[] = {
-    {"topology", read_topology}, {"nic", read_nic},   {"inner", read_inner},
-    {"uplink", read_uplink},     {"rack", read_rack}, {"host", read_host},
-    {"order", read_order},
+    {"topology", read_topology}, {"nic", read_nic},
+    {"inner", read_inner},       {"uplink", read_uplink},
+    {"rack", read_rack},         {"host", read_host},
+    {"order", read_order},       {"fat-tree", read_fat_tree},
+    {"torus", read_torus},
 };
 
 static bool read_statement(struct reader *r)
@@ -320,8 +371,10 @@ static bool read_statement(struct reader *r)
             return gw__next_word(words) && statements[i].read(r);
         }
     return gw__expected(words, words->word,
-                        *r->t->name ? "nic, inner, uplink, rack, host or order"
-                                    : "`topology NAME`");
+                        *r->t->name
+                            ? "nic, inner, uplink, rack, fat-tree, torus, host "
+                              "or order"
+                            : "`topology NAME`");
 }
 
 static bool read_all(struct reader *r)

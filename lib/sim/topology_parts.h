@@ -5,6 +5,7 @@
  *   topology_read.c    the names and settings in them
  *   topology_names.c   which host or rack has a name
  *   topology.c         loaded, settled, looked at: ranks, links, ways
+ *   topology_fabric.c  fat trees and tori, read by topology_fabric_read.c
  *   topology_print.c   the way back to text
  * A plan on it in virtual time is in traffic*.c, see traffic.h.
  */
@@ -51,9 +52,21 @@ struct gw__names {
     size_t count;
 };
 
+enum gw__fabric_kind { GW__RACKS, GW__FAT_TREE, GW__TORUS };
+
+/* What lies between the hosts, where it is not racks told one by one. */
+struct gw__fabric {
+    enum gw__fabric_kind kind;
+    unsigned k, levels;           /* of a fat tree */
+    unsigned dimensions, size[3]; /* of a torus; 1 beyond the dimensions */
+    struct gw__line line;
+    struct gw__line settled;
+};
+
 struct gw_topology {
     char name[GW_TOPOLOGY_NAME_MAX];
     struct gw__line nic, inner, uplink; /* of those not told alone */
+    struct gw__fabric fabric;
     struct gw__host *hosts;
     struct gw__rack *racks;
     unsigned host_count, rack_count;
@@ -75,13 +88,16 @@ enum gw__setting {
     GW__RATE = 1,
     GW__LATENCY = 2,
     GW__OVERSUBSCRIPTION = 4,
-    GW__RANKS = 8
+    GW__RANKS = 8,
+    GW__PORTS = 16,
+    GW__LEVELS = 32
 };
 
 struct gw__settings {
     unsigned seen; /* bits of enum gw__setting */
     struct gw__line line;
     uint32_t ranks;
+    uint32_t ports, levels;
 };
 
 /* Reads the rest of the line; at least one of the `allowed` bits, each at most
@@ -98,6 +114,12 @@ typedef bool gw__take_name(void *context, const char *name, size_t at);
 bool gw__names_read(struct gw__words *words, size_t begin, size_t end,
                     gw__take_name *take, void *context);
 
+/* ---- topology_fabric_read.c ---- */
+
+/* The rest of a statement; fabric->kind is set. */
+bool gw__fat_tree_read(struct gw__words *words, struct gw__fabric *fabric);
+bool gw__torus_read(struct gw__words *words, struct gw__fabric *fabric);
+
 /* ---- topology_names.c ---- */
 
 /* The number of the host or rack of that name (`length` bytes), or UINT32_MAX.
@@ -111,6 +133,22 @@ bool gw__host_add(struct gw_topology *t, const char *name);
 bool gw__rack_add(struct gw_topology *t, const char *name);
 /* The next rank is on this host. */
 bool gw__host_list(struct gw_topology *t, uint32_t host);
+
+/* ---- topology_fabric.c ---- */
+
+unsigned gw__fabric_hosts(const struct gw__fabric *fabric);
+unsigned gw__fabric_rack_hosts(const struct gw__fabric *fabric);
+/* Numbered from 0; all have the same rate. */
+unsigned gw__fabric_links(const struct gw__fabric *fabric);
+void gw__fabric_link(const struct gw__fabric *fabric, unsigned index,
+                     struct gw_topology_link *link);
+void gw__fabric_link_name(const struct gw_topology *t, unsigned index,
+                          char out[64]);
+/* Between two hosts; returns how many links. */
+unsigned gw__fabric_way(const struct gw__fabric *fabric, unsigned from,
+                        unsigned to, unsigned *links);
+/* What is not said of its links follows from the cards. */
+void gw__fabric_settle(struct gw__fabric *fabric, const struct gw__line *nic);
 
 /* ---- topology.c ---- */
 

@@ -13,13 +13,9 @@
 
 enum { LINE_COLUMNS = 80 };
 
-static void print_line(FILE *file, const char *statement, const char *name,
-                       const struct gw__line *line)
+static void print_settings(FILE *file, const struct gw__line *line)
 {
     char latency[32];
-    if (!line->has_rate && !line->under && !line->has_latency)
-        return;
-    fprintf(file, "%s%s%s", statement, name ? " " : "", name ? name : "");
     if (line->has_rate)
         fprintf(file, " rate=%" PRIu64, line->rate);
     if (line->under)
@@ -28,6 +24,26 @@ static void print_line(FILE *file, const char *statement, const char *name,
     if (line->has_latency)
         fprintf(file, " latency=%s", latency);
     fputc('\n', file);
+}
+
+static void print_line(FILE *file, const char *statement, const char *name,
+                       const struct gw__line *line)
+{
+    if (!line->has_rate && !line->under && !line->has_latency)
+        return;
+    fprintf(file, "%s%s%s", statement, name ? " " : "", name ? name : "");
+    print_settings(file, line);
+}
+
+static void print_fabric(const struct gw__fabric *fabric, FILE *file)
+{
+    if (fabric->kind == GW__FAT_TREE)
+        fprintf(file, "fat-tree k=%u levels=%u", fabric->k, fabric->levels);
+    else
+        fprintf(file, "torus %u", fabric->size[0]);
+    for (unsigned d = 1; d < fabric->dimensions; d++)
+        fprintf(file, "x%u", fabric->size[d]);
+    print_settings(file, &fabric->line);
 }
 
 static void print_racks(const struct gw_topology *t, FILE *file)
@@ -82,7 +98,10 @@ enum gw_err gw_topology_print(const struct gw_topology *topology, FILE *file,
     print_line(file, "nic", NULL, &topology->nic);
     print_line(file, "inner", NULL, &topology->inner);
     print_line(file, "uplink", NULL, &topology->uplink);
-    print_racks(topology, file);
+    if (topology->fabric.kind == GW__RACKS)
+        print_racks(topology, file);
+    else
+        print_fabric(&topology->fabric, file);
     print_own(topology, file);
     print_order(topology, file);
     if (fflush(file) || ferror(file))

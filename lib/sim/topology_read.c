@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RATIO_MAX = 1000000 };
+enum { RATIO_MAX = 1000000, PORTS_MAX = 1024 };
 
 /* ---- names ---- */
 
@@ -146,7 +146,7 @@ static bool read_ranks(struct gw__words *words, size_t at,
                        struct gw__settings *settings)
 {
     size_t begin = at;
-    if (!gw__parse_number(words, &at, GW_RANKS_MAX, "a number of ranks",
+    if (!gw__parse_number(words, &at, GW_HOSTS_MAX, "a number of ranks",
                           &settings->ranks))
         return false;
     if (at != words->end)
@@ -154,6 +154,35 @@ static bool read_ranks(struct gw__words *words, size_t at,
     return settings->ranks > 0 ||
            gw__source_fail(&words->source, begin,
                            "a host holds at least one rank");
+}
+
+/* A number with nothing behind it. */
+static bool read_alone(struct gw__words *words, size_t at, uint32_t most,
+                       const char *what, uint32_t *number)
+{
+    if (!gw__parse_number(words, &at, most, what, number))
+        return false;
+    return at == words->end || gw__expected(words, at, "a blank");
+}
+
+static bool read_ports(struct gw__words *words, size_t at,
+                       struct gw__settings *settings)
+{
+    if (!read_alone(words, at, PORTS_MAX, "a number of ports",
+                    &settings->ports))
+        return false;
+    return (settings->ports >= 2 && settings->ports % 2 == 0) ||
+           gw__source_fail(&words->source, at,
+                           "half of a switch's ports lead up: k is even");
+}
+
+static bool read_levels(struct gw__words *words, size_t at,
+                        struct gw__settings *settings)
+{
+    if (!read_alone(words, at, 3, "a number of levels", &settings->levels))
+        return false;
+    return settings->levels >= 2 ||
+           gw__source_fail(&words->source, at, "a fat tree has 2 or 3 levels");
 }
 
 static const struct key {
@@ -164,6 +193,8 @@ static const struct key {
     {"latency=", read_latency},
     {"oversubscription=", read_ratio},
     {"ranks=", read_ranks},
+    {"k=", read_ports},
+    {"levels=", read_levels},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 

@@ -11,9 +11,11 @@
  * one time happens before the links are dealt anew. See traffic.h.
  */
 #include "traffic.h"
+#include "traffic_bulk.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 uint64_t gw__ps_of(double us)
 {
@@ -52,7 +54,22 @@ static void message_got(struct gw__traffic *f, uint32_t number, uint32_t cause)
     if (--message->waits > 0)
         return;
     message->cause = cause;
-    begin_message(f, number);
+    f->ready[f->ready_count++] = number;
+}
+
+static int earlier(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Those that are ready at one time begin in the order of the plan. */
+static void begin_ready(struct gw__traffic *f)
+{
+    qsort(f->ready, f->ready_count, sizeof *f->ready, earlier);
+    for (uint32_t i = 0; i < f->ready_count; i++)
+        begin_message(f, f->ready[i]);
+    f->ready_count = 0;
 }
 
 /* ---- values ---- */
@@ -132,8 +149,8 @@ static void left(struct gw__traffic *f, uint32_t number)
 static bool is_limited(const struct gw__traffic *f,
                        const struct gw__stream *flow)
 {
-    for (unsigned i = 0; i < flow->way_count; i++)
-        if (f->links[flow->way[i]].rate > 0)
+    for (uint32_t i = 0; i < flow->way_count; i++)
+        if (f->links[f->ways[flow->way + i].link].rate > 0)
             return true;
     return false;
 }
@@ -175,6 +192,17 @@ static void happen(struct gw__traffic *f, uint32_t thing)
 
 /* ---- the run ---- */
 
+static bool is_now(const struct gw__traffic *f)
+{
+    return f->heap.count > 0 && f->heap.slots[0].time_ps == f->now_ps;
+}
+
+static void happen_all(struct gw__traffic *f)
+{
+    while (is_now(f))
+        happen(f, gw__heap_pop(&f->heap));
+}
+
 static void play(struct gw__traffic *f)
 {
     gw__result_begin(f);
@@ -183,8 +211,10 @@ static void play(struct gw__traffic *f)
             begin_message(f, m);
     while (f->heap.count > 0 && !f->too_long) {
         f->now_ps = f->heap.slots[0].time_ps;
-        while (f->heap.count > 0 && f->heap.slots[0].time_ps == f->now_ps)
-            happen(f, gw__heap_pop(&f->heap));
+        do {
+            happen_all(f);
+            begin_ready(f);
+        } while (is_now(f));
         gw__share_deal(f);
     }
     gw__result_end(f);
@@ -196,15 +226,17 @@ static enum gw_err check(const struct gw_topology *topology,
 {
     enum { ELEM_BYTES_MAX = 64 };
     uint64_t bytes;
-    if (job->plan->ranks > gw_topology_ranks(topology))
-        return gw_fail(
-            why, GW_EINVAL, "the plan is for %u ranks, and topology %s has %u",
-            job->plan->ranks, topology->name, gw_topology_ranks(topology));
+    unsigned ranks = job->plan ? job->plan->ranks : job->args->ranks;
+    size_t most = job->plan ? job->plan->transfer_count + 1 : 1;
+    if (ranks > gw_topology_ranks(topology))
+        return gw_fail(why, GW_EINVAL,
+                       "the plan is for %u ranks, and topology %s has %u",
+                       ranks, topology->name, gw_topology_ranks(topology));
     if (job->elem_bytes == 0 || job->elem_bytes > ELEM_BYTES_MAX)
         return gw_fail(why, GW_EINVAL, "an element has 1 to %d bytes, not %zu",
                        ELEM_BYTES_MAX, job->elem_bytes);
     if (__builtin_mul_overflow(job->count, job->elem_bytes, &bytes) ||
-        __builtin_mul_overflow(bytes, job->plan->transfer_count + 1, &bytes))
+        __builtin_mul_overflow(bytes, most, &bytes))
         return gw_fail(why, GW_EINVAL, "%zu elements are too many", job->count);
     if (!(job->message_us >= 0) || !(job->reduce_us_per_byte >= 0))
         return gw_fail(why, GW_EINVAL, "costs are not negative");
@@ -220,11 +252,13 @@ enum gw_err gw_topology_simulate(const struct gw_topology *topology,
     enum gw_err err = check(topology, job, why);
     if (err)
         return err;
+    if (!job->plan)
+        return gw__bulk_simulate(topology, job, result, why);
     struct gw__traffic f = {
         .topology = topology, .job = job, .plan = job->plan};
     err = gw__traffic_init(&f, why);
     if (!err)
-        err = gw__result_new(&f, &f.result, why);
+        err = gw__result_new(f.link_count, f.plan->ranks, &f.result, why);
     if (!err)
         play(&f);
     if (!err && f.too_long)

@@ -42,17 +42,21 @@ struct gw__stream {
     uint64_t since_ps; /* when `left` was true */
     uint64_t latency_ps;
     uint32_t src, dst;
-    uint32_t message; /* the front one */
-    uint32_t mark;    /* the last round of sharing that has met it */
-    unsigned way_count;
-    unsigned way[GW_WAY_MAX];
-    uint32_t before[GW_WAY_MAX], after[GW_WAY_MAX]; /* in the links' lists */
+    uint32_t message;        /* the front one */
+    uint32_t mark;           /* the last round of sharing that has met it */
+    uint32_t way, way_count; /* ways[way] and so on */
     bool under_way;
     bool settled; /* in this round */
 };
 
-/* A directed link of the topology with the flows that share it. Lists hold
- * flow * GW_WAY_MAX + which link of the way this is. */
+/* A link on the way of a flow; and the flow, in the list of the link. */
+struct gw__way_link {
+    uint32_t link, flow;
+    uint32_t before, after; /* in the list, or UINT32_MAX */
+};
+
+/* A directed link of the topology with the flows that share it: a list of
+ * their ways' links. */
 struct gw__pipe_link {
     double rate;    /* bytes a picosecond; 0: no limit */
     double room;    /* in this round: not given away yet */
@@ -88,6 +92,8 @@ struct gw__traffic {
     struct gw__message *messages;
     uint32_t message_count;
     struct gw__stream *flows; /* of each link of the index */
+    struct gw__way_link *ways;
+    size_t way_count, way_room;
     struct gw__pipe_link *links;
     unsigned link_count;
     uint32_t *needs;      /* of each version: what is missing */
@@ -96,6 +102,8 @@ struct gw__traffic {
     uint64_t *sender_ps;  /* of each rank: busy with sending until */
     uint64_t *reducer_ps; /* the same, with reducing */
     struct gw__heap heap; /* flows, then messages, then versions */
+    uint32_t *ready;      /* messages that wait for nothing any more */
+    uint32_t ready_count;
     uint64_t now_ps;
     bool too_long;
     uint64_t message_ps;
@@ -148,9 +156,12 @@ void gw__share_deal(struct gw__traffic *f);
 
 /* ---- traffic_result.c ---- */
 
-GW_MUST_CHECK enum gw_err gw__result_new(const struct gw__traffic *f,
+GW_MUST_CHECK enum gw_err gw__result_new(unsigned links, unsigned ranks,
                                          struct gw_topology_result **result,
                                          struct gw_error *why);
+/* From link_bytes to what the uplinks carried. */
+void gw__result_uplinks(const struct gw_topology *topology,
+                        struct gw_topology_result *result);
 /* The message leaves; the value of a version has been taken in. */
 void gw__result_send(struct gw__traffic *f, uint32_t message);
 void gw__result_apply(struct gw__traffic *f, uint32_t version);

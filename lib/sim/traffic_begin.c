@@ -98,6 +98,31 @@ static bool make_links(struct gw__traffic *f)
     return true;
 }
 
+/* The links between the two ranks, and the latency of all. */
+static bool make_way(struct gw__traffic *f, uint32_t number)
+{
+    struct gw__stream *flow = &f->flows[number];
+    unsigned way[GW_WAY_MAX];
+    uint64_t rate, latency_ns;
+    flow->way = (uint32_t)f->way_count;
+    flow->way_count = gw_topology_way(f->topology, flow->src, flow->dst, way);
+    gw_topology_way_sum(f->topology, flow->src, flow->dst, &rate, &latency_ns);
+    flow->latency_ps = latency_ns * 1000;
+    for (uint32_t i = 0; i < flow->way_count; i++) {
+        if (f->way_count == f->way_room) {
+            size_t room = f->way_room ? 2 * f->way_room : 64;
+            void *moved = realloc(f->ways, room * sizeof *f->ways);
+            if (!moved)
+                return false;
+            f->ways = moved;
+            f->way_room = room;
+        }
+        f->ways[f->way_count++] =
+            (struct gw__way_link){.link = way[i], .flow = number};
+    }
+    return true;
+}
+
 static bool make_flows(struct gw__traffic *f)
 {
     size_t flows = (size_t)f->index.links + 1;
@@ -108,15 +133,12 @@ static bool make_flows(struct gw__traffic *f)
     for (uint32_t t = 0; t < f->index.transfers; t++) {
         const struct gw_transfer *x = &f->plan->transfers[t];
         struct gw__stream *flow = &f->flows[f->index.link[t]];
-        uint64_t rate, latency_ns;
         if (flow->way_count > 0)
             continue;
         flow->src = x->src;
         flow->dst = x->dst;
-        flow->way_count =
-            gw_topology_way(f->topology, x->src, x->dst, flow->way);
-        gw_topology_way_sum(f->topology, x->src, x->dst, &rate, &latency_ns);
-        flow->latency_ps = latency_ns * 1000;
+        if (!make_way(f, f->index.link[t]))
+            return false;
     }
     return true;
 }
@@ -143,7 +165,8 @@ static bool make_heap(struct gw__traffic *f)
         (size_t)f->index.links + f->message_count + f->versions.count + 1;
     f->heap.slots = malloc(things * sizeof *f->heap.slots);
     f->heap.place = calloc(things, sizeof *f->heap.place);
-    return f->heap.slots && f->heap.place;
+    f->ready = malloc(((size_t)f->message_count + 1) * sizeof *f->ready);
+    return f->heap.slots && f->heap.place && f->ready;
 }
 
 static bool make_ranks(struct gw__traffic *f)
@@ -179,6 +202,7 @@ void gw__traffic_fini(struct gw__traffic *f)
     free(f->chunk_bytes);
     free(f->messages);
     free(f->flows);
+    free(f->ways);
     free(f->links);
     free(f->needs);
     free(f->cause);
@@ -187,6 +211,7 @@ void gw__traffic_fini(struct gw__traffic *f)
     free(f->reducer_ps);
     free(f->heap.slots);
     free(f->heap.place);
+    free(f->ready);
     free(f->touched);
     free(f->near_links);
     free(f->near_flows);

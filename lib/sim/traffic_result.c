@@ -13,16 +13,16 @@ static double us_of(uint64_t ps)
     return (double)ps / 1e6;
 }
 
-enum gw_err gw__result_new(const struct gw__traffic *f,
+enum gw_err gw__result_new(unsigned links, unsigned ranks,
                            struct gw_topology_result **result,
                            struct gw_error *why)
 {
     struct gw_topology_result *made = calloc(1, sizeof *made);
     if (made) {
-        made->links = f->link_count;
-        made->ranks = f->plan->ranks;
-        made->link_bytes = calloc(f->link_count, sizeof *made->link_bytes);
-        made->rank_us = calloc(f->plan->ranks, sizeof *made->rank_us);
+        made->links = links;
+        made->ranks = ranks;
+        made->link_bytes = calloc(links, sizeof *made->link_bytes);
+        made->rank_us = calloc(ranks, sizeof *made->rank_us);
     }
     *result = made;
     return made && made->link_bytes && made->rank_us
@@ -107,8 +107,8 @@ void gw__result_send(struct gw__traffic *f, uint32_t number)
     const struct gw__stream *flow = &f->flows[message->flow];
     f->result->messages++;
     f->result->bytes += message->bytes;
-    for (unsigned i = 0; i < flow->way_count; i++)
-        f->result->link_bytes[flow->way[i]] += message->bytes;
+    for (uint32_t i = 0; i < flow->way_count; i++)
+        f->result->link_bytes[f->ways[flow->way + i].link] += message->bytes;
     if (!f->job->events)
         return;
     const uint32_t *begin = &f->carried.begin[number];
@@ -148,22 +148,26 @@ static void walk_back(const struct gw__traffic *f,
     }
 }
 
-void gw__result_end(struct gw__traffic *f)
+void gw__result_uplinks(const struct gw_topology *topology,
+                        struct gw_topology_result *result)
 {
-    struct gw_topology_result *result = f->result;
-    result->time_us = us_of(f->now_ps);
-    for (unsigned i = 0; i < f->link_count; i++) {
+    for (unsigned i = 0; i < result->links; i++) {
         struct gw_topology_link link;
         uint64_t bytes = result->link_bytes[i];
-        gw_topology_link(f->topology, i, &link);
-        if (link.kind != GW_LINK_UPLINK)
-            continue;
-        if (link.out)
+        gw_topology_link(topology, i, &link);
+        if (link.kind == GW_LINK_UPLINK && link.out)
             result->uplink_bytes += bytes;
-        if (bytes > result->uplink_bytes_max)
+        if (gw_topology_is_shared(&link) && bytes > result->uplink_bytes_max)
             result->uplink_bytes_max = bytes;
     }
-    walk_back(f, result);
+}
+
+void gw__result_end(struct gw__traffic *f)
+{
+    f->result->time_us = us_of(f->now_ps);
+    f->result->rounds = f->plan->steps;
+    gw__result_uplinks(f->topology, f->result);
+    walk_back(f, f->result);
 }
 
 double gw_topology_use(const struct gw_topology *topology,

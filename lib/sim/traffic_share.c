@@ -33,19 +33,18 @@ void gw__share_join(struct gw__traffic *f, uint32_t number)
     flow->under_way = true;
     flow->rate = 0;
     flow->since_ps = f->now_ps;
-    for (unsigned i = 0; i < flow->way_count; i++) {
-        struct gw__pipe_link *link = &f->links[flow->way[i]];
-        uint32_t item = number * GW_WAY_MAX + i;
+    for (uint32_t i = flow->way; i < flow->way + flow->way_count; i++) {
+        struct gw__way_link *item = &f->ways[i];
+        struct gw__pipe_link *link = &f->links[item->link];
         if (link->rate == 0)
             continue;
-        flow->before[i] = UINT32_MAX;
-        flow->after[i] = link->first;
+        item->before = UINT32_MAX;
+        item->after = link->first;
         if (link->first != UINT32_MAX)
-            f->flows[link->first / GW_WAY_MAX]
-                .before[link->first % GW_WAY_MAX] = item;
-        link->first = item;
+            f->ways[link->first].before = i;
+        link->first = i;
         link->count++;
-        touch(f, flow->way[i]);
+        touch(f, item->link);
     }
 }
 
@@ -54,19 +53,19 @@ void gw__share_leave(struct gw__traffic *f, uint32_t number)
     struct gw__stream *flow = &f->flows[number];
     assert(flow->under_way);
     flow->under_way = false;
-    for (unsigned i = 0; i < flow->way_count; i++) {
-        struct gw__pipe_link *link = &f->links[flow->way[i]];
-        uint32_t before = flow->before[i], after = flow->after[i];
+    for (uint32_t i = flow->way; i < flow->way + flow->way_count; i++) {
+        struct gw__way_link *item = &f->ways[i];
+        struct gw__pipe_link *link = &f->links[item->link];
         if (link->rate == 0)
             continue;
-        if (before == UINT32_MAX)
-            link->first = after;
+        if (item->before == UINT32_MAX)
+            link->first = item->after;
         else
-            f->flows[before / GW_WAY_MAX].after[before % GW_WAY_MAX] = after;
-        if (after != UINT32_MAX)
-            f->flows[after / GW_WAY_MAX].before[after % GW_WAY_MAX] = before;
+            f->ways[item->before].after = item->after;
+        if (item->after != UINT32_MAX)
+            f->ways[item->after].before = item->before;
         link->count--;
-        touch(f, flow->way[i]);
+        touch(f, item->link);
     }
 }
 
@@ -91,13 +90,8 @@ static void meet_flow(struct gw__traffic *f, uint32_t number)
     flow->mark = f->round;
     flow->settled = false;
     f->near_flows[f->near_flow_count++] = number;
-    for (unsigned i = 0; i < flow->way_count; i++)
-        meet_link(f, flow->way[i]);
-}
-
-static uint32_t next_item(const struct gw__traffic *f, uint32_t item)
-{
-    return f->flows[item / GW_WAY_MAX].after[item % GW_WAY_MAX];
+    for (uint32_t i = 0; i < flow->way_count; i++)
+        meet_link(f, f->ways[flow->way + i].link);
 }
 
 /* Fills near_links and near_flows with all that hangs together with a link. */
@@ -107,8 +101,8 @@ static void gather(struct gw__traffic *f, uint32_t link)
     meet_link(f, link);
     for (uint32_t i = 0; i < f->near_link_count; i++)
         for (uint32_t item = f->links[f->near_links[i]].first;
-             item != UINT32_MAX; item = next_item(f, item))
-            meet_flow(f, item / GW_WAY_MAX);
+             item != UINT32_MAX; item = f->ways[item].after)
+            meet_flow(f, f->ways[item].flow);
 }
 
 /* ---- filling up ---- */
@@ -136,8 +130,8 @@ static void settle_flow(struct gw__traffic *f, uint32_t number, double rate)
         return;
     flow->settled = true;
     set_rate(f, number, rate);
-    for (unsigned i = 0; i < flow->way_count; i++) {
-        struct gw__pipe_link *link = &f->links[flow->way[i]];
+    for (uint32_t i = 0; i < flow->way_count; i++) {
+        struct gw__pipe_link *link = &f->links[f->ways[flow->way + i].link];
         link->room -= rate;
         link->open--;
     }
@@ -169,8 +163,8 @@ static void fill_up(struct gw__traffic *f)
             if (link->open == 0 || link->room / link->open > least * NEAR)
                 continue;
             for (uint32_t item = link->first; item != UINT32_MAX;
-                 item = next_item(f, item))
-                settle_flow(f, item / GW_WAY_MAX, least);
+                 item = f->ways[item].after)
+                settle_flow(f, f->ways[item].flow, least);
         }
 }
 

@@ -139,6 +139,40 @@ field() {
     [[ $output = *"/nowhere/e.jsonl"* ]]
 }
 
+@test "a torus and a fat tree, in a word: the all-to-all fills their links" {
+    # 8x8: a link carries p k/8 = 64 blocks.
+    collrun sim alltoall -a linear -t torus:8x8 -b 64K -d u8 --alpha 0us -o json >out
+    [ "$(json ranks <out)" = 64 ]
+    [ "$(json rows 0 uplink_bytes <out)" -eq $((64 * 1024)) ]
+    # Four to one: o (p - m) blocks of a card's time, and two cards' latency.
+    collrun sim alltoall -a linear -t fat-tree:k=8,levels=2,oversubscription=4:1 \
+        -b 32K -d u8 --alpha 0us -o json >out
+    awk -v us="$(json rows 0 time_us <out)" 'BEGIN {
+        expected = 4 * (32 - 4) * 1024 / 1073.741824 + 10
+        exit !(us > expected - 0.02 && us < expected + 0.02) }'
+    run -65 collrun sim alltoall -t torus:8x
+    [[ $output = *"torus:8x:3:9: expected a size, such as 8x8"* ]]
+    run -0 collrun sim allreduce -t torus:4x4 -a ring --links
+    [[ $output = *"h15 -y"* ]]
+}
+
+@test "4,096 ranks of a ring, 100,000 of a dissemination" {
+    collrun sim barrier -a dissemination -n 100000 --alpha 2us -o json >out
+    [ "$(json rows 0 rounds <out)" = 17 ]
+    [ "$(json rows 0 time_us <out)" = 204.0 ] ||
+        [ "$(json rows 0 time_us <out)" = 204 ]
+    collrun sim allgather -a bruck -n 100000 -b 100000 -d u8 -o json >out
+    [ "$(json rows 0 messages <out)" -eq 1700000 ]
+    [ "$(json rows 0 total_bytes <out)" -eq $((100000 * 99999)) ]
+    # 12 rounds of 1 + 10 us, and 4095 KiB out of each card.
+    collrun sim allgather -a recursive_doubling -n 4096 -b 4M -o json >out
+    awk -v us="$(json rows 0 time_us <out)" 'BEGIN {
+        expected = 12 * 11 + 4095 * 1024 / 1073.741824
+        exit !(us > expected - 0.1 && us < expected + 0.1) }'
+    run -64 collrun sim allreduce -a ring -n 16384
+    [[ $output = *"ring of 16384 ranks moves too many pieces"* ]]
+}
+
 @test "what a topology says wrong is told with its place" {
     printf 'topology bad\nrack a: x y\norder x z\n' >bad.topo
     run -65 collrun sim allreduce --topo bad.topo

@@ -31,7 +31,7 @@ static uint64_t has[GW_RANKS_MAX], had[GW_RANKS_MAX];
 
 /* Asserting is slow: only what is wrong comes to it. */
 static void check_hop(const struct gw_algo_args *args, unsigned round,
-                      unsigned place, const struct gw_transfer *hop)
+                      unsigned place, const struct gw__hop *hop)
 {
     uint64_t bit = (uint64_t)1 << hop->chunk;
     if (hop->dst != place || !(had[hop->src] & bit) || (has[place] & bit))
@@ -49,7 +49,7 @@ static void run(unsigned p, unsigned k)
     has[0] = all;
     for (unsigned round = 0; round < gw__circulant_rounds(&args); round++) {
         memcpy(had, has, p * sizeof *has);
-        struct gw_transfer hop;
+        struct gw__hop hop;
         for (unsigned place = 0; place < p; place++)
             if (gw__circulant_hop(&args, round, place, &hop))
                 check_hop(&args, round, place, &hop);
@@ -90,7 +90,7 @@ END_TEST
 START_TEST(counts_places_from_the_root)
 {
     struct gw_algo_args args = {.ranks = 5, .root = 3, .segments = 1};
-    struct gw_transfer hop;
+    struct gw__hop hop;
     ck_assert(gw__circulant_hop(&args, 0, 1, &hop));
     ck_assert_uint_eq(hop.src, 3);
     ck_assert_uint_eq(hop.dst, 4);

@@ -188,6 +188,50 @@ START_TEST(ways_go_up_as_far_as_they_must)
 }
 END_TEST
 
+/* Up by the port that the destination says, down to it. */
+START_TEST(ways_of_a_fat_tree_are_fixed)
+{
+    struct gw_topology *t =
+        parse(HEAD "nic rate=8M latency=5us\nfat-tree k=4 latency=1us\n");
+    ck_assert_uint_eq(gw_topology_ranks(t), 16);
+    ck_assert_uint_eq(gw_topology_racks(t), 8);
+    ck_assert_uint_eq(gw_topology_rack_ranks(t), 2);
+    expect_way(t, 0, 1, "h0 nic out, h1 nic in");
+    expect_way(t, 0, 3,
+               "h0 nic out, r0 uplink 1 out, r1 uplink 1 in, "
+               "h3 nic in");
+    expect_way(t, 2, 15,
+               "h2 nic out, r1 uplink 1 out, pod 0 upper 1 core 1 out, "
+               "pod 3 upper 1 core 1 in, r7 uplink 1 in, h15 nic in");
+    expect_link(t, "r7 uplink 1 in", 8 << 20, 1000);
+    gw_topology_destroy(&t);
+    t = parse(HEAD "nic rate=8M\nfat-tree k=6 levels=2 oversubscription=4:1\n");
+    ck_assert_uint_eq(gw_topology_ranks(t), 18);
+    expect_way(t, 17, 4,
+               "h17 nic out, r5 uplink 1 out, r1 uplink 1 in, "
+               "h4 nic in");
+    expect_link(t, "r5 uplink 1 out", 2 << 20, 0);
+    gw_topology_destroy(&t);
+}
+END_TEST
+
+/* The first dimension first, the shorter way around. */
+START_TEST(ways_of_a_torus_take_the_dimensions_in_order)
+{
+    struct gw_topology *t = parse(HEAD "torus 5x4 rate=3M latency=2us\n");
+    ck_assert_uint_eq(gw_topology_ranks(t), 20);
+    ck_assert_uint_eq(gw_topology_rack_ranks(t), 5);
+    expect_way(t, 0, 1, "h0 nic out, h0 +x, h1 nic in");
+    expect_way(t, 0, 4, "h0 nic out, h0 -x, h4 nic in");
+    expect_way(t, 1, 18, "h1 nic out, h1 +x, h2 +x, h3 -y, h18 nic in");
+    /* Both ways around are as long. */
+    expect_way(t, 0, 10, "h0 nic out, h0 +y, h5 +y, h10 nic in");
+    expect_way(t, 5, 15, "h5 nic out, h5 -y, h0 -y, h15 nic in");
+    expect_link(t, "h3 -y", 3 << 20, 2000);
+    gw_topology_destroy(&t);
+}
+END_TEST
+
 START_TEST(what_is_printed_reads_back_equal)
 {
     static const char *const texts[] = {
@@ -197,6 +241,9 @@ START_TEST(what_is_printed_reads_back_equal)
               "uplink oversubscription=7:3\nuplink b rate=12 latency=1s\n"
               "host b0 a1 ranks=3\ninner rate=5\ninner b1 latency=0\n"
               "order b0 b0 b1 a1\norder a0 b0\n",
+        HEAD "nic rate=3M\nfat-tree k=4 levels=2 oversubscription=2:1 "
+             "latency=7ns\nhost h3 ranks=2\norder interleaved\n",
+        HEAD "torus 3x4x5 rate=77\nnic h4 latency=1us\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct gw_topology *t = parse(texts[i]);
@@ -230,8 +277,9 @@ static const struct {
     {HEAD "topology u\n", "t:2:10: a text has one topology"},
     {"topology a/b\n",
      "t:1:11: expected a letter, a digit, `_`, `-` or `.`, found `/b`"},
-    {HEAD "racks a: a0\n",
-     "t:2:1: expected nic, inner, uplink, rack, host or order, found `racks`"},
+    {HEAD "racks a: a0\n", "t:2:1: expected nic, inner, uplink, rack, "
+                           "fat-tree, torus, host or order, "
+                           "found `racks`"},
     {HEAD "rack a a0\n", "t:2:6: expected a rack's name and `:`, found `a`"},
     {HEAD "rack a:\n", "t:2:8: expected the rack's hosts, found the end of the "
                        "line"},
@@ -283,16 +331,38 @@ static const struct {
     {RACKS "nic latency=5\xc2\xb5s\n", "t:4:14: a topology has no byte 0xc2"},
     {RACKS "host ranks=2\n", "t:4:6: which host?"},
     {RACKS "host a0 ranks=0\n", "t:4:15: a host holds at least one rank"},
-    {RACKS "host a[0-1] ranks=16384\n",
-     "t:4:6: the hosts hold more than 16384 ranks"},
+    {RACKS "host a[0-1] ranks=131072\n",
+     "t:4:6: the hosts hold more than 131072 ranks"},
     {HEAD "rack a: h[3-1]\n",
      "t:2:13: a range goes from the smaller number to the larger"},
     {HEAD "rack a: h[0-3\n",
      "t:2:14: expected `]` at the end of the name, found the end of the word"},
     {HEAD "rack a: h[0-3]x\n",
      "t:2:14: expected `]` at the end of the name, found `]x`"},
-    {HEAD "rack a: h[0-20000]\n", "t:2:13: the number is at most 16384 here"},
-    {HEAD "rack a: h[0-16384]\n", "t:2:9: there are more than 16384 hosts"},
+    {HEAD "rack a: h[0-200000]\n", "t:2:13: the number is at most 131072 here"},
+    {HEAD "rack a: h[0-131072]\n", "t:2:9: there are more than 131072 hosts"},
+    {HEAD "fat-tree levels=2\n",
+     "t:2:10: a fat tree wants k=, the ports of a switch"},
+    {HEAD "fat-tree k=5\n",
+     "t:2:12: half of a switch's ports lead up: k is even"},
+    {HEAD "fat-tree k=4 levels=1\n", "t:2:21: a fat tree has 2 or 3 levels"},
+    {HEAD "fat-tree k=4 ports=2\n",
+     "t:2:14: expected rate=, latency=, oversubscription=, k= or levels=, "
+     "found `ports=2`"},
+    {HEAD "fat-tree k=100\n", "t:2:10: there are more than 131072 hosts"},
+    {HEAD "torus 4x0\n", "t:2:7: a torus has no side of 0"},
+    {HEAD "torus 4x4x4x4\n",
+     "t:2:12: expected one to three sizes, as in 8x8x4, found `x4`"},
+    {HEAD "torus 4x\n",
+     "t:2:9: expected a size, such as 8x8, found the end of the word"},
+    {HEAD "torus 400x400\n", "t:2:7: there are more than 131072 hosts"},
+    {HEAD "torus 2000\n", "t:2:7: a way would have more than 512 links"},
+    {HEAD "torus 4x4\nrack a: a0\n",
+     "t:3:6: a fat tree or torus has all its racks"},
+    {RACKS "torus 4x4\n",
+     "t:4:7: a fat tree or torus is all of a topology: no racks beside it"},
+    {HEAD "torus 4x4\nuplink rate=1\n",
+     "t:3:8: links of a fat tree or torus are told where it is"},
     {HEAD "rack a: abcdefghijklmnopqrstuvwxyz012345\n",
      "t:2:9: a name has at most 31 characters"},
 };
@@ -330,6 +400,8 @@ Suite *suite_topology(void)
     tcase_add_test(read, links_are_as_said_or_as_the_default_says);
     tcase_add_test(read, an_uplink_that_is_not_said_carries_all_its_cards);
     tcase_add_test(read, ways_go_up_as_far_as_they_must);
+    tcase_add_test(read, ways_of_a_fat_tree_are_fixed);
+    tcase_add_test(read, ways_of_a_torus_take_the_dimensions_in_order);
     tcase_add_test(read, what_is_printed_reads_back_equal);
     suite_add_tcase(suite, read);
     TCase *refused = tcase_create("topology: refused");

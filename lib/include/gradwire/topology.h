@@ -17,6 +17,11 @@
  *
  * and takes the sum of the latencies; switches and spine have no limit of their
  * own. Rates are bytes a second, as in the rules of links; 0: no limit.
+ *
+ * Instead of racks that are told one by one a topology may be a fat tree or a
+ * torus (gradwire-topology(5)). A fat tree's edge switches are racks, with an
+ * uplink to each switch above; a torus' rows are racks, and its hosts are the
+ * switches.
  */
 #ifndef GRADWIRE_TOPOLOGY_H
 #define GRADWIRE_TOPOLOGY_H
@@ -33,9 +38,9 @@ extern "C" {
 
 /* Limits, so that a file cannot exhaust memory. */
 enum {
-    GW_HOSTS_MAX = 16384, /* the ranks on them: GW_RANKS_MAX */
+    GW_HOSTS_MAX = 131072, /* and as many ranks on them */
     GW_RACKS_MAX = 4096,
-    GW_WAY_MAX = 4,           /* links of a way */
+    GW_WAY_MAX = 512,         /* links of a way */
     GW_TOPOLOGY_NAME_MAX = 32 /* bytes of a host's or rack's name, 0 included */
 };
 
@@ -89,15 +94,27 @@ GW_API const char *gw_topology_rack(const struct gw_topology *topology,
 
 /* ---- links ---- */
 
-enum gw_topology_kind { GW_LINK_NIC, GW_LINK_INNER, GW_LINK_UPLINK };
+enum gw_topology_kind {
+    GW_LINK_NIC,
+    GW_LINK_INNER,
+    GW_LINK_UPLINK, /* of a rack */
+    GW_LINK_TRUNK   /* between switches: of a torus, of a fat tree's pods */
+};
 
 struct gw_topology_link {
     enum gw_topology_kind kind;
     bool out;            /* away from the host; false of an inner link */
-    unsigned owner;      /* which host or rack, counted from 0 */
+    unsigned owner;      /* which host or rack, counted from 0; of a trunk the
+                            host or pod that it begins or ends at */
     uint64_t rate;       /* bytes a second; 0: no limit */
     uint64_t latency_ns; /* from one end to the other */
 };
+
+/* One that lies between racks or switches. */
+static inline bool gw_topology_is_shared(const struct gw_topology_link *link)
+{
+    return link->kind == GW_LINK_UPLINK || link->kind == GW_LINK_TRUNK;
+}
 
 /* Directed links are numbered from 0. */
 GW_API unsigned gw_topology_links(const struct gw_topology *topology);
@@ -127,6 +144,11 @@ struct gw_topology_job {
     double message_us;         /* alpha: what a message costs its sender */
     double reduce_us_per_byte; /* gamma: a byte that is reduced */
     struct gw_sink *events;    /* not owned; NULL: none */
+    /* Instead of a plan (NULL): an algorithm, whose transfers are never written
+     * down. Then there may be 131072 ranks and 41943040 messages, a message is
+     * taken in as a whole, and there are no events. */
+    const struct gw_algo *algo;
+    const struct gw_algo_args *args;
 };
 
 /* A message on the critical path: from when what it waited for was there until
@@ -146,7 +168,8 @@ struct gw_topology_result {
     uint64_t bytes; /* sent, all ranks */
     unsigned links;
     uint64_t *link_bytes;      /* of each link of the topology */
-    uint64_t uplink_bytes_max; /* over the busiest uplink, one direction */
+    uint64_t uplink_bytes_max; /* over the busiest uplink or trunk, one
+                                  direction */
     uint64_t uplink_bytes;     /* over all uplinks out of their racks */
     unsigned ranks;
     double *rank_us; /* when each rank had finished */
@@ -154,6 +177,7 @@ struct gw_topology_result {
      * the last one first. */
     unsigned hops;
     struct gw_topology_hop hop[GW_HOPS_MAX];
+    unsigned rounds; /* steps of the plan */
 };
 
 /* Simulates the run, message by message (a message is what one rank sends to
@@ -162,7 +186,8 @@ struct gw_topology_result {
  *   leave   when the values that it carries are complete at its sender and the
  *           message before it to the same rank has left: data dependencies, no
  *           lock-step
- *   alpha   it takes `message_us` of its sender, one message after another
+ *   alpha   it takes `message_us` of its sender, one message after another,
+ *           and of those that are ready at one time the first in the plan first
  *   bytes   then its bytes share every link on their way with all messages that
  *           are under way, max-min fair
  *   arrive  the way's latency after the last byte has left

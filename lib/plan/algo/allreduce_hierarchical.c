@@ -21,6 +21,8 @@
 #include "ring.h"
 #include "shape.h"
 
+#include <plan/stream.h>
+
 #include <assert.h>
 
 struct racks {
@@ -99,10 +101,13 @@ static void fold(struct gw_builder *b, const struct racks *racks,
     for (unsigned part = 0; part < racks->group; part++) {
         unsigned keeper = part;
         unsigned member = racks->full * racks->group + part % racks->rest;
-        for (unsigned k = 0; k < racks->full; k++)
-            gw_builder_add(b, action == GW_ADD ? member : keeper,
-                           action == GW_ADD ? keeper : member,
-                           part * racks->full + k, action);
+        gw__builder_run(
+            b, &(struct gw__run){.src = action == GW_ADD ? member : keeper,
+                                 .dst = action == GW_ADD ? keeper : member,
+                                 .chunk = part * racks->full,
+                                 .stride = 1,
+                                 .count = racks->full,
+                                 .action = action});
     }
 }
 

@@ -21,6 +21,8 @@
 #include "ring.h"
 #include "shape.h"
 
+#include <plan/stream.h>
+
 #include <string.h>
 
 enum { UNHEARD = 0xff, OWNER = 0xfe };
@@ -47,11 +49,34 @@ static void spread(unsigned p, unsigned steps, uint8_t *heard)
         }
 }
 
-static unsigned heard_by(unsigned p, const uint8_t *heard, unsigned block,
-                         unsigned rank)
+/* What a listener hears in step s lies this far beyond it, ascending; from an
+ * odd listener one sees the blocks of the other parity. Returns how many. */
+static unsigned beyond_it(unsigned p, unsigned s, const uint8_t *heard,
+                          bool odd, unsigned *beyond)
 {
-    return heard[block % 2 == 0 ? (rank + p - block) % p
-                                : (block + p - rank) % p];
+    unsigned count = 0;
+    for (unsigned x = 0; x < p; x++) {
+        bool even_block = x % 2 == odd;
+        if (heard[even_block ? (p - x) % p : x] == s)
+            beyond[count++] = x;
+    }
+    return count;
+}
+
+/* The listener's blocks, ascending: first those that wrap around. */
+static void add_blocks(struct gw_builder *b, const struct gw__run *run,
+                       unsigned p, const unsigned *beyond, unsigned count,
+                       unsigned listener)
+{
+    unsigned wraps = 0;
+    while (wraps < count && listener + beyond[wraps] < p)
+        wraps++;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned k = wraps + i < count ? wraps + i : wraps + i - count;
+        unsigned block = listener + beyond[k];
+        gw_builder_add(b, run->src, run->dst, block < p ? block : block - p,
+                       run->action);
+    }
 }
 
 /* One step: what the receiver hears in an all-gather, or what the sender would
@@ -59,20 +84,22 @@ static unsigned heard_by(unsigned p, const uint8_t *heard, unsigned block,
 static void exchange(struct gw_builder *b, unsigned p, unsigned s,
                      const uint8_t *heard, enum gw_action action)
 {
+    unsigned beyond[2][GW__STREAM_RANKS_MAX];
+    unsigned count[2] = {beyond_it(p, s, heard, false, beyond[0]),
+                         beyond_it(p, s, heard, true, beyond[1])};
     gw_builder_step(b);
     for (unsigned r = 0; r < p; r++) {
-        unsigned to = peer(p, r, s);
-        unsigned listener = action == GW_ADD ? r : to;
-        for (unsigned block = 0; block < p; block++)
-            if (heard_by(p, heard, block, listener) == s)
-                gw_builder_add(b, r, to, block, action);
+        struct gw__run run = {.src = r, .dst = peer(p, r, s), .action = action};
+        unsigned listener = action == GW_ADD ? r : run.dst;
+        unsigned odd = listener % 2;
+        add_blocks(b, &run, p, beyond[odd], count[odd], listener);
     }
 }
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
     unsigned p = args->ranks, steps = 0;
-    uint8_t heard[GW_RANKS_MAX];
+    uint8_t heard[GW__STREAM_RANKS_MAX];
     while (1U << steps < p)
         steps++;
     spread(p, steps, heard);

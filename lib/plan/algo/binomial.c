@@ -6,6 +6,8 @@
 
 #include "shape.h"
 
+#include <plan/stream.h>
+
 unsigned gw__binomial_widest(unsigned ranks)
 {
     unsigned span = 1;
@@ -27,9 +29,13 @@ void gw__binomial_scatter(struct gw_builder *b, const struct gw_algo_args *args)
     for (unsigned span = gw__binomial_widest(p); span > 0; span /= 2) {
         gw_builder_step(b);
         for (unsigned child = span; child < p; child += 2 * span)
-            for (unsigned i = 0; i < gw__binomial_subtree(p, child); i++)
-                gw_builder_add(b, gw__from_root(args, child - span),
-                               gw__from_root(args, child),
-                               gw__from_root(args, child + i), GW_REPLACE);
+            gw__builder_around(
+                b,
+                &(struct gw__run){.src = gw__from_root(args, child - span),
+                                  .dst = gw__from_root(args, child),
+                                  .chunk = gw__from_root(args, child),
+                                  .count = gw__binomial_subtree(p, child),
+                                  .action = GW_REPLACE},
+                p);
     }
 }

@@ -17,7 +17,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     gw_builder_ports(b, 1);
     for (unsigned round = 0; round < gw__circulant_rounds(args); round++) {
         gw_builder_step(b);
-        struct gw_transfer hop;
+        struct gw__hop hop;
         for (unsigned i = 1; i < args->ranks; i++)
             if (gw__circulant_hop(args, round, i, &hop))
                 gw_builder_add(b, hop.src, hop.dst, hop.chunk, GW_REPLACE);

@@ -4,6 +4,8 @@
  */
 #include "butterfly.h"
 
+#include <plan/stream.h>
+
 bool gw__power_of_two(unsigned ranks)
 {
     return ranks > 0 && (ranks & (ranks - 1)) == 0;
@@ -28,8 +30,11 @@ void gw__fold_in(struct gw_builder *b, const struct gw__fold *fold,
     gw_builder_step(b);
     for (unsigned v = 0; v < fold->extra; v++) {
         unsigned keeper = gw__fold_place(fold, v);
-        for (unsigned c = 0; c < chunks; c++)
-            gw_builder_add(b, keeper + 1, keeper, c, GW_ADD);
+        gw__builder_run(b, &(struct gw__run){.src = keeper + 1,
+                                             .dst = keeper,
+                                             .stride = 1,
+                                             .count = chunks,
+                                             .action = GW_ADD});
     }
 }
 
@@ -39,8 +44,11 @@ void gw__fold_out(struct gw_builder *b, const struct gw__fold *fold,
     gw_builder_step(b);
     for (unsigned v = 0; v < fold->extra; v++) {
         unsigned keeper = gw__fold_place(fold, v);
-        for (unsigned c = 0; c < chunks; c++)
-            gw_builder_add(b, keeper, keeper + 1, c, GW_REPLACE);
+        gw__builder_run(b, &(struct gw__run){.src = keeper,
+                                             .dst = keeper + 1,
+                                             .stride = 1,
+                                             .count = chunks,
+                                             .action = GW_REPLACE});
     }
 }
 
@@ -54,10 +62,15 @@ static void exchange(struct gw_builder *b, const struct gw__fold *fold,
     for (unsigned v = 0; v < fold->keepers; v++) {
         unsigned peer = v ^ half;
         unsigned low = (action == GW_ADD ? peer : v) & ~(half - 1);
-        unsigned end = gw__fold_place(blocks, low + half);
-        for (unsigned c = gw__fold_place(blocks, low); c < end; c++)
-            gw_builder_add(b, gw__fold_place(fold, v),
-                           gw__fold_place(fold, peer), c, action);
+        unsigned first = gw__fold_place(blocks, low);
+        gw__builder_run(b,
+                        &(struct gw__run){
+                            .src = gw__fold_place(fold, v),
+                            .dst = gw__fold_place(fold, peer),
+                            .chunk = first,
+                            .stride = 1,
+                            .count = gw__fold_place(blocks, low + half) - first,
+                            .action = action});
     }
 }
 

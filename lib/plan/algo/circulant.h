@@ -8,10 +8,10 @@
 #ifndef GW__CIRCULANT_H
 #define GW__CIRCULANT_H
 
-#include <gradwire/plan.h>
+#include <plan/stream.h>
 
-/* ceil(log2 GW_RANKS_MAX), and one more for p itself. */
-enum { GW__CIRCULANT_MAX = 15 };
+/* ceil(log2 GW__STREAM_RANKS_MAX), and one more for p itself. */
+enum { GW__CIRCULANT_MAX = 18 };
 
 /* Fills skips[0..q], ascending, skips[0] = 1 and skips[q] = ranks, and returns
  * q = ceil(log2 ranks). */

@@ -104,7 +104,7 @@ unsigned gw__circulant_rounds(const struct gw_algo_args *args)
 }
 
 bool gw__circulant_hop(const struct gw_algo_args *args, unsigned round,
-                       unsigned place, struct gw_transfer *hop)
+                       unsigned place, struct gw__hop *hop)
 {
     if (place == 0)
         return false;
@@ -119,10 +119,10 @@ bool gw__circulant_hop(const struct gw_algo_args *args, unsigned round,
         return false;
     unsigned from = (place + args->ranks - skips[k]) % args->ranks;
     unsigned chunk = block < last ? (unsigned)block : last;
-    *hop = (struct gw_transfer){
-        .src = (uint16_t)gw__from_root(args, from),
-        .dst = (uint16_t)gw__from_root(args, place),
-        .chunk = chunk & 0x3fffffff,
+    *hop = (struct gw__hop){
+        .src = gw__from_root(args, from),
+        .dst = gw__from_root(args, place),
+        .chunk = chunk,
     };
     return true;
 }

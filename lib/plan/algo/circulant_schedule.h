@@ -14,9 +14,13 @@
  * rank. */
 unsigned gw__circulant_rounds(const struct gw_algo_args *args);
 
+struct gw__hop {
+    unsigned src, dst, chunk;
+};
+
 /* What the rank `place` behind the root hears in `round` (counted from 0).
  * Fills src, dst and chunk of *hop, or returns false when it hears nothing. */
 bool gw__circulant_hop(const struct gw_algo_args *args, unsigned round,
-                       unsigned place, struct gw_transfer *hop);
+                       unsigned place, struct gw__hop *hop);
 
 #endif

@@ -12,6 +12,8 @@
 #include "binomial.h"
 #include "shape.h"
 
+#include <plan/stream.h>
+
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
     unsigned p = args->ranks;
@@ -19,10 +21,14 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     for (unsigned span = 1; span < p; span *= 2) {
         gw_builder_step(b);
         for (unsigned child = span; child < p; child += 2 * span)
-            for (unsigned i = 0; i < gw__binomial_subtree(p, child); i++)
-                gw_builder_add(b, gw__from_root(args, child),
-                               gw__from_root(args, child - span),
-                               gw__from_root(args, child + i), GW_REPLACE);
+            gw__builder_around(
+                b,
+                &(struct gw__run){.src = gw__from_root(args, child),
+                                  .dst = gw__from_root(args, child - span),
+                                  .chunk = gw__from_root(args, child),
+                                  .count = gw__binomial_subtree(p, child),
+                                  .action = GW_REPLACE},
+                p);
     }
 }
 

@@ -4,6 +4,8 @@
  */
 #include "ring.h"
 
+#include <plan/stream.h>
+
 bool gw__ring_pairs_up(unsigned ranks)
 {
     return ranks == 1 || (ranks > 0 && ranks % 2 == 0);
@@ -24,9 +26,13 @@ static void pass(struct gw_builder *b, const struct gw__ring *ring,
         unsigned src = ring->first + j * ring->stride;
         unsigned dst = ring->first + (j + 1) % m * ring->stride;
         for (unsigned part = (j + m - lag) % m; part < ring->parts; part += m)
-            for (unsigned k = 0; k < ring->width; k++)
-                gw_builder_add(b, src, dst,
-                               ring->chunk + part * ring->width + k, action);
+            gw__builder_run(
+                b, &(struct gw__run){.src = src,
+                                     .dst = dst,
+                                     .chunk = ring->chunk + part * ring->width,
+                                     .stride = 1,
+                                     .count = ring->width,
+                                     .action = action});
     }
 }
 

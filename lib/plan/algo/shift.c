@@ -6,6 +6,8 @@
  */
 #include "shift.h"
 
+#include <plan/stream.h>
+
 void gw__shift_add(struct gw_builder *b, const struct gw__shift *shift)
 {
     unsigned p = shift->ranks;
@@ -17,11 +19,16 @@ void gw__shift_add(struct gw_builder *b, const struct gw__shift *shift)
         unsigned straight = (p - first - 1) / shift->stride + 1;
         if (straight > shift->count)
             straight = shift->count;
-        for (unsigned i = 0; i < shift->count; i++) {
-            unsigned k = (straight + i) % shift->count;
-            gw_builder_add(b, r, peer, (first + k * shift->stride) % p,
-                           shift->action);
-        }
+        struct gw__run run = {.src = r,
+                              .dst = peer,
+                              .chunk = (first + straight * shift->stride) % p,
+                              .stride = shift->stride,
+                              .count = shift->count - straight,
+                              .action = shift->action};
+        gw__builder_run(b, &run);
+        run.chunk = first;
+        run.count = straight;
+        gw__builder_run(b, &run);
     }
 }
 

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Holds the learner's formulas and choice against virtual time, on hosts whose
+# costs depend on the seed.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+A=$((10 + SEED * 7 % 40))
+R=$((1000 + SEED * 300 % 2100))
+P=$((4 << (SEED + 1) % 4))
+N=$((A * R))
+note P "$P"
+note N "$N"
+hosts=$LAB_OUT/star.topo
+sh "$LAB/star.sh" "$R" >"$hosts"
+
+# share PERCENT BYTES: of them, in whole elements of every chunk.
+share() {
+    awk -v percent="$1" -v bytes="$2" 'BEGIN {
+        printf "%.0f\n", 960 * int(percent / 100 * bytes / 960 + 0.5) }'
+}
+
+# beside NAME RANKS BYTES: the ring's time as a multiple of the other's.
+beside() {
+    measure_by algo "$1" collrun sim allreduce --topo "$hosts" --alpha "${A}us" \
+        -n "$2" -b "$3"
+    tell "$1" recursive_doubling.time_us ring.time_us
+    reckon "$1.ratio" "$1.ring.time_us / $1.recursive_doubling.time_us"
+}
+
+# crosses ENTRY RANKS BELOW ABOVE: a little below and a little above what the
+# formula says; BELOW and ABOVE are what these are called.
+crosses() {
+    wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/sizes.txt" | tail -n 1)
+    reckon "$1" "$wrote"
+    printf '    %s = %s, which is %s bytes\n' "$1" "$wrote" "$(value "$1")"
+    if awk -v n="$(value "$1")" 'BEGIN { exit !(n >= 9600 && n < 1e9) }'; then
+        beside "$3" "$2" "$(share 94 "$(value "$1")")"
+        beside "$4" "$2" "$(share 106 "$(value "$1")")"
+    else
+        echo "    that is no size between 9600 bytes and a thousand million"
+        note "$3.ratio" 0
+    fi
+}
+
+# "P SIZE ALGORITHM US" of every case.
+cases() {
+    for ranks in 3 4 5 6 8 10 12 16; do
+        for percent in 50 100 200 300 500 800 1600; do
+            size=$(share "$((percent + SEED % 10 * percent / 12))" "$N")
+            "$GW_BIN/collrun" sim allreduce --topo "$hosts" --alpha "${A}us" \
+                -n "$ranks" -b "$size" -o csv |
+                awk -F , -v ranks="$ranks" -v size="$size" '
+                    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+                    $at["algo"] ~ /^(recursive_doubling|rabenseifner|ring)$/ {
+                        print ranks, size, $at["algo"], $at["time_us"] }'
+        done
+    done
+}
+
+say "sizes.txt, with $A us a message and $R bytes a us, so N = $N, and P = $P:"
+crosses crossing "$P" below above
+say "With six ranks:"
+crosses crossing6 6 below6 above6
+
+say "choose.awk, with 8 numbers of ranks and 7 sizes each; where it loses more" \
+    "than 5 %:"
+cases >"$LAB_OUT/cases"
+code=0
+awk -v N="$N" -v values="$LAB_OUT/values" -f "$LAB_DIR/choose.awk" \
+    -f "$LAB/cases.awk" "$LAB_OUT/cases" || code=$?
+note choose.status "$code"
+printf 'choose\tlabs/lab check 02 --seed %s\n' "$SEED" >>"$LAB_OUT/commands"
+tell choose cases mean worst

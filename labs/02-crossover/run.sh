@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Counts three all-reduces by their plans, then times them over sizes, in virtual
+# time on hosts whose costs are known: a message A us, R bytes a us.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+hosts=$LAB_OUT/star.topo
+sh "$LAB/star.sh" "$R" >"$hosts"
+
+# counted NAME ALGORITHM RANKS
+counted() {
+    measure "$1" collrun price allreduce --algo "$2" -n "$3" -b "$S"
+    tell "$1" rounds messages rank_bytes
+}
+
+# timed NAME RANKS BYTES: all algorithms.
+timed() {
+    measure_by algo "$1" collrun sim allreduce --topo "$hosts" --alpha "${A}us" \
+        -n "$2" -b "$3"
+}
+
+say "What the plans say, $S bytes a rank; rank_bytes is what the busiest rank" \
+    "sends:"
+counted rd recursive_doubling "$P"
+counted ring ring "$P"
+counted rabenseifner rabenseifner "$P"
+note rd_rounds "$(value rd.rounds)"
+note ring_rounds "$(value ring.rounds)"
+note rd_bytes "$(value rd.rank_bytes)"
+note ring_bytes "$(value ring.rank_bytes)"
+
+say "Time, $P ranks, $A us a message and $R bytes a us. d is recursive doubling," \
+    "o the ring, r Rabenseifner's: the more to the right, the slower beside the" \
+    "fastest of the three (far off, o stands at the edge). The numbers are bytes, and" \
+    "the fastest one's time."
+printf '$ %scollrun sim allreduce --topo %s --alpha %sus -n %s -b BYTES\n\n' \
+    "$LAB_SHOWN" "$hosts" "$A" "$P"
+for size in 12 24 48 96 144 192 288 480 960; do
+    size=$((size * 1024))
+    "$GW_BIN/collrun" sim allreduce --topo "$hosts" --alpha "${A}us" -n "$P" \
+        -b "$size" -o jsonl >"$LAB_OUT/row.jsonl"
+    awk -v name=t -v by=algo -f "$LAB_LIB/json.awk" "$LAB_OUT/row.jsonl" |
+        awk -v size="$size" -f "$LAB/chart.awk"
+done
+
+say "Between which sizes do d and o change places? One below, one above; both are" \
+    "straight lines, which meet at:"
+timed below "$P" 163840
+timed above "$P" 194560
+tell below ring.time_us recursive_doubling.time_us
+tell above ring.time_us recursive_doubling.time_us
+reckon below.lead "below.ring.time_us - below.recursive_doubling.time_us"
+reckon above.lead "above.recursive_doubling.time_us - above.ring.time_us"
+reckon crossing "163840 + 30720 * below.lead / (below.lead + above.lead)"
+printf '    %-24s %s\n' "bytes" "$(value crossing)"
+
+say "Six ranks:"
+counted fold rabenseifner "$Q"
+note fold_rounds "$(value fold.rounds)"
+note fold_bytes "$(value fold.rank_bytes)"
+measure path collrun plan allreduce --algo rabenseifner -n "$Q"
+note fold_path "$(awk -v size="$S" -f "$LAB/path.awk" "$LAB_OUT/path.jsonl")"
+printf '    %-24s %s\n' "bytes, step after step" "$(value fold_path)"

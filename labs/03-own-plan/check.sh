@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Verifies, prices, runs and simulates six.plan, and even.plan with an even
+# number of ranks that depends on the seed; verifies the two to be mended.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+N=$((6 + 2 * (SEED % 5)))
+T=$((6 * 4096 * (SEED % 4 + 1)))
+note N "$N"
+note T "$T"
+
+say "six.plan, in at most 7 rounds and 1.7 S:"
+measure verify collrun verify "$LAB_DIR/six.plan"
+measure price collrun price "$LAB_DIR/six.plan" -b "$S"
+tell price ranks rounds rank_messages rank_bytes
+measure plan collrun plan "$LAB_DIR/six.plan"
+measure run collrun run "$LAB_DIR/six.plan" -b "$S" --seed "$SEED" \
+    --events "$LAB_OUT/run.events"
+count_events run "$LAB_OUT/run.events"
+tell run op send_bytes_max wrong
+
+say "In virtual time, with $T bytes, beside a ring and recursive doubling:"
+measure sim collrun sim "$LAB_DIR/six.plan" -n "$P" -b "$T"
+tell sim time_us
+measure ring collrun sim allreduce --algo ring --order racks -n "$P" -b "$T"
+tell ring time_us
+measure doubling collrun sim allreduce --algo recursive_doubling --order racks \
+    -n "$P" -b "$T"
+tell doubling time_us
+
+say "even.plan, with $N ranks:"
+measure even collrun verify "$LAB_DIR/even.plan" -n "$N"
+measure even_price collrun price "$LAB_DIR/even.plan" -n "$N" -b "${N}K"
+tell even_price ranks rounds rank_messages rank_bytes
+measure even_plan collrun plan "$LAB_DIR/even.plan" -n "$N"
+measure even_run collrun run "$LAB_DIR/even.plan" -n "$N" -b "${N}K" \
+    --seed "$SEED"
+tell even_run wrong
+
+say "The two that were to be mended:"
+measure twice collrun verify "$LAB_DIR/twice.plan"
+tell twice ranks steps fault
+measure stuck collrun verify "$LAB_DIR/stuck.plan"
+tell stuck ranks steps fault

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An algorithm's transfers as they are emitted, without a plan that keeps them:
+ * a ring of 4,096 ranks has 33 million, and an all-gather of 100,000 ranks ten
+ * thousand million, in no more than 1.7 million messages. So what lies side by
+ * side is emitted as a run, chunk, chunk + stride, ..., and whoever wants to
+ * know no more than how long that is never counts them one by one.
+ *
+ * An algorithm emits into a gw_builder as always (gw__builder_run beside
+ * gw_builder_add). The builder writes the transfers down, or hands the runs on
+ * to a sink.
+ */
+#ifndef GW__PLAN_STREAM_H
+#define GW__PLAN_STREAM_H
+
+#include <gradwire/plan.h>
+
+/* More than a plan may have: a sink keeps what it likes. */
+enum { GW__STREAM_RANKS_MAX = 1 << 17 };
+
+struct gw__run {
+    unsigned step; /* counted from 0 */
+    unsigned src, dst;
+    unsigned chunk, stride, count; /* chunk + i * stride, i < count */
+    enum gw_action action;
+};
+
+struct gw__run_sink {
+    void *context;
+    /* False: no more, please (memory is short). */
+    bool (*take)(void *context, const struct gw__run *run);
+};
+
+/* Adds `count` transfers from src to dst, ascending. */
+void gw__builder_run(struct gw_builder *builder, const struct gw__run *run);
+/* Blocks first, first + 1, ... modulo `blocks`, in this order. */
+void gw__builder_around(struct gw_builder *builder, const struct gw__run *run,
+                        unsigned blocks);
+
+/* Emits the algorithm of that name into the sink; *steps receives how many
+ * steps it has. GW_EINVAL as gw_plan_make; GW_ENOMEM when the sink refuses. */
+GW_MUST_CHECK enum gw_err gw__algo_stream(const struct gw_algo *algo,
+                                          const struct gw_algo_args *args,
+                                          const struct gw__run_sink *sink,
+                                          unsigned *steps,
+                                          struct gw_error *why);
+
+#endif

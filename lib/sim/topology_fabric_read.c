@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the statements of fat trees and tori say (gradwire-topology(5)).
+ */
+#include "topology_parts.h"
+
+bool gw__fat_tree_read(struct gw__words *words, struct gw__fabric *fabric)
+{
+    struct gw__settings said;
+    size_t at = words->word;
+    if (!gw__settings_read(words,
+                           GW__PORTS | GW__LEVELS | GW__RATE | GW__LATENCY |
+                               GW__OVERSUBSCRIPTION,
+                           &said))
+        return false;
+    *fabric = (struct gw__fabric){.kind = GW__FAT_TREE,
+                                  .k = said.ports,
+                                  .levels = said.levels ? said.levels : 3,
+                                  .line = said.line};
+    return said.ports > 0 ||
+           gw__source_fail(&words->source, at,
+                           "a fat tree wants k=, the ports of a switch");
+}
+
+/* What a torus may be. */
+static bool fits(struct gw__words *words, size_t at,
+                 const struct gw__fabric *fabric)
+{
+    uint64_t hosts = 1, way = 0;
+    for (unsigned d = 0; d < fabric->dimensions; d++) {
+        hosts *= fabric->size[d];
+        way += fabric->size[d] / 2;
+    }
+    if (hosts == 0)
+        return gw__source_fail(&words->source, at, "a torus has no side of 0");
+    if (hosts > GW_HOSTS_MAX)
+        return gw__source_fail(&words->source, at,
+                               "there are more than %d hosts", GW_HOSTS_MAX);
+    return way + 2 <= GW_WAY_MAX ||
+           gw__source_fail(&words->source, at,
+                           "a way would have more than %d links", GW_WAY_MAX);
+}
+
+/* "8x8x4" */
+static bool read_sizes(struct gw__words *words, struct gw__fabric *fabric)
+{
+    size_t begin = words->word, at = begin;
+    bool more = true;
+    while (more) {
+        uint32_t size;
+        if (!gw__parse_number(words, &at, GW_HOSTS_MAX, "a size, such as 8x8",
+                              &size))
+            return false;
+        fabric->size[fabric->dimensions++] = size;
+        more = fabric->dimensions < 3 && at < words->end &&
+               gw__byte_at(words, at) == 'x';
+        at += more;
+    }
+    if (at != words->end)
+        return gw__expected(words, at, "one to three sizes, as in 8x8x4");
+    return fits(words, begin, fabric) && gw__next_word(words);
+}
+
+bool gw__torus_read(struct gw__words *words, struct gw__fabric *fabric)
+{
+    struct gw__settings said = {0};
+    *fabric = (struct gw__fabric){.kind = GW__TORUS, .size = {1, 1, 1}};
+    if (!read_sizes(words, fabric) ||
+        (!gw__at_line_end(words) &&
+         !gw__settings_read(words, GW__RATE | GW__LATENCY, &said)))
+        return false;
+    fabric->line = said.line;
+    return true;
+}

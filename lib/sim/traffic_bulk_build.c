@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The messages of an algorithm, from the runs that it emits: what one rank
+ * sends to another in a step is one message, and messages of a pair of ranks
+ * follow each other. Nothing else of the runs is kept.
+ */
+#include "traffic_bulk.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DENSE_RANKS_MAX = 4096 };
+
+/* The last message of each pair of ranks: a table of all pairs, or of those
+ * that there are. */
+struct pairs {
+    uint32_t *dense; /* message + 1 */
+    struct pair {
+        uint64_t pair; /* 0: empty */
+        uint32_t message;
+    } * table;
+    size_t room, count;
+};
+
+/* What a rank has last begun to send. */
+struct recent {
+    uint32_t dst, message;
+};
+
+struct builder {
+    struct gw__bulk *f;
+    struct gw__bulk_seen *seen;
+    unsigned ranks, step;
+    struct pairs pairs;
+    struct recent *recent;
+    bool too_many;
+};
+
+/* ---- waits ---- */
+
+static uint32_t *waiters_of(struct gw__bulk *f, uint32_t value)
+{
+    uint32_t number = gw__bulk_number(value);
+    return gw__bulk_kind(value) == GW__BULK_OWN
+               ? &gw__message_at(f, number)->waiters
+               : &gw__extra_at(f, number)->waiters;
+}
+
+bool gw__bulk_wait(struct gw__bulk *f, uint32_t value, uint32_t code)
+{
+    uint32_t *list = waiters_of(f, value), number = gw__bulk_number(code);
+    struct gw__bulk_message *m = gw__message_at(f, number);
+    if (gw__bulk_kind(code) == GW__BULK_EXTRA) {
+        gw__extra_at(f, number)->needs++;
+    } else if (gw__bulk_kind(code) == GW__BULK_OWN) {
+        m->needs++;
+    } else {
+        m->waits++;
+        if (m->next_waiter == GW__UNLINKED) {
+            m->next_waiter = *list;
+            *list = code;
+            return true;
+        }
+    }
+    struct gw__bulk_edge *edge = gw__vector_push(&f->edges, sizeof *edge);
+    if (!edge)
+        return false;
+    *edge = (struct gw__bulk_edge){code, *list};
+    *list = gw__bulk_code(GW__BULK_EDGE, (uint32_t)f->edges.count - 1);
+    return true;
+}
+
+/* ---- pairs ---- */
+
+static struct pair *look(const struct pairs *pairs, uint64_t pair)
+{
+    uint64_t hash = pair * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(hash >> 30) & (pairs->room - 1);
+    while (pairs->table[at].pair && pairs->table[at].pair != pair)
+        at = (at + 1) & (pairs->room - 1);
+    return &pairs->table[at];
+}
+
+static bool widen(struct pairs *pairs)
+{
+    struct pairs wider = {.room = pairs->room ? 2 * pairs->room : 1024,
+                          .count = pairs->count};
+    wider.table = calloc(wider.room, sizeof *wider.table);
+    if (!wider.table)
+        return false;
+    for (size_t i = 0; i < pairs->room; i++)
+        if (pairs->table[i].pair)
+            *look(&wider, pairs->table[i].pair) = pairs->table[i];
+    free(pairs->table);
+    *pairs = wider;
+    return true;
+}
+
+/* Where the last message of the pair stands, or 0; NULL: memory is short. */
+static uint32_t *last_of(struct builder *b, unsigned src, unsigned dst)
+{
+    struct pairs *pairs = &b->pairs;
+    if (pairs->dense)
+        return &pairs->dense[(size_t)src * b->ranks + dst];
+    if (2 * pairs->count >= pairs->room && !widen(pairs))
+        return NULL;
+    uint64_t pair = ((uint64_t)src << 32 | dst) + 1;
+    struct pair *there = look(pairs, pair);
+    if (!there->pair) {
+        there->pair = pair;
+        pairs->count++;
+    }
+    return &there->message;
+}
+
+/* ---- messages ---- */
+
+static uint32_t step_first(const struct gw__bulk *f)
+{
+    const uint32_t *begin = f->step_begin.items;
+    return begin[f->step_begin.count - 1];
+}
+
+static bool new_message(struct builder *b, const struct gw__run *run,
+                        uint32_t *last)
+{
+    struct gw__bulk *f = b->f;
+    uint32_t number = (uint32_t)f->messages.count, before = *last;
+    if (number == GW__BULK_MESSAGES_MAX) {
+        b->too_many = true;
+        return false;
+    }
+    struct gw__bulk_message *m = gw__vector_push(&f->messages, sizeof *m);
+    if (!m)
+        return false;
+    *m = (struct gw__bulk_message){.src = run->src,
+                                   .dst = run->dst,
+                                   .next = GW__NOTHING,
+                                   .cause = GW__NOTHING,
+                                   .waits = before > 0,
+                                   .next_waiter = GW__UNLINKED,
+                                   .needs = 1,
+                                   .waiters = GW__NOTHING};
+    if (before > 0)
+        gw__message_at(f, before - 1)->next = number;
+    *last = number + 1;
+    return true;
+}
+
+/* The message of this step between the two. */
+static bool message_of(struct builder *b, const struct gw__run *run,
+                       uint32_t *message)
+{
+    struct recent *recent = &b->recent[run->src];
+    uint32_t first = step_first(b->f);
+    if (recent->message > first && recent->dst == run->dst) {
+        *message = recent->message - 1;
+        return true;
+    }
+    uint32_t *last = last_of(b, run->src, run->dst);
+    if (!last || (*last <= first && !new_message(b, run, last)))
+        return false;
+    *recent = (struct recent){run->dst, *last};
+    *message = *last - 1;
+    return true;
+}
+
+uint64_t gw__bulk_bytes(const struct gw__bulk *f, const struct gw__run *run)
+{
+    const uint64_t *begin = f->part_begin;
+    uint64_t bytes = 0;
+    unsigned part = run->chunk % f->parts;
+    if (f->parts == 1)
+        return run->count * begin[1];
+    if (run->stride == 1 && part + run->count <= f->parts)
+        return begin[part + run->count] - begin[part];
+    for (unsigned i = 0; i < run->count; i++) {
+        part = (run->chunk + i * run->stride) % f->parts;
+        bytes += begin[part + 1] - begin[part];
+    }
+    return bytes;
+}
+
+static bool begin_step(struct builder *b, unsigned step)
+{
+    struct gw__bulk *f = b->f;
+    if (f->step_begin.count > 0 && !gw__bulk_seen_step(b->seen, step_first(f)))
+        return false;
+    uint32_t *first = gw__vector_push(&f->step_begin, sizeof *first);
+    if (!first)
+        return false;
+    *first = (uint32_t)f->messages.count;
+    b->step = step;
+    return true;
+}
+
+static bool take(void *context, const struct gw__run *run)
+{
+    struct builder *b = context;
+    uint32_t message;
+    if ((b->f->step_begin.count == 0 || run->step != b->step) &&
+        !begin_step(b, run->step))
+        return false;
+    if (!message_of(b, run, &message))
+        return false;
+    gw__message_at(b->f, message)->bytes += gw__bulk_bytes(b->f, run);
+    return gw__bulk_seen_read(b->seen, message, run) &&
+           gw__bulk_seen_write(b->seen, message, run);
+}
+
+/* ---- all of it ---- */
+
+/* Where the parts of a block lie, as gw_plan_extent says it of a plan. */
+static bool make_parts(struct builder *b, unsigned chunks)
+{
+    const struct gw_topology_job *job = b->f->job;
+    struct gw_plan shape = {.collective = job->algo->collective,
+                            .ranks = b->ranks,
+                            .chunks = chunks};
+    struct gw__bulk *f = b->f;
+    f->parts = gw_plan_segments(&shape);
+    f->part_begin = calloc((size_t)f->parts + 1, sizeof *f->part_begin);
+    for (unsigned i = 0; f->part_begin && i < f->parts; i++) {
+        size_t offset, length = 0;
+        if (job->algo->collective != GW_BARRIER)
+            gw_plan_extent(&shape, i, job->count, job->elem_bytes, &offset,
+                           &length);
+        f->part_begin[i + 1] = f->part_begin[i] + length * job->elem_bytes;
+    }
+    return f->part_begin != NULL;
+}
+
+static enum gw_err prepare(struct builder *b, unsigned chunks,
+                           struct gw_error *why)
+{
+    bool dense = b->ranks <= DENSE_RANKS_MAX;
+    if (dense)
+        b->pairs.dense =
+            calloc((size_t)b->ranks * b->ranks, sizeof *b->pairs.dense);
+    b->recent = calloc(b->ranks, sizeof *b->recent);
+    if (!make_parts(b, chunks) || !b->recent || (dense && !b->pairs.dense))
+        return gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", b->ranks);
+    return gw__bulk_seen_new(b->f, chunks, &b->seen, why);
+}
+
+static enum gw_err emit(struct builder *b, struct gw_error *why)
+{
+    struct gw__bulk *f = b->f;
+    const struct gw__run_sink sink = {.context = b, .take = take};
+    enum gw_err err =
+        gw__algo_stream(f->job->algo, f->job->args, &sink, &f->steps, why);
+    if (!err && f->step_begin.count > 0 &&
+        !gw__bulk_seen_step(b->seen, step_first(f)))
+        err = gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", b->ranks);
+    if (gw__bulk_seen_full(b->seen))
+        err = gw_fail(why, GW_EINVAL,
+                      "%s %s of %u ranks moves too many pieces: so many ranks "
+                      "are for logarithmic algorithms",
+                      gw_collective_name(f->job->algo->collective),
+                      f->job->algo->name, b->ranks);
+    if (b->too_many)
+        err = gw_fail(why, GW_EINVAL,
+                      "%s %s of %u ranks sends more than %d messages",
+                      gw_collective_name(f->job->algo->collective),
+                      f->job->algo->name, b->ranks, GW__BULK_MESSAGES_MAX);
+    return err;
+}
+
+enum gw_err gw__bulk_build(struct gw__bulk *f, struct gw_error *why)
+{
+    const struct gw_algo_args *args = f->job->args;
+    struct builder b = {.f = f, .ranks = args->ranks};
+    unsigned chunks = f->job->algo->chunks(args);
+    bool pairs = f->job->algo->collective == GW_ALLTOALL;
+    uint64_t blocks = pairs ? (uint64_t)args->ranks * args->ranks : chunks;
+    if (blocks > GW_CHUNKS_MAX || chunks == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "%s of %u ranks moves %" PRIu64
+                       " different chunks; there are at most %d",
+                       gw_collective_name(f->job->algo->collective),
+                       args->ranks, blocks, GW_CHUNKS_MAX);
+    enum gw_err err = prepare(&b, chunks, why);
+    if (!err)
+        err = emit(&b, why);
+    gw__bulk_seen_destroy(&b.seen);
+    free(b.pairs.dense);
+    free(b.pairs.table);
+    free(b.recent);
+    return err;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What happens next, by moments: where thousands of ranks do the same,
+ * thousands of things happen at one time, and only the times are in a heap.
+ */
+#include "traffic_bulk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct gw__bulk_moment *at(const struct gw__bulk_queue *q, uint32_t i)
+{
+    return (struct gw__bulk_moment *)q->moments.items + i;
+}
+
+static uint32_t *place_of(const struct gw__bulk_queue *q, uint64_t time_ps)
+{
+    uint64_t hash = time_ps * UINT64_C(0x9e3779b97f4a7c15);
+    return &q->hashed[(size_t)(hash >> 32) & (q->hashed_room - 1)];
+}
+
+static uint32_t find(const struct gw__bulk_queue *q, uint64_t time_ps)
+{
+    if (q->hashed_room == 0)
+        return GW__NOTHING;
+    uint32_t i = *place_of(q, time_ps);
+    while (i != GW__NOTHING && at(q, i)->time_ps != time_ps)
+        i = at(q, i)->next;
+    return i;
+}
+
+static bool widen(struct gw__bulk_queue *q)
+{
+    size_t room = q->hashed_room ? 2 * q->hashed_room : 1024;
+    uint32_t *wider = malloc(room * sizeof *wider);
+    if (!wider)
+        return false;
+    memset(wider, 0xff, room * sizeof *wider);
+    free(q->hashed);
+    q->hashed = wider;
+    q->hashed_room = room;
+    const uint32_t *heap = q->heap.items;
+    for (size_t i = 0; i < q->heap.count; i++) {
+        uint32_t *place = place_of(q, at(q, heap[i])->time_ps);
+        at(q, heap[i])->next = *place;
+        *place = heap[i];
+    }
+    return true;
+}
+
+static bool push_heap(struct gw__bulk_queue *q, uint32_t number)
+{
+    if (!gw__vector_push(&q->heap, sizeof number))
+        return false;
+    uint32_t *heap = q->heap.items;
+    size_t i = q->heap.count - 1;
+    uint64_t time_ps = at(q, number)->time_ps;
+    for (; i > 0 && time_ps < at(q, heap[(i - 1) / 2])->time_ps;
+         i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    heap[i] = number;
+    return true;
+}
+
+static uint32_t pop_heap(struct gw__bulk_queue *q)
+{
+    uint32_t *heap = q->heap.items, first = heap[0];
+    uint32_t last = heap[--q->heap.count];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < q->heap.count; i = child) {
+        if (child + 1 < q->heap.count &&
+            at(q, heap[child + 1])->time_ps < at(q, heap[child])->time_ps)
+            child++;
+        if (at(q, heap[child])->time_ps >= at(q, last)->time_ps)
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = last;
+    return first;
+}
+
+static uint32_t new_moment(struct gw__bulk_queue *q, uint64_t time_ps)
+{
+    if (q->heap.count >= q->hashed_room && !widen(q))
+        return GW__NOTHING;
+    uint32_t number = (uint32_t)q->moments.count;
+    if (q->moments.count > q->heap.count) {
+        number = q->unused;
+        q->unused = at(q, number)->next;
+    } else {
+        struct gw__bulk_moment *made =
+            gw__vector_push(&q->moments, sizeof *made);
+        if (!made)
+            return GW__NOTHING;
+        *made = (struct gw__bulk_moment){0};
+    }
+    uint32_t *place = place_of(q, time_ps);
+    at(q, number)->time_ps = time_ps;
+    at(q, number)->next = *place;
+    *place = number;
+    return push_heap(q, number) ? number : GW__NOTHING;
+}
+
+bool gw__bulk_queue_put(struct gw__bulk_queue *q, uint64_t time_ps,
+                        uint32_t code)
+{
+    uint32_t number = q->last;
+    if (q->heap.count == 0 || at(q, number)->time_ps != time_ps) {
+        number = find(q, time_ps);
+        if (number == GW__NOTHING)
+            number = new_moment(q, time_ps);
+        if (number == GW__NOTHING)
+            return false;
+        q->last = number;
+    }
+    uint32_t *place = gw__vector_push(&at(q, number)->codes, sizeof *place);
+    if (place)
+        *place = code;
+    return place != NULL;
+}
+
+uint64_t gw__bulk_queue_next(const struct gw__bulk_queue *q)
+{
+    const uint32_t *heap = q->heap.items;
+    return q->heap.count > 0 ? at(q, heap[0])->time_ps : UINT64_MAX;
+}
+
+void gw__bulk_queue_pop(struct gw__bulk_queue *q, struct gw__vector *codes)
+{
+    uint32_t number = pop_heap(q);
+    struct gw__bulk_moment *moment = at(q, number);
+    uint32_t *place = place_of(q, moment->time_ps);
+    while (*place != number)
+        place = &at(q, *place)->next;
+    *place = moment->next;
+    /* The two change their memory, so that it is used again. */
+    struct gw__vector mine = moment->codes;
+    moment->codes = *codes;
+    moment->codes.count = 0;
+    *codes = mine;
+    moment->time_ps = UINT64_MAX;
+    moment->next = q->unused;
+    q->unused = number;
+}
+
+void gw__bulk_queue_fini(struct gw__bulk_queue *q)
+{
+    for (uint32_t i = 0; i < q->moments.count; i++)
+        free(at(q, i)->codes.items);
+    free(q->moments.items);
+    free(q->heap.items);
+    free(q->hashed);
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which message brought what a rank sends on. A message waits for the values
+ * that it carries; a value that comes to where one is already waits for that
+ * one. Who asks for a chunk of a rank finds the value that came last, by one of
+ * three ways:
+ *
+ *   cells    a table of all ranks and chunks, where that is small enough
+ *   chunks   all-to-all: a block is in one place at a time, so the message that
+ *            has moved it last tells all
+ *   pieces   a list of each rank's runs: logarithmic algorithms on a hundred
+ *            thousand ranks have 10^10 cells, and some tens of runs a rank
+ *
+ * All transfers of a step read what was before it, so what a step writes is put
+ * down when it is over.
+ *
+ * What is overwritten must have left. Where a value was sent on before it is
+ * overwritten, that is so without asking: what comes now is made of what left
+ * then, in every algorithm here but those of one chunk, in which two ranks may
+ * exchange it in one step. These ask (`kept`).
+ */
+#include "traffic_bulk.h"
+
+#include <stdlib.h>
+
+enum { CELLS_MAX = 1 << 26, RANK_PIECES_MAX = 64 };
+
+static const uint32_t WAS_READ = UINT32_C(1) << 31;
+
+struct piece {
+    uint32_t chunk, stride, count;
+    uint32_t value; /* a code, and WAS_READ */
+    uint32_t next;  /* an older one of this rank */
+};
+
+struct write {
+    uint32_t message;
+    uint32_t chunk, stride, count;
+    bool adds;
+};
+
+struct gw__bulk_seen {
+    struct gw__bulk *f;
+    unsigned ranks, chunks;
+    bool moves;       /* by chunks */
+    uint32_t *cells;  /* or, if `moves`, message + 1 of each chunk */
+    uint32_t *newest; /* of each rank: its pieces */
+    struct gw__vector pieces;
+    struct gw__vector writes; /* of this step */
+    uint32_t *readers;    /* one chunk: each rank's messages since its value */
+    uint32_t first_extra; /* of this step */
+    bool full;
+};
+
+enum gw_err gw__bulk_seen_new(struct gw__bulk *f, unsigned chunks,
+                              struct gw__bulk_seen **seen, struct gw_error *why)
+{
+    struct gw__bulk_seen *s = calloc(1, sizeof *s);
+    *seen = s;
+    if (!s)
+        return gw_fail(why, GW_ENOMEM, "a simulation");
+    *s = (struct gw__bulk_seen){.f = f,
+                                .ranks = f->job->args->ranks,
+                                .chunks = chunks,
+                                .moves =
+                                    f->job->algo->collective == GW_ALLTOALL};
+    uint64_t cells = (uint64_t)s->ranks * chunks;
+    bool room;
+    if (s->moves || cells <= CELLS_MAX) {
+        s->cells = calloc(s->moves ? chunks : cells, sizeof *s->cells);
+        room = s->cells != NULL;
+    } else {
+        s->newest = malloc(s->ranks * sizeof *s->newest);
+        for (unsigned i = 0; s->newest && i < s->ranks; i++)
+            s->newest[i] = GW__NOTHING;
+        room = s->newest != NULL;
+    }
+    if (chunks == 1) {
+        s->readers = malloc(s->ranks * sizeof *s->readers);
+        for (unsigned i = 0; s->readers && i < s->ranks; i++)
+            s->readers[i] = GW__NOTHING;
+        room = room && s->readers;
+    }
+    return room ? GW_OK
+                : gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", s->ranks);
+}
+
+void gw__bulk_seen_destroy(struct gw__bulk_seen **seen)
+{
+    struct gw__bulk_seen *s = *seen;
+    if (!s)
+        return;
+    free(s->cells);
+    free(s->newest);
+    free(s->pieces.items);
+    free(s->writes.items);
+    free(s->readers);
+    free(s);
+    *seen = NULL;
+}
+
+bool gw__bulk_seen_full(const struct gw__bulk_seen *seen)
+{
+    return seen->full;
+}
+
+/* ---- reading ---- */
+
+/* The message waits for the value, once. */
+static bool read_value(struct gw__bulk *f, uint32_t value, uint32_t message)
+{
+    uint32_t number = gw__bulk_number(value);
+    uint32_t *mark = gw__bulk_kind(value) == GW__BULK_OWN
+                         ? &gw__message_at(f, number)->cause
+                         : &gw__extra_at(f, number)->cause;
+    if (*mark == message)
+        return true;
+    *mark = message;
+    return gw__bulk_wait(f, value, gw__bulk_code(GW__BULK_MESSAGE, message));
+}
+
+static bool read_cells(struct gw__bulk_seen *s, uint32_t message,
+                       const struct gw__run *run)
+{
+    uint32_t *row = s->cells + (size_t)run->src * s->chunks, last = 0;
+    for (unsigned i = 0; i < run->count; i++) {
+        uint32_t *cell = &row[run->chunk + i * run->stride];
+        if (*cell == 0)
+            continue;
+        *cell |= WAS_READ;
+        if (*cell != last && !read_value(s->f, *cell & ~WAS_READ, message))
+            return false;
+        last = *cell;
+    }
+    return true;
+}
+
+static bool read_moved(struct gw__bulk_seen *s, uint32_t message,
+                       const struct gw__run *run)
+{
+    for (unsigned i = 0; i < run->count; i++) {
+        uint32_t by = s->cells[run->chunk + i * run->stride];
+        if (by > 0 && gw__message_at(s->f, by - 1)->dst == run->src &&
+            !read_value(s->f, gw__bulk_code(GW__BULK_OWN, by - 1), message))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t inverse(uint64_t a, uint64_t modulus)
+{
+    int64_t x = 0, next = 1;
+    uint64_t r = modulus, next_r = a % modulus;
+    while (next_r != 0) {
+        uint64_t quotient = r / next_r, rest = r % next_r;
+        int64_t then = x - (int64_t)quotient * next;
+        x = next;
+        next = then;
+        r = next_r;
+        next_r = rest;
+    }
+    return x < 0 ? (uint64_t)(x + (int64_t)modulus) : (uint64_t)x;
+}
+
+static uint64_t divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Do two arithmetic progressions meet? The first common number at or behind
+ * both beginnings, by the Chinese remainder theorem. */
+static bool meets(const struct piece *a, uint64_t b, uint64_t b_stride,
+                  uint64_t b_count)
+{
+    uint64_t a_end = a->chunk + (uint64_t)(a->count - 1) * a->stride;
+    uint64_t b_end = b + (b_count - 1) * b_stride;
+    uint64_t begin = a->chunk > b ? a->chunk : b;
+    uint64_t end = a_end < b_end ? a_end : b_end;
+    if (begin > end)
+        return false;
+    if (a->stride == 1 && b_stride == 1)
+        return true;
+    uint64_t common = divisor(a->stride, b_stride);
+    uint64_t ahead = b > a->chunk ? b - a->chunk : a->chunk - b;
+    if (ahead % common != 0)
+        return false;
+    /* x = a + k a_stride, with k (a_stride/common) = (b - a)/common modulo
+     * b_stride/common. */
+    uint64_t modulus = b_stride / common;
+    uint64_t k = 0;
+    if (modulus > 1) {
+        uint64_t want = ahead / common % modulus;
+        if (b < a->chunk && want > 0)
+            want = modulus - want;
+        k = want * inverse(a->stride / common, modulus) % modulus;
+    }
+    uint64_t x = a->chunk + k * a->stride;
+    uint64_t period = a->stride * modulus;
+    if (x < begin)
+        x += (begin - x + period - 1) / period * period;
+    return x <= end;
+}
+
+static struct piece *piece_at(const struct gw__bulk_seen *s, uint32_t i)
+{
+    return (struct piece *)s->pieces.items + i;
+}
+
+static bool read_pieces(struct gw__bulk_seen *s, uint32_t message,
+                        const struct gw__run *run)
+{
+    for (uint32_t i = s->newest[run->src]; i != GW__NOTHING;
+         i = piece_at(s, i)->next) {
+        struct piece *piece = piece_at(s, i);
+        if (!meets(piece, run->chunk, run->stride, run->count))
+            continue;
+        if (!read_value(s->f, piece->value & ~WAS_READ, message))
+            return false;
+        piece->value |= WAS_READ;
+    }
+    return true;
+}
+
+/* The message is one of those that the rank's next value waits for. */
+static bool note_reader(struct gw__bulk_seen *s, uint32_t message,
+                        unsigned rank)
+{
+    struct gw__vector *kept = &s->f->kept;
+    while (kept->count <= message) {
+        uint32_t *next = gw__vector_push(kept, sizeof *next);
+        if (!next)
+            return false;
+        *next = GW__NOTHING;
+    }
+    ((uint32_t *)kept->items)[message] = s->readers[rank];
+    s->readers[rank] = message;
+    return true;
+}
+
+bool gw__bulk_seen_read(struct gw__bulk_seen *s, uint32_t message,
+                        const struct gw__run *run)
+{
+    if (s->readers && !note_reader(s, message, run->src))
+        return false;
+    return s->moves   ? read_moved(s, message, run)
+           : s->cells ? read_cells(s, message, run)
+                      : read_pieces(s, message, run);
+}
+
+/* ---- writing ---- */
+
+bool gw__bulk_seen_write(struct gw__bulk_seen *s, uint32_t message,
+                         const struct gw__run *run)
+{
+    struct gw__bulk *f = s->f;
+    if (s->moves) {
+        for (unsigned i = 0; i < run->count; i++)
+            s->cells[run->chunk + i * run->stride] = message + 1;
+        return true;
+    }
+    if (f->job->reduce_us_per_byte > 0) {
+        while (f->adds.count <= message) {
+            uint64_t *adds = gw__vector_push(&f->adds, sizeof *adds);
+            if (!adds)
+                return false;
+            *adds = 0;
+        }
+        if (run->action == GW_ADD)
+            ((uint64_t *)f->adds.items)[message] += gw__bulk_bytes(f, run);
+    }
+    struct write *write = gw__vector_push(&s->writes, sizeof *write);
+    if (!write)
+        return false;
+    *write = (struct write){message, run->chunk, run->stride, run->count,
+                            run->action == GW_ADD};
+    return true;
+}
+
+static bool is_of_step(const struct gw__bulk_seen *s, uint32_t value,
+                       uint32_t first)
+{
+    uint32_t number = gw__bulk_number(value);
+    return gw__bulk_kind(value) == GW__BULK_OWN ? number >= first
+                                                : number >= s->first_extra;
+}
+
+/* The run goes into an extra value. */
+static bool go_into(struct gw__bulk_seen *s, uint32_t extra, uint32_t message,
+                    uint64_t adds)
+{
+    struct gw__bulk *f = s->f;
+    if (adds > 0) {
+        ((uint64_t *)f->adds.items)[message] -= adds;
+        gw__extra_at(f, gw__bulk_number(extra))->adds += adds;
+    }
+    return gw__bulk_wait(f, gw__bulk_code(GW__BULK_OWN, message), extra);
+}
+
+/* Several messages of this step go into one value, of which `value` is what it
+ * was before `write` came; returns the extra one, or 0: memory is short. */
+static uint32_t join(struct gw__bulk_seen *s, uint32_t value,
+                     const struct write *write, uint64_t bytes)
+{
+    struct gw__bulk *f = s->f;
+    uint64_t adds = write->adds && f->adds.count > 0 ? bytes : 0;
+    if (gw__bulk_kind(value) == GW__BULK_OWN) {
+        struct gw__bulk_extra *extra =
+            gw__vector_push(&f->extras, sizeof *extra);
+        if (!extra)
+            return 0;
+        *extra = (struct gw__bulk_extra){
+            .waiters = GW__NOTHING,
+            .cause = GW__NOTHING,
+            .rank = gw__message_at(f, write->message)->dst};
+        uint32_t own = gw__bulk_number(value);
+        value = gw__bulk_code(GW__BULK_EXTRA, (uint32_t)f->extras.count - 1);
+        if (!go_into(s, value, own, adds))
+            return 0;
+    }
+    return go_into(s, value, write->message, adds) ? value : 0;
+}
+
+static bool write_cells(struct gw__bulk_seen *s, const struct write *write,
+                        uint32_t first)
+{
+    struct gw__bulk *f = s->f;
+    unsigned dst = gw__message_at(f, write->message)->dst;
+    uint32_t *row = s->cells + (size_t)dst * s->chunks, last = 0;
+    uint32_t own = gw__bulk_code(GW__BULK_OWN, write->message);
+    for (unsigned i = 0; i < write->count; i++) {
+        struct gw__run one = {
+            .chunk = write->chunk + i * write->stride, .stride = 1, .count = 1};
+        uint32_t *cell = &row[one.chunk], value = *cell & ~WAS_READ;
+        if (value != 0 && value != own && is_of_step(s, value, first)) {
+            *cell = join(s, value, write, gw__bulk_bytes(f, &one));
+            if (*cell == 0)
+                return false;
+            continue;
+        }
+        if (*cell == value && value != 0 && value != own && value != last &&
+            !gw__bulk_wait(f, value, own))
+            return false;
+        last = value;
+        *cell = own;
+    }
+    return true;
+}
+
+static bool write_piece(struct gw__bulk_seen *s, const struct write *write,
+                        uint32_t first)
+{
+    struct gw__bulk *f = s->f;
+    unsigned dst = gw__message_at(f, write->message)->dst;
+    uint32_t own = gw__bulk_code(GW__BULK_OWN, write->message), value = own;
+    struct gw__run run = {
+        .chunk = write->chunk, .stride = write->stride, .count = write->count};
+    for (uint32_t i = s->newest[dst]; i != GW__NOTHING;
+         i = piece_at(s, i)->next) {
+        uint32_t there = piece_at(s, i)->value;
+        if (there & WAS_READ || there == own ||
+            !meets(piece_at(s, i), run.chunk, run.stride, run.count))
+            continue;
+        if (!is_of_step(s, there, first)) {
+            if (!gw__bulk_wait(f, there, own))
+                return false;
+        } else if (value == own) {
+            value = join(s, there, write, gw__bulk_bytes(f, &run));
+            if (value == 0)
+                return false;
+            piece_at(s, i)->value = value;
+        }
+    }
+    s->full = s->pieces.count >= (size_t)RANK_PIECES_MAX * s->ranks;
+    struct piece *piece =
+        s->full ? NULL : gw__vector_push(&s->pieces, sizeof *piece);
+    if (!piece)
+        return false;
+    *piece = (struct piece){write->chunk, write->stride, write->count, value,
+                            s->newest[dst]};
+    s->newest[dst] = (uint32_t)s->pieces.count - 1;
+    return true;
+}
+
+/* One chunk: the value that has come to the rank waits for all who read the one
+ * before. */
+static void keep(struct gw__bulk_seen *s, unsigned rank)
+{
+    struct gw__bulk *f = s->f;
+    uint32_t *kept = f->kept.items, value = s->cells[rank], next;
+    for (uint32_t m = s->readers[rank]; m != GW__NOTHING; m = next) {
+        next = kept[m];
+        kept[m] = value;
+        if (gw__bulk_kind(value) == GW__BULK_OWN)
+            gw__message_at(f, gw__bulk_number(value))->needs++;
+        else
+            gw__extra_at(f, gw__bulk_number(value))->needs++;
+    }
+    s->readers[rank] = GW__NOTHING;
+}
+
+bool gw__bulk_seen_step(struct gw__bulk_seen *s, uint32_t first)
+{
+    const struct write *writes = s->writes.items;
+    for (size_t i = 0; i < s->writes.count; i++)
+        if (!(s->cells ? write_cells : write_piece)(s, &writes[i], first))
+            return false;
+    for (size_t i = 0; i < s->writes.count && s->readers; i++)
+        keep(s, gw__message_at(s->f, writes[i].message)->dst);
+    s->writes.count = 0;
+    s->first_extra = (uint32_t)s->f->extras.count;
+    return true;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which links and messages are alike: refinement of colours on the graph of
+ * links and the messages that begin (Weisfeiler, Leman 1968; an equitable
+ * partition). See traffic_classes.h.
+ *
+ * A round gives each message the sum of its links' colours, and each link the
+ * sum of its messages'. A link's new colour contains its old one, so rounds
+ * only tell more apart; when the number of colours stays, they are done. Most
+ * batches take one round: 4,096 messages of a ring step are one colour.
+ *
+ * Many that are alike but do not touch each other are one class as long as all
+ * that happens to them happens to all. Once something happens to one of them,
+ * more will: so what is taken apart is not put together again unless it hangs
+ * together (`tell_apart`), else each of a thousand would cost a thousand.
+ */
+#include "traffic_classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The mixing of splitmix64 (Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static uint64_t bits(double value)
+{
+    uint64_t out;
+    memcpy(&out, &value, sizeof out);
+    return out;
+}
+
+/* ---- colours, counted ---- */
+
+struct colour {
+    uint64_t colour; /* 0: an empty place */
+    uint32_t class;
+};
+
+/* An empty table for as many colours as there are links. */
+static bool clear_table(struct gw__classes *c)
+{
+    size_t room = 64;
+    while (room < 2 * c->met.count)
+        room *= 2;
+    if (room > c->colours.room) {
+        free(c->colours.items);
+        c->colours.items = malloc(room * sizeof(struct colour));
+        c->colours.room = c->colours.items ? room : 0;
+        c->exhausted = c->exhausted || !c->colours.items;
+    }
+    if (c->colours.items)
+        memset(c->colours.items, 0, room * sizeof(struct colour));
+    c->colours.count = room;
+    return !c->exhausted;
+}
+
+static struct colour *find(const struct gw__classes *c, uint64_t colour)
+{
+    struct colour *table = c->colours.items;
+    size_t at = (size_t)colour & (c->colours.count - 1);
+    while (table[at].colour && table[at].colour != colour)
+        at = (at + 1) & (c->colours.count - 1);
+    return &table[at];
+}
+
+static size_t count_colours(struct gw__classes *c)
+{
+    const uint32_t *met = c->met.items;
+    size_t count = 0;
+    uint64_t last = 0;
+    if (!clear_table(c))
+        return 0;
+    for (size_t i = 0; i < c->met.count; i++) {
+        uint64_t colour = c->links[met[i]].colour;
+        if (colour == last)
+            continue;
+        last = colour;
+        struct colour *there = find(c, colour);
+        if (there->colour)
+            continue;
+        *there = (struct colour){colour, GW__NOTHING};
+        count++;
+    }
+    return count;
+}
+
+/* ---- rounds ---- */
+
+/* The links of the batch, each with the colour of its class or of its rate. */
+static void meet(struct gw__classes *c)
+{
+    const struct gw__new_message *batch = c->batch.items;
+    unsigned way[GW_WAY_MAX];
+    uint64_t latency_ps;
+    c->round++;
+    c->met.count = 0;
+    for (size_t i = 0; i < c->batch.count && !c->exhausted; i++) {
+        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        for (unsigned k = 0; k < count; k++) {
+            struct gw__class_link *link = &c->links[way[k]];
+            if (link->mark == c->round)
+                continue;
+            uint32_t *met = gw__vector_push(&c->met, sizeof *met);
+            if (!met) {
+                c->exhausted = true;
+                return;
+            }
+            *met = way[k];
+            link->mark = c->round;
+            link->sum = 0;
+            link->colour = mix(link->class == GW__NOTHING ? bits(link->rate)
+                                                          : link->class) |
+                           1;
+        }
+    }
+}
+
+static void refine(struct gw__classes *c)
+{
+    const struct gw__new_message *batch = c->batch.items;
+    const uint32_t *met = c->met.items;
+    unsigned way[GW_WAY_MAX];
+    uint64_t latency_ps;
+    for (size_t i = 0; i < c->batch.count; i++) {
+        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        uint64_t sum = bits(batch[i].left);
+        for (unsigned k = 0; k < count; k++)
+            sum += mix(c->links[way[k]].colour);
+        sum = mix(sum);
+        for (unsigned k = 0; k < count; k++)
+            c->links[way[k]].sum += sum;
+    }
+    for (size_t i = 0; i < c->met.count; i++) {
+        struct gw__class_link *link = &c->links[met[i]];
+        link->colour = mix(link->colour + 3 * mix(link->sum)) | 1;
+        link->sum = 0;
+    }
+}
+
+/* ---- what hangs together ---- */
+
+/* `sum` is the parent, in a forest of links. */
+static uint64_t root_of(const struct gw__classes *c, uint64_t link)
+{
+    while (c->links[link].sum != link) {
+        uint64_t parent = c->links[link].sum;
+        c->links[link].sum = c->links[parent].sum;
+        link = parent;
+    }
+    return link;
+}
+
+/* Links of which no message leads to the other get different colours. */
+static void tell_apart(struct gw__classes *c)
+{
+    const struct gw__new_message *batch = c->batch.items;
+    const uint32_t *met = c->met.items;
+    unsigned way[GW_WAY_MAX];
+    uint64_t latency_ps;
+    for (size_t i = 0; i < c->met.count; i++)
+        c->links[met[i]].sum = met[i];
+    for (size_t i = 0; i < c->batch.count; i++) {
+        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        for (unsigned k = 1; k < count; k++)
+            c->links[root_of(c, way[k])].sum = root_of(c, way[0]);
+    }
+    for (size_t i = 0; i < c->met.count; i++) {
+        struct gw__class_link *link = &c->links[met[i]];
+        if (link->class == GW__NOTHING)
+            link->colour = mix(link->colour + 5 * mix(root_of(c, met[i]))) | 1;
+    }
+    for (size_t i = 0; i < c->met.count; i++)
+        c->links[met[i]].sum = 0;
+}
+
+static void colour(struct gw__classes *c, bool broken)
+{
+    meet(c);
+    if (broken && !c->exhausted)
+        tell_apart(c);
+    size_t before, count = count_colours(c);
+    do {
+        before = count;
+        refine(c);
+        count = count_colours(c);
+    } while (count != before && !c->exhausted);
+}
+
+/* ---- classes that are one no more ---- */
+
+/* A class whose links all carry the same of the batch stays. */
+static bool holds(const struct gw__classes *c, const struct gw__class *class)
+{
+    if (class->met != class->link_count)
+        return false;
+    for (uint32_t i = 0; i < class->link_count; i++)
+        if (c->links[class->links[i]].colour != class->colour)
+            return false;
+    return true;
+}
+
+static void want_apart(struct gw__classes *c, uint32_t class)
+{
+    uint32_t *place = gw__vector_push(&c->near_c, sizeof *place);
+    if (place)
+        *place = class;
+    else
+        c->exhausted = true;
+}
+
+/* Takes apart all that hangs together with this class. */
+static void take_apart(struct gw__classes *c, uint32_t first)
+{
+    c->near_c.count = 0;
+    want_apart(c, first);
+    for (size_t i = 0; i < c->near_c.count && !c->exhausted; i++) {
+        uint32_t class = ((uint32_t *)c->near_c.items)[i], use;
+        while (!c->exhausted &&
+               (use = gw__class_at(c, class)->first_use) != GW__NOTHING) {
+            uint32_t bundle = gw__use_at(c, use)->bundle;
+            use = gw__bundle_at(c, bundle)->first_use;
+            for (; use != GW__NOTHING; use = gw__use_at(c, use)->next)
+                want_apart(c, gw__use_at(c, use)->class);
+            gw__bundle_dissolve(c, bundle);
+        }
+    }
+}
+
+/* True if every class that the batch meets is still one. */
+static bool classes_hold(struct gw__classes *c)
+{
+    const uint32_t *met = c->met.items;
+    bool hold = true;
+    for (size_t i = 0; i < c->met.count; i++) {
+        const struct gw__class_link *link = &c->links[met[i]];
+        if (link->class == GW__NOTHING)
+            continue;
+        struct gw__class *class = gw__class_at(c, link->class);
+        class->met = 0;
+        class->colour = link->colour;
+    }
+    for (size_t i = 0; i < c->met.count; i++)
+        if (c->links[met[i]].class != GW__NOTHING)
+            gw__class_at(c, c->links[met[i]].class)->met++;
+    for (size_t i = 0; i < c->met.count && !c->exhausted; i++) {
+        uint32_t class = c->links[met[i]].class;
+        if (class == GW__NOTHING || gw__class_at(c, class)->met == 0)
+            continue;
+        if (!holds(c, gw__class_at(c, class))) {
+            take_apart(c, class);
+            hold = false;
+        } else {
+            gw__class_at(c, class)->met = 0;
+        }
+    }
+    return hold;
+}
+
+/* ---- new classes ---- */
+
+static void make_classes(struct gw__classes *c)
+{
+    const uint32_t *met = c->met.items;
+    for (size_t i = 0; i < c->met.count && !c->exhausted; i++) {
+        struct gw__class_link *link = &c->links[met[i]];
+        if (link->class != GW__NOTHING) {
+            gw__class_touch(c, link->class);
+            continue;
+        }
+        struct colour *there = find(c, link->colour);
+        if (there->class == GW__NOTHING)
+            there->class = gw__class_new(c, link->rate);
+        if (!c->exhausted && gw__class_add_link(c, there->class, met[i]))
+            link->class = there->class;
+    }
+}
+
+void gw__colours_sort(struct gw__classes *c)
+{
+    bool broken = false;
+    for (colour(c, broken); !c->exhausted && !classes_hold(c);) {
+        broken = true;
+        colour(c, broken);
+    }
+    if (!c->exhausted)
+        make_classes(c);
+    const struct gw__new_message *batch = c->batch.items;
+    for (size_t i = 0; i < c->batch.count && !c->exhausted; i++)
+        gw__bundle_take(c, batch[i]);
+    c->batch.count = 0;
+}
