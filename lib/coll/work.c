@@ -99,7 +99,7 @@ static double walk(struct counting *c, bool bytes)
             ends[call] = larger(ends[call], c->done[r]);
         }
     }
-    double calls = CALLS - CALLS / 2;
+    int calls = CALLS - CALLS / 2;
     return (ends[CALLS - 1] - ends[CALLS / 2 - 1]) / calls;
 }
 

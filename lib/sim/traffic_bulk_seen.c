@@ -21,6 +21,7 @@
  */
 #include "traffic_bulk.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { CELLS_MAX = 1 << 26, RANK_PIECES_MAX = 64 };
@@ -201,6 +202,7 @@ static bool meets(const struct piece *a, uint64_t b, uint64_t b_stride,
     }
     uint64_t x = a->chunk + k * a->stride;
     uint64_t period = a->stride * modulus;
+    assert(period > 0); /* strides are 1 at least */
     if (x < begin)
         x += (begin - x + period - 1) / period * period;
     return x <= end;
