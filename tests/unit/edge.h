@@ -6,23 +6,13 @@
 #ifndef EDGE_H
 #define EDGE_H
 
+#include "must.h"
 #include "ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { WIRES = 4, SHM_WIRES = 2, SECOND_NS = 1000000000 };
-
-/* Check's own assertions work in the main thread only. */
-#define MUST(condition)                                                        \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
-                    gw_comm_rank(comm), #condition,                            \
-                    gw_comm_error(comm)->text);                                \
-            abort();                                                           \
-        }                                                                      \
-    } while (0)
 
 /* Wires 0 and 1 are shm, with windows and without; 2 is ipc, 3 tcp. */
 void on_wire(int wire, unsigned ranks, unsigned timeout_ms, rank_body body,

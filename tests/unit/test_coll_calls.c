@@ -3,6 +3,7 @@
  * Calls beside the plain ones: v-variants, point to point, several at once,
  * sub-communicators, calls that a communicator must refuse.
  */
+#include "must.h"
 #include "ranks.h"
 
 #include <gradwire/wire.h>
@@ -14,17 +15,6 @@
 
 static const char *const wires[] = {"shm", "ipc", "tcp"};
 enum { WIRES = 3, RANKS = 4, SLICE = 256 };
-
-/* Check's own assertions work in the main thread only. */
-#define MUST(condition)                                                        \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
-                    gw_comm_rank(comm), #condition,                            \
-                    gw_comm_error(comm)->text);                                \
-            abort();                                                           \
-        }                                                                      \
-    } while (0)
 
 static void on_wire(const char *wire, rank_body body, void *context)
 {

@@ -6,6 +6,7 @@
  * ranks that never wait and call different things.
  */
 #include "kinds.h"
+#include "must.h"
 #include "ranks.h"
 #include "stress.h"
 
@@ -18,16 +19,6 @@
 #include <time.h>
 
 enum { RANKS = KIND_RANKS, ROUNDS = 40, COUNT_MAX = 2000 };
-
-#define MUST(condition)                                                        \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
-                    gw_comm_rank(comm), #condition,                            \
-                    gw_comm_error(comm)->text);                                \
-            abort();                                                           \
-        }                                                                      \
-    } while (0)
 
 /* Kinds of calls: more than a communicator keeps. */
 static const struct kind kinds[] = {

@@ -4,6 +4,7 @@
  * that is full. Every rank gets an error whose sentence names who and what,
  * within a second; inputs stay as they were; closing does not hang.
  */
+#include "must.h"
 #include "ranks.h"
 
 #include <gradwire/wire.h>
@@ -20,16 +21,6 @@
 
 static const char *const wires[] = {"shm", "ipc", "tcp"};
 enum { WIRES = 3, RANKS = 4, VICTIM = 2 };
-
-#define MUST(condition)                                                        \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "%s:%d: rank %u: %s (%s)\n", __FILE__, __LINE__,   \
-                    gw_comm_rank(comm), #condition,                            \
-                    gw_comm_error(comm)->text);                                \
-            abort();                                                           \
-        }                                                                      \
-    } while (0)
 
 /* ---- a killed rank ---- */
 
