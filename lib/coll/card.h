@@ -39,6 +39,13 @@ static inline struct side *gw__side(const struct gw_comm *comm, unsigned rank,
     return &comm->cards[rank]->sides[turn % GW__SIDES];
 }
 
+static inline bool gw__has_entered(const struct gw_comm *comm, unsigned rank,
+                                   uint64_t turn)
+{
+    return atomic_load_explicit(&gw__side(comm, rank, turn)->entered,
+                                memory_order_acquire) == turn + 1;
+}
+
 static inline struct side *side_of(const struct gw_request *r, unsigned rank)
 {
     return gw__side(r->comm, rank, r->turn);

@@ -114,8 +114,7 @@ static bool are_there(const struct trip *t)
     bool waited = false;
     for (unsigned i = 0; i < passes->touch_count; i++) {
         struct side *side = gw__side(comm, passes->touch[i], t->turn);
-        while (atomic_load_explicit(&side->entered, memory_order_acquire) !=
-               t->turn + 1)
+        while (!gw__has_entered(comm, passes->touch[i], t->turn))
             if (!pause_a_moment(comm, &waited))
                 return false;
         __builtin_prefetch(gw__side(comm, passes->touch[i], t->turn + AHEAD));

@@ -268,12 +268,6 @@ static void drain(struct gw_request *r)
     }
 }
 
-static bool has_entered(const struct gw_request *r, const struct side *side)
-{
-    return atomic_load_explicit(&side->entered, memory_order_acquire) ==
-           r->turn + 1;
-}
-
 /* What all that touch me have done, and this rank too, if it uses the stage. */
 static uint32_t least_done(const struct gw_request *r)
 {
@@ -282,7 +276,7 @@ static uint32_t least_done(const struct gw_request *r)
     for (unsigned i = 0; i < passes->touched_count && least > 0; i++) {
         struct side *side = side_of(r, passes->touched[i]);
         uint32_t done =
-            has_entered(r, side)
+            gw__has_entered(r->comm, passes->touched[i], r->turn)
                 ? atomic_load_explicit(&side->done, memory_order_acquire)
                 : 0;
         least = done < least ? done : least;

@@ -83,12 +83,6 @@ static enum gw_err check_call(struct gw_request *r, unsigned peer,
                    r->comm->rank, side->op, peer);
 }
 
-static bool has_entered(const struct gw_request *r, unsigned peer)
-{
-    return atomic_load_explicit(&side_of(r, peer)->entered,
-                                memory_order_acquire) == r->turn + 1;
-}
-
 /* GW_OK when all that I touch have entered and call the same. Those that were
  * seen some time ago may have failed and withdrawn since. */
 static enum gw_err all_entered(struct gw_request *r, struct gw_error *why)
@@ -97,14 +91,14 @@ static enum gw_err all_entered(struct gw_request *r, struct gw_error *why)
     unsigned seen_before = r->seen;
     for (; r->seen < passes->touch_count; r->seen++) {
         unsigned peer = passes->touch[r->seen];
-        if (!has_entered(r, peer))
+        if (!gw__has_entered(r->comm, peer, r->turn))
             return GW_PENDING;
         enum gw_err err = check_call(r, peer, why);
         if (err)
             return err;
     }
     for (unsigned i = 0; i < seen_before; i++)
-        if (!has_entered(r, passes->touch[i])) {
+        if (!gw__has_entered(r->comm, passes->touch[i], r->turn)) {
             r->seen = i;
             return GW_PENDING;
         }
