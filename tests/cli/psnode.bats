@@ -234,8 +234,10 @@ make_rows() {
 }
 
 @test "train: a server that is killed costs nothing" {
-    psnode train drift -s 1 -n 2 -E 2 --set rows=1000 -o json >whole.json
-    start broken.json train drift -s 3 -n 2 -E 2 --set rows=1000 \
+    # 40 epochs are 4 seconds: the commands come in the midst of them, also on a
+    # busy machine.
+    psnode train drift -s 1 -n 2 -E 40 --set rows=1000 -o json >whole.json
+    start broken.json train drift -s 3 -n 2 -E 40 --set rows=1000 \
         --compute 10ms --name broken -o json
     until_true 20 ringctl --run broken wait 'step>=5'
     run -0 ringctl --run broken kill server 0
@@ -281,14 +283,15 @@ make_rows() {
 # ---- snapshots ----
 
 @test "a training goes on from its snapshot, on fewer servers" {
-    psnode train drift -s 1 -n 2 -E 2 --set rows=1000 -o json >whole.json
-    start half.json train drift -s 3 -n 2 -E 2 --set rows=1000 \
+    # 20 epochs are 4 seconds: the snapshot comes in the midst of them.
+    psnode train drift -s 1 -n 2 -E 20 --set rows=1000 -o json >whole.json
+    start half.json train drift -s 3 -n 2 -E 20 --set rows=1000 \
         --compute 20ms --name half -o json
     until_true 20 ringctl --run half wait 'step>=10'
     run -0 psnode snapshot half saved
     run -0 ringctl --run half down
     wait "${started[-1]}" || true
-    psnode restore saved drift -s 2 -n 3 --parts 2 -E 2 --set rows=1000 \
+    psnode restore saved drift -s 2 -n 3 --parts 2 -E 20 --set rows=1000 \
         -o json >rest.json
     [ "$(json digest <rest.json)" = "$(json digest <whole.json)" ]
 }
