@@ -35,7 +35,8 @@ TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)
 UNIT_LIBS = $(shell pkg-config --libs check) $(TOOL_LIBS)
 CPPFLAGS += -D_GNU_SOURCE -Ilib/include -Ilib -Icmd
 CFLAGS += $(CSTD) $(WARN) $(OPT) -fvisibility=hidden -fPIC -pthread $(SAN)
-LDFLAGS += $(SAN) -Wl,--as-needed
+# Plug-ins call the library of the tool that opens them.
+LDFLAGS += $(SAN) -Wl,--as-needed -rdynamic
 
 # ---- sources ----
 

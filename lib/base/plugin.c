@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening plug-ins (gradwire/plugin.h). Whatever is wrong with a file is said
+ * before anything of it is called: first what the loader says, then what the
+ * file lacks, in the order in which a person mends it.
+ */
+#include <gradwire/plugin.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What callers see is a copy, so that it can be followed by the handle. */
+struct opened {
+    struct gw_plugin plugin;
+    void *handle;
+};
+
+static const char *const kind_names[GW_PLUGIN_KINDS] = {
+    [GW_PLUGIN_PLAN] = "plan",
+};
+
+const char *gw_plugin_kind_name(enum gw_plugin_kind kind)
+{
+    return (unsigned)kind < GW_PLUGIN_KINDS ? kind_names[kind] : "?";
+}
+
+/* dlopen looks for a bare name where libraries are. */
+static bool path_of(const char *path, char out[4096])
+{
+    const char *here = strchr(path, '/') ? "" : "./";
+    return snprintf(out, 4096, "%s%s", here, path) < 4096;
+}
+
+/* The loader's sentence without the path, which it says or does not. */
+static const char *loader_says(const char *path)
+{
+    const char *text = dlerror();
+    size_t length = strlen(path);
+    if (!text)
+        return "it does not load";
+    if (strncmp(text, path, length) == 0 &&
+        strncmp(text + length, ": ", 2) == 0)
+        return text + length + 2;
+    return text;
+}
+
+static bool is_source(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 2 && strcmp(path + length - 2, ".c") == 0;
+}
+
+/* NULL, and *why, when it cannot be. */
+static void *load(const char *path, struct gw_error *why)
+{
+    char where[4096];
+    void *handle = NULL;
+    if (!path_of(path, where) || access(where, F_OK) != 0)
+        gw_fail(why, GW_EDATA, "%.200s: no such file", path);
+    else if (is_source(path))
+        gw_fail(why, GW_EDATA,
+                "%.200s is source; compile it first: cc -shared -fPIC "
+                "-I lib/include -o mine.so",
+                path);
+    else if (!(handle = dlopen(where, RTLD_NOW | RTLD_LOCAL)))
+        gw_fail(why, GW_EDATA, "%.200s: %.250s", path, loader_says(where));
+    return handle;
+}
+
+static enum gw_err check(const char *path, const struct gw_plugin *plugin,
+                         enum gw_plugin_kind kind, struct gw_error *why)
+{
+    if (plugin->version != GW_PLUGIN_VERSION)
+        return gw_fail(why, GW_EDATA,
+                       "%.200s is a plug-in of version %u, and this is "
+                       "version %d: compile it again",
+                       path, plugin->version, GW_PLUGIN_VERSION);
+    if ((unsigned)plugin->kind >= GW_PLUGIN_KINDS)
+        return gw_fail(why, GW_EDATA, "%.200s: there is no kind %u of plug-ins",
+                       path, (unsigned)plugin->kind);
+    if (plugin->kind != kind)
+        return gw_fail(why, GW_EDATA,
+                       "%.200s is a plug-in of kind %s, and what is wanted "
+                       "is a %s",
+                       path, gw_plugin_kind_name(plugin->kind),
+                       gw_plugin_kind_name(kind));
+    if (!plugin->name || !plugin->name[0] || !plugin->summary)
+        return gw_fail(why, GW_EDATA, "%.200s: gw_plugin has no %s", path,
+                       plugin->summary ? "name" : "summary");
+    if (!plugin->any)
+        return gw_fail(why, GW_EDATA, "%.200s: gw_plugin.%s is NULL", path,
+                       gw_plugin_kind_name(kind));
+    return GW_OK;
+}
+
+static enum gw_err keep(const char *path, void *handle,
+                        enum gw_plugin_kind kind, struct gw_plugin **plugin,
+                        struct gw_error *why)
+{
+    const struct gw_plugin *theirs = dlsym(handle, "gw_plugin");
+    if (!theirs)
+        return gw_fail(why, GW_EDATA,
+                       "%.200s exports no gw_plugin (gradwire-plugin(7))",
+                       path);
+    if (check(path, theirs, kind, why))
+        return GW_EDATA;
+    struct opened *opened = malloc(sizeof *opened);
+    if (!opened)
+        return gw_fail(why, GW_ENOMEM, "%.200s", path);
+    *opened = (struct opened){.plugin = *theirs, .handle = handle};
+    *plugin = &opened->plugin;
+    return GW_OK;
+}
+
+enum gw_err gw_plugin_open(const char *path, enum gw_plugin_kind kind,
+                           struct gw_plugin **plugin, struct gw_error *why)
+{
+    *plugin = NULL;
+    void *handle = load(path, why);
+    if (!handle)
+        return GW_EDATA;
+    enum gw_err err = keep(path, handle, kind, plugin, why);
+    if (err)
+        dlclose(handle);
+    return err;
+}
+
+void gw_plugin_close(struct gw_plugin **plugin)
+{
+    struct opened *opened = (struct opened *)*plugin;
+    if (!opened)
+        return;
+    dlclose(opened->handle);
+    free(opened);
+    *plugin = NULL;
+}
