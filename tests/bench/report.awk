@@ -19,12 +19,13 @@
 # when a row is missed that has no reason, or beyond it.
 #
 #   awk [-v slack=1.3] [-v best_counts=1] [-v reasons=FILE] [-v json=FILE] \
-#       [-v record=FILE] \
+#       [-v record=FILE] [-v missed=FILE] \
 #       -f stats.awk -f yardstick.awk -f reasons.awk -f report.awk TIMES ROWS
 #
 # slack: limits are so many times as large. best_counts: of the rounds, the best
 # instead of the median. json: the rows are appended, an object a line. record:
-# rows are written with the ratios of now as limits.
+# rows are written with the ratios of now as limits. missed: receives the rows
+# that are missed and have no reason.
 
 function limit_of(word,    parts) {
     if (word == "-")
@@ -194,6 +195,8 @@ FNR == 1 { head() }
     print_row()
     if (json)
         print_json()
+    if (missed && limit && !met && !excused)
+        print >missed
     if (record)
         print $1, $2, $3, $4, $5, $6, \
             (measured ? sprintf("%.3f", ratio) : "-") >record

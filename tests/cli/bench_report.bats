@@ -34,6 +34,17 @@ measured() { # percent
     [[ ${lines[1]} == *" 0.640  0.650 PASS" ]]
 }
 
+@test "what is missed without a reason is told, to be measured again" {
+    echo "* * 2,4 1M shm ideal 0.95 The yardstick has no types." >reasons
+    measured 220
+    run -1 report -v missed=missed
+    [ "$(cat missed)" = "shm allreduce 2 1048576 shm ideal 0.5" ]
+    : >missed
+    measured 180
+    run -0 report -v missed=missed
+    [ ! -s missed ]
+}
+
 @test "a row with a reason is no failure, up to its bound" {
     measured 180
     echo "* * 2,4 1M shm ideal 1.0 The yardstick has no types." >reasons
