@@ -43,11 +43,11 @@ LDFLAGS += $(SAN) -Wl,--as-needed -rdynamic
 LIB_SRC := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c)))
-PARTS := $(filter-out cmd/common,$(patsubst %/,%,$(sort $(dir $(wildcard cmd/*/*.c)))))
+folders = $(patsubst %/,%,$(sort $(dir $(wildcard $(1)))))
+WORLDS := $(filter-out %/common,$(call folders,cmd/world/*/*.c)) cmd/world/common
+PARTS := $(filter-out cmd/common,$(call folders,cmd/*/*.c)) $(WORLDS)
 TOOLS := $(patsubst cmd/%/main.c,%,$(sort $(wildcard cmd/*/main.c)))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
-SIM_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/*.c)))
-SIM_COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/common/*.c)))
 SIM_PS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/ps/*.c)))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -77,14 +77,15 @@ $(LIB_SO): $(LIB_OBJ)
 	@ln -sf $(@F) $(B)/libgradwire.so
 
 # A tool is its main.o and an archive of the rest, which the unit tests use too.
-# cmd/run has no main: it is what those tools share that start runs.
+# cmd/run has no main: it is what those tools share that start runs. cmd/world
+# has the simulated clusters, a folder each.
 define PART
 $(B)/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c))) $(1)
 endef
 $(foreach part,$(PARTS),$(eval $(call PART,$(part))))
 
-$(TOOLS:%=$(B)/%): $(B)/%: $(B)/cmd/%/main.o $(B)/cmd/%.a $(B)/cmd/run.a $(COMMON_OBJ) \
-		$(LIB_A)
+$(TOOLS:%=$(B)/%): $(B)/%: $(B)/cmd/%/main.o $(B)/cmd/%.a $(B)/cmd/run.a \
+		$(WORLDS:%=$(B)/%.a) $(COMMON_OBJ) $(LIB_A)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 
 # ---- tests ----
@@ -99,20 +100,14 @@ $(B)/unit_suites.h: $(UNIT_SRC) tests/unit
 	@mkdir -p $(@D)
 	@sed -n 's/^Suite \*suite_\([a-z0-9_]*\)(void)$$/SUITE(\1)/p' $(UNIT_SRC) >$@
 
-# The simulated ring, one whose book accepts what an old view has sent, and the
-# simulated parameter server.
-SIMS := $(B)/sim/ring $(B)/sim/ring-broken $(B)/sim/ps
-$(B)/sim/ring: $(SIM_OBJ) $(SIM_COMMON_OBJ) $(LIB_A)
-$(B)/sim/ps: $(SIM_PS_OBJ) $(SIM_COMMON_OBJ) $(LIB_A)
-$(SIM_PS_OBJ): CPPFLAGS += -Itests/sim
-$(B)/sim/ring-broken: $(B)/sim/book-broken.o $(SIM_OBJ) $(SIM_COMMON_OBJ) $(LIB_A)
+# Campaigns: many seeds of the simulated ring and of the simulated parameter
+# server.
+SIMS := $(B)/sim/ring $(B)/sim/ps
+$(B)/sim/ring: $(B)/tests/sim/ring.o $(WORLDS:%=$(B)/%.a) $(LIB_A)
+$(B)/sim/ps: $(SIM_PS_OBJ) $(B)/cmd/world/common.a $(LIB_A)
 $(SIMS):
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
-$(B)/sim/book-broken.o: lib/ring/book.c | deps
-	@mkdir -p $(@D)
-	$(call say,cc,$@)$(CC) $(CPPFLAGS) $(PC_CFLAGS) $(CFLAGS) -DGW__BREAK_EPOCH_CHECK \
-		-MMD -MP -c -o $@ $<
 
 # What tests/fault/kills.sh runs.
 $(B)/kills: $(B)/tests/fault/kills.o $(COMMON_OBJ) $(LIB_A)

@@ -65,6 +65,9 @@ struct gw__book {
     unsigned node;
     uint64_t next_op; /* the first that is not complete here */
     bool frozen;
+    /* The rule of gw__book_accepts is left out. Nothing but the simulator sets
+     * this (cmd/world/ring), to show what the rule is for. */
+    bool any_epoch;
     uint64_t settled; /* ring epoch of the newest op that was begun afresh and
                          is complete; 0: none */
     struct gw__view view; /* the one in force; ring_count 0: none yet */
@@ -117,7 +120,8 @@ struct gw__ledger *gw__book_ledger(struct gw__book *book, uint64_t op);
 /* The task of `op` is done: all of its chunks are final here. */
 void gw__book_done(struct gw__book *book, uint64_t op);
 /* Data of this epoch and op may be taken in. All that keeps a message of an
- * earlier view out of this one; tests/sim shows what happens without. */
+ * earlier view out of this one; `ringctl sim ring --without epoch-check` shows
+ * what happens without. */
 bool gw__book_accepts(const struct gw__book *book, uint64_t ring_epoch,
                       uint64_t op);
 

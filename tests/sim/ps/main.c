@@ -8,7 +8,7 @@
  */
 #include "world.h"
 
-#include <common/seeds.h>
+#include "world/common/seeds.h"
 
 #include <inttypes.h>
 #include <stdio.h>

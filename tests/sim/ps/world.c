@@ -5,7 +5,7 @@
  */
 #include "world.h"
 
-#include <common/seeds.h>
+#include "world/common/seeds.h"
 
 #include <stdio.h>
 

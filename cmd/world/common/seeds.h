@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What the simulations share: seeds from the command line, one campaign after
  * the other, and how a network ends that has nothing more to show.
@@ -21,6 +21,8 @@ struct seeds_sum {
 typedef void (*seeds_campaign)(void *world, uint64_t seed,
                                struct gw__campaign *campaign);
 
+/* "FIRST..LAST", or "N". */
+bool seeds_parse(const char *text, struct seeds *seeds);
 /* "--seeds FIRST..LAST" or "--seed N" in argv[1], argv[2]; else 1..1000. */
 bool seeds_read(int argc, char **argv, struct seeds *seeds);
 /* Runs them; the first that fails is reported with the command that repeats it:

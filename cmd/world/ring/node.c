@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A member, or the supervisor: the library's member machine, and behind it what
  * plays the application. It asks only when the machine is not in a step, and
@@ -138,7 +138,7 @@ static uint64_t next_life(struct world *w, unsigned node)
 
 static void start(struct toy *toy, const struct gw__input *input)
 {
-    memcpy(&toy->world, input->data, sizeof toy->world);
+    toy->world = world_running();
     const struct world *w = toy->world;
     bool member = is_member(w, input->from);
     toy->node = input->from;
@@ -155,7 +155,7 @@ static void start(struct toy *toy, const struct gw__input *input)
         .endpoint = "sim",
         .controller_count = w->controllers};
     for (unsigned i = 0; i < w->controllers; i++)
-        config.controllers[i] = (uint8_t)i;
+        config.controllers[i] = (uint8_t)(first_controller(w) + i);
     struct gw__input inner = *input;
     inner.data = &config;
     inner.bytes = sizeof config;

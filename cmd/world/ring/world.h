@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A simulated cluster with an elastic ring: controllers, whose log is an oracle
  * (log.c); a supervisor; and members with a toy data path, which do one
@@ -13,12 +13,12 @@
  *   joiner.c    copying the state
  *   oracle.c    what must always hold
  *   world.c     one network a seed, and how it has to end
- *   main.c      many seeds
  *
- * Node numbers: controllers, then the supervisor, then members.
+ * Node numbers: members, so that theirs are those of `ringctl up`; then the
+ * supervisor, then controllers.
  */
-#ifndef TESTS_SIM_WORLD_H
-#define TESTS_SIM_WORLD_H
+#ifndef WORLD_RING_WORLD_H
+#define WORLD_RING_WORLD_H
 
 #include <control/service.h>
 #include <ring/book.h>
@@ -33,7 +33,8 @@
 
 enum {
     CONTROLLERS_MOST = 3,
-    MEMBERS_MOST = 6,
+    MEMBERS_MOST = 8,
+    DRAWN_MOST = 6, /* members of a seed, if nobody asks for more */
     NODES_MOST = CONTROLLERS_MOST + 1 + MEMBERS_MOST,
     LOG_MOST = 4096,
     OPS_MOST = 1024,
@@ -70,8 +71,16 @@ struct made_plan {
     uint64_t ring_epoch, op, hash;
 };
 
+/* By who runs it; zero: as the seed has it. */
+struct world_asked {
+    unsigned members;
+    bool calm; /* nothing happens but the faults that are given */
+    uint64_t for_ns;
+};
+
 struct world {
-    struct world *self; /* what START brings */
+    struct world_asked asked;
+    bool any_epoch; /* books do without their check of the epoch */
     uint64_t seed;
     struct gw_rng rng;
     struct gw__sim *sim;
@@ -93,8 +102,8 @@ struct world {
     size_t log_count;
     struct gw__registry *truth; /* the whole log, applied */
     uint8_t *snapshot;
-    struct replica replicas[CONTROLLERS_MOST];
-    unsigned leader; /* GW__NODES_MAX: none */
+    struct replica replicas[NODES_MOST]; /* of the controllers, by node */
+    unsigned leader;                     /* GW__NODES_MAX: none */
     uint64_t elect_ns, depose_ns, tick_ns;
 
     /* oracle.c */
@@ -114,6 +123,9 @@ struct world {
     } met;
 };
 
+/* The one whose network is being run. START does not bring it: a pointer would
+ * be another one each time, and so would the hash of the run. */
+struct world *world_running(void);
 /* This node begins anew after a while, as the same process. */
 void world_restart(struct world *world, unsigned node);
 /* The ring has lost a member, or decided: the moment for another blow. */
@@ -128,12 +140,27 @@ void world_campaign(struct world *world, uint64_t seed,
 
 static inline unsigned supervisor_of(const struct world *w)
 {
-    return w->controllers;
+    return w->members;
+}
+
+static inline uint64_t supervisors(const struct world *w)
+{
+    return gw__first_nodes(w->members + 1) & ~gw__first_nodes(w->members);
 }
 
 static inline bool is_member(const struct world *w, unsigned node)
 {
-    return node > w->controllers;
+    return node < w->members;
+}
+
+static inline unsigned nodes_of(const struct world *w)
+{
+    return w->members + 1 + w->controllers;
+}
+
+static inline unsigned first_controller(const struct world *w)
+{
+    return w->members + 1;
 }
 
 /* A number from `least` to `most`. */
@@ -159,13 +186,13 @@ void log_started(struct world *world, unsigned node);
 
 __extension__ typedef unsigned __int128 wide;
 
-struct value {
+struct amount {
     wide digits;  /* node i gives 4^i */
     uint64_t sum; /* and a number that knows op and chunk */
 };
 
-struct value value_input(unsigned node, uint64_t op, unsigned chunk);
-struct value value_add(struct value a, struct value b);
+struct amount value_input(unsigned node, uint64_t op, unsigned chunk);
+struct amount value_add(struct amount a, struct amount b);
 
 /* ---- path.c: an op as a plan that is carried out ---- */
 
@@ -176,7 +203,7 @@ struct hop {
     bool captured, acked; /* by us as sender */
     bool applied;         /* by us as receiver */
     uint64_t set;         /* captured */
-    struct value value;
+    struct amount value;
     uint64_t again_ns;
 };
 
@@ -186,7 +213,7 @@ struct run {
     unsigned chunks, hop_count;
     unsigned unsent; /* by us, or not acked */
     struct hop hops[TRANSFERS_MOST];
-    struct value values[GW__NODES_MAX]; /* [chunk] */
+    struct amount values[GW__NODES_MAX]; /* [chunk] */
 };
 
 /* ---- joiner.c ---- */
@@ -291,10 +318,10 @@ void joiner_news(struct toy *toy);
 void oracle_begin(struct world *world);
 /* The value is that of exactly these nodes. */
 void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
-                  uint64_t set, struct value value);
+                  uint64_t set, struct amount value);
 /* One that the ledger refuses, where these nodes are to count. */
 void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
-                    uint64_t target, struct value value);
+                    uint64_t target, struct amount value);
 void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
                      uint64_t digest);
 /* A joiner is about to take part with this state. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The toy data path: an op is a plan, whose transfers are messages that are
  * lost, doubled and late. What the real engine does with slices is done here
@@ -17,16 +17,16 @@
 
 enum { AGAIN_NS = 6000000 };
 
-struct value value_input(unsigned node, uint64_t op, unsigned chunk)
+struct amount value_input(unsigned node, uint64_t op, unsigned chunk)
 {
     const uint64_t key[3] = {node, op, chunk};
-    return (struct value){.digits = (wide)1 << 2 * node,
-                          .sum = gw_hash(key, sizeof key, 4)};
+    return (struct amount){.digits = (wide)1 << 2 * node,
+                           .sum = gw_hash(key, sizeof key, 4)};
 }
 
-struct value value_add(struct value a, struct value b)
+struct amount value_add(struct amount a, struct amount b)
 {
-    return (struct value){a.digits + b.digits, a.sum + b.sum};
+    return (struct amount){a.digits + b.digits, a.sum + b.sum};
 }
 
 struct data {
@@ -236,13 +236,13 @@ static void apply(struct toy *toy, struct run *run, struct hop *hop,
                   const struct data *data)
 {
     struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
-    struct value incoming = {.digits = (wide)data->high << 64 | data->low,
-                             .sum = data->sum};
+    struct amount incoming = {.digits = (wide)data->high << 64 | data->low,
+                              .sum = data->sum};
     struct gw_error why;
     enum gw_err err =
         hop->adds ? gw__ledger_add(ledger, hop->chunk, data->set, &why)
                   : gw__ledger_replace(ledger, hop->chunk, data->set, &why);
-    struct value *value = &run->values[hop->chunk];
+    struct amount *value = &run->values[hop->chunk];
     *value = hop->adds ? value_add(*value, incoming) : incoming;
     hop->applied = true;
     if (err) { /* it is added all the same: what comes of that? */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Copying the state. It is {next op, digest}, so that one message has it; what
  * is hard about it is left: the newest result of a member is its own only until

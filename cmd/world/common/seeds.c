@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * See seeds.h.
  */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_range(const char *text, struct seeds *seeds)
+bool seeds_parse(const char *text, struct seeds *seeds)
 {
     char *end;
     seeds->first = seeds->last = strtoull(text, &end, 10);
@@ -24,7 +24,7 @@ bool seeds_read(int argc, char **argv, struct seeds *seeds)
     for (int i = 1; i + 1 < argc; i += 2) {
         bool known =
             strcmp(argv[i], "--seeds") == 0 || strcmp(argv[i], "--seed") == 0;
-        if (!known || !read_range(argv[i + 1], seeds))
+        if (!known || !seeds_parse(argv[i + 1], seeds))
             return false;
     }
     return argc % 2;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What must always hold:
  *
@@ -48,7 +48,7 @@ static const struct toy *living(const struct world *w,
 /* ---- values ---- */
 
 void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
-                  uint64_t set, struct value value)
+                  uint64_t set, struct amount value)
 {
     uint64_t sum = 0;
     if (value.digits >> 2 * NODES_MOST || set >> NODES_MOST)
@@ -74,7 +74,7 @@ void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
 }
 
 void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
-                    uint64_t target, struct value value)
+                    uint64_t target, struct amount value)
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
@@ -348,13 +348,12 @@ void oracle_not_done(struct world *w)
     const struct gw__view *view = &w->truth->view;
     char text[400] = "";
     for (unsigned i = 0; i < w->members; i++) {
-        unsigned node = supervisor_of(w) + 1 + i;
-        const struct toy *toy = gw__sim_state(w->sim, node);
+        const struct toy *toy = gw__sim_state(w->sim, i);
         size_t used = strlen(text);
         if (toy)
             snprintf(
                 text + used, sizeof text - used, "; %u at op %llu of %llu, %s",
-                node, (unsigned long long)toy->book.next_op,
+                i, (unsigned long long)toy->book.next_op,
                 (unsigned long long)toy->book.view.ring_epoch, what_for(toy));
     }
     gw__sim_fail(w->sim, "the ring of %u in epoch %llu does not go on%s",

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What the controllers agree on, without a consensus protocol: an oracle keeps
  * one log. What the leader proposes is appended, as long as a majority of
@@ -32,7 +32,7 @@ static bool has_majority(const struct world *w, unsigned node)
     unsigned count = 0;
     if (!gw__sim_up(w->sim, node) || gw__sim_paused(w->sim, node))
         return false;
-    for (unsigned i = 0; i < w->controllers; i++)
+    for (unsigned i = first_controller(w); i < nodes_of(w); i++)
         count += gw__sim_up(w->sim, i) && !gw__sim_paused(w->sim, i) &&
                  linked(w, node, i);
     return 2 * count > w->controllers;
@@ -85,7 +85,7 @@ static void pump(struct world *w, unsigned node)
 
 static void pump_all(struct world *w)
 {
-    for (unsigned i = 0; i < w->controllers; i++)
+    for (unsigned i = first_controller(w); i < nodes_of(w); i++)
         pump(w, i);
 }
 
@@ -132,7 +132,7 @@ static void start(struct controller *c, const struct gw__input *input,
     struct gw__input inner = *input;
     struct gw__service_config config = {.node = input->from,
                                         .incarnation = {7, 0}};
-    memcpy(&c->world, input->data, sizeof c->world);
+    c->world = world_running();
     memcpy(config.endpoint, "sim", 4);
     c->node = input->from;
     c->incarnation = input->incarnation;
@@ -167,7 +167,7 @@ void log_begin(struct world *w)
 {
     w->log_count = 0;
     memset(w->replicas, 0, sizeof w->replicas);
-    for (unsigned i = 0; i < w->controllers; i++)
+    for (unsigned i = 0; i < NODES_MOST; i++)
         w->replicas[i].told_leader = GW__NODES_MAX;
     w->leader = GW__NODES_MAX;
     w->elect_ns = w->tick_ns = w->depose_ns = 0;
@@ -199,7 +199,7 @@ void log_propose(struct world *w, unsigned node, const void *data, size_t bytes)
     if (gw__service_tells_endpoint(data, bytes, &whose, endpoint))
         return; /* that network knows where everybody is */
     bool leads = node == w->leader && has_majority(w, node);
-    bool some_leader = w->leader < w->controllers && has_majority(w, w->leader);
+    bool some_leader = w->leader < GW__NODES_MAX && has_majority(w, w->leader);
     uint64_t luck = world_draw(w, 0, 99);
     if (leads ? luck >= LOST : some_leader && luck < LATE)
         append(w, data, bytes);
@@ -225,7 +225,7 @@ static void elect(struct world *w, uint64_t now_ns)
 {
     unsigned first = (unsigned)world_draw(w, 0, w->controllers - 1);
     for (unsigned i = 0; i < w->controllers; i++) {
-        unsigned node = (first + i) % w->controllers;
+        unsigned node = first_controller(w) + (first + i) % w->controllers;
         if (!has_majority(w, node))
             continue;
         w->leader = node;
@@ -241,13 +241,13 @@ void log_tick(struct world *w, uint64_t now_ns)
     w->tick_ns = now_ns + TICK_NS;
     bool moves =
         now_ns > w->depose_ns && now_ns < w->fault_end_ns && w->controllers > 1;
-    if (w->leader < w->controllers && (moves || !has_majority(w, w->leader))) {
+    if (w->leader < GW__NODES_MAX && (moves || !has_majority(w, w->leader))) {
         w->leader = GW__NODES_MAX;
         w->elect_ns = now_ns + world_draw(w, 20 * MS, 150 * MS);
     }
-    if (w->leader >= w->controllers && now_ns >= w->elect_ns)
+    if (w->leader >= GW__NODES_MAX && now_ns >= w->elect_ns)
         elect(w, now_ns);
-    for (unsigned i = 0; i < w->controllers; i++) {
+    for (unsigned i = first_controller(w); i < nodes_of(w); i++) {
         pump(w, i);
         tell_leader(w, i);
     }

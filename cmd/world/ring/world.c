@@ -1,11 +1,18 @@
-/* SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One network a seed: how large, how its links are, which faults it meets.
  */
 #include "world.h"
-#include "common/seeds.h"
+#include "world/common/seeds.h"
 
 #include <stdlib.h>
+
+static struct world *running;
+
+struct world *world_running(void)
+{
+    return running;
+}
 
 void world_open(struct world *w)
 {
@@ -41,8 +48,9 @@ void world_restart(struct world *w, unsigned node)
 void world_shock(struct world *w)
 {
     struct gw_error why;
-    uint64_t controllers = gw__first_nodes(w->controllers);
-    unsigned whom = supervisor_of(w) + (unsigned)world_draw(w, 1, w->members);
+    uint64_t controllers =
+        gw__first_nodes(nodes_of(w)) & ~gw__first_nodes(first_controller(w));
+    unsigned whom = (unsigned)world_draw(w, 0, w->members - 1);
     uint64_t at_ns = gw__sim_now(w->sim) + world_draw(w, 0, 40 * MS);
     static const enum gw__fault_kind kinds[] = {GW__CRASH, GW__PAUSE, GW__CUT,
                                                 GW__CUT};
@@ -106,7 +114,7 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 {
     struct world *w = context;
     uint64_t now_ns = gw__sim_now(sim);
-    if (input->kind == GW__START && node < w->controllers)
+    if (input->kind == GW__START && node >= first_controller(w))
         log_started(w, node);
     if (w->over && input->kind == GW__START)
         finish(w); /* it had been meant to restart */
@@ -122,15 +130,27 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 
 /* ---- one seed ---- */
 
+/* Nothing happens but the faults that are given. */
+static void calm(struct world *w)
+{
+    w->controllers = 1;
+    w->first = w->members;
+    w->shocks = w->raids = w->eager = w->all_join = false;
+    w->fault_end_ns = w->asked.for_ns;
+    w->limit_ns = w->fault_end_ns + 8000 * MS;
+}
+
 /* What a seed is, as far as its faults need to know. */
 static void shape(struct world *w, uint64_t seed)
 {
     gw_rng_seed(&w->rng, gw_hash("ring", 4, seed));
     w->seed = seed;
     w->controllers = world_draw(w, 0, 2) ? 1 : 3;
-    w->members = (unsigned)world_draw(w, 2, MEMBERS_MOST);
+    w->members = (unsigned)world_draw(w, 2, DRAWN_MOST);
     if (w->members > 4 && world_draw(w, 0, 1))
         w->members -= 2; /* the small ones are quicker, and as nasty */
+    if (w->asked.members)
+        w->members = w->asked.members;
     w->first = (unsigned)world_draw(w, 1, w->members);
     w->fault_end_ns = 800 * MS;
     w->limit_ns = 8000 * MS;
@@ -143,6 +163,8 @@ static void shape(struct world *w, uint64_t seed)
     w->eager = world_draw(w, 0, 2) == 0;
     w->over = false;
     w->look_ns = 0;
+    if (w->asked.calm)
+        calm(w);
 }
 
 /* In some rounds the network between members has a long tail: what is sent
@@ -150,15 +172,24 @@ static void shape(struct world *w, uint64_t seed)
 static void set_tails(struct world *w, const struct gw__link_rule *rule)
 {
     struct gw__link_rule slow = *rule;
-    unsigned nodes = w->controllers + 1 + w->members;
     slow.jitter_ns = (2 * MS) << world_draw(w, 0, 6);
     slow.ordered = false;
     if (world_draw(w, 0, 1))
         return;
-    for (unsigned from = w->controllers + 1; from < nodes; from++)
-        for (unsigned to = w->controllers + 1; to < nodes; to++)
+    for (unsigned from = 0; from < w->members; from++)
+        for (unsigned to = 0; to < w->members; to++)
             if (from != to)
                 gw__sim_set_link(w->sim, from, to, &slow);
+}
+
+/* A message takes a millisecond, and so does the news of a death. */
+static void calm_network(struct gw__sim_options *options)
+{
+    options->link = (struct gw__link_rule){.delay_ns = MS, .ordered = true};
+    options->start_spread_ns = options->timer_late_ns = 0;
+    options->mail_survives = false;
+    options->died_jitter_ns = 0;
+    options->died_lost = 0;
 }
 
 static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
@@ -172,8 +203,6 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         .link = {.delay_ns = world_draw(w, 50 * US, 1 * MS),
                  .jitter_ns = world_draw(w, 0, 2 * MS),
                  .ordered = world_draw(w, 0, 1)},
-        .config = &w->self,
-        .config_bytes = sizeof w->self,
         .start_spread_ns = world_draw(w, 0, 40 * MS),
         .timer_late_ns = world_draw(w, 0, 1) * MS,
         .mail_survives = world_draw(w, 0, 3) == 0,
@@ -183,18 +212,20 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         .context = w,
         .on_tell = on_tell,
         .after_step = after_step};
-    unsigned nodes = w->controllers + 1 + w->members;
+    if (w->asked.calm)
+        calm_network(&options);
+    unsigned nodes = nodes_of(w);
     for (unsigned i = 0; i < nodes; i++) {
-        kinds[i] = i < w->controllers ? controller_kind() : member_kind();
+        kinds[i] = i < first_controller(w) ? member_kind() : controller_kind();
         if (is_member(w, i))
-            options.observers[i] = UINT64_C(1) << supervisor_of(w);
+            options.observers[i] = supervisors(w);
     }
-    w->self = w;
+    running = w;
     enum gw_err err = gw__sim_new(kinds, nodes, &options, sim, why);
     w->sim = *sim;
     log_begin(w);
     oracle_begin(w);
-    if (!err)
+    if (!err && !w->asked.calm)
         set_tails(w, &options.link);
     return err;
 }
@@ -212,7 +243,7 @@ static void check(void *context, struct gw__sim *sim)
  * network bad, or both. */
 static struct gw__fault_profile faults_of(const struct world *w)
 {
-    unsigned nodes = w->controllers + 1 + w->members;
+    unsigned nodes = nodes_of(w);
     struct gw__fault_profile faults = {
         .nodes = nodes,
         .end_ns = w->fault_end_ns,

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Fault schedules of `ringctl sim`; their language is sim/faults.h.
+ */
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 1 << 17 };
+
+static enum gw_err read_file(const char *path, struct sim_faults *faults,
+                             struct gw_error *why)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return gw_fail_errno(why, "%.200s", path);
+    faults->bytes = fread(faults->text, 1, TEXT_MAX, file);
+    bool bad = ferror(file) || faults->bytes == TEXT_MAX;
+    fclose(file);
+    return bad ? gw_fail(why, GW_EDATA, "%.200s: no fault schedule", path)
+               : GW_OK;
+}
+
+/* "at 30ms crash 2; heal": a fault has a blank or stands alone, so a file's
+ * name can hardly be taken for one. */
+static bool is_inline(const char *word)
+{
+    return strchr(word, ' ') || strcmp(word, "none") == 0;
+}
+
+static void take_words(const char *word, struct sim_faults *faults)
+{
+    if (strcmp(word, "none") == 0)
+        return;
+    faults->bytes = strnlen(word, TEXT_MAX - 1);
+    memcpy(faults->text, word, faults->bytes);
+    for (size_t i = 0; i < faults->bytes; i++)
+        if (faults->text[i] == ';')
+            faults->text[i] = '\n';
+}
+
+static uint64_t end_of(const struct gw__faults *faults)
+{
+    uint64_t end_ns = 0;
+    for (size_t i = 0; i < faults->count; i++) {
+        const struct gw__fault *f = &faults->items[i];
+        if (f->at_ns + f->for_ns > end_ns)
+            end_ns = f->at_ns + f->for_ns;
+    }
+    return end_ns;
+}
+
+enum gw_err sim_faults_read(const char *word, struct sim_faults *faults,
+                            struct gw_error *why)
+{
+    struct gw__faults parsed;
+    *faults = (struct sim_faults){0};
+    if (!word)
+        return GW_OK;
+    faults->name = is_inline(word) ? "--faults" : word;
+    faults->text = malloc(TEXT_MAX);
+    if (!faults->text)
+        return gw_fail(why, GW_ENOMEM, "a fault schedule");
+    if (is_inline(word))
+        take_words(word, faults);
+    else if (read_file(word, faults, why))
+        return why->code;
+    enum gw_err err = gw__faults_parse(
+        faults->text, faults->bytes, faults->name, GW__NODES_MAX, &parsed, why);
+    faults->end_ns = end_of(&parsed);
+    return err;
+}
+
+void sim_faults_fini(struct sim_faults *faults)
+{
+    free(faults->text);
+}
+
+enum gw_err sim_faults_of(const struct sim_faults *given,
+                          const struct gw__campaign *campaign, uint64_t seed,
+                          struct gw__faults *faults, struct gw_error *why)
+{
+    if (given->name)
+        return gw__faults_parse(given->text, given->bytes, given->name,
+                                campaign->faults.nodes, faults, why);
+    gw__faults_random(seed, &campaign->faults, faults);
+    return GW_OK;
+}
+
+enum gw_err sim_faults_write(const struct gw__faults *faults, const char *path,
+                             struct gw_error *why)
+{
+    if (strcmp(path, "-") == 0)
+        return gw__faults_print(faults, stdout, why);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return gw_fail_errno(why, "%.200s", path);
+    enum gw_err err = gw__faults_print(faults, file, why);
+    if (fclose(file) != 0 && !err)
+        err = gw_fail_errno(why, "%.200s", path);
+    return err;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A member in the ring: what its machine tells it, and what it does about that,
+ * one op after the other. This is what a runtime does with the book.
+ */
+#include "world.h"
+
+static struct gw__page *next_page(struct toy *toy)
+{
+    struct gw__page *page = &toy->book.pages[toy->book.next_op % GW__BOOK_OPS];
+    return page->used && page->op == toy->book.next_op ? page : NULL;
+}
+
+/* ---- what is told ---- */
+
+/* The first view of a joiner. */
+static void enter(struct toy *toy, const struct gw__view *view)
+{
+    uint64_t from_op = view->ring[gw__view_rank(view, toy->node)].from_op;
+    gw__book_init(&toy->book, toy->node, from_op);
+    toy->book.any_epoch = toy->world->any_epoch;
+    toy->in_ring = true;
+    if (from_op == 0) { /* nobody has to be asked for the state */
+        toy->sure = toy->state.next == 0 && !toy->state.over;
+    }
+}
+
+static void freeze(struct toy *toy, uint64_t flush_epoch)
+{
+    toy->wants_report = true;
+    toy->flush_epoch = flush_epoch;
+    toy->has_pending = toy->admits = false;
+    if (toy->in_ring)
+        gw__book_freeze(&toy->book);
+}
+
+/* What is complete here must not be decided otherwise. */
+static void check_decision(const struct toy *toy,
+                           const struct gw__decision *decision)
+{
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++) {
+        const struct gw__page *page = &toy->book.pages[i];
+        if (page->complete && page->op == decision->op &&
+            page->ledger.target != decision->contributors)
+            toy_fail(toy, "op %llu is complete with %llx, decided as %llx",
+                     (unsigned long long)page->op,
+                     (unsigned long long)page->ledger.target,
+                     (unsigned long long)decision->contributors);
+    }
+}
+
+static void resume(struct toy *toy)
+{
+    const struct gw__report *reports[GW__NODES_MAX];
+    const struct gw__view *view = gw__member_view(toy->member);
+    const struct gw__news *news = gw__member_news(toy->member);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        reports[i] = gw__member_report(toy->member, i);
+    for (unsigned i = 0; i < news->decision_count; i++)
+        check_decision(toy, &news->decisions[i]);
+    if (!toy->in_ring)
+        enter(toy, view);
+    gw__book_resume(&toy->book, view, news->decisions, news->decision_count,
+                    reports);
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
+        toy->runs[i].hop_count = toy->runs[i].unsent = 0; /* of a ring that is
+                                                             over */
+}
+
+void ring_told(struct toy *toy, const struct gw__told *told)
+{
+    toy->told = true;
+    switch (told->kind) {
+    case GW__TOLD_REGISTERED:
+        toy->registered = true;
+        break;
+    case GW__TOLD_NEWS:
+        joiner_news(toy);
+        break;
+    case GW__TOLD_VIEW:
+        toy->pending = *gw__member_view(toy->member);
+        toy->has_pending = true;
+        toy->admits = false;
+        break;
+    case GW__TOLD_FREEZE:
+        freeze(toy, told->epoch);
+        break;
+    case GW__TOLD_DECIDED:
+        resume(toy);
+        break;
+    case GW__TOLD_ADDRESSES:
+        toy->met_epoch = told->epoch;
+        break;
+    case GW__TOLD_READY:
+        toy->ready = told->count;
+        break;
+    case GW__TOLD_REFUSED:
+        toy->admits = false;
+        break;
+    case GW__TOLD_GONE:
+        toy->gone = true;
+        if (oracle_active(toy->world, toy->node, toy->incarnation))
+            toy_fail(toy, "gone, but not removed: %s", told->text);
+        world_restart(toy->world, toy->node);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- what is done about it ---- */
+
+static void report(struct toy *toy)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    static const struct gw__report nothing;
+    struct gw__report report = nothing;
+    if (toy->in_ring)
+        gw__book_report(&toy->book, &report);
+    toy->wants_report = false;
+    toy_ask(toy, ask, gw__member_ask_report(ask, toy->flush_epoch, &report));
+}
+
+static void adopt(struct toy *toy)
+{
+    if (!toy->in_ring)
+        enter(toy, &toy->pending);
+    if (!gw__book_may_adopt(&toy->book, &toy->pending))
+        return;
+    if (toy->pending.ring_epoch <= toy->book.view.ring_epoch)
+        toy_fail(toy, "ring epoch %llu after %llu",
+                 (unsigned long long)toy->pending.ring_epoch,
+                 (unsigned long long)toy->book.view.ring_epoch);
+    toy->has_pending = false;
+    if (!gw__book_adopt(&toy->book, &toy->pending)) {
+        toy->runs[toy->book.next_op % GW__BOOK_OPS].used = false;
+        toy->world->met.begun_anew++;
+    }
+}
+
+static void meet(struct toy *toy)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    toy->asked_epoch = toy->book.view.ring_epoch;
+    toy_ask(toy, ask,
+            gw__member_ask_address(ask, toy->asked_epoch, &toy->node,
+                                   sizeof toy->node));
+}
+
+/* The first that takes part in the op asks for joiners, once an op. */
+static bool is_to_admit(struct toy *toy)
+{
+    const struct gw__view *view = &toy->book.view;
+    if (!toy->ready || toy->admit_tried == toy->book.next_op + 1 ||
+        !gw__book_may_admit(&toy->book) || toy->has_pending)
+        return false;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (view->ring[i].from_op <= toy->book.next_op)
+            return view->ring[i].node == toy->node;
+    return false;
+}
+
+static void begin(struct toy *toy)
+{
+    const struct gw__page *page = next_page(toy);
+    const struct gw__view *view = &toy->book.view;
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    if (!toy->sure || toy->book.frozen || toy->admits ||
+        (page && page->begun) || toy->now_ns < toy->compute_ns)
+        return;
+    if (is_to_admit(toy)) {
+        toy->admit_tried = toy->book.next_op + 1;
+        toy->admits = true;
+        toy_ask(toy, ask,
+                gw__member_ask_admit(ask, toy->book.next_op, view->ring_epoch));
+        return;
+    }
+    gw__book_begin(&toy->book);
+}
+
+static void start_task(struct toy *toy)
+{
+    struct gw__task task;
+    bool met = toy->met_epoch == toy->book.view.ring_epoch;
+    if ((!met && !toy->world->eager) || !gw__book_task(&toy->book, &task))
+        return;
+    const struct run *run = &toy->runs[task.op % GW__BOOK_OPS];
+    if (!run->used || run->op != task.op ||
+        run->ring_epoch != toy->book.view.ring_epoch)
+        path_start(toy, &task);
+}
+
+void ring_work(struct toy *toy)
+{
+    if (!toy->registered)
+        return;
+    if (toy->wants_report)
+        report(toy);
+    if (toy->has_pending)
+        adopt(toy);
+    joiner_work(toy);
+    if (toy->gone || !toy->in_ring || toy->book.view.ring_count == 0)
+        return;
+    if (!toy->book.frozen && toy->asked_epoch != toy->book.view.ring_epoch)
+        meet(toy);
+    begin(toy);
+    start_task(toy);
+    path_work(toy);
+}
+
+uint64_t ring_due(const struct toy *toy)
+{
+    return toy->in_ring && toy->compute_ns > toy->now_ns ? toy->compute_ns : 0;
+}
+
+/* ---- a result ---- */
+
+static void add_result(struct toy *toy, uint64_t op)
+{
+    struct run *run = &toy->runs[op % GW__BOOK_OPS];
+    struct result *result = &toy->results[op % GW__BOOK_OPS];
+    uint64_t contributors = gw__book_contributors(&toy->book, op);
+    uint64_t hash = run->chunks;
+    for (unsigned chunk = 0; chunk < run->chunks; chunk++) {
+        const struct amount *value = &run->values[chunk]; /* it has holes */
+        const uint64_t key[3] = {(uint64_t)value->digits,
+                                 (uint64_t)(value->digits >> 64), value->sum};
+        hash = gw_hash(key, sizeof key, hash);
+    }
+    const uint64_t chain[4] = {toy->state.digest, op, contributors, hash};
+    toy->state.digest = gw_hash(chain, sizeof chain, 1);
+    toy->state.next = op + 1;
+    toy->state.epoch = toy->book.view.epoch;
+    *result = (struct result){.used = true,
+                              .op = op,
+                              .contributors = contributors,
+                              .hash = hash,
+                              .digest = toy->state.digest,
+                              .epoch = toy->state.epoch};
+    oracle_complete(toy, op, contributors, toy->state.digest);
+}
+
+void ring_completed(struct toy *toy, uint64_t op)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    bool first = op == toy->book.next_op;
+    gw__book_done(&toy->book, op);
+    toy->told = true; /* there may be more to do */
+    if (!first)
+        return;
+    add_result(toy, op);
+    toy->compute_ns = toy->now_ns + MS + gw_rng_below(&toy->rng, 25 * MS);
+    if (gw_rng_below(&toy->rng, 500) == 0)
+        toy_ask(toy, ask, gw__member_ask_leave(ask));
+}
