@@ -201,6 +201,8 @@ format:
 	find cmd lib labs tests -name '*.[ch]' -o -name '*.cc' | xargs clang-format -i
 demo: $(B)/ringctl $(B)/ringtop
 	@RINGCTL=$(B)/ringctl RINGTOP=$(B)/ringtop labs/demo.sh
+picture: $(B)/ringctl $(B)/ringtop
+	@RINGCTL=$(B)/ringctl RINGTOP=$(B)/ringtop labs/picture.sh man/ringtop.svg
 
 # ---- installing ----
 
@@ -249,4 +251,4 @@ clean:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
 .PHONY: all always asan bench bench-quick bench-quick-record check check-all clean demo deps format fuzz install lint \
-	run-asan run-fuzz run-tsan sim tsan uninstall
+	picture run-asan run-fuzz run-tsan sim tsan uninstall

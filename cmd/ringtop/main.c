@@ -2,7 +2,7 @@
  *
  * ringtop: the live view. Events go one way through it:
  *
- *     source -> player -> state -> draw -> grid -> screen | batch | cast
+ *     source -> player -> state -> draw -> grid -> screen | batch | film
  *
  * source.h   where they come from          state.h   what is known by now
  * player.h   when each is shown            draw.h    a pure picture of it

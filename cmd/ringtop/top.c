@@ -42,8 +42,8 @@ static const struct option_spec options[] = {
      "with --batch, live: time between pictures", NULL},
     {"size", 0, OPTION_TEXT, &size_text, "COLUMNSxROWS",
      "of the pictures of --batch and --cast (default 80x24)", NULL},
-    {"cast", 0, OPTION_TEXT, &cast, "FILE.cast",
-     "write an asciicast, for asciinema", NULL},
+    {"cast", 0, OPTION_TEXT, &cast, "FILE",
+     "write an asciicast; FILE.svg: a moving SVG page", NULL},
     {0},
 };
 /* clang-format on */

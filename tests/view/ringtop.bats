@@ -197,6 +197,24 @@ json() {
     run -1 grep -q '\[0;3[0-9]' plain.cast
 }
 
+@test "--cast FILE.svg writes a page that moves: each look of a row once" {
+    ringtop --from "$RING" --cast ring.svg --size 60x14 --speed 0.01
+    [[ $(head -1 ring.svg) = "<svg "* ]]
+    [ "$(tail -1 ring.svg)" = "</svg>" ]
+    [ "$(grep -o '<g[ >]' ring.svg | wc -l)" -eq \
+        "$(grep -o '</g>' ring.svg | wc -l)" ]
+    # What stands in the end is seen where nothing moves; the rest is hidden.
+    [ "$(grep -v 'visibility="hidden"' ring.svg | grep -c '<text')" -le 14 ]
+    grep -v 'visibility="hidden"' ring.svg | grep -q 'END'
+    grep '^<g style' ring.svg | sed 's/.*name:\(k[0-9]*\)".*/@keyframes \1{/' |
+        while read -r rule; do grep -qF "$rule" ring.svg; done
+    [ -z "$(grep '^<g style' ring.svg | sed 's/name:k[0-9]*//' | sort | uniq -d)" ]
+    ringtop --from "$RING" --cast again.svg --size 60x14 --speed 0.01
+    cmp ring.svg again.svg
+    ringtop --from "$RING" --cast plain.svg --color never
+    run -1 grep -q '7ee787' plain.svg
+}
+
 # ---- help ----
 
 @test "every option is in the man page, and the page is clean" {

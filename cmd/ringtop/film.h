@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A showing as a film: pictures at even times, which somebody develops into a
+ * file. A recording is not waited for: its clock is made up.
+ *
+ *   film_cast.c   an asciicast, for asciinema's players
+ *   film_svg.c    a moving SVG page, for a browser or a README
+ */
+#ifndef RINGTOP_FILM_H
+#define RINGTOP_FILM_H
+
+#include "show.h"
+
+#include <stdio.h>
+
+/* Takes the picture in show->grid, which is that of `time_ns` from the
+ * beginning on. */
+typedef enum gw_err film_picture(void *developer, const struct grid *grid,
+                                 uint64_t time_ns, struct gw_error *why);
+
+/* Plays the show to its end, with a picture every `frame_ns`; *end_ns receives
+ * when that was. */
+GW_MUST_CHECK enum gw_err film_play(struct show *show, uint64_t frame_ns,
+                                    film_picture *picture, void *developer,
+                                    uint64_t *end_ns, struct gw_error *why);
+
+/* Each plays the show and writes all of the file. The grid has its size. */
+GW_MUST_CHECK enum gw_err film_cast(struct show *show, FILE *file, bool color,
+                                    struct gw_error *why);
+GW_MUST_CHECK enum gw_err film_svg(struct show *show, FILE *file, bool color,
+                                   struct gw_error *why);
+
+#endif
