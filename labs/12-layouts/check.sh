@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Prices the learner's splits and layouts, finds by trying what is the least that a
+# job can send, and trains all of them. Batches depend on the seed.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+net=$LAB_DIR/tangled.net
+jobs=${LAB#"$PWD"/}/jobs.net
+
+# All that a network says except the splits.
+layers_of() {
+    sed 's/#.*//' "$1" | awk 'NF { print $1, $1 == "softmax" ? "" : $2 }' |
+        sed -E 's/^(tanh|relu) .*/\1/'
+}
+
+# layout_of JOB: its mesh, mode and group, as options.
+layout_of() {
+    awk -v job="$1" '$1 == job { print "--mesh", $2, "--mode", $3, "--group", $4 }' \
+        "$LAB_DIR/jobs.txt" | tail -n 1
+}
+
+# Bytes sent and held, of a layout as csv.
+costs() {
+    awk -F, '$2 == "sent" { sent += $9 } $2 == "held" { held += $9 }
+        END { if (held) print sent, held }'
+}
+
+# priced BATCH OPTION...
+priced() {
+    batch=$1
+    shift
+    run_tool pipebench layout "$jobs" "$@" --batch "$batch" -o csv 2>/dev/null |
+        costs
+}
+
+# Every mesh, mode and group there is for eight ranks.
+layouts() {
+    for mesh in 8x1 4x2 2x4 1x8; do
+        echo "--mesh $mesh --mode replicated"
+        for group in 0 2 4; do
+            echo "--mesh $mesh --mode zero1 --group $group"
+            echo "--mesh $mesh --mode sharded --group $group"
+        done
+    done
+}
+
+# least BATCH ROOM: the fewest bytes that a layout sends which fits.
+least() {
+    layouts | while read -r options; do
+        # shellcheck disable=SC2086 # several words
+        priced "$1" $options
+    done | awk -v room="$2" '$2 <= room && (!best || $1 < best) { best = $1 }
+        END { print best }'
+}
+
+# judged JOB BATCH ROOM
+judged() {
+    options=$(layout_of "$1")
+    note "$1.least" "$(least "$2" "$3")"
+    note "$1.room" "$3"
+    say "$1, batches of $2 rows, $3 bytes: ${options:-there is no such line}"
+    # shellcheck disable=SC2086 # several words
+    measure "$1" pipebench layout "$jobs" $options --run --data "$LAB_OUT/rows" \
+        --batch "$2" --steps 2 --compare --seed "$SEED"
+    # shellcheck disable=SC2086
+    costs=$(priced "$2" $options)
+    note "$1.sent" "${costs% *}"
+    note "$1.held" "${costs#* }"
+    tell "$1" sent held largest_difference
+}
+
+B=$((16 * (SEED % 4 + 1)))
+note B "$B"
+awk -v rows=256 -v features=64 -v seed="$SEED" -f "$LAB/rows.awk" \
+    >"$LAB_OUT/rows64"
+awk -v rows=2048 -v seed="$SEED" -f "$LAB/rows.awk" >"$LAB_OUT/rows"
+
+say "tangled.net on $T tensor ranks, $B rows:"
+if [ "$(layers_of "$net")" = "$(layers_of "$LAB/exercise/tangled.net")" ]; then
+    note net.changed 0
+else
+    note net.changed 1
+fi
+measure_by what net pipebench layout "$net" --mesh "1x${T}x1" --batch "$B"
+tell net tensor.bytes parameters.bytes parameters.one_process
+measure run pipebench layout "$net" --mesh "1x${T}x1" --batch "$B" --run \
+    --data "$LAB_OUT/rows64" --steps 3 --compare --seed "$SEED"
+
+judged short $((64 - 8 * (SEED % 3))) 60000
+judged tight $((768 + 32 * (SEED % 4))) 60000
+judged long $((2048 - 64 * (SEED % 4))) 120000

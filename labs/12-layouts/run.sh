@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Trains a small network for three steps in six layouts, a process a rank, and
+# adds up what went over the wires. Each run fails if a loss differs from that of
+# one process, or a count from its formula.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+net=${LAB#"$PWD"/}/plain.net
+rows=$LAB_OUT/rows
+awk -v rows=512 -v seed="$SEED" -f "$LAB/rows.awk" >"$rows"
+
+# trained NAME OPTION...
+trained() {
+    name=$1
+    shift
+    measure "$name" pipebench layout "$net" "$@" --run --data "$rows" \
+        --batch "$B" --steps 3 --compare
+    tell "$name" data_bytes tensor_bytes parameter_bytes gradient_bytes \
+        optimiser_bytes largest_difference
+}
+
+say "What one process would hold of $net, in bytes:"
+measure_by what one pipebench layout "$net"
+tell one parameters.one_process
+S=$(value one.parameters.one_process)
+note S "$S"
+
+say "On $P ranks. data_bytes is what all ranks together sent along the data axis in" \
+    "a step, parameter_bytes and the two below what one of them holds:"
+trained replicated --mesh "$P"
+trained first --mesh "$P" --mode zero1
+trained whole --mesh "$P" --mode sharded
+trained small --mesh "$P" --mode sharded --micro "$M"
+trained groups --mesh "$P" --mode sharded --group "$G"
+reckon data 'replicated.data_bytes/P/S'
+reckon zero1 'first.data_bytes/P/S'
+reckon sharded 'whole.data_bytes/P/S'
+reckon memory \
+    '(whole.parameter_bytes+whole.gradient_bytes+whole.optimiser_bytes)/S'
+reckon micro 'small.data_bytes/P/S'
+reckon hybrid 'groups.data_bytes/P/S'
+
+say "And on $T ranks that share each layer:"
+trained split --mesh "1x${T}x1"
+reckon pair 'split.tensor_bytes/T'
