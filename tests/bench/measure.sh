@@ -18,8 +18,8 @@
 #
 # The environment: SECONDS_EACH, how long to time a size; LIMITS, the file with
 # the limits of this machine; ROUND, which one it is: what is long and has its
-# own medians is measured in the first only; GRADWIRE_CALIBRATION, the file that
-# tune fills and all others use.
+# own medians is measured in the first only, unless AGAIN is set;
+# GRADWIRE_CALIBRATION, the file that tune fills and all others use.
 #
 # shellcheck disable=SC2086 # sizes and shapes are words
 set -u
@@ -127,7 +127,7 @@ memory() { # wire [malloc]
 # after a calibration. The first line is about all cells of so many ranks. Rules
 # and prices stay for the rest of the table, as with a user who has tuned.
 tune() {
-    test "${ROUND:-1}" = 1 || return 0
+    test "${AGAIN:-}" || test "${ROUND:-1}" = 1 || return 0
     report=$(mktemp)
     "$build/collrun" calibrate --wire "$op" -n "$ranks" >/dev/null &&
         "$build/collrun" tune --wire "$op" -n "$ranks" --quick \
