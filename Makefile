@@ -218,6 +218,7 @@ INSTALLED = $(call to,$(TOOLS:%=$(B)/%),$(PREFIX)/bin,755) \
 	$(call to,$(TOOLS:%=$(B)/completion/%),$(SHARE)/bash-completion/completions,644) \
 	$(call to,$(wildcard labs/plans/*.plan labs/plans/*.pipe),$(SHARE)/gradwire/plans,644) \
 	$(call to,$(wildcard labs/nets/*.net),$(SHARE)/gradwire/nets,644) \
+	$(call to,$(wildcard labs/plugins/*.c),$(SHARE)/gradwire/plugins,644) \
 	$(call to,$(wildcard labs/topologies/*.topo),$(SHARE)/gradwire/topologies,644)
 SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
 field = $(word $(1),$(subst =, ,$(2)))
@@ -236,7 +237,7 @@ install: all $(B)/gradwire.pc $(TOOLS:%=$(B)/completion/%)
 	@test -n "$(DESTDIR)" || ldconfig 2>/dev/null || true
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(foreach f,$(INSTALLED),$(call field,2,$(f))) $(SO_LINKS))
-	-@cd $(DESTDIR)$(PREFIX) && rmdir include/gradwire share/gradwire/plans share/gradwire/nets \
+	-@cd $(DESTDIR)$(PREFIX) && rmdir include/gradwire share/gradwire/plans share/gradwire/plugins share/gradwire/nets \
 		share/gradwire/topologies share/gradwire
 
 # ---- what this machine lacks ----

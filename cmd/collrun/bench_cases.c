@@ -5,6 +5,7 @@
  */
 #include "bench.h"
 
+#include "plan_plugin.h"
 #include "plan_source.h"
 #include "sizes.h"
 
@@ -109,6 +110,9 @@ static enum gw_err list_named(struct bench *b, enum gw_collective collective,
     if (!algo->valid(b->ranks))
         return gw_fail(why, GW_EINVAL, "%s %s does not serve %u ranks",
                        gw_collective_name(collective), algo->name, b->ranks);
+    const struct gw_algo_args args = {.ranks = b->ranks, .root = b->root};
+    if (plan_prove(algo, &args, why))
+        return why->code;
     return list_sizes(b, collective, algo, why);
 }
 
@@ -128,6 +132,11 @@ static enum gw_err list_one(struct bench *b, enum gw_collective collective,
 /* Of all collectives, those that have the named algorithm for so many ranks. */
 static enum gw_err list_every(struct bench *b, struct gw_error *why)
 {
+    const struct gw_algo *plugin;
+    if (plan_names_plugin(b->algo))
+        return plan_plugin(b->algo, &plugin, why)
+                   ? why->code
+                   : list_one(b, plugin->collective, why);
     bool named = strcmp(b->algo, "auto") != 0 && strcmp(b->algo, "all") != 0;
     for (unsigned c = 0; c < GW_COLLECTIVES; c++) {
         enum gw_collective collective = (enum gw_collective)c;

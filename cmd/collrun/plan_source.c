@@ -5,6 +5,7 @@
 #include "plan_source.h"
 
 #include "common/suggest.h"
+#include "plan_plugin.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,16 +60,26 @@ enum gw_err plan_operand(const char *operand, bool *is_file,
     return *is_file ? GW_OK : neither(operand, why);
 }
 
-enum gw_err plan_algo(enum gw_collective collective, const char *name,
-                      const struct gw_algo **algo, struct gw_error *why)
+static enum gw_err algo_of_plugin(enum gw_collective collective,
+                                  const char *path, const struct gw_algo **algo,
+                                  struct gw_error *why)
+{
+    if (plan_plugin(path, algo, why))
+        return why->code;
+    if ((*algo)->collective == collective)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL, "%.200s is %s, not %s", path,
+                   gw_collective_name((*algo)->collective),
+                   gw_collective_name(collective));
+}
+
+static enum gw_err unknown_algo(enum gw_collective collective, const char *name,
+                                struct gw_error *why)
 {
     struct suggestion near;
     char hint[96], valid[256] = "";
     size_t count;
     const struct gw_algo *const *list = gw_algo_list(&count);
-    *algo = gw_algo_find(collective, name);
-    if (*algo)
-        return GW_OK;
     suggestion_begin(&near, name);
     for (size_t i = 0; i < count; i++) {
         if (list[i]->collective != collective)
@@ -82,6 +93,15 @@ enum gw_err plan_algo(enum gw_collective collective, const char *name,
                    "%s has no algorithm \"%.60s\"%s (it has %s)",
                    gw_collective_name(collective), name,
                    suggestion_text(&near, hint), valid);
+}
+
+enum gw_err plan_algo(enum gw_collective collective, const char *name,
+                      const struct gw_algo **algo, struct gw_error *why)
+{
+    if (plan_names_plugin(name))
+        return algo_of_plugin(collective, name, algo, why);
+    *algo = gw_algo_find(collective, name);
+    return *algo ? GW_OK : unknown_algo(collective, name, why);
 }
 
 static enum gw_err which_algo(enum gw_collective collective, unsigned ranks,
@@ -110,6 +130,11 @@ static enum gw_err load(const char *path, const struct plan_source *source,
                        "%.100s says its own algorithm and root; --algo, "
                        "--root, --segments and --group are for collectives",
                        path);
+    if (plan_names_plugin(path))
+        return gw_fail(why, GW_EINVAL,
+                       "%.100s is a plug-in: say allreduce --algo %.100s, or "
+                       "whatever its collective is",
+                       path, path);
     if (gw_plan_load(path, source->ranks, plan, why) == GW_OK)
         return GW_OK;
     /* A text for any number of ranks wants to be told one. */

@@ -10,7 +10,7 @@
 #include "common/command.h"
 
 struct plan_source {
-    const char *algo; /* NULL: not given */
+    const char *algo; /* a name or a plug-in; NULL: not given */
     unsigned ranks;   /* 0: PLAN_RANKS_DEFAULT, or what the file says */
     unsigned root, segments, group;
 };
@@ -28,7 +28,7 @@ enum { PLAN_RANKS_DEFAULT = 4 };
 /* Entries of a command's option table, for a static `struct plan_source`. */
 #define PLAN_SOURCE_OPTIONS(source)                                            \
     {"algo", 'a', OPTION_TEXT, &(source).algo, "NAME",                         \
-     "algorithm of OP (collrun list OP)", PLAN_ALGO_WORDS},                    \
+     "algorithm of OP (collrun list OP), or ./mine.so", PLAN_ALGO_WORDS},                    \
     {"ranks", 'n', OPTION_UNSIGNED, &(source).ranks, "N",                      \
      "ranks (default 4, or what FILE says)", NULL},                            \
     {"root", 'r', OPTION_UNSIGNED, &(source).root, "RANK",                     \
@@ -54,7 +54,8 @@ GW_MUST_CHECK enum gw_err plan_get(const char *operand,
                                    const struct plan_source *source,
                                    struct gw_plan **plan, struct gw_error *why);
 
-/* The algorithm of that name, or GW_EINVAL with a suggestion. */
+/* The algorithm of that name, or GW_EINVAL with a suggestion; that of a plug-in
+ * (plan_plugin.h), if it is of this collective. */
 GW_MUST_CHECK enum gw_err plan_algo(enum gw_collective collective,
                                     const char *name,
                                     const struct gw_algo **algo,

@@ -79,7 +79,7 @@ static enum gw_err add_offer(struct offers *offers, const char *operand,
         return why->code;
     gw_costs(wire, &costs, &measured);
     snprintf(offer->name, sizeof offer->name, "%s",
-             from->algo ? from->algo : operand);
+             from->algo ? plan->algo : operand);
     enum gw_err err = ask(plan, question, why);
     if (!err)
         err = gw_plan_price(plan, question->count, question->elem_bytes,

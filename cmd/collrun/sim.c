@@ -10,6 +10,7 @@
 #include "sim.h"
 
 #include "collrun.h"
+#include "plan_plugin.h"
 #include "plan_source.h"
 #include "verify.h"
 
@@ -82,15 +83,42 @@ static enum gw_err read_fabric(const char *word, struct gw_topology **topology,
     return gw_topology_parse(text, strlen(text), word, topology, why);
 }
 
-static enum gw_err load_topology(struct gw_topology **topology,
+/* "OP --algo FILE.plan" */
+static bool algo_is_file(void)
+{
+    return source.algo && strpbrk(source.algo, "./") &&
+           !plan_names_plugin(source.algo);
+}
+
+/* For how many ranks the file is that is asked for; 0: there is none, or it
+ * serves any number. */
+static unsigned ranks_of_file(const char *operand)
+{
+    bool is_file;
+    enum gw_collective collective;
+    struct gw_error ignored;
+    struct gw_plan *plan;
+    if (plan_operand(operand, &is_file, &collective, &ignored) ||
+        gw_plan_load(is_file       ? operand
+                     : source.algo ? source.algo
+                                   : "",
+                     0, &plan, NULL))
+        return 0;
+    unsigned ranks = plan->ranks;
+    gw_plan_destroy(&plan);
+    return ranks;
+}
+
+static enum gw_err load_topology(const char *operand,
+                                 struct gw_topology **topology,
                                  struct gw_error *why)
 {
     if (topo && is_fabric(topo))
         return read_fabric(topo, topology, why);
     if (topo)
         return gw_topology_load(topo, topology, why);
-    return one_rack(source.ranks ? source.ranks : PLAN_RANKS_DEFAULT, topology,
-                    why);
+    unsigned ranks = source.ranks ? source.ranks : ranks_of_file(operand);
+    return one_rack(ranks ? ranks : PLAN_RANKS_DEFAULT, topology, why);
 }
 
 /* The one that is asked for, or what the file says. */
@@ -181,46 +209,63 @@ static enum gw_err add_row(struct sim_table *table, struct gw_topology_job job,
 
 /* A plan of few ranks runs chunk by chunk; of many it is never written down,
  * and a message is the least that there is. */
-static enum gw_err add_plan(struct sim_table *table, const char *operand,
-                            const struct plan_source *from,
+static enum gw_err add_plan(struct sim_table *table, const struct gw_algo *algo,
+                            const struct gw_algo_args *args,
                             enum gw_rank_order order, struct gw_error *why)
 {
     struct gw_plan *plan;
-    if (plan_get(operand, from, &plan, why))
+    if (gw_plan_make(algo->collective, algo->name, args, &plan, why))
         return why->code;
     struct gw_topology_job job = {.plan = plan};
-    enum gw_err err = add_row(table, job, from->algo, order, why);
+    enum gw_err err = add_row(table, job, algo->name, order, why);
     gw_plan_destroy(&plan);
     return err;
 }
 
-/* The groups of the hierarchical algorithm are the racks, where all are alike.
- */
-static enum gw_err add_algo(struct sim_table *table, const char *operand,
-                            const char *name, enum gw_rank_order order,
-                            struct gw_error *why)
+/* Of a plug-in nobody knows whether it is right; where finding out would take
+ * longer than the simulation, that is said. */
+static enum gw_err prove(const struct gw_algo *algo,
+                         const struct gw_algo_args *args, struct gw_error *why)
 {
-    struct plan_source from = source;
-    from.algo = name;
-    from.ranks = table->ranks;
-    if (!from.group && strcmp(name, "hierarchical") == 0)
-        from.group = gw_topology_rack_ranks(table->topology);
-    if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS)
-        return add_plan(table, operand, &from, order, why);
-    struct gw_algo_args args = {.ranks = from.ranks,
-                                .root = from.root,
-                                .segments = from.segments,
-                                .group = from.group};
-    struct gw_topology_job job = {.args = &args};
-    if (plan_algo(table->collective, name, &job.algo, why))
+    enum { CELLS_MAX = 1 << 20 };
+    if (!plan_is_of_plugin(algo) || !algo->valid(args->ranks))
+        return GW_OK; /* which making it will refuse */
+    uint64_t cells = (uint64_t)args->ranks * algo->chunks(args);
+    if (args->ranks <= GW_RANKS_MAX && cells <= CELLS_MAX)
+        return plan_prove(algo, args, why);
+    fprintf(stderr, "collrun: %s: not verified for %u ranks\n",
+            plan_algo_word(algo), args->ranks);
+    return GW_OK;
+}
+
+/* The groups of the hierarchical algorithm, and of those of plug-ins, are the
+ * racks, where all are alike. */
+static enum gw_err add_algo(struct sim_table *table, const char *name,
+                            enum gw_rank_order order, struct gw_error *why)
+{
+    const struct gw_algo *algo;
+    struct gw_algo_args args = {.ranks = table->ranks,
+                                .root = source.root,
+                                .segments = source.segments,
+                                .group = source.group};
+    if (plan_algo(table->collective, name, &algo, why))
         return why->code;
-    return add_row(table, job, name, order, why);
+    bool racks = strcmp(algo->name, "hierarchical") == 0 ||
+                 (topo && plan_is_of_plugin(algo));
+    if (!args.group && racks)
+        args.group = gw_topology_rack_ranks(table->topology);
+    if (prove(algo, &args, why))
+        return why->code;
+    if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS)
+        return add_plan(table, algo, &args, order, why);
+    struct gw_topology_job job = {.algo = algo, .args = &args};
+    return add_row(table, job, algo->name, order, why);
 }
 
 /* ---- which rows ---- */
 
-static enum gw_err add_order(struct sim_table *table, const char *operand,
-                             enum gw_rank_order order, struct gw_error *why)
+static enum gw_err add_order(struct sim_table *table, enum gw_rank_order order,
+                             struct gw_error *why)
 {
     size_t count;
     const struct gw_algo *const *algos = gw_algo_list(&count);
@@ -231,7 +276,7 @@ static enum gw_err add_order(struct sim_table *table, const char *operand,
             !algos[i]->valid(table->ranks) ||
             (racks && order != GW_ORDER_RACKS && !order_word))
             continue;
-        err = add_algo(table, operand, algos[i]->name, order, why);
+        err = add_algo(table, algos[i]->name, order, why);
         if (err == GW_EINVAL && table->ranks > CHUNK_BY_CHUNK_RANKS) {
             fprintf(stderr, "collrun: left out: %s\n", why->text);
             err = GW_OK;
@@ -241,21 +286,20 @@ static enum gw_err add_order(struct sim_table *table, const char *operand,
 }
 
 /* Where a rack is all there is, orders are one. */
-static enum gw_err add_all(struct sim_table *table, const char *operand,
-                           struct gw_error *why)
+static enum gw_err add_all(struct sim_table *table, struct gw_error *why)
 {
     const struct gw_topology *t = table->topology;
     bool one = gw_topology_racks(t) == 1 &&
                gw_topology_rack_ranks(t) == gw_topology_hosts(t);
     if (order_word)
-        return add_order(table, operand, order_of(table), why);
+        return add_order(table, order_of(table), why);
     enum gw_err err = GW_OK;
     if (gw_topology_said(t) == GW_ORDER_FILE)
-        err = add_order(table, operand, GW_ORDER_FILE, why);
+        err = add_order(table, GW_ORDER_FILE, why);
     if (!err)
-        err = add_order(table, operand, GW_ORDER_RACKS, why);
+        err = add_order(table, GW_ORDER_RACKS, why);
     if (!err && !one)
-        err = add_order(table, operand, GW_ORDER_INTERLEAVED, why);
+        err = add_order(table, GW_ORDER_INTERLEAVED, why);
     return err;
 }
 
@@ -322,10 +366,10 @@ static enum gw_err collect(struct sim_table *table, const char *operand,
         return gw_fail(why, GW_EINVAL,
                        "--events records one run: say --algo NAME");
     if (all)
-        return add_all(table, operand, why);
-    if (strpbrk(source.algo, "./"))
+        return add_all(table, why);
+    if (algo_is_file())
         return add_named_file(table, table->collective, why);
-    return add_algo(table, operand, source.algo, order_of(table), why);
+    return add_algo(table, source.algo, order_of(table), why);
 }
 
 /* ---- the command ---- */
@@ -335,7 +379,7 @@ static enum gw_err fill(struct sim_table *table, const char *operand,
 {
     enum gw_dtype type;
     if (gw_dtype_parse(dtype, &type, why) ||
-        load_topology(&table->topology, why))
+        load_topology(operand, &table->topology, why))
         return why->code;
     table->elem_bytes = gw_dtype_size(type);
     enum gw_err err = collect(table, operand, why);

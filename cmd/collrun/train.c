@@ -7,6 +7,7 @@
 #include "train.h"
 
 #include "collrun.h"
+#include "plan_source.h"
 
 #include <math.h>
 #include <string.h>
@@ -128,8 +129,12 @@ static enum gw_err price(struct training *t, struct gw_error *why)
     struct gw_wire_costs costs;
     struct gw_plan *plan;
     bool measured;
-    if (strcmp(options.algo, "auto") != 0)
-        t->algo = options.algo;
+    const struct gw_algo *named = NULL;
+    bool chosen = strcmp(options.algo, "auto") != 0;
+    if (chosen && plan_algo(GW_ALLREDUCE, options.algo, &named, why))
+        return why->code;
+    if (named)
+        t->algo = named->name;
     else if (t->ranks > 1 &&
              gw_choose(t->wire, GW_ALLREDUCE, t->ranks, t->vector_length,
                        sizeof(float), &best, 1) > 0)

@@ -143,11 +143,12 @@ static void say_bytes(const struct training *t, struct output *o)
 {
     const struct gw_algo *algo =
         t->algo ? gw_algo_find(GW_ALLREDUCE, t->algo) : NULL;
+    const char *formula = algo ? algo->formula : "nothing is sent";
     train_say(o, "bytes_per_step", "%.0f, sent by all ranks together",
               bytes_per_step(t->results));
     train_say(o, "bytes_per_step_formula", "%llu: %s, p = %u, n = %zu",
               (unsigned long long)t->price.bytes,
-              algo ? algo->formula : "nothing is sent", t->ranks,
+              formula ? formula : algo->name, t->ranks,
               t->vector_length * sizeof(float));
 }
 

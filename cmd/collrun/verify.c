@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * collrun verify: proves plans by symbolic execution, those of files, of one
- * algorithm, of all of a collective's, or (--all, in verify_all.c) of
- * everything. A row a plan on stdout; what is wrong with one, with the history
- * that shows it, on stderr.
+ * algorithm, of all of a collective's, or (--all, in verify_all.c) of any
+ * of these for all the ranks that they serve. A row a plan on stdout; what is
+ * wrong with one, with the history that shows it, on stderr.
  */
 #include "verify.h"
 
@@ -21,7 +21,7 @@ static unsigned ranks_max = 64, link_chunks = 1;
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"all", 0, OPTION_FLAG, &all, NULL,
-     "every algorithm, for all the ranks that it serves", NULL},
+     "all ranks that an algorithm serves; without OP, of every one", NULL},
     {"max-ranks", 0, OPTION_UNSIGNED, &ranks_max, "N",
      "with --all: up to so many ranks", NULL},
     {"buffers", 0, OPTION_UNSIGNED, &link_chunks, "K",
@@ -158,15 +158,59 @@ static int verify_operands(int operand_count, char **operands)
     return status;
 }
 
+/* Those of OP, or the one of OP that is named. */
+static enum gw_err choose(const char *operand, struct verify_which *which,
+                          const struct gw_algo **one, struct gw_error *why)
+{
+    bool is_file;
+    enum gw_collective collective;
+    if (plan_operand(operand, &is_file, &collective, why))
+        return why->code;
+    if (is_file)
+        return gw_fail(why, GW_EINVAL,
+                       "--all is for algorithms, and \"%.60s\" is a file",
+                       operand);
+    while (which->count > 0 && which->algos[0]->collective != collective)
+        which->algos++, which->count--;
+    size_t count = 0;
+    while (count < which->count &&
+           which->algos[count]->collective == collective)
+        count++;
+    which->count = count;
+    if (!source.algo)
+        return GW_OK;
+    which->algos = one;
+    which->count = 1;
+    return plan_algo(collective, source.algo, one, why);
+}
+
+static int run_all(int operand_count, char **operands)
+{
+    struct gw_error why;
+    const struct gw_algo *one;
+    struct verify_which which = {.ranks_max = ranks_max,
+                                 .link_chunks = link_chunks};
+    which.algos = gw_algo_list(&which.count);
+    if (operand_count > 1)
+        return complain_with(GW_EINVAL,
+                             "--all takes one operand, and \"%.60s\" is "
+                             "another",
+                             operands[1]);
+    if (operand_count == 0 && source.algo)
+        return complain_with(GW_EINVAL, "--algo is of which collective?");
+    if (source.ranks || source.root || source.segments || source.group)
+        return complain_with(GW_EINVAL,
+                             "--all has all ranks, roots, segments and groups; "
+                             "its limit is --max-ranks");
+    if (operand_count == 1 && choose(operands[0], &which, &one, &why))
+        return complain(&why);
+    return verify_all(&which);
+}
+
 static int run(int operand_count, char **operands)
 {
-    if (all && operand_count > 0)
-        return complain_with(GW_EINVAL,
-                             "--all takes no operand, and \"%.60s\" "
-                             "is one",
-                             operands[0]);
     if (all)
-        return verify_all(ranks_max, link_chunks);
+        return run_all(operand_count, operands);
     if (operand_count == 0)
         return complain_with(GW_EINVAL,
                              "verify wants FILE.plan, a collective or --all");
@@ -179,6 +223,7 @@ const struct command command_verify = {
     .help = "prove that plans are right, or show where they are wrong",
     .examples = "collrun verify mine.plan\n"
                 "collrun verify allreduce --algo swing -n 6\n"
+                "collrun verify allreduce --algo ./mine.so --all\n"
                 "collrun verify --all --max-ranks 64\n",
     .options = options,
     .operands_max = 1000,

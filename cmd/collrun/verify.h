@@ -12,9 +12,16 @@
  * or the command that makes it. Returns the exit status. */
 int verify_complain(const char *where, const struct gw_verdict *verdict);
 
-/* Verifies every algorithm for each number of ranks up to `ranks_max` that it
- * serves. Returns the exit status. */
-int verify_all(unsigned ranks_max, unsigned link_chunks);
+/* Which algorithms are verified for each number of ranks that they serve. */
+struct verify_which {
+    const struct gw_algo *const *algos;
+    size_t count;
+    unsigned ranks_max;
+    unsigned link_chunks;
+};
+
+/* Returns the exit status. */
+int verify_all(const struct verify_which *which);
 
 struct verify_tally {
     uint64_t plans, transfers, wrong;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun verify --all: every algorithm for every number of ranks that it
- * serves (which plans of it: verify_variants.c).
+ * collrun verify --all: algorithms for every number of ranks that they serve
+ * (which plans of them: verify_variants.c).
  *
  * A thread a core takes pairs of (algorithm, ranks) from one list, the most
  * ranks first, so that the cores end together. The library's plans are pure;
@@ -25,9 +25,7 @@ struct sum {
 };
 
 struct sweep {
-    unsigned link_chunks;
-    const struct gw_algo *const *algos;
-    size_t algo_count;
+    const struct verify_which *which;
 
     pthread_mutex_t mutex; /* of all that follows */
     pthread_cond_t moved;
@@ -45,11 +43,11 @@ static bool take(struct sweep *sweep, size_t *algo, unsigned *ranks)
            !sweep->trouble.error.code) {
         *algo = sweep->next_algo++;
         *ranks = sweep->next_ranks;
-        if (sweep->next_algo == sweep->algo_count) {
+        if (sweep->next_algo == sweep->which->count) {
             sweep->next_algo = 0;
             sweep->next_ranks--;
         }
-        if (sweep->algos[*algo]->valid(*ranks))
+        if (sweep->which->algos[*algo]->valid(*ranks))
             return true;
     }
     return false;
@@ -81,7 +79,8 @@ static void *work(void *context)
         pthread_mutex_unlock(&sweep->mutex);
         struct verify_tally tally = {0};
         uint64_t begin = gw_now_ns();
-        verify_variants(sweep->algos[algo], ranks, sweep->link_chunks, &tally);
+        verify_variants(sweep->which->algos[algo], ranks,
+                        sweep->which->link_chunks, &tally);
         uint64_t nanoseconds = gw_now_ns() - begin;
         pthread_mutex_lock(&sweep->mutex);
         add(sweep, algo, ranks, &tally, nanoseconds);
@@ -139,8 +138,8 @@ static void sum_row(struct output *output, const struct gw_algo *algo,
 static void rows(struct output *output, const struct sweep *sweep)
 {
     uint64_t plans = 0, transfers = 0, wrong = 0;
-    for (size_t i = 0; i < sweep->algo_count; i++) {
-        sum_row(output, sweep->algos[i], &sweep->sums[i]);
+    for (size_t i = 0; i < sweep->which->count; i++) {
+        sum_row(output, sweep->which->algos[i], &sweep->sums[i]);
         plans += sweep->sums[i].plans;
         transfers += sweep->sums[i].transfers;
         wrong += sweep->sums[i].wrong;
@@ -148,6 +147,14 @@ static void rows(struct output *output, const struct sweep *sweep)
     output_note_integer(output, "plans", (int64_t)plans);
     output_note_integer(output, "transfers", (int64_t)transfers);
     output_note_integer(output, "wrong", (int64_t)wrong);
+}
+
+static bool proved_any(const struct sweep *sweep)
+{
+    uint64_t plans = 0;
+    for (size_t i = 0; i < sweep->which->count; i++)
+        plans += sweep->sums[i].plans;
+    return plans > 0;
 }
 
 static int report(const struct sweep *sweep, double seconds)
@@ -163,6 +170,10 @@ static int report(const struct sweep *sweep, double seconds)
     };
     struct gw_error why;
     struct output *output;
+    if (!proved_any(sweep) && !sweep->trouble.error.code && !interrupted)
+        return complain_with(GW_EINVAL, "%s serves no number of ranks up to %u",
+                             sweep->which->algos[0]->name,
+                             sweep->which->ranks_max);
     if (sweep->trouble.wrong)
         (void)verify_complain(sweep->trouble.command, &sweep->trouble.verdict);
     if (sweep->trouble.error.code)
@@ -179,22 +190,21 @@ static int report(const struct sweep *sweep, double seconds)
     return interrupted ? gw_err_exit(GW_EINTR) : 0;
 }
 
-int verify_all(unsigned ranks_max, unsigned link_chunks)
+int verify_all(const struct verify_which *which)
 {
     struct gw_error why;
     struct sweep sweep = {
-        .link_chunks = link_chunks,
+        .which = which,
         .mutex = PTHREAD_MUTEX_INITIALIZER,
         .moved = PTHREAD_COND_INITIALIZER,
-        .next_ranks = ranks_max,
+        .next_ranks = which->ranks_max,
     };
-    if (ranks_max == 0 || ranks_max > GW_RANKS_MAX)
+    if (which->ranks_max == 0 || which->ranks_max > GW_RANKS_MAX)
         return complain_with(GW_EINVAL, "--max-ranks is 1 to %d, not %u",
-                             GW_RANKS_MAX, ranks_max);
-    sweep.algos = gw_algo_list(&sweep.algo_count);
-    sweep.sums = calloc(sweep.algo_count, sizeof *sweep.sums);
+                             GW_RANKS_MAX, which->ranks_max);
+    sweep.sums = calloc(which->count, sizeof *sweep.sums);
     if (!sweep.sums)
-        return complain_with(GW_ENOMEM, "%zu algorithms", sweep.algo_count);
+        return complain_with(GW_ENOMEM, "%zu algorithms", which->count);
     uint64_t begin = gw_now_ns();
     int status = verify_pairs(&sweep, &why)
                      ? complain(&why)

@@ -8,6 +8,7 @@
 #include "verify.h"
 
 #include "collrun.h"
+#include "plan_plugin.h"
 
 #include <stdio.h>
 
@@ -43,7 +44,7 @@ static void note_wrong(struct variants *v, const struct gw_algo_args *args,
     snprintf(tally->command, sizeof tally->command,
              "collrun verify %s --algo %s -n %u --root %u --segments %u "
              "--group %u",
-             gw_collective_name(v->algo->collective), v->algo->name,
+             gw_collective_name(v->algo->collective), plan_algo_word(v->algo),
              args->ranks, args->root, args->segments, args->group);
 }
 

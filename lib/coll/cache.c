@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * From a call to the program that runs it: the algorithm is chosen (or named,
- * or the user's own plan), its plan made and compiled once, and kept.
+ * or the user's own plan), its plan made and compiled once, and kept. What is
+ * not of the library is verified first.
  */
 #include "coll/comm.h"
+#include "plan/registry.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int index_of(const struct gw_algo *algo)
-{
-    size_t count;
-    const struct gw_algo *const *algos = gw_algo_list(&count);
-    for (size_t i = 0; i < count; i++)
-        if (algos[i] == algo)
-            return (int)i;
-    return -1;
-}
 
 /* All-to-all with counts of its own per pair can only go directly. */
 static const char *forced_name(const struct gw_call *call)
@@ -61,7 +53,7 @@ static int choose(struct gw_comm *comm, const struct gw_call *call)
         algo = best.algo;
     }
     kept->key = key;
-    kept->algo = index_of(algo);
+    kept->algo = (int)gw__algo_number(algo);
     return kept->algo;
 }
 
@@ -82,7 +74,7 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
         return gw_fail(why, GW_EINVAL,
                        "alltoallv goes linear or pairwise, not %s", name);
     if (found)
-        *algo = index_of(found);
+        *algo = (int)gw__algo_number(found);
     return GW_OK; /* unknown names are gw_plan_make's to refuse */
 }
 
@@ -107,6 +99,18 @@ static enum gw_err copy_plan(const struct gw_plan *plan, struct gw_plan **copy,
     return gw_builder_finish(&builder, copy, why);
 }
 
+static enum gw_err prove(const struct gw_plan *plan, struct gw_error *why)
+{
+    struct gw_verdict *verdict = malloc(sizeof *verdict);
+    if (!verdict)
+        return gw_fail(why, GW_ENOMEM, "verifying a plan");
+    enum gw_err err = gw_plan_verify(plan, 0, verdict, why);
+    if (err == GW_EPLAN)
+        gw_fail(why, err, "%s", verdict->sentence);
+    free(verdict);
+    return err;
+}
+
 /* A plan of the user's: it must fit the call and be right. */
 static enum gw_err take_users_plan(const struct gw_comm *comm,
                                    const struct gw_call *call,
@@ -123,13 +127,7 @@ static enum gw_err take_users_plan(const struct gw_comm *comm,
                        theirs->root, call->root);
     if (call->counts && call->collective == GW_ALLTOALL)
         return gw_fail(why, GW_ENOTSUP, "alltoallv with a plan of one's own");
-    struct gw_verdict *verdict = malloc(sizeof *verdict);
-    if (!verdict)
-        return gw_fail(why, GW_ENOMEM, "verifying a plan");
-    enum gw_err err = gw_plan_verify(theirs, 0, verdict, why);
-    if (err == GW_EPLAN)
-        gw_fail(why, err, "%s", verdict->sentence);
-    free(verdict);
+    enum gw_err err = prove(theirs, why);
     return err ? err : copy_plan(theirs, plan, why);
 }
 
@@ -139,15 +137,28 @@ static enum gw_err make_plan(const struct gw_comm *comm,
 {
     if (call->plan)
         return take_users_plan(comm, call, plan, why);
-    size_t count;
-    const char *name =
-        algo >= 0 ? gw_algo_list(&count)[algo]->name : call->algo;
+    const struct gw_algo *known =
+        algo >= 0 ? gw__algo_numbered((unsigned)algo) : NULL;
     struct gw_algo_args args = {
         .ranks = comm->size,
         .root = gw_collective_rooted(call->collective) ? call->root : 0,
         .segments = call->segments,
         .group = call->group};
-    return gw_plan_make(call->collective, name, &args, plan, why);
+    enum gw_err err = gw_plan_make(
+        call->collective, known ? known->name : call->algo, &args, plan, why);
+    if (!err && known && gw__algo_is_added(known))
+        err = prove(*plan, why);
+    if (err)
+        gw_plan_destroy(plan);
+    return err;
+}
+
+/* Whether windows may run its plan in one pass. */
+static bool is_direct(int algo)
+{
+    const struct gw_algo *known =
+        algo >= 0 ? gw__algo_numbered((unsigned)algo) : NULL;
+    return known && known->direct && !gw__algo_is_added(known);
 }
 
 static struct gw__cached *oldest_unused(struct gw_comm *comm)
@@ -189,15 +200,14 @@ enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,
         }
     struct gw__cached *room = oldest_unused(comm);
     struct gw_plan *plan = NULL;
-    size_t count;
     if (!room)
         return gw_fail(why, GW_ENOMEM, "%d different calls at once", GW__CACHE);
     err = make_plan(comm, call, *algo, &plan, why);
     if (err)
         return err;
     gw__program_destroy(&room->program);
-    bool direct = *algo >= 0 && gw_algo_list(&count)[*algo]->direct;
-    err = gw__program_new(&plan, comm->rank, direct, &room->program, why);
+    err = gw__program_new(&plan, comm->rank, is_direct(*algo), &room->program,
+                          why);
     if (err)
         return err;
     room->key = key;

@@ -104,7 +104,7 @@ struct gw__cached {
 /* An algorithm chosen for a collective and a size. */
 struct gw__choice {
     uint64_t key;
-    int algo; /* index into gw_algo_list */
+    int algo; /* gw__algo_number */
 };
 
 enum { GW__CACHE = 64, GW__ROUTINES = 8, GW__IDLE_MAX = 16 };

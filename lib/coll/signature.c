@@ -4,6 +4,7 @@
  * and to name in an error.
  */
 #include "coll/comm.h"
+#include "plan/registry.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,12 +50,10 @@ void gw__call_sign(const struct gw_call *call, unsigned ranks, int algo,
 
 static const char *algo_name(const struct gw__signature *signature)
 {
-    size_t count;
-    const struct gw_algo *const *algos = gw_algo_list(&count);
-    size_t index = signature->plan & 0xffff;
     if (signature->plan >> 63)
         return "a plan of its own";
-    return index < count ? algos[index]->name : "?";
+    const struct gw_algo *algo = gw__algo_numbered(signature->plan & 0xffff);
+    return algo ? algo->name : "?";
 }
 
 void gw__call_describe(const struct gw__signature *signature, char *text,

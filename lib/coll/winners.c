@@ -6,6 +6,7 @@
  * unknown algorithm, or one that does not serve so many ranks, is none.
  */
 #include "coll/winners.h"
+#include "plan/registry.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +51,8 @@ static const struct gw_algo *read_algo(json_t *entry, const char *name,
                                        enum gw_collective collective)
 {
     const char *text = json_string_value(json_object_get(entry, name));
-    return text ? gw_algo_find(collective, text) : NULL;
+    const struct gw_algo *algo = text ? gw_algo_find(collective, text) : NULL;
+    return algo && !gw__algo_is_added(algo) ? algo : NULL;
 }
 
 bool gw__winner_read(json_t *entry, enum gw_collective collective,
@@ -84,15 +86,6 @@ static json_t *rules_list(json_t *file, const char *wire,
     return json_object_get(rules, gw_collective_name(collective));
 }
 
-static uint64_t index_of(const struct gw_algo *algo)
-{
-    size_t count, i = 0;
-    const struct gw_algo *const *algos = gw_algo_list(&count);
-    while (i < count && algos[i] != algo)
-        i++;
-    return i;
-}
-
 void gw__winners_of(json_t *file, const char *wire, unsigned ranks,
                     struct gw__winners *winners)
 {
@@ -106,7 +99,7 @@ void gw__winners_of(json_t *file, const char *wire, unsigned ranks,
                                 &rule) &&
                 rule.ranks == ranks)
                 winners->list[winners->count++] = (struct gw__winner){
-                    rule.from_bytes, rule.to_bytes, index_of(rule.algo)};
+                    rule.from_bytes, rule.to_bytes, gw__algo_number(rule.algo)};
         }
     }
 }

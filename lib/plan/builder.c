@@ -124,6 +124,9 @@ void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
                     unsigned chunk, enum gw_action action)
 {
     struct gw_plan *plan = &b->plan;
+    if (!b->error.code && (unsigned)action > GW_TOKEN)
+        gw_fail(&b->error, GW_EPLAN, "step %u: %u is no action", plan->steps,
+                (unsigned)action);
     if (!b->error.code && b->sink)
         hand_on(b, &(struct gw__run){.src = src,
                                      .dst = dst,

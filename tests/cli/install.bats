@@ -23,6 +23,7 @@ setup_file() {
         share/bash-completion/completions/collrun \
         share/gradwire/plans/ring-allreduce.plan \
         share/gradwire/nets/digits.net \
+        share/gradwire/plugins/two_level.c \
         share/gradwire/topologies/racks.topo; do
         [ -s "$file" ] || { echo "no $file"; return 1; }
     done

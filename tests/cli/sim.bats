@@ -115,6 +115,19 @@ field() {
     [[ $output = *"1>2 c0 would count rank 0 twice"* ]]
 }
 
+@test "a file without -n and --topo: as many hosts as its plan has ranks" {
+    for ranks in 3 7; do
+        collrun plan allreduce --algo ring -n $ranks >it.plan
+        collrun sim it.plan -o json | tr -d '\n' >out.json
+        [ "$(json hosts <out.json)" = $ranks ]
+        collrun sim allreduce --algo it.plan -o json | tr -d '\n' >out.json
+        [ "$(json ranks <out.json)" = $ranks ]
+    done
+    collrun sim "$LABS/plans/ring-allreduce.plan" -o json | tr -d '\n' >out.json
+    [ "$(json hosts <out.json)" = 4 ]
+    run -65 collrun sim it.plan -n 3
+}
+
 @test "every collective, on every order" {
     for op in broadcast reduce gather scatter allgather reduce_scatter \
         alltoall barrier; do

@@ -262,6 +262,10 @@ struct gw_algo_args {
     unsigned group;    /* ranks a rack, for hierarchical; 0: default */
 };
 
+/* An algorithm: its functions are pure, and may run in several threads. `emit`
+ * appends the transfers of a plan for args->ranks, for which `valid` is true,
+ * among `chunks` chunks; what it must not do (a rank or chunk out of range)
+ * comes out of the builder as an error. */
 struct gw_algo {
     const char *name; /* "ring" */
     enum gw_collective collective;
@@ -272,13 +276,27 @@ struct gw_algo {
     void (*emit)(struct gw_builder *, const struct gw_algo_args *);
     unsigned (*chunks)(const struct gw_algo_args *); /* of the plan */
     bool direct; /* every value sent is an input or a finished sum, so that
-                    windows can run it in one pass */
+                    windows can run it in one pass; of one that is added,
+                    nobody asks */
 };
 
-/* All of them, ordered by collective; *count receives how many. */
+/* Those of the library, ordered by collective; *count receives how many. */
 GW_API const struct gw_algo *const *gw_algo_list(size_t *count);
+/* One of the library or one that was added; NULL: there is none. */
 GW_API const struct gw_algo *gw_algo_find(enum gw_collective collective,
                                           const char *name);
+/* Adds one to those that gw_algo_find, gw_plan_make and gw_call.algo know by
+ * name; nobody chooses it of his own accord. It is not copied: it must stay
+ * where it is until gw_algo_remove. All ranks of a run add the same in the same
+ * order (before they fork, say), and not while another thread looks up names.
+ * GW_EINVAL: a name that is taken for this collective or that is not 1 to 39 of
+ * a-z, 0-9 and _, or a function that is NULL; GW_ENOMEM: there are 16.
+ * `summary`, `formula` and `source` may be NULL. Plans of it are verified
+ * before a communicator runs them. */
+GW_API GW_MUST_CHECK enum gw_err gw_algo_add(const struct gw_algo *algo,
+                                             struct gw_error *why);
+/* No communicator may be using it. Does nothing if it was not added. */
+GW_API void gw_algo_remove(const struct gw_algo *algo);
 GW_API GW_MUST_CHECK enum gw_err gw_plan_make(enum gw_collective collective,
                                               const char *algo,
                                               const struct gw_algo_args *args,

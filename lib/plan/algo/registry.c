@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of algorithms, and making a plan by name.
+ * The list of algorithms, those that are added to it, and making a plan by
+ * name. What is added is found by its name and runs, but is in no list: nobody
+ * who chooses among algorithms takes one of which the library knows nothing.
  */
 #include "algo.h"
+
+#include <plan/registry.h>
 
 #include <string.h>
 
@@ -12,7 +16,11 @@ static const struct gw_algo *const algos[] = {
 #undef X
 };
 
-enum { ALGO_COUNT = sizeof algos / sizeof *algos };
+enum { ALGO_COUNT = sizeof algos / sizeof *algos, ADDED_MAX = 16 };
+
+/* A place that is free again stays NULL, so that numbers keep. */
+static const struct gw_algo *added[ADDED_MAX];
+static unsigned added_count;
 
 const struct gw_algo *const *gw_algo_list(size_t *count)
 {
@@ -20,15 +28,97 @@ const struct gw_algo *const *gw_algo_list(size_t *count)
     return algos;
 }
 
+/* ---- by number ---- */
+
+const struct gw_algo *gw__algo_numbered(unsigned number)
+{
+    if (number < ALGO_COUNT)
+        return algos[number];
+    number -= ALGO_COUNT;
+    return number < added_count ? added[number] : NULL;
+}
+
+unsigned gw__algo_number(const struct gw_algo *algo)
+{
+    unsigned number = 0;
+    while (number < ALGO_COUNT + added_count &&
+           gw__algo_numbered(number) != algo)
+        number++;
+    return number;
+}
+
+bool gw__algo_is_added(const struct gw_algo *algo)
+{
+    return gw__algo_number(algo) >= ALGO_COUNT;
+}
+
+/* ---- by name ---- */
+
 const struct gw_algo *gw_algo_find(enum gw_collective collective,
                                    const char *name)
 {
-    for (size_t i = 0; i < ALGO_COUNT; i++)
-        if (algos[i]->collective == collective &&
-            strcmp(algos[i]->name, name) == 0)
-            return algos[i];
+    for (unsigned i = 0; i < ALGO_COUNT + added_count; i++) {
+        const struct gw_algo *algo = gw__algo_numbered(i);
+        if (algo && algo->collective == collective &&
+            strcmp(algo->name, name) == 0)
+            return algo;
+    }
     return NULL;
 }
+
+/* Names go into tables, JSON, signatures and command lines. */
+static bool is_name(const char *name)
+{
+    struct gw_plan plan;
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return length > 0 && name[length] == 0 && length < sizeof plan.algo;
+}
+
+static enum gw_err check_new(const struct gw_algo *algo, struct gw_error *why)
+{
+    if (!algo->name || !is_name(algo->name))
+        return gw_fail(why, GW_EINVAL,
+                       "an algorithm's name is 1 to 39 of a-z, 0-9 and _, "
+                       "not \"%.60s\"",
+                       algo->name ? algo->name : "");
+    if ((unsigned)algo->collective >= GW_COLLECTIVES)
+        return gw_fail(why, GW_EINVAL, "%s: there is no collective %u",
+                       algo->name, (unsigned)algo->collective);
+    if (!algo->valid || !algo->chunks || !algo->emit)
+        return gw_fail(why, GW_EINVAL, "%s: %s is NULL", algo->name,
+                       !algo->valid    ? "valid"
+                       : !algo->chunks ? "chunks"
+                                       : "emit");
+    if (gw_algo_find(algo->collective, algo->name))
+        return gw_fail(
+            why, GW_EINVAL,
+            "%s has an algorithm \"%s\" already; choose another name",
+            gw_collective_name(algo->collective), algo->name);
+    return GW_OK;
+}
+
+enum gw_err gw_algo_add(const struct gw_algo *algo, struct gw_error *why)
+{
+    enum gw_err err = check_new(algo, why);
+    if (err)
+        return err;
+    if (added_count == ADDED_MAX)
+        return gw_fail(why, GW_ENOMEM, "%s: at most %d algorithms can be added",
+                       algo->name, ADDED_MAX);
+    added[added_count++] = algo;
+    return GW_OK;
+}
+
+void gw_algo_remove(const struct gw_algo *algo)
+{
+    for (unsigned i = 0; i < added_count; i++)
+        if (added[i] == algo)
+            added[i] = NULL;
+    while (added_count > 0 && !added[added_count - 1])
+        added_count--;
+}
+
+/* ---- plans ---- */
 
 static enum gw_err no_such(enum gw_collective collective, const char *name,
                            struct gw_error *why)
@@ -63,5 +153,8 @@ enum gw_err gw_plan_make(enum gw_collective collective, const char *name,
         return err;
     gw_builder_name(builder, name);
     algo->emit(builder, args);
-    return gw_builder_finish(&builder, plan, why);
+    err = gw_builder_finish(&builder, plan, why);
+    return err ? gw_wrap(why, err, "%s %s of %u ranks",
+                         gw_collective_name(collective), name, args->ranks)
+               : GW_OK;
 }

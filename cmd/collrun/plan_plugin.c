@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plug-ins that --algo names; see plan_plugin.h and gradwire-plugin(7).
+ */
+#include "plan_plugin.h"
+
+#include <gradwire/plugin.h>
+
+#include <string.h>
+
+enum { PLUGINS_MAX = 16 };
+
+/* Open until the process ends: ranks that are forked call into them. */
+static struct open_plugin {
+    const char *path; /* of the command line */
+    struct gw_plugin *plugin;
+} opened[PLUGINS_MAX];
+static unsigned opened_count;
+
+/* Source is no plug-in either, but that is how one begins: gw_plugin_open says
+ * what to do with it. */
+bool plan_names_plugin(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+    return dot && (strcmp(dot, ".so") == 0 || strcmp(dot, ".c") == 0);
+}
+
+static enum gw_err open_new(const char *path, struct gw_error *why)
+{
+    struct open_plugin *next = &opened[opened_count];
+    if (opened_count == PLUGINS_MAX)
+        return gw_fail(why, GW_EINVAL, "%.200s: at most %d plug-ins", path,
+                       PLUGINS_MAX);
+    enum gw_err err = gw_plugin_open(path, GW_PLUGIN_PLAN, &next->plugin, why);
+    if (err)
+        return err;
+    err = gw_algo_add(next->plugin->plan, why);
+    if (err) {
+        gw_plugin_close(&next->plugin);
+        return gw_wrap(why, err, "%.200s", path);
+    }
+    next->path = path;
+    opened_count++;
+    return GW_OK;
+}
+
+enum gw_err plan_plugin(const char *path, const struct gw_algo **algo,
+                        struct gw_error *why)
+{
+    unsigned i = 0;
+    while (i < opened_count && strcmp(opened[i].path, path) != 0)
+        i++;
+    if (i == opened_count && open_new(path, why))
+        return why->code;
+    *algo = opened[i].plugin->plan;
+    return GW_OK;
+}
+
+static const struct open_plugin *plugin_of(const struct gw_algo *algo)
+{
+    for (unsigned i = 0; i < opened_count; i++)
+        if (opened[i].plugin->plan == algo)
+            return &opened[i];
+    return NULL;
+}
+
+bool plan_is_of_plugin(const struct gw_algo *algo)
+{
+    return plugin_of(algo) != NULL;
+}
+
+const char *plan_algo_word(const struct gw_algo *algo)
+{
+    const struct open_plugin *from = plugin_of(algo);
+    return from ? from->path : algo->name;
+}
+
+enum gw_err plan_prove(const struct gw_algo *algo,
+                       const struct gw_algo_args *args, struct gw_error *why)
+{
+    struct gw_plan *plan;
+    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
+    if (!plugin_of(algo))
+        return GW_OK;
+    enum gw_err err =
+        gw_plan_make(algo->collective, algo->name, args, &plan, why);
+    if (err)
+        return err;
+    err = gw_plan_verify(plan, 0, &verdict, why);
+    if (verdict.fault != GW_FAULT_NONE)
+        gw_fail(why, err, "%.100s, %u ranks: %s", plan_algo_word(algo),
+                args->ranks, verdict.sentence);
+    gw_plan_destroy(&plan);
+    return err;
+}
