@@ -38,6 +38,8 @@ static const struct option_spec options[] = {
      NULL},
     {"for", 0, OPTION_DURATION, &request.for_ns, "TIME",
      "virtual time (with --faults)", NULL},
+    {"silent", 0, OPTION_FLAG, &request.silent, NULL,
+     "nobody is told when a process ends: only its silence tells", NULL},
     {"without", 0, OPTION_TEXT, &request.without, "RULE",
      "leave out a rule, and see what it is for: epoch-check", NULL},
     {"each", 0, OPTION_FLAG, &each, NULL, "a row for each seed", NULL},
@@ -57,7 +59,6 @@ static const struct field first_fields[] = {
     {"seeds", NULL, FIELD_INTEGER, 0, false},
     {"nodes", NULL, FIELD_INTEGER, 0, false},
     {"faults", NULL, FIELD_INTEGER, 0, false},
-    {"crashes", NULL, FIELD_INTEGER, 0, false},
     {"messages", NULL, FIELD_INTEGER, 0, false},
     {"lost", NULL, FIELD_INTEGER, 0, false},
 };
@@ -154,7 +155,6 @@ static void add_counts(struct gw__sim_counts *sum,
     sum->sent += counts->sent;
     sum->cut += counts->cut;
     sum->dropped += counts->dropped;
-    sum->crashes += counts->crashes;
 }
 
 static void add_trial(struct sums *sums, uint64_t seed,
@@ -182,9 +182,8 @@ static void make_row(struct job *job)
     v[2].integer = (int64_t)s->seeds;
     v[3].integer = s->nodes;
     v[4].integer = (int64_t)s->faults;
-    v[5].integer = (int64_t)s->counts.crashes;
-    v[6].integer = (int64_t)s->counts.sent;
-    v[7].integer = (int64_t)(s->counts.cut + s->counts.dropped);
+    v[5].integer = (int64_t)s->counts.sent;
+    v[6].integer = (int64_t)(s->counts.cut + s->counts.dropped);
     job->kind->measured(job->world, v + FIRST_FIELDS);
     v += FIRST_FIELDS + job->kind->field_count;
     snprintf(job->hash_text, sizeof job->hash_text, "%016" PRIx64, s->hash);
@@ -285,14 +284,12 @@ static enum gw_err run_job(struct job *job, struct gw_error *why)
         err = tell_schedule(job, why);
     if (!err && job->sums.violation.code)
         err = gw_fail(why, GW_EWRONG,
-                      "seed %" PRIu64 ": %s; the same again: ringctl sim %s "
-                      "--seed %" PRIu64,
-                      job->sums.seed, job->sums.violation.text, job->kind->name,
-                      job->sums.seed);
+                      "seed %" PRIu64 " (--seed %" PRIu64 " repeats it): %s",
+                      job->sums.seed, job->sums.seed, job->sums.violation.text);
     return err;
 }
 
-/* On stdout goes the record, or what -o stdout was asked for instead. */
+/* On stdout goes the record, or what "-" stands for instead. */
 static enum gw_err end_output(struct job *job, const struct gw_error *error,
                               struct gw_error *why)
 {

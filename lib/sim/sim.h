@@ -72,6 +72,10 @@ struct gw__sim_options {
     /* A machine's `tell`, from inside its step: its state is in between. */
     void (*on_tell)(void *context, struct gw__sim *sim, uint32_t node,
                     const void *data, size_t bytes);
+    /* A node crashes (GW__CRASH), starts (GW__RESTART: before its first input),
+     * is paused or goes on (GW__RESUME). */
+    void (*on_life)(void *context, struct gw__sim *sim, uint32_t node,
+                    enum gw__fault_kind what);
     /* After each delivered input; the place to check what must always hold. If
      * the step ended in a crash the node is down already. */
     void (*after_step)(void *context, struct gw__sim *sim, uint32_t node,

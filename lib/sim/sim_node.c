@@ -33,6 +33,13 @@ static void hash_input(struct gw__sim *sim, uint32_t node,
     sim->hash = gw_hash(input->data, input->bytes, sim->hash);
 }
 
+static void say_life(struct gw__sim *sim, uint32_t node,
+                     enum gw__fault_kind what)
+{
+    if (sim->options.on_life)
+        sim->options.on_life(sim->options.context, sim, node, what);
+}
+
 /* One step of a machine that is up and not paused. */
 static void deliver(struct gw__sim *sim, uint32_t i, struct gw__input *input)
 {
@@ -105,6 +112,7 @@ void gw__node_start(struct gw__sim *sim, uint32_t i)
         .incarnation = node->incarnation,
         .seed = gw_rng_next(&node->lives),
     };
+    say_life(sim, i, GW__RESTART);
     deliver(sim, i, &start);
 }
 
@@ -163,12 +171,14 @@ void gw__node_crash(struct gw__sim *sim, uint32_t i)
     for (uint32_t observer = 0; observer < sim->node_count; observer++)
         if (observer != i && sim->options.observers[i] >> observer & 1)
             tell_death(sim, i, observer);
+    say_life(sim, i, GW__CRASH);
 }
 
 void gw__node_pause(struct gw__sim *sim, uint32_t i)
 {
     assert(sim->nodes[i].up);
     sim->nodes[i].paused = true;
+    say_life(sim, i, GW__PAUSE);
 }
 
 /* A program that wakes may look at its timers first, or at its sockets first;
@@ -192,4 +202,5 @@ void gw__node_resume(struct gw__sim *sim, uint32_t i)
             if (its_turn == turn)
                 gw__queue_add(&sim->queue, e, sim->now_ns);
         }
+    say_life(sim, i, GW__RESUME);
 }

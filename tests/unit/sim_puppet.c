@@ -80,6 +80,14 @@ static uint64_t value_of(struct gw__sim *sim, uint32_t node,
     return value;
 }
 
+static void log_life(void *context, struct gw__sim *sim, uint32_t node,
+                     enum gw__fault_kind what)
+{
+    struct stage *stage = context;
+    ck_assert(gw__sim_up(sim, node) == (what != GW__CRASH));
+    stage->lives[what]++;
+}
+
 static void log_step(void *context, struct gw__sim *sim, uint32_t node,
                      const struct gw__input *input)
 {
@@ -111,6 +119,7 @@ struct stage *stage_new(unsigned nodes, const struct gw__sim_options *options)
     own.context = stage;
     own.on_tell = log_tell;
     own.after_step = log_step;
+    own.on_life = log_life;
     ck_assert_msg(gw__sim_new(kinds, nodes, &own, &stage->sim, &why) == GW_OK,
                   "%s", why.text);
     return stage;

@@ -51,6 +51,7 @@ struct stage {
     struct seen log[SEEN_MOST];
     size_t told_count;
     uint64_t told[SEEN_MOST];
+    unsigned lives[GW__FAULT_KINDS]; /* what befell nodes, how often */
 };
 
 /* A new network of puppets; the hooks of `options` are overwritten, NULL means

@@ -128,6 +128,12 @@ START_TEST(only_data_of_this_ring_and_of_what_is_begun_comes_in)
     ck_assert(gw__book_accepts(&book, 1, 1));
     ck_assert(!gw__book_accepts(&book, 0, 1));
     ck_assert(!gw__book_accepts(&book, 2, 1));
+    book.any_epoch = true; /* as only a simulation has it */
+    ck_assert(gw__book_accepts(&book, 0, 1));
+    gw__book_init(&book, 0, 1);
+    ck_assert(!book.any_epoch);
+    setup_three(1);
+    gw__book_begin(&book);
     gw__book_freeze(&book);
     ck_assert(!gw__book_accepts(&book, 1, 1));
     ck_assert(!has_task());

@@ -8,6 +8,23 @@
 
 #include <check.h>
 
+START_TEST(who_looks_on_sees_nodes_start_crash_sleep_and_wake)
+{
+    struct stage *s = stage_new(3, NULL);
+    stage_faults(s, "at 2ms crash 1 for 3ms\n"
+                    "at 4ms crash 2\n"
+                    "at 6ms pause 0 for 5ms");
+    stage_run(s, 8 * MS);
+    ck_assert_uint_eq(s->lives[GW__CRASH], 2);
+    ck_assert_uint_eq(s->lives[GW__RESTART], 4);
+    ck_assert_uint_eq(s->lives[GW__PAUSE], 1);
+    ck_assert_uint_eq(s->lives[GW__RESUME], 0);
+    stage_run(s, 20 * MS);
+    ck_assert_uint_eq(s->lives[GW__RESUME], 1);
+    stage_destroy(&s);
+}
+END_TEST
+
 Suite *suite_sim_inject(void);
 
 /* Node `from` sends its message number i to `to` at i ms, for i < count. */
@@ -416,6 +433,7 @@ Suite *suite_sim_inject(void)
     tcase_add_test(pauses, a_timer_cancelled_on_waking_does_not_fire);
     tcase_add_test(pauses, a_pause_ends_with_the_life_it_stopped);
     tcase_add_test(pauses, a_clock_runs_fast_or_slow_and_timers_follow_it);
+    tcase_add_test(pauses, who_looks_on_sees_nodes_start_crash_sleep_and_wake);
     suite_add_tcase(suite, pauses);
     return suite;
 }

@@ -29,6 +29,7 @@ struct world_request {
     /* Nothing happens but the faults that are given: no others, and all begin
      * at once. */
     bool calm;
+    bool silent;         /* nobody is told of a death: only silence tells */
     uint64_t for_ns;     /* it lasts so long, and until the last fault ends */
     const char *without; /* a rule that is left out, or NULL */
 };

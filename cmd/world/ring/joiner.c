@@ -135,11 +135,10 @@ static void follow(struct toy *toy, const struct given *given)
 static void hear(struct toy *toy, unsigned from, const struct given *given)
 {
     struct state *s = &toy->state;
-    if (!s->known)
-        take(toy, given);
-    else if (given->next > s->next)
+    if (s->known && given->next > s->next)
         follow(toy, given);
-    else if (!gw__claim_heard(&s->claim, from, given->next, given->digest))
+    else if (!s->known ||
+             !gw__claim_heard(&s->claim, from, given->next, given->digest))
         take(toy, given);
 }
 

@@ -5,14 +5,44 @@
 #include "world/common/kind.h"
 #include "world.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+enum { SET_TEXT = 3 * NODES_MOST + 1 };
+
 static const struct field fields[] = {
+    {"crashes", NULL, FIELD_INTEGER, 0, false},
     {"ops", NULL, FIELD_INTEGER, 0, false},
+    {"transfers", NULL, FIELD_INTEGER, 0, false},
     {"views", NULL, FIELD_INTEGER, 0, false},
     {"forward", NULL, FIELD_INTEGER, 0, false},
     {"exclude", NULL, FIELD_INTEGER, 0, false},
+    {"spread", NULL, FIELD_INTEGER, 0, false},
+    {"kept", NULL, FIELD_INTEGER, 0, false},
+    {"redone", NULL, FIELD_INTEGER, 0, false},
+    {"fresh", NULL, FIELD_INTEGER, 0, false},
+    {"suspicions", NULL, FIELD_INTEGER, 0, false},
+    {"false_suspicions", "false", FIELD_INTEGER, 0, false},
+    {"shaken", NULL, FIELD_INTEGER, 0, false},
+    {"wronged", NULL, FIELD_INTEGER, 0, false},
+    {"detected", NULL, FIELD_INTEGER, 0, false},
+    {"detect_ms", NULL, FIELD_REAL, 3, false},
+    {"detect_least_ms", NULL, FIELD_REAL, 3, true},
+    {"detect_most_ms", NULL, FIELD_REAL, 3, true},
+    {"recovered", NULL, FIELD_INTEGER, 0, false},
+    {"recover_ms", NULL, FIELD_REAL, 3, false},
+    {"recover_most_ms", NULL, FIELD_REAL, 3, true},
+    {"overcounted", NULL, FIELD_INTEGER, 0, false},
+    {"at_node", NULL, FIELD_INTEGER, 0, false},
+    {"at_op", NULL, FIELD_INTEGER, 0, false},
+    {"at_chunk", NULL, FIELD_INTEGER, 0, false},
+    {"who", NULL, FIELD_INTEGER, 0, false},
+    {"counts", NULL, FIELD_INTEGER, 0, false},
+    {"has", NULL, FIELD_TEXT, 0, false},
+    {"wants", NULL, FIELD_TEXT, 0, false},
 };
+enum { FIELDS = sizeof fields / sizeof *fields };
 
 static enum gw_err check(const struct world_request *request,
                          struct gw_error *why)
@@ -42,6 +72,7 @@ static enum gw_err open_ring(const struct world_request *request, void **world,
     w->any_epoch = request->without;
     w->asked = (struct world_asked){.members = request->nodes,
                                     .calm = request->calm,
+                                    .silent = request->silent,
                                     .for_ns = request->for_ns};
     return GW_OK;
 }
@@ -55,18 +86,98 @@ static void close_ring(void *world)
 static void campaign_of(void *world, uint64_t seed, struct gw_sink *sink,
                         struct gw__campaign *campaign)
 {
-    (void)sink;
-    world_campaign(world, seed, campaign);
+    struct world *w = world;
+    w->sink = sink;
+    world_campaign(w, seed, campaign);
+}
+
+/* ---- what was measured ---- */
+
+static double ms(uint64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static double mean_ms(const struct times *times)
+{
+    return times->count ? ms(times->sum_ns) / (double)times->count
+                        : (double)NAN;
+}
+
+/* "0 2 3" */
+static const char *set_text(uint64_t set, char out[SET_TEXT])
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned node = 0; node < NODES_MOST && used < SET_TEXT; node++)
+        if (set >> node & 1)
+            used += (size_t)snprintf(out + used, SET_TEXT - used, "%s%u",
+                                     used ? " " : "", node);
+    return out;
+}
+
+/* Puts the members of a row in their order. */
+struct row {
+    union value *at;
+};
+
+static void put(struct row *row, uint64_t number)
+{
+    (row->at++)->integer = (int64_t)number;
+}
+
+static void put_ms(struct row *row, double number)
+{
+    (row->at++)->real = number;
+}
+
+static void put_times(struct row *row, const struct times *times)
+{
+    put(row, times->count);
+    put_ms(row, mean_ms(times));
+}
+
+static void put_wrong(struct row *row, const struct measures *m)
+{
+    static char has[SET_TEXT], wants[SET_TEXT];
+    const struct wrong *wrong = &m->wrong;
+    put(row, m->found && wrong->counted > (wrong->wants >> wrong->who & 1));
+    put(row, wrong->node);
+    put(row, wrong->op);
+    put(row, wrong->chunk);
+    put(row, wrong->who);
+    put(row, wrong->counted);
+    (row->at++)->text = m->found ? set_text(wrong->has, has) : NULL;
+    (row->at++)->text = m->found ? set_text(wrong->wants, wants) : NULL;
 }
 
 static void measured(void *world, union value *values)
 {
     struct world *w = world;
-    values[0].integer = (int64_t)w->met.ops;
-    values[1].integer = (int64_t)(w->met.admits + w->met.removals);
-    values[2].integer = (int64_t)w->met.forwards;
-    values[3].integer = (int64_t)w->met.excludes;
+    const struct measures *m = &w->measures;
+    struct row row = {values};
+    put(&row, m->crashes);
+    put(&row, m->ops);
+    put(&row, m->transfers);
+    put(&row, w->met.admits + w->met.removals);
+    put(&row, w->met.forwards);
+    put(&row, w->met.excludes);
+    put(&row, m->spread);
+    put(&row, m->kept);
+    put(&row, m->redone);
+    put(&row, m->fresh);
+    put(&row, m->suspicions);
+    put(&row, m->false_suspicions);
+    put(&row, m->shaken);
+    put(&row, m->wronged);
+    put_times(&row, &m->detected);
+    put_ms(&row, ms(m->detected.least_ns));
+    put_ms(&row, ms(m->detected.most_ns));
+    put_times(&row, &m->recovered);
+    put_ms(&row, ms(m->recovered.most_ns));
+    put_wrong(&row, m);
     memset(&w->met, 0, sizeof w->met);
+    memset(&w->measures, 0, sizeof w->measures);
 }
 
 const struct world_kind world_ring = {
@@ -74,7 +185,7 @@ const struct world_kind world_ring = {
     .summary = "members of an elastic ring, which all-reduce",
     .rules = "epoch-check",
     .fields = fields,
-    .field_count = sizeof fields / sizeof *fields,
+    .field_count = FIELDS,
     .open = open_ring,
     .close = close_ring,
     .campaign = campaign_of,

@@ -201,6 +201,8 @@ void log_propose(struct world *w, unsigned node, const void *data, size_t bytes)
     bool leads = node == w->leader && has_majority(w, node);
     bool some_leader = w->leader < GW__NODES_MAX && has_majority(w, w->leader);
     uint64_t luck = world_draw(w, 0, 99);
+    if (w->asked.calm)
+        luck = LOST;
     if (leads ? luck >= LOST : some_leader && luck < LATE)
         append(w, data, bytes);
 }

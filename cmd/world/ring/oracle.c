@@ -47,6 +47,21 @@ static const struct toy *living(const struct world *w,
 
 /* ---- values ---- */
 
+static void count_wrong(const struct toy *toy, uint64_t op, unsigned chunk,
+                        uint64_t wants, unsigned who, unsigned counted,
+                        const struct amount *value)
+{
+    struct wrong wrong = {.node = toy->node,
+                          .chunk = chunk,
+                          .who = who,
+                          .counted = counted,
+                          .op = op,
+                          .wants = wants};
+    for (unsigned node = 0; node < NODES_MOST; node++)
+        wrong.has |= (uint64_t)((value->digits >> 2 * node & 3) != 0) << node;
+    measure_wrong(toy->world, &wrong);
+}
+
 void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
                   uint64_t set, struct amount value)
 {
@@ -57,6 +72,8 @@ void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
     for (unsigned node = 0; node < NODES_MOST; node++) {
         unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
         unsigned wanted = (unsigned)(set >> node & 1);
+        if (digit != wanted)
+            count_wrong(toy, op, chunk, set, node, digit, &value);
         if (digit > 1)
             toy_fail(toy, "op %llu, chunk %u: node %u counts %u times",
                      (unsigned long long)op, chunk, node, digit);
@@ -78,12 +95,14 @@ void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
-        if (digit > (target >> node & 1))
-            toy_fail(toy,
-                     "op %llu, chunk %u: a wrong sum, in which node %u counts "
-                     "%u times, not %u",
-                     (unsigned long long)op, chunk, node, digit,
-                     (unsigned)(target >> node & 1));
+        if (digit <= (target >> node & 1))
+            continue;
+        count_wrong(toy, op, chunk, target, node, digit, &value);
+        toy_fail(toy,
+                 "op %llu, chunk %u: a wrong sum, in which node %u counts "
+                 "%u times, not %u",
+                 (unsigned long long)op, chunk, node, digit,
+                 (unsigned)(target >> node & 1));
     }
 }
 
@@ -208,6 +227,17 @@ static void verify(const struct toy *toy, const struct gw__task *task,
                  (unsigned long long)task->op, why.text);
 }
 
+static void count_chunks(struct measures *m, const struct gw__task *task,
+                         const struct gw__recovery *recovery)
+{
+    if (!task->recovers)
+        return;
+    m->spread += recovery->chunks_spread;
+    m->kept += recovery->chunks_kept;
+    m->redone += recovery->chunks_redone;
+    m->fresh += recovery->chunks_fresh;
+}
+
 void oracle_plan(const struct toy *toy, const struct gw__task *task,
                  const struct gw__recovery *recovery)
 {
@@ -226,6 +256,7 @@ void oracle_plan(const struct toy *toy, const struct gw__task *task,
                      (unsigned long long)mine.ring_epoch);
         return;
     }
+    count_chunks(&w->measures, task, recovery);
     if (task->recovers)
         *(task->fate == GW__FORWARD ? &w->met.forwards : &w->met.excludes) += 1;
     if (w->plan_count < PLANS_MOST)
@@ -265,6 +296,12 @@ void oracle_log(struct world *w)
     if (flushed || r->view.ring_epoch != w->ring_epoch)
         world_shock(w);
     look_for_raid(w, &r->view);
+    tell_view(w);
+    for (unsigned i = 0; flushed && !r->flush.open && i < r->decision_count;
+         i++)
+        if (r->decisions[i].epoch == r->view.ring_epoch)
+            tell_decision(w, &r->decisions[i]);
+    measure_view(w);
     w->epoch = r->view.epoch;
     w->ring_epoch = r->view.ring_epoch;
     w->ring_count = r->view.ring_count;

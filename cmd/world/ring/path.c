@@ -103,6 +103,13 @@ void path_start(struct toy *toy, const struct gw__task *task)
         return;
     }
     oracle_plan(toy, task, &recovery);
+    const struct told_event begin = {.kind = GW_EV_OP_BEGIN,
+                                     .peer = GW_NONE,
+                                     .op = (uint32_t)task->op,
+                                     .step = GW_NONE,
+                                     .chunk = GW_NONE,
+                                     .value = GW_ALLREDUCE};
+    tell(toy, &begin);
     if (!run->used || run->op != task->op)
         memset(run->values, 0, sizeof run->values);
     run->used = true;
@@ -118,9 +125,24 @@ void path_start(struct toy *toy, const struct gw__task *task)
         recovery.sets + (size_t)task->rank * task->plan.chunks;
     for (unsigned chunk = 0; chunk < run->chunks; chunk++)
         begin_chunk(toy, run, chunk, start[chunk]);
+    tell_recovery(toy, task, start);
     gw__ledger_retarget(gw__book_ledger(&toy->book, task->op),
                         task->plan.target, start);
     gw__recovery_fini(&recovery);
+}
+
+static void tell_hop(const struct toy *toy, const struct run *run,
+                     const struct hop *hop, enum gw_event_kind kind)
+{
+    bool sends = kind == GW_EV_SEND;
+    const struct told_event event = {.kind = kind,
+                                     .peer = sends ? hop->dst : hop->src,
+                                     .op = (uint32_t)run->op,
+                                     .step = hop->step,
+                                     .chunk = hop->chunk,
+                                     .value = sends ? 1 : hop->adds};
+    toy->world->measures.transfers += sends;
+    tell(toy, &event);
 }
 
 /* ---- sending ---- */
@@ -177,6 +199,7 @@ static void send_due(struct toy *toy, struct run *run)
             h->captured = true;
             h->set = ledger->sets[h->chunk];
             h->value = run->values[h->chunk];
+            tell_hop(toy, run, h, GW_EV_SEND);
         }
         if (h->captured && toy->now_ns >= h->again_ns)
             send_hop(toy, run, h);
@@ -245,6 +268,7 @@ static void apply(struct toy *toy, struct run *run, struct hop *hop,
     struct amount *value = &run->values[hop->chunk];
     *value = hop->adds ? value_add(*value, incoming) : incoming;
     hop->applied = true;
+    tell_hop(toy, run, hop, GW_EV_APPLY);
     if (err) { /* it is added all the same: what comes of that? */
         oracle_refused(toy, run->op, hop->chunk, ledger->target, *value);
         toy_fail(toy, "%s", why.text);

@@ -5,6 +5,11 @@
  */
 #include "world.h"
 
+/* When nothing happens by chance: what comes before an op, and when the first
+ * begins, for by then the ring is there. */
+#define CALM_COMPUTE_NS (10 * MS)
+#define CALM_BEGIN_NS   (200 * MS)
+
 static struct gw__page *next_page(struct toy *toy)
 {
     struct gw__page *page = &toy->book.pages[toy->book.next_op % GW__BOOK_OPS];
@@ -20,6 +25,9 @@ static void enter(struct toy *toy, const struct gw__view *view)
     gw__book_init(&toy->book, toy->node, from_op);
     toy->book.any_epoch = toy->world->any_epoch;
     toy->in_ring = true;
+    uint64_t now_ns = gw__sim_now(toy->world->sim); /* not by its clock */
+    if (toy->world->asked.calm && now_ns < CALM_BEGIN_NS)
+        toy->compute_ns = toy->now_ns + CALM_BEGIN_NS - now_ns;
     if (from_op == 0) { /* nobody has to be asked for the state */
         toy->sure = toy->state.next == 0 && !toy->state.over;
     }
@@ -67,6 +75,16 @@ static void resume(struct toy *toy)
                                                              over */
 }
 
+static void suspect(const struct toy *toy, unsigned node)
+{
+    const struct gw__view *view = &gw__member_news(toy->member)->view;
+    int rank = gw__view_rank(view, node);
+    if (rank < 0)
+        return;
+    measure_suspect(toy->world, node, view->ring[rank].incarnation, false);
+    tell_missed(toy->world, toy->node, node, GW_BY_SILENCE);
+}
+
 void ring_told(struct toy *toy, const struct gw__told *told)
 {
     toy->told = true;
@@ -96,6 +114,9 @@ void ring_told(struct toy *toy, const struct gw__told *told)
         break;
     case GW__TOLD_REFUSED:
         toy->admits = false;
+        break;
+    case GW__TOLD_SUSPECT:
+        suspect(toy, told->node);
         break;
     case GW__TOLD_GONE:
         toy->gone = true;
@@ -244,12 +265,24 @@ void ring_completed(struct toy *toy, uint64_t op)
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
     bool first = op == toy->book.next_op;
+    const struct told_event end = {.kind = GW_EV_OP_END,
+                                   .peer = GW_NONE,
+                                   .op = (uint32_t)op,
+                                   .step = GW_NONE,
+                                   .chunk = GW_NONE};
     gw__book_done(&toy->book, op);
+    tell(toy, &end);
     toy->told = true; /* there may be more to do */
     if (!first)
         return;
     add_result(toy, op);
+    measure_completed(toy, op);
+    if (toy->world->asked.calm) {
+        toy->compute_ns = toy->now_ns + CALM_COMPUTE_NS;
+        return;
+    }
     toy->compute_ns = toy->now_ns + MS + gw_rng_below(&toy->rng, 25 * MS);
-    if (gw_rng_below(&toy->rng, 500) == 0)
+    toy->leaves |= gw_rng_below(&toy->rng, 500) == 0;
+    if (toy->leaves)
         toy_ask(toy, ask, gw__member_ask_leave(ask));
 }

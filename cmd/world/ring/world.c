@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { CALM_MEMBERS = 4 }; /* if nobody asks for more */
+
 static struct world *running;
 
 struct world *world_running(void)
@@ -109,6 +111,25 @@ static void finish(struct world *w)
     seeds_end(w->sim);
 }
 
+static void on_life(void *context, struct gw__sim *sim, uint32_t node,
+                    enum gw__fault_kind what)
+{
+    struct world *w = context;
+    (void)sim;
+    if (!w->over && is_member(w, node))
+        measure_life(w, node, what);
+}
+
+/* The supervisor hears that a process has ended. */
+static void hear_death(struct world *w, const struct gw__input *input)
+{
+    struct gw__id who = w->truth->members[input->from].incarnation;
+    if (who.low != input->incarnation)
+        return;
+    measure_suspect(w, input->from, who, true);
+    tell_missed(w, GW_NONE, input->from, GW_BY_EXIT);
+}
+
 static void after_step(void *context, struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input)
 {
@@ -120,6 +141,8 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
         finish(w); /* it had been meant to restart */
     if (w->over)
         return;
+    if (input->kind == GW__DIED)
+        hear_death(w, input);
     log_tick(w, now_ns);
     if (now_ns < w->look_ns)
         return;
@@ -134,6 +157,8 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 static void calm(struct world *w)
 {
     w->controllers = 1;
+    if (!w->asked.members)
+        w->members = CALM_MEMBERS;
     w->first = w->members;
     w->shocks = w->raids = w->eager = w->all_join = false;
     w->fault_end_ns = w->asked.for_ns;
@@ -211,9 +236,12 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         .died_lost = (double)world_draw(w, 0, 1) / 2,
         .context = w,
         .on_tell = on_tell,
+        .on_life = on_life,
         .after_step = after_step};
     if (w->asked.calm)
         calm_network(&options);
+    if (w->asked.silent)
+        options.died_lost = 1;
     unsigned nodes = nodes_of(w);
     for (unsigned i = 0; i < nodes; i++) {
         kinds[i] = i < first_controller(w) ? member_kind() : controller_kind();
@@ -225,6 +253,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     w->sim = *sim;
     log_begin(w);
     oracle_begin(w);
+    measure_begin(w);
     if (!err && !w->asked.calm)
         set_tails(w, &options.link);
     return err;

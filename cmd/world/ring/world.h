@@ -12,6 +12,9 @@
  *   path.c      the toy data path: plans, transfer by transfer, by messages
  *   joiner.c    copying the state
  *   oracle.c    what must always hold
+ *   measure.c   what a run was like, in numbers
+ *   tell.c      what happens, as events
+ *   kind.c      all this as a world of `ringctl sim`
  *   world.c     one network a seed, and how it has to end
  *
  * Node numbers: members, so that theirs are those of `ringctl up`; then the
@@ -21,6 +24,7 @@
 #define WORLD_RING_WORLD_H
 
 #include <control/service.h>
+#include <gradwire/event.h>
 #include <ring/book.h>
 #include <ring/claim.h>
 #include <ring/member.h>
@@ -71,10 +75,52 @@ struct made_plan {
     uint64_t ring_epoch, op, hash;
 };
 
+struct toy;
+
+/* What must not be: whose data is in a value, and whose ought to be. */
+struct wrong {
+    unsigned node, chunk, who, counted; /* `who` counts so many times */
+    uint64_t op, has, wants;            /* nodes as bits */
+};
+
+/* Times of something, in nanoseconds. */
+struct times {
+    uint64_t count, sum_ns, least_ns, most_ns;
+};
+
+/* A member that has crashed, or sleeps. */
+struct wound {
+    uint64_t at_ns; /* 0: none */
+    struct gw__id incarnation;
+    bool suspected;
+};
+
+/* What is measured over all seeds, until it is asked for. */
+struct measures {
+    uint64_t transfers;                    /* of chunks, between members */
+    uint64_t crashes;                      /* of members */
+    uint64_t ops;                          /* that somebody has completed */
+    uint64_t spread, kept, redone, fresh;  /* chunks of recoveries */
+    uint64_t suspicions, false_suspicions; /* of silence; of one that lives */
+    uint64_t wronged; /* removed alive, without having asked for it */
+    uint64_t shaken;  /* seeds with a false suspicion */
+    struct times detected, recovered;
+    bool found; /* a violation */
+    struct wrong wrong;
+    /* Of the seed under way. */
+    bool shook;
+    struct wound wounds[GW__NODES_MAX];
+    struct gw__view view;   /* the newest, as it was seen */
+    uint64_t recovering_ns; /* since a crash; 0: nothing to recover from */
+    uint64_t ring_epoch;    /* in which it is recovered from, */
+    uint64_t resumed;       /* and by whom, as bits */
+};
+
 /* By who runs it; zero: as the seed has it. */
 struct world_asked {
     unsigned members;
-    bool calm; /* nothing happens but the faults that are given */
+    bool calm;   /* nothing happens but the faults that are given */
+    bool silent; /* nobody is told of a death */
     uint64_t for_ns;
 };
 
@@ -121,7 +167,41 @@ struct world {
         uint64_t seeds, ops, forwards, excludes, admits, removals, begun_anew,
             gone, inherited, lost;
     } met;
+    struct measures measures; /* measure.c */
+    struct gw_sink *sink;     /* of tell.c, or NULL */
 };
+
+/* ---- measure.c: what a run was like, in numbers ---- */
+
+void measure_begin(struct world *world);
+/* A node crashes, starts, is paused or goes on. */
+void measure_life(struct world *world, unsigned node, enum gw__fault_kind what);
+/* It is suspected: silent, or known to have ended. */
+void measure_suspect(struct world *world, unsigned node,
+                     struct gw__id incarnation, bool certain);
+/* The log has a new view. */
+void measure_view(struct world *world);
+void measure_completed(const struct toy *toy, uint64_t op);
+/* The first violation, if this is the first. */
+void measure_wrong(struct world *world, const struct wrong *wrong);
+
+/* ---- tell.c: what happens, as events ---- */
+
+/* A member's: `value` as gradwire/event.h has it for the kind. */
+struct told_event {
+    enum gw_event_kind kind;
+    uint32_t peer, op, step, chunk;
+    int64_t value;
+};
+void tell(const struct toy *toy, const struct told_event *event);
+/* Of the work in hand, what is kept and what is redone. */
+void tell_recovery(const struct toy *toy, const struct gw__task *task,
+                   const uint64_t *start);
+/* Of the whole ring: the new view in the log, and what was decided. */
+void tell_view(struct world *world);
+void tell_decision(struct world *world, const struct gw__decision *decision);
+void tell_missed(struct world *world, uint32_t by, unsigned node,
+                 enum gw_evidence evidence);
 
 /* The one whose network is being run. START does not bring it: a pointer would
  * be another one each time, and so would the hash of the run. */
@@ -163,11 +243,12 @@ static inline unsigned first_controller(const struct world *w)
     return w->members + 1;
 }
 
-/* A number from `least` to `most`. */
+/* A number from `least` to `most`; when nothing happens by chance, `least`. */
 static inline uint64_t world_draw(struct world *w, uint64_t least,
                                   uint64_t most)
 {
-    return least + gw_rng_below(&w->rng, most - least + 1);
+    return w->asked.calm ? least
+                         : least + gw_rng_below(&w->rng, most - least + 1);
 }
 
 /* ---- log.c ---- */
@@ -247,7 +328,7 @@ struct toy {
     uint64_t now_ns; /* its clock */
     struct gw_rng rng;
     const struct gw__actions *act;
-    bool registered, gone;
+    bool registered, gone, leaves;
 
     bool told;         /* something, since it was looked at last */
     bool wants_report; /* of this flush */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What happens, as the events of a real run (gradwire/event.h), with virtual
+ * times: so that ringtop shows both alike. Only who tells it differs: of the
+ * whole ring (members, epochs, decisions) it is the log.
+ */
+#include "world.h"
+
+enum { CHUNK_BYTES = 1024 }; /* what a chunk is taken for */
+
+static void emit(struct world *w, struct gw_event event)
+{
+    event.time_ns = gw__sim_now(w->sim);
+    gw_emit(w->sink, &event);
+}
+
+void tell(const struct toy *toy, const struct told_event *e)
+{
+    bool moves = e->kind == GW_EV_SEND || e->kind == GW_EV_APPLY;
+    emit(toy->world, (struct gw_event){.kind = (uint32_t)e->kind,
+                                       .bytes = moves ? CHUNK_BYTES : 0,
+                                       .value = e->value,
+                                       .rank = toy->node,
+                                       .peer = e->peer,
+                                       .epoch = (uint32_t)toy->book.view.epoch,
+                                       .op = e->op,
+                                       .step = e->step,
+                                       .chunk = e->chunk});
+}
+
+void tell_recovery(const struct toy *toy, const struct gw__task *task,
+                   const uint64_t *start)
+{
+    const struct gw__page *page = &toy->book.pages[task->op % GW__BOOK_OPS];
+    uint64_t own = (uint64_t)1 << toy->node;
+    for (unsigned c = 0; c < task->plan.chunks && task->recovers; c++) {
+        const struct told_event event = {.kind = GW_EV_RECOVERY,
+                                         .peer = GW_NONE,
+                                         .op = (uint32_t)task->op,
+                                         .step = GW_NONE,
+                                         .chunk = c,
+                                         .value = start[c] == own};
+        if (page->ledger.sets[c] != own)
+            tell(toy, &event);
+    }
+}
+
+/* ---- of the whole ring ---- */
+
+static void tell_member(struct world *w, unsigned node,
+                        enum gw_membership state)
+{
+    emit(w, (struct gw_event){.kind = GW_EV_MEMBER,
+                              .value = state,
+                              .rank = node,
+                              .peer = GW_NONE,
+                              .epoch = (uint32_t)w->truth->view.epoch,
+                              .op = GW_NONE,
+                              .step = GW_NONE,
+                              .chunk = GW_NONE});
+}
+
+static bool stands_in(const struct gw__view *view,
+                      const struct gw__ring_member *m)
+{
+    int rank = gw__view_rank(view, m->node);
+    return rank >= 0 &&
+           gw__id_equal(view->ring[rank].incarnation, m->incarnation);
+}
+
+void tell_view(struct world *w)
+{
+    const struct gw__view *view = &w->truth->view, *known = &w->measures.view;
+    if (view->ring_epoch == known->ring_epoch)
+        return;
+    for (unsigned i = 0; i < known->ring_count; i++)
+        if (!stands_in(view, &known->ring[i]))
+            tell_member(w, known->ring[i].node,
+                        w->truth->members[known->ring[i].node].state == GW__LEFT
+                            ? GW_MEMBER_LEFT
+                            : GW_MEMBER_DEAD);
+    for (unsigned i = 0; i < view->ring_count; i++)
+        if (!stands_in(known, &view->ring[i]))
+            tell_member(w, view->ring[i].node, GW_MEMBER_ALIVE);
+    emit(w, (struct gw_event){.kind = GW_EV_EPOCH,
+                              .value = view->ring_count,
+                              .rank = GW_NONE,
+                              .peer = GW_NONE,
+                              .epoch = (uint32_t)view->epoch,
+                              .op = GW_NONE,
+                              .step = GW_NONE,
+                              .chunk = GW_NONE});
+}
+
+void tell_decision(struct world *w, const struct gw__decision *decision)
+{
+    emit(w, (struct gw_event){.kind = GW_EV_DECISION,
+                              .value = decision->fate == GW__EXCLUDE,
+                              .rank = GW_NONE,
+                              .peer = GW_NONE,
+                              .epoch = (uint32_t)w->truth->view.epoch,
+                              .op = (uint32_t)decision->op,
+                              .step = GW_NONE,
+                              .chunk = GW_NONE});
+}
+
+void tell_missed(struct world *w, uint32_t by, unsigned node,
+                 enum gw_evidence evidence)
+{
+    emit(w, (struct gw_event){.kind = GW_EV_FAILURE,
+                              .value = evidence,
+                              .rank = by,
+                              .peer = node,
+                              .epoch = (uint32_t)w->truth->view.epoch,
+                              .op = GW_NONE,
+                              .step = GW_NONE,
+                              .chunk = GW_NONE});
+}
