@@ -4,9 +4,11 @@
  * and is each of the parts that a cluster across hosts is made of. This is its
  * table of contents; each command has a file of its name beside this one.
  *
- *     a whole cluster here      train.c (a run: cmd/run) bench.c
+ *     a whole cluster here      train.c (a run: cmd/run), bench.c
+ *     none at all               sim.c
  *     its parts, anywhere       controller.c server.c worker.c, joined by
- * join.h what it has learnt        snapshot.c restore.c
+ *                               join.h
+ *     what it has learnt        snapshot.c restore.c
  */
 #include "psnode.h"
 
@@ -15,9 +17,11 @@
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_train,   &command_bench,  &command_controller,
-    &command_server,  &command_worker, &command_snapshot,
-    &command_restore, &command_key,    NULL,
+    &command_train,      &command_bench,
+    &command_controller, &command_server,
+    &command_worker,     &command_snapshot,
+    &command_restore,    &command_key,
+    &command_sim,        NULL,
 };
 
 static const struct tool psnode = {

@@ -8,15 +8,20 @@
 #include "psnode.h"
 #include "run/settings.h"
 
+#include <gradwire/plugin.h>
+
 #include <stdio.h>
 #include <time.h>
 
-static const char *restore, *settings_given = "";
+static const char *restore, *straggler, *settings_given = "";
+static struct gw_plugin *policy; /* NULL: none */
 
 static const struct option_spec options[] = {
     JOIN_SPECS,
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
      "begin from a snapshot; the same for all servers", NULL},
+    {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
+     "a plug-in that chooses K or S; the same for all servers", NULL},
     {"set", 0, OPTION_TEXT, &settings_given, "NAME=VALUE,...",
      "threads, hogwild, ack and such", NULL},
     {0},
@@ -46,6 +51,7 @@ static enum gw_err start(const struct join *join, struct gw_ps_server **server,
     config->insecure = join_given.insecure;
     config->seed = common.seed;
     config->restore = restore;
+    config->straggler = policy ? policy->straggler : NULL;
     return gw_ps_server_start(config, server, why);
 }
 
@@ -79,6 +85,27 @@ static void leave(struct gw_ps_server *server)
         fprintf(stderr, "psnode: it ends without handing over: %s\n", why.text);
 }
 
+static enum gw_err live(const struct join *join, struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    while (!code && !interrupted) {
+        struct gw_ps_server *server;
+        code = start(join, &server, why);
+        if (code)
+            break;
+        join_ready("server", join->listen);
+        code = serve(server, why);
+        if (!code)
+            leave(server);
+        gw_ps_server_destroy(&server);
+        if (code == GW_ECLOSED && !interrupted) {
+            fprintf(stderr, "psnode: %s; it comes back\n", why->text);
+            code = GW_OK;
+        }
+    }
+    return code;
+}
+
 static int run(int operand_count, char **operands)
 {
     struct join join;
@@ -86,21 +113,11 @@ static int run(int operand_count, char **operands)
     (void)operand_count;
     (void)operands;
     enum gw_err code = join_parse(&join, &why);
-    while (!code && !interrupted) {
-        struct gw_ps_server *server;
-        code = start(&join, &server, &why);
-        if (code)
-            break;
-        join_ready("server", join.listen);
-        code = serve(server, &why);
-        if (!code)
-            leave(server);
-        gw_ps_server_destroy(&server);
-        if (code == GW_ECLOSED && !interrupted) {
-            fprintf(stderr, "psnode: %s; it comes back\n", why.text);
-            code = GW_OK;
-        }
-    }
+    if (!code && straggler)
+        code = gw_plugin_open(straggler, GW_PLUGIN_STRAGGLER, &policy, &why);
+    if (!code)
+        code = live(&join, &why);
+    gw_plugin_close(&policy);
     return code && !interrupted ? complain(&why) : 0;
 }
 

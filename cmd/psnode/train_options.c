@@ -6,6 +6,8 @@
 
 #include "join.h"
 
+#include <gradwire/plugin.h>
+
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +17,8 @@
 enum { WORKERS_DEFAULT = 2 };
 
 static const char *name, *wire = "shm", *mode = "bsp", *test, *set_text,
-                         *snapshot, *restore, *slow_text, *compare, *sweep;
+                         *snapshot, *restore, *straggler, *slow_text, *compare,
+                         *sweep;
 static unsigned servers = 1, workers = WORKERS_DEFAULT, replicas, slots;
 static unsigned controllers = 1, parts, epochs = WORK_UNSAID,
                 batch = WORK_UNSAID;
@@ -56,6 +59,8 @@ const struct option_spec train_option_specs[] = {
      "written when the training is done", NULL},
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
      "go on from a snapshot", NULL},
+    {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
+     "a plug-in that chooses K or S after each round", NULL},
     {"reference", 0, OPTION_FLAG, &reference, NULL,
      "train in one process as well, and compare", NULL},
     {"baseline", 0, OPTION_FLAG, &baseline, NULL,
@@ -169,11 +174,16 @@ static enum gw_err whole(const char **path, char *room, struct gw_error *why)
     return code;
 }
 
-/* What a supervisor would refuse is refused before anything is printed. */
+/* What a supervisor or a server would refuse is refused before anything is
+ * printed. */
 static enum gw_err check_job(const struct train_job *job, struct gw_error *why)
 {
     static struct work_order order; /* large */
+    struct gw_plugin *plugin = NULL;
     enum gw_err code = options_check(&job->run, why);
+    if (!code && straggler)
+        code = gw_plugin_open(straggler, GW_PLUGIN_STRAGGLER, &plugin, why);
+    gw_plugin_close(&plugin);
     return code ? code
                 : work_order_make(&job->run, &job->run.work, 1, &order, why);
 }
@@ -183,8 +193,9 @@ enum gw_err train_options_parse(int count, char *const *operands,
                                 struct train_wishes *wishes,
                                 struct gw_error *why)
 {
-    static char snapshot_room[PATH_MAX], restore_room[PATH_MAX];
-    const char *to = snapshot, *from = restore;
+    static char snapshot_room[PATH_MAX], restore_room[PATH_MAX],
+        straggler_room[PATH_MAX];
+    const char *to = snapshot, *from = restore, *policy = straggler;
     *job = (struct train_job){.run = {.name = name,
                                       .ranks = workers,
                                       .controllers = controllers,
@@ -205,10 +216,11 @@ enum gw_err train_options_parse(int count, char *const *operands,
                                     .target = target};
     if (check(why) || check_data(count, operands, why) ||
         parse_delays(&job->delays, why) || whole(&to, snapshot_room, why) ||
-        whole(&from, restore_room, why))
+        whole(&from, restore_room, why) || whole(&policy, straggler_room, why))
         return why->code;
     struct work_options *work = &job->run.work;
     job->run.restore = from;
+    job->run.straggler = policy;
     work->kind = WORK_TRAIN;
     work->model = operands[0];
     work->file = count > 1 ? operands[1] : NULL;

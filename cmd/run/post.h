@@ -99,7 +99,8 @@ struct birth {
     unsigned servers; /* of the run, at first; 0: it is a ring */
     char wire[8];
     /* of a server */
-    char restore[FILE_MAX]; /* ""; a snapshot to begin from */
+    char restore[FILE_MAX];   /* ""; a snapshot to begin from */
+    char straggler[FILE_MAX]; /* ""; a plug-in */
     /* of a controller */
     char directory[FILE_MAX];
     char raft[RUN_CONTROLLERS_MAX][32];

@@ -6,9 +6,14 @@
  */
 #include "ps.h"
 
+#include <gradwire/plugin.h>
+
 #include <sys/eventfd.h>
 
 #define LOOK_NS UINT64_C(20000000)
+
+/* The policy for stragglers of all lives; NULL: none. */
+static struct gw_plugin *policy;
 
 static void on_status(void *context)
 {
@@ -50,6 +55,7 @@ static enum gw_err start(void *context, const struct orders *orders,
     config->controller_count = birth->controllers;
     config->events = outbox_sink(node->outbox);
     config->restore = *birth->restore ? birth->restore : NULL;
+    config->straggler = policy ? policy->straggler : NULL;
     config->context = node;
     config->on_status = on_status;
     config->links = links;
@@ -100,7 +106,7 @@ static void end_server(struct node *node)
     gw_ps_server_destroy(&server);
 }
 
-enum gw_err server_live(struct node *node, struct gw_error *why)
+static enum gw_err live(struct node *node, struct gw_error *why)
 {
     for (;;) {
         enum gw_err code = become_server(node, why);
@@ -116,4 +122,15 @@ enum gw_err server_live(struct node *node, struct gw_error *why)
             return GW_OK;
         ps_rejoin(node, why);
     }
+}
+
+enum gw_err server_live(struct node *node, struct gw_error *why)
+{
+    const char *path = node->birth.straggler;
+    enum gw_err code =
+        *path ? gw_plugin_open(path, GW_PLUGIN_STRAGGLER, &policy, why) : GW_OK;
+    if (!code)
+        code = live(node, why);
+    gw_plugin_close(&policy);
+    return code;
 }

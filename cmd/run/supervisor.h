@@ -69,10 +69,11 @@ struct run_options {
     const char *command; /* what was typed, for run.json; NULL: "" */
     struct work_options work;
     /* Of parameter servers. */
-    unsigned servers;    /* 0: a ring */
-    unsigned replicas;   /* of each slot; 0: 3, or as many as servers */
-    unsigned slots;      /* 0: 64 */
-    const char *restore; /* a snapshot's directory to begin from; NULL */
+    unsigned servers;      /* 0: a ring */
+    unsigned replicas;     /* of each slot; 0: 3, or as many as servers */
+    unsigned slots;        /* 0: 64 */
+    const char *restore;   /* a snapshot's directory to begin from; NULL */
+    const char *straggler; /* a plug-in, by its whole path; NULL */
     /* A topology whose ways the links follow; NULL: none. */
     const char *topo;
     /* The name that it got; out. */

@@ -154,6 +154,9 @@ static void make_birth(const struct run *run, const struct child *child,
     birth->seed = run->options.seed;
     birth->controllers = controllers_all(run);
     birth->servers = run->options.servers;
+    if (run->options.straggler)
+        snprintf(birth->straggler, sizeof birth->straggler, "%s",
+                 run->options.straggler);
     if (run->options.restore)
         snprintf(birth->restore, sizeof birth->restore, "%s",
                  run->options.restore);

@@ -54,14 +54,14 @@ json_t *options_encode(const struct run_options *options)
 {
     return json_pack(
         "{s:s?, s:i, s:i, s:s?, s:I, s:I, s:s?, s:i, s:i, s:i, s:s?, s:s?, "
-        "s:o}",
+        "s:s?, s:o}",
         "name", options->name, "ranks", (int)options->ranks, "controllers",
         (int)options->controllers, "wire", options->wire, "seed",
         (json_int_t)options->seed, "pace_ns", (json_int_t)options->pace_ns,
         "command", options->command, "servers", (int)options->servers,
         "replicas", (int)options->replicas, "slots", (int)options->slots,
-        "restore", options->restore, "topo", options->topo, "work",
-        work_options_encode(&options->work));
+        "restore", options->restore, "straggler", options->straggler, "topo",
+        options->topo, "work", work_options_encode(&options->work));
 }
 
 /* ---- from JSON ---- */
@@ -190,6 +190,8 @@ enum gw_err options_decode(const json_t *json, struct options_room *room,
         get_unsigned(json, "slots", &options->slots, why) ||
         get_text(json, "restore", room->restore, sizeof room->restore,
                  &options->restore, why) ||
+        get_text(json, "straggler", room->straggler, sizeof room->straggler,
+                 &options->straggler, why) ||
         get_text(json, "topo", room->topo, sizeof room->topo, &options->topo,
                  why))
         return GW_EINVAL;
@@ -235,11 +237,11 @@ static enum gw_err check_members(const struct run_options *options,
         return gw_fail(why, GW_EINVAL, "a run has 1 to %d nodes, not %u",
                        RUN_RANKS_MAX, options->ranks);
     if (options->replicas || options->slots || options->restore ||
-        options->work.mode || options->work.settings || options->work.parts ||
-        options->work.snapshot)
+        options->straggler || options->work.mode || options->work.settings ||
+        options->work.parts || options->work.snapshot)
         return gw_fail(why, GW_EINVAL,
-                       "a ring has no replicas, slots, snapshots, modes, parts "
-                       "and settings; a run with servers has");
+                       "a ring has no replicas, slots, snapshots, modes, "
+                       "parts, policies and settings; a run with servers has");
     return GW_OK;
 }
 

@@ -162,12 +162,19 @@ static enum gw_err apply_plan(struct gw__clock *clock,
     return GW_OK;
 }
 
+enum gw_err gw__clock_check_mode(const struct gw__clock *clock,
+                                 const struct gw_ps_mode *mode,
+                                 struct gw_error *why)
+{
+    return check_mode(
+        mode, clock->plan.batches ? clock->plan.parts : GW_PS_NODES, why);
+}
+
 static enum gw_err apply_mode(struct gw__clock *clock,
                               const struct gw__clock_command *command,
                               struct gw_error *why)
 {
-    uint32_t parts = clock->plan.batches ? clock->plan.parts : GW_PS_NODES;
-    enum gw_err err = check_mode(&command->mode, parts, why);
+    enum gw_err err = gw__clock_check_mode(clock, &command->mode, why);
     if (err)
         return err;
     bool rounds = gw__clock_by_rounds(clock);

@@ -110,6 +110,10 @@ void gw__clock_destroy(struct gw__clock **clock);
 enum gw_err gw__clock_apply(struct gw__clock *clock,
                             const struct gw__clock_command *command,
                             struct gw_error *why);
+/* Would MODE be refused? GW_EINVAL. */
+GW_MUST_CHECK enum gw_err gw__clock_check_mode(const struct gw__clock *clock,
+                                               const struct gw_ps_mode *mode,
+                                               struct gw_error *why);
 /* The newest closing's number; 0: none yet. */
 uint64_t gw__clock_closed(const struct gw__clock *clock);
 /* NULL: not yet, or forgotten. */

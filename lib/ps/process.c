@@ -297,6 +297,7 @@ static enum gw_err open_core(struct gw_ps_server *server, struct gw_error *why)
         .callback_context = config->context,
         .callback = config->update,
         .callback_state = config->state_floats,
+        .straggler = config->straggler,
         .out = {.context = server,
                 .send = send_letter,
                 .propose = propose,

@@ -6,7 +6,7 @@
  * earlier request.
  *
  * The server itself says who the workers are, by the crew of the newest news,
- * and which closings may be forgotten.
+ * which closings may be forgotten, and what a policy for stragglers has chosen.
  */
 #include "server_parts.h"
 
@@ -275,10 +275,43 @@ static void prune(struct gw__slot *slot, uint64_t now_ns, unsigned group)
         slot->prune_appended[group] = behind;
 }
 
+/* May it say something about this clock? */
+static bool reigns(const struct gw__slot *slot, unsigned group)
+{
+    return slot->role == GW_PS_PRIMARY && !slot->frozen && !slot->fenced &&
+           slot->clocks[group] && gw__slot_is_settled(slot);
+}
+
+/* The policy's word is a command in the log like a worker's, so all replicas
+ * hear it at the same place; when a round ended only the one that reigns knows,
+ * and who reigns next begins to look anew. */
+void gw__clocks_ask_policy(struct gw__server *server, uint64_t now_ns,
+                           unsigned group)
+{
+    struct gw__slot *slot = slot_of(server, group);
+    struct gw__straggler_watch *watch = &server->watches[group];
+    struct gw__clock_command command = {.kind = GW__CLOCK_MODE};
+    struct gw_error why;
+    if (!server->config.straggler)
+        return;
+    if (!reigns(slot, group)) {
+        *watch = (struct gw__straggler_watch){.rounds = 0};
+        return;
+    }
+    if (!gw__straggler_look(watch, slot->clocks[group], now_ns))
+        return;
+    enum gw_err err =
+        gw__straggler_ask(watch, slot->clocks[group], server->config.straggler,
+                          &command.mode, &why);
+    if (err == GW_EINVAL)
+        gw__server_trouble(server, "%s", why.text);
+    else if (!err && append(slot, now_ns, group, &command, NULL))
+        gw__server_trouble(server, "no room in the log for another mode");
+}
+
 void gw__clock_tick(struct gw__slot *slot, uint64_t now_ns, unsigned group)
 {
-    if (slot->role != GW_PS_PRIMARY || slot->frozen || slot->fenced ||
-        !slot->clocks[group] || !gw__slot_is_settled(slot))
+    if (!reigns(slot, group))
         return;
     say_workers(slot, now_ns, group);
     prune(slot, now_ns, group);

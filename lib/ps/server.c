@@ -149,8 +149,10 @@ static void settle(struct gw__server *server, uint64_t now_ns)
             if (closings >> g & 1)
                 for (unsigned s = 0; s < slots; s++)
                     gw__slot_append_closings(&server->slots[s], now_ns, g);
-            if (clocks >> g & 1)
-                gw__clocks_look(server, now_ns, g);
+            if (!(clocks >> g & 1))
+                continue;
+            gw__clocks_look(server, now_ns, g);
+            gw__clocks_ask_policy(server, now_ns, g);
         }
     }
     if (server->look_at_pulls)

@@ -60,7 +60,8 @@ struct gw__server_config {
     void (*callback)(void *context, float *row, const float *gradient,
                      unsigned width);
     unsigned callback_state;
-    uint64_t resend_ns; /* 0: 50 ms */
+    const struct gw_straggler *straggler; /* or NULL */
+    uint64_t resend_ns;                   /* 0: 50 ms */
     uint64_t log_bytes; /* of entries kept for a slow replica; 0: 256 MB */
     struct gw__server_out out;
 };

@@ -17,6 +17,7 @@
 
 #include "replicate.h"
 #include "store_pool.h"
+#include "straggler.h"
 
 enum {
     GW__TICK_NS = 5 * 1000 * 1000,
@@ -152,7 +153,8 @@ struct gw__server {
     struct gw__key_cache *cache;
     struct gw__closings closings[GW_PS_GROUPS_MAX];
     struct gw__waiting pulls, clocks;
-    unsigned clocks_changed;   /* groups, as bits */
+    unsigned clocks_changed;                              /* groups, as bits */
+    struct gw__straggler_watch watches[GW_PS_GROUPS_MAX]; /* with a policy */
     unsigned closings_changed; /* likewise: there are new ones to append */
     struct gw_error clock_why; /* of the clock command applied last */
     bool look_at_pulls;        /* something that they wait for may have come */
@@ -212,6 +214,9 @@ void gw__pulls_look(struct gw__server *server, uint64_t now_ns);
 /* After the clock has changed: who can be answered now? */
 void gw__clocks_look(struct gw__server *server, uint64_t now_ns,
                      unsigned group);
+/* And has a round ended, after which the policy for stragglers is asked? */
+void gw__clocks_ask_policy(struct gw__server *server, uint64_t now_ns,
+                           unsigned group);
 void gw__clock_tick(struct gw__slot *slot, uint64_t now_ns, unsigned group);
 /* Its slots are done or have refused. */
 void gw__request_logged(struct gw__request *request, uint64_t now_ns);

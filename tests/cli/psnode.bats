@@ -80,7 +80,8 @@ make_rows() {
 @test "help: examples first, every command" {
     run -0 --separate-stderr psnode --help
     [[ ${lines[1]} = Examples:* ]]
-    for command in train bench controller server worker snapshot restore; do
+    for command in train bench sim controller server worker snapshot \
+        restore; do
         [[ $output = *$'\n'"  $command "* ]]
     done
     [ -z "$stderr" ]
@@ -278,6 +279,58 @@ make_rows() {
         [ "$(json rows $row staleness <s.json)" -le \
             "$(json rows $row bound <s.json)" ]
     done
+}
+
+# ---- stragglers ----
+
+@test "sim: the same twice, in all modes, and rows by each thing" {
+    psnode sim -n 4 --mode bsp,ssp:2,asp,kofn:3 --slow 0:3 --rounds 200 \
+        -o json >one.json
+    psnode sim -n 4 --mode bsp,ssp:2,asp,kofn:3 --slow 0:3 --rounds 200 \
+        -o json >two.json
+    cmp one.json two.json
+    [ "$(json rows 1 ahead_max <one.json)" = 2 ]
+    [ "$(json rows 0 dropped <one.json)" = 0 ]
+    [ "$(json rows 3 dropped <one.json)" -gt 100 ]
+    psnode sim -n 3 --by worker -o csv >w.csv
+    [ "$(wc -l <w.csv)" = 4 ]
+    psnode sim -n 3 --mode asp --by staleness -o csv >s.csv
+    [ "$(wc -l <s.csv)" -gt 5 ]
+    psnode sim drift -n 3 --rounds 100 --by time -o csv >t.csv
+    [ "$(wc -l <t.csv)" = 102 ]
+    [ ! -e runs ]
+}
+
+@test "sim: what cannot be is refused before the first row" {
+    run -64 psnode sim -n 4 --mode bsp,kofn:5
+    [[ $output = 'psnode: kofn:5 wants more than the 4 parts of a batch' ]]
+    run -64 psnode sim --compute gauss:1s
+    [[ $output = *'there are fixed:TIME'* ]]
+    run -64 psnode sim --slow 9:2
+    [[ $output = *'WORKER:TIMES'* ]]
+    run -64 psnode sim --target 1
+    [[ $output = *'want a model'* ]]
+    run -64 psnode sim word2vec
+    run -64 psnode sim -n 65
+    run -65 psnode sim --straggler nothing.so
+    [[ $output = *'nothing.so: no such file'* ]]
+}
+
+@test "a policy of one's own chooses K, in sim and on servers" {
+    ${CC:-cc} -shared -fPIC -I "$BATS_TEST_DIRNAME/../../lib/include" \
+        -o drop.so "$BATS_TEST_DIRNAME/../../labs/plugins/drop_slowest.c"
+    psnode sim -n 4 --compute fixed:1s --slow 3:8 --straggler drop.so \
+        --rounds 100 -o json >sim.json
+    [ "$(json rows 0 last_mode <sim.json)" = kofn:3 ]
+    [ "$(json straggler <sim.json)" = drop-slowest ]
+    psnode train drift -n 4 -s 2 -E 1 --set rows=5000 --compute 5ms \
+        --slow 3=50ms --straggler drop.so -o json >train.json
+    [ "$(json last_mode <train.json)" = kofn:3 ]
+    [ "$(json lost <train.json)" = 0 ]
+    [ "$(json doubled <train.json)" = 0 ]
+    [ "$(json dropped <train.json)" -ge 1 ]
+    run -65 psnode train drift --straggler nothing.so
+    [[ $output = *'nothing.so: no such file'* ]]
 }
 
 # ---- snapshots ----

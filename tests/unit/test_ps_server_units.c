@@ -316,6 +316,90 @@ START_TEST(a_marker_saves_a_cut)
 }
 END_TEST
 
+/* ---- policies for stragglers ---- */
+
+static unsigned asked;
+
+static struct gw_ps_mode wander(const struct gw_straggler_round *round)
+{
+    asked++;
+    ck_assert_uint_eq(round->parts, PARTS);
+    for (unsigned j = 0; j < PARTS && round->mode.kind == GW_PS_BSP; j++)
+        ck_assert(round->arrivals[j] <= round->seconds);
+    return (struct gw_ps_mode){GW_PS_KOFN, PARTS - asked % 2};
+}
+
+static struct gw_ps_mode nonsense(const struct gw_straggler_round *round)
+{
+    (void)round;
+    asked++;
+    return (struct gw_ps_mode){GW_PS_KOFN, PARTS + 1};
+}
+
+static struct net *net_with(const struct gw_straggler *policy, unsigned seed,
+                            unsigned servers, unsigned replicas)
+{
+    struct net *net = net_new(seed, 0, SLOTS, replicas);
+    for (unsigned i = 0; i < servers; i++) {
+        net->configs[i].straggler = policy;
+        net_add_silent(net);
+    }
+    net_place(net);
+    asked = 0;
+    return net;
+}
+
+static struct gw_ps_server_status *status_of(const struct net *net)
+{
+    static struct gw_ps_server_status status; /* large */
+    unsigned i = 0;
+    do
+        gw__server_get_status(net->servers[i++], &status);
+    while (!status.clocks[0].here && i < net->server_count);
+    return &status;
+}
+
+/* The one who has the clock asks after each round, and all replicas hear what
+ * is answered. */
+START_TEST(a_policy_is_asked_after_each_round)
+{
+    static const struct gw_straggler policy = {.choose = wander};
+    struct net *net = net_with(&policy, (unsigned)_i, 3, 1 + (unsigned)_i % 3);
+    unsigned table = net_table(net, "w", 1, GW_PS_SGD, 0);
+    struct gw__clock_command plan = plan_of(GW_PS_BSP, 0, ROUNDS, 3);
+    net->loss_ppm = net->double_ppm = _i % 2 ? 20000 : 0;
+    net->delay_ms = (unsigned)_i % 5;
+    ck_assert(command(net, 0, &plan)->done);
+    train(net, table, 3, 3);
+    net->loss_ppm = net->double_ppm = net->delay_ms = 0;
+    net_settle(net, 20000);
+    ck_assert_uint_eq(asked, ROUNDS);
+    ck_assert_int_eq(status_of(net)->clocks[0].mode.kind, GW_PS_KOFN);
+    ck_assert_uint_eq(status_of(net)->clocks[0].mode.bound, PARTS);
+    net_compare_replicas(net);
+    net_free(net);
+}
+END_TEST
+
+/* It is told, and nothing else happens. */
+START_TEST(a_policy_talks_nonsense)
+{
+    static const struct gw_straggler policy = {.choose = nonsense};
+    struct net *net = net_with(&policy, 1, 2, 2);
+    unsigned table = net_table(net, "w", 1, GW_PS_SGD, 0);
+    struct gw__clock_command plan = plan_of(GW_PS_BSP, 0, ROUNDS, 3);
+    ck_assert(command(net, 0, &plan)->done);
+    train(net, table, 3, 3);
+    net_settle(net, 20000);
+    check_result(net, table);
+    ck_assert_uint_eq(asked, ROUNDS);
+    ck_assert_int_eq(status_of(net)->clocks[0].mode.kind, GW_PS_BSP);
+    ck_assert_msg(strstr(status_of(net)->text, "kofn:4 wants more parts"), "%s",
+                  status_of(net)->text);
+    net_free(net);
+}
+END_TEST
+
 Suite *suite_ps_server_units(void)
 {
     Suite *suite = suite_create("ps_server_units");
@@ -325,6 +409,8 @@ Suite *suite_ps_server_units(void)
     tcase_add_test(tcase, held_back_until_closed);
     tcase_add_test(tcase, the_dead_worker_s_unit_never_happened);
     tcase_add_test(tcase, a_marker_saves_a_cut);
+    tcase_add_loop_test(tcase, a_policy_is_asked_after_each_round, 1, 12);
+    tcase_add_test(tcase, a_policy_talks_nonsense);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -26,6 +26,7 @@ extern "C" {
 #endif
 
 struct gw_algo;
+struct gw_straggler;
 
 /* Rises when a struct that plug-ins fill in changes. */
 enum { GW_PLUGIN_VERSION = 1 };
@@ -33,8 +34,9 @@ enum { GW_PLUGIN_VERSION = 1 };
 /* A new kind adds a line here, a member to the union below, and its name to the
  * table of lib/base/plugin.c. */
 enum gw_plugin_kind {
-    GW_PLUGIN_PLAN, /* emits a plan for any number of ranks */
-    GW_PLUGIN_KINDS /* how many there are */
+    GW_PLUGIN_PLAN,      /* emits a plan for any number of ranks */
+    GW_PLUGIN_STRAGGLER, /* chooses K or S, after each round */
+    GW_PLUGIN_KINDS      /* how many there are */
 };
 
 struct gw_plugin {
@@ -44,7 +46,8 @@ struct gw_plugin {
     const char *summary; /* one line */
     union {              /* the one of its kind */
         const void *any;
-        const struct gw_algo *plan; /* gradwire/plan.h */
+        const struct gw_algo *plan;           /* gradwire/plan.h */
+        const struct gw_straggler *straggler; /* gradwire/ps.h */
     };
 };
 

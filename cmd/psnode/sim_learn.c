@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Learning beside a rehearsal. When a unit is granted its rows are pulled from
+ * tables in this process, and its gradients computed from them, as a worker
+ * does that pulls what was closed then; they wait until a closing applies or
+ * drops them, as servers hold them back. A closing is one update: the sum of
+ * its units in its order, times its scale. So the only thing that is made up
+ * is time.
+ */
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a worker pushed in one unit; count 0: nothing. */
+struct pushed {
+    struct {
+        uint64_t *keys;
+        float *values;
+        size_t count;
+    } tables[GW_TASK_TABLES_MAX];
+};
+
+struct sim_learn {
+    const struct gw_task *task;
+    const struct gw_ps_table_config *tables;
+    unsigned table_count;
+    struct gw_local *local;
+    struct gw_unit *unit;
+    float *rows[GW_TASK_TABLES_MAX]; /* of the unit, */
+    size_t room[GW_TASK_TABLES_MAX]; /* floats */
+    /* By worker, and its unit's number: at most one a part waits. */
+    struct pushed pushed[GW_PS_NODES][GW_PS_NODES];
+
+    uint64_t closed, each; /* units; how many from one look to the next */
+    struct sim_point points[SIM_POINTS_MAX];
+    unsigned point_count;
+};
+
+static void forget(struct pushed *pushed)
+{
+    for (unsigned t = 0; t < GW_TASK_TABLES_MAX; t++) {
+        free(pushed->tables[t].keys);
+        free(pushed->tables[t].values);
+    }
+    memset(pushed, 0, sizeof *pushed);
+}
+
+/* ---- looks ---- */
+
+static enum gw_err look(struct sim_learn *learn, uint64_t now_ns,
+                        struct gw_error *why)
+{
+    const struct gw_fetch fetch = gw_local_fetch(learn->local);
+    uint64_t epochs = gw_task_config(learn->task)->epochs;
+    struct gw_task_score score;
+    enum gw_err code = gw_task_evaluate(learn->task, GW_TASK_TEST, epochs,
+                                        &fetch, &score, why);
+    if (code == GW_ENOTSUP)
+        code = gw_task_evaluate(learn->task, GW_TASK_TRAIN, epochs, &fetch,
+                                &score, why);
+    if (!code && learn->point_count < SIM_POINTS_MAX)
+        learn->points[learn->point_count++] =
+            (struct sim_point){.seconds = (double)now_ns / 1e9,
+                               .loss = score.loss,
+                               .units = learn->closed};
+    return code;
+}
+
+const struct sim_point *sim_learn_points(const struct sim_learn *learn,
+                                         unsigned *count)
+{
+    *count = learn->point_count;
+    return learn->points;
+}
+
+/* ---- a beginning and an end ---- */
+
+enum gw_err sim_learn_new(const struct gw_task *task, unsigned parts,
+                          uint64_t rounds, unsigned points,
+                          struct sim_learn **learn, struct gw_error *why)
+{
+    struct sim_learn *made = calloc(1, sizeof *made);
+    *learn = made;
+    if (!made)
+        return gw_fail(why, GW_ENOMEM, "no memory to learn");
+    made->task = task;
+    made->tables = gw_task_tables(task, &made->table_count);
+    made->each = rounds * parts / points;
+    made->each += made->each == 0;
+    enum gw_err code =
+        gw_local_new(made->tables, made->table_count, &made->local, why);
+    if (!code)
+        code = gw_unit_new(task, &made->unit, why);
+    if (!code)
+        code = look(made, 0, why);
+    if (code)
+        sim_learn_destroy(learn);
+    return code;
+}
+
+void sim_learn_destroy(struct sim_learn **learn)
+{
+    struct sim_learn *l = *learn;
+    if (!l)
+        return;
+    for (unsigned i = 0; i < GW_PS_NODES; i++)
+        for (unsigned j = 0; j < GW_PS_NODES; j++)
+            forget(&l->pushed[i][j]);
+    for (unsigned t = 0; t < GW_TASK_TABLES_MAX; t++)
+        free(l->rows[t]);
+    gw_unit_destroy(&l->unit);
+    gw_local_destroy(&l->local);
+    free(l);
+    *learn = NULL;
+}
+
+/* ---- a unit ---- */
+
+static enum gw_err pull(struct sim_learn *learn, unsigned t,
+                        struct pushed *pushed, struct gw_error *why)
+{
+    size_t count, width = learn->tables[t].width;
+    const uint64_t *keys = gw_unit_keys(learn->unit, t, &count);
+    if (count * width > learn->room[t]) {
+        free(learn->rows[t]);
+        learn->rows[t] = malloc(count * width * sizeof(float));
+        learn->room[t] = learn->rows[t] ? count * width : 0;
+    }
+    uint64_t *copy = malloc((count + 1) * sizeof *copy);
+    float *values = malloc((count * width + 1) * sizeof *values);
+    pushed->tables[t].keys = copy;
+    pushed->tables[t].values = values;
+    pushed->tables[t].count = count;
+    if (!copy || !values || (count && !learn->rows[t]))
+        return gw_fail(why, GW_ENOMEM, "a unit of %zu rows", count);
+    if (count)
+        memcpy(copy, keys, count * sizeof *copy);
+    gw_local_pull(learn->local, t, keys, count, learn->rows[t]);
+    return GW_OK;
+}
+
+enum gw_err sim_learn_granted(struct sim_learn *learn, unsigned worker,
+                              const struct gw_ps_work *work,
+                              struct gw_error *why)
+{
+    uint64_t batches = gw_task_batches(learn->task);
+    const struct gw_unit_place place = {.epoch = work->batch / batches,
+                                        .batch = work->batch % batches,
+                                        .part = work->part,
+                                        .parts = work->parts};
+    struct pushed *pushed = &learn->pushed[worker][work->clock % GW_PS_NODES];
+    const float *rows[GW_TASK_TABLES_MAX];
+    float *gradients[GW_TASK_TABLES_MAX];
+    struct gw_unit_sums sums;
+    forget(pushed);
+    enum gw_err code = gw_unit_prepare(learn->unit, &place, why);
+    for (unsigned t = 0; t < learn->table_count && !code; t++) {
+        code = pull(learn, t, pushed, why);
+        rows[t] = learn->rows[t];
+        gradients[t] = pushed->tables[t].values;
+    }
+    if (!code)
+        gw_unit_compute(learn->unit, rows, gradients, &sums);
+    return code;
+}
+
+/* ---- a closing ---- */
+
+static enum gw_err push(struct sim_learn *learn, struct pushed *pushed,
+                        float scale, struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    for (unsigned t = 0; t < learn->table_count && !code; t++) {
+        float *values = pushed->tables[t].values;
+        size_t count = pushed->tables[t].count;
+        for (size_t i = 0; scale != 1 && i < count * learn->tables[t].width;
+             i++)
+            values[i] *= scale;
+        if (count)
+            code = gw_local_push(learn->local, t, pushed->tables[t].keys, count,
+                                 values, why);
+    }
+    return code;
+}
+
+enum gw_err sim_learn_closed(struct sim_learn *learn,
+                             const struct gw__closing *closing, uint64_t now_ns,
+                             struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    uint64_t before = learn->closed / learn->each;
+    for (unsigned i = 0; i < closing->apply + closing->drop && !code; i++) {
+        const struct gw__unit *unit = &closing->units[i];
+        struct pushed *pushed =
+            &learn->pushed[unit->node][unit->clock % GW_PS_NODES];
+        if (i < closing->apply)
+            code = push(learn, pushed, closing->scale, why);
+        forget(pushed);
+    }
+    if (code || !closing->apply)
+        return code;
+    gw_local_step(learn->local);
+    /* Of a round that closed with K parts, the others are past as well. */
+    learn->closed += (uint64_t)lroundf((float)closing->apply * closing->scale);
+    return learn->closed / learn->each > before ? look(learn, now_ns, why)
+                                                : GW_OK;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See straggler.h. A worker's unit is done when its count of finished units has
+ * grown since the last look, and it was granted one when it holds one that it
+ * did not hold then. A round of bsp and kofn ends when the clock goes on to
+ * another batch; what comes of a round that has closed is counted in its
+ * worker's times, but in no arrivals.
+ */
+#include "straggler.h"
+
+#include "clock_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SHARE_OF_NEW (1.0 / 8)
+
+static double seconds(uint64_t from_ns, uint64_t to_ns)
+{
+    return (double)(to_ns - from_ns) / 1e9;
+}
+
+static double towards(double mean, double value)
+{
+    return mean > 0 ? mean + (value - mean) * SHARE_OF_NEW : value;
+}
+
+static uint32_t parts_of(const struct gw__clock *clock)
+{
+    if (clock->plan.batches)
+        return clock->plan.parts;
+    return clock->worker_count ? clock->worker_count : 1;
+}
+
+/* ---- rounds ---- */
+
+static void begin_round(struct gw__straggler_watch *watch,
+                        const struct gw__clock *clock, uint64_t now_ns)
+{
+    watch->looking = clock->started;
+    watch->epoch = clock->next.epoch;
+    watch->batch = clock->next.batch;
+    watch->began_ns = now_ns;
+    watch->done = 0;
+    watch->staleness_sum = 0;
+    watch->granted = 0;
+    for (unsigned j = 0; j < GW_PS_NODES; j++)
+        watch->arrivals[j] = (double)INFINITY;
+}
+
+static bool has_ended(const struct gw__straggler_watch *watch,
+                      const struct gw__clock *clock)
+{
+    if (!gw__clock_by_rounds(clock))
+        return watch->done >= parts_of(clock);
+    return watch->epoch != clock->next.epoch ||
+           watch->batch != clock->next.batch;
+}
+
+static void tell_round(struct gw__straggler_watch *watch,
+                       const struct gw__clock *clock, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        const struct gw__watched *w =
+            &watch->workers[clock->workers[i].who.node];
+        double so_far = w->holds ? seconds(w->granted_ns, now_ns) : 0;
+        watch->units[i] = fmax(w->unit, so_far);
+        watch->means[i] = so_far > w->mean ? towards(w->mean, so_far) : w->mean;
+    }
+    memcpy(watch->arrivals_told, watch->arrivals, sizeof watch->arrivals);
+    watch->round = (struct gw_straggler_round){
+        .number = ++watch->rounds,
+        .mode = clock->mode,
+        .seconds = seconds(watch->began_ns, now_ns),
+        .parts = parts_of(clock),
+        .workers = clock->worker_count,
+        .arrivals = watch->arrivals_told,
+        .units = watch->units,
+        .means = watch->means,
+        .staleness = watch->granted ? watch->staleness_sum / watch->granted : 0,
+    };
+}
+
+/* ---- workers ---- */
+
+static void note_done(struct gw__straggler_watch *watch,
+                      const struct gw__clock *clock, struct gw__watched *w,
+                      uint64_t now_ns)
+{
+    double took = seconds(w->granted_ns, now_ns);
+    w->unit = took;
+    w->mean = towards(w->mean, took);
+    if (!watch->looking)
+        return;
+    uint32_t j = gw__clock_by_rounds(clock) ? w->part : watch->done;
+    bool of_round = !gw__clock_by_rounds(clock) ||
+                    (w->epoch == watch->epoch && w->batch == watch->batch);
+    if (of_round && j < GW_PS_NODES)
+        watch->arrivals[j] = seconds(watch->began_ns, now_ns);
+    watch->done += of_round;
+}
+
+static void note_granted(struct gw__straggler_watch *watch,
+                         const struct worker *worker, struct gw__watched *w,
+                         uint64_t now_ns)
+{
+    w->granted_ns = now_ns;
+    w->epoch = worker->work.epoch;
+    w->batch = worker->work.batch;
+    w->part = worker->work.part;
+    watch->staleness_sum += (double)worker->staleness;
+    watch->granted++;
+}
+
+static struct gw__watched *find(struct gw__straggler_watch *watch,
+                                const struct worker *worker)
+{
+    struct gw__watched *w = &watch->workers[worker->who.node];
+    if (!w->here || w->incarnation != worker->who.incarnation)
+        *w = (struct gw__watched){.here = true,
+                                  .incarnation = worker->who.incarnation,
+                                  .finished = worker->finished};
+    return w;
+}
+
+static void look_for_done(struct gw__straggler_watch *watch,
+                          const struct gw__clock *clock, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        const struct worker *worker = &clock->workers[i];
+        struct gw__watched *w = find(watch, worker);
+        if (w->finished == worker->finished)
+            continue;
+        if (w->holds)
+            note_done(watch, clock, w, now_ns);
+        w->finished = worker->finished;
+        w->holds = false;
+    }
+}
+
+static void look_for_granted(struct gw__straggler_watch *watch,
+                             const struct gw__clock *clock, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < clock->worker_count; i++) {
+        const struct worker *worker = &clock->workers[i];
+        struct gw__watched *w = find(watch, worker);
+        bool holds = worker->hold != HOLDS_NONE;
+        if (holds && !w->holds)
+            note_granted(watch, worker, w, now_ns);
+        w->holds = holds;
+    }
+}
+
+bool gw__straggler_look(struct gw__straggler_watch *watch,
+                        const struct gw__clock *clock, uint64_t now_ns)
+{
+    look_for_done(watch, clock, now_ns);
+    bool ended = watch->looking && has_ended(watch, clock);
+    if (ended)
+        tell_round(watch, clock, now_ns);
+    if (ended || !watch->looking)
+        begin_round(watch, clock, now_ns);
+    look_for_granted(watch, clock, now_ns);
+    return ended;
+}
+
+enum gw_err gw__straggler_ask(const struct gw__straggler_watch *watch,
+                              const struct gw__clock *clock,
+                              const struct gw_straggler *straggler,
+                              struct gw_ps_mode *mode, struct gw_error *why)
+{
+    *mode = straggler->choose(&watch->round);
+    if (mode->kind == clock->mode.kind && mode->bound == clock->mode.bound)
+        return GW_PENDING;
+    enum gw_err err = gw__clock_check_mode(clock, mode, why);
+    return err ? gw_wrap(why, err,
+                         "the policy for stragglers, after round %llu",
+                         (unsigned long long)watch->round.number)
+               : GW_OK;
+}
