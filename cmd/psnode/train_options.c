@@ -18,7 +18,7 @@ enum { WORKERS_DEFAULT = 2 };
 
 static const char *name, *wire = "shm", *mode = "bsp", *test, *set_text,
                          *snapshot, *restore, *straggler, *slow_text, *compare,
-                         *sweep;
+                         *sweep, *placement, *slot_weights;
 static unsigned servers = 1, workers = WORKERS_DEFAULT, replicas, slots;
 static unsigned controllers = 1, parts, epochs = WORK_UNSAID,
                 batch = WORK_UNSAID;
@@ -50,6 +50,10 @@ const struct option_spec train_option_specs[] = {
      "1 lives in the supervisor, 3 and 5 are processes", "1|3|5"},
     {"slots", 0, OPTION_UNSIGNED, &slots, "N",
      "that keys are spread over (default: 64)", NULL},
+    {"placement", 0, OPTION_TEXT, &placement, "FILE.so",
+     "a plug-in says which servers have a slot", NULL},
+    {"weights", 0, OPTION_TEXT, &slot_weights, "FILE",
+     "for it: a number a slot (default: all weigh the same)", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
     WORK_SPECS,
@@ -205,7 +209,9 @@ enum gw_err train_options_parse(int count, char *const *operands,
                                       .work = work_defaults,
                                       .servers = servers,
                                       .replicas = replicas,
-                                      .slots = slots}};
+                                      .slots = slots,
+                                      .placement = placement,
+                                      .slot_weights = slot_weights}};
     *wishes = (struct train_wishes){.compare = compare,
                                     .sweep = sweep,
                                     .reference = reference,

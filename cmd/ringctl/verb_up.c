@@ -20,7 +20,7 @@ enum { RANKS_DEFAULT = 4 };
 
 static const char *name, *wire = "shm";
 static unsigned controllers = 1, workers, servers, replicas, slots;
-static const char *restore, *topo;
+static const char *restore, *topo, *placement, *slot_weights;
 static uint64_t pace_ns;
 static bool keep;
 
@@ -38,6 +38,10 @@ static const struct option_spec options[] = {
     {"slots", 0, OPTION_UNSIGNED, &slots, "K", "servers: how many (64)", NULL},
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
      "servers: begin from a snapshot", NULL},
+    {"placement", 0, OPTION_TEXT, &placement, "FILE.so",
+     "servers: a plug-in says which of them have a slot", NULL},
+    {"weights", 0, OPTION_TEXT, &slot_weights, "FILE",
+     "for it: a number a slot (default: all weigh the same)", NULL},
     {"topo", 0, OPTION_TEXT, &topo, "FILE",
      "links have the delays and rates of this topology", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
@@ -89,14 +93,16 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
 static void describe(const json_t *status, const char *run, char *out,
                      size_t room)
 {
+    const char *policy = text_of(status, "placement", "");
     if (json_object_get(status, "slots")) {
         snprintf(out, room,
                  "run %s is up: %" PRId64 " servers, %" PRId64
-                 " workers, %" PRId64 " replicas, epoch %" PRId64,
+                 " workers, %" PRId64 " replicas, epoch %" PRId64 "%s%s",
                  run, integer_of(status, "servers", 0),
                  integer_of(status, "workers", 0),
                  integer_of(status, "replicas", 0),
-                 integer_of(status, "epoch", 0));
+                 integer_of(status, "epoch", 0), *policy ? ", placement " : "",
+                 policy);
         return;
     }
     size_t i, used = (size_t)snprintf(out, room, "run %s is up: ring", run);
@@ -151,6 +157,8 @@ static int run(int operand_count, char **operands)
                               .replicas = replicas,
                               .slots = slots,
                               .restore = restore,
+                              .placement = placement,
+                              .slot_weights = slot_weights,
                               .topo = topo,
                               .work = work_defaults};
     if (controllers != 1 && controllers != 3 && controllers != 5)

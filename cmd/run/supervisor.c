@@ -144,6 +144,8 @@ static enum gw_err begin(struct run *run, struct gw_error *why)
     if (!code)
         code = topo_begin(run, why);
     if (!code)
+        code = placement_begin(run, why);
+    if (!code)
         code = run_folder_open(&run->folder, run->options.name, why);
     if (!code)
         code = run_folder_log(&run->folder, why);

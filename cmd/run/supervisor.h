@@ -69,11 +69,13 @@ struct run_options {
     const char *command; /* what was typed, for run.json; NULL: "" */
     struct work_options work;
     /* Of parameter servers. */
-    unsigned servers;      /* 0: a ring */
-    unsigned replicas;     /* of each slot; 0: 3, or as many as servers */
-    unsigned slots;        /* 0: 64 */
-    const char *restore;   /* a snapshot's directory to begin from; NULL */
-    const char *straggler; /* a plug-in, by its whole path; NULL */
+    unsigned servers;         /* 0: a ring */
+    unsigned replicas;        /* of each slot; 0: 3, or as many as servers */
+    unsigned slots;           /* 0: 64 */
+    const char *restore;      /* a snapshot's directory to begin from; NULL */
+    const char *straggler;    /* a plug-in, by its whole path; NULL */
+    const char *placement;    /* a plug-in that places slots; NULL: even */
+    const char *slot_weights; /* for it: a file of one number a slot; NULL */
     /* A topology whose ways the links follow; NULL: none. */
     const char *topo;
     /* The name that it got; out. */

@@ -30,7 +30,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TAG_ADMIT = 1 };
+enum { TAG_ADMIT = 1, TAG_OTHER };
 #define ACCUSE_AGAIN_NS UINT64_C(300000000)
 #define ANEW_NS         UINT64_C(1000000000) /* who lives may have to register */
 
@@ -343,9 +343,11 @@ static bool find_joiner(const struct gw__news *news, unsigned node,
 
 void control_command(struct run *run, const struct gw__command *command)
 {
+    bool advice = command->kind == GW__CMD_PLACE; /* nothing awaits it */
     uint8_t ask[GW__MEMBER_ASK_MAX];
-    size_t bytes = gw__member_ask_command(ask, command, TAG_ADMIT);
-    run->control->admitting = true;
+    size_t bytes =
+        gw__member_ask_command(ask, command, advice ? TAG_OTHER : TAG_ADMIT);
+    run->control->admitting |= !advice;
     gw__driver_ask(run->control->observer, ask, bytes);
 }
 

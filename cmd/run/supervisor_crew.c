@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLOTS_DEFAULT = GW_PS_SLOTS_MAX, REPLICAS_DEFAULT = 3 };
+enum { REPLICAS_DEFAULT = 3 };
 
 /* ---- who is there ---- */
 
@@ -54,7 +54,12 @@ void crew_accuse(struct run *run)
 
 /* ---- the slots ---- */
 
-static unsigned replicas_of(const struct run_options *options)
+unsigned crew_slots(const struct run_options *options)
+{
+    return options->slots ? options->slots : GW_PS_SLOTS_MAX;
+}
+
+unsigned crew_replicas(const struct run_options *options)
 {
     unsigned most = options->servers < REPLICAS_DEFAULT ? options->servers
                                                         : REPLICAS_DEFAULT;
@@ -64,13 +69,14 @@ static unsigned replicas_of(const struct run_options *options)
 void crew_open_slots(struct run *run)
 {
     const struct run_options *o = &run->options;
-    const struct gw__command command = {
-        .kind = GW__CMD_ROUTES,
-        .routes = {.slots = o->slots ? o->slots : SLOTS_DEFAULT,
-                   .replicas = replicas_of(o),
-                   .servers = o->servers}};
-    if (run->news.routes.slot_count == 0)
-        control_command(run, &command);
+    const struct gw__command command = {.kind = GW__CMD_ROUTES,
+                                        .routes = {.slots = crew_slots(o),
+                                                   .replicas = crew_replicas(o),
+                                                   .servers = o->servers}};
+    if (run->news.routes.slot_count > 0)
+        return;
+    placement_look(run); /* before, so that they are placed by it */
+    control_command(run, &command);
 }
 
 bool crew_serves_slot(const struct run *run, unsigned slot)
@@ -259,6 +265,7 @@ void crew_look(struct run *run)
     const char *last = run->options.work.snapshot;
     if (!has_servers(run) || !run->formed || run->ending)
         return;
+    placement_look(run);
     appoint(run, &run->judge, choose(run, run->judge, may_judge));
     appoint(run, &run->scribe, choose(run, run->scribe, may_write));
     if (last && run->judge && run->judge->note.scored &&

@@ -4,6 +4,8 @@
  */
 #include "supervisor_options.h"
 
+#include "policy.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,14 +56,15 @@ json_t *options_encode(const struct run_options *options)
 {
     return json_pack(
         "{s:s?, s:i, s:i, s:s?, s:I, s:I, s:s?, s:i, s:i, s:i, s:s?, s:s?, "
-        "s:s?, s:o}",
+        "s:s?, s:s?, s:s?, s:o}",
         "name", options->name, "ranks", (int)options->ranks, "controllers",
         (int)options->controllers, "wire", options->wire, "seed",
         (json_int_t)options->seed, "pace_ns", (json_int_t)options->pace_ns,
         "command", options->command, "servers", (int)options->servers,
         "replicas", (int)options->replicas, "slots", (int)options->slots,
         "restore", options->restore, "straggler", options->straggler, "topo",
-        options->topo, "work", work_options_encode(&options->work));
+        options->topo, "placement", options->placement, "slot_weights",
+        options->slot_weights, "work", work_options_encode(&options->work));
 }
 
 /* ---- from JSON ---- */
@@ -193,7 +196,11 @@ enum gw_err options_decode(const json_t *json, struct options_room *room,
         get_text(json, "straggler", room->straggler, sizeof room->straggler,
                  &options->straggler, why) ||
         get_text(json, "topo", room->topo, sizeof room->topo, &options->topo,
-                 why))
+                 why) ||
+        get_text(json, "placement", room->placement, sizeof room->placement,
+                 &options->placement, why) ||
+        get_text(json, "slot_weights", room->slot_weights,
+                 sizeof room->slot_weights, &options->slot_weights, why))
         return GW_EINVAL;
     return work_options_decode(json_object_get(json, "work"), room,
                                &options->work, why);
@@ -207,6 +214,18 @@ static bool is_wire(const char *name)
     while (*wires && strcmp(*wires, name) != 0)
         wires++;
     return *wires != NULL;
+}
+
+/* So that what is wrong with it is told by the command that names it. */
+static enum gw_err check_placement(const struct run_options *options,
+                                   struct gw_error *why)
+{
+    struct policy policy;
+    enum gw_err code = policy_open(
+        options->placement, options->slot_weights,
+        options->slots ? options->slots : GW_PS_SLOTS_MAX, &policy, why);
+    policy_close(&policy);
+    return code;
 }
 
 static enum gw_err check_servers(const struct run_options *options,
@@ -225,7 +244,7 @@ static enum gw_err check_servers(const struct run_options *options,
     if (options->slots > GW_PS_SLOTS_MAX)
         return gw_fail(why, GW_EINVAL, "there are at most %d slots, not %u",
                        GW_PS_SLOTS_MAX, options->slots);
-    return GW_OK;
+    return check_placement(options, why);
 }
 
 static enum gw_err check_members(const struct run_options *options,
@@ -237,8 +256,9 @@ static enum gw_err check_members(const struct run_options *options,
         return gw_fail(why, GW_EINVAL, "a run has 1 to %d nodes, not %u",
                        RUN_RANKS_MAX, options->ranks);
     if (options->replicas || options->slots || options->restore ||
-        options->straggler || options->work.mode || options->work.settings ||
-        options->work.parts || options->work.snapshot)
+        options->straggler || options->placement || options->slot_weights ||
+        options->work.mode || options->work.settings || options->work.parts ||
+        options->work.snapshot)
         return gw_fail(why, GW_EINVAL,
                        "a ring has no replicas, slots, snapshots, modes, "
                        "parts, policies and settings; a run with servers has");

@@ -30,6 +30,7 @@
 
 #include "common/serving.h"
 #include "condition.h"
+#include "policy.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
 #include "supervisor_tell.h"
@@ -195,6 +196,8 @@ struct run {
     unsigned least_k; /* of all kofn:K that ever were; 0: none */
     uint64_t work_ns; /* when the first unit was told */
     struct told told;
+    struct policy policy; /* of placement */
+    uint64_t placed_for; /* the servers that it was last asked about, as bits */
 
     struct serving serving;
     struct later later[LATER_MAX];
@@ -240,6 +243,14 @@ void children_end(struct run *run);
 /* Starts what awaited that the ring be rid of its former self. */
 void children_start_awaited(struct run *run);
 
+/* ---- supervisor_placement.c ---- */
+
+/* Opens what the options name. */
+GW_MUST_CHECK enum gw_err placement_begin(struct run *run,
+                                          struct gw_error *why);
+/* Asks the policy, if there is one, when the servers are others. */
+void placement_look(struct run *run);
+
 /* ---- supervisor_control.c ---- */
 
 GW_MUST_CHECK enum gw_err control_start(struct run *run, struct gw_error *why);
@@ -278,6 +289,9 @@ const struct gw__crew_member *crew_find(const struct gw__news *news,
 unsigned crew_alive(const struct run *run, enum gw__role role);
 /* Those in the crew whose processes have ended are accused. */
 void crew_accuse(struct run *run);
+/* How many of them there are, and of each. */
+unsigned crew_slots(const struct run_options *options);
+unsigned crew_replicas(const struct run_options *options);
 /* The slots are to be opened. */
 void crew_open_slots(struct run *run);
 /* The slot has a primary that knows that it is one; all slots have. */

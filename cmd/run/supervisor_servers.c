@@ -277,6 +277,10 @@ static void put_progress(const struct run *run, const struct progress_of *p,
     put(status, "servers", crew_alive(run, GW__SERVER));
     put(status, "replicas", p->replicas);
     put(status, "replicas_wanted", run->news.routes.replicas);
+    json_object_set_new(status, "placement",
+                        run->policy.plugin
+                            ? json_string(run->policy.plugin->name)
+                            : json_null());
     put(status, "controllers", controllers_all(run));
     put(status, "controllers_alive", controllers_alive(run));
     put(status, "events_dropped", run->dropped);

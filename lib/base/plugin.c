@@ -21,6 +21,7 @@ struct opened {
 static const char *const kind_names[GW_PLUGIN_KINDS] = {
     [GW_PLUGIN_PLAN] = "plan",
     [GW_PLUGIN_STRAGGLER] = "straggler",
+    [GW_PLUGIN_PLACEMENT] = "placement",
 };
 
 const char *gw_plugin_kind_name(enum gw_plugin_kind kind)

@@ -6,7 +6,7 @@
  */
 #include "command.h"
 
-enum { MAGIC = 'G' | 'R' << 8, VERSION = 2 };
+enum { MAGIC = 'G' | 'R' << 8, VERSION = 3 };
 
 static const char *const names[GW__COMMAND_KINDS] = {
 #define X(kind, name) name,
@@ -68,6 +68,7 @@ static bool names_a_process(enum gw__command_kind kind)
     case GW__CMD_DEADLINE:
     case GW__CMD_ROUTES:
     case GW__CMD_TABLE:
+    case GW__CMD_PLACE:
     case GW__CMD_LINK:
     case GW__CMD_CUT:
     case GW__CMD_HEAL:
@@ -125,6 +126,9 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
     case GW__CMD_TABLE:
         gw__put_table(w, &c->table);
         break;
+    case GW__CMD_PLACE:
+        gw__put_advice(w, &c->advice);
+        break;
     case GW__CMD_PROMOTE:
     case GW__CMD_HANDOVER:
         gw__put_u8(w, c->slot.slot);
@@ -175,6 +179,9 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
         break;
     case GW__CMD_TABLE:
         gw__get_table(r, &c->table);
+        break;
+    case GW__CMD_PLACE:
+        gw__get_advice(r, &c->advice);
         break;
     case GW__CMD_PROMOTE:
     case GW__CMD_HANDOVER:

@@ -32,6 +32,7 @@
     X(GW__CMD_DEADLINE, "deadline")                                            \
     X(GW__CMD_ROUTES, "routes")                                                \
     X(GW__CMD_TABLE, "table")                                                  \
+    X(GW__CMD_PLACE, "place")                                                  \
     X(GW__CMD_PROMOTE, "promote")                                              \
     X(GW__CMD_HANDOVER, "handover")                                            \
     X(GW__CMD_DRAIN, "drain")                                                  \
@@ -83,9 +84,10 @@ struct gw__command {
     struct gw__id client; /* none: a controller, whose requests are harmless to
                              repeat and are not remembered */
     uint64_t sequence;
-    struct gw__process who; /* whom it is about; ACCUSE: who accuses; PROMOTE,
-                               HANDOVER: the slot's primary; not in ADMIT,
-                               DEADLINE, ROUTES, TABLE, LINK, CUT and HEAL */
+    struct gw__process
+        who; /* whom it is about; ACCUSE: who accuses; PROMOTE,
+                HANDOVER: the slot's primary; not in ADMIT,
+                DEADLINE, ROUTES, TABLE, PLACE, LINK, CUT and HEAL */
     union {
         struct {
             enum gw__role role;
@@ -113,6 +115,7 @@ struct gw__command {
             unsigned servers;  /* to be there before they are placed */
         } routes;
         struct gw_ps_table_config table;
+        struct gw__advice advice; /* PLACE */
         struct {
             unsigned slot;
             uint64_t term; /* in which it is proposed */

@@ -19,6 +19,7 @@ static gw__command_apply *const apply[GW__COMMAND_KINDS] = {
     [GW__CMD_DEADLINE] = gw__apply_deadline,
     [GW__CMD_ROUTES] = gw__apply_routes,
     [GW__CMD_TABLE] = gw__apply_table,
+    [GW__CMD_PLACE] = gw__apply_place,
     [GW__CMD_PROMOTE] = gw__apply_promote,
     [GW__CMD_HANDOVER] = gw__apply_handover,
     [GW__CMD_DRAIN] = gw__apply_drain,

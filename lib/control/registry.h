@@ -72,8 +72,11 @@
  *   ROUTES    sets it up: how many slots, replicas and servers; once.
  *   TABLE     the number of the table of that name, which is made when there is
  *             none. Pushes and pulls name tables by it.
- *   PROMOTE, HANDOVER   by the slot's primary, in the slot's term.
- *   DRAIN     a server wants to leave: its slots go to others.
+ *   PLACE     where slots are to be: what a policy of placement has said. The
+ *             policy itself is asked by whoever runs the cluster, once for all;
+ *             the log carries its words, so that no replica depends on code
+ * that another one may not have. PROMOTE, HANDOVER   by the slot's primary, in
+ * the slot's term. DRAIN     a server wants to leave: its slots go to others.
  *   With every change of the active servers the slots follow, in the same
  *   entry: there is no state in which a slot's primary is not active.
  *

@@ -59,8 +59,8 @@ typedef enum gw_err gw__command_apply(struct gw__registry *,
                                       struct gw__answer *);
 gw__command_apply gw__apply_register, gw__apply_admit, gw__apply_accuse,
     gw__apply_leave, gw__apply_report, gw__apply_deadline, gw__apply_routes,
-    gw__apply_table, gw__apply_promote, gw__apply_handover, gw__apply_drain,
-    gw__apply_link, gw__apply_cut, gw__apply_heal;
+    gw__apply_table, gw__apply_place, gw__apply_promote, gw__apply_handover,
+    gw__apply_drain, gw__apply_link, gw__apply_cut, gw__apply_heal;
 
 /* The entry of a client, or NULL. */
 struct gw__client *gw__client_find(struct gw__registry *registry,

@@ -73,6 +73,16 @@ enum gw_err gw__apply_table(struct gw__registry *r, const struct gw__command *c,
                    answer->table);
 }
 
+enum gw_err gw__apply_place(struct gw__registry *r, const struct gw__command *c,
+                            struct gw__answer *answer)
+{
+    gw__routes_advise(&r->routes, &c->advice, servers_of(r));
+    if (c->advice.slots == 0)
+        return gw__say(answer, "slots are spread evenly");
+    return gw__say(answer, "%u slots go where they are advised to be",
+                   c->advice.slots);
+}
+
 /* The server that proposes it, if it is active; else a refusal. */
 static bool may_propose(struct gw__registry *r, const struct gw__command *c,
                         struct gw__answer *answer)

@@ -163,7 +163,8 @@ static void plan(struct gw__routes *routes, uint64_t servers)
         if (loads.servers >= routes->servers)
             gw__place_first(routes, &loads);
     } else if (gw__place_missing(routes, &loads)) {
-        gw__balance(routes, &loads);
+        (routes->advice.slots > 0 ? gw__advice_follow : gw__balance)(routes,
+                                                                     &loads);
     }
 }
 
@@ -271,6 +272,17 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned number,
     slot->learner = slot->leaver = GW__NO_NODE;
     finish(routes, &before, servers);
     return GW_OK;
+}
+
+void gw__routes_advise(struct gw__routes *routes,
+                       const struct gw__advice *advice, uint64_t servers)
+{
+    const struct gw__routes before = *routes;
+    routes->advice = *advice;
+    if (routes->slot_count == 0)
+        return;
+    if (!finish(routes, &before, servers))
+        routes->version++;
 }
 
 enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,

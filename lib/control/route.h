@@ -25,14 +25,16 @@
  *                     primary
  *
  * One change of a slot at a time, and at most GW__ROUTE_LEARNERS learners a
- * server: the copies must not starve the pushes. Weights: each slot counts as
- * one. A join moves no more replicas than its fair share, and hardly ever more
+ * server: the copies must not starve the pushes. Each slot counts as one,
+ * unless somebody who knows better advises where slots are to be (PLACE). A
+ * join moves no more replicas than its fair share, and hardly ever more
  * primaries. A death changes the slots of the dead; others follow only where
  * the load would else differ by two or more.
  *
  *   route.c          the commands
  *   route_place.c    slots placed first, and what is missing
  *   route_balance.c  uneven load
+ *   route_advice.c   where they are advised to be, instead of even load
  *   route_table.c    tables, and which slot a key belongs to
  *   route_bytes.c    routes as bytes
  */
@@ -56,12 +58,20 @@ struct gw__slot_route {
     uint8_t heir;    /* who is to become primary; GW__NO_NODE: nobody */
 };
 
+/* Where slots are to be; see route_advice.c. */
+struct gw__advice {
+    unsigned slots; /* 0: there is none */
+    /* Who is to have each, the primary first; then GW__NO_NODE. */
+    uint8_t node[GW_PS_SLOTS_MAX][GW_PS_REPLICAS_MAX];
+};
+
 struct gw__routes {
     uint64_t version;    /* grows with every change of anything here */
     unsigned slot_count; /* 0: there is no parameter server yet */
     unsigned replicas;   /* wanted */
     unsigned servers;    /* to be there before the slots are placed first */
     uint64_t drained;    /* servers that want to leave, as bits */
+    struct gw__advice advice;
     struct gw__slot_route slots[GW_PS_SLOTS_MAX];
     unsigned table_count;
     struct gw_ps_table_config tables[GW_PS_TABLES_MAX];
@@ -84,6 +94,10 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned slot,
 enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned slot,
                                 uint64_t term, unsigned heir, uint64_t servers,
                                 struct gw_error *why);
+/* Where slots are to be from now on; may come before gw__routes_open. Without
+ * slots in it: loads are evened out again. Who makes it: placement.h. */
+void gw__routes_advise(struct gw__routes *routes,
+                       const struct gw__advice *advice, uint64_t servers);
 /* Servers that want to leave: `drained` nodes get nothing new, and give away
  * what they have, from now on and until they are gone. */
 bool gw__routes_drain(struct gw__routes *routes, uint64_t servers,
@@ -108,6 +122,9 @@ enum gw_err gw__route_check_table(const struct gw_ps_table_config *config,
 void gw__put_table(struct gw__writer *writer,
                    const struct gw_ps_table_config *table);
 void gw__get_table(struct gw__reader *reader, struct gw_ps_table_config *table);
+void gw__put_advice(struct gw__writer *writer, const struct gw__advice *advice);
+/* Bad where a slot names a server twice, or one that there cannot be. */
+void gw__get_advice(struct gw__reader *reader, struct gw__advice *advice);
 void gw__put_routes(struct gw__writer *writer, const struct gw__routes *routes);
 /* Bad for what gw__put_routes did not write. */
 void gw__get_routes(struct gw__reader *reader, struct gw__routes *routes);

@@ -125,6 +125,7 @@ void gw__get_table(struct gw__reader *r, struct gw_ps_table_config *t)
 void gw__put_routes(struct gw__writer *w, const struct gw__routes *routes)
 {
     gw__put_u64(w, routes->version);
+    gw__put_advice(w, &routes->advice);
     gw__put_u8(w, routes->slot_count);
     if (routes->slot_count == 0)
         return;
@@ -155,6 +156,7 @@ void gw__get_routes(struct gw__reader *r, struct gw__routes *routes)
 {
     gw__routes_init(routes);
     routes->version = gw__get_u64(r);
+    gw__get_advice(r, &routes->advice);
     routes->slot_count = gw__get_u8_below(r, GW_PS_SLOTS_MAX + 1);
     gw__reader_demand(r, (routes->version > 0) == (routes->slot_count > 0));
     if (routes->slot_count == 0)

@@ -45,6 +45,19 @@ void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads);
  * missing any more, nor on its way. */
 bool gw__place_missing(struct gw__routes *routes, struct gw__plan_loads *loads);
 
+/* ---- route_advice.c ---- */
+
+/* Who of `eligible` is advised to have the slot, the primary first: at most so
+ * many. Returns how many. */
+unsigned gw__advised(const struct gw__routes *routes, unsigned slot,
+                     uint64_t eligible, unsigned most,
+                     uint8_t out[GW_PS_REPLICAS_MAX]);
+/* The first of them that neither has nor learns it; GW__NO_NODE. */
+unsigned gw__advised_next(const struct gw__routes *routes, unsigned slot,
+                          const struct gw__plan_loads *loads);
+/* Learners that replace others, and heirs, until all is as it is advised. */
+void gw__advice_follow(struct gw__routes *routes, struct gw__plan_loads *loads);
+
 /* ---- route_balance.c ---- */
 
 /* Learners that replace others, and heirs, until the load will be even. */

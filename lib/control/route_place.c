@@ -5,7 +5,8 @@
  * A replica goes to the server that has the fewest, and among those to the one
  * that shares the fewest slots with the other replicas of this slot: so the
  * slots of any server have their other replicas spread over all, and so will
- * be their load when it dies.
+ * be their load when it dies. Where somebody is advised (route_advice.c), that
+ * one comes first.
  *
  * What is missing is given out in one go, as if copies took no time, so that
  * the load will be even; of that, only as many copies are begun as servers may
@@ -53,20 +54,39 @@ static unsigned best_for(const struct gw__slot_route *slot,
     return best;
 }
 
+/* Who is advised to have it, if anybody is who has it not. */
+static unsigned choose_for(const struct gw__routes *routes, unsigned number,
+                           const struct gw__plan_loads *loads,
+                           const struct spread *spread)
+{
+    unsigned node = gw__advised_next(routes, number, loads);
+    return node != NOBODY ? node
+                          : best_for(&routes->slots[number], loads, spread);
+}
+
 /* ---- the first time ---- */
 
-static void place(struct gw__slot_route *slot, struct gw__plan_loads *loads,
-                  struct spread *spread)
+static unsigned first_primary(const struct gw__routes *routes,
+                              const struct gw__slot_route *slot,
+                              const struct gw__plan_loads *loads)
 {
+    unsigned primary = slot->replica[0];
+    for (unsigned k = 1; k < slot->count && routes->advice.slots == 0; k++)
+        if (loads->primaries[slot->replica[k]] < loads->primaries[primary])
+            primary = slot->replica[k];
+    return primary;
+}
+
+static void place(struct gw__routes *routes, unsigned number,
+                  struct gw__plan_loads *loads, struct spread *spread)
+{
+    struct gw__slot_route *slot = &routes->slots[number];
     for (unsigned k = 0; k < loads->wanted; k++) {
-        unsigned node = best_for(slot, loads, spread);
+        unsigned node = choose_for(routes, number, loads, spread);
         slot->replica[slot->count++] = (uint8_t)node;
         loads->replicas[node]++;
     }
-    unsigned primary = slot->replica[0];
-    for (unsigned k = 1; k < slot->count; k++)
-        if (loads->primaries[slot->replica[k]] < loads->primaries[primary])
-            primary = slot->replica[k];
+    unsigned primary = first_primary(routes, slot, loads);
     gw__route_lead(slot, primary);
     loads->primaries[primary]++;
     loads->placed++;
@@ -78,7 +98,9 @@ void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads)
 {
     struct spread spread = {0};
     for (unsigned i = 0; i < routes->slot_count; i++)
-        place(&routes->slots[i], loads, &spread);
+        place(routes, i, loads, &spread);
+    if (routes->advice.slots > 0)
+        return;
     gw__balance_primaries(routes, loads);
     for (unsigned i = 0; i < routes->slot_count; i++) {
         struct gw__slot_route *slot = &routes->slots[i];
@@ -201,7 +223,7 @@ static unsigned next_pair(const struct gw__routes *routes,
     for (uint64_t left = open; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);
         const struct gw__slot_route *slot = &routes->slots[i];
-        unsigned node = best_for(slot, loads, spread);
+        unsigned node = choose_for(routes, i, loads, spread);
         if (node == NOBODY)
             continue;
         unsigned others = choice(slot, loads, node);

@@ -95,6 +95,12 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
         c->table.name[0] = (char)('a' + gw__get_u8(r) % 20);
         c->table.width = gw__get_u8(r);
         break;
+    case GW__CMD_PLACE:
+        memset(c->advice.node, GW__NO_NODE, sizeof c->advice.node);
+        c->advice.slots = gw__get_u8(r) % 9;
+        for (unsigned i = 0; i < c->advice.slots; i++)
+            c->advice.node[i][0] = gw__get_u8(r) % 4;
+        break;
     case GW__CMD_PROMOTE:
     case GW__CMD_HANDOVER:
         draw_slot(r, c);

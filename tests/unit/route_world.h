@@ -31,10 +31,12 @@ struct route_world routes_begin(uint64_t seed);
 /* These are checked for what must always hold. */
 void routes_set_servers(struct route_world *w, uint64_t servers);
 void routes_drain(struct route_world *w, unsigned node);
+void routes_advise(struct route_world *w, const struct gw__advice *advice);
 /* Ends one copy or handover; false: there is none. */
 bool routes_advance(struct route_world *w);
 void routes_settle(struct route_world *w);
-/* Replicas and load are as they should be, nobody who drains has anything. */
+/* Each slot has as many replicas as are wanted, and, without advice, load is
+ * even; nobody who drains has anything. */
 void routes_check_quiet(const struct route_world *w);
 unsigned routes_lost(const struct route_world *w);
 

@@ -173,9 +173,9 @@ START_TEST(what_is_cut_or_long_or_strange_is_refused)
         pair_apply_bytes(bytes, used - 1);
         ck_assert_int_eq(pair.answer.code, GW_EDATA);
         ck_assert_uint_ne(gw__registry_digest(pair.first), digest); /* index */
-        bytes[2] = 3;
+        bytes[2] = 2;
         pair_apply_bytes(bytes, used);
-        pair_says("a command of another version than 2");
+        pair_says("a command of another version than 3");
     }
     pair_apply_bytes("", 0);
     pair_says("0 bytes that are no command");
@@ -263,6 +263,12 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
     case GW__CMD_TABLE:
         c.table.name[0] = (char)('a' + gw_rng_below(rng, 20));
         c.table.width = 1 + (unsigned)gw_rng_below(rng, 2);
+        break;
+    case GW__CMD_PLACE:
+        memset(c.advice.node, GW__NO_NODE, sizeof c.advice.node);
+        c.advice.slots = (unsigned)gw_rng_below(rng, 5);
+        for (unsigned slot = 0; slot < c.advice.slots; slot++)
+            c.advice.node[slot][0] = (uint8_t)gw_rng_below(rng, 4);
         break;
     case GW__CMD_PROMOTE:
     case GW__CMD_HANDOVER:

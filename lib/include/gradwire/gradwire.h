@@ -14,6 +14,7 @@
 #include <gradwire/parallel.h>
 #include <gradwire/pipe.h>
 #include <gradwire/plan.h>
+#include <gradwire/placement.h>
 #include <gradwire/plugin.h>
 #include <gradwire/ring.h>
 #include <gradwire/topology.h>

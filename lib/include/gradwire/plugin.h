@@ -27,6 +27,7 @@ extern "C" {
 
 struct gw_algo;
 struct gw_straggler;
+struct gw_placement;
 
 /* Rises when a struct that plug-ins fill in changes. */
 enum { GW_PLUGIN_VERSION = 1 };
@@ -36,6 +37,7 @@ enum { GW_PLUGIN_VERSION = 1 };
 enum gw_plugin_kind {
     GW_PLUGIN_PLAN,      /* emits a plan for any number of ranks */
     GW_PLUGIN_STRAGGLER, /* chooses K or S, after each round */
+    GW_PLUGIN_PLACEMENT, /* says which servers have a slot */
     GW_PLUGIN_KINDS      /* how many there are */
 };
 
@@ -48,6 +50,7 @@ struct gw_plugin {
         const void *any;
         const struct gw_algo *plan;           /* gradwire/plan.h */
         const struct gw_straggler *straggler; /* gradwire/ps.h */
+        const struct gw_placement *placement; /* gradwire/placement.h */
     };
 };
 

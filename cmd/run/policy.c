@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See policy.h. Weights are lines of one number, the first that of slot 0; text
+ * from '#' to the end of a line is a comment, and empty lines mean nothing.
+ */
+#include "policy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 256 };
+
+/* *found: there was a number. */
+static enum gw_err parse_line(const char *file, unsigned line, char *text,
+                              double *weight, bool *found, struct gw_error *why)
+{
+    char *end;
+    text[strcspn(text, "#\n")] = 0;
+    *found = text[strspn(text, " \t\r")] != 0;
+    if (!*found)
+        return GW_OK;
+    *weight = strtod(text, &end);
+    if (end != text && !end[strspn(end, " \t\r")] && isfinite(*weight) &&
+        *weight >= 0)
+        return GW_OK;
+    return gw_fail(why, GW_EDATA,
+                   "%.200s:%u: a weight is a number that is not below 0", file,
+                   line);
+}
+
+static enum gw_err read_lines(const char *file, FILE *in, unsigned slots,
+                              double *weight, struct gw_error *why)
+{
+    char text[LINE_MAX_BYTES];
+    unsigned line = 0, count = 0;
+    double one = 0, sum = 0;
+    while (fgets(text, sizeof text, in)) {
+        bool found;
+        if (parse_line(file, ++line, text, &one, &found, why))
+            return why->code;
+        if (!found)
+            continue;
+        if (count < slots)
+            weight[count] = one;
+        count++;
+        sum += one;
+    }
+    if (count != slots)
+        return gw_fail(why, GW_EDATA,
+                       "%.200s: %u weights, and the run has %u slots", file,
+                       count, slots);
+    return sum > 0 ? GW_OK
+                   : gw_fail(why, GW_EDATA, "%.200s: all weights are 0", file);
+}
+
+static enum gw_err read_weights(const char *file, unsigned slots,
+                                double *weight, struct gw_error *why)
+{
+    FILE *in = fopen(file, "r");
+    if (!in)
+        return gw_fail(why, GW_EDATA, "%.200s: %s", file, strerror(errno));
+    enum gw_err code = read_lines(file, in, slots, weight, why);
+    fclose(in);
+    return code;
+}
+
+enum gw_err policy_open(const char *placement, const char *weights,
+                        unsigned slots, struct policy *policy,
+                        struct gw_error *why)
+{
+    struct gw_error own;
+    *policy = (struct policy){.plugin = NULL};
+    for (unsigned i = 0; i < GW_PS_SLOTS_MAX; i++)
+        policy->weight[i] = 1;
+    if (!why)
+        why = &own;
+    if (weights && !placement)
+        return gw_fail(why, GW_EINVAL,
+                       "weights of slots are for a placement: name one");
+    if (!placement)
+        return GW_OK;
+    enum gw_err code =
+        gw_plugin_open(placement, GW_PLUGIN_PLACEMENT, &policy->plugin, why);
+    if (!code && !policy->plugin->placement->choose)
+        code = gw_fail(why, GW_EDATA, "%.200s: it chooses nothing", placement);
+    if (!code && weights)
+        code = read_weights(weights, slots, policy->weight, why);
+    if (code)
+        policy_close(policy);
+    return code;
+}
+
+void policy_close(struct policy *policy)
+{
+    if (policy->plugin)
+        gw_plugin_close(&policy->plugin);
+}

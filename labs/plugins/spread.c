@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A placement: no two replicas of a slot in one rack, as long as there is
+ * another rack, and in a rack the server that has least to carry. Here servers
+ * were dealt to RACKS racks in turn, so a rack is what their number leaves.
+ *
+ *     cc -shared -fPIC -I lib/include -o spread.so labs/plugins/spread.c
+ *     ringctl up 2 --servers 4 --replicas 2 --placement ./spread.so
+ *     ringctl slots
+ */
+#include <gradwire/placement.h>
+#include <gradwire/plugin.h>
+
+enum { RACKS = 2 };
+
+/* How many of those who have the slot already are in the rack of this node. */
+static unsigned beside(const struct gw_placement_question *q, unsigned node)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < q->given_count; i++)
+        count += q->given[i] % RACKS == node % RACKS;
+    return count;
+}
+
+/* What it carries already: a primary answers requests, the others follow it. */
+static double carries(const struct gw_placement_question *q,
+                      const struct gw_placement_server *server)
+{
+    return q->replica == 0 ? server->primary_weight : server->weight;
+}
+
+/* It has the slot already, or at least few of the same slots as the others. */
+static bool is_handier(const struct gw_placement_server *a,
+                       const struct gw_placement_server *b)
+{
+    return a->has != b->has ? a->has : a->shared < b->shared;
+}
+
+static bool is_better(const struct gw_placement_question *q,
+                      const struct gw_placement_server *a,
+                      const struct gw_placement_server *b)
+{
+    unsigned beside_a = beside(q, a->node), beside_b = beside(q, b->node);
+    if (beside_a != beside_b)
+        return beside_a < beside_b;
+    double load_a = carries(q, a), load_b = carries(q, b);
+    return load_a != load_b ? load_a < load_b : is_handier(a, b);
+}
+
+static unsigned choose(const struct gw_placement_question *q)
+{
+    unsigned best = 0;
+    for (unsigned i = 1; i < q->server_count; i++)
+        if (is_better(q, &q->servers[i], &q->servers[best]))
+            best = i;
+    return best;
+}
+
+static const struct gw_placement spread = {.choose = choose};
+
+const struct gw_plugin gw_plugin = {
+    .version = GW_PLUGIN_VERSION,
+    .kind = GW_PLUGIN_PLACEMENT,
+    .name = "spread",
+    .summary = "replicas of a slot in different racks, and loads even",
+    .placement = &spread,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Slots that go where they are advised to be (PLACE): at first, and later slot
+ * by slot, by the same steps as when loads are evened out. A learner takes the
+ * place of a replica that is not advised; when all are where they are to be,
+ * the first of them is made primary by an heir.
+ *
+ * Of what is advised those count that may get something now, as many as are
+ * wanted; so advice that is older than the last death still does no harm. What
+ * is missing is not waited for: see gw__place_missing. As the advice does not
+ * change when it is followed, following it ends.
+ */
+#include "route_parts.h"
+
+#include <string.h>
+
+enum { NOBODY = GW__NO_NODE };
+
+/* ---- the command ---- */
+
+static bool is_sound(const struct gw__advice *advice)
+{
+    for (unsigned i = 0; i < advice->slots; i++)
+        for (unsigned k = 0; k < GW_PS_REPLICAS_MAX; k++) {
+            unsigned node = advice->node[i][k];
+            if (node >= GW__NODES_MAX && node != GW__NO_NODE)
+                return false;
+            for (unsigned j = 0; j < k; j++)
+                if (node != GW__NO_NODE && advice->node[i][j] == node)
+                    return false;
+        }
+    return advice->slots <= GW_PS_SLOTS_MAX;
+}
+
+void gw__put_advice(struct gw__writer *w, const struct gw__advice *advice)
+{
+    gw__put_u8(w, advice->slots);
+    for (unsigned i = 0; i < advice->slots; i++)
+        gw__put_bytes(w, advice->node[i], GW_PS_REPLICAS_MAX);
+}
+
+void gw__get_advice(struct gw__reader *r, struct gw__advice *advice)
+{
+    memset(advice, 0, sizeof *advice);
+    memset(advice->node, GW__NO_NODE, sizeof advice->node);
+    advice->slots = gw__get_u8_below(r, GW_PS_SLOTS_MAX + 1);
+    for (unsigned i = 0; i < advice->slots && !r->bad; i++)
+        gw__get_bytes(r, advice->node[i], GW_PS_REPLICAS_MAX);
+    gw__reader_demand(r, is_sound(advice));
+    if (r->bad)
+        advice->slots = 0;
+}
+
+/* ---- who is advised ---- */
+
+unsigned gw__advised(const struct gw__routes *routes, unsigned slot,
+                     uint64_t eligible, unsigned most,
+                     uint8_t out[GW_PS_REPLICAS_MAX])
+{
+    unsigned count = 0;
+    if (slot >= routes->advice.slots)
+        return 0;
+    for (unsigned k = 0; k < GW_PS_REPLICAS_MAX && count < most; k++)
+        if (gw__has_node(eligible, routes->advice.node[slot][k]))
+            out[count++] = routes->advice.node[slot][k];
+    return count;
+}
+
+unsigned gw__advised_next(const struct gw__routes *routes, unsigned slot,
+                          const struct gw__plan_loads *loads)
+{
+    uint8_t nodes[GW_PS_REPLICAS_MAX];
+    unsigned count =
+        gw__advised(routes, slot, loads->eligible, loads->wanted, nodes);
+    for (unsigned k = 0; k < count; k++)
+        if (!gw__route_has(&routes->slots[slot], nodes[k]))
+            return nodes[k];
+    return NOBODY;
+}
+
+/* ---- following it ---- */
+
+static bool is_among(const uint8_t *nodes, unsigned count, unsigned node)
+{
+    return memchr(nodes, (int)node, count) != NULL;
+}
+
+/* A replica that is not advised; the primary last. */
+static unsigned superfluous(const struct gw__slot_route *slot,
+                            const uint8_t *nodes, unsigned count)
+{
+    for (unsigned i = slot->count; i-- > 0;)
+        if (!is_among(nodes, count, slot->replica[i]))
+            return slot->replica[i];
+    return NOBODY;
+}
+
+static void follow(struct gw__routes *routes, unsigned number,
+                   struct gw__plan_loads *loads)
+{
+    struct gw__slot_route *slot = &routes->slots[number];
+    uint8_t nodes[GW_PS_REPLICAS_MAX];
+    unsigned count =
+        gw__advised(routes, number, loads->eligible, loads->wanted, nodes);
+    unsigned next = gw__advised_next(routes, number, loads);
+    if (count == 0 || slot->count == 0 || !gw__route_is_idle(slot))
+        return;
+    if (next == NOBODY) {
+        if (slot->primary != nodes[0])
+            slot->heir = nodes[0];
+        return;
+    }
+    unsigned leaver = superfluous(slot, nodes, count);
+    if (leaver == NOBODY || loads->learning[next] >= GW__ROUTE_LEARNERS)
+        return;
+    loads->learning[next]++;
+    slot->learner = (uint8_t)next;
+    slot->leaver = (uint8_t)leaver;
+}
+
+void gw__advice_follow(struct gw__routes *routes, struct gw__plan_loads *loads)
+{
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        follow(routes, i, loads);
+}

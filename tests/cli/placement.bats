@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Slots that go where a plug-in says: at first, when servers come and die, and
+# with what slots weigh; a training on them has the same bits as one without
+# servers; and the sentences that tell what is wrong with a plug-in or a weight.
+
+# shellcheck disable=SC2016 # the expressions are awk's
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    export ROOT=$PWD
+    BUILD=$(realpath "${B:-build}")
+    export BUILD
+    unset GRADWIRE_RUN GRADWIRE_RUNS
+    compile labs/plugins/spread.c "$BATS_FILE_TMPDIR/spread.so"
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o "$BATS_FILE_TMPDIR/jsoncheck" tests/cli/jsoncheck.c \
+        $(pkg-config --cflags --libs jansson)
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    SPREAD=$BATS_FILE_TMPDIR/spread.so
+}
+
+teardown() {
+    [ ! -d runs ] || ringctl down --all >/dev/null
+}
+
+# compile SOURCE OUTPUT
+compile() {
+    ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC -I "$ROOT/lib/include" \
+        -o "$2" "$1"
+}
+
+# mine BODY: mine.so, whose choose() has that body.
+mine() {
+    cat >mine.c <<END
+#include <gradwire/gradwire.h>
+static unsigned choose(const struct gw_placement_question *q)
+{
+    (void)q;
+    $1
+}
+static const struct gw_placement mine = {.choose = choose};
+const struct gw_plugin gw_plugin = {.version = GW_PLUGIN_VERSION,
+    .kind = GW_PLUGIN_PLACEMENT, .name = "mine", .summary = "a test",
+    .placement = &mine};
+END
+    compile mine.c mine.so
+}
+
+ringctl() {
+    timeout 60 "$BUILD/ringctl" "$@" </dev/null 3>&-
+}
+
+# The slots as "primary replica replica...", a line each.
+slots() {
+    ringctl slots -o jsonl |
+        sed -n 's/.*"slot":[0-9]*,"primary":"\([0-9]*\)","in_sync":"\([0-9 ]*\)".*/\1 \2/p'
+}
+
+# settled EXPRESSION: awk's, of the fields above, holds for every slot, and no
+# slot is being changed.
+settled() {
+    slots >now
+    [ "$(wc -l <now)" = 8 ] || return 1
+    awk "!($1) { bad = 1 } END { exit bad }" now &&
+        ! ringctl slots -o jsonl | grep -q '"learner":"[0-9]\|"heir":"[0-9]'
+}
+
+# joined SERVER: it is primary of a slot.
+joined() {
+    slots >now
+    grep -q "^$1 " now
+}
+
+# until_true SECONDS COMMAND: looks often, until it holds.
+until_true() {
+    local end=$((SECONDS + $1))
+    until "${@:2}" 2>/dev/null; do
+        [ $SECONDS -lt $end ] || { cat now; echo "never: ${*:2}"; return 1; }
+        sleep 0.05
+    done
+}
+
+@test "replicas are in different racks, also after a join and a death" {
+    run -0 ringctl up 1 --servers 4 --replicas 2 --slots 8 --placement "$SPREAD"
+    [[ $output = *"placement spread"* ]]
+    until_true 20 settled 'NF == 3 && $2 % 2 != $3 % 2'
+    run -0 ringctl add --role server
+    until_true 20 joined 4
+    until_true 20 settled 'NF == 3 && $2 % 2 != $3 % 2'
+    run -0 ringctl kill server 1
+    until_true 20 settled 'NF == 3 && $2 != 1 && $2 % 2 != $3 % 2'
+    run -0 ringctl status -o json
+    [[ $output = *'"placement":"spread"'* ]]
+}
+
+@test "what a slot weighs is told" {
+    mine 'unsigned i, best = 0;
+        for (i = 1; i < q->server_count; i++)
+            if (q->servers[i].primary_weight < q->servers[best].primary_weight)
+                best = i;
+        return best;'
+    printf '%s\n' '# of slot 0' 100 '' 1 1 1 1 1 1 '1 # the last' >weights
+    run -0 ringctl up 1 --servers 2 --replicas 1 --slots 8 \
+        --placement mine.so --weights weights
+    until_true 20 settled '1'
+    [ "$(sed -n 1p now)" = "0 0" ]
+    [ "$(grep -c '^1 1$' now)" = 7 ]
+}
+
+@test "a training on slots that are all on one server has the same bits" {
+    mine 'return q->server_count - 1;'
+    run -0 --separate-stderr timeout 60 "$BUILD/psnode" train drift -s 3 -n 2 \
+        -E 1 --replicas 1 --placement mine.so --reference -o json
+    [[ $output = *'"same_bits":"yes"'* ]]
+    [[ $output = *'"lost":0'* ]]
+}
+
+@test "three controllers follow it, too" {
+    run -0 ringctl up 1 --servers 3 --replicas 2 --slots 8 --controllers 3 \
+        --placement "$SPREAD"
+    until_true 20 settled 'NF == 3 && $2 % 2 != $3 % 2'
+}
+
+# refused STATUS SENTENCE OPTION...
+refused() {
+    run "-$1" --separate-stderr ringctl up 1 --servers 2 --slots 8 "${@:3}"
+    # shellcheck disable=SC2154 # bats sets it
+    [[ $stderr = *"$2"* ]] || { echo "$stderr"; return 1; }
+    run -0 ringctl ls -o json
+    [[ $output != *'"alive":true'* ]]
+}
+
+@test "what is wrong is said" {
+    refused 65 "none.so: no such file" --placement none.so
+    compile "$ROOT/labs/plugins/two_level.c" plan.so
+    refused 65 "is a plug-in of kind plan, and what is wanted is a placement" \
+        --placement plan.so
+    mine 'return q->server_count;'
+    refused 64 "slot 0, replica 0: the placement chooses 2 of 2 servers" \
+        --placement mine.so
+    mine 'return 0;'
+    printf '1\n1\n' >weights
+    refused 65 "weights: 2 weights, and the run has 8 slots" \
+        --placement mine.so --weights weights
+    printf '1\nheavy\n' >weights
+    refused 65 "weights:2: a weight is a number" \
+        --placement mine.so --weights weights
+    refused 64 "name one" --weights weights
+    run -64 --separate-stderr ringctl up 3 --placement mine.so
+    [[ $stderr = *"a ring has no"* ]]
+}
