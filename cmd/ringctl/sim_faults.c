@@ -52,8 +52,8 @@ static uint64_t end_of(const struct gw__faults *faults)
     return end_ns;
 }
 
-enum gw_err sim_faults_read(const char *word, struct sim_faults *faults,
-                            struct gw_error *why)
+enum gw_err sim_faults_read(const char *word, const struct world_group *groups,
+                            struct sim_faults *faults, struct gw_error *why)
 {
     struct gw__faults parsed;
     *faults = (struct sim_faults){0};
@@ -67,6 +67,8 @@ enum gw_err sim_faults_read(const char *word, struct sim_faults *faults,
         take_words(word, faults);
     else if (read_file(word, faults, why))
         return why->code;
+    faults->text[faults->bytes] = '\0';
+    sim_names_in(faults->text, groups);
     enum gw_err err = gw__faults_parse(
         faults->text, faults->bytes, faults->name, GW__NODES_MAX, &parsed, why);
     faults->end_ns = end_of(&parsed);
@@ -89,16 +91,26 @@ enum gw_err sim_faults_of(const struct sim_faults *given,
     return GW_OK;
 }
 
-enum gw_err sim_faults_write(const struct gw__faults *faults, const char *path,
+static void print(const struct gw__faults *faults,
+                  const struct world_group *groups, FILE *file)
+{
+    char line[GW__FAULT_TEXT_MAX];
+    for (size_t i = 0; i < faults->count; i++) {
+        gw__fault_format(&faults->items[i], line);
+        sim_names_out(line, groups, file);
+    }
+}
+
+enum gw_err sim_faults_write(const struct gw__faults *faults,
+                             const struct world_group *groups, const char *path,
                              struct gw_error *why)
 {
-    if (strcmp(path, "-") == 0)
-        return gw__faults_print(faults, stdout, why);
-    FILE *file = fopen(path, "we");
+    bool out = strcmp(path, "-") == 0;
+    FILE *file = out ? stdout : fopen(path, "we");
     if (!file)
         return gw_fail_errno(why, "%.200s", path);
-    enum gw_err err = gw__faults_print(faults, file, why);
-    if (fclose(file) != 0 && !err)
-        err = gw_fail_errno(why, "%.200s", path);
-    return err;
+    print(faults, groups, file);
+    bool failed = ferror(file) != 0;
+    failed = (!out && fclose(file) != 0) || failed;
+    return failed ? gw_fail_errno(why, "%.200s", path) : GW_OK;
 }

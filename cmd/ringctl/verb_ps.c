@@ -20,6 +20,7 @@ static const struct field fields[] = {
     {"pull_keys", NULL, FIELD_INTEGER, 0, true},
     {"duplicates", NULL, FIELD_INTEGER, 0, true},
     {"refused", NULL, FIELD_INTEGER, 0, true},
+    {"fenced", NULL, FIELD_INTEGER, 0, true},
     {"nans", NULL, FIELD_INTEGER, 0, true},
     {"dropped", NULL, FIELD_INTEGER, 0, true},
     {"staged", NULL, FIELD_INTEGER, 0, true},

@@ -21,16 +21,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct world_kind *const worlds[] = {&world_ring};
+static const struct world_kind *const worlds[] = {&world_ring, &world_servers};
 enum { WORLDS = sizeof worlds / sizeof *worlds, FIELDS_MOST = 48 };
 
 static struct world_request request = {.for_ns = 1000000000};
 static const char *seeds_text, *faults_word, *events, *schedule;
-static bool each, shrinks;
+static const char *ack = "all";
+static bool each, shrinks, keeps_going;
 
 static const struct option_spec options[] = {
     {"nodes", 'n', OPTION_UNSIGNED, &request.nodes, "N",
-     "members of the ring (default: as the seed has it)", NULL},
+     "members of the ring (default: as the seed has it); workers, 2", NULL},
+    {"servers", 's', OPTION_UNSIGNED, &request.servers, "S",
+     "parameter servers, 1 to 6 (default 3)", NULL},
+    {"replicas", 0, OPTION_UNSIGNED, &request.replicas, "R",
+     "of each slot (default 3, or as many as there are servers)", NULL},
+    {"controllers", 0, OPTION_UNSIGNED, &request.controllers, "C",
+     "1, 3 or 5 (default 3)", NULL},
+    {"ack", 0, OPTION_CHOICE, &ack, "WHO",
+     "a push is acknowledged when they have it", "all|primary"},
     {"seeds", 0, OPTION_TEXT, &seeds_text, "A..B",
      "all of these, up to the first that violates a rule", NULL},
     {"faults", 0, OPTION_TEXT, &faults_word, "FILE|FAULTS",
@@ -41,7 +50,9 @@ static const struct option_spec options[] = {
     {"silent", 0, OPTION_FLAG, &request.silent, NULL,
      "nobody is told when a process ends: only its silence tells", NULL},
     {"without", 0, OPTION_TEXT, &request.without, "RULE",
-     "leave out a rule, and see what it is for: epoch-check", NULL},
+     "leave out a rule, and see what it is for (below)", NULL},
+    {"keep-going", 'k', OPTION_FLAG, &keeps_going, NULL,
+     "all seeds, also after one that violates a rule", NULL},
     {"each", 0, OPTION_FLAG, &each, NULL, "a row for each seed", NULL},
     {"events", 0, OPTION_TEXT, &events, "FILE.jsonl",
      "write the events of the last seed, for ringtop", NULL},
@@ -64,6 +75,7 @@ static const struct field first_fields[] = {
 };
 static const struct field last_fields[] = {
     {"hash", NULL, FIELD_TEXT, 0, false},
+    {"violations", NULL, FIELD_INTEGER, 0, true},
     {"violation", NULL, FIELD_TEXT, 0, false},
 };
 enum {
@@ -76,16 +88,20 @@ struct sums {
     uint64_t seed, seeds, faults, hash;
     unsigned nodes;
     struct gw__sim_counts counts;
-    struct gw_error violation; /* GW_OK: none */
+    uint64_t violations;       /* seeds that had one */
+    struct gw_error violation; /* the first; GW_OK: none */
 };
 
 struct job {
     const struct world_kind *kind;
     void *world;
     struct sim_faults given;
+    struct world_group groups[WORLD_GROUPS];
     struct gw__faults faults; /* of the last seed */
     struct seeds seeds;
     struct sums sums;
+    uint64_t bad_seed;   /* the first that violated a rule, */
+    struct gw_error bad; /* and how; GW_OK: none has */
     struct field fields[FIELDS_MOST];
     union value values[FIELDS_MOST];
     unsigned field_count;
@@ -135,10 +151,14 @@ static enum gw_err prepare(struct job *job, const char *name,
                            struct gw_error *why)
 {
     struct world_request asked = request;
-    if (find_world(name, &job->kind, why) || read_seeds(&job->seeds, why) ||
-        sim_faults_read(faults_word, &job->given, why))
+    if (find_world(name, &job->kind, why) || read_seeds(&job->seeds, why))
+        return why->code;
+    if (job->kind->groups)
+        job->kind->groups(&request, job->groups);
+    if (sim_faults_read(faults_word, job->groups, &job->given, why))
         return why->code;
     asked.calm = job->given.name;
+    asked.ack_primary = strcmp(ack, "primary") == 0;
     if (job->given.end_ns > asked.for_ns)
         asked.for_ns = job->given.end_ns;
     add_fields(job, first_fields, FIRST_FIELDS);
@@ -168,7 +188,8 @@ static void add_trial(struct sums *sums, uint64_t seed,
     sums->seed = seed;
     sums->nodes = campaign->faults.nodes;
     sums->faults += faults->count;
-    sums->violation = trial->failure;
+    if (trial->failure.code && sums->violations++ == 0)
+        sums->violation = trial->failure;
     add_counts(&sums->counts, &trial->counts);
 }
 
@@ -188,7 +209,8 @@ static void make_row(struct job *job)
     v += FIRST_FIELDS + job->kind->field_count;
     snprintf(job->hash_text, sizeof job->hash_text, "%016" PRIx64, s->hash);
     v[0].text = job->hash_text;
-    v[1].text = s->violation.code ? s->violation.text : NULL;
+    v[1].integer = (int64_t)s->violations;
+    v[2].text = s->violation.code ? s->violation.text : NULL;
     if (job->output)
         output_row(job->output, job->values);
 }
@@ -210,6 +232,10 @@ static enum gw_err run_seed(struct job *job, uint64_t seed,
     if (each)
         job->sums = (struct sums){0};
     add_trial(&job->sums, seed, &campaign, &job->faults, &trial);
+    if (trial.failure.code && !job->bad.code) {
+        job->bad = trial.failure;
+        job->bad_seed = seed;
+    }
     if (each)
         make_row(job);
     return GW_OK;
@@ -222,7 +248,7 @@ static enum gw_err run_seeds(struct job *job, struct gw_error *why)
     while (!err && !interrupted) {
         progress("%s: seed %" PRIu64, job->kind->name, seed);
         err = run_seed(job, seed, NULL, why);
-        if (job->sums.violation.code || seed == job->seeds.last)
+        if ((job->bad.code && !keeps_going) || seed == job->seeds.last)
             break;
         seed++;
     }
@@ -263,7 +289,8 @@ static enum gw_err tell_schedule(struct job *job, struct gw_error *why)
     if (shrinks && failure.code)
         err = gw__campaign_shrink(&campaign, job->sums.seed, &job->faults,
                                   &failure, &runs, why);
-    return err ? err : sim_faults_write(&job->faults, schedule, why);
+    return err ? err
+               : sim_faults_write(&job->faults, job->groups, schedule, why);
 }
 
 /* ---- the command ---- */
@@ -282,10 +309,10 @@ static enum gw_err run_job(struct job *job, struct gw_error *why)
         err = tell_events(job, why);
     if (!err && schedule)
         err = tell_schedule(job, why);
-    if (!err && job->sums.violation.code)
+    if (!err && job->bad.code)
         err = gw_fail(why, GW_EWRONG,
                       "seed %" PRIu64 " (--seed %" PRIu64 " repeats it): %s",
-                      job->sums.seed, job->sums.seed, job->sums.violation.text);
+                      job->bad_seed, job->bad_seed, job->bad.text);
     return err;
 }
 
@@ -329,7 +356,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_sim = {
     .name = "sim",
-    .operands = "ring",
+    .operands = "ring|servers",
     .help = "a cluster in virtual time: the same machines, hostile networks",
     .examples =
         "ringctl sim ring -n 5 --seed 7\n"

@@ -118,6 +118,7 @@ static json_t *server_json(const struct run *run, const struct child *child)
     put(node, "pull_keys", s->pull_keys);
     put(node, "duplicates", s->duplicates);
     put(node, "refused", s->refused);
+    put(node, "fenced", s->fenced);
     put(node, "nans", s->nans);
     put(node, "dropped", s->dropped);
     put(node, "staged", s->staged);

@@ -128,20 +128,32 @@ static bool follows(struct gw__slot *slot, const struct gw__append *record)
     return slot->role == GW_PS_SECONDARY && !slot->silent;
 }
 
+/* Terms fence: who was replaced and does not know it is refused, and is told
+ * of the newer one. A primary that hears of a newer one stops. */
+static bool is_fenced(struct gw__slot *slot, const struct gw__parcel *parcel,
+                      const struct gw__append *record)
+{
+    if (slot->server->config.no_terms)
+        return false;
+    if (slot->role == GW_PS_PRIMARY && record->term > slot->term) {
+        if (record->term > slot->fenced)
+            slot->fenced = record->term;
+        return true;
+    }
+    if (record->term >= slot->term)
+        return false;
+    slot->ack_due = slot->role != GW_PS_NOT_HERE;
+    slot->leader = parcel->from;
+    slot->server->counts.fenced++;
+    return true;
+}
+
 static void on_record(struct gw__slot *slot, uint64_t now_ns,
                       struct gw__parcel *parcel, const struct gw__ps_head *head,
                       const struct gw__append *record)
 {
-    if (slot->role == GW_PS_PRIMARY && record->term > slot->term) {
-        if (record->term > slot->fenced)
-            slot->fenced = record->term;
+    if (is_fenced(slot, parcel, record))
         return;
-    }
-    if (record->term < slot->term) {
-        slot->ack_due = slot->role != GW_PS_NOT_HERE;
-        slot->leader = parcel->from;
-        return;
-    }
     if (!follows(slot, record))
         return;
     slot->term = record->term;

@@ -230,7 +230,7 @@ void gw__on_appended(struct gw__server *server, uint64_t now_ns,
                                     ? gw__slot_peer(slot, parcel->from)
                                     : NULL;
         if (slot->role == GW_PS_PRIMARY && record->term > slot->term &&
-            record->term > slot->fenced)
+            record->term > slot->fenced && !server->config.no_terms)
             slot->fenced = record->term;
         if (peer && record->since == slot->since &&
             record->matched <= slot->last)

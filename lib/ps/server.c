@@ -165,6 +165,8 @@ static void settle(struct gw__server *server, uint64_t now_ns)
 static bool is_colleague(const struct gw__server *server,
                          const struct gw__parcel *parcel)
 {
+    if (server->config.no_terms)
+        return parcel->from < GW_PS_NODES;
     return server->member && parcel->from < GW_PS_NODES &&
            server->crew[parcel->from].here &&
            !server->crew[parcel->from].worker &&
@@ -311,6 +313,13 @@ uint64_t gw__server_due(const struct gw__server *server)
     for (unsigned s = 0; s < server->routes.slot_count && !busy; s++)
         busy = is_busy(&server->slots[s]);
     return busy ? server->tick_ns + GW__TICK_NS : UINT64_MAX;
+}
+
+bool gw__server_serves(const struct gw__server *server, unsigned slot,
+                       uint64_t now_ns)
+{
+    return slot < server->routes.slot_count &&
+           gw__slot_serves(&server->slots[slot], now_ns);
 }
 
 uint64_t gw__server_digest(const struct gw__server *server, unsigned slot)

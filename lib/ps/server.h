@@ -54,6 +54,11 @@ struct gw__server_config {
     unsigned node;
     struct gw__id incarnation;
     bool ack_primary, no_dedupe, no_fencing;
+    /* Nothing fences: replicas obey an older primary, be it one that was
+     * convicted, and nobody hears that there is a newer term. Nothing but the
+     * simulator sets this (cmd/world/servers), to show what the rules are for.
+     */
+    bool no_terms;
     struct gw__helpers *pool; /* that helps with rows; not owned; NULL: alone */
     bool hogwild;             /* with a pool: hog.h */
     void *callback_context;
@@ -98,6 +103,9 @@ GW_MUST_CHECK enum gw_err gw__server_restore(struct gw__server *server,
                                              struct gw_error *why);
 void gw__server_get_status(const struct gw__server *server,
                            struct gw_ps_server_status *status);
+/* For the simulator: does it serve the slot now? */
+bool gw__server_serves(const struct gw__server *server, unsigned slot,
+                       uint64_t now_ns);
 /* For tests: equal on replicas that have applied the same. 0: not here. */
 uint64_t gw__server_digest(const struct gw__server *server, unsigned slot);
 

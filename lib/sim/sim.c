@@ -132,15 +132,24 @@ void gw__sim_fail(struct gw__sim *sim, const char *format, ...)
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    gw__format_ns(sim->now_ns, when);
+    if (sim->now_ns % 1000000 == 0)
+        gw__format_ns(sim->now_ns, when);
+    else /* whole microseconds are enough for a reader */
+        snprintf(when, sizeof when, "%.3fms", (double)sim->now_ns / 1e6);
     gw_fail(&sim->error, GW_EWRONG, "at %s: %s", when, sentence);
+}
+
+void gw__sim_end(struct gw__sim *sim)
+{
+    sim->ended = true;
 }
 
 bool gw__sim_step(struct gw__sim *sim)
 {
     struct gw__event *event;
     uint64_t time_ns;
-    if (sim->error.code || !(event = gw__queue_pop(&sim->queue, &time_ns)))
+    if (sim->error.code || sim->ended ||
+        !(event = gw__queue_pop(&sim->queue, &time_ns)))
         return false;
     assert(time_ns >= sim->now_ns);
     sim->now_ns = time_ns;
@@ -163,7 +172,7 @@ enum gw_err gw__sim_run_until(struct gw__sim *sim,
                                                 const struct gw__sim *sim),
                               uint64_t limit_ns, struct gw_error *why)
 {
-    while (!sim->error.code) {
+    while (!sim->error.code && !sim->ended) {
         if (predicate && predicate(sim->options.context, sim))
             return GW_OK;
         if (gw__queue_next_ns(&sim->queue) > limit_ns)
@@ -172,6 +181,8 @@ enum gw_err gw__sim_run_until(struct gw__sim *sim,
     }
     if (sim->error.code)
         return gw__sim_error(sim, why);
+    if (sim->ended)
+        return GW_OK;
     if (sim->now_ns < limit_ns)
         sim->now_ns = limit_ns;
     if (!predicate)

@@ -107,6 +107,8 @@ GW_MUST_CHECK enum gw_err gw__sim_add_faults(struct gw__sim *sim,
  * lost if the node is down then. `data` is copied, at most GW__MESSAGE_MAX. */
 void gw__sim_ask(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
                  const void *data, size_t bytes);
+/* Nothing more is to be seen: the run ends here, and well. */
+void gw__sim_end(struct gw__sim *sim);
 /* Ends the run: "at 12ms: SENTENCE". The first failure stays. */
 GW_PRINTF(2, 3)
 void gw__sim_fail(struct gw__sim *sim, const char *format, ...);
@@ -114,12 +116,13 @@ void gw__sim_fail(struct gw__sim *sim, const char *format, ...);
 /* ---- running ---- */
 
 /* Handles the next event, be it an input, a fault's begin or its end. False
- * when there is none or the run has failed. */
+ * when there is none or the run has failed or ended. */
 bool gw__sim_step(struct gw__sim *sim);
 /* Runs until `predicate` holds (asked after each event; NULL: never), time has
  * reached `limit_ns`, or the run fails. GW_OK when the predicate holds, or when
- * there is none and the limit is reached; GW_ETIMEOUT when it does not hold
- * by then; else the failure, GW_EWRONG from gw__sim_fail. */
+ * there is none and the limit is reached, or when it was ended; GW_ETIMEOUT
+ * when it does not hold by then; else the failure, GW_EWRONG from gw__sim_fail.
+ */
 GW_MUST_CHECK enum gw_err
 gw__sim_run_until(struct gw__sim *sim,
                   bool (*predicate)(void *context, const struct gw__sim *sim),

@@ -60,6 +60,7 @@ struct gw__sim {
     struct gw__sim_counts counts;
     uint32_t stepping; /* whose step it is */
     bool starting;     /* and is it START? */
+    bool ended;        /* by gw__sim_end */
     struct gw_error error;
 };
 

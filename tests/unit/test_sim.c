@@ -219,6 +219,24 @@ static bool two_told(void *context, const struct gw__sim *sim)
     return ((struct stage *)context)->told_count >= 2;
 }
 
+/* Nothing comes after it, and it has not failed. */
+START_TEST(a_run_ends_when_it_is_told_to)
+{
+    struct stage *s = stage_new(2, NULL);
+    stage_order(s, 2 * MS, 0, PUPPET_SEND, 1, 7);
+    stage_order(s, 9 * MS, 0, PUPPET_SEND, 1, 8);
+    stage_run(s, 5 * MS);
+    uint64_t inputs = gw__sim_counts(s->sim)->inputs;
+    gw__sim_end(s->sim);
+    ck_assert(!gw__sim_step(s->sim));
+    stage_run(s, 20 * MS);
+    ck_assert_uint_eq(gw__sim_counts(s->sim)->inputs, inputs);
+    ck_assert_uint_eq(gw__sim_now(s->sim), 5 * MS);
+    ck_assert_int_eq(gw__sim_error(s->sim, NULL), GW_OK);
+    stage_destroy(&s);
+}
+END_TEST
+
 START_TEST(a_run_ends_when_its_predicate_holds)
 {
     struct stage *s = stage_new(1, NULL);
@@ -404,6 +422,7 @@ Suite *suite_sim(void)
     TCase *runs = tcase_create("sim runs");
     tcase_add_test(runs, a_request_to_a_node_that_is_down_is_missed);
     tcase_add_test(runs, a_run_ends_when_its_predicate_holds);
+    tcase_add_test(runs, a_run_ends_when_it_is_told_to);
     tcase_add_test(runs, a_seed_is_one_sequence_of_events);
     tcase_add_test(runs, after_a_warm_up_nothing_is_allocated);
     tcase_add_test(runs, a_machine_that_breaks_its_contract_fails_the_run);

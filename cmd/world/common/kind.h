@@ -12,7 +12,7 @@
  *   3. what it wants to be told goes into struct world_request and becomes an
  *      option there; a world refuses in `open` what is not for it;
  *   4. all worlds are linked into one program, so what is not static has a name
- *      of its own (the ring has world_, log_, toy_, path_, joiner_, oracle_);
+ *      of its own (the ring has world_, toy_, path_, joiner_, oracle_);
  *   5. its campaign of many seeds is tests/sim/NAME.c.
  */
 #ifndef WORLD_KIND_H
@@ -25,7 +25,11 @@
 
 /* What a user asks of a world; zero: nothing in particular. */
 struct world_request {
-    unsigned nodes; /* members of a ring; 0: as the seed has it */
+    unsigned nodes; /* members of a ring, workers of servers; 0: as the seed
+                       has it, or 2 */
+    /* Of servers; 0: three. */
+    unsigned servers, replicas, controllers;
+    bool ack_primary; /* a push is acknowledged when its primary has it */
     /* Nothing happens but the faults that are given: no others, and all begin
      * at once. */
     bool calm;
@@ -33,6 +37,13 @@ struct world_request {
     uint64_t for_ns;     /* it lasts so long, and until the last fault ends */
     const char *without; /* a rule that is left out, or NULL */
 };
+
+/* Nodes that have a name: letter and number. */
+struct world_group {
+    char letter; /* 's': s0 is node `first` */
+    unsigned first, count;
+};
+enum { WORLD_GROUPS = 3 };
 
 struct world_kind {
     const char *name;
@@ -45,6 +56,9 @@ struct world_kind {
     enum gw_err (*open)(const struct world_request *request, void **world,
                         struct gw_error *why);
     void (*close)(void *world);
+    /* Names for nodes in fault schedules, beside their numbers; NULL: none. */
+    void (*groups)(const struct world_request *request,
+                   struct world_group groups[WORLD_GROUPS]);
     /* The campaign of this seed; its runs emit to `sink`, which may be NULL. */
     void (*campaign)(void *world, uint64_t seed, struct gw_sink *sink,
                      struct gw__campaign *campaign);
@@ -53,6 +67,6 @@ struct world_kind {
     void (*measured)(void *world, union value *values);
 };
 
-extern const struct world_kind world_ring;
+extern const struct world_kind world_ring, world_servers;
 
 #endif

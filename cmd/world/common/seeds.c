@@ -61,14 +61,3 @@ void seeds_keep_memory(void)
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
-
-void seeds_end(struct gw__sim *sim)
-{
-    struct gw_error why;
-    const struct gw__fault down = {.kind = GW__CRASH,
-                                   .at_ns = gw__sim_now(sim),
-                                   .nodes = GW__ALL_NODES,
-                                   .after = GW__AT_ONCE};
-    if (gw__sim_add_faults(sim, &down, 1, &why))
-        gw__sim_fail(sim, "%s", why.text);
-}

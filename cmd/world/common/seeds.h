@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What the simulations share: seeds from the command line, one campaign after
- * the other, and how a network ends that has nothing more to show.
+ * the other.
  */
 #ifndef TESTS_SIM_SEEDS_H
 #define TESTS_SIM_SEEDS_H
@@ -32,8 +32,5 @@ int seeds_run(const struct seeds *seeds, const char *program,
 /* For the states of all nodes, which are made and thrown away with every seed.
  */
 void seeds_keep_memory(void);
-
-/* All nodes go down, now and for good. */
-void seeds_end(struct gw__sim *sim);
 
 #endif

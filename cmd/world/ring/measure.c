@@ -86,7 +86,7 @@ static void look_at_removed(struct world *w, const struct gw__ring_member *old)
     if (wound->at_ns && gw__id_equal(wound->incarnation, old->incarnation)) {
         if (!m->recovering_ns || wound->at_ns < m->recovering_ns)
             m->recovering_ns = wound->at_ns;
-        m->ring_epoch = w->truth->view.ring_epoch;
+        m->ring_epoch = w->agreed.truth->view.ring_epoch;
         m->resumed = 0;
     }
     *wound = (struct wound){0};
@@ -95,7 +95,7 @@ static void look_at_removed(struct world *w, const struct gw__ring_member *old)
 void measure_view(struct world *w)
 {
     struct measures *m = &w->measures;
-    const struct gw__view *view = &w->truth->view;
+    const struct gw__view *view = &w->agreed.truth->view;
     if (view->ring_epoch == m->view.ring_epoch)
         return;
     for (unsigned i = 0; i < m->view.ring_count; i++) {

@@ -31,7 +31,7 @@ void oracle_begin(struct world *w)
 bool oracle_active(const struct world *w, unsigned node,
                    struct gw__id incarnation)
 {
-    const struct gw__member *m = &w->truth->members[node];
+    const struct gw__member *m = &w->agreed.truth->members[node];
     return m->state == GW__ACTIVE && gw__id_equal(m->incarnation, incarnation);
 }
 
@@ -183,7 +183,7 @@ void oracle_state(const struct toy *toy)
 void oracle_lost(const struct toy *toy)
 {
     const struct world *w = toy->world;
-    const struct gw__view *view = &w->truth->view;
+    const struct gw__view *view = &w->agreed.truth->view;
     if (!oracle_active(w, toy->node, toy->incarnation))
         return;
     for (unsigned i = 0; i < view->ring_count; i++) {
@@ -281,7 +281,7 @@ static void look_for_raid(struct world *w, const struct gw__view *view)
 
 void oracle_log(struct world *w)
 {
-    const struct gw__registry *r = w->truth;
+    const struct gw__registry *r = w->agreed.truth;
     if (r->view.epoch < w->epoch)
         gw__sim_fail(w->sim, "epoch %llu after %llu",
                      (unsigned long long)r->view.epoch,
@@ -319,7 +319,7 @@ void oracle_log(struct world *w)
  */
 static bool is_whole(const struct world *w)
 {
-    const struct gw__view *view = &w->truth->view;
+    const struct gw__view *view = &w->agreed.truth->view;
     unsigned living_count = 0;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct toy *toy = living(w, &view->ring[i]);
@@ -332,7 +332,7 @@ static bool is_whole(const struct world *w)
 
 static void mark(struct world *w)
 {
-    const struct gw__view *view = &w->truth->view;
+    const struct gw__view *view = &w->agreed.truth->view;
     w->marked_epoch = view->ring_epoch;
     for (unsigned i = 0; i < view->ring_count; i++)
         w->marked_op[view->ring[i].node] =
@@ -341,7 +341,7 @@ static void mark(struct world *w)
 
 static bool has_advanced(const struct world *w)
 {
-    const struct gw__view *view = &w->truth->view;
+    const struct gw__view *view = &w->agreed.truth->view;
     enum { ENOUGH = 3 };
     for (unsigned i = 0; i < view->ring_count; i++) {
         unsigned node = view->ring[i].node;
@@ -363,7 +363,7 @@ bool oracle_is_done(struct world *w)
 {
     if (!is_whole(w))
         return false;
-    if (w->marked_epoch != w->truth->view.ring_epoch)
+    if (w->marked_epoch != w->agreed.truth->view.ring_epoch)
         mark(w);
     return has_advanced(w);
 }
@@ -382,7 +382,7 @@ static const char *what_for(const struct toy *toy)
 
 void oracle_not_done(struct world *w)
 {
-    const struct gw__view *view = &w->truth->view;
+    const struct gw__view *view = &w->agreed.truth->view;
     char text[400] = "";
     for (unsigned i = 0; i < w->members; i++) {
         const struct toy *toy = gw__sim_state(w->sim, i);

@@ -54,7 +54,7 @@ static void tell_member(struct world *w, unsigned node,
                               .value = state,
                               .rank = node,
                               .peer = GW_NONE,
-                              .epoch = (uint32_t)w->truth->view.epoch,
+                              .epoch = (uint32_t)w->agreed.truth->view.epoch,
                               .op = GW_NONE,
                               .step = GW_NONE,
                               .chunk = GW_NONE});
@@ -70,13 +70,15 @@ static bool stands_in(const struct gw__view *view,
 
 void tell_view(struct world *w)
 {
-    const struct gw__view *view = &w->truth->view, *known = &w->measures.view;
+    const struct gw__view *view = &w->agreed.truth->view,
+                          *known = &w->measures.view;
     if (view->ring_epoch == known->ring_epoch)
         return;
     for (unsigned i = 0; i < known->ring_count; i++)
         if (!stands_in(view, &known->ring[i]))
             tell_member(w, known->ring[i].node,
-                        w->truth->members[known->ring[i].node].state == GW__LEFT
+                        w->agreed.truth->members[known->ring[i].node].state ==
+                                GW__LEFT
                             ? GW_MEMBER_LEFT
                             : GW_MEMBER_DEAD);
     for (unsigned i = 0; i < view->ring_count; i++)
@@ -98,7 +100,7 @@ void tell_decision(struct world *w, const struct gw__decision *decision)
                               .value = decision->fate == GW__EXCLUDE,
                               .rank = GW_NONE,
                               .peer = GW_NONE,
-                              .epoch = (uint32_t)w->truth->view.epoch,
+                              .epoch = (uint32_t)w->agreed.truth->view.epoch,
                               .op = (uint32_t)decision->op,
                               .step = GW_NONE,
                               .chunk = GW_NONE});
@@ -111,7 +113,7 @@ void tell_missed(struct world *w, uint32_t by, unsigned node,
                               .value = evidence,
                               .rank = by,
                               .peer = node,
-                              .epoch = (uint32_t)w->truth->view.epoch,
+                              .epoch = (uint32_t)w->agreed.truth->view.epoch,
                               .op = GW_NONE,
                               .step = GW_NONE,
                               .chunk = GW_NONE});

@@ -3,7 +3,6 @@
  * One network a seed: how large, how its links are, which faults it meets.
  */
 #include "world.h"
-#include "world/common/seeds.h"
 
 #include <stdlib.h>
 
@@ -16,20 +15,25 @@ struct world *world_running(void)
     return running;
 }
 
+static void on_entry(void *context)
+{
+    oracle_log(context);
+}
+
 void world_open(struct world *w)
 {
+    struct gw_error why;
     memset(w, 0, sizeof *w);
-    w->log = malloc(LOG_MOST * sizeof *w->log);
-    w->truth = malloc(sizeof *w->truth);
-    if (!w->log || !w->truth)
+    w->agreed.rng = &w->rng;
+    w->agreed.context = w;
+    w->agreed.on_entry = on_entry;
+    if (agreed_open(&w->agreed, &why))
         abort();
 }
 
 void world_close(struct world *w)
 {
-    free(w->log);
-    free(w->truth);
-    free(w->snapshot);
+    agreed_close(&w->agreed);
 }
 
 void world_restart(struct world *w, unsigned node)
@@ -75,7 +79,7 @@ void world_shock(struct world *w)
 void world_raid(struct world *w)
 {
     struct gw_error why;
-    const struct gw__view *view = &w->truth->view;
+    const struct gw__view *view = &w->agreed.truth->view;
     uint64_t from_op = view->ring[view->ring_count - 1].from_op;
     uint64_t now_ns = gw__sim_now(w->sim), most_ns = MS << world_draw(w, 0, 5);
     if (!w->raids || now_ns > w->fault_end_ns || world_draw(w, 0, 2))
@@ -101,14 +105,7 @@ static void on_tell(void *context, struct gw__sim *sim, uint32_t node,
 {
     struct world *w = context;
     (void)sim;
-    log_propose(w, node, data, bytes);
-}
-
-/* All is well, or lost: nothing more is to be seen, and all nodes go down. */
-static void finish(struct world *w)
-{
-    w->over = true;
-    seeds_end(w->sim);
+    agreed_propose(&w->agreed, node, data, bytes);
 }
 
 static void on_life(void *context, struct gw__sim *sim, uint32_t node,
@@ -123,7 +120,7 @@ static void on_life(void *context, struct gw__sim *sim, uint32_t node,
 /* The supervisor hears that a process has ended. */
 static void hear_death(struct world *w, const struct gw__input *input)
 {
-    struct gw__id who = w->truth->members[input->from].incarnation;
+    struct gw__id who = w->agreed.truth->members[input->from].incarnation;
     if (who.low != input->incarnation)
         return;
     measure_suspect(w, input->from, who, true);
@@ -136,19 +133,17 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
     struct world *w = context;
     uint64_t now_ns = gw__sim_now(sim);
     if (input->kind == GW__START && node >= first_controller(w))
-        log_started(w, node);
-    if (w->over && input->kind == GW__START)
-        finish(w); /* it had been meant to restart */
-    if (w->over)
-        return;
+        agreed_started(&w->agreed, node);
     if (input->kind == GW__DIED)
         hear_death(w, input);
-    log_tick(w, now_ns);
+    agreed_tick(&w->agreed, now_ns);
     if (now_ns < w->look_ns)
         return;
     w->look_ns = now_ns + 5 * MS;
-    if (now_ns > w->fault_end_ns && oracle_is_done(w))
-        finish(w);
+    if (now_ns <= w->fault_end_ns || !oracle_is_done(w))
+        return;
+    w->over = true; /* all is well, or lost */
+    gw__sim_end(sim);
 }
 
 /* ---- one seed ---- */
@@ -251,7 +246,12 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     running = w;
     enum gw_err err = gw__sim_new(kinds, nodes, &options, sim, why);
     w->sim = *sim;
-    log_begin(w);
+    w->agreed.sim = *sim;
+    w->agreed.first = first_controller(w);
+    w->agreed.controllers = w->controllers;
+    w->agreed.restless_ns = w->fault_end_ns;
+    w->agreed.calm = w->asked.calm;
+    agreed_begin(&w->agreed);
     oracle_begin(w);
     measure_begin(w);
     if (!err && !w->asked.calm)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A simulated cluster with an elastic ring: controllers, whose log is an oracle
- * (log.c); a supervisor; and members with a toy data path, which do one
- * all-reduce after the other, are killed, cut off and put to sleep, and join
- * again. Everything that decides is the library's own object code: registry,
- * service, member machine, book, ledger and recovery plans.
+ * (world/common/agreed.h); a supervisor; and members with a toy data path,
+ * which do one all-reduce after the other, are killed, cut off and put to
+ * sleep, and join again. Everything that decides is the library's own object
+ * code: registry, service, member machine, book, ledger and recovery plans.
  *
- *   log.c       what the controllers agree on, and who leads them
  *   node.c      a member or the supervisor: the machine, and what it tells
  *   ring.c      a member in the ring: views, flushes, one op after the other
  *   path.c      the toy data path: plans, transfer by transfer, by messages
@@ -23,7 +22,8 @@
 #ifndef WORLD_RING_WORLD_H
 #define WORLD_RING_WORLD_H
 
-#include <control/service.h>
+#include "world/common/agreed.h"
+
 #include <gradwire/event.h>
 #include <ring/book.h>
 #include <ring/claim.h>
@@ -40,7 +40,6 @@ enum {
     MEMBERS_MOST = 8,
     DRAWN_MOST = 6, /* members of a seed, if nobody asks for more */
     NODES_MOST = CONTROLLERS_MOST + 1 + MEMBERS_MOST,
-    LOG_MOST = 4096,
     OPS_MOST = 1024,
     COMPLETIONS_MOST = 64, /* of an op, by whom ever */
     PLANS_MOST = 4096,
@@ -48,20 +47,6 @@ enum {
 };
 
 /* ---- the world ---- */
-
-struct entry {
-    size_t bytes;
-    uint8_t data[GW__COMMAND_BYTES_MAX];
-};
-
-/* What the log knows of a controller. */
-struct replica {
-    uint64_t incarnation; /* of the sim: of this life */
-    size_t applied;       /* entries */
-    bool under_way;       /* one is on its way to it */
-    unsigned told_leader;
-    uint64_t leader_ns; /* when it hears that */
-};
 
 struct completion {
     unsigned node;
@@ -125,6 +110,7 @@ struct world_asked {
 };
 
 struct world {
+    struct agreed agreed; /* what the controllers have decided */
     struct world_asked asked;
     bool any_epoch; /* books do without their check of the epoch */
     uint64_t seed;
@@ -142,15 +128,6 @@ struct world {
     bool over;
     bool shocks;
     bool eager; /* members do not wait until they have met */
-
-    /* log.c */
-    struct entry *log;
-    size_t log_count;
-    struct gw__registry *truth; /* the whole log, applied */
-    uint8_t *snapshot;
-    struct replica replicas[NODES_MOST]; /* of the controllers, by node */
-    unsigned leader;                     /* GW__NODES_MAX: none */
-    uint64_t elect_ns, depose_ns, tick_ns;
 
     /* oracle.c */
     unsigned completion_count[OPS_MOST];
@@ -250,18 +227,6 @@ static inline uint64_t world_draw(struct world *w, uint64_t least,
     return w->asked.calm ? least
                          : least + gw_rng_below(&w->rng, most - least + 1);
 }
-
-/* ---- log.c ---- */
-
-const struct gw__machine_kind *controller_kind(void);
-void log_begin(struct world *world);
-/* A controller proposes. */
-void log_propose(struct world *world, unsigned node, const void *data,
-                 size_t bytes);
-/* Time has passed. */
-void log_tick(struct world *world, uint64_t now_ns);
-/* A new life of a controller. */
-void log_started(struct world *world, unsigned node);
 
 /* ---- values: digits in base 4 and a sum of hashes ---- */
 

@@ -364,6 +364,7 @@ struct gw_ps_server_status {
     uint64_t pushes, pulls, push_keys, pull_keys;
     uint64_t duplicates, refused, nans, dropped; /* of pushes; nans: of all
                                                     workers, as above */
+    uint64_t fenced; /* words of a primary that had been replaced: refused */
     uint64_t staged;                             /* units held back */
     uint64_t takeovers, moved;                   /* slots */
     uint64_t freeze_ns_max; /* how long a moving slot was not served */

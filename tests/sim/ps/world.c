@@ -5,8 +5,6 @@
  */
 #include "world.h"
 
-#include "world/common/seeds.h"
-
 #include <stdio.h>
 
 static void free_cores(struct world *w)
@@ -29,26 +27,20 @@ void world_close(struct world *w)
     free_cores(w);
 }
 
-/* All is well, or lost: nothing more is to be seen, and all nodes go down. */
-static void finish(struct world *w)
-{
-    w->over = true;
-    seeds_end(w->sim);
-}
-
 static void after_step(void *context, struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input)
 {
     struct world *w = context;
     uint64_t now_ns = gw__sim_now(sim);
     (void)node;
-    if (w->over && input->kind == GW__START)
-        finish(w);
-    if (w->over || now_ns < w->look_ns)
+    (void)input;
+    if (now_ns < w->look_ns)
         return;
     w->look_ns = now_ns + 5 * MS;
-    if (w->lost || (is_late(w, now_ns) && oracle_is_done(w)))
-        finish(w);
+    if (!w->lost && (!is_late(w, now_ns) || !oracle_is_done(w)))
+        return;
+    w->over = true; /* all is well, or lost */
+    gw__sim_end(sim);
 }
 
 /* ---- one seed ---- */

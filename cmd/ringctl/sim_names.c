@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Names of nodes in fault schedules: "crash s1", where the simulator counts all
+ * nodes of a world in one row. A name becomes its number in as many letters
+ * ("s1": "03"), so that an error still names the right column.
+ */
+#include "sim.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The node that this word means, `*length` letters of it; -1: it is no name. */
+static int node_of(const char *word, const struct world_group *groups,
+                   size_t *length)
+{
+    char *end;
+    if (!isdigit((unsigned char)word[1]))
+        return -1;
+    unsigned long number = strtoul(word + 1, &end, 10);
+    *length = (size_t)(end - word);
+    for (unsigned g = 0; g < WORLD_GROUPS; g++)
+        if (groups[g].letter == word[0] && number < groups[g].count)
+            return (int)(groups[g].first + number);
+    return -1;
+}
+
+void sim_names_in(char *text, const struct world_group *groups)
+{
+    char number[16];
+    size_t length;
+    for (size_t i = 0; text[i]; i++) {
+        bool begins = i == 0 || !isalnum((unsigned char)text[i - 1]);
+        int node = begins && isalpha((unsigned char)text[i])
+                       ? node_of(text + i, groups, &length)
+                       : -1;
+        if (node < 0 || length >= sizeof number)
+            continue;
+        snprintf(number, sizeof number, "%0*d", (int)length, node);
+        memcpy(text + i, number, length);
+    }
+}
+
+/* Where the nodes stand: behind "at TIME", if it is there, and the verb. */
+static const char *operand_of(const char *line)
+{
+    unsigned words = strncmp(line, "at ", 3) == 0 ? 3 : 1;
+    while (words > 0 && (line = strchr(line, ' '))) {
+        line++;
+        words--;
+    }
+    return line;
+}
+
+static void put_name(FILE *file, unsigned node,
+                     const struct world_group *groups)
+{
+    unsigned g = 0;
+    while (g < WORLD_GROUPS && (node < groups[g].first ||
+                                node - groups[g].first >= groups[g].count))
+        g++;
+    if (g < WORLD_GROUPS)
+        fprintf(file, "%c%u", groups[g].letter, node - groups[g].first);
+    else
+        fprintf(file, "%u", node);
+}
+
+void sim_names_out(const char *line, const struct world_group *groups,
+                   FILE *file)
+{
+    const char *at = operand_of(line);
+    if (!at) {
+        fprintf(file, "%s\n", line);
+        return;
+    }
+    fprintf(file, "%.*s", (int)(at - line), line);
+    while (*at && *at != ' ') {
+        char *end = NULL;
+        if (isdigit((unsigned char)*at)) {
+            put_name(file, (unsigned)strtoul(at, &end, 10), groups);
+            at = end;
+        } else {
+            fputc(*at++, file);
+        }
+    }
+    fprintf(file, "%s\n", at);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The controllers' log (agreed.h).
+ */
+#include "agreed.h"
+
+#include <sim/sim_parts.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+#define US UINT64_C(1000)
+
+enum { SNAPSHOT_BYTES = 1 << 21, TICK_NS = 5000000 };
+
+/* The one whose network is there now. START cannot bring it: what it brings is
+ * part of the run's hash, and an address is another one each time. */
+static struct agreed *running;
+
+static uint64_t draw(struct agreed *a, uint64_t least, uint64_t most)
+{
+    return a->calm ? least : least + gw_rng_below(a->rng, most - least + 1);
+}
+
+static unsigned end_of(const struct agreed *a)
+{
+    return a->first + a->controllers;
+}
+
+/* ---- who is connected ---- */
+
+static bool linked(const struct gw__sim *sim, unsigned a, unsigned b)
+{
+    unsigned n = sim->node_count;
+    return a == b || (!sim->links[a * n + b].cut && !sim->links[b * n + a].cut);
+}
+
+static bool has_majority(const struct agreed *a, unsigned node)
+{
+    unsigned count = 0;
+    if (!gw__sim_up(a->sim, node) || gw__sim_paused(a->sim, node))
+        return false;
+    for (unsigned i = a->first; i < end_of(a); i++)
+        count += gw__sim_up(a->sim, i) && !gw__sim_paused(a->sim, i) &&
+                 linked(a->sim, node, i);
+    return 2 * count > a->controllers;
+}
+
+/* ---- the machine ---- */
+
+struct controller {
+    struct agreed *agreed;
+    unsigned node;
+    uint64_t incarnation;
+    _Alignas(16) uint8_t service[];
+};
+
+enum order { APPLIED, LEADER, SNAPSHOT };
+
+/* What the oracle asks of a controller, for this life only. */
+struct order_head {
+    uint64_t incarnation;
+    uint64_t order;
+};
+
+static void give_order(struct agreed *a, unsigned node, uint64_t delay_ns,
+                       enum order order, const void *ask, size_t bytes)
+{
+    static uint8_t out[sizeof(struct order_head) + GW__SERVICE_ASK_MAX];
+    struct order_head head = {a->replicas[node].incarnation, order};
+    memcpy(out, &head, sizeof head);
+    if (bytes)
+        memcpy(out + sizeof head, ask, bytes);
+    gw__sim_ask(a->sim, gw__sim_now(a->sim) + delay_ns, node, out,
+                sizeof head + bytes);
+}
+
+/* The next entry, one at a time. */
+static void pump(struct agreed *a, unsigned node)
+{
+    static uint8_t ask[GW__SERVICE_ASK_MAX];
+    struct agreed_replica *r = &a->replicas[node];
+    if (r->under_way || r->applied == a->count || !has_majority(a, node))
+        return;
+    const struct agreed_entry *entry = &a->entries[r->applied];
+    size_t bytes =
+        gw__service_ask_applied(ask, r->applied + 1, entry->data, entry->bytes);
+    bool behind = r->applied + 8 < a->count;
+    r->under_way = true;
+    give_order(a, node, behind ? 1 : draw(a, 100 * US, 2 * MS), APPLIED, ask,
+               bytes);
+}
+
+static void pump_all(struct agreed *a)
+{
+    for (unsigned i = a->first; i < end_of(a); i++)
+        pump(a, i);
+}
+
+static void restore(struct controller *c)
+{
+    struct agreed *a = c->agreed;
+    struct gw_error why;
+    size_t bytes = gw__registry_snapshot(a->truth, a->snapshot, SNAPSHOT_BYTES);
+    enum gw_err err =
+        bytes > SNAPSHOT_BYTES
+            ? GW_ENOMEM
+            : gw__registry_restore(gw__service_registry(c->service),
+                                   a->snapshot, bytes, &why);
+    if (err)
+        gw__sim_fail(a->sim, "a snapshot of %zu bytes: %s", bytes,
+                     gw_err_name(err));
+    a->replicas[c->node].applied = a->count;
+}
+
+static void obey(struct controller *c, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct order_head head;
+    struct gw__input inner = *input;
+    struct agreed_replica *r = &c->agreed->replicas[c->node];
+    memcpy(&head, input->data, sizeof head);
+    if (head.incarnation != c->incarnation)
+        return;
+    inner.data = (const uint8_t *)input->data + sizeof head;
+    inner.bytes -= sizeof head;
+    if (head.order == SNAPSHOT)
+        restore(c);
+    else
+        gw__service_machine.step(c->service, &inner, actions);
+    if (head.order == APPLIED)
+        r->applied++;
+    if (head.order != LEADER)
+        r->under_way = false;
+}
+
+static void start(struct controller *c, const struct gw__input *input,
+                  const struct gw__actions *actions)
+{
+    struct gw__input inner = *input;
+    struct gw__service_config config = {.node = input->from,
+                                        .incarnation = {7, 0}};
+    c->agreed = running;
+    memcpy(config.endpoint, "sim", 4);
+    c->node = input->from;
+    c->incarnation = input->incarnation;
+    inner.data = &config;
+    inner.bytes = sizeof config;
+    gw__service_machine.step(c->service, &inner, actions);
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct controller *c = state;
+    if (input->kind == GW__START)
+        start(c, input, actions);
+    else if (input->kind == GW__ASKED)
+        obey(c, input, actions);
+    else
+        gw__service_machine.step(c->service, input, actions);
+}
+
+const struct gw__machine_kind *controller_kind(void)
+{
+    static struct gw__machine_kind kind = {.name = "controller", .step = step};
+    kind.state_bytes =
+        sizeof(struct controller) + gw__service_machine.state_bytes;
+    return &kind;
+}
+
+/* ---- the log ---- */
+
+enum gw_err agreed_open(struct agreed *a, struct gw_error *why)
+{
+    a->entries = malloc(AGREED_ENTRIES * sizeof *a->entries);
+    a->truth = malloc(sizeof *a->truth);
+    a->snapshot = malloc(SNAPSHOT_BYTES);
+    return a->entries && a->truth && a->snapshot
+               ? GW_OK
+               : gw_fail(why, GW_ENOMEM, "the controllers' log");
+}
+
+void agreed_close(struct agreed *a)
+{
+    free(a->entries);
+    free(a->truth);
+    free(a->snapshot);
+}
+
+void agreed_begin(struct agreed *a)
+{
+    running = a;
+    a->count = 0;
+    memset(a->replicas, 0, sizeof a->replicas);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++)
+        a->replicas[i].told_leader = GW__NODES_MAX;
+    a->leader = GW__NODES_MAX;
+    a->elect_ns = a->tick_ns = a->depose_ns = 0;
+    gw__registry_init(a->truth);
+}
+
+static void append(struct agreed *a, const void *data, size_t bytes)
+{
+    uint8_t answer[GW__ANSWER_BYTES_MAX];
+    if (a->count == AGREED_ENTRIES || bytes > sizeof a->entries->data) {
+        gw__sim_fail(a->sim, "the log has more than %d entries",
+                     AGREED_ENTRIES);
+        return;
+    }
+    struct agreed_entry *entry = &a->entries[a->count++];
+    memcpy(entry->data, data, bytes);
+    entry->bytes = bytes;
+    gw__registry_apply(a->truth, data, bytes, a->count, answer);
+    a->on_entry(a->context);
+    pump_all(a);
+}
+
+void agreed_propose(struct agreed *a, unsigned node, const void *data,
+                    size_t bytes)
+{
+    enum { LOST = 3, LATE = 15 }; /* percent */
+    char endpoint[GW__ENDPOINT_MAX];
+    unsigned whose;
+    if (gw__service_tells_endpoint(data, bytes, &whose, endpoint))
+        return; /* that network knows where everybody is */
+    bool leads = node == a->leader && has_majority(a, node);
+    bool some_leader = a->leader < GW__NODES_MAX && has_majority(a, a->leader);
+    uint64_t luck = draw(a, 0, 99);
+    if (a->calm)
+        luck = leads ? LOST : LATE;
+    if (leads ? luck >= LOST : some_leader && luck < LATE)
+        append(a, data, bytes);
+}
+
+/* Who was led by another, or by nobody, hears of it after a while. */
+static void tell_leader(struct agreed *a, unsigned node)
+{
+    uint8_t ask[GW__SERVICE_ASK_MAX];
+    struct agreed_replica *r = &a->replicas[node];
+    unsigned leader = has_majority(a, node) ? a->leader : GW__NODES_MAX;
+    if (r->told_leader == leader || !gw__sim_up(a->sim, node))
+        return;
+    r->told_leader = leader;
+    size_t bytes = gw__service_ask_leader(ask, leader);
+    uint64_t now_ns = gw__sim_now(a->sim);
+    uint64_t at_ns = now_ns + draw(a, 100 * US, 20 * MS);
+    r->leader_ns = at_ns > r->leader_ns ? at_ns : r->leader_ns + 1;
+    give_order(a, node, r->leader_ns - now_ns, LEADER, ask, bytes);
+}
+
+static void elect(struct agreed *a, uint64_t now_ns)
+{
+    unsigned first = (unsigned)draw(a, 0, a->controllers - 1);
+    for (unsigned i = 0; i < a->controllers; i++) {
+        unsigned node = a->first + (first + i) % a->controllers;
+        if (!has_majority(a, node))
+            continue;
+        a->leader = node;
+        a->depose_ns = now_ns + draw(a, 100 * MS, 3000 * MS);
+        return;
+    }
+}
+
+void agreed_tick(struct agreed *a, uint64_t now_ns)
+{
+    if (now_ns < a->tick_ns)
+        return;
+    a->tick_ns = now_ns + TICK_NS;
+    bool moves =
+        now_ns > a->depose_ns && now_ns < a->restless_ns && a->controllers > 1;
+    if (a->leader < GW__NODES_MAX && (moves || !has_majority(a, a->leader))) {
+        a->leader = GW__NODES_MAX;
+        a->elect_ns = now_ns + draw(a, 20 * MS, 150 * MS);
+    }
+    if (a->leader >= GW__NODES_MAX && now_ns >= a->elect_ns)
+        elect(a, now_ns);
+    for (unsigned i = a->first; i < end_of(a); i++) {
+        pump(a, i);
+        tell_leader(a, i);
+    }
+}
+
+void agreed_started(struct agreed *a, unsigned node)
+{
+    struct agreed_replica *r = &a->replicas[node];
+    *r = (struct agreed_replica){.incarnation =
+                                     gw__sim_incarnation(a->sim, node),
+                                 .told_leader = GW__NODES_MAX};
+    if (a->count == 0 || draw(a, 0, 2))
+        return;
+    r->under_way = true; /* so that nothing comes before it */
+    give_order(a, node, 1, SNAPSHOT, NULL, 0);
+}

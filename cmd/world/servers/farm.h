@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A simulated parameter server: workers that push and pull, servers with
+ * replicated slots, and the controllers that place them. Every node is the
+ * library's own object code: the data path (ps/server.h, ps/worker.h), the
+ * member machine that registers, says HELLO and is given leases
+ * (ring/member.h), the controllers' service (control/service.h). Only the
+ * controllers' log is an oracle (world/common/agreed.h).
+ *
+ *   farm.c     one network a seed, and how it has to end
+ *   seat.c     a node's control side: its member machine
+ *   parcel.c   letters to messages, and back to parcels
+ *   server.c   a server around its machine
+ *   worker.c   a worker around its machine, and what it does
+ *   pushes.c   each push: sent, acknowledged, and what became of it
+ *   serving.c  who serves which slot: nobody, one, or two at once
+ *   tell.c     events, for ringtop
+ *   kind.c     it is one of the worlds of `ringctl sim`
+ *
+ * Every push has a key of its own and adds one to it. So in the end each key
+ * tells by itself how often its push counted: 0 of one that was acknowledged
+ * is a lost push, 2 a doubled one.
+ *
+ * Node numbers: workers, servers, controllers.
+ */
+#ifndef WORLD_SERVERS_FARM_H
+#define WORLD_SERVERS_FARM_H
+
+#include "world/common/agreed.h"
+
+#include <gradwire/event.h>
+#include <ps/replicate.h>
+#include <ps/server.h>
+#include <ps/worker.h>
+#include <ring/member.h>
+#include <sim/campaign.h>
+
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+#define US UINT64_C(1000)
+
+enum {
+    FARM_WORKERS = 4,
+    FARM_SERVERS = 6,
+    FARM_CONTROLLERS = 5,
+    FARM_NODES = FARM_WORKERS + FARM_SERVERS + FARM_CONTROLLERS,
+    FARM_SLOTS = 8,
+    FARM_PUSHES = 8192, /* of a worker */
+    FARM_TABLE = 0,
+    FARM_TIMER = 8 /* the member machine has those below */
+};
+
+/* What is asked for. */
+struct farm_asked {
+    unsigned workers, servers, replicas, controllers;
+    bool ack_primary;
+    bool silent; /* nobody sees a process end: only its silence tells */
+    bool no_dedupe, no_lease, no_fencing; /* rules that are left out */
+    bool calm; /* nothing happens but the faults that are given */
+    uint64_t for_ns;
+};
+
+struct farm_push {
+    uint64_t sent_ns, acked_ns; /* 0: not */
+    uint8_t slot, server;       /* who acknowledged it */
+    uint8_t counted;            /* how often, in the end; */
+    bool read;                  /* which is known */
+};
+
+/* Who serves a slot. */
+struct farm_serving {
+    unsigned by;       /* the last one: a node */
+    bool ever, nobody; /* now */
+    bool two;          /* now */
+    uint64_t since_ns; /* nobody, */
+    uint64_t two_ns;   /* or two */
+};
+
+struct farm_met {
+    uint64_t sent, acked, lost, doubled, stale, pulls;
+    uint64_t refused, fenced;
+    uint64_t two;       /* times that a slot had two primaries at once */
+    uint64_t two_ns;    /* the longest of them */
+    uint64_t takeovers; /* slots that another one serves after a conviction */
+    /* Of the slot that was without a server for longest: */
+    uint64_t detect_ns, promote_ns;
+    uint64_t failover_ns;
+    uint64_t push_bytes, replica_bytes;
+    uint64_t epochs, terms, leaders, slots_lost;
+};
+
+struct farm {
+    struct agreed agreed;
+    struct farm_asked asked;
+    struct gw_rng rng;
+    struct gw__sim *sim;
+    struct gw_sink *sink;
+    unsigned workers, servers, controllers, replicas;
+    uint64_t fault_end_ns, limit_ns, look_ns;
+    bool over;
+    unsigned process[FARM_NODES]; /* how many a node has been, */
+    unsigned lives[FARM_NODES];   /* and incarnations in all */
+    uint64_t stays;               /* nodes that begin anew as the same */
+
+    struct gw__server *server_cores[FARM_SERVERS];
+    struct gw__worker *worker_cores[FARM_WORKERS];
+    void *members[FARM_NODES]; /* the member machines' states */
+
+    unsigned push_count[FARM_WORKERS];
+    unsigned newest[FARM_WORKERS]; /* that was acknowledged, and 1; 0: none */
+    struct farm_push pushes[FARM_WORKERS][FARM_PUSHES];
+    bool finished[FARM_WORKERS]; /* it has read all its pushes in the end */
+
+    struct farm_serving serving[FARM_SLOTS];
+    uint64_t convicted_ns[FARM_NODES]; /* last */
+    unsigned leader;                   /* of the controllers, last */
+    uint64_t epoch, terms;             /* of all slots, as they were last */
+    bool told_here[FARM_NODES];        /* what tell.c has told */
+    struct gw__id told[FARM_NODES];
+    uint8_t told_roles[FARM_SLOTS][FARM_SERVERS];
+    uint64_t told_epoch;
+
+    char violation[300]; /* the first; "" */
+    struct farm_met met; /* since it was asked last */
+};
+
+/* From `least` to `most`; when nothing happens by chance, `least`. */
+static inline uint64_t farm_draw(struct farm *f, uint64_t least, uint64_t most)
+{
+    return f->asked.calm ? least
+                         : least + gw_rng_below(&f->rng, most - least + 1);
+}
+
+static inline unsigned farm_nodes(const struct farm *f)
+{
+    return f->workers + f->servers + f->controllers;
+}
+
+static inline unsigned first_controller(const struct farm *f)
+{
+    return f->workers + f->servers;
+}
+
+static inline bool is_server(const struct farm *f, unsigned node)
+{
+    return node >= f->workers && node < first_controller(f);
+}
+
+static inline struct gw__server *server_at(const struct farm *f, unsigned node)
+{
+    return f->server_cores[node - f->workers];
+}
+
+/* "w0", "s2", "c1", as ringctl names them. Valid for the next few calls. */
+const char *farm_name(const struct farm *farm, unsigned node);
+/* No faults begin any more, and nobody pushes. */
+static inline bool farm_is_late(const struct farm *f)
+{
+    return gw__sim_now(f->sim) > f->fault_end_ns;
+}
+/* The first counts. */
+GW_PRINTF(2, 3)
+void farm_violation(struct farm *farm, const char *format, ...);
+/* Begins anew after a while, as the same process. */
+void farm_restart(struct farm *farm, unsigned node);
+/* The network that is there. */
+struct farm *farm_running(void);
+
+/* ---- seat.c ---- */
+
+/* A node that is no controller. */
+struct seat {
+    struct farm *farm;
+    unsigned node;
+    struct gw__id incarnation;
+    uint64_t now_ns; /* its clock */
+    struct gw_rng rng;
+    const struct gw__actions *act;
+    void *member; /* the machine's state */
+    bool registered, gone, has_news, has_lease;
+    unsigned answered; /* tag of the last command that was answered well */
+    struct gw__news news;
+};
+
+void seat_start(struct seat *seat, const struct gw__input *input,
+                enum gw__role role);
+/* An input that is not the data path's. Sets `has_news` and `has_lease`. */
+void seat_step(struct seat *seat, const struct gw__input *input);
+void seat_ask(struct seat *seat, const struct gw__command *command,
+              unsigned tag);
+/* The incarnation of a member by the newest news, its low half; 0: none. */
+uint64_t seat_member(const struct seat *seat, unsigned node);
+/* Is it for the data path? */
+bool seat_is_data(const struct gw__input *input);
+
+/* ---- parcel.c ---- */
+
+void parcel_send(const struct seat *seat, const struct gw__letter *letter);
+struct gw__parcel *parcel_of(const struct seat *seat,
+                             const struct gw__input *input);
+
+/* ---- the machines ---- */
+
+const struct gw__machine_kind *server_kind(void), *worker_kind(void);
+/* What a server has counted goes into `met`; at the end of its life. */
+void server_count(struct farm *farm, unsigned node);
+
+/* ---- pushes.c ---- */
+
+uint64_t push_key(unsigned worker, unsigned push);
+/* A new one, or UINT_MAX: there are too many. */
+unsigned push_begin(struct farm *farm, unsigned worker,
+                    const struct gw__routes *routes);
+void push_acked(struct farm *farm, unsigned worker, unsigned push,
+                unsigned server);
+/* A worker has pulled what it had been told to be stored. */
+void push_seen(struct farm *farm, unsigned worker, unsigned push, float value);
+/* In the end. */
+void push_read(struct farm *farm, unsigned worker, unsigned push, float value);
+bool push_slot_is_lost(const struct farm *farm, unsigned slot);
+/* What has become of them all. */
+void pushes_judge(struct farm *farm);
+
+/* ---- serving.c ---- */
+
+void serving_look(struct farm *farm);
+/* After an entry of the log. */
+void serving_entry(struct farm *farm);
+
+/* ---- tell.c ---- */
+
+void farm_tell_news(struct farm *farm);
+void farm_tell_roles(struct farm *farm);
+void farm_tell_failure(struct farm *farm, unsigned node);
+
+GW_MUST_CHECK enum gw_err farm_open(struct farm *farm, struct gw_error *why);
+void farm_close(struct farm *farm);
+void farm_campaign(struct farm *farm, uint64_t seed, struct gw_sink *sink,
+                   struct gw__campaign *campaign);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The parameter server as one of the worlds of `ringctl sim`
+ * (world/common/kind.h).
+ */
+#include "world/common/kind.h"
+#include "farm.h"
+
+#include <stdlib.h>
+
+static const struct field fields[] = {
+    {"sent", NULL, FIELD_INTEGER, 0, true},
+    {"acked", NULL, FIELD_INTEGER, 0, false},
+    {"pushes_lost", NULL, FIELD_INTEGER, 0, false},
+    {"pushes_doubled", NULL, FIELD_INTEGER, 0, false},
+    {"pulls", NULL, FIELD_INTEGER, 0, true},
+    {"stale", NULL, FIELD_INTEGER, 0, false},
+    {"two_primaries", NULL, FIELD_INTEGER, 0, false},
+    {"two_ms", NULL, FIELD_REAL, 1, true},
+    {"refused", NULL, FIELD_INTEGER, 0, false},
+    {"fenced", NULL, FIELD_INTEGER, 0, false},
+    {"takeovers", NULL, FIELD_INTEGER, 0, false},
+    {"detect_ms", NULL, FIELD_REAL, 1, false},
+    {"promote_ms", NULL, FIELD_REAL, 1, false},
+    {"failover_ms", NULL, FIELD_REAL, 1, false},
+    {"epochs", NULL, FIELD_INTEGER, 0, false},
+    {"terms", NULL, FIELD_INTEGER, 0, false},
+    {"leaders", NULL, FIELD_INTEGER, 0, false},
+    {"slots_lost", NULL, FIELD_INTEGER, 0, true},
+    {"push_bytes", NULL, FIELD_INTEGER, 0, true},
+    {"replica_bytes", NULL, FIELD_INTEGER, 0, true},
+};
+
+/* ---- what is asked ---- */
+
+/* "lease,fencing": several at once. */
+static enum gw_err read_rules(const char *rules, struct farm_asked *asked,
+                              struct gw_error *why)
+{
+    const struct {
+        const char *name;
+        bool *flag;
+    } known[] = {{"dedupe", &asked->no_dedupe},
+                 {"lease", &asked->no_lease},
+                 {"fencing", &asked->no_fencing}};
+    for (const char *at = rules; at && *at;) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < 3 && (strlen(known[i].name) != length ||
+                         strncmp(at, known[i].name, length) != 0))
+            i++;
+        if (i == 3)
+            return gw_fail(why, GW_EINVAL,
+                           "servers cannot do without \"%.40s\"; the rules "
+                           "that can be left out are %s",
+                           at, world_servers.rules);
+        *known[i].flag = true;
+        at += length + (at[length] == ',');
+    }
+    return GW_OK;
+}
+
+static unsigned or_else(unsigned asked, unsigned otherwise)
+{
+    return asked ? asked : otherwise;
+}
+
+static void groups(const struct world_request *request,
+                   struct world_group groups[WORLD_GROUPS])
+{
+    unsigned workers = or_else(request->nodes, 2);
+    unsigned servers = or_else(request->servers, 3);
+    groups[0] = (struct world_group){'w', 0, workers};
+    groups[1] = (struct world_group){'s', workers, servers};
+    groups[2] = (struct world_group){'c', workers + servers,
+                                     or_else(request->controllers, 3)};
+}
+
+static enum gw_err read(const struct world_request *request,
+                        struct farm_asked *asked, struct gw_error *why)
+{
+    *asked =
+        (struct farm_asked){.workers = or_else(request->nodes, 2),
+                            .servers = or_else(request->servers, 3),
+                            .controllers = or_else(request->controllers, 3),
+                            .ack_primary = request->ack_primary,
+                            .silent = request->silent,
+                            .calm = request->calm,
+                            .for_ns = request->for_ns};
+    unsigned most = asked->servers < GW_PS_REPLICAS_MAX ? asked->servers
+                                                        : GW_PS_REPLICAS_MAX;
+    asked->replicas = or_else(request->replicas, most < 3 ? most : 3);
+    if (asked->workers > FARM_WORKERS || asked->servers > FARM_SERVERS)
+        return gw_fail(why, GW_EINVAL,
+                       "there are at most %d workers and %d servers, not %u "
+                       "and %u",
+                       FARM_WORKERS, FARM_SERVERS, asked->workers,
+                       asked->servers);
+    if (asked->replicas > most)
+        return gw_fail(why, GW_EINVAL,
+                       "%u servers keep at most %u replicas, not %u",
+                       asked->servers, most, asked->replicas);
+    if (asked->controllers % 2 == 0 || asked->controllers > FARM_CONTROLLERS)
+        return gw_fail(why, GW_EINVAL,
+                       "there are 1, 3 or 5 controllers, not %u",
+                       asked->controllers);
+    return read_rules(request->without, asked, why);
+}
+
+/* ---- life ---- */
+
+static void close_farm(void *world)
+{
+    farm_close(world);
+    free(world);
+}
+
+static enum gw_err open_farm(const struct world_request *request, void **world,
+                             struct gw_error *why)
+{
+    struct farm *f = calloc(1, sizeof *f);
+    if (!f)
+        return gw_fail(why, GW_ENOMEM, "servers");
+    enum gw_err err = read(request, &f->asked, why);
+    if (!err)
+        err = farm_open(f, why);
+    if (err)
+        close_farm(f);
+    else
+        *world = f;
+    return err;
+}
+
+static void campaign_of(void *world, uint64_t seed, struct gw_sink *sink,
+                        struct gw__campaign *campaign)
+{
+    farm_campaign(world, seed, sink, campaign);
+}
+
+static void measured(void *world, union value *values)
+{
+    struct farm *f = world;
+    const struct farm_met *m = &f->met;
+    const uint64_t counts[] = {m->sent,
+                               m->acked,
+                               m->lost,
+                               m->doubled,
+                               m->pulls,
+                               m->stale,
+                               m->two,
+                               0,
+                               m->refused,
+                               m->fenced,
+                               m->takeovers,
+                               0,
+                               0,
+                               0,
+                               m->epochs,
+                               m->terms,
+                               m->leaders,
+                               m->slots_lost,
+                               m->push_bytes,
+                               m->replica_bytes};
+    for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
+        values[i].integer = (int64_t)counts[i];
+    values[7].real = (double)m->two_ns / 1e6;
+    values[11].real = (double)m->detect_ns / 1e6;
+    values[12].real = (double)m->promote_ns / 1e6;
+    values[13].real = (double)m->failover_ns / 1e6;
+    memset(&f->met, 0, sizeof f->met);
+}
+
+const struct world_kind world_servers = {
+    .name = "servers",
+    .summary = "parameter servers, their workers and controllers",
+    .rules = "dedupe, lease, fencing",
+    .fields = fields,
+    .field_count = sizeof fields / sizeof *fields,
+    .open = open_farm,
+    .close = close_farm,
+    .groups = groups,
+    .campaign = campaign_of,
+    .measured = measured,
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Letters as messages of the simulator, and messages as parcels: what the post
+ * does in the real world. On the way the bytes of the copies for the
+ * secondaries are counted.
+ */
+#include "farm.h"
+
+#include <control/driver.h>
+
+#include <stdlib.h>
+
+struct envelope {
+    uint64_t talk; /* its first byte: none of the control messages */
+    uint64_t to;   /* the receiver's incarnation, as the sender knows it */
+    uint32_t part_count;
+    uint32_t bytes[GW__POST_PARTS];
+    uint32_t reserved;
+};
+
+/* Keys and values of a push on its way to a replica. */
+static void count(struct farm *f, const struct gw__letter *letter)
+{
+    const struct gw__ps_head *head = letter->parts[0].data;
+    const struct gw__append *record = (const void *)(head + 1);
+    if (head->kind == GW__PS_APPEND && letter->part_count == 3 &&
+        record->kind == GW__ENTRY_PUSH)
+        f->met.replica_bytes += letter->parts[1].bytes + letter->parts[2].bytes;
+}
+
+void parcel_send(const struct seat *s, const struct gw__letter *letter)
+{
+    static _Alignas(8) uint8_t out[GW__MESSAGE_MAX];
+    struct envelope *envelope = (void *)out;
+    size_t used = sizeof *envelope;
+    *envelope = (struct envelope){.talk = GW__FOREIGN,
+                                  .to = seat_member(s, letter->node),
+                                  .part_count = letter->part_count};
+    for (unsigned i = 0; i < letter->part_count; i++) {
+        const struct gw__post_part *part = &letter->parts[i];
+        envelope->bytes[i] = (uint32_t)part->bytes;
+        if (used + part->bytes > sizeof out)
+            abort();
+        if (part->bytes)
+            memcpy(out + used, part->data, part->bytes);
+        used += part->bytes;
+    }
+    count(s->farm, letter);
+    if (letter->lent)
+        letter->back(letter->context);
+    s->act->send(s->act->driver, letter->node, out, used);
+}
+
+static void parcel_free(struct gw__parcel *parcel)
+{
+    free(parcel);
+}
+
+/* One piece of memory for all of it; parts begin at multiples of 8. NULL: it is
+ * for, or from, a process that is no more: the post drops such. */
+struct gw__parcel *parcel_of(const struct seat *s,
+                             const struct gw__input *input)
+{
+    struct envelope envelope;
+    const uint8_t *from = input->data;
+    memcpy(&envelope, from, sizeof envelope);
+    bool named = seat_member(s, input->from) == input->incarnation;
+    if (envelope.to != s->incarnation.low ||
+        (!named && !s->farm->asked.no_fencing))
+        return NULL;
+    struct gw__parcel *parcel =
+        calloc(1, sizeof *parcel + input->bytes + GW__POST_PARTS * 8);
+    if (!parcel)
+        abort();
+    from += sizeof envelope;
+    parcel->from = input->from;
+    parcel->incarnation_high = 1;
+    parcel->incarnation_low = input->incarnation;
+    parcel->part_count = envelope.part_count;
+    atomic_init(&parcel->holds, 1);
+    parcel->free = parcel_free;
+    uint8_t *to = (uint8_t *)(parcel + 1);
+    for (unsigned i = 0; i < envelope.part_count; i++) {
+        memcpy(to, from, envelope.bytes[i]);
+        parcel->parts[i] = (struct gw__post_part){to, envelope.bytes[i]};
+        from += envelope.bytes[i];
+        to += (envelope.bytes[i] + 7) / 8 * 8;
+    }
+    return parcel;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What became of each push. While the cluster lives a worker may see that one
+ * is missing, or counts twice; in the end all are read.
+ */
+#include "farm.h"
+
+uint64_t push_key(unsigned worker, unsigned push)
+{
+    const unsigned both[] = {worker, push};
+    return gw_hash(both, sizeof both, 11);
+}
+
+unsigned push_begin(struct farm *f, unsigned worker,
+                    const struct gw__routes *routes)
+{
+    unsigned push = f->push_count[worker];
+    if (push == FARM_PUSHES)
+        return UINT32_MAX;
+    f->push_count[worker]++;
+    f->pushes[worker][push] = (struct farm_push){
+        .sent_ns = gw__sim_now(f->sim),
+        .slot = (uint8_t)gw__route_slot(routes, &routes->tables[FARM_TABLE],
+                                        push_key(worker, push))};
+    f->met.sent++;
+    f->met.push_bytes += sizeof(uint64_t) + sizeof(float); /* key and value */
+    return push;
+}
+
+void push_acked(struct farm *f, unsigned worker, unsigned push, unsigned server)
+{
+    struct farm_push *p = &f->pushes[worker][push];
+    p->acked_ns = gw__sim_now(f->sim);
+    p->server = (uint8_t)server;
+    f->newest[worker] = push + 1;
+    f->met.acked++;
+}
+
+void push_seen(struct farm *f, unsigned worker, unsigned push, float value)
+{
+    const struct farm_push *p = &f->pushes[worker][push];
+    f->met.pulls++;
+    if (value >= 1)
+        return;
+    f->met.stale++;
+    farm_violation(f,
+                   "push %u of %s to slot %u, acknowledged at %.1f ms by %s, "
+                   "is not seen by a pull at %.1f ms",
+                   push, farm_name(f, worker), p->slot,
+                   (double)p->acked_ns / 1e6, farm_name(f, p->server),
+                   (double)gw__sim_now(f->sim) / 1e6);
+}
+
+void push_read(struct farm *f, unsigned worker, unsigned push, float value)
+{
+    struct farm_push *p = &f->pushes[worker][push];
+    p->counted = (uint8_t)value;
+    p->read = true;
+}
+
+bool push_slot_is_lost(const struct farm *f, unsigned slot)
+{
+    const struct gw__slot_route *route = &f->agreed.truth->routes.slots[slot];
+    return route->term > 0 && route->primary == GW__NO_NODE;
+}
+
+/* ---- in the end ---- */
+
+static void judge(struct farm *f, unsigned worker, unsigned push)
+{
+    const struct farm_push *p = &f->pushes[worker][push];
+    bool lost = p->acked_ns && p->counted == 0;
+    if (!p->read && !push_slot_is_lost(f, p->slot))
+        return;
+    if (p->counted > 1) {
+        f->met.doubled++;
+        farm_violation(f, "push %u of %s to slot %u counts %u times", push,
+                       farm_name(f, worker), p->slot, p->counted);
+    }
+    f->met.lost += lost;
+    if (!lost || push_slot_is_lost(f, p->slot)) /* nobody was left to keep it */
+        return;
+    farm_violation(f,
+                   "push %u of %s to slot %u, acknowledged at %.1f ms by %s, "
+                   "is lost",
+                   push, farm_name(f, worker), p->slot,
+                   (double)p->acked_ns / 1e6, farm_name(f, p->server));
+}
+
+/* In the order in which they were sent, so that the first is told. */
+void pushes_judge(struct farm *f)
+{
+    unsigned at[FARM_WORKERS] = {0};
+    for (;;) {
+        unsigned next = f->workers;
+        uint64_t least = UINT64_MAX;
+        for (unsigned w = 0; w < f->workers; w++)
+            if (at[w] < f->push_count[w] &&
+                f->pushes[w][at[w]].sent_ns < least) {
+                next = w;
+                least = f->pushes[w][at[w]].sent_ns;
+            }
+        if (next == f->workers)
+            return;
+        judge(f, next, at[next]++);
+    }
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A server in the simulation: the machine of ps/server.h, with what
+ * lib/ps/process.c gives it in the real world.
+ */
+#include "farm.h"
+
+struct host {
+    struct seat s;
+    struct gw__server *core;
+};
+
+enum { PROPOSAL_TAG = 16 /* and the slot */ };
+
+static void send_letter(void *context, const struct gw__letter *letter)
+{
+    parcel_send(context, letter);
+}
+
+static void propose(void *context, const struct gw__command *command)
+{
+    seat_ask(context, command, PROPOSAL_TAG + command->slot.slot);
+}
+
+void server_count(struct farm *f, unsigned node)
+{
+    struct gw_ps_server_status status;
+    const struct gw__server *core = server_at(f, node);
+    if (!core)
+        return;
+    gw__server_get_status(core, &status);
+    f->met.refused += status.refused;
+    f->met.fenced += status.fenced;
+}
+
+static void start(struct host *h, const struct gw__input *input)
+{
+    struct gw_error why;
+    seat_start(&h->s, input, GW__SERVER);
+    struct farm *f = h->s.farm;
+    struct gw__server **core = &f->server_cores[h->s.node - f->workers];
+    const struct gw__server_config config = {
+        .node = h->s.node,
+        .incarnation = h->s.incarnation,
+        .ack_primary = f->asked.ack_primary,
+        .no_dedupe = f->asked.no_dedupe,
+        .no_fencing = f->asked.no_lease,
+        .no_terms = f->asked.no_fencing,
+        .out = {.context = &h->s, .send = send_letter, .propose = propose}};
+    server_count(f, h->s.node);
+    gw__server_destroy(core);
+    if (gw__server_new(&config, core, &why))
+        farm_violation(f, "server: %s", why.text);
+    h->core = *core;
+}
+
+static void hear(struct host *h, const struct gw__input *input)
+{
+    seat_step(&h->s, input);
+    if (h->s.has_lease)
+        gw__server_lease(h->core, h->s.now_ns, gw__member_lease(h->s.member));
+    if (h->s.has_news)
+        gw__server_news(h->core, h->s.now_ns, &h->s.news);
+    if (!seat_is_data(input))
+        return;
+    struct gw__parcel *parcel = parcel_of(&h->s, input);
+    if (parcel)
+        gw__server_parcel(h->core, h->s.now_ns, parcel);
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct host *h = state;
+    if (h->s.gone)
+        return;
+    h->s.now_ns = input->now_ns;
+    h->s.act = actions;
+    if (input->kind == GW__START)
+        start(h, input);
+    else
+        hear(h, input);
+    if (h->s.gone)
+        return;
+    if (gw__server_due(h->core) <= h->s.now_ns)
+        gw__server_tick(h->core, h->s.now_ns);
+    gw__server_flush(h->core, h->s.now_ns);
+    uint64_t due = gw__server_due(h->core);
+    if (due <= h->s.now_ns)
+        due = h->s.now_ns + 100 * US;
+    if (due != UINT64_MAX)
+        actions->set_timer(actions->driver, FARM_TIMER, due);
+}
+
+const struct gw__machine_kind *server_kind(void)
+{
+    static const struct gw__machine_kind kind = {
+        .name = "server", .state_bytes = sizeof(struct host), .step = step};
+    return &kind;
+}

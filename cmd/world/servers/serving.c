@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Who serves each slot, looked at after every input: who has the slot, is
+ * awake, and believes by its own clock that it may. Two at once are what terms
+ * and leases are there to prevent. A time without any, in which who served last
+ * was convicted, is a failover:
+ *
+ *     nobody serves ...... convicted ...... another one serves
+ *                  detect            promote
+ */
+#include "farm.h"
+
+/* ---- what the controllers decide ---- */
+
+static void look_at_members(struct farm *f, uint64_t now_ns)
+{
+    for (unsigned node = 0; node < first_controller(f); node++) {
+        const struct gw__member *m = &f->agreed.truth->members[node];
+        if (m->state != GW__CONVICTED)
+            f->convicted_ns[node] = 0;
+        else if (!f->convicted_ns[node])
+            f->convicted_ns[node] = now_ns;
+    }
+}
+
+static uint64_t sum_of_terms(const struct gw__routes *routes)
+{
+    uint64_t sum = 0;
+    for (unsigned slot = 0; slot < routes->slot_count; slot++)
+        sum += routes->slots[slot].term;
+    return sum;
+}
+
+void serving_entry(struct farm *f)
+{
+    const struct gw__registry *truth = f->agreed.truth;
+    uint64_t terms = sum_of_terms(&truth->routes);
+    look_at_members(f, gw__sim_now(f->sim));
+    f->met.epochs += truth->view.epoch - f->epoch;
+    f->met.terms += terms - f->terms;
+    f->epoch = truth->view.epoch;
+    f->terms = terms;
+    farm_tell_news(f);
+}
+
+/* ---- who serves ---- */
+
+/* How many; *who is one of them. */
+static unsigned serves(const struct farm *f, unsigned slot, unsigned *who)
+{
+    unsigned count = 0;
+    for (unsigned node = f->workers; node < first_controller(f); node++) {
+        const struct gw__server *core = server_at(f, node);
+        if (!core || !gw__sim_up(f->sim, node) ||
+            gw__sim_paused(f->sim, node) ||
+            !gw__server_serves(core, slot, gw__sim_clock(f->sim, node)))
+            continue;
+        if (count++ == 0 || node != f->serving[slot].by)
+            *who = node;
+    }
+    return count;
+}
+
+static void served_again(struct farm *f, struct farm_serving *s,
+                         uint64_t now_ns)
+{
+    uint64_t convicted_ns = f->convicted_ns[s->by];
+    if (!convicted_ns || convicted_ns < s->since_ns)
+        return; /* it was moved, or slept */
+    f->met.takeovers++;
+    if (now_ns - s->since_ns <= f->met.failover_ns)
+        return;
+    f->met.failover_ns = now_ns - s->since_ns;
+    f->met.detect_ns = convicted_ns - s->since_ns;
+    f->met.promote_ns = now_ns - convicted_ns;
+}
+
+static void look_at_two(struct farm *f, unsigned slot, unsigned count,
+                        unsigned who, uint64_t now_ns)
+{
+    struct farm_serving *s = &f->serving[slot];
+    if (count > 1 && !s->two) {
+        s->two_ns = now_ns;
+        f->met.two++;
+        farm_violation(f,
+                       "slot %u has two primaries at %.1f ms: %s and %s both "
+                       "serve it",
+                       slot, (double)now_ns / 1e6, farm_name(f, s->by),
+                       farm_name(f, who));
+    }
+    s->two = count > 1;
+    if (s->two && now_ns - s->two_ns > f->met.two_ns)
+        f->met.two_ns = now_ns - s->two_ns;
+}
+
+static void look_at(struct farm *f, unsigned slot, uint64_t now_ns)
+{
+    struct farm_serving *s = &f->serving[slot];
+    unsigned who = 0, count = serves(f, slot, &who);
+    if (s->ever)
+        look_at_two(f, slot, count, who, now_ns);
+    if (count == 0) {
+        if (s->ever && !s->nobody)
+            s->since_ns = now_ns;
+        s->nobody = true;
+        return;
+    }
+    if (s->ever && s->nobody)
+        served_again(f, s, now_ns);
+    s->ever = true;
+    s->nobody = false;
+    s->by = who;
+}
+
+void serving_look(struct farm *f)
+{
+    uint64_t now_ns = gw__sim_now(f->sim);
+    for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
+        look_at(f, slot, now_ns);
+    if (f->agreed.leader != f->leader && f->agreed.leader < GW__NODES_MAX) {
+        f->leader = f->agreed.leader;
+        f->met.leaders++;
+    }
+    farm_tell_roles(f);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A worker in the simulation: the machine of ps/worker.h. It pushes, a key a
+ * push and a few at a time; now and then it pulls the key of a push, its own or
+ * another worker's, that was acknowledged last, which must be there. In the end
+ * it reads all its keys.
+ */
+#include "farm.h"
+
+enum {
+    OPS = 4,
+    READ_MOST = 256, /* keys of a pull in the end */
+    EVERY_NS = 4000000,
+    PATIENCE_NS = 1500000000, /* in the end, with what is under way */
+    ROUTES_TAG = 1,
+    TABLE_TAG = 2,
+    ASK_AGAIN_NS = 100000000
+};
+
+enum op_kind { OP_NONE, OP_PUSH, OP_LOOK };
+
+struct op {
+    enum op_kind kind;
+    unsigned worker, push; /* whose, and which of its pushes */
+    uint64_t request, key;
+    float value;
+};
+
+struct hand {
+    struct seat s;
+    struct gw__worker *core;
+    unsigned index;
+    uint64_t op_ns, ask_ns; /* the next one */
+    unsigned set_up;        /* the tag of what was answered last */
+    unsigned from;          /* whom the last parcel came from */
+    struct op ops[OPS];
+    unsigned turn; /* of those that it began */
+
+    /* In the end. */
+    uint64_t request;
+    unsigned read, count, pushes[READ_MOST];
+    uint64_t keys[READ_MOST];
+    float values[READ_MOST];
+};
+
+static void send_letter(void *context, const struct gw__letter *letter)
+{
+    parcel_send(context, letter);
+}
+
+static void start(struct hand *h, const struct gw__input *input)
+{
+    struct gw_error why;
+    seat_start(&h->s, input, GW__WORKER);
+    struct farm *f = h->s.farm;
+    h->index = h->s.node;
+    struct gw__worker **core = &f->worker_cores[h->index];
+    const struct gw__worker_config config = {.node = h->s.node,
+                                             .incarnation = h->s.incarnation,
+                                             .context = &h->s,
+                                             .send = send_letter};
+    gw__worker_destroy(core);
+    if (gw__worker_new(&config, core, &why))
+        farm_violation(f, "worker: %s", why.text);
+    h->core = *core;
+}
+
+/* ---- setting up: the same that any other worker asks for ---- */
+
+static void set_up(struct hand *h)
+{
+    const struct farm *f = h->s.farm;
+    struct gw__command command = {
+        .kind = GW__CMD_ROUTES,
+        .routes = {FARM_SLOTS, f->replicas, f->servers}};
+    if (h->s.answered > h->set_up) {
+        h->set_up = h->s.answered;
+        h->ask_ns = 0;
+    }
+    if (h->set_up == TABLE_TAG || h->s.now_ns < h->ask_ns)
+        return;
+    h->ask_ns = h->s.now_ns + ASK_AGAIN_NS;
+    if (h->set_up == ROUTES_TAG)
+        command = (struct gw__command){
+            .kind = GW__CMD_TABLE,
+            .table = {.name = "count", .width = 1, .updater = GW_PS_ADD}};
+    seat_ask(&h->s, &command, h->set_up + 1);
+}
+
+/* Not before all slots have been served, so that nothing is refused at first.
+ */
+static bool can_work(const struct hand *h)
+{
+    const struct farm *f = h->s.farm;
+    const struct gw__routes *routes = &h->s.news.routes;
+    if (h->set_up < TABLE_TAG || routes->table_count == 0 ||
+        seat_member(&h->s, h->s.node) != h->s.incarnation.low)
+        return false;
+    for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
+        if (routes->slots[slot].term == 0 ||
+            (!f->serving[slot].ever && !push_slot_is_lost(f, slot)))
+            return false;
+    return true;
+}
+
+/* ---- pushes ---- */
+
+static bool access(struct hand *h, uint64_t *keys, size_t count,
+                   const float *values, float *out, uint64_t *request)
+{
+    struct gw_error why;
+    const struct gw__access access = {.table = FARM_TABLE,
+                                      .keys = keys,
+                                      .count = count,
+                                      .values = values,
+                                      .out = out,
+                                      .clock = GW__NO_CLOCK};
+    enum gw_err err =
+        gw__worker_access(h->core, h->s.now_ns, &access, request, &why);
+    if (err && err != GW_PENDING)
+        farm_violation(h->s.farm, "%s: %s", farm_name(h->s.farm, h->s.node),
+                       why.text);
+    return !err;
+}
+
+static void begin_op(struct hand *h, struct op *op)
+{
+    struct farm *f = h->s.farm;
+    bool look = h->turn++ % 4 == 3;
+    op->worker =
+        look ? (unsigned)gw_rng_below(&h->s.rng, f->workers) : h->index;
+    op->push = look ? f->newest[op->worker] - 1
+                    : push_begin(f, h->index, &h->s.news.routes);
+    if (op->push == UINT32_MAX)
+        return;
+    op->key = push_key(op->worker, op->push);
+    op->value = look ? -1 : 1;
+    if (access(h, &op->key, 1, look ? NULL : &op->value,
+               look ? &op->value : NULL, &op->request))
+        op->kind = look ? OP_LOOK : OP_PUSH;
+}
+
+static void end_op(struct hand *h, struct op *op)
+{
+    struct farm *f = h->s.farm;
+    struct gw_error why;
+    enum gw_err err = gw__worker_result(h->core, op->request, &why);
+    if (err == GW_PENDING)
+        return;
+    if (err)
+        farm_violation(f, "%s: %s", farm_name(f, h->s.node), why.text);
+    else if (op->kind == OP_LOOK)
+        push_seen(f, op->worker, op->push, op->value);
+    else
+        push_acked(f, h->index, op->push, h->from);
+    op->kind = OP_NONE;
+}
+
+static void do_ops(struct hand *h)
+{
+    struct op *unused = NULL;
+    for (unsigned i = 0; i < OPS; i++) {
+        if (h->ops[i].kind)
+            end_op(h, &h->ops[i]);
+        if (!h->ops[i].kind)
+            unused = &h->ops[i];
+    }
+    if (farm_is_late(h->s.farm) || h->s.now_ns < h->op_ns || !unused)
+        return;
+    h->op_ns = h->s.now_ns + gw_rng_below(&h->s.rng, EVERY_NS);
+    begin_op(h, unused);
+}
+
+/* ---- in the end ---- */
+
+static bool is_idle(const struct hand *h)
+{
+    for (unsigned i = 0; i < OPS; i++)
+        if (h->ops[i].kind)
+            return false;
+    return true;
+}
+
+static void begin_read(struct hand *h)
+{
+    struct farm *f = h->s.farm;
+    h->count = 0;
+    while (h->read < f->push_count[h->index] && h->count < READ_MOST) {
+        unsigned push = h->read++;
+        if (push_slot_is_lost(f, f->pushes[h->index][push].slot))
+            continue;
+        h->keys[h->count] = push_key(h->index, push);
+        h->pushes[h->count++] = push;
+    }
+    if (h->count == 0)
+        f->finished[h->index] = true;
+    else if (!access(h, h->keys, h->count, NULL, h->values, &h->request))
+        h->read = h->pushes[0];
+}
+
+static void end_read(struct hand *h)
+{
+    struct gw_error why;
+    enum gw_err err = gw__worker_result(h->core, h->request, &why);
+    if (err == GW_PENDING)
+        return;
+    h->request = 0;
+    for (unsigned i = 0; !err && i < h->count; i++)
+        push_read(h->s.farm, h->index, h->pushes[i], h->values[i]);
+}
+
+static void read_all(struct hand *h)
+{
+    struct farm *f = h->s.farm;
+    bool patient = gw__sim_now(f->sim) < f->fault_end_ns + PATIENCE_NS;
+    if (!farm_is_late(f) || f->finished[h->index] || (!is_idle(h) && patient))
+        return;
+    if (h->request)
+        end_read(h);
+    else
+        begin_read(h);
+}
+
+/* ---- the machine ---- */
+
+static void hear(struct hand *h, const struct gw__input *input)
+{
+    seat_step(&h->s, input);
+    if (h->s.has_news)
+        gw__worker_routes(h->core, h->s.now_ns, &h->s.news.routes);
+    if (!seat_is_data(input))
+        return;
+    struct gw__parcel *parcel = parcel_of(&h->s, input);
+    h->from = input->from;
+    if (parcel)
+        gw__worker_parcel(h->core, h->s.now_ns, parcel);
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *actions)
+{
+    struct hand *h = state;
+    if (h->s.gone)
+        return;
+    h->s.now_ns = input->now_ns;
+    h->s.act = actions;
+    if (input->kind == GW__START)
+        start(h, input);
+    else
+        hear(h, input);
+    if (h->s.gone)
+        return;
+    if (h->s.registered)
+        set_up(h);
+    if (can_work(h)) {
+        do_ops(h);
+        read_all(h);
+    }
+    if (gw__worker_due(h->core) <= h->s.now_ns)
+        gw__worker_tick(h->core, h->s.now_ns);
+    uint64_t due = h->s.now_ns + 2 * MS;
+    if (gw__worker_due(h->core) < due)
+        due = gw__worker_due(h->core);
+    if (due <= h->s.now_ns)
+        due = h->s.now_ns + 100 * US;
+    actions->set_timer(actions->driver, FARM_TIMER, due);
+}
+
+const struct gw__machine_kind *worker_kind(void)
+{
+    static const struct gw__machine_kind kind = {
+        .name = "worker", .state_bytes = sizeof(struct hand), .step = step};
+    return &kind;
+}

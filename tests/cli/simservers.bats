@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# ringctl sim servers: the parameter server in virtual time, what it promises
+# and what it loses when a rule is left out.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    R=$(realpath "${B:-build}")/ringctl
+    export R
+}
+
+# What the output of the last command says of a field.
+says() {
+    [[ $output == *"\"$1\":$2,"* ]] || {
+        echo "no \"$1\":$2 in $output"
+        return 1
+    }
+}
+
+sim() {
+    run "-$1" --separate-stderr "$R" sim servers "${@:2}" -v -o jsonl
+}
+
+# Its copies are on no way when it dies.
+late='at 300ms cut s0>s1,s2 for 60ms; at 340ms crash s0'
+# It is alone with a worker that knows no better.
+island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms'
+
+@test "sim servers: in peace nothing is lost, and copies are R-1 times the pushes" {
+    for replicas in 1 2 3; do
+        sim 0 --faults none --replicas "$replicas"
+        says pushes_lost 0
+        says refused 0
+        says violation null
+        [[ $output =~ \"push_bytes\":([0-9]+),\"replica_bytes\":([0-9]+) ]]
+        ((BASH_REMATCH[1] > 1000))
+        ((BASH_REMATCH[2] == (replicas - 1) * BASH_REMATCH[1]))
+    done
+}
+
+@test "sim servers: the same words give the same numbers, another seed others" {
+    sim 0 --seed 7
+    first=$output
+    sim 0 --seed 7
+    [ "$output" = "$first" ]
+    sim 0 --seed 8
+    [ "$output" != "$first" ]
+}
+
+@test "sim servers: no schedule loses what all replicas acknowledged" {
+    sim 0 --seeds 1..150
+    says pushes_lost 0
+    says pushes_doubled 0
+    says stale 0
+    says two_primaries 0
+}
+
+@test "sim servers: what the primary alone has acknowledged can be lost" {
+    sim 0 --faults "$late"
+    says pushes_lost 0
+    says failover_ms 2.1
+    sim 1 --faults "$late" --ack primary
+    [[ $output =~ \"pushes_lost\":[1-9] ]]
+    [[ $output == *'is not seen by a pull'* || $output == *'is lost'* ]]
+}
+
+@test "sim servers: over seeds, too, and the faults that matter are few" {
+    faults=$BATS_TEST_TMPDIR/faults
+    sim 1 --ack primary --seeds 1..200 --shrink --schedule "$faults"
+    [[ $output =~ \"seed\":([0-9]+) ]]
+    seed=${BASH_REMATCH[1]}
+    [ "$(wc -l <"$faults")" -le 3 ]
+    grep -E '(crash|cut|pause|drop|delay) [swc][0-9]' "$faults"
+    sim 0 --seed "$seed"
+    sim 1 --ack primary --seeds 1..200 --keep-going
+    says seed 200
+    [[ $output =~ \"violations\":([0-9]+) ]]
+    ((BASH_REMATCH[1] > 1))
+}
+
+@test "sim servers: a leader that dies with a server costs an election" {
+    sim 0 --faults 'at 300ms crash c0 for 500ms; at 300ms crash s1'
+    says leaders 2
+    [[ $output =~ \"failover_ms\":([0-9]+) ]]
+    ((BASH_REMATCH[1] >= 20))
+}
+
+@test "sim servers: who hears of no death convicts by silence" {
+    sim 0 --silent --faults 'at 300ms crash s0'
+    says takeovers 3
+    [[ $output =~ \"detect_ms\":([0-9]+) ]]
+    ((BASH_REMATCH[1] >= 250))
+}
+
+@test "sim servers: without a lease two serve at once, and a pull is stale" {
+    sim 0 --faults "$island"
+    says two_primaries 0
+    sim 1 --faults "$island" --without lease
+    says two_primaries 3
+    says pushes_lost 0
+    [[ $output =~ \"stale\":[1-9] ]]
+    [[ $output =~ two\ primaries\ at\ [0-9.]+\ ms:\ s0\ and\ s1 ]]
+}
+
+@test "sim servers: without fencing the replicas of a slot become unlike" {
+    sim 1 --faults "$island" --ack primary --without fencing
+    [[ $output == *'replicas of slot '*' differ'* ]]
+}
+
+@test "sim servers: without dedupe a push counts twice" {
+    sim 0 --faults 'dup *|* 0.2'
+    sim 1 --faults 'dup *|* 0.2' --without dedupe
+    [[ $output =~ \"pushes_doubled\":[1-9] ]]
+    [[ $output == *'counts 2 times'* ]]
+}
+
+@test "sim servers: its events are those of a run, and ringtop plays them" {
+    events=$BATS_TEST_TMPDIR/e.jsonl
+    sim 0 --faults 'at 300ms crash s0 for 200ms' --events "$events"
+    grep -q '"kind":"failure".*"peer":32' "$events"
+    grep -q '"kind":"slot"' "$events"
+    run -0 "$(dirname "$R")/ringtop" --from "$events" --batch
+    [[ $output == *'all served'* && $output == *'server 0 is convicted'* ]]
+}
+
+@test "sim servers: what cannot be is refused, with the place" {
+    sim 64 --servers 9
+    sim 64 --replicas 4
+    sim 64 --controllers 2
+    sim 64 --without lease,gravity
+    [[ $stderr == *'gravity'*'dedupe, lease, fencing'* ]]
+    sim 65 --faults 'at 3ms crash s7'
+    [[ $stderr == *"--faults:1:14: expected a node's number, found"* ]]
+}
