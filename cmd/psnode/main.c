@@ -8,6 +8,7 @@
  *     none at all               sim.c
  *     its parts, anywhere       controller.c server.c worker.c, joined by
  *                               join.h
+ *     actors and a learner      actors.c, in virtual time
  *     what it has learnt        snapshot.c restore.c
  */
 #include "psnode.h"
@@ -17,11 +18,17 @@
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_train,      &command_bench,
-    &command_controller, &command_server,
-    &command_worker,     &command_snapshot,
-    &command_restore,    &command_key,
-    &command_sim,        NULL,
+    &command_train,
+    &command_bench,
+    &command_controller,
+    &command_server,
+    &command_worker,
+    &command_snapshot,
+    &command_restore,
+    &command_key,
+    &command_sim,
+    &command_actors,
+    NULL,
 };
 
 static const struct tool psnode = {

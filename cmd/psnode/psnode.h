@@ -10,7 +10,7 @@
 
 extern const struct command command_train, command_bench, command_controller,
     command_server, command_worker, command_snapshot, command_restore,
-    command_key, command_sim;
+    command_key, command_sim, command_actors;
 
 /* Numbers of nodes in a cluster that no supervisor has started. Workers and
  * servers are given theirs by the controllers, or choose one. */

@@ -113,6 +113,8 @@ int64_t train_sum(const json_t *status, const char *role, const char *name);
 double train_waited(const json_t *status);
 /* The staleness of pulls that was not exceeded. */
 int64_t train_staleness(const json_t *status);
+/* The mean over all pulls; NaN. */
+double train_staleness_mean(const json_t *status);
 
 /* ---- what else train can be ---- */
 

@@ -42,3 +42,18 @@ int64_t train_staleness(const json_t *status)
     size_t entries = json_array_size(json_object_get(clock, "staleness"));
     return entries ? (int64_t)entries - 1 : 0;
 }
+
+double train_staleness_mean(const json_t *status)
+{
+    const json_t *clock = json_object_get(status, "clocks");
+    const json_t *entry, *entries = json_object_get(clock, "staleness");
+    size_t clocks;
+    double sum = 0, units = 0;
+    json_array_foreach(entries, clocks, entry)
+    {
+        double count = (double)json_integer_value(entry);
+        sum += (double)clocks * count;
+        units += count;
+    }
+    return units > 0 ? sum / units : (double)NAN;
+}

@@ -29,6 +29,9 @@ static const struct field fields[] = {
     {.name = "samples", .kind = FIELD_INTEGER},
     {.name = "loss", .kind = FIELD_REAL, .decimals = 6},
     {.name = "quality", .kind = FIELD_REAL, .decimals = 4},
+    {.name = "policy_loss", .kind = FIELD_REAL, .decimals = 5},
+    {.name = "value_loss", .kind = FIELD_REAL, .decimals = 5},
+    {.name = "entropy", .kind = FIELD_REAL, .decimals = 4},
     {.name = "seconds", .kind = FIELD_REAL, .decimals = 3},
     {.name = "reference_loss",
      .header = "reference",
@@ -39,6 +42,8 @@ static const struct field fields[] = {
 enum {
     FIELD_COUNT = sizeof fields / sizeof *fields,
     FIELD_QUALITY = 4,
+    FIELD_AGENT = 5, /* the first of those that agents have */
+    AGENT_FIELDS = 3,
     REFERENCE_FIELDS = 2
 };
 
@@ -70,10 +75,16 @@ static bool is_squared(const char *model)
     return strcmp(model, "mf") == 0 || strcmp(model, "drift") == 0;
 }
 
+static bool is_agent(const char *model)
+{
+    return strcmp(model, gw_task_name(GW_TASK_CARTPOLE)) == 0;
+}
+
 static const char *quality_name(const char *model)
 {
     return is_squared(model)                ? "rmse"
            : strcmp(model, "word2vec") == 0 ? "first"
+           : is_agent(model)                ? "return"
                                             : "accuracy";
 }
 
@@ -87,6 +98,15 @@ static double quality_of(const struct train_report *r, const json_t *point)
 
 /* ---- beginning ---- */
 
+/* Who is no agent does not have its fields, nor their values. */
+static void drop_agent(bool agent, void *fields_or_values, size_t item)
+{
+    char *at = (char *)fields_or_values + FIELD_AGENT * item;
+    size_t after = FIELD_COUNT - FIELD_AGENT - AGENT_FIELDS;
+    if (!agent)
+        memmove(at, at + AGENT_FIELDS * item, after * item);
+}
+
 enum gw_err train_report_begin(const struct train_job *job,
                                const struct train_reference *reference,
                                struct train_report **report,
@@ -94,6 +114,8 @@ enum gw_err train_report_begin(const struct train_job *job,
 {
     struct train_report *r = calloc(1, sizeof *r);
     struct field own[FIELD_COUNT];
+    bool agent = is_agent(job->run.work.model);
+    unsigned count = FIELD_COUNT;
     *report = NULL;
     if (!r)
         return gw_fail(why, GW_ENOMEM, "no memory for a report");
@@ -101,9 +123,13 @@ enum gw_err train_report_begin(const struct train_job *job,
     r->reference = reference;
     memcpy(own, fields, sizeof own);
     own[FIELD_QUALITY].header = quality_name(job->run.work.model);
-    enum gw_err code = output_begin(
-        "psnode train", common.output, own,
-        FIELD_COUNT - (reference ? 0 : REFERENCE_FIELDS), &r->output, why);
+    drop_agent(agent, own, sizeof *own);
+    if (!agent)
+        count -= AGENT_FIELDS;
+    if (!reference)
+        count -= REFERENCE_FIELDS;
+    enum gw_err code = output_begin("psnode train", common.output, own, count,
+                                    &r->output, why);
     if (code)
         free(r);
     else
@@ -138,15 +164,20 @@ static void put_row(struct train_report *r, const json_t *point)
     double difference = fabs(loss - there) / fabs(there);
     if (difference > r->worst)
         r->worst = difference;
-    output_row(r->output, (union value[FIELD_COUNT]){
-                              {.integer = epoch},
-                              {.integer = integer_of(point, "units", 0)},
-                              {.integer = integer_of(point, "samples", 0)},
-                              {.real = loss},
-                              {.real = quality_of(r, point)},
-                              {.real = real_of(point, "seconds")},
-                              {.real = there},
-                              {.real = difference}});
+    union value values[FIELD_COUNT] = {
+        {.integer = epoch},
+        {.integer = integer_of(point, "units", 0)},
+        {.integer = integer_of(point, "samples", 0)},
+        {.real = loss},
+        {.real = quality_of(r, point)},
+        {.real = real_of(point, "policy_loss")},
+        {.real = real_of(point, "value_loss")},
+        {.real = real_of(point, "entropy")},
+        {.real = real_of(point, "seconds")},
+        {.real = there},
+        {.real = difference}};
+    drop_agent(is_agent(r->job->run.work.model), values, sizeof *values);
+    output_row(r->output, values);
 }
 
 static void put_rows(struct train_report *r, const json_t *status, bool all)
@@ -212,6 +243,17 @@ static void put_scores(struct output *o, const json_t *result)
     output_note_text(o, "digest", text_of(result, "digest", NULL));
 }
 
+/* Of modes in which nobody waits for a clock's end; else nothing is stale. */
+static void put_staleness(struct output *o, const json_t *status)
+{
+    const json_t *clock = json_object_get(status, "clocks");
+    const char *mode = text_of(clock, "mode", "");
+    if (strcmp(mode, "asp") != 0 && strncmp(mode, "ssp", 3) != 0)
+        return;
+    number(o, "staleness_mean", 4, train_staleness_mean(status));
+    output_note_integer(o, "staleness_max", train_staleness(status));
+}
+
 static void put_traffic(struct output *o, const json_t *status)
 {
     const json_t *nodes = json_object_get(status, "nodes");
@@ -230,6 +272,7 @@ static void put_traffic(struct output *o, const json_t *status)
                100 * each / (double)model);
     output_note_integer(o, "model_keys", model);
     number(o, "waited_share", 4, train_waited(status));
+    put_staleness(o, status);
 }
 
 /* Bits that are the reference's are more than a curve that is near it. */

@@ -42,7 +42,8 @@ static enum gw_err check_numbers(const struct work_options *w,
 static bool learns_from_file(const char *model)
 {
     return strcmp(model, gw_task_name(GW_TASK_MF)) != 0 &&
-           strcmp(model, gw_task_name(GW_TASK_DRIFT)) != 0;
+           strcmp(model, gw_task_name(GW_TASK_DRIFT)) != 0 &&
+           strcmp(model, gw_task_name(GW_TASK_CARTPOLE)) != 0;
 }
 
 static enum gw_err check_model(enum task_for whom, const char *model,

@@ -29,7 +29,8 @@ enum kind {
 #define MF       (1u << GW_TASK_MF)
 #define WORD2VEC (1u << GW_TASK_WORD2VEC)
 #define DRIFT    (1u << GW_TASK_DRIFT)
-#define ALL      (LR | MF | WORD2VEC | DRIFT)
+#define CARTPOLE (1u << GW_TASK_CARTPOLE)
+#define ALL      (LR | MF | WORD2VEC | DRIFT | CARTPOLE)
 #define ANY      (1u << 31) /* also without a model */
 
 #define TASK(member)   offsetof(struct settings, task.member)
@@ -73,6 +74,18 @@ static const struct setting {
     {"rows", SET_SIZE, DRIFT, TASK(drift.rows), "of an epoch"},
     {"period", SET_DOUBLE, DRIFT, TASK(drift.period),
      "rows after which the truth is as before"},
+    {"hidden", SET_U32, CARTPOLE, TASK(cartpole.hidden), "units of the agent"},
+    {"episodes", SET_SIZE, CARTPOLE, TASK(cartpole.episodes), "of an epoch"},
+    {"limit", SET_U32, CARTPOLE, TASK(cartpole.limit),
+     "steps of an episode, at most"},
+    {"unroll", SET_U32, CARTPOLE, TASK(cartpole.unroll),
+     "n of n-step returns; steps of a trajectory"},
+    {"discount", SET_DOUBLE, CARTPOLE, TASK(cartpole.discount),
+     "of rewards, a step"},
+    {"value-weight", SET_DOUBLE, CARTPOLE, TASK(cartpole.value_weight),
+     "of the value loss"},
+    {"entropy-weight", SET_DOUBLE, CARTPOLE, TASK(cartpole.entropy_weight),
+     "of the entropy, which is rewarded"},
     {"half", SET_SWITCH, ANY, WORKER(half), "values travel as f16"},
     {"top-share", SET_FLOAT, ANY, WORKER(top_share),
      "only so much of a push travels at once"},

@@ -160,6 +160,9 @@ static void add_epoch(struct run *run, const struct epoch_note *now,
     e->sums.samples += now->sums.samples - then->sums.samples;
     e->sums.right += now->sums.right - then->sums.right;
     e->sums.loss += now->sums.loss - then->sums.loss;
+    e->sums.policy_loss += now->sums.policy_loss - then->sums.policy_loss;
+    e->sums.value_loss += now->sums.value_loss - then->sums.value_loss;
+    e->sums.entropy += now->sums.entropy - then->sums.entropy;
     e->ended_ns = gw_now_ns();
     if (now->epoch >= run->curve_count)
         run->curve_count = (unsigned)now->epoch + 1;

@@ -213,23 +213,39 @@ static json_t *clock_json(const struct run *run, const struct progress_of *p)
         (int)clock->done);
 }
 
+/* What the loss of an agent consists of: means over steps. */
+static void put_agent(json_t *point, const struct gw_unit_sums *sums)
+{
+    double steps = (double)sums->right;
+    json_object_set_new(point, "policy_loss",
+                        real_json(sums->policy_loss / steps));
+    json_object_set_new(point, "value_loss",
+                        real_json(sums->value_loss / steps));
+    json_object_set_new(point, "entropy", real_json(sums->entropy / steps));
+}
+
+static json_t *point_json(const struct run *run, unsigned epoch)
+{
+    const struct epoch_sums *sums = &run->curve[epoch];
+    double samples = (double)sums->sums.samples;
+    json_t *point = json_pack("{s:i, s:I, s:I, s:I, s:o, s:f}", "data_epoch",
+                              (int)epoch, "units", (json_int_t)sums->units,
+                              "samples", (json_int_t)sums->sums.samples,
+                              "right", (json_int_t)sums->sums.right, "loss",
+                              real_json(sums->sums.loss / samples), "seconds",
+                              (double)(sums->ended_ns - run->work_ns) / 1e9);
+    if (strcmp(run->work.model, gw_task_name(GW_TASK_CARTPOLE)) == 0)
+        put_agent(point, &sums->sums);
+    return point;
+}
+
 /* A point a data epoch that anybody has learnt from. */
 static json_t *curve_json(const struct run *run)
 {
     json_t *list = json_array();
-    for (unsigned e = 0; e < run->curve_count; e++) {
-        const struct epoch_sums *sums = &run->curve[e];
-        double samples = (double)sums->sums.samples;
-        if (sums->units == 0)
-            continue;
-        json_array_append_new(
-            list, json_pack("{s:i, s:I, s:I, s:I, s:o, s:f}", "data_epoch",
-                            (int)e, "units", (json_int_t)sums->units, "samples",
-                            (json_int_t)sums->sums.samples, "right",
-                            (json_int_t)sums->sums.right, "loss",
-                            real_json(sums->sums.loss / samples), "seconds",
-                            (double)(sums->ended_ns - run->work_ns) / 1e9));
-    }
+    for (unsigned e = 0; e < run->curve_count; e++)
+        if (run->curve[e].units > 0)
+            json_array_append_new(list, point_json(run, e));
     return list;
 }
 

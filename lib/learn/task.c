@@ -16,6 +16,7 @@ static const struct gw__task_model *const models[] = {
     [GW_TASK_MF] = &gw__task_mf,
     [GW_TASK_WORD2VEC] = &gw__task_word2vec,
     [GW_TASK_DRIFT] = &gw__task_drift,
+    [GW_TASK_CARTPOLE] = &gw__task_cartpole,
 };
 
 const char *gw_task_name(enum gw_task_kind kind)
@@ -42,7 +43,8 @@ enum gw_err gw_task_defaults(const char *name, struct gw_task_config *config,
             return gw_task_choose_updater(config, config->updater, why);
         }
     return gw_fail(why, GW_EINVAL,
-                   "\"%s\" is no model; there are lr, mf, word2vec and drift",
+                   "\"%s\" is no model; there are lr, mf, word2vec, drift "
+                   "and cartpole",
                    name);
 }
 

@@ -70,12 +70,16 @@ struct gw__task_model {
 };
 
 extern const struct gw__task_model gw__task_lr, gw__task_mf, gw__task_word2vec,
-    gw__task_drift;
+    gw__task_drift, gw__task_cartpole;
 
 /* Adds a table of that name that the config's updater changes. */
 struct gw_ps_table_config *gw__task_table(struct gw_task *task,
                                           const char *name, uint32_t width,
                                           uint64_t key_bound);
+/* The agent of a cartpole task; who acts is who learns. */
+struct gw__agent_config;
+void gw__cartpole_agent(const struct gw_task_config *config,
+                        struct gw__agent_config *agent);
 /* The floats of the unit's rows of a table. */
 size_t gw__unit_floats(const struct gw_unit *unit, unsigned table);
 

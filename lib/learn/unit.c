@@ -127,6 +127,9 @@ void gw_unit_add(struct gw_unit_sums *sums, const struct gw_unit_sums *more)
     sums->samples += more->samples;
     sums->loss += more->loss;
     sums->right += more->right;
+    sums->policy_loss += more->policy_loss;
+    sums->value_loss += more->value_loss;
+    sums->entropy += more->entropy;
 }
 
 /* ---- evaluation ---- */

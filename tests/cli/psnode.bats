@@ -224,6 +224,33 @@ make_rows() {
     [ "$(wc -l <mf.csv)" = 2 ]
 }
 
+@test "train: an agent's weights are the same bits, whoever adds up how" {
+    psnode train cartpole -s 1 -n 1 -E 2 -o json >one.json
+    psnode train cartpole -s 3 -n 3 --parts 5 -E 2 --reference -o json >c.json
+    [ "$(json digest <c.json)" = "$(json digest <one.json)" ]
+    [ "$(json same_bits <c.json)" = yes ]
+    awk -v r="$(json test_return <c.json)" 'BEGIN { exit !(r >= 100) }'
+    psnode train cartpole -n 3 -E 1 --mode asp -o csv >a3c.csv
+    [[ $(head -1 a3c.csv) = *,quality,policy_loss,value_loss,entropy,seconds* ]]
+    psnode train cartpole -n 3 -E 1 --mode ssp:1 -o json >ssp.json
+    [ "$(json staleness_max <ssp.json)" -le 1 ]
+}
+
+@test "actors: the lag is the formula's, and the same on each run" {
+    psnode actors cartpole -n 8 -q 12 -b 2 --updates 1000 -o json >one.json
+    psnode actors cartpole -n 8 -q 12 -b 2 --updates 1000 -o json >two.json
+    cmp one.json two.json
+    awk -v is="$(json lag <one.json)" 'BEGIN { exit !(is > 9.5 && is < 10.1) }'
+    psnode actors cartpole --max-lag 4 --updates 400 -o json >bound.json
+    [ "$(json lag_worst <bound.json)" -le 4 ]
+    [ "$(json total_dropped <bound.json)" -gt 0 ]
+    run -64 psnode actors mf
+    run -64 psnode actors cartpole --actors 0
+    run -64 psnode actors cartpole --jitter 2
+    run -65 psnode actors cartpole --set rate=1e6 --no-correction
+    [[ $output = *"no number; try a lower rate"* ]]
+}
+
 @test "train: word2vec prints neighbours, and Hogwild's speed beside" {
     awk 'BEGIN { for (i = 0; i < 400; i++)
         print "the king and the queen of the city went to war for water" }' \

@@ -6,6 +6,7 @@
 #ifndef GRADWIRE_H
 #define GRADWIRE_H
 
+#include <gradwire/actors.h>
 #include <gradwire/base.h>
 #include <gradwire/coll.h>
 #include <gradwire/event.h>

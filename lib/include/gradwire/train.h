@@ -23,6 +23,7 @@
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
  *               good with parts of 500 to 2000 words, up to 8 of them
  *     drift     linear regression on an endless stream whose truth moves; "w"
+ *     cartpole  an agent that balances a pole learns from what it does; "agent"
  *
  * A task does not change once it is made: any number of threads may use it,
  * each with a gw_unit of its own.
@@ -47,6 +48,7 @@ enum gw_task_kind {
     GW_TASK_MF,
     GW_TASK_WORD2VEC,
     GW_TASK_DRIFT,
+    GW_TASK_CARTPOLE,
     GW_TASK_KINDS
 };
 
@@ -85,9 +87,16 @@ struct gw_task_config {
         double noise;  /* standard deviation */
         double period; /* rows after which the true weights are as before */
     } drift;
+    struct {
+        uint32_t hidden; /* units of the agent's trunk */
+        size_t episodes; /* rows of an epoch */
+        uint32_t limit;  /* steps of an episode, at most */
+        uint32_t unroll; /* n of the n-step returns */
+        double discount, value_weight, entropy_weight;
+    } cartpole;
 };
 
-/* "lr", "mf", "word2vec", "drift" */
+/* "lr", "mf", "word2vec", "drift", "cartpole" */
 GW_API const char *gw_task_name(enum gw_task_kind kind);
 /* A good beginning for that model; GW_EINVAL: there is no such model. */
 GW_API GW_MUST_CHECK enum gw_err gw_task_defaults(const char *name,
@@ -131,9 +140,12 @@ struct gw_unit_place {
  * are rows. */
 struct gw_unit_sums {
     uint64_t rows, samples;
-    double loss;    /* log loss; half the squared error */
+    double loss;    /* log loss; half the squared error; cartpole: what the
+                       agent minimises, the mean of an episode's steps */
     uint64_t right; /* lr: rows told right; word2vec: pairs whose word scores
-                       above all that were drawn against it */
+                       above all that were drawn against it; cartpole: steps */
+    /* cartpole: what the loss consists of, sums over steps */
+    double policy_loss, value_loss, entropy;
 };
 
 struct gw_unit; /* one worker's scratch; one thread at a time */
@@ -182,16 +194,18 @@ struct gw_task_score {
 };
 
 /* "accuracy" (lr), "rmse" (mf, drift), "first" (word2vec: the share of pairs
- * whose word scores above all that were drawn against it) */
+ * whose word scores above all that were drawn against it), "return" (cartpole:
+ * the mean number of steps of an episode) */
 GW_API const char *gw_task_quality(const struct gw_task *task);
 /* The same from sums of units. */
 GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
                                           const struct gw_unit_sums *sums);
 /* Over a whole set, in chunks. Of drift, whose stream goes on, the train set is
  * the last thousand rows of the epoch before `epochs`, and the test set the
- * thousand that come then. word2vec's train set is the text, with pairs and
- * negatives of its own that are always the same. GW_ENOTSUP: there is no test
- * set (lr without a file, word2vec); else what `fetch` says. */
+ * thousand that come then; of cartpole likewise a hundred episodes. word2vec's
+ * train set is the text, with pairs and negatives of its own that are always
+ * the same. GW_ENOTSUP: there is no test set (lr without a file, word2vec);
+ * else what `fetch` says. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
                  uint64_t epochs, const struct gw_fetch *fetch,

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Actors and a learner apart, as in IMPALA (Espeholt et al. 2018): actors play
+ * with the newest parameters that there are when they begin a trajectory; a
+ * queue of bounded room has what they have played; the learner takes `batch` of
+ * it for each update. While a trajectory is made and waits, the learner goes
+ * on, and what it learns from then was played by an older policy:
+ *
+ *     policy lag = updates between the parameters that a trajectory was played
+ *                  with and the update that learns from it
+ *
+ * When an update ends it makes every trajectory older by one that is still to
+ * be learnt from. Each actor has one in the making or in hand, the others are
+ * in the queue; so, as in Little's law (1961), however long anything takes,
+ *
+ *     mean lag = (actors + mean length of the queue at such times) / batch
+ *
+ * which is (actors + queue) / batch if the learner is slower than all actors,
+ * and hardly more than actors / batch if it waits for them.
+ *
+ * Time is virtual: a step costs an actor so much, an update the learner so
+ * much. All else is real, the cart and pole (gradwire/train.h), the parameters,
+ * the gradients; and the same on each run, since the seed decides. One thread.
+ */
+#ifndef GRADWIRE_ACTORS_H
+#define GRADWIRE_ACTORS_H
+
+#include <gradwire/train.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GW_ACTORS_MAX = 1024, GW_ACTORS_QUEUE_MAX = 4096 };
+#define GW_LAG_ANY UINT64_MAX
+
+struct gw_actors_config {
+    /* A cartpole: its agent, updater and seed. A trajectory has `unroll` steps,
+     * less when an episode ends. */
+    struct gw_task_config task;
+    unsigned actors;
+    unsigned queue;   /* trajectories that wait; 0: the learner takes each one
+                         from the actor's hand */
+    unsigned batch;   /* trajectories of an update */
+    uint64_t step_ns; /* of an actor; a trajectory takes steps times that */
+    double jitter;    /* share of it that is exponential: 0 to 1 */
+    uint64_t update_ns;
+    uint64_t max_lag; /* older trajectories are thrown away; GW_LAG_ANY */
+    bool corrected;   /* by V-trace, for the lag */
+};
+
+/* A good beginning: eight actors, a queue of eight, one trajectory an update,
+ * a learner that is not fast enough for them. */
+GW_API void gw_actors_defaults(struct gw_actors_config *config);
+
+/* What has happened in one stretch of updates. */
+struct gw_actors_report {
+    uint64_t updates;
+    uint64_t trajectories; /* learnt from */
+    uint64_t dropped;      /* too old */
+    uint64_t steps;        /* of those learnt from */
+    uint64_t episodes;     /* that ended */
+    double mean_return;    /* of those: steps; NaN: none ended */
+    double policy_loss, value_loss, entropy; /* means over steps */
+    double lag_mean;                         /* of those learnt from */
+    uint64_t lag_max;
+    double queue_mean; /* trajectories in the queue when an update ended */
+    double busy;       /* share of the time that the learner computed */
+    uint64_t time_ns;  /* virtual */
+};
+
+struct gw_actors;
+
+/* GW_EINVAL: the config makes no sense. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_actors_new(const struct gw_actors_config *config, struct gw_actors **actors,
+              struct gw_error *why);
+GW_API void gw_actors_destroy(struct gw_actors **actors);
+/* So many updates more. GW_ENUMERIC: a gradient is no number any more. */
+GW_API GW_MUST_CHECK enum gw_err gw_actors_run(struct gw_actors *actors,
+                                               uint64_t updates,
+                                               struct gw_actors_report *report,
+                                               struct gw_error *why);
+/* Equal for equal parameters, bit by bit. */
+GW_API uint64_t gw_actors_digest(const struct gw_actors *actors);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Actors and a learner in virtual time: gradwire/actors.h has the idea. What an
+ * actor will do follows from the parameters that it begins with, so it plays
+ * its whole trajectory at once, and hands it over when its time has come:
+ *
+ *     plays --time--> holds it --room in the queue--> begins the next one
+ *
+ * The learner takes the oldest of the queue whenever it does not compute, and
+ * computes when it has a batch. Where a trajectory is, is all that there is to
+ * know: each has a number, and numbers travel. Events of the same time come in
+ * the order learner, actor 0, actor 1, ...
+ */
+#include "learn/agent.h"
+#include "learn/random.h"
+#include "learn/task.h"
+
+#include <gradwire/actors.h>
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_MAX = 1024, NONE = -1 };
+
+struct actor {
+    struct gw__cartpole pole;
+    struct gw_rng rng;
+    uint64_t steps;    /* of this episode */
+    unsigned number;   /* of its trajectory */
+    uint64_t ready_ns; /* when it has played it */
+    bool holds;        /* it has, and waits for room */
+};
+
+struct played {
+    struct gw__trajectory trajectory;
+    uint64_t version; /* of the parameters: updates before */
+    uint64_t episode; /* its length, if it ended with this trajectory; else 0 */
+};
+
+/* Numbers of trajectories or of actors, in the order in which they came. */
+struct line {
+    unsigned *numbers;
+    unsigned first, count, room;
+};
+
+struct gw_actors {
+    struct gw_actors_config config;
+    struct gw_task *task;
+    struct gw_local *local;
+    struct gw__agent agent;
+    size_t row_count;
+    uint64_t *keys;
+    float *rows, *gradient; /* of all keys */
+    double *sums;
+    struct actor *actors;
+    struct played *played;
+    struct line free, queue, holding; /* the last one of actors */
+    unsigned batch[BATCH_MAX], batch_count;
+    uint64_t version, now_ns, done_ns; /* when the update is done */
+    bool computes;
+    struct gw_actors_report report;
+};
+
+/* ---- lines ---- */
+
+static bool line_init(struct line *line, unsigned room)
+{
+    line->room = room + 1;
+    line->numbers = calloc(line->room, sizeof *line->numbers);
+    return line->numbers != NULL;
+}
+
+static void line_put(struct line *line, unsigned number)
+{
+    assert(line->count < line->room);
+    line->numbers[(line->first + line->count++) % line->room] = number;
+}
+
+static unsigned line_take(struct line *line)
+{
+    unsigned number = line->numbers[line->first];
+    assert(line->count > 0);
+    line->first = (line->first + 1) % line->room;
+    line->count--;
+    return number;
+}
+
+/* ---- actors ---- */
+
+static uint64_t duration(const struct gw_actors *a, struct actor *actor,
+                         size_t steps)
+{
+    double jitter = a->config.jitter;
+    double share = 1 - jitter - jitter * log(1 - gw_rng_unit(&actor->rng));
+    return (uint64_t)((double)(steps * a->config.step_ns) * share);
+}
+
+/* With the newest parameters. */
+static void begin(struct gw_actors *a, struct actor *actor)
+{
+    struct played *p = &a->played[actor->number = line_take(&a->free)];
+    size_t unroll = a->agent.config.unroll;
+    size_t left = a->config.task.cartpole.limit - actor->steps;
+    gw__agent_play(&a->agent, a->rows, &actor->pole, &actor->rng,
+                   left < unroll ? left : unroll, &p->trajectory);
+    actor->steps += p->trajectory.count;
+    p->version = a->version;
+    p->episode = 0;
+    if (p->trajectory.failed || p->trajectory.count == left) {
+        p->episode = actor->steps;
+        actor->steps = 0;
+        gw__cartpole_begin(&actor->pole, &actor->rng);
+    }
+    actor->holds = false;
+    actor->ready_ns = a->now_ns + duration(a, actor, p->trajectory.count);
+}
+
+/* What the actor that waits longest holds; that one goes on. */
+static unsigned hand_over(struct gw_actors *a)
+{
+    struct actor *actor = &a->actors[line_take(&a->holding)];
+    unsigned number = actor->number;
+    begin(a, actor);
+    return number;
+}
+
+/* ---- the learner ---- */
+
+/* Into the batch, or away with it. */
+static void look_at(struct gw_actors *a, unsigned number)
+{
+    const struct played *p = &a->played[number];
+    struct gw_actors_report *r = &a->report;
+    if (p->episode) {
+        r->episodes++;
+        r->mean_return += (double)p->episode;
+    }
+    if (a->version - p->version <= a->config.max_lag) {
+        a->batch[a->batch_count++] = number;
+        return;
+    }
+    r->dropped++;
+    line_put(&a->free, number);
+}
+
+/* Everything that can happen without time going on. */
+static void settle(struct gw_actors *a)
+{
+    for (;;) {
+        if (a->holding.count > 0 && a->queue.count < a->config.queue)
+            line_put(&a->queue, hand_over(a));
+        else if (a->batch_count == a->config.batch)
+            break;
+        else if (a->queue.count > 0)
+            look_at(a, line_take(&a->queue));
+        else if (a->holding.count > 0)
+            look_at(a, hand_over(a));
+        else
+            return;
+    }
+    if (!a->computes) {
+        a->computes = true;
+        a->done_ns = a->now_ns + a->config.update_ns;
+    }
+}
+
+/* Its version is still that of when it was taken. */
+static void learn_from(struct gw_actors *a, const struct played *p)
+{
+    struct gw_actors_report *r = &a->report;
+    struct gw__agent_losses losses;
+    uint64_t lag = a->version - p->version;
+    gw__agent_judge(&a->agent, a->rows, &p->trajectory);
+    gw__agent_learn(&a->agent, a->rows, &p->trajectory, a->sums, &losses);
+    r->policy_loss += losses.policy;
+    r->value_loss += losses.value;
+    r->entropy += losses.entropy;
+    r->trajectories++;
+    r->steps += p->trajectory.count;
+    r->lag_mean += (double)lag;
+    r->lag_max = lag > r->lag_max ? lag : r->lag_max;
+}
+
+/* The batch's mean gradient goes to the updater. */
+static enum gw_err update(struct gw_actors *a, struct gw_error *why)
+{
+    size_t floats = a->row_count * GW__AGENT_WIDTH;
+    double share =
+        1 / ((double)a->config.batch * (double)a->agent.config.unroll);
+    a->report.queue_mean += a->queue.count;
+    memset(a->sums, 0, floats * sizeof *a->sums);
+    for (unsigned i = 0; i < a->batch_count; i++) {
+        learn_from(a, &a->played[a->batch[i]]);
+        line_put(&a->free, a->batch[i]);
+    }
+    for (size_t k = 0; k < floats; k++) {
+        a->gradient[k] = (float)(a->sums[k] * share);
+        if (!isfinite(a->gradient[k]))
+            return gw_fail(why, GW_ENUMERIC,
+                           "update %llu: the gradient is no number; try a "
+                           "lower rate",
+                           (unsigned long long)a->version);
+    }
+    enum gw_err code =
+        gw_local_push(a->local, 0, a->keys, a->row_count, a->gradient, why);
+    if (code)
+        return code;
+    gw_local_step(a->local);
+    gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
+    a->version++;
+    a->batch_count = 0;
+    a->computes = false;
+    return GW_OK;
+}
+
+/* ---- time ---- */
+
+/* The actor that is the next one to be ready; NONE. */
+static int next_actor(const struct gw_actors *a)
+{
+    int next = NONE;
+    for (unsigned i = 0; i < a->config.actors; i++)
+        if (!a->actors[i].holds &&
+            (next == NONE || a->actors[i].ready_ns < a->actors[next].ready_ns))
+            next = (int)i;
+    return next;
+}
+
+/* One event; the update that it ends, if it does, is counted in version. */
+static enum gw_err turn(struct gw_actors *a, struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    int next = next_actor(a);
+    assert(a->computes || next != NONE); /* else all would wait for all */
+    if (a->computes &&
+        (next == NONE || a->done_ns <= a->actors[next].ready_ns)) {
+        a->now_ns = a->done_ns;
+        code = update(a, why);
+    } else {
+        a->now_ns = a->actors[next].ready_ns;
+        a->actors[next].holds = true;
+        line_put(&a->holding, (unsigned)next);
+    }
+    settle(a);
+    return code;
+}
+
+/* From sums to means. */
+static void finish(struct gw_actors_report *r)
+{
+    double steps = r->steps ? (double)r->steps : 1;
+    r->mean_return =
+        r->episodes ? r->mean_return / (double)r->episodes : (double)NAN;
+    r->policy_loss /= steps;
+    r->value_loss /= steps;
+    r->entropy /= steps;
+    r->lag_mean /= r->trajectories ? (double)r->trajectories : 1;
+    r->queue_mean /= r->updates ? (double)r->updates : 1;
+}
+
+enum gw_err gw_actors_run(struct gw_actors *a, uint64_t updates,
+                          struct gw_actors_report *report, struct gw_error *why)
+{
+    uint64_t begin_ns = a->now_ns, first = a->version;
+    enum gw_err code = GW_OK;
+    a->report = (struct gw_actors_report){0};
+    while (!code && a->version - first < updates)
+        code = turn(a, why);
+    *report = a->report;
+    report->updates = a->version - first;
+    report->time_ns = a->now_ns - begin_ns;
+    double busy_ns = (double)(report->updates * a->config.update_ns);
+    report->busy = report->time_ns ? busy_ns / (double)report->time_ns : 1;
+    finish(report);
+    return code;
+}
+
+uint64_t gw_actors_digest(const struct gw_actors *a)
+{
+    return gw_local_digest(a->local);
+}
+
+/* ---- beginning and end ---- */
+
+void gw_actors_defaults(struct gw_actors_config *config)
+{
+    enum { STEP_NS = 100000, UPDATE_NS = 1000000 };
+    *config = (struct gw_actors_config){
+        .actors = 8,
+        .queue = 8,
+        .batch = 1,
+        .step_ns = STEP_NS,
+        .update_ns = UPDATE_NS,
+        .jitter = 0.5,
+        .max_lag = GW_LAG_ANY,
+        .corrected = true,
+    };
+    struct gw_error why;
+    enum gw_err code = gw_task_defaults("cartpole", &config->task, &why);
+    if (!code)
+        code = gw_task_choose_updater(&config->task, GW_PS_SGD, &why);
+    config->task.rate = 1;
+    assert(!code);
+    (void)code;
+}
+
+static enum gw_err check(const struct gw_actors_config *config,
+                         struct gw_error *why)
+{
+    if (config->task.kind != GW_TASK_CARTPOLE)
+        return gw_fail(why, GW_EINVAL, "actors play; %s is no play",
+                       gw_task_name(config->task.kind));
+    if (config->actors < 1 || config->actors > GW_ACTORS_MAX)
+        return gw_fail(why, GW_EINVAL, "actors are 1 to %d, not %u",
+                       GW_ACTORS_MAX, config->actors);
+    if (config->queue > GW_ACTORS_QUEUE_MAX)
+        return gw_fail(why, GW_EINVAL, "a queue has at most %d places, not %u",
+                       GW_ACTORS_QUEUE_MAX, config->queue);
+    if (config->batch < 1 || config->batch > BATCH_MAX)
+        return gw_fail(why, GW_EINVAL, "a batch has 1 to %d trajectories",
+                       BATCH_MAX);
+    if (!(config->jitter >= 0 && config->jitter <= 1))
+        return gw_fail(why, GW_EINVAL, "jitter is from 0 to 1, not %g",
+                       config->jitter);
+    return GW_OK;
+}
+
+static enum gw_err make_room(struct gw_actors *a, struct gw_error *why)
+{
+    const struct gw_actors_config *config = &a->config;
+    unsigned count = config->actors + config->queue + config->batch;
+    size_t floats = a->row_count * GW__AGENT_WIDTH;
+    a->keys = calloc(a->row_count, sizeof *a->keys);
+    a->rows = calloc(floats, sizeof *a->rows);
+    a->gradient = calloc(floats, sizeof *a->gradient);
+    a->sums = calloc(floats, sizeof *a->sums);
+    a->actors = calloc(config->actors, sizeof *a->actors);
+    a->played = calloc(count, sizeof *a->played);
+    bool made = a->keys && a->rows && a->gradient && a->sums && a->actors &&
+                a->played && line_init(&a->free, count) &&
+                line_init(&a->queue, config->queue) &&
+                line_init(&a->holding, config->actors);
+    for (unsigned i = 0; made && i < count; i++) {
+        struct gw__trajectory *t = &a->played[i].trajectory;
+        t->steps = calloc(a->agent.config.unroll, sizeof *t->steps);
+        made = t->steps != NULL;
+        line_put(&a->free, i);
+    }
+    return made ? GW_OK : gw_fail(why, GW_ENOMEM, "%u trajectories", count);
+}
+
+static enum gw_err open_tables(struct gw_actors *a, struct gw_error *why)
+{
+    struct gw__agent_config agent;
+    unsigned count;
+    enum gw_err code = gw_task_new(&a->config.task, &a->task, why);
+    if (code)
+        return code;
+    gw__cartpole_agent(&a->config.task, &agent);
+    agent.corrected = a->config.corrected;
+    a->row_count = gw__agent_rows(&agent);
+    const struct gw_ps_table_config *tables = gw_task_tables(a->task, &count);
+    code = gw__agent_init(&a->agent, &agent, why);
+    return code ? code : gw_local_new(tables, count, &a->local, why);
+}
+
+static void start(struct gw_actors *a)
+{
+    enum { LUCK = 2 }; /* not that of the task's episodes */
+    uint64_t seed = gw__mix_in(a->config.task.seed, LUCK);
+    for (size_t k = 0; k < a->row_count; k++)
+        a->keys[k] = k;
+    gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
+    for (unsigned i = 0; i < a->config.actors; i++) {
+        struct actor *actor = &a->actors[i];
+        gw_rng_seed(&actor->rng, gw__mix_in(seed, i));
+        gw__cartpole_begin(&actor->pole, &actor->rng);
+        begin(a, actor);
+    }
+}
+
+enum gw_err gw_actors_new(const struct gw_actors_config *config,
+                          struct gw_actors **actors, struct gw_error *why)
+{
+    *actors = NULL;
+    enum gw_err code = check(config, why);
+    if (code)
+        return code;
+    struct gw_actors *a = calloc(1, sizeof *a);
+    if (!a)
+        return gw_fail(why, GW_ENOMEM, "actors");
+    a->config = *config;
+    code = open_tables(a, why);
+    if (!code)
+        code = make_room(a, why);
+    if (code) {
+        gw_actors_destroy(&a);
+        return code;
+    }
+    start(a);
+    *actors = a;
+    return GW_OK;
+}
+
+void gw_actors_destroy(struct gw_actors **actors)
+{
+    struct gw_actors *a = *actors;
+    if (!a)
+        return;
+    for (unsigned i = 0; a->played && i + 1 < a->free.room; i++)
+        free(a->played[i].trajectory.steps);
+    free(a->played);
+    free(a->actors);
+    free(a->keys);
+    free(a->rows);
+    free(a->gradient);
+    free(a->sums);
+    free(a->free.numbers);
+    free(a->queue.numbers);
+    free(a->holding.numbers);
+    gw__agent_fini(&a->agent);
+    gw_local_destroy(&a->local);
+    gw_task_destroy(&a->task);
+    free(a);
+    *actors = NULL;
+}

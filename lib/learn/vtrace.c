@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * V-trace (Espeholt et al., IMPALA, 2018, section 4.1): what the value should
+ * have been, by a trajectory that another policy mu has played than the one
+ * that learns from it, pi:
+ *
+ *     rho_t = c_t = min(1, pi(a_t | x_t) / mu(a_t | x_t))
+ *     delta_t = rho_t (r_t + gamma V(x_t+1) - V(x_t))
+ *     v_t = V(x_t) + delta_t + gamma c_t (v_t+1 - V(x_t+1))
+ *     A_t = rho_t (r_t + gamma v_t+1 - V(x_t))
+ *
+ * Actions that pi would hardly take count for little; none counts more than
+ * once, which bounds the variance. If both are the same, v_t are the n-step
+ * returns of A3C (Mnih et al. 2016; remark 1 of the paper).
+ */
+#include "learn/agent.h"
+
+void gw__vtrace(const struct gw__vtrace *v, double *targets, double *advantages)
+{
+    double target = v->values[v->count]; /* of the step after t */
+    for (size_t t = v->count; t-- > 0;) {
+        double ratio = v->ratios[t] < 1 ? v->ratios[t] : 1;
+        double value = v->values[t], next = v->values[t + 1];
+        double delta = ratio * (v->reward + v->discount * next - value);
+        advantages[t] = ratio * (v->reward + v->discount * target - value);
+        target = value + delta + v->discount * ratio * (target - next);
+        targets[t] = target;
+    }
+}
