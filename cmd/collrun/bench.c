@@ -12,6 +12,7 @@
 
 #include "bench_wire.h"
 #include "collrun.h"
+#include "common/placed.h"
 #include "plan_source.h"
 #include "price.h"
 
@@ -19,8 +20,6 @@
 #include <string.h>
 
 static struct bench bench = {
-    .ranks = PLAN_RANKS_DEFAULT,
-    .wire = "shm",
     .algo = "auto",
     .bytes_min = 1 << 10,
     .bytes_max = 64 << 20,
@@ -33,15 +32,17 @@ static const char *type_name = "f32", *op_name = "sum", *sizes_text;
 static uint64_t slice_bytes;
 static unsigned lanes;
 static bool no_windows, no_pin, why_chosen;
+static const struct placed *placed;
 
 /* clang-format off */
 static const struct option_spec options[] = {
     {"algo", 'a', OPTION_TEXT, &bench.algo, "NAME",
      "algorithm, all that serve so many ranks, or what the library chooses",
      "auto|all|" PLAN_ALGO_WORDS},
-    {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE", "transport",
-     "shm|ipc|tcp"},
-    {"ranks", 'n', OPTION_UNSIGNED, &bench.ranks, "N", "processes", NULL},
+    {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE",
+     "transport (default shm)", "shm|ipc|tcp"},
+    {"ranks", 'n', OPTION_UNSIGNED, &bench.ranks, "N",
+     "processes (default 4, or those of mpirun and its like)", NULL},
     {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES", "smallest size",
      NULL},
     {"end", 'e', OPTION_BYTES, &bench.bytes_max, "BYTES", "largest size", NULL},
@@ -79,6 +80,7 @@ static const struct option_spec options[] = {
      "let the scheduler choose the CPU of each rank", NULL},
     {"why", 0, OPTION_FLAG, &why_chosen, NULL,
      "tell what each algorithm was predicted to take", NULL},
+    PLACED_OPTIONS,
     {0},
 };
 /* clang-format on */
@@ -105,6 +107,7 @@ static struct launch plain_launch(void)
 {
     return (struct launch){
         .ranks = bench.ranks,
+        .placed = placed,
         .wire = bench.wire,
         .timeout_ns = common.timeout_ns,
         .no_windows = no_windows,
@@ -185,8 +188,6 @@ static enum gw_err read_sizes(struct gw_error *why)
 static enum gw_err check_options(struct gw_error *why)
 {
     bool one_size = bench.bytes_min == bench.bytes_max;
-    if (bench.ranks == 0)
-        return gw_fail(why, GW_EINVAL, "--ranks: at least one");
     if (bench.root >= bench.ranks)
         return gw_fail(why, GW_EINVAL, "--root: %u is not among %u ranks",
                        bench.root, bench.ranks);
@@ -207,10 +208,12 @@ static enum gw_err check_options(struct gw_error *why)
 static int measure_wire(void)
 {
     struct gw_error why = {.code = GW_OK};
-    if (bench.size_count > 0) {
-        gw_fail(&why, GW_EINVAL, "wire takes --begin and --end, not --sizes");
-        return complain(&why);
-    }
+    if (bench.size_count > 0)
+        return complain_with(GW_EINVAL,
+                             "wire takes --begin and --end, not --sizes");
+    if (placed)
+        return complain_with(GW_EINVAL,
+                             "wire measures two ranks of its own: --alone");
     const struct launch plain = plain_launch();
     return bench_wire(&bench, &plain, &why) ? complain(&why) : 0;
 }
@@ -220,7 +223,12 @@ static int run(int operand_count, char **operands)
     struct gw_error why;
     (void)operand_count;
     bench.seed = common.seed;
-    enum gw_err err = check_options(&why);
+    enum gw_err err = placed_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
+                                   &bench.wire, &placed, &why);
+    if (err == GW_PENDING)
+        return 0;
+    if (!err)
+        err = check_options(&why);
     if (!err && strcmp(operands[0], "wire") == 0)
         return measure_wire();
     if (!err)

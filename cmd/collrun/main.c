@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * collrun: lists, prints, verifies, prices, runs, measures and trains with
- * every collective. This is its table of contents; each command has a file of
- * its name beside this one.
+ * every collective, and starts programs as ranks. This is its table of
+ * contents; each command has a file of its name beside this one.
  */
 #include "collrun.h"
 
 #include <stddef.h>
 
 static const struct command *const commands[] = {
-    &command_list,  &command_plan,  &command_verify,
-    &command_price, &command_sim,   &command_run,
-    &command_bench, &command_train, &command_calibrate,
-    &command_tune,  NULL,
+    &command_list,      &command_plan, &command_verify, &command_price,
+    &command_sim,       &command_run,  &command_bench,  &command_train,
+    &command_calibrate, &command_tune, &command_exec,   NULL,
 };
 
 static const struct tool collrun = {
@@ -23,7 +22,8 @@ static const struct tool collrun = {
                 "collrun plan allreduce --algo ring     who sends what, when\n"
                 "collrun price allreduce -n 8 -b 1M     what each would cost\n"
                 "collrun run allreduce --algo ring --watch\n"
-                "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n",
+                "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n"
+                "collrun exec -n 4 ./program          ranks of your own\n",
 };
 
 int main(int argc, char **argv)

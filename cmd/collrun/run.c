@@ -8,6 +8,7 @@
 #include "run.h"
 
 #include "collrun.h"
+#include "common/placed.h"
 #include "common/recorder.h"
 #include "plan_source.h"
 #include "verify.h"
@@ -20,16 +21,18 @@
 #include <unistd.h>
 
 static struct plan_source source;
-static const char *wire = "shm", *type_name = "f32", *op_name = "sum";
+static const char *wire, *type_name = "f32", *op_name = "sum";
 static uint64_t bytes = 64 << 10, slice_bytes;
 static bool watching, in_place;
 static struct recorder recorder;
+static const struct placed *placed;
 
 /* clang-format off */
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"bytes", 'b', OPTION_BYTES, &bytes, "BYTES", "size of the message", NULL},
-    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport", "shm|ipc|tcp"},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport (default shm)",
+     "shm|ipc|tcp"},
     {"watch", 0, OPTION_FLAG, &watching, NULL,
      "draw who has contributed to what, after every step", NULL},
     {"events", 0, OPTION_TEXT, &recorder.jsonl, "FILE.jsonl",
@@ -46,6 +49,7 @@ static const struct option_spec options[] = {
      "the input lies in the output buffer", NULL},
     {"slice", 0, OPTION_BYTES, &slice_bytes, "BYTES",
      "bytes of a slice (default: the wire's own)", NULL},
+    PLACED_OPTIONS,
     {0},
 };
 /* clang-format on */
@@ -88,6 +92,7 @@ static enum gw_err launch(struct context *c, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = c->job->plan->ranks,
+        .placed = placed,
         .wire = wire,
         .timeout_ns = common.timeout_ns,
         .slice_bytes = slice_bytes,
@@ -99,8 +104,8 @@ static enum gw_err launch(struct context *c, struct gw_error *why)
     };
     struct gw_error unwritten;
     enum gw_err err = launch_run(&launch, why);
-    if (recorder_wanted(&recorder) && recorder_write(&recorder, &unwritten) &&
-        !err)
+    if (recorder_wanted(&recorder) && placed_hears(placed) &&
+        recorder_write(&recorder, &unwritten) && !err)
         err = gw_fail(why, unwritten.code, "%s", unwritten.text);
     return err;
 }
@@ -125,7 +130,7 @@ static unsigned picture_width(void)
 
 static enum gw_err watch_launch(struct context *c, struct gw_error *why)
 {
-    if (!watching)
+    if (!watching || !placed_hears(placed))
         return launch(c, why);
     enum gw_err err =
         watch_init(&c->watch, c->job->plan, picture(), picture_width(), why);
@@ -216,7 +221,10 @@ static int run(int operand_count, char **operands)
     struct gw_plan *plan;
     struct pattern pattern = {.count = 0};
     (void)operand_count;
-    if (check_options(&pattern, &why))
+    enum gw_err err = placed_begin(&source.ranks, 0, &wire, &placed, &why);
+    if (err == GW_PENDING)
+        return 0;
+    if (err || check_options(&pattern, &why))
         return complain(&why);
     choose_algo(operands[0], &pattern);
     if (plan_get(operands[0], &source, &plan, &why))

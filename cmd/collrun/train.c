@@ -7,6 +7,7 @@
 #include "train.h"
 
 #include "collrun.h"
+#include "common/placed.h"
 #include "plan_source.h"
 
 #include <math.h>
@@ -19,10 +20,8 @@ static struct options {
     bool full_batch;
 } options = {
     .algo = "auto",
-    .wire = "shm",
     .scale = "max",
     .schedule = "cosine",
-    .ranks = 4,
     .batch = 64,
     .epochs = 20,
     .rate = 0.5,
@@ -34,11 +33,13 @@ static const struct option_spec specs[] = {
     {"test", 't', OPTION_TEXT, &options.test, "FILE",
      "rows to judge the finished model by", NULL},
     {"ranks", 'n', OPTION_UNSIGNED, &options.ranks, "N",
-     "processes that share each batch", NULL},
+     "processes that share each batch (default 4, or those of mpirun and its "
+     "like)",
+     NULL},
     {"algo", 'a', OPTION_TEXT, &options.algo, "NAME",
      "all-reduce algorithm (see collrun list allreduce), or auto", NULL},
-    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE", "shm, ipc or tcp",
-     "shm|ipc|tcp"},
+    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
+     "shm, ipc or tcp (default shm)", "shm|ipc|tcp"},
     {"batch", 'b', OPTION_UNSIGNED, &options.batch, "ROWS",
      "rows a step, of all ranks together", NULL},
     {"full-batch", 0, OPTION_FLAG, &options.full_batch, NULL,
@@ -54,14 +55,13 @@ static const struct option_spec specs[] = {
      "weight decay: the loss has L/2 times the squared weights", NULL},
     {"scale", 0, OPTION_CHOICE, &options.scale, "HOW",
      "max: divide all values by the largest; none: as they are", "max|none"},
+    PLACED_OPTIONS,
     {0},
 };
 
 static enum gw_err check_options(struct gw_error *why)
 {
     const struct options *o = &options;
-    if (o->ranks == 0)
-        return gw_fail(why, GW_EINVAL, "--ranks is at least 1");
     if (o->batch == 0)
         return gw_fail(why, GW_EINVAL, "--batch is at least 1");
     if (o->epochs == 0)
@@ -156,6 +156,7 @@ static enum gw_err launch(struct training *t, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = t->ranks,
+        .placed = t->placed,
         .wire = t->wire,
         .timeout_ns = common.timeout_ns,
         .rank_main = train_rank,
@@ -182,11 +183,18 @@ static enum gw_err train(struct training *t, struct gw_error *why)
 
 static int run(int operand_count, char **operands)
 {
+    enum { RANKS_DEFAULT = 4 };
     struct gw_error why = {.code = GW_OK};
+    const struct placed *placed;
+    enum gw_err code = placed_begin(&options.ranks, RANKS_DEFAULT,
+                                    &options.wire, &placed, &why);
+    if (code)
+        return code == GW_PENDING ? 0 : complain(&why);
     struct training t = {
         .data_path = operands[operand_count - 1],
         .test_path = options.test,
         .ranks = options.ranks,
+        .placed = placed,
         .wire = options.wire,
         .batch = options.full_batch ? 0 : options.batch,
         .epochs = options.epochs,
@@ -195,7 +203,7 @@ static int run(int operand_count, char **operands)
         .momentum = options.momentum,
         .cosine = strcmp(options.schedule, "cosine") == 0,
     };
-    enum gw_err code = gw_model_parse(operands[0], &t.kind, &why);
+    code = gw_model_parse(operands[0], &t.kind, &why);
     if (!code)
         code = train(&t, &why);
     gw_dataset_destroy(&t.train);

@@ -39,6 +39,7 @@ struct command {
     const struct option_spec *options; /* ends with name == NULL; beside the
                                           common ones */
     unsigned operands_min, operands_max;
+    bool program; /* the first operand is one, and what follows is its own */
     /* Returns the exit status. */
     int (*run)(int operand_count, char **operands);
 };
@@ -105,6 +106,15 @@ const struct option_spec *command_options(const struct command *command,
 int complain(const struct gw_error *error);
 /* The same with a sentence of one's own. */
 int complain_with(enum gw_err code, const char *format, ...) GW_PRINTF(2, 3);
+/* From now on complaints are not said, only counted: another process says what
+ * there is to say. */
+void complain_quietly(void);
+/* This process is one rank of an engine's: a loss of others, or being told to
+ * end, is a reason to be started again, which exit status 75 asks for
+ * (EX_TEMPFAIL of sysexits). */
+void exit_for_engine(void);
+/* The exit status that `code` ends this tool with. */
+int exit_status(enum gw_err code);
 /* The first error that was complained of, or NULL: what output_end is told
  * when a command goes on after one. */
 const struct gw_error *complaint(void);

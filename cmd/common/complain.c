@@ -7,11 +7,32 @@
 #include "internal.h"
 #include "visible.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>
 
 static struct gw_error first;
 static const char *at_place;
+static bool quiet, under_engine;
+
+void complain_quietly(void)
+{
+    quiet = true;
+}
+
+void exit_for_engine(void)
+{
+    under_engine = true;
+}
+
+int exit_status(enum gw_err code)
+{
+    enum { TO_BE_RESTARTED = 75 };
+    bool lost = code == GW_ELOST || code == GW_ECLOSED;
+    bool told_to_end = code == GW_EINTR && interrupted != SIGINT;
+    return under_engine && (lost || told_to_end) ? TO_BE_RESTARTED
+                                                 : gw_err_exit(code);
+}
 
 const struct gw_error *complaint(void)
 {
@@ -39,12 +60,13 @@ int complain(const struct gw_error *error)
     bool red = color_on(STDERR_FILENO);
     progress("%s", "");
     fflush(stdout);
-    fprintf(stderr, "%s%s: %s%s\n", red ? "\033[31m" : "",
-            the_tool ? the_tool->name : "gradwire",
-            visible(placed.text, text, sizeof text), red ? "\033[m" : "");
+    if (!quiet)
+        fprintf(stderr, "%s%s: %s%s\n", red ? "\033[31m" : "",
+                the_tool ? the_tool->name : "gradwire",
+                visible(placed.text, text, sizeof text), red ? "\033[m" : "");
     if (!first.code)
         first = placed;
-    return gw_err_exit(error->code);
+    return exit_status(error->code);
 }
 
 int complain_with(enum gw_err code, const char *format, ...)

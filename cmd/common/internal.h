@@ -71,7 +71,9 @@ struct words {
     const struct command *command;
     int next;
     const char *cluster; /* letters left of "-vn4" */
-    bool options_ended;  /* by "--" */
+    bool options_ended;  /* by "--", or by the name of a program */
+    unsigned operands;
+    bool program; /* the second operand is one */
 };
 enum item_kind words_next(struct words *words, struct item *item);
 

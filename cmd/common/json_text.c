@@ -3,6 +3,7 @@
  * JSON piece by piece, as a document that grows over minutes needs it; a file
  * name may hold any bytes, and the document must stay valid all the same.
  */
+#include "command.h"
 #include "output_format.h"
 #include "visible.h"
 
@@ -89,7 +90,7 @@ void put_json_ending(FILE *file, const struct gw_error *error, bool partial)
 {
     enum gw_err code = error ? error->code : partial ? GW_EINTR : GW_OK;
     fprintf(file, ",\"partial\":%s,\"status\":%d", partial ? "true" : "false",
-            gw_err_exit(code));
+            exit_status(code));
     if (!error)
         return;
     fputs(",\"code\":", file);

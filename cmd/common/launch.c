@@ -2,6 +2,10 @@
  *
  * The supervisor: forks n ranks, reads their pipes, waits for all of them.
  *
+ * Under an engine the ranks are processes of other supervisors, too. Rank 0's
+ * supervisor hears them over sockets (launch_far.c) and starts only its own;
+ * such a rank has ended when its socket is closed.
+ *
  *     running --(a rank dies or fails)--> closing: 600 ms for the others to
  *        |                                say what they saw, then SIGKILL
  *        |------(Ctrl-C, SIGTERM)-------> stopping: SIGTERM to all, 500 ms,
@@ -19,6 +23,7 @@
 #include "launch_parts.h"
 
 #include "command.h"
+#include "placed.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -31,6 +36,7 @@ enum {
     CLOSING_MS = 600,
     SILENT_MS = 200, /* the silence itself has taken long enough */
     STOPPING_MS = 500,
+    DRAINING_MS = 10000, /* under an engine, which has its own patience */
     LEAVING_MS = 1000
 };
 
@@ -42,24 +48,54 @@ static void end_within(struct supervisor *s, uint64_t ms)
         s->kill_at_ns = at;
 }
 
+static void hang_up(struct supervisor *s, unsigned rank)
+{
+    close(s->children[rank].fd);
+    s->children[rank].fd = -1;
+}
+
+static void far_ended(struct supervisor *s, unsigned rank)
+{
+    s->children[rank].ended = true;
+    s->endings[rank].turn = ++s->ended;
+    if (!s->endings[rank].told)
+        end_within(s, CLOSING_MS);
+}
+
+/* A program may have started others; they are of its group. */
+static void signal_child(struct supervisor *s, unsigned rank, int signal)
+{
+    pid_t pid = s->endings[rank].pid;
+    assert(pid > 0);
+    kill(s->launch->program ? -pid : pid, signal);
+}
+
 static void signal_all(struct supervisor *s, int signal)
 {
-    for (unsigned i = 0; i < s->started; i++) {
-        if (s->children[i].ended)
+    for (unsigned i = 0; i < s->launch->ranks; i++) {
+        const struct child *child = &s->children[i];
+        if (child->ended || child->kind == CHILD_NONE)
             continue;
-        kill(s->endings[i].pid, signal);
-        if (signal == SIGKILL)
-            s->endings[i].shot = true;
+        if (child->kind == CHILD_HERE)
+            signal_child(s, i, signal);
+        if (signal != SIGKILL)
+            continue;
+        s->endings[i].shot = true;
+        if (child->kind == CHILD_FAR && child->fd >= 0)
+            hang_up(s, i);
+        if (child->kind == CHILD_FAR)
+            far_ended(s, i);
     }
 }
 
-static void on_interrupt(struct supervisor *s)
+static void on_interrupt(struct supervisor *s, int signal)
 {
-    interrupted = 1;
+    int patience = s->launch->placed ? DRAINING_MS : STOPPING_MS;
+    interrupted = signal;
     s->interrupts++;
     if (s->interrupts == 1)
         signal_all(s, SIGTERM);
-    end_within(s, s->interrupts == 1 ? STOPPING_MS : 0);
+    end_within(s, s->interrupts == 1 ? (uint64_t)patience : 0);
 }
 
 static void on_result(struct supervisor *s, unsigned rank,
@@ -72,7 +108,7 @@ static void on_result(struct supervisor *s, unsigned rank,
     ending->told = true;
     if (ending->result.code)
         end_within(s, CLOSING_MS);
-    else if (s->told == s->launch->ranks)
+    else if (s->told == s->expected)
         end_within(s, LEAVING_MS);
 }
 
@@ -107,12 +143,6 @@ static enum gw_err take_frames(struct supervisor *s, unsigned rank,
     return code;
 }
 
-static void hang_up(struct supervisor *s, unsigned rank)
-{
-    close(s->children[rank].fd);
-    s->children[rank].fd = -1;
-}
-
 /* A rank that writes nonsense is not listened to any more, and ends the run. */
 static void refuse(struct supervisor *s, unsigned rank,
                    const struct gw_error *why)
@@ -137,6 +167,8 @@ static bool listen_to(struct supervisor *s, unsigned rank)
         hang_up(s, rank);
     else if (code != GW_PENDING)
         refuse(s, rank, &why);
+    if (child->kind == CHILD_FAR && child->fd < 0)
+        far_ended(s, rank);
     return false;
 }
 
@@ -146,12 +178,30 @@ static bool ended_well(const struct ending *ending)
            WEXITSTATUS(ending->status) == 0;
 }
 
+/* A program has no last word but its status; whom it leaves behind must go. */
+static void bury_program(struct supervisor *s, unsigned rank)
+{
+    struct ending *ending = &s->endings[rank];
+    int *first = s->launch->program_status;
+    kill(-ending->pid, SIGKILL);
+    if (ending->told)
+        return;
+    ending->program = true;
+    if (ending->status == 0) {
+        ending->told = true;
+        s->told++;
+    } else if (first && *first == 0 && !ending->shot) {
+        *first = WIFEXITED(ending->status) ? WEXITSTATUS(ending->status)
+                                           : 128 + WTERMSIG(ending->status);
+    }
+}
+
 /* Waits for whoever has ended; what they wrote before is still heard. */
 static void reap(struct supervisor *s, int flags)
 {
-    for (unsigned i = 0; i < s->started; i++) {
+    for (unsigned i = 0; i < s->launch->ranks; i++) {
         struct ending *ending = &s->endings[i];
-        if (s->children[i].ended ||
+        if (s->children[i].ended || s->children[i].kind != CHILD_HERE ||
             waitpid(ending->pid, &ending->status, flags) != ending->pid)
             continue;
         s->children[i].ended = true;
@@ -160,6 +210,8 @@ static void reap(struct supervisor *s, int flags)
             continue;
         if (s->children[i].fd >= 0)
             hang_up(s, i);
+        if (s->launch->program)
+            bury_program(s, i);
         if (!ended_well(ending))
             end_within(s, CLOSING_MS);
     }
@@ -170,7 +222,7 @@ static void take_signal_fd(struct supervisor *s)
     struct signalfd_siginfo info;
     while (read(s->signal_fd, &info, sizeof info) == sizeof info)
         if (info.ssi_signo != SIGCHLD)
-            on_interrupt(s);
+            on_interrupt(s, (int)info.ssi_signo);
     reap(s, WNOHANG);
 }
 
@@ -190,9 +242,10 @@ static int poll_timeout_ms(const struct supervisor *s)
 static void look_for_silence(struct supervisor *s)
 {
     attention_look(&s->attention, gw_now_ns());
-    for (unsigned i = 0; i < s->started; i++) {
+    for (unsigned i = 0; i < s->launch->ranks; i++) {
         struct ending *ending = &s->endings[i];
-        if (s->children[i].ended || ending->told || ending->silent_ms > 0 ||
+        if (s->children[i].ended || ending->told ||
+            s->children[i].kind != CHILD_HERE || ending->silent_ms > 0 ||
             !attention_misses(&s->attention, s->children[i].heard_ns))
             continue;
         ending->silent_ms = s->launch->silence_ms;
@@ -201,17 +254,37 @@ static void look_for_silence(struct supervisor *s)
     }
 }
 
+/* Somebody calls from afar; who is none of us, or comes twice, is left. */
+static void welcome(struct supervisor *s)
+{
+    struct ending ending = {.pid = 0};
+    unsigned rank;
+    int fd;
+    if (!far_accept(s->far_fd, &s->far, &fd, &rank, &ending))
+        return;
+    struct child *child = rank < s->launch->ranks ? &s->children[rank] : NULL;
+    if (!child || child->kind != CHILD_FAR || child->ended || child->fd >= 0) {
+        close(fd);
+        return;
+    }
+    child->fd = fd;
+    s->endings[rank] = ending;
+}
+
 static void wait_and_serve(struct supervisor *s)
 {
-    for (unsigned i = 0; i < s->started; i++)
+    unsigned ranks = s->launch->ranks;
+    for (unsigned i = 0; i < ranks; i++)
         s->polls[i] =
             (struct pollfd){.fd = s->children[i].fd, .events = POLLIN};
-    s->polls[s->started] =
-        (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
-    int ready = poll(s->polls, s->started + (nfds_t)1, poll_timeout_ms(s));
-    for (unsigned i = 0; ready > 0 && i < s->started; i++)
+    s->polls[ranks] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+    s->polls[ranks + 1] = (struct pollfd){.fd = s->far_fd, .events = POLLIN};
+    int ready = poll(s->polls, ranks + (nfds_t)2, poll_timeout_ms(s));
+    for (unsigned i = 0; ready > 0 && i < ranks; i++)
         if (s->polls[i].revents)
             listen_to(s, i);
+    if (ready > 0 && s->polls[ranks + 1].revents)
+        welcome(s);
     take_signal_fd(s);
     look_for_silence(s);
 }
@@ -230,9 +303,11 @@ static void supervise(struct supervisor *s)
 
 static enum gw_err run(struct supervisor *s, struct gw_error *why)
 {
+    const struct placed *placed = s->launch->placed;
     enum gw_err code = GW_OK;
     for (unsigned i = 0; i < s->launch->ranks && !code; i++)
-        code = start_rank(s, i, &s->error);
+        if (!placed || i == placed->config.rank)
+            code = start_rank(s, i, &s->error);
     if (code)
         end_within(s, 0);
     supervise(s);
@@ -240,6 +315,9 @@ static enum gw_err run(struct supervisor *s, struct gw_error *why)
         return gw_fail(why, GW_EINTR, "interrupted");
     if (s->error.code)
         return gw_fail(why, s->error.code, "%s", s->error.text);
+    if (placed && placed->config.rank != 0 &&
+        s->endings[placed->config.rank].told)
+        complain_quietly(); /* rank 0 knows, too, and says it for all */
     return verdict_of(s->endings, s->launch->ranks, rank_name(s->launch), why);
 }
 
@@ -250,8 +328,10 @@ enum gw_err launch_run(const struct launch *launch, struct gw_error *why)
     if (launch->ranks == 0 || launch->ranks > RANKS_MAX)
         return gw_fail(why, GW_EINVAL, "1 to %d ranks fit here, not %u",
                        RANKS_MAX, launch->ranks);
-    assert(launch->rank_main);
+    assert(launch->rank_main || launch->program);
     fflush(NULL); /* else each child holds a copy of what is not written yet */
+    if (launch->placed)
+        complain_at(NULL); /* from here on sentences name the rank themselves */
     enum gw_err code = supervisor_init(&s, launch, why);
     if (!code && interrupted) /* before the signals were ours */
         code = gw_fail(why, GW_EINTR, "interrupted");

@@ -16,6 +16,17 @@ struct reporter;
 
 struct launch {
     unsigned ranks;
+    /* Not NULL: an engine has started the ranks, this process is one of them
+     * (placed.h), and launch_run starts only that one. What all of them report
+     * arrives at rank 0; elsewhere neither function below is called. */
+    const struct placed *placed;
+    /* Not NULL: instead of rank_main each rank is this program, ended by NULL,
+     * which finds its place in GW_* variables (gradwire/place.h). Its output is
+     * this process's, and rank 0 has its input. */
+    char **program;
+    /* Not NULL: receives the exit status of the first of them that failed, or
+     * 128 and the signal; 0 when none did, or when one could not be started. */
+    int *program_status;
     /* What sentences call one of them: "stage"; NULL: "rank". */
     const char *rank_name;
     const char *wire;
@@ -50,7 +61,10 @@ struct gw_sink *report_events(struct reporter *report);
 /* Starts, supervises, collects. Within 1 s of a rank's death or failure all
  * ranks are gone and *why holds the sentence that says most: a rank that was
  * killed is named with its signal ("rank 2 (pid 4711) was killed by signal 9
- * (Killed); rank 0: allreduce op 57: ..."). GW_EINTR after Ctrl-C. */
+ * (Killed); rank 0: allreduce op 57: ..."). GW_EINTR after Ctrl-C.
+ *
+ * Under an engine rank 0 has this sentence about all of them, the others about
+ * themselves, and hold their tongue when rank 0 has heard it. */
 GW_MUST_CHECK enum gw_err launch_run(const struct launch *launch,
                                      struct gw_error *why);
 

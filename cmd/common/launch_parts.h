@@ -66,7 +66,8 @@ struct reporter {
     struct gw_sink sink; /* the first member: a sink is a reporter */
     pthread_mutex_t lock;
     int fd;
-    bool started;        /* what connecting takes is nobody's event */
+    int far_fd;   /* where all but signs of life go, too; -1: nowhere else */
+    bool started; /* what connecting takes is nobody's event */
     unsigned silence_ms; /* 0: no signs of life */
     bool quiet;          /* and no more of them */
     pthread_cond_t quieted;
@@ -88,6 +89,8 @@ void reporter_start(struct reporter *report);
 GW_MUST_CHECK enum gw_err reporter_live(struct reporter *report,
                                         unsigned silence_ms,
                                         struct gw_error *why);
+/* Reports and events go there instead from now on, the last word as well. */
+void reporter_go_far(struct reporter *report, int fd);
 /* The last word. */
 void reporter_result(struct reporter *report, const struct gw_error *result);
 
@@ -99,12 +102,20 @@ struct birth {
     int fd; /* its end of the pipe */
     pid_t supervisor;
     const char *rendezvous;
-    const sigset_t *signals; /* the mask from before the launch */
+    const sigset_t *signals;       /* the mask from before the launch */
+    const struct far_address *far; /* rank 0 under an engine; else NULL */
 };
 
 /* The whole life of a child: connects, runs rank_main, reports, leaves. */
 _Noreturn void rank_live(const struct launch *launch,
                          const struct birth *birth);
+
+/* What comes first in each child: it must not outlive the supervisor, and hears
+ * SIGTERM only. */
+void rank_be_child(const struct birth *birth);
+/* The child becomes launch->program. */
+_Noreturn void rank_become(const struct launch *launch,
+                           const struct birth *birth);
 
 /* Gives this process the CPU that is its rank's turn. */
 void rank_pin(const struct launch *launch, unsigned rank);
@@ -114,10 +125,12 @@ void rank_pin(const struct launch *launch, unsigned rank);
 /* How one rank ended. */
 struct ending {
     pid_t pid;
+    char host[48];      /* of a rank that is not this process's; "": is */
     int status;         /* of waitpid */
     bool told;          /* it gave a result before it ended */
     bool shot;          /* the supervisor ended it */
     unsigned silent_ms; /* and why: no sign of life for so long; else 0 */
+    bool program;       /* it was one, of which no result is expected */
     uint64_t turn;      /* 1 for the first that ended, and so on */
     struct gw_error result;
 };
@@ -149,10 +162,39 @@ bool attention_misses(const struct attention *attention, uint64_t heard_ns);
 /* How long one may wait before the next look; -1: for ever. */
 int attention_wait_ms(const struct attention *attention);
 
+/* ---- ranks that are another process's ---- */
+
+/* Where rank 0's supervisor hears the ranks that an engine has started beside
+ * it: told to them over the communicator. */
+struct far_address {
+    char host[64]; /* a number; "": a socket of this host, by name */
+    char name[64];
+    uint16_t port;
+    uint64_t token[2]; /* who has it is one of us */
+};
+/* Begins to listen: on `interface`, or, NULL, on this host only. */
+GW_MUST_CHECK enum gw_err far_listen(const char *interface,
+                                     struct far_address *address, int *fd,
+                                     struct gw_error *why);
+/* The other side: one who is rank `rank`. */
+GW_MUST_CHECK enum gw_err far_connect(const struct far_address *address,
+                                      unsigned rank, int *fd,
+                                      struct gw_error *why);
+/* Takes the next one who connects; false when it is none of us. */
+bool far_accept(int listen_fd, const struct far_address *address, int *fd,
+                unsigned *rank, struct ending *ending);
+
 /* ---- the supervisor ---- */
 
+enum child_kind {
+    CHILD_NONE, /* not started yet, or never here */
+    CHILD_HERE, /* a process of ours */
+    CHILD_FAR   /* another supervisor's */
+};
+
 struct child {
-    int fd; /* -1: closed */
+    enum child_kind kind;
+    int fd; /* -1: closed, or not yet open */
     bool ended;
     uint64_t heard_ns; /* by the clock of the attention */
     struct frames frames;
@@ -160,11 +202,14 @@ struct child {
 
 struct supervisor {
     const struct launch *launch;
-    char rendezvous[64];
-    unsigned started;
-    struct child *children; /* `ranks` of each */
+    char rendezvous[256];
+    unsigned expected;      /* how many children there are to be */
+    unsigned started;       /* and are */
+    struct child *children; /* `ranks` of each, by rank */
     struct ending *endings;
-    struct pollfd *polls; /* one more: the signalfd */
+    struct pollfd *polls; /* two more: the signalfd, who comes from afar */
+    int far_fd;           /* -1: nobody is to */
+    struct far_address far;
     unsigned ended, told;
     struct attention attention;
     uint64_t kill_at_ns; /* 0: not decided */

@@ -9,6 +9,7 @@
 #include "launch_parts.h"
 
 #include "command.h"
+#include "placed.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -56,6 +57,12 @@ static void follow(pid_t supervisor)
         _exit(1);
 }
 
+void rank_be_child(const struct birth *birth)
+{
+    follow(birth->supervisor);
+    take_signals(birth->signals);
+}
+
 static unsigned timeout_ms(const struct launch *launch)
 {
     uint64_t ms = launch->timeout_ns / 1000000;
@@ -64,27 +71,55 @@ static unsigned timeout_ms(const struct launch *launch)
     return ms < UINT_MAX ? (unsigned)ms : UINT_MAX;
 }
 
+/* Under an engine: the ranks beside rank 0 learn where its supervisor hears
+ * them. */
+static enum gw_err find_supervisor(struct gw_comm *comm,
+                                   const struct birth *birth,
+                                   struct reporter *report,
+                                   struct gw_error *why)
+{
+    struct far_address address = {.port = 0};
+    int fd;
+    if (birth->far)
+        address = *birth->far;
+    if (gw_broadcast(comm, &address, &address, sizeof address, GW_U8, 0)) {
+        *why = *gw_comm_error(comm);
+        return why->code;
+    }
+    gw_comm_counters_reset(comm);
+    if (birth->rank == 0)
+        return GW_OK;
+    enum gw_err err = far_connect(&address, birth->rank, &fd, why);
+    if (!err)
+        reporter_go_far(report, fd);
+    return err;
+}
+
 static enum gw_err work(const struct launch *launch, const struct birth *birth,
                         struct reporter *report, struct gw_comm **comm,
                         struct gw_error *why)
 {
+    const struct placed *placed = launch->placed;
     const struct gw_comm_config config = {
         .rank = birth->rank,
         .size = launch->ranks,
         .rendezvous = birth->rendezvous,
         .wire = launch->wire,
+        .connect_ms = placed ? placed->connect_ms : 0,
         .timeout_ms = timeout_ms(launch),
         .slice_bytes = launch->slice_bytes,
         .lanes = launch->lanes,
-        .interface = launch->interface,
-        .key_file = launch->key_file,
-        .insecure = launch->insecure,
+        .interface = placed ? placed->config.interface : launch->interface,
+        .key_file = placed ? placed->config.key_file : launch->key_file,
+        .insecure = placed ? placed->config.insecure : launch->insecure,
         .no_windows = launch->no_windows,
         .events = launch->events ? &report->sink : NULL,
     };
     enum gw_err code = reporter_live(report, launch->silence_ms, why);
     if (!code)
         code = gw_comm_create(&config, comm, why);
+    if (!code && placed)
+        code = find_supervisor(*comm, birth, report, why);
     if (code)
         return code;
     reporter_start(report);
@@ -103,8 +138,7 @@ _Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
     struct gw_comm *comm = NULL;
     char name[16];
 
-    follow(birth->supervisor);
-    take_signals(birth->signals);
+    rank_be_child(birth);
     leave_terminal();
     if (!launch->no_pin)
         rank_pin(launch, birth->rank);

@@ -21,10 +21,15 @@
 
 static const uint64_t WATCHABLE_NS = 1000000;
 
+static int data_fd(const struct reporter *report)
+{
+    return report->far_fd >= 0 ? report->far_fd : report->fd;
+}
+
 static void flush(struct reporter *report)
 {
     if (report->held > 0)
-        frame_write(report->fd, FRAME_EVENTS, report->events,
+        frame_write(data_fd(report), FRAME_EVENTS, report->events,
                     report->held * sizeof *report->events);
     report->held = 0;
 }
@@ -77,11 +82,19 @@ void reporter_init(struct reporter *report, int fd)
     memset(report, 0, sizeof *report);
     report->sink = (struct gw_sink){.emit = emit, .close = close_nothing};
     report->fd = fd;
+    report->far_fd = -1;
     pthread_mutex_init(&report->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&report->quieted, &clock);
     pthread_condattr_destroy(&clock);
+}
+
+void reporter_go_far(struct reporter *report, int fd)
+{
+    pthread_mutex_lock(&report->lock);
+    report->far_fd = fd;
+    pthread_mutex_unlock(&report->lock);
 }
 
 void reporter_start(struct reporter *report)
@@ -95,7 +108,11 @@ static bool say(struct reporter *report, enum frame_kind kind, const void *data,
 {
     pthread_mutex_lock(&report->lock);
     flush(report);
-    bool heard = frame_write(report->fd, kind, data, bytes);
+    bool near = kind == FRAME_LIFE || kind == FRAME_RESULT;
+    bool heard =
+        frame_write(near ? report->fd : data_fd(report), kind, data, bytes);
+    if (kind == FRAME_RESULT && report->far_fd >= 0)
+        frame_write(report->far_fd, kind, data, bytes);
     pthread_mutex_unlock(&report->lock);
     return heard;
 }

@@ -5,6 +5,7 @@
  * and nobody holds what another will need.
  */
 #include "launch_parts.h"
+#include "placed.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,21 +39,53 @@ static enum gw_err take_signals(struct supervisor *s, struct gw_error *why)
     return GW_OK;
 }
 
+/* Which ranks this supervisor starts, and which it only hears. */
+static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
+{
+    const struct launch *launch = s->launch;
+    const struct placed *placed = launch->placed;
+    s->expected = launch->ranks;
+    if (!placed) {
+        name_rendezvous(s);
+        return GW_OK;
+    }
+    const struct gw_comm_config *config = &placed->config;
+    if (launch->ranks != config->size)
+        return gw_fail(why, GW_EINVAL,
+                       "this takes %u ranks, and %s has started %u",
+                       launch->ranks, placed->engine, config->size);
+    if (config->rendezvous)
+        snprintf(s->rendezvous, sizeof s->rendezvous, "%s", config->rendezvous);
+    if (config->rank != 0) {
+        s->expected = 1;
+        for (unsigned i = 0; i < launch->ranks; i++)
+            s->endings[i].told = i != config->rank; /* is not ours to judge */
+        return GW_OK;
+    }
+    for (unsigned i = 1; i < launch->ranks; i++) {
+        s->children[i].kind = CHILD_FAR;
+        s->started++;
+    }
+    return launch->ranks > 1
+               ? far_listen(config->interface, &s->far, &s->far_fd, why)
+               : GW_OK;
+}
+
 enum gw_err supervisor_init(struct supervisor *s, const struct launch *launch,
                             struct gw_error *why)
 {
-    *s = (struct supervisor){.launch = launch, .signal_fd = -1};
+    *s = (struct supervisor){.launch = launch, .signal_fd = -1, .far_fd = -1};
     sigprocmask(SIG_BLOCK, NULL, &s->old_mask);
     s->children = calloc(launch->ranks, sizeof *s->children);
     s->endings = calloc(launch->ranks, sizeof *s->endings);
-    s->polls = calloc(launch->ranks + (size_t)1, sizeof *s->polls);
+    s->polls = calloc(launch->ranks + (size_t)2, sizeof *s->polls);
     if (!s->children || !s->endings || !s->polls)
         return gw_fail(why, GW_ENOMEM, "%u ranks", launch->ranks);
     for (unsigned i = 0; i < launch->ranks; i++)
         s->children[i].fd = -1;
     attention_begin(&s->attention, launch->silence_ms, gw_now_ns());
-    name_rendezvous(s);
-    return take_signals(s, why);
+    enum gw_err err = look_around(s, why);
+    return err ? err : take_signals(s, why);
 }
 
 void supervisor_fini(struct supervisor *s)
@@ -64,6 +97,8 @@ void supervisor_fini(struct supervisor *s)
     }
     if (s->signal_fd >= 0)
         close(s->signal_fd);
+    if (s->far_fd >= 0)
+        close(s->far_fd);
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
     free(s->children);
     free(s->endings);
@@ -78,13 +113,18 @@ static _Noreturn void be_rank(struct supervisor *s, unsigned rank, int fd,
         if (s->children[i].fd >= 0)
             close(s->children[i].fd);
     close(s->signal_fd);
+    if (s->far_fd >= 0)
+        close(s->far_fd);
     const struct birth birth = {
         .rank = rank,
         .fd = fd,
         .supervisor = supervisor,
         .rendezvous = s->rendezvous,
         .signals = &s->old_mask,
+        .far = s->far_fd >= 0 ? &s->far : NULL,
     };
+    if (s->launch->program)
+        rank_become(s->launch, &birth);
     rank_live(s->launch, &birth);
 }
 
@@ -108,6 +148,7 @@ enum gw_err start_rank(struct supervisor *s, unsigned rank,
         return why ? why->code : GW_ESYS;
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    s->children[rank].kind = CHILD_HERE;
     s->children[rank].fd = ends[0];
     s->children[rank].heard_ns = s->attention.clock_ns;
     s->endings[rank].pid = pid;

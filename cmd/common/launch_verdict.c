@@ -59,7 +59,9 @@ static unsigned first_failed(const struct ending *endings, unsigned ranks,
 static void obituary(const struct ending *ending, char *text, size_t bytes)
 {
     int status = ending->status;
-    if (ending->silent_ms > 0)
+    if (ending->host[0])
+        snprintf(text, bytes, "is gone, without a result");
+    else if (ending->silent_ms > 0)
         snprintf(text, bytes,
                  "gave no sign of life for %u ms (stopped or hanging)",
                  ending->silent_ms);
@@ -68,7 +70,7 @@ static void obituary(const struct ending *ending, char *text, size_t bytes)
                  strsignal(WTERMSIG(status)));
     else
         snprintf(text, bytes, "left with status %d%s", WEXITSTATUS(status),
-                 ending->told ? "" : " and no result");
+                 ending->told || ending->program ? "" : " and no result");
 }
 
 /* "; 2 more died" and one survivor's own words. */
@@ -76,8 +78,10 @@ static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
                               unsigned dead, const char *name,
                               struct gw_error *why)
 {
-    char how[128], more[32] = "";
-    int pid = (int)endings[dead].pid;
+    char how[128], more[32] = "", who[96];
+    const struct ending *first = &endings[dead];
+    snprintf(who, sizeof who, "%s %u (pid %d%s%s)", name, dead, (int)first->pid,
+             first->host[0] ? " on " : "", first->host);
     obituary(&endings[dead], how, sizeof how);
     unsigned others = 0;
     for (unsigned i = 0; i < ranks; i++)
@@ -88,10 +92,9 @@ static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
     if (witness == ranks)
         witness = first_failed(endings, ranks, false);
     if (witness == ranks)
-        return gw_fail(why, GW_ELOST, "%s %u (pid %d) %s%s", name, dead, pid,
-                       how, more);
-    return gw_fail(why, GW_ELOST, "%s %u (pid %d) %s%s; %s %u: %s", name, dead,
-                   pid, how, more, name, witness, endings[witness].result.text);
+        return gw_fail(why, GW_ELOST, "%s %s%s", who, how, more);
+    return gw_fail(why, GW_ELOST, "%s %s%s; %s %u: %s", who, how, more, name,
+                   witness, endings[witness].result.text);
 }
 
 enum gw_err verdict_of(const struct ending *endings, unsigned ranks,

@@ -4,7 +4,8 @@
  * options anywhere: "--name value", "--name=value", "-n value", "-n4", "-vn4",
  * "--" ends the options, "-" and "-1" are operands. It judges nothing: an
  * option that does not exist is an item like others, so that the first walk
- * (command.c) can step over it. Long names are not abbreviated: scripts would
+ * (command.c) can step over it. Behind the name of a program (collrun exec)
+ * there are only operands. Long names are not abbreviated: scripts would
  * break when a new option comes, and a typo gets a suggestion anyway.
  */
 #include "internal.h"
@@ -117,8 +118,26 @@ static enum item_kind next_kind(struct words *words, struct item *item)
     return next_kind(words, item);
 }
 
+/* Is `name` a command whose operand is a program? */
+static bool runs_program(const char *name)
+{
+    const struct command *command;
+    for (unsigned i = 0; (command = command_at(i)); i++)
+        if (strcmp(command->name, name) == 0)
+            return command->program;
+    return false;
+}
+
 enum item_kind words_next(struct words *words, struct item *item)
 {
     *item = (struct item){0};
-    return item->kind = next_kind(words, item);
+    item->kind = next_kind(words, item);
+    if (item->kind != ITEM_OPERAND)
+        return item->kind;
+    words->operands++;
+    if (words->operands == 1)
+        words->program = runs_program(item->value);
+    else if (words->program)
+        words->options_ended = true;
+    return item->kind;
 }

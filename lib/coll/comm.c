@@ -48,6 +48,21 @@ static enum gw_err check_config(const struct gw_comm_config *config,
     return GW_OK;
 }
 
+/* The strings that splits will need, too, are the communicator's own. */
+static bool keep_strings(struct gw_comm *comm)
+{
+    struct gw_comm_config *config = &comm->config;
+    if (config->interface)
+        comm->interface = strdup(config->interface);
+    if (config->key_file)
+        comm->key_file = strdup(config->key_file);
+    bool kept = !config->interface == !comm->interface &&
+                !config->key_file == !comm->key_file;
+    config->interface = comm->interface;
+    config->key_file = comm->key_file;
+    return kept;
+}
+
 struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
 {
     size_t n = config->size;
@@ -69,7 +84,8 @@ struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
     comm->fold_sources = calloc(n + 1, sizeof(void *));
     comm->fold_dests = calloc(n + 1, sizeof(void *));
     comm->cards = calloc(n, sizeof *comm->cards);
-    if (comm->p2p_sends && comm->p2p_recvs && comm->p2p_programs &&
+    bool kept = keep_strings(comm);
+    if (kept && comm->p2p_sends && comm->p2p_recvs && comm->p2p_programs &&
         comm->pushes && comm->counters && comm->out_blocked &&
         comm->in_blocked && comm->fold_sources && comm->fold_dests &&
         comm->cards)
@@ -322,6 +338,8 @@ void gw_comm_destroy(struct gw_comm **made)
     free(comm->fold_dests);
     free(comm->cards);
     free(comm->nodes);
+    free(comm->interface);
+    free(comm->key_file);
     free(comm);
     *made = NULL;
 }

@@ -139,6 +139,7 @@ struct gw_comm {
     bool joined;              /* elastic: connected */
     const _Atomic bool *stop; /* while it is true nothing moves; or NULL */
     struct gw_comm_config config;
+    char *interface, *key_file; /* what config points to */
     char wire_name[16];
     uint64_t timeout_ns;
     size_t slice_bytes;

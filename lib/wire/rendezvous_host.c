@@ -172,7 +172,14 @@ static enum gw_err answer(const struct host *host, enum gw_err err,
     return GW_OK;
 }
 
-/* libzmq binds to numbers and interfaces, not to names of hosts. */
+static bool is_loopback(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+/* libzmq binds to numbers and interfaces, not to names of hosts. A host may
+ * know its own name as a loopback address (127.0.1.1 in /etc/hosts), where the
+ * others cannot come: then all of its addresses are bound. */
 static bool bind_by_name(void *socket, const char *endpoint)
 {
     char host[256], service[16], address[NI_MAXHOST], numeric[NI_MAXHOST + 40];
@@ -185,6 +192,8 @@ static bool bind_by_name(void *socket, const char *endpoint)
         if (getnameinfo(at->ai_addr, at->ai_addrlen, address, sizeof address,
                         NULL, 0, NI_NUMERICHOST) != 0)
             continue;
+        if (is_loopback(address) && strcmp(host, "localhost") != 0)
+            snprintf(address, sizeof address, "*");
         bool six = strchr(address, ':') != NULL;
         snprintf(numeric, sizeof numeric, six ? "tcp://[%s]:%s" : "tcp://%s:%s",
                  address, service);

@@ -328,6 +328,10 @@ section_of() {
     plan | verify | price | sim | run)
         sed -n "/^\.Ss Which plan\$/,/^\.S[sh] /p" "$MAN" ;;
     esac
+    case $1 in
+    run | bench | train | exec)
+        sed -n "/^\.Ss Under mpirun/,/^\.S[sh] /p" "$MAN" ;;
+    esac
 }
 
 # Reads a page; is there an entry for --OPTION?

@@ -14,6 +14,7 @@
 #include <gradwire/learn.h>
 #include <gradwire/parallel.h>
 #include <gradwire/pipe.h>
+#include <gradwire/place.h>
 #include <gradwire/plan.h>
 #include <gradwire/placement.h>
 #include <gradwire/plugin.h>

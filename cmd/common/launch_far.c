@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How ranks that an engine has started on their own are heard by the supervisor
+ * of rank 0: each connects to it and writes its frames there. The address and a
+ * token of 128 random bits travel over the communicator, so behind its key when
+ * it has one; who does not say the token is left. Within a host it is an
+ * abstract socket, and the kernel says that both belong to one user.
+ */
+#include "launch_parts.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The first that one says. */
+struct hello {
+    uint64_t token[2];
+    uint32_t rank;
+    int32_t pid;
+    char host[48];
+};
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_un un;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+/* What the address is to the kernel; 0: nothing. */
+static socklen_t spell(const struct far_address *address, union address *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!address->host[0]) {
+        size_t length = strnlen(address->name, sizeof address->name - 1);
+        out->un.sun_family = AF_UNIX;
+        memcpy(out->un.sun_path + 1, address->name, length);
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    }
+    if (inet_pton(AF_INET, address->host, &out->in.sin_addr) == 1) {
+        out->in.sin_family = AF_INET;
+        out->in.sin_port = htons(address->port);
+        return sizeof out->in;
+    }
+    if (inet_pton(AF_INET6, address->host, &out->in6.sin6_addr) != 1)
+        return 0;
+    out->in6.sin6_family = AF_INET6;
+    out->in6.sin6_port = htons(address->port);
+    return sizeof out->in6;
+}
+
+static enum gw_err learn_port(int fd, struct far_address *address,
+                              struct gw_error *why)
+{
+    union address own = {.any = {.sa_family = AF_UNSPEC}};
+    socklen_t bytes = sizeof own;
+    if (!address->host[0])
+        return GW_OK;
+    if (getsockname(fd, &own.any, &bytes) != 0)
+        return gw_fail_errno(why, "a socket at %s", address->host);
+    address->port = ntohs(own.any.sa_family == AF_INET ? own.in.sin_port
+                                                       : own.in6.sin6_port);
+    return GW_OK;
+}
+
+enum gw_err far_listen(const char *interface, struct far_address *address,
+                       int *fd, struct gw_error *why)
+{
+    union address to;
+    *address = (struct far_address){.port = 0};
+    if (interface)
+        snprintf(address->host, sizeof address->host, "%s", interface);
+    if (getrandom(address->token, sizeof address->token, 0) !=
+        sizeof address->token)
+        return gw_fail_errno(why, "getrandom");
+    snprintf(
+        address->name, sizeof address->name, "gradwire-reports-%016llx",
+        (unsigned long long)gw_hash(address->token, sizeof address->token, 0));
+    socklen_t bytes = spell(address, &to);
+    if (bytes == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "the interface is named by its address, not \"%.60s\"",
+                       interface);
+    *fd =
+        socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*fd < 0 || bind(*fd, &to.any, bytes) != 0 ||
+        listen(*fd, SOMAXCONN) != 0)
+        return gw_fail_errno(why, "a socket for the ranks' reports");
+    return learn_port(*fd, address, why);
+}
+
+enum gw_err far_connect(const struct far_address *address, unsigned rank,
+                        int *fd, struct gw_error *why)
+{
+    union address to;
+    struct hello hello = {.rank = rank, .pid = (int32_t)getpid()};
+    memcpy(hello.token, address->token, sizeof hello.token);
+    if (gethostname(hello.host, sizeof hello.host - 1) != 0 || !hello.host[0])
+        snprintf(hello.host, sizeof hello.host, "?");
+    socklen_t bytes = spell(address, &to);
+    *fd = bytes ? socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    if (*fd < 0 || connect(*fd, &to.any, bytes) != 0 ||
+        send(*fd, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
+        gw_fail_errno(why, "the supervisor of rank 0 cannot be reached");
+        if (*fd >= 0)
+            close(*fd);
+        return why->code;
+    }
+    return GW_OK;
+}
+
+static bool is_same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+           peer.uid == geteuid();
+}
+
+/* One who comes has this long to say hello: it does so at once, or is none of
+ * us. */
+static bool hear_hello(int fd, struct hello *hello)
+{
+    enum { HELLO_MS = 200 };
+    struct timeval patience = {.tv_usec = HELLO_MS * 1000};
+    return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+                      sizeof patience) == 0 &&
+           recv(fd, hello, sizeof *hello, MSG_WAITALL) == sizeof *hello;
+}
+
+bool far_accept(int listen_fd, const struct far_address *address, int *fd,
+                unsigned *rank, struct ending *ending)
+{
+    struct hello hello;
+    *fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    if (*fd < 0)
+        return false;
+    bool near = !address->host[0];
+    if ((near && !is_same_user(*fd)) || !hear_hello(*fd, &hello) ||
+        memcmp(hello.token, address->token, sizeof hello.token) != 0) {
+        close(*fd);
+        return false;
+    }
+    fcntl(*fd, F_SETFL, O_NONBLOCK);
+    *rank = hello.rank;
+    ending->pid = hello.pid;
+    hello.host[sizeof hello.host - 1] = 0;
+    snprintf(ending->host, sizeof ending->host, "%s",
+             hello.host[0] ? hello.host : "?");
+    return true;
+}

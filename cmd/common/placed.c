@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where a tool stands, and what --explain-env says about it.
+ */
+#include "placed.h"
+
+#include "output.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct placed_options placed_options;
+
+/* The ranks of an engine do not begin at the same time. */
+enum { CONNECT_MS = 60000 };
+
+/* ---- --explain-env ---- */
+
+static const struct field fields[] = {
+    {"field", NULL, FIELD_TEXT, 0, false},
+    {"value", NULL, FIELD_TEXT, 0, false},
+    {"source", NULL, FIELD_TEXT, 0, false},
+    {"from", NULL, FIELD_TEXT, 0, false},
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+static void list_seen(const struct gw_place *place, char text[128])
+{
+    size_t used = 0;
+    snprintf(text, 128, "nobody");
+    for (enum gw_place_source s = 1; s < GW_PLACE_SOURCE_COUNT; s++)
+        if (place->seen & 1U << s)
+            used += (size_t)snprintf(text + used, 128 - used, "%s%s",
+                                     used ? ", " : "", gw_place_source_name(s));
+}
+
+static const char *mode_of(const struct gw_place *place)
+{
+    if (!place->source)
+        return "alone: ranks are started here";
+    return place->max_size > 0 ? "elastic" : "static";
+}
+
+static enum gw_err explain(const struct gw_place *place, struct gw_error *why)
+{
+    struct output *output;
+    char seen[128];
+    enum gw_err err = output_begin("gradwire place", common.output, fields,
+                                   FIELD_COUNT, &output, why);
+    if (err)
+        return err;
+    list_seen(place, seen);
+    output_collect(output);
+    output_note_text(output, "seen", seen);
+    output_note_text(output, "chosen", gw_place_source_name(place->source));
+    output_note_text(output, "mode", mode_of(place));
+    for (enum gw_place_field f = 0; f < GW_PLACE_FIELD_COUNT; f++) {
+        const struct gw_place_origin *from = &place->from[f];
+        char text[GW_PLACE_TEXT_BYTES];
+        gw_place_value(place, f, text);
+        output_row(output, (union value[FIELD_COUNT]){
+                               {.text = gw_place_field_name(f)},
+                               {.text = from->source ? text : NULL},
+                               {.text = from->source
+                                            ? gw_place_source_name(from->source)
+                                            : NULL},
+                               {.text = from->source ? from->how : NULL}});
+    }
+    output_end(&output, NULL, false);
+    return GW_OK;
+}
+
+/* ---- under an engine ---- */
+
+static void be_silent(void)
+{
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0)
+        return;
+    fflush(stdout);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+}
+
+/* What the environment does not say about the network, the options do. */
+static enum gw_err configure(struct placed *placed, const char **wire,
+                             struct gw_error *why)
+{
+    const struct placed_options *o = &placed_options;
+    const char *insecure = getenv("GW_INSECURE");
+    struct gw_comm_config *config = &placed->config;
+    placed->engine = gw_place_source_name(placed->place.source);
+    placed->connect_ms = CONNECT_MS;
+    config->wire = *wire;
+    config->key_file = o->key_file ? o->key_file : getenv("GRADWIRE_KEY");
+    config->interface = o->interface ? o->interface : getenv("GW_INTERFACE");
+    config->insecure = o->insecure || (insecure && strcmp(insecure, "1") == 0);
+    enum gw_err err =
+        gw_place_config(&placed->place, config, placed->interface, why);
+    if (!err)
+        *wire = config->wire;
+    return err;
+}
+
+static enum gw_err join(struct placed *placed, unsigned *ranks,
+                        const char **wire, struct gw_error *why)
+{
+    const struct gw_place *place = &placed->place;
+    static char name[32];
+    bool other = *ranks != 0 && *ranks != place->size;
+    if (other && place->rank != 0)
+        complain_quietly(); /* rank 0 says it for all */
+    if (other)
+        return gw_fail(why, GW_EINVAL,
+                       "--ranks says %u, and %s has started %u (--alone: start "
+                       "ranks here)",
+                       *ranks, gw_place_source_name(place->source),
+                       place->size);
+    *ranks = place->size;
+    exit_for_engine();
+    if (place->rank != 0 && !placed_options.all_print) {
+        be_silent();
+        snprintf(name, sizeof name, "rank %u", place->rank);
+        complain_at(name);
+    }
+    return configure(placed, wire, why);
+}
+
+enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
+                         const char **wire, const struct placed **found,
+                         struct gw_error *why)
+{
+    static struct placed placed;
+    static const struct placed none;
+    *found = NULL;
+    placed = none;
+    if (!placed_options.alone || placed_options.explain) {
+        enum gw_err err = gw_place_here(&placed.place, why);
+        if (err)
+            return err;
+    }
+    if (placed_options.explain) {
+        if (placed.place.rank != 0)
+            be_silent();
+        enum gw_err err = explain(&placed.place, why);
+        return err ? err : GW_PENDING;
+    }
+    if (placed.place.source) {
+        *found = &placed;
+        return join(&placed, ranks, wire, why);
+    }
+    *ranks = *ranks ? *ranks : ranks_default;
+    *wire = *wire ? *wire : "shm";
+    return GW_OK;
+}

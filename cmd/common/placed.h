@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Tools under an engine: when mpirun, srun, torchrun or Kubernetes has started
+ * the ranks (gradwire/place.h), each process is one of them, and rank 0 alone
+ * prints. Commands that can be so take these options and ask placed_begin
+ * first.
+ */
+#ifndef PLACED_H
+#define PLACED_H
+
+#include "command.h"
+
+struct placed {
+    const char *engine; /* "OpenMPI" */
+    struct gw_place place;
+    struct gw_comm_config config; /* points into this struct */
+    unsigned connect_ms;
+    char interface[GW_PLACE_TEXT_BYTES];
+};
+
+struct placed_options {
+    bool alone, explain, insecure;
+    bool all_print; /* not only rank 0; for a command to set */
+    const char *key_file, *interface;
+};
+extern struct placed_options placed_options;
+
+/* clang-format off */
+#define PLACED_OPTIONS                                                         \
+    {"alone", 0, OPTION_FLAG, &placed_options.alone, NULL,                     \
+     "start ranks here, even under mpirun, srun and their like", NULL},        \
+    {"explain-env", 0, OPTION_FLAG, &placed_options.explain, NULL,             \
+     "print what the environment says of ranks, and end", NULL},               \
+    {"key", 0, OPTION_TEXT, &placed_options.key_file, "FILE",                  \
+     "between hosts: the key that all ranks have", NULL},                      \
+    {"insecure", 0, OPTION_FLAG, &placed_options.insecure, NULL,               \
+     "between hosts: without a key", NULL},                                    \
+    {"interface", 0, OPTION_TEXT, &placed_options.interface, "ADDRESS",        \
+     "between hosts: by which the others reach this one", NULL}
+/* clang-format on */
+
+/* Looks where this process stands. Alone: *placed is NULL, and *ranks and *wire
+ * get their defaults (`ranks_default`, "shm") where they are 0 or NULL. Under
+ * an engine *placed is one of its ranks, *ranks how many it has started, *wire
+ * "shm" or, between hosts, "tcp"; from then on only rank 0 prints. After
+ * --explain-env, which is done, GW_PENDING: there is no more to do.
+ * GW_EINVAL: half a place, or --ranks says another number. */
+GW_MUST_CHECK enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
+                                       const char **wire,
+                                       const struct placed **placed,
+                                       struct gw_error *why);
+
+/* Do the reports of all ranks arrive here: is there no engine, or is this rank
+ * 0? Only then may files be written. */
+static inline bool placed_hears(const struct placed *placed)
+{
+    return !placed || placed->config.rank == 0;
+}
+
+#endif

@@ -1,0 +1,315 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Ranks that somebody else has started: mpirun of Open MPI and of MPICH where
+# they are installed, and variables set by hand as torchrun, Slurm and
+# Kubernetes set them; `collrun exec`; and the program that runs by all of them.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
+    BUILD=$(realpath "${B:-build}")
+    export COLLRUN BUILD
+    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
+    # Tests that run under an engine themselves would be its ranks.
+    for name in $(env | sed -n 's/^\(GW_[A-Z_]*\|[A-Z_]*RANK\|WORLD_SIZE\|PMI_[A-Z]*\|SLURM_[A-Z_]*\|JOB_COMPLETION_INDEX\)=.*/\1/p'); do
+        unset "$name"
+    done
+    export HELLO=$BATS_FILE_TMPDIR/hello
+    # shellcheck disable=SC2086
+    ${CC:-cc} -Wall -Wextra -Werror -o "$HELLO" labs/programs/hello.c \
+        -I lib/include -L "$BUILD" -lgradwire -Wl,-rpath,"$BUILD" ${SAN:-}
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+    for pid in $started; do
+        kill -KILL "$pid" 2>kill.txt || true
+    done
+}
+
+# mpi KIND RANKS COMMAND...: by Open MPI's or MPICH's mpirun.
+mpi() {
+    kind=$1
+    ranks=$2
+    shift 2
+    if [ "$kind" = openmpi ]; then
+        set -- --allow-run-as-root --oversubscribe -n "$ranks" "$@"
+    else
+        set -- -n "$ranks" "$@"
+    fi
+    TMPDIR=$BATS_TEST_TMPDIR timeout 60 "mpirun.$kind" "$@"
+}
+
+need() {
+    command -v "mpirun.$1" >which.txt || skip "mpirun.$1 is not installed"
+}
+
+# Three rows of three ranks, printed once.
+bench_under() {
+    need "$1"
+    mpi "$1" 3 "$COLLRUN" bench allreduce --sizes 1K,8K,64K -i 5 -o jsonl \
+        >rows.jsonl
+    cat rows.jsonl
+    [ "$(wc -l <rows.jsonl)" -eq 3 ]
+    [ "$(grep -c '"wrong":0,.*"wire":"shm","ranks":3,' rows.jsonl)" -eq 3 ]
+}
+
+@test "collrun bench under mpirun of Open MPI is one rank a process" {
+    bench_under openmpi
+}
+
+@test "collrun bench under mpirun of MPICH is one rank a process" {
+    bench_under mpich
+}
+
+# All links of the plan, counted on all ranks, come together at rank 0.
+run_under() {
+    need "$1"
+    mpi "$1" 3 "$COLLRUN" run allreduce --algo ring -b 12K --wire "$2" \
+        --events events.jsonl -o json >run.json
+    cat run.json
+    grep -q '"ranks":3' run.json
+    grep -q '"wrong":0' run.json
+    for rank in 0 1 2; do
+        grep -q "\"rank\":$rank" events.jsonl
+    done
+}
+
+@test "collrun run under Open MPI: reports and events of all ranks arrive" {
+    run_under openmpi tcp
+}
+
+@test "collrun run under MPICH: reports and events of all ranks arrive" {
+    run_under mpich ipc
+}
+
+@test "collrun train learns the same under mpirun as alone" {
+    need mpich
+    data=/usr/share/doc/liblinear-tools/examples/heart_scale
+    [ -e "$data" ] || skip "the data set heart_scale is not installed"
+    mpi mpich 2 "$COLLRUN" train lr "$data" --epochs 2 -o csv >under.csv
+    "$COLLRUN" train lr "$data" -n 2 --epochs 2 -o csv >alone.csv
+    cut -d, -f1-3 under.csv >under.txt
+    cut -d, -f1-3 alone.csv >alone.txt
+    diff under.txt alone.txt
+    [ "$(wc -l <under.txt)" -gt 2 ]
+}
+
+@test "two jobs of one engine at a time do not meet" {
+    need mpich
+    mpi mpich 2 "$COLLRUN" bench allreduce --sizes 1K -i 2000 -o jsonl \
+        >one.jsonl 3>&- &
+    mpi mpich 2 "$COLLRUN" bench allreduce --sizes 1K -i 2000 -o jsonl \
+        >two.jsonl
+    wait $!
+    grep -q '"wrong":0' one.jsonl
+    grep -q '"wrong":0' two.jsonl
+}
+
+@test "another number of ranks than the engine's is an error, said once" {
+    need mpich
+    run mpi mpich 2 "$COLLRUN" bench allreduce -n 3
+    echo "$output"
+    [ "$status" -eq 64 ]
+    [ "$(grep -c -- '--ranks says 3, and PMI has started 2' <<<"$output")" -eq 1 ]
+}
+
+# wait_for FILE PATTERN
+wait_for() {
+    for _ in $(seq 600); do
+        ! grep -q "$2" "$1" || return 0
+        read -r -t 0.05 _ <>tick || true
+    done
+    cat "$1"
+    return 1
+}
+
+# ends PID: $status is what it left with.
+ends() {
+    status=0
+    wait "$1" || status=$?
+}
+
+# By hand, so that the test has the processes' ids: rank 1 of 2 is killed.
+@test "a rank that dies under an engine: the others ask to be started again" {
+    mkfifo tick
+    export GW_SIZE=2 GW_RENDEZVOUS=ipc://@gradwire-bats-$$-lost
+    set -- bench allreduce --sizes 1K,2K -s 100s -o jsonl
+    GW_RANK=0 "$COLLRUN" "$@" >0.out 2>0.err 3>&- &
+    zero=$!
+    GW_RANK=1 "$COLLRUN" "$@" >1.out 2>1.err 3>&- &
+    one=$!
+    started="$zero $one"
+    for _ in $(seq 600); do
+        pgrep -P "$one" -x 'rank 1/2' >child.txt && break
+        read -r -t 0.05 _ <>tick || true
+    done
+    kill -KILL "$(cat child.txt)"
+    ends "$one"
+    [ "$status" -eq 75 ]
+    ends "$zero"
+    cat 0.err 1.err
+    [ "$status" -eq 75 ]
+    grep -q 'rank 1 (pid [0-9]* on .*) is gone' 0.err
+    grep -q 'rank 1 (pid [0-9]*) was killed by signal 9' 1.err
+    [ ! -s 1.out ]
+}
+
+@test "SIGTERM to one rank: all end after the same step, with status 75" {
+    mkfifo tick
+    data=/usr/share/doc/liblinear-tools/examples/heart_scale
+    [ -e "$data" ] || skip "the data set heart_scale is not installed"
+    export GW_SIZE=2 GW_RENDEZVOUS=ipc://@gradwire-bats-$$-term
+    set -- train lr "$data" --epochs 100000 --schedule constant -o jsonl
+    GW_RANK=0 "$COLLRUN" "$@" >0.out 2>0.err 3>&- &
+    zero=$!
+    GW_RANK=1 "$COLLRUN" "$@" >1.out 2>1.err 3>&- &
+    one=$!
+    started="$zero $one"
+    wait_for 0.out '"epoch":3,'
+    kill -TERM "$one"
+    ends "$one"
+    [ "$status" -eq 75 ]
+    ends "$zero"
+    tail -n 2 0.out
+    cat 0.err 1.err
+    [ "$status" -eq 75 ]
+    tail -n 1 0.out | grep -q '"partial":true,"status":75'
+}
+
+@test "torchrun's variables: two processes, one communicator" {
+    export WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1
+    export MASTER_PORT=$((20000 + $$ % 10000))
+    RANK=1 LOCAL_RANK=1 "$HELLO" >1.out 3>&- &
+    RANK=0 LOCAL_RANK=0 "$HELLO" >0.out
+    wait $!
+    grep -qx 'rank 0 of 2 over shm: the ranks add up to 1' 0.out
+    grep -qx 'rank 1 of 2 over shm: the ranks add up to 1' 1.out
+}
+
+@test "Kubernetes' index, with the size and a place to meet: one communicator" {
+    export GW_SIZE=2 GW_RENDEZVOUS=ipc://@gradwire-bats-$$-pods
+    JOB_COMPLETION_INDEX=1 "$HELLO" >1.out 3>&- &
+    JOB_COMPLETION_INDEX=0 "$HELLO" >0.out
+    wait $!
+    grep -qx 'rank 0 of 2 over shm: the ranks add up to 1' 0.out
+    grep -qx 'rank 1 of 2 over shm: the ranks add up to 1' 1.out
+}
+
+@test "a Slurm step on one host: the job's number is where they meet" {
+    export SLURM_JOB_ID=$$ SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=1
+    SLURM_PROCID=1 SLURM_LOCALID=1 "$HELLO" >1.out 3>&- &
+    SLURM_PROCID=0 SLURM_LOCALID=0 "$HELLO" >0.out
+    wait $!
+    grep -qx 'rank 1 of 2 over shm: the ranks add up to 1' 1.out
+}
+
+@test "a batch script of Slurm is no step: ranks are started there" {
+    SLURM_JOB_ID=1 SLURM_PROCID=0 SLURM_NTASKS=8 \
+        "$COLLRUN" bench allreduce -n 2 --sizes 1K -i 2 -o jsonl >rows.jsonl
+    grep -q '"ranks":2' rows.jsonl
+}
+
+@test "half a place names what is missing" {
+    RANK=1 run "$COLLRUN" bench allreduce
+    echo "$output"
+    [ "$status" -eq 64 ]
+    [[ $output = *"RANK is 1, but WORLD_SIZE is not set"* ]]
+    RANK=1 run "$COLLRUN" run allreduce -n 2 --algo ring --alone
+    [ "$status" -eq 0 ]
+}
+
+@test "hosts that cannot meet in the open say so" {
+    GW_RANK=0 GW_SIZE=2 GW_RENDEZVOUS=tcp://192.0.2.1:5000 \
+        run "$COLLRUN" bench allreduce --interface 127.0.0.1
+    echo "$output"
+    [ "$status" -eq 64 ]
+    [[ $output = *"open to the network"* ]]
+}
+
+@test "--explain-env tells each field's variable" {
+    export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4
+    export OMPI_COMM_WORLD_LOCAL_SIZE=4 OMPI_MCA_ess_base_jobid=77
+    "$COLLRUN" exec --explain-env -o jsonl >place.jsonl
+    cat place.jsonl
+    grep -q '"field":"size","value":"4","source":"OpenMPI","from":"OMPI_COMM_WORLD_SIZE","seen":"OpenMPI","chosen":"OpenMPI","mode":"static"' place.jsonl
+    grep -q '"field":"rendezvous","value":"ipc://@gradwire-' place.jsonl
+    "$COLLRUN" bench allreduce --explain-env -o csv >place.csv
+    grep -q '^rank,0,OpenMPI,OMPI_COMM_WORLD_RANK' place.csv
+}
+
+@test "collrun exec: a program as ranks, over each wire" {
+    for wire in shm ipc tcp; do
+        "$COLLRUN" exec -n 3 --wire "$wire" "$HELLO" >out.txt
+        sort out.txt
+        for rank in 0 1 2; do
+            grep -qx "rank $rank of 3 over $wire: the ranks add up to 3" out.txt
+        done
+        [ "$(wc -l <out.txt)" -eq 3 ]
+    done
+}
+
+@test "the program runs under both mpiruns, and behind collrun exec there" {
+    for kind in openmpi mpich; do
+        command -v "mpirun.$kind" >which.txt || continue
+        mpi "$kind" 2 "$HELLO" >out.txt
+        grep -qx 'rank 1 of 2 over shm: the ranks add up to 1' out.txt
+        mpi "$kind" 2 "$COLLRUN" exec --wire ipc "$HELLO" >out.txt
+        grep -qx 'rank 1 of 2 over ipc: the ranks add up to 1' out.txt
+    done
+    [ -e out.txt ] || skip "neither mpirun.openmpi nor mpirun.mpich is installed"
+}
+
+@test "exec: options behind the program are its own; rank 0 has the input" {
+    "$COLLRUN" exec -n 1 echo -n 5 --help -o json >out.txt
+    [ "$(cat out.txt)" = "5 --help -o json" ]
+    echo word | "$COLLRUN" exec -n 2 cat >out.txt
+    [ "$(cat out.txt)" = word ]
+}
+
+@test "exec: who fails is named, its status is the status, nobody is left" {
+    # shellcheck disable=SC2016 # for the ranks' shell
+    run "$COLLRUN" exec -n 3 sh -c \
+        'echo $$ >pid.$GW_RANK; test $GW_RANK != 1 || exit 7; sleep 600 & wait'
+    echo "$output"
+    [ "$status" -eq 7 ]
+    [[ $output = *"rank 1 (pid "*") left with status 7"* ]]
+    # shellcheck disable=SC2016
+    run "$COLLRUN" exec -n 2 sh -c 'test $GW_RANK != 0 || kill -9 $$; sleep 600'
+    [ "$status" -eq 137 ]
+    [[ $output = *"rank 0 (pid "*") was killed by signal 9"* ]]
+    for file in pid.*; do
+        run pgrep -r R,S,D,T -g "$(cat "$file")"
+        [ "$status" -eq 1 ]
+    done
+    run "$COLLRUN" exec -n 2 ./no-such-program
+    [ "$status" -eq 64 ]
+    [[ $output = *"./no-such-program: No such file"* ]]
+}
+
+@test "exec: Ctrl-C ends all, and what they have started" {
+    mkfifo tick
+    # shellcheck disable=SC2016 # for the ranks' shell
+    "$COLLRUN" exec -n 2 sh -c \
+        'sleep 600 & echo $$ $! >part.$GW_RANK; mv part.$GW_RANK pid.$GW_RANK; wait' \
+        3>&- &
+    exec=$!
+    started=$exec
+    for _ in $(seq 600); do
+        [ -e pid.0 ] && [ -e pid.1 ] && break
+        read -r -t 0.05 _ <>tick || true
+    done
+    kill -TERM "$exec"
+    ends "$exec"
+    [ "$status" -eq 130 ]
+    cat pid.0 pid.1 | tr ' ' '\n' >pids
+    [ "$(wc -l <pids)" -eq 4 ]
+    while read -r pid; do
+        [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+    done <pids
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Places, from environments as the engines make them: the ones of Open MPI
+ * 4.1, MPICH 4.0, torchrun and Slurm are as they were printed under them, but
+ * for what nobody reads.
+ */
+#include "coll/place.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+Suite *suite_place(void);
+
+enum { VARIABLES_MOST = 24 };
+
+struct row {
+    const char *environment[VARIABLES_MOST];
+    enum gw_place_source source;
+    unsigned rank, size, local_rank, local_size, restarts;
+    /* The rendezvous: whole, or its beginning when it ends in "..."; "": none.
+     */
+    const char *rendezvous;
+    bool one_host;
+};
+
+#define OPENMPI(rank)                                                          \
+    "OMPI_COMM_WORLD_RANK=" rank, "OMPI_COMM_WORLD_SIZE=4",                    \
+        "OMPI_COMM_WORLD_LOCAL_RANK=" rank, "OMPI_COMM_WORLD_LOCAL_SIZE=4",    \
+        "OMPI_MCA_orte_num_nodes=1", "OMPI_MCA_ess_base_jobid=1015414785",     \
+        "PMIX_RANK=" rank, "PMIX_NAMESPACE=1015414785"
+#define SLURM(rank)                                                            \
+    "SLURM_JOB_ID=42", "SLURM_STEP_ID=1", "SLURM_PROCID=" rank,                \
+        "SLURM_STEP_NUM_TASKS=6", "SLURM_LOCALID=1",                           \
+        "SLURM_STEP_NODELIST=node[03-04,07]",                                  \
+        "SLURM_STEP_TASKS_PER_NODE=2(x3)", "SLURM_NODEID=1"
+
+static const struct row rows[] = {
+    {.environment = {"HOME=/root"},
+     .size = 1,
+     .rendezvous = "",
+     .one_host = true},
+    {.environment = {"GW_RANK=2", "GW_SIZE=3", "GW_RENDEZVOUS=tcp://h:1",
+                     "GW_RESTARTS=4"},
+     .source = GW_PLACE_GW,
+     .rank = 2,
+     .size = 3,
+     .restarts = 4,
+     .rendezvous = "tcp://h:1"},
+    {.environment = {"RANK=5", "WORLD_SIZE=8", "LOCAL_RANK=1",
+                     "LOCAL_WORLD_SIZE=4", "MASTER_ADDR=10.0.0.1",
+                     "MASTER_PORT=29500", "TORCHELASTIC_RESTART_COUNT=2"},
+     .source = GW_PLACE_TORCHRUN,
+     .rank = 5,
+     .size = 8,
+     .local_rank = 1,
+     .local_size = 4,
+     .restarts = 2,
+     .rendezvous = "tcp://10.0.0.1:29500"},
+    {.environment = {"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=fd00::1",
+                     "MASTER_PORT=29500"},
+     .source = GW_PLACE_TORCHRUN,
+     .size = 2,
+     .rendezvous = "tcp://[fd00::1]:29500"},
+    /* The agent listens on MASTER_PORT itself. */
+    {.environment = {"RANK=0", "WORLD_SIZE=2", "LOCAL_RANK=0",
+                     "LOCAL_WORLD_SIZE=1", "MASTER_ADDR=10.0.0.1",
+                     "MASTER_PORT=29500", "TORCHELASTIC_USE_AGENT_STORE=True"},
+     .source = GW_PLACE_TORCHRUN,
+     .size = 2,
+     .local_size = 1,
+     .rendezvous = "tcp://10.0.0.1:..."},
+    {.environment = {OPENMPI("3")},
+     .source = GW_PLACE_OPENMPI,
+     .rank = 3,
+     .size = 4,
+     .local_rank = 3,
+     .local_size = 4,
+     .rendezvous = "ipc://@gradwire-...",
+     .one_host = true},
+    {.environment = {"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=4",
+                     "OMPI_COMM_WORLD_LOCAL_SIZE=2",
+                     "OMPI_MCA_ess_base_jobid=7",
+                     "OMPI_MCA_orte_hnp_uri=7.0;tcp://192.0.2.2,10.0.0.2:54991;"
+                     "tcp6://[fd00::2]:52631"},
+     .source = GW_PLACE_OPENMPI,
+     .rank = 1,
+     .size = 4,
+     .local_size = 2,
+     .rendezvous = "tcp://192.0.2.2:..."},
+    {.environment = {"PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1",
+                     "MPI_LOCALNRANKS=2", "PMI_FD=8"},
+     .source = GW_PLACE_PMI,
+     .rank = 1,
+     .size = 2,
+     .local_rank = 1,
+     .local_size = 2,
+     .rendezvous = "",
+     .one_host = true},
+    {.environment = {SLURM("3")},
+     .source = GW_PLACE_SLURM,
+     .rank = 3,
+     .size = 6,
+     .local_rank = 1,
+     .local_size = 2,
+     .rendezvous = "tcp://node03:..."},
+    {.environment = {"SLURM_JOB_ID=42", "SLURM_STEP_ID=0", "SLURM_PROCID=1",
+                     "SLURM_NTASKS=2", "SLURM_LOCALID=1", "SLURM_NNODES=1"},
+     .source = GW_PLACE_SLURM,
+     .rank = 1,
+     .size = 2,
+     .local_rank = 1,
+     .local_size = 2,
+     .rendezvous = "ipc://@gradwire-...",
+     .one_host = true},
+    /* srun --mpi=pmix: PMIx has the rank, the step the rest. */
+    {.environment = {SLURM("3"), "PMIX_RANK=3", "PMIX_NAMESPACE=slurm.42.1"},
+     .source = GW_PLACE_PMIX,
+     .rank = 3,
+     .size = 6,
+     .local_rank = 1,
+     .local_size = 2,
+     .rendezvous = "tcp://node03:..."},
+    /* A batch script, an allocation, an interactive step: no step of ours. */
+    {.environment = {"SLURM_JOB_ID=42", "SLURM_PROCID=0", "SLURM_NTASKS=8"},
+     .size = 1,
+     .rendezvous = "",
+     .one_host = true},
+    {.environment = {"SLURM_JOB_ID=42", "SLURM_STEP_ID=4294967290",
+                     "SLURM_PROCID=0", "SLURM_NTASKS=8"},
+     .size = 1,
+     .rendezvous = "",
+     .one_host = true},
+    /* The daemons of mpirun run in a step; what it starts is no part of that.
+     */
+    {.environment = {SLURM("2"), OPENMPI("3")},
+     .source = GW_PLACE_OPENMPI,
+     .rank = 3,
+     .size = 4,
+     .local_rank = 3,
+     .local_size = 4,
+     .rendezvous = "ipc://@gradwire-...",
+     .one_host = true},
+    {.environment = {"JOB_COMPLETION_INDEX=2", "GW_SIZE=3", "GW_SERVICE=ring",
+                     "HOSTNAME=train-2"},
+     .source = GW_PLACE_KUBERNETES,
+     .rank = 2,
+     .size = 3,
+     .rendezvous = "tcp://train-0.ring:..."},
+    {.environment = {"JOB_COMPLETION_INDEX=2", "GW_SIZE=3",
+                     "GW_RENDEZVOUS=tcp://train-0.ring:29400"},
+     .source = GW_PLACE_KUBERNETES,
+     .rank = 2,
+     .size = 3,
+     .rendezvous = "tcp://train-0.ring:29400"},
+    /* What is said by hand goes before. */
+    {.environment = {OPENMPI("1"), "GW_RENDEZVOUS=ipc://@mine"},
+     .source = GW_PLACE_OPENMPI,
+     .rank = 1,
+     .size = 4,
+     .local_rank = 1,
+     .local_size = 4,
+     .rendezvous = "ipc://@mine",
+     .one_host = true},
+};
+
+static bool meets(const char *rendezvous, const char *expected)
+{
+    size_t length = strlen(expected);
+    if (length > 3 && strcmp(expected + length - 3, "...") == 0)
+        return strncmp(rendezvous, expected, length - 3) == 0 &&
+               strlen(rendezvous) > length - 3;
+    return strcmp(rendezvous, expected) == 0;
+}
+
+START_TEST(engines_give_places)
+{
+    const struct row *row = &rows[_i];
+    struct gw_place place;
+    struct gw_error why;
+    ck_assert_msg(!gw_place_read(row->environment, &place, &why), "%s",
+                  why.text);
+    ck_assert_int_eq(place.source, row->source);
+    ck_assert_uint_eq(place.rank, row->rank);
+    ck_assert_uint_eq(place.size, row->size);
+    ck_assert_uint_eq(place.local_rank, row->local_rank);
+    ck_assert_uint_eq(place.local_size, row->local_size);
+    ck_assert_uint_eq(place.restarts, row->restarts);
+    ck_assert_msg(meets(place.rendezvous, row->rendezvous), "%s, not %s",
+                  place.rendezvous, row->rendezvous);
+    ck_assert_int_eq(gw_place_one_host(&place), row->one_host);
+}
+END_TEST
+
+struct wrong {
+    const char *environment[VARIABLES_MOST];
+    const char *sentence;
+};
+
+static const struct wrong wrongs[] = {
+    {{"GW_RANK=1"}, "GW_RANK is 1, but GW_SIZE is not set"},
+    {{"GW_SIZE=4"}, "GW_SIZE is 4, but GW_RANK is not set"},
+    {{"RANK=2"}, "RANK is 2, but WORLD_SIZE is not set"},
+    {{"WORLD_SIZE=2"}, "WORLD_SIZE is 2, but RANK is not set"},
+    {{"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=h"},
+     "torchrun: MASTER_ADDR is set, but MASTER_PORT is not"},
+    {{"OMPI_COMM_WORLD_RANK=x", "OMPI_COMM_WORLD_SIZE=4"},
+     "OpenMPI: OMPI_COMM_WORLD_RANK is \"x\", not a number"},
+    {{"OMPI_COMM_WORLD_RANK=4", "OMPI_COMM_WORLD_SIZE=4"},
+     "OMPI_COMM_WORLD_RANK is 4, which is not among the 4 ranks of "
+     "OMPI_COMM_WORLD_SIZE"},
+    {{"PMI_RANK=1"}, "PMI_RANK is 1, but PMI_SIZE is not set"},
+    {{"PMIX_RANK=1"},
+     "PMIX_RANK is 1, but GW_SIZE is not set, and the engine does not tell the "
+     "size"},
+    {{"SLURM_STEP_ID=0", "SLURM_PROCID=1"},
+     "SLURM_PROCID is 1, but SLURM_STEP_NUM_TASKS is not set"},
+    {{"JOB_COMPLETION_INDEX=1"},
+     "JOB_COMPLETION_INDEX is 1, but GW_SIZE is not set, and the engine does "
+     "not tell the size"},
+    {{"GW_RANK=0", "GW_SIZE=2", "GW_MIN_SIZE=1"},
+     "of GW_MIN_SIZE and GW_MAX_SIZE only one is set"},
+    {{"GW_RANK=0", "GW_SIZE=2", "GW_MIN_SIZE=3", "GW_MAX_SIZE=2"},
+     "GW_MIN_SIZE 3 is above GW_MAX_SIZE 2"},
+    {{"GW_RANK=0", "GW_SIZE=2", "GW_INCARNATION=12"},
+     "GW_*: GW_INCARNATION is \"12\", not 32 hexadecimal digits"},
+};
+
+START_TEST(half_a_place_names_what_is_missing)
+{
+    struct gw_place place;
+    struct gw_error why;
+    ck_assert_int_eq(gw_place_read(wrongs[_i].environment, &place, &why),
+                     GW_EINVAL);
+    ck_assert_str_eq(why.text, wrongs[_i].sentence);
+}
+END_TEST
+
+static void read_place(const char *const *environment, struct gw_place *place)
+{
+    struct gw_error why;
+    ck_assert_msg(!gw_place_read(environment, place, &why), "%s", why.text);
+}
+
+START_TEST(all_ranks_of_a_job_meet_and_no_others)
+{
+    const char *const one[] = {OPENMPI("1"), NULL};
+    const char *const two[] = {OPENMPI("2"), NULL};
+    const char *const again[] = {OPENMPI("1"), "GW_RESTARTS=1", NULL};
+    const char *const other[] = {OPENMPI("1"), "GW_JOB=another", NULL};
+    struct gw_place a, b, c, d;
+    read_place(one, &a);
+    read_place(two, &b);
+    read_place(again, &c);
+    read_place(other, &d);
+    ck_assert_str_eq(a.rendezvous, b.rendezvous);
+    ck_assert_str_ne(a.rendezvous, c.rendezvous);
+    ck_assert_str_ne(a.rendezvous, d.rendezvous);
+}
+END_TEST
+
+START_TEST(each_field_says_where_it_comes_from)
+{
+    const char *const environment[] = {
+        SLURM("3"), "PMIX_RANK=3", "PMIX_NAMESPACE=slurm.42.1",
+        "GW_INCARNATION=0123456789abcdef0000000000000001", NULL};
+    char text[GW_PLACE_TEXT_BYTES];
+    struct gw_place place;
+    read_place(environment, &place);
+    ck_assert_uint_eq(place.seen, 1U << GW_PLACE_PMIX | 1U << GW_PLACE_SLURM);
+    ck_assert_str_eq(place.from[GW_PLACE_RANK].how, "PMIX_RANK");
+    ck_assert_str_eq(place.from[GW_PLACE_SIZE].how, "SLURM_STEP_NUM_TASKS");
+    ck_assert_str_eq(place.from[GW_PLACE_RENDEZVOUS].how,
+                     "first host of SLURM_STEP_NODELIST, port from the job");
+    ck_assert_str_eq(
+        gw_place_source_name(place.from[GW_PLACE_RENDEZVOUS].source),
+        "Slurm");
+    gw_place_value(&place, GW_PLACE_INCARNATION, text);
+    ck_assert_str_eq(text, "0123456789abcdef0000000000000001");
+    gw_place_value(&place, GW_PLACE_MIN_SIZE, text);
+    ck_assert_str_eq(text, "-");
+}
+END_TEST
+
+START_TEST(first_hosts_of_lists)
+{
+    static const struct {
+        const char *list, *host;
+    } lists[] = {
+        {"node1", "node1"},           {"node1,node2", "node1"},
+        {"node[03-04,07]", "node03"}, {"r[1-2]n[08-09]-ib,login", "r1n08-ib"},
+        {"a[2,5]b", "a2b"},           {"", ""},
+    };
+    char host[GW_PLACE_TEXT_BYTES];
+    gw__place_first_host(lists[_i].list, host);
+    ck_assert_str_eq(host, lists[_i].host);
+}
+END_TEST
+
+START_TEST(unequal_nodes_have_their_own_numbers)
+{
+    const char *environment[] = {"SLURM_JOB_ID=1",
+                                 "SLURM_STEP_ID=0",
+                                 "SLURM_PROCID=9",
+                                 "SLURM_STEP_NUM_TASKS=11",
+                                 "SLURM_STEP_TASKS_PER_NODE=4(x2),3",
+                                 "SLURM_NODEID=2",
+                                 NULL};
+    struct gw_place place;
+    read_place(environment, &place);
+    ck_assert_uint_eq(place.local_size, 3);
+    environment[5] = "SLURM_NODEID=1";
+    read_place(environment, &place);
+    ck_assert_uint_eq(place.local_size, 4);
+}
+END_TEST
+
+/* A process manager that has written its answers before it is asked. */
+static enum gw_err ask_manager(const char *answers,
+                               char name[GW_PLACE_TEXT_BYTES],
+                               struct gw_error *why)
+{
+    int ends[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    ck_assert_int_eq(write(ends[1], answers, strlen(answers)),
+                     (ssize_t)strlen(answers));
+    shutdown(ends[1], SHUT_WR);
+    enum gw_err err = gw__place_ask_pmi(ends[0], name, why);
+    close(ends[0]);
+    close(ends[1]);
+    return err;
+}
+
+START_TEST(hydra_names_the_job)
+{
+    char name[GW_PLACE_TEXT_BYTES];
+    struct gw_error why;
+    ck_assert_msg(
+        !ask_manager("cmd=response_to_init pmi_version=1 pmi_subversion=1 "
+                     "rc=0\ncmd=my_kvsname kvsname=kvs_10672_0_53_vm\n"
+                     "cmd=finalize_ack\n",
+                     name, &why),
+        "%s", why.text);
+    ck_assert_str_eq(name, "kvs_10672_0_53_vm");
+    ck_assert_int_eq(ask_manager("cmd=response_to_init rc=-1\n", name, &why),
+                     GW_ESYS);
+    ck_assert_int_eq(ask_manager("rubbish\n", name, &why), GW_ESYS);
+    ck_assert_int_eq(ask_manager("", name, &why), GW_ESYS);
+}
+END_TEST
+
+START_TEST(a_place_leads_to_a_wire)
+{
+    const char *const near[] = {OPENMPI("1"), NULL};
+    const char *const said[] = {OPENMPI("1"), "GW_WIRE=ipc", NULL};
+    const char *const nowhere[] = {"GW_RANK=1", "GW_SIZE=2", NULL};
+    char interface[GW_PLACE_TEXT_BYTES];
+    struct gw_place place;
+    struct gw_error why;
+    struct gw_comm_config config = {.wire = NULL};
+    read_place(near, &place);
+    ck_assert(!gw_place_config(&place, &config, interface, &why));
+    ck_assert_str_eq(config.wire, "shm");
+    ck_assert_uint_eq(config.rank, 1);
+    ck_assert_uint_eq(config.size, 4);
+    read_place(said, &place);
+    config = (struct gw_comm_config){.wire = NULL};
+    ck_assert(!gw_place_config(&place, &config, interface, &why));
+    ck_assert_str_eq(config.wire, "ipc");
+    read_place(nowhere, &place);
+    config = (struct gw_comm_config){.wire = NULL};
+    ck_assert_int_eq(gw_place_config(&place, &config, interface, &why),
+                     GW_EINVAL);
+    ck_assert_str_eq(why.text, "rank 1 of 2 (GW_*): nothing says where the "
+                               "ranks meet; set GW_RENDEZVOUS=tcp://HOST:PORT");
+}
+END_TEST
+
+START_TEST(interfaces_that_lead_there)
+{
+    char address[GW_PLACE_TEXT_BYTES];
+    struct gw_error why;
+    ck_assert_int_eq(gw__place_interface("ipc://@x", address, &why), GW_EINVAL);
+    ck_assert_int_eq(
+        gw__place_interface("tcp://no.such.host.invalid:1", address, &why),
+        GW_EUNREACH);
+}
+END_TEST
+
+Suite *suite_place(void)
+{
+    Suite *suite = suite_create("place");
+    TCase *tc = tcase_create("place");
+    suite_add_tcase(suite, tc);
+    tcase_add_loop_test(tc, engines_give_places, 0, sizeof rows / sizeof *rows);
+    tcase_add_loop_test(tc, half_a_place_names_what_is_missing, 0,
+                        sizeof wrongs / sizeof *wrongs);
+    tcase_add_test(tc, all_ranks_of_a_job_meet_and_no_others);
+    tcase_add_test(tc, each_field_says_where_it_comes_from);
+    tcase_add_loop_test(tc, first_hosts_of_lists, 0, 6);
+    tcase_add_test(tc, unequal_nodes_have_their_own_numbers);
+    tcase_add_test(tc, hydra_names_the_job);
+    tcase_add_test(tc, a_place_leads_to_a_wire);
+    tcase_add_test(tc, interfaces_that_lead_there);
+    return suite;
+}
