@@ -26,7 +26,7 @@ enum { WORLDS = sizeof worlds / sizeof *worlds, FIELDS_MOST = 48 };
 
 static struct world_request request = {.for_ns = 1000000000};
 static const char *seeds_text, *faults_word, *events, *schedule;
-static const char *ack = "all";
+static const char *ack = "all", *suspicion;
 static bool each, shrinks, keeps_going;
 
 static const struct option_spec options[] = {
@@ -49,6 +49,8 @@ static const struct option_spec options[] = {
      "virtual time (with --faults)", NULL},
     {"silent", 0, OPTION_FLAG, &request.silent, NULL,
      "nobody is told when a process ends: only its silence tells", NULL},
+    {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
+     "members suspect by this plug-in", NULL},
     {"without", 0, OPTION_TEXT, &request.without, "RULE",
      "leave out a rule, and see what it is for (below)", NULL},
     {"keep-going", 'k', OPTION_FLAG, &keeps_going, NULL,
@@ -95,6 +97,7 @@ struct sums {
 struct job {
     const struct world_kind *kind;
     void *world;
+    struct gw_plugin *suspicion; /* NULL: none */
     struct sim_faults given;
     struct world_group groups[WORLD_GROUPS];
     struct gw__faults faults; /* of the last seed */
@@ -157,6 +160,10 @@ static enum gw_err prepare(struct job *job, const char *name,
         job->kind->groups(&request, job->groups);
     if (sim_faults_read(faults_word, job->groups, &job->given, why))
         return why->code;
+    if (suspicion &&
+        gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &job->suspicion, why))
+        return why->code;
+    asked.suspicion = job->suspicion ? job->suspicion->suspicion : NULL;
     asked.calm = job->given.name;
     asked.ack_primary = strcmp(ack, "primary") == 0;
     if (job->given.end_ns > asked.for_ns)
@@ -349,6 +356,7 @@ static int run(int operand_count, char **operands)
     }
     if (job->world)
         job->kind->close(job->world);
+    gw_plugin_close(&job->suspicion);
     sim_faults_fini(&job->given);
     free(job);
     return err ? complain(&why) : 0;

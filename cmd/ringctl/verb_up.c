@@ -12,6 +12,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ enum { RANKS_DEFAULT = 4 };
 static const char *name, *wire = "shm";
 static unsigned controllers = 1, workers, servers, replicas, slots;
 static const char *restore, *topo, *placement, *slot_weights;
+static const char *suspicion;
 static uint64_t pace_ns;
 static bool keep;
 
@@ -44,6 +46,8 @@ static const struct option_spec options[] = {
      "for it: a number a slot (default: all weigh the same)", NULL},
     {"topo", 0, OPTION_TEXT, &topo, "FILE",
      "links have the delays and rates of this topology", NULL},
+    {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
+     "members of the ring suspect by this plug-in", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
     {"pace", 0, OPTION_DURATION, &pace_ns, "TIME",
@@ -143,9 +147,27 @@ static int tell(const char *run, uint64_t seed)
     return result;
 }
 
+/* Members open it, who are elsewhere: by its whole path. What is wrong with it
+ * is said before anything starts. */
+static enum gw_err find_suspicion(char path[PATH_MAX], struct gw_error *why)
+{
+    struct gw_plugin *plugin;
+    if (!suspicion)
+        return GW_OK;
+    enum gw_err err =
+        gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &plugin, why);
+    gw_plugin_close(&plugin);
+    if (!err && !realpath(suspicion, path))
+        err = gw_fail_errno(why, "%.200s", suspicion);
+    return err;
+}
+
 static int run(int operand_count, char **operands)
 {
     struct gw_error why;
+    char policy[PATH_MAX];
+    if (find_suspicion(policy, &why))
+        return complain(&why);
     struct run_options run = {.name = name ? name : session_run_named(),
                               .ranks = workers ? workers : RANKS_DEFAULT,
                               .controllers = controllers,
@@ -160,6 +182,7 @@ static int run(int operand_count, char **operands)
                               .placement = placement,
                               .slot_weights = slot_weights,
                               .topo = topo,
+                              .suspicion = suspicion ? policy : NULL,
                               .work = work_defaults};
     if (controllers != 1 && controllers != 3 && controllers != 5)
         return complain_with(GW_EINVAL, "--controllers is 1, 3 or 5, not %u",
@@ -190,7 +213,8 @@ const struct command command_up = {
                 "ringctl up 4 train lr heart_scale --epochs 50\n"
                 "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n"
                 "ringctl up --servers 3 --workers 4 --mode ssp:2 train mf\n"
-                "ringctl up 8 --topo racks.topo ops\n",
+                "ringctl up 8 --topo racks.topo ops\n"
+                "ringctl up 4 --suspicion ./mine.so ops\n",
     .options = options,
     .operands_max = 4,
     .run = run,

@@ -11,6 +11,9 @@
  */
 #include "node.h"
 
+#include <gradwire/plugin.h>
+#include <gradwire/suspicion.h>
+
 #include <stdio.h>
 
 enum { CUT_JOIN_MS = 1500 };
@@ -58,6 +61,7 @@ static enum gw_err join(void *context, const struct orders *orders,
         .join_timeout_ms = orders_cut(orders) ? CUT_JOIN_MS : 0,
         .links = orders->links,
         .pace_ns = orders->pace_ns,
+        .suspicion = node->suspicion ? node->suspicion->suspicion : NULL,
         .context = node,
         .state = node->state,
         .state_bytes = node->state_bytes,
@@ -111,7 +115,7 @@ static enum gw_err live(struct node *node, struct gw_error *why)
     return code;
 }
 
-enum gw_err ring_live(struct node *node, struct gw_error *why)
+static enum gw_err live_again(struct node *node, struct gw_error *why)
 {
     for (;;) {
         enum gw_err code = live(node, why);
@@ -126,4 +130,17 @@ enum gw_err ring_live(struct node *node, struct gw_error *why)
         pthread_mutex_unlock(&node->lock);
         node_say(node, why);
     }
+}
+
+enum gw_err ring_live(struct node *node, struct gw_error *why)
+{
+    const char *suspicion = node->birth.suspicion;
+    enum gw_err code = GW_OK;
+    if (*suspicion)
+        code = gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &node->suspicion,
+                              why);
+    if (!code)
+        code = live_again(node, why);
+    gw_plugin_close(&node->suspicion);
+    return code;
 }

@@ -41,6 +41,7 @@ struct node {
     struct node_note note;
 
     /* ---- main's own, in a ring ---- */
+    struct gw_plugin *suspicion; /* of the birth; NULL: none */
     struct work *work; /* that the state is of, or that it is to become */
     struct work *next; /* newer, and read; begun when all have read it */
     void *state;

@@ -98,6 +98,8 @@ struct birth {
     unsigned controllers;
     unsigned servers; /* of the run, at first; 0: it is a ring */
     char wire[8];
+    /* of a member of a ring */
+    char suspicion[FILE_MAX]; /* ""; a plug-in */
     /* of a server */
     char restore[FILE_MAX];   /* ""; a snapshot to begin from */
     char straggler[FILE_MAX]; /* ""; a plug-in */

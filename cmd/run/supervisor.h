@@ -78,6 +78,8 @@ struct run_options {
     const char *slot_weights; /* for it: a file of one number a slot; NULL */
     /* A topology whose ways the links follow; NULL: none. */
     const char *topo;
+    /* A plug-in that members of a ring suspect by; NULL: none. */
+    const char *suspicion;
     /* The name that it got; out. */
     char run[RUN_NAME_MAX];
 };

@@ -157,6 +157,9 @@ static void make_birth(const struct run *run, const struct child *child,
     if (run->options.straggler)
         snprintf(birth->straggler, sizeof birth->straggler, "%s",
                  run->options.straggler);
+    if (run->options.suspicion)
+        snprintf(birth->suspicion, sizeof birth->suspicion, "%s",
+                 run->options.suspicion);
     if (run->options.restore)
         snprintf(birth->restore, sizeof birth->restore, "%s",
                  run->options.restore);

@@ -56,7 +56,7 @@ json_t *options_encode(const struct run_options *options)
 {
     return json_pack(
         "{s:s?, s:i, s:i, s:s?, s:I, s:I, s:s?, s:i, s:i, s:i, s:s?, s:s?, "
-        "s:s?, s:s?, s:s?, s:o}",
+        "s:s?, s:s?, s:s?, s:s?, s:o}",
         "name", options->name, "ranks", (int)options->ranks, "controllers",
         (int)options->controllers, "wire", options->wire, "seed",
         (json_int_t)options->seed, "pace_ns", (json_int_t)options->pace_ns,
@@ -64,7 +64,8 @@ json_t *options_encode(const struct run_options *options)
         "replicas", (int)options->replicas, "slots", (int)options->slots,
         "restore", options->restore, "straggler", options->straggler, "topo",
         options->topo, "placement", options->placement, "slot_weights",
-        options->slot_weights, "work", work_options_encode(&options->work));
+        options->slot_weights, "suspicion", options->suspicion, "work",
+        work_options_encode(&options->work));
 }
 
 /* ---- from JSON ---- */
@@ -200,7 +201,9 @@ enum gw_err options_decode(const json_t *json, struct options_room *room,
         get_text(json, "placement", room->placement, sizeof room->placement,
                  &options->placement, why) ||
         get_text(json, "slot_weights", room->slot_weights,
-                 sizeof room->slot_weights, &options->slot_weights, why))
+                 sizeof room->slot_weights, &options->slot_weights, why) ||
+        get_text(json, "suspicion", room->suspicion, sizeof room->suspicion,
+                 &options->suspicion, why))
         return GW_EINVAL;
     return work_options_decode(json_object_get(json, "work"), room,
                                &options->work, why);
@@ -231,6 +234,9 @@ static enum gw_err check_placement(const struct run_options *options,
 static enum gw_err check_servers(const struct run_options *options,
                                  struct gw_error *why)
 {
+    if (options->suspicion)
+        return gw_fail(why, GW_EINVAL,
+                       "a suspicion is for rings, not for servers");
     if (options->servers > RUN_SERVERS_MAX)
         return gw_fail(why, GW_EINVAL, "a run has at most %d servers, not %u",
                        RUN_SERVERS_MAX, options->servers);

@@ -18,6 +18,7 @@ struct options_room {
     char mode[16], settings[RUN_SETTINGS_MAX], snapshot[FILE_MAX];
     char restore[FILE_MAX], straggler[FILE_MAX], topo[FILE_MAX];
     char placement[FILE_MAX], slot_weights[FILE_MAX];
+    char suspicion[FILE_MAX];
 };
 
 json_t *options_encode(const struct run_options *options);

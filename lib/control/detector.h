@@ -5,7 +5,8 @@
  * application whom to accuse; the registry convicts. What it knows, best first:
  *
  *     certain   DIED: the process has ended. Accused at once, as certain.
- *     silent    phi above the threshold (phi.h). Accused, and again every
+ *     silent    phi above the threshold (phi.h), or what a plug-in takes for
+ *               too long (gradwire/suspicion.h). Accused, and again every
  *               `repeat_ns` while it lasts, for accusations lapse.
  *     stuck     beats, but nothing moves any more: a watchdog, not a
  *               conviction. The root of the waits is told (laggard.h).
@@ -32,14 +33,17 @@
 #include "phi.h"
 #include "view.h"
 
+#include <gradwire/suspicion.h>
+
 /* What START brings; without data these are the defaults. */
 struct gw__detector_config {
-    uint64_t beat_ns;         /* 20 ms */
-    uint64_t deviation_ns;    /* 20 ms */
-    uint64_t pause_ns;        /* 100 ms */
-    uint64_t repeat_ns;       /* 200 ms */
-    uint64_t stall_ns;        /* 2 s */
-    uint32_t threshold_milli; /* phi 8 */
+    uint64_t beat_ns;                     /* 20 ms */
+    uint64_t deviation_ns;                /* 20 ms */
+    uint64_t pause_ns;                    /* 100 ms */
+    uint64_t repeat_ns;                   /* 200 ms */
+    uint64_t stall_ns;                    /* 2 s */
+    uint32_t threshold_milli;             /* phi 8 */
+    const struct gw_suspicion *suspicion; /* instead of phi; NULL: none */
 };
 extern const struct gw__detector_config gw__detector_defaults;
 

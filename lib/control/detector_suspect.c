@@ -4,6 +4,10 @@
  */
 #include "detector_parts.h"
 
+_Static_assert((int)GW__PHI_WINDOW == GW_SILENCE_INTERVALS &&
+                   (int)GW__HEALTH_MAX == GW_SILENCE_LATE,
+               "gradwire/suspicion.h says how many");
+
 struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
 {
     for (unsigned i = 0; i < d->watched_count; i++)
@@ -69,14 +73,31 @@ static void accuse(const struct gw__detector *d,
     gw__notice_tell(&notice, actions);
 }
 
+/* The one place where silence becomes a suspicion. */
+static bool is_silent(const struct gw__detector *d, const struct gw__watched *w,
+                      uint64_t now_ns)
+{
+    uint64_t intervals_ns[GW__PHI_WINDOW];
+    const struct gw_suspicion *policy = d->config.suspicion;
+    double threshold =
+        d->config.threshold_milli / 1000.0 * gw__health_factor(&d->health);
+    if (!policy)
+        return gw__phi_now(&w->phi, now_ns) >= threshold;
+    const struct gw_silence silence = {
+        .silence_ns = gw__phi_silence(&w->phi, now_ns),
+        .beat_ns = d->config.beat_ns,
+        .intervals_ns = intervals_ns,
+        .interval_count = gw__phi_intervals(&w->phi, intervals_ns),
+        .late = d->health.level};
+    return policy->suspects(&silence);
+}
+
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
                        const struct gw__actions *actions)
 {
-    double threshold =
-        d->config.threshold_milli / 1000.0 * gw__health_factor(&d->health);
     for (unsigned i = 0; i < d->watched_count; i++) {
         struct gw__watched *w = &d->watched[i];
-        if (gw__phi_now(&w->phi, now_ns) < threshold)
+        if (!is_silent(d, w, now_ns))
             continue;
         if (w->suspected && now_ns - w->accused_ns < d->config.repeat_ns)
             continue;

@@ -48,6 +48,15 @@ uint64_t gw__phi_silence(const struct gw__phi *phi, uint64_t now_ns)
     return now_ns > phi->alive_ns ? now_ns - phi->alive_ns : 0;
 }
 
+unsigned gw__phi_intervals(const struct gw__phi *phi,
+                           uint64_t out[GW__PHI_WINDOW])
+{
+    unsigned oldest = phi->next + GW__PHI_WINDOW - phi->count;
+    for (unsigned i = 0; i < phi->count; i++)
+        out[i] = phi->intervals[(oldest + i) % GW__PHI_WINDOW];
+    return phi->count;
+}
+
 /* Two passes: a running sum of squares would lose the variance of intervals
  * that are nearly equal. The expected interval counts as one more. */
 static void estimate(const struct gw__phi *phi, double *mean, double *deviation)

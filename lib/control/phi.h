@@ -47,6 +47,9 @@ void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns);
 /* The observer did not run for `ns` before `now_ns`: nobody was silent then. */
 void gw__phi_shift(struct gw__phi *phi, uint64_t ns, uint64_t now_ns);
 uint64_t gw__phi_silence(const struct gw__phi *phi, uint64_t now_ns);
+/* The intervals, the newest last; returns how many. */
+unsigned gw__phi_intervals(const struct gw__phi *phi,
+                           uint64_t out[GW__PHI_WINDOW]);
 double gw__phi_now(const struct gw__phi *phi, uint64_t now_ns);
 
 /* -log10 of the chance that a standard normal variable exceeds z: right for

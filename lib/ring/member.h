@@ -55,7 +55,8 @@ struct gw__member_config {
     char endpoint[GW__ENDPOINT_MAX];
     unsigned controller_count;
     uint8_t controllers[GW__CLIENT_CONTROLLERS];
-    struct gw__detector_config detector; /* beat_ns 0: the defaults */
+    struct gw__detector_config detector; /* beat_ns 0: the defaults, but
+                                            for `suspicion` */
 };
 
 extern const struct gw__machine_kind gw__member_machine;

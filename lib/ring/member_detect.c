@@ -81,14 +81,16 @@ void gw__mate_detect(struct gw__mate *m, const struct gw__input *input)
 
 void gw__mate_watch(struct gw__mate *m)
 {
-    const struct gw__detector_config *config = &m->config.detector;
-    bool defaults = config->beat_ns == 0;
+    const struct gw__detector_config *given = &m->config.detector;
+    struct gw__detector_config config =
+        given->beat_ns ? *given : gw__detector_defaults;
+    config.suspicion = given->suspicion;
     const struct gw__input start = {.kind = GW__START,
                                     .now_ns = m->now_ns,
                                     .from = m->node,
                                     .incarnation = m->incarnation,
                                     .seed = m->seed,
-                                    .data = defaults ? NULL : config,
-                                    .bytes = defaults ? 0 : sizeof *config};
+                                    .data = &config,
+                                    .bytes = sizeof config};
     gw__mate_detect(m, &start);
 }

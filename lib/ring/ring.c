@@ -70,12 +70,13 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
                          struct gw_error *why)
 {
     const struct gw_ring_config *config = &ring->config;
-    struct gw__member_config member = {.node = node,
-                                       .role = GW__WORKER,
-                                       .ring = true,
-                                       .incarnation = ring->incarnation,
-                                       .controller_count =
-                                           config->controller_count};
+    struct gw__member_config member = {
+        .node = node,
+        .role = GW__WORKER,
+        .ring = true,
+        .incarnation = ring->incarnation,
+        .controller_count = config->controller_count,
+        .detector = {.suspicion = config->suspicion}};
     struct gw__driver_peer controllers[GW__CLIENT_CONTROLLERS];
     char endpoint[GW__ENDPOINT_MAX];
     uint64_t seed;

@@ -100,3 +100,55 @@ setup_file() {
     [[ $output == *--faults:1:13* ]]
     run -65 "$R" sim ring -n 3 --faults 'at 3ms crash 9'
 }
+
+# ---- suspicion plug-ins ----
+
+compile() {
+    ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC -I lib/include -o "$2" "$1"
+}
+
+@test "sim: with a fixed timeout of 200 ms and beats each 20 a crash is seen in 180 to 220" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    so=$BATS_TEST_TMPDIR/fixed.so
+    compile labs/plugins/fixed_timeout.c "$so"
+    for at in 300 305 310 315 319; do
+        run -0 "$R" sim ring --suspicion "$so" --silent -o jsonl \
+            --faults "at ${at}ms crash 2"
+        [[ $output =~ \"detect_ms\":([0-9]+) ]]
+        [ "${BASH_REMATCH[1]}" -ge 180 ]
+        [ "${BASH_REMATCH[1]}" -le 221 ]
+    done
+    run -0 "$R" sim ring --suspicion "$so" -o jsonl \
+        --faults 'at 300ms pause 2 for 170ms'
+    [[ $output == *'"false_suspicions":0,'* ]]
+    run -0 "$R" sim ring --suspicion "$so" -o jsonl \
+        --faults 'at 300ms pause 2 for 260ms'
+    [[ $output == *'"wronged":1,'* ]]
+}
+
+@test "up: members of a real ring suspect by a plug-in; who was wronged comes back" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    so=$BATS_TEST_TMPDIR/hasty.so
+    sed 's/(200 \*/(90 */' labs/plugins/fixed_timeout.c >"$BATS_TEST_TMPDIR/hasty.c"
+    compile "$BATS_TEST_TMPDIR/hasty.c" "$so"
+    export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
+    run -0 "$R" -c "up 3 --suspicion $so ops; pause 1; wait alive==2; resume 1; wait alive==3"
+    [[ $output == *'alive is 3 (epoch '* ]]
+}
+
+@test "up and sim: a suspicion that is none is refused before anything starts" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
+    run -65 "$R" up 3 --suspicion labs/plugins/fixed_timeout.c
+    [[ $output == *'is source; compile it first'* ]]
+    compile labs/plugins/two_level.c "$BATS_TEST_TMPDIR/plan.so"
+    for verb in 'up 3' 'sim ring'; do
+        # shellcheck disable=SC2086
+        run -65 "$R" $verb --suspicion "$BATS_TEST_TMPDIR/plan.so"
+        [[ $output == *'is a plug-in of kind plan, and what is wanted is a suspicion'* ]]
+    done
+    compile labs/plugins/fixed_timeout.c "$BATS_TEST_TMPDIR/fixed.so"
+    run -64 "$R" up 2 --servers 2 --suspicion "$BATS_TEST_TMPDIR/fixed.so"
+    [[ $output == *'a suspicion is for rings'* ]]
+    [ ! -e "$GRADWIRE_RUNS/latest" ]
+}

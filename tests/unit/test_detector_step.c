@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 Suite *suite_detector_step(void);
 
@@ -81,12 +82,128 @@ START_TEST(rubbish_is_ignored)
 }
 END_TEST
 
+/* ---- a policy instead of phi ---- */
+
+static struct {
+    struct gw_silence last;
+    uint64_t intervals_ns[GW_SILENCE_INTERVALS];
+    unsigned asked;
+    struct gw__notice notice;
+    unsigned told;
+    uint8_t beat[1024];
+    size_t beat_bytes;
+} seen;
+
+static bool suspects(const struct gw_silence *s)
+{
+    seen.asked++;
+    seen.last = *s;
+    for (unsigned i = 0; i < s->interval_count; i++)
+        seen.intervals_ns[i] = s->intervals_ns[i];
+    return s->silence_ns >= 70 * MS;
+}
+
+static void keep_beat(void *driver, uint32_t to, const void *data, size_t bytes)
+{
+    (void)driver, (void)to;
+    ck_assert_uint_le(bytes, sizeof seen.beat);
+    memcpy(seen.beat, data, bytes);
+    seen.beat_bytes = bytes;
+}
+
+static void keep_notice(void *driver, const void *data, size_t bytes)
+{
+    (void)driver;
+    ck_assert_int_eq(gw__notice_decode(data, bytes, &seen.notice, NULL), GW_OK);
+    seen.told++;
+}
+
+/* Node `self` of two, whose incarnations are 7 and 8. */
+static void *detector_of(unsigned self, const struct gw_suspicion *policy,
+                         const struct gw__actions *actions)
+{
+    uint8_t bytes[GW__DETECTOR_ASK_MAX];
+    const struct gw__view view = {
+        .epoch = 1,
+        .ring_epoch = 1,
+        .ring_count = 2,
+        .ring = {{0, {.low = 7}, 0}, {1, {.low = 8}, 0}}};
+    struct gw__detector_config config = gw__detector_defaults;
+    config.suspicion = policy;
+    struct gw__input start = {.kind = GW__START,
+                              .from = self,
+                              .incarnation = 7 + self,
+                              .data = &config,
+                              .bytes = sizeof config};
+    struct gw__input ask = {.kind = GW__ASKED,
+                            .data = bytes,
+                            .bytes = gw__detector_ask_view(bytes, &view)};
+    void *state = calloc(1, gw__detector_machine.state_bytes);
+    ck_assert_ptr_nonnull(state);
+    gw__detector_machine.step(state, &start, actions);
+    gw__detector_machine.step(state, &ask, actions);
+    return state;
+}
+
+static void beat_at(void *state, uint64_t ms, const struct gw__actions *actions)
+{
+    const struct gw__input beat = {.kind = GW__MESSAGE,
+                                   .now_ns = ms * MS,
+                                   .from = 1,
+                                   .incarnation = 8,
+                                   .data = seen.beat,
+                                   .bytes = seen.beat_bytes};
+    gw__detector_machine.step(state, &beat, actions);
+}
+
+static void tick_at(void *state, uint64_t ms, const struct gw__actions *actions)
+{
+    const struct gw__input tick = {.kind = GW__TIMER, .now_ns = ms * MS};
+    gw__detector_machine.step(state, &tick, actions);
+}
+
+START_TEST(a_policy_is_asked_in_place_of_phi)
+{
+    static const struct gw_suspicion policy = {.suspects = suspects};
+    static const struct gw__actions acts = {
+        .send = keep_beat, .set_timer = ignore_timer, .tell = keep_notice};
+    memset(&seen, 0, sizeof seen);
+    void *other = detector_of(1, NULL, &acts);
+    tick_at(other, 20, &acts);
+    ck_assert_uint_gt(seen.beat_bytes, 0);
+    void *state = detector_of(0, &policy, &acts);
+    const uint64_t beats[] = {200, 220, 250, 265};
+    for (unsigned i = 0; i < 4; i++) {
+        beat_at(state, beats[i], &acts);
+        tick_at(state, beats[i], &acts);
+    }
+    ck_assert_uint_eq(seen.last.silence_ns, 0);
+    for (unsigned ms = 285; ms <= 325; ms += 20)
+        tick_at(state, ms, &acts);
+    ck_assert_uint_eq(seen.told, 0);
+    ck_assert_uint_eq(seen.last.silence_ns, 60 * MS);
+    ck_assert_uint_eq(seen.last.beat_ns, 20 * MS);
+    ck_assert_uint_eq(seen.last.interval_count, 3);
+    ck_assert_uint_eq(seen.intervals_ns[0], 20 * MS);
+    ck_assert_uint_eq(seen.intervals_ns[2], 15 * MS); /* the newest last */
+    tick_at(state, 345, &acts);
+    ck_assert_uint_eq(seen.told, 1);
+    ck_assert_int_eq(seen.notice.kind, GW__NOTICE_ACCUSE);
+    ck_assert(!seen.notice.certain);
+    ck_assert_uint_eq(seen.notice.silence_ns, 80 * MS);
+    ck_assert_uint_eq(seen.asked, 8);
+    free(state);
+    free(other);
+}
+END_TEST
+
 Suite *suite_detector_step(void)
 {
     Suite *suite = suite_create("detector_step");
     TCase *t = tcase_create("all");
     tcase_add_test(t, a_member_does_not_accuse_itself);
     tcase_add_test(t, rubbish_is_ignored);
+    tcase_add_test(t, a_policy_is_asked_in_place_of_phi);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -93,6 +93,24 @@ START_TEST(data_ends_a_silence_and_teaches_nothing)
 }
 END_TEST
 
+START_TEST(intervals_come_in_their_order_with_the_newest_last)
+{
+    struct gw__phi phi;
+    uint64_t intervals[GW__PHI_WINDOW], now = 1;
+    gw__phi_begin(&phi, &rule, 0);
+    gw__phi_beat(&phi, now);
+    ck_assert_uint_eq(gw__phi_intervals(&phi, intervals), 0);
+    for (unsigned i = 1; i <= GW__PHI_WINDOW + 10; i++) {
+        unsigned kept = i < GW__PHI_WINDOW ? i : GW__PHI_WINDOW;
+        now += i * MS;
+        gw__phi_beat(&phi, now);
+        ck_assert_uint_eq(gw__phi_intervals(&phi, intervals), kept);
+        ck_assert_uint_eq(intervals[kept - 1], i * MS);
+        ck_assert_uint_eq(intervals[0], (i - kept + 1) * MS);
+    }
+}
+END_TEST
+
 START_TEST(the_time_in_which_the_observer_slept_is_nobodys_silence)
 {
     struct gw__phi phi;
@@ -119,6 +137,7 @@ Suite *suite_phi(void)
     tcase_add_test(t, a_silence_is_measured_by_mean_and_deviation);
     tcase_add_test(t, clockwork_teaches_no_impatience);
     tcase_add_test(t, data_ends_a_silence_and_teaches_nothing);
+    tcase_add_test(t, intervals_come_in_their_order_with_the_newest_last);
     tcase_add_test(t, the_time_in_which_the_observer_slept_is_nobodys_silence);
     suite_add_tcase(suite, t);
     return suite;

@@ -153,6 +153,7 @@ static void start(struct toy *toy, const struct gw__input *input)
         .incarnation = toy->incarnation,
         .client = {gw_rng_next(&toy->rng), gw_rng_next(&toy->rng)},
         .endpoint = "sim",
+        .detector = {.suspicion = w->asked.suspicion},
         .controller_count = w->controllers};
     for (unsigned i = 0; i < w->controllers; i++)
         config.controllers[i] = (uint8_t)(first_controller(w) + i);

@@ -157,7 +157,7 @@ static void calm(struct world *w)
     w->first = w->members;
     w->shocks = w->raids = w->eager = w->all_join = false;
     w->fault_end_ns = w->asked.for_ns;
-    w->limit_ns = w->fault_end_ns + 8000 * MS;
+    w->limit_ns = w->fault_end_ns + 60000 * MS;
 }
 
 /* What a seed is, as far as its faults need to know. */

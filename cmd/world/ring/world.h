@@ -106,6 +106,7 @@ struct world_asked {
     unsigned members;
     bool calm;   /* nothing happens but the faults that are given */
     bool silent; /* nobody is told of a death */
+    const struct gw_suspicion *suspicion; /* of members; NULL: the rule */
     uint64_t for_ns;
 };
 

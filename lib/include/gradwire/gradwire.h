@@ -19,6 +19,7 @@
 #include <gradwire/placement.h>
 #include <gradwire/plugin.h>
 #include <gradwire/ring.h>
+#include <gradwire/suspicion.h>
 #include <gradwire/topology.h>
 #include <gradwire/train.h>
 #include <gradwire/wire.h>

@@ -28,6 +28,7 @@ extern "C" {
 struct gw_algo;
 struct gw_straggler;
 struct gw_placement;
+struct gw_suspicion;
 
 /* Rises when a struct that plug-ins fill in changes. */
 enum { GW_PLUGIN_VERSION = 1 };
@@ -38,6 +39,7 @@ enum gw_plugin_kind {
     GW_PLUGIN_PLAN,      /* emits a plan for any number of ranks */
     GW_PLUGIN_STRAGGLER, /* chooses K or S, after each round */
     GW_PLUGIN_PLACEMENT, /* says which servers have a slot */
+    GW_PLUGIN_SUSPICION, /* whom an observer suspects */
     GW_PLUGIN_KINDS      /* how many there are */
 };
 
@@ -51,13 +53,14 @@ struct gw_plugin {
         const struct gw_algo *plan;           /* gradwire/plan.h */
         const struct gw_straggler *straggler; /* gradwire/ps.h */
         const struct gw_placement *placement; /* gradwire/placement.h */
+        const struct gw_suspicion *suspicion; /* gradwire/suspicion.h */
     };
 };
 
 /* What a plug-in defines; no program has it. */
 extern GW_API const struct gw_plugin gw_plugin;
 
-/* "plan" */
+/* "plan", "suspicion" */
 GW_API const char *gw_plugin_kind_name(enum gw_plugin_kind kind);
 
 /* Opens a shared object that must be a plug-in of that kind. A path without a

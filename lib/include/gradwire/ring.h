@@ -40,6 +40,7 @@ extern "C" {
 #endif
 
 struct gw_ring;
+struct gw_suspicion;
 
 enum { GW_RING_NODES = 64, GW_RING_CONTROLLERS = 7, GW_RING_ANY = 255 };
 
@@ -82,6 +83,9 @@ struct gw_ring_config {
      * [GW_RING_NODES] (NULL: none) and gw_ring_pace. */
     const struct gw_ring_link *links;
     uint64_t pace_ns;
+    /* Whom this member suspects, instead of the built-in rule; must outlive the
+     * ring. NULL: none. */
+    const struct gw_suspicion *suspicion;
 
     /* The state, and how a result changes it: nothing else may. `apply` is
      * called in the order of ops, in gw_ring_allreduce, and in gw_ring_join for
