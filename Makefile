@@ -145,7 +145,10 @@ check-all: export SLOW = 1
 check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	$(B)/collrun verify --all --max-ranks 256
 	$(TEST)
+	tests/spin/check.sh $(B)
 	B=$(B) tests/cli/lab_walk.sh -n 20
+check-model: deps
+	@tests/spin/check.sh $(B)
 
 # Optimised less, compilers warn of more that is none.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
@@ -245,11 +248,12 @@ uninstall:
 need = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 deps:
 	@.ci/deps build $(call need,check,check% run-%san lint deps) $(call need,demo,demo deps) \
+		$(call need,model,check-all check-model) \
 		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench%,bench)
 clean:
 	rm -rf $(B)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all clean demo deps format fuzz install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-model clean demo deps format fuzz install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

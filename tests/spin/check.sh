@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# check.sh [BUILD]: every schedule of the ring's protocol in small worlds, with
+# Spin (ring.pml tells what is modelled and asserted). A line a world: what it
+# is, how many states it has, what was found. The worlds that are right must be
+# searched to the end without a finding, except the largest, of which as much is
+# seen as SECONDS_MOST (120) allow; those that are wrong on purpose must be
+# refuted. SPIN is the program.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=${1:-$here/../../build}/spin
+spin=${SPIN:-spin}
+bad=0
+
+if ! command -v "$spin" >/dev/null; then
+    echo "check-model: skipped, there is no spin (apt-get install spin)"
+    exit 0
+fi
+rm -rf "$work"
+mkdir -p "$work"
+cp "$here"/*.pml "$here"/*.h "$work"
+cd "$work"
+
+# What Spin makes of a world, into the file `found`.
+search() { # sizes of the world | how to search | arguments | what runs it
+    # shellcheck disable=SC2086 # flags are words
+    "$spin" -a $1 ring.pml >/dev/null &&
+        cc -O2 -w -DSAFETY -DNOREDUCE -DMEMLIM=6000 $2 $1 -o pan pan.c &&
+        ${4:-} ./pan -m10000 $3 >found
+}
+
+states() {
+    sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' found
+}
+
+told() { # name | verdict
+    printf '%-44s %12s states  %s\n' "$1" "$(states)" "$2"
+}
+
+# A world that is right.
+holds() { # name | sizes | how | arguments
+    search "$2" "$3" "$4"
+    if grep -q 'errors: 0' found && ! grep -q 'Search not completed' found; then
+        told "$1" "every promise holds"
+    else
+        told "$1" "FAILED: $(grep '^pan:1' found)"
+        bad=1
+    fi
+}
+
+# One that is right, and too large to be seen whole.
+stands() { # name | sizes
+    search "$2" -DBITSTATE -w31 "timeout -s INT ${SECONDS_MOST:-120}" || true
+    if grep -q 'errors: 0' found; then
+        told "$1" "seen in part, every promise holds"
+    else
+        told "$1" "FAILED: $(grep '^pan:1' found)"
+        bad=1
+    fi
+}
+
+# One that is wrong: the sentence with which it is refuted.
+refuted() { # name | sizes | sentence
+    search "$2" -DCOLLAPSE -w22 || true
+    if grep -q "$3" found; then
+        told "$1" "refuted: $3"
+    else
+        told "$1" "FAILED: nothing was found"
+        bad=1
+    fi
+}
+
+two='-DLOSSES=2'
+holds "3 members, 2 losses" "-DJOINERS=0 $two" -DCOLLAPSE -w22
+holds "3 members, 1 loss, 2 chunks" "-DJOINERS=0 -DLOSSES=1 -DCHUNKS=2" \
+    -DCOLLAPSE -w22
+holds "2 members and a joiner, 2 losses, 3 ops" "-DMEMBERS=2 -DOPS=3 $two" \
+    -DCOLLAPSE -w22
+holds "3 members and a joiner, 1 loss" "-DLOSSES=1" -DCOLLAPSE -w22
+holds "3 members and a joiner, 2 losses" "$two" -DHC4 -w26
+stands "4 members and a joiner, 2 losses" "-DMEMBERS=4 $two"
+refuted "any epoch is accepted" "-DJOINERS=0 $two -DANY_EPOCH" \
+    "a final sum of others"
+refuted "finals are ignored" "-DJOINERS=0 -DLOSSES=1 -DNEVER_FORWARD" \
+    "a result that was used is taken back"
+refuted "a joiner is never sure" "-DLOSSES=1 -DNEVER_SURE" \
+    "somebody waits for ever"
+exit $bad

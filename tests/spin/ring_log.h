@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The log's half of ring.pml: what each command does to the registry. `now` is
+ * the state that Spin looks at.
+ */
+#include "ring_size.h"
+
+extern void (*uerror)(char *); /* Spin's */
+
+static int has(unsigned set, int i)
+{
+    return set >> i & 1;
+}
+
+static int sets_count(unsigned set)
+{
+    return __builtin_popcount(set);
+}
+
+static int page(int i, int op)
+{
+    return i * OPS + op;
+}
+
+static int cell(int i, int op, int chunk)
+{
+    return page(i, op) * CHUNKS + chunk;
+}
+
+/* A promise is broken: an error of the model, with its trail. */
+static void fail(const char *what)
+{
+    uerror((char *)what);
+}
+
+static void log_init(void)
+{
+    now.epoch = 1;
+    now.ring = (1 << MEMBERS) - 1;
+}
+
+/* Those of a ring that take part in an op. */
+static unsigned part_takers(unsigned ring, int op)
+{
+    unsigned set = 0;
+    for (int i = 0; i < NODES; i++)
+        if (has(ring, i) && now.from_op[i] <= op)
+            set |= 1u << i;
+    return set;
+}
+
+/* ---- decisions: lib/control/decide.c ---- */
+
+/* A survivor that began the op in another ring than the origin holds other
+ * chunks. */
+static int holds(int i, int op, unsigned origin)
+{
+    unsigned began = now.report_origin[page(i, op)];
+    return has(part_takers(now.ring, op), i) && began &&
+           sets_count(began) == sets_count(origin);
+}
+
+/* The set of a surviving final copy: `wanted`, or any. */
+static unsigned final_set(int op, int chunk, unsigned origin, unsigned wanted)
+{
+    for (int i = 0; i < NODES; i++) {
+        int at = cell(i, op, chunk);
+        if (holds(i, op, origin) && now.report_final[at] &&
+            (!wanted || now.report_set[at] == wanted))
+            return now.report_set[at];
+    }
+    return 0;
+}
+
+static unsigned complete_set(int op, unsigned origin, unsigned wanted)
+{
+    unsigned set = final_set(op, 0, origin, wanted);
+    for (int chunk = 1; set && chunk < CHUNKS; chunk++)
+        set = final_set(op, chunk, origin, set);
+#ifdef NEVER_FORWARD
+    set = 0;
+#endif
+    return set;
+}
+
+static void decide_op(int op)
+{
+    int earlier = now.decided_in[op] != 0;
+    unsigned origin = earlier ? now.origin[op] : part_takers(now.before, op);
+    unsigned set = complete_set(op, origin, earlier ? now.contributors[op] : 0);
+    now.contributors[op] = set ? set : part_takers(now.ring, op);
+    now.origin[op] = origin;
+    now.decided_in[op] = now.epoch;
+}
+
+static int was_begun(int op)
+{
+    for (int i = 0; i < NODES; i++)
+        if (has(now.ring, i) && now.report_origin[page(i, op)])
+            return 1;
+    return 0;
+}
+
+static void decide(void)
+{
+    int floor = now.op_floor;
+    for (int i = 0; i < NODES; i++)
+        if (has(now.ring, i) && now.report_floor[i] > floor)
+            floor = now.report_floor[i];
+    for (int op = 0; op < OPS; op++) {
+        if (op >= floor && was_begun(op))
+            decide_op(op);
+        else if (op >= floor)
+            now.decided_in[op] = now.contributors[op] = now.origin[op] = 0;
+    }
+    now.op_floor = floor;
+    now.flushing = 0;
+}
+
+static void check_flush(void)
+{
+    if (now.flushing && (now.reported & now.ring) == now.ring)
+        decide();
+}
+
+/* ---- commands ---- */
+
+static int may_convict(int who)
+{
+    return now.losses < LOSSES && has(now.ring, who) &&
+           sets_count(now.ring) > 1;
+}
+
+/* What nobody will read again is as if it had never been: fewer states. */
+static void forget_reports(void)
+{
+    now.before = now.reported = 0;
+    memset(now.report_floor, 0, sizeof now.report_floor);
+    memset(now.report_origin, 0, sizeof now.report_origin);
+    memset(now.report_set, 0, sizeof now.report_set);
+    memset(now.report_final, 0, sizeof now.report_final);
+}
+
+static void flush_begin(void)
+{
+    forget_reports();
+    now.flushing = 1;
+    now.before = now.ring;
+}
+
+static void log_convict(int who)
+{
+    if (!now.flushing)
+        flush_begin();
+    now.ring &= (unsigned char)~(1u << who);
+    now.epoch++;
+    now.losses++;
+    check_flush();
+}
+
+/* The newest complete op and the one under way. */
+static int is_open(int i, int op)
+{
+    return has(now.begun[i], op) && op + 1 >= now.next_op[i];
+}
+
+static int has_to_report(int i)
+{
+    return now.flushing && has(now.ring, i) && !has(now.reported, i);
+}
+
+static void report_op(int i, int op)
+{
+    now.report_origin[page(i, op)] = now.began[page(i, op)];
+    for (int chunk = 0; chunk < CHUNKS; chunk++) {
+        int at = cell(i, op, chunk);
+        now.report_set[at] = now.sum[at];
+        now.report_final[at] = now.sum[at] == now.target[page(i, op)];
+    }
+}
+
+/* It freezes with that. */
+static void log_report(int i)
+{
+    now.frozen[i] = 1;
+    for (int op = OPS - 1; op >= 0; op--)
+        if (is_open(i, op)) {
+            report_op(i, op);
+            now.report_floor[i] = (unsigned char)op;
+        }
+    now.reported |= (unsigned char)(1u << i);
+    check_flush();
+}
+
+static int first_of(unsigned set)
+{
+    return __builtin_ctz(set);
+}
+
+/* By the first of the ring, between two ops, once an op that was begun afresh
+ * in the view in force is complete; not for an op that is decided. */
+static int may_admit(int i)
+{
+    int next = now.next_op[i];
+    return now.joins < JOINERS && !now.flushing && !now.frozen[i] &&
+           first_of(now.ring) == i && now.view[i] == now.epoch &&
+           now.settled[i] == now.epoch && next < OPS &&
+           !has(now.begun[i], next) && !now.decided_in[next];
+}
+
+/* The joiner has copied all results before `next`. */
+static void log_admit(int i)
+{
+    now.joins++;
+    now.epoch++;
+    now.from_op[JOINER] = now.next_op[JOINER] = now.next_op[i];
+    now.ring |= 1 << JOINER;
+}
