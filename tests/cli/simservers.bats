@@ -3,6 +3,8 @@
 #
 # ringctl sim servers: the parameter server in virtual time, what it promises
 # and what it loses when a rule is left out.
+#
+# shellcheck disable=SC2154 # run sets stderr
 
 setup_file() {
     bats_require_minimum_version 1.5.0
