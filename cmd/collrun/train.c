@@ -8,13 +8,18 @@
 
 #include "collrun.h"
 #include "common/placed.h"
-#include "plan_source.h"
+#include "train_agent.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+/* The default depends on the model. */
+#define UNSAID UINT_MAX
+
 static struct options {
-    const char *test, *algo, *wire, *scale, *schedule;
+    const char *test, *algo, *wire, *scale, *schedule, *settings;
     unsigned ranks, batch, epochs;
     double rate, l2, momentum;
     bool full_batch;
@@ -22,9 +27,9 @@ static struct options {
     .algo = "auto",
     .scale = "max",
     .schedule = "cosine",
-    .batch = 64,
-    .epochs = 20,
-    .rate = 0.5,
+    .batch = UNSAID,
+    .epochs = UNSAID,
+    .rate = (double)NAN,
     .l2 = 1e-4,
     .momentum = 0.9,
 };
@@ -41,12 +46,13 @@ static const struct option_spec specs[] = {
     {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
      "shm, ipc or tcp (default shm)", "shm|ipc|tcp"},
     {"batch", 'b', OPTION_UNSIGNED, &options.batch, "ROWS",
-     "rows a step, of all ranks together", NULL},
+     "rows a step, of all ranks together (default: 64; cartpole: 16)", NULL},
     {"full-batch", 0, OPTION_FLAG, &options.full_batch, NULL,
      "all rows in each step", NULL},
     {"epochs", 'E', OPTION_UNSIGNED, &options.epochs, "N",
-     "times that each row is seen", NULL},
-    {"lr", 0, OPTION_REAL, &options.rate, "RATE", "learning rate", NULL},
+     "times that each row is seen (default: 20; cartpole: 5)", NULL},
+    {"lr", 0, OPTION_REAL, &options.rate, "RATE",
+     "learning rate (default: 0.5; cartpole: 0.05)", NULL},
     {"schedule", 0, OPTION_CHOICE, &options.schedule, "HOW",
      "the rate falls to 0 along a cosine, or is constant", "cosine|constant"},
     {"momentum", 0, OPTION_REAL, &options.momentum, "M",
@@ -55,6 +61,8 @@ static const struct option_spec specs[] = {
      "weight decay: the loss has L/2 times the squared weights", NULL},
     {"scale", 0, OPTION_CHOICE, &options.scale, "HOW",
      "max: divide all values by the largest; none: as they are", "max|none"},
+    {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
+     "cartpole: numbers of the model", NULL},
     PLACED_OPTIONS,
     {0},
 };
@@ -62,6 +70,8 @@ static const struct option_spec specs[] = {
 static enum gw_err check_options(struct gw_error *why)
 {
     const struct options *o = &options;
+    if (o->settings)
+        return gw_fail(why, GW_EINVAL, "--set is for cartpole");
     if (o->batch == 0)
         return gw_fail(why, GW_EINVAL, "--batch is at least 1");
     if (o->epochs == 0)
@@ -122,36 +132,6 @@ static enum gw_err load(struct training *t, struct gw_error *why)
     return GW_OK;
 }
 
-/* Chooses the algorithm here, so that the ranks agree and it can be told. */
-static enum gw_err price(struct training *t, struct gw_error *why)
-{
-    struct gw_candidate best;
-    struct gw_wire_costs costs;
-    struct gw_plan *plan;
-    bool measured;
-    const struct gw_algo *named = NULL;
-    bool chosen = strcmp(options.algo, "auto") != 0;
-    if (chosen && plan_algo(GW_ALLREDUCE, options.algo, &named, why))
-        return why->code;
-    if (named)
-        t->algo = named->name;
-    else if (t->ranks > 1 &&
-             gw_choose(t->wire, GW_ALLREDUCE, t->ranks, t->vector_length,
-                       sizeof(float), &best, 1) > 0)
-        t->algo = best.algo->name;
-    if (!t->algo)
-        return GW_OK;
-    const struct gw_algo_args args = {.ranks = t->ranks};
-    enum gw_err code = gw_plan_make(GW_ALLREDUCE, t->algo, &args, &plan, why);
-    if (code)
-        return code;
-    gw_costs(t->wire, &costs, &measured);
-    code = gw_plan_price(plan, t->vector_length, sizeof(float), &costs.model,
-                         &t->price, why);
-    gw_plan_destroy(&plan);
-    return code;
-}
-
 static enum gw_err launch(struct training *t, struct gw_error *why)
 {
     const struct launch launch = {
@@ -172,7 +152,8 @@ static enum gw_err train(struct training *t, struct gw_error *why)
     if (!code)
         code = load(t, why);
     if (!code)
-        code = price(t, why);
+        code = train_choose(t->ranks, t->wire, options.algo, t->vector_length,
+                            &t->algo, &t->price, why);
     if (!code)
         code = train_results_begin(t, why);
     if (!code)
@@ -181,29 +162,31 @@ static enum gw_err train(struct training *t, struct gw_error *why)
     return code;
 }
 
-static int run(int operand_count, char **operands)
+static int train_rows(const char *model, const char *path,
+                      const struct placed *placed)
 {
-    enum { RANKS_DEFAULT = 4 };
     struct gw_error why = {.code = GW_OK};
-    const struct placed *placed;
-    enum gw_err code = placed_begin(&options.ranks, RANKS_DEFAULT,
-                                    &options.wire, &placed, &why);
-    if (code)
-        return code == GW_PENDING ? 0 : complain(&why);
+    struct options *o = &options;
+    if (o->batch == UNSAID)
+        o->batch = 64;
+    if (o->epochs == UNSAID)
+        o->epochs = 20;
+    if (isnan(o->rate))
+        o->rate = 0.5;
     struct training t = {
-        .data_path = operands[operand_count - 1],
-        .test_path = options.test,
-        .ranks = options.ranks,
+        .data_path = path,
+        .test_path = o->test,
+        .ranks = o->ranks,
         .placed = placed,
-        .wire = options.wire,
-        .batch = options.full_batch ? 0 : options.batch,
-        .epochs = options.epochs,
-        .rate = options.rate,
-        .l2 = options.l2,
-        .momentum = options.momentum,
-        .cosine = strcmp(options.schedule, "cosine") == 0,
+        .wire = o->wire,
+        .batch = o->full_batch ? 0 : o->batch,
+        .epochs = o->epochs,
+        .rate = o->rate,
+        .l2 = o->l2,
+        .momentum = o->momentum,
+        .cosine = strcmp(o->schedule, "cosine") == 0,
     };
-    code = gw_model_parse(operands[0], &t.kind, &why);
+    enum gw_err code = gw_model_parse(model, &t.kind, &why);
     if (!code)
         code = train(&t, &why);
     gw_dataset_destroy(&t.train);
@@ -211,16 +194,66 @@ static int run(int operand_count, char **operands)
     return code ? complain(&why) : 0;
 }
 
+/* Its numbers are settings; what is for rows of a file only is refused. */
+static int train_cartpole(const struct placed *placed)
+{
+    const struct options *o = &options;
+    char text[512] = "";
+    size_t used = 0;
+    if (o->test || o->full_batch || strcmp(o->schedule, "cosine") != 0 ||
+        strcmp(o->scale, "max") != 0)
+        return complain_with(GW_EINVAL,
+                             "cartpole plays, and has no rows: --test, "
+                             "--full-batch, --schedule and --scale are not "
+                             "for it");
+    if (o->batch != UNSAID)
+        used += (size_t)snprintf(text, sizeof text, "batch=%u ", o->batch);
+    if (o->epochs != UNSAID)
+        used += (size_t)snprintf(text + used, sizeof text - used, "epochs=%u ",
+                                 o->epochs);
+    if (!isnan(o->rate))
+        used += (size_t)snprintf(text + used, sizeof text - used, "rate=%g ",
+                                 o->rate);
+    snprintf(text + used, sizeof text - used, "%.300s",
+             o->settings ? o->settings : "");
+    const struct agent_options agent = {.ranks = o->ranks,
+                                        .placed = placed,
+                                        .wire = o->wire,
+                                        .algo = o->algo,
+                                        .settings = text};
+    return agent_train(&agent);
+}
+
+static int run(int operand_count, char **operands)
+{
+    enum { RANKS_DEFAULT = 4 };
+    const struct placed *placed;
+    struct gw_error why;
+    bool plays = strcmp(operands[0], "cartpole") == 0;
+    if (operand_count == 1 && !plays)
+        return complain_with(GW_EINVAL, "train %.40s on what? Name a file",
+                             operands[0]);
+    if (operand_count > 1 && plays)
+        return complain_with(GW_EINVAL, "cartpole makes its own data");
+    enum gw_err code = placed_begin(&options.ranks, RANKS_DEFAULT,
+                                    &options.wire, &placed, &why);
+    if (code)
+        return code == GW_PENDING ? 0 : complain(&why);
+    return plays ? train_cartpole(placed)
+                 : train_rows(operands[0], operands[1], placed);
+}
+
 const struct command command_train = {
     .name = "train",
-    .operands = "lr|softmax DATA",
+    .operands = "lr DATA | softmax DATA | cartpole",
     .help = "train a model on LibSVM data, the gradients all-reduced",
     .examples =
         "collrun train lr heart_scale -n 4 --algo ring\n"
         "collrun train lr a9a.train.libsvm --test a9a.test.libsvm\n"
-        "collrun train softmax digits.libsvm --wire tcp --epochs 5 -o jsonl\n",
+        "collrun train softmax digits.libsvm --wire tcp --epochs 5 -o jsonl\n"
+        "collrun train cartpole -n 4 --algo ring\n",
     .options = specs,
-    .operands_min = 2,
+    .operands_min = 1,
     .operands_max = 2,
     .run = run,
 };

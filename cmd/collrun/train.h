@@ -69,6 +69,13 @@ struct train_report {
     double objective; /* train_loss + l2/2 |w|^2 */
 };
 
+/* Sets *algo, which is NULL, to the algorithm of that name, or to the best one
+ * if it is "auto", and the price of an all-reduce of so many floats. With one
+ * rank "auto" leaves both as they are. */
+GW_MUST_CHECK enum gw_err
+train_choose(unsigned ranks, const char *wire, const char *name, size_t length,
+             const char **algo, struct gw_price *price, struct gw_error *why);
+
 /* A rank's life: launch.rank_main; the context is a struct training. */
 enum gw_err train_rank(struct gw_comm *comm, struct reporter *report,
                        void *context, struct gw_error *why);

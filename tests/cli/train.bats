@@ -232,7 +232,26 @@ refused() {
     refused 64 "--ranks is at least 1" lr "$work/rows" -n 0
     refused 64 "--batch is at least 1" lr "$work/rows" --batch 0
     refused 64 "no algorithm" lr "$work/rows" --algo rings
-    refused 64 "something is missing" lr
+    refused 64 "on what? Name a file" lr
+    refused 64 "--set is for cartpole" lr "$work/rows" --set hidden=4
+    refused 64 "cartpole makes its own data" cartpole "$work/rows"
+    refused 64 "not for it" cartpole --schedule constant
+    refused 64 "has no window" cartpole --set window=3
+}
+
+@test "an agent's weights are the same bits for any ranks, wire, algorithm" {
+    train cartpole -n 1 -E 2 -o json
+    digest=$(grep -o '"digest":"[^"]*"' <<<"$output")
+    [ -n "$digest" ]
+    awk -v r="$(member test_return)" 'BEGIN { exit !(r > 100) }'
+    for how in "-n 2 -w ipc" "-n 3 -a ring" "-n 5 -a recursive_doubling" \
+        "-n 20 -a ring"; do
+        # shellcheck disable=SC2086 # options apart by blanks
+        train cartpole $how -E 2 -o json
+        [ "$status" -eq 0 ]
+        [ "$(grep -o '"digest":"[^"]*"' <<<"$output")" = "$digest" ]
+        [ "$(member bytes_per_update)" = "$(member bytes_per_update_formula)" ]
+    done
 }
 
 @test "divergence is a sentence and status 1" {

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The life of one rank that plays and learns: see train_agent.h. Its parameters
+ * are tables in this process, which only the sums of all ranks change.
+ */
+#include "common/command.h"
+#include "run/ps.h"
+#include "train_agent.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct player {
+    const struct agent_training *training;
+    struct gw_comm *comm;
+    struct reporter *report;
+    unsigned rank;
+    const struct gw_ps_table_config *table;
+    struct gw_unit *unit;
+    struct gw_local *local;
+    uint64_t *keys;
+    float *rows, *mine, *all; /* the last two: gradient, then AGENT_SUMS */
+    double sums[AGENT_SUMS];  /* of this epoch so far */
+    uint64_t updates, begin_ns, comm_ns;
+    bool stopped;
+};
+
+static enum gw_err player_init(struct player *p, struct gw_error *why)
+{
+    const struct agent_training *t = p->training;
+    size_t bytes = (t->floats + AGENT_SUMS) * sizeof(float);
+    unsigned count;
+    p->table = gw_task_tables(t->task, &count);
+    enum gw_err code = gw_unit_new(t->task, &p->unit, why);
+    if (!code)
+        code = gw_local_new(p->table, count, &p->local, why);
+    if (code)
+        return code;
+    p->keys = calloc(p->table->dense, sizeof *p->keys);
+    p->rows = calloc(t->floats, sizeof *p->rows);
+    if (!p->keys || !p->rows)
+        return gw_fail(why, GW_ENOMEM, "an agent");
+    for (uint64_t k = 0; k < p->table->dense; k++)
+        p->keys[k] = k;
+    p->mine = gw_alloc(bytes, why);
+    p->all = p->mine ? gw_alloc(bytes, why) : NULL;
+    return p->all ? GW_OK : why->code;
+}
+
+static void player_fini(struct player *p)
+{
+    gw_free(p->mine);
+    gw_free(p->all);
+    free(p->keys);
+    free(p->rows);
+    gw_local_destroy(&p->local);
+    gw_unit_destroy(&p->unit);
+}
+
+static enum gw_err add_up(struct player *p, const void *in, void *out,
+                          size_t count, enum gw_dtype type, enum gw_redop op,
+                          struct gw_error *why)
+{
+    const struct gw_call call = {.collective = GW_ALLREDUCE,
+                                 .in = in,
+                                 .out = out,
+                                 .count = count,
+                                 .type = type,
+                                 .op = op,
+                                 .algo = p->training->algo};
+    uint64_t sent_ns = gw_now_ns();
+    enum gw_err code = gw_run(p->comm, &call);
+    p->comm_ns += gw_now_ns() - sent_ns;
+    return code ? gw_fail(why, code, "%s", gw_comm_error(p->comm)->text)
+                : GW_OK;
+}
+
+/* Plays this rank's episodes of a batch; p->mine is what it adds. */
+static enum gw_err play(struct player *p, uint64_t epoch, uint64_t batch,
+                        struct gw_error *why)
+{
+    const struct agent_training *t = p->training;
+    const struct gw_unit_place place = {epoch, batch, p->rank,
+                                        t->options.ranks};
+    const float *rows[GW_TASK_TABLES_MAX] = {p->rows};
+    float *gradients[GW_TASK_TABLES_MAX] = {p->mine};
+    float *sums = p->mine + t->floats;
+    struct gw_unit_sums played;
+    enum gw_err code = gw_unit_prepare(p->unit, &place, why);
+    if (code)
+        return code;
+    /* A rank without an episode has no keys, and adds zeros. */
+    memset(p->mine, 0, (t->floats + AGENT_SUMS) * sizeof *p->mine);
+    gw_local_pull(p->local, 0, p->keys, p->table->dense, p->rows);
+    gw_unit_compute(p->unit, rows, gradients, &played);
+    sums[AGENT_EPISODES] = (float)played.samples;
+    sums[AGENT_STEPS] = (float)played.right;
+    sums[AGENT_LOSS] = (float)played.loss;
+    sums[AGENT_POLICY] = (float)played.policy_loss;
+    sums[AGENT_VALUE] = (float)played.value_loss;
+    sums[AGENT_ENTROPY] = (float)played.entropy;
+    sums[AGENT_STOP] = interrupted ? 1 : 0;
+    return GW_OK;
+}
+
+static enum gw_err update(struct player *p, uint64_t epoch, uint64_t batch,
+                          struct gw_error *why)
+{
+    size_t floats = p->training->floats;
+    enum gw_err code = play(p, epoch, batch, why);
+    if (!code)
+        code = add_up(p, p->mine, p->all, floats + AGENT_SUMS, GW_F32, GW_SUM,
+                      why);
+    if (!code)
+        code =
+            gw_local_push(p->local, 0, p->keys, p->table->dense, p->all, why);
+    if (code)
+        return code;
+    gw_local_step(p->local);
+    for (unsigned i = 0; i < AGENT_SUMS; i++)
+        p->sums[i] += (double)p->all[floats + i];
+    if (!isfinite(p->sums[AGENT_LOSS]))
+        return gw_fail(why, GW_EWRONG,
+                       "training diverges after %llu updates; try a lower rate",
+                       (unsigned long long)p->updates);
+    p->stopped = p->sums[AGENT_STOP] > 0;
+    p->updates++;
+    return GW_OK;
+}
+
+static void tell(struct player *p, struct agent_report report)
+{
+    report.updates = p->updates;
+    report.train_ns = gw_now_ns() - p->begin_ns;
+    report.comm_ns = p->comm_ns;
+    report.stopped = p->stopped;
+    memcpy(report.sums, p->sums, sizeof report.sums);
+    report_send(p->report, &report, sizeof report);
+}
+
+static enum gw_err run_epoch(struct player *p, uint64_t epoch,
+                             struct gw_error *why)
+{
+    size_t batches = gw_task_batches(p->training->task);
+    enum gw_err code = GW_OK;
+    memset(p->sums, 0, sizeof p->sums);
+    for (uint64_t b = 0; b < batches && !p->stopped && !code; b++)
+        code = update(p, epoch, b, why);
+    if (!code && p->rank == 0 && !p->stopped)
+        tell(p, (struct agent_report){.kind = AGENT_EPOCH, .epoch = epoch});
+    return code;
+}
+
+static void tell_trained(struct player *p)
+{
+    struct agent_report report = {.kind = AGENT_TRAINED};
+    for (unsigned peer = 0; peer < p->training->options.ranks; peer++) {
+        struct gw_counters link;
+        if (peer == p->rank)
+            continue;
+        gw_comm_counters(p->comm, peer, &link);
+        report.bytes_sent += link.bytes_sent;
+        report.messages_sent += link.messages_sent;
+    }
+    tell(p, report);
+}
+
+/* All have the same bits, or something is broken; and how good they are. */
+static enum gw_err judge(struct player *p, struct gw_error *why)
+{
+    const struct agent_training *t = p->training;
+    const struct gw_fetch fetch = gw_local_fetch(p->local);
+    uint64_t epochs = gw_task_config(t->task)->epochs, least = 0;
+    struct agent_report report = {.kind = AGENT_SCORES};
+    struct gw_task_score score = {0};
+    enum gw_err code = ps_digest(t->task, &fetch, &report.digest, why);
+    if (!code)
+        code = add_up(p, &report.digest, &least, 1, GW_U64, GW_MIN, why);
+    if (!code && least != report.digest)
+        return gw_fail(why, GW_EWRONG,
+                       "after %llu updates the ranks' parameters differ",
+                       (unsigned long long)p->updates);
+    if (code || p->rank != 0)
+        return code;
+    code = gw_task_evaluate(t->task, GW_TASK_TEST, epochs, &fetch, &score, why);
+    report.test_return = score.quality;
+    if (!code)
+        tell(p, report);
+    return code;
+}
+
+static enum gw_err learn(struct player *p, struct gw_error *why)
+{
+    uint64_t epochs = gw_task_config(p->training->task)->epochs;
+    enum gw_err code = gw_barrier(p->comm);
+    if (code)
+        return gw_fail(why, code, "%s", gw_comm_error(p->comm)->text);
+    gw_comm_counters_reset(p->comm);
+    p->begin_ns = gw_now_ns();
+    for (uint64_t e = 0; e < epochs && !p->stopped && !code; e++)
+        code = run_epoch(p, e, why);
+    if (code)
+        return code;
+    tell_trained(p);
+    return judge(p, why);
+}
+
+enum gw_err agent_rank(struct gw_comm *comm, struct reporter *report,
+                       void *context, struct gw_error *why)
+{
+    struct player player = {.training = context,
+                            .comm = comm,
+                            .report = report,
+                            .rank = gw_comm_rank(comm)};
+    enum gw_err code = player_init(&player, why);
+    if (!code)
+        code = learn(&player, why);
+    /* The engine may have asked one rank only; all must say the same. */
+    if (!code && player.stopped && player.training->options.placed)
+        code = gw_fail(why, GW_EINTR, "told to end; stopped after update %llu",
+                       (unsigned long long)player.updates);
+    player_fini(&player);
+    return code;
+}

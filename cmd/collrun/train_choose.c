@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which all-reduce a training uses. It is chosen before the ranks start, so
+ * that they agree and it can be told, and what its plan promises be compared
+ * with what is counted.
+ */
+#include "plan_source.h"
+#include "train.h"
+
+#include <string.h>
+
+enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
+                         size_t length, const char **algo,
+                         struct gw_price *price, struct gw_error *why)
+{
+    struct gw_candidate best;
+    struct gw_wire_costs costs;
+    struct gw_plan *plan;
+    bool measured;
+    const struct gw_algo *named = NULL;
+    bool chosen = strcmp(name, "auto") != 0;
+    if (chosen && plan_algo(GW_ALLREDUCE, name, &named, why))
+        return why->code;
+    if (named)
+        *algo = named->name;
+    else if (ranks > 1 && gw_choose(wire, GW_ALLREDUCE, ranks, length,
+                                    sizeof(float), &best, 1) > 0)
+        *algo = best.algo->name;
+    if (!*algo)
+        return GW_OK;
+    const struct gw_algo_args args = {.ranks = ranks};
+    enum gw_err code = gw_plan_make(GW_ALLREDUCE, *algo, &args, &plan, why);
+    if (code)
+        return code;
+    gw_costs(wire, &costs, &measured);
+    code = gw_plan_price(plan, length, sizeof(float), &costs.model, price, why);
+    gw_plan_destroy(&plan);
+    return code;
+}
