@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Compiles the learner's policy and puts it into rings in virtual time: a hundred
+# in a jittery network in which nobody crashes, twenty in which somebody does, and
+# quiet ones. How jittery, and when the crash comes, depends on the seed. Then the
+# learner's script, with real processes.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+JITTER=$((100 + SEED % 2 * 20))
+FIRST=$((SEED * 100 + 1))
+CRASH=$((1500 + SEED * 7 % 20))
+note JITTER "$JITTER"
+mine=$LAB_OUT/mine.so
+
+code=0
+show cc -Wall -shared -fPIC -I "${LAB%/*}/../lib/include" -o "$mine" \
+    "$LAB_DIR/policy.c" || code=$?
+note compile.status "$code"
+
+say "Messages that take up to $JITTER ms, nobody crashes:"
+measure jitter ringctl sim ring --suspicion "$mine" --for 2s --keep-going \
+    --seeds "$FIRST..$((FIRST + 99))" --faults "delay *|* 0ms..${JITTER}ms"
+tell jitter seeds false_suspicions shaken wronged
+say "The same, and member 2 crashes:"
+measure crash ringctl sim ring --suspicion "$mine" --for 2s --silent \
+    --keep-going --seeds "$FIRST..$((FIRST + 19))" \
+    --faults "delay *|* 0ms..${JITTER}ms; at ${CRASH}ms crash 2"
+tell crash detected detect_ms
+
+say "A quiet network, and member 2 crashes:"
+measure quiet ringctl sim ring --suspicion "$mine" --for 2s --silent \
+    --keep-going --seeds "$FIRST..$((FIRST + 4))" \
+    --faults "delay *|* 0ms..2ms; at ${CRASH}ms crash 2"
+tell quiet detected detect_ms false_suspicions
+
+say "pause.ring, with real processes:"
+measure script ringctl --timeout 30s --seed "$SEED" -c \
+    "source \"$LAB_DIR/pause.ring\"; status"
+tell script alive epoch step
