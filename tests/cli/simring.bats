@@ -150,5 +150,7 @@ compile() {
     compile labs/plugins/fixed_timeout.c "$BATS_TEST_TMPDIR/fixed.so"
     run -64 "$R" up 2 --servers 2 --suspicion "$BATS_TEST_TMPDIR/fixed.so"
     [[ $output == *'a suspicion is for rings'* ]]
+    run -64 "$R" sim servers --suspicion "$BATS_TEST_TMPDIR/fixed.so"
+    [[ $output == *'a suspicion is for rings'* ]]
     [ ! -e "$GRADWIRE_RUNS/latest" ]
 }

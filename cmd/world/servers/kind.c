@@ -117,7 +117,11 @@ static void close_farm(void *world)
 static enum gw_err open_farm(const struct world_request *request, void **world,
                              struct gw_error *why)
 {
-    struct farm *f = calloc(1, sizeof *f);
+    struct farm *f;
+    if (request->suspicion)
+        return gw_fail(why, GW_EINVAL,
+                       "a suspicion is for rings, not for servers");
+    f = calloc(1, sizeof *f);
     if (!f)
         return gw_fail(why, GW_ENOMEM, "servers");
     enum gw_err err = read(request, &f->asked, why);
