@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The learner's split brain, without leases and with them; then clocks: the
+# drift that can do no harm, and one that does.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+# simulated NAME OPTION...
+simulated() {
+    name=$1
+    shift
+    measure "$name" ringctl sim servers --servers "$S" --seed "$SEED" "$@"
+}
+
+# The largest drift in a fault schedule, in percent.
+drift_of() {
+    awk '{ sub(/#.*/, "") }
+        $1 == "clock" { p = $3 + 0; if (p < 0) p = -p; if (p > most) most = p }
+        END { print most / 10000 }' "$1"
+}
+
+say "split.faults, without leases and acknowledged by the primary alone:"
+simulated split --without lease --ack primary --faults "$LAB_DIR/split.faults"
+tell split faults two_primaries two_ms pushes_lost stale
+say "All rules put back:"
+simulated whole --faults "$LAB_DIR/split.faults"
+tell whole two_primaries pushes_lost stale violations
+
+say "drift.txt: clocks that go wrong by so much, in both directions:"
+note drift.safe "$(awk '$1 == "safe" { print $2 + 0; exit }' \
+    "$LAB_DIR/drift.txt")"
+# As the simulator takes it; no more than it has.
+ppm=$(value drift.safe | awk '{ d = $1 * 10000
+    printf "%d", d < 0 ? 0 : d > 500000 ? 500000 : d }')
+two=0
+for cut in 300 310 320 330; do
+    simulated "at$cut" --faults "clock s0 -${ppm:=0}ppm; \
+clock c0,c1,c2,s1,s2 +${ppm}ppm; at ${cut}ms cut c0,c1,c2,s1,s2|s0 for 900ms; \
+at ${cut}ms cut c0,c1,c2|w0 for 900ms"
+    two=$((two + $(value "at$cut.two_primaries")))
+done
+note drift.two "$two"
+
+say "late.faults, with all rules:"
+note late.drift "$(drift_of "$LAB_DIR/late.faults")"
+simulated late --faults "$LAB_DIR/late.faults"
+tell late drift two_primaries two_ms violation
