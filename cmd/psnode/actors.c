@@ -12,6 +12,7 @@
 #include "train.h"
 
 #include <gradwire/actors.h>
+#include <gradwire/plugin.h>
 
 #include <limits.h>
 #include <math.h>
@@ -26,7 +27,7 @@ static struct options {
     uint64_t step_ns, update_ns;
     double jitter;
     bool plain;
-    const char *settings;
+    const char *settings, *targets;
 } options = {
     .actors = 8,
     .queue = 8,
@@ -53,6 +54,8 @@ static const struct option_spec specs[] = {
      "throw away what is older (default: learn from all)", NULL},
     {"no-correction", 0, OPTION_FLAG, &options.plain, NULL,
      "what goes wrong: learn as if there were no lag", NULL},
+    {"targets", 0, OPTION_TEXT, &options.targets, "FILE.so",
+     "a plug-in that judges trajectories, in place of V-trace", NULL},
     {"step", 0, OPTION_DURATION, &options.step_ns, "TIME",
      "an actor's step takes so long", NULL},
     {"update", 0, OPTION_DURATION, &options.update_ns, "TIME",
@@ -105,7 +108,7 @@ static enum gw_err configure(struct gw_actors_config *config,
         .jitter = o->jitter,
         .update_ns = o->update_ns,
         .max_lag = o->max_lag == UINT_MAX ? GW_LAG_ANY : o->max_lag,
-        .corrected = !o->plain,
+        .plain = o->plain,
     };
     config->task.seed = common.seed;
     return code;
@@ -196,13 +199,21 @@ static void put_totals(struct output *o, const struct totals *t,
     output_note_text(o, "digest", digest);
 }
 
-static enum gw_err actors(struct gw_error *why)
+static const char *correction(const struct gw_plugin *plugin)
+{
+    if (options.plain)
+        return "none";
+    return plugin ? plugin->name : "vtrace";
+}
+
+static enum gw_err actors(struct gw_plugin *plugin, struct gw_error *why)
 {
     struct gw_actors_config config;
     struct gw_actors *made = NULL;
     struct output *output;
     struct totals totals = {.newest = (double)NAN};
     enum gw_err code = configure(&config, why);
+    config.targets = plugin ? plugin->targets : NULL;
     if (!code)
         code = gw_actors_new(&config, &made, why);
     if (!code)
@@ -212,7 +223,7 @@ static enum gw_err actors(struct gw_error *why)
         output_note_integer(output, "actors", options.actors);
         output_note_integer(output, "queue", options.queue);
         output_note_integer(output, "batch", options.batch);
-        output_note_text(output, "correction", options.plain ? "no" : "vtrace");
+        output_note_text(output, "correction", correction(plugin));
         output_note_integer(output, "seed", (int64_t)common.seed);
         code = play(made, output, &totals, why);
         put_totals(output, &totals, made);
@@ -226,12 +237,21 @@ static enum gw_err actors(struct gw_error *why)
 static int run(int operand_count, char **operands)
 {
     struct gw_error why;
+    struct gw_plugin *plugin = NULL;
+    enum gw_err code = GW_OK;
     (void)operand_count;
     if (strcmp(operands[0], "cartpole") != 0)
         return complain_with(GW_EINVAL,
                              "actors play cartpole; \"%.40s\" is no play",
                              operands[0]);
-    return actors(&why) ? complain(&why) : 0;
+    if (options.targets)
+        code =
+            gw_plugin_open(options.targets, GW_PLUGIN_TARGETS, &plugin, &why);
+    if (!code)
+        code = actors(plugin, &why);
+    if (plugin)
+        gw_plugin_close(&plugin);
+    return code ? complain(&why) : 0;
 }
 
 const struct command command_actors = {

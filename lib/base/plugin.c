@@ -23,6 +23,7 @@ static const char *const kind_names[GW_PLUGIN_KINDS] = {
     [GW_PLUGIN_STRAGGLER] = "straggler",
     [GW_PLUGIN_PLACEMENT] = "placement",
     [GW_PLUGIN_SUSPICION] = "suspicion",
+    [GW_PLUGIN_TARGETS] = "targets",
 };
 
 const char *gw_plugin_kind_name(enum gw_plugin_kind kind)

@@ -295,7 +295,6 @@ void gw_actors_defaults(struct gw_actors_config *config)
         .update_ns = UPDATE_NS,
         .jitter = 0.5,
         .max_lag = GW_LAG_ANY,
-        .corrected = true,
     };
     struct gw_error why;
     enum gw_err code = gw_task_defaults("cartpole", &config->task, &why);
@@ -359,7 +358,8 @@ static enum gw_err open_tables(struct gw_actors *a, struct gw_error *why)
     if (code)
         return code;
     gw__cartpole_agent(&a->config.task, &agent);
-    agent.corrected = a->config.corrected;
+    agent.targets = a->config.targets;
+    agent.plain = a->config.plain;
     a->row_count = gw__agent_rows(&agent);
     const struct gw_ps_table_config *tables = gw_task_tables(a->task, &count);
     code = gw__agent_init(&a->agent, &agent, why);

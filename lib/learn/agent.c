@@ -90,23 +90,25 @@ void gw__agent_judge(struct gw__agent *agent, const float *rows,
 {
     const struct gw__agent_config *config = &agent->config;
     size_t count = trajectory->count;
-    const struct gw__vtrace vtrace = {.count = count,
-                                      .reward = 1 - config->discount,
-                                      .discount = config->discount,
-                                      .values = agent->values,
-                                      .ratios = agent->ratios};
+    const struct gw_targets *targets =
+        config->targets ? config->targets : &gw_vtrace;
+    const struct gw_unrolled unrolled = {.count = count,
+                                         .reward = 1 - config->discount,
+                                         .discount = config->discount,
+                                         .values = agent->values,
+                                         .ratios = agent->ratios};
     for (size_t t = 0; t < count; t++) {
         const struct gw__step *step = &trajectory->steps[t];
         see(agent, rows, step->seen, t);
         agent->ratios[t] =
-            config->corrected
-                ? chance_of(agent->logits[t], step->right) / step->chance
-                : 1;
+            config->plain
+                ? 1
+                : chance_of(agent->logits[t], step->right) / step->chance;
     }
     see(agent, rows, trajectory->next, count);
     if (trajectory->failed)
         agent->values[count] = 0;
-    gw__vtrace(&vtrace, agent->targets, agent->advantages);
+    targets->judge(&unrolled, agent->targets, agent->advantages);
 }
 
 /* Into the row of each hidden unit, from the slopes at the two heads. */

@@ -11,10 +11,11 @@
  *     loss  = sum over steps  -A log pi(action)  +  c_v/2 (target - V)^2
  *                             -  c_e entropy(pi)
  *
- * Advantage A and target are V-trace's (vtrace.c), for which they are numbers,
- * not functions of the parameters. Rows of parameters are a hidden unit each,
- * {w_j, b_j, p_j, v_j}; the last one has the heads' own p and v, and nothing
- * else. Rewards are scaled by 1 - discount, so that V is below 1.
+ * Advantage A and target are V-trace's (vtrace.c), or a plug-in's; they are
+ * numbers here, not functions of the parameters. Rows of parameters are a
+ * hidden unit each, {w_j, b_j, p_j, v_j}; the last one has the heads' own p and
+ * v, and nothing else. Rewards are scaled by 1 - discount, so that V is
+ * below 1.
  *
  * Pure: what is random comes from the caller. One thread at a time.
  */
@@ -22,6 +23,8 @@
 #define GW__AGENT_H
 
 #include "learn/cartpole.h"
+
+#include <gradwire/actors.h>
 
 enum {
     GW__AGENT_BIAS = GW__CARTPOLE_SEEN,
@@ -34,8 +37,8 @@ struct gw__agent_config {
     size_t hidden;
     size_t unroll; /* steps of a trajectory, at most */
     double discount, value_weight, entropy_weight;
-    bool corrected; /* by V-trace, for the difference between the policy that
-                       acted and the one that learns */
+    const struct gw_targets *targets; /* NULL: V-trace */
+    bool plain; /* as if the policy that acted were the one that learns */
 };
 
 struct gw__step {
@@ -84,19 +87,5 @@ void gw__agent_judge(struct gw__agent *agent, const float *rows,
 void gw__agent_learn(struct gw__agent *agent, const float *rows,
                      const struct gw__trajectory *trajectory, double *gradient,
                      struct gw__agent_losses *losses);
-
-/* ---- vtrace.c ---- */
-
-struct gw__vtrace {
-    size_t count;
-    double reward, discount; /* of each step */
-    const double *values;    /* of what was seen; count + 1: the last one of
-                                what comes then, 0 if nothing does */
-    const double *ratios;    /* pi / mu of the actions */
-};
-
-/* Sets `count` targets and advantages. */
-void gw__vtrace(const struct gw__vtrace *v, double *targets,
-                double *advantages);
 
 #endif

@@ -99,6 +99,7 @@ void gw__cartpole_agent(const struct gw_task_config *config,
         .discount = config->cartpole.discount,
         .value_weight = config->cartpole.value_weight,
         .entropy_weight = config->cartpole.entropy_weight,
+        .plain = true, /* they are the same */
     };
 }
 

@@ -13,9 +13,10 @@
  * once, which bounds the variance. If both are the same, v_t are the n-step
  * returns of A3C (Mnih et al. 2016; remark 1 of the paper).
  */
-#include "learn/agent.h"
+#include <gradwire/actors.h>
 
-void gw__vtrace(const struct gw__vtrace *v, double *targets, double *advantages)
+static void judge(const struct gw_unrolled *v, double *targets,
+                  double *advantages)
 {
     double target = v->values[v->count]; /* of the step after t */
     for (size_t t = v->count; t-- > 0;) {
@@ -27,3 +28,5 @@ void gw__vtrace(const struct gw__vtrace *v, double *targets, double *advantages)
         targets[t] = target;
     }
 }
+
+const struct gw_targets gw_vtrace = {.judge = judge};

@@ -251,6 +251,16 @@ make_rows() {
     [[ $output = *"no number; try a lower rate"* ]]
 }
 
+@test "actors: a plug-in judges trajectories" {
+    ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC -I "$BATS_TEST_DIRNAME/../../lib/include" \
+        -o clipped.so "$BATS_TEST_DIRNAME/../../labs/plugins/clipped.c"
+    psnode actors cartpole --updates 1000 --targets clipped.so -o json >c.json
+    [ "$(json correction <c.json)" = clipped ]
+    awk -v r="$(json last_return <c.json)" 'BEGIN { exit !(r > 50) }'
+    run -65 psnode actors cartpole --targets "$BATS_TEST_DIRNAME/../../labs/plugins/clipped.c"
+    [[ $output = *"is source; compile it first"* ]]
+}
+
 @test "train: word2vec prints neighbours, and Hogwild's speed beside" {
     awk 'BEGIN { for (i = 0; i < 400; i++)
         print "the king and the queen of the city went to war for water" }' \

@@ -128,7 +128,7 @@ static double learn(unsigned queue, bool corrected, uint64_t seed)
     struct gw_actors *actors;
     gw_actors_defaults(&config);
     config.queue = queue;
-    config.corrected = corrected;
+    config.plain = !corrected;
     config.task.seed = seed;
     ck_assert_int_eq(gw_actors_new(&config, &actors, &why), GW_OK);
     enum gw_err code = gw_actors_run(actors, 1000, &report, &why);

@@ -25,7 +25,7 @@ static void begin(bool corrected)
                                             .discount = 0.9,
                                             .value_weight = 0.7,
                                             .entropy_weight = 0.3,
-                                            .corrected = corrected};
+                                            .plain = !corrected};
     struct gw_error why;
     ck_assert_int_eq(gw__agent_init(&agent, &config, &why), GW_OK);
 }
@@ -95,13 +95,13 @@ START_TEST(vtrace_is_its_definition)
     enum { COUNT = 6 };
     const double values[COUNT + 1] = {0.3, -0.2, 0.9, 0.1, 0.5, 0.4, 0.7};
     const double ratios[COUNT] = {0.5, 2, 0.25, 1, 0.75, 3};
-    const struct gw__vtrace v = {.count = COUNT,
-                                 .reward = 0.6,
-                                 .discount = 0.8,
-                                 .values = values,
-                                 .ratios = ratios};
+    const struct gw_unrolled v = {.count = COUNT,
+                                  .reward = 0.6,
+                                  .discount = 0.8,
+                                  .values = values,
+                                  .ratios = ratios};
     double targets[COUNT], advantages[COUNT];
-    gw__vtrace(&v, targets, advantages);
+    gw_vtrace.judge(&v, targets, advantages);
     for (size_t s = 0; s < COUNT; s++) {
         double sum = values[s], weight = 1;
         for (size_t t = s; t < COUNT; t++) {

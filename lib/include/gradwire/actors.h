@@ -34,6 +34,27 @@ extern "C" {
 enum { GW_ACTORS_MAX = 1024, GW_ACTORS_QUEUE_MAX = 4096 };
 #define GW_LAG_ANY UINT64_MAX
 
+/* What a learner knows of a trajectory, step by step. */
+struct gw_unrolled {
+    size_t count;            /* steps */
+    double reward, discount; /* of each step */
+    const double *values;    /* V of what was seen; count + 1: the last one of
+                                what comes then, 0 if nothing does */
+    const double *ratios;    /* how likely the action is by the policy that
+                                learns, over how likely it was by the one that
+                                acted */
+};
+
+/* How a learner judges it: the plug-in kind "targets" (gradwire/plugin.h). */
+struct gw_targets {
+    /* Sets `count` targets, to which the values are drawn, and as many
+     * advantages, by which actions become more likely. */
+    void (*judge)(const struct gw_unrolled *unrolled, double *targets,
+                  double *advantages);
+};
+/* The built-in one: V-trace (Espeholt et al. 2018, section 4.1). */
+extern GW_API const struct gw_targets gw_vtrace;
+
 struct gw_actors_config {
     /* A cartpole: its agent, updater and seed. A trajectory has `unroll` steps,
      * less when an episode ends. */
@@ -46,7 +67,9 @@ struct gw_actors_config {
     double jitter;    /* share of it that is exponential: 0 to 1 */
     uint64_t update_ns;
     uint64_t max_lag; /* older trajectories are thrown away; GW_LAG_ANY */
-    bool corrected;   /* by V-trace, for the lag */
+    /* NULL: V-trace. Must outlive the actors. */
+    const struct gw_targets *targets;
+    bool plain; /* ratios are 1: as if there were no lag */
 };
 
 /* A good beginning: eight actors, a queue of eight, one trajectory an update,

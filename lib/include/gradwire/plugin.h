@@ -28,6 +28,7 @@ extern "C" {
 struct gw_algo;
 struct gw_straggler;
 struct gw_placement;
+struct gw_targets;
 struct gw_suspicion;
 
 /* Rises when a struct that plug-ins fill in changes. */
@@ -40,6 +41,7 @@ enum gw_plugin_kind {
     GW_PLUGIN_STRAGGLER, /* chooses K or S, after each round */
     GW_PLUGIN_PLACEMENT, /* says which servers have a slot */
     GW_PLUGIN_SUSPICION, /* whom an observer suspects */
+    GW_PLUGIN_TARGETS,   /* what a learner learns from a trajectory */
     GW_PLUGIN_KINDS      /* how many there are */
 };
 
@@ -54,6 +56,7 @@ struct gw_plugin {
         const struct gw_straggler *straggler; /* gradwire/ps.h */
         const struct gw_placement *placement; /* gradwire/placement.h */
         const struct gw_suspicion *suspicion; /* gradwire/suspicion.h */
+        const struct gw_targets *targets;     /* gradwire/actors.h */
     };
 };
 
