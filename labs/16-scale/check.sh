@@ -1,0 +1,198 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Holds the learner's formulas against virtual time, with costs that depend on the
+# seed; compiles, proves, counts, simulates and runs mine.c on racks that depend on
+# the seed, too, beside everything that comes with gradwire.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+# ---- stops.txt ----
+
+flat=$LAB/exercise/flat.topo
+flat=${flat#"$PWD"/}
+A=$((10 + SEED * 7 % 30))
+R=1000
+note A "$A"
+
+# beside NAME ALGORITHM RANKS: its time as a multiple of T.
+beside() {
+    measure "$1" collrun sim allreduce --algo "$2" --topo "$flat" \
+        --alpha "${A}us" -n "$3" -b "$S"
+    tell "$1" time_us
+    reckon "$1.ratio" "$1.time_us/T"
+}
+
+# said ENTRY ALGORITHM BYTES TIME: what stops.txt says of it.
+said() {
+    S=$3
+    note S "$S"
+    note T "$4"
+    wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/stops.txt" | tail -n 1)
+    reckon "$1" "$wrote"
+    printf '%s of %s bytes, %s us a message, in %s us: %s = %s ranks\n' "$2" \
+        "$S" "$A" "$4" "$wrote" "$(value "$1")"
+    if awk -v n="$(value "$1")" 'BEGIN { exit !(n >= 8 && n < 70000) }'; then
+        return 0
+    fi
+    echo "    that is no number of ranks between 8 and 70000"
+    note "$1_below.ratio" 9
+    return 1
+}
+
+# percent ENTRY SHARE: of the ranks it says.
+percent() {
+    awk -v n="$(value "$1")" -v share="$2" \
+        'BEGIN { printf "%.0f\n", n * share / 100 }'
+}
+
+# power ENTRY: the power of two that is not above.
+power() {
+    awk -v n="$(value "$1")" 'BEGIN { for (p = 1; 2 * p <= n; p *= 2); print p }'
+}
+
+say "stops.txt:"
+# One of the two sizes is quicker than a message, the other one slower.
+if said one_shot one_shot $((1000 * (A + (SEED % 2 * 2 - 1) * A / 2))) \
+    $((A * (200 + SEED * 13 % 100))); then
+    beside one_below one_shot "$(percent one_shot 94)"
+    beside one_above one_shot "$(percent one_shot 106)"
+fi
+if said ring ring $((1000000 + SEED % 5 * 200000)) \
+    $((4000 + A * 2 * (200 + SEED * 17 % 100))); then
+    beside ring_below ring "$(percent ring 94)"
+    beside ring_above ring "$(percent ring 106)"
+fi
+bytes=$((1000 * (A / 2 + SEED % 3 * A)))
+if said doubling recursive_doubling "$bytes" \
+    $(((A + bytes / R) * (19 + SEED % 4 * 2) / 2)); then
+    beside doubling_below recursive_doubling "$(power doubling)"
+    beside doubling_above recursive_doubling $((2 * $(power doubling)))
+fi
+
+# first NAME BYTES: ranks are doubled until one of the three takes more than T.
+first() {
+    note T "$((A * (100 + SEED * 11 % 60)))"
+    printf '    %s, %s us:' "$2" "$(value T)"
+    slow=
+    for ranks in 4 8 16 32 64 128 256; do
+        if [ -n "$slow" ]; then
+            break
+        fi
+        for algo in one_shot ring recursive_doubling; do
+            "$GW_BIN/collrun" sim allreduce --algo "$algo" --topo "$flat" \
+                --alpha "${A}us" -n "$ranks" -b "$2" -o jsonl |
+                awk -v name="$algo" -v by= -f "$LAB_LIB/json.awk"
+        done >"$LAB_OUT/three"
+        slow=$(awk -v most="$(value T)" '
+            $1 ~ /[.]time_us$/ && $2 > most { sub(/[.].*/, "", $1); print $1 }' \
+            "$LAB_OUT/three")
+    done
+    slow=$(echo "$slow" | sed 's/recursive_//' | xargs)
+    wrote=$(sed -n "s/#.*//; s/^ *first_$1 *= *//p" "$LAB_DIR/stops.txt" |
+        tail -n 1 | xargs)
+    printf ' at %s ranks it is %s; you say %s\n' "$ranks" "$slow" "$wrote"
+    if [ "$wrote" = "$slow" ]; then
+        note "$1.right" 1
+    else
+        note "$1.right" 0
+    fi
+}
+say "Who stops first, in bytes and in time?"
+first few 400
+first many $((A * R * 10))
+printf 'few\tlabs/lab check 16 --seed %s\nmany\tlabs/lab check 16 --seed %s\n' \
+    "$SEED" "$SEED" >>"$LAB_OUT/commands"
+
+# ---- mine.c ----
+
+K=$((4 + 2 * (SEED % 2)))
+case $((SEED % 3)) in
+0) M=12 ;;
+1) M=8 ;;
+2) M=9 ;;
+esac
+B=131072
+for entry in "K $K" "M $M" "B $B"; do
+    # shellcheck disable=SC2086 # two words
+    note $entry
+done
+note LEAST "$(awk -v k="$K" -v m="$M" '
+    function sides(n,    q, sum) {
+        for (q = 2; n > 1; q++)
+            for (; n % q == 0; n /= q)
+                sum += q - 1
+        return sum
+    }
+    BEGIN { print 2 * (sides(k) + sides(m)) }')"
+cluster=$LAB_OUT/cluster.topo
+sh "$LAB/cluster.sh" "$K" "$M" >"$cluster"
+include=${LAB%/labs/*}/lib/include
+so=$LAB_OUT/mine.so
+
+say "mine.c:"
+code=0
+# shellcheck disable=SC2086 # the compiler may be two words
+show ${CC:-cc} -Wall -Wextra -shared -fPIC -I "${include#"$PWD"/}" -o "$so" \
+    "$LAB_DIR/mine.c" 2>&1 || code=$?
+note compile.status "$code"
+printf 'compile\tlabs/lab check 16 --seed %s\n' "$SEED" >>"$LAB_OUT/commands"
+if [ "$code" != 0 ]; then
+    exit 0
+fi
+measure verify collrun verify allreduce --algo "$so" --all --max-ranks 40
+
+say "On $K racks of $M ranks, uplinks of half a card, first beside the others:"
+measure proof collrun verify allreduce --algo "$so" -n $((K * M)) --group "$M"
+measure price collrun price allreduce --algo "$so" -n $((K * M)) --group "$M" \
+    -b "$B"
+tell price rounds rank_bytes
+
+# sizes NAME BYTES: NAME and all others, NAME_all; the least time of those.
+sizes() {
+    measure "$1" collrun sim allreduce --algo "$so" --topo "$cluster" -b "$2"
+    measure_by algo "$1_all" collrun sim allreduce --topo "$cluster" \
+        --order racks -b "$2"
+    note "$1_best" "$(awk -v all="$1_all." '
+        index($1, all) == 1 && $1 ~ /[.]time_us$/ && (!n++ || $2 < least) {
+            least = $2
+            name = $1
+        }
+        END { print least }' "$LAB_OUT/values")"
+    tell "$1" uplink_buffers time_us
+    printf '    %-24s %s\n' "best of the others" "$(value "$1_best")"
+}
+sizes small4 4K
+sizes mid "$B"
+sizes large 16M
+
+say "As real processes, and the same in virtual time:"
+measure run collrun run allreduce --algo "$so" -n 8 --group 4 -b 64K \
+    --seed "$SEED"
+measure small collrun sim allreduce --algo "$so" -n 8 --group 4 -b 64K
+tell run messages wire_bytes wrong
+tell small messages total_bytes
+
+# ---- choices.txt ----
+
+# chosen SIZE NAME: the time of what is chosen for it.
+chosen() {
+    algo=$(sed 's/#.*//' "$LAB_DIR/choices.txt" |
+        awk -v size="$1" '$1 == size { name = $2 } END { print name }')
+    case $algo in
+    mine) time=$(value "$2.time_us") ;;
+    *) time=$(value "$2_all.$algo.time_us") ;;
+    esac
+    printf '    %-5s %-20s %12s us\n' "$1" "${algo:-nothing}" \
+        "${time:-no such algorithm}"
+    note "$2_chosen" "$time"
+}
+
+say "choices.txt, 1000 of 4K, 300 of 128K and 5 of 16M:"
+chosen 4K small4
+chosen 128K mid
+chosen 16M large
+reckon mix.time_us '1000*small4_chosen+300*mid_chosen+5*large_chosen'
+reckon mix.best '1000*min(small4.time_us,small4_best)+300*min(mid.time_us,mid_best)+5*min(large.time_us,large_best)'
+tell mix time_us best
