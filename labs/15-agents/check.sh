@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Runs actors with the learner's settings, on a machine whose times depend on the
+# seed; then with the learner's targets: first beside V-trace for a few updates,
+# where numbers must agree, then with much lag.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+setting() {
+    sed -n "s/#.*//; s/^ *$1 *= *\([^ ]*\) *\$/\1/p" "$LAB_DIR/learner.conf" |
+        tail -n 1
+}
+
+say "learner.conf:"
+measure bound psnode actors cartpole --actors "$(setting actors)" \
+    --queue "$(setting queue)" --batch "$(setting batch)" --jitter 1 \
+    --step "$((80 + SEED % 5 * 10))us" --update 1ms \
+    --updates 3000 --every 1500 --seed "$SEED"
+tell bound lag lag_worst total_busy total_dropped last_return
+
+say "targets.c, 40 updates beside V-trace:"
+mine=$LAB_OUT/targets.so
+code=0
+show cc -Wall -shared -fPIC -I "${LAB%/*}/../lib/include" -o "$mine" \
+    "$LAB_DIR/targets.c" || code=$?
+note compile.status "$code"
+measure built psnode actors cartpole -q 24 --set rate=2 --updates 40 \
+    --every 40 --seed "$SEED"
+tell built policy_loss value_loss
+measure mine psnode actors cartpole -q 24 --set rate=2 --updates 40 \
+    --every 40 --seed "$SEED" --targets "$mine"
+tell mine policy_loss value_loss
+
+say "And 3000 updates with a lag of 32:"
+measure far psnode actors cartpole -q 24 --set rate=2 --updates 3000 \
+    --every 1500 --seed "$SEED" --targets "$mine"
+tell far lag last_return

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# An agent learns to balance a pole: by all-reduce, on a parameter server, and
+# by actors and a learner apart, where its data is older than it is.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+say "All ranks play and learn; $P of them by a ring, one alone, and three workers" \
+    "of a parameter server:"
+measure ring collrun train cartpole -n "$P" --algo ring -E 3 --seed "$SEED"
+tell ring return bytes_per_update messages_per_update test_return digest
+measure alone collrun train cartpole -n 1 -E 3 --seed "$SEED"
+tell alone digest
+measure server psnode train cartpole -n 3 -E 3 --seed "$SEED"
+tell server digest
+note update_bytes "$(value ring.bytes_per_update)"
+note update_messages "$(value ring.messages_per_update)"
+note weights "$(printf '%s\n' "$(value ring.digest)" "$(value alone.digest)" \
+    "$(value server.digest)" | sort -u | grep -c .)"
+
+say "$N actors, a queue of $Q, $B trajectories an update; first the learner is" \
+    "slow ($UPDATE an update), then it is fast:"
+measure slow psnode actors cartpole -n "$N" -q "$Q" -b "$B" --step "$STEP" \
+    --update "$UPDATE" --seed "$SEED"
+tell slow lag lag_formula lag_worst updates_per_s total_busy last_return
+measure fast psnode actors cartpole -n "$N" -q "$Q" -b "$B" --step "$STEP" \
+    --update 10us --seed "$SEED"
+tell fast lag lag_formula lag_worst updates_per_s total_busy last_return
+note lag_slow "$(value slow.lag)"
+note lag_fast "$(value fast.lag)"
+measure two psnode actors cartpole -n 2 -q 8 --step "$STEP" --update 500us \
+    --set "unroll=$U" --seed "$SEED"
+tell two lag updates_per_s total_busy
+note busy "$(value two.total_busy)"
+
+say "Throughput against lag: three actors whose times vary much, and a queue of" \
+    "0, 1, 4 and 16 places. What is the last one good for?"
+for queue in 0 1 4 16; do
+    measure "queue$queue" psnode actors cartpole -n 3 -q "$queue" --jitter 1 \
+        --updates 4000 --seed "$SEED"
+    tell "queue$queue" lag lag_worst updates_per_s
+done

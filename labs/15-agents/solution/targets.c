@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * V-trace: an action counts for as much as the policy that learns would still
+ * take it, at most once.
+ */
+#include <gradwire/gradwire.h>
+
+static void judge(const struct gw_unrolled *u, double *targets,
+                  double *advantages)
+{
+    double target = u->values[u->count]; /* of the step after t */
+    for (size_t t = u->count; t-- > 0;) {
+        double rho = u->ratios[t] < 1 ? u->ratios[t] : 1;
+        double value = u->values[t], next = u->values[t + 1];
+        double delta = rho * (u->reward + u->discount * next - value);
+        advantages[t] = rho * (u->reward + u->discount * target - value);
+        target = value + delta + u->discount * rho * (target - next);
+        targets[t] = target;
+    }
+}
+
+static const struct gw_targets mine = {.judge = judge};
+
+const struct gw_plugin gw_plugin = {
+    .version = GW_PLUGIN_VERSION,
+    .kind = GW_PLUGIN_TARGETS,
+    .name = "mine",
+    .summary = "V-trace",
+    .targets = &mine,
+};
