@@ -4,7 +4,7 @@
 # What is missing on this machine is installed first, by .ci/deps.
 
 VERSION := 0.1.0
-SOVERSION := 0
+SOVERSION := 1
 B ?= build
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 AR ?= ar
@@ -52,7 +52,7 @@ SIM_PS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/sim/ps/*.c)))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(sort $(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 LIB_A := $(B)/libgradwire.a
-LIB_SO := $(B)/libgradwire.so.$(VERSION)
+LIB_SO := $(B)/libgradwire.so.$(SOVERSION).0.0
 
 # One short line a command; V=1 shows them whole.
 say = $(if $(V),,@echo "  $(1)  $(2)"; )
@@ -149,6 +149,8 @@ check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	B=$(B) tests/cli/lab_walk.sh -n 20
 check-model: deps
 	@tests/spin/check.sh $(B)
+check-deb: deps
+	@tests/debian/check.sh $(B)
 
 # Optimised less, compilers warn of more that is none.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
@@ -227,7 +229,7 @@ SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
 field = $(word $(1),$(subst =, ,$(2)))
 
 $(B)/gradwire.pc: .ci/gradwire.pc always
-	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC) $(BLAS_PC)|' $< >$@
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC) $(BLAS_PC)|' $< >$@
 
 $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)
@@ -248,12 +250,12 @@ uninstall:
 need = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 deps:
 	@.ci/deps build $(call need,check,check% run-%san lint deps) $(call need,demo,demo deps) \
-		$(call need,model,check-all check-model) \
+		$(call need,model,check-all check-model) $(call need,deb,check-deb) \
 		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench%,bench)
 clean:
 	rm -rf $(B)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-model clean demo deps format fuzz install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-deb check-model clean demo deps format fuzz install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

@@ -16,7 +16,7 @@ setup_file() {
 
 @test "library, headers, tools, pages, completion and plans are there" {
     cd "$DEST/usr"
-    for file in lib/libgradwire.a lib/libgradwire.so lib/libgradwire.so.0 \
+    for file in lib/libgradwire.a lib/libgradwire.so lib/libgradwire.so.1 \
         lib/pkgconfig/gradwire.pc include/gradwire/gradwire.h bin/collrun \
         share/man/man1/collrun.1 share/man/man3/gradwire-coll.3 \
         share/man/man5/gradwire-plan.5 share/man/man7/gradwire.7 \
@@ -31,8 +31,8 @@ setup_file() {
     bash -n share/bash-completion/completions/collrun
 }
 
-@test "the soname is libgradwire.so.0" {
-    readelf -d "$LIB/libgradwire.so" | grep -q 'SONAME.*\[libgradwire\.so\.0\]'
+@test "the soname is libgradwire.so.1" {
+    readelf -d "$LIB/libgradwire.so" | grep -q 'SONAME.*\[libgradwire\.so\.1\]'
 }
 
 @test "every exported symbol begins with gw_" {
@@ -52,7 +52,7 @@ setup_file() {
     # shellcheck disable=SC2046
     ${CC:-cc} -o add-up 1.c $(pkg-config --cflags --libs gradwire)
     LD_LIBRARY_PATH=$LIB ./add-up
-    readelf -d add-up | grep -q 'NEEDED.*\[libgradwire\.so\.0\]'
+    readelf -d add-up | grep -q 'NEEDED.*\[libgradwire\.so\.1\]'
 }
 
 @test "a C++ program can include every header" {

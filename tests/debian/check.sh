@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# check.sh [BUILD]: the Debian packages, as an archive and a user meet them:
+# dpkg-buildpackage makes them from what is committed, lintian finds no error,
+# and in a clean root, made by debootstrap, apt installs them with what they
+# need, and the tools, the library and a program of one's own work there. Needs
+# root, and a mirror for apt; it says so where they are missing.
+set -eu
+
+here=$(cd "$(dirname "$0")/../.." && pwd)
+work=${1:-$here/build}/debian
+mkdir -p "$work"
+work=$(realpath "$work")
+root=$work/root
+mirror=${MIRROR:-http://deb.debian.org/debian}
+suite=${SUITE:-bookworm}
+
+if [ "$(id -u)" != 0 ]; then
+    echo "check-deb: skipped, a root of its own needs root"
+    exit 0
+fi
+
+clean() {
+    umount "$root/proc" "$root/dev/shm" 2>/dev/null || true
+}
+
+say() {
+    printf '== %s\n' "$*"
+}
+
+inside() {
+    chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
+}
+
+as_user() {
+    inside runuser -u somebody -- sh -euc "cd; $1"
+}
+
+build() {
+    say "dpkg-buildpackage"
+    rm -rf "$work/source" "$work"/*.deb
+    mkdir -p "$work/source"
+    git -C "$here" archive HEAD | tar -x -C "$work/source"
+    (cd "$work/source" && dpkg-buildpackage -us -uc -b >"$work/log" 2>&1) || {
+        tail -20 "$work/log"
+        exit 1
+    }
+    say "lintian"
+    lintian --allow-root --fail-on error "$work"/*.changes
+}
+
+# apt there goes where apt here goes.
+make_root() {
+    say "debootstrap"
+    clean
+    rm -rf "$root"
+    debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$work/root.log"
+    cp -r /etc/apt/apt.conf.d "$root/etc/apt/"
+    cp /etc/resolv.conf "$root/etc/"
+    mount -t proc proc "$root/proc"
+    mkdir -p "$root/dev/shm"
+    mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+    inside useradd -m somebody
+}
+
+install() {
+    say "apt-get install"
+    cp "$work"/*.deb "$root/tmp/"
+    inside apt-get update -qq
+    # shellcheck disable=SC2016 # $ is for the shell inside
+    inside sh -c 'apt-get install -y -qq --no-install-recommends \
+        gcc libc6-dev pkgconf $(ls /tmp/*.deb | grep -v dbgsym)' \
+        >"$work/install.log" 2>&1 || {
+        tail -20 "$work/install.log"
+        exit 1
+    }
+}
+
+use() {
+    say "use"
+    as_user 'collrun verify --all --max-ranks 16 | tail -1'
+    as_user 'collrun bench allreduce -n 2 -b 1K -e 1K --seconds 20ms'
+    as_user 'ringctl -c "up 3 ops --bytes 64K; wait op>=5; kill 1;
+        wait alive==2; expect lost==0 && doubled==0; down"'
+    # shellcheck disable=SC2016
+    as_user 'cat >zero.c && cc -o zero zero.c $(pkg-config --cflags --libs gradwire) &&
+        ./zero' <<'END'
+#include <gradwire/gradwire.h>
+int main(void)
+{
+    size_t count;
+    return gw_algo_list(&count) && count > 30 ? 0 : 1;
+}
+END
+    say "remove"
+    inside sh -c 'apt-get purge -y -qq gradwire libgradwire1 libgradwire-dev' \
+        >"$work/remove.log" 2>&1
+    test -z "$(find "$root/usr" -name '*gradwire*' -print -quit)"
+}
+
+trap clean EXIT
+build
+make_root
+install
+use
+rm -rf "$root" "$work/source"
+say "the packages are well"
