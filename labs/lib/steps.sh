@@ -16,6 +16,8 @@
 #                                NAME.status, and never ends the script
 #   measure_by FIELD,.. NAME COMMAND...
 #                                the same of a table: NAME.value-of-FIELD.field
+#   compile NAME FILE.c          makes a plug-in of it, $LAB_OUT/NAME.so; notes
+#                                NAME.compiled, 1 or 0, and shows what cc says
 #   note NAME VALUE              notes a value; an empty one is none
 #   count_events NAME FILE [OP]  notes how many events a recording has, and their
 #                                bytes: NAME.send, NAME.send_bytes, and of each
@@ -104,6 +106,19 @@ measure_by() {
     if [ "$code" != 0 ]; then
         sed 's/^/    /' "$LAB_OUT/$name.err"
     fi
+}
+
+compile() {
+    include=${LAB%/labs/*}/lib/include
+    printf '$ cc -shared -fPIC -I %s -o %s.so %s\n' "${include#"$PWD"/}" "$1" \
+        "${2#"$PWD"/}"
+    if ${CC:-cc} -std=gnu11 -Wall -shared -fPIC -I "$include" \
+        -o "$LAB_OUT/$1.so" "$2" >"$LAB_OUT/$1.cc" 2>&1; then
+        note "$1.compiled" 1
+    else
+        note "$1.compiled" 0
+    fi
+    sed 's/^/    /' "$LAB_OUT/$1.cc"
 }
 
 tell() {

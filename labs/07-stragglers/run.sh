@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Rounds with backup workers, and workers that do not wait, in virtual time: the
+# clock is the one that servers run.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+# simulated NAME VALUE PREDICTION ARGUMENTS...
+simulated() {
+    name=$1 what=$2 prediction=$3
+    shift 3
+    measure "$name" psnode sim "$@"
+    tell "$name" "$what"
+    note "$prediction" "$(value "$name.$what")"
+}
+
+say "Rounds of 16 gradients, by 16, 17 and 18 workers, exponential times of mean" \
+    "1 s:"
+simulated none round_s wait16 -n "$W" --mode bsp --rounds "$R"
+simulated one round_s wait17 -n 17 --mode "kofn:$W" --late give-up --rounds "$R"
+simulated two round_s wait18 -n 18 --mode "kofn:$W" --late give-up --rounds "$R"
+tell two dropped
+note dropped "$(value two.dropped)"
+
+say "One of two, and the late one ends its gradient in vain:"
+simulated late round_s vain -n 2 --mode kofn:1 --rounds 20000
+
+say "Four workers, one $T times slower, without waiting and with a bound:"
+simulated free units_per_s paces -n "$N" --mode asp --compute fixed:1s \
+    --slow "0:$T" --rounds "$R"
+simulated bound round_s bounded -n "$N" --mode "ssp:$B" --compute fixed:1s \
+    --slow "0:$T" --rounds "$R"
+
+say "Sixteen workers, exponential times:"
+simulated ssp ahead_max ahead -n "$W" --mode "ssp:$B" --rounds "$R"
+simulated asp stale_mean stale -n "$W" --mode asp --rounds "$R"
