@@ -105,6 +105,11 @@ bool train_is_table(void);
 /* Seconds of the finished run, as the newest status says. */
 double train_report_seconds(const struct train_report *report);
 
+/* ---- train_traffic.c ---- */
+
+/* Notes of what was moved, and of the hottest server and slot. */
+void train_traffic(struct output *output, const json_t *status);
+
 /* ---- numbers of a status (train_numbers.c) ---- */
 
 /* A sum over all nodes of this role. */

@@ -254,27 +254,6 @@ static void put_staleness(struct output *o, const json_t *status)
     output_note_integer(o, "staleness_max", train_staleness(status));
 }
 
-static void put_traffic(struct output *o, const json_t *status)
-{
-    const json_t *nodes = json_object_get(status, "nodes");
-    size_t i;
-    json_t *node;
-    int64_t model = 0, units = train_sum(status, "worker", "units");
-    int64_t pulled = train_sum(status, "worker", "pull_keys");
-    json_array_foreach(nodes, i, node)
-    {
-        if (integer_of(node, "model_keys", 0) > model)
-            model = integer_of(node, "model_keys", 0);
-    }
-    double each = units ? (double)pulled / (double)units : (double)NAN;
-    train_fact(o, "keys_pulled", (double)pulled,
-               "%" PRId64 ", %.0f a unit: %.2f %% of the model", pulled, each,
-               100 * each / (double)model);
-    output_note_integer(o, "model_keys", model);
-    number(o, "waited_share", 4, train_waited(status));
-    put_staleness(o, status);
-}
-
 /* Bits that are the reference's are more than a curve that is near it. */
 static void put_reference(const struct train_report *r, const json_t *result)
 {
@@ -308,7 +287,9 @@ struct output *train_report_result(struct train_report *r)
     output_note_integer(o, "doubled", integer_of(status, "doubled", 0));
     output_note_integer(o, "recoveries",
                         integer_of(status, "recoveries_count", 0));
-    put_traffic(o, status);
+    train_traffic(o, status);
+    number(o, "waited_share", 4, train_waited(status));
+    put_staleness(o, status);
     if (r->reference)
         put_reference(r, result);
     return o;

@@ -17,6 +17,7 @@ static const struct field fields[] = {
     {"term", NULL, FIELD_INTEGER, 0, false},
     {"rows", NULL, FIELD_INTEGER, 0, false},
     {"bytes", NULL, FIELD_INTEGER, 0, false},
+    {"keys", NULL, FIELD_INTEGER, 0, false},
     {"last", NULL, FIELD_INTEGER, 0, true},
     {"committed", NULL, FIELD_INTEGER, 0, true},
 };
@@ -36,6 +37,7 @@ static void print_slot(struct output *output, const json_t *slot)
         {.integer = integer_of(slot, "term", 0)},
         {.integer = integer_of(slot, "rows", 0)},
         {.integer = integer_of(slot, "bytes", 0)},
+        {.integer = integer_of(slot, "keys", 0)},
         {.integer = integer_of(slot, "last", 0)},
         {.integer = integer_of(slot, "committed", 0)},
     };

@@ -175,6 +175,7 @@ static json_t *slot_json(const struct run *run, unsigned number)
     put(json, "bytes", s->bytes);
     put(json, "last", s->last);
     put(json, "committed", s->committed);
+    put(json, "keys", s->keys);
     json_object_set_new(json, "serves",
                         json_boolean(crew_serves_slot(run, number)));
     return json;

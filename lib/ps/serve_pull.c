@@ -74,6 +74,7 @@ static size_t gather(struct gw__request *request, uint64_t now_ns, float *out)
             request->done |= bit;
             gathered += asked->keys;
             server->counts.pull_keys += asked->keys;
+            server->slots[asked->slot].keys_asked += asked->keys;
         } else {
             request->done &= ~bit;
             request->refused |= bit;

@@ -253,8 +253,10 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
         .waits = wait};
     if (gw__slot_append(slot, now_ns, &like))
         gw__request_settle(request, now_ns, number, false);
-    else
+    else {
         server->counts.push_keys += like.key_count;
+        slot->keys_asked += like.key_count;
+    }
 }
 
 void gw__serve_push(struct gw__server *server, uint64_t now_ns,

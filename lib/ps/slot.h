@@ -71,6 +71,7 @@ struct gw__slot {
 
     uint64_t first, last; /* entries kept */
     uint64_t applied, committed;
+    uint64_t keys_asked;     /* as primary: of pulls and pushes */
     struct gw__entry **ring; /* entry i is at i % room */
     size_t room;
 

@@ -121,6 +121,32 @@ until_true() {
     [[ $output = *'"lost":0'* ]]
 }
 
+# sum LIST NAME...: over all rows.
+sum() {
+    local names
+    names=$(printf '|%s' "${@:2}")
+    ringctl "$1" -o jsonl | grep -oE "\"(${names#|})\":[0-9]+" |
+        awk -F: '{ n += $2 } END { print n }'
+}
+
+told() {
+    ringctl slots >/dev/null
+    [ "$(sum ps push_keys)" = 640 ] && [ "$(sum slots keys)" = \
+        "$(sum ps push_keys pull_keys)" ]
+}
+
+# 10 batches of two parts, each of which needs all 32 keys.
+@test "what servers and slots were asked for is counted" {
+    run -0 ringctl up 2 --servers 3 --replicas 2 --mode bsp --epochs 1 \
+        --set rows=1000 train drift
+    run -0 ringctl wait 'done'
+    until_true 20 told
+    run -0 --separate-stderr timeout 60 "$BUILD/psnode" train drift -s 1 -n 2 \
+        -E 1 --set rows=1000 -o json
+    [[ $output = *'"keys_pushed":640,'* ]]
+    [[ $output = *'"hottest_server_share":1,'* ]]
+}
+
 @test "three controllers follow it, too" {
     run -0 ringctl up 1 --servers 3 --replicas 2 --slots 8 --controllers 3 \
         --placement "$SPREAD"

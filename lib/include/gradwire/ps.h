@@ -347,6 +347,7 @@ struct gw_ps_slot_status {
     enum gw_ps_role role;
     uint64_t term, last, committed; /* of its log */
     uint64_t rows, bytes;
+    uint64_t keys; /* of pulls and pushes that it has answered as primary */
 };
 
 struct gw_ps_worker_status {
@@ -365,10 +366,10 @@ struct gw_ps_server_status {
     uint64_t duplicates, refused, nans, dropped; /* of pushes; nans: of all
                                                     workers, as above */
     uint64_t fenced; /* words of a primary that had been replaced: refused */
-    uint64_t staged;                             /* units held back */
-    uint64_t takeovers, moved;                   /* slots */
-    uint64_t freeze_ns_max; /* how long a moving slot was not served */
-    uint64_t messages_sent; /* on the data path, with bundles as one */
+    uint64_t staged; /* units held back */
+    uint64_t takeovers, moved; /* slots */
+    uint64_t freeze_ns_max;    /* how long a moving slot was not served */
+    uint64_t messages_sent;    /* on the data path, with bundles as one */
     /* Of groups whose clock is here. */
     struct gw_ps_clock_status {
         bool here;

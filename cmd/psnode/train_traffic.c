@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a training has moved, and how unevenly: keys that were pulled beside
+ * those of the model, bytes, and the largest shares of a server and of a slot.
+ * A slot that is asked for more than a server's fair share is one that no
+ * placement can even out.
+ */
+#include "train.h"
+
+#include "common/command.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static void put_keys(struct output *o, const json_t *status)
+{
+    size_t i;
+    const json_t *node;
+    int64_t model = 0, units = train_sum(status, "worker", "units");
+    int64_t pulled = train_sum(status, "worker", "pull_keys");
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        if (integer_of(node, "model_keys", 0) > model)
+            model = integer_of(node, "model_keys", 0);
+    }
+    double each = units ? (double)pulled / (double)units : (double)NAN;
+    train_fact(o, "keys_pulled", (double)pulled,
+               "%" PRId64 ", %.0f a unit: %.2f %% of the model", pulled, each,
+               100 * each / (double)model);
+    output_note_integer(o, "model_keys", model);
+}
+
+static void put_bytes(struct output *o, const json_t *status)
+{
+    static const char *const names[][2] = {
+        {"bytes_received", "bytes_received"},
+        {"keys_pushed", "push_keys"},
+        {"rows_held_back", "rows_held_back"},
+        {"key_lists_sent", "key_lists_sent"},
+        {"key_lists_cached", "key_lists_cached"},
+    };
+    int64_t sent = train_sum(status, "worker", "bytes_sent");
+    train_fact(o, "bytes_sent", (double)sent,
+               "%" PRId64 " by workers, and %" PRId64 " came back", sent,
+               train_sum(status, "worker", "bytes_received"));
+    for (size_t i = 0; i < sizeof names / sizeof *names && !train_is_table();
+         i++)
+        output_note_integer(o, names[i][0],
+                            train_sum(status, "worker", names[i][1]));
+}
+
+/* ---- shares ---- */
+
+static int64_t server_keys(const json_t *node)
+{
+    if (strcmp(text_of(node, "role", ""), "server") != 0)
+        return 0;
+    return integer_of(node, "pull_keys", 0) + integer_of(node, "push_keys", 0);
+}
+
+static int64_t slot_keys(const json_t *slot)
+{
+    return integer_of(slot, "keys", 0);
+}
+
+/* The largest of a list, as a share of all, and its number. NaN: of nothing. */
+static double largest_share(const json_t *list, int64_t (*keys)(const json_t *),
+                            const char *number, int64_t *who)
+{
+    size_t i;
+    const json_t *one;
+    int64_t sum = 0, most = 0;
+    *who = 0;
+    json_array_foreach(list, i, one)
+    {
+        int64_t now = keys(one);
+        sum += now;
+        if (now <= most)
+            continue;
+        most = now;
+        *who = integer_of(one, number, 0);
+    }
+    return sum ? (double)most / (double)sum : (double)NAN;
+}
+
+static void put_hottest(struct output *o, const json_t *status)
+{
+    int64_t server, slot;
+    double of_servers = largest_share(json_object_get(status, "nodes"),
+                                      server_keys, "node", &server);
+    double of_slots = largest_share(json_object_get(status, "slots"), slot_keys,
+                                    "slot", &slot);
+    if (!isfinite(of_servers) || !isfinite(of_slots))
+        return;
+    train_fact(o, "hottest_server_share", of_servers,
+               "%.4f of all keys, on server %" PRId64, of_servers, server);
+    train_fact(o, "hottest_slot_share", of_slots,
+               "%.4f of all keys, in slot %" PRId64, of_slots, slot);
+}
+
+void train_traffic(struct output *output, const json_t *status)
+{
+    put_keys(output, status);
+    put_bytes(output, status);
+    put_hottest(output, status);
+}
