@@ -62,6 +62,12 @@ static void emit_no_action(struct gw_builder *b,
     gw_builder_add(b, 0, args->ranks - 1, 0, (enum gw_action)5);
 }
 
+static void emit_alias(struct gw_builder *b, const struct gw_algo_args *args)
+{
+    emit_star(b, args);
+    gw_builder_name(b, "an \"alias\"");
+}
+
 static struct gw_algo star(void)
 {
     return (struct gw_algo){.name = "star",
@@ -180,6 +186,21 @@ static void make_fails(struct gw_algo algo, unsigned ranks, enum gw_err code,
     gw_algo_remove(&algo);
 }
 
+START_TEST(a_plan_is_called_what_it_was_asked_for_by)
+{
+    struct gw_plan *plan;
+    struct gw_algo_args args = {.ranks = 3};
+    struct gw_algo algo = star();
+    algo.emit = emit_alias;
+    ck_assert_int_eq(gw_algo_add(&algo, &why), GW_OK);
+    ck_assert_int_eq(gw_plan_make(GW_ALLREDUCE, "star", &args, &plan, &why),
+                     GW_OK);
+    ck_assert_str_eq(plan->algo, "star");
+    gw_plan_destroy(&plan);
+    gw_algo_remove(&algo);
+}
+END_TEST
+
 START_TEST(broken_rules_are_errors)
 {
     struct gw_algo algo = star();
@@ -253,6 +274,7 @@ Suite *suite_plan_added(void)
     tcase_add_test(names, twice_and_too_many);
     suite_add_tcase(suite, names);
     TCase *use = tcase_create("plan_added_use");
+    tcase_add_test(use, a_plan_is_called_what_it_was_asked_for_by);
     tcase_add_test(use, broken_rules_are_errors);
     tcase_add_test(use, a_communicator_runs_it);
     tcase_add_test(use, a_communicator_refuses_what_is_wrong);

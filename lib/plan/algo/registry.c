@@ -151,8 +151,8 @@ enum gw_err gw_plan_make(enum gw_collective collective, const char *name,
         collective, args->ranks, algo->chunks(args), args->root, &builder, why);
     if (err)
         return err;
-    gw_builder_name(builder, name);
     algo->emit(builder, args);
+    gw_builder_name(builder, name); /* whatever it has called itself */
     err = gw_builder_finish(&builder, plan, why);
     return err ? gw_wrap(why, err, "%s %s of %u ranks",
                          gw_collective_name(collective), name, args->ranks)
