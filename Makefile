@@ -197,6 +197,11 @@ bench-quick: all $(BENCHES) $(PEERS)
 bench-quick-record: all $(BENCHES) $(PEERS)
 	@$(QUICK) -x 1.3 -w tests/bench/quick.expected $(B)
 
+# Very many ranks, in virtual time: seconds and memory.
+.PHONY: bench-scale
+bench-scale: $(B)/collrun $(B)/bench/used
+	@tests/bench/scale.sh $(B) $(OPS)
+
 # ---- style and demonstration ----
 
 lint: deps

@@ -97,9 +97,14 @@ struct gw__bulk_moment {
     uint32_t next; /* of the same hash, or unused */
 };
 
+struct gw__bulk_turn {
+    uint64_t time_ps;
+    uint32_t number; /* of a moment */
+};
+
 struct gw__bulk_queue {
     struct gw__vector moments; /* gw__bulk_moment */
-    struct gw__vector heap;    /* numbers of moments */
+    struct gw__vector heap;    /* gw__bulk_turn */
     uint32_t *hashed;
     size_t hashed_room;
     uint32_t unused;

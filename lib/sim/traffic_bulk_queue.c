@@ -39,42 +39,61 @@ static bool widen(struct gw__bulk_queue *q)
     free(q->hashed);
     q->hashed = wider;
     q->hashed_room = room;
-    const uint32_t *heap = q->heap.items;
+    const struct gw__bulk_turn *heap = q->heap.items;
     for (size_t i = 0; i < q->heap.count; i++) {
-        uint32_t *place = place_of(q, at(q, heap[i])->time_ps);
-        at(q, heap[i])->next = *place;
-        *place = heap[i];
+        uint32_t *place = place_of(q, heap[i].time_ps);
+        at(q, heap[i].number)->next = *place;
+        *place = heap[i].number;
     }
     return true;
 }
 
+/* Four children each: half the levels, and they lie side by side. */
+enum { ARITY = 4 };
+
 static bool push_heap(struct gw__bulk_queue *q, uint32_t number)
 {
-    if (!gw__vector_push(&q->heap, sizeof number))
+    struct gw__bulk_turn turn = {at(q, number)->time_ps, number};
+    if (!gw__vector_push(&q->heap, sizeof turn))
         return false;
-    uint32_t *heap = q->heap.items;
+    struct gw__bulk_turn *heap = q->heap.items;
     size_t i = q->heap.count - 1;
-    uint64_t time_ps = at(q, number)->time_ps;
-    for (; i > 0 && time_ps < at(q, heap[(i - 1) / 2])->time_ps;
-         i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = number;
+    for (; i > 0 && turn.time_ps < heap[(i - 1) / ARITY].time_ps;
+         i = (i - 1) / ARITY)
+        heap[i] = heap[(i - 1) / ARITY];
+    heap[i] = turn;
     return true;
+}
+
+/* The one of two that is earlier, without a branch, which nobody could predict.
+ */
+static size_t earlier(const struct gw__bulk_turn *heap, size_t a, size_t b)
+{
+    return a + (b - a) * (heap[b].time_ps < heap[a].time_ps);
+}
+
+static size_t first_child(const struct gw__bulk_queue *q, size_t i)
+{
+    const struct gw__bulk_turn *heap = q->heap.items;
+    size_t child = ARITY * i + 1, first = child;
+    if (child + ARITY <= q->heap.count)
+        return earlier(heap, earlier(heap, child, child + 1),
+                       earlier(heap, child + 2, child + 3));
+    while (++child < q->heap.count)
+        first = earlier(heap, first, child);
+    return first;
 }
 
 static uint32_t pop_heap(struct gw__bulk_queue *q)
 {
-    uint32_t *heap = q->heap.items, first = heap[0];
-    uint32_t last = heap[--q->heap.count];
+    struct gw__bulk_turn *heap = q->heap.items;
+    uint32_t first = heap[0].number;
+    struct gw__bulk_turn last = heap[--q->heap.count];
     size_t i = 0;
-    for (size_t child; (child = 2 * i + 1) < q->heap.count; i = child) {
-        if (child + 1 < q->heap.count &&
-            at(q, heap[child + 1])->time_ps < at(q, heap[child])->time_ps)
-            child++;
-        if (at(q, heap[child])->time_ps >= at(q, last)->time_ps)
-            break;
+    for (size_t child; (child = first_child(q, i)) < q->heap.count &&
+                       heap[child].time_ps < last.time_ps;
+         i = child)
         heap[i] = heap[child];
-    }
     heap[i] = last;
     return first;
 }
@@ -121,8 +140,8 @@ bool gw__bulk_queue_put(struct gw__bulk_queue *q, uint64_t time_ps,
 
 uint64_t gw__bulk_queue_next(const struct gw__bulk_queue *q)
 {
-    const uint32_t *heap = q->heap.items;
-    return q->heap.count > 0 ? at(q, heap[0])->time_ps : UINT64_MAX;
+    const struct gw__bulk_turn *heap = q->heap.items;
+    return q->heap.count > 0 ? heap[0].time_ps : UINT64_MAX;
 }
 
 void gw__bulk_queue_pop(struct gw__bulk_queue *q, struct gw__vector *codes)

@@ -51,6 +51,8 @@ struct gw__bundle {
     double rate;   /* bytes a picosecond, of each message */
     double served; /* bytes, each message, until since_ps */
     uint64_t since_ps, due_ps;
+    double share;             /* the rate to be */
+    uint32_t bottleneck;      /* the class that holds it back */
     struct gw__group *groups; /* a heap, the first to end at the top */
     uint32_t group_count, group_room;
     uint32_t first_use, fresh, next; /* next: of the same hash, or unused */
@@ -60,7 +62,8 @@ struct gw__bundle {
 
 struct gw__class {
     double rate, room;
-    double open; /* messages a link that have no rate yet */
+    double open;  /* messages a link that have no rate yet */
+    double share; /* of those whose bottleneck it is */
     uint64_t colour;
     uint32_t *links;
     uint32_t link_count, link_room;

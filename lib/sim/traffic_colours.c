@@ -9,6 +9,11 @@
  * only tell more apart; when the number of colours stays, they are done. Most
  * batches take one round: 4,096 messages of a ring step are one colour.
  *
+ * Where messages hang together in a long chain each round tells two more links
+ * apart, from its ends inwards; after ROUNDS_MAX rounds all links are told
+ * apart at once, which is right as well, and but for the chain's length soon
+ * true.
+ *
  * Many that are alike but do not touch each other are one class as long as all
  * that happens to them happens to all. Once something happens to one of them,
  * more will: so what is taken apart is not put together again unless it hangs
@@ -18,6 +23,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { ROUNDS_MAX = 32, FEW = 2 };
 
 /* The mixing of splitmix64 (Steele, Lea, Flood 2014). */
 static uint64_t mix(uint64_t x)
@@ -45,7 +52,7 @@ struct colour {
 /* An empty table for as many colours as there are links. */
 static bool clear_table(struct gw__classes *c)
 {
-    size_t room = 64;
+    size_t room = 8;
     while (room < 2 * c->met.count)
         room *= 2;
     if (room > c->colours.room) {
@@ -179,17 +186,29 @@ static void tell_apart(struct gw__classes *c)
         c->links[met[i]].sum = 0;
 }
 
+/* No two links are one: that is a partition that nothing refines. */
+static void tell_all_apart(struct gw__classes *c)
+{
+    const uint32_t *met = c->met.items;
+    for (size_t i = 0; i < c->met.count; i++)
+        c->links[met[i]].colour = mix(met[i]) | 1;
+}
+
 static void colour(struct gw__classes *c, bool broken)
 {
     meet(c);
     if (broken && !c->exhausted)
         tell_apart(c);
     size_t before, count = count_colours(c);
+    unsigned rounds = 0;
     do {
         before = count;
-        refine(c);
+        if (++rounds > ROUNDS_MAX)
+            tell_all_apart(c);
+        else
+            refine(c);
         count = count_colours(c);
-    } while (count != before && !c->exhausted);
+    } while (count != before && rounds <= ROUNDS_MAX && !c->exhausted);
 }
 
 /* ---- classes that are one no more ---- */
@@ -281,7 +300,40 @@ static void make_classes(struct gw__classes *c)
     }
 }
 
-void gw__colours_sort(struct gw__classes *c)
+/* Few messages, on links that are no part of a larger class: each link is a
+ * class by itself. False when there is more to it. */
+static bool sort_few(struct gw__classes *c)
+{
+    const struct gw__new_message *batch = c->batch.items;
+    unsigned way[GW_WAY_MAX];
+    uint64_t latency_ps;
+    if (c->batch.count > FEW)
+        return false;
+    for (size_t i = 0; i < c->batch.count; i++) {
+        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        for (unsigned k = 0; k < count; k++) {
+            uint32_t class = c->links[way[k]].class;
+            if (class != GW__NOTHING && gw__class_at(c, class)->link_count > 1)
+                return false;
+        }
+    }
+    for (size_t i = 0; i < c->batch.count && !c->exhausted; i++) {
+        unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
+        for (unsigned k = 0; k < count && !c->exhausted; k++) {
+            struct gw__class_link *link = &c->links[way[k]];
+            if (link->class != GW__NOTHING) {
+                gw__class_touch(c, link->class);
+                continue;
+            }
+            uint32_t class = gw__class_new(c, link->rate);
+            if (!c->exhausted && gw__class_add_link(c, class, way[k]))
+                link->class = class;
+        }
+    }
+    return true;
+}
+
+static void sort_many(struct gw__classes *c)
 {
     bool broken = false;
     for (colour(c, broken); !c->exhausted && !classes_hold(c);) {
@@ -290,6 +342,12 @@ void gw__colours_sort(struct gw__classes *c)
     }
     if (!c->exhausted)
         make_classes(c);
+}
+
+void gw__colours_sort(struct gw__classes *c)
+{
+    if (!sort_few(c))
+        sort_many(c);
     const struct gw__new_message *batch = c->batch.items;
     for (size_t i = 0; i < c->batch.count && !c->exhausted; i++)
         gw__bundle_take(c, batch[i]);

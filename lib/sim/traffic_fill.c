@@ -3,6 +3,17 @@
  * Max-min shares over classes and bundles: the filling up of traffic_share.c, a
  * class in the place of a link and a bundle in the place of a flow. See
  * traffic_classes.h.
+ *
+ * Shares are max-min fair exactly when each bundle has a bottleneck: a class
+ * without room in which nobody gets more than it does (Bertsekas, Gallager:
+ * Data Networks, 6.5.2). So whether a change is felt further on can be asked on
+ * the spot. Only the bundles of the classes that were touched are open at
+ * first, all others keep what they have; the open ones are filled up in the
+ * room that is left; and who has lost its bottleneck by that, or gets more than
+ * somebody else's leaves it, is opened as well, until nobody is. Where ranks
+ * run apart, as in a pipelined broadcast, all links hang together, but most
+ * changes end after a few of them: 4,096 ranks of the circulant broadcast took
+ * 5.2 s when all that hangs together was dealt anew, and take 0.1 s now.
  */
 #include "traffic_classes.h"
 
@@ -10,6 +21,10 @@
 
 /* Shares so near to each other are one: roundings must not make rounds. */
 static const double NEAR = 1 + 1e-9;
+/* And so near the same as before. */
+static const double SAME = 1e-12;
+/* So often the open ones are made more; then all that hang together are. */
+enum { WIDENINGS = 8 };
 
 /* How many of the bundle's messages a link of the class carries. */
 static double messages_a_link(const struct gw__classes *c,
@@ -19,43 +34,73 @@ static double messages_a_link(const struct gw__classes *c,
            gw__class_at(c, use->class)->link_count;
 }
 
+/* ---- who hangs together ---- */
+
+static bool is_open_bundle(const struct gw__classes *c,
+                           const struct gw__bundle *bundle)
+{
+    return bundle->mark == c->round;
+}
+
 static void near_class(struct gw__classes *c, uint32_t number)
 {
     struct gw__class *class = gw__class_at(c, number);
-    if (class->mark == c->round || class->first_use == GW__NOTHING)
+    if (class->mark == c->round)
         return;
     class->mark = c->round;
-    class->room = class->rate;
-    class->open = 0;
     gw__classes_push(c, &c->near_c, number);
 }
 
-static void near_bundle(struct gw__classes *c, uint32_t number)
+static void open_bundle(struct gw__classes *c, uint32_t number)
 {
     struct gw__bundle *bundle = gw__bundle_at(c, number);
-    if (bundle->mark == c->round)
+    if (is_open_bundle(c, bundle))
         return;
     bundle->mark = c->round;
-    bundle->settled = false;
     gw__classes_push(c, &c->near_b, number);
     for (uint32_t u = bundle->first_use; u != GW__NOTHING;
          u = gw__use_at(c, u)->next)
         near_class(c, gw__use_at(c, u)->class);
 }
 
-static void gather(struct gw__classes *c, uint32_t first)
+/* Opens the bundles of the near classes that were touched, or of all of them;
+ * and so on with the classes that these bring near. */
+static void open_from(struct gw__classes *c, size_t first, bool all)
 {
-    c->near_c.count = c->near_b.count = 0;
-    near_class(c, first);
+    for (size_t i = first; i < c->near_c.count; i++) {
+        struct gw__class *class =
+            gw__class_at(c, ((uint32_t *)c->near_c.items)[i]);
+        if (!all && !class->touched)
+            continue;
+        class->touched = false;
+        for (uint32_t u = class->first_use; u != GW__NOTHING;
+             u = gw__use_at(c, u)->after)
+            open_bundle(c, gw__use_at(c, u)->bundle);
+    }
+}
+
+/* What the closed bundles leave. */
+static void measure_room(struct gw__classes *c)
+{
     for (size_t i = 0; i < c->near_c.count; i++) {
-        uint32_t number = ((uint32_t *)c->near_c.items)[i];
-        struct gw__class *class = gw__class_at(c, number);
+        struct gw__class *class =
+            gw__class_at(c, ((uint32_t *)c->near_c.items)[i]);
+        class->room = class->rate;
+        class->open = 0;
+        class->share = HUGE_VAL;
         for (uint32_t u = class->first_use; u != GW__NOTHING;
              u = gw__use_at(c, u)->after) {
-            near_bundle(c, gw__use_at(c, u)->bundle);
-            class->open += messages_a_link(c, gw__use_at(c, u));
+            const struct gw__use *use = gw__use_at(c, u);
+            const struct gw__bundle *bundle = gw__bundle_at(c, use->bundle);
+            double messages = messages_a_link(c, use);
+            if (is_open_bundle(c, bundle))
+                class->open += messages;
+            else
+                class->room -= messages * bundle->rate;
         }
     }
+    for (size_t i = 0; i < c->near_b.count; i++)
+        gw__bundle_at(c, ((uint32_t *)c->near_b.items)[i])->settled = false;
 }
 
 /* A bundle keeps its rate, and so the time of its next end, or gets both
@@ -63,9 +108,10 @@ static void gather(struct gw__classes *c, uint32_t first)
 static void set_rate(struct gw__classes *c, uint32_t number, double rate)
 {
     struct gw__bundle *bundle = gw__bundle_at(c, number);
-    if (rate == bundle->rate && bundle->fresh == GW__NOTHING &&
-        bundle->due_ps != UINT64_MAX)
+    bool same = fabs(rate - bundle->rate) <= SAME * rate;
+    if (same && bundle->fresh == GW__NOTHING && bundle->due_ps != UINT64_MAX)
         return;
+    rate = same ? bundle->rate : rate;
     gw__bundle_serve(c, bundle);
     bundle->rate = rate;
     double first = HUGE_VAL;
@@ -85,19 +131,23 @@ static void set_rate(struct gw__classes *c, uint32_t number, double rate)
     gw__heap_put(&c->due, number, due_ps);
 }
 
-static void settle(struct gw__classes *c, uint32_t number, double rate)
+/* ---- filling up ---- */
+
+static void settle(struct gw__classes *c, uint32_t number, uint32_t bottleneck,
+                   double share)
 {
     struct gw__bundle *bundle = gw__bundle_at(c, number);
-    if (bundle->settled)
+    if (!is_open_bundle(c, bundle) || bundle->settled)
         return;
     bundle->settled = true;
-    set_rate(c, number, rate);
+    bundle->share = share;
+    bundle->bottleneck = bottleneck;
     for (uint32_t u = bundle->first_use; u != GW__NOTHING;
          u = gw__use_at(c, u)->next) {
         const struct gw__use *use = gw__use_at(c, u);
         struct gw__class *class = gw__class_at(c, use->class);
         double messages = messages_a_link(c, use);
-        class->room -= messages * rate;
+        class->room -= messages * share;
         class->open -= messages;
     }
 }
@@ -108,51 +158,120 @@ static bool is_open(const struct gw__class *class)
     return class->open > 1e-6;
 }
 
-static double least_share(struct gw__classes *c)
+static double share_of(const struct gw__class *class)
+{
+    return (class->room > 0 ? class->room : 0) / class->open;
+}
+
+/* Among the first `*count` of the near classes; those that nobody waits for any
+ * more go behind them. */
+static double least_share(struct gw__classes *c, size_t *count)
 {
     uint32_t *near_c = c->near_c.items;
     size_t kept = 0;
     double least = HUGE_VAL;
-    for (size_t i = 0; i < c->near_c.count; i++) {
-        const struct gw__class *class = gw__class_at(c, near_c[i]);
+    for (size_t i = 0; i < *count; i++) {
+        uint32_t number = near_c[i];
+        const struct gw__class *class = gw__class_at(c, number);
         if (!is_open(class))
             continue;
-        near_c[kept++] = near_c[i];
-        double share = class->room / class->open;
+        near_c[i] = near_c[kept];
+        near_c[kept++] = number;
+        double share = share_of(class);
         least = share < least ? share : least;
     }
-    c->near_c.count = kept;
+    *count = kept;
     return least;
 }
 
 static void fill_up(struct gw__classes *c)
 {
     double least;
-    while ((least = least_share(c)) < HUGE_VAL)
-        for (size_t i = 0; i < c->near_c.count; i++) {
+    size_t count = c->near_c.count;
+    while ((least = least_share(c, &count)) < HUGE_VAL)
+        for (size_t i = 0; i < count; i++) {
             uint32_t number = ((uint32_t *)c->near_c.items)[i];
             struct gw__class *class = gw__class_at(c, number);
-            if (!is_open(class) || class->room / class->open > least * NEAR)
+            if (!is_open(class) || share_of(class) > least * NEAR)
                 continue;
+            class->share = least;
             for (uint32_t u = class->first_use; u != GW__NOTHING;
                  u = gw__use_at(c, u)->after)
-                settle(c, gw__use_at(c, u)->bundle, least);
+                settle(c, gw__use_at(c, u)->bundle, number, least);
         }
+}
+
+/* ---- who feels it ---- */
+
+static double highest_rate(const struct gw__classes *c,
+                           const struct gw__class *class)
+{
+    double highest = 0;
+    for (uint32_t u = class->first_use; u != GW__NOTHING;
+         u = gw__use_at(c, u)->after) {
+        const struct gw__bundle *bundle =
+            gw__bundle_at(c, gw__use_at(c, u)->bundle);
+        double rate = is_open_bundle(c, bundle) ? bundle->share : bundle->rate;
+        highest = rate > highest ? rate : highest;
+    }
+    return highest;
+}
+
+/* Opens the closed bundles that have more than an open one whose bottleneck the
+ * class is, or whose own bottleneck it is no longer. */
+static void open_felt(struct gw__classes *c, uint32_t number)
+{
+    const struct gw__class *class = gw__class_at(c, number);
+    const double slack = NEAR - 1;
+    bool full = class->room <= 4 * slack * class->rate;
+    double highest = highest_rate(c, class);
+    for (uint32_t u = class->first_use; u != GW__NOTHING;
+         u = gw__use_at(c, u)->after) {
+        uint32_t of = gw__use_at(c, u)->bundle;
+        const struct gw__bundle *bundle = gw__bundle_at(c, of);
+        bool more = bundle->rate > class->share * (1 + 4 * slack);
+        bool mine = bundle->bottleneck == number;
+        bool holds = full && highest <= bundle->rate * (1 + 4 * slack);
+        if (more || (mine && !holds))
+            open_bundle(c, of);
+    }
+}
+
+/* Deals the rates of the class that was touched and of all who feel it. */
+static void deal_from(struct gw__classes *c, uint32_t number)
+{
+    size_t opened = 0;
+    c->round++;
+    c->near_c.count = c->near_b.count = 0;
+    near_class(c, number);
+    open_from(c, 0, false);
+    for (unsigned times = 1; opened < c->near_b.count && !c->exhausted;
+         times++) {
+        opened = c->near_b.count;
+        measure_room(c);
+        fill_up(c);
+        size_t count = c->near_c.count;
+        for (size_t i = 0; i < count; i++)
+            open_felt(c, ((uint32_t *)c->near_c.items)[i]);
+        if (opened < c->near_b.count)
+            open_from(c, times < WIDENINGS ? count : 0, times >= WIDENINGS);
+    }
+    for (size_t i = 0; i < c->near_b.count && !c->exhausted; i++) {
+        uint32_t bundle = ((uint32_t *)c->near_b.items)[i];
+        set_rate(c, bundle, gw__bundle_at(c, bundle)->share);
+    }
 }
 
 void gw__classes_deal(struct gw__classes *c)
 {
     if (c->batch.count > 0)
         gw__colours_sort(c);
-    c->round++;
     for (size_t i = 0; i < c->touched.count && !c->exhausted; i++) {
         uint32_t number = ((uint32_t *)c->touched.items)[i];
         struct gw__class *class = gw__class_at(c, number);
+        if (class->touched && class->first_use != GW__NOTHING)
+            deal_from(c, number);
         class->touched = false;
-        if (class->mark == c->round || class->first_use == GW__NOTHING)
-            continue;
-        gather(c, number);
-        fill_up(c);
     }
     c->touched.count = 0;
     gw__bundles_keep_fresh(c);

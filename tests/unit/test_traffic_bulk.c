@@ -255,6 +255,7 @@ Suite *suite_traffic_bulk(void)
     tcase_add_test(same, reducing_whole_values_is_the_same);
     suite_add_tcase(suite, same);
     TCase *large = tcase_create("traffic without a plan: many");
+    tcase_set_timeout(large, 120);
     tcase_add_test(large, a_hundred_thousand_ranks_take_seventeen_rounds);
     tcase_add_test(large, what_is_alike_is_dealt_as_one);
     tcase_add_test(large, what_is_too_much_is_refused);

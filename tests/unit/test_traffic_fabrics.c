@@ -85,7 +85,8 @@ END_TEST
 
 /* Of the p - m blocks that a host sends out of its rack, m hosts' share m
  * uplinks of 1/o card each: o (p - m) n beta, if that is more than the p - 1
- * blocks that pass its card. */
+ * blocks that pass its card (what a cut must carry over what it can: Leiserson,
+ * Fat-Trees, 1985, the load factor). */
 START_TEST(an_all_to_all_takes_as_long_as_a_fat_tree_is_thin)
 {
     for (unsigned over = 2; over <= 4; over *= 2) {
@@ -131,7 +132,9 @@ END_TEST
 #define TORUS "topology t\ntorus "
 #define LINKS " rate=" RATE " latency=3us\n"
 
-/* Around one ring every link is crossed once in each round. */
+/* Around one ring every link is crossed once in each round: 2(p-1)(alpha +
+ * latency + n/p beta) as on a switch (Patarasuk, Yuan 2009, "Bandwidth optimal
+ * all-reduce", 3). */
 START_TEST(a_ring_all_reduce_fits_a_ring)
 {
     expect_time(TORUS "16" LINKS, GW_ALLREDUCE, "ring", 1600, 2,
