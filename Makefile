@@ -150,7 +150,7 @@ check-all: all $(SIMS) $(B)/pskills $(B)/unit
 check-model: deps
 	@tests/spin/check.sh $(B)
 check-deb: deps
-	@tests/debian/check.sh $(B)
+	@tests/debian/check.sh
 
 # Optimised less, compilers warn of more that is none.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check.sh [BUILD]: the Debian packages, as an archive and a user meet them:
+# check.sh: the Debian packages, as an archive and a user meet them:
 # dpkg-buildpackage makes them from what is committed, lintian finds no error,
 # and in a clean root, made by debootstrap, apt installs them with what they
 # need, and the tools, the library and a program of one's own work there. Needs
@@ -9,10 +9,6 @@
 set -eu
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
-work=${1:-$here/build}/debian
-mkdir -p "$work"
-work=$(realpath "$work")
-root=$work/root
 mirror=${MIRROR:-http://deb.debian.org/debian}
 suite=${SUITE:-bookworm}
 
@@ -21,8 +17,12 @@ if [ "$(id -u)" != 0 ]; then
     exit 0
 fi
 
+work=$(mktemp -d)
+root=$work/root
+
 clean() {
     umount "$root/proc" "$root/dev/shm" 2>/dev/null || true
+    rm -rf --one-file-system "$work"
 }
 
 say() {
@@ -39,8 +39,7 @@ as_user() {
 
 build() {
     say "dpkg-buildpackage"
-    rm -rf "$work/source" "$work"/*.deb
-    mkdir -p "$work/source"
+    mkdir "$work/source"
     git -C "$here" archive HEAD | tar -x -C "$work/source"
     (cd "$work/source" && dpkg-buildpackage -us -uc -b >"$work/log" 2>&1) || {
         tail -20 "$work/log"
@@ -53,8 +52,6 @@ build() {
 # apt there goes where apt here goes.
 make_root() {
     say "debootstrap"
-    clean
-    rm -rf "$root"
     debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$work/root.log"
     cp -r /etc/apt/apt.conf.d "$root/etc/apt/"
     cp /etc/resolv.conf "$root/etc/"
@@ -104,5 +101,4 @@ build
 make_root
 install
 use
-rm -rf "$root" "$work/source"
 say "the packages are well"
