@@ -104,7 +104,7 @@ $(B)/unit_suites.h: $(UNIT_SRC) tests/unit
 # server.
 SIMS := $(B)/sim/ring $(B)/sim/ps
 $(B)/sim/ring: $(B)/tests/sim/ring.o $(WORLDS:%=$(B)/%.a) $(LIB_A)
-$(B)/sim/ps: $(SIM_PS_OBJ) $(B)/cmd/world/common.a $(LIB_A)
+$(B)/sim/ps: $(SIM_PS_OBJ) $(WORLDS:%=$(B)/%.a) $(LIB_A)
 $(SIMS):
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)

@@ -52,7 +52,7 @@ static const struct option_spec options[] = {
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
      "members suspect by this plug-in", NULL},
     {"without", 0, OPTION_TEXT, &request.without, "RULE",
-     "leave out a rule, and see what it is for (below)", NULL},
+     "leave out a rule: epoch-check; dedupe, lease, fencing", NULL},
     {"keep-going", 'k', OPTION_FLAG, &keeps_going, NULL,
      "all seeds, also after one that violates a rule", NULL},
     {"each", 0, OPTION_FLAG, &each, NULL, "a row for each seed", NULL},
@@ -370,7 +370,9 @@ const struct command command_sim = {
         "ringctl sim ring -n 5 --seed 7\n"
         "ringctl sim ring --seeds 1..200\n"
         "ringctl sim ring -n 4 --faults 'at 100ms crash 2' --events a.jsonl\n"
-        "ringctl sim ring --seeds 1..2000 --without epoch-check\n",
+        "ringctl sim ring --seeds 1..2000 --without epoch-check\n"
+        "ringctl sim servers --seeds 1..200 --ack primary --keep-going\n"
+        "ringctl sim servers --faults 'at 300ms crash s0' --events a.jsonl\n",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,

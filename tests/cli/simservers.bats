@@ -58,6 +58,14 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     says two_primaries 0
 }
 
+@test "sim servers: slots whose replicas have all ended are lost, and told so" {
+    sim 0 --replicas 2 --faults 'at 500ms crash s0,s1'
+    [[ $output =~ \"slots_lost\":[23], ]]
+    [[ $output =~ \"pushes_lost\":[1-9] ]]
+    sim 0 --seed 2113 # here a slot is lost while it is being read in the end
+    says slots_lost 2
+}
+
 @test "sim servers: what the primary alone has acknowledged can be lost" {
     sim 0 --faults "$late"
     says pushes_lost 0

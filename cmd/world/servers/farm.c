@@ -266,8 +266,8 @@ static void not_done(struct farm *f)
     char text[200] = "";
     for (unsigned w = 0; w < f->workers && !text[0]; w++)
         if (!f->finished[w] && f->worker_cores[w])
-            gw__worker_waits_for(f->worker_cores[w], gw__sim_now(f->sim), text,
-                                 sizeof text);
+            gw__worker_waits_for(f->worker_cores[w], gw__sim_clock(f->sim, w),
+                                 text, sizeof text);
     for (unsigned slot = 0; slot < FARM_SLOTS && !text[0]; slot++)
         if (!is_whole(f, slot))
             snprintf(text, sizeof text, "the replicas of slot %u differ", slot);

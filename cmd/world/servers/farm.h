@@ -26,10 +26,10 @@
 #ifndef WORLD_SERVERS_FARM_H
 #define WORLD_SERVERS_FARM_H
 
+#include "parcel.h"
 #include "world/common/agreed.h"
 
 #include <gradwire/event.h>
-#include <ps/replicate.h>
 #include <ps/server.h>
 #include <ps/worker.h>
 #include <ring/member.h>
@@ -176,30 +176,22 @@ struct seat {
     struct gw__id incarnation;
     uint64_t now_ns; /* its clock */
     struct gw_rng rng;
-    const struct gw__actions *act;
     void *member; /* the machine's state */
     bool registered, gone, has_news, has_lease;
     unsigned answered; /* tag of the last command that was answered well */
     struct gw__news news;
+    struct mailbox box; /* for the data path */
 };
 
+/* A step begins. */
+void seat_wake(struct seat *seat, const struct gw__input *input,
+               const struct gw__actions *actions);
 void seat_start(struct seat *seat, const struct gw__input *input,
                 enum gw__role role);
 /* An input that is not the data path's. Sets `has_news` and `has_lease`. */
 void seat_step(struct seat *seat, const struct gw__input *input);
 void seat_ask(struct seat *seat, const struct gw__command *command,
               unsigned tag);
-/* The incarnation of a member by the newest news, its low half; 0: none. */
-uint64_t seat_member(const struct seat *seat, unsigned node);
-/* Is it for the data path? */
-bool seat_is_data(const struct gw__input *input);
-
-/* ---- parcel.c ---- */
-
-void parcel_send(const struct seat *seat, const struct gw__letter *letter);
-struct gw__parcel *parcel_of(const struct seat *seat,
-                             const struct gw__input *input);
-
 /* ---- the machines ---- */
 
 const struct gw__machine_kind *server_kind(void), *worker_kind(void);

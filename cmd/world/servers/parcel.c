@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Letters as messages of the simulator, and messages as parcels: what the post
- * does in the real world. On the way the bytes of the copies for the
- * secondaries are counted.
+ * See parcel.h.
  */
-#include "farm.h"
+#include "parcel.h"
 
-#include <control/driver.h>
+#include <ps/replicate.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 struct envelope {
     uint64_t talk; /* its first byte: none of the control messages */
@@ -18,23 +17,38 @@ struct envelope {
     uint32_t reserved;
 };
 
+uint64_t mailbox_member(const struct mailbox *box, unsigned node)
+{
+    for (unsigned i = 0; i < box->news->crew_count; i++)
+        if (box->news->crew[i].node == node)
+            return box->news->crew[i].incarnation.low;
+    return 0;
+}
+
+bool parcel_is(const struct gw__input *input)
+{
+    const uint8_t *data = input->data;
+    return input->kind == GW__MESSAGE && input->bytes > 0 &&
+           data[0] >= GW__FOREIGN;
+}
+
 /* Keys and values of a push on its way to a replica. */
-static void count(struct farm *f, const struct gw__letter *letter)
+static void count(const struct mailbox *box, const struct gw__letter *letter)
 {
     const struct gw__ps_head *head = letter->parts[0].data;
     const struct gw__append *record = (const void *)(head + 1);
-    if (head->kind == GW__PS_APPEND && letter->part_count == 3 &&
-        record->kind == GW__ENTRY_PUSH)
-        f->met.replica_bytes += letter->parts[1].bytes + letter->parts[2].bytes;
+    if (box->replica_bytes && head->kind == GW__PS_APPEND &&
+        letter->part_count == 3 && record->kind == GW__ENTRY_PUSH)
+        *box->replica_bytes += letter->parts[1].bytes + letter->parts[2].bytes;
 }
 
-void parcel_send(const struct seat *s, const struct gw__letter *letter)
+void parcel_send(const struct mailbox *box, const struct gw__letter *letter)
 {
     static _Alignas(8) uint8_t out[GW__MESSAGE_MAX];
     struct envelope *envelope = (void *)out;
     size_t used = sizeof *envelope;
     *envelope = (struct envelope){.talk = GW__FOREIGN,
-                                  .to = seat_member(s, letter->node),
+                                  .to = mailbox_member(box, letter->node),
                                   .part_count = letter->part_count};
     for (unsigned i = 0; i < letter->part_count; i++) {
         const struct gw__post_part *part = &letter->parts[i];
@@ -45,10 +59,10 @@ void parcel_send(const struct seat *s, const struct gw__letter *letter)
             memcpy(out + used, part->data, part->bytes);
         used += part->bytes;
     }
-    count(s->farm, letter);
+    count(box, letter);
     if (letter->lent)
         letter->back(letter->context);
-    s->act->send(s->act->driver, letter->node, out, used);
+    box->act->send(box->act->driver, letter->node, out, used);
 }
 
 static void parcel_free(struct gw__parcel *parcel)
@@ -56,17 +70,15 @@ static void parcel_free(struct gw__parcel *parcel)
     free(parcel);
 }
 
-/* One piece of memory for all of it; parts begin at multiples of 8. NULL: it is
- * for, or from, a process that is no more: the post drops such. */
-struct gw__parcel *parcel_of(const struct seat *s,
+/* One piece of memory for all of it; parts begin at multiples of 8. */
+struct gw__parcel *parcel_of(const struct mailbox *box,
                              const struct gw__input *input)
 {
     struct envelope envelope;
     const uint8_t *from = input->data;
     memcpy(&envelope, from, sizeof envelope);
-    bool named = seat_member(s, input->from) == input->incarnation;
-    if (envelope.to != s->incarnation.low ||
-        (!named && !s->farm->asked.no_fencing))
+    bool named = mailbox_member(box, input->from) == input->incarnation;
+    if (envelope.to != box->incarnation || (!named && !box->from_anybody))
         return NULL;
     struct gw__parcel *parcel =
         calloc(1, sizeof *parcel + input->bytes + GW__POST_PARTS * 8);

@@ -6,8 +6,6 @@
  */
 #include "farm.h"
 
-#include <control/driver.h>
-
 /* ---- what the machine tells ---- */
 
 static void told(struct seat *s, const struct gw__told *told)
@@ -50,26 +48,26 @@ static void on_tell(void *driver, const void *data, size_t bytes)
 static void on_send(void *driver, uint32_t to, const void *data, size_t bytes)
 {
     const struct seat *s = driver;
-    s->act->send(s->act->driver, to, data, bytes);
+    s->box.act->send(s->box.act->driver, to, data, bytes);
 }
 
 static void on_timer(void *driver, uint32_t timer, uint64_t at_ns)
 {
     const struct seat *s = driver;
-    s->act->set_timer(s->act->driver, timer, at_ns);
+    s->box.act->set_timer(s->box.act->driver, timer, at_ns);
 }
 
 static void on_persist(void *driver, uint32_t key, const void *data,
                        size_t bytes)
 {
     const struct seat *s = driver;
-    s->act->persist(s->act->driver, key, data, bytes);
+    s->box.act->persist(s->box.act->driver, key, data, bytes);
 }
 
 static const void *on_load(void *driver, uint32_t key, size_t *bytes)
 {
     const struct seat *s = driver;
-    return s->act->load(s->act->driver, key, bytes);
+    return s->box.act->load(s->box.act->driver, key, bytes);
 }
 
 static void step(struct seat *s, const struct gw__input *input)
@@ -85,19 +83,12 @@ static void step(struct seat *s, const struct gw__input *input)
 
 /* ---- for the data path ---- */
 
-bool seat_is_data(const struct gw__input *input)
-{
-    const uint8_t *data = input->data;
-    return input->kind == GW__MESSAGE && input->bytes > 0 &&
-           data[0] >= GW__FOREIGN;
-}
-
 void seat_step(struct seat *s, const struct gw__input *input)
 {
     s->has_news = s->has_lease = false;
     if (input->kind == GW__TIMER && input->timer >= FARM_TIMER)
         return;
-    if (!seat_is_data(input))
+    if (!parcel_is(input))
         step(s, input);
 }
 
@@ -115,15 +106,15 @@ void seat_ask(struct seat *s, const struct gw__command *command, unsigned tag)
         step(s, &input);
 }
 
-uint64_t seat_member(const struct seat *s, unsigned node)
-{
-    for (unsigned i = 0; i < s->news.crew_count; i++)
-        if (s->news.crew[i].node == node)
-            return s->news.crew[i].incarnation.low;
-    return 0;
-}
-
 /* ---- beginning ---- */
+
+void seat_wake(struct seat *s, const struct gw__input *input,
+               const struct gw__actions *actions)
+{
+    s->now_ns = input->now_ns;
+    s->box.act = actions;
+    s->box.news = &s->news;
+}
 
 /* The high half of its incarnation: one of another process after a crash. */
 static uint64_t next_life(struct farm *f, unsigned node)
@@ -141,6 +132,9 @@ void seat_start(struct seat *s, const struct gw__input *input,
     s->farm = f;
     s->node = input->from;
     s->incarnation = (struct gw__id){next_life(f, s->node), input->incarnation};
+    s->box.incarnation = input->incarnation;
+    s->box.from_anybody = f->asked.no_fencing;
+    s->box.replica_bytes = &f->met.replica_bytes;
     s->member = f->members[s->node];
     memset(s->member, 0, gw__member_machine.state_bytes);
     gw_rng_seed(&s->rng, input->seed);

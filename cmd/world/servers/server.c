@@ -14,7 +14,8 @@ enum { PROPOSAL_TAG = 16 /* and the slot */ };
 
 static void send_letter(void *context, const struct gw__letter *letter)
 {
-    parcel_send(context, letter);
+    const struct seat *s = context;
+    parcel_send(&s->box, letter);
 }
 
 static void propose(void *context, const struct gw__command *command)
@@ -61,9 +62,9 @@ static void hear(struct host *h, const struct gw__input *input)
         gw__server_lease(h->core, h->s.now_ns, gw__member_lease(h->s.member));
     if (h->s.has_news)
         gw__server_news(h->core, h->s.now_ns, &h->s.news);
-    if (!seat_is_data(input))
+    if (!parcel_is(input))
         return;
-    struct gw__parcel *parcel = parcel_of(&h->s, input);
+    struct gw__parcel *parcel = parcel_of(&h->s.box, input);
     if (parcel)
         gw__server_parcel(h->core, h->s.now_ns, parcel);
 }
@@ -74,8 +75,7 @@ static void step(void *state, const struct gw__input *input,
     struct host *h = state;
     if (h->s.gone)
         return;
-    h->s.now_ns = input->now_ns;
-    h->s.act = actions;
+    seat_wake(&h->s, input, actions);
     if (input->kind == GW__START)
         start(h, input);
     else

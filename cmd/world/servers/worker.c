@@ -26,6 +26,13 @@ struct op {
     float value;
 };
 
+/* A pull in the end. What it lends to the machine stays, answered or not. */
+struct reading {
+    unsigned count, pushes[READ_MOST];
+    uint64_t keys[READ_MOST];
+    float values[READ_MOST];
+};
+
 struct hand {
     struct seat s;
     struct gw__worker *core;
@@ -36,16 +43,16 @@ struct hand {
     struct op ops[OPS];
     unsigned turn; /* of those that it began */
 
-    /* In the end. */
-    uint64_t request;
-    unsigned read, count, pushes[READ_MOST];
-    uint64_t keys[READ_MOST];
-    float values[READ_MOST];
+    /* In the end: pulls that found so many slots lost. */
+    uint64_t request; /* of the newest; 0: none */
+    unsigned read, lost;
+    struct reading readings[FARM_SLOTS + 1];
 };
 
 static void send_letter(void *context, const struct gw__letter *letter)
 {
-    parcel_send(context, letter);
+    const struct seat *s = context;
+    parcel_send(&s->box, letter);
 }
 
 static void start(struct hand *h, const struct gw__input *input)
@@ -94,7 +101,7 @@ static bool can_work(const struct hand *h)
     const struct farm *f = h->s.farm;
     const struct gw__routes *routes = &h->s.news.routes;
     if (h->set_up < TABLE_TAG || routes->table_count == 0 ||
-        seat_member(&h->s, h->s.node) != h->s.incarnation.low)
+        mailbox_member(&h->s.box, h->s.node) != h->s.incarnation.low)
         return false;
     for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
         if (routes->slots[slot].term == 0 ||
@@ -181,32 +188,46 @@ static bool is_idle(const struct hand *h)
     return true;
 }
 
+static unsigned lost_slots(const struct farm *f)
+{
+    unsigned count = 0;
+    for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
+        count += push_slot_is_lost(f, slot);
+    return count;
+}
+
 static void begin_read(struct hand *h)
 {
     struct farm *f = h->s.farm;
-    h->count = 0;
-    while (h->read < f->push_count[h->index] && h->count < READ_MOST) {
-        unsigned push = h->read++;
+    h->lost = lost_slots(f);
+    struct reading *r = &h->readings[h->lost];
+    unsigned push = h->read;
+    for (r->count = 0; push < f->push_count[h->index] && r->count < READ_MOST;
+         push++) {
         if (push_slot_is_lost(f, f->pushes[h->index][push].slot))
             continue;
-        h->keys[h->count] = push_key(h->index, push);
-        h->pushes[h->count++] = push;
+        r->keys[r->count] = push_key(h->index, push);
+        r->pushes[r->count++] = push;
     }
-    if (h->count == 0)
+    if (r->count == 0)
         f->finished[h->index] = true;
-    else if (!access(h, h->keys, h->count, NULL, h->values, &h->request))
-        h->read = h->pushes[0];
+    else
+        (void)access(h, r->keys, r->count, NULL, r->values, &h->request);
 }
 
 static void end_read(struct hand *h)
 {
     struct gw_error why;
+    const struct reading *r = &h->readings[h->lost];
     enum gw_err err = gw__worker_result(h->core, h->request, &why);
-    if (err == GW_PENDING)
+    if (err == GW_PENDING && h->lost == lost_slots(h->s.farm))
         return;
-    h->request = 0;
-    for (unsigned i = 0; !err && i < h->count; i++)
-        push_read(h->s.farm, h->index, h->pushes[i], h->values[i]);
+    h->request = 0; /* what a lost slot keeps waiting is asked for anew */
+    if (err)
+        return;
+    for (unsigned i = 0; i < r->count; i++)
+        push_read(h->s.farm, h->index, r->pushes[i], r->values[i]);
+    h->read = r->pushes[r->count - 1] + 1;
 }
 
 static void read_all(struct hand *h)
@@ -228,9 +249,9 @@ static void hear(struct hand *h, const struct gw__input *input)
     seat_step(&h->s, input);
     if (h->s.has_news)
         gw__worker_routes(h->core, h->s.now_ns, &h->s.news.routes);
-    if (!seat_is_data(input))
+    if (!parcel_is(input))
         return;
-    struct gw__parcel *parcel = parcel_of(&h->s, input);
+    struct gw__parcel *parcel = parcel_of(&h->s.box, input);
     h->from = input->from;
     if (parcel)
         gw__worker_parcel(h->core, h->s.now_ns, parcel);
@@ -242,8 +263,7 @@ static void step(void *state, const struct gw__input *input,
     struct hand *h = state;
     if (h->s.gone)
         return;
-    h->s.now_ns = input->now_ns;
-    h->s.act = actions;
+    seat_wake(&h->s, input, actions);
     if (input->kind == GW__START)
         start(h, input);
     else

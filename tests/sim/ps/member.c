@@ -11,6 +11,7 @@ void member_start(struct member *m, const struct gw__input *input,
     m->world = world;
     m->node = input->from;
     m->incarnation = input->incarnation;
+    m->box.incarnation = input->incarnation;
     m->hello_ns = input->now_ns;
 }
 
@@ -43,13 +44,5 @@ void member_hello(struct member *m)
     if (m->now_ns < m->hello_ns)
         return;
     m->hello_ns = m->now_ns + HELLO_MS * MS;
-    m->act->send(m->act->driver, WARDEN, &hello, sizeof hello);
-}
-
-uint64_t member_of(const struct member *m, unsigned node)
-{
-    for (unsigned i = 0; i < m->bulletin.crew_count; i++)
-        if (m->bulletin.crew[i].node == node)
-            return m->bulletin.crew[i].incarnation;
-    return 0;
+    m->box.act->send(m->box.act->driver, WARDEN, &hello, sizeof hello);
 }

@@ -12,7 +12,8 @@ struct host {
 
 static void send_letter(void *context, const struct gw__letter *letter)
 {
-    parcel_send(context, letter);
+    const struct member *m = context;
+    parcel_send(&m->box, letter);
 }
 
 static void propose(void *context, const struct gw__command *command)
@@ -23,7 +24,7 @@ static void propose(void *context, const struct gw__command *command)
                                       .slot = command->slot.slot,
                                       .term = command->slot.term,
                                       .node = command->slot.node};
-    m->act->send(m->act->driver, WARDEN, &proposal, sizeof proposal);
+    m->box.act->send(m->box.act->driver, WARDEN, &proposal, sizeof proposal);
 }
 
 static void start(struct host *s, const struct gw__input *input)
@@ -52,7 +53,7 @@ static void message(struct host *s, const struct gw__input *input)
     struct lease lease;
     memcpy(&talk, input->data, sizeof talk);
     struct gw__parcel *parcel =
-        talk == TALK_DATA ? parcel_of(&s->m, input) : NULL;
+        parcel_is(input) ? parcel_of(&s->m.box, input) : NULL;
     if (parcel)
         gw__server_parcel(s->core, s->m.now_ns, parcel);
     if (talk == TALK_NEWS && member_bulletin(&s->m, input))
@@ -72,7 +73,8 @@ static void step(void *state, const struct gw__input *input,
 {
     struct host *s = state;
     s->m.now_ns = input->now_ns;
-    s->m.act = actions;
+    s->m.box.act = actions;
+    s->m.box.news = &s->m.news;
     if (input->kind == GW__START)
         start(s, input);
     if (input->kind == GW__MESSAGE)

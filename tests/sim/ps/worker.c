@@ -51,7 +51,8 @@ static struct ledger *ledger(const struct hand *h, const struct op *op)
 
 static void send_letter(void *context, const struct gw__letter *letter)
 {
-    parcel_send(context, letter);
+    const struct member *m = context;
+    parcel_send(&m->box, letter);
 }
 
 static void start(struct hand *h, const struct gw__input *input)
@@ -293,7 +294,7 @@ static void message(struct hand *h, const struct gw__input *input)
     uint64_t talk;
     memcpy(&talk, input->data, sizeof talk);
     struct gw__parcel *parcel =
-        talk == TALK_DATA ? parcel_of(&h->m, input) : NULL;
+        parcel_is(input) ? parcel_of(&h->m.box, input) : NULL;
     if (parcel)
         gw__worker_parcel(h->core, h->m.now_ns, parcel);
     if (talk == TALK_NEWS && member_bulletin(&h->m, input))
@@ -303,7 +304,7 @@ static void message(struct hand *h, const struct gw__input *input)
 static bool can_work(const struct hand *h)
 {
     const struct gw__routes *routes = &h->m.bulletin.routes;
-    if (member_of(&h->m, h->m.node) != h->m.incarnation)
+    if (mailbox_member(&h->m.box, h->m.node) != h->m.incarnation)
         return false;
     for (unsigned slot = 0; slot < routes->slot_count; slot++)
         if (routes->slots[slot].term == 0)
@@ -316,7 +317,8 @@ static void step(void *state, const struct gw__input *input,
 {
     struct hand *h = state;
     h->m.now_ns = input->now_ns;
-    h->m.act = actions;
+    h->m.box.act = actions;
+    h->m.box.news = &h->m.news;
     if (input->kind == GW__START)
         start(h, input);
     if (input->kind == GW__MESSAGE)

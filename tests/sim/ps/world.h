@@ -10,7 +10,6 @@
  *   warden.c   who is a member, where the slots are, who may serve
  *   server.c   a server around its machine
  *   worker.c   a worker around its machine, and what it does
- *   parcel.c   letters to messages, and back to parcels
  *   oracle.c   what must always hold, and at the end
  *   world.c    one network a seed
  *   main.c     many seeds
@@ -26,6 +25,7 @@
 #include <ps/server.h>
 #include <ps/worker.h>
 #include <sim/campaign.h>
+#include <world/servers/parcel.h>
 
 #include <string.h>
 
@@ -98,7 +98,7 @@ static inline bool is_late(const struct world *w, uint64_t now_ns)
 
 /* ---- messages that are not the data path's ---- */
 
-enum talk { TALK_DATA = 1, TALK_HELLO, TALK_LEASE, TALK_NEWS, TALK_PROPOSE };
+enum talk { TALK_HELLO = 1, TALK_LEASE, TALK_NEWS, TALK_PROPOSE };
 
 struct hello {
     uint64_t talk;
@@ -138,7 +138,7 @@ struct member {
     struct world *world;
     unsigned node;
     uint64_t incarnation, now_ns, hello_ns, lease_until_ns;
-    const struct gw__actions *act;
+    struct mailbox box;       /* for the data path */
     struct bulletin bulletin; /* the newest */
     struct gw__news news;     /* the same, as the machines take it */
 };
@@ -148,14 +148,6 @@ void member_start(struct member *member, const struct gw__input *input,
 /* True: there is news. */
 bool member_bulletin(struct member *member, const struct gw__input *input);
 void member_hello(struct member *member);
-/* The incarnation of a node by the newest bulletin; 0: it is no member. */
-uint64_t member_of(const struct member *member, unsigned node);
-
-/* ---- parcel.c ---- */
-
-void parcel_send(const struct member *member, const struct gw__letter *letter);
-struct gw__parcel *parcel_of(const struct member *member,
-                             const struct gw__input *input);
 
 /* ---- the machines ---- */
 
