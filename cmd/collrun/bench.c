@@ -20,6 +20,7 @@
 #include <string.h>
 
 static struct bench bench = {
+    .ranks = RANKS_UNSAID,
     .algo = "auto",
     .bytes_min = 1 << 10,
     .bytes_max = 64 << 20,
@@ -188,6 +189,8 @@ static enum gw_err read_sizes(struct gw_error *why)
 static enum gw_err check_options(struct gw_error *why)
 {
     bool one_size = bench.bytes_min == bench.bytes_max;
+    if (bench.ranks == 0)
+        return gw_fail(why, GW_EINVAL, "--ranks: at least one");
     if (bench.root >= bench.ranks)
         return gw_fail(why, GW_EINVAL, "--root: %u is not among %u ranks",
                        bench.root, bench.ranks);

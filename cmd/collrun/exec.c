@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static unsigned ranks;
+static unsigned ranks = RANKS_UNSAID;
 static const char *wire;
 static bool no_pin;
 

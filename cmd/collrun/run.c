@@ -221,11 +221,14 @@ static int run(int operand_count, char **operands)
     struct gw_plan *plan;
     struct pattern pattern = {.count = 0};
     (void)operand_count;
-    enum gw_err err = placed_begin(&source.ranks, 0, &wire, &placed, &why);
+    unsigned ranks = source.ranks ? source.ranks : RANKS_UNSAID;
+    enum gw_err err = placed_begin(&ranks, 0, &wire, &placed, &why);
     if (err == GW_PENDING)
         return 0;
     if (err || check_options(&pattern, &why))
         return complain(&why);
+    if (placed)
+        source.ranks = ranks;
     choose_algo(operands[0], &pattern);
     if (plan_get(operands[0], &source, &plan, &why))
         return complain(&why);

@@ -26,6 +26,7 @@ static struct options {
 } options = {
     .algo = "auto",
     .scale = "max",
+    .ranks = RANKS_UNSAID,
     .schedule = "cosine",
     .batch = UNSAID,
     .epochs = UNSAID,
@@ -72,6 +73,8 @@ static enum gw_err check_options(struct gw_error *why)
     const struct options *o = &options;
     if (o->settings)
         return gw_fail(why, GW_EINVAL, "--set is for cartpole");
+    if (o->ranks == 0)
+        return gw_fail(why, GW_EINVAL, "--ranks is at least 1");
     if (o->batch == 0)
         return gw_fail(why, GW_EINVAL, "--batch is at least 1");
     if (o->epochs == 0)

@@ -110,7 +110,7 @@ static enum gw_err join(struct placed *placed, unsigned *ranks,
 {
     const struct gw_place *place = &placed->place;
     static char name[32];
-    bool other = *ranks != 0 && *ranks != place->size;
+    bool other = *ranks != RANKS_UNSAID && *ranks != place->size;
     if (other && place->rank != 0)
         complain_quietly(); /* rank 0 says it for all */
     if (other)
@@ -152,7 +152,7 @@ enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
         *found = &placed;
         return join(&placed, ranks, wire, why);
     }
-    *ranks = *ranks ? *ranks : ranks_default;
+    *ranks = *ranks != RANKS_UNSAID ? *ranks : ranks_default;
     *wire = *wire ? *wire : "shm";
     return GW_OK;
 }

@@ -39,8 +39,12 @@ extern struct placed_options placed_options;
      "between hosts: by which the others reach this one", NULL}
 /* clang-format on */
 
+/* The value of --ranks before it is said. */
+enum { RANKS_UNSAID = INT32_MAX };
+
 /* Looks where this process stands. Alone: *placed is NULL, and *ranks and *wire
- * get their defaults (`ranks_default`, "shm") where they are 0 or NULL. Under
+ * get their defaults (`ranks_default`, "shm") where they are RANKS_UNSAID or
+ * NULL. Under
  * an engine *placed is one of its ranks, *ranks how many it has started, *wire
  * "shm" or, between hosts, "tcp"; from then on only rank 0 prints. After
  * --explain-env, which is done, GW_PENDING: there is no more to do.
