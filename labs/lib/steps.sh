@@ -18,6 +18,9 @@
 #                                the same of a table: NAME.value-of-FIELD.field
 #   compile NAME FILE.c          makes a plug-in of it, $LAB_OUT/NAME.so; notes
 #                                NAME.compiled, 1 or 0, and shows what cc says
+#   make_program NAME FILE.c...  compiles a program of ranks, $LAB_OUT/NAME, for
+#                                collrun exec; NAME.compiled is 1 or 0, and what
+#                                the compiler says is shown
 #   note NAME VALUE              notes a value; an empty one is none
 #   count_events NAME FILE [OP]  notes how many events a recording has, and their
 #                                bytes: NAME.send, NAME.send_bytes, and of each
@@ -82,6 +85,22 @@ note() {
 value() {
     awk -v name="$1" '$1 == name { sub(/^[^ ]* /, ""); last = $0 }
         END { print last }' "$LAB_OUT/values"
+}
+
+make_program() {
+    name=$1
+    shift
+    set -- -std=gnu11 -O2 -Wall -Wextra -ffp-contract=off -I "$LAB" \
+        -I "${LAB_LIB%/*/*}/lib/include" -o "$LAB_OUT/$name" "$@" \
+        -L "$GW_BIN" -lgradwire -lm "-Wl,-rpath,$GW_BIN"
+    printf '%s\t%s\n' "$name" "$(typed cc "$@")" >>"$LAB_OUT/commands"
+    # shellcheck disable=SC2086 # the compiler may be two words
+    if ${CC:-cc} "$@" 2>"$LAB_OUT/$name.err"; then
+        note "$name.compiled" 1
+    else
+        note "$name.compiled" 0
+    fi
+    sed 's/^/    /' "$LAB_OUT/$name.err"
 }
 
 measure() {

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The learner's combine.c in pagerank.c: on a random graph, its size and its
+# links by the seed, dense and sparse, with other numbers of ranks.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+mine=$LAB_OUT/mine
+R=$((2 + SEED % 4))
+M=$((96 * R * (1 + SEED % 3)))
+note R "$R"
+note M "$M"
+
+say "combine.c, a random graph of M = $M pages on R = $R ranks:"
+make_program mine "$LAB/pagerank.c" "$LAB_DIR/combine.c"
+if [ "$(value mine.compiled)" = 1 ]; then
+    measure dense collrun exec -n "$R" "$mine" dense "$M" "$SEED"
+    tell dense turns rank_bytes wrong kept
+    measure sparse collrun exec -n "$R" "$mine" sparse "$M" "$SEED"
+    tell sparse turns bytes pairs wrong
+    measure tcp collrun exec -n "$R" --wire tcp "$mine" sparse "$M" "$SEED"
+    tell tcp bytes pairs wrong
+    measure villages collrun exec -n "$P" "$mine" sparse "$N" 0
+    tell villages rank_bytes wrong
+fi

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# PageRank of the row of villages by an all-reduce, with what the learner begins
+# with; by a reduce-scatter and an all-to-all, with ours.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+make_program plain "$LAB/pagerank.c" "$LAB/exercise/combine.c"
+make_program ours "$LAB/pagerank.c" "$LAB/solution/combine.c"
+
+# ranked NAME PROGRAM HOW
+ranked() {
+    measure "$1" collrun exec -n "$P" "$LAB_OUT/$2" "$3" "$N" 0
+    tell "$1" turns rank_bytes bytes wrong kept
+}
+
+say "$N pages, $P ranks. What is sent an iteration; wrong is how many values" \
+    "differ from those of one process, kept the largest share of a change that" \
+    "was left in the next:"
+ranked by_allreduce plain dense
+ranked by_reduce_scatter ours dense
+ranked by_alltoall ours sparse
+note dense "$(value by_allreduce.rank_bytes)"
+note half "$(value by_reduce_scatter.rank_bytes)"
+note sparse "$(value by_alltoall.rank_bytes)"
+note differ "$(value by_alltoall.wrong)"
