@@ -11,6 +11,8 @@
 #   the solution passes, with SEEDS seeds (1), and has all points
 #   every command of its README runs
 #
+# and in the end that the score of a learner who has solved all of these adds up.
+#
 # $B is the build, build/ by default. The status is 1 if anything was otherwise,
 # and the last lines say what.
 set -eu
@@ -128,6 +130,26 @@ works_as_said() {
     }
 }
 
+# What was reached is kept, for the score of all.
+keep_record() {
+    mkdir -p class/solver
+    cp -r "lab-work/$lab" class/solver/
+    of=$((of + $(conf points)))
+    count=$((count + 1))
+}
+
+adds_up() {
+    lab="$count of them"
+    tries 0 labs/lab score class/solver
+    says "^total  *[0-9]* of [0-9]* "
+    awk -v of="$of" '$1 == "total" && $2 == of { found = 1 }
+        END { exit !found }' said || wrong "the total is not $of points"
+    tries 0 labs/lab score --csv class/solver
+    [ "$(grep -c '^solver,.*,PASS$' said)" = "$count" ] ||
+        wrong "the table for spreadsheets has other rows"
+    labs/lab score class/solver
+}
+
 # The check of the README comes after its reader has built something.
 readme_runs() {
     rm -rf lab-work examples
@@ -159,6 +181,7 @@ if [ $# = 0 ]; then
         set -- "$@" "${home%%-*}"
     done
 fi
+of=0 count=0
 for lab; do
     for home in "$root/labs/$lab"-*; do
         [ -d "$home" ] || wrong "is not there"
@@ -166,6 +189,8 @@ for lab; do
     read_files
     has_form
     works_as_said
+    keep_record
     readme_runs
     echo "lab $lab: $(conf title): as it should be"
 done
+adds_up
