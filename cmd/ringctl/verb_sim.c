@@ -49,6 +49,8 @@ static const struct option_spec options[] = {
      "virtual time (with --faults)", NULL},
     {"silent", 0, OPTION_FLAG, &request.silent, NULL,
      "nobody is told when a process ends: only its silence tells", NULL},
+    {"unordered", 0, OPTION_FLAG, &request.unordered, NULL,
+     "ring: a late message is overtaken (with --faults)", NULL},
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
      "members suspect by this plug-in", NULL},
     {"without", 0, OPTION_TEXT, &request.without, "RULE",

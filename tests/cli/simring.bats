@@ -154,3 +154,15 @@ compile() {
     [[ $output == *'a suspicion is for rings'* ]]
     [ ! -e "$GRADWIRE_RUNS/latest" ]
 }
+
+@test "sim: a late message of the old ring counts who is left out, but for the check" {
+    faults='at 201ms delay 3>0 26ms for 1ms; at 202ms crash 2'
+    run -1 "$R" sim ring -n 4 --unordered --without epoch-check \
+        --faults "$faults" -o jsonl
+    [[ $output == *'"overcounted":1,"at_node":0,"at_op":0,"at_chunk":1,"who":2,"counts":1,"has":"0 2 3","wants":"0 1 3"'* ]]
+    run -0 "$R" sim ring -n 4 --unordered --faults "$faults" -o jsonl
+    [[ $output == *'"crashes":1,'*'"overcounted":0,'*'"violation":null'* ]]
+    # In order, it comes before anything of the new ring.
+    run -0 "$R" sim ring -n 4 --without epoch-check --faults "$faults"
+    run -64 "$R" sim servers --unordered
+}

@@ -34,7 +34,8 @@ struct world_request {
     /* Nothing happens but the faults that are given: no others, and all begin
      * at once. */
     bool calm;
-    bool silent; /* nobody is told of a death: only silence tells */
+    bool silent;    /* nobody is told of a death: only silence tells */
+    bool unordered; /* calm: a message that is late is overtaken */
     const struct gw_suspicion *suspicion; /* of a plug-in, or NULL */
     uint64_t for_ns;     /* it lasts so long, and until the last fault ends */
     const char *without; /* a rule that is left out, or NULL */

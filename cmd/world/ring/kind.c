@@ -73,6 +73,7 @@ static enum gw_err open_ring(const struct world_request *request, void **world,
     w->asked = (struct world_asked){.members = request->nodes,
                                     .calm = request->calm,
                                     .silent = request->silent,
+                                    .unordered = request->unordered,
                                     .suspicion = request->suspicion,
                                     .for_ns = request->for_ns};
     return GW_OK;

@@ -203,9 +203,10 @@ static void set_tails(struct world *w, const struct gw__link_rule *rule)
 }
 
 /* A message takes a millisecond, and so does the news of a death. */
-static void calm_network(struct gw__sim_options *options)
+static void calm_network(const struct world *w, struct gw__sim_options *options)
 {
-    options->link = (struct gw__link_rule){.delay_ns = MS, .ordered = true};
+    options->link =
+        (struct gw__link_rule){.delay_ns = MS, .ordered = !w->asked.unordered};
     options->start_spread_ns = options->timer_late_ns = 0;
     options->mail_survives = false;
     options->died_jitter_ns = 0;
@@ -234,7 +235,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         .on_life = on_life,
         .after_step = after_step};
     if (w->asked.calm)
-        calm_network(&options);
+        calm_network(w, &options);
     if (w->asked.silent)
         options.died_lost = 1;
     unsigned nodes = nodes_of(w);

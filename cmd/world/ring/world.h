@@ -104,8 +104,9 @@ struct measures {
 /* By who runs it; zero: as the seed has it. */
 struct world_asked {
     unsigned members;
-    bool calm;   /* nothing happens but the faults that are given */
-    bool silent; /* nobody is told of a death */
+    bool calm;      /* nothing happens but the faults that are given */
+    bool silent;    /* nobody is told of a death */
+    bool unordered; /* calm: messages overtake each other */
     const struct gw_suspicion *suspicion; /* of members; NULL: the rule */
     uint64_t for_ns;
 };

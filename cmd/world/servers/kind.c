@@ -118,9 +118,9 @@ static enum gw_err open_farm(const struct world_request *request, void **world,
                              struct gw_error *why)
 {
     struct farm *f;
-    if (request->suspicion)
-        return gw_fail(why, GW_EINVAL,
-                       "a suspicion is for rings, not for servers");
+    if (request->suspicion || request->unordered)
+        return gw_fail(why, GW_EINVAL, "%s is for rings, not for servers",
+                       request->suspicion ? "a suspicion" : "--unordered");
     f = calloc(1, sizeof *f);
     if (!f)
         return gw_fail(why, GW_ENOMEM, "servers");
