@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun sim: plans on a cluster that is not there. The topology says what the
- * links carry (gradwire-topology(5)); every algorithm runs on it in virtual
+ * collrun sim: plans on a cluster that is not there, or
+ * on this machine as it was calibrated (sim_machine.c). The topology says what
+ * the links carry (gradwire-topology(5)); every algorithm runs on it in virtual
  * time (gradwire-topology(3)), in rack order and in the worst one, the
  * hierarchical one with the racks as its groups; the table shows what the
  * uplinks carry, and what the time makes of it. Nothing is measured here, so
@@ -21,6 +22,7 @@
 enum { CHUNK_BY_CHUNK_RANKS = 64 };
 
 static struct plan_source source;
+static struct sim_machine machine;
 static const char *topo, *order_word, *dtype = "f32", *events;
 static uint64_t bytes = 1 << 20, alpha_ns = 1000, reduce_rate;
 static bool links_asked;
@@ -29,6 +31,8 @@ static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"topo", 't', OPTION_TEXT, &topo, "FILE",
      "the cluster; or torus:8x8, fat-tree:k=8 (default one rack)", NULL},
+    {"wire", 'w', OPTION_CHOICE, &machine.wire, "WIRE",
+     "this machine instead, as it was calibrated", "shm|ipc|tcp"},
     {"order", 0, OPTION_CHOICE, &order_word, "ORDER",
      "which ranks are where (default the file's; all: several)",
      "racks|interleaved|file"},
@@ -113,6 +117,13 @@ static enum gw_err load_topology(const char *operand,
                                  struct gw_topology **topology,
                                  struct gw_error *why)
 {
+    machine.ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
+    if (machine.wire && (topo || source.segments || source.group))
+        return gw_fail(why, GW_EINVAL,
+                       "--wire is instead of --topo, and the library's own "
+                       "segments and groups are meant");
+    if (machine.wire)
+        return sim_machine_topology(&machine, topology, why);
     if (topo && is_fabric(topo))
         return read_fabric(topo, topology, why);
     if (topo)
@@ -159,7 +170,7 @@ static enum gw_err close_events(FILE *file, struct gw_sink *sink,
 
 /* `job` says what: a plan, or an algorithm. */
 static enum gw_err simulate(const struct sim_table *table,
-                            struct gw_topology_job job,
+                            struct gw_topology_job job, const char *name,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
@@ -172,7 +183,9 @@ static enum gw_err simulate(const struct sim_table *table,
     *result = NULL;
     enum gw_err err = open_events(&file, &job.events, why);
     if (!err)
-        err = gw_topology_simulate(table->topology, &job, result, why);
+        err = machine.wire
+                  ? sim_machine_run(&machine, name, &job, result, why)
+                  : gw_topology_simulate(table->topology, &job, result, why);
     return close_events(file, job.events, err, why);
 }
 
@@ -202,7 +215,7 @@ static enum gw_err add_row(struct sim_table *table, struct gw_topology_job job,
     snprintf(row->algo, sizeof row->algo, "%s", name);
     gw_topology_order(table->topology, order);
     progress("%s, %s", name, gw_rank_order_name(order));
-    enum gw_err err = simulate(table, job, &row->result, why);
+    enum gw_err err = simulate(table, job, name, &row->result, why);
     table->row_count += !err;
     return err;
 }
@@ -289,8 +302,9 @@ static enum gw_err add_order(struct sim_table *table, enum gw_rank_order order,
 static enum gw_err add_all(struct sim_table *table, struct gw_error *why)
 {
     const struct gw_topology *t = table->topology;
-    bool one = gw_topology_racks(t) == 1 &&
-               gw_topology_rack_ranks(t) == gw_topology_hosts(t);
+    bool one = gw_topology_hosts(t) == 1 ||
+               (gw_topology_racks(t) == 1 &&
+                gw_topology_rack_ranks(t) == gw_topology_hosts(t));
     if (order_word)
         return add_order(table, order_of(table), why);
     enum gw_err err = GW_OK;
@@ -382,6 +396,8 @@ static enum gw_err fill(struct sim_table *table, const char *operand,
         load_topology(operand, &table->topology, why))
         return why->code;
     table->elem_bytes = gw_dtype_size(type);
+    if (machine.wire)
+        sim_machine_costs(&machine, &table->message_us, &table->reduce_rate);
     enum gw_err err = collect(table, operand, why);
     progress("%s", "");
     return err;

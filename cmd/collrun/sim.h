@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between the parts of collrun sim: what is simulated (sim.c), and how it is
- * printed (sim_table.c).
+ * Between the parts of collrun sim: what is simulated (sim.c), this machine as
+ * a topology (sim_machine.c), and how it is printed (sim_table.c).
  */
 #ifndef SIM_H
 #define SIM_H
@@ -27,6 +27,32 @@ struct sim_table {
     size_t row_count, row_room;
     struct sim_row *rows;
 };
+
+/* ---- sim_machine.c ---- */
+
+enum { SIM_MACHINE_RANKS_MAX = 64 };
+
+/* Ranks of one host over a wire. */
+struct sim_machine {
+    const char *wire;
+    unsigned ranks;
+};
+GW_MUST_CHECK enum gw_err
+sim_machine_topology(const struct sim_machine *machine,
+                     struct gw_topology **topology, struct gw_error *why);
+/* Its alpha, and 1/gamma in bytes a second (0: no limit), before they are
+ * stretched. */
+void sim_machine_costs(const struct sim_machine *machine, double *message_us,
+                       uint64_t *reduce_rate);
+/* Runs job->plan, which is that of the library's `algo` (GW_EINVAL if it has
+ * none of that name); the costs in `job` are not asked for. */
+GW_MUST_CHECK enum gw_err sim_machine_run(const struct sim_machine *machine,
+                                          const char *algo,
+                                          const struct gw_topology_job *job,
+                                          struct gw_topology_result **result,
+                                          struct gw_error *why);
+
+/* ---- sim_table.c ---- */
 
 /* Both sort the rows, the fastest first, and return the exit status. A row an
  * algorithm and order; or a row for each uplink of it (with -v: each link that

@@ -186,6 +186,43 @@ field() {
     [[ $output = *"ring of 16384 ranks moves too many pieces"* ]]
 }
 
+# ALGO TIME lines of a command's CSV: the algorithm and that column.
+times() {
+    awk -F, -v column="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { print $1, $(at[column]) }' | sort
+}
+
+# Calibrated or built in, the prices are those of the bill.
+@test "--wire: this machine, and the simulation ends when the bill says" {
+    export GRADWIRE_CALIBRATION=$BATS_TEST_TMPDIR/none.json
+    for wire in shm tcp; do
+        for op in allreduce broadcast alltoall barrier; do
+            collrun sim $op -w $wire -n 6 -b 60K -o csv >sim.csv
+            collrun price $op -w $wire -n 6 -b 60K -o csv >price.csv
+            times time_us <sim.csv >sim
+            times predicted_us <price.csv >price
+            [ "$(wc -l <sim)" -gt 1 ]
+            join sim price >both
+            [ "$(wc -l <both)" -eq "$(wc -l <price)" ]
+            awk '$2 <= 0 || $2 > $3 + 0.02 || $2 < $3 - 0.02 { bad = 1 }
+                END { exit bad }' both
+        done
+    done
+    collrun sim allreduce -w tcp -n 4 -a ring --events e.jsonl -o csv >sim.csv
+    times time_us <sim.csv >sim
+    end=$(sed 's/.*"time_ns":\([0-9]*\).*/\1/' e.jsonl | sort -n | tail -n 1)
+    awk -v end="$end" '{ off = $2 - end / 1000; exit off > 0.02 || off < -0.02 }' sim
+}
+
+@test "--wire is about calls of the library, and one machine" {
+    run -64 collrun sim allreduce -w shm --topo "$RACKS"
+    [[ $output == *"--wire is instead of --topo"* ]]
+    run -64 collrun sim "$LABS/plans/ring-allreduce.plan" -w shm -n 4
+    [[ $output == *"see collrun list"* ]]
+    run -64 collrun sim allreduce -w shm -n 100
+    [[ $output == *"at most 64 ranks"* ]]
+}
+
 @test "what a topology says wrong is told with its place" {
     printf 'topology bad\nrack a: x y\norder x z\n' >bad.topo
     run -65 collrun sim allreduce --topo bad.topo

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun sim --wire: this machine instead of a cluster. All ranks are on one
+ * host, whose messages cost what calibration found (gw_costs): alpha at their
+ * sender, beta a byte of memory that all share, gamma a byte reduced.
+ *
+ * How long a call takes there is no matter of links, but of what wakes whom, of
+ * caches and of cores that ranks share; that is the bill's (gw_bill), which was
+ * fitted to measured runs. There is one model of this machine, not two: the
+ * simulation tells in which order things happen, and its clock is stretched so
+ * that it ends when the bill says. All costs are stretched alike, which changes
+ * no order.
+ */
+#include "sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The costs of a wire, `stretch` times as high. */
+static enum gw_err set_costs(const struct sim_machine *machine, double stretch,
+                             struct gw_topology **topology,
+                             struct gw_topology_job *job, struct gw_error *why)
+{
+    char text[256];
+    bool measured;
+    struct gw_wire_costs costs;
+    gw_costs(machine->wire, &costs, &measured);
+    const struct gw_cost_model *model = &costs.model;
+    double beta = model->beta_us_per_byte * stretch;
+    snprintf(text, sizeof text,
+             "topology %s\ninner rate=%.0f\nrack here: machine\n"
+             "host machine ranks=%u\n",
+             machine->wire, beta > 1e-6 ? 1e6 / beta : 1e12, machine->ranks);
+    job->message_us = model->alpha_us * stretch;
+    job->reduce_us_per_byte = model->gamma_us_per_byte * stretch;
+    return gw_topology_parse(text, strlen(text), machine->wire, topology, why);
+}
+
+enum gw_err sim_machine_topology(const struct sim_machine *machine,
+                                 struct gw_topology **topology,
+                                 struct gw_error *why)
+{
+    struct gw_topology_job job;
+    if (machine->ranks > SIM_MACHINE_RANKS_MAX)
+        return gw_fail(why, GW_EINVAL, "--wire is for at most %d ranks, not %u",
+                       SIM_MACHINE_RANKS_MAX, machine->ranks);
+    return set_costs(machine, 1, topology, &job, why);
+}
+
+void sim_machine_costs(const struct sim_machine *machine, double *message_us,
+                       uint64_t *reduce_rate)
+{
+    bool measured;
+    struct gw_wire_costs costs;
+    gw_costs(machine->wire, &costs, &measured);
+    double gamma = costs.model.gamma_us_per_byte;
+    *message_us = costs.model.alpha_us;
+    *reduce_rate = gamma > 1e-6 ? (uint64_t)(1e6 / gamma) : 0;
+}
+
+/* What the bill says of the algorithm. */
+static enum gw_err predict(const struct sim_machine *machine, const char *algo,
+                           const struct gw_topology_job *job, double *us,
+                           struct gw_error *why)
+{
+    enum { CANDIDATES = 64 };
+    struct gw_candidate list[CANDIDATES];
+    size_t found =
+        gw_choose(machine->wire, job->plan->collective, job->plan->ranks,
+                  job->count, job->elem_bytes, list, CANDIDATES);
+    for (size_t i = 0; i < found && i < CANDIDATES; i++)
+        if (strcmp(list[i].algo->name, algo) == 0) {
+            *us = list[i].predicted_us;
+            return GW_OK;
+        }
+    return gw_fail(why, GW_EINVAL,
+                   "--wire knows what calls of the library take, and %.100s is "
+                   "none: see collrun list",
+                   algo);
+}
+
+/* One run with costs so many times as high. */
+static enum gw_err play(const struct sim_machine *machine, double stretch,
+                        struct gw_topology_job job,
+                        struct gw_topology_result **result,
+                        struct gw_error *why)
+{
+    struct gw_topology *topology;
+    enum gw_err err = set_costs(machine, stretch, &topology, &job, why);
+    if (!err)
+        err = gw_topology_simulate(topology, &job, result, why);
+    gw_topology_destroy(&topology);
+    return err;
+}
+
+enum gw_err sim_machine_run(const struct sim_machine *machine, const char *algo,
+                            const struct gw_topology_job *job,
+                            struct gw_topology_result **result,
+                            struct gw_error *why)
+{
+    double us;
+    struct gw_topology_job quiet = *job;
+    quiet.events = NULL;
+    *result = NULL;
+    enum gw_err err = predict(machine, algo, job, &us, why);
+    if (!err)
+        err = play(machine, 1, quiet, result, why);
+    if (err)
+        return err;
+    double stretch = (*result)->time_us > 0 ? us / (*result)->time_us : 1;
+    gw_topology_result_destroy(result);
+    return play(machine, stretch, *job, result, why);
+}
