@@ -202,6 +202,16 @@ bench-quick-record: all $(BENCHES) $(PEERS)
 bench-scale: $(B)/collrun $(B)/bench/used
 	@tests/bench/scale.sh $(B) $(OPS)
 
+# The simulator of plans beside SimGrid, where that is installed.
+$(B)/bench/simgrid: tests/bench/peers/simgrid.cc $(LIB_A)
+	@mkdir -p $(@D)
+	$(call say,cc,$@)g++ -std=c++17 -O2 -Wall -Wextra -Ilib/include -o $@ $^ -lsimgrid $(LIB_LIBS)
+.PHONY: check-simgrid
+check-simgrid:
+	@if pkg-config --exists simgrid; then \
+		$(MAKE) --no-print-directory B=$(B) $(B)/bench/simgrid && $(B)/bench/simgrid; \
+	else echo "check-simgrid: skipped, SimGrid is not installed (Debian: libsimgrid-dev)"; fi
+
 # ---- style and demonstration ----
 
 lint: deps

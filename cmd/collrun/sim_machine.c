@@ -98,7 +98,7 @@ enum gw_err sim_machine_run(const struct sim_machine *machine, const char *algo,
                             struct gw_topology_result **result,
                             struct gw_error *why)
 {
-    double us;
+    double us = 0;
     struct gw_topology_job quiet = *job;
     quiet.events = NULL;
     *result = NULL;

@@ -223,6 +223,14 @@ times() {
     [[ $output == *"at most 64 ranks"* ]]
 }
 
+@test "SimGrid says the same of thirteen cases, to 0.1 %" {
+    pkg-config --exists simgrid ||
+        skip "SimGrid is not installed (Debian: libsimgrid-dev)"
+    run -0 make --no-print-directory -C "$LABS/.." B="$BUILD" check-simgrid
+    echo "$output"
+    [ "$(grep -cE '(star|racks|torus) .* -?0\.0' <<<"$output")" -eq 13 ]
+}
+
 @test "what a topology says wrong is told with its place" {
     printf 'topology bad\nrack a: x y\norder x z\n' >bad.topo
     run -65 collrun sim allreduce --topo bad.topo
