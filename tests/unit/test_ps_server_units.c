@@ -176,10 +176,9 @@ START_TEST(bsp_is_the_same_everywhere)
 END_TEST
 
 /* A server dies meanwhile. */
-START_TEST(bsp_survives_a_server)
+static void lose_a_server(struct net *net)
 {
-    unsigned seed = (unsigned)_i;
-    struct net *net = net_new(seed, 3, SLOTS, 2);
+    unsigned seed = (unsigned)net->seed;
     unsigned table = net_table(net, "w", 1, GW_PS_SGD, 0);
     struct gw__clock_command plan = plan_of(GW_PS_BSP, 0, ROUNDS, 2);
     net->delay_ms = seed % 7;
@@ -204,6 +203,12 @@ START_TEST(bsp_survives_a_server)
     check_result(net, table);
     net_settle(net, 2000);
     net_compare_replicas(net);
+}
+
+START_TEST(bsp_survives_a_server)
+{
+    struct net *net = net_new((unsigned)_i, 3, SLOTS, 2);
+    lose_a_server(net);
     net_free(net);
 }
 END_TEST
@@ -340,10 +345,10 @@ static struct net *net_with(const struct gw_straggler *policy, unsigned seed,
                             unsigned servers, unsigned replicas)
 {
     struct net *net = net_new(seed, 0, SLOTS, replicas);
-    for (unsigned i = 0; i < servers; i++) {
+    for (unsigned i = 0; i < NET_SERVERS; i++)
         net->configs[i].straggler = policy;
+    for (unsigned i = 0; i < servers; i++)
         net_add_silent(net);
-    }
     net_place(net);
     asked = 0;
     return net;
@@ -352,10 +357,12 @@ static struct net *net_with(const struct gw_straggler *policy, unsigned seed,
 static struct gw_ps_server_status *status_of(const struct net *net)
 {
     static struct gw_ps_server_status status; /* large */
-    unsigned i = 0;
-    do
-        gw__server_get_status(net->servers[i++], &status);
-    while (!status.clocks[0].here && i < net->server_count);
+    for (unsigned i = 0; i < net->server_count; i++) {
+        if (net->servers[i])
+            gw__server_get_status(net->servers[i], &status);
+        if (status.clocks[0].here)
+            break;
+    }
     return &status;
 }
 
@@ -377,6 +384,26 @@ START_TEST(a_policy_is_asked_after_each_round)
     ck_assert_int_eq(status_of(net)->clocks[0].mode.kind, GW_PS_KOFN);
     ck_assert_uint_eq(status_of(net)->clocks[0].mode.bound, PARTS);
     net_compare_replicas(net);
+    net_free(net);
+}
+END_TEST
+
+static struct gw_ps_mode wait_for_all(const struct gw_straggler_round *round)
+{
+    asked++;
+    return (struct gw_ps_mode){GW_PS_KOFN, round->parts};
+}
+
+/* A server dies, at times the one with the clock: the next one asks on, and
+ * what was said before holds. kofn of all parts has the bits of bsp. */
+START_TEST(a_policy_survives_a_server)
+{
+    static const struct gw_straggler policy = {.choose = wait_for_all};
+    struct net *net = net_with(&policy, (unsigned)_i, 3, 2);
+    lose_a_server(net);
+    ck_assert_uint_ge(asked, 1);
+    ck_assert_uint_le(asked, ROUNDS);
+    ck_assert_int_eq(status_of(net)->clocks[0].mode.kind, GW_PS_KOFN);
     net_free(net);
 }
 END_TEST
@@ -410,6 +437,7 @@ Suite *suite_ps_server_units(void)
     tcase_add_test(tcase, the_dead_worker_s_unit_never_happened);
     tcase_add_test(tcase, a_marker_saves_a_cut);
     tcase_add_loop_test(tcase, a_policy_is_asked_after_each_round, 1, 12);
+    tcase_add_loop_test(tcase, a_policy_survives_a_server, 0, 30);
     tcase_add_test(tcase, a_policy_talks_nonsense);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Your policy for stragglers. After each round the server with the clock calls
- * choose(), which says what the next one waits for: kofn:K closes a round when K
- * of its parts are there. man -l man/gradwire-plugin.7, "STRAGGLER", tells what
- * it is given.
+ * choose(), which says what the next one waits for: kofn:K closes a round when
+ * K of its parts are there. man -l man/gradwire-plugin.7, "STRAGGLER", tells
+ * what it is given.
  *
  * This one waits for everybody, always.
  */
