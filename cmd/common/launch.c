@@ -129,6 +129,8 @@ static void on_frame(struct supervisor *s, unsigned rank,
         on_result(s, rank, frame);
     else if (frame->kind == FRAME_EVENTS && launch->on_event)
         on_events(launch, frame);
+    else if (launch->placed && launch->placed->config.rank != 0)
+        s->heard_afar |= frame->kind == FRAME_REPORT;
     else if (frame->kind == FRAME_REPORT && launch->on_report)
         launch->on_report(launch->context, rank, frame->data, frame->bytes);
 }
@@ -315,8 +317,7 @@ static enum gw_err run(struct supervisor *s, struct gw_error *why)
         return gw_fail(why, GW_EINTR, "interrupted");
     if (s->error.code)
         return gw_fail(why, s->error.code, "%s", s->error.text);
-    if (placed && placed->config.rank != 0 &&
-        s->endings[placed->config.rank].told)
+    if (s->heard_afar && s->endings[placed->config.rank].told)
         complain_quietly(); /* rank 0 knows, too, and says it for all */
     return verdict_of(s->endings, s->launch->ranks, rank_name(s->launch), why);
 }

@@ -210,6 +210,7 @@ struct supervisor {
     struct pollfd *polls; /* two more: the signalfd, who comes from afar */
     int far_fd;           /* -1: nobody is to */
     struct far_address far;
+    bool heard_afar; /* rank 0 hears what our rank says */
     unsigned ended, told;
     struct attention attention;
     uint64_t kill_at_ns; /* 0: not decided */

@@ -71,6 +71,13 @@ static unsigned timeout_ms(const struct launch *launch)
     return ms < UINT_MAX ? (unsigned)ms : UINT_MAX;
 }
 
+/* Ranks of an engine do not begin together: they have long to meet, or as long
+ * as --timeout says. */
+static unsigned meeting_ms(const struct launch *launch)
+{
+    return launch->timeout_ns ? timeout_ms(launch) : launch->placed->connect_ms;
+}
+
 /* Under an engine: the ranks beside rank 0 learn where its supervisor hears
  * them. */
 static enum gw_err find_supervisor(struct gw_comm *comm,
@@ -90,9 +97,11 @@ static enum gw_err find_supervisor(struct gw_comm *comm,
     if (birth->rank == 0)
         return GW_OK;
     enum gw_err err = far_connect(&address, birth->rank, &fd, why);
-    if (!err)
-        reporter_go_far(report, fd);
-    return err;
+    if (err)
+        return err;
+    reporter_go_far(report, fd);
+    frame_write(birth->fd, FRAME_REPORT, "", 0); /* and so that is known here */
+    return GW_OK;
 }
 
 static enum gw_err work(const struct launch *launch, const struct birth *birth,
@@ -105,7 +114,7 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
         .size = launch->ranks,
         .rendezvous = birth->rendezvous,
         .wire = launch->wire,
-        .connect_ms = placed ? placed->connect_ms : 0,
+        .connect_ms = placed ? meeting_ms(launch) : 0,
         .timeout_ms = timeout_ms(launch),
         .slice_bytes = launch->slice_bytes,
         .lanes = launch->lanes,

@@ -30,6 +30,7 @@ teardown() {
     for pid in $started; do
         kill -KILL "$pid" 2>kill.txt || true
     done
+    remove_hosts
 }
 
 # mpi KIND RANKS COMMAND...: by Open MPI's or MPICH's mpirun.
@@ -139,16 +140,14 @@ ends() {
 @test "a rank that dies under an engine: the others ask to be started again" {
     mkfifo tick
     export GW_SIZE=2 GW_RENDEZVOUS=ipc://@gradwire-bats-$$-lost
-    set -- bench allreduce --sizes 1K,2K -s 100s -o jsonl
+    set -- bench allreduce -b 8 -e 64M -f 2 -s 1s -o jsonl
     GW_RANK=0 "$COLLRUN" "$@" >0.out 2>0.err 3>&- &
     zero=$!
     GW_RANK=1 "$COLLRUN" "$@" >1.out 2>1.err 3>&- &
     one=$!
     started="$zero $one"
-    for _ in $(seq 600); do
-        pgrep -P "$one" -x 'rank 1/2' >child.txt && break
-        read -r -t 0.05 _ <>tick || true
-    done
+    wait_for 0.out '"time_us"'
+    pgrep -P "$one" -x 'rank 1/2' >child.txt
     kill -KILL "$(cat child.txt)"
     ends "$one"
     [ "$status" -eq 75 ]
@@ -312,4 +311,75 @@ ends() {
     while read -r pid; do
         [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
     done <pids
+}
+
+# Two network namespaces with a cable between them stand for two hosts, with two
+# ranks each. in_hosts COMMAND...: as four ranks; what they print is in *.out
+# and *.err.
+in_hosts() {
+    export GW_SIZE=4 GW_LOCAL_SIZE=2 GW_RENDEZVOUS=tcp://10.99.0.1:5005
+    pids=
+    for rank in 0 1 2 3; do
+        GW_RANK=$rank GW_LOCAL_RANK=$((rank % 2)) timeout 60 \
+            ip netns exec "gw$((rank / 2))-$$" "$@" \
+            >"$rank.out" 2>"$rank.err" 3>&- &
+        pids="$pids $!"
+    done
+    worst=0
+    for pid in $pids; do
+        wait "$pid" || worst=$?
+    done
+    head -n 3 ./*.out ./*.err
+}
+
+make_hosts() {
+    [ "$(id -u)" -eq 0 ] || skip "network namespaces want root"
+    command -v ip >which.txt || skip "iproute2 is not installed"
+    ip netns add "gw0-$$" 2>ip.err ||
+        skip "no network namespaces here: $(cat ip.err)"
+    ip netns add "gw1-$$"
+    ip link add "gwa$$" netns "gw0-$$" type veth peer name "gwb$$" \
+        netns "gw1-$$"
+    ip -n "gw0-$$" addr add 10.99.0.1/24 dev "gwa$$"
+    ip -n "gw1-$$" addr add 10.99.0.2/24 dev "gwb$$"
+    for end in "gw0-$$ lo" "gw1-$$ lo" "gw0-$$ gwa$$" "gw1-$$ gwb$$"; do
+        # shellcheck disable=SC2086 # a namespace and a device
+        set -- $end
+        ip -n "$1" link set "$2" up
+    done
+}
+
+remove_hosts() {
+    for host in 0 1; do
+        ip netns del "gw$host-$$" 2>ip.err || true
+    done
+}
+
+@test "two hosts: the interface is found, and nobody comes without a key" {
+    make_hosts
+    in_hosts "$COLLRUN" bench allreduce --sizes 1K,64K -i 5 -o jsonl
+    [ "$worst" -eq 64 ]
+    grep -q 'give a key file' 0.err
+
+    (umask 077 && "$BUILD/psnode" key "$PWD/key")
+    in_hosts "$COLLRUN" bench allreduce --sizes 1K,64K -i 5 -o jsonl \
+        --key "$PWD/key"
+    [ "$worst" -eq 0 ]
+    [ "$(grep -c '"wrong":0,.*"wire":"tcp","ranks":4,' 0.out)" -eq 2 ]
+    [ ! -s 3.out ]
+
+    GW_INSECURE=1 in_hosts "$HELLO"
+    [ "$worst" -eq 0 ]
+    grep -qx 'rank 3 of 4 over tcp: the ranks add up to 6' 3.out
+}
+
+# Rank 0 cannot know why rank 3 did not come.
+@test "two hosts: who fails before all have met says so itself" {
+    make_hosts
+    # shellcheck disable=SC2016 # for the ranks' shell
+    in_hosts sh -c 'test "$GW_RANK" != 3 || set -- --key no-such-key; \
+        exec "$0" bench allreduce --sizes 1K --insecure --timeout 2s "$@"' \
+        "$COLLRUN"
+    [ "$worst" -ne 0 ]
+    grep -q 'rank 3: .*no-such-key' 3.err
 }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ranks of other supervisors: who has the token is let in by the number that it
+ * says, within a host and by either kind of address; nobody else is.
+ */
+#include "common/launch_parts.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+Suite *suite_launch_far(void);
+
+static const char *const interfaces[] = {NULL, "127.0.0.1", "::1"};
+enum { INTERFACES = sizeof interfaces / sizeof *interfaces };
+
+static struct far_address address;
+static struct gw_error why;
+static int house, guest, got;
+
+/* False: this host has no such address. */
+static bool open_house(const char *interface)
+{
+    return far_listen(interface, &address, &house, &why) == GW_OK;
+}
+
+START_TEST(who_has_the_token_is_let_in)
+{
+    struct ending ending = {.pid = 0};
+    unsigned rank;
+    if (!open_house(interfaces[_i])) {
+        ck_assert_str_eq(interfaces[_i], "::1"); /* a host without IPv6 */
+        return;
+    }
+    ck_assert_msg(!far_connect(&address, 7, &guest, &why), "%s", why.text);
+    ck_assert(far_accept(house, &address, &got, &rank, &ending));
+    ck_assert_uint_eq(rank, 7);
+    ck_assert_int_eq(ending.pid, getpid());
+    ck_assert_str_ne(ending.host, "");
+    /* What comes then are frames. */
+    struct frames frames = {.capacity = 0};
+    struct frame frame;
+    ck_assert(frame_write(guest, FRAME_REPORT, "news", 4));
+    ck_assert_int_eq(frames_pull(&frames, got, &why), GW_OK);
+    ck_assert_int_eq(frames_next(&frames, &frame, &why), GW_OK);
+    ck_assert_mem_eq(frame.data, "news", 4);
+    frames_fini(&frames);
+    close(got);
+    close(guest);
+    close(house);
+}
+END_TEST
+
+START_TEST(who_has_another_token_is_left)
+{
+    struct ending ending = {.pid = 0};
+    unsigned rank;
+    ck_assert(open_house(interfaces[_i]));
+    struct far_address wrong = address;
+    wrong.token[1] ^= 1;
+    ck_assert_int_eq(far_connect(&wrong, 1, &guest, &why), GW_OK);
+    ck_assert(!far_accept(house, &address, &got, &rank, &ending));
+    ck_assert_int_eq(ending.pid, 0);
+    close(guest);
+    close(house);
+}
+END_TEST
+
+START_TEST(who_says_nothing_or_too_little_is_left)
+{
+    struct ending ending = {.pid = 0};
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    unsigned rank;
+    ck_assert(open_house("127.0.0.1"));
+    to.sin_port = htons(address.port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (size_t bytes = 0; bytes <= sizeof address.token; bytes += 8) {
+        guest = socket(AF_INET, SOCK_STREAM, 0);
+        ck_assert_int_eq(connect(guest, (struct sockaddr *)&to, sizeof to), 0);
+        if (bytes > 0)
+            ck_assert_int_eq(write(guest, address.token, bytes),
+                             (ssize_t)bytes);
+        ck_assert(!far_accept(house, &address, &got, &rank, &ending));
+        close(guest);
+    }
+    close(house);
+}
+END_TEST
+
+START_TEST(an_interface_is_an_address)
+{
+    ck_assert_int_eq(far_listen("eth0", &address, &house, &why), GW_EINVAL);
+    ck_assert_str_eq(why.text,
+                     "the interface is named by its address, not \"eth0\"");
+}
+END_TEST
+
+START_TEST(a_house_that_is_gone_is_an_error)
+{
+    ck_assert(open_house(NULL));
+    close(house);
+    ck_assert_int_eq(far_connect(&address, 1, &guest, &why), GW_ESYS);
+}
+END_TEST
+
+Suite *suite_launch_far(void)
+{
+    Suite *suite = suite_create("launch_far");
+    TCase *tc = tcase_create("far");
+    suite_add_tcase(suite, tc);
+    tcase_add_loop_test(tc, who_has_the_token_is_let_in, 0, INTERFACES);
+    tcase_add_loop_test(tc, who_has_another_token_is_left, 0, 2);
+    tcase_add_test(tc, who_says_nothing_or_too_little_is_left);
+    tcase_add_test(tc, an_interface_is_an_address);
+    tcase_add_test(tc, a_house_that_is_gone_is_an_error);
+    return suite;
+}
