@@ -121,6 +121,24 @@ until_true() {
     [[ $output = *'"lost":0'* ]]
 }
 
+@test "slots that move while a server dies and another joins lose nothing" {
+    train=(timeout 60 "$BUILD/psnode" train drift -n 2 -E 40 --set rows=1000 -o json)
+    run -0 --separate-stderr "${train[@]}" -s 1
+    [[ $output =~ \"digest\":\"([0-9a-f]+)\" ]]
+    digest=${BASH_REMATCH[1]}
+    "${train[@]}" -s 4 --replicas 2 --placement "$SPREAD" --compute 5ms \
+        --name broken >broken.json 2>err </dev/null 3>&- &
+    pid=$!
+    until_true 20 ringctl --run broken wait 'step>=5'
+    run -0 ringctl --run broken kill server 1
+    run -0 ringctl --run broken add --role server
+    run -0 ringctl --run broken wait 'step>=60'
+    run -0 ringctl --run broken add --role server
+    wait "$pid" || { cat err; return 1; }
+    grep -q '"lost":0,"doubled":0' broken.json
+    grep -q "\"digest\":\"$digest\"" broken.json
+}
+
 # sum LIST NAME...: over all rows.
 sum() {
     local names
