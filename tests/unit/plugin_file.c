@@ -5,6 +5,7 @@
 #include "plugin_file.h"
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +16,10 @@ static void compile(const struct plugin_file *file, const char *source)
     snprintf(command, sizeof command,
              "%s -shared -fPIC -Wall -Wextra -Werror -I lib/include -o %s %s",
              getenv("CC") ? getenv("CC") : "cc", file->path, source);
-    ck_assert_msg(system(command) == 0, "%s", command);
+    bool compiled = system(command) == 0;
+    if (!compiled)
+        plugin_file_remove(file);
+    ck_assert_msg(compiled, "%s", command);
 }
 
 static struct plugin_file make_folder(void)
