@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Four tasks on eight ranks: with a trunk that all share, with a trunk each, and
+# what one all-reduce with a slot for each head would send.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+model=$LAB_OUT/model
+show cc -O2 -I "${LAB%/*}/../lib/include" -I "$LAB" -o "$model" "$LAB/model.c" \
+    "$LAB/solution/sum.c" -L "$GW_BIN" -lgradwire -lm -Wl,-rpath,"$GW_BIN"
+
+say "The trunk is added up over all ranks, a head among those of its task. Bytes" \
+    "and messages are of a step:"
+measure shared collrun exec -n "$P" "$model" 0,0,0,1,1,2,2,3 "seed=$SEED"
+tell shared bytes_all messages_all bytes_mine messages_mine rows_most \
+    error_0 error_1 error_2 error_3
+note trunk_bytes "$(value shared.bytes_all)"
+note head_bytes "$(value shared.bytes_mine)"
+note head_messages "$(value shared.messages_mine)"
+note rows "$(value shared.rows_most)"
+
+say "Every task with a trunk of its own. Look at the errors, which can be 0.01 at" \
+    "best: which task needs the others?"
+measure alone collrun exec -n "$P" "$model" 0,0,0,1,1,2,2,3 alone "seed=$SEED"
+tell alone bytes_all bytes_mine error_0 error_1 error_2 error_3
+
+say "One all-reduce over all ranks, of the trunk and a slot for each head:"
+measure slots collrun run allreduce --algo ring -n "$P" -b "$((4 * (D * F + T * D)))"
+tell slots messages wire_bytes
+note slot_bytes "$(value slots.wire_bytes)"
