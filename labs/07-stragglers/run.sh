@@ -36,3 +36,11 @@ simulated bound round_s bounded -n "$N" --mode "ssp:$B" --compute fixed:1s \
 say "Sixteen workers, exponential times:"
 simulated ssp ahead_max ahead -n "$W" --mode "ssp:$B" --rounds "$R"
 simulated asp stale_mean stale -n "$W" --mode asp --rounds "$R"
+
+say "They learn, slowly, until the loss is a thousandth:"
+measure_by mode learns psnode sim drift -n "$W" --mode "bsp,ssp:$B,asp" \
+    --rounds 400 --batch 128 --target 0.001 \
+    --set rate=0.02,features=64,noise=0,period=1e12
+tell learns bsp.seconds_to_target "ssp_$B.seconds_to_target" \
+    asp.seconds_to_target
+reckon sooner learns.bsp.seconds_to_target/learns.asp.seconds_to_target
