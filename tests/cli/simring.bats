@@ -164,5 +164,4 @@ compile() {
     [[ $output == *'"crashes":1,'*'"overcounted":0,'*'"violation":null'* ]]
     # In order, it comes before anything of the new ring.
     run -0 "$R" sim ring -n 4 --without epoch-check --faults "$faults"
-    run -64 "$R" sim servers --unordered
 }

@@ -103,6 +103,14 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     ((BASH_REMATCH[1] >= 250))
 }
 
+@test "sim servers: copies that overtake each other are put in order" {
+    sim 0 --faults 'delay s0>s1,s2 1ms..20ms; at 600ms crash s0'
+    ordered=$output
+    sim 0 --faults 'delay s0>s1,s2 1ms..20ms; at 600ms crash s0' --unordered
+    [ "$output" != "$ordered" ]
+    says pushes_lost 0
+}
+
 @test "sim servers: without a lease two serve at once, and a pull is stale" {
     sim 0 --faults "$island"
     says two_primaries 0
@@ -136,6 +144,8 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
 
 @test "sim servers: what cannot be is refused, with the place" {
     sim 64 --servers 9
+    run -64 --separate-stderr "$R" sim ring --servers 2
+    [[ $stderr == *'a ring has no servers'* ]]
     sim 64 --replicas 4
     sim 64 --controllers 2
     sim 64 --without lease,gravity

@@ -51,6 +51,11 @@ static enum gw_err check(const struct world_request *request,
     if (request->nodes == 1 || request->nodes > MEMBERS_MOST)
         return gw_fail(why, GW_EINVAL, "a ring has 2 to %d members, not %u",
                        MEMBERS_MOST, request->nodes);
+    if (request->servers || request->replicas || request->controllers ||
+        request->ack_primary)
+        return gw_fail(why, GW_EINVAL,
+                       "a ring has no servers, replicas or acknowledgements, "
+                       "and as many controllers as it needs");
     if (rule && strcmp(rule, world_ring.rules) != 0)
         return gw_fail(why, GW_EINVAL,
                        "a ring cannot do without \"%.40s\"; the rule that can "

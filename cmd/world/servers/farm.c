@@ -227,7 +227,8 @@ static struct gw__sim_options options_of(struct farm *f, uint64_t seed)
         .after_step = after_step};
     if (!f->asked.calm)
         return options;
-    options.link = (struct gw__link_rule){.delay_ns = MS, .ordered = true};
+    options.link =
+        (struct gw__link_rule){.delay_ns = MS, .ordered = !f->asked.unordered};
     options.start_spread_ns = options.timer_late_ns = 0;
     options.died_jitter_ns = 0;
     options.died_lost = 0;

@@ -57,7 +57,8 @@ struct farm_asked {
     bool ack_primary;
     bool silent; /* nobody sees a process end: only its silence tells */
     bool no_dedupe, no_lease, no_fencing; /* rules that are left out */
-    bool calm; /* nothing happens but the faults that are given */
+    bool unordered; /* calm: a message that is late is overtaken */
+    bool calm;      /* nothing happens but the faults that are given */
     uint64_t for_ns;
 };
 

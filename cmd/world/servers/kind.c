@@ -84,6 +84,7 @@ static enum gw_err read(const struct world_request *request,
                             .controllers = or_else(request->controllers, 3),
                             .ack_primary = request->ack_primary,
                             .silent = request->silent,
+                            .unordered = request->unordered,
                             .calm = request->calm,
                             .for_ns = request->for_ns};
     unsigned most = asked->servers < GW_PS_REPLICAS_MAX ? asked->servers
@@ -118,9 +119,9 @@ static enum gw_err open_farm(const struct world_request *request, void **world,
                              struct gw_error *why)
 {
     struct farm *f;
-    if (request->suspicion || request->unordered)
-        return gw_fail(why, GW_EINVAL, "%s is for rings, not for servers",
-                       request->suspicion ? "a suspicion" : "--unordered");
+    if (request->suspicion)
+        return gw_fail(why, GW_EINVAL,
+                       "a suspicion is for rings, not for servers");
     f = calloc(1, sizeof *f);
     if (!f)
         return gw_fail(why, GW_ENOMEM, "servers");
