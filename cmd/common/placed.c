@@ -137,6 +137,8 @@ enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
     static const struct placed none;
     *found = NULL;
     placed = none;
+    if (placed_options.interface) /* rank 0 may have to tell it to others */
+        setenv("GW_INTERFACE", placed_options.interface, 1);
     if (!placed_options.alone || placed_options.explain) {
         enum gw_err err = gw_place_here(&placed.place, why);
         if (err)

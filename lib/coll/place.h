@@ -51,9 +51,22 @@ void gw__place_meet(const char *const *environment, struct gw_place *place);
 void gw__place_first_host(const char *list, char host[GW_PLACE_TEXT_BYTES]);
 
 /* What hydra calls the job: the name of its key-value space. `fd`: PMI_FD.
- * GW_ESYS when nobody answers there as PMI-1 does. */
+ * `offer` NULL: that is all. Else all ranks must ask: rank 0 offers its
+ * address, the others "", and `host` receives it. GW_ESYS when nobody answers
+ * there as PMI-1 does. */
+GW_MUST_CHECK enum gw_err gw__place_ask_pmi(int fd, const char *offer,
+                                            char name[GW_PLACE_TEXT_BYTES],
+                                            char host[GW_PLACE_TEXT_BYTES],
+                                            struct gw_error *why);
+
+/* The rendezvous at rank 0's `host`, of which `how` tells who named it. */
+void gw__place_meet_at(struct gw_place *place, enum gw_place_source source,
+                       const char *how, const char *host);
+
+/* The one address of this host that others can reach. GW_EUNREACH lists the
+ * candidates. */
 GW_MUST_CHECK enum gw_err
-gw__place_ask_pmi(int fd, char name[GW_PLACE_TEXT_BYTES], struct gw_error *why);
+gw__place_own_address(char address[GW_PLACE_TEXT_BYTES], struct gw_error *why);
 
 /* The address of this host from which `endpoint` ("tcp://host:port") is
  * reached; on the host itself the one by which others reach it. GW_EUNREACH

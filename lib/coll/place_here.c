@@ -14,38 +14,60 @@
 
 /* ---- where this process is ---- */
 
+struct answer {
+    char name[GW_PLACE_TEXT_BYTES]; /* of the job */
+    char host[GW_PLACE_TEXT_BYTES]; /* of rank 0, if there are several */
+};
+
+static enum gw_err ask(const struct gw_place *place, int fd,
+                       struct answer *answer, struct gw_error *why)
+{
+    char own[GW_PLACE_TEXT_BYTES] = "";
+    const char *said = getenv("GW_INTERFACE");
+    if (gw_place_one_host(place))
+        return gw__place_ask_pmi(fd, NULL, answer->name, answer->host, why);
+    if (place->rank == 0 && !said && gw__place_own_address(own, why))
+        return why ? why->code : GW_EUNREACH;
+    return gw__place_ask_pmi(fd, place->rank == 0 && said ? said : own,
+                             answer->name, answer->host, why);
+}
+
 /* The manager is asked once: it has no second conversation with a process. */
-static enum gw_err name_of_job(int fd, char name[GW_PLACE_TEXT_BYTES],
-                               struct gw_error *why)
+static enum gw_err ask_once(const struct gw_place *place, int fd,
+                            struct answer *answer, struct gw_error *why)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static char known[GW_PLACE_TEXT_BYTES];
+    static struct answer known;
     enum gw_err err = GW_OK;
     pthread_mutex_lock(&lock);
-    if (!known[0])
-        err = gw__place_ask_pmi(fd, known, why);
+    if (!known.name[0])
+        err = ask(place, fd, &known, why);
     if (err)
-        known[0] = 0;
-    snprintf(name, GW_PLACE_TEXT_BYTES, "%s", known);
+        known.name[0] = 0;
+    *answer = known;
     pthread_mutex_unlock(&lock);
     return err;
 }
 
 static enum gw_err ask_manager(struct gw_place *place, struct gw_error *why)
 {
-    const char *const *environment = (const char *const *)environ;
     const char *fd = getenv("PMI_FD");
-    char name[GW_PLACE_TEXT_BYTES];
+    struct answer answer;
     if (place->source != GW_PLACE_PMI || place->rendezvous[0] || !fd ||
-        place->size == 1 || !gw_place_one_host(place))
+        place->size == 1)
         return GW_OK;
-    enum gw_err err = name_of_job(atoi(fd), name, why);
+    enum gw_err err = ask_once(place, atoi(fd), &answer, why);
     if (!err)
         err = gw__place_set(place, GW_PLACE_JOB, GW_PLACE_PMI,
-                            "PMI_FD, its KVS name", name, why);
-    if (!err)
-        gw__place_meet(environment, place);
-    return err;
+                            "PMI_FD, its KVS name", answer.name, why);
+    if (err)
+        return err;
+    if (answer.host[0])
+        gw__place_meet_at(place, GW_PLACE_PMI, "PMI_FD, what rank 0 has put",
+                          answer.host);
+    else
+        gw__place_meet((const char *const *)environ, place);
+    return GW_OK;
 }
 
 static enum gw_err draw_incarnation(struct gw_place *place,

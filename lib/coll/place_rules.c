@@ -64,19 +64,25 @@ static void meet_inside(struct gw_place *place)
     meet_at(place, job->source, how, endpoint);
 }
 
-static void meet_between(const struct gw__engine *engine,
-                         const char *const *environment, struct gw_place *place)
+void gw__place_meet_at(struct gw_place *place, enum gw_place_source source,
+                       const char *how, const char *host)
 {
-    char host[GW_PLACE_TEXT_BYTES], endpoint[GW_PLACE_TEXT_BYTES], how[96];
-    const char *known = engine->first_host(environment, place, host);
-    if (!known)
-        return;
+    char endpoint[GW_PLACE_TEXT_BYTES], text[96];
     bool six = strchr(host, ':') && host[0] != '[';
     snprintf(endpoint, sizeof endpoint,
              six ? "tcp://[%.200s]:%u" : "tcp://%.200s:%u", host,
              PORT_FIRST + (unsigned)(hash_of(place) % PORTS));
-    snprintf(how, sizeof how, "%.50s, port from the job", known);
-    meet_at(place, engine->source, how, endpoint);
+    snprintf(text, sizeof text, "%.50s, port from the job", how);
+    meet_at(place, source, text, endpoint);
+}
+
+static void meet_between(const struct gw__engine *engine,
+                         const char *const *environment, struct gw_place *place)
+{
+    char host[GW_PLACE_TEXT_BYTES];
+    const char *known = engine->first_host(environment, place, host);
+    if (known)
+        gw__place_meet_at(place, engine->source, known, host);
 }
 
 void gw__place_meet(const char *const *environment, struct gw_place *place)

@@ -275,8 +275,7 @@ START_TEST(each_field_says_where_it_comes_from)
     ck_assert_str_eq(place.from[GW_PLACE_RENDEZVOUS].how,
                      "first host of SLURM_STEP_NODELIST, port from the job");
     ck_assert_str_eq(
-        gw_place_source_name(place.from[GW_PLACE_RENDEZVOUS].source),
-        "Slurm");
+        gw_place_source_name(place.from[GW_PLACE_RENDEZVOUS].source), "Slurm");
     gw_place_value(&place, GW_PLACE_INCARNATION, text);
     ck_assert_str_eq(text, "0123456789abcdef0000000000000001");
     gw_place_value(&place, GW_PLACE_MIN_SIZE, text);
@@ -318,8 +317,9 @@ START_TEST(unequal_nodes_have_their_own_numbers)
 END_TEST
 
 /* A process manager that has written its answers before it is asked. */
-static enum gw_err ask_manager(const char *answers,
+static enum gw_err ask_manager(const char *answers, const char *offer,
                                char name[GW_PLACE_TEXT_BYTES],
+                               char host[GW_PLACE_TEXT_BYTES],
                                struct gw_error *why)
 {
     int ends[2];
@@ -327,27 +327,61 @@ static enum gw_err ask_manager(const char *answers,
     ck_assert_int_eq(write(ends[1], answers, strlen(answers)),
                      (ssize_t)strlen(answers));
     shutdown(ends[1], SHUT_WR);
-    enum gw_err err = gw__place_ask_pmi(ends[0], name, why);
+    enum gw_err err = gw__place_ask_pmi(ends[0], offer, name, host, why);
     close(ends[0]);
     close(ends[1]);
     return err;
 }
 
+#define GREETING                                                               \
+    "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"               \
+    "cmd=my_kvsname kvsname=kvs_10672_0_53_vm\n"
+
 START_TEST(hydra_names_the_job)
 {
-    char name[GW_PLACE_TEXT_BYTES];
+    char name[GW_PLACE_TEXT_BYTES], host[GW_PLACE_TEXT_BYTES];
     struct gw_error why;
     ck_assert_msg(
-        !ask_manager("cmd=response_to_init pmi_version=1 pmi_subversion=1 "
-                     "rc=0\ncmd=my_kvsname kvsname=kvs_10672_0_53_vm\n"
-                     "cmd=finalize_ack\n",
-                     name, &why),
+        !ask_manager(GREETING "cmd=finalize_ack\n", NULL, name, host, &why),
         "%s", why.text);
     ck_assert_str_eq(name, "kvs_10672_0_53_vm");
-    ck_assert_int_eq(ask_manager("cmd=response_to_init rc=-1\n", name, &why),
-                     GW_ESYS);
-    ck_assert_int_eq(ask_manager("rubbish\n", name, &why), GW_ESYS);
-    ck_assert_int_eq(ask_manager("", name, &why), GW_ESYS);
+    ck_assert_str_eq(host, "");
+}
+END_TEST
+
+START_TEST(hydra_passes_on_where_rank_0_is)
+{
+    static const char met[] =
+        "cmd=barrier_out\n"
+        "cmd=get_result rc=0 msg=success value=192.0.2.1\n"
+        "cmd=finalize_ack\n";
+    char answers[512], name[GW_PLACE_TEXT_BYTES], host[GW_PLACE_TEXT_BYTES];
+    struct gw_error why;
+    snprintf(answers, sizeof answers, "%s%s", GREETING, met);
+    ck_assert_msg(!ask_manager(answers, "", name, host, &why), "%s", why.text);
+    ck_assert_str_eq(host, "192.0.2.1");
+    snprintf(answers, sizeof answers, "%s%s%s", GREETING,
+             "cmd=put_result rc=0 msg=success\n", met);
+    ck_assert_msg(!ask_manager(answers, "192.0.2.1", name, host, &why), "%s",
+                  why.text);
+    ck_assert_str_eq(host, "192.0.2.1");
+}
+END_TEST
+
+static const char *const rubbish[] = {
+    "",
+    "rubbish\n",
+    "cmd=response_to_init rc=-1\n",
+    "cmd=response_to_init rc=0\ncmd=my_kvsname kvsname=\n",
+    GREETING "cmd=barrier_out\ncmd=get_result rc=-1 msg=none\n",
+    GREETING "cmd=barrier_out\ncmd=get_result rc=0 msg=success\n",
+};
+
+START_TEST(rubbish_from_a_manager_is_an_error)
+{
+    char name[GW_PLACE_TEXT_BYTES], host[GW_PLACE_TEXT_BYTES];
+    struct gw_error why;
+    ck_assert_int_eq(ask_manager(rubbish[_i], "", name, host, &why), GW_ESYS);
 }
 END_TEST
 
@@ -402,6 +436,9 @@ Suite *suite_place(void)
     tcase_add_loop_test(tc, first_hosts_of_lists, 0, 6);
     tcase_add_test(tc, unequal_nodes_have_their_own_numbers);
     tcase_add_test(tc, hydra_names_the_job);
+    tcase_add_test(tc, hydra_passes_on_where_rank_0_is);
+    tcase_add_loop_test(tc, rubbish_from_a_manager_is_an_error, 0,
+                        sizeof rubbish / sizeof *rubbish);
     tcase_add_test(tc, a_place_leads_to_a_wire);
     tcase_add_test(tc, interfaces_that_lead_there);
     return suite;

@@ -25,10 +25,10 @@ extern "C" {
     X(GW_PLACE_NOBODY, "-")                                                    \
     X(GW_PLACE_GW, "GW_*")                                                     \
     X(GW_PLACE_TORCHRUN, "torchrun")                                           \
-    X(GW_PLACE_OPENMPI, "OpenMPI")                                            \
+    X(GW_PLACE_OPENMPI, "OpenMPI")                                             \
     X(GW_PLACE_PMIX, "PMIx")                                                   \
     X(GW_PLACE_PMI, "PMI")                                                     \
-    X(GW_PLACE_SLURM, "Slurm")                                            \
+    X(GW_PLACE_SLURM, "Slurm")                                                 \
     X(GW_PLACE_KUBERNETES, "Kubernetes")
 
 enum gw_place_source {
@@ -116,9 +116,11 @@ GW_API GW_MUST_CHECK enum gw_err gw_place_read(const char *const *environment,
 
 /* The place of this process: gw_place_read of its environment, an incarnation
  * drawn at random, and, under MPICH's hydra, whose environment names no job,
- * the job that the process manager names over PMI_FD (asked once a process; so
- * before MPI_Init, or with GW_RENDEZVOUS set). GW_EINVAL as above, GW_ESYS when
- * the manager does not answer. */
+ * what the process manager says over PMI_FD: the name of the job and, between
+ * hosts, the address that rank 0 has left there (so all ranks must call this;
+ * once a process, before MPI_Init; not with GW_RENDEZVOUS set). GW_EINVAL as
+ * above, GW_ESYS when the manager does not answer, GW_EUNREACH when rank 0 has
+ * several addresses (GW_INTERFACE says which). */
 GW_API GW_MUST_CHECK enum gw_err gw_place_here(struct gw_place *place,
                                                struct gw_error *why);
 
