@@ -317,7 +317,7 @@ static enum gw_err run(struct supervisor *s, struct gw_error *why)
         return gw_fail(why, GW_EINTR, "interrupted");
     if (s->error.code)
         return gw_fail(why, s->error.code, "%s", s->error.text);
-    if (s->heard_afar && s->endings[placed->config.rank].told)
+    if (placed && s->heard_afar && s->endings[placed->config.rank].told)
         complain_quietly(); /* rank 0 knows, too, and says it for all */
     return verdict_of(s->endings, s->launch->ranks, rank_name(s->launch), why);
 }
