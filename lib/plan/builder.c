@@ -152,6 +152,11 @@ void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
     };
 }
 
+bool gw__builder_streams(const struct gw_builder *b)
+{
+    return b->sink != NULL;
+}
+
 void gw__builder_run(struct gw_builder *b, const struct gw__run *run)
 {
     if (b->sink && !b->error.code && run->count > 0)

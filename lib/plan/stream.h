@@ -31,6 +31,9 @@ struct gw__run_sink {
     bool (*take)(void *context, const struct gw__run *run);
 };
 
+/* Are runs handed on to a sink? Then their order within a message is nothing.
+ */
+bool gw__builder_streams(const struct gw_builder *builder);
 /* Adds `count` transfers from src to dst, ascending. */
 void gw__builder_run(struct gw_builder *builder, const struct gw__run *run);
 /* Blocks first, first + 1, ... modulo `blocks`, in this order. */

@@ -24,7 +24,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { CELLS_MAX = 1 << 26, RANK_PIECES_MAX = 64 };
+enum { CELLS_MAX = 1 << 26, RANK_PIECES_MAX = 256 };
 
 static const uint32_t WAS_READ = UINT32_C(1) << 31;
 
@@ -173,6 +173,19 @@ static uint64_t divisor(uint64_t a, uint64_t b)
     return a;
 }
 
+/* Of two arithmetic progressions between `begin` and `end`, the stride of one
+ * is a multiple of the other's, as nearly always: do they meet there? */
+static bool meets_multiple(uint64_t wide, uint64_t wide_stride, uint64_t narrow,
+                           uint64_t narrow_stride, uint64_t begin, uint64_t end)
+{
+    uint64_t ahead = wide > narrow ? wide - narrow : narrow - wide;
+    if (narrow_stride > 1 && ahead % narrow_stride != 0)
+        return false;
+    if (wide < begin)
+        wide += (begin - wide + wide_stride - 1) / wide_stride * wide_stride;
+    return wide <= end;
+}
+
 /* Do two arithmetic progressions meet? The first common number at or behind
  * both beginnings, by the Chinese remainder theorem. */
 static bool meets(const struct piece *a, uint64_t b, uint64_t b_stride,
@@ -186,6 +199,10 @@ static bool meets(const struct piece *a, uint64_t b, uint64_t b_stride,
         return false;
     if (a->stride == 1 && b_stride == 1)
         return true;
+    if (a->stride % b_stride == 0)
+        return meets_multiple(a->chunk, a->stride, b, b_stride, begin, end);
+    if (b_stride % a->stride == 0)
+        return meets_multiple(b, b_stride, a->chunk, a->stride, begin, end);
     uint64_t common = divisor(a->stride, b_stride);
     uint64_t ahead = b > a->chunk ? b - a->chunk : a->chunk - b;
     if (ahead % common != 0)

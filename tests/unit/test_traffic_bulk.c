@@ -123,6 +123,33 @@ START_TEST(so_it_does_on_clusters_by_chance)
 }
 END_TEST
 
+/* Hundreds of ranks that run apart hang together by their links: shares are
+ * then dealt as far as a change is felt, links told apart by their place in a
+ * chain.
+ */
+START_TEST(ranks_that_run_apart_take_as_long_as_their_plan)
+{
+    static const char *const clusters[] = {
+        "topology t\nnic rate=1M latency=3us\nrack a: h[0-499]\n",
+        "topology t\nnic rate=1M latency=3us\n"
+        "fat-tree k=8 oversubscription=4:1\n",
+        "topology t\nnic rate=1M latency=3us\ntorus 12x10\n"};
+    static const struct {
+        enum gw_collective collective;
+        const char *name;
+    } cases[] = {
+        {GW_BROADCAST, "circulant"}, {GW_BROADCAST, "chain"},
+        {GW_REDUCE, "circulant"},    {GW_BROADCAST, "scatter_allgather"},
+        {GW_ALLREDUCE, "swing"},     {GW_ALLREDUCE, "double_tree"}};
+    struct gw_topology *t = traffic_topology(clusters[_i]);
+    unsigned ranks = _i == 0 ? 300 : 120;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_same(t, gw_algo_find(cases[i].collective, cases[i].name), ranks,
+                    50000, 1);
+    gw_topology_destroy(&t);
+}
+END_TEST
+
 /* One value of one chunk: then reducing is the same, too. */
 START_TEST(reducing_whole_values_is_the_same)
 {
@@ -193,6 +220,22 @@ START_TEST(a_hundred_thousand_ranks_take_seventeen_rounds)
 }
 END_TEST
 
+/* Two log2 p rounds, and each block of a buffer but one's own twice; blocks go
+ * in runs whose strides are powers of two. */
+START_TEST(swing_moves_the_blocks_of_16384_ranks)
+{
+    enum { RANKS = 1 << 14 };
+    struct gw_topology *t = many(RANKS);
+    struct gw_topology_result *r = without_plan(
+        t, gw_algo_find(GW_ALLREDUCE, "swing"), RANKS, 10 * RANKS, 2);
+    ck_assert_uint_eq(r->rounds, 28);
+    ck_assert_uint_eq(r->bytes, 2 * UINT64_C(10) * RANKS * (RANKS - 1));
+    traffic_expect(r->time_us, 28 * (2 + 6) + 2 * 10.0 * (RANKS - 1));
+    gw_topology_result_destroy(&r);
+    gw_topology_destroy(&t);
+}
+END_TEST
+
 /* A root's card sends one message after another; everyone's cards at once are
  * an all-to-all of one class: p - 1 blocks leave each. */
 START_TEST(what_is_alike_is_dealt_as_one)
@@ -252,11 +295,14 @@ Suite *suite_traffic_bulk(void)
     tcase_add_loop_test(same, every_algorithm_takes_as_long_as_its_plan, 0,
                         sizeof uneven / sizeof *uneven);
     tcase_add_loop_test(same, so_it_does_on_clusters_by_chance, 0, 6);
+    tcase_add_loop_test(same, ranks_that_run_apart_take_as_long_as_their_plan,
+                        0, 3);
     tcase_add_test(same, reducing_whole_values_is_the_same);
     suite_add_tcase(suite, same);
     TCase *large = tcase_create("traffic without a plan: many");
     tcase_set_timeout(large, 120);
     tcase_add_test(large, a_hundred_thousand_ranks_take_seventeen_rounds);
+    tcase_add_test(large, swing_moves_the_blocks_of_16384_ranks);
     tcase_add_test(large, what_is_alike_is_dealt_as_one);
     tcase_add_test(large, what_is_too_much_is_refused);
     suite_add_tcase(suite, large);

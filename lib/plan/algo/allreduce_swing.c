@@ -25,7 +25,7 @@
 
 #include <string.h>
 
-enum { UNHEARD = 0xff, OWNER = 0xfe };
+enum { UNHEARD = 0xff, OWNER = 0xfe, RUNS_MAX = 32 };
 
 static unsigned peer(unsigned p, unsigned rank, unsigned s)
 {
@@ -49,33 +49,90 @@ static void spread(unsigned p, unsigned steps, uint8_t *heard)
         }
 }
 
-/* What a listener hears in step s lies this far beyond it, ascending; from an
- * odd listener one sees the blocks of the other parity. Returns how many. */
-static unsigned beyond_it(unsigned p, unsigned s, const uint8_t *heard,
-                          bool odd, unsigned *beyond)
+/* What a listener hears in step s lies this far beyond it, ascending; and as
+ * runs. */
+struct beyond {
+    unsigned at[GW__STREAM_RANKS_MAX], count;
+    struct gw__run runs[RUNS_MAX];
+    unsigned run_count; /* 0: too many */
+};
+
+/* From an odd listener one sees the blocks of the other parity. */
+static void beyond_it(unsigned p, unsigned s, const uint8_t *heard, bool odd,
+                      struct beyond *beyond)
 {
-    unsigned count = 0;
+    beyond->count = 0;
     for (unsigned x = 0; x < p; x++) {
         bool even_block = x % 2 == odd;
         if (heard[even_block ? (p - x) % p : x] == s)
-            beyond[count++] = x;
+            beyond->at[beyond->count++] = x;
     }
-    return count;
+}
+
+/* Going on from step s one comes to sums of later rho that alternate in sign:
+ * with two of them one moves by a sum of powers of -2 from 2^(s+2) on, and such
+ * sums are all multiples of it in a row. So there are two runs of that stride,
+ * from an even and an odd number of steps; a few more where p is no power of
+ * two. */
+static void find_runs(unsigned s, struct beyond *beyond)
+{
+    unsigned stride = 4U << s;
+    beyond->run_count = 0;
+    for (unsigned i = 0; i < beyond->count; i++) {
+        unsigned k = beyond->run_count;
+        for (; k > 0; k--) {
+            struct gw__run *run = &beyond->runs[k - 1];
+            if (run->chunk + run->count * stride == beyond->at[i]) {
+                run->count++;
+                break;
+            }
+        }
+        if (k > 0)
+            continue;
+        if (beyond->run_count == RUNS_MAX) {
+            beyond->run_count = 0;
+            return;
+        }
+        beyond->runs[beyond->run_count++] = (struct gw__run){
+            .chunk = beyond->at[i], .stride = stride, .count = 1};
+    }
 }
 
 /* The listener's blocks, ascending: first those that wrap around. */
 static void add_blocks(struct gw_builder *b, const struct gw__run *run,
-                       unsigned p, const unsigned *beyond, unsigned count,
+                       unsigned p, const struct beyond *beyond,
                        unsigned listener)
 {
-    unsigned wraps = 0;
-    while (wraps < count && listener + beyond[wraps] < p)
+    unsigned wraps = 0, count = beyond->count;
+    while (wraps < count && listener + beyond->at[wraps] < p)
         wraps++;
     for (unsigned i = 0; i < count; i++) {
         unsigned k = wraps + i < count ? wraps + i : wraps + i - count;
-        unsigned block = listener + beyond[k];
+        unsigned block = listener + beyond->at[k];
         gw_builder_add(b, run->src, run->dst, block < p ? block : block - p,
                        run->action);
+    }
+}
+
+/* The same for a sink, to which their order is nothing: as runs, each of which
+ * may wrap around once. */
+static void add_runs(struct gw_builder *b, const struct gw__run *run,
+                     unsigned p, const struct beyond *beyond, unsigned listener)
+{
+    for (unsigned i = 0; i < beyond->run_count; i++) {
+        struct gw__run part = *run;
+        const struct gw__run *all = &beyond->runs[i];
+        unsigned first = listener + all->chunk;
+        unsigned below =
+            first < p ? (p - first + all->stride - 1) / all->stride : 0;
+        below = below < all->count ? below : all->count;
+        part.stride = all->stride;
+        part.chunk = first;
+        part.count = below;
+        gw__builder_run(b, &part);
+        part.chunk = first + below * all->stride - p;
+        part.count = all->count - below;
+        gw__builder_run(b, &part);
     }
 }
 
@@ -84,15 +141,20 @@ static void add_blocks(struct gw_builder *b, const struct gw__run *run,
 static void exchange(struct gw_builder *b, unsigned p, unsigned s,
                      const uint8_t *heard, enum gw_action action)
 {
-    unsigned beyond[2][GW__STREAM_RANKS_MAX];
-    unsigned count[2] = {beyond_it(p, s, heard, false, beyond[0]),
-                         beyond_it(p, s, heard, true, beyond[1])};
+    struct beyond beyond[2];
+    bool streams = gw__builder_streams(b);
+    for (unsigned odd = 0; odd < 2; odd++) {
+        beyond_it(p, s, heard, odd, &beyond[odd]);
+        if (streams)
+            find_runs(s, &beyond[odd]);
+    }
     gw_builder_step(b);
     for (unsigned r = 0; r < p; r++) {
         struct gw__run run = {.src = r, .dst = peer(p, r, s), .action = action};
         unsigned listener = action == GW_ADD ? r : run.dst;
-        unsigned odd = listener % 2;
-        add_blocks(b, &run, p, beyond[odd], count[odd], listener);
+        const struct beyond *there = &beyond[listener % 2];
+        (streams && there->run_count > 0 ? add_runs : add_blocks)(
+            b, &run, p, there, listener);
     }
 }
 
