@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Simulates a ring in which members die and come back, when depends on the seed;
+# asks shards.awk who works on what, and judges that by what the ring made of it.
+# Then death.ring, with real processes.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+N=$((4 + SEED % 3))
+SHARDS=$((9 + SEED % 7))
+first=$((205 + SEED * 11 % 40))
+second=$((330 + SEED * 17 % 60))
+note N "$N"
+note SHARDS "$SHARDS"
+say "A ring of $N whose members die and come back, $SHARDS shards:"
+measure deaths ringctl sim ring -n "$N" --for 1200ms \
+    --faults "at ${first}500us crash 2; at ${second}500us crash 0 for 60ms; at 700500us crash 3 for 50ms" \
+    --events "$LAB_OUT/deaths.events"
+tell deaths crashes views forward exclude
+awk -f "$LAB/story.awk" "$LAB_OUT/deaths.events" >"$LAB_OUT/story"
+awk -f "$LAB_DIR/shards.awk" -v shards="$SHARDS" "$LAB_OUT/story" \
+    >"$LAB_OUT/assigned" 2>"$LAB_OUT/shards.err" || true
+sed 's/^/    /' "$LAB_OUT/shards.err"
+awk -f "$LAB/judge.awk" -v shards="$SHARDS" "$LAB_OUT/story" \
+    "$LAB_OUT/assigned" | sed 's/^/shards./' >>"$LAB_OUT/values"
+note work "$(awk '$1 == "done" { n += NF - 2 } END { print n }' \
+    "$LAB_OUT/story")"
+tell shards used epochs doubled idle strange
+
+say "death.ring, with real processes:"
+measure real ringctl --timeout 40s --seed "$SEED" -c \
+    "source \"$LAB_DIR/death.ring\"; status"
+tell real alive data_epoch op lost doubled

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# A ring in virtual time in which nobody dies, and one in which member 2 does, as
+# stories; the shards of an epoch by a pool, and by dealing them once. Then
+# parameter servers with real workers.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+# story NAME FAULTS: the ops of such a run.
+story() {
+    measure "$1" ringctl sim ring -n "$P" --faults "$2" \
+        --events "$LAB_OUT/$1.events"
+    awk -f "$LAB/story.awk" "$LAB_OUT/$1.events" >"$LAB_OUT/$1.story"
+    sed -n '1,4s/^/    /p' "$LAB_OUT/$1.story"
+}
+
+# epoch_ops STORY: how many ops it takes until S shards are done, one a member.
+epoch_ops() {
+    awk -v shards="$S" '$1 == "done" && n < shards {
+        left = shards - n
+        n += NF - 2 < left ? NF - 2 : left
+        ops++
+    }
+    END { print ops }' "$1"
+}
+
+say "The first ops of a ring in which nobody dies, and whose work counts:"
+story calm none
+note ops "$(epoch_ops "$LAB_OUT/calm.story")"
+say "Member 2 dies in the first op:"
+story death "at 201500us crash 2"
+note death "$(epoch_ops "$LAB_OUT/death.story")"
+note static "$(awk -v shards="$S" -v p="$P" '$1 == "done" {
+        for (i = 3; i <= NF; i++)
+            if ($i + p * $2 < shards)
+                seen[$i + p * $2] = 1
+    }
+    END { for (s = 0; s < shards; s++) n += !(s in seen); print n }' \
+    "$LAB_OUT/death.story")"
+
+say "Three workers and two parameter servers, real processes; a worker is killed," \
+    "another one joins:"
+measure real ringctl --timeout 40s -c "up 3 --servers 2 --mode bsp train mf \
+--epochs 4; wait step>=20; kill 1; wait alive==4; add; wait alive==5; wait done; status"
+tell real alive data_epoch op lost doubled
+reckon units real.op/real.data_epoch

@@ -1,0 +1,9 @@
+# death.ring: three workers learn from two parameter servers. A worker dies, and
+# another one joins.
+up 3 --servers 2 --mode bsp train mf --epochs 4
+wait step>=20
+kill 1
+wait alive==4
+add
+wait alive==5
+wait done
