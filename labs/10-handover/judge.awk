@@ -58,5 +58,4 @@ END {
     print "epochs", epochs + 0
     print "strange", strange + 0
     print "idle", idle + 0
-    print "missed", shards - done_count == shards ? 0 : shards - done_count
 }
