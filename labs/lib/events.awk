@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 #
 # Counts the events of a recording, which are JSON lines that have no strings but
-# words: how many of each kind, and their bytes; of all ranks, of each, and of the rank that has most.
+# words: how many of each kind, and their bytes; of all ranks, of each, and of the
+# rank that has most.
 #
 #   awk -v name=NAME [-v op=OP] -f events.awk FILE
+#   awk -v name=NAME -v op=largest -f events.awk FILE FILE
+#
+# The largest op is the one that sends the most bytes; it takes a look at the
+# whole file to know it.
 
 function field(key,    text) {
     if (!match($0, "\"" key "\":\"?[^,\"}]*"))
@@ -18,6 +23,18 @@ function count(key, bytes) {
         keys[++n] = key
     events[key]++
     volume[key] += bytes
+}
+
+op == "largest" && FNR == NR {
+    if (field("kind") == "send")
+        sent[field("op")] += field("bytes")
+    next
+}
+
+op == "largest" {
+    for (each in sent)
+        if (op == "largest" || sent[each] > sent[op])
+            op = each
 }
 
 op != "" && field("op") != op { next }

@@ -26,7 +26,8 @@
 #                                bytes: NAME.send, NAME.send_bytes, and of each
 #                                rank NAME.send.RANK, NAME.send_bytes.RANK, and the
 #                                largest of these, NAME.send_max and
-#                                NAME.send_bytes_max; OP: of that op only
+#                                NAME.send_bytes_max; OP: of that op only, or
+#                                of the largest
 #   value NAME                   prints a value that was noted
 #   reckon NAME FORMULA          notes what it comes to, or says what is wrong
 #   tell NAME FIELD...           prints some of what measure noted
@@ -160,7 +161,8 @@ reckon() {
 
 count_events() {
     if [ -e "$2" ]; then
+        if [ "${3:-}" = largest ]; then set -- "$1" "$2" "$3" "$2"; fi
         awk -v name="$1" -v op="${3:-}" -f "$LAB_LIB/events.awk" "$2" \
-            >>"$LAB_OUT/values"
+            ${4:+"$4"} >>"$LAB_OUT/values"
     fi
 }

@@ -21,6 +21,13 @@ setup() {
     done
     ln -s "$BUILD" build
     PATH=$BUILD:$PATH
+    # Sanitizers want to be linked into programs that load the library.
+    if [ -n "${SAN:-}" ]; then
+        mkdir bin
+        printf '#!/bin/sh\nexec %s %s "$@"\n' "$(command -v cc)" "$SAN" >bin/cc
+        chmod +x bin/cc
+        PATH=$PWD/bin:$PATH
+    fi
 }
 
 # examples FILE: its examples, in ./examples.
@@ -71,6 +78,22 @@ compile_and_run() {
                 { echo "$file has no $function"; return 1; }
         done
     done <reading
+}
+
+@test "where README says that an idea is, there is code, and its tools and labs exist" {
+    sed -n '/^## Where each idea is/,/^## Reading/s/^| //p' "$ROOT/README.md" |
+        grep '|' | tail -n +3 >ideas
+    [ "$(wc -l <ideas)" -gt 30 ]
+    while IFS='|' read -r idea code command labs; do
+        [ -f "$ROOT/$(echo "$code" | tr -d ' `')" ] ||
+            { echo "$idea: no $code"; return 1; }
+        [ -x "$BUILD/$(echo "$command" | tr -d '`' | awk '{ print $1 }')" ] ||
+            { echo "$idea: no tool in $command"; return 1; }
+        for lab in $(echo "$labs" | tr -d ' |-' | tr ',' ' '); do
+            [ -d "$(echo "$ROOT/labs/$lab"-*)" ] ||
+                { echo "$idea: no lab $lab"; return 1; }
+        done
+    done <ideas
 }
 
 @test "every program of README and the manual pages compiles and ends well" {

@@ -252,6 +252,8 @@ EOT
     diff wanted counted
     awk -v name=e -v op=2 -f "$LIB/events.awk" events.jsonl |
         grep -qx "e.send_bytes 50"
+    awk -v name=e -v op=largest -f "$LIB/events.awk" events.jsonl events.jsonl |
+        grep -qx "e.send_bytes 200"
 }
 
 # compare PREDICTED MEASURED TOLERANCE: one question whose formula says 40.
