@@ -205,7 +205,7 @@ bench-scale: $(B)/collrun $(B)/bench/used
 # The simulator of plans beside SimGrid, where that is installed.
 $(B)/bench/simgrid: tests/bench/peers/simgrid.cc $(LIB_A)
 	@mkdir -p $(@D)
-	$(call say,cc,$@)g++ -std=c++17 -O2 -Wall -Wextra -Ilib/include -o $@ $^ -lsimgrid $(LIB_LIBS)
+	$(call say,cc,$@)g++ -std=c++17 -O2 -Wall -Wextra $(SAN) -Ilib/include -o $@ $^ -lsimgrid $(LIB_LIBS)
 .PHONY: check-simgrid
 check-simgrid:
 	@if pkg-config --exists simgrid; then \
