@@ -87,8 +87,8 @@
  *              "waited_share", "nans", and struct gw_ps_counts},
  *    "slots": [{"slot", "primary", "in_sync": [server, ...], "learner",
  *               "leaver", "heir", "term", "rows", "bytes", "last",
- *               "committed", "keys", "serves"}],   servers by their own numbers, or
- *              null; "serves": the primary has taken the slot over
+ *               "committed", "keys", "serves"}],  servers by their numbers,
+ *              or null; "serves": the primary has taken the slot over
  *    "clocks": {"mode", "data_epoch", "batch", "batches", "parts",
  *               "data_epochs", "rounds", "closed", "units", "expected",
  *               "dropped", "redone", "staleness": [units, ...], "done"},

@@ -19,10 +19,8 @@ struct opened {
 };
 
 static const char *const kind_names[GW_PLUGIN_KINDS] = {
-    [GW_PLUGIN_PLAN] = "plan",
-    [GW_PLUGIN_STRAGGLER] = "straggler",
-    [GW_PLUGIN_PLACEMENT] = "placement",
-    [GW_PLUGIN_SUSPICION] = "suspicion",
+    [GW_PLUGIN_PLAN] = "plan",           [GW_PLUGIN_STRAGGLER] = "straggler",
+    [GW_PLUGIN_PLACEMENT] = "placement", [GW_PLUGIN_SUSPICION] = "suspicion",
     [GW_PLUGIN_TARGETS] = "targets",
 };
 

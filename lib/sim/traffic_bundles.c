@@ -112,12 +112,14 @@ static bool due_widen(struct gw__classes *c)
     size_t room = c->bundles.room;
     if (c->due_room >= room)
         return true;
-    void *slots = realloc(c->due.slots, room * sizeof *c->due.slots);
-    c->due.slots = slots ? slots : c->due.slots;
-    void *place = realloc(c->due.place, room * sizeof *c->due.place);
-    c->due.place = place ? place : c->due.place;
-    if (!slots || !place)
+    void *more = realloc(c->due.slots, room * sizeof *c->due.slots);
+    if (!more)
         return false;
+    c->due.slots = more;
+    more = realloc(c->due.place, room * sizeof *c->due.place);
+    if (!more)
+        return false;
+    c->due.place = more;
     memset(c->due.place + c->due_room, 0,
            (room - c->due_room) * sizeof *c->due.place);
     c->due_room = room;

@@ -343,22 +343,22 @@ void ring_completed(struct toy *toy, uint64_t op);
 /* path.c */
 enum toy_message { TOY_DATA = 128, TOY_ACK, TOY_PULL, TOY_STATE, TOY_NOTHING };
 void path_start(struct toy *toy, const struct gw__task *task);
-void path_data(struct toy *toy, unsigned from, const uint8_t *data,
-               size_t bytes);
-void path_ack(struct toy *toy, unsigned from, const uint8_t *data,
-              size_t bytes);
+void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
+               size_t count);
+void path_ack(struct toy *toy, unsigned from, const uint8_t *bytes,
+              size_t count);
 void path_work(struct toy *toy);
 uint64_t path_due(const struct toy *toy);
 
 /* joiner.c */
 void joiner_work(struct toy *toy);
 uint64_t joiner_due(const struct toy *toy);
-void joiner_pull(struct toy *toy, unsigned from, const uint8_t *data,
-                 size_t bytes);
+void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
+                 size_t count);
 void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
-                  const uint8_t *data, size_t bytes);
-void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *data,
-                    size_t bytes);
+                  const uint8_t *bytes, size_t count);
+void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *bytes,
+                    size_t count);
 void joiner_news(struct toy *toy);
 
 /* ---- oracle.c ---- */

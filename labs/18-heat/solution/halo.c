@@ -61,10 +61,11 @@ static enum gw_err move_column(struct gw_comm *comm, const struct block *b,
                                double *u, int mine, unsigned to, int halo,
                                unsigned from)
 {
-    double *out = malloc(2 * sizeof *out * b->rows), *in = out + b->rows;
+    double *out = malloc(2 * sizeof *out * b->rows), *in;
     enum gw_err err = GW_OK;
     if (!out)
         return GW_ENOMEM;
+    in = out + b->rows;
     take_column(b, u, mine, out);
     if (to == gw_comm_rank(comm))
         copy(in, out, b->rows);

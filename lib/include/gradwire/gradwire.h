@@ -15,8 +15,8 @@
 #include <gradwire/parallel.h>
 #include <gradwire/pipe.h>
 #include <gradwire/place.h>
-#include <gradwire/plan.h>
 #include <gradwire/placement.h>
+#include <gradwire/plan.h>
 #include <gradwire/plugin.h>
 #include <gradwire/ring.h>
 #include <gradwire/suspicion.h>
