@@ -86,6 +86,8 @@ void help_command(FILE *file, const struct command *command, bool in_full);
 
 void signals_catch(void);   /* interrupt.c */
 void complaint_clear(void); /* complain.c */
+/* Of the terminal at `fd`; 80 if it does not say. (terminal.c) */
+int terminal_columns(int fd);
 
 /* When the command has returned: closes a document that is still open, or, if
  * none was begun and the format is JSON, writes one that says what went wrong.

@@ -45,13 +45,18 @@ static char *next_line(const struct libscols_column *column, char *text,
     return NULL;
 }
 
-/* A text column whose first text has blanks may be broken there. */
+static bool has_blanks(const union value *sample)
+{
+    return sample && sample->text && strchr(sample->text, ' ');
+}
+
+/* A text column whose first text has blanks may be broken there, and so may
+ * the last one. */
 static void add_column(struct libscols_table *table, const struct field *field,
-                       const union value *sample)
+                       const union value *sample, bool last)
 {
     bool text = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
-    bool prose = field->kind == FIELD_TEXT && sample && sample->text &&
-                 strchr(sample->text, ' ');
+    bool prose = field->kind == FIELD_TEXT && (last || has_blanks(sample));
     const char *header = field->header ? field->header : field->name;
     struct libscols_column *column =
         scols_table_new_column(table, header, prose ? 0.2 : 0,
@@ -78,9 +83,13 @@ void grid_head(struct output *output, const union value *sample)
     bool person = output->file == stdout && isatty(STDOUT_FILENO);
     scols_table_set_termforce(table, person ? SCOLS_TERMFORCE_AUTO
                                             : SCOLS_TERMFORCE_NEVER);
-    for (unsigned i = 0; i < output->field_count; i++)
+    unsigned last = output->field_count;
+    while (last > 0 && !output_field_shown(&output->fields[last - 1]))
+        last--;
+    for (unsigned i = 0; i < last; i++)
         if (output_field_shown(&output->fields[i]))
-            add_column(table, &output->fields[i], sample ? &sample[i] : NULL);
+            add_column(table, &output->fields[i], sample ? &sample[i] : NULL,
+                       i + 1 == last);
 }
 
 void grid_row(struct output *output, const union value *values)

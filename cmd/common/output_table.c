@@ -12,18 +12,25 @@
 #include "output_format.h"
 #include "visible.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { INTEGER_WIDTH = 8, GAP = 2, NOTE_MAX = 8192 };
 
 /* Characters, not bytes. */
-static int width_of(const char *text)
+static int width_within(const char *text, size_t bytes)
 {
     int width = 0;
-    for (; *text; text++)
-        width += (*text & 0xc0) != 0x80;
+    for (size_t i = 0; i < bytes; i++)
+        width += (text[i] & 0xc0) != 0x80;
     return width;
+}
+
+static int width_of(const char *text)
+{
+    return width_within(text, strlen(text));
 }
 
 static const char *header_of(const struct field *field)
@@ -69,14 +76,37 @@ static void put_cell(struct output *output, unsigned i, const char *text,
     line->debt = width + blanks - room;
 }
 
+/* On a terminal it is broken between words; what goes on is indented. */
+static void put_note(FILE *file, int columns, const char *name,
+                     const char *text)
+{
+    int used = width_of(name) + 3;
+    fprintf(file, "# %s:", name);
+    do {
+        size_t bytes = strcspn(text, " ");
+        int width = 1 + width_within(text, bytes);
+        if (used + width > columns) {
+            fputs("\n#  ", file);
+            used = 3;
+        }
+        fprintf(file, " %.*s", (int)bytes, text);
+        used += width;
+        text += bytes;
+    } while (*text++ == ' ');
+    fputc('\n', file);
+}
+
 static void put_notes(struct output *output, unsigned from, unsigned to)
 {
     char buf[64], seen[NOTE_MAX];
+    int columns = isatty(fileno(output->file))
+                      ? terminal_columns(fileno(output->file))
+                      : INT_MAX;
     for (unsigned i = from; i < to; i++) {
         const struct note *note = &output->notes[i];
         const char *text = output_cell(&note->field, note->value, "-", buf);
-        fprintf(output->file, "# %s: %s\n", note->field.name,
-                visible(text, seen, sizeof seen));
+        put_note(output->file, columns, note->field.name,
+                 visible(text, seen, sizeof seen));
     }
 }
 

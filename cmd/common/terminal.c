@@ -37,7 +37,7 @@ bool color_on(int fd)
     return capable_terminal(fd);
 }
 
-static int terminal_columns(int fd)
+int terminal_columns(int fd)
 {
     struct winsize size;
     if (ioctl(fd, TIOCGWINSZ, &size) || size.ws_col < 10)

@@ -407,6 +407,26 @@ END
     grep -qx 'pause 1' "$XDG_STATE_HOME/gradwire/ringctl_history"
 }
 
+@test "on a terminal no line of a status is wider than that" {
+    command -v tmux >/dev/null || skip "no tmux"
+    tmux="tmux -S tmux -f /dev/null"
+    $tmux new-session -d -x 80 -y 40 -s t "LC_ALL=C.UTF-8 \
+        '$BUILD/ringctl' --timeout 20s -c 'up 5 ops --bytes 4K --pace 1ms; \
+        wait step>=3; kill 2; wait op>=20; status'; echo left; read -r x" 3>&-
+    for _ in $(seq 1000); do
+        # Lines that were too long are put together again.
+        $tmux capture-pane -J -p -t t >seen
+        ! grep -q '^left' seen || break
+        read -rt 0.02 <> <(:) || true
+    done
+    cat seen
+    grep -q '^# recovery: node 2 (exit): epoch 2' seen
+    grep -q '^#   *.*fresh' seen
+    grep -q 'killed by' seen
+    run awk '{ sub(/ +$/, "") } length > 80' seen
+    [ -z "$output" ]
+}
+
 @test "the scripts of the man page run" {
     mkdir examples
     awk -v dir=examples -f "$ROOT/tests/cli/examples.awk" "$MAN"
