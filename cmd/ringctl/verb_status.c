@@ -166,18 +166,32 @@ static void print_nodes(const json_t *nodes, char *out, size_t room)
                          (int)json_integer_value(node));
 }
 
-/* "node 2 (exit): epoch 2, forward, detected 1.2 ms, ..." */
+/* Of the op that was cut short; one may not be decided about yet, and there may
+ * have been none. */
+static void print_fate(const json_t *r, char *out, size_t room)
+{
+    const char *fate = text_of(r, "fate", NULL);
+    if (fate)
+        snprintf(out, room, "op %" PRId64 " %s", integer_of(r, "op", 0), fate);
+    else
+        snprintf(out, room, "%s",
+                 isnan(real_of(r, "decided_ms")) ? "undecided yet"
+                                                 : "between two ops");
+}
+
+/* "node 2 (exit): epoch 2, op 7 forward, detected 1.2 ms, ..." */
 static void note_recovery(struct output *output, const json_t *r)
 {
-    char text[512], times[128], nodes[128];
+    char text[512], fate[64], times[128], nodes[128];
+    print_fate(r, fate, sizeof fate);
     print_times(r, times, sizeof times);
     print_nodes(json_object_get(r, "nodes"), nodes, sizeof nodes);
     snprintf(text, sizeof text,
-             "node%s (%s): epoch %" PRId64 ", op %" PRId64 " %s%s, %" PRId64
+             "node%s (%s): epoch %" PRId64 ", %s%s, %" PRId64
              " chunks kept, %" PRId64 " redone, %" PRId64 " fresh",
-             nodes, text_of(r, "how", "?"), integer_of(r, "epoch", 0),
-             integer_of(r, "op", 0), text_of(r, "fate", "?"), times,
-             integer_of(r, "chunks_kept", 0), integer_of(r, "chunks_redone", 0),
+             nodes, text_of(r, "how", "?"), integer_of(r, "epoch", 0), fate,
+             times, integer_of(r, "chunks_kept", 0),
+             integer_of(r, "chunks_redone", 0),
              integer_of(r, "chunks_fresh", 0));
     output_note_text(output, "recovery", text);
 }
