@@ -36,8 +36,9 @@ const struct gw_algo gw__algo_allreduce_rabenseifner = {
     .name = "rabenseifner",
     .collective = GW_ALLREDUCE,
     .summary = "recursive halving, then recursive doubling",
-    .formula = "2 log2 p rounds, 2(p-1)/p n bytes a rank"
-               " (p not 2^k: 2 rounds and n bytes more)",
+    .formula =
+        "2 log2 p rounds, 2(p-1)/p n bytes a rank"
+        " (p not 2^k: as for the 2^k below, and 2 rounds and n bytes more)",
     .source = "Rabenseifner 2004 (ICCS, LNCS 3036)",
     .valid = gw__any_ranks,
     .emit = emit,

@@ -32,8 +32,9 @@ const struct gw_algo gw__algo_allreduce_recursive_doubling = {
     .name = "recursive_doubling",
     .collective = GW_ALLREDUCE,
     .summary = "ranks 1, 2, 4, ... apart exchange whole sums",
-    .formula = "log2 p rounds, n log2 p bytes a rank"
-               " (p not 2^k: 2 rounds and n bytes more)",
+    .formula =
+        "log2 p rounds, n log2 p bytes a rank"
+        " (p not 2^k: as for the 2^k below, and 2 rounds and n bytes more)",
     .source = "Thakur, Rabenseifner, Gropp 2005, section 4.5",
     .valid = gw__any_ranks,
     .emit = emit,
