@@ -40,6 +40,8 @@ function evaluate(text,    result) {
     gsub(/^[ \t]+/, "", rest)
     if (rest != "" && fault == "")
         fault = "\"" rest "\" is more than a formula"
+    if (fault == "" && !(result > -1e300 && result < 1e300))
+        fault = "that comes to no number"
     return fault == "" ? result : 0
 }
 

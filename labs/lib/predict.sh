@@ -23,10 +23,12 @@ ask() {
         printf '%s> ' "$unit"
         IFS= read -r reply <&3 ||
             fail 64 "no answer to \"$id\": nothing was recorded"
+        reply=$(printf '%s' "$reply" | tr -d '[:cntrl:]')
         if number_said=$(answer "$reply" "$unit"); then
             return
         fi
-        echo "  $number_said. A number is asked for: 40, 1.5M, or 3*(P-1)."
+        echo "  $number_said. A number is asked for: 40, 1.5M, or 3*(P-1)." |
+            fold -s -w 78
     done
 }
 

@@ -11,7 +11,7 @@ function quoted(text) {
 }
 
 function total() {
-    printf "%-46s %9s %13s %7d\n\n", "total", "", points " of " of, minutes
+    printf "%-49s %9s %10s %7d\n\n", "total", "", points " of " of, minutes
     points = of = minutes = 0
 }
 
@@ -36,13 +36,13 @@ $1 != learner || NR == 1 {
     learner = $1
     if (many)
         print learner ":"
-    printf "%-38s %-7s %9s %13s %7s\n", "lab", "verdict", "predicted", "points", \
+    printf "%-41s %-7s %9s %10s %7s\n", "lab", "verdict", "predicted", "points", \
         "minutes"
 }
 
 {
     right = $5 ? $6 " of " $4 : "-"
-    printf "%-38s %-7s %9s %13s %7d\n", substr($2, 1, 2) " " substr($3, 1, 35), \
+    printf "%-41s %-7s %9s %10s %7d\n", substr($2, 1, 2) " " substr($3, 1, 38), \
         $12, right, $9 " of " $10, $11
     points += $9
     of += $10

@@ -33,7 +33,8 @@
 #   tell NAME FIELD...           prints some of what measure noted
 #   say TEXT...                  prints a paragraph
 #
-# A command that is shown can be typed again where the learner is.
+# A command that is shown can be typed again where the learner is. It is ended
+# after $LAB_TIMEOUT seconds, 60 by default.
 
 # A word as a shell wants it typed.
 quoted() {
@@ -125,6 +126,9 @@ measure_by() {
     note "$name.status" "$code"
     if [ "$code" != 0 ]; then
         sed 's/^/    /' "$LAB_OUT/$name.err"
+    fi
+    if [ "$code" = 124 ] && [ ! -s "$LAB_OUT/$name.err" ]; then
+        echo "    It was ended after ${LAB_TIMEOUT:-60} s; LAB_TIMEOUT says how long."
     fi
 }
 

@@ -117,6 +117,7 @@ lots
 1M
 3/4*S
 2*
+1e400
 768K bytes
 (P-1)/P*S
 2*768K
@@ -125,7 +126,8 @@ EOT
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output = *"lots is not known"* ]]
-    [ "$(grep -c 'A number is asked for' <<<"$output")" -eq 3 ]
+    [[ $output = *"that comes to no number"* ]]
+    [ "$(grep -c 'A number is asked for' <<<"$output")" -eq 4 ]
     run awk '{ printf "%s=%s ", $1, $2 }' lab-work/01/record/predictions
     [ "$output" = "broadcast=1048576 allgather=786432 reduce_scatter=786432 alltoall=786432 allreduce=1572864 busbw=15 " ]
 }
@@ -339,7 +341,7 @@ EOT
         lab help
         lab score
         lab hint 01
-        yes 1 2>/dev/null | lab predict 01
+        (echo "40 messages" && yes 1 2>/dev/null) | lab predict 01
         lab run 01
         lab check 01 || true
     } >said

@@ -72,6 +72,7 @@ has_form() {
     for key in title minutes level needs seed parts points; do
         [ -n "$(conf $key)" ] || wrong "lab.conf lacks $key"
     done
+    [ "$(conf title | wc -c)" -le 39 ] || wrong "its title is over 38 letters"
     [ "$(sed -n 's/^## //p' "$home/README.md" | tr '\n' ,)" = \
         "Question,You need,Predict,Run,See,Explain,Break it,Build,Check,Limits,Further," ] ||
         wrong "README.md has other headings"
