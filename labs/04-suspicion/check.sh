@@ -15,10 +15,7 @@ CRASH=$((1500 + SEED * 7 % 20))
 note JITTER "$JITTER"
 mine=$LAB_OUT/mine.so
 
-code=0
-show cc -Wall -shared -fPIC -I "${LAB%/*}/../lib/include" -o "$mine" \
-    "$LAB_DIR/policy.c" || code=$?
-note compile.status "$code"
+compile mine "$LAB_DIR/policy.c"
 
 say "Messages that take up to $JITTER ms, nobody crashes:"
 measure jitter ringctl sim ring --suspicion "$mine" --for 2s --keep-going \

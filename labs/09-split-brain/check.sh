@@ -31,6 +31,12 @@ tell whole two_primaries pushes_lost stale violations
 say "drift.txt: clocks that go wrong by so much, in both directions:"
 note drift.safe "$(awk '$1 == "safe" { print $2 + 0; exit }' \
     "$LAB_DIR/drift.txt")"
+# How long the lease lasts, and how long the controllers wait, in ms.
+reckon drift.lease "LEASE/(1-drift.safe/100)"
+reckon drift.wait "(LEASE+MARGIN)/(1+drift.safe/100)"
+reckon more.lease "LEASE/(1-(drift.safe+1)/100)"
+reckon more.wait "(LEASE+MARGIN)/(1+(drift.safe+1)/100)"
+tell drift safe lease wait
 # As the simulator takes it; no more than it has.
 ppm=$(value drift.safe | awk '{ d = $1 * 10000
     printf "%d", d < 0 ? 0 : d > 500000 ? 500000 : d }')
