@@ -327,9 +327,9 @@ EOT
     [ "$status" -eq 0 ]
     [[ ${lines[0]} = learner,lab,title,* ]]
     awk -F, '$1 == "ada" && $2 == "01-collectives"' <<<"$output" |
-        grep -q ',6,6,4,12,12,18,18,[0-9]*,PASS$'
+        grep -q ',6,6,4,14,14,18,18,[0-9]*,PASS$'
     awk -F, '$1 == "bob" && $2 == "01-collectives"' <<<"$output" |
-        grep -q ',6,0,0,12,0,0,18,0,-$'
+        grep -q ',6,0,0,14,0,0,18,0,-$'
     run lab score --csv class/eve
     [ "$status" -eq 65 ]
 }
