@@ -31,8 +31,7 @@ show ringctl --run scales wait 'done'
 measure_by slot scales ringctl --run scales slots
 run_tool ringctl --run scales down >/dev/null
 sed -n 's/^scales\.[0-9]*\.keys //p' "$LAB_OUT/values" >"$LAB_OUT/weights"
-show "${CC:-cc}" -shared -fPIC -I lib/include -o "$LAB_OUT/place.so" \
-    "$LAB_DIR/place.c" || true
+compile place "$LAB_DIR/place.c"
 # shellcheck disable=SC2086
 measure placed $train --placement "$LAB_OUT/place.so" \
     --weights "$LAB_OUT/weights"

@@ -21,11 +21,11 @@ measure bound psnode actors cartpole --actors "$(setting actors)" \
 tell bound lag lag_worst total_busy total_dropped last_return
 
 say "targets.c, 40 updates beside V-trace:"
-mine=$LAB_OUT/targets.so
-code=0
-show cc -Wall -shared -fPIC -I "${LAB%/*}/../lib/include" -o "$mine" \
-    "$LAB_DIR/targets.c" || code=$?
-note compile.status "$code"
+mine=$LAB_OUT/mine.so
+compile mine "$LAB_DIR/targets.c"
+if [ "$(value mine.compiled)" != 1 ]; then
+    exit 0
+fi
 measure built psnode actors cartpole -q 24 --set rate=2 --updates 40 \
     --every 40 --seed "$SEED"
 tell built policy_loss value_loss

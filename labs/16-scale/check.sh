@@ -128,17 +128,11 @@ note LEAST "$(awk -v k="$K" -v m="$M" '
     BEGIN { print 2 * (sides(k) + sides(m)) }')"
 cluster=$LAB_OUT/cluster.topo
 sh "$LAB/cluster.sh" "$K" "$M" >"$cluster"
-include=${LAB%/labs/*}/lib/include
 so=$LAB_OUT/mine.so
 
 say "mine.c:"
-code=0
-# shellcheck disable=SC2086 # the compiler may be two words
-show ${CC:-cc} -Wall -Wextra -shared -fPIC -I "${include#"$PWD"/}" -o "$so" \
-    "$LAB_DIR/mine.c" 2>&1 || code=$?
-note compile.status "$code"
-printf 'compile\tlabs/lab check 16 --seed %s\n' "$SEED" >>"$LAB_OUT/commands"
-if [ "$code" != 0 ]; then
+compile mine "$LAB_DIR/mine.c"
+if [ "$(value mine.compiled)" != 1 ]; then
     exit 0
 fi
 measure verify collrun verify allreduce --algo "$so" --all --max-ranks 40

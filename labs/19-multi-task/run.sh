@@ -8,8 +8,7 @@ set -eu
 . "$LAB_LIB/steps.sh"
 
 model=$LAB_OUT/model
-show cc -O2 -I "${LAB%/*}/../lib/include" -I "$LAB" -o "$model" "$LAB/model.c" \
-    "$LAB/solution/sum.c" -L "$GW_BIN" -lgradwire -lm -Wl,-rpath,"$GW_BIN"
+make_program model "$LAB/model.c" "$LAB/solution/sum.c"
 
 say "The trunk is added up over all ranks, a head among those of its task. Bytes" \
     "and messages are of a step:"

@@ -134,8 +134,10 @@ measure_by() {
 
 compile() {
     include=${LAB%/labs/*}/lib/include
-    printf '$ cc -shared -fPIC -I %s -o %s.so %s\n' "${include#"$PWD"/}" "$1" \
-        "${2#"$PWD"/}"
+    include=${include#"$PWD"/}
+    line=$(typed cc -shared -fPIC -I "$include" -o "$1.so" "${2#"$PWD"/}")
+    printf '$ %s\n' "$line"
+    printf '%s\t%s\n' "$1" "$line" >>"$LAB_OUT/commands"
     if ${CC:-cc} -std=gnu11 -Wall -shared -fPIC -I "$include" \
         -o "$LAB_OUT/$1.so" "$2" >"$LAB_OUT/$1.cc" 2>&1; then
         note "$1.compiled" 1

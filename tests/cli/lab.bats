@@ -222,6 +222,24 @@ EOT
     [ "$status" -eq 64 ]
 }
 
+@test "hints fill a terminal and no more, and drawings in them stay" {
+    for home in labs/[0-9][0-9]-*; do
+        number=$(basename "$home" | cut -d - -f 1)
+        lab start "$number" >/dev/null
+        for _ in $(awk -v RS= '{ print NR }' "$home/hints.txt"); do
+            lab hint "$number" >>said
+        done
+    done
+    run awk 'length > 79' said
+    [ "$output" = "" ]
+    printf 'One, and two\nare:\n    0  2\n    1  3\nso it\nis.\n' >text
+    run awk -f "$ROOT/labs/lib/text.awk" -f "$ROOT/labs/lib/fill.awk" text
+    [ "$output" = "One, and two are:
+    0  2
+    1  3
+so it is." ]
+}
+
 @test "the solution is shown, or taken; reset keeps what was there" {
     lab start 01
     run lab solution 01

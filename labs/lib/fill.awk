@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+#
+# Fills lines of text up to the width of a terminal; a line that is indented stays
+# as it is. Needs text.awk before it.
+
+function flush() {
+    if (text != "")
+        wrap(text, 0)
+    text = ""
+}
+
+/^ / { flush(); print; next }
+{ text = text " " $0 }
+END { flush() }
