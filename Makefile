@@ -26,11 +26,12 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 # pkg-config is asked when a recipe needs it, hence after deps; for cflags once.
 LIB_PC := libzmq jansson raft libuv
 TOOL_PC := smartcols ncursesw readline
-# A BLAS is used when it is there.
+# A BLAS is used when it is there, and so is RDMA.
 BLAS_PC = $(shell pkg-config --exists openblas && echo openblas)
+VERBS_PC := $(shell pkg-config --exists libibverbs librdmacm 2>/dev/null && echo libibverbs librdmacm)
 PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC) $(BLAS_PC)) \
 	$$(if $(BLAS_PC),-DGW_HAVE_BLAS))$(PC_CFLAGS)
-LIB_LIBS = $(shell pkg-config --libs $(LIB_PC) $(BLAS_PC)) -lm -pthread
+LIB_LIBS = $(shell pkg-config --libs $(LIB_PC) $(BLAS_PC) $(VERBS_PC)) -lm -pthread
 TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)
 UNIT_LIBS = $(shell pkg-config --libs check) $(TOOL_LIBS)
 CPPFLAGS += -D_GNU_SOURCE -Ilib/include -Ilib -Icmd
@@ -40,7 +41,11 @@ LDFLAGS += $(SAN) -Wl,--as-needed -rdynamic
 
 # ---- sources ----
 
-LIB_SRC := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
+# Of the verbs wire either all files or the one that stands for them.
+VERBS_NONE := lib/wire/verbs_none.c
+VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs_*.c))
+LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)), \
+	$(wildcard lib/*/*.c lib/*/*/*.c)))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c)))
 folders = $(patsubst %/,%,$(sort $(dir $(wildcard $(1)))))
@@ -151,6 +156,11 @@ check-model: deps
 	@tests/spin/check.sh $(B)
 check-deb: deps
 	@tests/debian/check.sh
+# Where RDMA's libraries have come just now, make has to look again.
+check-verbs: deps
+	+@if .ci/deps verbs; then $(MAKE) --no-print-directory $(B)/unit $(B)/collrun && \
+		tests/verbs/check.sh $(B); \
+	else echo "check-verbs: skipped, not all that it needs can be had here"; fi
 
 # Optimised less, compilers warn of more that is none.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
@@ -244,7 +254,7 @@ SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
 field = $(word $(1),$(subst =, ,$(2)))
 
 $(B)/gradwire.pc: .ci/gradwire.pc always
-	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC) $(BLAS_PC)|' $< >$@
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC) $(BLAS_PC) $(VERBS_PC)|' $< >$@
 
 $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)
@@ -272,5 +282,5 @@ clean:
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-deb check-model clean demo deps format fuzz install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-deb check-model check-verbs clean demo deps format fuzz install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

@@ -41,7 +41,7 @@ static const struct option_spec options[] = {
      "algorithm, all that serve so many ranks, or what the library chooses",
      "auto|all|" PLAN_ALGO_WORDS},
     {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE",
-     "transport (default shm)", "shm|ipc|tcp"},
+     "transport (default shm)", "shm|ipc|tcp|verbs"},
     {"ranks", 'n', OPTION_UNSIGNED, &bench.ranks, "N",
      "processes (default 4, or those of mpirun and its like)", NULL},
     {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES", "smallest size",

@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
     {"ranks", 'n', OPTION_UNSIGNED, &ranks, "N",
      "processes (default 4, or those of mpirun and its like)", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport (default shm)",
-     "shm|ipc|tcp"},
+     "shm|ipc|tcp|verbs"},
     {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
      "let the scheduler choose the CPU of each rank", NULL},
     PLACED_OPTIONS,

@@ -130,7 +130,8 @@ static void wire_rows(struct output *output)
         const char *name, *note;
     } known[] = {{"shm", "shared memory of this host"},
                  {"ipc", "ZeroMQ over unix sockets"},
-                 {"tcp", "ZeroMQ over TCP"}};
+                 {"tcp", "ZeroMQ over TCP"},
+                 {"verbs", "RDMA over libibverbs"}};
     for (const char *const *wire = gw_wire_list(); *wire; wire++) {
         const char *note = NULL;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -29,7 +29,7 @@ static const struct option_spec options[] = {
     {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "type of the elements",
      "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "whose costs to take",
-     "shm|ipc|tcp"},
+     "shm|ipc|tcp|verbs"},
     {"why", 0, OPTION_FLAG, &why_asked, NULL,
      "explain which algorithm a call would choose", NULL},
     {0},

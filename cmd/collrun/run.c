@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"bytes", 'b', OPTION_BYTES, &bytes, "BYTES", "size of the message", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport (default shm)",
-     "shm|ipc|tcp"},
+     "shm|ipc|tcp|verbs"},
     {"watch", 0, OPTION_FLAG, &watching, NULL,
      "draw who has contributed to what, after every step", NULL},
     {"events", 0, OPTION_TEXT, &recorder.jsonl, "FILE.jsonl",

@@ -7,6 +7,7 @@
 #include "launch_parts.h"
 
 #include "command.h"
+#include "placed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,8 @@ static void set_place(const struct launch *launch, const struct birth *birth)
         setenv("GW_WIRE", launch->wire, 1);
     if (launch->key_file)
         setenv("GRADWIRE_KEY", launch->key_file, 1);
+    if (launch->insecure || placed_options.insecure)
+        setenv("GW_INSECURE", "1", 1);
 }
 
 /* A program finds signals as a shell would leave them. */

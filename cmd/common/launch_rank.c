@@ -109,6 +109,9 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
                         struct gw_error *why)
 {
     const struct placed *placed = launch->placed;
+    const struct placed_options *said = &placed_options; /* verbs asks here */
+    const char *interface =
+        launch->interface ? launch->interface : said->interface;
     const struct gw_comm_config config = {
         .rank = birth->rank,
         .size = launch->ranks,
@@ -118,9 +121,10 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
         .timeout_ms = timeout_ms(launch),
         .slice_bytes = launch->slice_bytes,
         .lanes = launch->lanes,
-        .interface = placed ? placed->config.interface : launch->interface,
+        .interface = placed ? placed->config.interface : interface,
         .key_file = placed ? placed->config.key_file : launch->key_file,
-        .insecure = placed ? placed->config.insecure : launch->insecure,
+        .insecure = placed ? placed->config.insecure
+                           : launch->insecure || said->insecure,
         .no_windows = launch->no_windows,
         .events = launch->events ? &report->sink : NULL,
     };

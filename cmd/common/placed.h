@@ -34,7 +34,7 @@ extern struct placed_options placed_options;
     {"key", 0, OPTION_TEXT, &placed_options.key_file, "FILE",                  \
      "between hosts: the key that all ranks have", NULL},                      \
     {"insecure", 0, OPTION_FLAG, &placed_options.insecure, NULL,               \
-     "between hosts: without a key", NULL},                                    \
+     "between hosts: without a key; verbs: not encrypted", NULL},              \
     {"interface", 0, OPTION_TEXT, &placed_options.interface, "ADDRESS",        \
      "between hosts: by which the others reach this one", NULL}
 /* clang-format on */

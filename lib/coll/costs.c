@@ -37,6 +37,11 @@ static const struct builtin builtins[] = {
       .memory_us_per_byte = 0.00002,
       .cached_us_per_byte = 0.00001,
       .cores = 2}},
+    {"verbs", /* of a network of 100 Gbit/s */
+     {.model = {3, 0.0001, 0.00005},
+      .memory_us_per_byte = 0.00002,
+      .cached_us_per_byte = 0.00001,
+      .cores = 2}},
 };
 
 struct figure {

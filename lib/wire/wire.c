@@ -9,11 +9,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static const char *const names[] = {"shm", "ipc", "tcp", NULL};
+static const char *const names[] = {"shm", "ipc", "tcp", "verbs", NULL};
+static const char *const without_verbs[] = {"shm", "ipc", "tcp", NULL};
 
 const char *const *gw_wire_list(void)
 {
-    return names;
+    return gw__verbs_is_built() ? names : without_verbs;
 }
 
 enum gw_err gw__wire_open(const struct gw_comm_config *config,
@@ -33,9 +34,12 @@ enum gw_err gw__wire_open(const struct gw_comm_config *config,
         return gw__shm_open(&named, wire, why);
     if (strcmp(named.wire, "ipc") == 0 || strcmp(named.wire, "tcp") == 0)
         return gw__zmq_open(&named, wire, why);
-    return gw_fail(why, GW_EINVAL,
-                   "no wire is called \"%.40s\"; there are shm, ipc and tcp",
-                   named.wire);
+    if (strcmp(named.wire, "verbs") == 0)
+        return gw__verbs_open(&named, wire, why);
+    return gw_fail(
+        why, GW_EINVAL,
+        "no wire is called \"%.40s\"; there are shm, ipc, tcp and verbs",
+        named.wire);
 }
 
 bool gw__wire_interrupted(const struct gw__wire *wire)

@@ -101,8 +101,8 @@ struct gw__wire_ops {
      */
     enum gw_err (*check)(struct gw__wire *, struct gw_error *why);
     /* Tells all peers, at once and without waiting. When it returns, or when
-     * `check` has answered a peer's abort, ipc and tcp no longer read buffers
-     * that were lent to them. */
+     * `check` has answered a peer's abort, ipc, tcp and verbs no longer read
+     * buffers that were lent to them. */
     void (*abort)(struct gw__wire *, const struct gw_error *error);
     /* Says goodbye, frees all; does not wait for peers longer than it takes to
      * hand over what they need (at most 200 ms for what is already sent). */
@@ -147,5 +147,10 @@ GW_MUST_CHECK enum gw_err gw__shm_open(const struct gw_comm_config *config,
 GW_MUST_CHECK enum gw_err gw__zmq_open(const struct gw_comm_config *config,
                                        struct gw__wire **wire,
                                        struct gw_error *why);
+/* GW_ENOTSUP: this build, or this host, has none. */
+GW_MUST_CHECK enum gw_err gw__verbs_open(const struct gw_comm_config *config,
+                                         struct gw__wire **wire,
+                                         struct gw_error *why);
+bool gw__verbs_is_built(void);
 
 #endif

@@ -83,6 +83,15 @@ json() {
     [[ $output = *'did you mean "tcp"?'* ]]
 }
 
+@test "where there is no RDMA, verbs says so" {
+    for device in /sys/class/infiniband/*; do
+        [ ! -e "$device" ] || skip "there is an RDMA device here"
+    done
+    run -64 collrun bench barrier -n 2 --wire verbs --insecure
+    [[ $output = *"verbs wire: this host has no RDMA device"* ||
+        $output = *"verbs wire: this gradwire was built without"* ]]
+}
+
 @test "no byte of what is typed reaches the terminal as a command to it" {
     for words in $'\e[2J' $'run \e[2J' $'plan \x9b2J' $'list --\e[2J' $'-n \e run'; do
         # shellcheck disable=SC2086

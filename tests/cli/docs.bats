@@ -51,7 +51,8 @@ compile_and_run() {
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -o program "$1" \
         -I "$ROOT/lib/include" "$BUILD/libgradwire.a" \
         $(pkg-config --libs libzmq jansson raft libuv) \
-        $(pkg-config --libs openblas 2>/dev/null) -lm -pthread ${SAN:-}
+        $(pkg-config --libs openblas 2>/dev/null) \
+        $(pkg-config --libs libibverbs librdmacm 2>/dev/null) -lm -pthread ${SAN:-}
     ./program
 }
 

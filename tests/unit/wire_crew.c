@@ -15,9 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const all_wires[] = {"shm",       "ipc",       "tcp",
-                                        "quiet shm", "quiet ipc", "quiet tcp",
-                                        "rough shm", "rough ipc", "rough tcp"};
+static const char *const all_wires[] = {
+    "shm",       "ipc",       "tcp",         "quiet shm",
+    "quiet ipc", "quiet tcp", "rough shm",   "rough ipc",
+    "rough tcp", "verbs",     "quiet verbs", "rough verbs"};
 static const uint64_t patience_ns = 10 * 1000000000ULL;
 static const uint64_t doze_ns = 20 * 1000000ULL;
 
@@ -30,7 +31,9 @@ const char *crew_inner_name(const char *name)
 static bool is_chosen(const char *name)
 {
     const char *chosen = getenv("GW_TEST_WIRES");
-    return !chosen || strstr(chosen, crew_inner_name(name));
+    if (!chosen)
+        chosen = "shm,ipc,tcp";
+    return strstr(chosen, crew_inner_name(name));
 }
 
 const char *crew_wire_name(int index)
@@ -52,12 +55,13 @@ int crew_wire_count(void)
 struct gw_comm_config crew_config(const char *name, unsigned rank,
                                   unsigned size)
 {
-    return (struct gw_comm_config){.rank = rank,
-                                   .size = size,
-                                   .wire = crew_inner_name(name),
-                                   .slice_bytes = size < CREW_MAX
-                                                      ? CREW_SLICE_BYTES
-                                                      : FULL_CREW_SLICE_BYTES};
+    return (struct gw_comm_config){
+        .rank = rank,
+        .size = size,
+        .wire = crew_inner_name(name),
+        .insecure = strcmp(crew_inner_name(name), "verbs") == 0,
+        .slice_bytes =
+            size < CREW_MAX ? CREW_SLICE_BYTES : FULL_CREW_SLICE_BYTES};
 }
 
 /* One table for all ranks of the process; it stays until the process ends. */

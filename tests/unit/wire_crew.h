@@ -35,7 +35,8 @@ typedef void (*crew_child)(struct gw__wire *wire, void *context);
 
 /* How many wires the suite runs over, and their names: "ipc"; "quiet ipc", with
  * a wire around it that obeys link rules when there are none; and "rough ipc",
- * with some on every link. GW_TEST_WIRES=ipc,tcp restricts them. */
+ * with some on every link. GW_TEST_WIRES=ipc,tcp restricts them, and verbs is
+ * among them only when that names it: it needs a device. */
 int crew_wire_count(void);
 const char *crew_wire_name(int index);
 /* "ipc", of each of these. */
@@ -53,7 +54,7 @@ struct gw__wire *crew_open(const char *name, unsigned rank, unsigned size,
 void crew_start(struct crew *crew, const char *name, unsigned size,
                 unsigned lanes);
 /* As crew_start, but rank `child_rank` (not 0) is a forked process that runs
- * `body`. Call it before any other wire exists in this process. */
+ * `body`. Call it before this process has opened any wire. */
 void crew_start_with_child(struct crew *crew, const char *name, unsigned size,
                            unsigned child_rank, crew_child body, void *context);
 /* Closes what is open, all at the same time, and reaps the child. */

@@ -22,14 +22,17 @@ struct gw_comm_config {
      * connect to: "ipc://@name" (abstract, leaves no file) or
      * "tcp://host:port". */
     const char *rendezvous;
-    const char *wire;       /* "shm", "ipc", "tcp"; NULL: "shm" */
-    unsigned connect_ms;    /* to meet everybody; 0: 10 s */
-    unsigned timeout_ms;    /* an op without progress; 0: 30 s */
-    size_t slice_bytes;     /* 0: the wire's own choice */
-    unsigned lanes;         /* ZeroMQ sockets a peer; 0: the wire's choice */
-    const char *interface;  /* address to bind for tcp; NULL: loopback */
+    const char *wire;    /* "shm", "ipc", "tcp", "verbs"; NULL: "shm" */
+    unsigned connect_ms; /* to meet everybody; 0: 10 s */
+    unsigned timeout_ms; /* an op without progress; 0: 30 s */
+    size_t slice_bytes;  /* 0: the wire's own choice */
+    unsigned lanes;      /* ZeroMQ sockets a peer; 0: the wire's choice */
+    /* tcp: the address to bind; NULL: loopback. verbs: an address, a network
+     * interface or an RDMA device; NULL: the first that is active. */
+    const char *interface;
     const char *key_file;   /* CURVE; NULL: none */
-    bool insecure;          /* allow tcp outside loopback without a key */
+    bool insecure;          /* allow tcp outside loopback without a key, and
+                               verbs, which is never encrypted */
     bool no_windows;        /* shm: messages only, as on the other wires */
     struct gw_sink *events; /* not owned; NULL: none */
 };
@@ -41,7 +44,8 @@ GW_API void *gw_alloc(size_t bytes, struct gw_error *why);
 /* NULL is allowed. Not while a call uses it. */
 GW_API void gw_free(void *memory);
 
-/* The wires that this build has, NULL-terminated: "shm", "ipc", "tcp". */
+/* The wires that this build has, NULL-terminated: "shm", "ipc", "tcp", and,
+ * where it was built with libibverbs and librdmacm, "verbs". */
 GW_API const char *const *gw_wire_list(void);
 
 #ifdef __cplusplus

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside the verbs wire: RDMA over libibverbs and librdmacm.
+ *
+ *   verbs_open.c     the device, what is allocated on it, and the address
+ *   verbs_device.c   which address, port and device to use
+ *   verbs_connect.c  joins the peers
+ *   verbs_event.c    what the connection manager says: made, refused, ended
+ *   verbs_data.c     slices: send, peek, release, room and credits
+ *   verbs_memory.c   registered memory, cached
+ *   verbs_queue.c    what completes on the queue pairs
+ *   verbs_control.c  notes between ranks: loss, abort, goodbye
+ *   verbs_wait.c     sleeping until something changes
+ *   verbs_none.c     stands for all of them where the libraries are missing
+ *
+ * Between two ranks there is one reliable connected queue pair. Each rank has a
+ * landing zone for each peer, a ring of `zone_bytes` that this peer alone may
+ * write into, and the peer has a stage of the same size: a slice lies at the
+ * same offset in both. One RDMA write carries the header, which comes from the
+ * stage, and the data behind it, which come from there too or, where they lie
+ * in registered memory, from where they are. Its immediate value is the offset,
+ * in grains of 64 bytes; the receiver looks at the slice where it landed.
+ *
+ *     stage   | h data | h |        | h data |     data of gw_alloc
+ *                  |     |  \____________________________/
+ *                  v     v                |
+ *     zone    | h data | h  data          |
+ *
+ * iWARP knows no immediate value: there a small message follows the write on
+ * the same queue pair, and so it comes after the data.
+ *
+ * Room in the zone comes back by CREDIT notes. Nothing is ever sent for which
+ * the receiver has not posted a receive: WINDOW_SLICES slices, and the few
+ * notes that can be under way, fit into its queue.
+ */
+#ifndef GW__VERBS_H
+#define GW__VERBS_H
+
+#include "frame.h"
+#include "watch.h"
+#include "wire.h"
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+enum {
+    GW__VERBS_SLICE_BYTES = 256 << 10,
+    GW__VERBS_SLICE_BYTES_MAX = 64 << 20,
+    GW__VERBS_WINDOW_SLICES = 64,
+    /* A quarter of either is the most that is released and not yet told. */
+    GW__VERBS_CREDIT_PARTS = 4,
+    /* All zones of a rank together, about, and the most that one has when the
+     * slices do not need more: four of them always fit. */
+    GW__VERBS_ZONES_BYTES = 16 << 20,
+    GW__VERBS_ZONE_BYTES_MAX = 4 << 20,
+    GW__VERBS_ZONE_SLICES = 4,
+    GW__VERBS_GRAIN = 64,
+    /* What is larger, and not to be copied, is done when it has arrived. */
+    GW__VERBS_COPIED_BYTES = 16 << 10,
+    GW__VERBS_NOTES = 16,     /* that may be under way to a peer */
+    GW__VERBS_NOTES_KEPT = 2, /* of them, for the last words */
+    GW__VERBS_NOTE_ROOM = (GW__NOTE_BYTES_MAX + 63) / 64 * 64,
+    GW__VERBS_RECEIVES = GW__VERBS_WINDOW_SLICES + 24,
+    GW__VERBS_REGIONS_MAX = 64,
+    GW__VERBS_MAGIC = 0x31767767, /* "gwv1" */
+};
+
+/* What a rank's address says: where it listens. */
+struct gw__verbs_card {
+    uint32_t magic;
+    uint16_t port; /* host order */
+    uint16_t iwarp;
+    struct gw__watch_id process;
+    unsigned char token[GW__TOKEN_BYTES]; /* random: peers must know it */
+    char host[48];                        /* numeric, terminated */
+};
+
+/* What both say while they connect, in at most 56 bytes. */
+struct gw__verbs_greeting {
+    uint32_t magic;
+    uint16_t from, to;
+    unsigned char token[GW__TOKEN_BYTES]; /* the receiver's own */
+    uint64_t zone;                        /* where the receiver may write */
+    uint32_t rkey;
+    uint32_t zone_grains;
+};
+_Static_assert(sizeof(struct gw__verbs_greeting) <= 56, "private data");
+
+enum gw__verbs_state { GW__VERBS_UP, GW__VERBS_CLOSED, GW__VERBS_LOST };
+
+struct gw__verbs_link {
+    struct rdma_cm_id *id;
+    bool joined; /* both ends are ready */
+    struct gw__verbs_card card;
+
+    enum gw__verbs_state state;
+    bool disconnected;
+    uint64_t ended_ns; /* when its process was found dead; 0 */
+    uint64_t due;      /* VERBS_CLOSED: slices it sent in all */
+
+    unsigned char *zone, *stage;
+    struct ibv_mr *zone_mr;
+    uint64_t remote_zone;
+    uint32_t remote_key;
+    unsigned char *heard; /* RECEIVES places for notes */
+    unsigned char *notes; /* NOTES of them */
+    uint32_t *marks;      /* iWARP: the offsets of slices, as they are sent */
+    bool note_busy[GW__VERBS_NOTES];
+    unsigned notes_busy;
+
+    uint64_t sent;
+    uint64_t
+        completed;  /* of them, arrived; the queue pair does not read them */
+    uint64_t taken; /* of them, released by the peer as far as known */
+    /* Where the slice ends, were the ring endless, and whether its buffer waits
+     * for its completion; both by slice number. */
+    uint64_t end_of[GW__VERBS_WINDOW_SLICES];
+    bool lent[GW__VERBS_WINDOW_SLICES];
+
+    uint64_t arrived;
+    uint32_t grain_of[GW__VERBS_WINDOW_SLICES]; /* by slice number */
+    uint64_t received;                          /* slices released */
+    uint64_t credited;                          /* of them, told to the peer */
+    uint64_t uncredited_bytes;
+    bool credit_due; /* it found no free note */
+    bool held;       /* there is a view */
+    struct gw__header header;
+    struct gw__slice_view view;
+
+    /* Something came, or room or a buffer, since the user looked. */
+    bool news_in, news_out;
+    /* Completions, to see whether there is life; and a probe under way. */
+    uint64_t signs, signs_seen, sign_ns;
+    bool probing;
+};
+
+struct gw__verbs_region {
+    uint32_t id;
+    uint64_t generation; /* of the regions, when it was last found to exist */
+    uint64_t used;
+    const unsigned char *base;
+    size_t bytes;
+    struct ibv_mr *mr; /* NULL: it could not be registered */
+};
+
+struct gw__verbs {
+    struct gw__wire wire;
+    struct gw__verbs_card card;
+    struct rdma_event_channel *events;
+    struct rdma_cm_id *listener;
+    struct ibv_context *device; /* the listener's */
+    bool iwarp;
+    struct ibv_pd *domain;
+    struct ibv_comp_channel *bell;
+    struct ibv_cq *queue;
+    bool armed; /* the bell will ring for the next completion */
+    size_t slice_bytes, zone_bytes;
+    unsigned char *memory; /* all zones, then all that is only read or heard */
+    size_t memory_bytes;
+    struct ibv_mr *local_mr; /* of the second part */
+    struct gw__verbs_region regions[GW__VERBS_REGIONS_MAX];
+    unsigned region_count;
+    uint64_t region_uses;
+    struct gw__verbs_link *links; /* by rank; this rank's own is unused */
+    struct gw__watch watch;
+    struct gw_error error;   /* what `check` answers */
+    struct gw_error refusal; /* what `connect` answers */
+    bool told_of_abort;      /* a peer's, not yet acted upon */
+    bool over;               /* aborted, here or there */
+    bool news;               /* a loss or an abort, since the user looked */
+    uint64_t spin_ns;
+    int ears; /* an epoll set of all descriptors of this wire */
+};
+
+static inline struct gw__verbs *gw__verbs_of(struct gw__wire *wire)
+{
+    return (struct gw__verbs *)wire;
+}
+
+/* Bytes that a slice takes in zone and stage. */
+static inline size_t gw__verbs_need(size_t bytes)
+{
+    size_t grain = GW__VERBS_GRAIN;
+    return sizeof(struct gw__header) + (bytes + grain - 1) / grain * grain;
+}
+
+/* ---- verbs_device.c ---- */
+
+/* Binds verbs->listener to the address that `interface` names (an address, a
+ * network interface or an RDMA device), or, NULL, to the first one that an
+ * active RDMA port has. GW_ENOTSUP: there is none here. */
+GW_MUST_CHECK enum gw_err gw__verbs_bind(struct gw__verbs *verbs,
+                                         const char *interface,
+                                         struct gw_error *why);
+
+/* ---- verbs_memory.c ---- */
+
+/* The key of memory that is registered, now or already; false when it has to be
+ * copied. */
+bool gw__verbs_key(struct gw__verbs *verbs, const void *data, size_t bytes,
+                   uint32_t *key);
+void gw__verbs_forget(struct gw__verbs *verbs);
+/* Zones, stages and notes of all links. */
+GW_MUST_CHECK enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs,
+                                                struct gw_error *why);
+void gw__verbs_free_memory(struct gw__verbs *verbs);
+
+/* ---- the ops ---- */
+
+enum gw_err gw__verbs_connect(struct gw__wire *wire,
+                              const struct gw__address *table,
+                              uint64_t deadline_ns, struct gw_error *why);
+enum gw_err gw__verbs_send(struct gw__wire *wire, unsigned peer,
+                           const struct gw__header *header, const void *data,
+                           bool copy);
+uint64_t gw__verbs_sends_done(struct gw__wire *wire, unsigned peer);
+enum gw_err gw__verbs_peek(struct gw__wire *wire, unsigned peer,
+                           struct gw__slice_view *view);
+void gw__verbs_release(struct gw__wire *wire, unsigned peer);
+void gw__verbs_wait(struct gw__wire *wire, uint64_t ns);
+enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why);
+void gw__verbs_abort(struct gw__wire *wire, const struct gw_error *error);
+void gw__verbs_close(struct gw__wire *wire);
+bool gw__verbs_lost(struct gw__wire *wire, unsigned peer);
+
+/* ---- between the files ---- */
+
+/* Takes up what has completed; false: nothing had. */
+bool gw__verbs_progress(struct gw__verbs *verbs);
+/* Takes up what the connection manager has to say. */
+void gw__verbs_hear_events(struct gw__verbs *verbs);
+/* Takes up the news of ended processes. */
+void gw__verbs_hear_ends(struct gw__verbs *verbs);
+/* Gives the link's queue pair everything that it can receive. */
+GW_MUST_CHECK enum gw_err gw__verbs_make_queue(struct gw__verbs *verbs,
+                                               unsigned peer,
+                                               struct gw_error *why);
+/* A note arrived from `peer`. */
+void gw__verbs_hear_note(struct gw__verbs *verbs, unsigned peer,
+                         const void *message, size_t bytes);
+/* Sends a note to `peer`; false when too many are under way. */
+bool gw__verbs_tell(struct gw__verbs *verbs, unsigned peer,
+                    struct gw__note *note);
+/* Tells the peer what was released, when that is due. */
+void gw__verbs_give_credit(struct gw__verbs *verbs, unsigned peer);
+/* Writes nothing into the peer's zone, to see whether it is there. */
+void gw__verbs_probe(struct gw__verbs *verbs, unsigned peer);
+/* Arms the bell and sleeps until there is news, or for `ns`. */
+void gw__verbs_doze(struct gw__verbs *verbs, uint64_t ns);
+/* The link is no good any more: `check` will say why. */
+enum gw_err gw__verbs_lose(struct gw__verbs *verbs, unsigned peer,
+                           const char *fact);
+/* Acts upon a peer's abort. */
+void gw__verbs_end_all(struct gw__verbs *verbs);
+/* Frees what gw__verbs_open made. */
+void gw__verbs_free(struct gw__verbs *verbs);
+
+/* The posting itself, in verbs_queue.c; 0 or an errno. */
+int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
+                         uint64_t offset, const void *lent, uint32_t bytes,
+                         uint32_t key);
+int gw__verbs_post_note(struct gw__verbs *verbs, unsigned peer, unsigned place,
+                        size_t bytes);
+int gw__verbs_post_probe(struct gw__verbs *verbs, unsigned peer);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What ranks tell each other beside the data, and how a loss is found out.
+ *
+ *            goodbye                      all slices taken
+ *   UP ----------------> CLOSED --------------------------> (GW_ECLOSED)
+ *    |                      |  too few had come
+ *    |  lost                v
+ *    +-------------------> LOST
+ *
+ * Notes travel on the queue pair, so a goodbye comes after the data, and an
+ * abort after what is under way, which needs no reader to get there. A peer is
+ * lost when
+ *
+ *   the connection ended without a goodbye   its process died: the kernel says
+ * so a request completed with an error        nobody answers: its host died its
+ * process ended (pidfd)                where a forked child keeps all open
+ *
+ * On a link where nothing moves, a write of nothing asks now and then; the
+ * peer's device answers it, and its process may stand still meanwhile. (iWARP
+ * answers nothing: there the loss of a host is left to TCP.)
+ */
+#include "verbs.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+/* How long a process's end waits for the end of its connection. */
+static const uint64_t held_open_ns = 100 * 1000000U;
+static const uint64_t probe_ns = 500 * 1000000U;
+/* For what was posted to arrive, before the queue pairs are destroyed. */
+static const uint64_t last_words_ns = 200 * 1000000U;
+
+enum gw_err gw__verbs_lose(struct gw__verbs *verbs, unsigned peer,
+                           const char *fact)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    if (link->state != GW__VERBS_LOST) {
+        link->state = GW__VERBS_LOST;
+        verbs->news = true;
+        if (link->id && link->id->qp)
+            rdma_disconnect(link->id); /* what is posted comes back */
+    }
+    if (!verbs->error.code)
+        gw_fail(&verbs->error, GW_ELOST, "rank %u lost: %s", peer, fact);
+    return GW_ELOST;
+}
+
+bool gw__verbs_lost(struct gw__wire *wire, unsigned peer)
+{
+    return gw__verbs_of(wire)->links[peer].state == GW__VERBS_LOST;
+}
+
+/* ---- notes ---- */
+
+bool gw__verbs_tell(struct gw__verbs *verbs, unsigned peer,
+                    struct gw__note *note)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    bool last = note->kind == GW__GOODBYE || note->kind == GW__ABORT;
+    unsigned place = 0;
+    if (link->notes_busy + (last ? 0 : GW__VERBS_NOTES_KEPT) >= GW__VERBS_NOTES)
+        return false;
+    while (link->note_busy[place])
+        place++;
+    note->from = verbs->wire.rank;
+    note->to = peer;
+    size_t bytes = gw__note_seal(note);
+    memcpy(link->notes + (size_t)place * GW__VERBS_NOTE_ROOM, note, bytes);
+    if (gw__verbs_post_note(verbs, peer, place, bytes) != 0)
+        return false;
+    link->note_busy[place] = true;
+    link->notes_busy++;
+    return true;
+}
+
+static void take_credit(struct gw__verbs *verbs, unsigned peer, uint64_t count)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    if (count < link->taken || count > link->sent) {
+        gw__verbs_lose(verbs, peer, "credit for slices that were not sent");
+        return;
+    }
+    link->taken = count;
+    link->news_out = true;
+}
+
+static void take_note(struct gw__verbs *verbs, unsigned peer,
+                      const struct gw__note *note)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    switch ((enum gw__note_kind)note->kind) {
+    case GW__CREDIT:
+        take_credit(verbs, peer, note->count);
+        break;
+    case GW__GOODBYE:
+        link->state = GW__VERBS_CLOSED;
+        link->due = note->count;
+        link->news_in = link->news_out = true;
+        break;
+    case GW__ABORT:
+        if (verbs->over || verbs->told_of_abort)
+            break;
+        gw_fail(&verbs->error, (enum gw_err)note->code, "%s", note->text);
+        verbs->told_of_abort = verbs->wire.told = verbs->news = true;
+        break;
+    case GW__HELLO:
+        if (link->joined)
+            gw__verbs_lose(verbs, peer, "a second HELLO");
+        link->joined = true;
+        break;
+    }
+}
+
+void gw__verbs_hear_note(struct gw__verbs *verbs, unsigned peer,
+                         const void *message, size_t bytes)
+{
+    struct gw__note note;
+    struct gw_error fault;
+    if (verbs->links[peer].state != GW__VERBS_UP)
+        return;
+    if (gw__note_read(message, bytes, peer, verbs->wire.rank, &note, &fault))
+        gw__verbs_lose(verbs, peer, fault.text);
+    else
+        take_note(verbs, peer, &note);
+}
+
+/* ---- losses ---- */
+
+void gw__verbs_hear_ends(struct gw__verbs *verbs)
+{
+    int rank;
+    while ((rank = gw__watch_poll(&verbs->watch)) >= 0)
+        verbs->links[rank].ended_ns = gw_now_ns();
+}
+
+/* Only of a link that has been silent since the last look. */
+static void ask_for_life(struct gw__verbs *verbs, unsigned peer,
+                         uint64_t now_ns)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    if (link->signs != link->signs_seen || !link->sign_ns) {
+        link->signs_seen = link->signs;
+        link->sign_ns = now_ns;
+    }
+    if (verbs->iwarp || link->probing || now_ns - link->sign_ns < probe_ns)
+        return;
+    link->probing = gw__verbs_post_probe(verbs, peer) == 0;
+    link->sign_ns = now_ns;
+}
+
+static void look_after(struct gw__verbs *verbs, unsigned peer, uint64_t now_ns)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    if (link->state != GW__VERBS_UP || !link->joined || verbs->over)
+        return;
+    if (link->disconnected)
+        gw__verbs_lose(verbs, peer, "its connection ended");
+    else if (link->ended_ns && now_ns - link->ended_ns > held_open_ns)
+        gw__verbs_lose(verbs, peer, "its process ended");
+    else
+        ask_for_life(verbs, peer, now_ns);
+}
+
+enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why)
+{
+    struct gw__verbs *verbs = gw__verbs_of(wire);
+    gw__verbs_hear_events(verbs);
+    gw__verbs_hear_ends(verbs);
+    gw__verbs_progress(verbs); /* after the events: what came before them */
+    uint64_t now_ns = gw_now_ns();
+    for (unsigned r = 0; r < wire->size; r++)
+        if (r != wire->rank)
+            look_after(verbs, r, now_ns);
+    if (!verbs->error.code)
+        return GW_OK;
+    return gw_fail(why, verbs->error.code, "%s", verbs->error.text);
+}
+
+/* ---- the end ---- */
+
+static bool is_leaving(const struct gw__verbs *verbs, unsigned peer)
+{
+    const struct gw__verbs_link *link = &verbs->links[peer];
+    return link->joined && link->state != GW__VERBS_LOST &&
+           !link->disconnected &&
+           (link->completed < link->sent || link->notes_busy > 0);
+}
+
+/* Until all that was posted has arrived or the time is up. It takes no reader,
+ * only the peers' devices. */
+static void await_arrival(struct gw__verbs *verbs)
+{
+    uint64_t deadline = gw_now_ns() + last_words_ns;
+    for (;;) {
+        bool leaving = false;
+        gw__verbs_hear_events(verbs);
+        gw__verbs_progress(verbs);
+        for (unsigned r = 0; r < verbs->wire.size; r++)
+            leaving |= r != verbs->wire.rank && is_leaving(verbs, r);
+        uint64_t now = gw_now_ns();
+        if (!leaving || now >= deadline)
+            return;
+        gw__verbs_doze(verbs, deadline - now);
+    }
+}
+
+/* Nothing reads the buffers of a queue pair that is destroyed. */
+static void destroy_queue(struct gw__verbs_link *link)
+{
+    if (!link->id || !link->id->qp)
+        return;
+    rdma_disconnect(link->id);
+    rdma_destroy_qp(link->id);
+    link->completed = link->sent;
+}
+
+/* Whoever hears of an abort passes it on before it closes, so that nobody takes
+ * the closing for the cause. When this returns nobody reads the buffers that
+ * were lent: the user of the failed call may free them. */
+void gw__verbs_end_all(struct gw__verbs *verbs)
+{
+    struct gw__note note = {.kind = GW__ABORT,
+                            .code = (int32_t)verbs->error.code};
+    memcpy(note.text, verbs->error.text, sizeof note.text);
+    verbs->over = true;
+    for (unsigned r = 0; r < verbs->wire.size; r++) {
+        struct gw__verbs_link *link = &verbs->links[r];
+        if (r != verbs->wire.rank && link->joined &&
+            link->state == GW__VERBS_UP)
+            (void)gw__verbs_tell(verbs, r, &note);
+    }
+    await_arrival(verbs);
+    for (unsigned r = 0; r < verbs->wire.size; r++)
+        if (r != verbs->wire.rank &&
+            verbs->links[r].completed != verbs->links[r].sent)
+            destroy_queue(&verbs->links[r]);
+}
+
+void gw__verbs_abort(struct gw__wire *wire, const struct gw_error *error)
+{
+    struct gw__verbs *verbs = gw__verbs_of(wire);
+    if (verbs->over)
+        return;
+    verbs->error = *error;
+    gw__verbs_end_all(verbs);
+}
+
+void gw__verbs_close(struct gw__wire *wire)
+{
+    struct gw__verbs *verbs = gw__verbs_of(wire);
+    for (unsigned r = 0; r < wire->size && !verbs->over; r++) {
+        struct gw__verbs_link *link = &verbs->links[r];
+        struct gw__note goodbye = {.kind = GW__GOODBYE, .count = link->sent};
+        if (r != wire->rank && link->joined && link->state == GW__VERBS_UP)
+            (void)gw__verbs_tell(verbs, r, &goodbye);
+    }
+    if (!verbs->over)
+        await_arrival(verbs);
+    for (unsigned r = 0; r < wire->size; r++)
+        if (r != wire->rank)
+            destroy_queue(&verbs->links[r]);
+    gw__verbs_free(verbs);
+}

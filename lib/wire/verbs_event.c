@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the connection manager says. The higher rank of a pair connects:
+ *
+ *   higher   resolve address -> resolve route -> CONNECT ............. greet
+ *                                                 |        ^             |
+ *                                        greeting |        | greeting    |
+ * HELLO v        |             v lower    listen .........................
+ * request -> accept ....... joined
+ *
+ * Each greeting carries the token that was in the receiver's address, so it can
+ * only come from a member, and where the receiver of it may write. The HELLO is
+ * the first message on the queue pair: iWARP wants it from the one who
+ * connected, and the other end knows by it that all is ready.
+ */
+#include "verbs.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { RESOLVE_MS = 2000 };
+
+static struct gw__verbs_greeting greeting_for(const struct gw__verbs *verbs,
+                                              unsigned peer)
+{
+    const struct gw__verbs_link *link = &verbs->links[peer];
+    struct gw__verbs_greeting greeting = {
+        .magic = GW__VERBS_MAGIC,
+        .from = (uint16_t)verbs->wire.rank,
+        .to = (uint16_t)peer,
+        .zone = (uintptr_t)link->zone,
+        .rkey = link->zone_mr->rkey,
+        .zone_grains = (uint32_t)(verbs->zone_bytes / GW__VERBS_GRAIN)};
+    memcpy(greeting.token, link->card.token, sizeof greeting.token);
+    return greeting;
+}
+
+static struct rdma_conn_param param_of(const struct gw__verbs_greeting *said)
+{
+    return (struct rdma_conn_param){.private_data = said,
+                                    .private_data_len = sizeof *said,
+                                    .responder_resources = 1,
+                                    .initiator_depth = 1,
+                                    .retry_count = 7,
+                                    .rnr_retry_count = 6};
+}
+
+/* Eight tries, of 4.096 us * 2^16 = 268 ms: what is not acknowledged for two
+ * seconds is lost. Older kernels choose for themselves. */
+static void set_patience(struct rdma_cm_id *id)
+{
+    uint8_t exponent = 16;
+    (void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+                          &exponent, sizeof exponent);
+}
+
+static void fail(struct gw__verbs *verbs, unsigned peer, const char *what,
+                 int number)
+{
+    if (!verbs->refusal.code)
+        gw_fail(&verbs->refusal, GW_EUNREACH, "rank %u at %s: %s%s%s", peer,
+                verbs->links[peer].card.host, what, number ? ": " : "",
+                number ? strerror(number) : "");
+}
+
+/* False: a stranger said it. */
+static bool read_greeting(const struct gw__verbs *verbs,
+                          const struct rdma_cm_event *event,
+                          struct gw__verbs_greeting *said)
+{
+    const struct rdma_conn_param *param = &event->param.conn;
+    if (!param->private_data || param->private_data_len < sizeof *said)
+        return false;
+    memcpy(said, param->private_data, sizeof *said);
+    return said->magic == GW__VERBS_MAGIC && said->to == verbs->wire.rank &&
+           said->from < verbs->wire.size && said->from != verbs->wire.rank &&
+           memcmp(said->token, verbs->card.token, sizeof said->token) == 0;
+}
+
+static bool take_greeting(struct gw__verbs *verbs,
+                          const struct gw__verbs_greeting *said)
+{
+    struct gw__verbs_link *link = &verbs->links[said->from];
+    link->remote_zone = said->zone;
+    link->remote_key = said->rkey;
+    return (uint64_t)said->zone_grains * GW__VERBS_GRAIN == verbs->zone_bytes;
+}
+
+/* ---- the higher rank ---- */
+
+static void resolve_route(struct gw__verbs *verbs, unsigned peer)
+{
+    if (rdma_resolve_route(verbs->links[peer].id, RESOLVE_MS) != 0)
+        fail(verbs, peer, "its route", errno);
+}
+
+static void ask(struct gw__verbs *verbs, unsigned peer)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    struct gw__verbs_greeting greeting = greeting_for(verbs, peer);
+    struct rdma_conn_param param = param_of(&greeting);
+    set_patience(link->id);
+    if (gw__verbs_make_queue(verbs, peer, &verbs->refusal))
+        return;
+    if (rdma_connect(link->id, &param) != 0)
+        fail(verbs, peer, "connecting", errno);
+}
+
+static void greet(struct gw__verbs *verbs, unsigned peer,
+                  const struct rdma_cm_event *event)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    struct gw__verbs_greeting said;
+    struct gw__note hello = {.kind = GW__HELLO};
+    if (peer > verbs->wire.rank)
+        return; /* it will say HELLO */
+    if (!read_greeting(verbs, event, &said) || said.from != peer)
+        gw_fail(&verbs->refusal, GW_EMISMATCH,
+                "a stranger answered in the place of rank %u", peer);
+    else if (!take_greeting(verbs, &said))
+        gw_fail(&verbs->refusal, GW_EMISMATCH,
+                "rank %u has slices of another size", peer);
+    else if (!gw__verbs_tell(verbs, peer, &hello))
+        fail(verbs, peer, "its queue pair", errno);
+    else
+        link->joined = true;
+}
+
+/* ---- the lower rank ---- */
+
+/* Strangers are turned away; who comes later may be the peer. */
+static void consider(struct gw__verbs *verbs, const struct rdma_cm_event *event)
+{
+    struct gw__verbs_greeting said;
+    struct rdma_cm_id *id = event->id;
+    if (!read_greeting(verbs, event, &said) || said.from < verbs->wire.rank ||
+        verbs->links[said.from].id) {
+        rdma_reject(id, NULL, 0);
+        rdma_destroy_id(id);
+        return;
+    }
+    unsigned peer = said.from;
+    struct gw__verbs_link *link = &verbs->links[peer];
+    id->context = link;
+    link->id = id;
+    if (!take_greeting(verbs, &said)) {
+        gw_fail(&verbs->refusal, GW_EMISMATCH,
+                "rank %u has slices of another size", peer);
+        return;
+    }
+    struct gw__verbs_greeting greeting = greeting_for(verbs, peer);
+    struct rdma_conn_param param = param_of(&greeting);
+    set_patience(id);
+    if (gw__verbs_make_queue(verbs, peer, &verbs->refusal))
+        return;
+    if (rdma_accept(id, &param) != 0)
+        fail(verbs, peer, "accepting", errno);
+}
+
+/* ---- both ---- */
+
+/* What came before it lies in the completion queue, and is taken first. */
+static void end(struct gw__verbs *verbs, unsigned peer)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    gw__verbs_progress(verbs);
+    link->disconnected = true;
+    if (link->id && link->id->qp)
+        rdma_disconnect(link->id);
+    if (!link->joined)
+        fail(verbs, peer, "it hung up", 0);
+    else if (link->state == GW__VERBS_UP && !verbs->over)
+        gw__verbs_lose(verbs, peer, "its connection ended");
+}
+
+static unsigned peer_of(const struct gw__verbs *verbs,
+                        const struct rdma_cm_event *event)
+{
+    const struct gw__verbs_link *link = event->id->context;
+    return (unsigned)(link - verbs->links);
+}
+
+static void act(struct gw__verbs *verbs, const struct rdma_cm_event *event)
+{
+    if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+        consider(verbs, event);
+        return;
+    }
+    if (event->id == verbs->listener) {
+        if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+            gw_fail(&verbs->refusal, GW_EUNREACH, "the RDMA device is gone");
+        return;
+    }
+    if (!event->id->context)
+        return; /* a stranger's */
+    unsigned peer = peer_of(verbs, event);
+    switch (event->event) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+        resolve_route(verbs, peer);
+        break;
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
+        ask(verbs, peer);
+        break;
+    case RDMA_CM_EVENT_ESTABLISHED:
+        greet(verbs, peer, event);
+        break;
+    case RDMA_CM_EVENT_ADDR_ERROR:
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+    case RDMA_CM_EVENT_UNREACHABLE:
+    case RDMA_CM_EVENT_REJECTED:
+        fail(verbs, peer, rdma_event_str(event->event),
+             event->status < 0 ? -event->status : 0);
+        break;
+    case RDMA_CM_EVENT_DISCONNECTED:
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+        end(verbs, peer);
+        break;
+    default:
+        break;
+    }
+}
+
+/* An id may not be destroyed while an event of it is unanswered, so the event
+ * is copied and answered first, with what it says of the connection. */
+void gw__verbs_hear_events(struct gw__verbs *verbs)
+{
+    enum { MOST = 1024 };
+    struct rdma_cm_event *event;
+    for (int i = 0; i < MOST && rdma_get_cm_event(verbs->events, &event) == 0;
+         i++) {
+        struct rdma_cm_event copy = *event;
+        unsigned char said[sizeof(struct gw__verbs_greeting)];
+        if (copy.param.conn.private_data &&
+            copy.param.conn.private_data_len >= sizeof said)
+            copy.param.conn.private_data =
+                memcpy(said, copy.param.conn.private_data, sizeof said);
+        else
+            copy.param.conn.private_data = NULL;
+        rdma_ack_cm_event(event);
+        act(verbs, &copy);
+    }
+}

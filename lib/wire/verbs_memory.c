@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory that the device may read and write.
+ *
+ * Zones, stages and notes of all links are one block, registered when the wire
+ * is opened: each zone by itself, so that a peer's key opens nothing else.
+ *
+ * What the user sends from memory of gw_alloc is registered once and then read
+ * where it lies: a registration costs more than the copy of a slice, and pins
+ * the pages, so it is kept. It names pages, not addresses. Memory that was
+ * freed and given out anew at the same address would be read from the old
+ * pages; so an entry holds only for the region that it was made for, which
+ * gw__region_find still finds. Of other memory nobody tells when it goes, and
+ * it is copied.
+ */
+#include "verbs.h"
+
+#include "memory.h"
+
+#include <sys/mman.h>
+
+enum { PAGE_BYTES = 4096, W = GW__VERBS_WINDOW_SLICES };
+
+/* ---- the user's memory ---- */
+
+static void drop(struct gw__verbs *verbs, unsigned index)
+{
+    struct gw__verbs_region *entry = &verbs->regions[index];
+    if (entry->mr)
+        ibv_dereg_mr(entry->mr);
+    *entry = verbs->regions[--verbs->region_count];
+}
+
+static bool is_lent(const struct gw__verbs *verbs)
+{
+    for (unsigned r = 0; r < verbs->wire.size; r++)
+        if (verbs->links[r].completed < verbs->links[r].sent)
+            return true;
+    return false;
+}
+
+/* Of a region that is gone nothing is lent any more: who frees memory has seen
+ * that it was given back. */
+static void drop_freed(struct gw__verbs *verbs, uint64_t generation)
+{
+    for (unsigned i = verbs->region_count; i-- > 0;) {
+        struct gw__verbs_region *entry = &verbs->regions[i];
+        struct gw__region region;
+        if (entry->generation == generation)
+            continue;
+        if (!gw__region_find(entry->base, entry->bytes, &region) ||
+            region.id != entry->id)
+            drop(verbs, i);
+        else
+            entry->generation = generation;
+    }
+}
+
+/* Makes room by forgetting what was used longest ago, unless it may be in
+ * use. */
+static bool make_room(struct gw__verbs *verbs)
+{
+    unsigned oldest = 0;
+    if (verbs->region_count < GW__VERBS_REGIONS_MAX)
+        return true;
+    if (is_lent(verbs))
+        return false;
+    for (unsigned i = 1; i < verbs->region_count; i++)
+        if (verbs->regions[i].used < verbs->regions[oldest].used)
+            oldest = i;
+    drop(verbs, oldest);
+    return true;
+}
+
+static struct gw__verbs_region *find(struct gw__verbs *verbs, uintptr_t at,
+                                     size_t bytes)
+{
+    for (unsigned i = 0; i < verbs->region_count; i++) {
+        struct gw__verbs_region *entry = &verbs->regions[i];
+        uintptr_t base = (uintptr_t)entry->base;
+        if (at >= base && at - base <= entry->bytes &&
+            bytes <= entry->bytes - (at - base))
+            return entry;
+    }
+    return NULL;
+}
+
+static struct gw__verbs_region *add(struct gw__verbs *verbs, const void *data,
+                                    size_t bytes, uint64_t generation)
+{
+    struct gw__region region;
+    if (!gw__region_find(data, bytes, &region) || !make_room(verbs))
+        return NULL;
+    struct gw__verbs_region *entry = &verbs->regions[verbs->region_count++];
+    *entry = (struct gw__verbs_region){
+        .id = region.id,
+        .generation = generation,
+        .base = region.base,
+        .bytes = region.bytes,
+        .mr = ibv_reg_mr(verbs->domain, region.base, region.bytes, 0)};
+    return entry;
+}
+
+bool gw__verbs_key(struct gw__verbs *verbs, const void *data, size_t bytes,
+                   uint32_t *key)
+{
+    uint64_t generation = gw__region_generation();
+    struct gw__verbs_region *entry = find(verbs, (uintptr_t)data, bytes);
+    if (entry && entry->generation != generation) {
+        drop_freed(verbs, generation);
+        entry = find(verbs, (uintptr_t)data, bytes);
+    }
+    if (!entry)
+        entry = add(verbs, data, bytes, generation);
+    if (!entry || !entry->mr)
+        return false;
+    entry->used = ++verbs->region_uses;
+    *key = entry->mr->lkey;
+    return true;
+}
+
+void gw__verbs_forget(struct gw__verbs *verbs)
+{
+    while (verbs->region_count > 0)
+        drop(verbs, verbs->region_count - 1);
+}
+
+/* ---- the wire's own ---- */
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static size_t zone_for(size_t slice_bytes, unsigned peers)
+{
+    size_t least = GW__VERBS_ZONE_SLICES * gw__verbs_need(slice_bytes);
+    size_t share = GW__VERBS_ZONES_BYTES / (peers ? peers : 1);
+    if (share > GW__VERBS_ZONE_BYTES_MAX)
+        share = GW__VERBS_ZONE_BYTES_MAX;
+    return whole_pages(share > least ? share : least);
+}
+
+enum {
+    HEARD_BYTES = GW__VERBS_RECEIVES * GW__VERBS_NOTE_ROOM,
+    NOTES_BYTES = GW__VERBS_NOTES * GW__VERBS_NOTE_ROOM,
+};
+
+static enum gw_err own(struct gw__verbs *verbs, void *at, size_t bytes,
+                       unsigned access, struct ibv_mr **mr,
+                       struct gw_error *why)
+{
+    access |= IBV_ACCESS_LOCAL_WRITE;
+    *mr = ibv_reg_mr(verbs->domain, at, bytes, access);
+    if (*mr)
+        return GW_OK;
+    return gw_fail_errno(why,
+                         "registering %zu bytes (is there a limit on locked "
+                         "memory? see ulimit -l)",
+                         bytes);
+}
+
+static void lay_out(struct gw__verbs *verbs, struct gw__verbs_link *link,
+                    unsigned char *zone, unsigned char *local)
+{
+    link->zone = zone;
+    link->stage = local;
+    link->heard = local + verbs->zone_bytes;
+    link->notes = link->heard + HEARD_BYTES;
+    link->marks = (uint32_t *)(void *)(link->notes + NOTES_BYTES);
+}
+
+enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs, struct gw_error *why)
+{
+    unsigned peers = verbs->wire.size - 1, i = 0;
+    verbs->zone_bytes = zone_for(verbs->slice_bytes, peers);
+    size_t zone = verbs->zone_bytes;
+    size_t local =
+        zone + whole_pages(HEARD_BYTES + NOTES_BYTES + W * sizeof(uint32_t));
+    verbs->memory_bytes = peers * (zone + local);
+    if (peers == 0)
+        return GW_OK;
+    void *memory = mmap(NULL, verbs->memory_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return gw_fail_errno(why, "%zu bytes for %u peers", verbs->memory_bytes,
+                             peers);
+    verbs->memory = memory;
+    unsigned char *locals = verbs->memory + peers * zone;
+    enum gw_err err =
+        own(verbs, locals, peers * local, 0, &verbs->local_mr, why);
+    for (unsigned r = 0; r < verbs->wire.size && !err; r++) {
+        struct gw__verbs_link *link = &verbs->links[r];
+        if (r == verbs->wire.rank)
+            continue;
+        lay_out(verbs, link, verbs->memory + i * zone, locals + i * local);
+        err = own(verbs, link->zone, zone, IBV_ACCESS_REMOTE_WRITE,
+                  &link->zone_mr, why);
+        i++;
+    }
+    return err;
+}
+
+void gw__verbs_free_memory(struct gw__verbs *verbs)
+{
+    gw__verbs_forget(verbs);
+    for (unsigned r = 0; verbs->links && r < verbs->wire.size; r++)
+        if (verbs->links[r].zone_mr)
+            ibv_dereg_mr(verbs->links[r].zone_mr);
+    if (verbs->local_mr)
+        ibv_dereg_mr(verbs->local_mr);
+    if (verbs->memory)
+        munmap(verbs->memory, verbs->memory_bytes);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening a verbs wire: the device, a protection domain and a completion queue
+ * on it, the memory, and the address that tells the peers where to connect. All
+ * of it belongs to this wire alone, so it goes with it.
+ */
+#include "verbs.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static const struct gw__wire_ops ops = {
+    .name = "verbs",
+    .slice_bytes = GW__VERBS_SLICE_BYTES,
+    .connect = gw__verbs_connect,
+    .send = gw__verbs_send,
+    .sends_done = gw__verbs_sends_done,
+    .peek = gw__verbs_peek,
+    .release = gw__verbs_release,
+    .wait = gw__verbs_wait,
+    .check = gw__verbs_check,
+    .abort = gw__verbs_abort,
+    .close = gw__verbs_close,
+    .lost = gw__verbs_lost,
+};
+
+bool gw__verbs_is_built(void)
+{
+    return true;
+}
+
+/* librdmacm keeps what it has opened, and a child cannot use what its parent
+ * has opened. */
+static _Atomic bool used, inherited;
+
+static void begin_as_child(void)
+{
+    inherited = used;
+}
+
+/* Older kernels copy pages on a fork that the device goes on writing into;
+ * there libibverbs keeps them from the child. */
+static void expect_forks(void)
+{
+    (void)ibv_fork_init();
+    (void)pthread_atfork(NULL, NULL, begin_as_child);
+}
+
+static bool hear(struct gw__verbs *verbs, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    return epoll_ctl(verbs->ears, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool never_blocks(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+/* Room for everything that can be under way to and from all peers. */
+static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
+{
+    enum { A_PEER = 3 * GW__VERBS_WINDOW_SLICES + GW__VERBS_NOTES + 32 };
+    struct ibv_device_attr device;
+    int places = (int)(verbs->wire.size * A_PEER);
+    const char *name = ibv_get_device_name(verbs->device->device);
+    if (ibv_query_device(verbs->device, &device) != 0)
+        return gw_fail_errno(why, "asking %s", name);
+    if (places > device.max_cqe)
+        return gw_fail(why, GW_ENOTSUP,
+                       "%s has completion queues of %d, and %u ranks need %d",
+                       name, device.max_cqe, verbs->wire.size, places);
+    verbs->domain = ibv_alloc_pd(verbs->device);
+    if (!verbs->domain)
+        return gw_fail_errno(why, "a protection domain on %s", name);
+    verbs->bell = ibv_create_comp_channel(verbs->device);
+    if (!verbs->bell)
+        return gw_fail_errno(why, "a completion channel on %s", name);
+    verbs->queue = ibv_create_cq(verbs->device, places, NULL, verbs->bell, 0);
+    if (!verbs->queue)
+        return gw_fail_errno(why, "a completion queue of %d on %s", places,
+                             name);
+    verbs->ears = epoll_create1(EPOLL_CLOEXEC);
+    if (verbs->ears < 0 || !never_blocks(verbs->bell->fd) ||
+        !never_blocks(verbs->events->fd) || !hear(verbs, verbs->bell->fd) ||
+        !hear(verbs, verbs->events->fd))
+        return gw_fail_errno(why, "epoll");
+    return GW_OK;
+}
+
+static enum gw_err listen_there(struct gw__verbs *verbs, struct gw_error *why)
+{
+    struct gw__verbs_card *card = &verbs->card;
+    struct ibv_device *device = verbs->device->device;
+    card->magic = GW__VERBS_MAGIC;
+    verbs->iwarp = device->transport_type == IBV_TRANSPORT_IWARP;
+    card->iwarp = verbs->iwarp;
+    gw__watch_self(&card->process);
+    if (getrandom(card->token, sizeof card->token, 0) != sizeof card->token)
+        return gw_fail_errno(why, "getrandom");
+    if (rdma_listen(verbs->listener, (int)verbs->wire.size) != 0)
+        return gw_fail_errno(why, "listening at %s", card->host);
+    card->port = ntohs(rdma_get_src_port(verbs->listener));
+    verbs->wire.address.bytes = sizeof *card;
+    memcpy(verbs->wire.address.blob, card, sizeof *card);
+    return GW_OK;
+}
+
+static bool is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static enum gw_err open_all(struct gw__verbs *verbs,
+                            const struct gw_comm_config *config,
+                            struct gw_error *why)
+{
+    if (verbs->slice_bytes > GW__VERBS_SLICE_BYTES_MAX)
+        return gw_fail(why, GW_EINVAL, "slices of %zu bytes: at most %d",
+                       verbs->slice_bytes, GW__VERBS_SLICE_BYTES_MAX);
+    if (inherited)
+        return gw_fail(why, GW_ENOTSUP,
+                       "this process was forked by one that had opened it, and "
+                       "cannot open it again");
+    enum gw_err err = gw__verbs_bind(verbs, config->interface, why);
+    used |= verbs->events != NULL;
+    if (!err && !config->insecure && !is_loopback(verbs->card.host))
+        err = gw_fail(why, GW_EINVAL,
+                      "%s on %s is open to the network, and what goes over "
+                      "verbs is not encrypted: allow it with --insecure",
+                      verbs->card.host,
+                      ibv_get_device_name(verbs->device->device));
+    if (err)
+        return err;
+    verbs->links = calloc(config->size, sizeof *verbs->links);
+    if (!verbs->links)
+        return gw_fail(why, GW_ENOMEM, "links to %u ranks", config->size - 1);
+    err = gw__watch_init(&verbs->watch, config->size, why);
+    if (!err)
+        err = make_queue(verbs, why);
+    if (!err)
+        err = gw__verbs_make_memory(verbs, why);
+    return err ? err : listen_there(verbs, why);
+}
+
+enum gw_err gw__verbs_open(const struct gw_comm_config *config,
+                           struct gw__wire **wire, struct gw_error *why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct gw__verbs *verbs = calloc(1, sizeof *verbs);
+    *wire = NULL;
+    if (!verbs)
+        return gw_fail(why, GW_ENOMEM, "verbs wire");
+    pthread_once(&once, expect_forks);
+    verbs->ears = verbs->watch.fd = -1;
+    verbs->wire.ops = &ops;
+    verbs->wire.rank = config->rank;
+    verbs->wire.size = config->size;
+    verbs->slice_bytes =
+        config->slice_bytes ? config->slice_bytes : GW__VERBS_SLICE_BYTES;
+    enum gw_err err = open_all(verbs, config, why);
+    if (err) {
+        gw__verbs_free(verbs);
+        return gw_wrap(why, err, "verbs wire");
+    }
+    *wire = &verbs->wire;
+    return GW_OK;
+}
+
+/* In the order in which one rests on the other. */
+void gw__verbs_free(struct gw__verbs *verbs)
+{
+    for (unsigned r = 0; verbs->links && r < verbs->wire.size; r++) {
+        struct rdma_cm_id *id = verbs->links[r].id;
+        if (id && id->qp)
+            rdma_destroy_qp(id);
+        if (id)
+            rdma_destroy_id(id);
+    }
+    if (verbs->listener)
+        rdma_destroy_id(verbs->listener);
+    gw__verbs_free_memory(verbs);
+    if (verbs->queue)
+        ibv_destroy_cq(verbs->queue);
+    if (verbs->bell)
+        ibv_destroy_comp_channel(verbs->bell);
+    if (verbs->domain)
+        ibv_dealloc_pd(verbs->domain);
+    if (verbs->events)
+        rdma_destroy_event_channel(verbs->events);
+    if (verbs->ears >= 0)
+        close(verbs->ears);
+    gw__watch_fini(&verbs->watch);
+    free(verbs->links);
+    free(verbs);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The queue pairs: what is posted on them, and what their one completion queue
+ * tells. Each work request carries in its id what it was and for which peer, so
+ * that a failed one tells too. Requests of one queue pair complete in order.
+ *
+ * The queue holds everything that can be under way at once, and so it cannot
+ * overflow.
+ */
+#include "verbs.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+enum kind { SLICE = 1, NOTE, PROBE, RECEIVE };
+
+enum {
+    W = GW__VERBS_WINDOW_SLICES,
+    /* On iWARP a slice is two requests. */
+    SENDS = 2 * W + GW__VERBS_NOTES + 4,
+    A_POLL = 32,
+    POLLS = 64, /* at most, before others have their turn */
+};
+
+static uint64_t id_of(enum kind kind, unsigned peer, unsigned number)
+{
+    return (uint64_t)kind << 56 | (uint64_t)peer << 32 | number;
+}
+
+static unsigned char *heard_at(const struct gw__verbs_link *link,
+                               unsigned place)
+{
+    return link->heard + (size_t)place * GW__VERBS_NOTE_ROOM;
+}
+
+static int post_receive(struct gw__verbs *verbs, unsigned peer, unsigned place)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    struct ibv_sge where = {.addr = (uintptr_t)heard_at(link, place),
+                            .length = GW__VERBS_NOTE_ROOM,
+                            .lkey = verbs->local_mr->lkey};
+    struct ibv_recv_wr request = {.wr_id = id_of(RECEIVE, peer, place),
+                                  .sg_list = &where,
+                                  .num_sge = 1},
+                       *bad;
+    return ibv_post_recv(link->id->qp, &request, &bad);
+}
+
+enum gw_err gw__verbs_make_queue(struct gw__verbs *verbs, unsigned peer,
+                                 struct gw_error *why)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    struct ibv_qp_init_attr wanted = {.send_cq = verbs->queue,
+                                      .recv_cq = verbs->queue,
+                                      .qp_type = IBV_QPT_RC,
+                                      .cap = {.max_send_wr = SENDS,
+                                              .max_recv_wr = GW__VERBS_RECEIVES,
+                                              .max_send_sge = 2,
+                                              .max_recv_sge = 1}};
+    if (link->id->verbs != verbs->device)
+        return gw_fail(why, GW_EUNREACH, "rank %u is not to be reached from %s",
+                       peer, ibv_get_device_name(verbs->device->device));
+    if (rdma_create_qp(link->id, verbs->domain, &wanted) != 0)
+        return gw_fail_errno(why, "a queue pair for rank %u", peer);
+    for (unsigned place = 0; place < GW__VERBS_RECEIVES; place++)
+        if (post_receive(verbs, peer, place) != 0)
+            return gw_fail_errno(why, "receives for rank %u", peer);
+    return GW_OK;
+}
+
+/* ---- posting ---- */
+
+static int post(struct gw__verbs_link *link, struct ibv_send_wr *requests)
+{
+    struct ibv_send_wr *bad;
+    return ibv_post_send(link->id->qp, requests, &bad);
+}
+
+int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
+                         uint64_t offset, const void *lent, uint32_t bytes,
+                         uint32_t key)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    uint32_t grain = (uint32_t)(offset / GW__VERBS_GRAIN);
+    uint32_t local_key = verbs->local_mr->lkey, *mark;
+    struct ibv_sge parts[] = {
+        {.addr = (uintptr_t)(link->stage + offset),
+         .length = (uint32_t)sizeof(struct gw__header) + (lent ? 0 : bytes),
+         .lkey = local_key},
+        {.addr = (uintptr_t)lent, .length = bytes, .lkey = key}};
+    struct ibv_send_wr write = {
+        .wr_id = id_of(SLICE, peer, 0),
+        .sg_list = parts,
+        .num_sge = lent ? 2 : 1,
+        .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+        .send_flags = IBV_SEND_SIGNALED,
+        .imm_data = htonl(grain),
+        .wr.rdma = {link->remote_zone + offset, link->remote_key}};
+    if (!verbs->iwarp)
+        return post(link, &write);
+    mark = &link->marks[link->sent % W];
+    *mark = grain;
+    struct ibv_sge word = {
+        .addr = (uintptr_t)mark, .length = sizeof *mark, .lkey = local_key};
+    struct ibv_send_wr tell = {.wr_id = write.wr_id,
+                               .sg_list = &word,
+                               .num_sge = 1,
+                               .opcode = IBV_WR_SEND,
+                               .send_flags = IBV_SEND_SIGNALED};
+    write.opcode = IBV_WR_RDMA_WRITE;
+    write.send_flags = 0;
+    write.next = &tell;
+    return post(link, &write);
+}
+
+int gw__verbs_post_note(struct gw__verbs *verbs, unsigned peer, unsigned place,
+                        size_t bytes)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    struct ibv_sge where = {
+        .addr = (uintptr_t)(link->notes + (size_t)place * GW__VERBS_NOTE_ROOM),
+        .length = (uint32_t)bytes,
+        .lkey = verbs->local_mr->lkey};
+    struct ibv_send_wr request = {.wr_id = id_of(NOTE, peer, place),
+                                  .sg_list = &where,
+                                  .num_sge = 1,
+                                  .opcode = IBV_WR_SEND,
+                                  .send_flags = IBV_SEND_SIGNALED};
+    return post(link, &request);
+}
+
+int gw__verbs_post_probe(struct gw__verbs *verbs, unsigned peer)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    struct ibv_send_wr request = {
+        .wr_id = id_of(PROBE, peer, 0),
+        .opcode = IBV_WR_RDMA_WRITE,
+        .send_flags = IBV_SEND_SIGNALED,
+        .wr.rdma = {link->remote_zone, link->remote_key}};
+    return post(link, &request);
+}
+
+/* ---- completions ---- */
+
+/* Either the immediate value of a write, or a message: iWARP's word for it, or
+ * a note. */
+static void take_arrival(struct gw__verbs *verbs, unsigned peer,
+                         const struct ibv_wc *done)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    const unsigned char *message = heard_at(link, (unsigned)done->wr_id);
+    bool immediate = done->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
+    uint32_t grain;
+    if (immediate || (verbs->iwarp && done->byte_len == sizeof grain)) {
+        if (immediate)
+            grain = ntohl(done->imm_data);
+        else
+            memcpy(&grain, message, sizeof grain);
+        if (link->arrived - link->received >= W) {
+            gw__verbs_lose(verbs, peer, "more slices than there is room for");
+            return;
+        }
+        link->grain_of[link->arrived++ % W] = grain;
+        link->news_in = true;
+    } else
+        gw__verbs_hear_note(verbs, peer, message, done->byte_len);
+    if (post_receive(verbs, peer, (unsigned)done->wr_id) != 0 &&
+        link->state == GW__VERBS_UP)
+        gw__verbs_lose(verbs, peer, "no more receives");
+}
+
+static void note_is_free(struct gw__verbs *verbs, unsigned peer, unsigned place)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    link->note_busy[place] = false;
+    link->notes_busy--;
+    if (link->credit_due)
+        gw__verbs_give_credit(verbs, peer);
+}
+
+/* What the queue pair gave up when it failed is no longer read either. */
+static void take(struct gw__verbs *verbs, const struct ibv_wc *done)
+{
+    enum kind kind = (enum kind)(done->wr_id >> 56);
+    unsigned peer = (unsigned)(done->wr_id >> 32) & 0xffffff;
+    struct gw__verbs_link *link = &verbs->links[peer];
+    bool failed = done->status != IBV_WC_SUCCESS;
+    link->signs += !failed;
+    if (failed && link->state == GW__VERBS_UP && !verbs->over)
+        gw__verbs_lose(verbs, peer,
+                       done->status == IBV_WC_WR_FLUSH_ERR
+                           ? "its connection ended"
+                           : ibv_wc_status_str(done->status));
+    switch (kind) {
+    case SLICE:
+        /* A failed write of iWARP's two tells first, and is not signalled. */
+        if (link->completed < link->sent)
+            link->completed++;
+        link->news_out = true;
+        break;
+    case NOTE:
+        note_is_free(verbs, peer, (unsigned)done->wr_id);
+        break;
+    case PROBE:
+        link->probing = false;
+        break;
+    case RECEIVE:
+        if (!failed)
+            take_arrival(verbs, peer, done);
+        break;
+    }
+}
+
+bool gw__verbs_progress(struct gw__verbs *verbs)
+{
+    struct ibv_wc done[A_POLL];
+    bool any = false;
+    int count = A_POLL;
+    for (int i = 0; i < POLLS && count == A_POLL; i++) {
+        count = ibv_poll_cq(verbs->queue, A_POLL, done);
+        for (int k = 0; k < count; k++)
+            take(verbs, &done[k]);
+        any |= count > 0;
+    }
+    if (count < 0 && !verbs->error.code) {
+        gw_fail(&verbs->error, GW_ESYS, "the completion queue failed");
+        verbs->news = true;
+    }
+    if (verbs->told_of_abort && !verbs->over)
+        gw__verbs_end_all(verbs);
+    return any;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sleeping until something changes.
+ *
+ * Each change is told once: a link that has had news since the user last asked
+ * it ends a wait, and only one. Before the sleep the queue is looked at again
+ * and again for a while, since being woken takes longer than a small message;
+ * the while is as long as it pays: it doubles when something came within it and
+ * halves when nothing did, from 1 to 50 us. Then the bell is armed, the queue
+ * looked at once more, and one epoll set hears the completion channel, the
+ * connection manager and the ends of processes.
+ */
+#include "verbs.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+static const uint64_t least_spin_ns = 1000U, most_spin_ns = 50 * 1000U;
+/* While something is to be seen by the passing of time alone. */
+static const uint64_t unsettled_ns = 5 * 1000000U;
+
+static bool take_news(struct gw__verbs *verbs)
+{
+    bool any = verbs->news;
+    verbs->news = false;
+    for (unsigned r = 0; r < verbs->wire.size; r++) {
+        struct gw__verbs_link *link = &verbs->links[r];
+        any |= link->news_in || link->news_out;
+        link->news_in = link->news_out = false;
+    }
+    return any;
+}
+
+/* A process ended whose connection is still open. */
+static bool is_unsettled(const struct gw__verbs *verbs)
+{
+    bool any = false;
+    for (unsigned r = 0; r < verbs->wire.size; r++)
+        any |=
+            verbs->links[r].ended_ns && verbs->links[r].state == GW__VERBS_UP;
+    return any;
+}
+
+static bool spin(struct gw__verbs *verbs, uint64_t now_ns, uint64_t deadline_ns)
+{
+    uint64_t end_ns = now_ns + verbs->spin_ns;
+    end_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
+    while (now_ns < end_ns) {
+        if (gw__verbs_progress(verbs)) {
+            verbs->spin_ns *= 2;
+            if (verbs->spin_ns > most_spin_ns)
+                verbs->spin_ns = most_spin_ns;
+            return true;
+        }
+        now_ns = gw_now_ns();
+    }
+    verbs->spin_ns /= 2;
+    if (verbs->spin_ns < least_spin_ns)
+        verbs->spin_ns = least_spin_ns;
+    return false;
+}
+
+/* epoll_pwait2 knows nanoseconds, but not everywhere. */
+static int hark(int ears, struct epoll_event *events, int most, uint64_t ns)
+{
+    enum { MS = 1000000 };
+    struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000U),
+                             .tv_nsec = (long)(ns % 1000000000U)};
+    int count = epoll_pwait2(ears, events, most, &limit, NULL);
+    if (count < 0 && errno != EINTR)
+        count = epoll_wait(ears, events, most, (int)((ns + MS - 1) / MS));
+    return count;
+}
+
+static void answer_bell(struct gw__verbs *verbs)
+{
+    struct ibv_cq *queue;
+    void *context;
+    if (ibv_get_cq_event(verbs->bell, &queue, &context) != 0)
+        return;
+    ibv_ack_cq_events(queue, 1);
+    verbs->armed = false;
+}
+
+void gw__verbs_doze(struct gw__verbs *verbs, uint64_t ns)
+{
+    enum { MOST = 4 };
+    struct epoll_event events[MOST];
+    if (!verbs->armed) {
+        verbs->armed = ibv_req_notify_cq(verbs->queue, 0) == 0;
+        if (gw__verbs_progress(verbs))
+            return;
+    }
+    int count = hark(verbs->ears, events, MOST, ns);
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.fd == verbs->bell->fd)
+            answer_bell(verbs);
+        else if (events[i].data.fd == verbs->events->fd)
+            gw__verbs_hear_events(verbs);
+        else
+            gw__verbs_hear_ends(verbs);
+    }
+}
+
+void gw__verbs_wait(struct gw__wire *wire, uint64_t ns)
+{
+    struct gw__verbs *verbs = gw__verbs_of(wire);
+    uint64_t deadline = gw_now_ns() + gw__wire_nap_ns(wire, ns);
+    for (;;) {
+        gw__verbs_progress(verbs);
+        uint64_t now = gw_now_ns();
+        if (take_news(verbs) || now >= deadline)
+            return;
+        if (spin(verbs, now, deadline))
+            continue;
+        bool unsettled = is_unsettled(verbs);
+        uint64_t left = deadline - now;
+        gw__verbs_doze(verbs,
+                       unsettled && left > unsettled_ns ? unsettled_ns : left);
+        if (unsettled)
+            return;
+    }
+}
