@@ -25,10 +25,11 @@ if [ "$(value order.status)" = 0 ]; then
         held="$held + order.$stage.peak_activations"
     done
     reckon order.held "$held"
-    say "The same with real processes:"
-    measure_by stage real pipebench run "$LAB_DIR/order.pipe" --steps 1 \
+    say "The same with real processes; the fastest of three steps counts, as a" \
+        "machine may have else to do:"
+    measure_by stage real pipebench run "$LAB_DIR/order.pipe" --steps 3 \
         --work "sleep:$((5 * FWD))ms,$((5 * BWD))ms"
-    tell real all.time_us all.time_predicted_us all.peak_activations
+    tell real all.time_least_us all.time_predicted_us all.peak_activations
 fi
 
 say "fill.pipe, F, I and W of $UNIT ms each:"
