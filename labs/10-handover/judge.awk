@@ -54,8 +54,10 @@ END {
         }
     }
     print "used", used + 0
-    print "doubled", doubled + 0
     print "epochs", epochs + 0
-    print "strange", strange + 0
     print "idle", idle + 0
+    if (used) { # who deals nothing makes no mistake
+        print "doubled", doubled + 0
+        print "strange", strange + 0
+    }
 }
