@@ -27,49 +27,15 @@ void toy_send(const struct toy *toy, unsigned node, const void *data,
 
 /* ---- the machine inside ---- */
 
-static void inner_send(void *driver, uint32_t to, const void *data,
-                       size_t bytes)
+static void on_told(void *node, const struct gw__told *told)
 {
-    toy_send(driver, to, data, bytes);
+    ring_told(node, told);
 }
 
-static void inner_timer(void *driver, uint32_t timer, uint64_t at_ns)
+static struct inner inner_of(struct toy *toy)
 {
-    const struct toy *toy = driver;
-    toy->act->set_timer(toy->act->driver, timer, at_ns);
-}
-
-static void inner_persist(void *driver, uint32_t key, const void *data,
-                          size_t bytes)
-{
-    const struct toy *toy = driver;
-    toy->act->persist(toy->act->driver, key, data, bytes);
-}
-
-static const void *inner_load(void *driver, uint32_t key, size_t *bytes)
-{
-    const struct toy *toy = driver;
-    return toy->act->load(toy->act->driver, key, bytes);
-}
-
-static void inner_tell(void *driver, const void *data, size_t bytes)
-{
-    struct gw__told told;
-    if (bytes != sizeof told)
-        return;
-    memcpy(&told, data, sizeof told);
-    ring_told(driver, &told);
-}
-
-static void step_member(struct toy *toy, const struct gw__input *input)
-{
-    const struct gw__actions inside = {.driver = toy,
-                                       .send = inner_send,
-                                       .set_timer = inner_timer,
-                                       .persist = inner_persist,
-                                       .load = inner_load,
-                                       .tell = inner_tell};
-    gw__member_machine.step(toy->member, input, &inside);
+    return (struct inner){
+        .state = toy->member, .act = toy->act, .node = toy, .told = on_told};
 }
 
 void toy_ask(struct toy *toy, const uint8_t *ask, size_t bytes)
@@ -80,7 +46,7 @@ void toy_ask(struct toy *toy, const uint8_t *ask, size_t bytes)
                                     .incarnation = toy->incarnation_low,
                                     .data = ask,
                                     .bytes = bytes};
-    step_member(toy, &input);
+    inner_step(inner_of(toy), &input);
 }
 
 /* ---- the supervisor ---- */
@@ -127,40 +93,23 @@ static void supervise(struct toy *toy)
 
 /* ---- the machine outside ---- */
 
-/* The high half of its incarnation: one of another process after a crash. */
-static uint64_t next_life(struct world *w, unsigned node)
-{
-    w->process[node] += !(w->stays >> node & 1);
-    w->stays &= ~(UINT64_C(1) << node);
-    uint64_t process = (uint64_t)w->process[node] << 8 | node;
-    return process << GW__LIFE_BITS | ++w->lives[node];
-}
-
 static void start(struct toy *toy, const struct gw__input *input)
 {
     toy->world = world_running();
-    const struct world *w = toy->world;
+    struct world *w = toy->world;
     bool member = is_member(w, input->from);
     toy->node = input->from;
     toy->incarnation_low = input->incarnation;
     toy->incarnation =
-        (struct gw__id){next_life(toy->world, input->from), input->incarnation};
+        (struct gw__id){lives_next(&w->lives, input->from), input->incarnation};
     gw_rng_seed(&toy->rng, input->seed);
     struct gw__member_config config = {
-        .node = input->from,
         .role = member ? GW__WORKER : GW__OBSERVER,
         .ring = member,
         .incarnation = toy->incarnation,
         .client = {gw_rng_next(&toy->rng), gw_rng_next(&toy->rng)},
-        .endpoint = "sim",
-        .detector = {.suspicion = w->asked.suspicion},
-        .controller_count = w->controllers};
-    for (unsigned i = 0; i < w->controllers; i++)
-        config.controllers[i] = (uint8_t)(first_controller(w) + i);
-    struct gw__input inner = *input;
-    inner.data = &config;
-    inner.bytes = sizeof config;
-    step_member(toy, &inner);
+        .detector = {.suspicion = w->asked.suspicion}};
+    inner_start(inner_of(toy), input, &config, &w->agreed);
 }
 
 static void message(struct toy *toy, const struct gw__input *input)
@@ -184,7 +133,7 @@ static void message(struct toy *toy, const struct gw__input *input)
         joiner_state(toy, input->from, input->incarnation, data, input->bytes);
         break;
     default:
-        step_member(toy, input);
+        inner_step(inner_of(toy), input);
         break;
     }
 }
@@ -228,7 +177,7 @@ static void step(void *state, const struct gw__input *input,
     else if (input->kind == GW__TIMER && input->timer >= TOY_TIMER)
         toy->timer_ns = 0;
     else
-        step_member(toy, input);
+        inner_step(inner_of(toy), input);
     do {
         toy->told = false;
         if (is_member(toy->world, toy->node))

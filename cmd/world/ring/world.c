@@ -38,14 +38,14 @@ void world_close(struct world *w)
 
 void world_restart(struct world *w, unsigned node)
 {
-    struct gw_error why;
-    const struct gw__fault fault = {.kind = GW__RESTART,
-                                    .at_ns = gw__sim_now(w->sim) +
-                                             world_draw(w, 5 * MS, 200 * MS),
-                                    .nodes = UINT64_C(1) << node};
     w->met.gone++;
-    w->stays |= UINT64_C(1) << node;
-    if (gw__sim_add_faults(w->sim, &fault, 1, &why))
+    lives_again(&w->lives, w->sim, node, world_draw(w, 5 * MS, 200 * MS));
+}
+
+static void strike(struct world *w, const struct gw__fault *fault)
+{
+    struct gw_error why;
+    if (gw__sim_add_faults(w->sim, fault, 1, &why))
         gw__sim_fail(w->sim, "%s", why.text);
 }
 
@@ -53,7 +53,6 @@ void world_restart(struct world *w, unsigned node)
  * hears no controller any more. */
 void world_shock(struct world *w)
 {
-    struct gw_error why;
     uint64_t controllers =
         gw__first_nodes(nodes_of(w)) & ~gw__first_nodes(first_controller(w));
     unsigned whom = (unsigned)world_draw(w, 0, w->members - 1);
@@ -70,15 +69,13 @@ void world_shock(struct world *w)
     fault.to = fault.nodes;
     if (fault.kind == GW__CUT)
         fault.nodes = controllers;
-    if (gw__sim_add_faults(w->sim, &fault, 1, &why))
-        gw__sim_fail(w->sim, "%s", why.text);
+    strike(w, &fault);
 }
 
 /* All elders of those who were just admitted die, and now and then one of the
  * others, one after the other, while the state is being copied. */
 void world_raid(struct world *w)
 {
-    struct gw_error why;
     const struct gw__view *view = &w->agreed.truth->view;
     uint64_t from_op = view->ring[view->ring_count - 1].from_op;
     uint64_t now_ns = gw__sim_now(w->sim), most_ns = MS << world_draw(w, 0, 5);
@@ -91,10 +88,8 @@ void world_raid(struct world *w)
                                   .for_ns = world_draw(w, MS, 150 * MS),
                                   .nodes = UINT64_C(1) << m->node};
         bool elder = m->from_op < from_op;
-        if (!elder && world_draw(w, 0, 3))
-            continue;
-        if (gw__sim_add_faults(w->sim, &fault, 1, &why))
-            gw__sim_fail(w->sim, "%s", why.text);
+        if (elder || !world_draw(w, 0, 3))
+            strike(w, &fault);
     }
 }
 
@@ -177,9 +172,7 @@ static void shape(struct world *w, uint64_t seed)
     w->all_join = world_draw(w, 0, 1);
     w->shocks = world_draw(w, 0, 1);
     w->raids = world_draw(w, 0, 2) == 0;
-    memset(w->process, 0, sizeof w->process);
-    memset(w->lives, 0, sizeof w->lives);
-    w->stays = 0;
+    memset(&w->lives, 0, sizeof w->lives);
     w->eager = world_draw(w, 0, 2) == 0;
     w->over = false;
     w->look_ns = 0;

@@ -22,12 +22,12 @@
 #ifndef WORLD_RING_WORLD_H
 #define WORLD_RING_WORLD_H
 
-#include "world/common/agreed.h"
+#include "world/common/inner.h"
+#include "world/common/lives.h"
 
 #include <gradwire/event.h>
 #include <ring/book.h>
 #include <ring/claim.h>
-#include <ring/member.h>
 #include <sim/campaign.h>
 
 #include <string.h>
@@ -121,9 +121,7 @@ struct world {
     unsigned controllers, members;
     unsigned first; /* members that the supervisor would like to begin with */
     bool all_join;  /* at the end everybody must be in the ring again */
-    unsigned process[NODES_MOST]; /* how many it has been, */
-    unsigned lives[NODES_MOST];   /* and incarnations in all */
-    uint64_t stays;               /* nodes that begin anew as the same */
+    struct lives lives;
     bool raids; /* joiners are hit, and whoever might have given them the state
                  */
     uint64_t fault_end_ns, limit_ns, look_ns;

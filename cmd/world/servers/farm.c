@@ -44,14 +44,7 @@ void farm_violation(struct farm *f, const char *format, ...)
 
 void farm_restart(struct farm *f, unsigned node)
 {
-    struct gw_error why;
-    const struct gw__fault fault = {.kind = GW__RESTART,
-                                    .at_ns = gw__sim_now(f->sim) +
-                                             farm_draw(f, 5 * MS, 50 * MS),
-                                    .nodes = UINT64_C(1) << node};
-    f->stays |= UINT64_C(1) << node;
-    if (gw__sim_add_faults(f->sim, &fault, 1, &why))
-        gw__sim_fail(f->sim, "%s", why.text);
+    lives_again(&f->lives, f->sim, node, farm_draw(f, 5 * MS, 50 * MS));
 }
 
 /* ---- hooks ---- */
@@ -193,11 +186,10 @@ static void begin(struct farm *f)
     free_cores(f);
     f->over = false;
     f->look_ns = 0;
-    f->stays = f->epoch = f->terms = f->told_epoch = 0;
+    f->epoch = f->terms = f->told_epoch = 0;
     f->leader = GW__NODES_MAX;
     f->violation[0] = '\0';
-    memset(f->process, 0, sizeof f->process);
-    memset(f->lives, 0, sizeof f->lives);
+    memset(&f->lives, 0, sizeof f->lives);
     memset(f->push_count, 0, sizeof f->push_count);
     memset(f->newest, 0, sizeof f->newest);
     memset(f->finished, 0, sizeof f->finished);

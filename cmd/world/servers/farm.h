@@ -27,12 +27,12 @@
 #define WORLD_SERVERS_FARM_H
 
 #include "parcel.h"
-#include "world/common/agreed.h"
+#include "world/common/inner.h"
+#include "world/common/lives.h"
 
 #include <gradwire/event.h>
 #include <ps/server.h>
 #include <ps/worker.h>
-#include <ring/member.h>
 #include <sim/campaign.h>
 
 #include <string.h>
@@ -100,9 +100,7 @@ struct farm {
     unsigned workers, servers, controllers, replicas;
     uint64_t fault_end_ns, limit_ns, look_ns;
     bool over;
-    unsigned process[FARM_NODES]; /* how many a node has been, */
-    unsigned lives[FARM_NODES];   /* and incarnations in all */
-    uint64_t stays;               /* nodes that begin anew as the same */
+    struct lives lives;
 
     struct gw__server *server_cores[FARM_SERVERS];
     struct gw__worker *worker_cores[FARM_WORKERS];

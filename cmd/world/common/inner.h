@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The library's member machine inside the machine of a simulated node. What it
+ * sends, keeps and waits for is the node's own for the simulator; what it tells
+ * goes to the node, which plays the application around it.
+ */
+#ifndef WORLD_INNER_H
+#define WORLD_INNER_H
+
+#include "agreed.h"
+
+#include <ring/member.h>
+
+struct inner {
+    void *state;                   /* of gw__member_machine; zero at first */
+    const struct gw__actions *act; /* of the node's step */
+    void *node;
+    void (*told)(void *node, const struct gw__told *told);
+};
+
+/* The node's START. `config` has its role, incarnation and client; node,
+ * endpoint and controllers are filled in. */
+void inner_start(struct inner inner, const struct gw__input *start,
+                 struct gw__member_config *config, const struct agreed *agreed);
+void inner_step(struct inner inner, const struct gw__input *input);
+
+#endif
