@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Beyond it the digits of a real are noise, and there may be 300 of them. */
+static const double digits_end = 1e15;
+
 static FILE *target;
 static struct output *open_document;
 static unsigned documents;
@@ -153,7 +156,10 @@ const char *output_cell(const struct field *field, union value value,
     case FIELD_REAL:
         if (!isfinite(value.real))
             return absent;
-        snprintf(buf, 64, "%.*f", field->decimals, value.real);
+        if (fabs(value.real) < digits_end)
+            snprintf(buf, 64, "%.*f", field->decimals, value.real);
+        else
+            snprintf(buf, 64, "%g", value.real);
         return buf;
     case FIELD_BOOL:
         return value.boolean ? "true" : "false";

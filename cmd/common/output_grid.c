@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A text up to here is a name, and stays whole: "by feature". */
+enum { NAME_WIDTH = 16 };
+
 static struct libscols_table *table_of(struct output *output)
 {
     return (struct libscols_table *)(void *)output->grid;
@@ -45,18 +48,19 @@ static char *next_line(const struct libscols_column *column, char *text,
     return NULL;
 }
 
-static bool has_blanks(const union value *sample)
+static bool is_prose(const union value *sample)
 {
-    return sample && sample->text && strchr(sample->text, ' ');
+    return sample && sample->text && strlen(sample->text) > NAME_WIDTH &&
+           strchr(sample->text, ' ');
 }
 
-/* A text column whose first text has blanks may be broken there, and so may
+/* A text column whose first text is prose may be broken at blanks, and so may
  * the last one. */
 static void add_column(struct libscols_table *table, const struct field *field,
                        const union value *sample, bool last)
 {
     bool text = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
-    bool prose = field->kind == FIELD_TEXT && (last || has_blanks(sample));
+    bool prose = field->kind == FIELD_TEXT && (last || is_prose(sample));
     const char *header = field->header ? field->header : field->name;
     struct libscols_column *column =
         scols_table_new_column(table, header, prose ? 0.2 : 0,

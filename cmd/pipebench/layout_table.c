@@ -20,10 +20,10 @@ static const struct field fields[] = {
     {"split", NULL, FIELD_TEXT, 0, false},
     {"in", NULL, FIELD_TEXT, 0, false},
     {"out", NULL, FIELD_TEXT, 0, false},
-    {"shape", "local shape", FIELD_TEXT, 0, false},
+    {"shape", NULL, FIELD_TEXT, 0, false},
     {"parameters", NULL, FIELD_REAL, 0, false},
     {"bytes", NULL, FIELD_REAL, 0, false},
-    {"one_process", "one process", FIELD_REAL, 0, false},
+    {"one_process", "alone", FIELD_REAL, 0, false},
     {"piece", NULL, FIELD_REAL, 0, true},
     {"line", NULL, FIELD_REAL, 0, true},
 };

@@ -193,3 +193,14 @@ refused() {
     refused 65 small.net --run --data few
     [[ $stderr == *"do not fill a batch of 64"* ]]
 }
+
+@test "on a terminal of 100 columns a row is a line, and a sharding one word" {
+    command -v script >/dev/null || skip "there is no script(1)"
+    run script -qec "stty cols 100; $PIPEBENCH layout $NETS/deep.net --mesh 1x4x1" \
+        /dev/null </dev/null
+    [ "$status" -eq 0 ]
+    plain=$(printf '%s\n' "$output" | tr -d '\r' | sed 's/\x1b\[[0-9;]*[mK]//g')
+    [[ $plain = *"replicated  by feature  64x32"* ]]
+    run awk 'length > 100' <<<"$plain"
+    [ "$output" = "" ]
+}

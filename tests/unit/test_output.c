@@ -337,6 +337,20 @@ START_TEST(an_unknown_format_is_refused)
 }
 END_TEST
 
+/* What diverges has 77 digits, of which a cell once kept the first 63. */
+START_TEST(a_huge_real_is_not_cut)
+{
+    const struct field loss = {"loss", NULL, FIELD_REAL, 5, false};
+    char cell[64];
+    ck_assert_str_eq(
+        output_cell(&loss, (union value){.real = 1.81872e77}, "-", cell),
+        "1.81872e+77");
+    ck_assert_str_eq(
+        output_cell(&loss, (union value){.real = -9e14}, "-", cell),
+        "-900000000000000.00000");
+}
+END_TEST
+
 Suite *suite_output(void)
 {
     const TTest *const tests[] = {
@@ -352,6 +366,7 @@ Suite *suite_output(void)
         a_collected_table_is_as_wide_as_its_content,
         any_bytes_become_valid_json,
         reals_read_back_the_same,
+        a_huge_real_is_not_cut,
         an_unknown_format_is_refused,
     };
     Suite *suite = suite_create("output");
