@@ -256,21 +256,44 @@ static void look_for_silence(struct supervisor *s)
     }
 }
 
-/* Somebody calls from afar; who is none of us, or comes twice, is left. */
-static void welcome(struct supervisor *s)
+/* One of us has called from afar; who comes twice is left. */
+static void welcome(struct supervisor *s, unsigned rank, int fd,
+                    const struct ending *ending)
 {
-    struct ending ending = {.pid = 0};
-    unsigned rank;
-    int fd;
-    if (!far_accept(s->far_fd, &s->far, &fd, &rank, &ending))
-        return;
     struct child *child = rank < s->launch->ranks ? &s->children[rank] : NULL;
     if (!child || child->kind != CHILD_FAR || child->ended || child->fd >= 0) {
         close(fd);
         return;
     }
     child->fd = fd;
-    s->endings[rank] = ending;
+    s->endings[rank] = *ending;
+}
+
+static void answer_callers(struct supervisor *s)
+{
+    struct ending ending = {.pid = 0};
+    unsigned rank;
+    int fd;
+    while (far_accept(s->far_fd, &s->far, &s->callers, &fd, &rank, &ending))
+        welcome(s, rank, fd, &ending);
+}
+
+/* Who comes from afar, and who has come. */
+static nfds_t poll_callers(struct supervisor *s, struct pollfd *polls)
+{
+    polls[0] = (struct pollfd){.fd = s->far_fd, .events = POLLIN};
+    for (unsigned i = 0; i < s->callers.count; i++)
+        polls[1 + i] =
+            (struct pollfd){.fd = s->callers.callers[i].fd, .events = POLLIN};
+    return 1 + s->callers.count;
+}
+
+static bool any_news(const struct pollfd *polls, nfds_t count)
+{
+    bool any = false;
+    for (nfds_t i = 0; i < count; i++)
+        any |= polls[i].revents != 0;
+    return any;
 }
 
 static void wait_and_serve(struct supervisor *s)
@@ -280,13 +303,14 @@ static void wait_and_serve(struct supervisor *s)
         s->polls[i] =
             (struct pollfd){.fd = s->children[i].fd, .events = POLLIN};
     s->polls[ranks] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
-    s->polls[ranks + 1] = (struct pollfd){.fd = s->far_fd, .events = POLLIN};
-    int ready = poll(s->polls, ranks + (nfds_t)2, poll_timeout_ms(s));
+    struct pollfd *afar = &s->polls[ranks + 1];
+    nfds_t callers = poll_callers(s, afar);
+    int ready = poll(s->polls, ranks + 1 + callers, poll_timeout_ms(s));
     for (unsigned i = 0; ready > 0 && i < ranks; i++)
         if (s->polls[i].revents)
             listen_to(s, i);
-    if (ready > 0 && s->polls[ranks + 1].revents)
-        welcome(s);
+    if (ready > 0 && any_news(afar, callers))
+        answer_callers(s);
     take_signal_fd(s);
     look_for_silence(s);
 }

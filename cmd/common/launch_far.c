@@ -9,7 +9,7 @@
 #include "launch_parts.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -26,6 +26,7 @@ struct hello {
     int32_t pid;
     char host[48];
 };
+_Static_assert(sizeof(struct hello) == FAR_HELLO_BYTES, "a caller's");
 
 union address {
     struct sockaddr any;
@@ -124,35 +125,87 @@ static bool is_same_user(int fd)
            peer.uid == geteuid();
 }
 
-/* One who comes has this long to say hello: it does so at once, or is none of
- * us. */
-static bool hear_hello(int fd, struct hello *hello)
+/* ---- who comes ---- */
+
+/* Also who has no more to say, or said something else. */
+static void leave(struct far_callers *all, unsigned index, bool hang_up)
 {
-    enum { HELLO_MS = 200 };
-    struct timeval patience = {.tv_usec = HELLO_MS * 1000};
-    return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-                      sizeof patience) == 0 &&
-           recv(fd, hello, sizeof *hello, MSG_WAITALL) == sizeof *hello;
+    if (hang_up)
+        close(all->callers[index].fd);
+    all->count--;
+    memmove(&all->callers[index], &all->callers[index + 1],
+            (all->count - index) * sizeof all->callers[0]);
 }
 
-bool far_accept(int listen_fd, const struct far_address *address, int *fd,
-                unsigned *rank, struct ending *ending)
+void far_leave(struct far_callers *all)
+{
+    while (all->count > 0)
+        leave(all, 0, true);
+}
+
+static void let_in(int listen_fd, bool near, struct far_callers *all)
+{
+    int fd;
+    while ((fd = accept4(listen_fd, NULL, NULL,
+                         SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        if (near && !is_same_user(fd)) {
+            close(fd);
+            continue;
+        }
+        if (all->count == FAR_CALLERS_MAX)
+            leave(all, 0, true);
+        all->callers[all->count++] = (struct far_caller){.fd = fd};
+    }
+}
+
+/* GW_PENDING: it has not said all of it yet. */
+static enum gw_err hear_hello(struct far_caller *caller,
+                              const struct far_address *address,
+                              struct hello *hello)
+{
+    ssize_t got = recv(caller->fd, caller->hello + caller->said,
+                       sizeof caller->hello - caller->said, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return GW_PENDING;
+    if (got <= 0)
+        return GW_ECLOSED;
+    caller->said += (unsigned)got;
+    if (caller->said < sizeof caller->hello)
+        return GW_PENDING;
+    memcpy(hello, caller->hello, sizeof *hello);
+    return memcmp(hello->token, address->token, sizeof hello->token) == 0
+               ? GW_OK
+               : GW_EUNREACH;
+}
+
+static void take_down(struct hello *hello, unsigned *rank,
+                      struct ending *ending)
+{
+    *rank = hello->rank;
+    ending->pid = hello->pid;
+    hello->host[sizeof hello->host - 1] = 0;
+    snprintf(ending->host, sizeof ending->host, "%s",
+             hello->host[0] ? hello->host : "?");
+}
+
+bool far_accept(int listen_fd, const struct far_address *address,
+                struct far_callers *all, int *fd, unsigned *rank,
+                struct ending *ending)
 {
     struct hello hello;
-    *fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
-    if (*fd < 0)
-        return false;
-    bool near = !address->host[0];
-    if ((near && !is_same_user(*fd)) || !hear_hello(*fd, &hello) ||
-        memcmp(hello.token, address->token, sizeof hello.token) != 0) {
-        close(*fd);
-        return false;
+    let_in(listen_fd, !address->host[0], all);
+    for (unsigned i = 0; i < all->count;) {
+        enum gw_err err = hear_hello(&all->callers[i], address, &hello);
+        if (err == GW_OK) {
+            *fd = all->callers[i].fd;
+            leave(all, i, false);
+            take_down(&hello, rank, ending);
+            return true;
+        }
+        if (err == GW_PENDING)
+            i++;
+        else
+            leave(all, i, true);
     }
-    fcntl(*fd, F_SETFL, O_NONBLOCK);
-    *rank = hello.rank;
-    ending->pid = hello.pid;
-    hello.host[sizeof hello.host - 1] = 0;
-    snprintf(ending->host, sizeof ending->host, "%s",
-             hello.host[0] ? hello.host : "?");
-    return true;
+    return false;
 }

@@ -180,9 +180,26 @@ GW_MUST_CHECK enum gw_err far_listen(const char *interface,
 GW_MUST_CHECK enum gw_err far_connect(const struct far_address *address,
                                       unsigned rank, int *fd,
                                       struct gw_error *why);
-/* Takes the next one who connects; false when it is none of us. */
-bool far_accept(int listen_fd, const struct far_address *address, int *fd,
-                unsigned *rank, struct ending *ending);
+/* Who has connected and not said hello yet. One of us says it at once; so that
+ * nobody who keeps silent holds up the others, all are waited for, and when
+ * there are too many, the one who has waited longest is left. Zeroed is empty.
+ */
+enum { FAR_CALLERS_MAX = 64, FAR_HELLO_BYTES = 72 };
+struct far_caller {
+    int fd;
+    unsigned said; /* bytes of its hello */
+    unsigned char hello[FAR_HELLO_BYTES];
+};
+struct far_callers {
+    unsigned count;
+    struct far_caller callers[FAR_CALLERS_MAX]; /* in the order of coming */
+};
+/* Takes one who has said hello, with the token; never waits. False: there is
+ * none now. */
+bool far_accept(int listen_fd, const struct far_address *address,
+                struct far_callers *callers, int *fd, unsigned *rank,
+                struct ending *ending);
+void far_leave(struct far_callers *callers);
 
 /* ---- the supervisor ---- */
 
@@ -207,9 +224,12 @@ struct supervisor {
     unsigned started;       /* and are */
     struct child *children; /* `ranks` of each, by rank */
     struct ending *endings;
-    struct pollfd *polls; /* two more: the signalfd, who comes from afar */
-    int far_fd;           /* -1: nobody is to */
+    /* More than the ranks: the signalfd, who comes from afar, and who has come.
+     */
+    struct pollfd *polls;
+    int far_fd; /* -1: nobody is to */
     struct far_address far;
+    struct far_callers callers;
     bool heard_afar; /* rank 0 hears what our rank says */
     unsigned ended, told;
     struct attention attention;

@@ -78,7 +78,8 @@ enum gw_err supervisor_init(struct supervisor *s, const struct launch *launch,
     sigprocmask(SIG_BLOCK, NULL, &s->old_mask);
     s->children = calloc(launch->ranks, sizeof *s->children);
     s->endings = calloc(launch->ranks, sizeof *s->endings);
-    s->polls = calloc(launch->ranks + (size_t)2, sizeof *s->polls);
+    s->polls =
+        calloc(launch->ranks + (size_t)2 + FAR_CALLERS_MAX, sizeof *s->polls);
     if (!s->children || !s->endings || !s->polls)
         return gw_fail(why, GW_ENOMEM, "%u ranks", launch->ranks);
     for (unsigned i = 0; i < launch->ranks; i++)
@@ -97,6 +98,7 @@ void supervisor_fini(struct supervisor *s)
     }
     if (s->signal_fd >= 0)
         close(s->signal_fd);
+    far_leave(&s->callers);
     if (s->far_fd >= 0)
         close(s->far_fd);
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);

@@ -20,6 +20,7 @@ enum { INTERFACES = sizeof interfaces / sizeof *interfaces };
 static struct far_address address;
 static struct gw_error why;
 static int house, guest, got;
+static struct far_callers callers;
 
 /* False: this host has no such address. */
 static bool open_house(const char *interface)
@@ -36,7 +37,7 @@ START_TEST(who_has_the_token_is_let_in)
         return;
     }
     ck_assert_msg(!far_connect(&address, 7, &guest, &why), "%s", why.text);
-    ck_assert(far_accept(house, &address, &got, &rank, &ending));
+    ck_assert(far_accept(house, &address, &callers, &got, &rank, &ending));
     ck_assert_uint_eq(rank, 7);
     ck_assert_int_eq(ending.pid, getpid());
     ck_assert_str_ne(ending.host, "");
@@ -62,8 +63,49 @@ START_TEST(who_has_another_token_is_left)
     struct far_address wrong = address;
     wrong.token[1] ^= 1;
     ck_assert_int_eq(far_connect(&wrong, 1, &guest, &why), GW_OK);
-    ck_assert(!far_accept(house, &address, &got, &rank, &ending));
+    ck_assert(!far_accept(house, &address, &callers, &got, &rank, &ending));
     ck_assert_int_eq(ending.pid, 0);
+    ck_assert_uint_eq(callers.count, 0);
+    close(guest);
+    close(house);
+}
+END_TEST
+
+/* A half-open connection: what is sent is nothing, or the token alone. */
+START_TEST(who_is_silent_holds_nobody_up)
+{
+    enum { SILENT = FAR_CALLERS_MAX + 6 };
+    struct ending ending = {.pid = 0};
+    int silent[SILENT];
+    char byte;
+    unsigned rank;
+    ck_assert(open_house("127.0.0.1"));
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET,
+        .sin_port = htons(address.port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    for (unsigned i = 0; i < SILENT; i++) {
+        silent[i] = socket(AF_INET, SOCK_STREAM, 0);
+        ck_assert_int_eq(
+            connect(silent[i], (const struct sockaddr *)&to, sizeof to), 0);
+        if (i % 2)
+            ck_assert_int_eq(
+                write(silent[i], address.token, sizeof address.token),
+                sizeof address.token);
+    }
+    ck_assert(!far_accept(house, &address, &callers, &got, &rank, &ending));
+    ck_assert_uint_eq(callers.count, FAR_CALLERS_MAX);
+    ck_assert_int_eq(read(silent[0], &byte, 1), 0); /* the first was left */
+    ck_assert_int_eq(far_connect(&address, 3, &guest, &why), GW_OK);
+    ck_assert(far_accept(house, &address, &callers, &got, &rank, &ending));
+    ck_assert_uint_eq(rank, 3);
+    for (unsigned i = 0; i < SILENT; i++)
+        close(silent[i]);
+    ck_assert(!far_accept(house, &address, &callers, &got, &rank, &ending));
+    ck_assert_uint_eq(callers.count, 0);
+    far_leave(&callers);
+    close(got);
     close(guest);
     close(house);
 }
@@ -83,9 +125,10 @@ START_TEST(who_says_nothing_or_too_little_is_left)
         if (bytes > 0)
             ck_assert_int_eq(write(guest, address.token, bytes),
                              (ssize_t)bytes);
-        ck_assert(!far_accept(house, &address, &got, &rank, &ending));
+        ck_assert(!far_accept(house, &address, &callers, &got, &rank, &ending));
         close(guest);
     }
+    far_leave(&callers);
     close(house);
 }
 END_TEST
@@ -113,6 +156,7 @@ Suite *suite_launch_far(void)
     suite_add_tcase(suite, tc);
     tcase_add_loop_test(tc, who_has_the_token_is_let_in, 0, INTERFACES);
     tcase_add_loop_test(tc, who_has_another_token_is_left, 0, 2);
+    tcase_add_test(tc, who_is_silent_holds_nobody_up);
     tcase_add_test(tc, who_says_nothing_or_too_little_is_left);
     tcase_add_test(tc, an_interface_is_an_address);
     tcase_add_test(tc, a_house_that_is_gone_is_an_error);
