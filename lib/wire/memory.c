@@ -38,7 +38,10 @@ static int open_unnamed(const char **place)
     *place = dir ? dir : "memory";
     if (dir)
         return open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    return memfd_create("gradwire", MFD_CLOEXEC);
+    int fd = memfd_create("gradwire", MFD_CLOEXEC);
+    if (fd >= 0)
+        (void)fchmod(fd, 0600); /* it is everybody's at first */
+    return fd;
 }
 
 /* fallocate that survives signals and tells by errno. */
@@ -175,6 +178,9 @@ static enum gw_err map_whole(int fd, size_t bytes, void **base,
     struct stat file;
     if (fstat(fd, &file) != 0)
         return gw_fail_errno(why, "fstat");
+    if (file.st_uid != geteuid())
+        return gw_fail(why, GW_EUNREACH, "it belongs to another user (%u)",
+                       (unsigned)file.st_uid);
     if (!S_ISREG(file.st_mode) || (uint64_t)file.st_size < bytes)
         return gw_fail(why, GW_EUNREACH, "it is not there any more");
     void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

@@ -50,15 +50,10 @@ static bool set_dealer(void *socket)
            set(socket, ZMQ_RCVHWM, 1);
 }
 
-/* An abstract name has no permissions, so libzmq asks the kernel who connects.
- */
 static bool set_router(void *socket, const char *endpoint)
 {
-    uid_t user = geteuid();
-    if (strncmp(endpoint, "ipc:", 4) == 0 &&
-        zmq_setsockopt(socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) != 0)
-        return false;
-    return set(socket, ZMQ_LINGER, 0);
+    return gw__zmq_own_user_only(socket, endpoint) &&
+           set(socket, ZMQ_LINGER, 0);
 }
 
 enum gw_err gw__mesh_make_socket(struct gw__mesh *mesh, int type,
@@ -83,6 +78,9 @@ static enum gw_err listen_at(struct gw__mesh *mesh, const char *endpoint,
     size_t size = sizeof mesh->endpoint, fd_size = sizeof mesh->router_fd;
     enum gw_err err =
         gw__mesh_make_socket(mesh, ZMQ_ROUTER, endpoint, &mesh->router, why);
+    if (!err && mesh->secured)
+        err = gw__gate_open(mesh->context, mesh->router, endpoint, &mesh->gate,
+                            why);
     if (err)
         return err;
     if (zmq_bind(mesh->router, endpoint) != 0)
@@ -110,8 +108,8 @@ static enum gw_err open_all(struct gw__mesh *mesh,
     if (config->node >= GW__MESH_NODES)
         return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
                        GW__MESH_NODES);
-    enum gw_err err =
-        gw__mesh_check_listen(config->endpoint, config->key_file != NULL, why);
+    enum gw_err err = gw__mesh_check_listen(
+        config->endpoint, config->key_file || config->insecure, why);
     if (!err && config->key_file) {
         mesh->secured = true;
         err = gw__zmq_key_read(config->key_file, &mesh->key, why);
@@ -119,7 +117,8 @@ static enum gw_err open_all(struct gw__mesh *mesh,
     if (!err)
         err = gw__later_init(&mesh->later, why);
     if (!err)
-        err = reserve_files(mesh, GW__MESH_FILES, why);
+        err = reserve_files(
+            mesh, GW__MESH_FILES + (mesh->secured ? GW__GATE_FILES : 0), why);
     if (err)
         return err;
     mesh->context = zmq_ctx_new();
@@ -159,6 +158,7 @@ void gw__mesh_close(struct gw__mesh **opened)
     *opened = NULL;
     for (unsigned node = 0; node < GW__MESH_NODES; node++)
         gw__mesh_disconnect(&mesh->peers[node]);
+    gw__gate_close(&mesh->gate);
     if (mesh->router)
         zmq_close(mesh->router);
     zmq_msg_close(&mesh->received);

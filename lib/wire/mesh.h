@@ -36,6 +36,7 @@ struct gw__mesh_config {
     const char *endpoint;
     uint64_t token;          /* of the run: same for all its processes */
     const char *key_file;    /* NULL: none */
+    bool insecure;           /* tcp outside loopback without a key */
     struct gw__rules *rules; /* not owned; NULL: none */
 };
 

@@ -98,12 +98,14 @@ enum gw_err gw__mesh_check_endpoint(const char *endpoint, struct gw_error *why)
     return check(endpoint, false, why);
 }
 
-enum gw_err gw__mesh_check_listen(const char *endpoint, bool secured,
+enum gw_err gw__mesh_check_listen(const char *endpoint, bool allowed,
                                   struct gw_error *why)
 {
     enum gw_err err = check(endpoint, true, why);
-    if (!err && !secured && gw__mesh_is_remote(endpoint))
+    if (!err && !allowed && gw__mesh_is_remote(endpoint))
         err = gw_fail(why, GW_EINVAL,
-                      "%s is open to the network: give a key file", endpoint);
+                      "%s is open to the network: give a key file, or allow it "
+                      "with --insecure",
+                      endpoint);
     return err;
 }

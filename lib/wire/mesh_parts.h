@@ -15,6 +15,7 @@
 #ifndef GW__MESH_PARTS_H
 #define GW__MESH_PARTS_H
 
+#include "gate.h"
 #include "mesh_frame.h"
 #include "zmq_files.h"
 #include "zmq_wire.h"
@@ -90,6 +91,7 @@ struct gw__mesh {
     struct gw__zmq_key key;
     char endpoint[GW__MESH_ENDPOINT_MAX];
     void *context, *router;
+    struct gw__gate *gate; /* of the router; NULL: there is no key */
     int router_fd;
     unsigned files; /* reserved, in all */
     struct gw__mesh_peer peers[GW__MESH_NODES];
@@ -99,10 +101,10 @@ struct gw__mesh {
     struct gw__mesh_counts counts;
 };
 
-/* As gw__mesh_check_endpoint, but the port may be "*", and an open network
- * needs `secured`. */
+/* As gw__mesh_check_endpoint, but the port may be "*", and one that is open to
+ * the network must be `allowed`. */
 GW_MUST_CHECK enum gw_err
-gw__mesh_check_listen(const char *endpoint, bool secured, struct gw_error *why);
+gw__mesh_check_listen(const char *endpoint, bool allowed, struct gw_error *why);
 /* "tcp://" and no loopback. */
 bool gw__mesh_is_remote(const char *endpoint);
 /* Options and keys of both kinds of socket. */

@@ -51,7 +51,6 @@ static bool set(void *socket, int option, int value)
 static bool set_options(void *socket, const char *endpoint, bool listens)
 {
     int64_t most = UINT32_MAX;
-    uid_t user = geteuid();
     bool ok = set(socket, ZMQ_SNDHWM, 0) &&
               set(socket, ZMQ_RCVHWM, listens ? RECEIVE_MARK : 1) &&
               set(socket, ZMQ_LINGER, listens ? 0 : GW__POST_CLOSING_MS) &&
@@ -60,12 +59,7 @@ static bool set_options(void *socket, const char *endpoint, bool listens)
               set(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
               set(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
               zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
-    /* An abstract name has no permissions, so libzmq asks the kernel who
-     * connects. */
-    if (listens && strncmp(endpoint, "ipc:", 4) == 0)
-        ok = ok && zmq_setsockopt(socket, ZMQ_IPC_FILTER_UID, &user,
-                                  sizeof user) == 0;
-    return ok;
+    return ok && (!listens || gw__zmq_own_user_only(socket, endpoint));
 }
 
 static enum gw_err make_socket(struct gw__post_zmq *zmq, bool listens,
@@ -187,6 +181,7 @@ static void zmq_close_post(struct gw__post *post)
     for (unsigned node = 0; node < GW__POST_NODES; node++)
         if (zmq->peers[node].dealer)
             zmq_close(zmq->peers[node].dealer);
+    gw__gate_close(&zmq->gate);
     if (zmq->router)
         zmq_close(zmq->router);
     while (zmq->context && zmq_ctx_term(zmq->context) != 0)
@@ -229,7 +224,9 @@ static enum gw_err check_exposure(const struct gw__post_config *config,
     if (gw__zmq_is_loopback(interface) || config->key_file || config->insecure)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "%.60s is open to the network: give a key file", interface);
+                   "%.60s is open to the network: give a key file, or allow it "
+                   "with --insecure",
+                   interface);
 }
 
 static enum gw_err choose_endpoint(const struct gw__post_config *config,
@@ -255,6 +252,9 @@ static enum gw_err listen_at(struct gw__post_zmq *zmq, const char *endpoint,
 {
     size_t size = sizeof zmq->endpoint, fd_size = sizeof zmq->router_fd;
     enum gw_err err = make_socket(zmq, true, endpoint, &zmq->router, why);
+    if (!err && zmq->secured)
+        err =
+            gw__gate_open(zmq->context, zmq->router, endpoint, &zmq->gate, why);
     if (err)
         return err;
     if (zmq_bind(zmq->router, endpoint) != 0)

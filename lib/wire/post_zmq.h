@@ -26,6 +26,7 @@
 #ifndef GW__POST_ZMQ_H
 #define GW__POST_ZMQ_H
 
+#include "gate.h"
 #include "mesh.h"
 #include "post_frame.h"
 #include "post_parts.h"
@@ -98,6 +99,7 @@ struct gw__post_zmq {
     struct gw__zmq_key key;
     char endpoint[GW__MESH_ENDPOINT_MAX];
     void *context, *router;
+    struct gw__gate *gate; /* of the router; NULL: there is no key */
     int router_fd;
     int bell; /* eventfd */
     _Atomic bool sleeping;

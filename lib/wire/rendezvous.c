@@ -138,6 +138,7 @@ static enum gw_err ask_the_other_host(struct gw__meeting *meeting,
     uint64_t limit = gw_now_ns() + 4 * again_ns;
     if (limit < meeting->deadline_ns)
         meeting->deadline_ns = limit;
+    gw__gate_close(&meeting->gate);
     zmq_close(meeting->socket);
     enum gw_err err = meet_as_guest(meeting, why);
     return err == GW_EMISMATCH
@@ -154,6 +155,7 @@ static enum gw_err meet(struct gw__meeting *meeting, struct gw_error *why)
                                          : meet_as_guest(meeting, why);
     if (err == GW_PENDING)
         err = ask_the_other_host(meeting, why);
+    gw__gate_close(&meeting->gate);
     if (meeting->socket)
         zmq_close(meeting->socket);
     while (zmq_ctx_term(meeting->context) != 0 && errno == EINTR)

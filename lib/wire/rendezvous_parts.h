@@ -5,6 +5,7 @@
 #ifndef GW__RENDEZVOUS_PARTS_H
 #define GW__RENDEZVOUS_PARTS_H
 
+#include "gate.h"
 #include "meet.h"
 #include "zmq_wire.h"
 
@@ -16,6 +17,7 @@ struct gw__meeting {
     struct gw__address *table;
     uint64_t deadline_ns;
     void *context, *socket;
+    struct gw__gate *gate; /* of rank 0 with a key */
 };
 
 /* Rank 0's side. GW_PENDING: the endpoint is in use. */

@@ -30,6 +30,10 @@ static enum gw_err read_private(const char *path, char *text, size_t room,
     ssize_t length = -1;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
         err = gw_fail(why, GW_EINVAL, "key file %s: no regular file", path);
+    else if (info.st_uid != geteuid() && info.st_uid != 0)
+        err = gw_fail(why, GW_EINVAL,
+                      "key file %s: it belongs to another user (%u)", path,
+                      (unsigned)info.st_uid);
     else if (info.st_mode & 077)
         err =
             gw_fail(why, GW_EINVAL,
@@ -95,4 +99,11 @@ enum gw_err gw__zmq_key_set(void *socket, const struct gw__zmq_key *key,
                                  KEY_CHARS + 1);
     }
     return failed ? gw_fail_errno(why, "setting a CURVE key") : GW_OK;
+}
+
+bool gw__zmq_own_user_only(void *socket, const char *endpoint)
+{
+    uid_t user = geteuid();
+    return strncmp(endpoint, "ipc:", 4) != 0 ||
+           zmq_setsockopt(socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) == 0;
 }

@@ -119,7 +119,8 @@ static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
     size_t size = sizeof endpoint;
     if (zmq->card.transport == GW__ZMQ_IPC) {
         gw__zmq_endpoint(&zmq->card, zmq->wire.rank, peer, lane, endpoint);
-        return zmq_bind(socket, endpoint) == 0
+        return gw__zmq_own_user_only(socket, endpoint) &&
+                       zmq_bind(socket, endpoint) == 0
                    ? GW_OK
                    : gw_fail_errno(why, "binding %s", endpoint);
     }

@@ -170,6 +170,9 @@ GW_MUST_CHECK enum gw_err gw__zmq_key_read(const char *path,
 GW_MUST_CHECK enum gw_err gw__zmq_key_set(void *socket,
                                           const struct gw__zmq_key *key,
                                           bool server, struct gw_error *why);
+/* Before bind. An abstract name of ipc has no permissions, so libzmq is to ask
+ * the kernel who connects, and let in only this user. False: it cannot. */
+GW_MUST_CHECK bool gw__zmq_own_user_only(void *socket, const char *endpoint);
 
 /* ---- zmq_files.c ---- */
 

@@ -4,6 +4,7 @@
  * incarnation or without the key ends before it is a parcel.
  */
 #include "key_file.h"
+#include "notice.h"
 #include "post_set.h"
 
 #include <wire/post_frame.h>
@@ -317,8 +318,11 @@ START_TEST(who_has_no_key_is_not_heard)
     open = post_open(configs[1]);
     post_tell(post, open, &configs[1]);
     post_tell(open, post, &configs[0]);
+    const char *notice = notice_listen();
     struct stranger stranger = come(post);
     utter(&stranger, good, 2, right);
+    notice_await(1);
+    ck_assert_ptr_nonnull(strstr(notice, "without the key"));
     post_say(open, 0, "with the key");
     post_expect(post, 3, "with the key");
     post_expect_none(post);
@@ -326,6 +330,8 @@ START_TEST(who_has_no_key_is_not_heard)
     go(&stranger);
     gw__post_close(&post);
     gw__post_close(&open);
+    ck_assert_uint_eq(notice_count(), 1);
+    gw_notice_to(NULL, NULL);
     unlink(file.path);
 }
 END_TEST

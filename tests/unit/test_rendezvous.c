@@ -4,6 +4,7 @@
  * told to everybody who is there.
  */
 #include "key_file.h"
+#include "notice.h"
 #include "wire/rendezvous.h"
 
 #include <check.h>
@@ -333,9 +334,13 @@ START_TEST(a_key_keeps_others_out)
     comers[0].key_file = comers[1].key_file = file.path;
     run(comers, 2);
     expect_all_met(comers, 2);
+    const char *notice = notice_listen();
     comers[0].timeout_ms = comers[1].timeout_ms = 300;
     comers[1].key_file = NULL;
     run(comers, 2);
+    gw_notice_to(NULL, NULL);
+    ck_assert_uint_eq(notice_count(), 1);
+    ck_assert_ptr_nonnull(strstr(notice, "without the key"));
     ck_assert_int_eq(comers[0].err, GW_ETIMEOUT);
     ck_assert_str_eq(
         sentence(&comers[0]),

@@ -82,6 +82,13 @@ GW_API enum gw_err gw_fail_errno(struct gw_error *why, const char *format, ...)
 GW_API enum gw_err gw_wrap(struct gw_error *why, enum gw_err code,
                            const char *format, ...) GW_PRINTF(3, 4);
 
+/* What happens beside any call and somebody should know all the same, such as
+ * that a stranger without the cluster's key was refused: a sentence, told once,
+ * from any thread of the library; `tell` must not call the library. NULL:
+ * nobody hears it. To be set before anything is opened. */
+typedef void gw_notice(void *context, const char *sentence);
+GW_API void gw_notice_to(gw_notice *tell, void *context);
+
 /* Monotonic time in nanoseconds; only differences mean anything. */
 GW_API uint64_t gw_now_ns(void);
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See notice.h. The library tells from threads of its own.
+ */
+#include "notice.h"
+
+#include <gradwire/base.h>
+
+#include <pthread.h>
+#include <stdio.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned heard;
+static char last[256];
+
+static void hear(void *context, const char *sentence)
+{
+    (void)context;
+    pthread_mutex_lock(&lock);
+    heard++;
+    snprintf(last, sizeof last, "%s", sentence);
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+const char *notice_listen(void)
+{
+    heard = 0;
+    last[0] = 0;
+    gw_notice_to(hear, NULL);
+    return last;
+}
+
+void notice_await(unsigned count)
+{
+    pthread_mutex_lock(&lock);
+    while (heard < count)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+unsigned notice_count(void)
+{
+    pthread_mutex_lock(&lock);
+    unsigned count = heard;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
