@@ -92,7 +92,6 @@ static int run(int operand_count, char **operands)
     const struct launch launch = {
         .ranks = ranks,
         .wire = wire,
-        .key_file = placed_options.key_file,
         .no_pin = no_pin,
         .program = operands,
         .program_status = &status,

@@ -14,6 +14,7 @@
 #include "tune.h"
 
 #include "collrun.h"
+#include "common/key.h"
 #include "plan_source.h"
 #include "ranks.h"
 
@@ -38,6 +39,7 @@ static bool dry_run, quick;
 static const struct option_spec options[] = {
     {"wire", 'w', OPTION_CHOICE, &tune.wire, "WIRE", "transport",
      "shm|ipc|tcp|verbs"},
+    KEY_OPTION,
     {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...", "processes, each in turn",
      NULL},
     {"begin", 'b', OPTION_BYTES, &tune.bytes_min, "BYTES", "smallest size",

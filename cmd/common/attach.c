@@ -19,10 +19,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100, LINGER_MS = 200 };
+enum { LOOK_MS = 100, LINGER_MS = 200, ANSWER_MAX = 64 << 20 };
 #define HELLO_NS UINT64_C(10000000000)
 
 /* ---- is anybody there? ---- */
+
+/* Anybody may take an abstract name that is free again. */
+static bool is_of_this_user(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+           peer.uid == geteuid();
+}
 
 bool attach_knock(const char *endpoint)
 {
@@ -40,7 +49,8 @@ bool attach_knock(const char *endpoint)
         return false;
     socklen_t size =
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    bool there = connect(fd, (struct sockaddr *)&address, size) == 0;
+    bool there = connect(fd, (struct sockaddr *)&address, size) == 0 &&
+                 is_of_this_user(fd);
     close(fd);
     return there;
 }
@@ -90,11 +100,13 @@ enum gw_err attach_connect(struct attach *attach, int type,
                            struct gw_error *why)
 {
     int linger = LINGER_MS, high_water = 1 << 16;
+    int64_t most = ANSWER_MAX;
     *socket = zmq_socket(attach->context, type);
     if (!*socket ||
         zmq_setsockopt(*socket, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
         zmq_setsockopt(*socket, ZMQ_RCVHWM, &high_water, sizeof high_water) !=
             0 ||
+        zmq_setsockopt(*socket, ZMQ_MAXMSGSIZE, &most, sizeof most) != 0 ||
         zmq_connect(*socket, endpoint) != 0)
         return gw_fail(why, GW_EUNREACH, "run %s: %s: %s", attach->run,
                        endpoint, zmq_strerror(errno));

@@ -197,6 +197,7 @@ int tool_main(const struct tool *tool, int argc, char **argv)
     setlocale(LC_CTYPE, ""); /* widths of UTF-8; numbers stay as in C */
     signals_catch();
     files_allow();
+    notices_on_stderr();
     int status =
         dispatch(argc - 1, argv + 1, tool->only ? tool->only : tool->shell);
     progress("%s", "");

@@ -106,6 +106,9 @@ const struct option_spec *command_options(const struct command *command,
 int complain(const struct gw_error *error);
 /* The same with a sentence of one's own. */
 int complain_with(enum gw_err code, const char *format, ...) GW_PRINTF(2, 3);
+/* What the library notices beside all calls (gw_notice_to) is said on stderr.
+ */
+void notices_on_stderr(void);
 /* From now on complaints are not said, only counted: another process says what
  * there is to say. */
 void complain_quietly(void);

@@ -69,6 +69,23 @@ int complain(const struct gw_error *error)
     return exit_status(error->code);
 }
 
+/* One line at once: it may come from any thread. */
+static void say_notice(void *context, const char *sentence)
+{
+    char text[1024], line[1200];
+    (void)context;
+    int bytes = snprintf(line, sizeof line, "%s: %s\n",
+                         the_tool ? the_tool->name : "gradwire",
+                         visible(sentence, text, sizeof text));
+    ssize_t written = write(STDERR_FILENO, line, (size_t)bytes);
+    (void)written;
+}
+
+void notices_on_stderr(void)
+{
+    gw_notice_to(say_notice, NULL);
+}
+
 int complain_with(enum gw_err code, const char *format, ...)
 {
     struct gw_error error = {.code = code};

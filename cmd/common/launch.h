@@ -31,7 +31,7 @@ struct launch {
     const char *rank_name;
     const char *wire;
     uint64_t timeout_ns; /* an op without progress; 0: the library's default */
-    const char *key_file, *interface;
+    const char *interface;
     bool insecure, no_windows;
     bool no_pin; /* else a CPU each, in turn (launch_pin.c says when) */
     size_t slice_bytes;

@@ -6,7 +6,6 @@
  */
 #include "launch_parts.h"
 
-#include "command.h"
 #include "placed.h"
 
 #include <errno.h>
@@ -34,8 +33,8 @@ static void set_place(const struct launch *launch, const struct birth *birth)
     unsetenv("GW_INCARNATION"); /* each has its own */
     if (launch->wire)
         setenv("GW_WIRE", launch->wire, 1);
-    if (launch->key_file)
-        setenv("GRADWIRE_KEY", launch->key_file, 1);
+    if (key_file())
+        setenv("GRADWIRE_KEY", key_file(), 1);
     if (launch->insecure || placed_options.insecure)
         setenv("GW_INSECURE", "1", 1);
 }

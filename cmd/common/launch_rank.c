@@ -122,7 +122,7 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
         .slice_bytes = launch->slice_bytes,
         .lanes = launch->lanes,
         .interface = placed ? placed->config.interface : interface,
-        .key_file = placed ? placed->config.key_file : launch->key_file,
+        .key_file = key_file(),
         .insecure = placed ? placed->config.insecure
                            : launch->insecure || said->insecure,
         .no_windows = launch->no_windows,

@@ -95,7 +95,7 @@ static enum gw_err configure(struct placed *placed, const char **wire,
     placed->engine = gw_place_source_name(placed->place.source);
     placed->connect_ms = CONNECT_MS;
     config->wire = *wire;
-    config->key_file = o->key_file ? o->key_file : getenv("GRADWIRE_KEY");
+    config->key_file = key_file();
     config->interface = o->interface ? o->interface : getenv("GW_INTERFACE");
     config->insecure = o->insecure || (insecure && strcmp(insecure, "1") == 0);
     enum gw_err err =

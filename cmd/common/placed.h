@@ -8,7 +8,7 @@
 #ifndef PLACED_H
 #define PLACED_H
 
-#include "command.h"
+#include "key.h"
 
 struct placed {
     const char *engine; /* "OpenMPI" */
@@ -21,7 +21,7 @@ struct placed {
 struct placed_options {
     bool alone, explain, insecure;
     bool all_print; /* not only rank 0; for a command to set */
-    const char *key_file, *interface;
+    const char *interface;
 };
 extern struct placed_options placed_options;
 
@@ -31,8 +31,7 @@ extern struct placed_options placed_options;
      "start ranks here, even under mpirun, srun and their like", NULL},        \
     {"explain-env", 0, OPTION_FLAG, &placed_options.explain, NULL,             \
      "print what the environment says of ranks, and end", NULL},               \
-    {"key", 0, OPTION_TEXT, &placed_options.key_file, "FILE",                  \
-     "between hosts: the key that all ranks have", NULL},                      \
+    KEY_OPTION,                                                                \
     {"insecure", 0, OPTION_FLAG, &placed_options.insecure, NULL,               \
      "between hosts: without a key; verbs: not encrypted", NULL},              \
     {"interface", 0, OPTION_TEXT, &placed_options.interface, "ADDRESS",        \

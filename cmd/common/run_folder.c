@@ -70,6 +70,20 @@ static bool is_a_runs(int fd)
     return is_empty(fd);
 }
 
+/* What lies in it is for this user alone, also where it was there before. */
+static enum gw_err make_private(int fd, const char *path, struct gw_error *why)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return gw_fail_errno(why, "%s", path);
+    if (info.st_uid != geteuid())
+        return gw_fail(why, GW_EINVAL, "%s belongs to another user (%u)", path,
+                       (unsigned)info.st_uid);
+    if ((info.st_mode & 077) && fchmod(fd, 0700) != 0)
+        return gw_fail_errno(why, "%s", path);
+    return GW_OK;
+}
+
 /* GW_PENDING: a living run has it. */
 static enum gw_err take(struct run_folder *folder, const char *runs,
                         const char *name, bool must_be_new,
@@ -79,7 +93,7 @@ static enum gw_err take(struct run_folder *folder, const char *runs,
         snprintf(folder->path, sizeof folder->path, "%s/%s", runs, name);
     if (length < 0 || (size_t)length >= sizeof folder->path - 32)
         return gw_fail(why, GW_EINVAL, "$GRADWIRE_RUNS is too long");
-    bool made = mkdir(folder->path, 0777) == 0;
+    bool made = mkdir(folder->path, 0700) == 0;
     if (!made && errno != EEXIST)
         return gw_fail_errno(why, "%s", folder->path);
     if (!made && must_be_new)
@@ -91,10 +105,12 @@ static enum gw_err take(struct run_folder *folder, const char *runs,
         close(fd);
         return GW_PENDING;
     }
-    if (!is_a_runs(fd)) {
+    enum gw_err err = make_private(fd, folder->path, why);
+    if (!err && !is_a_runs(fd))
+        err = gw_fail(why, GW_EINVAL, "%s is no run's directory", folder->path);
+    if (err) {
         close(fd);
-        return gw_fail(why, GW_EINVAL, "%s is no run's directory",
-                       folder->path);
+        return err;
     }
     folder->fd = fd;
     snprintf(folder->name, sizeof folder->name, "%s", name);
@@ -123,7 +139,7 @@ enum gw_err run_folder_open(struct run_folder *folder, const char *name,
     char runs[PATH_MAX];
     *folder = (struct run_folder){.fd = -1};
     attach_folder(runs, sizeof runs);
-    if (mkdir(runs, 0777) != 0 && errno != EEXIST)
+    if (mkdir(runs, 0700) != 0 && errno != EEXIST)
         return gw_fail_errno(why, "%s", runs);
     if (!name)
         return take_any(folder, runs, why);
@@ -142,7 +158,7 @@ enum gw_err run_folder_log(const struct run_folder *folder,
                            struct gw_error *why)
 {
     int fd = openat(folder->fd, "log",
-                    O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+                    O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
         return gw_fail_errno(why, "%s/log", folder->path);
     dup2(fd, STDOUT_FILENO);
@@ -158,7 +174,7 @@ enum gw_err run_folder_write(const struct run_folder *folder, const char *file,
     char half[64];
     snprintf(half, sizeof half, ".%s", file);
     int fd = openat(folder->fd, half, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                    0666);
+                    0600);
     if (fd < 0)
         return gw_fail_errno(why, "%s/%s", folder->path, file);
     size_t bytes = strlen(text);

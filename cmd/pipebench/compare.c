@@ -5,6 +5,7 @@
  */
 #include "pipebench.h"
 
+#include "common/key.h"
 #include "common/output.h"
 #include "entrants.h"
 #include "gantt.h"
@@ -30,6 +31,7 @@ static const struct option_spec options[] = {
      "--run: steps to measure of each; the median counts", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "--run: transport",
      "shm|ipc|tcp"},
+    KEY_OPTION,
     {"gantt", 'g', OPTION_FLAG, &draw, NULL, "draw them, too", NULL},
     {"svg", 0, OPTION_TEXT, &svg, "FILE.svg", "draw all as a page", NULL},
     {0},

@@ -6,7 +6,7 @@
  */
 #include "layout.h"
 
-#include "common/command.h"
+#include "common/key.h"
 #include "pipebench.h"
 #include "schedule_source.h"
 
@@ -70,6 +70,7 @@ static const struct option_spec specs[] = {
      "share of the last step's velocity that is kept", NULL},
     {"wire", 'w', OPTION_CHOICE, &given.wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
+    KEY_OPTION,
     {"bucket", 0, OPTION_BYTES, &given.bucket_bytes, "SIZE",
      "gradients that are reduced together; 0: all", NULL},
     {"no-overlap", 0, OPTION_FLAG, &given.no_overlap, NULL,

@@ -6,7 +6,7 @@
  */
 #include "run.h"
 
-#include "common/command.h"
+#include "common/key.h"
 #include "common/recorder.h"
 #include "pipebench.h"
 #include "schedule_source.h"
@@ -46,6 +46,7 @@ static const struct option_spec specs[] = {
      "a stage that takes so many times as long", NULL},
     {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
+    KEY_OPTION,
     {"steps", 0, OPTION_UNSIGNED, &options.steps, "N",
      "steps that are measured, after one to warm up (default 5); with --net: "
      "steps in all",

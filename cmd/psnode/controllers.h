@@ -17,6 +17,7 @@ struct controllers_config {
     const char *directory;        /* of this one's log */
     const char *observer;         /* where the observer listens */
     const char *key_file;         /* NULL: none */
+    bool insecure;                /* may listen on a network without one */
     uint64_t token, seed;
     /* Of the cluster; whoever says so first counts, another word is an error.
      */

@@ -7,7 +7,7 @@
 #ifndef PSNODE_JOIN_H
 #define PSNODE_JOIN_H
 
-#include "common/command.h"
+#include "common/key.h"
 
 #include <control/command.h>
 
@@ -17,7 +17,7 @@ enum { JOIN_CONTROLLERS_MAX = 5, JOIN_ENDPOINT_MAX = 112 };
 struct join_given {
     const char *controllers; /* --join, or --peers: endpoints with commas */
     const char *name, *token;
-    const char *key_file, *listen, *interface, *wire;
+    const char *listen, *interface, *wire;
     unsigned node;
     bool insecure;
 };
@@ -29,8 +29,9 @@ extern struct join_given join_given;
      "processes of other clusters are not heard (default: gradwire)", NULL},   \
     {"token", 0, OPTION_TEXT, &join_given.token, "HEX",                        \
      "the same as a number of 16 digits, instead of --cluster", NULL},         \
-    {"key", 0, OPTION_TEXT, &join_given.key_file, "FILE",                      \
-     "of the cluster; needed outside of loopback", NULL}
+    KEY_OPTION,                                                                \
+    {"insecure", 0, OPTION_FLAG, &join_given.insecure, NULL,                   \
+     "outside of loopback without a key", NULL}
 #define JOIN_SPECS                                                             \
     {"join", 'j', OPTION_TEXT, &join_given.controllers, "ENDPOINT,...",        \
      "the controllers, all of them, in the order of their --peers", NULL},     \
@@ -43,8 +44,6 @@ extern struct join_given join_given;
      "tcp: of the rows (default: that of --listen)", NULL},                    \
     {"node", 0, OPTION_UNSIGNED, &join_given.node, "N",                        \
      "number in the cluster (default: the controllers choose)", NULL},         \
-    {"insecure", 0, OPTION_FLAG, &join_given.insecure, NULL,                   \
-     "rows may go over the network without a key", NULL},                      \
     JOIN_SECRET_SPECS
 /* clang-format on */
 

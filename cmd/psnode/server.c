@@ -47,7 +47,7 @@ static enum gw_err start(const struct join *join, struct gw_ps_server **server,
     }
     config->wire = join_given.wire;
     config->interface = *join->interface ? join->interface : NULL;
-    config->key_file = join_given.key_file;
+    config->key_file = key_file();
     config->insecure = join_given.insecure;
     config->seed = common.seed;
     config->restore = restore;

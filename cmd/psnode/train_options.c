@@ -4,6 +4,7 @@
  */
 #include "train_options.h"
 
+#include "common/key.h"
 #include "join.h"
 
 #include <gradwire/plugin.h>
@@ -56,6 +57,7 @@ const struct option_spec train_option_specs[] = {
      "for it: a number a slot (default: all weigh the same)", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
+    KEY_OPTION,
     WORK_SPECS,
     {"name", 0, OPTION_TEXT, &name, "NAME",
      "of the run (default: a word that is free)", NULL},

@@ -56,7 +56,7 @@ static enum gw_err connect(struct ps_worker *w, const struct join *join,
     }
     config.wire = join_given.wire;
     config.interface = *join->interface ? join->interface : NULL;
-    config.key_file = join_given.key_file;
+    config.key_file = key_file();
     config.insecure = join_given.insecure;
     config.connect_ms = common.timeout_ns
                             ? (unsigned)(common.timeout_ns / 1000000)

@@ -27,8 +27,9 @@ static const struct command *const commands[] = {
     &command_topo,      &command_pace,      &command_wait,
     &command_expect,    &command_train,     &command_snapshot,
     &command_mode,      &command_record,    &command_replay,
-    &command_chaos,     &command_sim,       &command_source,
-    &command_quit,      &command_exit,      NULL,
+    &command_chaos,     &command_sim,       &command_keygen,
+    &command_source,    &command_quit,      &command_exit,
+    NULL,
 };
 /* clang-format on */
 

@@ -21,7 +21,7 @@ extern const struct command command_link, command_cut, command_heal,
     command_topo;
 extern const struct command command_wait, command_expect;
 extern const struct command command_record, command_replay;
-extern const struct command command_chaos, command_sim;
+extern const struct command command_chaos, command_sim, command_keygen;
 extern const struct command command_source, command_quit, command_exit;
 
 /* Gives the options of `up` and `train` their defaults; before tool_main. */

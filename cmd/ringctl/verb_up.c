@@ -5,6 +5,7 @@
  * ends with it, unless it is kept.
  */
 #include "ask.h"
+#include "common/key.h"
 #include "ringctl.h"
 #include "session.h"
 #include "task.h"
@@ -50,6 +51,7 @@ static const struct option_spec options[] = {
      "members of the ring suspect by this plug-in", NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
      "shm|ipc|tcp"},
+    KEY_OPTION,
     {"pace", 0, OPTION_DURATION, &pace_ns, "TIME",
      "slow motion from the beginning", NULL},
     {"keep", 0, OPTION_FLAG, &keep, NULL,

@@ -6,6 +6,8 @@
  */
 #include "post.h"
 
+#include "common/key.h"
+
 #include <control/controller.h>
 
 #include <poll.h>
@@ -123,6 +125,7 @@ static enum gw_err start(struct keeper *keeper, struct gw_error *why)
         .mesh = {.node = CONTROLLER_NODE - birth->number,
                  .endpoint = endpoint,
                  .token = birth->token,
+                 .key_file = key_file(),
                  .rules = keeper->rules},
         .context = keeper,
         .on_applied = on_applied,

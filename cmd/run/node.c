@@ -11,6 +11,8 @@
  */
 #include "node.h"
 
+#include "common/key.h"
+
 #include <gradwire/plugin.h>
 #include <gradwire/suspicion.h>
 
@@ -57,6 +59,7 @@ static enum gw_err join(void *context, const struct orders *orders,
         .process = birth->process,
         .controller_count = birth->controllers,
         .wire = birth->wire,
+        .key_file = key_file(),
         .events = outbox_sink(node->outbox),
         .join_timeout_ms = orders_cut(orders) ? CUT_JOIN_MS : 0,
         .links = orders->links,

@@ -6,6 +6,8 @@
  */
 #include "ps.h"
 
+#include "common/key.h"
+
 #include <gradwire/plugin.h>
 
 #include <sys/eventfd.h>
@@ -51,6 +53,7 @@ static enum gw_err start(void *context, const struct orders *orders,
     config->endpoint = addresses.own;
     config->token = birth->token;
     config->wire = birth->wire;
+    config->key_file = key_file();
     config->seed = birth->seed;
     config->controller_count = birth->controllers;
     config->events = outbox_sink(node->outbox);

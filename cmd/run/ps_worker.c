@@ -15,6 +15,8 @@
  */
 #include "ps.h"
 
+#include "common/key.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,7 @@ static enum gw_err try_to_connect(void *context, const struct orders *orders,
     config.endpoint = addresses.own;
     config.token = birth->token;
     config.wire = birth->wire;
+    config.key_file = key_file();
     config.seed = birth->seed;
     config.controller_count = birth->controllers;
     config.connect_ms = orders_cut(orders) ? CUT_CONNECT_MS : CONNECT_MS;

@@ -14,6 +14,8 @@
  */
 #include "supervisor_parts.h"
 
+#include "common/command.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -361,6 +363,7 @@ bool internal_main(int argc, char **argv, int *status)
     for (size_t i = 0; i < sizeof lives / sizeof *lives && argc > 1; i++)
         if (strcmp(argv[1], lives[i].word) == 0) {
             prctl(PR_SET_NAME, program_invocation_short_name); /* not "exe" */
+            notices_on_stderr();
             *status = lives[i].run(argc, argv);
             return true;
         }

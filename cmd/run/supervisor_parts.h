@@ -28,6 +28,7 @@
 #ifndef SUPERVISOR_PARTS_H
 #define SUPERVISOR_PARTS_H
 
+#include "common/key.h"
 #include "common/serving.h"
 #include "condition.h"
 #include "policy.h"

@@ -7,10 +7,11 @@
  */
 #include "supervisor_options.h"
 
-#include "common/command.h"
+#include "common/key.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -65,6 +66,29 @@ static enum gw_err spawn(int fd, struct gw_error *why)
     return GW_OK;
 }
 
+/* The processes of the run find their key where those of a cluster do, whatever
+ * folder they work in. Of this one the environment stays as it was. */
+static enum gw_err spawn_with_key(int fd, struct gw_error *why)
+{
+    static const char variable[] = "GRADWIRE_KEY";
+    char path[PATH_MAX];
+    const char *file = key_file(), *outer = getenv(variable);
+    if (!file)
+        return spawn(fd, why);
+    if (!realpath(file, path))
+        return gw_fail(why, GW_EINVAL, "key file %.200s: %s", file,
+                       strerror(errno));
+    char *before = outer ? strdup(outer) : NULL;
+    setenv(variable, path, 1);
+    enum gw_err err = spawn(fd, why);
+    if (before)
+        setenv(variable, before, 1);
+    else
+        unsetenv(variable);
+    free(before);
+    return err;
+}
+
 static enum gw_err await(int fd, char *answer, size_t room,
                          struct gw_error *why)
 {
@@ -117,7 +141,7 @@ static enum gw_err start(struct run_options *options, int fd, int its_fd,
         code = gw_fail_errno(why, "the supervisor's options");
     free(text);
     if (!code)
-        code = spawn(its_fd, why);
+        code = spawn_with_key(its_fd, why);
     close(its_fd);
     if (!code)
         code = await(fd, answer, sizeof answer, why);

@@ -336,6 +336,33 @@ END
     run -0 ringctl expect alive==2
 }
 
+# Every line that the nodes' sockets listen on or speak by is behind the key.
+@test "a run with a key: encrypted it goes on through a death; bad files are refused" {
+    ringctl keygen lab.key
+    [ "$(stat -c %a lab.key)" = 600 ]
+    cp lab.key before
+    run -64 ringctl keygen lab.key
+    [[ $output = *"lab.key is there already"* ]]
+    cmp lab.key before
+    ringctl -c "up 3 ops --bytes 64K --wire tcp --key lab.key --name behind
+        kill 1; wait 'op>=20 && epoch==2'; expect 'lost==0 && doubled==0'"
+    GRADWIRE_KEY=lab.key ringctl -c "up 2 ops --bytes 64K --wire ipc; wait op>=5"
+    run ! ringctl up 2 --key nowhere.key
+    [[ $output = *"key file nowhere.key: No such file"* ]]
+    chmod 640 lab.key
+    run ! ringctl up 2 --wire tcp --key lab.key
+    [[ $output = *"others may use it (mode 0640); chmod 600 it"* ]]
+}
+
+@test "what a run leaves is for its user alone" {
+    umask 0
+    ringctl up 2 ops --bytes 64K --name mine --keep
+    [ "$(stat -c %a runs)" = 700 ]
+    [ "$(stat -c %a runs/mine)" = 700 ]
+    [ "$(stat -c %a runs/mine/log)" = 600 ]
+    ringctl down
+}
+
 @test "links: what is said changes, the rest stays, restarts find it" {
     ringctl up 3 >/dev/null 2>&1
     run -0 ringctl link 0 1

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See key.h.
+ */
+#include "key.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zmq.h>
+
+enum { KEY_TEXT = 41 }; /* Z85, with its end */
+
+/* Nothing half-written stays. */
+static enum gw_err write_key(const char *path, struct gw_error *why)
+{
+    char public_key[KEY_TEXT], secret_key[KEY_TEXT];
+    if (zmq_curve_keypair(public_key, secret_key) != 0)
+        return gw_fail(why, GW_ENOTSUP, "libzmq was built without CURVE");
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return gw_fail(why, GW_EINVAL, "%s is there already", path);
+    if (fd < 0)
+        return gw_fail_errno(why, "%s", path);
+    int printed = dprintf(fd, "%s\n%s\n", public_key, secret_key);
+    bool whole = close(fd) == 0 && printed == 2 * KEY_TEXT;
+    if (whole)
+        return GW_OK;
+    gw_fail_errno(why, "%s", path);
+    unlink(path);
+    return GW_ESYS;
+}
+
+const char *key_given;
+
+const char *key_file(void)
+{
+    const char *file = key_given ? key_given : getenv("GRADWIRE_KEY");
+    return file && *file ? file : NULL;
+}
+
+int key_make(int operand_count, char **operands)
+{
+    struct gw_error why;
+    (void)operand_count;
+    return write_key(operands[0], &why) ? complain(&why) : 0;
+}
