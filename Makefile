@@ -25,7 +25,7 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 	-Wimplicit-fallthrough -Wpointer-arith
 # pkg-config is asked when a recipe needs it, hence after deps; for cflags once.
 LIB_PC := libzmq jansson raft libuv
-TOOL_PC := smartcols ncursesw readline
+TOOL_PC := smartcols ncursesw readline libsodium
 # A BLAS is used when it is there, and so is RDMA.
 BLAS_PC = $(shell pkg-config --exists openblas && echo openblas)
 VERBS_PC := $(shell pkg-config --exists libibverbs librdmacm 2>/dev/null && echo libibverbs librdmacm)
@@ -127,9 +127,9 @@ $(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 
-$(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(LIB_A)
+$(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/cmd/ringctl.a $(B)/cmd/run.a $(COMMON_OBJ) $(LIB_A)
 	@mkdir -p $(@D)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(TOOL_LIBS)
 
 BATS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun .ci/bats 3
 UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit

@@ -9,7 +9,7 @@
  */
 #include "bench_wire.h"
 
-#include "common/command.h"
+#include "common/key.h"
 #include "common/stats.h"
 
 #include <math.h>
@@ -237,9 +237,11 @@ static enum gw_err measure(struct wire_rank *r, struct reporter *report)
         for (unsigned way = 0; way < WAYS && !err; way++)
             err = command(r, (enum way)way, counts[way], &samples[way][i]);
     bool has_threads = strcmp(r->bench->wire, "shm") != 0;
-    double hand_over_us = NAN;
+    double hand_over_us = NAN, cipher_us = NAN;
     if (!err && has_threads)
         err = bench_wire_hand_over(&hand_over_us, r->why);
+    if (!err && has_threads && key_file())
+        err = bench_wire_cipher(r->bytes, &cipher_us, r->why);
     if (err)
         return err;
     const struct bench_wire_report result = {
@@ -249,6 +251,7 @@ static enum gw_err measure(struct wire_rank *r, struct reporter *report)
         .trip_us = median(samples[TRIP]),
         .raw_trip_us = median(samples[RAW_TRIP]),
         .hand_over_us = hand_over_us,
+        .cipher_us = cipher_us,
     };
     report_send(report, &result, sizeof result);
     return GW_OK;

@@ -9,7 +9,8 @@
 # of malloc; -bytes: elements of one byte), a peer (openmpi, openmpi-tcp, mpich,
 # gloo), the yardstick ideal, or one of the rest: start, ps-shm, ps-ipc, ps-tcp,
 # pslite, memory-shm (-malloc: shm with malloc, -ipc, -tcp), and those of which the first has the
-# values of the others, too: wire-tcp and raw-tcp (and ipc), events-on and
+# values of the others, too: wire-tcp and raw-tcp (and ipc), key-tcp
+# (the same with a key) and cipher-tcp, events-on and
 # events-off, elastic-shm, plain-shm and plain-ring-shm (and ipc, tcp),
 # tune-regret, tune-worst, tune-median and tune-p95.
 #
@@ -148,11 +149,11 @@ tune() {
 }
 
 # A stream's time is that of a message; a row has both programs.
-wire() { # wire
+wire() { # wire [key file]
     for bytes in $sizes; do
         "$build/collrun" bench wire --wire "$1" -b "$bytes" -e "$bytes" \
-            --seconds "$seconds" -o jsonl |
-            awk -v wire="$1" -v op="$op" -v bytes="$bytes" '
+            --seconds "$seconds" -o jsonl ${2:+--key "$2"} |
+            awk -v wire="$1" -v op="$op" -v bytes="$bytes" -v key="${2:-}" '
                 function value(name,    at) {
                     at = index($0, "\"" name "\":")
                     return substr($0, at + length(name) + 3) + 0
@@ -160,12 +161,23 @@ wire() { # wire
                 function tell(who, us) {
                     print who "-" wire, op, 2, bytes, us
                 }
+                key { # the raw socket is measured without one, too
+                    tell("key", op == "trip" ? value("us") : bytes / value("GBps") / 1e3)
+                    tell("cipher", bytes / value("cipher_GBps") / 1e3)
+                    next
+                }
                 op == "trip" { tell("wire", value("us")); tell("raw", value("raw_us")) }
                 op == "stream" {
                     tell("wire", bytes / value("GBps") / 1e3)
                     tell("raw", bytes / value("raw_GBps") / 1e3)
                 }'
     done
+}
+
+with_key() { # wire
+    folder=$(mktemp -d)
+    "$build/ringctl" keygen "$folder/key" && wire "$1" "$folder/key"
+    rm -r "$folder"
 }
 
 measure() {
@@ -193,11 +205,12 @@ measure() {
             "${LIMITS%.txt}.all"
         ;;
     wire-*) wire "${who#wire-}" ;;
+    key-*) with_key "${who#key-}" ;;
     events-on) events ;;
     elastic-*) elastic "${who#elastic-}" ;;
     memory-*) memory "${who#memory-}" ;;
     tune-regret) tune ;;
-    raw-* | events-off | plain-* | tune-worst | tune-median | tune-p95) ;;
+    raw-* | cipher-* | events-off | plain-* | tune-worst | tune-median | tune-p95) ;;
     *)
         echo "measure: there is no $who" >&2
         return 64

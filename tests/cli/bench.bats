@@ -190,6 +190,19 @@ every_algorithm() {
     run -64 "$COLLRUN" bench wire -b 8 -e 4
 }
 
+# What is faster than its own cipher is not encrypted.
+@test "bench wire: with a key it is as fast as its cipher at best" {
+    "$COLLRUN" bench wire --wire tcp -b 1M -e 1M --seconds 2ms -o csv >plain
+    grep -q 'cipher_GBps$' plain
+    [[ $(sed -n 2p plain) = *, ]]
+    "${COLLRUN%collrun}ringctl" keygen "$BATS_TEST_TMPDIR/key"
+    "$COLLRUN" bench wire --wire tcp -b 1M -e 1M --seconds 20ms -o csv \
+        --key "$BATS_TEST_TMPDIR/key" >secret
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        NR == 2 { speed = $at["GBps"]; cipher = $at["cipher_GBps"] }
+        END { print speed, cipher; exit !(speed > 0 && speed < 1.5 * cipher) }' secret
+}
+
 # Rank 0 has sent all and is gone, maybe before rank 3 has read its greeting.
 @test "bench: a root that leaves at once is missed by nobody" {
     for _ in 1 2 3 4 5 6 7 8 9 10; do
