@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Strangers at the ports of a cluster of real processes: who connects and says
+# nothing, who sends half a frame, or a frame without end, and who floods. The
+# training goes on to the same weights, the memory of those who are at the ports
+# stays bounded, with a key nobody is let in, and that is said once.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
+    PSNODE=$(realpath "${PSNODE:-${B:-build}/psnode}")
+    export RINGCTL PSNODE
+    "${CC:-cc}" -o "$BATS_FILE_TMPDIR/strangers" "$BATS_TEST_DIRNAME/strangers.c"
+    "$RINGCTL" keygen "$BATS_FILE_TMPDIR/lab.key"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    STRANGERS=$BATS_FILE_TMPDIR/strangers
+    pids=() controller=0 server=0 other=0
+    mkfifo tick crowd
+}
+
+teardown() {
+    [ -z "${pids[*]}" ] || kill -KILL "${pids[@]}" 2>/dev/null || true
+}
+
+until_true() {
+    limit=$((SECONDS + 20))
+    until "$@"; do
+        [ "$SECONDS" -lt "$limit" ] || return 1
+        read -r -t 0.01 _ <>tick || true
+    done
+}
+
+# start NAME ARGUMENTS: in the background, until it is ready; its number is the
+# value of NAME.
+start() {
+    "$PSNODE" "${@:2}" >"$1.out" 2>"$1.err" </dev/null 3>&- &
+    pids+=($!)
+    printf -v "$1" %s $!
+    until_true grep -q 'is ready' "$1.out"
+}
+
+find_port() {
+    port=$((20000 + RANDOM % 10000 * 2))
+    while grep -qi ":$(printf %04X $port) \|:$(printf %04X $((port + 1))) " \
+        /proc/net/tcp; do
+        port=$((port + 2))
+    done
+}
+
+# cluster [OPTIONS]: a controller and two servers.
+cluster() {
+    find_port
+    join=tcp://127.0.0.1:$port
+    start controller controller --peers "$join" --dir "c$port" --servers 2 "$@"
+    start server server --join "$join" "$@"
+    start other server --join "$join" "$@"
+}
+
+work() {
+    "$PSNODE" worker --join "$join" --workers 1 --timeout 30s "$@" \
+        train drift --epochs 3 --set rows=500 -o json
+}
+
+# train [OPTIONS]: the digest of the weights, which is the same each time.
+train() {
+    work "$@" >worker.out 2>worker.err ||
+        { cat worker.out worker.err; return 1; }
+    grep -o '"digest"[^,]*' worker.out
+}
+
+dismiss_cluster() {
+    kill -KILL "$other" "$server" "$controller"
+    wait "$other" "$server" "$controller" || true
+}
+
+# The ports on which a process listens.
+ports_of() {
+    for fd in "/proc/$1/fd"/*; do
+        inode=$(readlink "$fd") || continue
+        [[ $inode = socket:* ]] || continue
+        inode=${inode//[!0-9]/}
+        while read -r port_hex; do
+            echo $((16#$port_hex))
+        done < <(awk -v inode="$inode" '$4 == "0A" && $10 == inode {
+            print substr($2, 10)
+        }' "/proc/$1/net/tcp")
+    done
+}
+
+# In MiB, the most that it ever had.
+most_memory() {
+    awk '/^VmHWM:/ { print int($2 / 1024) }' "/proc/$1/status"
+}
+
+# crowd KIND PORT COUNT: they are there until the test ends.
+crowd() {
+    "$STRANGERS" "$1" 127.0.0.1 "$2" "$3" <crowd >"$1.$2" 3>&- &
+    pids+=($!)
+    until_true grep -q there "$1.$2"
+}
+
+# All kinds of strangers at all ports of a process.
+harass() {
+    mapfile -t ports < <(ports_of "$1")
+    [ "${#ports[@]}" -ge 2 ]
+    for p in "${ports[@]}"; do
+        crowd silent "$p" 50
+        crowd half "$p" 50
+        "$STRANGERS" flood 127.0.0.1 "$p" 200 >"flood.$p" 3>&- &
+        pids+=($!)
+    done
+}
+
+# The flood has been taken, or thrown out; nobody's memory has grown by it.
+expect_calm() {
+    for p in "${ports[@]}"; do
+        until_true grep -q taken "flood.$p"
+        run -0 "$STRANGERS" huge 127.0.0.1 "$p" 20
+        [ "$output" = "20 of 20 were thrown out" ]
+    done
+    echo "$(most_memory "$1") MiB"
+    [ "$(most_memory "$1")" -lt 150 ]
+}
+
+@test "without a key: strangers cost no memory and hold nobody up" {
+    cluster
+    calm=$(train)
+    dismiss_cluster
+    cluster
+    exec 9<>crowd
+    for who in $controller $server; do
+        harass "$who"
+        [ "$who" = "$controller" ] || [ "$(train)" = "$calm" ]
+        expect_calm "$who"
+    done
+}
+
+@test "with a key: strangers are not let in, which is said once" {
+    key=$BATS_FILE_TMPDIR/lab.key
+    cluster --key "$key"
+    exec 9<>crowd
+    for who in controller server; do
+        harass "${!who}"
+        expect_calm "${!who}"
+        for p in "${ports[@]}"; do
+            [ "$(cut -d' ' -f1 "flood.$p")" -le 4 ]
+        done
+    done
+    train --key "$key"
+    GRADWIRE_KEY=$key work # there is nothing left to do
+    run -124 work --timeout 1s
+    for who in controller server; do
+        cat $who.err
+        [ "$(grep -c 'without the key' $who.err)" -ge 1 ]
+        [ "$(grep 'without the key' $who.err | sort | uniq -d | wc -l)" = 0 ]
+    done
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Strangers at a port of a cluster, as ZMTP 3.0 (rfc.zeromq.org/spec:23) looks
+ * from a plain socket:
+ *
+ *     strangers silent HOST PORT COUNT   connect, and say nothing
+ *     strangers half   HOST PORT COUNT   come in without a key, send half a
+ *                                        frame
+ *     strangers huge   HOST PORT COUNT   the same, of a frame of 1 TB
+ *     strangers flood  HOST PORT COUNT   send messages, so many MiB in all,
+ *                                        as fast as they are taken
+ *
+ * `silent` and `half` print "there" when all have connected, and stay until
+ * standard input ends; then all of them end. `huge` waits until it is thrown
+ * out, and says so. `flood` says how much was taken, and whether it was thrown
+ * out: coming back is no use then, so it tries COUNT times to come in.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    GREETING_BYTES = 64,
+    FRAME_BYTES = 60000,
+    PATIENCE_S = 20,
+    STRANGERS_MAX = 512
+};
+
+static int come(const char *host, const char *port)
+{
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)atoi(port))};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (inet_pton(AF_INET, host, &to.sin_addr) != 1 || fd < 0 ||
+        connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        perror(host);
+        exit(1);
+    }
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    return fd;
+}
+
+static bool say(int fd, const void *data, size_t bytes)
+{
+    return send(fd, data, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
+}
+
+/* Version 3.0 without security; then READY of a DEALER. What the other says of
+ * itself is not read: if it wants a key, it hangs up. */
+static bool introduce(int fd)
+{
+    static const char ready[] = "\4\x1c\5READY\13Socket-Type\0\0\0\6DEALER";
+    unsigned char greeting[GREETING_BYTES] = {0xff};
+    greeting[9] = 0x7f;
+    greeting[10] = 3;
+    memcpy(greeting + 12, "NULL", 4);
+    return say(fd, greeting, sizeof greeting) &&
+           say(fd, ready, sizeof ready - 1);
+}
+
+/* The head of a frame: "long", and its bytes. */
+static bool announce(int fd, uint64_t bytes)
+{
+    unsigned char head[9] = {2};
+    for (unsigned i = 0; i < 8; i++)
+        head[1 + i] = (unsigned char)(bytes >> (56 - 8 * i));
+    return say(fd, head, sizeof head);
+}
+
+/* True when the other has hung up, after whatever it had to say. */
+static bool is_thrown_out(int fd)
+{
+    char heard[256];
+    ssize_t got;
+    while ((got = recv(fd, heard, sizeof heard, 0)) > 0)
+        ;
+    return got == 0 || errno == ECONNRESET;
+}
+
+static void stay(void)
+{
+    char byte;
+    puts("there");
+    fflush(stdout);
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+}
+
+/* MiB that were taken before it was thrown out, or all. */
+static unsigned flood(int fd, unsigned most_mib)
+{
+    static const char junk[FRAME_BYTES];
+    uint64_t sent = 0, most = (uint64_t)most_mib << 20;
+    bool good = introduce(fd);
+    while (good && sent < most) {
+        good = announce(fd, sizeof junk) && say(fd, junk, sizeof junk);
+        sent += good ? sizeof junk : 0;
+    }
+    return (unsigned)(sent >> 20);
+}
+
+int main(int argc, char **argv)
+{
+    static const char half[FRAME_BYTES / 2];
+    static int fds[STRANGERS_MAX];
+    unsigned count = argc == 5 ? (unsigned)atoi(argv[4]) : 0, taken = 0;
+    signal(SIGPIPE, SIG_IGN);
+    if (count == 0 || count > STRANGERS_MAX)
+        return 64;
+    const char *what = argv[1];
+    if (strcmp(what, "flood") == 0) {
+        fds[0] = come(argv[2], argv[3]);
+        taken = flood(fds[0], count);
+        printf("%u of %u MiB were taken\n", taken, count);
+        return 0;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        fds[i] = come(argv[2], argv[3]);
+        if (strcmp(what, "silent") != 0 && introduce(fds[i]) &&
+            announce(fds[i], *what == 'h' && what[1] == 'u' ? UINT64_C(1) << 40
+                                                            : FRAME_BYTES))
+            (void)say(fds[i], half, sizeof half);
+    }
+    if (strcmp(what, "huge") != 0) {
+        stay();
+        return 0;
+    }
+    for (unsigned i = 0; i < count; i++)
+        taken += is_thrown_out(fds[i]);
+    printf("%u of %u were thrown out\n", taken, count);
+    return taken != count;
+}
