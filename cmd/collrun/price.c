@@ -152,10 +152,10 @@ static const struct field fields[] = {
     {"rank_messages", NULL, FIELD_INTEGER, 0, true},
     {"total_bytes", NULL, FIELD_INTEGER, 0, true},
     {"rank_bytes", "bytes/rank", FIELD_INTEGER, 0, false},
-    {"link_bytes", "bytes/link", FIELD_INTEGER, 0, false},
+    {"link_bytes", "bytes/link", FIELD_INTEGER, 0, true},
     {"rank_reduced", "reduced", FIELD_INTEGER, 0, false},
-    {"predicted_us", "predicted us", FIELD_REAL, 2, false},
-    {"bound_us", "bound us", FIELD_REAL, 2, false},
+    {"predicted_us", "time us", FIELD_REAL, 2, false},
+    {"bound_us", "bound us", FIELD_REAL, 2, true},
     {"bound_percent", "% of bound", FIELD_REAL, 1, false},
     {"messages_us", "messages us", FIELD_REAL, 2, true},
 };

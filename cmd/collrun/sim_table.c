@@ -60,10 +60,10 @@ static const struct field fields[] = {
     {"rounds", NULL, FIELD_INTEGER, 0, false},
     {"messages", NULL, FIELD_INTEGER, 0, true},
     {"total_bytes", NULL, FIELD_INTEGER, 0, true},
-    {"uplink_bytes", "bytes/uplink", FIELD_INTEGER, 0, false},
+    {"uplink_bytes", "uplink", FIELD_INTEGER, 0, false},
     {"uplink_buffers", "of buffer", FIELD_REAL, 4, false},
     {"uplink_percent", "% used", FIELD_REAL, 1, false},
-    {"uplinks_bytes", "all uplinks", FIELD_INTEGER, 0, false},
+    {"uplinks_bytes", "all uplinks", FIELD_INTEGER, 0, true},
     {"time_us", "time us", FIELD_REAL, 2, false},
     {"times_best", "x best", FIELD_REAL, 2, false},
 };
