@@ -152,6 +152,10 @@ tell() {
     shift
     for field; do
         told=$(value "$name.$field")
+        case $told in
+        *[!0-9.]*) ;;
+        *.?????*) told=$(printf '%.6g' "$told") ;;
+        esac
         printf '    %-24s %s\n' "$field" "${told:--}"
     done
 }
