@@ -39,7 +39,8 @@ reckon more.wait "(LEASE+MARGIN)/(1+(drift.safe+1)/100)"
 tell drift safe lease wait
 # As the simulator takes it; no more than it has.
 ppm=$(value drift.safe | awk '{ d = $1 * 10000
-    printf "%d", d < 0 ? 0 : d > 500000 ? 500000 : d }')
+    printf "%d", (d < 0 ? 0 : (d > 500000 ? 500000 : d)) }')
+note drift.ppm "$ppm"
 two=0
 for cut in 300 310 320 330; do
     simulated "at$cut" --faults "clock s0 -${ppm:=0}ppm; \

@@ -105,6 +105,7 @@ answers() {
 }
 
 works_as_said() {
+    ls -A >there
     tries 0 labs/lab start "$lab"
     tries 64 labs/lab run "$lab"
     says predict
@@ -129,6 +130,10 @@ works_as_said() {
         cat said
         wrong "the solution has not all points"
     }
+    for file in *; do
+        grep -qxF "$file" there || [ "$file" = said ] || [ "$file" = lab-work ] ||
+            wrong "it writes $file where the learner is"
+    done
 }
 
 # What was reached is kept, for the score of all.
