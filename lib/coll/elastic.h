@@ -68,6 +68,7 @@ struct gw__shares {
     uint64_t own;
     uint64_t target;
     uint64_t moved; /* slices sent or applied so far */
+    bool recovers;  /* what a death has left undone */
 };
 
 /* Starts an all-reduce of `call` (in, out, count, type, op) by a compiled plan

@@ -16,6 +16,8 @@
  */
 #include "coll/elastic.h"
 
+#include "base/failpoint.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -110,6 +112,8 @@ void gw__shares_close(struct gw_request *r, uint32_t write)
     uint32_t *open = &r->open_writes[r->program->writes[write].cell];
     if (--*open == 0)
         *set_in_hand(r, write) = r->made_sets[write];
+    gw__failpoint(r->shares->recovers ? GW__AT_RECOVER_CHUNK
+                                      : GW__AT_RING_CHUNK);
 }
 
 uint64_t gw__shares_of_send(const struct gw_request *r,

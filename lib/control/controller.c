@@ -5,6 +5,8 @@
  */
 #include "controller_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,10 +78,13 @@ enum gw_err gw__controller_start(const struct gw__controller_config *config,
         config->index >= config->count)
         return gw_fail(why, GW_EINVAL, "controller %u of %u: there are 1 to %d",
                        config->index, config->count, GW__CONTROLLERS_MAX);
+    enum gw_err err = gw__failpoints_begin(why);
+    if (err)
+        return err;
     struct gw__controller *c = new_controller(config);
     if (!c)
         return gw_fail(why, GW_ENOMEM, "a controller");
-    enum gw_err err = open_log(c, why);
+    err = open_log(c, why);
     if (!err)
         err = start_driver(c, why);
     if (!err)

@@ -12,6 +12,8 @@
  */
 #include "server_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +123,8 @@ static void send_closed(struct gw__server *server, unsigned group,
     letter.parts[0] = (struct gw__post_part){&head, sizeof head};
     letter.parts[1] = (struct gw__post_part){"", 0};
     letter.parts[2] = (struct gw__post_part){data, writer.used};
+    if (count > 0)
+        gw__failpoint(GW__AT_PS_CLOSING);
     if (gw__writer_fits(&writer))
         gw__server_send(server, &letter);
     if (count > 0)

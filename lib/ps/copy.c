@@ -9,6 +9,8 @@
  */
 #include "server_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +70,7 @@ static void send_piece(struct gw__slot *slot, uint64_t now_ns)
 {
     struct gw__copy *copy = slot->copy;
     uint64_t bytes = copy->total - copy->sent;
+    gw__failpoint(GW__AT_PS_COPY);
     if (bytes > PIECE_BYTES)
         bytes = PIECE_BYTES;
     struct {
@@ -216,6 +219,7 @@ static void load(struct gw__slot *slot)
     slot->applied = slot->committed = slot->matched = slot->last =
         slot->copy_index;
     slot->first = slot->last + 1;
+    gw__failpoint(GW__AT_PS_LOADED);
 }
 
 void gw__on_copy(struct gw__server *server, uint64_t now_ns,
@@ -239,6 +243,7 @@ void gw__on_copy(struct gw__server *server, uint64_t now_ns,
         memcpy(slot->copy_data + slot->copy_have, parcel->parts[2].data,
                parcel->parts[2].bytes);
         slot->copy_have += parcel->parts[2].bytes;
+        gw__failpoint(GW__AT_PS_LEARN);
         if (slot->copy_have == slot->copy_total)
             load(slot);
     }

@@ -11,6 +11,8 @@
  */
 #include "server_parts.h"
 
+#include "base/failpoint.h"
+
 #include <string.h>
 
 /* A parcel that is held is memory of the sender's, of which it has not much,
@@ -115,6 +117,7 @@ static void take_entry(struct gw__slot *slot, struct gw__parcel *parcel,
     struct gw__entry *entry = make_entry(slot->server, parcel, head, record);
     if (!entry)
         return;
+    gw__failpoint(GW__AT_PS_ENTRY);
     if (gw__slot_put(slot, entry))
         slot->matched++;
     else
@@ -207,6 +210,7 @@ void gw__flush_acks(struct gw__server *server)
             slot->ack_due = slot->ack_gap = false;
         }
         out.head.segments = count;
+        gw__failpoint(GW__AT_PS_FOLLOWED);
         struct gw__letter letter = {.node = node, .part_count = 1};
         letter.parts[0] = (struct gw__post_part){
             &out, sizeof out.head + count * sizeof *out.records};

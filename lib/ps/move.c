@@ -17,6 +17,8 @@
  */
 #include "server_parts.h"
 
+#include "base/failpoint.h"
+
 enum {
     NEARLY = 64,
     FROZEN_MOST = 2 /* at a time: proposals are answered one by one */
@@ -46,6 +48,7 @@ static bool freeze(struct gw__slot *slot, uint64_t now_ns)
         return false;
     slot->frozen = true;
     slot->frozen_ns = now_ns;
+    gw__failpoint(GW__AT_PS_FREEZE);
     slot->server->look_at_pulls = true;
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
         if (slot->clocks[g])
@@ -59,6 +62,8 @@ static void propose(struct gw__slot *slot, uint64_t now_ns,
     if (slot->proposed_ns && now_ns - slot->proposed_ns < GW__PROPOSE_NS)
         return;
     slot->proposed_ns = now_ns;
+    gw__failpoint(what == GW__PROPOSE_HANDOVER ? GW__AT_PS_HANDOVER
+                                               : GW__AT_PS_PROMOTE);
     gw__server_propose(slot->server, what, slot->number, slot->term, node);
 }
 

@@ -16,6 +16,8 @@
  */
 #include "process_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,8 +201,10 @@ static bool hear(struct gw_ps_server *server, uint64_t now_ns)
         gw__process_gone(server, &why);
         return false;
     }
-    if (changes & GW__NODE_LEASE)
+    if (changes & GW__NODE_LEASE) {
+        gw__failpoint(GW__AT_PS_LEASE);
         gw__server_lease(server->core, now_ns, gw__node_lease(server->node));
+    }
     if (changes & GW__NODE_NEWS)
         gw__server_news(server->core, now_ns, gw__node_news(server->node));
     if (changes)
@@ -229,6 +233,8 @@ static bool turn(struct gw_ps_server *server)
         gw__server_tick(server->core, now_ns);
         gw__bundles_flush(&server->bundles);
     }
+    if (taken > 0)
+        gw__failpoint(GW__AT_PS_SENT);
     gw__process_look(server, now_ns, false);
     if (taken == 0) {
         uint64_t due = gw__server_due(server->core);
@@ -342,7 +348,9 @@ static enum gw_err check_restore(const struct gw_ps_server_config *config,
 
 static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
 {
-    enum gw_err err = check_restore(&server->config, why);
+    enum gw_err err = gw__failpoints_begin(why);
+    if (!err)
+        err = check_restore(&server->config, why);
     if (!err)
         err = gw__saver_new(&server->saver, why);
     if (!err)

@@ -5,6 +5,8 @@
  */
 #include "server_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,6 +167,8 @@ void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
         letter.back = gw__buffer_back;
         letter.context = parts->buffer;
     }
+    if (head->kind == GW__PS_PUSH && parts->code == GW_OK)
+        gw__failpoint(GW__AT_PS_REPLY);
     gw__server_send(server, &letter);
 }
 

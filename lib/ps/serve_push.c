@@ -9,6 +9,8 @@
  */
 #include "hog.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 
 enum { CHECK_FLOATS = 4096 };
@@ -251,7 +253,8 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
         .bytes = request->segments[segment].keys * width * size,
         .parcel = request->parcel,
         .waits = wait};
-    if (gw__slot_append(slot, now_ns, &like))
+    if (gw__failpoint_err(GW__AT_PS_LOG) ||
+        gw__slot_append(slot, now_ns, &like))
         gw__request_settle(request, now_ns, number, false);
     else {
         server->counts.push_keys += like.key_count;
@@ -265,6 +268,7 @@ void gw__serve_push(struct gw__server *server, uint64_t now_ns,
 {
     struct gw_error why = {.code = GW_OK};
     bool want_keys = false;
+    gw__failpoint(GW__AT_PS_PUSH);
     struct gw__request *request =
         gw__request_new(server, now_ns, parcel, head, segments);
     if (!request)

@@ -16,6 +16,8 @@
  */
 #include "hog.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 
 void gw__slot_init(struct gw__slot *slot, struct gw__server *server,
@@ -206,6 +208,8 @@ static void lead(struct gw__slot *slot, uint64_t now_ns,
     if (slot->fenced <= route->term)
         slot->fenced = 0;
     if (!same_reign) {
+        if (route->term > 1)
+            gw__failpoint(GW__AT_PS_LEAD);
         slot->since = route->term;
         slot->base = slot->last;
         slot->fenced = 0;
@@ -233,6 +237,7 @@ static void lead(struct gw__slot *slot, uint64_t now_ns,
  * there. */
 static void step_down(struct gw__slot *slot, uint64_t now_ns)
 {
+    gw__failpoint(GW__AT_PS_YIELD);
     gw__copy_free(slot);
     slot->peer_count = 0;
     slot->frozen = false;

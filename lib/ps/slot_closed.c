@@ -12,6 +12,8 @@
  */
 #include "hog.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +207,7 @@ bool gw__slot_apply_closings(struct gw__slot *slot,
         gw__get_closing(&reader, &closing);
         if (reader.bad)
             return true;
+        gw__failpoint(GW__AT_PS_CLOSED);
         if (!apply_closing(slot, entry->group, &closing, entry->index))
             return false;
     }

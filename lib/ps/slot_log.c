@@ -9,6 +9,8 @@
  */
 #include "hog.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +134,8 @@ enum gw_err gw__slot_append(struct gw__slot *slot, uint64_t now_ns,
         return GW_ENOMEM;
     }
     entry->waits = like->waits;
+    if (entry->kind == GW__ENTRY_PUSH)
+        gw__failpoint(GW__AT_PS_LOGGED);
     for (unsigned i = 0; i < slot->peer_count; i++)
         gw__peer_pump(slot, now_ns, &slot->peers[i]);
     gw__slot_commit(slot, now_ns);
@@ -147,6 +151,7 @@ void gw__slot_commit(struct gw__slot *slot, uint64_t now_ns)
     if (all > slot->committed) {
         slot->committed = all;
         slot->server->notes_due = true;
+        gw__failpoint(GW__AT_PS_COMMITTED);
     }
     gw__slot_advance(slot, now_ns);
 }
@@ -185,6 +190,7 @@ void gw__slot_advance(struct gw__slot *slot, uint64_t now_ns)
         if (!gw__slot_apply(slot, entry))
             break;
         slot->applied++;
+        gw__failpoint(GW__AT_PS_APPLIED);
         struct gw__wait *waits = entry->waits;
         entry->waits = NULL;
         gw__settle_waits(slot->server, now_ns, waits, true);

@@ -10,6 +10,8 @@
  */
 #include "member_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -100,6 +102,10 @@ void gw__want_next(struct gw__mate *m)
     unsigned tag = next_of(m, &command);
     if (tag)
         (void)gw__client_submit(&m->client, &command, tag, m->now_ns, m->act);
+    if (tag == TAG_REPORT)
+        gw__failpoint(GW__AT_RING_REPORTED);
+    if (tag == TAG_ADMIT)
+        gw__failpoint(GW__AT_ADMIT_PROPOSED);
 }
 
 uint64_t gw__want_due(const struct gw__mate *m)
@@ -125,6 +131,14 @@ void gw__want_add(struct gw__mate *m, const struct gw__command *command,
 }
 
 /* ---- answers ---- */
+
+static void reported(struct gw__mate *m, const struct gw__answer *answer)
+{
+    m->reported =
+        m->report_epoch == m->flush_epoch && answer->code != GW_PENDING;
+    if (m->reported)
+        gw__failpoint(GW__AT_RING_RECORDED);
+}
 
 static void registered(struct gw__mate *m, const struct gw__answer *answer)
 {
@@ -175,8 +189,7 @@ void gw__want_answered(struct gw__mate *m, unsigned tag,
     else if (tag == TAG_REGISTER)
         registered(m, answer);
     else if (tag == TAG_REPORT)
-        m->reported =
-            m->report_epoch == m->flush_epoch && answer->code != GW_PENDING;
+        reported(m, answer);
     else if (tag == TAG_ADMIT)
         admitted(m, answer);
     else if (tag == TAG_LEAVE)

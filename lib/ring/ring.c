@@ -6,6 +6,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -229,7 +231,9 @@ enum gw_err gw_ring_join(const struct gw_ring_config *config,
                          struct gw_ring **made, struct gw_error *why)
 {
     *made = NULL;
-    enum gw_err err = check(config, why);
+    enum gw_err err = gw__failpoints_begin(why);
+    if (!err)
+        err = check(config, why);
     if (err)
         return gw_wrap(why, err, "ring: join");
     struct gw_ring *ring = calloc(1, sizeof *ring);

@@ -16,6 +16,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <string.h>
 
 /* Are we the one who admits? */
@@ -60,8 +62,10 @@ static bool begin(struct gw_ring *ring)
         gw__ring_nap(ring);
     else if (wants_to_admit(ring))
         admit(ring);
-    else
+    else {
         gw__book_begin(&ring->book);
+        gw__failpoint(GW__AT_RING_BEGUN);
+    }
     return gw__ring_has_begun(ring);
 }
 

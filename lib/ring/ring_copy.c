@@ -15,6 +15,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <assert.h>
 
 #include <stdlib.h>
@@ -130,6 +132,7 @@ static void say_ready(struct gw_ring *ring, bool *said)
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
     size_t bytes = gw__member_ask_ready(ask, ring->pull.have_op);
+    gw__failpoint(GW__AT_COPY_READY);
     *said = true;
     gw__ring_unlock(ring);
     gw__ring_ask(ring, ask, bytes);
@@ -179,5 +182,7 @@ enum gw_err gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns,
     ring->joining = false;
     ring->status_changed = true;
     gw__ring_unlock(ring);
+    if (!err)
+        gw__failpoint(GW__AT_COPY_DONE);
     return err;
 }

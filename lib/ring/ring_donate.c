@@ -7,6 +7,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -171,5 +173,7 @@ void gw__donate_piece(struct gw_ring *ring, unsigned to,
             cut_snapshot(ring, ask, &answer.piece);
         bytes = gw__foreign_encode(&answer, out);
     }
+    if (answer.piece.item.kind != GW__ITEM_NONE)
+        gw__failpoint(GW__AT_COPY_GIVE);
     gw__driver_send(ring->driver, to, out, bytes);
 }

@@ -9,6 +9,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <string.h>
 
 /* ---- memory ---- */
@@ -154,5 +156,6 @@ enum gw_err gw__keep_apply(struct gw_ring *ring,
     ring->status.digest = digest;
     ring->status_changed = true;
     gw__ring_unlock(ring);
+    gw__failpoint(GW__AT_RING_APPLIED);
     return GW_OK;
 }

@@ -10,6 +10,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 static const uint64_t again_ns = 20000000, leave_again_ns = 200000000;
 
 void gw__leave_asked(struct gw_ring *ring, unsigned from)
@@ -63,9 +65,10 @@ static void speak(struct gw_ring *ring, struct leaver *leaver,
     uint8_t ask[GW__MEMBER_ASK_MAX];
     leaver->due_ns = gw_now_ns() + (leaver->past ? leave_again_ns : again_ns);
     leaver->asked = leaver->asked || leaver->past;
-    if (leaver->past)
+    if (leaver->past) {
+        gw__failpoint(GW__AT_RING_LEAVE);
         gw__ring_ask(ring, ask, gw__member_ask_leave(ask));
-    else
+    } else
         ask_all(ring, view);
 }
 

@@ -8,6 +8,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <string.h>
 
 enum { NEVER_MS = 86400000 };
@@ -156,6 +158,7 @@ static void met(struct gw_ring *ring)
         ring->status.joined_stall_ns = now_ns - ring->admit_began_ns;
     ring->admit_began_ns = 0;
     gw__ring_unlock(ring);
+    gw__failpoint(GW__AT_RING_MET);
 }
 
 /* Until all addresses are here somebody may still be finishing an op in the old
@@ -165,9 +168,14 @@ static enum gw_err change_over(struct gw_ring *ring,
                                struct gw_error *why)
 {
     struct gw_comm *next = NULL;
-    enum gw_err err = prepare(ring, view, &next, why);
+    enum gw_err err = gw__failpoint_err(GW__AT_RING_MEET);
+    if (err)
+        gw_fail(why, err, "failpoint ring.meet");
+    if (!err)
+        err = prepare(ring, view, &next, why);
     if (!err)
         err = say_where(ring, view->ring_epoch, next, why);
+    gw__failpoint(GW__AT_RING_ADDRESS);
     if (!err && !await_addresses(ring, view->ring_epoch))
         err = GW_EINTR;
     if (err) {
@@ -177,6 +185,7 @@ static enum gw_err change_over(struct gw_ring *ring,
     gw__ring_part(ring);
     ring->comm = next;
     ring->comm_epoch = view->ring_epoch;
+    gw__failpoint(GW__AT_RING_ADDRESSES);
     /* Nobody writes the table before this ring epoch is over here. */
     err = gw__comm_connect(next, ring->table, gw_now_ns() + connect_ns, why);
     if (err == GW_EINTR)

@@ -11,6 +11,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -61,11 +63,13 @@ static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
     struct gw__ledger *ledger = gw__book_ledger(&ring->book, task->op);
     ring->shares = (struct gw__shares){.sets = ledger->sets,
                                        .own = bit(ring->node),
-                                       .target = task->plan.target};
+                                       .target = task->plan.target,
+                                       .recovers = task->recovers};
     ring->moving = true;
     ring->poked = false;
     ring->looked_ns = gw_now_ns();
     gw__ring_stand(ring, task->recovers ? GW__RECOVERING : GW__REDUCING, -1);
+    gw__failpoint(task->recovers ? GW__AT_RECOVER_PLAN : GW__AT_RING_MOVE);
     return GW_OK;
 }
 
@@ -151,6 +155,7 @@ static void done(struct gw_ring *ring, const struct gw__task *task)
         completed(ring, task);
     gw__status_resumed(ring);
     gw__ring_stand(ring, GW__COMPUTE, -1);
+    gw__failpoint(task->recovers ? GW__AT_RECOVER_DONE : GW__AT_RING_COMPLETE);
 }
 
 /* ---- all of them ---- */
@@ -169,8 +174,11 @@ static enum gw_err do_task(struct gw_ring *ring, const struct gw__task *task,
     gw__ring_lower_stop(ring);
     gw__ring_unlock(ring);
     err = transfer(ring, task, &data, program);
-    if (!err)
+    if (!err) {
         take_bare(ring, task, &data);
+        gw__failpoint(task->recovers ? GW__AT_RECOVER_MOVED
+                                     : GW__AT_RING_MOVED);
+    }
     gw__ring_lock(ring);
     if (!err)
         done(ring, task);

@@ -12,6 +12,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,6 +227,8 @@ void gw__pull_piece(struct gw_ring *ring, unsigned from,
     if (pull->active && pull->donor_known && pull->donor == from &&
         !gw__pull_whole(pull)) {
         take(ring, piece, gw_now_ns());
+        if (piece->item.kind != GW__ITEM_NONE)
+            gw__failpoint(GW__AT_COPY_PIECE);
         gw__ring_raise_stop(ring);
         pthread_cond_broadcast(&ring->changed);
     }

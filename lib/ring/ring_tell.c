@@ -6,6 +6,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +22,7 @@ static void open_book(struct gw_ring *ring, const struct gw__view *view)
         return;
     gw__book_init(&ring->book, ring->node, view->ring[rank].from_op);
     ring->member = true;
+    gw__failpoint(GW__AT_COPY_ADMITTED);
 }
 
 static void told_view(struct gw_ring *ring)
@@ -61,6 +64,7 @@ static void told_news(struct gw_ring *ring)
 static void told_freeze(struct gw_ring *ring, uint64_t flush_epoch)
 {
     const void *state = gw__driver_state(ring->driver);
+    gw__failpoint(GW__AT_RING_FREEZE);
     open_book(ring, &gw__member_news(state)->view);
     ring->flushing = true;
     ring->reported = false;
@@ -75,6 +79,7 @@ static void told_decided(struct gw_ring *ring)
     const struct gw__news *news = gw__member_news(state);
     const struct gw__report *reports[GW__NODES_MAX];
     assert(!ring->moving);
+    gw__failpoint(GW__AT_RING_DECISION);
     open_book(ring, gw__member_view(state));
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
         reports[node] = gw__member_report(state, node);
@@ -83,6 +88,7 @@ static void told_decided(struct gw_ring *ring)
     for (unsigned i = 0; i < news->decision_count; i++)
         gw__events_decision(ring, &news->decisions[i]);
     ring->flushing = ring->view_waits = false;
+    gw__failpoint(GW__AT_RING_DECIDED);
     struct gw__task task;
     bool any = gw__book_task(&ring->book, &task);
     gw__ring_stand(ring, any ? GW__RECOVERING : GW__COMPUTE, -1);

@@ -10,6 +10,8 @@
  */
 #include "ring_parts.h"
 
+#include "base/failpoint.h"
+
 static const uint64_t stand_ns = 10000000;
 
 /* Main looks itself: what moves is its own while it does. */
@@ -45,6 +47,7 @@ static size_t admit(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
     if (!ring->admit_due)
         return 0;
     ring->admit_due = false;
+    gw__failpoint(GW__AT_ADMIT_DUE);
     return gw__member_ask_admit(out, ring->book.next_op, ring->admit_epoch);
 }
 

@@ -4,6 +4,7 @@
  * push, and compares all sums again and again: see pskills.h.
  *
  *   pskills [--marks|--no-dedupe] BLOWS SEED [shm|ipc|tcp]
+ *   pskills --failpoints PARTS PART [shm|ipc|tcp]
  *
  * Exit status 1 when a sum is wrong, something hangs or, with --marks, took
  * longer than promised. --no-dedupe: servers count a push again when it is sent
@@ -334,7 +335,21 @@ struct plan {
     const char *wire;
     bool marks;
     bool no_dedupe;
+    bool points; /* deaths at failpoints instead */
 };
+
+static int run_points(const struct plan *plan)
+{
+    printf("pskills: failpoints, part %llu of %u\n",
+           (unsigned long long)plan->seed, plan->count);
+    crew_open(plan->wire, plan->seed);
+    board->units = true;
+    crew_start(SERVERS_LEAST);
+    check_sums();
+    int status = walk_points((unsigned)plan->seed, plan->count);
+    crew_stop();
+    return status;
+}
 
 static int run(const struct plan *plan)
 {
@@ -386,7 +401,8 @@ static int be(const char *role, unsigned number, unsigned life)
 static int usage(void)
 {
     fprintf(stderr, "usage: pskills [--marks|--no-dedupe] BLOWS SEED "
-                    "[shm|ipc|tcp]\n");
+                    "[shm|ipc|tcp]\n"
+                    "       pskills --failpoints PARTS PART [shm|ipc|tcp]\n");
     return 64;
 }
 
@@ -399,7 +415,8 @@ int main(int argc, char **argv)
     if (argc > 1 && *argv[1] == '-') {
         plan.marks = strcmp(argv[1], "--marks") == 0;
         plan.no_dedupe = strcmp(argv[1], "--no-dedupe") == 0;
-        if (!plan.marks && !plan.no_dedupe)
+        plan.points = strcmp(argv[1], "--failpoints") == 0;
+        if (!plan.marks && !plan.no_dedupe && !plan.points)
             return usage();
         argc--;
         argv++;
@@ -410,5 +427,5 @@ int main(int argc, char **argv)
     plan.seed = strtoull(argv[2], NULL, 10);
     if (argc > 3)
         plan.wire = argv[3];
-    return run(&plan);
+    return plan.points ? run_points(&plan) : run(&plan);
 }

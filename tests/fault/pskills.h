@@ -21,11 +21,13 @@
  *   pskills_news.c     the observer, and who may be hit
  *   pskills_common.c   what all processes share
  *   pskills_check.c    the oracle, and how long things took
+ *   pskills_points.c  deaths at failpoints instead of blows
  *   pskills_server.c, pskills_worker.c, pskills_controller.c   the processes
  */
 #ifndef PSKILLS_H
 #define PSKILLS_H
 
+#include <base/failpoint.h>
 #include <control/talk.h>
 #include <gradwire/ps.h>
 
@@ -53,12 +55,21 @@ enum {
     TEXT_ROOM = 240
 };
 
+/* What is to happen at a failpoint of one process, and where it came by since
+ * it knows. */
+struct order {
+    char text[48];
+    _Atomic unsigned given, taken;
+    _Atomic uint32_t reached[GW__FAILPOINTS];
+};
+
 enum seat_state { SEAT_EMPTY, SEAT_STARTING, SEAT_SERVING, SEAT_LEFT };
 
 struct server_seat {
     /* Orders. */
     _Atomic uint64_t down; /* nodes that it hears nothing of, as bits */
     _Atomic bool leave;
+    struct order order;
     /* What the process tells. */
     _Atomic int state;
     _Atomic uint64_t convicted; /* so often it began anew */
@@ -90,7 +101,9 @@ struct board {
     char directory[PATH_ROOM];
     char raft[CONTROLLERS][32];
     char wire[8];
-    bool no_dedupe;        /* servers break their promise */
+    bool no_dedupe; /* servers break their promise */
+    bool units;     /* workers also work in units */
+    struct order orders[CONTROLLERS];
     _Atomic uint64_t hold; /* workers are to rest; 0: not */
     _Atomic uint64_t pushes, own_pulls;
     struct server_seat servers[SERVERS_MAX];
@@ -119,6 +132,9 @@ void nap_us(uint64_t us);
 /* Says so, on the board too, and ends the process. */
 _Noreturn void give_up(const char *format, ...) GW_PRINTF(1, 2);
 extern void (*at_give_up)(void); /* the parent's */
+/* Another table, whose rows are pushed in units of work. */
+enum { UNIT_GROUP = 1 };
+enum gw_err open_units(struct gw_ps *ps, unsigned *table, struct gw_error *why);
 void draw_random(void *out, size_t bytes);
 uint64_t now_plus_ms(uint64_t ms);
 /* What was done, and how the routes changed: printed when it goes wrong. */
@@ -126,6 +142,7 @@ void diary(const char *format, ...) GW_PRINTF(1, 2);
 
 /* ---- processes ---- */
 
+void take_order(struct order *mine);
 int controller_main(unsigned number);
 int server_main(unsigned seat);
 int worker_main(unsigned seat, unsigned life);
@@ -147,6 +164,7 @@ struct crew {
     uint64_t worker_ns[WORKERS]; /* likewise */
     uint64_t worker_cut_ns[WORKERS]; /* when it is to hear again */
     bool leaving[SERVERS_MAX];
+    bool doomed[SERVERS_MAX]; /* it is to die by itself */
     unsigned convicted_workers;
 };
 extern struct crew crew;
@@ -181,6 +199,11 @@ bool crew_is_whole(void);
 /* Every slot keeps a replica in sync that nothing happens to, without it? */
 bool crew_may_lose(unsigned seat);
 void crew_await_whole(void);
+
+/* ---- pskills_points.c ---- */
+
+/* A death at each failpoint; of part 0 to of - 1. Exit status. */
+int walk_points(unsigned part, unsigned of);
 
 /* ---- pskills_check.c ---- */
 

@@ -39,7 +39,8 @@ int controller_main(unsigned number)
                  .token = board->token}};
     enum gw_err err = gw__controller_start(&config, &controller, &why);
     while (!err) {
-        nap_us(20000);
+        take_order(&board->orders[number]);
+        nap_us(board->units ? 2000 : 20000);
         err = gw__controller_error(controller, &why);
     }
     give_up("controller %u: %s", number, why.text);

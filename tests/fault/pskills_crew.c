@@ -130,6 +130,17 @@ static void mend_server(unsigned seat)
         hear_again(seat);
 }
 
+/* At a failpoint. It comes back when it is mended. */
+static void fell(unsigned seat)
+{
+    diary("server %u has died", seat);
+    observer_tell_lost(FIRST_SERVER + seat);
+    crew.leaving[seat] = false;
+    crew.hit[seat] = HIT_DOWN;
+    crew.mend_ns[seat] = UINT64_MAX;
+    atomic_store(&board->servers[seat].state, SEAT_EMPTY);
+}
+
 static void look_at_servers(uint64_t now_ns)
 {
     for (unsigned i = 0; i < SERVERS_MAX; i++) {
@@ -142,6 +153,10 @@ static void look_at_servers(uint64_t now_ns)
             waitpid(crew.servers[i], &status, WNOHANG) != crew.servers[i])
             continue;
         crew.servers[i] = 0;
+        if (crew.doomed[i] && WIFSIGNALED(status)) {
+            fell(i);
+            continue;
+        }
         if (!crew.leaving[i] || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
             give_up("server %u has ended: status %d", i, status);
         crew.leaving[i] = false;

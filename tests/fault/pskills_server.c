@@ -91,6 +91,7 @@ static bool serve(unsigned number, struct gw_ps_server *mine)
     uint64_t down = 0;
     for (;;) {
         obey(mine, &down);
+        take_order(&seat->order);
         if (gw_ps_server_error(mine, &why))
             return false;
         if (atomic_load(&seat->leave)) {

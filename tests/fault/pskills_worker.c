@@ -22,7 +22,7 @@ struct request {
 
 struct worker {
     struct gw_ps *ps;
-    unsigned seat, life, table;
+    unsigned seat, life, table, units;
     uint64_t keys[KEYS];
     struct gw_rng rng;
     struct request requests[REQUESTS_MAX];
@@ -150,6 +150,20 @@ static enum gw_err pull_own(struct worker *w, struct gw_error *why)
     return err;
 }
 
+/* The one before is done, and closed for all slots. */
+static enum gw_err do_unit(struct worker *w, struct gw_error *why)
+{
+    struct gw_ps_work work;
+    struct gw_ps_handle handle;
+    float ones[SLOTS];
+    for (unsigned s = 0; s < SLOTS; s++)
+        ones[s] = 1;
+    enum gw_err err = gw_ps_next(w->ps, UNIT_GROUP, &work, why);
+    if (!err)
+        err = gw_ps_push(w->ps, w->units, w->keys, SLOTS, ones, &handle, why);
+    return err ? err : gw_ps_wait(w->ps, &handle, why);
+}
+
 static void rest(const struct worker *w)
 {
     uint64_t hold = atomic_load(&board->hold);
@@ -176,11 +190,15 @@ int worker_main(unsigned seat, unsigned life)
     enum gw_err err = gw_ps_connect(&config, &w.ps, &why);
     if (!err)
         err = open_counters(w.ps, &w.table, &why);
+    if (!err && board->units)
+        err = open_units(w.ps, &w.units, &why);
     if (!err && pthread_create(&links, NULL, obey, &w) != 0)
         give_up("worker %u: no thread", seat);
     while (!err) {
         rest(&w);
         err = push_some(&w, &why);
+        if (!err && board->units)
+            err = do_unit(&w, &why);
         if (!err && gw_rng_below(&w.rng, 8) == 0)
             err = pull_own(&w, &why);
         nap_us(gw_rng_below(&w.rng, 1000));

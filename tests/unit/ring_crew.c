@@ -204,7 +204,7 @@ bool crew_lives(const struct crew *crew, unsigned seat)
     return crew->pids[seat] > 0 && (state == CREW_MEMBER || state == CREW_DONE);
 }
 
-static void accuse(struct crew *crew, unsigned seat)
+void ring_crew_accuse(struct crew *crew, unsigned seat)
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
     struct gw__process who = {.node = seat};
@@ -229,6 +229,6 @@ uint64_t crew_kill_unseen(struct crew *crew, unsigned seat)
 uint64_t crew_kill(struct crew *crew, unsigned seat)
 {
     uint64_t now_ns = crew_kill_unseen(crew, seat);
-    accuse(crew, seat);
+    ring_crew_accuse(crew, seat);
     return now_ns;
 }

@@ -82,6 +82,8 @@ struct crew_plan {
     uint64_t rate;     /* bytes a second from node 0 to node 1; 0: all */
     bool rejoins;      /* after it was convicted */
     bool any;          /* those who join later get their number */
+    /* In a member, before it joins and before each op; NULL: nothing. */
+    void (*before)(struct crew *crew);
     /* Instead of all-reduces; NULL: those. */
     enum gw_err (*turn)(struct crew *crew, struct gw_ring *ring,
                         struct gw_error *why);
@@ -124,6 +126,8 @@ void crew_go(struct crew *crew, unsigned seat);
 uint64_t crew_kill(struct crew *crew, unsigned seat);
 /* The supervisor does not look: the members have to notice. */
 uint64_t crew_kill_unseen(struct crew *crew, unsigned seat);
+/* It has ended by itself, says the supervisor, if it stands in the ring. */
+void ring_crew_accuse(struct crew *crew, unsigned seat);
 bool crew_lives(const struct crew *crew, unsigned seat);
 struct crew_seat *crew_seat(const struct crew *crew, unsigned seat);
 

@@ -185,6 +185,8 @@ static enum gw_err work(struct crew *crew, struct gw_ring *ring,
             atomic_store(&seat->state, err ? CREW_FAILED : CREW_LEFT);
             return err;
         }
+        if (crew->plan.before)
+            crew->plan.before(crew);
         err = crew->plan.turn ? crew->plan.turn(crew, ring, why)
                               : crew_turn(crew, ring, why);
     }
@@ -231,6 +233,8 @@ _Noreturn void crew_member(struct crew *crew, unsigned number)
     crew->out = malloc((COUNT_MOST + 1) * sizeof *crew->out);
     while (!atomic_load(&seat->go))
         nap(200);
+    if (crew->plan.before)
+        crew->plan.before(crew);
     enum gw_err err;
     do
         err = live(crew, &why);

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of failpoints, and what happens at one that is armed: see
+ * failpoint.h. Arming is for one thread at a time; places are reached in any
+ * thread, at any time, so what is armed is read with atomics.
+ */
+#include "failpoint.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
+    [GW__AT_RING_BEGUN] = {"ring.begun", "an op is begun in the book, and "
+                                         "nothing of it has moved"},
+    [GW__AT_RING_MOVE] = {"ring.move", "the data of an op is about to move"},
+    [GW__AT_RING_CHUNK] = {"ring.chunk", "a chunk of an op is made, others are "
+                                         "not"},
+    [GW__AT_RING_MOVED] = {"ring.moved", "all of an op has moved here, which "
+                                         "the book does not know yet"},
+    [GW__AT_RING_COMPLETE] = {"ring.complete", "an op is complete in the book, "
+                                               "and not applied"},
+    [GW__AT_RING_APPLIED] = {"ring.applied", "a result is applied to the "
+                                             "state, and not handed out"},
+    [GW__AT_RING_FREEZE] = {"ring.freeze", "a member has heard of a death, and "
+                                           "not stopped yet"},
+    [GW__AT_RING_REPORT] = {"ring.report", "a report is made, and not sent"},
+    [GW__AT_RING_REPORTED] = {"ring.reported", "a report is sent, and not "
+                                               "known to be in the log"},
+    [GW__AT_RING_RECORDED] = {"ring.recorded", "a report is in the log, and "
+                                               "its sender knows"},
+    [GW__AT_RING_DECISION] = {"ring.decision", "the decision is heard, and not "
+                                               "in the book"},
+    [GW__AT_RING_DECIDED] = {"ring.decided", "the decision is in the book, and "
+                                             "nothing of it is done"},
+    [GW__AT_RING_MEET] = {"ring.meet", "a member is about to meet the others "
+                                       "of a new view"},
+    [GW__AT_RING_ADDRESS] = {"ring.address", "a member has said where it is, "
+                                             "and not heard the others"},
+    [GW__AT_RING_ADDRESSES] = {"ring.addresses", "all addresses are there, and "
+                                                 "nobody is connected"},
+    [GW__AT_RING_MET] = {"ring.met", "a member is connected with all others of "
+                                     "its view"},
+    [GW__AT_RECOVER_PLAN] = {"recover.plan", "the plan of a recovery is made, "
+                                             "and nothing has moved by it"},
+    [GW__AT_RECOVER_CHUNK] = {"recover.chunk", "a chunk is recovered, others "
+                                               "are not"},
+    [GW__AT_RECOVER_MOVED] = {"recover.moved", "all of a recovery has moved "
+                                               "here, which the book does not "
+                                               "know yet"},
+    [GW__AT_RECOVER_DONE] = {"recover.done", "a recovery is in the book"},
+    [GW__AT_ADMIT_DUE] = {"admit.due", "the first member is about to ask that "
+                                       "joiners be admitted"},
+    [GW__AT_ADMIT_PROPOSED] = {"admit.proposed", "the admission is sent, and "
+                                                 "not known to be in the log"},
+    [GW__AT_RING_ADOPT] = {"ring.adopt", "a member is about to adopt a view "
+                                         "with joiners"},
+    [GW__AT_COPY_GIVE] = {"copy.give", "a member is about to give a piece of "
+                                       "the state to a joiner"},
+    [GW__AT_COPY_PIECE] = {"copy.piece", "a joiner has got a piece of the "
+                                         "state"},
+    [GW__AT_COPY_READY] = {"copy.ready", "a joiner has the state, and is about "
+                                         "to say so"},
+    [GW__AT_COPY_ADMITTED] = {"copy.admitted", "a joiner has heard that it is "
+                                               "a member"},
+    [GW__AT_COPY_DONE] = {"copy.done", "a joiner stands where the others do, "
+                                       "before its first op"},
+    [GW__AT_RING_LEAVE] = {"ring.leave", "a member that leaves is about to ask "
+                                         "for it"},
+    [GW__AT_RAFT_APPEND] =
+        {"raft.append", "a controller is about to write entries to its log"},
+    [GW__AT_RAFT_APPENDED] = {"raft.appended", "a controller has written "
+                                               "entries, and told nobody"},
+    [GW__AT_PS_PUSH] = {"ps.push", "a push has come, and is not looked at"},
+    [GW__AT_PS_LOG] = {"ps.log", "a push is about to go into the log of a "
+                                 "slot; the error is that of no memory"},
+    [GW__AT_PS_LOGGED] = {"ps.logged", "a push is in the log of a slot, and "
+                                       "sent to no replica"},
+    [GW__AT_PS_ENTRY] = {"ps.entry", "an entry has come to a replica, and is "
+                                     "not in its log"},
+    [GW__AT_PS_FOLLOWED] = {"ps.followed", "a replica has entries in its log, "
+                                           "and has not said so"},
+    [GW__AT_PS_COMMITTED] = {"ps.committed", "all replicas have an entry, and "
+                                             "the primary has not applied it"},
+    [GW__AT_PS_APPLIED] = {"ps.applied", "an entry is applied, and nobody is "
+                                         "told"},
+    [GW__AT_PS_REPLY] = {"ps.reply", "a push is about to be acknowledged"},
+    [GW__AT_PS_SENT] = {"ps.sent", "what a turn of a server has to say is on "
+                                   "its way: entries, their receipts, replies"},
+    [GW__AT_PS_LEASE] = {"ps.lease", "a server has heard that its lease is "
+                                     "renewed, and does not count on it yet"},
+    [GW__AT_PS_LEAD] = {"ps.lead", "a server has become the primary of a slot "
+                                   "that was another's, and serves nothing of "
+                                   "it yet"},
+    [GW__AT_PS_FREEZE] = {"ps.freeze", "a primary has stopped serving a slot "
+                                       "that is to move"},
+    [GW__AT_PS_HANDOVER] = {"ps.handover", "a primary is about to ask that an "
+                                           "heir take a slot"},
+    [GW__AT_PS_PROMOTE] = {"ps.promote", "a primary is about to ask that a "
+                                         "learner be in sync"},
+    [GW__AT_PS_YIELD] = {"ps.yield", "a primary has heard that it is none any "
+                                     "more"},
+    [GW__AT_PS_COPY] = {"ps.copy", "a primary is about to send a piece of a "
+                                   "slot to a learner"},
+    [GW__AT_PS_LEARN] = {"ps.learn", "a learner has got a piece of a slot"},
+    [GW__AT_PS_LOADED] = {"ps.loaded", "a learner has loaded a slot, and not "
+                                       "said so"},
+    [GW__AT_PS_CLOSING] = {"ps.closing", "the clock has closed units, and the "
+                                         "slots have not heard of it"},
+    [GW__AT_PS_CLOSED] = {"ps.closed", "a slot is about to apply the units of "
+                                       "a closing"},
+};
+
+/* Where `error` is a word for it. */
+static const bool fails[GW__FAILPOINTS] = {
+    [GW__AT_RING_MEET] = true, [GW__AT_PS_LOG] = true};
+
+bool gw__failpoint_fails(enum gw__failpoint point)
+{
+    return fails[point];
+}
+
+const struct gw__failpoint_info *gw__failpoint_info(enum gw__failpoint point)
+{
+    return &infos[point];
+}
+
+static enum gw__failpoint find(const char *name, size_t length)
+{
+    unsigned point = 0;
+    while (point < GW__FAILPOINTS &&
+           (strlen(infos[point].name) != length ||
+            memcmp(infos[point].name, name, length) != 0))
+        point++;
+    return (enum gw__failpoint)point;
+}
+
+enum gw__failpoint gw__failpoint_find(const char *name)
+{
+    return find(name, strlen(name));
+}
+
+/* ---- what is armed ---- */
+
+enum deed { NOTHING, KILL, PAUSE, FAIL };
+
+struct armed {
+    _Atomic enum deed deed;
+    _Atomic uint32_t at, pause_ms, reached;
+    _Atomic bool on_and_on;
+};
+static struct armed armed[GW__FAILPOINTS];
+static _Atomic(_Atomic uint32_t *) shared_counts;
+_Atomic bool gw__failpoints_on;
+
+static void look_whether_on(void)
+{
+    bool on = atomic_load(&shared_counts) != NULL;
+    for (unsigned p = 0; p < GW__FAILPOINTS; p++)
+        on |= atomic_load(&armed[p].deed) != NOTHING;
+    atomic_store(&gw__failpoints_on, on);
+}
+
+void gw__failpoints_count(_Atomic uint32_t counts[GW__FAILPOINTS])
+{
+    atomic_store(&shared_counts, counts);
+    look_whether_on();
+}
+
+/* ---- being reached ---- */
+
+static void stand_still(uint32_t ms)
+{
+    struct timespec left = {.tv_sec = ms / 1000,
+                            .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+}
+
+enum gw_err gw__failpoint_reached(enum gw__failpoint point)
+{
+    struct armed *a = &armed[point];
+    _Atomic uint32_t *counts = atomic_load(&shared_counts);
+    enum deed deed = atomic_load(&a->deed);
+    if (counts)
+        atomic_fetch_add(&counts[point], 1);
+    if (deed == NOTHING)
+        return GW_OK;
+    uint32_t now = 1 + atomic_fetch_add(&a->reached, 1);
+    uint32_t at = atomic_load(&a->at);
+    if (now < at || (now > at && !atomic_load(&a->on_and_on)))
+        return GW_OK;
+    if (deed == KILL)
+        kill(getpid(), SIGKILL);
+    if (deed == PAUSE)
+        stand_still(atomic_load(&a->pause_ms));
+    return deed == FAIL ? GW_ENOMEM : GW_OK;
+}
+
+/* ---- reading ---- */
+
+struct order {
+    enum gw__failpoint point;
+    enum deed deed;
+    uint32_t at, pause_ms;
+    bool on_and_on;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == ',' || c == '\n';
+}
+
+static bool begins(const char **text, const char *word)
+{
+    size_t length = strlen(word);
+    if (strncmp(*text, word, length) != 0)
+        return false;
+    *text += length;
+    return true;
+}
+
+static bool read_number(const char **text, uint32_t *number)
+{
+    char *end;
+    if (**text < '0' || **text > '9')
+        return false;
+    unsigned long value = strtoul(*text, &end, 10);
+    *text = end;
+    *number = (uint32_t)value;
+    return value > 0 && value <= 1000000000;
+}
+
+/* "kill@2", to the blank or comma behind it. */
+static bool read_deed(const char *text, const char *end, struct order *order)
+{
+    order->at = 1;
+    if (begins(&text, "kill"))
+        order->deed = KILL;
+    else if (begins(&text, "error"))
+        order->deed = FAIL;
+    else if (begins(&text, "pause:") && read_number(&text, &order->pause_ms))
+        order->deed = PAUSE;
+    else
+        return false;
+    if (begins(&text, "@")) {
+        if (!read_number(&text, &order->at))
+            return false;
+        order->on_and_on = begins(&text, "+");
+    }
+    return text == end;
+}
+
+static enum gw_err read_order(const char *text, size_t length,
+                              struct order *order, struct gw_error *why)
+{
+    const char *is = memchr(text, '=', length);
+    *order = (struct order){.point = GW__FAILPOINTS};
+    if (is)
+        order->point = find(text, (size_t)(is - text));
+    if (order->point == GW__FAILPOINTS)
+        return gw_fail(why, GW_EINVAL,
+                       "GW_FAIL: \"%.*s\" begins with no failpoint's name and "
+                       "\"=\"",
+                       (int)length, text);
+    if (!read_deed(is + 1, text + length, order))
+        return gw_fail(why, GW_EINVAL,
+                       "GW_FAIL: \"%.*s\": what happens is kill, pause:MS or "
+                       "error, and @N or @N+ says when",
+                       (int)length, text);
+    if (order->deed == FAIL && !fails[order->point])
+        return gw_fail(why, GW_EINVAL,
+                       "GW_FAIL: nothing can fail at %s but the process: kill "
+                       "or pause:MS",
+                       infos[order->point].name);
+    return GW_OK;
+}
+
+/* All orders of a text; those that come later count for a place. */
+static enum gw_err read_all(const char *text,
+                            struct order orders[GW__FAILPOINTS],
+                            struct gw_error *why)
+{
+    while (text && *text) {
+        size_t length = 0;
+        struct order order;
+        if (is_blank(*text)) {
+            text++;
+            continue;
+        }
+        while (text[length] && !is_blank(text[length]))
+            length++;
+        enum gw_err err = read_order(text, length, &order, why);
+        if (err)
+            return err;
+        orders[order.point] = order;
+        text += length;
+    }
+    return GW_OK;
+}
+
+enum gw_err gw__failpoints_arm(const char *text, struct gw_error *why)
+{
+    struct order orders[GW__FAILPOINTS] = {{.deed = NOTHING}};
+    enum gw_err err = read_all(text, orders, why);
+    if (err)
+        return err;
+    for (unsigned p = 0; p < GW__FAILPOINTS; p++) {
+        struct armed *a = &armed[p];
+        atomic_store(&a->deed, NOTHING);
+        atomic_store(&a->at, orders[p].at);
+        atomic_store(&a->on_and_on, orders[p].on_and_on);
+        atomic_store(&a->pause_ms, orders[p].pause_ms);
+        atomic_store(&a->reached, 0);
+        atomic_store(&a->deed, orders[p].deed);
+    }
+    look_whether_on();
+    return GW_OK;
+}
+
+enum gw_err gw__failpoints_begin(struct gw_error *why)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool begun;
+    enum gw_err err = GW_OK;
+    pthread_mutex_lock(&lock);
+    const char *text = getenv("GW_FAIL");
+    if (!begun && text)
+        err = gw__failpoints_arm(text, why);
+    begun |= !err;
+    pthread_mutex_unlock(&lock);
+    return err;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Failpoints: places in the protocols that have a name, where a test, or the
+ * environment, can let a process die, stand still or fail.
+ *
+ *     GW_FAIL="ring.report=kill, ps.logged=pause:50@3, raft.append=error@2+"
+ *
+ *     kill        the process ends at once, as by SIGKILL
+ *     pause:MS    the thread stands still for so long
+ *     error       the step fails, where it can (the table says where)
+ *     @N          the N-th time that the place is reached; else the first
+ *     @N+         each time from the N-th on
+ *
+ * A protocol is right when it is right wherever a process ends; so there is one
+ * before and one behind each step that others can see. failpoint.c has the
+ * table, with a sentence each; tests/fault/failpoints walks all of them.
+ *
+ * They are always compiled: one that is off is the load of a global and a
+ * branch that is never taken, and none lies in a loop over data.
+ */
+#ifndef GW__FAILPOINT_H
+#define GW__FAILPOINT_H
+
+#include <gradwire/base.h>
+
+#include <stdatomic.h>
+
+enum gw__failpoint {
+    /* an op of the ring */
+    GW__AT_RING_BEGUN,
+    GW__AT_RING_MOVE,
+    GW__AT_RING_CHUNK,
+    GW__AT_RING_MOVED,
+    GW__AT_RING_COMPLETE,
+    GW__AT_RING_APPLIED,
+    /* a death in the ring */
+    GW__AT_RING_FREEZE,
+    GW__AT_RING_REPORT,
+    GW__AT_RING_REPORTED,
+    GW__AT_RING_RECORDED,
+    GW__AT_RING_DECISION,
+    GW__AT_RING_DECIDED,
+    GW__AT_RING_MEET,
+    GW__AT_RING_ADDRESS,
+    GW__AT_RING_ADDRESSES,
+    GW__AT_RING_MET,
+    GW__AT_RECOVER_PLAN,
+    GW__AT_RECOVER_CHUNK,
+    GW__AT_RECOVER_MOVED,
+    GW__AT_RECOVER_DONE,
+    /* a joiner, and leaving */
+    GW__AT_ADMIT_DUE,
+    GW__AT_ADMIT_PROPOSED,
+    GW__AT_RING_ADOPT,
+    GW__AT_COPY_GIVE,
+    GW__AT_COPY_PIECE,
+    GW__AT_COPY_READY,
+    GW__AT_COPY_ADMITTED,
+    GW__AT_COPY_DONE,
+    GW__AT_RING_LEAVE,
+    /* controllers */
+    GW__AT_RAFT_APPEND,
+    GW__AT_RAFT_APPENDED,
+    /* the parameter server */
+    GW__AT_PS_PUSH,
+    GW__AT_PS_LOG,
+    GW__AT_PS_LOGGED,
+    GW__AT_PS_ENTRY,
+    GW__AT_PS_FOLLOWED,
+    GW__AT_PS_COMMITTED,
+    GW__AT_PS_APPLIED,
+    GW__AT_PS_REPLY,
+    GW__AT_PS_SENT,
+    GW__AT_PS_LEASE,
+    GW__AT_PS_LEAD,
+    GW__AT_PS_FREEZE,
+    GW__AT_PS_HANDOVER,
+    GW__AT_PS_PROMOTE,
+    GW__AT_PS_YIELD,
+    GW__AT_PS_COPY,
+    GW__AT_PS_LEARN,
+    GW__AT_PS_LOADED,
+    GW__AT_PS_CLOSING,
+    GW__AT_PS_CLOSED,
+    GW__FAILPOINTS
+};
+
+struct gw__failpoint_info {
+    const char *name;
+    const char *text; /* a sentence: what has been done there, and what not */
+};
+const struct gw__failpoint_info *gw__failpoint_info(enum gw__failpoint point);
+/* The step can fail there; elsewhere only the process can. */
+bool gw__failpoint_fails(enum gw__failpoint point);
+/* GW__FAILPOINTS: there is none of that name. */
+enum gw__failpoint gw__failpoint_find(const char *name);
+
+/* Arms what `text` says instead of what was armed before; "" disarms all, NULL
+ * likewise. GW_EINVAL, with what was armed unchanged. */
+GW_MUST_CHECK enum gw_err gw__failpoints_arm(const char *text,
+                                             struct gw_error *why);
+/* As GW_FAIL says, the first time in a process; later nothing. Those who begin
+ * a protocol call it: a word that is none is an error there. */
+GW_MUST_CHECK enum gw_err gw__failpoints_begin(struct gw_error *why);
+/* From now on each place counts there how often it was reached; memory that
+ * processes share outlives whoever is killed. NULL: not any more. */
+void gw__failpoints_count(_Atomic uint32_t counts[GW__FAILPOINTS]);
+
+extern _Atomic bool gw__failpoints_on;
+enum gw_err gw__failpoint_reached(enum gw__failpoint point);
+
+static inline enum gw_err gw__failpoint_err(enum gw__failpoint point)
+{
+    bool on = atomic_load_explicit(&gw__failpoints_on, memory_order_relaxed);
+    return __builtin_expect(on, false) ? gw__failpoint_reached(point) : GW_OK;
+}
+
+/* A place where nothing can fail but the process. */
+static inline void gw__failpoint(enum gw__failpoint point)
+{
+    (void)gw__failpoint_err(point);
+}
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Failpoints: what GW_FAIL may say, and what happens when a place is reached.
+ * Whether each place is in the protocols is for tests/fault/failpoints.c.
+ */
+#include <base/failpoint.h>
+
+#include <check.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+Suite *suite_failpoint(void);
+
+static void arm(const char *text)
+{
+    struct gw_error why = {0};
+    ck_assert_msg(gw__failpoints_arm(text, &why) == GW_OK, "%s", why.text);
+}
+
+START_TEST(nothing_is_on_at_first)
+{
+    ck_assert(!atomic_load(&gw__failpoints_on));
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+}
+END_TEST
+
+START_TEST(every_place_has_a_name_and_a_sentence)
+{
+    for (unsigned p = 0; p < GW__FAILPOINTS; p++) {
+        const struct gw__failpoint_info *info =
+            gw__failpoint_info((enum gw__failpoint)p);
+        ck_assert_msg(info->name && info->text, "failpoint %u", p);
+        ck_assert_uint_eq(gw__failpoint_find(info->name), p);
+        ck_assert_uint_gt(strlen(info->text), 10);
+    }
+    ck_assert_uint_eq(gw__failpoint_find("ring"), GW__FAILPOINTS);
+}
+END_TEST
+
+START_TEST(it_fails_the_time_that_was_said)
+{
+    arm("ring.meet=error@2");
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_PS_LOG), GW_OK);
+    ck_assert_int_ne(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+    arm("ring.meet=error@2+, ps.log=error");
+    for (unsigned i = 1; i <= 4; i++)
+        ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET) == GW_OK, i < 2);
+    ck_assert_int_ne(gw__failpoint_err(GW__AT_PS_LOG), GW_OK);
+    arm("");
+    ck_assert_int_eq(gw__failpoint_err(GW__AT_RING_MEET), GW_OK);
+    ck_assert(!atomic_load(&gw__failpoints_on));
+}
+END_TEST
+
+START_TEST(it_stands_still)
+{
+    arm("ring.begun=pause:20");
+    uint64_t begin_ns = gw_now_ns();
+    gw__failpoint(GW__AT_RING_BEGUN);
+    ck_assert_uint_ge(gw_now_ns() - begin_ns, 20000000);
+}
+END_TEST
+
+START_TEST(it_dies)
+{
+    int status;
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        arm("ring.begun=kill@3");
+        for (unsigned i = 0; i < 3; i++)
+            gw__failpoint(GW__AT_RING_BEGUN);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+END_TEST
+
+START_TEST(it_counts)
+{
+    static _Atomic uint32_t counts[GW__FAILPOINTS];
+    gw__failpoint(GW__AT_PS_PUSH);
+    gw__failpoints_count(counts);
+    gw__failpoint(GW__AT_PS_PUSH);
+    gw__failpoint(GW__AT_PS_PUSH);
+    gw__failpoints_count(NULL);
+    gw__failpoint(GW__AT_PS_PUSH);
+    ck_assert_uint_eq(counts[GW__AT_PS_PUSH], 2);
+}
+END_TEST
+
+START_TEST(what_is_none_is_refused)
+{
+    static const char *const texts[] = {
+        "ring.meet",           "what=kill",        "ring.meet=",
+        "ring.meet=kil",       "ring.meet=kill@",  "ring.meet=kill@0",
+        "ring.meet=pause",     "ring.meet=pause:", "ring.meet=pause:0",
+        "ring.meet=kill@2x",   "ring.begun=error", "ring.meet=pause:-1",
+        "ring.meet=kill@1 x=y"};
+    struct gw_error why;
+    arm("ring.meet=error");
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+        ck_assert_msg(gw__failpoints_arm(texts[i], &why) == GW_EINVAL, "%s",
+                      texts[i]);
+        ck_assert_ptr_ne(strstr(why.text, "GW_FAIL"), NULL);
+    }
+    ck_assert_int_ne(gw__failpoint_err(GW__AT_RING_MEET), GW_OK); /* still */
+}
+END_TEST
+
+Suite *suite_failpoint(void)
+{
+    Suite *suite = suite_create("failpoint");
+    TCase *tcase = tcase_create("failpoint");
+    tcase_add_test(tcase, nothing_is_on_at_first);
+    tcase_add_test(tcase, every_place_has_a_name_and_a_sentence);
+    tcase_add_test(tcase, it_fails_the_time_that_was_said);
+    tcase_add_test(tcase, it_stands_still);
+    tcase_add_test(tcase, it_dies);
+    tcase_add_test(tcase, it_counts);
+    tcase_add_test(tcase, what_is_none_is_refused);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
