@@ -93,7 +93,7 @@ void gantt_caption(const struct gw_schedule *schedule,
     if (schedule->chunks > 1)
         snprintf(whole, sizeof whole, " of 1/%u", schedule->chunks);
     snprintf(out, 160,
-             "%s, bubble %.1f %% of the ideal, %.1f %% of the total, at most "
+             "%s, bubble %.1f %% of ideal, %.1f %% of total, at most "
              "%u activation%s%s a stage",
              time, 100 * timeline->bubble_of_ideal,
              100 * timeline->bubble_of_total, peak, peak == 1 ? "" : "s",

@@ -60,7 +60,7 @@ GW_MUST_CHECK enum gw_err gantt_svg_write(const char *path, const char *title,
                                           const struct gantt_panel *panels,
                                           unsigned count, struct gw_error *why);
 
-/* "33.0 ms, bubble 37.5 % of the ideal, 27.3 % of the total, at most 4
+/* "33.0 ms, bubble 37.5 % of ideal, 27.3 % of total, at most 4
  * activations a stage"; with pieces, "8 activations of 1/2 a stage". */
 void gantt_caption(const struct gw_schedule *schedule,
                    const struct gw_timeline *timeline, char out[160]);

@@ -133,7 +133,7 @@ describes() {
     pipebench compare --svg all.svg >/dev/null
     xmllint --noout plan.svg all.svg
     [ "$(grep -c 'class="pass' plan.svg)" -eq 64 ]
-    [ "$(grep -c 'of the ideal' all.svg)" -eq 4 ]
+    [ "$(grep -c 'of ideal' all.svg)" -eq 4 ]
 }
 
 # ---- sim and compare ----
