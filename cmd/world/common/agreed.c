@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS UINT64_C(1000000)
-#define US UINT64_C(1000)
-
 enum { SNAPSHOT_BYTES = 1 << 21, TICK_NS = 5000000 };
 
 /* The one whose network is there now. START cannot bring it: what it brings is
@@ -20,7 +17,7 @@ static struct agreed *running;
 
 static uint64_t draw(struct agreed *a, uint64_t least, uint64_t most)
 {
-    return a->calm ? least : least + gw_rng_below(a->rng, most - least + 1);
+    return chance_draw(a->chance, least, most);
 }
 
 static unsigned end_of(const struct agreed *a)
@@ -228,7 +225,7 @@ void agreed_propose(struct agreed *a, unsigned node, const void *data,
     bool leads = node == a->leader && has_majority(a, node);
     bool some_leader = a->leader < GW__NODES_MAX && has_majority(a, a->leader);
     uint64_t luck = draw(a, 0, 99);
-    if (a->calm)
+    if (a->chance->calm)
         luck = leads ? LOST : LATE;
     if (leads ? luck >= LOST : some_leader && luck < LATE)
         append(a, data, bytes);

@@ -14,8 +14,9 @@
 #ifndef WORLD_AGREED_H
 #define WORLD_AGREED_H
 
+#include "chance.h"
+
 #include <control/service.h>
-#include <sim/sim.h>
 
 enum { AGREED_ENTRIES = 4096 };
 
@@ -36,10 +37,9 @@ struct agreed_replica {
 struct agreed {
     /* Set by the world before agreed_begin: */
     struct gw__sim *sim;
-    struct gw_rng *rng;
+    struct chance *chance;
     unsigned first, controllers; /* their nodes */
     uint64_t restless_ns;        /* until then who leads may change by itself */
-    bool calm; /* nothing happens by chance: what is drawn is the least */
     void *context;
     void (*on_entry)(void *context); /* `truth` has one entry more */
 

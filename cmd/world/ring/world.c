@@ -24,7 +24,7 @@ void world_open(struct world *w)
 {
     struct gw_error why;
     memset(w, 0, sizeof *w);
-    w->agreed.rng = &w->rng;
+    w->agreed.chance = &w->chance;
     w->agreed.context = w;
     w->agreed.on_entry = on_entry;
     if (agreed_open(&w->agreed, &why))
@@ -158,7 +158,8 @@ static void calm(struct world *w)
 /* What a seed is, as far as its faults need to know. */
 static void shape(struct world *w, uint64_t seed)
 {
-    gw_rng_seed(&w->rng, gw_hash("ring", 4, seed));
+    gw_rng_seed(&w->chance.rng, gw_hash("ring", 4, seed));
+    w->chance.calm = w->asked.calm;
     w->seed = seed;
     w->controllers = world_draw(w, 0, 2) ? 1 : 3;
     w->members = (unsigned)world_draw(w, 2, DRAWN_MOST);
@@ -195,17 +196,6 @@ static void set_tails(struct world *w, const struct gw__link_rule *rule)
                 gw__sim_set_link(w->sim, from, to, &slow);
 }
 
-/* A message takes a millisecond, and so does the news of a death. */
-static void calm_network(const struct world *w, struct gw__sim_options *options)
-{
-    options->link =
-        (struct gw__link_rule){.delay_ns = MS, .ordered = !w->asked.unordered};
-    options->start_spread_ns = options->timer_late_ns = 0;
-    options->mail_survives = false;
-    options->died_jitter_ns = 0;
-    options->died_lost = 0;
-}
-
 static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
                          struct gw_error *why)
 {
@@ -228,7 +218,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         .on_life = on_life,
         .after_step = after_step};
     if (w->asked.calm)
-        calm_network(w, &options);
+        chance_calm(&options, w->asked.unordered);
     if (w->asked.silent)
         options.died_lost = 1;
     unsigned nodes = nodes_of(w);
@@ -244,7 +234,6 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     w->agreed.first = first_controller(w);
     w->agreed.controllers = w->controllers;
     w->agreed.restless_ns = w->fault_end_ns;
-    w->agreed.calm = w->asked.calm;
     agreed_begin(&w->agreed);
     oracle_begin(w);
     measure_begin(w);

@@ -32,9 +32,6 @@
 
 #include <string.h>
 
-#define MS UINT64_C(1000000)
-#define US UINT64_C(1000)
-
 enum {
     CONTROLLERS_MOST = 3,
     MEMBERS_MOST = 8,
@@ -116,7 +113,7 @@ struct world {
     struct world_asked asked;
     bool any_epoch; /* books do without their check of the epoch */
     uint64_t seed;
-    struct gw_rng rng;
+    struct chance chance;
     struct gw__sim *sim;
     unsigned controllers, members;
     unsigned first; /* members that the supervisor would like to begin with */
@@ -220,12 +217,10 @@ static inline unsigned first_controller(const struct world *w)
     return w->members + 1;
 }
 
-/* A number from `least` to `most`; when nothing happens by chance, `least`. */
 static inline uint64_t world_draw(struct world *w, uint64_t least,
                                   uint64_t most)
 {
-    return w->asked.calm ? least
-                         : least + gw_rng_below(&w->rng, most - least + 1);
+    return chance_draw(&w->chance, least, most);
 }
 
 /* ---- values: digits in base 4 and a sum of hashes ---- */

@@ -149,7 +149,7 @@ static void free_cores(struct farm *f)
 
 enum gw_err farm_open(struct farm *f, struct gw_error *why)
 {
-    f->agreed.rng = &f->rng;
+    f->agreed.chance = &f->chance;
     f->agreed.context = f;
     f->agreed.on_entry = on_entry;
     for (unsigned i = 0; i < FARM_NODES; i++) {
@@ -172,7 +172,8 @@ void farm_close(struct farm *f)
 
 static void shape(struct farm *f, uint64_t seed)
 {
-    gw_rng_seed(&f->rng, gw_hash("servers", 7, seed));
+    f->chance.calm = f->asked.calm;
+    gw_rng_seed(&f->chance.rng, gw_hash("servers", 7, seed));
     f->workers = f->asked.workers;
     f->servers = f->asked.servers;
     f->controllers = f->asked.controllers;
@@ -217,13 +218,8 @@ static struct gw__sim_options options_of(struct farm *f, uint64_t seed)
         .on_tell = on_tell,
         .on_life = on_life,
         .after_step = after_step};
-    if (!f->asked.calm)
-        return options;
-    options.link =
-        (struct gw__link_rule){.delay_ns = MS, .ordered = !f->asked.unordered};
-    options.start_spread_ns = options.timer_late_ns = 0;
-    options.died_jitter_ns = 0;
-    options.died_lost = 0;
+    if (f->asked.calm)
+        chance_calm(&options, f->asked.unordered);
     return options;
 }
 
@@ -248,7 +244,6 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     f->agreed.first = first_controller(f);
     f->agreed.controllers = f->controllers;
     f->agreed.restless_ns = f->asked.calm ? 0 : f->fault_end_ns;
-    f->agreed.calm = f->asked.calm;
     agreed_begin(&f->agreed);
     return err;
 }

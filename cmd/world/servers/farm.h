@@ -37,9 +37,6 @@
 
 #include <string.h>
 
-#define MS UINT64_C(1000000)
-#define US UINT64_C(1000)
-
 enum {
     FARM_WORKERS = 4,
     FARM_SERVERS = 6,
@@ -94,7 +91,7 @@ struct farm_met {
 struct farm {
     struct agreed agreed;
     struct farm_asked asked;
-    struct gw_rng rng;
+    struct chance chance;
     struct gw__sim *sim;
     struct gw_sink *sink;
     unsigned workers, servers, controllers, replicas;
@@ -124,11 +121,9 @@ struct farm {
     struct farm_met met; /* since it was asked last */
 };
 
-/* From `least` to `most`; when nothing happens by chance, `least`. */
 static inline uint64_t farm_draw(struct farm *f, uint64_t least, uint64_t most)
 {
-    return f->asked.calm ? least
-                         : least + gw_rng_below(&f->rng, most - least + 1);
+    return chance_draw(&f->chance, least, most);
 }
 
 static inline unsigned farm_nodes(const struct farm *f)

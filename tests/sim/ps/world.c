@@ -52,7 +52,7 @@ static void shape(struct world *w, uint64_t seed)
                                               {GW_PS_SSP, 2},
                                               {GW_PS_ASP, 0},
                                               {GW_PS_KOFN, 2}};
-    gw_rng_seed(&w->rng, gw_hash("ps", 2, seed));
+    gw_rng_seed(&w->chance.rng, gw_hash("ps", 2, seed));
     w->servers = (unsigned)draw(w, 1, SERVERS_MOST);
     w->workers = (unsigned)draw(w, 1, WORKERS_MOST);
     w->replicas = (unsigned)draw(w, 1, 3);

@@ -25,12 +25,10 @@
 #include <ps/server.h>
 #include <ps/worker.h>
 #include <sim/campaign.h>
+#include <world/common/chance.h>
 #include <world/servers/parcel.h>
 
 #include <string.h>
-
-#define MS UINT64_C(1000000)
-#define US UINT64_C(1000)
 
 enum {
     WARDEN = 0,
@@ -57,7 +55,7 @@ struct ledger {
 struct world {
     struct world *self; /* what START brings */
     const char *broken; /* the rule that servers do without; "" */
-    struct gw_rng rng;
+    struct chance chance;
     struct gw__sim *sim;
     unsigned servers, workers, replicas;
     struct gw_ps_mode mode;
@@ -77,7 +75,7 @@ struct world {
 
 static inline uint64_t draw(struct world *w, uint64_t least, uint64_t most)
 {
-    return least + gw_rng_below(&w->rng, most - least + 1);
+    return chance_draw(&w->chance, least, most);
 }
 
 static inline bool is_server(const struct world *w, unsigned node)
