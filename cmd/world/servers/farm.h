@@ -186,6 +186,9 @@ void seat_start(struct seat *seat, const struct gw__input *input,
 void seat_step(struct seat *seat, const struct gw__input *input);
 void seat_ask(struct seat *seat, const struct gw__command *command,
               unsigned tag);
+/* Letters of the data path, whose context the seat is. */
+void seat_send(void *seat, const struct gw__letter *letter);
+
 /* ---- the machines ---- */
 
 const struct gw__machine_kind *server_kind(void), *worker_kind(void);

@@ -66,6 +66,12 @@ void seat_ask(struct seat *s, const struct gw__command *command, unsigned tag)
         inner_step(inner_of(s), &input);
 }
 
+void seat_send(void *seat, const struct gw__letter *letter)
+{
+    const struct seat *s = seat;
+    parcel_send(&s->box, letter);
+}
+
 /* ---- beginning ---- */
 
 void seat_wake(struct seat *s, const struct gw__input *input,

@@ -12,12 +12,6 @@ struct host {
 
 enum { PROPOSAL_TAG = 16 /* and the slot */ };
 
-static void send_letter(void *context, const struct gw__letter *letter)
-{
-    const struct seat *s = context;
-    parcel_send(&s->box, letter);
-}
-
 static void propose(void *context, const struct gw__command *command)
 {
     seat_ask(context, command, PROPOSAL_TAG + command->slot.slot);
@@ -47,7 +41,7 @@ static void start(struct host *h, const struct gw__input *input)
         .no_dedupe = f->asked.no_dedupe,
         .no_fencing = f->asked.no_lease,
         .no_terms = f->asked.no_fencing,
-        .out = {.context = &h->s, .send = send_letter, .propose = propose}};
+        .out = {.context = &h->s, .send = seat_send, .propose = propose}};
     server_count(f, h->s.node);
     gw__server_destroy(core);
     if (gw__server_new(&config, core, &why))

@@ -49,12 +49,6 @@ struct hand {
     struct reading readings[FARM_SLOTS + 1];
 };
 
-static void send_letter(void *context, const struct gw__letter *letter)
-{
-    const struct seat *s = context;
-    parcel_send(&s->box, letter);
-}
-
 static void start(struct hand *h, const struct gw__input *input)
 {
     struct gw_error why;
@@ -65,7 +59,7 @@ static void start(struct hand *h, const struct gw__input *input)
     const struct gw__worker_config config = {.node = h->s.node,
                                              .incarnation = h->s.incarnation,
                                              .context = &h->s,
-                                             .send = send_letter};
+                                             .send = seat_send};
     gw__worker_destroy(core);
     if (gw__worker_new(&config, core, &why))
         farm_violation(f, "worker: %s", why.text);

@@ -38,6 +38,12 @@ bool member_bulletin(struct member *m, const struct gw__input *input)
     return true;
 }
 
+void member_send(void *member, const struct gw__letter *letter)
+{
+    const struct member *m = member;
+    parcel_send(&m->box, letter);
+}
+
 void member_hello(struct member *m)
 {
     const struct hello hello = {TALK_HELLO, m->now_ns, m->bulletin.version};

@@ -10,12 +10,6 @@ struct host {
     struct gw__server *core;
 };
 
-static void send_letter(void *context, const struct gw__letter *letter)
-{
-    const struct member *m = context;
-    parcel_send(&m->box, letter);
-}
-
 static void propose(void *context, const struct gw__command *command)
 {
     const struct member *m = context;
@@ -39,7 +33,7 @@ static void start(struct host *s, const struct gw__input *input)
         .incarnation = {1, input->incarnation},
         .no_dedupe = strcmp(world->broken, "dedupe") == 0,
         .no_fencing = strcmp(world->broken, "fencing") == 0,
-        .out = {.context = &s->m, .send = send_letter, .propose = propose}};
+        .out = {.context = &s->m, .send = member_send, .propose = propose}};
     if (*core)
         gw__server_destroy(core);
     if (gw__server_new(&config, core, &why))

@@ -49,12 +49,6 @@ static struct ledger *ledger(const struct hand *h, const struct op *op)
     return &h->m.world->ledgers[op->of];
 }
 
-static void send_letter(void *context, const struct gw__letter *letter)
-{
-    const struct member *m = context;
-    parcel_send(&m->box, letter);
-}
-
 static void start(struct hand *h, const struct gw__input *input)
 {
     struct gw_error why;
@@ -68,7 +62,7 @@ static void start(struct hand *h, const struct gw__input *input)
         .node = h->m.node,
         .incarnation = {1, input->incarnation},
         .context = &h->m,
-        .send = send_letter};
+        .send = member_send};
     gw__worker_destroy(core);
     if (gw__worker_new(&config, core, &why))
         oracle_fail(world, "worker: %s", why.text);

@@ -146,6 +146,8 @@ void member_start(struct member *member, const struct gw__input *input,
 /* True: there is news. */
 bool member_bulletin(struct member *member, const struct gw__input *input);
 void member_hello(struct member *member);
+/* Letters of the data path, whose context the member is. */
+void member_send(void *member, const struct gw__letter *letter);
 
 /* ---- the machines ---- */
 
