@@ -137,10 +137,13 @@ SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
 SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),5000)
 # Those that take longest begin first, so that none ends alone.
 SLOW_BATS = $(addprefix tests/,cli/docs.bats cli/train.bats cli/psnode.bats)
+# Several hosts, as network namespaces, and the engines that sites have; each a
+# target of its own: check-net, check-slurm, check-k8s.
+HOST_BATS = $(wildcard $(addsuffix /*.bats,$(addprefix tests/,net slurm k8s)))
 # Simulations compute while the other tests wait. The unit tests come last, so
 # that the last line is their sum.
 TEST = @bad=0; { $(SIM_RING) && $(SIM_PS); } >$(B)/sim.log 2>&1 & sims=$$!; \
-	$(BATS) $(SLOW_BATS) $(filter-out $(SLOW_BATS),$(wildcard tests/*/*.bats)) || bad=1; \
+	$(BATS) $(SLOW_BATS) $(filter-out $(SLOW_BATS) $(HOST_BATS),$(wildcard tests/*/*.bats)) || bad=1; \
 	wait $$sims || bad=1; cat $(B)/sim.log; $(UNIT) || bad=1; exit $$bad
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
@@ -161,6 +164,10 @@ check-verbs: deps
 	+@if .ci/deps verbs; then $(MAKE) --no-print-directory $(B)/unit $(B)/collrun && \
 		tests/verbs/check.sh $(B); \
 	else echo "check-verbs: skipped, not all that it needs can be had here"; fi
+# What cannot be had here, the tests say, and skip.
+check-net check-slurm check-k8s: check-%: all
+	@.ci/deps net $* || true
+	@B=$(B) CC="$(CC)" bats tests/$*
 
 # Optimised less, compilers warn of more that is none.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
@@ -282,5 +289,5 @@ clean:
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-deb check-model check-verbs clean demo deps format fuzz install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-deb check-k8s check-model check-net check-slurm check-verbs clean demo deps format fuzz install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An elastic ring under an engine: what the environment says of the cluster,
+ * and nothing of ranks. Those that an engine numbers are a hint at most, since
+ * it gives the number of a dead process to the next one; here the controllers
+ * number the members, and each start is an incarnation of its own.
+ */
+#include "ring_env.h"
+
+#include "ring_parts.h"
+#include "wire/address.h"
+
+#include <gradwire/place.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the controllers ---- */
+
+static enum gw_err add(struct gw__controllers *out, const char *endpoint,
+                       size_t length, struct gw_error *why)
+{
+    char given[GW__ENDPOINT_MAX];
+    unsigned i = out->count;
+    if (i == GW__CONTROLLERS_MAX)
+        return gw_fail(why, GW_EINVAL, "there are at most %d controllers",
+                       GW__CONTROLLERS_MAX);
+    if (length == 0 || length >= sizeof given)
+        return gw_fail(why, GW_EINVAL, "\"%.40s\" is no endpoint", endpoint);
+    snprintf(given, sizeof given, "%.*s", (int)length, endpoint);
+    if (gw__address_number(given, out->endpoints[i], GW__ENDPOINT_MAX, why))
+        return gw_wrap(why, GW_EUNREACH, "controller %u", i);
+    out->nodes[i] = GW_RING_CONTROLLER - i;
+    out->count++;
+    return GW_OK;
+}
+
+enum gw_err gw__controllers_read(const char *list, struct gw__controllers *out,
+                                 struct gw_error *why)
+{
+    out->count = 0;
+    while (*list) {
+        size_t length = strcspn(list, ",");
+        enum gw_err err = add(out, list, length, why);
+        if (err)
+            return err;
+        list += length + (list[length] == ',');
+    }
+    return out->count % 2
+               ? GW_OK
+               : gw_fail(why, GW_EINVAL,
+                         "1, 3 or 5 controllers, not %u: name them all",
+                         out->count);
+}
+
+/* ---- this process ---- */
+
+enum gw_err gw__listen_towards(const char *controller, const char *interface,
+                               char endpoint[GW__ENDPOINT_MAX],
+                               struct gw_error *why)
+{
+    bool near = strncmp(controller, "tcp://", strlen("tcp://")) != 0 ||
+                gw__address_is_near(controller);
+    char number[GW__HOST_MAX], listen[GW__ENDPOINT_MAX];
+    enum gw_err err = GW_OK;
+    if (interface)
+        err = gw__address_own(interface, controller, number, why);
+    else if (near)
+        snprintf(number, sizeof number, "%s",
+                 strchr(controller, '[') ? "::1" : "127.0.0.1");
+    else
+        err = gw__address_towards(controller, number, why);
+    if (err)
+        return err;
+    bool six = strchr(number, ':') != NULL;
+    snprintf(listen, sizeof listen, six ? "tcp://[%.100s]:*" : "tcp://%.100s:*",
+             number);
+    return gw__ring_place(listen, endpoint, why);
+}
+
+/* ---- both, from the environment ---- */
+
+static uint64_t token_of_cluster(void)
+{
+    const char *name = getenv("GW_CLUSTER");
+    name = name ? name : "gradwire";
+    return gw_hash(name, strlen(name), 0);
+}
+
+/* The host of an endpoint of gw__listen_towards, as the data wire wants it. */
+static void host_of(const char *endpoint, char host[GW__ENDPOINT_MAX])
+{
+    const char *start = endpoint + strlen("tcp://");
+    snprintf(host, GW__ENDPOINT_MAX, "%.*s", (int)(strrchr(start, ':') - start),
+             start);
+}
+
+/* Those that are too many leave again. The first members of a ring have the
+ * lowest ranks, joiners come behind them, so all agree who that is. */
+static enum gw_err keep_within(struct gw_ring **ring, unsigned most,
+                               struct gw_error *why)
+{
+    struct gw_ring_status status;
+    gw_ring_status(*ring, &status);
+    if (most == 0 || status.rank < (int)most)
+        return GW_OK;
+    enum gw_err err = gw_ring_leave(*ring, why);
+    gw_ring_destroy(ring);
+    return err ? err
+               : gw_fail(why, GW_EINVAL, "the ring has its %u members already",
+                         most);
+}
+
+enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
+                             struct gw_ring **ring, struct gw_error *why)
+{
+    struct gw_ring_config config = *given;
+    struct gw__controllers controllers;
+    struct gw_place place;
+    char endpoint[GW__ENDPOINT_MAX], host[GW__ENDPOINT_MAX];
+    const char *list = getenv("GW_CONTROLLERS");
+    const char *insecure = getenv("GW_INSECURE");
+    *ring = NULL;
+    if (!list)
+        return gw_fail(why, GW_EINVAL,
+                       "nobody says where the controllers are: set "
+                       "GW_CONTROLLERS=tcp://HOST:PORT,...");
+    enum gw_err err = gw_place_here(&place, why);
+    if (!err)
+        err = gw__controllers_read(list, &controllers, why);
+    if (!err)
+        err = gw__listen_towards(controllers.endpoints[0],
+                                 getenv("GW_INTERFACE"), endpoint, why);
+    if (err)
+        return err;
+    host_of(endpoint, host);
+    config.node = GW_RING_ANY;
+    config.token = token_of_cluster();
+    config.endpoint = endpoint;
+    config.controller_count = controllers.count;
+    for (unsigned i = 0; i < controllers.count; i++) {
+        config.controllers[i] = controllers.nodes[i];
+        config.controller_endpoints[i] = controllers.endpoints[i];
+    }
+    config.interface = host;
+    if (!config.wire)
+        config.wire = place.wire[0] ? place.wire : "tcp";
+    if (!config.key_file)
+        config.key_file = getenv("GRADWIRE_KEY");
+    config.insecure |= insecure && strcmp(insecure, "1") == 0;
+    err = gw_ring_join(&config, ring, why);
+    return err ? err : keep_within(ring, place.max_size, why);
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Ranks on several hosts: they meet by name and find their interfaces; uplinks
+# that are too thin cost what the simulation says; a cut cable and a dead host
+# are told by all who are left.
+
+load lab.bash
+
+started=()
+code=
+
+setup_file() {
+    lab_environment
+}
+
+setup() {
+    lab_up 2 2
+}
+
+teardown() {
+    lab_down
+}
+
+# begin_ranks "HOST..." ENDPOINT COMMAND...: a rank a host, in this order.
+begin_ranks() {
+    local rank=0 host
+    local -a hosts
+    read -ra hosts <<<"$1"
+    first=${#started[@]}
+    export GW_SIZE=${#hosts[@]} GW_LOCAL_SIZE=1 GW_LOCAL_RANK=0
+    export GW_RENDEZVOUS=$2
+    for host in "${hosts[@]}"; do
+        GW_RANK=$rank start "$rank" "$host" "${@:3}"
+        rank=$((rank + 1))
+    done
+}
+
+# The status of each rank: "0 0 0 0".
+end_ranks() {
+    statuses=
+    for pid in "${started[@]:first}"; do
+        ends "$pid"
+        statuses+=${statuses:+ }$code
+    done
+    head -n 20 ./*.out ./*.err
+}
+
+collrun_ranks() {
+    begin_ranks "$1" tcp://h0:5005 "$BUILD/collrun" "${@:2}"
+}
+
+@test "hosts meet by name, and by addresses of version 6" {
+    for at in tcp://h0:5005 tcp://h0-6:5006 "tcp://[$(address h0 6)]:5007"; do
+        begin_ranks "h0 h1 h2 h3" "$at" "$BUILD/collrun" bench allreduce \
+            --sizes 1K,64K -i 3 -o jsonl
+        end_ranks
+        [ "$statuses" = "0 0 0 0" ]
+        [ "$(grep -c '"wrong":0,.*"wire":"tcp","ranks":4,' 0.out)" -eq 2 ]
+    done
+}
+
+# Microseconds of the fastest op, as measured.
+measured() {
+    collrun_ranks "$1" bench allreduce --algo ring --sizes 1M -i 3 -o jsonl
+    end_ranks
+    [ "$statuses" = "0 0 0 0" ]
+    grep -q '"wrong":0,' 0.out
+    us=$(sed 's/.*"p50_us":\([0-9]*\).*/\1/' 0.out)
+}
+
+# ... and as predicted.
+predicted() {
+    us=$("$BUILD/collrun" sim allreduce --algo ring --topo lab.topo -b 1M \
+        --order "$1" -o csv |
+        awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "time_us") t = i }
+            NR == 2 { printf "%d", $t }')
+}
+
+# The token buckets cannot be beaten, but for what fits into one; what TCP and
+# two busy cores add is allowed to be much.
+@test "over-subscribed uplinks cost what the simulation predicts" {
+    netlab rate r0 8M
+    netlab rate r1 8M
+    netlab topo >lab.topo
+    for way in "racks h0 h1 h2 h3" "interleaved h0 h2 h1 h3"; do
+        predicted "${way%% *}"
+        want=$us
+        measured "${way#* }"
+        echo "$way: predicted $want us, measured $us us"
+        [ "$us" -gt $((want * 8 / 10)) ]
+        [ "$us" -lt $((want * 5)) ]
+        all="$all $want"
+    done
+    # The second order crosses the spine twice as often.
+    read -r racks interleaved <<<"$all"
+    [ "$interleaved" -gt $((racks * 18 / 10)) ]
+}
+
+# long_job: ops for ever, some of which are through when it returns.
+long_job() {
+    collrun_ranks "h0 h1 h2 h3" bench allreduce --algo ring --sizes 64K \
+        -i 1000000 -o jsonl
+    until_true 30 connected h2
+    until_true 30 connected h3
+}
+
+# Bytes have come to a host's card, more than meeting takes.
+connected() {
+    [ "$(netlab exec "$1" cat /proc/net/dev |
+        awk '$1 == "eth0:" { print $2 }')" -gt 2000000 ]
+}
+
+@test "a cut cable: the other ranks end, and say whom they have lost" {
+    long_job
+    netlab cut h2
+    end_ranks
+    [ "$statuses" = "75 75 75 75" ]
+    grep -q 'rank 2 lost' 0.err
+}
+
+@test "a dead host: the other ranks end, and say whom they have lost" {
+    long_job
+    netlab kill h3
+    end_ranks
+    [ "${statuses% *}" = "75 75 75" ]
+    grep -q 'rank 3 lost' 0.err
+}
