@@ -44,8 +44,35 @@ static const char *mode_of(const struct gw_place *place)
     return place->max_size > 0 ? "elastic" : "static";
 }
 
-static enum gw_err explain(const struct gw_place *place, struct gw_error *why)
+static enum gw_err configure(struct placed *placed, const char **wire,
+                             struct gw_error *why);
+
+/* By which address the others would reach this rank, or why that is not known.
+ */
+static void explain_interface(struct output *output, struct placed *placed)
 {
+    struct gw_error why = {.code = GW_OK};
+    const char *wire = NULL;
+    bool option = placed_options.interface != NULL;
+    bool said = option || getenv("GW_INTERFACE");
+    bool known = !configure(placed, &wire, &why) && placed->config.interface;
+    const char *how = said ? "what it names" : "the way to the rendezvous";
+    if (why.code)
+        how = why.text;
+    else if (!known)
+        return;
+    output_row(output, (union value[FIELD_COUNT]){
+                           {.text = "interface"},
+                           {.text = known ? placed->config.interface : NULL},
+                           {.text = option ? "--interface"
+                                    : said ? "GW_*"
+                                           : "kernel"},
+                           {.text = how}});
+}
+
+static enum gw_err explain(struct placed *placed, struct gw_error *why)
+{
+    const struct gw_place *place = &placed->place;
     struct output *output;
     char seen[128];
     enum gw_err err = output_begin("gradwire place", common.output, fields,
@@ -69,6 +96,8 @@ static enum gw_err explain(const struct gw_place *place, struct gw_error *why)
                                             : NULL},
                                {.text = from->source ? from->how : NULL}});
     }
+    if (place->source)
+        explain_interface(output, placed);
     output_end(&output, NULL, false);
     return GW_OK;
 }
@@ -147,7 +176,7 @@ enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
     if (placed_options.explain) {
         if (placed.place.rank != 0)
             be_silent();
-        enum gw_err err = explain(&placed.place, why);
+        enum gw_err err = explain(&placed, why);
         return err ? err : GW_PENDING;
     }
     if (placed.place.source) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside of gradwire/place.h: the engines as a table (place_engines.c), their
- * rules for where to meet (place_rules.c), what one gets by asking the process
- * manager (place_pmi.c), and the interface between hosts (place_interface.c).
- * place.c lays what the engines say over each other.
+ * rules for where to meet (place_rules.c), and what one gets by asking the
+ * process manager (place_pmi.c). place.c lays what the engines say over each
+ * other.
  */
 #ifndef GW__PLACE_H
 #define GW__PLACE_H
@@ -62,17 +62,5 @@ GW_MUST_CHECK enum gw_err gw__place_ask_pmi(int fd, const char *offer,
 /* The rendezvous at rank 0's `host`, of which `how` tells who named it. */
 void gw__place_meet_at(struct gw_place *place, enum gw_place_source source,
                        const char *how, const char *host);
-
-/* The one address of this host that others can reach. GW_EUNREACH lists the
- * candidates. */
-GW_MUST_CHECK enum gw_err
-gw__place_own_address(char address[GW_PLACE_TEXT_BYTES], struct gw_error *why);
-
-/* The address of this host from which `endpoint` ("tcp://host:port") is
- * reached; on the host itself the one by which others reach it. GW_EUNREACH
- * lists the candidates. */
-GW_MUST_CHECK enum gw_err gw__place_interface(const char *endpoint,
-                                              char address[GW_PLACE_TEXT_BYTES],
-                                              struct gw_error *why);
 
 #endif

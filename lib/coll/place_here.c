@@ -5,11 +5,14 @@
  */
 #include "coll/place.h"
 
+#include "wire/address.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- where this process is ---- */
@@ -26,10 +29,12 @@ static enum gw_err ask(const struct gw_place *place, int fd,
     const char *said = getenv("GW_INTERFACE");
     if (gw_place_one_host(place))
         return gw__place_ask_pmi(fd, NULL, answer->name, answer->host, why);
-    if (place->rank == 0 && !said && gw__place_own_address(own, why))
-        return why ? why->code : GW_EUNREACH;
-    return gw__place_ask_pmi(fd, place->rank == 0 && said ? said : own,
-                             answer->name, answer->host, why);
+    enum gw_err err = GW_OK;
+    if (place->rank == 0)
+        err = said ? gw__address_own(said, NULL, own, why)
+                   : gw__address_only("rank 0", AF_INET, own, why);
+    return err ? err
+               : gw__place_ask_pmi(fd, own, answer->name, answer->host, why);
 }
 
 /* The manager is asked once: it has no second conversation with a process. */
@@ -141,10 +146,12 @@ enum gw_err gw_place_config(const struct gw_place *place,
     bool near = on_one_host(place);
     if (!config->wire)
         config->wire = near ? "shm" : "tcp";
-    if (near || strcmp(config->wire, "tcp") != 0 || config->interface)
+    if (near || strcmp(config->wire, "tcp") != 0)
         return GW_OK;
+    const char *said = config->interface;
     config->interface = interface;
-    return gw__place_interface(config->rendezvous, interface, why);
+    return said ? gw__address_own(said, config->rendezvous, interface, why)
+                : gw__address_towards(config->rendezvous, interface, why);
 }
 
 enum gw_err gw_comm_from_env(const struct gw_comm_config *given,

@@ -11,6 +11,8 @@
  */
 #include "ring_parts.h"
 
+#include "wire/address.h"
+
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -53,25 +55,27 @@ enum gw_err gw__ring_place(const char *wanted, char endpoint[GW__ENDPOINT_MAX],
 {
     char host[GW__ENDPOINT_MAX];
     static const char tcp[] = "tcp://", any[] = ":*";
-    size_t length = strlen(wanted), head = sizeof tcp - 1;
+    size_t head = sizeof tcp - 1;
     memset(endpoint, 0, GW__ENDPOINT_MAX);
-    snprintf(endpoint, GW__ENDPOINT_MAX, "%s", wanted);
-    if (strncmp(wanted, tcp, head) != 0 || length < head + 2 ||
-        strcmp(wanted + length - 2, any) != 0)
-        return GW_OK;
+    enum gw_err err =
+        gw__address_listen(wanted, NULL, endpoint, GW__ENDPOINT_MAX, why);
+    size_t length = strlen(endpoint);
+    if (err || strncmp(endpoint, tcp, head) != 0 || length < head + 2 ||
+        strcmp(endpoint + length - 2, any) != 0)
+        return err;
     unsigned port;
     size_t host_length = length - head - 2;
-    const char *first = wanted + head;
+    const char *first = endpoint + head;
     if (host_length > 2 && first[0] == '[') { /* [::1] */
         first++;
         host_length -= 2;
     }
     memcpy(host, first, host_length);
     host[host_length] = 0;
-    enum gw_err err = free_port(host, &port, why);
+    err = free_port(host, &port, why);
     if (!err)
-        snprintf(endpoint, GW__ENDPOINT_MAX, "%.*s:%u", (int)(length - 2),
-                 wanted, port);
+        snprintf(endpoint + length - 1, GW__ENDPOINT_MAX - length + 1, "%u",
+                 port);
     return err;
 }
 

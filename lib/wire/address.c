@@ -301,6 +301,7 @@ enum gw_err gw__address_own(const char *wanted, const char *towards,
         find_interface(host, AF_UNSPEC, number) ||
         (!number_of(host, family, number, &unknown) && is_own(number)))
         return GW_OK;
+    snprintf(number, GW__HOST_MAX, "%s", host);
     list_own(AF_UNSPEC, any, all);
     return gw_fail(why, GW_EUNREACH,
                    "%.80s is no interface and no address of this host; there "

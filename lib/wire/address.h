@@ -24,7 +24,7 @@ GW_MUST_CHECK enum gw_err gw__address_number(const char *endpoint, char *out,
 /* The number of this host's that `wanted` means: an interface ("eth0"), a
  * number, or a name. `towards`, an endpoint (NULL: none), says of which version
  * of IP, where an interface has both. "*" stays what it is. GW_EUNREACH lists
- * the candidates. */
+ * the candidates; `number` is then what was wanted. */
 GW_MUST_CHECK enum gw_err gw__address_own(const char *wanted,
                                           const char *towards,
                                           char number[GW__HOST_MAX],

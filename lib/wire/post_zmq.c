@@ -9,6 +9,8 @@
  */
 #include "post_zmq.h"
 
+#include "address.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
@@ -233,7 +235,7 @@ static enum gw_err choose_endpoint(const struct gw__post_config *config,
                                    char endpoint[GW__MESH_ENDPOINT_MAX],
                                    struct gw_error *why)
 {
-    const char *interface = config->interface ? config->interface : "127.0.0.1";
+    char interface[GW__HOST_MAX] = "127.0.0.1";
     uint64_t name;
     if (strcmp(config->wire, "ipc") == 0) {
         enum gw_err err = gw__post_nonce(&name, why);
@@ -241,10 +243,16 @@ static enum gw_err choose_endpoint(const struct gw__post_config *config,
                  "ipc://@gradwire-post-%016llx", (unsigned long long)name);
         return err;
     }
-    bool bare_six = interface[0] != '[' && strchr(interface, ':');
+    enum gw_err err = GW_OK, open;
+    if (config->interface)
+        err = gw__address_own(config->interface, NULL, interface, why);
+    open = check_exposure(config, interface, why);
+    if (err || open)
+        return open ? open : err;
+    bool six = strchr(interface, ':') != NULL;
     snprintf(endpoint, GW__MESH_ENDPOINT_MAX,
-             bare_six ? "tcp://[%.100s]:*" : "tcp://%.100s:*", interface);
-    return check_exposure(config, interface, why);
+             six ? "tcp://[%.100s]:*" : "tcp://%.100s:*", interface);
+    return GW_OK;
 }
 
 static enum gw_err listen_at(struct gw__post_zmq *zmq, const char *endpoint,

@@ -5,6 +5,8 @@
  */
 #include "zmq_wire.h"
 
+#include "address.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
@@ -124,6 +126,19 @@ static enum gw_err check_exposure(const char *interface,
         interface);
 }
 
+/* That it is open to the network is said first, of any address. */
+static enum gw_err choose_interface(const struct gw_comm_config *config,
+                                    char interface[GW__HOST_MAX],
+                                    struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (config->interface)
+        err = gw__address_own(config->interface, config->rendezvous, interface,
+                              why);
+    enum gw_err open = check_exposure(interface, config, why);
+    return open ? open : err;
+}
+
 static enum gw_err open_all(struct gw__zmq *zmq,
                             const struct gw_comm_config *config,
                             struct gw_error *why)
@@ -137,10 +152,10 @@ static enum gw_err open_all(struct gw__zmq *zmq,
     if (bytes == 0)
         return gw_fail(why, GW_EINVAL, "%u ranks with %u lanes are too many",
                        size, zmq->lanes);
-    const char *interface = config->interface ? config->interface : "127.0.0.1";
+    char interface[GW__HOST_MAX] = "127.0.0.1";
     enum gw_err err = GW_OK;
     if (zmq->card.transport == GW__ZMQ_TCP)
-        err = check_exposure(interface, config, why);
+        err = choose_interface(config, interface, why);
     if (!err)
         err = prepare(zmq, config, why);
     for (unsigned peer = 0; peer < size && !err; peer++)

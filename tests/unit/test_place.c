@@ -412,17 +412,6 @@ START_TEST(a_place_leads_to_a_wire)
 }
 END_TEST
 
-START_TEST(interfaces_that_lead_there)
-{
-    char address[GW_PLACE_TEXT_BYTES];
-    struct gw_error why;
-    ck_assert_int_eq(gw__place_interface("ipc://@x", address, &why), GW_EINVAL);
-    ck_assert_int_eq(
-        gw__place_interface("tcp://no.such.host.invalid:1", address, &why),
-        GW_EUNREACH);
-}
-END_TEST
-
 Suite *suite_place(void)
 {
     Suite *suite = suite_create("place");
@@ -440,6 +429,5 @@ Suite *suite_place(void)
     tcase_add_loop_test(tc, rubbish_from_a_manager_is_an_error, 0,
                         sizeof rubbish / sizeof *rubbish);
     tcase_add_test(tc, a_place_leads_to_a_wire);
-    tcase_add_test(tc, interfaces_that_lead_there);
     return suite;
 }
