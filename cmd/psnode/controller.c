@@ -15,7 +15,8 @@
 
 enum { LOOK_MS = 200, REPLICAS_DEFAULT = 3 };
 
-static unsigned index_given, replicas, servers = 1, slots = GW_PS_SLOTS_MAX;
+static unsigned index_given, replicas, servers = 1, ring,
+                                       slots = GW_PS_SLOTS_MAX;
 static const char *directory, *raft_given;
 
 static const struct option_spec options[] = {
@@ -33,6 +34,8 @@ static const struct option_spec options[] = {
      "of each slot (default: 3, or as many as servers)", NULL},
     {"slots", 0, OPTION_UNSIGNED, &slots, "N", "that keys are spread over",
      NULL},
+    {"ring", 0, OPTION_UNSIGNED, &ring, "N",
+     "members that an elastic ring begins with (default: no ring)", NULL},
     JOIN_SECRET_SPECS,
     {0},
 };
@@ -43,8 +46,9 @@ struct addresses {
     char observer[JOIN_ENDPOINT_MAX];
 };
 
-/* "tcp://10.0.0.1:7000" makes "10.0.0.1:7001". */
-static enum gw_err derive_raft(const char *endpoint, char *out,
+/* "tcp://10.0.0.1:7000" makes "10.0.0.1:7001". One controller `alone` keeps its
+ * log to itself. */
+static enum gw_err derive_raft(const char *endpoint, bool alone, char *out,
                                struct gw_error *why)
 {
     char host[JOIN_ENDPOINT_MAX];
@@ -55,7 +59,13 @@ static enum gw_err derive_raft(const char *endpoint, char *out,
     if (!*host || port == 0 || port >= 65535 || *end)
         return gw_fail(why, GW_EINVAL,
                        "--peers: tcp://host:port, not \"%.60s\"", endpoint);
-    snprintf(out, JOIN_ENDPOINT_MAX, "%.90s:%lu", host, port + 1);
+    if (!alone && *host == '[')
+        return gw_fail(why, GW_EINVAL,
+                       "the controllers' log goes over IPv4, and %.60s is "
+                       "none: say where with --raft",
+                       host);
+    snprintf(out, JOIN_ENDPOINT_MAX, "%.90s:%lu", alone ? "127.0.0.1" : host,
+             port + 1);
     return GW_OK;
 }
 
@@ -84,7 +94,8 @@ static enum gw_err find_addresses(const struct join *join, struct addresses *a,
     enum gw_err code = raft_given ? split_raft(join, a, why) : GW_OK;
     for (unsigned c = 0; c < join->controller_count && !code; c++) {
         if (!raft_given)
-            code = derive_raft(join->endpoints[c], a->raft[c], why);
+            code = derive_raft(join->endpoints[c], join->controller_count == 1,
+                               a->raft[c], why);
         a->list[c] = a->raft[c];
     }
     join_host(join->endpoints[index_given], host);
@@ -101,8 +112,11 @@ static enum gw_err keep(struct controllers *controllers, struct gw_error *why)
         if (seen.leader != leader && common.verbose)
             fprintf(stderr, "controller %d leads\n", seen.leader);
         leader = seen.leader;
-        progress("%u servers, %u workers, %u of %u slots are served",
-                 seen.servers, seen.workers, seen.placed, seen.slots);
+        progress("%u servers, %u workers, %u of %u slots are served, %u in the "
+                 "ring",
+                 seen.servers, seen.workers, seen.placed, seen.slots,
+                 seen.ring);
+        controllers_admit(controllers);
         controllers_wait(controllers, LOOK_MS);
         code = controllers_error(controllers, why);
     }
@@ -144,7 +158,8 @@ static int run(int operand_count, char **operands)
                                               .seed = common.seed,
                                               .slots = slots,
                                               .replicas = replicas,
-                                              .servers = servers};
+                                              .servers = servers,
+                                              .ring = ring};
     enum gw_err code = controllers_start(&config, &controllers, &why);
     if (!code) {
         join_ready("controller", join.endpoints[index_given]);

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAG_ROUTES = 1, COUNT_MAX = 5 };
+enum { TAG_ROUTES = 1, TAG_ADMIT, COUNT_MAX = 5 };
 
 struct controllers {
     struct controllers_config config;
@@ -48,7 +48,8 @@ static void on_tell(void *context, const void *data, size_t bytes)
     pthread_mutex_lock(&c->lock);
     if (told->kind == GW__TOLD_NEWS)
         c->news = *gw__member_news(gw__driver_state(c->observer));
-    else if (told->kind == GW__TOLD_ANSWER && told->answer.code)
+    else if (told->kind == GW__TOLD_ANSWER && told->tag == TAG_ROUTES &&
+             told->answer.code)
         gw_fail(&c->refused, told->answer.code, "%s", told->answer.text);
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
@@ -236,11 +237,34 @@ struct controllers_seen controllers_look(struct controllers *c)
         seen.servers += news->crew[i].role == GW__SERVER;
         seen.workers += news->crew[i].role == GW__WORKER;
     }
+    seen.ring = news->view.ring_count;
     seen.slots = news->routes.slot_count;
     for (unsigned s = 0; s < seen.slots; s++)
         seen.placed += news->routes.slots[s].primary != GW__NO_NODE;
     pthread_mutex_unlock(&c->lock);
     return seen;
+}
+
+/* Each controller's observer asks, and asks again; the registry says no to
+ * those that come late. */
+void controllers_admit(struct controllers *c)
+{
+    struct gw__command command = {.kind = GW__CMD_ADMIT};
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    pthread_mutex_lock(&c->lock);
+    const struct gw__news *news = &c->news;
+    bool due = c->config.ring > 0 && news->view.ring_count == 0 &&
+               news->joiner_count >= c->config.ring;
+    command.admit.ring_epoch = news->view.ring_epoch;
+    command.admit.count = news->joiner_count;
+    memcpy(command.admit.joiners, news->joiners, sizeof news->joiners);
+    pthread_mutex_unlock(&c->lock);
+    if (!due)
+        return;
+    size_t bytes = gw__member_ask_command(ask, &command, TAG_ADMIT);
+    /* If it cannot be asked now, it will be the next time. */
+    if (gw__driver_ask(c->observer, ask, bytes))
+        return;
 }
 
 void controllers_wait(struct controllers *c, unsigned ms)

@@ -22,6 +22,7 @@ struct controllers_config {
     /* Of the cluster; whoever says so first counts, another word is an error.
      */
     unsigned slots, replicas, servers; /* `servers` are awaited at first */
+    unsigned ring; /* members that are awaited before a ring begins; 0: none */
 };
 
 struct controllers;
@@ -38,10 +39,13 @@ GW_MUST_CHECK enum gw_err controllers_error(struct controllers *controllers,
 /* As this process knows. */
 struct controllers_seen {
     int leader; /* which controller; -1: none */
-    unsigned servers, workers;
+    unsigned servers, workers, ring;
     unsigned slots, placed; /* slots with a primary */
 };
 struct controllers_seen controllers_look(struct controllers *controllers);
+/* To be called now and then: when an elastic ring is awaited and has members
+ * enough, they begin. */
+void controllers_admit(struct controllers *controllers);
 /* Waits at most so long for something that controllers_look may tell. */
 void controllers_wait(struct controllers *controllers, unsigned ms);
 

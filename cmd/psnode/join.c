@@ -7,6 +7,7 @@
 #include "common/output.h"
 #include "psnode.h"
 
+#include <ring/ring_env.h>
 #include <ring/ring_parts.h>
 
 #include <stdio.h>
@@ -14,8 +15,6 @@
 #include <string.h>
 
 struct join_given join_given = {
-    .name = "gradwire",
-    .listen = "tcp://127.0.0.1:*",
     .wire = "tcp",
     .node = GW_PS_ANY,
 };
@@ -23,6 +22,10 @@ struct join_given join_given = {
 static enum gw_err parse_token(struct join *join, struct gw_error *why)
 {
     char *end;
+    if (!join_given.name)
+        join_given.name = getenv("GW_CLUSTER");
+    if (!join_given.name)
+        join_given.name = "gradwire";
     if (!join_given.token) {
         join->token = gw_hash(join_given.name, strlen(join_given.name), 0);
         return GW_OK;
@@ -36,30 +39,26 @@ static enum gw_err parse_token(struct join *join, struct gw_error *why)
 
 static enum gw_err parse_controllers(struct join *join, struct gw_error *why)
 {
-    const char *at = join_given.controllers;
-    if (!at || !*at)
+    const char *list = join_given.controllers;
+    struct gw__controllers read;
+    join->by_engine = !list && getenv("GW_CONTROLLERS");
+    if (join->by_engine) {
+        list = getenv("GW_CONTROLLERS");
+        exit_for_engine();
+    }
+    if (!list || !*list)
         return gw_fail(why, GW_EINVAL,
                        "where are the controllers? --join tcp://host:port");
-    while (*at) {
-        size_t length = strcspn(at, ",");
-        unsigned i = join->controller_count;
-        if (i == JOIN_CONTROLLERS_MAX)
-            return gw_fail(why, GW_EINVAL, "there are at most %d controllers",
-                           JOIN_CONTROLLERS_MAX);
-        if (length == 0 || length >= JOIN_ENDPOINT_MAX)
-            return gw_fail(why, GW_EINVAL, "\"%.40s\" is no endpoint", at);
-        snprintf(join->endpoints[i], JOIN_ENDPOINT_MAX, "%.*s", (int)length,
-                 at);
+    if (gw__controllers_read(list, &read, why))
+        return why->code;
+    join->controller_count = read.count;
+    for (unsigned i = 0; i < read.count; i++) {
+        snprintf(join->endpoints[i], JOIN_ENDPOINT_MAX, "%.111s",
+                 read.endpoints[i]);
         join->endpoint_list[i] = join->endpoints[i];
-        join->controllers[i] = CONTROLLER_NODES - i;
-        join->controller_count++;
-        at += length + (at[length] == ',');
+        join->controllers[i] = read.nodes[i];
     }
-    return join->controller_count % 2
-               ? GW_OK
-               : gw_fail(why, GW_EINVAL,
-                         "1, 3 or 5 controllers, not %u: name them all",
-                         join->controller_count);
+    return GW_OK;
 }
 
 void join_host(const char *endpoint, char host[JOIN_ENDPOINT_MAX])
@@ -71,6 +70,16 @@ void join_host(const char *endpoint, char host[JOIN_ENDPOINT_MAX])
         snprintf(host, JOIN_ENDPOINT_MAX, "%.*s", (int)(colon - start), start);
 }
 
+/* Where this process is to be reached: what is said, or by where one goes to
+ * the controllers. */
+static enum gw_err choose_listen(struct join *join, struct gw_error *why)
+{
+    if (join_given.listen)
+        return gw__ring_place(join_given.listen, join->listen, why);
+    return gw__listen_towards(join->endpoints[0], join_given.interface,
+                              join->listen, why);
+}
+
 enum gw_err join_parse(struct join *join, struct gw_error *why)
 {
     *join = (struct join){.token = 0};
@@ -79,7 +88,7 @@ enum gw_err join_parse(struct join *join, struct gw_error *why)
     if (join_given.node != GW_PS_ANY && join_given.node >= OBSERVER_NODES - 4)
         return gw_fail(why, GW_EINVAL, "--node is from 0 to %d, not %u",
                        OBSERVER_NODES - 5, join_given.node);
-    if (gw__ring_place(join_given.listen, join->listen, why))
+    if (choose_listen(join, why))
         return why->code;
     join_host(join->listen, join->interface);
     if (join_given.interface)

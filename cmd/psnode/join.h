@@ -36,7 +36,8 @@ extern struct join_given join_given;
     {"join", 'j', OPTION_TEXT, &join_given.controllers, "ENDPOINT,...",        \
      "the controllers, all of them, in the order of their --peers", NULL},     \
     {"listen", 'l', OPTION_TEXT, &join_given.listen, "ENDPOINT",               \
-     "where this process is to be reached", NULL},                             \
+     "where this process is to be reached (default: where one goes from here "  \
+     "to the controllers)", NULL},                                              \
     {"wire", 'w', OPTION_CHOICE, &join_given.wire, "WIRE",                     \
      "of the rows: shm and ipc only where all are on one host",                \
      "shm|ipc|tcp"},                                                           \
@@ -50,6 +51,7 @@ extern struct join_given join_given;
 /* What the options mean. */
 struct join {
     uint64_t token;
+    bool by_engine; /* the environment says where the controllers are */
     unsigned controller_count;
     unsigned controllers[JOIN_CONTROLLERS_MAX]; /* nodes */
     char endpoints[JOIN_CONTROLLERS_MAX][JOIN_ENDPOINT_MAX];

@@ -8,6 +8,8 @@
 
 #include "common/command.h"
 
+#include <gradwire/ring.h>
+
 extern const struct command command_train, command_bench, command_controller,
     command_server, command_worker, command_snapshot, command_restore,
     command_key, command_sim, command_actors;
@@ -15,9 +17,10 @@ extern const struct command command_train, command_bench, command_controller,
 /* Numbers of nodes in a cluster that no supervisor has started. Workers and
  * servers are given theirs by the controllers, or choose one. */
 enum {
-    CONTROLLER_NODES = 63, /* of controller 0; the others count down */
-    OBSERVER_NODES = 58,   /* beside controller 0; the others count down */
-    SERVER_NODES = 32      /* of server 0; the others count up */
+    CONTROLLER_NODES = GW_RING_CONTROLLER, /* of controller 0; the others count
+                                              down */
+    OBSERVER_NODES = 58, /* beside controller 0; the others count down */
+    SERVER_NODES = 32    /* of server 0; the others count up */
 };
 
 /* Removes a directory of this tool's own, which holds files only. */

@@ -258,7 +258,10 @@ static int run(int operand_count, char **operands)
     ps_unit_free(&worker);
     gw_unit_destroy(&worker.unit);
     gw_task_destroy(&worker.task);
-    return code ? complain(&why) : 0;
+    if (code)
+        return complain(&why);
+    /* Who is told to end by an engine has not done its part yet. */
+    return interrupted && join.by_engine ? exit_status(GW_EINTR) : 0;
 }
 
 const struct command command_worker = {

@@ -42,7 +42,13 @@ extern "C" {
 struct gw_ring;
 struct gw_suspicion;
 
-enum { GW_RING_NODES = 64, GW_RING_CONTROLLERS = 7, GW_RING_ANY = 255 };
+enum {
+    GW_RING_NODES = 64,
+    GW_RING_CONTROLLERS = 7,
+    GW_RING_CONTROLLER = 63, /* the first `psnode controller`; the others count
+                                down */
+    GW_RING_ANY = 255
+};
 
 /* The result of an op. */
 struct gw_ring_result {
@@ -108,6 +114,17 @@ struct gw_ring_config {
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
              struct gw_error *why);
+/* Joins the ring of a cluster of hosts that the environment names, as elastic
+ * jobs do: GW_CONTROLLERS=tcp://HOST:PORT,... (where `psnode controller --ring`
+ * runs) and GW_CLUSTER, its --cluster. The controllers choose the number; this
+ * process listens at the address that leads to them, or at that of
+ * GW_INTERFACE. GRADWIRE_KEY, GW_INSECURE and GW_WIRE as for gw_comm_from_env.
+ * Of *config count wire, slices, key, timeout and what concerns the state. With
+ * GW_MAX_SIZE (and GW_MIN_SIZE) set, GW_EINVAL when the ring has so many.
+ * Errors of gw_ring_join and gw_place_here. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_ring_from_env(const struct gw_ring_config *config, struct gw_ring **ring,
+                 struct gw_error *why);
 /* Leaves without a word, as if it had died; NULL allowed. */
 GW_API void gw_ring_destroy(struct gw_ring **ring);
 /* Between ops: leaves for good. What it contributed counts. GW_EINVAL: it is
