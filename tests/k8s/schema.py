@@ -62,10 +62,8 @@ def faults_of_object(value, model, where):
 
 
 def model_of(document):
-    group, _, version = document.get("apiVersion", "").rpartition("/")
-    name = version.capitalize() + document.get("kind", "")
-    del group  # each of these kinds is in one group only
-    return getattr(models, name, None)
+    version = document.get("apiVersion", "").rpartition("/")[2]
+    return getattr(models, version.capitalize() + document.get("kind", ""), None)
 
 
 def documents_of(path):
