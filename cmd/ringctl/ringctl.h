@@ -16,7 +16,8 @@ extern const struct command command_snapshot, command_mode;
 extern const struct command command_events, command_watch;
 extern const struct command command_kill, command_stop, command_pause,
     command_resume, command_restart, command_drain, command_add;
-extern const struct command command_slow, command_pace;
+extern const struct command command_slow, command_pace, command_disk,
+    command_drift;
 extern const struct command command_link, command_cut, command_heal,
     command_topo;
 extern const struct command command_wait, command_expect;

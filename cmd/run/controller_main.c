@@ -8,6 +8,7 @@
 
 #include "common/key.h"
 
+#include <base/clock.h>
 #include <control/controller.h>
 
 #include <poll.h>
@@ -27,6 +28,7 @@ struct keeper {
     _Atomic unsigned leader;
     _Atomic uint64_t applied;
     bool end;
+    double clock_rate;
     uint64_t severed; /* controllers' nodes, as the controller was told */
     bool told;        /* this: */
     unsigned told_leader;
@@ -61,6 +63,10 @@ static void on_leader(void *context, unsigned node)
 static void obey(struct keeper *keeper, const struct orders *orders)
 {
     uint64_t changed = keeper->severed ^ orders->severed;
+    if (orders->clock_rate < keeper->clock_rate ||
+        orders->clock_rate > keeper->clock_rate)
+        gw__clock_set_rate(orders->clock_rate);
+    keeper->clock_rate = orders->clock_rate;
     keeper->end = orders->end || orders->leave;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         const struct gw_ring_link *link = &orders->links[n];
@@ -159,12 +165,13 @@ static enum gw_err keep(struct keeper *keeper, struct gw_error *why)
 
 int controller_main(int argc, char **argv)
 {
-    static struct keeper keeper = {.leader = GW__NODES_MAX};
+    static struct keeper keeper = {.leader = GW__NODES_MAX, .clock_rate = 1};
     struct sigaction action = {.sa_handler = on_sigterm};
     struct gw_error why;
     if (!post_born(argc, argv, &keeper.birth))
         return gw_err_exit(GW_EINTERNAL);
     sigaction(SIGTERM, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a full disk is an error like others */
     enum gw_err code = gw__rules_new(keeper.birth.seed, &keeper.rules, &why);
     if (!code) {
         obey(&keeper, &keeper.birth.orders);

@@ -6,6 +6,8 @@
  */
 #include "node.h"
 
+#include <base/clock.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -65,6 +67,8 @@ static enum gw_err init(struct node *node, struct gw_error *why)
 {
     pthread_condattr_t attributes;
     node->orders = node->birth.orders;
+    if (node->orders.clock_rate < 1 || node->orders.clock_rate > 1)
+        gw__clock_set_rate(node->orders.clock_rate);
     node->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (node->wake_fd < 0)
         return gw_fail_errno(why, "eventfd");

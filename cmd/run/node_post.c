@@ -7,6 +7,8 @@
  */
 #include "node.h"
 
+#include <base/clock.h>
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -66,6 +68,12 @@ void node_obey(struct node *node)
     pace(node, node->orders.pace_ns);
 }
 
+static void drift(double before, double rate)
+{
+    if (rate < before || rate > before)
+        gw__clock_set_rate(rate);
+}
+
 static void obey(struct node *node, const struct orders *orders)
 {
     if (orders->end)
@@ -78,6 +86,7 @@ static void obey(struct node *node, const struct orders *orders)
             rule(node, n, &orders->links[n]);
     if (old->pace_ns != orders->pace_ns)
         pace(node, orders->pace_ns);
+    drift(old->clock_rate, orders->clock_rate);
     *old = *orders;
     node->leave = node->leave || orders->leave;
     pthread_cond_broadcast(&node->changed);

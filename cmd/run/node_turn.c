@@ -6,6 +6,8 @@
  */
 #include "node.h"
 
+#include <base/clock.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +18,9 @@
 
 /* ---- waiting ---- */
 
-static struct timespec at_ns(uint64_t ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / AWHILE_S),
-                             .tv_nsec = (long)(ns % AWHILE_S)};
-}
-
 void node_nap(struct node *node, uint64_t ns)
 {
-    struct timespec end = at_ns(gw_now_ns() + ns);
+    struct timespec end = gw__clock_until(gw_now_ns() + ns);
     pthread_mutex_lock(&node->lock);
     uint64_t work = node->orders.work.id;
     int waited = 0;
@@ -40,7 +36,7 @@ void node_be_slow(struct node *node)
     int waited = 0;
     pthread_mutex_lock(&node->lock);
     while (waited == 0 && !node->leave && node->orders.slow_ns > 0) {
-        struct timespec end = at_ns(began + node->orders.slow_ns);
+        struct timespec end = gw__clock_until(began + node->orders.slow_ns);
         waited = pthread_cond_timedwait(&node->changed, &node->lock, &end);
     }
     pthread_mutex_unlock(&node->lock);

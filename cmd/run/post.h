@@ -70,6 +70,7 @@ enum event_level {
 struct orders {
     struct work_order work; /* the newest */
     uint64_t pace_ns, slow_ns;
+    double clock_rate; /* 1: as it should */
     enum event_level events;
     bool leave; /* politely, at the next boundary */
     bool end;   /* at once: the run is over */

@@ -136,6 +136,7 @@ static void make_orders(const struct run *run, const struct child *child,
     orders->work = run->work;
     orders->pace_ns = run->pace_ns;
     orders->slow_ns = child->slow_ns;
+    orders->clock_rate = child->clock_rate > 0 ? child->clock_rate : 1;
     orders->events = events_level(run);
     orders->leave = child->leaving;
     orders->end = run->ending;

@@ -11,9 +11,12 @@
  */
 #include "supervisor_parts.h"
 
+#include <base/clock.h>
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { ADD_MAX = RUN_RANKS_MAX };
 
@@ -364,5 +367,54 @@ void verb_slow(const struct request *request)
                                            : "step");
     else
         snprintf(what, sizeof what, "made as fast as before");
+    done(request, child, what);
+}
+
+/* ---- a full disk, a wrong clock ---- */
+
+/* A file that may have no byte more: whatever it writes to its log fails, as on
+ * a disk that is full, and it ends. One that is started anew has room again. */
+void verb_disk(const struct request *request)
+{
+    struct child *child = living(request);
+    struct rlimit limit;
+    if (!child)
+        return;
+    if (child->role != GW__CONTROLLER) {
+        refuse(request, GW_ENOTSUP, "only controllers write to a disk");
+        return;
+    }
+    bool full = json_is_true(json_object_get(request->json, "full"));
+    if (prlimit(child->pid, RLIMIT_FSIZE, NULL, &limit)) {
+        refuse(request, GW_ESYS, "the limits of process %d: %s",
+               (int)child->pid, strerror(errno));
+        return;
+    }
+    limit.rlim_cur = full ? 0 : limit.rlim_max;
+    touched(child);
+    if (prlimit(child->pid, RLIMIT_FSIZE, &limit, NULL))
+        refuse(request, GW_ESYS, "the limits of process %d: %s",
+               (int)child->pid, strerror(errno));
+    else
+        done(request, child,
+             full ? "given a full disk" : "given room to write");
+}
+
+void verb_drift(const struct request *request)
+{
+    struct child *child = living(request);
+    double rate = json_number_value(json_object_get(request->json, "rate"));
+    char what[64];
+    if (!child)
+        return;
+    if (!(rate >= GW__CLOCK_RATE_MIN && rate <= GW__CLOCK_RATE_MAX)) {
+        refuse(request, GW_EINVAL, "a clock runs at %g to %g seconds a second",
+               GW__CLOCK_RATE_MIN, GW__CLOCK_RATE_MAX);
+        return;
+    }
+    child->clock_rate = rate;
+    touched(child);
+    child_order(request->run, child);
+    snprintf(what, sizeof what, "given a clock of %g seconds a second", rate);
     done(request, child, what);
 }

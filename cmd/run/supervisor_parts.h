@@ -69,6 +69,7 @@ struct child {
     bool awaits;  /* is to be started when the ring is rid of the former */
     bool left;    /* said goodbye */
     uint64_t slow_ns;
+    double clock_rate;   /* of its clock; 0 or 1: as it should */
     uint64_t trouble_ns; /* when somebody last interfered with it; or 0 */
     uint64_t ended_ns;
     bool noted;
@@ -353,7 +354,7 @@ typedef void verb_function(const struct request *request);
 /* NULL: there is none of that name. */
 verb_function *verb_find(const char *name);
 verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
-    verb_drain, verb_add, verb_slow;
+    verb_drain, verb_add, verb_slow, verb_disk, verb_drift;
 verb_function verb_link, verb_cut, verb_heal, verb_pace, verb_topo;
 verb_function verb_train, verb_snapshot, verb_mode;
 #define refuse(request, code, ...)                                             \

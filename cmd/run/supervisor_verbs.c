@@ -90,6 +90,7 @@ static const struct {
     {"restart", verb_restart},   {"slow", verb_slow},
     {"link", verb_link},         {"cut", verb_cut},
     {"heal", verb_heal},         {"pace", verb_pace},
+    {"disk", verb_disk},         {"drift", verb_drift},
     {"train", verb_train},       {"wait", verb_wait},
     {"expect", verb_expect},     {"record", verb_record},
     {"snapshot", verb_snapshot}, {"mode", verb_mode},

@@ -1,14 +1,70 @@
 /* SPDX-License-Identifier: MIT
  *
  * The one clock of everything that runs; simulations have their own.
+ *
+ * Its rate can be changed (clock.h). Then it is a straight line, told = told_0
+ * + rate (real - real_0), which begins where the one before ends. Whoever looks
+ * while another one is drawn looks again (a sequence lock, whose number is odd
+ * then), so nobody is ahead of who looks later: time never falls.
  */
-#include <gradwire/base.h>
+#include "clock.h"
 
-#include <time.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
-uint64_t gw_now_ns(void)
+static _Atomic unsigned sequence; /* 0: the rate was always 1 */
+static _Atomic uint64_t real_0, told_0;
+static _Atomic double rate_now;
+
+static uint64_t real_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t on_line(uint64_t real)
+{
+    double since = (double)(real - atomic_load(&real_0));
+    return atomic_load(&told_0) + (uint64_t)(since * atomic_load(&rate_now));
+}
+
+uint64_t gw_now_ns(void)
+{
+    for (;;) {
+        unsigned before = atomic_load(&sequence);
+        uint64_t real = real_ns();
+        uint64_t told =
+            __builtin_expect(before == 0, true) ? real : on_line(real);
+        if (__builtin_expect(
+                before % 2 == 0 && before == atomic_load(&sequence), true))
+            return told;
+        sched_yield();
+    }
+}
+
+void gw__clock_set_rate(double rate)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    unsigned before = atomic_fetch_add(&sequence, 1);
+    uint64_t real = real_ns(), told = before ? on_line(real) : real;
+    atomic_store(&real_0, real);
+    atomic_store(&told_0, told);
+    atomic_store(&rate_now, rate);
+    atomic_fetch_add(&sequence, 1);
+    pthread_mutex_unlock(&lock);
+}
+
+struct timespec gw__clock_until(uint64_t ns)
+{
+    uint64_t real = ns;
+    if (atomic_load(&sequence)) {
+        uint64_t now = gw_now_ns();
+        double left = ns > now ? (double)(ns - now) : 0;
+        real = real_ns() + (uint64_t)(left / atomic_load(&rate_now));
+    }
+    return (struct timespec){.tv_sec = (time_t)(real / 1000000000),
+                             .tv_nsec = (long)(real % 1000000000)};
 }

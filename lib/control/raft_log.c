@@ -94,7 +94,8 @@ static bool take_wishes(struct gw__raft_log *log)
     for (size_t at = 0; at < full.used; at += length) {
         memcpy(&length, full.bytes + at, sizeof length);
         at += sizeof length;
-        if (!log->ending && raft_state(&log->raft) == RAFT_LEADER)
+        if (!log->ending && !log->broken &&
+            raft_state(&log->raft) == RAFT_LEADER)
             append(log, full.bytes + at, length);
     }
     return stop;
@@ -138,7 +139,7 @@ static void look_for_leader(struct gw__raft_log *log)
 static void turn(uv_prepare_t *prepare)
 {
     struct gw__raft_log *log = prepare->data;
-    if (!log->ending)
+    if (!log->ending && !log->broken)
         look_for_leader(log);
     gw__raft_io_turn(log);
 }

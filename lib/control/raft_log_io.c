@@ -24,6 +24,8 @@
  */
 #include "raft_log_parts.h"
 
+#include "base/failpoint.h"
+
 #include <stddef.h>
 
 /* libraft and its back end keep `data` and `impl`; the struct is ours. */
@@ -78,6 +80,19 @@ void gw__raft_io_turn(struct gw__raft_log *log)
 
 /* ---- writes ---- */
 
+/* A write has failed: the disk is full, or broken. libraft goes on as if that
+ * were a message that is lost, and crashes where it leads; so it hears nothing
+ * any more, of this nor of anything else, and the controller ends. */
+static bool is_broken(struct gw__raft_log *log, int status)
+{
+    if (!log->broken && status && status != RAFT_CANCELED) {
+        gw__raft_log_fail(log, GW_ESYS, "it cannot be written: %s",
+                          raft_strerror(status));
+        log->broken = true;
+    }
+    return log->broken;
+}
+
 struct append {
     struct raft_io_append request;
     struct gw__raft_log *log;
@@ -90,8 +105,13 @@ static void appended(struct raft_io_append *request, int status)
 {
     struct append *a = request->data;
     a->log->under_way--;
+    if (is_broken(a->log, status)) {
+        raft_free(a);
+        return;
+    }
     a->log->ends = true;
     a->log->ended_term = a->term;
+    gw__failpoint(GW__AT_RAFT_APPENDED);
     a->done(a->outer, status);
     a->log->ends = false;
     a->log->ended_term = 0;
@@ -103,6 +123,9 @@ static int append(struct raft_io *io, struct raft_io_append *request,
                   raft_io_append_cb done)
 {
     struct gw__raft_log *log = log_of(io);
+    gw__failpoint(GW__AT_RAFT_APPEND);
+    if (log->broken)
+        return RAFT_IOERR;
     struct append *a = raft_malloc(sizeof *a);
     if (!a)
         return RAFT_NOMEM;
@@ -131,6 +154,10 @@ static void put(struct raft_io_snapshot_put *request, int status)
     struct put *p = request->data;
     p->log->under_way--;
     p->log->installs -= p->installs;
+    if (is_broken(p->log, status)) {
+        raft_free(p);
+        return;
+    }
     p->log->ends = true;
     p->done(p->outer, status);
     p->log->ends = false;
@@ -164,7 +191,7 @@ static void tick(struct raft_io *io)
 {
     struct gw__raft_log *log = log_of(io);
     bool installing = log->installs > 0 && log->raft.state == RAFT_FOLLOWER;
-    if (!log->ending && !installing)
+    if (!log->ending && !log->broken && !installing)
         log->tick(io);
 }
 
@@ -186,7 +213,7 @@ static void drop(struct raft_message *message)
 static void receive(struct raft_io *io, struct raft_message *message)
 {
     struct gw__raft_log *log = log_of(io);
-    if (log->ending)
+    if (log->ending || log->broken)
         drop(message);
     else
         log->receive(io, message);

@@ -59,6 +59,7 @@ struct gw__raft_log {
     unsigned installs;    /* of those under way: snapshots of the leader */
     unsigned looks;
     unsigned quiet;       /* looks in a row at which there was none */
+    bool broken;          /* a write has failed: nothing is begun any more */
     bool ending, closing; /* waits for them; raft_close was called */
 
     pthread_t thread;

@@ -9,6 +9,8 @@
  */
 #include "node_parts.h"
 
+#include "base/clock.h"
+
 #include <ring/ring_parts.h>
 
 #include <string.h>
@@ -19,9 +21,7 @@ static const uint64_t answer_ns = 400000000, nap_ns = 10000000;
 
 void gw__node_nap(struct gw__node *node)
 {
-    uint64_t until_ns = gw_now_ns() + nap_ns;
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
-                                   .tv_nsec = (long)(until_ns % 1000000000)};
+    const struct timespec until = gw__clock_until(gw_now_ns() + nap_ns);
     pthread_cond_timedwait(&node->changed, &node->lock, &until);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "process_parts.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,9 +79,7 @@ enum gw_err gw_ps_server_error(struct gw_ps_server *server,
 enum gw_err gw_ps_server_leave(struct gw_ps_server *server,
                                struct gw_error *why)
 {
-    uint64_t deadline_ns = gw_now_ns() + LEAVE_NS;
-    const struct timespec until = {(time_t)(deadline_ns / 1000000000),
-                                   (long)(deadline_ns % 1000000000)};
+    const struct timespec until = gw__clock_until(gw_now_ns() + LEAVE_NS);
     pthread_mutex_lock(&server->lock);
     server->stays = false;
     atomic_store(&server->leaves, true);

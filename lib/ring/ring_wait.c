@@ -9,6 +9,10 @@
  */
 #include "ring_parts.h"
 
+#include "base/clock.h"
+
+#include "base/failpoint.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -65,10 +69,8 @@ void gw__ring_lower_stop(struct gw_ring *ring)
 
 void gw__ring_nap(struct gw_ring *ring)
 {
-    struct timespec until;
-    uint64_t ns = gw_now_ns() + GW__RING_NAP_NS;
-    until.tv_sec = (time_t)(ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
+    const struct timespec until =
+        gw__clock_until(gw_now_ns() + GW__RING_NAP_NS);
     int failed = pthread_cond_timedwait(&ring->changed, &ring->lock, &until);
     assert(failed == 0 || failed == ETIMEDOUT);
     (void)failed;
@@ -95,6 +97,7 @@ bool gw__ring_has_begun(const struct gw_ring *ring)
 
 static void adopt(struct gw_ring *ring)
 {
+    gw__failpoint(GW__AT_RING_ADOPT);
     ring->view_waits = false;
     if (!gw__book_adopt(&ring->book, &ring->next_view)) {
         gw__book_begin(&ring->book);
@@ -139,6 +142,7 @@ size_t gw__ring_report(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
     gw__book_report(&ring->book, &report);
     gw__ring_stand(ring, GW__FLUSHING, -1);
     gw__status_reached(ring, &ring->status.last.frozen_ns);
+    gw__failpoint(GW__AT_RING_REPORT);
     return gw__member_ask_report(out, ring->flush_epoch, &report);
 }
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The clock of this process, where a test makes it run fast or slow: machines
+ * promise to be right whatever the others' clocks do (machine.h), leases as
+ * long as no clock is too slow (control/service.h).
+ */
+#ifndef GW__CLOCK_H
+#define GW__CLOCK_H
+
+#include <gradwire/base.h>
+
+#include <time.h>
+
+#define GW__CLOCK_RATE_MIN 0.1
+#define GW__CLOCK_RATE_MAX 10.0
+
+/* From now on gw_now_ns runs at this rate, without a jump; 1: as it should. */
+void gw__clock_set_rate(double rate);
+/* When gw_now_ns will say that, as the operating system counts it: for a wait
+ * on CLOCK_MONOTONIC. */
+struct timespec gw__clock_until(uint64_t ns);
+
+#endif
