@@ -123,6 +123,12 @@ PSKILLS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/fault/pskills*.c)
 $(B)/pskills: $(PSKILLS_OBJ) $(LIB_A)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 
+# Deaths at every failpoint: tests/fault/failpoints.sh.
+RING_CREW_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/unit/ring_crew*.c)))
+$(B)/tests/fault/failpoints.o: CPPFLAGS += -Itests/unit
+$(B)/failpoints: $(B)/tests/fault/failpoints.o $(RING_CREW_OBJ) $(LIB_A)
+	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(UNIT_LIBS)
+
 $(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
@@ -157,6 +163,15 @@ check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	B=$(B) tests/cli/lab_walk.sh -n 20
 check-model: deps
 	@tests/spin/check.sh $(B)
+# Chaos on real processes, of CHAOS_FOR each; every failpoint.
+.PHONY: check-chaos check-failpoints sim-night
+check-chaos: all
+	@B=$(B) tests/fault/chaos.sh
+check-failpoints: all $(B)/failpoints $(B)/pskills
+	@B=$(B) tests/fault/failpoints.sh
+# A night of seeds: tests/sim/night.sh.
+sim-night: $(SIMS)
+	@tests/sim/night.sh $(B)
 check-deb: deps
 	@tests/debian/check.sh
 # Where RDMA's libraries have come just now, make has to look again.

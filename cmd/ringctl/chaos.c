@@ -12,7 +12,10 @@
 const char *chaos_word(enum chaos_kind kind)
 {
     static const char *const words[CHAOS_KINDS] = {
-        "kill", "pause", "resume", "restart", "add", "link", "link clear"};
+        "kill",      "pause",       "resume",     "restart",
+        "add",       "link",        "link clear", "cut",
+        "heal",      "slow",        "slow off",   "drift",
+        "drift off", "kill leader", "disk full",  "restart controller"};
     assert(kind < CHAOS_KINDS);
     return words[kind];
 }
@@ -85,6 +88,12 @@ static unsigned next_number(const struct chaos *c)
     return lost[kind] && next < end ? next : CHAOS_NODES;
 }
 
+/* A majority of them stays when one is down. */
+static bool has_controllers(const struct chaos *c)
+{
+    return c->controllers >= 3;
+}
+
 static unsigned weight(const struct chaos *c, enum chaos_kind kind)
 {
     bool spare = count(c, CHAOS_ALIVE, true) > 0;
@@ -103,6 +112,24 @@ static unsigned weight(const struct chaos *c, enum chaos_kind kind)
         return !c->link_slow && count(c, CHAOS_ALIVE, false) >= 2 ? 2 : 0;
     case CHAOS_CLEAR_LINK:
         return c->link_slow ? 2 : 0;
+    case CHAOS_CUT:
+        return spare && !c->cut ? 2 : 0;
+    case CHAOS_HEAL:
+        return c->cut ? 4 : 0;
+    case CHAOS_SLOW:
+        return !c->slow ? 1 : 0;
+    case CHAOS_QUICK:
+        return c->slow ? 2 : 0;
+    case CHAOS_DRIFT:
+        return !c->drifts ? 1 : 0;
+    case CHAOS_RIGHT:
+        return c->drifts ? 2 : 0;
+    case CHAOS_KILL_LEADER:
+        return has_controllers(c) && !c->controller_down ? 2 : 0;
+    case CHAOS_FULL_DISK:
+        return has_controllers(c) && !c->controller_down ? 1 : 0;
+    case CHAOS_CONTROLLER:
+        return c->controller_down ? 4 : 0;
     case CHAOS_KINDS:
         break;
     }
@@ -150,6 +177,96 @@ static void clear_link(struct chaos *c, struct chaos_action *a)
     c->link_slow = false;
 }
 
+/* Who is cut off is a spare one, the other may be anybody. */
+static void cut(struct chaos *c, struct chaos_action *a)
+{
+    a->peer = draw(c, CHAOS_ALIVE, true);
+    do
+        a->node = draw(c, CHAOS_ALIVE, false);
+    while (a->node == a->peer);
+    c->nodes[a->peer] = CHAOS_CUT_OFF;
+    c->cut = true;
+    c->cut_from = a->node;
+    c->cut_to = a->peer;
+}
+
+static void heal(struct chaos *c, struct chaos_action *a)
+{
+    a->node = c->cut_from;
+    a->peer = c->cut_to;
+    c->nodes[c->cut_to] = CHAOS_ALIVE;
+    c->cut = false;
+}
+
+static void slow(struct chaos *c, struct chaos_action *a)
+{
+    a->node = c->slow_node = draw(c, CHAOS_ALIVE, false);
+    a->delay_us = 1000 * (1 + (unsigned)gw_rng_below(&c->rng, 20));
+    c->slow = true;
+}
+
+/* Slower than 0.8 a server's lease would last longer than the controllers wait
+ * for it: control/service.h. */
+static void drift(struct chaos *c, struct chaos_action *a)
+{
+    static const double rates[] = {0.85, 0.9, 1.1, 1.25};
+    a->node = c->drift_node = draw(c, CHAOS_ALIVE, false);
+    a->rate = rates[gw_rng_below(&c->rng, sizeof rates / sizeof *rates)];
+    c->drifts = true;
+}
+
+static void right(struct chaos *c, struct chaos_action *a)
+{
+    a->kind = CHAOS_RIGHT;
+    a->node = c->drift_node;
+    a->rate = 1;
+    c->drifts = false;
+}
+
+static void quick(struct chaos *c, struct chaos_action *a)
+{
+    a->kind = CHAOS_QUICK;
+    a->node = c->slow_node;
+    c->slow = false;
+}
+
+/* Of links, clocks, disks and controllers. */
+static void around(struct chaos *c, struct chaos_action *a)
+{
+    switch (a->kind) {
+    case CHAOS_CUT:
+        cut(c, a);
+        break;
+    case CHAOS_HEAL:
+        heal(c, a);
+        break;
+    case CHAOS_SLOW:
+        slow(c, a);
+        break;
+    case CHAOS_QUICK:
+        quick(c, a);
+        break;
+    case CHAOS_DRIFT:
+        drift(c, a);
+        break;
+    case CHAOS_RIGHT:
+        right(c, a);
+        break;
+    case CHAOS_FULL_DISK:
+        a->node = (unsigned)gw_rng_below(&c->rng, c->controllers);
+        c->controller_down = true;
+        break;
+    case CHAOS_KILL_LEADER:
+        c->controller_down = true;
+        break;
+    case CHAOS_CONTROLLER:
+        c->controller_down = false;
+        break;
+    default:
+        break;
+    }
+}
+
 void chaos_next(struct chaos *chaos, struct chaos_action *action)
 {
     for (unsigned kind = 0; kind < 2; kind++)
@@ -181,9 +298,24 @@ void chaos_next(struct chaos *chaos, struct chaos_action *action)
     case CHAOS_CLEAR_LINK:
         clear_link(chaos, action);
         return;
-    case CHAOS_KINDS:
+    default:
+        around(chaos, action);
         return;
     }
+}
+
+static bool undo_around(struct chaos *c, struct chaos_action *a)
+{
+    const enum chaos_kind kind = c->cut               ? CHAOS_HEAL
+                                 : c->slow            ? CHAOS_QUICK
+                                 : c->drifts          ? CHAOS_RIGHT
+                                 : c->controller_down ? CHAOS_CONTROLLER
+                                                      : CHAOS_KINDS;
+    if (kind == CHAOS_KINDS)
+        return false;
+    a->kind = kind;
+    around(c, a);
+    return true;
 }
 
 bool chaos_undo(struct chaos *chaos, struct chaos_action *action)
@@ -194,6 +326,8 @@ bool chaos_undo(struct chaos *chaos, struct chaos_action *action)
         clear_link(chaos, action);
         return true;
     }
+    if (undo_around(chaos, action))
+        return true;
     if (!count(chaos, CHAOS_PAUSED, false))
         return false;
     action->kind = CHAOS_RESUME;

@@ -23,11 +23,27 @@ enum chaos_kind {
     CHAOS_ADD,
     CHAOS_SLOW_LINK, /* delay, jitter and loss on the way from node to peer */
     CHAOS_CLEAR_LINK,
+    CHAOS_CUT, /* node and peer hear nothing of each other */
+    CHAOS_HEAL,
+    CHAOS_SLOW, /* node is a straggler */
+    CHAOS_QUICK,
+    CHAOS_DRIFT, /* the node's clock runs at `rate` */
+    CHAOS_RIGHT,
+    CHAOS_KILL_LEADER,
+    CHAOS_FULL_DISK,  /* of controller `node` */
+    CHAOS_CONTROLLER, /* those that are down come back, with room */
     CHAOS_KINDS
 };
 const char *chaos_word(enum chaos_kind kind);
 
-enum chaos_state { CHAOS_ABSENT, CHAOS_ALIVE, CHAOS_PAUSED, CHAOS_DEAD };
+/* CUT: it may be convicted by the one that it is cut from. */
+enum chaos_state {
+    CHAOS_ABSENT,
+    CHAOS_ALIVE,
+    CHAOS_PAUSED,
+    CHAOS_CUT_OFF,
+    CHAOS_DEAD
+};
 
 struct chaos {
     struct gw_rng rng;
@@ -39,16 +55,24 @@ struct chaos {
     unsigned first[2];     /* alive at first: it never grows far above that */
     bool link_slow;
     unsigned link_from, link_to;
+    bool cut; /* one pair at a time, and so on */
+    unsigned cut_from, cut_to;
+    bool slow, drifts;
+    unsigned slow_node, drift_node;
+    unsigned controllers; /* processes of them; fewer than 3: they are let be */
+    bool controller_down;
 };
 
 struct chaos_action {
     enum chaos_kind kind;
     uint64_t at_ns; /* since the beginning */
     unsigned node, peer;
-    unsigned delay_us, loss_ppm;
+    unsigned delay_us, loss_ppm; /* SLOW: delay_us */
+    double rate;
 };
 
-/* Mark the members in chaos->nodes after this. */
+/* Mark the members in chaos->nodes after this, and say how many controllers
+ * there are. */
 void chaos_begin(struct chaos *chaos, uint64_t seed, double rate);
 void chaos_next(struct chaos *chaos, struct chaos_action *action);
 /* What is left to undo at the end: false when there is nothing. */

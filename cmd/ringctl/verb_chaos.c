@@ -2,15 +2,18 @@
  *
  * chaos: faults at random for a while, in a sequence that the seed gives again.
  * chaos.h says what and when; here it is done, and each act told when it is. In
- * the end what is paused goes on and links are as they were; what is dead stays
- * dead.
+ * the end what is paused goes on, links, clocks and disks are as they were, and
+ * the controllers are there again; members that are dead stay dead. Then it is
+ * seen whether the work goes on, and told what came of it: chaos_sum.h.
  */
 #include "chaos.h"
+#include "chaos_sum.h"
 
 #include "ask.h"
 #include "common/output.h"
 #include "ringctl.h"
 #include "run/post.h"
+#include "run/target.h"
 
 #include <math.h>
 #include <poll.h>
@@ -93,6 +96,8 @@ static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
         return code;
     replicas =
         (int)json_integer_value(json_object_get(status, "replicas_wanted"));
+    chaos->controllers =
+        (unsigned)json_integer_value(json_object_get(status, "controllers"));
     if (json_integer_value(json_object_get(status, "servers")) > 0) {
         chaos->servers_from = SERVER_NODE;
         chaos->floor[0] = 1;
@@ -121,9 +126,55 @@ static json_t *named(unsigned node)
                      (int)(server ? node - SERVER_NODE : node));
 }
 
+static json_t *side_of(unsigned node)
+{
+    return json_pack("[o]", named(node));
+}
+
+static json_t *about(const char *verb, json_t *name)
+{
+    json_object_set_new(name, "verb", json_string(verb));
+    return name;
+}
+
+static json_t *about_controller(const char *verb, int number)
+{
+    return json_pack("{sssssi}", "verb", verb, "role", "controller", "node",
+                     number);
+}
+
+/* Of links, clocks, disks and controllers; RESTART of the latter is several. */
+static json_t *request_around(const struct chaos_action *a)
+{
+    json_t *request;
+    switch (a->kind) {
+    case CHAOS_CUT:
+        return json_pack("{sssoso}", "verb", "cut", "left", side_of(a->node),
+                         "right", side_of(a->peer));
+    case CHAOS_SLOW:
+    case CHAOS_QUICK:
+        request = about("slow", named(a->node));
+        json_object_set_new(request, "ns",
+                            json_integer((json_int_t)a->delay_us * 1000));
+        return request;
+    case CHAOS_DRIFT:
+    case CHAOS_RIGHT:
+        request = about("drift", named(a->node));
+        json_object_set_new(request, "rate", json_real(a->rate));
+        return request;
+    case CHAOS_KILL_LEADER:
+        return about_controller("kill", TARGET_LEADER);
+    case CHAOS_FULL_DISK:
+        request = about_controller("disk", (int)a->node);
+        json_object_set_new(request, "full", json_true());
+        return request;
+    default:
+        return json_pack("{ss}", "verb", "heal");
+    }
+}
+
 static json_t *request_of(const struct chaos_action *a)
 {
-    json_t *name;
     switch (a->kind) {
     case CHAOS_ADD:
         return json_pack("{sssiss}", "verb", "add", "count", 1, "role",
@@ -134,23 +185,32 @@ static json_t *request_of(const struct chaos_action *a)
                          named(a->node), "to", named(a->peer), "delay_us",
                          (int)a->delay_us, "jitter_us", (int)a->delay_us / 4,
                          "loss_ppm", (int)a->loss_ppm);
+    case CHAOS_KILL:
+    case CHAOS_PAUSE:
+    case CHAOS_RESUME:
+    case CHAOS_RESTART:
+        return about(chaos_word(a->kind), named(a->node));
     default:
-        name = named(a->node);
-        json_object_set_new(name, "verb", json_string(chaos_word(a->kind)));
-        return name;
+        return request_around(a);
     }
 }
 
-/* "2", or "0>1" of a link. */
+/* "2", "0>1" of a link, "0|1" of a cut, "c1", "leader". */
 static const char *node_of(const struct chaos_action *a, char out[32])
 {
     bool link = a->kind == CHAOS_SLOW_LINK || a->kind == CHAOS_CLEAR_LINK;
+    bool cut = a->kind == CHAOS_CUT || a->kind == CHAOS_HEAL;
     char node[16], peer[16];
+    if (a->kind == CHAOS_KILL_LEADER || a->kind == CHAOS_CONTROLLER)
+        return a->kind == CHAOS_CONTROLLER ? "" : "leader";
     snprintf(node, sizeof node, "%s%u", is_server(a->node) ? "s" : "",
              is_server(a->node) ? a->node - SERVER_NODE : a->node);
     snprintf(peer, sizeof peer, "%s%u", is_server(a->peer) ? "s" : "",
              is_server(a->peer) ? a->peer - SERVER_NODE : a->peer);
-    snprintf(out, 32, link ? "%s>%s" : "%s", node, peer);
+    if (a->kind == CHAOS_FULL_DISK)
+        snprintf(out, 32, "c%u", a->node);
+    else
+        snprintf(out, 32, link ? "%s>%s" : cut ? "%s|%s" : "%s", node, peer);
     return out;
 }
 
@@ -162,7 +222,9 @@ static void await_replicas(const struct chaos_action *a)
     struct gw_error why;
     json_t *answer;
     bool removes = a->kind == CHAOS_KILL || a->kind == CHAOS_PAUSE;
-    if (!removes || !is_server(a->node))
+    bool cuts =
+        a->kind == CHAOS_CUT && (is_server(a->node) || is_server(a->peer));
+    if (!cuts && (!removes || !is_server(a->node)))
         return;
     snprintf(condition, sizeof condition, "replicas>=%d", replicas);
     json_t *wait = json_pack("{sssssI}", "verb", "wait", "condition", condition,
@@ -170,6 +232,48 @@ static void await_replicas(const struct chaos_action *a)
     if (ask(wait, ask_timeout_ns(), &answer, &why))
         progress("chaos: %s", why.text);
     json_decref(answer);
+}
+
+/* Those that are down come back; who has a full disk and did not notice is
+ * ended first. */
+static enum gw_err bring_controllers(unsigned with_full_disk, json_t **answer,
+                                     struct gw_error *why)
+{
+    json_t *status, *node;
+    size_t i;
+    enum gw_err code = ask_data("status", &status, why);
+    *answer = NULL;
+    if (code)
+        return code;
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        int number = (int)json_integer_value(json_object_get(node, "node"));
+        bool down = strcmp(text_of(node, "state", ""), "alive") != 0;
+        if (strcmp(text_of(node, "role", ""), "controller") != 0 ||
+            (!down && number != (int)with_full_disk))
+            continue;
+        json_decref(*answer);
+        code = ask(about_controller("restart", number), ask_timeout_ns(),
+                   answer, why);
+        if (code)
+            break;
+    }
+    json_decref(status);
+    return code;
+}
+
+static unsigned full_disk = UINT32_MAX; /* the controller that has one */
+
+static enum gw_err strike(const struct chaos_action *a, json_t **answer,
+                          struct gw_error *why)
+{
+    if (a->kind == CHAOS_FULL_DISK)
+        full_disk = a->node;
+    if (a->kind != CHAOS_CONTROLLER)
+        return ask(request_of(a), ask_timeout_ns(), answer, why);
+    enum gw_err code = bring_controllers(full_disk, answer, why);
+    full_disk = UINT32_MAX;
+    return code;
 }
 
 /* Does it, and tells it. A refusal is told and is no failure: the ring may be
@@ -181,7 +285,8 @@ static enum gw_err act(struct output *output, const struct chaos_action *a,
     json_t *answer;
     await_replicas(a);
     double at_s = (double)(gw_now_ns() - begin_ns) / 1e9;
-    enum gw_err code = ask(request_of(a), ask_timeout_ns(), &answer, why);
+    enum gw_err code = strike(a, &answer, why);
+    chaos_sum_count(a->kind, code);
     const union value row[FIELDS] = {
         {.real = at_s},
         {.text = chaos_word(a->kind)},
@@ -241,7 +346,7 @@ static enum gw_err rage(struct chaos *chaos, struct output *output,
 static int run(int operand_count, char **operands)
 {
     struct chaos chaos;
-    struct gw_error why;
+    struct gw_error why = {.code = GW_OK};
     struct output *output;
     double rate;
     (void)operand_count;
@@ -255,6 +360,8 @@ static int run(int operand_count, char **operands)
         return complain(&why);
     output_note_integer(output, "seed", (int64_t)common.seed);
     enum gw_err code = rage(&chaos, output, &why);
+    if (!code && !interrupted)
+        code = chaos_sum_tell(output, &why);
     output_end(&output, code ? &why : NULL, interrupted != 0);
     if (code)
         return complain(&why);
@@ -264,7 +371,7 @@ static int run(int operand_count, char **operands)
 const struct command command_chaos = {
     .name = "chaos",
     .help = "faults at random, in a sequence that --seed gives again",
-    .examples = "ringctl chaos --seed 7 --rate 0.2/s --for 60s\n",
+    .examples = "ringctl chaos --seed 7 --rate 0.2/s --for 10m\n",
     .options = options,
     .run = run,
 };

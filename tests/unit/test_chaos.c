@@ -11,13 +11,14 @@
 
 Suite *suite_chaos(void);
 
-enum { MEMBERS = 4, ACTIONS = 300 };
+enum { MEMBERS = 4, CONTROLLERS = 3, ACTIONS = 300 };
 
 static void begin(struct chaos *chaos, uint64_t seed)
 {
     chaos_begin(chaos, seed, 10);
     for (unsigned i = 0; i < MEMBERS; i++)
         chaos->nodes[i] = CHAOS_ALIVE;
+    chaos->controllers = CONTROLLERS;
 }
 
 START_TEST(a_seed_is_a_sequence)
@@ -68,6 +69,25 @@ static bool is_allowed(const struct chaos *before, const struct chaos_action *a)
     case CHAOS_CLEAR_LINK:
         return before->link_slow && a->node == before->link_from &&
                a->peer == before->link_to;
+    case CHAOS_CUT:
+        return was == CHAOS_ALIVE && spare && a->peer != a->node &&
+               before->nodes[a->peer] == CHAOS_ALIVE && !before->cut;
+    case CHAOS_HEAL:
+        return before->cut && before->nodes[a->peer] == CHAOS_CUT_OFF;
+    case CHAOS_SLOW:
+        return was == CHAOS_ALIVE && a->delay_us > 0 && !before->slow;
+    case CHAOS_QUICK:
+        return before->slow && a->node == before->slow_node;
+    case CHAOS_DRIFT:
+        return was == CHAOS_ALIVE && a->rate > 0.8 && a->rate < 2;
+    case CHAOS_RIGHT:
+        return before->drifts && a->node == before->drift_node;
+    case CHAOS_KILL_LEADER:
+        return !before->controller_down;
+    case CHAOS_FULL_DISK:
+        return !before->controller_down && a->node < CONTROLLERS;
+    case CHAOS_CONTROLLER:
+        return before->controller_down;
     case CHAOS_KINDS:
         break;
     }
@@ -131,12 +151,32 @@ START_TEST(what_is_left_can_be_undone)
     for (unsigned i = 0; i < ACTIONS; i++)
         chaos_next(&chaos, &action);
     for (unsigned i = 0; chaos_undo(&chaos, &action); i++) {
-        ck_assert(action.kind == CHAOS_RESUME ||
-                  action.kind == CHAOS_CLEAR_LINK);
+        ck_assert(
+            action.kind == CHAOS_RESUME || action.kind == CHAOS_CLEAR_LINK ||
+            action.kind == CHAOS_HEAL || action.kind == CHAOS_QUICK ||
+            action.kind == CHAOS_RIGHT || action.kind == CHAOS_CONTROLLER);
         ck_assert_uint_le(i, CHAOS_NODES);
     }
-    ck_assert(!chaos.link_slow);
+    ck_assert(!chaos.link_slow && !chaos.cut && !chaos.slow && !chaos.drifts &&
+              !chaos.controller_down);
+    ck_assert_uint_eq(count(&chaos, CHAOS_CUT_OFF), 0);
     ck_assert_uint_eq(count(&chaos, CHAOS_PAUSED), 0);
+}
+END_TEST
+
+/* One controller is not enough to kill one. */
+START_TEST(a_single_controller_is_let_be)
+{
+    struct chaos chaos;
+    struct chaos_action action;
+    begin(&chaos, 9);
+    chaos.controllers = 1;
+    for (unsigned i = 0; i < ACTIONS; i++) {
+        chaos_next(&chaos, &action);
+        ck_assert(action.kind != CHAOS_KILL_LEADER &&
+                  action.kind != CHAOS_FULL_DISK &&
+                  action.kind != CHAOS_CONTROLLER);
+    }
 }
 END_TEST
 
@@ -149,6 +189,7 @@ Suite *suite_chaos(void)
     tcase_add_test(tcase, everything_happens);
     tcase_add_test(tcase, the_rate_is_kept);
     tcase_add_test(tcase, what_is_left_can_be_undone);
+    tcase_add_test(tcase, a_single_controller_is_let_be);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Full disks, wrong clocks, and both amid everything else: chaos in short.
+# tests/fault/chaos.sh has minutes of it.
+
+setup() {
+    bats_require_minimum_version 1.5.0
+    RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
+}
+
+teardown() {
+    for run in runs/*/endpoint; do
+        [ ! -e "$run" ] || "$RINGCTL" down --run "$(basename "$(dirname "$run")")"
+    done
+}
+
+ringctl() {
+    "$RINGCTL" "$@" --timeout 30s
+}
+
+@test "a controller whose disk is full ends, and comes back when it has room" {
+    ringctl up 4 --controllers 3 ops --bytes 4K
+    run -0 ringctl disk c1 full
+    [[ $output = *'controller 1'*'full disk'* ]]
+    ringctl -c 'kill 3; wait controllers==2 && alive==3'
+    run -0 ringctl status
+    [[ $output = *dead*'cannot be written'* ]]
+    ringctl -c 'restart controller 1; wait controllers==3; restart 3
+        wait alive==4; expect lost==0 && doubled==0'
+}
+
+@test "a disk is a controller's, and full or free" {
+    ringctl up 2 ops --bytes 4K
+    run -64 ringctl disk c0 half
+    run ! ringctl disk 1 full
+    [[ $output = *'only controllers write'* ]]
+}
+
+@test "clocks that run fast and slow let nobody be lost" {
+    ringctl up 4 --controllers 3 ops --bytes 4K
+    ringctl -c 'drift 1 0.5; drift 2 2; drift c0 0.8; wait op>=200
+        kill 3; wait alive==3; restart 3; wait alive==4
+        drift 1 off; drift 2 off; drift c0 off
+        expect lost==0 && doubled==0'
+    run -64 ringctl drift 1 0
+    [[ $output = *'0.1 to 10'* ]]
+    run -64 ringctl drift 1 fast
+}
+
+# chaos FILE: some seconds of it on a ring; what was done goes to the file.
+chaos() {
+    ringctl up 5 --name chaos --controllers 3 ops --bytes 4K
+    "$RINGCTL" --run chaos chaos --seed 7 --rate 4/s --for 4s >"$1"
+    ringctl --run chaos down
+}
+
+@test "the same seed strikes in the same order, and the sum is told" {
+    chaos one
+    chaos two
+    for file in one two; do
+        grep -E '^ *[0-9.]+ ' "$file" | awk '{ print $2, $3 }' | head -8 \
+            >"$file.blows"
+        grep -Ex '# lost:? 0' "$file"
+        grep -Ex '# doubled:? 0' "$file"
+        grep -E '^# blows' "$file"
+        grep -E '^# recoveries' "$file"
+    done
+    [ "$(wc -l <one.blows)" -ge 6 ]
+    cmp one.blows two.blows
+}

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Chaos with the oracles on: a ring whose ops are checked against the
+# contributors that they name, and a training on parameter servers whose units
+# are counted, each with three controllers, under kills, pauses, cuts, slow
+# links and nodes, wrong clocks, full disks, joins and leaders that die. The
+# command fails when anything is lost or doubled, or the work does not go on.
+#
+#   tests/fault/chaos.sh             make check-chaos
+#
+#   CHAOS_FOR=1m   of each    CHAOS_RATE=1/s   CHAOS_SEED=   drawn; it is printed
+set -eu
+cd "$(dirname "$0")/../.."
+build=${B:-build}
+time=${CHAOS_FOR:-1m}
+rate=${CHAOS_RATE:-1/s}
+seed=${CHAOS_SEED:-$(awk 'BEGIN { srand(); print int(rand() * 1000000) + 1 }')}
+
+work=$(mktemp -d)
+GRADWIRE_RUNS=$work/runs
+GRADWIRE_DATA=$work
+export GRADWIRE_RUNS GRADWIRE_DATA
+finish() {
+    "$build/ringctl" --run chaos down >/dev/null 2>&1 || true
+    rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# chaos WHAT: of the run that is up.
+chaos() {
+    echo "chaos on a $1: CHAOS_SEED=$seed CHAOS_FOR=$time CHAOS_RATE=$rate"
+    if ! "$build/ringctl" --run chaos chaos --seed "$seed" --for "$time" \
+        --rate "$rate" >"$work/told" 2>"$work/complaint"; then
+        cat "$work/told" "$work/complaint"
+        "$build/ringctl" --run chaos status || true
+        exit 1
+    fi
+    grep '^# ' "$work/told" # the sum
+}
+
+"$build/ringctl" up 6 --name chaos --controllers 3 ops --bytes 64K >/dev/null
+chaos ring
+"$build/ringctl" --run chaos down >/dev/null
+
+awk 'BEGIN {
+    srand(1)
+    for (i = 0; i < 3000; i++) {
+        x = 2 * rand() - 1; y = 2 * rand() - 1
+        print (x + y > 0 ? 1 : -1), "1:" x, "2:" y
+    }
+}' >"$work/rows.libsvm"
+# As often as it takes that long, 100 batches of 3 workers that are slow; with
+# another number of servers and workers, and no chaos, the same weights.
+seconds=$(echo "$time" | awk '/m$/ { print $0 * 60; next } /h$/ { print $0 * 3600; next }
+    { print int($0) }')
+training="train lr rows.libsvm --batch 30 --parts 4 --epochs $seconds"
+digest() {
+    "$build/ringctl" --run chaos --timeout 10m -c "wait done; status -o json" |
+        sed -n 's/.*"result":{[^}]*"digest":"\([0-9a-f]*\)".*/\1/p'
+}
+# shellcheck disable=SC2086
+"$build/ringctl" up --name chaos --servers 1 --workers 1 $training >/dev/null
+right=$(digest)
+"$build/ringctl" --run chaos down >/dev/null
+# shellcheck disable=SC2086
+"$build/ringctl" up --name chaos --servers 5 --workers 3 --controllers 3 \
+    $training >/dev/null
+for worker in 0 1 2; do
+    "$build/ringctl" --run chaos slow worker $worker 5ms >/dev/null
+done
+chaos "parameter server"
+told=$(digest)
+if [ -z "$right" ] || [ "$told" != "$right" ]; then
+    echo "the weights are $told, without chaos $right"
+    exit 1
+fi
+"$build/ringctl" --run chaos -c "expect lost==0 && doubled==0"
+echo "the training is done, with the same weights as without chaos: $right"
