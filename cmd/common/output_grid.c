@@ -54,6 +54,28 @@ static bool is_prose(const union value *sample)
            strchr(sample->text, ' ');
 }
 
+static const char *header_of(const struct field *field)
+{
+    return field->header ? field->header : field->name;
+}
+
+/* The last column that is shown, if the others leave room for some words;
+ * else the number of columns. */
+static unsigned last_with_room(const struct output *output)
+{
+    unsigned last = output->field_count;
+    size_t before = 0, words = 20;
+    for (unsigned i = 0; i < output->field_count; i++) {
+        if (!output_field_shown(&output->fields[i]))
+            continue;
+        if (last < output->field_count)
+            before += strlen(header_of(&output->fields[last])) + 2;
+        last = i;
+    }
+    size_t columns = (size_t)terminal_columns(fileno(output->file));
+    return before + words <= columns ? last : output->field_count;
+}
+
 /* A text column whose first text is prose may be broken at blanks, and so may
  * the last one. */
 static void add_column(struct libscols_table *table, const struct field *field,
@@ -61,7 +83,7 @@ static void add_column(struct libscols_table *table, const struct field *field,
 {
     bool text = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
     bool prose = field->kind == FIELD_TEXT && (last || is_prose(sample));
-    const char *header = field->header ? field->header : field->name;
+    const char *header = header_of(field);
     struct libscols_column *column =
         scols_table_new_column(table, header, prose ? 0.2 : 0,
                                prose  ? SCOLS_FL_WRAP
@@ -87,13 +109,11 @@ void grid_head(struct output *output, const union value *sample)
     bool person = output->file == stdout && isatty(STDOUT_FILENO);
     scols_table_set_termforce(table, person ? SCOLS_TERMFORCE_AUTO
                                             : SCOLS_TERMFORCE_NEVER);
-    unsigned last = output->field_count;
-    while (last > 0 && !output_field_shown(&output->fields[last - 1]))
-        last--;
-    for (unsigned i = 0; i < last; i++)
+    unsigned last = last_with_room(output);
+    for (unsigned i = 0; i < output->field_count; i++)
         if (output_field_shown(&output->fields[i]))
             add_column(table, &output->fields[i], sample ? &sample[i] : NULL,
-                       i + 1 == last);
+                       i == last);
 }
 
 void grid_row(struct output *output, const union value *values)
