@@ -6,6 +6,8 @@
  */
 #include "costs.h"
 
+#include "common/items.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,17 +21,6 @@ struct times {
     bool listed, differ;
 };
 
-/* Copies the next of "1ms,2ms" and moves *rest behind it; false at the end. */
-static bool next_item(const char **rest, char out[64])
-{
-    if (!*rest)
-        return false;
-    size_t length = strcspn(*rest, ",");
-    snprintf(out, 64, "%.*s", (int)(length < 63 ? length : 63), *rest);
-    *rest = (*rest)[length] ? *rest + length + 1 : NULL;
-    return true;
-}
-
 static enum gw_err read_list(const char *name, const char *text, double share,
                              unsigned stages, double *us, bool *listed,
                              struct gw_error *why)
@@ -37,7 +28,8 @@ static enum gw_err read_list(const char *name, const char *text, double share,
     char item[64];
     uint64_t ns;
     unsigned count = 0;
-    for (const char *rest = text; next_item(&rest, item); count++) {
+    for (const char *rest = text; items_next(&rest, item, sizeof item);
+         count++) {
         if (gw_parse_duration(item, &ns, why))
             return gw_fail(why, GW_EINVAL,
                            "%s wants a time such as 20us, 5ms, or one a stage "
@@ -80,7 +72,7 @@ static enum gw_err read_slow(const char *text, unsigned stages,
                              struct times *times, struct gw_error *why)
 {
     char item[64], *end;
-    for (const char *rest = text; next_item(&rest, item);) {
+    for (const char *rest = text; items_next(&rest, item, sizeof item);) {
         unsigned long stage = strtoul(item, &end, 10);
         bool number = end != item && *end == ':';
         double factor = number ? strtod(end + 1, &end) : 0;

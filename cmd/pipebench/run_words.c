@@ -4,21 +4,12 @@
  */
 #include "run.h"
 
+#include "common/items.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Copies the next of "a,b,c" and moves *rest behind it; false at the end. */
-static bool next_item(const char **rest, char out[64])
-{
-    if (!*rest)
-        return false;
-    size_t length = strcspn(*rest, ",");
-    snprintf(out, 64, "%.*s", (int)(length < 63 ? length : 63), *rest);
-    *rest = (*rest)[length] ? *rest + length + 1 : NULL;
-    return true;
-}
 
 /* ---- --work ---- */
 
@@ -29,7 +20,7 @@ static bool read_times(const char *text, double us[TIMES_MAX], unsigned *count)
     char item[64];
     uint64_t ns;
     *count = 0;
-    while (next_item(&text, item)) {
+    while (items_next(&text, item, sizeof item)) {
         if (*count == TIMES_MAX || gw_parse_duration(item, &ns, NULL))
             return false;
         us[(*count)++] = (double)ns / 1000;
@@ -48,7 +39,7 @@ static bool skip_word(const char **text, const char *word)
 enum gw_err run_parse_work(const char *text, unsigned chunks,
                            struct gw_synthetic *work, struct gw_error *why)
 {
-    double us[TIMES_MAX];
+    double us[TIMES_MAX] = {0};
     unsigned count;
     const char *times = text;
     bool spin = skip_word(&times, "spin:");
@@ -77,7 +68,7 @@ enum gw_err run_parse_slow(const char *text, unsigned stages, double *slow,
                            struct gw_error *why)
 {
     char item[64], *end;
-    while (next_item(&text, item)) {
+    while (items_next(&text, item, sizeof item)) {
         unsigned long stage = strtoul(item, &end, 10);
         bool number = end != item && *end == ':';
         double factor = number ? strtod(end + 1, &end) : 0;
@@ -112,7 +103,7 @@ enum gw_err run_parse_faults(const char *text, struct run_job *job,
                              struct gw_error *why)
 {
     char item[64];
-    while (next_item(&text, item)) {
+    while (items_next(&text, item, sizeof item)) {
         struct run_fault fault;
         if (!read_fault(item, &fault))
             return gw_fail(why, GW_EINVAL,

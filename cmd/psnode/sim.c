@@ -9,6 +9,7 @@
 #include "sim.h"
 
 #include "common/command.h"
+#include "common/items.h"
 #include "psnode.h"
 
 #include <gradwire/plugin.h>
@@ -59,8 +60,15 @@ static const struct option_spec options[] = {
     {0},
 };
 
+struct named_mode {
+    char name[48];
+    struct gw_ps_mode mode;
+};
+
 struct simulation {
     enum sim_by by;
+    struct named_mode modes[MODES_MAX];
+    unsigned mode_count;
     struct gw__rehearsal how;
     struct sim_times times;
     struct gw_task *task; /* NULL: no model */
@@ -109,11 +117,14 @@ static void put(struct simulation *s, const char *mode)
     sim_rows_put(s->output, s->by, &outcome);
 }
 
-static enum gw_err run_mode(struct simulation *s, const char *mode,
+static enum gw_err run_mode(struct simulation *s,
+                            const struct named_mode *named,
                             struct gw_error *why)
 {
-    enum gw_err code = gw_ps_mode_parse(mode, &s->how.mode, why);
-    if (!code && s->task)
+    const char *mode = named->name;
+    enum gw_err code = GW_OK;
+    s->how.mode = named->mode;
+    if (s->task)
         code = sim_learn_new(s->task, s->how.parts, s->how.rounds, POINTS,
                              &s->learn, why);
     if (code)
@@ -131,13 +142,8 @@ static enum gw_err run_mode(struct simulation *s, const char *mode,
 static enum gw_err run_modes(struct simulation *s, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
-    for (const char *at = modes; *at && !code;) {
-        char mode[48];
-        size_t length = strcspn(at, ",");
-        snprintf(mode, sizeof mode, "%.*s", (int)length, at);
-        code = run_mode(s, mode, why);
-        at += length + (at[length] == ',');
-    }
+    for (unsigned i = 0; i < s->mode_count && !code; i++)
+        code = run_mode(s, &s->modes[i], why);
     return code;
 }
 
@@ -156,28 +162,25 @@ static enum sim_by by_of(const char *name)
 }
 
 /* All is refused before the first row, also the last mode's. */
-static enum gw_err check_modes(struct gw_error *why)
+static enum gw_err read_modes(struct simulation *s, struct gw_error *why)
 {
-    unsigned count = 0;
-    for (const char *at = modes; *at; count++) {
-        struct gw_ps_mode parsed;
-        char mode[48];
-        size_t length = strcspn(at, ",");
-        snprintf(mode, sizeof mode, "%.*s", (int)length, at);
-        if (gw_ps_mode_parse(mode, &parsed, why))
+    struct named_mode next;
+    for (const char *rest = modes;
+         items_next(&rest, next.name, sizeof next.name);) {
+        if (gw_ps_mode_parse(next.name, &next.mode, why))
             return GW_EINVAL;
-        if (parsed.kind == GW_PS_KOFN && parsed.bound > parts)
+        if (next.mode.kind == GW_PS_KOFN && next.mode.bound > parts)
             return gw_fail(why, GW_EINVAL,
-                           "%s wants more than the %u parts of a batch", mode,
-                           parts);
-        at += length + (at[length] == ',');
+                           "%s wants more than the %u parts of a batch",
+                           next.name, parts);
+        if (s->mode_count == MODES_MAX)
+            return gw_fail(why, GW_EINVAL, "--mode: 1 to %d modes", MODES_MAX);
+        s->modes[s->mode_count++] = next;
     }
-    return count >= 1 && count <= MODES_MAX
-               ? GW_OK
-               : gw_fail(why, GW_EINVAL, "--mode: 1 to %d modes", MODES_MAX);
+    return GW_OK;
 }
 
-static enum gw_err check(struct gw_error *why)
+static enum gw_err check(struct simulation *s, struct gw_error *why)
 {
     parts = parts ? parts : workers;
     if (workers < 1 || workers > GW_PS_NODES)
@@ -188,7 +191,7 @@ static enum gw_err check(struct gw_error *why)
                        GW_PS_NODES, parts);
     if (rounds < 1)
         return gw_fail(why, GW_EINVAL, "--rounds is at least 1");
-    return check_modes(why);
+    return read_modes(s, why);
 }
 
 /* As psnode train would load it. */
@@ -227,7 +230,7 @@ static enum gw_err prepare(struct simulation *s, int count, char **operands,
                            struct gw_error *why)
 {
     s->by = by_of(by_name);
-    enum gw_err code = check(why);
+    enum gw_err code = check(s, why);
     if (!code)
         code = sim_time_parse(compute, &s->times.compute, why);
     if (!code)

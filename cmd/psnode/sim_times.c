@@ -10,6 +10,8 @@
  */
 #include "sim.h"
 
+#include "common/items.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,17 +153,14 @@ static enum gw_err parse_one(char *one, unsigned workers, struct sim_slow *slow,
 enum gw_err sim_slow_parse(const char *text, unsigned workers,
                            struct sim_times *times, struct gw_error *why)
 {
+    char one[80];
     times->slow_count = 0;
-    while (text && *text) {
-        char one[80];
-        size_t length = strcspn(text, ",");
-        snprintf(one, sizeof one, "%.*s", (int)length, text);
+    while (items_next(&text, one, sizeof one)) {
         if (times->slow_count == SIM_SLOW_MAX)
             return gw_fail(why, GW_EINVAL, "--slow: at most %d of them",
                            SIM_SLOW_MAX);
         if (parse_one(one, workers, &times->slow[times->slow_count++], why))
             return GW_EINVAL;
-        text += length + (text[length] == ',');
     }
     return GW_OK;
 }

@@ -341,6 +341,8 @@ make_rows() {
 @test "sim: what cannot be is refused before the first row" {
     run -64 psnode sim -n 4 --mode bsp,kofn:5
     [[ $output = 'psnode: kofn:5 wants more than the 4 parts of a batch' ]]
+    run -64 psnode sim --mode bsp,
+    [[ $output = *'"" is no mode'* ]]
     run -64 psnode sim --compute gauss:1s
     [[ $output = *'there are fixed:TIME'* ]]
     run -64 psnode sim --slow 9:2
