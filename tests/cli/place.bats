@@ -150,16 +150,20 @@ ends() {
     wait "$1" || status=$?
 }
 
-# By hand, so that the test has the processes' ids: rank 1 of 2 is killed.
-@test "a rank that dies under an engine: the others ask to be started again" {
+# start_two ARGUMENTS...: collrun by hand, so that the test has the processes'
+# ids: rank 0 is $zero, rank 1 is $one.
+start_two() {
     mkfifo tick
-    export GW_SIZE=2 GW_RENDEZVOUS=ipc://@gradwire-bats-$$-lost
-    set -- bench allreduce -b 8 -e 64M -f 2 -s 1s -o jsonl
+    export GW_SIZE=2 GW_RENDEZVOUS=ipc://@gradwire-bats-$$-$BATS_TEST_NUMBER
     GW_RANK=0 "$COLLRUN" "$@" >0.out 2>0.err 3>&- &
     zero=$!
     GW_RANK=1 "$COLLRUN" "$@" >1.out 2>1.err 3>&- &
     one=$!
     started="$zero $one"
+}
+
+@test "a rank that dies under an engine: the others ask to be started again" {
+    start_two bench allreduce -b 8 -e 64M -f 2 -s 1s -o jsonl
     wait_for 0.out '"time_us"'
     pgrep -P "$one" -x 'rank 1/2' >child.txt
     kill -KILL "$(cat child.txt)"
@@ -174,16 +178,9 @@ ends() {
 }
 
 @test "SIGTERM to one rank: all end after the same step, with status 75" {
-    mkfifo tick
     data=/usr/share/doc/liblinear-tools/examples/heart_scale
     [ -e "$data" ] || skip "the data set heart_scale is not installed"
-    export GW_SIZE=2 GW_RENDEZVOUS=ipc://@gradwire-bats-$$-term
-    set -- train lr "$data" --epochs 100000 --schedule constant -o jsonl
-    GW_RANK=0 "$COLLRUN" "$@" >0.out 2>0.err 3>&- &
-    zero=$!
-    GW_RANK=1 "$COLLRUN" "$@" >1.out 2>1.err 3>&- &
-    one=$!
-    started="$zero $one"
+    start_two train lr "$data" --epochs 100000 --schedule constant -o jsonl
     wait_for 0.out '"epoch":3,'
     kill -TERM "$one"
     ends "$one"
