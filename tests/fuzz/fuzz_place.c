@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes the environment that an engine gives to a rank: lines of NAME=VALUE.
+ * It is refused with a sentence, or it is a place: the rank below the size,
+ * every field a text, and the same when it is read again.
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_place.c
+ */
+#include <gradwire/place.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_place(const struct gw_place *place)
+{
+    char text[GW_PLACE_TEXT_BYTES], interface[GW_PLACE_TEXT_BYTES];
+    struct gw_error why = {.code = GW_OK};
+    /* Of a wire inside the host, and so without a look at the network. */
+    struct gw_comm_config config = {.wire = "shm"};
+    expect(place->size > 0 && place->rank < place->size);
+    for (enum gw_place_field f = 0; f < GW_PLACE_FIELD_COUNT; f++) {
+        memset(text, 'x', sizeof text);
+        gw_place_value(place, f, text);
+        expect(text[0] && memchr(text, 0, sizeof text) != NULL);
+    }
+    if (gw_place_config(place, &config, interface, &why))
+        expect(why.text[0]);
+    else
+        expect(config.rank == place->rank && config.size == place->size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    enum { MOST = 64 };
+    const char *environment[MOST + 1] = {NULL};
+    static struct gw_place place, again;
+    struct gw_error why = {.code = GW_OK};
+    char *text = malloc(size + 1);
+    expect(text != NULL);
+    memcpy(text, bytes, size);
+    text[size] = 0;
+    char *at = text;
+    for (unsigned i = 0; i < MOST && *at; i++) {
+        size_t length = strcspn(at, "\n");
+        bool last = at[length] == 0;
+        at[length] = 0;
+        environment[i] = at;
+        at += length + !last;
+    }
+    memset(&place, 0, sizeof place);
+    memset(&again, 0, sizeof again);
+    enum gw_err err = gw_place_read(environment, &place, &why);
+    expect(err == gw_place_read(environment, &again, NULL));
+    expect(memcmp(&place, &again, sizeof place) == 0);
+    if (err)
+        expect(why.text[0]);
+    else
+        check_place(&place);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes the frames that ranks write to the supervisor of a command, which come
+ * over the network from ranks of an engine. Whatever the bytes are and in
+ * whatever pieces they come, they are refused with a sentence or are frames
+ * that lie within them, and no more memory is taken than the largest needs.
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_report.c
+ *
+ * The first byte says how long the pieces are.
+ */
+#include "common/launch_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static volatile unsigned sum; /* so that all bytes are read */
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* All whole frames that are here; false: the rest is none. */
+static bool take_frames(struct frames *frames, size_t *taken)
+{
+    struct frame frame;
+    struct gw_error why = {.code = GW_OK};
+    enum gw_err err;
+    while ((err = frames_next(frames, &frame, &why)) == GW_OK) {
+        expect(frame.bytes <= FRAME_BYTES_MAX);
+        for (uint32_t i = 0; i < frame.bytes; i++)
+            sum += frame.data[i];
+        *taken += FRAME_HEAD_BYTES + frame.bytes;
+    }
+    expect(err == GW_PENDING || (err == GW_EDATA && why.text[0]));
+    return err == GW_PENDING;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct frames frames = {0};
+    size_t piece = size > 0 ? 1U + bytes[0] : 1, at = 1, taken = 0;
+    int ends[2];
+    bool good = true;
+    expect(pipe(ends) == 0);
+    while (good && at < size) {
+        size_t some = piece < size - at ? piece : size - at;
+        expect(write(ends[1], bytes + at, some) == (ssize_t)some);
+        expect(frames_pull(&frames, ends[0], NULL) == GW_OK);
+        at += some;
+        good = take_frames(&frames, &taken);
+        expect(frames.capacity <= FRAME_HEAD_BYTES + FRAME_BYTES_MAX);
+        expect(taken < at);
+    }
+    frames_fini(&frames);
+    close(ends[0]);
+    close(ends[1]);
+    return 0;
+}

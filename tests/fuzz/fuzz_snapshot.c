@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes snapshots: a manifest and the file of a slot that say anything are
+ * refused with a sentence that names the file; where both are what they say,
+ * what the slot holds is, and a server that begins from it serves or says what
+ * is wrong, and its state can be saved.
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_snapshot.c
+ *
+ * The first byte is 0: the input is manifest, a byte 0, and file of the slot;
+ * else it is what the slot holds, and head, hash and manifest are made to fit.
+ */
+#include <ps/server.h>
+#include <ps/snapshot.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+enum { MARK = 7, SLOTS = 1 };
+
+static char folder[] = "/tmp/gradwire-fuzz-snapshot-XXXXXX";
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void empty_folder(void)
+{
+    char path[sizeof folder + 32];
+    snprintf(path, sizeof path, "%s/manifest", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/slot-00.%x", folder, MARK);
+    unlink(path);
+}
+
+static void remove_folder(void)
+{
+    empty_folder();
+    rmdir(folder);
+}
+
+static void write_file(const char *name, const void *data, size_t bytes)
+{
+    char path[sizeof folder + 32];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    expect(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
+    close(fd);
+}
+
+/* ---- files that say anything ---- */
+
+static void write_raw(const uint8_t *bytes, size_t size)
+{
+    char name[32];
+    const uint8_t *end = memchr(bytes, 0, size);
+    size_t manifest = end ? (size_t)(end - bytes) : size;
+    size_t slot = end ? size - manifest - 1 : 0;
+    snprintf(name, sizeof name, "slot-00.%x", MARK);
+    write_file("manifest", bytes, manifest);
+    write_file(name, end ? end + 1 : bytes, slot);
+}
+
+/* ---- what a slot holds ---- */
+
+static void on_send(void *context, const struct gw__letter *letter)
+{
+    (void)context;
+    if (letter->lent)
+        letter->back(letter->context);
+}
+
+static void on_propose(void *context, const struct gw__command *command)
+{
+    (void)context;
+    (void)command;
+}
+
+static void begin(struct gw__server *server)
+{
+    static struct gw__news news;
+    const struct gw_ps_table_config table = {.name = "t", .width = 2};
+    unsigned number;
+    gw__routes_init(&news.routes);
+    expect(!gw__routes_open(&news.routes, SLOTS, 1, 1, NULL));
+    expect(!gw__routes_table(&news.routes, &table, &number, NULL));
+    gw__routes_servers(&news.routes, 1);
+    news.index = 1;
+    news.crew_count = 1;
+    news.crew[0] = (struct gw__crew_member){
+        .node = 0, .role = GW__SERVER, .incarnation = {1, 1}};
+    gw__server_news(server, 1, &news);
+    gw__server_lease(server, 1, UINT64_MAX);
+    gw__server_tick(server, 2);
+}
+
+static void try_server(const struct gw__snapshot *snapshot)
+{
+    static struct gw_ps_server_status status;
+    struct gw__server *server;
+    struct gw_error why = {.code = GW_OK};
+    const struct gw__server_config config = {
+        .node = 0,
+        .incarnation = {1, 1},
+        .out = {.send = on_send, .propose = on_propose}};
+    expect(!gw__server_new(&config, &server, NULL));
+    if (gw__server_restore(server, 0, snapshot->slots[0].data,
+                           snapshot->slots[0].bytes, &why)) {
+        expect(why.code == GW_EDATA && why.text[0]);
+    } else {
+        begin(server);
+        gw__server_get_status(server, &status);
+        expect(gw__server_digest(server, 0) == gw__server_digest(server, 0));
+    }
+    gw__server_destroy(&server);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static struct gw__snapshot snapshot;
+    struct gw_error why = {.code = GW_OK};
+    if (!strchr(folder, 'X') || (mkdtemp(folder) && !atexit(remove_folder)))
+        empty_folder();
+    if (size == 0)
+        return 0;
+    if (bytes[0] == 0) {
+        write_raw(bytes + 1, size - 1);
+    } else {
+        expect(!gw__snapshot_write(folder, MARK, 0, SLOTS, bytes + 1, size - 1,
+                                   NULL));
+        expect(!gw__snapshot_finish(folder, MARK, SLOTS, NULL));
+    }
+    if (gw__snapshot_open(folder, &snapshot, &why)) {
+        expect(bytes[0] == 0 && why.code && why.text[0]);
+        return 0;
+    }
+    if (snapshot.slot_count == SLOTS)
+        try_server(&snapshot);
+    gw__snapshot_close(&snapshot);
+    return 0;
+}
