@@ -28,6 +28,13 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
+up() {
+    "$build/ringctl" up --name chaos "$@" >"$work/told" 2>&1 || {
+        cat "$work/told"
+        exit 1
+    }
+}
+
 # chaos WHAT: of the run that is up.
 chaos() {
     echo "chaos on a $1: CHAOS_SEED=$seed CHAOS_FOR=$time CHAOS_RATE=$rate"
@@ -40,7 +47,7 @@ chaos() {
     grep '^# ' "$work/told" # the sum
 }
 
-"$build/ringctl" up 6 --name chaos --controllers 3 ops --bytes 64K >/dev/null
+up 6 --controllers 3 ops --bytes 64K
 chaos ring
 "$build/ringctl" --run chaos down >/dev/null
 
@@ -61,12 +68,11 @@ digest() {
         sed -n 's/.*"result":{[^}]*"digest":"\([0-9a-f]*\)".*/\1/p'
 }
 # shellcheck disable=SC2086
-"$build/ringctl" up --name chaos --servers 1 --workers 1 $training >/dev/null
+up --servers 1 --workers 1 $training
 right=$(digest)
 "$build/ringctl" --run chaos down >/dev/null
 # shellcheck disable=SC2086
-"$build/ringctl" up --name chaos --servers 5 --workers 3 --controllers 3 \
-    $training >/dev/null
+up --servers 5 --workers 3 --controllers 3 $training
 for worker in 0 1 2; do
     "$build/ringctl" --run chaos slow worker $worker 5ms >/dev/null
 done

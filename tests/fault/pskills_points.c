@@ -157,7 +157,7 @@ static void one(const struct place *place, unsigned seat, const char *deed)
     ever[place->point] |= there;
     deaths += there && dies;
     stops += there && strncmp(deed, "pause", 5) == 0;
-    failures += there && strcmp(deed, "error") == 0;
+    failures += there && strncmp(deed, "error", 5) == 0;
     elsewhere += !there;
     printf("  server %u, %s=%s%s: %.0f ms\n", seat, name, deed,
            there ? "" : " (does not get there)",

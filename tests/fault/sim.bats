@@ -58,3 +58,23 @@ setup_file() {
     run -0 "$SIM/ps" --seeds 40..60
     [ "$output" = "$first" ]
 }
+
+# Stand-ins for the simulations: seed 700 of the ring is wrong.
+@test "a night counts its schedules, and ends at the first that is wrong" {
+    mkdir -p "$BATS_TEST_TMPDIR/sim"
+    printf '#!/bin/sh\n' | tee "$BATS_TEST_TMPDIR"/sim/{ring,ps} >/dev/null
+    cat >>"$BATS_TEST_TMPDIR/sim/ring" <<'END'
+[ -z "$WRONG" ] || [ "${2%..*}" -gt 700 ] || [ "${2#*..}" -lt 700 ] || {
+    echo "repeat with: $0 --seed 700"
+    exit 1
+}
+END
+    chmod +x "$BATS_TEST_TMPDIR"/sim/*
+    run -0 env WRONG= SEEDS=3000 JOBS=2 "$BATS_TEST_DIRNAME/../sim/night.sh" \
+        "$BATS_TEST_TMPDIR"
+    [[ $output = *'sim-night: 3000 schedules from seed 1 on, none wrong'* ]]
+    run -1 env WRONG=1 SEEDS=3000 JOBS=2 "$BATS_TEST_DIRNAME/../sim/night.sh" \
+        "$BATS_TEST_TMPDIR"
+    [[ $output = *'repeat with: '*'/sim/ring --seed 700'* ]]
+    [[ $output != *'none wrong'* ]]
+}
