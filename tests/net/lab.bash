@@ -21,13 +21,25 @@ lab_environment() {
     done
 }
 
-lab_needs() {
-    [ "$(id -u)" -eq 0 ] || skip "hosts are network namespaces, which want root"
+# lab_lacks COMMAND...: says what is missing here; nothing when all is there.
+lab_lacks() {
+    [ "$(id -u)" -eq 0 ] || {
+        echo "hosts are network namespaces, which want root"
+        return
+    }
     for command in "$@"; do
-        command -v "$command" >/dev/null || skip "$command is not installed"
+        command -v "$command" >/dev/null || {
+            echo "$command is not installed"
+            return
+        }
     done
-    why=$(unshare --net --uts --mount --ipc true 2>&1) ||
-        skip "no namespaces here: $why"
+    unshare --net --uts --mount --ipc true 2>&1 |
+        sed 's/^/no namespaces here: /'
+}
+
+lab_needs() {
+    why=$(lab_lacks "$@")
+    [ -z "$why" ] || skip "$why"
 }
 
 netlab() {

@@ -12,9 +12,12 @@ load ../net/lab.bash
 started=()
 code=
 
+NEEDS="slurmctld slurmd munged srun ip tc nsenter"
+
 setup_file() {
     lab_environment
-    lab_needs slurmctld slurmd munged srun ip tc nsenter
+    # shellcheck disable=SC2086 # words
+    [ -z "$(lab_lacks $NEEDS)" ] || return 0
     cd "$BATS_FILE_TMPDIR" || return 1
     netlab up 2 2
     GRADWIRE_KEY=$PWD/key
@@ -43,6 +46,8 @@ teardown_file() {
 }
 
 setup() {
+    # shellcheck disable=SC2086
+    lab_needs $NEEDS
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
