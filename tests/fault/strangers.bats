@@ -27,7 +27,7 @@ teardown() {
 }
 
 until_true() {
-    limit=$((SECONDS + 20))
+    limit=$((SECONDS + 60))
     until "$@"; do
         [ "$SECONDS" -lt "$limit" ] || return 1
         read -r -t 0.01 _ <>tick || true
@@ -98,9 +98,9 @@ most_memory() {
 
 # crowd KIND PORT COUNT: they are there until the test ends.
 crowd() {
-    "$STRANGERS" "$1" 127.0.0.1 "$2" "$3" <crowd >"$1.$2" 3>&- &
+    "$STRANGERS" "$1" 127.0.0.1 "$2" "$3" <crowd >"$1.$2" 2>&1 3>&- &
     pids+=($!)
-    until_true grep -q there "$1.$2"
+    until_true grep -qs there "$1.$2" || { cat "$1.$2"; return 1; }
 }
 
 # All kinds of strangers at all ports of a process.
