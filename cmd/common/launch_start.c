@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -66,9 +67,11 @@ static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
         s->children[i].kind = CHILD_FAR;
         s->started++;
     }
-    return launch->ranks > 1
-               ? far_listen(config->interface, &s->far, &s->far_fd, why)
-               : GW_OK;
+    const char *interface = config->interface;
+    if (config->wire && strcmp(config->wire, "verbs") == 0)
+        interface = placed->interface[0] ? placed->interface : NULL;
+    return launch->ranks > 1 ? far_listen(interface, &s->far, &s->far_fd, why)
+                             : GW_OK;
 }
 
 enum gw_err supervisor_init(struct supervisor *s, const struct launch *launch,

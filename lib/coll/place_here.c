@@ -146,10 +146,12 @@ enum gw_err gw_place_config(const struct gw_place *place,
     bool near = on_one_host(place);
     if (!config->wire)
         config->wire = near ? "shm" : "tcp";
-    if (near || strcmp(config->wire, "tcp") != 0)
+    bool tcp = strcmp(config->wire, "tcp") == 0;
+    if (near || !(tcp || strcmp(config->wire, "verbs") == 0))
         return GW_OK;
-    const char *said = config->interface;
-    config->interface = interface;
+    const char *said = tcp ? config->interface : NULL;
+    if (tcp) /* verbs has devices to choose from */
+        config->interface = interface;
     return said ? gw__address_own(said, config->rendezvous, interface, why)
                 : gw__address_towards(config->rendezvous, interface, why);
 }

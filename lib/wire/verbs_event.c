@@ -41,12 +41,14 @@ static struct rdma_conn_param param_of(const struct gw__verbs_greeting *said)
                                     .private_data_len = sizeof *said,
                                     .responder_resources = 1,
                                     .initiator_depth = 1,
-                                    .retry_count = 7,
+                                    .retry_count = 6,
                                     .rnr_retry_count = 6};
 }
 
-/* Eight tries, of 4.096 us * 2^16 = 268 ms: what is not acknowledged for two
- * seconds is lost. Older kernels choose for themselves. */
+/* Seven tries (an eighth would mean no end to rdma_rxe), each of 4.096 us *
+ * 2^16 = 268 ms or, where the device adds its own delay, some more: what is not
+ * acknowledged for a few seconds is lost. Older kernels choose for themselves.
+ */
 static void set_patience(struct rdma_cm_id *id)
 {
     uint8_t exponent = 16;

@@ -409,9 +409,8 @@ START_TEST(opening_refuses_nonsense_with_a_sentence)
     struct gw__wire *wire = (struct gw__wire *)&why;
     struct gw_comm_config config = crew_config("pigeon", 0, 2);
     ck_assert_int_eq(gw__wire_open(&config, &wire, &why), GW_EINVAL);
-    ck_assert_str_eq(
-        why.text,
-        "no wire is called \"pigeon\"; there are shm, ipc, tcp and verbs");
+    ck_assert_str_eq(why.text, "no wire is called \"pigeon\"; there are "
+                               "shm, ipc, tcp and verbs");
     ck_assert_ptr_null(wire);
     gw__wire_close(&wire);
     config = crew_config("tcp", 2, 2);
@@ -424,7 +423,7 @@ Suite *suite_wire(void)
 {
     int wires = crew_wire_count();
     Suite *suite = suite_create("wire");
-    TCase *tests = tcase_create("slices");
+    TCase *tests = tcase_create("slices"), *crowd = tcase_create("crowd");
     tcase_set_timeout(tests, 30);
     tcase_add_loop_test(tests, slices_of_all_sizes_arrive_as_they_were, 0,
                         wires);
@@ -439,10 +438,13 @@ Suite *suite_wire(void)
                         wires);
     tcase_add_loop_test(tests, a_buffer_given_back_is_no_longer_read, 0, wires);
     tcase_add_loop_test(tests, a_view_stays_until_it_is_released, 0, wires);
-    tcase_add_loop_test(tests, eight_ranks_all_to_all, 0, wires);
     tcase_add_loop_test(tests, a_sleeper_is_woken_by_a_slice, 0, wires);
     tcase_add_loop_test(tests, a_rank_alone_needs_no_peers, 0, wires);
     tcase_add_test(tests, opening_refuses_nonsense_with_a_sentence);
     suite_add_tcase(suite, tests);
+    tcase_set_tags(crowd, "crowd");
+    tcase_set_timeout(crowd, 30);
+    tcase_add_loop_test(crowd, eight_ranks_all_to_all, 0, wires);
+    suite_add_tcase(suite, crowd);
     return suite;
 }

@@ -400,8 +400,6 @@ Suite *suite_wire_end(void)
     tcase_add_loop_test(tests, data_survives_a_sender_that_closed, 0, wires);
     tcase_add_loop_test(tests, closing_is_quick_when_nothing_is_due, 0, wires);
     tcase_add_test(tests, what_is_read_of_one_that_left_is_spoiled);
-    tcase_add_loop_test(tests, an_abort_reaches_all_past_waiting_data, 0,
-                        wires);
     tcase_add_loop_test(tests, an_abort_wakes_a_sleeper, 0, wires);
     tcase_add_loop_test(
         tests, a_killed_peer_is_lost_within_a_second_on_all_ranks, 0, wires);
@@ -416,5 +414,11 @@ Suite *suite_wire_end(void)
     tcase_add_loop_test(tests, an_address_of_another_wire_is_a_mismatch, 0,
                         wires);
     suite_add_tcase(suite, tests);
+    TCase *crowd = tcase_create("crowd");
+    tcase_set_tags(crowd, "crowd");
+    tcase_set_timeout(crowd, 30);
+    tcase_add_loop_test(crowd, an_abort_reaches_all_past_waiting_data, 0,
+                        wires);
+    suite_add_tcase(suite, crowd);
     return suite;
 }

@@ -129,7 +129,8 @@ GW_API bool gw_place_one_host(const struct gw_place *place);
 
 /* Sets rank and size of *config, and rendezvous, wire and interface where they
  * are NULL: on one host the wire is "shm"; between hosts it is "tcp", bound to
- * the address from which the rendezvous is reached. What *config points to
+ * the address from which the rendezvous is reached, which `interface` holds
+ * (over "verbs", too, which has devices to bind to). What *config points to
  * then belongs to `place` and `interface`, which must live until gw_comm_create
  * is over. GW_EINVAL when there are several ranks and no rendezvous,
  * GW_EUNREACH when no interface leads there (the sentence lists those there
