@@ -30,6 +30,11 @@ setup() {
     fi
 }
 
+# A command that failed may have left a run that goes on.
+teardown() {
+    build/ringctl down --all >/dev/null 2>&1 || true
+}
+
 # examples FILE: its examples, in ./examples.
 examples() {
     rm -rf examples
