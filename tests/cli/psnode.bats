@@ -208,7 +208,9 @@ make_rows() {
         --parts 4 -o json >one.json
     awk -v a="$(json test_accuracy <a9a.json)" 'BEGIN { exit !(a >= 0.849) }'
     [ "$(json lost <a9a.json)" = 0 ]
-    [ "$(json recoveries <a9a.json)" = 1 ]
+    # Of the one that was killed, at least: on a busy machine somebody may be
+    # slow enough to be convicted, too, which must not show in the weights.
+    [ "$(json recoveries <a9a.json)" -ge 1 ]
     [ "$(json digest <a9a.json)" = "$(json digest <one.json)" ]
 }
 
