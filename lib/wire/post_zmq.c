@@ -191,7 +191,7 @@ static void zmq_close_post(struct gw__post *post)
     gw__post_zmq_tend(post);
     gw__post_zmq_drop_early(zmq);
     for (unsigned node = 0; node < GW__POST_NODES; node++)
-        gw__post_line_drop(zmq, node);
+        gw__post_line_empty(zmq, node);
     gw__post_near_close(zmq);
     if (zmq->bell >= 0)
         close(zmq->bell);

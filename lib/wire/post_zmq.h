@@ -58,6 +58,7 @@ struct gw__post_carriage {
 struct gw__post_zmq_parcel {
     struct gw__post_parcel base;
     bool near;
+    bool is_void; /* only its place in the line counts */
     uint32_t session;
     uint64_t sequence;
     unsigned kept; /* parts that lie in frames, as bits */
@@ -165,6 +166,8 @@ struct gw__post_parcel *gw__post_line_take(struct gw__post_zmq *zmq);
 /* Is there one, or may there be after a look at the near road? */
 bool gw__post_line_ready(struct gw__post_zmq *zmq);
 void gw__post_line_drop(struct gw__post_zmq *zmq, unsigned node);
+/* As if nothing had ever come. */
+void gw__post_line_empty(struct gw__post_zmq *zmq, unsigned node);
 
 /* ---- post_zmq_in.c ---- */
 

@@ -41,7 +41,7 @@ gw__post_zmq_parcel_new(const struct gw__post_head *head, size_t room)
                                             .free = free_parcel},
                                  .sent_ns = head->sent_ns};
     atomic_init(&parcel->base.parcel.holds, 1);
-    parcel->near = false;
+    parcel->near = parcel->is_void = false;
     parcel->session = head->session;
     parcel->sequence = head->sequence;
     parcel->kept = 0;

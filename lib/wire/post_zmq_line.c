@@ -71,6 +71,15 @@ static void begin_session(struct gw__post_zmq *zmq, unsigned node,
     peer->next = 0;
 }
 
+/* Letters are missing before it, which come by ZeroMQ. */
+static bool is_ahead(const struct gw__post_zmq_peer *peer,
+                     const struct gw__post_zmq_parcel *parcel)
+{
+    return parcel->near && (parcel->session > peer->session_seen ||
+                            (parcel->session == peer->session_seen &&
+                             parcel->sequence > peer->next));
+}
+
 /* Nobody gets it, and nothing is to wait for it. */
 static void count_as_come(struct gw__post_zmq *zmq,
                           const struct gw__post_zmq_parcel *parcel)
@@ -83,13 +92,35 @@ static void count_as_come(struct gw__post_zmq *zmq,
         note_next(peer, parcel->sequence + 1);
 }
 
+/* One that is ahead keeps its place all the same: those before it may come yet,
+ * when the peer is known again, and those behind it wait for them. */
+static void skip(struct gw__post_zmq *zmq, struct gw__post_zmq_parcel *parcel)
+{
+    parcel->is_void = is_ahead(&zmq->peers[parcel->base.parcel.from], parcel);
+    if (parcel->is_void) {
+        insert(zmq, parcel);
+        return;
+    }
+    count_as_come(zmq, parcel);
+    gw__post_zmq_drop(zmq, &parcel->base);
+}
+
 void gw__post_line_drop(struct gw__post_zmq *zmq, unsigned node)
 {
-    while (zmq->peers[node].line) {
-        struct gw__post_parcel *first = shift(zmq, node);
-        count_as_come(zmq, (struct gw__post_zmq_parcel *)first);
-        gw__post_zmq_drop(zmq, first);
+    struct gw__post_parcel *line = zmq->peers[node].line;
+    while (zmq->peers[node].line)
+        (void)shift(zmq, node);
+    while (line) {
+        struct gw__post_parcel *next = line->next;
+        skip(zmq, (struct gw__post_zmq_parcel *)line);
+        line = next;
     }
+}
+
+void gw__post_line_empty(struct gw__post_zmq *zmq, unsigned node)
+{
+    while (zmq->peers[node].line)
+        gw__post_zmq_drop(zmq, shift(zmq, node));
 }
 
 static bool is_followed(const struct gw__post_zmq_peer *peer,
@@ -104,7 +135,7 @@ static void follow(struct gw__post_zmq *zmq, const struct gw__parcel *shown)
     struct gw__post_zmq_peer *peer = &zmq->peers[shown->from];
     if (is_followed(peer, shown))
         return;
-    gw__post_line_drop(zmq, shown->from);
+    gw__post_line_empty(zmq, shown->from);
     peer->seen_high = shown->incarnation_high;
     peer->seen_low = shown->incarnation_low;
     peer->session_seen = 0;
@@ -136,8 +167,9 @@ void gw__post_line_skip(struct gw__post_zmq *zmq,
     if (!zmq->post.peers[shown->from].known)
         follow(zmq, shown);
     if (is_followed(&zmq->peers[shown->from], shown))
-        count_as_come(zmq, parcel);
-    gw__post_zmq_drop(zmq, &parcel->base);
+        skip(zmq, parcel);
+    else
+        gw__post_zmq_drop(zmq, &parcel->base);
 }
 
 static bool is_due(const struct gw__post_zmq *zmq,
@@ -150,17 +182,27 @@ static bool is_due(const struct gw__post_zmq *zmq,
     return parcel->near ? parcel->sequence <= peer->next : zmq->near_looked;
 }
 
-struct gw__post_parcel *gw__post_line_take(struct gw__post_zmq *zmq)
+/* The first of a line, if it is due; places that are void are passed over. */
+static struct gw__post_parcel *take_from(struct gw__post_zmq *zmq,
+                                         unsigned node)
 {
-    for (uint64_t left = zmq->lines; left; left &= left - 1) {
-        unsigned node = (unsigned)__builtin_ctzll(left);
-        struct gw__post_zmq_parcel *first = first_of(zmq, node);
-        if (!is_due(zmq, first))
-            continue;
+    struct gw__post_zmq_parcel *first;
+    while ((first = first_of(zmq, node)) && is_due(zmq, first)) {
         note_next(&zmq->peers[node], first->sequence + 1);
-        return shift(zmq, node);
+        (void)shift(zmq, node);
+        if (!first->is_void)
+            return &first->base;
+        gw__post_zmq_drop(zmq, &first->base);
     }
     return NULL;
+}
+
+struct gw__post_parcel *gw__post_line_take(struct gw__post_zmq *zmq)
+{
+    struct gw__post_parcel *taken = NULL;
+    for (uint64_t left = zmq->lines; left && !taken; left &= left - 1)
+        taken = take_from(zmq, (unsigned)__builtin_ctzll(left));
+    return taken;
 }
 
 bool gw__post_line_ready(struct gw__post_zmq *zmq)
