@@ -226,7 +226,7 @@ EOT
     for home in labs/[0-9][0-9]-*; do
         number=$(basename "$home" | cut -d - -f 1)
         lab start "$number" >/dev/null
-        for _ in $(awk -v RS= '{ print NR }' "$home/hints.txt"); do
+        for _ in $(seq "$(awk -v RS= 'END { print NR }' "$home/hints.txt")"); do
             lab hint "$number" >>said
         done
     done
