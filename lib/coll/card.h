@@ -46,6 +46,14 @@ static inline bool gw__has_entered(const struct gw_comm *comm, unsigned rank,
                                 memory_order_acquire) == turn + 1;
 }
 
+/* Has it ended the turn? Then its side may be used again. */
+static inline bool gw__has_left(const struct gw_comm *comm, unsigned rank,
+                                uint64_t turn)
+{
+    return atomic_load_explicit(&comm->cards[rank]->left,
+                                memory_order_acquire) > turn;
+}
+
 static inline struct side *side_of(const struct gw_request *r, unsigned rank)
 {
     return gw__side(r->comm, rank, r->turn);

@@ -217,13 +217,10 @@ static bool leave(const struct trip *t)
     bool waited = false;
     atomic_store_explicit(&t->own->done, UINT32_MAX, memory_order_release);
     gw__tell_left(comm, t->turn + 1);
-    for (unsigned i = 0; i < passes->touched_count; i++) {
-        struct card *card = comm->cards[passes->touched[i]];
-        while (atomic_load_explicit(&card->left, memory_order_acquire) <=
-               t->turn)
+    for (unsigned i = 0; i < passes->touched_count; i++)
+        while (!gw__has_left(comm, passes->touched[i], t->turn))
             if (!pause_a_moment(comm, &waited))
                 return false;
-    }
     if (waited)
         comm->windows->moved(comm->wire);
     return true;

@@ -268,17 +268,25 @@ static void drain(struct gw_request *r)
     }
 }
 
+/* What `peer` has done of its passes. When it has left, its side may already
+ * tell of a later turn: with eager calls it need not wait for this rank, which
+ * is still emptying its stage. */
+static uint32_t done_by(const struct gw_request *r, unsigned peer)
+{
+    if (gw__has_left(r->comm, peer, r->turn))
+        return r->pieces;
+    if (!gw__has_entered(r->comm, peer, r->turn))
+        return 0;
+    return atomic_load_explicit(&side_of(r, peer)->done, memory_order_acquire);
+}
+
 /* What all that touch me have done, and this rank too, if it uses the stage. */
 static uint32_t least_done(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
     uint32_t least = r->deferred || r->aside ? r->ran : r->pieces;
     for (unsigned i = 0; i < passes->touched_count && least > 0; i++) {
-        struct side *side = side_of(r, passes->touched[i]);
-        uint32_t done =
-            gw__has_entered(r->comm, passes->touched[i], r->turn)
-                ? atomic_load_explicit(&side->done, memory_order_acquire)
-                : 0;
+        uint32_t done = done_by(r, passes->touched[i]);
         least = done < least ? done : least;
     }
     return least;

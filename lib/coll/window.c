@@ -111,9 +111,7 @@ static bool all_left(struct gw_request *r)
     if (r->eager)
         return true;
     for (; r->seen < passes->touched_count; r->seen++)
-        if (atomic_load_explicit(
-                &r->comm->cards[passes->touched[r->seen]]->left,
-                memory_order_acquire) < r->turn + 1)
+        if (!gw__has_left(r->comm, passes->touched[r->seen], r->turn))
             return false;
     return true;
 }

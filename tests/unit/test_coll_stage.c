@@ -4,6 +4,7 @@
  * many pieces: each rank has its own kind of memory, every collective, in place
  * and not, sizes that fit no piece; and ranks that are late at any time.
  */
+#include "coll/comm.h"
 #include "kinds.h"
 #include "ranks.h"
 #include "stress.h"
@@ -11,6 +12,7 @@
 #include <gradwire/wire.h>
 
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -90,6 +92,56 @@ START_TEST(every_kind_of_memory_and_call)
 }
 END_TEST
 
+/* Rank 0 has stored into rank 1's stage and goes on, while rank 1 has not yet
+ * emptied it: so many eager calls later the side of rank 0's card that said so
+ * tells of another call. */
+static void run_ahead(struct gw_comm *comm, void *meeting)
+{
+    enum { COUNT = 1001 };
+    bool ahead = gw_comm_rank(comm) == 0;
+    struct memory in = new_memory(), out = new_memory();
+    int32_t *mine = either(&in, !ahead), *sum = either(&out, !ahead), word = 7;
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = mine,
+                           .out = sum,
+                           .count = COUNT,
+                           .type = GW_I32,
+                           .op = GW_SUM,
+                           .algo = "partitioned"};
+    struct gw_request *request;
+    for (int i = 0; i < COUNT; i++)
+        mine[i] = i;
+    if (!ahead)
+        pthread_barrier_wait(meeting);
+    ck_assert_int_eq(gw_start(comm, &call, &request), GW_OK);
+    if (ahead)
+        pthread_barrier_wait(meeting); /* it has entered */
+    pthread_barrier_wait(meeting);     /* rank 1 has done its part */
+    if (!ahead)
+        pthread_barrier_wait(meeting); /* rank 0 can go no further */
+    ck_assert_int_eq(gw_wait(&request), GW_OK);
+    for (unsigned i = 0; i < GW__SIDES; i++)
+        ck_assert_int_eq(gw_broadcast(comm, ahead ? &word : NULL,
+                                      ahead ? NULL : &word, 1, GW_I32, 0),
+                         GW_OK);
+    if (ahead)
+        pthread_barrier_wait(meeting);
+    for (int i = 0; i < COUNT; i++)
+        ck_assert_int_eq(sum[i], 2 * i);
+    free_memory(&in);
+    free_memory(&out);
+}
+
+START_TEST(a_stage_is_emptied_whoever_has_gone_on)
+{
+    const struct gw_comm_config config = {.wire = "shm"};
+    pthread_barrier_t meeting;
+    pthread_barrier_init(&meeting, NULL, 2);
+    run_ranks(&config, 2, run_ahead, &meeting);
+    pthread_barrier_destroy(&meeting);
+}
+END_TEST
+
 Suite *suite_coll_stage(void);
 
 Suite *suite_coll_stage(void)
@@ -98,6 +150,7 @@ Suite *suite_coll_stage(void)
     TCase *tcase = tcase_create("stage");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, every_kind_of_memory_and_call);
+    tcase_add_test(tcase, a_stage_is_emptied_whoever_has_gone_on);
     suite_add_tcase(suite, tcase);
     return suite;
 }
