@@ -11,7 +11,7 @@
 # their medians, of times and of ratios. All rows take about 20 minutes. The
 # group tune comes first: calibration and rules of this machine, which the others
 # use (alone they go by what is built in). Rows that would be missed, and have no
-# reason, get as many rounds more, twice at most, and all rounds count: bad luck
+# reason, get as many rounds more, four times at most, and all count: bad luck
 # evens out, what is slow stays so. BENCH_JSON=FILE receives the same as
 # JSON lines, BENCH_SVG=FILE a drawing. What was measured stays in
 # BUILD/bench/times, and what the programs complained of in
@@ -164,8 +164,7 @@ report() {
 trap 'exit 130' INT TERM
 prepare
 measure "$build/bench/jobs"
-if [ -z "$record" ]; then
-    look_again
-    look_again
-fi
+for _ in 1 2 3 4; do
+    test "$record" || look_again
+done
 report
