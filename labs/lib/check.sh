@@ -65,7 +65,7 @@ check() {
     cat "$record/check/told"
     if [ "$code" = 0 ]; then
         echo "Lab $number is done. What it does not show: Limits in" \
-            "$(near "$LAB/README.md")"
+            "$(near "$(page)")"
     else
         echo "Stuck? $me hint $number"
     fi

@@ -47,6 +47,32 @@ conf() {
     sed -n "s/^$2=//p" "$1/lab.conf"
 }
 
+# chinese: whether the learner reads Chinese, as the locale of messages says.
+chinese() {
+    case ${LC_ALL:-${LC_MESSAGES:-${LANG:-}}} in
+    zh*) [ -e "$LAB/README.zh.md" ] ;;
+    *) return 1 ;;
+    esac
+}
+
+# The page of the lab in the learner's language.
+page() {
+    if chinese; then
+        echo "$LAB/README.zh.md"
+    else
+        echo "$LAB/README.md"
+    fi
+}
+
+# That it is there in the other one, too.
+other_page() {
+    if chinese; then
+        echo " (in English: README.md)"
+    elif [ -e "$LAB/README.zh.md" ]; then
+        echo " (in Chinese: README.zh.md)"
+    fi
+}
+
 # The parameters are what lab.conf spells in capitals.
 parameters() {
     sed -n 's/^\([A-Z][A-Z0-9_]*\)=/\1 /p' "$LAB/lab.conf"

@@ -109,6 +109,6 @@ run() {
     if [ "$steps" != 0 ]; then
         fail 2 "the run ended early, with status $steps"
     fi
-    printf '\nNext: See, Explain and Break it in %s\n' "$(near "$LAB/README.md")"
+    printf '\nNext: See, Explain and Break it in %s\n' "$(near "$(page)")"
     exit "$code"
 }

@@ -253,6 +253,25 @@ so it is." ]
     grep -qx "# mine" lab-work/old/01-*/costs.txt
 }
 
+# The page that start names first: "Read" and what is in brackets.
+page_read() {
+    lab start 01 | grep '^Read'
+    lab reset 01 >/dev/null
+}
+
+@test "who reads Chinese is sent to the Chinese page, others are told of it" {
+    english="Read     labs/01-collectives/README.md (in Chinese: README.zh.md)"
+    chinese="Read     labs/01-collectives/README.zh.md (in English: README.md)"
+    export LC_ALL='' LC_MESSAGES='' LANG=C.UTF-8
+    [ "$(page_read)" = "$english" ]
+    [ "$(LANG=zh_CN.UTF-8 page_read)" = "$chinese" ]
+    [ "$(LC_MESSAGES=zh_TW page_read)" = "$chinese" ]
+    [ "$(LANG=zh_CN.UTF-8 LC_MESSAGES=de_DE.UTF-8 page_read)" = "$english" ]
+    [ "$(LANG=zh_CN.UTF-8 LC_ALL=C page_read)" = "$english" ]
+    [ "$(LC_ALL=zh_CN.UTF-8 lab start 01 | sed -n 3p)" = \
+        "$(sed -n '1s/# //p' labs/01-collectives/README.zh.md)" ]
+}
+
 @test "a learner's folder is never inside of labs" {
     LAB_WORK=labs/mine run lab start 00
     [ "$status" -eq 64 ]
