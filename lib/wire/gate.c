@@ -39,31 +39,45 @@ static bool receive(void *monitor, void *part, size_t bytes)
     return got >= 0;
 }
 
-/* An event is its number and a value, then a frame with an address. 0: the
- * context has ended. */
-static unsigned next_event(void *monitor)
+struct event {
+    uint16_t number; /* 0: the context has ended */
+    uint32_t value;
+};
+
+/* Number and value, then a frame with an address. */
+static struct event next_event(void *monitor)
 {
     unsigned char frame[6], address[256];
-    uint16_t event;
+    struct event event = {0};
     if (!receive(monitor, frame, sizeof frame) ||
         !receive(monitor, address, sizeof address))
-        return 0;
-    memcpy(&event, frame, sizeof event);
+        return event;
+    memcpy(&event.number, frame, sizeof event.number);
+    memcpy(&event.value, frame + sizeof event.number, sizeof event.value);
     return event;
+}
+
+/* One of us who goes away in the middle of a handshake was not refused. */
+static bool is_refusal(const struct event *event)
+{
+    bool left = event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL &&
+                (event->value == EPIPE || event->value == ECONNRESET);
+    return (event->number & REFUSED) && !left;
 }
 
 static void *watch(void *context)
 {
     struct gw__gate *gate = context;
     bool told = false;
-    unsigned event;
-    while ((event = next_event(gate->monitor)) != 0 &&
-           event != ZMQ_EVENT_MONITOR_STOPPED) {
-        if (!told && (event & REFUSED))
+    struct event event;
+    while ((event = next_event(gate->monitor)).number != 0 &&
+           event.number != ZMQ_EVENT_MONITOR_STOPPED) {
+        bool refused = is_refusal(&event);
+        if (!told && refused)
             gw__notice("%s: somebody without the key of this cluster was "
                        "refused; others will be too, without a word",
                        gate->place);
-        told |= (event & REFUSED) != 0;
+        told |= refused;
     }
     return NULL;
 }

@@ -11,7 +11,7 @@ setup_file() {
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
     PSNODE=$(realpath "${PSNODE:-${B:-build}/psnode}")
     export RINGCTL PSNODE
-    "${CC:-cc}" -o "$BATS_FILE_TMPDIR/strangers" "$BATS_TEST_DIRNAME/strangers.c"
+    ${CC:-cc} -o "$BATS_FILE_TMPDIR/strangers" "$BATS_TEST_DIRNAME/strangers.c"
     "$RINGCTL" keygen "$BATS_FILE_TMPDIR/lab.key"
 }
 

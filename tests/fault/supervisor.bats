@@ -248,7 +248,7 @@ until_gone() {
 
 @test "requests that are none are refused, and do no harm" {
     # shellcheck disable=SC2046
-    "${CC:-cc}" -o rubbish "$TESTS/rubbish.c" $(pkg-config --cflags --libs libzmq)
+    ${CC:-cc} -o rubbish "$TESTS/rubbish.c" $(pkg-config --cflags --libs libzmq)
     ringctl up 2 --name rubbish --keep
     run -0 ./rubbish "$(cat runs/rubbish/endpoint)" 1
     [[ ${lines[-1]} == "0 unanswered" ]]
