@@ -319,6 +319,11 @@ GW_MUST_CHECK enum gw_err gw__keep_apply(struct gw_ring *ring,
                                          struct gw_ring_result *seen,
                                          struct gw_error *why);
 uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed);
+/* Of a result: of all of it up to this size, of samples beyond, which are
+ * others in each op. */
+enum { GW__DIGEST_WHOLE_BYTES = 64 << 10 };
+uint64_t gw__keep_digest(const void *data, size_t bytes, uint64_t op,
+                         uint64_t seed);
 /* Makes *memory at least `bytes` large. */
 GW_MUST_CHECK enum gw_err gw__keep_grow(unsigned char **memory, size_t *room,
                                         size_t bytes, struct gw_error *why);

@@ -228,14 +228,15 @@ struct gw_ring_status {
      * are in no result; and that were refused since they would count twice. */
     uint64_t lost, doubled;
     uint64_t joined_stall_ns; /* of the last admission: what it cost the step */
-    uint64_t digest;          /* chained over op, contributors and result */
-    char text[200];           /* the last sentence about trouble, or "" */
+    uint64_t digest; /* chained over op, contributors and result, of which above
+                        64 KiB 64 cache lines count, others in each op */
+    char text[200];  /* the last sentence about trouble, or "" */
 };
 /* From any thread. */
 GW_API void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status);
 /* Are the states of all members equal? An op of the ring's own, in which each
- * gives its digest and a hash of its state. GW_EWRONG names the nodes that
- * differ from most. */
+ * gives its digest and a hash of all of its state. GW_EWRONG names the nodes
+ * that differ from most. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_check(struct gw_ring *ring,
                                                struct gw_error *why);
 
