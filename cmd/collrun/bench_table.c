@@ -109,8 +109,12 @@ enum gw_err bench_table_begin(struct bench_table *t, const struct bench *bench,
                      table ? FIELD_COUNT : FIELD_COUNT - 1, &t->output, why);
     if (err)
         free(t->heard);
-    else
+    else {
+        output_spare(t->output,
+                     "op redop dtype root wire count p99_us bound_us "
+                     "predicted_us p50_us algo bound_percent algbw_GBps");
         output_note_integer(t->output, "seed", (int64_t)bench->seed);
+    }
     return err;
 }
 

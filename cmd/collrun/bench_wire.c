@@ -84,6 +84,7 @@ enum gw_err bench_wire(const struct bench *bench, const struct launch *plain,
         err = output_begin("collrun bench wire", common.output, fields,
                            FIELD_COUNT, &w.output, why);
     if (!err) {
+        output_spare(w.output, "op cipher_GBps hand_over_us accounted raw_us");
         launch.ranks = 2;
         launch.rank_main = rank_main;
         launch.on_report = on_report;

@@ -147,6 +147,7 @@ static int run(int operand_count, char **operands)
     if (output_begin("collrun calibrate", common.output, fields,
                      sizeof fields / sizeof *fields, &output, &why))
         return complain(&why);
+    output_spare(output, "stored cores cached_GBps memory_GBps");
     enum gw_err err = calibrate_wires(output, &why);
     output_end(&output, err ? &why : NULL, err == GW_EINTR);
     return err ? complain(&why) : 0;

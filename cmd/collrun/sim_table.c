@@ -137,6 +137,7 @@ int sim_print(struct sim_table *table)
     sort(table);
     notes(output, table);
     output_collect(output);
+    output_spare(output, "rounds uplink_buffers");
     for (size_t i = 0; i < table->row_count; i++)
         print_row(output, table, &table->rows[i]);
     if (table->row_count == 1)

@@ -204,8 +204,13 @@ enum gw_err tune_table_ranks(struct tune *tune, struct gw_error *why)
 static enum gw_err begin_rows(struct tune *tune, const struct field *list,
                               unsigned count, struct gw_error *why)
 {
-    return output_begin("collrun tune", common.output, list, count,
-                        &tune->output, why);
+    enum gw_err err = output_begin("collrun tune", common.output, list, count,
+                                   &tune->output, why);
+    if (!err)
+        output_spare(tune->output,
+                     "predicted_measured rule ruled_worst_percent "
+                     "error_worst_at error_p95_percent noise_percent cases");
+    return err;
 }
 
 enum gw_err tune_table_begin(struct tune *tune, struct gw_error *why)

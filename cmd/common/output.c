@@ -63,6 +63,12 @@ void output_collect(struct output *output)
     output->collect = true;
 }
 
+void output_spare(struct output *output, const char *names)
+{
+    assert(!output->head_done);
+    output->spare = names;
+}
+
 static void head_once(struct output *output, const union value *sample)
 {
     if (output->head_done)
@@ -113,7 +119,7 @@ void output_note_real(struct output *output, const char *name, double value)
 static void release(struct output **output)
 {
     fflush((*output)->file);
-    free((*output)->widths);
+    free((*output)->columns);
     free(*output);
     *output = NULL;
     open_document = NULL;
@@ -170,6 +176,11 @@ const char *output_cell(const struct field *field, union value value,
 bool output_field_shown(const struct field *field)
 {
     return !field->hidden || common.verbose;
+}
+
+const char *output_header(const struct field *field)
+{
+    return field->header ? field->header : field->name;
 }
 
 bool output_has_field(const struct output *output, const char *name)

@@ -41,6 +41,12 @@ GW_MUST_CHECK enum gw_err output_begin(const char *title, const char *format,
  * is complete, each column as wide as its content. Other formats are not
  * affected. */
 void output_collect(struct output *output);
+/* Before the first row: what the table can do without on a terminal that is
+ * narrower than it: "entropy queued" leaves out `entropy` first, then `queued`,
+ * and then columns from the right, as many as need be. A last line names them.
+ * Nothing is left out with -v, nor where stdout is no terminal. `names` must
+ * live as long as the document. */
+void output_spare(struct output *output, const char *names);
 /* One value a field. */
 void output_row(struct output *output, const union value *values);
 /* A fact about the whole document: "seed": 1. Before the first row: above it;

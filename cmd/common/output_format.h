@@ -22,6 +22,14 @@ struct note {
 
 struct grid; /* a table that is drawn when it is complete */
 
+/* Of a table: what it needs at least, whether its texts may be broken at
+ * blanks, and whether it is there. */
+struct column {
+    int width;
+    bool wraps;
+    bool shown;
+};
+
 struct output {
     const struct output_format *format;
     FILE *file;
@@ -31,7 +39,8 @@ struct output {
     size_t row_count;
     unsigned note_count, early_count; /* late notes follow the early ones */
     struct note notes[NOTES_MAX];
-    int *widths; /* of a table that is printed as it comes */
+    const char *spare;      /* of output_spare; NULL: none */
+    struct column *columns; /* of a table; NULL before its head */
     struct grid *grid;
     unsigned field_count;
     struct field fields[];
@@ -60,8 +69,29 @@ void output_to(FILE *file);
 const char *output_cell(const struct field *field, union value value,
                         const char *absent, char buf[64]);
 bool output_field_shown(const struct field *field);
+/* What stands above its column. */
+const char *output_header(const struct field *field);
 /* True when a row has a field of this name, which then hides a note's. */
 bool output_has_field(const struct output *output, const char *name);
+
+/* ---- a table on a narrow terminal (output_narrow.c) ---- */
+
+/* How many columns of characters there are: INT_MAX where it does not matter.
+ */
+int output_room(const struct output *output);
+/* What stands between two columns, and the room that a text which is broken at
+ * blanks should have for some words. */
+enum { OUTPUT_GAP = 2, OUTPUT_WORDS = 20 };
+/* How wide a line of the shown columns must be. */
+int output_width(const struct output *output);
+/* ... and whether it fits, or need not. */
+bool output_fits(const struct output *output);
+/* Shows no more columns than there is room for. */
+void output_narrow(struct output *output);
+/* The names of those, as jsonl has them: "entropy, queued"; "" if there are
+ * none. Writes and returns `out`. */
+const char *output_left_out(const struct output *output, char *out,
+                            size_t size);
 
 /* ---- the finished table (output_grid.c) ---- */
 

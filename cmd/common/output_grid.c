@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A table whose rows are all known, drawn by libsmartcols: each column as wide
- * as its content, and on a terminal that is too narrow the last texts wrap.
+ * as its content. On a terminal that is too narrow prose wraps, as does the
+ * last text; what still does not fit is left out (output_narrow.c).
  */
 #include "internal.h"
 #include "output_format.h"
@@ -14,10 +15,11 @@
 /* A text up to here is a name, and stays whole: "by feature". */
 enum { NAME_WIDTH = 16 };
 
-static struct libscols_table *table_of(struct output *output)
-{
-    return (struct libscols_table *)(void *)output->grid;
-}
+/* The texts of all cells, row by row; those that are not shown are NULL. */
+struct grid {
+    size_t count, room;
+    char **cells;
+};
 
 /* How wide a text would like to be. */
 static size_t whole_text(const struct libscols_column *column, const char *text,
@@ -54,88 +56,135 @@ static bool is_prose(const union value *sample)
            strchr(sample->text, ' ');
 }
 
-static const char *header_of(const struct field *field)
-{
-    return field->header ? field->header : field->name;
-}
-
-/* The last column that is shown, if the others leave room for some words;
- * else the number of columns. */
-static unsigned last_with_room(const struct output *output)
-{
-    unsigned last = output->field_count;
-    size_t before = 0, words = 20;
-    for (unsigned i = 0; i < output->field_count; i++) {
-        if (!output_field_shown(&output->fields[i]))
-            continue;
-        if (last < output->field_count)
-            before += strlen(header_of(&output->fields[last])) + 2;
-        last = i;
-    }
-    size_t columns = (size_t)terminal_columns(fileno(output->file));
-    return before + words <= columns ? last : output->field_count;
-}
-
-/* A text column whose first text is prose may be broken at blanks, and so may
- * the last one. */
-static void add_column(struct libscols_table *table, const struct field *field,
-                       const union value *sample, bool last)
-{
-    bool text = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
-    bool prose = field->kind == FIELD_TEXT && (last || is_prose(sample));
-    const char *header = header_of(field);
-    struct libscols_column *column =
-        scols_table_new_column(table, header, prose ? 0.2 : 0,
-                               prose  ? SCOLS_FL_WRAP
-                               : text ? 0
-                                      : SCOLS_FL_RIGHT);
-    if (column && prose)
-        scols_column_set_wrapfunc(column, whole_text, next_line, NULL);
-    if (column && color_on(STDOUT_FILENO))
-        scols_cell_set_color(scols_column_get_header(column), "bold");
-}
+/* ---- while rows come ---- */
 
 void grid_head(struct output *output, const union value *sample)
 {
-    struct libscols_table *table = scols_new_table();
-    if (!table) {
+    output->grid = calloc(1, sizeof *output->grid);
+    if (!output->grid)
         (void)complain_with(GW_ENOMEM, "table");
-        return;
+    for (unsigned i = 0; i < output->field_count; i++) {
+        const struct field *field = &output->fields[i];
+        output->columns[i].width = (int)strlen(output_header(field));
+        output->columns[i].wraps =
+            field->kind == FIELD_TEXT && is_prose(sample ? &sample[i] : NULL);
     }
-    output->grid = (struct grid *)(void *)table;
-    scols_table_set_stream(table, output->file);
-    scols_table_set_column_separator(table, "  ");
-    scols_table_enable_colors(table, color_on(STDOUT_FILENO));
-    bool person = output->file == stdout && isatty(STDOUT_FILENO);
-    scols_table_set_termforce(table, person ? SCOLS_TERMFORCE_AUTO
-                                            : SCOLS_TERMFORCE_NEVER);
-    unsigned last = last_with_room(output);
-    for (unsigned i = 0; i < output->field_count; i++)
-        if (output_field_shown(&output->fields[i]))
-            add_column(table, &output->fields[i], sample ? &sample[i] : NULL,
-                       i == last);
+}
+
+/* At least so much room the column needs for this cell. */
+static void widen(struct column *column, const char *text)
+{
+    size_t width = mbstowcs(NULL, text, 0);
+    if (width == (size_t)-1)
+        width = strlen(text);
+    if (column->wraps && width > OUTPUT_WORDS)
+        width = OUTPUT_WORDS;
+    if (width > (size_t)column->width)
+        column->width = (int)width;
+}
+
+static bool room_for(struct grid *grid, size_t more)
+{
+    if (grid->count + more <= grid->room)
+        return true;
+    size_t room = 2 * grid->room + more;
+    char **cells = realloc(grid->cells, room * sizeof *cells);
+    if (!cells)
+        return false;
+    grid->cells = cells;
+    grid->room = room;
+    return true;
 }
 
 void grid_row(struct output *output, const union value *values)
 {
     char buf[64];
-    size_t column = 0;
-    struct libscols_line *line =
-        output->grid ? scols_table_new_line(table_of(output), NULL) : NULL;
-    if (!line)
+    struct grid *grid = output->grid;
+    if (!grid)
         return;
+    if (!room_for(grid, output->field_count)) {
+        (void)complain_with(GW_ENOMEM, "row of a table");
+        return;
+    }
+    for (unsigned i = 0; i < output->field_count; i++) {
+        bool shown = output->columns[i].shown;
+        const char *text = output_cell(&output->fields[i], values[i], "-", buf);
+        if (shown)
+            widen(&output->columns[i], text);
+        grid->cells[grid->count++] = shown ? strdup(text) : NULL;
+    }
+}
+
+/* ---- when all are there ---- */
+
+/* On a narrow terminal the last text may be broken as well. */
+static void lay_out(struct output *output)
+{
+    unsigned last = 0;
+    output_narrow(output);
     for (unsigned i = 0; i < output->field_count; i++)
-        if (output_field_shown(&output->fields[i]))
-            (void)scols_line_set_data(
-                line, column++,
-                output_cell(&output->fields[i], values[i], "-", buf));
+        if (output->columns[i].shown)
+            last = i;
+    if (output->fields[last].kind == FIELD_TEXT &&
+        output_width(output) <= output_room(output))
+        output->columns[last].wraps = true;
+}
+
+static void add_column(struct libscols_table *table, const struct field *field,
+                       bool wraps)
+{
+    bool text = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
+    struct libscols_column *column =
+        scols_table_new_column(table, output_header(field), wraps ? 0.2 : 0,
+                               wraps  ? SCOLS_FL_WRAP
+                               : text ? 0
+                                      : SCOLS_FL_RIGHT);
+    if (column && wraps)
+        scols_column_set_wrapfunc(column, whole_text, next_line, NULL);
+    if (column && color_on(STDOUT_FILENO))
+        scols_cell_set_color(scols_column_get_header(column), "bold");
+}
+
+static void add_row(struct libscols_table *table, const struct output *output,
+                    char *const *cells)
+{
+    size_t column = 0;
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    for (unsigned i = 0; line && i < output->field_count; i++)
+        if (output->columns[i].shown)
+            (void)scols_line_set_data(line, column++, cells[i]);
+}
+
+static void print(struct libscols_table *table, const struct output *output)
+{
+    const struct grid *grid = output->grid;
+    bool person = output->file == stdout && isatty(STDOUT_FILENO);
+    scols_table_set_stream(table, output->file);
+    scols_table_set_column_separator(table, "  ");
+    scols_table_enable_colors(table, color_on(STDOUT_FILENO));
+    scols_table_set_termforce(table, person ? SCOLS_TERMFORCE_AUTO
+                                            : SCOLS_TERMFORCE_NEVER);
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output->columns[i].shown)
+            add_column(table, &output->fields[i], output->columns[i].wraps);
+    for (size_t at = 0; at < grid->count; at += output->field_count)
+        add_row(table, output, grid->cells + at);
+    scols_print_table(table);
 }
 
 void grid_draw(struct output *output)
 {
-    if (!output->grid)
-        return;
-    scols_print_table(table_of(output));
-    scols_unref_table(table_of(output));
+    struct grid *grid = output->grid;
+    struct libscols_table *table = grid ? scols_new_table() : NULL;
+    if (table) {
+        lay_out(output);
+        print(table, output);
+        scols_unref_table(table);
+    }
+    for (size_t i = 0; grid && i < grid->count; i++)
+        free(grid->cells[i]);
+    if (grid)
+        free(grid->cells);
+    free(grid);
     output->grid = NULL;
 }

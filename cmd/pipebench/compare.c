@@ -105,6 +105,7 @@ static enum gw_err report(const struct entrants *entrants,
     if (run_all)
         output_note_text(output, "wire", wire);
     output_collect(output);
+    output_spare(output, "bytes messages bubble_of_ideal peak_share");
     for (unsigned i = 0; i < entrants->count; i++)
         entrant_row(output, &entrants->list[i]);
     output_note_text(output, "fastest", fastest(entrants, false));

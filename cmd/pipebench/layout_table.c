@@ -228,6 +228,7 @@ enum gw_err layout_show(const struct gw_layout *layout, struct gw_error *why)
         return why->code;
     put_notes(output, layout);
     output_collect(output);
+    output_spare(output, "one_process parameters shape");
     for (unsigned i = 0; i < layout->operator_count; i++) {
         if (i > 0)
             put_border(output, layout, i);

@@ -45,6 +45,7 @@ enum gw_err report_begin(const struct report *report, struct output **output,
     output_note_integer(*output, "micros", schedule->micros);
     output_note_integer(*output, "chunks", schedule->chunks);
     output_collect(*output);
+    output_spare(*output, "bubble_of_ideal ideal_us waiting");
     return GW_OK;
 }
 

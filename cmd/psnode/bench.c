@@ -220,6 +220,7 @@ static int run(int operand_count, char **operands)
     if (code)
         return complain(&why);
     output_collect(output);
+    output_spare(output, "op wire floats keys p99_us");
     output_note_integer(output, "seed", (int64_t)bench.seed);
     progress("%s of %u keys of %u floats over %s", bench.op_name, bench.keys,
              bench.floats, bench.wire);

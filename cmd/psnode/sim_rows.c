@@ -89,8 +89,11 @@ enum gw_err sim_rows_begin(enum sim_by by, bool learns, bool policy,
             (policy && is_one_of(fields[i].name, chosen)))
             fields[i].hidden = false;
     }
-    return output_begin("psnode sim", common.output, fields, tables[by].count,
-                        output, why);
+    enum gw_err code = output_begin("psnode sim", common.output, fields,
+                                    tables[by].count, output, why);
+    if (!code)
+        output_spare(*output, "rounds units_per_s ahead_max stale_mean");
+    return code;
 }
 
 /* ---- rows ---- */

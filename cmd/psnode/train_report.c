@@ -130,6 +130,9 @@ enum gw_err train_report_begin(const struct train_job *job,
         count -= REFERENCE_FIELDS;
     enum gw_err code = output_begin("psnode train", common.output, own, count,
                                     &r->output, why);
+    if (!code)
+        output_spare(r->output, "entropy value_loss policy_loss units samples "
+                                "seconds");
     if (code)
         free(r);
     else

@@ -111,6 +111,7 @@ int train_sweep(struct train_job *job, uint64_t compute_ns, double target)
                                     fields, FIELD_COUNT, &output, &why);
     if (code)
         return complain(&why);
+    output_spare(output, "bound seconds staleness");
     output_note_integer(output, "seed", (int64_t)job->run.seed);
     for (unsigned i = 0; i < BOUNDS && !code; i++)
         code = run_one(job, bounds[i], output, &target, &why);

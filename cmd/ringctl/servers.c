@@ -115,6 +115,7 @@ int servers_print(const struct servers_table *table)
         return complain(&why);
     }
     output_collect(output);
+    output_spare(output, table->spare);
     note_servers(output, status);
     if (table->note)
         table->note(output, status);

@@ -16,8 +16,9 @@ struct servers_table {
     const char *title;
     const struct field *fields;
     unsigned field_count;
-    const char *list; /* "nodes", "slots" */
-    const char *role; /* of the items that have a row; NULL: all */
+    const char *spare; /* as output_spare wants them */
+    const char *list;  /* "nodes", "slots" */
+    const char *role;  /* of the items that have a row; NULL: all */
     /* Above the rows, below mode, how far it is, replicas; or NULL. */
     void (*note)(struct output *output, const json_t *status);
     void (*print)(struct output *output, const json_t *item);

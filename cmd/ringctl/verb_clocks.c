@@ -74,13 +74,15 @@ static void note_staleness(struct output *output, const json_t *status)
 
 static int run(int operand_count, char **operands)
 {
-    const struct servers_table table = {.title = "ringctl clocks",
-                                        .fields = fields,
-                                        .field_count = FIELDS,
-                                        .list = "nodes",
-                                        .role = "worker",
-                                        .note = note_staleness,
-                                        .print = print_worker};
+    const struct servers_table table = {
+        .title = "ringctl clocks",
+        .fields = fields,
+        .field_count = FIELDS,
+        .spare = "part batch pull_keys model_keys unit_keys phase",
+        .list = "nodes",
+        .role = "worker",
+        .note = note_staleness,
+        .print = print_worker};
     (void)operand_count;
     (void)operands;
     return servers_print(&table);

@@ -41,12 +41,14 @@ static void print_server(struct output *output, const json_t *node)
 
 static int run(int operand_count, char **operands)
 {
-    const struct servers_table table = {.title = "ringctl ps",
-                                        .fields = fields,
-                                        .field_count = FIELDS,
-                                        .list = "nodes",
-                                        .role = "server",
-                                        .print = print_server};
+    const struct servers_table table = {
+        .title = "ringctl ps",
+        .fields = fields,
+        .field_count = FIELDS,
+        .spare = "learners freeze_ms moved takeovers pulls",
+        .list = "nodes",
+        .role = "server",
+        .print = print_server};
     (void)operand_count;
     (void)operands;
     return servers_print(&table);

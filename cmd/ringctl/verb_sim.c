@@ -310,6 +310,8 @@ static enum gw_err run_job(struct job *job, struct gw_error *why)
     if (each)
         err = output_begin("ringctl sim", common.output, job->fields,
                            job->field_count, &job->output, why);
+    if (!err && each)
+        output_spare(job->output, job->kind->spare);
     if (!err)
         err = run_seeds(job, why);
     if (!err && !each)

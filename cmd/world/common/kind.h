@@ -55,6 +55,8 @@ struct world_kind {
     /* What it measures, in this order, and how many. */
     const struct field *fields;
     unsigned field_count;
+    /* As output_spare wants them, also of those that all worlds have. */
+    const char *spare;
     /* A world that lasts for many seeds. GW_EINVAL: what is asked cannot be. */
     enum gw_err (*open)(const struct world_request *request, void **world,
                         struct gw_error *why);

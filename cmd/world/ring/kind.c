@@ -193,6 +193,10 @@ const struct world_kind world_ring = {
     .rules = "epoch-check",
     .fields = fields,
     .field_count = FIELDS,
+    .spare = "world seeds hash nodes lost messages faults wants has counts who "
+             "at_chunk at_op at_node overcounted recovered detected wronged "
+             "shaken fresh redone kept spread ops transfers crashes views "
+             "suspicions false_suspicions recover_ms detect_ms",
     .open = open_ring,
     .close = close_ring,
     .campaign = campaign_of,

@@ -180,6 +180,9 @@ const struct world_kind world_servers = {
     .rules = "dedupe, lease, fencing",
     .fields = fields,
     .field_count = sizeof fields / sizeof *fields,
+    .spare = "world seeds hash nodes lost messages faults terms leaders epochs "
+             "detect_ms promote_ms refused fenced stale failover_ms takeovers "
+             "acked two_primaries",
     .open = open_farm,
     .close = close_farm,
     .groups = groups,

@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Tables on a terminal: what is wider than it loses the columns that matter
+# least, and says which; where no terminal is, nothing is lost.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    PATH=$(realpath "${B:-build}"):$PATH
+    export PATH
+}
+
+setup() {
+    command -v script >/dev/null || skip "there is no script(1)"
+}
+
+# on_terminal COLUMNS COMMAND: what it prints there, without colours.
+on_terminal() {
+    script -qec "stty cols $1; $2 2>/dev/null" /dev/null </dev/null |
+        tr -d '\r' | sed 's/\x1b\[[0-9;]*[mK]//g' >"$BATS_TEST_TMPDIR/shown"
+    cat "$BATS_TEST_TMPDIR/shown"
+}
+
+# fits COLUMNS COMMAND: no line is wider, and what is left out is told.
+fits() {
+    on_terminal "$1" "$2"
+    [ -s "$BATS_TEST_TMPDIR/shown" ]
+    awk -v columns="$1" 'length > columns { exit 1 }' "$BATS_TEST_TMPDIR/shown"
+    grep -q '^# no room for: ' "$BATS_TEST_TMPDIR/shown"
+}
+
+@test "wide tables fit 80 columns, and say what is left out" {
+    fits 80 "psnode actors cartpole -n 2 --updates 20"
+    fits 80 "psnode sim drift -n 4 --mode bsp --rounds 20 --target 0.1"
+    fits 80 "pipebench compare"
+    fits 80 "pipebench layout labs/nets/deep.net --mesh 1x4x1"
+    fits 80 "ringctl sim ring --each --seeds 1..2"
+    fits 80 "collrun bench allreduce -n 2 -b 1K -e 1K"
+}
+
+@test "a bench fits 40 columns, and keeps size, time and what is wrong" {
+    fits 40 "collrun bench allreduce -n 2 -b 1K -e 1K"
+    grep -qE '^ *size +time us +(algbw|busbw) GB/s +#wrong$' \
+        "$BATS_TEST_TMPDIR/shown"
+}
+
+# header COMMAND...: the names of the columns that it prints, a line each.
+header() {
+    "$@" | grep -v '^#' | sed -n '1s/  */\n/gp' | grep .
+}
+
+@test "-v shows all columns, and so does a file" {
+    whole=$(header pipebench compare)
+    [[ $whole == *messages*bytes ]]
+    run -0 header on_terminal 60 "pipebench compare"
+    [[ $output == schedule*bubble* && $output != *messages* ]]
+    run -0 header on_terminal 60 "pipebench compare -v"
+    while read -r column; do
+        grep -qx "$column" <<<"$output"
+    done <<<"$whole"
+}
