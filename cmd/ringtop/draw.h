@@ -83,6 +83,8 @@ unsigned server_order(const struct picture *picture,
 /* A state of a server or worker: what is written, and how. */
 const char *crew_state_name(const char *state);
 enum style crew_state_style(const char *state);
+/* What is bad comes first, then what may become so. */
+uint64_t crew_state_weight(enum style style);
 /* Ranks that are shown, in the chosen order; returns how many. */
 unsigned rank_order(const struct picture *picture, unsigned order[RANKS_MAX]);
 /* "busy", "DEAD"; and how it is drawn. */

@@ -220,6 +220,23 @@ static void draw_staleness(const struct picture *p, const struct area *area)
 
 /* ---- the panel ---- */
 
+static uint64_t weight_of(const struct picture *p, unsigned w)
+{
+    const struct crew_worker *worker = worker_of(p, w);
+    switch (p->view->sort) {
+    case SORT_STATE:
+        return crew_state_weight(state_style(p, w));
+    case SORT_OP: /* the one that is behind comes first */
+        return UINT64_MAX - (worker->clocked ? worker->clock : 0);
+    case SORT_WAIT:
+        return isfinite(worker->waited) ? (uint64_t)(worker->waited * 1e6) : 0;
+    case SORT_SENT:
+        return worker->clocked ? worker->clock : 0;
+    default:
+        return 0;
+    }
+}
+
 static unsigned worker_order(const struct picture *p,
                              unsigned order[CREW_WORKERS])
 {
@@ -229,6 +246,7 @@ static unsigned worker_order(const struct picture *p,
         if (crew->workers[w].known &&
             !crew_gone(crew->workers[w].gone_ns, p->state->now_ns))
             order[count++] = w;
+    table_sort(p, order, count, weight_of);
     return count;
 }
 

@@ -279,6 +279,8 @@ static bool works(const struct picture *p, size_t i)
 {
     if (*keys[i].key == '<')
         return !p->player->live;
+    if (strcmp(keys[i].key, "F6") == 0) /* stages have an order of their own */
+        return !p->state->pipe.here;
     return p->view->may_order || !strchr("kpa", *keys[i].key);
 }
 
@@ -346,6 +348,9 @@ void draw_keys(const struct picture *p, const struct area *area)
         area_text(area, 1, 0, STYLE_STRONG,
                   p->player->live ? "looking only: no kill, pause or add"
                                   : "nothing runs here");
+    else if (p->view->sorted)
+        area_print(area, 1, 0, STYLE_STRONG, "sorted by %s",
+                   sort_name(p->view));
     else if (p->said)
         area_text(area, 1, 0, STYLE_STRONG, p->said);
     else if (p->notice)

@@ -17,11 +17,11 @@ static const struct help_line of_ring[] = {
     {"2+ 4=", "of 2, of all"}, {"2!", "of one twice"},
 };
 static const struct help_line of_crew[] = {
-    {"Space", "freeze"},  {".", "one event"},   {"< >", "slow, fast"},
-    {"Tab", "next page"}, {"arrows", "scroll"}, {"F3 /", "find"},
-    {"k", "kill 2, s0"},  {"p", "pause/go on"}, {"a", "add 1, or s"},
-    {"Ctrl-L", "redraw"}, {"F10 q", "quit"},    {"P s", "serve, sync"},
-    {"l", "copies"},      {"!", "LOST"},
+    {"Space", "freeze"},    {".", "one event"},      {"< >", "slow, fast"},
+    {"Tab", "next page"},   {"arrows", "scroll"},    {"F3 /", "find"},
+    {"F6 s", "sort"},       {"k", "kill 2, s0"},     {"p", "pause/go on"},
+    {"a", "add 1, or s"},   {"Ctrl-L", "redraw"},    {"F10 q", "quit"},
+    {"P s", "serve, sync"}, {"l !", "copies, LOST"},
 };
 static const struct help_line of_pipe[] = {
     {"Space", "freeze"},   {".", "one event"},    {"< >", "slow, fast"},

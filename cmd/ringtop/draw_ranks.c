@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *rank_condition_name(enum condition condition)
 {
@@ -207,14 +206,6 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- the table ---- */
 
-static bool found(const struct picture *p, unsigned rank)
-{
-    char name[32];
-    snprintf(name, sizeof name, "rank %u", rank);
-    return *p->view->find && (strcmp(name, p->view->find) == 0 ||
-                              strcmp(name + 5, p->view->find) == 0);
-}
-
 int draw_ranks_height(const struct picture *p)
 {
     int rows = 1, gone = 0;
@@ -225,18 +216,6 @@ int draw_ranks_height(const struct picture *p)
     }
     rows += gone > 0; /* one line for all of them */
     return rows > 1 ? rows : 2;
-}
-
-/* The first row that is shown: what was found must be seen. */
-static unsigned top_row(const struct picture *p, const unsigned *order,
-                        unsigned count, unsigned rows)
-{
-    unsigned last = count > rows ? count - rows : 0;
-    unsigned top = p->view->rank_top < last ? p->view->rank_top : last;
-    for (unsigned i = 0; i < count; i++)
-        if (found(p, order[i]) && (i < top || i >= top + rows))
-            top = i < last ? i : last;
-    return top;
 }
 
 /* What there is no room for. */
@@ -264,12 +243,9 @@ void draw_ranks(const struct picture *p, const struct area *area)
         gone++;
     bool cut = count > rows && rows > 0;
     rows -= cut;
-    unsigned top = top_row(p, order, count, rows);
-    for (unsigned i = 0; i < rows && top + i < count; i++) {
-        if (found(p, order[top + i]))
-            area_put(area, 0, 1 + (int)i, STYLE_STRONG, '>');
+    unsigned top = table_top(&table, p, order, count, (int)rows);
+    for (unsigned i = 0; i < rows && top + i < count; i++)
         table_row(&table, p, area, 1 + (int)i, order[top + i]);
-    }
     if (cut)
         tell_rest(area, count - rows, gone);
 }

@@ -25,6 +25,14 @@ enum style crew_state_style(const char *state)
                                         : STYLE_WARN;
 }
 
+uint64_t crew_state_weight(enum style style)
+{
+    return style == STYLE_BAD    ? 3
+           : style == STYLE_WARN ? 2
+           : style == STYLE_GOOD ? 1
+                                 : 0;
+}
+
 /* Who is gone is shouted. */
 const char *crew_state_name(const char *state)
 {
@@ -149,6 +157,23 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- the table ---- */
 
+static uint64_t weight_of(const struct picture *p, unsigned s)
+{
+    const struct crew_server *server = server_of(p, s);
+    switch (p->view->sort) {
+    case SORT_STATE:
+        return crew_state_weight(state_style(p, s));
+    case SORT_OP:
+        return server->rows;
+    case SORT_WAIT:
+        return !server->lease;
+    case SORT_SENT:
+        return (uint64_t)rates_of(&p->state->crew.pushes, s, p->state->now_ns);
+    default:
+        return 0;
+    }
+}
+
 unsigned server_order(const struct picture *p, unsigned order[CREW_SERVERS])
 {
     const struct crew *crew = &p->state->crew;
@@ -171,6 +196,7 @@ void draw_servers(const struct picture *p, const struct area *area)
 {
     unsigned order[CREW_SERVERS];
     unsigned count = server_order(p, order);
+    table_sort(p, order, count, weight_of);
     struct table table = table_fit(columns, COLUMNS, area->width - 1);
     table_list(&table, p, area, order, count, "servers");
     if (count == 0)

@@ -89,6 +89,8 @@ static int draw_band(const struct picture *p, const struct area *area, int y,
         char name[16];
         snprintf(name, sizeof name, "s%u", m->order[i]);
         area_print(area, 0, y, STYLE_STRONG, "%4s", name);
+        if (view_finds(p->view, "server", m->order[i], name))
+            area_put(area, 0, y, STYLE_STRONG, '>');
         for (unsigned slot = first; slot < end; slot++)
             draw_cell(p, area, LABEL + (int)(slot - first), y, slot,
                       m->order[i]);

@@ -5,6 +5,8 @@
 #include "table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct table table_fit(const struct table_column *columns, int count, int width)
 {
@@ -31,11 +33,22 @@ void table_heading(const struct table *table, const struct area *area)
         }
 }
 
+static bool found(const struct table *table, const struct picture *p,
+                  unsigned number)
+{
+    char name[32];
+    table->columns[0].write(p, number, name, sizeof name);
+    return view_finds(p->view, table->columns[0].title, number,
+                      name + strspn(name, " "));
+}
+
 void table_row(const struct table *table, const struct picture *p,
                const struct area *area, int y, unsigned number)
 {
     char text[128];
     int x = 1;
+    if (found(table, p, number))
+        area_put(area, 0, y, STYLE_STRONG, '>');
     for (int i = 0; i < table->count; i++) {
         const struct table_column *column = &table->columns[i];
         if (!table->chosen[i])
@@ -55,6 +68,17 @@ unsigned list_top(unsigned wanted, unsigned count, int rows)
     return wanted < last ? wanted : last;
 }
 
+unsigned table_top(const struct table *table, const struct picture *p,
+                   const unsigned *order, unsigned count, int rows)
+{
+    unsigned last = list_top(count, count, rows);
+    unsigned top = list_top(p->view->rank_top, count, rows);
+    for (unsigned i = 0; i < count; i++)
+        if (found(table, p, order[i]) && (i < top || i >= top + (unsigned)rows))
+            top = i < last ? i : last;
+    return top;
+}
+
 void table_list(const struct table *table, const struct picture *p,
                 const struct area *area, const unsigned *order, unsigned count,
                 const char *more)
@@ -62,7 +86,7 @@ void table_list(const struct table *table, const struct picture *p,
     int rows = area->height > 1 ? area->height - 1 : 0;
     bool cut = count > (unsigned)rows && rows > 1;
     rows -= cut;
-    unsigned top = list_top(p->view->rank_top, count, rows);
+    unsigned top = table_top(table, p, order, count, rows);
     table_heading(table, area);
     for (int y = 1; y <= rows && top < count; y++)
         table_row(table, p, area, y, order[top++]);
@@ -70,6 +94,28 @@ void table_list(const struct table *table, const struct picture *p,
         area_print(area, 1, area->height - 1, STYLE_DIM,
                    "%u more %s; Up and Down scroll", count - (unsigned)rows,
                    more);
+}
+
+struct sorting {
+    const struct picture *picture;
+    uint64_t (*weight)(const struct picture *picture, unsigned row);
+};
+
+static int compare(const void *a, const void *b, void *context)
+{
+    const struct sorting *by = context;
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+    uint64_t wx = by->weight(by->picture, x), wy = by->weight(by->picture, y);
+    if (wx != wy)
+        return wx < wy ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+void table_sort(const struct picture *p, unsigned *order, unsigned count,
+                uint64_t (*weight)(const struct picture *picture, unsigned row))
+{
+    struct sorting by = {p, weight};
+    qsort_r(order, count, sizeof *order, compare, &by);
 }
 
 void draw_sparkline(const struct picture *p, const struct rates *rates,

@@ -2,7 +2,7 @@
  *
  * Tables in a picture: a row a rank, server or worker. A column has a width and
  * an importance: a narrow screen shows the most important ones, in their usual
- * order.
+ * order. The row that somebody looks for is marked, and scrolled to.
  */
 #ifndef RINGTOP_TABLE_H
 #define RINGTOP_TABLE_H
@@ -31,6 +31,9 @@ struct table {
 struct table table_fit(const struct table_column *columns, int count,
                        int width);
 void table_heading(const struct table *table, const struct area *area);
+/* The row in which the list begins, so that what was found is seen. */
+unsigned table_top(const struct table *table, const struct picture *picture,
+                   const unsigned *order, unsigned count, int rows);
 /* `number`: of the rank, server or worker, in line `y`. */
 void table_row(const struct table *table, const struct picture *picture,
                const struct area *area, int y, unsigned number);
@@ -39,5 +42,9 @@ void table_row(const struct table *table, const struct picture *picture,
 void table_list(const struct table *table, const struct picture *picture,
                 const struct area *area, const unsigned *order, unsigned count,
                 const char *more);
+/* The largest weight comes first, and of equal ones the lower number. */
+void table_sort(const struct picture *picture, unsigned *order, unsigned count,
+                uint64_t (*weight)(const struct picture *picture,
+                                   unsigned row));
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "view.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { CTRL_H = 8, TAB = '\t', ENTER = '\r', ESCAPE = 27, DELETE = 127 };
@@ -16,11 +17,25 @@ const char *page_name(enum page page)
     return names[page];
 }
 
-const char *sort_name(enum sort sort)
+const char *sort_name(const struct view *view)
 {
-    static const char *const names[SORTS] = {"rank", "state", "op", "waits on",
-                                             "sent"};
-    return names[sort];
+    static const char *const of_ring[SORTS] = {"rank", "state", "op",
+                                               "waits on", "sent"};
+    static const char *const of_crew[SORTS] = {
+        "number", "state", "keys and clock", "lease and waited",
+        "push/s and clocks ahead"};
+    return (view->crew ? of_crew : of_ring)[view->sort];
+}
+
+bool view_finds(const struct view *view, const char *kind, unsigned number,
+                const char *name)
+{
+    char digits[16], full[48];
+    snprintf(digits, sizeof digits, "%u", number);
+    snprintf(full, sizeof full, "%s %u", kind, number);
+    return *view->find &&
+           (strcmp(view->find, digits) == 0 || strcmp(view->find, full) == 0 ||
+            strcmp(view->find, name) == 0);
 }
 
 /* ---- typing what to look for ---- */
@@ -218,6 +233,7 @@ void view_key(struct view *view, struct player *player, int key,
     if (key == TOP_OTHER)
         return;
     view->refused = false;
+    view->sorted = false;
     if (view->finding) {
         type(view, key);
         return;
@@ -250,6 +266,7 @@ void view_key(struct view *view, struct player *player, int key,
     case TOP_F6:
     case 's':
         view->sort = (enum sort)((view->sort + 1) % SORTS);
+        view->sorted = !view->pipe;
         break;
     case 'k':
         begin_asking(view, ORDER_KILL);

@@ -52,6 +52,7 @@ struct view {
     bool quit;
     bool may_order;         /* a run is attached, and is not only looked at */
     bool refused;           /* the last key was an order, and may not be */
+    bool sorted;            /* the last key has changed the order of rows */
     enum order_kind asking; /* being asked: whom, or whether */
     char typed[4];          /* the node, so far */
     struct order order;     /* given; whoever carries it out clears it */
@@ -63,7 +64,12 @@ struct view {
 };
 
 const char *page_name(enum page page);
-const char *sort_name(enum sort sort);
+/* What rows are sorted by: "state". */
+const char *sort_name(const struct view *view);
+/* Is the row of this number looked for: by "1", by "worker 1", or by the name
+ * in it, "w1"? */
+bool view_finds(const struct view *view, const char *kind, unsigned number,
+                const char *name);
 /* Lets a key change view or player. `now_ns` is the player's clock. */
 void view_key(struct view *view, struct player *player, int key,
               uint64_t now_ns);

@@ -235,6 +235,73 @@ static void type(const char *keys)
         view_key(&scene.view, &scene.player, *keys, SECOND);
 }
 
+/* The rows of a table, top down, as a person reads them: "s2 s0 s1". */
+static const char *rows_of(char kind)
+{
+    static char rows[64];
+    char *lines = grid_lines(&scene.grid), *rest = lines;
+    *rows = 0;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        const char *name = line + strspn(line, "> ");
+        bool row = *name == kind && name[1] >= '0' && name[1] <= '9';
+        if (row && strstr(line, kind == 's' ? "alive" : "/4"))
+            snprintf(rows + strlen(rows), sizeof rows - strlen(rows), "%s%.2s",
+                     *rows ? " " : "", name);
+    }
+    free(lines);
+    return rows;
+}
+
+START_TEST(rows_are_sorted)
+{
+    static const struct {
+        const char *by, *servers, *workers;
+    } orders[] = {
+        {"state", "s0 s1 s2", "w3 w0 w1 w2"},
+        {"keys and clock", "s2 s1 s0", "w0 w3 w2 w1"},
+        {"lease and waited", "s1 s0 s2", "w1 w2 w0 w3"},
+        {"push/s and clocks ahead", "s2 s1 s0", "w1 w2 w0 w3"},
+        {"number", "s0 s1 s2", "w0 w1 w2 w3"},
+    };
+    json_object_set_new(at("nodes", 1), "lease", json_false());
+    tell_status();
+    scene.view.crew = true;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        char said[48];
+        view_key(&scene.view, &scene.player, TOP_F6, 0);
+        scene_draw(80, 24);
+        snprintf(said, sizeof said, "\n sorted by %s\n", orders[i].by);
+        ck_assert_msg(scene_shows(said), "%s", orders[i].by);
+        ck_assert_str_eq(rows_of('s'), orders[i].servers);
+        ck_assert_str_eq(rows_of('w'), orders[i].workers);
+        ck_assert(scene_shows("\n  s0 P.sP"));
+    }
+    view_key(&scene.view, &scene.player, TOP_UP, 0);
+    scene_draw(80, 24);
+    ck_assert(!scene_shows("sorted by"));
+}
+END_TEST
+
+/* By the name in the row, in full, or by the number. */
+START_TEST(rows_are_found)
+{
+    tell_status();
+    strcpy(scene.view.find, "s2");
+    scene_draw(80, 24);
+    ck_assert(scene_shows("\n>    s2 alive"));
+    ck_assert(scene_shows("\n> s2 .sP.sP"));
+    ck_assert(!scene_shows("\n>    w2 "));
+    strcpy(scene.view.find, "worker 3");
+    scene.view.page = PAGE_CLOCKS;
+    scene_draw(80, 24);
+    ck_assert(scene_shows("\n>    w3 paused"));
+    ck_assert(!scene_shows("\n>    w2 "));
+    strcpy(scene.view.find, "3");
+    scene_draw(80, 24);
+    ck_assert(scene_shows("\n>    w3 paused"));
+}
+END_TEST
+
 START_TEST(orders_name_servers)
 {
     const struct order *order = &scene.view.order;
@@ -271,6 +338,8 @@ Suite *suite_ringtop_crew(void)
         odd_documents,
         every_size,
         tab_goes_to_what_there_is,
+        rows_are_sorted,
+        rows_are_found,
         orders_name_servers,
     };
     Suite *suite = suite_create("ringtop_crew");
