@@ -188,10 +188,14 @@ void gw__controller_on_tell(void *context, const void *data, size_t bytes)
     struct gw__controller *c = context;
     char endpoint[GW__ENDPOINT_MAX];
     unsigned node;
-    if (gw__service_tells_endpoint(data, bytes, &node, endpoint))
-        (void)gw__driver_know(c->driver, node, endpoint);
-    else
+    if (!gw__service_tells_endpoint(data, bytes, &node, endpoint)) {
         (void)gw__raft_log_propose(c->log, data, bytes);
+        return;
+    }
+    (void)gw__driver_know(c->driver, node, endpoint);
+    /* Until the next entry: the number may be that of one who was convicted in
+     * its sleep, and is to hear of it. */
+    memset(c->known[node], 0, sizeof c->known[node]);
 }
 
 void gw__controller_drop_news(struct gw__controller *c)

@@ -137,8 +137,20 @@ static void hold_back(struct gw__service *s, unsigned from,
                               .answer_bytes = gw__answer_encode(&answer, out)});
 }
 
-/* A process that wants to register is to be answered, be it refused. Unless
- * another one is active under this number: that one's place is not touched. */
+/* Is the number that it speaks under another one's? It may have drawn it, to
+ * ask for any. */
+static bool is_taken(const struct gw__member *m,
+                     const struct gw__command *command)
+{
+    bool drawn = command->who.node == GW__NODE_ANY;
+    return m->state == GW__ACTIVE ||
+           (m->state == GW__JOINING && drawn &&
+            !gw__id_equal(m->incarnation, command->who.incarnation));
+}
+
+/* A process that wants to register is to be answered, be it refused. Who drew
+ * the number of another one, to ask for any, is not: that one's place is not
+ * touched, or it would never hear that it was admitted. */
 static void tell_endpoint(struct gw__service *s, unsigned from,
                           const struct gw__command *command)
 {
@@ -146,7 +158,7 @@ static void tell_endpoint(struct gw__service *s, unsigned from,
     struct gw__writer w = gw__writer_on(out, sizeof out);
     const struct gw__member *m = &s->registry.members[from];
     bool own = command->who.node == from || command->who.node == GW__NODE_ANY;
-    if (command->kind != GW__CMD_REGISTER || !own || m->state == GW__ACTIVE)
+    if (command->kind != GW__CMD_REGISTER || !own || is_taken(m, command))
         return;
     gw__put_u8(&w, 0); /* no command begins with it */
     gw__put_u8(&w, from);

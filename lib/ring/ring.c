@@ -141,9 +141,7 @@ static void take_rules(struct gw_ring *ring)
     ring->config.links = NULL; /* the caller's */
 }
 
-/* Of this process, and later than its others; registry.h says how that shows.
- * False: no random numbers. */
-static bool next_incarnation(uint64_t named, struct gw__id *incarnation)
+bool gw__ring_next_life(uint64_t named, struct gw__id *incarnation)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static uint64_t drawn, lives;
@@ -177,7 +175,7 @@ static enum gw_err init(struct gw_ring *ring,
     ring->joining = true;
     ring->pull.donor_op = UINT64_MAX;
     ring->standing.waits_for = GW__WAITS_FOR_NOBODY;
-    if (!next_incarnation(config->process, &ring->incarnation) ||
+    if (!gw__ring_next_life(config->process, &ring->incarnation) ||
         getrandom(&seed, sizeof seed, 0) != sizeof seed)
         return gw_fail_errno(why, "getrandom");
     enum gw_err err = take_config(ring, config, why);

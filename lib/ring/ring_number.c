@@ -7,7 +7,9 @@
  * number, so the first request goes out under one that is drawn; the answer
  * brings the real one, under which the process then starts anew, as the same
  * incarnation. Who drew a number that is taken is not answered, and draws
- * again.
+ * again. It may have got a number and never have heard of it; the first members
+ * are admitted as they come, so it may then have been silent, and be convicted
+ * by now: after some tries it comes as another incarnation.
  */
 #include "ring_parts.h"
 
@@ -83,6 +85,8 @@ enum gw_err gw__ring_place(const char *wanted, char endpoint[GW__ENDPOINT_MAX],
 
 static const uint64_t answer_ns = 400000000;
 
+enum { TRIES_A_LIFE = 3 };
+
 static bool is_controller(const struct gw_ring *ring, unsigned node)
 {
     for (unsigned i = 0; i < ring->config.controller_count; i++)
@@ -120,7 +124,10 @@ enum gw_err gw__ring_find_number(struct gw_ring *ring, gw__ring_starter *start,
                                  uint64_t deadline_ns, unsigned *node,
                                  struct gw_error *why)
 {
-    for (;;) {
+    for (unsigned tries = 1;; tries++) {
+        if (tries % TRIES_A_LIFE == 0 &&
+            !gw__ring_next_life(ring->config.process, &ring->incarnation))
+            return gw_fail_errno(why, "getrandom");
         enum gw_err err = start(ring, GW__NODE_ANY, draw(ring), why);
         if (err)
             return err;

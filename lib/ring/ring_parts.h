@@ -197,6 +197,10 @@ struct gw_ring {
 
 /* Ends the control thread; NULL allowed. */
 void gw__ring_stop(struct gw_ring *ring);
+/* An incarnation of this process, or of that which `named` names, later than
+ * its others; registry.h says how that shows. False: no random numbers. */
+GW_MUST_CHECK bool gw__ring_next_life(uint64_t named,
+                                      struct gw__id *incarnation);
 
 /* ---- ring_number.c ---- */
 

@@ -56,6 +56,23 @@ setup_file() {
     [ "${BASH_REMATCH[1]}" -ge 100 ]
 }
 
+# Whole hosts, or their cables: with each of a pair the other's observer may be
+# gone. Whoever is left goes on, or the simulation says that it does not.
+@test "sim: two that are lost at the same moment are both left out" {
+    for n in 3 4 6; do
+        for lost in 0,1 0,2 1,2; do
+            for at in 300 301 304 307; do
+                run -0 "$R" sim ring -n $n --silent -o jsonl \
+                    --faults "at ${at}ms crash $lost"
+                [[ $output == *'"crashes":2,'*'"detected":2,'* ]]
+                run -0 "$R" sim ring -n $n -o jsonl --for 2s \
+                    --faults "at ${at}ms cut $lost|*"
+                [[ $output == *'"wronged":2,'* ]]
+            done
+        done
+    done
+}
+
 @test "sim: a pause that is too long makes the sleeper a dead one, falsely" {
     run -0 "$R" sim ring --faults 'at 300ms pause 2 for 50ms' -o jsonl
     [[ $output == *'"false_suspicions":0,'*'"wronged":0,'* ]]

@@ -79,6 +79,20 @@ ended_well() {
     [ "$(wc -l <contributions.txt)" -eq 1 ]
 }
 
+@test "two hosts are lost at once, and the last one goes on with who joins" {
+    member h1
+    member h2
+    member h3 && third=$pid
+    for host in h1 h2 h3; do
+        until_true 30 has_joined $host
+    done
+    netlab cut h1 h2
+    member h4 && fourth=$pid
+    until_true 30 has_joined h4
+    ended_well "$third" h3 'done'
+    ended_well "$fourth" h4 'done'
+}
+
 @test "a host that was cut off comes back as another incarnation" {
     member h1 && first=$pid
     member h2 && second=$pid

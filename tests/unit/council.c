@@ -18,6 +18,13 @@ static void endpoint_of(unsigned node, char endpoint[64])
     snprintf(endpoint, 64, "ipc://@gw-council-%d-%u", (int)getpid(), node);
 }
 
+const char *council_endpoint(unsigned node)
+{
+    static char endpoint[64];
+    endpoint_of(node, endpoint);
+    return endpoint;
+}
+
 struct gw__process council_process(unsigned node)
 {
     return (struct gw__process){node, {.high = 5, .low = node + 1}};

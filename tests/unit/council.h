@@ -72,6 +72,8 @@ struct gw__answer council_do(struct council *council,
  * answered: its digest. */
 uint64_t council_agree(struct council *council);
 struct gw__process council_process(unsigned node);
+/* Where it listens; until the next call. */
+const char *council_endpoint(unsigned node);
 /* Asker and workers 0 .. count-1 are registered, the workers admitted. */
 void council_workers(struct council *council, unsigned count);
 

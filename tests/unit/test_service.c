@@ -271,6 +271,26 @@ START_TEST(but_not_in_the_place_of_an_active_one)
 }
 END_TEST
 
+/* Who asks for any number speaks under one that it drew. */
+START_TEST(nor_of_one_that_waits_to_be_admitted)
+{
+    struct gw__command join = {.kind = GW__CMD_REGISTER,
+                               .who = fronts_process(5, 0),
+                               .join = {GW__WORKER, true, "ipc://@five"}};
+    const struct mail *mail = &fronts.front[0].mail;
+    fronts_append(&join);
+    join.who.node = GW__NODE_ANY;
+    fronts_request(0, 5, 1, join);
+    ck_assert_uint_eq(mail->told_count, 1); /* it has not heard the answer */
+    join.who.incarnation.low++;
+    fronts_request(0, 5, 1, join);
+    ck_assert_uint_eq(mail->told_count, 1);
+    join.who.node = 5; /* the same node again, which is let in */
+    fronts_request(0, 5, 1, join);
+    ck_assert_uint_eq(mail->told_count, 2);
+}
+END_TEST
+
 START_TEST(an_entry_counts_once)
 {
     uint8_t command[GW__COMMAND_BYTES_MAX], out[GW__SERVICE_ASK_MAX];
@@ -327,6 +347,7 @@ Suite *suite_service(void)
     tcase_add_test(t, who_wants_to_register_can_be_answered);
     tcase_add_test(t, who_registers_others_is_known_already);
     tcase_add_test(t, but_not_in_the_place_of_an_active_one);
+    tcase_add_test(t, nor_of_one_that_waits_to_be_admitted);
     tcase_add_test(t, an_entry_counts_once);
     tcase_add_test(t, rubbish_is_ignored);
     suite_add_tcase(suite, t);
