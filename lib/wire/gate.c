@@ -25,6 +25,7 @@ struct gw__gate {
 };
 
 enum {
+    VAGUE_MOST = 3,
     REFUSED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
@@ -57,22 +58,25 @@ static struct event next_event(void *monitor)
     return event;
 }
 
-/* One of us who goes away in the middle of a handshake was not refused. */
-static bool is_refusal(const struct event *event)
+/* Who goes away in the middle of a handshake may be one of us that ends; but
+ * who has no key may do so too, again and again. */
+static bool is_vague(const struct event *event)
 {
-    bool left = event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL &&
-                (event->value == EPIPE || event->value == ECONNRESET);
-    return (event->number & REFUSED) && !left;
+    return event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL &&
+           (event->value == EPIPE || event->value == ECONNRESET);
 }
 
 static void *watch(void *context)
 {
     struct gw__gate *gate = context;
     bool told = false;
+    unsigned vague = 0;
     struct event event;
     while ((event = next_event(gate->monitor)).number != 0 &&
            event.number != ZMQ_EVENT_MONITOR_STOPPED) {
-        bool refused = is_refusal(&event);
+        vague += is_vague(&event);
+        bool refused = (event.number & REFUSED) &&
+                       (!is_vague(&event) || vague >= VAGUE_MOST);
         if (!told && refused)
             gw__notice("%s: somebody without the key of this cluster was "
                        "refused; others will be too, without a word",

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check.sh [BUILD]: every schedule of the ring's protocol in small worlds, with
-# Spin (ring.pml tells what is modelled and asserted). A line a world: what it
-# is, how many states it has, what was found. The worlds that are right must be
+# check.sh [BUILD]: every schedule of the ring's protocol, and of calls over
+# shared memory, in small worlds, with Spin (ring.pml and cards.pml tell what is
+# modelled and asserted). A line a world: what it is, how many states it has,
+# what was found. The worlds that are right must be
 # searched to the end without a finding, except the largest, of which as much is
 # seen as SECONDS_MOST (120) allow; those that are wrong on purpose must be
 # refuted. SPIN is the program.
@@ -26,9 +27,9 @@ cd "$work"
 # What Spin makes of a world, into the file `found`.
 search() { # sizes of the world | how to search | arguments | what runs it
     # shellcheck disable=SC2086 # flags are words
-    "$spin" -a $1 ring.pml >/dev/null &&
-        cc -O2 -w -DSAFETY -DNOREDUCE -DMEMLIM=6000 $2 $1 -o pan pan.c &&
-        ${4:-} ./pan -m10000 $3 >found
+    "$spin" -a $1 "$model" >/dev/null &&
+        cc -O2 -w -DSAFETY $reduce -DMEMLIM=6000 $2 $1 -o pan pan.c &&
+        ${4:-} ./pan -m100000 $3 >found
 }
 
 states() {
@@ -72,6 +73,8 @@ refuted() { # name | sizes | sentence
     fi
 }
 
+model=ring.pml
+reduce=-DNOREDUCE # Spin does not see which moves of embedded C are alike
 two='-DLOSSES=2'
 holds "3 members, 2 losses" "-DJOINERS=0 $two" -DCOLLAPSE -w22
 holds "3 members, 1 loss, 2 chunks" "-DJOINERS=0 -DLOSSES=1 -DCHUNKS=2" \
@@ -87,4 +90,16 @@ refuted "finals are ignored" "-DJOINERS=0 -DLOSSES=1 -DNEVER_FORWARD" \
     "a result that was used is taken back"
 refuted "a joiner is never sure" "-DLOSSES=1 -DNEVER_SURE" \
     "somebody waits for ever"
+
+model=cards.pml
+reduce=''
+holds "2 ranks, 4 calls over shared memory" "-DRANKS=2 -DTURNS=4" \
+    -DCOLLAPSE -w24
+holds "3 ranks, 3 calls" "-DRANKS=3 -DTURNS=3" -DCOLLAPSE -w25
+holds "2 ranks, 5 calls, 4 sides, left is told late" \
+    "-DRANKS=2 -DTURNS=5 -DSIDES=4 -DNO_OPEN" -DCOLLAPSE -w25
+refuted "only the side tells how far a rank is" \
+    "-DRANKS=2 -DTURNS=4 -DSIDE_ALONE" "invalid end state"
+refuted "left is told before it was read" "-DLEFT_FIRST" "assertion violated"
+refuted "sides are not waited for" "-DNEVER_WAITS" "assertion violated"
 exit $bad
