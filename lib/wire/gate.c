@@ -25,7 +25,6 @@ struct gw__gate {
 };
 
 enum {
-    VAGUE_MOST = 3,
     REFUSED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
@@ -40,48 +39,31 @@ static bool receive(void *monitor, void *part, size_t bytes)
     return got >= 0;
 }
 
-struct event {
-    uint16_t number; /* 0: the context has ended */
-    uint32_t value;
-};
-
-/* Number and value, then a frame with an address. */
-static struct event next_event(void *monitor)
+/* An event is its number and a value, then a frame with an address. 0: the
+ * context has ended. */
+static unsigned next_event(void *monitor)
 {
     unsigned char frame[6], address[256];
-    struct event event = {0};
+    uint16_t event;
     if (!receive(monitor, frame, sizeof frame) ||
         !receive(monitor, address, sizeof address))
-        return event;
-    memcpy(&event.number, frame, sizeof event.number);
-    memcpy(&event.value, frame + sizeof event.number, sizeof event.value);
+        return 0;
+    memcpy(&event, frame, sizeof event);
     return event;
-}
-
-/* Who goes away in the middle of a handshake may be one of us that ends; but
- * who has no key may do so too, again and again. */
-static bool is_vague(const struct event *event)
-{
-    return event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL &&
-           (event->value == EPIPE || event->value == ECONNRESET);
 }
 
 static void *watch(void *context)
 {
     struct gw__gate *gate = context;
     bool told = false;
-    unsigned vague = 0;
-    struct event event;
-    while ((event = next_event(gate->monitor)).number != 0 &&
-           event.number != ZMQ_EVENT_MONITOR_STOPPED) {
-        vague += is_vague(&event);
-        bool refused = (event.number & REFUSED) &&
-                       (!is_vague(&event) || vague >= VAGUE_MOST);
-        if (!told && refused)
+    unsigned event;
+    while ((event = next_event(gate->monitor)) != 0 &&
+           event != ZMQ_EVENT_MONITOR_STOPPED) {
+        if (!told && (event & REFUSED))
             gw__notice("%s: somebody without the key of this cluster was "
                        "refused; others will be too, without a word",
                        gate->place);
-        told |= refused;
+        told |= (event & REFUSED) != 0;
     }
     return NULL;
 }

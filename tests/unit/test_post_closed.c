@@ -328,8 +328,9 @@ START_TEST(who_has_no_key_is_not_heard)
     post_expect_none(post);
     ck_assert_uint_eq(gw__post_counts(post)->dropped, 0);
     go(&stranger);
-    gw__post_close(&post);
+    /* The other way round `open` might see one go in mid-handshake. */
     gw__post_close(&open);
+    gw__post_close(&post);
     ck_assert_uint_eq(notice_count(), 1);
     gw_notice_to(NULL, NULL);
     unlink(file.path);
