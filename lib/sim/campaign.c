@@ -86,6 +86,8 @@ enum gw_err gw__campaign_run(const struct gw__campaign *campaign,
         result->seeds++;
         result->inputs += trial.counts.inputs;
         result->crashes += trial.counts.crashes;
+        result->digest =
+            gw_hash(&trial.hash, sizeof trial.hash, result->digest);
         if (trial.failure.code) {
             result->seed = seed;
             result->failure = trial.failure;

@@ -44,7 +44,8 @@ struct gw__campaign_result {
     uint64_t seeds;  /* run */
     uint64_t inputs; /* delivered, over all seeds */
     uint64_t crashes;
-    uint64_t seed;                  /* the one that failed */
+    uint64_t digest; /* over gw__sim_hash of all: equal runs, equal digests */
+    uint64_t seed;   /* the one that failed */
     struct gw_error failure;        /* GW_OK: none */
     struct gw__faults faults;       /* its schedule */
     struct gw__faults fewest;       /* and what is left of it, */

@@ -157,7 +157,7 @@ const void *gw__sim_state(const struct gw__sim *sim, uint32_t node);
 const void *gw__sim_persisted(const struct gw__sim *sim, uint32_t node,
                               uint32_t key, size_t *bytes);
 const struct gw__sim_counts *gw__sim_counts(const struct gw__sim *sim);
-/* gw_hash over every delivered input: time, node and content. */
+/* A hash over every delivered input: time, node and content. */
 uint64_t gw__sim_hash(const struct gw__sim *sim);
 /* GW_OK while nothing has failed. */
 enum gw_err gw__sim_error(const struct gw__sim *sim, struct gw_error *why);

@@ -178,6 +178,7 @@ START_TEST(a_campaign_is_determined_by_its_seeds)
     char *report = find(&campaign, 1000, &first);
     char *again = find(&campaign, 1000, &second);
     ck_assert_str_eq(report, again);
+    ck_assert_uint_eq(first.digest, second.digest);
     free(report);
     free(again);
     for (uint64_t seed = 1; seed < 20; seed++) {

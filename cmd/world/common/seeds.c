@@ -46,6 +46,8 @@ int seeds_run(const struct seeds *seeds, const char *program,
             gw__campaign_run(&campaign, seed, seed, stdout, &result, &why);
         sum->inputs += result.inputs;
         sum->crashes += result.crashes;
+        sum->digest =
+            gw_hash(&result.digest, sizeof result.digest, sum->digest);
         if (err == GW_EWRONG)
             return 1;
         if (err) {

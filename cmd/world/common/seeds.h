@@ -15,6 +15,7 @@ struct seeds {
 /* What the networks of all seeds have met. */
 struct seeds_sum {
     uint64_t inputs, crashes;
+    uint64_t digest; /* of all that was delivered, in order */
 };
 
 /* Makes the campaign of one seed. */

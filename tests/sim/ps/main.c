@@ -25,9 +25,10 @@ static void print(const struct world *w, const struct seeds_sum *sum)
     printf("ps: %" PRIu64 " seeds: %" PRIu64 " inputs, %" PRIu64
            " crashes; pushes %" PRIu64 ", pulls %" PRIu64 ", units %" PRIu64
            ", slots moved %" PRIu64 ", convictions %" PRIu64 ", lost %" PRIu64
-           "\n",
+           "; digest %016" PRIx64 "\n",
            w->met.seeds, sum->inputs, sum->crashes, w->met.pushes, w->met.pulls,
-           w->met.units, w->met.moves, w->met.convictions, w->met.lost);
+           w->met.units, w->met.moves, w->met.convictions, w->met.lost,
+           sum->digest);
 }
 
 /* One seed under the faults of a file, as a failure prints them. */

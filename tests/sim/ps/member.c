@@ -24,7 +24,6 @@ bool member_bulletin(struct member *m, const struct gw__input *input)
     if (bulletin.version <= m->bulletin.version)
         return false;
     m->bulletin = bulletin;
-    memset(&m->news, 0, sizeof m->news);
     m->news.index = bulletin.version;
     m->news.routes = bulletin.routes;
     m->news.view.epoch = bulletin.version;

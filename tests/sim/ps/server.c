@@ -24,8 +24,7 @@ static void propose(void *context, const struct gw__command *command)
 static void start(struct host *s, const struct gw__input *input)
 {
     struct gw_error why;
-    struct world *world;
-    memcpy(&world, input->data, sizeof world);
+    struct world *world = world_running();
     member_start(&s->m, input, world);
     struct gw__server **core = &world->server_cores[s->m.node - 1];
     const struct gw__server_config config = {

@@ -152,11 +152,11 @@ static void look(struct warden *d)
     d->act->set_timer(d->act->driver, 0, d->now_ns + LOOK_MS * MS);
 }
 
-static void start(struct warden *d, const struct gw__input *input)
+static void start(struct warden *d)
 {
     struct gw_error why;
     unsigned table;
-    memcpy(&d->world, input->data, sizeof d->world);
+    d->world = world_running();
     struct gw__routes *routes = &d->world->routes;
     gw__routes_init(routes);
     routes->slot_count = SLOTS;
@@ -181,7 +181,7 @@ static void step(void *state, const struct gw__input *input,
     d->now_ns = input->now_ns;
     d->act = actions;
     if (input->kind == GW__START)
-        start(d, input);
+        start(d);
     if (input->kind == GW__DIED && input->from < NODES_MOST &&
         d->known[input->from].incarnation == input->incarnation)
         convict(d, input->from);

@@ -52,8 +52,7 @@ static struct ledger *ledger(const struct hand *h, const struct op *op)
 static void start(struct hand *h, const struct gw__input *input)
 {
     struct gw_error why;
-    struct world *world;
-    memcpy(&world, input->data, sizeof world);
+    struct world *world = world_running();
     member_start(&h->m, input, world);
     h->index = worker_index(world, h->m.node);
     gw_rng_seed(&h->rng, input->seed ^ input->incarnation);

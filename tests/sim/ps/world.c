@@ -7,6 +7,13 @@
 
 #include <stdio.h>
 
+static struct world *running;
+
+struct world *world_running(void)
+{
+    return running;
+}
+
 static void free_cores(struct world *w)
 {
     for (unsigned i = 0; i < SERVERS_MOST; i++)
@@ -93,8 +100,6 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         .link = {.delay_ns = draw(w, 20 * US, 500 * US),
                  .jitter_ns = draw(w, 0, 2 * MS),
                  .ordered = draw(w, 0, 1)},
-        .config = &w->self,
-        .config_bytes = sizeof w->self,
         .start_spread_ns = draw(w, 0, 40 * MS),
         .timer_late_ns = draw(w, 0, 1) * MS,
         .died_delay_ns = MS,
@@ -108,7 +113,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         kinds[i] = is_server(w, i) ? server_kind() : worker_kind();
         options.observers[i] = UINT64_C(1) << WARDEN;
     }
-    w->self = w;
+    running = w;
     enum gw_err err = gw__sim_new(kinds, nodes, &options, sim, why);
     w->sim = *sim;
     return err ? err : add_island(w, why);

@@ -53,7 +53,6 @@ struct ledger {
 };
 
 struct world {
-    struct world *self; /* what START brings */
     const char *broken; /* the rule that servers do without; "" */
     struct chance chance;
     struct gw__sim *sim;
@@ -122,10 +121,9 @@ struct bulletin {
 };
 
 struct proposal {
-    uint64_t talk;
-    enum gw__command_kind kind;
-    unsigned slot, node;
-    uint64_t term;
+    uint64_t talk, term;
+    uint32_t kind; /* enum gw__command_kind */
+    uint32_t slot, node, zero;
 };
 
 enum { HELLO_MS = 30, LEASE_MS = 120, SILENCE_MS = 260 };
@@ -176,6 +174,9 @@ bool oracle_is_done(struct world *world);
 uint64_t counter_key(unsigned worker, unsigned counter);
 uint64_t unit_key(unsigned unit); /* UNITS: the shared one */
 
+/* The one whose network is being run. START does not bring it: a pointer would
+ * be another one each time, and so would the digest of the run. */
+struct world *world_running(void);
 void world_open(struct world *world);
 void world_close(struct world *world);
 void world_campaign(struct world *world, uint64_t seed,
