@@ -35,12 +35,20 @@ void gw__put_bytes(struct gw__writer *w, const void *data, size_t bytes)
     w->used += bytes;
 }
 
-static void put(struct gw__writer *w, uint64_t value, unsigned bytes)
+/* Inlined with a count that is known this is one store, and `get` one load:
+ * compilers see what the shifts mean. */
+static inline void put(struct gw__writer *w, uint64_t value, unsigned bytes)
 {
-    uint8_t out[8];
-    for (unsigned i = 0; i < bytes; i++)
-        out[i] = (uint8_t)(value >> 8 * i);
-    gw__put_bytes(w, out, bytes);
+    uint8_t out[8] = {(uint8_t)value,         (uint8_t)(value >> 8),
+                      (uint8_t)(value >> 16), (uint8_t)(value >> 24),
+                      (uint8_t)(value >> 32), (uint8_t)(value >> 40),
+                      (uint8_t)(value >> 48), (uint8_t)(value >> 56)};
+    if (!w->out || w->used > w->room || bytes > w->room - w->used) {
+        gw__put_bytes(w, out, bytes);
+        return;
+    }
+    memcpy(w->out + w->used, out, bytes);
+    w->used += bytes;
 }
 
 void gw__put_u8(struct gw__writer *w, unsigned value)
@@ -106,14 +114,20 @@ void gw__get_bytes(struct gw__reader *r, void *out, size_t bytes)
     r->left -= bytes;
 }
 
-static uint64_t get(struct gw__reader *r, unsigned bytes)
+static inline uint64_t get(struct gw__reader *r, unsigned bytes)
 {
-    uint8_t in[8];
-    uint64_t value = 0;
-    gw__get_bytes(r, in, bytes);
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t)in[i] << 8 * i;
-    return value;
+    uint8_t in[8] = {0};
+    if (r->bad || r->left < bytes) {
+        r->bad = true;
+        return 0;
+    }
+    memcpy(in, r->at, bytes);
+    r->at += bytes;
+    r->left -= bytes;
+    return (uint64_t)in[0] | (uint64_t)in[1] << 8 | (uint64_t)in[2] << 16 |
+           (uint64_t)in[3] << 24 | (uint64_t)in[4] << 32 |
+           (uint64_t)in[5] << 40 | (uint64_t)in[6] << 48 |
+           (uint64_t)in[7] << 56;
 }
 
 unsigned gw__get_u8(struct gw__reader *r)

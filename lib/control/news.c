@@ -63,7 +63,6 @@ static unsigned pick_crew(const struct gw__registry *registry,
 void gw__news_make(const struct gw__registry *registry, unsigned node,
                    bool leader, struct gw__news *news)
 {
-    memset(news, 0, sizeof *news);
     news->index = registry->index;
     news->time_ms = registry->time_ms;
     news->leader = leader;
@@ -79,10 +78,10 @@ void gw__news_make(const struct gw__registry *registry, unsigned node,
     news->joiner_count = pick_joiners(registry, news->joiners);
     news->crew_count = pick_crew(registry, news->crew);
     news->routes = registry->routes;
-    if (node < GW__NODES_MAX) {
-        news->state = registry->members[node].state;
-        news->incarnation = registry->members[node].incarnation;
-    }
+    bool known = node < GW__NODES_MAX;
+    news->state = known ? registry->members[node].state : GW__NO_MEMBER;
+    news->incarnation =
+        known ? registry->members[node].incarnation : (struct gw__id){0};
 }
 
 /* ---- as bytes ---- */
@@ -148,6 +147,9 @@ uint64_t gw__news_mark(const struct gw__registry *registry)
         news.reported = 0;
     put_common(&w, &news);
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+        if (registry->members[i].state == GW__NO_MEMBER)
+            continue;
+        gw__put_u8(&w, i);
         gw__put_u8(&w, registry->members[i].state);
         gw__put_id(&w, registry->members[i].incarnation);
     }
@@ -178,6 +180,7 @@ static void get_joiners(struct gw__reader *r, struct gw__news *news)
 static void get_crew(struct gw__reader *r, struct gw__news *news)
 {
     unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1), next = 0;
+    news->crew_count = 0;
     while (news->crew_count < count && !r->bad) {
         struct gw__crew_member *m = &news->crew[news->crew_count++];
         m->node = gw__get_u8_below(r, GW__NODES_MAX);
@@ -198,7 +201,6 @@ enum gw_err gw__news_decode(const void *data, size_t bytes,
                             struct gw__news *news, struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
-    memset(news, 0, sizeof *news);
     gw__reader_demand(&r, gw__get_u8(&r) == GW__TALK_NEWS);
     news->index = gw__get_u64(&r);
     news->time_ms = gw__get_u64(&r);

@@ -67,6 +67,7 @@ struct gw__crew_member {
 
 enum { GW__NEWS_DECISIONS = GW__REPORT_OPS_MAX };
 
+/* Of each list only what is counted is written; the rest is no matter. */
 struct gw__news {
     uint64_t index;
     uint64_t time_ms;

@@ -6,14 +6,21 @@
  */
 #include "clock_parts.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+void gw__clock_clear(struct gw__clock *clock)
+{
+    memset(clock, 0, offsetof(struct gw__clock, closings));
+}
+
 enum gw_err gw__clock_new(struct gw__clock **clock, struct gw_error *why)
 {
-    *clock = calloc(1, sizeof **clock);
+    *clock = malloc(sizeof **clock);
     if (!*clock)
         return gw_fail(why, GW_ENOMEM, "no memory for a clock");
+    gw__clock_clear(*clock);
     (*clock)->mode.kind = GW_PS_ASP;
     (*clock)->plan = (struct gw_ps_plan){.parts = 1, .workers = 1};
     return GW_OK;

@@ -201,7 +201,7 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
                            size_t bytes, bool fresh, struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
-    memset(clock, 0, sizeof *clock);
+    gw__clock_clear(clock);
     clock->mode.kind = (enum gw_ps_mode_kind)gw__get_u8_below(&r, GW_PS_MODES);
     clock->mode.bound = gw__get_u32(&r);
     clock->planned = gw__get_bool(&r);
@@ -222,7 +222,7 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
         clock->staleness[i] = gw__get_u64(&r);
     get_closings(&r, clock);
     if (!gw__reader_done(&r)) {
-        memset(clock, 0, sizeof *clock);
+        gw__clock_clear(clock);
         clock->plan.parts = 1;
         return gw_fail(why, GW_EDATA, "%zu bytes that are no clock", bytes);
     }

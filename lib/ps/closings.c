@@ -43,10 +43,9 @@ const struct gw__closing *gw__closings_get(const struct gw__server *server,
     const struct gw__slot *clock = clock_here(server, group);
     if (clock)
         return gw__clock_closing(clock->clocks[group], number);
-    const struct gw__closing *ring = server->closings[group].ring;
-    if (!ring || ring[number % GW__CLOSINGS_KEPT].number != number)
-        return NULL;
-    return &ring[number % GW__CLOSINGS_KEPT];
+    const struct gw__closing_ring *ring = server->closings[group].ring;
+    unsigned at = number % GW__CLOSINGS_KEPT;
+    return ring && ring->numbers[at] == number ? &ring->closings[at] : NULL;
 }
 
 void gw__closings_reign(struct gw__server *server, unsigned group)
@@ -163,8 +162,8 @@ void gw__on_closed(struct gw__server *server, uint64_t now_ns,
     if (head->group >= GW_PS_GROUPS_MAX || parcel->part_count < 3)
         return;
     struct gw__closings *closings = &server->closings[head->group];
-    if (!closings->ring)
-        closings->ring = calloc(GW__CLOSINGS_KEPT, sizeof *closings->ring);
+    if (!closings->ring && (closings->ring = malloc(sizeof *closings->ring)))
+        memset(closings->ring->numbers, 0, sizeof closings->ring->numbers);
     struct gw__reader reader =
         gw__reader_on(parcel->parts[2].data, parcel->parts[2].bytes);
     unsigned count = gw__get_u16(&reader);
@@ -173,7 +172,9 @@ void gw__on_closed(struct gw__server *server, uint64_t now_ns,
         gw__get_closing(&reader, &closing);
         if (reader.bad)
             break;
-        closings->ring[closing.number % GW__CLOSINGS_KEPT] = closing;
+        unsigned at = closing.number % GW__CLOSINGS_KEPT;
+        closings->ring->numbers[at] = closing.number;
+        closings->ring->closings[at] = closing;
     }
     server->closings_changed |= 1U << head->group;
     for (unsigned s = 0; s < server->routes.slot_count; s++)

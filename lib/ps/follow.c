@@ -195,7 +195,9 @@ void gw__flush_acks(struct gw__server *server)
     struct {
         struct gw__ps_head head;
         struct gw__appended records[GW_PS_SLOTS_MAX];
-    } out = {.head = {.magic = GW__PS_MAGIC, .kind = GW__PS_APPENDED}};
+    } out; /* records as many as are due */
+    out.head =
+        (struct gw__ps_head){.magic = GW__PS_MAGIC, .kind = GW__PS_APPENDED};
     for (unsigned s = 0; s < server->routes.slot_count; s++) {
         if (!server->slots[s].ack_due)
             continue;

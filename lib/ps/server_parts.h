@@ -114,8 +114,15 @@ struct gw__nans *gw__nans_of(struct gw__server *server,
 
 /* ---- closings that this server knows ---- */
 
+/* Closings by number % GW__CLOSINGS_KEPT. The numbers of what has come stand
+ * apart, so that the closings, 1.6 MB, need not be written before. */
+struct gw__closing_ring {
+    uint64_t numbers[GW__CLOSINGS_KEPT]; /* 0: none */
+    struct gw__closing closings[GW__CLOSINGS_KEPT];
+};
+
 struct gw__closings {
-    struct gw__closing *ring; /* by number % GW__CLOSINGS_KEPT; NULL: none */
+    struct gw__closing_ring *ring; /* NULL: none has come */
     /* Of the clock's primary: who has what. */
     uint64_t seen[GW_PS_SLOTS_MAX]; /* applied in the slot */
     uint64_t heard;                 /* slots, as bits, that have said so */

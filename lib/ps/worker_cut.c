@@ -22,13 +22,19 @@ struct sorter {
 
 /* ---- the order ---- */
 
+/* By insertion: there are few, and mostly they are in order. */
 static void order_slots(struct sorter *s)
 {
-    unsigned count = 0;
-    for (unsigned node = 0; node <= GW__NO_NODE; node++)
-        for (unsigned slot = 0; slot < s->slot_count; slot++)
-            if (s->routes->slots[slot].primary == node)
-                s->slots[count++] = (uint8_t)slot;
+    const struct gw__slot_route *routes = s->routes->slots;
+    for (unsigned slot = 0; slot < s->slot_count; slot++) {
+        unsigned at = slot;
+        for (; at > 0; at--) {
+            if (routes[s->slots[at - 1]].primary <= routes[slot].primary)
+                break;
+            s->slots[at] = s->slots[at - 1];
+        }
+        s->slots[at] = (uint8_t)slot;
+    }
 }
 
 static enum gw_err find_slots(struct sorter *s,
@@ -36,6 +42,7 @@ static enum gw_err find_slots(struct sorter *s,
                               const struct gw__access *access, uint8_t *slot_of,
                               struct gw_error *why)
 {
+    s->slot_of = slot_of;
     for (size_t i = 0; i < access->count; i++) {
         uint64_t key = access->keys[i];
         if (table->dense && key >= table->dense)
@@ -44,7 +51,6 @@ static enum gw_err find_slots(struct sorter *s,
         slot_of[i] = (uint8_t)gw__route_slot(s->routes, table, key);
         s->counts[slot_of[i]]++;
     }
-    s->slot_of = slot_of;
     return GW_OK;
 }
 

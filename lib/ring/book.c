@@ -9,6 +9,7 @@
 #include "book_parts.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 struct gw__page *gw__book_page(struct gw__book *book, uint64_t op)
@@ -31,11 +32,17 @@ static const struct gw__page *under_way(const struct gw__book *book)
     return page && page->begun ? page : NULL;
 }
 
+/* Of the holdings, most of its bytes, only those count that it names. */
+static void clear(struct gw__page *page)
+{
+    memset(page, 0, offsetof(struct gw__page, holdings));
+}
+
 struct gw__page *gw__book_open(struct gw__book *book, uint64_t op)
 {
     struct gw__page *page = gw__book_page(book, op);
     if (!page->used || page->op != op) {
-        memset(page, 0, sizeof *page);
+        clear(page);
         page->used = true;
         page->op = op;
     }
@@ -44,7 +51,9 @@ struct gw__page *gw__book_open(struct gw__book *book, uint64_t op)
 
 void gw__book_init(struct gw__book *book, unsigned node, uint64_t next_op)
 {
-    memset(book, 0, sizeof *book);
+    memset(book, 0, offsetof(struct gw__book, pages));
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
+        clear(&book->pages[i]);
     book->node = node;
     book->next_op = next_op;
 }

@@ -57,8 +57,8 @@ struct gw__page {
     /* Of the task. */
     unsigned ranks;
     unsigned nodes[GW__NODES_MAX];
-    struct gw__holdings holdings[GW__NODES_MAX];
     const struct gw__holdings *held[GW__NODES_MAX];
+    struct gw__holdings holdings[GW__NODES_MAX]; /* those that `held` names */
 };
 
 struct gw__book {

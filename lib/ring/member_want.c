@@ -93,10 +93,18 @@ static unsigned next_of(struct gw__mate *m, struct gw__command *c)
     return TAG_WANT;
 }
 
+/* Mostly there is nothing, and this is asked after each input. */
+static bool wants(const struct gw__mate *m)
+{
+    return m->stage == GW__STAGE_REGISTERING ||
+           m->stage == GW__STAGE_FLUSHING || m->doubted || m->leaves ||
+           m->admits || m->want_count > 0;
+}
+
 void gw__want_next(struct gw__mate *m)
 {
     struct gw__command command;
-    if (m->client.count > 0)
+    if (m->client.count > 0 || !wants(m))
         return;
     memset(&command, 0, sizeof command);
     unsigned tag = next_of(m, &command);
