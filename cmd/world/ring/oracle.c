@@ -206,7 +206,8 @@ static uint64_t plan_hash(const struct gw__task *task,
                    (size_t)c->ranks * c->chunks * sizeof *recovery->sets, hash);
     for (size_t i = 0; i < plan->transfer_count; i++) {
         const struct gw_transfer *x = &plan->transfers[i];
-        const uint64_t key[4] = {x->src, x->dst, x->chunk, x->action};
+        const uint16_t key[4] = {(uint16_t)x->src, (uint16_t)x->dst,
+                                 (uint16_t)x->chunk, (uint16_t)x->action};
         hash = gw_hash(key, sizeof key, hash);
     }
     return gw_hash(plan->step_begin, (plan->steps + 1) * sizeof(size_t), hash);

@@ -19,9 +19,9 @@ enum { AGAIN_NS = 6000000 };
 
 struct amount value_input(unsigned node, uint64_t op, unsigned chunk)
 {
-    const uint64_t key[3] = {node, op, chunk};
+    const uint64_t key = op << 16 | chunk << 8 | node;
     return (struct amount){.digits = (wide)1 << 2 * node,
-                           .sum = gw_hash(key, sizeof key, 4)};
+                           .sum = gw_hash(&key, sizeof key, 4)};
 }
 
 struct amount value_add(struct amount a, struct amount b)
@@ -50,32 +50,46 @@ static struct run *run_of(struct toy *toy, uint64_t op)
 
 /* ---- beginning ---- */
 
-/* How many transfers of the same chunk go over the same link before. */
-static unsigned turn_of(const struct run *run, const struct hop *hop)
+/* Its turn is how many of the same chunk go over the same link before. */
+static void add_send(struct run *run, unsigned to, unsigned chunk,
+                     unsigned step)
 {
-    unsigned turn = 0;
-    for (const struct hop *h = run->hops; h < hop; h++)
-        turn +=
-            h->src == hop->src && h->dst == hop->dst && h->chunk == hop->chunk;
-    return turn;
+    struct sending *s = &run->sends[run->send_count++];
+    *s = (struct sending){
+        .to = (uint8_t)to, .chunk = (uint8_t)chunk, .step = (uint8_t)step};
+    for (const struct sending *e = run->sends; e < s; e++)
+        if (e->to == to && e->chunk == chunk)
+            s->turn++;
+    run->unsent++;
 }
 
-static void copy_hops(struct run *run, unsigned self,
-                      const struct gw__recovery_case *c,
-                      const struct gw_plan *plan)
+static void add_receive(struct run *run, unsigned from, unsigned chunk,
+                        unsigned step, bool adds)
+{
+    struct receiving *r = &run->receives[run->receive_count++];
+    *r = (struct receiving){.from = (uint8_t)from,
+                            .chunk = (uint8_t)chunk,
+                            .step = (uint8_t)step,
+                            .adds = adds};
+    for (const struct receiving *e = run->receives; e < r; e++)
+        if (e->from == from && e->chunk == chunk)
+            r->turn++;
+}
+
+/* Of the plan what this node sends and receives, step by step. */
+static void copy_transfers(struct run *run, unsigned self,
+                           const struct gw__recovery_case *c,
+                           const struct gw_plan *plan)
 {
     for (unsigned step = 0; step < plan->steps; step++)
         for (size_t t = plan->step_begin[step]; t < plan->step_begin[step + 1];
              t++) {
             const struct gw_transfer *x = &plan->transfers[t];
-            struct hop *hop = &run->hops[run->hop_count++];
-            *hop = (struct hop){.src = (uint8_t)c->nodes[x->src],
-                                .dst = (uint8_t)c->nodes[x->dst],
-                                .chunk = (uint8_t)x->chunk,
-                                .step = (uint8_t)step,
-                                .adds = x->action == GW_ADD};
-            hop->turn = (uint8_t)turn_of(run, hop);
-            run->unsent += hop->src == self;
+            unsigned src = c->nodes[x->src], dst = c->nodes[x->dst];
+            if (src == self)
+                add_send(run, dst, x->chunk, step);
+            if (dst == self)
+                add_receive(run, src, x->chunk, step, x->action == GW_ADD);
         }
 }
 
@@ -116,9 +130,9 @@ void path_start(struct toy *toy, const struct gw__task *task)
     run->op = task->op;
     run->ring_epoch = toy->book.view.ring_epoch;
     run->chunks = task->plan.chunks;
-    run->hop_count = run->unsent = 0;
+    run->send_count = run->receive_count = run->unsent = 0;
     if (recovery.plan->transfer_count <= TRANSFERS_MOST)
-        copy_hops(run, toy->node, &task->plan, recovery.plan);
+        copy_transfers(run, toy->node, &task->plan, recovery.plan);
     else
         toy_fail(toy, "a plan of %zu transfers", recovery.plan->transfer_count);
     const uint64_t *start =
@@ -131,78 +145,69 @@ void path_start(struct toy *toy, const struct gw__task *task)
     gw__recovery_fini(&recovery);
 }
 
-static void tell_hop(const struct toy *toy, const struct run *run,
-                     const struct hop *hop, enum gw_event_kind kind)
+/* ---- sending ---- */
+
+static void send_data(struct toy *toy, const struct run *run, struct sending *s)
 {
-    bool sends = kind == GW_EV_SEND;
-    const struct told_event event = {.kind = kind,
-                                     .peer = sends ? hop->dst : hop->src,
+    const struct data data = {.kind = TOY_DATA,
+                              .chunk = s->chunk,
+                              .turn = s->turn,
+                              .ring_epoch = run->ring_epoch,
+                              .op = run->op,
+                              .set = s->set,
+                              .low = (uint64_t)s->value.digits,
+                              .high = (uint64_t)(s->value.digits >> 64),
+                              .sum = s->value.sum};
+    toy_send(toy, s->to, &data, sizeof data);
+    s->again_ns = toy->now_ns + AGAIN_NS;
+}
+
+static void capture(struct toy *toy, const struct run *run, struct sending *s)
+{
+    const struct told_event event = {.kind = GW_EV_SEND,
+                                     .peer = s->to,
                                      .op = (uint32_t)run->op,
-                                     .step = hop->step,
-                                     .chunk = hop->chunk,
-                                     .value = sends ? 1 : hop->adds};
-    toy->world->measures.transfers += sends;
+                                     .step = s->step,
+                                     .chunk = s->chunk,
+                                     .value = 1};
+    s->captured = true;
+    s->set = gw__book_ledger(&toy->book, run->op)->sets[s->chunk];
+    s->value = run->values[s->chunk];
+    toy->world->measures.transfers++;
     tell(toy, &event);
 }
 
-/* ---- sending ---- */
-
-static void send_hop(struct toy *toy, const struct run *run, struct hop *hop)
+/* All that is received of the chunk before the step is there. */
+static bool has_received(const struct run *run, unsigned chunk, unsigned step)
 {
-    const struct data data = {.kind = TOY_DATA,
-                              .chunk = hop->chunk,
-                              .turn = hop->turn,
-                              .ring_epoch = run->ring_epoch,
-                              .op = run->op,
-                              .set = hop->set,
-                              .low = (uint64_t)hop->value.digits,
-                              .high = (uint64_t)(hop->value.digits >> 64),
-                              .sum = hop->value.sum};
-    toy_send(toy, hop->dst, &data, sizeof data);
-    hop->again_ns = toy->now_ns + AGAIN_NS;
-}
-
-/* All that this node receives of the chunk before the step is there. */
-static bool has_received(const struct toy *toy, const struct run *run,
-                         unsigned chunk, unsigned step)
-{
-    for (unsigned i = 0; i < run->hop_count; i++) {
-        const struct hop *h = &run->hops[i];
-        if (h->dst == toy->node && h->chunk == chunk && h->step < step &&
-            !h->applied)
+    const struct receiving *end = run->receives + run->receive_count;
+    for (const struct receiving *r = run->receives; r < end && r->step < step;
+         r++)
+        if (r->chunk == chunk && !r->applied)
             return false;
-    }
     return true;
 }
 
-/* All that this node sends of the chunk up to the step is on its way. */
-static bool has_sent(const struct toy *toy, const struct run *run,
-                     unsigned chunk, unsigned step)
+/* All that is sent of the chunk up to the step is on its way. */
+static bool has_sent(const struct run *run, unsigned chunk, unsigned step)
 {
-    for (unsigned i = 0; i < run->hop_count; i++) {
-        const struct hop *h = &run->hops[i];
-        if (h->src == toy->node && h->chunk == chunk && h->step <= step &&
-            !h->captured)
+    const struct sending *end = run->sends + run->send_count;
+    for (const struct sending *s = run->sends; s < end && s->step <= step; s++)
+        if (s->chunk == chunk && !s->captured)
             return false;
-    }
     return true;
 }
 
 static void send_due(struct toy *toy, struct run *run)
 {
-    const struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
-    for (unsigned i = 0; i < run->hop_count && run->unsent; i++) {
-        struct hop *h = &run->hops[i];
-        if (h->src != toy->node || h->acked)
+    for (unsigned i = 0; i < run->send_count && run->unsent; i++) {
+        struct sending *s = &run->sends[i];
+        if (s->acked)
             continue;
-        if (!h->captured && has_received(toy, run, h->chunk, h->step)) {
-            h->captured = true;
-            h->set = ledger->sets[h->chunk];
-            h->value = run->values[h->chunk];
-            tell_hop(toy, run, h, GW_EV_SEND);
-        }
-        if (h->captured && toy->now_ns >= h->again_ns)
-            send_hop(toy, run, h);
+        if (!s->captured && has_received(run, s->chunk, s->step))
+            capture(toy, run, s);
+        if (s->captured && toy->now_ns >= s->again_ns)
+            send_data(toy, run, s);
     }
 }
 
@@ -229,13 +234,11 @@ uint64_t path_due(const struct toy *toy)
     uint64_t due = 0;
     for (unsigned i = 0; i < GW__BOOK_OPS && !toy->book.frozen; i++) {
         const struct run *run = &toy->runs[i];
-        for (unsigned k = 0; run->used && run->unsent && k < run->hop_count;
+        for (unsigned k = 0; run->used && run->unsent && k < run->send_count;
              k++) {
-            const struct hop *h = &run->hops[k];
-            if (h->src != toy->node || !h->captured || h->acked)
-                continue;
-            if (due == 0 || h->again_ns < due)
-                due = h->again_ns;
+            const struct sending *s = &run->sends[k];
+            if (s->captured && !s->acked && (due == 0 || s->again_ns < due))
+                due = s->again_ns;
         }
     }
     return due;
@@ -243,19 +246,30 @@ uint64_t path_due(const struct toy *toy)
 
 /* ---- receiving ---- */
 
-static struct hop *find(struct run *run, unsigned src, unsigned dst,
-                        unsigned chunk, unsigned turn)
+static struct receiving *find_receive(struct run *run, unsigned from,
+                                      unsigned chunk, unsigned turn)
 {
-    for (unsigned i = 0; i < run->hop_count; i++) {
-        struct hop *h = &run->hops[i];
-        if (h->src == src && h->dst == dst && h->chunk == chunk &&
-            h->turn == turn)
-            return h;
+    for (unsigned i = 0; i < run->receive_count; i++) {
+        struct receiving *r = &run->receives[i];
+        if (r->from == from && r->chunk == chunk && r->turn == turn)
+            return r;
     }
     return NULL;
 }
 
-static void apply(struct toy *toy, struct run *run, struct hop *hop,
+static void tell_applied(const struct toy *toy, const struct run *run,
+                         const struct receiving *r)
+{
+    const struct told_event event = {.kind = GW_EV_APPLY,
+                                     .peer = r->from,
+                                     .op = (uint32_t)run->op,
+                                     .step = r->step,
+                                     .chunk = r->chunk,
+                                     .value = r->adds};
+    tell(toy, &event);
+}
+
+static void apply(struct toy *toy, struct run *run, struct receiving *r,
                   const struct data *data)
 {
     struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
@@ -263,17 +277,17 @@ static void apply(struct toy *toy, struct run *run, struct hop *hop,
                               .sum = data->sum};
     struct gw_error why;
     enum gw_err err =
-        hop->adds ? gw__ledger_add(ledger, hop->chunk, data->set, &why)
-                  : gw__ledger_replace(ledger, hop->chunk, data->set, &why);
-    struct amount *value = &run->values[hop->chunk];
-    *value = hop->adds ? value_add(*value, incoming) : incoming;
-    hop->applied = true;
-    tell_hop(toy, run, hop, GW_EV_APPLY);
+        r->adds ? gw__ledger_add(ledger, r->chunk, data->set, &why)
+                : gw__ledger_replace(ledger, r->chunk, data->set, &why);
+    struct amount *value = &run->values[r->chunk];
+    *value = r->adds ? value_add(*value, incoming) : incoming;
+    r->applied = true;
+    tell_applied(toy, run, r);
     if (err) { /* it is added all the same: what comes of that? */
-        oracle_refused(toy, run->op, hop->chunk, ledger->target, *value);
+        oracle_refused(toy, run->op, r->chunk, ledger->target, *value);
         toy_fail(toy, "%s", why.text);
     }
-    oracle_value(toy, run->op, hop->chunk, ledger->sets[hop->chunk], *value);
+    oracle_value(toy, run->op, r->chunk, ledger->sets[r->chunk], *value);
 }
 
 void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
@@ -286,18 +300,18 @@ void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
     struct run *run = run_of(toy, data.op);
     if (!run || !gw__book_accepts(&toy->book, data.ring_epoch, data.op))
         return;
-    struct hop *hop = find(run, from, toy->node, data.chunk, data.turn);
-    if (!hop)
+    struct receiving *r = find_receive(run, from, data.chunk, data.turn);
+    if (!r)
         return;
-    if (!hop->applied && has_received(toy, run, hop->chunk, hop->step) &&
-        has_sent(toy, run, hop->chunk, hop->step))
-        apply(toy, run, hop, &data);
+    if (!r->applied && has_received(run, r->chunk, r->step) &&
+        has_sent(run, r->chunk, r->step))
+        apply(toy, run, r, &data);
     const struct ack ack = {.kind = TOY_ACK,
                             .chunk = data.chunk,
                             .turn = data.turn,
                             .ring_epoch = data.ring_epoch,
                             .op = data.op};
-    if (hop->applied)
+    if (r->applied)
         toy_send(toy, from, &ack, sizeof ack);
 }
 
@@ -311,9 +325,12 @@ void path_ack(struct toy *toy, unsigned from, const uint8_t *bytes,
     struct run *run = run_of(toy, ack.op);
     if (!run || run->ring_epoch != ack.ring_epoch)
         return;
-    struct hop *hop = find(run, toy->node, from, ack.chunk, ack.turn);
-    if (hop && !hop->acked)
-        run->unsent--;
-    if (hop)
-        hop->acked = true;
+    for (unsigned i = 0; i < run->send_count; i++) {
+        struct sending *s = &run->sends[i];
+        if (s->to != from || s->chunk != ack.chunk || s->turn != ack.turn)
+            continue;
+        run->unsent -= !s->acked;
+        s->acked = true;
+        return;
+    }
 }

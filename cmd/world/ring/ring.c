@@ -71,8 +71,8 @@ static void resume(struct toy *toy)
     gw__book_resume(&toy->book, view, news->decisions, news->decision_count,
                     reports);
     for (unsigned i = 0; i < GW__BOOK_OPS; i++)
-        toy->runs[i].hop_count = toy->runs[i].unsent = 0; /* of a ring that is
-                                                             over */
+        toy->runs[i].send_count = toy->runs[i].receive_count =
+            toy->runs[i].unsent = 0; /* of a ring that is over */
 }
 
 static void suspect(const struct toy *toy, unsigned node)

@@ -237,23 +237,30 @@ struct amount value_add(struct amount a, struct amount b);
 
 /* ---- path.c: an op as a plan that is carried out ---- */
 
-struct hop {
-    uint8_t src, dst; /* nodes */
+/* A transfer of ours, as sender and as receiver. */
+struct sending {
+    uint8_t to; /* nodes */
     uint8_t chunk, step, turn;
-    bool adds;
-    bool captured, acked; /* by us as sender */
-    bool applied;         /* by us as receiver */
-    uint64_t set;         /* captured */
+    bool captured, acked;
+    uint64_t set; /* captured */
     struct amount value;
     uint64_t again_ns;
+};
+
+struct receiving {
+    uint8_t from;
+    uint8_t chunk, step, turn;
+    bool adds, applied;
 };
 
 struct run {
     bool used;
     uint64_t op, ring_epoch;
-    unsigned chunks, hop_count;
-    unsigned unsent; /* by us, or not acked */
-    struct hop hops[TRANSFERS_MOST];
+    unsigned chunks;
+    unsigned send_count, receive_count;
+    unsigned unsent; /* or not acked */
+    struct sending sends[TRANSFERS_MOST];
+    struct receiving receives[TRANSFERS_MOST];
     struct amount values[GW__NODES_MAX]; /* [chunk] */
 };
 

@@ -81,14 +81,14 @@ struct gw__parcel *parcel_of(const struct mailbox *box,
     if (envelope.to != box->incarnation || (!named && !box->from_anybody))
         return NULL;
     struct gw__parcel *parcel =
-        calloc(1, sizeof *parcel + input->bytes + GW__POST_PARTS * 8);
+        malloc(sizeof *parcel + input->bytes + GW__POST_PARTS * 8);
     if (!parcel)
         abort();
     from += sizeof envelope;
-    parcel->from = input->from;
-    parcel->incarnation_high = 1;
-    parcel->incarnation_low = input->incarnation;
-    parcel->part_count = envelope.part_count;
+    *parcel = (struct gw__parcel){.from = input->from,
+                                  .incarnation_high = 1,
+                                  .incarnation_low = input->incarnation,
+                                  .part_count = envelope.part_count};
     atomic_init(&parcel->holds, 1);
     parcel->free = parcel_free;
     uint8_t *to = (uint8_t *)(parcel + 1);
