@@ -33,6 +33,8 @@ setup_file() {
     first=$output
     run -0 "$SIM/ring" --seeds 40..60
     [ "$output" = "$first" ]
+    run -0 "$SIM/ring" --seeds 41..61
+    [ "${output##*; digest }" != "${first##*; digest }" ]
 }
 
 @test "what is no range of seeds is refused" {
@@ -59,22 +61,49 @@ setup_file() {
     [ "$output" = "$first" ]
 }
 
-# Stand-ins for the simulations: seed 700 of the ring is wrong.
-@test "a night counts its schedules, and ends at the first that is wrong" {
+# Stand-ins for the simulations: "$1" is what that of the ring does with
+# "--seeds FIRST..LAST".
+stand_ins() {
     mkdir -p "$BATS_TEST_TMPDIR/sim"
     printf '#!/bin/sh\n' | tee "$BATS_TEST_TMPDIR"/sim/{ring,ps} >/dev/null
-    cat >>"$BATS_TEST_TMPDIR/sim/ring" <<'END'
-[ -z "$WRONG" ] || [ "${2%..*}" -gt 700 ] || [ "${2#*..}" -lt 700 ] || {
-    echo "repeat with: $0 --seed 700"
-    exit 1
-}
-END
+    cat <<<"$1" >>"$BATS_TEST_TMPDIR/sim/ring"
     chmod +x "$BATS_TEST_TMPDIR"/sim/*
-    run -0 env WRONG= SEEDS=3000 JOBS=2 "$BATS_TEST_DIRNAME/../sim/night.sh" \
-        "$BATS_TEST_TMPDIR"
-    [[ $output = *'sim-night: 3000 schedules from seed 1 on, none wrong'* ]]
-    run -1 env WRONG=1 SEEDS=3000 JOBS=2 "$BATS_TEST_DIRNAME/../sim/night.sh" \
-        "$BATS_TEST_TMPDIR"
+}
+
+NIGHT=$BATS_TEST_DIRNAME/../sim/night.sh
+
+@test "a night counts its schedules, and ends at the first that is wrong" {
+    # shellcheck disable=SC2016
+    stand_ins '[ -z "$WRONG" ] || [ "${2%..*}" -gt 700 ] ||
+        [ "${2#*..}" -lt 700 ] || {
+            echo "repeat with: $0 --seed 700"
+            exit 1
+        }'
+    export SEEDS=3000 JOBS=2
+    WRONG='' run -0 "$NIGHT" "$BATS_TEST_TMPDIR"
+    [[ ${lines[-1]} = 'sim-night: 3000 schedules from 1 on, none wrong, in '*' a second with 2 processes; FIRST=3001 goes on' ]]
+    WRONG=1 run -1 "$NIGHT" "$BATS_TEST_TMPDIR"
     [[ $output = *'repeat with: '*'/sim/ring --seed 700'* ]]
     [[ $output != *'none wrong'* ]]
+}
+
+# The second of four slices, seeds 21 to 40 of the ring, waits to be let go.
+@test "a night that is cut short says where another goes on" {
+    # shellcheck disable=SC2016
+    stand_ins 'here=${0%/sim/ring}
+        [ "$2" != 21..40 ] || : >"$here/begun"
+        until [ "$2" != 21..40 ] || [ -e "$here/go" ]; do sleep 0.02; done'
+    local out=$BATS_TEST_TMPDIR/out status=0
+    export SEEDS=100 JOBS=1 TMPDIR=$BATS_TEST_TMPDIR
+    "$NIGHT" "$BATS_TEST_TMPDIR" >"$out" 3>&- &
+    local pid=$!
+    until [ -e "$BATS_TEST_TMPDIR/begun" ]; do sleep 0.02; done
+    kill "$pid"
+    until ls "$BATS_TEST_TMPDIR"/*/end >/dev/null 2>&1; do sleep 0.02; done
+    : >"$BATS_TEST_TMPDIR/go"
+    wait "$pid" || status=$?
+    [ "$status" = 130 ]
+    [[ $(tail -n 1 "$out") = 'sim-night: 50 schedules from 1 on, none wrong, '*'; FIRST=51 goes on' ]]
+    SEEDS=50 FIRST=51 run -0 "$NIGHT" "$BATS_TEST_TMPDIR"
+    [[ ${lines[-1]} = 'sim-night: 50 schedules from 51 on, none wrong, '*'; FIRST=101 goes on' ]]
 }

@@ -8,70 +8,86 @@
 #
 #   tests/sim/night.sh [BUILD]       make sim-night
 #
-#   SEEDS=1000000   schedules, 4 of 5 of the ring as in `make check`
-#   FIRST=1         the first seed of each; another night begins where this ends
+#   SEEDS=1000000   schedules
+#   FIRST=1         the first of them
 #   JOBS=           processes; as many as there are cores
+#
+# Schedules are numbered in groups of five: group g is seeds 4g - 3 to 4g of the
+# ring and seed g of the parameter server. A night that is cut short finishes
+# the slices under way; the last line tells how many schedules are through, at
+# which rate, and with which FIRST another night goes on.
 set -eu
 cd "$(dirname "$0")/../.."
 
-# One slice: "ring FIRST LAST", in the environment of the whole.
-if [ "${1:-}" = --slice ]; then
-    # shellcheck disable=SC2086 # three words
-    set -- $2
+# In the environment of the whole: seeds $2 to $3 of the simulation $1.
+simulate() {
     log=$night/$1-$2
-    [ ! -e "$night/wrong" ] || exit 0
-    if ! "$night_build/sim/$1" --seeds "$2..$3" >"$log" 2>&1; then
-        mv "$log" "$night/wrong.$1-$2"
-        : >"$night/wrong"
-        exit 255 # xargs begins no other
-    fi
-    mv "$log" "$log.done"
-    echo $(($3 - $2 + 1)) >>"$night/schedules" # one write, so none is torn
-    now=$(date +%s)
-    awk -v all="$night_all" -v seconds=$((now - night_began)) \
-        '{ done += $1 } END {
-            printf "%d of %d schedules in %d s, %.0f a second\n", done, all,
-                seconds, done / (seconds > 0 ? seconds : 1)
-        }' "$night/schedules"
+    status=0
+    "$night_build/sim/$1" --seeds "$2..$3" >"$log" 2>&1 || status=$?
+    [ "$status" != 0 ] || return 0
+    : >"$night/end"
+    case $status in
+    130 | 143) ;; # cut short, too
+    *) { cat "$log" && echo "$1: seeds $2 to $3: exit status $status"; } \
+        >"$night/wrong.$1-$2" ;;
+    esac
+    exit 1
+}
+
+# One slice: the groups FIRST to LAST.
+if [ "${1:-}" = --slice ]; then
+    # shellcheck disable=SC2086 # two words
+    set -- $2
+    [ ! -e "$night/end" ] || exit 0
+    simulate ring $((4 * $1 - 3)) $((4 * $2))
+    simulate ps "$1" "$2"
+    echo "$1 $2" >>"$night/done" # one write, so none is torn
+    awk -v all="$night_all" -v seconds=$(($(date +%s) - night_began)) \
+        '{ through += 5 * ($2 - $1 + 1) } END {
+            printf "%d of %d schedules in %d s, %.0f a second\n", through, all,
+                seconds, through / (seconds > 0 ? seconds : 1)
+        }' "$night/done"
     exit 0
 fi
 
 night_build=${1:-build}
-night_all=${SEEDS:-1000000}
-first=${FIRST:-1}
+groups=$(((${SEEDS:-1000000} + 4) / 5))
+first=$(((${FIRST:-1} + 4) / 5))
 jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+night_all=$((5 * groups))
 night=$(mktemp -d)
 night_began=$(date +%s)
 export night night_build night_all night_began
 trap 'rm -rf "$night"' EXIT
-trap 'exit 130' INT TERM
+trap ': >"$night/end"' INT TERM
 
-# Short slices of both in turn: what is wrong shows early.
+# Short ones: what is wrong shows early, and little is left to be finished.
 slices() {
-    awk -v all="$night_all" -v first="$first" -v jobs="$jobs" 'BEGIN {
-        ps = int(all / 5); ring = all - ps; of_ring = of_ps = first
-        step = int(ps / (4 * jobs)); if (step > 500) step = 500; if (step < 1) step = 1
-        while (ring > 0 || ps > 0) {
-            n = ring < 4 * step ? ring : 4 * step
-            if (n > 0) print "ring " of_ring " " of_ring + n - 1
-            of_ring += n; ring -= n
-            n = ps < step ? ps : step
-            if (n > 0) print "ps " of_ps " " of_ps + n - 1
-            of_ps += n; ps -= n
-        }
+    awk -v first="$first" -v groups="$groups" -v jobs="$jobs" 'BEGIN {
+        step = int(groups / (4 * jobs))
+        step = step > 200 ? 200 : step < 1 ? 1 : step
+        end = first + groups
+        for (; first < end; first += step)
+            print first, (first + step < end ? first + step : end) - 1
     }'
 }
 
-status=0
-slices | xargs -P "$jobs" -I '{}' "$0" --slice '{}' || status=1
-if [ -e "$night/wrong" ]; then
+: >"$night/done"
+slices | xargs -P "$jobs" -I '{}' "$0" --slice '{}' &
+until wait "$!" || ! kill -0 "$!" 2>/dev/null; do
+    : # a signal: what is under way is waited for
+done
+if ls "$night"/wrong.* >/dev/null 2>&1; then
     cat "$night"/wrong.*
     exit 1
 fi
 awk -v seconds=$(($(date +%s) - night_began)) -v jobs="$jobs" -v first="$first" \
-    '{ done += $1 } END {
-        printf "sim-night: %d schedules from seed %d on, none wrong, in %d s: " \
-            "%.0f a second with %d processes\n", done, first, seconds,
-            done / (seconds > 0 ? seconds : 1), jobs
-    }' "$night/schedules"
-exit "$status"
+    '{ through += 5 * ($2 - $1 + 1); last[$1] = $2 } END {
+        for (next_one = first; next_one in last;)
+            next_one = last[next_one] + 1
+        printf "sim-night: %d schedules from %d on, none wrong, in %d s: " \
+            "%.0f a second with %d processes; FIRST=%d goes on\n", through,
+            5 * first - 4, seconds, through / (seconds > 0 ? seconds : 1), jobs,
+            5 * next_one - 4
+    }' "$night/done"
+[ ! -e "$night/end" ] || exit 130
