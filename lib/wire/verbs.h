@@ -11,6 +11,7 @@
  *   verbs_queue.c    what completes on the queue pairs
  *   verbs_control.c  notes between ranks: loss, abort, goodbye
  *   verbs_wait.c     sleeping until something changes
+ *   verbs_siw.c      a trap of one device
  *   verbs_none.c     stands for all of them where the libraries are missing
  *
  * Between two ranks there is one reliable connected queue pair. Each rank has a
@@ -90,7 +91,8 @@ enum gw__verbs_state { GW__VERBS_UP, GW__VERBS_CLOSED, GW__VERBS_LOST };
 
 struct gw__verbs_link {
     struct rdma_cm_id *id;
-    bool joined; /* both ends are ready */
+    bool greeted; /* this end connected, and has said HELLO */
+    bool joined;  /* both ends are ready, and know it of each other */
     struct gw__verbs_card card;
 
     enum gw__verbs_state state;
@@ -104,7 +106,6 @@ struct gw__verbs_link {
     uint32_t remote_key;
     unsigned char *heard; /* RECEIVES places for notes */
     unsigned char *notes; /* NOTES of them */
-    uint32_t *marks;      /* iWARP: the offsets of slices, as they are sent */
     bool note_busy[GW__VERBS_NOTES];
     unsigned notes_busy;
 
@@ -131,12 +132,11 @@ struct gw__verbs_link {
     bool news_in, news_out;
     /* Completions, to see whether there is life; and a probe under way. */
     uint64_t signs, signs_seen, sign_ns;
-    bool probing;
+    bool probing, nudging;
 };
 
 struct gw__verbs_region {
     uint32_t id;
-    uint64_t generation; /* of the regions, when it was last found to exist */
     uint64_t used;
     const unsigned char *base;
     size_t bytes;
@@ -161,6 +161,7 @@ struct gw__verbs {
     struct gw__verbs_region regions[GW__VERBS_REGIONS_MAX];
     unsigned region_count;
     uint64_t region_uses;
+    uint64_t region_generation;   /* when all of them were found to exist */
     struct gw__verbs_link *links; /* by rank; this rank's own is unused */
     struct gw__watch watch;
     struct gw_error error;   /* what `check` answers */
@@ -193,6 +194,12 @@ GW_MUST_CHECK enum gw_err gw__verbs_bind(struct gw__verbs *verbs,
                                          const char *interface,
                                          struct gw_error *why);
 
+/* ---- verbs_siw.c ---- */
+
+/* Call it before anything is made on the device. */
+void gw__verbs_lay_over(struct ibv_context *device,
+                        const struct ibv_device_attr *what);
+
 /* ---- verbs_memory.c ---- */
 
 /* The key of memory that is registered, now or already; false when it has to be
@@ -200,6 +207,8 @@ GW_MUST_CHECK enum gw_err gw__verbs_bind(struct gw__verbs *verbs,
 bool gw__verbs_key(struct gw__verbs *verbs, const void *data, size_t bytes,
                    uint32_t *key);
 void gw__verbs_forget(struct gw__verbs *verbs);
+/* Forgets, and no longer pins, what was freed since the last time. */
+void gw__verbs_drop_freed(struct gw__verbs *verbs);
 /* Zones, stages and notes of all links. */
 GW_MUST_CHECK enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs,
                                                 struct gw_error *why);
@@ -235,6 +244,10 @@ void gw__verbs_hear_ends(struct gw__verbs *verbs);
 GW_MUST_CHECK enum gw_err gw__verbs_make_queue(struct gw__verbs *verbs,
                                                unsigned peer,
                                                struct gw_error *why);
+/* The peer said HELLO. */
+void gw__verbs_hear_hello(struct gw__verbs *verbs, unsigned peer);
+/* Sends something again where the HELLO may not have been noticed. */
+void gw__verbs_nudge(struct gw__verbs *verbs);
 /* A note arrived from `peer`. */
 void gw__verbs_hear_note(struct gw__verbs *verbs, unsigned peer,
                          const void *message, size_t bytes);
@@ -243,8 +256,6 @@ bool gw__verbs_tell(struct gw__verbs *verbs, unsigned peer,
                     struct gw__note *note);
 /* Tells the peer what was released, when that is due. */
 void gw__verbs_give_credit(struct gw__verbs *verbs, unsigned peer);
-/* Writes nothing into the peer's zone, to see whether it is there. */
-void gw__verbs_probe(struct gw__verbs *verbs, unsigned peer);
 /* Arms the bell and sleeps until there is news, or for `ns`. */
 void gw__verbs_doze(struct gw__verbs *verbs, uint64_t ns);
 /* The link is no good any more: `check` will say why. */
@@ -261,6 +272,8 @@ int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
                          uint32_t key);
 int gw__verbs_post_note(struct gw__verbs *verbs, unsigned peer, unsigned place,
                         size_t bytes);
+/* A probe is answered by the peer's device; a nudge only arrives. */
 int gw__verbs_post_probe(struct gw__verbs *verbs, unsigned peer);
+int gw__verbs_post_nudge(struct gw__verbs *verbs, unsigned peer);
 
 #endif

@@ -126,6 +126,7 @@ static enum gw_err meet_all(struct gw__verbs *verbs, uint64_t deadline_ns,
         gw__verbs_hear_events(verbs);
         gw__verbs_hear_ends(verbs);
         gw__verbs_progress(verbs);
+        gw__verbs_nudge(verbs);
         if (all_joined(verbs))
             return GW_OK;
         int missed = find_missed(verbs);

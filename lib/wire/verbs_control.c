@@ -17,8 +17,10 @@
  * process ended (pidfd)                where a forked child keeps all open
  *
  * On a link where nothing moves, a write of nothing asks now and then; the
- * peer's device answers it, and its process may stand still meanwhile. (iWARP
- * answers nothing: there the loss of a host is left to TCP.)
+ * peer's device answers it, and its process may stand still meanwhile. iWARP
+ * acknowledges no write, and TCP below it waits for many minutes; there a read
+ * of nothing asks, which the peer's device answers too, and a peer that owes
+ * the answer for some seconds is lost.
  */
 #include "verbs.h"
 
@@ -29,6 +31,8 @@
 /* How long a process's end waits for the end of its connection. */
 static const uint64_t held_open_ns = 100 * 1000000U;
 static const uint64_t probe_ns = 500 * 1000000U;
+/* How long an answer may take over iWARP; elsewhere the device gives up. */
+static const uint64_t patience_ns = 5 * 1000000000ULL;
 /* For what was posted to arrive, before the queue pairs are destroyed. */
 static const uint64_t last_words_ns = 200 * 1000000U;
 
@@ -106,9 +110,7 @@ static void take_note(struct gw__verbs *verbs, unsigned peer,
         verbs->told_of_abort = verbs->wire.told = verbs->news = true;
         break;
     case GW__HELLO:
-        if (link->joined)
-            gw__verbs_lose(verbs, peer, "a second HELLO");
-        link->joined = true;
+        gw__verbs_hear_hello(verbs, peer);
         break;
     }
 }
@@ -144,7 +146,10 @@ static void ask_for_life(struct gw__verbs *verbs, unsigned peer,
         link->signs_seen = link->signs;
         link->sign_ns = now_ns;
     }
-    if (verbs->iwarp || link->probing || now_ns - link->sign_ns < probe_ns)
+    uint64_t silent_ns = now_ns - link->sign_ns;
+    if (link->probing && verbs->iwarp && silent_ns > patience_ns)
+        gw__verbs_lose(verbs, peer, "its host does not answer");
+    if (link->probing || silent_ns < probe_ns)
         return;
     link->probing = gw__verbs_post_probe(verbs, peer) == 0;
     link->sign_ns = now_ns;
@@ -169,6 +174,7 @@ enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why)
     gw__verbs_hear_events(verbs);
     gw__verbs_hear_ends(verbs);
     gw__verbs_progress(verbs); /* after the events: what came before them */
+    gw__verbs_drop_freed(verbs);
     uint64_t now_ns = gw_now_ns();
     for (unsigned r = 0; r < wire->size; r++)
         if (r != wire->rank)

@@ -2,16 +2,21 @@
  *
  * What the connection manager says. The higher rank of a pair connects:
  *
- *   higher   resolve address -> resolve route -> CONNECT ............. greet
- *                                                 |        ^             |
- *                                        greeting |        | greeting    |
- * HELLO v        |             v lower    listen .........................
- * request -> accept ....... joined
+ *   higher                             lower
+ *   resolve address, then route        listen
+ *   connect            -- greeting --> request: accept
+ *   established: greet <-- greeting --
+ *                      -- HELLO ---->  joined
+ *   joined             <---- HELLO --
  *
  * Each greeting carries the token that was in the receiver's address, so it can
  * only come from a member, and where the receiver of it may write. The HELLO is
  * the first message on the queue pair: iWARP wants it from the one who
  * connected, and the other end knows by it that all is ready.
+ *
+ * Linux' software iWARP (siw) answers a connection before it listens to what
+ * follows on it, and looks at what came in between only when more comes. So who
+ * has said HELLO and hears none nudges: it writes nothing, again and again.
  */
 #include "verbs.h"
 
@@ -125,7 +130,16 @@ static void greet(struct gw__verbs *verbs, unsigned peer,
     else if (!gw__verbs_tell(verbs, peer, &hello))
         fail(verbs, peer, "its queue pair", errno);
     else
-        link->joined = true;
+        link->greeted = true;
+}
+
+void gw__verbs_nudge(struct gw__verbs *verbs)
+{
+    for (unsigned r = 0; verbs->iwarp && r < verbs->wire.rank; r++) {
+        struct gw__verbs_link *link = &verbs->links[r];
+        if (link->greeted && !link->joined && !link->nudging)
+            link->nudging = gw__verbs_post_nudge(verbs, r) == 0;
+    }
 }
 
 /* ---- the lower rank ---- */
@@ -160,6 +174,18 @@ static void consider(struct gw__verbs *verbs, const struct rdma_cm_event *event)
 }
 
 /* ---- both ---- */
+
+void gw__verbs_hear_hello(struct gw__verbs *verbs, unsigned peer)
+{
+    struct gw__verbs_link *link = &verbs->links[peer];
+    struct gw__note hello = {.kind = GW__HELLO};
+    if (link->joined || (peer < verbs->wire.rank && !link->greeted))
+        gw__verbs_lose(verbs, peer, "a HELLO out of turn");
+    else if (peer > verbs->wire.rank && !gw__verbs_tell(verbs, peer, &hello))
+        fail(verbs, peer, "its queue pair", errno);
+    else
+        link->joined = true;
+}
 
 /* What came before it lies in the completion queue, and is taken first. */
 static void end(struct gw__verbs *verbs, unsigned peer)

@@ -9,9 +9,9 @@
  * where it lies: a registration costs more than the copy of a slice, and pins
  * the pages, so it is kept. It names pages, not addresses. Memory that was
  * freed and given out anew at the same address would be read from the old
- * pages; so an entry holds only for the region that it was made for, which
- * gw__region_find still finds. Of other memory nobody tells when it goes, and
- * it is copied.
+ * pages; so an entry holds only for the region that it was made for, and as
+ * soon as regions were freed all entries of such go, with the pages that they
+ * pin. Of other memory nobody tells when it goes, and it is copied.
  */
 #include "verbs.h"
 
@@ -19,7 +19,7 @@
 
 #include <sys/mman.h>
 
-enum { PAGE_BYTES = 4096, W = GW__VERBS_WINDOW_SLICES };
+enum { PAGE_BYTES = 4096 };
 
 /* ---- the user's memory ---- */
 
@@ -41,18 +41,18 @@ static bool is_lent(const struct gw__verbs *verbs)
 
 /* Of a region that is gone nothing is lent any more: who frees memory has seen
  * that it was given back. */
-static void drop_freed(struct gw__verbs *verbs, uint64_t generation)
+void gw__verbs_drop_freed(struct gw__verbs *verbs)
 {
+    uint64_t generation = gw__region_generation();
+    if (verbs->region_generation == generation)
+        return;
+    verbs->region_generation = generation;
     for (unsigned i = verbs->region_count; i-- > 0;) {
         struct gw__verbs_region *entry = &verbs->regions[i];
         struct gw__region region;
-        if (entry->generation == generation)
-            continue;
         if (!gw__region_find(entry->base, entry->bytes, &region) ||
             region.id != entry->id)
             drop(verbs, i);
-        else
-            entry->generation = generation;
     }
 }
 
@@ -86,7 +86,7 @@ static struct gw__verbs_region *find(struct gw__verbs *verbs, uintptr_t at,
 }
 
 static struct gw__verbs_region *add(struct gw__verbs *verbs, const void *data,
-                                    size_t bytes, uint64_t generation)
+                                    size_t bytes)
 {
     struct gw__region region;
     if (!gw__region_find(data, bytes, &region) || !make_room(verbs))
@@ -94,7 +94,6 @@ static struct gw__verbs_region *add(struct gw__verbs *verbs, const void *data,
     struct gw__verbs_region *entry = &verbs->regions[verbs->region_count++];
     *entry = (struct gw__verbs_region){
         .id = region.id,
-        .generation = generation,
         .base = region.base,
         .bytes = region.bytes,
         .mr = ibv_reg_mr(verbs->domain, region.base, region.bytes, 0)};
@@ -104,14 +103,10 @@ static struct gw__verbs_region *add(struct gw__verbs *verbs, const void *data,
 bool gw__verbs_key(struct gw__verbs *verbs, const void *data, size_t bytes,
                    uint32_t *key)
 {
-    uint64_t generation = gw__region_generation();
+    gw__verbs_drop_freed(verbs);
     struct gw__verbs_region *entry = find(verbs, (uintptr_t)data, bytes);
-    if (entry && entry->generation != generation) {
-        drop_freed(verbs, generation);
-        entry = find(verbs, (uintptr_t)data, bytes);
-    }
     if (!entry)
-        entry = add(verbs, data, bytes, generation);
+        entry = add(verbs, data, bytes);
     if (!entry || !entry->mr)
         return false;
     entry->used = ++verbs->region_uses;
@@ -167,7 +162,6 @@ static void lay_out(struct gw__verbs *verbs, struct gw__verbs_link *link,
     link->stage = local;
     link->heard = local + verbs->zone_bytes;
     link->notes = link->heard + HEARD_BYTES;
-    link->marks = (uint32_t *)(void *)(link->notes + NOTES_BYTES);
 }
 
 enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs, struct gw_error *why)
@@ -175,8 +169,7 @@ enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs, struct gw_error *why)
     unsigned peers = verbs->wire.size - 1, i = 0;
     verbs->zone_bytes = zone_for(verbs->slice_bytes, peers);
     size_t zone = verbs->zone_bytes;
-    size_t local =
-        zone + whole_pages(HEARD_BYTES + NOTES_BYTES + W * sizeof(uint32_t));
+    size_t local = zone + whole_pages(HEARD_BYTES + NOTES_BYTES);
     verbs->memory_bytes = peers * (zone + local);
     if (peers == 0)
         return GW_OK;

@@ -77,6 +77,7 @@ static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
         return gw_fail(why, GW_ENOTSUP,
                        "%s has completion queues of %d, and %u ranks need %d",
                        name, device.max_cqe, verbs->wire.size, places);
+    gw__verbs_lay_over(verbs->device, &device);
     verbs->domain = ibv_alloc_pd(verbs->device);
     if (!verbs->domain)
         return gw_fail_errno(why, "a protection domain on %s", name);

@@ -10,14 +10,16 @@
 #include "verbs.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <string.h>
 
-enum kind { SLICE = 1, NOTE, PROBE, RECEIVE };
+enum kind { SLICE = 1, WRITTEN, NOTE, PROBE, NUDGE, RECEIVE };
 
 enum {
     W = GW__VERBS_WINDOW_SLICES,
     /* On iWARP a slice is two requests. */
     SENDS = 2 * W + GW__VERBS_NOTES + 4,
+    MARK_BYTES = sizeof(uint32_t),
     A_POLL = 32,
     POLLS = 64, /* at most, before others have their turn */
 };
@@ -57,9 +59,12 @@ enum gw_err gw__verbs_make_queue(struct gw__verbs *verbs, unsigned peer,
                                               .max_recv_wr = GW__VERBS_RECEIVES,
                                               .max_send_sge = 2,
                                               .max_recv_sge = 1}};
+    if (verbs->iwarp)
+        wanted.cap.max_inline_data = MARK_BYTES;
     if (link->id->verbs != verbs->device)
         return gw_fail(why, GW_EUNREACH, "rank %u is not to be reached from %s",
                        peer, ibv_get_device_name(verbs->device->device));
+    errno = EIO; /* some libraries fail without a reason */
     if (rdma_create_qp(link->id, verbs->domain, &wanted) != 0)
         return gw_fail_errno(why, "a queue pair for rank %u", peer);
     for (unsigned place = 0; place < GW__VERBS_RECEIVES; place++)
@@ -76,17 +81,21 @@ static int post(struct gw__verbs_link *link, struct ibv_send_wr *requests)
     return ibv_post_send(link->id->qp, requests, &bad);
 }
 
+/* Over iWARP both requests tell of their completion: siw takes what is not to
+ * be told of for a licence to read the memory later, for as long as TCP may
+ * have to send it again. And the word travels within its request: siw copies a
+ * few bytes from the user's memory, but at times by a thread that has none, and
+ * then drops the connection. */
 int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
                          uint64_t offset, const void *lent, uint32_t bytes,
                          uint32_t key)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     uint32_t grain = (uint32_t)(offset / GW__VERBS_GRAIN);
-    uint32_t local_key = verbs->local_mr->lkey, *mark;
     struct ibv_sge parts[] = {
         {.addr = (uintptr_t)(link->stage + offset),
          .length = (uint32_t)sizeof(struct gw__header) + (lent ? 0 : bytes),
-         .lkey = local_key},
+         .lkey = verbs->local_mr->lkey},
         {.addr = (uintptr_t)lent, .length = bytes, .lkey = key}};
     struct ibv_send_wr write = {
         .wr_id = id_of(SLICE, peer, 0),
@@ -98,17 +107,15 @@ int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
         .wr.rdma = {link->remote_zone + offset, link->remote_key}};
     if (!verbs->iwarp)
         return post(link, &write);
-    mark = &link->marks[link->sent % W];
-    *mark = grain;
-    struct ibv_sge word = {
-        .addr = (uintptr_t)mark, .length = sizeof *mark, .lkey = local_key};
+    struct ibv_sge word = {.addr = (uintptr_t)&grain, .length = MARK_BYTES};
     struct ibv_send_wr tell = {.wr_id = write.wr_id,
                                .sg_list = &word,
                                .num_sge = 1,
                                .opcode = IBV_WR_SEND,
-                               .send_flags = IBV_SEND_SIGNALED};
+                               .send_flags =
+                                   IBV_SEND_SIGNALED | IBV_SEND_INLINE};
     write.opcode = IBV_WR_RDMA_WRITE;
-    write.send_flags = 0;
+    write.wr_id = id_of(WRITTEN, peer, 0);
     write.next = &tell;
     return post(link, &write);
 }
@@ -129,15 +136,33 @@ int gw__verbs_post_note(struct gw__verbs *verbs, unsigned peer, unsigned place,
     return post(link, &request);
 }
 
-int gw__verbs_post_probe(struct gw__verbs *verbs, unsigned peer)
+/* Reads or writes nothing of the peer's zone. To siw that is a piece of no
+ * bytes; elsewhere, where that may mean a very large one, no piece. */
+static int post_nothing(struct gw__verbs *verbs, unsigned peer, enum kind kind,
+                        enum ibv_wr_opcode opcode)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
+    struct ibv_sge nothing = {.addr = (uintptr_t)link->notes,
+                              .lkey = verbs->local_mr->lkey};
     struct ibv_send_wr request = {
-        .wr_id = id_of(PROBE, peer, 0),
-        .opcode = IBV_WR_RDMA_WRITE,
+        .wr_id = id_of(kind, peer, 0),
+        .sg_list = &nothing,
+        .num_sge = verbs->iwarp ? 1 : 0,
+        .opcode = opcode,
         .send_flags = IBV_SEND_SIGNALED,
         .wr.rdma = {link->remote_zone, link->remote_key}};
     return post(link, &request);
+}
+
+int gw__verbs_post_probe(struct gw__verbs *verbs, unsigned peer)
+{
+    return post_nothing(verbs, peer, PROBE,
+                        verbs->iwarp ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE);
+}
+
+int gw__verbs_post_nudge(struct gw__verbs *verbs, unsigned peer)
+{
+    return post_nothing(verbs, peer, NUDGE, IBV_WR_RDMA_WRITE);
 }
 
 /* ---- completions ---- */
@@ -193,19 +218,23 @@ static void take(struct gw__verbs *verbs, const struct ibv_wc *done)
                            : ibv_wc_status_str(done->status));
     switch (kind) {
     case SLICE:
-        /* A failed write of iWARP's two tells first, and is not signalled. */
-        if (link->completed < link->sent)
+        if (link->completed < link->sent) /* of a queue that is destroyed */
             link->completed++;
         link->news_out = true;
         break;
+    case WRITTEN:
+        break; /* the word behind it tells */
     case NOTE:
         note_is_free(verbs, peer, (unsigned)done->wr_id);
         break;
     case PROBE:
         link->probing = false;
         break;
+    case NUDGE:
+        link->nudging = false;
+        break;
     case RECEIVE:
-        if (!failed)
+        if (!failed && link->id->qp) /* it may be destroyed by now */
             take_arrival(verbs, peer, done);
         break;
     }

@@ -442,7 +442,6 @@ Suite *suite_wire(void)
     tcase_add_loop_test(tests, a_rank_alone_needs_no_peers, 0, wires);
     tcase_add_test(tests, opening_refuses_nonsense_with_a_sentence);
     suite_add_tcase(suite, tests);
-    tcase_set_tags(crowd, "crowd");
     tcase_set_timeout(crowd, 30);
     tcase_add_loop_test(crowd, eight_ranks_all_to_all, 0, wires);
     suite_add_tcase(suite, crowd);

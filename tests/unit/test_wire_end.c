@@ -415,7 +415,6 @@ Suite *suite_wire_end(void)
                         wires);
     suite_add_tcase(suite, tests);
     TCase *crowd = tcase_create("crowd");
-    tcase_set_tags(crowd, "crowd");
     tcase_set_timeout(crowd, 30);
     tcase_add_loop_test(crowd, an_abort_reaches_all_past_waiting_data, 0,
                         wires);

@@ -36,8 +36,7 @@ typedef void (*crew_child)(struct gw__wire *wire, void *context);
 /* How many wires the suite runs over, and their names: "ipc"; "quiet ipc", with
  * a wire around it that obeys link rules when there are none; and "rough ipc",
  * with some on every link. GW_TEST_WIRES=ipc,tcp restricts them, and verbs is
- * among them only when that names it: it needs a device. Crews of more than
- * three are cases with the tag "crowd". */
+ * among them only when that names it: it needs a device. */
 int crew_wire_count(void);
 const char *crew_wire_name(int index);
 /* "ipc", of each of these. */

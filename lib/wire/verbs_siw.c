@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A trap of Linux' software iWARP (siw), laid over.
+ *
+ * The kernel and its library in rdma-core share the queues of a process, which
+ * lie one behind the other in a space of offsets: where there is room first. An
+ * offset of 0x90000 means "none" to the library, from the days when these were
+ * numbers that could not grow so high, yet the kernel gives it out like any
+ * other. The queue that comes to begin there cannot be made: of four ranks in
+ * one process it was the tenth queue pair.
+ *
+ * So before others are made, a queue that nobody uses is laid across that
+ * offset. It stays as long as the process, for it has to outlive each wire: the
+ * device is shared by all.
+ */
+#include "verbs.h"
+
+#include <pthread.h>
+
+enum {
+    SIW_VENDOR = 0x626d74,
+    NO_OFFSET = 0x90000,
+    PAGE_BYTES = 4096,
+    PLACE_BYTES = 32, /* of a completion queue */
+};
+
+void gw__verbs_lay_over(struct ibv_context *device,
+                        const struct ibv_device_attr *what)
+{
+    enum { PLACES = (NO_OFFSET + PAGE_BYTES) / PLACE_BYTES };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct ibv_context *done;
+    static struct ibv_cq *across;
+    if (what->vendor_id != SIW_VENDOR || what->max_cqe < PLACES)
+        return;
+    pthread_mutex_lock(&lock);
+    if (done != device || !across)
+        across = ibv_create_cq(device, PLACES, NULL, NULL, 0);
+    done = device; /* without it most still works */
+    pthread_mutex_unlock(&lock);
+}
