@@ -4,6 +4,13 @@
  * (another security mechanism), another key (what it says cannot be opened), or
  * is none of us (it does not speak ZMTP). They look the same from here, and are
  * told alike.
+ *
+ * libzmq says that a handshake has failed, but not where the first bytes are
+ * none of ZMTP's: such a connection has come and gone. It says of both which
+ * descriptor that was, but not whose handshake has succeeded meanwhile. So who
+ * has gone was a stranger if since it came nobody's has; where that is not so,
+ * nobody knows, and all who are there are believed. (The order is the true one:
+ * a context has one thread for its connections, unless it is told otherwise.)
  */
 #include "gate.h"
 
@@ -17,17 +24,28 @@
 #include <string.h>
 #include <zmq.h>
 
+enum { DESCRIPTORS = 4096 };
+
+/* Who has come, and may be a stranger. */
+struct newcomers {
+    bool are[DESCRIPTORS];
+    unsigned count, succeeded; /* `succeeded` of them, whoever that was */
+};
+
 struct gw__gate {
     void *socket;  /* not owned */
     void *monitor; /* of the thread, once that runs */
     char place[128];
+    struct newcomers newcomers;
     pthread_t thread;
 };
 
 enum {
     REFUSED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-              ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+              ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
+    WATCHED = REFUSED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
+              ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_MONITOR_STOPPED
 };
 
 static bool receive(void *monitor, void *part, size_t bytes)
@@ -41,7 +59,7 @@ static bool receive(void *monitor, void *part, size_t bytes)
 
 /* An event is its number and a value, then a frame with an address. 0: the
  * context has ended. */
-static unsigned next_event(void *monitor)
+static unsigned next_event(void *monitor, uint32_t *value)
 {
     unsigned char frame[6], address[256];
     uint16_t event;
@@ -49,7 +67,53 @@ static unsigned next_event(void *monitor)
         !receive(monitor, address, sizeof address))
         return 0;
     memcpy(&event, frame, sizeof event);
+    memcpy(value, frame + sizeof event, sizeof *value);
     return event;
+}
+
+static void come(struct newcomers *n, uint32_t descriptor)
+{
+    if (descriptor >= DESCRIPTORS || n->are[descriptor])
+        return;
+    n->are[descriptor] = true;
+    n->count++;
+}
+
+static void succeed(struct newcomers *n)
+{
+    n->succeeded++;
+    if (n->succeeded >= n->count)
+        *n = (struct newcomers){.count = 0};
+}
+
+/* True: it was a stranger. */
+static bool go(struct newcomers *n, uint32_t descriptor)
+{
+    if (descriptor >= DESCRIPTORS || !n->are[descriptor])
+        return false;
+    if (n->succeeded > 0) {
+        *n = (struct newcomers){.count = 0};
+        return false;
+    }
+    n->are[descriptor] = false;
+    n->count--;
+    return true;
+}
+
+static bool is_refusal(struct newcomers *n, unsigned event, uint32_t value)
+{
+    switch (event) {
+    case ZMQ_EVENT_ACCEPTED:
+        come(n, value);
+        return false;
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+        succeed(n);
+        return false;
+    case ZMQ_EVENT_DISCONNECTED:
+        return go(n, value);
+    default:
+        return (event & REFUSED) != 0;
+    }
 }
 
 static void *watch(void *context)
@@ -57,13 +121,15 @@ static void *watch(void *context)
     struct gw__gate *gate = context;
     bool told = false;
     unsigned event;
-    while ((event = next_event(gate->monitor)) != 0 &&
+    uint32_t value = 0;
+    while ((event = next_event(gate->monitor, &value)) != 0 &&
            event != ZMQ_EVENT_MONITOR_STOPPED) {
-        if (!told && (event & REFUSED))
+        bool refused = is_refusal(&gate->newcomers, event, value);
+        if (!told && refused)
             gw__notice("%s: somebody without the key of this cluster was "
                        "refused; others will be too, without a word",
                        gate->place);
-        told |= (event & REFUSED) != 0;
+        told |= refused;
     }
     return NULL;
 }
@@ -84,8 +150,7 @@ static enum gw_err begin(struct gw__gate *gate, void *context,
 {
     char name[40];
     snprintf(name, sizeof name, "inproc://gate-%p", gate->socket);
-    if (zmq_socket_monitor(gate->socket, name,
-                           REFUSED | ZMQ_EVENT_MONITOR_STOPPED) != 0)
+    if (zmq_socket_monitor(gate->socket, name, WATCHED) != 0)
         return gw_fail_errno(why, "watching %s", gate->place);
     gate->monitor = zmq_socket(context, ZMQ_PAIR);
     if (!gate->monitor || zmq_connect(gate->monitor, name) != 0 ||
