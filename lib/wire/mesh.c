@@ -26,9 +26,9 @@ static bool set(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
 
-static bool set_common(void *socket, const char *endpoint)
+static bool set_common(void *socket, const char *endpoint, bool bulk)
 {
-    int64_t most = GW__MESH_FRAME_MAX;
+    int64_t most = bulk ? GW__MESH_FRAME_BULK : GW__MESH_FRAME_MAX;
     bool ok = set(socket, ZMQ_SNDHWM, GW__MESH_MARK) &&
               set(socket, ZMQ_RCVHWM, GW__MESH_MARK) &&
               set(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
@@ -40,11 +40,12 @@ static bool set_common(void *socket, const char *endpoint)
     return ok;
 }
 
-/* What is sent before the peer listens is kept for it (ZMQ_IMMEDIATE is off by
- * default). Nobody answers on a DEALER: what comes in is not read. */
-static bool set_dealer(void *socket)
+/* What is sent before the peer listens is kept for it, but in bulk. Nobody
+ * answers on a DEALER: what comes in is not read. */
+static bool set_dealer(void *socket, bool bulk)
 {
     return set(socket, ZMQ_LINGER, GW__MESH_LINGER_MS) &&
+           set(socket, ZMQ_IMMEDIATE, bulk) &&
            set(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
            set(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
            set(socket, ZMQ_RCVHWM, 1);
@@ -62,8 +63,9 @@ enum gw_err gw__mesh_make_socket(struct gw__mesh *mesh, int type,
 {
     bool listens = type == ZMQ_ROUTER;
     *socket = zmq_socket(mesh->context, type);
-    if (!*socket || !set_common(*socket, endpoint) ||
-        !(listens ? set_router(*socket, endpoint) : set_dealer(*socket)))
+    if (!*socket || !set_common(*socket, endpoint, mesh->bulk) ||
+        !(listens ? set_router(*socket, endpoint)
+                  : set_dealer(*socket, mesh->bulk)))
         return gw_fail_errno(why, "a socket for %s", endpoint);
     if (!mesh->secured)
         return GW_OK;
@@ -139,6 +141,7 @@ enum gw_err gw__mesh_open(const struct gw__mesh_config *config,
                                            config->incarnation_low};
     mesh->token = config->token;
     mesh->rules = config->rules;
+    mesh->bulk = config->bulk;
     zmq_msg_init(&mesh->received);
     enum gw_err err = open_all(mesh, config, why);
     if (err) {
@@ -199,7 +202,9 @@ enum gw_err gw__mesh_know(struct gw__mesh *mesh, unsigned node,
     gw__mesh_disconnect(peer);
     memset(peer->endpoint, 0, sizeof peer->endpoint);
     memcpy(peer->endpoint, endpoint, strlen(endpoint));
-    return GW_OK;
+    if (mesh->bulk && endpoint[0])
+        err = gw__mesh_connect(mesh, peer);
+    return err ? gw_fail(why, err, "a connection to node %u", node) : GW_OK;
 }
 
 const struct gw__mesh_counts *gw__mesh_counts(const struct gw__mesh *mesh)

@@ -16,6 +16,10 @@
  * and counted. To abstract ipc endpoints only processes of the same user may
  * connect.
  *
+ * A mesh in `bulk` is for few processes that say much and want to know at once
+ * who is away, as the controllers' log does: its messages may be longer, and
+ * what cannot leave now is not kept but said to be lost.
+ *
  * Link rules (rules.h) apply to what comes in. One thread at a time.
  */
 #ifndef GW__MESH_H
@@ -26,6 +30,7 @@
 enum {
     GW__MESH_NODES = 64,
     GW__MESH_BYTES_MAX = 65536,
+    GW__MESH_BULK_MAX = (4 << 20) + 65536, /* in bulk */
     GW__MESH_ENDPOINT_MAX = 120
 };
 
@@ -37,6 +42,7 @@ struct gw__mesh_config {
     uint64_t token;          /* of the run: same for all its processes */
     const char *key_file;    /* NULL: none */
     bool insecure;           /* tcp outside loopback without a key */
+    bool bulk;               /* see above */
     struct gw__rules *rules; /* not owned; NULL: none */
 };
 
@@ -63,13 +69,19 @@ const char *gw__mesh_endpoint(const struct gw__mesh *mesh);
 /* GW_EINVAL with a sentence: no endpoint that peers could be told. */
 GW_MUST_CHECK enum gw_err gw__mesh_check_endpoint(const char *endpoint,
                                                   struct gw_error *why);
-/* Where `node` listens; a change makes a new connection. "" forgets it.
+/* The same of where to listen: the port may be "*", and one that is open to the
+ * network must be `allowed`. */
+GW_MUST_CHECK enum gw_err
+gw__mesh_check_listen(const char *endpoint, bool allowed, struct gw_error *why);
+/* Where `node` listens; a change makes a new connection (in bulk at once, else
+ * when something is sent). "" forgets it.
  * GW_EINVAL: no such node or endpoint. GW_ESYS: no open files for it. */
 GW_MUST_CHECK enum gw_err gw__mesh_know(struct gw__mesh *mesh, unsigned node,
                                         const char *endpoint,
                                         struct gw_error *why);
-/* GW_OK also when it will be lost; GW_EUNREACH: no endpoint is known;
- * GW_EINVAL: too long. A message to the own node comes back by `receive`. */
+/* GW_OK also when it will be lost; GW_EUNREACH: no endpoint is known, or, in
+ * bulk, it is not connected or does not read; GW_EINVAL: too long. A message to
+ * the own node comes back by `receive`. */
 enum gw_err gw__mesh_send(struct gw__mesh *mesh, unsigned node,
                           const void *data, size_t bytes);
 /* GW_OK with the next message that is due, or GW_PENDING. */
@@ -78,6 +90,11 @@ GW_MUST_CHECK enum gw_err gw__mesh_receive(struct gw__mesh *mesh,
 /* Sleeps until there may be something to receive, `extra_fd` (or -1) is
  * readable, or gw_now_ns() is `deadline_ns`. */
 void gw__mesh_wait(struct gw__mesh *mesh, int extra_fd, uint64_t deadline_ns);
+/* For who sleeps elsewhere, without rules: the descriptor turns readable when
+ * there may be news, and says so once; before each sleep the other must have
+ * been false. */
+int gw__mesh_fd(const struct gw__mesh *mesh);
+bool gw__mesh_has_some(const struct gw__mesh *mesh);
 
 struct gw__mesh_counts {
     uint64_t sent, received, dropped_by_rule, refused, overflowed;

@@ -22,7 +22,7 @@ enum gw_err gw__mesh_frame_read(const void *frame, size_t bytes, unsigned to,
                                 uint64_t token, struct gw__mesh_head *head,
                                 struct gw_error *why)
 {
-    if (bytes < sizeof *head || bytes > GW__MESH_FRAME_MAX)
+    if (bytes < sizeof *head || bytes > GW__MESH_FRAME_BULK)
         return gw_fail(why, GW_EDATA, "malformed message of %zu bytes", bytes);
     memcpy(head, frame, sizeof *head);
     if (head->magic != magic)

@@ -22,7 +22,8 @@ _Static_assert(sizeof(struct gw__mesh_head) == 40, "no padding");
 
 enum {
     GW__MESH_HEAD_BYTES = sizeof(struct gw__mesh_head),
-    GW__MESH_FRAME_MAX = GW__MESH_HEAD_BYTES + GW__MESH_BYTES_MAX
+    GW__MESH_FRAME_MAX = GW__MESH_HEAD_BYTES + GW__MESH_BYTES_MAX,
+    GW__MESH_FRAME_BULK = GW__MESH_HEAD_BYTES + GW__MESH_BULK_MAX
 };
 
 /* Writes head and data to `frame`, which has room for both. */

@@ -14,9 +14,10 @@
  *
  * A node whose messages begin to carry another incarnation has been restarted:
  * its DEALER may be waiting for the next try to reconnect, with a queue of what
- * was for the dead one, so the connection is made anew at the next send. The
- * last two incarnations are known, so that what a convicted process still says
- * does not make it anew again and again.
+ * was for the dead one, so the connection is made anew at the next send (but in
+ * bulk, where nothing is kept and it may be on its way already). The last two
+ * incarnations are known, so that what a convicted process still says does not
+ * make it anew again and again.
  */
 #include "mesh_parts.h"
 
@@ -48,7 +49,7 @@ static void hear(struct gw__mesh *mesh, const struct gw__mesh_head *head)
     if ((peer->heard > 0 && is_same(process, peer->now)) ||
         (peer->heard > 1 && is_same(process, peer->before)))
         return;
-    if (peer->heard > 0)
+    if (peer->heard > 0 && !mesh->bulk)
         gw__mesh_disconnect(peer);
     peer->heard = peer->heard > 0 ? 2 : 1;
     peer->before = peer->now;
@@ -186,12 +187,17 @@ enum gw_err gw__mesh_receive(struct gw__mesh *mesh,
 
 /* ZMQ_FD announces commands to the socket, not messages, and each only once:
  * so ZMQ_EVENTS, which digests them, is asked before every sleep. */
-static bool socket_has_some(const struct gw__mesh *mesh)
+bool gw__mesh_has_some(const struct gw__mesh *mesh)
 {
     int events = 0;
     size_t size = sizeof events;
     return zmq_getsockopt(mesh->router, ZMQ_EVENTS, &events, &size) != 0 ||
            (events & ZMQ_POLLIN);
+}
+
+int gw__mesh_fd(const struct gw__mesh *mesh)
+{
+    return mesh->router_fd;
 }
 
 void gw__mesh_wait(struct gw__mesh *mesh, int extra_fd, uint64_t deadline_ns)
@@ -203,7 +209,7 @@ void gw__mesh_wait(struct gw__mesh *mesh, int extra_fd, uint64_t deadline_ns)
         deadline_ns = due_ns;
     if (due_ns != UINT64_MAX && deadline_ns > now_ns + look_ns)
         deadline_ns = now_ns + look_ns;
-    while (!socket_has_some(mesh) && !polled[1].revents &&
+    while (!gw__mesh_has_some(mesh) && !polled[1].revents &&
            (now_ns = gw_now_ns()) < deadline_ns) {
         uint64_t left = deadline_ns - now_ns;
         struct timespec limit = {.tv_sec = (time_t)(left / 1000000000U),

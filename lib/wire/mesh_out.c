@@ -2,14 +2,14 @@
  *
  * Sending. Each node that is sent to has a DEALER of its own, so that one that
  * does not read holds up nobody else. libzmq keeps what is sent before the peer
- * listens, up to the mark; what is over it is lost and counted.
+ * listens, up to the mark; what is over it is lost and counted. In bulk it
+ * keeps nothing, and connects before anything is sent.
  */
 #include "mesh_parts.h"
 
 #include <string.h>
 
-static enum gw_err connect_peer(struct gw__mesh *mesh,
-                                struct gw__mesh_peer *peer)
+enum gw_err gw__mesh_connect(struct gw__mesh *mesh, struct gw__mesh_peer *peer)
 {
     enum gw_err err = gw__mesh_make_socket(mesh, ZMQ_DEALER, peer->endpoint,
                                            &peer->dealer, NULL);
@@ -43,10 +43,11 @@ enum gw_err gw__mesh_send(struct gw__mesh *mesh, unsigned node,
 {
     zmq_msg_t message;
     struct gw__mesh_peer *peer = &mesh->peers[node % GW__MESH_NODES];
-    if (node >= GW__MESH_NODES || bytes > GW__MESH_BYTES_MAX)
+    size_t most = mesh->bulk ? GW__MESH_BULK_MAX : GW__MESH_BYTES_MAX;
+    if (node >= GW__MESH_NODES || bytes > most)
         return GW_EINVAL;
     if (node != mesh->node && !peer->dealer &&
-        (!peer->endpoint[0] || connect_peer(mesh, peer)))
+        (!peer->endpoint[0] || gw__mesh_connect(mesh, peer)))
         return GW_EUNREACH;
     struct gw__mesh_head head = {
         .from = (uint16_t)mesh->node,
@@ -61,10 +62,9 @@ enum gw_err gw__mesh_send(struct gw__mesh *mesh, unsigned node,
         return GW_OK;
     }
     gw__mesh_frame_seal(&head, data, bytes, zmq_msg_data(&message));
-    if (hand_over(mesh, node, &message, head.sent_ns))
-        mesh->counts.sent++;
-    else
-        mesh->counts.overflowed++;
+    bool taken = hand_over(mesh, node, &message, head.sent_ns);
+    mesh->counts.sent += taken;
+    mesh->counts.overflowed += !taken;
     zmq_msg_close(&message);
-    return GW_OK;
+    return taken || !mesh->bulk ? GW_OK : GW_EUNREACH;
 }

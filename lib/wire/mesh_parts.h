@@ -87,7 +87,7 @@ struct gw__mesh {
     uint64_t token;
     struct gw__rules *rules;
     uint64_t changes; /* of the rules, when they were asked last */
-    bool secured;
+    bool secured, bulk;
     struct gw__zmq_key key;
     char endpoint[GW__MESH_ENDPOINT_MAX];
     void *context, *router;
@@ -101,10 +101,6 @@ struct gw__mesh {
     struct gw__mesh_counts counts;
 };
 
-/* As gw__mesh_check_endpoint, but the port may be "*", and one that is open to
- * the network must be `allowed`. */
-GW_MUST_CHECK enum gw_err
-gw__mesh_check_listen(const char *endpoint, bool allowed, struct gw_error *why);
 /* "tcp://" and no loopback. */
 bool gw__mesh_is_remote(const char *endpoint);
 /* Options and keys of both kinds of socket. */
@@ -112,6 +108,8 @@ GW_MUST_CHECK enum gw_err gw__mesh_make_socket(struct gw__mesh *mesh, int type,
                                                const char *endpoint,
                                                void **socket,
                                                struct gw_error *why);
+/* mesh_out.c. GW_EUNREACH: there is no connection. */
+enum gw_err gw__mesh_connect(struct gw__mesh *mesh, struct gw__mesh_peer *peer);
 /* The connection to a peer is made anew at the next send. */
 void gw__mesh_disconnect(struct gw__mesh_peer *peer);
 

@@ -22,7 +22,7 @@ static void expect(bool holds)
 
 static void try_frame(const uint8_t *bytes, size_t size)
 {
-    static uint8_t again[GW__MESH_FRAME_MAX];
+    static uint8_t again[GW__MESH_FRAME_BULK];
     struct gw__mesh_head head;
     struct gw_error why = {.code = GW_OK};
     if (gw__mesh_frame_read(bytes, size, NODE, TOKEN, &head, &why)) {
@@ -31,7 +31,7 @@ static void try_frame(const uint8_t *bytes, size_t size)
     }
     expect(head.from < GW__MESH_NODES && head.from != NODE);
     expect(head.to == NODE && head.token == TOKEN);
-    expect(size >= sizeof head && size <= GW__MESH_FRAME_MAX);
+    expect(size >= sizeof head && size <= GW__MESH_FRAME_BULK);
     gw__mesh_frame_seal(&head, bytes + sizeof head, size - sizeof head, again);
     expect(memcmp(again, bytes, size) == 0);
 }

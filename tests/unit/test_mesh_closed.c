@@ -35,7 +35,7 @@ static void expect_fault(struct gw__mesh_head head, const char *sentence)
 
 START_TEST(a_frame_is_right_or_refused)
 {
-    static unsigned char frame[GW__MESH_FRAME_MAX + 1];
+    static unsigned char frame[GW__MESH_FRAME_BULK + 1];
     struct gw__mesh_head head = good, read;
     struct gw_error why;
     gw__mesh_frame_seal(&head, "data", 4, frame);
@@ -45,7 +45,7 @@ START_TEST(a_frame_is_right_or_refused)
     ck_assert_mem_eq(&read, &head, sizeof read);
     ck_assert_mem_eq(frame + GW__MESH_HEAD_BYTES, "data", 4);
     static const size_t bad_sizes[] = {0, GW__MESH_HEAD_BYTES - 1,
-                                       GW__MESH_FRAME_MAX + 1};
+                                       GW__MESH_FRAME_BULK + 1};
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_int_eq(gw__mesh_frame_read(frame, bad_sizes[i], 0, MESH_TOKEN,
                                              &read, &why),
