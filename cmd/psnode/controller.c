@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * psnode controller: one of the 1, 3 or 5 processes that keep the registry of a
- * cluster. Their log goes over a second port of each, which CURVE does not
- * protect: keep it inside.
+ * cluster. Their log goes over a second port of each: behind the key, if there
+ * is one.
  */
 #include "controllers.h"
 #include "join.h"
 #include "psnode.h"
+
+#include <wire/address.h>
 
 #include <ctype.h>
 #include <stdio.h>
@@ -59,13 +61,27 @@ static enum gw_err derive_raft(const char *endpoint, bool alone, char *out,
     if (!*host || port == 0 || port >= 65535 || *end)
         return gw_fail(why, GW_EINVAL,
                        "--peers: tcp://host:port, not \"%.60s\"", endpoint);
-    if (!alone && *host == '[')
+    if (!alone && *host == '[' && !key_file())
         return gw_fail(why, GW_EINVAL,
-                       "the controllers' log goes over IPv4, and %.60s is "
-                       "none: say where with --raft",
+                       "without a key the controllers' log goes over IPv4, "
+                       "and %.60s is none: say where with --raft",
                        host);
     snprintf(out, JOIN_ENDPOINT_MAX, "%.90s:%lu", alone ? "127.0.0.1" : host,
              port + 1);
+    return GW_OK;
+}
+
+/* "h0:7001" makes "10.0.0.1:7001". */
+static enum gw_err number_raft(char address[JOIN_ENDPOINT_MAX],
+                               struct gw_error *why)
+{
+    static const char tcp[] = "tcp://";
+    char given[sizeof tcp + JOIN_ENDPOINT_MAX], number[sizeof given];
+    snprintf(given, sizeof given, "%s%s", tcp, address);
+    if (gw__address_number(given, number, sizeof number, why))
+        return gw_wrap(why, GW_EINVAL, "--raft");
+    snprintf(address, JOIN_ENDPOINT_MAX, "%.*s", JOIN_ENDPOINT_MAX - 1,
+             number + sizeof tcp - 1);
     return GW_OK;
 }
 
@@ -78,6 +94,8 @@ static enum gw_err split_raft(const struct join *join, struct addresses *a,
         size_t length = strcspn(at, ",");
         snprintf(a->raft[count], sizeof a->raft[count], "%.*s",
                  length < JOIN_ENDPOINT_MAX ? (int)length : 0, at);
+        if (number_raft(a->raft[count], why))
+            return why->code;
         at += length + (at[length] == ',');
     }
     return count == join->controller_count && !*at

@@ -2,7 +2,7 @@
  *
  * The verbs about links. A rule is kept here and obeyed by the process at the
  * link's receiving end (between controllers also at the sending end, for their
- * log goes over sockets of libraft's own).
+ * log goes over sockets of its own).
  */
 #include "supervisor_parts.h"
 

@@ -20,7 +20,8 @@
 struct gw__controller_config {
     unsigned index; /* which of `count` */
     unsigned count;
-    /* [index]: mesh node and Raft's "127.0.0.1:port"; the same for all. */
+    /* [index]: mesh node and Raft's "127.0.0.1:port", which is behind the same
+     * key; the same for all. */
     const unsigned *nodes;
     const char *const *raft_addresses;
     const char *directory;       /* made if missing; one process at a time */

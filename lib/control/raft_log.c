@@ -139,6 +139,8 @@ static void look_for_leader(struct gw__raft_log *log)
 static void turn(uv_prepare_t *prepare)
 {
     struct gw__raft_log *log = prepare->data;
+    if (log->has_ear)
+        gw__raft_mesh_turn(log);
     if (!log->ending && !log->broken)
         look_for_leader(log);
     gw__raft_io_turn(log);
@@ -151,6 +153,8 @@ static void close_handles(struct gw__raft_log *log)
     uv_close((uv_handle_t *)&log->bell, NULL);
     uv_close((uv_handle_t *)&log->prepare, NULL);
     uv_close((uv_handle_t *)&log->patience, NULL);
+    if (log->has_ear)
+        uv_close((uv_handle_t *)&log->ear, NULL);
 }
 
 static void closed(struct raft *raft)
@@ -245,6 +249,7 @@ void gw__raft_log_stop(struct gw__raft_log *log)
         raft_uv_close(&log->io);
     if (log->has_tcp)
         raft_uv_tcp_close(&log->transport);
+    gw__raft_mesh_close(log);
     uv_loop_close(&log->loop);
 }
 

@@ -21,6 +21,8 @@
  *   raft_log_fsm.c   what is committed, snapshots
  *   raft_log_io.c    between libraft and its back end: cut links, late
  *                    writes, counts
+ *   raft_log_mesh.c  what controllers say to each other behind a key
+ *   raft_message.h   that as bytes
  */
 #ifndef GW__CONTROL_RAFT_LOG_H
 #define GW__CONTROL_RAFT_LOG_H
@@ -33,8 +35,13 @@ struct gw__raft_log_config {
     unsigned index; /* which of `count` */
     unsigned count;
     /* To be there during `open` only: */
-    const char *const *addresses; /* [index]: "127.0.0.1:port" */
+    const char *const *addresses; /* [index]: "127.0.0.1:port"; with a key
+                                     also "[::1]:port" */
     const char *directory;        /* made if missing */
+    const char *key_file;         /* NULL: none */
+    bool insecure;                /* listens outside loopback without one */
+    uint64_t token;               /* of the cluster: the same for all; heeded
+                                     with a key */
     unsigned election_ms;         /* followers wait once to twice as long */
     unsigned heartbeat_ms;
     void *context;
@@ -46,7 +53,8 @@ struct gw__raft_log_config {
     void (*on_leader)(void *context, unsigned leader); /* `count`: nobody */
 };
 
-/* Reads what is on disk, or begins it. GW_EUNREACH: cannot listen. */
+/* Reads what is on disk, or begins it. GW_EUNREACH: cannot listen. GW_EINVAL:
+ * not there without a key; a bad key. */
 GW_MUST_CHECK enum gw_err
 gw__raft_log_open(const struct gw__raft_log_config *config,
                   struct gw__raft_log **log, struct gw_error *why);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Between libraft and its back end, whose table of calls is copied and in parts
- * replaced: what goes to a controller that is cut off fails a little later, as
- * if there were no connection; writes are counted, so that closing can wait for
- * them; what is late is not told; and once the end has come nothing is begun
- * any more: no message comes in and no time passes.
+ * replaced: with a key messages go elsewhere (raft_log_mesh.c); what goes to a
+ * controller that is cut off fails a little later, as if there were no
+ * connection; writes are counted, so that closing can wait for them; what is
+ * late is not told; and once the end has come nothing is begun any more: no
+ * message comes in and no time passes.
  *
  * Late: when a follower's write ends, libraft 0.15 tells the leader that there
  * is then, not the one for whom it wrote. On a slow disk that may be nobody,
@@ -25,11 +26,11 @@
 #include "raft_log_parts.h"
 
 #include "base/failpoint.h"
+#include "raft_message.h"
 
 #include <stddef.h>
 
-/* libraft and its back end keep `data` and `impl`; the struct is ours. */
-static struct gw__raft_log *log_of(struct raft_io *io)
+struct gw__raft_log *gw__raft_log_of(struct raft_io *io)
 {
     return (struct gw__raft_log *)(void *)((char *)io -
                                            offsetof(struct gw__raft_log, io));
@@ -51,30 +52,38 @@ static int send_or_keep(struct raft_io *io, struct raft_io_send *request,
                         const struct raft_message *message,
                         raft_io_send_cb done)
 {
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     if (is_late(log, message))
         return RAFT_NOCONNECTION;
     uint64_t cut = atomic_load_explicit(&log->cut, memory_order_relaxed);
     if (!(cut >> (message->server_id - 1) % 64 & 1))
         return log->back.send(io, request, message, done);
-    struct gw__raft_unsent *unsent = raft_malloc(sizeof *unsent);
-    if (!unsent)
+    return gw__raft_io_tell_later(log, request, done, RAFT_NOCONNECTION);
+}
+
+int gw__raft_io_tell_later(struct gw__raft_log *log,
+                           struct raft_io_send *request, raft_io_send_cb done,
+                           int status)
+{
+    struct gw__raft_sent *sent = raft_malloc(sizeof *sent);
+    if (!sent)
         return RAFT_NOMEM;
-    *unsent = (struct gw__raft_unsent){.request = request, .done = done};
-    *log->unsent_end = unsent;
-    log->unsent_end = &unsent->next;
+    *sent = (struct gw__raft_sent){
+        .request = request, .done = done, .status = status};
+    *log->sent_end = sent;
+    log->sent_end = &sent->next;
     return 0;
 }
 
 void gw__raft_io_turn(struct gw__raft_log *log)
 {
-    while (log->unsent) {
-        struct gw__raft_unsent *unsent = log->unsent;
-        log->unsent = unsent->next;
-        if (!log->unsent)
-            log->unsent_end = &log->unsent;
-        unsent->done(unsent->request, RAFT_NOCONNECTION);
-        raft_free(unsent);
+    while (log->sent) {
+        struct gw__raft_sent *sent = log->sent;
+        log->sent = sent->next;
+        if (!log->sent)
+            log->sent_end = &log->sent;
+        sent->done(sent->request, sent->status);
+        raft_free(sent);
     }
 }
 
@@ -122,7 +131,7 @@ static int append(struct raft_io *io, struct raft_io_append *request,
                   const struct raft_entry entries[], unsigned count,
                   raft_io_append_cb done)
 {
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     gw__failpoint(GW__AT_RAFT_APPEND);
     if (log->broken)
         return RAFT_IOERR;
@@ -169,7 +178,7 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
                         const struct raft_snapshot *snapshot,
                         raft_io_snapshot_put_cb done)
 {
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     struct put *p = raft_malloc(sizeof *p);
     if (!p)
         return RAFT_NOMEM;
@@ -189,32 +198,17 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
 
 static void tick(struct raft_io *io)
 {
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     bool installing = log->installs > 0 && log->raft.state == RAFT_FOLLOWER;
     if (!log->ending && !log->broken && !installing)
         log->tick(io);
 }
 
-/* What libraft would have freed. The entries of a message share one piece of
- * memory. */
-static void drop(struct raft_message *message)
+void gw__raft_io_receive(struct raft_io *io, struct raft_message *message)
 {
-    if (message->type == RAFT_IO_APPEND_ENTRIES) {
-        struct raft_append_entries *a = &message->append_entries;
-        if (a->n_entries > 0)
-            raft_free(a->entries[0].batch);
-        raft_free(a->entries);
-    } else if (message->type == RAFT_IO_INSTALL_SNAPSHOT) {
-        raft_configuration_close(&message->install_snapshot.conf);
-        raft_free(message->install_snapshot.data.base);
-    }
-}
-
-static void receive(struct raft_io *io, struct raft_message *message)
-{
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     if (log->ending || log->broken)
-        drop(message);
+        gw__raft_message_drop(message);
     else
         log->receive(io, message);
 }
@@ -222,16 +216,16 @@ static void receive(struct raft_io *io, struct raft_message *message)
 static int start(struct raft_io *io, unsigned period_ms,
                  raft_io_tick_cb on_tick, raft_io_recv_cb on_receive)
 {
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     log->tick = on_tick;
     log->receive = on_receive;
-    return log->back.start(io, period_ms, tick, receive);
+    return log->back.start(io, period_ms, tick, gw__raft_io_receive);
 }
 
 /* The back end may say twice that it is closed; libraft believes it twice. */
 static void on_closed(struct raft_io *io)
 {
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     raft_io_close_cb closed = log->closed;
     log->closed = NULL;
     if (closed)
@@ -240,14 +234,14 @@ static void on_closed(struct raft_io *io)
 
 static void close_once(struct raft_io *io, raft_io_close_cb closed)
 {
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     log->closed = closed;
     log->back.close(io, on_closed);
 }
 
 static int draw(struct raft_io *io, int min, int max)
 {
-    struct gw__raft_log *log = log_of(io);
+    struct gw__raft_log *log = gw__raft_log_of(io);
     return max > min ? min + (int)gw_rng_below(&log->rng, (uint64_t)(max - min))
                      : min;
 }
@@ -256,8 +250,10 @@ void gw__raft_io_init(struct gw__raft_log *log)
 {
     uint64_t seed[2] = {gw_now_ns(), (uint64_t)(uintptr_t)log};
     gw_rng_seed(&log->rng, gw_hash(seed, sizeof seed, log->config.index + 1));
-    log->unsent_end = &log->unsent;
+    log->sent_end = &log->sent;
     log->back = log->io;
+    if (log->mesh)
+        log->back.send = gw__raft_mesh_send;
     log->io.start = start;
     log->io.send = send_or_keep;
     log->io.append = append;

@@ -42,14 +42,21 @@ static enum gw_err refuse(const struct gw__raft_log *log, int failed,
                    more);
 }
 
+static enum gw_err make_transport(struct gw__raft_log *log,
+                                  struct gw_error *why)
+{
+    if (log->config.key_file)
+        return gw__raft_mesh_open(log, why);
+    int failed = raft_uv_tcp_init(&log->transport, &log->loop);
+    log->has_tcp = !failed;
+    return failed ? refuse(log, failed, "a transport", why) : GW_OK;
+}
+
 static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
 {
     const struct gw__raft_log_config *c = &log->config;
-    int failed = raft_uv_tcp_init(&log->transport, &log->loop);
-    log->has_tcp = !failed;
-    if (!failed)
-        failed =
-            raft_uv_init(&log->io, &log->loop, c->directory, &log->transport);
+    int failed =
+        raft_uv_init(&log->io, &log->loop, c->directory, &log->transport);
     if (failed)
         return refuse(log, failed, c->directory, why);
     log->has_uv = true;
@@ -99,9 +106,14 @@ static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
     if (!log->replica || !log->filling.bytes || !log->working.bytes)
         return gw_fail(why, GW_ENOMEM, "a log");
     gw__registry_init(log->replica);
+    enum gw_err err = gw__raft_mesh_check(&log->config, why);
+    if (err)
+        return err;
     if (mkdir(log->config.directory, 0700) && errno != EEXIST)
         return gw_fail_errno(why, "%s", log->config.directory);
-    enum gw_err err = make_loop(log, why);
+    err = make_loop(log, why);
+    if (!err)
+        err = make_transport(log, why);
     if (!err)
         err = make_raft(log, why);
     return err ? err : begin(log, why);

@@ -9,16 +9,19 @@
 #include "raft_log.h"
 #include "registry.h"
 
+#include <wire/mesh.h>
+
 #include <pthread.h>
 #include <raft.h>
 #include <raft/uv.h>
 #include <stdatomic.h>
 
-/* A message to a controller that is cut off: its sender is told later. */
-struct gw__raft_unsent {
+/* How the sending of a message has ended: its sender is told later. */
+struct gw__raft_sent {
     struct raft_io_send *request;
     raft_io_send_cb done;
-    struct gw__raft_unsent *next;
+    int status;
+    struct gw__raft_sent *next;
 };
 
 enum { GW__RAFT_WISHES_BYTES = 4 << 20 };
@@ -35,7 +38,13 @@ struct gw__raft_log {
     uv_async_t bell;      /* something was proposed, or the end has come */
     uv_prepare_t prepare; /* once a turn of the loop */
     uv_timer_t patience;  /* while closing */
-    bool has_loop, has_tcp, has_uv, has_raft;
+    uv_poll_t ear;        /* of `mesh` */
+    bool has_loop, has_tcp, has_ear, has_uv, has_raft;
+
+    /* With a key (raft_log_mesh.c), else NULL. */
+    struct gw__mesh *mesh;
+    uint8_t *frame; /* what is being sent */
+    char addresses[GW__MESH_NODES][GW__MESH_ENDPOINT_MAX];
 
     struct raft_uv_transport transport;
     struct raft_io io;
@@ -50,7 +59,7 @@ struct gw__raft_log {
     raft_io_recv_cb receive;
     raft_io_close_cb closed;
     struct gw_rng rng;
-    struct gw__raft_unsent *unsent, **unsent_end;
+    struct gw__raft_sent *sent, **sent_end;
     _Atomic uint64_t cut; /* indices as bits */
 
     unsigned under_way;   /* writes that the back end has not ended yet */
@@ -86,9 +95,38 @@ GW_MUST_CHECK int gw__raft_pack(const void *data, size_t bytes,
 const void *gw__raft_unpack(const struct raft_buffer *in, size_t *bytes);
 
 void gw__raft_fsm_init(struct gw__raft_log *log);
+
+/* ---- raft_log_io.c ---- */
+
 /* Puts us between libraft and its back end. */
 void gw__raft_io_init(struct gw__raft_log *log);
-/* Tells the senders of what was cut off. */
+/* libraft and its back end keep `data` and `impl`; the struct is ours. */
+struct gw__raft_log *gw__raft_log_of(struct raft_io *io);
+/* At the next turn: 0, or libraft's error. RAFT_NOMEM: never. */
+GW_MUST_CHECK int gw__raft_io_tell_later(struct gw__raft_log *log,
+                                         struct raft_io_send *request,
+                                         raft_io_send_cb done, int status);
 void gw__raft_io_turn(struct gw__raft_log *log);
+/* Takes what `message` refers to. */
+void gw__raft_io_receive(struct raft_io *io, struct raft_message *message);
+
+/* ---- raft_log_mesh.c ---- */
+
+/* GW_EINVAL: not a place where this one should listen, with a key or without.
+ */
+GW_MUST_CHECK enum gw_err
+gw__raft_mesh_check(const struct gw__raft_log_config *config,
+                    struct gw_error *why);
+/* The mesh, and a transport for the back end. */
+GW_MUST_CHECK enum gw_err gw__raft_mesh_open(struct gw__raft_log *log,
+                                             struct gw_error *why);
+/* After the loop. */
+void gw__raft_mesh_close(struct gw__raft_log *log);
+/* As raft_io's send. */
+int gw__raft_mesh_send(struct raft_io *io, struct raft_io_send *request,
+                       const struct raft_message *message,
+                       raft_io_send_cb done);
+/* Receives what is there. */
+void gw__raft_mesh_turn(struct gw__raft_log *log);
 
 #endif

@@ -53,7 +53,7 @@ pause_leader() {
     ringctl resume controller "${paused%% *}"
 }
 
-@test "controllers that are killed, paused and restarted never crash" {
+storm() {
     ringctl up 4 ops --bytes 4K --controllers 3 --keep --name storm
     for ((round = 0; round < rounds; round++)); do
         faults=(kill_leader pause_leader kill_any)
@@ -63,4 +63,14 @@ pause_leader() {
         ringctl wait 'controllers==3 && parked==0 && alive==4'
     done
     run -1 grep 'killed by signal' <(grep '^controller' runs/storm/log | grep -v 'signal 9 ')
+}
+
+@test "controllers that are killed, paused and restarted never crash" {
+    storm
+}
+
+@test "nor do they behind a key" {
+    "$RINGCTL" keygen storm.key
+    export GRADWIRE_KEY=$PWD/storm.key
+    storm
 }

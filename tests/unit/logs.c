@@ -41,6 +41,12 @@ void logs_begin(struct logs *logs, unsigned count)
     }
 }
 
+void logs_secure(struct logs *logs)
+{
+    logs->key = key_file_make(0600);
+    logs->secured = true;
+}
+
 static int remove_one(const char *path, const struct stat *status, int type,
                       struct FTW *walk)
 {
@@ -52,6 +58,8 @@ void logs_end(struct logs *logs)
 {
     for (unsigned i = 0; i < logs->count; i++)
         logs_close(logs, i);
+    if (logs->secured)
+        unlink(logs->key.path);
     ck_assert_int_eq(nftw(logs->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS),
                      0);
 }
@@ -99,6 +107,7 @@ void logs_open(struct logs *logs, unsigned i)
 {
     struct one_log *one = &logs->logs[i];
     const char *addresses[LOGS];
+    const char *key = logs->secured ? logs->key.path : NULL;
     char path[128];
     struct gw_error why = {0};
     for (unsigned j = 0; j < logs->count; j++)
@@ -108,6 +117,8 @@ void logs_open(struct logs *logs, unsigned i)
                                                .count = logs->count,
                                                .addresses = addresses,
                                                .directory = path,
+                                               .key_file = key,
+                                               .token = LOGS_TOKEN,
                                                .election_ms = 150,
                                                .heartbeat_ms = 30,
                                                .context = one,

@@ -6,12 +6,14 @@
 #ifndef TESTS_LOGS_H
 #define TESTS_LOGS_H
 
+#include "key_file.h"
+
 #include <control/raft_log.h>
 
 #include <check.h>
 #include <pthread.h>
 
-enum { LOGS = 3, LOG_ENTRIES = 8192 };
+enum { LOGS = 3, LOG_ENTRIES = 8192, LOGS_TOKEN = 4712 };
 
 /* What a log has told. */
 struct log_sight {
@@ -32,6 +34,8 @@ struct one_log {
 struct logs {
     char directory[64];
     unsigned count;
+    bool secured; /* by this key: */
+    struct key_file key;
     /* Between opening and running, unless NULL. */
     void (*opened)(struct gw__raft_log *log);
     char addresses[LOGS][32];
@@ -40,6 +44,8 @@ struct logs {
 
 /* Directory and addresses; `logs` is of static storage. */
 void logs_begin(struct logs *logs, unsigned count);
+/* They speak behind a key of their own. */
+void logs_secure(struct logs *logs);
 /* Closes what is open, and removes the directory. */
 void logs_end(struct logs *logs);
 /* "DIRECTORY/INDEX". */

@@ -14,6 +14,14 @@ Suite *suite_raft_log(void);
 
 static struct logs logs;
 
+/* With a key, or without. */
+static void begin(unsigned count, bool secured)
+{
+    logs_begin(&logs, count);
+    if (secured)
+        logs_secure(&logs);
+}
+
 /* Entry n is number n. */
 static void in_order(unsigned i, uint64_t first, uint64_t last)
 {
@@ -24,7 +32,7 @@ static void in_order(unsigned i, uint64_t first, uint64_t last)
 
 START_TEST(a_single_one_leads_and_keeps_what_it_is_given)
 {
-    logs_begin(&logs, 1);
+    begin(1, _i);
     logs_open(&logs, 0);
     ck_assert_uint_eq(logs_leader(&logs), 0);
     for (uint64_t n = 1; n <= 50; n++)
@@ -46,7 +54,7 @@ END_TEST
 
 START_TEST(three_agree_and_outlive_their_leader)
 {
-    logs_begin(&logs, 3);
+    begin(3, _i);
     for (unsigned i = 0; i < 3; i++)
         logs_open(&logs, i);
     unsigned leader = logs_leader(&logs), other = (leader + 1) % 3;
@@ -73,7 +81,7 @@ END_TEST
 
 START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
 {
-    logs_begin(&logs, 3);
+    begin(3, _i);
     for (unsigned i = 0; i < 3; i++)
         logs_open(&logs, i);
     unsigned old = logs_leader(&logs);
@@ -117,7 +125,7 @@ static void propose_many(unsigned leader, uint64_t first, uint64_t last)
 
 START_TEST(a_snapshot_stands_for_what_came_before)
 {
-    logs_begin(&logs, 3);
+    begin(3, _i);
     for (unsigned i = 0; i < 3; i++)
         logs_open(&logs, i);
     unsigned leader = logs_leader(&logs), late = (leader + 1) % 3;
@@ -144,7 +152,7 @@ END_TEST
 START_TEST(it_can_be_closed_at_any_time)
 {
     uint64_t number = 0, had = 0;
-    logs_begin(&logs, 3);
+    begin(3, _i);
     for (unsigned round = 0; round < 12; round++) {
         for (unsigned i = 0; i < 3; i++)
             if (!logs.logs[i].log)
@@ -163,7 +171,7 @@ END_TEST
 
 START_TEST(proposals_after_the_end_are_refused)
 {
-    logs_begin(&logs, 1);
+    begin(1, _i);
     logs_open(&logs, 0);
     gw__raft_log_stop(logs.logs[0].log);
     ck_assert_int_eq(gw__raft_log_propose(logs.logs[0].log, "x", 1),
@@ -178,12 +186,13 @@ START_TEST(what_cannot_be_opened_says_why)
     struct gw__raft_log *log;
     char taken[32], path[128];
     const char *address = taken;
+    begin(1, _i);
     struct gw__raft_log_config config = {.count = 1,
                                          .addresses = &address,
                                          .directory = "/proc/none/here",
+                                         .key_file = _i ? logs.key.path : NULL,
                                          .election_ms = 150,
                                          .heartbeat_ms = 30};
-    logs_begin(&logs, 1);
     logs_open(&logs, 0);
     memcpy(taken, logs.addresses[0], sizeof taken);
     ck_assert_int_ne(gw__raft_log_open(&config, &log, &why), GW_OK);
@@ -202,13 +211,14 @@ Suite *suite_raft_log(void)
     Suite *suite = suite_create("raft_log");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, a_single_one_leads_and_keeps_what_it_is_given);
-    tcase_add_test(t, three_agree_and_outlive_their_leader);
-    tcase_add_test(t, a_leader_that_is_cut_off_is_replaced_and_comes_back);
-    tcase_add_test(t, a_snapshot_stands_for_what_came_before);
-    tcase_add_test(t, it_can_be_closed_at_any_time);
-    tcase_add_test(t, proposals_after_the_end_are_refused);
-    tcase_add_test(t, what_cannot_be_opened_says_why);
+    tcase_add_loop_test(t, a_single_one_leads_and_keeps_what_it_is_given, 0, 2);
+    tcase_add_loop_test(t, three_agree_and_outlive_their_leader, 0, 2);
+    tcase_add_loop_test(t, a_leader_that_is_cut_off_is_replaced_and_comes_back,
+                        0, 2);
+    tcase_add_loop_test(t, a_snapshot_stands_for_what_came_before, 0, 2);
+    tcase_add_loop_test(t, it_can_be_closed_at_any_time, 0, 2);
+    tcase_add_loop_test(t, proposals_after_the_end_are_refused, 0, 2);
+    tcase_add_loop_test(t, what_cannot_be_opened_says_why, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }
