@@ -303,7 +303,7 @@ static void fini(struct gw__bulk *f)
 {
     struct gw__vector *vectors[] = {&f->messages,   &f->extras, &f->edges,
                                     &f->adds,       &f->kept,   &f->ready,
-                                    &f->step_begin, &f->codes};
+                                    &f->step_begin, &f->codes,  &f->levels};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         free(vectors[i]->items);
     gw__bulk_queue_fini(&f->queue);

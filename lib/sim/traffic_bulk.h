@@ -9,6 +9,7 @@
  *   traffic_bulk.c          what leads to what
  *   traffic_bulk_build.c    messages, from the runs that an algorithm emits
  *   traffic_bulk_seen.c     which message brought what a rank sends on
+ *   traffic_bulk_steps.c    whether two runs have a chunk in common
  *   traffic_bulk_queue.c    what happens next
  *   traffic_classes.h       the links, shared max-min fair
  *
@@ -86,6 +87,13 @@ struct gw__bulk_extra {
     uint64_t adds; /* bytes to reduce */
 };
 
+/* Parts of a block that are equally large, up to the next level: a vector is
+ * cut into large parts, small ones and perhaps a last, smaller one. */
+struct gw__bulk_level {
+    unsigned end;   /* behind the last of them */
+    uint64_t bytes; /* each */
+};
+
 struct gw__bulk_edge {
     uint32_t code, next;
 };
@@ -119,6 +127,7 @@ struct gw__bulk {
     struct gw__vector messages, extras, edges;
     uint64_t *part_begin; /* bytes of a block before each part, and of all */
     unsigned parts;
+    struct gw__vector levels; /* gw__bulk_level, ascending */
     struct gw__vector adds; /* bytes that each message's own value adds; empty:
                                reducing costs nothing */
     struct gw__vector kept; /* plans of one chunk: the value that waits for each
@@ -163,6 +172,9 @@ uint64_t gw__bulk_bytes(const struct gw__bulk *f, const struct gw__run *run);
 
 /* ---- traffic_bulk_seen.c ---- */
 
+/* So many ranks times chunks are a table; tests make it smaller. */
+extern uint64_t gw__bulk_cells_max;
+
 /* Of an algorithm that cuts what it moves into `chunks`. */
 GW_MUST_CHECK enum gw_err gw__bulk_seen_new(struct gw__bulk *f, unsigned chunks,
                                             struct gw__bulk_seen **seen,
@@ -178,6 +190,24 @@ bool gw__bulk_seen_write(struct gw__bulk_seen *seen, uint32_t message,
 bool gw__bulk_seen_full(const struct gw__bulk_seen *seen);
 /* The step is over; its messages begin with `first`. */
 bool gw__bulk_seen_step(struct gw__bulk_seen *seen, uint32_t first);
+
+/* ---- traffic_bulk_steps.c ---- */
+
+/* first, first + stride, ..., last. */
+struct gw__steps {
+    uint32_t first, stride, last;
+};
+
+static inline struct gw__steps gw__steps_of(uint32_t first, uint32_t stride,
+                                            uint32_t count)
+{
+    return (struct gw__steps){first, stride, first + (count - 1) * stride};
+}
+
+/* Have they a chunk in common? */
+bool gw__steps_meet(const struct gw__steps *a, const struct gw__steps *b);
+/* Are all of `some` among `all`? */
+bool gw__steps_cover(const struct gw__steps *all, const struct gw__steps *some);
 
 /* ---- traffic_bulk_queue.c ---- */
 

@@ -166,6 +166,27 @@ static bool message_of(struct builder *b, const struct gw__run *run,
     return true;
 }
 
+/* How many of the run, which begins in `part`, lie below `end`? */
+static uint64_t below(const struct gw__run *run, unsigned part, unsigned end)
+{
+    uint64_t count = part < end ? (end - part - 1) / run->stride + 1 : 0;
+    return count < run->count ? count : run->count;
+}
+
+/* ... of a run that stays within a block. */
+static uint64_t bytes_of_levels(const struct gw__bulk *f,
+                                const struct gw__run *run, unsigned part)
+{
+    const struct gw__bulk_level *levels = f->levels.items;
+    uint64_t bytes = 0, before = 0;
+    for (size_t i = 0; i < f->levels.count; i++) {
+        uint64_t here = below(run, part, levels[i].end);
+        bytes += (here - before) * levels[i].bytes;
+        before = here;
+    }
+    return bytes;
+}
+
 uint64_t gw__bulk_bytes(const struct gw__bulk *f, const struct gw__run *run)
 {
     const uint64_t *begin = f->part_begin;
@@ -175,6 +196,8 @@ uint64_t gw__bulk_bytes(const struct gw__bulk *f, const struct gw__run *run)
         return run->count * begin[1];
     if (run->stride == 1 && part + run->count <= f->parts)
         return begin[part + run->count] - begin[part];
+    if (part + (uint64_t)(run->count - 1) * run->stride < f->parts)
+        return bytes_of_levels(f, run, part);
     for (unsigned i = 0; i < run->count; i++) {
         part = (run->chunk + i * run->stride) % f->parts;
         bytes += begin[part + 1] - begin[part];
@@ -211,6 +234,19 @@ static bool take(void *context, const struct gw__run *run)
 
 /* ---- all of it ---- */
 
+static bool add_to_levels(struct gw__bulk *f, unsigned part, uint64_t bytes)
+{
+    struct gw__bulk_level *level = f->levels.items;
+    if (part > 0 && level[f->levels.count - 1].bytes == bytes) {
+        level[f->levels.count - 1].end = part + 1;
+        return true;
+    }
+    level = gw__vector_push(&f->levels, sizeof *level);
+    if (level)
+        *level = (struct gw__bulk_level){part + 1, bytes};
+    return level != NULL;
+}
+
 /* Where the parts of a block lie, as gw_plan_extent says it of a plan. */
 static bool make_parts(struct builder *b, unsigned chunks)
 {
@@ -227,6 +263,8 @@ static bool make_parts(struct builder *b, unsigned chunks)
             gw_plan_extent(&shape, i, job->count, job->elem_bytes, &offset,
                            &length);
         f->part_begin[i + 1] = f->part_begin[i] + length * job->elem_bytes;
+        if (!add_to_levels(f, i, length * job->elem_bytes))
+            return false;
     }
     return f->part_begin != NULL;
 }

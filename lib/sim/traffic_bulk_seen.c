@@ -9,7 +9,9 @@
  *   chunks   all-to-all: a block is in one place at a time, so the message that
  *            has moved it last tells all
  *   pieces   a list of each rank's runs: logarithmic algorithms on a hundred
- *            thousand ranks have 10^10 cells, and some tens of runs a rank
+ *            thousand ranks have 10^10 cells, and some tens of runs a rank.
+ *            A piece waits for all that it comes over, so that whoever has
+ *            found one that holds all it asks for need not look further
  *
  * All transfers of a step read what was before it, so what a step writes is put
  * down when it is over.
@@ -21,16 +23,17 @@
  */
 #include "traffic_bulk.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
-enum { CELLS_MAX = 1 << 26, RANK_PIECES_MAX = 256 };
+enum { RANK_PIECES_MAX = 256 };
+
+uint64_t gw__bulk_cells_max = 1 << 26;
 
 static const uint32_t WAS_READ = UINT32_C(1) << 31;
 
 struct piece {
-    uint32_t chunk, stride, count;
-    uint32_t value; /* a code, and WAS_READ */
+    struct gw__steps chunks;
+    uint32_t value; /* a code */
     uint32_t next;  /* an older one of this rank */
 };
 
@@ -67,7 +70,7 @@ enum gw_err gw__bulk_seen_new(struct gw__bulk *f, unsigned chunks,
                                     f->job->algo->collective == GW_ALLTOALL};
     uint64_t cells = (uint64_t)s->ranks * chunks;
     bool room;
-    if (s->moves || cells <= CELLS_MAX) {
+    if (s->moves || chunks == 1 || cells <= gw__bulk_cells_max) {
         s->cells = calloc(s->moves ? chunks : cells, sizeof *s->cells);
         room = s->cells != NULL;
     } else {
@@ -148,83 +151,6 @@ static bool read_moved(struct gw__bulk_seen *s, uint32_t message,
     return true;
 }
 
-static uint64_t inverse(uint64_t a, uint64_t modulus)
-{
-    int64_t x = 0, next = 1;
-    uint64_t r = modulus, next_r = a % modulus;
-    while (next_r != 0) {
-        uint64_t quotient = r / next_r, rest = r % next_r;
-        int64_t then = x - (int64_t)quotient * next;
-        x = next;
-        next = then;
-        r = next_r;
-        next_r = rest;
-    }
-    return x < 0 ? (uint64_t)(x + (int64_t)modulus) : (uint64_t)x;
-}
-
-static uint64_t divisor(uint64_t a, uint64_t b)
-{
-    while (b != 0) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* Of two arithmetic progressions between `begin` and `end`, the stride of one
- * is a multiple of the other's, as nearly always: do they meet there? */
-static bool meets_multiple(uint64_t wide, uint64_t wide_stride, uint64_t narrow,
-                           uint64_t narrow_stride, uint64_t begin, uint64_t end)
-{
-    uint64_t ahead = wide > narrow ? wide - narrow : narrow - wide;
-    if (narrow_stride > 1 && ahead % narrow_stride != 0)
-        return false;
-    if (wide < begin)
-        wide += (begin - wide + wide_stride - 1) / wide_stride * wide_stride;
-    return wide <= end;
-}
-
-/* Do two arithmetic progressions meet? The first common number at or behind
- * both beginnings, by the Chinese remainder theorem. */
-static bool meets(const struct piece *a, uint64_t b, uint64_t b_stride,
-                  uint64_t b_count)
-{
-    uint64_t a_end = a->chunk + (uint64_t)(a->count - 1) * a->stride;
-    uint64_t b_end = b + (b_count - 1) * b_stride;
-    uint64_t begin = a->chunk > b ? a->chunk : b;
-    uint64_t end = a_end < b_end ? a_end : b_end;
-    if (begin > end)
-        return false;
-    if (a->stride == 1 && b_stride == 1)
-        return true;
-    if (a->stride % b_stride == 0)
-        return meets_multiple(a->chunk, a->stride, b, b_stride, begin, end);
-    if (b_stride % a->stride == 0)
-        return meets_multiple(b, b_stride, a->chunk, a->stride, begin, end);
-    uint64_t common = divisor(a->stride, b_stride);
-    uint64_t ahead = b > a->chunk ? b - a->chunk : a->chunk - b;
-    if (ahead % common != 0)
-        return false;
-    /* x = a + k a_stride, with k (a_stride/common) = (b - a)/common modulo
-     * b_stride/common. */
-    uint64_t modulus = b_stride / common;
-    uint64_t k = 0;
-    if (modulus > 1) {
-        uint64_t want = ahead / common % modulus;
-        if (b < a->chunk && want > 0)
-            want = modulus - want;
-        k = want * inverse(a->stride / common, modulus) % modulus;
-    }
-    uint64_t x = a->chunk + k * a->stride;
-    uint64_t period = a->stride * modulus;
-    assert(period > 0); /* strides are 1 at least */
-    if (x < begin)
-        x += (begin - x + period - 1) / period * period;
-    return x <= end;
-}
-
 static struct piece *piece_at(const struct gw__bulk_seen *s, uint32_t i)
 {
     return (struct piece *)s->pieces.items + i;
@@ -233,14 +159,17 @@ static struct piece *piece_at(const struct gw__bulk_seen *s, uint32_t i)
 static bool read_pieces(struct gw__bulk_seen *s, uint32_t message,
                         const struct gw__run *run)
 {
+    const struct gw__steps wanted =
+        gw__steps_of(run->chunk, run->stride, run->count);
     for (uint32_t i = s->newest[run->src]; i != GW__NOTHING;
          i = piece_at(s, i)->next) {
         struct piece *piece = piece_at(s, i);
-        if (!meets(piece, run->chunk, run->stride, run->count))
+        if (!gw__steps_meet(&piece->chunks, &wanted))
             continue;
-        if (!read_value(s->f, piece->value & ~WAS_READ, message))
+        if (!read_value(s->f, piece->value, message))
             return false;
-        piece->value |= WAS_READ;
+        if (gw__steps_cover(&piece->chunks, &wanted))
+            break;
     }
     return true;
 }
@@ -370,37 +299,54 @@ static bool write_cells(struct gw__bulk_seen *s, const struct write *write,
     return true;
 }
 
+/* The value `own`, or the extra one that this step makes of several, goes where
+ * that of the piece is; *value receives it. */
+static bool write_over(struct gw__bulk_seen *s, struct piece *piece,
+                       const struct write *write, uint32_t first,
+                       uint32_t *value)
+{
+    struct gw__bulk *f = s->f;
+    uint32_t own = gw__bulk_code(GW__BULK_OWN, write->message);
+    uint32_t there = piece->value;
+    if (!is_of_step(s, there, first))
+        return gw__bulk_wait(f, there, own);
+    if (there == *value)
+        return true;
+    if (*value != own) /* three that do not all meet */
+        return gw__bulk_wait(f, there, *value);
+    struct gw__run run = {
+        .chunk = write->chunk, .stride = write->stride, .count = write->count};
+    *value = join(s, there, write, gw__bulk_bytes(f, &run));
+    piece->value = *value;
+    return *value != 0;
+}
+
+/* It waits for the pieces that it comes over, also if they have been read: of a
+ * piece perhaps only a part was. */
 static bool write_piece(struct gw__bulk_seen *s, const struct write *write,
                         uint32_t first)
 {
-    struct gw__bulk *f = s->f;
-    unsigned dst = gw__message_at(f, write->message)->dst;
+    unsigned dst = gw__message_at(s->f, write->message)->dst;
     uint32_t own = gw__bulk_code(GW__BULK_OWN, write->message), value = own;
-    struct gw__run run = {
-        .chunk = write->chunk, .stride = write->stride, .count = write->count};
+    const struct gw__steps chunks =
+        gw__steps_of(write->chunk, write->stride, write->count);
     for (uint32_t i = s->newest[dst]; i != GW__NOTHING;
          i = piece_at(s, i)->next) {
-        uint32_t there = piece_at(s, i)->value;
-        if (there & WAS_READ || there == own ||
-            !meets(piece_at(s, i), run.chunk, run.stride, run.count))
+        struct piece *there = piece_at(s, i);
+        if (there->value == own || !gw__steps_meet(&there->chunks, &chunks))
             continue;
-        if (!is_of_step(s, there, first)) {
-            if (!gw__bulk_wait(f, there, own))
-                return false;
-        } else if (value == own) {
-            value = join(s, there, write, gw__bulk_bytes(f, &run));
-            if (value == 0)
-                return false;
-            piece_at(s, i)->value = value;
-        }
+        bool of_step = is_of_step(s, there->value, first);
+        if (!write_over(s, there, write, first, &value))
+            return false;
+        if (!of_step && gw__steps_cover(&there->chunks, &chunks))
+            break;
     }
     s->full = s->pieces.count >= (size_t)RANK_PIECES_MAX * s->ranks;
     struct piece *piece =
         s->full ? NULL : gw__vector_push(&s->pieces, sizeof *piece);
     if (!piece)
         return false;
-    *piece = (struct piece){write->chunk, write->stride, write->count, value,
-                            s->newest[dst]};
+    *piece = (struct piece){chunks, value, s->newest[dst]};
     s->newest[dst] = (uint32_t)s->pieces.count - 1;
     return true;
 }

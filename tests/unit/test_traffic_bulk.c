@@ -7,6 +7,8 @@
  */
 #include "traffic_run.h"
 
+#include <sim/traffic_bulk.h>
+
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -120,6 +122,49 @@ START_TEST(so_it_does_on_clusters_by_chance)
     expect_all_same(t, 18, (size_t)(1 + rand() % 20000), rand() % 5);
     expect_all_same(t, 16, (size_t)(1 + rand() % 20000), rand() % 5);
     gw_topology_destroy(&t);
+}
+END_TEST
+
+/* As where there are too many chunks for a table. */
+START_TEST(so_it_does_by_lists_of_pieces)
+{
+    uint64_t table = gw__bulk_cells_max;
+    struct gw_topology *t = traffic_topology(uneven[_i]);
+    gw__bulk_cells_max = 0;
+    expect_all_same(t, 24, 3000, 1);
+    expect_all_same(t, 13, 40000, 2.5);
+    expect_all_same(t, 22, 7000, 1);
+    gw__bulk_cells_max = table;
+    gw_topology_destroy(&t);
+}
+END_TEST
+
+static bool is_among(unsigned chunk, const struct gw__steps *s)
+{
+    return chunk >= s->first && chunk <= s->last &&
+           (chunk - s->first) % s->stride == 0;
+}
+
+START_TEST(rows_of_chunks_meet_and_cover)
+{
+    enum { FIRST = 9, STRIDE = 7, COUNT = 6, LAST = FIRST + STRIDE * COUNT };
+    enum { ROWS = FIRST * STRIDE * COUNT };
+    struct gw__steps rows[ROWS];
+    for (unsigned i = 0; i < ROWS; i++)
+        rows[i] = gw__steps_of(i % FIRST, 1 + i / FIRST % STRIDE,
+                               1 + i / FIRST / STRIDE);
+    for (unsigned i = 0; i < ROWS * ROWS; i++) {
+        const struct gw__steps *a = &rows[i / ROWS], *b = &rows[i % ROWS];
+        unsigned common = 0, some = 0;
+        for (unsigned chunk = 0; chunk < LAST; chunk++) {
+            common += is_among(chunk, a) && is_among(chunk, b);
+            some += is_among(chunk, b);
+        }
+        ck_assert_msg(gw__steps_meet(a, b) == (common > 0) &&
+                          gw__steps_cover(a, b) == (common == some),
+                      "%u, +%u, to %u; %u, +%u, to %u", a->first, a->stride,
+                      a->last, b->first, b->stride, b->last);
+    }
 }
 END_TEST
 
@@ -295,6 +340,9 @@ Suite *suite_traffic_bulk(void)
     tcase_add_loop_test(same, every_algorithm_takes_as_long_as_its_plan, 0,
                         sizeof uneven / sizeof *uneven);
     tcase_add_loop_test(same, so_it_does_on_clusters_by_chance, 0, 6);
+    tcase_add_loop_test(same, so_it_does_by_lists_of_pieces, 0,
+                        sizeof uneven / sizeof *uneven);
+    tcase_add_test(same, rows_of_chunks_meet_and_cover);
     tcase_add_loop_test(same, ranks_that_run_apart_take_as_long_as_their_plan,
                         0, 3);
     tcase_add_test(same, reducing_whole_values_is_the_same);
