@@ -71,6 +71,39 @@ START_TEST(an_open_network_needs_a_key_or_a_word)
 }
 END_TEST
 
+static bool has_ipv6(void)
+{
+    struct sockaddr_in6 in = {.sin6_family = AF_INET6,
+                              .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && bind(fd, (struct sockaddr *)&in, sizeof in) == 0;
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+/* Which libraft's own streams cannot. */
+START_TEST(they_agree_over_ipv6)
+{
+    if (!has_ipv6())
+        return;
+    logs_begin(&logs, 3);
+    logs_secure(&logs);
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned long port =
+            strtoul(strchr(logs.addresses[i], ':') + 1, NULL, 10);
+        snprintf(logs.addresses[i], sizeof logs.addresses[i], "[::1]:%lu",
+                 port);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        logs_open(&logs, i);
+    logs_propose(&logs, logs_leader(&logs), 1);
+    for (unsigned i = 0; i < 3; i++)
+        logs_await(&logs, i, 1);
+    logs_end(&logs);
+}
+END_TEST
+
 /* ---- strangers ---- */
 
 /* They agree to another entry; a proposal is lost when the leader changes. */
@@ -252,6 +285,7 @@ Suite *suite_raft_log_key(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, an_open_network_needs_a_key_or_a_word);
+    tcase_add_test(t, they_agree_over_ipv6);
     tcase_add_loop_test(t, another_key_or_none_does_not_join, 0, 2);
     tcase_add_loop_test(t, a_stranger_cannot_claim_to_lead, 0, 2);
     tcase_add_test(t, what_is_no_message_is_dropped);
