@@ -16,40 +16,19 @@
  */
 #include "sim_parts.h"
 
+#include <base/mix.h>
+
 #include <assert.h>
 #include <string.h>
-
-/* Sixteen bytes in one multiplication, both halves of the product folded: most
- * bytes of a run pass here (after Wang Yi, "wyhash", 2019). */
-static uint64_t mix(uint64_t hash, uint64_t low, uint64_t high)
-{
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)(low ^ hash ^ UINT64_C(0xa0761d6478bd642f)) *
-                   (high ^ UINT64_C(0xe7037ed1a0b428db));
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
 
 static void hash_input(struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input)
 {
-    const uint8_t *data = input->data;
-    size_t left = input->bytes;
-    uint64_t words[2];
-    uint64_t hash = mix(sim->hash, sim->now_ns, input->incarnation);
-    hash = mix(hash,
-               (uint64_t)input->kind | (uint64_t)node << 8 |
-                   (uint64_t)input->from << 16 | (uint64_t)input->timer << 24,
-               input->bytes);
-    for (; left > sizeof words; data += sizeof words, left -= sizeof words) {
-        memcpy(words, data, sizeof words);
-        hash = mix(hash, words[0], words[1]);
-    }
-    if (left > 0) {
-        memset(words, 0, sizeof words);
-        memcpy(words, data, left);
-        hash = mix(hash, words[0], words[1]);
-    }
-    sim->hash = hash;
+    uint64_t what = (uint64_t)input->kind | (uint64_t)node << 8 |
+                    (uint64_t)input->from << 16 | (uint64_t)input->timer << 24;
+    uint64_t hash = gw__mix(sim->hash, sim->now_ns, input->incarnation);
+    hash = gw__mix(hash, what, input->bytes);
+    sim->hash = gw__mix_bytes(hash, input->data, input->bytes);
 }
 
 static void say_life(struct gw__sim *sim, uint32_t node,

@@ -14,6 +14,8 @@
  */
 #include "world.h"
 
+#include <base/mix.h>
+
 #include <stdio.h>
 
 enum { PLANS_KNOWN = 1 << 16 };
@@ -201,16 +203,17 @@ static uint64_t plan_hash(const struct gw__task *task,
 {
     const struct gw_plan *plan = recovery->plan;
     const struct gw__recovery_case *c = &task->plan;
-    uint64_t hash = gw_hash(c->nodes, c->ranks * sizeof *c->nodes, c->target);
-    hash = gw_hash(recovery->sets,
-                   (size_t)c->ranks * c->chunks * sizeof *recovery->sets, hash);
+    uint64_t hash = gw__mix(c->target, c->ranks, c->chunks);
+    hash = gw__mix_bytes(hash, c->nodes, c->ranks * sizeof *c->nodes);
+    hash = gw__mix_bytes(hash, recovery->sets,
+                         (size_t)c->ranks * c->chunks * sizeof *recovery->sets);
     for (size_t i = 0; i < plan->transfer_count; i++) {
         const struct gw_transfer *x = &plan->transfers[i];
-        const uint16_t key[4] = {(uint16_t)x->src, (uint16_t)x->dst,
-                                 (uint16_t)x->chunk, (uint16_t)x->action};
-        hash = gw_hash(key, sizeof key, hash);
+        hash = gw__mix(hash, (uint64_t)x->src << 32 | x->dst,
+                       (uint64_t)x->chunk << 32 | x->action);
     }
-    return gw_hash(plan->step_begin, (plan->steps + 1) * sizeof(size_t), hash);
+    return gw__mix_bytes(hash, plan->step_begin,
+                         (plan->steps + 1) * sizeof(size_t));
 }
 
 /* Equal plans are verified once. */

@@ -15,13 +15,14 @@
  */
 #include "world.h"
 
+#include <base/mix.h>
+
 enum { AGAIN_NS = 6000000 };
 
 struct amount value_input(unsigned node, uint64_t op, unsigned chunk)
 {
-    const uint64_t key = op << 16 | chunk << 8 | node;
     return (struct amount){.digits = (wide)1 << 2 * node,
-                           .sum = gw_hash(&key, sizeof key, 4)};
+                           .sum = gw__mix(4, op << 8 | node, chunk)};
 }
 
 struct amount value_add(struct amount a, struct amount b)
@@ -60,7 +61,6 @@ static void add_send(struct run *run, unsigned to, unsigned chunk,
     for (const struct sending *e = run->sends; e < s; e++)
         if (e->to == to && e->chunk == chunk)
             s->turn++;
-    run->unsent++;
 }
 
 static void add_receive(struct run *run, unsigned from, unsigned chunk,
@@ -130,7 +130,8 @@ void path_start(struct toy *toy, const struct gw__task *task)
     run->op = task->op;
     run->ring_epoch = toy->book.view.ring_epoch;
     run->chunks = task->plan.chunks;
-    run->send_count = run->receive_count = run->unsent = 0;
+    run->send_count = run->receive_count = 0;
+    run->due_ns = 0;
     if (recovery.plan->transfer_count <= TRANSFERS_MOST)
         copy_transfers(run, toy->node, &task->plan, recovery.plan);
     else
@@ -200,7 +201,10 @@ static bool has_sent(const struct run *run, unsigned chunk, unsigned step)
 
 static void send_due(struct toy *toy, struct run *run)
 {
-    for (unsigned i = 0; i < run->send_count && run->unsent; i++) {
+    if (toy->now_ns < run->due_ns)
+        return;
+    run->due_ns = UINT64_MAX;
+    for (unsigned i = 0; i < run->send_count; i++) {
         struct sending *s = &run->sends[i];
         if (s->acked)
             continue;
@@ -208,6 +212,8 @@ static void send_due(struct toy *toy, struct run *run)
             capture(toy, run, s);
         if (s->captured && toy->now_ns >= s->again_ns)
             send_data(toy, run, s);
+        if (s->captured && s->again_ns < run->due_ns)
+            run->due_ns = s->again_ns;
     }
 }
 
@@ -234,12 +240,9 @@ uint64_t path_due(const struct toy *toy)
     uint64_t due = 0;
     for (unsigned i = 0; i < GW__BOOK_OPS && !toy->book.frozen; i++) {
         const struct run *run = &toy->runs[i];
-        for (unsigned k = 0; run->used && run->unsent && k < run->send_count;
-             k++) {
-            const struct sending *s = &run->sends[k];
-            if (s->captured && !s->acked && (due == 0 || s->again_ns < due))
-                due = s->again_ns;
-        }
+        if (run->used && run->due_ns < UINT64_MAX &&
+            (due == 0 || run->due_ns < due))
+            due = run->due_ns;
     }
     return due;
 }
@@ -282,6 +285,7 @@ static void apply(struct toy *toy, struct run *run, struct receiving *r,
     struct amount *value = &run->values[r->chunk];
     *value = r->adds ? value_add(*value, incoming) : incoming;
     r->applied = true;
+    run->due_ns = 0; /* more may be sent now */
     tell_applied(toy, run, r);
     if (err) { /* it is added all the same: what comes of that? */
         oracle_refused(toy, run->op, r->chunk, ledger->target, *value);
@@ -329,8 +333,8 @@ void path_ack(struct toy *toy, unsigned from, const uint8_t *bytes,
         struct sending *s = &run->sends[i];
         if (s->to != from || s->chunk != ack.chunk || s->turn != ack.turn)
             continue;
-        run->unsent -= !s->acked;
         s->acked = true;
+        run->due_ns = 0;
         return;
     }
 }

@@ -5,6 +5,8 @@
  */
 #include "world.h"
 
+#include <base/mix.h>
+
 /* When nothing happens by chance: what comes before an op, and when the first
  * begins, for by then the ring is there. */
 #define CALM_COMPUTE_NS (10 * MS)
@@ -70,9 +72,10 @@ static void resume(struct toy *toy)
         enter(toy, view);
     gw__book_resume(&toy->book, view, news->decisions, news->decision_count,
                     reports);
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
-        toy->runs[i].send_count = toy->runs[i].receive_count =
-            toy->runs[i].unsent = 0; /* of a ring that is over */
+    for (unsigned i = 0; i < GW__BOOK_OPS; i++) { /* of a ring that is over */
+        toy->runs[i].send_count = toy->runs[i].receive_count = 0;
+        toy->runs[i].due_ns = UINT64_MAX;
+    }
 }
 
 static void suspect(const struct toy *toy, unsigned node)
@@ -246,10 +249,10 @@ static void add_result(struct toy *toy, uint64_t op)
         const struct amount *value = &run->values[chunk]; /* it has holes */
         const uint64_t key[3] = {(uint64_t)value->digits,
                                  (uint64_t)(value->digits >> 64), value->sum};
-        hash = gw_hash(key, sizeof key, hash);
+        hash = gw__mix_bytes(hash, key, sizeof key);
     }
     const uint64_t chain[4] = {toy->state.digest, op, contributors, hash};
-    toy->state.digest = gw_hash(chain, sizeof chain, 1);
+    toy->state.digest = gw__mix_bytes(1, chain, sizeof chain);
     toy->state.next = op + 1;
     toy->state.epoch = toy->book.view.epoch;
     *result = (struct result){.used = true,

@@ -258,7 +258,8 @@ struct run {
     uint64_t op, ring_epoch;
     unsigned chunks;
     unsigned send_count, receive_count;
-    unsigned unsent; /* or not acked */
+    uint64_t due_ns; /* if nothing comes, nothing is sent before; UINT64_MAX:
+                        never */
     struct sending sends[TRANSFERS_MOST];
     struct receiving receives[TRANSFERS_MOST];
     struct amount values[GW__NODES_MAX]; /* [chunk] */
