@@ -11,9 +11,12 @@
 
 struct gw__client *gw__client_find(struct gw__registry *r, struct gw__id id)
 {
-    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++)
+    for (unsigned i = 0; i < GW__CLIENTS_MAX; i++) {
         if (gw__id_equal(r->clients[i].id, id))
             return &r->clients[i];
+        if (gw__id_is_none(r->clients[i].id))
+            break; /* they are filled in order, and none is emptied */
+    }
     return NULL;
 }
 

@@ -27,6 +27,8 @@ enum gw_err gw__worker_new(const struct gw__worker_config *config,
     if (!worker)
         return gw_fail(why, GW_ENOMEM, "worker");
     worker->config = *config;
+    worker->own_names =
+        gw_hash(&config->incarnation, sizeof config->incarnation, 0);
     if (worker->config.resend_ns == 0)
         worker->config.resend_ns = resend_ns;
     if (worker->config.piece_bytes == 0)

@@ -133,6 +133,7 @@ struct gw__job {
 
 struct gw__worker {
     struct gw__worker_config config;
+    uint64_t own_names;       /* of gw__flight_name */
     struct gw__routes routes; /* version 0: none yet */
     uint64_t placement;       /* grows when a slot has another primary */
     uint64_t last_sequence, floor;
@@ -217,8 +218,7 @@ struct gw__flight *gw__flight_find(struct gw__worker *worker, uint64_t id);
 static inline uint64_t gw__flight_name(const struct gw__worker *worker,
                                        uint64_t id)
 {
-    return id ^ gw_hash(&worker->config.incarnation,
-                        sizeof worker->config.incarnation, 0);
+    return id ^ worker->own_names;
 }
 void gw__flight_end(struct gw__worker *worker, struct gw__flight *flight);
 /* Is `slots` all of the errand's piece? */
