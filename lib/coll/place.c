@@ -272,6 +272,19 @@ static enum gw_err half_set(const struct gw_place *place,
                    names ? "" : ", and the engine does not tell the size");
 }
 
+static enum gw_err check_bounds(const struct gw_place *place,
+                                struct gw_error *why)
+{
+    if (gw__place_knows(place, GW_PLACE_MIN_SIZE) !=
+        gw__place_knows(place, GW_PLACE_MAX_SIZE))
+        return gw_fail(why, GW_EINVAL,
+                       "of GW_MIN_SIZE and GW_MAX_SIZE only one is set");
+    if (place->min_size > place->max_size)
+        return gw_fail(why, GW_EINVAL, "GW_MIN_SIZE %u is above GW_MAX_SIZE %u",
+                       place->min_size, place->max_size);
+    return GW_OK;
+}
+
 static enum gw_err check(const struct gw_place *place, struct gw_error *why)
 {
     bool rank = gw__place_knows(place, GW_PLACE_RANK);
@@ -285,14 +298,7 @@ static enum gw_err check(const struct gw_place *place, struct gw_error *why)
                        "%s is %u, which is not among the %u ranks of %s",
                        place->from[GW_PLACE_RANK].how, place->rank, place->size,
                        place->from[GW_PLACE_SIZE].how);
-    if (gw__place_knows(place, GW_PLACE_MIN_SIZE) !=
-        gw__place_knows(place, GW_PLACE_MAX_SIZE))
-        return gw_fail(why, GW_EINVAL,
-                       "of GW_MIN_SIZE and GW_MAX_SIZE only one is set");
-    if (place->min_size > place->max_size)
-        return gw_fail(why, GW_EINVAL, "GW_MIN_SIZE %u is above GW_MAX_SIZE %u",
-                       place->min_size, place->max_size);
-    return GW_OK;
+    return check_bounds(place, why);
 }
 
 enum gw_err gw_place_read(const char *const *environment,
@@ -307,7 +313,7 @@ enum gw_err gw_place_read(const char *const *environment,
     if (!gw__place_knows(place, GW_PLACE_RANK) &&
         !gw__place_knows(place, GW_PLACE_SIZE)) {
         place->size = 1;
-        return GW_OK;
+        return check_bounds(place, why);
     }
     place->source = place->from[GW_PLACE_RANK].source;
     if (check(place, why))

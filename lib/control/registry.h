@@ -36,7 +36,7 @@
  *             are observers too. An accusation is about an incarnation, by an
  *             active one, and lapses after GW__ACCUSATION_LAPSE_MS unless it is
  *             repeated: two doubts at different times are no proof.
- *   LEAVE     a member goes of its own will. A server cannot while it has a
+ *   LEAVE     a member goes of its own will, or a joiner. A server cannot while it has a
  *             slot that nobody else has in sync; it is told to DRAIN before.
  *   The last member of the ring cannot be removed by a guess or at its own
  * wish: it holds the state. When it is certain that it has ended the state is

@@ -309,9 +309,24 @@ void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
         gw__flush_check(r);
 }
 
+/* It waits no longer to be admitted. */
+static bool has_withdrawn(struct gw__registry *r, struct gw__process who)
+{
+    struct gw__member *m =
+        who.node < GW__NODES_MAX ? &r->members[who.node] : NULL;
+    if (!m || m->state != GW__JOINING ||
+        !gw__id_equal(m->incarnation, who.incarnation))
+        return false;
+    m->state = GW__LEFT;
+    return true;
+}
+
 enum gw_err gw__apply_leave(struct gw__registry *r, const struct gw__command *c,
                             struct gw__answer *answer)
 {
+    if (has_withdrawn(r, c->who))
+        return gw__say(answer, "node %u has left before it was admitted",
+                       c->who.node);
     if (!gw__registry_active(r, c->who, answer) ||
         gw__registry_is_last(r, c->who.node, answer) ||
         gw__registry_needs(r, c->who.node, answer))

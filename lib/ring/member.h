@@ -50,6 +50,7 @@ struct gw__member_config {
     unsigned node;
     enum gw__role role;
     bool ring;
+    unsigned most; /* members that it admits, of the ring; 0: no bound */
     struct gw__id incarnation;
     struct gw__id client;
     char endpoint[GW__ENDPOINT_MAX];

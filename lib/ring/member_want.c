@@ -53,8 +53,8 @@ static bool want_leave(const struct gw__mate *m, struct gw__command *c)
     return m->leaves && !m->left;
 }
 
-/* All that are ready, from the op on at which we stand. It counts in the ring
- * that we know only. */
+/* All that are ready and find room, from the op on at which we stand. It counts
+ * in the ring that we know only. */
 static bool want_admit(const struct gw__mate *m, struct gw__command *c)
 {
     if (!m->admits || m->admit_sent)
@@ -64,6 +64,10 @@ static bool want_admit(const struct gw__mate *m, struct gw__command *c)
     c->admit.from_op = m->admit_op;
     c->admit.ring_epoch = m->admit_ring_epoch;
     c->admit.count = gw__ready_joiners(m, c->admit.joiners);
+    unsigned most = m->config.most, there = m->news.view.ring_count;
+    unsigned room = there < most ? most - there : 0;
+    if (most && c->admit.count > room)
+        c->admit.count = room;
     return true;
 }
 

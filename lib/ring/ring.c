@@ -76,6 +76,7 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
         .node = node,
         .role = GW__WORKER,
         .ring = true,
+        .most = config->max_size,
         .incarnation = ring->incarnation,
         .controller_count = config->controller_count,
         .detector = {.suspicion = config->suspicion}};
@@ -210,6 +211,25 @@ void gw_ring_destroy(struct gw_ring **made)
     *made = NULL;
 }
 
+/* Who waits no longer to be admitted says so, or it would be in the
+ * controllers' book for ever. */
+static void withdraw(struct gw_ring *ring)
+{
+    static const uint64_t most_ns = 500000000;
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    uint64_t until_ns = gw_now_ns() + most_ns;
+    gw__ring_lock(ring);
+    bool waits = ring->registered && !ring->member && !ring->gone;
+    gw__ring_unlock(ring);
+    if (!waits)
+        return;
+    gw__ring_ask(ring, ask, gw__member_ask_leave(ask));
+    gw__ring_lock(ring);
+    while (!ring->gone && !ring->failed.code && gw_now_ns() < until_ns)
+        gw__ring_nap(ring);
+    gw__ring_unlock(ring);
+}
+
 static enum gw_err join(struct gw_ring *ring, struct gw_error *why)
 {
     unsigned node = ring->config.node, join_ms = ring->config.join_timeout_ms;
@@ -222,7 +242,12 @@ static enum gw_err join(struct gw_ring *ring, struct gw_error *why)
     gw__ring_unlock(ring);
     if (!err)
         err = start(ring, node, node, why);
-    return err ? err : gw__ring_copy(ring, deadline_ns, why);
+    if (err)
+        return err;
+    err = gw__ring_copy(ring, deadline_ns, why);
+    if (err)
+        withdraw(ring);
+    return err ? err : gw__bounds_keep(ring, why);
 }
 
 enum gw_err gw_ring_join(const struct gw_ring_config *config,

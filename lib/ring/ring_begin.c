@@ -10,6 +10,8 @@
  *   Only when an op was begun afresh and done in the view in force; see
  *   gw__book_may_admit.
  *
+ *   Only while there is room (ring_bounds.c).
+ *
  *   Only after an op that was applied. A joiner begins with the state, and that
  *   has to say where in the program all are; a collective leaves no trace in
  *   it.
@@ -32,9 +34,10 @@ static bool is_first(const struct gw_ring *ring)
 
 static bool wants_to_admit(const struct gw_ring *ring)
 {
-    return ring->ready && !ring->parked && !ring->unapplied &&
-           !ring->view_waits && gw__book_may_admit(&ring->book) &&
-           is_first(ring) && gw_now_ns() >= ring->admit_from_ns;
+    return ring->ready && gw__bounds_room(ring) && !ring->parked &&
+           !ring->unapplied && !ring->view_waits &&
+           gw__book_may_admit(&ring->book) && is_first(ring) &&
+           gw_now_ns() >= ring->admit_from_ns;
 }
 
 /* The control thread asks it, in its next turn: ring_turn.c says why. */
@@ -58,10 +61,11 @@ static bool begin(struct gw_ring *ring)
         return true;
     if (gw__book_task(&ring->book, &task))
         return false;
-    if (ring->admitting)
-        gw__ring_nap(ring);
-    else if (wants_to_admit(ring))
+    bool admits = !ring->admitting && wants_to_admit(ring);
+    if (admits)
         admit(ring);
+    else if (ring->admitting || gw__bounds_wait(ring))
+        gw__ring_nap(ring);
     else {
         gw__book_begin(&ring->book);
         gw__failpoint(GW__AT_RING_BEGUN);
@@ -79,6 +83,8 @@ enum gw_err gw__ring_begin(struct gw_ring *ring, struct gw_error *why)
             break;
         gw__ring_lock(ring);
         err = gw__ring_quiet(ring, why);
+        if (!err)
+            err = gw__bounds_check(ring, why);
         if (!err)
             begun = begin(ring);
         gw__ring_unlock(ring);

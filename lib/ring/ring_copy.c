@@ -110,6 +110,8 @@ static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
     enum gw_err err = gw__ring_alive(ring, why);
     if (!err)
         err = gw__driver_error(ring->driver, why);
+    if (!err)
+        err = gw__bounds_join(ring, why);
     if (err)
         return err;
     if (is_lost(ring))

@@ -96,20 +96,24 @@ static void host_of(const char *endpoint, char host[GW__ENDPOINT_MAX])
              start);
 }
 
-/* Those that are too many leave again. The first members of a ring have the
- * lowest ranks, joiners come behind them, so all agree who that is. */
-static enum gw_err keep_within(struct gw_ring **ring, unsigned most,
+/* What the environment says of how many, where the caller does not. */
+static enum gw_err take_bounds(struct gw_ring_config *config,
+                               const struct gw_place *place,
                                struct gw_error *why)
 {
-    struct gw_ring_status status;
-    gw_ring_status(*ring, &status);
-    if (most == 0 || status.rank < (int)most)
-        return GW_OK;
-    enum gw_err err = gw_ring_leave(*ring, why);
-    gw_ring_destroy(ring);
-    return err ? err
-               : gw_fail(why, GW_EINVAL, "the ring has its %u members already",
-                         most);
+    static const uint64_t ms = 1000000,
+                          patience_ns = 600 * UINT64_C(1000000000);
+    const char *text = getenv("GW_PATIENCE");
+    uint64_t ns = patience_ns;
+    if (text && gw_parse_duration(text, &ns, why))
+        return gw_wrap(why, GW_EINVAL, "GW_PATIENCE");
+    if (!config->min_size && !config->max_size) {
+        config->min_size = place->min_size;
+        config->max_size = place->max_size;
+    }
+    if (!config->patience_ms)
+        config->patience_ms = (unsigned)(ns / ms < UINT32_MAX ? ns / ms : 0);
+    return GW_OK;
 }
 
 enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
@@ -132,6 +136,8 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
     if (!err)
         err = gw__listen_towards(controllers.endpoints[0],
                                  getenv("GW_INTERFACE"), endpoint, why);
+    if (!err)
+        err = take_bounds(&config, &place, why);
     if (err)
         return err;
     host_of(endpoint, host);
@@ -149,6 +155,5 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
     if (!config.key_file)
         config.key_file = getenv("GRADWIRE_KEY");
     config.insecure |= insecure && strcmp(insecure, "1") == 0;
-    err = gw_ring_join(&config, ring, why);
-    return err ? err : keep_within(ring, place.max_size, why);
+    return gw_ring_join(&config, ring, why);
 }

@@ -20,6 +20,7 @@
  *   ring_run.c    other collectives
  *   ring_check.c  are all states equal
  *   ring_leave.c  gw_ring_leave
+ *   ring_bounds.c how many members there are to be, and how long to wait
  *   ring_pull.c   a joiner copies the state; ring_copy.c does so in
  *                 gw_ring_join; ring_donate.c gives it; ring_foreign.h is what
  *                 they say to each other
@@ -113,6 +114,9 @@ struct gw_ring {
     bool registered;
     bool member; /* the book has a view */
     bool gone, parked;
+    uint64_t parked_ns; /* since when */
+    uint64_t few_ns;    /* since when there are too few members; 0: enough */
+    uint64_t full_ns;   /* a joiner: since when there are too many; 0: room */
     struct gw_error failed; /* sticky: no call will succeed */
     struct gw__book book;
     bool moving;
@@ -232,6 +236,24 @@ void gw__ring_announce(struct gw_ring *ring);
 
 void gw__leave_asked(struct gw_ring *ring, unsigned from);
 void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops);
+
+/* ---- ring_bounds.c; all but `keep` with `lock` held ---- */
+
+/* Too few members: the op is not to begin now. */
+bool gw__bounds_wait(const struct gw_ring *ring);
+/* GW_ETIMEOUT: for too long. */
+GW_MUST_CHECK enum gw_err gw__bounds_check(struct gw_ring *ring,
+                                           struct gw_error *why);
+/* May somebody be admitted? */
+bool gw__bounds_room(const struct gw_ring *ring);
+/* A joiner looks: GW_EINVAL: there is no room. */
+GW_MUST_CHECK enum gw_err gw__bounds_join(struct gw_ring *ring,
+                                          struct gw_error *why);
+/* A new member looks, and leaves: GW_EINVAL. */
+GW_MUST_CHECK enum gw_err gw__bounds_keep(struct gw_ring *ring,
+                                          struct gw_error *why);
+/* No majority of the controllers was heard for too long. */
+bool gw__bounds_abandoned(const struct gw_ring *ring);
 
 /* ---- ring_sure.c ---- */
 

@@ -198,6 +198,7 @@ static void take(struct gw_ring *ring, const struct gw__told *told)
     case GW__TOLD_PARKED:
     case GW__TOLD_UNPARKED:
         ring->parked = told->kind == GW__TOLD_PARKED;
+        ring->parked_ns = gw_now_ns();
         gw__status_say(ring, told->text);
         gw__events_parked(ring);
         break;

@@ -69,6 +69,7 @@ void gw__ring_on_turn(void *context)
     uint64_t now_ns = gw_now_ns();
     gw__ring_lock(ring);
     poke(ring, now_ns);
+    gw__ring_raise_stop(ring);
     size_t admit_bytes = admit(ring, admitting);
     size_t stand_bytes = stand(ring, now_ns, standing);
     if (atomic_load(&ring->interrupted))

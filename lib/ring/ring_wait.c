@@ -50,7 +50,8 @@ static bool may_adopt(const struct gw_ring *ring)
 
 static bool should_stop(const struct gw_ring *ring)
 {
-    return ring->gone || ring->failed.code || ring->flushing || may_adopt(ring);
+    return ring->gone || ring->failed.code || ring->flushing ||
+           gw__bounds_abandoned(ring) || may_adopt(ring);
 }
 
 void gw__ring_raise_stop(struct gw_ring *ring)
@@ -83,6 +84,11 @@ enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why)
                        ring->status.text);
     if (ring->failed.code)
         return gw_fail(why, ring->failed.code, "%s", ring->failed.text);
+    if (gw__bounds_abandoned(ring))
+        return gw_fail(why, GW_EUNREACH,
+                       "a majority of the controllers is out of reach for "
+                       "%.3g s: %s",
+                       ring->config.patience_ms / 1000.0, ring->status.text);
     if (atomic_load(&ring->interrupted))
         return gw_fail(why, GW_EINTR, "interrupted");
     return GW_OK;

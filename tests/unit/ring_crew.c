@@ -164,7 +164,9 @@ void ring_crew_start(struct crew *crew, const struct crew_plan *plan)
     start_supervisor(crew);
     for (unsigned i = 0; i < plan->members; i++)
         crew_go(crew, i);
-    for (unsigned i = 0; i < plan->members; i++)
+    unsigned stay =
+        plan->most && plan->most < plan->members ? plan->most : plan->members;
+    for (unsigned i = 0; i < stay; i++) /* who has a number above is too many */
         crew_await_state(crew, i, CREW_MEMBER);
 }
 

@@ -38,6 +38,7 @@ enum crew_state {
     CREW_MEMBER,
     CREW_DONE,
     CREW_LEFT,
+    CREW_GAVE_UP, /* by the plan's bounds; `text` says why */
     CREW_FAILED
 };
 
@@ -82,6 +83,7 @@ struct crew_plan {
     uint64_t rate;     /* bytes a second from node 0 to node 1; 0: all */
     bool rejoins;      /* after it was convicted */
     bool any;          /* those who join later get their number */
+    unsigned least, most, patience_ms; /* bounds; 0: none */
     /* In a member, before it joins and before each op; NULL: nothing. */
     void (*before)(struct crew *crew);
     /* Instead of all-reduces; NULL: those. */

@@ -164,6 +164,9 @@ static enum gw_err join(struct crew *crew, struct gw_ring **ring,
         .wire = crew->plan.wire,
         .events = &events,
         .join_timeout_ms = 20000,
+        .min_size = crew->plan.least,
+        .max_size = crew->plan.most,
+        .patience_ms = crew->plan.patience_ms,
         .context = crew,
         .state = crew->head,
         .state_bytes = state_bytes(crew),
@@ -221,6 +224,13 @@ static enum gw_err live(struct crew *crew, struct gw_error *why)
     return err;
 }
 
+static bool gives_up(const struct crew_plan *plan, enum gw_err err)
+{
+    bool bounded = plan->least || plan->most || plan->patience_ms;
+    return bounded &&
+           (err == GW_EINVAL || err == GW_ETIMEOUT || err == GW_EUNREACH);
+}
+
 _Noreturn void crew_member(struct crew *crew, unsigned number)
 {
     struct crew_seat *seat = crew_seat(crew, number);
@@ -242,7 +252,8 @@ _Noreturn void crew_member(struct crew *crew, unsigned number)
     if (err) {
         snprintf(seat->text, sizeof seat->text, "%s: %s", gw_err_name(err),
                  why.text);
-        atomic_store(&seat->state, CREW_FAILED);
+        atomic_store(&seat->state,
+                     gives_up(&crew->plan, err) ? CREW_GAVE_UP : CREW_FAILED);
     }
     free(crew->head);
     free(crew->in);

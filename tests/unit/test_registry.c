@@ -19,7 +19,7 @@ START_TEST(a_member_joins_is_admitted_and_leaves)
     pair_says("node 2 is another incarnation by now");
     ck_assert_int_eq(pair_leave(2), GW_EINVAL);
     ck_assert_int_eq(pair_join(2, 0, GW__WORKER), GW_OK);
-    ck_assert_int_eq(pair_leave(2), GW_EINVAL);
+    pair_accuse(pair_process(2, 0), pair_process(2, 0), false);
     pair_says("node 2 is still joining");
     ck_assert_int_eq(pair_admit(2, 0, 0), GW_OK);
     pair_says("1 admitted from op 0 on: epoch 1");
@@ -37,6 +37,21 @@ START_TEST(a_member_joins_is_admitted_and_leaves)
     pair_says("node 2 has already left");
     pair_ring_is(1, (unsigned[]){5});
     ck_assert_uint_eq(pair.first->view.ring[0].from_op, 7);
+}
+END_TEST
+
+START_TEST(a_joiner_waits_no_longer)
+{
+    pair_ring_of(2);
+    pair_join(3, 0, GW__WORKER);
+    ck_assert_int_eq(pair_leave(3), GW_OK);
+    pair_says("node 3 has left before it was admitted");
+    ck_assert_uint_eq(pair.first->view.epoch, 1); /* nobody has seen it */
+    ck_assert_int_eq(pair_admit(3, 0, 1), GW_EINVAL);
+    pair_says("node 3 is gone; it must register first");
+    ck_assert_int_eq(pair_leave(3), GW_EINVAL);
+    pair_says("node 3 has already left");
+    ck_assert_int_eq(pair_join(3, 1, GW__WORKER), GW_OK);
 }
 END_TEST
 
@@ -340,6 +355,7 @@ Suite *suite_registry(void)
     TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, pair_setup, pair_teardown);
     tcase_add_test(t, a_member_joins_is_admitted_and_leaves);
+    tcase_add_test(t, a_joiner_waits_no_longer);
     tcase_add_test(t, a_number_is_given_again_only_to_another_process);
     tcase_add_test(t, any_number_is_a_new_one_then_a_used_one);
     tcase_add_test(t, who_asks_for_any_number_again_has_it_already);

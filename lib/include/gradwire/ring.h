@@ -85,6 +85,12 @@ struct gw_ring_config {
     bool insecure;
     struct gw_sink *events; /* used under a lock by both threads; NULL: none */
     unsigned join_timeout_ms; /* to become a member; 0: no limit */
+    /* How many members there are to be; 0: no bound. With fewer than `min_size`
+     * gw_ring_begin waits for joiners, from the second op on after a loss; a
+     * ring of `max_size` lets nobody in. All members say the same. */
+    unsigned min_size, max_size;
+    unsigned patience_ms; /* waits no longer for joiners, when they are too few,
+                             or for controllers; 0: no limit */
     /* Experiments that hold from the start, as by gw_ring_rule of each node
      * [GW_RING_NODES] (NULL: none) and gw_ring_pace. */
     const struct gw_ring_link *links;
@@ -107,10 +113,11 @@ struct gw_ring_config {
 
 /* Becomes a member: registers, copies the state if the ring runs already, waits
  * to be admitted. The first members wait until somebody (a run's supervisor)
- * admits them together. GW_ETIMEOUT, GW_EINTR. GW_ECLOSED: all members that had
- * the state are dead; who joins again begins the ring anew, with the initial
- * state. While it waits *ring is there already, for gw_ring_interrupt and
- * gw_ring_status; NULL after a failure. */
+ * admits them together. GW_ETIMEOUT, GW_EINTR; GW_EINVAL: it has `max_size`
+ * members; GW_EUNREACH: no controllers for `patience_ms`. GW_ECLOSED: all
+ * members that had the state are dead; who joins again begins the ring anew,
+ * with the initial state. While it waits *ring is there already, for
+ * gw_ring_interrupt and gw_ring_status; NULL after a failure. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
              struct gw_error *why);
@@ -119,9 +126,9 @@ gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
  * runs) and GW_CLUSTER, its --cluster. The controllers choose the number; this
  * process listens at the address that leads to them, or at that of
  * GW_INTERFACE. GRADWIRE_KEY, GW_INSECURE and GW_WIRE as for gw_comm_from_env.
- * Of *config count wire, slices, key, timeout and what concerns the state. With
- * GW_MAX_SIZE (and GW_MIN_SIZE) set, GW_EINVAL when the ring has so many.
- * Errors of gw_ring_join and gw_place_here. */
+ * Of *config count wire, slices, key, timeout and what concerns the state; the
+ * bounds are GW_MIN_SIZE, GW_MAX_SIZE and GW_PATIENCE (a duration; 10m), where
+ * *config has none. Errors of gw_ring_join and gw_place_here. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_from_env(const struct gw_ring_config *config, struct gw_ring **ring,
                  struct gw_error *why);
@@ -152,7 +159,9 @@ struct gw_ring_turn {
     unsigned place; /* ours */
 };
 /* Begins the next op: views are adopted, joiners admitted. Waits when that
- * takes controllers. GW_ECLOSED, GW_EINTR. */
+ * takes controllers. GW_ECLOSED, GW_EINTR; GW_ETIMEOUT: fewer members than
+ * `min_size` for `patience_ms`; GW_EUNREACH: no controllers for so long, also
+ * by the calls below. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_begin(struct gw_ring *ring,
                                                struct gw_ring_turn *turn,
                                                struct gw_error *why);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How many members a ring is to have, and how long it waits: what engines call
+ * --nodes=MIN:MAX.
+ *
+ *   above the most    A joiner that finds the ring full for a while withdraws,
+ *                     and members admit no more than there is room for. Those
+ *                     that began together may be too many: the last leave.
+ *   below the least   Members wait at a boundary for joiners. Nobody can be
+ *                     admitted before an op was begun afresh in the view in
+ *                     force (gw__book_may_admit), so after each loss one op is
+ *                     done by those who are left; then all wait at the same op,
+ *                     since they make the same of the same log. The time counts
+ *                     from the loss that was one too many, not from later ones.
+ *   no controllers    Who needs a majority of them and finds none is parked
+ *                     (member.h), and gives up in the same time.
+ */
+#include "ring_parts.h"
+
+static const uint64_t full_ns = 2000000000; /* a dead one's place is free by
+                                               then */
+
+static bool is_over(const struct gw_ring *ring, uint64_t since_ns)
+{
+    uint64_t patience_ns = ring->config.patience_ms * UINT64_C(1000000);
+    return patience_ns && since_ns && gw_now_ns() - since_ns > patience_ns;
+}
+
+/* ---- below the least ---- */
+
+static bool has_few(const struct gw_ring *ring)
+{
+    return ring->book.view.ring_count < ring->config.min_size;
+}
+
+bool gw__bounds_wait(const struct gw_ring *ring)
+{
+    return has_few(ring) && !ring->unapplied && gw__book_may_admit(&ring->book);
+}
+
+enum gw_err gw__bounds_check(struct gw_ring *ring, struct gw_error *why)
+{
+    const struct gw_ring_config *config = &ring->config;
+    if (!has_few(ring))
+        ring->few_ns = 0;
+    else if (ring->few_ns == 0)
+        ring->few_ns = gw_now_ns();
+    if (gw__ring_has_begun(ring) || !is_over(ring, ring->few_ns))
+        return GW_OK;
+    return gw_fail(why, GW_ETIMEOUT,
+                   "the ring has %u of at least %u members, and has waited "
+                   "%.3g s for more",
+                   ring->book.view.ring_count, config->min_size,
+                   config->patience_ms / 1000.0);
+}
+
+/* ---- above the most ---- */
+
+bool gw__bounds_room(const struct gw_ring *ring)
+{
+    unsigned most = ring->config.max_size;
+    return most == 0 || ring->book.view.ring_count < most;
+}
+
+static enum gw_err fail_full(const struct gw_ring *ring, struct gw_error *why)
+{
+    return gw_fail(why, GW_EINVAL, "the ring has its %u members already",
+                   ring->config.max_size);
+}
+
+enum gw_err gw__bounds_join(struct gw_ring *ring, struct gw_error *why)
+{
+    unsigned most = ring->config.max_size;
+    if (most == 0 || ring->member || ring->known.ring_count < most)
+        ring->full_ns = 0;
+    else if (ring->full_ns == 0)
+        ring->full_ns = gw_now_ns();
+    return ring->full_ns && gw_now_ns() - ring->full_ns > full_ns
+               ? fail_full(ring, why)
+               : GW_OK;
+}
+
+/* Joiners come behind those who are there, so all agree who is too many. */
+enum gw_err gw__bounds_keep(struct gw_ring *ring, struct gw_error *why)
+{
+    unsigned most = ring->config.max_size;
+    gw__ring_lock(ring);
+    int rank = gw__view_rank(&ring->book.view, ring->node);
+    gw__ring_unlock(ring);
+    if (most == 0 || rank < (int)most)
+        return GW_OK;
+    enum gw_err err = gw_ring_leave(ring, why);
+    return err ? err : fail_full(ring, why);
+}
+
+/* ---- no controllers ---- */
+
+bool gw__bounds_abandoned(const struct gw_ring *ring)
+{
+    return ring->parked && is_over(ring, ring->parked_ns);
+}
