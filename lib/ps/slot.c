@@ -139,9 +139,12 @@ static void begin(struct gw__slot *slot)
     if (!server->restore[slot->number].data)
         return;
     if (gw__slot_load(slot, server->restore[slot->number].data,
-                      server->restore[slot->number].bytes, true, &why))
+                      server->restore[slot->number].bytes, true, &why)) {
         gw__server_trouble(server, "slot %u is not restored: %s", slot->number,
                            why.text);
+        gw__slot_clear_state(slot); /* what was read of it */
+        make_clocks(slot);
+    }
     free(server->restore[slot->number].data);
     server->restore[slot->number].data = NULL;
 }
