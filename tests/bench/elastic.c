@@ -14,11 +14,12 @@
  * others.
  *
  * Of 2 and 4 ranks on 2 cores, at 1 MiB: beside the plain ring, messages with
- * contributor sets, the book and two results in turn cost 0 to 5 %, over shm 0
- * to 8. The digest over each result costs the rest: a pass over 1 MiB takes 49
- * us, where all of the ring takes 33 (shm) to 140 us (tcp). Beside the best
- * algorithm, 4 ranks lose what the ring loses: 1.2 to 1.5 over tcp, 1.7 to 3
- * over shm, where each rank can add up all inputs in one pass.
+ * contributor sets and the book cost 2 to 10 %. At 16 MiB two results in turn
+ * cost up to 25 %, as they do a plain ring that stores into two buffers in turn.
+ * A digest over all of each result had cost 30 to 140 % before it was of
+ * samples (ring_keep.c). Beside the best algorithm, 4 ranks lose what the ring
+ * loses: 1.0 to 1.5 over tcp, 1.7 to 1.9 over shm, where each rank can add up
+ * all inputs in one pass.
  *
  * The parent is the ring's controller and the supervisor that admits the
  * members; both have nothing to do once the ring is there.
