@@ -81,11 +81,13 @@ bool gw__claim_lasts(const struct gw__view *before, const struct gw__view *now)
 
 /* ---- what follows ---- */
 
-/* The first op of `node`; false: it is not in the ring. */
-static bool first_op(const struct gw__view *view, unsigned node, uint64_t *op)
+/* The first op of `self`; false: it is not in the ring. */
+static bool first_op(const struct gw__view *view, struct gw__process self,
+                     uint64_t *op)
 {
-    int rank = gw__view_rank(view, node);
-    if (rank < 0)
+    int rank = gw__view_rank(view, self.node);
+    if (rank < 0 ||
+        !gw__id_equal(view->ring[rank].incarnation, self.incarnation))
         return false;
     *op = view->ring[rank].from_op;
     return true;
@@ -101,9 +103,9 @@ static uint64_t elders_of(const struct gw__view *view, uint64_t op)
     return nodes;
 }
 
-static uint64_t others(const struct gw__view *view, unsigned node)
+static uint64_t others(const struct gw__view *view, struct gw__process self)
 {
-    return gw__view_nodes(view) & ~bit(node);
+    return gw__view_nodes(view) & ~bit(self.node);
 }
 
 static uint64_t without(const struct gw__claim *claim,
@@ -113,10 +115,11 @@ static uint64_t without(const struct gw__claim *claim,
 }
 
 enum gw__worth gw__claim_worth(const struct gw__claim *claim,
-                               const struct gw__view *view, unsigned node)
+                               const struct gw__view *view,
+                               struct gw__process self)
 {
     uint64_t from_op;
-    if (!first_op(view, node, &from_op))
+    if (!first_op(view, self, &from_op))
         return GW__CLAIM_WAITS;
     if (from_op == 0)
         return claim->copied && claim->copy.ops > 0 ? GW__CLAIM_LOST
@@ -124,30 +127,30 @@ enum gw__worth gw__claim_worth(const struct gw__claim *claim,
     uint64_t elders = elders_of(view, from_op);
     if (claim->copied && claim->copy.ops == from_op && !(elders & ~claim->same))
         return GW__CLAIM_STANDS;
-    if (gw__claim_is_empty(claim, view, node) &&
-        !(others(view, node) & ~without(claim, view)))
+    if (gw__claim_is_empty(claim, view, self) &&
+        !(others(view, self) & ~without(claim, view)))
         return GW__CLAIM_LOST;
     return GW__CLAIM_WAITS;
 }
 
 uint64_t gw__claim_asks(const struct gw__claim *claim,
-                        const struct gw__view *view, unsigned node)
+                        const struct gw__view *view, struct gw__process self)
 {
     uint64_t from_op;
-    if (gw__claim_worth(claim, view, node) != GW__CLAIM_WAITS ||
-        !first_op(view, node, &from_op))
+    if (gw__claim_worth(claim, view, self) != GW__CLAIM_WAITS ||
+        !first_op(view, self, &from_op))
         return 0;
-    if (gw__claim_is_empty(claim, view, node))
-        return others(view, node) & ~without(claim, view);
+    if (gw__claim_is_empty(claim, view, self))
+        return others(view, self) & ~without(claim, view);
     bool has_it = claim->copied && claim->copy.ops == from_op;
     return has_it ? elders_of(view, from_op) & ~claim->same : 0;
 }
 
 bool gw__claim_is_empty(const struct gw__claim *claim,
-                        const struct gw__view *view, unsigned node)
+                        const struct gw__view *view, struct gw__process self)
 {
     uint64_t from_op;
-    return first_op(view, node, &from_op) && from_op > 0 &&
+    return first_op(view, self, &from_op) && from_op > 0 &&
            elders_of(view, from_op) == 0 &&
            !(claim->copied && claim->copy.ops == from_op);
 }

@@ -32,6 +32,7 @@
 #ifndef GW__RING_CLAIM_H
 #define GW__RING_CLAIM_H
 
+#include <control/command.h>
 #include <control/decide.h>
 #include <control/view.h>
 
@@ -78,16 +79,18 @@ void gw__claim_heard_nothing(struct gw__claim *claim, unsigned from,
  * and nothing that was copied in it counts. */
 bool gw__claim_lasts(const struct gw__view *before, const struct gw__view *now);
 
-/* The rest is asked with the newest view of the log that `node` knows, decided
- * in or not; not in it: it waits. */
+/* The rest is asked with the newest view of the log that `self` knows, decided
+ * in or not; not in it: it waits. The place of an earlier life is not its own:
+ * that ring may be no more, and another have begun. */
 enum gw__worth gw__claim_worth(const struct gw__claim *claim,
-                               const struct gw__view *view, unsigned node);
+                               const struct gw__view *view,
+                               struct gw__process self);
 /* Whose word is missing: nodes as bits. */
 uint64_t gw__claim_asks(const struct gw__claim *claim,
-                        const struct gw__view *view, unsigned node);
-/* May `node` tell others that it has nothing? It must not use what a member
+                        const struct gw__view *view, struct gw__process self);
+/* May `self` tell others that it has nothing? It must not use what a member
  * that is gone has sent afterwards. */
 bool gw__claim_is_empty(const struct gw__claim *claim,
-                        const struct gw__view *view, unsigned node);
+                        const struct gw__view *view, struct gw__process self);
 
 #endif

@@ -18,10 +18,15 @@ static const uint64_t again_ns = 3000000;
 
 /* ---- control ---- */
 
+static struct gw__process self(const struct gw_ring *ring)
+{
+    return (struct gw__process){ring->node, ring->incarnation};
+}
+
 static bool has_nothing(const struct gw_ring *ring)
 {
     return ring->joining && !gw__pull_whole(&ring->pull) &&
-           gw__claim_is_empty(&ring->claim, &ring->known, ring->node);
+           gw__claim_is_empty(&ring->claim, &ring->known, self(ring));
 }
 
 void gw__sure_asked(struct gw_ring *ring, unsigned from)
@@ -106,7 +111,7 @@ bool gw__sure_copied(struct gw_ring *ring)
 
 enum gw__worth gw__sure_worth(const struct gw_ring *ring)
 {
-    return gw__claim_worth(&ring->claim, &ring->known, ring->node);
+    return gw__claim_worth(&ring->claim, &ring->known, self(ring));
 }
 
 void gw__sure_ask(struct gw_ring *ring)
@@ -114,7 +119,7 @@ void gw__sure_ask(struct gw_ring *ring)
     const struct gw__foreign ask = {.kind = GW__FOREIGN_SURE};
     uint8_t out[GW__FOREIGN_BYTES_MAX];
     uint64_t now_ns = gw_now_ns();
-    uint64_t left = gw__claim_asks(&ring->claim, &ring->known, ring->node);
+    uint64_t left = gw__claim_asks(&ring->claim, &ring->known, self(ring));
     if (!left || !ring->member || now_ns < ring->sure_asked_ns + again_ns)
         return;
     ring->sure_asked_ns = now_ns;

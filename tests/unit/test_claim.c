@@ -26,6 +26,11 @@ static struct gw__view ring_of(uint64_t nodes, uint64_t ring_epoch)
     return view;
 }
 
+static struct gw__process life(unsigned node)
+{
+    return (struct gw__process){node, {1, node + 1}};
+}
+
 static struct gw__claim copied(uint64_t ops)
 {
     struct gw__claim claim = {.copied = false};
@@ -40,10 +45,12 @@ START_TEST(a_first_member_has_the_state)
     const struct gw__view view = ring_of(3, 1);
     const struct gw__claim nothing = {.copied = false}, initial = copied(0),
                            old = copied(9);
-    ck_assert_int_eq(gw__claim_worth(&nothing, &view, 0), GW__CLAIM_STANDS);
-    ck_assert_int_eq(gw__claim_worth(&initial, &view, 0), GW__CLAIM_STANDS);
+    ck_assert_int_eq(gw__claim_worth(&nothing, &view, life(0)),
+                     GW__CLAIM_STANDS);
+    ck_assert_int_eq(gw__claim_worth(&initial, &view, life(0)),
+                     GW__CLAIM_STANDS);
     /* What was copied from a ring that is no more is of no use in the next. */
-    ck_assert_int_eq(gw__claim_worth(&old, &view, 0), GW__CLAIM_LOST);
+    ck_assert_int_eq(gw__claim_worth(&old, &view, life(0)), GW__CLAIM_LOST);
 }
 END_TEST
 
@@ -51,20 +58,20 @@ START_TEST(all_elders_must_have_the_same)
 {
     const struct gw__view view = ring_of(0x1f, EPOCH);
     struct gw__claim claim = copied(FROM);
-    ck_assert_uint_eq(gw__claim_asks(&claim, &view, 2), 3);
+    ck_assert_uint_eq(gw__claim_asks(&claim, &view, life(2)), 3);
     ck_assert(gw__claim_heard(&claim, 0, FROM, DIGEST));
-    ck_assert_uint_eq(gw__claim_asks(&claim, &view, 2), 2);
+    ck_assert_uint_eq(gw__claim_asks(&claim, &view, life(2)), 2);
     ck_assert(gw__claim_heard(&claim, 1, FROM - 1, 5)); /* not there yet */
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
     ck_assert(gw__claim_heard(&claim, 1, FROM, DIGEST));
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_STANDS);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_STANDS);
     ck_assert(!gw__claim_heard(&claim, 1, FROM, 5));
     /* One op behind nobody needs to be asked, nor without a place in it. */
     claim = copied(FROM - 1);
-    ck_assert_uint_eq(gw__claim_asks(&claim, &view, 2), 0);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 9), GW__CLAIM_WAITS);
-    ck_assert(!gw__claim_is_empty(&claim, &view, 2));
+    ck_assert_uint_eq(gw__claim_asks(&claim, &view, life(2)), 0);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(9)), GW__CLAIM_WAITS);
+    ck_assert(!gw__claim_is_empty(&claim, &view, life(2)));
 }
 END_TEST
 
@@ -73,13 +80,13 @@ START_TEST(what_elders_leave_behind_stands)
 {
     const struct gw__view view = ring_of(0x1c, EPOCH + 2);
     struct gw__claim whole = copied(FROM), behind = copied(FROM - 1);
-    ck_assert_int_eq(gw__claim_worth(&whole, &view, 2), GW__CLAIM_STANDS);
-    ck_assert(!gw__claim_is_empty(&whole, &view, 2));
-    ck_assert(gw__claim_is_empty(&behind, &view, 3));
-    ck_assert_uint_eq(gw__claim_asks(&behind, &view, 3), 0x14);
+    ck_assert_int_eq(gw__claim_worth(&whole, &view, life(2)), GW__CLAIM_STANDS);
+    ck_assert(!gw__claim_is_empty(&whole, &view, life(2)));
+    ck_assert(gw__claim_is_empty(&behind, &view, life(3)));
+    ck_assert_uint_eq(gw__claim_asks(&behind, &view, life(3)), 0x14);
     gw__claim_heard_nothing(&behind, 4, EPOCH + 2);
-    ck_assert_uint_eq(gw__claim_asks(&behind, &view, 3), 4);
-    ck_assert_int_eq(gw__claim_worth(&behind, &view, 3), GW__CLAIM_WAITS);
+    ck_assert_uint_eq(gw__claim_asks(&behind, &view, life(3)), 4);
+    ck_assert_int_eq(gw__claim_worth(&behind, &view, life(3)), GW__CLAIM_WAITS);
 }
 END_TEST
 
@@ -88,19 +95,33 @@ START_TEST(when_nobody_has_it_the_state_is_lost)
     struct gw__view view = ring_of(0x1c, EPOCH + 2);
     struct gw__claim claim = {.copied = false};
     gw__claim_heard_nothing(&claim, 3, EPOCH + 2);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
     gw__claim_heard_nothing(&claim, 4, EPOCH + 2);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_LOST);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_LOST);
     /* In the next ring it is asked again: 3 may have it from 4, who died. */
     view = ring_of(0xc, EPOCH + 3);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
     gw__claim_heard_nothing(&claim, 3, EPOCH + 2); /* late */
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
     gw__claim_heard_nothing(&claim, 3, EPOCH + 3);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_LOST);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_LOST);
     /* Alone nobody has to be asked. */
     view = ring_of(4, EPOCH + 4);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_LOST);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_LOST);
+}
+END_TEST
+
+/* Node 2 died alone in its ring and comes back, before it has heard whether
+ * another has begun. */
+START_TEST(the_place_of_an_earlier_life_is_not_ours)
+{
+    const struct gw__view view = ring_of(4, EPOCH);
+    const struct gw__claim claim = {.copied = false};
+    const struct gw__process again = {2, {2, 99}};
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_LOST);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, again), GW__CLAIM_WAITS);
+    ck_assert_uint_eq(gw__claim_asks(&claim, &view, again), 0);
+    ck_assert(!gw__claim_is_empty(&claim, &view, again));
 }
 END_TEST
 
@@ -113,8 +134,8 @@ START_TEST(what_was_decided_otherwise_is_void)
         .epoch = EPOCH, .op = FROM - 1, .fate = GW__EXCLUDE, .contributors = 2};
     struct gw__claim claim = copied(FROM);
     ck_assert(!gw__claim_decided(&claim, &decision, 1));
-    ck_assert(gw__claim_is_empty(&claim, &view, 2));
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_WAITS);
+    ck_assert(gw__claim_is_empty(&claim, &view, life(2)));
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
 
     struct gw__decision other[3] = {decision, decision, decision};
     other[0].epoch = EPOCH - 1; /* before it was completed */
@@ -122,7 +143,7 @@ START_TEST(what_was_decided_otherwise_is_void)
     other[2].fate = GW__FORWARD;
     claim = copied(FROM);
     ck_assert(gw__claim_decided(&claim, other, 3));
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, 2), GW__CLAIM_STANDS);
+    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_STANDS);
 }
 END_TEST
 
@@ -148,6 +169,7 @@ Suite *suite_claim(void)
     tcase_add_test(tcase, all_elders_must_have_the_same);
     tcase_add_test(tcase, what_elders_leave_behind_stands);
     tcase_add_test(tcase, when_nobody_has_it_the_state_is_lost);
+    tcase_add_test(tcase, the_place_of_an_earlier_life_is_not_ours);
     tcase_add_test(tcase, what_was_decided_otherwise_is_void);
     tcase_add_test(tcase, a_ring_lasts_while_a_member_stays);
     suite_add_tcase(suite, tcase);

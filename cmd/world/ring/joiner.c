@@ -50,6 +50,11 @@ static const struct gw__view *ring_of(const struct toy *toy)
     return &news_of(toy)->view;
 }
 
+static struct gw__process self(const struct toy *toy)
+{
+    return (struct gw__process){toy->node, toy->incarnation};
+}
+
 /* ---- giving ---- */
 
 static void give(const struct toy *toy, unsigned to)
@@ -78,7 +83,7 @@ void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
         return;
     if (toy->sure)
         give(toy, from);
-    else if (gw__claim_is_empty(&toy->state.claim, ring_of(toy), toy->node))
+    else if (gw__claim_is_empty(&toy->state.claim, ring_of(toy), self(toy)))
         toy_send(toy, from, &nothing, sizeof nothing);
 }
 
@@ -198,15 +203,18 @@ static void pull(struct toy *toy)
     toy->state.pull_ns = toy->now_ns + PULL_NS;
 }
 
-/* It is in the ring: may it take part, as far as its state goes? */
+/* It is in the ring: may it take part, as far as its state goes? Who was
+ * removed since and has not heard of it may have copied what came after; it
+ * waits. */
 static bool may_begin(struct toy *toy)
 {
     const struct state *s = &toy->state;
     uint64_t from_op = toy->book.next_op;
-    if (s->known && s->next > from_op && !s->over)
+    if (s->known && s->next > from_op && !s->over &&
+        oracle_active(toy->world, toy->node, toy->incarnation))
         toy_fail(toy, "the state after op %llu, admitted from op %llu on",
                  (unsigned long long)s->next - 1, (unsigned long long)from_op);
-    return gw__claim_worth(&s->claim, ring_of(toy), toy->node) ==
+    return gw__claim_worth(&s->claim, ring_of(toy), self(toy)) ==
            GW__CLAIM_STANDS;
 }
 
@@ -227,7 +235,7 @@ static bool is_lost(struct toy *toy)
     struct state *s = &toy->state;
     if (s->over && !s->known && s->next == 0)
         s->over = false; /* nothing was copied */
-    return s->over || gw__claim_worth(&s->claim, ring_of(toy), toy->node) ==
+    return s->over || gw__claim_worth(&s->claim, ring_of(toy), self(toy)) ==
                           GW__CLAIM_LOST;
 }
 
