@@ -169,9 +169,10 @@ check-chaos: all
 	@B=$(B) tests/fault/chaos.sh
 check-failpoints: all $(B)/failpoints $(B)/pskills
 	@B=$(B) tests/fault/failpoints.sh
-# A night of seeds: tests/sim/night.sh.
+# A night of seeds: tests/sim/night.sh. Because of run-asan's, make does not hand
+# on the SEEDS of the environment.
 sim-night: $(SIMS)
-	@tests/sim/night.sh $(B)
+	@SEEDS=$(SEEDS) tests/sim/night.sh $(B)
 check-deb: deps
 	@tests/debian/check.sh
 # Where RDMA's libraries have come just now, make has to look again.
