@@ -1,16 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# kernel.sh FOLDER: a kernel that knows software RDMA, into FOLDER: vmlinux,
-# version and modules, of Debian's own kernel package, which is unpacked and not
-# installed. rdma_rxe is in it; siw is not, so it is compiled from Debian's
-# source for that kernel. Done once; what is there already stays.
+# kernel.sh FOLDER KIND: a kernel that knows software RDMA of this kind, into
+# FOLDER: vmlinux, version and modules, of Debian's own kernel package, which is
+# unpacked and not installed. rdma_rxe is in it; siw is not, so it is compiled
+# from Debian's source for that kernel. Done once; what is there already stays.
+# Status 69, and a sentence: the packages cannot be had here.
 #
 # A kernel as the package has it decompresses itself, which costs an emulated
 # machine seconds: vmlinux is what lies inside.
 set -eu
 
 to=$1
+kind=$2
 package=${KERNEL:-linux-image-amd64}
 mkdir -p "$to"
 to=$(cd "$to" && pwd)
@@ -18,11 +20,17 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
+missing() { # what
+    echo "$* cannot be had here (apt-get update?)"
+    exit 69
+}
+
 fetch() { # packages, unpacked into the folder $1
     into=$1
     shift
     mkdir -p "$work/deb" "$into"
-    (cd "$work/deb" && apt-get -qq -o APT::Sandbox::User=root download "$@") >&2
+    (cd "$work/deb" && apt-get -qq -o APT::Sandbox::User=root download "$@") ||
+        missing "Debian's packages $*"
     for deb in "$work"/deb/*.deb; do
         dpkg -x "$deb" "$into"
     done
@@ -43,15 +51,13 @@ unwrap() {
 }
 
 get_kernel() {
-    image=$(apt-cache depends "$package" |
+    image=$(apt-cache depends "$package" 2>/dev/null |
         sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -1)
-    test -n "$image" || {
-        echo "no kernel behind $package; apt-get update?" >&2
-        exit 1
-    }
+    test -n "$image" || missing "Debian's package $package"
     version=${image#linux-image-}
     fetch "$work/kernel" "$image"
     tree=$work/kernel/lib/modules/$version
+    rm -rf "${to:?}/lib"
     mkdir -p "$to/lib/modules/$version"
     for part in arch/x86/crypto crypto lib net fs/configfs drivers/infiniband \
         drivers/net/dummy.ko drivers/net/dummy.ko.xz drivers/net/virtio_net.ko \
@@ -84,7 +90,7 @@ get_siw() {
     env -u MAKEFLAGS -u MAKELEVEL make -s -C "$headers/linux-headers-$version" \
         M="$work/tree/drivers/infiniband/sw/siw" CONFIG_RDMA_SIW=m modules \
         >"$work/log" 2>&1 || {
-        tail -20 "$work/log" >&2
+        tail -20 "$work/log"
         exit 1
     }
     mkdir -p "$to/lib/modules/$version/updates"
@@ -95,4 +101,4 @@ get_siw() {
 }
 
 test -e "$to/version" || get_kernel
-test -e "$to/siw" || get_siw
+test "$kind" != siw || test -e "$to/siw" || get_siw

@@ -4,10 +4,10 @@
 # vm.sh [-t SECONDS] [-n SPEC -a ADDRESS] KIND KERNEL CASES PROGRAM...: boots
 # the kernel in the folder KERNEL (kernel.sh) with an RDMA device of KIND (rxe,
 # siw) and an initramfs that holds the programs with the libraries they need,
-# and runs the script CASES there. What that prints is printed; its status is
-# the status, or 124 when SECONDS (240) are over, or 125 when nothing came of
+# and runs the script CASES there. What that prints is printed at once; its status
+# is the status, or 124 when SECONDS (240) are over, or 125 when nothing came of
 # it; then the console says why. The machine is emulated: nothing of the host is
-# needed but qemu, and nothing of it is changed.
+# needed but qemu, and nothing of it is changed or left behind.
 #
 # -n gives it a network card (qemu's -netdev) instead of a dummy one, and -a its
 # address, which is 10.77.0.1 by default.
@@ -31,15 +31,19 @@ kernel=$2
 cases=$3
 shift 3
 
-work=$(mktemp -d)
+work=
 machine=
+# The machine's end is the end of who tells what it says.
 # shellcheck disable=SC2317 # the trap calls it
 clean() {
+    trap '' INT TERM
     test -z "$machine" || kill "$machine" 2>/dev/null || true
-    rm -rf "$work"
+    wait
+    test -z "$work" || rm -rf "$work"
 }
 trap clean EXIT
 trap 'exit 130' INT TERM
+work=$(mktemp -d)
 
 root=$work/root
 libs=$root/usr/lib/x86_64-linux-gnu
@@ -55,14 +59,15 @@ put() { # a program, or a library, with what it loads
     ldd "$1" 2>/dev/null | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' |
         while read -r library; do
             case $library in
-            */ld-linux*) cp -nL "$library" "$root/usr/lib64/" ;;
-            *) cp -nL "$library" "$libs/" ;;
+            */ld-linux*) to=$root/usr/lib64/${library##*/} ;;
+            *) to=$libs/${library##*/} ;;
             esac
+            test -e "$to" || cp -L "$library" "$to"
         done
 }
 
 put_modules() {
-    wanted="crc32-pclmul crc32_generic crc32c_generic ib_uverbs rdma_ucm"
+    wanted="crc32-pclmul crc32_generic crc32c_generic ib_uverbs rdma_ucm sch_netem"
     case $kind in
     rxe) wanted="$wanted rdma_rxe" ;;
     *) wanted="$wanted siw" ;;
@@ -90,8 +95,10 @@ cp "$(command -v busybox)" "$root/usr/bin/busybox"
 busybox --list | grep -vx busybox | while read -r applet; do
     ln -sf busybox "$root/usr/bin/$applet"
 done
-rm -f "$root/usr/bin/rdma"
-put "$(command -v rdma)" "$root/usr/sbin/rdma"
+for program in rdma tc; do
+    rm -f "$root/usr/bin/$program"
+    put "$(command -v $program)" "$root/usr/sbin/$program"
+done
 for program; do
     put "$program" "$root/usr/bin/$(basename "$program")"
 done
@@ -134,9 +141,12 @@ timeout -k 5 "$seconds" qemu-system-x86_64 -nodefaults -no-user-config \
     -serial "file:$work/console" -serial "file:$work/said" $card \
     </dev/null >"$work/log" 2>&1 &
 machine=$!
+tail -s 0.1 -c +1 -f --pid="$machine" "$work/said" 2>/dev/null |
+    sed -u -e 's/\r$//' -e '/^exit [0-9]*$/d' &
+teller=$!
 wait "$machine" && status=0 || status=$?
 machine=
-tr -d '\r' <"$work/said" | sed '/^exit [0-9]*$/d'
+wait "$teller" || true
 said=$(tr -d '\r' <"$work/said" | sed -n 's/^exit \([0-9]*\)$/\1/p' | tail -1)
 test -z "$said" || exit "$said"
 tail -n 40 "$work/console" "$work/log"
