@@ -52,6 +52,12 @@
  * all. Their neighbours in the ring watch them all the while. */
 #define GW__FIRST_HELLO_NS 1000000000ULL
 
+/* The last member of a ring has the state, and no guess removes it. But when it
+ * is silent for so long, and somebody waits to be admitted by it, its host is
+ * gone, or cut off: then it is taken for certain that it has ended, and the
+ * ring begins anew. Should it come back, it hears so. */
+#define GW__DESERTED_NS 15000000000ULL
+
 #define GW__LEASE_MARGIN_NS 50000000ULL
 #define GW__LEASE_OFFICE_NS 300000000ULL
 /* For so long after it was accused on a guess a server gets no lease, unless

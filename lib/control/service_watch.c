@@ -72,6 +72,31 @@ static bool has_ended(const struct gw__service *s, unsigned node)
            m->incarnation.low == s->ended[node];
 }
 
+static bool joiner_waits(const struct gw__service *s)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        const struct gw__member *m = &s->registry.members[node];
+        const struct gw__heard *heard = &s->heard[node];
+        if (m->state == GW__JOINING &&
+            gw__id_equal(heard->incarnation, m->incarnation) &&
+            s->now_ns - heard->heard_ns < GW__DESERTED_NS)
+            return true;
+    }
+    return false;
+}
+
+/* The last member of the ring, which no guess removes, is gone for all that
+ * anybody can know. */
+static bool is_deserted(const struct gw__service *s, unsigned node)
+{
+    const struct gw__view *view = &s->registry.view;
+    const struct gw__watch *w = &s->watched[node];
+    return view->ring_count == 1 && view->ring[0].node == node &&
+           gw__id_equal(w->incarnation, view->ring[0].incarnation) &&
+           gw__phi_silence(&w->phi, s->now_ns) >= GW__DESERTED_NS &&
+           joiner_waits(s);
+}
+
 static void accuse(struct gw__service *s, unsigned node, bool certain)
 {
     struct gw__watch *w = &s->watched[node];
@@ -96,7 +121,8 @@ void gw__watch_accuse(struct gw__service *s)
         !gw__id_equal(self->incarnation, s->self.incarnation))
         return;
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
-        bool certain = node != s->self.node && has_ended(s, node);
+        bool certain = node != s->self.node &&
+                       (has_ended(s, node) || is_deserted(s, node));
         if (certain || is_silent(s, &s->watched[node]))
             accuse(s, node, certain);
     }

@@ -9,15 +9,27 @@
 
 static const uint32_t magic = 0x326e7767; /* "gwn2" */
 
+void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
+                    const struct gw__header *header,
+                    unsigned char out[GW__SLICE_HEAD_BYTES])
+{
+    memcpy(out, token, GW__SLICE_TOKEN_BYTES);
+    memcpy(out + GW__SLICE_TOKEN_BYTES, header, sizeof *header);
+}
+
 enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
+                           const unsigned char token[GW__TOKEN_BYTES],
                            struct gw__header *header, struct gw_error *why)
 {
-    if (bytes < sizeof *header)
+    const unsigned char *head = part;
+    if (bytes < GW__SLICE_HEAD_BYTES)
         return gw_fail(why, GW_EDATA,
-                       "malformed slice: %zu bytes are no header of %zu", bytes,
-                       sizeof *header);
-    memcpy(header, part, sizeof *header);
-    size_t here = bytes - sizeof *header;
+                       "malformed slice: %zu bytes are no header of %d", bytes,
+                       GW__SLICE_HEAD_BYTES);
+    if (memcmp(head, token, GW__SLICE_TOKEN_BYTES) != 0)
+        return gw_fail(why, GW_EDATA, "a slice of a stranger");
+    memcpy(header, head + GW__SLICE_TOKEN_BYTES, sizeof *header);
+    size_t here = bytes - GW__SLICE_HEAD_BYTES;
     if (more && (here != 0 || header->bytes == 0))
         return gw_fail(why, GW_EDATA,
                        "malformed slice: %zu bytes of data before the data",

@@ -4,22 +4,34 @@
  * socket, and nothing that a peer sends can do more than be refused.
  *
  * A slice travels on a lane, as one part (the header, then the data) or as two
- * (the header; the data). Everything else is a note. Notes open every
- * connection (HELLO), and travel on a connection of their own beside the lanes,
- * so that data that waits does not hold them up.
+ * (the header; the data). The beginning of the receiver's token is in front of
+ * the header, since the HELLO speaks for its connection alone: when that ends a
+ * socket takes another one, by whomever. Everything else is a note. Notes open
+ * every connection (HELLO), and travel on a connection of their own beside the
+ * lanes, so that data that waits does not hold them up.
  */
 #ifndef GW__FRAME_H
 #define GW__FRAME_H
 
 #include "wire.h"
 
-enum { GW__TOKEN_BYTES = 16 };
+enum {
+    GW__TOKEN_BYTES = 16,
+    GW__SLICE_TOKEN_BYTES = 8, /* of it */
+    GW__SLICE_HEAD_BYTES = GW__SLICE_TOKEN_BYTES + sizeof(struct gw__header)
+};
 
-/* Takes the header out of a slice's first part. GW_EDATA with a sentence when
- * the sizes do not agree: `more` says whether a second part follows. */
-GW_MUST_CHECK enum gw_err gw__frame_head(const void *part, size_t bytes,
-                                         bool more, struct gw__header *header,
-                                         struct gw_error *why);
+/* Writes what is in front of a slice's data to `out`. */
+void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
+                    const struct gw__header *header,
+                    unsigned char out[GW__SLICE_HEAD_BYTES]);
+/* Takes the header out of a slice's first part, which must know `token`.
+ * GW_EDATA with a sentence when it does not, or the sizes do not agree: `more`
+ * says whether a second part follows. */
+GW_MUST_CHECK enum gw_err
+gw__frame_head(const void *part, size_t bytes, bool more,
+               const unsigned char token[GW__TOKEN_BYTES],
+               struct gw__header *header, struct gw_error *why);
 /* Checks the second part. */
 GW_MUST_CHECK enum gw_err gw__frame_body(const struct gw__header *header,
                                          size_t bytes, bool more,

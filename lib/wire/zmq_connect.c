@@ -85,6 +85,8 @@ static enum gw_err welcome(struct gw__zmq *zmq, unsigned peer, unsigned l,
                       zmq->wire.rank, &hello, why);
     if (!err && zmq->card.transport == GW__ZMQ_IPC)
         widen(zmq_msg_get(&message, ZMQ_SRCFD));
+    if (!err && lane == zmq->links[peer].notes)
+        zmq->links[peer].notes_fd = zmq_msg_get(&message, ZMQ_SRCFD);
     zmq_msg_close(&message);
     if (err)
         return gw_wrap(why, err, "from where rank %u should be", peer);

@@ -150,14 +150,22 @@ static void read_notes(struct gw__zmq *zmq, unsigned peer)
     }
 }
 
-/* The only event that was asked for is the end of the connection. */
+/* The only event that was asked for is the end of a connection: its number and
+ * the descriptor, then a part with an address, which is longer. A stranger's,
+ * who came to the same port and went again, is nobody's loss. */
 static bool is_disconnected(struct gw__zmq_link *link)
 {
+    enum { EVENT_BYTES = 6 };
     unsigned char part[256];
-    if (link->disconnected)
-        return true;
-    while (zmq_recv(link->monitor, part, sizeof part, ZMQ_DONTWAIT) >= 0)
-        link->disconnected = true;
+    int bytes, fd;
+    while (!link->disconnected &&
+           (bytes = zmq_recv(link->monitor, part, sizeof part, ZMQ_DONTWAIT)) >=
+               0) {
+        if (bytes != EVENT_BYTES)
+            continue;
+        memcpy(&fd, part + EVENT_BYTES - sizeof fd, sizeof fd);
+        link->disconnected = link->notes_fd < 0 || fd == link->notes_fd;
+    }
     return link->disconnected;
 }
 

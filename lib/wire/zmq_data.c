@@ -110,12 +110,12 @@ static enum gw_err send_copied(struct gw__zmq *zmq, unsigned peer,
                                const void *data)
 {
     zmq_msg_t message;
-    if (zmq_msg_init_size(&message, sizeof *header + header->bytes) != 0)
+    if (zmq_msg_init_size(&message, GW__SLICE_HEAD_BYTES + header->bytes) != 0)
         return GW_ENOMEM;
     unsigned char *bytes = zmq_msg_data(&message);
-    memcpy(bytes, header, sizeof *header);
+    gw__frame_seal(zmq->links[peer].token, header, bytes);
     if (header->bytes)
-        memcpy(bytes + sizeof *header, data, header->bytes);
+        memcpy(bytes + GW__SLICE_HEAD_BYTES, data, header->bytes);
     if (zmq_msg_send(&message, lane->socket, ZMQ_DONTWAIT) >= 0)
         return GW_OK;
     enum gw_err err = refused(zmq, peer);
@@ -127,12 +127,14 @@ static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
                              struct gw__zmq_lane *lane,
                              const struct gw__header *header, void *data)
 {
+    unsigned char head[GW__SLICE_HEAD_BYTES];
     zmq_msg_t body;
     if (zmq_msg_init_data(&body, data, header->bytes, gw__zmq_give_back,
                           lane) != 0)
         return GW_ENOMEM;
-    if (zmq_send(lane->socket, header, sizeof *header,
-                 ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+    gw__frame_seal(zmq->links[peer].token, header, head);
+    if (zmq_send(lane->socket, head, sizeof head, ZMQ_SNDMORE | ZMQ_DONTWAIT) >=
+            0 &&
         zmq_msg_send(&body, lane->socket, ZMQ_DONTWAIT) >= 0) {
         uint64_t number = zmq->links[peer].sent;
         lane->lent_as[lane->lent++ % GW__ZMQ_WINDOW_SLICES] = number;
@@ -243,8 +245,8 @@ static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
     bool more = zmq_msg_more(&link->head);
     unsigned char *head = zmq_msg_data(&link->head);
     enum gw_err err = gw__frame_head(head, zmq_msg_size(&link->head), more,
-                                     &link->header, &fault);
-    const unsigned char *data = head + sizeof link->header;
+                                     zmq->card.token, &link->header, &fault);
+    const unsigned char *data = head + GW__SLICE_HEAD_BYTES;
     if (!err && more) {
         if (zmq_msg_recv(&link->body, lane->socket, ZMQ_DONTWAIT) < 0)
             return gw__zmq_lose(zmq, peer, zmq_strerror(errno));

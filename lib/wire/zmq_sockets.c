@@ -58,6 +58,7 @@ static enum gw_err watch_connection(struct gw__zmq *zmq, unsigned peer,
     char name[40];
     int fd;
     size_t size = sizeof fd;
+    link->notes_fd = -1;
     snprintf(name, sizeof name, "inproc://notes-%u", peer);
     link->monitor = zmq_socket(zmq->context, ZMQ_PAIR);
     if (!link->monitor ||

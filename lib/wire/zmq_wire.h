@@ -91,7 +91,8 @@ enum gw__zmq_state { GW__LINK_UP, GW__LINK_CLOSED, GW__LINK_LOST };
 struct gw__zmq_link {
     struct gw__zmq_lane *lanes; /* the last one is for notes */
     struct gw__zmq_lane *notes;
-    void *monitor; /* tells when `notes` is disconnected */
+    void *monitor; /* tells when a connection to `notes` ends, */
+    int notes_fd;  /* and this is the peer's; -1: not known yet */
     unsigned char token[GW__TOKEN_BYTES];
 
     enum gw__zmq_state state;

@@ -10,7 +10,8 @@ setup_file() {
     bats_require_minimum_version 1.5.0
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
     PSNODE=$(realpath "${PSNODE:-${B:-build}/psnode}")
-    export RINGCTL PSNODE
+    COLLRUN=$(realpath "${COLLRUN:-${B:-build}/collrun}")
+    export RINGCTL PSNODE COLLRUN
     ${CC:-cc} -o "$BATS_FILE_TMPDIR/strangers" "$BATS_TEST_DIRNAME/strangers.c"
     "$RINGCTL" keygen "$BATS_FILE_TMPDIR/lab.key"
 }
@@ -162,4 +163,39 @@ expect_calm() {
     for p in "$at" $((at + 1)); do
         [ "$(grep -c "tcp://127.0.0.1:$p: .* without the key" controller.err)" = 1 ]
     done
+}
+
+# taken PORT: somebody is connected to it.
+taken() {
+    awk -v port="$(printf ':%04X' "$1")" '
+        $4 == "01" && substr($2, length($2) - 4) == port { found = 1 }
+        END { exit !found }' /proc/net/tcp
+}
+
+# have_met PID: its three ranks, two of which listen for those above them, on two
+# ports for each, have all come: "rank port" into lanes.txt.
+have_met() {
+    for rank in $(pgrep -P "$1"); do
+        ports_of "$rank" | sed "s/^/$rank /"
+    done >lanes.txt
+    [ "$(wc -l <lanes.txt)" -eq 6 ] || return 1
+    while read -r _ p; do
+        taken "$p" || return 1
+    done <lanes.txt
+}
+
+@test "ranks over tcp: what strangers send is in no sum" {
+    "$COLLRUN" bench allreduce -n 3 --wire tcp --sizes 64K --seconds 3s \
+        -o json >bench.json 2>bench.err </dev/null 3>&- &
+    bench=$!
+    pids+=("$bench")
+    until_true have_met "$bench"
+    while read -r rank p; do
+        "$STRANGERS" slices 127.0.0.1 "$p" 50 >>taken.txt
+        "$STRANGERS" flood 127.0.0.1 "$p" 50 >>taken.txt
+        [ "$(most_memory "$rank")" -lt 150 ]
+    done <lanes.txt
+    cat taken.txt
+    wait "$bench" || { cat bench.json bench.err; return 1; }
+    grep -q '"wrong": *0' bench.json
 }

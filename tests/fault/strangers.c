@@ -9,6 +9,7 @@
  *     strangers huge   HOST PORT COUNT   the same, of a frame of 1 TB
  *     strangers flood  HOST PORT COUNT   send messages, so many MiB in all,
  *                                        as fast as they are taken
+ *     strangers slices HOST PORT COUNT   the same, as a rank (PAIR)
  *
  * `silent` and `half` print "there" when all have connected, and stay until
  * standard input ends; then all of them end. `huge` waits until it is thrown
@@ -55,17 +56,19 @@ static bool say(int fd, const void *data, size_t bytes)
     return send(fd, data, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
 }
 
-/* Version 3.0 without security; then READY of a DEALER. What the other says of
- * itself is not read: if it wants a key, it hangs up. */
-static bool introduce(int fd)
+/* Version 3.0 without security; then READY of a DEALER, or a PAIR. What the
+ * other says of itself is not read: if it wants a key, it hangs up. */
+static bool introduce(int fd, bool rank)
 {
-    static const char ready[] = "\4\x1c\5READY\13Socket-Type\0\0\0\6DEALER";
+    static const char dealer[] = "\4\x1c\5READY\13Socket-Type\0\0\0\6DEALER";
+    static const char pair[] = "\4\x1a\5READY\13Socket-Type\0\0\0\4PAIR";
     unsigned char greeting[GREETING_BYTES] = {0xff};
     greeting[9] = 0x7f;
     greeting[10] = 3;
     memcpy(greeting + 12, "NULL", 4);
     return say(fd, greeting, sizeof greeting) &&
-           say(fd, ready, sizeof ready - 1);
+           (rank ? say(fd, pair, sizeof pair - 1)
+                 : say(fd, dealer, sizeof dealer - 1));
 }
 
 /* The head of a frame: "long", and its bytes. */
@@ -97,11 +100,11 @@ static void stay(void)
 }
 
 /* MiB that were taken before it was thrown out, or all. */
-static unsigned flood(int fd, unsigned most_mib)
+static unsigned flood(int fd, bool rank, unsigned most_mib)
 {
     static const char junk[FRAME_BYTES];
     uint64_t sent = 0, most = (uint64_t)most_mib << 20;
-    bool good = introduce(fd);
+    bool good = introduce(fd, rank);
     while (good && sent < most) {
         good = announce(fd, sizeof junk) && say(fd, junk, sizeof junk);
         sent += good ? sizeof junk : 0;
@@ -118,15 +121,15 @@ int main(int argc, char **argv)
     if (count == 0 || count > STRANGERS_MAX)
         return 64;
     const char *what = argv[1];
-    if (strcmp(what, "flood") == 0) {
+    if (strcmp(what, "flood") == 0 || strcmp(what, "slices") == 0) {
         fds[0] = come(argv[2], argv[3]);
-        taken = flood(fds[0], count);
+        taken = flood(fds[0], strcmp(what, "slices") == 0, count);
         printf("%u of %u MiB were taken\n", taken, count);
         return 0;
     }
     for (unsigned i = 0; i < count; i++) {
         fds[i] = come(argv[2], argv[3]);
-        if (strcmp(what, "silent") != 0 && introduce(fds[i]) &&
+        if (strcmp(what, "silent") != 0 && introduce(fds[i], false) &&
             announce(fds[i], *what == 'h' && what[1] == 'u' ? UINT64_C(1) << 40
                                                             : FRAME_BYTES))
             (void)say(fds[i], half, sizeof half);

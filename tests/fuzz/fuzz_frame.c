@@ -24,12 +24,18 @@ static void try_slice(const uint8_t *bytes, size_t size, bool more)
 {
     struct gw__header header;
     struct gw_error why = {.code = GW_OK};
-    if (gw__frame_head(bytes, size, more, &header, &why)) {
+    unsigned char token[GW__TOKEN_BYTES] = {0};
+    if (size >= GW__SLICE_TOKEN_BYTES)
+        memcpy(token, bytes, GW__SLICE_TOKEN_BYTES);
+    if (gw__frame_head(bytes, size, more, token, &header, &why)) {
         expect(why.code == GW_EDATA && why.text[0]);
         return;
     }
-    expect(more ? size == sizeof header && header.bytes > 0
-                : size == sizeof header + header.bytes);
+    expect(more ? size == GW__SLICE_HEAD_BYTES && header.bytes > 0
+                : size == GW__SLICE_HEAD_BYTES + header.bytes);
+    token[0] ^= 1;
+    expect(gw__frame_head(bytes, size, more, token, &header, &why) == GW_EDATA);
+    memcpy(&header, bytes + GW__SLICE_TOKEN_BYTES, sizeof header);
     expect(gw__frame_body(&header, header.bytes, false, &why) == GW_OK);
     expect(gw__frame_body(&header, header.bytes, true, &why) == GW_EDATA);
     expect(gw__frame_body(&header, (size_t)header.bytes + 1, false, &why) ==

@@ -12,19 +12,30 @@
 
 Suite *suite_frame(void);
 
+static const unsigned char token[GW__TOKEN_BYTES] = "sixteen letters";
+
+/* Of a slice with 8 bytes of data in the same part. */
+static void seal(unsigned char out[GW__SLICE_HEAD_BYTES + 8],
+                 const struct gw__header *header)
+{
+    memset(out, 0, GW__SLICE_HEAD_BYTES + 8);
+    gw__frame_seal(token, header, out);
+}
+
 START_TEST(a_slice_is_header_and_data_or_two_parts)
 {
-    struct {
-        struct gw__header header;
-        unsigned char data[8];
-    } frame = {.header = {.bytes = 8, .op = 3}};
-    struct gw__header header;
+    unsigned char frame[GW__SLICE_HEAD_BYTES + 8];
+    struct gw__header header = {.bytes = 8, .op = 3};
     struct gw_error why;
-    ck_assert_int_eq(gw__frame_head(&frame, sizeof frame, false, &header, &why),
-                     GW_OK);
+    seal(frame, &header);
+    header.op = 0;
+    ck_assert_int_eq(
+        gw__frame_head(frame, sizeof frame, false, token, &header, &why),
+        GW_OK);
     ck_assert_uint_eq(header.op, 3);
-    ck_assert_int_eq(gw__frame_head(&frame, sizeof header, true, &header, &why),
-                     GW_OK);
+    ck_assert_int_eq(
+        gw__frame_head(frame, GW__SLICE_HEAD_BYTES, true, token, &header, &why),
+        GW_OK);
     ck_assert_int_eq(gw__frame_body(&header, 8, false, &why), GW_OK);
     ck_assert_int_eq(gw__frame_body(&header, 9, false, &why), GW_EDATA);
     ck_assert_int_eq(gw__frame_body(&header, 8, true, &why), GW_EDATA);
@@ -34,17 +45,39 @@ END_TEST
 
 START_TEST(a_slice_of_other_length_is_refused)
 {
-    struct gw__header frame = {.bytes = 8}, header;
+    unsigned char frame[GW__SLICE_HEAD_BYTES + 8];
+    struct gw__header header = {.bytes = 8};
     struct gw_error why;
-    ck_assert_int_eq(gw__frame_head(&frame, 63, false, &header, &why),
+    seal(frame, &header);
+    ck_assert_int_eq(gw__frame_head(frame, 71, false, token, &header, &why),
                      GW_EDATA);
-    ck_assert_str_eq(why.text, "malformed slice: 63 bytes are no header of 64");
-    ck_assert_int_eq(gw__frame_head(&frame, 64, false, &header, &why),
+    ck_assert_str_eq(why.text, "malformed slice: 71 bytes are no header of 72");
+    ck_assert_int_eq(gw__frame_head(frame, 72, false, token, &header, &why),
                      GW_EDATA);
     ck_assert_str_eq(why.text, "malformed slice: 0 bytes of data, 8 announced");
-    frame.bytes = 0;
-    ck_assert_int_eq(gw__frame_head(&frame, 64, false, &header, &why), GW_OK);
-    ck_assert_int_eq(gw__frame_head(&frame, 64, true, &header, &why), GW_EDATA);
+    header.bytes = 0;
+    seal(frame, &header);
+    ck_assert_int_eq(gw__frame_head(frame, 72, false, token, &header, &why),
+                     GW_OK);
+    ck_assert_int_eq(gw__frame_head(frame, 72, true, token, &header, &why),
+                     GW_EDATA);
+}
+END_TEST
+
+START_TEST(a_slice_of_who_does_not_know_the_token_is_refused)
+{
+    unsigned char frame[GW__SLICE_HEAD_BYTES + 8];
+    struct gw__header header = {.bytes = 8};
+    struct gw_error why;
+    seal(frame, &header);
+    for (unsigned i = 0; i < GW__SLICE_TOKEN_BYTES; i++) {
+        frame[i] ^= 1;
+        ck_assert_int_eq(
+            gw__frame_head(frame, sizeof frame, false, token, &header, &why),
+            GW_EDATA);
+        ck_assert_str_eq(why.text, "a slice of a stranger");
+        frame[i] ^= 1;
+    }
 }
 END_TEST
 
@@ -126,6 +159,7 @@ Suite *suite_frame(void)
     TCase *tests = tcase_create("messages");
     tcase_add_test(tests, a_slice_is_header_and_data_or_two_parts);
     tcase_add_test(tests, a_slice_of_other_length_is_refused);
+    tcase_add_test(tests, a_slice_of_who_does_not_know_the_token_is_refused);
     tcase_add_test(tests, a_note_is_read_as_it_was_written);
     tcase_add_test(tests, a_note_without_end_is_ended);
     tcase_add_test(tests, a_table_of_addresses_is_read_as_it_was_written);

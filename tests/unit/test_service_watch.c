@@ -186,6 +186,72 @@ static unsigned deadlines(void)
     return count;
 }
 
+/* Nobody says anything; what is proposed comes to nothing. */
+static void idle(uint64_t ns)
+{
+    for (; ns > 0; ns -= 500 * MS) {
+        fronts_wait(500 * MS);
+        fronts_clear();
+    }
+}
+
+/* Nodes 1 to 3 go, and node 0 is silent from then on, for so long. */
+static void desert(uint64_t ns)
+{
+    for (unsigned node = 1; node < 4; node++)
+        fronts_append(&(struct gw__command){.kind = GW__CMD_LEAVE,
+                                            .who = fronts_process(node, 0)});
+    fronts_report(0, 0);
+    ck_assert_uint_eq(fronts_registry(0)->view.ring_count, 1);
+    fronts_hello(0, fronts_process(0, 0), UINT64_MAX, 0);
+    idle(ns);
+}
+
+/* What it proposes within a second, when it is about node 0. */
+static bool gives_up_the_last(void)
+{
+    struct gw__command c;
+    bool certain = false;
+    for (unsigned i = 0; i < 10; i++) {
+        fronts_wait(100 * MS);
+        while (mail_command(&fronts.front[0].mail, &c))
+            certain =
+                certain || (c.kind == GW__CMD_ACCUSE &&
+                            c.accuse.accused.node == 0 && c.accuse.certain);
+    }
+    return certain;
+}
+
+START_TEST(the_last_one_is_given_up_when_somebody_waits_for_it)
+{
+    desert(20000 * MS);
+    ck_assert(!gives_up_the_last()); /* nobody wants anything of it */
+    fronts_append(
+        &(struct gw__command){.kind = GW__CMD_REGISTER,
+                              .who = fronts_process(5, 0),
+                              .join = {GW__WORKER, true, "ipc://@5"}});
+    ck_assert(!gives_up_the_last()); /* who is it? */
+    fronts_hello(0, fronts_process(5, 0), 0, 0);
+    ck_assert(gives_up_the_last());
+}
+END_TEST
+
+START_TEST(the_last_one_is_waited_for)
+{
+    desert(10000 * MS);
+    fronts_append(
+        &(struct gw__command){.kind = GW__CMD_REGISTER,
+                              .who = fronts_process(5, 0),
+                              .join = {GW__WORKER, true, "ipc://@5"}});
+    fronts_hello(0, fronts_process(5, 0), 0, 0);
+    ck_assert(!gives_up_the_last());
+    fronts_hello(0, fronts_process(0, 0), 0, 0);
+    idle(10000 * MS);
+    fronts_hello(0, fronts_process(5, 0), 0, 0);
+    ck_assert(!gives_up_the_last());
+}
+END_TEST
+
 START_TEST(a_flush_has_a_deadline)
 {
     live(1000 * MS, 0);
@@ -250,6 +316,8 @@ Suite *suite_service_watch(void)
     tcase_add_test(t, who_has_never_said_hello_gets_time_to_connect);
     tcase_add_test(t, when_it_did_not_run_itself_nobody_was_silent);
     tcase_add_test(t, a_certain_end_is_accused_at_once);
+    tcase_add_test(t, the_last_one_is_given_up_when_somebody_waits_for_it);
+    tcase_add_test(t, the_last_one_is_waited_for);
     tcase_add_test(t, a_flush_has_a_deadline);
     tcase_add_test(t, a_leader_that_hardly_runs_waits_longer);
     tcase_add_test(t, the_deadline_counts_from_taking_office);

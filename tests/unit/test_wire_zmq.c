@@ -65,20 +65,59 @@ static void expect_lost(struct crew *crew, const char *sentence)
 
 START_TEST(malformed_messages_lose_the_link)
 {
-    static const size_t parts[][4] = {{5},     {0},     {49},
-                                      {48, 7}, {50, 8}, {48, 8, 1}};
+    enum { HEAD = GW__SLICE_HEAD_BYTES };
+    static const size_t parts[][4] = {{5},       {0},           {HEAD + 1},
+                                      {HEAD, 7}, {HEAD + 2, 8}, {HEAD, 8, 1}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct crew crew;
         struct gw__header header = {.bytes = 8};
-        unsigned char bytes[64] = {0};
+        unsigned char bytes[HEAD + 8] = {0};
         crew_start(&crew, names[_i], 2, 0);
         void *socket = gw__zmq_of(crew.wires[1])->links[0].lanes[0].socket;
-        memcpy(bytes, &header, sizeof header);
+        gw__frame_seal(gw__zmq_of(crew.wires[0])->card.token, &header, bytes);
         for (size_t p = 0; p == 0 || parts[i][p]; p++)
             zmq_send(socket, bytes, parts[i][p],
                      parts[i][p + 1] ? ZMQ_SNDMORE : 0);
         expect_lost(&crew, "malformed slice");
     }
+}
+END_TEST
+
+/* A lane's connection ends while its rank lives, and somebody else comes by it
+ * with a slice that is right but for the token. */
+START_TEST(slices_of_a_stranger_count_nowhere)
+{
+    struct crew crew;
+    struct gw__slice_view view;
+    unsigned char bytes[GW__SLICE_HEAD_BYTES + 8] = {0};
+    const struct gw__header header = {.bytes = 8};
+    char endpoint[128];
+    crew_start(&crew, names[_i], 2, 0);
+    struct gw__zmq *zmq = gw__zmq_of(crew.wires[0]);
+    gw__zmq_endpoint(&zmq->card, 0, 1, 0, endpoint);
+    gw__frame_seal(zmq->links[1].token, &header, bytes); /* of rank 1 */
+    struct gw__zmq_lane *lane = &gw__zmq_of(crew.wires[1])->links[0].lanes[0];
+    zmq_close(lane->socket);
+    lane->socket = NULL;
+    enum gw_err err = GW_PENDING;
+    uint64_t until_ns = gw_now_ns() + 10000000000U;
+    void *context = zmq_ctx_new();
+    while (err == GW_PENDING && gw_now_ns() < until_ns) {
+        /* Who comes too early is let in by nobody, and comes again. */
+        void *socket = zmq_socket(context, ZMQ_PAIR);
+        int none = 0;
+        zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof none);
+        ck_assert_int_eq(zmq_connect(socket, endpoint), 0);
+        zmq_send(socket, bytes, sizeof bytes, 0);
+        for (unsigned i = 0; i < 20 && err == GW_PENDING; i++) {
+            crew.wires[0]->ops->wait(crew.wires[0], 5000000);
+            err = crew.wires[0]->ops->peek(crew.wires[0], 1, &view);
+        }
+        zmq_close(socket);
+    }
+    zmq_ctx_term(context);
+    ck_assert_int_eq(err, GW_ELOST);
+    expect_lost(&crew, "a slice of a stranger");
 }
 END_TEST
 
@@ -292,6 +331,7 @@ Suite *suite_wire_zmq(void)
     tcase_add_test(tests, a_stranger_is_not_taken_for_a_rank);
     tcase_add_loop_test(tests, a_copied_slice_is_done_at_once, 0, 2);
     tcase_add_loop_test(tests, malformed_messages_lose_the_link, 0, 2);
+    tcase_add_loop_test(tests, slices_of_a_stranger_count_nowhere, 0, 2);
     tcase_add_loop_test(tests, malformed_notes_lose_the_link, 0, 2);
     tcase_add_loop_test(tests, a_far_peer_is_lost_with_its_connection, 0, 2);
     tcase_add_loop_test(tests, a_connection_that_is_held_open_hides_no_death, 0,
