@@ -8,10 +8,10 @@
  * 4.4 s and 1.4 GB (33.5 million messages, some 130 ns each), of the direct
  * all-reduce 6.0 s and 1.9 GB, of scatter and ring, whose ranks run apart, 7.3
  * s and 0.7 GB; 100,000 of Bruck's all-gather 1.0 s and 0.3 GB, of the
- * circulant all-reduce 26 s and 1 GB (make bench-scale measures all). Flow by
- * flow and chunk by chunk (traffic.c) the direct all-reduce took 12 s with 256
- * ranks, 92 us a message: whoever began or ended had the rates of 65,000 others
- * dealt anew.
+ * circulant all-reduce and of Swing 15 s and 1 GB each (make bench-scale
+ * measures all). Flow by flow and chunk by chunk (traffic.c) the direct
+ * all-reduce took 12 s with 256 ranks, 92 us a message: whoever began or ended
+ * had the rates of 65,000 others dealt anew.
  */
 #include "traffic_bulk.h"
 
