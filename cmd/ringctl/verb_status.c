@@ -252,7 +252,7 @@ static int print_rows(json_t *status)
                      &why))
         return complain(&why);
     output_collect(output);
-    output_spare(output, "op phase loss");
+    output_spare(output, "op loss phase");
     if (is_looked_at(status))
         looked_at_notes(output, status);
     else
