@@ -17,7 +17,8 @@ tell sum send send_bytes send_bytes.0
 note messages "$(value sum.send)"
 note bytes "$(value sum.send_bytes.0)"
 
-say "The recording, as a picture:"
+say "The recording, as a picture. The sum is op 2: ops 0 and 1 are tiny ones, by" \
+    "which the members agree on where to begin:"
 show ringtop --from "$LAB_OUT/sum.jsonl" --batch
 
 say "A hundred all-reduces in slow motion, a death and a birth among them:"

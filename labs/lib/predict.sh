@@ -8,10 +8,15 @@ questions() {
     awk -f "$LAB_LIB/questions.awk" "$LAB/predict.txt"
 }
 
-# answer TEXT UNIT: the number that is meant, or what is wrong with the text.
+# answer TEXT UNIT: the number that is meant, or what is wrong with the text. The
+# unit may follow, also of one: "1 message".
 answer() {
     parameters >"$record/parameters"
-    FORMULA=${1%"$2"} awk -v values="$record/parameters" \
+    bare=${1%"$2"}
+    case $2 in
+    ????*s) bare=${bare%"${2%s}"} ;;
+    esac
+    FORMULA=$bare awk -v values="$record/parameters" \
         -f "$LAB_LIB/expr.awk" -f "$LAB_LIB/calc.awk" </dev/null
 }
 
@@ -27,7 +32,7 @@ ask() {
         if number_said=$(answer "$reply" "$unit"); then
             return
         fi
-        echo "  $number_said. A number is asked for: 40, 1.5M, or 3*(P-1)." |
+        echo "  $number_said. A number is asked for: 12, 1.5M, or 3*(P-1)." |
             fold -s -w 78
     done
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Prints the rows of score.sh: a table for people, with a total for each learner,
-# or with -v csv=1 all of them for a spreadsheet. -v many=1: of several learners.
+# or with -v csv=1 all of them for a spreadsheet. -v many=1: of several learners;
+# me: how the driver is called.
 
 function quoted(text) {
     if (text !~ /[",]/)
@@ -24,7 +25,7 @@ BEGIN {
 
 csv {
     line = quoted($1)
-    for (i = 2; i <= NF; i++)
+    for (i = 2; i < NF; i++)
         line = line "," quoted($i)
     print line
     next
@@ -36,20 +37,27 @@ $1 != learner || NR == 1 {
     learner = $1
     if (many)
         print learner ":"
-    printf "%-41s %-7s %9s %10s %7s\n", "lab", "verdict", "predicted", "points", \
+    printf "%-41s %-7s %9s %10s %7s\n", "lab", "verdict", "right", "points", \
         "minutes"
 }
 
 {
-    right = $5 ? $6 " of " $4 : "-"
+    right = $13 ? $6 " of " $4 : "-"
     printf "%-41s %-7s %9s %10s %7d\n", substr($2, 1, 2) " " substr($3, 1, 38), \
         $12, right, $9 " of " $10, $11
     points += $9
     of += $10
     minutes += $11
+    begun = begun || $5 || $8 || $12 != "-"
 }
 
 END {
-    if (!csv && NR)
-        total()
+    if (csv || !NR)
+        exit
+    total()
+    if (begun)
+        print "right: predictions that came near. Points: one for each prediction" \
+            ", near or not,\nand those of the best check."
+    else
+        print "Nothing is done yet. Begin with: " me " start 00"
 }

@@ -21,12 +21,13 @@ minutes_spent() {
 }
 
 # row FOLDER: of one lab, with tabs between learner, lab, title, questions,
-# predicted, right, facts, passed, points, of, minutes, verdict.
+# predicted, right, facts, passed, points, of, minutes, verdict, has it run.
 row() {
     record=$1/$(number_of "$LAB")/record
     predicted=$(lines_of "$record/predictions")
-    right=0
+    right=0 ran=0
     if [ -e "$record/scores" ]; then
+        ran=1
         right=$(awk '$5 == 1 { n++ } END { print n + 0 }' "$record/scores")
     fi
     best=/dev/null
@@ -36,7 +37,8 @@ row() {
     awk -v OFS="$tab" -F "$tab" -v lab="$(basename "$LAB")" -v learner="$2" \
         -v title="$(conf "$LAB" title)" -v of="$(conf "$LAB" points)" \
         -v questions="$(questions | grep -c .)" -v predicted="$predicted" \
-        -v right="$right" -v minutes="$(minutes_spent "$record/log")" '
+        -v right="$right" -v ran="$ran" \
+        -v minutes="$(minutes_spent "$record/log")" '
         FNR == NR { facts += $0 ~ /^[a-z]/; next }
         { count[$1]++ }
         $1 == "PASS" { points += $2 }
@@ -44,7 +46,7 @@ row() {
             verdict = count["FAIL"] ? "FAIL" : count["UNKNOWN"] ? "UNKNOWN" : \
                 count["PASS"] ? "PASS" : "-"
             print learner, lab, title, questions, predicted, right, facts, \
-                count["PASS"] + 0, points + predicted, of, minutes, verdict
+                count["PASS"] + 0, points + predicted, of, minutes, verdict, ran
         }' "$LAB/facts" "$best"
 }
 
@@ -96,7 +98,8 @@ score() {
     fi
     table=$(rows "$@") || exit $?
     printf '%s\n' "$table" |
-        awk -v csv="$csv" -v many="$(($# > 1))" -f "$LAB_LIB/score.awk"
+        awk -v csv="$csv" -v many="$(($# > 1))" -v me="$me" \
+            -f "$LAB_LIB/score.awk"
     if [ -n "$verbose" ] && [ -z "$csv" ]; then
         for folder; do
             [ ! -d "$folder/lab-work" ] || folder=$folder/lab-work

@@ -347,6 +347,17 @@ page_read() {
     [ "$code" -eq 130 ]
 }
 
+@test "score says where to begin, and then what its columns mean" {
+    run lab score
+    [[ $output = *"0 of "*"Nothing is done yet. Begin with: labs/lab start 00" ]]
+    lab start 00
+    lab predict 00 -y "messages=1 message" bytes=32K "epoch=3 epoch" lost="0 contribution"
+    run lab score
+    [[ $output =~ 00\ A\ tour.*-\ +-\ +4\ of\ 12 ]]
+    [[ $output = *"right: predictions that came near."* ]]
+    [[ $output != *"Nothing is done"* ]]
+}
+
 @test "score: a table, and a class as CSV" {
     predicted
     lab run 01
