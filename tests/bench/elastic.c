@@ -15,8 +15,8 @@
  *
  * Of 2 and 4 ranks on 2 cores, at 1 MiB: beside the plain ring, messages with
  * contributor sets and the book cost 2 to 10 %. At 16 MiB two results in turn
- * cost up to 25 %, as they do a plain ring that stores into two buffers in turn.
- * A digest over all of each result had cost 30 to 140 % before it was of
+ * cost up to 25 %, as they do a plain ring that stores into two buffers in
+ * turn. A digest over all of each result had cost 30 to 140 % before it was of
  * samples (ring_keep.c). Beside the best algorithm, 4 ranks lose what the ring
  * loses: 1.0 to 1.5 over tcp, 1.7 to 1.9 over shm, where each rank can add up
  * all inputs in one pass.
