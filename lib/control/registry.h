@@ -37,15 +37,17 @@
  *             active one, and lapses after GW__ACCUSATION_LAPSE_MS unless it is
  *             repeated: two doubts at different times are no proof.
  *   LEAVE     a member goes of its own will, or a joiner. A server cannot while
- * it has a slot that nobody else has in sync; it is told to DRAIN before. The
- * last member of the ring cannot be removed by a guess or at its own wish: it
- * holds the state. When it is certain that it has ended, or the leader takes it
- * for certain (GW__DESERTED_NS), the state is lost, the ring is empty, and the
- * next one begins anew, at op 0. The last server can be convicted, though its
- * slots are lost: whoever ended it knows. An incarnation that its process has
- * given up has ended, too, and the proof is that a later one of the same
- * process registers: the upper bits of an id's high half are the process's, the
- * GW__LIFE_BITS below count its lives.
+ *             it has a slot that nobody else has in sync; it is told to DRAIN
+ *             before. The last member of the ring cannot be removed by a guess
+ *             or at its own wish: it holds the state. When it is certain that
+ *             it has ended, or the leader takes it for certain
+ *             (GW__DESERTED_NS), the state is lost, the ring is empty, and the
+ *             next one begins anew, at op 0. The last server can be convicted,
+ *             though its slots are lost: whoever ended it knows. An incarnation
+ *             that its process has given up has ended, too, and the proof is
+ *             that a later one of the same process registers: the upper bits of
+ *             an id's high half are the process's, the GW__LIFE_BITS below
+ *             count its lives.
  *
  * The view
  *   Every change among workers and servers is a new epoch. Members that said

@@ -220,8 +220,7 @@ static const struct wrong wrongs[] = {
     {{"JOB_COMPLETION_INDEX=1"},
      "JOB_COMPLETION_INDEX is 1, but GW_SIZE is not set, and the engine does "
      "not tell the size"},
-    {{"GW_MIN_SIZE=1"},
-     "of GW_MIN_SIZE and GW_MAX_SIZE only one is set"},
+    {{"GW_MIN_SIZE=1"}, "of GW_MIN_SIZE and GW_MAX_SIZE only one is set"},
     {{"GW_RANK=0", "GW_SIZE=2", "GW_MIN_SIZE=1"},
      "of GW_MIN_SIZE and GW_MAX_SIZE only one is set"},
     {{"GW_RANK=0", "GW_SIZE=2", "GW_MIN_SIZE=3", "GW_MAX_SIZE=2"},
