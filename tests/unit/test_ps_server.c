@@ -5,6 +5,8 @@
  */
 #include "ps_net.h"
 
+#include <ps/slot_bytes.h>
+
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 
 Suite *suite_ps_server(void);
 
-enum { KEYS = 60 };
+enum { KEYS = 60, SLOTS = 8 };
 
 static void fill(uint64_t keys[KEYS], float values[KEYS], float value)
 {
@@ -362,6 +364,42 @@ START_TEST(a_slow_replica_makes_pushes_wait)
 }
 END_TEST
 
+/* A state without tables that says how often its groups have closed. */
+static size_t forge(uint8_t *bytes, size_t room, uint64_t closed)
+{
+    struct gw__writer w = gw__writer_on(bytes, room);
+    gw__put_u32(&w, GW__SAVED_MAGIC);
+    gw__put_u8(&w, SLOTS);
+    gw__put_u8(&w, 0);
+    gw__put_u8(&w, 0);
+    for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
+        gw__put_u64(&w, closed);
+        gw__put_u64(&w, 0);
+    }
+    ck_assert(gw__writer_fits(&w));
+    return w.used;
+}
+
+START_TEST(a_state_with_an_absurd_count_is_not_restored)
+{
+    const uint64_t counts[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX / 2};
+    for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint8_t bytes[4096];
+        struct gw_ps_server_status status;
+        size_t used = forge(bytes, sizeof bytes, counts[i]);
+        struct net *net = net_new(2, 0, SLOTS, 1);
+        net_add_silent(net);
+        ck_assert_int_eq(
+            gw__server_restore(net->servers[0], 0, bytes, used, NULL), GW_OK);
+        net_place(net);
+        gw__server_get_status(net->servers[0], &status);
+        ck_assert_str_eq(status.text, "slot 0 is not restored: the state of "
+                                      "slot 0 is damaged");
+        net_free(net);
+    }
+}
+END_TEST
+
 Suite *suite_ps_server(void)
 {
     Suite *suite = suite_create("ps_server");
@@ -376,6 +414,7 @@ Suite *suite_ps_server(void)
     tcase_add_test(tcase, acknowledged_by_the_primary_alone);
     tcase_add_loop_test(tcase, without_dedupe_a_repetition_counts_twice, 0, 2);
     tcase_add_test(tcase, without_fencing_no_lease_is_needed);
+    tcase_add_test(tcase, a_state_with_an_absurd_count_is_not_restored);
     tcase_add_loop_test(tcase, push_pull_sees_its_push, 1, 10);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -5,8 +5,6 @@
  */
 #include "ps_net.h"
 
-#include <ps/slot_bytes.h>
-
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,42 +321,6 @@ START_TEST(a_marker_saves_a_cut)
 }
 END_TEST
 
-/* A state without tables that says how often its groups have closed. */
-static size_t forge(uint8_t *bytes, size_t room, uint64_t closed)
-{
-    struct gw__writer w = gw__writer_on(bytes, room);
-    gw__put_u32(&w, GW__SAVED_MAGIC);
-    gw__put_u8(&w, SLOTS);
-    gw__put_u8(&w, 0);
-    gw__put_u8(&w, 0);
-    for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
-        gw__put_u64(&w, closed);
-        gw__put_u64(&w, 0);
-    }
-    ck_assert(gw__writer_fits(&w));
-    return w.used;
-}
-
-START_TEST(a_state_with_an_absurd_count_is_not_restored)
-{
-    const uint64_t counts[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX / 2};
-    for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
-        uint8_t bytes[4096];
-        struct gw_ps_server_status status;
-        size_t used = forge(bytes, sizeof bytes, counts[i]);
-        struct net *net = net_new(2, 0, SLOTS, 1);
-        net_add_silent(net);
-        ck_assert_int_eq(
-            gw__server_restore(net->servers[0], 0, bytes, used, NULL), GW_OK);
-        net_place(net);
-        gw__server_get_status(net->servers[0], &status);
-        ck_assert_str_eq(status.text, "slot 0 is not restored: the state of "
-                                      "slot 0 is damaged");
-        net_free(net);
-    }
-}
-END_TEST
-
 /* ---- policies for stragglers ---- */
 
 static unsigned asked;
@@ -474,7 +436,6 @@ Suite *suite_ps_server_units(void)
     tcase_add_test(tcase, held_back_until_closed);
     tcase_add_test(tcase, the_dead_worker_s_unit_never_happened);
     tcase_add_test(tcase, a_marker_saves_a_cut);
-    tcase_add_test(tcase, a_state_with_an_absurd_count_is_not_restored);
     tcase_add_loop_test(tcase, a_policy_is_asked_after_each_round, 1, 12);
     tcase_add_loop_test(tcase, a_policy_survives_a_server, 0, 30);
     tcase_add_test(tcase, a_policy_talks_nonsense);
