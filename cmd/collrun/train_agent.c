@@ -151,7 +151,7 @@ static enum gw_err train(struct agent_training *t, struct gw_error *why)
                                     FIELD_COUNT, &r->output, why);
     if (code)
         return code;
-    output_spare(r->output, "entropy value_loss policy_loss");
+    output_spare(r->output, "updates seconds episodes loss");
     put_start(t, r->output);
     code = launch_run(&launch, why);
     put_end(t);

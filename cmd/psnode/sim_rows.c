@@ -92,7 +92,8 @@ enum gw_err sim_rows_begin(enum sim_by by, bool learns, bool policy,
     enum gw_err code = output_begin("psnode sim", common.output, fields,
                                     tables[by].count, output, why);
     if (!code)
-        output_spare(*output, "rounds units_per_s ahead_max stale_mean");
+        output_spare(*output, "rounds units_per_s ahead_max stale_mean modes "
+                              "dropped loss seconds");
     return code;
 }
 

@@ -131,8 +131,8 @@ enum gw_err train_report_begin(const struct train_job *job,
     enum gw_err code = output_begin("psnode train", common.output, own, count,
                                     &r->output, why);
     if (!code)
-        output_spare(r->output, "entropy value_loss policy_loss units samples "
-                                "seconds");
+        output_spare(r->output,
+                     "units samples seconds policy_loss value_loss entropy");
     if (code)
         free(r);
     else

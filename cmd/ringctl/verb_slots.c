@@ -49,7 +49,7 @@ static int run(int operand_count, char **operands)
     const struct servers_table table = {.title = "ringctl slots",
                                         .fields = fields,
                                         .field_count = FIELDS,
-                                        .spare = "heir leaver learner term",
+                                        .spare = "heir leaver learner keys",
                                         .list = "slots",
                                         .print = print_slot};
     (void)operand_count;

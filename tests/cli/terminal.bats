@@ -33,6 +33,8 @@ fits() {
 @test "wide tables fit 80 columns, and say what is left out" {
     fits 80 "psnode actors cartpole -n 2 --updates 20"
     fits 80 "psnode sim drift -n 4 --mode bsp --rounds 20 --target 0.1"
+    fits 60 "psnode sim drift -n 4 --mode bsp --rounds 20 --target 0.1"
+    grep -q 's to target$' "$BATS_TEST_TMPDIR/shown"
     fits 80 "pipebench compare"
     fits 80 "pipebench layout labs/nets/deep.net --mesh 1x4x1"
     fits 80 "ringctl sim ring --each --seeds 1..2"
