@@ -33,8 +33,10 @@ static const uint64_t held_open_ns = 100 * 1000000U;
 static const uint64_t probe_ns = 500 * 1000000U;
 /* How long an answer may take over iWARP; elsewhere the device gives up. */
 static const uint64_t patience_ns = 5 * 1000000000ULL;
-/* For what was posted to arrive, before the queue pairs are destroyed. */
+/* For the next of what was posted to arrive, before the queue pairs are
+ * destroyed, and for all of it. */
 static const uint64_t last_words_ns = 200 * 1000000U;
+static const uint64_t all_words_ns = 1000 * 1000000U;
 
 enum gw_err gw__verbs_lose(struct gw__verbs *verbs, unsigned peer,
                            const char *fact)
@@ -186,29 +188,36 @@ enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why)
 
 /* ---- the end ---- */
 
-static bool is_leaving(const struct gw__verbs *verbs, unsigned peer)
+/* What was posted to a peer and has not arrived. */
+static uint64_t count_leaving(const struct gw__verbs *verbs)
 {
-    const struct gw__verbs_link *link = &verbs->links[peer];
-    return link->joined && link->state != GW__VERBS_LOST &&
-           !link->disconnected &&
-           (link->completed < link->sent || link->notes_busy > 0);
+    uint64_t count = 0;
+    for (unsigned r = 0; r < verbs->wire.size; r++) {
+        const struct gw__verbs_link *link = &verbs->links[r];
+        if (r != verbs->wire.rank && link->joined &&
+            link->state != GW__VERBS_LOST && !link->disconnected)
+            count += link->sent - link->completed + link->notes_busy;
+    }
+    return count;
 }
 
-/* Until all that was posted has arrived or the time is up. It takes no reader,
- * only the peers' devices. */
+/* Until all that was posted has arrived, nothing more does, or the time is up.
+ * It takes no reader, only the peers' devices. */
 static void await_arrival(struct gw__verbs *verbs)
 {
-    uint64_t deadline = gw_now_ns() + last_words_ns;
+    uint64_t begin = gw_now_ns(), arrived = begin, least = UINT64_MAX;
     for (;;) {
-        bool leaving = false;
         gw__verbs_hear_events(verbs);
         gw__verbs_progress(verbs);
-        for (unsigned r = 0; r < verbs->wire.size; r++)
-            leaving |= r != verbs->wire.rank && is_leaving(verbs, r);
-        uint64_t now = gw_now_ns();
-        if (!leaving || now >= deadline)
+        uint64_t now = gw_now_ns(), leaving = count_leaving(verbs);
+        if (leaving < least) {
+            least = leaving;
+            arrived = now;
+        }
+        if (!leaving || now - arrived >= last_words_ns ||
+            now - begin >= all_words_ns)
             return;
-        gw__verbs_doze(verbs, deadline - now);
+        gw__verbs_doze(verbs, last_words_ns - (now - arrived));
     }
 }
 

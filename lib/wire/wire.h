@@ -105,7 +105,8 @@ struct gw__wire_ops {
      * buffers that were lent to them. */
     void (*abort)(struct gw__wire *, const struct gw_error *error);
     /* Says goodbye, frees all; does not wait for peers longer than it takes to
-     * hand over what they need (at most 200 ms for what is already sent). */
+     * hand over what they need (at most 200 ms for what is already sent; over
+     * verbs a second, while it goes on arriving). */
     void (*close)(struct gw__wire *);
     struct gw__windows *(*windows)(struct gw__wire *);
     /* Is `peer` known to have ended or to be out of reach, without a goodbye?
