@@ -34,6 +34,8 @@ struct controllers {
     pthread_cond_t changed;
     /* ---- under `lock` ---- */
     struct gw__news news;
+    unsigned joiners;        /* that waited at the last look, */
+    uint64_t joiners_ns;     /* and since when there are so many */
     struct gw_error refused; /* what was said about the slots */
 };
 
@@ -245,6 +247,19 @@ struct controllers_seen controllers_look(struct controllers *c)
     return seen;
 }
 
+/* Who has just got a number starts anew under it, and does not beat before: who
+ * is admitted meanwhile is soon convicted for its silence. */
+static bool have_settled(struct controllers *c)
+{
+    static const uint64_t settle_ns = 500000000;
+    uint64_t now_ns = gw_now_ns();
+    if (c->joiners != c->news.joiner_count) {
+        c->joiners = c->news.joiner_count;
+        c->joiners_ns = now_ns;
+    }
+    return now_ns - c->joiners_ns >= settle_ns;
+}
+
 /* Each controller's observer asks, and asks again; the registry says no to
  * those that come late. */
 void controllers_admit(struct controllers *c)
@@ -253,7 +268,8 @@ void controllers_admit(struct controllers *c)
     uint8_t ask[GW__MEMBER_ASK_MAX];
     pthread_mutex_lock(&c->lock);
     const struct gw__news *news = &c->news;
-    bool due = c->config.ring > 0 && news->view.ring_count == 0 &&
+    bool due = have_settled(c) && c->config.ring > 0 &&
+               news->view.ring_count == 0 &&
                news->joiner_count >= c->config.ring;
     command.admit.ring_epoch = news->view.ring_epoch;
     command.admit.count = news->joiner_count;
