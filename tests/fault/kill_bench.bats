@@ -13,7 +13,7 @@ setup_file() {
 }
 
 RANKS=4
-PATIENCE=10 # seconds until a condition that never comes fails the test
+PATIENCE=60 # seconds until a condition that never comes fails the test
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
