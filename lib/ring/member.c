@@ -223,6 +223,7 @@ static void tick(struct gw__mate *m)
     gw__client_tick(&m->client, m->now_ns, m->act);
     gw__meet_tick(m);
     check_parked(m);
+    gw__mate_check_known(m);
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b)

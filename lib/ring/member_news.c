@@ -38,6 +38,18 @@ static void check_self(struct gw__mate *m)
         gw__mate_registered(m, m->node);
 }
 
+/* We have been registered, says the answer, and yet the newest news has long
+ * been of another process: what one asked that had this number before and has
+ * ended came later than what we asked. */
+void gw__mate_check_known(struct gw__mate *m)
+{
+    enum { UNKNOWN_NS = 2000000000 };
+    if (m->stage == GW__STAGE_REGISTERED && !m->seen &&
+        m->news_ns > m->registered_ns &&
+        m->now_ns - m->registered_ns >= UNKNOWN_NS)
+        gw__mate_leave(m, "this node is another process by now");
+}
+
 /* ---- views and flushes ---- */
 
 static void tell_view(struct gw__mate *m, enum gw__told_kind kind,
@@ -140,6 +152,7 @@ void gw__mate_news(struct gw__mate *m, const struct gw__input *input)
     if (is_other(m, &news))
         gw__doubt_forget(m);
     m->news = news;
+    m->news_ns = m->now_ns;
     gw__mate_tell(m, &changed);
     check_self(m);
     if (m->stage == GW__STAGE_GONE || m->stage == GW__STAGE_REGISTERING)

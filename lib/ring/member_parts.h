@@ -77,6 +77,7 @@ struct gw__mate {
     /* The newest news; index 0: none. `seen`: it was about this very process.
      */
     struct gw__news news;
+    uint64_t news_ns; /* when it came */
     bool seen;
     struct gw__view view; /* that the application knows */
 
@@ -143,6 +144,8 @@ void gw__mate_detect(struct gw__mate *m, const struct gw__input *input);
 /* ---- member_news.c ---- */
 
 void gw__mate_news(struct gw__mate *m, const struct gw__input *input);
+/* Is the registry speaking of this process? Now and then. */
+void gw__mate_check_known(struct gw__mate *m);
 void gw__mate_reported(struct gw__mate *m, const struct gw__input *input);
 
 /* ---- member_want.c ---- */

@@ -71,6 +71,40 @@ START_TEST(who_is_replaced_is_gone)
 }
 END_TEST
 
+/* A request of who had the number before, which has ended since, came later. */
+START_TEST(who_was_replaced_before_it_was_seen_finds_out)
+{
+    struct gw__command c;
+    hand_start(GW__WORKER);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    hand_answer(&c, GW_OK, "joining");
+    hand_pass(10);
+    hand.news.incarnation = hand_id_of(40);
+    hand.news.state = GW__JOINING;
+    hand_tell_news();
+    hand_pass(1900); /* it may speak of the time before */
+    ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
+    hand_pass(1000);
+    ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
+                     "this node is another process by now");
+}
+END_TEST
+
+START_TEST(old_news_is_no_reason_to_go)
+{
+    struct gw__command c;
+    hand_start(GW__WORKER);
+    hand.news.incarnation = hand_id_of(40);
+    hand.news.state = GW__CONVICTED;
+    hand_tell_news();
+    hand_pass(10);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    hand_answer(&c, GW_OK, "joining");
+    hand_pass(5000);
+    ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
+}
+END_TEST
+
 /* ---- flushes ---- */
 
 START_TEST(freeze_report_and_decided_with_all_reports)
@@ -210,6 +244,8 @@ Suite *suite_member(void)
     tcase_add_test(t, news_of_an_earlier_process_is_not_about_this_one);
     tcase_add_test(t, who_is_convicted_is_gone_and_silent);
     tcase_add_test(t, who_is_replaced_is_gone);
+    tcase_add_test(t, who_was_replaced_before_it_was_seen_finds_out);
+    tcase_add_test(t, old_news_is_no_reason_to_go);
     tcase_add_test(t, freeze_report_and_decided_with_all_reports);
     tcase_add_test(t, missing_reports_are_asked_for_at_once);
     tcase_add_test(t, another_removal_in_the_same_flush_needs_no_other_report);
