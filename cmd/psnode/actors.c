@@ -220,7 +220,8 @@ static enum gw_err actors(struct gw_plugin *plugin, struct gw_error *why)
         code = output_begin("psnode actors", common.output, fields, FIELD_COUNT,
                             &output, why);
     if (!code) {
-        output_spare(output, "entropy policy_loss value_loss seconds lag_max queued");
+        output_spare(output,
+                     "entropy policy_loss value_loss seconds lag_max queued");
         output_note_integer(output, "actors", options.actors);
         output_note_integer(output, "queue", options.queue);
         output_note_integer(output, "batch", options.batch);
