@@ -237,7 +237,7 @@ static enum gw_err measure(struct wire_rank *r, struct reporter *report)
         for (unsigned way = 0; way < WAYS && !err; way++)
             err = command(r, (enum way)way, counts[way], &samples[way][i]);
     bool has_threads = strcmp(r->bench->wire, "shm") != 0;
-    double hand_over_us = NAN, cipher_us = NAN;
+    double hand_over_us = (double)NAN, cipher_us = (double)NAN;
     if (!err && has_threads)
         err = bench_wire_hand_over(&hand_over_us, r->why);
     if (!err && has_threads && key_file())
