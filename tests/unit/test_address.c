@@ -23,7 +23,7 @@ END_TEST
 static const char *number(const char *endpoint)
 {
     static char text[64];
-    struct gw_error why;
+    static struct gw_error why;
     enum gw_err err = gw__address_number(endpoint, text, sizeof text, &why);
     return err ? why.text : text;
 }
@@ -31,7 +31,7 @@ static const char *number(const char *endpoint)
 static const char *listener(const char *endpoint)
 {
     static char text[64];
-    struct gw_error why;
+    static struct gw_error why;
     enum gw_err err =
         gw__address_listen(endpoint, NULL, text, sizeof text, &why);
     return err ? why.text : text;

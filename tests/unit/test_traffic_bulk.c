@@ -176,8 +176,8 @@ START_TEST(ranks_that_run_apart_take_as_long_as_their_plan)
 {
     static const char *const clusters[] = {
         "topology t\nnic rate=1M latency=3us\nrack a: h[0-499]\n",
-        "topology t\nnic rate=1M latency=3us\n"
-        "fat-tree k=8 oversubscription=4:1\n",
+        ("topology t\nnic rate=1M latency=3us\n"
+         "fat-tree k=8 oversubscription=4:1\n"),
         "topology t\nnic rate=1M latency=3us\ntorus 12x10\n"};
     static const struct {
         enum gw_collective collective;

@@ -290,7 +290,7 @@ START_TEST(luck_is_no_regret)
                 item.algos[a].us[k] = 10 + (double)(state >> 60) / 8;
             }
         }
-        double best = INFINITY;
+        double best = (double)INFINITY;
         for (unsigned a = 0; a < EQUALS; a++)
             best = fmin(best, tune_median(&item, a, 0, 1));
         lucky += tune_median(&item, 0, 0, 1) / best - 1;
