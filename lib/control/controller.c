@@ -45,6 +45,8 @@ static enum gw_err open_log(struct gw__controller *c, struct gw_error *why)
         .directory = from->directory,
         .key_file = from->mesh.key_file,
         .insecure = from->mesh.insecure,
+        .rules = from->mesh.rules,
+        .nodes = c->nodes,
         .token = from->mesh.token,
         .election_ms = from->election_ms ? from->election_ms : 150,
         .heartbeat_ms = from->heartbeat_ms ? from->heartbeat_ms : 30,

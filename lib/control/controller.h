@@ -7,8 +7,9 @@
  * The two threads speak by queues: what the service proposes goes to Raft; what
  * Raft has committed comes back as APPLIED, in order.
  *
- * Link rules between controllers: Raft's messages to a controller that is cut
- * off are dropped on sending (libraft is told that there is no connection).
+ * Link rules between controllers: those of the mesh keep Raft's messages back,
+ * too, where they arrive; to a controller that is cut off they are dropped on
+ * sending (libraft is told that there is no connection).
  */
 #ifndef GW__CONTROL_CONTROLLER_H
 #define GW__CONTROL_CONTROLLER_H

@@ -153,6 +153,7 @@ static void close_handles(struct gw__raft_log *log)
     uv_close((uv_handle_t *)&log->bell, NULL);
     uv_close((uv_handle_t *)&log->prepare, NULL);
     uv_close((uv_handle_t *)&log->patience, NULL);
+    uv_close((uv_handle_t *)&log->held.alarm, NULL);
     if (log->has_ear)
         uv_close((uv_handle_t *)&log->ear, NULL);
 }
@@ -193,6 +194,9 @@ static void hear_bell(uv_async_t *bell)
 int gw__raft_log_init_handles(struct gw__raft_log *log)
 {
     int failed = uv_async_init(&log->loop, &log->bell, hear_bell);
+    if (failed)
+        return failed;
+    failed = gw__raft_held_init(log);
     if (failed)
         return failed;
     uv_prepare_init(&log->loop, &log->prepare);
@@ -250,6 +254,7 @@ void gw__raft_log_stop(struct gw__raft_log *log)
     if (log->has_tcp)
         raft_uv_tcp_close(&log->transport);
     gw__raft_mesh_close(log);
+    gw__raft_held_fini(log);
     uv_loop_close(&log->loop);
 }
 

@@ -21,6 +21,7 @@
  *   raft_log_fsm.c   what is committed, snapshots
  *   raft_log_io.c    between libraft and its back end: cut links, late
  *                    writes, counts
+ *   raft_log_held.c  what link rules keep back
  *   raft_log_mesh.c  what controllers say to each other behind a key
  *   raft_message.h   that as bytes
  */
@@ -30,6 +31,7 @@
 #include <gradwire/base.h>
 
 struct gw__raft_log;
+struct gw__rules; /* wire/rules.h */
 
 struct gw__raft_log_config {
     unsigned index; /* which of `count` */
@@ -40,9 +42,13 @@ struct gw__raft_log_config {
     const char *directory;        /* made if missing */
     const char *key_file;         /* NULL: none */
     bool insecure;                /* listens outside loopback without one */
-    uint64_t token;               /* of the cluster: the same for all; heeded
-                                     with a key */
-    unsigned election_ms;         /* followers wait once to twice as long */
+    /* What links that lead here do to the others' messages; with `nodes`
+     * [index], who they are. Not owned; NULL: nothing. */
+    struct gw__rules *rules;
+    const unsigned *nodes;
+    uint64_t token;       /* of the cluster: the same for all; heeded
+                             with a key */
+    unsigned election_ms; /* followers wait once to twice as long */
     unsigned heartbeat_ms;
     void *context;
     /* In the log's thread or in `open`, in order. An entry comes once; after a

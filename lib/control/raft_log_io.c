@@ -20,7 +20,8 @@
  * No time passes either for a follower that installs a leader's snapshot: it
  * would be a candidate for whom that counts already, and lead without it.
  *
- * Only the sending side of a link is cut here. A controller that has applied
+ * Delays and rates are for who receives (raft_log_held.c). Only the sending
+ * side of a link is cut here. A controller that has applied
  * the cut of its own link could otherwise never hear of its end.
  */
 #include "raft_log_parts.h"
@@ -204,13 +205,20 @@ static void tick(struct raft_io *io)
         log->tick(io);
 }
 
-void gw__raft_io_receive(struct raft_io *io, struct raft_message *message)
+void gw__raft_io_hand_over(struct gw__raft_log *log,
+                           struct raft_message *message)
 {
-    struct gw__raft_log *log = gw__raft_log_of(io);
     if (log->ending || log->broken)
         gw__raft_message_drop(message);
     else
-        log->receive(io, message);
+        log->receive(&log->io, message);
+}
+
+void gw__raft_io_receive(struct raft_io *io, struct raft_message *message)
+{
+    struct gw__raft_log *log = gw__raft_log_of(io);
+    if (!gw__raft_held_take(log, message))
+        gw__raft_io_hand_over(log, message);
 }
 
 static int start(struct raft_io *io, unsigned period_ms,

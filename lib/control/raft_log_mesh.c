@@ -83,8 +83,6 @@ static enum gw_err know_all(struct gw__raft_log *log, struct gw_error *why)
     enum gw_err err = GW_OK;
     for (unsigned i = 0; i < c->count && !err; i++) {
         endpoint_of(c->addresses[i], endpoint);
-        snprintf(log->addresses[i], sizeof log->addresses[i], "%s",
-                 c->addresses[i]);
         if (i != c->index)
             err = gw__mesh_know(log->mesh, i, endpoint, why);
     }

@@ -6,6 +6,7 @@
 #include "raft_log_parts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -106,6 +107,9 @@ static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
     if (!log->replica || !log->filling.bytes || !log->working.bytes)
         return gw_fail(why, GW_ENOMEM, "a log");
     gw__registry_init(log->replica);
+    for (unsigned i = 0; i < log->config.count; i++)
+        snprintf(log->addresses[i], sizeof log->addresses[i], "%s",
+                 log->config.addresses[i]);
     enum gw_err err = gw__raft_mesh_check(&log->config, why);
     if (err)
         return err;

@@ -32,6 +32,18 @@ struct gw__raft_wishes {
     size_t used;
 };
 
+/* Messages that are here and not yet due (raft_log_held.c), in the order in
+ * which they came. */
+struct gw__raft_held;
+struct gw__raft_holding {
+    uv_timer_t alarm;
+    uint64_t changes; /* of the rules, when they were asked last */
+    struct gw__due links[GW__MESH_NODES]; /* by index */
+    struct gw__raft_held *first, **end;
+    unsigned count;
+    size_t bytes;
+};
+
 struct gw__raft_log {
     struct gw__raft_log_config config;
     uv_loop_t loop;
@@ -44,7 +56,9 @@ struct gw__raft_log {
     /* With a key (raft_log_mesh.c), else NULL. */
     struct gw__mesh *mesh;
     uint8_t *frame; /* what is being sent */
+
     char addresses[GW__MESH_NODES][GW__MESH_ENDPOINT_MAX];
+    struct gw__raft_holding held;
 
     struct raft_uv_transport transport;
     struct raft_io io;
@@ -107,8 +121,21 @@ GW_MUST_CHECK int gw__raft_io_tell_later(struct gw__raft_log *log,
                                          struct raft_io_send *request,
                                          raft_io_send_cb done, int status);
 void gw__raft_io_turn(struct gw__raft_log *log);
-/* Takes what `message` refers to. */
+/* Both take what `message` refers to: at once or when it is due, and at once.
+ */
 void gw__raft_io_receive(struct raft_io *io, struct raft_message *message);
+void gw__raft_io_hand_over(struct gw__raft_log *log,
+                           struct raft_message *message);
+
+/* ---- raft_log_held.c ---- */
+
+/* libuv's error. */
+GW_MUST_CHECK int gw__raft_held_init(struct gw__raft_log *log);
+/* After the loop. */
+void gw__raft_held_fini(struct gw__raft_log *log);
+/* False: it is due, after all that came before it. */
+GW_MUST_CHECK bool gw__raft_held_take(struct gw__raft_log *log,
+                                      struct raft_message *message);
 
 /* ---- raft_log_mesh.c ---- */
 

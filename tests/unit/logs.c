@@ -47,6 +47,19 @@ void logs_secure(struct logs *logs)
     logs->secured = true;
 }
 
+void logs_rule(struct logs *logs)
+{
+    for (unsigned i = 0; i < logs->count; i++)
+        ck_assert_int_eq(gw__rules_new(i + 1, &logs->rules[i], NULL), GW_OK);
+}
+
+void logs_set_links(struct logs *logs, struct gw__rule rule)
+{
+    for (unsigned to = 0; to < logs->count; to++)
+        for (unsigned from = 0; from < logs->count; from++)
+            gw__rules_set(logs->rules[to], from, &rule);
+}
+
 static int remove_one(const char *path, const struct stat *status, int type,
                       struct FTW *walk)
 {
@@ -58,6 +71,8 @@ void logs_end(struct logs *logs)
 {
     for (unsigned i = 0; i < logs->count; i++)
         logs_close(logs, i);
+    for (unsigned i = 0; i < logs->count; i++)
+        gw__rules_destroy(&logs->rules[i]);
     if (logs->secured)
         unlink(logs->key.path);
     ck_assert_int_eq(nftw(logs->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS),
@@ -107,6 +122,7 @@ void logs_open(struct logs *logs, unsigned i)
 {
     struct one_log *one = &logs->logs[i];
     const char *addresses[LOGS];
+    static const unsigned nodes[LOGS] = {0, 1, 2};
     const char *key = logs->secured ? logs->key.path : NULL;
     char path[128];
     struct gw_error why = {0};
@@ -118,6 +134,8 @@ void logs_open(struct logs *logs, unsigned i)
                                                .addresses = addresses,
                                                .directory = path,
                                                .key_file = key,
+                                               .rules = logs->rules[i],
+                                               .nodes = nodes,
                                                .token = LOGS_TOKEN,
                                                .election_ms = 150,
                                                .heartbeat_ms = 30,

@@ -9,6 +9,7 @@
 #include "key_file.h"
 
 #include <control/raft_log.h>
+#include <wire/rules.h>
 
 #include <check.h>
 #include <pthread.h>
@@ -36,6 +37,7 @@ struct logs {
     unsigned count;
     bool secured; /* by this key: */
     struct key_file key;
+    struct gw__rules *rules[LOGS]; /* of links to each, by index; or NULL */
     /* Between opening and running, unless NULL. */
     void (*opened)(struct gw__raft_log *log);
     char addresses[LOGS][32];
@@ -46,6 +48,9 @@ struct logs {
 void logs_begin(struct logs *logs, unsigned count);
 /* They speak behind a key of their own. */
 void logs_secure(struct logs *logs);
+/* Links have rules: before they are opened, and all of them. */
+void logs_rule(struct logs *logs);
+void logs_set_links(struct logs *logs, struct gw__rule rule);
 /* Closes what is open, and removes the directory. */
 void logs_end(struct logs *logs);
 /* "DIRECTORY/INDEX". */

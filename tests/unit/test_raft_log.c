@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 Suite *suite_raft_log(void);
 
@@ -79,9 +80,15 @@ START_TEST(three_agree_and_outlive_their_leader)
 }
 END_TEST
 
+/* A late link, too. */
 START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
 {
-    begin(3, _i);
+    const struct gw__rule late = {.delay_us = 20000};
+    begin(3, _i & 1);
+    if (_i & 2) {
+        logs_rule(&logs);
+        logs_set_links(&logs, late);
+    }
     for (unsigned i = 0; i < 3; i++)
         logs_open(&logs, i);
     unsigned old = logs_leader(&logs);
@@ -112,6 +119,50 @@ START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
     in_order(old, 1, 2); /* and 66 is nowhere */
     for (unsigned i = 0; i < 3; i++)
         logs_check(&logs, i);
+    logs_end(&logs);
+}
+END_TEST
+
+/* Proposes it until the leader has it; a proposal is lost when the leader
+ * changes. How long that took. */
+static uint64_t commit_ns(uint64_t number)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    uint64_t from_ns = gw_now_ns(), again_ns = 0;
+    uint64_t index = logs_sight(&logs, logs_leader(&logs))->index;
+    for (;;) {
+        unsigned leader = logs_leader(&logs);
+        if (gw_now_ns() > again_ns) {
+            logs_propose(&logs, leader, number);
+            again_ns = gw_now_ns() + 2000000000U;
+        }
+        if (logs_sight(&logs, leader)->index > index)
+            return gw_now_ns() - from_ns;
+        ck_assert(gw_now_ns() - from_ns < 20000000000U);
+        nanosleep(&moment, NULL);
+    }
+}
+
+/* What is said takes its way there, and the answer its way back. */
+START_TEST(what_a_link_does_the_log_feels)
+{
+    const struct gw__rule none = {0}, late = {.delay_us = 30000},
+                          slow = {.rate = 4000};
+    begin(3, _i);
+    logs_rule(&logs);
+    for (unsigned i = 0; i < 3; i++)
+        logs_open(&logs, i);
+    commit_ns(1);
+    logs_set_links(&logs, late);
+    ck_assert_uint_ge(commit_ns(2), 2 * 30000000);
+    logs_set_links(&logs, slow); /* 64 bytes at the least */
+    ck_assert_uint_ge(commit_ns(3), 2 * 16000000);
+    logs_set_links(&logs, none);
+    commit_ns(4);
+    for (unsigned i = 0; i < 3; i++) {
+        logs_await(&logs, i, logs_sight(&logs, logs_leader(&logs))->index);
+        logs_check(&logs, i);
+    }
     logs_end(&logs);
 }
 END_TEST
@@ -214,7 +265,8 @@ Suite *suite_raft_log(void)
     tcase_add_loop_test(t, a_single_one_leads_and_keeps_what_it_is_given, 0, 2);
     tcase_add_loop_test(t, three_agree_and_outlive_their_leader, 0, 2);
     tcase_add_loop_test(t, a_leader_that_is_cut_off_is_replaced_and_comes_back,
-                        0, 2);
+                        0, 4);
+    tcase_add_loop_test(t, what_a_link_does_the_log_feels, 0, 2);
     tcase_add_loop_test(t, a_snapshot_stands_for_what_came_before, 0, 2);
     tcase_add_loop_test(t, it_can_be_closed_at_any_time, 0, 2);
     tcase_add_loop_test(t, proposals_after_the_end_are_refused, 0, 2);
