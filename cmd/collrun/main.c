@@ -6,6 +6,8 @@
  */
 #include "collrun.h"
 
+#include "common/placed.h"
+
 #include <stddef.h>
 
 static const struct command *const commands[] = {
@@ -18,6 +20,8 @@ static const struct tool collrun = {
     .name = "collrun",
     .summary = "collective communication as plans: see, check, price, run them",
     .commands = commands,
+    .question = &placed_options.explain,
+    .answer = &command_exec,
     .examples = "collrun list allreduce                 the algorithms\n"
                 "collrun plan allreduce --algo ring     who sends what, when\n"
                 "collrun price allreduce -n 8 -b 1M     what each would cost\n"

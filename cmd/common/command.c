@@ -40,6 +40,7 @@ static const char *survey(int count, char **list)
                 continue;
         }
         asked.version |= item.spec->target == &asked.version;
+        asked.question |= item.spec->target == the_tool->question;
         if (item.spec->target == &asked.help_long)
             *(item.by_letter ? &asked.help_short : &asked.help_long) = true;
     }
@@ -100,7 +101,7 @@ static enum gw_err check_operands(unsigned count, char **operands,
     if (count > c->operands_max)
         return gw_fail(why, GW_EINVAL, "%s: \"%.60s\" is one operand too many",
                        c->name, operands[c->operands_max]);
-    if (count < c->operands_min)
+    if (count < c->operands_min && !asked.question)
         return gw_fail(why, GW_EINVAL, "%s: something is missing: %s %s",
                        c->name, command_typed(c, words), c->operands);
     return GW_OK;
@@ -162,7 +163,9 @@ static enum gw_err choose(const char *name, int count,
                           const struct command *unnamed, struct gw_error *why)
 {
     bool silence = !name && count == 0 && unnamed == the_tool->only;
-    the_command = silence ? NULL : unnamed;
+    the_command = silence                   ? NULL
+                  : !name && asked.question ? the_tool->answer
+                                            : unnamed;
     if (!name || !command_find(name, &the_command, why))
         return GW_OK;
     bool taken = unnamed && (unnamed == the_tool->only || is_file(name));

@@ -62,7 +62,11 @@ struct tool {
     const struct command *shell;
     const struct option_spec *options; /* of all its commands, or NULL; ends
                                           with name == NULL */
-    const struct absent *absent;       /* or NULL; ends with name == NULL */
+    /* A flag that asks something of its own, and the command that answers when
+     * none is named; its own operands need not be there then. Or NULL. */
+    const bool *question;
+    const struct command *answer;
+    const struct absent *absent; /* or NULL; ends with name == NULL */
     const char *examples;
 };
 

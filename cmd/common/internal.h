@@ -28,6 +28,7 @@ const char *command_typed(const struct command *command, char out[96]);
 /* What `--help` and its like asked for, before any value is looked at. */
 struct asked {
     bool help_long, help_short, version;
+    bool question; /* the tool's */
 };
 extern struct asked asked;
 /* The options that every command has; ends with name == NULL. */

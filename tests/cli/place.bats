@@ -251,6 +251,12 @@ start_two() {
     grep -q '"field":"rendezvous","value":"ipc://@gradwire-' place.jsonl
     "$COLLRUN" bench allreduce --explain-env -o csv >place.csv
     grep -q '^rank,0,OpenMPI,OMPI_COMM_WORLD_RANK' place.csv
+    # Neither a command nor its operand is needed.
+    for line in "--explain-env" "bench --explain-env"; do
+        # shellcheck disable=SC2086 # words
+        "$COLLRUN" $line -o csv >place.csv
+        grep -q '^rank,0,OpenMPI,OMPI_COMM_WORLD_RANK' place.csv
+    done
 }
 
 @test "collrun exec: a program as ranks, over each wire" {
