@@ -62,6 +62,8 @@ LIB_SO := $(B)/libgradwire.so.$(SOVERSION).0.0
 # One short line a command; V=1 shows them whole.
 say = $(if $(V),,@echo "  $(1)  $(2)"; )
 
+# What starts with "#: " is what help prints.
+#: all               the library and the tools, in build/ (B=DIR: elsewhere)
 all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%)
 
 $(B)/%.o: %.c | deps
@@ -153,40 +155,59 @@ TEST = @bad=0; { $(SIM_RING) && $(SIM_PS); } >$(B)/sim.log 2>&1 & sims=$$!; \
 	wait $$sims || bad=1; cat $(B)/sim.log; $(UNIT) || bad=1; exit $$bad
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
+#:
+#: check             all tests of one machine, some minutes (SEEDS=N schedules)
 check: all $(SIMS) $(B)/pskills $(B)/unit
 	$(TEST)
+#: check-all         and those that take long: proofs, the model, every lab
 check-all: export SLOW = 1
 check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	$(B)/collrun verify --all --max-ranks 256
 	$(TEST)
 	tests/spin/check.sh $(B)
 	B=$(B) tests/cli/lab_walk.sh -n 20
+#: check-model       Spin: flush, decision and commit, with crashes and a join
 check-model: deps
 	@tests/spin/check.sh $(B)
 # Chaos on real processes, of CHAOS_FOR each; every failpoint.
 .PHONY: check-chaos check-failpoints sim-night
+#: check-chaos       ringctl chaos on rings and servers (CHAOS_FOR=1m each)
 check-chaos: all
 	@B=$(B) tests/fault/chaos.sh
+#: check-failpoints  a crash at every step of the protocols, at each rank
 check-failpoints: all $(B)/failpoints $(B)/pskills
 	@B=$(B) tests/fault/failpoints.sh
 # A night of seeds: tests/sim/night.sh. Because of run-asan's, make does not hand
 # on the SEEDS of the environment.
+#: sim-night         a million schedules of the simulator, with the rate
 sim-night: $(SIMS)
 	@SEEDS=$(SEEDS) tests/sim/night.sh $(B)
+#: check-deb         Debian packages: built, judged by lintian, installed
 check-deb: deps
 	@tests/debian/check.sh
+#: check-verbs       RDMA: soft-RoCE and iWARP in virtual machines
 # Where RDMA's libraries have come just now, make has to look again.
 check-verbs: deps
 	+@if .ci/deps verbs; then $(MAKE) --no-print-directory $(B)/unit $(B)/collrun && \
 		tests/verbs/check.sh $(B); \
 	else echo "check-verbs: skipped, not all that it needs can be had here"; fi
 # What cannot be had here, the tests say, and skip.
+#: check-mpi         ranks under mpirun of Open MPI and of MPICH
+check-mpi: all
+	@.ci/deps check mpi || true
+	@B=$(B) CC="$(CC)" bats tests/cli/place.bats
+#: check-net         hosts as network namespaces: cuts, dead hosts, slow racks
+#: check-slurm       a Slurm of its own, on such hosts
+#: check-k8s         the manifests of Kubernetes, by their schema
 check-net check-slurm check-k8s: check-%: all
 	@.ci/deps net $* || true
 	@B=$(B) CC="$(CC)" bats tests/$*
 
 # Optimised less, compilers warn of more that is none.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
+#:
+#: asan tsan         the tests under sanitizers
+#: fuzz              every fuzzer, for FUZZ_SECONDS=20 each
 asan:
 	$(SANITIZED) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all"
 tsan:
@@ -196,6 +217,7 @@ fuzz:
 run-asan: SEEDS ?= 2000
 run-asan: all $(SIMS) $(B)/pskills $(B)/unit
 	$(TEST)
+#: sim               rings and servers in the simulator (SEEDS=N schedules)
 sim: $(SIMS)
 	$(SIM_RING)
 	$(SIM_PS)
@@ -223,6 +245,9 @@ $(B)/bench/shm_ideal $(B)/bench/limits: PEER_CC = gcc -march=native
 BENCH_FILES = BENCH_JSON=$(or $(BENCH_JSON),$(B)/bench.jsonl) \
 	BENCH_SVG=$(or $(BENCH_SVG),$(B)/bench.svg)
 QUICK = ROUNDS=$(or $(ROUNDS),13) tests/bench/run.sh -b -r tests/bench/quick.expected
+#:
+#: bench             beside Open MPI, MPICH and Gloo (GROUPS=... of the table)
+#: bench-quick       what has become slower? bench-quick-record: it may be so
 bench: all $(BENCHES) $(PEERS)
 	@$(BENCH_FILES) tests/bench/run.sh $(B) $(GROUPS)
 bench-quick: all $(BENCHES) $(PEERS)
@@ -232,6 +257,7 @@ bench-quick-record: all $(BENCHES) $(PEERS)
 
 # Very many ranks, in virtual time: seconds and memory.
 .PHONY: bench-scale
+#: bench-scale       very many ranks, in virtual time
 bench-scale: $(B)/collrun $(B)/bench/used
 	@tests/bench/scale.sh $(B) $(OPS)
 
@@ -240,6 +266,7 @@ $(B)/bench/simgrid: tests/bench/peers/simgrid.cc $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,cc,$@)g++ -std=c++17 -O2 -Wall -Wextra $(SAN) -Ilib/include -o $@ $^ -lsimgrid $(LIB_LIBS)
 .PHONY: check-simgrid
+#: check-simgrid     what collrun sim predicts, beside SimGrid
 check-simgrid:
 	@if pkg-config --exists simgrid; then \
 		$(MAKE) --no-print-directory B=$(B) $(B)/bench/simgrid && $(B)/bench/simgrid; \
@@ -247,13 +274,17 @@ check-simgrid:
 
 # ---- style and demonstration ----
 
+#:
+#: lint format       what a program can judge of the sources; their layout
 lint: deps
 	@.ci/lint
 	+@$(MAKE) --no-print-directory CC=clang B=$(B)/clang all $(B)/clang/unit
 format:
 	find cmd lib labs tests -name '*.[ch]' -o -name '*.cc' | xargs clang-format -i
+#: demo              a ring that breaks and goes on, in a minute
 demo: $(B)/ringctl $(B)/ringtop
 	@RINGCTL=$(B)/ringctl RINGTOP=$(B)/ringtop labs/demo.sh
+#: picture           man/ringtop.svg, anew
 picture: $(B)/ringctl $(B)/ringtop
 	@RINGCTL=$(B)/ringctl RINGTOP=$(B)/ringtop labs/picture.sh man/ringtop.svg
 
@@ -283,6 +314,7 @@ $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)
 	$< completion bash >$@
 
+#: install uninstall in PREFIX=/usr/local (DESTDIR=... before it)
 install: all $(B)/gradwire.pc $(TOOLS:%=$(B)/completion/%)
 	@$(foreach f,$(INSTALLED),install -D -m $(call field,3,$(f)) $(call field,1,$(f)) \
 		$(DESTDIR)$(call field,2,$(f)) &&) true
@@ -296,14 +328,18 @@ uninstall:
 # ---- what this machine lacks ----
 
 need = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
+#: deps              installs what building wants, on Debian and its kin
 deps:
 	@.ci/deps build $(call need,check,check% run-%san lint deps) $(call need,demo,demo deps) \
 		$(call need,model,check-all check-model) $(call need,deb,check-deb) \
 		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench%,bench)
+#: clean help        removes build/; prints this
 clean:
 	rm -rf $(B)
+help:
+	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 .SECONDARY:
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-deb check-k8s check-model check-net check-slurm check-verbs clean demo deps format fuzz install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-deb check-k8s check-model check-mpi check-net check-slurm check-verbs clean demo deps format fuzz help install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

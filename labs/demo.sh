@@ -55,7 +55,7 @@ work=$(mktemp -d)
 GRADWIRE_RUNS=$work/runs
 export GRADWIRE_RUNS
 trap end EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' HUP INT PIPE TERM
 find_heart_scale
 train="train lr $data --epochs 24 --batch 9 --lr 0.05"
 

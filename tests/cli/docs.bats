@@ -86,6 +86,24 @@ compile_and_run() {
     done <reading
 }
 
+@test "make help names every target, and README none that is not there" {
+    make -s -C "$ROOT" help >helped
+    awk '/^\.PHONY:/ { on = 1 }
+        on { more = /\\$/; gsub(/\\$|\.PHONY:/, ""); print; on = more }' \
+        "$ROOT/Makefile" | xargs -n 1 |
+        grep -vx -e always -e 'run-.*' >targets
+    [ "$(wc -l <targets)" -gt 20 ]
+    while read -r target; do
+        grep -qE "(^|[ :])$target( |:|$)" helped || { echo "make help: $target?"; false; }
+    done <targets
+    tr '\n' ' ' <"$ROOT/README.md" | grep -oE '[`$] ?make [a-z0-9-]+' |
+        sed 's/.*make //' | sort -u >named
+    [ "$(wc -l <named)" -gt 10 ]
+    while read -r target; do
+        grep -qx -e "$target" targets || { echo "README: make $target?"; false; }
+    done <named
+}
+
 @test "where README says that an idea is, there is code, and its tools and labs exist" {
     sed -n '/^## Where each idea is/,/^## Reading/s/^| //p' "$ROOT/README.md" |
         grep '|' | tail -n +3 >ideas

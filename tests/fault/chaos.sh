@@ -26,7 +26,7 @@ finish() {
     rm -rf "$work"
 }
 trap finish EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' HUP INT PIPE TERM
 
 up() {
     "$build/ringctl" up --name chaos "$@" >"$work/told" 2>&1 || {

@@ -18,7 +18,7 @@ of=${2:-1}
 TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' HUP INT PIPE TERM
 
 walked() {
     grep -ho 'GW__AT_[A-Z_]*' tests/fault/failpoints.c \

@@ -29,7 +29,7 @@ finish() {
     rm -rf "$work"
 }
 trap finish EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' HUP INT PIPE TERM
 
 # ring MEMBERS: a run that does nothing but ops.
 ring() {

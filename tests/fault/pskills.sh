@@ -16,6 +16,6 @@ build=${B:-build}
 TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' HUP INT PIPE TERM
 
 "$build/pskills" --marks "${1:-1000}" "${2:-1}" "${3:-shm}"
