@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The gate: a listening socket with a key says by itself, once, that it has
- * refused somebody who has not the key. libzmq ends such a handshake before
- * there is a message, so nobody else would notice.
+ * The gate: who may come in at a listening socket, and that somebody was
+ * refused, which it says once. With a key libzmq itself ends the handshake of
+ * who has it not, before there is a message, so nobody else would notice.
+ * Without one anybody on this host could come in over loopback: there the gate
+ * cuts off the processes of other users (peer_user.h). An ipc socket does so by
+ * itself, and needs no gate.
  *
  * A thread of its own reads libzmq's monitor of the socket, for two reasons:
  * the owner of the socket may compute for minutes, and an event that nobody
@@ -12,16 +15,16 @@
 #ifndef GW__GATE_H
 #define GW__GATE_H
 
-#include <gradwire/base.h>
+#include "peer_user.h"
 
 struct gw__gate;
 
-enum { GW__GATE_FILES = 2 }; /* that it opens */
-
-/* Watches `socket`, which has its key and is not bound yet; `place` is how the
- * sentence names it. */
+/* How many files it opens at most. 0: no gate is needed there. */
+unsigned gw__gate_files(const char *endpoint, bool keyed);
+/* Watches `socket`, which is not bound yet and has its key, if any (`keyed`).
+ * By its `endpoint` the sentence names it. NULL where it is not needed. */
 GW_MUST_CHECK enum gw_err gw__gate_open(void *context, void *socket,
-                                        const char *place,
+                                        const char *endpoint, bool keyed,
                                         struct gw__gate **gate,
                                         struct gw_error *why);
 /* Before its socket is closed. NULL allowed. */

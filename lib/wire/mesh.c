@@ -80,9 +80,9 @@ static enum gw_err listen_at(struct gw__mesh *mesh, const char *endpoint,
     size_t size = sizeof mesh->endpoint, fd_size = sizeof mesh->router_fd;
     enum gw_err err =
         gw__mesh_make_socket(mesh, ZMQ_ROUTER, endpoint, &mesh->router, why);
-    if (!err && mesh->secured)
-        err = gw__gate_open(mesh->context, mesh->router, endpoint, &mesh->gate,
-                            why);
+    if (!err)
+        err = gw__gate_open(mesh->context, mesh->router, endpoint,
+                            mesh->secured, &mesh->gate, why);
     if (err)
         return err;
     if (zmq_bind(mesh->router, endpoint) != 0)
@@ -119,8 +119,10 @@ static enum gw_err open_all(struct gw__mesh *mesh,
     if (!err)
         err = gw__later_init(&mesh->later, why);
     if (!err)
-        err = reserve_files(
-            mesh, GW__MESH_FILES + (mesh->secured ? GW__GATE_FILES : 0), why);
+        err = reserve_files(mesh,
+                            GW__MESH_FILES +
+                                gw__gate_files(config->endpoint, mesh->secured),
+                            why);
     if (err)
         return err;
     mesh->context = zmq_ctx_new();

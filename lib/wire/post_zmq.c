@@ -260,9 +260,9 @@ static enum gw_err listen_at(struct gw__post_zmq *zmq, const char *endpoint,
 {
     size_t size = sizeof zmq->endpoint, fd_size = sizeof zmq->router_fd;
     enum gw_err err = make_socket(zmq, true, endpoint, &zmq->router, why);
-    if (!err && zmq->secured)
-        err =
-            gw__gate_open(zmq->context, zmq->router, endpoint, &zmq->gate, why);
+    if (!err)
+        err = gw__gate_open(zmq->context, zmq->router, endpoint, zmq->secured,
+                            &zmq->gate, why);
     if (err)
         return err;
     if (zmq_bind(zmq->router, endpoint) != 0)

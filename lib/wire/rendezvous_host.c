@@ -206,9 +206,10 @@ static bool bind_by_name(void *socket, const char *endpoint)
 static enum gw_err open_house(struct gw__meeting *meeting, struct gw_error *why)
 {
     enum gw_err err = gw__meet_socket(meeting, ZMQ_ROUTER, true, why);
-    if (!err && meeting->key)
-        err = gw__gate_open(meeting->context, meeting->socket,
-                            meeting->endpoint, &meeting->gate, why);
+    if (!err)
+        err =
+            gw__gate_open(meeting->context, meeting->socket, meeting->endpoint,
+                          meeting->key != NULL, &meeting->gate, why);
     if (!err && !gw__zmq_own_user_only(meeting->socket, meeting->endpoint))
         err = gw_fail_errno(why, "a socket");
     if (err || zmq_bind(meeting->socket, meeting->endpoint) == 0)

@@ -4,7 +4,8 @@
 # Strangers at the ports of a cluster of real processes: who connects and says
 # nothing, who sends half a frame, or a frame without end, and who floods. The
 # training goes on to the same weights, the memory of those who are at the ports
-# stays bounded, with a key nobody is let in, and that is said once.
+# stays bounded, with a key nobody is let in, without one no other user of the
+# host, and that is said once.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -142,6 +143,33 @@ expect_calm() {
         harass "$who"
         [ "$who" = "$controller" ] || [ "$(train)" = "$calm" ]
         expect_calm "$who"
+    done
+}
+
+# A message without end, which is held while it is not all there: 200 MiB of empty
+# parts would take 6 GiB. Coming again and again is no use, and not said again.
+@test "without a key: another user of the host is cut off, which is said once" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to be another user"
+    cluster
+    calm=$(train)
+    dismiss_cluster
+    cluster
+    for who in controller server; do
+        mapfile -t ports < <(ports_of "${!who}")
+        [ "${#ports[@]}" -ge 2 ]
+        for p in "${ports[@]}"; do
+            for again in 1 2 3; do
+                "$STRANGERS" parts 127.0.0.1 "$p" 200 65534 >"parts.$again.$p"
+                [ "$(cut -d' ' -f1 "parts.$again.$p")" -lt 50 ]
+            done
+        done
+        is_slim "${!who}"
+    done
+    [ "$(train)" = "$calm" ]
+    for who in controller server; do
+        cat $who.err
+        [ "$(grep -c 'another user (65534) was refused' $who.err)" = "${#ports[@]}" ]
+        [ "$(sort $who.err | uniq -d | wc -l)" = 0 ]
     done
 }
 

@@ -10,11 +10,13 @@
  *     strangers flood  HOST PORT COUNT   send messages, so many MiB in all,
  *                                        as fast as they are taken
  *     strangers slices HOST PORT COUNT   the same, as a rank (PAIR)
+ *     strangers parts  HOST PORT COUNT   the same, of one message that has no
+ *                                        end, of empty parts
  *
  * `silent` and `half` print "there" when all have connected, and stay until
  * standard input ends; then all of them end. `huge` waits until it is thrown
- * out, and says so. `flood` says how much was taken, and whether it was thrown
- * out: coming back is no use then, so it tries COUNT times to come in.
+ * out, and says so. The others say how much was taken, until they were thrown
+ * out. The number of a user after COUNT: it is that one who comes, not root.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -99,31 +101,51 @@ static void stay(void)
         ;
 }
 
-/* MiB that were taken before it was thrown out, or all. */
-static unsigned flood(int fd, bool rank, unsigned most_mib)
+/* An empty frame is two bytes: "more follow", and none. */
+static bool say_parts(int fd, char junk[FRAME_BYTES])
 {
-    static const char junk[FRAME_BYTES];
+    for (size_t i = 0; i < FRAME_BYTES; i += 2)
+        junk[i] = 1;
+    return say(fd, junk, FRAME_BYTES);
+}
+
+/* MiB that were taken before it was thrown out, or all. */
+static unsigned flood(int fd, const char *what, unsigned most_mib)
+{
+    static char junk[FRAME_BYTES];
     uint64_t sent = 0, most = (uint64_t)most_mib << 20;
-    bool good = introduce(fd, rank);
+    bool good = introduce(fd, strcmp(what, "slices") == 0);
     while (good && sent < most) {
-        good = announce(fd, sizeof junk) && say(fd, junk, sizeof junk);
+        good = strcmp(what, "parts") == 0
+                   ? say_parts(fd, junk)
+                   : announce(fd, sizeof junk) && say(fd, junk, sizeof junk);
         sent += good ? sizeof junk : 0;
     }
     return (unsigned)(sent >> 20);
+}
+
+static bool is_flood(const char *what)
+{
+    return strcmp(what, "flood") == 0 || strcmp(what, "slices") == 0 ||
+           strcmp(what, "parts") == 0;
 }
 
 int main(int argc, char **argv)
 {
     static const char half[FRAME_BYTES / 2];
     static int fds[STRANGERS_MAX];
-    unsigned count = argc == 5 ? (unsigned)atoi(argv[4]) : 0, taken = 0;
+    unsigned count = argc >= 5 ? (unsigned)atoi(argv[4]) : 0, taken = 0;
     signal(SIGPIPE, SIG_IGN);
-    if (count == 0 || count > STRANGERS_MAX)
+    if (count == 0 || count > STRANGERS_MAX || argc > 6)
         return 64;
+    if (argc == 6 && setuid((uid_t)atoi(argv[5])) != 0) {
+        perror(argv[5]);
+        return 77;
+    }
     const char *what = argv[1];
-    if (strcmp(what, "flood") == 0 || strcmp(what, "slices") == 0) {
+    if (is_flood(what)) {
         fds[0] = come(argv[2], argv[3]);
-        taken = flood(fds[0], strcmp(what, "slices") == 0, count);
+        taken = flood(fds[0], what, count);
         printf("%u of %u MiB were taken\n", taken, count);
         return 0;
     }
