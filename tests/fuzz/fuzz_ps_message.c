@@ -10,7 +10,7 @@
  * lengths of three parts, then the parts. Magic, kind and sizes of the head are
  * set right half of the time, so that what lies behind is reached.
  */
-#include <ps/server.h>
+#include "mute.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +20,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 enum { SLOTS = 4, SERVERS = 2, WORKER = 9 };
 
 static uint64_t now_ns = 1000000000;
-
-static void on_send(void *context, const struct gw__letter *letter)
-{
-    (void)context;
-    if (letter->lent)
-        letter->back(letter->context);
-}
-
-static void on_propose(void *context, const struct gw__command *command)
-{
-    (void)context;
-    (void)command;
-}
 
 static void free_parcel(struct gw__parcel *parcel)
 {
@@ -47,7 +34,7 @@ static struct gw__server *make_server(void)
     struct gw__server_config config = {
         .node = 0,
         .incarnation = {1, 1},
-        .out = {.send = on_send, .propose = on_propose}};
+        .out = {.send = mute_send, .propose = mute_propose}};
     struct gw_ps_table_config table = {.name = "t", .width = 2};
     struct gw__server *server;
     unsigned number;

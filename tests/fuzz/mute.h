@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A server's ways out for fuzzers: nobody hears it. Letters that lend their
+ * memory have it back at once.
+ */
+#ifndef GW__FUZZ_MUTE_H
+#define GW__FUZZ_MUTE_H
+
+#include <ps/server.h>
+
+static inline void mute_send(void *context, const struct gw__letter *letter)
+{
+    (void)context;
+    if (letter->lent)
+        letter->back(letter->context);
+}
+
+static inline void mute_propose(void *context,
+                                const struct gw__command *command)
+{
+    (void)context;
+    (void)command;
+}
+
+#endif
