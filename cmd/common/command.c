@@ -11,6 +11,7 @@
  * a command is found by its name is in find.c.
  */
 #include "internal.h"
+#include "key.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -135,7 +136,8 @@ static int run_command(int count, char **list)
     char **operands = calloc((size_t)count + 1, sizeof *operands);
     if (!operands)
         return complain_with(GW_ENOMEM, "%d words", count);
-    int status = parse(count, list, operands, &operand_count, &why)
+    int status = parse(count, list, operands, &operand_count, &why) ||
+                         (!asked.question && key_check(the_command, &why))
                      ? complain(&why)
                      : the_command->run((int)operand_count, operands);
     free(operands);

@@ -4,10 +4,13 @@
  */
 #include "key.h"
 
+#include <wire/zmq_wire.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -39,6 +42,26 @@ const char *key_file(void)
 {
     const char *file = key_given ? key_given : getenv("GRADWIRE_KEY");
     return file && *file ? file : NULL;
+}
+
+static bool takes_key(const struct command *command)
+{
+    const struct option_spec *option = command->options;
+    while (option && option->name && option->target != &key_given)
+        option++;
+    return option && option->name;
+}
+
+enum gw_err key_check(const struct command *command, struct gw_error *why)
+{
+    struct gw__zmq_key key;
+    if (!takes_key(command) || !key_file())
+        return GW_OK;
+    enum gw_err err = gw__zmq_key_read(key_file(), &key, why);
+    explicit_bzero(&key, sizeof key);
+    if (err == GW_EINVAL)
+        err = why->code = GW_EDATA;
+    return err;
 }
 
 int key_make(int operand_count, char **operands)

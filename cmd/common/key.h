@@ -20,6 +20,10 @@ extern const char *key_given;
 /* clang-format on */
 /* The file that --key has named, else $GRADWIRE_KEY, else NULL: no key. */
 const char *key_file(void);
+/* Does that command take a key? Then the file is right, or why says what is
+ * wrong with it (GW_EDATA): said before anything is begun or printed. */
+GW_MUST_CHECK enum gw_err key_check(const struct command *command,
+                                    struct gw_error *why);
 
 /* What `ringctl keygen` and `psnode key` do with their one operand: a file that
  * only its owner may read; one that is there already stays as it is. */
