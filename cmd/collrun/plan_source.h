@@ -29,13 +29,13 @@ enum { PLAN_RANKS_DEFAULT = 4 };
 #define PLAN_SOURCE_OPTIONS(source)                                            \
     {"algo", 'a', OPTION_TEXT, &(source).algo, "NAME",                         \
      "algorithm of OP (collrun list OP), or ./mine.so", PLAN_ALGO_WORDS},                    \
-    {"ranks", 'n', OPTION_UNSIGNED, &(source).ranks, "N",                      \
+    {"ranks", 'n', OPTION_COUNT, &(source).ranks, "N",                         \
      "ranks (default 4, or what FILE says)", NULL},                            \
     {"root", 'r', OPTION_UNSIGNED, &(source).root, "RANK",                     \
      "root of broadcast, reduce, gather, scatter (default 0)", NULL},          \
-    {"segments", 0, OPTION_UNSIGNED, &(source).segments, "K",                  \
+    {"segments", 0, OPTION_COUNT, &(source).segments, "K",                     \
      "pipeline depth (default the algorithm's own)", NULL},                    \
-    {"group", 0, OPTION_UNSIGNED, &(source).group, "G",                        \
+    {"group", 0, OPTION_COUNT, &(source).group, "G",                           \
      "ranks a rack, for hierarchical (default its own)", NULL}
 /* clang-format on */
 

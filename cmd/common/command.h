@@ -11,6 +11,7 @@
 enum option_kind {
     OPTION_FLAG,     /* bool */
     OPTION_UNSIGNED, /* unsigned */
+    OPTION_COUNT,    /* unsigned, from 1 on: 0 is for what was not said */
     OPTION_BYTES,    /* uint64_t; takes K M G */
     OPTION_DURATION, /* uint64_t nanoseconds; takes us ms s */
     OPTION_REAL,     /* double */

@@ -24,6 +24,7 @@ static size_t bytes_of(enum option_kind kind)
     case OPTION_FLAG:
         return sizeof(bool);
     case OPTION_UNSIGNED:
+    case OPTION_COUNT:
         return sizeof(unsigned);
     case OPTION_BYTES:
     case OPTION_DURATION:

@@ -57,6 +57,18 @@ static enum gw_err assign_unsigned(unsigned *target, const char *typed,
     return GW_OK;
 }
 
+static enum gw_err assign_count(unsigned *target, const char *typed,
+                                const char *text, struct gw_error *why)
+{
+    unsigned number;
+    enum gw_err err = assign_unsigned(&number, typed, text, why);
+    if (!err && number == 0)
+        return gw_fail(why, GW_EINVAL, "%s is at least 1", typed);
+    if (!err)
+        *target = number;
+    return err;
+}
+
 static enum gw_err assign_seed(uint64_t *target, const char *typed,
                                const char *text, struct gw_error *why)
 {
@@ -130,6 +142,8 @@ enum gw_err option_assign(const struct option_spec *spec, const char *typed,
         return GW_OK;
     case OPTION_UNSIGNED:
         return assign_unsigned(spec->target, typed, text, why);
+    case OPTION_COUNT:
+        return assign_count(spec->target, typed, text, why);
     case OPTION_BYTES:
         return assign_bytes(spec->target, typed, text, why);
     case OPTION_DURATION:
@@ -161,8 +175,8 @@ void option_default(const struct option_spec *spec, char out[64])
 {
     const void *target = spec->target;
     *out = 0;
-    if (spec->kind == OPTION_UNSIGNED && *(const unsigned *)target &&
-        *(const unsigned *)target != UINT32_MAX)
+    if ((spec->kind == OPTION_UNSIGNED || spec->kind == OPTION_COUNT) &&
+        *(const unsigned *)target && *(const unsigned *)target != UINT32_MAX)
         snprintf(out, 64, "%u", *(const unsigned *)target);
     if (spec->kind == OPTION_REAL && !isnan(*(const double *)target))
         snprintf(out, 64, "%g", *(const double *)target);

@@ -37,7 +37,7 @@ static bool reference, baseline;
      "rows to judge the finished model by", NULL},                             \
     {"epochs", 'E', OPTION_UNSIGNED, &epochs, "N",                             \
      "times that all samples are seen (default: the model's)", NULL},          \
-    {"batch", 'b', OPTION_UNSIGNED, &batch, "ROWS",                            \
+    {"batch", 'b', OPTION_COUNT, &batch, "ROWS",                            \
      "samples of a batch, in all parts (default: the model's)", NULL},         \
     {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",                       \
      "numbers of the model, switches of workers and servers", NULL}
@@ -49,7 +49,7 @@ const struct option_spec train_option_specs[] = {
      "of each slot (default: 3, or as many as servers)", NULL},
     {"controllers", 'C', OPTION_UNSIGNED, &controllers, "1|3|5",
      "1 lives in the supervisor, 3 and 5 are processes", "1|3|5"},
-    {"slots", 0, OPTION_UNSIGNED, &slots, "N",
+    {"slots", 0, OPTION_COUNT, &slots, "N",
      "that keys are spread over (default: 64)", NULL},
     {"placement", 0, OPTION_TEXT, &placement, "FILE.so",
      "a plug-in says which servers have a slot", NULL},

@@ -111,6 +111,13 @@ json() {
     [ "$output" = "$after" ]
 }
 
+@test "none is no number of ranks, segments or ranks a rack" {
+    for option in --ranks --segments --group; do
+        run -64 collrun plan allreduce --algo ring $option 0
+        [ "$output" = "collrun: $option is at least 1" ]
+    done
+}
+
 @test "an error in a command line is JSON when -o json stands anywhere" {
     for words in 'lsit -o json' '-o json plan --nope' 'plan -n x -ojson' \
         'verify --output=json nothing.plan'; do
