@@ -148,6 +148,8 @@ static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
     if (json_is_true(json_object_get(result, "diverged")))
         code = gw_fail(why, GW_ENUMERIC,
                        "the training has diverged: try a lower rate");
+    else if (json_object_get(result, "unsaved"))
+        code = gw_fail(why, GW_ESYS, "%s", text_of(result, "unsaved", ""));
     else if (ended && !*done && !enough)
         code = gw_fail(why, GW_EINTR, "the run was ended by somebody else");
     *done = *done || enough;

@@ -260,7 +260,7 @@ static void write_last(struct run *run, const char *directory)
 {
     static struct errand_order order = {.kind = ERRAND_SNAPSHOT}; /* large */
     snprintf(order.directory, sizeof order.directory, "%s", directory);
-    crew_ask(run, &order);
+    run->errand.last = crew_ask(run, &order);
 }
 
 void crew_look(struct run *run)

@@ -120,6 +120,7 @@ struct epoch_sums {
 struct errand {
     struct errand_order order; /* id 0: there was none yet */
     uint64_t ended;            /* the id of the newest that has ended */
+    uint64_t last;             /* of the snapshot at the end; 0: none yet */
     enum gw_err code;          /* how */
     char text[160];
 };

@@ -275,6 +275,8 @@ static json_t *result_json(const struct run *run, const struct progress_of *p)
         real_json(p->judge ? (double)score->ns / 1e9 : (double)NAN), "diverged",
         (int)p->diverged);
     put_text(result, "quality", score->quality);
+    if (run->errand.code && run->errand.last == run->errand.ended)
+        put_text(result, "unsaved", run->errand.text);
     return result;
 }
 

@@ -115,7 +115,8 @@ static bool take_work(const struct answer *a)
 
 /* ---- refusals ---- */
 
-/* Trying again would change nothing. */
+/* Trying again would change nothing. What goes wrong with a snapshot does so
+ * for good (take). */
 static bool is_final(int code)
 {
     return code == GW_EINVAL || code == GW_EDATA || code == GW_EMISMATCH ||
@@ -209,7 +210,7 @@ static void take(struct answer *a)
     a->flight->slots &= ~a->done;
     if (a->flight->slots == 0)
         gw__flight_end(a->worker, a->flight);
-    else if (is_final(a->head->code))
+    else if (is_final(a->head->code) || errand->request->said)
         refuse_for_good(a);
     else
         refuse(a);

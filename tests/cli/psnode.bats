@@ -390,6 +390,17 @@ make_rows() {
     [ "$(json digest <rest.json)" = "$(json digest <whole.json)" ]
 }
 
+@test "a snapshot that cannot be written is told, and ends the training" {
+    : >taken
+    run -70 psnode train drift -E 1 --set rows=200 --snapshot taken --name bad
+    [[ $output = *"psnode: "*"snapshot "*"/taken: "* ]]
+    start long.json train drift -E 200 --set rows=1000 --compute 20ms --name going
+    until_true 20 ringctl --run going wait 'step>=1'
+    run -70 ringctl --run going snapshot taken
+    run -0 ringctl --run going down
+    wait "${started[-1]}" || true
+}
+
 @test "bad snapshots: cut short, of another table, not there" {
     psnode train drift -n 2 -E 1 --set rows=200 --snapshot saved >/dev/null
     run -65 psnode restore nowhere drift
