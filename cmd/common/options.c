@@ -60,7 +60,7 @@ static enum gw_err assign_unsigned(unsigned *target, const char *typed,
 static enum gw_err assign_count(unsigned *target, const char *typed,
                                 const char *text, struct gw_error *why)
 {
-    unsigned number;
+    unsigned number = 0;
     enum gw_err err = assign_unsigned(&number, typed, text, why);
     if (!err && number == 0)
         return gw_fail(why, GW_EINVAL, "%s is at least 1", typed);
