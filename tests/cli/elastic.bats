@@ -5,6 +5,8 @@
 # there may be, how many there must be, and how long they wait for more. Between
 # hosts it is in tests/net/ring.bats.
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     BUILD=$(realpath "${B:-build}")
@@ -23,7 +25,6 @@ setup_file() {
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     pids=()
-    mkfifo tick
     port=$((20000 + RANDOM % 10000 * 2))
     while grep -qi ":$(printf %04X $port) \|:$(printf %04X $((port + 1))) " \
         /proc/net/tcp; do
@@ -44,14 +45,6 @@ start() {
     pids+=("$pid")
 }
 
-until_true() {
-    limit=$((SECONDS + 60))
-    until "$@"; do
-        [ "$SECONDS" -lt "$limit" ] || return 1
-        read -r -t 0.01 _ <>tick || true
-    done
-}
-
 has_joined() {
     grep -q '^joined: ' "$1.out"
 }
@@ -63,7 +56,7 @@ has_ended() {
 # wants_restart PID NAME SENTENCE: it ends, with that on its lips.
 wants_restart() {
     code=0
-    until_true has_ended "$1"
+    until_true 60 has_ended "$1"
     wait "$1" || code=$?
     cat "$2.err"
     [ "$code" -eq 75 ]
@@ -74,8 +67,8 @@ wants_restart() {
     export GW_MIN_SIZE=2 GW_MAX_SIZE=2 GW_PATIENCE=1s
     start a "$ELASTIC" 100000 && a=$pid
     start b "$ELASTIC" 100000 && b=$pid
-    until_true has_joined a
-    until_true has_joined b
+    until_true 60 has_joined a
+    until_true 60 has_joined b
     start c "$ELASTIC" 100000
     wants_restart "$pid" c 'the ring has its 2 members already'
     kill -KILL "$a"
@@ -87,11 +80,11 @@ wants_restart() {
     export GW_MIN_SIZE=2 GW_MAX_SIZE=3 GW_PATIENCE=1m
     start a "$ELASTIC" 300 && a=$pid
     start b "$ELASTIC" 300 && b=$pid
-    until_true has_joined a
-    until_true has_joined b
+    until_true 60 has_joined a
+    until_true 60 has_joined b
     kill -KILL "$a"
     start c "$ELASTIC" 300
-    until_true has_joined c
+    until_true 60 has_joined c
     wait "$b"
     wait "$pid"
     grep -q '^done: .* 2 members, .* lost 0, doubled 0$' b.out
@@ -102,8 +95,8 @@ wants_restart() {
     controller=$pid
     start a "$ELASTIC" 100000 && a=$pid
     start b "$ELASTIC" 100000 && b=$pid
-    until_true has_joined a
-    until_true has_joined b
+    until_true 60 has_joined a
+    until_true 60 has_joined b
     kill -KILL "$controller" "$a"
     wants_restart "$b" b 'a majority of the controllers is out of reach for 1 s'
 }

@@ -7,6 +7,8 @@
 
 # shellcheck disable=SC2016 # the expressions are awk's
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_DIRNAME/../.." || return 1
@@ -26,6 +28,7 @@ setup() {
 }
 
 teardown() {
+    [ ! -e now ] || cat now # seen after a failure only
     [ ! -d runs ] || ringctl down --all >/dev/null
 }
 
@@ -75,15 +78,6 @@ settled() {
 joined() {
     slots >now
     grep -q "^$1 " now
-}
-
-# until_true SECONDS COMMAND: looks often, until it holds.
-until_true() {
-    local end=$((SECONDS + $1))
-    until "${@:2}" 2>/dev/null; do
-        [ $SECONDS -lt $end ] || { cat now; echo "never: ${*:2}"; return 1; }
-        sleep 0.05
-    done
 }
 
 @test "replicas are in different racks, also after a join and a death" {

@@ -5,6 +5,8 @@
 # are equal to those of one process; benchmarks whose sums are right; clusters
 # by hand; snapshots. Nothing of it outlives its test.
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     BUILD=$(realpath "${B:-build}")
@@ -46,15 +48,6 @@ start() {
 # The value at a path of a JSON document: json KEY... < document
 json() {
     "$BATS_FILE_TMPDIR/jsoncheck" "$@"
-}
-
-# until_true SECONDS COMMAND: looks often, until it holds.
-until_true() {
-    local end=$((SECONDS + $1))
-    until "${@:2}" 2>/dev/null; do
-        [ $SECONDS -lt $end ] || { echo "never: ${*:2}"; return 1; }
-        sleep 0.05
-    done
 }
 
 # 300 rows of 8 features; the sign of a sum of three decides the label.

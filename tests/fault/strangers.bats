@@ -7,6 +7,8 @@
 # stays bounded, with a key nobody is let in, without one no other user of the
 # host, and that is said once.
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
@@ -21,19 +23,11 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     STRANGERS=$BATS_FILE_TMPDIR/strangers
     pids=() controller=0 server=0 other=0
-    mkfifo tick crowd
+    mkfifo crowd
 }
 
 teardown() {
     [ -z "${pids[*]}" ] || kill -KILL "${pids[@]}" 2>/dev/null || true
-}
-
-until_true() {
-    limit=$((SECONDS + 60))
-    until "$@"; do
-        [ "$SECONDS" -lt "$limit" ] || return 1
-        read -r -t 0.01 _ <>tick || true
-    done
 }
 
 # start NAME ARGUMENTS: in the background, until it is ready; its number is the
@@ -42,7 +36,7 @@ start() {
     "$PSNODE" "${@:2}" >"$1.out" 2>"$1.err" </dev/null 3>&- &
     pids+=($!)
     printf -v "$1" %s $!
-    until_true grep -q 'is ready' "$1.out"
+    until_true 60 grep -q 'is ready' "$1.out"
 }
 
 find_port() {
@@ -108,7 +102,7 @@ is_slim() {
 crowd() {
     "$STRANGERS" "$1" 127.0.0.1 "$2" "$3" <crowd >"$1.$2" 2>&1 3>&- &
     pids+=($!)
-    until_true grep -qs there "$1.$2" || { cat "$1.$2"; return 1; }
+    until_true 60 grep -qs there "$1.$2" || { cat "$1.$2"; return 1; }
 }
 
 # All kinds of strangers at all ports of a process.
@@ -126,7 +120,7 @@ harass() {
 # The flood has been taken, or thrown out; nobody's memory has grown by it.
 expect_calm() {
     for p in "${ports[@]}"; do
-        until_true grep -q taken "flood.$p"
+        until_true 60 grep -q taken "flood.$p"
         run -0 "$STRANGERS" huge 127.0.0.1 "$p" 20
         [ "$output" = "20 of 20 were thrown out" ]
     done
@@ -222,7 +216,7 @@ have_met() {
         -o json >bench.json 2>bench.err </dev/null 3>&- &
     bench=$!
     pids+=("$bench")
-    until_true have_met "$bench"
+    until_true 60 have_met "$bench"
     while read -r rank p; do
         "$STRANGERS" slices 127.0.0.1 "$p" 50 >>taken.txt
         "$STRANGERS" flood 127.0.0.1 "$p" 50 >>taken.txt
