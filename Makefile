@@ -26,12 +26,13 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 # pkg-config is asked when a recipe needs it, hence after deps; for cflags once.
 LIB_PC := libzmq jansson raft libuv
 TOOL_PC := smartcols ncursesw readline libsodium
-# A BLAS is used when it is there, and so is RDMA.
+# A BLAS is used when it is there, and so are RDMA and libipsec-mb.
 BLAS_PC = $(shell pkg-config --exists openblas && echo openblas)
 VERBS_PC := $(shell pkg-config --exists libibverbs librdmacm 2>/dev/null && echo libibverbs librdmacm)
+SEAL_LIB := $(if $(wildcard /usr/include/intel-ipsec-mb.h /usr/local/include/intel-ipsec-mb.h),-lIPSec_MB)
 PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC) $(BLAS_PC)) \
 	$$(if $(BLAS_PC),-DGW_HAVE_BLAS))$(PC_CFLAGS)
-LIB_LIBS = $(shell pkg-config --libs $(LIB_PC) $(BLAS_PC) $(VERBS_PC)) -lm -pthread
+LIB_LIBS = $(shell pkg-config --libs $(LIB_PC) $(BLAS_PC) $(VERBS_PC)) $(SEAL_LIB) -lm -pthread
 TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)
 UNIT_LIBS = $(shell pkg-config --libs check) $(TOOL_LIBS)
 CPPFLAGS += -D_GNU_SOURCE -Ilib/include -Ilib -Icmd
@@ -41,10 +42,12 @@ LDFLAGS += $(SAN) -Wl,--as-needed -rdynamic
 
 # ---- sources ----
 
-# Of the verbs wire either all files or the one that stands for them.
+# Of the verbs wire either all files or the one that stands for them, and so of
+# sealing.
 VERBS_NONE := lib/wire/verbs_none.c
 VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs_*.c))
-LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)), \
+LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
+	lib/wire/$(if $(SEAL_LIB),seal_none,seal).c, \
 	$(wildcard lib/*/*.c lib/*/*/*.c)))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c)))
@@ -308,7 +311,7 @@ SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
 field = $(word $(1),$(subst =, ,$(2)))
 
 $(B)/gradwire.pc: .ci/gradwire.pc always
-	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC) $(BLAS_PC) $(VERBS_PC)|' $< >$@
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC) $(BLAS_PC) $(VERBS_PC)|; s|@SEAL@|$(SEAL_LIB:%=% )|' $< >$@
 
 $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)

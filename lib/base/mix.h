@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint64_t gw__mix(uint64_t hash, uint64_t low, uint64_t high)
+static inline uint64_t gw__mix_words(uint64_t hash, uint64_t low, uint64_t high)
 {
     __extension__ typedef unsigned __int128 gw__wide;
     gw__wide product = (gw__wide)(low ^ hash ^ UINT64_C(0xa0761d6478bd642f)) *
@@ -27,13 +27,13 @@ static inline uint64_t gw__mix_bytes(uint64_t hash, const void *data,
     uint64_t words[2];
     for (; bytes > sizeof words; at += sizeof words, bytes -= sizeof words) {
         memcpy(words, at, sizeof words);
-        hash = gw__mix(hash, words[0], words[1]);
+        hash = gw__mix_words(hash, words[0], words[1]);
     }
     if (bytes == 0)
         return hash;
     memset(words, 0, sizeof words);
     memcpy(words, at, bytes);
-    return gw__mix(hash, words[0], words[1]);
+    return gw__mix_words(hash, words[0], words[1]);
 }
 
 #endif

@@ -18,6 +18,7 @@ void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
 }
 
 enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
+                           bool beside,
                            const unsigned char token[GW__TOKEN_BYTES],
                            struct gw__header *header, struct gw_error *why)
 {
@@ -34,7 +35,7 @@ enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
         return gw_fail(why, GW_EDATA,
                        "malformed slice: %zu bytes of data before the data",
                        here);
-    if (!more && here != header->bytes)
+    if (!more && here != header->bytes && !(beside && here == 0))
         return gw_fail(why, GW_EDATA,
                        "malformed slice: %zu bytes of data, %u announced", here,
                        header->bytes);

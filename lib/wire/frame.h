@@ -4,7 +4,8 @@
  * socket, and nothing that a peer sends can do more than be refused.
  *
  * A slice travels on a lane, as one part (the header, then the data) or as two
- * (the header; the data). The beginning of the receiver's token is in front of
+ * (the header; the data), or as a header alone, whose data comes beside
+ * (stream.h). The beginning of the receiver's token is in front of
  * the header, since the HELLO speaks for its connection alone: when that ends a
  * socket takes another one, by whomever. Everything else is a note. Notes open
  * every connection (HELLO), and travel on a connection of their own beside the
@@ -27,9 +28,10 @@ void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
                     unsigned char out[GW__SLICE_HEAD_BYTES]);
 /* Takes the header out of a slice's first part, which must know `token`.
  * GW_EDATA with a sentence when it does not, or the sizes do not agree: `more`
- * says whether a second part follows. */
+ * says whether a second part follows, `beside` whether the data may come
+ * beside: it does where there is none here, and none follows. */
 GW_MUST_CHECK enum gw_err
-gw__frame_head(const void *part, size_t bytes, bool more,
+gw__frame_head(const void *part, size_t bytes, bool more, bool beside,
                const unsigned char token[GW__TOKEN_BYTES],
                struct gw__header *header, struct gw_error *why);
 /* Checks the second part. */

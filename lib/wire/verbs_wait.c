@@ -10,13 +10,9 @@
  * looked at once more, and one epoll set hears the completion channel, the
  * connection manager and the ends of processes.
  */
+#include "ears.h"
 #include "verbs.h"
 
-#include <errno.h>
-#include <sys/epoll.h>
-#include <time.h>
-
-static const uint64_t least_spin_ns = 1000U, most_spin_ns = 50 * 1000U;
 /* While something is to be seen by the passing of time alone. */
 static const uint64_t unsettled_ns = 5 * 1000000U;
 
@@ -48,29 +44,13 @@ static bool spin(struct gw__verbs *verbs, uint64_t now_ns, uint64_t deadline_ns)
     end_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
     while (now_ns < end_ns) {
         if (gw__verbs_progress(verbs)) {
-            verbs->spin_ns *= 2;
-            if (verbs->spin_ns > most_spin_ns)
-                verbs->spin_ns = most_spin_ns;
+            verbs->spin_ns = gw__ears_next_spin(verbs->spin_ns, true);
             return true;
         }
         now_ns = gw_now_ns();
     }
-    verbs->spin_ns /= 2;
-    if (verbs->spin_ns < least_spin_ns)
-        verbs->spin_ns = least_spin_ns;
+    verbs->spin_ns = gw__ears_next_spin(verbs->spin_ns, false);
     return false;
-}
-
-/* epoll_pwait2 knows nanoseconds, but not everywhere. */
-static int hark(int ears, struct epoll_event *events, int most, uint64_t ns)
-{
-    enum { MS = 1000000 };
-    struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000U),
-                             .tv_nsec = (long)(ns % 1000000000U)};
-    int count = epoll_pwait2(ears, events, most, &limit, NULL);
-    if (count < 0 && errno != EINTR)
-        count = epoll_wait(ears, events, most, (int)((ns + MS - 1) / MS));
-    return count;
 }
 
 static void answer_bell(struct gw__verbs *verbs)
@@ -92,7 +72,7 @@ void gw__verbs_doze(struct gw__verbs *verbs, uint64_t ns)
         if (gw__verbs_progress(verbs))
             return;
     }
-    int count = hark(verbs->ears, events, MOST, ns);
+    int count = gw__ears_hark(verbs->ears, events, MOST, ns);
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == verbs->bell->fd)
             answer_bell(verbs);

@@ -4,7 +4,8 @@
  * every connection between them. A HELLO carries a token that was in the
  * receiver's address, so it can only come from a member, and from the one that
  * the connection was made for. A rank is connected when it has heard HELLO on
- * all connections from all peers.
+ * all connections from all peers, and the streams for large bodies, if there
+ * are any, have met (zmq_beside.c).
  */
 #include "zmq_wire.h"
 
@@ -45,7 +46,8 @@ static enum gw_err join_peer(struct gw__zmq *zmq, unsigned peer,
     err = gw__watch_add(&zmq->watch, peer, &card.process, &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
-    return peer < zmq->wire.rank ? connect_link(zmq, peer, &card, why) : GW_OK;
+    err = peer < zmq->wire.rank ? connect_link(zmq, peer, &card, why) : GW_OK;
+    return err ? err : gw__zmq_beside_join(zmq, peer, &card, why);
 }
 
 static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
@@ -113,7 +115,8 @@ static enum gw_err shake_hands(struct gw__zmq *zmq, unsigned peer,
         if (!lane->greeted || !lane->welcomed)
             result = GW_PENDING;
     }
-    return result;
+    enum gw_err beside = gw__zmq_beside_meet(zmq, peer, why);
+    return beside ? beside : result;
 }
 
 /* Who ended without having met this rank, or -1. A rank that met all others and
@@ -178,9 +181,11 @@ enum gw_err gw__zmq_connect(struct gw__wire *wire,
     for (unsigned r = 0; r < wire->size && !err; r++)
         if (r != wire->rank)
             err = join_peer(zmq, r, &table[r], why);
-    if (!err && zmq->watch.fd >= 0 && !gw__zmq_listen(zmq, zmq->watch.fd, NULL))
+    if (!err && zmq->watch.fd >= 0 &&
+        !gw__zmq_listen(zmq, zmq->watch.fd, false, NULL))
         err = gw_fail_errno(why, "listening for the end of peers");
     if (!err)
         err = meet_all(zmq, deadline_ns, why);
+    gw__door_close(&zmq->door);
     return err ? gw_wrap(why, err, "%s wire", wire->ops->name) : GW_OK;
 }

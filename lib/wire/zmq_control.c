@@ -19,8 +19,10 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* How long a process's end waits for the end of its connection. */
+/* How long a process's end waits for the end of its connection, and the end of
+ * a stream for what the notes say of it. */
 static const uint64_t held_open_ns = 100 * 1000000U;
+static const uint64_t unexplained_ns = 5000 * 1000000ULL;
 
 bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
                   struct gw__note *note)
@@ -81,6 +83,7 @@ static void end_all(struct gw__zmq *zmq)
             zmq_close(zmq->links[r].lanes[l].socket);
             zmq->links[r].lanes[l].socket = NULL;
         }
+    gw__zmq_beside_drop(zmq);
     await_returned(zmq);
 }
 
@@ -180,6 +183,9 @@ void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer)
         gw__zmq_lose(zmq, peer, "its connection ended");
     else if (link->ended_ns && gw_now_ns() - link->ended_ns > held_open_ns)
         gw__zmq_lose(zmq, peer, "its process ended");
+    else if (link->stream && link->stream->ended_ns &&
+             gw_now_ns() - link->stream->ended_ns > unexplained_ns)
+        gw__zmq_lose(zmq, peer, "its connection for large bodies ended");
 }
 
 void gw__zmq_hear_ends(struct gw__zmq *zmq)

@@ -146,6 +146,36 @@ static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
     return err;
 }
 
+/* A peer of whom no more is to be heard reads none of it: see refused. */
+static enum gw_err send_beside(struct gw__zmq *zmq, unsigned peer,
+                               struct gw__zmq_lane *lane,
+                               const struct gw__header *header,
+                               const void *data)
+{
+    unsigned char head[GW__SLICE_HEAD_BYTES];
+    if (!gw__zmq_beside_queue(zmq, peer, header, data))
+        return GW_ENOMEM;
+    gw__frame_seal(zmq->links[peer].token, header, head);
+    if (zmq_send(lane->socket, head, sizeof head, ZMQ_DONTWAIT) < 0) {
+        gw__zmq_beside_take_back(&zmq->links[peer]);
+        return refused(zmq, peer);
+    }
+    gw__zmq_beside_push(zmq, peer);
+    return GW_OK;
+}
+
+static enum gw_err send_somehow(struct gw__zmq *zmq, unsigned peer,
+                                struct gw__zmq_lane *lane,
+                                const struct gw__header *header,
+                                const void *data, bool copy)
+{
+    if (gw__zmq_goes_beside(&zmq->links[peer], header->bytes, copy))
+        return send_beside(zmq, peer, lane, header, data);
+    if (copy || header->bytes <= GW__ZMQ_COPIED_BYTES)
+        return send_copied(zmq, peer, lane, header, data);
+    return send_lent(zmq, peer, lane, header, (void *)(uintptr_t)data);
+}
+
 enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
                          const struct gw__header *header, const void *data,
                          bool copy)
@@ -163,9 +193,7 @@ enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
         return GW_PENDING;
     struct gw__zmq_lane *lane = next_lane(zmq, link, link->sent);
     lane->touched = true;
-    err = copy || header->bytes <= GW__ZMQ_COPIED_BYTES
-              ? send_copied(zmq, peer, lane, header, data)
-              : send_lent(zmq, peer, lane, header, (void *)(uintptr_t)data);
+    err = send_somehow(zmq, peer, lane, header, data, copy);
     if (err)
         return err;
     link->bytes_before[link->sent % GW__ZMQ_WINDOW_SLICES] = link->sent_bytes;
@@ -182,7 +210,7 @@ uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer)
     struct gw__zmq *zmq = gw__zmq_of(wire);
     struct gw__zmq_link *link = &zmq->links[peer];
     bool in_order = link->state == GW__LINK_UP && !zmq->over;
-    uint64_t done = link->sent;
+    uint64_t done = gw__zmq_beside_first(zmq, peer);
     for (unsigned l = 0; l < zmq->lanes; l++) {
         struct gw__zmq_lane *lane = &link->lanes[l];
         uint64_t returned = atomic_load(&lane->returned);
@@ -244,9 +272,13 @@ static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
     struct gw_error fault;
     bool more = zmq_msg_more(&link->head);
     unsigned char *head = zmq_msg_data(&link->head);
-    enum gw_err err = gw__frame_head(head, zmq_msg_size(&link->head), more,
-                                     zmq->card.token, &link->header, &fault);
+    enum gw_err err =
+        gw__frame_head(head, zmq_msg_size(&link->head), more, link->stream,
+                       zmq->card.token, &link->header, &fault);
     const unsigned char *data = head + GW__SLICE_HEAD_BYTES;
+    if (!err && !more && zmq_msg_size(&link->head) == GW__SLICE_HEAD_BYTES &&
+        link->header.bytes > 0)
+        return gw__zmq_beside_expect(zmq, peer);
     if (!err && more) {
         if (zmq_msg_recv(&link->body, lane->socket, ZMQ_DONTWAIT) < 0)
             return gw__zmq_lose(zmq, peer, zmq_strerror(errno));
@@ -263,6 +295,29 @@ static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
     return GW_OK;
 }
 
+/* The next slice's head, and its data if that is not beside. */
+static enum gw_err take_slice(struct gw__zmq *zmq, unsigned peer)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    struct gw__zmq_lane *lane = next_lane(zmq, link, link->received);
+    zmq_msg_init(&link->head);
+    zmq_msg_init(&link->body);
+    if (zmq_msg_recv(&link->head, lane->socket, ZMQ_DONTWAIT) < 0) {
+        lane->touched = false;
+        return GW_PENDING;
+    }
+    if (link->state != GW__LINK_UP)
+        link->quiet_ns = gw_now_ns();
+    enum gw_err err = take_message(zmq, peer, lane);
+    if (err || link->coming) {
+        zmq_msg_close(&link->head);
+        zmq_msg_close(&link->body);
+        zmq_msg_init(&link->head);
+        zmq_msg_init(&link->body);
+    }
+    return err;
+}
+
 enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
                          struct gw__slice_view *view)
 {
@@ -277,21 +332,15 @@ enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
         return GW_ECLOSED;
     if (link->settled)
         return GW_ELOST;
-    struct gw__zmq_lane *lane = next_lane(zmq, link, link->received);
-    zmq_msg_init(&link->head);
-    zmq_msg_init(&link->body);
-    if (zmq_msg_recv(&link->head, lane->socket, ZMQ_DONTWAIT) < 0) {
+    enum gw_err err = link->coming ? GW_OK : take_slice(zmq, peer);
+    if (!err && link->coming)
+        err = gw__zmq_beside_pull(zmq, peer);
+    if (err == GW_PENDING) {
         link->awaited = true;
-        lane->touched = false;
         return nothing(zmq, peer);
     }
-    if (link->state != GW__LINK_UP)
-        link->quiet_ns = gw_now_ns();
-    enum gw_err err = take_message(zmq, peer, lane);
     if (err) {
         link->settled = true;
-        zmq_msg_close(&link->head);
-        zmq_msg_close(&link->body);
         return err;
     }
     link->held = true;

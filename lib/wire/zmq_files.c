@@ -77,11 +77,15 @@ static unsigned needed_files(const struct gw__zmq *zmq)
         A_PEER = 3,   /* its pidfd, and the two ends of the monitor */
         A_SOCKET = 2, /* its mailbox and its connection */
         A_LISTENER = 1,
+        A_STREAM = 1,
+        THE_DOOR = 1 + sizeof zmq->door.guests / sizeof *zmq->door.guests,
     };
     unsigned peers = zmq->wire.size - 1;
     unsigned higher = peers - zmq->wire.rank, sockets = zmq->lanes + 1;
+    bool beside = zmq->card.secured && zmq->card.transport == GW__ZMQ_TCP;
     return A_WIRE + peers * (A_PEER + sockets * A_SOCKET) +
-           higher * sockets * A_LISTENER;
+           higher * sockets * A_LISTENER +
+           (beside ? peers * A_STREAM + THE_DOOR : 0);
 }
 
 enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq, struct gw_error *why)

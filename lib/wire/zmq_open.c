@@ -73,7 +73,8 @@ static enum gw_err make_context(struct gw__zmq *zmq, struct gw_error *why)
         return gw_fail_errno(why, "a ZeroMQ context of %d sockets", sockets);
     zmq->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     zmq->ears = epoll_create1(EPOLL_CLOEXEC);
-    if (zmq->bell < 0 || zmq->ears < 0 || !gw__zmq_listen(zmq, zmq->bell, NULL))
+    if (zmq->bell < 0 || zmq->ears < 0 ||
+        !gw__zmq_listen(zmq, zmq->bell, false, NULL))
         return gw_fail_errno(why, "eventfd and epoll");
     return GW_OK;
 }
@@ -158,6 +159,8 @@ static enum gw_err open_all(struct gw__zmq *zmq,
         err = choose_interface(config, interface, why);
     if (!err)
         err = prepare(zmq, config, why);
+    if (!err)
+        err = gw__zmq_beside_open(zmq, interface, why);
     for (unsigned peer = 0; peer < size && !err; peer++)
         if (peer != rank)
             err = gw__zmq_make_link(zmq, peer, interface, why);
@@ -184,7 +187,7 @@ enum gw_err gw__zmq_open(const struct gw_comm_config *config,
     if (!zmq)
         return gw_fail(why, GW_ENOMEM, "%s wire", config->wire);
     pthread_once(&once, keep_large_blocks);
-    zmq->bell = zmq->ears = zmq->watch.fd = -1;
+    zmq->bell = zmq->ears = zmq->watch.fd = zmq->door.fd = -1;
     zmq->wire.ops = ipc ? &ipc_ops : &tcp_ops;
     zmq->wire.rank = config->rank;
     zmq->wire.size = config->size;
@@ -207,6 +210,7 @@ void gw__zmq_free(struct gw__zmq *zmq)
         gw__zmq_close_link(&zmq->links[r], zmq->lanes);
     while (zmq->context && zmq_ctx_term(zmq->context) != 0)
         assert(errno == EINTR);
+    gw__zmq_beside_close(zmq);
     for (unsigned r = 0; zmq->links && r < zmq->wire.size; r++) {
         free(zmq->links[r].lanes);
         free(zmq->links[r].aligned);

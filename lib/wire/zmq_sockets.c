@@ -67,7 +67,7 @@ static enum gw_err watch_connection(struct gw__zmq *zmq, unsigned peer,
         !set(link->monitor, ZMQ_LINGER, 0) ||
         zmq_connect(link->monitor, name) != 0 ||
         zmq_getsockopt(link->monitor, ZMQ_FD, &fd, &size) != 0 ||
-        !gw__zmq_listen(zmq, fd, link->notes))
+        !gw__zmq_listen(zmq, fd, false, &link->notes->touched))
         return gw_fail_errno(why, "watching the connection to rank %u", peer);
     return GW_OK;
 }
@@ -85,7 +85,7 @@ static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
         if (!lane->socket ||
             !set_options(zmq, lane->socket, interface, lane == link->notes) ||
             zmq_getsockopt(lane->socket, ZMQ_FD, &fd, &size) != 0 ||
-            !gw__zmq_listen(zmq, fd, lane))
+            !gw__zmq_listen(zmq, fd, false, &lane->touched))
             return gw_fail_errno(why, "a socket for rank %u", peer);
         if (!zmq->card.secured)
             continue;

@@ -15,12 +15,10 @@
  * ranks, and 2 to 4 of a barrier of 35 with 4.) There is no spinning: ranks are
  * pinned, and libzmq's thread needs the core (zmq_open.c).
  */
+#include "ears.h"
 #include "zmq_wire.h"
 
-#include <errno.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 /* While something is to be seen by the passing of time alone. */
 static const uint64_t unsettled_ns = 5 * 1000000U;
@@ -63,22 +61,32 @@ static bool any_returned(struct gw__zmq *zmq)
     return true;
 }
 
+/* Is there a slice to be looked at? Moves on what travels beside. */
+static bool has_head(struct gw__zmq *zmq, unsigned peer)
+{
+    struct gw__zmq_link *link = &zmq->links[peer];
+    bool whole = link->stream && gw__zmq_beside_move(zmq, peer);
+    if (zmq->over || !link->awaited || link->coming)
+        return whole;
+    return has_slice(head_lane(zmq, link));
+}
+
 /* What no descriptor will announce any more. */
 static bool any_unannounced(struct gw__zmq *zmq)
 {
-    bool any = any_returned(zmq);
+    bool any = false;
     for (unsigned r = 0; r < zmq->wire.size; r++) {
         struct gw__zmq_link *link = &zmq->links[r];
         if (r == zmq->wire.rank)
             continue;
         if (link->notes->touched)
             any |= heard_news(zmq, r);
-        if (link->awaited && !zmq->over && has_slice(head_lane(zmq, link))) {
+        if (has_head(zmq, r) && link->awaited) {
             link->awaited = false;
             any = true;
         }
     }
-    return any;
+    return any_returned(zmq) || any;
 }
 
 /* True while time alone may change a link: a process ended whose connection is
@@ -87,7 +95,7 @@ static bool is_unsettled(const struct gw__zmq_link *link)
 {
     switch (link->state) {
     case GW__LINK_UP:
-        return link->ended_ns != 0;
+        return link->ended_ns || (link->stream && link->stream->ended_ns);
     case GW__LINK_CLOSED:
         return link->awaited && link->received < link->due;
     default:
@@ -95,26 +103,14 @@ static bool is_unsettled(const struct gw__zmq_link *link)
     }
 }
 
-/* Of a lane or a monitor the edge alone is told: who is not interested in it
+/* Of what can be touched the edge alone is told: who is not interested in it
  * just then must not wake for it again and again. */
-bool gw__zmq_listen(struct gw__zmq *zmq, int fd, struct gw__zmq_lane *lane)
+bool gw__zmq_listen(struct gw__zmq *zmq, int fd, bool both, bool *touched)
 {
-    struct epoll_event event = {.events = EPOLLIN | (lane ? EPOLLET : 0U),
-                                .data.ptr = lane};
+    struct epoll_event event = {.events = EPOLLIN | (both ? EPOLLOUT : 0U) |
+                                          (touched ? EPOLLET : 0U),
+                                .data.ptr = touched};
     return epoll_ctl(zmq->ears, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-/* epoll_pwait2 knows nanoseconds, but not everywhere: the naps of a
- * communicator that waits beside another are shorter than a millisecond. */
-static int hark(int ears, struct epoll_event *events, int most, uint64_t ns)
-{
-    enum { MS = 1000000 };
-    struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000U),
-                             .tv_nsec = (long)(ns % 1000000000U)};
-    int count = epoll_pwait2(ears, events, most, &limit, NULL);
-    if (count < 0 && errno != EINTR)
-        count = epoll_wait(ears, events, most, (int)((ns + MS - 1) / MS));
-    return count;
 }
 
 bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns)
@@ -122,11 +118,11 @@ bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns)
     enum { MOST = 32 };
     struct epoll_event events[MOST];
     bool ended = false;
-    int count = hark(zmq->ears, events, MOST, ns);
+    int count = gw__ears_hark(zmq->ears, events, MOST, ns);
     for (int i = 0; i < count; i++) {
-        struct gw__zmq_lane *lane = events[i].data.ptr;
-        if (lane)
-            lane->touched = true;
+        bool *touched = events[i].data.ptr;
+        if (touched)
+            *touched = true;
         else
             ended = true;
     }

@@ -9,6 +9,7 @@
  *   zmq_files.c    file descriptors enough
  *   zmq_connect.c  joins the peers
  *   zmq_data.c     slices: send, peek, release, windows and credits
+ *   zmq_beside.c   large bodies under a key, beside the lanes
  *   zmq_control.c  notes between ranks: loss, abort, goodbye
  *   zmq_wait.c     sleeping until something changes
  *   frame.h        the messages
@@ -27,6 +28,7 @@
 #define GW__ZMQ_WIRE_H
 
 #include "frame.h"
+#include "stream.h"
 #include "watch.h"
 #include "wire.h"
 
@@ -44,6 +46,8 @@ enum {
     GW__ZMQ_WINDOW_BYTES_MAX = 4 << 20,
     /* Larger slices are lent to libzmq, smaller ones are copied: zmq_data.c. */
     GW__ZMQ_COPIED_BYTES = 128 << 10,
+    /* Larger bodies go beside, where they can: zmq_beside.c. */
+    GW__ZMQ_BESIDE_BYTES = 16 << 10,
     /* libzmq's reading buffer: what is larger has a piece of memory of its own
      * at the receiver. */
     GW__ZMQ_SMALL_BYTES = 8192,
@@ -59,12 +63,14 @@ enum gw__zmq_transport { GW__ZMQ_IPC = 1, GW__ZMQ_TCP };
  * endpoints follow from `name`. */
 struct gw__zmq_card {
     uint32_t magic;
-    uint8_t transport, lanes, secured, zero;
+    uint8_t transport, lanes, secured, sealing;
     struct gw__watch_id process;
     uint64_t name;                        /* random */
     unsigned char token[GW__TOKEN_BYTES]; /* random: HELLOs must know it */
     char host[48];                        /* numeric, terminated; tcp */
-    uint16_t ports[(GW__ADDRESS_MAX - 104) / 2];
+    unsigned char seal_key[GW__SEAL_KEY_BYTES]; /* random; `sealing` */
+    uint16_t door;                              /* the port for streams */
+    uint16_t ports[(GW__ADDRESS_MAX - 138) / 2];
 };
 _Static_assert(sizeof(struct gw__zmq_card) == GW__ADDRESS_MAX, "fits a blob");
 
@@ -94,6 +100,8 @@ struct gw__zmq_link {
     void *monitor; /* tells when a connection to `notes` ends, */
     int notes_fd;  /* and this is the peer's; -1: not known yet */
     unsigned char token[GW__TOKEN_BYTES];
+    struct gw__stream *stream; /* for large bodies; NULL: none */
+    bool coming;               /* the head's body comes on it */
 
     enum gw__zmq_state state;
     bool disconnected;
@@ -126,6 +134,8 @@ struct gw__zmq {
     unsigned lanes;
     size_t window_bytes; /* of each link, about; all ranks have the same */
     struct gw__zmq_key key;
+    struct gw__seal *seal; /* NULL: no streams */
+    struct gw__door door;
     struct gw__zmq_card card;
     struct gw__zmq_link *links; /* by rank; this rank's own is unused */
     struct gw__watch watch;
@@ -181,6 +191,47 @@ GW_MUST_CHECK enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq,
                                                 struct gw_error *why);
 void gw__zmq_release_files(struct gw__zmq *zmq);
 
+/* ---- zmq_beside.c ---- */
+
+/* Draws this rank's key and opens its door, where streams are used: over tcp,
+ * with a key. */
+GW_MUST_CHECK enum gw_err gw__zmq_beside_open(struct gw__zmq *zmq,
+                                              const char *interface,
+                                              struct gw_error *why);
+/* The stream to `peer`, which sent `card`; begins to connect where this rank
+ * does. */
+GW_MUST_CHECK enum gw_err gw__zmq_beside_join(struct gw__zmq *zmq,
+                                              unsigned peer,
+                                              const struct gw__zmq_card *card,
+                                              struct gw_error *why);
+/* GW_OK: it stands, or there is none. GW_PENDING: not yet. */
+GW_MUST_CHECK enum gw_err
+gw__zmq_beside_meet(struct gw__zmq *zmq, unsigned peer, struct gw_error *why);
+/* A body that the caller waits for, and large enough that it pays. */
+bool gw__zmq_goes_beside(const struct gw__zmq_link *link, size_t bytes,
+                         bool copy);
+/* Queues the body of the link's next slice, and takes it back. */
+GW_MUST_CHECK bool gw__zmq_beside_queue(struct gw__zmq *zmq, unsigned peer,
+                                        const struct gw__header *header,
+                                        const void *data);
+void gw__zmq_beside_take_back(struct gw__zmq_link *link);
+/* Hands over what the kernel takes. */
+void gw__zmq_beside_push(struct gw__zmq *zmq, unsigned peer);
+/* The first of the link's sends whose body is still read; `link->sent`: none.
+ */
+uint64_t gw__zmq_beside_first(struct gw__zmq *zmq, unsigned peer);
+/* The body of the header that was just taken comes beside. */
+GW_MUST_CHECK enum gw_err gw__zmq_beside_expect(struct gw__zmq *zmq,
+                                                unsigned peer);
+/* GW_OK: it is in the view. GW_PENDING: not yet. */
+GW_MUST_CHECK enum gw_err gw__zmq_beside_pull(struct gw__zmq *zmq,
+                                              unsigned peer);
+/* Moves on what was touched; true when a body that is awaited is whole. */
+bool gw__zmq_beside_move(struct gw__zmq *zmq, unsigned peer);
+/* Nobody reads any more what was to be sent. */
+void gw__zmq_beside_drop(struct gw__zmq *zmq);
+void gw__zmq_beside_close(struct gw__zmq *zmq);
+
 /* ---- the ops ---- */
 
 enum gw_err gw__zmq_connect(struct gw__wire *wire,
@@ -217,11 +268,12 @@ bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
                   struct gw__note *note);
 /* Reads what `peer` has told. */
 void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer);
-/* Has `doze` hear `fd`, which announces news of `lane`; NULL: the bell, or the
- * end of a process. */
-bool gw__zmq_listen(struct gw__zmq *zmq, int fd, struct gw__zmq_lane *lane);
-/* Sleeps until there is news, or for `ns`, and marks the lanes that have any as
- * touched; true when there is some that belongs to no lane. */
+/* Has `doze` hear `fd`, and set *touched when there is news; NULL: it is the
+ * bell, or the end of a process. `both`: there is news in room to write, too.
+ */
+bool gw__zmq_listen(struct gw__zmq *zmq, int fd, bool both, bool *touched);
+/* Sleeps until there is news, or for `ns`, and marks what has any as touched;
+ * true when there is some of the bell or of a process. */
 bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns);
 /* Takes up the news of ended processes. */
 void gw__zmq_hear_ends(struct gw__zmq *zmq);

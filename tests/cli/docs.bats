@@ -57,7 +57,9 @@ compile_and_run() {
         -I "$ROOT/lib/include" "$BUILD/libgradwire.a" \
         $(pkg-config --libs libzmq jansson raft libuv) \
         $(pkg-config --libs openblas 2>/dev/null) \
-        $(pkg-config --libs libibverbs librdmacm 2>/dev/null) -lm -pthread ${SAN:-}
+        $(pkg-config --libs libibverbs librdmacm 2>/dev/null) \
+        $([ ! -e /usr/include/intel-ipsec-mb.h ] || echo -lIPSec_MB) \
+        -lm -pthread ${SAN:-}
     ./program
 }
 

@@ -27,14 +27,19 @@ static void try_slice(const uint8_t *bytes, size_t size, bool more)
     unsigned char token[GW__TOKEN_BYTES] = {0};
     if (size >= GW__SLICE_TOKEN_BYTES)
         memcpy(token, bytes, GW__SLICE_TOKEN_BYTES);
-    if (gw__frame_head(bytes, size, more, token, &header, &why)) {
+    if (gw__frame_head(bytes, size, more, false, token, &header, &why)) {
         expect(why.code == GW_EDATA && why.text[0]);
+        expect(gw__frame_head(bytes, size, more, true, token, &header, &why) ||
+               (!more && size == GW__SLICE_HEAD_BYTES));
         return;
     }
     expect(more ? size == GW__SLICE_HEAD_BYTES && header.bytes > 0
                 : size == GW__SLICE_HEAD_BYTES + header.bytes);
+    expect(gw__frame_head(bytes, size, more, true, token, &header, &why) ==
+           GW_OK);
     token[0] ^= 1;
-    expect(gw__frame_head(bytes, size, more, token, &header, &why) == GW_EDATA);
+    expect(gw__frame_head(bytes, size, more, false, token, &header, &why) ==
+           GW_EDATA);
     memcpy(&header, bytes + GW__SLICE_TOKEN_BYTES, sizeof header);
     expect(gw__frame_body(&header, header.bytes, false, &why) == GW_OK);
     expect(gw__frame_body(&header, header.bytes, true, &why) == GW_EDATA);

@@ -24,13 +24,14 @@ static struct gw__header header_of(size_t bytes, uint32_t number)
         .contributors = ~(uint64_t)number};
 }
 
-/* The head of the link must be slice `number`; it is released. */
-static void expect(struct gw__wire *wire, unsigned peer, size_t bytes,
-                   uint32_t number)
+/* The head of the link must be slice `number`; it is released. `sender` as of
+ * crew_await_from. */
+static void expect(struct gw__wire *sender, struct gw__wire *wire,
+                   unsigned peer, size_t bytes, uint32_t number)
 {
     struct gw__slice_view view;
     struct gw__header due = header_of(bytes, number);
-    enum gw_err err = crew_await(wire, peer, &view);
+    enum gw_err err = crew_await_from(sender, wire, peer, &view);
     ck_assert_msg(err == GW_OK, "slice %u of %zu bytes: %s", number, bytes,
                   gw_err_name(err));
     due.sent_ns = view.header->sent_ns; /* a wire may have stamped it */
@@ -68,7 +69,7 @@ static void test_sizes(const char *name, unsigned lanes, bool copy)
         memset(&header, 0, sizeof header); /* it is taken at once */
         if (copy)
             memset(data, 0xee, sizes[i]);
-        expect(crew.wires[0], 1, sizes[i], i);
+        expect(crew.wires[1], crew.wires[0], 1, sizes[i], i);
         ck_assert(crew_await_done(crew.wires[1], 0, i + 1));
     }
     crew_end(&crew);
@@ -127,7 +128,7 @@ static void *talk(void *context)
             sent += moved;
         }
         if (read < t->count && ops->peek(t->wire, t->peer, &view) == GW_OK) {
-            expect(t->wire, t->peer, t->size(read), read);
+            expect(NULL, t->wire, t->peer, t->size(read), read);
             read++;
             moved = true;
         }
@@ -209,7 +210,7 @@ START_TEST(bursts_of_small_slices_find_room)
         if (sent == 0)
             crew.wires[0]->ops->wait(crew.wires[0], 20000000);
         while (sent-- > 0)
-            expect(crew.wires[1], 0, sizeof data, 1);
+            expect(NULL, crew.wires[1], 0, sizeof data, 1);
     }
     crew_end(&crew);
 }
@@ -236,10 +237,10 @@ static void test_full(const char *name, size_t bytes)
     ck_assert_uint_lt(sent, MORE_THAN_ENOUGH);
     ck_assert_uint_lt(sent * bytes, 64 << 20);
     for (uint32_t i = 0; i < sent; i++)
-        expect(crew.wires[1], 0, bytes, 5);
+        expect(crew.wires[0], crew.wires[1], 0, bytes, 5);
     struct gw__header header = header_of(bytes, 5);
     crew_send(crew.wires[0], 1, &header, data, false);
-    expect(crew.wires[1], 0, bytes, 5);
+    expect(crew.wires[0], crew.wires[1], 0, bytes, 5);
     ck_assert(crew_await_done(crew.wires[0], 1, sent + 1));
     crew_end(&crew);
     free(data);
@@ -297,8 +298,8 @@ START_TEST(a_view_stays_until_it_is_released)
     ck_assert_int_eq(crew.wires[1]->ops->peek(crew.wires[1], 0, &again), GW_OK);
     ck_assert_ptr_eq(first.data, again.data);
     ck_assert_ptr_eq(first.header, again.header);
-    expect(crew.wires[1], 0, 64, 0);
-    expect(crew.wires[1], 0, 64, 1);
+    expect(NULL, crew.wires[1], 0, 64, 0);
+    expect(NULL, crew.wires[1], 0, 64, 1);
     ck_assert_int_eq(crew.wires[1]->ops->peek(crew.wires[1], 0, &again),
                      GW_PENDING);
     crew_end(&crew);
@@ -334,7 +335,7 @@ static void *mingle(void *context)
         }
         for (unsigned p = 0; p < wire->size; p++)
             if (p != me)
-                expect(wire, p, mingle_size(p, me, round), round);
+                expect(NULL, wire, p, mingle_size(p, me, round), round);
     }
     free(data);
     return NULL;
@@ -381,7 +382,7 @@ START_TEST(a_sleeper_is_woken_by_a_slice)
         crew.wires[0]->ops->wait(crew.wires[0], 5000000000ULL);
     ck_assert_uint_lt(gw_now_ns() - begin, 2000000000ULL);
     pthread_join(thread, NULL);
-    expect(crew.wires[0], 1, 8, 0);
+    expect(NULL, crew.wires[0], 1, 8, 0);
     begin = gw_now_ns();
     crew.wires[0]->ops->wait(crew.wires[0], 3000000);
     ck_assert_uint_lt(gw_now_ns() - begin, 1000000000ULL);

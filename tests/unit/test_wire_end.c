@@ -250,10 +250,13 @@ START_TEST(a_killed_peer_is_lost_within_a_second_on_all_ranks)
 }
 END_TEST
 
+/* Not with a key: what was sealed was given back, and may have died with it. */
 START_TEST(what_a_killed_peer_had_sent_arrives)
 {
     struct crew crew;
     struct gw__slice_view view;
+    if (strncmp(crew_wire_name(_i), "keyed", 5) == 0)
+        return;
     crew_start_with_child(&crew, crew_wire_name(_i), 2, 1, send_some, NULL);
     struct gw__wire *wire = crew.wires[0];
     ck_assert_int_eq(crew_await(wire, 1, &view), GW_OK);

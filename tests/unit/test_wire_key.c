@@ -230,6 +230,54 @@ START_TEST(other_lanes_or_sizes_are_a_mismatch)
 }
 END_TEST
 
+/* ---- large bodies ---- */
+
+/* Somebody on the way between two ranks writes into the connection that their
+ * large bodies take. */
+START_TEST(a_body_from_elsewhere_loses_the_link)
+{
+    enum { BYTES = 100000 };
+    struct crew crew;
+    struct gw__slice_view view;
+    struct gw_error why;
+    crew_start(&crew, "keyed tcp", 2, 0);
+    struct gw__stream *stream = gw__zmq_of(crew.wires[1])->links[0].stream;
+    if (gw__seal_is_built()) {
+        unsigned char *data = calloc(1, BYTES);
+        struct gw__header header = {.bytes = BYTES};
+        ck_assert_int_eq(write(stream->fd, "rubbish", 7), 7);
+        crew_send(crew.wires[1], 0, &header, data, false);
+        ck_assert_int_eq(
+            crew_await_from(crew.wires[1], crew.wires[0], 1, &view), GW_ELOST);
+        ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, &why),
+                         GW_ELOST);
+        ck_assert_str_eq(why.text,
+                         "rank 1 lost: a body that its key does not open");
+        free(data);
+    } else
+        ck_assert_ptr_null(stream);
+    crew_end(&crew);
+}
+END_TEST
+
+/* Copied ones, which their sender has left behind, do not wait for it. */
+START_TEST(copied_bodies_come_without_their_sender)
+{
+    enum { BYTES = 3 << 20 };
+    struct crew crew;
+    struct gw__slice_view view;
+    unsigned char *data = calloc(1, BYTES);
+    struct gw__header header = {.bytes = BYTES};
+    crew_start(&crew, "keyed tcp", 2, 0);
+    crew_send(crew.wires[1], 0, &header, data, true);
+    ck_assert_uint_eq(crew.wires[1]->ops->sends_done(crew.wires[1], 0), 1);
+    ck_assert_int_eq(crew_await(crew.wires[0], 1, &view), GW_OK);
+    ck_assert_mem_eq(view.data, data, BYTES);
+    crew_end(&crew);
+    free(data);
+}
+END_TEST
+
 Suite *suite_wire_key(void)
 {
     Suite *suite = suite_create("wire_key");
@@ -242,6 +290,8 @@ Suite *suite_wire_key(void)
     tcase_add_loop_test(tests, a_shared_key_joins, 0, 2);
     tcase_add_test(tests, another_key_does_not_join);
     tcase_add_test(tests, other_lanes_or_sizes_are_a_mismatch);
+    tcase_add_test(tests, a_body_from_elsewhere_loses_the_link);
+    tcase_add_test(tests, copied_bodies_come_without_their_sender);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -24,12 +24,12 @@ static void send_from_anew(struct crew *crew, uint32_t number)
     struct gw__header header = {.slice = number, .bytes = (uint32_t)bytes};
     struct gw__slice_view view;
     struct gw_error why = {0};
-    struct gw__wire *reader = crew->wires[0];
+    struct gw__wire *reader = crew->wires[0], *sender = crew->wires[1];
     unsigned char *data = gw_alloc(bytes, NULL);
     ck_assert_ptr_nonnull(data);
     crew_fill(data, bytes, number);
     crew_send(crew->wires[1], 0, &header, data, false);
-    enum gw_err err = crew_await(reader, 1, &view);
+    enum gw_err err = crew_await_from(sender, reader, 1, &view);
     (void)reader->ops->check(reader, &why);
     ck_assert_msg(err == GW_OK, "%s %s", gw_err_name(err), why.text);
     ck_assert_uint_eq(view.header->slice, number);

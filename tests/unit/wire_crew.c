@@ -11,14 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zmq.h>
 
 static const char *const all_wires[] = {
-    "shm",       "ipc",       "tcp",         "quiet shm",
-    "quiet ipc", "quiet tcp", "rough shm",   "rough ipc",
-    "rough tcp", "verbs",     "quiet verbs", "rough verbs"};
+    "shm",       "ipc",       "tcp",         "quiet shm",  "quiet ipc",
+    "quiet tcp", "rough shm", "rough ipc",   "rough tcp",  "keyed tcp",
+    "keyed ipc", "verbs",     "quiet verbs", "rough verbs"};
 static const uint64_t patience_ns = 10 * 1000000000ULL;
 static const uint64_t doze_ns = 20 * 1000000ULL;
 
@@ -81,6 +84,21 @@ static struct gw__rules *rules_for(const char *name)
     return *table;
 }
 
+/* All crews of the process share it; it is in no folder and ends with it. */
+static const char *key_path(void)
+{
+    static char path[64];
+    char public_key[41], secret_key[41];
+    if (path[0])
+        return path;
+    int fd = memfd_create("key", MFD_CLOEXEC);
+    ck_assert_int_eq(zmq_curve_keypair(public_key, secret_key), 0);
+    ck_assert_int_eq(dprintf(fd, "%s\n%s\n", public_key, secret_key), 82);
+    ck_assert_int_eq(fchmod(fd, 0600), 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}
+
 struct gw__wire *crew_open(const char *name, unsigned rank, unsigned size,
                            unsigned lanes)
 {
@@ -88,9 +106,11 @@ struct gw__wire *crew_open(const char *name, unsigned rank, unsigned size,
     struct gw_comm_config config = crew_config(name, rank, size);
     struct gw__wire *wire, *ruled;
     struct gw_error why;
+    bool keyed = strncmp(name, "keyed", 5) == 0;
     config.lanes = lanes;
+    config.key_file = keyed ? key_path() : NULL;
     enum gw_err err = gw__wire_open(&config, &wire, &why);
-    if (!err && crew_inner_name(name) != name) {
+    if (!err && !keyed && crew_inner_name(name) != name) {
         err = gw__wire_ruled(&wire, rules_for(name), nodes, &ruled, &why);
         wire = ruled;
     }
@@ -181,6 +201,7 @@ void crew_start_with_child(struct crew *crew, const char *name, unsigned size,
     int channel[2];
     char ready;
     *crew = (struct crew){.name = name, .size = size, .child_rank = child_rank};
+    (void)key_path(); /* which the child has, too */
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
     crew->child = fork();
     if (crew->child == 0)
@@ -234,17 +255,26 @@ void crew_send(struct gw__wire *wire, unsigned peer,
     ck_assert_msg(err == GW_OK, "send to %u: %s", peer, gw_err_name(err));
 }
 
-enum gw_err crew_await(struct gw__wire *wire, unsigned peer,
-                       struct gw__slice_view *view)
+enum gw_err crew_await_from(struct gw__wire *sender, struct gw__wire *wire,
+                            unsigned peer, struct gw__slice_view *view)
 {
     uint64_t deadline = gw_now_ns() + patience_ns;
+    uint64_t nap_ns = sender ? doze_ns / 20 : doze_ns;
     enum gw_err err;
     while ((err = wire->ops->peek(wire, peer, view)) == GW_PENDING &&
            gw_now_ns() < deadline) {
-        wire->ops->wait(wire, doze_ns);
+        if (sender)
+            (void)sender->ops->sends_done(sender, wire->rank);
+        wire->ops->wait(wire, nap_ns);
         (void)wire->ops->check(wire, NULL); /* as every user does at times */
     }
     return err;
+}
+
+enum gw_err crew_await(struct gw__wire *wire, unsigned peer,
+                       struct gw__slice_view *view)
+{
+    return crew_await_from(NULL, wire, peer, view);
 }
 
 enum gw_err crew_await_failure(struct gw__wire *wire, unsigned ms,

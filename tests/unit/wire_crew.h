@@ -34,9 +34,10 @@ struct crew {
 typedef void (*crew_child)(struct gw__wire *wire, void *context);
 
 /* How many wires the suite runs over, and their names: "ipc"; "quiet ipc", with
- * a wire around it that obeys link rules when there are none; and "rough ipc",
- * with some on every link. GW_TEST_WIRES=ipc,tcp restricts them, and verbs is
- * among them only when that names it: it needs a device. */
+ * a wire around it that obeys link rules when there are none; "rough ipc", with
+ * some on every link; and "keyed ipc", with the key of a cluster.
+ * GW_TEST_WIRES=ipc,tcp restricts them, and verbs is among them only when that
+ * names it: it needs a device. */
 int crew_wire_count(void);
 const char *crew_wire_name(int index);
 /* "ipc", of each of these. */
@@ -66,6 +67,11 @@ void crew_send(struct gw__wire *wire, unsigned peer,
 /* Waits for the head of the link; at most 10 s. What `peek` answers at last. */
 enum gw_err crew_await(struct gw__wire *wire, unsigned peer,
                        struct gw__slice_view *view);
+/* The same, while `sender`, the peer's wire in this thread, is asked what it
+ * has sent: some wires move on only while they are asked. NULL: it is
+ * elsewhere. */
+enum gw_err crew_await_from(struct gw__wire *sender, struct gw__wire *wire,
+                            unsigned peer, struct gw__slice_view *view);
 /* Waits until `check` is no longer GW_OK, at most `ms`; its answer. */
 enum gw_err crew_await_failure(struct gw__wire *wire, unsigned ms,
                                struct gw_error *why);

@@ -203,14 +203,14 @@ static uint64_t plan_hash(const struct gw__task *task,
 {
     const struct gw_plan *plan = recovery->plan;
     const struct gw__recovery_case *c = &task->plan;
-    uint64_t hash = gw__mix(c->target, c->ranks, c->chunks);
+    uint64_t hash = gw__mix_words(c->target, c->ranks, c->chunks);
     hash = gw__mix_bytes(hash, c->nodes, c->ranks * sizeof *c->nodes);
     hash = gw__mix_bytes(hash, recovery->sets,
                          (size_t)c->ranks * c->chunks * sizeof *recovery->sets);
     for (size_t i = 0; i < plan->transfer_count; i++) {
         const struct gw_transfer *x = &plan->transfers[i];
-        hash = gw__mix(hash, (uint64_t)x->src << 32 | x->dst,
-                       (uint64_t)x->chunk << 32 | x->action);
+        hash = gw__mix_words(hash, (uint64_t)x->src << 32 | x->dst,
+                             (uint64_t)x->chunk << 32 | x->action);
     }
     return gw__mix_bytes(hash, plan->step_begin,
                          (plan->steps + 1) * sizeof(size_t));

@@ -22,7 +22,7 @@ enum { AGAIN_NS = 6000000 };
 struct amount value_input(unsigned node, uint64_t op, unsigned chunk)
 {
     return (struct amount){.digits = (wide)1 << 2 * node,
-                           .sum = gw__mix(4, op << 8 | node, chunk)};
+                           .sum = gw__mix_words(4, op << 8 | node, chunk)};
 }
 
 struct amount value_add(struct amount a, struct amount b)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Moving bodies through a stream. A piece is sealed into memory that stays in
+ * the core's cache and goes to the kernel from there; at the receiver it is
+ * opened where it came to lie. So both ends touch main memory as often as
+ * without a seal.
+ */
+#include "stream.h"
+
+#include "ears.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 64 << 10, ALIGNED = 64 };
+
+static void end(struct gw__stream *s)
+{
+    if (!s->ended_ns)
+        s->ended_ns = gw_now_ns();
+}
+
+static bool is_later(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+/* ---- out ---- */
+
+bool gw__stream_queue(struct gw__stream *s, const void *data,
+                      const struct gw__header *header, uint64_t number)
+{
+    if (!s->piece)
+        s->piece = aligned_alloc(ALIGNED, PIECE_BYTES + ALIGNED);
+    if (!s->piece)
+        return false;
+    s->bodies[s->queued++ % GW__STREAM_BODIES_MAX] = (struct gw__stream_body){
+        .data = data, .header = *header, .number = number};
+    return true;
+}
+
+/* The next piece of the first body; the last one with the tag. */
+static void seal_piece(struct gw__stream *s)
+{
+    const struct gw__stream_body *body =
+        &s->bodies[s->sent % GW__STREAM_BODIES_MAX];
+    size_t left = body->header.bytes - s->sealed;
+    size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
+    if (s->sealed == 0)
+        gw__seal_begin(s->theirs, false, s->rank, s->sent, &body->header,
+                       sizeof body->header, &s->sealing);
+    gw__seal_go_on(&s->sealing, body->data + s->sealed, s->piece, bytes);
+    s->sealed += bytes;
+    s->piece_at = 0;
+    s->piece_end = bytes;
+    if (s->sealed == body->header.bytes) {
+        gw__seal_end(&s->sealing, s->piece + bytes);
+        s->piece_end += GW__SEAL_TAG_BYTES;
+    }
+}
+
+/* False: the kernel takes no more. */
+static bool write_piece(struct gw__stream *s)
+{
+    ssize_t wrote =
+        send(s->fd, s->piece + s->piece_at, s->piece_end - s->piece_at,
+             MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (wrote < 0 && !is_later(errno))
+        end(s);
+    if (wrote > 0)
+        s->piece_at += (size_t)wrote;
+    return s->piece_at == s->piece_end;
+}
+
+bool gw__stream_push(struct gw__stream *s)
+{
+    uint64_t sent = s->sent;
+    while (s->sent < s->queued && !s->ended_ns) {
+        if (s->piece_at == s->piece_end)
+            seal_piece(s);
+        if (!write_piece(s))
+            break;
+        if (s->sealed < s->bodies[s->sent % GW__STREAM_BODIES_MAX].header.bytes)
+            continue;
+        s->sent++;
+        s->sealed = 0;
+    }
+    return s->sent > sent;
+}
+
+void gw__stream_drop(struct gw__stream *s)
+{
+    s->sent = s->queued;
+    end(s);
+}
+
+/* ---- in ---- */
+
+bool gw__stream_expect(struct gw__stream *s, const struct gw__header *header)
+{
+    size_t need = (size_t)header->bytes + GW__SEAL_TAG_BYTES;
+    if (need > s->room) {
+        free(s->body);
+        s->room = (need + ALIGNED - 1) / ALIGNED * ALIGNED;
+        s->body = aligned_alloc(ALIGNED, s->room);
+        if (!s->body) {
+            s->room = 0;
+            return false;
+        }
+    }
+    s->header = *header;
+    s->due = true;
+    s->got = 0;
+    gw__seal_begin(s->own, true, s->peer, s->opened, &s->header,
+                   sizeof s->header, &s->opening);
+    return true;
+}
+
+/* The next bytes, at most a piece; 0: none now, or never again. */
+static size_t read_piece(struct gw__stream *s, size_t left)
+{
+    ssize_t came = recv(s->fd, s->body + s->got,
+                        left < PIECE_BYTES ? left : PIECE_BYTES, MSG_DONTWAIT);
+    if (came == 0 || (came < 0 && !is_later(errno)))
+        end(s);
+    return came > 0 ? (size_t)came : 0;
+}
+
+/* Within a body the next piece is not far: the sender seals one in 3 us, and
+ * takes longer to wake a sleeper. */
+static size_t await_piece(struct gw__stream *s, size_t left)
+{
+    size_t came = read_piece(s, left);
+    if (came || s->got == 0)
+        return came;
+    uint64_t until_ns = gw_now_ns() + s->spin_ns;
+    while (!came && !s->ended_ns && gw_now_ns() < until_ns)
+        came = read_piece(s, left);
+    s->spin_ns = gw__ears_next_spin(s->spin_ns, came > 0);
+    return came;
+}
+
+enum gw_err gw__stream_pull(struct gw__stream *s)
+{
+    size_t bytes = s->header.bytes, whole = bytes + GW__SEAL_TAG_BYTES;
+    if (!s->due)
+        return s->fits ? GW_OK : GW_EDATA;
+    while (s->got < whole) {
+        size_t came = await_piece(s, whole - s->got);
+        if (!came)
+            return GW_PENDING;
+        size_t until = s->got + came;
+        if (s->got < bytes)
+            gw__seal_go_on(&s->opening, s->body + s->got, s->body + s->got,
+                           (until < bytes ? until : bytes) - s->got);
+        s->got = until;
+    }
+    s->due = false;
+    s->opened++;
+    s->fits = gw__seal_fits(&s->opening, s->body + bytes);
+    return s->fits ? GW_OK : GW_EDATA;
+}
+
+void gw__stream_close(struct gw__stream *s)
+{
+    gw__stream_drop(s);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    gw__seal_free(&s->theirs);
+    free(s->piece);
+    free(s->body);
+    s->piece = s->body = NULL;
+}

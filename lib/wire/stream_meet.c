@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How the two ends of a stream meet. The lower rank listens, the higher calls,
+ * and each says its rank with a tag over it, under the key and the token of the
+ * other: both were in the other's address, so only a member can. Who repeats
+ * what he has overheard is let in at most once, in place of the member, whose
+ * own connection then fails; and what he sends does not open.
+ */
+#include "stream.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* No body has this number. */
+static const uint64_t greeting_number = UINT64_MAX;
+
+union place {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
+/* "127.0.0.1", "::1" or "[::1]"; 0: neither. */
+static socklen_t take_place(const char *host, uint16_t port, union place *place)
+{
+    char bare[INET6_ADDRSTRLEN + 2];
+    size_t length = strcspn(host, "]");
+    memset(place, 0, sizeof *place);
+    place->four.sin_port = htons(port);
+    if (inet_pton(AF_INET, host, &place->four.sin_addr) == 1) {
+        place->four.sin_family = AF_INET;
+        return sizeof place->four;
+    }
+    bool brackets = host[0] == '[';
+    if (length - brackets >= sizeof bare)
+        return 0;
+    memcpy(bare, host + brackets, length - brackets);
+    bare[length - brackets] = 0;
+    place->six.sin6_port = htons(port);
+    place->six.sin6_family = AF_INET6;
+    return inet_pton(AF_INET6, bare, &place->six.sin6_addr) == 1
+               ? sizeof place->six
+               : 0;
+}
+
+static void be_prompt(int fd)
+{
+    int yes = 1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+/* ---- greetings ---- */
+
+static void make_greeting(const struct gw__seal *seal,
+                          const unsigned char token[GW__TOKEN_BYTES],
+                          uint32_t rank,
+                          unsigned char out[GW__STREAM_GREETING_BYTES])
+{
+    struct gw__seal_pass pass;
+    gw__seal_begin(seal, false, rank, greeting_number, token, GW__TOKEN_BYTES,
+                   &pass);
+    memcpy(out, &rank, sizeof rank);
+    gw__seal_end(&pass, out + sizeof rank);
+}
+
+static bool is_greeting(const struct gw__seal *own,
+                        const unsigned char token[GW__TOKEN_BYTES],
+                        const unsigned char said[GW__STREAM_GREETING_BYTES],
+                        uint32_t *rank)
+{
+    struct gw__seal_pass pass;
+    memcpy(rank, said, sizeof *rank);
+    gw__seal_begin(own, true, *rank, greeting_number, token, GW__TOKEN_BYTES,
+                   &pass);
+    return gw__seal_fits(&pass, said + sizeof *rank);
+}
+
+/* Reads on; false: there is nothing more to come. */
+static bool listen_to(int fd, unsigned char *greeting, unsigned *heard)
+{
+    while (*heard < GW__STREAM_GREETING_BYTES) {
+        ssize_t came = recv(fd, greeting + *heard,
+                            GW__STREAM_GREETING_BYTES - *heard, MSG_DONTWAIT);
+        if (came > 0)
+            *heard += (unsigned)came;
+        else
+            return came < 0 && (errno == EAGAIN || errno == EINTR);
+    }
+    return true;
+}
+
+static bool say(struct gw__stream *s)
+{
+    unsigned char own[GW__STREAM_GREETING_BYTES];
+    if (s->greeted == sizeof own)
+        return true;
+    make_greeting(s->theirs, s->their_token, s->rank, own);
+    ssize_t wrote = send(s->fd, own + s->greeted, sizeof own - s->greeted,
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+    s->greeted += wrote > 0 ? (unsigned)wrote : 0;
+    return s->greeted == sizeof own;
+}
+
+static enum gw_err hear(struct gw__stream *s, struct gw_error *why)
+{
+    uint32_t rank;
+    (void)listen_to(s->fd, s->greeting, &s->heard);
+    if (s->heard < sizeof s->greeting)
+        return GW_PENDING;
+    if (!is_greeting(s->own, s->token, s->greeting, &rank) || rank != s->peer)
+        return gw_fail(why, GW_EMISMATCH,
+                       "a stranger answered in the place of rank %u", s->peer);
+    return GW_OK;
+}
+
+/* Who cannot be reached, or has hung up, has not come in time. */
+enum gw_err gw__stream_greet(struct gw__stream *s, struct gw_error *why)
+{
+    bool said = say(s);
+    enum gw_err heard = s->has_called ? GW_OK : hear(s, why);
+    return heard || said ? heard : GW_PENDING;
+}
+
+/* ---- who calls ---- */
+
+enum gw_err gw__stream_call(struct gw__stream *s, const char *host,
+                            uint16_t port, struct gw_error *why)
+{
+    union place place;
+    socklen_t bytes = take_place(host, port, &place);
+    if (!bytes)
+        return gw_fail(why, GW_EUNREACH, "rank %u at %s: no address", s->peer,
+                       host);
+    s->fd = socket(place.any.sa_family,
+                   SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s->fd < 0)
+        return gw_fail_errno(why, "a connection to rank %u", s->peer);
+    be_prompt(s->fd);
+    if (connect(s->fd, &place.any, bytes) != 0 && errno != EINPROGRESS)
+        return gw_fail(why, GW_EUNREACH, "rank %u at %s: %s", s->peer, host,
+                       strerror(errno));
+    return GW_OK;
+}
+
+/* ---- who listens ---- */
+
+enum gw_err gw__door_open(struct gw__door *door, const char *host,
+                          uint16_t *port, struct gw_error *why)
+{
+    union place place;
+    socklen_t bytes = take_place(host, 0, &place);
+    if (!bytes)
+        return gw_fail(why, GW_EUNREACH, "%s is no address", host);
+    door->fd = socket(place.any.sa_family,
+                      SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (door->fd < 0 || bind(door->fd, &place.any, bytes) != 0 ||
+        listen(door->fd, SOMAXCONN) != 0 ||
+        getsockname(door->fd, &place.any, &bytes) != 0)
+        return gw_fail_errno(why, "listening at %s", host);
+    *port = ntohs(place.four.sin_port); /* where sin6_port is, too */
+    return GW_OK;
+}
+
+static void show_out(struct gw__door *door, unsigned guest)
+{
+    close(door->guests[guest].fd);
+    door->guests[guest] = door->guests[--door->count];
+}
+
+void gw__door_close(struct gw__door *door)
+{
+    while (door->count > 0)
+        show_out(door, door->count - 1);
+    if (door->fd >= 0)
+        close(door->fd);
+    door->fd = -1;
+}
+
+/* A place for one more; false: all are taken by guests who may yet speak. */
+static bool make_room(struct gw__door *door)
+{
+    enum { MOST = sizeof door->guests / sizeof *door->guests };
+    static const uint64_t patience_ns = 1000000000U;
+    uint64_t now_ns = gw_now_ns();
+    for (unsigned i = door->count; i-- > 0 && door->count == MOST;)
+        if (now_ns - door->guests[i].came_ns > patience_ns)
+            show_out(door, i);
+    return door->count < MOST;
+}
+
+static void take_guests(struct gw__door *door)
+{
+    while (make_room(door)) {
+        int fd = accept4(door->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0)
+            return;
+        be_prompt(fd);
+        door->guests[door->count++] =
+            (struct gw__door_guest){.fd = fd, .came_ns = gw_now_ns()};
+    }
+}
+
+int gw__door_admit(struct gw__door *door, const struct gw__seal *own,
+                   const unsigned char token[GW__TOKEN_BYTES], uint32_t *rank)
+{
+    take_guests(door);
+    for (unsigned i = door->count; i-- > 0;) {
+        struct gw__door_guest *guest = &door->guests[i];
+        bool open = listen_to(guest->fd, guest->greeting, &guest->heard);
+        if (open && guest->heard < sizeof guest->greeting)
+            continue;
+        int fd = guest->fd;
+        bool known = guest->heard == sizeof guest->greeting &&
+                     is_greeting(own, token, guest->greeting, rank);
+        door->guests[i] = door->guests[--door->count];
+        if (known)
+            return fd;
+        close(fd);
+    }
+    return -1;
+}
