@@ -17,7 +17,7 @@ _Static_assert((int)GW__SEAL_KEY_BYTES == (int)IMB_GCM_256_KEY_LEN &&
                "what seal.h says");
 
 struct gw__seal {
-    struct gcm_key_data key;
+    _Alignas(64) struct gcm_key_data key;
 };
 
 static IMB_MGR *manager;

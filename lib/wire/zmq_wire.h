@@ -54,7 +54,7 @@ enum {
     GW__ZMQ_GOODBYE_MS = 200,
 };
 
-enum { GW__ZMQ_MAGIC = 0x317a7767 }; /* "gwz1" */
+enum { GW__ZMQ_MAGIC = 0x327a7767 }; /* "gwz2" */
 
 enum gw__zmq_transport { GW__ZMQ_IPC = 1, GW__ZMQ_TCP };
 

@@ -41,18 +41,21 @@ function sorted_times(name, sorted,    i) {
 # The median of the rounds, or with -v best_counts=1 the least: a machine that others
 # use too makes rounds slower, never faster. 0 when it was never measured.
 function typical(name,    sorted, count) {
+    split("", sorted) # for gawk, which must know that it is an array
     count = sorted_times(name, sorted)
     return !count ? 0 : best_counts ? sorted[1] : median(sorted, count)
 }
 
 # How far the rounds lie apart, in percent of what is typical.
 function spread(name,    sorted, count) {
+    split("", sorted)
     count = sorted_times(name, sorted)
     return typical(name) ? 100 * (sorted[count] - sorted[1]) / typical(name) : 0
 }
 
 # The least and the most of the rounds, as JSON.
 function range(name,    sorted, count) {
+    split("", sorted)
     count = sorted_times(name, sorted)
     return count ? sprintf("[%.3f,%.3f]", sorted[1], sorted[count]) : "null"
 }
