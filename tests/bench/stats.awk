@@ -31,31 +31,29 @@ function median(sorted, count,    middle) {
 }
 
 # Fills sorted[] with the times of a measurement; how many.
-function sorted_times(name, sorted,    i) {
-    for (i = 1; i <= runs[name]; i++)
+function sorted_times(name, sorted,    i, count) {
+    count = runs[name] + 0 # and not runs[name] itself, at which gawk 5.2 dies
+    for (i = 1; i <= count; i++)
         sorted[i] = times[name, i]
-    sort(sorted, runs[name])
-    return runs[name] + 0
+    sort(sorted, count)
+    return count
 }
 
 # The median of the rounds, or with -v best_counts=1 the least: a machine that others
 # use too makes rounds slower, never faster. 0 when it was never measured.
 function typical(name,    sorted, count) {
-    split("", sorted) # for gawk, which must know that it is an array
     count = sorted_times(name, sorted)
     return !count ? 0 : best_counts ? sorted[1] : median(sorted, count)
 }
 
 # How far the rounds lie apart, in percent of what is typical.
 function spread(name,    sorted, count) {
-    split("", sorted)
     count = sorted_times(name, sorted)
     return typical(name) ? 100 * (sorted[count] - sorted[1]) / typical(name) : 0
 }
 
 # The least and the most of the rounds, as JSON.
 function range(name,    sorted, count) {
-    split("", sorted)
     count = sorted_times(name, sorted)
     return count ? sprintf("[%.3f,%.3f]", sorted[1], sorted[count]) : "null"
 }
