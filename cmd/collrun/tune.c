@@ -28,7 +28,7 @@
 
 static struct tune tune = {
     .wire = "shm",
-    .bytes_min = 8,
+    .bytes_min = 4,
     .bytes_max = 64 << 20,
     .by = "size",
 };

@@ -34,6 +34,7 @@ struct counting {
     bool direct, lent;
     double slice_bytes;
     double *moved;           /* of each rank: loaded and stored */
+    double before;           /* by a root, while the others wait for it */
     double *start, *done;    /* of each rank */
     double *ready, *arrival; /* of each value of a rank; of each transfer */
     unsigned *seen;          /* of each value of a rank: a step, from 1 */
@@ -132,17 +133,23 @@ static bool is_swapped(const struct gw_plan *plan, unsigned step,
     return false;
 }
 
-/* As many senders as receivers, or more: a pass stores at its receivers. */
+/* As many senders as receivers, or more: a pass stores at its receivers. Of two
+ * ranks the other one loads what a root sends, as in passes.c. */
 static bool pushes(const struct gw_plan *plan, unsigned step)
 {
     enum { SOME = 64 };
     uint64_t from = 0, to = 0;
+    bool root_sends = false;
     for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
          i++) {
         from |= 1ULL << plan->transfers[i].src % SOME;
         to |= 1ULL << plan->transfers[i].dst % SOME;
+        root_sends |= plan->transfers[i].src == plan->root;
     }
-    return __builtin_popcountll(from) >= __builtin_popcountll(to);
+    int senders = __builtin_popcountll(from);
+    int receivers = __builtin_popcountll(to);
+    return senders > receivers ||
+           (senders == receivers && !(senders == 1 && root_sends));
 }
 
 static void count_transfer(struct counting *c, unsigned step, bool push,
@@ -165,12 +172,16 @@ static void count_transfer(struct counting *c, unsigned step, bool push,
     }
 }
 
-/* What a rank has and keeps. */
-static void count_copies(struct counting *c)
+/* What a rank has and keeps. The engine copies it before it sends; who reads
+ * what is lent begins then, and the root's next call when that is done. */
+static void count_copies(struct counting *c, bool shared)
 {
     double bytes = (double)(c->count * c->elem_bytes);
     enum gw_collective what = c->plan->collective;
-    if (what == GW_BROADCAST || what == GW_GATHER || what == GW_SCATTER)
+    bool sends = what == GW_BROADCAST || what == GW_SCATTER;
+    if (sends && shared && !c->direct)
+        c->before = 2 * bytes;
+    else if (sends || what == GW_GATHER)
         move(c, c->plan->root, bytes, bytes);
     if (what == GW_ALLGATHER || what == GW_ALLTOALL)
         for (unsigned r = 0; r < c->plan->ranks; r++)
@@ -179,10 +190,10 @@ static void count_copies(struct counting *c)
 
 static void sum_memory(const struct counting *c, struct gw__work *work)
 {
-    double all = 0;
+    double all = c->before;
     for (unsigned r = 0; r < c->plan->ranks; r++) {
         all += c->moved[r];
-        work->moved_bytes = larger(work->moved_bytes, c->moved[r]);
+        work->moved_bytes = larger(work->moved_bytes, c->before + c->moved[r]);
     }
     work->moved_bytes = larger(work->moved_bytes, all / work->cores);
 }
@@ -260,7 +271,7 @@ static enum gw_err count_all(struct counting *c,
         price.messages ? work->sent_bytes / work->messages : 0;
     work->set_bytes = set_bytes(c->plan, bytes);
     count_transfers(c, work);
-    count_copies(c);
+    count_copies(c, setting->shared);
     sum_memory(c, work);
     work->waits = walk(c, false) > 0;
     c->lent = setting->shared && (work->passes ? !work->eager : work->lent);

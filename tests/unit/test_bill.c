@@ -81,6 +81,25 @@ START_TEST(memory_is_counted)
 }
 END_TEST
 
+/* n bytes of a root, in passes: it copies its own while the other one loads;
+ * in an engine it copies first. */
+START_TEST(memory_of_a_root_is_counted)
+{
+    const double n = 4 << 20;
+    struct gw__work work = work_of(GW_BROADCAST, "direct", 2, 1 << 20, true);
+    ck_assert(work.passes);
+    ck_assert_double_eq(work.moved_bytes, 2 * n);
+    work = work_of(GW_SCATTER, "linear", 2, 1 << 20, true);
+    ck_assert_double_eq(work.moved_bytes, 2 * n);
+    work = work_of(GW_BROADCAST, "binomial", 2, 1 << 20, true);
+    ck_assert(!work.passes);
+    ck_assert_double_eq(work.moved_bytes, 4 * n);
+    /* All push: each loads its own once and stores it at both. */
+    work = work_of(GW_ALLGATHER, "direct", 2, 1 << 20, true);
+    ck_assert_double_eq(work.moved_bytes, 3 * n);
+}
+END_TEST
+
 /* Samples made from known prices, one of ten disturbed: the fit finds what
  * predicts the others. */
 START_TEST(prices_are_found_in_spite_of_outliers)
@@ -196,6 +215,7 @@ Suite *suite_bill(void)
     tcase_add_checked_fixture(cases, begin, end);
     tcase_add_test(cases, turns_are_what_a_loop_waits_for);
     tcase_add_test(cases, memory_is_counted);
+    tcase_add_test(cases, memory_of_a_root_is_counted);
     tcase_add_test(cases, prices_are_found_in_spite_of_outliers);
     tcase_add_test(cases, other_numbers_of_ranks_lie_between);
     tcase_add_test(cases, an_old_file_has_no_prices);
