@@ -394,9 +394,9 @@ remove_hosts() {
 @test "two hosts: who fails before all have met says so itself" {
     make_hosts
     # shellcheck disable=SC2016 # for the ranks' shell
-    in_hosts sh -c 'test "$GW_RANK" != 3 || set -- --key no-such-key; \
+    in_hosts sh -c 'test "$GW_RANK" != 3 || set -- --interface no-such0; \
         exec "$0" bench allreduce --sizes 1K --insecure --timeout 2s "$@"' \
         "$COLLRUN"
     [ "$worst" -ne 0 ]
-    grep -q 'rank 3: .*no-such-key' 3.err
+    grep -q 'rank 3: .*no-such0' 3.err
 }

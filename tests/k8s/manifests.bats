@@ -65,6 +65,7 @@ schema() {
         environment
     # Nobody knows these names here, and that is what it says.
     mapfile -t variables <environment
-    run -69 env "${variables[@]}" "$BUILD/psnode" server
+    "$BUILD/ringctl" keygen key
+    run -69 env "${variables[@]}" GRADWIRE_KEY=key "$BUILD/psnode" server
     [[ $output = *'controller 0: gradwire-controller-0.gradwire-controllers: '* ]]
 }
