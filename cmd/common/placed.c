@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct placed_options placed_options;
@@ -134,6 +135,15 @@ static enum gw_err configure(struct placed *placed, const char **wire,
     return err;
 }
 
+/* It says it for all; but an engine that sees one process fail may end the
+ * others at once, so that it must not be the second. */
+static void leave_it_to_rank_0(void)
+{
+    const struct timespec time_to_speak = {.tv_nsec = 300 * 1000000};
+    complain_quietly();
+    nanosleep(&time_to_speak, NULL);
+}
+
 static enum gw_err join(struct placed *placed, unsigned *ranks,
                         const char **wire, struct gw_error *why)
 {
@@ -141,7 +151,7 @@ static enum gw_err join(struct placed *placed, unsigned *ranks,
     static char name[32];
     bool other = *ranks != RANKS_UNSAID && *ranks != place->size;
     if (other && place->rank != 0)
-        complain_quietly(); /* rank 0 says it for all */
+        leave_it_to_rank_0();
     if (other)
         return gw_fail(why, GW_EINVAL,
                        "--ranks says %u, and %s has started %u (--alone: start "

@@ -34,7 +34,7 @@ static void check_self(struct gw__mate *m)
         gw__mate_leave(m, "convicted: the others went on without this member");
     else if (m->news.state == GW__LEFT)
         gw__mate_leave(m, "left");
-    else
+    else if (m->node != GW__NODE_ANY) /* else only the answer says which */
         gw__mate_registered(m, m->node);
 }
 

@@ -163,7 +163,7 @@ void hand_ring_is(uint64_t epoch, unsigned count, const unsigned *nodes)
 
 void hand_start(enum gw__role role)
 {
-    struct gw__member_config config = {.node = SELF,
+    struct gw__member_config config = {.node = hand.drawn ? GW__NODE_ANY : SELF,
                                        .role = role,
                                        .ring = role == GW__WORKER && !hand.crew,
                                        .incarnation = hand_id_of(SELF),

@@ -32,6 +32,7 @@ struct member_hand {
     unsigned sent_count;
     struct gw__news news; /* to be told next */
     bool crew;            /* a worker that is to stand in no ring */
+    bool drawn;           /* its number is one of chance, until it is told */
 };
 extern struct member_hand hand;
 

@@ -90,6 +90,23 @@ START_TEST(who_was_replaced_before_it_was_seen_finds_out)
 }
 END_TEST
 
+/* Who has drawn by chance the number that it is given hears news of itself, and
+ * maybe before the answer, which may be lost: what it is called it does not
+ * know yet. */
+START_TEST(the_answer_alone_tells_the_number)
+{
+    struct gw__command c;
+    hand.drawn = true;
+    hand_start(GW__WORKER);
+    ck_assert(hand_asked(GW__CMD_REGISTER, &c));
+    hand_tell_news();
+    ck_assert_ptr_null(hand_told(GW__TOLD_REGISTERED));
+    hand_answer(&c, GW_OK, "joining");
+    ck_assert_ptr_nonnull(hand_told(GW__TOLD_REGISTERED));
+    ck_assert_uint_eq(hand_told(GW__TOLD_REGISTERED)->node, SELF);
+}
+END_TEST
+
 START_TEST(old_news_is_no_reason_to_go)
 {
     struct gw__command c;
@@ -245,6 +262,7 @@ Suite *suite_member(void)
     tcase_add_test(t, who_is_convicted_is_gone_and_silent);
     tcase_add_test(t, who_is_replaced_is_gone);
     tcase_add_test(t, who_was_replaced_before_it_was_seen_finds_out);
+    tcase_add_test(t, the_answer_alone_tells_the_number);
     tcase_add_test(t, old_news_is_no_reason_to_go);
     tcase_add_test(t, freeze_report_and_decided_with_all_reports);
     tcase_add_test(t, missing_reports_are_asked_for_at_once);
