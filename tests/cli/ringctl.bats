@@ -291,8 +291,8 @@ END
     [[ $(ringctl ls -o csv) != *ops* || $(ringctl ls -o csv) = *ended* ]]
 }
 
-# A node hangs in the middle of an op: what the others held is told once.
-@test "the chunks of an op that was cut short add up" {
+# What the others held when a node hung is told once; into `told`.
+cut_short() {
     run -0 --separate-stderr ringctl --timeout 20s -c 'up 4 ops --bytes 64K \
         --pace 20ms; wait op>=3; pause 2; wait epoch>=2 && op>=6; status -o json; \
         status'
@@ -304,8 +304,16 @@ END
     done
     [ "$(json recoveries '#' <<<"$document")" = 1 ]
     [ $((told[0] + told[1] + told[2])) -eq 4 ]
-    [ "${told[0]}" -gt 0 ]
     [[ $output = *"${told[0]} chunks kept, ${told[1]} redone, ${told[2]} fresh"* ]]
+}
+
+# Where in an op the pause falls is chance: rarely before anything was held.
+@test "the chunks of an op that was cut short add up" {
+    for _ in 1 2 3 4 5; do
+        cut_short
+        [ "${told[0]}" -eq 0 ] || break
+    done
+    [ "${told[0]}" -gt 0 ]
 }
 
 @test "training goes on through a death and a join, and nothing is lost" {
