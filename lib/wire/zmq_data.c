@@ -146,7 +146,8 @@ static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
     return err;
 }
 
-/* The body is queued first: of a header that has gone it must not be missing. */
+/* The body is queued first: of a header that has gone it must not be missing.
+ */
 static enum gw_err send_beside(struct gw__zmq *zmq, unsigned peer,
                                struct gw__zmq_lane *lane,
                                const struct gw__header *header,
