@@ -11,6 +11,7 @@ AR ?= ar
 PREFIX ?= /usr/local
 OPT ?= -O2 -g
 FUZZ_SECONDS ?= 20
+FUZZ_JOBS ?= 1
 
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
@@ -210,7 +211,7 @@ check-net check-slurm check-k8s: check-%: all
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
 #:
 #: asan tsan         the tests under sanitizers
-#: fuzz              every fuzzer, for FUZZ_SECONDS=20 each
+#: fuzz              every fuzzer, for FUZZ_SECONDS=20 each, FUZZ_JOBS=1 at a time
 asan:
 	$(SANITIZED) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all"
 tsan:
@@ -227,7 +228,7 @@ sim: $(SIMS)
 run-tsan: $(B)/unit
 	$(TSAN) $(UNIT)
 run-fuzz: $(FUZZERS)
-	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZERS)
+	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZ_JOBS) $(FUZZERS)
 
 # What gradwire is measured beside.
 PEERS := $(addprefix $(B)/bench/,openmpi mpich gloo shm_ideal limits)
