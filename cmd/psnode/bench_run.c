@@ -13,6 +13,8 @@
 #include "controllers.h"
 #include "psnode.h"
 
+#include "common/ports.h"
+
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,6 +36,7 @@ struct stage {
     struct bench_shared *shared;
     int go[2]; /* workers wait until its writing end is closed */
     struct controllers *controllers;
+    struct ports ports;       /* the controller's */
     pid_t pids[CHILDREN_MAX]; /* servers, then workers; 0: has ended */
     unsigned count;
     sigset_t before;
@@ -215,8 +218,8 @@ static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
 {
     struct bench_shared *shared = stage->shared;
     const char *under = getenv("TMPDIR");
-    char raft[32], observer[64];
-    const char *const rafts[] = {raft};
+    char raft[1][32], observer[64];
+    const char *const rafts[] = {raft[0]};
     const char *const endpoints[] = {shared->controller};
     assert(shared);
     snprintf(shared->directory, sizeof shared->directory,
@@ -225,7 +228,7 @@ static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
         shared->directory[0] = 0;
         return gw_fail_errno(why, "a directory for the controller");
     }
-    if (controllers_port(raft, why))
+    if (ports_hold(&stage->ports, raft, 1, why))
         return GW_ESYS;
     bench_endpoint(shared, OBSERVER_NODES, observer);
     const struct controllers_config config = {.count = 1,
@@ -320,6 +323,7 @@ enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
     }
     end_children(&stage);
     controllers_stop(&stage.controllers);
+    ports_let_go(&stage.ports);
     if (stage.shared)
         remove_log(stage.shared);
     for (unsigned e = 0; e < 2; e++)

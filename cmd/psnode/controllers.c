@@ -11,14 +11,12 @@
 #include <ring/member.h>
 #include <ring/ring_parts.h>
 
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,22 +69,6 @@ static enum gw_err draw(void *out, size_t bytes, struct gw_error *why)
     return getrandom(out, bytes, 0) == (ssize_t)bytes
                ? GW_OK
                : gw_fail_errno(why, "random numbers");
-}
-
-enum gw_err controllers_port(char out[32], struct gw_error *why)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t size = sizeof address;
-    enum gw_err code = GW_OK;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
-        code = gw_fail_errno(why, "a port for a controller");
-    snprintf(out, 32, "127.0.0.1:%u", ntohs(address.sin_port));
-    if (fd >= 0)
-        close(fd);
-    return code;
 }
 
 static enum gw_err start_controller(struct controllers *c, struct gw_error *why)

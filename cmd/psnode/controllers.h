@@ -49,7 +49,4 @@ void controllers_admit(struct controllers *controllers);
 /* Waits at most so long for something that controllers_look may tell. */
 void controllers_wait(struct controllers *controllers, unsigned ms);
 
-/* A port on loopback that is free now, as "127.0.0.1:port". */
-GW_MUST_CHECK enum gw_err controllers_port(char out[32], struct gw_error *why);
-
 #endif

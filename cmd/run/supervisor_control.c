@@ -15,11 +15,12 @@
  */
 #include "supervisor_parts.h"
 
+#include "common/ports.h"
+
 #include <control/controller.h>
 #include <control/driver.h>
 #include <ring/member.h>
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +28,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { TAG_ADMIT = 1, TAG_OTHER };
@@ -40,6 +40,7 @@ struct control {
     struct gw__rules *rules;       /* of the one inside */
     _Atomic unsigned leader;       /* as the one inside knows */
     int fd;                        /* eventfd: something was told */
+    struct ports ports;
 
     pthread_mutex_t lock;
     /* ---- under `lock` ---- */
@@ -102,32 +103,6 @@ static enum gw_err draw(void *out, size_t bytes, struct gw_error *why)
     return getrandom(out, bytes, 0) == (ssize_t)bytes
                ? GW_OK
                : gw_fail_errno(why, "random numbers");
-}
-
-/* Ports that are free now, all different; who takes them meanwhile makes the
- * start fail, which is told. */
-static enum gw_err find_ports(char raft[][32], unsigned count,
-                              struct gw_error *why)
-{
-    int fds[RUN_CONTROLLERS_MAX];
-    enum gw_err code = GW_OK;
-    unsigned made = 0;
-    for (; made < count && !code; made++) {
-        struct sockaddr_in address = {.sin_family = AF_INET};
-        socklen_t size = sizeof address;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        fds[made] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fds[made] < 0 ||
-            bind(fds[made], (struct sockaddr *)&address, size) != 0 ||
-            getsockname(fds[made], (struct sockaddr *)&address, &size) != 0)
-            code = gw_fail_errno(why, "a port for a controller");
-        snprintf(raft[made], sizeof raft[made], "127.0.0.1:%u",
-                 ntohs(address.sin_port));
-    }
-    while (made-- > 0)
-        if (fds[made] >= 0)
-            close(fds[made]);
-    return code;
 }
 
 static enum gw_err start_inside(struct run *run, struct gw_error *why)
@@ -219,7 +194,7 @@ enum gw_err control_start(struct run *run, struct gw_error *why)
     if (control->fd < 0)
         return gw_fail_errno(why, "eventfd");
     unsigned count = controllers_all(run);
-    enum gw_err code = find_ports(run->raft, count, why);
+    enum gw_err code = ports_hold(&control->ports, run->raft, count, why);
     if (!code)
         code = run->controller_count ? start_processes(run, why)
                                      : start_inside(run, why);
@@ -237,6 +212,7 @@ void control_stop(struct run *run)
         gw__controller_stop(&control->inside);
     if (control->rules)
         gw__rules_destroy(&control->rules);
+    ports_let_go(&control->ports);
     pthread_mutex_destroy(&control->lock);
     if (control->fd >= 0)
         close(control->fd);

@@ -240,22 +240,24 @@ unsigned crew_servers(void)
 
 /* ---- all of it ---- */
 
+/* Sockets that never listen hold them to the end, so that the kernel gives them
+ * to nobody while a controller is dead; its own has SO_REUSEADDR, too. */
 static void find_ports(void)
 {
-    int fds[CONTROLLERS];
+    const int yes = 1;
     for (unsigned c = 0; c < CONTROLLERS; c++) {
         struct sockaddr_in address = {.sin_family = AF_INET};
         socklen_t size = sizeof address;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        fds[c] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fds[c] < 0 || bind(fds[c], (struct sockaddr *)&address, size) ||
-            getsockname(fds[c], (struct sockaddr *)&address, &size))
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0 ||
+            setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) ||
+            bind(fd, (struct sockaddr *)&address, size) ||
+            getsockname(fd, (struct sockaddr *)&address, &size))
             give_up("no port for a controller");
         snprintf(board->raft[c], sizeof board->raft[c], "127.0.0.1:%u",
                  ntohs(address.sin_port));
     }
-    for (unsigned c = 0; c < CONTROLLERS; c++)
-        close(fds[c]);
 }
 
 static void make_board(void)
