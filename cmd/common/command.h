@@ -143,6 +143,9 @@ void progress(const char *format, ...) GW_PRINTF(1, 2);
 extern volatile int interrupted;
 /* This signal sets it, too, unless it is ignored. */
 void interrupt_by(int number);
+/* A terminal that is closed and its Ctrl-\ set it, too: for commands that would
+ * leave something behind, as a run or a screen. */
+void interrupt_by_terminal(void);
 /* Called before the process ends by a second Ctrl-C: must be safe in a signal
  * handler. NULL at first. */
 extern void (*interrupted_twice)(void);

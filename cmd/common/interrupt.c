@@ -37,6 +37,12 @@ void interrupt_by(int number)
         sigaction(number, &action, NULL);
 }
 
+void interrupt_by_terminal(void)
+{
+    interrupt_by(SIGHUP);
+    interrupt_by(SIGQUIT);
+}
+
 void signals_catch(void)
 {
     interrupt_by(SIGINT);

@@ -93,6 +93,8 @@ static enum gw_err serve(const struct stage *stage, unsigned number,
 
 static _Noreturn void live(struct stage *stage, unsigned i, pid_t parent)
 {
+    /* The parent asks us to end. */
+    static const int theirs[] = {SIGINT, SIGHUP, SIGQUIT};
     const struct bench *bench = stage->bench;
     struct gw_error why = {.code = GW_OK};
     char go;
@@ -100,7 +102,8 @@ static _Noreturn void live(struct stage *stage, unsigned i, pid_t parent)
     if (getppid() != parent)
         _exit(gw_err_exit(GW_EINTERNAL));
     close(stage->go[1]);
-    signal(SIGINT, SIG_IGN); /* the parent asks us to end */
+    for (size_t k = 0; k < sizeof theirs / sizeof *theirs; k++)
+        signal(theirs[k], SIG_IGN);
     sigprocmask(SIG_SETMASK, &stage->before, NULL);
     if (i < bench->servers) {
         if (serve(stage, i, &why))
@@ -311,6 +314,7 @@ enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
                       struct gw_error *why)
 {
     struct stage stage = {.bench = bench, .go = {-1, -1}};
+    interrupt_by_terminal();
     enum gw_err code = begin(&stage, why);
     if (!code)
         code = start_controller(&stage, why);

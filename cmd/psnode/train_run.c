@@ -238,6 +238,7 @@ enum gw_err train_run(struct train_job *job, const struct train_watch *watch,
                       struct gw_error *why)
 {
     struct follow f = {.job = job, .watch = watch};
+    interrupt_by_terminal();
     gw_rng_seed(&f.rng, job->run.seed);
     enum gw_err code = start(&f, job, why);
     if (!code)

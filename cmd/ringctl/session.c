@@ -47,7 +47,7 @@ void session_begin(void)
 {
     lasting = true;
     interrupted_twice = abandon;
-    interrupt_by(SIGHUP); /* the terminal goes: so do our runs */
+    interrupt_by_terminal(); /* it goes: so do our runs */
 }
 
 bool session_lasts(void)

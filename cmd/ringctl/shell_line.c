@@ -28,6 +28,7 @@ enum reading { READING, READ, READ_END, READ_CANCELLED };
 
 static enum reading reading;
 static char *typed;
+static bool told_to_end;
 
 /* "tiger e3 4 alive> "; without a run "ringctl> ". */
 static void make_prompt(char out[PROMPT_MAX])
@@ -60,6 +61,7 @@ static void on_line(char *line)
 static void on_interruption(void)
 {
     reading = interrupted == SIGINT ? READ_CANCELLED : READ_END;
+    told_to_end |= reading == READ_END;
     interrupted = 0;
     rl_free_line_state();
     rl_callback_sigcleanup();
@@ -116,7 +118,8 @@ static void run_text(const char *text)
         status = script_run_command(&command, NULL);
         script_command_fini(&command);
     }
-    session_quit |= interrupted && interrupted != SIGINT;
+    told_to_end |= interrupted && interrupted != SIGINT;
+    session_quit |= told_to_end;
     interrupted = 0;
 }
 
@@ -174,5 +177,5 @@ int shell_interact(void)
            GW_VERSION);
     converse();
     shell_history_end();
-    return 0;
+    return told_to_end ? gw_err_exit(GW_EINTR) : 0;
 }

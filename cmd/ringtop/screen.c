@@ -5,6 +5,7 @@
  */
 #include "screen.h"
 
+#include "common/command.h"
 #include "view.h"
 
 #include <curses.h>
@@ -64,6 +65,7 @@ static attr_t attributes(enum style style)
 enum gw_err screen_open(bool color, struct gw_error *why)
 {
     const char *kind = getenv("TERM");
+    interrupt_by_terminal();
     keyboard = isatty(STDIN_FILENO) ? stdin : fopen("/dev/tty", "re");
     if (!keyboard)
         return gw_fail_errno(why, "no keyboard: /dev/tty");

@@ -38,9 +38,9 @@ ringctl() {
 }
 
 # start OUT ARGUMENTS: in the background; its number is the last of `started`.
-# A shell has its background commands ignore SIGINT, env does not.
+# A shell has its background commands ignore SIGINT and SIGQUIT, env does not.
 start() {
-    env --default-signal=INT "$BUILD/psnode" "${@:2}" >"$1" 2>"$1.err" \
+    env --default-signal=INT,QUIT "$BUILD/psnode" "${@:2}" >"$1" 2>"$1.err" \
         </dev/null 3>&- &
     started+=($!)
 }
@@ -172,6 +172,21 @@ make_rows() {
     done
 }
 
+@test "bench: a terminal that is closed, and Ctrl-\\, leave nothing behind" {
+    mkdir empty
+    for signal in HUP QUIT; do
+        TMPDIR=$PWD/empty start rows.json bench push -k 1000 --seconds 60s
+        until_true 20 sh -c "pgrep -P ${started[-1]} >/dev/null"
+        # The terminal tells all of them.
+        # shellcheck disable=SC2046 # numbers
+        kill -s $signal $(pgrep -P "${started[-1]}") "${started[-1]}"
+        status=0
+        wait "${started[-1]}" || status=$?
+        [ "$status" = 130 ]
+        [ -z "$(ls empty)" ]
+    done
+}
+
 # ---- train ----
 
 @test "train: bits are those of one process, whatever the number of servers" {
@@ -291,6 +306,19 @@ make_rows() {
     [ "$status" = 130 ]
     [ "$(json status <d.json)" = 130 ]
     [ "$(ringctl --run short status -o json | json state)" = ended ]
+}
+
+@test "train: a terminal that is closed ends the run, and so does Ctrl-\\" {
+    for signal in HUP QUIT; do
+        start d.json train drift -n 2 --compute 50ms --name "x${signal,,}" -o json
+        until_true 20 ringctl --run "x${signal,,}" wait 'step>=2'
+        kill -s $signal "${started[-1]}"
+        status=0
+        wait "${started[-1]}" || status=$?
+        [ "$status" = 130 ]
+        [ "$(json status <d.json)" = 130 ]
+        [ "$(ringctl --run "x${signal,,}" status -o json | json state)" = ended ]
+    done
 }
 
 @test "train --compare modes: all modes, side by side" {

@@ -4,6 +4,8 @@
 # ringctl as a person meets it: help, typos, words cut short, scripts; and runs
 # of its own, small ones, that are killed, waited for and taken down.
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     BUILD=$(realpath "${B:-build}")
@@ -440,6 +442,22 @@ cut_short() {
     shows "run mole is down"
     shows "left 0"
     grep -qx 'pause 1' "$XDG_STATE_HOME/gradwire/ringctl_history"
+}
+
+@test "the shell: Ctrl-\\ ends it, and its runs" {
+    command -v tmux >/dev/null || skip "no tmux"
+    tmux="tmux -S tmux -f /dev/null"
+    $tmux new-session -d -x 90 -y 30 -s t \
+        "trap : QUIT; $BUILD/ringctl; echo left \$?; read -r x" 3>&-
+    shows() {
+        $tmux capture-pane -p -t t | grep -qF -- "$1"
+    }
+    until_true 20 shows "ringctl>"
+    $tmux send-keys -t t "up 2 --name vole" Enter
+    until_true 20 shows "vole e1 2 alive>"
+    $tmux send-keys -t t "C-\\"
+    until_true 20 shows "run vole is down"
+    until_true 20 shows "left 130"
 }
 
 @test "on a terminal no line of a status is wider than that" {

@@ -261,6 +261,13 @@ json() {
     terminal_is_restored status=0
 }
 
+@test "Ctrl-\\ gives the terminal back, too" {
+    on_terminal "'$RINGTOP' --from '$RING' --paused"
+    until_true shows '\[PAUSED\]'
+    press "C-\\"
+    terminal_is_restored status=130
+}
+
 @test "the live view survives every resize" {
     on_terminal "'$RINGTOP' --from '$RING' --speed 1000"
     until_true shows '\[END\]'

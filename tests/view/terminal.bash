@@ -22,7 +22,7 @@ until_true() {
 on_terminal() {
     command -v tmux >/dev/null || skip "no tmux"
     cat >script <<EOT
-trap : INT # the terminal's Ctrl-C is for the view
+trap : INT QUIT # the terminal's Ctrl-C and Ctrl-\\ are for the view
 echo "the line before"
 stty -a | sed 1d >before
 $1
