@@ -49,6 +49,8 @@ static const struct option_spec options[] = {
      "from one size to the next", NULL},
     {"seconds", 's', OPTION_DURATION, &tune.seconds_ns, "TIME",
      "to time each size, all its algorithms together", NULL},
+    {"calibrate", 0, OPTION_FLAG, &tune.calibrate, NULL,
+     "find prices meanwhile, and store them, too", NULL},
     {"all", 0, OPTION_FLAG, &tune.all, NULL,
      "also the algorithms that are predicted to be hopeless", NULL},
     {"by", 0, OPTION_CHOICE, &tune.by, "WHAT", "what has a row of its own",
@@ -61,24 +63,39 @@ static const struct option_spec options[] = {
 };
 /* clang-format on */
 
+static void on_case(struct tune *t, const struct tune_report *report)
+{
+    if (report->index >= t->case_count || report->rounds == 0 ||
+        report->rounds > TUNE_ROUNDS_MAX)
+        return;
+    struct tune_case *item = &t->cases[report->index];
+    item->rounds = (unsigned)report->rounds;
+    for (unsigned a = 0; a < item->algo_count; a++)
+        memcpy(item->algos[a].us, report->us[a], sizeof item->algos[a].us);
+    tune_judge(t, report->index);
+    tune_table_row(t, item);
+    tune_table_progress(t);
+}
+
+static void on_costs(struct tune *t, const struct gw_wire_costs *costs)
+{
+    t->costs[t->costs_count++] = *costs;
+    tune_predict(t, costs);
+}
+
+/* A case, or the prices that were found, before the cases that they predict. */
 static void on_report(void *context, unsigned rank, const void *data,
                       size_t bytes)
 {
-    struct tune *t = context;
     struct tune_report report;
-    if (rank != 0 || bytes != sizeof report)
-        return;
-    memcpy(&report, data, sizeof report);
-    if (report.index >= t->case_count || report.rounds == 0 ||
-        report.rounds > TUNE_ROUNDS_MAX)
-        return;
-    struct tune_case *item = &t->cases[report.index];
-    item->rounds = (unsigned)report.rounds;
-    for (unsigned a = 0; a < item->algo_count; a++)
-        memcpy(item->algos[a].us, report.us[a], sizeof item->algos[a].us);
-    tune_judge(t, report.index);
-    tune_table_row(t, item);
-    tune_table_progress(t);
+    struct gw_wire_costs costs;
+    if (rank == 0 && bytes == sizeof report) {
+        memcpy(&report, data, sizeof report);
+        on_case(context, &report);
+    } else if (rank == 0 && bytes == sizeof costs) {
+        memcpy(&costs, data, sizeof costs);
+        on_costs(context, &costs);
+    }
 }
 
 static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
@@ -160,9 +177,11 @@ static enum gw_err store(const struct tune_summary *summary, size_t *count,
     for (size_t i = 0; i < ranges; i++)
         *count += rules[i].algo != NULL;
     describe(&tuning, summary->runs);
-    enum gw_err err =
-        dry_run ? GW_OK
-                : gw_rules_store(tune.wire, &tuning, rules, ranges, why);
+    enum gw_err err = GW_OK;
+    for (unsigned r = 0; r < tune.costs_count && !dry_run && !err; r++)
+        err = gw_costs_store(tune.wire, &tune.costs[r], why);
+    if (!dry_run && !err)
+        err = gw_rules_store(tune.wire, &tuning, rules, ranges, why);
     free(rules);
     return err;
 }

@@ -27,7 +27,8 @@ struct tune_case {
         double median_us;
     } algos[TUNE_ALGOS_MAX];
     unsigned chosen;    /* what a call takes now */
-    unsigned predicted; /* what it would without a rule */
+    unsigned predicted; /* what it would without a rule, by the prices that are
+                         * in force after the run */
 
     /* after it was measured */
     unsigned rounds; /* 0: not yet */
@@ -42,12 +43,15 @@ struct tune {
     uint64_t bytes_min, bytes_max;
     unsigned factor;
     uint64_t seconds_ns; /* a case, all its algorithms together */
+    bool calibrate;      /* meanwhile, and go by these prices */
     bool all;            /* also those that are predicted to be hopeless */
     const char *by;      /* a row for each "size", "algo" or "ranks" */
     uint64_t seed;
     struct tune_case *cases; /* by number of ranks, collective, size */
     size_t case_count, case_room;
     size_t begin, end; /* those of the ranks that run now */
+    struct gw_wire_costs costs[TUNE_RANKS_MAX]; /* found meanwhile */
+    unsigned costs_count;
     struct output *output;
 };
 
@@ -60,6 +64,9 @@ struct tune_report {
 
 /* Lists the cases; tune->cases is the caller's to free, also on failure. */
 GW_MUST_CHECK enum gw_err tune_list(struct tune *tune, struct gw_error *why);
+
+/* The prices of the ranks that run now: their cases are predicted anew. */
+void tune_predict(struct tune *tune, const struct gw_wire_costs *costs);
 
 /* In every rank: measures the cases from `begin` to `end`. GW_EINTR when a rank
  * was told to stop; all end together. */

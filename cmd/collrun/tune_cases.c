@@ -99,3 +99,20 @@ enum gw_err tune_list(struct tune *tune, struct gw_error *why)
                 return why->code;
     return GW_OK;
 }
+
+void tune_predict(struct tune *tune, const struct gw_wire_costs *costs)
+{
+    for (size_t i = tune->begin; i < tune->end; i++) {
+        struct tune_case *item = &tune->cases[i];
+        item->predicted = 0;
+        for (unsigned a = 0; a < item->algo_count; a++) {
+            struct tune_algo *algo = &item->algos[a];
+            double us = gw_predict_us(tune->wire, costs, algo->algo,
+                                      item->ranks, item->count, ELEM_BYTES);
+            if (us >= 0) /* else memory is short: as it was */
+                algo->predicted_us = us;
+            if (algo->predicted_us < item->algos[item->predicted].predicted_us)
+                item->predicted = a;
+        }
+    }
+}

@@ -155,10 +155,11 @@ static enum gw_err measure(struct gw_comm *comm, unsigned char *buffer,
     return err;
 }
 
-enum gw_err gw_calibrate(struct gw_comm *comm, struct gw_wire_costs *costs)
+/* alpha, beta, gamma, memory and meetings. */
+static enum gw_err measure_figures(struct gw_comm *comm,
+                                   struct gw_wire_costs *costs)
 {
     struct gw_error why = {0};
-    *costs = comm->costs;
     if (comm->size < 2) {
         gw_fail(&why, GW_EINVAL, "calibrating needs at least 2 ranks");
         return gw__comm_fail(comm, &why);
@@ -169,16 +170,77 @@ enum gw_err gw_calibrate(struct gw_comm *comm, struct gw_wire_costs *costs)
     memset(buffer, 0, 3 * (size_t)BIG_BYTES);
     enum gw_err err = measure(comm, buffer, costs);
     gw_free(buffer);
+    return err;
+}
+
+struct gw_calibration {
+    struct gw_comm *comm;
+    struct gw__sampling *samples;
+    struct gw_wire_costs costs;
+};
+
+enum gw_err gw_calibration_begin(struct gw_comm *comm,
+                                 struct gw_calibration **calibration)
+{
+    struct gw_error why = {0};
+    struct gw_calibration *c = calloc(1, sizeof *c);
+    *calibration = c;
+    if (!c) {
+        gw_fail(&why, GW_ENOMEM, "calibrating");
+        return gw__comm_fail(comm, &why);
+    }
+    c->comm = comm;
+    c->costs = comm->costs;
+    enum gw_err err = measure_figures(comm, &c->costs);
     if (!err)
-        err = gw__samples_fit(comm, costs);
+        err = gw__samples_begin(comm, &c->samples);
+    if (err)
+        gw_calibration_destroy(calibration);
+    return err;
+}
+
+enum gw_err gw_calibration_round(struct gw_calibration *c, unsigned part,
+                                 unsigned parts)
+{
+    return gw__samples_round(c->samples, part, parts);
+}
+
+enum gw_err gw_calibration_end(struct gw_calibration *c,
+                               struct gw_wire_costs *costs)
+{
+    struct gw_comm *comm = c->comm;
+    enum gw_err err = gw__samples_fit(c->samples, &c->costs);
     if (!err)
-        err = gw_broadcast(comm, comm->rank == 0 ? costs : NULL,
-                           comm->rank == 0 ? NULL : costs, sizeof *costs, GW_U8,
-                           0);
+        err = gw_broadcast(comm, comm->rank == 0 ? &c->costs : NULL,
+                           comm->rank == 0 ? NULL : &c->costs, sizeof c->costs,
+                           GW_U8, 0);
+    *costs = c->costs;
     if (!err) {
         comm->costs = *costs;
         memset(comm->choices, 0, sizeof comm->choices);
         gw__routines_forget(comm);
     }
+    return err;
+}
+
+void gw_calibration_destroy(struct gw_calibration **calibration)
+{
+    if (*calibration)
+        gw__samples_end(&(*calibration)->samples);
+    free(*calibration);
+    *calibration = NULL;
+}
+
+enum gw_err gw_calibrate(struct gw_comm *comm, struct gw_wire_costs *costs)
+{
+    enum { SAMPLE_ROUNDS = 3 };
+    struct gw_calibration *calibration;
+    *costs = comm->costs;
+    enum gw_err err = gw_calibration_begin(comm, &calibration);
+    for (unsigned k = 0; k < SAMPLE_ROUNDS && !err; k++)
+        err = gw_calibration_round(calibration, 0, 1);
+    if (!err)
+        err = gw_calibration_end(calibration, costs);
+    gw_calibration_destroy(&calibration);
     return err;
 }

@@ -234,6 +234,14 @@ static struct gw__setting setting_of(const char *wire,
         .windows = shm, .shared = shm, .cores = costs->cores};
 }
 
+double gw_predict_us(const char *wire, const struct gw_wire_costs *costs,
+                     const struct gw_algo *algo, unsigned ranks, size_t count,
+                     size_t elem_bytes)
+{
+    struct gw__setting setting = setting_of(wire, costs);
+    return predict(costs, &setting, algo, ranks, count, elem_bytes);
+}
+
 size_t gw_choose(const char *wire, enum gw_collective collective,
                  unsigned ranks, size_t count, size_t elem_bytes,
                  struct gw_candidate *out, size_t capacity)

@@ -2,13 +2,13 @@
  *
  * Samples for the fit: every algorithm at a few sizes, which lie between those
  * that `collrun tune` measures, so that the prices can be judged by what they
- * were not made from. All is run through three times, and medians count: a
+ * were not made from. All is run through several times, and medians count: a
  * machine that shares its cores with others can be another one seconds later (a
  * barrier of 2 ranks took 0.10 or 0.35 us, for minutes each). An algorithm
- * makes calls back to back for a millisecond, after some that are not timed and
- * leave the caches as such calls find them; the slowest rank counts. Without
- * the calls before, batches of 0.4 ms among 8 ranks on 2 cores said up to four
- * times too much.
+ * makes calls back to back for a millisecond, after some that are not counted
+ * and leave the caches as such calls find them; the slowest rank counts.
+ * Without the calls before, batches of 0.4 ms among 8 ranks on 2 cores said up
+ * to four times too much.
  */
 #include "coll/samples.h"
 
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 3, BATCH_NS = 1000000, WARM_NS = 300000 };
+enum { ROUNDS_MAX = 25, BATCH_NS = 1000000, WARM_NS = 300000 };
 /* The buffers of one kind of all ranks together. */
 enum { ROOM_BYTES = 128 << 20 };
 
@@ -26,14 +26,14 @@ static const size_t sizes[] = {16,        256,     4 << 10, 16 << 10, 64 << 10,
                                256 << 10, 1 << 20, 4 << 20, 24 << 20};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-struct sampling {
+struct gw__sampling {
     struct gw_comm *comm;
     struct gw__setting setting;
     unsigned char *in, *out;
     struct gw__sample *samples;
-    double (*us)[ROUNDS]; /* of each sample */
-    size_t count, room;
-    unsigned round;
+    double (*us)[ROUNDS_MAX]; /* of each sample */
+    size_t count, room;       /* samples of this round so far; at most */
+    unsigned rounds;          /* that are over */
 };
 
 static bool of_blocks(enum gw_collective collective)
@@ -74,12 +74,14 @@ static enum gw_err time_calls(struct gw_comm *comm, const struct gw_call *call,
     return err;
 }
 
-/* The first call makes the plan; then what one takes, roughly; then a batch. */
+/* The first call makes the plan, or meets new memory; then what one takes,
+ * roughly, now: by what it took in another round a batch could be one of
+ * seconds on a machine that has become busy since; then a batch. */
 static enum gw_err time_call(struct gw_comm *comm, const struct gw_call *call,
                              double *ns)
 {
     enum gw_err err = time_calls(comm, call, 0, 1, ns);
-    if (!err)
+    if (!err && *ns < BATCH_NS)
         err = time_calls(comm, call, 0, calls_in(WARM_NS, *ns), ns);
     if (!err)
         err = time_calls(comm, call, *ns < WARM_NS ? calls_in(WARM_NS, *ns) : 0,
@@ -87,9 +89,9 @@ static enum gw_err time_call(struct gw_comm *comm, const struct gw_call *call,
     return err;
 }
 
-/* What the call needs, the same in every round. */
-static enum gw_err count_needs(struct sampling *s, const struct gw_algo *algo,
-                               size_t count)
+/* What the call needs. */
+static enum gw_err count_needs(struct gw__sampling *s,
+                               const struct gw_algo *algo, size_t count)
 {
     struct gw_algo_args args = {.ranks = s->comm->size};
     struct gw__work work;
@@ -107,7 +109,7 @@ static enum gw_err count_needs(struct sampling *s, const struct gw_algo *algo,
 }
 
 /* All algorithms of a collective at a size. */
-static enum gw_err sample(struct sampling *s, enum gw_collective collective,
+static enum gw_err sample(struct gw__sampling *s, enum gw_collective collective,
                           size_t bytes)
 {
     size_t algos, count = bytes / sizeof(float);
@@ -128,16 +130,18 @@ static enum gw_err sample(struct sampling *s, enum gw_collective collective,
                                      .op = GW_SUM,
                                      .algo = list[i]->name};
         double ns;
-        err = count_needs(s, list[i], count);
+        if (s->rounds == 0)
+            err = count_needs(s, list[i], count);
         if (!err)
             err = time_call(s->comm, &call, &ns);
         if (!err)
-            s->us[s->count++][s->round] = ns * 1e-3;
+            s->us[s->count++][s->rounds] = ns * 1e-3;
     }
     return err;
 }
 
-static enum gw_err sample_size(struct sampling *s, size_t bytes, bool barrier)
+static enum gw_err sample_size(struct gw__sampling *s, size_t bytes,
+                               bool barrier)
 {
     size_t room = bytes + 64 * (size_t)s->comm->size;
     enum gw_err err = GW_OK;
@@ -161,44 +165,80 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum gw_err sample_all(struct sampling *s)
+/* As tune has it: of an even number the mean of the middle two. */
+static double median(double *values, unsigned count)
 {
-    enum gw_err err = GW_OK;
-    for (s->round = 0; s->round < ROUNDS; s->round++) {
-        s->count = 0;
-        for (unsigned k = 0; k < SIZES && !err; k++)
-            if (sizes[k] <= ROOM_BYTES / s->comm->size)
-                err = sample_size(s, sizes[k], k == 0);
-    }
-    for (size_t i = 0; i < s->count && !err; i++) {
-        qsort(s->us[i], ROUNDS, sizeof s->us[i][0], by_value);
-        s->samples[i].us = s->us[i][ROUNDS / 2];
-    }
-    return err;
+    qsort(values, count, sizeof *values, by_value);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-enum gw_err gw__samples_fit(struct gw_comm *comm, struct gw_wire_costs *costs)
+/* Memory is one rank's own; of all other failures all know. */
+static enum gw_err told(struct gw_comm *comm, enum gw_err err)
 {
     struct gw_error why = {0};
+    if (err != GW_ENOMEM)
+        return err;
+    gw_fail(&why, err, "samples for calibrating");
+    return gw__comm_fail(comm, &why);
+}
+
+enum gw_err gw__samples_begin(struct gw_comm *comm, struct gw__sampling **s)
+{
     size_t algos;
     (void)gw_algo_list(&algos);
-    struct sampling s = {
+    struct gw__sampling *made = calloc(1, sizeof *made);
+    *s = made;
+    if (!made)
+        return told(comm, GW_ENOMEM);
+    *made = (struct gw__sampling){
         .comm = comm,
         .setting = {.windows = comm->windows != NULL,
                     .shared = strcmp(comm->wire_name, "shm") == 0,
                     .cores = comm->costs.cores},
         .room = SIZES * algos,
-        .samples = calloc(SIZES * algos, sizeof *s.samples),
-        .us = calloc(SIZES * algos, sizeof *s.us),
+        .samples = calloc(SIZES * algos, sizeof *made->samples),
+        .us = calloc(SIZES * algos, sizeof *made->us),
     };
-    enum gw_err err = s.samples && s.us ? sample_all(&s) : GW_ENOMEM;
-    if (!err && !gw__fit(s.samples, s.count, costs->figures))
-        err = GW_ENOMEM;
-    free(s.us);
-    free(s.samples);
-    costs->fitted_ranks = comm->size;
-    if (err != GW_ENOMEM)
-        return err;
-    gw_fail(&why, err, "samples for calibrating");
-    return gw__comm_fail(comm, &why);
+    if (made->samples && made->us)
+        return GW_OK;
+    gw__samples_end(s);
+    return told(comm, GW_ENOMEM);
+}
+
+enum gw_err gw__samples_round(struct gw__sampling *s, unsigned part,
+                              unsigned parts)
+{
+    unsigned end = (part + 1) * SIZES / parts;
+    enum gw_err err = GW_OK;
+    if (s->rounds == ROUNDS_MAX)
+        return GW_OK;
+    if (part == 0)
+        s->count = 0;
+    for (unsigned k = part * SIZES / parts; k < end && !err; k++)
+        if (sizes[k] <= ROOM_BYTES / s->comm->size)
+            err = sample_size(s, sizes[k], k == 0);
+    s->rounds += !err && part + 1 == parts;
+    return told(s->comm, err);
+}
+
+enum gw_err gw__samples_fit(struct gw__sampling *s, struct gw_wire_costs *costs)
+{
+    if (s->rounds == 0)
+        return GW_OK;
+    for (size_t i = 0; i < s->count; i++)
+        s->samples[i].us = median(s->us[i], s->rounds);
+    if (!gw__fit(s->samples, s->count, costs->figures))
+        return told(s->comm, GW_ENOMEM);
+    costs->fitted_ranks = s->comm->size;
+    return GW_OK;
+}
+
+void gw__samples_end(struct gw__sampling **s)
+{
+    if (*s) {
+        free((*s)->us);
+        free((*s)->samples);
+    }
+    free(*s);
+    *s = NULL;
 }

@@ -125,14 +125,15 @@ memory() { # wire [malloc]
 }
 
 # What the choice of algorithms gives away and how far the prediction is off,
-# after a calibration. The first line is about all cells of so many ranks. Rules
-# and prices stay for the rest of the table, as with a user who has tuned.
+# by prices that are found meanwhile; those found before only say what could
+# win. The first line is about all cells of so many ranks. Rules and prices stay
+# for the rest of the table, as with a user who has tuned.
 tune() {
     test "${AGAIN:-}" || test "${ROUND:-1}" = 1 || return 0
     report=$(mktemp)
     "$build/collrun" calibrate --wire "$op" -n "$ranks" >/dev/null &&
         "$build/collrun" tune --wire "$op" -n "$ranks" --quick \
-            --by ranks -o jsonl | head -n 1 >"$report"
+            --calibrate --by ranks -o jsonl | head -n 1 >"$report"
     awk -v line="$op $ranks $sizes" '
         function tell(who, name,    at) {
             at = index($0, "\"" name "\":")

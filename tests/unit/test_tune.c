@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 Suite *suite_tune(void);
@@ -105,6 +106,59 @@ START_TEST(cases_are_by_ranks_then_collective)
     ck_assert_uint_eq(tune.cases[5].collective, GW_BARRIER);
     ck_assert_uint_eq(tune.cases[5].bytes, 0);
     ck_assert_uint_eq(tune.cases[6].ranks, 2);
+}
+END_TEST
+
+/* All dearer by half: the choice is as it was. */
+START_TEST(new_prices_predict_the_cases_of_their_ranks)
+{
+    struct gw_wire_costs costs;
+    bool measured;
+    tune.ranks[1] = 2;
+    tune.ranks_count = 2;
+    tune.bytes_max = 64 << 20;
+    list();
+    size_t half = tune.case_count / 2;
+    struct tune_case *before = calloc(tune.case_count, sizeof *before);
+    memcpy(before, tune.cases, tune.case_count * sizeof *before);
+    tune.end = half;
+    gw_costs_among("tcp", 4, &costs, &measured);
+    for (unsigned i = 0; i < GW_FIGURES_MAX; i++)
+        costs.figures[i] *= 1.5;
+    tune_predict(&tune, &costs);
+    for (size_t i = 0; i < tune.case_count; i++) {
+        double times = i < half ? 1.5 : 1;
+        ck_assert_uint_eq(tune.cases[i].predicted, before[i].predicted);
+        for (unsigned a = 0; a < before[i].algo_count; a++)
+            ck_assert_double_eq_tol(tune.cases[i].algos[a].predicted_us,
+                                    times * before[i].algos[a].predicted_us,
+                                    1e-9 * before[i].algos[a].predicted_us);
+    }
+    free(before);
+}
+END_TEST
+
+/* Where bytes are free, a plan of one turn takes the place of one that moves
+ * little. */
+START_TEST(the_cheapest_by_new_prices_is_predicted)
+{
+    struct gw_wire_costs costs;
+    bool measured;
+    tune.all = true;
+    tune.bytes_min = tune.bytes_max = 64 << 20;
+    list();
+    struct tune_case *item = tune.cases;
+    const char *first = item->algos[item->predicted].algo->name;
+    tune.end = 1;
+    gw_costs_among("tcp", 4, &costs, &measured);
+    memset(costs.figures, 0, sizeof costs.figures);
+    for (unsigned i = 0; gw_figure_name(i, NULL); i++)
+        if (strcmp(gw_figure_name(i, NULL), "turn_us") == 0)
+            costs.figures[i] = 1;
+    tune_predict(&tune, &costs);
+    const struct tune_algo *now = &item->algos[item->predicted];
+    ck_assert_str_ne(now->algo->name, first);
+    ck_assert_double_eq(now->predicted_us, 1);
 }
 END_TEST
 
@@ -310,6 +364,8 @@ Suite *suite_tune(void)
     tcase_add_test(cases, a_case_lists_what_could_win);
     tcase_add_test(cases, all_lists_every_algorithm);
     tcase_add_test(cases, cases_are_by_ranks_then_collective);
+    tcase_add_test(cases, new_prices_predict_the_cases_of_their_ranks);
+    tcase_add_test(cases, the_cheapest_by_new_prices_is_predicted);
     suite_add_tcase(suite, cases);
     TCase *judge = tcase_create("tune_judge");
     tcase_add_checked_fixture(judge, begin, end);

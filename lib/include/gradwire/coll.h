@@ -263,6 +263,22 @@ GW_API void gw_costs_among(const char *wire, unsigned ranks,
  * their times; the same numbers on every rank. */
 GW_API GW_MUST_CHECK enum gw_err gw_calibrate(struct gw_comm *comm,
                                               struct gw_wire_costs *costs);
+/* The same in pieces, for who measures something else in between, so that both
+ * meet the same machine: begin measures alpha to memory; a round runs all
+ * algorithms at the sizes once, smallest first, as a whole (part 0 of 1) or in
+ * so many parts, one after another; the end fits to the medians of the rounds,
+ * of which the first 25 count. All three are collective. Destroy after a
+ * failure, too; NULL is fine. */
+struct gw_calibration;
+GW_API GW_MUST_CHECK enum gw_err
+gw_calibration_begin(struct gw_comm *comm, struct gw_calibration **calibration);
+GW_API GW_MUST_CHECK enum gw_err
+gw_calibration_round(struct gw_calibration *calibration, unsigned part,
+                     unsigned parts);
+GW_API GW_MUST_CHECK enum gw_err
+gw_calibration_end(struct gw_calibration *calibration,
+                   struct gw_wire_costs *costs);
+GW_API void gw_calibration_destroy(struct gw_calibration **calibration);
 /* Puts the costs of `wire` into the calibration file, the figures beside those
  * of other numbers of ranks. */
 GW_API GW_MUST_CHECK enum gw_err
@@ -280,6 +296,12 @@ struct gw_candidate {
 GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
                         unsigned ranks, size_t count, size_t elem_bytes,
                         struct gw_candidate *out, size_t capacity);
+
+/* What `algo` would take at these costs instead, which are those of so many
+ * ranks; negative when it does not serve, or memory is short. */
+GW_API double gw_predict_us(const char *wire, const struct gw_wire_costs *costs,
+                            const struct gw_algo *algo, unsigned ranks,
+                            size_t count, size_t elem_bytes);
 
 /* One line of a bill: so much of something at so much each. */
 struct gw_bill_line {
