@@ -82,7 +82,7 @@ struct gw__wire_ops {
     /* `copy`: the bytes are taken at once (the caller will overwrite them
      * before the peer reads). GW_OK, GW_PENDING when the link is full, or why
      * the link is gone. What is not copied may stand still until the caller
-     * asks for `sends_done`, or waits. */
+     * asks for `sends_done`, checks or waits. */
     enum gw_err (*send)(struct gw__wire *, unsigned peer,
                         const struct gw__header *, const void *data, bool copy);
     /* How many sends to `peer`, counted from the first, have given their

@@ -9,7 +9,9 @@
  *
  * A stream stands still while its ranks are elsewhere, so only bodies go there
  * that the caller waits for. Copied ones, which it has left behind, travel with
- * their headers, by libzmq's thread.
+ * their headers, by libzmq's thread. Who never waits, but looks now and then,
+ * or waits on another wire, comes by `check` each millisecond: that moves it,
+ * too.
  *
  * The end of a stream is no news in itself: why a peer has gone, its notes
  * tell.
@@ -136,7 +138,9 @@ void gw__zmq_beside_take_back(struct gw__zmq_link *link)
 
 void gw__zmq_beside_push(struct gw__zmq *zmq, unsigned peer)
 {
-    if (gw__stream_push(zmq->links[peer].stream))
+    struct gw__zmq_link *link = &zmq->links[peer];
+    if (link->stream && link->state == GW__LINK_UP &&
+        gw__stream_push(link->stream))
         atomic_fetch_add(&zmq->returned, 1);
 }
 
@@ -165,21 +169,26 @@ enum gw_err gw__zmq_beside_expect(struct gw__zmq *zmq, unsigned peer)
                         : gw__zmq_lose(zmq, peer, "no memory for a slice");
 }
 
+static enum gw_err pull(struct gw__zmq_link *link)
+{
+    size_t got = link->stream->got;
+    enum gw_err err = gw__stream_pull(link->stream);
+    if (link->state != GW__LINK_UP && link->stream->got > got)
+        link->quiet_ns = gw_now_ns();
+    return err;
+}
+
 enum gw_err gw__zmq_beside_pull(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
-    struct gw__stream *stream = link->stream;
-    size_t got = stream->got;
-    enum gw_err err = gw__stream_pull(stream);
-    if (link->state != GW__LINK_UP && stream->got > got)
-        link->quiet_ns = gw_now_ns();
+    enum gw_err err = pull(link);
     if (err == GW_PENDING)
         return err;
     link->coming = false;
     if (err)
         return gw__zmq_lose(zmq, peer, "a body that its key does not open");
-    link->view =
-        (struct gw__slice_view){.header = &link->header, .data = stream->body};
+    link->view = (struct gw__slice_view){.header = &link->header,
+                                         .data = link->stream->body};
     return GW_OK;
 }
 
@@ -191,7 +200,7 @@ bool gw__zmq_beside_move(struct gw__zmq *zmq, unsigned peer)
         return false;
     stream->touched = false;
     gw__zmq_beside_push(zmq, peer);
-    return link->coming && gw__stream_pull(stream) != GW_PENDING;
+    return link->coming && pull(link) != GW_PENDING;
 }
 
 /* ---- the end ---- */

@@ -105,7 +105,8 @@ static void take_note(struct gw__zmq *zmq, unsigned peer,
     struct gw__zmq_link *link = &zmq->links[peer];
     switch ((enum gw__note_kind)note->kind) {
     case GW__CREDIT:
-        if (note->count < link->taken || note->count > link->sent)
+        if (note->count < link->taken ||
+            note->count > gw__zmq_beside_first(zmq, peer))
             gw__zmq_lose(zmq, peer, "credit for slices that were not sent");
         else
             link->taken = note->count;
@@ -200,8 +201,10 @@ enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why)
     struct gw__zmq *zmq = gw__zmq_of(wire);
     gw__zmq_hear_ends(zmq);
     for (unsigned r = 0; r < wire->size; r++)
-        if (r != wire->rank)
+        if (r != wire->rank) {
             gw__zmq_hear(zmq, r);
+            gw__zmq_beside_push(zmq, r);
+        }
     if (!zmq->error.code)
         return GW_OK;
     return gw_fail(why, zmq->error.code, "%s", zmq->error.text);

@@ -185,8 +185,10 @@ enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
     struct gw__zmq_link *link = &zmq->links[peer];
     assert(peer < wire->size && peer != wire->rank);
     bool full = window_is_full(zmq, link, header->bytes);
-    if (full)
+    if (full) {
         gw__zmq_hear(zmq, peer);
+        gw__zmq_beside_push(zmq, peer);
+    }
     enum gw_err err = gone(zmq, link);
     if (err)
         return err;

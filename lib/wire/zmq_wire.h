@@ -215,7 +215,7 @@ GW_MUST_CHECK bool gw__zmq_beside_queue(struct gw__zmq *zmq, unsigned peer,
                                         const struct gw__header *header,
                                         const void *data);
 void gw__zmq_beside_take_back(struct gw__zmq_link *link);
-/* Hands over what the kernel takes. */
+/* Hands over what the kernel takes, if anything is queued. */
 void gw__zmq_beside_push(struct gw__zmq *zmq, unsigned peer);
 /* The first of the link's sends whose body is still read; `link->sent`: none.
  */

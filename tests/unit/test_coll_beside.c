@@ -3,14 +3,36 @@
  * Communicators beside each other: ranks that wait crosswise on two of them get
  * on, one's error is the other's, and either can go first.
  */
+#include "coll/comm.h"
 #include "edge.h"
+#include "key_file.h"
+#include "wire/zmq_wire.h"
 
 #include <check.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Far more than a link takes at once. */
 enum { LARGE = 24 << 20, TIMEOUT_MS = 4000 };
+
+/* With a key, over tcp, large slices move only while their rank is asked. Over
+ * loopback the kernel would take megabytes at once, over a network it does not:
+ * here it takes little. */
+static void take_little(struct gw_comm *comm)
+{
+    const struct gw__zmq *zmq = gw__zmq_of(comm->wire);
+    int room = 64 << 10;
+    for (unsigned r = 0; r < comm->size; r++) {
+        const struct gw__stream *stream = zmq->links[r].stream;
+        if (!stream)
+            continue;
+        MUST(setsockopt(stream->fd, SOL_SOCKET, SO_SNDBUF, &room,
+                        sizeof room) == 0);
+        MUST(setsockopt(stream->fd, SOL_SOCKET, SO_RCVBUF, &room,
+                        sizeof room) == 0);
+    }
+}
 
 /* Rank 0 waits in a barrier of A, while most of its message on B is still to
  * be pushed. Rank 1 comes to that barrier when it has the message. */
@@ -36,8 +58,9 @@ static void wait_crosswise(struct gw_comm *comm, struct gw_comm *other)
 
 static void cross(struct gw_comm *comm, void *context)
 {
-    (void)context;
     struct gw_comm *other = twin_of(comm);
+    if (context)
+        take_little(other);
     MUST(gw_comm_beside(comm, other) == GW_OK);
     MUST(gw_comm_beside(other, comm) == GW_OK); /* they are already */
     for (unsigned round = 0; round < 2; round++)
@@ -49,6 +72,56 @@ static void cross(struct gw_comm *comm, void *context)
 START_TEST(ranks_that_wait_crosswise_get_on)
 {
     on_wire(_i, 2, TIMEOUT_MS, cross, NULL);
+}
+END_TEST
+
+/* The context of `body` is not NULL then. */
+static void on_keyed_tcp(rank_body body)
+{
+    struct key_file file = key_file_make(0600);
+    struct gw_comm_config config = {
+        .wire = "tcp", .timeout_ms = TIMEOUT_MS, .key_file = file.path};
+    run_ranks(&config, 2, body, &config);
+    unlink(file.path);
+}
+
+START_TEST(with_a_key_they_get_on_as_well)
+{
+    on_keyed_tcp(cross);
+}
+END_TEST
+
+/* Nobody waits, all look now and then. */
+static void look(struct gw_comm *comm, void *context)
+{
+    struct gw_request *request;
+    size_t count = LARGE / sizeof(int32_t);
+    int32_t *mine = malloc(LARGE), *all = malloc(LARGE);
+    enum gw_err err;
+    MUST(mine && all);
+    if (context)
+        take_little(comm);
+    fill(mine, count, 7);
+    struct gw_call call = {.collective = GW_ALLREDUCE,
+                           .in = mine,
+                           .out = all,
+                           .count = count,
+                           .type = GW_I32};
+    MUST(gw_start(comm, &call, &request) == GW_OK);
+    while ((err = gw_test(&request)) == GW_PENDING)
+        continue;
+    MUST(err == GW_OK);
+    MUST(holds(all, count, 14));
+    free(mine);
+    free(all);
+}
+
+START_TEST(looking_is_enough)
+{
+    if (_i < WIRES)
+        on_wire(_i, 2, TIMEOUT_MS, look, NULL);
+    else
+        on_keyed_tcp(look);
 }
 END_TEST
 
@@ -154,6 +227,8 @@ Suite *suite_coll_beside(void)
     TCase *tcase = tcase_create("beside");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, ranks_that_wait_crosswise_get_on, 0, WIRES);
+    tcase_add_test(tcase, with_a_key_they_get_on_as_well);
+    tcase_add_loop_test(tcase, looking_is_enough, 0, WIRES + 1);
     tcase_add_loop_test(tcase, calls_of_both_are_under_way_at_once, 0, WIRES);
     tcase_add_loop_test(tcase, an_error_of_one_is_an_error_of_both, 0, WIRES);
     tcase_add_test(tcase, eight_are_the_most);

@@ -278,6 +278,64 @@ START_TEST(copied_bodies_come_without_their_sender)
 }
 END_TEST
 
+/* Else more would be queued than there is room for. */
+START_TEST(who_has_not_got_a_body_cannot_have_released_it)
+{
+    enum { BYTES = 64 << 20 }; /* more than the kernel takes */
+    struct crew crew;
+    struct gw_error why;
+    unsigned char *data = calloc(1, BYTES);
+    struct gw__header header = {.bytes = BYTES};
+    struct gw__note credit = {.kind = GW__CREDIT, .from = 1, .count = 1};
+    size_t bytes = gw__note_seal(&credit);
+    crew_start(&crew, "keyed tcp", 2, 0);
+    void *notes = gw__zmq_of(crew.wires[1])->links[0].notes->socket;
+    if (gw__seal_is_built()) {
+        crew_send(crew.wires[0], 1, &header, data, false);
+        ck_assert_int_eq(zmq_send(notes, &credit, bytes, 0), (int)bytes);
+        ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, &why),
+                         GW_ELOST);
+        ck_assert_str_eq(why.text,
+                         "rank 1 lost: credit for slices that were not sent");
+    }
+    crew_end(&crew);
+    free(data);
+}
+END_TEST
+
+/* Rank 1 has said goodbye long ago, and its body is still coming, while rank 0
+ * looks at another link. */
+START_TEST(what_comes_meanwhile_is_a_sign_of_life)
+{
+    enum { BYTES = 64 << 20, QUIET = 10 };
+    struct crew crew;
+    struct gw__slice_view view;
+    unsigned char *data = calloc(1, BYTES);
+    struct gw__header header = {.bytes = BYTES};
+    crew_start(&crew, "keyed tcp", 2, 0);
+    struct gw__wire *wire = crew.wires[0];
+    struct gw__zmq_link *link = &gw__zmq_of(wire)->links[1];
+    if (link->stream) {
+        crew_send(crew.wires[1], 0, &header, data, false);
+        while (!link->coming)
+            ck_assert_int_eq(wire->ops->peek(wire, 1, &view), GW_PENDING);
+        size_t began = link->stream->got, got = began;
+        link->state = GW__LINK_CLOSED;
+        link->due = 1;
+        link->quiet_ns = gw_now_ns() - 10000000000ULL;
+        (void)crew.wires[1]->ops->sends_done(crew.wires[1], 0);
+        for (unsigned quiet = 0; quiet < QUIET || got == began; quiet++) {
+            wire->ops->wait(wire, 1000000);
+            quiet = link->stream->got == got ? quiet : 0;
+            got = link->stream->got;
+        }
+        ck_assert_int_eq(wire->ops->peek(wire, 1, &view), GW_PENDING);
+    }
+    crew_end(&crew);
+    free(data);
+}
+END_TEST
+
 Suite *suite_wire_key(void)
 {
     Suite *suite = suite_create("wire_key");
@@ -292,6 +350,8 @@ Suite *suite_wire_key(void)
     tcase_add_test(tests, other_lanes_or_sizes_are_a_mismatch);
     tcase_add_test(tests, a_body_from_elsewhere_loses_the_link);
     tcase_add_test(tests, copied_bodies_come_without_their_sender);
+    tcase_add_test(tests, who_has_not_got_a_body_cannot_have_released_it);
+    tcase_add_test(tests, what_comes_meanwhile_is_a_sign_of_life);
     suite_add_tcase(suite, tests);
     return suite;
 }
