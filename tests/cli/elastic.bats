@@ -25,11 +25,7 @@ setup_file() {
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     pids=()
-    port=$((20000 + RANDOM % 10000 * 2))
-    while grep -qi ":$(printf %04X $port) \|:$(printf %04X $((port + 1))) " \
-        /proc/net/tcp; do
-        port=$((port + 2))
-    done
+    find_port
     export GW_CONTROLLERS=tcp://127.0.0.1:$port
     start controller "$BUILD/psnode" controller --index 0 --dir c --ring 2
 }
@@ -64,7 +60,7 @@ wants_restart() {
 }
 
 @test "a full ring lets nobody in, and too few do not go on for ever" {
-    export GW_MIN_SIZE=2 GW_MAX_SIZE=2 GW_PATIENCE=1s
+    export GW_MIN_SIZE=2 GW_MAX_SIZE=2 GW_PATIENCE=3s
     start a "$ELASTIC" 100000 && a=$pid
     start b "$ELASTIC" 100000 && b=$pid
     until_true 60 has_joined a
@@ -73,7 +69,7 @@ wants_restart() {
     wants_restart "$pid" c 'the ring has its 2 members already'
     kill -KILL "$a"
     wants_restart "$b" b \
-        'the ring has 1 of at least 2 members, and has waited 1 s for more'
+        'the ring has 1 of at least 2 members, and has waited 3 s for more'
 }
 
 @test "too few wait until somebody comes" {
@@ -91,14 +87,14 @@ wants_restart() {
 }
 
 @test "without controllers it asks to be started again" {
-    export GW_PATIENCE=1s
+    export GW_PATIENCE=3s
     controller=$pid
     start a "$ELASTIC" 100000 && a=$pid
     start b "$ELASTIC" 100000 && b=$pid
     until_true 60 has_joined a
     until_true 60 has_joined b
     kill -KILL "$controller" "$a"
-    wants_restart "$b" b 'a majority of the controllers is out of reach for 1 s'
+    wants_restart "$b" b 'a majority of the controllers is out of reach for 3 s'
 }
 
 @test "bounds that make no sense are refused" {

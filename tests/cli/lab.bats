@@ -35,7 +35,7 @@ predicted() {
 
 # wait_for COMMAND...
 wait_for() {
-    for _ in $(seq 1000); do
+    for _ in $(seq 3000); do
         ! "$@" || return 0
         read -rt 0.02 <> <(:) || true
     done
@@ -330,6 +330,10 @@ page_read() {
     [ -s lab-work/00/record/scores ]
 }
 
+waits_again() {
+    [ "$(grep -c '^Waiting for' said)" -ge 2 ]
+}
+
 @test "watch checks again whenever a file is saved, until Ctrl-C" {
     lab start 01
     set -m
@@ -340,7 +344,7 @@ page_read() {
     grep -q "^FAIL" said
     lab solution 01 --take
     wait_for grep -q "^PASS" said
-    wait_for [ "$(grep -c '^Waiting for' said)" -ge 2 ] || true
+    wait_for waits_again
     kill -INT -- -$job
     code=0
     wait $job || code=$?

@@ -118,7 +118,7 @@ train() {
 }
 
 @test "a slow stage is the one that is waited for" {
-    quick -n 3 -m 6 --slow 1:5 -o json >out
+    bench --work sleep:1ms --steps 2 -n 3 -m 6 --slow 1:10 -o json >out
     [ "$(json rows 1 waits_for <out)" = 1 ]
     [ "$(json rows 3 waits_for <out)" = 1 ]
     holds "$(json rows 2 ideal_us <out) > 3 * $(json rows 1 ideal_us <out)"

@@ -5,6 +5,8 @@
 # they are installed, and variables set by hand as torchrun, Slurm and
 # Kubernetes set them; `collrun exec`; and the program that runs by all of them.
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_DIRNAME/../.." || return 1
@@ -43,7 +45,7 @@ mpi() {
     else
         set -- -n "$ranks" "$@"
     fi
-    TMPDIR=$BATS_TEST_TMPDIR timeout 60 "mpirun.$kind" "$@"
+    TMPDIR=$BATS_TEST_TMPDIR timeout 300 "mpirun.$kind" "$@"
 }
 
 need() {
@@ -136,7 +138,7 @@ run_under() {
 
 # wait_for FILE PATTERN
 wait_for() {
-    for _ in $(seq 600); do
+    for _ in $(seq 2400); do
         ! grep -q "$2" "$1" || return 0
         read -r -t 0.05 _ <>tick || true
     done
@@ -194,7 +196,8 @@ start_two() {
 
 @test "torchrun's variables: two processes, one communicator" {
     export WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1
-    export MASTER_PORT=$((20000 + $$ % 10000))
+    find_port
+    export MASTER_PORT=$port
     RANK=1 LOCAL_RANK=1 "$HELLO" >1.out 3>&- &
     RANK=0 LOCAL_RANK=0 "$HELLO" >0.out
     wait $!
@@ -288,6 +291,11 @@ start_two() {
     [ "$(cat out.txt)" = word ]
 }
 
+# nobody_in GROUP: but for entries that nobody has read yet.
+nobody_in() {
+    ! pgrep -r R,S,D,T -g "$1" >/dev/null
+}
+
 @test "exec: who fails is named, its status is the status, nobody is left" {
     # shellcheck disable=SC2016 # for the ranks' shell
     run "$COLLRUN" exec -n 3 sh -c \
@@ -300,8 +308,7 @@ start_two() {
     [ "$status" -eq 137 ]
     [[ $output = *"rank 0 (pid "*") was killed by signal 9"* ]]
     for file in pid.*; do
-        run pgrep -r R,S,D,T -g "$(cat "$file")"
-        [ "$status" -eq 1 ]
+        until_true 60 nobody_in "$(cat "$file")"
     done
     run "$COLLRUN" exec -n 2 ./no-such-program
     [ "$status" -eq 64 ]
@@ -325,9 +332,8 @@ start_two() {
     [ "$status" -eq 130 ]
     cat pid.0 pid.1 | tr ' ' '\n' >pids
     [ "$(wc -l <pids)" -eq 4 ]
-    while read -r pid; do
-        [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
-    done <pids
+    # shellcheck disable=SC2046 # numbers
+    until_true 60 is_over $(cat pids)
 }
 
 # Two network namespaces with a cable between them stand for two hosts, with two

@@ -56,7 +56,7 @@ END
 }
 
 ringctl() {
-    timeout 60 "$BUILD/ringctl" "$@" </dev/null 3>&-
+    timeout 300 "$BUILD/ringctl" "$@" </dev/null 3>&-
 }
 
 # The slots as "primary replica replica...", a line each.
@@ -83,12 +83,12 @@ joined() {
 @test "replicas are in different racks, also after a join and a death" {
     run -0 ringctl up 1 --servers 4 --replicas 2 --slots 8 --placement "$SPREAD"
     [[ $output = *"placement spread"* ]]
-    until_true 20 settled 'NF == 3 && $2 % 2 != $3 % 2'
+    until_true 60 settled 'NF == 3 && $2 % 2 != $3 % 2'
     run -0 ringctl add --role server
-    until_true 20 joined 4
-    until_true 20 settled 'NF == 3 && $2 % 2 != $3 % 2'
+    until_true 60 joined 4
+    until_true 60 settled 'NF == 3 && $2 % 2 != $3 % 2'
     run -0 ringctl kill server 1
-    until_true 20 settled 'NF == 3 && $2 != 1 && $2 % 2 != $3 % 2'
+    until_true 60 settled 'NF == 3 && $2 != 1 && $2 % 2 != $3 % 2'
     run -0 ringctl status -o json
     [[ $output = *'"placement":"spread"'* ]]
 }
@@ -102,28 +102,28 @@ joined() {
     printf '%s\n' '# of slot 0' 100 '' 1 1 1 1 1 1 '1 # the last' >weights
     run -0 ringctl up 1 --servers 2 --replicas 1 --slots 8 \
         --placement mine.so --weights weights
-    until_true 20 settled '1'
+    until_true 60 settled '1'
     [ "$(sed -n 1p now)" = "0 0" ]
     [ "$(grep -c '^1 1$' now)" = 7 ]
 }
 
 @test "a training on slots that are all on one server has the same bits" {
     mine 'return q->server_count - 1;'
-    run -0 --separate-stderr timeout 60 "$BUILD/psnode" train drift -s 3 -n 2 \
+    run -0 --separate-stderr timeout 300 "$BUILD/psnode" train drift -s 3 -n 2 \
         -E 1 --replicas 1 --placement mine.so --reference -o json
     [[ $output = *'"same_bits":"yes"'* ]]
     [[ $output = *'"lost":0'* ]]
 }
 
 @test "slots that move while a server dies and another joins lose nothing" {
-    train=(timeout 60 "$BUILD/psnode" train drift -n 2 -E 40 --set rows=1000 -o json)
+    train=(timeout 300 "$BUILD/psnode" train drift -n 2 -E 40 --set rows=1000 -o json)
     run -0 --separate-stderr "${train[@]}" -s 1
     [[ $output =~ \"digest\":\"([0-9a-f]+)\" ]]
     digest=${BASH_REMATCH[1]}
     "${train[@]}" -s 4 --replicas 2 --placement "$SPREAD" --compute 5ms \
         --name broken >broken.json 2>err </dev/null 3>&- &
     pid=$!
-    until_true 20 ringctl --run broken wait 'step>=5'
+    until_true 60 ringctl --run broken wait 'step>=5'
     run -0 ringctl --run broken kill server 1
     run -0 ringctl --run broken add --role server
     run -0 ringctl --run broken wait 'step>=60'
@@ -152,8 +152,8 @@ told() {
     run -0 ringctl up 2 --servers 3 --replicas 2 --mode bsp --epochs 1 \
         --set rows=1000 train drift
     run -0 ringctl wait 'done'
-    until_true 20 told
-    run -0 --separate-stderr timeout 60 "$BUILD/psnode" train drift -s 1 -n 2 \
+    until_true 60 told
+    run -0 --separate-stderr timeout 300 "$BUILD/psnode" train drift -s 1 -n 2 \
         -E 1 --set rows=1000 -o json
     [[ $output = *'"keys_pushed":640,'* ]]
     [[ $output = *'"hottest_server_share":1,'* ]]
@@ -162,7 +162,7 @@ told() {
 @test "three controllers follow it, too" {
     run -0 ringctl up 1 --servers 3 --replicas 2 --slots 8 --controllers 3 \
         --placement "$SPREAD"
-    until_true 20 settled 'NF == 3 && $2 % 2 != $3 % 2'
+    until_true 60 settled 'NF == 3 && $2 % 2 != $3 % 2'
 }
 
 # refused STATUS SENTENCE OPTION...

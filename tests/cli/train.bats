@@ -266,6 +266,7 @@ refused() {
     pid=$!
     until grep -q '"epoch":2' "$work/out"; do
         kill -0 "$pid"
+        sleep 0.02
     done
     kill -INT "$pid"
     code=0
@@ -275,7 +276,7 @@ refused() {
     [ "$code" -eq 130 ]
     [[ $output == *'"partial":true,"status":130'* ]]
     holds "$(member train_loss) > 0"
-    holds "$(member steps) > 600"
+    holds "$(member steps) >= 600"
     [ "$(member bytes_per_step)" -eq "$(member bytes_per_step_formula)" ]
 }
 

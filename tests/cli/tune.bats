@@ -33,6 +33,19 @@ tune() {
     "$COLLRUN" tune --wire ipc -n 4 -b 64 -e 64 --all --seconds 50ms "$@"
 }
 
+# tune_a_rule OPTION...: on a busy machine the noise may be more than what the
+# rule is about, and then there is none.
+tune_a_rule() {
+    local try
+    for try in 1 2 3 4 5 6 7 8; do
+        cp before.json costs.json
+        tune broadcast -o json "$@" >out.json
+        [ "$(json rules <out.json)" != 1 ] || return 0
+    done
+    echo "$try times no rule"
+    return 1
+}
+
 @test "a row has all fields, and the summary follows" {
     tune broadcast barrier --dry-run -o json >out.json
     [ "$(json rows '#' <out.json)" = 2 ]
@@ -73,7 +86,7 @@ tune() {
 }
 
 @test "rules are stored with where they come from, and obeyed" {
-    tune broadcast -o json >out.json
+    tune_a_rule
     [ "$(json stored <out.json)" = yes ]
     [ "$(json rules <out.json)" = 1 ]
     rule=$(json rows 0 rule <out.json)
@@ -104,7 +117,7 @@ tune() {
 }
 
 @test "an interrupted run keeps what it has measured" {
-    tune broadcast >/dev/null
+    tune_a_rule
     # A shell has its background commands ignore SIGINT, env does not.
     env --default-signal=INT "$COLLRUN" tune -n 2,4 -f 2 --seconds 1s --all \
         -o jsonl >cut.jsonl 2>said &
@@ -118,7 +131,7 @@ tune() {
     # what it did not come to is as it was
     [ -n "$(json rules ipc broadcast 0 algo <costs.json)" ]
     [ "$(json wires ipc beta_us_per_byte <costs.json)" = 1 ]
-    [ "$(ls)" = "$(printf '%s\n' before.json costs.json cut.jsonl said)" ]
+    [ "$(ls)" = "$(printf '%s\n' before.json costs.json cut.jsonl out.json said)" ]
 }
 
 @test "a row for each number of ranks, or each algorithm" {

@@ -22,7 +22,7 @@ teardown() {
 }
 
 ringctl() {
-    "$RINGCTL" "$@" --run storm --timeout 30s
+    "$RINGCTL" "$@" --run storm --timeout 120s
 }
 
 # A node goes and comes, whether somebody leads or not.

@@ -91,14 +91,25 @@ nth_rank() {
     done
 }
 
-# The supervisor has ended with status $1, within $2 ms after $begin_ms.
+# The supervisor has ended with status $1, $took_ms after $begin_ms.
 ended() {
     status=0
     wait "$supervisor" || status=$?
     took_ms=$(($(now_ms) - begin_ms))
     echo "status $status after $took_ms ms; $(cat err.txt)" # when it fails
     [ "$status" -eq "$1" ]
-    [ "$took_ms" -lt "$2" ]
+}
+
+# within MS COMMAND...: it sets $took_ms, to less than that in one of some tries:
+# on a busy machine anyone may be held up.
+within() {
+    local try
+    for try in 1 2 3 4 5 6 7 8; do
+        "${@:2}"
+        [ "$took_ms" -ge "$1" ] || return 0
+    done
+    echo "$try times it took $1 ms or more"
+    return 1
 }
 
 nothing_left() {
@@ -113,53 +124,65 @@ kill_a_rank() {
     victim=$(nth_rank 2)
     begin_ms=$(now_ms)
     kill -KILL "$victim"
-    ended 1 1000
+    ended 1
     nothing_left
     grep -q "rank 2 (pid $victim) was killed by signal 9 (Killed); rank [013]: allreduce" err.txt
     tail -n 1 rows.jsonl | grep -q '"status":1,"code":"GW_ELOST"'
 }
 
 @test "shm: a killed rank ends the run within a second" {
-    kill_a_rank shm
+    within 1000 kill_a_rank shm
 }
 
 @test "ipc: a killed rank ends the run within a second" {
-    kill_a_rank ipc
+    within 1000 kill_a_rank ipc
 }
 
 @test "tcp: a killed rank ends the run within a second" {
-    kill_a_rank tcp
+    within 1000 kill_a_rank tcp
 }
 
-@test "rank 0, which all met at, is no exception" {
+kill_rank_0() {
     start_bench -o jsonl
     victim=$(nth_rank 0)
     begin_ms=$(now_ms)
     kill -USR1 "$victim"
-    ended 1 1000
+    ended 1
     nothing_left
     grep -q "rank 0 (pid $victim) was killed by signal 10" err.txt
 }
 
-@test "a stopped rank: the others say whom they wait for, status 124" {
+@test "rank 0, which all met at, is no exception" {
+    within 1000 kill_rank_0
+}
+
+stop_a_rank() {
     start_bench --timeout 500ms -o jsonl
     victim=$(nth_rank 1)
     begin_ms=$(now_ms)
     kill -STOP "$victim"
-    ended 124 2500
+    ended 124
     nothing_left
     grep -q 'rank [023]: allreduce.* waits for rank 1' err.txt
 }
 
+@test "a stopped rank: the others say whom they wait for, status 124" {
+    within 2500 stop_a_rank
+}
+
+interrupt_one() { # format
+    start_bench_of_many "$1"
+    begin_ms=$(now_ms)
+    kill -INT "$supervisor"
+    ended 130
+    nothing_left
+    grep -q interrupted err.txt
+    grep -Eq '"partial":true|partial' rows.jsonl
+}
+
 @test "Ctrl-C prints what there is, marked partial, status 130" {
     for format in json jsonl table; do
-        start_bench_of_many "$format"
-        begin_ms=$(now_ms)
-        kill -INT "$supervisor"
-        ended 130 2000 # a loaded machine; 500 ms and the reaping
-        nothing_left
-        grep -q interrupted err.txt
-        grep -Eq '"partial":true|partial' rows.jsonl
+        within 2000 interrupt_one "$format" # 500 ms and the reaping
     done
 }
 
@@ -174,15 +197,19 @@ start_bench_of_many() {
     ranks=$(cat "/proc/$supervisor/task/$supervisor/children")
 }
 
-@test "Ctrl-C twice ends it at once" {
+interrupt_twice() {
     start_bench -o jsonl
     # shellcheck disable=SC2086
     kill -STOP $ranks # nobody can answer
     begin_ms=$(now_ms)
     kill -INT "$supervisor"
     kill -TERM "$supervisor"
-    ended 130 450
+    ended 130
     nothing_left
+}
+
+@test "Ctrl-C twice ends it at once" {
+    within 450 interrupt_twice
 }
 
 @test "ranks do not outlive a killed supervisor" {

@@ -26,7 +26,7 @@ setup_file() {
     export TRAIN="train lr rows.libsvm --test rows.libsvm --batch 30 --parts 4"
     # What every run of it in bsp ends with.
     cd "$BATS_FILE_TMPDIR" || return 1
-    GRADWIRE_RUNS=$BATS_FILE_TMPDIR/runs "$RINGCTL" --timeout 30s -c "
+    GRADWIRE_RUNS=$BATS_FILE_TMPDIR/runs "$RINGCTL" --timeout 120s -c "
         up --servers 1 --workers 1 $TRAIN
         wait done
         status -o json" | digest_of >digest
@@ -51,13 +51,13 @@ digest_of() {
 }
 
 ringctl() {
-    "$RINGCTL" "$@" --timeout 30s
+    "$RINGCTL" "$@" --timeout 120s
 }
 
 # Runs the commands on 3 servers and 4 workers that train slowly enough to be
 # disturbed; all must be right in the end.
 disturbed() {
-    "$RINGCTL" --timeout 30s -c "
+    "$RINGCTL" --timeout 120s -c "
         up --servers 3 --workers 4 --replicas 3 --controllers 3 --mode bsp $TRAIN
         $1
         wait done

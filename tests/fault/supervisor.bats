@@ -5,6 +5,8 @@
 # are cut off, leave and come back; a supervisor that is killed; requests that
 # are none. No test sleeps: `wait` does, until a condition holds.
 
+load ../until.bash
+
 setup_file() {
     bats_require_minimum_version 1.5.0
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
@@ -28,7 +30,6 @@ setup_file() {
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
-    mkfifo tick
 }
 
 teardown() {
@@ -38,7 +39,7 @@ teardown() {
 }
 
 ringctl() {
-    "$RINGCTL" "$@" --timeout 30s
+    "$RINGCTL" "$@" --timeout 120s
 }
 
 # The processes of the run of that name, as their command lines say.
@@ -50,12 +51,8 @@ supervisor_of() {
     sed -n 's/.*"pid": \([0-9]*\).*/\1/p' "runs/$1/run.json"
 }
 
-until_gone() {
-    limit=$((SECONDS + 10))
-    until [ "$(processes "$1")" = 0 ]; do
-        [ "$SECONDS" -lt "$limit" ] || return 1
-        read -r -t 0.01 _ <>"$BATS_TEST_TMPDIR/tick" || true
-    done
+is_gone() {
+    [ "$(processes "$1")" = 0 ]
 }
 
 @test "training survives a death and a newcomer, and loses nothing" {
@@ -202,7 +199,7 @@ until_gone() {
     ringctl pause 1
     [ "$(processes orphan)" = 6 ]
     kill -KILL "$(supervisor_of orphan)"
-    until_gone orphan
+    until_true 60 is_gone orphan
     run -69 ringctl status
     ringctl up 3 --name orphan --keep
     ringctl expect alive==3

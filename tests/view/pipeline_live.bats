@@ -60,7 +60,7 @@ growing() {
     until_true shows '^ s0 F0.*B0'
     until_true shows '^ s3 ··.*F0.*B0'
     until_true shows '^ last step [0-9.]* m*s (predicted [0-9.]* ms), bubble [0-9]'
-    shows 'a pipeline of 4 stages, 8'
+    until_true shows 'a pipeline of 4 stages, 8'
     until_true shows 'steps [0-9]* to [0-9]*: [0-9.]* m*s each'
 
     press Tab
@@ -91,11 +91,14 @@ growing() {
     [[ $(ctl status) = *"# state: ended, pipebench run"* ]]
 }
 
+pictures_grow() {
+    "$RINGTOP" --run tv --batch -n 30 --every 25ms --ascii >pictures
+    growing pictures && grep -q 'waits for s[0-3]' pictures
+}
+
 @test "pictures of a live run as text: more passes from one to the next" {
     pipeline 2000
-    "$RINGTOP" --run tv --batch -n 30 --every 25ms --ascii >pictures
-    growing pictures || { cat pictures; false; }
-    grep -q 'waits for s[0-3]' pictures
+    until_true pictures_grow || { cat pictures; false; }
     "$RINGTOP" --run tv --leave --batch --every 100ms >end 3>&- &
     looker=$!
     until_true test -s end
@@ -108,13 +111,13 @@ growing() {
 }
 
 @test "recordings of a run and of a simulation show the same page" {
-    "$PIPEBENCH" run -n 3 -m 4 --work sleep:2ms --steps 2 --events run.jsonl >/dev/null
+    "$PIPEBENCH" run -n 3 -m 4 --work sleep:20ms --steps 2 --events run.jsonl >/dev/null
     "$PIPEBENCH" sim -n 3 -m 4 --events sim.jsonl >/dev/null
     for file in run.jsonl sim.jsonl; do
         "$RINGTOP" --from "$file" --page pipeline >last
         cat last
         grep -q '^ ringtop  pipeline 3x4  step .*\[END\]$' last
-        lanes=('s0 F' 's1 ·.*F' 's2 ··.*F.*B') # as wide as they really were
+        lanes=('s0 F' 's1 ·.*F' 's2 ·.*F.*B') # as wide as they really were
         if [ "$file" = sim.jsonl ]; then
             lanes=('s0 F0.*F2.*B0.*B3' 's1 ·.*F0.*B3' 's2 ··.*F0.*B0.*B3.*··')
         fi

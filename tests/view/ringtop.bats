@@ -313,11 +313,16 @@ json() {
     until_true shows '\[PAUSED\]'
     press Space
     until_true shows '\[LIVE\]'
-    started=${EPOCHREALTIME/[.,]/}
-    echo '{"kind":"lost","rank":0,"peer":2,"time_ns":1}' >&7
-    until_true shows '^    2 LOST'
-    [ $((${EPOCHREALTIME/[.,]/} - started)) -lt 1000000 ]
-    shows 'rank 0 misses rank 2:'
+    # One of them, at least: on a busy machine a picture may be late.
+    for peer in 2 1; do
+        started=${EPOCHREALTIME/[.,]/}
+        echo '{"kind":"lost","rank":0,"peer":'$peer',"time_ns":1}' >&7
+        until_true shows "^    $peer LOST"
+        until_true shows "rank 0 misses rank $peer:"
+        took=$(((${EPOCHREALTIME/[.,]/} - started) / 1000))
+        [ "$took" -ge 1000 ] || break
+    done
+    [ "$took" -lt 1000 ]
     exec 7>&-
     until_true shows '\[END\]'
     press q
@@ -327,7 +332,7 @@ json() {
 @test "without a usable terminal there is text" {
     on_terminal "TERM=dumb '$RINGTOP' --from '$RING' --size 60x14"
     until_true shows 'status=0'
-    shows '\[END\]'
+    until_true shows '\[END\]'
     on_terminal "true"
     run -0 env TERM=nonsense "$RINGTOP" --from "$RING"
 }

@@ -36,13 +36,13 @@ teardown() {
 }
 
 ctl() {
-    "$RINGCTL" --run tv --timeout 30s "$@"
+    "$RINGCTL" --run tv --timeout 120s "$@"
 }
 
 # up OPTION...: three servers and two workers, called tv, which train for long
 # enough.
 up() {
-    "$RINGCTL" --timeout 30s up --name tv --servers 3 --workers 2 --mode ssp:2 \
+    "$RINGCTL" --timeout 120s up --name tv --servers 3 --workers 2 --mode ssp:2 \
         --slots 12 "$@" train lr rows.libsvm --batch 30 --parts 4 \
         --epochs 1000 --pace 2ms >/dev/null 3>&- 4>&-
 }
@@ -51,13 +51,20 @@ batch() {
     "$RINGTOP" --run tv --batch -n 1 --every 300ms "$@"
 }
 
+# On a busy machine the first one has not heard of all yet.
+picture_is_whole() {
+    batch >out
+    grep -Eq '^ ringtop  lr ssp:2  3s 2w  epoch [0-9]+  data [0-9]+/1000 batch ' out &&
+        [ "$(grep -Ec '^     s[0-2] alive    4/4/0 .* yes' out)" -eq 3 ] &&
+        [ "$(grep -Ec '^     w[01] +[0-9]+ .* e[0-9]+ b[0-9]+ p[0-3]/4' out)" -eq 2 ] &&
+        grep -q 'staleness of [1-9][0-9]* units' out
+}
+
 @test "servers, slots and clocks of a live run, at every size" {
     up --replicas 2
     ctl wait 'step>=20' >/dev/null
-    batch >out
+    until_true picture_is_whole || { cat out; return 1; }
     cat out
-    grep -Eq '^ ringtop  lr ssp:2  3s 2w  epoch [0-9]+  data [0-9]+/1000 batch ' out
-    [ "$(grep -Ec '^     s[0-2] alive    4/4/0 .* yes' out)" -eq 3 ]
     grep -q ' 12 slots: all served; P primary, s in sync, l learner ' out
     # Each slot has one primary and one in sync.
     for server in 0 1 2; do
@@ -66,8 +73,6 @@ batch() {
         [ ${#primaries} -eq 4 ]
         [ ${#secondaries} -eq 5 ] # with that of its name
     done
-    [ "$(grep -Ec '^     w[01] +[0-9]+ .* e[0-9]+ b[0-9]+ p[0-3]/4' out)" -eq 2 ]
-    grep -q 'staleness of [1-9][0-9]* units' out
     for page in overview slots clocks events failover loss ring chunks; do
         for size in 40x10 80x24 200x50; do
             batch --page "$page" --size "$size" >out
@@ -90,7 +95,7 @@ batch() {
     press Enter
     until_true shows '^     s1 DEAD     0/0/0 '
     until_true shows ' 12 slots: all served'
-    shows '^  s1 \.\.\.\.\.\.\.\.\.\.\.\.$'
+    until_true shows '^  s1 \.\.\.\.\.\.\.\.\.\.\.\.$'
     until_true shows 'server 1 is convicted'
     until_true shows 'without server 1 after'
     press BTab BTab
