@@ -98,3 +98,25 @@ double get_element(const void *buffer, enum gw_dtype type, size_t i)
         return ((const double *)buffer)[i];
     }
 }
+
+int64_t fold_whole(enum gw_redop op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case GW_PROD:
+        return a * b;
+    case GW_MIN:
+        return a < b ? a : b;
+    case GW_MAX:
+        return a > b ? a : b;
+    case GW_LAND:
+        return a && b;
+    case GW_LOR:
+        return a || b;
+    case GW_BAND:
+        return a & b;
+    case GW_BOR:
+        return a | b;
+    default:
+        return a + b;
+    }
+}

@@ -6,6 +6,7 @@
 #include "stress_job.h"
 
 #include "collrun/pattern_element.h"
+#include "elements.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -274,33 +275,11 @@ static int64_t value(const struct job *job, unsigned rank, unsigned block,
     }
 }
 
-static int64_t fold2(enum gw_redop op, int64_t a, int64_t b)
-{
-    switch (op) {
-    case GW_PROD:
-        return a * b;
-    case GW_MIN:
-        return a < b ? a : b;
-    case GW_MAX:
-        return a > b ? a : b;
-    case GW_LAND:
-        return a && b;
-    case GW_LOR:
-        return a || b;
-    case GW_BAND:
-        return a & b;
-    case GW_BOR:
-        return a | b;
-    default:
-        return a + b;
-    }
-}
-
 static int64_t reduced(const struct job *job, unsigned block, size_t i)
 {
     int64_t sum = value(job, 0, block, i);
     for (unsigned r = 1; r < job->ranks; r++)
-        sum = fold2(job->call.op, sum, value(job, r, block, i));
+        sum = fold_whole(job->call.op, sum, value(job, r, block, i));
     if (job->call.op != GW_AVG)
         return sum;
     return element_wrap(job->call.type, sum) / (int64_t)job->ranks;

@@ -36,28 +36,6 @@ static int64_t value(const struct job *job, unsigned rank, size_t i)
     return (int64_t)(x % 4);
 }
 
-static int64_t fold2(enum gw_redop op, int64_t a, int64_t b)
-{
-    switch (op) {
-    case GW_PROD:
-        return a * b;
-    case GW_MIN:
-        return a < b ? a : b;
-    case GW_MAX:
-        return a > b ? a : b;
-    case GW_LAND:
-        return a && b;
-    case GW_LOR:
-        return a || b;
-    case GW_BAND:
-        return a & b;
-    case GW_BOR:
-        return a | b;
-    default:
-        return a + b;
-    }
-}
-
 static bool is_float(enum gw_dtype type)
 {
     return type >= GW_F16;
@@ -67,7 +45,7 @@ static double reduced(const struct job *job, unsigned ranks, size_t i)
 {
     int64_t sum = value(job, 0, i);
     for (unsigned r = 1; r < ranks; r++)
-        sum = fold2(job->call.op, sum, value(job, r, i));
+        sum = fold_whole(job->call.op, sum, value(job, r, i));
     if (job->call.op >= GW_LAND && job->call.op <= GW_LOR && ranks == 1)
         return (double)sum;
     if (job->call.op != GW_AVG)
