@@ -10,8 +10,10 @@
 #include "ears.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -162,6 +164,14 @@ enum gw_err gw__stream_pull(struct gw__stream *s)
     s->opened++;
     s->fits = gw__seal_fits(&s->opening, s->body + bytes);
     return s->fits ? GW_OK : GW_EDATA;
+}
+
+bool gw__stream_clear(struct gw__stream *s)
+{
+    int left = 0;
+    while (recv(s->fd, NULL, PIECE_BYTES, MSG_DONTWAIT | MSG_TRUNC) > 0)
+        s->cleared = true;
+    return s->cleared && ioctl(s->fd, SIOCOUTQ, &left) == 0 && left > 0;
 }
 
 void gw__stream_close(struct gw__stream *s)

@@ -63,6 +63,7 @@ struct gw__stream {
     unsigned char *body; /* with its tag, aligned to 64 */
     size_t room, got;
     uint64_t opened, spin_ns;
+    bool cleared; /* of something */
     struct gw__seal_pass opening;
 };
 
@@ -84,6 +85,10 @@ GW_MUST_CHECK bool gw__stream_expect(struct gw__stream *s,
 GW_MUST_CHECK enum gw_err gw__stream_pull(struct gw__stream *s);
 /* Forgets what is queued: nobody reads it any more. */
 void gw__stream_drop(struct gw__stream *s);
+/* Throws away what has come and nobody takes any more: when a connection is
+ * closed with something unread in it, the kernel resets it and forgets what the
+ * peer has not got yet. True: something was, and it has not got all yet. */
+GW_MUST_CHECK bool gw__stream_clear(struct gw__stream *s);
 /* Closes, and frees what the stream holds. */
 void gw__stream_close(struct gw__stream *s);
 

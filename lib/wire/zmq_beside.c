@@ -212,6 +212,25 @@ void gw__zmq_beside_drop(struct gw__zmq *zmq)
             gw__stream_drop(zmq->links[r].stream);
 }
 
+static bool any_to_clear(struct gw__zmq *zmq)
+{
+    bool any = false;
+    for (unsigned r = 0; r < zmq->wire.size; r++) {
+        const struct gw__zmq_link *link = &zmq->links[r];
+        if (link->stream && link->stream->fd >= 0 &&
+            link->state == GW__LINK_UP && !zmq->over)
+            any |= gw__stream_clear(link->stream);
+    }
+    return any;
+}
+
+void gw__zmq_beside_clear(struct gw__zmq *zmq)
+{
+    enum { TRY_MS = 5 };
+    for (int ms = 0; any_to_clear(zmq) && ms < GW__ZMQ_GOODBYE_MS; ms += TRY_MS)
+        (void)poll(NULL, 0, TRY_MS);
+}
+
 void gw__zmq_beside_close(struct gw__zmq *zmq)
 {
     gw__door_close(&zmq->door);

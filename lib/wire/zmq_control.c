@@ -301,5 +301,6 @@ void gw__zmq_close(struct gw__wire *wire)
             link->state == GW__LINK_UP)
             linger(zmq, link);
     }
+    gw__zmq_beside_clear(zmq);
     gw__zmq_free(zmq);
 }

@@ -230,6 +230,9 @@ GW_MUST_CHECK enum gw_err gw__zmq_beside_pull(struct gw__zmq *zmq,
 bool gw__zmq_beside_move(struct gw__zmq *zmq, unsigned peer);
 /* Nobody reads any more what was to be sent. */
 void gw__zmq_beside_drop(struct gw__zmq *zmq);
+/* Before the end: has peers get what was sent though this rank has not taken
+ * what they have sent, for a while. */
+void gw__zmq_beside_clear(struct gw__zmq *zmq);
 void gw__zmq_beside_close(struct gw__zmq *zmq);
 
 /* ---- the ops ---- */
