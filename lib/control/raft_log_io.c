@@ -90,6 +90,12 @@ void gw__raft_io_turn(struct gw__raft_log *log)
 
 /* ---- writes ---- */
 
+const char *gw__raft_log_text(int status)
+{
+    return status == RAFT_NOSPACE ? "no space left on the disk"
+                                  : raft_strerror(status);
+}
+
 /* A write has failed: the disk is full, or broken. libraft goes on as if that
  * were a message that is lost, and crashes where it leads; so it hears nothing
  * any more, of this nor of anything else, and the controller ends. */
@@ -97,7 +103,7 @@ static bool is_broken(struct gw__raft_log *log, int status)
 {
     if (!log->broken && status && status != RAFT_CANCELED) {
         gw__raft_log_fail(log, GW_ESYS, "it cannot be written: %s",
-                          raft_strerror(status));
+                          gw__raft_log_text(status));
         log->broken = true;
     }
     return log->broken;

@@ -39,8 +39,8 @@ static enum gw_err refuse(const struct gw__raft_log *log, int failed,
 {
     const char *more = log->io.errmsg[0] ? log->io.errmsg : "";
     return gw_fail(why, failed == RAFT_NOMEM ? GW_ENOMEM : GW_ESYS,
-                   "%s: %s%s%s", what, raft_strerror(failed), *more ? ": " : "",
-                   more);
+                   "%s: %s%s%s", what, gw__raft_log_text(failed),
+                   *more ? ": " : "", more);
 }
 
 static enum gw_err make_transport(struct gw__raft_log *log,

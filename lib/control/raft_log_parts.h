@@ -99,6 +99,9 @@ GW_PRINTF(3, 4)
 void gw__raft_log_fail(struct gw__raft_log *log, enum gw_err code,
                        const char *format, ...);
 
+/* What libraft's status means: its raft_strerror() does not know them all. */
+const char *gw__raft_log_text(int status);
+
 /* What the loop hears and does of its own; libuv's error. */
 int gw__raft_log_init_handles(struct gw__raft_log *log);
 

@@ -475,6 +475,16 @@ make_rows() {
     wait "$controller"
 }
 
+@test "a controller whose disk is full says so, and ends" {
+    unshare -rm mount -t tmpfs none "$PWD" 2>/dev/null || skip "no namespaces"
+    find_port
+    mkdir small
+    run -70 --separate-stderr unshare -rm sh -c 'mount -t tmpfs -o size=64k \
+        none small && exec timeout 30 "$@"' full "$BUILD/psnode" controller \
+        --index 0 --peers "tcp://127.0.0.1:$port" --dir small/c0
+    [[ $stderr = *": its log: it cannot be written: no space left"* ]]
+}
+
 @test "three controllers with a key: one dies, the last server says so" {
     psnode key lab.key
     run -64 psnode key lab.key
