@@ -47,7 +47,7 @@ struct worker *gw__clock_worker(struct gw__clock *clock, struct gw__alive who)
     return NULL;
 }
 
-static bool is_alive(const struct gw__clock *clock, struct gw__alive who)
+bool gw__clock_has(const struct gw__clock *clock, struct gw__alive who)
 {
     for (unsigned i = 0; i < clock->alive_count; i++)
         if (same(clock->alive[i], who))
@@ -85,7 +85,7 @@ static enum gw_err apply_workers(struct gw__clock *clock,
     memcpy(clock->alive, command->alive,
            command->count * sizeof *command->alive);
     for (unsigned i = clock->worker_count; i-- > 0;)
-        if (!is_alive(clock, clock->workers[i].who))
+        if (!gw__clock_has(clock, clock->workers[i].who))
             remove_worker(clock, i);
     return GW_OK;
 }
@@ -98,7 +98,8 @@ static enum gw_err apply_next(struct gw__clock *clock,
                               struct gw_error *why)
 {
     struct worker *worker = gw__clock_worker(clock, command->who);
-    if (!worker && (!is_alive(clock, command->who) || command->number != 0))
+    if (!worker &&
+        (!gw__clock_has(clock, command->who) || command->number != 0))
         return gw_fail(why, GW_EINVAL,
                        "worker %u is not alive, or was forgotten; it has to "
                        "connect anew",

@@ -130,6 +130,8 @@ void gw__clock_waits_for(const struct gw__clock *clock, char *out, size_t room);
 /* Are these the workers that WORKERS said last? */
 bool gw__clock_knows(const struct gw__clock *clock,
                      const struct gw__alive *alive, unsigned count);
+/* Is this one of them? */
+bool gw__clock_has(const struct gw__clock *clock, struct gw__alive who);
 /* GW_OK: all have come to barrier `number`; else GW_PENDING. */
 enum gw_err gw__clock_barrier(const struct gw__clock *clock, uint64_t number);
 void gw__clock_status(const struct gw__clock *clock,

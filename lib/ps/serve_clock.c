@@ -197,6 +197,16 @@ static bool is_known(const struct gw__server *server,
            server->crew[parcel->from].incarnation == parcel->incarnation_low;
 }
 
+/* The news that made a worker known may be ahead of the log, in which a NEXT
+ * would then stand before the WORKERS that has it. */
+static bool is_too_early(const struct gw__slot *slot,
+                         const struct gw__request *request)
+{
+    return request->command->kind == GW__CLOCK_NEXT &&
+           !gw__clock_has(slot->clocks[request->head->group],
+                          request->command->who);
+}
+
 static void look_then_log(struct gw__request *request, uint64_t now_ns,
                           struct gw__slot *slot)
 {
@@ -244,7 +254,10 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
         return;
     }
     gw__clock_tick(slot, now_ns, head->group);
-    look_then_log(request, now_ns, slot);
+    if (is_too_early(slot, request))
+        refuse_pending(request, "not known here yet");
+    else
+        look_then_log(request, now_ns, slot);
 }
 
 /* ---- what the server says itself ---- */

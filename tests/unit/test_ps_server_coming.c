@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Workers that come one after the other, and ask for work at once: a server may
+ * know one by the controllers' news while the log of the clock still has only
+ * those before. Then it has to ask again, and is not told that it is no worker.
+ */
+#include "ps_net.h"
+
+#include <check.h>
+
+Suite *suite_ps_server_coming(void);
+
+enum { SLOTS = 8, PARTS = 3, COME = 3, SEEDS = 100 };
+
+static void begin(struct net *net)
+{
+    const struct gw__clock_command plan = {
+        .kind = GW__CLOCK_PLAN,
+        .mode = {GW_PS_ASP, 0},
+        .plan = {.epochs = 1, .batches = 6, .parts = PARTS, .workers = 1}};
+    for (unsigned i = 1; i < NET_WORKERS; i++)
+        net_end_worker(net, i);
+    net_run(net, 10);
+    ck_assert(net_wait(net, net_clock(net, 0, 0, &plan))->done);
+}
+
+START_TEST(who_has_just_come_is_given_work)
+{
+    const struct gw__clock_command next = {.kind = GW__CLOCK_NEXT};
+    unsigned asked[COME];
+    struct net *net = net_new((uint64_t)_i, 2, SLOTS, 2);
+    begin(net);
+    net->delay_ms = 6;
+    for (unsigned i = 0; i < COME; i++) {
+        net->alive[i] = true;
+        net_news(net);
+        asked[i] = net_clock(net, i, 0, &next);
+        net_run(net, 1);
+    }
+    for (unsigned i = 0; i < COME; i++) {
+        const struct net_request *request = net_wait(net, asked[i]);
+        ck_assert_msg(!request->failed, "seed %d: worker %u: %s", _i, i,
+                      request->text);
+    }
+    net_free(net);
+}
+END_TEST
+
+Suite *suite_ps_server_coming(void)
+{
+    Suite *suite = suite_create("ps_server_coming");
+    TCase *tcase = tcase_create("ps_server_coming");
+    tcase_add_loop_test(tcase, who_has_just_come_is_given_work, 1, SEEDS + 1);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
