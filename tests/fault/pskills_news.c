@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-static const uint64_t whole_ns = 30000000000, settled_ns = 300000000;
+static const uint64_t whole_ns = 120000000000, settled_ns = 300000000;
 
 static struct gw__driver *observer;
 static pthread_mutex_t news_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -216,7 +216,7 @@ void crew_await_whole(void)
         watch_collect();
         if (gw_now_ns() > deadline_ns) {
             say_slots();
-            give_up("the slots are not whole again in 30 s");
+            give_up("the slots are not whole again in 120 s");
         }
         nap_us(2000);
     }
