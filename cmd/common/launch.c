@@ -247,10 +247,13 @@ static void look_for_silence(struct supervisor *s)
     for (unsigned i = 0; i < s->launch->ranks; i++) {
         struct ending *ending = &s->endings[i];
         if (s->children[i].ended || ending->told ||
-            s->children[i].kind != CHILD_HERE || ending->silent_ms > 0 ||
-            !attention_misses(&s->attention, s->children[i].heard_ns))
+            s->children[i].kind != CHILD_HERE || ending->silent_ms > 0)
             continue;
-        ending->silent_ms = s->launch->silence_ms;
+        unsigned silences = attention_convicts(
+            &s->attention, s->children[i].heard_ns, ending->pid);
+        if (silences == 0)
+            continue;
+        ending->silent_ms = silences * s->launch->silence_ms;
         kill(ending->pid, SIGKILL);
         end_within(s, SILENT_MS);
     }

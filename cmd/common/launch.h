@@ -36,9 +36,10 @@ struct launch {
     bool no_pin; /* else a CPU each, in turn (launch_pin.c says when) */
     size_t slice_bytes;
     unsigned lanes;
-    /* A rank that gives no sign of life for so long (it was stopped, its host
-     * hangs) is ended and named, as one that was killed is. A thread of the
-     * rank gives it, so computing does not keep it back. 0: nobody looks. */
+    /* A rank that gives no sign of life for so long (it was stopped; if not, it
+     * hangs, and eight times as long) is ended and named, as one that was
+     * killed is. A thread of the rank gives it, so computing does not keep it
+     * back. 0: nobody looks. */
     unsigned silence_ms;
     bool events; /* ranks send theirs, from rank_main on, to on_event */
     /* Runs in every child, with a connected communicator. `report` sends bytes

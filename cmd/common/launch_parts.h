@@ -144,7 +144,10 @@ GW_MUST_CHECK enum gw_err verdict_of(const struct ending *endings,
 
 /* ---- who is silent ---- */
 
-enum { SIGNS_OF_LIFE = 8 }; /* in the time after which a rank is silent */
+enum {
+    SIGNS_OF_LIFE = 8, /* in the time after which a rank is silent */
+    STARVED_SILENCES = 8
+};
 
 /* A clock that stands still while its owner does: when the supervisor was
  * stopped, or had no CPU, ranks may have spoken, and it would not know. A look
@@ -159,6 +162,10 @@ void attention_begin(struct attention *attention, unsigned silence_ms,
 void attention_look(struct attention *attention, uint64_t now_ns);
 /* Nothing was heard since `heard_ns` on the clock: is that too long? */
 bool attention_misses(const struct attention *attention, uint64_t heard_ns);
+/* How many silences convict the process: 1 if it is stopped, STARVED_SILENCES
+ * if not; 0: it may live. */
+unsigned attention_convicts(const struct attention *attention,
+                            uint64_t heard_ns, pid_t pid);
 /* How long one may wait before the next look; -1: for ever. */
 int attention_wait_ms(const struct attention *attention);
 

@@ -3,10 +3,17 @@
  * Who is silent (struct attention). A rank gives a sign of life eight times in
  * the silence that convicts it, and the supervisor looks as often, so a rank
  * that was stopped is found between one silence and a quarter more after it.
+ *
+ * One that is silent and not stopped hangs, or waits for a CPU on a busy
+ * machine: which of both, only time tells, and it is given some silences more.
  */
 #include "launch_parts.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static uint64_t sign_ns(const struct attention *attention)
 {
@@ -32,6 +39,33 @@ bool attention_misses(const struct attention *attention, uint64_t heard_ns)
 {
     return attention->silence_ns > 0 &&
            attention->clock_ns - heard_ns >= attention->silence_ns;
+}
+
+/* proc(5): "pid (name) state ...". Where there is no such file, true. */
+static bool is_stopped(pid_t pid)
+{
+    char path[40], text[128] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    const char *name_end = got > 0 ? strrchr(text, ')') : NULL;
+    return !name_end || name_end[1] != ' ' || name_end[2] == 'T' ||
+           name_end[2] == 't';
+}
+
+unsigned attention_convicts(const struct attention *attention,
+                            uint64_t heard_ns, pid_t pid)
+{
+    uint64_t silences =
+        attention_misses(attention, heard_ns)
+            ? (attention->clock_ns - heard_ns) / attention->silence_ns
+            : 0;
+    if (silences == 0 || (silences < STARVED_SILENCES && !is_stopped(pid)))
+        return 0;
+    return silences < STARVED_SILENCES ? 1 : STARVED_SILENCES;
 }
 
 int attention_wait_ms(const struct attention *attention)

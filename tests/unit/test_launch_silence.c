@@ -5,6 +5,7 @@
  * supervisor who slept.
  */
 #include "common/command.h"
+#include "common/launch_parts.h"
 #include "launch_heard.h"
 
 #include <check.h>
@@ -99,6 +100,49 @@ START_TEST(who_computes_is_not_silent)
 }
 END_TEST
 
+/* As if the machine had no CPU for it: no sign of life, and not stopped. */
+static enum gw_err starve(struct gw_comm *comm, struct reporter *report,
+                          void *context, struct gw_error *error)
+{
+    const struct timespec long_enough = {.tv_sec = 1};
+    (void)context, (void)error;
+    if (gw_comm_rank(comm) == 1) {
+        pthread_mutex_lock(&report->lock);
+        nanosleep(&long_enough, NULL);
+        pthread_mutex_unlock(&report->lock);
+    }
+    return GW_OK;
+}
+
+START_TEST(who_is_starved_is_given_time)
+{
+    struct heard heard = {0};
+    struct launch launch = silent_launch(&heard, starve);
+    ck_assert_msg(!launch_run(&launch, &why), "%s", why.text);
+}
+END_TEST
+
+/* ... and no more of it than that. */
+static enum gw_err say_no_more(struct gw_comm *comm, struct reporter *report,
+                               void *context, struct gw_error *error)
+{
+    (void)context, (void)error;
+    if (gw_comm_rank(comm) == 1)
+        pthread_mutex_lock(&report->lock);
+    hang();
+}
+
+START_TEST(who_hangs_is_ended_in_the_end)
+{
+    struct heard heard = {0};
+    struct launch launch = silent_launch(&heard, say_no_more);
+    launch.silence_ms = 100;
+    ck_assert_int_eq(launch_run(&launch, &why), GW_ELOST);
+    ck_assert_msg(strstr(why.text, "gave no sign of life for 800 ms"), "%s",
+                  why.text);
+}
+END_TEST
+
 /* The supervisor is stopped itself, by a rank, and wakened after more than the
  * silence that it would convict by. */
 static enum gw_err stop_parent(struct gw_comm *comm, struct reporter *report,
@@ -139,6 +183,8 @@ Suite *suite_launch_silence(void)
     tcase_add_checked_fixture(processes, begin, expect_no_child);
     tcase_add_test(processes, a_stopped_rank_is_ended_and_named);
     tcase_add_test(processes, who_computes_is_not_silent);
+    tcase_add_test(processes, who_is_starved_is_given_time);
+    tcase_add_test(processes, who_hangs_is_ended_in_the_end);
     tcase_add_test(processes, a_supervisor_that_was_away_convicts_nobody);
     suite_add_tcase(suite, processes);
     return suite;
