@@ -30,12 +30,13 @@
  *             decided already.
  *   ACCUSE    an observer has not heard from the accused. Two observers
  *             convict, or one that knows for certain that the process has ended
- *             (its parent saw it exit): a single observer may be the one that
- *             is cut off. Only in a run of two members, where there is no
- *             second observer, is one guess enough; controllers that register
- *             are observers too. An accusation is about an incarnation, by an
- *             active one, and lapses after GW__ACCUSATION_LAPSE_MS unless it is
- *             repeated: two doubts at different times are no proof.
+ *             (its parent saw it exit) or serves nobody (service_watch.c): a
+ *             single observer may be the one that is cut off. Only in a run of
+ *             two members, where there is no second observer, is one guess
+ *             enough; controllers that register are observers too. An
+ *             accusation is about an incarnation, by an active one, and lapses
+ *             after GW__ACCUSATION_LAPSE_MS unless it is repeated: two doubts
+ *             at different times are no proof.
  *   LEAVE     a member goes of its own will, or a joiner. A server cannot while
  *             it has a slot that nobody else has in sync; it is told to DRAIN
  *             before. The last member of the ring cannot be removed by a guess

@@ -58,6 +58,11 @@
  * ring begins anew. Should it come back, it hears so. */
 #define GW__DESERTED_NS 15000000000ULL
 
+/* A server of which the leader has heard nothing for so long is convicted on
+ * its word alone; see service_watch.c. Two observers that do not hear it need
+ * half a second. */
+#define GW__PARTED_NS 3000000000ULL
+
 #define GW__LEASE_MARGIN_NS 50000000ULL
 #define GW__LEASE_OFFICE_NS 300000000ULL
 /* For so long after it was accused on a guess a server gets no lease, unless

@@ -6,6 +6,7 @@
  * accusation, while what the two neighbours in the ring see takes half of that.
  * The observer's own health counts as in the detector.
  */
+#include "registry_parts.h"
 #include "service_parts.h"
 
 static const struct gw__phi_rule rule = {
@@ -97,6 +98,24 @@ static bool is_deserted(const struct gw__service *s, unsigned node)
            joiner_waits(s);
 }
 
+/* A server that only the controllers have lost: all others hear it and would
+ * never second the leader, but it serves nobody without the leader's lease, and
+ * its slots would wait for ever. That it does not serve is certain, once a
+ * lease cannot last any more; so it goes, if others have its slots. */
+static bool is_parted(const struct gw__service *s, unsigned node)
+{
+    const struct gw__member *m = &s->registry.members[node];
+    const struct gw__watch *w = &s->watched[node];
+    const struct gw__command guess = {
+        .kind = GW__CMD_ACCUSE, .accuse = {{node, m->incarnation}, false}};
+    struct gw__answer answer;
+    return m->role == GW__SERVER && !gw__id_is_none(w->incarnation) &&
+           gw__id_equal(w->incarnation, m->incarnation) &&
+           gw__phi_silence(&w->phi, s->now_ns) >= GW__PARTED_NS &&
+           !gw__lease_protects(s, &guess) &&
+           !gw__registry_needs(&s->registry, node, &answer);
+}
+
 static void accuse(struct gw__service *s, unsigned node, bool certain)
 {
     struct gw__watch *w = &s->watched[node];
@@ -121,8 +140,9 @@ void gw__watch_accuse(struct gw__service *s)
         !gw__id_equal(self->incarnation, s->self.incarnation))
         return;
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
-        bool certain = node != s->self.node &&
-                       (has_ended(s, node) || is_deserted(s, node));
+        bool certain =
+            node != s->self.node &&
+            (has_ended(s, node) || is_deserted(s, node) || is_parted(s, node));
         if (certain || is_silent(s, &s->watched[node]))
             accuse(s, node, certain);
     }

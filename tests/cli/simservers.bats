@@ -75,6 +75,17 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     [[ $output == *'is not seen by a pull'* || $output == *'is lost'* ]]
 }
 
+@test "sim servers: one that only the controllers have lost is replaced" {
+    for seed in 1 2 3; do
+        sim 0 --seed $seed --for 10s --faults 'at 700ms cut s1|c0,c1,c2'
+        says pushes_lost 0
+        says two_primaries 0
+        says violation null
+        [[ $output =~ \"takeovers\":([0-9]+) ]]
+        ((BASH_REMATCH[1] > 0))
+    done
+}
+
 @test "sim servers: over seeds, too, and the faults that matter are few" {
     faults=$BATS_TEST_TMPDIR/faults
     sim 1 --ack primary --seeds 1..200 --shrink --schedule "$faults"
