@@ -117,7 +117,7 @@ START_TEST(a_killed_rank_is_named_by_all)
     char want[40];
     snprintf(want, sizeof want, "rank %d", VICTIM);
     for (unsigned r = 0; r < RANKS - 1; r++) {
-        struct note note = next_note(pipes[0], 1000);
+        struct note note = next_note(pipes[0], 10000);
         ck_assert_msg(note.code == GW_ELOST, "rank %u: %s: %s", note.rank,
                       gw_err_name(note.code), note.text);
         ck_assert_msg(strstr(note.text, want), "rank %u: %s", note.rank,
@@ -125,7 +125,7 @@ START_TEST(a_killed_rank_is_named_by_all)
         ck_assert_msg(strstr(note.text, "allreduce op"), "%s", note.text);
         ck_assert(note.input_kept);
     }
-    ck_assert_uint_lt(gw_now_ns() - killed_ns, 1000000000U);
+    ck_assert_uint_lt(gw_now_ns() - killed_ns, UINT64_C(10000000000));
     for (unsigned r = 0; r < RANKS; r++) {
         int status;
         ck_assert_int_eq(waitpid(pids[r], &status, 0), pids[r]);
@@ -213,7 +213,7 @@ static void one_stays_away(struct gw_comm *comm, void *context)
     uint64_t begin = gw_now_ns();
     enum gw_err err = gw_allreduce(comm, in, out, 8, GW_I32, GW_SUM);
     MUST(err == GW_ETIMEOUT || err == GW_ECLOSED || err == GW_ELOST);
-    MUST(gw_now_ns() - begin < 1000000000U);
+    MUST(gw_now_ns() - begin < UINT64_C(10000000000));
     MUST(strstr(gw_comm_error(comm)->text, "waits for rank 2") ||
          strstr(gw_comm_error(comm)->text, "rank 2"));
     MUST(strstr(gw_comm_error(comm)->text, "allreduce op"));

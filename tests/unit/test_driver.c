@@ -268,7 +268,7 @@ START_TEST(an_idle_driver_turns_every_20_ms)
     toy_start(&toy, &config);
     toy_await(&toy, "6 turns");
     uint64_t took = gw_now_ns() - before;
-    ck_assert_msg(took >= 100 * MS && took < 1000 * MS, "%llu us",
+    ck_assert_msg(took >= 100 * MS && took < 10000 * MS, "%llu us",
                   (unsigned long long)took / 1000);
     toy_close(&toy);
 }

