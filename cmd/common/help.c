@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Help in two lengths, drawn from the command table: -h fits a small terminal,
- * --help begins with examples and leaves nothing out.
+ * --help begins with examples and leaves nothing out. On a terminal no word is
+ * broken at its edge.
  */
 #include "internal.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,20 +33,49 @@ static void indented(FILE *file, const char *text)
     }
 }
 
+static int room_of(FILE *file)
+{
+    int fd = fileno(file);
+    return isatty(fd) ? terminal_columns(fd) : INT_MAX;
+}
+
+/* The words of `text`, the first in `column`, in lines of `room` columns; the
+ * others begin behind `indent` blanks. */
+static void put_words(FILE *file, const char *text, int column, int indent,
+                      int room)
+{
+    for (bool first = true; *text; first = false) {
+        int length = (int)strcspn(text, " ");
+        if (!first && column + 1 + length > room)
+            column = fprintf(file, "\n%*s", indent, "") - 1;
+        else if (!first)
+            column += fprintf(file, " ");
+        column += fprintf(file, "%.*s", length, text);
+        text += length + (text[length] == ' ');
+    }
+    fputc('\n', file);
+}
+
 static void describe_option(FILE *file, const struct option_spec *spec,
                             bool in_full)
 {
-    enum { NAME_COLUMNS = 22 };
-    char letter[8] = "    ", left[96], value[64];
+    enum { NAME_COLUMNS = 22, TEXT_COLUMN = 26, NARROW = 60, INDENT = 8 };
+    char letter[8] = "    ", left[96], value[64], text[512];
+    int room = room_of(file);
     if (spec->letter)
         snprintf(letter, sizeof letter, "-%c, ", spec->letter);
     snprintf(left, sizeof left, "%s--%s%s%s", letter, spec->name,
              spec->value ? " " : "", spec->value ? spec->value : "");
     option_default(spec, value);
-    fprintf(file, "  %-*s  %s", NAME_COLUMNS, left, spec->help);
-    if (in_full && *value && !strstr(spec->help, "(default"))
-        fprintf(file, " (default %s)", value);
-    fputc('\n', file);
+    bool tells = in_full && *value && !strstr(spec->help, "(default");
+    snprintf(text, sizeof text, "%s%s%s%s", spec->help,
+             tells ? " (default " : "", tells ? value : "", tells ? ")" : "");
+    int column = INDENT;
+    if (room < NARROW)
+        fprintf(file, "  %s\n%*s", left, INDENT, "");
+    else
+        column = fprintf(file, "  %-*s  ", NAME_COLUMNS, left);
+    put_words(file, text, column, room < NARROW ? INDENT : TEXT_COLUMN, room);
 }
 
 static void describe_options(FILE *file, const struct option_spec *specs,
@@ -75,9 +106,10 @@ void help_command(FILE *file, const struct command *command, bool in_full)
     assert(command);
     char typed[96];
     command_typed(command, typed);
-    fprintf(file, "%sUsage:%s %s [OPTION]...%s%s\n\n  %s\n", bold(file, true),
+    fprintf(file, "%sUsage:%s %s [OPTION]...%s%s\n\n  ", bold(file, true),
             bold(file, false), typed, command->operands ? " " : "",
-            command->operands ? command->operands : "", command->help);
+            command->operands ? command->operands : "");
+    put_words(file, command->help, 2, 2, room_of(file));
     if (in_full && command->examples) {
         heading(file, "Examples");
         indented(file, command->examples);
@@ -99,16 +131,17 @@ static void list_commands(FILE *file)
 {
     const struct command *command;
     for (unsigned i = 0; (command = command_at(i)); i++)
-        fprintf(file, "  %-11s %s\n", command->name, command->help);
+        put_words(file, command->help, fprintf(file, "  %-11s ", command->name),
+                  14, room_of(file));
 }
 
 static void name_commands(FILE *file)
 {
-    enum { LINE_COLUMNS = 78 };
+    int room = room_of(file) < 80 ? room_of(file) - 2 : 78;
     const struct command *command;
     int column = fprintf(file, "\nCommands:");
     for (unsigned i = 0; (command = command_at(i)); i++) {
-        if (column + (int)strlen(command->name) >= LINE_COLUMNS)
+        if (column + (int)strlen(command->name) >= room)
             column = fprintf(file, "\n ");
         column += fprintf(file, " %s", command->name);
     }

@@ -47,6 +47,18 @@ fits() {
         "$BATS_TEST_TMPDIR/shown"
 }
 
+@test "no option of a help is wider than the terminal, nor broken in a word" {
+    for columns in 40 80; do
+        for command in "ringtop -h" "ringtop --help" "psnode train -h"; do
+            on_terminal $columns "$command" | sed '1,/^Options:/d;/^Exit/,$d' |
+                tee "$BATS_TEST_TMPDIR/options"
+            awk -v columns=$columns 'length > columns { exit 1 }' \
+                "$BATS_TEST_TMPDIR/options"
+        done
+    done
+    on_terminal 40 "ringtop -h" | grep -qx ' *quit by itself when the run has'
+}
+
 # header COMMAND...: the names of the columns that it prints, a line each.
 header() {
     "$@" | grep -v '^#' | sed -n '1s/  */\n/gp' | grep .
