@@ -10,6 +10,7 @@
 #include "common/visible.h"
 #include "session.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static char *read_file(FILE *file, const char *path, struct gw_error *why)
         return text;
     free(text);
     if (failed)
-        gw_fail_errno(why, "%s", path);
+        gw_fail(why, GW_EDATA, "%s: %s", path, strerror(errno));
     else
         gw_fail(why, GW_EDATA, "%s is no script", path);
     return NULL;

@@ -165,6 +165,9 @@ json() {
     [[ $output = *"open.ring:2: a quote is open"* ]]
     run -65 ringctl ./missing.ring
     [[ $output = *"missing.ring: No such file"* ]]
+    mkdir folder.ring
+    run -65 ringctl ./folder.ring
+    [[ $output = *"folder.ring: Is a directory"* ]]
     printf 'source deep.ring\n' >deep.ring
     run -65 ringctl deep.ring
     [[ $output = *"16 deep"* ]]
