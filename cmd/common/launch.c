@@ -10,7 +10,7 @@
  *        |                                say what they saw, then SIGKILL
  *        |------(Ctrl-C, SIGTERM)-------> stopping: SIGTERM to all, 500 ms,
  *        |                                then SIGKILL; Ctrl-C again: at once
- *        |------(all told a result)-----> leaving: 1 s to exit
+ *        |------(all told a result)-----> leaving: 10 s to exit
  *        '------(a rank is silent)------> it is killed; 200 ms for the others
  *
  * In each state the end is the same: every child has been waited for. SIGINT,
@@ -37,7 +37,7 @@ enum {
     SILENT_MS = 200, /* the silence itself has taken long enough */
     STOPPING_MS = 500,
     DRAINING_MS = 10000, /* under an engine, which has its own patience */
-    LEAVING_MS = 1000
+    LEAVING_MS = 10000   /* much memory on a busy machine takes its time */
 };
 
 /* SIGKILL to all in `ms`, unless that is decided for earlier already. */

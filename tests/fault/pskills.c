@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ROUND = 20, PATIENCE_MS = 30000 };
+enum { ROUND = 20, PATIENCE_MS = 120000 };
 
 static struct gw_rng rng;
 
@@ -91,7 +91,7 @@ static unsigned await_victim(void)
         if (seat < SERVERS_MAX && crew_may_lose(seat))
             return seat;
         if (gw_now_ns() > deadline_ns) {
-            fprintf(stderr, "pskills: no server may be lost since 30 s\n");
+            fprintf(stderr, "pskills: no server may be lost since 120 s\n");
             crew_await_whole();
         }
         go_on_ms(5);

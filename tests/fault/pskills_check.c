@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t rest_ns = 30000000000, alike_ns = 10000000000;
+static const uint64_t rest_ns = 120000000000, alike_ns = 60000000000;
 static const double kill_p50_ms = 150, kill_p99_ms = 300, freeze_max_ms = 50;
 
 struct samples kills_calm = {.what = "kill, alone"},
@@ -121,7 +121,7 @@ static void hold_workers(void)
             crew_turn();
             watch_collect();
             if (gw_now_ns() > deadline_ns)
-                give_up("worker %u waits for its pushes since 30 s", i);
+                give_up("worker %u waits for its pushes since 120 s", i);
             nap_us(1000);
         }
 }
@@ -156,8 +156,8 @@ static void compare_all(void)
     struct gw_ps *ps;
     struct gw_error why;
     unsigned table;
-    config.timeout_ms = 30000;
-    config.connect_ms = 30000;
+    config.timeout_ms = 120000;
+    config.connect_ms = 120000;
     enum gw_err err = gw_ps_connect(&config, &ps, &why);
     if (!err)
         err = open_counters(ps, &table, &why);

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-static const uint64_t give_up_ns = 30000000000;
+static const uint64_t give_up_ns = 120000000000;
 
 static struct server_seat *seat;
 static _Atomic(struct gw_ps_server *) server;

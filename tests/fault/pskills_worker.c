@@ -186,7 +186,7 @@ int worker_main(unsigned seat, unsigned life)
     gw_rng_seed(&w.rng, board->seed ^ (uint64_t)life << 32);
     for (unsigned k = 0; k < KEYS; k++)
         w.keys[k] = key_of(life, k);
-    config.connect_ms = 30000;
+    config.connect_ms = 120000;
     enum gw_err err = gw_ps_connect(&config, &w.ps, &why);
     if (!err)
         err = open_counters(w.ps, &w.table, &why);
