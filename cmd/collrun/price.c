@@ -195,6 +195,7 @@ static int show(const struct offers *offers)
     output_note_integer(output, "bytes", (int64_t)question->bytes);
     output_note_integer(output, "count", (int64_t)question->count);
     output_collect(output);
+    output_spare(output, "bound_percent rank_reduced messages rank_bytes");
     for (size_t i = 0; i < offers->count; i++)
         offer_row(output, &offers->list[i]);
     if (why_asked)

@@ -137,7 +137,8 @@ int sim_print(struct sim_table *table)
     sort(table);
     notes(output, table);
     output_collect(output);
-    output_spare(output, "rounds uplink_buffers");
+    output_spare(output, "rounds uplink_buffers times_best uplink_percent "
+                         "uplink_bytes");
     for (size_t i = 0; i < table->row_count; i++)
         print_row(output, table, &table->rows[i]);
     if (table->row_count == 1)

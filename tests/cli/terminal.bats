@@ -47,6 +47,13 @@ fits() {
         "$BATS_TEST_TMPDIR/shown"
 }
 
+@test "on a narrow terminal what is compared is still there: the time" {
+    fits 50 "collrun sim allreduce --topo labs/topologies/racks.topo"
+    grep -q '^algo.*time us$' "$BATS_TEST_TMPDIR/shown"
+    fits 40 "collrun price allreduce -n 8"
+    grep -q '^algo.*time us$' "$BATS_TEST_TMPDIR/shown"
+}
+
 @test "no option of a help is wider than the terminal, nor broken in a word" {
     for columns in 40 80; do
         for command in "ringtop -h" "ringtop --help" "psnode train -h"; do
