@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, LOOK_MS = 100 };
-#define FORM_NS UINT64_C(20000000000)
+#define FORM_NS UINT64_C(60000000000)
 
 /* ---- the one who started us ---- */
 

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ANSWER_MAX = 4096, LOOK_MS = 100, WAIT_S = 30 };
+enum { ANSWER_MAX = 4096, LOOK_MS = 100, WAIT_S = 90 };
 
 /* In the grandchild: only what is safe between fork and exec. */
 static _Noreturn void become(int fd, char *const *arguments)

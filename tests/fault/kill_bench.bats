@@ -47,9 +47,10 @@ until_true() {
     done
 }
 
+# But for entries that nobody has read yet.
 gone() {
     for pid in "$@"; do
-        [ ! -e "/proc/$pid" ] || return 1
+        ! grep -qs '^State:[[:space:]][^ZX]' "/proc/$pid/status" || return 1
     done
 }
 
