@@ -110,6 +110,7 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
     case GW__CMD_ACCUSE:
         gw__put_process(w, c->accuse.accused);
         gw__put_u8(w, c->accuse.certain);
+        gw__put_u8(w, c->accuse.alone);
         break;
     case GW__CMD_REPORT:
         gw__put_u64(w, c->flush.epoch);
@@ -164,6 +165,7 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
     case GW__CMD_ACCUSE:
         c->accuse.accused = gw__get_process(r);
         c->accuse.certain = gw__get_bool(r);
+        c->accuse.alone = gw__get_bool(r);
         break;
     case GW__CMD_REPORT:
         c->flush.epoch = gw__get_u64(r);

@@ -103,6 +103,8 @@ struct gw__command {
         struct {
             struct gw__process accused;
             bool certain; /* its process has ended: known, not guessed */
+            bool alone;   /* a guess that nobody need second, if others have
+                             its slots */
         } accuse;
         struct {
             uint64_t epoch;

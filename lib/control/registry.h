@@ -30,10 +30,12 @@
  *             decided already.
  *   ACCUSE    an observer has not heard from the accused. Two observers
  *             convict, or one that knows for certain that the process has ended
- *             (its parent saw it exit) or serves nobody (service_watch.c): a
- *             single observer may be the one that is cut off. Only in a run of
- *             two members, where there is no second observer, is one guess
- *             enough; controllers that register are observers too. An
+ *             (its parent saw it exit): a single observer may be the one that
+ *             is cut off. Only in a run of two members, where there is no
+ *             second observer, is one guess enough; controllers that register
+ *             are observers too. And of a server that gets no lease from the
+ *             leader, whoever else may hear it, the leader's guess alone is
+ *             enough (service_watch.c), but costs no slot its last replica. An
  *             accusation is about an incarnation, by an active one, and lapses
  *             after GW__ACCUSATION_LAPSE_MS unless it is repeated: two doubts
  *             at different times are no proof.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Accusations, and when they convict: two observers' doubts, or one's
- * certainty (registry.h says why). At most one accusation waits for another,
- * since the second one convicts.
+ * certainty, or its word alone (registry.h says why). At most one accusation
+ * waits for another, since the second one convicts.
  */
 #include "registry_parts.h"
 
@@ -42,14 +42,16 @@ enum gw_err gw__apply_accuse(struct gw__registry *r,
     if (by == node)
         return gw__refuse(answer, GW_EINVAL, "node %u cannot accuse itself",
                           node);
-    bool enough = c->accuse.certain || is_seconded(r, m, by) ||
-                  observers_of(r, node) == 1;
+    bool enough = c->accuse.certain || c->accuse.alone ||
+                  is_seconded(r, m, by) || observers_of(r, node) == 1;
     if (!enough) {
         m->accuser = c->who;
         m->accused_ms = r->time_ms;
         return gw__say(answer, "node %u is accused by node %u", node, by);
     }
     if (!c->accuse.certain && gw__registry_is_last(r, node, answer))
+        return answer->code;
+    if (c->accuse.alone && gw__registry_needs(r, node, answer))
         return answer->code;
     gw__registry_remove(r, (uint64_t)1 << node, GW__CONVICTED);
     return gw__say(answer, "node %u is convicted: epoch %llu", node,

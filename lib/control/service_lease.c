@@ -11,15 +11,13 @@ void gw__lease_wake(struct gw__service *s)
         s->unsure_ns = s->now_ns + GW__LEASE_OFFICE_NS;
 }
 
-/* Whom it accuses who may be there and ask for a lease; NULL: nobody. */
+/* Whom it accuses on a guess; NULL: nobody. */
 static struct gw__heard *guessed(struct gw__service *s,
                                  const struct gw__command *command)
 {
     unsigned node = command->accuse.accused.node;
-    bool accuses = command->kind == GW__CMD_ACCUSE && node < GW__NODES_MAX;
-    bool ended = accuses && command->accuse.certain &&
-                 s->ended[node] == command->accuse.accused.incarnation.low;
-    return accuses && !ended ? &s->heard[node] : NULL;
+    bool guess = command->kind == GW__CMD_ACCUSE && !command->accuse.certain;
+    return guess && node < GW__NODES_MAX ? &s->heard[node] : NULL;
 }
 
 void gw__lease_proposed(struct gw__service *s,

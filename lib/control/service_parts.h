@@ -43,7 +43,7 @@ struct gw__watch {
     struct gw__id incarnation; /* none: it is none */
     struct gw__phi phi;
     uint64_t accused_ns; /* last; 0: not */
-    bool certain;        /* then */
+    bool certain, alone; /* then */
 };
 
 struct gw__service {

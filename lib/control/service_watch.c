@@ -6,7 +6,6 @@
  * accusation, while what the two neighbours in the ring see takes half of that.
  * The observer's own health counts as in the detector.
  */
-#include "registry_parts.h"
 #include "service_parts.h"
 
 static const struct gw__phi_rule rule = {
@@ -98,38 +97,64 @@ static bool is_deserted(const struct gw__service *s, unsigned node)
            joiner_waits(s);
 }
 
-/* A server that only the controllers have lost: all others hear it and would
- * never second the leader, but it serves nobody without the leader's lease, and
- * its slots would wait for ever. That it does not serve is certain, once a
- * lease cannot last any more; so it goes, if others have its slots. */
-static bool is_parted(const struct gw__service *s, unsigned node)
+/* Does the leader hear somebody else who has the slot? */
+static bool is_elsewhere(const struct gw__service *s,
+                         const struct gw__slot_route *slot, unsigned node)
 {
-    const struct gw__member *m = &s->registry.members[node];
-    const struct gw__watch *w = &s->watched[node];
-    const struct gw__command guess = {
-        .kind = GW__CMD_ACCUSE, .accuse = {{node, m->incarnation}, false}};
-    struct gw__answer answer;
-    return m->role == GW__SERVER && !gw__id_is_none(w->incarnation) &&
-           gw__id_equal(w->incarnation, m->incarnation) &&
-           gw__phi_silence(&w->phi, s->now_ns) >= GW__PARTED_NS &&
-           !gw__lease_protects(s, &guess) &&
-           !gw__registry_needs(&s->registry, node, &answer);
+    for (unsigned i = 0; i < slot->count; i++) {
+        const struct gw__watch *w = &s->watched[slot->replica[i]];
+        if (slot->replica[i] != node && !gw__id_is_none(w->incarnation) &&
+            !is_silent(s, w))
+            return true;
+    }
+    return false;
 }
 
-static void accuse(struct gw__service *s, unsigned node, bool certain)
+static bool has(const struct gw__slot_route *slot, unsigned node)
+{
+    for (unsigned i = 0; i < slot->count; i++)
+        if (slot->replica[i] == node)
+            return true;
+    return false;
+}
+
+/* A server that only the controllers have lost: all others hear it and would
+ * never second the leader, but it serves nobody without the leader's lease, and
+ * its slots would wait until the network heals. It goes where others can take
+ * its place, who get a lease. A leader that hears none of them is cut off
+ * itself. */
+static bool is_parted(const struct gw__service *s, unsigned node)
+{
+    const struct gw__routes *routes = &s->registry.routes;
+    const struct gw__watch *w = &s->watched[node];
+    if (s->registry.members[node].role != GW__SERVER ||
+        gw__id_is_none(w->incarnation) ||
+        gw__phi_silence(&w->phi, s->now_ns) < GW__PARTED_NS)
+        return false;
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        if (has(&routes->slots[i], node) &&
+            !is_elsewhere(s, &routes->slots[i], node))
+            return false;
+    return true;
+}
+
+static void accuse(struct gw__service *s, unsigned node, bool certain,
+                   bool alone)
 {
     struct gw__watch *w = &s->watched[node];
     struct gw__command command = {
         .kind = GW__CMD_ACCUSE,
         .who = {s->self.node, s->self.incarnation},
-        .accuse = {{node, s->registry.members[node].incarnation}, certain}};
-    if (w->accused_ns && w->certain == certain &&
+        .accuse = {
+            {node, s->registry.members[node].incarnation}, certain, alone}};
+    if (w->accused_ns && w->certain == certain && w->alone == alone &&
         s->now_ns - w->accused_ns < GW__SERVICE_RETRY_NS)
         return;
     if (gw__lease_protects(s, &command))
         return;
     w->accused_ns = s->now_ns;
     w->certain = certain;
+    w->alone = alone;
     gw__service_propose(s, &command);
 }
 
@@ -140,10 +165,9 @@ void gw__watch_accuse(struct gw__service *s)
         !gw__id_equal(self->incarnation, s->self.incarnation))
         return;
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
-        bool certain =
-            node != s->self.node &&
-            (has_ended(s, node) || is_deserted(s, node) || is_parted(s, node));
+        bool certain = node != s->self.node &&
+                       (has_ended(s, node) || is_deserted(s, node));
         if (certain || is_silent(s, &s->watched[node]))
-            accuse(s, node, certain);
+            accuse(s, node, certain, !certain && is_parted(s, node));
     }
 }

@@ -86,6 +86,18 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     done
 }
 
+# It is the controllers that are cut off: who hears none of a slot's replicas
+# leaves it to them.
+@test "sim servers: controllers that have lost all servers convict none" {
+    for lost in s0,s1,s2 s0,s1,s2,w0,w1; do
+        sim 0 --for 10s --faults "at 700ms cut $lost|c0,c1,c2 for 6s"
+        says pushes_lost 0
+        says slots_lost 0
+        says takeovers 0
+        says violation null
+    done
+}
+
 @test "sim servers: over seeds, too, and the faults that matter are few" {
     faults=$BATS_TEST_TMPDIR/faults
     sim 1 --ack primary --seeds 1..200 --shrink --schedule "$faults"

@@ -63,6 +63,7 @@ static void draw_slot(struct gw__reader *r, struct gw__command *c)
 
 static void draw_body(struct gw__reader *r, struct gw__command *c)
 {
+    unsigned how;
     switch (c->kind) {
     case GW__CMD_REGISTER:
         c->join.role = (enum gw__role)(gw__get_u8(r) % GW__ROLES);
@@ -77,7 +78,9 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
         break;
     case GW__CMD_ACCUSE:
         c->accuse.accused = draw_process(r);
-        c->accuse.certain = gw__get_u8(r) & 1;
+        how = gw__get_u8(r);
+        c->accuse.certain = how & 1;
+        c->accuse.alone = how & 2;
         break;
     case GW__CMD_REPORT:
         c->flush.epoch = gw__get_u8(r) & 1 ? state.view.epoch : gw__get_u8(r);

@@ -247,6 +247,7 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
     case GW__CMD_ACCUSE:
         c.accuse.accused = some_process(rng);
         c.accuse.certain = gw_rng_below(rng, 2);
+        c.accuse.alone = gw_rng_below(rng, 2);
         break;
     case GW__CMD_REPORT:
         c.flush.epoch = pair.first->view.epoch;

@@ -164,6 +164,30 @@ START_TEST(who_alone_has_a_slot_cannot_leave_but_can_die)
 }
 END_TEST
 
+static void accuse_alone(unsigned by, unsigned node)
+{
+    pair_apply((struct gw__command){
+        .kind = GW__CMD_ACCUSE,
+        .who = pair_process(by, 0),
+        .accuse = {.accused = pair_process(node, 0), .alone = true}});
+}
+
+/* Two that were proposed at once, when each still had the other. */
+START_TEST(one_word_alone_costs_no_slot_its_last_replica)
+{
+    servers_of(2);
+    routes(6, 2, 2);
+    settle();
+    pair_join(1, 0, GW__CONTROLLER);
+    accuse_alone(1, SERVER);
+    pair_says("node 10 is convicted: epoch 3");
+    accuse_alone(1, SERVER + 1);
+    pair_says("node 11 cannot leave: nobody else has slot 0");
+    for (unsigned i = 0; i < 6; i++)
+        ck_assert_uint_eq(slot_at(i)->primary, SERVER + 1);
+}
+END_TEST
+
 START_TEST(workers_and_servers_outside_of_the_ring_are_active_at_once)
 {
     struct gw__command c = {.kind = GW__CMD_REGISTER,
@@ -190,6 +214,7 @@ Suite *suite_registry_routes(void)
     tcase_add_test(t, only_the_primary_promotes_and_hands_over);
     tcase_add_test(t, the_dead_leave_their_slots_in_the_same_entry);
     tcase_add_test(t, who_alone_has_a_slot_cannot_leave_but_can_die);
+    tcase_add_test(t, one_word_alone_costs_no_slot_its_last_replica);
     tcase_add_test(t,
                    workers_and_servers_outside_of_the_ring_are_active_at_once);
     suite_add_tcase(suite, t);
