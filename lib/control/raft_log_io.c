@@ -17,6 +17,12 @@
  * write began: a new leader asks anyway. A snapshot is the same for all, and a
  * leader that was about to send one itself waits for that result.
  *
+ * Cancelled: on a disk that does not answer, closing cancels the writes that
+ * are under way, the first one first or in any order. For each a leader's log
+ * is cut off where its entries begin, and libraft 0.15 reads beyond the log
+ * where there is nothing left to cut (canonical/raft, issue 338). So they are
+ * told when all have come, the last one first.
+ *
  * No time passes either for a follower that installs a leader's snapshot: it
  * would be a candidate for whom that counts already, and lead without it.
  *
@@ -109,22 +115,18 @@ static bool is_broken(struct gw__raft_log *log, int status)
     return log->broken;
 }
 
-struct append {
+struct gw__raft_append {
     struct raft_io_append request;
     struct gw__raft_log *log;
     raft_term term;
+    uint64_t number;
     struct raft_io_append *outer;
     raft_io_append_cb done;
+    struct gw__raft_append *next; /* of those that were cancelled */
 };
 
-static void appended(struct raft_io_append *request, int status)
+static void tell(struct gw__raft_append *a, int status)
 {
-    struct append *a = request->data;
-    a->log->under_way--;
-    if (is_broken(a->log, status)) {
-        raft_free(a);
-        return;
-    }
     a->log->ends = true;
     a->log->ended_term = a->term;
     gw__failpoint(GW__AT_RAFT_APPENDED);
@@ -132,6 +134,40 @@ static void appended(struct raft_io_append *request, int status)
     a->log->ends = false;
     a->log->ended_term = 0;
     raft_free(a);
+}
+
+/* The last one comes first. What is cancelled when libraft has closed, it does
+ * not want to know any more. */
+static void keep_cancelled(struct gw__raft_append *a)
+{
+    struct gw__raft_append **at = &a->log->cancelled;
+    while (*at && (*at)->number > a->number)
+        at = &(*at)->next;
+    a->next = *at;
+    *at = a;
+}
+
+static void tell_cancelled(struct gw__raft_log *log)
+{
+    while (log->cancelled) {
+        struct gw__raft_append *a = log->cancelled;
+        log->cancelled = a->next;
+        tell(a, RAFT_CANCELED);
+    }
+}
+
+static void appended(struct raft_io_append *request, int status)
+{
+    struct gw__raft_append *a = request->data;
+    struct gw__raft_log *log = a->log;
+    log->under_way--;
+    bool cancelled = log->closing && status == RAFT_CANCELED;
+    if (is_broken(log, status) || (cancelled && !log->closed))
+        raft_free(a);
+    else if (cancelled)
+        keep_cancelled(a);
+    else
+        tell(a, status);
 }
 
 static int append(struct raft_io *io, struct raft_io_append *request,
@@ -142,13 +178,14 @@ static int append(struct raft_io *io, struct raft_io_append *request,
     gw__failpoint(GW__AT_RAFT_APPEND);
     if (log->broken)
         return RAFT_IOERR;
-    struct append *a = raft_malloc(sizeof *a);
+    struct gw__raft_append *a = raft_malloc(sizeof *a);
     if (!a)
         return RAFT_NOMEM;
-    *a = (struct append){.log = log,
-                         .term = log->raft.current_term,
-                         .outer = request,
-                         .done = done};
+    *a = (struct gw__raft_append){.log = log,
+                                  .term = log->raft.current_term,
+                                  .number = log->appends++,
+                                  .outer = request,
+                                  .done = done};
     a->request.data = a;
     int failed = log->back.append(io, &a->request, entries, count, appended);
     if (failed)
@@ -241,6 +278,7 @@ static void on_closed(struct raft_io *io)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);
     raft_io_close_cb closed = log->closed;
+    tell_cancelled(log);
     log->closed = NULL;
     if (closed)
         closed(io);

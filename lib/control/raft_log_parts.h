@@ -72,6 +72,8 @@ struct gw__raft_log {
     raft_io_tick_cb tick;
     raft_io_recv_cb receive;
     raft_io_close_cb closed;
+    struct gw__raft_append *cancelled; /* not yet told; the last first */
+    uint64_t appends;                  /* begun so far */
     struct gw_rng rng;
     struct gw__raft_sent *sent, **sent_end;
     _Atomic uint64_t cut; /* indices as bits */
