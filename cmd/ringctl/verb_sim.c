@@ -30,13 +30,13 @@ static const char *ack = "all", *suspicion;
 static bool each, shrinks, keeps_going;
 
 static const struct option_spec options[] = {
-    {"nodes", 'n', OPTION_UNSIGNED, &request.nodes, "N",
+    {"nodes", 'n', OPTION_COUNT, &request.nodes, "N",
      "members of the ring (default: as the seed has it); workers, 2", NULL},
-    {"servers", 's', OPTION_UNSIGNED, &request.servers, "S",
+    {"servers", 's', OPTION_COUNT, &request.servers, "S",
      "parameter servers, 1 to 6 (default 3)", NULL},
-    {"replicas", 0, OPTION_UNSIGNED, &request.replicas, "R",
+    {"replicas", 0, OPTION_COUNT, &request.replicas, "R",
      "of each slot (default 3, or as many as there are servers)", NULL},
-    {"controllers", 0, OPTION_UNSIGNED, &request.controllers, "C",
+    {"controllers", 0, OPTION_COUNT, &request.controllers, "C",
      "1, 3 or 5 (default 3)", NULL},
     {"ack", 0, OPTION_CHOICE, &ack, "WHO",
      "a push is acknowledged when they have it", "all|primary"},

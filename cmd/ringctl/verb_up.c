@@ -32,13 +32,13 @@ static const struct option_spec options[] = {
      "of the run (default: --run, else a word that is free)", NULL},
     {"controllers", 0, OPTION_UNSIGNED, &controllers, "1|3|5",
      "1 lives in the supervisor, 3 and 5 are processes", "1|3|5"},
-    {"servers", 0, OPTION_UNSIGNED, &servers, "S",
+    {"servers", 0, OPTION_COUNT, &servers, "S",
      "parameter servers instead of a ring", NULL},
-    {"workers", 0, OPTION_UNSIGNED, &workers, "W",
+    {"workers", 0, OPTION_COUNT, &workers, "W",
      "the same as N, beside --servers", NULL},
-    {"replicas", 0, OPTION_UNSIGNED, &replicas, "R",
+    {"replicas", 0, OPTION_COUNT, &replicas, "R",
      "servers: of each slot (3, or as many as there are)", NULL},
-    {"slots", 0, OPTION_UNSIGNED, &slots, "K", "servers: how many (64)", NULL},
+    {"slots", 0, OPTION_COUNT, &slots, "K", "servers: how many (64)", NULL},
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
      "servers: begin from a snapshot", NULL},
     {"placement", 0, OPTION_TEXT, &placement, "FILE.so",
@@ -101,14 +101,15 @@ static void describe(const json_t *status, const char *run, char *out,
 {
     const char *policy = text_of(status, "placement", "");
     if (json_object_get(status, "slots")) {
+        int64_t s = integer_of(status, "servers", 0);
+        int64_t w = integer_of(status, "workers", 0);
+        int64_t r = integer_of(status, "replicas", 0);
         snprintf(out, room,
-                 "run %s is up: %" PRId64 " servers, %" PRId64
-                 " workers, %" PRId64 " replicas, epoch %" PRId64 "%s%s",
-                 run, integer_of(status, "servers", 0),
-                 integer_of(status, "workers", 0),
-                 integer_of(status, "replicas", 0),
-                 integer_of(status, "epoch", 0), *policy ? ", placement " : "",
-                 policy);
+                 "run %s is up: %" PRId64 " server%s, %" PRId64
+                 " worker%s, %" PRId64 " replica%s, epoch %" PRId64 "%s%s",
+                 run, s, s == 1 ? "" : "s", w, w == 1 ? "" : "s", r,
+                 r == 1 ? "" : "s", integer_of(status, "epoch", 0),
+                 *policy ? ", placement " : "", policy);
         return;
     }
     size_t i, used = (size_t)snprintf(out, room, "run %s is up: ring", run);
@@ -194,6 +195,9 @@ static int run(int operand_count, char **operands)
     if (workers && run.ranks != workers)
         return complain_with(GW_EINVAL, "up: %u workers, or --workers %u?",
                              run.ranks, workers);
+    if (servers && replicas > servers)
+        return complain_with(GW_EINVAL, "%u replicas need as many servers",
+                             replicas);
     progress("starting %u nodes", run.ranks + run.servers);
     if (supervisor_start(&run, &why))
         return complain(&why);

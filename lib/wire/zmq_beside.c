@@ -241,4 +241,5 @@ void gw__zmq_beside_close(struct gw__zmq *zmq)
         zmq->links[r].stream = NULL;
     }
     gw__seal_free(&zmq->seal);
+    explicit_bzero(zmq->card.seal_key, sizeof zmq->card.seal_key);
 }

@@ -58,6 +58,15 @@ json() {
     [[ $output = *Examples:*"ringctl kill leader"* ]]
 }
 
+@test "up and sim refuse numbers that cannot be" {
+    run -64 ringctl up --workers 0 --servers 2
+    [[ $output = *"--workers is at least 1"* ]]
+    run -64 ringctl up 2 --servers 2 --replicas 3
+    [[ $output = *"3 replicas need as many servers"* ]]
+    run -64 ringctl sim ring -n 0
+    [[ $output = *"is at least 1"* ]]
+}
+
 @test "a typo gets a suggestion, the valid words, and status 64" {
     run -64 ringctl klil 2
     [[ $output = *'no command "klil"; did you mean "kill"? (commands: up, down'* ]]
