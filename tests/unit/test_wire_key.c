@@ -337,17 +337,18 @@ START_TEST(what_comes_meanwhile_is_a_sign_of_life)
 END_TEST
 
 /* Rank 1 has sent all, and leaves without a look at what rank 0 sent. The
- * kernel forgets what such a connection still holds. */
+ * kernel forgets what such a connection still holds. (Without a key the same
+ * hangs on how far libzmq's thread has read by then: no collective leaves
+ * anything unread.) */
 START_TEST(what_was_sent_comes_though_nobody_took_the_other_way)
 {
     enum { BYTES = 400000 };
-    static const char *const wires[] = {"tcp", "keyed tcp"};
     struct crew crew;
     struct gw__slice_view view;
     unsigned char *data = malloc(BYTES);
     struct gw__header header = {.bytes = BYTES};
     crew_fill(data, BYTES, 1);
-    crew_start(&crew, wires[_i], 2, 0);
+    crew_start(&crew, "keyed tcp", 2, 0);
     crew_send(crew.wires[0], 1, &header, data, false);
     crew_send(crew.wires[1], 0, &header, data, false);
     ck_assert(crew_await_done(crew.wires[1], 0, 1));
@@ -375,8 +376,7 @@ Suite *suite_wire_key(void)
     tcase_add_test(tests, copied_bodies_come_without_their_sender);
     tcase_add_test(tests, who_has_not_got_a_body_cannot_have_released_it);
     tcase_add_test(tests, what_comes_meanwhile_is_a_sign_of_life);
-    tcase_add_loop_test(
-        tests, what_was_sent_comes_though_nobody_took_the_other_way, 0, 2);
+    tcase_add_test(tests, what_was_sent_comes_though_nobody_took_the_other_way);
     suite_add_tcase(suite, tests);
     return suite;
 }
