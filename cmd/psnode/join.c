@@ -48,8 +48,8 @@ static enum gw_err parse_controllers(struct join *join, struct gw_error *why)
     }
     if (!list || !*list)
         return gw_fail(why, GW_EINVAL,
-                       "where are the controllers? --join (a controller: "
-                       "--peers) tcp://host:port");
+                       "where are the controllers? --join tcp://host:port "
+                       "(a controller: --peers)");
     if (gw__controllers_read(list, &read, why))
         return why->code;
     join->controller_count = read.count;

@@ -38,9 +38,10 @@ ringctl() {
 }
 
 # start OUT ARGUMENTS: in the background; its number is the last of `started`.
-# A shell has its background commands ignore SIGINT and SIGQUIT, env does not.
+# A shell has its background commands ignore SIGINT and SIGQUIT, and nohup has
+# all of them ignore SIGHUP; env does not.
 start() {
-    env --default-signal=INT,QUIT "$BUILD/psnode" "${@:2}" >"$1" 2>"$1.err" \
+    env --default-signal=HUP,INT,QUIT "$BUILD/psnode" "${@:2}" >"$1" 2>"$1.err" \
         </dev/null 3>&- &
     started+=($!)
 }
