@@ -24,22 +24,37 @@ WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wcast-qual \
 	-Wwrite-strings -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wformat=2 -Wundef -Wvla -Wdouble-promotion \
 	-Wimplicit-fallthrough -Wpointer-arith
-# pkg-config is asked when a recipe needs it, hence after deps; for cflags once.
-LIB_PC := libzmq jansson raft libuv
-TOOL_PC := smartcols ncursesw readline libsodium
-# A BLAS is used when it is there, and so are RDMA and libipsec-mb.
-BLAS_PC = $(shell pkg-config --exists openblas && echo openblas)
-VERBS_PC := $(shell pkg-config --exists libibverbs librdmacm 2>/dev/null && echo libibverbs librdmacm)
-SEAL_LIB := $(if $(wildcard /usr/include/intel-ipsec-mb.h /usr/local/include/intel-ipsec-mb.h),-lIPSec_MB)
-PC_CFLAGS = $(eval PC_CFLAGS := $$(shell pkg-config --cflags $(LIB_PC) $(TOOL_PC) $(BLAS_PC)) \
-	$$(if $(BLAS_PC),-DGW_HAVE_BLAS))$(PC_CFLAGS)
-LIB_LIBS = $(shell pkg-config --libs $(LIB_PC) $(BLAS_PC) $(VERBS_PC)) $(SEAL_LIB) -lm -pthread
-TOOL_LIBS = $(shell pkg-config --libs $(TOOL_PC)) $(LIB_LIBS)
-UNIT_LIBS = $(shell pkg-config --libs check) $(TOOL_LIBS)
 CPPFLAGS += -D_GNU_SOURCE -Ilib/include -Ilib -Icmd
 CFLAGS += $(CSTD) $(WARN) $(OPT) -fvisibility=hidden -fPIC -pthread $(SAN)
 # Plug-ins call the library of the tool that opens them.
 LDFLAGS += $(SAN) -Wl,--as-needed -rdynamic
+
+# ---- what this machine has ----
+
+# What is missing is installed first. $(B)/config.mk has the libraries that are
+# there then; make reads it and begins again when it has changed, so that an
+# optional library that comes later is built in.
+need = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
+ifneq ($(filter-out clean format help uninstall,$(or $(MAKECMDGOALS),all)),)
+include $(B)/config.mk
+endif
+$(B)/config.mk: always
+	@.ci/deps build $(call need,check,check% run-%san lint deps) $(call need,demo,demo deps) \
+		$(call need,model,check-all check-model) $(call need,deb,check-deb) \
+		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench%,bench)
+	@mkdir -p $(B)
+	@config=$$(.ci/config) && { echo "$$config" | cmp -s - $@ || echo "$$config" >$@; }
+
+# A stamp holds the words of a command: what depends on it is made again when
+# they change.
+define STAMP
+$(B)/$(1).stamp: always
+	@mkdir -p $(B); echo '$(2)' | cmp -s - $$@ || echo '$(2)' >$$@
+endef
+COMPILE = $(CC) $(CPPFLAGS) $(LIB_CFLAGS) $(CFLAGS)
+$(eval $(call STAMP,compile,$(COMPILE)))
+$(eval $(call STAMP,blas,$(BLAS_CFLAGS)))
+$(eval $(call STAMP,link,$(CC) $(LDFLAGS) $(TOOL_LIBS) $(UNIT_LIBS)))
 
 # ---- sources ----
 
@@ -70,9 +85,12 @@ say = $(if $(V),,@echo "  $(1)  $(2)"; )
 #: all               the library and the tools, in build/ (B=DIR: elsewhere)
 all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%)
 
-$(B)/%.o: %.c | deps
+$(B)/%.o: %.c $(B)/compile.stamp
 	@mkdir -p $(@D)
-	$(call say,cc,$<)$(CC) $(CPPFLAGS) $(PC_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,cc,$<)$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(filter $(B)/lib/learn/%,$(LIB_OBJ)): CPPFLAGS += $(BLAS_CFLAGS)
+$(filter $(B)/lib/learn/%,$(LIB_OBJ)): $(B)/blas.stamp
 
 %.a:
 	@rm -f $@
@@ -81,9 +99,10 @@ $(B)/%.o: %.c | deps
 # Folders are prerequisites, so that what is deleted leaves the archive too.
 $(LIB_A): $(LIB_OBJ) $(sort $(dir $(LIB_SRC)))
 
-$(LIB_SO): $(LIB_OBJ)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) -o $@ \
-		$^ $(LIB_LIBS)
+# Programs depend on $(B)/link.stamp, too.
+link = $(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
+$(LIB_SO): $(LIB_OBJ) $(B)/link.stamp $(sort $(dir $(LIB_SRC)))
+	$(link) -shared -Wl,-soname,libgradwire.so.$(SOVERSION) $(LIB_LIBS)
 	@ln -sf $(@F) $(B)/libgradwire.so.$(SOVERSION)
 	@ln -sf $(@F) $(B)/libgradwire.so
 
@@ -96,13 +115,13 @@ endef
 $(foreach part,$(PARTS),$(eval $(call PART,$(part))))
 
 $(TOOLS:%=$(B)/%): $(B)/%: $(B)/cmd/%/main.o $(B)/cmd/%.a $(B)/cmd/run.a \
-		$(WORLDS:%=$(B)/%.a) $(COMMON_OBJ) $(LIB_A)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+		$(WORLDS:%=$(B)/%.a) $(COMMON_OBJ) $(LIB_A) $(B)/link.stamp
+	$(link) $(TOOL_LIBS)
 
 # ---- tests ----
 
-$(B)/unit: $(UNIT_SRC:%.c=$(B)/%.o) $(PARTS:%=$(B)/%.a) $(COMMON_OBJ) $(LIB_A)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(UNIT_LIBS)
+$(B)/unit: $(UNIT_SRC:%.c=$(B)/%.o) $(PARTS:%=$(B)/%.a) $(COMMON_OBJ) $(LIB_A) $(B)/link.stamp
+	$(link) -Wl,--wrap=_mark_point $(UNIT_LIBS) $(TOOL_LIBS)
 
 # The table of suites that tests/unit/main.c runs.
 $(B)/tests/unit/main.o: $(B)/unit_suites.h
@@ -116,47 +135,52 @@ $(B)/unit_suites.h: $(UNIT_SRC) tests/unit
 SIMS := $(B)/sim/ring $(B)/sim/ps
 $(B)/sim/ring: $(B)/tests/sim/ring.o $(WORLDS:%=$(B)/%.a) $(LIB_A)
 $(B)/sim/ps: $(SIM_PS_OBJ) $(WORLDS:%=$(B)/%.a) $(LIB_A)
-$(SIMS):
+$(SIMS): $(B)/link.stamp
 	@mkdir -p $(@D)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+	$(link) $(LIB_LIBS)
 
 # What tests/fault/kills.sh runs.
-$(B)/kills: $(B)/tests/fault/kills.o $(COMMON_OBJ) $(LIB_A)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+$(B)/kills: $(B)/tests/fault/kills.o $(COMMON_OBJ) $(LIB_A) $(B)/link.stamp
+	$(link) $(TOOL_LIBS)
 
 # The counter oracle of the parameter server: tests/fault/pskills.sh.
 PSKILLS_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/fault/pskills*.c)))
-$(B)/pskills: $(PSKILLS_OBJ) $(LIB_A)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+$(B)/pskills: $(PSKILLS_OBJ) $(LIB_A) $(B)/link.stamp
+	$(link) $(LIB_LIBS)
 
 # Deaths at every failpoint: tests/fault/failpoints.sh.
 RING_CREW_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/unit/ring_crew*.c)))
 $(B)/tests/fault/failpoints.o: CPPFLAGS += -Itests/unit
-$(B)/failpoints: $(B)/tests/fault/failpoints.o $(RING_CREW_OBJ) $(LIB_A)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(UNIT_LIBS)
+$(B)/failpoints: $(B)/tests/fault/failpoints.o $(RING_CREW_OBJ) $(LIB_A) $(B)/link.stamp
+	$(link) $(UNIT_LIBS) $(TOOL_LIBS)
 
-$(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A)
+$(BENCHES): $(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A) $(B)/link.stamp
 	@mkdir -p $(@D)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+	$(link) $(LIB_LIBS)
 
-$(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/cmd/ringctl.a $(B)/cmd/run.a $(COMMON_OBJ) $(LIB_A)
+$(FUZZERS): $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/cmd/ringctl.a $(B)/cmd/run.a \
+		$(COMMON_OBJ) $(LIB_A) $(B)/link.stamp
 	@mkdir -p $(@D)
-	$(call say,ld,$@)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(TOOL_LIBS)
+	$(link) -fsanitize=fuzzer $(TOOL_LIBS)
 
-BATS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun .ci/bats 3
-UNIT = CK_DEFAULT_TIMEOUT=60 $(B)/unit
+# All tests are commands that .ci/tests runs side by side. Those named here take
+# longest in a new tree, so they begin first. Several hosts, as network
+# namespaces, and the engines that sites have are targets of their own:
+# check-net, check-slurm, check-k8s.
+RUN_TESTS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun CK_DEFAULT_TIMEOUT=60 .ci/tests
 SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
 SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),5000)
-# Those that take longest begin first, so that none ends alone.
 SLOW_BATS = $(addprefix tests/,cli/docs.bats cli/train.bats cli/psnode.bats)
-# Several hosts, as network namespaces, and the engines that sites have; each a
-# target of its own: check-net, check-slurm, check-k8s.
 HOST_BATS = $(wildcard $(addsuffix /*.bats,$(addprefix tests/,net slurm k8s)))
-# Simulations compute while the other tests wait. The unit tests come last, so
-# that the last line is their sum.
-TEST = @bad=0; { $(SIM_RING) && $(SIM_PS); } >$(B)/sim.log 2>&1 & sims=$$!; \
-	$(BATS) $(SLOW_BATS) $(filter-out $(SLOW_BATS) $(HOST_BATS),$(wildcard tests/*/*.bats)) || bad=1; \
-	wait $$sims || bad=1; cat $(B)/sim.log; $(UNIT) || bad=1; exit $$bad
+BATS = $(SLOW_BATS) $(filter-out $(SLOW_BATS) $(HOST_BATS),$(wildcard tests/*/*.bats))
+TEST = @{ printf '%s\n' $(BATS) "$(SIM_RING)" "$(SIM_PS)"; \
+	sed -n 's|^SUITE(\(.*\))$$|$(B)/unit \1|p' $(B)/unit_suites.h; \
+	} | $(RUN_TESTS) -o $(B)/tests.times
+# Tests of real processes.
+REAL_BATS = $(wildcard tests/fault/*.bats tests/view/*_*.bats) $(addprefix tests/cli/, \
+	elastic.bats lab.bats pipebench_run.bats psnode.bats ringctl.bats run.bats train.bats)
+REAL_SUITES = announce coll_kill launch launch_silence ring ring_death ring_join supervisor \
+	supervisor_recovery watch_processes
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
 #:
@@ -170,8 +194,15 @@ check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	$(TEST)
 	tests/spin/check.sh $(B)
 	B=$(B) tests/cli/lab_walk.sh -n 20
+# BUSY loops per core; N runs of each.
+#: check-busy        the tests beside BUSY=2 busy loops per core
+#: check-repeat      the tests of real processes N=20 times, in a table
+check-busy: all $(SIMS) $(B)/pskills $(B)/unit
+	@CK_TIMEOUT_MULTIPLIER=5 tests/busy.sh $(or $(BUSY),2) $(MAKE) --no-print-directory check
+check-repeat: all $(B)/pskills $(B)/unit
+	@printf '%s\n' $(REAL_BATS) $(REAL_SUITES:%='$(B)/unit %') | $(RUN_TESTS) -n $(or $(N),20)
 #: check-model       Spin: flush, decision and commit, with crashes and a join
-check-model: deps
+check-model:
 	@tests/spin/check.sh $(B)
 # Chaos on real processes, of CHAOS_FOR each; every failpoint.
 .PHONY: check-chaos check-failpoints sim-night
@@ -187,11 +218,11 @@ check-failpoints: all $(B)/failpoints $(B)/pskills
 sim-night: $(SIMS)
 	@SEEDS=$(SEEDS) tests/sim/night.sh $(B)
 #: check-deb         Debian packages: built, judged by lintian, installed
-check-deb: deps
+check-deb:
 	@tests/debian/check.sh
 #: check-verbs       RDMA: soft-RoCE and iWARP in virtual machines
 # Where RDMA's libraries have come just now, make has to look again.
-check-verbs: deps
+check-verbs:
 	+@if .ci/deps verbs; then $(MAKE) --no-print-directory $(B)/unit $(B)/collrun && \
 		tests/verbs/check.sh $(B); \
 	else echo "check-verbs: skipped, not all that it needs can be had here"; fi
@@ -226,13 +257,13 @@ sim: $(SIMS)
 	$(SIM_RING)
 	$(SIM_PS)
 run-tsan: $(B)/unit
-	$(TSAN) $(UNIT)
+	$(TSAN) CK_DEFAULT_TIMEOUT=60 $(B)/unit
 run-fuzz: $(FUZZERS)
 	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZ_JOBS) $(FUZZERS)
 
 # What gradwire is measured beside.
 PEERS := $(addprefix $(B)/bench/,openmpi mpich gloo shm_ideal limits)
-$(PEERS): tests/bench/peers/peer.h | deps
+$(PEERS): tests/bench/peers/peer.h
 	@mkdir -p $(@D)
 	$(call say,cc,$@)$(PEER_CC) -O3 -D_GNU_SOURCE -o $@ $(filter-out %.h,$^) $(PEER_LIBS)
 $(B)/bench/openmpi $(B)/bench/mpich: tests/bench/peers/mpi_coll.c
@@ -280,7 +311,7 @@ check-simgrid:
 
 #:
 #: lint format       what a program can judge of the sources; their layout
-lint: deps
+lint:
 	@.ci/lint
 	+@$(MAKE) --no-print-directory CC=clang B=$(B)/clang all $(B)/clang/unit
 format:
@@ -312,7 +343,7 @@ SO_LINKS = $(LIBDIR)/libgradwire.so.$(SOVERSION) $(LIBDIR)/libgradwire.so
 field = $(word $(1),$(subst =, ,$(2)))
 
 $(B)/gradwire.pc: .ci/gradwire.pc always
-	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC) $(BLAS_PC) $(VERBS_PC)|; s|@SEAL@|$(SEAL_LIB:%=% )|' $< >$@
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|; s|@PC@|$(LIB_PC)|; s|@SEAL@|$(SEAL_LIB:%=% )|' $< >$@
 
 $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)
@@ -329,14 +360,8 @@ uninstall:
 	-@cd $(DESTDIR)$(PREFIX) && rmdir include/gradwire share/gradwire/plans share/gradwire/plugins share/gradwire/nets \
 		share/gradwire/topologies share/gradwire
 
-# ---- what this machine lacks ----
-
-need = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 #: deps              installs what building wants, on Debian and its kin
 deps:
-	@.ci/deps build $(call need,check,check% run-%san lint deps) $(call need,demo,demo deps) \
-		$(call need,model,check-all check-model) $(call need,deb,check-deb) \
-		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench%,bench)
 #: clean help        removes build/; prints this
 clean:
 	rm -rf $(B)
@@ -344,6 +369,5 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.SECONDARY:
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-deb check-k8s check-model check-mpi check-net check-slurm check-verbs clean demo deps format fuzz help install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-busy check-deb check-k8s check-model check-mpi check-net check-repeat check-slurm check-verbs clean demo deps format fuzz help install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs every suite of this folder: the Makefile collects all functions
- * `Suite *suite_NAME(void)` in unit_suites.h. Check's own variables choose
- * (CK_RUN_SUITE, CK_RUN_CASE) and set limits (CK_DEFAULT_TIMEOUT). For each
- * failure the command that repeats its test case is printed.
+ * Runs every suite of this folder, or those that are named: the Makefile
+ * collects all functions `Suite *suite_NAME(void)` in unit_suites.h. Check's
+ * own variables choose, too (CK_RUN_SUITE, CK_RUN_CASE), and set limits
+ * (CK_DEFAULT_TIMEOUT). For each failure the command that repeats its test case
+ * is printed.
  */
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SUITE(name) Suite *suite_##name(void);
 #include "unit_suites.h"
 #undef SUITE
 
-static Suite *(*const suites[])(void) = {
-#define SUITE(name) suite_##name,
+static const struct {
+    const char *name;
+    Suite *(*make)(void);
+} suites[] = {
+#define SUITE(name) {#name, suite_##name},
 #include "unit_suites.h"
 #undef SUITE
 };
@@ -28,11 +34,28 @@ static void print_repeats(SRunner *runner, const char *program)
     free(failures);
 }
 
+static bool is_wanted(const char *name, int argc, char **argv)
+{
+    bool wanted = argc < 2;
+    for (int i = 1; i < argc; i++)
+        wanted |= strcmp(argv[i], name) == 0;
+    return wanted;
+}
+
 int main(int argc, char **argv)
 {
     SRunner *runner = srunner_create(NULL);
-    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
-        srunner_add_suite(runner, suites[i]());
+    int wanted = 0;
+    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
+        if (!is_wanted(suites[i].name, argc, argv))
+            continue;
+        srunner_add_suite(runner, suites[i].make());
+        wanted++;
+    }
+    if (wanted < argc - 1) {
+        fprintf(stderr, "%s: an unknown suite among the operands\n", argv[0]);
+        return 64;
+    }
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     if (argc > 0)

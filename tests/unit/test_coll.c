@@ -348,17 +348,41 @@ START_TEST(large_calls_are_right)
 }
 END_TEST
 
-Suite *suite_coll(void);
-
-Suite *suite_coll(void)
+/* A suite for each wire, so that they run side by side. */
+static Suite *suite_of(int wire, const char *name)
 {
-    enum { WIRES = sizeof wires / sizeof *wires };
-    Suite *suite = suite_create("coll");
-    TCase *tcase = tcase_create("against a scalar reference");
+    Suite *suite = suite_create(name);
+    TCase *tcase = tcase_create(name);
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(tcase, every_algorithm_is_right, 0, WIRES);
-    tcase_add_loop_test(tcase, every_type_and_reduction_is_right, 0, WIRES);
-    tcase_add_loop_test(tcase, large_calls_are_right, 0, WIRES);
+    tcase_add_loop_test(tcase, every_algorithm_is_right, wire, wire + 1);
+    tcase_add_loop_test(tcase, every_type_and_reduction_is_right, wire,
+                        wire + 1);
+    tcase_add_loop_test(tcase, large_calls_are_right, wire, wire + 1);
     suite_add_tcase(suite, tcase);
     return suite;
+}
+
+Suite *suite_coll_shm(void);
+Suite *suite_coll_shm_messages(void);
+Suite *suite_coll_ipc(void);
+Suite *suite_coll_tcp(void);
+
+Suite *suite_coll_shm(void)
+{
+    return suite_of(0, "coll over shm");
+}
+
+Suite *suite_coll_shm_messages(void)
+{
+    return suite_of(1, "coll over shm, by messages");
+}
+
+Suite *suite_coll_ipc(void)
+{
+    return suite_of(2, "coll over ipc");
+}
+
+Suite *suite_coll_tcp(void)
+{
+    return suite_of(3, "coll over tcp");
 }
