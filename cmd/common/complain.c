@@ -53,8 +53,9 @@ const char *complain_at(const char *place)
 
 int complain(const struct gw_error *error)
 {
-    struct gw_error placed = *error;
+    struct gw_error placed;
     char text[4 * sizeof placed.text];
+    gw_fail(&placed, error->code, "%s", error->text); /* with the code's text */
     if (at_place)
         gw_wrap(&placed, placed.code, "%s", at_place);
     bool red = color_on(STDERR_FILENO);

@@ -15,6 +15,8 @@
  */
 #include "launch_parts.h"
 
+#include <base/thread.h>
+
 #include <assert.h>
 #include <string.h>
 #include <time.h>
@@ -150,19 +152,14 @@ static void *live(void *context)
 enum gw_err reporter_live(struct reporter *report, unsigned silence_ms,
                           struct gw_error *why)
 {
-    sigset_t all, before;
     if (silence_ms == 0)
         return GW_OK;
     report->silence_ms = silence_ms;
-    sigfillset(&all); /* signals are for the rank itself */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&report->life, NULL, live, report);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed)
-        return GW_OK;
-    report->silence_ms = 0;
-    return gw_fail(why, GW_ESYS, "no thread for signs of life: %s",
-                   strerror(failed));
+    enum gw_err err =
+        gw__thread_start(&report->life, live, report, "signs of life", why);
+    if (err)
+        report->silence_ms = 0;
+    return err;
 }
 
 void reporter_result(struct reporter *report, const struct gw_error *result)

@@ -9,6 +9,8 @@
 #include "run/ps.h"
 #include "train_options.h"
 
+#include <base/thread.h>
+
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -157,8 +159,8 @@ static enum gw_err live(struct ps_worker *w, const struct join *join,
     if (code)
         return code;
     watch.ps = w->ps;
-    if (pthread_create(&watch.thread, NULL, watch_signals, &watch) != 0)
-        code = gw_fail(why, GW_ESYS, "a thread could not be started");
+    code = gw__thread_start(&watch.thread, watch_signals, &watch, "the worker",
+                            why);
     bool watched = !code;
     if (!code)
         code = open_work(w, why);

@@ -10,6 +10,8 @@
 #include "common/visible.h"
 #include "session.h"
 
+#include <base/file.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -131,12 +133,9 @@ static char *read_file(FILE *file, const char *path, struct gw_error *why)
 
 static char *load(const char *path, struct gw_error *why)
 {
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        gw_fail_errno(why, "%s", path);
-        why->code = GW_EDATA;
+    FILE *file = gw__file_stream(path, why);
+    if (!file)
         return NULL;
-    }
     char *text = read_file(file, path, why);
     fclose(file);
     return text;

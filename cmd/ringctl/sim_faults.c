@@ -4,6 +4,8 @@
  */
 #include "sim.h"
 
+#include <base/file.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +15,15 @@ enum { TEXT_MAX = 1 << 17 };
 static enum gw_err read_file(const char *path, struct sim_faults *faults,
                              struct gw_error *why)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = gw__file_stream(path, why);
     if (!file)
-        return gw_fail_errno(why, "%.200s", path);
+        return why->code;
     faults->bytes = fread(faults->text, 1, TEXT_MAX, file);
     bool bad = ferror(file) || faults->bytes == TEXT_MAX;
     fclose(file);
-    return bad ? gw_fail(why, GW_EDATA, "%.200s: no fault schedule", path)
+    return bad ? gw_fail(why, GW_EDATA,
+                         "%.200s: no fault schedule of less than %d bytes",
+                         path, TEXT_MAX)
                : GW_OK;
 }
 

@@ -7,8 +7,9 @@
 
 #include "common/attach.h"
 
+#include <base/thread.h>
+
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,6 @@ static void *serve(void *argument)
 enum gw_err orders_new(const char *run, struct orders **orders,
                        struct gw_error *why)
 {
-    sigset_t all, before;
     *orders = NULL;
     struct orders *o = calloc(1, sizeof *o);
     if (!o)
@@ -110,14 +110,11 @@ enum gw_err orders_new(const char *run, struct orders **orders,
     }
     pthread_mutex_init(&o->mutex, NULL);
     pthread_cond_init(&o->change, NULL);
-    sigfillset(&all); /* signals are for the thread that draws */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&o->thread, NULL, serve, o);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
+    err = gw__thread_start(&o->thread, serve, o, "orders", why);
+    if (err) {
         attach_close(&o->attach);
         free(o);
-        return gw_fail(why, GW_ESYS, "no thread for orders");
+        return err;
     }
     *orders = o;
     return GW_OK;

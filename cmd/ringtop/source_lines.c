@@ -6,8 +6,9 @@
  */
 #include "source.h"
 
+#include <base/file.h>
+
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,10 +151,11 @@ enum gw_err source_lines(const char *path, struct source **source,
                          struct gw_error *why)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = STDIN_FILENO;
     *source = NULL;
-    if (fd < 0)
-        return gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(errno));
+    enum gw_err err = is_stdin ? GW_OK : gw__file_open(path, &fd, why);
+    if (err)
+        return err;
     struct lines *l = calloc(1, sizeof *l);
     if (!l) {
         if (!is_stdin)

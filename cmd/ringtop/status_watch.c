@@ -7,8 +7,9 @@
 
 #include "common/attach.h"
 
+#include <base/thread.h>
+
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -73,7 +74,6 @@ static void *serve(void *argument)
 enum gw_err status_watch_new(const char *run, struct status_watch **watch,
                              struct gw_error *why)
 {
-    sigset_t all, before;
     pthread_condattr_t clock;
     *watch = NULL;
     struct status_watch *w = calloc(1, sizeof *w);
@@ -89,14 +89,11 @@ enum gw_err status_watch_new(const char *run, struct status_watch **watch,
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&w->change, &clock);
     pthread_condattr_destroy(&clock);
-    sigfillset(&all); /* signals are for the thread that draws */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&w->thread, NULL, serve, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
+    err = gw__thread_start(&w->thread, serve, w, "the status", why);
+    if (err) {
         attach_close(&w->attach);
         free(w);
-        return gw_fail(why, GW_ESYS, "no thread for the status");
+        return err;
     }
     *watch = w;
     return GW_OK;

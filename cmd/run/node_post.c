@@ -8,6 +8,7 @@
 #include "node.h"
 
 #include <base/clock.h>
+#include <base/thread.h>
 
 #include <errno.h>
 #include <poll.h>
@@ -240,8 +241,7 @@ static void *post(void *context)
 enum gw_err node_post_start(struct node *node, struct gw_error *why)
 {
     catch_sigterm(node->wake_fd);
-    errno = pthread_create(&node->poster, NULL, post, node);
-    return errno ? gw_fail_errno(why, "a thread") : GW_OK;
+    return gw__thread_start(&node->poster, post, node, "the node's post", why);
 }
 
 void node_post_end(struct node *node, const struct gw_error *error)

@@ -5,6 +5,8 @@
  */
 #include "policy.h"
 
+#include <base/file.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -59,9 +61,9 @@ static enum gw_err read_lines(const char *file, FILE *in, unsigned slots,
 static enum gw_err read_weights(const char *file, unsigned slots,
                                 double *weight, struct gw_error *why)
 {
-    FILE *in = fopen(file, "r");
+    FILE *in = gw__file_stream(file, why);
     if (!in)
-        return gw_fail(why, GW_EDATA, "%.200s: %s", file, strerror(errno));
+        return why->code;
     enum gw_err code = read_lines(file, in, slots, weight, why);
     fclose(in);
     return code;

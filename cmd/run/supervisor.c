@@ -68,6 +68,23 @@ static bool starter_gone(const struct run *run)
     return recv(run->starter, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
 }
 
+/* Reading a large file takes a while, and nothing is held yet that would have
+ * to be put away: until then the kernel ends this process with the one who
+ * started it, by the SIGIO of the socket's other end. */
+static enum gw_err end_with_starter(const struct run *run, bool with,
+                                    struct gw_error *why)
+{
+    int flags = fcntl(run->starter, F_GETFL);
+    signal(SIGIO, with ? SIG_DFL : SIG_IGN);
+    if (fcntl(run->starter, F_SETOWN, getpid()) != 0 ||
+        fcntl(run->starter, F_SETFL,
+              with ? flags | O_ASYNC : flags & ~O_ASYNC) != 0)
+        return gw_fail_errno(why, "the supervisor's socket");
+    return with && starter_gone(run)
+               ? gw_fail(why, GW_EINTR, "nobody waits for the run any more")
+               : GW_OK;
+}
+
 /* ---- beginning ---- */
 
 static enum gw_err look_at_work(struct run *run, struct gw_error *why)
@@ -138,15 +155,24 @@ static enum gw_err start_members(struct run *run, struct gw_error *why)
     return code;
 }
 
-static enum gw_err begin(struct run *run, struct gw_error *why)
+static enum gw_err look_at_files(struct run *run, struct gw_error *why)
 {
-    enum gw_err code = hear_starter(run, why);
+    enum gw_err code = end_with_starter(run, true, why);
     if (!code)
         code = look_at_work(run, why);
     if (!code)
         code = topo_begin(run, why);
     if (!code)
         code = placement_begin(run, why);
+    enum gw_err last = end_with_starter(run, false, code ? NULL : why);
+    return code ? code : last;
+}
+
+static enum gw_err begin(struct run *run, struct gw_error *why)
+{
+    enum gw_err code = hear_starter(run, why);
+    if (!code)
+        code = look_at_files(run, why);
     if (!code)
         code = run_folder_open(&run->folder, run->options.name, why);
     if (!code)

@@ -48,6 +48,29 @@ int gw_err_exit(enum gw_err code)
     return entry ? entry->exit_status : 70;
 }
 
+/* These codes are what happened while something was done, and a sentence that
+ * names only what was done needs their text. The sentences of the others say
+ * what is wrong with what was given or found, and what would be right. */
+static bool needs_text(enum gw_err code)
+{
+    return code == GW_ENOMEM || code == GW_ETIMEOUT || code == GW_EINTR ||
+           code == GW_EINTERNAL;
+}
+
+/* Ends the sentence with the text of its code, unless it has it already. A
+ * sentence that is too long gives way. */
+static void end_with_code(struct gw_error *why)
+{
+    const char *text = gw_err_text(why->code);
+    if (!needs_text(why->code) || strstr(why->text, text))
+        return;
+    size_t length = strlen(why->text);
+    size_t most = sizeof why->text - strlen(text) - sizeof ": ";
+    size_t at = length < most ? length : most;
+    snprintf(why->text + at, sizeof why->text - at, "%s%s", at ? ": " : "",
+             text);
+}
+
 enum gw_err gw_fail(struct gw_error *why, enum gw_err code, const char *format,
                     ...)
 {
@@ -58,6 +81,7 @@ enum gw_err gw_fail(struct gw_error *why, enum gw_err code, const char *format,
     why->code = code;
     vsnprintf(why->text, sizeof why->text, format, args);
     va_end(args);
+    end_with_code(why);
     return code;
 }
 
@@ -87,7 +111,8 @@ enum gw_err gw_fail_errno(struct gw_error *why, const char *format, ...)
     va_start(args, format);
     vsnprintf(told, sizeof told, format, args);
     va_end(args);
-    return gw_fail(why, code, "%s: %s", told, strerror(number));
+    return gw_fail(why, code, "%s: %s", told,
+                   needs_text(code) ? gw_err_text(code) : strerror(number));
 }
 
 enum gw_err gw_wrap(struct gw_error *why, enum gw_err code, const char *format,

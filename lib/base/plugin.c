@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What callers see is a copy, so that it can be followed by the handle. */
@@ -55,6 +56,13 @@ static bool is_source(const char *path)
     return length > 2 && strcmp(path + length - 2, ".c") == 0;
 }
 
+/* The loader would wait for ever for who writes into a pipe. */
+static bool is_regular(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 /* NULL, and *why, when it cannot be. */
 static void *load(const char *path, struct gw_error *why)
 {
@@ -62,6 +70,8 @@ static void *load(const char *path, struct gw_error *why)
     void *handle = NULL;
     if (!path_of(path, where) || access(where, F_OK) != 0)
         gw_fail(why, GW_EDATA, "%.200s: no such file", path);
+    else if (!is_regular(where))
+        gw_fail(why, GW_EDATA, "%.200s: is no regular file", path);
     else if (is_source(path))
         gw_fail(why, GW_EDATA,
                 "%.200s is source; compile it first: cc -shared -fPIC "

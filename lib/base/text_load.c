@@ -3,6 +3,7 @@
  * A file as a text in memory: see source.h. It may be a pipe, so its size is
  * known only when it has been read.
  */
+#include "file.h"
 #include "source.h"
 
 #include <errno.h>
@@ -38,14 +39,17 @@ enum gw_err gw__text_load(const char *path, size_t limit, char **text,
                           size_t *bytes, struct gw_error *why)
 {
     *text = NULL;
-    FILE *file = fopen(path, "re");
-    if (file)
-        *text = read_all(file, limit, bytes);
+    FILE *file = gw__file_stream(path, why);
+    if (!file)
+        return why ? why->code : GW_EDATA;
+    *text = read_all(file, limit, bytes);
     int number = errno;
-    if (file)
-        fclose(file);
+    fclose(file);
     if (*text)
         return GW_OK;
-    return gw_fail(why, number == ENOMEM ? GW_ENOMEM : GW_EDATA, "%.200s: %s",
-                   path, strerror(number));
+    if (number == ENOMEM || number == EINTR) {
+        errno = number;
+        return gw_fail_errno(why, "%.200s", path);
+    }
+    return gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(number));
 }

@@ -5,6 +5,8 @@
  */
 #include "coll/calibration.h"
 
+#include "base/source.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, FILE_BYTES_MAX = 1 << 24 };
 
 /* $GRADWIRE_CALIBRATION, $XDG_CACHE_HOME/gradwire/costs.json, ~/.cache/... */
 static bool file_path(char path[PATH_BYTES])
@@ -30,10 +32,23 @@ static bool file_path(char path[PATH_BYTES])
     return n > 0 && n < PATH_BYTES;
 }
 
+/* NULL: it is not there, is none, or has more than FILE_BYTES_MAX. */
+static json_t *read_file(const char *path)
+{
+    char *text;
+    size_t bytes;
+    if (gw__text_load(path, FILE_BYTES_MAX, &text, &bytes, NULL))
+        return NULL;
+    json_t *file =
+        bytes <= FILE_BYTES_MAX ? json_loadb(text, bytes, 0, NULL) : NULL;
+    free(text);
+    return file;
+}
+
 json_t *gw__calibration_load(void)
 {
     char path[PATH_BYTES];
-    return file_path(path) ? json_load_file(path, 0, NULL) : NULL;
+    return file_path(path) ? read_file(path) : NULL;
 }
 
 enum gw_err gw__calibration_edit(json_t **file, struct gw_error *why)
@@ -44,7 +59,7 @@ enum gw_err gw__calibration_edit(json_t **file, struct gw_error *why)
         return gw_fail(
             why, GW_EINVAL,
             "no place for the calibration: set GRADWIRE_CALIBRATION or HOME");
-    *file = json_load_file(path, 0, NULL);
+    *file = read_file(path);
     if (!json_is_object(*file)) {
         json_decref(*file);
         *file = json_object();

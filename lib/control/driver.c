@@ -13,8 +13,9 @@
  */
 #include "driver_parts.h"
 
+#include "base/thread.h"
+
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,16 +171,10 @@ static void *live(void *context)
     return NULL;
 }
 
-/* Signals are for the application's threads. */
 static enum gw_err begin(struct gw__driver *driver, struct gw_error *why)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&driver->thread, NULL, live, driver);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed ? gw_fail(why, GW_ESYS, "a thread: %s", strerror(failed))
-                  : GW_OK;
+    return gw__thread_start(&driver->thread, live, driver, "the member machine",
+                            why);
 }
 
 /* ---- starting and stopping ---- */

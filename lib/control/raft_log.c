@@ -5,7 +5,8 @@
  */
 #include "raft_log_parts.h"
 
-#include <signal.h>
+#include "base/thread.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,17 +214,12 @@ static void *live(void *context)
     return NULL;
 }
 
-/* Signals are for the application's threads. */
 enum gw_err gw__raft_log_run(struct gw__raft_log *log, struct gw_error *why)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&log->thread, NULL, live, log);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    log->has_thread = !failed;
-    return failed ? gw_fail(why, GW_ESYS, "a thread: %s", strerror(failed))
-                  : GW_OK;
+    enum gw_err err =
+        gw__thread_start(&log->thread, live, log, "the controllers' log", why);
+    log->has_thread = !err;
+    return err;
 }
 
 /* What was opened only in part is closed in part. */

@@ -5,13 +5,15 @@
  */
 #include "learn/embedding.h"
 
+#include "base/file.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 4 };
+enum { WORDS = 4, LINE_BYTES_MAX = 1024 };
 
 static bool answer_is_right(const struct gw_embedding *words,
                             const size_t number[WORDS], float *wanted)
@@ -72,17 +74,21 @@ static enum gw_err ask(struct quiz *quiz, char *line, struct gw_error *why)
 
 static enum gw_err ask_all(struct quiz *quiz, FILE *file, struct gw_error *why)
 {
-    char *line = NULL;
-    size_t capacity = 0;
+    char line[LINE_BYTES_MAX];
     enum gw_err code = GW_OK;
-    while (!code && getline(&line, &capacity, file) >= 0) {
+    while (!code && fgets(line, sizeof line, file)) {
         quiz->line++;
-        code = ask(quiz, line, why);
+        if (strlen(line) == sizeof line - 1)
+            code = gw_fail(why, GW_EDATA,
+                           "%s:%zu: longer than %d bytes; a question has 4 "
+                           "words",
+                           quiz->path, quiz->line, LINE_BYTES_MAX);
+        else
+            code = ask(quiz, line, why);
     }
     if (!code && ferror(file))
         code = gw_fail(why, GW_EDATA, "%s: cannot be read: %s", quiz->path,
                        strerror(errno));
-    free(line);
     return code;
 }
 
@@ -95,11 +101,10 @@ enum gw_err gw_embedding_analogies(const struct gw_embedding *words,
         .path = path,
         .wanted = malloc(words->width * sizeof(float)),
     };
-    FILE *file = fopen(path, "re");
+    FILE *file = gw__file_stream(path, why);
     enum gw_err code;
     if (!file)
-        code = gw_fail(why, GW_EDATA, "%s: cannot be read: %s", path,
-                       strerror(errno));
+        code = why ? why->code : GW_EDATA;
     else if (!quiz.wanted)
         code = gw_fail(why, GW_ENOMEM, "%s", path);
     else

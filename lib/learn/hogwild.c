@@ -4,6 +4,7 @@
  * one memory, without locks. What a parameter server is measured against; and
  * with one thread, what word2vec.c does.
  */
+#include "base/thread.h"
 #include "learn/task.h"
 #include "learn/word2vec.h"
 #include "ps/update.h"
@@ -110,13 +111,10 @@ static enum gw_err run_all(struct share *shares, unsigned count,
     unsigned started = 1;
     enum gw_err code = GW_OK;
     for (; started < count; started++) {
-        int error = pthread_create(&shares[started].thread, NULL, run,
-                                   &shares[started]);
-        if (error) {
-            code = gw_fail(why, GW_ESYS, "thread %u of %u: %s", started, count,
-                           strerror(error));
+        code = gw__thread_start(&shares[started].thread, run, &shares[started],
+                                "hogwild", why);
+        if (code)
             break;
-        }
     }
     if (!code)
         run(&shares[0]);

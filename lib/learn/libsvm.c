@@ -10,9 +10,10 @@
  */
 #include "reader.h"
 
+#include "base/file.h"
+
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@
 struct source {
     int fd;
     const char *text;
-    size_t bytes_left;
+    size_t bytes_left; /* of the text; of a file: how many it may have */
 };
 
 struct block {
@@ -32,8 +33,7 @@ struct block {
     bool at_end;
 };
 
-/* A file that is not there, or is a directory, is bad input. A signal ends the
- * wait for a pipe, so that Ctrl-C works. */
+/* A signal ends the wait for a pipe, so that Ctrl-C works. */
 static enum gw_err unreadable(struct gw_error *why, const char *name)
 {
     if (errno == EINTR)
@@ -59,6 +59,9 @@ static enum gw_err read_some(struct source *source, char *into, size_t room,
     if (n < 0)
         return unreadable(why, name);
     *got = (size_t)n;
+    if (*got > source->bytes_left)
+        return gw__file_too_long(name, why);
+    source->bytes_left -= *got;
     return GW_OK;
 }
 
@@ -144,10 +147,11 @@ enum gw_err gw_libsvm_load(const char *path, enum gw_index_base base,
                            struct gw_dataset **data, struct gw_error *why)
 {
     *data = NULL;
-    struct source source = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
-    if (source.fd < 0)
-        return unreadable(why, path);
-    enum gw_err code = read_all(&source, path, base, data, why);
+    struct source source = {.bytes_left = (size_t)gw__file_bytes_max()};
+    enum gw_err code = gw__file_open(path, &source.fd, why);
+    if (code)
+        return code;
+    code = read_all(&source, path, base, data, why);
     close(source.fd);
     return code;
 }

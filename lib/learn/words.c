@@ -6,8 +6,9 @@
  */
 #include "learn/words.h"
 
+#include "base/file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ static enum gw_err read_all(int fd, const char *path, char **text,
 {
     enum { BLOCK_BYTES = 1 << 20 };
     size_t filled = 0, capacity = 0;
+    const uint64_t most = gw__file_bytes_max();
     for (;;) {
         if (capacity - filled < BLOCK_BYTES) {
             capacity = 2 * capacity + BLOCK_BYTES;
@@ -44,6 +46,8 @@ static enum gw_err read_all(int fd, const char *path, char **text,
         if (n == 0)
             break;
         filled += (size_t)n;
+        if (filled > most)
+            return gw__file_too_long(path, why);
     }
     *bytes = filled;
     return GW_OK;
@@ -232,11 +236,11 @@ enum gw_err gw__words_load(struct gw__words *words, const char *path,
                            uint64_t min_count, struct gw_error *why)
 {
     *words = (struct gw__words){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return gw_fail(why, GW_EDATA, "%s: cannot be read: %s", path,
-                       strerror(errno));
-    enum gw_err code = load(words, fd, path, min_count, why);
+    int fd;
+    enum gw_err code = gw__file_open(path, &fd, why);
+    if (code)
+        return code;
+    code = load(words, fd, path, min_count, why);
     close(fd);
     if (code)
         gw__words_fini(words);

@@ -7,9 +7,10 @@
  */
 #include "pool.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include "base/thread.h"
+
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct list {
@@ -96,17 +97,15 @@ static void *help(void *context)
 
 /* ---- life ---- */
 
-/* Signals are for the application's threads. */
-static bool start(struct gw__helpers *pool)
+static enum gw_err start(struct gw__helpers *pool, unsigned threads,
+                         struct gw_error *why)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started =
-        pthread_create(&pool->ids[pool->threads], NULL, help, pool) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pool->threads += started;
-    return started;
+    char what[32];
+    snprintf(what, sizeof what, "thread %u of %u", pool->threads + 1, threads);
+    enum gw_err err =
+        gw__thread_start(&pool->ids[pool->threads], help, pool, what, why);
+    pool->threads += !err;
+    return err;
 }
 
 enum gw_err gw__helpers_new(unsigned threads, void (*told)(void *context),
@@ -125,13 +124,13 @@ enum gw_err gw__helpers_new(unsigned threads, void (*told)(void *context),
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->work, NULL);
     pthread_cond_init(&made->rest, NULL);
-    while (made->threads < threads)
-        if (!start(made)) {
-            gw__helpers_destroy(&made);
-            return gw_fail(why, GW_ESYS, "no %u threads", threads);
-        }
+    enum gw_err err = GW_OK;
+    while (!err && made->threads < threads)
+        err = start(made, threads, why);
+    if (err)
+        gw__helpers_destroy(&made);
     *pool = made;
-    return GW_OK;
+    return err;
 }
 
 void gw__helpers_destroy(struct gw__helpers **pool)

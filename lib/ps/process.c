@@ -17,6 +17,7 @@
 #include "process_parts.h"
 
 #include "base/failpoint.h"
+#include "base/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -359,8 +360,9 @@ static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
         err = open_pool(server, why);
     if (!err)
         err = open_core(server, why);
-    if (!err && pthread_create(&server->thread, NULL, serve, server) != 0)
-        err = gw_fail(why, GW_ESYS, "no thread for the server");
+    if (!err)
+        err =
+            gw__thread_start(&server->thread, serve, server, "the server", why);
     return err;
 }
 

@@ -6,6 +6,8 @@
  */
 #include "process_parts.h"
 
+#include "base/thread.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,13 +105,15 @@ enum gw_err gw__saver_new(struct gw__saver **saver, struct gw_error *why)
     (*saver)->last = &(*saver)->first;
     pthread_mutex_init(&(*saver)->lock, NULL);
     pthread_cond_init(&(*saver)->more, NULL);
-    if (pthread_create(&(*saver)->thread, NULL, work, *saver) == 0)
+    enum gw_err err =
+        gw__thread_start(&(*saver)->thread, work, *saver, "snapshots", why);
+    if (!err)
         return GW_OK;
     pthread_cond_destroy(&(*saver)->more);
     pthread_mutex_destroy(&(*saver)->lock);
     free(*saver);
     *saver = NULL;
-    return gw_fail(why, GW_ESYS, "no thread for snapshots");
+    return err;
 }
 
 void gw__saver_destroy(struct gw__saver **saver)

@@ -101,7 +101,7 @@ static bool read_head(int folder, uint64_t mark, unsigned slot,
 {
     char name[SLOT_NAME_MAX];
     gw__snapshot_name(mark, slot, name);
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
     bool good = read(fd, head, sizeof *head) == (ssize_t)sizeof *head &&
@@ -126,7 +126,7 @@ static uint64_t former_mark(int folder)
     char text[128];
     unsigned version;
     unsigned long long mark;
-    int fd = openat(folder, "manifest", O_RDONLY | O_CLOEXEC);
+    int fd = openat(folder, "manifest", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return 0;
     ssize_t got = read(fd, text, sizeof text - 1);

@@ -28,7 +28,7 @@ static enum gw_err bad(struct gw_error *why, const char *directory,
 
 static bool read_text(int folder, char text[MANIFEST_MAX])
 {
-    int fd = openat(folder, "manifest", O_RDONLY | O_CLOEXEC);
+    int fd = openat(folder, "manifest", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
     ssize_t got = read(fd, text, MANIFEST_MAX - 1);
@@ -95,7 +95,7 @@ static enum gw_err open_slot(int folder, const struct manifest *manifest,
     char name[SLOT_NAME_MAX];
     struct stat about;
     gw__snapshot_name(manifest->mark, slot, name);
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return gw_fail(why, GW_EDATA, "%s: is missing", name);
     if (fstat(fd, &about) != 0 ||

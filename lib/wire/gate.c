@@ -15,10 +15,10 @@
 #include "gate.h"
 
 #include <base/notice.h>
+#include <base/thread.h>
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,17 +173,6 @@ static void *watch(void *context)
     }
 }
 
-/* Signals are for the process's own threads. */
-static bool start_thread(struct gw__gate *gate)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&gate->thread, NULL, watch, gate) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
 static enum gw_err begin(struct gw__gate *gate, void *context,
                          struct gw_error *why)
 {
@@ -196,9 +185,11 @@ static enum gw_err begin(struct gw__gate *gate, void *context,
     if (zmq_socket_monitor(gate->socket, name, events) != 0)
         return gw_fail_errno(why, "watching %s", gate->endpoint);
     gate->monitor = zmq_socket(context, ZMQ_PAIR);
-    if (!gate->monitor || zmq_connect(gate->monitor, name) != 0 ||
-        !start_thread(gate)) {
+    if (!gate->monitor || zmq_connect(gate->monitor, name) != 0)
         err = gw_fail_errno(why, "watching %s", gate->endpoint);
+    else
+        err = gw__thread_start(&gate->thread, watch, gate, gate->endpoint, why);
+    if (err) {
         zmq_socket_monitor(gate->socket, NULL, 0);
         if (gate->monitor)
             zmq_close(gate->monitor);

@@ -114,8 +114,8 @@ static enum gw_err meet_as_guest(struct gw__meeting *meeting,
     for (;;) {
         uint64_t now = gw_now_ns();
         if (now >= meeting->deadline_ns)
-            return gw_fail(why, GW_ETIMEOUT, "%s",
-                           waits[0] ? waits : "rank 0 did not answer");
+            return gw__meet_timed_out(
+                meeting, waits[0] ? waits : "rank 0 did not answer", why);
         if (now >= next_join) {
             join(meeting, nonce);
             next_join = now + again_ns;
@@ -144,6 +144,14 @@ static enum gw_err ask_the_other_host(struct gw__meeting *meeting,
     return err == GW_EMISMATCH
                ? err
                : gw_fail(why, GW_EUNREACH, "the address is already in use");
+}
+
+enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
+                               const char *missing, struct gw_error *why)
+{
+    return gw_fail(why, GW_ETIMEOUT, "%.200s in %u ms%s", missing,
+                   meeting->timeout_ms,
+                   meeting->key ? " (have all the same key file?)" : "");
 }
 
 static enum gw_err meet(struct gw__meeting *meeting, struct gw_error *why)
@@ -176,6 +184,7 @@ enum gw_err gw__rendezvous_with_key(const char *endpoint, const char *key_file,
         .size = size,
         .mine = mine,
         .table = table,
+        .timeout_ms = timeout_ms,
         .deadline_ns = gw_now_ns() + (uint64_t)timeout_ms * 1000000U};
     table[rank] = *mine;
     if (size == 1)
@@ -190,11 +199,6 @@ enum gw_err gw__rendezvous_with_key(const char *endpoint, const char *key_file,
     }
     if (!err)
         err = meet(&meeting, why);
-    if (err == GW_ETIMEOUT && why) {
-        struct gw_error inner = *why;
-        gw_fail(why, err, "%.200s in %u ms%s", inner.text, timeout_ms,
-                key_file ? " (have all the same key file?)" : "");
-    }
     return err ? gw_wrap(why, err, "rendezvous %s", endpoint) : GW_OK;
 }
 

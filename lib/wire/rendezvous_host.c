@@ -130,9 +130,11 @@ static enum gw_err collect(struct host *host, struct claim *claim,
     while (host->missing > 0) {
         if (!gw__meet_await(host->meeting, host->meeting->deadline_ns) &&
             gw_now_ns() >= host->meeting->deadline_ns) {
-            char text[GW__MISSING_BYTES];
+            char text[GW__MISSING_BYTES + 16];
             gw__missing(host->here, host->meeting->size, text);
-            return gw_fail(why, GW_ETIMEOUT, "%s did not come", text);
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     " did not come");
+            return gw__meet_timed_out(host->meeting, text, why);
         }
         if (!take_claim(host, claim))
             continue;

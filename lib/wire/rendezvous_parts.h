@@ -15,10 +15,15 @@ struct gw__meeting {
     unsigned rank, size;
     const struct gw__address *mine;
     struct gw__address *table;
+    unsigned timeout_ms;
     uint64_t deadline_ns;
     void *context, *socket;
     struct gw__gate *gate; /* of rank 0 with a key */
 };
+
+/* GW_ETIMEOUT: "MISSING in 300 ms", and what a key may have to do with it. */
+enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
+                               const char *missing, struct gw_error *why);
 
 /* Rank 0's side. GW_PENDING: the endpoint is in use. */
 GW_MUST_CHECK enum gw_err gw__meet_as_host(struct gw__meeting *meeting,

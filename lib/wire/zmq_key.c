@@ -21,7 +21,7 @@ enum { KEY_CHARS = 40 };
 static enum gw_err read_private(const char *path, char *text, size_t room,
                                 struct gw_error *why)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
     if (fd < 0)
         return gw_fail(why, GW_EINVAL, "key file %s: %s", path,
                        strerror(errno));

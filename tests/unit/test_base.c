@@ -48,6 +48,53 @@ START_TEST(test_fail_keeps_code_and_sentence)
 }
 END_TEST
 
+START_TEST(test_fail_ends_with_the_text_of_its_code)
+{
+    static const struct {
+        enum gw_err code;
+        const char *said, *whole;
+    } cases[] = {
+        {GW_ENOMEM, "a stage", "a stage: out of memory"},
+        {GW_ENOMEM, "", "out of memory"},
+        {GW_ENOMEM, "x: out of memory", "x: out of memory"},
+        {GW_ELOST, "rank 3 was killed", "rank 3 was killed"},
+        {GW_ETIMEOUT, "no answer in 5 s", "no answer in 5 s: timed out"},
+        {GW_EINTERNAL, "rank 3", "rank 3: internal error"},
+        {GW_EINVAL, "0 ranks: at least 1", "0 ranks: at least 1"},
+        {GW_EDATA, "a:3:1: expected a number", "a:3:1: expected a number"},
+    };
+    struct gw_error why;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_eq(gw_fail(&why, cases[i].code, "%s", cases[i].said),
+                         cases[i].code);
+        ck_assert_str_eq(why.text, cases[i].whole);
+        gw_wrap(&why, GW_OK, "here");
+        ck_assert_ptr_nonnull(strstr(why.text, cases[i].whole));
+        ck_assert_uint_le(strlen(why.text), strlen(cases[i].whole) + 6);
+    }
+}
+END_TEST
+
+/* However long the sentence is, and however often it was wrapped. */
+START_TEST(test_a_long_sentence_keeps_the_text_of_its_code)
+{
+    struct gw_error why;
+    char longer[2 * sizeof why.text];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    gw_fail(&why, GW_ENOMEM, "%s", longer);
+    for (int i = 0; i < 3; i++) {
+        const char *end = strstr(why.text, "x: out of memory");
+        ck_assert_ptr_nonnull(end);
+        ck_assert_str_eq(end, "x: out of memory");
+        gw_wrap(&why, GW_OK, "%s", longer);
+    }
+    errno = ENOMEM;
+    gw_fail_errno(&why, "a map");
+    ck_assert_str_eq(why.text, "a map: out of memory");
+}
+END_TEST
+
 START_TEST(test_fail_cuts_long_sentences)
 {
     struct gw_error why;
@@ -292,6 +339,8 @@ Suite *suite_base(void)
     tcase_add_test(errors, test_error_list);
     tcase_add_test(errors, test_exit_statuses);
     tcase_add_test(errors, test_fail_keeps_code_and_sentence);
+    tcase_add_test(errors, test_fail_ends_with_the_text_of_its_code);
+    tcase_add_test(errors, test_a_long_sentence_keeps_the_text_of_its_code);
     tcase_add_test(errors, test_fail_cuts_long_sentences);
     tcase_add_test(errors, test_fail_errno_tells_the_cause);
     tcase_add_test(errors, test_wrap_puts_context_before);

@@ -309,14 +309,17 @@ START_TEST(a_broken_contract_is_a_failure)
     static const struct {
         const char *order, *sentence;
     } cases[] = {
-        {"long 1 65537", "toy on node 0: it sends 65537 bytes to node 1; a "
-                         "message has at most 65536, and there are 64 nodes"},
-        {"send 64 x", "toy on node 0: it sends 1 bytes to node 64; a message "
-                      "has at most 65536, and there are 64 nodes"},
-        {"set 64 1", "toy on node 0: it sets timer 64; there are 64"},
-        {"load 1", "toy on node 0: it loads outside of START"},
+        {"long 1 65537",
+         "toy on node 0: it sends 65537 bytes to node 1; a "
+         "message has at most 65536, and there are 64 nodes: internal error"},
+        {"send 64 x",
+         "toy on node 0: it sends 1 bytes to node 64; a message "
+         "has at most 65536, and there are 64 nodes: internal error"},
+        {"set 64 1",
+         "toy on node 0: it sets timer 64; there are 64: internal error"},
+        {"load 1", "toy on node 0: it loads outside of START: internal error"},
         {"foreign", "toy on node 0: it sends a message that begins with 128; "
-                    "from 128 on they are not a machine's"},
+                    "from 128 on they are not a machine's: internal error"},
     };
     static struct toy_node toy;
     struct gw_error why;

@@ -249,7 +249,7 @@ START_TEST(one_that_never_leaves_is_named)
 {
     struct ending endings[] = {well(), shot()};
     expect(endings, 2, GW_EINTERNAL,
-           "rank 1 (pid 100) did not come to its end");
+           "rank 1 (pid 100) did not come to its end: internal error");
 }
 END_TEST
 
@@ -283,7 +283,8 @@ START_TEST(ranks_have_the_commands_name)
     endings[1] = shot();
     endings[0] = well();
     ck_assert_int_eq(verdict_of(endings, 2, "stage", &why), GW_EINTERNAL);
-    ck_assert_str_eq(why.text, "stage 1 (pid 100) did not come to its end");
+    ck_assert_str_eq(
+        why.text, "stage 1 (pid 100) did not come to its end: internal error");
 }
 END_TEST
 

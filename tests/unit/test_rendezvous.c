@@ -182,7 +182,7 @@ START_TEST(who_is_missing_is_told_to_all)
     ck_assert_uint_lt(gw_now_ns() - begin, 3000000000U);
     ck_assert_int_eq(comers[0].err, GW_ETIMEOUT);
     ck_assert_str_eq(sentence(&comers[0]),
-                     "ranks 2, 3 of 4 did not come in 200 ms");
+                     "ranks 2, 3 of 4 did not come in 200 ms: timed out");
     ck_assert_int_eq(comers[1].err, GW_ETIMEOUT);
     ck_assert_ptr_nonnull(
         strstr(sentence(&comers[1]), "ranks 2, 3 of 4 did not come"));
@@ -194,7 +194,7 @@ START_TEST(who_is_missing_is_told_to_all)
     comers[0].timeout_ms = 600;
     run(comers, 2);
     ck_assert_str_eq(sentence(&comers[1]),
-                     "rank 2 of 3 did not come in 400 ms");
+                     "rank 2 of 3 did not come in 400 ms: timed out");
     forget(comers, 2);
 }
 END_TEST
@@ -206,7 +206,8 @@ START_TEST(without_rank_0_it_is_named)
     comer[1].timeout_ms = 100;
     run(comer + 1, 1);
     ck_assert_int_eq(comer[1].err, GW_ETIMEOUT);
-    ck_assert_str_eq(sentence(&comer[1]), "rank 0 did not answer in 100 ms");
+    ck_assert_str_eq(sentence(&comer[1]),
+                     "rank 0 did not answer in 100 ms: timed out");
     forget(comer + 1, 1);
 }
 END_TEST
@@ -342,9 +343,9 @@ START_TEST(a_key_keeps_others_out)
     ck_assert_uint_eq(notice_count(), 1);
     ck_assert_ptr_nonnull(strstr(notice, "without the key"));
     ck_assert_int_eq(comers[0].err, GW_ETIMEOUT);
-    ck_assert_str_eq(
-        sentence(&comers[0]),
-        "rank 1 of 2 did not come in 300 ms (have all the same key file?)");
+    ck_assert_str_eq(sentence(&comers[0]),
+                     "rank 1 of 2 did not come in 300 ms (have all the same "
+                     "key file?): timed out");
     ck_assert_int_eq(comers[1].err, GW_ETIMEOUT);
     forget(comers, 2);
     unlink(file.path);

@@ -262,7 +262,8 @@ START_TEST(joining_ends_when_nobody_answers)
     struct gw_error why;
     ck_assert_int_eq(join_nowhere(60, 3, &why), GW_ETIMEOUT);
     ck_assert_str_eq(why.text,
-                     "ring: join: node 3 has no answer from the controllers");
+                     "ring: join: node 3 has no answer from the controllers: "
+                     "timed out");
     ck_assert_ptr_null(nowhere);
     ck_assert_int_eq(join_nowhere(60, GW_RING_ANY, &why), GW_ETIMEOUT);
     const struct itimerval soon = {.it_value = {.tv_usec = 60000}};

@@ -64,7 +64,7 @@ START_TEST(bad_texts_are_refused)
     run.config.train = "/nowhere/to/be.found";
     task_expect_refused(&run, GW_EDATA, "/nowhere/to/be.found");
     run.config.train = "/tmp";
-    task_expect_refused(&run, GW_EDATA, "/tmp: cannot be read");
+    task_expect_refused(&run, GW_EDATA, "/tmp: Is a directory");
 }
 END_TEST
 

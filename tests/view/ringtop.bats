@@ -118,11 +118,14 @@ json() {
     [[ $stderr = *"0 events are shown" ]]
     [ -z "$output" ]
     run -65 --separate-stderr ringtop --from /dev/null
+    [[ $stderr = "ringtop: /dev/null: is a device; "* ]]
+    : >empty
+    run -65 --separate-stderr ringtop --from empty
     [ "$stderr" = "ringtop: there is no event in the recording" ]
     run -65 --separate-stderr ringtop --from nowhere
     [ "$stderr" = "ringtop: nowhere: No such file or directory" ]
     run -65 --separate-stderr ringtop --from /
-    [ "$stderr" = "ringtop: /: Is a directory; 0 events are shown" ]
+    [ "$stderr" = "ringtop: /: Is a directory" ]
     run -64 --separate-stderr ringtop nowhere.jsonl
     [[ $stderr = *"a recording is played by --from FILE"* ]]
     GRADWIRE_RUNS=$PWD/runs run -69 --separate-stderr ringtop nowhere
@@ -165,7 +168,7 @@ json() {
     exec 7<>pipe
     run -124 --separate-stderr ringtop - --timeout 100ms --size 40x10 <pipe 7>&-
     exec 7>&-
-    [ "$stderr" = "ringtop: no event from stdin for 0.1 s" ]
+    [ "$stderr" = "ringtop: no event from stdin for 0.1 s: timed out" ]
 }
 
 @test "Ctrl-C ends it with status 130" {

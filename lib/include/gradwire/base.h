@@ -69,12 +69,12 @@ GW_API const char *gw_err_text(enum gw_err code);
 /* The exit status of a tool that ends with `code` (sysexits). */
 GW_API int gw_err_exit(enum gw_err code);
 
-/* Sets *why (if not NULL) to `code` and the formatted sentence, and returns
- * `code`, so that `return gw_fail(why, GW_EINVAL, "...")` reads as one line. */
+/* Sets *why (if not NULL) to `code` and the sentence, and returns `code`. What
+ * happened (GW_ENOMEM, GW_EINTR...) ends it: "a stage: out of memory". */
 GW_API enum gw_err gw_fail(struct gw_error *why, enum gw_err code,
                            const char *format, ...) GW_PRINTF(3, 4);
-/* As gw_fail with GW_ESYS, or GW_ENOMEM/GW_ENOSPC where errno says so; appends
- * ": " and the text of errno. */
+/* As gw_fail with GW_ESYS, or GW_ENOMEM, GW_ENOSPC, GW_EINTR where errno says
+ * so; appends ": " and the text of errno or of the code. */
 GW_API enum gw_err gw_fail_errno(struct gw_error *why, const char *format, ...)
     GW_PRINTF(2, 3);
 /* Puts context before the sentence already in *why; returns why->code (or

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See file.h. The kind is looked at before the file is opened, because opening
+ * some devices does something, and opening a socket or a pipe may wait.
+ */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum gw_err check_kind(const char *path, struct gw_error *why)
+{
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(errno));
+    if (S_ISDIR(about.st_mode))
+        return gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(EISDIR));
+    if (!S_ISREG(about.st_mode) && !S_ISFIFO(about.st_mode))
+        return gw_fail(why, GW_EDATA,
+                       "%.200s: is a %s; a regular file or a pipe can be read",
+                       path, S_ISSOCK(about.st_mode) ? "socket" : "device");
+    return GW_OK;
+}
+
+enum gw_err gw__file_open(const char *path, int *fd, struct gw_error *why)
+{
+    *fd = -1;
+    enum gw_err err = check_kind(path, why);
+    if (err)
+        return err;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (*fd >= 0)
+        return GW_OK;
+    if (errno == EINTR)
+        return gw_fail_errno(why, "%.200s", path);
+    return gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(errno));
+}
+
+FILE *gw__file_stream(const char *path, struct gw_error *why)
+{
+    int fd;
+    if (gw__file_open(path, &fd, why))
+        return NULL;
+    FILE *file = fdopen(fd, "r");
+    if (!file) {
+        gw_fail_errno(why, "%.200s", path);
+        close(fd);
+    }
+    return file;
+}
+
+/* ---- how much ---- */
+
+/* What this process's container may have; all of it where that is not said. */
+static uint64_t container_bytes(void)
+{
+    char text[32] = "";
+    uint64_t bytes = UINT64_MAX;
+    int fd = open("/sys/fs/cgroup/memory.max", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bytes;
+    if (read(fd, text, sizeof text - 1) > 0 &&
+        sscanf(text, "%" SCNu64, &bytes) != 1)
+        bytes = UINT64_MAX; /* "max" */
+    close(fd);
+    return bytes;
+}
+
+uint64_t gw__file_bytes_max(void)
+{
+    struct rlimit limit;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = container_bytes();
+    if (pages > 0 && page > 0 && (uint64_t)pages * (uint64_t)page < bytes)
+        bytes = (uint64_t)pages * (uint64_t)page;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < bytes)
+        bytes = limit.rlim_cur;
+    return bytes / 4;
+}
+
+enum gw_err gw__file_too_long(const char *path, struct gw_error *why)
+{
+    uint64_t mega = gw__file_bytes_max() >> 20;
+    return gw_fail(why, GW_EDATA,
+                   "%.200s: more than %" PRIu64 " MB; at most a quarter of the "
+                   "memory that this process may have can be read",
+                   path, mega);
+}
