@@ -24,35 +24,44 @@ enum { LOOK_MS = 100, LINGER_MS = 200, ANSWER_MAX = 64 << 20 };
 
 /* ---- is anybody there? ---- */
 
-/* Anybody may take an abstract name that is free again. */
-static bool is_of_this_user(int fd)
+/* Any user may take an abstract name that is free again, or copy the folder of
+ * a run. */
+static enum gw_err check_user(int fd, const char *run, struct gw_error *why)
 {
     struct ucred peer;
     socklen_t bytes = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
-           peer.uid == geteuid();
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0)
+        return attach_ended(run, why);
+    if (peer.uid == geteuid())
+        return GW_OK;
+    return gw_fail(why, GW_EUNREACH,
+                   "run %s belongs to another user (%u): only that user may "
+                   "attach to it",
+                   run, (unsigned)peer.uid);
 }
 
-bool attach_knock(const char *endpoint)
+enum gw_err attach_knock(const char *run, const char *endpoint,
+                         struct gw_error *why)
 {
     static const char scheme[] = "ipc://@";
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t skip = sizeof scheme - 1;
     if (strncmp(endpoint, scheme, skip) != 0)
-        return false;
+        return attach_ended(run, why);
     size_t length = strlen(endpoint + skip);
     if (length == 0 || length + 1 > sizeof address.sun_path)
-        return false;
+        return attach_ended(run, why);
     memcpy(address.sun_path + 1, endpoint + skip, length);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return false;
+        return attach_ended(run, why);
     socklen_t size =
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    bool there = connect(fd, (struct sockaddr *)&address, size) == 0 &&
-                 is_of_this_user(fd);
+    enum gw_err code = connect(fd, (struct sockaddr *)&address, size) == 0
+                           ? check_user(fd, run, why)
+                           : attach_ended(run, why);
     close(fd);
-    return there;
+    return code;
 }
 
 enum gw_err attach_ended(const char *run, struct gw_error *why)
@@ -92,7 +101,7 @@ static enum gw_err read_endpoint(const char *run, const char *directory,
     if (!read)
         return attach_ended(run, why);
     out[strcspn(out, "\n")] = 0;
-    return attach_knock(out) ? GW_OK : attach_ended(run, why);
+    return attach_knock(run, out, why);
 }
 
 enum gw_err attach_connect(struct attach *attach, int type,
@@ -227,8 +236,9 @@ static json_t *take_answer(struct attach *attach)
 /* Before it has said who it is there is no pidfd. */
 static bool is_dead(const struct attach *attach)
 {
-    return attach->pidfd < 0 ? !attach_knock(attach->asks_at)
-                             : attach_dead(attach);
+    return attach->pidfd < 0
+               ? attach_knock(attach->run, attach->asks_at, NULL) != GW_OK
+               : attach_dead(attach);
 }
 
 static enum gw_err await(struct attach *attach, uint64_t deadline_ns,

@@ -32,8 +32,10 @@ struct attach {
     bool over;    /* the supervisor said that nothing follows */
 };
 
-/* Is there a process that listens at "ipc://@NAME"? */
-bool attach_knock(const char *endpoint);
+/* GW_OK: a process of this user listens at "ipc://@NAME". GW_EUNREACH: nobody
+ * does, or another user. */
+GW_MUST_CHECK enum gw_err attach_knock(const char *run, const char *endpoint,
+                                       struct gw_error *why);
 /* "run tiger has ended; start one by: ringctl up 4" */
 enum gw_err attach_ended(const char *run, struct gw_error *why);
 /* The supervisor has died. */

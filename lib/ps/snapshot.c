@@ -110,14 +110,22 @@ static bool read_head(int folder, uint64_t mark, unsigned slot,
     return good;
 }
 
-static bool write_line(char *text, size_t room, size_t *used,
-                       const struct slot_head *head)
+/* A line of the longest numbers has 48 letters. */
+_Static_assert(128 + 48 * GW_PS_SLOTS_MAX <= MANIFEST_MAX, "it fits");
+
+size_t gw__snapshot_manifest(const struct manifest *manifest,
+                             char out[MANIFEST_MAX])
 {
-    int wrote = snprintf(text + *used, room - *used, "slot %u %llu %016llx\n",
-                         head->slot, (unsigned long long)head->bytes,
-                         (unsigned long long)head->hash);
-    *used += wrote > 0 ? (size_t)wrote : 0;
-    return *used < room;
+    int used = snprintf(out, MANIFEST_MAX,
+                        "gradwire snapshot %d\nmark %llx\nslots %u\n",
+                        SNAPSHOT_VERSION, (unsigned long long)manifest->mark,
+                        manifest->slot_count);
+    for (unsigned slot = 0; slot < manifest->slot_count; slot++)
+        used += snprintf(out + used, MANIFEST_MAX - (size_t)used,
+                         "slot %u %llu %016llx\n", slot,
+                         (unsigned long long)manifest->bytes[slot],
+                         (unsigned long long)manifest->hash[slot]);
+    return (size_t)used;
 }
 
 /* The marker of the snapshot that is whole now; 0: none. */
@@ -152,16 +160,15 @@ static enum gw_err finish(int folder, uint64_t mark, unsigned slot_count,
                           struct gw_error *why)
 {
     char text[MANIFEST_MAX];
+    struct manifest manifest = {.mark = mark, .slot_count = slot_count};
     struct slot_head head;
-    size_t used = (size_t)snprintf(text, sizeof text,
-                                   "gradwire snapshot %d\nmark %llx\n"
-                                   "slots %u\n",
-                                   SNAPSHOT_VERSION, (unsigned long long)mark,
-                                   slot_count);
-    for (unsigned slot = 0; slot < slot_count; slot++)
-        if (!read_head(folder, mark, slot, &head) ||
-            !write_line(text, sizeof text, &used, &head))
+    for (unsigned slot = 0; slot < slot_count; slot++) {
+        if (!read_head(folder, mark, slot, &head))
             return GW_PENDING;
+        manifest.bytes[slot] = head.bytes;
+        manifest.hash[slot] = head.hash;
+    }
+    size_t used = gw__snapshot_manifest(&manifest, text);
     uint64_t former = former_mark(folder);
     enum gw_err err = write_file(folder, "manifest", "", 0, text, used, why);
     if (!err && former != mark)

@@ -12,12 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct manifest {
-    uint64_t mark;
-    unsigned slot_count;
-    uint64_t bytes[GW_PS_SLOTS_MAX], hash[GW_PS_SLOTS_MAX];
-};
-
 static enum gw_err bad(struct gw_error *why, const char *directory,
                        const char *what)
 {
@@ -26,15 +20,54 @@ static enum gw_err bad(struct gw_error *why, const char *directory,
 
 /* ---- the manifest ---- */
 
-static bool read_text(int folder, char text[MANIFEST_MAX])
+/* With a zero behind it; how many bytes there are, or 0. */
+static size_t read_text(int folder, char text[MANIFEST_MAX])
 {
     int fd = openat(folder, "manifest", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return false;
+        return 0;
     ssize_t got = read(fd, text, MANIFEST_MAX - 1);
     close(fd);
     text[got > 0 ? got : 0] = 0;
-    return got > 0;
+    return got > 0 ? (size_t)got : 0;
+}
+
+static enum gw_err parse_slots(const char *at, const char *directory,
+                               struct manifest *manifest, struct gw_error *why)
+{
+    unsigned slot;
+    int used;
+    for (unsigned i = 0; i < manifest->slot_count; i++, at += used) {
+        used = 0;
+        if (sscanf(at, "slot %u %" SCNu64 " %" SCNx64 "\n%n", &slot,
+                   &manifest->bytes[i], &manifest->hash[i], &used) != 3 ||
+            slot != i || used == 0)
+            return bad(why, directory, "the manifest is cut short");
+    }
+    return GW_OK;
+}
+
+/* The text is what would be written, to the last byte: nothing follows, and
+ * nothing is said in another way. */
+static enum gw_err check_text(const char *text, size_t bytes,
+                              const char *directory,
+                              const struct manifest *manifest,
+                              struct gw_error *why)
+{
+    char wanted[MANIFEST_MAX];
+    size_t same = 0, wanted_bytes = gw__snapshot_manifest(manifest, wanted);
+    while (same < bytes && same < wanted_bytes && text[same] == wanted[same])
+        same++;
+    if (same == wanted_bytes && same == bytes)
+        return GW_OK;
+    return gw_fail(why, GW_EDATA,
+                   same == wanted_bytes
+                       ? "snapshot %s: manifest: %zu bytes follow byte %zu, "
+                         "where it should end"
+                       : "snapshot %s: manifest: was altered: "
+                         "%zu bytes of which byte %zu is wrong",
+                   directory, same == wanted_bytes ? bytes - same : bytes,
+                   same);
 }
 
 static enum gw_err read_manifest(int folder, const char *directory,
@@ -42,9 +75,10 @@ static enum gw_err read_manifest(int folder, const char *directory,
                                  struct gw_error *why)
 {
     char text[MANIFEST_MAX];
-    unsigned version = 0, slot;
+    unsigned version = 0;
     int used = 0;
-    if (!read_text(folder, text))
+    size_t bytes = read_text(folder, text);
+    if (bytes == 0)
         return bad(why, directory, "has no manifest: it was never complete");
     if (sscanf(text, "gradwire snapshot %u\nmark %" SCNx64 "\nslots %u\n%n",
                &version, &manifest->mark, &manifest->slot_count, &used) != 3)
@@ -54,15 +88,8 @@ static enum gw_err read_manifest(int folder, const char *directory,
                        directory, version, SNAPSHOT_VERSION);
     if (manifest->slot_count == 0 || manifest->slot_count > GW_PS_SLOTS_MAX)
         return bad(why, directory, "the manifest has no sensible slot count");
-    const char *at = text + used;
-    for (unsigned i = 0; i < manifest->slot_count; i++, at += used) {
-        used = 0;
-        if (sscanf(at, "slot %u %" SCNu64 " %" SCNx64 "\n%n", &slot,
-                   &manifest->bytes[i], &manifest->hash[i], &used) != 3 ||
-            slot != i || used == 0)
-            return bad(why, directory, "the manifest is cut short");
-    }
-    return GW_OK;
+    enum gw_err err = parse_slots(text + used, directory, manifest, why);
+    return err ? err : check_text(text, bytes, directory, manifest, why);
 }
 
 /* ---- slots ---- */
@@ -79,9 +106,11 @@ static enum gw_err check_slot(const char *name, const struct slot_head *head,
                        file_bytes, wanted);
     if (head->magic != SLOT_MAGIC || head->version != SNAPSHOT_VERSION ||
         head->mark != manifest->mark || head->slot != slot ||
-        head->bytes != manifest->bytes[slot])
-        return gw_fail(why, GW_EDATA, "%s: is not what the manifest says",
-                       name);
+        head->slot_count != manifest->slot_count || head->reserved != 0 ||
+        head->bytes != manifest->bytes[slot] ||
+        head->hash != manifest->hash[slot])
+        return gw_fail(why, GW_EDATA,
+                       "%s: its head is not what the manifest says", name);
     if (gw_hash(head + 1, head->bytes, 0) != manifest->hash[slot])
         return gw_fail(why, GW_EDATA, "%s: was altered: its checksum is wrong",
                        name);

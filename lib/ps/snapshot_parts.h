@@ -24,6 +24,17 @@ struct slot_head {
 };
 _Static_assert(sizeof(struct slot_head) == 48, "no holes");
 
+/* What the manifest says. */
+struct manifest {
+    uint64_t mark;
+    unsigned slot_count;
+    uint64_t bytes[GW_PS_SLOTS_MAX], hash[GW_PS_SLOTS_MAX];
+};
+
+/* Its text, which is the only one that says that; how long it is. */
+size_t gw__snapshot_manifest(const struct manifest *manifest,
+                             char out[MANIFEST_MAX]);
+
 void gw__snapshot_name(uint64_t mark, unsigned slot, char out[SLOT_NAME_MAX]);
 GW_MUST_CHECK enum gw_err gw__snapshot_directory(const char *directory,
                                                  bool make, int *fd,

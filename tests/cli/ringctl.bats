@@ -259,6 +259,20 @@ json() {
     [[ $output = *"run hare has ended"* ]]
 }
 
+@test "a copy of another user's run folder: whose run that is" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to be another user"
+    ringctl up 2 --name hare
+    theirs=$(mktemp -d /tmp/gradwire-copied-XXXXXX)
+    mkdir "$theirs/hare"
+    cp runs/hare/endpoint "$theirs/hare/"
+    cp "$BUILD/ringctl" "$theirs/"
+    chown -R 65534 "$theirs"
+    run -69 setpriv --reuid 65534 --clear-groups env GRADWIRE_RUNS="$theirs" \
+        "$theirs/ringctl" --run hare ring </dev/null 3>&-
+    rm -r "$theirs"
+    [[ $output = *"run hare belongs to another user (0): only that user may attach to it"* ]]
+}
+
 @test "errors name the state" {
     ringctl up 2 >/dev/null 2>&1
     run -64 ringctl kill 8

@@ -119,13 +119,23 @@ START_TEST(a_supervisor_of_another_user_is_none)
 {
     int own = squat();
     ck_assert_int_ge(own, 0);
-    ck_assert(attach_knock("ipc://@gradwire-test-squatter"));
+    struct gw_error why = {0};
+    ck_assert_int_eq(
+        attach_knock("mine", "ipc://@gradwire-test-squatter", &why), GW_OK);
     close(own);
+    ck_assert_int_eq(
+        attach_knock("gone", "ipc://@gradwire-test-squatter", &why),
+        GW_EUNREACH);
+    ck_assert_ptr_nonnull(strstr(why.text, "run gone has ended"));
     if (getuid() != 0)
         return;
     struct foreigner f = foreigner(squat);
     ck_assert_int_ge(f.number, 0);
-    ck_assert(!attach_knock("ipc://@gradwire-test-squatter"));
+    ck_assert_int_eq(
+        attach_knock("theirs", "ipc://@gradwire-test-squatter", &why),
+        GW_EUNREACH);
+    ck_assert_ptr_nonnull(
+        strstr(why.text, "run theirs belongs to another user (65534)"));
     dismiss(&f);
 }
 END_TEST

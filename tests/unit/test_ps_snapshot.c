@@ -146,6 +146,54 @@ START_TEST(damage_is_named)
 }
 END_TEST
 
+static void write_at(const char *name, off_t at, const char *text)
+{
+    int fd = open_file(name, O_WRONLY);
+    size_t bytes = strlen(text);
+    if (at < 0)
+        at = lseek(fd, 0, SEEK_END);
+    ck_assert_int_eq(pwrite(fd, text, bytes, at), (ssize_t)bytes);
+    close(fd);
+}
+
+/* A line more, blanks, a byte 0, and so much that it is not read to its end. */
+START_TEST(what_follows_the_manifest_is_refused)
+{
+    char much[20000];
+    memset(much, '\n', sizeof much - 1);
+    much[sizeof much - 1] = 0;
+    const char *const more[] = {"x", "\n", "slot 5 0 0\n", "hello\n", much};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        whole(i + 1);
+        write_at("manifest", -1, more[i]);
+        check_refused("manifest: ");
+        check_refused("where it should end");
+    }
+    whole(9);
+    int fd = open_file("manifest", O_WRONLY | O_APPEND);
+    ck_assert_int_eq(write(fd, "", 1), 1);
+    close(fd);
+    check_refused("manifest: 1 bytes follow byte ");
+}
+END_TEST
+
+/* Where the numbers stay the same; and the heads of slots. */
+START_TEST(the_manifest_is_said_in_one_way)
+{
+    whole(10);
+    write_at("manifest", (off_t)strlen("gradwire snapshot 1\nmark "), "A");
+    check_refused("manifest: was altered");
+    whole(10);
+    write_at("manifest", (off_t)strlen("gradwire snapshot"), "\t");
+    check_refused("manifest: was altered");
+    for (off_t at = 0; at < 48; at++) {
+        whole(11);
+        write_at("slot-03.b", at, "\x7f");
+        check_refused("slot-03.b: its head is not what the manifest says");
+    }
+}
+END_TEST
+
 START_TEST(no_directory)
 {
     struct gw__snapshot snapshot;
@@ -165,6 +213,8 @@ Suite *suite_ps_snapshot(void)
     tcase_add_test(tcase, what_was_written_comes_back);
     tcase_add_test(tcase, half_a_snapshot_leaves_the_former);
     tcase_add_test(tcase, damage_is_named);
+    tcase_add_test(tcase, what_follows_the_manifest_is_refused);
+    tcase_add_test(tcase, the_manifest_is_said_in_one_way);
     tcase_add_test(tcase, no_directory);
     suite_add_tcase(suite, tcase);
     return suite;
