@@ -20,6 +20,7 @@ enum { LOOK_MS = 200, REPLICAS_DEFAULT = 3 };
 static unsigned index_given, replicas, servers = 1, ring,
                                        slots = GW_PS_SLOTS_MAX;
 static const char *directory, *raft_given;
+static bool accept_loss;
 
 static const struct option_spec options[] = {
     {"index", 'i', OPTION_UNSIGNED, &index_given, "I",
@@ -30,6 +31,8 @@ static const struct option_spec options[] = {
      "of their log (default: the ports behind those of --peers)", NULL},
     {"dir", 'd', OPTION_TEXT, &directory, "DIR",
      "of this one's log; made if it is not there", NULL},
+    {"accept-loss", 0, OPTION_FLAG, &accept_loss, NULL,
+     "start though the log is damaged, with what is before the damage", NULL},
     {"servers", 's', OPTION_UNSIGNED, &servers, "S",
      "that are awaited before slots are placed", NULL},
     {"replicas", 'R', OPTION_UNSIGNED, &replicas, "R",
@@ -169,6 +172,7 @@ static int run(int operand_count, char **operands)
                                               .endpoints = join.endpoint_list,
                                               .raft = addresses.list,
                                               .directory = directory,
+                                              .accept_loss = accept_loss,
                                               .observer = addresses.observer,
                                               .key_file = key_file(),
                                               .insecure = join_given.insecure,
@@ -179,7 +183,10 @@ static int run(int operand_count, char **operands)
                                               .servers = servers,
                                               .ring = ring};
     enum gw_err code = controllers_start(&config, &controllers, &why);
-    if (!code) {
+    if (code == GW_EDATA) {
+        struct gw_error damage = why;
+        gw_fail(&why, code, "%s (--accept-loss)", damage.text);
+    } else if (!code) {
         join_ready("controller", join.endpoints[index_given]);
         code = keep(controllers, &why);
     }

@@ -87,6 +87,7 @@ static enum gw_err start_controller(struct controllers *c, struct gw_error *why)
         .nodes = nodes,
         .raft_addresses = config->raft,
         .directory = config->directory,
+        .accept_loss = config->accept_loss,
         .mesh = {.node = nodes[config->index],
                  .incarnation_high = id.high,
                  .incarnation_low = id.low,

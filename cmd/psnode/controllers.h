@@ -15,6 +15,7 @@ struct controllers_config {
     const char *const *endpoints; /* [count]: where they listen */
     const char *const *raft;      /* [count]: "host:port" of their log */
     const char *directory;        /* of this one's log */
+    bool accept_loss;             /* of what is damaged there */
     const char *observer;         /* where the observer listens */
     const char *key_file;         /* NULL: none */
     bool insecure;                /* may listen on a network without one */

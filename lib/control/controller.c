@@ -43,6 +43,7 @@ static enum gw_err open_log(struct gw__controller *c, struct gw_error *why)
         .count = from->count,
         .addresses = from->raft_addresses,
         .directory = from->directory,
+        .accept_loss = from->accept_loss,
         .key_file = from->mesh.key_file,
         .insecure = from->mesh.insecure,
         .rules = from->mesh.rules,

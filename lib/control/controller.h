@@ -26,6 +26,7 @@ struct gw__controller_config {
     const unsigned *nodes;
     const char *const *raft_addresses;
     const char *directory;       /* made if missing; one process at a time */
+    bool accept_loss;            /* of what is damaged there (raft_dir.h) */
     struct gw__mesh_config mesh; /* node and endpoint of ours */
     unsigned election_ms;        /* 0: 150 */
     unsigned heartbeat_ms;       /* 0: 30 */

@@ -261,6 +261,7 @@ void gw__raft_log_close(struct gw__raft_log **closed_log)
         return;
     *closed_log = NULL;
     gw__raft_log_stop(log);
+    gw__raft_ack_close(&log->ack);
     pthread_mutex_destroy(&log->lock);
     free(log->filling.bytes);
     free(log->working.bytes);

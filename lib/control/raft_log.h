@@ -24,6 +24,8 @@
  *   raft_log_held.c  what link rules keep back
  *   raft_log_mesh.c  what controllers say to each other behind a key
  *   raft_message.h   that as bytes
+ *   raft_dir.h      whether the directory is whole, before libraft sees it
+ *   raft_ack.h       what was acknowledged
  */
 #ifndef GW__CONTROL_RAFT_LOG_H
 #define GW__CONTROL_RAFT_LOG_H
@@ -40,6 +42,7 @@ struct gw__raft_log_config {
     const char *const *addresses; /* [index]: "127.0.0.1:port"; with a key
                                      also "[::1]:port" */
     const char *directory;        /* made if missing */
+    bool accept_loss;             /* of what is damaged there */
     const char *key_file;         /* NULL: none */
     bool insecure;                /* listens outside loopback without one */
     /* What links that lead here do to the others' messages; with `nodes`
@@ -59,8 +62,8 @@ struct gw__raft_log_config {
     void (*on_leader)(void *context, unsigned leader); /* `count`: nobody */
 };
 
-/* Reads what is on disk, or begins it. GW_EUNREACH: cannot listen. GW_EINVAL:
- * not there without a key; a bad key. */
+/* Reads what is on disk, or begins it. GW_EDATA: damage (raft_dir.h).
+ * GW_EUNREACH: cannot listen. GW_EINVAL: not there without a key; a bad key. */
 GW_MUST_CHECK enum gw_err
 gw__raft_log_open(const struct gw__raft_log_config *config,
                   struct gw__raft_log **log, struct gw_error *why);

@@ -105,25 +105,41 @@ const char *gw__raft_log_text(int status)
 /* A write has failed: the disk is full, or broken. libraft goes on as if that
  * were a message that is lost, and crashes where it leads; so it hears nothing
  * any more, of this nor of anything else, and the controller ends. */
+void gw__raft_io_break(struct gw__raft_log *log, const char *what,
+                       const char *text)
+{
+    if (!log->broken)
+        gw__raft_log_fail(log, GW_ESYS, "%s: %s", what, text);
+    log->broken = true;
+}
+
 static bool is_broken(struct gw__raft_log *log, int status)
 {
-    if (!log->broken && status && status != RAFT_CANCELED) {
-        gw__raft_log_fail(log, GW_ESYS, "it cannot be written: %s",
+    if (status && status != RAFT_CANCELED)
+        gw__raft_io_break(log, "it cannot be written",
                           gw__raft_log_text(status));
-        log->broken = true;
-    }
     return log->broken;
 }
 
-struct gw__raft_append {
-    struct raft_io_append request;
-    struct gw__raft_log *log;
-    raft_term term;
-    uint64_t number;
-    struct raft_io_append *outer;
-    raft_io_append_cb done;
-    struct gw__raft_append *next; /* of those that were cancelled */
-};
+static void begin_append(struct gw__raft_append *a)
+{
+    a->since_ns = gw_now_ns();
+    *a->log->writing_end = a;
+    a->log->writing_end = &a->next;
+    a->log->under_way++;
+}
+
+static void end_append(struct gw__raft_append *a)
+{
+    struct gw__raft_append **at = &a->log->writing;
+    while (*at != a)
+        at = &(*at)->next;
+    *at = a->next;
+    if (!a->next)
+        a->log->writing_end = at;
+    a->next = NULL;
+    a->log->under_way--;
+}
 
 static void tell(struct gw__raft_append *a, int status)
 {
@@ -160,9 +176,10 @@ static void appended(struct raft_io_append *request, int status)
 {
     struct gw__raft_append *a = request->data;
     struct gw__raft_log *log = a->log;
-    log->under_way--;
+    end_append(a);
     bool cancelled = log->closing && status == RAFT_CANCELED;
-    if (is_broken(log, status) || (cancelled && !log->closed))
+    if (is_broken(log, status) || (cancelled && !log->closed) ||
+        (!status && !gw__raft_note_entries(a)))
         raft_free(a);
     else if (cancelled)
         keep_cancelled(a);
@@ -184,19 +201,26 @@ static int append(struct raft_io *io, struct raft_io_append *request,
     *a = (struct gw__raft_append){.log = log,
                                   .term = log->raft.current_term,
                                   .number = log->appends++,
+                                  .entries = entries,
+                                  .count = count,
+                                  .first =
+                                      raft_last_index(&log->raft) + 1 - count,
+                                  .taken_back = UINT64_MAX,
                                   .outer = request,
                                   .done = done};
     a->request.data = a;
     int failed = log->back.append(io, &a->request, entries, count, appended);
     if (failed)
         raft_free(a);
-    log->under_way += !failed;
+    else
+        begin_append(a);
     return failed;
 }
 
 struct put {
     struct raft_io_snapshot_put request;
     struct gw__raft_log *log;
+    struct gw__raft_ack_slot about;
     bool installs; /* instead of the whole log: nothing trails */
     struct raft_io_snapshot_put *outer;
     raft_io_snapshot_put_cb done;
@@ -207,7 +231,8 @@ static void put(struct raft_io_snapshot_put *request, int status)
     struct put *p = request->data;
     p->log->under_way--;
     p->log->installs -= p->installs;
-    if (is_broken(p->log, status)) {
+    if (is_broken(p->log, status) ||
+        (!status && !gw__raft_note_snapshot(p->log, &p->about))) {
         raft_free(p);
         return;
     }
@@ -228,9 +253,15 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
         return RAFT_NOMEM;
     *p = (struct put){
         .log = log, .installs = trailing == 0, .outer = request, .done = done};
+    p->about = (struct gw__raft_ack_slot){
+        .index = snapshot->index,
+        .term = snapshot->term,
+        .crc = gw__raft_note_crc(snapshot->bufs, snapshot->n_bufs)};
     p->request.data = p;
-    int failed =
-        log->back.snapshot_put(io, trailing, &p->request, snapshot, put);
+    int failed = RAFT_IOERR;
+    if (!p->installs || gw__raft_note_replaced(log))
+        failed =
+            log->back.snapshot_put(io, trailing, &p->request, snapshot, put);
     if (failed)
         raft_free(p);
     log->under_way += !failed;
@@ -303,9 +334,11 @@ void gw__raft_io_init(struct gw__raft_log *log)
     uint64_t seed[2] = {gw_now_ns(), (uint64_t)(uintptr_t)log};
     gw_rng_seed(&log->rng, gw_hash(seed, sizeof seed, log->config.index + 1));
     log->sent_end = &log->sent;
+    log->writing_end = &log->writing;
     log->back = log->io;
     if (log->mesh)
         log->back.send = gw__raft_mesh_send;
+    gw__raft_note_init(log);
     log->io.start = start;
     log->io.send = send_or_keep;
     log->io.append = append;

@@ -3,7 +3,9 @@
  * The log's beginning: memory, loop, libraft with its back end, and what is on
  * disk. See raft_log.h.
  */
+#include "raft_dir.h"
 #include "raft_log_parts.h"
+#include "raft_segment.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +13,6 @@
 #include <sys/stat.h>
 
 enum {
-    SEGMENT_BYTES = 1 << 20,
     SNAPSHOT_EVERY = 512, /* entries */
     TRAILING = 256,       /* entries kept for those that are behind */
     CONNECT_MS = 50,
@@ -62,7 +63,8 @@ static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
         return refuse(log, failed, c->directory, why);
     log->has_uv = true;
     gw__raft_io_init(log);
-    raft_uv_set_segment_size(&log->io, SEGMENT_BYTES);
+    raft_uv_set_segment_size(&log->io, GW__RAFT_SEGMENT_BYTES);
+    raft_uv_set_auto_recovery(&log->io, false);
     raft_uv_set_connect_retry_delay(&log->io, CONNECT_MS);
     raft_uv_set_snapshot_compression(&log->io, false);
     failed = raft_init(&log->raft, &log->io, &log->fsm, c->index + 1,
@@ -115,7 +117,10 @@ static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
         return err;
     if (mkdir(log->config.directory, 0700) && errno != EEXIST)
         return gw_fail_errno(why, "%s", log->config.directory);
-    err = make_loop(log, why);
+    err = gw__raft_dir_check(log->config.directory, log->config.accept_loss,
+                             &log->ack, why);
+    if (!err)
+        err = make_loop(log, why);
     if (!err)
         err = make_transport(log, why);
     if (!err)

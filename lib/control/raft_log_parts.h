@@ -6,6 +6,7 @@
 #ifndef GW__CONTROL_RAFT_LOG_PARTS_H
 #define GW__CONTROL_RAFT_LOG_PARTS_H
 
+#include "raft_ack.h"
 #include "raft_log.h"
 #include "registry.h"
 
@@ -44,6 +45,21 @@ struct gw__raft_holding {
     size_t bytes;
 };
 
+/* A write of entries, from its beginning until it is told. */
+struct gw__raft_append {
+    struct raft_io_append request;
+    struct gw__raft_log *log;
+    raft_term term;
+    uint64_t number, since_ns;
+    const struct raft_entry *entries;
+    unsigned count;
+    raft_index first;      /* of the entries */
+    raft_index taken_back; /* those from there on, meanwhile */
+    struct raft_io_append *outer;
+    raft_io_append_cb done;
+    struct gw__raft_append *next; /* of those under way, or cancelled */
+};
+
 struct gw__raft_log {
     struct gw__raft_log_config config;
     uv_loop_t loop;
@@ -65,6 +81,7 @@ struct gw__raft_log {
     struct raft_fsm fsm;
     struct raft raft;
     struct gw__registry *replica;
+    struct gw__raft_ack *ack;
     unsigned leader; /* an index, or config.count */
 
     /* The back end's own calls (raft_log_io.c). */
@@ -72,7 +89,9 @@ struct gw__raft_log {
     raft_io_tick_cb tick;
     raft_io_recv_cb receive;
     raft_io_close_cb closed;
+    struct gw__raft_append *writing, **writing_end; /* the first one first */
     struct gw__raft_append *cancelled; /* not yet told; the last first */
+    raft_term in_term;                 /* as it was written */
     uint64_t appends;                  /* begun so far */
     struct gw_rng rng;
     struct gw__raft_sent *sent, **sent_end;
@@ -131,6 +150,22 @@ void gw__raft_io_turn(struct gw__raft_log *log);
 void gw__raft_io_receive(struct raft_io *io, struct raft_message *message);
 void gw__raft_io_hand_over(struct gw__raft_log *log,
                            struct raft_message *message);
+
+/* A write has failed: nothing is begun any more. */
+void gw__raft_io_break(struct gw__raft_log *log, const char *what,
+                       const char *text);
+
+/* ---- raft_log_note.c: to be noted before it is told; false: it cannot ---- */
+
+/* Puts us between libraft and its back end: for votes, and what is taken back.
+ */
+void gw__raft_note_init(struct gw__raft_log *log);
+bool gw__raft_note_entries(const struct gw__raft_append *written);
+bool gw__raft_note_snapshot(struct gw__raft_log *log,
+                            const struct gw__raft_ack_slot *snapshot);
+/* All entries are about to be replaced by a snapshot. */
+bool gw__raft_note_replaced(struct gw__raft_log *log);
+uint32_t gw__raft_note_crc(const struct raft_buffer buffers[], unsigned count);
 
 /* ---- raft_log_held.c ---- */
 

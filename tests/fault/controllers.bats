@@ -5,19 +5,26 @@
 # go, so that there are always entries on their way: none of them may end of its
 # own, and the run must go on. The rounds are drawn from a seed, which is said;
 # SEED repeats one, ROUNDS says how many. What a slow disk does to them is in
-# tests/unit/test_raft_log_slow.c.
+# tests/unit/test_raft_log_slow.c. And one whose log was damaged: that is
+# refused (tests/unit/test_raft_dir.c, test_raft_damage.c).
+
+load ../until.bash
 
 setup() {
     bats_require_minimum_version 1.5.0
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
+    PSNODE=$(realpath "${PSNODE:-${B:-build}/psnode}")
+    pids=()
     cd "$BATS_TEST_TMPDIR" || return 1
     export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
+    port=0
     RANDOM=${SEED:=$((RANDOM + 1))}
     rounds=${ROUNDS:-${SLOW:+40}}
     echo "seed $SEED, ${rounds:=6} rounds"
 }
 
 teardown() {
+    [ -z "${pids[*]}" ] || kill -KILL "${pids[@]}" 2>/dev/null || true
     [ ! -e runs/storm/endpoint ] || "$RINGCTL" down --run storm
 }
 
@@ -73,4 +80,61 @@ storm() {
     "$RINGCTL" keygen storm.key
     export GRADWIRE_KEY=$PWD/storm.key
     storm
+}
+
+# ---- a damaged log ----
+
+# control NAME: the one controller in ./c0, until it is ready.
+control() {
+    "$PSNODE" controller --peers "tcp://127.0.0.1:$port" --dir c0 \
+        "${@:2}" >"$1.out" 2>"$1.err" </dev/null 3>&- &
+    pids+=($!)
+    until_true 60 grep -q 'is ready' "$1.out"
+}
+
+# A log with some entries, of a controller that was killed.
+make_log() {
+    find_port
+    control first
+    timeout 120 "$PSNODE" server --join "tcp://127.0.0.1:$port" \
+        >server.out 2>&1 </dev/null 3>&- &
+    pids+=($!)
+    until_true 60 grep -q 'is ready' server.out
+    kill -KILL "${pids[@]}"
+    wait "${pids[@]}" || true
+}
+
+refused() {
+    run -65 timeout 60 "$PSNODE" controller \
+        --peers "tcp://127.0.0.1:$port" --dir c0 </dev/null 3>&-
+    echo "$output"
+    [[ $output = "psnode: controller 0: c0"*$1* ]]
+    [[ $output = *"Copy the directory of the controller that leads"* ]]
+    [[ $output = *"(--accept-loss)" ]]
+}
+
+@test "a damaged log is refused with its entry, until the loss is accepted" {
+    make_log
+    cp -r c0 intact
+    printf '\x7f' | dd of=c0/open-1 bs=1 seek=300 conv=notrunc status=none
+    refused "/open-1: byte "*": entry "*"checksum"
+    for bytes in 700 300 8 7 0; do
+        rm -r c0
+        cp -r intact c0
+        truncate -s $bytes c0/open-1
+        refused "entr"
+    done
+    rm -r c0
+    cp -r intact c0
+    control whole
+    [ ! -s whole.err ]
+    kill -KILL "${pids[-1]}"
+    printf '\x7f' | dd of="$(find c0 -name '*2-*')" bs=1 seek=300 conv=notrunc status=none
+    refused "its checksum is wrong"
+    control short --accept-loss
+    grep 'this loss is accepted' short.err
+    [ -d c0/lost ]
+    kill -KILL "${pids[-1]}"
+    control again
+    [ ! -s again.err ]
 }

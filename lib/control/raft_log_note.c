@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Noting what the log is about to acknowledge (raft_ack.h): entries and
+ * snapshots when they are on disk, before libraft hears of that; terms and
+ * votes when they are written. What libraft takes back, a follower's entries
+ * that its new leader has not, is first taken back there; a write of such
+ * entries that ends later is not noted.
+ */
+#include "raft_log_parts.h"
+
+#include "raft_segment.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool noted(struct gw__raft_log *log, bool good)
+{
+    if (!good)
+        gw__raft_io_break(log, "what it acknowledges cannot be noted",
+                          strerror(errno));
+    return good;
+}
+
+bool gw__raft_note_entries(const struct gw__raft_append *written)
+{
+    struct gw__raft_log *log = written->log;
+    bool good = true;
+    for (unsigned i = 0; i < written->count && good; i++) {
+        const struct raft_entry *entry = &written->entries[i];
+        if (written->first + i < written->taken_back)
+            good = gw__raft_ack_note(
+                log->ack, GW__ACK_ENTRY, entry->term, written->first + i,
+                gw__raft_crc(0, entry->buf.base, entry->buf.len));
+    }
+    return noted(log, good);
+}
+
+uint32_t gw__raft_note_crc(const struct raft_buffer buffers[], unsigned count)
+{
+    uint32_t crc = 0;
+    for (unsigned i = 0; i < count; i++)
+        crc = gw__raft_crc(crc, buffers[i].base, buffers[i].len);
+    return crc;
+}
+
+bool gw__raft_note_snapshot(struct gw__raft_log *log,
+                            const struct gw__raft_ack_slot *snapshot)
+{
+    return noted(log,
+                 gw__raft_ack_note(log->ack, GW__ACK_SNAPSHOT, snapshot->term,
+                                   snapshot->index, snapshot->crc));
+}
+
+/* ---- taken back ---- */
+
+static bool take_back(struct gw__raft_log *log, raft_index index)
+{
+    for (struct gw__raft_append *a = log->writing; a; a = a->next)
+        if (index < a->taken_back)
+            a->taken_back = index;
+    return noted(log, gw__raft_ack_forget(log->ack, index));
+}
+
+bool gw__raft_note_replaced(struct gw__raft_log *log)
+{
+    return take_back(log, 1);
+}
+
+static int truncate_from(struct raft_io *io, raft_index index)
+{
+    struct gw__raft_log *log = gw__raft_log_of(io);
+    return take_back(log, index) ? log->back.truncate(io, index) : RAFT_IOERR;
+}
+
+/* ---- terms and votes ---- */
+
+static int note_vote(struct gw__raft_log *log, raft_id candidate)
+{
+    bool good =
+        gw__raft_ack_note(log->ack, GW__ACK_VOTE, log->in_term, candidate, 0);
+    return noted(log, good) ? 0 : RAFT_IOERR;
+}
+
+static int set_term(struct raft_io *io, raft_term term)
+{
+    struct gw__raft_log *log = gw__raft_log_of(io);
+    int failed = log->back.set_term(io, term);
+    if (failed)
+        return failed;
+    log->in_term = term;
+    return note_vote(log, 0);
+}
+
+/* A candidate sets its term first, and knows it itself afterwards. */
+static int set_vote(struct raft_io *io, raft_id candidate)
+{
+    struct gw__raft_log *log = gw__raft_log_of(io);
+    int failed = log->back.set_vote(io, candidate);
+    if (failed)
+        return failed;
+    if (log->in_term < log->raft.current_term)
+        log->in_term = log->raft.current_term;
+    return note_vote(log, candidate);
+}
+
+void gw__raft_note_init(struct gw__raft_log *log)
+{
+    log->io.truncate = truncate_from;
+    log->io.set_term = set_term;
+    log->io.set_vote = set_vote;
+}
