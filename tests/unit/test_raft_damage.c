@@ -380,11 +380,6 @@ static unsigned number_from(const char *name, unsigned otherwise)
     return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
 }
 
-static void ignore(void *context, const char *sentence)
-{
-    (void)context, (void)sentence;
-}
-
 /* What the check lets pass holds all that was acknowledged; libraft is asked,
  * too, of every fourth, for that takes long: it waits for the kernel. */
 static bool is_refused(const struct template *intact, unsigned i)
@@ -432,7 +427,6 @@ START_TEST(damage_is_refused_or_does_no_harm)
     unsigned seed = number_from("SEED", (unsigned)getpid());
     thorough = getenv("DAMAGES");
     printf("raft_damage: SEED=%u DAMAGES=%u\n", seed, rounds * TEMPLATES);
-    gw_notice_to(ignore, NULL);
     snprintf(folder, sizeof folder, "/dev/shm/gw-damage-%d", (int)getpid());
     make_template(&intact, lives[_i]);
     for (unsigned i = 0; i < rounds; i++)
