@@ -40,7 +40,7 @@ include $(B)/config.mk
 endif
 $(B)/config.mk: always
 	@.ci/deps build $(call need,check,check% run-%san lint deps) $(call need,demo,demo deps) \
-		$(call need,model,check-all check-model) $(call need,deb,check-deb) \
+		$(call need,model,check-all check-model) $(call need,deb,check-deb check-bare) \
 		$(call need,lint,lint) $(call need,fuzz,run-fuzz) $(call need,bench%,bench)
 	@mkdir -p $(B)
 	@config=$$(.ci/config) && { echo "$$config" | cmp -s - $@ || echo "$$config" >$@; }
@@ -220,6 +220,9 @@ sim-night: $(SIMS)
 #: check-deb         Debian packages: built, judged by lintian, installed
 check-deb:
 	@tests/debian/check.sh
+#: check-bare        make demo and make check on a machine that has nothing
+check-bare:
+	@tests/debian/bare.sh
 #: check-verbs       RDMA: soft-RoCE and iWARP in virtual machines
 # Where RDMA's libraries have come just now, make has to look again.
 check-verbs:
@@ -369,5 +372,5 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-busy check-deb check-k8s check-model check-mpi check-net check-repeat check-slurm check-verbs clean demo deps format fuzz help install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-bare check-busy check-deb check-k8s check-model check-mpi check-net check-repeat check-slurm check-verbs clean demo deps format fuzz help install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# A clean Debian root in the folder $root, made by debootstrap, with an ordinary
+# user. Needs root, and a mirror for apt (MIRROR; by default debootstrap's own).
+
+work=$(mktemp -d)
+root=$work/root
+trap 'umount "$root/proc" "$root/dev/shm" 2>/dev/null || true
+    rm -rf --one-file-system "$work"' EXIT
+
+say() {
+    printf '== %s\n' "$*"
+}
+
+inside() {
+    chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
+}
+
+as_user() {
+    inside runuser -u somebody -- sh -euc "cd; $1"
+}
+
+# make_root: apt there goes where apt here goes.
+make_root() {
+    say "debootstrap"
+    # shellcheck disable=SC2086 # a word, or none
+    debootstrap --variant=minbase "${SUITE:-bookworm}" "$root" ${MIRROR-} >"$work/root.log"
+    cp -r /etc/apt/apt.conf.d "$root/etc/apt/"
+    cp /etc/resolv.conf "$root/etc/"
+    mount -t proc proc "$root/proc"
+    mkdir -p "$root/dev/shm"
+    mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+    inside useradd -m somebody
+    inside apt-get update -qq
+}
