@@ -205,13 +205,16 @@ check-repeat: all $(B)/pskills $(B)/unit
 check-model:
 	@tests/spin/check.sh $(B)
 # Chaos on real processes, of CHAOS_FOR each; every failpoint.
-.PHONY: check-chaos check-failpoints sim-night
+.PHONY: check-chaos check-failpoints check-calm sim-night
 #: check-chaos       ringctl chaos on rings and servers (CHAOS_FOR=1m each)
 check-chaos: all
 	@B=$(B) tests/fault/chaos.sh
 #: check-failpoints  a crash at every step of the protocols, at each rank
 check-failpoints: all $(B)/failpoints $(B)/pskills
 	@B=$(B) tests/fault/failpoints.sh
+#: check-calm        members declared dead in error on a busy machine (CALM="-t 3600")
+check-calm: all $(B)/kills
+	@B=$(B) tests/fault/calm.sh $(CALM)
 # A night of seeds: tests/sim/night.sh. Because of run-asan's, make does not hand
 # on the SEEDS of the environment.
 #: sim-night         a million schedules of the simulator, with the rate

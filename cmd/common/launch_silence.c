@@ -9,11 +9,9 @@
  */
 #include "launch_parts.h"
 
-#include <fcntl.h>
+#include <wire/watch_look.h>
+
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static uint64_t sign_ns(const struct attention *attention)
 {
@@ -41,19 +39,10 @@ bool attention_misses(const struct attention *attention, uint64_t heard_ns)
            attention->clock_ns - heard_ns >= attention->silence_ns;
 }
 
-/* proc(5): "pid (name) state ...". Where there is no such file, true. */
+/* What cannot be seen is taken for stopped. */
 static bool is_stopped(pid_t pid)
 {
-    char path[40], text[128] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return true;
-    ssize_t got = read(fd, text, sizeof text - 1);
-    close(fd);
-    const char *name_end = got > 0 ? strrchr(text, ')') : NULL;
-    return !name_end || name_end[1] != ' ' || name_end[2] == 'T' ||
-           name_end[2] == 't';
+    return gw__watch_state((uint32_t)pid, 0) != GW__WATCH_AWAKE;
 }
 
 unsigned attention_convicts(const struct attention *attention,

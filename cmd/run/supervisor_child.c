@@ -318,11 +318,11 @@ static void take_message(struct run *run, struct child *child,
     }
 }
 
-void child_receive(struct run *run, struct child *child)
+void child_receive(struct run *run, struct child *child, unsigned most)
 {
     enum post_kind kind = POST_KINDS;
     size_t bytes;
-    while (child->fd >= 0) {
+    for (unsigned i = 0; child->fd >= 0 && i < most; i++) {
         enum gw_err code = post_receive(child->fd, run->buffer, &kind, &bytes);
         if (code == GW_PENDING)
             return;
@@ -365,7 +365,7 @@ static void ended(struct run *run, struct child *child, int status)
     child->paused = child->leaving = false;
     child->ended_ns = gw_now_ns();
     control_accuse(run); /* first of all: others wait for it */
-    child_receive(run, child);
+    child_receive(run, child, UINT_MAX);
     tell_end(run, child, status);
     if (child->fd >= 0)
         close(child->fd);

@@ -94,7 +94,7 @@ struct recovery {
     bool has_fate;
     enum gw__fate fate;
     uint64_t op, fate_epoch; /* that it was decided in */
-    uint64_t began_ns, detected_ns, decided_ns, resumed_ns;
+    uint64_t began_ns, detected_ns, viewed_ns, decided_ns, resumed_ns;
     struct chunks chunks; /* of that op */
 };
 
@@ -225,7 +225,8 @@ GW_MUST_CHECK enum gw_err child_start(struct run *run, struct child *child,
 void child_order(struct run *run, struct child *child);
 void children_order(struct run *run);
 /* Takes what it has sent. */
-void child_receive(struct run *run, struct child *child);
+/* At most so many messages. */
+void child_receive(struct run *run, struct child *child, unsigned most);
 /* Those that have ended. */
 void children_reap(struct run *run);
 /* Is in the ring or crew, of which the news tell. */

@@ -4,10 +4,11 @@
  *
  *     began      the signal that we sent, the cut that we made; else detected
  *     detected   the process was seen to end; or a member noticed first
+ *     viewed     the news of a view without it came
  *     decided    the controllers' log had the new view and its decisions
  *     resumed    the slowest survivor had the open ops complete
  *
- * The first three are this process's own clock; the last is what the survivors
+ * The first four are this process's own clock; the last is what the survivors
  * say that they took from decision to completion, after it.
  *
  * Beside the times, what became of the chunks of the op that was cut short. Its
@@ -111,8 +112,10 @@ static void begin(struct run *run, uint64_t nodes, uint64_t now)
         return;
     if (!goes_on) {
         recovery = &run->recoveries[run->recovery_count++ % RECOVERIES_MAX];
-        *recovery = (struct recovery){
-            .how = how_lost(run, first), .began_ns = now, .detected_ns = now};
+        *recovery = (struct recovery){.how = how_lost(run, first),
+                                      .began_ns = now,
+                                      .detected_ns = now,
+                                      .viewed_ns = now};
     }
     recovery->nodes |= nodes;
     recovery->epoch = run->news.view.epoch;
@@ -296,12 +299,13 @@ static json_t *one(struct run *run, const struct recovery *r)
 {
     const char *fate = r->fate == GW__FORWARD ? "forward" : "exclude";
     return json_pack(
-        "{s:o, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
+        "{s:o, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
         "nodes", nodes_json(r->nodes), "names", names_json(run, r->nodes),
         "how", r->how, "epoch", (json_int_t)r->epoch, "fate",
         r->has_fate ? fate : NULL, "op",
         r->has_fate ? json_integer((json_int_t)r->op) : json_null(),
-        "detected_ms", since(r, true, r->detected_ns), "decided_ms",
+        "detected_ms", since(r, true, r->detected_ns), "viewed_ms",
+        since(r, true, r->viewed_ns), "decided_ms",
         since(r, r->decided, r->decided_ns), "resumed_ms",
         since(r, r->resumed, r->resumed_ns), "chunks_kept",
         (json_int_t)r->chunks.kept, "chunks_redone",

@@ -14,7 +14,8 @@
  *   lost, doubled, delayed and reordered; they are never altered. What PERSIST
  *   wrote before a crash is given to START after it, the newest value of each
  *   key; what was not yet persisted when the driver stopped is not. PERSIST is
- *   done before any action behind it in the same answer leaves.
+ *   done before any action behind it in the same answer leaves. Each `look` is
+ *   answered by SEEN or DIED, soon, while the driver lives.
  */
 #ifndef GW__MACHINE_H
 #define GW__MACHINE_H
@@ -31,14 +32,30 @@ enum gw__input_kind {
     GW__TIMER,   /* `timer` */
     GW__DIED,    /* a certain fact: the process of node `from` has ended, with
                     the incarnation that it had */
-    GW__ASKED    /* the application's request: `data`, `bytes` */
+    GW__ASKED,   /* the application's request: `data`, `bytes` */
+    GW__SEEN     /* what a look at the process of node `from` has shown: `data`
+                    is a struct gw__sight */
+};
+
+enum gw__sight_state {
+    GW__SIGHT_NONE, /* it cannot be looked at: it is on another host, say */
+    GW__SIGHT_AWAKE,
+    GW__SIGHT_STOPPED
+};
+
+struct gw__sight {
+    enum gw__sight_state state;
+    /* For how long, since the look before, a thread of that process, or of our
+     * own, could have run and got no CPU. */
+    uint64_t waited_ns;
 };
 
 struct gw__input {
     enum gw__input_kind kind;
     uint64_t now_ns; /* this node's clock */
     uint32_t from;
-    uint64_t incarnation; /* START: ours; MESSAGE: the sender's; DIED: whose */
+    uint64_t incarnation; /* START: ours; MESSAGE: the sender's; DIED, SEEN:
+                             whose */
     uint64_t seed;
     uint32_t timer;
     const void *data;
@@ -59,6 +76,9 @@ struct gw__actions {
     const void *(*load)(void *driver, uint32_t key, size_t *bytes);
     /* To the application: an answer, a decision, a new view. */
     void (*tell)(void *driver, const void *data, size_t bytes);
+    /* Asks for a look at the process of this incarnation of `node`. NULL where
+     * no process can be looked at. */
+    void (*look)(void *driver, uint32_t node, uint64_t incarnation);
 };
 
 struct gw__machine_kind {

@@ -57,12 +57,17 @@ static void forget(struct gw__detector *d, uint64_t now_ns)
     self.changed_ns = now_ns;
     d->known[d->self] = self;
     d->told = (struct gw__laggard){.lag = GW__LAG_NONE};
-    d->watched_count = 0;
     d->receivers = 0;
 }
 
 static void watch(struct gw__detector *d, uint64_t now_ns)
 {
+    struct gw__watched before[GW__WATCHED_MAX];
+    unsigned count = d->watched_count;
+    memcpy(before, d->watched, sizeof before);
+    d->watched_count = 0;
+    if (d->rank < 0)
+        return;
     struct gw__observers observers;
     unsigned rank = (unsigned)d->rank;
     gw__observers_make(&observers, d->view.ring_count, d->view.ring_epoch);
@@ -73,7 +78,7 @@ static void watch(struct gw__detector *d, uint64_t now_ns)
             d->watched[d->watched_count++] = (struct gw__watched){
                 .node = d->view.ring[i].node,
                 .incarnation = d->view.ring[i].incarnation};
-    gw__suspect_begin(d, now_ns);
+    gw__suspect_begin(d, before, count, now_ns);
 }
 
 static void adopt(struct gw__detector *d, struct gw__reader *r, uint64_t now_ns,
@@ -91,8 +96,7 @@ static void adopt(struct gw__detector *d, struct gw__reader *r, uint64_t now_ns,
     d->rank = gw__detector_member(d, d->self, d->incarnation)
                   ? gw__view_rank(&d->view, d->self)
                   : -1;
-    if (d->rank >= 0)
-        watch(d, now_ns);
+    watch(d, now_ns);
     gw__suspect_certain(d, actions);
 }
 
@@ -203,6 +207,9 @@ static void step(void *state, const struct gw__input *input,
         return;
     case GW__ASKED:
         asked(d, input, actions);
+        return;
+    case GW__SEEN:
+        gw__suspect_seen(d, input, actions);
         return;
     }
     actions->set_timer(actions->driver, BEAT_TIMER, d->due_ns);

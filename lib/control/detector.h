@@ -6,10 +6,11 @@
  *
  *     certain   DIED: the process has ended. Accused at once, as certain.
  *     silent    phi above the threshold (phi.h), or what a plug-in takes for
- *               too long (gradwire/suspicion.h). Accused, and again every
- *               `repeat_ns` while it lasts, for accusations lapse.
- *     stuck     beats, but nothing moves any more: a watchdog, not a
- *               conviction. The root of the waits is told (laggard.h).
+ *               too long (gradwire/suspicion.h), and no excuse: a member on
+ *               this host may wait for a CPU (silence.h). Accused, and again
+ * every `repeat_ns` while it lasts, for accusations lapse. stuck     beats, but
+ * nothing moves any more: a watchdog, not a conviction. The root of the waits
+ * is told (laggard.h).
  *
  *     of each watched member:    trusted <----> suspected
  *                                     phi > threshold
@@ -30,7 +31,7 @@
 
 #include "laggard.h"
 #include "observers.h"
-#include "phi.h"
+#include "silence.h"
 #include "view.h"
 
 #include <gradwire/suspicion.h>

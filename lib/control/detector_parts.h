@@ -11,6 +11,7 @@
 
 #include "detector.h"
 #include "health.h"
+#include "silence.h"
 
 enum { GW__WATCHED_MAX = 3, GW__BEAT_STANDINGS_MAX = 16 };
 
@@ -18,7 +19,7 @@ enum { GW__WATCHED_MAX = 3, GW__BEAT_STANDINGS_MAX = 16 };
 struct gw__watched {
     unsigned node;
     struct gw__id incarnation;
-    struct gw__phi phi;
+    struct gw__silence silence;
     bool suspected;
     uint64_t accused_ns; /* when last */
 };
@@ -33,7 +34,8 @@ struct gw__detector {
     struct gw__detector_config config;
     unsigned self;
     uint64_t incarnation;
-    uint64_t due_ns; /* of the timer */
+    uint64_t due_ns;  /* of the timer */
+    uint64_t late_ns; /* how much so it fired last, if that was much */
     struct gw__health health;
     struct gw__view view;
     int rank;           /* in it; -1: not in the ring */
@@ -53,7 +55,9 @@ const struct gw__ring_member *gw__detector_member(const struct gw__detector *d,
                                                   uint64_t incarnation);
 struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node);
 
-void gw__suspect_begin(struct gw__detector *d, uint64_t now_ns);
+/* Another ring: of the `count` that were watched before. */
+void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
+                       unsigned count, uint64_t now_ns);
 /* A sign of life; `beat` when it is one. */
 void gw__suspect_heard(struct gw__detector *d, unsigned node, bool beat,
                        uint64_t now_ns, const struct gw__actions *actions);
@@ -62,6 +66,9 @@ void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns);
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
                        const struct gw__actions *actions);
+/* A look at a process has shown this. */
+void gw__suspect_seen(struct gw__detector *d, const struct gw__input *input,
+                      const struct gw__actions *actions);
 /* Accuses those whose end is a fact. */
 void gw__suspect_certain(struct gw__detector *d, const struct gw__actions *);
 /* Nodes of the view that are dead for all that this member knows. */

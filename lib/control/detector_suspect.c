@@ -4,6 +4,8 @@
  */
 #include "detector_parts.h"
 
+#include <string.h>
+
 _Static_assert((int)GW__PHI_WINDOW == GW_SILENCE_INTERVALS &&
                    (int)GW__HEALTH_MAX == GW_SILENCE_LATE,
                "gradwire/suspicion.h says how many");
@@ -16,15 +18,31 @@ struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
     return NULL;
 }
 
+/* Who was watched before keeps its intervals: what was learnt of a busy machine
+ * still holds. */
+static void take_over(struct gw__watched *w, const struct gw__watched *before,
+                      unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (before[i].node == w->node &&
+            gw__id_equal(before[i].incarnation, w->incarnation))
+            w->silence = before[i].silence;
+}
+
 /* The ring reconnects after a view change: twice the pause until the first
  * beat. */
-void gw__suspect_begin(struct gw__detector *d, uint64_t now_ns)
+void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
+                       unsigned count, uint64_t now_ns)
 {
     const struct gw__phi_rule rule = {.expected_ns = d->config.beat_ns,
                                       .deviation_ns = d->config.deviation_ns,
                                       .pause_ns = d->config.pause_ns};
-    for (unsigned i = 0; i < d->watched_count; i++)
-        gw__phi_begin(&d->watched[i].phi, &rule, now_ns + d->config.pause_ns);
+    for (unsigned i = 0; i < d->watched_count; i++) {
+        struct gw__watched *w = &d->watched[i];
+        gw__silence_begin(&w->silence, &rule, now_ns);
+        take_over(w, before, count);
+        gw__silence_again(&w->silence, now_ns + d->config.pause_ns);
+    }
 }
 
 void gw__suspect_heard(struct gw__detector *d, unsigned node, bool beat,
@@ -37,11 +55,9 @@ void gw__suspect_heard(struct gw__detector *d, unsigned node, bool beat,
                                 .epoch = d->view.epoch,
                                 .node = node,
                                 .incarnation = w->incarnation,
-                                .silence_ns = gw__phi_silence(&w->phi, now_ns)};
-    if (beat)
-        gw__phi_beat(&w->phi, now_ns);
-    else
-        gw__phi_alive(&w->phi, now_ns);
+                                .silence_ns =
+                                    gw__phi_silence(&w->silence.phi, now_ns)};
+    gw__silence_heard(&w->silence, beat, now_ns);
     if (w->suspected)
         gw__notice_tell(&notice, actions);
     w->suspected = false;
@@ -52,8 +68,9 @@ void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns)
 {
     bool late = gw__health_late(&d->health, late_ns, d->config.beat_ns);
+    d->late_ns = late ? late_ns : 0;
     for (unsigned i = 0; late && i < d->watched_count; i++)
-        gw__phi_shift(&d->watched[i].phi, late_ns, now_ns);
+        gw__silence_shift(&d->watched[i].silence, late_ns, now_ns);
 }
 
 static void accuse(const struct gw__detector *d,
@@ -66,9 +83,9 @@ static void accuse(const struct gw__detector *d,
                                 .node = member->node,
                                 .incarnation = member->incarnation,
                                 .certain = !w};
-    double phi = w ? gw__phi_now(&w->phi, now_ns) * 1000 : 0;
+    double phi = w ? gw__phi_now(&w->silence.phi, now_ns) * 1000 : 0;
     if (w)
-        notice.silence_ns = gw__phi_silence(&w->phi, now_ns);
+        notice.silence_ns = now_ns - w->silence.heard_ns;
     notice.phi_milli = phi < UINT32_MAX ? (uint32_t)phi : UINT32_MAX;
     gw__notice_tell(&notice, actions);
 }
@@ -79,33 +96,56 @@ static bool is_silent(const struct gw__detector *d, const struct gw__watched *w,
 {
     uint64_t intervals_ns[GW__PHI_WINDOW];
     const struct gw_suspicion *policy = d->config.suspicion;
-    double threshold =
-        d->config.threshold_milli / 1000.0 * gw__health_factor(&d->health);
+    const struct gw__phi *phi = &w->silence.phi;
     if (!policy)
-        return gw__phi_now(&w->phi, now_ns) >= threshold;
+        return gw__silence_is_long(&w->silence,
+                                   d->config.threshold_milli / 1000.0,
+                                   gw__health_factor(&d->health), now_ns);
     const struct gw_silence silence = {
-        .silence_ns = gw__phi_silence(&w->phi, now_ns),
+        .silence_ns = gw__phi_silence(phi, now_ns),
         .beat_ns = d->config.beat_ns,
         .intervals_ns = intervals_ns,
-        .interval_count = gw__phi_intervals(&w->phi, intervals_ns),
+        .interval_count = gw__phi_intervals(phi, intervals_ns),
         .late = d->health.level};
     return policy->suspects(&silence);
 }
 
+static void judge(struct gw__detector *d, struct gw__watched *w,
+                  uint64_t now_ns, const struct gw__actions *actions)
+{
+    if (!is_silent(d, w, now_ns) ||
+        (w->suspected && now_ns - w->accused_ns < d->config.repeat_ns))
+        return;
+    w->suspected = true;
+    w->accused_ns = now_ns;
+    int rank = gw__view_rank(&d->view, w->node);
+    accuse(d, &d->view.ring[rank], w, now_ns, actions);
+}
+
+/* Where processes can be looked at, the look decides. */
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
                        const struct gw__actions *actions)
 {
     for (unsigned i = 0; i < d->watched_count; i++) {
         struct gw__watched *w = &d->watched[i];
-        if (!is_silent(d, w, now_ns))
-            continue;
-        if (w->suspected && now_ns - w->accused_ns < d->config.repeat_ns)
-            continue;
-        w->suspected = true;
-        w->accused_ns = now_ns;
-        int rank = gw__view_rank(&d->view, w->node);
-        accuse(d, &d->view.ring[rank], w, now_ns, actions);
+        if (actions->look && gw__silence_wants_look(&w->silence, now_ns))
+            actions->look(actions->driver, w->node, w->incarnation.low);
+        else
+            judge(d, w, now_ns, actions);
     }
+}
+
+void gw__suspect_seen(struct gw__detector *d, const struct gw__input *input,
+                      const struct gw__actions *actions)
+{
+    struct gw__watched *w = gw__detector_watched(d, input->from);
+    struct gw__sight sight;
+    if (!w || w->incarnation.low != input->incarnation ||
+        input->bytes != sizeof sight)
+        return;
+    memcpy(&sight, input->data, sizeof sight);
+    gw__silence_seen(&w->silence, &sight, d->late_ns, input->now_ns);
+    judge(d, w, input->now_ns, actions);
 }
 
 static bool has_ended(const struct gw__detector *d,

@@ -142,6 +142,7 @@ static bool turn(struct gw__driver *driver)
     bool over = false;
     bool more = fulfil_wishes(driver, &over);
     more |= fire_timers(driver);
+    more |= gw__driver_look(driver);
     more |= take_messages(driver);
     if (driver->failed || over)
         return false;
@@ -185,6 +186,7 @@ static void destroy(struct gw__driver *driver)
     gw__driver_queue_fini(&driver->queue);
     gw__disk_fini(&driver->disk);
     pthread_mutex_destroy(&driver->lock);
+    free(driver->looks);
     free(driver->start);
     free(driver->state);
     free(driver);
@@ -195,7 +197,8 @@ static enum gw_err prepare(struct gw__driver *driver, struct gw_error *why)
     const struct gw__driver_config *config = &driver->config;
     driver->state = calloc(1, driver->kind->state_bytes + 1);
     driver->start = calloc(1, config->start_bytes + 1);
-    if (!driver->state || !driver->start)
+    driver->looks = calloc(1, sizeof *driver->looks);
+    if (!driver->state || !driver->start || !driver->looks)
         return gw_fail(why, GW_ENOMEM, "its state of %zu bytes",
                        driver->kind->state_bytes);
     if (config->start_bytes > 0)

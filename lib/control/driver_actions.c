@@ -81,6 +81,15 @@ static void act_tell(void *context, const void *data, size_t bytes)
         driver->config.on_tell(driver->config.context, data, bytes);
 }
 
+static void act_look(void *context, uint32_t node, uint64_t incarnation)
+{
+    struct gw__driver *driver = context;
+    if (driver->failed || node >= GW__NODES_MAX)
+        return;
+    driver->looks->wanted |= (uint64_t)1 << node;
+    driver->looks->of[node].incarnation = incarnation;
+}
+
 void gw__driver_step(struct gw__driver *driver, struct gw__input *input)
 {
     const struct gw__actions actions = {
@@ -90,6 +99,7 @@ void gw__driver_step(struct gw__driver *driver, struct gw__input *input)
         .persist = act_persist,
         .load = act_load,
         .tell = act_tell,
+        .look = act_look,
     };
     if (driver->failed)
         return;

@@ -6,6 +6,7 @@
  *   driver_ask.c      what others may ask, from any thread
  *   driver_queue.c    how that comes to the thread
  *   driver_actions.c  what a machine's step does to the world
+ *   driver_look.c     looks at the processes of other nodes
  */
 #ifndef GW__DRIVER_PARTS_H
 #define GW__DRIVER_PARTS_H
@@ -13,6 +14,7 @@
 #include "driver.h"
 
 #include <sim/disk.h>
+#include <wire/watch_look.h>
 
 #include <pthread.h>
 
@@ -77,6 +79,14 @@ struct gw__driver {
     struct gw__disk disk;
     bool starting, failed;
     uint64_t turned_ns; /* when on_turn ran last */
+    struct gw__driver_looks {
+        uint64_t wanted; /* nodes */
+        struct gw__watch_look self;
+        struct {
+            uint64_t incarnation;
+            struct gw__watch_look look;
+        } of[GW__NODES_MAX];
+    } * looks;
 
     pthread_mutex_t lock; /* of `error` */
     struct gw_error error;
@@ -84,6 +94,8 @@ struct gw__driver {
 
 /* One step of the machine; `input->now_ns` is filled in. */
 void gw__driver_step(struct gw__driver *driver, struct gw__input *input);
+/* Does the looks that were asked for; whether there were any. */
+bool gw__driver_look(struct gw__driver *driver);
 /* The first failure counts. */
 void gw__driver_fail(struct gw__driver *driver, enum gw_err code,
                      const char *format, ...) GW_PRINTF(3, 4);

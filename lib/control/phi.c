@@ -12,6 +12,12 @@ void gw__phi_begin(struct gw__phi *phi, const struct gw__phi_rule *rule,
     *phi = (struct gw__phi){.rule = *rule, .alive_ns = now_ns};
 }
 
+void gw__phi_again(struct gw__phi *phi, uint64_t now_ns)
+{
+    phi->alive_ns = now_ns;
+    phi->beat_ns = 0;
+}
+
 void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns)
 {
     if (now_ns > phi->alive_ns)
@@ -61,9 +67,12 @@ unsigned gw__phi_intervals(const struct gw__phi *phi,
  * that are nearly equal. The expected interval counts as one more. */
 static void estimate(const struct gw__phi *phi, double *mean, double *deviation)
 {
-    double n = phi->count + 1, sum = (double)phi->rule.expected_ns;
-    for (unsigned i = 0; i < phi->count; i++)
+    enum { FARTHEST = 3 }; /* deviations */
+    double n = phi->count + 1, sum = (double)phi->rule.expected_ns, longest = 0;
+    for (unsigned i = 0; i < phi->count; i++) {
         sum += (double)phi->intervals[i];
+        longest = fmax(longest, (double)phi->intervals[i]);
+    }
     *mean = sum / n;
     double away = (double)phi->rule.expected_ns - *mean, squares = away * away;
     for (unsigned i = 0; i < phi->count; i++) {
@@ -71,6 +80,14 @@ static void estimate(const struct gw__phi *phi, double *mean, double *deviation)
         squares += away * away;
     }
     *deviation = fmax(sqrt(squares / n), (double)phi->rule.deviation_ns);
+    *deviation = fmax(*deviation, (longest - *mean) / FARTHEST);
+}
+
+double gw__phi_by_rule(const struct gw__phi_rule *rule, uint64_t silence_ns)
+{
+    double over =
+        (double)silence_ns - (double)rule->expected_ns - (double)rule->pause_ns;
+    return gw__phi_tail(over / fmax((double)rule->deviation_ns, 1));
 }
 
 double gw__phi_now(const struct gw__phi *phi, uint64_t now_ns)

@@ -12,10 +12,12 @@
  * the standard deviation has a floor (beats that come like clockwork teach no
  * impatience), and a pause is always allowed on top of the mean.
  *
- * Departures: other traffic is a sign of life that ends a silence, but only
- * beats enter the window, or a burst of data would make the next ordinary gap
- * look long; and `shift` takes out a time in which the observer itself did not
- * run.
+ * Departures: one long interval among many short ones says more than their
+ * deviation, for on a busy machine such intervals come again: the longest is
+ * taken for at most three deviations away; other traffic is a sign of life that
+ * ends a silence, but only beats enter the window, or a burst of data would
+ * make the next ordinary gap look long; and `shift` takes out a time in which
+ * the observer itself did not run.
  */
 #ifndef GW__CONTROL_PHI_H
 #define GW__CONTROL_PHI_H
@@ -42,6 +44,8 @@ struct gw__phi {
 /* As if a sign of life had come now. */
 void gw__phi_begin(struct gw__phi *phi, const struct gw__phi_rule *rule,
                    uint64_t now_ns);
+/* The same, and the intervals stay; the one that is open does not count. */
+void gw__phi_again(struct gw__phi *phi, uint64_t now_ns);
 void gw__phi_beat(struct gw__phi *phi, uint64_t now_ns);
 void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns);
 /* The observer did not run for `ns` before `now_ns`: nobody was silent then. */
@@ -51,6 +55,8 @@ uint64_t gw__phi_silence(const struct gw__phi *phi, uint64_t now_ns);
 unsigned gw__phi_intervals(const struct gw__phi *phi,
                            uint64_t out[GW__PHI_WINDOW]);
 double gw__phi_now(const struct gw__phi *phi, uint64_t now_ns);
+/* Of a silence before any interval was seen. */
+double gw__phi_by_rule(const struct gw__phi_rule *rule, uint64_t silence_ns);
 
 /* -log10 of the chance that a standard normal variable exceeds z: right for
  * every z, also where the chance itself is too small for a double. */

@@ -125,6 +125,9 @@ static void take(struct gw__service *s, const struct gw__input *input)
     case GW__ASKED:
         asked(s, input);
         break;
+    case GW__SEEN:
+        gw__watched_seen(s, input);
+        break;
     }
 }
 

@@ -39,12 +39,15 @@
 #ifndef GW__CONTROL_SERVICE_H
 #define GW__CONTROL_SERVICE_H
 
-#include "phi.h"
+#include "silence.h"
 #include "talk.h"
 
 #include <base/machine.h>
 
 #define GW__FLUSH_DEADLINE_NS 400000000ULL
+/* While a member whose report is missing says HELLO it is only slow: its
+ * threads wait for a CPU, say. Who is silent is accused anyway. */
+#define GW__FLUSH_PATIENCE_NS 3000000000ULL
 /* How much longer a ring member may be silent that has not said HELLO to this
  * controller before. A controller that was started anew knows the ring from its
  * log at once, but its members have yet to notice that they lost it, and to

@@ -45,14 +45,31 @@ static void enter(struct gw__service *s)
     gw__service_propose(s, &command);
 }
 
+/* Is a report missing whose member has just said HELLO? */
+static bool awaits_living(const struct gw__service *s)
+{
+    const struct gw__registry *r = &s->registry;
+    uint64_t missing = gw__view_nodes(&r->view) & ~r->flush.reported;
+    for (; missing; missing &= missing - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(missing);
+        const struct gw__heard *heard = &s->heard[node];
+        if (gw__id_equal(heard->incarnation, r->members[node].incarnation) &&
+            s->now_ns - heard->heard_ns < GW__FLUSH_DEADLINE_NS)
+            return true;
+    }
+    return false;
+}
+
 /* Counted from when this leader took office: members cannot report while there
  * is none. A leader that hardly runs itself has patience with others. */
 static void end_flush(struct gw__service *s)
 {
     uint64_t epoch = s->registry.view.epoch;
     uint64_t since_ns = s->flush_ns > s->office_ns ? s->flush_ns : s->office_ns;
+    uint64_t deadline_ns =
+        awaits_living(s) ? GW__FLUSH_PATIENCE_NS : GW__FLUSH_DEADLINE_NS;
     uint64_t patience_ns =
-        GW__FLUSH_DEADLINE_NS * (uint64_t)gw__health_factor(&s->health);
+        deadline_ns * (uint64_t)gw__health_factor(&s->health);
     struct gw__command command = {.kind = GW__CMD_DEADLINE, .epoch = epoch};
     if (!s->flushing || s->now_ns < since_ns + patience_ns)
         return;

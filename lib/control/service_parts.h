@@ -39,9 +39,9 @@ struct gw__heard {
 };
 
 /* Of an active worker or server. */
-struct gw__watch {
+struct gw__member_watch {
     struct gw__id incarnation; /* none: it is none */
-    struct gw__phi phi;
+    struct gw__silence silence;
     uint64_t accused_ns; /* last; 0: not */
     bool certain, alone; /* then */
 };
@@ -49,7 +49,8 @@ struct gw__watch {
 struct gw__service {
     struct gw__service_config self;
     uint64_t now_ns;
-    uint64_t due_ns; /* of the timer */
+    uint64_t due_ns;  /* of the timer */
+    uint64_t late_ns; /* how much so it fired last, if that was much */
     const struct gw__actions *act;
 
     unsigned leader;     /* a node, or GW__NODES_MAX */
@@ -74,7 +75,7 @@ struct gw__service {
     struct gw__asker askers[GW__ASKERS_MAX];
     struct gw__heard heard[GW__NODES_MAX];
     struct gw__health health;
-    struct gw__watch watched[GW__NODES_MAX];
+    struct gw__member_watch watched[GW__NODES_MAX];
     uint64_t ended[GW__NODES_MAX]; /* incarnation of which the end is a fact */
 
     struct gw__registry registry;
@@ -127,6 +128,8 @@ void gw__watch_beat(struct gw__service *s, unsigned node,
 void gw__watch_health(struct gw__service *s, uint64_t late_ns);
 /* As leader: accuses whoever is silent or has ended. */
 void gw__watch_accuse(struct gw__service *s);
+/* A look at a process has shown this. */
+void gw__watched_seen(struct gw__service *s, const struct gw__input *input);
 
 /* ---- service_office.c ---- */
 

@@ -8,6 +8,8 @@
  */
 #include "service_parts.h"
 
+#include <string.h>
+
 static const struct gw__phi_rule rule = {
     .expected_ns = 100000000, .deviation_ns = 50000000, .pause_ns = 150000000};
 static const double threshold = 8;
@@ -15,13 +17,14 @@ static const double threshold = 8;
 static void watch(struct gw__service *s, unsigned node)
 {
     const struct gw__member *m = &s->registry.members[node];
-    struct gw__watch *w = &s->watched[node];
+    struct gw__member_watch *w = &s->watched[node];
     const struct gw__heard *heard = &s->heard[node];
     if (gw__id_equal(w->incarnation, m->incarnation))
         return;
     bool known = gw__id_equal(heard->incarnation, m->incarnation);
-    *w = (struct gw__watch){.incarnation = m->incarnation};
-    gw__phi_begin(&w->phi, &rule, s->now_ns + (known ? 0 : GW__FIRST_HELLO_NS));
+    *w = (struct gw__member_watch){.incarnation = m->incarnation};
+    gw__silence_begin(&w->silence, &rule,
+                      s->now_ns + (known ? 0 : GW__FIRST_HELLO_NS));
 }
 
 void gw__watch_members(struct gw__service *s)
@@ -38,31 +41,34 @@ void gw__watch_members(struct gw__service *s)
 void gw__watch_beat(struct gw__service *s, unsigned node,
                     struct gw__id incarnation)
 {
-    struct gw__watch *w = &s->watched[node];
+    struct gw__member_watch *w = &s->watched[node];
     if (!gw__id_equal(w->incarnation, incarnation))
         return;
-    if (w->phi.beat_ns == 0)
-        gw__phi_begin(&w->phi, &rule, s->now_ns);
-    gw__phi_beat(&w->phi, s->now_ns);
+    if (w->silence.phi.beat_ns == 0)
+        gw__silence_begin(&w->silence, &rule, s->now_ns);
+    gw__silence_heard(&w->silence, true, s->now_ns);
     w->accused_ns = 0;
 }
 
 void gw__watch_health(struct gw__service *s, uint64_t late_ns)
 {
+    s->late_ns = 0;
     if (!gw__health_late(&s->health, late_ns, rule.deviation_ns))
         return;
+    s->late_ns = late_ns;
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
-        gw__phi_shift(&s->watched[node].phi, late_ns, s->now_ns);
+        gw__silence_shift(&s->watched[node].silence, late_ns, s->now_ns);
     s->flush_ns += late_ns;
 }
 
 /* ---- accusing ---- */
 
-static bool is_silent(const struct gw__service *s, const struct gw__watch *w)
+static bool is_silent(const struct gw__service *s,
+                      const struct gw__member_watch *w)
 {
     return !gw__id_is_none(w->incarnation) &&
-           gw__phi_now(&w->phi, s->now_ns) >=
-               threshold * gw__health_factor(&s->health);
+           gw__silence_is_long(&w->silence, threshold,
+                               gw__health_factor(&s->health), s->now_ns);
 }
 
 static bool has_ended(const struct gw__service *s, unsigned node)
@@ -90,10 +96,10 @@ static bool joiner_waits(const struct gw__service *s)
 static bool is_deserted(const struct gw__service *s, unsigned node)
 {
     const struct gw__view *view = &s->registry.view;
-    const struct gw__watch *w = &s->watched[node];
+    const struct gw__member_watch *w = &s->watched[node];
     return view->ring_count == 1 && view->ring[0].node == node &&
            gw__id_equal(w->incarnation, view->ring[0].incarnation) &&
-           gw__phi_silence(&w->phi, s->now_ns) >= GW__DESERTED_NS &&
+           gw__phi_silence(&w->silence.phi, s->now_ns) >= GW__DESERTED_NS &&
            joiner_waits(s);
 }
 
@@ -102,7 +108,7 @@ static bool is_elsewhere(const struct gw__service *s,
                          const struct gw__slot_route *slot, unsigned node)
 {
     for (unsigned i = 0; i < slot->count; i++) {
-        const struct gw__watch *w = &s->watched[slot->replica[i]];
+        const struct gw__member_watch *w = &s->watched[slot->replica[i]];
         if (slot->replica[i] != node && !gw__id_is_none(w->incarnation) &&
             !is_silent(s, w))
             return true;
@@ -126,10 +132,10 @@ static bool has(const struct gw__slot_route *slot, unsigned node)
 static bool is_parted(const struct gw__service *s, unsigned node)
 {
     const struct gw__routes *routes = &s->registry.routes;
-    const struct gw__watch *w = &s->watched[node];
+    const struct gw__member_watch *w = &s->watched[node];
     if (s->registry.members[node].role != GW__SERVER ||
         gw__id_is_none(w->incarnation) ||
-        gw__phi_silence(&w->phi, s->now_ns) < GW__PARTED_NS)
+        gw__phi_silence(&w->silence.phi, s->now_ns) < GW__PARTED_NS)
         return false;
     for (unsigned i = 0; i < routes->slot_count; i++)
         if (has(&routes->slots[i], node) &&
@@ -141,7 +147,7 @@ static bool is_parted(const struct gw__service *s, unsigned node)
 static void accuse(struct gw__service *s, unsigned node, bool certain,
                    bool alone)
 {
-    struct gw__watch *w = &s->watched[node];
+    struct gw__member_watch *w = &s->watched[node];
     struct gw__command command = {
         .kind = GW__CMD_ACCUSE,
         .who = {s->self.node, s->self.incarnation},
@@ -158,16 +164,48 @@ static void accuse(struct gw__service *s, unsigned node, bool certain,
     gw__service_propose(s, &command);
 }
 
-void gw__watch_accuse(struct gw__service *s)
+/* May we accuse anybody? */
+static bool has_office(const struct gw__service *s)
 {
     const struct gw__member *self = &s->registry.members[s->self.node];
-    if (self->state != GW__ACTIVE ||
-        !gw__id_equal(self->incarnation, s->self.incarnation))
-        return;
-    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
-        bool certain = node != s->self.node &&
-                       (has_ended(s, node) || is_deserted(s, node));
-        if (certain || is_silent(s, &s->watched[node]))
-            accuse(s, node, certain, !certain && is_parted(s, node));
+    return gw__service_leads(s) && self->state == GW__ACTIVE &&
+           gw__id_equal(self->incarnation, s->self.incarnation);
+}
+
+static void judge(struct gw__service *s, unsigned node)
+{
+    if (is_silent(s, &s->watched[node]))
+        accuse(s, node, false, is_parted(s, node));
+}
+
+/* Where processes can be looked at, the look decides. */
+void gw__watch_accuse(struct gw__service *s)
+{
+    for (unsigned node = 0; has_office(s) && node < GW__NODES_MAX; node++) {
+        const struct gw__member_watch *w = &s->watched[node];
+        bool is_watched = !gw__id_is_none(w->incarnation);
+        if (node != s->self.node &&
+            (has_ended(s, node) || is_deserted(s, node)))
+            accuse(s, node, true, false);
+        else if (is_watched && s->act->look &&
+                 gw__silence_wants_look(&w->silence, s->now_ns))
+            s->act->look(s->act->driver, node, w->incarnation.low);
+        else
+            judge(s, node);
     }
+}
+
+void gw__watched_seen(struct gw__service *s, const struct gw__input *input)
+{
+    struct gw__sight sight;
+    if (input->from >= GW__NODES_MAX || input->bytes != sizeof sight)
+        return;
+    struct gw__member_watch *w = &s->watched[input->from];
+    if (gw__id_is_none(w->incarnation) ||
+        w->incarnation.low != input->incarnation)
+        return;
+    memcpy(&sight, input->data, sizeof sight);
+    gw__silence_seen(&w->silence, &sight, s->late_ns, s->now_ns);
+    if (has_office(s))
+        judge(s, input->from);
 }

@@ -281,6 +281,10 @@ static void step(void *state, const struct gw__input *input,
         gw__mate_detect(m, input);
         gw__doubt_ended(m, input->from, input->incarnation);
         break;
+    case GW__SEEN:
+        gw__mate_detect(m, input);
+        gw__doubt_seen(m, input);
+        break;
     case GW__ASKED:
         gw__mate_asked(m, input);
         break;

@@ -89,6 +89,10 @@ size_t gw__member_ask_leave(uint8_t out[GW__MEMBER_ASK_MAX]);
 /* It has ended, that is certain. (DIED does the same.) */
 size_t gw__member_ask_lost(uint8_t out[GW__MEMBER_ASK_MAX],
                            struct gw__process who);
+/* The connection to it has ended, which is no proof: it may have gone on to
+ * another view of which this member has yet to hear. */
+size_t gw__member_ask_reset(uint8_t out[GW__MEMBER_ASK_MAX],
+                            struct gw__process who);
 /* For the detector. */
 size_t gw__member_ask_standing(uint8_t out[GW__MEMBER_ASK_MAX],
                                const struct gw__standing *standing);

@@ -7,7 +7,17 @@
 
 #include <string.h>
 
-enum ask { READY = 1, ADMIT, REPORT, ADDRESS, LEAVE, LOST, STANDING, COMMAND };
+enum ask {
+    READY = 1,
+    ADMIT,
+    REPORT,
+    ADDRESS,
+    LEAVE,
+    LOST,
+    STANDING,
+    COMMAND,
+    RESET
+};
 
 static struct gw__writer begin(uint8_t *out, enum ask ask)
 {
@@ -57,6 +67,14 @@ size_t gw__member_ask_address(uint8_t out[GW__MEMBER_ASK_MAX],
 size_t gw__member_ask_leave(uint8_t out[GW__MEMBER_ASK_MAX])
 {
     return begin(out, LEAVE).used;
+}
+
+size_t gw__member_ask_reset(uint8_t out[GW__MEMBER_ASK_MAX],
+                            struct gw__process who)
+{
+    struct gw__writer w = begin(out, RESET);
+    gw__put_process(&w, who);
+    return w.used;
 }
 
 size_t gw__member_ask_lost(uint8_t out[GW__MEMBER_ASK_MAX],
@@ -154,6 +172,9 @@ void gw__mate_asked(struct gw__mate *m, const struct gw__input *input)
         break;
     case LEAVE:
         m->leaves = true;
+        break;
+    case RESET:
+        gw__doubt_reset(m, gw__get_process(&r));
         break;
     case LOST:
         gw__doubt_lost(m, gw__get_process(&r));

@@ -37,6 +37,12 @@ static const void *detector_load(void *driver, uint32_t key, size_t *bytes)
     return m->act->load(m->act->driver, key, bytes);
 }
 
+static void detector_look(void *driver, uint32_t node, uint64_t incarnation)
+{
+    const struct gw__mate *m = driver;
+    m->act->look(m->act->driver, node, incarnation);
+}
+
 static void detector_tell(void *driver, const void *data, size_t bytes)
 {
     gw__doubt_notice(driver, data, bytes);
@@ -72,7 +78,9 @@ void gw__mate_detect(struct gw__mate *m, const struct gw__input *input)
                                        .set_timer = detector_timer,
                                        .persist = detector_persist,
                                        .load = detector_load,
-                                       .tell = detector_tell};
+                                       .tell = detector_tell,
+                                       .look =
+                                           m->act->look ? detector_look : NULL};
     bool beats = m->config.ring || gw__mate_is_crew(m);
     bool awake = beats && m->stage != GW__STAGE_REGISTERING;
     if (awake && m->stage != GW__STAGE_GONE)

@@ -3,12 +3,21 @@
  * Whom to accuse: whose end is certain, and who is silent. Accusations are made
  * again and again until the registry's view shows that they were heard, or the
  * doubt is over.
+ *
+ * The end of a connection is a doubt of its own. Mostly the peer has died: then
+ * its process is seen to have ended, where it can be looked at, and elsewhere
+ * it beats no more. Or it lives, and is on its way to another view (a member
+ * that is called away while it connects drops what it has): then there will be
+ * news. When there is none for GW__RESET_NS the connection alone is gone, and
+ * nothing would ever move over it again: then it is taken for dead.
  */
 #include "member_parts.h"
 
 #include <string.h>
 
-enum { REPEAT_NS = 200000000 };
+enum { REPEAT_NS = 200000000, LOOK_NS = 10000000 };
+
+static const uint64_t reset_ns = 1000000000;
 
 /* Who is active under this number, in the ring or the crew; none: nobody. */
 static struct gw__id active(const struct gw__mate *m, unsigned node)
@@ -22,12 +31,32 @@ static struct gw__id active(const struct gw__mate *m, unsigned node)
     return (struct gw__id){0};
 }
 
+/* Has it fallen silent, so that the end of its connection was its own? */
+static bool beats_no_more(const struct gw__mate *m, unsigned node)
+{
+    const struct gw__detector *d = &m->detector;
+    for (unsigned i = 0; i < d->watched_count; i++)
+        if (d->watched[i].node == node)
+            return gw__phi_now(&d->watched[i].silence.phi, m->now_ns) >= 1;
+    return false;
+}
+
+static bool is_cut_off(const struct gw__mate *m, unsigned node,
+                       struct gw__id member)
+{
+    const struct gw__doubt *doubt = &m->doubts[node];
+    return !gw__id_is_none(member) && gw__id_equal(member, doubt->reset) &&
+           (m->now_ns >= doubt->reset_ns + reset_ns ||
+            (doubt->hidden && beats_no_more(m, node)));
+}
+
 /* Whose end is certain, or none. */
 static struct gw__id ended(const struct gw__mate *m, unsigned node)
 {
     const struct gw__doubt *doubt = &m->doubts[node];
     struct gw__id member = active(m, node);
-    if (doubt->ended && member.low == doubt->ended)
+    if ((doubt->ended && member.low == doubt->ended) ||
+        is_cut_off(m, node, member))
         return member;
     return doubt->lost;
 }
@@ -65,17 +94,27 @@ bool gw__doubt_next(struct gw__mate *m, bool certain,
     return false;
 }
 
+/* When to look again at who was reset; 0: nobody. */
+static uint64_t reset_due(const struct gw__mate *m, unsigned node)
+{
+    const struct gw__doubt *doubt = &m->doubts[node];
+    if (gw__id_is_none(doubt->reset) ||
+        !gw__id_equal(active(m, node), doubt->reset))
+        return 0;
+    return doubt->hidden ? m->now_ns + LOOK_NS : doubt->reset_ns + reset_ns;
+}
+
 uint64_t gw__doubt_due(const struct gw__mate *m)
 {
     uint64_t due = 0;
     for (uint64_t left = m->doubted; left; left &= left - 1) {
         unsigned node = (unsigned)__builtin_ctzll(left);
-        uint64_t at = m->doubts[node].due_ns;
+        uint64_t at = m->doubts[node].due_ns + 1; /* 0 says that nothing is */
         if (gw__id_is_none(accused(m, node, true)) &&
             gw__id_is_none(accused(m, node, false)))
-            continue;
-        if (due == 0 || at < due)
-            due = at ? at : 1;
+            at = reset_due(m, node);
+        if (at && (due == 0 || at < due))
+            due = at;
     }
     return due;
 }
@@ -83,7 +122,29 @@ uint64_t gw__doubt_due(const struct gw__mate *m)
 void gw__doubt_forget(struct gw__mate *m)
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
-        m->doubts[node].silent = (struct gw__id){0};
+        m->doubts[node].silent = m->doubts[node].reset = (struct gw__id){0};
+}
+
+void gw__doubt_reset(struct gw__mate *m, struct gw__process who)
+{
+    if (who.node >= GW__NODES_MAX)
+        return;
+    struct gw__doubt *doubt = &m->doubts[who.node];
+    doubt->reset = who.incarnation;
+    doubt->reset_ns = m->now_ns;
+    doubt->hidden = !m->act->look;
+    m->doubted |= (uint64_t)1 << who.node;
+    if (m->act->look)
+        m->act->look(m->act->driver, who.node, who.incarnation.low);
+}
+
+void gw__doubt_seen(struct gw__mate *m, const struct gw__input *input)
+{
+    struct gw__sight sight;
+    if (input->from >= GW__NODES_MAX || input->bytes != sizeof sight)
+        return;
+    memcpy(&sight, input->data, sizeof sight);
+    m->doubts[input->from].hidden = sight.state == GW__SIGHT_NONE;
 }
 
 void gw__doubt_ended(struct gw__mate *m, unsigned node, uint64_t incarnation)

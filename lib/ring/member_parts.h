@@ -36,6 +36,9 @@ struct gw__doubt {
     uint64_t ended;       /* incarnation (its low half) that has ended; 0 */
     struct gw__id lost;   /* one that the application knows to have ended, and
                              about which the registry has not answered yet */
+    struct gw__id reset;  /* one whose connection has ended, */
+    uint64_t reset_ns;    /* then; */
+    bool hidden;          /* its process cannot be looked at */
     struct gw__id silent; /* one that the detector has not heard; none */
     uint64_t due_ns;      /* not before */
 };
@@ -167,6 +170,9 @@ void gw__want_add(struct gw__mate *m, const struct gw__command *command,
 void gw__doubt_notice(struct gw__mate *m, const void *data, size_t bytes);
 void gw__doubt_ended(struct gw__mate *m, unsigned node, uint64_t incarnation);
 void gw__doubt_lost(struct gw__mate *m, struct gw__process who);
+void gw__doubt_reset(struct gw__mate *m, struct gw__process who);
+/* A look at a process has shown this. */
+void gw__doubt_seen(struct gw__mate *m, const struct gw__input *input);
 /* A new ring: the detector begins anew, and so do doubts. */
 void gw__doubt_forget(struct gw__mate *m);
 /* The next accusation to be made now. With `certain` only of that kind. */

@@ -43,7 +43,8 @@ static size_t accuse(struct gw_ring *ring, unsigned rank,
     struct gw__process who = {view->ring[rank].node,
                               view->ring[rank].incarnation};
     gw__events_loss(ring, who.node, same_host ? GW_BY_EXIT : GW_BY_RESET);
-    return gw__member_ask_lost(out, who);
+    return same_host ? gw__member_ask_lost(out, who)
+                     : gw__member_ask_reset(out, who);
 }
 
 static void accuse_lost(struct gw_ring *ring, uint64_t lost)

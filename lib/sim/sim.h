@@ -76,6 +76,10 @@ struct gw__sim_options {
      * is paused or goes on (GW__RESUME). */
     void (*on_life)(void *context, struct gw__sim *sim, uint32_t node,
                     enum gw__fault_kind what);
+    /* What `observer` sees who looks at the process of `node`, which is up;
+     * NULL: nobody can look. A node that is down is seen to have ended. */
+    void (*look)(void *context, struct gw__sim *sim, uint32_t observer,
+                 uint32_t node, struct gw__sight *sight);
     /* After each delivered input; the place to check what must always hold. If
      * the step ended in a crash the node is down already. */
     void (*after_step)(void *context, struct gw__sim *sim, uint32_t node,

@@ -7,6 +7,8 @@
  */
 #include "sim_parts.h"
 
+#include <string.h>
+
 static struct gw__node *stepping(struct gw__sim *sim)
 {
     return &sim->nodes[sim->stepping];
@@ -112,6 +114,31 @@ static void act_tell(void *driver, const void *data, size_t bytes)
                              bytes);
 }
 
+/* The answer comes at once, as an input of its own. */
+static void act_look(void *driver, uint32_t node, uint64_t incarnation)
+{
+    struct gw__sim *sim = driver;
+    struct gw__sight sight = {.state = GW__SIGHT_NONE};
+    if (!is_spared(sim) || node >= sim->node_count)
+        return;
+    const struct gw__node *seen = &sim->nodes[node];
+    bool ended = !seen->up || seen->incarnation != incarnation;
+    struct gw__event *event = gw__sim_take(sim, ended ? 0 : sizeof sight);
+    if (!event)
+        return;
+    if (!ended) {
+        sim->options.look(sim->options.context, sim, sim->stepping, node,
+                          &sight);
+        memcpy(event->data, &sight, sizeof sight);
+    }
+    event->kind = ended ? GW__DIED : GW__SEEN;
+    event->node = (uint8_t)sim->stepping;
+    event->from = (uint8_t)node;
+    event->incarnation = incarnation;
+    event->life = stepping(sim)->life;
+    gw__queue_add(&sim->queue, event, sim->now_ns);
+}
+
 struct gw__actions gw__sim_actions(struct gw__sim *sim)
 {
     return (struct gw__actions){
@@ -121,5 +148,6 @@ struct gw__actions gw__sim_actions(struct gw__sim *sim)
         .persist = act_persist,
         .load = act_load,
         .tell = act_tell,
+        .look = sim->options.look ? act_look : NULL,
     };
 }

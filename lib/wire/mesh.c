@@ -139,8 +139,9 @@ enum gw_err gw__mesh_open(const struct gw__mesh_config *config,
     if (!mesh)
         return gw_fail(why, GW_ENOMEM, "mesh");
     mesh->node = config->node;
-    mesh->self = (struct gw__mesh_process){config->incarnation_high,
-                                           config->incarnation_low};
+    mesh->self = (struct gw__mesh_process){
+        config->incarnation_high, config->incarnation_low, {0}};
+    gw__watch_self(&mesh->self.id);
     mesh->token = config->token;
     mesh->rules = config->rules;
     mesh->bulk = config->bulk;

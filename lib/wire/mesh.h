@@ -10,7 +10,10 @@
  * another endpoint or incarnation. Every message begins with
  *
  *     magic version | from, to | token | incarnation (128 bits) | sent_ns |
- *     bytes ...
+ *     process | bytes ...
+ *
+ * The process is where on the host the sender runs (watch.h), so that who has
+ * not heard from it for long can look at it.
  *
  * What is malformed, of another run (`token`) or for another node is dropped
  * and counted. To abstract ipc endpoints only processes of the same user may
@@ -26,6 +29,7 @@
 #define GW__MESH_H
 
 #include "rules.h"
+#include "watch.h"
 
 enum {
     GW__MESH_NODES = 64,
@@ -95,6 +99,12 @@ void gw__mesh_wait(struct gw__mesh *mesh, int extra_fd, uint64_t deadline_ns);
  * been false. */
 int gw__mesh_fd(const struct gw__mesh *mesh);
 bool gw__mesh_has_some(const struct gw__mesh *mesh);
+
+/* Which process has spoken as this incarnation of the node; NULL: none, of
+ * late. */
+const struct gw__watch_id *gw__mesh_process(const struct gw__mesh *mesh,
+                                            unsigned node,
+                                            uint64_t incarnation_low);
 
 struct gw__mesh_counts {
     uint64_t sent, received, dropped_by_rule, refused, overflowed;

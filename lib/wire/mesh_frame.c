@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const uint32_t magic = 0x31637767; /* "gwc1": the version is in it */
+static const uint32_t magic = 0x32637767; /* "gwc2": the version is in it */
 
 void gw__mesh_frame_seal(struct gw__mesh_head *head, const void *data,
                          size_t bytes, void *frame)

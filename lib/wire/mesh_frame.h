@@ -17,8 +17,9 @@ struct gw__mesh_head {
     uint64_t token;
     uint64_t incarnation_high, incarnation_low;
     uint64_t sent_ns;
+    struct gw__watch_id process; /* the sender's */
 };
-_Static_assert(sizeof(struct gw__mesh_head) == 40, "no padding");
+_Static_assert(sizeof(struct gw__mesh_head) == 64, "no padding");
 
 enum {
     GW__MESH_HEAD_BYTES = sizeof(struct gw__mesh_head),

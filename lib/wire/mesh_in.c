@@ -45,7 +45,7 @@ static void hear(struct gw__mesh *mesh, const struct gw__mesh_head *head)
 {
     struct gw__mesh_peer *peer = &mesh->peers[head->from];
     struct gw__mesh_process process = {head->incarnation_high,
-                                       head->incarnation_low};
+                                       head->incarnation_low, head->process};
     if ((peer->heard > 0 && is_same(process, peer->now)) ||
         (peer->heard > 1 && is_same(process, peer->before)))
         return;
@@ -54,6 +54,18 @@ static void hear(struct gw__mesh *mesh, const struct gw__mesh_head *head)
     peer->heard = peer->heard > 0 ? 2 : 1;
     peer->before = peer->now;
     peer->now = process;
+}
+
+const struct gw__watch_id *gw__mesh_process(const struct gw__mesh *mesh,
+                                            unsigned node,
+                                            uint64_t incarnation_low)
+{
+    const struct gw__mesh_peer *peer = &mesh->peers[node % GW__MESH_NODES];
+    if (peer->heard > 0 && peer->now.low == incarnation_low)
+        return &peer->now.id;
+    return peer->heard > 1 && peer->before.low == incarnation_low
+               ? &peer->before.id
+               : NULL;
 }
 
 /* ROUTER puts a part before the message: which connection it came by. */

@@ -56,6 +56,7 @@ enum gw_err gw__mesh_send(struct gw__mesh *mesh, unsigned node,
         .incarnation_high = mesh->self.high,
         .incarnation_low = mesh->self.low,
         .sent_ns = gw_now_ns(),
+        .process = mesh->self.id,
     };
     if (zmq_msg_init_size(&message, sizeof head + bytes) != 0) {
         mesh->counts.overflowed++;

@@ -68,6 +68,7 @@ void gw__later_take(struct gw__later *later, zmq_msg_t *message);
 
 struct gw__mesh_process {
     uint64_t high, low; /* its incarnation */
+    struct gw__watch_id id;
 };
 
 struct gw__mesh_peer {

@@ -7,9 +7,8 @@
  * Kernels before 5.3 and some sandboxes have no pidfd_open. There the same
  * facts are read from /proc at each poll: dearer, and nobody is woken by them.
  */
-#include "watch.h"
+#include "watch_look.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,30 +49,9 @@ static uint64_t host_id(void)
     return gw_hash(numbers, sizeof numbers, gw_hash(boot, strlen(boot), 0));
 }
 
-/* State letter and start time (fields 3 and 22 of proc(5)'s stat); the name
- * before them is in parentheses and may hold anything. */
-static bool read_stat(uint32_t pid, char *state, unsigned long long *start)
-{
-    char path[32], text[1024];
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    if (!read_text(path, text, sizeof text))
-        return false;
-    const char *rest = strrchr(text, ')');
-    return rest &&
-           sscanf(rest,
-                  ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d"
-                  " %*d %*d %*d %*d %*d %llu",
-                  state, start) == 2;
-}
-
 static bool has_ended(const struct gw__watch_id *id)
 {
-    char state;
-    unsigned long long start;
-    errno = 0;
-    if (!read_stat(id->pid, &state, &start))
-        return errno == ENOENT || errno == ESRCH;
-    return state == 'Z' || state == 'X' || start != id->start;
+    return gw__watch_state(id->pid, id->start) == GW__WATCH_ENDED;
 }
 
 void gw__watch_self(struct gw__watch_id *id)
@@ -81,7 +59,7 @@ void gw__watch_self(struct gw__watch_id *id)
     char state;
     unsigned long long start = 0;
     *id = (struct gw__watch_id){.pid = (uint32_t)getpid()};
-    if (read_stat(id->pid, &state, &start))
+    if (gw__watch_stat(id->pid, &state, &start))
         id->host = host_id();
     id->start = start;
 }

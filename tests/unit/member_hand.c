@@ -42,10 +42,19 @@ static void on_tell(void *driver, const void *data, size_t bytes)
     hand.told[hand.told_count++] = told;
 }
 
+static void on_look(void *driver, uint32_t node, uint64_t incarnation)
+{
+    (void)driver;
+    ck_assert_uint_eq(incarnation, hand_id_of(node).low);
+    hand.looked |= 1U << node;
+}
+
 static void input(struct gw__input in)
 {
-    const struct gw__actions act = {
-        .send = on_send, .set_timer = on_timer, .tell = on_tell};
+    const struct gw__actions act = {.send = on_send,
+                                    .set_timer = on_timer,
+                                    .tell = on_tell,
+                                    .look = hand.looks ? on_look : NULL};
     in.now_ns = hand.now_ns;
     in.incarnation = in.from + 100;
     in.seed = 5;

@@ -22,6 +22,8 @@ struct member_sent {
 };
 
 struct member_hand {
+    bool looks;      /* processes can be looked at */
+    unsigned looked; /* nodes, as bits */
     void *state;
     uint64_t now_ns;
     uint64_t due_ns;                 /* of its own timer */

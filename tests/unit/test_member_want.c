@@ -161,6 +161,84 @@ START_TEST(a_report_goes_before_accusations)
 }
 END_TEST
 
+/* ---- a connection that ends ---- */
+
+static void lose_connection(unsigned node)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    size_t bytes =
+        gw__member_ask_reset(ask, (struct gw__process){node, hand_id_of(node)});
+    hand_clear();
+    hand_input(GW__ASKED, SELF, ask, bytes);
+}
+
+static void see_awake(unsigned node)
+{
+    const struct gw__sight awake = {.state = GW__SIGHT_AWAKE};
+    ck_assert_uint_eq(hand.looked, 1U << node);
+    hand_input(GW__SEEN, node, &awake, sizeof awake);
+}
+
+/* It lives, and has gone on to the next ring before we heard of that. */
+START_TEST(who_is_seen_alive_is_not_accused_of_its_connection)
+{
+    struct gw__command c;
+    hand.looks = true;
+    hand_in_ring();
+    lose_connection(LEFT);
+    see_awake(LEFT);
+    hand_pass(900);
+    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    hand_ring_is(2, 2, (const unsigned[]){SELF, LEFT});
+    hand_tell_news();
+    hand_clear();
+    hand_pass(3000);
+    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+}
+END_TEST
+
+START_TEST(who_has_ended_is_accused_at_once)
+{
+    struct gw__command c;
+    hand.looks = true;
+    hand_in_ring();
+    lose_connection(LEFT);
+    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    hand_input(GW__DIED, LEFT, NULL, 0);
+    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(c.accuse.certain);
+    ck_assert_uint_eq(c.accuse.accused.node, LEFT);
+}
+END_TEST
+
+/* Or the ring would stand still for ever. */
+START_TEST(a_connection_that_is_gone_without_news_is_an_end)
+{
+    struct gw__command c;
+    hand.looks = true;
+    hand_in_ring();
+    lose_connection(LEFT);
+    see_awake(LEFT);
+    hand_pass(1100);
+    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(c.accuse.certain);
+}
+END_TEST
+
+/* On another host: its beats tell. */
+START_TEST(who_cannot_be_seen_is_accused_when_it_beats_no_more)
+{
+    struct gw__command c;
+    hand_in_ring();
+    lose_connection(LEFT);
+    hand_pass_watching(100);
+    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    hand_pass_watching(300);
+    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(c.accuse.certain);
+}
+END_TEST
+
 /* ---- meeting ---- */
 
 static void hear_meet(unsigned from, uint64_t epoch, bool knows_ours)
@@ -332,6 +410,10 @@ Suite *suite_member_want(void)
     tcase_add_test(t, an_admission_is_for_the_ring_in_which_it_was_decided);
     tcase_add_test(t, a_joiner_that_falls_silent_is_not_ready);
     tcase_add_test(t, an_observer_accuses_who_has_ended_once_it_is_in_the_view);
+    tcase_add_test(t, who_is_seen_alive_is_not_accused_of_its_connection);
+    tcase_add_test(t, who_has_ended_is_accused_at_once);
+    tcase_add_test(t, a_connection_that_is_gone_without_news_is_an_end);
+    tcase_add_test(t, who_cannot_be_seen_is_accused_when_it_beats_no_more);
     tcase_add_test(t, a_report_goes_before_accusations);
     tcase_add_test(t, members_meet_until_each_knows_that_it_is_known);
     tcase_add_test(t, another_view_begins_the_meeting_anew);

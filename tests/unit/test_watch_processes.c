@@ -2,10 +2,11 @@
  *
  * Watching peers' processes: ends are told, once, and nobody else's.
  */
-#include "wire/watch.h"
+#include "wire/watch_look.h"
 
 #include <check.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,6 +116,82 @@ START_TEST(oneself_is_not_watched_and_strangers_cannot_be)
 }
 END_TEST
 
+/* ---- looks ---- */
+
+START_TEST(a_look_tells_stopped_from_awake)
+{
+    struct gw__watch_look look = {.count = 0};
+    struct gw__watch_seen seen;
+    struct gw__watch_id id;
+    pid_t child = spawn(&id);
+    gw__watch_look(&look, &id, gw_now_ns(), &seen);
+    ck_assert_int_eq(seen.state, GW__WATCH_AWAKE);
+    kill(child, SIGSTOP);
+    waitpid(child, NULL, WUNTRACED);
+    gw__watch_look(&look, &id, gw_now_ns(), &seen);
+    ck_assert_int_eq(seen.state, GW__WATCH_STOPPED);
+    ck_assert_uint_eq(seen.waited_ns, 0);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    gw__watch_look(&look, &id, gw_now_ns(), &seen);
+    ck_assert_int_eq(seen.state, GW__WATCH_ENDED);
+}
+END_TEST
+
+START_TEST(a_look_at_a_pid_that_came_again_is_an_end)
+{
+    struct gw__watch_look look = {.count = 0};
+    struct gw__watch_seen seen;
+    struct gw__watch_id id;
+    gw__watch_self(&id);
+    id.start--;
+    gw__watch_look(&look, &id, gw_now_ns(), &seen);
+    ck_assert_int_eq(seen.state, GW__WATCH_ENDED);
+}
+END_TEST
+
+static void spin(int number)
+{
+    (void)number;
+    for (volatile unsigned i = 0;; i++)
+        ;
+}
+
+static pid_t spin_on_cpu(int cpu, struct gw__watch_id *id)
+{
+    cpu_set_t one;
+    pid_t child = spawn(id);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    ck_assert_int_eq(sched_setaffinity(child, sizeof one, &one), 0);
+    kill(child, SIGUSR1);
+    return child;
+}
+
+/* Two that never sleep share one CPU. */
+START_TEST(a_look_tells_who_waits_for_a_cpu)
+{
+    struct gw__watch_look look = {.count = 0};
+    struct gw__watch_seen seen = {.waited_ns = 0};
+    struct gw__watch_id ids[2];
+    int cpu = sched_getcpu();
+    signal(SIGUSR1, spin);
+    pid_t children[2] = {spin_on_cpu(cpu, &ids[0]), spin_on_cpu(cpu, &ids[1])};
+    gw__watch_look(&look, &ids[0], gw_now_ns(), &seen);
+    for (unsigned i = 0; i < 1000 && seen.waited_ns == 0; i++) {
+        poll(NULL, 0, 20);
+        gw__watch_look(&look, &ids[0], gw_now_ns(), &seen);
+    }
+    ck_assert_int_eq(seen.state, GW__WATCH_AWAKE);
+    ck_assert_uint_gt(seen.waited_ns, 0);
+    for (int i = 0; i < 2; i++) {
+        kill(children[i], SIGKILL);
+        waitpid(children[i], NULL, 0);
+    }
+    signal(SIGUSR1, SIG_DFL);
+}
+END_TEST
+
 Suite *suite_watch_processes(void)
 {
     Suite *suite = suite_create("watch_processes");
@@ -123,6 +200,9 @@ Suite *suite_watch_processes(void)
     tcase_add_test(tests, who_ended_before_is_told_at_once);
     tcase_add_test(tests, a_pid_that_came_again_is_an_end);
     tcase_add_test(tests, oneself_is_not_watched_and_strangers_cannot_be);
+    tcase_add_test(tests, a_look_tells_stopped_from_awake);
+    tcase_add_test(tests, a_look_at_a_pid_that_came_again_is_an_end);
+    tcase_add_test(tests, a_look_tells_who_waits_for_a_cpu);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One member's silence; see silence.h.
+ */
+#include "silence.h"
+
+/* So many beats have to be missing before a look is worth its price. */
+enum { LOOK_AFTER = 2 };
+
+void gw__silence_begin(struct gw__silence *s, const struct gw__phi_rule *rule,
+                       uint64_t now_ns)
+{
+    *s = (struct gw__silence){.heard_ns = now_ns};
+    gw__phi_begin(&s->phi, rule, now_ns);
+}
+
+void gw__silence_again(struct gw__silence *s, uint64_t now_ns)
+{
+    gw__phi_again(&s->phi, now_ns);
+    s->heard_ns = now_ns;
+    s->stopped_ns = s->excused_ns = 0;
+}
+
+void gw__silence_heard(struct gw__silence *s, bool beat, uint64_t now_ns)
+{
+    if (beat)
+        gw__phi_beat(&s->phi, now_ns);
+    else
+        gw__phi_alive(&s->phi, now_ns);
+    if (now_ns > s->heard_ns)
+        s->heard_ns = now_ns;
+    s->stopped_ns = s->excused_ns = 0;
+}
+
+/* An observer that was stopped together with the member has seen nothing of the
+ * stop: that begins anew. */
+void gw__silence_shift(struct gw__silence *s, uint64_t ns, uint64_t now_ns)
+{
+    gw__phi_shift(&s->phi, ns, now_ns);
+    if (s->stopped_ns)
+        s->stopped_ns =
+            s->stopped_ns + ns < now_ns ? s->stopped_ns + ns : now_ns;
+}
+
+bool gw__silence_wants_look(const struct gw__silence *s, uint64_t now_ns)
+{
+    return now_ns > s->heard_ns &&
+           now_ns - s->heard_ns >= LOOK_AFTER * s->phi.rule.expected_ns;
+}
+
+void gw__silence_seen(struct gw__silence *s, const struct gw__sight *sight,
+                      uint64_t late_ns, uint64_t now_ns)
+{
+    uint64_t ns = sight->waited_ns > late_ns ? sight->waited_ns - late_ns : 0;
+    uint64_t left_ns = GW__EXCUSED_MOST_NS - s->excused_ns;
+    if (sight->state == GW__SIGHT_STOPPED) {
+        s->stopped_ns = s->stopped_ns ? s->stopped_ns : now_ns;
+        return;
+    }
+    s->stopped_ns = 0;
+    if (ns > left_ns)
+        ns = left_ns;
+    s->excused_ns += ns;
+    gw__phi_shift(&s->phi, ns, now_ns);
+}
+
+/* Neither the spread of its intervals nor the observer's health explain a stop,
+ * so the rule alone decides. That it is seen stopped for the time of an allowed
+ * pause keeps apart who is stopped and who was, an instant ago. */
+bool gw__silence_is_stop(const struct gw__silence *s, double threshold,
+                         uint64_t now_ns)
+{
+    return s->stopped_ns && now_ns > s->heard_ns &&
+           now_ns - s->stopped_ns >= s->phi.rule.pause_ns &&
+           gw__phi_by_rule(&s->phi.rule, now_ns - s->heard_ns) >= threshold;
+}
+
+bool gw__silence_is_long(const struct gw__silence *s, double threshold,
+                         unsigned factor, uint64_t now_ns)
+{
+    return gw__silence_is_stop(s, threshold, now_ns) ||
+           gw__phi_now(&s->phi, now_ns) >= threshold * factor;
+}

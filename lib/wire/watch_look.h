@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A process of this host as it looks from outside: has it ended, is it stopped,
+ * and for how long did its threads wait for a CPU? What proc(5) shows of it,
+ * read only when somebody has been silent for a while:
+ *
+ *     /proc/PID/stat                  the state, and the start time, without
+ *                                     which the pid may be another's by now
+ *     /proc/PID/task/TID/stat         whether a thread is runnable
+ *     /proc/PID/task/TID/schedstat    for how long it ran, and waited to
+ *
+ * Where /proc is hidden (hidepid), or has no schedstat, less is seen.
+ */
+#ifndef GW__WATCH_LOOK_H
+#define GW__WATCH_LOOK_H
+
+#include "watch.h"
+
+enum gw__watch_state {
+    GW__WATCH_HIDDEN,
+    GW__WATCH_ENDED,
+    GW__WATCH_STOPPED,
+    GW__WATCH_AWAKE
+};
+
+enum { GW__LOOK_THREADS = 32 };
+
+/* What the look before has shown; zeroed before the first. */
+struct gw__watch_look {
+    struct gw__watch_id id;
+    uint64_t looked_ns;
+    unsigned count;
+    struct gw__thread_seen {
+        uint32_t tid;
+        bool runnable;
+        uint64_t ran_ns, waited_ns;
+    } threads[GW__LOOK_THREADS]; /* by tid */
+};
+
+struct gw__watch_seen {
+    enum gw__watch_state state;
+    /* The longest wait of a thread for a CPU since the look before, if that was
+     * of late. */
+    uint64_t waited_ns;
+};
+
+/* `id` must be of this host (its `host` is not looked at). */
+void gw__watch_look(struct gw__watch_look *look, const struct gw__watch_id *id,
+                    uint64_t now_ns, struct gw__watch_seen *seen);
+/* The state as proc(5) writes it, and the start time; false: it is not seen. */
+bool gw__watch_stat(uint32_t pid, char *state, unsigned long long *start);
+/* Only the state; `start` 0: whoever has the pid. */
+enum gw__watch_state gw__watch_state(uint32_t pid, uint64_t start);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Detectors in the simulated network. What they tell goes to a registry in the
+ * middle that all of them reach at once, and the views that come of it go back
+ * to them.
+ */
+#ifndef TESTS_DETECTOR_RUN_H
+#define TESTS_DETECTOR_RUN_H
+
+#include <control/detector.h>
+#include <control/registry.h>
+#include <sim/sim.h>
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MOST = 9, REGISTRY_AFTER_MS = 3 };
+static const uint64_t MS = 1000000;
+
+struct detector_run {
+    struct gw__sim *sim;
+    unsigned nodes;
+    struct gw__registry registry;
+    bool deaf;                                /* the registry hears nothing */
+    unsigned accused[NODES_MOST][NODES_MOST]; /* by whom, whom: how often */
+    unsigned certain, trusts, stucks;
+    uint64_t first_ns;                   /* accusation */
+    uint64_t view_ns[NODES_MOST + 2];    /* when an epoch began */
+    struct gw__notice stuck[NODES_MOST]; /* the last one of each member */
+};
+
+extern struct detector_run *detector_scene;
+
+/* `nodes` members in epoch 1, since 0 ms. */
+void detector_begin(unsigned nodes, struct gw__sim_options options);
+void detector_end(void);
+/* Until so many ms since the beginning; a failure fails the test. */
+void detector_run(uint64_t until_ms);
+/* A fault schedule, as text. */
+void detector_faults(const char *text);
+
+struct gw__process detector_process(unsigned node);
+/* To the registry, which applies it at once. */
+void detector_propose(struct gw__command command);
+/* The registry's view, to all or to one. */
+void detector_publish(void);
+void detector_ask_view(unsigned node, uint64_t at_ns);
+
+/* By how many was it accused, and all accusations. */
+unsigned detector_accusers_of(unsigned node);
+unsigned detector_accusations(void);
+
+#endif
