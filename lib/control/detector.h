@@ -5,12 +5,12 @@
  * application whom to accuse; the registry convicts. What it knows, best first:
  *
  *     certain   DIED: the process has ended. Accused at once, as certain.
- *     silent    phi above the threshold (phi.h), or what a plug-in takes for
- *               too long (gradwire/suspicion.h), and no excuse: a member on
+ *     silent    phi above the threshold (phi.h), or longer than a plug-in
+ *               allows (gradwire/suspicion.h), without an excuse: a member on
  *               this host may wait for a CPU (silence.h). Accused, and again
- * every `repeat_ns` while it lasts, for accusations lapse. stuck     beats, but
- * nothing moves any more: a watchdog, not a conviction. The root of the waits
- * is told (laggard.h).
+ *               every `repeat_ns` while it lasts, since accusations lapse.
+ *     stuck     beats, but makes no progress: a watchdog, not a conviction. The
+ *               root of the waits is reported (laggard.h).
  *
  *     of each watched member:    trusted <----> suspected
  *                                     phi > threshold
