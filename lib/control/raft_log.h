@@ -22,6 +22,8 @@
  *   raft_log_io.c    between libraft and its back end: cut links, late
  *                    writes, counts
  *   raft_log_held.c  what link rules keep back
+ *   raft_log_slow.c  a disk that does not finish a write
+ *   raft_log_note.c  what is acknowledged
  *   raft_log_mesh.c  what controllers say to each other behind a key
  *   raft_message.h   that as bytes
  *   raft_dir.h      whether the directory is whole, before libraft sees it

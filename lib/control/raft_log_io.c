@@ -23,7 +23,8 @@
  * where there is nothing left to cut (canonical/raft, issue 338). So they are
  * told when all have come, the last one first.
  *
- * No time passes either for a follower that installs a leader's snapshot: it
+ * No time passes either for a follower whose disk does not finish a write
+ * (raft_log_slow.c), nor for one that installs a leader's snapshot: it
  * would be a candidate for whom that counts already, and lead without it.
  *
  * Delays and rates are for who receives (raft_log_held.c). Only the sending
@@ -274,18 +275,23 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
 static void tick(struct raft_io *io)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);
-    bool installing = log->installs > 0 && log->raft.state == RAFT_FOLLOWER;
-    if (!log->ending && !log->broken && !installing)
+    if (log->ending || log->broken)
+        return;
+    bool waits = log->installs > 0;
+    waits |= gw__raft_slow_turn(log);
+    if (!waits || log->raft.state != RAFT_FOLLOWER)
         log->tick(io);
 }
 
 void gw__raft_io_hand_over(struct gw__raft_log *log,
                            struct raft_message *message)
 {
-    if (log->ending || log->broken)
+    if (log->ending || log->broken) {
         gw__raft_message_drop(message);
-    else
-        log->receive(&log->io, message);
+        return;
+    }
+    gw__raft_slow_hear(log, message);
+    log->receive(&log->io, message);
 }
 
 void gw__raft_io_receive(struct raft_io *io, struct raft_message *message)

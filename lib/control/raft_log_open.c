@@ -109,6 +109,7 @@ static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
     if (!log->replica || !log->filling.bytes || !log->working.bytes)
         return gw_fail(why, GW_ENOMEM, "a log");
     gw__registry_init(log->replica);
+    snprintf(log->path, sizeof log->path, "%s", log->config.directory);
     for (unsigned i = 0; i < log->config.count; i++)
         snprintf(log->addresses[i], sizeof log->addresses[i], "%s",
                  log->config.addresses[i]);

@@ -25,7 +25,7 @@ struct gw__raft_sent {
     struct gw__raft_sent *next;
 };
 
-enum { GW__RAFT_WISHES_BYTES = 4 << 20 };
+enum { GW__RAFT_WISHES_BYTES = 4 << 20, GW__RAFT_PATH_MAX = 128 };
 
 /* Commands that wait for their turn: length (8 bytes), then the bytes. */
 struct gw__raft_wishes {
@@ -51,6 +51,7 @@ struct gw__raft_append {
     struct gw__raft_log *log;
     raft_term term;
     uint64_t number, since_ns;
+    uint64_t overtaken_ns; /* a follower has stored them; 0: none */
     const struct raft_entry *entries;
     unsigned count;
     raft_index first;      /* of the entries */
@@ -73,6 +74,7 @@ struct gw__raft_log {
     struct gw__mesh *mesh;
     uint8_t *frame; /* what is being sent */
 
+    char path[GW__RAFT_PATH_MAX]; /* of the directory, to be told */
     char addresses[GW__MESH_NODES][GW__MESH_ENDPOINT_MAX];
     struct gw__raft_holding held;
 
@@ -90,6 +92,9 @@ struct gw__raft_log {
     raft_io_recv_cb receive;
     raft_io_close_cb closed;
     struct gw__raft_append *writing, **writing_end; /* the first one first */
+    uint64_t slow_since_ns;        /* 0: the disk is quick enough */
+    struct raft_transfer handover; /* of the lead, while: */
+    bool handing_over;
     struct gw__raft_append *cancelled; /* not yet told; the last first */
     raft_term in_term;                 /* as it was written */
     uint64_t appends;                  /* begun so far */
@@ -166,6 +171,14 @@ bool gw__raft_note_snapshot(struct gw__raft_log *log,
 /* All entries are about to be replaced by a snapshot. */
 bool gw__raft_note_replaced(struct gw__raft_log *log);
 uint32_t gw__raft_note_crc(const struct raft_buffer buffers[], unsigned count);
+
+/* ---- raft_log_slow.c ---- */
+
+/* What another one has stored. */
+void gw__raft_slow_hear(struct gw__raft_log *log,
+                        const struct raft_message *message);
+/* At each tick: true while the disk does not finish a write. */
+bool gw__raft_slow_turn(struct gw__raft_log *log);
 
 /* ---- raft_log_held.c ---- */
 

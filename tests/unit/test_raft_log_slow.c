@@ -16,11 +16,12 @@
 #include <control/raft_log_parts.h>
 
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 Suite *suite_raft_log_slow(void);
 
-enum moment { NOBODY_LEADS, ANOTHER_LEADS, SILENCE };
+enum moment { NOBODY_LEADS, ANOTHER_LEADS, SILENCE, WHEN_QUICK };
 
 enum { SILENT_MS = 1000 }; /* thrice the longest wait of a follower */
 
@@ -87,6 +88,8 @@ static bool moment_is_here(const struct held *held)
     const char *address;
     if (!atomic_load(&held->disk->slow))
         return true;
+    if (moment == WHEN_QUICK)
+        return false;
     if (moment == SILENCE)
         return raft_state(raft) == RAFT_CANDIDATE ||
                uv_now(&held->log->loop) >= held->since_ms + SILENT_MS;
@@ -318,6 +321,68 @@ START_TEST(who_puts_a_snapshot_is_no_candidate)
 }
 END_TEST
 
+/* ---- a disk that does not answer ---- */
+
+static atomic_uint said, said_again;
+
+static void on_notice(void *context, const char *sentence)
+{
+    (void)context;
+    if (strstr(sentence, "its disk has not finished a write for 1000 ms"))
+        atomic_fetch_add(&said, 1);
+    if (strstr(sentence, "its disk has finished its writes"))
+        atomic_fetch_add(&said_again, 1);
+}
+
+static void begin_quick(void)
+{
+    gw_notice_to(on_notice, NULL);
+    begin(WHEN_QUICK);
+    logs_propose(&logs, logs_leader(&logs), 1);
+    for (unsigned i = 0; i < 3; i++)
+        logs_await(&logs, i, 1);
+}
+
+/* For libraft then commits nothing, and nobody else leads. */
+START_TEST(a_leader_whose_disk_hangs_leaves_the_lead)
+{
+    begin_quick();
+    unsigned slow = logs_leader(&logs), next;
+    slow_down(slow);
+    logs_propose(&logs, slow, 2);
+    uint64_t until_ns = gw_now_ns() + 20000000000U;
+    while ((next = logs_leader(&logs)) == slow)
+        ck_assert_msg(gw_now_ns() < until_ns, "it leads still");
+    ck_assert_uint_eq(atomic_load(&said), 1);
+    ck_assert_uint_eq(atomic_load(&disks[slow].let_go), 0);
+    logs_await(&logs, next, 2);
+    logs_propose(&logs, next, 3);
+    logs_await(&logs, (slow + 1) % 3, 3);
+    logs_await(&logs, (slow + 2) % 3, 3);
+    end(4);
+    ck_assert_uint_eq(atomic_load(&said_again), 1);
+}
+END_TEST
+
+/* It holds nobody up, and says so. */
+START_TEST(a_follower_whose_disk_hangs_holds_nobody_up)
+{
+    begin_quick();
+    unsigned leader = logs_leader(&logs), slow = (leader + 1) % 3;
+    slow_down(slow);
+    for (uint64_t n = 2; n < 30; n++) {
+        logs_propose(&logs, leader, n);
+        logs_await(&logs, leader, n);
+    }
+    await(&said, 1, "said");
+    raft_term term = logs.logs[leader].log->raft.current_term;
+    ck_assert_uint_eq(logs_leader(&logs), leader);
+    ck_assert_uint_eq(logs.logs[leader].log->raft.current_term, term);
+    end(30);
+    ck_assert_uint_eq(atomic_load(&said_again), 1);
+}
+END_TEST
+
 Suite *suite_raft_log_slow(void)
 {
     Suite *suite = suite_create("raft_log_slow");
@@ -327,6 +392,8 @@ Suite *suite_raft_log_slow(void)
                         NOBODY_LEADS, ANOTHER_LEADS + 1);
     tcase_add_test(t, a_snapshot_may_have_been_put_when_another_leads);
     tcase_add_test(t, who_puts_a_snapshot_is_no_candidate);
+    tcase_add_test(t, a_leader_whose_disk_hangs_leaves_the_lead);
+    tcase_add_test(t, a_follower_whose_disk_hangs_holds_nobody_up);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A controller whose disk does not finish a write. It says so, once until the
+ * disk answers.
+ *
+ * As a leader it hands the lead over, to a follower that has had the same
+ * entries on disk for a while. For libraft 0.15 commits nothing that the leader
+ * itself has not stored, though all followers have, and goes on leading:
+ * without this the whole cluster would wait for that one disk. Where the
+ * controllers share a disk that is slow, none is far ahead of the others, and
+ * the lead stays where it is.
+ *
+ * As a follower it lets no time pass: it could not even note that it is a
+ * candidate.
+ */
+#include "raft_log_parts.h"
+
+#include "base/notice.h"
+
+enum { SLOW_MS = 1000 };
+#define SLOW_NS (SLOW_MS * UINT64_C(1000000))
+
+static void handed_over(struct raft_transfer *request)
+{
+    struct gw__raft_log *log = request->data;
+    log->handing_over = false;
+}
+
+/* To the follower that libraft thinks best. Given up by libraft after the time
+ * of an election; then tried again. */
+static void hand_over(struct gw__raft_log *log, uint64_t now_ns)
+{
+    if (log->handing_over || log->config.count == 1 ||
+        raft_state(&log->raft) != RAFT_LEADER ||
+        log->writing->overtaken_ns == 0 ||
+        now_ns - log->writing->overtaken_ns < SLOW_NS)
+        return;
+    log->handover.data = log;
+    log->handing_over =
+        raft_transfer(&log->raft, &log->handover, 0, handed_over) == 0;
+}
+
+static void tell(struct gw__raft_log *log, uint64_t now_ns)
+{
+    if (log->slow_since_ns == 0 && log->writing) {
+        log->slow_since_ns = log->writing->since_ns;
+        gw__notice("controller %u: its disk has not finished a write for "
+                   "%d ms: %s",
+                   log->config.index, SLOW_MS, log->path);
+    } else if (log->slow_since_ns && !log->writing) {
+        gw__notice("controller %u: its disk has finished its writes, %.1f s "
+                   "after the first began",
+                   log->config.index,
+                   (double)(now_ns - log->slow_since_ns) / 1e9);
+        log->slow_since_ns = 0;
+    }
+}
+
+bool gw__raft_slow_turn(struct gw__raft_log *log)
+{
+    uint64_t now_ns = gw_now_ns();
+    bool slow = log->writing && now_ns - log->writing->since_ns > SLOW_NS;
+    if (slow || !log->writing)
+        tell(log, now_ns);
+    if (slow)
+        hand_over(log, now_ns);
+    return slow;
+}
+
+void gw__raft_slow_hear(struct gw__raft_log *log,
+                        const struct raft_message *message)
+{
+    const struct raft_append_entries_result *stored =
+        &message->append_entries_result;
+    if (message->type != RAFT_IO_APPEND_ENTRIES_RESULT || stored->rejected ||
+        stored->term != log->raft.current_term)
+        return;
+    for (struct gw__raft_append *a = log->writing;
+         a && a->first + a->count - 1 <= stored->last_log_index; a = a->next)
+        if (a->overtaken_ns == 0)
+            a->overtaken_ns = gw_now_ns();
+}
