@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Controllers' logs on real small disks, a tmpfs each: one is full in the midst
+ * of writing. The controller that has it ends with a sentence, the others go on
+ * with all that was acknowledged; a start on a full disk says so; and when
+ * there is room again it catches up. Root only, for the mounts.
+ */
+#include "logs.h"
+
+#include <control/raft_dir.h>
+#include <control/raft_log_parts.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+Suite *suite_raft_log_full(void);
+
+static struct logs logs;
+
+static void path_in(unsigned i, const char *name, char out[160])
+{
+    char path[128];
+    logs_path(&logs, i, path);
+    snprintf(out, 160, "%s/%s", path, name);
+}
+
+/* False: we may not. In a mount namespace of this test's process. */
+static bool mount_disks(void)
+{
+    char path[128];
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        return false;
+    for (unsigned i = 0; i < 3; i++) {
+        logs_path(&logs, i, path);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        ck_assert_int_eq(mount("none", path, "tmpfs", 0, "size=8m"), 0);
+    }
+    return true;
+}
+
+static void unmount_disks(void)
+{
+    char path[128];
+    for (unsigned i = 0; i < 3; i++) {
+        logs_close(&logs, i);
+        logs_path(&logs, i, path);
+        ck_assert_int_eq(umount(path), 0);
+    }
+}
+
+static void fill(unsigned i)
+{
+    static const char bytes[1 << 12] = {1};
+    char path[160];
+    path_in(i, "filler", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    while (write(fd, bytes, sizeof bytes) > 0)
+        ;
+    ck_assert_int_eq(errno, ENOSPC);
+    close(fd);
+}
+
+static void make_room(unsigned i)
+{
+    char path[160];
+    path_in(i, "filler", path);
+    ck_assert_int_eq(unlink(path), 0);
+}
+
+static void await_error(unsigned i, const char *sentence)
+{
+    struct gw_error why = {0};
+    uint64_t until_ns = gw_now_ns() + 20000000000U;
+    while (gw__raft_log_error(logs.logs[i].log, &why) == GW_OK)
+        ck_assert_msg(gw_now_ns() < until_ns, "it goes on");
+    ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
+}
+
+/* The first one that counts is the next: what nobody has led may be lost. */
+static void propose_all(unsigned leader, uint64_t first, uint64_t last)
+{
+    for (uint64_t n = first; n <= last; n++) {
+        logs_propose(&logs, leader, n);
+        if (n % 50 == 0 || n == last)
+            logs_await(&logs, leader, n);
+    }
+}
+
+static void check_start_refused(unsigned i)
+{
+    char path[128];
+    struct gw_error why = {0};
+    struct gw__raft_ack *ack;
+    logs_close(&logs, i);
+    logs_path(&logs, i, path);
+    ck_assert_msg(gw__raft_dir_check(path, false, &ack, &why) == GW_OK, "%s",
+                  why.text);
+    gw__raft_ack_close(&ack);
+}
+
+/* 0: the leader's; 1: a follower's. */
+START_TEST(a_disk_is_full_in_the_midst_of_writing)
+{
+    logs_begin(&logs, 3);
+    if (!mount_disks()) {
+        logs_end(&logs);
+        return;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        logs_open(&logs, i);
+    unsigned leader = logs_leader(&logs), full = (leader + (unsigned)_i) % 3;
+    propose_all(leader, 1, 100);
+    for (unsigned i = 0; i < 3; i++)
+        logs_await(&logs, i, 100);
+    uint64_t n = 100;
+    struct gw_error why;
+    while (n < 2500 && !gw__raft_log_error(logs.logs[full].log, &why)) {
+        if (n % 20 == 0) /* libraft has made room by closing a segment */
+            fill(full);
+        logs_propose(&logs, leader, ++n);
+        while (!gw__raft_log_error(logs.logs[full].log, &why) &&
+               logs_sight(&logs, leader)->index < n)
+            sched_yield();
+    }
+    await_error(full, "no space left on the disk");
+    uint64_t acknowledged = logs_sight(&logs, leader)->index;
+    ck_assert_uint_ge(acknowledged, 500);
+    check_start_refused(full);
+    unsigned next = logs_leader(&logs);
+    ck_assert_uint_ne(next, full);
+    logs_propose(&logs, next, 7777);
+    logs_await(&logs, next, acknowledged + 1);
+    uint64_t index = logs_sight(&logs, next)->index;
+    propose_all(next, index + 1, index + 600);
+    make_room(full);
+    logs_open(&logs, full);
+    logs_await(&logs, full, index + 600);
+    for (unsigned i = 0; i < 3; i++)
+        logs_check(&logs, i);
+    unmount_disks();
+    logs_end(&logs);
+}
+END_TEST
+
+Suite *suite_raft_log_full(void)
+{
+    Suite *suite = suite_create("raft_log_full");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, a_disk_is_full_in_the_midst_of_writing, 0, 2);
+    suite_add_tcase(suite, t);
+    return suite;
+}
