@@ -232,3 +232,115 @@ rows_done() {
     [ "$status" = 130 ]
     run ! grep -E '"wrong":[^0]' bench.jsonl
 }
+
+# ---- with a key: who has heard it all, and who has another key ----
+
+build_replay() {
+    # shellcheck disable=SC2046
+    ${CC:-cc} -o replay "$BATS_TEST_DIRNAME/replay.c" \
+        $(pkg-config --cflags --libs libzmq)
+}
+
+# digest OUT: of the weights at the end of a training.
+digest() {
+    grep -o '"digest"[^,]*' "$1"
+}
+
+long_work() {
+    "$PSNODE" worker --join "$join" --workers 1 --timeout 120s "$@" \
+        train drift --epochs 20 --set rows=500 -o json
+}
+
+# What was said to the controller and to both servers while a worker came and
+# pushed is said again, while it goes on and afterwards.
+@test "with a key: what was heard and is said again counts for nothing" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root, to hear"
+    build_replay
+    key=$BATS_FILE_TMPDIR/lab.key
+    cluster --key "$key"
+    calm=$(long_work --key "$key" 2>calm.err | digest /dev/stdin)
+    dismiss_cluster
+    cluster --key "$key"
+    mkdir heard
+    mapfile -t ports < <(for who in $controller $server $other; do
+        ports_of "$who"
+    done)
+    exec 9<>crowd
+    ./replay record heard "${ports[@]}" <crowd >record.out 3>&- &
+    pids+=($!)
+    until_true 60 grep -q there record.out
+    long_work --key "$key" >worker.out 2>worker.err &
+    worker=$!
+    pids+=("$worker")
+    loud() { [ -n "$(find heard -size +8k)" ]; }
+    until_true 60 loud
+    cp -r heard said
+    for file in said/*; do
+        [ -s "$file" ] || continue
+        p=${file#said/}
+        run -0 ./replay play 127.0.0.1 "${p%%.*}" "$file" 3
+        echo "$p: $output" >>played
+    done
+    wait $worker
+    [ "$(digest worker.out)" = "$calm" ]
+    grep -q 'were thrown out' played
+    for file in heard/*; do
+        [ -s "$file" ] || continue
+        p=${file#heard/}
+        run -0 ./replay play 127.0.0.1 "${p%%.*}" "$file" 1
+    done
+    long_work --key "$key" # there is nothing left to do
+}
+
+files_of() {
+    find "/proc/$1/fd" -mindepth 1 | wc -l
+}
+
+resident_kb() {
+    awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"
+}
+
+few_files() {
+    [ "$(files_of "$1")" -le "$2" ]
+}
+
+@test "with a key: who comes with another one, again and again, holds nobody up" {
+    build_replay
+    "$RINGCTL" keygen other.key
+    key=$BATS_FILE_TMPDIR/lab.key
+    cluster --key "$key"
+    calm=$(long_work --key "$key" 2>calm.err | digest /dev/stdin)
+    dismiss_cluster
+    cluster --key "$key"
+    for who in $controller $server; do
+        before[who]=$(files_of "$who")
+        for p in $(ports_of "$who"); do
+            mkfifo "end.$p"
+            ./replay keys 127.0.0.1 "$p" other.key 40 <"end.$p" >"keys.$p" 3>&- &
+            pids+=($!)
+            knockers+=($!)
+            # shellcheck disable=SC2034 # it stays open
+            exec {end}<>"end.$p"
+            until_true 60 grep -q there "keys.$p"
+        done
+    done
+    long_work --key "$key" >worker.out 2>worker.err &
+    worker=$!
+    pids+=("$worker")
+    until_true 60 grep -q 'without the key' server.err
+    for who in $controller $server; do
+        warm[who]=$(resident_kb "$who")
+    done
+    wait $worker
+    [ "$(digest worker.out)" = "$calm" ]
+    for who in $controller $server; do
+        echo "$who: ${warm[who]} to $(resident_kb "$who") kB, ${before[who]} to $(files_of "$who") files"
+        [ "$(resident_kb "$who")" -lt $((warm[who] + 32768)) ]
+        few_files "$who" $((before[who] + 400))
+    done
+    kill -KILL "${knockers[@]}"
+    for who in $controller $server; do
+        until_true 60 few_files "$who" $((before[who] + 20))
+        is_slim "$who"
+    done
+}
