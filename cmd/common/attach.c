@@ -8,6 +8,8 @@
 
 #include "command.h"
 
+#include <wire/zmq_context.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -161,11 +163,10 @@ enum gw_err attach_open(const char *name, struct attach **out,
     snprintf(attach->run, sizeof attach->run, "%s", strrchr(real, '/') + 1);
     code = read_endpoint(attach->run, directory, attach->asks_at, why);
     if (!code) {
-        attach->context = zmq_ctx_new();
-        code = attach->context
-                   ? attach_connect(attach, ZMQ_DEALER, attach->asks_at,
-                                    &attach->asks, why)
-                   : gw_fail_errno(why, "ZeroMQ");
+        code = gw__zmq_context_new(1, 0, &attach->context, why);
+        if (!code)
+            code = attach_connect(attach, ZMQ_DEALER, attach->asks_at,
+                                  &attach->asks, why);
     }
     if (!code)
         code = greet(attach, why);

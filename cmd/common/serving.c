@@ -4,6 +4,8 @@
  */
 #include "serving.h"
 
+#include <wire/zmq_context.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,11 +49,11 @@ static enum gw_err open_one(struct serving *serving, uint64_t token, int type,
 enum gw_err serving_open(struct serving *serving, uint64_t token,
                          struct gw_error *why)
 {
-    *serving = (struct serving){.context = zmq_ctx_new()};
-    if (!serving->context)
-        return gw_fail_errno(why, "ZeroMQ");
-    enum gw_err code =
-        open_one(serving, token, ZMQ_ROUTER, "run", &serving->requests, why);
+    *serving = (struct serving){.context = NULL};
+    enum gw_err code = gw__zmq_context_new(1, 0, &serving->context, why);
+    if (code)
+        return code;
+    code = open_one(serving, token, ZMQ_ROUTER, "run", &serving->requests, why);
     if (code)
         return code;
     return open_one(serving, token, ZMQ_XPUB, "events", &serving->events, why);

@@ -220,17 +220,12 @@ static void end_children(struct stage *stage)
 static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
 {
     struct bench_shared *shared = stage->shared;
-    const char *under = getenv("TMPDIR");
     char raft[1][32], observer[64];
     const char *const rafts[] = {raft[0]};
     const char *const endpoints[] = {shared->controller};
     assert(shared);
-    snprintf(shared->directory, sizeof shared->directory,
-             "%.200s/gradwire-XXXXXX", under && *under ? under : "/tmp");
-    if (!mkdtemp(shared->directory)) {
-        shared->directory[0] = 0;
+    if (!directory_make(shared->directory, sizeof shared->directory))
         return gw_fail_errno(why, "a directory for the controller");
-    }
     if (ports_hold(&stage->ports, raft, 1, why))
         return GW_ESYS;
     bench_endpoint(shared, OBSERVER_NODES, observer);

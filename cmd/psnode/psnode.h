@@ -23,6 +23,9 @@ enum {
     SERVER_NODES = 32    /* of server 0; the others count up */
 };
 
+/* A new directory in $TMPDIR, or /tmp; it is removed also when a library ends
+ * the process by SIGABRT. False: errno says why, and `directory` is "". */
+bool directory_make(char *directory, size_t room);
 /* Removes a directory of this tool's own, which holds files only. */
 void directory_remove(const char *directory);
 

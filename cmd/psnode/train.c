@@ -28,15 +28,10 @@ struct training {
 static enum gw_err on_done(void *context, const char *run, struct gw_error *why)
 {
     struct training *t = context;
-    const char *under = getenv("TMPDIR");
     if (!t->words || t->snapshot)
         return GW_OK;
-    snprintf(t->own_snapshot, sizeof t->own_snapshot, "%.200s/gradwire-XXXXXX",
-             under && *under ? under : "/tmp");
-    if (!mkdtemp(t->own_snapshot)) {
-        t->own_snapshot[0] = 0;
+    if (!directory_make(t->own_snapshot, sizeof t->own_snapshot))
         return gw_fail_errno(why, "a directory for the weights");
-    }
     t->snapshot = t->own_snapshot;
     return train_snapshot(run, t->snapshot, why);
 }

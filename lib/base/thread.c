@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum gw_err gw__thread_start(pthread_t *thread, void *(*life)(void *),
                              void *context, const char *what,
@@ -26,4 +27,57 @@ enum gw_err gw__thread_start(pthread_t *thread, void *(*life)(void *),
     return failed ? gw_fail(why, GW_ESYS, "%s: a thread could not start: %s",
                             what, strerror(failed))
                   : GW_OK;
+}
+
+/* ---- rehearsal ---- */
+
+struct rehearsal {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    bool over;
+};
+
+/* Waits for the others. Of a thread that allocates, glibc's malloc would keep
+ * 64 MiB of addresses. */
+static void *play(void *context)
+{
+    struct rehearsal *r = context;
+    pthread_mutex_lock(&r->lock);
+    while (!r->over)
+        pthread_cond_wait(&r->change, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+static void end(struct rehearsal *r, pthread_t *ids, unsigned started)
+{
+    pthread_mutex_lock(&r->lock);
+    r->over = true;
+    pthread_cond_broadcast(&r->change);
+    pthread_mutex_unlock(&r->lock);
+    while (started > 0)
+        pthread_join(ids[--started], NULL);
+}
+
+enum gw_err gw__threads_rehearse(unsigned threads, size_t bytes,
+                                 const char *what, struct gw_error *why)
+{
+    pthread_t ids[GW__REHEARSED_MAX];
+    struct rehearsal r = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
+                          false};
+    enum gw_err err = GW_OK;
+    unsigned started = 0;
+    void *spare = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    while (!err && started < threads && started < GW__REHEARSED_MAX) {
+        err = gw__thread_start(&ids[started], play, &r, what, why);
+        started += !err;
+    }
+    end(&r, ids, started);
+    if (spare != MAP_FAILED)
+        munmap(spare, bytes);
+    else if (!err)
+        err = gw_fail(why, GW_ENOMEM, "%s: it takes up to %zu MB", what,
+                      bytes >> 20);
+    return err;
 }

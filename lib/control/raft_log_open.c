@@ -7,6 +7,8 @@
 #include "raft_log_parts.h"
 #include "raft_segment.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,17 +23,42 @@ enum {
     INSTALL_MS = 1000
 };
 
+static void nothing(uv_work_t *work)
+{
+    (void)work;
+}
+
+static void nothing_after(uv_work_t *work, int status)
+{
+    (void)work;
+    (void)status;
+}
+
+static enum gw_err broken(int failed, const char *what, struct gw_error *why)
+{
+    return gw_fail(why, failed == UV_ENOMEM ? GW_ENOMEM : GW_ESYS, "%s: %s",
+                   what, uv_strerror(failed));
+}
+
+/* libuv starts its threads with the first work, and ends the process when it
+ * cannot: so they are rehearsed, and then started at once. */
 static enum gw_err make_loop(struct gw__raft_log *log, struct gw_error *why)
 {
+    enum { LIBUV_THREADS = 4, LIBUV_BYTES = 4 << 20 };
+    enum gw_err err = gw__threads_rehearse(LIBUV_THREADS, LIBUV_BYTES,
+                                           "the controllers' log", why);
+    if (err)
+        return err;
     int failed = uv_loop_init(&log->loop);
     if (failed)
-        return gw_fail(why, GW_ESYS, "a loop: %s", uv_strerror(failed));
+        return broken(failed, "a loop", why);
     failed = gw__raft_log_init_handles(log);
     if (failed) {
         uv_loop_close(&log->loop);
-        return gw_fail(why, GW_ESYS, "a bell: %s", uv_strerror(failed));
+        return broken(failed, "a bell", why);
     }
     log->has_loop = true;
+    uv_queue_work(&log->loop, &log->first_work, nothing, nothing_after);
     return GW_OK;
 }
 

@@ -65,6 +65,7 @@ struct gw__raft_log {
     struct gw__raft_log_config config;
     uv_loop_t loop;
     uv_async_t bell;      /* something was proposed, or the end has come */
+    uv_work_t first_work; /* starts libuv's threads */
     uv_prepare_t prepare; /* once a turn of the loop */
     uv_timer_t patience;  /* while closing */
     uv_poll_t ear;        /* of `mesh` */

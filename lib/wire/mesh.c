@@ -4,6 +4,8 @@
  */
 #include "mesh_parts.h"
 
+#include "zmq_context.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -125,10 +127,8 @@ static enum gw_err open_all(struct gw__mesh *mesh,
                             why);
     if (err)
         return err;
-    mesh->context = zmq_ctx_new();
-    if (!mesh->context)
-        return gw_fail_errno(why, "a ZeroMQ context");
-    return listen_at(mesh, config->endpoint, why);
+    err = gw__zmq_context_new(1, 0, &mesh->context, why);
+    return err ? err : listen_at(mesh, config->endpoint, why);
 }
 
 enum gw_err gw__mesh_open(const struct gw__mesh_config *config,

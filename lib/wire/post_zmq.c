@@ -10,6 +10,7 @@
 #include "post_zmq.h"
 
 #include "address.h"
+#include "zmq_context.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -288,10 +289,11 @@ static enum gw_err open_all(struct gw__post_zmq *zmq,
     if (err)
         return err;
     zmq->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    zmq->context = zmq_ctx_new();
-    if (zmq->bell < 0 || !zmq->context)
-        return gw_fail_errno(why, "a ZeroMQ context");
-    err = listen_at(zmq, endpoint, why);
+    if (zmq->bell < 0)
+        return gw_fail_errno(why, "eventfd");
+    err = gw__zmq_context_new(1, 0, &zmq->context, why);
+    if (!err)
+        err = listen_at(zmq, endpoint, why);
     return err ? err : gw__post_near_open(zmq, why);
 }
 

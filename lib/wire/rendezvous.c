@@ -16,6 +16,7 @@
 
 #include "missing.h"
 #include "rendezvous_parts.h"
+#include "zmq_context.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -156,11 +157,11 @@ enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
 
 static enum gw_err meet(struct gw__meeting *meeting, struct gw_error *why)
 {
-    meeting->context = zmq_ctx_new();
-    if (!meeting->context)
-        return gw_fail_errno(why, "a ZeroMQ context");
-    enum gw_err err = meeting->rank == 0 ? gw__meet_as_host(meeting, why)
-                                         : meet_as_guest(meeting, why);
+    enum gw_err err = gw__zmq_context_new(1, 0, &meeting->context, why);
+    if (err)
+        return err;
+    err = meeting->rank == 0 ? gw__meet_as_host(meeting, why)
+                             : meet_as_guest(meeting, why);
     if (err == GW_PENDING)
         err = ask_the_other_host(meeting, why);
     gw__gate_close(&meeting->gate);

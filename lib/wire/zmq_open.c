@@ -6,6 +6,7 @@
 #include "zmq_wire.h"
 
 #include "address.h"
+#include "zmq_context.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -66,11 +67,10 @@ static enum gw_err make_context(struct gw__zmq *zmq, struct gw_error *why)
 {
     enum { A_PEER = 3, SPARE = 16 };
     int sockets = (int)(zmq->wire.size * (A_PEER + zmq->lanes) + SPARE);
-    zmq->context = zmq_ctx_new();
-    if (!zmq->context ||
-        zmq_ctx_set(zmq->context, ZMQ_IO_THREADS, IO_THREADS) != 0 ||
-        zmq_ctx_set(zmq->context, ZMQ_MAX_SOCKETS, sockets) != 0)
-        return gw_fail_errno(why, "a ZeroMQ context of %d sockets", sockets);
+    enum gw_err err =
+        gw__zmq_context_new(IO_THREADS, sockets, &zmq->context, why);
+    if (err)
+        return err;
     zmq->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     zmq->ears = epoll_create1(EPOLL_CLOEXEC);
     if (zmq->bell < 0 || zmq->ears < 0 ||
