@@ -32,13 +32,15 @@ static enum gw_err push(struct bench *b, const struct bench_case *item,
 
 /* Fills in what runs and what it is predicted to take; `algo` NULL: what the
  * library chooses for this size. */
-static void predict(const struct bench *b, struct bench_case *item,
-                    const struct gw_algo *algo)
+static enum gw_err predict(const struct bench *b, struct bench_case *item,
+                           const struct gw_algo *algo, struct gw_error *why)
 {
     struct gw_candidate candidates[CANDIDATES_MAX];
     size_t elem_bytes = gw_dtype_size(b->type);
     size_t count = gw_choose(b->wire, item->collective, b->ranks, item->count,
                              elem_bytes, candidates, CANDIDATES_MAX);
+    if (count == 0 && !algo)
+        return gw_fail(why, GW_ENOMEM, "predicting a case");
     count = count < CANDIDATES_MAX ? count : CANDIDATES_MAX;
     item->algo = algo ? algo : candidates[0].algo;
     item->predicted_us = (double)NAN;
@@ -47,6 +49,7 @@ static void predict(const struct bench *b, struct bench_case *item,
             item->predicted_us = candidates[i].predicted_us;
     item->bound_us = gw_wire_bound_us(b->wire, item->collective, b->ranks,
                                       item->count, elem_bytes);
+    return GW_OK;
 }
 
 /* The case of one size. The size that was listed before is left out if
@@ -64,8 +67,8 @@ static enum gw_err list_size(struct bench *b, enum gw_collective collective,
         return GW_OK;
     if (before)
         *before = item.bytes;
-    predict(b, &item, algo);
-    return push(b, &item, why);
+    enum gw_err err = predict(b, &item, algo, why);
+    return err ? err : push(b, &item, why);
 }
 
 /* Every size of one collective by one algorithm. Of those that were asked for

@@ -199,7 +199,9 @@ static enum gw_err check_options(struct pattern *pattern, struct gw_error *why)
 }
 
 /* Without --algo, what a call would take. */
-static void choose_algo(const char *operand, const struct pattern *pattern)
+static enum gw_err choose_algo(const char *operand,
+                               const struct pattern *pattern,
+                               struct gw_error *why)
 {
     bool is_file;
     enum gw_collective collective;
@@ -209,10 +211,12 @@ static void choose_algo(const char *operand, const struct pattern *pattern)
     size_t elem_bytes = gw_dtype_size(pattern->type);
     if (source.algo || plan_operand(operand, &is_file, &collective, &ignored) ||
         is_file)
-        return;
+        return GW_OK;
     size_t count = plan_count(collective, ranks, bytes, elem_bytes);
-    if (gw_choose(wire, collective, ranks, count, elem_bytes, &best, 1) > 0)
-        source.algo = best.algo->name;
+    if (gw_choose(wire, collective, ranks, count, elem_bytes, &best, 1) == 0)
+        return gw_fail(why, GW_ENOMEM, "choosing an algorithm");
+    source.algo = best.algo->name;
+    return GW_OK;
 }
 
 static int run(int operand_count, char **operands)
@@ -229,8 +233,8 @@ static int run(int operand_count, char **operands)
         return complain(&why);
     if (placed)
         source.ranks = ranks;
-    choose_algo(operands[0], &pattern);
-    if (plan_get(operands[0], &source, &plan, &why))
+    if (choose_algo(operands[0], &pattern, &why) ||
+        plan_get(operands[0], &source, &plan, &why))
         return complain(&why);
     int status = verify_and_run(operands[0], plan, &pattern);
     gw_plan_destroy(&plan);

@@ -24,7 +24,9 @@ enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
     if (named)
         *algo = named->name;
     else if (ranks > 1 && gw_choose(wire, GW_ALLREDUCE, ranks, length,
-                                    sizeof(float), &best, 1) > 0)
+                                    sizeof(float), &best, 1) == 0)
+        return gw_fail(why, GW_ENOMEM, "choosing an algorithm");
+    else if (ranks > 1)
         *algo = best.algo->name;
     if (!*algo)
         return GW_OK;

@@ -29,8 +29,11 @@ enum gw_err run_record_init(struct run_record *r, const struct run_job *job,
         .final_loss = (double)NAN,
         .final_accuracy = (double)NAN,
     };
-    if (!r->steps || !r->loss)
+    if (!r->steps || !r->loss) {
+        run_record_fini(r);
+        *r = (struct run_record){.steps = NULL}; /* of no steps */
         return gw_fail(why, GW_ENOMEM, "%u steps", job->steps);
+    }
     for (unsigned i = 0; i < job->steps; i++)
         r->loss[i] = (double)NAN;
     return GW_OK;

@@ -34,6 +34,7 @@ static size_t typical_count(const struct gw_comm *comm,
     return sum / comm->size;
 }
 
+/* -1: memory is short. */
 static int choose(struct gw_comm *comm, const struct gw_call *call)
 {
     size_t elem = gw_dtype_size(call->type);
@@ -47,9 +48,8 @@ static int choose(struct gw_comm *comm, const struct gw_call *call)
         &comm->winners, call->collective, comm->size, count, elem);
     if (!algo) {
         struct gw_candidate best;
-        size_t found =
-            gw__choose(comm, call->collective, count, elem, &best, 1);
-        assert(found > 0);
+        if (gw__choose(comm, call->collective, count, elem, &best, 1) == 0)
+            return -1;
         algo = best.algo;
     }
     kept->key = key;
@@ -66,7 +66,8 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
         return GW_OK;
     if (!name) {
         *algo = choose(comm, call);
-        return GW_OK;
+        return *algo >= 0 ? GW_OK
+                          : gw_fail(why, GW_ENOMEM, "choosing an algorithm");
     }
     const struct gw_algo *found = gw_algo_find(call->collective, name);
     if (found && call->collective == GW_ALLTOALL && call->counts &&

@@ -30,8 +30,10 @@ struct traffic {
     double busiest, all;
 };
 
-static struct traffic traffic_of(const struct gw_plan *plan, size_t count,
-                                 size_t elem_bytes, bool fused)
+/* False when memory is short. */
+static bool count_traffic(const struct gw_plan *plan, size_t count,
+                          size_t elem_bytes, bool fused,
+                          struct traffic *traffic)
 {
     struct traffic t = {0, 0};
     double *rank = calloc(plan->ranks, sizeof *rank);
@@ -58,9 +60,11 @@ static struct traffic traffic_of(const struct gw_plan *plan, size_t count,
         t.busiest = rank[r] > t.busiest ? rank[r] : t.busiest;
         t.all += rank[r];
     }
+    bool counted = rank && added;
     free(rank);
     free(added);
-    return t;
+    *traffic = t;
+    return counted;
 }
 
 /* How many ranks share a core. */
@@ -80,23 +84,29 @@ static double memory_us(const struct gw_wire_costs *costs, unsigned ranks,
 }
 
 /* By alpha, beta, gamma, memory and meetings alone. */
-static double predict_roughly(const struct gw_wire_costs *costs, bool windows,
-                              const struct gw_algo *algo,
-                              const struct gw_plan *plan, size_t count,
-                              size_t elem_bytes)
+static enum gw_err predict_roughly(const struct gw_wire_costs *costs,
+                                   bool windows, const struct gw_algo *algo,
+                                   const struct gw_plan *plan, size_t count,
+                                   size_t elem_bytes, double *us)
 {
     struct gw_price price;
-    if (gw_plan_price(plan, count, elem_bytes, &costs->model, &price, NULL))
-        return -1;
+    struct traffic traffic;
+    enum gw_err err =
+        gw_plan_price(plan, count, elem_bytes, &costs->model, &price, NULL);
+    if (err)
+        return err;
+    *us = crowd(costs, plan->ranks) * price.predicted_us;
     if (!windows)
-        return crowd(costs, plan->ranks) * price.predicted_us;
+        return GW_OK;
+    if (!count_traffic(plan, count, elem_bytes, algo->direct, &traffic))
+        return GW_ENOMEM;
     bool eager = plan->steps == 1 && count * elem_bytes <= GW__EAGER_BYTES;
     double meetings = !algo->direct ? price.rounds * costs->model.alpha_us
                       : eager       ? costs->sync_us / 2
                                     : costs->sync_us;
-    return crowd(costs, plan->ranks) * meetings +
-           memory_us(costs, plan->ranks,
-                     traffic_of(plan, count, elem_bytes, algo->direct));
+    *us = crowd(costs, plan->ranks) * meetings +
+          memory_us(costs, plan->ranks, traffic);
+    return GW_OK;
 }
 
 /* The amounts of the bill; false when memory is short. */
@@ -111,23 +121,27 @@ static bool bill(const struct gw__setting *setting, const struct gw_algo *algo,
     return true;
 }
 
-static double predict(const struct gw_wire_costs *costs,
-                      const struct gw__setting *setting,
-                      const struct gw_algo *algo, unsigned ranks, size_t count,
-                      size_t elem_bytes)
+static enum gw_err predict(const struct gw_wire_costs *costs,
+                           const struct gw__setting *setting,
+                           const struct gw_algo *algo, unsigned ranks,
+                           size_t count, size_t elem_bytes, double *us)
 {
     struct gw_algo_args args = {.ranks = ranks};
-    double amounts[GW_FIGURES_MAX], us = -1;
+    double amounts[GW_FIGURES_MAX];
     struct gw_plan *plan;
-    if (gw_plan_make(algo->collective, algo->name, &args, &plan, NULL))
-        return -1;
+    enum gw_err err =
+        gw_plan_make(algo->collective, algo->name, &args, &plan, NULL);
+    if (err)
+        return err;
     if (!costs->fitted_ranks)
-        us = predict_roughly(costs, setting->windows, algo, plan, count,
-                             elem_bytes);
+        err = predict_roughly(costs, setting->windows, algo, plan, count,
+                              elem_bytes, us);
     else if (bill(setting, algo, plan, count, elem_bytes, amounts))
-        us = gw__bill_us(amounts, costs->figures);
+        *us = gw__bill_us(amounts, costs->figures);
+    else
+        err = GW_ENOMEM;
     gw_plan_destroy(&plan);
-    return us;
+    return err;
 }
 
 /* Each input loaded once, each output stored once, by all ranks together. */
@@ -177,7 +191,9 @@ static int cheaper(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All that serve, the cheapest first. */
+/* All that serve, the cheapest first; none when memory is short: a rank that
+ * chose among those that it has room for would choose another one than the
+ * others. */
 static size_t compare(const struct gw_wire_costs *costs,
                       const struct gw__setting *setting,
                       enum gw_collective collective, unsigned ranks,
@@ -190,8 +206,12 @@ static size_t compare(const struct gw_wire_costs *costs,
     for (size_t i = 0; i < algos && n < ALGOS_MAX; i++) {
         if (list[i]->collective != collective || !list[i]->valid(ranks))
             continue;
-        double us = predict(costs, setting, list[i], ranks, count, elem_bytes);
-        if (us >= 0)
+        double us;
+        enum gw_err err =
+            predict(costs, setting, list[i], ranks, count, elem_bytes, &us);
+        if (err == GW_ENOMEM)
+            return 0;
+        if (!err && us >= 0)
             found[n++] = (struct gw_candidate){list[i], us};
     }
     qsort(found, n, sizeof *found, cheaper);
@@ -239,7 +259,9 @@ double gw_predict_us(const char *wire, const struct gw_wire_costs *costs,
                      size_t elem_bytes)
 {
     struct gw__setting setting = setting_of(wire, costs);
-    return predict(costs, &setting, algo, ranks, count, elem_bytes);
+    double us;
+    return predict(costs, &setting, algo, ranks, count, elem_bytes, &us) ? -1
+                                                                         : us;
 }
 
 size_t gw_choose(const char *wire, enum gw_collective collective,

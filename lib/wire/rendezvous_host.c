@@ -37,24 +37,31 @@ struct claim {
     struct gw__address address;
 };
 
-static void tell(const struct host *host, const struct guest *guest,
-                 struct gw__meet *head, const void *payload, size_t bytes)
+/* GW_ENOMEM; that a message cannot be delivered is no error. */
+static enum gw_err tell(const struct host *host, const struct guest *guest,
+                        struct gw__meet *head, const void *payload,
+                        size_t bytes)
 {
     void *message, *socket = host->meeting->socket;
     head->size = host->meeting->size;
     size_t length = gw__meet_write(head, payload, bytes, &message);
-    if (length > 0 && zmq_send(socket, guest->route, guest->route_bytes,
-                               ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
+    if (length == 0)
+        return GW_ENOMEM;
+    if (zmq_send(socket, guest->route, guest->route_bytes,
+                 ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
         zmq_send(socket, message, length, ZMQ_DONTWAIT);
     free(message);
+    return GW_OK;
 }
 
-static void tell_all(const struct host *host, struct gw__meet *head,
-                     const void *payload, size_t bytes)
+static enum gw_err tell_all(const struct host *host, struct gw__meet *head,
+                            const void *payload, size_t bytes)
 {
+    enum gw_err err = GW_OK;
     for (unsigned r = 1; r < host->meeting->size; r++)
-        if (host->here[r])
-            tell(host, &host->guests[r], head, payload, bytes);
+        if (host->here[r] && tell(host, &host->guests[r], head, payload, bytes))
+            err = GW_ENOMEM;
+    return err;
 }
 
 /* Takes one message off the socket. True when it is a JOIN. */
@@ -169,9 +176,9 @@ static enum gw_err answer(const struct host *host, enum gw_err err,
     if (bytes == 0)
         return gw_fail(why, GW_ENOMEM, "a table of all addresses");
     head.kind = GW__MEET_TABLE;
-    tell_all(host, &head, payload, bytes);
+    err = tell_all(host, &head, payload, bytes);
     free(payload);
-    return GW_OK;
+    return err ? gw_fail(why, err, "telling the ranks their addresses") : GW_OK;
 }
 
 static bool is_loopback(const char *address)

@@ -60,14 +60,16 @@ static void *use(struct gw__shm_peer *peer, struct gw__shm_mapping *mapping,
 
 /* What cannot be mapped of a rank that has said goodbye is no loss: it has left
  * without waiting for us. */
-static void lose(struct gw__shm *shm, unsigned rank, const char *fact)
+static void lose(struct gw__shm *shm, unsigned rank, const struct gw_error *why)
 {
+    /* That we have no memory is not the peer's loss. */
+    enum gw_err code = why->code == GW_ENOMEM ? GW_ENOMEM : GW_ELOST;
     struct gw__shm_peer *peer = &shm->peers[rank];
     if (atomic_load(&peer->segment->state) == SHM_CLOSED)
         return;
     peer->lost = true;
     if (!shm->error.code)
-        gw_fail(&shm->error, GW_ELOST, "shm: rank %u: %s", rank, fact);
+        gw_fail(&shm->error, code, "shm: rank %u: %s", rank, why->text);
 }
 
 /* Descriptors come again as soon as their owner has closed them, so a mapping
@@ -92,7 +94,7 @@ void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
         err = gw_fail(&why, GW_ELOST, "it ended before its memory was read");
     if (!err)
         return use(peer, mapping, place);
-    lose(shm, rank, why.text);
+    lose(shm, rank, &why);
     return NULL;
 }
 
