@@ -205,7 +205,7 @@ check-repeat: all $(B)/pskills $(B)/unit
 check-model:
 	@tests/spin/check.sh $(B)
 # Chaos on real processes, of CHAOS_FOR each; every failpoint.
-.PHONY: check-chaos check-failpoints check-calm sim-night
+.PHONY: check-chaos check-failpoints check-calm check-memory sim-night
 #: check-chaos       ringctl chaos on rings and servers (CHAOS_FOR=1m each)
 check-chaos: all
 	@B=$(B) tests/fault/chaos.sh
@@ -220,6 +220,9 @@ check-calm: all $(B)/kills
 #: sim-night         a million schedules of the simulator, with the rate
 sim-night: $(SIMS)
 	@SEEDS=$(SEEDS) tests/sim/night.sh $(B)
+#: check-memory      every allocation of the tools' commands fails, one by one
+check-memory: all
+	@MEMORY_STRIDE=1 B=$(B) CC="$(CC)" bats tests/fault/memory.bats
 #: check-deb         Debian packages: built, judged by lintian, installed
 check-deb:
 	@tests/debian/check.sh
