@@ -205,10 +205,13 @@ check-repeat: all $(B)/pskills $(B)/unit
 check-model:
 	@tests/spin/check.sh $(B)
 # Chaos on real processes, of CHAOS_FOR each; every failpoint.
-.PHONY: check-chaos check-failpoints check-calm check-memory sim-night
+.PHONY: check-chaos check-failpoints check-calm check-memory check-rejoin sim-night
 #: check-chaos       ringctl chaos on rings and servers (CHAOS_FOR=1m each)
 check-chaos: all
 	@B=$(B) tests/fault/chaos.sh
+#: check-rejoin      N=20 pauses until declared dead, then resumed: all come back
+check-rejoin: all
+	@B=$(B) tests/fault/rejoin.sh $(N)
 #: check-failpoints  a crash at every step of the protocols, at each rank
 check-failpoints: all $(B)/failpoints $(B)/pskills
 	@B=$(B) tests/fault/failpoints.sh

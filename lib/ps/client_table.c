@@ -95,6 +95,9 @@ enum gw_err gw_ps_find(struct gw_ps *ps, const char *name, unsigned *table,
                        struct gw_ps_table_config *config, struct gw_error *why)
 {
     gw__ps_turn(ps);
+    enum gw_err err = gw__ps_alive(ps, why);
+    if (err)
+        return gw_wrap(why, err, "ps: table %.40s", name);
     int found = find(ps, name);
     if (found < 0)
         return gw_fail(why, GW_EINVAL, "ps: there is no table %.40s", name);

@@ -128,6 +128,20 @@ disturbed() {
                slow 0 off'
 }
 
+@test "a worker without work that is paused for long comes back" {
+    # One that has never had any, and one that has done all of it.
+    run -0 ringctl -c 'up --servers 2 --workers 2 --slots 4
+        pause w1
+        wait workers==1
+        resume w1
+        wait workers==2'
+    disturbed 'wait done
+               pause w2
+               wait workers==3
+               resume w2
+               wait workers==4'
+}
+
 @test "a server that is drained hands its slots over" {
     disturbed 'slow 0 2ms
                wait step>=10

@@ -161,6 +161,32 @@ START_TEST(a_convicted_client_is_told_so)
 }
 END_TEST
 
+/* One that has no work asks for a table now and then, and nothing else. */
+START_TEST(an_idle_client_is_told_so_too)
+{
+    struct gw_error why;
+    struct gw_ps_table_config form;
+    unsigned table;
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw__node *node = open_node(local, GW__WORKER);
+    struct gw_ps *ps = cluster_join(local);
+    struct gw__command accuse = {.kind = GW__CMD_ACCUSE,
+                                 .who = {.node = GW__NODE_ANY}};
+    accuse.accuse.accused = find(node, gw_ps_node(ps));
+    accuse.accuse.certain = true;
+    ck_assert_int_eq(gw_ps_find(ps, "none", &table, &form, &why), GW_EINVAL);
+    ck_assert(!gw__node_command(node, &accuse, 3));
+    ck_assert_int_eq(await_answer(node, 3).code, GW_OK);
+    const uint64_t late_ns = gw_now_ns() + UINT64_C(3000000000);
+    while (gw_ps_find(ps, "none", &table, &form, &why) != GW_ECLOSED)
+        ck_assert_msg(gw_now_ns() < late_ns, "it never hears of it");
+    ck_assert_ptr_nonnull(strstr(why.text, "convicted"));
+    gw_ps_close(&ps);
+    gw__node_close(&node);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
 Suite *suite_ps_node(void)
 {
     Suite *suite = suite_create("ps_node");
@@ -171,6 +197,7 @@ Suite *suite_ps_node(void)
     tcase_add_test(parts, commands_are_answered_by_their_tags);
     tcase_add_test(parts, who_has_left_is_gone);
     tcase_add_test(parts, a_convicted_client_is_told_so);
+    tcase_add_test(parts, an_idle_client_is_told_so_too);
     suite_add_tcase(suite, parts);
     return suite;
 }

@@ -178,7 +178,9 @@ GW_API unsigned gw_ps_node(const struct gw_ps *ps);
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_table(struct gw_ps *ps, const struct gw_ps_table_config *config,
             unsigned *table, struct gw_error *why);
-/* Its number and form; GW_EINVAL: there is none of that name. */
+/* Its number and form; GW_EINVAL: there is none of that name. It waits for
+ * nothing, and says like all others when this client is no worker any more
+ * (GW_ECLOSED) or was interrupted. */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_find(struct gw_ps *ps, const char *name,
                                             unsigned *table,
                                             struct gw_ps_table_config *config,
