@@ -36,7 +36,8 @@ struct crew_server {
     bool known;
     char state[CREW_WORD]; /* "alive", "dead", ... as the run says it */
     uint64_t gone_ns;      /* 0: is there */
-    uint64_t served;       /* slots that it served when it went, as bits */
+    uint64_t gone_epoch;   /* the newest, then */
+    uint64_t served;       /* slots that it served then, as bits */
     bool told;             /* by a status: what follows */
     bool lease, parked;
     uint64_t rows, bytes, pushes, takeovers;
@@ -45,7 +46,9 @@ struct crew_server {
 struct crew_worker {
     bool known;
     char state[CREW_WORD], phase[CREW_WORD];
-    uint64_t gone_ns;
+    uint64_t gone_ns, gone_epoch;
+    bool passed;  /* it has gone, and another one has finished a unit since, or
+                     it had none in hand */
     bool clocked; /* has asked for a unit */
     uint64_t clock;
     bool in_hand; /* a unit: */
@@ -97,13 +100,17 @@ struct crew {
 };
 
 void crew_init(struct crew *crew);
-/* Takes an event of any kind. What ends a story of a failure is written. */
+/* Takes an event of any kind. */
 void crew_event(struct crew *crew, const struct gw_event *event,
-                struct failovers *failovers, struct journal *journal);
+                struct journal *journal);
 /* Takes the status of a run (common/attach.h), whatever may be missing in it;
  * nothing when it has no servers. */
 void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
                  struct journal *journal);
+/* Ends the stories of those without whom all goes on, as far as is known now,
+ * and writes so. To be called after every event and status. */
+void crew_end_stories(const struct crew *crew, struct failovers *failovers,
+                      uint64_t now_ns, struct journal *journal);
 
 /* ---- questions ---- */
 
@@ -124,7 +131,7 @@ bool crew_gone(uint64_t gone_ns, uint64_t now_ns);
 /* Is the state one of who is there? */
 bool crew_is_there(const char *state);
 
-/* ---- for crew.c, crew_event.c and crew_status.c ---- */
+/* ---- for crew.c, crew_event.c, crew_status.c and crew_gone.c ---- */
 
 /* NULL: no server, or worker, has that number. */
 struct crew_server *crew_meet_server(struct crew *crew, unsigned number);
@@ -132,6 +139,11 @@ struct crew_worker *crew_meet_worker(struct crew *crew, unsigned number);
 /* What a server is to a slot from now on; writes when a slot is lost. */
 void crew_set_role(struct crew *crew, unsigned slot, unsigned server,
                    enum gw_ps_role role);
+/* It has gone, says an event or a status; the first of them counts. */
+void crew_server_goes(struct crew *crew, unsigned server, uint64_t now_ns);
+void crew_worker_goes(struct crew *crew, unsigned worker, uint64_t now_ns);
+/* The worker has finished a unit. */
+void crew_unit_finished(struct crew *crew, unsigned worker);
 /* Looks for slots that nobody holds any more, and writes a line about them. */
 void crew_look_for_loss(struct crew *crew, uint64_t now_ns,
                         struct journal *journal);

@@ -21,23 +21,10 @@ static const char *state_word(int64_t membership)
     return words[membership];
 }
 
-static uint64_t served_by(const struct crew *crew, unsigned server)
-{
-    uint64_t slots = 0;
-    for (unsigned i = 0; i < crew->slot_count; i++)
-        if (crew->slots[i].roles[server] == GW_PS_PRIMARY)
-            slots |= (uint64_t)1 << i;
-    return slots;
-}
-
 /* It holds nothing any more, whoever tells that of each slot, and when. */
 static void bury_server(struct crew *crew, unsigned number, uint64_t now_ns)
 {
-    struct crew_server *server = &crew->servers[number];
-    if (server->gone_ns == 0) {
-        server->gone_ns = now_ns;
-        server->served = served_by(crew, number);
-    }
+    crew_server_goes(crew, number, now_ns);
     for (unsigned i = 0; i < crew->slot_count; i++)
         crew->slots[i].roles[number] = GW_PS_NOT_HERE;
 }
@@ -55,7 +42,10 @@ static void on_member(struct crew *crew, const struct gw_event *e,
         e->rank >= CREW_SERVER_NODE ? crew_meet_server(crew, number) : NULL;
     if (worker) {
         snprintf(worker->state, sizeof worker->state, "%s", state);
-        worker->gone_ns = there ? 0 : e->time_ns;
+        if (there)
+            worker->gone_ns = 0;
+        else
+            crew_worker_goes(crew, e->rank, e->time_ns);
         worker->in_hand &= there;
     }
     if (!server)
@@ -71,28 +61,8 @@ static void on_member(struct crew *crew, const struct gw_event *e,
 
 /* ---- slots ---- */
 
-static bool all_served(const struct crew *crew, uint64_t slots)
-{
-    for (unsigned i = 0; i < crew->slot_count; i++)
-        if (slots >> i & 1 && crew_primary(crew, i) < 0)
-            return false;
-    return true;
-}
-
-/* Somebody serves what a dead server did: the story ends with the last slot. */
-static void look_for_takeover(const struct crew *crew, const struct gw_event *e,
-                              struct failovers *failovers,
-                              struct journal *journal)
-{
-    for (unsigned s = 0; s < crew->server_count; s++)
-        if (crew->servers[s].gone_ns > 0 && crew->servers[s].served &&
-            all_served(crew, crew->servers[s].served))
-            failovers_resume(failovers, CREW_SERVER_NODE + s, e->time_ns,
-                             journal);
-}
-
 static void on_slot(struct crew *crew, const struct gw_event *e,
-                    struct failovers *failovers, struct journal *journal)
+                    struct journal *journal)
 {
     unsigned number = e->rank - CREW_SERVER_NODE;
     if (e->rank < CREW_SERVER_NODE || number >= CREW_SERVERS ||
@@ -101,25 +71,13 @@ static void on_slot(struct crew *crew, const struct gw_event *e,
     crew->here = true;
     (void)crew_meet_server(crew, number);
     crew_set_role(crew, e->chunk, number, (enum gw_ps_role)e->value);
-    if (e->value == GW_PS_PRIMARY)
-        look_for_takeover(crew, e, failovers, journal);
-    else
+    if (e->value != GW_PS_PRIMARY)
         crew_look_for_loss(crew, e->time_ns, journal);
 }
 
 /* ---- clocks ---- */
 
-/* Work goes on without the dead: the first unit that another one finishes. */
-static void go_on(const struct crew *crew, const struct gw_event *e,
-                  struct failovers *failovers, struct journal *journal)
-{
-    for (unsigned w = 0; w < crew->worker_count; w++)
-        if (w != e->rank && crew->workers[w].gone_ns > 0)
-            failovers_resume(failovers, w, e->time_ns, journal);
-}
-
-static void on_clock(struct crew *crew, const struct gw_event *e,
-                     struct failovers *failovers, struct journal *journal)
+static void on_clock(struct crew *crew, const struct gw_event *e)
 {
     struct crew_worker *worker = crew_meet_worker(crew, e->rank);
     if (!worker || e->step == GW_NONE)
@@ -136,11 +94,11 @@ static void on_clock(struct crew *crew, const struct gw_event *e,
         crew->seen[e->value < GW_PS_STALENESS_MAX ? e->value
                                                   : GW_PS_STALENESS_MAX]++;
     if (finished)
-        go_on(crew, e, failovers, journal);
+        crew_unit_finished(crew, e->rank);
 }
 
 void crew_event(struct crew *crew, const struct gw_event *event,
-                struct failovers *failovers, struct journal *journal)
+                struct journal *journal)
 {
     switch ((enum gw_event_kind)event->kind) {
     case GW_EV_MEMBER:
@@ -150,10 +108,10 @@ void crew_event(struct crew *crew, const struct gw_event *event,
         crew->epoch = event->epoch;
         break;
     case GW_EV_SLOT:
-        on_slot(crew, event, failovers, journal);
+        on_slot(crew, event, journal);
         break;
     case GW_EV_CLOCK:
-        on_clock(crew, event, failovers, journal);
+        on_clock(crew, event);
         break;
     default:
         break;

@@ -34,14 +34,11 @@ static unsigned number_of(const json_t *object, const char *name)
 
 /* ---- nodes ---- */
 
-static void take_state(char state[CREW_WORD], uint64_t *gone_ns,
-                       const json_t *node, uint64_t now_ns)
+/* Is it there? */
+static bool take_state(char state[CREW_WORD], const json_t *node)
 {
     snprintf(state, CREW_WORD, "%s", text_of(node, "state", "alive"));
-    if (crew_is_there(state))
-        *gone_ns = 0;
-    else if (*gone_ns == 0)
-        *gone_ns = now_ns;
+    return crew_is_there(state);
 }
 
 static void take_server(struct crew *crew, const json_t *node, uint64_t now_ns)
@@ -55,7 +52,10 @@ static void take_server(struct crew *crew, const json_t *node, uint64_t now_ns)
     if (s->told && pushes > s->pushes)
         rates_spread(&crew->pushes, number, crew->told_ns, now_ns,
                      pushes - s->pushes);
-    take_state(s->state, &s->gone_ns, node, now_ns);
+    if (take_state(s->state, node))
+        s->gone_ns = 0;
+    else
+        crew_server_goes(crew, number, now_ns);
     s->told = true;
     s->pushes = pushes;
     s->lease = integer_of(node, "lease", 0) != 0;
@@ -71,8 +71,13 @@ static void take_worker(struct crew *crew, const json_t *node, uint64_t now_ns)
     struct crew_worker *w = crew_meet_worker(crew, number);
     if (!w)
         return;
-    take_state(w->state, &w->gone_ns, node, now_ns);
+    if (take_state(w->state, node))
+        w->gone_ns = 0;
+    else
+        crew_worker_goes(crew, number, now_ns);
     snprintf(w->phase, sizeof w->phase, "%s", text_of(node, "phase", ""));
+    if (w->clocked && count_of(node, "clock") > w->clock)
+        crew_unit_finished(crew, number);
     w->clocked = json_is_number(json_object_get(node, "clock"));
     w->clock = count_of(node, "clock");
     w->epoch = count_of(node, "data_epoch");
@@ -215,8 +220,8 @@ void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
     snprintf(crew->model, sizeof crew->model, "%s",
              text_of(status, "model", ""));
     crew->loss = real_of(status, "loss");
+    take_nodes(crew, status, now_ns); /* who goes, goes from the old epoch */
     crew->epoch = count_of(status, "epoch");
-    take_nodes(crew, status, now_ns);
     take_slots(crew, status);
     crew_look_for_loss(crew, now_ns, journal);
     take_clock(crew, json_object_get(status, "clocks"));

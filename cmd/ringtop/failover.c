@@ -204,6 +204,13 @@ static void recovery(struct failovers *fs, const struct gw_event *event)
     }
 }
 
+void failovers_convicted(struct failovers *fs, uint32_t who, uint64_t time_ns)
+{
+    for (unsigned i = 0; i < fs->count; i++)
+        if (fs->list[i].who == who && !is_over(&fs->list[i]))
+            reach(&fs->list[i], CONVICTED, time_ns);
+}
+
 void failovers_resume(struct failovers *fs, uint32_t who, uint64_t time_ns,
                       struct journal *journal)
 {

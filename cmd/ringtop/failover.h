@@ -9,7 +9,7 @@
  * completed the op that was cut short, the newest of those decided on; if none
  * was, when a first op has ended. Parameter servers decide nothing: they are
  * resumed when every slot that the dead one served is served again, or, after a
- * worker's death, when another one has finished a unit (crew.h).
+ * worker's death, when another one has finished a unit (crew_gone.c).
  */
 #ifndef RINGTOP_FAILOVER_H
 #define RINGTOP_FAILOVER_H
@@ -42,6 +42,9 @@ const char *failovers_name(const struct failovers *failovers, uint32_t who,
  * yet. */
 void failovers_resume(struct failovers *failovers, uint32_t who,
                       uint64_t time_ns, struct journal *journal);
+/* `who` has an open story, and is known to be out. */
+void failovers_convicted(struct failovers *failovers, uint32_t who,
+                         uint64_t time_ns);
 /* Takes an event of any kind and writes what it means for a failure. Who was
  * only missed, and is heard again, has no story. */
 void failovers_event(struct failovers *failovers, const struct gw_event *event,

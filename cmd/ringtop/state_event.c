@@ -394,6 +394,7 @@ void state_status(struct state *s, const json_t *status, uint64_t now_ns)
     state_time(s, now_ns);
     crew_status(&s->crew, status, s->now_ns, &s->journal);
     s->failovers.crew = s->crew.here;
+    crew_end_stories(&s->crew, &s->failovers, s->now_ns, &s->journal);
 }
 
 void state_event(struct state *s, const struct gw_event *event)
@@ -404,11 +405,13 @@ void state_event(struct state *s, const struct gw_event *event)
     state_time(s, e.time_ns);
     s->events++;
     s->last = e;
-    crew_event(&s->crew, &e, &s->failovers, &s->journal);
+    crew_event(&s->crew, &e, &s->journal);
     s->failovers.crew = s->crew.here;
     pipe_event(&s->pipe, &e, &s->journal);
     if (!s->attaching)
         failovers_event(&s->failovers, &e, &s->journal);
+    if (e.kind != GW_EV_MEMBER) /* a view belongs to the story, and follows */
+        crew_end_stories(&s->crew, &s->failovers, e.time_ns, &s->journal);
     dispatch(s, &e);
     if (e.epoch > s->epoch && !s->crew.here) /* else of the data, perhaps */
         s->epoch = e.epoch;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Members of parameter servers that have gone, and when the story of that ends:
+ *
+ *   a server   when every slot that it served is served by another one
+ *   a worker   when another one has finished a unit, since it may have been
+ *              waiting for the dead one's; at once if that had none in hand
+ *
+ * Both follow from what is known, not from which event brought it. Events and
+ * statuses overtake each other, and events may be lost: a status may be the
+ * first to say that a server has gone, or that its slots are served again, and
+ * a story has to come to its end whichever it was.
+ */
+#include "crew.h"
+
+/* The controllers' verdict has been on its way for long enough. */
+static const uint64_t VERDICT_NS = 1000000000;
+
+/* ---- going ---- */
+
+static uint64_t served_by(const struct crew *crew, unsigned server)
+{
+    uint64_t slots = 0;
+    for (unsigned i = 0; i < crew->slot_count; i++)
+        if (crew->slots[i].roles[server] == GW_PS_PRIMARY)
+            slots |= (uint64_t)1 << i;
+    return slots;
+}
+
+void crew_server_goes(struct crew *crew, unsigned number, uint64_t now_ns)
+{
+    struct crew_server *server = &crew->servers[number];
+    if (server->gone_ns > 0)
+        return;
+    server->gone_ns = now_ns;
+    server->gone_epoch = crew->epoch;
+    server->served = served_by(crew, number);
+}
+
+void crew_worker_goes(struct crew *crew, unsigned number, uint64_t now_ns)
+{
+    struct crew_worker *worker = &crew->workers[number];
+    if (worker->gone_ns > 0)
+        return;
+    worker->gone_ns = now_ns;
+    worker->gone_epoch = crew->epoch;
+    worker->passed = !worker->in_hand;
+}
+
+void crew_unit_finished(struct crew *crew, unsigned worker)
+{
+    for (unsigned w = 0; w < crew->worker_count; w++)
+        if (w != worker && crew->workers[w].gone_ns > 0)
+            crew->workers[w].passed = true;
+}
+
+/* ---- the end of the story ---- */
+
+static bool all_served(const struct crew *crew, uint64_t slots)
+{
+    for (unsigned i = 0; i < crew->slot_count; i++)
+        if (slots >> i & 1 && crew_primary(crew, i) < 0)
+            return false;
+    return true;
+}
+
+static bool has_slots(const struct crew *crew, unsigned server)
+{
+    for (unsigned i = 0; i < crew->slot_count; i++)
+        if (crew->slots[i].roles[server] != GW_PS_NOT_HERE)
+            return true;
+    return false;
+}
+
+/* It was taken out, though no event has said so. */
+static bool is_out(const struct crew *crew, uint64_t gone_ns,
+                   uint64_t gone_epoch, uint64_t now_ns)
+{
+    return crew->epoch > gone_epoch && now_ns > gone_ns + VERDICT_NS;
+}
+
+static void end(struct failovers *failovers, uint32_t who, bool out,
+                uint64_t now_ns, struct journal *journal)
+{
+    if (out)
+        failovers_convicted(failovers, who, now_ns);
+    failovers_resume(failovers, who, now_ns, journal);
+}
+
+void crew_end_stories(const struct crew *crew, struct failovers *failovers,
+                      uint64_t now_ns, struct journal *journal)
+{
+    if (!crew->here || failovers->count == 0)
+        return;
+    for (unsigned i = 0; i < crew->server_count; i++) {
+        const struct crew_server *s = &crew->servers[i];
+        if (s->gone_ns > 0 && !has_slots(crew, i) &&
+            all_served(crew, s->served))
+            end(failovers, CREW_SERVER_NODE + i,
+                is_out(crew, s->gone_ns, s->gone_epoch, now_ns), now_ns,
+                journal);
+    }
+    for (unsigned i = 0; i < crew->worker_count; i++) {
+        const struct crew_worker *w = &crew->workers[i];
+        if (w->gone_ns > 0 && w->passed)
+            end(failovers, i, is_out(crew, w->gone_ns, w->gone_epoch, now_ns),
+                now_ns, journal);
+    }
+}
