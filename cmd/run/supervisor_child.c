@@ -293,6 +293,7 @@ static void take_note(struct run *run, struct child *child)
     recovery_note(run, child, child->noted ? &before : NULL);
     crew_note(run, child, child->noted ? &before : NULL);
     child->noted = true;
+    resumed_look(run);
     tell_note(run, child);
 }
 

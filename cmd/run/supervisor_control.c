@@ -265,6 +265,7 @@ void control_take(struct run *run)
         return;
     look_for_loss(run, &before);
     recovery_view(run, &before);
+    resumed_look(run);
     tell_news(run, &before);
     control_accuse(run);
     children_start_awaited(run);

@@ -96,6 +96,13 @@ struct recovery {
     uint64_t op, fate_epoch; /* that it was decided in */
     uint64_t began_ns, detected_ns, viewed_ns, decided_ns, resumed_ns;
     struct chunks chunks; /* of that op */
+    uint64_t units;       /* that workers had finished when it was decided */
+};
+
+/* The newest ring that a member has called resumed, and how long after its
+ * decision; the slowest counts. */
+struct resumption {
+    uint64_t ring_epoch, took_ns;
 };
 
 /* The largest that any member has ever told, dead ones included: all count the
@@ -181,6 +188,7 @@ struct run {
 
     struct recovery recoveries[RECOVERIES_MAX]; /* the newest ones */
     unsigned recovery_count;                    /* of all */
+    struct resumption resumption;
     struct tally most;
     struct chunks chunks; /* of all recoveries */
     uint64_t dropped;     /* events */
@@ -425,6 +433,15 @@ void recovery_note(struct run *run, struct child *child,
                    const struct node_note *before);
 void recovery_event(struct run *run, const struct gw_event *event);
 json_t *recovery_json(struct run *run);
+
+/* ---- supervisor_resumed.c ---- */
+
+/* A member of a ring has the open ops complete. */
+void resumed_ring(struct run *run, const struct gw_ring_status *status);
+/* A recovery was decided: it may be over already. */
+void resumed_decided(struct run *run);
+/* Of parameter servers: after news and notes. */
+void resumed_look(struct run *run);
 
 /* ---- supervisor_events.c ---- */
 

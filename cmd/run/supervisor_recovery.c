@@ -6,10 +6,9 @@
  *     detected   the process was seen to end; or a member noticed first
  *     viewed     the news of a view without it came
  *     decided    the controllers' log had the new view and its decisions
- *     resumed    the slowest survivor had the open ops complete
+ *     resumed    the work went on without them: supervisor_resumed.c
  *
- * The first four are this process's own clock; the last is what the survivors
- * say that they took from decision to completion, after it.
+ * All but the last are this process's own clock.
  *
  * Beside the times, what became of the chunks of the op that was cut short. Its
  * plan is the same at all survivors, and each tells it whole: so it counts once
@@ -168,6 +167,7 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
     const struct gw__news *news = &run->news;
     recovery->decided = true;
     recovery->decided_ns = now;
+    recovery->units = run->clock.units;
     for (unsigned i = 0; i < news->decision_count; i++) {
         const struct gw__decision *d = &news->decisions[i];
         if (d->epoch < recovery->epoch ||
@@ -180,6 +180,7 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
     }
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         count_chunks(run, &run->workers[n].note.ring);
+    resumed_decided(run);
 }
 
 void recovery_view(struct run *run, const struct gw__news *before)
@@ -214,17 +215,6 @@ static void count(struct run *run, const struct node_note *note)
     largest(&most->sums_doubled, note->sums_doubled);
 }
 
-/* For servers: when the last slot of the lost is served again. */
-static void note_server(const struct run *run, struct recovery *recovery)
-{
-    uint64_t servers = (((uint64_t)1 << RUN_SERVERS_MAX) - 1) << SERVER_NODE;
-    if (!recovery || !recovery->decided || recovery->resumed ||
-        !(recovery->nodes & servers) || !crew_serves(run))
-        return;
-    recovery->resumed = true;
-    recovery->resumed_ns = gw_now_ns();
-}
-
 /* Counters begin anew with each ring of the process. */
 static uint64_t grown(uint64_t before, uint64_t now)
 {
@@ -237,9 +227,6 @@ void recovery_note(struct run *run, struct child *child,
     static const struct node_note nothing;
     const struct gw_ring_status *now = &child->note.ring,
                                 *then = before ? &before->ring : &nothing.ring;
-    struct recovery *recovery = newest(run);
-    if (child->role == GW__SERVER)
-        note_server(run, recovery);
     if (child->role != GW__WORKER || child->crew)
         return;
     count(run, &child->note);
@@ -247,14 +234,8 @@ void recovery_note(struct run *run, struct child *child,
         count_chunks(run, now);
     run->dropped +=
         grown(before ? before->events_dropped : 0, child->note.events_dropped);
-    if (!recovery || grown(then->recoveries, now->recoveries) == 0 ||
-        now->ring_epoch < recovery->epoch || !recovery->decided)
-        return;
-    uint64_t took = now->last.resumed_ns > now->last.decided_ns
-                        ? now->last.resumed_ns - now->last.decided_ns
-                        : 0;
-    recovery->resumed = true;
-    largest(&recovery->resumed_ns, recovery->decided_ns + took);
+    if (grown(then->recoveries, now->recoveries) > 0)
+        resumed_ring(run, now);
 }
 
 void recovery_event(struct run *run, const struct gw_event *event)

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every recovery that a supervisor has seen begin is told to its end, whether
+ * the word for that comes early, late, or only for a later one.
+ */
+#include "run/supervisor_parts.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *suite_supervisor_resumed(void);
+
+enum { MEMBERS = 4, SLOTS = 2 };
+
+static struct run *run; /* large */
+
+static void begin(void)
+{
+    run = calloc(1, sizeof *run);
+    ck_assert_ptr_nonnull(run);
+    run->formed = true;
+    run->news.view.epoch = run->news.view.ring_epoch = 1;
+    for (unsigned n = 0; n < MEMBERS; n++)
+        run->workers[n] = (struct child){
+            .role = GW__WORKER, .node = n, .number = n, .fd = -1};
+}
+
+static void end(void)
+{
+    free(run);
+}
+
+static bool is_over(unsigned recovery)
+{
+    json_t *list = recovery_json(run);
+    const json_t *one = json_array_get(list, recovery);
+    ck_assert_ptr_nonnull(one);
+    bool over = json_is_real(json_object_get(one, "resumed_ms"));
+    json_decref(list);
+    return over;
+}
+
+/* ---- a ring ---- */
+
+static void form_ring(void)
+{
+    run->news.view.ring_count = MEMBERS;
+    for (unsigned n = 0; n < MEMBERS; n++)
+        run->news.view.ring[n].node = n;
+}
+
+static void lose_last(void)
+{
+    struct gw__news before = run->news;
+    run->news.view.ring_count--;
+    run->news.view.ring_epoch = ++run->news.view.epoch;
+    run->news.flushing = true;
+    recovery_view(run, &before);
+}
+
+static void decide(void)
+{
+    struct gw__news before = run->news;
+    run->news.flushing = false;
+    recovery_view(run, &before);
+}
+
+static void tell_resumed(unsigned node, uint64_t ring_epoch)
+{
+    struct child *child = &run->workers[node];
+    struct node_note before = child->note;
+    child->note.ring.ring_epoch = ring_epoch;
+    child->note.ring.recoveries++;
+    recovery_note(run, child, &before);
+}
+
+START_TEST(a_ring_is_resumed)
+{
+    form_ring();
+    lose_last();
+    decide();
+    ck_assert(!is_over(0));
+    tell_resumed(0, 2);
+    ck_assert(is_over(0));
+}
+END_TEST
+
+START_TEST(a_member_knows_before_us)
+{
+    form_ring();
+    tell_resumed(0, 2);
+    lose_last();
+    ck_assert(!is_over(0));
+    decide();
+    ck_assert(is_over(0));
+    lose_last();
+    decide();
+    ck_assert(!is_over(1)); /* that was another one */
+}
+END_TEST
+
+START_TEST(the_second_loss_ends_the_first)
+{
+    form_ring();
+    lose_last();
+    decide();
+    lose_last();
+    decide();
+    tell_resumed(0, 3);
+    ck_assert(is_over(0) && is_over(1));
+}
+END_TEST
+
+START_TEST(the_first_loss_ends_before_the_second)
+{
+    form_ring();
+    lose_last();
+    decide();
+    lose_last();
+    decide();
+    tell_resumed(0, 2);
+    ck_assert(is_over(0) && !is_over(1));
+}
+END_TEST
+
+/* ---- parameter servers ---- */
+
+static void serve(unsigned slot, unsigned server, uint64_t term)
+{
+    struct gw_ps_slot_status *s = &run->servers[server].note.server.slots[slot];
+    s->role = GW_PS_PRIMARY;
+    s->term = term;
+    resumed_look(run);
+}
+
+static void route(unsigned slot, unsigned server, uint64_t term)
+{
+    run->news.routes.slots[slot].primary = (uint8_t)(SERVER_NODE + server);
+    run->news.routes.slots[slot].term = term;
+}
+
+static void form_crew(void)
+{
+    run->options.servers = 2;
+    run->work.kind = WORK_TRAIN;
+    for (unsigned n = 0; n < 2; n++)
+        run->servers[n] = (struct child){.role = GW__SERVER,
+                                         .node = SERVER_NODE + n,
+                                         .number = n,
+                                         .crew = true,
+                                         .fd = -1};
+    run->news.crew_count = 4;
+    run->news.routes.slot_count = SLOTS;
+    for (unsigned n = 0; n < 2; n++) {
+        run->workers[n].crew = true;
+        run->news.crew[n].node = n;
+        run->news.crew[2 + n].node = SERVER_NODE + n;
+        route(n, n, 1);
+        serve(n, n, 1);
+    }
+}
+
+static void lose_from_crew(unsigned at)
+{
+    struct gw__news before = run->news;
+    struct gw__crew_member *crew = run->news.crew;
+    memmove(crew + at, crew + at + 1, (3 - at) * sizeof *crew);
+    run->news.crew_count--;
+    run->news.view.epoch++;
+    if (at == 3) /* server 1 */
+        route(1, 0, 2);
+    recovery_view(run, &before);
+    resumed_look(run);
+}
+
+START_TEST(slots_are_served_again)
+{
+    form_crew();
+    lose_from_crew(3);
+    ck_assert(!is_over(0));
+    serve(1, 0, 2);
+    ck_assert(is_over(0));
+}
+END_TEST
+
+/* No note follows, for nothing changes any more. */
+START_TEST(a_server_took_over_before_we_heard)
+{
+    form_crew();
+    serve(1, 0, 2);
+    lose_from_crew(3);
+    ck_assert(is_over(0));
+}
+END_TEST
+
+START_TEST(a_worker_dies_meanwhile)
+{
+    form_crew();
+    lose_from_crew(3);
+    lose_from_crew(1);
+    serve(1, 0, 2);
+    ck_assert(is_over(0) && !is_over(1));
+    run->clock.units++;
+    resumed_look(run);
+    ck_assert(is_over(1));
+}
+END_TEST
+
+START_TEST(a_worker_dies_where_nobody_works)
+{
+    form_crew();
+    run->work.kind = WORK_NONE;
+    lose_from_crew(1);
+    ck_assert(is_over(0));
+}
+END_TEST
+
+Suite *suite_supervisor_resumed(void)
+{
+    const TTest *const tests[] = {
+        a_ring_is_resumed,
+        a_member_knows_before_us,
+        the_second_loss_ends_the_first,
+        the_first_loss_ends_before_the_second,
+        slots_are_served_again,
+        a_server_took_over_before_we_heard,
+        a_worker_dies_meanwhile,
+        a_worker_dies_where_nobody_works,
+    };
+    Suite *suite = suite_create("supervisor_resumed");
+    TCase *tcase = tcase_create("resumed");
+    tcase_add_checked_fixture(tcase, begin, end);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
