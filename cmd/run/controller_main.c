@@ -34,6 +34,7 @@ struct keeper {
     unsigned told_leader;
     uint64_t told_applied;
     _Alignas(16) char buffer[POST_BYTES_MAX];
+    uint64_t described; /* the newest order to tell what it knows */
 };
 
 static volatile sig_atomic_t terminated;
@@ -68,6 +69,9 @@ static void obey(struct keeper *keeper, const struct orders *orders)
         gw__clock_set_rate(orders->clock_rate);
     keeper->clock_rate = orders->clock_rate;
     keeper->end = orders->end || orders->leave;
+    if (orders->describe > keeper->described && keeper->controller)
+        post_known("a controller");
+    keeper->described = orders->describe;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         const struct gw_ring_link *link = &orders->links[n];
         const struct gw__rule rule = {.delay_us = link->delay_us,

@@ -37,7 +37,8 @@ struct node {
     struct gw_ps *ps;
     struct gw_ps_server *server;
     bool leave;
-    bool over; /* the poster is to end */
+    bool over;          /* the poster is to end */
+    uint64_t described; /* the newest order to tell what it knows */
     struct node_note note;
 
     /* ---- main's own, in a ring ---- */

@@ -67,6 +67,7 @@ static enum gw_err init(struct node *node, struct gw_error *why)
 {
     pthread_condattr_t attributes;
     node->orders = node->birth.orders;
+    node->described = node->orders.describe;
     if (node->orders.clock_rate < 1 || node->orders.clock_rate > 1)
         gw__clock_set_rate(node->orders.clock_rate);
     node->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -75,11 +75,33 @@ static void drift(double before, double rate)
         gw__clock_set_rate(rate);
 }
 
+/* What it does, in one line. */
+static void tell_known(struct node *node)
+{
+    char text[512];
+    pthread_mutex_lock(&node->lock);
+    const struct node_note *note = &node->note;
+    snprintf(text, sizeof text,
+             "%s, phase %s, done %d, rejoined %llu times; ring %s, worker %s, "
+             "server %s; \"%.199s\"",
+             note->stage == STAGE_JOINING  ? "joining"
+             : note->stage == STAGE_MEMBER ? "a member"
+                                           : "left",
+             note->phase, note->done, (unsigned long long)note->rejoined,
+             node->ring ? "made" : "none", node->ps ? "made" : "none",
+             node->server ? "made" : "none", note->text);
+    pthread_mutex_unlock(&node->lock);
+    post_known(text);
+}
+
 static void obey(struct node *node, const struct orders *orders)
 {
     if (orders->end)
         _exit(0); /* the run is over: nothing here outlives it */
     outbox_want(node->outbox, orders->events);
+    if (orders->describe > node->described)
+        tell_known(node);
+    node->described = orders->describe;
     pthread_mutex_lock(&node->lock);
     struct orders *old = &node->orders;
     for (unsigned n = 0; n < GW_RING_NODES; n++)

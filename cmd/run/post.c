@@ -6,6 +6,8 @@
 
 #include "common/serving.h"
 
+#include <control/describe.h>
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -79,6 +81,8 @@ static bool size_fits(enum post_kind kind, size_t bytes)
         return bytes % sizeof(struct gw_event) == 0;
     case POST_LAST:
         return bytes == sizeof(struct gw_error);
+    case POST_KNOWN:
+        return true;
     case POST_KINDS:
         break;
     }
@@ -106,6 +110,21 @@ enum gw_err post_receive(int fd, void *buffer, enum post_kind *kind,
                  (size_t)got == sizeof head + head.bytes &&
                  head.kind < POST_KINDS && size_fits(*kind, *bytes);
     return whole ? GW_OK : GW_EDATA;
+}
+
+void post_known(const char *more)
+{
+    enum { KNOWN_MAX = 32768 };
+    static const uint64_t patience_ns = 200000000;
+    char *text = malloc(KNOWN_MAX);
+    if (!text)
+        return;
+    size_t used = (size_t)snprintf(text, KNOWN_MAX, "  %s\n", more);
+    if (used < KNOWN_MAX)
+        used +=
+            gw__drivers_describe(text + used, KNOWN_MAX - used, patience_ns);
+    post_send(POST_FD, POST_KNOWN, text, used, true);
+    free(text);
 }
 
 /* ---- birth ---- */

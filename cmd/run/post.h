@@ -41,6 +41,7 @@ enum post_kind {
     POST_NOTE,
     POST_EVENTS,
     POST_LAST,
+    POST_KNOWN, /* what it knows, as text (control/describe.h) */
     POST_KINDS
 };
 
@@ -72,8 +73,9 @@ struct orders {
     uint64_t pace_ns, slow_ns;
     double clock_rate; /* 1: as it should */
     enum event_level events;
-    bool leave; /* politely, at the next boundary */
-    bool end;   /* at once: the run is over */
+    uint64_t describe; /* to tell what it knows; counts: once each */
+    bool leave;        /* politely, at the next boundary */
+    bool end;          /* at once: the run is over */
     /* Of a worker of parameter servers: it is to look at the finished model;
      * and to do this errand for all, which it has not told of yet. */
     bool judge;
@@ -184,6 +186,8 @@ void post_endpoint_of(uint64_t token, unsigned node, char out[ENDPOINT_MAX]);
 /* GW_PENDING: no room now (never when `wait`); GW_ECLOSED: nobody listens. */
 enum gw_err post_send(int fd, enum post_kind kind, const void *data,
                       size_t bytes, bool wait);
+/* A child: what its drivers know, and `more`, to the supervisor. */
+void post_known(const char *more);
 /* One message into `buffer` (POST_BYTES_MAX, aligned for the structs above).
  * GW_OK; GW_PENDING: none now; GW_ECLOSED: the other end is gone; GW_EDATA: it
  * was no message of ours, and is dropped. */

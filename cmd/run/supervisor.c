@@ -307,6 +307,7 @@ static void turn(struct run *run)
     form(run);
     crew_look(run);
     later_look(run);
+    known_look(run);
     struct gw_error why;
     if (!run->failed.code && control_error(run, &why))
         run->failed = why;

@@ -138,6 +138,7 @@ static void make_orders(const struct run *run, const struct child *child,
     orders->slow_ns = child->slow_ns;
     orders->clock_rate = child->clock_rate > 0 ? child->clock_rate : 1;
     orders->events = events_level(run);
+    orders->describe = run->known.asked;
     orders->leave = child->leaving;
     orders->end = run->ending;
     links_orders(&run->links, child->node, orders);
@@ -308,6 +309,9 @@ static void take_message(struct run *run, struct child *child,
         break;
     case POST_EVENTS:
         events_publish(run, data, bytes / sizeof(struct gw_event));
+        break;
+    case POST_KNOWN:
+        known_told(run, child, data, bytes);
         break;
     case POST_LAST:
         snprintf(child->text, sizeof child->text, "%.199s", last->text);

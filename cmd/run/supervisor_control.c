@@ -172,6 +172,7 @@ static enum gw_err start_observer(struct run *run, struct gw_error *why)
         .start_bytes = sizeof start,
         .context = control,
         .on_tell = on_tell,
+        .describe = gw__member_describe,
     };
     enum gw_err code = gw__driver_start(&config, &control->observer, why);
     for (unsigned c = 0; c < count && !code; c++) {

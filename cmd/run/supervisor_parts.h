@@ -72,6 +72,9 @@ struct child {
     double clock_rate;   /* of its clock; 0 or 1: as it should */
     uint64_t trouble_ns; /* when somebody last interfered with it; or 0 */
     uint64_t ended_ns;
+    uint64_t joins_ns; /* since when it is no member and might be; 0 */
+    char known_in[PATH_MAX + 32]; /* what all parties knew, since it takes too
+                                  long: a file; "" */
     bool noted;
     struct node_note note;
     char text[200]; /* how it ended */
@@ -162,6 +165,10 @@ struct run {
     struct run_options options;
     struct options_room room;
     struct run_folder folder;
+    struct {            /* what all parties know is asked for */
+        uint64_t asked; /* so often */
+        char path[PATH_MAX + 32];
+    } known;
     int starter; /* who started us, until it has its answer; -1 */
     int signals;
     uint64_t token;
@@ -433,6 +440,14 @@ void recovery_note(struct run *run, struct child *child,
                    const struct node_note *before);
 void recovery_event(struct run *run, const struct gw_event *event);
 json_t *recovery_json(struct run *run);
+
+/* ---- supervisor_known.c ---- */
+
+/* Whose join takes too long? Then all that is known is written down. */
+void known_look(struct run *run);
+/* A process tells what it knows. */
+void known_told(struct run *run, const struct child *child, const char *text,
+                size_t bytes);
 
 /* ---- supervisor_resumed.c ---- */
 

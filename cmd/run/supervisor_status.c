@@ -170,11 +170,15 @@ static size_t add_state(const struct run *run, const struct child *child,
         strcmp(state, "left") == 0)
         return used;
     bool told = child->crew && child->pid > 0 && child->note.text[0];
-    return used +
-           (size_t)snprintf(out + used, SENTENCE_MAX - used, "%s%s is %s%s%s%s",
-                            used ? ", " : "", child_name(child, name), state,
-                            told ? " (" : "", told ? child->note.text : "",
-                            told ? ")" : "");
+    const char *file = child->known_in; /* it explains more than a sentence */
+    const char *more = *file ? file : told ? child->note.text : "";
+    return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
+                                   "%s%s is %s%s%s%s", used ? ", " : "",
+                                   child_name(child, name), state,
+                                   *file  ? " (see "
+                                   : told ? " ("
+                                          : "",
+                                   more, *more ? ")" : "");
 }
 
 static bool waits(const struct child *child)

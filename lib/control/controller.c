@@ -28,7 +28,8 @@ static enum gw_err start_driver(struct gw__controller *c, struct gw_error *why)
         .start = &c,
         .start_bytes = sizeof c,
         .context = c,
-        .on_tell = gw__controller_on_tell};
+        .on_tell = gw__controller_on_tell,
+        .describe = gw__controller_describe};
     pthread_mutex_lock(&c->lock);
     enum gw_err err = gw__driver_start(&config, &c->driver, why);
     pthread_mutex_unlock(&c->lock);

@@ -183,6 +183,14 @@ const struct gw__machine_kind gw__controller_machine = {
     .step = step,
 };
 
+void gw__controller_describe(const void *state, uint64_t now_ns,
+                             struct gw__description *out)
+{
+    const struct state *s = state;
+    (void)now_ns;
+    gw__service_describe(&s->service, out);
+}
+
 void gw__controller_on_tell(void *context, const void *data, size_t bytes)
 {
     struct gw__controller *c = context;

@@ -46,6 +46,9 @@ void gw__controller_on_snapshot(void *context, const void *data, size_t bytes);
 void gw__controller_on_leader(void *context, unsigned leader);
 /* What the machine tells. */
 void gw__controller_on_tell(void *context, const void *data, size_t bytes);
+/* The driver's `describe`. */
+void gw__controller_describe(const void *state, uint64_t now_ns,
+                             struct gw__description *out);
 /* What nobody has taken. */
 void gw__controller_drop_news(struct gw__controller *c);
 

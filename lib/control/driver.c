@@ -52,6 +52,9 @@ static void fulfil(struct gw__driver *driver, const struct gw__wish *wish)
         if (gw__mesh_know(driver->mesh, wish->node, data, &why))
             gw__driver_fail(driver, why.code, "%s", why.text);
         break;
+    case GW__WISH_DESCRIBE:
+        gw__driver_describe(driver);
+        break;
     }
 }
 
@@ -185,6 +188,7 @@ static void destroy(struct gw__driver *driver)
     gw__mesh_close(&driver->mesh);
     gw__driver_queue_fini(&driver->queue);
     gw__disk_fini(&driver->disk);
+    pthread_cond_destroy(&driver->told);
     pthread_mutex_destroy(&driver->lock);
     free(driver->looks);
     free(driver->start);
@@ -212,6 +216,16 @@ static enum gw_err prepare(struct gw__driver *driver, struct gw_error *why)
     return err ? err : begin(driver, why);
 }
 
+static void init_lock(struct gw__driver *driver)
+{
+    pthread_condattr_t clock;
+    pthread_mutex_init(&driver->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&driver->told, &clock);
+    pthread_condattr_destroy(&clock);
+}
+
 enum gw_err gw__driver_start(const struct gw__driver_config *config,
                              struct gw__driver **started, struct gw_error *why)
 {
@@ -221,12 +235,13 @@ enum gw_err gw__driver_start(const struct gw__driver_config *config,
         return gw_fail(why, GW_ENOMEM, "%s", config->kind->name);
     driver->config = *config;
     driver->kind = config->kind;
-    pthread_mutex_init(&driver->lock, NULL);
+    init_lock(driver);
     enum gw_err err = prepare(driver, why);
     if (err) {
         destroy(driver);
         return gw_wrap(why, err, "%s", config->kind->name);
     }
+    gw__driver_enlist(driver);
     *started = driver;
     return GW_OK;
 }
@@ -238,6 +253,7 @@ void gw__driver_stop(struct gw__driver **stopped)
         return;
     *stopped = NULL;
     assert(!pthread_equal(driver->thread, pthread_self()));
+    gw__driver_delist(driver);
     gw__driver_queue_close(&driver->queue);
     pthread_join(driver->thread, NULL);
     destroy(driver);

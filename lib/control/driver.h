@@ -21,6 +21,7 @@
 #define GW__CONTROL_DRIVER_H
 
 #include "bytes.h"
+#include "describe.h"
 
 #include <base/machine.h>
 #include <wire/mesh.h>
@@ -47,6 +48,9 @@ struct gw__driver_config {
     void (*on_message)(void *context, unsigned from, struct gw__id incarnation,
                        const void *data, size_t bytes);
     void (*on_turn)(void *context);
+    /* Tells people what the machine knows (describe.h); NULL: its name. */
+    void (*describe)(const void *state, uint64_t now_ns,
+                     struct gw__description *out);
 };
 
 struct gw__driver;

@@ -7,6 +7,7 @@
  *   driver_queue.c    how that comes to the thread
  *   driver_actions.c  what a machine's step does to the world
  *   driver_look.c     looks at the processes of other nodes
+ *   driver_describe.c what it knows, for people
  */
 #ifndef GW__DRIVER_PARTS_H
 #define GW__DRIVER_PARTS_H
@@ -26,7 +27,8 @@ enum gw__wish_kind {
     GW__WISH_ASK,
     GW__WISH_SEND,
     GW__WISH_DIED,
-    GW__WISH_KNOW
+    GW__WISH_KNOW,
+    GW__WISH_DESCRIBE
 };
 
 /* Its bytes lie behind it, filled up to a multiple of 8. */
@@ -88,14 +90,27 @@ struct gw__driver {
         } of[GW__NODES_MAX];
     } * looks;
 
-    pthread_mutex_t lock; /* of `error` */
+    struct gw__driver *next; /* of this process's */
+
+    pthread_mutex_t lock; /* of these: */
     struct gw_error error;
+    pthread_cond_t told;
+    uint64_t descriptions; /* ever told */
+    struct gw__description described;
 };
 
 /* One step of the machine; `input->now_ns` is filled in. */
 void gw__driver_step(struct gw__driver *driver, struct gw__input *input);
 /* Does the looks that were asked for; whether there were any. */
 bool gw__driver_look(struct gw__driver *driver);
+/* ---- driver_describe.c ---- */
+
+/* Among this process's drivers, while its thread runs. */
+void gw__driver_enlist(struct gw__driver *driver);
+void gw__driver_delist(struct gw__driver *driver);
+/* The thread itself: writes `described`. */
+void gw__driver_describe(struct gw__driver *driver);
+
 /* The first failure counts. */
 void gw__driver_fail(struct gw__driver *driver, enum gw_err code,
                      const char *format, ...) GW_PRINTF(3, 4);

@@ -55,6 +55,17 @@ enum gw_err gw__say(struct gw__answer *answer, const char *format, ...)
     return GW_OK;
 }
 
+const char *gw__member_state_name(enum gw__member_state state)
+{
+    static const char *const names[GW__MEMBER_STATES] = {
+        [GW__NO_MEMBER] = "unknown",
+        [GW__JOINING] = "joining",
+        [GW__ACTIVE] = "active",
+        [GW__CONVICTED] = "convicted",
+        [GW__LEFT] = "left"};
+    return state < GW__MEMBER_STATES ? names[state] : "?";
+}
+
 void gw__registry_init(struct gw__registry *registry)
 {
     memset(registry, 0, sizeof *registry);

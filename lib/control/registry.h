@@ -124,6 +124,8 @@ enum gw__member_state {
     GW__LEFT,
     GW__MEMBER_STATES
 };
+/* "unknown", "joining", "active", "convicted", "left" */
+const char *gw__member_state_name(enum gw__member_state state);
 
 struct gw__member {
     enum gw__member_state state;

@@ -40,6 +40,8 @@
 #define GW__CONTROL_SERVICE_H
 
 #include "silence.h"
+#include "describe.h"
+#include "phi.h"
 #include "talk.h"
 
 #include <base/machine.h>
@@ -106,5 +108,8 @@ bool gw__service_tells_endpoint(const void *data, size_t bytes, unsigned *node,
  * inputs. */
 struct gw__registry *gw__service_registry(void *state);
 const struct gw__registry *gw__service_registry_of(const void *state);
+
+/* For people (describe.h). */
+void gw__service_describe(const void *state, struct gw__description *out);
 
 #endif

@@ -7,6 +7,7 @@
  *   service_lease.c     leases of servers
  *   service_watch.c     silence, certain ends, and who is accused
  *   service_office.c    what the leader proposes of its own
+ *   service_describe.c  what it knows, for people
  */
 #ifndef GW__CONTROL_SERVICE_PARTS_H
 #define GW__CONTROL_SERVICE_PARTS_H

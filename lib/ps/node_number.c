@@ -87,7 +87,8 @@ enum gw_err gw__node_launch(struct gw__node *node, unsigned number, unsigned as,
         .context = node,
         .on_tell = gw__node_on_tell,
         .on_message = gw__node_on_message,
-        .on_turn = gw__node_on_turn};
+        .on_turn = gw__node_on_turn,
+        .describe = gw__member_describe};
     return start_driver(node, &driver, why);
 }
 

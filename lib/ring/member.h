@@ -37,6 +37,7 @@
 #define GW__RING_MEMBER_H
 
 #include <control/client.h>
+#include <control/describe.h>
 #include <control/detector.h>
 
 #define GW__PARK_NS         500000000ULL
@@ -147,6 +148,9 @@ const void *gw__member_address(const void *state, uint64_t ring_epoch,
                                unsigned node, size_t *bytes);
 unsigned gw__member_node(const void *state);
 bool gw__member_parked(const void *state);
+/* For people: a driver's `describe`. */
+void gw__member_describe(const void *state, uint64_t now_ns,
+                         struct gw__description *out);
 /* Until when a server may serve, by the machine's clock (ns); 0: it has no
  * lease. It may be over. */
 uint64_t gw__member_lease(const void *state);

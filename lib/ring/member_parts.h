@@ -7,6 +7,7 @@
  *   member_detect.c the detector inside
  *   member_doubt.c  whom to accuse
  *   member_meet.c   addresses of the data wire, and who is ready to be admitted
+ *   member_describe.c  what it knows, for people
  *   member_ask.c    the application's requests as bytes, and what they do
  *
  * What a member wants of the controllers is state, not a queue: the client gets

@@ -114,7 +114,8 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
         .context = ring,
         .on_tell = gw__ring_on_tell,
         .on_message = gw__ring_on_message,
-        .on_turn = gw__ring_on_turn};
+        .on_turn = gw__ring_on_turn,
+        .describe = gw__member_describe};
     /* The thread looks at ring->driver as soon as it runs. */
     gw__ring_lock(ring);
     err = gw__driver_start(&driver, &ring->driver, why);

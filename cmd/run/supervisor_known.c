@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A join that takes too long. A process that is neither paused nor leaving is a
+ * member within a second or two, however it had got lost. One that is not after
+ * JOIN_NS waits for something that does not come; so that the cause can be
+ * found afterwards, all parties write down what they know, at that time, in one
+ * file of the run's folder: the status, this process's observer (and the
+ * controller inside), then each process as its answer comes. Once a join.
+ */
+#include "supervisor_parts.h"
+
+#include <control/describe.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JOIN_NS     UINT64_C(5000000000)
+#define PATIENCE_NS UINT64_C(200000000)
+enum { KNOWN_MAX = 32768, FILES_MAX = 100 };
+
+static bool joins(const struct run *run, const struct child *child)
+{
+    return run->formed && !run->ending && child->pid > 0 && !child->paused &&
+           !child->leaving && !child->awaits && child->role != GW__CONTROLLER &&
+           !child->note.diverged && !child->left && !child_is_whole(run, child);
+}
+
+/* ---- the file ---- */
+
+static FILE *open_file(const struct run *run)
+{
+    FILE *file = fopen(run->known.path, "ae");
+    if (!file)
+        fprintf(stderr, "%s: cannot be written\n", run->known.path);
+    return file;
+}
+
+static void write_status(struct run *run, FILE *file)
+{
+    json_t *status = status_json(run);
+    fprintf(file, "\nstatus\n");
+    json_dumpf(status, file, JSON_INDENT(1));
+    json_decref(status);
+}
+
+static void write_own(FILE *file)
+{
+    char *text = malloc(KNOWN_MAX);
+    if (!text)
+        return;
+    gw__drivers_describe(text, KNOWN_MAX, PATIENCE_NS);
+    fprintf(file, "\n\nsupervisor\n%s", text);
+    free(text);
+}
+
+void known_told(struct run *run, const struct child *child, const char *text,
+                size_t bytes)
+{
+    char name[32];
+    FILE *file = run->known.path[0] ? open_file(run) : NULL;
+    if (!file)
+        return;
+    fprintf(file, "\n%s, pid %d, %s\n%.*s", child_name(child, name),
+            (int)child->pid, child_state(run, child), (int)bytes, text);
+    fclose(file);
+}
+
+static void write_down(struct run *run, struct child *child, uint64_t now)
+{
+    char name[32];
+    snprintf(run->known.path, sizeof run->known.path, "%s/join-%s-%llu.txt",
+             run->folder.path, child_short(child, name),
+             (unsigned long long)++run->known.asked);
+    FILE *file = open_file(run);
+    if (!file)
+        return;
+    memcpy(child->known_in, run->known.path, sizeof child->known_in);
+    fprintf(file, "%s is not a member after %.3g s\n", child_name(child, name),
+            (double)(now - child->joins_ns) / 1e9);
+    write_status(run, file);
+    write_own(file);
+    fclose(file);
+    fprintf(stderr,
+            "%s is not a member after %.3g s: what all processes know "
+            "is in %s\n",
+            name, (double)(now - child->joins_ns) / 1e9, child->known_in);
+    children_order(run); /* to tell what they know */
+}
+
+/* ---- who joins ---- */
+
+static void look(struct run *run, struct child *child, uint64_t now)
+{
+    if (!joins(run, child)) {
+        child->joins_ns = 0;
+        child->known_in[0] = 0;
+    } else if (child->joins_ns == 0) {
+        child->joins_ns = now;
+    } else if (now - child->joins_ns > JOIN_NS && !child->known_in[0] &&
+               run->known.asked < FILES_MAX) {
+        write_down(run, child, now);
+    }
+}
+
+void known_look(struct run *run)
+{
+    struct child *child;
+    uint64_t now = gw_now_ns();
+    for (unsigned i = 0; (child = child_at(run, i)); i++)
+        look(run, child, now);
+}
