@@ -84,8 +84,21 @@ static bool is_whole(const struct farm *f, unsigned slot)
     return true;
 }
 
+/* A server or worker that runs and is no member, whatever became of it before;
+ * FARM_NODES: none. */
+static unsigned who_is_out(const struct farm *f)
+{
+    for (unsigned node = 0; node < first_controller(f); node++)
+        if (gw__sim_up(f->sim, node) &&
+            f->agreed.truth->members[node].state != GW__ACTIVE)
+            return node;
+    return FARM_NODES;
+}
+
 static bool is_done(const struct farm *f)
 {
+    if (who_is_out(f) < FARM_NODES)
+        return false;
     for (unsigned w = 0; w < f->workers; w++)
         if (!f->finished[w])
             return false;
@@ -259,6 +272,9 @@ static void not_done(struct farm *f)
     for (unsigned slot = 0; slot < FARM_SLOTS && !text[0]; slot++)
         if (!is_whole(f, slot))
             snprintf(text, sizeof text, "the replicas of slot %u differ", slot);
+    if (!text[0] && who_is_out(f) < FARM_NODES)
+        snprintf(text, sizeof text, "%s is no member",
+                 farm_name(f, who_is_out(f)));
     farm_violation(f, "not done in the end: %s", text);
 }
 
