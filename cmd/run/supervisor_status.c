@@ -188,6 +188,21 @@ static bool waits(const struct child *child)
            ring->waits_for >= 0;
 }
 
+/* Nothing brings them back but a snapshot. */
+static size_t add_lost_slots(const struct run *run, char *out, size_t used)
+{
+    struct progress_of p = {0};
+    if (has_servers(run))
+        servers_progress(run, &p);
+    if (p.slots_lost == 0 || used >= SENTENCE_MAX)
+        return used;
+    return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
+                                   "%s%" PRIu64
+                                   " slot%s lost: all replicas are dead",
+                                   used ? ", " : "", (uint64_t)p.slots_lost,
+                                   p.slots_lost == 1 ? " is" : "s are");
+}
+
 const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
 {
     size_t used = 0;
@@ -198,6 +213,7 @@ const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
         used = add_state(run, &run->servers[n], out, used);
     for (unsigned c = 0; c < run->controller_count; c++)
         used = add_state(run, &run->controllers[c], out, used);
+    used = add_lost_slots(run, out, used);
     for (unsigned n = 0; n < RUN_RANKS_MAX && used == 0; n++) {
         const struct child *child = &run->workers[n];
         const struct gw_ring_status *ring = &child->note.ring;

@@ -48,11 +48,13 @@ void gw__service_describe(const void *state, struct gw__description *out)
 {
     const struct gw__service *s = state;
     const struct gw__registry *r = &s->registry;
+    if (s->leader < GW__NODES_MAX)
+        gw__describe(out, "  leader: node %u%s", s->leader,
+                     gw__service_leads(s) ? " (itself)" : "");
+    else
+        gw__describe(out, "  leader: none");
     gw__describe(
-        out,
-        "  leader: node %u%s; index %llu, news since %llu; epoch "
-        "%llu%s\n",
-        s->leader, gw__service_leads(s) ? " (itself)" : "",
+        out, "; index %llu, news since %llu; epoch %llu%s\n",
         (unsigned long long)r->index, (unsigned long long)s->changed_index,
         (unsigned long long)r->view.epoch, r->flush.open ? ", flushing" : "");
     describe_members(s, out);

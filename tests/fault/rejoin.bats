@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Members that come back, and what is left when many are gone at once: joins
+# that cannot succeed are written down, one controller of three parks a
+# training, two replicas of three may die together. The long version of pauses
+# and resumptions is tests/fault/rejoin.sh.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
+    export RINGCTL
+    # Two classes that a line parts, but for every tenth row.
+    awk 'BEGIN {
+        srand(1)
+        for (i = 0; i < 3000; i++) {
+            x = 2 * rand() - 1
+            y = 2 * rand() - 1
+            above = x + y > 0
+            if (i % 10 == 0)
+                above = !above
+            print above ? 1 : -1, "1:" x, "2:" y
+        }
+    }' >"$BATS_FILE_TMPDIR/rows.libsvm"
+    export GRADWIRE_DATA=$BATS_FILE_TMPDIR
+    # What every run of it in bsp ends with.
+    cd "$BATS_FILE_TMPDIR" || return 1
+    GRADWIRE_RUNS=$BATS_FILE_TMPDIR/runs "$RINGCTL" --timeout 120s -c "
+        up --servers 1 --workers 1 train lr rows.libsvm --test rows.libsvm \
+            --batch 30 --parts 4
+        wait done
+        status -o json" | digest_of >digest
+    DIGEST=$(cat digest)
+    export DIGEST
+}
+
+setup() {
+    load ../until
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
+}
+
+teardown() {
+    [ ! -e runs/back/endpoint ] || "$RINGCTL" down --run back
+}
+
+digest_of() {
+    sed -n 's/.*"result":{[^}]*"digest":"\([0-9a-f]*\)".*/\1/p'
+}
+
+ctl() {
+    "$RINGCTL" --run back --timeout 120s "$@"
+}
+
+# up OPTION...: a training that is slow enough to be disturbed.
+up() {
+    "$RINGCTL" --timeout 120s up --name back --workers 4 --controllers 3 \
+        --mode bsp "$@" train lr rows.libsvm --test rows.libsvm --batch 30 \
+        --parts 4 3>&- 4>&-
+    ctl -c 'slow 0 2ms; wait step>=20'
+}
+
+# It ends as if nothing had happened.
+ends_well() {
+    ctl -c 'slow 0 off; wait done; expect lost==0 && doubled==0'
+    [ "$(ctl status -o json | digest_of)" = "$DIGEST" ]
+}
+
+@test "a join that takes too long is written down" {
+    known=runs/back/join-1-1.txt
+    "$RINGCTL" --timeout 120s up 3 --name back --controllers 3 \
+        ops --bytes 4K --pace 5ms 3>&- 4>&-
+    ctl -c 'pause 1; wait alive==2; kill controller 1; kill controller 2; resume 1'
+    # There is no leader that could take it in.
+    until_true 60 grep -q '^node 1 is not a member after [0-9.]* s: what all' \
+        runs/back/log
+    until_true 60 grep -q '^node 2, pid' $known
+    until_true 60 grep -q '^controller 0, pid' $known
+    cat $known
+    run -124 "$RINGCTL" --run back --timeout 1s wait 'alive==3'
+    [[ $output = *"node 1 is joining (see "*"/$known)"* ]]
+    grep -q '^supervisor$' $known
+    grep -q '^  registering, .* PARKED' $known
+    grep -q '^  asks: .* request 1, register' $known
+    grep -q '^  leader: none; index' $known
+    grep -q '^  node 1: [a-z]* worker, incarnation' $known
+    ctl -c 'restart controller 1; wait alive==3'
+}
+
+# parks HOW BACK: what is done to two controllers, and what undoes it.
+parks() {
+    up --servers 3 --replicas 3
+    ctl -c "$1 controller 0; $1 controller 1; wait parked==3"
+    ctl status >out
+    cat out
+    grep -q '^# state: parked' out
+    [ "$(grep -c 'no lease from the controllers' out)" -eq 3 ]
+    ctl -c "$2 controller 0; wait parked==0; $2 controller 1"
+    ends_well
+}
+
+@test "two of three controllers die: a training parks, says so, and goes on" {
+    parks kill restart
+}
+
+@test "two of three controllers hang: a training parks, says so, and goes on" {
+    parks pause resume
+}
+
+# kill_two SECONDS: two servers, with that time between their deaths.
+kill_two() {
+    local pids
+    read -r -a pids < <(ctl status -o json |
+        grep -o '"role":"server","state":"alive","number":[0-9]*,"pid":[0-9]*' |
+        sed 's/.*://' | head -n 2 | paste -sd ' ')
+    kill -KILL "${pids[0]}"
+    [ "$1" = 0 ] || sleep "$1"
+    kill -KILL "${pids[1]}"
+}
+
+@test "two of three replicas die, at once or one soon after the other" {
+    for between in 0 0.02 0.3; do
+        up --servers 3 --replicas 3
+        kill_two $between
+        ends_well
+        # Both losses are told to their ends.
+        ctl status >out
+        cat out
+        [ "$(grep -c '^# recovery: server .* resumed ' out)" -eq 2 ]
+        ctl down
+    done
+}
+
+@test "both replicas of a slot die: it is said to be lost" {
+    up --servers 3 --replicas 2 --slots 6
+    kill_two 0
+    ctl wait 'lost>0'
+    run -124 "$RINGCTL" --run back --timeout 1s wait 'done'
+    [[ $output =~ \ slots?\ (is|are)\ lost:\ all\ replicas\ are\ dead ]]
+}
+
+@test "sleeps at every step of the protocols, in virtual time" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    run -0 tests/sim/sleeps.sh 100
+    [[ $output = *" schedules, 0 failures" ]]
+}
