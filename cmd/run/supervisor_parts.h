@@ -73,8 +73,7 @@ struct child {
     uint64_t trouble_ns; /* when somebody last interfered with it; or 0 */
     uint64_t ended_ns;
     uint64_t joins_ns; /* since when it is no member and might be; 0 */
-    char known_in[PATH_MAX + 32]; /* what all parties knew, since it takes too
-                                  long: a file; "" */
+    char known_in[PATH_MAX + 32]; /* "", or supervisor_known.c's file */
     bool noted;
     struct node_note note;
     char text[200]; /* how it ended */

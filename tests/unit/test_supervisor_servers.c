@@ -256,12 +256,12 @@ START_TEST(a_server_is_made_good_when_all_slots_are_served)
     for (unsigned s = 0; s < SLOTS; s++) {
         const struct gw__slot_route *slot = &news->routes.slots[s];
         struct child *child = &run->servers[slot->primary - SERVER_NODE];
-        recovery_note(run, child, NULL);
+        resumed_look(run);
         ck_assert(!run->recoveries[0].resumed);
         child->note.server.slots[s] = (struct gw_ps_slot_status){
             .role = GW_PS_PRIMARY, .term = slot->term};
     }
-    recovery_note(run, &run->servers[2], NULL);
+    resumed_look(run);
     ck_assert(run->recoveries[0].resumed);
     ck_assert_str_eq(run->recoveries[0].how, "exit");
 }
