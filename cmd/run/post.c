@@ -115,7 +115,7 @@ enum gw_err post_receive(int fd, void *buffer, enum post_kind *kind,
 void post_known(const char *more)
 {
     enum { KNOWN_MAX = 32768 };
-    static const uint64_t patience_ns = 200000000;
+    static const uint64_t patience_ns = 2000000000;
     char *text = malloc(KNOWN_MAX);
     if (!text)
         return;

@@ -103,6 +103,10 @@ struct gw__driver {
 void gw__driver_step(struct gw__driver *driver, struct gw__input *input);
 /* Does the looks that were asked for; whether there were any. */
 bool gw__driver_look(struct gw__driver *driver);
+/* The first failure counts. */
+void gw__driver_fail(struct gw__driver *driver, enum gw_err code,
+                     const char *format, ...) GW_PRINTF(3, 4);
+
 /* ---- driver_describe.c ---- */
 
 /* Among this process's drivers, while its thread runs. */
@@ -110,9 +114,5 @@ void gw__driver_enlist(struct gw__driver *driver);
 void gw__driver_delist(struct gw__driver *driver);
 /* The thread itself: writes `described`. */
 void gw__driver_describe(struct gw__driver *driver);
-
-/* The first failure counts. */
-void gw__driver_fail(struct gw__driver *driver, enum gw_err code,
-                     const char *format, ...) GW_PRINTF(3, 4);
 
 #endif

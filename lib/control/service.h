@@ -39,9 +39,8 @@
 #ifndef GW__CONTROL_SERVICE_H
 #define GW__CONTROL_SERVICE_H
 
-#include "silence.h"
 #include "describe.h"
-#include "phi.h"
+#include "silence.h"
 #include "talk.h"
 
 #include <base/machine.h>

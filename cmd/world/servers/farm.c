@@ -85,12 +85,13 @@ static bool is_whole(const struct farm *f, unsigned slot)
 }
 
 /* A server or worker that runs and is no member, whatever became of it before;
- * FARM_NODES: none. */
+ * FARM_NODES: none. One that is parked is cut off, for ever by now. */
 static unsigned who_is_out(const struct farm *f)
 {
     for (unsigned node = 0; node < first_controller(f); node++)
         if (gw__sim_up(f->sim, node) &&
-            f->agreed.truth->members[node].state != GW__ACTIVE)
+            f->agreed.truth->members[node].state != GW__ACTIVE &&
+            !gw__member_parked(f->members[node]))
             return node;
     return FARM_NODES;
 }
