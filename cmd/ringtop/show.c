@@ -112,6 +112,8 @@ static enum gw_err load(struct show *show, double speed, struct gw_error *why)
     show->closed = player->complete = true;
     player_sort(player);
     say_what_was_read(show);
+    if (show->error.code == GW_ENOMEM)
+        return gw_fail(why, GW_ENOMEM, "%s", show->notice);
     if (player->count == 0 && show->broken > 0)
         return gw_fail(why, GW_EDATA, "%s", show->notice);
     if (player->count == 0)

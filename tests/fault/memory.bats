@@ -45,6 +45,13 @@ sweep() {
     sweep 11 pipebench sim -n 3 -m 4 --gantt
 }
 
+@test "ringtop draws a recording without memory" {
+    "$BUILD/pipebench" sim -n 2 -m 2 --events steps.jsonl >sim.txt 3>&-
+    sweep 1 ringtop --batch --from steps.jsonl
+    "$BUILD/ringctl" sim ring -n 3 --events ring.jsonl >sim.txt 3>&-
+    sweep 5 ringtop --batch --from ring.jsonl
+}
+
 @test "collrun prices, verifies and simulates without memory" {
     sweep 61 collrun price allreduce -n 4
     sweep 13 collrun verify allreduce -n 4 --algo ring
