@@ -13,38 +13,50 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STUCK_S = 2 };
+enum { TRIES = 100 };
 
 static char owned[256];
+static DIR *listing; /* of `owned` */
 static pid_t owner;
 
 void directory_remove(const char *directory)
 {
-    DIR *listing = opendir(directory);
+    DIR *files = opendir(directory);
     const struct dirent *entry;
-    if (!listing)
+    if (!files)
         return;
-    while ((entry = readdir(listing)))
-        unlinkat(dirfd(listing), entry->d_name, 0);
-    closedir(listing);
+    while ((entry = readdir(files)))
+        unlinkat(dirfd(files), entry->d_name, 0);
+    closedir(files);
     rmdir(directory);
 }
 
-/* libzmq and libuv end a process that lacks memory or threads, in one of their
- * functions, so the allocator is whole; should it not be, the alarm ends us. */
+/* The listing was opened while there was memory. Other threads go on until the
+ * process has ended, and may write a file in between. */
+static bool remove_owned(void)
+{
+    const struct dirent *entry;
+    for (int tries = 0; listing && tries < TRIES; tries++) {
+        rewinddir(listing);
+        while ((entry = readdir(listing)))
+            unlinkat(dirfd(listing), entry->d_name, 0);
+        if (rmdir(owned) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* libzmq and libuv end a process that lacks memory or threads. */
 static void on_abort(int number)
 {
     char line[400];
     (void)number;
-    if (getpid() != owner || !*owned)
+    if (getpid() != owner)
         return;
-    signal(SIGALRM, SIG_DFL);
-    alarm(STUCK_S);
-    directory_remove(owned);
     int bytes = snprintf(line, sizeof line,
                          "psnode: a library has ended this process: out of "
-                         "memory or of threads; %s was removed\n",
-                         owned);
+                         "memory or of threads; %s %s\n",
+                         owned, remove_owned() ? "was removed" : "remains");
     ssize_t written = write(STDERR_FILENO, line, (size_t)bytes);
     (void)written;
 }
@@ -59,6 +71,9 @@ bool directory_make(char *directory, size_t room)
         return false;
     }
     snprintf(owned, sizeof owned, "%s", directory);
+    if (listing)
+        closedir(listing);
+    listing = opendir(directory);
     owner = getpid();
     signal(SIGABRT, on_abort);
     return true;

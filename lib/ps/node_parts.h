@@ -79,6 +79,7 @@ struct gw__node {
     char gone_text[200], parked_text[200];
     struct gw__id reaches[GW__POST_NODES]; /* whom the post knows */
     uint64_t reached;
+    struct gw_error starved; /* GW_ENOMEM: a member found no room in the post */
     struct gw__whereabouts *known; /* a copy of the mailbox's */
 };
 

@@ -36,15 +36,20 @@ static void forget_those_gone(struct gw__node *node,
         }
 }
 
-/* One that cannot be reached has ended, most likely: the news will say so. */
+/* One that cannot be reached has ended, most likely: the news will say so. But
+ * nobody else would say that there is no memory for it, so this node ends. */
 static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
 {
     struct gw_error why;
     if (gw__id_equal(node->reaches[peer], who) ||
         !gw__id_equal(node->known[peer].incarnation, who))
         return;
-    if (gw__post_know(node->post, peer, who.high, who.low,
-                      &node->known[peer].address, &why))
+    enum gw_err err = gw__post_know(node->post, peer, who.high, who.low,
+                                    &node->known[peer].address, &why);
+    if (err == GW_ENOMEM)
+        gw_fail(&node->starved, err, "node %u: reaching node %u: %s",
+                node->number, peer, why.text);
+    if (err)
         return;
     node->reaches[peer] = who;
     node->reached |= (uint64_t)1 << peer;
@@ -75,6 +80,8 @@ unsigned gw__node_turn(struct gw__node *node)
     if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
         meet(node);
     changes &= ~(unsigned)GW__NODE_REACH;
+    if (node->starved.code)
+        changes |= GW__NODE_GONE;
     return changes | (node->reached ? GW__NODE_REACH : 0);
 }
 
@@ -186,6 +193,8 @@ uint64_t gw__node_lease(const struct gw__node *node)
 
 enum gw_err gw__node_gone(const struct gw__node *node, struct gw_error *why)
 {
+    if (node->starved.code)
+        return gw_fail(why, node->starved.code, "%s", node->starved.text);
     return node->gone ? gw_fail(why, GW_ECLOSED, "node %u: %s", node->number,
                                 node->gone_text)
                       : GW_OK;
