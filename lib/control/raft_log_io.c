@@ -35,8 +35,10 @@
 
 #include "base/failpoint.h"
 #include "raft_message.h"
+#include "raft_segment.h"
 
 #include <stddef.h>
+#include <sys/statvfs.h>
 
 struct gw__raft_log *gw__raft_log_of(struct raft_io *io)
 {
@@ -114,11 +116,20 @@ void gw__raft_io_break(struct gw__raft_log *log, const char *what,
     log->broken = true;
 }
 
+/* When a segment has no room libraft may call that an error of the disk. */
+static const char *text_of(const struct gw__raft_log *log, int status)
+{
+    struct statvfs disk;
+    if (status == RAFT_IOERR && statvfs(log->path, &disk) == 0 &&
+        (uint64_t)disk.f_bavail * disk.f_frsize < GW__RAFT_SEGMENT_BYTES)
+        status = RAFT_NOSPACE;
+    return gw__raft_log_text(status);
+}
+
 static bool is_broken(struct gw__raft_log *log, int status)
 {
     if (status && status != RAFT_CANCELED)
-        gw__raft_io_break(log, "it cannot be written",
-                          gw__raft_log_text(status));
+        gw__raft_io_break(log, "it cannot be written", text_of(log, status));
     return log->broken;
 }
 

@@ -15,12 +15,12 @@
 
 enum { SLOTS = 5 };
 
-static char directory[] = "/tmp/gradwire-snapshot-XXXXXX";
+static char directory[] = "/dev/shm/gradwire-snapshot-XXXXXX";
 static struct gw_error why;
 
 static void setup(void)
 {
-    snprintf(directory, sizeof directory, "/tmp/gradwire-snapshot-XXXXXX");
+    snprintf(directory, sizeof directory, "/dev/shm/gradwire-snapshot-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(directory));
 }
 
@@ -194,6 +194,77 @@ START_TEST(the_manifest_is_said_in_one_way)
 }
 END_TEST
 
+/* ---- damage, drawn from a seed ---- */
+
+static struct gw_rng rng;
+
+static uint64_t below(uint64_t end)
+{
+    return gw_rng_below(&rng, end ? end : 1);
+}
+
+/* One of the six files, in one of five ways. */
+static void damage(char story[200])
+{
+    static const char *const names[] = {"manifest",  "slot-00.1", "slot-01.1",
+                                        "slot-02.1", "slot-03.1", "slot-04.1"};
+    const char *name = names[below(6)], *other = names[below(6)];
+    char path[128], path_of_other[128], bytes[512] = {0};
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    snprintf(path_of_other, sizeof path_of_other, "%s/%s", directory, other);
+    int fd = open_file(name, O_RDWR);
+    off_t end = lseek(fd, 0, SEEK_END), at = (off_t)below((uint64_t)end);
+    unsigned way = (unsigned)below(6);
+    size_t size = 1 + below(sizeof bytes);
+    if (way == 0)
+        ck_assert_int_eq(ftruncate(fd, at), 0);
+    else if (way == 1)
+        ck_assert_int_ge(pwrite(fd, bytes, size, at), 0);
+    else if (way == 2)
+        ck_assert_int_ge(pwrite(fd, bytes, size, end), 0);
+    else if (way == 3)
+        ck_assert_int_eq(rename(path, path_of_other), 0);
+    else if (way == 4)
+        ck_assert_int_eq(unlink(path), 0);
+    else if (pread(fd, bytes, 1, at) == 1) {
+        bytes[0] ^= (char)(1 << below(8));
+        ck_assert_int_eq(pwrite(fd, bytes, 1, at), 1);
+    }
+    close(fd);
+    snprintf(story, 200, "way %u: %s, byte %d of %d, %zu bytes, %s", way, name,
+             (int)at, (int)end, size, other);
+}
+
+/* DAMAGES and SEED in the environment: so many, the same again. */
+START_TEST(damage_is_refused_or_does_no_harm)
+{
+    const char *given = getenv("SEED"), *many = getenv("DAMAGES");
+    unsigned seed = given ? (unsigned)atoi(given) : (unsigned)getpid();
+    unsigned rounds = many ? (unsigned)atoi(many) : 200, refused = 0;
+    char story[200];
+    printf("ps_snapshot: SEED=%u DAMAGES=%u\n", seed, rounds);
+    gw_rng_seed(&rng, seed);
+    for (unsigned i = 0; i < rounds; i++) {
+        struct gw__snapshot snapshot;
+        whole(1);
+        damage(story);
+        enum gw_err err = gw__snapshot_open(directory, &snapshot, &why);
+        ck_assert_msg(err == GW_OK || err == GW_EDATA, "%s: %s", story,
+                      why.text);
+        if (err == GW_EDATA) {
+            refused++;
+            ck_assert_msg(strstr(why.text, "slot-") ||
+                              strstr(why.text, "manifest"),
+                          "%s: %s", story, why.text);
+        } else {
+            gw__snapshot_close(&snapshot);
+            check_is(1);
+        }
+    }
+    ck_assert_uint_gt(refused, rounds / 2);
+}
+END_TEST
+
 START_TEST(no_directory)
 {
     struct gw__snapshot snapshot;
@@ -209,12 +280,14 @@ Suite *suite_ps_snapshot(void)
 {
     Suite *suite = suite_create("ps_snapshot");
     TCase *tcase = tcase_create("files");
+    tcase_set_timeout(tcase, 300);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, what_was_written_comes_back);
     tcase_add_test(tcase, half_a_snapshot_leaves_the_former);
     tcase_add_test(tcase, damage_is_named);
     tcase_add_test(tcase, what_follows_the_manifest_is_refused);
     tcase_add_test(tcase, the_manifest_is_said_in_one_way);
+    tcase_add_test(tcase, damage_is_refused_or_does_no_harm);
     tcase_add_test(tcase, no_directory);
     suite_add_tcase(suite, tcase);
     return suite;
