@@ -83,10 +83,10 @@ enum gw_err train_step(struct worker *w, unsigned epoch, size_t batch,
 
     const float *extra = w->all + w->model->parameter_count;
     double loss = (double)extra[EXTRA_LOSS];
-    if (!isfinite(loss))
-        return train_diverged(w, epoch, loss, why);
     const struct gw_sgd sgd = {train_rate(w), t->momentum, t->l2};
-    gw_model_step(w->model, &sgd, w->all, batch_rows);
+    bool finite = gw_model_step(w->model, &sgd, w->all, batch_rows);
+    if (!isfinite(loss) || !finite)
+        return train_diverged(w, epoch, loss, why);
     w->loss += loss;
     w->right += (double)extra[EXTRA_RIGHT];
     w->stopped = extra[EXTRA_STOP] > 0;

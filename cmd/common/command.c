@@ -137,7 +137,8 @@ static int run_command(int count, char **list)
     if (!operands)
         return complain_with(GW_ENOMEM, "%d words", count);
     int status = parse(count, list, operands, &operand_count, &why) ||
-                         (!asked.question && key_check(the_command, &why))
+                         (!asked.question && key_check(the_command, &why)) ||
+                         (!asked.question && gw_kernels_check(&why))
                      ? complain(&why)
                      : the_command->run((int)operand_count, operands);
     free(operands);

@@ -62,6 +62,8 @@ static enum gw_err train(struct worker *w, struct gw_error *why)
         enum gw_err err =
             gw_parallel_step(w->parallel, w->job->train, rows_of(w, step),
                              &report.step_report, why);
+        if (err == GW_EWRONG) /* it names the step */
+            return err;
         if (err)
             return gw_wrap(why, err, "step %u", step + 1);
         report.step = step + 1;

@@ -9,6 +9,7 @@
  */
 #include "sim.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,9 +161,15 @@ enum gw_err sim_learn_granted(struct sim_learn *learn, unsigned worker,
         rows[t] = learn->rows[t];
         gradients[t] = pushed->tables[t].values;
     }
-    if (!code)
-        gw_unit_compute(learn->unit, rows, gradients, &sums);
-    return code;
+    if (code)
+        return code;
+    gw_unit_compute(learn->unit, rows, gradients, &sums);
+    if (isfinite(sums.loss))
+        return GW_OK;
+    return gw_fail(why, GW_EWRONG,
+                   "training diverges in step %llu: the loss of worker %u is "
+                   "%g; try a lower rate",
+                   (unsigned long long)work->batch + 1, worker, sums.loss);
 }
 
 /* ---- a closing ---- */

@@ -8,6 +8,7 @@
 #include "common/command.h"
 #include "run/ps.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,19 +25,39 @@ enum gw_err train_task(const struct train_job *job, struct gw_task **task,
 
 /* ---- epochs ---- */
 
+/* A batch; GW_EWRONG: its loss is not finite. */
+static enum gw_err learn_batch(const struct train_reference *r,
+                               struct gw_local *local, struct gw_unit *unit,
+                               uint64_t epoch, size_t batch, unsigned parts,
+                               struct gw_unit_sums *total, struct gw_error *why)
+{
+    struct gw_unit_sums sums;
+    enum gw_err code =
+        gw_local_batch(local, unit, epoch, batch, parts, &sums, why);
+    if (code)
+        return code;
+    gw_unit_add(total, &sums);
+    if (isfinite(sums.loss))
+        return GW_OK;
+    return gw_fail(
+        why, GW_EWRONG,
+        "the reference diverges in step %llu, in epoch %llu: the "
+        "loss is %g; try a lower rate",
+        (unsigned long long)(epoch * gw_task_batches(r->task) + batch + 1),
+        (unsigned long long)epoch + 1, sums.loss);
+}
+
 static enum gw_err learn(struct train_reference *r, struct gw_local *local,
                          struct gw_unit *unit, unsigned parts,
                          struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     for (uint64_t e = 0; e < r->epochs && !code; e++) {
-        struct gw_unit_sums epoch = {0}, sums;
+        struct gw_unit_sums epoch = {0};
         for (size_t b = 0; b < gw_task_batches(r->task) && !code; b++) {
             if (interrupted)
                 return gw_fail(why, GW_EINTR, "interrupted");
-            code = gw_local_batch(local, unit, e, b, parts, &sums, why);
-            if (!code)
-                gw_unit_add(&epoch, &sums);
+            code = learn_batch(r, local, unit, e, b, parts, &epoch, why);
         }
         r->losses[e] = gw_task_judge(r->task, &epoch).loss;
         progress("reference: epoch %llu/%llu, loss %.6f",

@@ -146,8 +146,12 @@ static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
     bool enough = !f->watch->status(f->watch->context, status);
     json_t *result = json_object_get(status, "result");
     if (json_is_true(json_object_get(result, "diverged")))
-        code = gw_fail(why, GW_ENUMERIC,
-                       "the training has diverged: try a lower rate");
+        code = gw_fail(why, GW_EWRONG,
+                       "training diverges after step %d, in epoch %d: a loss "
+                       "or a gradient is NaN or infinite; try --lr below the "
+                       "present rate",
+                       (int)integer_of(result, "steps", 0),
+                       (int)integer_of(result, "data_epochs", 0) + 1);
     else if (json_object_get(result, "unsaved"))
         code = gw_fail(why, GW_ESYS, "%s", text_of(result, "unsaved", ""));
     else if (ended && !*done && !enough)

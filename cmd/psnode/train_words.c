@@ -8,6 +8,7 @@
 
 #include "common/command.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,10 @@ static enum gw_err put_baseline(const struct model *model, unsigned threads,
             code = gw_fail(why, GW_EINTR, "interrupted");
         if (!code)
             code = gw_hogwild_epoch(hogwild, e, threads, &sums, &ns, why);
+        if (!code && !isfinite(sums.loss))
+            code = gw_fail(why, GW_EWRONG,
+                           "Hogwild diverges in epoch %llu: the loss is %g",
+                           (unsigned long long)e + 1, sums.loss);
         if (code)
             break;
         total_ns += ns;

@@ -5,6 +5,7 @@
  */
 #include "ps.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- memory ---- */
@@ -86,7 +87,8 @@ static enum gw_err transfer(struct ps_worker *w, bool push,
     return code;
 }
 
-static void compute(struct ps_worker *w)
+/* A loss that is not finite may come with gradients that are. */
+static enum gw_err compute(struct ps_worker *w, struct gw_error *why)
 {
     const float *rows[GW_TASK_TABLES_MAX];
     float *gradients[GW_TASK_TABLES_MAX];
@@ -95,6 +97,14 @@ static void compute(struct ps_worker *w)
         gradients[t] = w->tables[t].gradients;
     }
     gw_unit_compute(w->unit, rows, gradients, &w->sums);
+    if (isfinite(w->sums.loss))
+        return GW_OK;
+    return gw_fail(why, GW_ENUMERIC,
+                   "epoch %llu, batch %llu, part %u: the loss is %g, which is "
+                   "not a finite number",
+                   (unsigned long long)w->work.epoch,
+                   (unsigned long long)w->work.batch, w->work.part,
+                   w->sums.loss);
 }
 
 enum gw_err ps_unit_do(struct ps_worker *w, struct gw_error *why)
@@ -111,6 +121,6 @@ enum gw_err ps_unit_do(struct ps_worker *w, struct gw_error *why)
     if (code)
         return code;
     node_be_slow(node);
-    compute(w);
-    return transfer(w, true, why);
+    code = compute(w, why);
+    return code ? code : transfer(w, true, why);
 }

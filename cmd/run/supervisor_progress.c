@@ -91,7 +91,8 @@ static void ask_workers(const struct run *run, struct progress_of *p)
         }
     }
     p->loss = told ? loss / told : (double)NAN;
-    p->diverged = diverged > 0 && done == 0;
+    p->diverged = (diverged > 0 && done == 0) ||
+                  (p->judge && !isfinite(p->judge->score.train_loss));
     bool written = !run->options.work.snapshot &&
                    run->errand.order.id == run->errand.ended;
     p->done = run->work.kind == WORK_TRAIN && undone == 0 &&

@@ -205,7 +205,10 @@ void work_train_apply(struct work *work, void *state,
     const struct gw_sgd sgd = {rate_at(work, shards), work->order.momentum,
                                work->order.l2};
     if (rows > 0) { /* none: all who had some are dead, and do not count */
-        gw_model_step(&model, &sgd, sums, (size_t)rows);
+        if (!gw_model_step(&model, &sgd, sums, (size_t)rows)) {
+            head->done = head->diverged = 1;
+            return;
+        }
         head->loss = loss / rows;
     }
     head->epoch_loss += loss;

@@ -95,7 +95,10 @@ enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
  * first of the touched that is not, or -1. */
 int gw__first_not_entered(const struct gw_comm *comm,
                           const struct gw__passes *passes, uint64_t turn);
-/* Adds what the call moves, to a peer each. */
-void gw__count_moved(const struct gw_request *r, struct gw_counters *counters);
+/* Counts the call's messages, of which a plan has some and a window none; and
+ * the bytes that peers load from this rank's memory and store into it, which
+ * only they see: they do what the plan says, and count it on their side as they
+ * do it. What this rank loads and stores itself its passes count. */
+void gw__count_served(const struct gw_request *r, struct gw_counters *counters);
 
 #endif

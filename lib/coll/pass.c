@@ -103,6 +103,21 @@ static struct span span_of(const struct gw_request *r, unsigned chunk,
                          .end = end < length ? end : length};
 }
 
+/* What this rank has just loaded from others and stored into theirs. */
+static void count_pass(const struct gw_request *r, const struct gw__pass *pass,
+                       size_t bytes)
+{
+    const uint16_t *ranks = passes_of(r)->ranks;
+    struct gw_counters *counters = r->comm->counters;
+    unsigned rank = r->comm->rank;
+    for (uint32_t s = 0; s < pass->source_count; s++)
+        if (ranks[pass->source_begin + s] != rank)
+            counters[ranks[pass->source_begin + s]].bytes_received += bytes;
+    for (uint32_t d = 0; d < pass->dest_count; d++)
+        if (ranks[pass->dest_begin + d] != rank)
+            counters[ranks[pass->dest_begin + d]].bytes_sent += bytes;
+}
+
 static enum gw_err run_pass(struct gw_request *r, const struct gw__pass *pass,
                             uint32_t piece, struct gw_error *why)
 {
@@ -141,26 +156,27 @@ static enum gw_err run_pass(struct gw_request *r, const struct gw__pass *pass,
         .scale_ranks = pass->completes ? comm->size : 1,
         .stream = gw__fold_past(comm, &r->call, pass->source_count)};
     gw__fold_many(&fold);
+    count_pass(r, pass, fold.count * r->elem_bytes);
     return GW_OK;
 }
 
-void gw__count_moved(const struct gw_request *r, struct gw_counters *counters)
+void gw__count_served(const struct gw_request *r, struct gw_counters *counters)
 {
     const struct gw__program *p = r->program;
-    for (uint32_t s = 0; s < p->send_count; s++) {
-        const struct gw__send *send = &p->sends[s];
-        counters[send->peer].messages_sent += send->first;
-        counters[send->peer].bytes_sent += r->slots[send->cell].bytes;
+    const struct gw__passes *passes = passes_of(r);
+    for (unsigned i = 0; i < passes->served_count; i++) {
+        const struct gw__served *served = &passes->served[i];
+        struct gw_counters *counted = &counters[served->peer];
+        size_t bytes = r->slots[served->cell].bytes;
+        if (served->stores)
+            counted->bytes_received += bytes;
+        else
+            counted->bytes_sent += bytes;
     }
-    for (uint32_t w = 0; w < p->write_count; w++)
-        for (uint32_t s = 0; s < p->writes[w].source_count; s++) {
-            const struct gw__write *write = &p->writes[w];
-            const struct gw__source *source =
-                &p->sources[write->source_begin + s];
-            counters[source->peer].messages_received += source->first;
-            counters[source->peer].bytes_received +=
-                r->slots[write->cell].bytes;
-        }
+    for (uint32_t s = 0; s < p->send_count; s++)
+        counters[p->sends[s].peer].messages_sent += p->sends[s].first;
+    for (uint32_t s = 0; s < p->source_count; s++)
+        counters[p->sources[s].peer].messages_received += p->sources[s].first;
 }
 
 /* The same as events. */
@@ -250,8 +266,7 @@ enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
     if (err)
         return err;
     size_slots(r);
-    /* A window pass moves what the plan says, so it counts what that says. */
-    gw__count_moved(r, r->comm->counters);
+    gw__count_served(r, r->comm->counters);
     if (r->comm->config.events)
         tell_moved(r);
     gw__tell_left(r->comm, r->turn + 1);

@@ -213,6 +213,23 @@ static struct gw__cell *cell_of(const struct maker *m, unsigned chunk)
     return cell;
 }
 
+/* A transfer of mine whose loop is run by `peer`. */
+static void add_served(struct maker *m, unsigned peer, unsigned chunk,
+                       bool stores)
+{
+    struct gw__passes *p = m->passes;
+    struct gw__cell *cell = cell_of(m, chunk);
+    m->touched[peer] = true;
+    if (stores)
+        cell->given |= m->push;
+    else
+        cell->lent |= m->push;
+    p->served[p->served_count++] =
+        (struct gw__served){.cell = (uint32_t)(cell - m->program->cells),
+                            .peer = (uint16_t)peer,
+                            .stores = stores};
+}
+
 /* Who touches me: the other side of a transfer of mine, where it runs the
  * loop. */
 static void find_touched(struct maker *m)
@@ -222,14 +239,10 @@ static void find_touched(struct maker *m)
         for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
              i++) {
             const struct gw_transfer *t = &plan->transfers[i];
-            if (t->src == m->rank && receiver_runs(m, t, step)) {
-                m->touched[t->dst] = true;
-                cell_of(m, t->chunk)->lent |= m->push;
-            }
-            if (t->dst == m->rank && !receiver_runs(m, t, step)) {
-                m->touched[t->src] = true;
-                cell_of(m, t->chunk)->given |= m->push;
-            }
+            if (t->src == m->rank && receiver_runs(m, t, step))
+                add_served(m, t->dst, t->chunk, false);
+            if (t->dst == m->rank && !receiver_runs(m, t, step))
+                add_served(m, t->src, t->chunk, true);
         }
 }
 
@@ -278,8 +291,11 @@ static enum gw_err make_kind(struct gw__program *program, bool push,
     bool *seen = calloc(2 * (size_t)plan->ranks, sizeof(bool));
     passes->touch = calloc(plan->ranks, sizeof(uint16_t));
     passes->touched = calloc(plan->ranks, sizeof(uint16_t));
+    passes->served =
+        calloc((size_t)program->send_count + program->source_count + 1,
+               sizeof *passes->served);
     m.failed = !m.touch || !m.touched || !m.pushes || !seen || !passes->touch ||
-               !passes->touched;
+               !passes->touched || !passes->served;
     if (!m.failed) {
         for (unsigned s = 0; push && s < plan->steps; s++)
             m.pushes[s] = senders_store(plan, s, seen);
@@ -311,4 +327,5 @@ void gw__passes_fini(struct gw__passes *passes)
     free(passes->ranks);
     free(passes->touch);
     free(passes->touched);
+    free(passes->served);
 }

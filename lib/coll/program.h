@@ -68,13 +68,22 @@ struct gw__pass {
     bool completes;
 };
 
+/* What a peer does for me in a loop of its own: it loads my first value of the
+ * cell, or stores into my result. */
+struct gw__served {
+    uint32_t cell;
+    uint16_t peer;
+    bool stores;
+};
+
 struct gw__passes {
-    unsigned count, rank_count;
+    unsigned count, rank_count, served_count;
     struct gw__pass *list;
     uint16_t *ranks;
     /* Whose buffers I touch; who touches mine. Ascending. */
     unsigned touch_count, touched_count;
     uint16_t *touch, *touched;
+    struct gw__served *served;
 };
 
 struct gw__program {

@@ -8,7 +8,8 @@
  * A call that went the long way leaves its routine here, unless its results
  * must wait or its input be set aside (stage.c); the one that was not used for
  * longest gives way. A routine holds its program, and counts its runs: what
- * they moved is reckoned when somebody asks.
+ * they moved, runs times the bytes of its strokes, is reckoned when somebody
+ * asks.
  */
 #include "coll/shortcut.h"
 
@@ -166,6 +167,21 @@ static void add_stroke(struct gw__routine *r, const struct gw_request *request,
     r->stroke_count += s->count > 0 && s->target_count > 0;
 }
 
+/* What a stroke loads from others and stores into theirs. */
+static void count_stroke(const struct gw__routine *r,
+                         const struct gw__stroke *s, unsigned rank,
+                         struct gw_counters *once)
+{
+    const struct gw__spot *origins = &r->spots[s->origin_begin];
+    const struct gw__spot *targets = &r->spots[s->target_begin];
+    for (unsigned i = 0; i < s->origin_count; i++)
+        if (origins[i].rank != rank)
+            once[origins[i].rank].bytes_received += s->count * r->elem_bytes;
+    for (unsigned i = 0; i < s->target_count; i++)
+        if (targets[i].rank != rank)
+            once[targets[i].rank].bytes_sent += s->count * r->elem_bytes;
+}
+
 /* What one run moves, by peer. False: no memory. */
 static bool add_moved(struct gw__routine *r, const struct gw_request *request)
 {
@@ -173,7 +189,9 @@ static bool add_moved(struct gw__routine *r, const struct gw_request *request)
     struct gw_counters *once = calloc(ranks, sizeof *once);
     if (!once)
         return false;
-    gw__count_moved(request, once);
+    gw__count_served(request, once);
+    for (unsigned i = 0; i < r->stroke_count; i++)
+        count_stroke(r, &r->strokes[i], request->comm->rank, once);
     for (unsigned q = 0; q < ranks; q++)
         if (once[q].messages_sent + once[q].messages_received > 0)
             r->moved[r->moved_count++] =
@@ -238,10 +256,12 @@ void gw__routine_keep(const struct gw_request *request)
     struct gw__routine *r = new_routine(request);
     drop(comm, place);
     *place = r;
-    if (!r || !r->strokes || !r->spots || !r->moved || !add_moved(r, request)) {
+    bool made = r && r->strokes && r->spots && r->moved;
+    if (made)
+        fill(r, request);
+    if (!made || !add_moved(r, request)) {
         drop(comm, place);
         return;
     }
-    fill(r, request);
     r->used = ++comm->cache_clock;
 }

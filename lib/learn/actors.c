@@ -14,6 +14,7 @@
 #include "learn/agent.h"
 #include "learn/random.h"
 #include "learn/task.h"
+#include "ps/update.h"
 
 #include <gradwire/actors.h>
 
@@ -183,6 +184,15 @@ static void learn_from(struct gw_actors *a, const struct played *p)
     r->lag_max = lag > r->lag_max ? lag : r->lag_max;
 }
 
+static enum gw_err diverged(const struct gw_actors *a, const char *what,
+                            struct gw_error *why)
+{
+    return gw_fail(why, GW_EWRONG,
+                   "training diverges in update %llu: %s is NaN or infinite; "
+                   "try a lower rate",
+                   (unsigned long long)a->version + 1, what);
+}
+
 /* The batch's mean gradient goes to the updater. */
 static enum gw_err update(struct gw_actors *a, struct gw_error *why)
 {
@@ -195,20 +205,18 @@ static enum gw_err update(struct gw_actors *a, struct gw_error *why)
         learn_from(a, &a->played[a->batch[i]]);
         line_put(&a->free, a->batch[i]);
     }
-    for (size_t k = 0; k < floats; k++) {
+    for (size_t k = 0; k < floats; k++)
         a->gradient[k] = (float)(a->sums[k] * share);
-        if (!isfinite(a->gradient[k]))
-            return gw_fail(why, GW_ENUMERIC,
-                           "update %llu: the gradient is no number; try a "
-                           "lower rate",
-                           (unsigned long long)a->version);
-    }
+    if (gw__first_bad(a->gradient, floats) < floats)
+        return diverged(a, "the gradient", why);
     enum gw_err code =
         gw_local_push(a->local, 0, a->keys, a->row_count, a->gradient, why);
     if (code)
         return code;
     gw_local_step(a->local);
     gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
+    if (gw__first_bad(a->rows, floats) < floats)
+        return diverged(a, "a parameter", why);
     a->version++;
     a->batch_count = 0;
     a->computes = false;

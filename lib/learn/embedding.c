@@ -59,7 +59,8 @@ enum gw_err gw_words_find(const struct gw_task *task, const char *word,
 
 /* ---- vectors ---- */
 
-static void normalise(float *vector, size_t width)
+/* False: it has a NaN or an infinity, and no direction. */
+static bool normalise(float *vector, size_t width)
 {
     double sum = 0;
     for (size_t k = 0; k < width; k++)
@@ -67,6 +68,7 @@ static void normalise(float *vector, size_t width)
     float factor = sum > 0 ? (float)(1 / sqrt(sum)) : 0;
     for (size_t k = 0; k < width; k++)
         vector[k] *= factor;
+    return isfinite(sum) != 0;
 }
 
 static enum gw_err fetch_all(struct gw_embedding *words,
@@ -86,7 +88,11 @@ static enum gw_err fetch_all(struct gw_embedding *words,
             return code;
     }
     for (size_t i = 0; i < words->count; i++)
-        normalise(words->vectors + i * width, width);
+        if (!normalise(words->vectors + i * width, width))
+            return gw_fail(why, GW_EWRONG,
+                           "the vector of word %zu has a number that is not "
+                           "finite: the training has diverged",
+                           i);
     return GW_OK;
 }
 

@@ -68,20 +68,28 @@ static void judge_lr(uint32_t label, struct gw_sums *sums)
     sums->scores[0] = told.slope;
 }
 
+/* The first NaN is the largest. */
+static unsigned largest_of(const double *z, unsigned count)
+{
+    unsigned best = 0;
+    for (unsigned k = 1; k < count && !isnan(z[best]); k++)
+        best = z[k] <= z[best] ? best : k;
+    return best;
+}
+
+/* A row with a NaN has no right answer; its loss and slopes are NaN. */
 static void judge_softmax(uint32_t label, unsigned outputs,
                           struct gw_sums *sums)
 {
     double *z = sums->scores;
-    unsigned best = 0;
-    for (unsigned k = 1; k < outputs; k++)
-        best = z[k] > z[best] ? k : best;
+    unsigned best = largest_of(z, outputs);
     double largest = z[best], wanted = z[label], rest = 0;
     for (unsigned k = 0; k < outputs; k++) {
         z[k] = exp(z[k] - largest);
         rest += k == best ? 0 : z[k];
     }
     sums->loss += log1p(rest) + (largest - wanted);
-    sums->right += best == label;
+    sums->right += best == label && !isnan(largest);
     for (unsigned k = 0; k < outputs; k++)
         z[k] /= 1 + rest;
     z[label] -= 1;

@@ -2,6 +2,7 @@
  *
  * The log loss of one score, written so that no exponential overflows and small
  * losses keep their digits: e is raised to numbers that are not positive only.
+ * A NaN has the loss and the slope NaN, and is never right.
  */
 #ifndef GW__LOGISTIC_H
 #define GW__LOGISTIC_H
@@ -19,7 +20,7 @@ static inline struct gw__logistic gw__logistic(double z, bool positive)
 {
     double small = exp(-fabs(z));
     double p = z > 0 ? 1 / (1 + small) : small / (1 + small);
-    bool right = (z > 0) == positive;
+    bool right = positive ? z > 0 : z <= 0;
     return (struct gw__logistic){
         .loss = right ? log1p(small) : log1p(small) + fabs(z),
         .slope = positive ? p - 1 : p,

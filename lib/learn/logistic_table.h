@@ -3,7 +3,7 @@
  * log(1 + e^z) and its slope, from a table: the inner loop of word2vec has no
  * time for exponentials. As in word2vec.c the table ends at some |z|; here it
  * goes to 8, in steps of 1/256, and is right to 2e-3 in the loss and 5e-4 in
- * the slope. Beyond it the slope is 0 or 1.
+ * the slope. Beyond it the slope is 0 or 1. A NaN stays a NaN.
  */
 #ifndef GW__LOGISTIC_TABLE_H
 #define GW__LOGISTIC_TABLE_H
@@ -26,8 +26,10 @@ const struct gw__logistic_table *gw__logistic_table(void);
 static inline struct gw__logistic_entry
 gw__logistic_look(const struct gw__logistic_table *table, float z)
 {
-    if (!(z > -GW__TABLE_REACH))
-        return (struct gw__logistic_entry){0, 0};
+    if (!(z > -GW__TABLE_REACH)) {
+        float nothing = z == z ? 0 : z;
+        return (struct gw__logistic_entry){nothing, nothing};
+    }
     if (!(z < GW__TABLE_REACH))
         return (struct gw__logistic_entry){z, 1};
     float place = (z + (float)GW__TABLE_REACH) * (float)GW__TABLE_STEPS;

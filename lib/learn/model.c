@@ -6,6 +6,7 @@
  */
 #include <gradwire/learn.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,11 +108,12 @@ double gw_model_norm2(const struct gw_model *model)
     return sum;
 }
 
-void gw_model_step(struct gw_model *model, const struct gw_sgd *sgd,
+bool gw_model_step(struct gw_model *model, const struct gw_sgd *sgd,
                    const float *gradient, size_t row_count)
 {
     size_t weights = model->features * model->outputs;
     double share = 1 / (double)row_count;
+    bool finite = true;
     for (size_t i = 0; i < model->parameter_count; i++) {
         double parameter = (double)model->parameters[i];
         double slope = (double)gradient[i] * share;
@@ -120,5 +122,7 @@ void gw_model_step(struct gw_model *model, const struct gw_sgd *sgd,
         double velocity = sgd->momentum * (double)model->velocity[i] + slope;
         model->velocity[i] = (float)velocity;
         model->parameters[i] = (float)(parameter - sgd->rate * velocity);
+        finite &= isfinite(model->parameters[i]) != 0;
     }
+    return finite;
 }

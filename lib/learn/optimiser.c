@@ -14,6 +14,8 @@
  */
 #include "learn/optimiser.h"
 
+#include "ps/update.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -85,20 +87,36 @@ static void step_adam(double rate, uint64_t step, float *values,
     }
 }
 
-void gw__optimiser_step(const struct gw__optimiser *optimiser, uint64_t step,
-                        float *values, const float *gradient, float *state,
-                        size_t count)
+/* Elements [at, at + some) of `count`. */
+static void step_some(const struct gw__optimiser *optimiser, uint64_t step,
+                      float *values, const float *gradient, float *state,
+                      size_t count, size_t at, size_t some)
 {
     switch (optimiser->kind) {
     case GW_SGD:
-        step_sgd(optimiser->rate, values, gradient, count);
+        step_sgd(optimiser->rate, values + at, gradient + at, some);
         break;
     case GW_MOMENTUM:
-        step_momentum(optimiser, values, gradient, state, count);
+        step_momentum(optimiser, values + at, gradient + at, state + at, some);
         break;
     case GW_ADAM:
-        step_adam(optimiser->rate, step, values, gradient, state, state + count,
-                  count);
+        step_adam(optimiser->rate, step, values + at, gradient + at, state + at,
+                  state + count + at, some);
         break;
     }
+}
+
+/* In blocks that are still in the first cache when they are looked at. */
+bool gw__optimiser_step(const struct gw__optimiser *optimiser, uint64_t step,
+                        float *values, const float *gradient, float *state,
+                        size_t count)
+{
+    enum { BLOCK = 2048 };
+    bool finite = true;
+    for (size_t at = 0; at < count; at += BLOCK) {
+        size_t some = count - at < BLOCK ? count - at : BLOCK;
+        step_some(optimiser, step, values, gradient, state, count, at, some);
+        finite &= gw__first_bad(values + at, some) == some;
+    }
+    return finite;
 }

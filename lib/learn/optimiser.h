@@ -15,8 +15,8 @@ struct gw__optimiser {
 };
 
 /* `state` holds gw_optimiser_words(kind) arrays of `count`, zero at first;
- * `step` counts from 1. */
-void gw__optimiser_step(const struct gw__optimiser *optimiser, uint64_t step,
+ * `step` counts from 1. False: a value is not finite any more. */
+bool gw__optimiser_step(const struct gw__optimiser *optimiser, uint64_t step,
                         float *values, const float *gradient, float *state,
                         size_t count);
 

@@ -3,7 +3,9 @@
  * A step: the passes of this rank's stage in the order of the schedule, by
  * gw_pipe or, where there is one stage only, right here; then the shards' end
  * of it, which changes the weights; then the loss, summed over all ranks on the
- * communicator that the caller gave, so that it is in no axis's count.
+ * communicator that the caller gave, so that it is in no axis's count. With it
+ * goes how many ranks have a parameter that is not finite: so a training that
+ * diverges ends in the same step on all of them, whichever saw it.
  *
  * The batch is shared out by rows: data coordinate d has the d-th share of it,
  * micro-batch m the m-th share of that.
@@ -31,19 +33,28 @@ enum gw_err gw__parallel_judge(struct gw_parallel *parallel, size_t rows,
                                struct gw_parallel_report *report,
                                struct gw_error *why)
 {
+    enum { LOSS, RIGHT, DIVERGED, SUMS };
     struct gw_comm *comm = parallel->config.comm;
-    double mine[2] = {parallel->judged.loss, (double)parallel->judged.right};
-    double all[2] = {0, 0};
-    enum gw_err err = gw_allreduce(comm, mine, all, 2, GW_F64, GW_SUM);
+    double mine[SUMS] = {parallel->judged.loss, (double)parallel->judged.right,
+                         gw__shards_diverged(parallel->shards)};
+    double all[SUMS] = {0};
+    enum gw_err err = gw_allreduce(comm, mine, all, SUMS, GW_F64, GW_SUM);
     if (err)
         return gw_fail(why, err, "adding up the loss: %s",
                        gw_comm_error(comm)->text);
-    report->loss = all[0] / (double)rows;
-    report->right = (uint64_t)all[1];
+    report->loss = all[LOSS] / (double)rows;
+    report->right = (uint64_t)all[RIGHT];
+    unsigned long long step = parallel->steps;
     if (!isfinite(report->loss))
         return gw_fail(why, GW_EWRONG,
-                       "step %llu: the loss is %g: the rate is too high",
-                       (unsigned long long)parallel->steps, report->loss);
+                       "training diverges in step %llu: the loss is %g; try a "
+                       "lower rate",
+                       step, report->loss);
+    if (all[DIVERGED] > 0)
+        return gw_fail(why, GW_EWRONG,
+                       "training diverges in step %llu: the loss is %g, and a "
+                       "parameter is infinite or NaN; try a lower rate",
+                       step, report->loss);
     return GW_OK;
 }
 

@@ -85,6 +85,8 @@ GW_MUST_CHECK enum gw_err gw__shards_poll(struct gw__shards *shards,
  * and brings the parameters back together. Nothing is in use. */
 GW_MUST_CHECK enum gw_err gw__shards_step(struct gw__shards *shards,
                                           struct gw_error *why);
+/* After a step: a parameter of this rank's block is NaN or infinite. */
+bool gw__shards_diverged(const struct gw__shards *shards);
 /* Of the last step, in microseconds: from the first bucket's begin to the last
  * one's end (zero1: to the end of the all-gathers) and what parameters took to
  * be gathered before it; and how much of it `step` and `use` waited. */

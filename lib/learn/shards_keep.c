@@ -69,4 +69,5 @@ void gw__shards_restore(struct gw__shards *shards, const void *state)
     memcpy(shards->values, from, shards->value_count * sizeof(float));
     from += shards->value_count * sizeof(float);
     memcpy(shards->states, from, shards->state_count * sizeof(float));
+    shards->diverged = false;
 }

@@ -144,6 +144,7 @@ struct gw__shards {
     size_t value_count, state_count; /* floats; gradients: as values */
     struct gw__shard_pool gathered, summands;
     uint64_t steps;
+    bool diverged; /* a parameter of the own block became NaN or infinite */
     /* Of this step, 0: not yet. */
     uint64_t begin_ns, end_ns;
     uint64_t waited_ns;         /* in `step`, and for what was gathered */

@@ -32,15 +32,18 @@ static enum gw_err start_gather(struct gw__shards *shards,
                : GW_OK;
 }
 
-/* The own block is changed, and the gradient is zero again. */
+/* The own block is changed, and the gradient is zero again. A parameter that is
+ * not finite is no reason to stop here: the other ranks would wait. */
 static enum gw_err settle(struct gw__shards *shards, struct gw__held *held,
                           struct gw_error *why)
 {
     size_t own = shards->gathers ? 0 : held->own;
     size_t gradients = shards->gathers ? held->block : held->whole;
     assert(held->users == 0);
-    gw__optimiser_step(&shards->optimiser, shards->steps, held->values + own,
-                       held->gradient + own, held->state, held->block);
+    bool finite = gw__optimiser_step(&shards->optimiser, shards->steps,
+                                     held->values + own, held->gradient + own,
+                                     held->state, held->block);
+    shards->diverged = shards->diverged || !finite;
     memset(held->gradient, 0, gradients * sizeof *held->gradient);
     return start_gather(shards, held, why);
 }
@@ -105,6 +108,11 @@ enum gw_err gw__shards_step(struct gw__shards *shards, struct gw_error *why)
     gw__shard_pool_trim(&shards->summands);
     gw__buckets_reset(shards);
     return GW_OK;
+}
+
+bool gw__shards_diverged(const struct gw__shards *shards)
+{
+    return shards->diverged;
 }
 
 void gw__shards_times(const struct gw__shards *shards, double *comm_us,

@@ -179,10 +179,12 @@ static size_t play(struct gw_unit *unit, const float *rows, size_t row,
     return steps;
 }
 
-/* So that f32 adds without error. */
+/* So that f32 adds without error. A NaN stays a NaN: fmin would drop it. */
 static float rounded(double mean, double share)
 {
-    double bound = fmin(fmax(mean, -mean_max), mean_max);
+    double bound = mean > mean_max    ? mean_max
+                   : mean < -mean_max ? -mean_max
+                                      : mean;
     return (float)(nearbyint(bound * share / grid) * grid) + 0.0f;
 }
 

@@ -52,16 +52,17 @@ void gw__dense_weight(const struct gw__dense *shape, const float *x,
             dbias[j] += dy[i * shape->out + j];
 }
 
+/* Asks what is cut off, not what stays: no comparison holds for a NaN. */
 void gw__relu(const float *x, float *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        y[i] = x[i] > 0 ? x[i] : 0;
+        y[i] = x[i] <= 0 ? 0 : x[i];
 }
 
 void gw__relu_back(const float *x, const float *dy, float *dx, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        dx[i] = x[i] > 0 ? dy[i] : 0;
+        dx[i] = x[i] <= 0 ? 0 : dy[i];
 }
 
 void gw__tanh(const float *x, float *y, size_t count)
@@ -76,16 +77,18 @@ void gw__tanh_back(const float *y, const float *dy, float *dx, size_t count)
         dx[i] = dy[i] * (1 - y[i] * y[i]);
 }
 
+/* The first NaN is the largest. */
 static unsigned largest_of(const float *z, unsigned classes)
 {
     unsigned best = 0;
-    for (unsigned k = 1; k < classes; k++)
-        best = z[k] > z[best] ? k : best;
+    for (unsigned k = 1; k < classes && !isnan(z[best]); k++)
+        best = z[k] <= z[best] ? best : k;
     return best;
 }
 
 /* One row: log(sum_k e^z_k) - z_label. e is raised to numbers that are not
- * positive only, and small losses keep their digits. */
+ * positive only, and small losses keep their digits. A row with a NaN has no
+ * right answer; its loss and slopes are NaN. */
 static void judge(const float *z, unsigned classes, uint32_t label,
                   double scale, float *slopes, struct gw__judged *judged)
 {
@@ -94,7 +97,7 @@ static void judge(const float *z, unsigned classes, uint32_t label,
     for (unsigned k = 0; k < classes; k++)
         rest += k == best ? 0 : exp((double)z[k] - largest);
     judged->loss += log1p(rest) + (largest - (double)z[label]);
-    judged->right += best == label;
+    judged->right += best == label && !isnan(largest);
     if (!slopes)
         return;
     double share = scale / (1 + rest);

@@ -20,7 +20,7 @@ static void judge(const struct gw_unrolled *v, double *targets,
 {
     double target = v->values[v->count]; /* of the step after t */
     for (size_t t = v->count; t-- > 0;) {
-        double ratio = v->ratios[t] < 1 ? v->ratios[t] : 1;
+        double ratio = v->ratios[t] > 1 ? 1 : v->ratios[t]; /* NaN stays */
         double value = v->values[t], next = v->values[t + 1];
         double delta = ratio * (v->reward + v->discount * next - value);
         advantages[t] = ratio * (v->reward + v->discount * target - value);

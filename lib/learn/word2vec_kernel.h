@@ -74,7 +74,8 @@ TRAIN(const struct gw__vectors *vectors, const struct gw__pairs *pairs,
         const struct gw__pair *pair = &pairs->pair[i];
         const uint32_t *targets = pairs->targets + pair->first;
         float *in = vectors->in + pair->in * stride;
-        float true_score = 0, best = -1e30f, loss = 0;
+        float true_score = 0, loss = 0;
+        bool first = true; /* the true word's score is above all others */
         memset(error, 0, stride * sizeof *error);
         for (uint32_t k = 0; k < pair->count; k++) {
             float *out = vectors->out + targets[k] * stride;
@@ -84,14 +85,14 @@ TRAIN(const struct gw__vectors *vectors, const struct gw__pairs *pairs,
             if (k == 0)
                 true_score = score;
             else
-                best = score > best ? score : best;
+                first &= true_score > score;
             loss += told.loss;
             float slope = k == 0 ? -told.slope : told.slope;
             move_out(error, out, in, -slope * pair->rate, stride);
         }
         move_in(in, error, stride);
         sums->loss += (double)loss;
-        sums->right += true_score > best;
+        sums->right += first && true_score == true_score;
     }
     sums->samples += pairs->count;
 }

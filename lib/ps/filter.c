@@ -161,12 +161,16 @@ static uint32_t threshold(const struct gw__filter *filter, size_t count,
 
 /* ---- passing ---- */
 
+/* As in magnitude, a NaN is above infinity: it travels at once, and the worker
+ * refuses it. */
 static float largest(const float *row, uint32_t width)
 {
-    float most = 0;
+    uint32_t most = 0;
+    float value;
     for (uint32_t c = 0; c < width; c++)
-        most = fabsf(row[c]) > most ? fabsf(row[c]) : most;
-    return most;
+        most = magnitude(row[c]) > most ? magnitude(row[c]) : most;
+    memcpy(&value, &most, sizeof value);
+    return value;
 }
 
 /* Adds the push to what is kept; finds the rows that are worth sending. Returns
@@ -181,7 +185,7 @@ static size_t add(struct gw__filter *filter, const uint64_t *keys, size_t count,
         for (uint32_t c = 0; c < filter->width; c++)
             row[c] += values[i * filter->width + c];
         most = largest(row, filter->width);
-        bool travels = most > 0 && most >= filter->significant;
+        bool travels = most != 0 && !(most < filter->significant);
         filter->found[i] = travels ? at : FREE;
         worth += travels;
     }
@@ -256,7 +260,7 @@ size_t gw__filter_rows(const struct gw__filter *filter)
 {
     size_t kept = 0;
     for (size_t row = 0; row < filter->count; row++)
-        kept += largest(row_at(filter, row), filter->width) > 0;
+        kept += largest(row_at(filter, row), filter->width) != 0;
     return kept;
 }
 

@@ -6,6 +6,8 @@
  * (CK_DEFAULT_TIMEOUT). For each failure the command that repeats its test case
  * is printed.
  */
+#include <gradwire/parallel.h>
+
 #include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,6 +46,11 @@ static bool is_wanted(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    struct gw_error why;
+    if (gw_kernels_check(&why)) {
+        fprintf(stderr, "unit: %s\n", why.text);
+        return EXIT_FAILURE;
+    }
     SRunner *runner = srunner_create(NULL);
     int wanted = 0;
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {

@@ -186,6 +186,16 @@ static void check_counters(const struct gw_comm *comm, const struct job *job)
             counted.bytes_sent != bytes[q])
             give_up(comm, job, "counters differ from the price of the plan");
     }
+    /* What was received is measured where what was sent is not. */
+    for (unsigned q = 0; q < p; q++) {
+        struct gw_counters counted;
+        gw_comm_counters(comm, q, &counted);
+        gw_plan_price_rank(plan, count, gw_dtype_size(job->call.type), q,
+                           messages, bytes);
+        if (counted.messages_received != messages[rank] ||
+            counted.bytes_received != bytes[rank])
+            give_up(comm, job, "what was received differs from the price");
+    }
     gw_plan_destroy(&plan);
 }
 

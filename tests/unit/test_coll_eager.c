@@ -73,7 +73,8 @@ START_TEST(any_order_of_kinds_gives_the_same_results)
 }
 END_TEST
 
-/* What the first call of a kind moves, each of the others moves too. */
+/* What the first call of a kind moves, each of the others moves too. The first
+ * counts what its passes load and store, the others what their strokes do. */
 static void counted(struct gw_comm *comm, void *context)
 {
     (void)context;

@@ -118,6 +118,28 @@ START_TEST(the_environment_names_a_product)
 }
 END_TEST
 
+START_TEST(wrong_names_of_kernels_are_refused)
+{
+    static const char *const variables[] = {"GRADWIRE_CPU", "GRADWIRE_PRODUCT"};
+    static const char *const always[] = {"scalar", "any"};
+    struct gw_error why;
+    unsetenv("GRADWIRE_CPU");
+    unsetenv("GRADWIRE_PRODUCT");
+    ck_assert_int_eq(gw_kernels_check(&why), GW_OK);
+    for (int i = 0; i < 2; i++) {
+        setenv(variables[i], "abacus", 1);
+        ck_assert_int_eq(gw_kernels_check(&why), GW_EINVAL);
+        ck_assert_ptr_nonnull(strstr(why.text, variables[i]));
+        ck_assert_ptr_nonnull(strstr(why.text, "\"abacus\""));
+        ck_assert_ptr_nonnull(strstr(why.text, always[i]));
+        setenv(variables[i], always[i], 1);
+        ck_assert_int_eq(gw_kernels_check(&why), GW_OK);
+    }
+    unsetenv("GRADWIRE_CPU");
+    unsetenv("GRADWIRE_PRODUCT");
+}
+END_TEST
+
 /* ---- operators ---- */
 
 START_TEST(dense_layers)
@@ -301,6 +323,7 @@ Suite *suite_tensor(void)
         kinds++;
     tcase_add_loop_test(products, products_agree, 0, kinds);
     tcase_add_test(products, the_environment_names_a_product);
+    tcase_add_test(products, wrong_names_of_kernels_are_refused);
     suite_add_tcase(suite, products);
     TCase *operators = tcase_create("tensor_operators");
     tcase_add_test(operators, dense_layers);

@@ -99,7 +99,8 @@ GW_API GW_MUST_CHECK enum gw_err
 gw_actors_new(const struct gw_actors_config *config, struct gw_actors **actors,
               struct gw_error *why);
 GW_API void gw_actors_destroy(struct gw_actors **actors);
-/* So many updates more. GW_ENUMERIC: a gradient is no number any more. */
+/* So many updates more. GW_EWRONG: a gradient or a parameter is NaN or infinite
+ * now; the sentence names the update. */
 GW_API GW_MUST_CHECK enum gw_err gw_actors_run(struct gw_actors *actors,
                                                uint64_t updates,
                                                struct gw_actors_report *report,

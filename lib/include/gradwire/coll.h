@@ -109,8 +109,13 @@ GW_API void gw_comm_abort(struct gw_comm *comm, enum gw_err code,
 GW_API GW_MUST_CHECK enum gw_err gw_comm_beside(struct gw_comm *comm,
                                                 struct gw_comm *other);
 
-/* What this rank sent to and received from `peer`, counted on the wire: the
- * numbers that gw_plan_price_rank predicts. */
+/* What this rank sent to and received from `peer`: the numbers that
+ * gw_plan_price_rank predicts. Slices are counted as the wire takes them and
+ * hands them over. In windows of shared memory the rank that loads or stores
+ * counts the bytes as it does so; its peer, which does nothing and sees
+ * nothing, counts the same transfer by the plan. So of each transfer one of
+ * bytes_sent at its source and bytes_received at its end is measured, and the
+ * two are equal. Windows have no messages: those are the plan's. */
 struct gw_counters {
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received;

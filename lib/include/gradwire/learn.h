@@ -158,8 +158,9 @@ struct gw_sgd {
 };
 
 /* v = momentum v + gradient / row_count + l2 w;  w = w - rate v.
- * `gradient` has parameter_count sums over a batch of `row_count` rows. */
-GW_API void gw_model_step(struct gw_model *model, const struct gw_sgd *sgd,
+ * `gradient` has parameter_count sums over a batch of `row_count` rows. False:
+ * a parameter is NaN or infinite now; the training has diverged. */
+GW_API bool gw_model_step(struct gw_model *model, const struct gw_sgd *sgd,
                           const float *gradient, size_t row_count);
 
 /* ---- order ---- */

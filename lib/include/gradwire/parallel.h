@@ -80,9 +80,10 @@ struct gw_parallel_report {
 /* One step over `batch` rows rows[0..batch) of `data` (the layout's batch; the
  * data's features must not exceed the network's inputs, and its classes the
  * network's, nor rows its own: GW_EINVAL, and nothing has happened). GW_EWRONG:
- * the loss is no number any more, on all ranks. After any other error, of which
- * all ranks hear, the trainer can only be destroyed; the communicator has
- * failed. */
+ * the loss or a parameter is NaN or infinite, in the same step on all ranks,
+ * with a sentence that names the step. After any other error, of which all
+ * ranks hear, the trainer can only be destroyed; the communicator has failed.
+ */
 GW_API GW_MUST_CHECK enum gw_err
 gw_parallel_step(struct gw_parallel *parallel, const struct gw_dataset *data,
                  const uint32_t *rows, struct gw_parallel_report *report,
@@ -122,6 +123,11 @@ GW_API void gw_parallel_save(const struct gw_parallel *parallel, void *state);
 GW_API GW_MUST_CHECK enum gw_err
 gw_parallel_restore(struct gw_parallel *parallel, const void *state,
                     size_t bytes, struct gw_error *why);
+
+/* Whether $GRADWIRE_CPU and $GRADWIRE_PRODUCT, if set, name kernels that this
+ * CPU and this build have. GW_EINVAL: the sentence lists those that there are.
+ * The library itself takes the best then; the tools refuse to start. */
+GW_API GW_MUST_CHECK enum gw_err gw_kernels_check(struct gw_error *why);
 
 #ifdef __cplusplus
 }

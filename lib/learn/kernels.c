@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Do $GRADWIRE_CPU and $GRADWIRE_PRODUCT name kernels that there are here? The
+ * kernels themselves cannot ask: a reduction has no error to return, so it
+ * takes the best level where the name is wrong. A tool asks at its start, so
+ * that nobody measures, or tests, a level other than the one named.
+ */
+#include "coll/fold.h"
+#include "learn/product.h"
+
+#include <gradwire/parallel.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What may be named: "avx2, scalar". */
+struct choice {
+    char names[64];
+    bool found; /* the one that is named */
+};
+
+static void offer(struct choice *choice, const char *wanted, const char *name,
+                  bool available)
+{
+    size_t used = strlen(choice->names);
+    if (!available)
+        return;
+    snprintf(choice->names + used, sizeof choice->names - used, "%s%s",
+             used ? ", " : "", name);
+    choice->found |= strcmp(wanted, name) == 0;
+}
+
+static enum gw_err check(const char *variable, const char *wanted,
+                         const struct choice *choice, struct gw_error *why)
+{
+    if (choice->found)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   "%s is \"%s\", which is not a level of this machine; it "
+                   "has %s",
+                   variable, wanted, choice->names);
+}
+
+static enum gw_err check_fold(struct gw_error *why)
+{
+    const char *wanted = getenv("GRADWIRE_CPU");
+    struct choice choice = {{0}, false};
+    if (!wanted)
+        return GW_OK;
+#define X(level)                                                               \
+    offer(&choice, wanted, gw__fold_##level.name, gw__fold_##level.available());
+    GW__FOLD_ISAS(X)
+#undef X
+    return check("GRADWIRE_CPU", wanted, &choice, why);
+}
+
+enum gw_err gw_kernels_check(struct gw_error *why)
+{
+    const char *wanted = getenv("GRADWIRE_PRODUCT");
+    struct choice choice = {{0}, false};
+    enum gw_err err = check_fold(why);
+    if (err || !wanted)
+        return err;
+    const struct gw__product_kind *const *kind = gw__product_kinds();
+    for (; *kind; kind++)
+        offer(&choice, wanted, (*kind)->name, (*kind)->available());
+    return check("GRADWIRE_PRODUCT", wanted, &choice, why);
+}
