@@ -88,7 +88,7 @@ GW_MUST_CHECK enum gw_err gw__parallel_check(const struct gw_parallel *parallel,
 enum gw_err gw__parallel_fail(struct gw_parallel *parallel, enum gw_err code,
                               struct gw_error *own);
 /* Adds up over all ranks what was judged; loss becomes the mean of `rows`.
- * GW_EWRONG: it is not finite, or a parameter is not. */
+ * GW_EWRONG: training diverges. */
 GW_MUST_CHECK enum gw_err gw__parallel_judge(struct gw_parallel *parallel,
                                              size_t rows,
                                              struct gw_parallel_report *report,

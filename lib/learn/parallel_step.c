@@ -29,6 +29,14 @@ enum gw_err gw__parallel_check(const struct gw_parallel *parallel,
     return GW_OK;
 }
 
+/* How it can end is chance: where sums of infinities have one sign, tanh makes
+ * finite numbers of them. So what is hopeless counts as well: guessing has the
+ * loss log(classes). */
+static bool is_hopeless(const struct gw_parallel *parallel, double loss)
+{
+    return !(loss <= 1e6 * log(parallel->layout->network->classes));
+}
+
 enum gw_err gw__parallel_judge(struct gw_parallel *parallel, size_t rows,
                                struct gw_parallel_report *report,
                                struct gw_error *why)
@@ -44,18 +52,14 @@ enum gw_err gw__parallel_judge(struct gw_parallel *parallel, size_t rows,
                        gw_comm_error(comm)->text);
     report->loss = all[LOSS] / (double)rows;
     report->right = (uint64_t)all[RIGHT];
-    unsigned long long step = parallel->steps;
-    if (!isfinite(report->loss))
-        return gw_fail(why, GW_EWRONG,
-                       "training diverges in step %llu: the loss is %g; try a "
-                       "lower rate",
-                       step, report->loss);
-    if (all[DIVERGED] > 0)
-        return gw_fail(why, GW_EWRONG,
-                       "training diverges in step %llu: the loss is %g, and a "
-                       "parameter is infinite or NaN; try a lower rate",
-                       step, report->loss);
-    return GW_OK;
+    bool broken = all[DIVERGED] > 0;
+    if (!broken && !is_hopeless(parallel, report->loss))
+        return GW_OK;
+    return gw_fail(why, GW_EWRONG,
+                   "training diverges in step %llu: the loss is %g%s; try a "
+                   "lower rate",
+                   (unsigned long long)parallel->steps, report->loss,
+                   broken ? ", and a parameter is infinite or NaN" : "");
 }
 
 /* All ranks look at all rows, so that all say the same. */

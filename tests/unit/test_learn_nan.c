@@ -89,7 +89,7 @@ START_TEST(products)
             for (size_t i = 0; i < sizeof left / sizeof *left; i++)
                 left[i] = i % 3 == 0;
             for (size_t i = 0; i < sizeof right / sizeof *right; i++)
-                right[i] = i % 2;
+                right[i] = i % 2 != 0;
             const struct gw__product p = {.left = left,
                                           .right = right,
                                           .out = out,
@@ -291,7 +291,8 @@ START_TEST(what_is_not_finite_is_found)
 }
 END_TEST
 
-/* Kept rows that add up to inf - inf travel, and do not stay for ever. */
+/* Kept rows that add up to inf - inf travel, and do not stay for ever. What was
+ * given back is kept. */
 START_TEST(a_filter_keeps_no_nan)
 {
     const uint64_t key = 7;
@@ -301,6 +302,9 @@ START_TEST(a_filter_keeps_no_nan)
     float values[2];
     size_t count;
     ck_assert(gw__filter_new(2, 0, 1e30f, &filter, NULL) == GW_OK);
+    ck_assert(gw__filter_pass(filter, &key, 1, up, keys, values, &count,
+                              NULL) == GW_OK);
+    ck_assert_uint_eq(count, 1);
     gw__filter_return(filter, &key, 1, up);
     ck_assert(gw__filter_pass(filter, &key, 1, down, keys, values, &count,
                               NULL) == GW_OK);

@@ -8,6 +8,8 @@
 #include "learn/product.h"
 #include "learn/tensor.h"
 
+#include <gradwire/parallel.h>
+
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

@@ -80,8 +80,9 @@ struct gw_parallel_report {
 /* One step over `batch` rows rows[0..batch) of `data` (the layout's batch; the
  * data's features must not exceed the network's inputs, and its classes the
  * network's, nor rows its own: GW_EINVAL, and nothing has happened). GW_EWRONG:
- * the loss or a parameter is NaN or infinite, in the same step on all ranks,
- * with a sentence that names the step. After any other error, of which all
+ * training diverges: the loss or a parameter is NaN or infinite, or the loss is
+ * a million times that of guessing; all ranks find that in the same step, and
+ * the sentence names it. After any other error, of which all
  * ranks hear, the trainer can only be destroyed; the communicator has failed.
  */
 GW_API GW_MUST_CHECK enum gw_err

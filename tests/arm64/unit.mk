@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+#
+# The unit tests of what depends on the processor most, for arm64: base, plan,
+# event, the reductions and the kernels of lib/learn and lib/ps. check.sh says
+# where things are: B, for objects, and ROOT, where Check for arm64 was unpacked.
+CC := aarch64-linux-gnu-gcc
+SUITES := base event event_chrome circulant algo_allreduce algo_gather_scatter algo_rooted \
+	$(patsubst tests/unit/test_%.c,%,$(filter-out %_added.c,$(wildcard tests/unit/test_plan_*.c))) \
+	$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_fold*.c)) \
+	tensor learn_nan ps_update
+LIB := $(wildcard lib/base/*.c lib/event/*.c lib/plan/*.c lib/plan/algo/*.c) \
+	$(wildcard lib/coll/fold*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule.c \
+	$(wildcard lib/ps/update*.c) lib/ps/half.c lib/ps/filter.c lib/ps/mode.c \
+	$(addprefix lib/learn/,dataset.c gradient.c grow.c kernels.c libsvm.c libsvm_row.c model.c number.c \
+	optimiser.c tensor.c tensor_rows.c word2vec_any.c word2vec_train.c) \
+	$(wildcard lib/learn/product*.c)
+UNIT := $(SUITES:%=tests/unit/test_%.c) tests/unit/main.c tests/unit/must.c
+OBJECTS := $(patsubst %.c,$(B)/%.o,$(LIB) $(wildcard $(UNIT)))
+
+$(B)/unit: $(OBJECTS)
+	@echo "  ld  $@"
+	@$(CC) -o $@ $^ -L$(ROOT)/usr/lib/aarch64-linux-gnu -lcheck -lsubunit -ljansson -lm -pthread
+
+# The headers of libraries stand in a folder of their own: /usr/include has those
+# of this machine.
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  cc  $<"
+	@$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Ilib/include -Ilib -Itests/unit \
+		-isystem $(ROOT)/usr/include -I$(B) -MMD -MP -c -o $@ $<
+
+$(B)/tests/unit/main.o: $(B)/unit_suites.h
+$(B)/unit_suites.h: tests/arm64/unit.mk
+	@mkdir -p $(@D)
+	@for suite in $(SUITES); do echo "SUITE($$suite)"; done >$@
+
+-include $(OBJECTS:.o=.d)
