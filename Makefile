@@ -173,7 +173,7 @@ SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),5000)
 SLOW_BATS = $(addprefix tests/,cli/docs.bats cli/train.bats cli/psnode.bats)
 HOST_BATS = $(wildcard $(addsuffix /*.bats,$(addprefix tests/,net slurm k8s)))
 BATS = $(SLOW_BATS) $(filter-out $(SLOW_BATS) $(HOST_BATS),$(wildcard tests/*/*.bats))
-TEST = @{ printf '%s\n' $(BATS) "$(SIM_RING)" "$(SIM_PS)"; \
+TEST = @{ printf '%s\n' $(BATS) "$(SIM_RING)" "$(SIM_PS)" "tests/cpu/matrix.sh $(B)"; \
 	sed -n 's|^SUITE(\(.*\))$$|$(B)/unit \1|p' $(B)/unit_suites.h; \
 	} | $(RUN_TESTS) -o $(B)/tests.times
 # Tests of real processes.
@@ -238,6 +238,9 @@ check-verbs:
 	+@if .ci/deps verbs; then $(MAKE) --no-print-directory $(B)/unit $(B)/collrun && \
 		tests/verbs/check.sh $(B); \
 	else echo "check-verbs: skipped, not all that it needs can be had here"; fi
+#: check-arm64       base, plan, event and the NEON kernels, under qemu-user
+check-arm64:
+	@tests/arm64/check.sh $(B)
 # What cannot be had here, the tests say, and skip.
 #: check-mpi         ranks under mpirun of Open MPI and of MPICH
 check-mpi: all
@@ -381,5 +384,5 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-bare check-busy check-deb check-k8s check-model check-mpi check-net check-repeat check-slurm check-verbs clean demo deps format fuzz help install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-arm64 check-bare check-busy check-deb check-k8s check-model check-mpi check-net check-repeat check-slurm check-verbs clean demo deps format fuzz help install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

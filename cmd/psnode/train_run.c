@@ -148,8 +148,7 @@ static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
     if (json_is_true(json_object_get(result, "diverged")))
         code = gw_fail(why, GW_EWRONG,
                        "training diverges after step %d, in epoch %d: a loss "
-                       "or a gradient is NaN or infinite; try --lr below the "
-                       "present rate",
+                       "or a gradient is NaN or infinite; try a lower rate",
                        (int)integer_of(result, "steps", 0),
                        (int)integer_of(result, "data_epochs", 0) + 1);
     else if (json_object_get(result, "unsaved"))
