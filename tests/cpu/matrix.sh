@@ -14,8 +14,8 @@
 # runs these levels only.
 set -u
 unit=${1:-build}/unit
-products_suites="learn_nan tensor part parallel parallel_wrong"
-all_suites="$products_suites learn shards reshard word2vec ps_update task_lr task_mf"
+products_suites="learn_nan tensor part parallel_wrong"
+all_suites="$products_suites parallel learn shards reshard word2vec ps_update task_lr task_mf"
 
 # names VARIABLE: the levels of it that this machine has, best first.
 names() {
