@@ -93,10 +93,13 @@ static void take_times(struct run *run, struct recovery *recovery,
             continue;
         if (child->pid <= 0 && child->ended_ns)
             earlier(&recovery->detected_ns, child->ended_ns);
-        if (noticed && now - noticed < LONG_AGO_NS)
-            earlier(&recovery->detected_ns, noticed);
-        if (child->trouble_ns && now - child->trouble_ns < LONG_AGO_NS)
+        bool made = child->trouble_ns && now - child->trouble_ns < LONG_AGO_NS;
+        if (made)
             earlier(&recovery->began_ns, child->trouble_ns);
+        /* Before our signal? Then of who had this number before. */
+        if (noticed && now - noticed < LONG_AGO_NS &&
+            (!made || noticed >= child->trouble_ns))
+            earlier(&recovery->detected_ns, noticed);
     }
     earlier(&recovery->began_ns, recovery->detected_ns);
 }

@@ -18,19 +18,21 @@ struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
     return NULL;
 }
 
-/* Who was watched before keeps its intervals: what was learnt of a busy machine
- * still holds. */
-static void take_over(struct gw__watched *w, const struct gw__watched *before,
-                      unsigned count)
+static const struct gw__watched *find(const struct gw__watched *before,
+                                      unsigned count,
+                                      const struct gw__watched *w)
 {
     for (unsigned i = 0; i < count; i++)
         if (before[i].node == w->node &&
             gw__id_equal(before[i].incarnation, w->incarnation))
-            w->silence = before[i].silence;
+            return &before[i];
+    return NULL;
 }
 
-/* The ring reconnects after a view change: twice the pause until the first
- * beat. */
+/* A silence goes on in the next view, or who is stopped while one view follows
+ * the other, as when slots move, would never be found; and what was learnt of a
+ * busy machine still holds. Who was not watched before has to connect: twice
+ * the pause until its first beat. */
 void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
                        unsigned count, uint64_t now_ns)
 {
@@ -39,9 +41,11 @@ void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
                                       .pause_ns = d->config.pause_ns};
     for (unsigned i = 0; i < d->watched_count; i++) {
         struct gw__watched *w = &d->watched[i];
-        gw__silence_begin(&w->silence, &rule, now_ns);
-        take_over(w, before, count);
-        gw__silence_again(&w->silence, now_ns + d->config.pause_ns);
+        const struct gw__watched *same = find(before, count, w);
+        if (same)
+            w->silence = same->silence;
+        else
+            gw__silence_begin(&w->silence, &rule, now_ns + rule.pause_ns);
     }
 }
 

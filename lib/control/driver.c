@@ -18,6 +18,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 enum { A_TURN = 256 }; /* wishes, and messages */
 
@@ -161,6 +162,7 @@ static bool turn(struct gw__driver *driver)
 static void *live(void *context)
 {
     struct gw__driver *driver = context;
+    prctl(PR_SET_NAME, GW__CONTROL_THREAD); /* for who looks at us */
     struct gw__input start = {.kind = GW__START,
                               .from = driver->config.mesh.node,
                               .incarnation =

@@ -12,21 +12,24 @@ void gw__phi_begin(struct gw__phi *phi, const struct gw__phi_rule *rule,
     *phi = (struct gw__phi){.rule = *rule, .alive_ns = now_ns};
 }
 
-void gw__phi_again(struct gw__phi *phi, uint64_t now_ns)
-{
-    phi->alive_ns = now_ns;
-    phi->beat_ns = 0;
-}
-
 void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns)
 {
     if (now_ns > phi->alive_ns)
         phi->alive_ns = now_ns;
 }
 
+/* A longer one was a stop of somebody, or a clock that jumped, and says nothing
+ * of the intervals to come. */
+static uint64_t interval_most(const struct gw__phi_rule *rule)
+{
+    enum { MOST = 8 };
+    return MOST * (rule->expected_ns + rule->pause_ns);
+}
+
 void gw__phi_beat(struct gw__phi *phi, uint64_t now_ns)
 {
-    if (phi->beat_ns && now_ns > phi->beat_ns) {
+    if (phi->beat_ns && now_ns > phi->beat_ns &&
+        now_ns - phi->beat_ns <= interval_most(&phi->rule)) {
         phi->intervals[phi->next] = now_ns - phi->beat_ns;
         phi->next = (phi->next + 1) % GW__PHI_WINDOW;
         phi->count += phi->count < GW__PHI_WINDOW;

@@ -44,8 +44,6 @@ struct gw__phi {
 /* As if a sign of life had come now. */
 void gw__phi_begin(struct gw__phi *phi, const struct gw__phi_rule *rule,
                    uint64_t now_ns);
-/* The same, and the intervals stay; the one that is open does not count. */
-void gw__phi_again(struct gw__phi *phi, uint64_t now_ns);
 void gw__phi_beat(struct gw__phi *phi, uint64_t now_ns);
 void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns);
 /* The observer did not run for `ns` before `now_ns`: nobody was silent then. */

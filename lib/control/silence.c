@@ -14,13 +14,6 @@ void gw__silence_begin(struct gw__silence *s, const struct gw__phi_rule *rule,
     gw__phi_begin(&s->phi, rule, now_ns);
 }
 
-void gw__silence_again(struct gw__silence *s, uint64_t now_ns)
-{
-    gw__phi_again(&s->phi, now_ns);
-    s->heard_ns = now_ns;
-    s->stopped_ns = s->excused_ns = 0;
-}
-
 void gw__silence_heard(struct gw__silence *s, bool beat, uint64_t now_ns)
 {
     if (beat)

@@ -41,8 +41,6 @@ struct gw__silence {
 /* As if a sign of life had come at `now_ns`, which may be ahead. */
 void gw__silence_begin(struct gw__silence *silence,
                        const struct gw__phi_rule *rule, uint64_t now_ns);
-/* The same, but what is known of its intervals stays. */
-void gw__silence_again(struct gw__silence *silence, uint64_t now_ns);
 /* A sign of life, which is a beat or not. */
 void gw__silence_heard(struct gw__silence *silence, bool beat, uint64_t now_ns);
 /* The observer did not run for `ns` before `now_ns`. */

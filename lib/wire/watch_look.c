@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Looking at a process; see watch_look.h. A thread that is runnable, and has
- * neither run nor been put on a CPU since the look before, has waited all that
- * time; its schedstat says so only when the wait is over.
+ * neither run nor been put on a CPU since the look before, has waited since
+ * then, or almost; its schedstat says so only when the wait is over.
  */
 #include "watch_look.h"
 
@@ -32,11 +32,8 @@ static bool read_text(const char *path, char *text, size_t room)
 
 /* State letter and start time (fields 3 and 22 of proc(5)'s stat); the name
  * before them is in parentheses and may hold anything. */
-static bool read_stat(const char *path, char *state, unsigned long long *start)
+static bool take_stat(const char *text, char *state, unsigned long long *start)
 {
-    char text[1024];
-    if (!read_text(path, text, sizeof text))
-        return false;
     const char *rest = strrchr(text, ')');
     return rest &&
            sscanf(rest,
@@ -47,9 +44,9 @@ static bool read_stat(const char *path, char *state, unsigned long long *start)
 
 bool gw__watch_stat(uint32_t pid, char *state, unsigned long long *start)
 {
-    char path[32];
+    char path[32], text[1024];
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-    return read_stat(path, state, start);
+    return read_text(path, text, sizeof text) && take_stat(text, state, start);
 }
 
 /* To who must not see it a process looks as if it were not there. */
@@ -69,20 +66,31 @@ enum gw__watch_state gw__watch_state(uint32_t pid, uint64_t start)
     return state == 'T' || state == 't' ? GW__WATCH_STOPPED : GW__WATCH_AWAKE;
 }
 
+static bool is_control(const char *stat)
+{
+    const char *name = strchr(stat, '(');
+    unsigned number;
+    return name && (strncmp(name + 1, GW__CONTROL_THREAD ")",
+                            sizeof GW__CONTROL_THREAD) == 0 ||
+                    (sscanf(name + 1, "%u/ZMQbg", &number) == 1 &&
+                     number == GW__CONTROL_THREADS));
+}
+
 static bool read_thread(uint32_t pid, struct gw__thread_seen *thread)
 {
-    char path[64], text[96], state;
+    char path[64], text[1024], state;
     unsigned long long start;
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", pid,
              thread->tid);
-    if (!read_stat(path, &state, &start))
+    if (!read_text(path, text, sizeof text) || !is_control(text) ||
+        !take_stat(text, &state, &start))
         return false;
     thread->runnable = state == 'R';
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/schedstat",
              pid, thread->tid);
     return read_text(path, text, sizeof text) &&
-           sscanf(text, "%" SCNu64 " %" SCNu64, &thread->ran_ns,
-                  &thread->waited_ns) == 2;
+           sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &thread->ran_ns,
+                  &thread->waited_ns, &thread->slices) == 3;
 }
 
 static const struct gw__thread_seen *
@@ -99,10 +107,10 @@ static uint64_t wait_of(const struct gw__thread_seen *now,
 {
     if (!before)
         return 0;
-    bool scheduled =
-        now->ran_ns != before->ran_ns || now->waited_ns != before->waited_ns;
-    if (!scheduled)
-        return now->runnable && before->runnable ? since_ns : 0;
+    if (now->slices == before->slices)
+        return now->runnable && now->ran_ns == before->ran_ns ? since_ns : 0;
+    if (now->slices - before->slices > 1)
+        return 0;
     uint64_t waited_ns = now->waited_ns - before->waited_ns;
     return waited_ns < since_ns ? waited_ns : since_ns;
 }

@@ -7,7 +7,11 @@
  *     /proc/PID/stat                  the state, and the start time, without
  *                                     which the pid may be another's by now
  *     /proc/PID/task/TID/stat         whether a thread is runnable
- *     /proc/PID/task/TID/schedstat    for how long it ran, and waited to
+ *     /proc/PID/task/TID/schedstat    for how long it ran, and waited to, and
+ *                                     how often it was put on a CPU
+ *
+ * Of the threads only those count that carry control messages, which have names
+ * by which they are known: threads that compute wait for a CPU all the time.
  *
  * Where /proc is hidden (hidepid), or has no schedstat, less is seen.
  */
@@ -23,7 +27,12 @@ enum gw__watch_state {
     GW__WATCH_AWAKE
 };
 
-enum { GW__LOOK_THREADS = 32 };
+enum { GW__LOOK_THREADS = 8 };
+
+/* The names: of a thread that drives a machine, and what those of its libzmq
+ * begin with (the number before ZMQ_THREAD_NAME_PREFIX's slash). */
+#define GW__CONTROL_THREAD  "gw-control"
+#define GW__CONTROL_THREADS 7
 
 /* What the look before has shown; zeroed before the first. */
 struct gw__watch_look {
@@ -33,14 +42,14 @@ struct gw__watch_look {
     struct gw__thread_seen {
         uint32_t tid;
         bool runnable;
-        uint64_t ran_ns, waited_ns;
-    } threads[GW__LOOK_THREADS]; /* by tid */
+        uint64_t ran_ns, waited_ns, slices;
+    } threads[GW__LOOK_THREADS]; /* those that carry control messages */
 };
 
 struct gw__watch_seen {
     enum gw__watch_state state;
-    /* The longest wait of a thread for a CPU since the look before, if that was
-     * of late. */
+    /* The longest wait of such a thread for a CPU since the look before, if
+     * that was of late. One that ran twice meanwhile has kept up. */
     uint64_t waited_ns;
 };
 

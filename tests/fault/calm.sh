@@ -10,21 +10,27 @@
 #     nobody declared dead at 1 and 2 loops per core, at most one an hour at 4
 #     at 2 loops per core: SIGKILL p99 <= 100 ms, SIGSTOP p99 <= 600 ms
 #
-#   tests/fault/calm.sh [-t SECONDS] [-n SAMPLES] [-s SEED]     make check-calm
+#   tests/fault/calm.sh [-t SECONDS] [-n SAMPLES] [-s SEED] [-l LOADS] [-m SHAPES]
+#                                                               make check-calm
 #
 # SECONDS of calm in all, 300 by default, an hour: 3600. SAMPLES of each signal,
-# in each row: 20. Exit status 1 when a goal was missed or a sum was wrong.
+# in each row: 20. LOADS: some of "1 2 4"; SHAPES: some of "ring-4 ring-8
+# servers". Exit status 1 when a goal was missed or a sum was wrong.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${B:-build}
 seconds=300
 samples=20
 seed=1
-while getopts t:n:s: option; do
+loads="1 2 4"
+shapes="ring-4 ring-8 servers"
+while getopts t:n:s:l:m: option; do
     case $option in
     t) seconds=$OPTARG ;;
     n) samples=$OPTARG ;;
     s) seed=$OPTARG ;;
+    l) loads=$OPTARG ;;
+    m) shapes=$OPTARG ;;
     *) exit 64 ;;
     esac
 done
@@ -116,13 +122,17 @@ awk 'BEGIN {
         print (x + y > 0 ? 1 : -1), "1:" x, "2:" y
     }
 }' >"$work/rows.libsvm"
-each=$((seconds / 9))
+rows=$(($(echo "$loads" | wc -w) * $(echo "$shapes" | wc -w)))
+each=$((seconds / rows))
 [ "$each" -ge 1 ] || each=1
 echo "calm: seed $seed" >&2
-for loops in 1 2 4; do
-    row "$loops" ring-4 4
-    row "$loops" ring-8 8
-    row "$loops" servers 7
+for loops in $loads; do
+    for shape in $shapes; do
+        case $shape in
+        ring-*) row "$loops" "$shape" "${shape#ring-}" ;;
+        *) row "$loops" "$shape" 7 ;;
+        esac
+    done
 done
 
 awk -v samples="$samples" '
@@ -146,7 +156,7 @@ END {
     for (loops = 1; loops <= 2; loops++)
         if (dead[loops] > 0)
             miss(dead[loops] " declared dead at " loops " loops a core")
-    if (dead[4] > 1 && dead[4] * 3600 / time[4] > 1)
+    if (time[4] && dead[4] > 1 && dead[4] * 3600 / time[4] > 1)
         miss(dead[4] " declared dead in " time[4] " s at 4 loops a core")
     printf "%s", missed == "" ? "All goals were met.\n" \
         : "Goals that were missed:\n" missed

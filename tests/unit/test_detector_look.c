@@ -110,6 +110,23 @@ START_TEST(who_was_stopped_with_the_others_accuses_nobody)
 }
 END_TEST
 
+/* As when slots move: epoch after epoch, with the same members. */
+START_TEST(views_that_follow_each_other_hide_no_stop)
+{
+    begin_on_a_host(5, false, (struct gw__sim_options){.seed = 4});
+    detector_scene->deaf = true;
+    detector_faults("at 1s pause 3\n");
+    for (unsigned ms = 0; ms < 2000; ms += 50) {
+        detector_run(ms);
+        detector_scene->registry.view.epoch++;
+        detector_scene->registry.view.ring_epoch++;
+        detector_publish();
+    }
+    ck_assert_uint_ge(detector_accusers_of(3), 2);
+    detector_end();
+}
+END_TEST
+
 START_TEST(what_is_seen_to_have_ended_is_a_fact)
 {
     begin_on_a_host(4, false, (struct gw__sim_options){.seed = 3});
@@ -129,6 +146,7 @@ Suite *suite_detector_look(void)
     tcase_add_test(t, but_not_for_ever);
     tcase_add_test(t, a_stop_that_is_seen_is_found_soon);
     tcase_add_test(t, who_was_stopped_with_the_others_accuses_nobody);
+    tcase_add_test(t, views_that_follow_each_other_hide_no_stop);
     tcase_add_test(t, what_is_seen_to_have_ended_is_a_fact);
     suite_add_tcase(suite, t);
     return suite;

@@ -66,6 +66,23 @@ START_TEST(a_silence_is_measured_by_mean_and_deviation)
 }
 END_TEST
 
+/* Longer by far than what convicts: a stop that was survived. */
+START_TEST(a_long_interval_raises_the_threshold_and_a_stop_does_not)
+{
+    struct gw__phi phi;
+    uint64_t now = 1000 * MS;
+    gw__phi_begin(&phi, &rule, now);
+    for (unsigned i = 0; i < 10; i++)
+        gw__phi_beat(&phi, now += 20 * MS);
+    ck_assert_double_gt(gw__phi_now(&phi, now + 200 * MS), 8);
+    gw__phi_beat(&phi, now += 5000 * MS);
+    ck_assert_double_gt(gw__phi_now(&phi, now + 200 * MS), 8);
+    gw__phi_beat(&phi, now += 150 * MS);
+    ck_assert_double_lt(gw__phi_now(&phi, now + 300 * MS), 8);
+    ck_assert_double_gt(gw__phi_now(&phi, now + 500 * MS), 8);
+}
+END_TEST
+
 START_TEST(clockwork_teaches_no_impatience)
 {
     struct gw__phi phi;
@@ -135,6 +152,7 @@ Suite *suite_phi(void)
     tcase_add_test(t, the_tail_is_that_of_the_normal_distribution);
     tcase_add_test(t, the_tail_grows_and_has_no_step);
     tcase_add_test(t, a_silence_is_measured_by_mean_and_deviation);
+    tcase_add_test(t, a_long_interval_raises_the_threshold_and_a_stop_does_not);
     tcase_add_test(t, clockwork_teaches_no_impatience);
     tcase_add_test(t, data_ends_a_silence_and_teaches_nothing);
     tcase_add_test(t, intervals_come_in_their_order_with_the_newest_last);

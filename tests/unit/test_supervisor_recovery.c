@@ -101,6 +101,24 @@ static const struct gw_ring_chunks plan_2 = {
 static const struct gw_ring_chunks plan_3 = {
     .epoch = 3, .op = 9, .spread = 3, .redone = 0, .kept = 0, .fresh = 0};
 
+/* Somebody noticed that the one before it, with the same number, was dead. */
+START_TEST(what_was_noticed_of_the_former_is_not_its_own)
+{
+    const uint64_t second = 1000000000;
+    run->workers[2].trouble_ns = gw_now_ns();
+    run->failures[2].time_ns = run->workers[2].trouble_ns - 5 * second;
+    lose(2);
+    json_t *list = recovery_json(run);
+    json_t *recovery = json_array_get(list, 0);
+    double viewed_ms = json_real_value(json_object_get(recovery, "viewed_ms"));
+    double detected_ms =
+        json_real_value(json_object_get(recovery, "detected_ms"));
+    ck_assert_double_lt(viewed_ms, 4000);
+    ck_assert_double_le(detected_ms, viewed_ms);
+    json_decref(list);
+}
+END_TEST
+
 START_TEST(a_plan_counts_once_however_many_tell_it)
 {
     lose(2);
@@ -189,6 +207,7 @@ END_TEST
 Suite *suite_supervisor_recovery(void)
 {
     const TTest *const tests[] = {
+        what_was_noticed_of_the_former_is_not_its_own,
         a_plan_counts_once_however_many_tell_it,
         complete_copies_are_kept,
         the_op_that_was_cut_short_counts,

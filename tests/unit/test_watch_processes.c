@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static pid_t spawn(struct gw__watch_id *id)
     pid_t child = fork();
     if (child == 0) {
         gw__watch_self(id);
+        prctl(PR_SET_NAME, GW__CONTROL_THREAD);
         (void)!write(channel[1], id, sizeof *id);
         for (;;)
             pause();
