@@ -163,7 +163,7 @@ enum gw_err attach_open(const char *name, struct attach **out,
     snprintf(attach->run, sizeof attach->run, "%s", strrchr(real, '/') + 1);
     code = read_endpoint(attach->run, directory, attach->asks_at, why);
     if (!code) {
-        code = gw__zmq_context_new(1, 0, &attach->context, why);
+        code = gw__zmq_context_new(1, 0, 0, &attach->context, why);
         if (!code)
             code = attach_connect(attach, ZMQ_DEALER, attach->asks_at,
                                   &attach->asks, why);

@@ -50,7 +50,7 @@ enum gw_err serving_open(struct serving *serving, uint64_t token,
                          struct gw_error *why)
 {
     *serving = (struct serving){.context = NULL};
-    enum gw_err code = gw__zmq_context_new(1, 0, &serving->context, why);
+    enum gw_err code = gw__zmq_context_new(1, 0, 0, &serving->context, why);
     if (code)
         return code;
     code = open_one(serving, token, ZMQ_ROUTER, "run", &serving->requests, why);

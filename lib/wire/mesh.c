@@ -128,13 +128,10 @@ static enum gw_err open_all(struct gw__mesh *mesh,
                             why);
     if (err)
         return err;
-    err = gw__zmq_context_new(1, 0, &mesh->context, why);
-    if (err)
-        return err;
-    if (!mesh->bulk) /* else nobody is taken for dead by its messages */
-        (void)zmq_ctx_set(mesh->context, ZMQ_THREAD_NAME_PREFIX,
-                          GW__CONTROL_THREADS);
-    return listen_at(mesh, config->endpoint, why);
+    /* In bulk nobody is taken for dead by its messages. */
+    err = gw__zmq_context_new(1, 0, mesh->bulk ? 0 : GW__CONTROL_THREADS,
+                              &mesh->context, why);
+    return err ? err : listen_at(mesh, config->endpoint, why);
 }
 
 enum gw_err gw__mesh_open(const struct gw__mesh_config *config,

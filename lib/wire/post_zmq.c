@@ -291,7 +291,7 @@ static enum gw_err open_all(struct gw__post_zmq *zmq,
     zmq->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (zmq->bell < 0)
         return gw_fail_errno(why, "eventfd");
-    err = gw__zmq_context_new(1, 0, &zmq->context, why);
+    err = gw__zmq_context_new(1, 0, 0, &zmq->context, why);
     if (!err)
         err = listen_at(zmq, endpoint, why);
     return err ? err : gw__post_near_open(zmq, why);

@@ -157,7 +157,7 @@ enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
 
 static enum gw_err meet(struct gw__meeting *meeting, struct gw_error *why)
 {
-    enum gw_err err = gw__zmq_context_new(1, 0, &meeting->context, why);
+    enum gw_err err = gw__zmq_context_new(1, 0, 0, &meeting->context, why);
     if (err)
         return err;
     err = meeting->rank == 0 ? gw__meet_as_host(meeting, why)

@@ -13,7 +13,7 @@
 
 enum { SPARE_BYTES = 8 << 20 };
 
-enum gw_err gw__zmq_context_new(unsigned io_threads, int sockets,
+enum gw_err gw__zmq_context_new(unsigned io_threads, int sockets, int names,
                                 void **context, struct gw_error *why)
 {
     unsigned reaper = 1;
@@ -27,7 +27,8 @@ enum gw_err gw__zmq_context_new(unsigned io_threads, int sockets,
         return gw_fail_errno(why, "a ZeroMQ context");
     void *first = NULL;
     if (zmq_ctx_set(made, ZMQ_IO_THREADS, (int)io_threads) == 0 &&
-        (sockets == 0 || zmq_ctx_set(made, ZMQ_MAX_SOCKETS, sockets) == 0))
+        (sockets == 0 || zmq_ctx_set(made, ZMQ_MAX_SOCKETS, sockets) == 0) &&
+        (names == 0 || zmq_ctx_set(made, ZMQ_THREAD_NAME_PREFIX, names) == 0))
         first = zmq_socket(made, ZMQ_PAIR);
     if (!first) {
         err = gw_fail_errno(why, "a ZeroMQ context of %d sockets", sockets);

@@ -9,10 +9,11 @@
 
 #include <gradwire/base.h>
 
-/* With its threads running; `sockets` 0: as many as libzmq's default. GW_ENOMEM
+/* With its threads running; `sockets` 0: as many as libzmq's default; `names`:
+ * the number that the names of its threads begin with, or 0. GW_ENOMEM
  * says whether threads or memory are missing. */
 GW_MUST_CHECK enum gw_err gw__zmq_context_new(unsigned io_threads, int sockets,
-                                              void **context,
+                                              int names, void **context,
                                               struct gw_error *why);
 
 #endif

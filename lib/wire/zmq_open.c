@@ -68,7 +68,7 @@ static enum gw_err make_context(struct gw__zmq *zmq, struct gw_error *why)
     enum { A_PEER = 3, SPARE = 16 };
     int sockets = (int)(zmq->wire.size * (A_PEER + zmq->lanes) + SPARE);
     enum gw_err err =
-        gw__zmq_context_new(IO_THREADS, sockets, &zmq->context, why);
+        gw__zmq_context_new(IO_THREADS, sockets, 0, &zmq->context, why);
     if (err)
         return err;
     zmq->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
