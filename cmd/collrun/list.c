@@ -190,5 +190,6 @@ const struct command command_list = {
                 "collrun list allreduce\n"
                 "collrun list types\n",
     .operands_max = 1,
+    .computes = true,
     .run = run,
 };

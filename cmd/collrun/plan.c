@@ -86,5 +86,6 @@ const struct command command_plan = {
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
+    .computes = true,
     .run = run,
 };

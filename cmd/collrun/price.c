@@ -235,5 +235,6 @@ const struct command command_price = {
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
+    .computes = true,
     .run = run,
 };

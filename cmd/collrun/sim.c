@@ -436,5 +436,6 @@ const struct command command_sim = {
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
+    .computes = true,
     .run = run,
 };

@@ -227,5 +227,6 @@ const struct command command_verify = {
                 "collrun verify --all --max-ranks 64\n",
     .options = options,
     .operands_max = 1000,
+    .computes = true,
     .run = run,
 };

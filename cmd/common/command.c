@@ -21,6 +21,7 @@
 
 const struct tool *the_tool;
 const struct command *the_command;
+static bool in_shell;
 
 /* ---- the first walk ---- */
 
@@ -136,11 +137,13 @@ static int run_command(int count, char **list)
     char **operands = calloc((size_t)count + 1, sizeof *operands);
     if (!operands)
         return complain_with(GW_ENOMEM, "%d words", count);
-    int status = parse(count, list, operands, &operand_count, &why) ||
-                         (!asked.question && key_check(the_command, &why)) ||
-                         (!asked.question && gw_kernels_check(&why))
-                     ? complain(&why)
-                     : the_command->run((int)operand_count, operands);
+    bool wrong = parse(count, list, operands, &operand_count, &why) ||
+                 (!asked.question && key_check(the_command, &why)) ||
+                 (!asked.question && gw_kernels_check(&why));
+    if (!wrong && the_command->computes && !in_shell)
+        computing_begin();
+    int status =
+        wrong ? complain(&why) : the_command->run((int)operand_count, operands);
     free(operands);
     return status;
 }
@@ -207,12 +210,15 @@ int tool_main(const struct tool *tool, int argc, char **argv)
     int status =
         dispatch(argc - 1, argv + 1, tool->only ? tool->only : tool->shell);
     progress("%s", "");
-    return output_finish(status);
+    status = output_finish(status);
+    computing_end();
+    return status;
 }
 
 int tool_line(int count, char **words)
 {
     const struct command *caller = the_command;
+    in_shell = true;
     options_keep();
     options_restore();
     the_command = NULL;

@@ -40,7 +40,8 @@ struct command {
     const struct option_spec *options; /* ends with name == NULL; beside the
                                           common ones */
     unsigned operands_min, operands_max;
-    bool program; /* the first operand is one, and what follows is its own */
+    bool program;  /* the first operand is one, and what follows is its own */
+    bool computes; /* holds nothing but memory: see computing_begin */
     /* Returns the exit status. */
     int (*run)(int operand_count, char **operands);
 };
@@ -146,6 +147,13 @@ void interrupt_by(int number);
 /* A terminal that is closed and its Ctrl-\ set it, too: for commands that would
  * leave something behind, as a run or a screen. */
 void interrupt_by_terminal(void);
+/* Until computing_end the process holds nothing but memory: no child, no file
+ * that is half written, no terminal in another mode. Then SIGINT and SIGTERM
+ * end it with a valid document and status 130 wherever it is, if it has not
+ * soon ended by itself. Not to be nested; a shell's lines are never computing.
+ */
+void computing_begin(void);
+void computing_end(void);
 /* Called before the process ends by a second Ctrl-C: must be safe in a signal
  * handler. NULL at first. */
 extern void (*interrupted_twice)(void);

@@ -85,7 +85,12 @@ void help_command(FILE *file, const struct command *command, bool in_full);
 
 /* ---- the rest ---- */
 
-void signals_catch(void);   /* interrupt.c */
+void signals_catch(void); /* interrupt.c */
+/* computing.c: whether computing_begin holds; a signal has come (safe in its
+ * handler); returns never once the watcher ends the process. */
+bool computing_now(void);
+void computing_wake(void);
+void computing_yield(void);
 void complaint_clear(void); /* complain.c */
 /* Of the terminal at `fd`; 80 if it does not say. (terminal.c) */
 int terminal_columns(int fd);
@@ -94,6 +99,10 @@ int terminal_columns(int fd);
  * none was begun and the format is JSON, writes one that says what went wrong.
  * Returns the exit status, which a full disk may change. (output.c) */
 int output_finish(int status);
+/* For the watcher of computing.c: closes the document between two rows, or
+ * writes one that says that it was interrupted. Nothing can be printed
+ * afterwards. */
+void output_cut(void);
 
 /* ---- open files (files.c) ---- */
 

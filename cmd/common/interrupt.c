@@ -2,7 +2,8 @@
  *
  * Ctrl-C once: the command is asked to end with what it has. Twice: at once.
  * What comes within a quarter of a second is one: timeout(1) signals a process
- * and then the group that it is in.
+ * and then the group that it is in. A command that only computes ends wherever
+ * it is: computing.c.
  */
 #include "internal.h"
 
@@ -26,12 +27,15 @@ static void on_signal(int number)
     if (!interrupted)
         first_ns = now_ns;
     interrupted = number;
+    computing_wake();
 }
 
-/* Without SA_RESTART, so that what blocks comes back and looks. */
+/* Without SA_RESTART what blocks comes back and looks; what only computes is
+ * ended from outside. */
 void interrupt_by(int number)
 {
     struct sigaction action = {.sa_handler = on_signal}, before;
+    action.sa_flags = computing_now() ? SA_RESTART : 0;
     sigemptyset(&action.sa_mask);
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(number, &action, NULL);

@@ -106,6 +106,8 @@ struct birth {
     const struct far_address *far; /* rank 0 under an engine; else NULL */
 };
 
+/* How long the ranks may take to meet; 0: the usual time. */
+unsigned rank_meeting_ms(const struct launch *launch);
 /* The whole life of a child: connects, runs rank_main, reports, leaves. */
 _Noreturn void rank_live(const struct launch *launch,
                          const struct birth *birth);

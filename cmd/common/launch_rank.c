@@ -72,10 +72,15 @@ static unsigned timeout_ms(const struct launch *launch)
 }
 
 /* Ranks of an engine do not begin together: they have long to meet, or as long
- * as --timeout says. */
-static unsigned meeting_ms(const struct launch *launch)
+ * as --timeout says. Those that are forked here have the usual time, which
+ * --timeout makes longer, never shorter. */
+unsigned rank_meeting_ms(const struct launch *launch)
 {
-    return launch->timeout_ns ? timeout_ms(launch) : launch->placed->connect_ms;
+    enum { USUAL_MS = 10000 }; /* what 0 means: gradwire/wire.h */
+    unsigned ms = timeout_ms(launch);
+    if (launch->placed)
+        return ms ? ms : launch->placed->connect_ms;
+    return ms > USUAL_MS ? ms : 0;
 }
 
 /* Under an engine: the ranks beside rank 0 learn where its supervisor hears
@@ -117,7 +122,7 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
         .size = launch->ranks,
         .rendezvous = birth->rendezvous,
         .wire = launch->wire,
-        .connect_ms = placed ? meeting_ms(launch) : 0,
+        .connect_ms = rank_meeting_ms(launch),
         .timeout_ms = timeout_ms(launch),
         .slice_bytes = launch->slice_bytes,
         .lanes = launch->lanes,

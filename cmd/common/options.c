@@ -82,7 +82,8 @@ static enum gw_err assign_seed(uint64_t *target, const char *typed,
     char *end;
     errno = 0;
     unsigned long long number = strtoull(text, &end, 0);
-    if (!isdigit((unsigned char)*text) || *end || errno)
+    bool whole = isdigit((unsigned char)*text) && !*end && !errno;
+    if (!whole || number > INT64_MAX) /* as it is printed */
         return not_a(typed, "a whole number or \"random\"", text, why);
     *target = number;
     return GW_OK;

@@ -22,6 +22,13 @@ static unsigned documents;
 static const struct output_format *const formats[] = {
     &output_table, &output_json, &output_jsonl, &output_csv};
 
+/* The watcher of computing.c ends the document between two holds. */
+static void hold(FILE *file)
+{
+    computing_yield();
+    flockfile(file);
+}
+
 void output_to(FILE *file)
 {
     target = file;
@@ -51,8 +58,10 @@ enum gw_err output_begin(const char *title, const char *format,
     o->title = title;
     o->field_count = field_count;
     memcpy(o->fields, fields, field_count * sizeof *fields);
+    hold(o->file);
     open_document = o;
     documents++;
+    funlockfile(o->file);
     *output = o;
     return GW_OK;
 }
@@ -81,48 +90,55 @@ static void head_once(struct output *output, const union value *sample)
 
 void output_row(struct output *output, const union value *values)
 {
+    hold(output->file);
     head_once(output, values);
     output->row_count++;
     progress("%s", "");
     output->format->row(output, values);
     fflush(output->file);
+    funlockfile(output->file);
 }
 
-static struct note *add_note(struct output *output, const char *name,
-                             enum field_kind kind)
+static void add_note(struct output *output, const char *name,
+                     enum field_kind kind, union value value)
 {
+    hold(output->file);
     assert(output->note_count < NOTES_MAX);
     struct note *note = &output->notes[output->note_count++];
     note->field = (struct field){.name = name, .kind = kind, .decimals = 3};
-    return note;
+    note->value = value;
+    if (kind == FIELD_TEXT && value.text) {
+        snprintf(note->text, sizeof note->text, "%s", value.text);
+        note->value.text = note->text;
+    }
+    funlockfile(output->file);
 }
 
 void output_note_text(struct output *output, const char *name, const char *text)
 {
-    struct note *note = add_note(output, name, FIELD_TEXT);
-    if (!text)
-        return;
-    snprintf(note->text, sizeof note->text, "%s", text);
-    note->value.text = note->text;
+    add_note(output, name, FIELD_TEXT, (union value){.text = text});
 }
 
 void output_note_integer(struct output *output, const char *name, int64_t value)
 {
-    add_note(output, name, FIELD_INTEGER)->value.integer = value;
+    add_note(output, name, FIELD_INTEGER, (union value){.integer = value});
 }
 
 void output_note_real(struct output *output, const char *name, double value)
 {
-    add_note(output, name, FIELD_REAL)->value.real = value;
+    add_note(output, name, FIELD_REAL, (union value){.real = value});
 }
 
+/* Ends the hold, too. */
 static void release(struct output **output)
 {
-    fflush((*output)->file);
+    FILE *file = (*output)->file;
+    fflush(file);
     free((*output)->columns);
     free(*output);
     *output = NULL;
     open_document = NULL;
+    funlockfile(file);
 }
 
 void output_end(struct output **output, const struct gw_error *error,
@@ -130,6 +146,7 @@ void output_end(struct output **output, const struct gw_error *error,
 {
     if (!*output)
         return;
+    hold((*output)->file);
     head_once(*output, NULL);
     (*output)->format->tail(*output, error, partial);
     release(output);
@@ -144,6 +161,7 @@ enum gw_err output_record(const char *title, const char *format,
     if (output_begin(title, format, fields, count, &output, why))
         return why->code;
     assert(output);
+    hold(output->file);
     progress("%s", "");
     output->format->record(output, values, error, partial);
     release(&output);
@@ -204,8 +222,21 @@ static void write_failure(void)
         snprintf(title, sizeof title, "%s", the_tool->name);
     FILE *file = target ? target : stdout;
     put_json_opening(file, title);
-    put_json_ending(file, complaint(), false);
+    put_json_ending(file, complaint(), interrupted != 0);
     fputs("}\n", file);
+}
+
+/* Not by output_end: nobody may hold the file any more. */
+void output_cut(void)
+{
+    FILE *file = target ? target : stdout;
+    flockfile(file);
+    if (open_document) {
+        head_once(open_document, NULL);
+        open_document->format->tail(open_document, complaint(), true);
+    } else if (!documents)
+        write_failure();
+    fflush(file);
 }
 
 int output_finish(int status)

@@ -192,5 +192,6 @@ const struct command command_compare = {
     .options = options,
     .operands_min = 0,
     .operands_max = 64,
+    .computes = true,
     .run = run,
 };

@@ -8,6 +8,8 @@
 
 #include "common/items.h"
 
+#include <base/whole.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,9 +75,10 @@ static enum gw_err read_slow(const char *text, unsigned stages,
 {
     char item[64], *end;
     for (const char *rest = text; items_next(&rest, item, sizeof item);) {
-        unsigned long stage = strtoul(item, &end, 10);
-        bool number = end != item && *end == ':';
-        double factor = number ? strtod(end + 1, &end) : 0;
+        const char *at = item;
+        uint64_t stage;
+        bool number = gw__whole_read(&at, UINT32_MAX, &stage) && *at == ':';
+        double factor = number ? strtod(at + 1, &end) : 0;
         if (!number || *end ||
             !(factor >= 1 / SLOW_MOST && factor <= SLOW_MOST))
             return gw_fail(why, GW_EINVAL,

@@ -8,8 +8,11 @@
  */
 #include "pipebench.h"
 
+#include "common/items.h"
 #include "common/output.h"
 #include "fit_trials.h"
+
+#include <base/whole.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,29 +47,33 @@ static const struct field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
+static enum gw_err odd_times(struct gw_error *why)
+{
+    return gw_fail(why, GW_EINVAL,
+                   "--times wants two, such as 8=123ms,64=150ms, not "
+                   "\"%.60s\"",
+                   times_text);
+}
+
 /* "8=123ms,64=150ms" */
 static enum gw_err read_times(const struct size_bench *bench,
                               struct size_trial pair[2], struct gw_error *why)
 {
-    char time[2][32];
-    unsigned sizes[2];
-    uint64_t ns;
-    int read = 0;
-    int found = sscanf(times_text, "%u=%31[^,],%u=%31s%n", &sizes[0], time[0],
-                       &sizes[1], time[1], &read);
-    if (found != 4 || times_text[read])
-        return gw_fail(why, GW_EINVAL,
-                       "--times wants two, such as 8=123ms,64=150ms, not "
-                       "\"%.60s\"",
-                       times_text);
+    char item[48];
+    const char *rest = times_text;
+    uint64_t size, ns;
     for (unsigned i = 0; i < 2; i++) {
-        if (gw_parse_duration(time[i], &ns, why) ||
-            size_check(bench, sizes[i], why))
+        const char *at = item;
+        if (!items_next(&rest, item, sizeof item) ||
+            !gw__whole_read(&at, UINT32_MAX, &size) || *at++ != '=')
+            return odd_times(why);
+        if (gw_parse_duration(at, &ns, why) ||
+            size_check(bench, (unsigned)size, why))
             return gw_wrap(why, GW_EINVAL, "--times");
-        pair[i].size = sizes[i];
+        pair[i].size = (unsigned)size;
         pair[i].time_us = (double)ns * 1e-3;
     }
-    return GW_OK;
+    return rest ? odd_times(why) : GW_OK;
 }
 
 static enum gw_err try_size(const struct size_bench *bench, unsigned size,

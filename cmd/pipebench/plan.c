@@ -136,5 +136,6 @@ const struct command command_plan = {
     .options = options,
     .operands_min = 0,
     .operands_max = 1,
+    .computes = true,
     .run = run,
 };

@@ -6,6 +6,8 @@
 
 #include "common/items.h"
 
+#include <base/whole.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,9 +71,10 @@ enum gw_err run_parse_slow(const char *text, unsigned stages, double *slow,
 {
     char item[64], *end;
     while (items_next(&text, item, sizeof item)) {
-        unsigned long stage = strtoul(item, &end, 10);
-        bool number = end != item && *end == ':';
-        double factor = number ? strtod(end + 1, &end) : 0;
+        const char *at = item;
+        uint64_t stage;
+        bool number = gw__whole_read(&at, UINT32_MAX, &stage) && *at == ':';
+        double factor = number ? strtod(at + 1, &end) : 0;
         if (!number || *end || !isfinite(factor) || factor <= 0)
             return gw_fail(why, GW_EINVAL,
                            "--slow wants STAGE:FACTOR, such as 2:1.5, not "
@@ -89,14 +92,14 @@ enum gw_err run_parse_slow(const char *text, unsigned stages, double *slow,
 
 static bool read_fault(const char *item, struct run_fault *fault)
 {
-    char how[8];
-    int length = 0;
-    if (sscanf(item, "%u@%u:%7[a-z]%n", &fault->stage, &fault->step, how,
-               &length) != 3 ||
-        item[length])
+    uint64_t stage, step;
+    if (!gw__whole_read(&item, UINT32_MAX, &stage) || *item++ != '@' ||
+        !gw__whole_read(&item, UINT32_MAX, &step) || *item++ != ':')
         return false;
-    fault->stop = strcmp(how, "stop") == 0;
-    return fault->stop || strcmp(how, "kill") == 0;
+    fault->stage = (unsigned)stage;
+    fault->step = (unsigned)step;
+    fault->stop = strcmp(item, "stop") == 0;
+    return fault->stop || strcmp(item, "kill") == 0;
 }
 
 enum gw_err run_parse_faults(const char *text, struct run_job *job,

@@ -113,5 +113,6 @@ const struct command command_sim = {
     .options = options,
     .operands_min = 0,
     .operands_max = 1,
+    .computes = true,
     .run = run,
 };

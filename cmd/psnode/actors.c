@@ -265,5 +265,6 @@ const struct command command_actors = {
     .options = specs,
     .operands_min = 1,
     .operands_max = 1,
+    .computes = true,
     .run = run,
 };

@@ -30,8 +30,9 @@ static enum gw_err parse_token(struct join *join, struct gw_error *why)
         join->token = gw_hash(join_given.name, strlen(join_given.name), 0);
         return GW_OK;
     }
+    size_t digits = strspn(join_given.token, "0123456789abcdefABCDEF");
     join->token = strtoull(join_given.token, &end, 16);
-    if (*join_given.token && !*end && strlen(join_given.token) <= 16)
+    if (digits > 0 && digits <= 16 && !*end)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
                    "--token is a number of up to 16 digits to the base 16");

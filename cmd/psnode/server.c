@@ -52,7 +52,10 @@ static enum gw_err start(const struct join *join, struct gw_ps_server **server,
     config->seed = common.seed;
     config->restore = restore;
     config->straggler = policy ? policy->straggler : NULL;
-    return gw_ps_server_start(config, server, why);
+    computing_begin(); /* nobody knows us yet */
+    code = gw_ps_server_start(config, server, why);
+    computing_end();
+    return code;
 }
 
 /* Until it is told to end (GW_OK), or serves no more. */

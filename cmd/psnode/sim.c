@@ -288,5 +288,6 @@ const struct command command_sim = {
     .options = options,
     .operands_min = 0,
     .operands_max = 2,
+    .computes = true,
     .run = run,
 };

@@ -64,7 +64,10 @@ static enum gw_err connect(struct ps_worker *w, const struct join *join,
                             ? (unsigned)(common.timeout_ns / 1000000)
                             : CONNECT_MS;
     config.seed = common.seed;
-    return gw_ps_connect(&config, &w->ps, why);
+    computing_begin(); /* nobody knows us yet */
+    enum gw_err code = gw_ps_connect(&config, &w->ps, why);
+    computing_end();
+    return code;
 }
 
 /* Tables and plan: whoever comes first makes them. */
@@ -253,8 +256,11 @@ static int run(int operand_count, char **operands)
     if (!code)
         code = train_options_parse(operand_count - 1, operands + 1, &job,
                                    &wishes, &why);
-    if (!code)
+    if (!code) {
+        computing_begin();
         code = load(&worker, &job, &why);
+        computing_end();
+    }
     if (!code)
         code = work(&worker, &join, &why);
     ps_unit_free(&worker);

@@ -7,6 +7,7 @@
 #include "target_request.h"
 #include "tell.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ static int run_drift(int operand_count, char **operands)
     bool off = strcmp(text, "off") == 0;
     char *end = NULL;
     double rate = off ? 1 : strtod(text, &end);
-    if (!off && (end == text || *end))
+    if (!off && (end == text || *end || !isfinite(rate)))
         return complain_with(GW_EINVAL,
                              "a rate such as 0.9, or off, not \"%.40s\"", text);
     if (target_parse_words(operand_count - 1, operands, &target, &why))

@@ -193,5 +193,6 @@ const struct command command_events = {
                 "ringctl events --last 20\n"
                 "ringctl events --trace kill.json\n",
     .options = options,
+    .computes = true,
     .run = run,
 };

@@ -64,12 +64,13 @@ static const char *recording(const char *operand, char out[PATH_MAX])
 
 static int run_replay(int operand_count, char **operands)
 {
-    char path[PATH_MAX], from[PATH_MAX + 16], how_fast[64];
+    char path[PATH_MAX], from[PATH_MAX + 16], how_fast[64], form[32];
     char tool[] = "ringtop";
     (void)operand_count;
     snprintf(from, sizeof from, "--from=%s", recording(operands[0], path));
     snprintf(how_fast, sizeof how_fast, "--speed=%.9g", speed);
-    return view_run((char *[]){tool, from, how_fast, NULL});
+    snprintf(form, sizeof form, "--output=%s", common.output);
+    return view_run((char *[]){tool, from, how_fast, form, NULL});
 }
 
 const struct command command_replay = {

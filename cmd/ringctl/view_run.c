@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See view_run.h. Ctrl-C on the terminal is ringtop's while it runs: it comes
- * here, too, but is not meant for the shell or script.
+ * See view_run.h. While ringtop runs, SIGINT and SIGTERM are handed on to it.
+ * It gets a terminal's Ctrl-C twice, which it counts as one; a shell or script
+ * goes on afterwards. SIGTERM ends us, too.
  */
 #include "view_run.h"
 
 #include "common/command.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -31,7 +31,7 @@ static bool beside(char out[PATH_MAX + 16])
 }
 
 /* With signals as usual, whatever they are here. */
-static int spawn(char *const *words, pid_t *child)
+static int spawn(char *const *words, const sigset_t *mask, pid_t *child)
 {
     char path[PATH_MAX + 16];
     posix_spawnattr_t how;
@@ -40,7 +40,9 @@ static int spawn(char *const *words, pid_t *child)
     sigaddset(&usual, SIGINT);
     posix_spawnattr_init(&how);
     posix_spawnattr_setsigdefault(&how, &usual);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&how, mask);
+    posix_spawnattr_setflags(&how,
+                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     int failed =
         beside(path)
             ? posix_spawn(child, path, NULL, &how, words, environ)
@@ -49,20 +51,42 @@ static int spawn(char *const *words, pid_t *child)
     return failed;
 }
 
+/* Until it has ended; `awaited` are blocked. */
+static int wait_for(pid_t child, const sigset_t *awaited)
+{
+    int state = 0;
+    while (waitpid(child, &state, WNOHANG) == 0) {
+        int number = sigwaitinfo(awaited, NULL);
+        if (number == SIGINT || number == SIGTERM)
+            kill(child, number);
+        if (number == SIGTERM)
+            interrupted = number;
+    }
+    return state;
+}
+
 int view_run(char *const *words)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    sigset_t awaited, before;
     pid_t child;
-    int state = 0;
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGINT);
+    sigaddset(&awaited, SIGTERM);
+    sigaddset(&awaited, SIGCHLD);
     progress("%s", "");
     fflush(stdout);
-    sigaction(SIGINT, &ignore, &before);
-    int failed = spawn(words, &child);
-    while (!failed && waitpid(child, &state, 0) < 0 && errno == EINTR)
-        continue;
-    sigaction(SIGINT, &before, NULL);
+    sigprocmask(SIG_BLOCK, &awaited, &before);
+    int failed = spawn(words, &before, &child);
+    int state = failed ? 0 : wait_for(child, &awaited);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     if (failed)
         return complain_with(GW_EUNREACH, "cannot start ringtop: %s",
                              strerror(failed));
-    return WIFEXITED(state) ? WEXITSTATUS(state) : gw_err_exit(GW_EINTERNAL);
+    if (WIFEXITED(state))
+        return WEXITSTATUS(state);
+    int number = WTERMSIG(state); /* INT or TERM: before it could catch it */
+    if (number == SIGINT || number == SIGTERM)
+        return complain_with(GW_EINTR, "interrupted");
+    return complain_with(GW_EINTERNAL, "ringtop was ended by signal %d (%s)",
+                         number, strsignal(number));
 }

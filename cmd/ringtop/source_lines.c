@@ -6,6 +6,8 @@
  */
 #include "source.h"
 
+#include "common/command.h"
+
 #include <base/file.h>
 
 #include <errno.h>
@@ -121,7 +123,7 @@ static enum gw_err lines_next(struct source *source, uint64_t deadline_ns,
                               struct gw_event *event, struct gw_error *why)
 {
     struct lines *l = (struct lines *)source;
-    for (;;) {
+    for (bool filled = false;; filled = true) {
         char *line = take_line(l);
         if (line && l->skipping)
             l->skipping = false;
@@ -131,6 +133,8 @@ static enum gw_err lines_next(struct source *source, uint64_t deadline_ns,
             continue;
         if (l->ended)
             return take_rest(l, event, why);
+        if (filled && (interrupted || gw_now_ns() >= deadline_ns))
+            return GW_PENDING;
         enum gw_err err = make_room(l, why);
         if (!err)
             err = fill(l, deadline_ns, why);

@@ -96,6 +96,8 @@ static int run_show(struct show *show, int width, int height)
     show->view.page = plain.page;
     if (strcmp(common.output, "table") != 0)
         return run_report(show);
+    if (cast || (!batch && on_terminal()))
+        computing_end();
     if (cast)
         return run_cast(show, cast, width, height);
     if (batch || !on_terminal())
@@ -167,5 +169,6 @@ const struct command command_top = {
                 "tail -f F.jsonl | ringtop -\n",
     .options = options,
     .operands_max = 1,
+    .computes = true, /* but for a cast and a screen: run_show */
     .run = run,
 };

@@ -8,6 +8,8 @@
  */
 #include "coll/place.h"
 
+#include "base/whole.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,19 +129,21 @@ static bool in_a_step(const char *const *environment)
 }
 
 /* "4(x2),2": how many tasks the node of that number has; 0: it does not say. */
-static unsigned tasks_of_node(const char *list, unsigned long node)
+static unsigned tasks_of_node(const char *list, const char *node_text)
 {
-    while (*list) {
-        char *end;
-        unsigned long tasks = strtoul(list, &end, 10), times = 1;
-        if (end == list)
+    uint64_t node, tasks, times = 1;
+    if (!gw__whole_read(&node_text, UINT32_MAX, &node))
+        return 0;
+    while (gw__whole_read(&list, UINT32_MAX, &tasks)) {
+        bool repeated = strncmp(list, "(x", 2) == 0;
+        list += repeated ? 2 : 0;
+        if (repeated && !gw__whole_read(&list, UINT32_MAX, &times))
             return 0;
-        if (strncmp(end, "(x", 2) == 0)
-            times = strtoul(end + 2, &end, 10);
         if (node < times)
             return (unsigned)tasks;
         node -= times;
-        list = end + strspn(end, "),");
+        times = 1;
+        list += strspn(list, "),");
     }
     return 0;
 }
@@ -152,8 +156,7 @@ static enum gw_err slurm_local_size(const char *const *environment,
     const char *list = gw__place_look(
         environment, "SLURM_STEP_TASKS_PER_NODE|SLURM_TASKS_PER_NODE", name);
     const char *node = gw__place_look(environment, "SLURM_NODEID", NULL);
-    unsigned tasks =
-        list && node ? tasks_of_node(list, strtoul(node, NULL, 10)) : 0;
+    unsigned tasks = list && node ? tasks_of_node(list, node) : 0;
     if (tasks > 0) {
         snprintf(text, sizeof text, "%u", tasks);
         return gw__place_set(place, GW_PLACE_LOCAL_SIZE, GW_PLACE_SLURM, name,

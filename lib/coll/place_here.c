@@ -5,8 +5,10 @@
  */
 #include "coll/place.h"
 
+#include "base/whole.h"
 #include "wire/address.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,12 +58,16 @@ static enum gw_err ask_once(const struct gw_place *place, int fd,
 
 static enum gw_err ask_manager(struct gw_place *place, struct gw_error *why)
 {
-    const char *fd = getenv("PMI_FD");
+    const char *text = getenv("PMI_FD");
     struct answer answer;
-    if (place->source != GW_PLACE_PMI || place->rendezvous[0] || !fd ||
+    uint64_t fd;
+    if (place->source != GW_PLACE_PMI || place->rendezvous[0] || !text ||
         place->size == 1)
         return GW_OK;
-    enum gw_err err = ask_once(place, atoi(fd), &answer, why);
+    if (!gw__whole_read(&text, INT_MAX, &fd) || *text)
+        return gw_fail(why, GW_EINVAL, "PMI_FD is \"%.40s\", not a number",
+                       getenv("PMI_FD"));
+    enum gw_err err = ask_once(place, (int)fd, &answer, why);
     if (!err)
         err = gw__place_set(place, GW_PLACE_JOB, GW_PLACE_PMI,
                             "PMI_FD, its KVS name", answer.name, why);

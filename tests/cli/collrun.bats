@@ -272,11 +272,11 @@ EOF
 
 # timeout(1) signals the process and its group: two signals, one interruption.
 @test "verify --all: interrupted, a valid document marked partial, 130" {
-    run -130 timeout --preserve-status -s INT 1 \
+    run -130 --separate-stderr timeout --preserve-status -s INT 1 \
         "$COLLRUN" verify --all --max-ranks 2000 -o json
     [ "$(json partial <<< "$output")" = true ]
     [ "$(json status <<< "$output")" = 130 ]
-    run -130 timeout --preserve-status -s TERM 1 \
+    run -130 --separate-stderr timeout --preserve-status -s TERM 1 \
         "$COLLRUN" verify --all --max-ranks 2000 -o jsonl
     [ "$(json -l partial <<< "$output")" = true ]
 }

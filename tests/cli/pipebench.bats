@@ -96,6 +96,10 @@ describes() {
     [[ $output = *'3 samples do not divide a batch of 256'* ]]
     run -64 pipebench fit --work sleep:2ms
     [[ $output = *'such as sleep:2ms+20us'* ]]
+    run -64 pipebench sim --slow 18446744073709551617:2
+    run -64 pipebench sim --slow -1:2
+    run -64 pipebench fit --times 4294967304=1s,64=2s
+    run -64 pipebench fit --times 8=1s,64=2s,128=3s
     run -64 pipebench fit --times 8=1s
     [[ $output = *'--times wants two'* ]]
 }

@@ -248,6 +248,9 @@ train() {
 --work walk:5ms
 --work sleep:1ms,2ms,3ms,4ms
 --slow 9:2
+--slow 18446744073709551616:2
+--fail 4294967296@0:kill
+--fail 0@4294967296:kill
 --fail 9@0:kill
 --fail 0@99:kill
 --fail 0@1:tickle

@@ -182,3 +182,18 @@ compile() {
     # In order, it comes before anything of the new ring.
     run -0 "$R" sim ring -n 4 --without epoch-check --faults "$faults"
 }
+
+@test "sim: seeds are whole numbers that can be printed, from a least to a most" {
+    for seeds in 99999999999999999999 1..99999999999999999999 -1 0.. 5..4 \
+        18446744073709551615 ..3 1..2x ''; do
+        run -64 "$R" sim ring --seeds "$seeds"
+    done
+    run -64 "$R" sim ring --seed 18446744073709551615
+    run -0 "$R" sim ring --seeds 9223372036854775807 -o jsonl
+    [[ $output = *'"seed":9223372036854775807,'* ]]
+}
+
+@test "sim: a schedule that is not there is bad input" {
+    run -65 "$R" sim ring --faults /nonexistent
+    [[ $output = *'/nonexistent: No such file or directory'* ]]
+}

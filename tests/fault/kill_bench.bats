@@ -101,15 +101,17 @@ ended() {
     [ "$status" -eq "$1" ]
 }
 
-# within MS COMMAND...: it sets $took_ms, to less than that in one of some tries:
-# on a busy machine anyone may be held up.
+# within MS COMMAND...: it sets $took_ms, usually to less than that. On a busy
+# machine any try may be held up, so those that are in time have to be two ahead
+# of those that are late.
 within() {
-    local try
-    for try in 1 2 3 4 5 6 7 8; do
+    local try ahead=0
+    for try in 1 2 3 4 5 6 7 8 9; do
         "${@:2}"
-        [ "$took_ms" -ge "$1" ] || return 0
+        [ "$took_ms" -lt "$1" ] && ahead=$((ahead + 1)) || ahead=$((ahead - 1))
+        [ "$ahead" -lt 2 ] || return 0
     done
-    echo "$try times it took $1 ms or more"
+    echo "in $try tries it did not usually take less than $1 ms"
     return 1
 }
 
@@ -178,7 +180,11 @@ interrupt_one() { # format
     ended 130
     nothing_left
     grep -q interrupted err.txt
-    grep -Eq '"partial":true|partial' rows.jsonl
+    if [ "$1" = table ]; then
+        grep -Fxq '# partial: interrupted' rows.jsonl
+    else
+        grep -q '"partial":true' rows.jsonl
+    fi
 }
 
 @test "Ctrl-C prints what there is, marked partial, status 130" {

@@ -2,6 +2,8 @@
  *
  * Errors and their sentences, sizes and durations, random numbers, hashes.
  */
+#include "base/whole.h"
+
 #include <gradwire/base.h>
 
 #include <check.h>
@@ -332,6 +334,44 @@ START_TEST(test_clock_advances)
 }
 END_TEST
 
+START_TEST(test_whole_numbers)
+{
+    const char *text = "42..18446744073709551615x";
+    uint64_t number;
+    ck_assert(gw__whole_read(&text, UINT64_MAX, &number));
+    ck_assert_uint_eq(number, 42);
+    text += 2;
+    const char *here = text;
+    ck_assert(!gw__whole_read(&text, UINT64_MAX - 1, &number));
+    ck_assert_ptr_eq(text, here);
+    ck_assert_uint_eq(number, 42);
+    ck_assert(gw__whole_read(&text, UINT64_MAX, &number));
+    ck_assert_uint_eq(number, UINT64_MAX);
+    ck_assert_str_eq(text, "x");
+}
+END_TEST
+
+START_TEST(test_whole_numbers_refused)
+{
+    static const char *const texts[] = {"",
+                                        "x",
+                                        "-1",
+                                        "+1",
+                                        " 1",
+                                        "18446744073709551616",
+                                        "99999999999999999999",
+                                        "184467440737095516150"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = texts[i];
+        uint64_t number = 7;
+        ck_assert_msg(!gw__whole_read(&text, UINT64_MAX, &number), "%s",
+                      texts[i]);
+        ck_assert_ptr_eq(text, texts[i]);
+        ck_assert_uint_eq(number, 7);
+    }
+}
+END_TEST
+
 Suite *suite_base(void)
 {
     Suite *suite = suite_create("base");
@@ -358,6 +398,8 @@ Suite *suite_base(void)
     tcase_add_test(numbers, test_rng_unit);
     tcase_add_test(numbers, test_hash_is_fnv1a);
     tcase_add_test(numbers, test_clock_advances);
+    tcase_add_test(numbers, test_whole_numbers);
+    tcase_add_test(numbers, test_whole_numbers_refused);
     suite_add_tcase(suite, numbers);
     return suite;
 }

@@ -5,6 +5,7 @@
  * attention that knows a rank's silence from its own.
  */
 #include "common/launch_parts.h"
+#include "common/placed.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -339,6 +340,30 @@ START_TEST(nobody_looks_unless_asked)
 }
 END_TEST
 
+/* ---- meeting ---- */
+
+START_TEST(a_timeout_makes_the_meeting_longer_never_shorter)
+{
+    const uint64_t second_ns = 1000000000;
+    struct launch launch = {.ranks = 2};
+    ck_assert_uint_eq(rank_meeting_ms(&launch), 0);
+    launch.timeout_ns = 45 * second_ns;
+    ck_assert_uint_eq(rank_meeting_ms(&launch), 45000);
+    launch.timeout_ns = second_ns / 2;
+    ck_assert_uint_eq(rank_meeting_ms(&launch), 0);
+}
+END_TEST
+
+START_TEST(ranks_of_an_engine_meet_as_long_as_it_says)
+{
+    const struct placed placed = {.connect_ms = 60000};
+    struct launch launch = {.ranks = 2, .placed = &placed};
+    ck_assert_uint_eq(rank_meeting_ms(&launch), 60000);
+    launch.timeout_ns = 500000000;
+    ck_assert_uint_eq(rank_meeting_ms(&launch), 500);
+}
+END_TEST
+
 Suite *suite_launch_parts(void)
 {
     Suite *suite = suite_create("launch parts");
@@ -366,5 +391,9 @@ Suite *suite_launch_parts(void)
     tcase_add_test(silence, who_was_away_himself_waits_longer);
     tcase_add_test(silence, nobody_looks_unless_asked);
     suite_add_tcase(suite, silence);
+    TCase *meeting = tcase_create("meeting");
+    tcase_add_test(meeting, a_timeout_makes_the_meeting_longer_never_shorter);
+    tcase_add_test(meeting, ranks_of_an_engine_meet_as_long_as_it_says);
+    suite_add_tcase(suite, meeting);
     return suite;
 }

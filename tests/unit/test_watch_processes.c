@@ -74,8 +74,9 @@ START_TEST(who_ended_before_is_told_at_once)
     ck_assert_int_eq(gw__watch_init(&watch, 2, NULL), GW_OK);
     ck_assert_int_eq(gw__watch_add(&watch, 0, &zombie, NULL), GW_OK);
     ck_assert_int_eq(gw__watch_add(&watch, 1, &gone, NULL), GW_OK);
-    ck_assert_int_ge(gw__watch_poll(&watch), 0);
-    ck_assert_int_ge(gw__watch_poll(&watch), 0);
+    int told = gw__watch_poll(&watch);
+    ck_assert(told == 0 || told == 1);
+    ck_assert_int_eq(gw__watch_poll(&watch), 1 - told);
     ck_assert_int_eq(gw__watch_poll(&watch), -1);
     gw__watch_fini(&watch);
     waitpid(first, NULL, 0);

@@ -4,6 +4,8 @@
  */
 #include "seeds.h"
 
+#include <base/whole.h>
+
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +13,15 @@
 
 bool seeds_parse(const char *text, struct seeds *seeds)
 {
-    char *end;
-    seeds->first = seeds->last = strtoull(text, &end, 10);
-    if (strncmp(end, "..", 2) == 0)
-        seeds->last = strtoull(end + 2, &end, 10);
-    return end != text && *end == 0 && seeds->first <= seeds->last;
+    if (!gw__whole_read(&text, INT64_MAX, &seeds->first))
+        return false;
+    seeds->last = seeds->first;
+    if (strncmp(text, "..", 2) == 0) {
+        text += 2;
+        if (!gw__whole_read(&text, INT64_MAX, &seeds->last))
+            return false;
+    }
+    return *text == 0 && seeds->first <= seeds->last;
 }
 
 bool seeds_read(int argc, char **argv, struct seeds *seeds)

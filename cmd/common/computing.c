@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Ctrl-C for commands that only compute, read and print. They hold nothing but
+ * memory, so they may end wherever they are: in a loop of the library, which
+ * knows no signals, in the reading of a large file, in a write to a pipe that
+ * is not read. A thread waits for the signal. It leaves the command some time
+ * to end by itself with what it has; then it closes the document on stdout and
+ * ends the process.
+ *
+ *     signal --> PATIENCE --> no more rows; document closed --> exit status 130
+ *                             not within LAST: exit status 130 all the same
+ *
+ * What the command prints meanwhile: rows are whole, because the thread ends
+ * the document between two of them (output.c). Blocking calls are restarted,
+ * since a write that was interrupted would lose a part of a row.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 400, LAST_MS = 400, STACK_BYTES = 256 << 10 };
+
+static sem_t woken; /* by a signal, and by computing_end */
+static pthread_t watcher;
+static bool begun; /* known to the thread of the command only */
+static atomic_bool computing, ending;
+/* Held while it is decided who ends: the command, or the watcher. */
+static pthread_mutex_t decision = PTHREAD_MUTEX_INITIALIZER;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    _exit(gw_err_exit(GW_EINTR));
+}
+
+/* Also when the lock of stdout, or a reader of it, does not come. */
+static void exit_within(long ms)
+{
+    struct sigaction action = {.sa_handler = on_alarm};
+    struct itimerval timer = {.it_value = {.tv_usec = ms * 1000}};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static _Noreturn void end_here(void)
+{
+    atomic_store(&ending, true);
+    exit_within(LAST_MS);
+    int status = complain_with(GW_EINTR, "interrupted");
+    output_cut();
+    _exit(status);
+}
+
+/* Until the patience is over, or the command. */
+static void be_patient(void)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += PATIENCE_MS * 1000000L;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    while (atomic_load(&computing))
+        if (sem_timedwait(&woken, &end) < 0 && errno == ETIMEDOUT)
+            return;
+}
+
+static void *watch(void *unused)
+{
+    while (atomic_load(&computing)) {
+        if (interrupted)
+            be_patient();
+        else
+            sem_wait(&woken);
+        pthread_mutex_lock(&decision);
+        if (interrupted && atomic_load(&computing))
+            end_here();
+        pthread_mutex_unlock(&decision);
+    }
+    return unused;
+}
+
+/* Signals are for the other threads. */
+static bool start_watcher(void)
+{
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&watcher, &attributes, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return !failed;
+}
+
+void computing_begin(void)
+{
+    if (begun || sem_init(&woken, 0, 0))
+        return;
+    atomic_store(&computing, true);
+    begun = start_watcher();
+    atomic_store(&computing, begun);
+    signals_catch();
+}
+
+void computing_end(void)
+{
+    if (!begun)
+        return;
+    pthread_mutex_lock(&decision);
+    atomic_store(&computing, false);
+    pthread_mutex_unlock(&decision);
+    sem_post(&woken);
+    pthread_join(watcher, NULL);
+    begun = false;
+    signals_catch();
+}
+
+bool computing_now(void)
+{
+    return atomic_load(&computing);
+}
+
+void computing_wake(void)
+{
+    if (atomic_load(&computing))
+        sem_post(&woken);
+}
+
+void computing_yield(void)
+{
+    while (atomic_load(&ending))
+        pause();
+}

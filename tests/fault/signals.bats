@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# SIGINT and SIGTERM at random moments to every command of every tool
+# (signals.list): it ends soon, with status 130 and a valid document, and leaves
+# nothing. SIGNALS_TIMES=N has N trials of each line in place of one;
+# SIGNALS_SEED=S repeats what a failure tells.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    BUILD=$(realpath "${B:-build}")
+    export BUILD PATH=$BUILD:$PATH
+    # shellcheck disable=SC2046,SC2086
+    ${CC:-cc} ${SAN:-} -D_GNU_SOURCE -Wall -Wextra -o "$BATS_FILE_TMPDIR/signals" \
+        "$BATS_TEST_DIRNAME/signals.c" $(pkg-config --cflags --libs jansson)
+    cd "$BATS_FILE_TMPDIR" || return 1
+    cp "$BATS_TEST_DIRNAME/../../labs/nets/digits.net" .
+    cp "$BATS_TEST_DIRNAME/../../labs/topologies/racks.topo" .
+    echo 'up 2; wait alive==9' >script.ring
+    truncate -s 4G endless
+    ringctl sim ring -n 5 --seed 7 --events one.jsonl
+    for _ in $(seq 200); do cat one.jsonl; done >big.jsonl
+    awk 'BEGIN { for (i = 0; i < 2000; i++) {
+        printf "%d", i % 2 * 2 - 1
+        for (k = 1; k < 20; k++) printf " %d:%g", k, i * k % 97 / 97
+        print ""
+    } }' >rows.libsvm
+}
+
+setup() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    LIST=$BATS_TEST_DIRNAME/signals.list
+}
+
+signals() {
+    ./signals -n "${SIGNALS_TIMES:-1}" ${SIGNALS_SEED:+-s "$SIGNALS_SEED"}
+}
+
+# part SECTION: the lines below that heading of the list.
+part() {
+    awk -v wanted="$1" '/^# ----/ { on = index($0, wanted) } on' "$LIST"
+}
+
+@test "what computes, reads and prints ends soon, its document valid" {
+    part computing | signals
+}
+
+@test "so does what has started processes, and none of them is left" {
+    part processes | signals
+}
+
+@test "the list has every command of every tool" {
+    for tool in collrun psnode ringctl pipebench ringtop; do
+        "$tool" help | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 }
+            on { print $1 }' >commands
+        [ -s commands ] || [ "$tool" = ringtop ]
+        while read -r command; do
+            grep -Eq "^(any[0-9]*|long) $tool .*\<$command\>" "$LIST" ||
+                echo "$tool $command is not in signals.list"
+        done <commands >missing
+        cat missing
+        [ ! -s missing ]
+    done
+}
+
+@test "a command that hears no signal, and one that leaves something, are found out" {
+    # shellcheck disable=SC2016
+    cat >wrong.list <<'END'
+long sh -c 'trap : INT TERM; while :; do sleep 1; done'
+any sh -c 'trap "exit 130" INT TERM; >$TMPDIR/left; setsid sleep 600 & wait'
+any sh -c 'trap "echo {; exit 130" INT TERM; setsid sleep 600 & wait # -o json'
+END
+    run -1 ./signals -s 1 -w 1500 <wrong.list
+    [[ $output = *'still there after'*'processes are left'*'/left is left'*'invalid: '* ]]
+    [ "${lines[-1]}" = 'signals: 3 trials, 3 failures' ]
+}
