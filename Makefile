@@ -232,6 +232,9 @@ check-deb:
 #: check-bare        make demo and make check on a machine that has nothing
 check-bare:
 	@tests/debian/bare.sh
+#: check-portable    other compilers, users, locales, limits (VARIANTS=...)
+check-portable: all $(SIMS) $(B)/unit
+	@tests/portable.sh $(B) $(VARIANTS)
 #: check-verbs       RDMA: soft-RoCE and iWARP in virtual machines
 # Where RDMA's libraries have come just now, make has to look again.
 check-verbs:
@@ -384,5 +387,5 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-arm64 check-bare check-busy check-deb check-k8s check-model check-mpi check-net check-repeat check-slurm check-verbs clean demo deps format fuzz help install lint \
+.PHONY: all always asan bench bench-quick bench-quick-record check check-all check-arm64 check-bare check-busy check-deb check-k8s check-model check-mpi check-net check-portable check-repeat check-slurm check-verbs clean demo deps format fuzz help install lint \
 	picture run-asan run-fuzz run-tsan sim tsan uninstall

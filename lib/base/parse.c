@@ -3,6 +3,8 @@
  * Sizes and durations as people write them. K, M and G are powers of 1024, as
  * in nccl-tests; both "4M" and "4MiB" mean 4194304.
  */
+#include "c_locale.h"
+
 #include <gradwire/base.h>
 
 #include <ctype.h>
@@ -35,11 +37,11 @@ static bool parse_quantity(const char *text, const struct unit *units,
     if (!isdigit((unsigned char)text[0]) && text[0] != '.')
         return false;
     char *rest;
-    double number = strtod(text, &rest);
+    double number = strtod_l(text, &rest, gw__c_locale());
     if (rest == text || (text[0] == '0' && tolower(text[1]) == 'x'))
         return false;
     for (; units->name; units++)
-        if (strcasecmp(rest, units->name) == 0) {
+        if (strcasecmp_l(rest, units->name, gw__c_locale()) == 0) {
             double scaled = number * units->factor;
             if (!(scaled < 0x1p63))
                 return false;
@@ -80,5 +82,7 @@ void gw_format_bytes(uint64_t bytes, char out[16])
     char suffix[2] = {power ? suffixes[power] : 0, 0};
     bool whole = value == floor(value);
     int decimals = whole || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    locale_t before = uselocale(gw__c_locale());
     snprintf(out, 16, "%.*f%s", decimals, value, suffix);
+    uselocale(before);
 }

@@ -5,6 +5,7 @@
  * text. The counts live in an open hash table that doubles when it is two
  * thirds full; what a table without memory to grow cannot take is counted too.
  */
+#include "base/c_locale.h"
 #include "event/sink.h"
 
 #include <inttypes.h>
@@ -139,10 +140,12 @@ static void put_counts(const struct prometheus *s)
 static void put_loss(const struct prometheus *s)
 {
     put_family(s->file, "gradwire_loss", "gauge", "The last training loss.");
+    locale_t before = uselocale(gw__c_locale());
     for (size_t i = 0; i < s->used; i++)
         if (s->counts[i].kind == GW_EV_LOSS)
             fprintf(s->file, "gradwire_loss{rank=\"%" PRIu32 "\"} %.9f\n",
                     s->counts[i].rank, (double)s->counts[i].last_value * 1e-9);
+    uselocale(before);
 }
 
 static void prometheus_close(struct gw_sink *sink)

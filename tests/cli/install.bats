@@ -58,7 +58,7 @@ setup_file() {
 }
 
 @test "a C++ program can include every header" {
-    command -v g++ >/dev/null || skip "no C++ compiler here"
+    command -v g++ >/dev/null || skip "g++ is not installed"
     echo '#include <gradwire/gradwire.h>' >"$BATS_TEST_TMPDIR/all.cc"
     g++ -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
         -I "$DEST/usr/include" "$BATS_TEST_TMPDIR/all.cc"

@@ -60,6 +60,7 @@ wait_for() {
         grep -qF "[$number]($(basename "$home")/README.md)" labs/README.md
     done
     sed -n 's/.*](\([0-9][^)]*\)\/README.md).*/\1/p' labs/README.md >named
+    [ "$(wc -l <named)" -ge 20 ]
     while read -r home; do
         [ -d "labs/$home" ] || { echo "there is no $home"; return 1; }
     done <named
@@ -230,6 +231,7 @@ EOT
             lab hint "$number" >>said
         done
     done
+    [ "$(wc -l <said)" -gt 100 ]
     run awk 'length > 79' said
     [ "$output" = "" ]
     printf 'One, and two\nare:\n    0  2\n    1  3\nso it\nis.\n' >text

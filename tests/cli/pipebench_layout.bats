@@ -140,7 +140,7 @@ agrees() {
 @test "it learns digits" {
     data=${GRADWIRE_DATA:-}
     [ -f "$data/optdigits.train.libsvm" ] ||
-        skip "GRADWIRE_DATA has no optdigits (labs/data/get.sh optdigits)"
+        skip "GRADWIRE_DATA names no folder with optdigits (labs/data/get.sh optdigits)"
     layout "$NETS/digits.net" --mesh 2 --run --optimiser adam --steps 2000 \
         --data "$data/optdigits.train.libsvm" \
         --test "$data/optdigits.test.libsvm" -o json
@@ -195,7 +195,7 @@ refused() {
 }
 
 @test "on a terminal of 100 columns a row is a line, and a sharding one word" {
-    command -v script >/dev/null || skip "there is no script(1)"
+    command -v script >/dev/null || skip "script(1) is not installed"
     run script -qec "stty cols 100; $PIPEBENCH layout $NETS/deep.net --mesh 1x4x1" \
         /dev/null </dev/null
     [ "$status" -eq 0 ]

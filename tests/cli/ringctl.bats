@@ -194,6 +194,8 @@ json() {
 }
 
 @test "every verb and option of the table is in the man page" {
+    ringctl completion words >words
+    [ "$(wc -l <words)" -ge 50 ]
     missing=
     while read -r verb option; do
         case $verb,$option in
@@ -202,7 +204,7 @@ json() {
         *) sed -n "/^\.Ss $verb\$/,/^\.S[sh] /p" "$MAN" |
             grep -Eq "^\.It .*Fl .-${option#--}( |\$)" ;;
         esac || missing+=" $verb $option;"
-    done < <(ringctl completion words)
+    done <words
     echo "missing:$missing"
     [ -z "$missing" ]
 }
@@ -338,7 +340,7 @@ cut_short() {
 
 @test "training goes on through a death and a join, and nothing is lost" {
     data=$BATS_FILE_TMPDIR/heart_scale
-    [ -e "$data" ] || skip "no heart_scale"
+    [ -e "$data" ] || skip "the data set heart_scale is not installed"
     run -0 --separate-stderr ringctl --timeout 60s -c "up 4 train lr $data \
         --epochs 200 --batch 4; wait step>=20; kill 2; wait epoch>=2; add; \
         wait alive==4; wait done; expect lost==0 && doubled==0; status -o json"
@@ -443,7 +445,7 @@ cut_short() {
 }
 
 @test "the shell: prompt, completion, history, runs go with it" {
-    command -v tmux >/dev/null || skip "no tmux"
+    command -v tmux >/dev/null || skip "tmux is not installed"
     tmux="tmux -S tmux -f /dev/null"
     $tmux new-session -d -x 90 -y 30 -s t \
         "XDG_STATE_HOME=$XDG_STATE_HOME $BUILD/ringctl; echo left \$?; read -r x" 3>&-
@@ -476,7 +478,7 @@ cut_short() {
 }
 
 @test "the shell: Ctrl-\\ ends it, and its runs" {
-    command -v tmux >/dev/null || skip "no tmux"
+    command -v tmux >/dev/null || skip "tmux is not installed"
     tmux="tmux -S tmux -f /dev/null"
     $tmux new-session -d -x 90 -y 30 -s t \
         "trap : QUIT; $BUILD/ringctl; echo left \$?; read -r x" 3>&-
@@ -492,7 +494,7 @@ cut_short() {
 }
 
 @test "on a terminal no line of a status is wider than that" {
-    command -v tmux >/dev/null || skip "no tmux"
+    command -v tmux >/dev/null || skip "tmux is not installed"
     tmux="tmux -S tmux -f /dev/null"
     $tmux new-session -d -x 80 -y 40 -s t "LC_ALL=C.UTF-8 \
         '$BUILD/ringctl' --timeout 60s -c 'up 5 ops --bytes 4K --pace 1ms; \

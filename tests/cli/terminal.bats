@@ -12,7 +12,7 @@ setup_file() {
 }
 
 setup() {
-    command -v script >/dev/null || skip "there is no script(1)"
+    command -v script >/dev/null || skip "script(1) is not installed"
 }
 
 # on_terminal COLUMNS COMMAND: what it prints there, without colours.

@@ -39,7 +39,7 @@ heart_scale() {
     elif [ -f "$examples/heart_scale.gz" ]; then
         gzip -dc "$examples/heart_scale.gz" >"$work/heart_scale"
     else
-        skip "liblinear-tools has no heart_scale here"
+        skip "the data set heart_scale is not installed"
     fi
 }
 

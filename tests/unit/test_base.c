@@ -3,11 +3,13 @@
  * Errors and their sentences, sizes and durations, random numbers, hashes.
  */
 #include "base/whole.h"
+#include "skip.h"
 
 #include <gradwire/base.h>
 
 #include <check.h>
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <string.h>
 
@@ -267,6 +269,34 @@ START_TEST(test_format_parses_back)
 }
 END_TEST
 
+/* A host program may have chosen any locale. */
+static void check_quantities(const char *locale)
+{
+    uint64_t number;
+    char text[16];
+    if (!setlocale(LC_ALL, locale))
+        SKIP("base", "the locale %s is not installed", locale);
+    ck_assert_int_eq(gw_parse_duration("1.5s", &number, NULL), GW_OK);
+    ck_assert_uint_eq(number, 1500000000);
+    ck_assert_int_eq(gw_parse_bytes("2MIB", &number, NULL), GW_OK);
+    ck_assert_uint_eq(number, 2 << 20);
+    ck_assert_int_eq(gw_parse_bytes("1,5K", &number, NULL), GW_EINVAL);
+    gw_format_bytes(1536, text);
+    ck_assert_str_eq(text, "1.50K");
+}
+
+START_TEST(test_quantities_in_german)
+{
+    check_quantities("de_DE.UTF-8");
+}
+END_TEST
+
+START_TEST(test_quantities_in_turkish)
+{
+    check_quantities("tr_TR.UTF-8");
+}
+END_TEST
+
 /* ---- random numbers, hashes, time ---- */
 
 /* The first outputs of the authors' xoshiro256starstar.c after splitmix64.c
@@ -391,6 +421,8 @@ Suite *suite_base(void)
     tcase_add_test(quantities, test_durations);
     tcase_add_test(quantities, test_format_bytes);
     tcase_add_test(quantities, test_format_parses_back);
+    tcase_add_test(quantities, test_quantities_in_german);
+    tcase_add_test(quantities, test_quantities_in_turkish);
     suite_add_tcase(suite, quantities);
     TCase *numbers = tcase_create("numbers");
     tcase_add_test(numbers, test_rng_is_xoshiro256starstar);

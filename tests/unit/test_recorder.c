@@ -4,6 +4,7 @@
  * asked for.
  */
 #include "common/recorder.h"
+#include "skip.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -89,6 +90,8 @@ START_TEST(a_full_disk_is_an_error)
     if (access("/dev/full", W_OK) == 0)
         ck_assert_int_ne(recorder_write(&recorder, &why), GW_OK);
     recorder_fini(&recorder);
+    if (access("/dev/full", W_OK) != 0)
+        SKIP("recorder", "there is no /dev/full");
 }
 END_TEST
 

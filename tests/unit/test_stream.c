@@ -4,6 +4,7 @@
  * sockets, and whom the door lets in. What they are to a wire is in the
  * conformance suite ("keyed tcp") and in test_wire_key.c.
  */
+#include "skip.h"
 #include "wire/stream.h"
 
 #include <arpa/inet.h>
@@ -278,7 +279,7 @@ START_TEST(members_meet_at_the_door)
         gw__door_close(&door);
         pair.ends[0].fd = pair.ends[1].fd = -1;
         close_pair(&pair);
-        return;
+        SKIP("stream", "this host has no IPv6");
     }
     ck_assert_int_eq(gw__stream_call(&pair.ends[1], hosts[_i], port, &why),
                      GW_OK);

@@ -209,6 +209,7 @@ json() {
     # What stands in the end is seen where nothing moves; the rest is hidden.
     [ "$(grep -v 'visibility="hidden"' ring.svg | grep -c '<text')" -le 14 ]
     grep -v 'visibility="hidden"' ring.svg | grep -q 'END'
+    [ "$(grep -c '^<g style' ring.svg)" -gt 10 ]
     grep '^<g style' ring.svg | sed 's/.*name:\(k[0-9]*\)".*/@keyframes \1{/' |
         while read -r rule; do grep -qF "$rule" ring.svg; done
     [ -z "$(grep '^<g style' ring.svg | sed 's/name:k[0-9]*//' | sort | uniq -d)" ]
@@ -221,15 +222,17 @@ json() {
 # ---- help ----
 
 @test "every option is in the man page, and the page is clean" {
+    ringtop completion words >words
+    [ "$(wc -l <words)" -ge 10 ]
     missing=
     while read -r option; do
         [[ $option != --* ]] ||
             grep -Eq "^\.It .*Fl .-${option#--}( |\$)" "$MAN" ||
             missing+=" $option"
-    done < <(ringtop completion words)
+    done <words
     echo "missing:$missing"
     [ -z "$missing" ]
-    command -v mandoc >/dev/null || skip "no mandoc"
+    command -v mandoc >/dev/null || skip "mandoc is not installed"
     run -0 mandoc -Tlint -W warning "$MAN"
 }
 
