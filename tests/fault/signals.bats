@@ -33,7 +33,7 @@ setup() {
 }
 
 signals() {
-    ./signals -n "${SIGNALS_TIMES:-1}" ${SIGNALS_SEED:+-s "$SIGNALS_SEED"}
+    ./signals -n "${SIGNALS_TIMES:-1}" ${SIGNALS_SEED:+-s "$SIGNALS_SEED"} "$@"
 }
 
 # part SECTION: the lines below that heading of the list.
@@ -46,7 +46,7 @@ part() {
 }
 
 @test "so does what has started processes, and none of them is left" {
-    part processes | signals
+    part processes | signals -r
 }
 
 @test "the list has every command of every tool" {

@@ -4,13 +4,14 @@
  * so many times, gets SIGINT or SIGTERM, alone or with its process group as a
  * terminal does it, and has to end soon:
  *
- *   signals [-n TIMES] [-s SEED] [-w WITHIN_MS] <LIST
+ *   signals [-n TIMES] [-s SEED] [-w WITHIN_MS] [-r] <LIST
  *
  *   - within WITHIN_MS, which is ten times what an idle machine needs;
  *   - with status 130. A line that begins with "any" may also have ended by
  *     itself, with its usual status; what begins with "long" lasts for minutes;
  *   - with a valid document on stdout for -o json and -o jsonl, whether stdout
- *     is read eagerly or slowly. Where nobody reads it, the end counts;
+ *     is read eagerly or slowly. Where nobody reads it, the end counts; with -r
+ *     somebody always does;
  *   - without a process, a file in $TMPDIR or in /dev/shm that is left.
  *
  * Orphans become our children (PR_SET_CHILD_SUBREAPER). /dev/shm is one of our
@@ -62,7 +63,7 @@ struct trial {
 };
 
 static char tmp[4096], runs[4096];
-static bool own_shm;
+static bool own_shm, always_read;
 static unsigned long within_ms = 10000;
 
 static uint64_t now_ms(void)
@@ -303,6 +304,8 @@ static void draw(struct trial *t)
     t->number = rand_r(&state) & 64 ? SIGINT : SIGTERM;
     t->group = rand_r(&state) & 64;
     t->reader = (enum reader)(rand_r(&state) / 7 % READERS);
+    if (always_read && t->reader == NOBODY)
+        t->reader = SLOW;
     t->moment_ms = MOMENT_MS_MAX >> (rand_r(&state) / 7 % 12);
     t->moment_ms -= (unsigned)rand_r(&state) % (t->moment_ms / 2 + 1);
 }
@@ -338,10 +341,16 @@ int main(int argc, char **argv)
     unsigned long times = 1, seed = (unsigned long)time(NULL) % 1000000;
     unsigned trials = 0, bad = 0;
     char line[1024];
-    for (int o; (o = getopt(argc, argv, "n:s:w:")) != -1;)
-        *(o == 'n'   ? &times
-          : o == 's' ? &seed
-                     : &within_ms) = strtoul(optarg, NULL, 10);
+    for (int o; (o = getopt(argc, argv, "n:s:w:r")) != -1;)
+        switch (o) {
+        case 'r':
+            always_read = true;
+            break;
+        default:
+            *(o == 'n'   ? &times
+              : o == 's' ? &seed
+                         : &within_ms) = strtoul(optarg, NULL, 10);
+        }
     be_alone();
     printf("signals: seed %lu\n", seed);
     while (fgets(line, sizeof line, stdin)) {
