@@ -38,7 +38,8 @@ signals() {
 
 # part SECTION: the lines below that heading of the list.
 part() {
-    awk -v wanted="$1" '/^# ----/ { on = index($0, wanted) } on' "$LIST"
+    awk -v wanted="$1" '/^# ----/ { on = index($0, wanted) } on' "$LIST" |
+        grep .
 }
 
 @test "what computes, reads and prints ends soon, its document valid" {
@@ -47,6 +48,14 @@ part() {
 
 @test "so does what has started processes, and none of them is left" {
     part processes | signals -r
+}
+
+# Of 28 trials on a busy machine one left the supervisor of a run that was
+# being started.
+@test "scripts take their runs down" {
+    [ -n "${SIGNALS_RUNS:-}" ] ||
+        skip "up leaves its supervisor when it is interrupted while that starts; SIGNALS_RUNS=1 shows it"
+    part runs | signals -r
 }
 
 @test "the list has every command of every tool" {
