@@ -9,11 +9,15 @@
 #include "plan_source.h"
 #include "sizes.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CANDIDATES_MAX = 64 };
+
+/* No algorithm's bytes on all links wrap below this size. */
+#define BYTES_MAX (UINT64_C(1) << 48)
 
 static enum gw_err push(struct bench *b, const struct bench_case *item,
                         struct gw_error *why)
@@ -40,7 +44,7 @@ static enum gw_err predict(const struct bench *b, struct bench_case *item,
     size_t count = gw_choose(b->wire, item->collective, b->ranks, item->count,
                              elem_bytes, candidates, CANDIDATES_MAX);
     if (count == 0 && !algo)
-        return gw_fail(why, GW_ENOMEM, "predicting a case");
+        return gw_fail(why, GW_ENOMEM, "predicting %zu elements", item->count);
     count = count < CANDIDATES_MAX ? count : CANDIDATES_MAX;
     item->algo = algo ? algo : candidates[0].algo;
     item->predicted_us = (double)NAN;
@@ -67,6 +71,11 @@ static enum gw_err list_size(struct bench *b, enum gw_collective collective,
         return GW_OK;
     if (before)
         *before = item.bytes;
+    if (item.bytes > BYTES_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "a size of %" PRIu64 " bytes is too large: use at most "
+                       "256T",
+                       item.bytes);
     enum gw_err err = predict(b, &item, algo, why);
     return err ? err : push(b, &item, why);
 }

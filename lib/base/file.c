@@ -5,11 +5,12 @@
  */
 #include "file.h"
 
+#include "memory_limit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,32 +57,9 @@ FILE *gw__file_stream(const char *path, struct gw_error *why)
 
 /* ---- how much ---- */
 
-/* What this process's container may have; all of it where that is not said. */
-static uint64_t container_bytes(void)
-{
-    char text[32] = "";
-    uint64_t bytes = UINT64_MAX;
-    int fd = open("/sys/fs/cgroup/memory.max", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return bytes;
-    if (read(fd, text, sizeof text - 1) > 0 &&
-        sscanf(text, "%" SCNu64, &bytes) != 1)
-        bytes = UINT64_MAX; /* "max" */
-    close(fd);
-    return bytes;
-}
-
 uint64_t gw__file_bytes_max(void)
 {
-    struct rlimit limit;
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t bytes = container_bytes();
-    if (pages > 0 && page > 0 && (uint64_t)pages * (uint64_t)page < bytes)
-        bytes = (uint64_t)pages * (uint64_t)page;
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        limit.rlim_cur < bytes)
-        bytes = limit.rlim_cur;
-    return bytes / 4;
+    return gw__memory_limit() / 4;
 }
 
 enum gw_err gw__file_too_long(const char *path, struct gw_error *why)

@@ -19,8 +19,8 @@ GW_MUST_CHECK enum gw_err gw__file_open(const char *path, int *fd,
 FILE *gw__file_stream(const char *path, struct gw_error *why);
 
 /* The most bytes of data that a process reads into its memory: a quarter of
- * what it may have (of the machine, of its container, of ulimit -v), since what
- * is made of a text takes up to three times as much. */
+ * what it may have (base/memory_limit.h), since what is made of a text takes up
+ * to three times as much. */
 uint64_t gw__file_bytes_max(void);
 /* GW_EDATA: "PATH: more than 7G, ...". */
 enum gw_err gw__file_too_long(const char *path, struct gw_error *why);

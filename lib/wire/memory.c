@@ -10,6 +10,7 @@
  */
 #include "memory.h"
 
+#include <base/memory_limit.h>
 #include <gradwire/wire.h>
 
 #include <errno.h>
@@ -64,7 +65,8 @@ enum gw_err gw__region_new(size_t bytes, struct gw__region *region,
     int fd = open_unnamed(&place);
     if (fd < 0)
         return gw_fail_errno(why, "shared memory in %s", place);
-    if (reserve(fd, bytes) != 0)
+    errno = ENOMEM;
+    if (bytes > gw__memory_limit() || reserve(fd, bytes) != 0)
         goto fail;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_POPULATE, fd, 0);

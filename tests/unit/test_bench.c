@@ -133,10 +133,13 @@ END_TEST
 
 START_TEST(largest_size_does_not_wrap)
 {
-    bench.bytes_min = bench.bytes_max = UINT64_MAX / 2;
-    bench.factor = 4;
+    bench.bytes_min = bench.bytes_max = UINT64_C(1) << 48;
+    bench.factor = 1 << 20;
     ck_assert_int_eq(bench_list(&bench, "broadcast", &why), GW_OK);
     ck_assert_uint_eq(bench.case_count, 1);
+    bench.bytes_min = bench.bytes_max = UINT64_MAX / 2;
+    ck_assert_int_eq(bench_list(&bench, "broadcast", &why), GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(why.text, "bytes is too large"));
 }
 END_TEST
 

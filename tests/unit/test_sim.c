@@ -248,7 +248,7 @@ START_TEST(a_run_ends_when_its_predicate_holds)
     s->told_count = 0;
     ck_assert_int_eq(gw__sim_run_until(s->sim, two_told, 3 * MS, &why),
                      GW_ETIMEOUT);
-    ck_assert_str_eq(why.text, "not reached by 3ms");
+    ck_assert_str_eq(why.text, "not reached by 3ms: timed out");
     ck_assert_uint_eq(gw__sim_now(s->sim), 3 * MS);
     ck_assert_uint_eq(s->told_count, 1);
     ck_assert(gw__sim_step(s->sim));
