@@ -57,7 +57,7 @@ up() {
     "$RINGCTL" --timeout 120s up --name back --workers 4 --controllers 3 \
         --mode bsp "$@" train lr rows.libsvm --test rows.libsvm --batch 30 \
         --parts 4 3>&- 4>&-
-    ctl -c 'slow 0 2ms; wait step>=20'
+    ctl -c 'slow 0 20ms; wait step>=20'
 }
 
 # It ends as if nothing had happened.
@@ -107,12 +107,14 @@ parks() {
     parks pause resume
 }
 
-# kill_two SECONDS: two servers, with that time between their deaths.
+# kill_two SECONDS: two servers, with that time between their deaths; with 0
+# neither does anything after the other's death.
 kill_two() {
     local pids
     read -r -a pids < <(ctl status -o json |
         grep -o '"role":"server","state":"alive","number":[0-9]*,"pid":[0-9]*' |
         sed 's/.*://' | head -n 2 | paste -sd ' ')
+    [ "$1" != 0 ] || kill -STOP "${pids[@]:0:2}"
     kill -KILL "${pids[0]}"
     [ "$1" = 0 ] || sleep "$1"
     kill -KILL "${pids[1]}"
@@ -134,7 +136,7 @@ kill_two() {
 @test "both replicas of a slot die: it is said to be lost" {
     up --servers 3 --replicas 2 --slots 6
     kill_two 0
-    ctl wait 'lost>0'
+    ctl wait 'lost>0' || { ctl status; cat runs/back/log; false; }
     run -124 "$RINGCTL" --run back --timeout 1s wait 'done'
     [[ $output =~ \ slots?\ (is|are)\ lost:\ all\ replicas\ are\ dead ]]
 }
