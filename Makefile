@@ -170,7 +170,8 @@ $(FUZZERS): $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/cmd/ringctl.a $(B)/cmd/ru
 RUN_TESTS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun CK_DEFAULT_TIMEOUT=60 .ci/tests
 SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),20000)
 SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),5000)
-SLOW_BATS = $(addprefix tests/,cli/docs.bats cli/train.bats cli/psnode.bats)
+SLOW_BATS = $(addprefix tests/,fault/memory.bats cli/docs.bats cli/docs_manual.bats cli/lab.bats \
+	fault/pskills.bats fault/controllers.bats fault/strangers.bats cli/train.bats cli/psnode.bats cli/tune.bats cli/sim.bats)
 HOST_BATS = $(wildcard $(addsuffix /*.bats,$(addprefix tests/,net slurm k8s)))
 BATS = $(SLOW_BATS) $(filter-out $(SLOW_BATS) $(HOST_BATS),$(wildcard tests/*/*.bats))
 TEST = @{ printf '%s\n' $(BATS) "$(SIM_RING)" "$(SIM_PS)" "tests/cpu/matrix.sh $(B)"; \

@@ -1,55 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# What README and the manual pages say is tried: every command of theirs runs,
-# every C program compiles without a warning and ends well, every plan is right.
-# examples.awk tells how examples are found.
+# What README and the manual pages say is tried: every command of README runs
+# (docs_manual.bats has those of the manual pages), every C program compiles
+# without a warning and ends well, every plan is right.
 
-setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
-    ROOT=$PWD
-    BUILD=$(realpath "${B:-build}")
-    export ROOT BUILD
-    export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/costs.json
-}
-
-# A place that looks like the checkout, where examples may write.
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    for name in cmd lib labs man tests Makefile README.md .ci; do
-        ln -s "$ROOT/$name" .
-    done
-    ln -s "$BUILD" build
-    PATH=$BUILD:$PATH
-    # Sanitizers want to be linked into programs that load the library.
-    if [ -n "${SAN:-}" ]; then
-        mkdir bin
-        printf '#!/bin/sh\nexec %s %s "$@"\n' "$(command -v cc)" "$SAN" >bin/cc
-        chmod +x bin/cc
-        PATH=$PWD/bin:$PATH
-    fi
-}
-
-# A command that failed may have left a run that goes on.
-teardown() {
-    build/ringctl down --all >/dev/null 2>&1 || true
-}
-
-# examples FILE: its examples, in ./examples.
-examples() {
-    rm -rf examples
-    mkdir examples
-    awk -v dir=examples -f "$ROOT/tests/cli/examples.awk" "$ROOT/$1"
-}
-
-# run_commands FILE: `make check` is what runs this, so it is left out.
-run_commands() {
-    examples "$1"
-    grep -v '^make check' examples/commands >script || true
-    run env -u MAKEFLAGS -u MAKELEVEL bash -eux script
-    echo "$1: $output"
-    [ "$status" -eq 0 ]
-}
+load docs
 
 compile_and_run() {
     # shellcheck disable=SC2046,SC2086
@@ -66,13 +22,6 @@ compile_and_run() {
 @test "every command of README runs" {
     run_commands README.md
     [ -s examples/commands ]
-}
-
-@test "every command of the manual pages runs" {
-    for page in "$ROOT"/man/*.[1-8]; do
-        run_commands "man/${page##*/}"
-        [[ $page = *.[357] ]] || [ -s examples/commands ]
-    done
 }
 
 @test "what README tells to read is there" {
