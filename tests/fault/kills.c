@@ -190,10 +190,22 @@ static void await_loss(const char *name, unsigned long long epoch)
     }
 }
 
+/* Until all are members, and each slot has all its replicas: the loss of the only
+ * one that is whole would be a loss for ever. */
+static void await_whole(void)
+{
+    await("alive", "==", members);
+    json_t *now = status();
+    unsigned long long replicas = number(now, "replicas_wanted");
+    json_decref(now);
+    if (replicas > 0)
+        await("replicas", "==", replicas);
+}
+
 static void disturb(bool pause)
 {
     char name[32];
-    await("alive", "==", members);
+    await_whole();
     json_t *before = status();
     const struct victim victim = choose(before);
     unsigned long long done = number(before, victim.progress);
