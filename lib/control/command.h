@@ -84,8 +84,7 @@ struct gw__command {
     struct gw__id client; /* none: a controller, whose requests are harmless to
                              repeat and are not remembered */
     uint64_t sequence;
-    struct gw__process
-        who; /* whom it is about; ACCUSE: who accuses; PROMOTE,
+    struct gw__process who; /* whom it is about; ACCUSE: who accuses; PROMOTE,
                 HANDOVER: the slot's primary; not in ADMIT,
                 DEADLINE, ROUTES, TABLE, PLACE, LINK, CUT and HEAL */
     union {

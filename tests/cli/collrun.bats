@@ -358,8 +358,8 @@ describes() {
 }
 
 @test "every command and option of the table is in the man page" {
-    collrun completion words >words
-    [ "$(wc -l <words)" -ge 50 ]
+    collrun completion words >listed
+    [ "$(wc -l <listed)" -ge 50 ]
     missing=
     while read -r command option; do
         case $command,$option in
@@ -367,7 +367,7 @@ describes() {
         *,) grep -q "^\.Ss $command\$" "$MAN" ;;
         *) section_of "$command" | describes "$option" ;;
         esac || missing+=" $command $option;"
-    done <words
+    done <listed
     echo "missing:$missing"
     [ -z "$missing" ]
 }

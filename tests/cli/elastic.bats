@@ -4,6 +4,7 @@
 # labs/programs/elastic.c, whose processes come and go, on this host: how many
 # there may be, how many there must be, and how long they wait for more. Between
 # hosts it is in tests/net/ring.bats.
+# shellcheck disable=SC2154 # find_port sets port
 
 load ../until.bash
 

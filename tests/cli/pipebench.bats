@@ -63,8 +63,8 @@ describes() {
 }
 
 @test "every command and option of the table is in the man page" {
-    pipebench completion words >words
-    [ "$(wc -l <words)" -ge 50 ]
+    pipebench completion words >listed
+    [ "$(wc -l <listed)" -ge 50 ]
     missing=
     while read -r command option; do
         case $command,$option in
@@ -72,7 +72,7 @@ describes() {
         *,) grep -q "^\.Ss $command\$" "$MAN" ;;
         *) section_of "$command" | describes "$option" ;;
         esac || missing+=" $command $option;"
-    done <words
+    done <listed
     echo "missing:$missing"
     [ -z "$missing" ]
 }

@@ -4,6 +4,7 @@
 # Ranks that somebody else has started: mpirun of Open MPI and of MPICH where
 # they are installed, and variables set by hand as torchrun, Slurm and
 # Kubernetes set them; `collrun exec`; and the program that runs by all of them.
+# shellcheck disable=SC2154 # find_port sets port
 
 load ../until.bash
 

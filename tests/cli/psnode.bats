@@ -4,6 +4,7 @@
 # psnode as a person meets it: help, typos, bad input; small trainings, which
 # are equal to those of one process; benchmarks whose sums are right; clusters
 # by hand; snapshots. Nothing of it outlives its test.
+# shellcheck disable=SC2154 # find_port sets port
 
 load ../until.bash
 
@@ -111,8 +112,8 @@ make_rows() {
 
 # An option is described with its command, or where it is told for several.
 @test "every command and option of the table is in the man page" {
-    psnode completion words >words
-    [ "$(wc -l <words)" -ge 50 ]
+    psnode completion words >listed
+    [ "$(wc -l <listed)" -ge 50 ]
     missing=
     while read -r command option; do
         part=$command
@@ -126,7 +127,7 @@ make_rows() {
         *) awk -v part="^($part)\$" '/^\.S[sh] / { on = $2 ~ part } on' "$MAN" |
             grep -Eq "^\.It .*Fl .-${option#--}( |\$)" ;;
         esac || missing+=" $command $option;"
-    done <words
+    done <listed
     echo "missing:$missing"
     [ -z "$missing" ]
 }
@@ -456,20 +457,20 @@ make_rows() {
 @test "a cluster by hand: it trains, a server leaves, two with one number" {
     find_port
     at=tcp://127.0.0.1:$port
-    start c.out controller --index 0 --peers $at --dir c0 --servers 2
+    start c.out controller --index 0 --peers "$at" --dir c0 --servers 2
     controller=${started[-1]}
-    start s0.out server --join $at --node 40
+    start s0.out server --join "$at" --node 40
     first=${started[-1]}
-    start s1.out server --join $at --node 41
+    start s1.out server --join "$at" --node 41
     second=${started[-1]}
     until_true 60 grep -q 'server is ready' s0.out
     until_true 60 grep -q 'server is ready' s1.out
-    run ! psnode server --join $at --node 41
+    run ! psnode server --join "$at" --node 41
     [[ $output = *41* ]]
-    psnode worker --join $at --workers 1 train drift -E 1 --set rows=500 \
+    psnode worker --join "$at" --workers 1 train drift -E 1 --set rows=500 \
         -o json >w.json
     [ "$(json status <w.json)" = 0 ]
-    run ! psnode worker --join $at --workers 1 train drift -E 1 \
+    run ! psnode worker --join "$at" --workers 1 train drift -E 1 \
         --set rows=500,features=5
     kill "$first"
     wait "$first"

@@ -194,8 +194,8 @@ json() {
 }
 
 @test "every verb and option of the table is in the man page" {
-    ringctl completion words >words
-    [ "$(wc -l <words)" -ge 50 ]
+    ringctl completion words >listed
+    [ "$(wc -l <listed)" -ge 50 ]
     missing=
     while read -r verb option; do
         case $verb,$option in
@@ -204,7 +204,7 @@ json() {
         *) sed -n "/^\.Ss $verb\$/,/^\.S[sh] /p" "$MAN" |
             grep -Eq "^\.It .*Fl .-${option#--}( |\$)" ;;
         esac || missing+=" $verb $option;"
-    done <words
+    done <listed
     echo "missing:$missing"
     [ -z "$missing" ]
 }
@@ -449,6 +449,7 @@ cut_short() {
     tmux="tmux -S tmux -f /dev/null"
     $tmux new-session -d -x 90 -y 30 -s t \
         "XDG_STATE_HOME=$XDG_STATE_HOME $BUILD/ringctl; echo left \$?; read -r x" 3>&-
+    # shellcheck disable=SC2317 # until_true calls it
     shows() {
         $tmux capture-pane -p -t t >seen
         grep -qF -- "$1" seen
@@ -482,6 +483,7 @@ cut_short() {
     tmux="tmux -S tmux -f /dev/null"
     $tmux new-session -d -x 90 -y 30 -s t \
         "trap : QUIT; $BUILD/ringctl; echo left \$?; read -r x" 3>&-
+    # shellcheck disable=SC2317 # until_true calls it
     shows() {
         $tmux capture-pane -p -t t | grep -qF -- "$1"
     }

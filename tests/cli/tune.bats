@@ -33,13 +33,13 @@ tune() {
     "$COLLRUN" tune --wire ipc -n 4 -b 64 -e 64 --all --seconds 50ms "$@"
 }
 
-# tune_a_rule OPTION...: on a busy machine the noise may be more than what the
+# tune_a_rule: on a busy machine the noise may be more than what the
 # rule is about, and then there is none.
 tune_a_rule() {
     local try
     for try in 1 2 3 4 5 6 7 8; do
         cp before.json costs.json
-        tune broadcast -o json "$@" >out.json
+        tune broadcast -o json >out.json
         [ "$(json rules <out.json)" != 1 ] || return 0
     done
     echo "$try times no rule"

@@ -6,6 +6,7 @@
 # training goes on to the same weights, the memory of those who are at the ports
 # stays bounded, with a key nobody is let in, without one no other user of the
 # host, and that is said once.
+# shellcheck disable=SC2154 # find_port sets port
 
 load ../until.bash
 

@@ -222,14 +222,14 @@ json() {
 # ---- help ----
 
 @test "every option is in the man page, and the page is clean" {
-    ringtop completion words >words
-    [ "$(wc -l <words)" -ge 10 ]
+    ringtop completion words >listed
+    [ "$(wc -l <listed)" -ge 10 ]
     missing=
     while read -r option; do
         [[ $option != --* ]] ||
             grep -Eq "^\.It .*Fl .-${option#--}( |\$)" "$MAN" ||
             missing+=" $option"
-    done <words
+    done <listed
     echo "missing:$missing"
     [ -z "$missing" ]
     command -v mandoc >/dev/null || skip "mandoc is not installed"
