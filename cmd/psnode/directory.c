@@ -31,6 +31,9 @@ void directory_remove(const char *directory)
     rmdir(directory);
 }
 
+/* NOLINTBEGIN(bugprone-signal-handler): a library has called abort(), outside of
+ * malloc and of stdio, so these functions, which need no memory, may be called. */
+
 /* The listing was opened while there was memory. Other threads go on until the
  * process has ended, and may write a file in between. */
 static bool remove_owned(void)
@@ -60,6 +63,7 @@ static void on_abort(int number)
     ssize_t written = write(STDERR_FILENO, line, (size_t)bytes);
     (void)written;
 }
+/* NOLINTEND(bugprone-signal-handler) */
 
 bool directory_make(char *directory, size_t room)
 {
