@@ -33,6 +33,8 @@ enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, LOOK_MS = 100 };
 
 /* ---- the one who started us ---- */
 
+static const char given_up[] = "the client that started the run has ended";
+
 static enum gw_err hear_starter(struct run *run, struct gw_error *why)
 {
     static char text[REQUEST_MAX];
@@ -45,20 +47,23 @@ static enum gw_err hear_starter(struct run *run, struct gw_error *why)
     return code ? code : options_check(&run->options, why);
 }
 
-static void answer_starter(struct run *run, const struct gw_error *error)
+/* False: it does not wait for an answer any more. */
+static bool answer_starter(struct run *run, const struct gw_error *error)
 {
+    bool sent = false;
     json_t *answer =
         json_pack("{s:i, s:o, s:s}", "code", (int)error->code, "text",
                   json_string_nocheck(error->code ? error->text : ""), "run",
                   run->folder.name);
     char *text = json_dumps(answer, JSON_COMPACT);
     if (text && run->starter >= 0)
-        send(run->starter, text, strlen(text), MSG_NOSIGNAL);
+        sent = send(run->starter, text, strlen(text), MSG_NOSIGNAL) > 0;
     free(text);
     json_decref(answer);
     if (run->starter >= 0)
         close(run->starter);
     run->starter = -1;
+    return sent;
 }
 
 /* It has given up: nobody wants the run any more. */
@@ -80,9 +85,7 @@ static enum gw_err end_with_starter(const struct run *run, bool with,
         fcntl(run->starter, F_SETFL,
               with ? flags | O_ASYNC : flags & ~O_ASYNC) != 0)
         return gw_fail_errno(why, "the supervisor's socket");
-    return with && starter_gone(run)
-               ? gw_fail(why, GW_EINTR, "nobody waits for the run any more")
-               : GW_OK;
+    return with && starter_gone(run) ? gw_fail(why, GW_EINTR, given_up) : GW_OK;
 }
 
 /* ---- beginning ---- */
@@ -230,11 +233,12 @@ static void form(struct run *run)
     if (run->formed)
         return;
     if (stands(run)) {
-        run->formed = true;
         run_folder_latest(&run->folder);
-        answer_starter(run, &(struct gw_error){.code = GW_OK});
+        run->formed = answer_starter(run, &(struct gw_error){.code = GW_OK});
+        if (!run->formed)
+            gw_fail(&run->failed, GW_EINTR, given_up);
     } else if (starter_gone(run)) {
-        gw_fail(&run->failed, GW_EINTR, "nobody waits for the run any more");
+        gw_fail(&run->failed, GW_EINTR, given_up);
     } else if (gw_now_ns() - run->began_ns > FORM_NS) {
         explain_forming(run);
     }

@@ -89,19 +89,25 @@ static enum gw_err spawn_with_key(int fd, struct gw_error *why)
     return err;
 }
 
+/* An answer that is there counts, although we are interrupted: the run has begun,
+ * and the caller ends it. After shutdown() the supervisor can send none: it ends
+ * the run itself. */
 static enum gw_err await(int fd, char *answer, size_t room,
                          struct gw_error *why)
 {
     uint64_t deadline = gw_now_ns() + WAIT_S * UINT64_C(1000000000);
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    while (poll(&ready, 1, LOOK_MS) <= 0) {
-        if (interrupted)
-            return gw_fail(why, GW_EINTR, "interrupted");
-        if (gw_now_ns() > deadline)
-            return gw_fail(why, GW_ETIMEOUT,
-                           "the supervisor has not answered in %d s", WAIT_S);
-    }
+    bool late = false;
+    while (poll(&ready, 1, LOOK_MS) <= 0 && !interrupted && !late)
+        late = gw_now_ns() > deadline;
+    if (interrupted || late)
+        shutdown(fd, SHUT_RD);
     ssize_t bytes = recv(fd, answer, room - 1, 0);
+    if (bytes <= 0 && interrupted)
+        return gw_fail(why, GW_EINTR, "interrupted");
+    if (bytes <= 0 && late)
+        return gw_fail(why, GW_ETIMEOUT,
+                       "the supervisor has not answered in %d s", WAIT_S);
     if (bytes <= 0)
         return gw_fail(why, GW_EUNREACH,
                        "the supervisor ended before the run had begun");

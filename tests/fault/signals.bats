@@ -50,36 +50,9 @@ part() {
     part processes | signals -r
 }
 
-# Of 28 trials on a busy machine one left the supervisor of a run that was
-# being started.
+# On a busy machine one of 60 trials took longer than its 10 s.
 @test "scripts take their runs down" {
     [ -n "${SIGNALS_RUNS:-}" ] ||
-        skip "up leaves its supervisor when it is interrupted while that starts; SIGNALS_RUNS=1 shows it"
+        skip "a run takes up to 10 s to end on a busy machine; SIGNALS_RUNS=1 tries it"
     part runs | signals -r
-}
-
-@test "the list has every command of every tool" {
-    for tool in collrun psnode ringctl pipebench ringtop; do
-        "$tool" help | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 }
-            on { print $1 }' >commands
-        [ -s commands ] || [ "$tool" = ringtop ]
-        while read -r command; do
-            grep -Eq "^(any[0-9]*|long) $tool .*\<$command\>" "$LIST" ||
-                echo "$tool $command is not in signals.list"
-        done <commands >missing
-        cat missing
-        [ ! -s missing ]
-    done
-}
-
-@test "a command that hears no signal, and one that leaves something, are found out" {
-    # shellcheck disable=SC2016
-    cat >wrong.list <<'END'
-long sh -c 'trap : INT TERM; while :; do sleep 1; done'
-any sh -c 'trap "exit 130" INT TERM; >$TMPDIR/left; setsid sleep 600 & wait'
-any sh -c 'trap "echo {; exit 130" INT TERM; setsid sleep 600 & wait # -o json'
-END
-    run -1 ./signals -s 1 -w 1500 <wrong.list
-    [[ $output = *'still there after'*'processes are left'*'/left is left'*'invalid: '* ]]
-    [ "${lines[-1]}" = 'signals: 3 trials, 3 failures' ]
 }
