@@ -63,12 +63,13 @@ static _Noreturn void end_here(void)
 static void be_patient(void)
 {
     struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
+    clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_nsec += PATIENCE_MS * 1000000L;
     end.tv_sec += end.tv_nsec / 1000000000;
     end.tv_nsec %= 1000000000;
     while (atomic_load(&computing))
-        if (sem_timedwait(&woken, &end) < 0 && errno == ETIMEDOUT)
+        if (sem_clockwait(&woken, CLOCK_MONOTONIC, &end) < 0 &&
+            errno == ETIMEDOUT)
             return;
 }
 

@@ -52,12 +52,14 @@ ctl() {
     "$RINGCTL" --run back --timeout 120s "$@"
 }
 
-# up OPTION...: a training that is slow enough to be disturbed.
+# up OPTION...: a training that is slow enough to be disturbed, from its first
+# step on.
 up() {
     "$RINGCTL" --timeout 120s up --name back --workers 4 --controllers 3 \
-        --mode bsp "$@" train lr rows.libsvm --test rows.libsvm --batch 30 \
-        --parts 4 3>&- 4>&-
-    ctl -c 'slow 0 2ms; wait step>=20'
+        --mode bsp "$@" 3>&- 4>&-
+    ctl slow 0 2ms
+    ctl train lr rows.libsvm --test rows.libsvm --batch 30 --parts 4
+    ctl wait 'step>=20'
 }
 
 # It ends as if nothing had happened.
@@ -134,7 +136,7 @@ kill_two() {
 }
 
 @test "both replicas of a slot die: it is said to be lost" {
-    up --servers 3 --replicas 2 --slots 6 --pace 10ms # it is not done before the kill
+    up --servers 3 --replicas 2 --slots 6
     kill_two 0
     ctl wait 'lost>0' || { ctl status; cat runs/back/log; false; }
     run -124 "$RINGCTL" --run back --timeout 1s wait 'done'
