@@ -69,21 +69,23 @@ static enum gw_err draw(void *out, size_t bytes, struct gw_error *why)
 
 /* ---- the controller ---- */
 
-/* A port that is free now; who takes it meanwhile makes the start fail. */
-static enum gw_err find_port(char out[32], struct gw_error *why)
+/* A free port of loopback. The kernel gives it to no other socket while *fd,
+ * which is bound and never listens, is open; the controller's may be bound beside
+ * it, since both have SO_REUSEADDR (socket(7)). */
+static enum gw_err hold_port(char out[32], int *fd, struct gw_error *why)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t size = sizeof address;
+    const int yes = 1;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    enum gw_err err = GW_OK;
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) != 0)
-        err = gw_fail_errno(why, "a port for the controller");
+    *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (*fd < 0 ||
+        setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+        bind(*fd, (struct sockaddr *)&address, size) != 0 ||
+        getsockname(*fd, (struct sockaddr *)&address, &size) != 0)
+        return gw_fail_errno(why, "a port for the controller");
     snprintf(out, 32, "127.0.0.1:%u", ntohs(address.sin_port));
-    if (fd >= 0)
-        close(fd);
-    return err;
+    return GW_OK;
 }
 
 static enum gw_err start_controller(struct gw_ps_local *local,
@@ -100,9 +102,7 @@ static enum gw_err start_controller(struct gw_ps_local *local,
         local->directory[0] = 0;
         return gw_fail_errno(why, "a directory for the controller");
     }
-    enum gw_err err = find_port(address, why);
-    if (!err)
-        err = draw(&id, sizeof id, why);
+    enum gw_err err = draw(&id, sizeof id, why);
     if (err)
         return err;
     endpoint(local, CONTROLLER, local->controller_endpoint);
@@ -116,7 +116,13 @@ static enum gw_err start_controller(struct gw_ps_local *local,
                  .incarnation_low = id.low,
                  .endpoint = local->controller_endpoint,
                  .token = local->token}};
-    return gw__controller_start(&config, &local->controller, why);
+    int held;
+    err = hold_port(address, &held, why);
+    if (!err)
+        err = gw__controller_start(&config, &local->controller, why);
+    if (held >= 0)
+        close(held);
+    return err;
 }
 
 /* ---- the observer ---- */
