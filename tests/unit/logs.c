@@ -21,11 +21,14 @@ void logs_free_address(char address[32])
     struct sockaddr_in in = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof in;
+    const int yes = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes),
+                     0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&in, &bytes), 0);
-    close(fd);
+    /* It stays open, so that nobody else gets the port while the test runs. */
     snprintf(address, 32, "127.0.0.1:%u", ntohs(in.sin_port));
 }
 

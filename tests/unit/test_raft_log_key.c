@@ -194,6 +194,9 @@ static int listen_at(const char *address)
 {
     struct sockaddr_in in = parse(address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int yes = 1; /* beside the socket that holds the port */
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes),
+                     0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
     ck_assert_int_eq(listen(fd, 1), 0);
     return fd;
