@@ -9,7 +9,6 @@
  */
 #include "watch_look.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,23 +25,12 @@ struct gw__watch_entry {
     struct gw__watch_id id;
 };
 
-static bool read_text(const char *path, char *text, size_t room)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t length = read(fd, text, room - 1);
-    close(fd);
-    text[length > 0 ? length : 0] = 0;
-    return length > 0;
-}
-
 /* One boot of one kernel, and one set of pids in it. */
 static uint64_t host_id(void)
 {
     char boot[64];
     struct stat pids;
-    if (!read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
+    if (!gw__watch_read("/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
         stat("/proc/self/ns/pid", &pids) != 0)
         return 0;
     uint64_t numbers[2] = {pids.st_dev, pids.st_ino};

@@ -19,7 +19,7 @@
 /* An older look says nothing of the present silence. */
 static const uint64_t old_ns = 1000000000;
 
-static bool read_text(const char *path, char *text, size_t room)
+bool gw__watch_read(const char *path, char *text, size_t room)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -46,7 +46,8 @@ bool gw__watch_stat(uint32_t pid, char *state, unsigned long long *start)
 {
     char path[32], text[1024];
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-    return read_text(path, text, sizeof text) && take_stat(text, state, start);
+    return gw__watch_read(path, text, sizeof text) &&
+           take_stat(text, state, start);
 }
 
 /* To who must not see it a process looks as if it were not there. */
@@ -82,13 +83,13 @@ static bool read_thread(uint32_t pid, struct gw__thread_seen *thread)
     unsigned long long start;
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", pid,
              thread->tid);
-    if (!read_text(path, text, sizeof text) || !is_control(text) ||
+    if (!gw__watch_read(path, text, sizeof text) || !is_control(text) ||
         !take_stat(text, &state, &start))
         return false;
     thread->runnable = state == 'R';
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/schedstat",
              pid, thread->tid);
-    return read_text(path, text, sizeof text) &&
+    return gw__watch_read(path, text, sizeof text) &&
            sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &thread->ran_ns,
                   &thread->waited_ns, &thread->slices) == 3;
 }

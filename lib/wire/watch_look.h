@@ -61,4 +61,7 @@ bool gw__watch_stat(uint32_t pid, char *state, unsigned long long *start);
 /* Only the state; `start` 0: whoever has the pid. */
 enum gw__watch_state gw__watch_state(uint32_t pid, uint64_t start);
 
+/* The beginning of a file of /proc, as a text; false when it cannot be read. */
+bool gw__watch_read(const char *path, char *text, size_t room);
+
 #endif
