@@ -96,7 +96,7 @@ control() {
 make_log() {
     find_port
     control first
-    timeout 120 "$PSNODE" server --join "tcp://127.0.0.1:$port" \
+    "$PSNODE" server --join "tcp://127.0.0.1:$port" \
         >server.out 2>&1 </dev/null 3>&- &
     pids+=($!)
     until_true 60 grep -q 'is ready' server.out

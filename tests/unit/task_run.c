@@ -17,6 +17,8 @@ const char *task_file(struct task_run *run, int number, const char *text,
                       size_t bytes)
 {
     char *path = run->path[number];
+    if (path[0])
+        unlink(path);
     snprintf(path, sizeof run->path[number], "/tmp/gw-test-task-XXXXXX");
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
