@@ -294,7 +294,7 @@ json() {
 
 @test "the run of an op that loses a node, and gets one more" {
     cat >kill.ring <<'END'
-up 4 ops --bytes 64K
+up 4 ops --bytes 4K --pace 1ms
 wait op>=5
 kill 2
 wait epoch>=2 && alive==3
@@ -394,7 +394,7 @@ cut_short() {
 
 @test "what a run leaves is for its user alone" {
     umask 0
-    ringctl up 2 ops --bytes 64K --name mine --keep
+    ringctl up 2 ops --bytes 4K --pace 1ms --name mine --keep
     [ "$(stat -c %a runs)" = 700 ]
     [ "$(stat -c %a runs/mine)" = 700 ]
     [ "$(stat -c %a runs/mine/log)" = 600 ]
@@ -432,7 +432,7 @@ cut_short() {
 }
 
 @test "events: as they come, and as recorded" {
-    ringctl up 3 ops --bytes 16K >/dev/null 2>&1
+    ringctl up 3 ops --bytes 4K --pace 1ms >/dev/null 2>&1
     ringctl record
     run -0 ringctl events --follow --for 1s -o jsonl
     json -l <<<"$output"

@@ -22,7 +22,7 @@ ringctl() {
 }
 
 @test "a controller whose disk is full ends, and comes back when it has room" {
-    ringctl up 4 --controllers 3 ops --bytes 4K
+    ringctl up 4 --controllers 3 ops --bytes 4K --pace 200us
     run -0 ringctl disk c1 full
     [[ $output = *'controller 1'*'full disk'* ]]
     ringctl -c 'kill 3; wait controllers==2 && alive==3'
@@ -33,14 +33,14 @@ ringctl() {
 }
 
 @test "a disk is a controller's, and full or free" {
-    ringctl up 2 ops --bytes 4K
+    ringctl up 2 ops --bytes 4K --pace 200us
     run -64 ringctl disk c0 half
     run ! ringctl disk 1 full
     [[ $output = *'only controllers write'* ]]
 }
 
 @test "clocks that run fast and slow let nobody be lost" {
-    ringctl up 4 --controllers 3 ops --bytes 4K
+    ringctl up 4 --controllers 3 ops --bytes 4K --pace 200us
     ringctl -c 'drift 1 0.5; drift 2 2; drift c0 0.8; wait op>=200
         kill 3; wait alive==3; restart 3; wait alive==4
         drift 1 off; drift 2 off; drift c0 off
@@ -52,7 +52,7 @@ ringctl() {
 
 # chaos FILE: some seconds of it on a ring; what was done goes to the file.
 chaos() {
-    ringctl up 5 --name chaos --controllers 3 ops --bytes 4K
+    ringctl up 5 --name chaos --controllers 3 ops --bytes 4K --pace 200us
     "$RINGCTL" --run chaos chaos --seed 7 --rate 4/s --for 4s >"$1"
     ringctl --run chaos down
 }

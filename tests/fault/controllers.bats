@@ -61,7 +61,7 @@ pause_leader() {
 }
 
 storm() {
-    ringctl up 4 ops --bytes 4K --controllers 3 --keep --name storm
+    ringctl up 4 ops --bytes 4K --pace 1ms --controllers 3 --keep --name storm
     for ((round = 0; round < rounds; round++)); do
         faults=(kill_leader pause_leader kill_any)
         fault=${faults[RANDOM % 3]}

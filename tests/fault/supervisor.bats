@@ -72,7 +72,7 @@ is_gone() {
 }
 
 @test "a node that hangs is convicted, and comes back by itself" {
-    ringctl up 4 ops --bytes 64K --name hang --keep
+    ringctl up 4 ops --bytes 4K --pace 1ms --name hang --keep
     ringctl wait 'op>=20'
     ringctl pause 2
     ringctl wait 'epoch>=2 && alive==3'
@@ -88,7 +88,7 @@ is_gone() {
 }
 
 @test "leaving, draining, coming back; and the last one stays" {
-    ringctl up 3 ops --bytes 64K --name leave --keep
+    ringctl up 3 ops --bytes 4K --pace 1ms --name leave --keep
     run -0 ringctl stop 1
     [[ $output == "node 1 left: epoch 2, ring 0 2"* ]]
     run -64 ringctl kill 1
@@ -116,7 +116,7 @@ is_gone() {
 
 # The workers of the run are killed behind its back, all at once.
 @test "a ring that loses its state says so and begins anew" {
-    ringctl up 2 ops --bytes 64K --name lost
+    ringctl up 2 ops --bytes 4K --pace 1ms --name lost
     ringctl wait 'op>=5'
     run -0 ringctl status -o json
     [[ $output == *'"text":""'* ]]
@@ -135,7 +135,7 @@ is_gone() {
 }
 
 @test "a cut parks the smaller side, which rejoins when it is healed" {
-    ringctl up 5 ops --bytes 64K --name cut --keep
+    ringctl up 5 ops --bytes 4K --pace 1ms --name cut --keep
     run -0 ringctl cut '0,1|2,3,4'
     [[ $output == "0 1 were cut off from 2 3 4 c0: "* ]]
     ringctl wait 'parked==2 && alive==3'
@@ -150,7 +150,7 @@ is_gone() {
 }
 
 @test "of three controllers one may die; with two dead the ring parks" {
-    ringctl up 4 ops --bytes 64K --controllers 3 --name quorum --keep
+    ringctl up 4 ops --bytes 4K --pace 1ms --controllers 3 --name quorum --keep
     run -0 ringctl kill leader
     [[ $output == *"2 of 3 controllers are there"* ]]
     run -0 ringctl kill 3
@@ -195,7 +195,7 @@ is_gone() {
 }
 
 @test "when the supervisor is killed its processes die, and up works again" {
-    ringctl up 3 ops --bytes 64K --controllers 3 --name orphan --keep
+    ringctl up 3 ops --bytes 4K --pace 1ms --controllers 3 --name orphan --keep
     ringctl pause 1
     [ "$(processes orphan)" = 6 ]
     kill -KILL "$(supervisor_of orphan)"
@@ -208,7 +208,7 @@ is_gone() {
 }
 
 @test "SIGTERM ends a run as down does" {
-    ringctl up 3 ops --bytes 64K --name term --keep
+    ringctl up 3 ops --bytes 4K --pace 1ms --name term --keep
     supervisor=$(supervisor_of term)
     kill -TERM "$supervisor"
     tail -f --pid="$supervisor" /dev/null
@@ -254,7 +254,7 @@ is_gone() {
 }
 
 @test "a recording on a full disk ends; the run goes on" {
-    ringctl up 2 ops --bytes 64K --name full --keep
+    ringctl up 2 ops --bytes 4K --pace 1ms --name full --keep
     ringctl record /dev/full
     ringctl wait 'op>=500'
     ringctl expect alive==2
