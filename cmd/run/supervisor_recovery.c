@@ -17,6 +17,7 @@
 #include "supervisor_parts.h"
 
 #include <string.h>
+#include <sys/wait.h>
 
 #define LONG_AGO_NS UINT64_C(10000000000)
 
@@ -69,6 +70,17 @@ static void earlier(uint64_t *time_ns, uint64_t than_ns)
         *time_ns = than_ns;
 }
 
+/* Its end may be known by the ring before we have been told of it. */
+static bool has_ended(const struct child *child)
+{
+    siginfo_t end = {.si_pid = 0};
+    if (child->pid <= 0 || child->awaits)
+        return true;
+    return waitid(P_PID, (id_t)child->pid, &end, WEXITED | WNOHANG | WNOWAIT) ==
+               0 &&
+           end.si_pid == child->pid;
+}
+
 /* What the first of the lost tells. */
 static const char *how_lost(const struct run *run, const struct child *child)
 {
@@ -76,7 +88,7 @@ static const char *how_lost(const struct run *run, const struct child *child)
     bool noticed = run->failures[child->node].time_ns > 0;
     if (child->left || child->leaving)
         return "left";
-    if (child->pid <= 0 || child->awaits)
+    if (has_ended(child))
         return "exit";
     if (noticed && evidence == GW_BY_RESET)
         return "reset";

@@ -6,8 +6,11 @@
 #include "run/supervisor_parts.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 Suite *suite_supervisor_recovery(void);
 
@@ -119,6 +122,38 @@ START_TEST(what_was_noticed_of_the_former_is_not_its_own)
 }
 END_TEST
 
+static const char *how_lost(unsigned rank, pid_t pid)
+{
+    static char how[16];
+    run->workers[rank].pid = pid;
+    lose(rank);
+    json_t *list = recovery_json(run);
+    json_t *first = json_array_get(list, 0);
+    snprintf(how, sizeof how, "%s",
+             json_string_value(json_object_get(first, "how")));
+    json_decref(list);
+    return how;
+}
+
+/* The others saw its end before this process has read it. */
+START_TEST(who_has_ended_unread_was_lost_by_its_end)
+{
+    siginfo_t ended;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    ck_assert_int_eq(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+    ck_assert_str_eq(how_lost(2, pid), "exit");
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
+START_TEST(who_lives_was_silent)
+{
+    ck_assert_str_eq(how_lost(2, getpid()), "silence");
+}
+END_TEST
+
 START_TEST(a_plan_counts_once_however_many_tell_it)
 {
     lose(2);
@@ -208,6 +243,8 @@ Suite *suite_supervisor_recovery(void)
 {
     const TTest *const tests[] = {
         what_was_noticed_of_the_former_is_not_its_own,
+        who_has_ended_unread_was_lost_by_its_end,
+        who_lives_was_silent,
         a_plan_counts_once_however_many_tell_it,
         complete_copies_are_kept,
         the_op_that_was_cut_short_counts,
