@@ -290,9 +290,9 @@ static const struct wire_case {
     unsigned every_up_to, also; /* numbers of ranks */
 } wires[] = {
     {"shm", false, 17, 17},
-    {"shm", true, 17, 17},
+    {"shm", true, 9, 17},
     {"ipc", false, 9, 12},
-    {"tcp", false, 9, 17},
+    {"tcp", false, 9, 13},
 };
 
 enum { RANKS_MAX = 17 };
