@@ -168,8 +168,8 @@ $(FUZZERS): $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/cmd/ringctl.a $(B)/cmd/ru
 # namespaces, and the engines that sites have are targets of their own:
 # check-net, check-slurm, check-k8s.
 RUN_TESTS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun CK_DEFAULT_TIMEOUT=60 .ci/tests
-SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,8000))
-SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),$(if $(SLOW),5000,3000))
+SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,5000))
+SIM_PS = $(B)/sim/ps --seeds 1..$(or $(SEEDS),$(if $(SLOW),5000,2000))
 SLOW_BATS = $(addprefix tests/,fault/memory.bats cli/docs.bats cli/docs_manual.bats cli/lab.bats \
 	fault/pskills.bats fault/controllers.bats fault/strangers.bats cli/train.bats cli/psnode.bats cli/tune.bats cli/sim.bats)
 HOST_BATS = $(wildcard $(addsuffix /*.bats,$(addprefix tests/,net slurm k8s)))

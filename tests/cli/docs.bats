@@ -8,13 +8,9 @@
 load docs
 
 compile_and_run() {
-    # shellcheck disable=SC2046,SC2086
+    # shellcheck disable=SC2086
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -o program "$1" \
-        -I "$ROOT/lib/include" "$BUILD/libgradwire.a" \
-        $(pkg-config --libs libzmq jansson raft libuv) \
-        $(pkg-config --libs openblas 2>/dev/null) \
-        $(pkg-config --libs libibverbs librdmacm 2>/dev/null) \
-        $([ ! -e /usr/include/intel-ipsec-mb.h ] || echo -lIPSec_MB) \
+        -I "$ROOT/lib/include" -L "$BUILD" -Wl,-rpath,"$BUILD" -lgradwire \
         -lm -pthread ${SAN:-}
     ./program
 }
