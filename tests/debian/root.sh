@@ -6,7 +6,7 @@
 
 work=$(mktemp -d)
 root=$work/root
-trap 'umount "$root/proc" "$root/dev/shm" 2>/dev/null || true
+trap 'umount "$root/proc" "$root/dev/shm" "$root/dev/pts" 2>/dev/null || true
     rm -rf --one-file-system "$work"' EXIT
 
 say() {
@@ -27,10 +27,12 @@ make_root() {
     # shellcheck disable=SC2086 # a word, or none
     debootstrap --variant=minbase "${SUITE:-bookworm}" "$root" ${MIRROR-} >"$work/root.log"
     cp -r /etc/apt/apt.conf.d "$root/etc/apt/"
-    cp /etc/resolv.conf "$root/etc/"
+    cp /etc/resolv.conf /etc/hosts "$root/etc/"
     mount -t proc proc "$root/proc"
-    mkdir -p "$root/dev/shm"
+    mkdir -p "$root/dev/shm" "$root/dev/pts"
     mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+    ln -sf pts/ptmx "$root/dev/ptmx"
     inside useradd -m somebody
     inside apt-get update -qq
 }

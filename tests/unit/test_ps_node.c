@@ -9,7 +9,6 @@
 #include <check.h>
 #include <ps/node.h>
 #include <string.h>
-#include <sys/resource.h>
 
 Suite *suite_ps_node(void);
 
@@ -65,39 +64,6 @@ START_TEST(it_meets_the_servers)
     ck_assert(gw__node_reaches(node, 32));
     gw__node_close(&node);
     ck_assert_ptr_null(node);
-    gw_ps_local_stop(&local);
-}
-END_TEST
-
-static bool has_heard_of(struct gw__node *node, unsigned number)
-{
-    const struct gw__news *news = gw__node_news(node);
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (news->crew[i].node == number)
-            return true;
-    return false;
-}
-
-/* Without descriptors nobody's memory can be mapped, and no news comes later. */
-START_TEST(who_could_not_be_reached_is_tried_again)
-{
-    struct gw_ps_local *local = cluster_start("shm", 1, 1);
-    struct gw__node *node = open_node(local, GW__WORKER);
-    struct rlimit limit, none;
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    none = limit;
-    none.rlim_cur = 3;
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-    while (!has_heard_of(node, 32) || !has_heard_of(node, 0))
-        turn(node);
-    for (unsigned quiet = 0; quiet < 50; quiet++)
-        if (turn(node))
-            quiet = 0;
-    ck_assert(!gw__node_reaches(node, 32));
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    while (!gw__node_reaches(node, 32))
-        turn(node);
-    gw__node_close(&node);
     gw_ps_local_stop(&local);
 }
 END_TEST
@@ -227,7 +193,6 @@ Suite *suite_ps_node(void)
     TCase *parts = tcase_create("ps_node");
     tcase_add_unchecked_fixture(parts, cluster_setup, NULL);
     tcase_add_test(parts, it_meets_the_servers);
-    tcase_add_test(parts, who_could_not_be_reached_is_tried_again);
     tcase_add_test(parts, workers_do_not_meet_each_other);
     tcase_add_test(parts, commands_are_answered_by_their_tags);
     tcase_add_test(parts, who_has_left_is_gone);
