@@ -18,6 +18,7 @@ static const double digits_end = 1e15;
 static FILE *target;
 static struct output *open_document;
 static unsigned documents;
+static bool finished; /* all that a command of one process prints */
 
 static const struct output_format *const formats[] = {
     &output_table, &output_json, &output_jsonl, &output_csv};
@@ -234,9 +235,19 @@ void output_cut(void)
     if (open_document) {
         head_once(open_document, NULL);
         open_document->format->tail(open_document, complaint(), true);
-    } else if (!documents)
+    } else if (!documents && !finished)
         write_failure();
     fflush(file);
+}
+
+/* The thread of a signal may be about to cut. */
+static void forget_documents(void)
+{
+    FILE *file = target ? target : stdout;
+    flockfile(file);
+    finished = true;
+    documents = 0;
+    funlockfile(file);
 }
 
 int output_finish(int status)
@@ -246,7 +257,7 @@ int output_finish(int status)
         output_end(&open_document, error, interrupted != 0);
     else if (!documents && error)
         write_failure();
-    documents = 0;
+    forget_documents();
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     int unwritten = complain_with(GW_ESYS, "cannot write the output");

@@ -367,7 +367,7 @@ static void ended(struct run *run, struct child *child, int status)
 {
     char name[32];
     child->pid = 0;
-    child->paused = child->leaving = false;
+    child->paused = child->leaving = child->killed = false;
     child->ended_ns = gw_now_ns();
     control_accuse(run); /* first of all: others wait for it */
     child_receive(run, child, UINT_MAX);

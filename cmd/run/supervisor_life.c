@@ -152,6 +152,7 @@ void verb_kill(const struct request *request)
     if (!child || is_last(request, child))
         return;
     touched(child);
+    child->killed = true;
     kill(child->pid, SIGKILL);
     snprintf(text, sizeof text, "%s was killed", child_name(child, name));
     later_change(request, LATER_GONE, child, text);

@@ -69,6 +69,7 @@ struct child {
     bool late;        /* orders that it has not got */
     bool paused;
     bool leaving; /* was asked to */
+    bool killed;  /* by a request, and may not have ended yet */
     bool awaits;  /* is to be started when the ring is rid of the former */
     bool left;    /* said goodbye */
     uint64_t slow_ns;

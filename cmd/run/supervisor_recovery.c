@@ -74,7 +74,7 @@ static void earlier(uint64_t *time_ns, uint64_t than_ns)
 static bool has_ended(const struct child *child)
 {
     siginfo_t end = {.si_pid = 0};
-    if (child->pid <= 0 || child->awaits)
+    if (child->pid <= 0 || child->awaits || child->killed)
         return true;
     return waitid(P_PID, (id_t)child->pid, &end, WEXITED | WNOHANG | WNOWAIT) ==
                0 &&

@@ -148,6 +148,14 @@ START_TEST(who_has_ended_unread_was_lost_by_its_end)
 }
 END_TEST
 
+/* A process that was killed closes its sockets before it has ended. */
+START_TEST(who_is_being_killed_was_lost_by_its_end)
+{
+    run->workers[2].killed = true;
+    ck_assert_str_eq(how_lost(2, getpid()), "exit");
+}
+END_TEST
+
 START_TEST(who_lives_was_silent)
 {
     ck_assert_str_eq(how_lost(2, getpid()), "silence");
@@ -244,6 +252,7 @@ Suite *suite_supervisor_recovery(void)
     const TTest *const tests[] = {
         what_was_noticed_of_the_former_is_not_its_own,
         who_has_ended_unread_was_lost_by_its_end,
+        who_is_being_killed_was_lost_by_its_end,
         who_lives_was_silent,
         a_plan_counts_once_however_many_tell_it,
         complete_copies_are_kept,
