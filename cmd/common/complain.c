@@ -60,7 +60,7 @@ int complain(const struct gw_error *error)
         gw_wrap(&placed, placed.code, "%s", at_place);
     bool red = color_on(STDERR_FILENO);
     progress("%s", "");
-    fflush(stdout);
+    output_flush(stdout);
     if (!quiet)
         fprintf(stderr, "%s%s: %s%s\n", red ? "\033[31m" : "",
                 the_tool ? the_tool->name : "gradwire",

@@ -85,6 +85,10 @@ void help_command(FILE *file, const struct command *command, bool in_full);
 
 /* ---- the rest ---- */
 
+/* Writes what is buffered. It waits for a reader until SIGINT or SIGTERM comes;
+ * after that it drops what still has no room 200 ms later. */
+void output_flush(FILE *file); /* output_flush.c */
+
 void signals_catch(void); /* interrupt.c */
 /* computing.c: whether computing_begin holds; a signal has come (safe in its
  * handler); returns never once the watcher ends the process. */

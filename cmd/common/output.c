@@ -96,7 +96,7 @@ void output_row(struct output *output, const union value *values)
     output->row_count++;
     progress("%s", "");
     output->format->row(output, values);
-    fflush(output->file);
+    output_flush(output->file);
     funlockfile(output->file);
 }
 
@@ -134,7 +134,7 @@ void output_note_real(struct output *output, const char *name, double value)
 static void release(struct output **output)
 {
     FILE *file = (*output)->file;
-    fflush(file);
+    output_flush(file);
     free((*output)->columns);
     free(*output);
     *output = NULL;
@@ -237,7 +237,7 @@ void output_cut(void)
         open_document->format->tail(open_document, complaint(), true);
     } else if (!documents && !finished)
         write_failure();
-    fflush(file);
+    output_flush(file);
 }
 
 /* The thread of a signal may be about to cut. */

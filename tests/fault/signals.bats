@@ -50,6 +50,27 @@ part() {
     part processes | signals -r
 }
 
+# The supervisor blocks its signals, so a write to the full pipe must not be what
+# it waits in.
+@test "a launch whose output is not read ends by SIGTERM" {
+    mkfifo unread
+    exec 8<>unread
+    run ! dd if=/dev/zero of=unread bs=4096 oflag=nonblock # until it is full
+    collrun train lr rows.libsvm -n 2 -E 100000 -o jsonl >unread 2>said 8<&- 3>&- &
+    local pid=$!
+    until pgrep -P "$pid" >children; do kill -0 "$pid"; done
+    # Then the ranks' pipes to the supervisor are full, too ("0": not said here).
+    until sed 's|.*|/proc/&/wchan|' children | xargs cat | grep -qE 'pipe_write|^0'; do
+        kill -0 "$pid"
+    done
+    kill -TERM "$pid"
+    local status=0
+    wait "$pid" || status=$?
+    exec 8<&-
+    [ "$status" -eq 130 ]
+    grep -q interrupted said
+}
+
 # On a busy machine one of 60 trials took longer than its 10 s.
 @test "scripts take their runs down" {
     [ -n "${SIGNALS_RUNS:-}" ] ||
