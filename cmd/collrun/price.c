@@ -152,6 +152,7 @@ static const struct field fields[] = {
     {"rank_messages", NULL, FIELD_INTEGER, 0, true},
     {"total_bytes", NULL, FIELD_INTEGER, 0, true},
     {"rank_bytes", "bytes/rank", FIELD_INTEGER, 0, false},
+    {"rank_received", "received", FIELD_INTEGER, 0, false},
     {"link_bytes", "bytes/link", FIELD_INTEGER, 0, true},
     {"rank_reduced", "reduced", FIELD_INTEGER, 0, false},
     {"predicted_us", "time us", FIELD_REAL, 2, false},
@@ -171,6 +172,7 @@ static void offer_row(struct output *output, const struct offer *offer)
                    {.integer = (int64_t)price->rank_messages_max},
                    {.integer = (int64_t)price->bytes},
                    {.integer = (int64_t)price->rank_bytes_max},
+                   {.integer = (int64_t)price->rank_received_max},
                    {.integer = (int64_t)price->link_bytes_max},
                    {.integer = (int64_t)price->rank_reduced_max},
                    {.real = offer->predicted_us},
@@ -195,7 +197,7 @@ static int show(const struct offers *offers)
     output_note_integer(output, "bytes", (int64_t)question->bytes);
     output_note_integer(output, "count", (int64_t)question->count);
     output_collect(output);
-    output_spare(output, "bound_percent rank_reduced messages rank_bytes");
+    output_spare(output, "bound_percent messages rank_reduced rank_received rank_bytes");
     for (size_t i = 0; i < offers->count; i++)
         offer_row(output, &offers->list[i]);
     if (why_asked)

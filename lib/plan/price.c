@@ -117,6 +117,8 @@ static void sum_up(const struct pricing *p, struct gw_price *price)
         price->rank_messages_max =
             larger(price->rank_messages_max, all->messages_sent);
         price->rank_bytes_max = larger(price->rank_bytes_max, all->bytes_sent);
+        price->rank_received_max =
+            larger(price->rank_received_max, all->bytes_received);
         price->rank_reduced_max =
             larger(price->rank_reduced_max, all->bytes_reduced);
     }

@@ -299,6 +299,15 @@ EOF
     [ "$(json rows 0 rank_bytes <<< "$output")" = 786432 ]
 }
 
+@test "price: a root that receives from all at once has p-1 buffers to take in" {
+    for algo in direct:7 binomial:3 partitioned:1.75 chain:1; do
+        run -0 collrun price reduce --algo ${algo%:*} -n 8 -b 1M -o json
+        [ "$(json rows 0 rank_bytes <<< "$output")" -le 1048576 ]
+        [ "$(json rows 0 rank_received <<< "$output")" = \
+            "$(awk "BEGIN { print ${algo#*:} * 1048576 }")" ]
+    done
+}
+
 @test "price: a file" {
     run -0 collrun price ring.plan -b 3M
     [[ $output = *ring.plan*4194304* ]]

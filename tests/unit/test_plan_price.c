@@ -61,6 +61,7 @@ START_TEST(ring_allreduce_costs_what_it_should)
         ck_assert_uint_eq(cost.bytes, rounds * p * part);
         ck_assert_uint_eq(cost.rank_messages_max, rounds);
         ck_assert_uint_eq(cost.rank_bytes_max, rounds * part);
+        ck_assert_uint_eq(cost.rank_received_max, rounds * part);
         ck_assert_uint_eq(cost.link_bytes_max, rounds * part);
         ck_assert_uint_eq(cost.rank_reduced_max, (p - 1) * part);
         double step = 10 + 0.01 * (double)part;
@@ -179,6 +180,7 @@ START_TEST(the_slowest_rank_ends_a_step)
     expect_us(cost.predicted_us, 3 * 10 + 12000 * 0.01 + 12000 * 0.002);
     ck_assert_uint_eq(cost.rank_messages_max, 1);
     ck_assert_uint_eq(cost.rank_bytes_max, 4000);
+    ck_assert_uint_eq(cost.rank_received_max, 12000);
     ck_assert_uint_eq(cost.rank_reduced_max, 12000);
     gw_plan_destroy(&plan);
 }

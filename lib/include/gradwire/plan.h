@@ -229,7 +229,8 @@ struct gw_price {
     uint64_t messages; /* (step, src, dst) triples, all ranks */
     uint64_t bytes;    /* sent, all ranks */
     uint64_t rank_messages_max;
-    uint64_t rank_bytes_max; /* sent by the rank that sends most */
+    uint64_t rank_bytes_max;    /* sent by the rank that sends most */
+    uint64_t rank_received_max; /* by the rank that receives most */
     uint64_t link_bytes_max; /* over the busiest directed pair */
     uint64_t rank_reduced_max;
     double predicted_us; /* sum over steps of the slowest rank */
