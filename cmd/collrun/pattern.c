@@ -81,6 +81,24 @@ const void *pattern_in(const struct pattern *p, unsigned rank, const void *in)
     return is_in_place(p, rank) ? GW_IN_PLACE : in;
 }
 
+const void *pattern_input(const struct pattern *p, unsigned rank,
+                          const void *in, const void *out, size_t *count)
+{
+    const unsigned char *whole = out;
+    *count = input_count(p, rank);
+    return is_in_place(p, rank)
+               ? whole + input_at(p, rank) * gw_dtype_size(p->type)
+               : in;
+}
+
+const void *pattern_result(const struct pattern *p, unsigned rank,
+                           const void *out, size_t *count)
+{
+    const unsigned char *whole = out;
+    *count = result_count(p, rank);
+    return whole + result_at(p, rank) * gw_dtype_size(p->type);
+}
+
 size_t pattern_in_bytes(const struct pattern *p, unsigned rank)
 {
     size_t count = is_in_place(p, rank) ? 0 : input_count(p, rank);

@@ -18,6 +18,7 @@ struct pattern {
     unsigned ranks, root;
     size_t count;
     bool in_place;
+    bool counting; /* element i of the whole vector is i, on every rank */
     uint64_t seed; /* another one gives other values */
 };
 
@@ -35,6 +36,12 @@ void pattern_fill(const struct pattern *, unsigned rank, void *in, void *out);
  * result, SIZE_MAX when there is none. */
 size_t pattern_wrong(const struct pattern *, unsigned rank, const void *in,
                      const void *out, size_t *first);
+/* Where the rank's input begins, before the call, and its result, after it;
+ * *count receives how many elements. */
+const void *pattern_input(const struct pattern *, unsigned rank, const void *in,
+                          const void *out, size_t *count);
+const void *pattern_result(const struct pattern *, unsigned rank,
+                           const void *out, size_t *count);
 /* "17 elements are wrong, the first is 4096". */
 void pattern_tell(uint64_t wrong, uint64_t first, char out[96]);
 

@@ -14,6 +14,9 @@
  *                             part, and differences that cancel in pairs;
  *                             for prod, signs and few twos
  *
+ * Of a counting pattern every element is its number in the whole vector, so that
+ * a person can follow it; whoever asks for one keeps the sums exact.
+ *
  * A value is an int64_t until it is encoded (pattern_element.c).
  */
 #include "pattern_values.h"
@@ -113,9 +116,25 @@ static int64_t integer_value(const struct pattern *p, struct gw_rng *own)
     }
 }
 
+/* The number of a rank's first element: blocks lie one after the other. */
+static size_t first_number(const struct pattern *p, unsigned rank)
+{
+    switch (p->collective) {
+    case GW_GATHER:
+    case GW_ALLGATHER:
+        return p->count * rank;
+    case GW_ALLTOALL:
+        return p->count * p->ranks * rank;
+    default:
+        return 0;
+    }
+}
+
 static int64_t value(const struct pattern *p, struct streams *s, unsigned rank,
                      unsigned i)
 {
+    if (p->counting)
+        return element_wrap(p->type, (int64_t)(first_number(p, rank) + i));
     return element_is_float(p->type)
                ? float_value(p, s, rank, i)
                : element_wrap(p->type, integer_value(p, &s->own));
@@ -130,8 +149,9 @@ void values_of_rank(const struct pattern *p, unsigned rank,
     table->elem_bytes = gw_dtype_size(p->type);
     for (unsigned i = 0; i < VALUES_PERIOD; i++)
         encode(table, i,
-               reduces ? element_bits(p->type, value(p, &s, rank, i))
-                       : gw_rng_next(&s.own));
+               reduces || p->counting
+                   ? element_bits(p->type, value(p, &s, rank, i))
+                   : gw_rng_next(&s.own));
 }
 
 static bool less(enum gw_dtype type, int64_t a, int64_t b)

@@ -22,19 +22,25 @@
 
 static struct plan_source source;
 static const char *wire, *type_name = "f32", *op_name = "sum";
-static uint64_t bytes = 64 << 10, slice_bytes;
-static bool watching, in_place;
+enum { BYTES_DEFAULT = 64 << 10 };
+#define UNSAID UINT64_MAX
+static uint64_t bytes = UNSAID, slice_bytes;
+static bool watching, in_place, values;
 static struct recorder recorder;
 static const struct placed *placed;
 
 /* clang-format off */
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
-    {"bytes", 'b', OPTION_BYTES, &bytes, "BYTES", "size of the message", NULL},
+    {"bytes", 'b', OPTION_BYTES, &bytes, "BYTES",
+     "size of the message (default 64K; --values: a number for each rank)",
+     NULL},
     {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport (default shm)",
      "shm|ipc|tcp|verbs"},
     {"watch", 0, OPTION_FLAG, &watching, NULL,
      "draw who has contributed to what, after every step", NULL},
+    {"values", 0, OPTION_FLAG, &values, NULL,
+     "count 0, 1, 2, ... in the buffers, and print each rank's numbers", NULL},
     {"events", 0, OPTION_TEXT, &recorder.jsonl, "FILE.jsonl",
      "write the ranks' events", NULL},
     {"trace", 0, OPTION_TEXT, &recorder.trace, "FILE.json",
@@ -142,6 +148,13 @@ static enum gw_err watch_launch(struct context *c, struct gw_error *why)
     return err;
 }
 
+static uint64_t message_bytes(unsigned ranks, size_t elem_bytes)
+{
+    if (bytes != UNSAID)
+        return bytes;
+    return values ? ranks * elem_bytes : BYTES_DEFAULT;
+}
+
 static void fill_pattern(struct pattern *p, const struct gw_plan *plan)
 {
     p->collective = plan->collective;
@@ -149,26 +162,43 @@ static void fill_pattern(struct pattern *p, const struct gw_plan *plan)
     p->root = plan->root;
     p->in_place = in_place;
     p->seed = common.seed;
+    p->counting = values;
+    size_t elem_bytes = gw_dtype_size(p->type);
     if (p->collective != GW_BARRIER)
-        p->count =
-            plan_count(p->collective, p->ranks, bytes, gw_dtype_size(p->type));
+        p->count = plan_count(p->collective, p->ranks,
+                              message_bytes(p->ranks, elem_bytes), elem_bytes);
+}
+
+static enum gw_err run_and_judge(struct context *c, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (values)
+        err = run_values_check(&c->job->pattern, why);
+    if (err)
+        return err;
+    if (values)
+        c->result.values =
+            calloc(c->job->plan->ranks, sizeof *c->result.values);
+    if (values && !c->result.values)
+        return gw_fail(why, GW_ENOMEM, "numbers of %u ranks",
+                       c->job->plan->ranks);
+    err = watch_launch(c, why);
+    return err ? err : run_result_judge(&c->result, why);
 }
 
 static int run_plan(const struct gw_plan *plan, struct pattern *pattern)
 {
     struct run_job job = {.plan = plan};
     struct context context = {.job = &job};
-    struct gw_error why = {.code = GW_OK};
+    struct gw_error why = {.code = GW_OK}, unprinted;
     fill_pattern(pattern, plan);
     job.pattern = *pattern;
-    enum gw_err err = watch_launch(&context, &why);
-    if (!err)
-        err = run_result_judge(&context.result, &why);
+    enum gw_err err = run_and_judge(&context, &why);
     recorder_fini(&recorder);
-    struct gw_error unprinted;
-    if (run_result_print(&context.result, &job, wire, err ? &why : NULL,
-                         &unprinted) &&
-        !err)
+    enum gw_err printed = (values ? run_values_print : run_result_print)(
+        &context.result, &job, wire, err ? &why : NULL, &unprinted);
+    free(context.result.values);
+    if (printed && !err)
         return complain(&unprinted);
     return err ? complain(&why) : 0;
 }
@@ -212,7 +242,8 @@ static enum gw_err choose_algo(const char *operand,
     if (source.algo || plan_operand(operand, &is_file, &collective, &ignored) ||
         is_file)
         return GW_OK;
-    size_t count = plan_count(collective, ranks, bytes, elem_bytes);
+    size_t count = plan_count(collective, ranks,
+                              message_bytes(ranks, elem_bytes), elem_bytes);
     if (gw_choose(wire, collective, ranks, count, elem_bytes, &best, 1) == 0)
         return gw_fail(why, GW_ENOMEM, "choosing an algorithm");
     source.algo = best.algo->name;
@@ -247,6 +278,7 @@ const struct command command_run = {
     .help = "run a plan once on real data, and check all that it did",
     .examples = "collrun run allreduce --algo ring -n 3 --watch\n"
                 "collrun run mine.plan --watch\n"
+                "collrun run allreduce --algo ring -n 4 --values\n"
                 "collrun run broadcast -a chain -n 4 -b 1M --trace t.json\n",
     .options = options,
     .operands_min = 1,

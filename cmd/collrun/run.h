@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Inside `collrun run`: what a rank does (run_rank.c), what the ranks' reports
- * add up to (run_result.c), and the command around them (run.c).
+ * add up to (run_result.c), the numbers themselves (run_values.c), and the
+ * command around them (run.c).
  */
 #ifndef RUN_H
 #define RUN_H
 
 #include "common/launch.h"
 #include "pattern.h"
+
+/* Numbers that --values prints of a rank, before the call and after it. */
+enum { RUN_VALUES_MAX = 64, RUN_VALUES_ROOM = RUN_VALUES_MAX * 21 };
+struct run_values {
+    char before[RUN_VALUES_ROOM], after[RUN_VALUES_ROOM];
+};
 
 struct run_job {
     const struct gw_plan *plan;
@@ -21,6 +28,7 @@ struct run_report {
     uint64_t wrong, first_wrong;
     uint64_t time_ns;
     char miscount[160]; /* "" when every link carried what the plan says */
+    struct run_values values; /* of a counting pattern */
 };
 
 /* Fills the buffers, runs the plan once, checks result and counters, reports.
@@ -34,6 +42,7 @@ GW_MUST_CHECK enum gw_err run_rank(struct gw_comm *comm,
 struct run_result {
     struct run_report total; /* the time is the slowest rank's */
     char first_wrong[128];
+    struct run_values *values; /* of each rank; NULL: not asked for */
 };
 void run_result_add(struct run_result *result, unsigned rank,
                     const struct run_report *report);
@@ -42,6 +51,19 @@ GW_MUST_CHECK enum gw_err run_result_judge(const struct run_result *result,
                                            struct gw_error *why);
 /* The record on stdout; `error` is how the run ended, or NULL. */
 GW_MUST_CHECK enum gw_err run_result_print(const struct run_result *result,
+                                           const struct run_job *job,
+                                           const char *wire,
+                                           const struct gw_error *error,
+                                           struct gw_error *why);
+
+/* GW_EINVAL: more numbers than are printed, or than the type holds exactly. */
+GW_MUST_CHECK enum gw_err run_values_check(const struct pattern *pattern,
+                                           struct gw_error *why);
+/* "0 1 2 3" */
+void run_values_text(enum gw_dtype type, const void *values, size_t count,
+                     char text[RUN_VALUES_ROOM]);
+/* Instead of the record: a row for each rank. */
+GW_MUST_CHECK enum gw_err run_values_print(const struct run_result *result,
                                            const struct run_job *job,
                                            const char *wire,
                                            const struct gw_error *error,

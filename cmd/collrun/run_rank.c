@@ -70,6 +70,24 @@ static void compare_received(struct run_rank *r)
     }
 }
 
+static void keep_input(struct run_rank *r, const void *in, const void *out)
+{
+    const struct pattern *p = &r->job->pattern;
+    size_t count;
+    const void *input = pattern_input(p, r->rank, in, out, &count);
+    if (p->counting)
+        run_values_text(p->type, input, count, r->report->values.before);
+}
+
+static void keep_result(struct run_rank *r, const void *out)
+{
+    const struct pattern *p = &r->job->pattern;
+    size_t count;
+    const void *result = pattern_result(p, r->rank, out, &count);
+    if (p->counting)
+        run_values_text(p->type, result, count, r->report->values.after);
+}
+
 static enum gw_err call(struct run_rank *r, void *in, void *out,
                         struct gw_error *why)
 {
@@ -85,6 +103,7 @@ static enum gw_err call(struct run_rank *r, void *in, void *out,
         .plan = r->job->plan,
     };
     pattern_fill(p, r->rank, in, out);
+    keep_input(r, in, out);
     gw_comm_counters_reset(r->comm);
     uint64_t begin_ns = gw_now_ns();
     if (gw_run(r->comm, &call)) {
@@ -92,6 +111,7 @@ static enum gw_err call(struct run_rank *r, void *in, void *out,
         return gw_fail(why, error->code, "%s", error->text);
     }
     r->report->time_ns = gw_now_ns() - begin_ns;
+    keep_result(r, out);
     size_t first;
     r->report->wrong = pattern_wrong(p, r->rank, in, out, &first);
     r->report->first_wrong = first;

@@ -47,6 +47,8 @@ void run_result_add(struct run_result *result, unsigned rank,
     if (*report->miscount && !*total->miscount)
         snprintf(total->miscount, sizeof total->miscount, "%.*s",
                  (int)sizeof report->miscount - 1, report->miscount);
+    if (result->values)
+        result->values[rank] = report->values;
     total->wrong += report->wrong;
     total->messages += report->messages;
     total->bytes += report->bytes;

@@ -108,6 +108,37 @@ EOT
     done
 }
 
+# values OP: the column `after` of four ranks, a line each.
+values() {
+    collrun run "$@" -n 4 --values -o csv >out
+    sed 1d out | cut -d, -f3
+}
+
+@test "--values: 0 1 2 3 of four ranks add up to 0 4 8 12, moved numbers keep their place" {
+    four='0 1 2 3'
+    diff <(values allreduce -a ring --wire tcp) <(printf '0 4 8 12\n%.0s' 1 2 3 4)
+    diff <(values allreduce -a one_shot --redop avg) <(printf "$four\n%.0s" 1 2 3 4)
+    diff <(values reduce_scatter -d i64) <(printf '%s\n' 0 4 8 12)
+    diff <(values reduce -a binomial -r 2 -d u8) <(printf '\n\n0 4 8 12\n\n')
+    diff <(values scatter) <(printf '%s\n' 0 1 2 3)
+    diff <(values gather --in-place) <(printf "$four\n\n\n\n")
+    diff <(values allgather -d f64) <(printf "$four\n%.0s" 1 2 3 4)
+    diff <(values broadcast -r 1) <(printf "$four\n%.0s" 1 2 3 4)
+    diff <(values alltoall) <(printf '%s\n' '0 4 8 12' '1 5 9 13' '2 6 10 14' '3 7 11 15')
+    run -0 collrun run allreduce -n 4 --values -o json
+    [[ $output = *'"before":"0 1 2 3","after":"0 4 8 12"'*'"wrong":0'* ]]
+}
+
+@test "--values refuses more numbers than a person reads, and types that round" {
+    run -64 collrun run allreduce -n 4 --values -b 1K
+    [[ $output = *"at most 64 numbers per rank, not 256"* ]]
+    run -64 collrun run allreduce -n 4 --values -d bf16
+    run -64 collrun run allreduce -n 4 --values --redop prod
+    [[ $output = *"an integer type for prod, not f32"* ]]
+    run -0 collrun run allreduce -n 4 --values --redop prod -d i32
+    [[ $output = *"0 1 16 81"* ]]
+}
+
 @test "a wrong plan is refused before it runs, with its history" {
     for fault in double incomplete deadlock; do
         run -1 --separate-stderr collrun run "$PLANS/wrong-$fault.plan"
