@@ -20,9 +20,10 @@ enum { PLAN_RANKS_DEFAULT = 4 };
 /* All algorithms' names, for completion; a test holds it against the list. */
 #define PLAN_ALGO_WORDS                                                        \
     "binomial|bruck|chain|circulant|direct|dissemination|double_tree|"         \
-    "hierarchical|linear|neighbor|one_shot|pairwise|partitioned|pat|"          \
-    "rabenseifner|recursive_doubling|recursive_halving|reduce_broadcast|"      \
-    "ring|scatter_allgather|swing"
+    "gather_broadcast|hierarchical|linear|main_replica|neighbor|one_shot|"     \
+    "pairwise|partitioned|pat|rabenseifner|recursive_doubling|"                \
+    "recursive_halving|reduce_broadcast|reduce_scatter_root|ring|"             \
+    "scatter_allgather|swing"
 
 /* clang-format off */
 /* Entries of a command's option table, for a static `struct plan_source`. */
@@ -36,7 +37,7 @@ enum { PLAN_RANKS_DEFAULT = 4 };
     {"segments", 0, OPTION_COUNT, &(source).segments, "K",                     \
      "pipeline depth (default the algorithm's own)", NULL},                    \
     {"group", 0, OPTION_COUNT, &(source).group, "G",                           \
-     "ranks a rack, for hierarchical (default its own)", NULL}
+     "ranks in a rack, for hierarchical (default its own)", NULL}
 /* clang-format on */
 
 /* Reads a first operand. A collective may be written with or without dashes

@@ -115,15 +115,14 @@ values() {
 }
 
 @test "--values: 0 1 2 3 of four ranks add up to 0 4 8 12, moved numbers keep their place" {
-    four='0 1 2 3'
     diff <(values allreduce -a ring --wire tcp) <(printf '0 4 8 12\n%.0s' 1 2 3 4)
-    diff <(values allreduce -a one_shot --redop avg) <(printf "$four\n%.0s" 1 2 3 4)
+    diff <(values allreduce -a one_shot --redop avg) <(printf '0 1 2 3\n%.0s' 1 2 3 4)
     diff <(values reduce_scatter -d i64) <(printf '%s\n' 0 4 8 12)
     diff <(values reduce -a binomial -r 2 -d u8) <(printf '\n\n0 4 8 12\n\n')
     diff <(values scatter) <(printf '%s\n' 0 1 2 3)
-    diff <(values gather --in-place) <(printf "$four\n\n\n\n")
-    diff <(values allgather -d f64) <(printf "$four\n%.0s" 1 2 3 4)
-    diff <(values broadcast -r 1) <(printf "$four\n%.0s" 1 2 3 4)
+    diff <(values gather --in-place) <(printf '0 1 2 3\n\n\n\n')
+    diff <(values allgather -d f64) <(printf '0 1 2 3\n%.0s' 1 2 3 4)
+    diff <(values broadcast -r 1) <(printf '0 1 2 3\n%.0s' 1 2 3 4)
     diff <(values alltoall) <(printf '%s\n' '0 4 8 12' '1 5 9 13' '2 6 10 14' '3 7 11 15')
     run -0 collrun run allreduce -n 4 --values -o json
     [[ $output = *'"before":"0 1 2 3","after":"0 4 8 12"'*'"wrong":0'* ]]

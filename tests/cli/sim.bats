@@ -66,6 +66,25 @@ field() {
         'BEGIN { exit !(bad > 3 * good && bad > 3 * levels) }'
 }
 
+@test "two levels for every collective: what all racks send out, and rounds" {
+    # (h-1) n of a tree, (p-g)/p n out of each of 4 racks, g(h-1)/p n of each rank
+    while read -r op rounds buffers; do
+        collrun sim "$op" --topo "$RACKS" -a hierarchical -b 16M -o csv >out.csv
+        [ "$(field hierarchical,racks rounds)" = "$rounds" ]
+        [ "$(field hierarchical,racks uplinks_bytes)" = $((buffers << 24)) ]
+    done <<-END
+	broadcast 5 3
+	reduce 5 3
+	allgather 10 3
+	reduce_scatter 10 3
+	alltoall 10 24
+	END
+    # A tree over all ranks that is not drawn from rank 0 enters racks twice.
+    collrun sim broadcast --topo "$RACKS" -r 5 -a all -b 16M -o csv >out.csv
+    [ "$(field hierarchical,racks uplinks_bytes)" = $((3 << 24)) ]
+    [ "$(field binomial,racks uplinks_bytes)" -gt $((3 << 24)) ]
+}
+
 @test "small messages: the hierarchy wins rounds, and so time" {
     collrun sim allreduce --topo "$RACKS" -b 4K -o csv >out.csv
     awk -v bad="$(field ring,interleaved time_us)" \

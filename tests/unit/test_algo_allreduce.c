@@ -117,7 +117,7 @@ START_TEST(described)
     const struct gw_algo *const *algos = gw_algo_list(&count);
     for (size_t i = 0; i < count; i++)
         if (algos[i]->collective == GW_ALLREDUCE)
-            check_described(algos[i], ",one_shot,partitioned,");
+            check_described(algos[i], ",one_shot,partitioned,main_replica,");
 }
 END_TEST
 

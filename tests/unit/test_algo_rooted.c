@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The algorithms of broadcast, reduce, gather, scatter, all-to-all and barrier:
- * every one verifies for every p and root, and its rounds, messages and chunks
+ * The algorithms of broadcast, reduce, gather, scatter, all-to-all and barrier,
+ * and those of the other collectives by which all data passes rank 0: every one verifies for every p and root, and its rounds, messages and chunks
  * moved are exactly what its formula says. The table `specs` is the
  * specification; p is the number of ranks and k that of segments.
  */
@@ -113,6 +113,22 @@ static size_t bruck_moved(size_t p, size_t k)
     return p * depths(p, k);
 }
 
+static size_t twice_log2(size_t p, size_t k)
+{
+    return 2 * log2_up(p, k);
+}
+
+/* n is p chunks. */
+static size_t all_by_root(size_t p, size_t k)
+{
+    return p * log2_up(p, k);
+}
+
+static size_t tree_there_and_back(size_t p, size_t k)
+{
+    return depths(p, k) + pairs(p, k);
+}
+
 /* The chunks that the root, or for lack of one rank 0, sends and hears. */
 struct spec {
     enum gw_collective collective;
@@ -152,6 +168,12 @@ static const struct spec specs[] = {
     {GW_ALLTOALL, "pairwise", others, pairs, pairs, others, others, 1, false},
     {GW_ALLTOALL, "bruck", log2_up, all_each_round, bruck_moved, depths, depths,
      1, false},
+    {GW_ALLREDUCE, "main_replica", two, twice_others, twice_others, others,
+     others, 0, true},
+    {GW_ALLGATHER, "gather_broadcast", twice_log2, twice_others,
+     tree_there_and_back, all_by_root, others, 1, false},
+    {GW_REDUCE_SCATTER, "reduce_scatter_root", twice_log2, twice_others,
+     tree_there_and_back, others, all_by_root, 1, false},
     {GW_BARRIER, "dissemination", log2_up, all_each_round, all_each_round,
      log2_up, log2_up, 1, false},
 };

@@ -65,7 +65,7 @@ START_TEST(unknown_name_lists_the_known)
     refused(
         GW_BROADCAST, "bogus", args,
         "broadcast has no algorithm \"bogus\"; it has direct, binomial, chain, "
-        "scatter_allgather, circulant");
+        "scatter_allgather, circulant, hierarchical");
     refused(GW_BARRIER, "", args,
             "barrier has no algorithm \"\"; it has direct, dissemination");
     /* A name of another collective. */

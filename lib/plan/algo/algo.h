@@ -15,11 +15,13 @@
     X(broadcast_chain)                                                         \
     X(broadcast_scatter_allgather)                                             \
     X(broadcast_circulant)                                                     \
+    X(broadcast_hierarchical)                                                  \
     X(reduce_direct)                                                           \
     X(reduce_partitioned)                                                      \
     X(reduce_binomial)                                                         \
     X(reduce_chain)                                                            \
     X(reduce_circulant)                                                        \
+    X(reduce_hierarchical)                                                     \
     X(allreduce_one_shot)                                                      \
     X(allreduce_partitioned)                                                   \
     X(allreduce_reduce_broadcast)                                              \
@@ -30,6 +32,7 @@
     X(allreduce_circulant)                                                     \
     X(allreduce_swing)                                                         \
     X(allreduce_hierarchical)                                                  \
+    X(allreduce_main_replica)                                                  \
     X(gather_linear)                                                           \
     X(gather_binomial)                                                         \
     X(scatter_linear)                                                          \
@@ -40,13 +43,18 @@
     X(allgather_bruck)                                                         \
     X(allgather_neighbor)                                                      \
     X(allgather_pat)                                                           \
+    X(allgather_gather_broadcast)                                              \
+    X(allgather_hierarchical)                                                  \
     X(reduce_scatter_direct)                                                   \
     X(reduce_scatter_ring)                                                     \
     X(reduce_scatter_recursive_halving)                                        \
     X(reduce_scatter_circulant)                                                \
+    X(reduce_scatter_reduce_scatter_root)                                      \
+    X(reduce_scatter_hierarchical)                                             \
     X(alltoall_linear)                                                         \
     X(alltoall_pairwise)                                                       \
     X(alltoall_bruck)                                                          \
+    X(alltoall_hierarchical)                                                   \
     X(barrier_direct)                                                          \
     X(barrier_dissemination)
 

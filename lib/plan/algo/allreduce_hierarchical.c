@@ -11,61 +11,36 @@
  *     of which 2(h-1)/h n/g leave the rack
  *
  * Those are the fewest bytes, in about 4 sqrt(p) rounds instead of 2(p-1).
- * Ranks 0 .. g-1 are the first rack. `group` sets g; the default is the largest
- * divisor of p up to sqrt(p), and for a prime p one rack of all.
+ * racks.h says which ranks are a rack.
  *
  * If g does not divide p, the last rack is short: its members share g parts
  * among them, hand their sums to the first rack before step 2, and receive the
  * results after it: 2 rounds more.
  */
+#include "racks.h"
 #include "ring.h"
 #include "shape.h"
-
-#include <plan/stream.h>
-
-#include <assert.h>
-
-struct racks {
-    unsigned group; /* g */
-    unsigned full;  /* h */
-    unsigned rest;  /* members of the short rack, or 0 */
-};
 
 typedef void (*ring_round)(struct gw_builder *, const struct gw__ring *,
                            unsigned);
 
-static struct racks split(const struct gw_algo_args *args)
-{
-    unsigned p = args->ranks, g = args->group;
-    if (g == 0) {
-        for (unsigned d = 1; d * d <= p; d++)
-            g = p % d == 0 ? d : g;
-        if (g == 1)
-            g = p;
-    }
-    g = g < p ? g : p;
-    assert(g > 0);
-    return (struct racks){.group = g, .full = p / g, .rest = p % g};
-}
-
 static unsigned chunks(const struct gw_algo_args *args)
 {
-    struct racks racks = split(args);
+    struct gw__racks racks = gw__racks_split(args);
     return racks.group * racks.full;
 }
 
 /* All racks turn at the same time, part j a block of `full` chunks. */
-static void inside(struct gw_builder *b, const struct racks *racks,
+static void inside(struct gw_builder *b, const struct gw__racks *racks,
                    ring_round turn)
 {
-    unsigned count = racks->full + (racks->rest > 0);
+    unsigned count = gw__racks_count(racks);
     for (unsigned round = 0; round + 1 < racks->group; round++) {
         gw_builder_step(b);
         for (unsigned t = 0; t < count; t++) {
             struct gw__ring ring = {.first = t * racks->group,
                                     .stride = 1,
-                                    .members = t < racks->full ? racks->group
-                                                               : racks->rest,
+                                    .members = gw__racks_size(racks, t),
                                     .width = racks->full,
                                     .parts = racks->group};
             turn(b, &ring, round);
@@ -74,7 +49,7 @@ static void inside(struct gw_builder *b, const struct racks *racks,
 }
 
 /* The members j of all full racks make a ring for part j. */
-static void across(struct gw_builder *b, const struct racks *racks,
+static void across(struct gw_builder *b, const struct gw__racks *racks,
                    ring_round turn)
 {
     for (unsigned round = 0; round + 1 < racks->full; round++) {
@@ -92,7 +67,7 @@ static void across(struct gw_builder *b, const struct racks *racks,
 }
 
 /* The short rack hands its sums in to the first one, or receives results. */
-static void fold(struct gw_builder *b, const struct racks *racks,
+static void fold(struct gw_builder *b, const struct gw__racks *racks,
                  enum gw_action action)
 {
     if (racks->rest == 0)
@@ -113,7 +88,7 @@ static void fold(struct gw_builder *b, const struct racks *racks,
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    struct racks racks = split(args);
+    struct gw__racks racks = gw__racks_split(args);
     if (racks.rest == 0)
         gw_builder_ports(b, 1);
     inside(b, &racks, gw__ring_reduce);

@@ -21,8 +21,17 @@ unsigned gw__binomial_widest(unsigned ranks);
 /* How many places the subtree of `place` has: it is [place, place + result). */
 unsigned gw__binomial_subtree(unsigned ranks, unsigned place);
 
-/* The root deals out one chunk a rank, chunk r to rank r: ceil(log2 p) steps.
- * Afterwards each place holds the chunks of its whole subtree. */
+/* The four walks along the tree, ceil(log2 p) steps each. Broadcast and reduce
+ * move chunks 0 .. chunks-1 together. */
+void gw__binomial_broadcast(struct gw_builder *builder,
+                            const struct gw_algo_args *args, unsigned chunks);
+void gw__binomial_reduce(struct gw_builder *builder,
+                         const struct gw_algo_args *args, unsigned chunks);
+/* Chunk r from rank r to the root. */
+void gw__binomial_gather(struct gw_builder *builder,
+                         const struct gw_algo_args *args);
+/* The root deals out one chunk a rank, chunk r to rank r. Afterwards
+ * each place holds the chunks of its whole subtree. */
 void gw__binomial_scatter(struct gw_builder *builder,
                           const struct gw_algo_args *args);
 

@@ -15,14 +15,8 @@
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    unsigned p = args->ranks;
     gw_builder_ports(b, 1);
-    for (unsigned span = gw__binomial_widest(p); span > 0; span /= 2) {
-        gw_builder_step(b);
-        for (unsigned i = span; i < p; i += 2 * span)
-            gw_builder_add(b, gw__from_root(args, i - span),
-                           gw__from_root(args, i), 0, GW_REPLACE);
-    }
+    gw__binomial_broadcast(b, args, 1);
 }
 
 const struct gw_algo gw__algo_broadcast_binomial = {

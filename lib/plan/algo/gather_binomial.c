@@ -12,24 +12,10 @@
 #include "binomial.h"
 #include "shape.h"
 
-#include <plan/stream.h>
-
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    unsigned p = args->ranks;
     gw_builder_ports(b, 1);
-    for (unsigned span = 1; span < p; span *= 2) {
-        gw_builder_step(b);
-        for (unsigned child = span; child < p; child += 2 * span)
-            gw__builder_around(
-                b,
-                &(struct gw__run){.src = gw__from_root(args, child),
-                                  .dst = gw__from_root(args, child - span),
-                                  .chunk = gw__from_root(args, child),
-                                  .count = gw__binomial_subtree(p, child),
-                                  .action = GW_REPLACE},
-                p);
-    }
+    gw__binomial_gather(b, args);
 }
 
 const struct gw_algo gw__algo_gather_binomial = {

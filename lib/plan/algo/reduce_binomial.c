@@ -10,18 +10,13 @@
  * No algorithm with one port has fewer rounds: the choice for short buffers.
  * Chan et al. 2007 (minimum spanning tree reduce).
  */
+#include "binomial.h"
 #include "shape.h"
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    unsigned p = args->ranks;
     gw_builder_ports(b, 1);
-    for (unsigned span = 1; span < p; span *= 2) {
-        gw_builder_step(b);
-        for (unsigned i = span; i < p; i += 2 * span)
-            gw_builder_add(b, gw__from_root(args, i),
-                           gw__from_root(args, i - span), 0, GW_ADD);
-    }
+    gw__binomial_reduce(b, args, 1);
 }
 
 const struct gw_algo gw__algo_reduce_binomial = {
