@@ -11,6 +11,7 @@
 #include "sim.h"
 
 #include "collrun.h"
+#include "common/cluster.h"
 #include "plan_plugin.h"
 #include "plan_source.h"
 #include "verify.h"
@@ -23,9 +24,9 @@ enum { CHUNK_BY_CHUNK_RANKS = 64 };
 
 static struct plan_source source;
 static struct sim_machine machine;
-static const char *topo, *order_word, *dtype = "f32", *events;
+static const char *topo, *order_word, *without, *dtype = "f32", *events;
 static uint64_t bytes = 1 << 20, alpha_ns = 1000, reduce_rate;
-static bool links_asked;
+static bool links_asked, routes_asked;
 
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
@@ -35,7 +36,9 @@ static const struct option_spec options[] = {
      "this machine instead, as it was calibrated", "shm|ipc|tcp"},
     {"order", 0, OPTION_CHOICE, &order_word, "ORDER",
      "which ranks are where (default the file's; all: several)",
-     "racks|interleaved|file"},
+     "racks|interleaved|ring|file|all"},
+    {"without", 0, OPTION_TEXT, &without, "KIND",
+     "each row again without this kind of links, as in servers", NULL},
     {"bytes", 'b', OPTION_BYTES, &bytes, "SIZE",
      "a rank's buffer, all blocks of it (64, 1K, 4M)", NULL},
     {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "type of the elements",
@@ -46,46 +49,14 @@ static const struct option_spec options[] = {
      "bytes a second that a rank reduces (0: no limit)", NULL},
     {"links", 0, OPTION_FLAG, &links_asked, NULL,
      "a row for each uplink (with -v: each link)", NULL},
+    {"routes", 0, OPTION_FLAG, &routes_asked, NULL,
+     "only the routes between the ranks, a row each", NULL},
     {"events", 0, OPTION_TEXT, &events, "FILE.jsonl",
      "write the run's events, for ringtop", NULL},
     {0},
 };
 
 /* ---- the cluster ---- */
-
-static enum gw_err one_rack(unsigned hosts, struct gw_topology **topology,
-                            struct gw_error *why)
-{
-    char text[128];
-    if (hosts > GW_HOSTS_MAX)
-        return gw_fail(why, GW_EINVAL, "a rack has at most %d hosts, not %u",
-                       GW_HOSTS_MAX, hosts);
-    snprintf(text, sizeof text,
-             "topology rack\nnic rate=1G latency=5us\nrack r: h[0-%u]\n",
-             hosts - 1);
-    return gw_topology_parse(text, strlen(text), "rack", topology, why);
-}
-
-/* "torus:8x8" and "fat-tree:k=8,levels=2": the statement, with cards as
- * above. */
-static bool is_fabric(const char *word)
-{
-    return strncmp(word, "torus:", 6) == 0 ||
-           strncmp(word, "fat-tree:", 9) == 0;
-}
-
-static enum gw_err read_fabric(const char *word, struct gw_topology **topology,
-                               struct gw_error *why)
-{
-    char text[256];
-    int kind = (int)strcspn(word, ":");
-    snprintf(text, sizeof text,
-             "topology %.*s\nnic rate=1G latency=5us\n%.*s %.150s\n", kind,
-             word, kind, word, word + kind + 1);
-    for (char *at = text; (at = strchr(at, ',')); at++)
-        *at = ' ';
-    return gw_topology_parse(text, strlen(text), word, topology, why);
-}
 
 /* "OP --algo FILE.plan" */
 static bool algo_is_file(void)
@@ -124,24 +95,10 @@ static enum gw_err load_topology(const char *operand,
                        "segments and groups are meant");
     if (machine.wire)
         return sim_machine_topology(&machine, topology, why);
-    if (topo && is_fabric(topo))
-        return read_fabric(topo, topology, why);
-    if (topo)
-        return gw_topology_load(topo, topology, why);
-    unsigned ranks = source.ranks ? source.ranks : ranks_of_file(operand);
-    return one_rack(ranks ? ranks : PLAN_RANKS_DEFAULT, topology, why);
-}
-
-/* The one that is asked for, or what the file says. */
-static enum gw_rank_order order_of(const struct sim_table *table)
-{
-    unsigned order = GW_ORDER_FILE;
-    if (!order_word)
-        return gw_topology_said(table->topology);
-    while (strcmp(order_word, gw_rank_order_name((enum gw_rank_order)order)) !=
-           0)
-        order++;
-    return (enum gw_rank_order)order;
+    unsigned ranks = topo           ? 0
+                     : source.ranks ? source.ranks
+                                    : ranks_of_file(operand);
+    return cluster_get(topo, ranks ? ranks : PLAN_RANKS_DEFAULT, topology, why);
 }
 
 /* ---- one row ---- */
@@ -211,7 +168,7 @@ static enum gw_err add_row(struct sim_table *table, struct gw_topology_job job,
     struct sim_row *row = new_row(table, why);
     if (!row)
         return GW_ENOMEM;
-    *row = (struct sim_row){.order = order};
+    *row = (struct sim_row){.order = order, .without = table->without};
     snprintf(row->algo, sizeof row->algo, "%s", name);
     gw_topology_order(table->topology, order);
     progress("%s, %s", name, gw_rank_order_name(order));
@@ -298,25 +255,6 @@ static enum gw_err add_order(struct sim_table *table, enum gw_rank_order order,
     return err;
 }
 
-/* Where a rack is all there is, orders are one. */
-static enum gw_err add_all(struct sim_table *table, struct gw_error *why)
-{
-    const struct gw_topology *t = table->topology;
-    bool one = gw_topology_hosts(t) == 1 ||
-               (gw_topology_racks(t) == 1 &&
-                gw_topology_rack_ranks(t) == gw_topology_hosts(t));
-    if (order_word)
-        return add_order(table, order_of(table), why);
-    enum gw_err err = GW_OK;
-    if (gw_topology_said(t) == GW_ORDER_FILE)
-        err = add_order(table, GW_ORDER_FILE, why);
-    if (!err)
-        err = add_order(table, GW_ORDER_RACKS, why);
-    if (!err && !one)
-        err = add_order(table, GW_ORDER_INTERLEAVED, why);
-    return err;
-}
-
 static void settle(struct sim_table *table)
 {
     table->count = plan_count(table->collective, table->ranks,
@@ -346,7 +284,7 @@ static enum gw_err add_file(struct sim_table *table, const char *file,
     settle(table);
     if (!err)
         err = add_row(table, (struct gw_topology_job){.plan = plan}, file,
-                      order_of(table), why);
+                      sim_order(table->topology, order_word), why);
     gw_plan_destroy(&plan);
     return err;
 }
@@ -364,6 +302,34 @@ static enum gw_err add_named_file(struct sim_table *table,
     return err;
 }
 
+/* An algorithm by name, or all, in each order. */
+static enum gw_err add_orders(struct sim_table *table, struct gw_error *why)
+{
+    bool all = !source.algo || strcmp(source.algo, "all") == 0;
+    enum gw_rank_order orders[SIM_ORDERS_MAX];
+    unsigned count = sim_orders(table->topology, order_word, all, orders);
+    enum gw_err err = GW_OK;
+    if (events && (all || count > 1 || without))
+        return gw_fail(why, GW_EINVAL,
+                       "--events records one run: say --algo NAME%s%s",
+                       count > 1 && order_word ? " and one --order" : "",
+                       without ? ", without --without" : "");
+    for (unsigned i = 0; i < count && !err && !interrupted; i++)
+        err = all ? add_order(table, orders[i], why)
+                  : add_algo(table, source.algo, orders[i], why);
+    return err;
+}
+
+static enum gw_err add_rows(struct sim_table *table, const char *operand,
+                            bool is_file, struct gw_error *why)
+{
+    if (is_file)
+        return add_file(table, operand, why);
+    return source.algo && algo_is_file()
+               ? add_named_file(table, table->collective, why)
+               : add_orders(table, why);
+}
+
 static enum gw_err collect(struct sim_table *table, const char *operand,
                            struct gw_error *why)
 {
@@ -372,18 +338,17 @@ static enum gw_err collect(struct sim_table *table, const char *operand,
         return why->code;
     table->ranks =
         source.ranks ? source.ranks : gw_topology_ranks(table->topology);
-    if (is_file)
-        return add_file(table, operand, why);
-    settle(table);
-    bool all = !source.algo || strcmp(source.algo, "all") == 0;
-    if (all && events)
-        return gw_fail(why, GW_EINVAL,
-                       "--events records one run: say --algo NAME");
-    if (all)
-        return add_all(table, why);
-    if (algo_is_file())
-        return add_named_file(table, table->collective, why);
-    return add_algo(table, source.algo, order_of(table), why);
+    if (!is_file)
+        settle(table);
+    gw_topology_order(table->topology, sim_order(table->topology, order_word));
+    enum gw_err err =
+        routes_asked ? GW_OK : add_rows(table, operand, is_file, why);
+    if (err || !without)
+        return err;
+    table->without = without;
+    err = gw_topology_leave_out(table->topology, without, why);
+    gw_topology_order(table->topology, sim_order(table->topology, order_word));
+    return err || routes_asked ? err : add_rows(table, operand, is_file, why);
 }
 
 /* ---- the command ---- */
@@ -417,7 +382,9 @@ static int run(int operand_count, char **operands)
     if (fill(&table, operands[0], &why))
         status = complain(&why);
     else
-        status = links_asked ? sim_print_links(&table) : sim_print(&table);
+        status = routes_asked  ? sim_print_routes(&table)
+                 : links_asked ? sim_print_links(&table)
+                               : sim_print(&table);
     for (size_t i = 0; i < table.row_count; i++)
         gw_topology_result_destroy(&table.rows[i].result);
     free(table.rows);
@@ -432,6 +399,7 @@ const struct command command_sim = {
     .examples =
         "collrun sim allreduce --topo racks.topo -b 16M\n"
         "collrun sim allreduce --topo racks.topo -a ring --order interleaved\n"
+        "collrun sim allreduce -t server-8.topo -a ring --without direct\n"
         "collrun sim alltoall -n 16 -a pairwise --events a.jsonl\n",
     .options = options,
     .operands_min = 1,

@@ -11,6 +11,7 @@
 /* An algorithm in an order of ranks. */
 struct sim_row {
     char algo[64];
+    const char *without; /* the links that were left out; NULL: none */
     enum gw_rank_order order;
     struct gw_topology_result *result;
 };
@@ -24,6 +25,7 @@ struct sim_table {
     size_t elem_bytes, count;
     double message_us;
     uint64_t reduce_rate; /* bytes a second; 0: no limit */
+    const char *without;  /* at present; NULL: all links are there */
     size_t row_count, row_room;
     struct sim_row *rows;
 };
@@ -52,6 +54,19 @@ GW_MUST_CHECK enum gw_err sim_machine_run(const struct sim_machine *machine,
                                           struct gw_topology_result **result,
                                           struct gw_error *why);
 
+/* ---- sim_orders.c ---- */
+
+enum { SIM_ORDERS_MAX = 4 };
+
+/* The order that is asked for, or what the file says; `word` NULL or "all". */
+enum gw_rank_order sim_order(const struct gw_topology *topology,
+                             const char *word);
+/* The orders of the rows: the one that is asked for; or all that differ, with
+ * "all", or where `several` algorithms run; or what the file says. Returns how
+ * many. */
+unsigned sim_orders(const struct gw_topology *topology, const char *word,
+                    bool several, enum gw_rank_order orders[SIM_ORDERS_MAX]);
+
 /* ---- sim_table.c ---- */
 
 /* Both sort the rows, the fastest first, and return the exit status. A row an
@@ -59,5 +74,8 @@ GW_MUST_CHECK enum gw_err sim_machine_run(const struct sim_machine *machine,
  * carried something), both directions. */
 int sim_print(struct sim_table *table);
 int sim_print_links(struct sim_table *table);
+/* A row for each pair of ranks: the kinds of links on the way from the one to
+ * the other, its rate and latency. */
+int sim_print_routes(const struct sim_table *table);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What collrun sim prints: the algorithms side by side, the fastest first; or
- * what each link has carried.
+ * what each link has carried; or the routes. Where the topology names kinds of
+ * links, each kind has a column: what the busiest of them carries one way.
  */
 #include "sim.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOPS_SHOWN = 8 };
+enum { HOPS_SHOWN = 8, KINDS_MAX = 16 };
 
 static int faster(const void *a, const void *b)
 {
@@ -20,7 +21,9 @@ static int faster(const void *a, const void *b)
     if (by != 0)
         return by < 0 ? -1 : 1;
     int algo = strcmp(x->algo, y->algo);
-    return algo ? algo : (int)x->order - (int)y->order;
+    return algo                   ? algo
+           : x->order != y->order ? (int)x->order - (int)y->order
+                                  : (x->without != NULL) - (y->without != NULL);
 }
 
 static void sort(struct sim_table *table)
@@ -57,6 +60,7 @@ static double buffers(const struct sim_table *table, uint64_t bytes)
 static const struct field fields[] = {
     {"algo", NULL, FIELD_TEXT, 0, false},
     {"order", NULL, FIELD_TEXT, 0, false},
+    {"without", NULL, FIELD_TEXT, 0, false},
     {"rounds", NULL, FIELD_INTEGER, 0, false},
     {"messages", NULL, FIELD_INTEGER, 0, true},
     {"total_bytes", NULL, FIELD_INTEGER, 0, true},
@@ -67,6 +71,49 @@ static const struct field fields[] = {
     {"time_us", "time us", FIELD_REAL, 2, false},
     {"times_best", "x best", FIELD_REAL, 2, false},
 };
+
+enum {
+    FIELDS = sizeof fields / sizeof *fields,
+    FIELD_WITHOUT = 2,
+    FIELD_UPLINK = 6,
+    FIELD_UPLINK_END = 10
+};
+
+/* The columns of this table: those of uplinks, or of each kind of links. */
+static unsigned columns(const struct sim_table *table,
+                        struct field out[FIELDS + KINDS_MAX],
+                        char names[KINDS_MAX][32])
+{
+    const char *kind;
+    unsigned kinds = 0, count = FIELDS;
+    memcpy(out, fields, sizeof fields);
+    out[FIELD_WITHOUT].hidden = !table->without;
+    for (; kinds < KINDS_MAX &&
+           (kind = gw_topology_link_word(table->topology, kinds));
+         kinds++) {
+        snprintf(names[kinds], sizeof names[kinds], "%s_buffers", kind);
+        out[count++] = (struct field){names[kinds], kind, FIELD_REAL, 4, false};
+    }
+    for (unsigned i = FIELD_UPLINK; kinds > 0 && i < FIELD_UPLINK_END; i++)
+        out[i].hidden = true;
+    return count;
+}
+
+/* Over the busiest link of the kind, one direction. */
+static uint64_t kind_bytes(const struct sim_table *table,
+                           const struct gw_topology_result *result,
+                           const char *kind)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < result->links; i++) {
+        struct gw_topology_link link;
+        gw_topology_link(table->topology, i, &link);
+        if (link.word && strcmp(link.word, kind) == 0 &&
+            result->link_bytes[i] > most)
+            most = result->link_bytes[i];
+    }
+    return most;
+}
 
 /* Of the uplink that is used most. */
 static double uplink_percent(const struct sim_table *table,
@@ -88,19 +135,26 @@ static void print_row(struct output *output, const struct sim_table *table,
 {
     const struct gw_topology_result *r = row->result;
     double best = table->rows[0].result->time_us;
-    output_row(output, (union value[]){
-                           {.text = row->algo},
-                           {.text = gw_rank_order_name(row->order)},
-                           {.integer = r->rounds},
-                           {.integer = (int64_t)r->messages},
-                           {.integer = (int64_t)r->bytes},
-                           {.integer = (int64_t)r->uplink_bytes_max},
-                           {.real = buffers(table, r->uplink_bytes_max)},
-                           {.real = uplink_percent(table, r)},
-                           {.integer = (int64_t)r->uplink_bytes},
-                           {.real = r->time_us},
-                           {.real = best > 0 ? r->time_us / best : 1},
-                       });
+    const char *kind;
+    union value values[FIELDS + KINDS_MAX] = {
+        {.text = row->algo},
+        {.text = gw_rank_order_name(row->order)},
+        {.text = row->without ? row->without : "-"},
+        {.integer = r->rounds},
+        {.integer = (int64_t)r->messages},
+        {.integer = (int64_t)r->bytes},
+        {.integer = (int64_t)r->uplink_bytes_max},
+        {.real = buffers(table, r->uplink_bytes_max)},
+        {.real = uplink_percent(table, r)},
+        {.integer = (int64_t)r->uplink_bytes},
+        {.real = r->time_us},
+        {.real = best > 0 ? r->time_us / best : 1},
+    };
+    for (unsigned k = 0;
+         k < KINDS_MAX && (kind = gw_topology_link_word(table->topology, k));
+         k++)
+        values[FIELDS + k].real = buffers(table, kind_bytes(table, r, kind));
+    output_row(output, values);
 }
 
 /* The last messages that waited for each other, in the order of time. */
@@ -131,8 +185,10 @@ int sim_print(struct sim_table *table)
 {
     struct gw_error why;
     struct output *output;
-    if (output_begin("collrun sim", common.output, fields,
-                     sizeof fields / sizeof *fields, &output, &why))
+    struct field shown[FIELDS + KINDS_MAX];
+    char names[KINDS_MAX][32];
+    unsigned count = columns(table, shown, names);
+    if (output_begin("collrun sim", common.output, shown, count, &output, &why))
         return complain(&why);
     sort(table);
     notes(output, table);
@@ -151,6 +207,7 @@ int sim_print(struct sim_table *table)
 static const struct field link_fields[] = {
     {"algo", NULL, FIELD_TEXT, 0, false},
     {"order", NULL, FIELD_TEXT, 0, false},
+    {"without", NULL, FIELD_TEXT, 0, true},
     {"link", NULL, FIELD_TEXT, 0, false},
     {"rate", "bytes/s", FIELD_INTEGER, 0, false},
     {"latency_us", "latency us", FIELD_REAL, 2, true},
@@ -173,6 +230,7 @@ static void print_link(struct output *output, const struct sim_table *table,
     output_row(output, (union value[]){
                            {.text = row->algo},
                            {.text = gw_rank_order_name(row->order)},
+                           {.text = row->without ? row->without : "-"},
                            {.text = name},
                            {.integer = (int64_t)link.rate},
                            {.real = (double)link.latency_ns / 1e3},
@@ -195,5 +253,77 @@ int sim_print_links(struct sim_table *table)
     for (size_t i = 0; i < table->row_count; i++)
         for (unsigned l = 0; l < table->rows[i].result->links; l++)
             print_link(output, table, &table->rows[i], l);
+    return end(output);
+}
+
+/* ---- a row a pair of ranks ---- */
+
+static const struct field route_fields[] = {
+    {"from", NULL, FIELD_TEXT, 0, false},
+    {"to", NULL, FIELD_TEXT, 0, false},
+    {"src", NULL, FIELD_INTEGER, 0, true},
+    {"dst", NULL, FIELD_INTEGER, 0, true},
+    {"hops", NULL, FIELD_INTEGER, 0, false},
+    {"rate", "bytes/s", FIELD_INTEGER, 0, false},
+    {"latency_us", "latency us", FIELD_REAL, 2, false},
+    {"route", NULL, FIELD_TEXT, 0, false},
+};
+
+/* What the links on the way are called, as many as there is room for. */
+static unsigned name_route(const struct gw_topology *t, unsigned src,
+                           unsigned dst, char *text, size_t size)
+{
+    unsigned links[GW_WAY_MAX];
+    unsigned count = gw_topology_way(t, src, dst, links);
+    size_t used = 0;
+    *text = 0;
+    for (unsigned i = 0; i < count && used < size; i++) {
+        char name[64];
+        struct gw_topology_link link;
+        gw_topology_link(t, links[i], &link);
+        gw_topology_link_name(t, links[i], name);
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i == 0      ? ""
+                                 : link.word ? " "
+                                             : ", ",
+                                 link.word ? link.word : name);
+    }
+    return count;
+}
+
+static void print_route(struct output *output, const struct gw_topology *t,
+                        unsigned src, unsigned dst)
+{
+    char route[512];
+    uint64_t rate, latency_ns;
+    unsigned hops = name_route(t, src, dst, route, sizeof route);
+    gw_topology_way_sum(t, src, dst, &rate, &latency_ns);
+    output_row(output, (union value[]){
+                           {.text = gw_topology_host(t, src)},
+                           {.text = gw_topology_host(t, dst)},
+                           {.integer = src},
+                           {.integer = dst},
+                           {.integer = hops},
+                           {.integer = (int64_t)rate},
+                           {.real = (double)latency_ns / 1e3},
+                           {.text = route},
+                       });
+}
+
+int sim_print_routes(const struct sim_table *table)
+{
+    struct gw_error why;
+    struct output *output;
+    const struct gw_topology *t = table->topology;
+    if (output_begin("collrun sim routes", common.output, route_fields,
+                     sizeof route_fields / sizeof *route_fields, &output, &why))
+        return complain(&why);
+    output_note_text(output, "topology", gw_topology_name(t));
+    output_note_text(output, "without", table->without ? table->without : "-");
+    unsigned ranks = gw_topology_ranks(t);
+    for (unsigned src = 0; src < ranks && src < table->ranks; src++)
+        for (unsigned dst = 0; dst < ranks && dst < table->ranks; dst++)
+            if (src != dst)
+                print_route(output, t, src, dst);
     return end(output);
 }

@@ -24,6 +24,11 @@ void gw_topology_destroy(struct gw_topology **topology)
     free(t->racks);
     free(t->host_names.place);
     free(t->rack_names.place);
+    free(t->node_names.place);
+    free(t->graph.nodes);
+    free(t->graph.node_of_host);
+    free(t->graph.edges);
+    free(t->graph.via);
     free(t->listed);
     free(t->host_of);
     free(t);
@@ -46,7 +51,8 @@ enum gw_err gw_topology_load(const char *path, struct gw_topology **topology,
 
 /* ---- ranks on hosts ---- */
 
-static const char *const order_names[] = {"file", "racks", "interleaved"};
+static const char *const order_names[] = {"file", "racks", "interleaved",
+                                          "ring"};
 
 const char *gw_rank_order_name(enum gw_rank_order order)
 {
@@ -107,6 +113,10 @@ void gw_topology_order(struct gw_topology *topology, enum gw_rank_order order)
         break;
     case GW_ORDER_INTERLEAVED:
         deal_interleaved(t);
+        break;
+    case GW_ORDER_RING:
+        deal_racks(t);
+        gw__ring_order(t);
         break;
     case GW_ORDER_FILE:
         memcpy(t->host_of, t->listed, t->listed_count * sizeof *t->host_of);
@@ -212,6 +222,8 @@ enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
         rack->settled = line;
     }
     gw__fabric_settle(&t->fabric, &t->nic);
+    if (t->fabric.kind == GW__GRAPH && gw__graph_settle(t, why))
+        return why->code;
     t->host_of = malloc(t->capacity * sizeof *t->host_of);
     if (!t->host_of)
         return gw_fail(why, GW_ENOMEM, "a topology of %u ranks", t->capacity);
@@ -219,12 +231,24 @@ enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
     return GW_OK;
 }
 
+/* What lies between the hosts. */
+static unsigned links_between(const struct gw_topology *t)
+{
+    switch (t->fabric.kind) {
+    case GW__RACKS:
+        return RACK_LINKS * t->rack_count;
+    case GW__GRAPH:
+        return 2 * t->graph.edge_count;
+    case GW__FAT_TREE:
+    case GW__TORUS:
+        break;
+    }
+    return gw__fabric_links(&t->fabric);
+}
+
 unsigned gw_topology_links(const struct gw_topology *topology)
 {
-    const struct gw_topology *t = topology;
-    return HOST_LINKS * t->host_count + (t->fabric.kind == GW__RACKS
-                                             ? RACK_LINKS * t->rack_count
-                                             : gw__fabric_links(&t->fabric));
+    return HOST_LINKS * topology->host_count + links_between(topology);
 }
 
 void gw_topology_link(const struct gw_topology *topology, unsigned index,
@@ -234,6 +258,10 @@ void gw_topology_link(const struct gw_topology *topology, unsigned index,
     unsigned racks_begin = HOST_LINKS * t->host_count;
     struct gw__line line;
     assert(index < gw_topology_links(t));
+    if (index >= racks_begin && t->fabric.kind == GW__GRAPH) {
+        gw__graph_link(t, index - racks_begin, link);
+        return;
+    }
     if (index >= racks_begin && t->fabric.kind != GW__RACKS) {
         gw__fabric_link(&t->fabric, index - racks_begin, link);
         return;
@@ -267,6 +295,10 @@ void gw_topology_link_name(const struct gw_topology *topology, unsigned index,
                                         [GW_LINK_UPLINK] = "uplink"};
     struct gw_topology_link link;
     unsigned racks_begin = HOST_LINKS * topology->host_count;
+    if (index >= racks_begin && topology->fabric.kind == GW__GRAPH) {
+        gw__graph_link_name(topology, index - racks_begin, out);
+        return;
+    }
     if (index >= racks_begin && topology->fabric.kind != GW__RACKS) {
         gw__fabric_link_name(topology, index - racks_begin, out);
         return;
@@ -291,6 +323,12 @@ unsigned gw_topology_way(const struct gw_topology *topology, unsigned src,
     unsigned from_rack = t->hosts[from].rack, to_rack = t->hosts[to].rack;
     if (from == to) {
         links[count++] = HOST_LINKS * from + 2;
+        return count;
+    }
+    if (t->fabric.kind == GW__GRAPH) {
+        count = gw__graph_way(t, from, to, links);
+        for (unsigned i = 0; i < count; i++)
+            links[i] += racks_begin;
         return count;
     }
     links[count++] = HOST_LINKS * from;

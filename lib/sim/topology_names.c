@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hosts and racks, and which one has a name: two growing arrays with a hash
- * table each. Half of a table's places stay empty, so that looking a name up
+ * Hosts, racks and nodes of a graph, and which one has a name: growing arrays
+ * with a hash table each. Half of a table's places stay empty, so that looking a name up
  * ends soon; the names stand in the arrays alone.
  */
 #include "topology_parts.h"
@@ -20,6 +20,11 @@ static const char *host_name(const struct gw_topology *t, uint32_t i)
 static const char *rack_name(const struct gw_topology *t, uint32_t i)
 {
     return t->racks[i].name;
+}
+
+static const char *node_name(const struct gw_topology *t, uint32_t i)
+{
+    return t->graph.nodes[i].name;
 }
 
 /* Where the name stands in the table, or the empty place where it would. */
@@ -127,6 +132,60 @@ bool gw__rack_add(struct gw_topology *t, const char *name)
     if (!add(t, &t->rack_names, rack_name))
         return false;
     t->rack_count++;
+    return true;
+}
+
+uint32_t gw__node_find(const struct gw_topology *t, const char *name,
+                       size_t length)
+{
+    return find(t, &t->node_names, node_name, name, length);
+}
+
+/* The node is a place for ranks. */
+static bool hold_ranks(struct gw_topology *t, const struct gw__node *node)
+{
+    struct gw__graph *g = &t->graph;
+    void *nodes = g->node_of_host;
+    unsigned host = t->host_count;
+    if (!grow(&nodes, &g->host_room, host, sizeof *g->node_of_host))
+        return false;
+    g->node_of_host = nodes;
+    if (!gw__host_add(t, node->name))
+        return false;
+    g->node_of_host[host] = g->node_count;
+    if (node->kind == GW__NODE_MEMORY) {
+        t->hosts[host].ranks = 0;
+        t->capacity--;
+    }
+    return true;
+}
+
+bool gw__node_add(struct gw_topology *t, const char *name,
+                  enum gw__node_kind kind, uint32_t server)
+{
+    struct gw__graph *g = &t->graph;
+    void *nodes = g->nodes;
+    if (!grow(&nodes, &g->node_room, g->node_count, sizeof *g->nodes))
+        return false;
+    g->nodes = nodes;
+    struct gw__node *node = &g->nodes[g->node_count];
+    *node = (struct gw__node){.kind = kind, .server = server};
+    memcpy(node->name, name, strlen(name) + 1);
+    bool holds = kind == GW__NODE_ACCELERATOR || kind == GW__NODE_MEMORY;
+    if ((holds && !hold_ranks(t, node)) || !add(t, &t->node_names, node_name))
+        return false;
+    g->node_count++;
+    return true;
+}
+
+bool gw__edge_add(struct gw_topology *t, const struct gw__edge *edge)
+{
+    struct gw__graph *g = &t->graph;
+    void *edges = g->edges;
+    if (!grow(&edges, &g->edge_room, g->edge_count, sizeof *g->edges))
+        return false;
+    g->edges = edges;
+    g->edges[g->edge_count++] = *edge;
     return true;
 }
 

@@ -10,8 +10,11 @@
  *     rack NAME: HOST ...
  *     fat-tree k=N [levels=2|3] [rate=R | oversubscription=A:B] [latency=T]
  *     torus XxY[xZ] [rate=R] [latency=T]
+ *     server NAME ...: socket | memory | switch | accelerator | nic NODE ...
+ *     switch NODE ...
+ *     link KIND NODE: NODE ... [rate=R] [latency=T]
  *     host HOST ... ranks=N
- *     order racks | interleaved | HOST ...
+ *     order racks | interleaved | ring | HOST ...
  */
 #include "topology_parts.h"
 
@@ -73,7 +76,8 @@ static bool read_rack(struct reader *r)
     if (gw__at_line_end(words) || gw__byte_at(words, colon) != ':')
         return gw__expected(words, at, "a rack's name and `:`");
     if (r->t->fabric.kind != GW__RACKS)
-        return fail_at_word(r, "a fat tree or torus has all its racks");
+        return fail_at_word(r, "a fat tree, torus or servers have all their "
+                               "racks");
     if (!gw__names_read(words, at, colon, take_rack, r) ||
         !gw__next_word(words))
         return false;
@@ -110,7 +114,7 @@ static bool build_fabric(struct reader *r, size_t at)
 
 static bool may_have_fabric(struct reader *r)
 {
-    return r->t->rack_count == 0 ||
+    return (r->t->rack_count == 0 && r->t->fabric.kind == GW__RACKS) ||
            fail_at_word(r, "a fat tree or torus is all of a topology: no racks "
                            "beside it");
 }
@@ -218,6 +222,9 @@ static bool read_nic(struct reader *r)
 {
     struct gw__settings said;
     size_t at = r->words.word;
+    if (r->t->fabric.kind == GW__GRAPH)
+        return fail_at_word(r, "a network card of servers is a node, and its "
+                               "links are told by `link`");
     bool right = read_picks(r, pick_host, GW__RATE | GW__LATENCY, &said);
     if (right && r->picked_count == 0)
         return merge(r, &r->t->nic, &said, at);
@@ -245,8 +252,8 @@ static bool read_uplink(struct reader *r)
     struct gw__settings said;
     size_t at = r->words.word;
     if (r->t->fabric.kind != GW__RACKS)
-        return fail_at_word(r, "links of a fat tree or torus are told where it "
-                               "is");
+        return fail_at_word(r, "links of a fat tree, torus or servers are told "
+                               "where these are");
     bool right = read_picks(
         r, pick_rack, GW__RATE | GW__LATENCY | GW__OVERSUBSCRIPTION, &said);
     if (right && r->picked_count == 0)
@@ -307,9 +314,11 @@ static bool read_order(struct reader *r)
     enum gw_rank_order said = gw__is_word(words, "racks") ? GW_ORDER_RACKS
                               : gw__is_word(words, "interleaved")
                                   ? GW_ORDER_INTERLEAVED
-                                  : GW_ORDER_FILE;
+                              : gw__is_word(words, "ring") ? GW_ORDER_RING
+                                                           : GW_ORDER_FILE;
     if (gw__at_line_end(words))
-        return gw__expected(words, words->word, "racks, interleaved or hosts");
+        return gw__expected(words, words->word,
+                            "racks, interleaved, ring or hosts");
     if (t->said != GW_ORDER_FILE ||
         (said != GW_ORDER_FILE && t->listed_count > 0))
         return fail_at_word(r, "the order is there twice");
@@ -364,6 +373,8 @@ static const struct statement {
 static bool read_statement(struct reader *r)
 {
     struct gw__words *words = &r->words;
+    if (*r->t->name && gw__graph_statement(words))
+        return gw__graph_read(words, r->t);
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
         if (gw__is_word(words, statements[i].name)) {
             if (i > 0 && !*r->t->name)
@@ -372,8 +383,8 @@ static bool read_statement(struct reader *r)
         }
     return gw__expected(words, words->word,
                         *r->t->name
-                            ? "nic, inner, uplink, rack, fat-tree, torus, host "
-                              "or order"
+                            ? "nic, inner, uplink, rack, fat-tree, torus, "
+                              "server, switch, link, host or order"
                             : "`topology NAME`");
 }
 

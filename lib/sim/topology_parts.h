@@ -6,6 +6,9 @@
  *   topology_names.c   which host or rack has a name
  *   topology.c         loaded, settled, looked at: ranks, links, ways
  *   topology_fabric.c  fat trees and tori, read by topology_fabric_read.c
+ *   topology_graph.c   servers inside: a graph and its routes, read by
+ *                      topology_graph_read.c
+ *   topology_ring.c    the order of ranks with the cheapest ring
  *   topology_print.c   the way back to text
  * A plan on it in virtual time is in traffic*.c, see traffic.h.
  */
@@ -52,7 +55,7 @@ struct gw__names {
     size_t count;
 };
 
-enum gw__fabric_kind { GW__RACKS, GW__FAT_TREE, GW__TORUS };
+enum gw__fabric_kind { GW__RACKS, GW__FAT_TREE, GW__TORUS, GW__GRAPH };
 
 /* What lies between the hosts, where it is not racks told one by one. */
 struct gw__fabric {
@@ -63,15 +66,62 @@ struct gw__fabric {
     struct gw__line settled;
 };
 
+/* ---- servers as a graph ---- */
+
+enum {
+    GW__GRAPH_NODES_MAX = 512,
+    GW__EDGES_MAX = 4096,
+    GW__EDGE_KINDS_MAX = 12,
+    GW__EDGE_KIND_NAME_MAX = 14 /* bytes, 0 included */
+};
+
+/* Accelerators and memory hold ranks and are ends of routes; the others
+ * forward. */
+enum gw__node_kind {
+    GW__NODE_SOCKET,
+    GW__NODE_MEMORY,
+    GW__NODE_SWITCH,
+    GW__NODE_ACCELERATOR,
+    GW__NODE_NIC,
+    GW__NODE_KINDS
+};
+
+struct gw__node {
+    char name[GW_TOPOLOGY_NAME_MAX];
+    enum gw__node_kind kind;
+    uint32_t server; /* a rack; UINT32_MAX: between servers */
+};
+
+/* Two directed links: 2 e from `a` to `b`, and 2 e + 1 back. */
+struct gw__edge {
+    uint32_t a, b;
+    uint32_t kind; /* of graph.kinds */
+    struct gw__line line;
+};
+
+struct gw__graph {
+    struct gw__node *nodes;
+    uint32_t *node_of_host; /* and back through the host's name */
+    struct gw__edge *edges;
+    uint32_t *via; /* [host][node]: the link that the route from `host` takes
+                      into `node` */
+    unsigned node_count, edge_count;
+    size_t node_room, edge_room, host_room;
+    char kinds[GW__EDGE_KINDS_MAX][GW__EDGE_KIND_NAME_MAX];
+    unsigned kind_count;
+    unsigned left_out; /* a kind, counted from 1; 0: none */
+};
+
 struct gw_topology {
     char name[GW_TOPOLOGY_NAME_MAX];
     struct gw__line nic, inner, uplink; /* of those not told alone */
     struct gw__fabric fabric;
+    struct gw__graph graph; /* of GW__GRAPH */
     struct gw__host *hosts;
     struct gw__rack *racks;
     unsigned host_count, rack_count;
     size_t host_room, rack_room;
-    struct gw__names host_names, rack_names;
+    struct gw__names host_names, rack_names, node_names;
     enum gw_rank_order said; /* of the order; GW_ORDER_FILE: see `listed` */
     uint32_t *listed;        /* GW_ORDER_FILE: the host of each rank */
     unsigned listed_count;
@@ -120,6 +170,13 @@ bool gw__names_read(struct gw__words *words, size_t begin, size_t end,
 bool gw__fat_tree_read(struct gw__words *words, struct gw__fabric *fabric);
 bool gw__torus_read(struct gw__words *words, struct gw__fabric *fabric);
 
+/* ---- topology_graph_read.c ---- */
+
+/* Is the word to look at `server`, `switch` or `link`? */
+bool gw__graph_statement(const struct gw__words *words);
+/* Reads that statement. */
+bool gw__graph_read(struct gw__words *words, struct gw_topology *t);
+
 /* ---- topology_names.c ---- */
 
 /* The number of the host or rack of that name (`length` bytes), or UINT32_MAX.
@@ -131,6 +188,13 @@ uint32_t gw__rack_find(const struct gw_topology *t, const char *name,
 /* Appends one; its name must be new. False when memory is short. */
 bool gw__host_add(struct gw_topology *t, const char *name);
 bool gw__rack_add(struct gw_topology *t, const char *name);
+uint32_t gw__node_find(const struct gw_topology *t, const char *name,
+                       size_t length);
+/* `server`: UINT32_MAX for a switch between servers. An accelerator is a host
+ * with one rank, memory a host without. */
+bool gw__node_add(struct gw_topology *t, const char *name,
+                  enum gw__node_kind kind, uint32_t server);
+bool gw__edge_add(struct gw_topology *t, const struct gw__edge *edge);
 /* The next rank is on this host. */
 bool gw__host_list(struct gw_topology *t, uint32_t host);
 
@@ -149,6 +213,26 @@ unsigned gw__fabric_way(const struct gw__fabric *fabric, unsigned from,
                         unsigned to, unsigned *links);
 /* What is not said of its links follows from the cards. */
 void gw__fabric_settle(struct gw__fabric *fabric, const struct gw__line *nic);
+
+/* ---- topology_graph.c ---- */
+
+const char *gw__node_kind_name(enum gw__node_kind kind);
+void gw__graph_link(const struct gw_topology *t, unsigned index,
+                    struct gw_topology_link *link);
+void gw__graph_link_name(const struct gw_topology *t, unsigned index,
+                         char out[64]);
+unsigned gw__graph_way(const struct gw_topology *t, unsigned from, unsigned to,
+                       unsigned *links);
+/* Finds all routes; GW_EDATA: there is none between two hosts. */
+GW_MUST_CHECK enum gw_err gw__graph_settle(struct gw_topology *t,
+                                           struct gw_error *why);
+
+/* ---- topology_ring.c ---- */
+
+/* What a link costs a message of 1 MiB: its latency and the bytes' time. */
+uint64_t gw__link_cost(uint64_t rate, uint64_t latency_ns);
+/* Moves the ranks, which are in rack order, so that their ring is cheap. */
+void gw__ring_order(struct gw_topology *t);
 
 /* ---- topology.c ---- */
 

@@ -57,6 +57,47 @@ static void print_racks(const struct gw_topology *t, FILE *file)
     }
 }
 
+static void print_nodes(const struct gw_topology *t, uint32_t server,
+                        FILE *file)
+{
+    enum gw__node_kind kind = GW__NODE_KINDS;
+    for (unsigned n = 0; n < t->graph.node_count; n++) {
+        const struct gw__node *node = &t->graph.nodes[n];
+        if (node->server != server)
+            continue;
+        if (server == UINT32_MAX)
+            fputs("switch", file);
+        else if (node->kind != kind)
+            fprintf(file, " %s", gw__node_kind_name(node->kind));
+        kind = node->kind;
+        fprintf(file, " %s%s", node->name, server == UINT32_MAX ? "\n" : "");
+    }
+}
+
+static void print_graph(const struct gw_topology *t, FILE *file)
+{
+    const struct gw__graph *g = &t->graph;
+    for (unsigned r = 0; r < t->rack_count; r++) {
+        fprintf(file, "server %s:", t->racks[r].name);
+        print_nodes(t, r, file);
+        fputc('\n', file);
+    }
+    print_nodes(t, UINT32_MAX, file);
+    for (unsigned e = 0; e < g->edge_count; e++) {
+        const struct gw__edge *edge = &g->edges[e];
+        fprintf(file, "link %s %s: %s", g->kinds[edge->kind],
+                g->nodes[edge->a].name, g->nodes[edge->b].name);
+        print_settings(file, &edge->line);
+    }
+}
+
+static unsigned usual_ranks(const struct gw_topology *t, unsigned host)
+{
+    const struct gw__graph *g = &t->graph;
+    return t->fabric.kind != GW__GRAPH ||
+           g->nodes[g->node_of_host[host]].kind != GW__NODE_MEMORY;
+}
+
 /* What is told of one host or rack alone. */
 static void print_own(const struct gw_topology *t, FILE *file)
 {
@@ -66,7 +107,7 @@ static void print_own(const struct gw_topology *t, FILE *file)
         const struct gw__host *host = &t->hosts[h];
         print_line(file, "nic", host->name, &host->nic);
         print_line(file, "inner", host->name, &host->inner);
-        if (host->ranks != 1)
+        if (host->ranks != usual_ranks(t, h))
             fprintf(file, "host %s ranks=%u\n", host->name, host->ranks);
     }
 }
@@ -100,6 +141,8 @@ enum gw_err gw_topology_print(const struct gw_topology *topology, FILE *file,
     print_line(file, "uplink", NULL, &topology->uplink);
     if (topology->fabric.kind == GW__RACKS)
         print_racks(topology, file);
+    else if (topology->fabric.kind == GW__GRAPH)
+        print_graph(topology, file);
     else
         print_fabric(&topology->fabric, file);
     print_own(topology, file);

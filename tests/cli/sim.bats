@@ -121,6 +121,36 @@ field() {
     [[ $output = *"c7 nic in"* ]]
 }
 
+@test "inside a server: the ring over direct links, and without them" {
+    local server=$LABS/topologies/server-8.topo
+    collrun sim allreduce -t "$server" -a ring -b 64M --order all \
+        --without direct -o csv >out.csv
+    [ "$(wc -l <out.csv)" = 7 ]
+    # 2(p-1)(alpha + hop + n/p beta) over direct links. Over PCIe and QPI the
+    # latter is always busy, and its hop is waited for once.
+    awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { row = $at["order"] "," $at["without"]
+          us[row] = $at["time_us"]; qpi[row] = $at["qpi_buffers"]
+          pcie[row] = $at["pcie_buffers"]; direct[row] = $at["direct_buffers"] }
+        function near(a, b) { return a > b - 0.02 && a < b + 0.02 }
+        END {
+            exit !(near(us["ring,-"], 14 * (1 + 1 + 8 / 20 / 1024 * 1e6)) &&
+                   near(us["ring,direct"], 14 * (1 + 8 / 9 / 1024 * 1e6) + 2.5) &&
+                   qpi["ring,-"] == 0 && pcie["ring,-"] == 0 &&
+                   direct["ring,-"] == 1.75 && qpi["racks,-"] == 1.75 &&
+                   pcie["ring,direct"] == 1.75 && direct["ring,direct"] == 0)
+        }' out.csv
+    collrun sim allreduce -t "$server" --routes -o json >out
+    [ "$(json schema <out)" = "collrun sim routes" ]
+    [ "$(json rows 0 route <out)" = direct ]
+    [ "$(json rows 4 route <out)" = "pcie pcie qpi pcie pcie" ]
+    [ "$(json rows 4 to <out)" = gpu5 ]
+    run -64 collrun sim allreduce -t "$server" --without tcp
+    [[ $output = *"server-8 has no links \`tcp\`"* ]]
+    run -64 collrun sim allreduce -t "$server" -a ring --without direct --events x
+}
+
 @test "plans of one's own, by file or by --algo; wrong ones are refused" {
     collrun sim "$LABS/plans/ring-allreduce.plan" -t "$RACKS" -o json >out
     [ "$(json ranks <out)" = 32 ]

@@ -278,7 +278,8 @@ static const struct {
     {"topology a/b\n",
      "t:1:11: expected a letter, a digit, `_`, `-` or `.`, found `/b`"},
     {HEAD "racks a: a0\n", "t:2:1: expected nic, inner, uplink, rack, "
-                           "fat-tree, torus, host or order, "
+                           "fat-tree, torus, server, switch, link, host or "
+                           "order, "
                            "found `racks`"},
     {HEAD "rack a a0\n", "t:2:6: expected a rack's name and `:`, found `a`"},
     {HEAD "rack a:\n", "t:2:8: expected the rack's hosts, found the end of the "
@@ -303,8 +304,8 @@ static const struct {
     {RACKS "order a0\norder racks\n", "t:5:7: the order is there twice"},
     {RACKS "order racks a0\n",
      "t:4:13: expected the end of the line, found `a0`"},
-    {RACKS "order\n",
-     "t:4:6: expected racks, interleaved or hosts, found the end of the line"},
+    {RACKS "order\n", "t:4:6: expected racks, interleaved, ring or hosts, "
+                      "found the end of the line"},
     {RACKS "uplink z rate=1\n", "t:4:8: there is no rack `z` above"},
     {RACKS "uplink oversubscription=4\n",
      "t:4:26: expected `:`, as in 4:1, found the end of the word"},
@@ -358,11 +359,11 @@ static const struct {
     {HEAD "torus 400x400\n", "t:2:7: there are more than 131072 hosts"},
     {HEAD "torus 2000\n", "t:2:7: a way would have more than 512 links"},
     {HEAD "torus 4x4\nrack a: a0\n",
-     "t:3:6: a fat tree or torus has all its racks"},
+     "t:3:6: a fat tree, torus or servers have all their racks"},
     {RACKS "torus 4x4\n",
      "t:4:7: a fat tree or torus is all of a topology: no racks beside it"},
     {HEAD "torus 4x4\nuplink rate=1\n",
-     "t:3:8: links of a fat tree or torus are told where it is"},
+     "t:3:8: links of a fat tree, torus or servers are told where these are"},
     {HEAD "rack a: abcdefghijklmnopqrstuvwxyz012345\n",
      "t:2:9: a name has at most 31 characters"},
 };

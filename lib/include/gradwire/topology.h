@@ -21,7 +21,10 @@
  * Instead of racks that are told one by one a topology may be a fat tree or a
  * torus (gradwire-topology(5)). A fat tree's edge switches are racks, with an
  * uplink to each switch above; a torus' rows are racks, and its hosts are the
- * switches.
+ * switches. Or it looks inside servers: sockets, their memory, PCIe switches,
+ * accelerators and network cards are the nodes of a graph whose links the file
+ * names, and the way is the route of least cost. There a server is a rack, and
+ * accelerators and memory are hosts.
  */
 #ifndef GRADWIRE_TOPOLOGY_H
 #define GRADWIRE_TOPOLOGY_H
@@ -66,11 +69,14 @@ GW_API void gw_topology_destroy(struct gw_topology **topology);
 
 /* Which host rank 0 is on, which rank 1, and so on. */
 enum gw_rank_order {
-    GW_ORDER_FILE,       /* what the file says; if it says nothing, racks */
-    GW_ORDER_RACKS,      /* host after host, rack after rack */
-    GW_ORDER_INTERLEAVED /* racks in turn, and in a rack its hosts in turn */
+    GW_ORDER_FILE,        /* what the file says; if it says nothing, racks */
+    GW_ORDER_RACKS,       /* host after host, rack after rack */
+    GW_ORDER_INTERLEAVED, /* racks in turn, and in a rack its hosts in turn */
+    GW_ORDER_RING /* the cheapest ring that was found: each link costs its
+                     latency and the time of 1 MiB; as racks with more than 512
+                     ranks, or without memory for it */
 };
-/* "file", "racks", "interleaved" */
+/* "file", "racks", "interleaved", "ring" */
 GW_API const char *gw_rank_order_name(enum gw_rank_order order);
 /* Deals the ranks anew; a topology begins with GW_ORDER_FILE. */
 GW_API void gw_topology_order(struct gw_topology *topology,
@@ -98,19 +104,23 @@ enum gw_topology_kind {
     GW_LINK_NIC,
     GW_LINK_INNER,
     GW_LINK_UPLINK, /* of a rack */
-    GW_LINK_TRUNK   /* between switches: of a torus, of a fat tree's pods */
+    GW_LINK_TRUNK   /* between switches: of a torus, of a fat tree's pods; and
+                       of a graph */
 };
 
 struct gw_topology_link {
     enum gw_topology_kind kind;
     bool out;            /* away from the host; false of an inner link */
     unsigned owner;      /* which host or rack, counted from 0; of a trunk the
-                            host or pod that it begins or ends at */
+                            host or pod that it begins or ends at, in a graph
+                            the node */
+    const char *word;    /* what a graph's file calls its kind, such as "pcie";
+                            NULL elsewhere. As long as the topology lives */
     uint64_t rate;       /* bytes a second; 0: no limit */
     uint64_t latency_ns; /* from one end to the other */
 };
 
-/* One that lies between racks or switches. */
+/* One that lies between racks, switches or the nodes of a graph. */
 static inline bool gw_topology_is_shared(const struct gw_topology_link *link)
 {
     return link->kind == GW_LINK_UPLINK || link->kind == GW_LINK_TRUNK;
@@ -123,6 +133,17 @@ GW_API void gw_topology_link(const struct gw_topology *topology, unsigned index,
 /* "a uplink out", "a0 nic in", "a0 inner". */
 GW_API void gw_topology_link_name(const struct gw_topology *topology,
                                   unsigned index, char out[64]);
+/* The kinds of links that a graph's file names, in its order; NULL after the
+ * last one. */
+GW_API const char *gw_topology_link_word(const struct gw_topology *topology,
+                                         unsigned index);
+/* Finds all routes without the links of that kind; NULL: with all links. Links
+ * keep their numbers; an order by ring is to be dealt anew after it. GW_EINVAL,
+ * nothing changed: no such kind, or two hosts would have no route; GW_ENOMEM:
+ * the topology is of no more use. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_topology_leave_out(struct gw_topology *topology, const char *word,
+                      struct gw_error *why);
 /* The links on the way from rank `src` to rank `dst`, in order; returns how
  * many. */
 GW_API unsigned gw_topology_way(const struct gw_topology *topology,
