@@ -19,7 +19,7 @@ extern const struct command command_kill, command_stop, command_pause,
 extern const struct command command_slow, command_pace, command_disk,
     command_drift;
 extern const struct command command_link, command_cut, command_heal,
-    command_topo;
+    command_topo, command_order;
 extern const struct command command_wait, command_expect;
 extern const struct command command_record, command_replay;
 extern const struct command command_chaos, command_sim, command_keygen;

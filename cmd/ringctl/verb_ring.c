@@ -90,6 +90,9 @@ static int print(const json_t *status)
     draw(ring, picture, sizeof picture);
     output_note_text(output, "ring", picture);
     output_note_integer(output, "epoch", integer_of(status, "epoch", 0));
+    if (json_is_integer(json_object_get(status, "crossings")))
+        output_note_integer(output, "rack_crossings",
+                            integer_of(status, "crossings", 0));
     for (size_t rank = 0; rank < json_array_size(ring); rank++)
         print_member(output, status, ring, rank);
     output_end(&output, NULL, false);

@@ -86,20 +86,32 @@ static void know_crew(struct run_source *r, struct gw_event *event,
     }
 }
 
-static void know_ring(struct run_source *r, struct gw_event *event,
-                      const json_t *nodes)
+/* Members with this rank; -1: those that are not in the ring. */
+static void know_rank(struct run_source *r, struct gw_event *event,
+                      const json_t *nodes, int64_t rank)
 {
     size_t i;
     json_t *node;
-    event->kind = GW_EV_MEMBER;
+    event->step = rank < 0 ? GW_NONE : (uint32_t)rank;
     json_array_foreach(nodes, i, node)
     {
-        if (strcmp(text_of(node, "role"), "worker") != 0)
+        if (strcmp(text_of(node, "role"), "worker") != 0 ||
+            json_integer_value(json_object_get(node, "rank")) != rank)
             continue;
         event->rank =
             (uint32_t)json_integer_value(json_object_get(node, "node"));
         know_node(r, event, node);
     }
+}
+
+/* In the order of the ring. */
+static void know_ring(struct run_source *r, struct gw_event *event,
+                      const json_t *nodes)
+{
+    event->kind = GW_EV_MEMBER;
+    for (int64_t rank = 0; rank < event->value; rank++)
+        know_rank(r, event, nodes, rank);
+    know_rank(r, event, nodes, -1);
 }
 
 static uint32_t number_of(const json_t *object, const char *name)

@@ -194,9 +194,17 @@ unsigned state_members(const struct state *s)
 unsigned state_ring(const struct state *s, unsigned ring[RANKS_MAX])
 {
     unsigned count = 0;
-    for (unsigned r = 0; r < s->rank_count; r++)
-        if (is_member(&s->ranks[r]))
+    for (unsigned i = 0; i < s->ring_count; i++)
+        if (is_member(&s->ranks[s->ring[i]]))
+            ring[count++] = s->ring[i];
+    unsigned ordered = count;
+    for (unsigned r = 0; r < s->rank_count; r++) {
+        bool there = false;
+        for (unsigned i = 0; i < ordered; i++)
+            there = there || ring[i] == r;
+        if (is_member(&s->ranks[r]) && !there)
             ring[count++] = r;
+    }
     return count;
 }
 

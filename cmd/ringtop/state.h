@@ -80,6 +80,7 @@ struct state {
     uint64_t ops_failed;  /* ends with an error */
     uint64_t ops_doubled; /* ops that count somebody twice */
     uint32_t epoch;
+    unsigned ring_count, ring[RANKS_MAX]; /* members whose order was reported */
     unsigned first_ranks; /* of the first run, when another has begun */
     struct gw_event last;
     uint32_t shown; /* index of the op to look at, or GW_NONE */

@@ -37,6 +37,22 @@ static enum gw_membership becomes(const struct state *s,
     return to;
 }
 
+/* It has this rank in the ring; the others stay as they are. */
+static void insert(struct state *s, unsigned node, uint32_t rank)
+{
+    unsigned ring[RANKS_MAX];
+    unsigned count = state_ring(s, ring), kept = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (kept == rank)
+            s->ring[kept++] = node;
+        if (ring[i] != node)
+            s->ring[kept++] = ring[i];
+    }
+    if (kept <= rank)
+        s->ring[kept++] = node;
+    s->ring_count = kept;
+}
+
 void state_member(struct state *s, const struct gw_event *e)
 {
     if (e->rank >= RANKS_MAX || e->value < 0 || e->value > GW_MEMBER_DEAD)
@@ -56,6 +72,8 @@ void state_member(struct state *s, const struct gw_event *e)
     rank->lost &= goes;
     if (e->rank >= s->rank_count)
         s->rank_count = e->rank + 1;
+    if (rank->member == GW_MEMBER_ALIVE && !rank->out && e->step < RANKS_MAX)
+        insert(s, e->rank, e->step);
     if (goes && was_in)
         bury(s, rank, e->time_ns);
     if (goes && (was_in || !s->attaching)) /* else long ago */

@@ -62,8 +62,19 @@ static void pace(struct node *node, uint64_t ns)
         gw_ps_server_pace(node->server, ns);
 }
 
+static void order(struct node *node, const struct gw__order *wanted)
+{
+    unsigned nodes[GW_RING_NODES];
+    struct gw_error why;
+    for (unsigned i = 0; i < wanted->count; i++)
+        nodes[i] = wanted->nodes[i];
+    if (node->ring && gw_ring_order(node->ring, nodes, wanted->count, &why))
+        fprintf(stderr, "node %u: %s\n", node->birth.number, why.text);
+}
+
 void node_obey(struct node *node)
 {
+    order(node, &node->orders.order);
     for (unsigned n = 0; n < GW_RING_NODES; n++)
         rule(node, n, &node->orders.links[n]);
     pace(node, node->orders.pace_ns);
@@ -109,6 +120,8 @@ static void obey(struct node *node, const struct orders *orders)
             rule(node, n, &orders->links[n]);
     if (old->pace_ns != orders->pace_ns)
         pace(node, orders->pace_ns);
+    if (memcmp(&old->order, &orders->order, sizeof old->order) != 0)
+        order(node, &orders->order);
     drift(old->clock_rate, orders->clock_rate);
     *old = *orders;
     node->leave = node->leave || orders->leave;

@@ -89,6 +89,7 @@ struct orders {
      * those that lead away from it and are down, as bits. */
     struct gw_ring_link links[GW_RING_NODES];
     uint64_t severed;
+    struct gw__order order; /* of the ring */
 };
 
 /* ---- birth ---- */

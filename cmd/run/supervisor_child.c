@@ -135,6 +135,7 @@ static void make_orders(const struct run *run, const struct child *child,
     memset(orders, 0, sizeof *orders);
     orders->work = run->work;
     orders->pace_ns = run->pace_ns;
+    ring_wanted(run, &orders->order);
     orders->slow_ns = child->slow_ns;
     orders->clock_rate = child->clock_rate > 0 ? child->clock_rate : 1;
     orders->events = events_level(run);

@@ -371,6 +371,7 @@ void control_admit(struct run *run)
         return;
     }
     command.admit.ring_epoch = run->news.view.ring_epoch;
+    ring_wanted(run, &command.admit.order);
     if (run->formed ? find_living(run, &command) : find_first(run, &command))
         control_command(run, &command);
 }

@@ -314,6 +314,20 @@ static bool may_add(const struct request *request, const char *role)
     return false;
 }
 
+/* The i-th of several gets the i-th rank from there on. */
+static enum gw_err start_at(struct run *run, struct child *child,
+                            const json_t *rank, json_int_t i,
+                            struct gw_error *why)
+{
+    if (rank)
+        ring_insert(run, (unsigned)(json_integer_value(rank) + i),
+                    child->number);
+    enum gw_err err = child_start(run, child, why);
+    if (rank)
+        children_order(run);
+    return err;
+}
+
 void verb_add(const struct request *request)
 {
     struct run *run = request->run;
@@ -329,6 +343,11 @@ void verb_add(const struct request *request)
         return;
     }
     bool server = role && strcmp(role, "server") == 0;
+    const json_t *rank = json_object_get(request->json, "rank");
+    if (rank && has_servers(run)) {
+        refuse(request, GW_ENOTSUP, "add: only members of a ring have a rank");
+        return;
+    }
     struct child *children = server ? run->servers : run->workers;
     const char *what = server ? "server" : has_servers(run) ? "worker" : "node";
     unsigned most = server             ? RUN_SERVERS_MAX
@@ -339,7 +358,7 @@ void verb_add(const struct request *request)
         struct child *child = next_child(run, children, most);
         if (!child)
             gw_fail(&why, GW_EINVAL, "there is room for %u %ss", most, what);
-        else if (!child_start(run, child, &why))
+        else if (!start_at(run, child, rank, i, &why))
             json_array_append_new(nodes, json_integer(child->number));
     }
     answer_add(request, what, nodes, &why);

@@ -19,6 +19,7 @@
  *   supervisor_train.c     the verbs about work, and what it has learnt
  *   supervisor_net.c       the verbs about links
  *   supervisor_topo.c      a topology over all of them
+ *   supervisor_ring.c      the order of the ring
  *   supervisor_life.c      the verbs about one node's life
  *   supervisor_wait.c      answers that come later
  *   supervisor_status.c    the run as JSON, and as values of conditions
@@ -108,6 +109,7 @@ enum later_kind {
     LATER_GONE,   /* until nodes are out of the ring and have ended */
     LATER_BACK,   /* until a node has been started anew */
     LATER_ERRAND, /* until a snapshot is written, a mode is set */
+    LATER_ORDER,  /* until the ring has the order wanted */
     LATER_LEADS   /* until a controller leads, whom the request is about */
 };
 
@@ -120,6 +122,13 @@ struct later {
     struct child *child;
     json_t *request; /* LEADS */
     uint64_t errand; /* ERRAND: its id */
+};
+
+/* ---- the order of a ring ---- */
+
+struct ring_order {
+    enum ring_order_by { ORDER_NUMBERS, ORDER_RACKS, ORDER_LIST } by;
+    struct gw__order list; /* ORDER_LIST */
 };
 
 /* ---- the run ---- */
@@ -153,6 +162,8 @@ struct run {
     char raft[RUN_CONTROLLERS_MAX][32];
     struct links links;
     char topology[GW_TOPOLOGY_NAME_MAX]; /* that was laid over them; "" */
+    uint8_t rack_of[RUN_RANKS_MAX];      /* its lowest node, for each node */
+    struct ring_order order;
     uint64_t pace_ns;
     struct work_order work;
 
@@ -339,7 +350,7 @@ typedef void verb_function(const struct request *request);
 verb_function *verb_find(const char *name);
 verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
     verb_drain, verb_add, verb_slow, verb_disk, verb_drift;
-verb_function verb_link, verb_cut, verb_heal, verb_pace, verb_topo;
+verb_function verb_link, verb_cut, verb_heal, verb_pace, verb_topo, verb_order;
 verb_function verb_train, verb_snapshot, verb_mode;
 #define refuse(request, code, ...)                                             \
     serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
@@ -360,6 +371,19 @@ const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
  * file's; GW_EINVAL: it has too few ranks. */
 GW_MUST_CHECK enum gw_err topo_begin(struct run *run, struct gw_error *why);
 
+/* ---- supervisor_ring.c ---- */
+
+/* The order that the ring is to have: all nodes. */
+void ring_wanted(const struct run *run, struct gw__order *out);
+bool ring_is_ordered(const struct run *run);
+/* Which nodes share a rack of this topology. */
+void ring_racks(struct run *run, const struct gw_topology *topology);
+/* This node is to get this rank. */
+void ring_insert(struct run *run, unsigned rank, unsigned node);
+/* "order", "crossings" */
+void ring_status(const struct run *run, json_t *status);
+void ring_answer_order(struct run *run, const struct asker *asker);
+
 /* ---- supervisor_train.c ---- */
 
 /* Reads the data once, so that what is wrong with it is told. */
@@ -376,6 +400,8 @@ void later_wait(const struct request *request, struct condition *condition,
 void later_change(const struct request *request, enum later_kind kind,
                   struct child *child, const char *done);
 void later_errand(const struct request *request, uint64_t id);
+/* When the ring has the order that is wanted. */
+void later_order(const struct request *request);
 /* Serves it when a controller leads; refuses when none does for long. */
 void later_lead(const struct request *request);
 /* Answers what is due. */

@@ -372,6 +372,7 @@ static json_t *ring_run_json(struct run *run)
     put_counts(run, &sums, status);
     json_object_set_new(status, "nodes", nodes_json(run));
     json_object_set_new(status, "ring", ring_json(&run->news.view));
+    ring_status(run, status);
     json_object_set_new(status, "result", result_json(run, &sums));
     return status;
 }

@@ -88,6 +88,7 @@ static enum gw_err lay(struct run *run, const struct gw_topology *topology,
         for (unsigned to = 0; to < count; to++)
             if (from != to)
                 lay_way(&run->links, topology, nodes, from, to, laid);
+    ring_racks(run, topology);
     snprintf(run->topology, sizeof run->topology, "%s",
              gw_topology_name(topology));
     return GW_OK;

@@ -94,7 +94,8 @@ static const struct {
     {"train", verb_train},       {"wait", verb_wait},
     {"expect", verb_expect},     {"record", verb_record},
     {"snapshot", verb_snapshot}, {"mode", verb_mode},
-    {"topo", verb_topo},         {"down", verb_down},
+    {"topo", verb_topo},         {"order", verb_order},
+    {"down", verb_down},
 };
 
 verb_function *verb_find(const char *name)

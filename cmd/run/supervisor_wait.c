@@ -89,6 +89,16 @@ void later_errand(const struct request *request, uint64_t id)
     add(request, &later);
 }
 
+void later_order(const struct request *request)
+{
+    uint64_t now = gw_now_ns();
+    struct later later = {.kind = LATER_ORDER,
+                          .asker = request->asker,
+                          .began_ns = now,
+                          .deadline_ns = now + CHANGE_NS};
+    add(request, &later);
+}
+
 /* ---- what is the matter ---- */
 
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX])
@@ -274,6 +284,10 @@ static bool look(struct run *run, const struct later *later, bool late)
         return look_leads(run, later, late);
     case LATER_ERRAND:
         return look_errand(run, later, late);
+    case LATER_ORDER:
+        if (late || ring_is_ordered(run))
+            ring_answer_order(run, &later->asker);
+        return late || ring_is_ordered(run);
     case LATER_GONE:
     case LATER_BACK:
         break;

@@ -6,7 +6,7 @@
  */
 #include "command.h"
 
-enum { MAGIC = 'G' | 'R' << 8, VERSION = 3 };
+enum { MAGIC = 'G' | 'R' << 8, VERSION = 4 };
 
 static const char *const names[GW__COMMAND_KINDS] = {
 #define X(kind, name) name,
@@ -85,6 +85,7 @@ static void put_admit(struct gw__writer *w, const struct gw__command *c)
     gw__put_u8(w, c->admit.count);
     for (unsigned i = 0; i < c->admit.count; i++)
         gw__put_process(w, c->admit.joiners[i]);
+    gw__put_order(w, &c->admit.order);
 }
 
 static void get_admit(struct gw__reader *r, struct gw__command *c)
@@ -94,6 +95,7 @@ static void get_admit(struct gw__reader *r, struct gw__command *c)
     c->admit.count = gw__get_u8_below(r, GW__NODES_MAX + 1);
     for (unsigned i = 0; i < c->admit.count; i++)
         c->admit.joiners[i] = gw__get_process(r);
+    gw__get_order(r, &c->admit.order);
 }
 
 static void put_body(struct gw__writer *w, const struct gw__command *c)

@@ -20,6 +20,7 @@
 
 #include "report.h"
 #include "route.h"
+#include "view.h"
 
 #include <base/rule.h>
 
@@ -97,7 +98,8 @@ struct gw__command {
             uint64_t from_op;
             unsigned count;
             struct gw__process joiners[GW__NODES_MAX];
-            uint64_t ring_epoch; /* of the ring in which it is proposed */
+            uint64_t ring_epoch;    /* of the ring in which it is proposed */
+            struct gw__order order; /* of the ring from then on */
         } admit;
         struct {
             struct gw__process accused;

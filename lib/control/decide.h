@@ -28,7 +28,7 @@ struct gw__decision {
     enum gw__fate fate;
     uint64_t contributors; /* of the result: nodes */
     /* The ring in which the op began, the dead included: those of the last
-     * quiet view that take part in it, in order. Chunk c of the op is owned by
+     * quiet view that take part in it, by their places (view.h). Chunk c of the op is owned by
      * member c of it, so there are origin_count chunks, and a report of any
      * other number of them counts as none. */
     unsigned origin_count;

@@ -57,10 +57,8 @@ static void find_origin(const struct gw__registry *r,
         memcpy(decision->origin, earlier->origin, sizeof earlier->origin);
         return;
     }
-    for (unsigned i = 0; i < flush->before_count; i++)
-        if (flush->before[i].from_op <= decision->op)
-            decision->origin[decision->origin_count++] =
-                (uint8_t)flush->before[i].node;
+    decision->origin_count = gw__ring_places(flush->before, flush->before_count,
+                                             decision->op, decision->origin);
 }
 
 static bool was_begun(const struct gw__survivor *survivors, unsigned count,

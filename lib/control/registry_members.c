@@ -179,7 +179,6 @@ static void admit(struct gw__registry *r, struct gw__process who,
     m->state = GW__ACTIVE;
     r->view.ring[r->view.ring_count++] = (struct gw__ring_member){
         .node = who.node, .incarnation = who.incarnation, .from_op = from_op};
-    r->view.ring_epoch = r->view.epoch;
 }
 
 /* Can nobody have completed `from_op`, nor be about to do so without the
@@ -215,8 +214,9 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
     uint64_t seen = 0;
     if (!is_boundary(r, c->admit.from_op, c->admit.ring_epoch, answer))
         return answer->code;
-    if (c->admit.count == 0)
-        return gw__refuse(answer, GW_EINVAL, "nobody to admit");
+    if (c->admit.count == 0 && gw__view_in_order(&r->view, &c->admit.order))
+        return gw__refuse(answer, GW_EINVAL,
+                          "no joiner to admit, and no order to change");
     for (unsigned i = 0; i < c->admit.count; i++) {
         if (!may_admit(r, c->admit.joiners[i], seen, answer))
             return answer->code;
@@ -225,6 +225,9 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
     r->view.epoch++;
     for (unsigned i = 0; i < c->admit.count; i++)
         admit(r, c->admit.joiners[i], c->admit.from_op);
+    gw__view_reorder(&r->view, &c->admit.order);
+    r->view.from_op = c->admit.from_op;
+    r->view.ring_epoch = r->view.epoch;
     return gw__say(answer, "%u admitted from op %llu on: epoch %llu",
                    c->admit.count, (unsigned long long)c->admit.from_op,
                    (unsigned long long)r->view.epoch);

@@ -20,6 +20,95 @@ uint64_t gw__view_nodes(const struct gw__view *view)
     return nodes;
 }
 
+static bool is_senior(const struct gw__ring_member *a,
+                      const struct gw__ring_member *b)
+{
+    return a->from_op != b->from_op ? a->from_op < b->from_op
+                                    : a->node < b->node;
+}
+
+unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
+                         uint64_t op, uint8_t places[GW__NODES_MAX])
+{
+    unsigned taken = 0;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned place = 0;
+        if (ring[i].from_op > op)
+            continue;
+        for (unsigned k = 0; k < count; k++)
+            place += is_senior(&ring[k], &ring[i]);
+        places[place] = (uint8_t)ring[i].node;
+        taken++;
+    }
+    return taken;
+}
+
+/* ---- order ---- */
+
+/* Past all others for a node that is not named. */
+static unsigned find_in(const struct gw__order *order, unsigned node)
+{
+    unsigned i = 0;
+    while (i < order->count && order->nodes[i] != node)
+        i++;
+    return i;
+}
+
+void gw__view_reorder(struct gw__view *view, const struct gw__order *order)
+{
+    for (unsigned i = 1; i < view->ring_count; i++) {
+        struct gw__ring_member moved = view->ring[i];
+        unsigned to = i;
+        for (; to > 0 && find_in(order, view->ring[to - 1].node) >
+                             find_in(order, moved.node);
+             to--)
+            view->ring[to] = view->ring[to - 1];
+        view->ring[to] = moved;
+    }
+}
+
+bool gw__view_in_order(const struct gw__view *view,
+                       const struct gw__order *order)
+{
+    for (unsigned i = 1; i < view->ring_count; i++)
+        if (find_in(order, view->ring[i - 1].node) >
+            find_in(order, view->ring[i].node))
+            return false;
+    return true;
+}
+
+bool gw__view_is_moved(const struct gw__view *before,
+                       const struct gw__view *now)
+{
+    int last = -1;
+    for (unsigned i = 0; i < before->ring_count; i++) {
+        int rank = gw__view_rank(now, before->ring[i].node);
+        if (rank >= 0 && rank < last)
+            return true;
+        last = rank >= 0 ? rank : last;
+    }
+    return false;
+}
+
+void gw__put_order(struct gw__writer *w, const struct gw__order *order)
+{
+    gw__put_u8(w, order->count);
+    gw__put_bytes(w, order->nodes, order->count);
+}
+
+void gw__get_order(struct gw__reader *r, struct gw__order *order)
+{
+    unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    *order = (struct gw__order){0};
+    while (order->count < count && !r->bad) {
+        unsigned node = gw__get_u8_below(r, GW__NODES_MAX);
+        gw__reader_demand(r, find_in(order, node) == order->count);
+        order->nodes[order->count++] = (uint8_t)node;
+    }
+}
+
+/* ---- as bytes ---- */
+
 void gw__put_ring_member(struct gw__writer *w, const struct gw__ring_member *m)
 {
     gw__put_u8(w, m->node);
@@ -39,6 +128,7 @@ void gw__put_view(struct gw__writer *w, const struct gw__view *view)
     gw__put_u64(w, view->epoch);
     gw__put_u64(w, view->ring_epoch);
     gw__put_u64(w, view->op_floor);
+    gw__put_u64(w, view->from_op);
     gw__put_u8(w, view->ring_count);
     for (unsigned i = 0; i < view->ring_count; i++)
         gw__put_ring_member(w, &view->ring[i]);
@@ -49,6 +139,7 @@ void gw__get_view(struct gw__reader *r, struct gw__view *view)
     *view = (struct gw__view){.epoch = gw__get_u64(r)};
     view->ring_epoch = gw__get_u64(r);
     view->op_floor = gw__get_u64(r);
+    view->from_op = gw__get_u64(r);
     gw__reader_demand(r, view->ring_epoch <= view->epoch);
     unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1);
     while (view->ring_count < count && !r->bad) {

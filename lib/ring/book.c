@@ -60,32 +60,19 @@ void gw__book_init(struct gw__book *book, unsigned node, uint64_t next_op)
 
 /* ---- views ---- */
 
-/* The first op in which somebody of `view` takes part who is not in the one in
- * force; UINT64_MAX when nobody is new. */
-static uint64_t newcomers_from(const struct gw__book *book,
-                               const struct gw__view *view)
-{
-    uint64_t from = UINT64_MAX;
-    for (unsigned i = 0; i < view->ring_count; i++)
-        if (gw__view_rank(&book->view, view->ring[i].node) < 0 &&
-            view->ring[i].from_op < from)
-            from = view->ring[i].from_op;
-    return from;
-}
-
+/* A view that needs no flush is an admission: of newcomers, to an order, or of
+ * both. It is in force from `from_op` on. */
 bool gw__book_may_adopt(const struct gw__book *book,
                         const struct gw__view *view)
 {
-    uint64_t from = newcomers_from(book, view);
-    if (book->view.ring_count == 0)
-        return true;
-    return !book->frozen && (from == UINT64_MAX || book->next_op >= from);
+    return book->view.ring_count == 0 ||
+           (!book->frozen && book->next_op >= view->from_op);
 }
 
 bool gw__book_adopt(struct gw__book *book, const struct gw__view *view)
 {
     assert(gw__book_may_adopt(book, view));
-    bool anew = under_way(book) && newcomers_from(book, view) != UINT64_MAX;
+    bool anew = under_way(book);
     book->view = *view;
     if (anew)
         gw__book_page(book, book->next_op)->used = false;
@@ -140,11 +127,14 @@ uint64_t gw__book_take_part(const struct gw__view *view, struct gw__page *page)
 
 static void begin_fresh(struct gw__book *book, struct gw__page *page)
 {
+    uint8_t places[GW__NODES_MAX];
     uint64_t nodes = gw__book_take_part(&book->view, page);
     assert(nodes >> book->node & 1);
     memset(page->held, 0, sizeof page->held);
-    page->origin_count = page->ranks;
-    memcpy(page->origin, page->nodes, sizeof page->origin);
+    page->origin_count = gw__ring_places(book->view.ring, book->view.ring_count,
+                                         page->op, places);
+    for (unsigned i = 0; i < page->origin_count; i++)
+        page->origin[i] = places[i];
     gw__ledger_begin(&page->ledger, page->op, book->node, page->ranks, nodes);
 }
 

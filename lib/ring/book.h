@@ -22,8 +22,9 @@
  * are made of the log alone.
  *
  * A decision may be about an op that this member has not begun: then it begins
- * as decided. Who answers for whose data is settled by `origin`: the ring in
- * which the op began anywhere, so that all agree on who was to bring what.
+ * as decided. Who answers for whose data is settled by `origin`: the members with
+ * which the op began anywhere, in the order of their places (control/view.h), so
+ * that all agree on who was to bring what, whatever the order of the ring.
  */
 #ifndef GW__RING_BOOK_H
 #define GW__RING_BOOK_H
@@ -79,10 +80,10 @@ void gw__book_init(struct gw__book *book, unsigned node, uint64_t next_op);
 
 /* ---- views ---- */
 
-/* A view that admits members, or the first. False: the op under way is to be
- * begun anew in it (call gw__book_begin again): a newcomer takes part in it. To
- * be adopted only when gw__book_may_adopt: an op in which the newcomers take no
- * part is finished first, in the old view, where the others do it, too. */
+/* A view that admits members or has another order, or the first. False: the op
+ * under way is to be begun anew in it (call gw__book_begin again). To be
+ * adopted only when gw__book_may_adopt: an op before the view's `from_op` is
+ * finished first, in the old view, where the others do it, too. */
 bool gw__book_may_adopt(const struct gw__book *book,
                         const struct gw__view *view);
 bool gw__book_adopt(struct gw__book *book, const struct gw__view *view);

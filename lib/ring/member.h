@@ -74,11 +74,12 @@ enum { GW__MEMBER_ASK_MAX = GW__COMMAND_BYTES_MAX + GW__BLOB_MAX + 64 };
  * then, or all members of the view that took part in it have the same. */
 size_t gw__member_ask_ready(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t op);
 /* At a boundary, by a member that may (gw__book_may_admit) and has not begun
- * `from_op`: admit all joiners that are ready. It does not begin the op before
- * this has ended: in VIEW, FREEZE or REFUSED. `ring_epoch`: of the view in
- * which it has found that it may; the machine may know of another by now. */
+ * `from_op`: admit all joiners that are ready, and put the ring into this order.
+ * It does not begin the op before this has ended: in VIEW, FREEZE or REFUSED.
+ * `ring_epoch`: of the view in which it has found that it may; the machine may
+ * know of another by now. */
 size_t gw__member_ask_admit(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t from_op,
-                            uint64_t ring_epoch);
+                            uint64_t ring_epoch, const struct gw__order *order);
 /* What it holds, frozen, after FREEZE. */
 size_t gw__member_ask_report(uint8_t out[GW__MEMBER_ASK_MAX],
                              uint64_t flush_epoch,

@@ -34,11 +34,12 @@ size_t gw__member_ask_ready(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t op)
 }
 
 size_t gw__member_ask_admit(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t from_op,
-                            uint64_t ring_epoch)
+                            uint64_t ring_epoch, const struct gw__order *order)
 {
     struct gw__writer w = begin(out, ADMIT);
     gw__put_u64(&w, from_op);
     gw__put_u64(&w, ring_epoch);
+    gw__put_order(&w, order);
     return w.used;
 }
 
@@ -115,6 +116,7 @@ static void ask_admit(struct gw__mate *m, struct gw__reader *r)
 {
     m->admit_op = gw__get_u64(r);
     m->admit_ring_epoch = gw__get_u64(r);
+    gw__get_order(r, &m->admit_order);
     m->admits = true;
     m->admit_sent = false;
 }

@@ -98,6 +98,7 @@ struct gw__mate {
     bool leaves, left;
     bool admits, admit_sent;
     uint64_t admit_op, admit_ring_epoch;
+    struct gw__order admit_order;
     unsigned want_count;
     unsigned want_tags[GW__WANTS_MAX];
     struct gw__command wants[GW__WANTS_MAX]; /* the application's */

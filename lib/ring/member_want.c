@@ -63,6 +63,7 @@ static bool want_admit(const struct gw__mate *m, struct gw__command *c)
     c->who = (struct gw__process){0};
     c->admit.from_op = m->admit_op;
     c->admit.ring_epoch = m->admit_ring_epoch;
+    c->admit.order = m->admit_order;
     c->admit.count = gw__ready_joiners(m, c->admit.joiners);
     unsigned most = m->config.most, there = m->news.view.ring_count;
     unsigned room = there < most ? most - there : 0;

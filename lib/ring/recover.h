@@ -46,8 +46,8 @@ struct gw__recovery_case {
     const struct gw__holdings *const *held;
     unsigned chunks;
     uint64_t target; /* nodes as bits */
-    /* The ring in which the op began, dead members included: chunk c is owned
-     * by its member c % origin_count. */
+    /* The ring in which the op began, dead members included, by their places:
+     * chunk c is owned by its member c % origin_count. */
     unsigned origin_count;
     const unsigned *origin;
 };

@@ -5,7 +5,8 @@
  *
  * Admission. The first member in the ring's order admits, at a boundary: it
  * names the op that it is about to begin and does not begin it before it has an
- * answer, so nobody can complete it without the joiners. Not at each boundary:
+ * answer, so no member can complete it without the joiners, or in the former
+ * order. Not at each boundary:
  *
  *   Only when an op was begun afresh and done in the view in force; see
  *   gw__book_may_admit.
@@ -32,12 +33,18 @@ static bool is_first(const struct gw_ring *ring)
     return false;
 }
 
+/* Joiners for whom there is room, or another order. */
+static bool has_to_admit(const struct gw_ring *ring)
+{
+    return (ring->ready && gw__bounds_room(ring)) ||
+           !gw__view_in_order(&ring->book.view, &ring->order);
+}
+
 static bool wants_to_admit(const struct gw_ring *ring)
 {
-    return ring->ready && gw__bounds_room(ring) && !ring->parked &&
-           !ring->unapplied && !ring->view_waits &&
-           gw__book_may_admit(&ring->book) && is_first(ring) &&
-           gw_now_ns() >= ring->admit_from_ns;
+    return has_to_admit(ring) && !ring->parked && !ring->unapplied &&
+           !ring->view_waits && gw__book_may_admit(&ring->book) &&
+           is_first(ring) && gw_now_ns() >= ring->admit_from_ns;
 }
 
 /* The control thread asks it, in its next turn: ring_turn.c says why. */

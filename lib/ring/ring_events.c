@@ -82,8 +82,11 @@ static void member(struct gw_ring *ring, const struct gw__view *view,
                    unsigned node, enum gw_membership state)
 {
     struct gw_event event = event_of(ring, GW_EV_MEMBER, state);
+    int rank = gw__view_rank(view, node);
     event.rank = node;
     event.epoch = (uint32_t)view->epoch;
+    if (state == GW_MEMBER_ALIVE && rank >= 0)
+        event.step = (uint32_t)rank;
     emit(ring, &event);
 }
 
@@ -99,6 +102,7 @@ static bool stands_in(const struct gw__view *view,
 static void members(struct gw_ring *ring, const struct gw__view *view)
 {
     const struct gw__view *known = &ring->known;
+    bool moved = gw__view_is_moved(known, view);
     for (unsigned i = 0; i < known->ring_count; i++) {
         unsigned node = known->ring[i].node;
         if (!stands_in(view, &known->ring[i]))
@@ -106,7 +110,7 @@ static void members(struct gw_ring *ring, const struct gw__view *view)
                    ring->leaving >> node & 1 ? GW_MEMBER_LEFT : GW_MEMBER_DEAD);
     }
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (!stands_in(known, &view->ring[i]))
+        if (moved || !stands_in(known, &view->ring[i]))
             member(ring, view, view->ring[i].node, GW_MEMBER_ALIVE);
     struct gw_event event =
         event_of(ring, GW_EV_EPOCH, (int64_t)view->ring_count);

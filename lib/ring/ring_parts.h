@@ -144,6 +144,7 @@ struct gw_ring {
 
     /* admission */
     unsigned ready;         /* joiners that are */
+    struct gw__order order; /* that the ring is to have; count 0: any */
     bool admitting;         /* main waits for the answer */
     bool admit_due;         /* control has yet to ask */
     uint64_t admit_epoch;   /* of the ring in which that was found */

@@ -23,8 +23,9 @@
 struct attempt {
     const struct gw_call *call;
     bool known; /* of the first attempt: */
-    unsigned count, nodes[GW__NODES_MAX];
-    uint64_t done_epoch; /* 0: not done */
+    unsigned count, places[GW__NODES_MAX], ranks[GW__NODES_MAX];
+    uint64_t done_epoch;          /* 0: not done */
+    unsigned done[GW__NODES_MAX]; /* by rank: the ring in which it was */
     bool possible;
 };
 
@@ -52,15 +53,24 @@ static bool may_try(const struct gw_ring *ring)
     return !page->decided && page->origin_count == book->view.ring_count;
 }
 
+static void copy_ranks(const struct gw_ring *ring, unsigned ranks[])
+{
+    const struct gw__view *view = &ring->book.view;
+    for (unsigned i = 0; i < view->ring_count; i++)
+        ranks[i] = view->ring[i].node;
+}
+
 static void remember(struct gw_ring *ring, struct attempt *a)
 {
     if (a->known)
         return;
     a->known = true;
-    a->count = gw__book_origin(&ring->book, ring->book.next_op, a->nodes);
+    a->count = gw__book_origin(&ring->book, ring->book.next_op, a->places);
+    copy_ranks(ring, a->ranks);
 }
 
-/* Blocks of different sizes belong to the members of the first attempt. */
+/* Blocks of different sizes belong to the ranks of the first attempt. The root
+ * is a place, which all members understand alike. */
 static bool is_possible(const struct gw_ring *ring, const struct attempt *a,
                         unsigned *root)
 {
@@ -68,13 +78,13 @@ static bool is_possible(const struct gw_ring *ring, const struct attempt *a,
     const struct gw_call *call = a->call;
     bool same = view->ring_count == a->count;
     for (unsigned i = 0; same && i < a->count; i++)
-        same = view->ring[i].node == a->nodes[i];
+        same = view->ring[i].node == a->ranks[i];
     if ((call->counts || call->recv_counts) && !same)
         return false;
     if (!gw_collective_rooted(call->collective))
         return true;
     int rank =
-        call->root < a->count ? gw__view_rank(view, a->nodes[call->root]) : -1;
+        call->root < a->count ? gw__view_rank(view, a->places[call->root]) : -1;
     *root = rank < 0 ? 0 : (unsigned)rank;
     return rank >= 0;
 }
@@ -130,9 +140,11 @@ static enum gw_err try_once(struct gw_ring *ring, struct attempt *a,
     enum gw_err err =
         ring->comm ? run_together(ring, &call, why) : run_alone(&call, why);
     gw__ring_lock(ring);
-    if (!err)
-        a->done_epoch = epoch;
-    return err;
+    if (err)
+        return err;
+    a->done_epoch = epoch;
+    copy_ranks(ring, a->done);
+    return GW_OK;
 }
 
 /* Until it is done, or cannot be in this op. */
@@ -219,8 +231,10 @@ static enum gw_err run(struct gw_ring *ring, const struct gw_call *call,
                                : "%s: members have come or gone, the blocks "
                                  "are not theirs",
                            gw_collective_name(call->collective));
-        if (agreed[EPOCH] && agreed[EPOCH] == ~agreed[NOT_EPOCH])
+        if (agreed[EPOCH] && agreed[EPOCH] == ~agreed[NOT_EPOCH]) {
+            memcpy(result->origin, a.done, sizeof a.done);
             return GW_OK;
+        }
     }
 }
 

@@ -91,6 +91,27 @@ void gw_ring_rule(struct gw_ring *ring, unsigned from,
     gw__rules_set(ring->rules, from, &rule);
 }
 
+enum gw_err gw_ring_order(struct gw_ring *ring, const unsigned *nodes,
+                          unsigned count, struct gw_error *why)
+{
+    struct gw__order order = {0};
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t bit = nodes[i] < GW_RING_NODES ? UINT64_C(1) << nodes[i] : 0;
+        if (!bit || seen & bit)
+            return gw_fail(why, GW_EINVAL,
+                           "order: node %u is named twice, or is not below %d",
+                           nodes[i], GW_RING_NODES);
+        seen |= bit;
+        order.nodes[order.count++] = (uint8_t)nodes[i];
+    }
+    gw__ring_lock(ring);
+    ring->order = order;
+    pthread_cond_broadcast(&ring->changed);
+    gw__ring_unlock(ring);
+    return GW_OK;
+}
+
 void gw_ring_pace(struct gw_ring *ring, uint64_t ns)
 {
     gw__rules_pace(ring->rules, ns);

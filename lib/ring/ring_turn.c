@@ -48,7 +48,8 @@ static size_t admit(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
         return 0;
     ring->admit_due = false;
     gw__failpoint(GW__AT_ADMIT_DUE);
-    return gw__member_ask_admit(out, ring->book.next_op, ring->admit_epoch);
+    return gw__member_ask_admit(out, ring->book.next_op, ring->admit_epoch,
+                                &ring->order);
 }
 
 /* The rest of what somebody was told; without the lock. */

@@ -311,6 +311,43 @@ END
     [[ $(ringctl ls -o csv) != *ops* || $(ringctl ls -o csv) = *ended* ]]
 }
 
+# A ring over two racks crosses them twice: also after two deaths and returns,
+# which once put node 1 behind node 3.
+@test "order: who returns gets its rank again; racks, a list, add --rank" {
+    cat >two.topo <<'END'
+topology two
+nic    rate=1G latency=5us
+uplink rate=500M latency=10us
+rack a: a[0-1]
+rack b: b[0-3]
+order a0 a1 b0 b1 b2 b3
+END
+    cat >order.ring <<'END'
+up 4 ops --bytes 4K --topo two.topo
+kill 1; kill 2; wait alive==2
+restart 2; wait alive==3
+restart 1; wait alive==4
+order
+order 0,2,1,3
+order racks
+add --rank 1
+wait alive==5; wait op>=30
+ring
+order numbers
+expect lost==0 && doubled==0
+END
+    run -0 --separate-stderr ringctl --timeout 60s order.ring
+    [[ $output = *"by numbers: epoch 5, ring 0 1 2 3, which crosses racks 2 times"* ]]
+    [[ $output = *"by list: epoch 6, ring 0 2 1 3, which crosses racks 4 times"* ]]
+    [[ $output = *"by racks: epoch 7, ring 0 1 2 3, which crosses racks 2 times"* ]]
+    [[ $output = *"# ring: 0 > 4 > 1 > 2 > 3 > 0"*"# rack_crossings: 4"* ]]
+    [[ $output = *"by numbers: epoch 9, ring 0 1 2 3 4, which crosses racks 2 times"* ]]
+    run -64 ringctl -c 'up 2; order racks'
+    [[ $output = *"the run has no racks: give it a topology first (topo FILE)"* ]]
+    run -64 ringctl -c 'up 2; order 1,1'
+    [[ $output = *"node 1 is named twice"* ]]
+}
+
 # What the others held when a node hung is told once; into `told`. On a busy
 # machine another one may be taken for dead, too: then it is no use.
 cut_short() {

@@ -75,6 +75,7 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
         c->admit.count = gw__get_u8(r) % 4;
         for (unsigned i = 0; i < c->admit.count; i++)
             c->admit.joiners[i] = draw_process(r);
+        c->admit.order = (struct gw__order){2, {3, 1}};
         break;
     case GW__CMD_ACCUSE:
         c->accuse.accused = draw_process(r);

@@ -22,12 +22,14 @@ static void print(const struct world *w, const struct seeds_sum *sum)
 {
     printf("ring: %" PRIu64 " seeds: %" PRIu64 " inputs, %" PRIu64
            " crashes; ops completed %" PRIu64 ", views %" PRIu64 "+%" PRIu64
-           ", forward %" PRIu64 ", exclude %" PRIu64 ", begun anew %" PRIu64
-           ", gone %" PRIu64 ", state inherited %" PRIu64 ", lost %" PRIu64
-           "; digest %016" PRIx64 "\n",
+           ", orders %" PRIu64 ", forward %" PRIu64 ", exclude %" PRIu64
+           ", begun anew %" PRIu64 ", gone %" PRIu64
+           ", state inherited %" PRIu64 ", lost %" PRIu64 "; digest %016" PRIx64
+           "\n",
            w->met.seeds, sum->inputs, sum->crashes, w->met.ops, w->met.admits,
-           w->met.removals, w->met.forwards, w->met.excludes, w->met.begun_anew,
-           w->met.gone, w->met.inherited, w->met.lost, sum->digest);
+           w->met.removals, w->met.orders, w->met.forwards, w->met.excludes,
+           w->met.begun_anew, w->met.gone, w->met.inherited, w->met.lost,
+           sum->digest);
 }
 
 int main(int argc, char **argv)

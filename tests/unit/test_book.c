@@ -28,6 +28,7 @@ static struct gw__view with(struct gw__view view, unsigned node, uint64_t from)
 {
     view.ring[view.ring_count++] = (struct gw__ring_member){
         .node = node, .incarnation = {1, node + 1}, .from_op = from};
+    view.from_op = from;
     return view;
 }
 
@@ -193,6 +194,30 @@ START_TEST(an_op_without_the_newcomer_is_finished_first)
 }
 END_TEST
 
+/* From op 6 on: op 5 is finished in the old order, and all have in op 6 the
+ * places that they had. */
+START_TEST(a_new_order_moves_ranks_and_no_places)
+{
+    static const struct gw__order backwards = {3, {2, 1, 0}};
+    setup_three(5);
+    struct gw__view turned = view_of(2, 3);
+    gw__view_reorder(&turned, &backwards);
+    turned.from_op = 6;
+    gw__book_begin(&book);
+    ck_assert(!gw__book_may_adopt(&book, &turned));
+    gw__book_done(&book, 5);
+    gw__book_begin(&book);
+    ck_assert(gw__book_may_adopt(&book, &turned));
+    ck_assert(!gw__book_adopt(&book, &turned));
+    gw__book_begin(&book);
+    struct gw__task t = task();
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(t.plan.nodes[i], 2 - i);
+        ck_assert_uint_eq(t.plan.origin[i], i);
+    }
+}
+END_TEST
+
 START_TEST(an_op_in_which_the_newcomer_takes_part_is_begun_anew)
 {
     setup_three(6);
@@ -325,6 +350,7 @@ Suite *suite_book(void)
     tcase_add_test(t, a_report_has_the_newest_result_and_the_op_under_way);
     tcase_add_test(t, a_joiner_reports_nothing_until_it_has_begun);
     tcase_add_test(t, an_op_without_the_newcomer_is_finished_first);
+    tcase_add_test(t, a_new_order_moves_ranks_and_no_places);
     tcase_add_test(t, an_op_in_which_the_newcomer_takes_part_is_begun_anew);
     tcase_add_test(t, joiners_are_admitted_once_an_op_of_this_view_is_complete);
     tcase_add_test(t, what_is_complete_is_spread_before_the_next_goes_on);

@@ -21,12 +21,14 @@ static void hear_ready(unsigned joiner)
     hand_input(GW__MESSAGE, joiner, out, w.used);
 }
 
+static const struct gw__order wanted = {.count = 1, .nodes = {RIGHT}};
+
 /* By an application that knows the ring of this epoch. */
 static void ask_admit_in(uint64_t from_op, uint64_t ring_epoch)
 {
     static uint8_t ask[GW__MEMBER_ASK_MAX];
     hand_input(GW__ASKED, SELF, ask,
-               gw__member_ask_admit(ask, from_op, ring_epoch));
+               gw__member_ask_admit(ask, from_op, ring_epoch, &wanted));
 }
 
 static void ask_admit(uint64_t from_op)
@@ -55,6 +57,8 @@ START_TEST(who_is_ready_is_admitted_in_this_ring_only)
     ck_assert_uint_eq(c.admit.ring_epoch, 1);
     ck_assert_uint_eq(c.admit.count, 1);
     ck_assert_uint_eq(c.admit.joiners[0].node, 7);
+    ck_assert_uint_eq(c.admit.order.count, 1);
+    ck_assert_uint_eq(c.admit.order.nodes[0], RIGHT);
     hand_answer(&c, GW_OK, "1 admitted");
     ck_assert_ptr_null(hand_told(GW__TOLD_REFUSED));
     hand_clear();

@@ -67,6 +67,76 @@ START_TEST(a_decision_about_an_op_that_nobody_has_begun_is_void)
 }
 END_TEST
 
+static enum gw_err admit_ordered(unsigned joiners, uint64_t from_op,
+                                 const struct gw__order *order)
+{
+    return pair_apply(
+        (struct gw__command){.kind = GW__CMD_ADMIT,
+                             .admit = {from_op,
+                                       joiners,
+                                       {pair_process(1, 1)},
+                                       pair.first->view.ring_epoch,
+                                       *order}});
+}
+
+static void ring_is(unsigned count, const unsigned nodes[])
+{
+    ck_assert_uint_eq(pair.first->view.ring_count, count);
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_uint_eq(pair.first->view.ring[i].node, nodes[i]);
+}
+
+/* Node 1 of 0 1 2 3 dies and comes back. */
+START_TEST(a_joiner_is_inserted_where_the_order_has_it)
+{
+    static const struct gw__order numbers = {4, {0, 1, 2, 3}};
+    pair_ring_of(4);
+    pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
+    for (unsigned node = 0; node < 4; node++)
+        if (node != 1)
+            pair_report(node, 4, 0, 0, 0);
+    ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_OK);
+    ck_assert_int_eq(admit_ordered(1, 5, &numbers), GW_OK);
+    ring_is(4, (const unsigned[]){0, 1, 2, 3});
+    ck_assert_uint_eq(pair.first->view.from_op, 5);
+}
+END_TEST
+
+/* Those that are not named keep their order, and all keep their places: a
+ * member that has begun op 5 has computed for its own. */
+START_TEST(an_order_alone_is_a_new_epoch_and_moves_no_place)
+{
+    static const struct gw__order some = {2, {3, 1}};
+    uint8_t places[GW__NODES_MAX];
+    pair_ring_of(4);
+    ck_assert_int_eq(admit_ordered(0, 5, &some), GW_OK);
+    ring_is(4, (const unsigned[]){3, 1, 0, 2});
+    ck_assert_uint_eq(pair.first->view.ring_epoch, 2);
+    ck_assert_uint_eq(pair.first->view.from_op, 5);
+    ck_assert_uint_eq(gw__ring_places(pair.first->view.ring, 4, 5, places), 4);
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_uint_eq(places[i], i);
+    ck_assert_int_eq(admit_ordered(0, 6, &some), GW_EINVAL);
+    pair_says("no joiner to admit, and no order to change");
+}
+END_TEST
+
+/* A node that is named twice, or is none. */
+START_TEST(an_order_is_a_permutation)
+{
+    static const struct gw__order wrong[] = {{2, {1, 1}}, {1, {64}}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        uint8_t bytes[256];
+        struct gw_error why;
+        struct gw__command command = {.kind = GW__CMD_ADMIT,
+                                      .admit = {.order = wrong[i]}};
+        size_t used = gw__command_encode(&command, bytes, sizeof bytes);
+        ck_assert_int_eq(gw__command_decode(bytes, used, &command, &why),
+                         GW_EDATA);
+    }
+}
+END_TEST
+
 Suite *suite_registry_admit(void)
 {
     Suite *suite = suite_create("registry_admit");
@@ -75,6 +145,9 @@ Suite *suite_registry_admit(void)
     tcase_add_test(t, an_admission_outlives_no_ring);
     tcase_add_test(t, nobody_is_admitted_to_an_op_that_is_decided);
     tcase_add_test(t, a_decision_about_an_op_that_nobody_has_begun_is_void);
+    tcase_add_test(t, a_joiner_is_inserted_where_the_order_has_it);
+    tcase_add_test(t, an_order_alone_is_a_new_epoch_and_moves_no_place);
+    tcase_add_test(t, an_order_is_a_permutation);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -175,7 +175,7 @@ START_TEST(what_is_cut_or_long_or_strange_is_refused)
         ck_assert_uint_ne(gw__registry_digest(pair.first), digest); /* index */
         bytes[2] = 2;
         pair_apply_bytes(bytes, used);
-        pair_says("a command of another version than 3");
+        pair_says("a command of another version than 4");
     }
     pair_apply_bytes("", 0);
     pair_says("0 bytes that are no command");

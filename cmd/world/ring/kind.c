@@ -166,7 +166,7 @@ static void measured(void *world, union value *values)
     put(&row, m->crashes);
     put(&row, m->ops);
     put(&row, m->transfers);
-    put(&row, w->met.admits + w->met.removals);
+    put(&row, w->met.admits + w->met.orders + w->met.removals);
     put(&row, w->met.forwards);
     put(&row, w->met.excludes);
     put(&row, m->spread);

@@ -10,7 +10,8 @@
  *   - one decision an op and epoch; epochs only grow
  *   - the state is lost when nobody has it any more, and only then; then the
  *     ring begins anew
- *   - in the calm at the end the ring goes on, all of it
+ *   - a member that computes for a place in an op has that place in its result
+ *   - in the calm at the end the ring goes on, all of it, in the order wanted
  */
 #include "world.h"
 
@@ -291,8 +292,9 @@ void oracle_log(struct world *w)
                      (unsigned long long)r->view.epoch,
                      (unsigned long long)w->epoch);
     if (r->view.ring_epoch != w->ring_epoch)
-        *(r->view.ring_count > w->ring_count ? &w->met.admits
-                                             : &w->met.removals) += 1;
+        *(r->view.ring_count > w->ring_count    ? &w->met.admits
+          : r->view.ring_count == w->ring_count ? &w->met.orders
+                                                : &w->met.removals) += 1;
     if (r->view.ring_count == 0 && w->ring_count > 0)
         begin_anew(w);
     bool flushed = w->flushing != r->flush.open;
@@ -365,7 +367,7 @@ bool oracle_lives(const struct world *w, const struct gw__ring_member *m)
 
 bool oracle_is_done(struct world *w)
 {
-    if (!is_whole(w))
+    if (!is_whole(w) || !gw__view_in_order(&w->agreed.truth->view, &w->order))
         return false;
     if (w->marked_epoch != w->agreed.truth->view.ring_epoch)
         mark(w);

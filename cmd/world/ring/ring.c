@@ -171,17 +171,56 @@ static void meet(struct toy *toy)
                                    sizeof toy->node));
 }
 
-/* The first that takes part in the op asks for joiners, once an op. */
+/* All have heard it by the end; until then now and then. */
+static void hear_order(struct toy *toy)
+{
+    struct world *w = toy->world;
+    if (gw__sim_now(w->sim) > w->fault_end_ns ||
+        (w->orders && gw_rng_below(&w->order_rng, 2)))
+        toy->order = w->order;
+}
+
+/* The first that takes part in the op asks for joiners, or for an order, once
+ * an op. */
 static bool is_to_admit(struct toy *toy)
 {
     const struct gw__view *view = &toy->book.view;
-    if (!toy->ready || toy->admit_tried == toy->book.next_op + 1 ||
+    hear_order(toy);
+    if ((!toy->ready && gw__view_in_order(view, &toy->order)) ||
+        toy->admit_tried == toy->book.next_op + 1 ||
         !gw__book_may_admit(&toy->book) || toy->has_pending)
         return false;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].from_op <= toy->book.next_op)
             return view->ring[i].node == toy->node;
     return false;
+}
+
+/* The place that it computes for, which is not computed again when the op is
+ * begun anew. */
+static void take_place(struct toy *toy)
+{
+    unsigned origin[GW__NODES_MAX];
+    uint64_t op = toy->book.next_op;
+    unsigned count = gw__book_origin(&toy->book, op, origin);
+    if (toy->placed_op == op + 1)
+        return;
+    toy->placed_op = op + 1;
+    toy->place = 0;
+    while (toy->place < count && origin[toy->place] != toy->node)
+        toy->place++;
+}
+
+static void check_place(const struct toy *toy, uint64_t op)
+{
+    unsigned origin[GW__NODES_MAX];
+    unsigned count = gw__book_origin(&toy->book, op, origin);
+    uint64_t contributors = gw__book_contributors(&toy->book, op);
+    if (toy->placed_op != op + 1 || !(contributors >> toy->node & 1))
+        return;
+    if (toy->place >= count || origin[toy->place] != toy->node)
+        toy_fail(toy, "op %llu: computed for place %u, which is not its own",
+                 (unsigned long long)op, toy->place);
 }
 
 static void begin(struct toy *toy)
@@ -196,10 +235,12 @@ static void begin(struct toy *toy)
         toy->admit_tried = toy->book.next_op + 1;
         toy->admits = true;
         toy_ask(toy, ask,
-                gw__member_ask_admit(ask, toy->book.next_op, view->ring_epoch));
+                gw__member_ask_admit(ask, toy->book.next_op, view->ring_epoch,
+                                     &toy->order));
         return;
     }
     gw__book_begin(&toy->book);
+    take_place(toy);
 }
 
 static void start_task(struct toy *toy)
@@ -273,6 +314,7 @@ void ring_completed(struct toy *toy, uint64_t op)
                                    .op = (uint32_t)op,
                                    .step = GW_NONE,
                                    .chunk = GW_NONE};
+    check_place(toy, op);
     gw__book_done(&toy->book, op);
     tell(toy, &end);
     toy->told = true; /* there may be more to do */

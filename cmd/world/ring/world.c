@@ -77,7 +77,7 @@ void world_shock(struct world *w)
 void world_raid(struct world *w)
 {
     const struct gw__view *view = &w->agreed.truth->view;
-    uint64_t from_op = view->ring[view->ring_count - 1].from_op;
+    uint64_t from_op = view->from_op;
     uint64_t now_ns = gw__sim_now(w->sim), most_ns = MS << world_draw(w, 0, 5);
     if (!w->raids || now_ns > w->fault_end_ns || world_draw(w, 0, 2))
         return;
@@ -122,6 +122,29 @@ static void hear_death(struct world *w, const struct gw__input *input)
     tell_missed(w, GW_NONE, input->from, GW_BY_EXIT);
 }
 
+/* Any permutation of some of the members. */
+static void draw_order(struct world *w)
+{
+    struct gw__order *order = &w->order;
+    order->count = 0;
+    for (unsigned node = 0; node < w->members; node++) {
+        unsigned at = (unsigned)gw_rng_below(&w->order_rng, order->count + 1);
+        if (gw_rng_below(&w->order_rng, 4) == 0)
+            continue;
+        memmove(order->nodes + at + 1, order->nodes + at, order->count - at);
+        order->nodes[at] = (uint8_t)node;
+        order->count++;
+    }
+}
+
+static void look_at_order(struct world *w, uint64_t now_ns)
+{
+    if (!w->orders || now_ns < w->order_ns || now_ns > w->fault_end_ns)
+        return;
+    draw_order(w);
+    w->order_ns = now_ns + 20 * MS + gw_rng_below(&w->order_rng, 300 * MS);
+}
+
 static void after_step(void *context, struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input)
 {
@@ -132,6 +155,7 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
     if (input->kind == GW__DIED)
         hear_death(w, input);
     agreed_tick(&w->agreed, now_ns);
+    look_at_order(w, now_ns);
     if (now_ns < w->look_ns)
         return;
     w->look_ns = now_ns + 5 * MS;
@@ -150,7 +174,7 @@ static void calm(struct world *w)
     if (!w->asked.members)
         w->members = CALM_MEMBERS;
     w->first = w->members;
-    w->shocks = w->raids = w->eager = w->all_join = false;
+    w->shocks = w->raids = w->eager = w->all_join = w->orders = false;
     w->fault_end_ns = w->asked.for_ns;
     w->limit_ns = w->fault_end_ns + 60000 * MS;
 }
@@ -177,6 +201,12 @@ static void shape(struct world *w, uint64_t seed)
     w->eager = world_draw(w, 0, 2) == 0;
     w->over = false;
     w->look_ns = 0;
+    gw_rng_seed(&w->order_rng, gw_hash("order", 5, seed));
+    /* Without the check of the epoch a sum of another order stops an op, and
+     * hides what that check is for: that nobody counts who is left out. */
+    w->orders = gw_rng_below(&w->order_rng, 2) && !w->any_epoch;
+    w->order = (struct gw__order){0};
+    w->order_ns = 150 * MS;
     if (w->asked.calm)
         calm(w);
 }

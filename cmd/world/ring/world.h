@@ -125,6 +125,12 @@ struct world {
     bool over;
     bool shocks;
     bool eager; /* members do not wait until they have met */
+    /* The order that the ring is to have. It changes now and then, by random
+     * numbers of its own, and members hear of it late. */
+    bool orders;
+    struct gw_rng order_rng;
+    struct gw__order order;
+    uint64_t order_ns; /* when it changes next */
 
     /* oracle.c */
     unsigned completion_count[OPS_MOST];
@@ -138,8 +144,8 @@ struct world {
 
     /* For those who want to know what the seeds meet. */
     struct {
-        uint64_t seeds, ops, forwards, excludes, admits, removals, begun_anew,
-            gone, inherited, lost;
+        uint64_t seeds, ops, forwards, excludes, admits, orders, removals,
+            begun_anew, gone, inherited, lost;
     } met;
     struct measures measures; /* measure.c */
     struct gw_sink *sink;     /* of tell.c, or NULL */
@@ -312,11 +318,14 @@ struct toy {
     struct run runs[GW__BOOK_OPS];
     struct result results[GW__BOOK_OPS];
     struct state state;
-    uint64_t compute_ns;  /* until when */
-    uint64_t admit_tried; /* for this op, and 1 */
-    bool admits;          /* waits for how that ends */
-    uint64_t asked_epoch; /* ADDRESS */
-    uint64_t admit_ns;    /* the supervisor: not before */
+    uint64_t compute_ns;    /* until when */
+    uint64_t admit_tried;   /* for this op, and 1 */
+    bool admits;            /* waits for how that ends */
+    struct gw__order order; /* as it has heard last */
+    uint64_t placed_op;     /* it computes for this op, and 1, */
+    unsigned place;         /* in this place */
+    uint64_t asked_epoch;   /* ADDRESS */
+    uint64_t admit_ns;      /* the supervisor: not before */
     uint64_t accuse_ns;
     struct gw__view known; /* of the newest news */
 

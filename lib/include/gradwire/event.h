@@ -66,7 +66,9 @@ enum gw_membership {
  * when the last slice of a transfer into a chunk has been applied. In a ring
  * whose members change, `rank` and `peer` are nodes: ranks are dealt anew in
  * each epoch, nodes keep their numbers. DECISION and RECOVERY speak of `op`;
- * RECOVERY of the copy of `chunk` at `rank`. With parameter servers `rank` and
+ * RECOVERY of the copy of `chunk` at `rank`. MEMBER of one that is alive in a
+ * ring has its rank in `step`; when the order changes each member is reported so,
+ * rank after rank. With parameter servers `rank` and
  * `peer` are nodes, too. SLOT speaks of server `rank` and slot `chunk`; a
  * primary is told as such from when it serves on. CLOCK speaks of worker
  * `rank`, whose clock is `step`, and of the unit in its hands: data epoch

@@ -60,8 +60,8 @@ struct gw_ring_result {
     enum gw_dtype type;
     enum gw_redop redop;
     uint64_t contributors;
-    /* The ring in which it began, in order: `place` i of a turn is origin[i].
-     */
+    /* The members with which it began, by their places: `place` i of a turn is
+     * origin[i]. Places follow seniority, whatever the order of the ring. */
     unsigned origin_count;
     unsigned origin[GW_RING_NODES];
 };
@@ -182,10 +182,11 @@ gw_ring_allreduce(struct gw_ring *ring, const struct gw_ring_call *call,
                   struct gw_ring_result *result, struct gw_error *why);
 
 /* Any collective among the members of the present view, `call.root` being a
- * rank of it (gw_ring_status). It is confirmed by an op of its own before it
+ * place in it (gw_ring_begin; the rank as long as the order of the ring has not
+ * changed). It is confirmed by an op of its own before it
  * returns; when the view changes in between it is done again, from the inputs,
  * so they must not lie in `out`. Blocks are by rank of the view in which it
- * was confirmed, which *result tells (origin). GW_ELOST: the root is gone. Not
+ * was confirmed, which *result reports (origin: node by rank). GW_ELOST: the root is gone. Not
  * applied to the state: so nobody is admitted between a collective and the next
  * all-reduce, since a joiner has only the state to see where all are. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_run(struct gw_ring *ring,
@@ -262,6 +263,18 @@ GW_API void gw_ring_rule(struct gw_ring *ring, unsigned from,
                          const struct gw_ring_link *rule);
 /* Every chunk takes so long; 0: as fast as it goes. */
 GW_API void gw_ring_pace(struct gw_ring *ring, uint64_t ns);
+
+/* ---- order ---- */
+
+/* The order that the ring is to have: these nodes first, in this order, then
+ * the others as they are. It holds for later joiners, too, which without it come
+ * last. The member that admits applies it, at the next boundary at which it may
+ * admit, so all members should be given the same. `count` 0: any order. From any
+ * thread. GW_EINVAL: a node is named twice, or is not below GW_RING_NODES. */
+GW_API GW_MUST_CHECK enum gw_err gw_ring_order(struct gw_ring *ring,
+                                               const unsigned *nodes,
+                                               unsigned count,
+                                               struct gw_error *why);
 
 /* ---- data shards ---- */
 
