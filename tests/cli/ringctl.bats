@@ -261,6 +261,19 @@ json() {
     [[ $output = *"run hare has ended"* ]]
 }
 
+@test "status is the supervisor's own: it asks no node and no controller" {
+    ringctl up 3 --controllers 3 >said 2>&1
+    pids=$(ringctl status -o csv -v |
+        awk -F, 'NR > 1 && $2 != "supervisor" { print $10 }')
+    # shellcheck disable=SC2086 # numbers
+    kill -STOP $pids
+    run -0 timeout 10 "$BUILD/ringctl" status
+    # shellcheck disable=SC2086 # numbers
+    kill -CONT $pids
+    [[ $output = *"# state: idle, epoch 1"* ]]
+    ringctl down
+}
+
 @test "a copy of another user's run folder: whose run that is" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, to be another user"
     ringctl up 2 --name hare

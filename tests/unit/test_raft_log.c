@@ -81,6 +81,26 @@ START_TEST(three_agree_and_outlive_their_leader)
 END_TEST
 
 /* A late link, too. */
+/* A proposal is lost when its leader is replaced before the others have it, so
+ * it is proposed again, once in 2 s. */
+static void commit_without(unsigned old, uint64_t number)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    unsigned a = (old + 1) % 3, b = (old + 2) % 3;
+    uint64_t from_ns = gw_now_ns(), again_ns = 0;
+    uint64_t index = logs_sight(&logs, old)->index;
+    while (logs_sight(&logs, a)->index == index ||
+           logs_sight(&logs, b)->index == index) {
+        unsigned leader = logs_sight(&logs, a)->leader;
+        if ((leader == a || leader == b) && gw_now_ns() > again_ns) {
+            logs_propose(&logs, leader, number);
+            again_ns = gw_now_ns() + 2000000000U;
+        }
+        ck_assert(gw_now_ns() - from_ns < 20000000000U);
+        nanosleep(&moment, NULL);
+    }
+}
+
 START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
 {
     const struct gw__rule late = {.delay_us = 20000};
@@ -100,15 +120,7 @@ START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
             gw__raft_log_cut(logs.logs[i].log, old, true);
         }
     logs_propose(&logs, old, 66); /* reaches nobody */
-    unsigned a = (old + 1) % 3, b = (old + 2) % 3, next = logs.count;
-    uint64_t until_ns = gw_now_ns() + 10000000000U;
-    while (next != a && next != b) {
-        ck_assert(gw_now_ns() < until_ns);
-        next = logs_sight(&logs, a)->leader;
-    }
-    logs_propose(&logs, next, 2);
-    logs_await(&logs, a, 2);
-    logs_await(&logs, b, 2);
+    commit_without(old, 2);
     ck_assert_uint_eq(logs_sight(&logs, old)->index, 1);
     for (unsigned i = 0; i < 3; i++)
         if (i != old) {
@@ -116,7 +128,10 @@ START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
             gw__raft_log_cut(logs.logs[i].log, old, false);
         }
     logs_await(&logs, old, 2);
-    in_order(old, 1, 2); /* and 66 is nowhere */
+    const struct log_sight *healed = logs_sight(&logs, old);
+    ck_assert_uint_eq(healed->numbers[0], 1);
+    for (unsigned n = 1; n < healed->count; n++)
+        ck_assert_uint_eq(healed->numbers[n], 2); /* and 66 is nowhere */
     for (unsigned i = 0; i < 3; i++)
         logs_check(&logs, i);
     logs_end(&logs);
