@@ -335,18 +335,18 @@ END_TEST
 /* Member 2 comes to the front, and later the order is another one. */
 START_TEST(the_ring_has_its_order)
 {
-    unsigned ring[RANKS_MAX];
+    unsigned order[RANKS_MAX];
     for (unsigned r = 0; r < 3; r++)
         tape_add(&tape, GW_EV_MEMBER, r, GW_MEMBER_ALIVE);
     tape_add(&tape, GW_EV_MEMBER, 2, GW_MEMBER_ALIVE)->step = 0;
     feed_all();
-    ck_assert_uint_eq(state_ring(state, ring), 3);
-    ck_assert(ring[0] == 2 && ring[1] == 0 && ring[2] == 1);
+    ck_assert_uint_eq(state_ring(state, order), 3);
+    ck_assert(order[0] == 2 && order[1] == 0 && order[2] == 1);
     for (unsigned i = 0; i < 3; i++)
         tape_add(&tape, GW_EV_MEMBER, (1 + i) % 3, GW_MEMBER_ALIVE)->step = i;
     feed_all();
-    ck_assert_uint_eq(state_ring(state, ring), 3);
-    ck_assert(ring[0] == 1 && ring[1] == 2 && ring[2] == 0);
+    ck_assert_uint_eq(state_ring(state, order), 3);
+    ck_assert(order[0] == 1 && order[1] == 2 && order[2] == 0);
 }
 END_TEST
 
