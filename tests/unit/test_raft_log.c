@@ -89,8 +89,8 @@ static void commit_without(unsigned old, uint64_t number)
     unsigned a = (old + 1) % 3, b = (old + 2) % 3;
     uint64_t from_ns = gw_now_ns(), again_ns = 0;
     uint64_t index = logs_sight(&logs, old)->index;
-    while (logs_sight(&logs, a)->index == index ||
-           logs_sight(&logs, b)->index == index) {
+    while (logs_sight(&logs, a)->index <= index ||
+           logs_sight(&logs, b)->index <= index) {
         unsigned leader = logs_sight(&logs, a)->leader;
         if ((leader == a || leader == b) && gw_now_ns() > again_ns) {
             logs_propose(&logs, leader, number);
