@@ -13,6 +13,7 @@
 #include "bench_wire.h"
 #include "collrun.h"
 #include "common/placed.h"
+#include "plan_file.h"
 #include "plan_source.h"
 #include "price.h"
 
@@ -221,11 +222,24 @@ static int measure_wire(void)
     return bench_wire(&bench, &plain, &why) ? complain(&why) : 0;
 }
 
+/* Without -n, a file may say how many ranks there are. */
+static void take_ranks_of_file(const char *operand)
+{
+    unsigned ranks = 0;
+    if (plan_names_file(operand))
+        ranks = plan_file_ranks(operand);
+    else if (plan_names_file(bench.algo))
+        ranks = plan_file_ranks(bench.algo);
+    if (bench.ranks == RANKS_UNSAID && ranks > 0)
+        bench.ranks = ranks;
+}
+
 static int run(int operand_count, char **operands)
 {
     struct gw_error why;
     (void)operand_count;
     bench.seed = common.seed;
+    take_ranks_of_file(operands[0]);
     enum gw_err err = placed_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
                                    &bench.wire, &placed, &why);
     if (err == GW_PENDING)
@@ -246,10 +260,11 @@ static int run(int operand_count, char **operands)
 
 const struct command command_bench = {
     .name = "bench",
-    .operands = "OP|all|wire",
+    .operands = "OP|all|FILE.plan|wire",
     .help = "time a collective, or a wire, and check every result",
     .examples = "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n"
                 "collrun bench allreduce --algo all --wire tcp -b 1M -e 1M\n"
+                "collrun bench mine.plan --wire tcp -b 1M -e 1M\n"
                 "collrun bench wire --wire tcp -b 64K -e 1M\n"
                 "collrun bench all -n 2 -b 64K -e 64K -o jsonl\n",
     .options = options,

@@ -5,6 +5,7 @@
  */
 #include "bench.h"
 
+#include "plan_file.h"
 #include "plan_plugin.h"
 #include "plan_source.h"
 #include "sizes.h"
@@ -34,6 +35,18 @@ static enum gw_err push(struct bench *b, const struct bench_case *item,
     return GW_OK;
 }
 
+/* Of an algorithm that the library does not choose by itself. */
+static double predict_added(const struct bench *b,
+                            const struct bench_case *item, size_t elem_bytes)
+{
+    struct gw_wire_costs costs;
+    bool measured;
+    gw_costs_among(b->wire, b->ranks, &costs, &measured);
+    double us = gw_predict_us(b->wire, &costs, item->algo, b->ranks,
+                              item->count, elem_bytes);
+    return us >= 0 ? us : (double)NAN;
+}
+
 /* Fills in what runs and what it is predicted to take; `algo` NULL: what the
  * library chooses for this size. */
 static enum gw_err predict(const struct bench *b, struct bench_case *item,
@@ -51,6 +64,8 @@ static enum gw_err predict(const struct bench *b, struct bench_case *item,
     for (size_t i = 0; i < count; i++)
         if (candidates[i].algo == item->algo)
             item->predicted_us = candidates[i].predicted_us;
+    if (isnan(item->predicted_us))
+        item->predicted_us = predict_added(b, item, elem_bytes);
     item->bound_us = gw_wire_bound_us(b->wire, item->collective, b->ranks,
                                       item->count, elem_bytes);
     return GW_OK;
@@ -113,27 +128,67 @@ static enum gw_err list_all_algos(struct bench *b,
     return GW_OK;
 }
 
+static enum gw_err check_redop(const struct bench *b,
+                               enum gw_collective collective,
+                               struct gw_error *why)
+{
+    if (!gw_collective_reduces(collective) || gw_redop_allowed(b->op, b->type))
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL, "%s cannot reduce %s", gw_redop_name(b->op),
+                   gw_dtype_name(b->type));
+}
+
+static enum gw_err list_algo(struct bench *b, const struct gw_algo *algo,
+                             struct gw_error *why)
+{
+    if (!algo->valid(b->ranks))
+        return gw_fail(why, GW_EINVAL, "%s %s does not serve %u ranks",
+                       gw_collective_name(algo->collective), algo->name,
+                       b->ranks);
+    const struct gw_algo_args args = {.ranks = b->ranks, .root = b->root};
+    if (plan_prove(algo, &args, why))
+        return why->code;
+    return list_sizes(b, algo->collective, algo, why);
+}
+
+/* The root is what the file says. */
+static enum gw_err list_file(struct bench *b, const char *path,
+                             const enum gw_collective *collective,
+                             struct gw_error *why)
+{
+    const struct gw_algo *algo;
+    unsigned root = b->root;
+    if (plan_file(path, b->ranks, &algo, &b->root, why))
+        return why->code;
+    if (collective && algo->collective != *collective)
+        return gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", path,
+                       gw_collective_name(algo->collective),
+                       gw_collective_name(*collective));
+    if (root != 0 && root != b->root)
+        return gw_fail(why, GW_EINVAL,
+                       "--root: the root of %.100s is %u, not %u", path,
+                       b->root, root);
+    if (check_redop(b, algo->collective, why))
+        return why->code;
+    return list_algo(b, algo, why);
+}
+
 static enum gw_err list_named(struct bench *b, enum gw_collective collective,
                               struct gw_error *why)
 {
     const struct gw_algo *algo;
+    if (plan_names_file(b->algo))
+        return list_file(b, b->algo, &collective, why);
     if (plan_algo(collective, b->algo, &algo, why))
         return why->code;
-    if (!algo->valid(b->ranks))
-        return gw_fail(why, GW_EINVAL, "%s %s does not serve %u ranks",
-                       gw_collective_name(collective), algo->name, b->ranks);
-    const struct gw_algo_args args = {.ranks = b->ranks, .root = b->root};
-    if (plan_prove(algo, &args, why))
-        return why->code;
-    return list_sizes(b, collective, algo, why);
+    return list_algo(b, algo, why);
 }
 
 static enum gw_err list_one(struct bench *b, enum gw_collective collective,
                             struct gw_error *why)
 {
-    if (gw_collective_reduces(collective) && !gw_redop_allowed(b->op, b->type))
-        return gw_fail(why, GW_EINVAL, "%s cannot reduce %s",
-                       gw_redop_name(b->op), gw_dtype_name(b->type));
+    if (check_redop(b, collective, why))
+        return why->code;
     if (strcmp(b->algo, "auto") == 0)
         return list_sizes(b, collective, NULL, why);
     if (strcmp(b->algo, "all") == 0)
@@ -176,10 +231,11 @@ enum gw_err bench_list(struct bench *b, const char *operand,
         return list_every(b, why);
     if (plan_operand(operand, &is_file, &collective, why))
         return why->code;
-    if (is_file)
+    if (is_file && strcmp(b->algo, "auto") != 0)
         return gw_fail(why, GW_EINVAL,
-                       "bench measures collectives; to run %.100s, say "
-                       "collrun run",
+                       "%.100s says its own algorithm; --algo is for "
+                       "collectives",
                        operand);
-    return list_one(b, collective, why);
+    return is_file ? list_file(b, operand, NULL, why)
+                   : list_one(b, collective, why);
 }

@@ -5,6 +5,7 @@
 #include "plan_source.h"
 
 #include "common/suggest.h"
+#include "plan_file.h"
 #include "plan_plugin.h"
 
 #include <stdio.h>
@@ -144,6 +145,24 @@ static enum gw_err load(const char *path, const struct plan_source *source,
     return why->code;
 }
 
+/* "OP --algo FILE.plan" is the file, if it does OP. */
+static enum gw_err load_as(enum gw_collective collective,
+                           const struct plan_source *source,
+                           struct gw_plan **plan, struct gw_error *why)
+{
+    struct plan_source from = *source;
+    from.algo = NULL;
+    if (load(source->algo, &from, plan, why))
+        return why->code;
+    if ((*plan)->collective == collective)
+        return GW_OK;
+    gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", source->algo,
+            gw_collective_name((*plan)->collective),
+            gw_collective_name(collective));
+    gw_plan_destroy(plan);
+    return why->code;
+}
+
 enum gw_err plan_get(const char *operand, const struct plan_source *source,
                      struct gw_plan **plan, struct gw_error *why)
 {
@@ -161,6 +180,8 @@ enum gw_err plan_get(const char *operand, const struct plan_source *source,
         return why->code;
     if (is_file)
         return load(operand, source, plan, why);
+    if (source->algo && plan_names_file(source->algo))
+        return load_as(collective, source, plan, why);
     if (!source->algo)
         return which_algo(collective, args.ranks, why);
     if (plan_algo(collective, source->algo, &algo, why))

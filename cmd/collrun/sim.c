@@ -12,6 +12,7 @@
 
 #include "collrun.h"
 #include "common/cluster.h"
+#include "plan_file.h"
 #include "plan_plugin.h"
 #include "plan_source.h"
 #include "verify.h"
@@ -58,13 +59,6 @@ static const struct option_spec options[] = {
 
 /* ---- the cluster ---- */
 
-/* "OP --algo FILE.plan" */
-static bool algo_is_file(void)
-{
-    return source.algo && strpbrk(source.algo, "./") &&
-           !plan_names_plugin(source.algo);
-}
-
 /* For how many ranks the file is that is asked for; 0: there is none, or it
  * serves any number. */
 static unsigned ranks_of_file(const char *operand)
@@ -72,16 +66,9 @@ static unsigned ranks_of_file(const char *operand)
     bool is_file;
     enum gw_collective collective;
     struct gw_error ignored;
-    struct gw_plan *plan;
-    if (plan_operand(operand, &is_file, &collective, &ignored) ||
-        gw_plan_load(is_file       ? operand
-                     : source.algo ? source.algo
-                                   : "",
-                     0, &plan, NULL))
+    if (plan_operand(operand, &is_file, &collective, &ignored))
         return 0;
-    unsigned ranks = plan->ranks;
-    gw_plan_destroy(&plan);
-    return ranks;
+    return plan_file_ranks(is_file ? operand : source.algo ? source.algo : "");
 }
 
 static enum gw_err load_topology(const char *operand,

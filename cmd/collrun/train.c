@@ -8,6 +8,7 @@
 
 #include "collrun.h"
 #include "common/placed.h"
+#include "plan_file.h"
 #include "train_agent.h"
 
 #include <limits.h>
@@ -43,7 +44,8 @@ static const struct option_spec specs[] = {
      "like)",
      NULL},
     {"algo", 'a', OPTION_TEXT, &options.algo, "NAME",
-     "all-reduce algorithm (see collrun list allreduce), or auto", NULL},
+     "all-reduce algorithm (see collrun list allreduce), FILE.plan, or auto",
+     NULL},
     {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
      "shm, ipc or tcp (default shm)", "shm|ipc|tcp"},
     {"batch", 'b', OPTION_UNSIGNED, &options.batch, "ROWS",
@@ -227,6 +229,16 @@ static int train_cartpole(const struct placed *placed)
     return agent_train(&agent);
 }
 
+/* Without -n, a plan file may say how many ranks there are. */
+static void take_ranks_of_file(void)
+{
+    unsigned ranks = 0;
+    if (options.ranks == RANKS_UNSAID && plan_names_file(options.algo))
+        ranks = plan_file_ranks(options.algo);
+    if (ranks > 0)
+        options.ranks = ranks;
+}
+
 static int run(int operand_count, char **operands)
 {
     enum { RANKS_DEFAULT = 4 };
@@ -238,6 +250,7 @@ static int run(int operand_count, char **operands)
                              operands[0]);
     if (operand_count > 1 && plays)
         return complain_with(GW_EINVAL, "cartpole makes its own data");
+    take_ranks_of_file();
     enum gw_err code = placed_begin(&options.ranks, RANKS_DEFAULT,
                                     &options.wire, &placed, &why);
     if (code)
@@ -252,6 +265,7 @@ const struct command command_train = {
     .help = "train a model on LibSVM data, the gradients all-reduced",
     .examples =
         "collrun train lr heart_scale -n 4 --algo ring\n"
+        "collrun train lr heart_scale -n 4 --algo mine.plan\n"
         "collrun train lr a9a.train.libsvm --test a9a.test.libsvm\n"
         "collrun train softmax digits.libsvm --wire tcp --epochs 5 -o jsonl\n"
         "collrun train cartpole -n 4 --algo ring\n",

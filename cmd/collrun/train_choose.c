@@ -4,10 +4,25 @@
  * that they agree and it can be told, and what its plan promises be compared
  * with what is counted.
  */
+#include "plan_file.h"
 #include "plan_source.h"
 #include "train.h"
 
 #include <string.h>
+
+static enum gw_err find(const char *name, unsigned ranks,
+                        const struct gw_algo **algo, struct gw_error *why)
+{
+    unsigned root;
+    if (!plan_names_file(name))
+        return plan_algo(GW_ALLREDUCE, name, algo, why);
+    if (plan_file(name, ranks, algo, &root, why))
+        return why->code;
+    if ((*algo)->collective == GW_ALLREDUCE)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL, "%.100s is %s; training needs an allreduce",
+                   name, gw_collective_name((*algo)->collective));
+}
 
 enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
                          size_t length, const char **algo,
@@ -19,7 +34,7 @@ enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
     bool measured;
     const struct gw_algo *named = NULL;
     bool chosen = strcmp(name, "auto") != 0;
-    if (chosen && plan_algo(GW_ALLREDUCE, name, &named, why))
+    if (chosen && find(name, ranks, &named, why))
         return why->code;
     if (named)
         *algo = named->name;

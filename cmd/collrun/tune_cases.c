@@ -22,7 +22,7 @@ static void add_algo(struct tune_case *item,
 }
 
 /* The first candidate is what a call takes; the others are in order of the
- * prediction. */
+ * prediction. Baselines are there to be compared with, not to win. */
 static void list_algos(const struct tune *tune, struct tune_case *item)
 {
     struct gw_candidate list[CANDIDATES_MAX];
@@ -32,6 +32,7 @@ static void list_algos(const struct tune *tune, struct tune_case *item)
     for (size_t i = 0; i < found && i < CANDIDATES_MAX; i++) {
         bool hopeless =
             list[i].predicted_us > HOPELESS * list[best].predicted_us;
+        hopeless = hopeless || list[i].algo->baseline;
         if (item->algo_count == TUNE_ALGOS_MAX ||
             (hopeless && i > 0 && !tune->all))
             continue;
@@ -111,7 +112,8 @@ void tune_predict(struct tune *tune, const struct gw_wire_costs *costs)
                                       item->ranks, item->count, ELEM_BYTES);
             if (us >= 0) /* else memory is short: as it was */
                 algo->predicted_us = us;
-            if (algo->predicted_us < item->algos[item->predicted].predicted_us)
+            if (!algo->algo->baseline &&
+                algo->predicted_us < item->algos[item->predicted].predicted_us)
                 item->predicted = a;
         }
     }

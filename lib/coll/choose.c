@@ -184,10 +184,14 @@ double gw_wire_bound_us(const char *wire, enum gw_collective collective,
     return costs.sync_us / 2 + memory_us(&costs, ranks, t);
 }
 
+/* Baselines come last: what a model without their congestion predicts of them
+ * is too little. */
 static int cheaper(const void *a, const void *b)
 {
-    double x = ((const struct gw_candidate *)a)->predicted_us;
-    double y = ((const struct gw_candidate *)b)->predicted_us;
+    const struct gw_candidate *first = a, *second = b;
+    double x = first->predicted_us, y = second->predicted_us;
+    if (first->algo->baseline != second->algo->baseline)
+        return first->algo->baseline ? 1 : -1;
     return (x > y) - (x < y);
 }
 

@@ -7,7 +7,8 @@
 setup_file() {
     bats_require_minimum_version 1.5.0
     COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
-    export COLLRUN
+    PLANS=$PWD/labs/plans
+    export COLLRUN PLANS
 }
 
 setup() {
@@ -150,7 +151,27 @@ every_algorithm() {
     run -64 bench broadcast -n 2 --root 2
     run -64 bench allreduce -b 2K -e 1K
     run -64 bench allreduce -f 1
-    run -64 bench ring.plan
+    run -65 bench ring.plan
+    [[ $output = *"ring.plan: No such file"* ]]
+}
+
+@test "a plan file: as an operand or an algorithm, verified, with its own ranks and root" {
+    bench "$PLANS/ring-allreduce-3.plan" -b 1K -e 64K -f 64 -o jsonl >out.jsonl
+    all_right 2
+    grep -q '"op":"allreduce","algo":"ring_allreduce_3",.*"ranks":3,' out.jsonl
+    [ "$(grep -c '"predicted_us":null' out.jsonl)" -eq 0 ]
+    bench allreduce -a "$PLANS/ring-allreduce.plan" -n 2 -w tcp -b 1K -e 1K -o jsonl >out.jsonl
+    all_right 1
+    printf 'broadcast ranks=3 chunks=1 root=2\nstep 2>0 c0 =  2>1 c0 =\n' >ring.plan
+    bench ring.plan -b 1K -e 1K -o jsonl >out.jsonl
+    all_right 1
+    grep -q '"root":2,.*"op":"broadcast","algo":"ring"' out.jsonl
+    run -1 bench allreduce -a "$PLANS/wrong-double.plan" -n 3
+    [[ $output = *"step 2: 1>2 c0 would count rank 0 twice"* ]]
+    run -64 bench allreduce -a ring.plan
+    [[ $output = *"ring.plan is broadcast, not allreduce"* ]]
+    run -64 bench ring.plan --root 1
+    run -64 bench ring.plan --algo binomial
 }
 
 @test "calibrate prints a row a wire and stores it" {

@@ -142,6 +142,27 @@ refused() {
     done
 }
 
+@test "a plan file is what the gradients are added up by" {
+    plans=${BATS_TEST_DIRNAME}/../../labs/plans
+    train lr "$work/rows" -n 3 --algo ring --epochs 4 -o json
+    curve >"$work/ring"
+    bytes=$(member bytes_per_step)
+    train lr "$work/rows" --algo "$plans/ring-allreduce-3.plan" --epochs 4 -o json
+    [ "$status" -eq 0 ]
+    [ "$(member ranks)" -eq 3 ]
+    [ "$(member bytes_per_step)" -eq "$bytes" ]
+    [ "$(member bytes_per_step_formula)" -eq "$bytes" ]
+    [[ $output = *'"algo":"ring_allreduce_3"'* ]]
+    curve >"$work/own"
+    expect_same_curve "$work/ring" "$work/own"
+    train cartpole --algo "$plans/ring-allreduce.plan" -n 2 -E 1 -o json
+    [ "$status" -eq 0 ]
+    [ "$(member bytes_per_update)" = "$(member bytes_per_update_formula)" ]
+    refused 1 "would count rank 0 twice" lr "$work/rows" --algo "$plans/wrong-double.plan"
+    printf 'broadcast ranks=2 chunks=1\nstep 0>1 c0 =\n' >"$work/b.plan"
+    refused 64 "training needs an allreduce" lr "$work/rows" --algo "$work/b.plan"
+}
+
 @test "the seed decides the order, and nothing else does" {
     train lr "$work/rows" -n 2 --epochs 3 --seed 5 -o json
     curve >"$work/first"

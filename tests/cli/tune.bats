@@ -144,7 +144,8 @@ tune_a_rule() {
     done
     [ "$(json rows 1 ranks <out.json)" = 4 ]
     tune broadcast --dry-run --by algo -o csv >out.csv
-    [ "$(grep -c '^broadcast,4,64,' out.csv)" -eq 5 ]
+    [ "$(grep -c '^broadcast,4,64,' out.csv)" -eq \
+        "$("$COLLRUN" list broadcast -o csv | sed 1d | wc -l)" ]
     tune broadcast --dry-run >out.txt
     grep -q '^# among_4: regret .* prediction off by ' out.txt
     run -64 tune broadcast --by moon

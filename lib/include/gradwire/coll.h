@@ -295,7 +295,8 @@ struct gw_candidate {
     double predicted_us;
 };
 /* Predicts every algorithm that is valid for the call, cheapest first, but
- * before all the one that a rule of the calibration file names; fills
+ * baselines last, and before all the one that a rule of the calibration file
+ * names; fills
  * out[0..capacity) and returns how many there are. out[0] is what a call with
  * algo == NULL runs. */
 GW_API size_t gw_choose(const char *wire, enum gw_collective collective,

@@ -279,6 +279,8 @@ struct gw_algo {
     bool direct; /* every value sent is an input or a finished sum, so that
                     windows can run it in one pass; of one that is added,
                     nobody asks */
+    bool baseline; /* what the others are measured against; gw_choose puts it
+                      behind all of them, whatever it is predicted to take */
 };
 
 /* Those of the library, ordered by collective; *count receives how many. */

@@ -28,4 +28,5 @@ const struct gw_algo gw__algo_allgather_gather_broadcast = {
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_rank,
     .emit = emit,
+    .baseline = true,
 };

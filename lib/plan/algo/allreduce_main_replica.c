@@ -27,5 +27,6 @@ const struct gw_algo gw__algo_allreduce_main_replica = {
     .valid = gw__any_ranks,
     .chunks = gw__one_chunk,
     .emit = emit,
+    .baseline = true,
     .direct = true,
 };

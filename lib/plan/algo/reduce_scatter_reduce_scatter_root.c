@@ -29,4 +29,5 @@ const struct gw_algo gw__algo_reduce_scatter_reduce_scatter_root = {
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_rank,
     .emit = emit,
+    .baseline = true,
 };
