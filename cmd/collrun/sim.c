@@ -312,7 +312,7 @@ static enum gw_err add_rows(struct sim_table *table, const char *operand,
 {
     if (is_file)
         return add_file(table, operand, why);
-    return source.algo && algo_is_file()
+    return source.algo && plan_names_file(source.algo)
                ? add_named_file(table, table->collective, why)
                : add_orders(table, why);
 }
