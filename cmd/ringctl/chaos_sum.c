@@ -19,7 +19,7 @@ void chaos_sum_count(enum chaos_kind kind, enum gw_err code)
 {
     if (code)
         refused++;
-    else
+    else if (kind < CHAOS_KINDS)
         blows[kind]++;
 }
 

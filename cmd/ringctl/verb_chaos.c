@@ -3,10 +3,12 @@
  * chaos: faults at random for a while, in a sequence that the seed gives again.
  * chaos.h says what and when; here it is done, and each act told when it is. In
  * the end what is paused goes on, links, clocks and disks are as they were, and
- * the controllers are there again; members that are dead stay dead. Then it is
+ * the controllers are there again; members that are dead stay dead. Or the
+ * faults of a schedule (chaos_schedule.h), which ends as it says. Then it is
  * seen whether the work goes on, and told what came of it: chaos_sum.h.
  */
 #include "chaos.h"
+#include "chaos_schedule.h"
 #include "chaos_sum.h"
 
 #include "ask.h"
@@ -21,15 +23,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *rate_text = "0.2/s";
-static uint64_t for_ns = 60000000000;
+static const char *rate_text, *faults_word;
+static uint64_t for_ns;
+#define RATE_DEFAULT   "0.2/s"
+#define FOR_DEFAULT_NS UINT64_C(60000000000)
 static int replicas; /* wanted of each slot; 0: there are no servers */
 #define REPLICAS_NS UINT64_C(10000000000)
 
 static const struct option_spec options[] = {
-    {"rate", 0, OPTION_TEXT, &rate_text, "N/s", "faults a second, on average",
+    {"rate", 0, OPTION_TEXT, &rate_text, "N/s",
+     "Faults per second, on average. Default: 0.2/s.", NULL},
+    {"for", 0, OPTION_DURATION, &for_ns, "TIME", "How long. Default: 1m.",
      NULL},
-    {"for", 0, OPTION_DURATION, &for_ns, "TIME", "how long", NULL},
+    {"faults", 0, OPTION_TEXT, &faults_word, "FILE",
+     "A fault schedule instead, as of sim.", NULL},
     {0},
 };
 
@@ -45,6 +52,8 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 static enum gw_err parse_rate(double *rate, struct gw_error *why)
 {
     char *end;
+    if (!rate_text)
+        rate_text = RATE_DEFAULT;
     *rate = strtod(rate_text, &end);
     if (end == rate_text || (*end && strcmp(end, "/s") != 0) || !(*rate > 0) ||
         *rate > 1000)
@@ -276,8 +285,22 @@ static enum gw_err strike(const struct chaos_action *a, json_t **answer,
     return code;
 }
 
-/* Does it, and tells it. A refusal is told and is no failure: the ring may be
- * otherwise than the picture. */
+/* A refusal is reported and is no failure: the run may be otherwise than the
+ * picture of it. */
+static enum gw_err report(struct output *output, double at_s,
+                          enum chaos_kind kind, const char *node,
+                          enum gw_err code, const char *text)
+{
+    chaos_sum_count(kind, code);
+    const union value row[FIELDS] = {
+        {.real = at_s}, {.text = kind < CHAOS_KINDS ? chaos_word(kind) : "dup"},
+        {.text = node}, {.text = gw_err_name(code)},
+        {.text = text},
+    };
+    output_row(output, row);
+    return code == GW_EUNREACH || code == GW_EINTR ? code : GW_OK;
+}
+
 static enum gw_err act(struct output *output, const struct chaos_action *a,
                        uint64_t begin_ns, struct gw_error *why)
 {
@@ -286,17 +309,10 @@ static enum gw_err act(struct output *output, const struct chaos_action *a,
     await_replicas(a);
     double at_s = (double)(gw_now_ns() - begin_ns) / 1e9;
     enum gw_err code = strike(a, &answer, why);
-    chaos_sum_count(a->kind, code);
-    const union value row[FIELDS] = {
-        {.real = at_s},
-        {.text = chaos_word(a->kind)},
-        {.text = node_of(a, node)},
-        {.text = gw_err_name(code)},
-        {.text = code ? why->text : text_of(answer, "text", "")},
-    };
-    output_row(output, row);
+    code = report(output, at_s, a->kind, node_of(a, node), code,
+                  code ? why->text : text_of(answer, "text", ""));
     json_decref(answer);
-    return code == GW_EUNREACH || code == GW_EINTR ? code : GW_OK;
+    return code;
 }
 
 /* false: interrupted, or the time is over first. */
@@ -343,23 +359,65 @@ static enum gw_err rage(struct chaos *chaos, struct output *output,
     return undo(chaos, output, begin_ns, why);
 }
 
-static int run(int operand_count, char **operands)
+/* ---- a schedule ---- */
+
+struct given {
+    struct output *output;
+    uint64_t begin_ns;
+};
+
+static enum gw_err blow(void *context, enum chaos_kind kind, const char *node,
+                        json_t *request, struct gw_error *why)
+{
+    const struct given *given = context;
+    json_t *answer = NULL;
+    double at_s = (double)(gw_now_ns() - given->begin_ns) / 1e9;
+    enum gw_err code =
+        request ? ask(request, ask_timeout_ns(), &answer, why)
+                : gw_fail(why, GW_ENOTSUP,
+                          "no wire of a run delivers a message twice");
+    code = report(given->output, at_s, kind, node, code,
+                  code ? why->text : text_of(answer, "text", ""));
+    json_decref(answer);
+    return code;
+}
+
+static enum gw_err apply_schedule(struct output *output, struct gw_error *why)
+{
+    struct given given = {output, gw_now_ns()};
+    return chaos_schedule_run(faults_word, blow, &given, why);
+}
+
+static enum gw_err apply_random(struct output *output, struct gw_error *why)
 {
     struct chaos chaos;
+    double rate;
+    if (parse_rate(&rate, why))
+        return why->code;
+    chaos_begin(&chaos, common.seed, rate);
+    if (find_members(&chaos, why))
+        return why->code;
+    output_note_integer(output, "seed", (int64_t)common.seed);
+    return rage(&chaos, output, why);
+}
+
+static int run(int operand_count, char **operands)
+{
     struct gw_error why = {.code = GW_OK};
     struct output *output;
-    double rate;
     (void)operand_count;
     (void)operands;
-    if (parse_rate(&rate, &why))
-        return complain(&why);
-    chaos_begin(&chaos, common.seed, rate);
-    if (find_members(&chaos, &why) ||
-        output_begin("ringctl chaos", common.output, fields, FIELDS, &output,
+    if (faults_word && (rate_text || for_ns))
+        return complain_with(GW_EINVAL,
+                             "chaos: --rate and --for are for random faults; a "
+                             "schedule has its own times");
+    if (!for_ns)
+        for_ns = FOR_DEFAULT_NS;
+    if (output_begin("ringctl chaos", common.output, fields, FIELDS, &output,
                      &why))
         return complain(&why);
-    output_note_integer(output, "seed", (int64_t)common.seed);
-    enum gw_err code = rage(&chaos, output, &why);
+    enum gw_err code =
+        faults_word ? apply_schedule(output, &why) : apply_random(output, &why);
     if (!code && !interrupted)
         code = chaos_sum_tell(output, &why);
     output_end(&output, code ? &why : NULL, interrupted != 0);
@@ -370,8 +428,10 @@ static int run(int operand_count, char **operands)
 
 const struct command command_chaos = {
     .name = "chaos",
-    .help = "faults at random, in a sequence that --seed gives again",
-    .examples = "ringctl chaos --seed 7 --rate 0.2/s --for 10m\n",
+    .help = "faults at random, in a sequence that --seed gives again, or as "
+            "scheduled",
+    .examples = "ringctl chaos --seed 7 --rate 0.2/s --for 10m\n"
+                "ringctl chaos --faults 'at 1s crash 2 for 500ms'\n",
     .options = options,
     .run = run,
 };

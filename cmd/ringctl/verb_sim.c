@@ -158,15 +158,15 @@ static enum gw_err prepare(struct job *job, const char *name,
     struct world_request asked = request;
     if (find_world(name, &job->kind, why) || read_seeds(&job->seeds, why))
         return why->code;
+    asked.calm = faults_word != NULL;
     if (job->kind->groups)
-        job->kind->groups(&request, job->groups);
+        job->kind->groups(&asked, job->groups);
     if (sim_faults_read(faults_word, job->groups, &job->given, why))
         return why->code;
     if (suspicion &&
         gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &job->suspicion, why))
         return why->code;
     asked.suspicion = job->suspicion ? job->suspicion->suspicion : NULL;
-    asked.calm = job->given.name;
     asked.ack_primary = strcmp(ack, "primary") == 0;
     if (job->given.end_ns > asked.for_ns)
         asked.for_ns = job->given.end_ns;

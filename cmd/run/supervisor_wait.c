@@ -67,11 +67,13 @@ void later_lead(const struct request *request)
 void later_change(const struct request *request, enum later_kind kind,
                   struct child *child, const char *done)
 {
-    uint64_t now = gw_now_ns();
+    uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
+    bool hurries = timeout_ns > 0 && timeout_ns < CHANGE_NS;
     struct later later = {.kind = kind,
                           .asker = request->asker,
                           .began_ns = now,
-                          .deadline_ns = now + CHANGE_NS,
+                          .deadline_ns =
+                              now + (hurries ? timeout_ns : CHANGE_NS),
                           .child = child};
     snprintf(later.text, sizeof later.text, "%s", done);
     add(request, &later);

@@ -470,6 +470,31 @@ cut_short() {
     [ "$(ringctl link 0 1)" = "link 0>1: delay 2ms, rate 100M/s, up" ]
 }
 
+# In both the ring loses node 2 and gets it back: three views.
+@test "chaos --faults: one schedule for the simulator and for processes" {
+    cat >one.faults <<'END'
+delay 0>1 1ms..2ms for 300ms
+at 200ms crash 2 for 600ms
+at 250ms cut 0|3 for 5ms
+at 300ms dup *>* 0.1
+at 900ms crash c0 for 200ms
+END
+    run -0 ringctl sim ring -n 4 --faults one.faults -o jsonl
+    [[ $output = *'"crashes":1,'*'"views":3,'*'"violation":null'* ]]
+    run -0 --separate-stderr ringctl --timeout 60s -c 'up 4 ops --bytes 4K \
+        --pace 1ms --controllers 3; wait op>=1; chaos --faults one.faults -o csv
+        wait alive==4; expect epoch==3 && lost==0 && doubled==0; ring'
+    awk -F, '/^[0-9.]+,/ && $2 != "at_s" { print $2, $3 }' <<<"$output" >acts
+    printf '%s\n' 'link 0>1' 'kill 2' 'cut 0>3' 'cut 3>0' 'link clear 0>3' \
+        'link clear 3>0' 'dup *' 'link clear 0>1' 'restart 2' 'kill c0' \
+        'restart c0' | diff - acts
+    [[ $output = *"# ring: 0 > 1 > 2 > 3 > 0"* ]]
+    run -64 ringctl -c 'up 2; chaos --rate 1/s --faults one.faults'
+    [[ $output = *"a schedule has its own times"* ]]
+    run -65 ringctl -c "up 2; chaos --faults 'at 1s crush 2'"
+    [[ $output = *"--faults:1:7: "* ]]
+}
+
 @test "chaos: the same seed acts alike" {
     for try in 1 2; do
         ringctl --timeout 60s -c 'up 4; chaos --seed 5 --rate 8/s --for 1500ms -o csv' |

@@ -64,6 +64,16 @@ static enum gw_err check(const struct world_request *request,
     return GW_OK;
 }
 
+/* Members go by their numbers. Of a schedule that is given it is known how many
+ * they are, and which node follows them. */
+static void groups(const struct world_request *request,
+                   struct world_group groups[WORLD_GROUPS])
+{
+    unsigned members = request->nodes ? request->nodes : CALM_MEMBERS;
+    if (request->calm)
+        groups[0] = (struct world_group){'c', members + 1, 1};
+}
+
 static enum gw_err open_ring(const struct world_request *request, void **world,
                              struct gw_error *why)
 {
@@ -198,6 +208,7 @@ const struct world_kind world_ring = {
              "shaken fresh redone kept spread ops transfers crashes views "
              "suspicions false_suspicions recover_ms detect_ms",
     .open = open_ring,
+    .groups = groups,
     .close = close_ring,
     .campaign = campaign_of,
     .measured = measured,

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-enum { CALM_MEMBERS = 4 }; /* if nobody asks for more */
-
 static struct world *running;
 
 struct world *world_running(void)

@@ -35,7 +35,8 @@
 enum {
     CONTROLLERS_MOST = 3,
     MEMBERS_MOST = 8,
-    DRAWN_MOST = 6, /* members of a seed, if nobody asks for more */
+    DRAWN_MOST = 6,   /* members of a seed, if nobody asks for more */
+    CALM_MEMBERS = 4, /* the same, when a schedule is given */
     NODES_MOST = CONTROLLERS_MOST + 1 + MEMBERS_MOST,
     OPS_MOST = 1024,
     COMPLETIONS_MOST = 64, /* of an op, by whom ever */
