@@ -486,7 +486,7 @@ END
         wait alive==4; expect epoch==3 && lost==0 && doubled==0; ring'
     awk -F, '/^[0-9.]+,/ && $2 != "at_s" { print $2, $3 }' <<<"$output" >acts
     printf '%s\n' 'link 0>1' 'kill 2' 'cut 0>3' 'cut 3>0' 'link clear 0>3' \
-        'link clear 3>0' 'dup *' 'link clear 0>1' 'restart 2' 'kill c0' \
+        'link clear 3>0' 'link clear 0>1' 'dup *' 'restart 2' 'kill c0' \
         'restart c0' | diff - acts
     [[ $output = *"# ring: 0 > 1 > 2 > 3 > 0"* ]]
     run -64 ringctl -c 'up 2; chaos --rate 1/s --faults one.faults'
