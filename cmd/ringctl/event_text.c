@@ -4,6 +4,8 @@
  */
 #include "event_text.h"
 
+#include "run/post.h"
+
 #include <gradwire/pipe.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -111,6 +113,39 @@ static void of_pipeline(const struct gw_event *e, char *out, size_t room)
         snprintf(out, room, ", waited for stage %" PRIu32, e->peer);
 }
 
+/* "controller 1" for 62. */
+static unsigned controller(uint32_t node)
+{
+    return (unsigned)CONTROLLER_NODE - node;
+}
+
+static void of_controllers(const struct gw_event *e, char *out, size_t room)
+{
+    unsigned c = controller(e->rank);
+    if (e->kind == GW_EV_LEADER)
+        snprintf(out, room, "controller %u leads in term %" PRId64, c,
+                 e->value);
+    else if (e->kind == GW_EV_VOTE)
+        snprintf(out, room,
+                 "controller %u votes for controller %u in term %" PRId64, c,
+                 controller(e->peer), e->value);
+    else if (e->kind == GW_EV_COMMIT)
+        snprintf(out, room, "controller %u applies entry %" PRId64, c,
+                 e->value);
+    else if (e->kind == GW_EV_LEASE && e->value)
+        snprintf(out, room, "node %" PRIu32 " has a lease", e->peer);
+    else if (e->kind == GW_EV_LEASE)
+        snprintf(out, room, "node %" PRIu32 " has no lease any longer",
+                 e->peer);
+    else if (e->peer == GW_NONE)
+        snprintf(out, room, "slot %" PRIu32 " has no primary", e->chunk);
+    else
+        snprintf(out, room,
+                 "slot %" PRIu32 " has the primary %" PRIu32
+                 " in term %" PRId64,
+                 e->chunk, e->peer, e->value);
+}
+
 void event_text(const struct gw_event *e, char *out, size_t room)
 {
     switch (e->kind) {
@@ -168,6 +203,13 @@ void event_text(const struct gw_event *e, char *out, size_t room)
     case GW_EV_PASS_END:
         of_pipeline(e, out, room);
         return;
+    case GW_EV_LEADER:
+    case GW_EV_VOTE:
+    case GW_EV_COMMIT:
+    case GW_EV_LEASE:
+    case GW_EV_ROUTE:
+        of_controllers(e, out, room);
+        return;
     }
     snprintf(out, room, "event %" PRIu32, e->kind);
 }
@@ -180,6 +222,8 @@ bool event_is_change(const struct gw_event *event)
     case GW_EV_EPOCH:
     case GW_EV_DECISION:
     case GW_EV_LOST:
+    case GW_EV_LEADER:
+    case GW_EV_VOTE:
         return true;
     }
     return false;

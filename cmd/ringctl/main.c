@@ -19,8 +19,8 @@
 static const struct command *const commands[] = {
     &command_up,        &command_down,      &command_ls,
     &command_status,    &command_ring,      &command_ps,
-    &command_slots,     &command_clocks,    &command_events,
-    &command_watch,     &command_kill,      &command_stop,
+    &command_slots,     &command_clocks,    &command_controllers,
+    &command_events,    &command_watch,     &command_kill,      &command_stop,
     &command_pause,     &command_resume,    &command_restart,
     &command_drain,     &command_add,       &command_slow,
     &command_link,      &command_cut,       &command_heal,

@@ -11,7 +11,8 @@ extern const struct command command_shell;
 
 extern const struct command command_up, command_down, command_train;
 extern const struct command command_ls, command_status, command_ring;
-extern const struct command command_ps, command_slots, command_clocks;
+extern const struct command command_ps, command_slots, command_clocks,
+    command_controllers;
 extern const struct command command_snapshot, command_mode;
 extern const struct command command_events, command_watch;
 extern const struct command command_kill, command_stop, command_pause,

@@ -41,6 +41,7 @@ int draw_chunks_width(const struct picture *picture);
 int draw_chunks_height(const struct picture *picture);
 void draw_events(const struct picture *picture, const struct area *area);
 void draw_failover(const struct picture *picture, const struct area *area);
+void draw_controllers(const struct picture *picture, const struct area *area);
 void draw_loss(const struct picture *picture, const struct area *area);
 /* Of parameter servers: the overview, and its panels. */
 void draw_crew(const struct picture *picture, const struct area *area);

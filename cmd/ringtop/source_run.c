@@ -108,8 +108,9 @@ static void know_rank(struct run_source *r, struct gw_event *event,
 static void know_ring(struct run_source *r, struct gw_event *event,
                       const json_t *nodes)
 {
+    int64_t members = event->value;
     event->kind = GW_EV_MEMBER;
-    for (int64_t rank = 0; rank < event->value; rank++)
+    for (int64_t rank = 0; rank < members; rank++)
         know_rank(r, event, nodes, rank);
     know_rank(r, event, nodes, -1);
 }
@@ -203,9 +204,10 @@ static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
         return err;
     json_t *status = json_object_get(answer, "data");
     know_status(r, status);
-    if (has_servers(status) && !r->watch)
+    bool more = json_is_array(json_object_get(status, "controller_list"));
+    if (more && !r->watch)
         err = status_watch_new(attach_run(r->attach), &r->watch, why);
-    if (has_servers(status) && !err)
+    if (more && !err)
         status_watch_give(r->watch, status);
     json_decref(answer);
     return err;

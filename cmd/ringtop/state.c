@@ -29,6 +29,7 @@ enum gw_err state_new(struct state **state, struct gw_error *why)
     for (unsigned r = 0; r < RANKS_MAX; r++)
         rank_init(&s->ranks[r]);
     s->shown = GW_NONE;
+    controllers_init(&s->controllers);
     crew_init(&s->crew);
     pipe_init(&s->pipe);
     return GW_OK;

@@ -11,6 +11,7 @@
 #ifndef RINGTOP_STATE_H
 #define RINGTOP_STATE_H
 
+#include "controllers.h"
 #include "crew.h"
 #include "failover.h"
 #include "flights.h"
@@ -68,6 +69,7 @@ struct state {
     struct losses losses;
     struct journal journal;
     struct failovers failovers;
+    struct controllers controllers;
     struct crew crew; /* of parameter servers */
     struct pipe pipe; /* of a pipeline */
     bool begun;

@@ -392,6 +392,7 @@ void state_time(struct state *s, uint64_t now_ns)
 void state_status(struct state *s, const json_t *status, uint64_t now_ns)
 {
     state_time(s, now_ns);
+    controllers_status(&s->controllers, status);
     crew_status(&s->crew, status, s->now_ns, &s->journal);
     s->failovers.crew = s->crew.here;
     crew_end_stories(&s->crew, &s->failovers, s->now_ns, &s->journal);
@@ -405,6 +406,8 @@ void state_event(struct state *s, const struct gw_event *event)
     state_time(s, e.time_ns);
     s->events++;
     s->last = e;
+    if (controllers_event(&s->controllers, &e, &s->journal))
+        return;
     crew_event(&s->crew, &e, &s->journal);
     s->failovers.crew = s->crew.here;
     pipe_event(&s->pipe, &e, &s->journal);

@@ -11,9 +11,13 @@ enum { CTRL_H = 8, TAB = '\t', ENTER = '\r', ESCAPE = 27, DELETE = 127 };
 
 const char *page_name(enum page page)
 {
-    static const char *const names[PAGES] = {"overview", "ring",     "chunks",
-                                             "slots",    "clocks",   "pipeline",
-                                             "events",   "failover", "loss"};
+    static const char *const names[PAGES] = {
+        [PAGE_OVERVIEW] = "overview", [PAGE_RING] = "ring",
+        [PAGE_CHUNKS] = "chunks",     [PAGE_SLOTS] = "slots",
+        [PAGE_CLOCKS] = "clocks",     [PAGE_PIPELINE] = "pipeline",
+        [PAGE_EVENTS] = "events",     [PAGE_CONTROLLERS] = "controllers",
+        [PAGE_FAILOVER] = "failover", [PAGE_LOSS] = "loss",
+    };
     return names[page];
 }
 
@@ -160,6 +164,8 @@ static bool has_page(const struct view *view, enum page page)
     bool crew = page == PAGE_SLOTS || page == PAGE_CLOCKS;
     if (page == PAGE_PIPELINE)
         return view->pipe;
+    if (page == PAGE_CONTROLLERS)
+        return !view->pipe;
     return view->crew ? !ring : view->pipe ? !ring && !crew : !crew;
 }
 

@@ -18,6 +18,7 @@ enum page {
     PAGE_CLOCKS,
     PAGE_PIPELINE,
     PAGE_EVENTS,
+    PAGE_CONTROLLERS,
     PAGE_FAILOVER,
     PAGE_LOSS,
     PAGES

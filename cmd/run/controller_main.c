@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A controller's process, where a run has three or five: the library's
- * controller, the rules of its links, and word to the supervisor of who leads.
- * It ends with its supervisor, on order, or when its log cannot go on.
+ * controller, the rules of its links, and its status and events for the
+ * supervisor. It ends with its supervisor, on order, or when its log cannot go
+ * on.
  */
-#include "post.h"
+#include "node_events.h"
 
 #include "common/key.h"
 
@@ -13,9 +14,9 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -25,14 +26,13 @@ struct keeper {
     struct birth birth;
     struct gw__rules *rules;
     struct gw__controller *controller;
-    _Atomic unsigned leader;
-    _Atomic uint64_t applied;
+    struct outbox *outbox;
+    int wake_fd; /* something rare is in it */
     bool end;
     double clock_rate;
     uint64_t severed; /* controllers' nodes, as the controller was told */
-    bool told;        /* this: */
-    unsigned told_leader;
-    uint64_t told_applied;
+    struct gw__controller_status told;
+    uint64_t told_ns;
     _Alignas(16) char buffer[POST_BYTES_MAX];
     uint64_t described; /* the newest order to tell what it knows */
 };
@@ -45,20 +45,6 @@ static void on_sigterm(int number)
     terminated = 1;
 }
 
-/* ---- in the controller's thread ---- */
-
-static void on_applied(void *context, const struct gw__registry *registry)
-{
-    struct keeper *keeper = context;
-    atomic_store(&keeper->applied, registry->index);
-}
-
-static void on_leader(void *context, unsigned node)
-{
-    struct keeper *keeper = context;
-    atomic_store(&keeper->leader, node);
-}
-
 /* ---- orders and notes ---- */
 
 static void obey(struct keeper *keeper, const struct orders *orders)
@@ -68,6 +54,7 @@ static void obey(struct keeper *keeper, const struct orders *orders)
         orders->clock_rate > keeper->clock_rate)
         gw__clock_set_rate(orders->clock_rate);
     keeper->clock_rate = orders->clock_rate;
+    outbox_want(keeper->outbox, orders->events);
     keeper->end = orders->end || orders->leave;
     if (orders->describe > keeper->described && keeper->controller)
         post_known("a controller");
@@ -101,24 +88,35 @@ static void take_orders(struct keeper *keeper)
     }
 }
 
+/* HELLOs come all the time: what changes by them alone can wait. */
 static void send_note(struct keeper *keeper)
 {
-    const struct node_note note = {
-        .stage = STAGE_MEMBER,
-        .leader = atomic_load(&keeper->leader),
-        .applied = atomic_load(&keeper->applied),
-    };
-    if (keeper->told && note.leader == keeper->told_leader &&
-        note.applied == keeper->told_applied)
+    static const uint64_t hellos_ns = 500000000;
+    struct node_note note = {.stage = STAGE_MEMBER};
+    const struct gw__controller_status *now = &note.controller;
+    gw__controller_status(keeper->controller, &note.controller);
+    note.events_dropped = outbox_dropped(keeper->outbox);
+    if (keeper->told_ns && now->leader == keeper->told.leader &&
+        now->applied == keeper->told.applied &&
+        now->term == keeper->told.term && now->last == keeper->told.last &&
+        now->committed == keeper->told.committed &&
+        gw_now_ns() - keeper->told_ns < hellos_ns)
         return;
     if (post_send(POST_FD, POST_NOTE, &note, sizeof note, false) != GW_OK)
         return;
-    keeper->told_leader = note.leader;
-    keeper->told_applied = note.applied;
-    keeper->told = true;
+    keeper->told = note.controller;
+    keeper->told_ns = gw_now_ns();
 }
 
 /* ---- the process ---- */
+
+static enum gw_err open_outbox(struct keeper *keeper, struct gw_error *why)
+{
+    keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (keeper->wake_fd < 0)
+        return gw_fail_errno(why, "eventfd");
+    return outbox_new(keeper->wake_fd, &keeper->outbox, why);
+}
 
 static enum gw_err start(struct keeper *keeper, struct gw_error *why)
 {
@@ -137,9 +135,7 @@ static enum gw_err start(struct keeper *keeper, struct gw_error *why)
                  .token = birth->token,
                  .key_file = key_file(),
                  .rules = keeper->rules},
-        .context = keeper,
-        .on_applied = on_applied,
-        .on_leader = on_leader,
+        .events = outbox_sink(keeper->outbox),
     };
     uint64_t incarnation[2];
     if (getrandom(incarnation, sizeof incarnation, 0) < 0)
@@ -156,12 +152,17 @@ static enum gw_err start(struct keeper *keeper, struct gw_error *why)
 
 static enum gw_err keep(struct keeper *keeper, struct gw_error *why)
 {
-    struct pollfd post = {.fd = POST_FD, .events = POLLIN};
+    struct pollfd polls[] = {{.fd = POST_FD, .events = POLLIN},
+                             {.fd = keeper->wake_fd, .events = POLLIN}};
     enum gw_err code = GW_OK;
+    eventfd_t woken;
     while (!code && !keeper->end && !terminated) {
-        poll(&post, 1, LOOK_MS);
+        poll(polls, 2, LOOK_MS);
+        if (polls[1].revents)
+            eventfd_read(keeper->wake_fd, &woken);
         take_orders(keeper);
         send_note(keeper);
+        outbox_send(keeper->outbox, POST_FD); /* what has no room goes later */
         code = gw__controller_error(keeper->controller, why);
     }
     return code;
@@ -169,7 +170,7 @@ static enum gw_err keep(struct keeper *keeper, struct gw_error *why)
 
 int controller_main(int argc, char **argv)
 {
-    static struct keeper keeper = {.leader = GW__NODES_MAX, .clock_rate = 1};
+    static struct keeper keeper = {.clock_rate = 1};
     struct sigaction action = {.sa_handler = on_sigterm};
     struct gw_error why;
     if (!post_born(argc, argv, &keeper.birth))
@@ -177,6 +178,8 @@ int controller_main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a full disk is an error like others */
     enum gw_err code = gw__rules_new(keeper.birth.seed, &keeper.rules, &why);
+    if (!code)
+        code = open_outbox(&keeper, &why);
     if (!code) {
         obey(&keeper, &keeper.birth.orders);
         code = start(&keeper, &why);
@@ -193,6 +196,7 @@ int controller_main(int argc, char **argv)
         _exit(0); /* the run is over, and its log with it */
     if (keeper.controller)
         gw__controller_stop(&keeper.controller);
+    outbox_destroy(&keeper.outbox);
     gw__rules_destroy(&keeper.rules);
     return gw_err_exit(code);
 }

@@ -35,6 +35,7 @@ static enum event_level level_of(uint32_t kind)
     case GW_EV_OP_END:
     case GW_EV_STEP:
     case GW_EV_LOSS:
+    case GW_EV_COMMIT:
         return EVENTS_OPS;
     default:
         return EVENTS_RARE;
@@ -94,30 +95,41 @@ void outbox_want(struct outbox *outbox, enum event_level level)
     atomic_store(&outbox->level, (int)level);
 }
 
-static size_t copy_row(struct outbox *outbox)
+static size_t copy_row(struct outbox *outbox, struct gw_event *row)
 {
     size_t count = 0;
     pthread_mutex_lock(&outbox->lock);
     for (; count < POST_EVENTS_MAX && outbox->out + count < outbox->in; count++)
-        outbox->row[count] =
-            outbox->events[(outbox->out + count) % OUTBOX_EVENTS];
+        row[count] = outbox->events[(outbox->out + count) % OUTBOX_EVENTS];
     pthread_mutex_unlock(&outbox->lock);
+    return count;
+}
+
+static void remove_row(struct outbox *outbox, size_t count)
+{
+    pthread_mutex_lock(&outbox->lock);
+    outbox->out += count;
+    pthread_mutex_unlock(&outbox->lock);
+}
+
+size_t outbox_take(struct outbox *outbox, struct gw_event row[POST_EVENTS_MAX])
+{
+    size_t count = copy_row(outbox, row);
+    remove_row(outbox, count);
     return count;
 }
 
 enum gw_err outbox_send(struct outbox *outbox, int fd)
 {
     for (;;) {
-        size_t count = copy_row(outbox);
+        size_t count = copy_row(outbox, outbox->row);
         if (count == 0)
             return GW_OK;
         enum gw_err code = post_send(fd, POST_EVENTS, outbox->row,
                                      count * sizeof *outbox->row, false);
         if (code)
             return code;
-        pthread_mutex_lock(&outbox->lock);
-        outbox->out += count;
-        pthread_mutex_unlock(&outbox->lock);
+        remove_row(outbox, count);
     }
 }
 

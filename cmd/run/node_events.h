@@ -20,6 +20,8 @@ struct gw_sink *outbox_sink(struct outbox *outbox);
 void outbox_want(struct outbox *outbox, enum event_level level);
 /* Sends what there is. GW_PENDING: the socket is full, the rest stays. */
 enum gw_err outbox_send(struct outbox *outbox, int fd);
+/* Takes out at most POST_EVENTS_MAX of them; returns how many. */
+size_t outbox_take(struct outbox *outbox, struct gw_event row[POST_EVENTS_MAX]);
 uint64_t outbox_dropped(struct outbox *outbox);
 
 #endif

@@ -20,6 +20,7 @@
 #include "supervisor.h"
 
 #include <control/command.h>
+#include <control/controller.h>
 #include <gradwire/train.h>
 
 #include <sys/types.h>
@@ -173,8 +174,7 @@ struct node_note {
     /* of a server */
     struct gw_ps_server_status server;
     /* of a controller */
-    unsigned leader; /* a node; GW__NODES_MAX: none */
-    uint64_t applied;
+    struct gw__controller_status controller;
     char text[200]; /* trouble; "" */
 };
 

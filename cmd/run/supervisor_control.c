@@ -13,6 +13,7 @@
  * The machine runs in the library's thread; what it tells lies under a lock
  * until the supervisor's poll loop takes it.
  */
+#include "node_events.h"
 #include "supervisor_parts.h"
 
 #include "common/ports.h"
@@ -23,7 +24,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -38,7 +38,7 @@ struct control {
     struct gw__driver *observer;
     struct gw__controller *inside; /* NULL: they are processes */
     struct gw__rules *rules;       /* of the one inside */
-    _Atomic unsigned leader;       /* as the one inside knows */
+    struct outbox *outbox;         /* its events */
     int fd;                        /* eventfd: something was told */
     struct ports ports;
 
@@ -91,9 +91,8 @@ static void on_tell(void *context, const void *data, size_t bytes)
 
 static void on_leader(void *context, unsigned node)
 {
-    struct control *control = context;
-    atomic_store(&control->leader, node);
-    eventfd_write(control->fd, 1);
+    (void)node;
+    eventfd_write(((struct control *)context)->fd, 1);
 }
 
 /* ---- starting ---- */
@@ -115,6 +114,8 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
     enum gw_err code = draw(&id, sizeof id, why);
     if (!code)
         code = gw__rules_new(run->options.seed, &control->rules, why);
+    if (!code)
+        code = outbox_new(control->fd, &control->outbox, why);
     if (code)
         return code;
     snprintf(directory, sizeof directory, "%s/c0", run->folder.path);
@@ -134,6 +135,7 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
                  .rules = control->rules},
         .context = control,
         .on_leader = on_leader,
+        .events = outbox_sink(control->outbox),
     };
     return gw__controller_start(&config, &control->inside, why);
 }
@@ -190,7 +192,6 @@ enum gw_err control_start(struct run *run, struct gw_error *why)
         return gw_fail(why, GW_ENOMEM, "no memory for the controllers");
     run->control = control;
     pthread_mutex_init(&control->lock, NULL);
-    atomic_store(&control->leader, GW__NODES_MAX);
     control->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (control->fd < 0)
         return gw_fail_errno(why, "eventfd");
@@ -213,6 +214,7 @@ void control_stop(struct run *run)
         gw__controller_stop(&control->inside);
     if (control->rules)
         gw__rules_destroy(&control->rules);
+    outbox_destroy(&control->outbox);
     ports_let_go(&control->ports);
     pthread_mutex_destroy(&control->lock);
     if (control->fd >= 0)
@@ -248,12 +250,24 @@ static void look_for_loss(struct run *run, const struct gw__news *before)
             (unsigned long long)run->news.view.epoch);
 }
 
+static void take_events(struct run *run)
+{
+    struct gw_event row[POST_EVENTS_MAX];
+    size_t count;
+    if (!run->control->outbox)
+        return;
+    outbox_want(run->control->outbox, events_level(run));
+    while ((count = outbox_take(run->control->outbox, row)) > 0)
+        events_publish(run, row, count);
+}
+
 void control_take(struct run *run)
 {
     struct control *control = run->control;
     const struct gw__news before = run->news;
     eventfd_t told;
     eventfd_read(control->fd, &told);
+    take_events(run);
     pthread_mutex_lock(&control->lock);
     bool fresh = control->fresh;
     control->fresh = false;
@@ -376,7 +390,7 @@ void control_admit(struct run *run)
         control_command(run, &command);
 }
 
-/* ---- rules, and who leads ---- */
+/* ---- rules, and where a controller stands ---- */
 
 void control_rules(struct run *run)
 {
@@ -394,29 +408,16 @@ void control_rules(struct run *run)
     }
 }
 
-/* The newest word counts: that of the one which has applied most. */
-int control_leader(const struct run *run)
+bool control_status(const struct run *run, unsigned number,
+                    struct gw__controller_status *status)
 {
-    unsigned leader = GW__NODES_MAX;
-    uint64_t most = 0;
-    if (run->control && run->control->inside)
-        leader = atomic_load(&run->control->leader);
-    for (unsigned c = 0; c < run->controller_count; c++) {
-        const struct child *child = &run->controllers[c];
-        if (child->pid <= 0 || child->paused || !child->noted ||
-            child->note.leader >= GW__NODES_MAX || child->note.applied < most)
-            continue;
-        most = child->note.applied;
-        leader = child->note.leader;
-    }
-    if (leader > CONTROLLER_NODE ||
-        leader <= CONTROLLER_NODE - RUN_CONTROLLERS_MAX)
-        return -1;
-    unsigned number = CONTROLLER_NODE - leader;
-    bool there =
-        run->controller_count == 0 ||
-        (run->controllers[number].pid > 0 && !run->controllers[number].paused);
-    return there ? (int)number : -1;
+    *status = run->controllers[number].note.controller;
+    if (run->controller_count)
+        return run->controllers[number].noted;
+    if (!run->control || !run->control->inside)
+        return false;
+    gw__controller_status(run->control->inside, status);
+    return true;
 }
 
 const char *control_text(struct run *run, char out[200])

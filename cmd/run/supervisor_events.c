@@ -190,7 +190,7 @@ void events_ended(struct run *run, const struct child *child)
         .step = GW_NONE,
         .chunk = GW_NONE,
     };
-    if (child->role != GW__CONTROLLER && !child->left && !run->ending)
+    if (!child->left && !run->ending)
         events_publish(run, &event, 1);
 }
 

@@ -263,6 +263,9 @@ void control_admit(struct run *run);
 void control_rules(struct run *run);
 /* The controller that leads; -1: none, as far as is known. */
 int control_leader(const struct run *run);
+/* Where it stands; false: it has not said. */
+bool control_status(const struct run *run, unsigned number,
+                    struct gw__controller_status *status);
 /* GW_OK while the controller inside and the observer run. */
 enum gw_err control_error(struct run *run, struct gw_error *why);
 /* What the observer was last told about trouble; "". */

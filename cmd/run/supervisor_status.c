@@ -270,6 +270,33 @@ static json_t *worker_json(const struct run *run, const struct child *child)
     return node;
 }
 
+/* The newest word counts: that of the one which has applied most. */
+int control_leader(const struct run *run)
+{
+    unsigned leader = GW__NODES_MAX;
+    uint64_t most = 0;
+    struct gw__controller_status status;
+    if (control_status(run, 0, &status) && run->controller_count == 0)
+        leader = status.leader;
+    for (unsigned c = 0; c < run->controller_count; c++) {
+        const struct child *child = &run->controllers[c];
+        if (child->pid <= 0 || child->paused || !child->noted ||
+            child->note.controller.leader >= GW__NODES_MAX ||
+            child->note.controller.applied < most)
+            continue;
+        most = child->note.controller.applied;
+        leader = child->note.controller.leader;
+    }
+    if (leader > CONTROLLER_NODE ||
+        leader <= CONTROLLER_NODE - RUN_CONTROLLERS_MAX)
+        return -1;
+    unsigned number = CONTROLLER_NODE - leader;
+    bool there =
+        run->controller_count == 0 ||
+        (run->controllers[number].pid > 0 && !run->controllers[number].paused);
+    return there ? (int)number : -1;
+}
+
 /* The one in the supervisor has no process of its own. */
 json_t *controller_json(const struct run *run, unsigned number)
 {
@@ -283,6 +310,31 @@ json_t *controller_json(const struct run *run, unsigned number)
         inside ? (int)getpid() : (int)child->pid, "rank", -1, "op",
         (json_int_t)0, "phase", leads ? "leads" : "follows", "waits_for", -1,
         "step", (json_int_t)0, "loss", "digest", "text", child->text);
+}
+
+/* One object per controller: what it last said of itself. */
+static json_t *controllers_json(const struct run *run)
+{
+    json_t *list = json_array();
+    for (unsigned c = 0; c < controllers_all(run); c++) {
+        struct gw__controller_status s;
+        json_t *about = controller_json(run, c);
+        bool said = control_status(run, c, &s);
+        int follows = said && s.leader <= CONTROLLER_NODE &&
+                              CONTROLLER_NODE - s.leader < controllers_all(run)
+                          ? (int)(CONTROLLER_NODE - s.leader)
+                          : -1;
+        json_t *item = json_pack(
+            "{s:i, s:O, s:O, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "controller",
+            (int)c, "state", json_object_get(about, "state"), "role",
+            json_object_get(about, "phase"), "follows", follows, "term",
+            (json_int_t)s.term, "last", (json_int_t)s.last, "committed",
+            (json_int_t)s.committed, "applied", (json_int_t)s.applied, "hellos",
+            (json_int_t)s.hellos, "leases", (json_int_t)s.leases);
+        json_array_append_new(list, item);
+        json_decref(about);
+    }
+    return list;
 }
 
 static json_t *nodes_json(const struct run *run)
@@ -382,6 +434,7 @@ json_t *status_json(struct run *run)
     char trouble[200];
     json_t *status = has_servers(run) ? servers_json(run) : ring_run_json(run);
     json_object_set_new(status, "links", links_json(&run->links));
+    json_object_set_new(status, "controller_list", controllers_json(run));
     json_object_set_new(status, "topology",
                         *run->topology ? json_string(run->topology)
                                        : json_null());

@@ -55,7 +55,8 @@ static enum gw_err open_log(struct gw__controller *c, struct gw_error *why)
         .context = c,
         .on_entry = gw__controller_on_entry,
         .on_snapshot = gw__controller_on_snapshot,
-        .on_leader = gw__controller_on_leader};
+        .on_leader = gw__controller_on_leader,
+        .on_vote = gw__controller_on_vote};
     return gw__raft_log_open(&config, &c->log, why);
 }
 
@@ -67,6 +68,7 @@ new_controller(const struct gw__controller_config *config)
         return NULL;
     c->config = *config;
     c->end = &c->first;
+    c->status.leader = GW__NODES_MAX;
     pthread_mutex_init(&c->lock, NULL);
     memcpy(c->nodes, config->nodes, config->count * sizeof *c->nodes);
     c->service.node = config->mesh.node;

@@ -34,6 +34,7 @@ struct gw__controller_config {
     /* In the driver's thread: after each entry that was applied. */
     void (*on_applied)(void *context, const struct gw__registry *registry);
     void (*on_leader)(void *context, unsigned node); /* GW__NODES_MAX: none */
+    struct gw_sink *events; /* used in the driver's thread; NULL: none */
 };
 
 struct gw__controller;
@@ -46,6 +47,16 @@ void gw__controller_stop(struct gw__controller **controller);
 /* GW_OK while it runs. */
 enum gw_err gw__controller_error(struct gw__controller *controller,
                                  struct gw_error *why);
+/* Where it stands. Its own log may have entries that are not committed yet, and
+ * entries of Raft's own, which the registry does not count. */
+struct gw__controller_status {
+    unsigned leader;                /* a node; GW__NODES_MAX: none is known */
+    uint64_t term, last, committed; /* of Raft */
+    uint64_t applied;               /* entries of the registry */
+    uint64_t hellos, leases;        /* heard and given since it began */
+};
+void gw__controller_status(struct gw__controller *controller,
+                           struct gw__controller_status *status);
 /* The rule of the link to another controller changed (sending side). */
 void gw__controller_cut(struct gw__controller *controller, unsigned node,
                         bool down);

@@ -12,19 +12,18 @@
  * two inputs. Being asked only wakes it.
  */
 #include "controller_parts.h"
-#include "service_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum news_kind { ENTRY, SNAPSHOT, LEADER };
+enum news_kind { ENTRY, SNAPSHOT, LEADER, VOTE };
 
 /* From the log's thread. Not bounded: it cannot be lost, and what the one
  * thread applies the other has just applied too. */
 struct gw__controller_news {
     struct gw__controller_news *next;
     enum news_kind kind;
-    uint64_t number; /* of the entry; who leads: an index */
+    uint64_t number; /* of the entry, of the term; who leads: an index */
     size_t bytes;
     uint8_t data[];
 };
@@ -81,6 +80,12 @@ void gw__controller_on_leader(void *context, unsigned leader)
     queue(context, LEADER, leader, NULL, 0);
 }
 
+void gw__controller_on_vote(void *context, unsigned candidate, uint64_t term)
+{
+    const uint8_t index = (uint8_t)candidate;
+    queue(context, VOTE, term, &index, sizeof index);
+}
+
 /* ---- the driver's thread: the machine ---- */
 
 struct state {
@@ -115,6 +120,7 @@ static void lead(struct state *s, const struct gw__input *now,
     struct gw__controller *c = s->controller;
     uint8_t out[GW__SERVICE_ASK_MAX];
     unsigned node = index < c->config.count ? c->nodes[index] : GW__NODES_MAX;
+    gw__controller_event_lead(c, node);
     ask(s, now, act, out, gw__service_ask_leader(out, node));
     if (c->config.on_leader)
         c->config.on_leader(c->config.context, node);
@@ -133,6 +139,12 @@ static void take(struct state *s, const struct gw__input *now,
         lead(s, now, act, (unsigned)news->number);
         return;
     }
+    if (news->kind == VOTE) {
+        gw__controller_event_vote(c, news->data[0], news->number);
+        return;
+    }
+    if (news->kind == ENTRY)
+        gw__controller_event_commit(c, news->number);
     if (news->kind == ENTRY)
         bytes =
             gw__service_ask_applied(out, news->number, news->data, news->bytes);
@@ -175,6 +187,7 @@ static void step(void *state, const struct gw__input *input,
     take_news(s, input, act);
     if (input->kind != GW__START && input->kind != GW__ASKED)
         gw__service_machine.step(&s->service, input, act);
+    gw__controller_event_look(s->controller, &s->service);
 }
 
 const struct gw__machine_kind gw__controller_machine = {

@@ -137,9 +137,30 @@ static void look_for_leader(struct gw__raft_log *log)
     log->config.on_leader(log->config.context, leader);
 }
 
+static void note_figures(struct gw__raft_log *log)
+{
+    const struct gw__raft_figures figures = {
+        .term = log->raft.current_term,
+        .last = raft_last_index(&log->raft),
+        .committed = log->raft.commit_index};
+    pthread_mutex_lock(&log->lock);
+    log->figures = figures;
+    pthread_mutex_unlock(&log->lock);
+}
+
+void gw__raft_log_figures(struct gw__raft_log *log,
+                          struct gw__raft_figures *out)
+{
+    pthread_mutex_lock(&log->lock);
+    *out = log->figures;
+    pthread_mutex_unlock(&log->lock);
+}
+
 static void turn(uv_prepare_t *prepare)
 {
     struct gw__raft_log *log = prepare->data;
+    if (!log->ending)
+        note_figures(log);
     if (log->has_ear)
         gw__raft_mesh_turn(log);
     if (!log->ending && !log->broken)

@@ -62,6 +62,13 @@ struct gw__raft_log_config {
                      size_t bytes);
     void (*on_snapshot)(void *context, const void *data, size_t bytes);
     void (*on_leader)(void *context, unsigned leader); /* `count`: nobody */
+    /* This one has voted; NULL: nobody wants to know. */
+    void (*on_vote)(void *context, unsigned candidate, uint64_t term);
+};
+
+/* Where this one stands, as of its last turn. */
+struct gw__raft_figures {
+    uint64_t term, last, committed; /* of Raft's own log */
 };
 
 /* Reads what is on disk, or begins it. GW_EDATA: damage (raft_dir.h).
@@ -84,6 +91,8 @@ void gw__raft_log_close(struct gw__raft_log **log);
  * GW_ENOMEM: too much waits already. */
 enum gw_err gw__raft_log_propose(struct gw__raft_log *log, const void *command,
                                  size_t bytes);
+void gw__raft_log_figures(struct gw__raft_log *log,
+                          struct gw__raft_figures *out);
 /* Messages to controller `index` do not get through. */
 void gw__raft_log_cut(struct gw__raft_log *log, unsigned index, bool down);
 /* GW_OK while it runs. */

@@ -100,6 +100,9 @@ static int set_vote(struct raft_io *io, raft_id candidate)
         return failed;
     if (log->in_term < log->raft.current_term)
         log->in_term = log->raft.current_term;
+    if (candidate && log->config.on_vote)
+        log->config.on_vote(log->config.context, (unsigned)candidate - 1,
+                            log->in_term);
     return note_vote(log, candidate);
 }
 

@@ -118,6 +118,7 @@ struct gw__raft_log {
     bool stop;
     struct gw__raft_wishes filling;
     struct gw_error error;
+    struct gw__raft_figures figures;
     struct gw__raft_wishes working; /* the loop's own */
 };
 

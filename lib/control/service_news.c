@@ -52,6 +52,7 @@ static void send_lease(struct gw__service *s, unsigned node,
     if (!gw__lease_may_grant(s, node, hello->incarnation))
         return;
     s->heard[node].leased_ns = s->now_ns;
+    s->leases++;
     size_t bytes = gw__lease_encode(&lease, out, sizeof out);
     s->act->send(s->act->driver, node, out, bytes);
 }
@@ -76,6 +77,7 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
         return;
     s->heard[node].incarnation = hello.incarnation;
     s->heard[node].heard_ns = s->now_ns;
+    s->hellos++;
     gw__watch_beat(s, node, hello.incarnation);
     send_lease(s, node, &hello);
     if (hello.index < s->changed_index ||

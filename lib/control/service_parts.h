@@ -73,6 +73,7 @@ struct gw__service {
     uint64_t flush_epoch;
     uint64_t flush_ns; /* when we saw it open */
 
+    uint64_t hellos, leases; /* heard and given, ever */
     struct gw__asker askers[GW__ASKERS_MAX];
     struct gw__heard heard[GW__NODES_MAX];
     struct gw__health health;

@@ -470,6 +470,32 @@ cut_short() {
     [ "$(ringctl link 0 1)" = "link 0>1: delay 2ms, rate 100M/s, up" ]
 }
 
+# In the recording: its end, the votes of both others, and who leads then.
+@test "controllers: an election as a table and in a recording" {
+    ringctl up --servers 2 --workers 1 --controllers 3 train drift \
+        --epochs 10000
+    ringctl --timeout 60s -c 'wait step>=1; record rec.jsonl; kill leader
+        wait controllers==2; kill server 0; wait epoch>=4'
+    step=$(json step <<<"$(ringctl status -o json)")
+    ringctl --timeout 60s wait "step>$((step + 5))" # the other serves: a lease
+    run -0 --separate-stderr ringctl controllers -o csv
+    ringctl record off
+    awk -F, '/^[0-2],/ { state[$2]++; role[$3]++; if ($3 == "leads") term = $5
+            if ($7 > $6 || $2 == "alive" && $9 == 0) exit 1 }
+        END { exit !(state["alive"] == 2 && state["dead"] == 1 &&
+            role["leads"] == 1 && role["follows"] == 1 && term >= 2) }' \
+        <<<"$output"
+    dead=$(json peer <<<"$(grep -m 1 '"failure"' rec.jsonl)")
+    leader=$(json rank <<<"$(grep '"leader"' rec.jsonl | tail -n 1)")
+    [ "$dead" -gt 60 ] && [ "$leader" -gt 60 ] && [ "$dead" != "$leader" ]
+    [ "$(grep -c "\"vote\".*\"peer\":$leader," rec.jsonl)" -ge 2 ]
+    grep -q '"lease","rank":'"$leader" rec.jsonl
+    grep -q '"route","rank":'"$leader" rec.jsonl
+    run -0 "$BUILD/ringtop" --from rec.jsonl --batch --page controllers --size 90x24
+    [[ $output = *"controllers: c$((63 - leader)) leads"* ]]
+    [[ $output = *"controller $((63 - dead)) has ended"* ]]
+}
+
 # In both the ring loses node 2 and gets it back: three views.
 @test "chaos --faults: one schedule for the simulator and for processes" {
     cat >one.faults <<'END'

@@ -194,7 +194,8 @@ void council_open(struct council *council, unsigned i)
                  .token = 1},
         .context = chair,
         .on_applied = on_applied,
-        .on_leader = on_leader};
+        .on_leader = on_leader,
+        .events = i == 0 ? council->events : NULL};
     enum gw_err err = gw__controller_start(&config, &chair->controller, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
 }
@@ -238,7 +239,9 @@ unsigned council_leader(struct council *council)
 
 void council_begin(struct council *council, unsigned count)
 {
+    struct gw_sink *events = council->events;
     memset(council, 0, sizeof *council);
+    council->events = events;
     logs_begin(&council->ground, count);
     council->count = count;
     pthread_mutex_init(&council->lock, NULL);

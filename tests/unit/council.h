@@ -43,6 +43,7 @@ struct council {
     struct logs ground; /* directory and addresses */
     unsigned count;
     struct chair chairs[LOGS];
+    struct gw_sink *events; /* of controller 0; NULL: none */
     struct gw__driver *asker;
     pthread_mutex_t lock; /* of these: */
     uint64_t answer_count;

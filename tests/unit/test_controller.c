@@ -84,6 +84,36 @@ START_TEST(a_restart_finds_the_same_state)
 }
 END_TEST
 
+/* A controller that is alone, and its next life: each leads, and an entry is
+ * reported when it is new and not again when it is read. */
+START_TEST(its_terms_and_its_entries_are_events)
+{
+    enum { KEPT = 256 };
+    struct gw_event events[KEPT];
+    struct gw_error why;
+    struct gw__command c = accusation(COUNCIL_ASKER, 1);
+    int64_t entry = 0;
+    unsigned leads = 0;
+    ck_assert_int_eq(gw_sink_ring(KEPT, &council.events, &why), GW_OK);
+    council_begin(&council, 1);
+    council_workers(&council, 2);
+    council_close(&council, 0);
+    council_open(&council, 0);
+    council_do(&council, &c, GW_OK);
+    council_end(&council);
+    size_t count = gw_sink_ring_read(council.events, events, KEPT, NULL);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(events[i].rank, COUNCIL_NODE);
+        leads += events[i].kind == GW_EV_LEADER && events[i].value >= 1;
+        if (events[i].kind == GW_EV_COMMIT)
+            ck_assert_int_eq(events[i].value, ++entry);
+    }
+    ck_assert_uint_eq(leads, 2);
+    ck_assert_int_ge(entry, 5);
+    gw_sink_close(&council.events);
+}
+END_TEST
+
 static void register_from(unsigned first, unsigned count)
 {
     for (unsigned i = first; i < first + count; i++) {
@@ -288,6 +318,7 @@ Suite *suite_controller(void)
     Suite *suite = suite_create("controller");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
+    tcase_add_test(t, its_terms_and_its_entries_are_events);
     tcase_add_test(t, one_controller_serves_a_ring);
     tcase_add_test(t, a_restart_finds_the_same_state);
     tcase_add_test(t, three_work_through_the_death_of_their_leader);

@@ -261,6 +261,14 @@ START_TEST(every_event_has_a_sentence)
         {{.kind = GW_EV_PASS_END, .value = 77},
          "node 0 ends ?0, piece 0, "
          "step 0, holds 0"},
+        {{.kind = GW_EV_LEADER, .rank = 62, .value = 4},
+         "controller 1 leads in term 4"},
+        {{.kind = GW_EV_VOTE, .rank = 61, .peer = 62, .value = 4},
+         "controller 2 votes for controller 1 in term 4"},
+        {{.kind = GW_EV_LEASE, .rank = 62, .peer = 33},
+         "node 33 has no lease any longer"},
+        {{.kind = GW_EV_ROUTE, .peer = GW_NONE, .chunk = 5},
+         "slot 5 has no primary"},
         {{.kind = 999}, "event 999"},
     };
     char text[256];

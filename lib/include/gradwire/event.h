@@ -34,7 +34,12 @@ extern "C" {
     X(GW_EV_CLOCK, "clock", "staleness of the worker's unit")                  \
     X(GW_EV_STAGE, "stage", "nanoseconds that a step is predicted to take")    \
     X(GW_EV_PASS_BEGIN, "pass_begin", "enum gw_pass_kind")                     \
-    X(GW_EV_PASS_END, "pass_end", "enum gw_pass_kind")
+    X(GW_EV_PASS_END, "pass_end", "enum gw_pass_kind")                         \
+    X(GW_EV_LEADER, "leader", "term in which the controller leads")            \
+    X(GW_EV_VOTE, "vote", "term of the controller's vote")                     \
+    X(GW_EV_COMMIT, "commit", "entry of the log that the controller applied")  \
+    X(GW_EV_LEASE, "lease", "nanoseconds of a server's lease; 0: it ran out")  \
+    X(GW_EV_ROUTE, "route", "term of the slot under its primary")
 
 enum gw_event_kind {
 #define X(name, json, value) name,
@@ -77,7 +82,12 @@ enum gw_membership {
  * `rank` is stage `peer` of `step` stages, each with `chunk` pieces, and that a
  * step has `op` micro-batches; PASS_BEGIN and PASS_END speak of micro-batch
  * `op` and piece `chunk` in training step `step` (`peer`: the stage that it
- * waited for last, or GW_NONE; `bytes` of END: activations held after it). */
+ * waited for last, or GW_NONE; `bytes` of END: activations held after it).
+ *   The controllers' events have the controller's node as `rank`: 63 is
+ * controller 0, 62 controller 1. `peer` is the candidate of a VOTE, the server
+ * of a LEASE, and of a ROUTE the primary of slot `chunk`, GW_NONE if it has
+ * none. A LEASE is reported when a server has one that had none, or has none any
+ * longer, not at each renewal; LEASE and ROUTE by the leader alone. */
 struct gw_event {
     uint64_t time_ns;
     uint64_t bytes;

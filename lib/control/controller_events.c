@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a controller reports to the event stream: that it leads, its votes, the
+ * entries that it applies; and as the leader which server has a lease and which
+ * primary a slot. All of it is read off the service between two of its inputs,
+ * so the machine knows nothing of events.
+ *
+ * A controller that begins applies what is in its log, which is no news: nothing
+ * is reported before it knows a leader.
+ */
+#include "controller_parts.h"
+
+static void emit(const struct gw__controller *c, enum gw_event_kind kind,
+                 uint32_t peer, uint32_t chunk, uint64_t value)
+{
+    const struct gw_event event = {.time_ns = gw_now_ns(),
+                                   .value = (int64_t)value,
+                                   .kind = kind,
+                                   .rank = c->service.node,
+                                   .peer = peer,
+                                   .epoch = GW_NONE,
+                                   .op = GW_NONE,
+                                   .step = GW_NONE,
+                                   .chunk = chunk};
+    gw_emit(c->config.events, &event);
+}
+
+void gw__controller_event_lead(struct gw__controller *c, unsigned node)
+{
+    struct gw__raft_figures figures;
+    c->seen.begun |= node < GW__NODES_MAX;
+    c->seen.leased = 0;
+    gw__raft_log_figures(c->log, &figures);
+    if (node == c->service.node)
+        emit(c, GW_EV_LEADER, GW_NONE, GW_NONE, figures.term);
+}
+
+void gw__controller_event_vote(struct gw__controller *c, unsigned candidate,
+                               uint64_t term)
+{
+    if (candidate < c->config.count)
+        emit(c, GW_EV_VOTE, c->nodes[candidate], GW_NONE, term);
+}
+
+void gw__controller_event_commit(struct gw__controller *c, uint64_t index)
+{
+    if (c->seen.begun)
+        emit(c, GW_EV_COMMIT, GW_NONE, GW_NONE, index);
+}
+
+static void look_at_slot(struct gw__controller *c, const struct gw__service *s,
+                         unsigned slot)
+{
+    const struct gw__slot_route *route = &s->registry.routes.slots[slot];
+    uint8_t *known = &c->seen.primaries[slot];
+    if (*known == route->primary)
+        return;
+    *known = (uint8_t)route->primary;
+    if (c->seen.begun && gw__service_leads(s))
+        emit(c, GW_EV_ROUTE,
+             route->primary == GW__NO_NODE ? GW_NONE : route->primary, slot,
+             route->term);
+}
+
+static void look_at_lease(struct gw__controller *c, const struct gw__service *s,
+                          unsigned node)
+{
+    uint64_t bit = UINT64_C(1) << node, leased_ns = s->heard[node].leased_ns;
+    bool has = gw__service_leads(s) && leased_ns >= s->office_ns && leased_ns &&
+               s->now_ns < leased_ns + GW__LEASE_NS;
+    bool had = c->seen.leased & bit;
+    if (has == had)
+        return;
+    c->seen.leased ^= bit;
+    if (gw__service_leads(s))
+        emit(c, GW_EV_LEASE, node, GW_NONE, has ? GW__LEASE_NS : 0);
+}
+
+static void note(struct gw__controller *c, const struct gw__service *s)
+{
+    pthread_mutex_lock(&c->lock);
+    c->status.leader = s->leader;
+    c->status.applied = s->registry.index;
+    c->status.hellos = s->hellos;
+    c->status.leases = s->leases;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void gw__controller_event_look(struct gw__controller *c,
+                               const struct gw__service *s)
+{
+    note(c, s);
+    for (; c->seen.slots < s->registry.routes.slot_count; c->seen.slots++)
+        c->seen.primaries[c->seen.slots] = GW__NO_NODE;
+    for (unsigned slot = 0; slot < c->seen.slots; slot++)
+        look_at_slot(c, s, slot);
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        look_at_lease(c, s, node);
+}
+
+void gw__controller_status(struct gw__controller *c,
+                           struct gw__controller_status *status)
+{
+    struct gw__raft_figures figures;
+    gw__raft_log_figures(c->log, &figures);
+    pthread_mutex_lock(&c->lock);
+    *status = c->status;
+    pthread_mutex_unlock(&c->lock);
+    status->term = figures.term;
+    status->last = figures.last;
+    status->committed = figures.committed;
+}
