@@ -50,6 +50,18 @@ static void put_bytes(struct output *o, const json_t *status)
                             train_sum(status, "worker", names[i][1]));
 }
 
+/* With ask-routes=1. */
+static void put_routes(struct output *o, const json_t *status)
+{
+    int64_t asked = train_sum(status, "worker", "routes_asked");
+    double us = (double)train_sum(status, "worker", "routes_ns") / 1e3;
+    if (asked)
+        train_fact(o, "routes_asked", (double)asked,
+                   "%" PRId64 ", %.0f us each", asked, us / (double)asked);
+    if (asked && !train_is_table())
+        output_note_real(o, "routes_us", us / (double)asked);
+}
+
 /* ---- shares ---- */
 
 static int64_t server_keys(const json_t *node)
@@ -103,5 +115,6 @@ void train_traffic(struct output *output, const json_t *status)
 {
     put_keys(output, status);
     put_bytes(output, status);
+    put_routes(output, status);
     put_hottest(output, status);
 }

@@ -97,6 +97,8 @@ static const struct setting {
      "shm: values are copied, never read in place"},
     {"no-bundle", SET_SWITCH, ANY, WORKER(no_bundle),
      "one message a request and server"},
+    {"ask-routes", SET_SWITCH, ANY, WORKER(ask_routes),
+     "controllers are asked before each access"},
     {"threads", SET_U32, ANY, SERVER(threads), "of a server, that apply"},
     {"hogwild", SET_SWITCH, ANY, SERVER(hogwild), "they do so without locks"},
     {"ack", SET_ACK, ANY, SERVER(ack_primary), "all or primary"},

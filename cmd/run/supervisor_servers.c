@@ -58,6 +58,8 @@ static void put_counts(json_t *node, const struct gw_ps_counts *c)
     put(node, "key_lists_cached", c->key_lists_cached);
     put(node, "rows_held_back", c->rows_held_back);
     put(node, "waited_ns", c->waited_ns);
+    put(node, "routes_asked", c->routes_asked);
+    put(node, "routes_ns", c->routes_ns);
 }
 
 const struct gw_ps_worker_status *servers_clock_of(const struct run *run,

@@ -55,6 +55,8 @@ void gw__ps_turn(struct gw_ps *ps)
     uint64_t now_ns = gw_now_ns();
     if (changes & GW__NODE_NEWS)
         gw__worker_routes(ps->worker, now_ns, &gw__node_news(ps->node)->routes);
+    if (changes & GW__NODE_HEARD)
+        ps->asking = false;
     if (changes & GW__NODE_REACH)
         gw__worker_reached(ps->worker, now_ns, gw__node_reached(ps->node));
     while (gw__post_receive(post, &parcel) == GW_OK)
@@ -259,6 +261,7 @@ enum gw_err gw_ps_connect(const struct gw_ps_config *config,
     struct gw_ps *ps = calloc(1, sizeof *ps);
     if (!ps)
         return gw_fail(why, GW_ENOMEM, "ps: connect");
+    ps->ask_routes = config->ask_routes;
     ps->shm = !config->wire || strcmp(config->wire, "shm") == 0;
     ps->timeout_ns = config->timeout_ms ? config->timeout_ms * UINT64_C(1000000)
                                         : UINT64_MAX;
@@ -328,5 +331,7 @@ void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
     gw__worker_counts(ps->worker, counts);
     counts->rows_held_back = ps->rows_held_back;
     counts->waited_ns = ps->waited_ns;
+    counts->routes_asked = ps->routes_asked;
+    counts->routes_ns = ps->routes_ns;
     counts->messages_sent = gw__post_counts(gw__node_post(ps->node))->sent;
 }

@@ -65,12 +65,39 @@ enum gw_err gw__ps_begin(struct gw_ps *ps, const struct gw__access *access,
     }
 }
 
+/* The routes of now, from the leader: what each access of Project Adam's begins
+ * with, and cached routes save. */
+static enum gw_err ask_routes(struct gw_ps *ps, struct gw_error *why)
+{
+    uint64_t began_ns = gw_now_ns(), deadline_ns = gw__ps_deadline(ps);
+    ps->asking = true;
+    enum gw_err err = gw__node_ask_news(ps->node);
+    if (err)
+        return gw_fail(why, err, "the controllers cannot be asked");
+    while (ps->asking) {
+        gw__ps_turn(ps);
+        err = gw__ps_alive(ps, why);
+        if (err)
+            return err;
+        if (gw_now_ns() >= deadline_ns)
+            return gw_fail(why, GW_ETIMEOUT,
+                           "no controller leads that could say the routes");
+        if (ps->asking)
+            gw__ps_sleep(ps, deadline_ns);
+    }
+    ps->routes_asked++;
+    ps->routes_ns += gw_now_ns() - began_ns;
+    return GW_OK;
+}
+
 /* Begins what travels of it. */
 static enum gw_err begin(struct gw_ps *ps, struct gw__access *access,
                          bool blocks, uint64_t *request, struct gw_error *why)
 {
     const struct gw__ps_group *group = NULL;
     enum gw_err err = gw__ps_alive(ps, why);
+    if (!err && ps->ask_routes)
+        err = ask_routes(ps, why);
     if (err)
         return err;
     gw__ps_turn(ps);

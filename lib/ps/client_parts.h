@@ -50,6 +50,8 @@ struct gw_ps {
     struct gw__filter *filters[GW_PS_TABLES_MAX];
     struct gw__passed *passed;
     uint64_t rows_held_back, waited_ns;
+    bool ask_routes, asking; /* before each access; the answer is awaited */
+    uint64_t routes_asked, routes_ns;
 };
 
 /* ---- client.c ---- */

@@ -94,6 +94,7 @@ enum gw__node_change {
     GW__NODE_GONE = 4,    /* gw__node_gone says why; nothing more will come */
     GW__NODE_ANSWER = 8,  /* gw__node_answer has some */
     GW__NODE_PARKED = 16, /* gw__node_parked has changed */
+    GW__NODE_HEARD = 64,  /* the leader has answered gw__node_ask_news */
     GW__NODE_REACH = 32   /* the post reaches a node that it did not before, see
                              gw__node_reached */
 };
@@ -125,6 +126,8 @@ enum { GW__NODE_FORGET = 0xffff };
 GW_MUST_CHECK enum gw_err gw__node_command(struct gw__node *node,
                                            const struct gw__command *command,
                                            unsigned tag);
+/* Asks the controllers for news, which GW__NODE_HEARD ends. */
+GW_MUST_CHECK enum gw_err gw__node_ask_news(struct gw__node *node);
 /* The next answer that has come; false: none. */
 bool gw__node_answer(struct gw__node *node, unsigned *tag,
                      struct gw__answer *answer);

@@ -84,6 +84,9 @@ static void take(struct gw__node *node, const struct gw__told *told)
     case GW__TOLD_NEWS:
         told_news(node);
         break;
+    case GW__TOLD_HEARD:
+        gw__node_tell(node, GW__NODE_HEARD);
+        break;
     case GW__TOLD_LEASE:
         box->lease_ns = gw__member_lease(gw__driver_state(node->driver));
         gw__node_tell(node, GW__NODE_LEASE);

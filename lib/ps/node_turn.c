@@ -142,6 +142,12 @@ enum gw_err gw__node_command(struct gw__node *node,
     return gw__driver_ask(node->driver, ask, bytes);
 }
 
+enum gw_err gw__node_ask_news(struct gw__node *node)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    return gw__driver_ask(node->driver, ask, gw__member_ask_news(ask));
+}
+
 bool gw__node_answer(struct gw__node *node, unsigned *tag,
                      struct gw__answer *answer)
 {

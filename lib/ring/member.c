@@ -55,7 +55,7 @@ void gw__mate_hello(struct gw__mate *m)
     /* Who is in no flush wants nobody's report. */
     const struct gw__hello hello = {
         .incarnation = m->config.incarnation,
-        .index = m->news.index,
+        .index = m->asks_news ? 0 : m->news.index,
         .reports = m->stage == GW__STAGE_FLUSHING ? m->have : UINT64_MAX,
         .sent_ns = m->now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);

@@ -88,6 +88,9 @@ size_t gw__member_ask_address(uint8_t out[GW__MEMBER_ASK_MAX],
                               uint64_t ring_epoch, const void *blob,
                               size_t bytes);
 size_t gw__member_ask_leave(uint8_t out[GW__MEMBER_ASK_MAX]);
+/* Asks the controllers for news, also when it may have the newest: HEARD follows
+ * when the leader has answered. */
+size_t gw__member_ask_news(uint8_t out[GW__MEMBER_ASK_MAX]);
 /* It has ended, that is certain. (DIED does the same.) */
 size_t gw__member_ask_lost(uint8_t out[GW__MEMBER_ASK_MAX],
                            struct gw__process who);
@@ -107,19 +110,20 @@ size_t gw__member_ask_command(uint8_t out[GW__MEMBER_ASK_MAX],
 enum gw__told_kind {
     GW__TOLD_REGISTERED, /* `node` is ours; joining */
     GW__TOLD_NEWS,       /* gw__member_news has changed */
-    GW__TOLD_VIEW,       /* a view that needs no flush: the first in which we
+    GW__TOLD_HEARD,     /* the leader's news, which were asked for, have come */
+    GW__TOLD_VIEW,      /* a view that needs no flush: the first in which we
                             are, or one that admits others */
-    GW__TOLD_FREEZE,     /* `epoch`: of the flush; a report is wanted. May be
+    GW__TOLD_FREEZE,    /* `epoch`: of the flush; a report is wanted. May be
                             the first that a joiner hears of its ring */
-    GW__TOLD_DECIDED,    /* the flush is over; see the accessors */
-    GW__TOLD_ADDRESSES,  /* `epoch`: ring epoch; see gw__member_address */
-    GW__TOLD_READY,      /* joiners are ready to be admitted: `count` */
-    GW__TOLD_REFUSED,    /* the ADMIT: `text` */
-    GW__TOLD_ANSWER,     /* `tag`, `answer` */
-    GW__TOLD_SUSPECT,    /* `node` was accused by us: `certain`, `silence_ns` */
-    GW__TOLD_TRUST,      /* `node` beats again */
-    GW__TOLD_STUCK,      /* `laggard` */
-    GW__TOLD_PARKED,     /* `text`: why */
+    GW__TOLD_DECIDED,   /* the flush is over; see the accessors */
+    GW__TOLD_ADDRESSES, /* `epoch`: ring epoch; see gw__member_address */
+    GW__TOLD_READY,     /* joiners are ready to be admitted: `count` */
+    GW__TOLD_REFUSED,   /* the ADMIT: `text` */
+    GW__TOLD_ANSWER,    /* `tag`, `answer` */
+    GW__TOLD_SUSPECT,   /* `node` was accused by us: `certain`, `silence_ns` */
+    GW__TOLD_TRUST,     /* `node` beats again */
+    GW__TOLD_STUCK,     /* `laggard` */
+    GW__TOLD_PARKED,    /* `text`: why */
     GW__TOLD_UNPARKED,
     GW__TOLD_LEASE, /* gw__member_lease has grown */
     GW__TOLD_GONE   /* `text`: convicted, replaced or left */

@@ -16,7 +16,8 @@ enum ask {
     LOST,
     STANDING,
     COMMAND,
-    RESET
+    RESET,
+    NEWS
 };
 
 static struct gw__writer begin(uint8_t *out, enum ask ask)
@@ -63,6 +64,11 @@ size_t gw__member_ask_address(uint8_t out[GW__MEMBER_ASK_MAX],
         return 0;
     gw__put_bytes(&w, blob, bytes);
     return w.used;
+}
+
+size_t gw__member_ask_news(uint8_t out[GW__MEMBER_ASK_MAX])
+{
+    return begin(out, NEWS).used;
 }
 
 size_t gw__member_ask_leave(uint8_t out[GW__MEMBER_ASK_MAX])
@@ -174,6 +180,10 @@ void gw__mate_asked(struct gw__mate *m, const struct gw__input *input)
         break;
     case LEAVE:
         m->leaves = true;
+        break;
+    case NEWS:
+        m->asks_news = true;
+        gw__mate_hello(m);
         break;
     case RESET:
         gw__doubt_reset(m, gw__get_process(&r));

@@ -136,22 +136,14 @@ static bool is_other(const struct gw__mate *m, const struct gw__news *news)
     return news->view.ring_epoch != m->news.view.ring_epoch;
 }
 
-void gw__mate_news(struct gw__mate *m, const struct gw__input *input)
+static void apply(struct gw__mate *m, const struct gw__news *news)
 {
     static const struct gw__told changed = {.kind = GW__TOLD_NEWS};
-    struct gw__news news;
-    struct gw_error why;
     uint64_t had_flush = m->flush_epoch;
     bool was_flushing = m->news.flushing;
-    if (gw__news_decode(input->data, input->bytes, &news, &why))
-        return;
-    if (news.leader)
-        gw__mate_led(m);
-    if (news.index <= m->news.index)
-        return;
-    if (is_other(m, &news))
+    if (is_other(m, news))
         gw__doubt_forget(m);
-    m->news = news;
+    m->news = *news;
     m->news_ns = m->now_ns;
     gw__mate_tell(m, &changed);
     check_self(m);
@@ -162,6 +154,23 @@ void gw__mate_news(struct gw__mate *m, const struct gw__input *input)
     gw__ready_check(m);
     if (lacks_reports(m, had_flush, was_flushing))
         gw__mate_hello(m);
+}
+
+void gw__mate_news(struct gw__mate *m, const struct gw__input *input)
+{
+    static const struct gw__told heard = {.kind = GW__TOLD_HEARD};
+    struct gw__news news;
+    struct gw_error why;
+    if (gw__news_decode(input->data, input->bytes, &news, &why))
+        return;
+    if (news.leader)
+        gw__mate_led(m);
+    if (news.index > m->news.index)
+        apply(m, &news);
+    if (!m->asks_news || !news.leader)
+        return;
+    m->asks_news = false;
+    gw__mate_tell(m, &heard);
 }
 
 void gw__mate_reported(struct gw__mate *m, const struct gw__input *input)

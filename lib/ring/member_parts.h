@@ -83,6 +83,7 @@ struct gw__mate {
     struct gw__news news;
     uint64_t news_ns; /* when it came */
     bool seen;
+    bool asks_news; /* also what is not newer: until the leader has said */
     struct gw__view view; /* that the application knows */
 
     /* The flush that this member is in, or was in last. */

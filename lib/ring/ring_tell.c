@@ -185,6 +185,7 @@ static void take(struct gw_ring *ring, const struct gw__told *told)
         break;
     case GW__TOLD_ANSWER:
     case GW__TOLD_LEASE:
+    case GW__TOLD_HEARD:
         break; /* the ring has no commands of its own, and serves nobody */
     case GW__TOLD_SUSPECT:
         told_suspect(ring, told);

@@ -286,6 +286,16 @@ make_rows() {
     [[ $output = *"# hogwild_words_per_s: "* ]]
 }
 
+@test "train: with ask-routes each access asks a controller first" {
+    psnode train drift --epochs 1 --servers 2 --workers 1 -o json >kept.json
+    psnode train drift --epochs 1 --servers 2 --workers 1 \
+        --set ask-routes=1 -o json >asked.json
+    [ "$(json routes_asked <kept.json)" = null ] ||
+        ! grep -q routes_asked kept.json
+    [ "$(json routes_asked <asked.json)" -gt 100 ]
+    [ "$(json digest <asked.json)" = "$(json digest <kept.json)" ]
+}
+
 @test "train: a server that is killed costs nothing" {
     # 40 epochs are 4 seconds: the commands come in the midst of them, also on a
     # busy machine.

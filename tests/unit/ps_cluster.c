@@ -47,6 +47,7 @@ struct gw_ps *cluster_join_with(struct gw_ps_local *local,
     mine.no_place = config->no_place;
     mine.no_key_cache = config->no_key_cache;
     mine.no_bundle = config->no_bundle;
+    mine.ask_routes = config->ask_routes;
     ck_assert_msg(!gw_ps_connect(&mine, &ps, &why), "%s", why.text);
     return ps;
 }

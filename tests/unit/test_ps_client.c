@@ -37,6 +37,33 @@ START_TEST(what_is_pulled_is_what_was_pushed)
 }
 END_TEST
 
+/* Before each access, and never without it. */
+START_TEST(controllers_are_asked_for_the_routes_if_that_is_wanted)
+{
+    enum { PUSHES = 5 };
+    struct gw_ps_local *local = cluster_start("shm", 3, 2);
+    struct gw_ps *ps =
+        cluster_join_with(local, &(struct gw_ps_config){.ask_routes = true});
+    struct gw_ps *other = cluster_join(local);
+    unsigned table = cluster_table(ps, 1);
+    struct gw_ps_counts counts, before;
+    gw_ps_get_counts(ps, &before);
+    for (unsigned i = 0; i < PUSHES; i++)
+        cluster_push(ps, table, CLUSTER_KEYS);
+    gw_ps_get_counts(ps, &counts);
+    ck_assert_uint_eq(counts.routes_asked, before.routes_asked + PUSHES);
+    ck_assert_uint_gt(counts.routes_ns, before.routes_ns);
+    gw_ps_local_kill(local, 1);
+    cluster_expect(ps, table, CLUSTER_KEYS, PUSHES);
+    cluster_push(other, cluster_table(other, 1), CLUSTER_KEYS);
+    gw_ps_get_counts(other, &counts);
+    ck_assert_uint_eq(counts.routes_asked, 0);
+    gw_ps_close(&ps);
+    gw_ps_close(&other);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
 /* Large values, in memory that peers can map and in other memory. */
 START_TEST(wide_rows_keep_their_places)
 {
@@ -159,6 +186,8 @@ Suite *suite_ps_client(void)
     tcase_add_unchecked_fixture(access, cluster_setup, NULL);
     tcase_add_loop_test(access, what_is_pulled_is_what_was_pushed, 0, 3);
     tcase_add_loop_test(access, wide_rows_keep_their_places, 0, 3);
+    tcase_add_test(access,
+                   controllers_are_asked_for_the_routes_if_that_is_wanted);
     tcase_add_test(access, many_may_be_under_way);
     tcase_add_test(access, what_is_not_finite_is_refused);
     tcase_add_test(access, tables_have_one_form);

@@ -142,9 +142,9 @@ struct gw_ps_config {
     /* Experiments: each turns one idea off. */
     bool no_key_cache; /* key lists travel with every request */
     bool no_place;     /* shm: values are copied, never read in place */
-    bool no_bundle;    /* small letters that one call has for the same server
-                          travel as a message each; else all behind the first
-                          one travel together */
+    bool no_bundle;    /* small letters of one call to one server travel as a
+                          message each, not behind the first one */
+    bool ask_routes;   /* controllers are asked before each push and pull */
     /* Filters of what is pushed (not with the updater assign). What they keep
      * travels when the client closes, or with a push of no keys. */
     bool half;         /* values travel as f16 */
@@ -286,6 +286,7 @@ struct gw_ps_counts {
     uint64_t rows_held_back; /* by filters */
     uint64_t waited_ns;      /* in gw_ps_next, for others */
     uint64_t messages_sent;  /* on the data path, with bundles as one */
+    uint64_t routes_asked, routes_ns; /* with ask_routes: times, how long */
 };
 GW_API void gw_ps_get_counts(const struct gw_ps *ps,
                              struct gw_ps_counts *counts);
