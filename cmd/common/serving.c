@@ -114,6 +114,8 @@ bool serving_is_detail(uint32_t kind)
     case GW_EV_SEND:
     case GW_EV_APPLY:
     case GW_EV_WAIT:
+    case GW_EV_REQUEST:
+    case GW_EV_REPLY:
     case GW_EV_PASS_BEGIN:
     case GW_EV_PASS_END:
         return true;

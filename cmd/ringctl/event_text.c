@@ -71,7 +71,20 @@ static void of_servers(const struct gw_event *e, char *out, size_t room)
 {
     static const char *const roles[] = {"is nothing to", "is the primary of",
                                         "is in sync with", "learns"};
-    if (e->kind == GW_EV_SLOT)
+    static const char *const accesses[] = {"pulls from", "pushes to",
+                                           "pushes to and pulls from"};
+    if (e->kind == GW_EV_REQUEST)
+        snprintf(out, room,
+                 "node %" PRIu32 " %s %" PRIu32 ": slot %" PRIu32
+                 ", message %" PRIu32,
+                 e->rank, WORD(accesses, e->value), e->peer, e->chunk, e->op);
+    else if (e->kind == GW_EV_REPLY)
+        snprintf(out, room,
+                 "node %" PRIu32 " has the answer of %" PRIu32
+                 " to message %" PRIu32 "%s%s",
+                 e->rank, e->peer, e->op, e->value ? ": " : "",
+                 e->value ? gw_err_text((enum gw_err)e->value) : "");
+    else if (e->kind == GW_EV_SLOT)
         snprintf(out, room, "node %" PRIu32 " %s slot %" PRIu32, e->rank,
                  WORD(roles, e->value), e->chunk);
     else if (e->op == GW_NONE)
@@ -196,6 +209,8 @@ void event_text(const struct gw_event *e, char *out, size_t room)
         return;
     case GW_EV_SLOT:
     case GW_EV_CLOCK:
+    case GW_EV_REQUEST:
+    case GW_EV_REPLY:
         of_servers(e, out, room);
         return;
     case GW_EV_STAGE:

@@ -30,7 +30,7 @@ enum {
     CREW_RECOVERIES = 16
 };
 
-enum { CREW_WORD = 16 };
+enum { CREW_WORD = 16, CREW_REQUESTS = 128 };
 
 struct crew_server {
     bool known;
@@ -61,6 +61,24 @@ struct crew_slot {
     unsigned char roles[CREW_SERVERS]; /* enum gw_ps_role */
     bool placed;                       /* somebody has had it */
     bool lost;                         /* nobody holds it any more */
+    uint64_t rows, learner_rows;       /* by a status: of primary and learner */
+};
+
+/* A push or pull on its way to a server, or its answer on the way back. */
+struct crew_request {
+    bool used;
+    unsigned worker, server;
+    uint32_t id, slot;
+    int64_t kind; /* 0 pull, 1 push, 2 both */
+    uint64_t since_ns;
+};
+
+/* The newest batch that a worker has got a part of. */
+struct crew_round {
+    bool known;
+    uint64_t epoch, batch;
+    unsigned parts;        /* at least; of a batch */
+    uint64_t pushed, done; /* parts as bits; a part may be both */
 };
 
 /* The count of units, by the clock of the servers. */
@@ -93,6 +111,10 @@ struct crew {
     /* Without a status: staleness of the units that events told of, which are
      * not all. */
     uint64_t seen[GW_PS_STALENESS_MAX + 1];
+    struct crew_request requests[CREW_REQUESTS];
+    uint64_t answers;
+    double answer_ns; /* what one takes: a moving mean */
+    struct crew_round round;
     struct rates pushes; /* by server */
     uint64_t told_ns;    /* when the last status came */
     struct crew_recovery recoveries[CREW_RECOVERIES]; /* the oldest first */
@@ -111,6 +133,19 @@ void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
  * and writes so. To be called after every event and status. */
 void crew_end_stories(const struct crew *crew, struct failovers *failovers,
                       uint64_t now_ns, struct journal *journal);
+
+/* ---- crew_requests.c ---- */
+
+void crew_request_begins(struct crew *crew, const struct gw_event *event);
+void crew_request_ends(struct crew *crew, const struct gw_event *event);
+/* The unit that the worker had is no longer in its hands, since it has finished
+ * it or has gone; `worker` is as it is now. */
+void crew_round_unit(struct crew *crew, const struct crew_worker *before,
+                     const struct crew_worker *worker);
+
+enum crew_part { PART_FREE, PART_ASSIGNED, PART_PUSHED, PART_DONE };
+/* What has become of the part of the open round. */
+enum crew_part crew_part_of(const struct crew *crew, unsigned part);
 
 /* ---- questions ---- */
 

@@ -46,7 +46,9 @@ static void on_member(struct crew *crew, const struct gw_event *e,
             worker->gone_ns = 0;
         else
             crew_worker_goes(crew, e->rank, e->time_ns);
+        const struct crew_worker before = *worker;
         worker->in_hand &= there;
+        crew_round_unit(crew, &before, worker);
     }
     if (!server)
         return;
@@ -82,6 +84,7 @@ static void on_clock(struct crew *crew, const struct gw_event *e)
     struct crew_worker *worker = crew_meet_worker(crew, e->rank);
     if (!worker || e->step == GW_NONE)
         return;
+    const struct crew_worker before = *worker;
     bool finished = worker->clocked && e->step > worker->clock;
     crew->here = true;
     worker->clocked = true;
@@ -93,6 +96,7 @@ static void on_clock(struct crew *crew, const struct gw_event *e)
     if (worker->in_hand && e->value >= 0)
         crew->seen[e->value < GW_PS_STALENESS_MAX ? e->value
                                                   : GW_PS_STALENESS_MAX]++;
+    crew_round_unit(crew, &before, worker);
     if (finished)
         crew_unit_finished(crew, e->rank);
 }
@@ -112,6 +116,12 @@ void crew_event(struct crew *crew, const struct gw_event *event,
         break;
     case GW_EV_CLOCK:
         on_clock(crew, event);
+        break;
+    case GW_EV_REQUEST:
+        crew_request_begins(crew, event);
+        break;
+    case GW_EV_REPLY:
+        crew_request_ends(crew, event);
         break;
     default:
         break;

@@ -27,11 +27,22 @@ static uint64_t served_by(const struct crew *crew, unsigned server)
     return slots;
 }
 
+/* What it was sent, or has sent, is answered no more. */
+static void forget_requests(struct crew *crew, int server, int worker)
+{
+    for (unsigned i = 0; i < CREW_REQUESTS; i++) {
+        struct crew_request *r = &crew->requests[i];
+        r->used =
+            r->used && (int)r->server != server && (int)r->worker != worker;
+    }
+}
+
 void crew_server_goes(struct crew *crew, unsigned number, uint64_t now_ns)
 {
     struct crew_server *server = &crew->servers[number];
     if (server->gone_ns > 0)
         return;
+    forget_requests(crew, (int)number, -1);
     server->gone_ns = now_ns;
     server->gone_epoch = crew->epoch;
     server->served = served_by(crew, number);
@@ -42,6 +53,7 @@ void crew_worker_goes(struct crew *crew, unsigned number, uint64_t now_ns)
     struct crew_worker *worker = &crew->workers[number];
     if (worker->gone_ns > 0)
         return;
+    forget_requests(crew, -1, (int)number);
     worker->gone_ns = now_ns;
     worker->gone_epoch = crew->epoch;
     worker->passed = !worker->in_hand;

@@ -71,6 +71,7 @@ static void take_worker(struct crew *crew, const json_t *node, uint64_t now_ns)
     struct crew_worker *w = crew_meet_worker(crew, number);
     if (!w)
         return;
+    const struct crew_worker before = *w;
     if (take_state(w->state, node))
         w->gone_ns = 0;
     else
@@ -87,6 +88,7 @@ static void take_worker(struct crew *crew, const json_t *node, uint64_t now_ns)
     w->in_hand = crew_is_there(w->state) && w->parts > 0 &&
                  strcmp(w->phase, "idle") != 0;
     w->waited = real_of(node, "waited_share");
+    crew_round_unit(crew, &before, w);
 }
 
 static void take_nodes(struct crew *crew, const json_t *status, uint64_t now_ns)
@@ -130,6 +132,10 @@ static void take_slot(struct crew *crew, const json_t *slot)
               serves ? GW_PS_PRIMARY : GW_PS_SECONDARY);
     for (unsigned s = 0; s < CREW_SERVERS; s++)
         crew_set_role(crew, number, s, (enum gw_ps_role)roles[s]);
+    if (number < GW_PS_SLOTS_MAX) {
+        crew->slots[number].rows = count_of(slot, "rows");
+        crew->slots[number].learner_rows = count_of(slot, "learner_rows");
+    }
     /* Of one that is lost nothing is told but its term. */
     if (number < GW_PS_SLOTS_MAX && count_of(slot, "term") > 0)
         crew->slots[number].placed = true;

@@ -125,11 +125,12 @@ static void draw_page(const struct picture *p, const struct area *area)
 {
     static void (*const pages[PAGES])(const struct picture *,
                                       const struct area *) = {
-        [PAGE_OVERVIEW] = draw_overview, [PAGE_RING] = draw_ring,
-        [PAGE_CHUNKS] = draw_chunks,     [PAGE_SLOTS] = draw_slots,
-        [PAGE_CLOCKS] = draw_clocks,     [PAGE_PIPELINE] = draw_pipeline,
-        [PAGE_EVENTS] = draw_events,     [PAGE_FAILOVER] = draw_failover,
-        [PAGE_LOSS] = draw_loss,         [PAGE_CONTROLLERS] = draw_controllers,
+        [PAGE_OVERVIEW] = draw_overview,       [PAGE_RING] = draw_ring,
+        [PAGE_CHUNKS] = draw_chunks,           [PAGE_SLOTS] = draw_slots,
+        [PAGE_REQUESTS] = draw_requests,       [PAGE_CLOCKS] = draw_clocks,
+        [PAGE_PIPELINE] = draw_pipeline,       [PAGE_EVENTS] = draw_events,
+        [PAGE_FAILOVER] = draw_failover,       [PAGE_LOSS] = draw_loss,
+        [PAGE_CONTROLLERS] = draw_controllers,
     };
     if (p->view->help)
         draw_help(p, area);

@@ -48,6 +48,7 @@ void draw_crew(const struct picture *picture, const struct area *area);
 void draw_servers(const struct picture *picture, const struct area *area);
 void draw_slots(const struct picture *picture, const struct area *area);
 void draw_clocks(const struct picture *picture, const struct area *area);
+void draw_requests(const struct picture *picture, const struct area *area);
 /* Rows that the table and the matrix would like. */
 int draw_servers_height(const struct picture *picture);
 int draw_slots_height(const struct picture *picture, int width);

@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
     {"paused", 0, OPTION_FLAG, &paused, NULL,
      "begin frozen, to go on by \".\" or Space", NULL},
     {"page", 0, OPTION_CHOICE, &page_text, "PAGE", "the page to begin with",
-     "overview|ring|chunks|slots|clocks|pipeline|events|controllers|"
+     "overview|ring|chunks|slots|clocks|requests|pipeline|events|controllers|"
      "failover|loss"},
     {"ascii", 0, OPTION_FLAG, &ascii, NULL, "no characters beyond ASCII", NULL},
     {"batch", 'b', OPTION_FLAG, &batch, NULL,

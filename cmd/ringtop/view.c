@@ -12,11 +12,17 @@ enum { CTRL_H = 8, TAB = '\t', ENTER = '\r', ESCAPE = 27, DELETE = 127 };
 const char *page_name(enum page page)
 {
     static const char *const names[PAGES] = {
-        [PAGE_OVERVIEW] = "overview", [PAGE_RING] = "ring",
-        [PAGE_CHUNKS] = "chunks",     [PAGE_SLOTS] = "slots",
-        [PAGE_CLOCKS] = "clocks",     [PAGE_PIPELINE] = "pipeline",
-        [PAGE_EVENTS] = "events",     [PAGE_CONTROLLERS] = "controllers",
-        [PAGE_FAILOVER] = "failover", [PAGE_LOSS] = "loss",
+        [PAGE_OVERVIEW] = "overview",
+        [PAGE_RING] = "ring",
+        [PAGE_CHUNKS] = "chunks",
+        [PAGE_SLOTS] = "slots",
+        [PAGE_REQUESTS] = "requests",
+        [PAGE_CLOCKS] = "clocks",
+        [PAGE_PIPELINE] = "pipeline",
+        [PAGE_EVENTS] = "events",
+        [PAGE_CONTROLLERS] = "controllers",
+        [PAGE_FAILOVER] = "failover",
+        [PAGE_LOSS] = "loss",
     };
     return names[page];
 }
@@ -161,7 +167,8 @@ static void move(struct view *view, int by)
 static bool has_page(const struct view *view, enum page page)
 {
     bool ring = page == PAGE_RING || page == PAGE_CHUNKS;
-    bool crew = page == PAGE_SLOTS || page == PAGE_CLOCKS;
+    bool crew =
+        page == PAGE_SLOTS || page == PAGE_CLOCKS || page == PAGE_REQUESTS;
     if (page == PAGE_PIPELINE)
         return view->pipe;
     if (page == PAGE_CONTROLLERS)

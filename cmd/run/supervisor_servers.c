@@ -178,6 +178,10 @@ static json_t *slot_json(const struct run *run, unsigned number)
     put(json, "last", s->last);
     put(json, "committed", s->committed);
     put(json, "keys", s->keys);
+    unsigned learner = (unsigned)slot->learner - SERVER_NODE;
+    if (learner < RUN_SERVERS_MAX)
+        put(json, "learner_rows",
+            run->servers[learner].note.server.slots[number].rows);
     json_object_set_new(json, "serves",
                         json_boolean(crew_serves_slot(run, number)));
     return json;

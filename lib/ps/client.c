@@ -25,7 +25,15 @@ static void send_now(void *context, const struct gw__letter *letter)
 static void send_letter(void *context, const struct gw__letter *letter)
 {
     struct gw_ps *ps = context;
+    gw__ps_event_sent(ps, letter);
     gw__bundles_send(&ps->bundles, letter);
+}
+
+static void open_letter(struct gw_ps *ps, uint64_t now_ns,
+                        struct gw__parcel *parcel)
+{
+    gw__ps_event_answered(ps, parcel);
+    gw__worker_parcel(ps->worker, now_ns, parcel);
 }
 
 /* A message of the post: a letter, or a bundle of them. */
@@ -35,14 +43,14 @@ static void open_message(struct gw_ps *ps, uint64_t now_ns,
     size_t at = 0;
     unsigned count;
     if (!gw__is_bundle(parcel)) {
-        gw__worker_parcel(ps->worker, now_ns, parcel);
+        open_letter(ps, now_ns, parcel);
         return;
     }
     enum gw_err err = gw__bundle_check(parcel, &count, NULL);
     for (unsigned i = 0; !err && i < count; i++) {
         struct gw__parcel *letter = gw__bundle_next(parcel, &at);
         if (letter)
-            gw__worker_parcel(ps->worker, now_ns, letter);
+            open_letter(ps, now_ns, letter);
     }
     gw__parcel_release(parcel);
 }

@@ -78,6 +78,11 @@ GW_MUST_CHECK enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
                                        struct gw_ps_work *work,
                                        struct gw_error *why);
 
+/* ---- client_events.c ---- */
+
+void gw__ps_event_sent(struct gw_ps *ps, const struct gw__letter *letter);
+void gw__ps_event_answered(struct gw_ps *ps, const struct gw__parcel *parcel);
+
 /* ---- client_access.c, client_filter.c ---- */
 
 /* Begins it, after waiting for room if there is none. */

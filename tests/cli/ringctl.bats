@@ -496,6 +496,18 @@ cut_short() {
     [[ $output = *"controller $((63 - dead)) has ended"* ]]
 }
 
+# Each push and pull, its answer, and both in the view of the recording.
+@test "record: requests of workers to servers, and their answers" {
+    ringctl --timeout 60s -c 'up --servers 2 --workers 2 train drift \
+        --epochs 1000 --pace 1ms; wait step>=2; record rec.jsonl
+        wait step>=6; record off; down' >/dev/null
+    awk '/"kind":"request"/ { asked++ } /"kind":"reply"/ { answered++ }
+        END { exit !(asked > 4 && answered > 4) }' rec.jsonl
+    run -0 "$BUILD/ringtop" --from rec.jsonl --batch --page requests
+    [[ $output = *" of 2 parts done"* ]]
+    [[ $output =~ "an answer takes "[0-9]*[1-9] ]]
+}
+
 # In both the ring loses node 2 and gets it back: three views.
 @test "chaos --faults: one schedule for the simulator and for processes" {
     cat >one.faults <<'END'

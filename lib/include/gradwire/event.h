@@ -39,7 +39,9 @@ extern "C" {
     X(GW_EV_VOTE, "vote", "term of the controller's vote")                     \
     X(GW_EV_COMMIT, "commit", "entry of the log that the controller applied")  \
     X(GW_EV_LEASE, "lease", "nanoseconds of a server's lease; 0: it ran out")  \
-    X(GW_EV_ROUTE, "route", "term of the slot under its primary")
+    X(GW_EV_ROUTE, "route", "term of the slot under its primary")              \
+    X(GW_EV_REQUEST, "request", "0 pull, 1 push, 2 both")                      \
+    X(GW_EV_REPLY, "reply", "error code, 0 when all of it is done")
 
 enum gw_event_kind {
 #define X(name, json, value) name,
@@ -71,7 +73,9 @@ enum gw_membership {
  * when the last slice of a transfer into a chunk has been applied. In a ring
  * whose members change, `rank` and `peer` are nodes: ranks are dealt anew in
  * each epoch, nodes keep their numbers. DECISION and RECOVERY speak of `op`;
- * RECOVERY of the copy of `chunk` at `rank`. MEMBER of one that is alive in a
+ * RECOVERY of the copy of `chunk` at `rank`. REQUEST and REPLY are worker
+ * `rank`'s, of message `op` to server `peer` about slot `chunk` and those behind
+ * it. MEMBER of one that is alive in a
  * ring has its rank in `step`; when the order changes each member is reported so,
  * rank after rank. With parameter servers `rank` and
  * `peer` are nodes, too. SLOT speaks of server `rank` and slot `chunk`; a

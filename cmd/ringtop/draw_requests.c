@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What is under way between workers and servers: the newest batch as a row of
+ * parts, pushes and pulls as arrows, the oldest first, and replicas that copy a
+ * slot.
+ *
+ *     -- batch 11 of data epoch 1: 1 of 4 parts done ----------------------
+ *      #p a.     . free  a assigned  p pushed  # done
+ *     -- requests: 2 under way, an answer takes 1.2 ms ---------------------
+ *      w0 ----------o-----> s1   push, slot 5, 0.8 ms
+ *      w1 <--o------------- s0   pull, slot 9, 0.2 ms
+ *     -- replicas: 1 slot is being copied ----------------------------------
+ *      slot 5: s2 has 120 of 400 rows
+ */
+#include "draw.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ARROW = 20 };
+
+/* ---- the round ---- */
+
+static unsigned count_parts(const struct crew *crew, enum crew_part what)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < crew->round.parts; i++)
+        count += crew_part_of(crew, i) == what;
+    return count;
+}
+
+/* ", closes with 3" of kofn:3. */
+static void print_rule(const struct crew *crew, char *out, size_t size)
+{
+    unsigned k = 0;
+    *out = 0;
+    if (sscanf(crew->clock.mode, "kofn:%u", &k) == 1)
+        snprintf(out, size, ", closes with %u", k);
+}
+
+static struct area draw_round(const struct picture *p, const struct area *area)
+{
+    static const char signs[] = {'.', 'a', 'p', '#'};
+    static const enum style styles[] = {STYLE_DIM, STYLE_PLAIN, STYLE_WARN,
+                                        STYLE_GOOD};
+    const struct crew *crew = &p->state->crew;
+    const struct crew_round *r = &crew->round;
+    char rule[32];
+    struct area body = *area;
+    print_rule(crew, rule, sizeof rule);
+    if (r->known)
+        body = draw_title(p, area,
+                          "batch %" PRIu64 " of data epoch %" PRIu64
+                          ": %u of %u parts done%s",
+                          r->batch, r->epoch, count_parts(crew, PART_DONE),
+                          r->parts, rule);
+    else
+        body = draw_title(p, area, "no unit has been granted yet");
+    int x = 1;
+    for (unsigned i = 0; i < r->parts && x < body.width; i++, x++) {
+        enum crew_part part = crew_part_of(crew, i);
+        area_put(&body, x, 0, styles[part], (uint32_t)signs[part]);
+    }
+    if (r->known)
+        area_text(&body, x + 2, 0, STYLE_DIM,
+                  ". free  a assigned  p pushed  # done");
+    return area_part(&body, 0, 1, body.width, body.height - 1);
+}
+
+/* ---- requests ---- */
+
+static unsigned sort_requests(const struct crew *crew,
+                              const struct crew_request *order[CREW_REQUESTS])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < CREW_REQUESTS; i++) {
+        const struct crew_request *r = &crew->requests[i];
+        unsigned at = count;
+        if (!r->used)
+            continue;
+        for (; at > 0 && order[at - 1]->since_ns > r->since_ns; at--)
+            order[at] = order[at - 1];
+        order[at] = r;
+        count++;
+    }
+    return count;
+}
+
+/* How far it should be by now: there and back in the usual time. */
+static int place_of(const struct picture *p, const struct crew_request *r)
+{
+    double age_ns = (double)(p->state->now_ns - r->since_ns);
+    double share =
+        p->state->crew.answer_ns > 0 ? age_ns / p->state->crew.answer_ns : 0;
+    return share >= 1 ? ARROW - 2 : 1 + (int)(share * (ARROW - 3));
+}
+
+static void draw_request(const struct picture *p, const struct area *area,
+                         int y, const struct crew_request *r)
+{
+    static const char *const kinds[] = {"pull", "push", "push and pull"};
+    enum { FROM = 5 };
+    bool pull = r->kind == 0;
+    int at = place_of(p, r);
+    area_print(area, 1, y, STYLE_PLAIN, "%3s", "");
+    area_print(area, 1, y, STYLE_PLAIN, "w%u", r->worker);
+    for (int i = 0; i < ARROW; i++)
+        area_put(area, FROM + i, y, STYLE_DIM, glyph(p->glyphs->across));
+    area_put(area, FROM + (pull ? 0 : ARROW - 1), y, STYLE_DIM,
+             pull ? '<' : '>');
+    area_put(area, FROM + (pull ? ARROW - 1 - at : at), y, STYLE_CHUNK, 'o');
+    area_print(area, FROM + ARROW + 1, y, STYLE_PLAIN,
+               "s%-2u %s, slot %" PRIu32 ", %.1f ms", r->server, kinds[r->kind],
+               r->slot, (double)(p->state->now_ns - r->since_ns) / 1e6);
+}
+
+static struct area draw_arrows(const struct picture *p, const struct area *area,
+                               int rows)
+{
+    const struct crew *crew = &p->state->crew;
+    const struct crew_request *order[CREW_REQUESTS];
+    unsigned count = sort_requests(crew, order);
+    struct area body =
+        draw_title(p, area, "requests: %u under way, an answer takes %.1f ms",
+                   count, crew->answer_ns / 1e6);
+    unsigned shown = count < (unsigned)rows ? count : (unsigned)rows;
+    for (unsigned i = 0; i < shown; i++)
+        draw_request(p, &body, (int)i, order[i]);
+    return area_part(&body, 0, (int)shown, body.width,
+                     body.height - (int)shown);
+}
+
+/* ---- replicas ---- */
+
+static int learner_of(const struct crew *crew, unsigned slot)
+{
+    for (unsigned s = 0; s < crew->server_count; s++)
+        if (crew->slots[slot].roles[s] == GW_PS_LEARNER)
+            return (int)s;
+    return -1;
+}
+
+static void draw_copies(const struct picture *p, const struct area *area)
+{
+    const struct crew *crew = &p->state->crew;
+    int y = 0;
+    unsigned count = 0;
+    for (unsigned i = 0; i < crew->slot_count; i++)
+        count += learner_of(crew, i) >= 0;
+    struct area body =
+        draw_title(p, area, "replicas: %u slot%s being copied, %u not served",
+                   count, count == 1 ? " is" : "s are", crew_unserved(crew));
+    for (unsigned i = 0; i < crew->slot_count && y < body.height; i++) {
+        const struct crew_slot *slot = &crew->slots[i];
+        int server = learner_of(crew, i);
+        if (server >= 0 && slot->rows > 0)
+            area_print(&body, 1, y++, STYLE_WARN,
+                       "slot %u: s%d has %" PRIu64 " of %" PRIu64 " rows", i,
+                       server, slot->learner_rows, slot->rows);
+        else if (server >= 0)
+            area_print(&body, 1, y++, STYLE_WARN, "slot %u: s%d copies it", i,
+                       server);
+    }
+}
+
+/* The arrows get what the others leave, and two rows at least. */
+void draw_requests(const struct picture *p, const struct area *area)
+{
+    enum { ROUND = 2, TITLES = 2, COPIES = 4, LEAST = 2 };
+    int rows = area->height - ROUND - TITLES - COPIES;
+    struct area rest = draw_round(p, area);
+    rest = draw_arrows(p, &rest, rows > LEAST ? rows : LEAST);
+    if (rest.height > 0)
+        draw_copies(p, &rest);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a client reports to the event stream of its pushes and pulls: each
+ * message to a server, and each answer.
+ */
+#include "client_parts.h"
+
+#include <string.h>
+
+static struct gw_event event_of(const struct gw_ps *ps, enum gw_event_kind kind,
+                                unsigned server, uint64_t request)
+{
+    return (struct gw_event){.time_ns = gw_now_ns(),
+                             .kind = kind,
+                             .rank = gw__node_number(ps->node),
+                             .peer = server,
+                             .epoch = GW_NONE,
+                             .op = (uint32_t)request,
+                             .step = GW_NONE,
+                             .chunk = GW_NONE};
+}
+
+static bool is_access(unsigned kind)
+{
+    return kind == GW__PS_PUSH || kind == GW__PS_PULL ||
+           kind == GW__PS_PUSH_PULL;
+}
+
+void gw__ps_event_sent(struct gw_ps *ps, const struct gw__letter *letter)
+{
+    struct gw__ps_head head;
+    struct gw__ps_segment segment;
+    if (!ps->events || letter->parts[0].bytes < sizeof head + sizeof segment)
+        return;
+    memcpy(&head, letter->parts[0].data, sizeof head);
+    memcpy(&segment, (const char *)letter->parts[0].data + sizeof head,
+           sizeof segment);
+    if (!is_access(head.kind))
+        return;
+    struct gw_event event =
+        event_of(ps, GW_EV_REQUEST, letter->node, head.request);
+    event.chunk = segment.slot;
+    event.value = head.kind == GW__PS_PULL   ? 0
+                  : head.kind == GW__PS_PUSH ? 1
+                                             : 2;
+    for (unsigned i = 0; i < letter->part_count; i++)
+        event.bytes += letter->parts[i].bytes;
+    gw_emit(ps->events, &event);
+}
+
+/* Answers of clocks are reported too; no request has their number. */
+void gw__ps_event_answered(struct gw_ps *ps, const struct gw__parcel *parcel)
+{
+    struct gw__ps_head head;
+    if (!ps->events || parcel->parts[0].bytes < sizeof head)
+        return;
+    memcpy(&head, parcel->parts[0].data, sizeof head);
+    if (head.kind != GW__PS_REPLY)
+        return;
+    struct gw_event event =
+        event_of(ps, GW_EV_REPLY, parcel->from, head.request);
+    event.value = head.code;
+    for (unsigned i = 0; i < parcel->part_count; i++)
+        event.bytes += parcel->parts[i].bytes;
+    gw_emit(ps->events, &event);
+}
