@@ -45,6 +45,8 @@ static const struct option_spec options[] = {
     {"faults", 0, OPTION_TEXT, &faults_word, "FILE|FAULTS",
      "these and nothing else: \"at 30ms crash 2; at 1s restart 2\", none",
      NULL},
+    {"raft", 0, OPTION_FLAG, &request.raft, NULL,
+     "Controllers have libraft's log, not an oracle.", NULL},
     {"for", 0, OPTION_DURATION, &request.for_ns, "TIME",
      "virtual time (with --faults)", NULL},
     {"silent", 0, OPTION_FLAG, &request.silent, NULL,

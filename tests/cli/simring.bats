@@ -106,6 +106,28 @@ setup_file() {
     run -0 "$R" sim ring --seed "${BASH_REMATCH[1]}"
 }
 
+# In the second its log loses what it has stored, and the controllers disagree.
+@test "sim --raft: libraft over the simulated network keeps one log, with its disk" {
+    run -0 "$R" sim ring --raft --seeds 1..300 -o jsonl
+    [[ $output == *'"violation":null'* ]]
+    run -0 "$R" sim servers --raft --seeds 1..100 -o jsonl
+    [[ $output == *'"pushes_lost":0,'*'"violation":null'* ]]
+    run -1 "$R" sim ring --raft --seeds 1..300 --without disk -o jsonl
+    [[ $output == *'has committed another entry'* ]]
+    run -64 "$R" sim ring --without disk
+}
+
+# The leader is the one that crashes, in one of the two lines.
+@test "sim --raft: votes, terms and entries are events" {
+    run -0 "$R" sim ring -n 4 --raft --events - --for 2s --faults \
+        'at 300ms crash c0 for 500ms; at 1200ms crash c1 for 500ms; at 1900ms crash c2'
+    [ "$(grep -c '"kind":"leader"' <<<"$output")" -ge 2 ]
+    [ "$(grep -c '"kind":"vote"' <<<"$output")" -ge 4 ]
+    awk -F'[:,]' '/"kind":"commit"/ { if ($NF + 0 != ++entry[$6]) exit 1 }' \
+        <(sed 's/}$//' <<<"$output")
+    [[ $output == *'"kind":"commit","rank":6'[123]* ]]
+}
+
 @test "sim: what cannot be is refused, with the place" {
     run -64 "$R" sim wing
     [[ $output == *'no world "wing"; there is ring'* ]]

@@ -2,10 +2,12 @@
  *
  * Many seeds of the simulated ring (world.h): `ring --seeds 1..20000`, or one:
  * `ring --seed 17`; with `--without epoch-check` before these, of one whose
- * members take in what was sent in an earlier view, which must not pass. The
+ * members take in what was sent in an earlier view, which must not pass; with
+ * `--raft`, of one whose controllers have libraft's log (world/common/rafts.h). The
  * first that fails is printed with the command that repeats it and the few
  * faults that matter, and the exit status is 1.
  */
+#include "world/common/rafts.h"
 #include "world/common/seeds.h"
 #include "world/ring/world.h"
 
@@ -46,14 +48,25 @@ int main(int argc, char **argv)
         argv += 2;
         argc -= 2;
     }
+    bool raft = argc > 1 && strcmp(argv[1], "--raft") == 0;
+    if (raft) {
+        snprintf(program, sizeof program, "%.150s --raft", argv[0]);
+        argv++;
+        argc--;
+    }
     if (!seeds_read(argc, argv, &seeds)) {
-        fprintf(stderr, "usage: %s [--seeds FIRST..LAST | --seed N]\n",
+        fprintf(stderr, "usage: %s [--raft] [--seeds FIRST..LAST | --seed N]\n",
                 program);
         return 64;
     }
     seeds_keep_memory();
     world_open(&world);
     world.any_epoch = broken;
+    struct gw_error why;
+    if (raft && rafts_open(&world.agreed.rafts, &why)) {
+        fprintf(stderr, "%s\n", why.text);
+        return 1;
+    }
     int status = seeds_run(&seeds, program, campaign_of, &world, &sum);
     if (status == 0)
         print(&world, &sum);

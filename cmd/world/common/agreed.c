@@ -4,6 +4,8 @@
  */
 #include "agreed.h"
 
+#include "rafts.h"
+
 #include <sim/sim_parts.h>
 
 #include <stdlib.h>
@@ -159,8 +161,10 @@ static void step(void *state, const struct gw__input *input,
         gw__service_machine.step(c->service, input, actions);
 }
 
-const struct gw__machine_kind *controller_kind(void)
+const struct gw__machine_kind *controller_kind(const struct agreed *a)
 {
+    if (a->rafts)
+        return raft_controller_kind();
     static struct gw__machine_kind kind = {.name = "controller", .step = step};
     kind.state_bytes =
         sizeof(struct controller) + gw__service_machine.state_bytes;
@@ -181,6 +185,7 @@ enum gw_err agreed_open(struct agreed *a, struct gw_error *why)
 
 void agreed_close(struct agreed *a)
 {
+    rafts_close(&a->rafts);
     free(a->entries);
     free(a->truth);
     free(a->snapshot);
@@ -196,6 +201,8 @@ void agreed_begin(struct agreed *a)
     a->leader = GW__NODES_MAX;
     a->elect_ns = a->tick_ns = a->depose_ns = 0;
     gw__registry_init(a->truth);
+    if (a->rafts)
+        rafts_begin(a->rafts, a);
 }
 
 static void append(struct agreed *a, const void *data, size_t bytes)
@@ -211,7 +218,24 @@ static void append(struct agreed *a, const void *data, size_t bytes)
     entry->bytes = bytes;
     gw__registry_apply(a->truth, data, bytes, a->count, answer);
     a->on_entry(a->context);
-    pump_all(a);
+    if (!a->rafts)
+        pump_all(a);
+}
+
+void agreed_committed(struct agreed *a, unsigned node, size_t index,
+                      const void *data, size_t bytes)
+{
+    if (index == a->count + 1) {
+        append(a, data, bytes);
+        return;
+    }
+    const struct agreed_entry *entry = &a->entries[index - 1];
+    if (index > a->count || entry->bytes != bytes ||
+        memcmp(entry->data, data, bytes) != 0)
+        gw__sim_fail(a->sim,
+                     "controller %u has committed another entry %zu than "
+                     "others",
+                     node - a->first, index);
 }
 
 void agreed_propose(struct agreed *a, unsigned node, const void *data,
@@ -222,6 +246,10 @@ void agreed_propose(struct agreed *a, unsigned node, const void *data,
     unsigned whose;
     if (gw__service_tells_endpoint(data, bytes, &whose, endpoint))
         return; /* that network knows where everybody is */
+    if (a->rafts) {
+        rafts_propose(a->rafts, node, data, bytes);
+        return;
+    }
     bool leads = node == a->leader && has_majority(a, node);
     bool some_leader = a->leader < GW__NODES_MAX && has_majority(a, a->leader);
     uint64_t luck = draw(a, 0, 99);
@@ -262,7 +290,7 @@ static void elect(struct agreed *a, uint64_t now_ns)
 
 void agreed_tick(struct agreed *a, uint64_t now_ns)
 {
-    if (now_ns < a->tick_ns)
+    if (now_ns < a->tick_ns || a->rafts)
         return;
     a->tick_ns = now_ns + TICK_NS;
     bool moves =
@@ -285,7 +313,7 @@ void agreed_started(struct agreed *a, unsigned node)
     *r = (struct agreed_replica){.incarnation =
                                      gw__sim_incarnation(a->sim, node),
                                  .told_leader = GW__NODES_MAX};
-    if (a->count == 0 || draw(a, 0, 2))
+    if (a->rafts || a->count == 0 || draw(a, 0, 2))
         return;
     r->under_way = true; /* so that nothing comes before it */
     give_order(a, node, 1, SNAPSHOT, NULL, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What the controllers of a simulated cluster agree on, without a consensus
- * protocol: an oracle keeps one log. What the leader proposes is appended, as
+ * protocol (or with one: rafts.h): an oracle keeps one log. What the leader proposes is appended, as
  * long as a majority of controllers is up and connected to it; who only
  * believes that it leads mostly talks to the wind. Entries reach every
  * controller in order, each after its own delay, if it is connected to a
@@ -17,6 +17,7 @@
 #include "chance.h"
 
 #include <control/service.h>
+#include <gradwire/event.h>
 
 enum { AGREED_ENTRIES = 4096 };
 
@@ -42,6 +43,10 @@ struct agreed {
     uint64_t restless_ns;        /* until then who leads may change by itself */
     void *context;
     void (*on_entry)(void *context); /* `truth` has one entry more */
+    /* With rafts: LEADER, VOTE and COMMIT, all but their time. */
+    void (*on_event)(void *context, const struct gw_event *event);
+
+    struct rafts *rafts; /* rafts.h; NULL: the oracle */
 
     struct agreed_entry *entries;
     size_t count;
@@ -66,7 +71,10 @@ void agreed_propose(struct agreed *agreed, unsigned node, const void *data,
 void agreed_tick(struct agreed *agreed, uint64_t now_ns);
 /* A new life of a controller. */
 void agreed_started(struct agreed *agreed, unsigned node);
+/* With rafts: a controller has committed command `index`, counted from 1. */
+void agreed_committed(struct agreed *agreed, unsigned node, size_t index,
+                      const void *data, size_t bytes);
 
-const struct gw__machine_kind *controller_kind(void);
+const struct gw__machine_kind *controller_kind(const struct agreed *agreed);
 
 #endif

@@ -35,6 +35,7 @@ struct world_request {
      * at once. */
     bool calm;
     bool silent;    /* nobody is told of a death: only silence tells */
+    bool raft;      /* the controllers' log is libraft's, and no oracle */
     bool unordered; /* calm: a message that is late is overtaken */
     const struct gw_suspicion *suspicion; /* of a plug-in, or NULL */
     uint64_t for_ns;     /* it lasts so long, and until the last fault ends */

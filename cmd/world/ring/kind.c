@@ -4,6 +4,7 @@
  */
 #include "world/common/kind.h"
 #include "world.h"
+#include "world/common/rafts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,10 +57,12 @@ static enum gw_err check(const struct world_request *request,
         return gw_fail(why, GW_EINVAL,
                        "a ring has no servers, replicas or acknowledgements, "
                        "and as many controllers as it needs");
+    if (rule && request->raft && strcmp(rule, "disk") == 0)
+        return GW_OK;
     if (rule && strcmp(rule, world_ring.rules) != 0)
         return gw_fail(why, GW_EINVAL,
                        "a ring cannot do without \"%.40s\"; the rule that can "
-                       "be left out is %s",
+                       "be left out is %s, or with --raft disk",
                        rule, world_ring.rules);
     return GW_OK;
 }
@@ -71,7 +74,14 @@ static void groups(const struct world_request *request,
 {
     unsigned members = request->nodes ? request->nodes : CALM_MEMBERS;
     if (request->calm)
-        groups[0] = (struct world_group){'c', members + 1, 1};
+        groups[0] =
+            (struct world_group){'c', members + 1, request->raft ? 3 : 1};
+}
+
+static void close_ring(void *world)
+{
+    world_close(world);
+    free(world);
 }
 
 static enum gw_err open_ring(const struct world_request *request, void **world,
@@ -84,7 +94,14 @@ static enum gw_err open_ring(const struct world_request *request, void **world,
     if (!w)
         return gw_fail(why, GW_ENOMEM, "a ring");
     world_open(w);
-    w->any_epoch = request->without;
+    if (request->raft && rafts_open(&w->agreed.rafts, why)) {
+        close_ring(w);
+        return why->code;
+    }
+    bool disk = request->without && strcmp(request->without, "disk") == 0;
+    w->any_epoch = request->without && !disk;
+    if (disk)
+        rafts_break_disks(w->agreed.rafts);
     w->asked = (struct world_asked){.members = request->nodes,
                                     .calm = request->calm,
                                     .silent = request->silent,
@@ -92,12 +109,6 @@ static enum gw_err open_ring(const struct world_request *request, void **world,
                                     .suspicion = request->suspicion,
                                     .for_ns = request->for_ns};
     return GW_OK;
-}
-
-static void close_ring(void *world)
-{
-    world_close(world);
-    free(world);
 }
 
 static void campaign_of(void *world, uint64_t seed, struct gw_sink *sink,

@@ -14,6 +14,11 @@ static void emit(struct world *w, struct gw_event event)
     gw_emit(w->sink, &event);
 }
 
+void tell_controller(struct world *w, const struct gw_event *event)
+{
+    emit(w, *event);
+}
+
 void tell(const struct toy *toy, const struct told_event *e)
 {
     bool moves = e->kind == GW_EV_SEND || e->kind == GW_EV_APPLY;

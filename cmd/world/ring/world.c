@@ -18,6 +18,11 @@ static void on_entry(void *context)
     oracle_log(context);
 }
 
+static void on_event(void *context, const struct gw_event *event)
+{
+    tell_controller(context, event);
+}
+
 void world_open(struct world *w)
 {
     struct gw_error why;
@@ -25,6 +30,7 @@ void world_open(struct world *w)
     w->agreed.chance = &w->chance;
     w->agreed.context = w;
     w->agreed.on_entry = on_entry;
+    w->agreed.on_event = on_event;
     if (agreed_open(&w->agreed, &why))
         abort();
 }
@@ -168,7 +174,7 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 /* Nothing happens but the faults that are given. */
 static void calm(struct world *w)
 {
-    w->controllers = 1;
+    w->controllers = w->agreed.rafts ? 3 : 1;
     if (!w->asked.members)
         w->members = CALM_MEMBERS;
     w->first = w->members;
@@ -251,7 +257,8 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         options.died_lost = 1;
     unsigned nodes = nodes_of(w);
     for (unsigned i = 0; i < nodes; i++) {
-        kinds[i] = i < first_controller(w) ? member_kind() : controller_kind();
+        kinds[i] = i < first_controller(w) ? member_kind()
+                                           : controller_kind(&w->agreed);
         if (is_member(w, i))
             options.observers[i] = supervisors(w);
     }

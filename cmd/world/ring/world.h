@@ -178,6 +178,8 @@ void tell(const struct toy *toy, const struct told_event *event);
 /* Of the work in hand, what is kept and what is redone. */
 void tell_recovery(const struct toy *toy, const struct gw__task *task,
                    const uint64_t *start);
+/* Of a controller whose log is libraft's. */
+void tell_controller(struct world *world, const struct gw_event *event);
 /* Of the whole ring: the new view in the log, and what was decided. */
 void tell_view(struct world *world);
 void tell_decision(struct world *world, const struct gw__decision *decision);

@@ -166,6 +166,7 @@ enum gw_err farm_open(struct farm *f, struct gw_error *why)
     f->agreed.chance = &f->chance;
     f->agreed.context = f;
     f->agreed.on_entry = on_entry;
+    f->agreed.on_event = farm_tell_controller;
     for (unsigned i = 0; i < FARM_NODES; i++) {
         f->members[i] = malloc(gw__member_machine.state_bytes);
         if (!f->members[i])
@@ -247,7 +248,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     begin(f);
     struct gw__sim_options options = options_of(f, seed);
     for (unsigned i = 0; i < farm_nodes(f); i++) {
-        kinds[i] = i >= first_controller(f) ? controller_kind()
+        kinds[i] = i >= first_controller(f) ? controller_kind(&f->agreed)
                    : is_server(f, i)        ? server_kind()
                                             : worker_kind();
         if (!f->asked.silent && i < first_controller(f))

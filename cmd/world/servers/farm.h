@@ -222,6 +222,8 @@ void serving_entry(struct farm *farm);
 void farm_tell_news(struct farm *farm);
 void farm_tell_roles(struct farm *farm);
 void farm_tell_failure(struct farm *farm, unsigned node);
+/* Of a controller whose log is libraft's; the context is the farm. */
+void farm_tell_controller(void *context, const struct gw_event *event);
 
 GW_MUST_CHECK enum gw_err farm_open(struct farm *farm, struct gw_error *why);
 void farm_close(struct farm *farm);

@@ -5,6 +5,7 @@
  */
 #include "world/common/kind.h"
 #include "farm.h"
+#include "world/common/rafts.h"
 
 #include <stdlib.h>
 
@@ -128,6 +129,8 @@ static enum gw_err open_farm(const struct world_request *request, void **world,
     enum gw_err err = read(request, &f->asked, why);
     if (!err)
         err = farm_open(f, why);
+    if (!err && request->raft)
+        err = rafts_open(&f->agreed.rafts, why);
     if (err)
         close_farm(f);
     else

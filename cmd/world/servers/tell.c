@@ -22,6 +22,14 @@ static void tell(const struct farm *f, struct gw_event event)
     gw_emit(f->sink, &event);
 }
 
+void farm_tell_controller(void *context, const struct gw_event *event)
+{
+    const struct farm *f = context;
+    struct gw_event now = *event;
+    now.time_ns = gw__sim_now(f->sim);
+    gw_emit(f->sink, &now);
+}
+
 /* ---- members ---- */
 
 static void tell_member(struct farm *f, unsigned node)

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A controller whose log is libraft's; see rafts.h. Its step:
+ *
+ *     start      an instance, from what is on the disk
+ *     timer      libraft's tick
+ *     message    another instance's, or the service's
+ *     then, until nothing is left: what libraft waits for is done, what it has
+ *     committed goes to the service, what the service proposes to libraft
+ *
+ * A crash leaves the instance as it is: the next START makes another one.
+ */
+#include "rafts_memory.h"
+#include "rafts_parts.h"
+
+#include <control/raft_message.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMER = 63 };
+
+/* As in agreed.c: START cannot bring it. */
+static struct rafts *running;
+
+/* ---- what is left to do in a step ---- */
+
+static bool end_waiting(struct raft_node *n)
+{
+    unsigned count = n->waiting_count;
+    for (unsigned i = 0; i < count; i++) {
+        const struct waiting w = n->waiting[i];
+        if (w.append)
+            w.appended(w.append, 0);
+        else
+            w.sent(w.send, 0);
+    }
+    n->waiting_count -= count;
+    memmove(n->waiting, n->waiting + count,
+            n->waiting_count * sizeof *n->waiting);
+    return count > 0;
+}
+
+static void applied_here(struct raft_apply *request, int status, void *result)
+{
+    (void)status;
+    (void)result;
+    raft_free(request);
+}
+
+static void passed(struct raft_barrier *request, int status)
+{
+    (void)status;
+    raft_free(request);
+}
+
+/* Its length goes first, since libraft's entries are a multiple of 8 bytes. */
+static int append_proposal(struct raft_node *n, const struct proposal *p)
+{
+    const uint64_t bytes = p->bytes;
+    struct raft_apply *request = raft_malloc(sizeof *request);
+    struct raft_buffer buf = {.len = sizeof bytes + (bytes + 7) / 8 * 8};
+    buf.base = raft_calloc(1, buf.len);
+    if (!request || !buf.base)
+        return RAFT_NOMEM;
+    memcpy(buf.base, &bytes, sizeof bytes);
+    memcpy((uint8_t *)buf.base + sizeof bytes, p->data, bytes);
+    return raft_apply(&n->raft, request, &buf, 1, applied_here);
+}
+
+/* As in lib/control/raft_log.c: only a leader's are appended; what cannot be is
+ * lost, and proposed again. */
+static bool take_proposal(struct raft_node *n)
+{
+    struct proposal *p = n->proposed;
+    if (!p)
+        return false;
+    n->proposed = p->next;
+    if (!n->proposed)
+        n->proposed_end = &n->proposed;
+    if (raft_state(&n->raft) == RAFT_LEADER)
+        (void)append_proposal(n, p);
+    return true;
+}
+
+void rafts_propose(struct rafts *rafts, unsigned node, const void *data,
+                   size_t bytes)
+{
+    struct raft_node *n = &rafts->nodes[node];
+    struct proposal *p = raft_malloc(sizeof *p + bytes);
+    if (!p)
+        return;
+    p->next = NULL;
+    p->bytes = bytes;
+    memcpy(p->data, data, bytes);
+    *n->proposed_end = p;
+    n->proposed_end = &p->next;
+}
+
+/* ---- the machine ---- */
+
+struct raft_controller {
+    unsigned node;
+    _Alignas(16) uint8_t service[];
+};
+
+static void ask(struct raft_controller *c, const struct raft_node *n,
+                const uint8_t *data, size_t bytes)
+{
+    const struct gw__input input = {.kind = GW__ASKED,
+                                    .now_ns = n->now_ns,
+                                    .from = c->node,
+                                    .data = data,
+                                    .bytes = bytes};
+    gw__service_machine.step(c->service, &input, n->act);
+}
+
+static bool give_entry(struct raft_controller *c, struct raft_node *n)
+{
+    static uint8_t out[GW__SERVICE_ASK_MAX];
+    if (n->given == n->applied)
+        return false;
+    const struct agreed_entry *entry = &n->rafts->agreed->entries[n->given++];
+    ask(c, n, out,
+        gw__service_ask_applied(out, n->given, entry->data, entry->bytes));
+    return true;
+}
+
+static bool tell_leader(struct raft_controller *c, struct raft_node *n)
+{
+    uint8_t out[GW__SERVICE_ASK_MAX];
+    const char *address;
+    raft_id id;
+    raft_leader(&n->raft, &id, &address);
+    struct agreed *a = n->rafts->agreed;
+    unsigned leader = id ? a->first + (unsigned)id - 1 : GW__NODES_MAX;
+    if (leader == n->leader)
+        return false;
+    n->leader = leader;
+    if (leader == n->node) {
+        struct raft_barrier *request = raft_malloc(sizeof *request);
+        a->leader = leader;
+        rafts_report(n, GW_EV_LEADER, GW_NONE, n->raft.current_term);
+        if (request && raft_barrier(&n->raft, request, passed))
+            raft_free(request);
+    }
+    ask(c, n, out, gw__service_ask_leader(out, leader));
+    return true;
+}
+
+static void settle(struct raft_controller *c, struct raft_node *n)
+{
+    bool more = true;
+    while (more) {
+        more = end_waiting(n);
+        more |= tell_leader(c, n);
+        more |= give_entry(c, n);
+        more |= take_proposal(n);
+    }
+}
+
+static void set_timer(const struct raft_node *n)
+{
+    n->act->set_timer(n->act->driver, TIMER,
+                      n->now_ns + (uint64_t)RAFTS_HEARTBEAT_MS / 2 * 1000000);
+}
+
+static void hear(struct raft_node *n, const struct gw__input *input)
+{
+    struct raft_message message;
+    struct gw_error why;
+    uint32_t number;
+    const struct agreed *a = n->rafts->agreed;
+    memcpy(&number, (const uint8_t *)input->data + 1, sizeof number);
+    const struct frame *frame = &n->rafts->frames[number % FRAMES_MOST];
+    unsigned index = input->from - a->first;
+    if (gw__raft_message_decode(frame->data, frame->bytes, &message, &why)) {
+        gw__sim_fail(a->sim, "%s", why.text);
+        return;
+    }
+    message.server_id = index + 1;
+    message.server_address = rafts_address(index);
+    n->receive(&n->io, &message);
+}
+
+static void start_service(struct raft_controller *c,
+                          const struct gw__input *input,
+                          const struct gw__actions *act)
+{
+    struct gw__service_config config = {
+        .node = input->from, .incarnation = {7, 0}, .endpoint = "sim"};
+    struct gw__input inner = *input;
+    c->node = input->from;
+    inner.data = &config;
+    inner.bytes = sizeof config;
+    gw__service_machine.step(c->service, &inner, act);
+}
+
+static void start_log(struct raft_node *n, uint64_t seed)
+{
+    const struct agreed *a = n->rafts->agreed;
+    int failed = rafts_start(n, seed);
+    if (failed)
+        gw__sim_fail(a->sim, "controller %u: %s", n->node - a->first,
+                     raft_strerror(failed));
+}
+
+static bool is_of_log(const struct gw__input *input)
+{
+    return input->kind == GW__MESSAGE && input->bytes == 1 + sizeof(uint32_t) &&
+           *(const uint8_t *)input->data == RAFTS_MESSAGE;
+}
+
+static void step(void *state, const struct gw__input *input,
+                 const struct gw__actions *act)
+{
+    struct raft_controller *c = state;
+    if (input->kind == GW__START)
+        start_service(c, input, act);
+    struct raft_node *n = &running->nodes[c->node];
+    n->now_ns = input->now_ns;
+    n->act = act;
+    if (input->kind == GW__START) {
+        start_log(n, input->seed);
+        set_timer(n);
+    } else if (input->kind == GW__TIMER && input->timer == TIMER) {
+        n->tick(&n->io);
+        set_timer(n);
+    } else if (is_of_log(input)) {
+        hear(n, input);
+    } else {
+        gw__service_machine.step(c->service, input, act);
+    }
+    settle(c, n);
+}
+
+const struct gw__machine_kind *raft_controller_kind(void)
+{
+    static struct gw__machine_kind kind = {.name = "controller", .step = step};
+    kind.state_bytes =
+        sizeof(struct raft_controller) + gw__service_machine.state_bytes;
+    return &kind;
+}
+
+/* ---- all of them ---- */
+
+enum gw_err rafts_open(struct rafts **rafts, struct gw_error *why)
+{
+    *rafts = calloc(1, sizeof **rafts);
+    if (!*rafts)
+        return gw_fail(why, GW_ENOMEM, "the controllers' logs");
+    rafts_memory_begin();
+    return GW_OK;
+}
+
+void rafts_break_disks(struct rafts *rafts)
+{
+    rafts->break_disks = true;
+}
+
+static void forget(struct rafts *rafts)
+{
+    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+        rafts_disk_clear(&rafts->nodes[i].disk);
+        rafts->nodes[i].known = 0;
+    }
+    rafts_memory_reset();
+    rafts->frame_count = 0;
+}
+
+void rafts_close(struct rafts **rafts)
+{
+    if (!*rafts)
+        return;
+    forget(*rafts);
+    rafts_memory_end();
+    free(*rafts);
+    *rafts = NULL;
+}
+
+void rafts_begin(struct rafts *rafts, struct agreed *agreed)
+{
+    forget(rafts);
+    running = rafts;
+    rafts->agreed = agreed;
+    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+        rafts->nodes[i].rafts = rafts;
+        rafts->nodes[i].node = i;
+        rafts->nodes[i].proposed = NULL;
+        rafts->nodes[i].proposed_end = &rafts->nodes[i].proposed;
+    }
+}
