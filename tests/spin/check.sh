@@ -81,6 +81,10 @@ holds "3 members, 1 loss, 2 chunks" "-DJOINERS=0 -DLOSSES=1 -DCHUNKS=2" \
     -DCOLLAPSE -w22
 holds "2 members and a joiner, 2 losses, 3 ops" "-DMEMBERS=2 -DOPS=3 $two" \
     -DCOLLAPSE -w22
+holds "2 members, a joiner, an order, 2 losses, 3 ops" \
+    "-DMEMBERS=2 -DOPS=3 -DORDERS=1 $two" -DCOLLAPSE -w22
+holds "3 members, 2 orders, 1 loss, 3 ops" \
+    "-DJOINERS=0 -DLOSSES=1 -DORDERS=2 -DOPS=3" -DCOLLAPSE -w22
 holds "3 members and a joiner, 1 loss" "-DLOSSES=1" -DCOLLAPSE -w22
 holds "3 members and a joiner, 2 losses" "$two" -DHC4 -w26
 stands "4 members and a joiner, 2 losses" "-DMEMBERS=4 $two"
@@ -90,6 +94,9 @@ refuted "finals are ignored" "-DJOINERS=0 -DLOSSES=1 -DNEVER_FORWARD" \
     "a result that was used is taken back"
 refuted "a joiner is never sure" "-DLOSSES=1 -DNEVER_SURE" \
     "somebody waits for ever"
+
+refuted "another order counts from any op on" \
+    "-DJOINERS=0 -DLOSSES=1 -DORDERS=1 -DANY_OP" "somebody waits for ever"
 
 model=cards.pml
 reduce=''

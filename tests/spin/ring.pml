@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ring's protocol as a model for Spin: flush, decision, commit and a join,
- * for MEMBERS members, LOSSES convictions and JOINERS joiners (0 or 1).
+ * The ring's protocol as a model for Spin: flush, decision, commit, a join and
+ * a new order, for MEMBERS members, LOSSES convictions, JOINERS joiners (0 or 1)
+ * and ORDERS orders. What an order does to neighbours is left out; what it does
+ * to views is not: it is an admission of no joiner, from an op on.
  * `ringctl sim` runs the library's own code under many random schedules; this
  * model is small enough to look at every schedule there is.
  *
@@ -32,18 +34,21 @@
  *   survivors     whoever stands in the ring at the end and took part is in it
  *   progress      when nothing can move any more, all have completed all ops
  *
- * Three models are wrong on purpose, and Spin must find out. ANY_EPOCH leaves
+ * Four models are wrong on purpose, and Spin must find out. ANY_EPOCH leaves
  * out the rule of gw__book_accepts: sums of an old view come into a new one.
  * NEVER_FORWARD lets a decision ignore finals: a result that was used is taken
  * back. NEVER_SURE lets a joiner begin before the op that it has copied is
  * complete everywhere: when the others are cut short in it, its report raises
- * the floor above that op, and they never finish it. check.sh runs all of them.
+ * the floor above that op, and they never finish it. ANY_OP lets a view with
+ * another order be adopted in the middle of an op before it. check.sh runs all
+ * of them.
  */
 #include "ring_size.h"
 
 /* ---- the log, and the registry that it makes ---- */
 
-byte epoch, ring, from_op[NODES], losses, joins, op_floor;
+byte epoch, ring, from_op[NODES], losses, joins, orders, op_floor;
+byte view_from; /* the first op in the newest view that was admitted to */
 bool flushing;
 byte before, reported; /* sets of nodes, as bits */
 byte report_floor[NODES];
@@ -113,6 +118,7 @@ end:
     :: MOVE(may_resume, book_resume)
     :: MOVE(may_adopt, book_adopt)
     :: MOVE(may_admit, book_admit)
+    :: MOVE(may_order, book_order)
     /* Ops. */
     :: MOVE(may_begin, book_begin)
     :: MOVE(may_end, book_done)

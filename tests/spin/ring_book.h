@@ -151,13 +151,16 @@ static void book_resume(int i)
     forget_when_read();
 }
 
-/* A view with a joiner: an op in which he takes no part is finished before. */
+/* A view with a joiner or another order: an op before it is finished first. */
 static int may_adopt(int i)
 {
+#ifdef ANY_OP
+    return has(now.ring, i) && !now.flushing && !now.frozen[i] &&
+           now.view[i] != now.epoch;
+#endif
     return has(now.ring, i) && !now.flushing && !now.frozen[i] &&
            now.view[i] != now.epoch &&
-           (!now.view[i] || !has(now.ring, JOINER) ||
-            now.next_op[i] >= now.from_op[JOINER]);
+           (!now.view[i] || now.next_op[i] >= now.view_from);
 }
 
 static void book_adopt(int i)
@@ -174,6 +177,12 @@ static void book_adopt(int i)
 static void book_admit(int i)
 {
     log_admit(i);
+    book_adopt(i);
+}
+
+static void book_order(int i)
+{
+    log_order(i);
     book_adopt(i);
 }
 

@@ -199,13 +199,31 @@ static int first_of(unsigned set)
 
 /* By the first of the ring, between two ops, once an op that was begun afresh
  * in the view in force is complete; not for an op that is decided. */
-static int may_admit(int i)
+static int is_boundary(int i)
 {
     int next = now.next_op[i];
-    return now.joins < JOINERS && !now.flushing && !now.frozen[i] &&
+    return !now.flushing && !now.frozen[i] &&
            first_of(now.ring) == i && now.view[i] == now.epoch &&
            now.settled[i] == now.epoch && next < OPS &&
            !has(now.begun[i], next) && !now.decided_in[next];
+}
+
+static int may_admit(int i)
+{
+    return now.joins < JOINERS && is_boundary(i);
+}
+
+/* Another order, without a joiner. */
+static int may_order(int i)
+{
+    return now.orders < ORDERS && is_boundary(i);
+}
+
+static void log_order(int i)
+{
+    now.orders++;
+    now.epoch++;
+    now.view_from = now.next_op[i];
 }
 
 /* The joiner has copied all results before `next`. */
@@ -213,6 +231,7 @@ static void log_admit(int i)
 {
     now.joins++;
     now.epoch++;
+    now.view_from = now.next_op[i];
     now.from_op[JOINER] = now.next_op[JOINER] = now.next_op[i];
     now.ring |= 1 << JOINER;
 }

@@ -8,6 +8,9 @@
 #ifndef JOINERS
 #define JOINERS 1
 #endif
+#ifndef ORDERS
+#define ORDERS 0
+#endif
 #ifndef LOSSES
 #define LOSSES 2
 #endif
