@@ -102,7 +102,9 @@ static enum gw_err find_processes(struct schedule *s, struct gw_error *why)
             s->there |= UINT64_C(1) << node;
     }
     json_array_foreach(json_object_get(status, "links"), i, item)
+    {
         read_link(s, item);
+    }
     json_decref(status);
     return GW_OK;
 }

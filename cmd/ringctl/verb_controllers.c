@@ -56,7 +56,9 @@ static int print(const json_t *status)
     output_note_integer(output, "leader", integer_of(status, "leader", -1));
     output_note_integer(output, "epoch", integer_of(status, "epoch", 0));
     json_array_foreach(json_object_get(status, "controller_list"), i, item)
+    {
         print_controller(output, item);
+    }
     output_end(&output, NULL, false);
     return 0;
 }
