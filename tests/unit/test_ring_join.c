@@ -222,6 +222,44 @@ static enum gw_err collectives(struct crew *c, struct gw_ring *ring,
     return err ? err : crew_turn(c, ring, why);
 }
 
+enum { STRIDE = 15 }; /* turns with one order */
+
+/* All members want the same, since all have done as many ops: the seats from
+ * one of them on, upwards or downwards. */
+static enum gw_err order_seats(struct crew *c, struct gw_ring *ring,
+                               struct gw_error *why)
+{
+    unsigned nodes[CREW_SEATS], round = (unsigned)(c->head->ops / STRIDE);
+    for (unsigned i = 0; i < CREW_SEATS; i++) {
+        unsigned step = round % 2 ? CREW_SEATS - i : i;
+        nodes[i] = (round + step) % CREW_SEATS;
+    }
+    return gw_ring_order(ring, nodes, CREW_SEATS, why);
+}
+
+static enum gw_err ordered(struct crew *c, struct gw_ring *ring,
+                           struct gw_error *why)
+{
+    enum gw_err err = order_seats(c, ring, why);
+    return err ? err : collectives(c, ring, why);
+}
+
+/* The last turn with an order finds it, if nobody dies. */
+static enum gw_err ordered_in_time(struct crew *c, struct gw_ring *ring,
+                                   struct gw_error *why)
+{
+    struct gw_ring_status status;
+    unsigned round = (unsigned)(c->head->ops / STRIDE);
+    bool last = c->head->ops % STRIDE == STRIDE - 1;
+    enum gw_err err = ordered(c, ring, why);
+    gw_ring_status(ring, &status);
+    unsigned first = round % CREW_SEATS;
+    if (err || !last || first >= c->plan.members || status.nodes[0] == first)
+        return err;
+    return gw_fail(why, GW_EWRONG, "node %u comes first, not %u",
+                   status.nodes[0], first);
+}
+
 static void run_collectives(const struct crew_plan *plan)
 {
     ring_crew_start(&crew, plan);
@@ -245,6 +283,28 @@ START_TEST(collectives_among_those_who_come_and_go)
                                    .count = 100,
                                    .turn = collectives};
     run_collectives(&plan);
+}
+END_TEST
+
+/* Blocks are by rank, roots and contributions by place, whatever the order. */
+START_TEST(collectives_while_the_order_changes)
+{
+    const struct crew_plan plan = {.members = 3,
+                                   .seats = 4,
+                                   .wire = _i == 0 ? "ipc" : "shm",
+                                   .count = 100,
+                                   .turn = ordered};
+    run_collectives(&plan);
+}
+END_TEST
+
+START_TEST(each_order_is_reached)
+{
+    const struct crew_plan plan = {
+        .members = 4, .seats = 4, .count = 100, .turn = ordered_in_time};
+    ring_crew_start(&crew, &plan);
+    crew_await_all(&crew, (uint64_t)STRIDE * CREW_SEATS);
+    ring_crew_end(&crew);
 }
 END_TEST
 
@@ -272,6 +332,8 @@ Suite *suite_ring_join(void)
     tcase_add_loop_test(tcase, the_joiner_dies, 0, 3);
     tcase_add_test(tcase, they_come_and_go);
     tcase_add_loop_test(tcase, collectives_among_those_who_come_and_go, 0, 3);
+    tcase_add_loop_test(tcase, collectives_while_the_order_changes, 0, 2);
+    tcase_add_test(tcase, each_order_is_reached);
     tcase_add_test(tcase, collectives_of_one);
     suite_add_tcase(suite, tcase);
     return suite;
