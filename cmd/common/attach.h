@@ -91,7 +91,8 @@
  *              or null; "serves": the primary has taken the slot over
  *    "clocks": {"mode", "data_epoch", "batch", "batches", "parts",
  *               "data_epochs", "rounds", "closed", "units", "expected",
- *               "dropped", "redone", "staleness": [units, ...], "done"},
+ *               "skipped", "dropped", "redone",
+ *               "staleness": [units, ...], "done"},
  *    "curve": [{"data_epoch", "units", "samples", "right", "loss",
  *               "seconds"}],         what was learnt from, by data epoch
  *    "result": {..., "test_loss", "test_accuracy", "quality": "accuracy" |

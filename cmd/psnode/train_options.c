@@ -32,7 +32,7 @@ static bool reference, baseline;
     {"mode", 'm', OPTION_TEXT, &mode, "MODE", "bsp, ssp:S, asp or kofn:K",     \
      "bsp|ssp:2|asp|kofn:3"},                                                  \
     {"parts", 'p', OPTION_UNSIGNED, &parts, "P",                               \
-     "of a batch (default: as many as workers)", NULL},                        \
+     "of a batch (default: as many as workers when it begins)", NULL},                        \
     {"test", 't', OPTION_TEXT, &test, "FILE",                                  \
      "rows to judge the finished model by", NULL},                             \
     {"epochs", 'E', OPTION_UNSIGNED, &epochs, "N",                             \
@@ -236,7 +236,8 @@ enum gw_err train_options_parse(int count, char *const *operands,
     work->epochs = epochs;
     work->batch = batch;
     work->mode = mode;
-    work->parts = parts;
+    /* What is compared bit by bit must not depend on who lives. */
+    work->parts = parts || !reference ? parts : workers;
     work->settings = set_text;
     work->snapshot = to;
     return check_job(job, why);

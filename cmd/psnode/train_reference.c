@@ -19,7 +19,7 @@ enum gw_err train_task(const struct train_job *job, struct gw_task **task,
     *task = NULL;
     enum gw_err code =
         work_order_make(&job->run, &job->run.work, 1, &order, why);
-    *parts = order.parts;
+    *parts = order.parts ? order.parts : order.workers;
     return code ? code : ps_task_load(&order, job->run.seed, task, why);
 }
 

@@ -183,6 +183,9 @@ static void put_row(struct train_report *r, const json_t *point)
     output_row(r->output, values);
 }
 
+/* The last notes of an epoch may come after the clock has gone on to the next;
+ * how many parts it had is only known as long as workers neither come nor go.
+ */
 static void put_rows(struct train_report *r, const json_t *status, bool all)
 {
     const json_t *curve = json_object_get(status, "curve");
@@ -191,7 +194,11 @@ static void put_rows(struct train_report *r, const json_t *status, bool all)
         integer_of(clock, "batches", 0) * integer_of(clock, "parts", 0);
     for (; r->printed < json_array_size(curve); r->printed++) {
         const json_t *point = json_array_get(curve, r->printed);
-        if (!all && (!units || integer_of(point, "units", 0) < units))
+        int64_t past = integer_of(clock, "data_epoch", 0) -
+                       integer_of(point, "data_epoch", 0);
+        bool whole =
+            past > 1 || (past == 1 && integer_of(point, "units", 0) >= units);
+        if (!all && !whole)
             break;
         put_row(r, point);
     }

@@ -23,6 +23,7 @@ static const struct field fields[] = {
     {"part", NULL, FIELD_INTEGER, 0, false},
     {"staleness", NULL, FIELD_INTEGER, 0, false},
     {"units", NULL, FIELD_INTEGER, 0, false},
+    {"units_per_second", "units/s", FIELD_REAL, 1, false},
     {"waited_share", "waited", FIELD_REAL, 2, false},
     {"loss", NULL, FIELD_REAL, 4, false},
     {"unit_keys", "keys", FIELD_INTEGER, 0, false},

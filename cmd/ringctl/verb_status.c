@@ -106,7 +106,7 @@ static void note_ring(struct output *output, const json_t *status)
 /* For people: what belongs together in a line. */
 static void notes_for_people(struct output *output, const json_t *s)
 {
-    char text[256], loss[48] = "";
+    char text[256], loss[48] = "", rate[48] = "";
     output_note_text(output, "run", text_of(s, "run", "?"));
     snprintf(text, sizeof text, "%s, epoch %" PRId64 ", %" PRId64 " alive",
              text_of(s, "state", "?"), integer_of(s, "epoch", 0),
@@ -118,12 +118,15 @@ static void notes_for_people(struct output *output, const json_t *s)
         note_ring(output, s);
     if (!isnan(real_of(s, "loss")))
         snprintf(loss, sizeof loss, ", loss %.6g", real_of(s, "loss"));
+    if (json_object_get(s, "units_per_second"))
+        snprintf(rate, sizeof rate, " (%.1f/s)",
+                 real_of(s, "units_per_second"));
     snprintf(text, sizeof text,
-             "step %" PRId64 ", %s %" PRId64 "%s, %" PRId64 " lost, %" PRId64
+             "step %" PRId64 ", %s %" PRId64 "%s%s, %" PRId64 " lost, %" PRId64
              " doubled",
              integer_of(s, "step", 0),
              json_object_get(s, "slots") ? "unit" : "op",
-             integer_of(s, "op", 0), loss, integer_of(s, "lost", 0),
+             integer_of(s, "op", 0), rate, loss, integer_of(s, "lost", 0),
              integer_of(s, "doubled", 0));
     output_note_text(output, "progress", text);
 }
@@ -137,6 +140,9 @@ static void notes_for_programs(struct output *output, const json_t *s)
     output_note_text(output, "run_state", text_of(s, "state", NULL));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         output_note_integer(output, names[i], integer_of(s, names[i], 0));
+    if (json_object_get(s, "units_per_second"))
+        output_note_real(output, "units_per_second",
+                         real_of(s, "units_per_second"));
 }
 
 static void print_times(const json_t *r, char *out, size_t room)

@@ -13,7 +13,8 @@ void crew_init(struct crew *crew)
 {
     *crew = (struct crew){.loss = (double)NAN};
     for (unsigned w = 0; w < CREW_WORKERS; w++)
-        crew->workers[w].waited = (double)NAN;
+        crew->workers[w].waited = crew->workers[w].units_per_second =
+            (double)NAN;
 }
 
 /* ---- its parts ---- */

@@ -53,8 +53,9 @@ struct crew_worker {
     uint64_t clock;
     bool in_hand; /* a unit: */
     uint64_t epoch, batch;
-    unsigned part, parts; /* parts 0: not known how many */
-    double waited;        /* share of its time; NaN */
+    unsigned part, parts;    /* parts 0: not known how many */
+    double waited;           /* share of its time; NaN */
+    double units_per_second; /* NaN: only a status knows */
 };
 
 struct crew_slot {

@@ -88,6 +88,7 @@ static void take_worker(struct crew *crew, const json_t *node, uint64_t now_ns)
     w->in_hand = crew_is_there(w->state) && w->parts > 0 &&
                  strcmp(w->phase, "idle") != 0;
     w->waited = real_of(node, "waited_share");
+    w->units_per_second = real_of(node, "units_per_second");
     crew_round_unit(crew, &before, w);
 }
 

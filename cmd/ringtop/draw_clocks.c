@@ -4,9 +4,9 @@
  * the slowest, and which unit it has in its hands. Below them, how stale what
  * was pulled was: units by the clocks that their worker was ahead.
  *
- *     worker state   clock         ahead unit         phase   waited
- *         w0 alive      41 ███        2  e1 b10 p3/4  compute    12%
- *         w1 alive      39 █          0  e1 b10 p1/4  wait       60%
+ *     worker state   clock         ahead unit         phase   waited units/s
+ *         w0 alive      41 ███        2  e1 b10 p3/4  compute    12%    24.6
+ *         w1 alive      39 █          0  e1 b10 p1/4  wait       60%     9.8
  *     -- staleness of 123 units: bsp, closed 40, redone 1 ------------
  *       0 ██████████████████ 100
  *       1 ████ 23
@@ -134,6 +134,16 @@ static void write_waited(const struct picture *p, unsigned w, char *out,
         snprintf(out, size, "%6s", "-");
 }
 
+static void write_rate(const struct picture *p, unsigned w, char *out,
+                       size_t size)
+{
+    double rate = worker_of(p, w)->units_per_second;
+    if (isfinite(rate))
+        snprintf(out, size, "%7.1f", rate);
+    else
+        snprintf(out, size, "%7s", "-");
+}
+
 static enum style unit_style(const struct picture *p, unsigned w)
 {
     return worker_of(p, w)->in_hand ? STYLE_PLAIN : state_style(p, w);
@@ -148,6 +158,7 @@ static const struct table_column columns[] = {
     {"unit", 13, 3, write_unit, unit_style},
     {"phase", 8, 6, write_phase, NULL},
     {"waited", 6, 7, write_waited, NULL},
+    {"units/s", 7, 8, write_rate, NULL},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 

@@ -59,7 +59,8 @@ struct work_order {
     /* of parameter servers */
     char settings[RUN_SETTINGS_MAX]; /* all that was given, in order */
     struct gw_ps_mode mode;
-    unsigned parts, workers; /* with how many it begins */
+    unsigned parts;   /* 0: as many as there are workers */
+    unsigned workers; /* with how many it begins */
 };
 
 /* Which events are wanted. */

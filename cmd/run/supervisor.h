@@ -49,7 +49,8 @@ struct work_options {
     double rate, momentum, l2;
     /* Of parameter servers alone. */
     const char *mode;     /* "bsp", "ssp:2", "asp", "kofn:3"; NULL: "bsp" */
-    unsigned parts;       /* of a batch; 0: as many as there are workers */
+    unsigned parts;       /* of a batch; 0: as many as there are workers when
+                             it begins */
     const char *settings; /* "rate=0.5 l1=1e-3 half=1": see settings.h. May
                              name what is above, which counts for less */
     const char *snapshot; /* a directory: written when the training is done */

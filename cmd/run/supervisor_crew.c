@@ -117,14 +117,6 @@ bool crew_stands(const struct run *run)
 
 /* ---- what they tell ---- */
 
-/* It may be in force for less than a note takes. */
-static void note_mode(struct run *run, const struct gw_ps_mode *mode)
-{
-    if (mode->kind == GW_PS_KOFN &&
-        (!run->least_k || mode->bound < run->least_k))
-        run->least_k = mode->bound;
-}
-
 static void note_clock(struct run *run,
                        const struct gw_ps_server_status *status)
 {
@@ -134,7 +126,6 @@ static void note_clock(struct run *run,
     if (!leads || !clock->here || clock->closed < run->clock.closed)
         return;
     run->clock = *clock;
-    note_mode(run, &clock->mode);
 }
 
 static const struct epoch_note *same_epoch(const struct node_note *before,
@@ -191,8 +182,6 @@ static void note_errand(struct run *run, const struct node_note *note)
     errand->ended = errand->order.id;
     errand->code = note->worker.errand.code;
     memcpy(errand->text, note->worker.errand.text, sizeof errand->text);
-    if (errand->order.kind == ERRAND_MODE && !errand->code)
-        note_mode(run, &errand->order.mode);
 }
 
 void crew_note(struct run *run, struct child *child,
@@ -202,6 +191,7 @@ void crew_note(struct run *run, struct child *child,
         note_clock(run, &child->note.server);
     if (child->role != GW__WORKER || !child->crew)
         return;
+    rate_note(&child->units, child->note.worker.units, gw_now_ns());
     note_epochs(run, &child->note, before);
     note_errand(run, &child->note);
 }

@@ -275,7 +275,7 @@ static struct child *next_child(struct run *run, struct child *children,
 static void answer_add(const struct request *request, const char *what,
                        json_t *nodes, const struct gw_error *why)
 {
-    char text[SENTENCE_MAX] = "", ring[SENTENCE_MAX];
+    char text[SENTENCE_MAX] = "", ring[SENTENCE_MAX], warning[SENTENCE_MAX];
     size_t used = 0, count = json_array_size(nodes);
     for (size_t i = 0; i < count && used < sizeof text; i++)
         used += (size_t)snprintf(
@@ -287,10 +287,11 @@ static void answer_add(const struct request *request, const char *what,
                      count ? "; added: " : "", count ? text : "");
     else
         serve_answer(request->run, &request->asker, GW_OK,
-                     json_pack("{s:o}", "nodes", nodes), "%s%s %s %s added: %s",
-                     what, count == 1 ? "" : "s", text,
-                     count == 1 ? "was" : "were",
-                     ring_text(request->run, ring));
+                     json_pack("{s:o}", "nodes", nodes),
+                     "%s%s %s %s added: %s%s", what, count == 1 ? "" : "s",
+                     text, count == 1 ? "was" : "were",
+                     ring_text(request->run, ring),
+                     servers_warn_idle(request->run, warning));
 }
 
 /* False: this run can have no more of that role, which was said. */

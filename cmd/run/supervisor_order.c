@@ -121,16 +121,17 @@ static enum gw_err order_parts(const struct run_options *run,
                                struct work_order *order, struct gw_error *why)
 {
     order->workers = run->ranks;
-    order->parts = work->parts ? work->parts : run->ranks;
+    order->parts = work->parts;
+    unsigned least = work->parts ? work->parts : run->ranks;
     if (order->parts > GW_PS_NODES)
         return gw_fail(why, GW_EINVAL, "a batch has 1 to %d parts, not %u",
                        GW_PS_NODES, order->parts);
     if (gw_ps_mode_parse(work->mode ? work->mode : "bsp", &order->mode, why))
         return GW_EINVAL;
-    if (order->mode.kind == GW_PS_KOFN && order->mode.bound > order->parts)
+    if (order->mode.kind == GW_PS_KOFN && order->mode.bound > least)
         return gw_fail(why, GW_EINVAL,
                        "kofn:%u wants more than the %u parts of a batch",
-                       order->mode.bound, order->parts);
+                       order->mode.bound, least);
     return GW_OK;
 }
 

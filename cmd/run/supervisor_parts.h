@@ -35,6 +35,7 @@
 #include "common/serving.h"
 #include "condition.h"
 #include "policy.h"
+#include "rate.h"
 #include "supervisor_links.h"
 #include "supervisor_options.h"
 #include "supervisor_recovery.h"
@@ -81,7 +82,8 @@ struct child {
     char known_in[PATH_MAX + 32]; /* "", or supervisor_known.c's file */
     bool noted;
     struct node_note note;
-    char text[200]; /* how it ended */
+    struct rate units; /* of a worker of parameter servers */
+    char text[200];    /* how it ended */
 };
 
 /* ---- parameter servers ---- */
@@ -189,7 +191,6 @@ struct run {
     struct child *judge;  /* looks at the finished model; NULL: nobody yet */
     struct child *scribe; /* does errands; NULL: nobody is there */
     struct errand errand;
-    unsigned least_k; /* of all kofn:K that ever were; 0: none */
     uint64_t work_ns; /* when the first unit was told */
     struct told told;
     struct policy policy; /* of placement */
@@ -324,6 +325,9 @@ struct progress_of {
 void servers_progress(const struct run *run, struct progress_of *progress);
 const char *servers_state(const struct run *run);
 void servers_values(const struct run *run, struct condition_values *values);
+/* More workers than a round of this run has parts: what is said then; else "".
+ */
+const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX]);
 unsigned servers_parked(const struct run *run);
 json_t *servers_json(struct run *run);
 /* A worker as the clock has it; NULL: it has not asked yet. */

@@ -3,13 +3,13 @@
  * How far a run of parameter servers is, and the values of conditions.
  *
  * lost and doubled count units of work, by the clock's count against the plan.
- * Of epochs * batches rounds, each in `parts` units, every unit is applied once
- * (`units`), but for what kofn drops when it comes late (`dropped`):
+ * Of epochs * batches batches, each in its parts, every part is applied once
+ * (`units`), but for those without which kofn closed a round (`skipped`):
  *
- *     bsp, ssp, asp   done:  lost    = expected - units - dropped
- *     kofn:K          done:  lost    = rounds * K - units; K is the least
- *                            that ever was, when the mode was changed
- *     always                 doubled = units + dropped - expected
+ *     expected = parts of the batches that were begun
+ *                + batches to come * parts of one now
+ *     done:  lost    = expected - units - skipped
+ *     always doubled = units + skipped - expected
  *
  * where these are above 0. A slot that lost its last replica counts as lost.
  */
@@ -27,23 +27,24 @@ static uint64_t above(uint64_t a, uint64_t b)
 static void count_units(const struct run *run, struct progress_of *p)
 {
     const struct gw_ps_clock_status *clock = &run->clock;
-    bool kofn = clock->mode.kind == GW_PS_KOFN;
-    uint64_t counted = clock->units + clock->dropped;
+    bool by_rounds =
+        clock->mode.kind == GW_PS_KOFN || clock->mode.kind == GW_PS_BSP;
+    uint64_t counted = clock->units + clock->skipped;
     p->rounds = clock->epoch * clock->plan.batches + clock->batch;
+    uint64_t begun = p->rounds + clock->begun;
     p->step = clock->plan.batches == 0 ? clock->closed
-              : kofn || clock->mode.kind == GW_PS_BSP
-                  ? p->rounds
-                  : clock->units / clock->plan.parts;
+              : by_rounds              ? p->rounds
+              : clock->dealt           ? clock->units * begun / clock->dealt
+                                       : 0;
     uint64_t planned = clock->plan.epochs * clock->plan.batches;
-    p->expected = planned * clock->plan.parts;
+    p->expected = clock->dealt + above(planned, begun) * clock->parts;
     if (planned == 0)
         return;
     p->doubled = above(counted, p->expected);
     if (!clock->done)
         return;
     p->step = planned;
-    p->lost = run->least_k ? above(planned * run->least_k, clock->units)
-                           : above(p->expected, counted);
+    p->lost = above(p->expected, counted);
 }
 
 static void count_slots(const struct gw__routes *routes, struct progress_of *p)
@@ -149,4 +150,20 @@ void servers_values(const struct run *run, struct condition_values *values)
     values->of[COND_replicas] = (double)p.replicas;
     values->of[COND_clock] = p.clock;
     values->of[COND_controllers] = controllers_alive(run);
+}
+
+const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX])
+{
+    enum gw_ps_mode_kind kind = run->clock.mode.kind;
+    unsigned workers = 0, parts = run->work.parts;
+    for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
+        workers += child_lives(&run->workers[n]);
+    *out = 0;
+    if (has_servers(run) && run->work.kind == WORK_TRAIN && parts &&
+        workers > parts && (kind == GW_PS_BSP || kind == GW_PS_KOFN))
+        snprintf(out, SENTENCE_MAX,
+                 "; warning: %u of %u workers get no work, because a batch has "
+                 "%u parts (--parts)",
+                 workers - parts, workers, parts);
+    return out;
 }

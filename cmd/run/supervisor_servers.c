@@ -71,6 +71,14 @@ const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
     return NULL;
 }
 
+static double units_per_second(const struct child *child)
+{
+    return child->pid > 0
+               ? rate_per_second(&child->units, child->note.worker.units,
+                                 gw_now_ns())
+               : 0;
+}
+
 static json_t *worker_json(const struct run *run, const struct child *child)
 {
     const struct worker_note *w = &child->note.worker;
@@ -89,6 +97,8 @@ static json_t *worker_json(const struct run *run, const struct child *child)
     put(node, "closed", w->unit.closed);
     put(node, "staleness", w->unit.staleness);
     put(node, "units", w->units);
+    json_object_set_new(node, "units_per_second",
+                        json_real(units_per_second(child)));
     put(node, "unit_keys", w->unit_keys);
     put(node, "model_keys", w->model_keys);
     json_object_set_new(node, "waited_share", real_json(waited));
@@ -207,17 +217,17 @@ static json_t *clock_json(const struct run *run, const struct progress_of *p)
         json_array_append_new(staleness,
                               json_integer((json_int_t)clock->staleness[i]));
     return json_pack(
-        "{s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
-        "s:b}",
+        "{s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "s:o, s:b}",
         "mode", gw_ps_mode_print(&clock->mode, mode, sizeof mode), "data_epoch",
         (json_int_t)clock->epoch, "batch", (json_int_t)clock->batch, "batches",
-        (json_int_t)clock->plan.batches, "parts", (int)clock->plan.parts,
+        (json_int_t)clock->plan.batches, "parts", (int)clock->parts,
         "data_epochs", (json_int_t)clock->plan.epochs, "rounds",
         (json_int_t)p->rounds, "closed", (json_int_t)clock->closed, "units",
         (json_int_t)clock->units, "expected", (json_int_t)p->expected,
-        "dropped", (json_int_t)clock->dropped, "redone",
-        (json_int_t)clock->redone, "staleness", staleness, "done",
-        (int)clock->done);
+        "skipped", (json_int_t)clock->skipped, "dropped",
+        (json_int_t)clock->dropped, "redone", (json_int_t)clock->redone,
+        "staleness", staleness, "done", (int)clock->done);
 }
 
 /* What the loss of an agent consists of: means over steps. */
@@ -286,6 +296,14 @@ static json_t *result_json(const struct run *run, const struct progress_of *p)
     return result;
 }
 
+static double units_per_second_of_all(const struct run *run)
+{
+    double sum = 0;
+    for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
+        sum += units_per_second(&run->workers[n]);
+    return sum;
+}
+
 static void put_progress(const struct run *run, const struct progress_of *p,
                          json_t *status)
 {
@@ -300,6 +318,8 @@ static void put_progress(const struct run *run, const struct progress_of *p,
     put(status, "done", p->done);
     put(status, "parked", servers_parked(run));
     put(status, "workers", crew_alive(run, GW__WORKER));
+    json_object_set_new(status, "units_per_second",
+                        json_real(units_per_second_of_all(run)));
     put(status, "servers", crew_alive(run, GW__SERVER));
     put(status, "replicas", p->replicas);
     put(status, "replicas_wanted", run->news.routes.replicas);

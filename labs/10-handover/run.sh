@@ -43,6 +43,17 @@ note static "$(awk -v shards="$S" -v p="$P" '$1 == "done" {
 say "Three workers and two parameter servers, real processes; a worker is killed," \
     "another one joins:"
 measure real ringctl --timeout 40s -c "up 3 --servers 2 --mode bsp train mf \
---epochs 4; wait step>=20; kill 1; wait alive==4; add; wait alive==5; wait done; status"
+--epochs 4 --parts 3; wait step>=20; kill 1; wait alive==4; add; wait alive==5; wait done; status"
 tell real alive data_epoch op lost doubled
 reckon units real.op/real.data_epoch
+
+say "Two workers whose units are sleeps of 15 ms, and how many units they finish" \
+    "in a second; then two more:"
+measure two ringctl --timeout 40s --run rate -c "up 2 --name rate --keep \
+--servers 1; slow 0 15ms; slow 1 15ms; train mf --epochs 1000; \
+wait step>=80; status"
+measure four ringctl --timeout 40s --run rate -c "add 2; slow 2 15ms; \
+slow 3 15ms; wait alive==5 && step>=220; status; down"
+tell two units_per_second
+tell four units_per_second
+reckon rate four.units_per_second/two.units_per_second

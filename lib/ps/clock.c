@@ -135,6 +135,18 @@ static enum gw_err check_mode(const struct gw_ps_mode *mode, uint32_t parts,
     return GW_OK;
 }
 
+/* That a round can have, so far as is known. */
+static uint32_t most_parts(const struct gw__clock *clock,
+                           const struct gw_ps_plan *plan)
+{
+    if (!plan->batches)
+        return GW_PS_NODES;
+    if (plan->parts)
+        return plan->parts;
+    return plan->workers > clock->worker_count ? plan->workers
+                                               : clock->worker_count;
+}
+
 /* With how many workers it began is past, for those who come later and for a
  * training that goes on from a snapshot. */
 static bool same_plan(const struct gw_ps_plan *a, const struct gw_ps_plan *b)
@@ -148,11 +160,10 @@ static enum gw_err apply_plan(struct gw__clock *clock,
                               struct gw_error *why)
 {
     const struct gw_ps_plan *plan = &command->plan;
-    if (plan->parts == 0 || plan->parts > GW_PS_NODES)
+    if (plan->parts > GW_PS_NODES)
         return gw_fail(why, GW_EINVAL, "a round has 1 to %d parts, not %u",
                        GW_PS_NODES, plan->parts);
-    uint32_t parts = plan->batches ? plan->parts : GW_PS_NODES;
-    enum gw_err err = check_mode(&command->mode, parts, why);
+    enum gw_err err = check_mode(&command->mode, most_parts(clock, plan), why);
     if (err)
         return err;
     if (clock->planned && same_plan(&clock->plan, plan))
@@ -160,7 +171,7 @@ static enum gw_err apply_plan(struct gw__clock *clock,
     if (clock->planned || clock->started)
         return gw_fail(why, GW_EMISMATCH,
                        "the group has another plan: %llu epochs of %llu "
-                       "batches in %u parts",
+                       "batches in %u parts (0: as many as workers)",
                        (unsigned long long)clock->plan.epochs,
                        (unsigned long long)clock->plan.batches,
                        clock->plan.parts);
@@ -174,8 +185,18 @@ enum gw_err gw__clock_check_mode(const struct gw__clock *clock,
                                  const struct gw_ps_mode *mode,
                                  struct gw_error *why)
 {
-    return check_mode(
-        mode, clock->plan.batches ? clock->plan.parts : GW_PS_NODES, why);
+    return check_mode(mode, most_parts(clock, &clock->plan), why);
+}
+
+/* What was fast before the bound is nothing that others have to catch up. */
+static void level(struct gw__clock *clock)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (gw__clock_of(&clock->workers[i]) > most)
+            most = gw__clock_of(&clock->workers[i]);
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        gw__clock_raise(&clock->workers[i], most);
 }
 
 static enum gw_err apply_mode(struct gw__clock *clock,
@@ -186,6 +207,8 @@ static enum gw_err apply_mode(struct gw__clock *clock,
     if (err)
         return err;
     bool rounds = gw__clock_by_rounds(clock);
+    if (command->mode.kind == GW_PS_SSP && clock->mode.kind != GW_PS_SSP)
+        level(clock);
     clock->mode = command->mode;
     if (rounds && !gw__clock_by_rounds(clock))
         gw__clock_break_round(clock);

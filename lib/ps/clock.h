@@ -31,8 +31,18 @@
  * the dead go first. An epoch of bsp and kofn ends with its last round; in ssp
  * and asp the next one may begin while the last units of one are out.
  *
+ * How many parts a batch has is fixed when its first one is dealt: as many as
+ * the plan says or, if it says 0, as there are workers then. So a worker that
+ * joins has work from the next batch on.
+ *
  * The clock of a worker is the number of units it has finished; one that joins
- * begins with the smallest clock of the others.
+ * begins with the smallest clock of the others. A worker for which a round had
+ * no part is raised to the slowest of those that worked, and all clocks are
+ * equal when ssp begins: a bound holds for what comes after, and nobody waits
+ * for a worker that had nothing to do.
+ *
+ * Every part that was dealt out of a batch ends once: applied (`units`), or
+ * `skipped` (kofn: its round closed without it).
  */
 #ifndef GW__PS_CLOCK_H
 #define GW__PS_CLOCK_H

@@ -92,15 +92,26 @@ static void make_late(struct gw__clock *clock)
             clock->workers[i].hold = HOLDS_LATE;
 }
 
-static void next_batch(struct gw__clock *clock)
+static bool had_part(const struct gw__clock *clock, const struct worker *worker)
 {
-    clock->open = false;
-    clock->next.part = 0;
-    clock->next.batch++;
-    if (clock->plan.batches && clock->next.batch == clock->plan.batches) {
-        clock->next.batch = 0;
-        clock->next.epoch++;
-    }
+    for (uint32_t j = 0; j < clock->part_count; j++)
+        if (clock->parts[j].unit.node == worker->who.node &&
+            clock->parts[j].unit.incarnation == worker->who.incarnation)
+            return true;
+    return worker->hold != HOLDS_NONE;
+}
+
+/* The round is about to close: whoever had nothing to do is not behind. */
+static void raise_idle(struct gw__clock *clock)
+{
+    uint64_t slowest = UINT64_MAX;
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (had_part(clock, &clock->workers[i]) &&
+            gw__clock_of(&clock->workers[i]) < slowest)
+            slowest = gw__clock_of(&clock->workers[i]);
+    for (unsigned i = 0; i < clock->worker_count && slowest < UINT64_MAX; i++)
+        if (!had_part(clock, &clock->workers[i]))
+            gw__clock_raise(&clock->workers[i], slowest);
 }
 
 bool gw__clock_close_round(struct gw__clock *clock)
@@ -117,8 +128,10 @@ bool gw__clock_close_round(struct gw__clock *clock)
                 closing->units[closing->apply++] = clock->parts[j].unit;
         clock->units += done;
     }
+    clock->skipped += count(clock, PART_FREE) + count(clock, PART_LEASED);
+    raise_idle(clock);
     make_late(clock);
-    next_batch(clock);
+    gw__clock_next_batch(clock);
     return true;
 }
 
@@ -145,5 +158,5 @@ void gw__clock_break_round(struct gw__clock *clock)
         else if (part->state == PART_FREE && clock->plan.batches)
             clock->returned[clock->returned_count++] = work;
     }
-    next_batch(clock);
+    gw__clock_next_batch(clock);
 }

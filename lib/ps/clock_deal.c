@@ -11,18 +11,16 @@
 uint64_t gw__clock_slowest(const struct gw__clock *clock)
 {
     uint64_t least = UINT64_MAX;
-    for (unsigned i = 0; i < clock->worker_count; i++) {
-        uint64_t at = clock->workers[i].base + clock->workers[i].finished;
-        if (at < least)
-            least = at;
-    }
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (gw__clock_of(&clock->workers[i]) < least)
+            least = gw__clock_of(&clock->workers[i]);
     return least == UINT64_MAX ? 0 : least;
 }
 
 static uint64_t ahead_of_slowest(const struct gw__clock *clock,
                                  const struct worker *worker)
 {
-    return worker->base + worker->finished - gw__clock_slowest(clock);
+    return gw__clock_of(worker) - gw__clock_slowest(clock);
 }
 
 static bool has_plan(const struct gw__clock *clock)
@@ -54,10 +52,13 @@ bool gw__clock_has_room(const struct gw__clock *clock)
 
 /* ---- granting ---- */
 
+/* In bsp every pull sees all rounds before its own, however many parts of them
+ * its worker had. */
 static void grant(struct gw__clock *clock, struct worker *worker,
                   enum hold hold, struct gw__place_of_work work)
 {
-    uint64_t ahead = ahead_of_slowest(clock, worker);
+    uint64_t ahead =
+        clock->mode.kind == GW_PS_BSP ? 0 : ahead_of_slowest(clock, worker);
     worker->asks = false;
     worker->hold = hold;
     worker->work = work;
@@ -99,15 +100,39 @@ void gw__clock_return(struct gw__clock *clock, struct worker *worker)
             clock->parts[j].state = PART_GONE;
 }
 
+/* ---- batches ---- */
+
+static void begin_batch(struct gw__clock *clock)
+{
+    if (clock->part_count && has_plan(clock))
+        return;
+    bool fixed = has_plan(clock) && clock->plan.parts;
+    clock->part_count = fixed ? clock->plan.parts : clock->worker_count;
+    clock->next.parts = clock->part_count;
+    if (has_plan(clock))
+        clock->dealt += clock->part_count;
+}
+
+void gw__clock_next_batch(struct gw__clock *clock)
+{
+    clock->open = false;
+    clock->part_count = 0;
+    clock->next.part = 0;
+    clock->next.batch++;
+    if (clock->plan.batches && clock->next.batch == clock->plan.batches) {
+        clock->next.batch = 0;
+        clock->next.epoch++;
+    }
+}
+
 /* ---- by rounds ---- */
 
 /* A round that begins in the middle of a batch (the mode was another before)
  * has the rest of its parts. */
 static void open_round(struct gw__clock *clock)
 {
+    begin_batch(clock);
     clock->open = true;
-    clock->part_count =
-        has_plan(clock) ? clock->plan.parts : clock->worker_count;
     for (uint32_t j = 0; j < clock->part_count; j++) {
         clock->parts[j] = (struct part){
             .state = j < clock->next.part ? PART_GONE : PART_FREE};
@@ -155,14 +180,10 @@ static bool grant_next(struct gw__clock *clock, struct worker *worker)
     }
     if (dealt_out(clock))
         return false;
+    begin_batch(clock);
     grant(clock, worker, HOLDS_LOOSE, clock->next);
-    if (++clock->next.part < clock->plan.parts)
-        return true;
-    clock->next.part = 0;
-    if (++clock->next.batch == clock->plan.batches) {
-        clock->next.batch = 0;
-        clock->next.epoch++;
-    }
+    if (++clock->next.part == clock->part_count)
+        gw__clock_next_batch(clock);
     return true;
 }
 

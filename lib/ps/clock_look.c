@@ -49,7 +49,7 @@ enum gw_err gw__clock_granted(const struct gw__clock *clock,
     work->epoch = worker->work.epoch;
     work->batch = worker->work.batch;
     work->part = worker->work.part;
-    work->parts = clock->plan.batches ? clock->plan.parts : clock->part_count;
+    work->parts = worker->work.parts;
     work->clock = number;
     work->closed = worker->closed;
     work->staleness = worker->staleness;
@@ -94,7 +94,7 @@ static size_t name_slowest(const struct gw__clock *clock, char *out,
     const char *comma = "";
     for (unsigned i = 0; i < clock->worker_count; i++) {
         const struct worker *worker = &clock->workers[i];
-        if (worker->base + worker->finished != slowest)
+        if (gw__clock_of(worker) != slowest)
             continue;
         used = add(out, room, used, "%s worker %u (clock %llu)", comma,
                    worker->who.node, (unsigned long long)slowest);
@@ -136,6 +136,15 @@ bool gw__clock_knows(const struct gw__clock *clock,
 
 /* ---- how it stands ---- */
 
+uint32_t gw__clock_parts_now(const struct gw__clock *clock)
+{
+    if (clock->part_count)
+        return clock->part_count;
+    if (clock->plan.batches && clock->plan.parts)
+        return clock->plan.parts;
+    return clock->worker_count ? clock->worker_count : 1;
+}
+
 void gw__clock_status(const struct gw__clock *clock,
                       struct gw_ps_clock_status *status)
 {
@@ -146,15 +155,18 @@ void gw__clock_status(const struct gw__clock *clock,
     status->epoch = clock->next.epoch;
     status->batch = clock->next.batch;
     status->closed = clock->closed;
+    status->parts = gw__clock_parts_now(clock);
+    status->begun = clock->part_count > 0;
+    status->dealt = clock->dealt;
     status->units = clock->units;
+    status->skipped = clock->skipped;
     status->dropped = clock->dropped;
     status->redone = clock->redone;
     memcpy(status->staleness, clock->staleness, sizeof status->staleness);
     status->worker_count = clock->worker_count;
     for (unsigned i = 0; i < clock->worker_count; i++) {
         status->workers[i].node = clock->workers[i].who.node;
-        status->workers[i].clock =
-            clock->workers[i].base + clock->workers[i].finished;
+        status->workers[i].clock = gw__clock_of(&clock->workers[i]);
     }
     status->done = gw__clock_is_done(clock);
 }

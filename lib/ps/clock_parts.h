@@ -22,7 +22,7 @@ enum {
 
 struct gw__place_of_work {
     uint64_t epoch, batch;
-    uint32_t part;
+    uint32_t part, parts;
 };
 
 enum part_state {
@@ -70,8 +70,8 @@ struct gw__clock {
 
     /* bsp, kofn: the open round. ssp, asp: what is dealt next. */
     struct gw__place_of_work next;
-    bool open; /* `parts` are those of a round */
-    uint32_t part_count;
+    bool open;           /* `parts` are those of a round */
+    uint32_t part_count; /* of the batch `next`; 0: none of it is dealt yet */
     struct part parts[GW_PS_NODES];
     /* Units of the dead that are dealt again, each alone. */
     unsigned returned_count;
@@ -80,7 +80,8 @@ struct gw__clock {
     struct barrier barriers[BARRIERS_KEPT];
     unsigned barrier_next;
 
-    uint64_t units, dropped, redone;
+    uint64_t dealt; /* parts of all batches that were begun */
+    uint64_t units, skipped, dropped, redone;
     uint64_t staleness[GW_PS_STALENESS_MAX + 1];
 
     uint64_t closed; /* the newest closing */
@@ -119,8 +120,26 @@ void gw__clock_return(struct gw__clock *clock, struct worker *worker);
 /* All that the plan has was dealt, done and closed. */
 bool gw__clock_is_done(const struct gw__clock *clock);
 uint64_t gw__clock_slowest(const struct gw__clock *clock);
+/* Of one worker. */
+static inline uint64_t gw__clock_of(const struct worker *worker)
+{
+    return worker->base + worker->finished;
+}
+/* Raises the worker's clock to `at`. */
+static inline void gw__clock_raise(struct worker *worker, uint64_t at)
+{
+    if (gw__clock_of(worker) < at)
+        worker->base = at - worker->finished;
+}
+/* All parts of the batch `next` are dealt or closed. */
+void gw__clock_next_batch(struct gw__clock *clock);
 /* Is there room for what the units under way may close? */
 bool gw__clock_has_room(const struct gw__clock *clock);
+
+/* ---- clock_look.c ---- */
+
+/* Of the batch that is dealt, or will be next; at least 1. */
+uint32_t gw__clock_parts_now(const struct gw__clock *clock);
 
 /* ---- clock_close.c ---- */
 

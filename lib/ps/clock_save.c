@@ -13,6 +13,7 @@ static void put_work(struct gw__writer *w, const struct gw__place_of_work *work)
     gw__put_u64(w, work->epoch);
     gw__put_u64(w, work->batch);
     gw__put_u32(w, work->part);
+    gw__put_u32(w, work->parts);
 }
 
 static struct gw__place_of_work get_work(struct gw__reader *r)
@@ -20,6 +21,7 @@ static struct gw__place_of_work get_work(struct gw__reader *r)
     struct gw__place_of_work work = {.epoch = gw__get_u64(r)};
     work.batch = gw__get_u64(r);
     work.part = gw__get_u32(r);
+    work.parts = gw__get_u32(r);
     return work;
 }
 
@@ -101,7 +103,9 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
     put_workers(&w, clock);
     put_deal(&w, clock);
     put_barriers(&w, clock);
+    gw__put_u64(&w, clock->dealt);
     gw__put_u64(&w, clock->units);
+    gw__put_u64(&w, clock->skipped);
     gw__put_u64(&w, clock->dropped);
     gw__put_u64(&w, clock->redone);
     for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++)
@@ -191,7 +195,7 @@ static void freshen(struct gw__clock *clock)
         if (clock->parts[j].state != PART_GONE)
             clock->parts[j] = (struct part){.state = PART_FREE};
     if (!clock->plan.batches)
-        clock->open = false;
+        clock->open = false, clock->part_count = 0;
     clock->worker_count = clock->alive_count = 0;
     clock->started = false;
     memset(clock->barriers, 0, sizeof clock->barriers);
@@ -210,12 +214,13 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
     clock->plan.batches = gw__get_u64(&r);
     clock->plan.parts = gw__get_u32(&r);
     clock->plan.workers = gw__get_u32(&r);
-    gw__reader_demand(&r, clock->plan.parts >= 1 &&
-                              clock->plan.parts <= GW_PS_NODES);
+    gw__reader_demand(&r, clock->plan.parts <= GW_PS_NODES);
     get_workers(&r, clock);
     get_deal(&r, clock);
     get_barriers(&r, clock);
+    clock->dealt = gw__get_u64(&r);
     clock->units = gw__get_u64(&r);
+    clock->skipped = gw__get_u64(&r);
     clock->dropped = gw__get_u64(&r);
     clock->redone = gw__get_u64(&r);
     for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++)
@@ -223,7 +228,6 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
     get_closings(&r, clock);
     if (!gw__reader_done(&r)) {
         gw__clock_clear(clock);
-        clock->plan.parts = 1;
         return gw_fail(why, GW_EDATA, "%zu bytes that are no clock", bytes);
     }
     if (fresh)

@@ -25,13 +25,6 @@ static double towards(double mean, double value)
     return mean > 0 ? mean + (value - mean) * SHARE_OF_NEW : value;
 }
 
-static uint32_t parts_of(const struct gw__clock *clock)
-{
-    if (clock->plan.batches)
-        return clock->plan.parts;
-    return clock->worker_count ? clock->worker_count : 1;
-}
-
 /* ---- rounds ---- */
 
 static void begin_round(struct gw__straggler_watch *watch,
@@ -40,6 +33,7 @@ static void begin_round(struct gw__straggler_watch *watch,
     watch->looking = clock->started;
     watch->epoch = clock->next.epoch;
     watch->batch = clock->next.batch;
+    watch->parts = gw__clock_parts_now(clock);
     watch->began_ns = now_ns;
     watch->done = 0;
     watch->staleness_sum = 0;
@@ -52,7 +46,7 @@ static bool has_ended(const struct gw__straggler_watch *watch,
                       const struct gw__clock *clock)
 {
     if (!gw__clock_by_rounds(clock))
-        return watch->done >= parts_of(clock);
+        return watch->done >= watch->parts;
     return watch->epoch != clock->next.epoch ||
            watch->batch != clock->next.batch;
 }
@@ -72,7 +66,7 @@ static void tell_round(struct gw__straggler_watch *watch,
         .number = ++watch->rounds,
         .mode = clock->mode,
         .seconds = seconds(watch->began_ns, now_ns),
-        .parts = parts_of(clock),
+        .parts = watch->parts,
         .workers = clock->worker_count,
         .arrivals = watch->arrivals_told,
         .units = watch->units,

@@ -20,7 +20,8 @@ struct gw__straggler_watch {
     uint64_t rounds; /* that have ended */
     bool looking;    /* the fields below are of a round under way */
     uint64_t epoch, batch, began_ns;
-    uint32_t done; /* of ssp and asp: units in this round */
+    uint32_t parts; /* that it began with */
+    uint32_t done;  /* of ssp and asp: units in this round */
     double staleness_sum;
     unsigned granted;
     double arrivals[GW_PS_NODES];

@@ -213,7 +213,7 @@ make_rows() {
     data=${GRADWIRE_DATA:-}
     [ -f "$data/a9a.train.libsvm" ] || skip "GRADWIRE_DATA names no folder with a9a (labs/data/get.sh a9a)"
     start a9a.json train lr a9a.train.libsvm --test a9a.test.libsvm -s 3 -n 4 \
-        -R 3 -m bsp --name adult -o json
+        -R 3 -m bsp --parts 4 --name adult -o json
     until_true 60 ringctl --run adult wait 'step>=500'
     run -0 ringctl --run adult kill server 1
     wait "${started[-1]}"
@@ -299,8 +299,8 @@ make_rows() {
 @test "train: a server that is killed costs nothing" {
     # 40 epochs are 4 seconds: the commands come in the midst of them, also on a
     # busy machine.
-    psnode train drift -s 1 -n 2 -E 40 --set rows=1000 -o json >whole.json
-    start broken.json train drift -s 3 -n 2 -E 40 --set rows=1000 \
+    psnode train drift -s 1 -n 2 -p 2 -E 40 --set rows=1000 -o json >whole.json
+    start broken.json train drift -s 3 -n 2 -p 2 -E 40 --set rows=1000 \
         --compute 10ms --name broken -o json
     until_true 60 ringctl --run broken wait 'step>=5'
     run -0 ringctl --run broken kill server 0
@@ -310,6 +310,35 @@ make_rows() {
     [ "$(json lost <broken.json)" = 0 ]
     [ "$(json doubled <broken.json)" = 0 ]
     [ "$(json digest <broken.json)" = "$(json digest <whole.json)" ]
+}
+
+units_of() {
+    ringctl --run "$1" clocks -o csv | awk -F, -v worker="$2" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        $at["worker"] == worker { n = $at["units"] }
+        END { print n + 0 }'
+}
+
+has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
+
+@test "train: a worker that joins has work; with fewer parts there is a warning" {
+    ringctl up 2 --servers 1 --name follow --mode bsp train drift --epochs 100000
+    run -0 ringctl --run follow add
+    [[ $output != *warning* ]]
+    until_true 60 has_worked follow 2
+    run -0 ringctl --run follow expect 'lost==0 && doubled==0'
+    run -0 ringctl --run follow status -o json
+    [[ $output = *'"parts":3'* ]]
+    ringctl --run follow down
+    ringctl up 2 --servers 1 --name given --mode bsp --parts 2 train drift \
+        --epochs 100000
+    run -0 ringctl --run given add
+    [[ $output = *'warning: 1 of 3 workers get no work'* ]]
+    ringctl --run given wait 'workers==3'
+    # It was idle, and nobody waits for it when ssp begins.
+    run -0 ringctl --run given mode ssp:2
+    until_true 60 has_worked given 2
+    ringctl --run given down
 }
 
 @test "train: Ctrl-C ends the run, with a document that is whole" {

@@ -18,7 +18,7 @@ setup_file() {
     lab_environment
     # What comes out when nothing happens, once for all tests.
     "$BUILD/psnode" train drift --epochs $EPOCHS --set rows=$ROWS \
-        --servers 1 --workers 2 -o json >"$BATS_FILE_TMPDIR/alone.json"
+        --servers 1 --workers 2 --parts 2 -o json >"$BATS_FILE_TMPDIR/alone.json"
 }
 
 teardown() {
@@ -35,7 +35,7 @@ workers() {
     first_worker=${#started[@]}
     for host in "$@"; do
         node "worker.$host" "$host" worker --join "$controllers" \
-            --workers $# train drift --epochs $EPOCHS --set rows=$ROWS -o jsonl
+            --workers $# --parts 2 train drift --epochs $EPOCHS --set rows=$ROWS -o jsonl
     done
 }
 

@@ -148,7 +148,7 @@ are_ready() {
     here salloc -k --no-shell -N 3 -n 12 2>salloc.txt
     job=$(sed -n 's/.*job allocation \([0-9]*\).*/\1/p' salloc.txt | head -n 1)
     psnode="$BUILD/psnode"
-    learn="train drift --epochs 40 --set rows=2000"
+    learn="train drift --parts 2 --epochs 40 --set rows=2000"
     # shellcheck disable=SC2086 # words
     "$psnode" $learn --servers 1 --workers 2 -o json >alone.json
 

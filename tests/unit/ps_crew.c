@@ -109,6 +109,10 @@ static void receive(struct crew *c, unsigned i)
         return;
     ck_assert_uint_le(hand->work.closed, c->looked);
     ck_assert_uint_lt(c->given_count, 4096);
+    unsigned *parts = &c->parts[hand->work.epoch][hand->work.batch];
+    ck_assert(*parts == 0 || *parts == hand->work.parts);
+    ck_assert_uint_lt(hand->work.part, hand->work.parts);
+    *parts = hand->work.parts;
     c->given[c->given_count].unit =
         (struct gw__unit){i, hand->incarnation, hand->number};
     c->given[c->given_count].work = hand->work;
@@ -174,6 +178,12 @@ static void copy(struct crew *c)
 void ps_crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                    unsigned workers)
 {
+    ps_crew_begin_parts(c, seed, mode, workers, PARTS);
+}
+
+void ps_crew_begin_parts(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                         unsigned workers, unsigned parts)
+{
     memset(c, 0, sizeof *c);
     gw_rng_seed(&c->rng, seed);
     ck_assert_int_eq(gw__clock_new(&c->clock, &why), GW_OK);
@@ -182,7 +192,7 @@ void ps_crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                                                 .mode = mode,
                                                 .plan = {.epochs = EPOCHS,
                                                          .batches = BATCHES,
-                                                         .parts = PARTS,
+                                                         .parts = parts,
                                                          .workers = workers}});
     for (unsigned i = 0; i < workers; i++)
         ps_crew_come(c, i);
@@ -193,6 +203,11 @@ void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                  unsigned deaths)
 {
     ps_crew_begin(c, seed, mode, 3);
+    ps_crew_end(c, seed, deaths);
+}
+
+void ps_crew_end(struct crew *c, uint64_t seed, unsigned deaths)
+{
     for (unsigned t = 0; !ps_crew_all_done(c); t++) {
         ck_assert_msg(t < 200000, "seed %llu: never done",
                       (unsigned long long)seed);
@@ -200,5 +215,9 @@ void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
         if (gw_rng_below(&c->rng, 20) == 0)
             copy(c);
     }
+    struct gw_ps_clock_status status;
+    gw__clock_status(c->clock, &status);
+    ck_assert_uint_eq(status.units, c->applied);
+    ck_assert_uint_eq(status.dealt, status.units + status.skipped);
     gw__clock_destroy(&c->clock);
 }

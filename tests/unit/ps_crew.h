@@ -32,7 +32,8 @@ struct crew {
     } given[4096];
     unsigned given_count;
     uint64_t looked; /* closings up to here */
-    unsigned times[EPOCHS][BATCHES][PARTS];
+    unsigned times[EPOCHS][BATCHES][CREW];
+    unsigned parts[EPOCHS][BATCHES]; /* that each batch was dealt in */
     uint64_t applied, dropped;
     uint64_t order; /* of bsp: the newest batch closed, counted through */
 };
@@ -46,6 +47,11 @@ void ps_crew_hear(struct crew *c);
 bool ps_crew_all_done(const struct crew *c);
 void ps_crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                    unsigned workers);
+/* As many parts; 0: as there are workers. */
+void ps_crew_begin_parts(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                         unsigned workers, unsigned parts);
+/* Until all is done. */
+void ps_crew_end(struct crew *c, uint64_t seed, unsigned deaths);
 void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                  unsigned deaths);
 

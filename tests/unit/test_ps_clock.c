@@ -42,6 +42,108 @@ START_TEST(each_unit_closes_once)
 }
 END_TEST
 
+/* Each batch once as a whole, in the parts that it was dealt in, and what the
+ * clock counts is what was seen. */
+static void check_whole(const struct crew *c, uint64_t seed)
+{
+    for (unsigned e = 0; e < EPOCHS; e++)
+        for (unsigned b = 0; b < BATCHES; b++)
+            for (unsigned p = 0; p < CREW; p++)
+                ck_assert_msg(c->times[e][b][p] == (p < c->parts[e][b]),
+                              "seed %llu: part %u of %u of batch %u of epoch "
+                              "%u closed %u times",
+                              (unsigned long long)seed, p, c->parts[e][b], b, e,
+                              c->times[e][b][p]);
+}
+
+START_TEST(parts_follow_workers)
+{
+    static struct crew c;
+    unsigned most = 0, least = UINT32_MAX;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        const struct gw_ps_mode modes[] = {bsp, asp, {GW_PS_SSP, 1}};
+        ps_crew_begin_parts(&c, seed, modes[seed % 3], 3, 0);
+        ps_crew_end(&c, seed, 8);
+        check_whole(&c, seed);
+        for (unsigned b = 0; b < BATCHES; b++) {
+            unsigned parts = c.parts[EPOCHS - 1][b];
+            most = parts > most ? parts : most;
+            least = parts < least ? parts : least;
+        }
+    }
+    ck_assert_uint_ge(most, 5);
+    ck_assert_uint_le(least, 2);
+}
+END_TEST
+
+static struct gw_ps_clock_status status_of(const struct crew *c)
+{
+    static struct gw_ps_clock_status status;
+    gw__clock_status(c->clock, &status);
+    return status;
+}
+
+static void do_unit(struct crew *c, unsigned i)
+{
+    ck_assert(c->hands[i].holds);
+    c->hands[i].holds = false;
+    c->hands[i].number++;
+    ps_crew_ask(c, i);
+    ps_crew_hear(c);
+}
+
+/* The next batch has a part for the worker that has come meanwhile. */
+START_TEST(who_joins_works_from_the_next_batch_on)
+{
+    static struct crew c;
+    ps_crew_begin_parts(&c, 1, bsp, 2, 0);
+    ps_crew_ask(&c, 0);
+    ps_crew_ask(&c, 1);
+    ps_crew_hear(&c);
+    ps_crew_come(&c, 2);
+    ps_crew_tell_alive(&c);
+    ps_crew_ask(&c, 2);
+    ps_crew_hear(&c);
+    ck_assert(!c.hands[2].holds);
+    do_unit(&c, 0);
+    do_unit(&c, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert(c.hands[i].holds);
+        ck_assert_uint_eq(c.hands[i].work.parts, 3);
+        ck_assert_uint_eq(c.hands[i].work.staleness, 0);
+    }
+    ck_assert_uint_eq(status_of(&c).dealt, 5);
+    gw__clock_destroy(&c.clock);
+}
+END_TEST
+
+/* Two parts and three workers: the third is as far as the others, so that
+ * nobody waits for it when ssp begins; and bsp knows no staleness. */
+START_TEST(who_has_no_work_is_not_the_slowest)
+{
+    static struct crew c;
+    ps_crew_begin_parts(&c, 1, bsp, 3, 2);
+    for (unsigned i = 0; i < 3; i++)
+        ps_crew_ask(&c, i);
+    ps_crew_hear(&c);
+    for (unsigned round = 0; round < EPOCHS * BATCHES - 4; round++) {
+        do_unit(&c, 0);
+        do_unit(&c, 1);
+        ck_assert_uint_eq(status_of(&c).workers[2].clock, round + 1);
+    }
+    ck_assert_uint_eq(status_of(&c).staleness[0],
+                      2 * (EPOCHS * BATCHES - 4) + 2);
+    ps_crew_command(&c, &(struct gw__clock_command){.kind = GW__CLOCK_MODE,
+                                                    .mode = {GW_PS_SSP, 2}});
+    ps_crew_hear(&c);
+    ck_assert(c.hands[2].holds);
+    do_unit(&c, 0);
+    do_unit(&c, 0);
+    ck_assert(c.hands[0].holds); /* two ahead of a worker that has just begun */
+    gw__clock_destroy(&c.clock);
+}
+END_TEST
+
 START_TEST(kofn_closes_k_and_drops_the_late)
 {
     static struct crew c;
@@ -175,7 +277,7 @@ START_TEST(refusals_change_nothing)
     const struct gw__clock_command wrong[] = {
         {.kind = GW__CLOCK_NEXT, .who = {0, 99}},
         {.kind = GW__CLOCK_NEXT, .who = {0, 1}, .number = 1},
-        {.kind = GW__CLOCK_PLAN, .mode = bsp, .plan = {.parts = 0}},
+        {.kind = GW__CLOCK_PLAN, .mode = bsp, .plan = {.parts = 65}},
         {.kind = GW__CLOCK_PLAN, .mode = bsp, .plan = {.parts = 2}},
         {.kind = GW__CLOCK_MODE, .mode = {GW_PS_KOFN, PARTS + 1}},
         {.kind = GW__CLOCK_MODE, .mode = {GW_PS_KOFN, 0}},
@@ -234,6 +336,9 @@ Suite *suite_ps_clock(void)
     Suite *suite = suite_create("ps_clock");
     TCase *tcase = tcase_create("clock");
     tcase_add_test(tcase, each_unit_closes_once);
+    tcase_add_test(tcase, parts_follow_workers);
+    tcase_add_test(tcase, who_joins_works_from_the_next_batch_on);
+    tcase_add_test(tcase, who_has_no_work_is_not_the_slowest);
     tcase_add_test(tcase, kofn_closes_k_and_drops_the_late);
     tcase_add_test(tcase, ssp_keeps_its_bound);
     tcase_add_test(tcase, modes_change);

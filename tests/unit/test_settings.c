@@ -137,7 +137,7 @@ START_TEST(options_become_settings)
     ck_assert_msg(!work_order_make(&run, &work, 1, &order, &why), "%s",
                   why.text);
     ck_assert_uint_eq(order.epochs, 3);
-    ck_assert_uint_eq(order.parts, 4);
+    ck_assert_uint_eq(order.parts, 0); /* as many as workers */
     ck_assert_uint_eq(order.workers, 4);
     ck_assert_int_eq(order.mode.kind, GW_PS_BSP);
     ck_assert(!settings_parse(order.model, order.settings, &s, &why));

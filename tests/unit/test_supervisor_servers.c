@@ -71,6 +71,7 @@ static void plan(enum gw_ps_mode_kind kind, unsigned bound)
 {
     run->clock = (struct gw_ps_clock_status){
         .here = true,
+        .parts = 4,
         .mode = {kind, bound},
         .plan = {.epochs = 10, .batches = 5, .parts = 4, .workers = WORKERS}};
 }
@@ -82,6 +83,8 @@ START_TEST(what_is_under_way_is_not_lost)
     plan(GW_PS_BSP, 0);
     run->clock.epoch = 2;
     run->clock.batch = 3;
+    run->clock.begun = true;
+    run->clock.dealt = 14 * 4;
     run->clock.units = 13 * 4;
     struct progress_of p = progress_now();
     ck_assert_uint_eq(p.step, 13);
@@ -96,6 +99,7 @@ START_TEST(when_done_what_is_missing_is_lost)
     plan(GW_PS_SSP, 2);
     run->clock.done = true;
     run->clock.epoch = 10;
+    run->clock.dealt = 200;
     run->clock.units = 197;
     ck_assert_uint_eq(progress_now().lost, 3);
     run->clock.units = 200;
@@ -112,21 +116,40 @@ START_TEST(beyond_the_plan_is_doubled_at_once)
 }
 END_TEST
 
-/* Late units are dropped, those that nobody began are in no count. */
-START_TEST(kofn_owes_k_a_round)
+/* A part that its round did not wait for is neither lost nor, when it comes
+ * late, doubled. */
+START_TEST(kofn_owes_what_it_did_not_skip)
 {
     plan(GW_PS_KOFN, 3);
-    run->least_k = 3;
     run->clock.done = true;
     run->clock.epoch = 10;
+    run->clock.dealt = 200;
     run->clock.units = 150;
+    run->clock.skipped = 50;
     run->clock.dropped = 31;
     ck_assert_uint_eq(progress_now().lost, 0);
     run->clock.units = 149;
     ck_assert_uint_eq(progress_now().lost, 1);
-    run->clock.units = 165;
-    run->clock.dropped = 40;
+    run->clock.units = 155;
     ck_assert_uint_eq(progress_now().doubled, 5);
+}
+END_TEST
+
+/* Two workers had two parts of each of 20 batches, four have four of the rest.
+ */
+START_TEST(parts_that_follow_workers_are_expected_as_they_were_dealt)
+{
+    plan(GW_PS_BSP, 0);
+    run->clock.plan.parts = 0;
+    run->clock.epoch = 5;
+    run->clock.begun = true;
+    run->clock.dealt = 20 * 2 + 6 * 4;
+    run->clock.units = 20 * 2 + 5 * 4;
+    ck_assert_uint_eq(progress_now().step, 25);
+    ck_assert_uint_eq(progress_now().expected, 20 * 2 + 30 * 4);
+    ck_assert_uint_eq(progress_now().lost + progress_now().doubled, 0);
+    run->clock.mode.kind = GW_PS_ASP;
+    ck_assert_uint_eq(progress_now().step, 60 * 26 / 64);
 }
 END_TEST
 
@@ -273,7 +296,8 @@ Suite *suite_supervisor_servers(void)
         what_is_under_way_is_not_lost,
         when_done_what_is_missing_is_lost,
         beyond_the_plan_is_doubled_at_once,
-        kofn_owes_k_a_round,
+        kofn_owes_what_it_did_not_skip,
+        parts_that_follow_workers_are_expected_as_they_were_dealt,
         the_weakest_slot_counts,
         the_slowest_that_is_there,
         done_is_when_the_model_is_judged,

@@ -27,8 +27,9 @@
  * the mode's:
  *
  *     bsp      a round closes when all its parts are done; they are added in
- *              the order of parts, so the result is the same bits for any
- *              number of workers and servers, and after any death
+ *              the order of parts, so with a number of parts that is given the
+ *              result is the same bits for any number of workers and servers,
+ *              and after any death
  *     kofn:K   a round closes when K parts are done; later ones of that round
  *              are dropped, and counted
  *     ssp:S    a unit closes when it is done; a worker may be S clocks ahead of
@@ -46,6 +47,7 @@
 
 #include <gradwire/control.h>
 #include <gradwire/event.h>
+#include <gradwire/ps_mode.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,58 +56,6 @@ extern "C" {
 /* ---- tables ---- */
 
 GW_API const char *gw_ps_updater_name(enum gw_ps_updater updater);
-
-enum gw_ps_mode_kind {
-    GW_PS_BSP,
-    GW_PS_SSP,
-    GW_PS_ASP,
-    GW_PS_KOFN,
-    GW_PS_MODES
-};
-
-struct gw_ps_mode {
-    enum gw_ps_mode_kind kind;
-    unsigned bound; /* S of ssp, K of kofn; else 0 */
-};
-/* "bsp", "ssp:2", "asp", "kofn:3" */
-GW_API GW_MUST_CHECK enum gw_err gw_ps_mode_parse(const char *text,
-                                                  struct gw_ps_mode *mode,
-                                                  struct gw_error *why);
-/* Writes at most `room` bytes with the end; returns out. */
-GW_API char *gw_ps_mode_print(const struct gw_ps_mode *mode, char *out,
-                              size_t room);
-
-/* ---- stragglers: a policy of one's own (gradwire-plugin(7)) ---- */
-
-/* What a round was like, as the server with the clock saw it, or psnode sim. In
- * ssp and asp, which have no rounds, it is the time in which as many units were
- * done as a batch has parts. Times are seconds. */
-struct gw_straggler_round {
-    uint64_t number;        /* of rounds that were looked at, from 1 */
-    struct gw_ps_mode mode; /* in which it ended */
-    double seconds;         /* from its beginning to its end */
-    unsigned parts, workers;
-    /* [parts]: when that part was done, counted from the round's beginning;
-     * infinite: the round closed without it. In ssp and asp, where parts are
-     * not dealt by rounds, in the order in which units were done. */
-    const double *arrivals;
-    /* [workers]: how long the newest unit of each took, from its grant until it
-     * was done; if the one that it works on takes longer, how long that has
-     * taken so far. */
-    const double *units;
-    /* [workers]: the same over the last few units: an eighth of the way from
-     * the old mean to the new value, each time. */
-    const double *means;
-    double staleness; /* mean clocks that a unit was ahead of the slowest */
-};
-
-struct gw_straggler {
-    /* The mode for what comes next: the same one, another K or S, or another
-     * kind. Pure: what it answers depends on what it is given, and on nothing
-     * else. An answer that makes no sense (kofn:0, more than the parts) is
-     * refused, with a sentence, and the mode stays. */
-    struct gw_ps_mode (*choose)(const struct gw_straggler_round *round);
-};
 
 /* ---- links: experiments ---- */
 
@@ -225,7 +175,7 @@ struct gw_ps_plan {
     uint64_t epochs;  /* 0: without end */
     uint64_t batches; /* of an epoch; 0: no plan: a round has one part for each
                          worker that has asked */
-    uint32_t parts;   /* 1 to 64 */
+    uint32_t parts;   /* to 64; 0: as many as workers when the batch begins */
     uint32_t workers; /* at least; 0: 1 */
 };
 
@@ -378,7 +328,12 @@ struct gw_ps_server_status {
         bool here;
         struct gw_ps_mode mode;
         struct gw_ps_plan plan;
-        uint64_t epoch, batch, closed, units, dropped, redone;
+        uint64_t epoch, batch, closed;
+        unsigned parts; /* of that batch, */
+        bool begun;     /* of which some are dealt */
+        uint64_t
+            dealt; /* parts of all batches begun: end as units or skipped */
+        uint64_t units, skipped, dropped, redone;
         uint64_t staleness[GW_PS_STALENESS_MAX + 1];
         unsigned worker_count;
         struct gw_ps_worker_status workers[GW_PS_NODES];

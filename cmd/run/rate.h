@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How fast a count grows now: over the last one to two windows, so that a rate
+ * follows what has changed and does not jump with each count. Pure: the caller
+ * has the clock.
+ */
+#ifndef RATE_H
+#define RATE_H
+
+#include <stdint.h>
+
+struct rate {
+    /* The count at the beginning of the window before and of this one; times
+     * 0: not yet. */
+    uint64_t at_ns[2], count[2];
+};
+
+/* The count is this now. One that has fallen begins again. */
+void rate_note(struct rate *rate, uint64_t count, uint64_t now_ns);
+/* Per second, with the count as it is now; 0: too little time has passed. */
+double rate_per_second(const struct rate *rate, uint64_t count,
+                       uint64_t now_ns);
+
+#endif
