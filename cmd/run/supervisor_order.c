@@ -135,6 +135,23 @@ static enum gw_err order_parts(const struct run_options *run,
     return GW_OK;
 }
 
+/* Pushes of training belong to units, which are applied as a whole. */
+static enum gw_err check_hogwild(const struct settings *settings,
+                                 const char *model, struct gw_error *why)
+{
+    if (!settings->server.hogwild)
+        return GW_OK;
+    if (settings->server.threads < 2)
+        return gw_fail(why, GW_EINVAL,
+                       "hogwild wants threads of at least 2, not %u",
+                       settings->server.threads);
+    if (model)
+        return gw_fail(why, GW_EINVAL,
+                       "hogwild is for pushes outside of units of work, of "
+                       "which training has none; psnode bench push has");
+    return GW_OK;
+}
+
 static enum gw_err order_servers(const struct run_options *run,
                                  const struct work_options *work,
                                  struct work_order *order, struct gw_error *why)
@@ -149,6 +166,8 @@ static enum gw_err order_servers(const struct run_options *run,
     enum gw_err code = gather(work, order->settings, why);
     if (!code)
         code = settings_parse(model, order->settings, &settings, why);
+    if (!code)
+        code = check_hogwild(&settings, model, why);
     if (code || !model)
         return code;
     order->epochs = (unsigned)settings.task.epochs;

@@ -341,5 +341,8 @@ void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
     counts->waited_ns = ps->waited_ns;
     counts->routes_asked = ps->routes_asked;
     counts->routes_ns = ps->routes_ns;
-    counts->messages_sent = gw__post_counts(gw__node_post(ps->node))->sent;
+    const struct gw__post_counts *post =
+        gw__post_counts(gw__node_post(ps->node));
+    counts->messages_sent = post->sent;
+    counts->bytes_in_place = post->lent_bytes; /* not all that was offered */
 }

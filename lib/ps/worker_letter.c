@@ -273,11 +273,8 @@ static enum gw_err put_parts(struct parcel_plan *p)
 
 static void count(struct gw_ps_counts *counts, const struct gw__letter *letter)
 {
-    for (unsigned i = 0; i < letter->part_count; i++) {
+    for (unsigned i = 0; i < letter->part_count; i++)
         counts->bytes_sent += letter->parts[i].bytes;
-        if (letter->lent >> i & 1)
-            counts->bytes_in_place += letter->parts[i].bytes;
-    }
 }
 
 enum gw_err gw__letter_send(struct gw__worker *worker,

@@ -64,6 +64,40 @@ START_TEST(controllers_are_asked_for_the_routes_if_that_is_wanted)
 }
 END_TEST
 
+static uint64_t bytes_in_place(bool no_place, bool mapped)
+{
+    enum { WIDTH = 20000, ROWS = 10 };
+    struct gw_error why;
+    struct gw_ps_local *local = cluster_start("shm", 1, 1);
+    struct gw_ps *ps =
+        cluster_join_with(local, &(struct gw_ps_config){.no_place = no_place});
+    unsigned table = cluster_table(ps, WIDTH);
+    size_t bytes = (size_t)WIDTH * ROWS * sizeof(float);
+    float *values = mapped ? gw_alloc(bytes, &why) : malloc(bytes);
+    ck_assert_ptr_nonnull(values);
+    memset(values, 0, bytes);
+    ck_assert(!gw_ps_push(ps, table, cluster_keys, ROWS, values, NULL, &why));
+    struct gw_ps_counts counts;
+    gw_ps_get_counts(ps, &counts);
+    ck_assert_uint_ge(counts.bytes_sent, bytes);
+    gw_ps_close(&ps);
+    gw_ps_local_stop(&local);
+    if (mapped)
+        gw_free(values);
+    else
+        free(values);
+    return counts.bytes_in_place * 10 / bytes;
+}
+
+/* What is lent and copied all the same is not in place. */
+START_TEST(only_what_is_read_where_it_lies_counts_as_in_place)
+{
+    ck_assert_uint_eq(bytes_in_place(false, true), 10);
+    ck_assert_uint_eq(bytes_in_place(true, true), 0);
+    ck_assert_uint_eq(bytes_in_place(false, false), 0);
+}
+END_TEST
+
 /* Large values, in memory that peers can map and in other memory. */
 START_TEST(wide_rows_keep_their_places)
 {
@@ -184,6 +218,7 @@ Suite *suite_ps_client(void)
     Suite *suite = suite_create("ps_client");
     TCase *access = tcase_create("ps_client");
     tcase_add_unchecked_fixture(access, cluster_setup, NULL);
+    tcase_add_test(access, only_what_is_read_where_it_lies_counts_as_in_place);
     tcase_add_loop_test(access, what_is_pulled_is_what_was_pushed, 0, 3);
     tcase_add_loop_test(access, wide_rows_keep_their_places, 0, 3);
     tcase_add_test(access,

@@ -155,6 +155,14 @@ START_TEST(orders_that_cannot_be)
     work.mode = "kofn:5";
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "kofn:5 wants more than the 4 parts of a batch");
+    work.mode = NULL;
+    work.settings = "hogwild=1";
+    ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
+    ck_assert_str_eq(why.text, "hogwild wants threads of at least 2, not 0");
+    work.settings = "hogwild=1 threads=2";
+    ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(why.text, "outside of units"));
+    work.settings = NULL;
     work.parts = 65;
     work.mode = NULL;
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
