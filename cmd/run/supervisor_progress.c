@@ -154,7 +154,9 @@ void servers_values(const struct run *run, struct condition_values *values)
 
 const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX])
 {
-    enum gw_ps_mode_kind kind = run->clock.mode.kind;
+    /* The clock may not have told of its first batch yet. */
+    enum gw_ps_mode_kind kind =
+        run->clock.dealt ? run->clock.mode.kind : run->work.mode.kind;
     unsigned workers = 0, parts = run->work.parts;
     for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
         workers += child_lives(&run->workers[n]);

@@ -60,6 +60,13 @@ compile_and_run() {
             { echo "$idea: no $code"; return 1; }
         [ -x "$BUILD/$(echo "$command" | tr -d '`' | awk '{ print $1 }')" ] ||
             { echo "$idea: no tool in $command"; return 1; }
+        # An algorithm that is named exists, of that collective.
+        algo=$(echo "$command" | sed -n 's/.* --algo \([a-z_]*\).*/\1/p')
+        op=$(echo "$command" | awk '{ print $3 }')
+        [ -z "$algo" ] || [ "$algo" = all ] ||
+            collrun list "$op" -o csv | grep -q "^$algo," ||
+            collrun list "$op" -o csv | grep -q ",$algo," ||
+            { echo "$idea: no $algo of $op"; return 1; }
         for lab in $(echo "$labs" | tr -d ' |-' | tr ',' ' '); do
             [ -d "$(echo "$ROOT/labs/$lab"-*)" ] ||
                 { echo "$idea: no lab $lab"; return 1; }

@@ -330,7 +330,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     run -0 ringctl --run follow status -o json
     [[ $output = *'"parts":3'* ]]
     ringctl --run follow down
-    ringctl up 2 --servers 1 --name given --mode bsp --parts 2 train drift \
+    ringctl up 2 --servers 2 --name given --mode bsp --parts 2 train drift \
         --epochs 100000
     run -0 ringctl --run given add
     [[ $output = *'warning: 1 of 3 workers get no work'* ]]
@@ -338,6 +338,13 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     # It was idle, and nobody waits for it when ssp begins.
     run -0 ringctl --run given mode ssp:2
     until_true 60 has_worked given 2
+    # Who has died holds nothing any more.
+    run -0 ringctl --run given kill server 1
+    run -0 ringctl --run given ps -o csv
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["server"] == 1 { found = 1
+            held += $at["primaries"] + $at["secondaries"] + $at["rows"] }
+        END { exit !(found && held == 0) }' <<<"$output"
     ringctl --run given down
 }
 
