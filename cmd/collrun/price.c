@@ -197,7 +197,8 @@ static int show(const struct offers *offers)
     output_note_integer(output, "bytes", (int64_t)question->bytes);
     output_note_integer(output, "count", (int64_t)question->count);
     output_collect(output);
-    output_spare(output, "bound_percent messages rank_reduced rank_received rank_bytes");
+    output_spare(
+        output, "bound_percent messages rank_reduced rank_received rank_bytes");
     for (size_t i = 0; i < offers->count; i++)
         offer_row(output, &offers->list[i]);
     if (why_asked)

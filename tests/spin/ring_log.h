@@ -202,10 +202,9 @@ static int first_of(unsigned set)
 static int is_boundary(int i)
 {
     int next = now.next_op[i];
-    return !now.flushing && !now.frozen[i] &&
-           first_of(now.ring) == i && now.view[i] == now.epoch &&
-           now.settled[i] == now.epoch && next < OPS &&
-           !has(now.begun[i], next) && !now.decided_in[next];
+    return !now.flushing && !now.frozen[i] && first_of(now.ring) == i &&
+           now.view[i] == now.epoch && now.settled[i] == now.epoch &&
+           next < OPS && !has(now.begun[i], next) && !now.decided_in[next];
 }
 
 static int may_admit(int i)

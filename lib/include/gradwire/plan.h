@@ -231,7 +231,7 @@ struct gw_price {
     uint64_t rank_messages_max;
     uint64_t rank_bytes_max;    /* sent by the rank that sends most */
     uint64_t rank_received_max; /* by the rank that receives most */
-    uint64_t link_bytes_max; /* over the busiest directed pair */
+    uint64_t link_bytes_max;    /* over the busiest directed pair */
     uint64_t rank_reduced_max;
     double predicted_us; /* sum over steps of the slowest rank */
     double bound_us;     /* the lower bound of the collective, same model */
@@ -276,7 +276,7 @@ struct gw_algo {
     bool (*valid)(unsigned ranks);
     void (*emit)(struct gw_builder *, const struct gw_algo_args *);
     unsigned (*chunks)(const struct gw_algo_args *); /* of the plan */
-    bool direct; /* every value sent is an input or a finished sum, so that
+    bool direct;   /* every value sent is an input or a finished sum, so that
                     windows can run it in one pass; of one that is added,
                     nobody asks */
     bool baseline; /* what the others are measured against; gw_choose puts it
