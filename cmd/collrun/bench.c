@@ -237,9 +237,9 @@ static void take_ranks_of_file(const char *operand)
 static int run(int operand_count, char **operands)
 {
     struct gw_error why;
-    (void)operand_count;
     bench.seed = common.seed;
-    take_ranks_of_file(operands[0]);
+    if (operand_count > 0) /* none is needed with --explain-env */
+        take_ranks_of_file(operands[0]);
     enum gw_err err = placed_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
                                    &bench.wire, &placed, &why);
     if (err == GW_PENDING)

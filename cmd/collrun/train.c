@@ -244,7 +244,7 @@ static int run(int operand_count, char **operands)
     enum { RANKS_DEFAULT = 4 };
     const struct placed *placed;
     struct gw_error why;
-    bool plays = strcmp(operands[0], "cartpole") == 0;
+    bool plays = operand_count > 0 && strcmp(operands[0], "cartpole") == 0;
     if (operand_count == 1 && !plays)
         return complain_with(GW_EINVAL, "train %.40s on what? Name a file",
                              operands[0]);

@@ -256,7 +256,7 @@ start_two() {
     "$COLLRUN" bench allreduce --explain-env -o csv >place.csv
     grep -q '^rank,0,OpenMPI,OMPI_COMM_WORLD_RANK' place.csv
     # Neither a command nor its operand is needed.
-    for line in "--explain-env" "bench --explain-env"; do
+    for line in "--explain-env" "bench --explain-env" "train --explain-env"; do
         # shellcheck disable=SC2086 # words
         "$COLLRUN" $line -o csv >place.csv
         grep -q '^rank,0,OpenMPI,OMPI_COMM_WORLD_RANK' place.csv

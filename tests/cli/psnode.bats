@@ -451,8 +451,9 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
 
 @test "a training goes on from its snapshot, on fewer servers" {
     # 20 epochs are 4 seconds: the snapshot comes in the midst of them.
-    psnode train drift -s 1 -n 2 -E 20 --set rows=1000 -o json >whole.json
-    start half.json train drift -s 3 -n 2 -E 20 --set rows=1000 \
+    psnode train drift -s 1 -n 2 --parts 2 -E 20 --set rows=1000 -o json \
+        >whole.json
+    start half.json train drift -s 3 -n 2 --parts 2 -E 20 --set rows=1000 \
         --compute 20ms --name half -o json
     until_true 60 ringctl --run half wait 'step>=10'
     run -0 psnode snapshot half saved
