@@ -74,3 +74,14 @@ enum gw_err ask_data(const char *verb, json_t **data, struct gw_error *why)
     json_decref(*data);
     return gw_fail(why, GW_EINTERNAL, "the answer to %s has no data", verb);
 }
+
+int ask_and_print_status(int (*print)(const json_t *status))
+{
+    struct gw_error why;
+    json_t *status;
+    if (ask_data("status", &status, &why))
+        return complain(&why);
+    int result = print(status);
+    json_decref(status);
+    return result;
+}

@@ -23,4 +23,7 @@ GW_MUST_CHECK enum gw_err ask(json_t *request, uint64_t timeout_ns,
 GW_MUST_CHECK enum gw_err ask_data(const char *verb, json_t **data,
                                    struct gw_error *why);
 
+/* Prints the run's status by `print`; the exit status. */
+int ask_and_print_status(int (*print)(const json_t *status));
+
 #endif

@@ -65,15 +65,9 @@ static int print(const json_t *status)
 
 static int run(int operand_count, char **operands)
 {
-    struct gw_error why;
-    json_t *status;
     (void)operand_count;
     (void)operands;
-    if (ask_data("status", &status, &why))
-        return complain(&why);
-    int result = print(status);
-    json_decref(status);
-    return result;
+    return ask_and_print_status(print);
 }
 
 const struct command command_controllers = {
