@@ -499,7 +499,7 @@ cut_short() {
 # Each push and pull, its answer, and both in the view of the recording.
 @test "record: requests of workers to servers, and their answers" {
     ringctl --timeout 60s -c 'up --servers 2 --workers 2 train drift \
-        --epochs 1000 --pace 1ms; wait step>=2; record rec.jsonl
+        --parts 2 --epochs 1000 --pace 1ms; wait step>=2; record rec.jsonl
         wait step>=6; record off; down' >/dev/null
     awk '/"kind":"request"/ { asked++ } /"kind":"reply"/ { answered++ }
         END { exit !(asked > 4 && answered > 4) }' rec.jsonl
