@@ -20,6 +20,7 @@ struct gw__watched {
     unsigned node;
     struct gw__id incarnation;
     struct gw__silence silence;
+    uint64_t connected_ns; /* until then it may connect; 0: it has */
     bool suspected;
     uint64_t accused_ns; /* when last */
 };

@@ -10,6 +10,9 @@ _Static_assert((int)GW__PHI_WINDOW == GW_SILENCE_INTERVALS &&
                    (int)GW__HEALTH_MAX == GW_SILENCE_LATE,
                "gradwire/suspicion.h says how many");
 
+/* For who has never been heard, as for the first hello to a controller. */
+#define CONNECT_NS 1000000000ULL
+
 struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
 {
     for (unsigned i = 0; i < d->watched_count; i++)
@@ -31,8 +34,9 @@ static const struct gw__watched *find(const struct gw__watched *before,
 
 /* A silence goes on in the next view, or who is stopped while one view follows
  * the other, as when slots move, would never be found; and what was learnt of a
- * busy machine still holds. Who was not watched before has to connect: twice
- * the pause until its first beat. */
+ * busy machine still holds. Who was not watched before has to connect first; how
+ * long that takes is unknown, and no look excuses it, since its process becomes
+ * known with its first message. */
 void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
                        unsigned count, uint64_t now_ns)
 {
@@ -46,6 +50,7 @@ void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
             w->silence = same->silence;
         else
             gw__silence_begin(&w->silence, &rule, now_ns + rule.pause_ns);
+        w->connected_ns = same ? same->connected_ns : now_ns + CONNECT_NS;
     }
 }
 
@@ -62,6 +67,7 @@ void gw__suspect_heard(struct gw__detector *d, unsigned node, bool beat,
                                 .silence_ns =
                                     gw__phi_silence(&w->silence.phi, now_ns)};
     gw__silence_heard(&w->silence, beat, now_ns);
+    w->connected_ns = 0;
     if (w->suspected)
         gw__notice_tell(&notice, actions);
     w->suspected = false;
@@ -117,7 +123,7 @@ static bool is_silent(const struct gw__detector *d, const struct gw__watched *w,
 static void judge(struct gw__detector *d, struct gw__watched *w,
                   uint64_t now_ns, const struct gw__actions *actions)
 {
-    if (!is_silent(d, w, now_ns) ||
+    if (now_ns < w->connected_ns || !is_silent(d, w, now_ns) ||
         (w->suspected && now_ns - w->accused_ns < d->config.repeat_ns))
         return;
     w->suspected = true;
@@ -149,6 +155,8 @@ void gw__suspect_seen(struct gw__detector *d, const struct gw__input *input,
         return;
     memcpy(&sight, input->data, sizeof sight);
     gw__silence_seen(&w->silence, &sight, d->late_ns, input->now_ns);
+    if (sight.state != GW__SIGHT_NONE)
+        w->connected_ns = 0;
     judge(d, w, input->now_ns, actions);
 }
 

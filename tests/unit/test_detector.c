@@ -111,6 +111,24 @@ START_TEST(a_cut_link_gives_one_accuser_and_no_conviction)
 }
 END_TEST
 
+/* As on a busy machine, whose members meet late after a new view. */
+START_TEST(who_was_never_heard_may_take_a_second_to_connect)
+{
+    detector_begin(8, (struct gw__sim_options){.seed = 10});
+    detector_faults("at 0 cut 3>4 for 800ms\n");
+    detector_run(2000);
+    ck_assert_uint_eq(detector_accusations(), 0);
+    detector_end();
+    detector_begin(8, (struct gw__sim_options){.seed = 10});
+    detector_faults("at 0 cut 3>4\n");
+    detector_run(2000);
+    ck_assert_uint_eq(detector_accusers_of(3), 1);
+    ck_assert_uint_ge(detector_scene->first_ns, 1000 * MS);
+    ck_assert_uint_le(detector_scene->first_ns, 1100 * MS);
+    detector_end();
+}
+END_TEST
+
 START_TEST(data_counts_as_a_beat)
 {
     uint8_t bytes[GW__DETECTOR_ASK_MAX];
@@ -278,6 +296,7 @@ Suite *suite_detector(void)
     tcase_add_test(t, who_slept_blames_nobody_for_it);
     tcase_add_test(t, a_short_sleep_is_no_crime);
     tcase_add_test(t, a_cut_link_gives_one_accuser_and_no_conviction);
+    tcase_add_test(t, who_was_never_heard_may_take_a_second_to_connect);
     tcase_add_test(t, data_counts_as_a_beat);
     tcase_add_test(t, a_member_comes_back_as_another_incarnation);
     tcase_add_test(t, the_watchdog_names_the_one_at_the_root);
