@@ -9,6 +9,7 @@
 #include "collrun.h"
 #include "common/placed.h"
 #include "plan_file.h"
+#include "run/until.h"
 #include "train_agent.h"
 
 #include <limits.h>
@@ -20,7 +21,7 @@
 #define UNSAID UINT_MAX
 
 static struct options {
-    const char *test, *algo, *wire, *scale, *schedule, *settings;
+    const char *test, *algo, *wire, *scale, *schedule, *settings, *init, *until;
     unsigned ranks, batch, epochs;
     double rate, l2, momentum;
     bool full_batch;
@@ -29,6 +30,7 @@ static struct options {
     .scale = "max",
     .ranks = RANKS_UNSAID,
     .schedule = "cosine",
+    .init = "same",
     .batch = UNSAID,
     .epochs = UNSAID,
     .rate = (double)NAN,
@@ -66,6 +68,11 @@ static const struct option_spec specs[] = {
      "max: divide all values by the largest; none: as they are", "max|none"},
     {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
      "cartpole: numbers of the model", NULL},
+    {"init", 0, OPTION_CHOICE, &options.init, "HOW",
+     "first weights: same: each rank makes them from the seed; broadcast: "
+     "rank 0 makes them and sends them",
+     "same|broadcast"},
+    UNTIL_OPTION(options.until),
     PLACED_OPTIONS,
     {0},
 };
@@ -190,8 +197,12 @@ static int train_rows(const char *model, const char *path,
         .l2 = o->l2,
         .momentum = o->momentum,
         .cosine = strcmp(o->schedule, "cosine") == 0,
+        .init_broadcast = strcmp(o->init, "broadcast") == 0,
+        .until_text = o->until,
     };
     enum gw_err code = gw_model_parse(model, &t.kind, &why);
+    if (!code)
+        code = until_parse(o->until, &t.until, &why);
     if (!code)
         code = train(&t, &why);
     gw_dataset_destroy(&t.train);
@@ -225,7 +236,9 @@ static int train_cartpole(const struct placed *placed)
                                         .placed = placed,
                                         .wire = o->wire,
                                         .algo = o->algo,
-                                        .settings = text};
+                                        .settings = text,
+                                        .init = o->init,
+                                        .until = o->until};
     return agent_train(&agent);
 }
 

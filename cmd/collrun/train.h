@@ -25,7 +25,11 @@ struct training {
     size_t batch;     /* 0: all rows */
     unsigned epochs;
     double rate, l2, momentum;
-    bool cosine; /* the rate falls along a cosine, else it stays */
+    bool cosine;            /* the rate falls along a cosine, else it stays */
+    bool init_broadcast;    /* rank 0's weights go to the others; else all
+                               ranks make the same */
+    const char *until_text; /* NULL: all epochs */
+    double until;           /* as run/until.h has it */
 
     /* as read; test NULL: none */
     struct gw_dataset *train, *test;
@@ -62,7 +66,9 @@ struct train_report {
     /* REPORT_TRAINED */
     uint64_t rows; /* that all ranks have learnt from */
     uint64_t comm_ns, bytes_sent;
-    bool stopped; /* before the end */
+    uint64_t init_bytes; /* sent before the first step */
+    bool stopped;        /* before the end */
+    bool until;          /* the stop rule ended it */
 
     /* REPORT_SCORES: of the finished model; NaN where there is no test set */
     double train_loss, train_accuracy, test_loss, test_accuracy;
@@ -75,6 +81,15 @@ struct train_report {
 GW_MUST_CHECK enum gw_err
 train_choose(unsigned ranks, const char *wire, const char *name, size_t length,
              const char **algo, struct gw_price *price, struct gw_error *why);
+
+/* Bytes that this rank has sent to the others since the counters were reset. */
+uint64_t train_bytes_sent(const struct gw_comm *comm);
+/* Sets `weights` on all ranks to those of rank 0; *bytes_sent by this rank. */
+GW_MUST_CHECK enum gw_err train_broadcast(struct gw_comm *comm, float *weights,
+                                          size_t count, uint64_t *bytes_sent,
+                                          struct gw_error *why);
+/* Why a training ended: "interrupted", "until" or "epochs". */
+const char *train_ended(bool interrupted, bool until);
 
 /* A rank's life: launch.rank_main; the context is a struct training. */
 enum gw_err train_rank(struct gw_comm *comm, struct reporter *report,

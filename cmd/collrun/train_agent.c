@@ -8,6 +8,7 @@
 
 #include "collrun.h"
 #include "run/settings.h"
+#include "run/until.h"
 #include "train.h"
 
 #include <inttypes.h>
@@ -20,8 +21,8 @@ struct agent_results {
     struct output *output;
     struct agent_report scores; /* kind is AGENT_SCORES once it came */
     unsigned ranks_done;
-    uint64_t updates, train_ns, bytes_sent, messages_sent;
-    bool stopped;
+    uint64_t updates, train_ns, bytes_sent, messages_sent, init_bytes;
+    bool stopped, until;
 };
 
 static const struct field fields[] = {
@@ -73,7 +74,9 @@ static void on_report(void *context, unsigned rank, const void *data,
         results->updates = report.updates;
         results->bytes_sent += report.bytes_sent;
         results->messages_sent += report.messages_sent;
+        results->init_bytes += report.init_bytes;
         results->stopped |= report.stopped;
+        results->until |= report.until;
         if (report.train_ns > results->train_ns)
             results->train_ns = report.train_ns;
         break;
@@ -96,6 +99,8 @@ static void put_start(const struct agent_training *t, struct output *o)
     output_note_integer(o, "batch", (int64_t)config->batch);
     output_note_text(o, "updater", gw_ps_updater_name(config->updater));
     output_note_real(o, "rate", (double)config->rate);
+    output_note_text(o, "init", t->options.init);
+    output_note_text(o, "until", t->options.until);
     output_note_integer(o, "seed", (int64_t)common.seed);
 }
 
@@ -116,6 +121,9 @@ static void put_end(const struct agent_training *t)
                      (double)r->messages_sent / updates);
     output_note_integer(o, "messages_per_update_formula",
                         (int64_t)t->price.messages);
+    output_note_integer(o, "init_bytes", (int64_t)r->init_bytes);
+    output_note_text(o, "ended",
+                     train_ended(interrupted || r->stopped, r->until));
     output_note_real(o, "updates_per_s", updates / ((double)r->train_ns / 1e9));
 }
 
@@ -128,6 +136,9 @@ static enum gw_err load(struct agent_training *t, struct gw_error *why)
     const char *text = t->options.settings ? t->options.settings : "";
     enum gw_err code = settings_parse("cartpole", text, &settings, why);
     settings.task.seed = common.seed;
+    t->init_broadcast = strcmp(t->options.init, "broadcast") == 0;
+    if (!code)
+        code = until_parse(t->options.until, &t->until, why);
     if (!code)
         code = gw_task_new(&settings.task, &t->task, why);
     if (code)

@@ -23,12 +23,16 @@ struct agent_options {
     const struct placed *placed; /* NULL: the ranks are started here */
     const char *wire, *algo;     /* "auto", or a name or a file of a plug-in */
     const char *settings;        /* or NULL */
+    const char *init;            /* "same" or "broadcast" */
+    const char *until;           /* or NULL */
 };
 
 struct agent_training {
     struct agent_options options;
     struct gw_task *task;
-    const char *algo;      /* chosen before the start; NULL with one rank */
+    const char *algo; /* chosen before the start; NULL with one rank */
+    bool init_broadcast;
+    double until;          /* as run/until.h has it */
     size_t floats;         /* of all parameters */
     struct gw_price price; /* of a step's all-reduce: floats and AGENT_SUMS */
     struct agent_results *results;
@@ -56,10 +60,10 @@ struct agent_report {
     enum agent_report_kind kind;
     uint64_t epoch, updates;
     double sums[AGENT_SUMS]; /* of the epoch */
-    uint64_t train_ns, comm_ns, bytes_sent, messages_sent;
+    uint64_t train_ns, comm_ns, bytes_sent, messages_sent, init_bytes;
     double test_return;
     uint64_t digest;
-    bool stopped;
+    bool stopped, until; /* why it ended, if not after the last epoch */
 };
 
 /* launch.rank_main; the context is a struct agent_training. */

@@ -5,6 +5,7 @@
  */
 #include "common/command.h"
 #include "run/ps.h"
+#include "train.h"
 #include "train_agent.h"
 
 #include <math.h>
@@ -22,8 +23,8 @@ struct player {
     uint64_t *keys;
     float *rows, *mine, *all; /* the last two: gradient, then AGENT_SUMS */
     double sums[AGENT_SUMS];  /* of this epoch so far */
-    uint64_t updates, begin_ns, comm_ns;
-    bool stopped;
+    uint64_t updates, begin_ns, comm_ns, init_bytes;
+    bool stopped, until;
 };
 
 static enum gw_err player_init(struct player *p, struct gw_error *why)
@@ -134,7 +135,9 @@ static void tell(struct player *p, struct agent_report report)
     report.updates = p->updates;
     report.train_ns = gw_now_ns() - p->begin_ns;
     report.comm_ns = p->comm_ns;
+    report.init_bytes = p->init_bytes;
     report.stopped = p->stopped;
+    report.until = p->until && !p->stopped;
     memcpy(report.sums, p->sums, sizeof report.sums);
     report_send(p->report, &report, sizeof report);
 }
@@ -149,18 +152,20 @@ static enum gw_err run_epoch(struct player *p, uint64_t epoch,
         code = update(p, epoch, b, why);
     if (!code && p->rank == 0 && !p->stopped)
         tell(p, (struct agent_report){.kind = AGENT_EPOCH, .epoch = epoch});
+    p->until =
+        p->sums[AGENT_LOSS] / p->sums[AGENT_EPISODES] < p->training->until;
     return code;
 }
 
 static void tell_trained(struct player *p)
 {
-    struct agent_report report = {.kind = AGENT_TRAINED};
+    struct agent_report report = {.kind = AGENT_TRAINED,
+                                  .bytes_sent = train_bytes_sent(p->comm)};
     for (unsigned peer = 0; peer < p->training->options.ranks; peer++) {
         struct gw_counters link;
         if (peer == p->rank)
             continue;
         gw_comm_counters(p->comm, peer, &link);
-        report.bytes_sent += link.bytes_sent;
         report.messages_sent += link.messages_sent;
     }
     tell(p, report);
@@ -190,16 +195,37 @@ static enum gw_err judge(struct player *p, struct gw_error *why)
     return code;
 }
 
+/* Rank 0's first weights take the place of those that a rank would make. */
+static enum gw_err spread_weights(struct player *p, struct gw_error *why)
+{
+    const struct agent_training *t = p->training;
+    if (!t->init_broadcast)
+        return GW_OK;
+    if (p->rank == 0)
+        gw_local_pull(p->local, 0, p->keys, p->table->dense, p->rows);
+    enum gw_err code =
+        train_broadcast(p->comm, p->rows, t->floats, &p->init_bytes, why);
+    return code ? code
+                : gw_local_assign(p->local, 0, p->keys, p->table->dense,
+                                  p->rows, why);
+}
+
 static enum gw_err learn(struct player *p, struct gw_error *why)
 {
     uint64_t epochs = gw_task_config(p->training->task)->epochs;
-    enum gw_err code = gw_barrier(p->comm);
+    enum gw_err code = spread_weights(p, why);
+    if (code)
+        return code;
+    code = gw_barrier(p->comm);
     if (code)
         return gw_fail(why, code, "%s", gw_comm_error(p->comm)->text);
     gw_comm_counters_reset(p->comm);
     p->begin_ns = gw_now_ns();
-    for (uint64_t e = 0; e < epochs && !p->stopped && !code; e++)
+    bool ends = false;
+    for (uint64_t e = 0; e < epochs && !ends && !code; e++) {
         code = run_epoch(p, e, why);
+        ends = p->stopped || p->until;
+    }
     if (code)
         return code;
     tell_trained(p);

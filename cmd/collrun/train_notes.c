@@ -81,6 +81,8 @@ static void note_start(const struct training *t, struct output *o, size_t batch)
     output_note_real(o, "l2", t->l2);
     output_note_real(o, "momentum", t->momentum);
     output_note_text(o, "schedule", t->cosine ? "cosine" : "constant");
+    output_note_text(o, "init", t->init_broadcast ? "broadcast" : "same");
+    output_note_text(o, "until", t->until_text);
 }
 
 void train_notes(const struct training *t, struct output *output)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The life of one rank: its epochs, and what it tells on the way. Every rank
- * shuffles the same rows alike and takes the same steps, so all of them come to
- * the same decisions (to stop, to give up) without asking. Read on in
- * train_step.c.
+ * shuffles the same rows alike and takes the same steps on the same sums, so all
+ * of them come to the same decisions (to stop, to give up) without asking. Read
+ * on in train_step.c.
  */
 #include "common/command.h"
 #include "train_worker.h"
@@ -27,6 +27,18 @@ static enum gw_err worker_init(struct worker *w, struct gw_error *why)
         return why->code;
     w->steps_planned = (uint64_t)t->epochs * gw_order_batches(&w->order);
     return GW_OK;
+}
+
+/* A rank that gets its weights has none before: NaN would stay NaN. */
+static enum gw_err spread_weights(struct worker *w, struct gw_error *why)
+{
+    size_t count = w->model->parameter_count;
+    if (!w->training->init_broadcast)
+        return GW_OK;
+    for (size_t i = 0; i < count && w->rank != 0; i++)
+        w->model->parameters[i] = NAN;
+    return train_broadcast(w->comm, w->model->parameters, count, &w->init_bytes,
+                           why);
 }
 
 static void worker_fini(struct worker *w)
@@ -86,38 +98,41 @@ static enum gw_err run_epoch(struct worker *w, unsigned epoch,
         return train_diverged(w, epoch, w->loss / (double)w->epoch_rows, why);
     if (w->rank == 0 && !w->stopped)
         tell(w, REPORT_EPOCH, epoch);
+    w->until = w->loss / (double)w->epoch_rows < w->training->until;
     return GW_OK;
 }
 
 static void tell_trained(struct worker *w)
 {
-    struct train_report report = {
+    const struct train_report report = {
         .kind = REPORT_TRAINED,
         .steps = w->steps,
         .rows = w->rows,
         .train_ns = gw_now_ns() - w->begin_ns,
         .comm_ns = w->comm_ns,
+        .bytes_sent = train_bytes_sent(w->comm),
+        .init_bytes = w->init_bytes,
         .stopped = w->stopped,
+        .until = w->until && !w->stopped,
     };
-    for (unsigned peer = 0; peer < w->training->ranks; peer++) {
-        struct gw_counters link;
-        if (peer == w->rank)
-            continue;
-        gw_comm_counters(w->comm, peer, &link);
-        report.bytes_sent += link.bytes_sent;
-    }
     report_send(w->report, &report, sizeof report);
 }
 
 static enum gw_err train(struct worker *w, struct gw_error *why)
 {
-    enum gw_err code = gw_barrier(w->comm); /* start the clocks together */
+    enum gw_err code = spread_weights(w, why);
+    if (code)
+        return code;
+    code = gw_barrier(w->comm); /* start the clocks together */
     if (code)
         return gw_fail(why, code, "%s", gw_comm_error(w->comm)->text);
     gw_comm_counters_reset(w->comm);
     w->begin_ns = w->shown_ns = gw_now_ns();
-    for (unsigned e = 0; e < w->training->epochs && !w->stopped && !code; e++)
+    bool ends = false;
+    for (unsigned e = 0; e < w->training->epochs && !ends && !code; e++) {
         code = run_epoch(w, e, why);
+        ends = w->stopped || w->until;
+    }
     if (!code)
         tell_trained(w);
     return code;

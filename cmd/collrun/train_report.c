@@ -21,7 +21,8 @@ struct train_results {
     unsigned ranks_done;
     uint64_t steps, rows, bytes_sent, train_ns;
     double comm_share; /* the sum of the ranks' shares */
-    bool stopped;
+    uint64_t init_bytes;
+    bool stopped, until;
 };
 
 static const struct field fields[] = {
@@ -77,7 +78,9 @@ static void add_rank(struct train_results *results,
     results->rows = r->rows;
     results->bytes_sent += r->bytes_sent;
     results->comm_share += (double)r->comm_ns / (double)r->train_ns;
+    results->init_bytes += r->init_bytes;
     results->stopped |= r->stopped;
+    results->until |= r->until;
     if (r->train_ns > results->train_ns)
         results->train_ns = r->train_ns;
 }
@@ -170,6 +173,19 @@ static void put_costs(const struct training *t, struct output *o)
     }
 }
 
+static void put_ended(const struct training *t, const struct train_results *r)
+{
+    struct output *o = r->output;
+    if (t->init_broadcast || !train_is_table())
+        output_note_integer(o, "init_bytes", (int64_t)r->init_bytes);
+    if (r->until && train_is_table())
+        train_say(o, "ended", "after epoch %u, %s", r->last.epoch,
+                  t->until_text);
+    else if (t->until_text || !train_is_table())
+        output_note_text(o, "ended",
+                         train_ended(interrupted || r->stopped, r->until));
+}
+
 void train_results_end(struct training *t, const struct gw_error *error)
 {
     struct train_results *r = t->results;
@@ -182,6 +198,7 @@ void train_results_end(struct training *t, const struct gw_error *error)
     if (!train_is_table())
         output_note_integer(r->output, "ranks", t->ranks);
     output_note_integer(r->output, "steps", (int64_t)steps);
+    put_ended(t, r);
     if (!train_is_table())
         output_note_integer(r->output, "seed", (int64_t)common.seed);
     output_end(&r->output, error && error->code != GW_EINTR ? error : NULL,

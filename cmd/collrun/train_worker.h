@@ -24,7 +24,9 @@ struct worker {
     double loss, right; /* of this epoch so far */
     uint64_t epoch_rows;
     uint64_t begin_ns, comm_ns, shown_ns;
-    bool stopped;
+    uint64_t init_bytes; /* that this rank sent to spread the first weights */
+    bool stopped;        /* a rank was asked to stop */
+    bool until;          /* the stop rule holds */
 };
 
 /* Adds up `count` elements over all ranks, by the algorithm of the run. */

@@ -172,6 +172,17 @@ static bool grow_cells(struct table *table, size_t need)
     return true;
 }
 
+/* Room for so many rows more. */
+static bool grow(struct table *table, size_t count, struct gw_error *why)
+{
+    size_t need = table->count + count;
+    if (need < NO_ROW && grow_rows(table, need) && grow_cells(table, need))
+        return true;
+    gw_fail(why, GW_ENOMEM, "table %s: %zu rows", table->updater.config.name,
+            need);
+    return false;
+}
+
 /* There is room for it. */
 static uint32_t row_of(struct table *table, uint64_t key)
 {
@@ -192,10 +203,9 @@ enum gw_err gw_local_push(struct gw_local *local, unsigned number,
 {
     assert(number < local->table_count);
     struct table *table = &local->tables[number];
-    size_t width = table->width, need = table->count + count;
-    if (need >= NO_ROW || !grow_rows(table, need) || !grow_cells(table, need))
-        return gw_fail(why, GW_ENOMEM, "table %s: %zu rows",
-                       table->updater.config.name, need);
+    size_t width = table->width;
+    if (!grow(table, count, why))
+        return GW_ENOMEM;
     for (size_t i = 0; i < count; i++) {
         uint32_t row = row_of(table, keys[i]);
         float *sum = table->sums + row * width;
@@ -209,6 +219,21 @@ enum gw_err gw_local_push(struct gw_local *local, unsigned number,
         table->pushed[row] = true;
         table->waiting[table->waiting_count++] = row;
     }
+    return GW_OK;
+}
+
+enum gw_err gw_local_assign(struct gw_local *local, unsigned number,
+                            const uint64_t *keys, size_t count,
+                            const float *values, struct gw_error *why)
+{
+    assert(number < local->table_count);
+    struct table *table = &local->tables[number];
+    size_t width = table->width;
+    if (!grow(table, count, why))
+        return GW_ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        memcpy(table->rows + row_of(table, keys[i]) * table->stride,
+               values + i * width, width * sizeof *values);
     return GW_OK;
 }
 

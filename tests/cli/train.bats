@@ -275,6 +275,48 @@ refused() {
     done
 }
 
+# The text of a JSON member.
+text() {
+    grep -o "\"$1\":\"[^\"]*\"" <<<"$output" | tail -n 1 | cut -d '"' -f 4
+}
+
+@test "weights that rank 0 broadcasts are the same bits as those of the seed" {
+    train lr "$work/rows" -n 3 -E 3 -o json
+    same=$(curve)
+    [ "$(text init)" = same ]
+    [ "$(member init_bytes)" -eq 0 ]
+    train lr "$work/rows" -n 3 -E 3 --init broadcast -o json
+    [ "$status" -eq 0 ]
+    [ "$(curve)" = "$same" ]
+    [ "$(member init_bytes)" -ge $((2 * 4 * $(member parameters))) ]
+    [ "$(member bytes_per_step)" = "$(member bytes_per_step_formula)" ]
+    train cartpole -n 1 -E 1 -o json
+    same=$(text digest)
+    train cartpole -n 3 -E 1 --init broadcast -o json
+    [ "$(text digest)" = "$same" ]
+    [ "$(member init_bytes)" -ge $((2 * 4 * $(member parameters))) ]
+}
+
+@test "--until ends after the first epoch whose loss meets it, on all ranks" {
+    train lr "$work/rows" -n 3 -E 20 --schedule constant -o json
+    [ "$(text ended)" = epochs ]
+    third=$(curve | sed -n 3p)
+    train lr "$work/rows" -n 3 -E 20 --schedule constant \
+        --until "loss<$third" -o json
+    [ "$status" -eq 0 ]
+    [ "$(text ended)" = until ]
+    [ "$(member epoch)" -eq 4 ]
+    [ "$(member steps)" -eq 20 ]
+    holds "$(curve | sed -n 4p) < $third"
+    train lr "$work/rows" -n 3 --until 'loss<0.69'
+    [[ $output == *"ended"*"after epoch 1, loss<0.69"* ]]
+    train cartpole -n 2 -E 3 --until 'loss<1e9' -o json
+    [ "$(text ended)" = until ]
+    [ "$(member epoch)" -eq 0 ]
+    refused 64 "--until must be loss<NUMBER" lr "$work/rows" --until 'step>3'
+    refused 64 "--until: column 6" lr "$work/rows" --until 'loss<'
+}
+
 @test "divergence is a sentence and status 1" {
     refused 1 "training diverges" \
         softmax "$work/rows" -n 2 --lr 1e9 --l2 1 -o json

@@ -232,6 +232,11 @@ GW_API void gw_local_pull(const struct gw_local *local, unsigned table,
 GW_API GW_MUST_CHECK enum gw_err
 gw_local_push(struct gw_local *local, unsigned table, const uint64_t *keys,
               size_t count, const float *values, struct gw_error *why);
+/* Rows become these, with the state of rows that were never updated. GW_ENOMEM:
+ * nothing was changed. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_local_assign(struct gw_local *local, unsigned table, const uint64_t *keys,
+                size_t count, const float *values, struct gw_error *why);
 GW_API void gw_local_step(struct gw_local *local);
 /* gw_local_pull, for gw_task_evaluate. */
 GW_API struct gw_fetch gw_local_fetch(struct gw_local *local);
