@@ -113,7 +113,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_train = {
     .name = "train",
-    .operands = "lr DATA | word2vec TEXT | mf | drift | cartpole",
+    .operands = "lr DATA | linear DATA | word2vec TEXT | mf | drift | cartpole",
     .help = "train a model on a cluster that is started for it",
     .examples =
         "psnode train lr a9a --servers 3 --workers 4 --replicas 3 --mode bsp\n"

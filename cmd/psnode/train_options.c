@@ -8,6 +8,7 @@
 #include "join.h"
 
 #include <gradwire/plugin.h>
+#include <learn/task.h>
 
 #include <ctype.h>
 #include <limits.h>
@@ -161,7 +162,7 @@ static enum gw_err check_data(int count, char *const *operands,
     struct gw_task_config config;
     if (gw_task_defaults(operands[0], &config, why))
         return GW_EINVAL;
-    bool wanted = config.kind == GW_TASK_LR || config.kind == GW_TASK_WORD2VEC;
+    bool wanted = gw__task_model(operands[0])->source == GW__TASK_READS;
     if (wanted && count < 2)
         return gw_fail(why, GW_EINVAL, "train %s on what? Name a file",
                        operands[0]);

@@ -8,6 +8,8 @@
 
 #include "common/command.h"
 
+#include <learn/task.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,29 +70,15 @@ void train_fact(struct output *output, const char *name, double value,
 
 /* ---- quality ---- */
 
-/* Of models that predict numbers, the root of the mean squared error, which is
- * twice the loss; else the share of right answers. */
-static bool is_squared(const char *model)
-{
-    return strcmp(model, "mf") == 0 || strcmp(model, "drift") == 0;
-}
-
 static bool is_agent(const char *model)
 {
     return strcmp(model, gw_task_name(GW_TASK_CARTPOLE)) == 0;
 }
 
-static const char *quality_name(const char *model)
-{
-    return is_squared(model)                ? "rmse"
-           : strcmp(model, "word2vec") == 0 ? "first"
-           : is_agent(model)                ? "return"
-                                            : "accuracy";
-}
-
 static double quality_of(const struct train_report *r, const json_t *point)
 {
-    if (is_squared(r->job->run.work.model))
+    /* The loss of models that predict numbers is half the squared error. */
+    if (gw__task_model(r->job->run.work.model)->squared)
         return sqrt(2 * real_of(point, "loss"));
     return (double)integer_of(point, "right", 0) /
            (double)integer_of(point, "samples", 0);
@@ -122,7 +110,7 @@ enum gw_err train_report_begin(const struct train_job *job,
     r->job = job;
     r->reference = reference;
     memcpy(own, fields, sizeof own);
-    own[FIELD_QUALITY].header = quality_name(job->run.work.model);
+    own[FIELD_QUALITY].header = gw__task_model(job->run.work.model)->quality;
     drop_agent(agent, own, sizeof *own);
     if (!agent)
         count -= AGENT_FIELDS;

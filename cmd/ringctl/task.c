@@ -6,7 +6,7 @@
 
 #include "ringctl.h"
 
-#include <gradwire/train.h>
+#include <learn/task.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,11 +39,10 @@ static enum gw_err check_numbers(const struct work_options *w,
     return w->mode ? gw_ps_mode_parse(w->mode, &mode, why) : GW_OK;
 }
 
-static bool learns_from_file(const char *model)
+static bool learns_from_file(const char *name)
 {
-    return strcmp(model, gw_task_name(GW_TASK_MF)) != 0 &&
-           strcmp(model, gw_task_name(GW_TASK_DRIFT)) != 0 &&
-           strcmp(model, gw_task_name(GW_TASK_CARTPOLE)) != 0;
+    const struct gw__task_model *model = gw__task_model(name);
+    return !model || model->source == GW__TASK_READS;
 }
 
 static enum gw_err check_model(enum task_for whom, const char *model,

@@ -26,11 +26,12 @@ enum kind {
 };
 
 #define LR       (1u << GW_TASK_LR)
+#define LINEAR   (1u << GW_TASK_LINEAR)
 #define MF       (1u << GW_TASK_MF)
 #define WORD2VEC (1u << GW_TASK_WORD2VEC)
 #define DRIFT    (1u << GW_TASK_DRIFT)
 #define CARTPOLE (1u << GW_TASK_CARTPOLE)
-#define ALL      (LR | MF | WORD2VEC | DRIFT | CARTPOLE)
+#define ALL      (LR | LINEAR | MF | WORD2VEC | DRIFT | CARTPOLE)
 #define ANY      (1u << 31) /* also without a model */
 
 #define TASK(member)   offsetof(struct settings, task.member)

@@ -8,6 +8,7 @@
 
 #include "settings.h"
 
+#include <learn/task.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -173,8 +174,7 @@ static enum gw_err order_servers(const struct run_options *run,
     order->epochs = (unsigned)settings.task.epochs;
     if (settings.task.epochs == 0 || settings.task.epochs > INT32_MAX)
         return gw_fail(why, GW_EINVAL, "epochs is from 1 to 2147483647");
-    bool wants_file = settings.task.kind == GW_TASK_LR ||
-                      settings.task.kind == GW_TASK_WORD2VEC;
+    bool wants_file = gw__task_model(model)->source == GW__TASK_READS;
     if (wants_file != (work->file != NULL))
         return gw_fail(why, GW_EINVAL,
                        wants_file ? "the model %s learns from a file"

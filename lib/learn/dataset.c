@@ -18,6 +18,7 @@ void gw_dataset_destroy(struct gw_dataset **data)
     free((*data)->value);
     free((*data)->label);
     free((*data)->classes);
+    free((*data)->target);
     free(*data);
     *data = NULL;
 }
@@ -101,6 +102,10 @@ enum gw_err gw_dataset_match(struct gw_dataset *test,
                              const struct gw_dataset *train, size_t *ignored,
                              struct gw_error *why)
 {
+    if (train->target) {
+        *ignored = drop_features(test, train->features);
+        return GW_OK;
+    }
     uint32_t *number = malloc(test->class_count * sizeof *number);
     double *classes = malloc(train->class_count * sizeof *classes);
     enum gw_err code = GW_ENOMEM;

@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum gw_err gw__growing_init(struct gw__growing *g, const char *name,
-                             struct gw_error *why)
+                             bool targets, struct gw_error *why)
 {
-    *g = (struct gw__growing){.name = name};
+    *g = (struct gw__growing){.name = name, .targets = targets};
     g->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!g->c_locale)
         return gw_fail_errno(why, "%s: the C locale", name);
@@ -56,10 +56,13 @@ static bool grow_rows(struct gw__growing *g)
         return true;
     size_t capacity = doubled(g->row_capacity, 0);
     void *begin = g->data->row_begin, *label = g->data->label;
+    void *target = g->data->target;
     bool grown = grow(&begin, capacity + 1, sizeof *g->data->row_begin) &&
-                 grow(&label, capacity, sizeof *g->data->label);
+                 (g->targets ? grow(&target, capacity, sizeof *g->data->target)
+                             : grow(&label, capacity, sizeof *g->data->label));
     g->data->row_begin = begin;
     g->data->label = label;
+    g->data->target = target;
     if (grown)
         g->row_capacity = capacity;
     return grown;
@@ -95,7 +98,10 @@ void gw__growing_row(struct gw__growing *g, uint32_t label, size_t nonzeros)
 {
     struct gw_dataset *data = g->data;
     data->row_begin[data->rows] = data->nonzeros;
-    data->label[data->rows++] = label;
+    if (g->targets)
+        data->target[data->rows++] = g->target;
+    else
+        data->label[data->rows++] = label;
     data->nonzeros += nonzeros;
 }
 
@@ -141,6 +147,9 @@ enum gw_err gw__growing_label(struct gw__growing *g, double value, uint32_t *id,
                               struct gw_error *why)
 {
     unsigned at = g->last_label;
+    g->target = value;
+    if (g->targets)
+        return GW_OK;
     if (!has_label(g, at, value))
         at = lower_bound(g, value);
     if (!has_label(g, at, value)) {
@@ -219,7 +228,7 @@ enum gw_err gw__growing_finish(struct gw__growing *g, enum gw_index_base base,
 {
     if (g->data->rows == 0)
         return gw_fail(why, GW_EDATA, "%s: there is no row in it", g->name);
-    if (!number_classes(g))
+    if (!g->targets && !number_classes(g))
         return gw_fail(why, GW_ENOMEM, "%s", g->name);
     g->data->row_begin[g->data->rows] = g->data->nonzeros;
     shift_indices(g, base);

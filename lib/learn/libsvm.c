@@ -126,12 +126,12 @@ static enum gw_err take_block(struct gw__growing *g, struct source *source,
 }
 
 static enum gw_err read_all(struct source *source, const char *name,
-                            enum gw_index_base base, struct gw_dataset **data,
-                            struct gw_error *why)
+                            enum gw_index_base base, bool targets,
+                            struct gw_dataset **data, struct gw_error *why)
 {
     struct gw__growing growing;
     struct block block = {0};
-    enum gw_err code = gw__growing_init(&growing, name, why);
+    enum gw_err code = gw__growing_init(&growing, name, targets, why);
     if (code)
         return code;
     while (!code && !block.at_end)
@@ -143,17 +143,30 @@ static enum gw_err read_all(struct source *source, const char *name,
     return code;
 }
 
-enum gw_err gw_libsvm_load(const char *path, enum gw_index_base base,
-                           struct gw_dataset **data, struct gw_error *why)
+static enum gw_err load(const char *path, enum gw_index_base base, bool targets,
+                        struct gw_dataset **data, struct gw_error *why)
 {
     *data = NULL;
     struct source source = {.bytes_left = (size_t)gw__file_bytes_max()};
     enum gw_err code = gw__file_open(path, &source.fd, why);
     if (code)
         return code;
-    code = read_all(&source, path, base, data, why);
+    code = read_all(&source, path, base, targets, data, why);
     close(source.fd);
     return code;
+}
+
+enum gw_err gw_libsvm_load(const char *path, enum gw_index_base base,
+                           struct gw_dataset **data, struct gw_error *why)
+{
+    return load(path, base, false, data, why);
+}
+
+enum gw_err gw_libsvm_load_targets(const char *path, enum gw_index_base base,
+                                   struct gw_dataset **data,
+                                   struct gw_error *why)
+{
+    return load(path, base, true, data, why);
 }
 
 enum gw_err gw_libsvm_parse(const void *text, size_t bytes, const char *name,
@@ -162,5 +175,5 @@ enum gw_err gw_libsvm_parse(const void *text, size_t bytes, const char *name,
 {
     *data = NULL;
     struct source source = {.fd = -1, .text = text, .bytes_left = bytes};
-    return read_all(&source, name, base, data, why);
+    return read_all(&source, name, base, false, data, why);
 }

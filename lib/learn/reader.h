@@ -30,15 +30,17 @@ struct gw__growing {
     locale_t c_locale;
     const char *name; /* of the input, for sentences */
     size_t line;      /* under way, counted from 1 */
+    bool targets;     /* labels are numbers, */
+    double target;    /* of the row under way */
 };
 
 enum gw_err gw__growing_init(struct gw__growing *g, const char *name,
-                             struct gw_error *why);
+                             bool targets, struct gw_error *why);
 void gw__growing_fini(struct gw__growing *g);
 /* Makes room for one more row of up to `nonzeros` entries. */
 enum gw_err gw__growing_reserve(struct gw__growing *g, size_t nonzeros,
                                 struct gw_error *why);
-/* Finds the id of a label, or gives it the next one. */
+/* Finds the id of a label, or gives it the next one; a target has none. */
 enum gw_err gw__growing_label(struct gw__growing *g, double value, uint32_t *id,
                               struct gw_error *why);
 /* Appends the row whose entries were put at data->nonzeros and after. */

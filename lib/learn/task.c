@@ -12,16 +12,22 @@
 #include <string.h>
 
 static const struct gw__task_model *const models[] = {
-    [GW_TASK_LR] = &gw__task_lr,
-    [GW_TASK_MF] = &gw__task_mf,
-    [GW_TASK_WORD2VEC] = &gw__task_word2vec,
-    [GW_TASK_DRIFT] = &gw__task_drift,
-    [GW_TASK_CARTPOLE] = &gw__task_cartpole,
+    [GW_TASK_LR] = &gw__task_lr,       [GW_TASK_LINEAR] = &gw__task_linear,
+    [GW_TASK_MF] = &gw__task_mf,       [GW_TASK_WORD2VEC] = &gw__task_word2vec,
+    [GW_TASK_DRIFT] = &gw__task_drift, [GW_TASK_CARTPOLE] = &gw__task_cartpole,
 };
 
 const char *gw_task_name(enum gw_task_kind kind)
 {
     return (unsigned)kind < GW_TASK_KINDS ? models[kind]->name : "?";
+}
+
+const struct gw__task_model *gw__task_model(const char *name)
+{
+    for (unsigned i = 0; i < GW_TASK_KINDS; i++)
+        if (strcmp(name, models[i]->name) == 0)
+            return models[i];
+    return NULL;
 }
 
 enum gw_err gw_task_defaults(const char *name, struct gw_task_config *config,
@@ -43,8 +49,8 @@ enum gw_err gw_task_defaults(const char *name, struct gw_task_config *config,
             return gw_task_choose_updater(config, config->updater, why);
         }
     return gw_fail(why, GW_EINVAL,
-                   "\"%s\" is no model; there are lr, mf, word2vec, drift "
-                   "and cartpole",
+                   "\"%s\" is no model; there are lr, linear, mf, word2vec, "
+                   "drift and cartpole",
                    name);
 }
 

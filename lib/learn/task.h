@@ -44,8 +44,15 @@ static inline size_t gw__unit_row(const struct gw_unit *unit, size_t i)
     return unit->listed ? unit->listed[i] : unit->first + i;
 }
 
+/* Where samples come from. */
+enum gw__task_source {
+    GW__TASK_MAKES, /* the model makes them up */
+    GW__TASK_READS  /* a file that is named */
+};
+
 struct gw__task_model {
     const char *name;
+    enum gw__task_source source;
     const char *quality;
     bool squared;  /* the loss is half the squared error, the quality its root
                       mean; else the quality is the share of right answers */
@@ -69,8 +76,11 @@ struct gw__task_model {
     void (*scratch_fini)(void *scratch); /* NULL: nothing to do */
 };
 
-extern const struct gw__task_model gw__task_lr, gw__task_mf, gw__task_word2vec,
-    gw__task_drift, gw__task_cartpole;
+extern const struct gw__task_model gw__task_lr, gw__task_linear, gw__task_mf,
+    gw__task_word2vec, gw__task_drift, gw__task_cartpole;
+
+/* The model of that name, or NULL. */
+const struct gw__task_model *gw__task_model(const char *name);
 
 /* Adds a table of that name that the config's updater changes. */
 struct gw_ps_table_config *gw__task_table(struct gw_task *task,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sparse binary logistic regression on LibSVM data. Table "w" has a weight a
- * row: key 0 is the bias, key j + 1 the weight of feature j. A unit needs the
- * weights of the features that its rows have, no others; the gradient is the
- * mean over the batch, so a rate means the same for any batch and any number of
- * parts. With FTRL-proximal and an l1 most weights stay zero (McMahan et al.,
- * "Ad click prediction: a view from the trenches", KDD 2013).
+ * Sparse linear models on LibSVM data: binary logistic regression (lr), and
+ * regression by least squares (linear). They differ in what a score's loss and
+ * slope are, and in nothing else. Table "w" has a weight a row: key 0 is the
+ * bias, key j + 1 the weight of feature j. A unit needs the weights of the
+ * features that its rows have, no others, so a model may be far wider than what
+ * a worker holds; the gradient is the mean over the batch, so a rate means the
+ * same for any batch and any number of parts. With FTRL-proximal and an l1 most
+ * weights stay zero (McMahan et al., "Ad click prediction: a view from the
+ * trenches", KDD 2013).
  */
 #include "learn/task.h"
 
@@ -30,6 +33,18 @@ static void defaults(struct gw_task_config *config)
     config->beta = 0.01f;
 }
 
+static void linear_defaults(struct gw_task_config *config)
+{
+    config->epochs = 10;
+    config->batch = 100;
+    config->updater = GW_PS_ADAGRAD;
+}
+
+static bool is_regression(const struct gw_task *task)
+{
+    return task->config.kind == GW_TASK_LINEAR;
+}
+
 static void close_data(void *data)
 {
     struct lr_data *lr = data;
@@ -40,12 +55,21 @@ static void close_data(void *data)
     free(lr);
 }
 
-static enum gw_err load_test(struct lr_data *lr, const char *path,
+static enum gw_err load(const struct gw_task *task, const char *path,
+                        enum gw_index_base base, struct gw_dataset **data,
+                        struct gw_error *why)
+{
+    return is_regression(task) ? gw_libsvm_load_targets(path, base, data, why)
+                               : gw_libsvm_load(path, base, data, why);
+}
+
+static enum gw_err load_test(const struct gw_task *task, const char *path,
                              struct gw_error *why)
 {
+    struct lr_data *lr = task->data;
     size_t ignored;
-    enum gw_err code = gw_libsvm_load(
-        path, (enum gw_index_base)lr->train->index_base, &lr->test, why);
+    enum gw_err code = load(
+        task, path, (enum gw_index_base)lr->train->index_base, &lr->test, why);
     if (code)
         return code;
     code = gw_dataset_match(lr->test, lr->train, &ignored, why);
@@ -56,19 +80,19 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
     if (!config->train)
-        return gw_fail(why, GW_EINVAL, "lr: there is no training file");
+        return gw_fail(why, GW_EINVAL, "%s: there is no training file",
+                       task->model->name);
     struct lr_data *lr = task->data = calloc(1, sizeof *lr);
     if (!lr)
         return gw_fail(why, GW_ENOMEM, "lr");
-    enum gw_err code =
-        gw_libsvm_load(config->train, GW_BASE_AUTO, &lr->train, why);
+    enum gw_err code = load(task, config->train, GW_BASE_AUTO, &lr->train, why);
     if (code)
         return code;
-    if (lr->train->class_count != 2)
+    if (!is_regression(task) && lr->train->class_count != 2)
         return gw_fail(why, GW_EDATA, "%s: lr wants two labels, there are %u",
                        config->train, lr->train->class_count);
     if (config->test)
-        code = load_test(lr, config->test, why);
+        code = load_test(task, config->test, why);
     if (code)
         return code;
     task->rows = lr->train->rows;
@@ -109,7 +133,8 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
     }
     size_t bound = data->features + 1;
     if (!added || !reserve(unit->scratch, entries < bound ? entries : bound))
-        return gw_fail(why, GW_ENOMEM, "lr: the keys of %zu rows", unit->count);
+        return gw_fail(why, GW_ENOMEM, "%s: the keys of %zu rows",
+                       unit->task->model->name, unit->count);
     return GW_OK;
 }
 
@@ -134,6 +159,21 @@ static void spread(const struct gw_dataset *data, size_t row,
     }
 }
 
+/* Of a row with the score z, into sums; returns dloss/dz. */
+static double judge(const struct gw_dataset *data, size_t row, double z,
+                    struct gw_unit_sums *sums)
+{
+    if (data->target) {
+        double error = z - data->target[row];
+        sums->loss += error * error / 2;
+        return error;
+    }
+    struct gw__logistic told = gw__logistic(z, data->label[row] == 1);
+    sums->loss += told.loss;
+    sums->right += told.right;
+    return told.slope;
+}
+
 /* The sums over this part are f64, so only what travels is rounded. */
 static void compute(struct gw_unit *unit, const float *const *rows,
                     float *const *gradients, struct gw_unit_sums *sums)
@@ -146,12 +186,9 @@ static void compute(struct gw_unit *unit, const float *const *rows,
         into[i] = 0;
     for (size_t i = 0; i < unit->count; i++) {
         size_t row = gw__unit_row(unit, i);
-        struct gw__logistic told = gw__logistic(score(data, row, keys, rows[0]),
-                                                data->label[row] == 1);
-        sums->loss += told.loss;
-        sums->right += told.right;
+        double slope = judge(data, row, score(data, row, keys, rows[0]), sums);
         if (gradients)
-            spread(data, row, keys, told.slope, into);
+            spread(data, row, keys, slope, into);
     }
     sums->samples = unit->count;
     for (size_t i = 0; gradients && i < keys->count; i++)
@@ -165,6 +202,7 @@ static void scratch_fini(void *scratch)
 
 const struct gw__task_model gw__task_lr = {
     .name = "lr",
+    .source = GW__TASK_READS,
     .quality = "accuracy",
     .shuffled = true,
     .chunk = 4096,
@@ -176,6 +214,28 @@ const struct gw__task_model gw__task_lr = {
               [GW_PS_FTRL] = 0.12f,
               [GW_PS_CALLBACK] = 0.2f},
     .defaults = defaults,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .compute = compute,
+    .scratch_fini = scratch_fini,
+};
+
+const struct gw__task_model gw__task_linear = {
+    .name = "linear",
+    .source = GW__TASK_READS,
+    .quality = "rmse",
+    .squared = true,
+    .shuffled = true,
+    .chunk = 4096,
+    .scratch_bytes = sizeof(struct lr_scratch),
+    .rates = {[GW_PS_SGD] = 0.1f,
+              [GW_PS_MOMENTUM] = 0.01f,
+              [GW_PS_ADAGRAD] = 0.2f,
+              [GW_PS_ADAM] = 0.02f,
+              [GW_PS_FTRL] = 0.2f,
+              [GW_PS_CALLBACK] = 0.1f},
+    .defaults = linear_defaults,
     .open = open_data,
     .close = close_data,
     .prepare = prepare,

@@ -239,6 +239,32 @@ make_rows() {
     [ "$(wc -l <mf.csv)" = 2 ]
 }
 
+@test "train: linear regression on more than a million features" {
+    awk 'BEGIN {
+        state = 7
+        for (row = 0; row < 400; row++) {
+            target = 1
+            line = ""
+            for (j = 0; j < 6; j++) {
+                state = (state * 16807) % 2147483647
+                k = int(state / 64) % 40
+                line = line sprintf(" %d:1", j * 300000 + k + 1)
+                target += k % 2 ? j / 4 : -j / 4
+            }
+            print target line
+        }
+    }' >wide
+    psnode train linear wide --test wide -s 3 -n 2 -p 2 -E 30 --set rate=0.5 \
+        --reference -o json >wide.json
+    [ "$(json same_bits <wide.json)" = yes ]
+    [ "$(json model_keys <wide.json)" -gt 1500000 ]
+    # What travels is what the rows have: 240 features and the bias.
+    [ "$(json keys_pushed <wide.json)" -le $((241 * 240)) ]
+    awk -v is="$(json test_rmse <wide.json)" 'BEGIN { exit !(is < 0.1) }'
+    run -64 psnode train linear
+    [[ $output = *"Name a file"* ]]
+}
+
 @test "train: an agent's weights are the same bits, whoever adds up how" {
     psnode train cartpole -s 1 -n 1 -E 2 -o json >one.json
     psnode train cartpole -s 3 -n 3 --parts 5 -E 2 --reference -o json >c.json

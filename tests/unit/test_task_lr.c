@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sparse logistic regression over tables, and what all tasks share: units,
+ * Sparse linear models over tables, and what all tasks share: units,
  * evaluation in chunks, tables in this process.
  */
 #include "task_run.h"
@@ -184,6 +184,103 @@ START_TEST(wrong_places_are_refused)
 }
 END_TEST
 
+/* ---- regression ---- */
+
+/* Targets are a sum over every third feature, and some noise: more distinct
+ * ones than there may be classes if the rows were many. */
+static size_t make_targets(char *text, size_t room, uint64_t seed)
+{
+    size_t used = 0;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, seed);
+    for (int row = 0; row < ROWS; row++) {
+        char entries[FEATURES * 20];
+        size_t length = 0;
+        double target = 2 + 0.1 * (gw_rng_unit(&rng) - 0.5);
+        for (unsigned j = 0; j < FEATURES; j++) {
+            double value = gw_rng_unit(&rng) - 0.5;
+            length +=
+                (size_t)snprintf(entries + length, sizeof entries - length,
+                                 " %u:%.4f", (j + 1) * 100000, value);
+            target += j % 3 == 0 ? value : 0;
+        }
+        used += (size_t)snprintf(text + used, room - used, "%.6f%s\n", target,
+                                 entries);
+    }
+    ck_assert_uint_lt(used + 1, room);
+    return used;
+}
+
+static void configure_linear(void)
+{
+    static char text[ROWS * FEATURES * 22];
+    size_t used = make_targets(text, sizeof text, SEED);
+    ck_assert_int_eq(gw_task_defaults("linear", &run.config, &run.why), GW_OK);
+    run.config.train = task_file(&run, 0, text, used);
+    used = make_targets(text, sizeof text, SEED + 1);
+    run.config.test = task_file(&run, 1, text, used);
+    run.config.batch = 32;
+}
+
+/* There may be more of them than classes. */
+START_TEST(targets_are_numbers)
+{
+    enum { TARGETS = GW_CLASSES_MAX + 2, LINE = 24 };
+    char *text = malloc((size_t)TARGETS * LINE);
+    struct gw_dataset *data, *test;
+    size_t used = 0, ignored;
+    for (int i = 0; i < TARGETS; i++)
+        used += (size_t)snprintf(text + used, LINE, "%d.25 3:1 9:1\n", i);
+    const char *path = task_file(&run, 0, text, used);
+    free(text);
+    ck_assert(!gw_libsvm_load_targets(path, GW_BASE_1, &data, &run.why) &&
+              !gw_libsvm_load_targets(path, GW_BASE_1, &test, &run.why));
+    ck_assert_uint_eq(data->rows, TARGETS);
+    ck_assert_uint_eq(data->class_count, 0);
+    for (int i = 0; i < TARGETS; i++)
+        ck_assert_double_eq(data->target[i], i + 0.25);
+    data->features = 3;
+    ck_assert_int_eq(gw_dataset_match(test, data, &ignored, &run.why), GW_OK);
+    ck_assert_uint_eq(ignored, TARGETS);
+    ck_assert_double_eq(test->target[8], 8.25);
+    gw_dataset_destroy(&data);
+    gw_dataset_destroy(&test);
+}
+END_TEST
+
+START_TEST(regression_keeps_every_promise)
+{
+    configure_linear();
+    task_begin(&run);
+    task_train(&run, 0, 1, 1);
+    task_pull(&run, &(struct gw_unit_place){1, 9, 1, 3});
+    task_expect_slopes(&run, 300 - 9 * 32, 1e-3);
+    task_expect_parts(&run, 4, 5);
+    task_end(&run);
+    task_expect_seed(&run, 2, 3);
+}
+END_TEST
+
+START_TEST(regression_finds_the_targets)
+{
+    static const enum gw_ps_updater updaters[] = {
+        GW_PS_SGD, GW_PS_MOMENTUM, GW_PS_ADAGRAD, GW_PS_ADAM, GW_PS_FTRL};
+    for (size_t i = 0; i < sizeof updaters / sizeof *updaters; i++) {
+        configure_linear();
+        ck_assert_int_eq(
+            gw_task_choose_updater(&run.config, updaters[i], &run.why), GW_OK);
+        task_begin(&run);
+        struct gw_task_score before = task_score(&run, GW_TASK_TEST, 0);
+        ck_assert_double_eq_tol(before.quality, 2.13, 0.05);
+        task_train(&run, 0, 60, 2);
+        struct gw_task_score after = task_score(&run, GW_TASK_TEST, 60);
+        ck_assert_msg(after.quality < 0.25, "%s: rmse %g",
+                      gw_ps_updater_name(updaters[i]), after.quality);
+        task_clean(&run);
+    }
+}
+END_TEST
+
 static void expect_file_refused(const char *text, enum gw_err code,
                                 const char *sentence)
 {
@@ -272,6 +369,9 @@ Suite *suite_task_lr(void)
     tcase_add_test(c, the_seed_decides);
     tcase_add_test(c, evaluation_is_the_sum_of_units);
     tcase_add_test(c, wrong_places_are_refused);
+    tcase_add_test(c, targets_are_numbers);
+    tcase_add_test(c, regression_keeps_every_promise);
+    tcase_add_test(c, regression_finds_the_targets);
     tcase_add_test(c, bad_input_is_refused);
     tcase_add_test(c, pushes_of_a_batch_are_one_update);
     tcase_add_test(c, tables_that_make_no_sense);

@@ -47,6 +47,8 @@ struct gw_dataset {
     uint32_t *label;
     unsigned class_count;
     double *classes;     /* distinct labels, ascending */
+    double *target;      /* of rows whose labels are numbers, not classes; else
+                            NULL, and then `label` and `classes` are not */
     unsigned index_base; /* what the file counts from: 0 or 1 */
 };
 
@@ -67,7 +69,12 @@ GW_API GW_MUST_CHECK enum gw_err gw_libsvm_load(const char *path,
                                                 enum gw_index_base base,
                                                 struct gw_dataset **data,
                                                 struct gw_error *why);
-/* The same from memory; `name` is for the sentences. */
+/* The same for regression: the labels are any numbers, data->target, and there
+ * are no classes. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_libsvm_load_targets(const char *path, enum gw_index_base base,
+                       struct gw_dataset **data, struct gw_error *why);
+/* gw_libsvm_load from memory; `name` is for the sentences. */
 GW_API GW_MUST_CHECK enum gw_err gw_libsvm_parse(const void *text, size_t bytes,
                                                  const char *name,
                                                  enum gw_index_base base,
@@ -81,8 +88,8 @@ GW_API float gw_dataset_largest(const struct gw_dataset *data);
 GW_API void gw_dataset_scale(struct gw_dataset *data, float factor);
 /* Makes `test` speak of the classes and features of `train`: labels are
  * renumbered, entries of features that `train` does not have are removed and
- * counted in *ignored. GW_EDATA, `test` unchanged: a label that `train` does
- * not have. */
+ * counted in *ignored. Targets stay as they are. GW_EDATA, `test` unchanged: a
+ * label that `train` does not have. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_dataset_match(struct gw_dataset *test, const struct gw_dataset *train,
                  size_t *ignored, struct gw_error *why);

@@ -19,6 +19,7 @@
  * nothing. What is random follows from the seed and the sample's own number.
  *
  *     lr        sparse binary logistic regression; table "w"
+ *     linear    sparse regression by least squares; "w"
  *     mf        matrix factorisation of made-up ratings; "user" and "item"
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
  *               good with parts of 500 to 2000 words, up to 8 of them
@@ -45,6 +46,7 @@ enum { GW_TASK_TABLES_MAX = 2 };
 
 enum gw_task_kind {
     GW_TASK_LR,
+    GW_TASK_LINEAR,
     GW_TASK_MF,
     GW_TASK_WORD2VEC,
     GW_TASK_DRIFT,
@@ -55,8 +57,8 @@ enum gw_task_kind {
 /* Begin with gw_task_defaults: zero is a value like others. */
 struct gw_task_config {
     enum gw_task_kind kind;
-    const char *train; /* lr: LibSVM; word2vec: text; else NULL */
-    const char *test;  /* lr: LibSVM, or NULL; else NULL */
+    const char *train; /* lr, linear: LibSVM; word2vec: text; else NULL */
+    const char *test;  /* lr, linear: LibSVM, or NULL; else NULL */
     uint64_t seed;
     uint64_t epochs; /* as planned; word2vec's rate falls to nothing by then */
     size_t batch;    /* rows of a batch; 0: all */
@@ -96,7 +98,7 @@ struct gw_task_config {
     } cartpole;
 };
 
-/* "lr", "mf", "word2vec", "drift", "cartpole" */
+/* "lr", "linear", "mf", "word2vec", "drift", "cartpole" */
 GW_API const char *gw_task_name(enum gw_task_kind kind);
 /* A good beginning for that model; GW_EINVAL: there is no such model. */
 GW_API GW_MUST_CHECK enum gw_err gw_task_defaults(const char *name,
@@ -193,7 +195,7 @@ struct gw_task_score {
     double quality; /* what gw_task_quality names */
 };
 
-/* "accuracy" (lr), "rmse" (mf, drift), "first" (word2vec: the share of pairs
+/* "accuracy" (lr), "rmse" (linear, mf, drift), "first" (word2vec: the share of pairs
  * whose word scores above all that were drawn against it), "return" (cartpole:
  * the mean number of steps of an episode) */
 GW_API const char *gw_task_quality(const struct gw_task *task);
@@ -204,7 +206,7 @@ GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
  * the last thousand rows of the epoch before `epochs`, and the test set the
  * thousand that come then; of cartpole likewise a hundred episodes. word2vec's
  * train set is the text, with pairs and negatives of its own that are always
- * the same. GW_ENOTSUP: there is no test set (lr without a file, word2vec);
+ * the same. GW_ENOTSUP: there is no test set (lr and linear without a file, word2vec);
  * else what `fetch` says. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
