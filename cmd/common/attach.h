@@ -81,7 +81,8 @@
  *    "nodes": of a server: {"node", "role", "number", "phase", "primaries",
  *              "secondaries", "learners", "rows", "bytes", "pushes", "pulls",
  *              "push_keys", "pull_keys", "duplicates", "refused", "nans",
- *              "dropped", "staged", "takeovers", "moved", "freeze_ms", "lease"}
+ *              "dropped", "staged", "messages_sent", "messages_saved",
+ *              "takeovers", "moved", "freeze_ms", "lease"}
  *             of a worker: {"clock", "data_epoch", "batch", "part", "parts",
  *              "closed", "staleness", "units", "unit_keys", "model_keys",
  *              "waited_share", "nans", and struct gw_ps_counts},

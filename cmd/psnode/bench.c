@@ -75,13 +75,18 @@ static const struct field fields[] = {
     {"p50_us", "p50 us", FIELD_REAL, 2, false},
     {"p99_us", "p99 us", FIELD_REAL, 2, false},
     {"key_lists_sent", NULL, FIELD_INTEGER, 0, true},
-    {"bytes_in_place", NULL, FIELD_INTEGER, 0, true},
+    {"retries", NULL, FIELD_INTEGER, 0, true},
+    {"messages_sent", "messages", FIELD_INTEGER, 0, false},
+    {"messages_saved", "saved", FIELD_INTEGER, 0, false},
+    {"bytes_in_place", "in place", FIELD_INTEGER, 0, false},
     {"wrong", "#wrong", FIELD_INTEGER, 0, false},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 struct sum {
-    uint64_t requests, wrong, key_lists, in_place;
+    uint64_t requests, wrong, key_lists;
+    uint64_t retries, messages, saved,
+        in_place; /* of the requests that were timed */
     double requests_per_s;
     double *samples_us;
     size_t sample_count;
@@ -110,6 +115,9 @@ static void print_row(struct output *output, const char *name, struct sum *sum)
             {.real = stats_quantile(sum->samples_us, sum->sample_count, 0.5)},
             {.real = stats_quantile(sum->samples_us, sum->sample_count, 0.99)},
             {.integer = (int64_t)sum->key_lists},
+            {.integer = (int64_t)sum->retries},
+            {.integer = (int64_t)sum->messages},
+            {.integer = (int64_t)sum->saved},
             {.integer = (int64_t)sum->in_place},
             {.integer = (int64_t)sum->wrong},
         });
@@ -120,7 +128,10 @@ static struct sum sum_of(struct bench_report *report)
     return (struct sum){.requests = report->requests,
                         .wrong = report->wrong,
                         .key_lists = report->counts.key_lists_sent,
-                        .in_place = report->counts.bytes_in_place,
+                        .retries = report->retries,
+                        .messages = report->messages_sent,
+                        .saved = report->messages_saved,
+                        .in_place = report->bytes_in_place,
                         .requests_per_s =
                             (double)report->requests / (double)report->ns * 1e9,
                         .samples_us = report->samples_us,
@@ -144,6 +155,9 @@ static enum gw_err print_rows(struct output *output,
         all.requests += one.requests;
         all.wrong += one.wrong;
         all.key_lists += one.key_lists;
+        all.retries += one.retries;
+        all.messages += one.messages;
+        all.saved += one.saved;
         all.in_place += one.in_place;
         all.requests_per_s += one.requests_per_s;
         snprintf(name, sizeof name, "%u", k);
@@ -220,7 +234,8 @@ static int run(int operand_count, char **operands)
     if (code)
         return complain(&why);
     output_collect(output);
-    output_spare(output, "op wire floats keys p99_us");
+    output_spare(output, "bytes_in_place messages_saved messages_sent op wire "
+                         "floats keys p99_us");
     output_note_integer(output, "seed", (int64_t)bench.seed);
     progress("%s of %u keys of %u floats over %s", bench.op_name, bench.keys,
              bench.floats, bench.wire);

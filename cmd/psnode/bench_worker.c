@@ -158,10 +158,22 @@ static enum gw_err warm_up(struct worker *w, struct gw_error *why)
     return code ? code : finish_all(w, why);
 }
 
+static void note_messages(struct worker *w, const struct gw_ps_counts *before)
+{
+    struct gw_ps_counts now;
+    gw_ps_get_counts(w->ps, &now);
+    w->report->messages_sent = now.messages_sent - before->messages_sent;
+    w->report->messages_saved = now.messages_saved - before->messages_saved;
+    w->report->retries = now.retries - before->retries;
+    w->report->bytes_in_place = now.bytes_in_place - before->bytes_in_place;
+}
+
 static enum gw_err measure(struct worker *w, struct gw_error *why)
 {
     const struct bench *bench = w->bench;
+    struct gw_ps_counts counts;
     enum gw_err code = GW_OK;
+    gw_ps_get_counts(w->ps, &counts);
     uint64_t began_ns = gw_now_ns(), now_ns = began_ns, before = w->requests;
     uint64_t most = bench_rounds_max(bench);
     w->report->sample_count = 0;
@@ -177,6 +189,7 @@ static enum gw_err measure(struct worker *w, struct gw_error *why)
     if (!code)
         code = finish_all(w, why);
     w->report->ns = gw_now_ns() - began_ns;
+    note_messages(w, &counts);
     w->report->requests = w->requests - before;
     return code;
 }

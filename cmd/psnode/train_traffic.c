@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What a training has moved, and how unevenly: keys that were pulled beside
- * those of the model, bytes, and the largest shares of a server and of a slot.
+ * those of the model, bytes, messages, and the largest shares of a server and of a slot.
  * A slot that is asked for more than a server's fair share is one that no
  * placement can even out.
  */
@@ -39,6 +39,7 @@ static void put_bytes(struct output *o, const json_t *status)
         {"rows_held_back", "rows_held_back"},
         {"key_lists_sent", "key_lists_sent"},
         {"key_lists_cached", "key_lists_cached"},
+        {"retries", "retries"},
     };
     int64_t sent = train_sum(status, "worker", "bytes_sent");
     train_fact(o, "bytes_sent", (double)sent,
@@ -48,6 +49,27 @@ static void put_bytes(struct output *o, const json_t *status)
          i++)
         output_note_integer(o, names[i][0],
                             train_sum(status, "worker", names[i][1]));
+}
+
+/* Without coalescing those that were saved would have been sent as well. */
+static void put_messages(struct output *o, const json_t *status)
+{
+    static const char *const roles[] = {"worker", "server"};
+    static const char *const names[][2] = {
+        {"messages_sent", "messages_saved"},
+        {"server_messages_sent", "server_messages_saved"}};
+    for (unsigned r = 0; r < 2; r++) {
+        int64_t sent = train_sum(status, roles[r], "messages_sent");
+        int64_t saved = train_sum(status, roles[r], "messages_saved");
+        train_fact(o, names[r][0], (double)sent,
+                   "%" PRId64 " by %ss, %" PRId64 " saved by coalescing", sent,
+                   roles[r], saved);
+        if (!train_is_table())
+            output_note_integer(o, names[r][1], saved);
+    }
+    int64_t lent = train_sum(status, "worker", "bytes_in_place");
+    train_fact(o, "bytes_in_place", (double)lent,
+               "%" PRId64 " of workers' bytes were not copied", lent);
 }
 
 /* With ask-routes=1. */
@@ -115,6 +137,7 @@ void train_traffic(struct output *output, const json_t *status)
 {
     put_keys(output, status);
     put_bytes(output, status);
+    put_messages(output, status);
     put_routes(output, status);
     put_hottest(output, status);
 }

@@ -154,6 +154,7 @@ static void add_counts(struct gw_ps_counts *sum,
     sum->rows_held_back += more->rows_held_back;
     sum->waited_ns += more->waited_ns;
     sum->messages_sent += more->messages_sent;
+    sum->messages_saved += more->messages_saved;
     sum->routes_asked += more->routes_asked;
     sum->routes_ns += more->routes_ns;
 }

@@ -97,7 +97,7 @@ static const struct setting {
     {"no-place", SET_SWITCH, ANY, WORKER(no_place),
      "shm: values are copied, never read in place"},
     {"no-bundle", SET_SWITCH, ANY, WORKER(no_bundle),
-     "one message a request and server"},
+     "one message per slot of a request, not per server"},
     {"ask-routes", SET_SWITCH, ANY, WORKER(ask_routes),
      "controllers are asked before each access"},
     {"threads", SET_U32, ANY, SERVER(threads), "of a server, that apply"},

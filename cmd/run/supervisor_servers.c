@@ -52,6 +52,8 @@ static void put_counts(json_t *node, const struct gw_ps_counts *c)
     put(node, "bytes_sent", c->bytes_sent);
     put(node, "bytes_received", c->bytes_received);
     put(node, "bytes_in_place", c->bytes_in_place);
+    put(node, "messages_sent", c->messages_sent);
+    put(node, "messages_saved", c->messages_saved);
     put(node, "retries", c->retries);
     put(node, "refusals", c->refusals);
     put(node, "key_lists_sent", c->key_lists_sent);
@@ -136,6 +138,8 @@ static json_t *server_json(const struct run *run, const struct child *child)
     put(node, "nans", s->nans);
     put(node, "dropped", s->dropped);
     put(node, "staged", s->staged);
+    put(node, "messages_sent", s->messages_sent);
+    put(node, "messages_saved", s->messages_saved);
     put(node, "takeovers", s->takeovers);
     put(node, "moved", s->moved);
     json_object_set_new(node, "freeze_ms",

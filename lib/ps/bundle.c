@@ -92,6 +92,7 @@ static void flush_node(struct gw__bundles *bundles, unsigned node)
     const struct head head = {MAGIC, to->count};
     memcpy(to->data, &head, sizeof head);
     letter.parts[0] = (struct gw__post_part){to->data, to->used};
+    bundles->saved += to->count - 1;
     bundles->send(bundles->context, to->count == 1 ? &to->first : &letter);
 }
 

@@ -43,6 +43,7 @@ struct gw__bundles {
     struct gw__bundle_to to[GW__POST_NODES];
     uint64_t begun;   /* nodes, as bits, that got a letter in this turn */
     uint64_t waiting; /* those for which something is gathered */
+    uint64_t saved;   /* letters that travelled in another one's message */
 };
 
 /* Takes the letter as gw__post_send does. What is lent of a small one may come

@@ -253,6 +253,7 @@ static enum gw_err connect(struct gw_ps *ps, const struct gw_ps_config *config,
         .incarnation = gw__node_incarnation(ps->node),
         .no_key_cache = config->no_key_cache,
         .half = config->half,
+        .no_coalesce = config->no_bundle,
         .context = ps,
         .send = send_letter};
     err = gw__worker_new(&worker, &ps->worker, why);
@@ -344,5 +345,6 @@ void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
     const struct gw__post_counts *post =
         gw__post_counts(gw__node_post(ps->node));
     counts->messages_sent = post->sent;
+    counts->messages_saved += ps->bundles.saved;
     counts->bytes_in_place = post->lent_bytes; /* not all that was offered */
 }

@@ -48,6 +48,7 @@ struct gw__worker_config {
     unsigned node;
     struct gw__id incarnation;
     bool no_key_cache, half;
+    bool no_coalesce;   /* each slot of an access has a letter of its own */
     uint64_t resend_ns; /* 0: 100 ms, doubling up to 1 s */
     size_t piece_bytes; /* values of larger messages are cut; 0: 2 MB */
     void *context;

@@ -76,6 +76,7 @@ static void sort(struct sorter *s, const struct gw__access *access,
 struct cutter {
     struct gw__cut *cut;
     bool counts_only;
+    bool lone_slots; /* no piece has two slots */
     unsigned pieces, segments;
     struct gw__piece piece; /* the last */
 };
@@ -138,7 +139,7 @@ static void cut_slots(struct cutter *c, const struct sorter *s,
     for (unsigned i = 0; i < s->slot_count; i++) {
         unsigned slot = s->slots[i], node = s->routes->slots[slot].primary;
         uint32_t left = (uint32_t)s->counts[slot];
-        if (node != last_node)
+        if (node != last_node || c->lone_slots)
             close_piece(c);
         last_node = node;
         while (left > 0) {
@@ -172,7 +173,9 @@ static enum gw_err make_pieces(struct gw__worker *worker,
                                const struct sorter *s, struct gw__cut *cut,
                                size_t row_bytes, struct gw_error *why)
 {
-    struct cutter c = {.cut = cut, .counts_only = true};
+    struct cutter c = {.cut = cut,
+                       .counts_only = true,
+                       .lone_slots = worker->config.no_coalesce};
     cut_slots(&c, s, row_bytes, worker->config.piece_bytes);
     cut->pieces = calloc(c.pieces ? c.pieces : 1, sizeof *cut->pieces);
     cut->segments = calloc(c.segments ? c.segments : 1, sizeof *cut->segments);

@@ -271,10 +271,12 @@ static enum gw_err put_parts(struct parcel_plan *p)
     return err;
 }
 
-static void count(struct gw_ps_counts *counts, const struct gw__letter *letter)
+/* Each slot behind the first would have been a message of its own. */
+static void count(struct gw_ps_counts *counts, const struct parcel_plan *p)
 {
-    for (unsigned i = 0; i < letter->part_count; i++)
-        counts->bytes_sent += letter->parts[i].bytes;
+    for (unsigned i = 0; i < p->letter.part_count; i++)
+        counts->bytes_sent += p->letter.parts[i].bytes;
+    counts->messages_saved += p->head.segments > 1 ? p->head.segments - 1U : 0;
 }
 
 enum gw_err gw__letter_send(struct gw__worker *worker,
@@ -293,7 +295,7 @@ enum gw_err gw__letter_send(struct gw__worker *worker,
     p.letter.part_count = p.letter.parts[2].bytes   ? 3
                           : p.letter.parts[1].bytes ? 2
                                                     : 1;
-    count(&worker->counts, &p.letter);
+    count(&worker->counts, &p);
     worker->config.send(worker->config.context, &p.letter);
     return GW_OK;
 }

@@ -296,6 +296,47 @@ END_TEST
 
 /* ---- in a cluster ---- */
 
+/* Messages of ten pushes to all slots, none of which was repeated. */
+static uint64_t messages_of_pushes(bool no_bundle, unsigned servers,
+                                   unsigned slots, uint64_t *saved)
+{
+    struct gw_error why;
+    struct gw_ps_local *local;
+    const struct gw_ps_local_config config = {.servers = servers,
+                                              .slots = slots};
+    const struct gw_ps_config client = {.no_bundle = no_bundle};
+    struct gw_ps_counts before, after;
+    ck_assert_msg(!gw_ps_local_start(&config, &local, &why), "%s", why.text);
+    struct gw_ps *ps = cluster_join_with(local, &client);
+    unsigned table = cluster_table(ps, 1);
+    cluster_push(ps, table, CLUSTER_KEYS);
+    do {
+        gw_ps_get_counts(ps, &before);
+        for (unsigned i = 0; i < 10; i++)
+            cluster_push(ps, table, CLUSTER_KEYS);
+        gw_ps_get_counts(ps, &after);
+    } while (after.retries != before.retries);
+    gw_ps_close(&ps);
+    gw_ps_local_stop(&local);
+    *saved = after.messages_saved - before.messages_saved;
+    return after.messages_sent - before.messages_sent;
+}
+
+/* One message for each server that has slots, or one for each slot. */
+START_TEST(a_push_is_a_message_a_server_or_a_message_a_slot)
+{
+    static const unsigned crews[][2] = {{1, 8}, {2, 12}, {3, 16}};
+    uint64_t saved;
+    unsigned servers = crews[_i][0], slots = crews[_i][1];
+    ck_assert_uint_eq(messages_of_pushes(false, servers, slots, &saved),
+                      10 * servers);
+    ck_assert_uint_eq(saved, 10 * (slots - servers));
+    ck_assert_uint_eq(messages_of_pushes(true, servers, slots, &saved),
+                      10 * slots);
+    ck_assert_uint_eq(saved, 0);
+}
+END_TEST
+
 enum { PUSHES = 20 };
 
 /* Its messages, when it says that it has taken all pushes. */
@@ -362,6 +403,8 @@ Suite *suite_ps_bundle(void)
     tcase_add_test(pure, bytes_that_lie_are_refused);
     suite_add_tcase(suite, pure);
     tcase_add_unchecked_fixture(cluster, cluster_setup, NULL);
+    tcase_add_loop_test(cluster,
+                        a_push_is_a_message_a_server_or_a_message_a_slot, 0, 3);
     tcase_add_loop_test(cluster, servers_send_fewer_messages, 0, 3);
     suite_add_tcase(suite, cluster);
     return suite;

@@ -92,8 +92,9 @@ struct gw_ps_config {
     /* Experiments: each turns one idea off. */
     bool no_key_cache; /* key lists travel with every request */
     bool no_place;     /* shm: values are copied, never read in place */
-    bool no_bundle;    /* small letters of one call to one server travel as a
-                          message each, not behind the first one */
+    bool no_bundle;    /* each slot of a push or pull is a message of its own;
+                          else all slots of a server, and small requests of
+                          one call to it, are coalesced into one message */
     bool ask_routes;   /* controllers are asked before each push and pull */
     /* Filters of what is pushed (not with the updater assign). What they keep
      * travels when the client closes, or with a push of no keys. */
@@ -236,6 +237,7 @@ struct gw_ps_counts {
     uint64_t rows_held_back; /* by filters */
     uint64_t waited_ns;      /* in gw_ps_next, for others */
     uint64_t messages_sent;  /* on the data path, with bundles as one */
+    uint64_t messages_saved; /* that no_bundle would have sent as well */
     uint64_t routes_asked, routes_ns; /* with ask_routes: times, how long */
 };
 GW_API void gw_ps_get_counts(const struct gw_ps *ps,
@@ -323,6 +325,7 @@ struct gw_ps_server_status {
     uint64_t takeovers, moved; /* slots */
     uint64_t freeze_ns_max;    /* how long a moving slot was not served */
     uint64_t messages_sent;    /* on the data path, with bundles as one */
+    uint64_t messages_saved;   /* by bundles */
     /* Of groups whose clock is here. */
     struct gw_ps_clock_status {
         bool here;
