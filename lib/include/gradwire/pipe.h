@@ -310,7 +310,7 @@ struct gw_synthetic {
     bool spin;
     double forward_us, input_us, weight_us; /* a micro-batch */
     size_t message_elements;
-    /* the work's own; zero at first */
+    /* the work's own; zero at first, and late_ns at the begin of each step */
     uint64_t late_ns;
     unsigned spin_rounds;
 };
