@@ -570,12 +570,6 @@ END
     sees() {
         until_true 60 shows "$1" || { cat seen; return 1; }
     }
-    # The line is the command's: Ctrl-C drops what the terminal still holds.
-    # shellcheck disable=SC2317
-    waits() {
-        shows "> wait alive==9" &&
-            [ "$($tmux display-message -p -t t '#{cursor_x}')" -eq 0 ]
-    }
     # Who is too early says it to the prompt, which minds nothing.
     # shellcheck disable=SC2317
     interrupts() {
@@ -591,7 +585,8 @@ END
     sees "leader"
     $tmux send-keys -t t C-c
     $tmux send-keys -t t "wait alive==9" Enter
-    until_true 60 waits || { cat seen; return 1; }
+    # Ctrl-C drops what the terminal still holds: the line must be read first.
+    sees "waiting until alive==9"
     until_true 60 interrupts
     $tmux send-keys -t t C-d
     sees "run mole is down"
