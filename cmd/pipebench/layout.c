@@ -4,7 +4,7 @@
  * that are inserted and what they move; with --run it is trained there. This
  * file reads the options and the network, and lays it out; read on in layout.h.
  */
-#include "layout.h"
+#include "layout_search.h"
 
 #include "common/key.h"
 #include "pipebench.h"
@@ -19,10 +19,13 @@ static struct options {
     unsigned group, batch, micros, chunks, steps;
     double rate, momentum;
     uint64_t bucket_bytes;
-    bool run, no_overlap, compare;
+    bool run, no_overlap, compare, search;
+    uint64_t memory;
+    unsigned rows;
+    struct layout_cluster cluster;
 } given = {
-    .mesh = "1x1x1",
-    .mode = "replicated",
+    .rows = 10,
+    .cluster = {.tflops = 10, .alpha_ns = 1000},
     .optimiser = "momentum",
     .scale = "max",
     .wire = "shm",
@@ -55,6 +58,26 @@ static const struct option_spec specs[] = {
     {"optimiser", 0, OPTION_CHOICE, &given.optimiser, "NAME",
      "sgd, momentum or adam: 0, 1, 2 words of state a parameter",
      "sgd|momentum|adam"},
+    {"topo", 'T', OPTION_TEXT, &given.cluster.topo, "FILE",
+     "a step on this cluster in virtual time, in both orders of the mesh",
+     NULL},
+    {"without", 0, OPTION_TEXT, &given.cluster.without, "KIND",
+     "--topo: without this kind of links, as in servers", NULL},
+    {"tflops", 0, OPTION_REAL, &given.cluster.tflops, "N",
+     "--topo: 10^12 operations a second of a rank; 0: no limit (default 10)",
+     NULL},
+    {"alpha", 0, OPTION_DURATION, &given.cluster.alpha_ns, "TIME",
+     "--topo: what a message costs its sender", NULL},
+    {"reduce", 0, OPTION_BYTES, &given.cluster.reduce_rate, "SIZE",
+     "--topo: bytes a second that a rank reduces (0: no limit)", NULL},
+    {"links", 0, OPTION_FLAG, &given.cluster.links, NULL,
+     "--topo: a row for each link, not for the busiest of each kind", NULL},
+    {"search", 0, OPTION_FLAG, &given.search, NULL,
+     "--topo: the fastest layout; what options give is kept", NULL},
+    {"memory", 0, OPTION_BYTES, &given.memory, "SIZE",
+     "--search: what a rank may hold (0: no limit)", NULL},
+    {"rows", 0, OPTION_COUNT, &given.rows, "N",
+     "--search: so many meshes and modes (default 10)", NULL},
     {"run", 'r', OPTION_FLAG, &given.run, NULL, "train it, a process a rank",
      NULL},
     {"data", 'd', OPTION_TEXT, &given.data, "FILE",
@@ -87,6 +110,16 @@ static enum gw_err check(const struct options *o, struct gw_error *why)
                        o->compare ? "--compare"
                        : o->data  ? "--data"
                                   : "--test");
+    if (o->run && o->cluster.topo)
+        return gw_fail(why, GW_EINVAL,
+                       "--run trains here; --topo simulates: choose one");
+    if (o->search && !o->cluster.topo)
+        return gw_fail(why, GW_EINVAL, "--search needs --topo FILE");
+    if (o->memory && !o->search)
+        return gw_fail(why, GW_EINVAL, "--memory is for --search");
+    if (!(o->cluster.tflops >= 0))
+        return gw_fail(why, GW_EINVAL, "--tflops must not be below 0, not %g",
+                       o->cluster.tflops);
     if (o->run && !o->data)
         return gw_fail(why, GW_EINVAL, "--run needs --data FILE to learn from");
     if (o->steps == 0)
@@ -122,9 +155,11 @@ static enum gw_err understand(const struct options *o,
     };
     enum gw_err err = check(o, why);
     if (!err)
-        err = gw_mesh_parse(o->mesh, &options->layout.mesh, why);
+        err = gw_mesh_parse(o->mesh ? o->mesh : "1x1x1", &options->layout.mesh,
+                            why);
     if (!err)
-        err = gw_data_mode_parse(o->mode, &options->layout.mode, why);
+        err = gw_data_mode_parse(o->mode ? o->mode : "replicated",
+                                 &options->layout.mode, why);
     if (!err)
         err = gw_optimiser_parse(o->optimiser, &options->optimiser, why);
     options->layout.optimiser_words = gw_optimiser_words(options->optimiser);
@@ -147,30 +182,66 @@ static enum gw_err get_schedule(const struct options *o,
     return schedule_get(NULL, &source, schedule, why);
 }
 
-static enum gw_err lay_out(const char *path, const struct options *o,
+static enum gw_err search(const struct options *o,
+                          const struct layout_options *options,
+                          const struct gw_network *network,
+                          struct gw_error *why)
+{
+    const struct gw_schedule_kind *kind;
+    const struct search_space space = {
+        .network = network,
+        .mesh = o->mesh ? &options->layout.mesh : NULL,
+        .mode = o->mode,
+        .schedule = o->schedule,
+        .group = o->group,
+        .batch = o->batch,
+        .optimiser_words = options->layout.optimiser_words,
+        .micros = o->micros == UINT32_MAX ? 0 : o->micros,
+        .chunks = o->chunks == UINT32_MAX ? 0 : o->chunks,
+        .memory = o->memory,
+    };
+    if (o->schedule && schedule_kind(o->schedule, &kind, why))
+        return why->code;
+    return search_show(&o->cluster, &space, o->rows, why);
+}
+
+/* The layout that the options describe: trained, timed or shown. */
+static enum gw_err lay_out(const struct options *o,
+                           struct layout_options *options,
+                           const struct gw_network *network, const char *path,
                            struct gw_error *why)
 {
-    struct layout_options options;
-    struct gw_network *network = NULL;
     struct gw_schedule *schedule = NULL;
     struct gw_layout *layout = NULL;
-    enum gw_err err = understand(o, &options, why);
-    if (!err)
-        err = gw_network_load(path, &network, why);
-    if (!err)
-        err = get_schedule(o, &options.layout.mesh, &schedule, why);
+    enum gw_err err = get_schedule(o, &options->layout.mesh, &schedule, why);
     if (!err) {
-        options.layout.micros = schedule->micros;
-        options.layout.chunks = schedule->chunks;
-        err = gw_layout_new(network, &options.layout, &layout, why)
+        options->layout.micros = schedule->micros;
+        options->layout.chunks = schedule->chunks;
+        err = gw_layout_new(network, &options->layout, &layout, why)
                   ? gw_wrap(why, why->code, "%s", path)
                   : GW_OK;
     }
     if (!err)
-        err = o->run ? layout_train(&options, layout, schedule, why)
-                     : layout_show(layout, why);
+        err = o->run ? layout_train(options, layout, schedule, why)
+              : o->cluster.topo
+                  ? layout_time_show(&o->cluster, layout, schedule, why)
+                  : layout_show(layout, why);
     gw_layout_destroy(&layout);
     gw_schedule_destroy(&schedule);
+    return err;
+}
+
+static enum gw_err use(const char *path, const struct options *o,
+                       struct gw_error *why)
+{
+    struct layout_options options;
+    struct gw_network *network = NULL;
+    enum gw_err err = understand(o, &options, why);
+    if (!err)
+        err = gw_network_load(path, &network, why);
+    if (!err)
+        err = o->search ? search(o, &options, network, why)
+                        : lay_out(o, &options, network, path, why);
     gw_network_destroy(&network);
     return err;
 }
@@ -179,7 +250,7 @@ static int run(int operand_count, char **operands)
 {
     struct gw_error why;
     (void)operand_count;
-    return lay_out(operands[0], &given, &why) ? complain(&why) : 0;
+    return use(operands[0], &given, &why) ? complain(&why) : 0;
 }
 
 const struct command command_layout = {
@@ -189,6 +260,8 @@ const struct command command_layout = {
     .examples =
         "pipebench layout digits.net --mesh 1x2x1\n"
         "pipebench layout digits.net --mesh 4 --mode sharded --group 2\n"
+        "pipebench layout digits.net --topo server-8.topo --search "
+        "--memory 64K\n"
         "pipebench layout digits.net --mesh 2x2x1 --run --data digits.libsvm "
         "--compare\n",
     .options = specs,

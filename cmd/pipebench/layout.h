@@ -3,6 +3,8 @@
  * `pipebench layout`: what its parts share.
  *   layout.c         options; the network, its layout and its schedule
  *   layout_table.c   what lies where, and what is inserted
+ *   layout_topo.c    --topo: a step on a cluster, in both orders of the mesh
+ *   layout_search.c  --search: the fastest layout that fits
  *   layout_train.c   --run: the data, the ranks, and --compare
  *   layout_rank.c    the life of one rank
  *   layout_report.c  what the ranks tell, gathered, checked and printed
@@ -29,6 +31,33 @@ struct layout_options {
 /* Prints the operators of a layout, and what a step moves and a rank holds. */
 GW_MUST_CHECK enum gw_err layout_show(const struct gw_layout *layout,
                                       struct gw_error *why);
+
+/* The cluster that a layout is simulated on. */
+struct layout_cluster {
+    const char *topo, *without; /* without NULL: all links */
+    double tflops;              /* of a rank, 10^12 a second */
+    uint64_t alpha_ns;
+    uint64_t reduce_rate; /* bytes a second; 0: no limit */
+    bool links;           /* a row for each link */
+};
+/* Both are the caller's, also after an error. */
+GW_MUST_CHECK enum gw_err
+layout_cluster_get(const struct layout_cluster *cluster,
+                   struct gw_topology **topology,
+                   struct gw_layout_timer **timer, struct gw_error *why);
+/* What the cluster's figures are based on. */
+struct output;
+void layout_cluster_notes(const struct layout_cluster *cluster,
+                          const struct gw_topology *topology,
+                          struct output *output);
+/* Prints a step's calls, times, memory and links in both orders. */
+GW_MUST_CHECK enum gw_err layout_time_show(const struct layout_cluster *cluster,
+                                           const struct gw_layout *layout,
+                                           const struct gw_schedule *schedule,
+                                           struct gw_error *why);
+/* Network, mesh, mode and so on. */
+void layout_notes(struct output *output, const struct gw_layout *layout);
+
 /* Trains. GW_EWRONG: counted is not predicted, or --compare finds other
  * losses. */
 GW_MUST_CHECK enum gw_err layout_train(const struct layout_options *options,

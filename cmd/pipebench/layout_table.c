@@ -205,7 +205,7 @@ static void put_totals(struct output *output, const struct gw_layout *layout,
 
 /* ---- all of it ---- */
 
-static void put_notes(struct output *output, const struct gw_layout *layout)
+void layout_notes(struct output *output, const struct gw_layout *layout)
 {
     char mesh[40];
     const struct gw_layout_options *o = &layout->options;
@@ -226,7 +226,7 @@ enum gw_err layout_show(const struct gw_layout *layout, struct gw_error *why)
     if (output_begin("pipebench layout", common.output, fields, FIELD_COUNT,
                      &output, why))
         return why->code;
-    put_notes(output, layout);
+    layout_notes(output, layout);
     output_collect(output);
     output_spare(output, "one_process parameters shape");
     for (unsigned i = 0; i < layout->operator_count; i++) {

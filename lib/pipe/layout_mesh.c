@@ -67,3 +67,15 @@ enum gw_err gw_data_mode_parse(const char *name, enum gw_data_mode *mode,
                    "\"%.40s\" is no mode; it is replicated, zero1 or sharded",
                    name);
 }
+
+const char *gw_mesh_order_name(enum gw_mesh_order order)
+{
+    return order == GW_MESH_MODEL ? "model" : "data";
+}
+
+unsigned gw_mesh_position(const struct gw_mesh *mesh, enum gw_mesh_order order,
+                          unsigned d, unsigned t, unsigned p)
+{
+    return order == GW_MESH_MODEL ? (d * mesh->pipe + p) * mesh->tensor + t
+                                  : (p * mesh->tensor + t) * mesh->data + d;
+}

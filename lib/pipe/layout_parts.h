@@ -7,6 +7,8 @@
  *   layout_conversion.c  the table of conversions, and their bytes
  *   layout_pieces.c      where the network is cut into pieces
  *   layout_price.c       bytes of a step and memory of a rank
+ *   layout_time.c        a step on a topology in virtual time
+ *   layout_axis.c        one collective of all groups of an axis there
  */
 #ifndef GW__PIPE_LAYOUT_PARTS_H
 #define GW__PIPE_LAYOUT_PARTS_H
@@ -39,5 +41,9 @@ enum gw_err gw__cut(const struct gw_network *network, unsigned pieces,
 /* Elements of a flat array of `parameters`, padded so that blocks, and blocks
  * of blocks, are whole. */
 size_t gw__layout_padded(const struct gw_layout *layout, size_t parameters);
+
+/* Bytes of what a rank has of a micro-batch's tensor that lies so. */
+uint64_t gw__share_bytes(const struct gw_layout *layout,
+                         enum gw_sharding sharding, unsigned features);
 
 #endif

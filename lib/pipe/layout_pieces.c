@@ -24,13 +24,6 @@ struct way {
     bool possible;
 };
 
-static uint64_t work_of(const struct gw_operator *op)
-{
-    return op->kind == GW_OP_DENSE || op->kind == GW_OP_EMBEDDING
-               ? (uint64_t)op->in * op->out
-               : 0;
-}
-
 /* The best way to cut the first `end` operators, given the best ways with one
  * piece fewer. From the latest cut to the earliest, so that the first of equals
  * is the latest. */
@@ -42,7 +35,7 @@ static struct way extend(const struct gw_network *network,
     for (unsigned begin = end; begin-- > 1;) {
         const struct gw_operator *first = &network->operators[begin];
         const struct way *before = &fewer[begin];
-        work += work_of(first);
+        work += gw_operator_work(first);
         if (!before->possible || first->kind == GW_OP_SOFTMAX)
             continue;
         struct way way = {
@@ -65,7 +58,7 @@ static void fill(const struct gw_network *network, unsigned pieces,
     unsigned count = network->operator_count;
     uint64_t work = 0;
     for (unsigned n = 1; n <= count; n++) {
-        work += work_of(&network->operators[n - 1]);
+        work += gw_operator_work(&network->operators[n - 1]);
         ways[n] = (struct way){.largest = work, .possible = true};
     }
     for (unsigned k = 1; k < pieces; k++)

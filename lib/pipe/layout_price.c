@@ -20,6 +20,7 @@
  * are equal and every formula is a whole number of bytes.
  */
 #include "layout_parts.h"
+#include "schedule.h"
 
 size_t gw__layout_padded(const struct gw_layout *layout, size_t parameters)
 {
@@ -38,9 +39,8 @@ static unsigned stage_of(const struct gw_layout *layout, unsigned piece)
     return piece % layout->options.mesh.pipe;
 }
 
-/* Bytes of what a rank has of a tensor that lies so. */
-static uint64_t share_bytes(const struct gw_layout *layout,
-                            enum gw_sharding sharding, unsigned features)
+uint64_t gw__share_bytes(const struct gw_layout *layout,
+                         enum gw_sharding sharding, unsigned features)
 {
     uint64_t bytes = (uint64_t)layout->rows * features * sizeof(float);
     bool shared = sharding == GW_BY_ROW || sharding == GW_BY_FEATURE;
@@ -74,10 +74,11 @@ static void add_border(const struct gw_layout *layout, unsigned i,
         add_conversion(&placed->backward, micros, &price->tensor_backward_bytes,
                        price);
     if (from != to && from == stage)
-        price->pipe_bytes += micros * share_bytes(layout, placed->in, features);
+        price->pipe_bytes +=
+            micros * gw__share_bytes(layout, placed->in, features);
     if (from != to && to == stage)
         price->pipe_bytes +=
-            micros * share_bytes(layout, before->grad_out, features);
+            micros * gw__share_bytes(layout, before->grad_out, features);
 }
 
 static void add_weights(const struct gw_layout *layout,
@@ -113,4 +114,49 @@ void gw_layout_price(const struct gw_layout *layout, unsigned stage,
         if (stage_of(layout, layout->placed[i].piece) == stage)
             add_weights(layout, &layout->placed[i], price);
     }
+}
+
+/* In lines of 64 bytes, as a tape has them (learn/part.c). */
+static uint64_t kept_bytes(const struct gw_layout *layout,
+                           enum gw_sharding sharding, unsigned features)
+{
+    return (gw__share_bytes(layout, sharding, features) + 63) / 64 * 64;
+}
+
+uint64_t gw_layout_activation_bytes(const struct gw_layout *layout,
+                                    unsigned piece)
+{
+    uint64_t bytes = 0;
+    unsigned begin = layout->piece_begin[piece];
+    for (unsigned i = begin; i < layout->piece_begin[piece + 1]; i++) {
+        const struct gw_operator *op = &layout->network->operators[i];
+        const struct gw_placed *placed = &layout->placed[i];
+        bool read = i == 0 && op->kind != GW_OP_EMBEDDING;
+        bool loss = op->kind == GW_OP_SOFTMAX;
+        if (read || (i > begin && placed->forward.needed))
+            bytes += kept_bytes(layout, placed->in, op->in);
+        bytes += loss ? kept_bytes(layout, placed->in, op->in)
+                      : kept_bytes(layout, placed->out, op->out) +
+                            kept_bytes(layout, placed->grad_out, op->out);
+    }
+    return bytes;
+}
+
+uint64_t gw_layout_peak_bytes(const struct gw_layout *layout,
+                              const struct gw_schedule *schedule,
+                              unsigned stage)
+{
+    uint64_t held = 0, most = 0;
+    for (size_t i = schedule->begin[stage]; i < schedule->begin[stage + 1];
+         i++) {
+        struct gw_pass pass = schedule->passes[i];
+        uint64_t bytes = gw_layout_activation_bytes(
+            layout, gw_schedule_virtual(schedule, stage, pass.chunk));
+        if (gw__pass_is_forward(pass))
+            held += bytes;
+        else if (gw__pass_drops(pass))
+            held -= bytes;
+        most = held > most ? held : most;
+    }
+    return most;
 }

@@ -35,6 +35,12 @@ size_t gw_operator_parameters(const struct gw_operator *op)
     }
 }
 
+uint64_t gw_operator_work(const struct gw_operator *op)
+{
+    bool table = op->kind == GW_OP_DENSE || op->kind == GW_OP_EMBEDDING;
+    return table ? (uint64_t)op->in * op->out : 0;
+}
+
 size_t gw_network_parameters(const struct gw_network *network)
 {
     size_t sum = 0;

@@ -48,8 +48,11 @@ static double message_us(const struct simulation *sim,
     if (gw__stage_of(sim->schedule, message->from) ==
         gw__stage_of(sim->schedule, message->to))
         return 0;
-    return costs->message_us +
-           costs->us_per_byte * (double)costs->activation_bytes;
+    return cost(message->forward ? costs->activation_each_us
+                                 : costs->gradient_each_us,
+                costs->message_us +
+                    costs->us_per_byte * (double)costs->activation_bytes,
+                message->from);
 }
 
 static void run_pass(void *context, unsigned stage, size_t index,

@@ -154,7 +154,8 @@ static bool make_chunks(struct gw__traffic *f)
         if (plan->collective != GW_BARRIER)
             gw_plan_extent(plan, c, f->job->count, f->job->elem_bytes, &offset,
                            &length);
-        f->chunk_bytes[c] = length * f->job->elem_bytes;
+        f->chunk_bytes[c] = f->job->chunk_bytes ? f->job->chunk_bytes[c]
+                                                : length * f->job->elem_bytes;
     }
     return f->chunk_bytes != NULL;
 }

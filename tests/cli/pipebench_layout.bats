@@ -204,3 +204,54 @@ refused() {
     run awk 'length > 100' <<<"$plain"
     [ "$output" = "" ]
 }
+
+@test "--topo times a step in both orders, and the orders differ" {
+    topo=$NETS/../topologies/infiniband.topo
+    layout "$NETS/digits.net" --mesh 2x8x1 --topo "$topo" -o json
+    [ "$status" -eq 0 ]
+    [[ $output =~ '"faster_order":"data"' ]]
+    awk -v f="$(member times_faster)" 'BEGIN { exit !(f > 1) }'
+    # What is inserted moves as many bytes in either order; other links do it.
+    row=$(grep '"kind":"gradients"' <<<"$output")
+    [ "$(grep -o '"model_bytes":[0-9]*' <<<"$row" | cut -d : -f 2)" -eq \
+        "$(grep -o '"data_bytes":[0-9]*' <<<"$row" | cut -d : -f 2)" ]
+    layout "$NETS/digits.net" --mesh 2x8x1 --topo "$topo"
+    [[ $output =~ step\ +whole ]]
+    [[ $output =~ held\ +activations ]]
+    [[ $output =~ link\ +infiniband ]]
+    layout "$NETS/digits.net" --mesh 2x8x1 --topo "$topo" --without direct --links -o csv
+    [ "$status" -eq 0 ]
+    grep -q '^link,a.cpu0>a.cpu1 qpi,' <<<"$output"
+    run ! grep '^link,[^,]* direct,' <<<"$output"
+}
+
+@test "--search prints the best and why others lost; memory bounds it" {
+    topo=$NETS/../topologies/server-8.topo
+    layout small.net --topo "$topo" --search -o jsonl
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} =~ '"place":1'.*'"why":"fastest"' ]]
+    held=$(grep -o '"held_bytes":[0-9]*' <<<"${lines[0]}" | cut -d : -f 2)
+    layout small.net --topo "$topo" --search --memory $((held - 1)) -o jsonl
+    [ "$status" -eq 0 ]
+    [ "$(grep -o '"held_bytes":[0-9]*' <<<"${lines[0]}" | cut -d : -f 2)" -lt "$held" ]
+    layout small.net --topo "$topo" --search --memory 64 -o json
+    [ "$status" -eq 1 ]
+    [[ $output =~ '"why":"memory: ' ]]
+    [[ $stderr =~ "no layout fits 64 bytes a rank" ]]
+}
+
+@test "options of a cluster that do not fit are refused" {
+    topo=$NETS/../topologies/server-8.topo
+    layout small.net --search
+    [ "$status" -eq 64 ]
+    [[ $stderr =~ "--search needs --topo FILE" ]]
+    layout small.net --topo "$topo" --memory 1K
+    [ "$status" -eq 64 ]
+    layout small.net --topo "$topo" --run --data rows
+    [ "$status" -eq 64 ]
+    layout small.net --topo "$topo" --mesh 16
+    [ "$status" -eq 64 ]
+    [[ $stderr =~ "the mesh has 16 ranks, the topology 8" ]]
+    layout small.net --topo nowhere.topo
+    [ "$status" -eq 65 ]
+}

@@ -89,6 +89,10 @@ GW_API const char *gw_split_name(enum gw_split split);
 /* Parameters of the whole operator: weights and, of a dense, biases. */
 GW_API size_t gw_operator_parameters(const struct gw_operator *op);
 
+/* Multiplications that one row takes forward, and as many again for each of
+ * the two gradients. Element-wise operators take none. */
+GW_API uint64_t gw_operator_work(const struct gw_operator *op);
+
 /* Text form (gradwire-network(5)). On failure the sentence begins
  * "NAME:LINE:COLUMN: ": words that are none, a network without a loss at its
  * end, a loss or an embedding in its middle, widths beyond the limit. */
@@ -245,12 +249,114 @@ struct gw_layout_price {
 GW_API void gw_layout_price(const struct gw_layout *layout, unsigned stage,
                             struct gw_layout_price *price);
 
+/* What a rank keeps of one micro-batch between its forward and its backward
+ * pass through a piece: inputs where they were converted, outputs, and the
+ * gradients of those. */
+GW_API uint64_t gw_layout_activation_bytes(const struct gw_layout *layout,
+                                           unsigned piece);
+
 /* The parameters of an operator on a rank (parameters_local) as one flat array,
  * cut along the data axis: each of shard_group ranks has so many elements. The
  * array is padded at its end with zeros to a multiple of D x T, in every mode,
  * so that every cut is even; replicated, the block is all of it. */
 GW_API size_t gw_layout_block(const struct gw_layout *layout,
                               size_t parameters);
+
+/* ---- a layout in time ---- */
+
+struct gw_topology; /* gradwire/topology.h */
+struct gw_schedule; /* gradwire/pipe.h */
+
+/* How the ranks of a mesh follow each other on a topology. A run has a third
+ * order, gw_mesh_rank; with one stage it is GW_MESH_MODEL. */
+enum gw_mesh_order {
+    GW_MESH_MODEL, /* (d P + p) T + t: all slices of one model together */
+    GW_MESH_DATA   /* (p T + t) D + d: all copies of one slice together */
+};
+GW_API const char *gw_mesh_order_name(enum gw_mesh_order order); /* "model",
+                                                                    "data" */
+GW_API unsigned gw_mesh_position(const struct gw_mesh *mesh,
+                                 enum gw_mesh_order order, unsigned d,
+                                 unsigned t, unsigned p);
+
+/* The most bytes of activations that a rank of `stage` keeps at once in a step
+ * of this schedule, which has the layout's stages, micros and chunks. */
+GW_API uint64_t gw_layout_peak_bytes(const struct gw_layout *layout,
+                                     const struct gw_schedule *schedule,
+                                     unsigned stage);
+
+struct gw_layout_costs {
+    double work_per_us; /* multiplications of a rank; 0: they take no time */
+    double message_us;  /* as of a gw_topology_job */
+    double reduce_us_per_byte;
+};
+
+/* A collective that is inserted, or a message to another stage. */
+struct gw_layout_call {
+    const char *kind; /* "forward", "backward", "gather", "weights",
+                          "gradients", "across", "parameters", "activation" or
+                          "gradient" */
+    const char *what; /* the collective, or "send" */
+    const char *algo; /* the faster of two; "" of a message */
+    char axis;        /* 'T', 'D' or 'P' */
+    unsigned stage;   /* GW_NONE: all stages at once, at the step's end */
+    unsigned index;   /* the operator that takes it, or whose parameters are
+                         gathered; GW_NONE: of all operators */
+    uint64_t bytes;   /* sent by a rank, one call; of all stages the mean */
+    unsigned calls;   /* a step */
+    double time_us;   /* of one call */
+};
+
+/* Of the stage that works longest: step = compute + tensor + data + idle. */
+struct gw_layout_time {
+    double step_us;
+    double compute_us;
+    double tensor_us; /* collectives along T */
+    double data_us;   /* along D: gathered parameters, and the step's end */
+    double idle_us;   /* it waits for other stages: bubble and messages */
+    unsigned stage;
+    uint64_t held_bytes; /* of the rank that holds most: parameters, gradients,
+                            optimiser state, gathered parameters, activations */
+    unsigned held_stage;
+    unsigned call_count;
+    struct gw_layout_call *calls;
+    unsigned links;
+    uint64_t *link_bytes; /* of each link of the topology, in a step */
+};
+
+/* Times layouts on a topology, whose first ranks are those of the mesh. It
+ * remembers each collective that it has simulated, so that many layouts cost
+ * little more than one. */
+struct gw_layout_timer;
+/* The topology must outlive the timer and keep its order. GW_EINVAL: costs
+ * below zero. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_layout_timer_new(const struct gw_topology *topology,
+                    const struct gw_layout_costs *costs,
+                    struct gw_layout_timer **timer, struct gw_error *why);
+GW_API void gw_layout_timer_destroy(struct gw_layout_timer **timer);
+
+/* One step in virtual time:
+ *
+ *   a collective   gw_topology_simulate: by a ring or by the algorithm with the
+ *                  fewest rounds (all-to-all: pairwise or Bruck), whichever is
+ *                  faster; those of a stage's ranks run at once and share links
+ *   a pass         forward, gradient of the input and gradient of the weights
+ *                  take a multiplication for each weight and row, and the
+ *                  collectives along T (and gathers along D) that it needs
+ *   the passes     gw_pipe_simulate; messages between stages overlap with work
+ *   the end        when all passes are done, what is reduced or gathered once
+ *                  a step, of all stages at once: as a run without overlap
+ *
+ * The collectives of different stages slow each other down only at the end.
+ * GW_EINVAL: the topology has fewer ranks than the mesh, or the schedule is not
+ * the layout's. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_layout_simulate(struct gw_layout_timer *timer,
+                   const struct gw_layout *layout,
+                   const struct gw_schedule *schedule, enum gw_mesh_order order,
+                   struct gw_layout_time **time, struct gw_error *why);
+GW_API void gw_layout_time_destroy(struct gw_layout_time **time);
 
 #ifdef __cplusplus
 }

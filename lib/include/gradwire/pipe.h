@@ -144,6 +144,9 @@ struct gw_pipe_costs {
                                   with the next stage; overlaps with work */
     double us_per_byte;        /* the same, for each byte of it */
     uint64_t activation_bytes; /* of a message, either way */
+    /* What a message takes, by the virtual stage that sends it, instead of
+     * message_us and us_per_byte; or NULL. */
+    const double *activation_each_us, *gradient_each_us;
 };
 
 /* What is known without simulating; see the top of this page. */

@@ -162,6 +162,9 @@ struct gw_topology_job {
     const struct gw_plan *plan;
     size_t count; /* elements, as of gw_plan_price */
     size_t elem_bytes;
+    /* Of each chunk of the plan, instead of what count and elem_bytes make it:
+     * several collectives of different size in one plan. NULL: none. */
+    const uint64_t *chunk_bytes;
     double message_us;         /* alpha: what a message costs its sender */
     double reduce_us_per_byte; /* gamma: a byte that is reduced */
     struct gw_sink *events;    /* not owned; NULL: none */

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A step of a layout in virtual time. First each operator: what it computes,
+ * which collectives are inserted before and after it, which parameters it
+ * gathers; each call is timed on the topology (layout_axis.c) and added to the
+ * passes of its piece. Then the schedule is simulated with those passes. Then
+ * comes the step's end, when gradients are reduced. The model and its limits
+ * are told at gw_layout_simulate.
+ */
+#include "layout_time.h"
+
+#include <gradwire/event.h>
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* ---- operators ---- */
+
+/* The elements that the collective's call takes: a block of a tensor that all
+ * have a block of. */
+static uint64_t operand_bytes(const struct gw_conversion *conversion,
+                              uint64_t tensor_bytes, unsigned ranks)
+{
+    switch (conversion->collective) {
+    case GW_ALLREDUCE:
+        return tensor_bytes;
+    case GW_ALLTOALL:
+        return tensor_bytes / ranks / ranks;
+    default:
+        return tensor_bytes / ranks;
+    }
+}
+
+static enum gw_err add_conversion(struct gw__timing *t, unsigned i,
+                                  unsigned stage,
+                                  const struct gw_conversion *conversion,
+                                  double *pass_us, struct gw_error *why)
+{
+    const struct gw_layout *layout = t->layout;
+    double us = 0;
+    if (!conversion->needed || conversion->collective == GW_COLLECTIVES)
+        return GW_OK;
+    uint64_t bytes =
+        operand_bytes(conversion,
+                      gw__share_bytes(layout, GW_REPLICATED,
+                                      layout->network->operators[i].in),
+                      layout->options.mesh.tensor);
+    enum gw_err err = gw__timing_call(
+        t,
+        (struct gw__axis_call){.axis = GW__AXIS_TENSOR,
+                               .collective = conversion->collective,
+                               .stage = stage,
+                               .stages = 1,
+                               .bytes = &bytes},
+        (struct gw_layout_call){.kind = conversion == &layout->placed[i].forward
+                                            ? "forward"
+                                            : "backward",
+                                .stage = stage,
+                                .index = i,
+                                .calls = layout->options.micros},
+        &us, why);
+    *pass_us += us;
+    return err;
+}
+
+static enum gw_err add_message(struct gw__timing *t, unsigned i, bool forward,
+                               double *us, struct gw_error *why)
+{
+    const struct gw_layout *layout = t->layout;
+    const struct gw_placed *placed = &layout->placed[i];
+    uint64_t bytes =
+        gw__share_bytes(layout, forward ? placed->in : placed[-1].grad_out,
+                        layout->network->operators[i].in);
+    unsigned from = gw__timing_stage(t, forward ? i - 1 : i);
+    unsigned to = gw__timing_stage(t, forward ? i : i - 1);
+    return gw__timing_call(
+        t,
+        (struct gw__axis_call){.axis = GW__AXIS_PIPE,
+                               .stage = from,
+                               .stages = 1,
+                               .peer = to,
+                               .bytes = &bytes},
+        (struct gw_layout_call){.kind = forward ? "activation" : "gradient",
+                                .stage = from,
+                                .index = i,
+                                .calls = layout->options.micros},
+        us, why);
+}
+
+/* What passes between operator i and the one before it. A conversion is made
+ * by the stage that yields the tensor. */
+static enum gw_err add_border(struct gw__timing *t, unsigned i,
+                              struct gw_error *why)
+{
+    const struct gw_placed *placed = &t->layout->placed[i];
+    unsigned from = placed[-1].piece, to = placed->piece;
+    double forward = 0, backward = 0;
+    enum gw_err err = add_conversion(t, i, gw__timing_stage(t, i - 1),
+                                     &placed->forward, &forward, why);
+    if (!err)
+        err = add_conversion(t, i, gw__timing_stage(t, i), &placed->backward,
+                             &backward, why);
+    t->piece.forward[from] += forward;
+    t->tensor[from] += forward;
+    t->piece.input[to] += backward;
+    t->tensor[to] += backward;
+    if (err || gw__timing_stage(t, i - 1) == gw__timing_stage(t, i))
+        return err;
+    err = add_message(t, i, true, &t->piece.activation[from], why);
+    return err ? err : add_message(t, i, false, &t->piece.gradient[to], why);
+}
+
+/* Sharded: the operator's parameters are gathered for each forward pass and
+ * for each gradient of the input. */
+static enum gw_err add_gather(struct gw__timing *t, unsigned i,
+                              struct gw_error *why)
+{
+    const struct gw_layout *layout = t->layout;
+    const struct gw_layout_options *options = &layout->options;
+    const struct gw_placed *placed = &layout->placed[i];
+    uint64_t block =
+        sizeof(float) * gw_layout_block(layout, placed->parameters_local);
+    double us = 0;
+    if (options->mode != GW_DATA_SHARDED || options->shard_group == 1 ||
+        block == 0)
+        return GW_OK;
+    enum gw_err err =
+        gw__timing_call(t,
+                        (struct gw__axis_call){.axis = GW__AXIS_DATA,
+                                               .collective = GW_ALLGATHER,
+                                               .stage = gw__timing_stage(t, i),
+                                               .stages = 1,
+                                               .bytes = &block},
+                        (struct gw_layout_call){.kind = "gather",
+                                                .stage = gw__timing_stage(t, i),
+                                                .index = i,
+                                                .calls = 2 * options->micros},
+                        &us, why);
+    t->piece.forward[placed->piece] += us;
+    t->piece.input[placed->piece] += us;
+    t->data[placed->piece] += 2 * us;
+    return err;
+}
+
+static void add_work(struct gw__timing *t, unsigned i)
+{
+    const struct gw_layout *layout = t->layout;
+    const struct gw_placed *placed = &layout->placed[i];
+    double rate = gw__timer_costs(t->timer)->work_per_us;
+    unsigned shares =
+        placed->split == GW_SPLIT_NONE ? 1 : layout->options.mesh.tensor;
+    double work = (double)gw_operator_work(&layout->network->operators[i]) *
+                  layout->rows / shares;
+    double us = rate > 0 ? work / rate : 0;
+    t->piece.forward[placed->piece] += us;
+    t->piece.input[placed->piece] += i > 0 ? us : 0;
+    t->piece.weight[placed->piece] += us;
+    t->compute[placed->piece] += i > 0 ? 3 * us : 2 * us;
+}
+
+static enum gw_err add_operators(struct gw__timing *t, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    assert(t->all && t->piece.forward);
+    for (unsigned i = 0; i < t->layout->operator_count && !err; i++) {
+        if (i > 0)
+            err = add_border(t, i, why);
+        if (!err)
+            err = add_gather(t, i, why);
+        add_work(t, i);
+    }
+    return err;
+}
+
+/* ---- all of it ---- */
+
+static void find_held(struct gw__timing *t)
+{
+    for (unsigned p = 0; p < t->layout->options.mesh.pipe; p++) {
+        struct gw_layout_price price;
+        gw_layout_price(t->layout, p, &price);
+        uint64_t held = price.parameter_bytes + price.gradient_bytes +
+                        price.optimiser_bytes + price.gathered_bytes +
+                        gw_layout_peak_bytes(t->layout, t->schedule, p);
+        if (held > t->time->held_bytes) {
+            t->time->held_bytes = held;
+            t->time->held_stage = p;
+        }
+    }
+}
+
+/* The passes in virtual time, then the end. */
+static enum gw_err run(struct gw__timing *t, struct gw_error *why)
+{
+    const struct gw_layout_options *options = &t->layout->options;
+    struct gw_layout_time *time = t->time;
+    struct gw_timeline *timeline = NULL;
+    double end_tensor = 0, end_data = 0;
+    const struct gw_pipe_costs costs = {
+        .forward_each_us = t->piece.forward,
+        .input_each_us = t->piece.input,
+        .weight_each_us = t->piece.weight,
+        .activation_each_us = t->piece.activation,
+        .gradient_each_us = t->piece.gradient,
+    };
+    enum gw_err err = gw__timing_end(t, &end_tensor, &end_data, why);
+    if (!err)
+        err = gw_pipe_simulate(t->schedule, &costs, &timeline, why);
+    if (err)
+        return err;
+    for (unsigned p = 1; p < options->mesh.pipe; p++)
+        if (timeline->stage[p].busy_us > timeline->stage[time->stage].busy_us)
+            time->stage = p;
+    for (unsigned k = time->stage; k < t->layout->pieces;
+         k += options->mesh.pipe) {
+        time->compute_us += options->micros * t->compute[k];
+        time->tensor_us += options->micros * t->tensor[k];
+        time->data_us += options->micros * t->data[k];
+    }
+    time->idle_us = timeline->time_us - timeline->stage[time->stage].busy_us;
+    time->tensor_us += end_tensor;
+    time->data_us += end_data;
+    time->step_us = timeline->time_us + end_tensor + end_data;
+    gw_timeline_destroy(&timeline);
+    return GW_OK;
+}
+
+static enum gw_err make_room(struct gw__timing *t, struct gw_error *why)
+{
+    size_t pieces = t->layout->pieces;
+    double **parts[] = {&t->piece.forward,  &t->piece.input,
+                        &t->piece.weight,   &t->piece.activation,
+                        &t->piece.gradient, &t->compute,
+                        &t->tensor,         &t->data};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    t->all = calloc(PARTS * pieces, sizeof *t->all);
+    t->blocks = calloc(pieces, sizeof *t->blocks);
+    t->time = calloc(1, sizeof *t->time);
+    for (size_t i = 0; t->all && i < PARTS; i++)
+        *parts[i] = t->all + i * pieces;
+    if (t->time) {
+        t->time->links = gw__timer_links(t->timer);
+        t->time->link_bytes =
+            calloc(t->time->links + 1, sizeof *t->time->link_bytes);
+    }
+    return t->all && t->blocks && t->time && t->time->link_bytes
+               ? GW_OK
+               : gw_fail(why, GW_ENOMEM, "timing a layout");
+}
+
+static enum gw_err check(const struct gw__timing *t, struct gw_error *why)
+{
+    const struct gw_layout_options *options = &t->layout->options;
+    const struct gw_schedule *schedule = t->schedule;
+    unsigned ranks = gw_mesh_size(&options->mesh);
+    if (ranks > gw__timer_ranks(t->timer))
+        return gw_fail(why, GW_EINVAL, "the mesh has %u ranks, the topology %u",
+                       ranks, gw__timer_ranks(t->timer));
+    if (schedule->stages != options->mesh.pipe ||
+        schedule->micros != options->micros ||
+        schedule->chunks != options->chunks)
+        return gw_fail(why, GW_EINVAL,
+                       "schedule %s has %u stages, %u micro-batches and %u "
+                       "chunks; the layout has %u, %u and %u",
+                       schedule->name, schedule->stages, schedule->micros,
+                       schedule->chunks, options->mesh.pipe, options->micros,
+                       options->chunks);
+    return GW_OK;
+}
+
+enum gw_err gw_layout_simulate(struct gw_layout_timer *timer,
+                               const struct gw_layout *layout,
+                               const struct gw_schedule *schedule,
+                               enum gw_mesh_order order,
+                               struct gw_layout_time **time,
+                               struct gw_error *why)
+{
+    struct gw__timing t = {
+        .timer = timer, .layout = layout, .schedule = schedule, .order = order};
+    enum gw_err err = check(&t, why);
+    *time = NULL;
+    if (!err)
+        err = make_room(&t, why);
+    if (!err)
+        err = add_operators(&t, why);
+    if (!err)
+        err = run(&t, why);
+    if (err)
+        gw_layout_time_destroy(&t.time);
+    else
+        find_held(&t);
+    free(t.all);
+    free(t.blocks);
+    *time = t.time;
+    return err;
+}
+
+void gw_layout_time_destroy(struct gw_layout_time **time)
+{
+    if (!*time)
+        return;
+    free((*time)->calls);
+    free((*time)->link_bytes);
+    free(*time);
+    *time = NULL;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A step of a layout while it is timed:
+ *   layout_time.c       operators, and all of it
+ *   layout_time_call.c  one collective or message
+ *   layout_time_end.c   what is sent once a step, when all passes are done
+ *   layout_axis.c       all groups of an axis on the topology
+ */
+#ifndef GW__PIPE_LAYOUT_TIME_H
+#define GW__PIPE_LAYOUT_TIME_H
+
+#include "layout_axis.h"
+#include "layout_parts.h"
+
+#include <gradwire/pipe.h>
+
+#include <assert.h>
+
+/* Microseconds of one micro-batch in a piece, and of its messages. */
+struct gw__piece_times {
+    double *forward, *input, *weight, *activation, *gradient;
+};
+
+struct gw__timing {
+    struct gw_layout_timer *timer;
+    const struct gw_layout *layout;
+    const struct gw_schedule *schedule;
+    enum gw_mesh_order order;
+    struct gw_layout_time *time;
+    unsigned call_room;
+    struct gw__piece_times piece;
+    /* Of each piece, a micro-batch, all passes. */
+    double *compute, *tensor, *data;
+    double *all;      /* what the arrays above are parts of */
+    uint64_t *blocks; /* of each stage */
+};
+
+static inline unsigned gw__timing_stage(const struct gw__timing *t,
+                                        unsigned operator_index)
+{
+    assert(t->layout->options.mesh.pipe > 0);
+    return t->layout->placed[operator_index].piece %
+           t->layout->options.mesh.pipe;
+}
+
+/* Times what `axis` describes but for mesh, group and order, and keeps it with
+ * kind, stage, index and calls of `call`. *us: of one call. */
+GW_MUST_CHECK enum gw_err gw__timing_call(struct gw__timing *t,
+                                          struct gw__axis_call axis,
+                                          struct gw_layout_call call,
+                                          double *us, struct gw_error *why);
+/* Adds what the calls of the step's end take. */
+GW_MUST_CHECK enum gw_err gw__timing_end(struct gw__timing *t,
+                                         double *tensor_us, double *data_us,
+                                         struct gw_error *why);
+
+#endif
