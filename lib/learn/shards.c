@@ -55,14 +55,14 @@ static enum gw_err check(const struct gw__shards_config *config,
     return GW_OK;
 }
 
-/* The operators with parameters, the last one first. */
+/* The operators with parameters. */
 static void list_held(struct gw__shards *shards,
                       const struct gw__shards_config *config)
 {
     const struct gw_layout *layout = config->layout;
     size_t group = layout->options.shard_group;
     unsigned rank = shards->group ? gw_comm_rank(shards->group) : 0;
-    for (unsigned i = config->operator_count; i-- > 0;) {
+    for (unsigned i = 0; i < config->operator_count; i++) {
         const struct gw_placed *placed = placed_of(config, i);
         shards->held_of[i] = GW_NONE;
         if (placed->parameters_local == 0)
@@ -75,22 +75,6 @@ static void list_held(struct gw__shards *shards,
                               .block = block,
                               .whole = block * group,
                               .own = block * rank};
-    }
-}
-
-/* A bucket is closed when it has `bucket_bytes`; 0: never before the end. */
-static void fill_buckets(struct gw__shards *shards)
-{
-    size_t bytes = 0;
-    for (unsigned i = 0; i < shards->held_count; i++) {
-        if (bytes == 0)
-            shards->buckets[shards->bucket_count++].begin = i;
-        struct gw__bucket *bucket = &shards->buckets[shards->bucket_count - 1];
-        bucket->end = i + 1;
-        shards->held[i].bucket = shards->bucket_count - 1;
-        bytes += shards->held[i].whole * sizeof(float);
-        if (shards->config.bucket_bytes && bytes >= shards->config.bucket_bytes)
-            bytes = 0;
     }
 }
 
@@ -144,23 +128,15 @@ static void plan_calls(struct gw__shards *shards)
     for (unsigned i = 0; i < shards->held_count; i++) {
         struct gw__held *held = &shards->held[i];
         gw__sum_init(&held->beside, held->partial ? shards->tensor : NULL,
-                     held->whole, algo);
+                     held->whole, GW_F32, GW_SUM, algo);
         gw__sum_init(&held->sum, shards->group ? shards->replicas : NULL,
-                     held->block, algo);
+                     held->block, GW_F32, GW_SUM, algo);
         if (!shards->group)
             continue;
-        held->scatter_algo =
-            gw__thrifty_algo(shards->group, GW_REDUCE_SCATTER, held->block);
-        held->gather_algo =
-            gw__thrifty_algo(shards->group, GW_ALLGATHER, held->block);
-    }
-    for (unsigned b = 0; b < shards->bucket_count; b++) {
-        struct gw__bucket *bucket = &shards->buckets[b];
-        size_t count = 0;
-        for (unsigned i = bucket->begin; i < bucket->end; i++)
-            count += shards->held[i].whole;
-        gw__sum_init(&bucket->sum, shards->group ? NULL : shards->replicas,
-                     count, algo);
+        held->scatter_algo = gw__bandwidth_optimal_algo(
+            shards->group, GW_REDUCE_SCATTER, held->block, sizeof(float));
+        held->gather_algo = gw__bandwidth_optimal_algo(
+            shards->group, GW_ALLGATHER, held->block, sizeof(float));
     }
 }
 
@@ -194,8 +170,7 @@ static struct gw__shards *new_shards(const struct gw__shards_config *config)
                                              .momentum = config->momentum};
     made->held_of = calloc(room, sizeof *made->held_of);
     made->held = calloc(room, sizeof *made->held);
-    made->buckets = calloc(room, sizeof *made->buckets);
-    if (!made->held_of || !made->held || !made->buckets)
+    if (!made->held_of || !made->held)
         gw__shards_destroy(&made);
     return made;
 }
@@ -213,46 +188,34 @@ enum gw_err gw__shards_new(const struct gw__shards_config *config,
                        config->operator_count);
     choose_partners(made);
     list_held(made, config);
-    fill_buckets(made);
     err = allocate(made, why);
+    if (!err) {
+        lay_out(made);
+        plan_calls(made);
+        err = gw__shard_buckets_init(made, why);
+    }
     if (err) {
         gw__shards_destroy(&made);
         return err;
     }
-    lay_out(made);
-    plan_calls(made);
-    gw__buckets_reset(made);
     *shards = made;
     return GW_OK;
 }
 
-/* A call that is under way uses our memory; one that has failed does not. */
-static void cancel(struct gw_comm *comm, struct gw_request **request)
-{
-    if (!*request)
-        return;
-    gw_comm_abort(comm, GW_ECLOSED, "training ended in the midst of a step");
-    enum gw_err err = gw_wait(request);
-    (void)err; /* it has just been made to fail */
-}
-
-static void cancel_sum(struct gw__sum *sum)
-{
-    cancel(sum->comm, &sum->requests[0]);
-    cancel(sum->comm, &sum->requests[1]);
-}
-
+/* Of a step that has begun, what this rank was to send next will not come, even
+ * if nothing of it is under way just now. */
 static void cancel_calls(struct gw__shards *shards)
 {
-    if (!shards->held || !shards->buckets)
-        return; /* it was never whole */
-    for (unsigned i = 0; i < shards->held_count; i++) {
-        cancel(shards->group, &shards->held[i].request);
-        cancel_sum(&shards->held[i].beside);
-        cancel_sum(&shards->held[i].sum);
+    static const char *const sentence = "training ended in the midst of a step";
+    if (shards->group && shards->reducer && shards->reducer->begun > 0)
+        gw_comm_abort(shards->group, GW_ECLOSED, sentence);
+    for (unsigned i = 0; shards->held && i < shards->held_count; i++) {
+        struct gw__held *held = &shards->held[i];
+        gw__request_cancel(shards->group, &held->request, sentence);
+        gw__sum_cancel(&held->beside, sentence);
+        gw__sum_cancel(&held->sum, sentence);
     }
-    for (unsigned b = 0; b < shards->bucket_count; b++)
-        cancel_sum(&shards->buckets[b].sum);
+    gw_reducer_free(&shards->reducer);
 }
 
 void gw__shards_destroy(struct gw__shards **shards)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Buckets of gradients on their way (Li et al. 2020, section 3.2.3: the bucket,
- * not the parameter, is what travels while the backward pass goes on; and
- * buckets leave in one order on all ranks, whichever is complete first).
+ * Buckets of gradients on their way. When a bucket begins is gw_reducer's
+ * business; this is its hook, which says what happens to the bucket then:
  *
- *           begin                          move
+ *           begin                          end
  *   OPEN --> BESIDE --> SCATTER ---------------> SUM --> ARRIVED
  *             tensor     group                    replicas
  *
@@ -14,6 +13,7 @@
  */
 #include "learn/shards_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum gw_err gw__shards_failed(const struct gw_comm *comm, const char *what,
@@ -22,18 +22,6 @@ enum gw_err gw__shards_failed(const struct gw_comm *comm, const char *what,
     const struct gw_error *error = gw_comm_error(comm);
     return gw_fail(why, code, "%s: %s", what,
                    error->code ? error->text : gw_err_text(code));
-}
-
-void gw__buckets_reset(struct gw__shards *shards)
-{
-    shards->begun = shards->scattered = shards->arrived = 0;
-    for (unsigned b = 0; b < shards->bucket_count; b++) {
-        struct gw__bucket *bucket = &shards->buckets[b];
-        bucket->state = GW__BUCKET_OPEN;
-        bucket->missing = bucket->end - bucket->begin;
-    }
-    for (unsigned i = 0; i < shards->held_count; i++)
-        shards->held[i].complete = false;
 }
 
 /* ---- beginning ---- */
@@ -59,34 +47,36 @@ static enum gw_err scatter(struct gw__shards *shards, struct gw__held *held,
 }
 
 /* Onto the data axis. */
-static enum gw_err begin_data(struct gw__shards *shards,
-                              struct gw__bucket *bucket, struct gw_error *why)
+static enum gw_err begin_data(struct gw__shards *shards, unsigned b,
+                              struct gw_error *why)
 {
+    struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
     enum gw_err err = GW_OK;
     if (shards->begin_ns == 0 && (shards->group || shards->replicas))
         shards->begin_ns = gw_now_ns();
     if (shards->group) {
-        bucket->state = GW__BUCKET_SCATTER;
+        shards->buckets[b] = GW__BUCKET_SCATTER;
         for (unsigned i = bucket->begin; !err && i < bucket->end; i++)
             err = scatter(shards, &shards->held[i], why);
         return err;
     }
-    bucket->state = GW__BUCKET_SUM;
-    err = gw__sum_start(&bucket->sum, shards->held[bucket->begin].gradient);
+    shards->buckets[b] = GW__BUCKET_SUM;
+    err = gw__sum_start(&bucket->sum, bucket->data);
     return err ? gw__shards_failed(shards->replicas, "adding up gradients", err,
                                    why)
                : GW_OK;
 }
 
 /* Along the tensor axis, if there is anything to add up. */
-static enum gw_err begin_beside(struct gw__shards *shards,
-                                struct gw__bucket *bucket, struct gw_error *why)
+static enum gw_err begin_beside(struct gw__shards *shards, unsigned b,
+                                struct gw_error *why)
 {
+    const struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
     for (unsigned i = bucket->begin; i < bucket->end; i++) {
         struct gw__held *held = &shards->held[i];
         if (!held->beside.comm)
             continue;
-        bucket->state = GW__BUCKET_BESIDE;
+        shards->buckets[b] = GW__BUCKET_BESIDE;
         float *whole = gw__held_whole_gradient(shards, held, why);
         if (!whole)
             return why ? why->code : GW_ENOMEM;
@@ -98,44 +88,47 @@ static enum gw_err begin_beside(struct gw__shards *shards,
     return GW_OK;
 }
 
-static enum gw_err end_beside(struct gw__shards *shards,
-                              struct gw__bucket *bucket, struct gw_error *why)
-{
-    for (unsigned i = bucket->begin; i < bucket->end; i++) {
-        enum gw_err err = gw__sum_end(&shards->held[i].beside, true);
-        if (err)
-            return gw__shards_failed(shards->tensor, "adding up gradients", err,
-                                     why);
-    }
-    return begin_data(shards, bucket, why);
-}
-
-/* The last one that has begun may still be beside. */
-static enum gw_err send_off(struct gw__shards *shards, struct gw_error *why)
-{
-    if (shards->begun == 0)
-        return GW_OK;
-    struct gw__bucket *last = &shards->buckets[shards->begun - 1];
-    return last->state == GW__BUCKET_BESIDE ? end_beside(shards, last, why)
-                                            : GW_OK;
-}
-
-enum gw_err gw__buckets_begin(struct gw__shards *shards, bool all,
+/* GW_PENDING: not there yet. */
+static enum gw_err end_beside(struct gw__shards *shards, unsigned b, bool wait,
                               struct gw_error *why)
 {
+    const struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
     enum gw_err err = GW_OK;
-    while (!err && shards->begun < shards->bucket_count) {
-        struct gw__bucket *bucket = &shards->buckets[shards->begun];
-        if (bucket->missing && !all)
-            return GW_OK;
-        err = send_off(shards, why);
-        shards->begun++;
-        if (!err)
-            err = begin_beside(shards, bucket, why);
-        if (!err && bucket->state != GW__BUCKET_BESIDE)
-            err = begin_data(shards, bucket, why);
-    }
-    return err || !all ? err : send_off(shards, why);
+    for (unsigned i = bucket->begin; !err && i < bucket->end; i++)
+        err = gw__sum_end(&shards->held[i].beside, wait);
+    return err && err != GW_PENDING
+               ? gw__shards_failed(shards->tensor, "adding up gradients", err,
+                                   why)
+               : err;
+}
+
+/* The bucket before number b may still be beside. */
+static enum gw_err send_off(struct gw__shards *shards, unsigned b,
+                            struct gw_error *why)
+{
+    if (b == 0 || shards->buckets[b - 1] != GW__BUCKET_BESIDE)
+        return GW_OK;
+    enum gw_err err = end_beside(shards, b - 1, true, why);
+    return err ? err : begin_data(shards, b - 1, why);
+}
+
+static enum gw_err begin_bucket(void *context, unsigned b, struct gw_error *why)
+{
+    struct gw__shards *shards = context;
+    enum gw_err err = send_off(shards, b, why);
+    if (!err)
+        err = begin_beside(shards, b, why);
+    return err || shards->buckets[b] == GW__BUCKET_BESIDE
+               ? err
+               : begin_data(shards, b, why);
+}
+
+enum gw_err gw__shard_buckets_begin_all(struct gw__shards *shards,
+                                        struct gw_error *why)
+{
+    struct gw_reducer *reducer = shards->reducer;
+    enum gw_err err = gw__reducer_ready_all(reducer, why);
+    return err ? err : send_off(shards, reducer->begun, why);
 }
 
 /* ---- moving on ---- */
@@ -164,10 +157,10 @@ static enum gw_err keep_block(struct gw__shards *shards, struct gw__held *held,
                : GW_OK;
 }
 
-static enum gw_err end_scatter(struct gw__shards *shards,
-                               struct gw__bucket *bucket, bool wait,
+static enum gw_err end_scatter(struct gw__shards *shards, unsigned b, bool wait,
                                struct gw_error *why)
 {
+    const struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
     enum gw_err err = GW_OK;
     for (unsigned i = bucket->begin; !err && i < bucket->end; i++)
         err = end_request(&shards->held[i].request, wait);
@@ -176,15 +169,16 @@ static enum gw_err end_scatter(struct gw__shards *shards,
     if (err)
         return gw__shards_failed(shards->group, "scattering gradients", err,
                                  why);
-    bucket->state = GW__BUCKET_SUM;
+    shards->buckets[b] = GW__BUCKET_SUM;
     for (unsigned i = bucket->begin; !err && i < bucket->end; i++)
         err = keep_block(shards, &shards->held[i], why);
     return err;
 }
 
-static enum gw_err end_sum(struct gw__shards *shards, struct gw__bucket *bucket,
-                           bool wait, struct gw_error *why)
+static enum gw_err end_sum(struct gw__shards *shards, unsigned b, bool wait,
+                           struct gw_error *why)
 {
+    struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
     enum gw_err err = gw__sum_end(&bucket->sum, wait);
     for (unsigned i = bucket->begin; !err && i < bucket->end; i++)
         err = gw__sum_end(&shards->held[i].sum, wait);
@@ -193,7 +187,7 @@ static enum gw_err end_sum(struct gw__shards *shards, struct gw__bucket *bucket,
     if (err)
         return gw__shards_failed(shards->replicas, "adding up gradients", err,
                                  why);
-    bucket->state = GW__BUCKET_ARRIVED;
+    shards->buckets[b] = GW__BUCKET_ARRIVED;
     shards->end_ns = gw_now_ns();
     return GW_OK;
 }
@@ -204,69 +198,80 @@ static enum gw_err move_scatters(struct gw__shards *shards, unsigned until,
 {
     enum gw_err err = GW_OK;
     while (!err && shards->scattered < until) {
-        struct gw__bucket *bucket = &shards->buckets[shards->scattered];
-        if (bucket->state < GW__BUCKET_SCATTER)
-            return GW_OK;
-        if (bucket->state == GW__BUCKET_SCATTER)
-            err = end_scatter(shards, bucket, wait, why);
+        enum gw__bucket_state state = shards->buckets[shards->scattered];
+        if (state < GW__BUCKET_SCATTER)
+            return GW_PENDING;
+        if (state == GW__BUCKET_SCATTER)
+            err = end_scatter(shards, shards->scattered, wait, why);
         shards->scattered += !err;
     }
     return err;
 }
 
-static enum gw_err move_sums(struct gw__shards *shards, unsigned until,
-                             bool wait, struct gw_error *why)
+static enum gw_err end_bucket(void *context, unsigned b, bool wait,
+                              struct gw_error *why)
 {
+    struct gw__shards *shards = context;
+    enum gw_err err = move_scatters(shards, shards->reducer->begun, false, why);
+    if (err == GW_PENDING)
+        err = move_scatters(shards, b + 1, wait, why);
+    return err ? err : end_sum(shards, b, wait, why);
+}
+
+/* A bucket that is beside moves, too, but goes on to the data axis only when
+ * the next one begins. */
+enum gw_err gw__shards_poll(struct gw__shards *shards, struct gw_error *why)
+{
+    unsigned begun = shards->reducer->begun;
     enum gw_err err = GW_OK;
-    while (!err && shards->arrived < until) {
-        struct gw__bucket *bucket = &shards->buckets[shards->arrived];
-        if (bucket->state < GW__BUCKET_SUM)
-            return GW_OK;
-        err = end_sum(shards, bucket, wait, why);
-        shards->arrived += !err;
+    if (begun > 0 && shards->buckets[begun - 1] == GW__BUCKET_BESIDE)
+        err = end_beside(shards, begun - 1, false, why);
+    return err && err != GW_PENDING ? err
+                                    : gw_reducer_poll(shards->reducer, why);
+}
+
+/* ---- making ---- */
+
+/* bucket_bytes 0: all in one. */
+enum gw_err gw__shard_buckets_init(struct gw__shards *shards,
+                                   struct gw_error *why)
+{
+    const struct gw__reducer_hook hook = {shards, begin_bucket, end_bucket};
+    size_t bytes = shards->config.bucket_bytes;
+    bytes = bytes ? bytes : SIZE_MAX;
+    struct gw_reducer_tensor *tensors =
+        calloc((size_t)shards->held_count + 1, sizeof *tensors);
+    if (!tensors)
+        return gw_fail(why, GW_ENOMEM, "%u gradients", shards->held_count);
+    for (unsigned i = 0; i < shards->held_count; i++) {
+        tensors[i].data = shards->held[i].gradient;
+        tensors[i].count = shards->held[i].whole;
     }
-    return err;
-}
-
-static enum gw_err not_yet_is_fine(enum gw_err err)
-{
-    return err == GW_PENDING ? GW_OK : err;
-}
-
-enum gw_err gw__buckets_move(struct gw__shards *shards, unsigned until,
-                             bool wait, struct gw_error *why)
-{
-    enum gw_err err =
-        not_yet_is_fine(move_scatters(shards, shards->begun, false, why));
-    if (!err && wait)
-        err = move_scatters(shards, until, true, why);
-    if (!err && wait)
-        err = move_sums(shards, until, true, why);
-    else if (!err)
-        err = not_yet_is_fine(move_sums(shards, shards->begun, false, why));
-    return err;
-}
-
-/* What is beside moves, too, but goes on to the data axis only when the next
- * bucket begins. */
-static enum gw_err look_beside(struct gw__shards *shards, struct gw_error *why)
-{
-    if (shards->begun == 0)
-        return GW_OK;
-    struct gw__bucket *last = &shards->buckets[shards->begun - 1];
-    enum gw_err err = GW_OK;
-    if (last->state != GW__BUCKET_BESIDE)
-        return GW_OK;
-    for (unsigned i = last->begin; !err && i < last->end; i++)
-        err = gw__sum_end(&shards->held[i].beside, false);
-    if (not_yet_is_fine(err))
-        return gw__shards_failed(shards->tensor, "adding up gradients", err,
-                                 why);
+    const struct gw_reducer_config config = {.tensors = tensors,
+                                             .tensor_count = shards->held_count,
+                                             .type = GW_F32,
+                                             .op = GW_SUM,
+                                             .bucket_bytes = bytes,
+                                             .first_bucket_bytes = bytes,
+                                             .algo = shards->config.algo};
+    enum gw_err err = gw__reducer_new(shards->group ? NULL : shards->replicas,
+                                      &config, &hook, &shards->reducer, why);
+    free(tensors);
+    if (err)
+        return err;
+    shards->buckets = calloc((size_t)gw_reducer_buckets(shards->reducer) + 1,
+                             sizeof *shards->buckets);
+    if (!shards->buckets)
+        return gw_fail(why, GW_ENOMEM, "%u buckets",
+                       gw_reducer_buckets(shards->reducer));
+    gw__shard_buckets_reset(shards);
     return GW_OK;
 }
 
-enum gw_err gw__shards_poll(struct gw__shards *shards, struct gw_error *why)
+void gw__shard_buckets_reset(struct gw__shards *shards)
 {
-    enum gw_err err = look_beside(shards, why);
-    return err ? err : gw__buckets_move(shards, shards->begun, false, why);
+    gw__reducer_reset(shards->reducer);
+    shards->scattered = 0;
+    for (unsigned b = 0; b < gw_reducer_buckets(shards->reducer); b++)
+        shards->buckets[b] = GW__BUCKET_OPEN;
 }

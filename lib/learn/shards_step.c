@@ -51,9 +51,9 @@ static enum gw_err settle(struct gw__shards *shards, struct gw__held *held,
 static enum gw_err settle_bucket(struct gw__shards *shards, unsigned b,
                                  struct gw_error *why)
 {
-    const struct gw__bucket *bucket = &shards->buckets[b];
+    const struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
     uint64_t since_ns = gw_now_ns();
-    enum gw_err err = gw__buckets_move(shards, b + 1, true, why);
+    enum gw_err err = gw__reducer_arrive(shards->reducer, b + 1, true, why);
     count_waiting(shards, since_ns);
     for (unsigned i = bucket->begin; !err && i < bucket->end; i++)
         err = settle(shards, &shards->held[i], why);
@@ -97,8 +97,8 @@ static void take_times(struct gw__shards *shards)
 enum gw_err gw__shards_step(struct gw__shards *shards, struct gw_error *why)
 {
     shards->steps++;
-    enum gw_err err = gw__buckets_begin(shards, true, why);
-    for (unsigned b = 0; !err && b < shards->bucket_count; b++)
+    enum gw_err err = gw__shard_buckets_begin_all(shards, why);
+    for (unsigned b = 0; !err && b < gw_reducer_buckets(shards->reducer); b++)
         err = settle_bucket(shards, b, why);
     if (!err)
         err = await_gathers(shards, why);
@@ -106,7 +106,7 @@ enum gw_err gw__shards_step(struct gw__shards *shards, struct gw_error *why)
         return err;
     take_times(shards);
     gw__shard_pool_trim(&shards->summands);
-    gw__buckets_reset(shards);
+    gw__shard_buckets_reset(shards);
     return GW_OK;
 }
 

@@ -92,13 +92,8 @@ float *gw__shards_gradient(struct gw__shards *shards, unsigned i)
 enum gw_err gw__shards_complete(struct gw__shards *shards, unsigned i,
                                 struct gw_error *why)
 {
-    struct gw__held *held = held_of(shards, i);
-    if (!held)
-        return GW_OK;
-    struct gw__bucket *bucket = &shards->buckets[held->bucket];
-    assert(!held->complete && bucket->missing > 0);
-    held->complete = true;
-    bucket->missing--;
-    return shards->config.overlap ? gw__buckets_begin(shards, false, why)
-                                  : GW_OK;
+    const struct gw__held *held = held_of(shards, i);
+    return held && shards->config.overlap
+               ? gw_reducer_ready(shards->reducer, shards->held_of[i], why)
+               : GW_OK;
 }

@@ -295,9 +295,10 @@ static void thrifty(struct gw_comm *comm, void *context)
             struct gw_cost_model model = {1, 1, 1};
             struct gw_plan *plan;
             struct gw_price price;
-            MUST(gw_plan_make(collective,
-                              gw__thrifty_algo(comm, collective, count), &args,
-                              &plan, NULL) == GW_OK);
+            MUST(gw_plan_make(
+                     collective,
+                     gw__bandwidth_optimal_algo(comm, collective, count, 4),
+                     &args, &plan, NULL) == GW_OK);
             MUST(gw_plan_price(plan, count, 4, &model, &price, NULL) == GW_OK);
             gw_plan_destroy(&plan);
             MUST(price.rank_bytes_max ==

@@ -18,6 +18,7 @@
 #include <gradwire/placement.h>
 #include <gradwire/plan.h>
 #include <gradwire/plugin.h>
+#include <gradwire/reducer.h>
 #include <gradwire/ring.h>
 #include <gradwire/suspicion.h>
 #include <gradwire/topology.h>

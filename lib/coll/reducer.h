@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside of gw_reducer (gradwire/reducer.h), for its two files and for
+ * lib/learn/shards_reduce.c, where the reduction of a bucket is more than an
+ * all-reduce. A hook then replaces it; which tensors are a bucket, and when
+ * each bucket starts, is decided here for all (DDP calls this a communication
+ * hook).
+ */
+#ifndef GW__REDUCER_H
+#define GW__REDUCER_H
+
+#include "coll/bandwidth_optimal.h"
+
+#include <gradwire/reducer.h>
+
+struct gw__reducer_hook {
+    void *context;
+    /* Once per step and bucket, in the order of their numbers. */
+    enum gw_err (*begin)(void *context, unsigned bucket, struct gw_error *why);
+    /* In that order, too. GW_PENDING: it has not arrived; not with `wait`. */
+    enum gw_err (*end)(void *context, unsigned bucket, bool wait,
+                       struct gw_error *why);
+};
+
+struct gw__reducer_tensor {
+    struct gw_reducer_tensor given;
+    unsigned bucket;
+    size_t offset; /* bytes from the bucket's begin */
+    bool ready;    /* in this step */
+};
+
+/* tensors[begin..end), which travel together. */
+struct gw__reducer_bucket {
+    unsigned begin, end;
+    unsigned missing; /* of its tensors, in this step */
+    size_t count;     /* elements */
+    void *data;       /* its first tensor, or `staging` */
+    void *staging;    /* NULL: reduced in place */
+    struct gw__sum sum;
+};
+
+struct gw_reducer {
+    struct gw_comm *comm; /* NULL: the hook does it all */
+    struct gw__reducer_hook hook;
+    struct gw__reducer_tensor *tensors;
+    unsigned tensor_count;
+    size_t elem_bytes;
+    struct gw__reducer_bucket *buckets;
+    unsigned bucket_count;
+    unsigned begun, arrived;   /* buckets, in this step */
+    struct gw_error failed;    /* code GW_OK: it has not */
+    uint64_t begin_ns, end_ns; /* of this step; 0: nothing has begun */
+    double comm_us, exposed_us;
+};
+
+/* As gw_reducer_new, with a hook (NULL: none), which is copied. `comm` NULL:
+ * no bucket is all-reduced by the reducer itself, and the tensors' memory is
+ * not used. There may be no tensors. */
+GW_MUST_CHECK enum gw_err
+gw__reducer_new(struct gw_comm *comm, const struct gw_reducer_config *config,
+                const struct gw__reducer_hook *hook,
+                struct gw_reducer **reducer, struct gw_error *why);
+/* Every tensor that is not ready is so now. */
+GW_MUST_CHECK enum gw_err gw__reducer_ready_all(struct gw_reducer *reducer,
+                                                struct gw_error *why);
+/* Waits for the buckets before `until`, which have begun. */
+GW_MUST_CHECK enum gw_err gw__reducer_arrive(struct gw_reducer *reducer,
+                                             unsigned until, bool wait,
+                                             struct gw_error *why);
+/* The next step begins. */
+void gw__reducer_reset(struct gw_reducer *reducer);
+
+#endif

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# labs/programs/ddp.c and pygloo.c as ranks of `collrun exec`: gradients in
+# buckets, and processes that find each other by a store. hello.c is in
+# place.bats, elastic.c in elastic.bats.
+# shellcheck disable=SC2154 # of bats
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
+    BUILD=$(realpath "${B:-build}")
+    export COLLRUN BUILD
+    for program in ddp pygloo; do
+        # shellcheck disable=SC2086
+        ${CC:-cc} -Wall -Wextra -Werror -O1 \
+            -o "$BATS_FILE_TMPDIR/$program" "labs/programs/$program.c" \
+            -I lib/include -L "$BUILD" -lgradwire -lm \
+            -Wl,-rpath,"$BUILD" ${SAN:-}
+    done
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    PATH=$BATS_FILE_TMPDIR:$PATH
+}
+
+# ddp RANKS STEPS BUCKET_BYTES: its line, in `line`.
+ddp() {
+    line=$("$COLLRUN" exec -n "$1" ddp "$2" "$3")
+    echo "$line"
+    [[ $line == "$1 ranks, $2 steps, "*", all copies equal, "* ]]
+}
+
+loss() {
+    local rest=${line#*loss }
+    echo "${rest%%,*}"
+}
+
+@test "ddp: any number of ranks and buckets learns the same" {
+    ddp 1 60 16384
+    alone=$(loss)
+    for case in '2 1 8' '4 16384 3' '3 100000 2'; do
+        read -r ranks bytes buckets <<<"$case"
+        ddp "$ranks" 60 "$bytes"
+        [[ $line == *", $buckets buckets: "* ]]
+        awk -v a="$alone" -v b="$(loss)" \
+            'BEGIN { exit !(a > 0 && (a - b) ^ 2 < (a / 100) ^ 2) }'
+    done
+}
+
+@test "ddp: a batch that the ranks do not divide is refused" {
+    run -64 --separate-stderr "$COLLRUN" exec -n 7 ddp
+    [[ $stderr == *"7 ranks do not divide a batch of 240"* ]]
+}
+
+@test "pygloo: a store makes ranks of processes, which call the primitives" {
+    for job in 1 2; do
+        echo "job $job"
+        "$COLLRUN" exec -n 3 pygloo store 3 >lines
+        sort lines
+        for rank in 0 1 2; do
+            grep -qx "rank $rank of 3: allreduce 3 6 9 3 6 9" lines
+            grep -qx "rank $rank of 3: allgather 0 1 2" lines
+            grep -qx "rank $rank of 3: reduce_scatter $((3 * rank))" lines
+            grep -qx "rank $rank of 3: broadcast 1 2 3" lines
+        done
+        [ "$(wc -l <lines)" -eq 12 ]
+        [ -z "$(ls store)" ] # the next job may use it
+    done
+}
+
+@test "pygloo: a store that is taken is named" {
+    mkdir store
+    touch store/rank.0 store/rank.1
+    run -64 --separate-stderr pygloo store 2
+    [ "$stderr" = "pygloo: store: 2 processes have a rank already; another job's? Remove the folder" ]
+}
