@@ -48,6 +48,12 @@ static void end_within(struct supervisor *s, uint64_t ms)
         s->kill_at_ns = at;
 }
 
+/* Is the run over when this rank is? */
+static bool matters(const struct supervisor *s, unsigned rank)
+{
+    return rank == 0 || !s->launch->expendable;
+}
+
 static void hang_up(struct supervisor *s, unsigned rank)
 {
     close(s->children[rank].fd);
@@ -106,9 +112,9 @@ static void on_result(struct supervisor *s, unsigned rank,
     ending->result.text[sizeof ending->result.text - 1] = 0;
     s->told += !ending->told;
     ending->told = true;
-    if (ending->result.code)
+    if (ending->result.code && matters(s, rank))
         end_within(s, CLOSING_MS);
-    else if (s->told == s->expected)
+    else if (s->told == s->expected || (s->launch->expendable && rank == 0))
         end_within(s, LEAVING_MS);
 }
 
@@ -214,7 +220,7 @@ static void reap(struct supervisor *s, int flags)
             hang_up(s, i);
         if (s->launch->program)
             bury_program(s, i);
-        if (!ended_well(ending))
+        if (!ended_well(ending) && matters(s, i))
             end_within(s, CLOSING_MS);
     }
 }
@@ -255,7 +261,8 @@ static void look_for_silence(struct supervisor *s)
             continue;
         ending->silent_ms = silences * s->launch->silence_ms;
         kill(ending->pid, SIGKILL);
-        end_within(s, SILENT_MS);
+        if (matters(s, i))
+            end_within(s, SILENT_MS);
     }
 }
 
@@ -346,7 +353,8 @@ static enum gw_err run(struct supervisor *s, struct gw_error *why)
         return gw_fail(why, s->error.code, "%s", s->error.text);
     if (placed && s->heard_afar && s->endings[placed->config.rank].told)
         complain_quietly(); /* rank 0 knows, too, and says it for all */
-    return verdict_of(s->endings, s->launch->ranks, rank_name(s->launch), why);
+    return verdict_of(s->endings, s->launch->expendable ? 1 : s->launch->ranks,
+                      rank_name(s->launch), why);
 }
 
 enum gw_err launch_run(const struct launch *launch, struct gw_error *why)

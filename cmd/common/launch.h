@@ -41,6 +41,9 @@ struct launch {
      * killed is. A thread of the rank gives it, so computing does not keep it
      * back. 0: nobody looks. */
     unsigned silence_ms;
+    /* The run is rank 0's: another one may die, or fail, and it goes on. Its
+     * result is the run's. */
+    bool expendable;
     bool events; /* ranks send theirs, from rank_main on, to on_event */
     /* Runs in every child, with a connected communicator. `report` sends bytes
      * to the supervisor. Its result is the rank's result; on failure *why is

@@ -165,7 +165,8 @@ static enum gw_err job_init(struct run_job *job, struct gw_error *why)
     if (!err)
         err = count_steps(job, why);
     if (!err && options.fail)
-        err = run_parse_faults(options.fail, job, why);
+        err = faults_parse(options.fail, &(struct fault_words){"stage", "step"},
+                           stages, job->steps, &job->faults, why);
     return err ? err : run_safe_new(stages, &job->safe, why);
 }
 

@@ -3,7 +3,7 @@
  * `pipebench run`: what its parts share.
  *
  *   run.c          options; from a job to an exit status
- *   run_words.c    --work, --slow and --fail
+ *   run_words.c    --work and --slow
  *   run_predict.c  what the step should take
  *   run_launch.c   starts the stages, and again after a failure
  *   run_rank.c     the life of a stage, with synthetic work
@@ -20,6 +20,7 @@
 #define RUN_H
 
 #include "common/announce.h"
+#include "common/faults.h"
 #include "common/launch.h"
 #include "common/output.h"
 
@@ -30,13 +31,6 @@
 #include <gradwire/pipe.h>
 
 /* ---- the job ---- */
-
-/* For experiments: a stage ends itself in the middle of a step. */
-struct run_fault {
-    unsigned stage, step;
-    bool stop; /* SIGSTOP: it hangs; else SIGKILL */
-};
-enum { RUN_FAULTS_MAX = 16 };
 
 /* Training of a real network. */
 struct run_net {
@@ -60,9 +54,8 @@ struct run_job {
     struct gw_synthetic work; /* one micro-batch through one piece */
     double *slow;             /* a stage each: it takes so many times as long */
     struct run_net *net;      /* NULL: synthetic work */
-    struct run_fault faults[RUN_FAULTS_MAX];
-    unsigned fault_count;
-    double predicted_us; /* of a step; 0: not known before it is run */
+    struct rank_faults faults; /* in the middle of steps */
+    double predicted_us;       /* of a step; 0: not known before it is run */
     bool elastic;
     unsigned restarts_max;
     /* of this attempt */
@@ -80,9 +73,6 @@ GW_MUST_CHECK enum gw_err run_parse_work(const char *text, unsigned chunks,
 /* "2:1.5,3:2" */
 GW_MUST_CHECK enum gw_err run_parse_slow(const char *text, unsigned stages,
                                          double *slow, struct gw_error *why);
-/* "2@3:kill,1@5:stop" */
-GW_MUST_CHECK enum gw_err
-run_parse_faults(const char *text, struct run_job *job, struct gw_error *why);
 
 /* ---- run_net.c ---- */
 

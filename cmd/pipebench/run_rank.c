@@ -6,7 +6,6 @@
 #include "common/command.h"
 #include "run.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,11 +16,11 @@ static void fail_if_told(struct run_tap *tap, uint32_t step)
     const struct run_job *job = tap->job;
     const struct gw_schedule *s = job->schedule;
     size_t middle = (s->begin[tap->stage + 1] - s->begin[tap->stage]) / 2;
-    for (unsigned i = 0; i < job->fault_count; i++) {
-        const struct run_fault *fault = &job->faults[i];
-        if (fault->stage == tap->stage && fault->step == step &&
+    for (unsigned i = 0; i < job->faults.count; i++) {
+        const struct rank_fault *fault = &job->faults.faults[i];
+        if (fault->rank == tap->stage && fault->step == step &&
             tap->passes == middle && run_safe_fires(job->safe, i))
-            raise(fault->stop ? SIGSTOP : SIGKILL);
+            fault_make(fault);
     }
 }
 

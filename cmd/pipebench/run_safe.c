@@ -33,7 +33,7 @@ struct head {
 };
 
 struct shared {
-    _Atomic bool fired[RUN_FAULTS_MAX];
+    _Atomic bool fired[FAULTS_MAX];
     _Atomic uint64_t passes[GW_STAGES_MAX];
 };
 

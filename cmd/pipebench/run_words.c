@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The little languages of pipebench run's options: --work, --slow, --fail.
+ * The little languages of pipebench run's options: --work, --slow.
  */
 #include "run.h"
 
@@ -84,45 +84,6 @@ enum gw_err run_parse_slow(const char *text, unsigned stages, double *slow,
             return gw_fail(why, GW_EINVAL, "--slow %s: the stages are 0 to %u",
                            item, stages - 1);
         slow[stage] *= factor;
-    }
-    return GW_OK;
-}
-
-/* ---- --fail ---- */
-
-static bool read_fault(const char *item, struct run_fault *fault)
-{
-    uint64_t stage, step;
-    if (!gw__whole_read(&item, UINT32_MAX, &stage) || *item++ != '@' ||
-        !gw__whole_read(&item, UINT32_MAX, &step) || *item++ != ':')
-        return false;
-    fault->stage = (unsigned)stage;
-    fault->step = (unsigned)step;
-    fault->stop = strcmp(item, "stop") == 0;
-    return fault->stop || strcmp(item, "kill") == 0;
-}
-
-enum gw_err run_parse_faults(const char *text, struct run_job *job,
-                             struct gw_error *why)
-{
-    char item[64];
-    while (items_next(&text, item, sizeof item)) {
-        struct run_fault fault;
-        if (!read_fault(item, &fault))
-            return gw_fail(why, GW_EINVAL,
-                           "--fail wants STAGE@STEP:kill or STAGE@STEP:stop, "
-                           "such as 2@3:kill, not \"%.60s\"",
-                           item);
-        if (fault.stage >= job->schedule->stages)
-            return gw_fail(why, GW_EINVAL, "--fail %s: the stages are 0 to %u",
-                           item, job->schedule->stages - 1);
-        if (fault.step >= job->steps)
-            return gw_fail(why, GW_EINVAL, "--fail %s: the steps are 0 to %u",
-                           item, job->steps - 1);
-        if (job->fault_count == RUN_FAULTS_MAX)
-            return gw_fail(why, GW_EINVAL, "--fail takes %d failures at most",
-                           RUN_FAULTS_MAX);
-        job->faults[job->fault_count++] = fault;
     }
     return GW_OK;
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode actors: actors that play and a learner that learns from it, with a
- * bounded queue between them, in virtual time (gradwire/actors.h). A row a
- * stretch of updates; then the policy lag of all of them beside what its
- * formula says.
+ * psnode actors: the options, and actors in virtual time; see actors.h.
  */
+#include "actors.h"
 #include "common/command.h"
-#include "common/output.h"
 #include "psnode.h"
 #include "run/settings.h"
-#include "train.h"
 
-#include <gradwire/actors.h>
 #include <gradwire/plugin.h>
 
 #include <limits.h>
@@ -26,8 +21,8 @@ static struct options {
     unsigned actors, queue, batch, max_lag, updates, every;
     uint64_t step_ns, update_ns;
     double jitter;
-    bool plain;
-    const char *settings, *targets;
+    bool plain, processes;
+    const char *settings, *targets, *wire, *fail;
 } options = {
     .actors = 8,
     .queue = 8,
@@ -62,34 +57,42 @@ static const struct option_spec specs[] = {
      "an update takes the learner so long", NULL},
     {"jitter", 0, OPTION_REAL, &options.jitter, "J",
      "share of an actor's time that is exponential", NULL},
+    {"processes", 0, OPTION_FLAG, &options.processes, NULL,
+     "each actor is a process, and times are by the clock", NULL},
+    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
+     "--processes: shm (default), ipc or tcp", "shm|ipc|tcp"},
+    {"fail", 0, OPTION_TEXT, &options.fail, "ACTOR@UPDATE:HOW[,...]",
+     "--processes: the actor is killed after so many updates, or stopped "
+     "(kill, stop)",
+     NULL},
     {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
      "numbers of the model (default: " SETTINGS ")", NULL},
     {0},
 };
 
-static const struct field fields[] = {
-    {.name = "updates", .kind = FIELD_INTEGER},
-    {.name = "episodes", .kind = FIELD_INTEGER},
-    {.name = "return", .kind = FIELD_REAL, .decimals = 1},
-    {.name = "policy_loss", .kind = FIELD_REAL, .decimals = 5},
-    {.name = "value_loss", .kind = FIELD_REAL, .decimals = 5},
-    {.name = "entropy", .kind = FIELD_REAL, .decimals = 4},
-    {.name = "lag_mean", .kind = FIELD_REAL, .decimals = 2},
-    {.name = "lag_max", .kind = FIELD_INTEGER},
-    {.name = "queued", .kind = FIELD_REAL, .decimals = 2},
-    {.name = "dropped", .kind = FIELD_INTEGER},
-    {.name = "busy", .kind = FIELD_REAL, .decimals = 3},
-    {.name = "seconds", .kind = FIELD_REAL, .decimals = 3},
-};
-enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+static enum gw_err configure_processes(struct actors_job *job,
+                                       struct gw_error *why)
+{
+    const struct options *o = &options;
+    if (!o->processes && (o->wire || o->fail))
+        return gw_fail(
+            why, GW_EINVAL,
+            "--wire and --fail need --processes: virtual actors send "
+            "nothing and do not fail");
+    if (!o->processes)
+        return GW_OK;
+    if (o->actors > ACTORS_PROCESSES_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "--actors %u: at most %d of them can be processes",
+                       o->actors, ACTORS_PROCESSES_MAX);
+    job->wire = o->wire ? o->wire : "shm";
+    return o->fail
+               ? faults_parse(o->fail, &(struct fault_words){"actor", "update"},
+                              o->actors, o->updates, &job->faults, why)
+               : GW_OK;
+}
 
-struct totals {
-    uint64_t updates, trajectories, dropped, episodes, steps, lag_max, time_ns;
-    double lag_sum, queue_sum, newest;
-};
-
-static enum gw_err configure(struct gw_actors_config *config,
-                             struct gw_error *why)
+static enum gw_err configure(struct actors_job *job, struct gw_error *why)
 {
     const struct options *o = &options;
     struct settings settings;
@@ -99,7 +102,7 @@ static enum gw_err configure(struct gw_actors_config *config,
     if (o->updates == 0 || o->every == 0)
         return gw_fail(why, GW_EINVAL, "--updates and --every are at least 1");
     enum gw_err code = settings_parse("cartpole", text, &settings, why);
-    *config = (struct gw_actors_config){
+    job->config = (struct gw_actors_config){
         .task = settings.task,
         .actors = o->actors,
         .queue = o->queue,
@@ -110,130 +113,71 @@ static enum gw_err configure(struct gw_actors_config *config,
         .max_lag = o->max_lag == UINT_MAX ? GW_LAG_ANY : o->max_lag,
         .plain = o->plain,
     };
-    config->task.seed = common.seed;
-    return code;
+    job->config.task.seed = common.seed;
+    return code ? code : configure_processes(job, why);
 }
 
-static void put_row(struct output *output, const struct gw_actors_report *r,
-                    const struct totals *totals)
+unsigned actors_next(const struct actors_job *job,
+                     const struct actors_totals *totals)
 {
-    output_row(output, (union value[FIELD_COUNT]){
-                           {.integer = (int64_t)totals->updates},
-                           {.integer = (int64_t)r->episodes},
-                           {.real = r->mean_return},
-                           {.real = r->policy_loss},
-                           {.real = r->value_loss},
-                           {.real = r->entropy},
-                           {.real = r->lag_mean},
-                           {.integer = (int64_t)r->lag_max},
-                           {.real = r->queue_mean},
-                           {.integer = (int64_t)r->dropped},
-                           {.real = r->busy},
-                           {.real = (double)totals->time_ns / 1e9}});
+    uint64_t left = job->updates - totals->updates;
+    return left < job->every ? (unsigned)left : job->every;
 }
 
-static void add(struct totals *t, const struct gw_actors_report *r)
+/* In virtual time; output NULL: silently. */
+static enum gw_err play(const struct actors_job *job, struct output *output,
+                        struct actors_totals *totals, struct gw_error *why)
 {
-    t->updates += r->updates;
-    t->trajectories += r->trajectories;
-    t->dropped += r->dropped;
-    t->episodes += r->episodes;
-    t->steps += r->steps;
-    t->time_ns += r->time_ns;
-    t->lag_sum += r->lag_mean * (double)r->trajectories;
-    t->queue_sum += r->queue_mean * (double)r->updates;
-    t->lag_max = r->lag_max > t->lag_max ? r->lag_max : t->lag_max;
-    if (r->episodes)
-        t->newest = r->mean_return;
-}
-
-static enum gw_err play(struct gw_actors *actors, struct output *output,
-                        struct totals *totals, struct gw_error *why)
-{
-    enum gw_err code = GW_OK;
-    while (!code && totals->updates < options.updates) {
+    struct gw_actors *actors = NULL;
+    enum gw_err code = gw_actors_new(&job->config, &actors, why);
+    unsigned updates;
+    while (!code && (updates = actors_next(job, totals)) > 0) {
         struct gw_actors_report report;
-        uint64_t left = options.updates - totals->updates;
-        if (interrupted)
-            return gw_fail(why, GW_EINTR, "interrupted");
-        code = gw_actors_run(
-            actors, left < options.every ? left : options.every, &report, why);
-        add(totals, &report);
-        put_row(output, &report, totals);
+        if (interrupted) {
+            code = gw_fail(why, GW_EINTR, "interrupted");
+            break;
+        }
+        code = gw_actors_run(actors, updates, &report, why);
+        actors_row(output, &report, totals);
         progress("update %llu of %u", (unsigned long long)totals->updates,
-                 options.updates);
+                 job->updates);
     }
     progress("%s", "");
+    if (actors)
+        totals->digest = gw_actors_digest(actors);
+    gw_actors_destroy(&actors);
     return code;
 }
 
-static void put_totals(struct output *o, const struct totals *t,
-                       const struct gw_actors *actors)
+static enum gw_err play_aloud(const struct actors_job *job,
+                              struct gw_error *why)
 {
-    double updates = (double)t->updates, seconds = (double)t->time_ns / 1e9;
-    double queued = t->queue_sum / updates;
-    double in_flight = (double)options.actors + queued;
-    char digest[24];
-    train_fact(o, "lag", t->lag_sum / (double)t->trajectories, "%.2f updates",
-               t->lag_sum / (double)t->trajectories);
-    train_fact(o, "lag_formula", in_flight / options.batch,
-               "%.2f: (actors + mean queue) / batch = (%u + %.2f) / %u",
-               in_flight / options.batch, options.actors, queued,
-               options.batch);
-    output_note_integer(o, "lag_worst", (int64_t)t->lag_max);
-    output_note_integer(o, "total_trajectories", (int64_t)t->trajectories);
-    output_note_integer(o, "total_dropped", (int64_t)t->dropped);
-    output_note_integer(o, "total_episodes", (int64_t)t->episodes);
-    output_note_integer(o, "total_steps", (int64_t)t->steps);
-    train_fact(o, "updates_per_s", updates / seconds,
-               "%.1f in virtual time; the learner could make %.1f",
-               updates / seconds, 1e9 / (double)options.update_ns);
-    train_fact(o, "total_busy",
-               updates * (double)options.update_ns / 1e9 / seconds,
-               "%.3f of the learner's time",
-               updates * (double)options.update_ns / 1e9 / seconds);
-    train_fact(o, "last_return", t->newest, "%.1f steps, in the last row",
-               t->newest);
-    snprintf(digest, sizeof digest, "%016llx",
-             (unsigned long long)gw_actors_digest(actors));
-    output_note_text(o, "digest", digest);
-}
-
-static const char *correction(const struct gw_plugin *plugin)
-{
-    if (options.plain)
-        return "none";
-    return plugin ? plugin->name : "vtrace";
+    struct actors_totals totals = {.newest = (double)NAN};
+    struct output *output;
+    enum gw_err code = actors_begin(job, &output, why);
+    if (code)
+        return code;
+    code = play(job, output, &totals, why);
+    actors_put_totals(output, job, &totals);
+    output_end(&output, code && code != GW_EINTR ? why : NULL,
+               code == GW_EINTR);
+    return code;
 }
 
 static enum gw_err actors(struct gw_plugin *plugin, struct gw_error *why)
 {
-    struct gw_actors_config config;
-    struct gw_actors *made = NULL;
-    struct output *output;
-    struct totals totals = {.newest = (double)NAN};
-    enum gw_err code = configure(&config, why);
-    config.targets = plugin ? plugin->targets : NULL;
-    if (!code)
-        code = gw_actors_new(&config, &made, why);
-    if (!code)
-        code = output_begin("psnode actors", common.output, fields, FIELD_COUNT,
-                            &output, why);
-    if (!code) {
-        output_spare(output,
-                     "entropy policy_loss value_loss seconds lag_max queued");
-        output_note_integer(output, "actors", options.actors);
-        output_note_integer(output, "queue", options.queue);
-        output_note_integer(output, "batch", options.batch);
-        output_note_text(output, "correction", correction(plugin));
-        output_note_integer(output, "seed", (int64_t)common.seed);
-        code = play(made, output, &totals, why);
-        put_totals(output, &totals, made);
-        output_end(&output, code && code != GW_EINTR ? why : NULL,
-                   code == GW_EINTR);
-    }
-    gw_actors_destroy(&made);
-    return code;
+    struct actors_job job = {.updates = options.updates,
+                             .every = options.every};
+    struct actors_totals virtual = {.newest = (double)NAN};
+    enum gw_err code = configure(&job, why);
+    job.config.targets = plugin ? plugin->targets : NULL;
+    job.correction = options.plain ? "none" : plugin ? plugin->name : "vtrace";
+    if (code)
+        return code;
+    if (!options.processes)
+        return play_aloud(&job, why);
+    code = play(&job, NULL, &virtual, why);
+    return code ? code : actors_processes(&job, &virtual, why);
 }
 
 static int run(int operand_count, char **operands)
@@ -259,9 +203,11 @@ static int run(int operand_count, char **operands)
 const struct command command_actors = {
     .name = "actors",
     .operands = "cartpole",
-    .help = "actors and a learner apart, in virtual time: policy lag",
+    .help = "actors and a learner apart, in virtual time or as processes: "
+            "policy lag",
     .examples = "psnode actors cartpole --actors 16 --queue 4\n"
-                "psnode actors cartpole --queue 56 --no-correction\n",
+                "psnode actors cartpole --queue 56 --no-correction\n"
+                "psnode actors cartpole --processes --fail 3@500:kill\n",
     .options = specs,
     .operands_min = 1,
     .operands_max = 1,

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: MIT
 #
 # Runs actors with the learner's settings, on a machine whose times depend on the
-# seed; then with the learner's targets: first beside V-trace for a few updates,
+# seed; counts what processes send; then with the learner's targets: first beside V-trace for a few updates,
 # where numbers must agree, then with much lag.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
 
+# setting NAME [FILE]
 setting() {
-    sed -n "s/#.*//; s/^ *$1 *= *\([^ ]*\) *\$/\1/p" "$LAB_DIR/learner.conf" |
-        tail -n 1
+    sed -n "s/#.*//; s/^ *$1 *= *\(.*[^ ]\) *\$/\1/p" \
+        "$LAB_DIR/${2:-learner.conf}" | tail -n 1
 }
 
 say "learner.conf:"
@@ -19,6 +20,19 @@ measure bound psnode actors cartpole --actors "$(setting actors)" \
     --step "$((80 + SEED % 5 * 10))us" --update 1ms \
     --updates 3000 --every 1500 --seed "$SEED"
 tell bound lag lag_worst total_busy total_dropped last_return
+
+say "messages.conf, with processes, the first of which dies:"
+note H "$((12 + SEED % 5 * 4))"
+note U "$((8 + SEED % 4 * 3))"
+note N "$((2 + SEED % 3))"
+measure sent psnode actors cartpole --processes -n "$(value N)" --step 20us \
+    --update 100us --updates 200 --fail 0@20:kill --seed "$SEED" \
+    --set "hidden=$(value H),unroll=$(value U)"
+tell sent bytes_per_policy bytes_per_trajectory policies_sent trajectories_received
+note T "$(value sent.trajectories_received)"
+for count in policy trajectory policies; do
+    reckon "counted.$count" "$(setting "$count" messages.conf)"
+done
 
 say "targets.c, 40 updates beside V-trace:"
 mine=$LAB_OUT/mine.so

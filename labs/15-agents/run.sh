@@ -35,6 +35,18 @@ measure two psnode actors cartpole -n 2 -q 8 --step "$STEP" --update 500us \
 tell two lag updates_per_s total_busy
 note busy "$(value two.total_busy)"
 
+say "The same with processes, all of which live; and $K of which are killed after" \
+    "20 updates:"
+measure processes psnode actors cartpole --processes -n "$N" -q "$Q" -b "$B" \
+    --step "$STEP" --update "$UPDATE" --updates 600 --seed "$SEED"
+tell processes lag lag_formula lag_virtual lag_worst updates_per_s total_busy \
+    policies_sent trajectories_received
+measure left psnode actors cartpole --processes -n "$N" -q "$Q" -b "$B" \
+    --step 20us --update "$UPDATE" --updates 600 --every 300 --seed "$SEED" \
+    --fail "$(seq -s , -f '%g@20:kill' "$K")"
+tell left lag_mean lag_formula actors_lost policies_sent trajectories_received
+note lag_left "$(value left.lag_mean)"
+
 say "Throughput against lag: three actors whose times vary much, and a queue of" \
     "0, 1, 4 and 16 places. What is the last one good for?"
 for queue in 0 1 4 16; do

@@ -1,85 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * Actors and a learner in virtual time: gradwire/actors.h has the idea. What an
- * actor will do follows from the parameters that it begins with, so it plays
- * its whole trajectory at once, and hands it over when its time has come:
+ * The learner, its queue and its update: gradwire/actors.h has the idea. An actor
+ * that has played a trajectory holds it until the queue has room, hands it over
+ * and begins the next one with the newest parameters. The learner takes the
+ * oldest of the queue whenever it does not compute, and computes when it has a
+ * batch. Where a trajectory is, is all that there is to know: each has a number,
+ * and numbers travel.
  *
- *     plays --time--> holds it --room in the queue--> begins the next one
- *
- * The learner takes the oldest of the queue whenever it does not compute, and
- * computes when it has a batch. Where a trajectory is, is all that there is to
- * know: each has a number, and numbers travel. Events of the same time come in
- * the order learner, actor 0, actor 1, ...
+ * How time goes on is for the world that the actors live in (actors_parts.h).
+ * Where it has threads, all of this is done under a->lock, but for the gradient.
  */
-#include "learn/agent.h"
-#include "learn/random.h"
+#include "learn/actors_parts.h"
 #include "learn/task.h"
 #include "ps/update.h"
-
-#include <gradwire/actors.h>
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MAX = 1024, NONE = -1 };
-
-struct actor {
-    struct gw__cartpole pole;
-    struct gw_rng rng;
-    uint64_t steps;    /* of this episode */
-    unsigned number;   /* of its trajectory */
-    uint64_t ready_ns; /* when it has played it */
-    bool holds;        /* it has, and waits for room */
-};
-
-struct played {
-    struct gw__trajectory trajectory;
-    uint64_t version; /* of the parameters: updates before */
-    uint64_t episode; /* its length, if it ended with this trajectory; else 0 */
-};
-
-/* Numbers of trajectories or of actors, in the order in which they came. */
-struct line {
-    unsigned *numbers;
-    unsigned first, count, room;
-};
-
-struct gw_actors {
-    struct gw_actors_config config;
-    struct gw_task *task;
-    struct gw_local *local;
-    struct gw__agent agent;
-    size_t row_count;
-    uint64_t *keys;
-    float *rows, *gradient; /* of all keys */
-    double *sums;
-    struct actor *actors;
-    struct played *played;
-    struct line free, queue, holding; /* the last one of actors */
-    unsigned batch[BATCH_MAX], batch_count;
-    uint64_t version, now_ns, done_ns; /* when the update is done */
-    bool computes;
-    struct gw_actors_report report;
-};
-
 /* ---- lines ---- */
 
-static bool line_init(struct line *line, unsigned room)
+static bool line_init(struct gw__line *line, unsigned room)
 {
     line->room = room + 1;
     line->numbers = calloc(line->room, sizeof *line->numbers);
     return line->numbers != NULL;
 }
 
-static void line_put(struct line *line, unsigned number)
+static void line_put(struct gw__line *line, unsigned number)
 {
     assert(line->count < line->room);
     line->numbers[(line->first + line->count++) % line->room] = number;
 }
 
-static unsigned line_take(struct line *line)
+static unsigned line_take(struct gw__line *line)
 {
     unsigned number = line->numbers[line->first];
     assert(line->count > 0);
@@ -88,51 +43,31 @@ static unsigned line_take(struct line *line)
     return number;
 }
 
-/* ---- actors ---- */
+/* ---- the queue ---- */
 
-static uint64_t duration(const struct gw_actors *a, struct actor *actor,
-                         size_t steps)
+unsigned gw__actors_room(struct gw_actors *a)
 {
-    double jitter = a->config.jitter;
-    double share = 1 - jitter - jitter * log(1 - gw_rng_unit(&actor->rng));
-    return (uint64_t)((double)(steps * a->config.step_ns) * share);
+    return line_take(&a->free);
 }
 
-/* With the newest parameters. */
-static void begin(struct gw_actors *a, struct actor *actor)
+void gw__actors_hold(struct gw_actors *a, unsigned actor, unsigned number)
 {
-    struct played *p = &a->played[actor->number = line_take(&a->free)];
-    size_t unroll = a->agent.config.unroll;
-    size_t left = a->config.task.cartpole.limit - actor->steps;
-    gw__agent_play(&a->agent, a->rows, &actor->pole, &actor->rng,
-                   left < unroll ? left : unroll, &p->trajectory);
-    actor->steps += p->trajectory.count;
-    p->version = a->version;
-    p->episode = 0;
-    if (p->trajectory.failed || p->trajectory.count == left) {
-        p->episode = actor->steps;
-        actor->steps = 0;
-        gw__cartpole_begin(&actor->pole, &actor->rng);
-    }
-    actor->holds = false;
-    actor->ready_ns = a->now_ns + duration(a, actor, p->trajectory.count);
+    a->held[actor] = number;
+    line_put(&a->holding, actor);
 }
 
 /* What the actor that waits longest holds; that one goes on. */
 static unsigned hand_over(struct gw_actors *a)
 {
-    struct actor *actor = &a->actors[line_take(&a->holding)];
-    unsigned number = actor->number;
-    begin(a, actor);
+    unsigned actor = line_take(&a->holding), number = a->held[actor];
+    a->world->begin(a, actor);
     return number;
 }
-
-/* ---- the learner ---- */
 
 /* Into the batch, or away with it. */
 static void look_at(struct gw_actors *a, unsigned number)
 {
-    const struct played *p = &a->played[number];
+    const struct gw__played *p = &a->played[number];
     struct gw_actors_report *r = &a->report;
     if (p->episode) {
         r->episodes++;
@@ -146,8 +81,7 @@ static void look_at(struct gw_actors *a, unsigned number)
     line_put(&a->free, number);
 }
 
-/* Everything that can happen without time going on. */
-static void settle(struct gw_actors *a)
+void gw__actors_settle(struct gw_actors *a)
 {
     for (;;) {
         if (a->holding.count > 0 && a->queue.count < a->config.queue)
@@ -161,14 +95,13 @@ static void settle(struct gw_actors *a)
         else
             return;
     }
-    if (!a->computes) {
-        a->computes = true;
-        a->done_ns = a->now_ns + a->config.update_ns;
-    }
+    a->computes = true;
 }
 
+/* ---- the learner ---- */
+
 /* Its version is still that of when it was taken. */
-static void learn_from(struct gw_actors *a, const struct played *p)
+static void learn_from(struct gw_actors *a, const struct gw__played *p)
 {
     struct gw_actors_report *r = &a->report;
     struct gw__agent_losses losses;
@@ -193,20 +126,31 @@ static enum gw_err diverged(const struct gw_actors *a, const char *what,
                    (unsigned long long)a->version + 1, what);
 }
 
-/* The batch's mean gradient goes to the updater. */
-static enum gw_err update(struct gw_actors *a, struct gw_error *why)
+void gw__actors_compute(struct gw_actors *a)
 {
-    size_t floats = a->row_count * GW__AGENT_WIDTH;
+    size_t floats = gw__actors_floats(a);
     double share =
         1 / ((double)a->config.batch * (double)a->agent.config.unroll);
-    a->report.queue_mean += a->queue.count;
     memset(a->sums, 0, floats * sizeof *a->sums);
-    for (unsigned i = 0; i < a->batch_count; i++) {
+    for (unsigned i = 0; i < a->batch_count; i++)
         learn_from(a, &a->played[a->batch[i]]);
-        line_put(&a->free, a->batch[i]);
-    }
     for (size_t k = 0; k < floats; k++)
         a->gradient[k] = (float)(a->sums[k] * share);
+}
+
+/* What an update finds: who plays, and what waits. */
+static void look_around(struct gw_actors *a)
+{
+    a->report.queue_mean += a->queue.count;
+    a->report.actors_mean += a->alive;
+}
+
+enum gw_err gw__actors_apply(struct gw_actors *a, struct gw_error *why)
+{
+    size_t floats = gw__actors_floats(a);
+    look_around(a);
+    for (unsigned i = 0; i < a->batch_count; i++)
+        line_put(&a->free, a->batch[i]);
     if (gw__first_bad(a->gradient, floats) < floats)
         return diverged(a, "the gradient", why);
     enum gw_err code =
@@ -223,37 +167,7 @@ static enum gw_err update(struct gw_actors *a, struct gw_error *why)
     return GW_OK;
 }
 
-/* ---- time ---- */
-
-/* The actor that is the next one to be ready; NONE. */
-static int next_actor(const struct gw_actors *a)
-{
-    int next = NONE;
-    for (unsigned i = 0; i < a->config.actors; i++)
-        if (!a->actors[i].holds &&
-            (next == NONE || a->actors[i].ready_ns < a->actors[next].ready_ns))
-            next = (int)i;
-    return next;
-}
-
-/* One event; the update that it ends, if it does, is counted in version. */
-static enum gw_err turn(struct gw_actors *a, struct gw_error *why)
-{
-    enum gw_err code = GW_OK;
-    int next = next_actor(a);
-    assert(a->computes || next != NONE); /* else all would wait for all */
-    if (a->computes &&
-        (next == NONE || a->done_ns <= a->actors[next].ready_ns)) {
-        a->now_ns = a->done_ns;
-        code = update(a, why);
-    } else {
-        a->now_ns = a->actors[next].ready_ns;
-        a->actors[next].holds = true;
-        line_put(&a->holding, (unsigned)next);
-    }
-    settle(a);
-    return code;
-}
+/* ---- reports ---- */
 
 /* From sums to means. */
 static void finish(struct gw_actors_report *r)
@@ -266,23 +180,35 @@ static void finish(struct gw_actors_report *r)
     r->entropy /= steps;
     r->lag_mean /= r->trajectories ? (double)r->trajectories : 1;
     r->queue_mean /= r->updates ? (double)r->updates : 1;
+    r->actors_mean /= r->updates ? (double)r->updates : 1;
 }
 
 enum gw_err gw_actors_run(struct gw_actors *a, uint64_t updates,
                           struct gw_actors_report *report, struct gw_error *why)
 {
-    uint64_t begin_ns = a->now_ns, first = a->version;
+    uint64_t begin_ns = a->world->now_ns(a), first = a->version;
     enum gw_err code = GW_OK;
+    pthread_mutex_lock(&a->lock);
     a->report = (struct gw_actors_report){0};
+    a->busy_ns = 0;
     while (!code && a->version - first < updates)
-        code = turn(a, why);
+        code = a->world->turn(a, why);
+    a->report.lost = a->config.actors - a->alive;
     *report = a->report;
+    pthread_mutex_unlock(&a->lock);
     report->updates = a->version - first;
-    report->time_ns = a->now_ns - begin_ns;
-    double busy_ns = (double)(report->updates * a->config.update_ns);
-    report->busy = report->time_ns ? busy_ns / (double)report->time_ns : 1;
+    report->time_ns = a->world->now_ns(a) - begin_ns;
+    report->busy =
+        report->time_ns ? (double)a->busy_ns / (double)report->time_ns : 1;
     finish(report);
     return code;
+}
+
+void gw_actors_stop(struct gw_actors *a, struct gw_counters *counters)
+{
+    *counters = (struct gw_counters){0};
+    if (a->world->stop)
+        a->world->stop(a, counters);
 }
 
 uint64_t gw_actors_digest(const struct gw_actors *a)
@@ -325,9 +251,9 @@ static enum gw_err check(const struct gw_actors_config *config,
     if (config->queue > GW_ACTORS_QUEUE_MAX)
         return gw_fail(why, GW_EINVAL, "a queue has at most %d places, not %u",
                        GW_ACTORS_QUEUE_MAX, config->queue);
-    if (config->batch < 1 || config->batch > BATCH_MAX)
+    if (config->batch < 1 || config->batch > GW__BATCH_MAX)
         return gw_fail(why, GW_EINVAL, "a batch has 1 to %d trajectories",
-                       BATCH_MAX);
+                       GW__BATCH_MAX);
     if (!(config->jitter >= 0 && config->jitter <= 1))
         return gw_fail(why, GW_EINVAL, "jitter is from 0 to 1, not %g",
                        config->jitter);
@@ -343,9 +269,9 @@ static enum gw_err make_room(struct gw_actors *a, struct gw_error *why)
     a->rows = calloc(floats, sizeof *a->rows);
     a->gradient = calloc(floats, sizeof *a->gradient);
     a->sums = calloc(floats, sizeof *a->sums);
-    a->actors = calloc(config->actors, sizeof *a->actors);
+    a->held = calloc(config->actors, sizeof *a->held);
     a->played = calloc(count, sizeof *a->played);
-    bool made = a->keys && a->rows && a->gradient && a->sums && a->actors &&
+    bool made = a->keys && a->rows && a->gradient && a->sums && a->held &&
                 a->played && line_init(&a->free, count) &&
                 line_init(&a->queue, config->queue) &&
                 line_init(&a->holding, config->actors);
@@ -374,23 +300,9 @@ static enum gw_err open_tables(struct gw_actors *a, struct gw_error *why)
     return code ? code : gw_local_new(tables, count, &a->local, why);
 }
 
-static void start(struct gw_actors *a)
-{
-    enum { LUCK = 2 }; /* not that of the task's episodes */
-    uint64_t seed = gw__mix_in(a->config.task.seed, LUCK);
-    for (size_t k = 0; k < a->row_count; k++)
-        a->keys[k] = k;
-    gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
-    for (unsigned i = 0; i < a->config.actors; i++) {
-        struct actor *actor = &a->actors[i];
-        gw_rng_seed(&actor->rng, gw__mix_in(seed, i));
-        gw__cartpole_begin(&actor->pole, &actor->rng);
-        begin(a, actor);
-    }
-}
-
-enum gw_err gw_actors_new(const struct gw_actors_config *config,
-                          struct gw_actors **actors, struct gw_error *why)
+enum gw_err gw__actors_make(const struct gw_actors_config *config,
+                            const struct gw__actors_world *world,
+                            struct gw_actors **actors, struct gw_error *why)
 {
     *actors = NULL;
     enum gw_err code = check(config, why);
@@ -400,6 +312,9 @@ enum gw_err gw_actors_new(const struct gw_actors_config *config,
     if (!a)
         return gw_fail(why, GW_ENOMEM, "actors");
     a->config = *config;
+    a->world = world;
+    a->alive = config->actors;
+    pthread_mutex_init(&a->lock, NULL);
     code = open_tables(a, why);
     if (!code)
         code = make_room(a, why);
@@ -407,7 +322,9 @@ enum gw_err gw_actors_new(const struct gw_actors_config *config,
         gw_actors_destroy(&a);
         return code;
     }
-    start(a);
+    for (size_t k = 0; k < a->row_count; k++)
+        a->keys[k] = k;
+    gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
     *actors = a;
     return GW_OK;
 }
@@ -417,10 +334,11 @@ void gw_actors_destroy(struct gw_actors **actors)
     struct gw_actors *a = *actors;
     if (!a)
         return;
+    a->world->destroy(a);
     for (unsigned i = 0; a->played && i + 1 < a->free.room; i++)
         free(a->played[i].trajectory.steps);
     free(a->played);
-    free(a->actors);
+    free(a->held);
     free(a->keys);
     free(a->rows);
     free(a->gradient);
@@ -431,6 +349,7 @@ void gw_actors_destroy(struct gw_actors **actors)
     gw__agent_fini(&a->agent);
     gw_local_destroy(&a->local);
     gw_task_destroy(&a->task);
+    pthread_mutex_destroy(&a->lock);
     free(a);
     *actors = NULL;
 }

@@ -292,6 +292,34 @@ make_rows() {
     [[ $output = *"training diverges in update "*"NaN or infinite; try a lower rate"* ]]
 }
 
+# Little's law holds for whatever the machine does; so do the counts.
+@test "actors: processes send trajectories, and the learner goes on without a dead one" {
+    psnode actors cartpole --processes -n 4 -q 4 --updates 400 -o json >four.json
+    awk -v is="$(json lag <four.json)" -v formula="$(json lag_formula <four.json)" \
+        -v virtual="$(json lag_virtual <four.json)" 'BEGIN {
+            exit !(is > 0.9 * formula && is < 1.1 * formula && virtual > 7 && virtual <= 8)
+        }'
+    [ "$(json policies_sent <four.json)" -eq $(($(json trajectories_received <four.json) + 4)) ]
+    [ "$(json bytes_per_policy <four.json)" = $((8 + 4 * 7 * 33)) ]
+    [ "$(json bytes_per_trajectory <four.json)" = $((8 * (7 + 6 * 20))) ]
+    psnode actors cartpole --processes -n 3 -q 2 --wire tcp --updates 300 --every 300 \
+        --fail 1@50:kill -o json >two.json
+    [ "$(json actors_lost <two.json)" = 1 ]
+    [ "$(json rows 0 updates <two.json)" = 300 ]
+    run ! json lag_virtual <two.json
+    psnode actors cartpole -n 1 -q 0 --step 10us --update 20us --updates 100 -o json >one.json
+    psnode actors cartpole -n 1 -q 0 --step 10us --update 20us --updates 100 --processes \
+        -o json >process.json
+    [ "$(json digest <one.json)" = "$(json digest <process.json)" ]
+    run -1 psnode actors cartpole --processes -n 1 --fail 0@5:kill
+    [[ $output = *"no actor is left of 1"* ]]
+    run -64 psnode actors cartpole --fail 0@5:kill
+    [[ $output = *"need --processes"* ]]
+    run -64 psnode actors cartpole --processes -n 2 --fail 2@5:kill
+    [[ $output = *"the last actor is 1"* ]]
+    run -64 psnode actors cartpole --processes -n 65
+}
+
 @test "actors: a plug-in judges trajectories" {
     ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC -I "$BATS_TEST_DIRNAME/../../lib/include" \
         -o clipped.so "$BATS_TEST_DIRNAME/../../labs/plugins/clipped.c"

@@ -2,11 +2,16 @@
  *
  * Actors and a learner apart: the policy lag is what the formula says, whoever
  * is the slower; a bound on it holds; and without correction lag does harm.
+ * Actors that are processes learn the same, and count what they send.
  */
+#include "ranks.h"
+
 #include <gradwire/actors.h>
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 Suite *suite_actors(void);
 
@@ -178,6 +183,129 @@ START_TEST(bad_configs_are_refused)
 }
 END_TEST
 
+/* ---- actors that are processes: here, threads ---- */
+
+enum { ACTORS_MAX = 4 };
+
+struct group {
+    struct gw_actors_config config;
+    uint64_t updates;
+    unsigned leaves; /* the actor that leaves at once; ACTORS_MAX: none */
+    struct gw_actors_report report;
+    struct gw_counters counters;
+    uint64_t digest;
+};
+
+static void must(enum gw_err code, const struct gw_error *error)
+{
+    if (!code)
+        return;
+    fprintf(stderr, "%s\n", error->text);
+    abort();
+}
+
+static void lead(struct group *g, struct gw_comm **comms)
+{
+    struct gw_error error;
+    struct gw_actors *actors;
+    must(gw_actors_serve(&g->config, comms, &actors, &error), &error);
+    must(gw_actors_run(actors, g->updates, &g->report, &error), &error);
+    gw_actors_stop(actors, &g->counters);
+    g->digest = gw_actors_digest(actors);
+    gw_actors_destroy(&actors);
+}
+
+static void take_part(struct gw_comm *comm, void *context)
+{
+    struct group *g = context;
+    struct gw_comm *comms[ACTORS_MAX] = {NULL};
+    struct gw_error error;
+    unsigned rank = gw_comm_rank(comm);
+    for (unsigned i = 0; i < g->config.actors; i++)
+        must(gw_comm_split(comm, rank == 0 || rank == i + 1 ? 0 : -1, (int)rank,
+                           &comms[i], &error),
+             &error);
+    if (rank == 0)
+        lead(g, comms);
+    else if (rank - 1 != g->leaves)
+        must(gw_actor_run(&(struct gw_actor_life){.config = &g->config,
+                                                  .number = rank - 1},
+                          comms[rank - 1], &error),
+             &error);
+    for (unsigned i = 0; i < g->config.actors; i++)
+        gw_comm_destroy(&comms[i]);
+}
+
+static struct group group_of(unsigned actors, unsigned queue, unsigned batch)
+{
+    struct group g = {.updates = 200, .leaves = ACTORS_MAX};
+    gw_actors_defaults(&g.config);
+    g.config.actors = actors;
+    g.config.queue = queue;
+    g.config.batch = batch;
+    g.config.step_ns = 1000;
+    g.config.update_ns = 50000;
+    return g;
+}
+
+/* With one actor and no queue nothing depends on time. */
+START_TEST(processes_learn_what_virtual_actors_learn)
+{
+    struct group g = group_of(1, 0, 1);
+    struct gw_actors_report report;
+    uint64_t digest;
+    run_ranks(NULL, 2, take_part, &g);
+    play(&g.config, g.updates, &report, &digest);
+    ck_assert_uint_eq(g.digest, digest);
+    ck_assert_double_eq(g.report.lag_mean, report.lag_mean);
+    ck_assert_uint_eq(g.report.steps, report.steps);
+}
+END_TEST
+
+/* Whatever the machine does meanwhile. */
+START_TEST(lag_of_processes_is_what_there_is_in_flight)
+{
+    static const unsigned cases[][3] = {{2, 0, 1}, {3, 8, 2}, {4, 4, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct group g = group_of(cases[i][0], cases[i][1], cases[i][2]);
+        run_ranks(NULL, g.config.actors + 1, take_part, &g);
+        double in_flight = g.report.actors_mean + g.report.queue_mean;
+        double wanted = in_flight / g.config.batch;
+        ck_assert_msg(fabs(g.report.lag_mean - wanted) < 0.1 * wanted,
+                      "%u actors: lag %g, not %g", g.config.actors,
+                      g.report.lag_mean, wanted);
+        ck_assert_uint_eq(g.report.lost, 0);
+        ck_assert_double_eq(g.report.actors_mean, g.config.actors);
+        ck_assert_uint_ge(g.counters.messages_received,
+                          g.updates * g.config.batch);
+    }
+}
+END_TEST
+
+/* A policy for each trajectory, and one that ends the actor. */
+START_TEST(policies_and_trajectories_are_counted)
+{
+    struct group g = group_of(2, 2, 1);
+    const uint64_t floats = 7 * (g.config.task.cartpole.hidden + 1);
+    const uint64_t numbers = 7 + 6 * g.config.task.cartpole.unroll;
+    run_ranks(NULL, 3, take_part, &g);
+    const struct gw_counters *c = &g.counters;
+    ck_assert_uint_eq(c->messages_sent, c->messages_received + 2);
+    ck_assert_uint_eq(c->bytes_sent, c->messages_sent * (8 + 4 * floats));
+    ck_assert_uint_eq(c->bytes_received, c->messages_received * 8 * numbers);
+}
+END_TEST
+
+START_TEST(the_learner_goes_on_without_a_lost_actor)
+{
+    struct group g = group_of(3, 2, 1);
+    g.leaves = 1;
+    run_ranks(NULL, 4, take_part, &g);
+    ck_assert_uint_eq(g.report.updates, g.updates);
+    ck_assert_uint_eq(g.report.lost, 1);
+}
+END_TEST
+
 Suite *suite_actors(void)
 {
     Suite *suite = suite_create("actors");
@@ -190,5 +318,11 @@ Suite *suite_actors(void)
     tcase_add_test(c, correction_is_worth_it);
     tcase_add_test(c, bad_configs_are_refused);
     suite_add_tcase(suite, c);
+    TCase *p = tcase_create("processes");
+    tcase_add_test(p, processes_learn_what_virtual_actors_learn);
+    tcase_add_test(p, lag_of_processes_is_what_there_is_in_flight);
+    tcase_add_test(p, policies_and_trajectories_are_counted);
+    tcase_add_test(p, the_learner_goes_on_without_a_lost_actor);
+    suite_add_tcase(suite, p);
     return suite;
 }

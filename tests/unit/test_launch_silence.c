@@ -2,7 +2,7 @@
  *
  * Ranks that are silent, with real processes: one that was stopped is ended and
  * named; one that computes is not taken for it, nor is anybody when it was the
- * supervisor who slept.
+ * supervisor who slept. And ranks whose end is not that of the run.
  */
 #include "common/command.h"
 #include "common/launch_parts.h"
@@ -176,6 +176,41 @@ START_TEST(a_supervisor_that_was_away_convicts_nobody)
 }
 END_TEST
 
+/* Rank 2 dies, rank 1 fails; rank 0 sees the first, and has its result. */
+static enum gw_err lose_the_others(struct gw_comm *comm,
+                                   struct reporter *report, void *context,
+                                   struct gw_error *error)
+{
+    unsigned rank = gw_comm_rank(comm);
+    unsigned char byte = 0;
+    (void)context;
+    if (rank == 1)
+        return gw_fail(error, GW_EINVAL, "I will not");
+    if (rank == 2)
+        raise(SIGKILL);
+    if (!gw_recv(comm, &byte, 1, GW_U8, 2))
+        return gw_fail(error, GW_EWRONG, "a dead rank has sent something");
+    report_send(report, &byte, 1);
+    return GW_OK;
+}
+
+START_TEST(expendable_ranks_end_nothing)
+{
+    struct heard heard = {0};
+    struct launch launch = {.ranks = RANKS,
+                            .wire = "shm",
+                            .expendable = true,
+                            .rank_main = lose_the_others,
+                            .context = &heard,
+                            .on_report = heard_report};
+    ck_assert_msg(!launch_run(&launch, &why), "%s", why.text);
+    ck_assert_uint_eq(heard.reports[0], 1);
+    launch.expendable = false;
+    ck_assert_int_ne(launch_run(&launch, &why), GW_OK);
+    expect_no_child();
+}
+END_TEST
+
 Suite *suite_launch_silence(void)
 {
     Suite *suite = suite_create("launch_silence");
@@ -186,6 +221,7 @@ Suite *suite_launch_silence(void)
     tcase_add_test(processes, who_is_starved_is_given_time);
     tcase_add_test(processes, who_hangs_is_ended_in_the_end);
     tcase_add_test(processes, a_supervisor_that_was_away_convicts_nobody);
+    tcase_add_test(processes, expendable_ranks_end_nothing);
     suite_add_tcase(suite, processes);
     return suite;
 }

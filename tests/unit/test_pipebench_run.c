@@ -74,20 +74,23 @@ END_TEST
 
 START_TEST(faults_name_stage_and_step)
 {
-    struct gw_schedule *schedule = schedule_made("1f1b", 3, 4, 0);
-    struct run_job job = {.schedule = schedule, .steps = 5};
-    ck_assert(!run_parse_faults("2@4:kill,0@0:stop", &job, &why));
-    ck_assert_uint_eq(job.fault_count, 2);
-    ck_assert_uint_eq(job.faults[0].stage, 2);
-    ck_assert_uint_eq(job.faults[0].step, 4);
-    ck_assert(!job.faults[0].stop && job.faults[1].stop);
+    enum { STAGES = 3, STEPS = 5 };
+    const struct fault_words words = {"stage", "step"};
+    struct rank_faults read = {.count = 0};
+    ck_assert(
+        !faults_parse("2@4:kill,0@0:stop", &words, STAGES, STEPS, &read, &why));
+    ck_assert_uint_eq(read.count, 2);
+    ck_assert_uint_eq(read.faults[0].rank, 2);
+    ck_assert_uint_eq(read.faults[0].step, 4);
+    ck_assert(!read.faults[0].stop && read.faults[1].stop);
     static const char *const wrong[] = {"3@1:kill", "1@5:kill",  "1@1",
                                         "1@1:die",  "1@1:kill2", "1:1:kill"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        ck_assert_int_eq(run_parse_faults(wrong[i], &job, &why), GW_EINVAL);
+        ck_assert_int_eq(
+            faults_parse(wrong[i], &words, STAGES, STEPS, &read, &why),
+            GW_EINVAL);
         ck_assert_ptr_nonnull(strstr(why.text, "--fail"));
     }
-    gw_schedule_destroy(&schedule);
 }
 END_TEST
 

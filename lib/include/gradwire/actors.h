@@ -18,13 +18,18 @@
  * which is (actors + queue) / batch if the learner is slower than all actors,
  * and hardly more than actors / batch if it waits for them.
  *
- * Time is virtual: a step costs an actor so much, an update the learner so
- * much. All else is real, the cart and pole (gradwire/train.h), the parameters,
- * the gradients; and the same on each run, since the seed decides. One thread.
+ * gw_actors_new: time is virtual, a step costs an actor so much, an update the
+ * learner so much. All else is real, the cart and pole (gradwire/train.h), the
+ * parameters, the gradients; and the same on each run, since the seed decides.
+ *
+ * gw_actors_serve: each actor is a process, and so is the learner. Steps and
+ * updates take their time by the clock, policies and trajectories are messages.
+ * Queue, update and reports are the same.
  */
 #ifndef GRADWIRE_ACTORS_H
 #define GRADWIRE_ACTORS_H
 
+#include <gradwire/coll.h>
 #include <gradwire/train.h>
 
 #ifdef __cplusplus
@@ -87,9 +92,11 @@ struct gw_actors_report {
     double policy_loss, value_loss, entropy; /* means over steps */
     double lag_mean;                         /* of those learnt from */
     uint64_t lag_max;
-    double queue_mean; /* trajectories in the queue when an update ended */
-    double busy;       /* share of the time that the learner computed */
-    uint64_t time_ns;  /* virtual */
+    double queue_mean;  /* trajectories in the queue when an update ended */
+    double actors_mean; /* that live when an update ended */
+    unsigned lost;      /* actors, of all so far */
+    double busy;        /* share of the time that the learner computed */
+    uint64_t time_ns;   /* virtual, or by the clock */
 };
 
 struct gw_actors;
@@ -100,13 +107,43 @@ gw_actors_new(const struct gw_actors_config *config, struct gw_actors **actors,
               struct gw_error *why);
 GW_API void gw_actors_destroy(struct gw_actors **actors);
 /* So many updates more. GW_EWRONG: a gradient or a parameter is NaN or infinite
- * now; the sentence names the update. */
+ * now; the sentence names the update. GW_ELOST: no actor is left. */
 GW_API GW_MUST_CHECK enum gw_err gw_actors_run(struct gw_actors *actors,
                                                uint64_t updates,
                                                struct gw_actors_report *report,
                                                struct gw_error *why);
 /* Equal for equal parameters, bit by bit. */
 GW_API uint64_t gw_actors_digest(const struct gw_actors *actors);
+
+/* ---- actors that are processes ---- */
+
+/* The learner's side. comms[i] is a communicator of two, in which the learner
+ * is rank 0 and actor i rank 1; they belong to the caller, and to the threads
+ * that this starts until gw_actors_stop or gw_actors_destroy. An actor that is
+ * lost takes the trajectory with it that it plays; the others go on. The
+ * functions above are for one thread. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_actors_serve(const struct gw_actors_config *config, struct gw_comm **comms,
+                struct gw_actors **actors, struct gw_error *why);
+/* Ends the actors, each after its trajectory, and gives what the learner sent to
+ * and received from all of them: a policy for each trajectory and one that says
+ * stop for each actor. Virtual ones send nothing. No update can follow. */
+GW_API void gw_actors_stop(struct gw_actors *actors,
+                           struct gw_counters *counters);
+
+struct gw_actor_life {
+    const struct gw_actors_config *config; /* as the learner has it */
+    unsigned number;                       /* 0 to config->actors - 1 */
+    /* NULL, or called before each trajectory with the version of its policy:
+     * the updates before it. */
+    void (*begins)(void *context, uint64_t version);
+    void *context;
+};
+/* An actor's side: plays until the learner stops it. On failure the sentence is
+ * the communicator's. */
+GW_API GW_MUST_CHECK enum gw_err gw_actor_run(const struct gw_actor_life *life,
+                                              struct gw_comm *comm,
+                                              struct gw_error *why);
 
 #ifdef __cplusplus
 }
