@@ -95,7 +95,8 @@
  *               "skipped", "dropped", "redone",
  *               "staleness": [units, ...], "done"},
  *    "curve": [{"data_epoch", "units", "samples", "right", "loss",
- *               "seconds"}],         what was learnt from, by data epoch
+ *               "seconds", "row_writes", "row_writes_lost"}],
+ *              what was learnt from, by data epoch
  *    "result": {..., "test_loss", "test_accuracy", "quality": "accuracy" |
  *               "rmse" | "first", "train_quality", "test_quality"}}
  *

@@ -201,6 +201,13 @@ static enum gw_err check_options(struct gw_error *why)
     bench.seed = common.seed;
     if (settings_parse(NULL, settings_given, &bench.settings, why))
         return GW_EINVAL;
+    if (settings_check_hogwild(&bench.settings, why))
+        return GW_EINVAL;
+    if (bench.settings.server.hogwild && bench.replicas > 1)
+        return gw_fail(why, GW_EINVAL,
+                       "hogwild is for --replicas 1, not %u: replicas apply "
+                       "the same in the same order",
+                       bench.replicas);
     if (no_key_cache)
         bench.settings.worker.no_key_cache = true;
     return GW_OK;

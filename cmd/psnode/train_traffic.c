@@ -84,6 +84,27 @@ static void put_routes(struct output *o, const json_t *status)
         output_note_real(o, "routes_us", us / (double)asked);
 }
 
+/* With hogwild=1. */
+static void put_writes(struct output *o, const json_t *status)
+{
+    size_t i;
+    const json_t *point;
+    int64_t writes = 0, lost = 0;
+    json_array_foreach(json_object_get(status, "curve"), i, point)
+    {
+        writes += integer_of(point, "row_writes", 0);
+        lost += integer_of(point, "row_writes_lost", 0);
+    }
+    if (!writes)
+        return;
+    train_fact(o, "row_writes", (double)writes,
+               "%" PRId64 " by threads without locks, %" PRId64
+               " lost: %.4f %%",
+               writes, lost, 100 * (double)lost / (double)writes);
+    if (!train_is_table())
+        output_note_integer(o, "row_writes_lost", lost);
+}
+
 /* ---- shares ---- */
 
 static int64_t server_keys(const json_t *node)
@@ -139,5 +160,6 @@ void train_traffic(struct output *output, const json_t *status)
     put_bytes(output, status);
     put_messages(output, status);
     put_routes(output, status);
+    put_writes(output, status);
     put_hottest(output, status);
 }

@@ -215,7 +215,7 @@ static enum gw_err load(struct ps_worker *w, const struct train_job *job,
                               why);
     if (!code)
         code = ps_task_load(&w->order, job->run.seed, &w->task, why);
-    return code ? code : gw_unit_new(w->task, &w->unit, why);
+    return code ? code : ps_unit_new(w->task, &w->settings, &w->unit, why);
 }
 
 static enum gw_err work(struct ps_worker *w, const struct join *join,

@@ -40,6 +40,16 @@ enum gw_err ps_task_load(const struct work_order *order, uint64_t seed,
     return gw_task_new(&settings.task, task, why);
 }
 
+enum gw_err ps_unit_new(const struct gw_task *task,
+                        const struct settings *settings, struct gw_unit **unit,
+                        struct gw_error *why)
+{
+    enum gw_err code = gw_unit_new(task, unit, why);
+    if (!code && settings->server.hogwild)
+        code = gw_unit_threads(*unit, settings->server.threads, why);
+    return code;
+}
+
 uint64_t ps_model_keys(const struct gw_task *task)
 {
     uint64_t keys = 0;

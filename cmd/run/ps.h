@@ -24,6 +24,11 @@ void ps_rejoin(struct node *node, const struct gw_error *why);
 GW_MUST_CHECK enum gw_err ps_task_load(const struct work_order *order,
                                        uint64_t seed, struct gw_task **task,
                                        struct gw_error *why);
+/* With as many threads as `settings` want for hogwild. */
+GW_MUST_CHECK enum gw_err ps_unit_new(const struct gw_task *task,
+                                      const struct settings *settings,
+                                      struct gw_unit **unit,
+                                      struct gw_error *why);
 /* All keys that its tables can have. */
 uint64_t ps_model_keys(const struct gw_task *task);
 /* The same for the same bits in all rows, wherever they come from. */

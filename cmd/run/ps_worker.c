@@ -104,7 +104,7 @@ static enum gw_err take_work(struct ps_worker *w, struct gw_error *why)
         return code;
     code = ps_task_load(&w->order, node->birth.seed, &w->task, why);
     if (!code)
-        code = gw_unit_new(w->task, &w->unit, why);
+        code = ps_unit_new(w->task, &w->settings, &w->unit, why);
     if (code)
         return code;
     pthread_mutex_lock(&node->lock);

@@ -100,8 +100,10 @@ static const struct setting {
      "one message per slot of a request, not per server"},
     {"ask-routes", SET_SWITCH, ANY, WORKER(ask_routes),
      "controllers are asked before each access"},
-    {"threads", SET_U32, ANY, SERVER(threads), "of a server, that apply"},
-    {"hogwild", SET_SWITCH, ANY, SERVER(hogwild), "they do so without locks"},
+    {"threads", SET_U32, ANY, SERVER(threads),
+     "of a server, that apply; with hogwild of a worker"},
+    {"hogwild", SET_SWITCH, ANY, SERVER(hogwild),
+     "threads write without locks"},
     {"ack", SET_ACK, ANY, SERVER(ack_primary), "all or primary"},
     {"no-dedupe", SET_SWITCH, ANY, SERVER(no_dedupe),
      "what goes wrong: repeated pushes count again"},
@@ -273,4 +275,15 @@ enum gw_err settings_parse(const char *model, const char *text,
     }
     settings->server.no_bundle = settings->worker.no_bundle;
     return GW_OK;
+}
+
+enum gw_err settings_check_hogwild(const struct settings *settings,
+                                   struct gw_error *why)
+{
+    enum { LEAST = 2, MOST = 64 };
+    unsigned threads = settings->server.threads;
+    if (!settings->server.hogwild || (threads >= LEAST && threads <= MOST))
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL, "hogwild wants %d to %d threads, not %u",
+                   LEAST, MOST, threads ? threads : 1);
 }

@@ -24,6 +24,11 @@ GW_MUST_CHECK enum gw_err settings_parse(const char *model, const char *text,
                                          struct settings *settings,
                                          struct gw_error *why);
 
+/* With hogwild: GW_EINVAL when its threads are not 2 to 64, so that no two
+ * write at once. */
+GW_MUST_CHECK enum gw_err
+settings_check_hogwild(const struct settings *settings, struct gw_error *why);
+
 /* For help: name, what it is; NULL past the last. */
 const char *settings_name(unsigned i);
 const char *settings_help(unsigned i);

@@ -154,6 +154,9 @@ static void add_epoch(struct run *run, const struct epoch_note *now,
     e->sums.policy_loss += now->sums.policy_loss - then->sums.policy_loss;
     e->sums.value_loss += now->sums.value_loss - then->sums.value_loss;
     e->sums.entropy += now->sums.entropy - then->sums.entropy;
+    e->sums.row_writes += now->sums.row_writes - then->sums.row_writes;
+    e->sums.row_writes_lost +=
+        now->sums.row_writes_lost - then->sums.row_writes_lost;
     e->ended_ns = gw_now_ns();
     if (now->epoch >= run->curve_count)
         run->curve_count = (unsigned)now->epoch + 1;

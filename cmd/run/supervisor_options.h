@@ -46,5 +46,9 @@ GW_MUST_CHECK enum gw_err work_order_make(const struct run_options *run,
                                           const struct work_options *work,
                                           uint64_t id, struct work_order *order,
                                           struct gw_error *why);
+/* May the mode of this work become that one? GW_EINVAL: no, and why not. */
+GW_MUST_CHECK enum gw_err work_check_mode(const struct work_order *work,
+                                          const struct gw_ps_mode *mode,
+                                          struct gw_error *why);
 
 #endif

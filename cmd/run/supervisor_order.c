@@ -136,21 +136,35 @@ static enum gw_err order_parts(const struct run_options *run,
     return GW_OK;
 }
 
-/* Pushes of training belong to units, which are applied as a whole. */
+/* Threads of a worker write the rows of its unit without locks, where that is
+ * against no promise and where there are such rows. */
 static enum gw_err check_hogwild(const struct settings *settings,
-                                 const char *model, struct gw_error *why)
+                                 const struct gw_ps_mode *mode,
+                                 struct gw_error *why)
 {
+    char name[24];
     if (!settings->server.hogwild)
         return GW_OK;
-    if (settings->server.threads < 2)
+    if (!gw_task_shares_rows(settings->task.kind))
         return gw_fail(why, GW_EINVAL,
-                       "hogwild wants threads of at least 2, not %u",
-                       settings->server.threads);
-    if (model)
+                       "hogwild: %s has no rows that threads share; lr, "
+                       "linear, mf and word2vec have",
+                       gw_task_name(settings->task.kind));
+    if (mode->kind != GW_PS_ASP)
         return gw_fail(why, GW_EINVAL,
-                       "hogwild is for pushes outside of units of work, of "
-                       "which training has none; psnode bench push has");
+                       "hogwild is for mode asp, not %s: updates that threads "
+                       "overwrite are lost",
+                       gw_ps_mode_print(mode, name, sizeof name));
     return GW_OK;
+}
+
+enum gw_err work_check_mode(const struct work_order *work,
+                            const struct gw_ps_mode *mode, struct gw_error *why)
+{
+    struct settings settings;
+    enum gw_err code =
+        settings_parse(work->model, work->settings, &settings, why);
+    return code ? code : check_hogwild(&settings, mode, why);
 }
 
 static enum gw_err order_servers(const struct run_options *run,
@@ -168,7 +182,7 @@ static enum gw_err order_servers(const struct run_options *run,
     if (!code)
         code = settings_parse(model, order->settings, &settings, why);
     if (!code)
-        code = check_hogwild(&settings, model, why);
+        code = settings_check_hogwild(&settings, why);
     if (code || !model)
         return code;
     order->epochs = (unsigned)settings.task.epochs;
@@ -180,7 +194,11 @@ static enum gw_err order_servers(const struct run_options *run,
                        wants_file ? "the model %s learns from a file"
                                   : "the model %s makes its own data",
                        model);
-    return order_parts(run, work, order, why);
+    code = order_parts(run, work, order, why);
+    if (!code && settings.server.hogwild && run->straggler)
+        code = gw_fail(why, GW_EINVAL,
+                       "hogwild is for mode asp, which --straggler changes");
+    return code ? code : check_hogwild(&settings, &order->mode, why);
 }
 
 /* ---- files ---- */

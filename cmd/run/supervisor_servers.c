@@ -257,6 +257,8 @@ static json_t *point_json(const struct run *run, unsigned epoch)
                               "right", (json_int_t)sums->sums.right, "loss",
                               real_json(sums->sums.loss / samples), "seconds",
                               (double)(sums->ended_ns - run->work_ns) / 1e9);
+    put(point, "row_writes", sums->sums.row_writes);
+    put(point, "row_writes_lost", sums->sums.row_writes_lost);
     if (strcmp(run->work.model, gw_task_name(GW_TASK_CARTPOLE)) == 0)
         put_agent(point, &sums->sums);
     return point;

@@ -22,6 +22,11 @@ const char *gw_task_name(enum gw_task_kind kind)
     return (unsigned)kind < GW_TASK_KINDS ? models[kind]->name : "?";
 }
 
+bool gw_task_shares_rows(enum gw_task_kind kind)
+{
+    return (unsigned)kind < GW_TASK_KINDS && models[kind]->share;
+}
+
 const struct gw__task_model *gw__task_model(const char *name)
 {
     for (unsigned i = 0; i < GW_TASK_KINDS; i++)

@@ -8,6 +8,7 @@
 #define GW__TASK_H
 
 #include "learn/keyset.h"
+#include "learn/unlocked.h"
 
 #include <gradwire/train.h>
 
@@ -33,11 +34,32 @@ struct gw_unit {
     uint64_t epoch;
     const uint32_t *listed;
     size_t first, count;
-    size_t batch_rows; /* that a mean is taken over */
-    unsigned parts;    /* of the batch */
-    bool learning;     /* else it is evaluated */
-    void *scratch;     /* scratch_bytes, zero at first */
+    size_t batch_rows;            /* that a mean is taken over */
+    unsigned parts;               /* of the batch */
+    bool learning;                /* else it is evaluated */
+    void *scratch;                /* scratch_bytes, zero at first */
+    struct gw__unlocked unlocked; /* its threads, if there are several */
 };
+
+/* What one thread does of a unit: part `part` of `parts` of its samples. */
+struct gw__share {
+    unsigned part, parts;
+    /* By place: how often each row of a table was written; NULL: not counted,
+     * this thread is alone. */
+    uint32_t *row_writes[GW_TASK_TABLES_MAX];
+    struct gw_unit_sums *sums;
+};
+
+static inline size_t gw__share_begin(const struct gw__share *share,
+                                     size_t count)
+{
+    return count * share->part / share->parts;
+}
+
+static inline size_t gw__share_end(const struct gw__share *share, size_t count)
+{
+    return count * (share->part + 1) / share->parts;
+}
 
 static inline size_t gw__unit_row(const struct gw_unit *unit, size_t i)
 {
@@ -73,6 +95,15 @@ struct gw__task_model {
     /* sums->rows is set already, the rest is zero. */
     void (*compute)(struct gw_unit *unit, const float *const *rows,
                     float *const *gradients, struct gw_unit_sums *sums);
+    /* Instead of `compute`, where samples share rows that several threads may
+     * write at once: `begin`, a share for each thread, and, if gradients are
+     * asked for, `finish` (NULL: nothing is left to do). */
+    void (*begin)(struct gw_unit *unit, const float *const *rows,
+                  float *const *gradients);
+    void (*share)(struct gw_unit *unit, const float *const *rows,
+                  float *const *gradients, const struct gw__share *share);
+    void (*finish)(struct gw_unit *unit, const float *const *rows,
+                   float *const *gradients);
     void (*scratch_fini)(void *scratch); /* NULL: nothing to do */
 };
 

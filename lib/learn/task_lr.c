@@ -149,14 +149,25 @@ static double score(const struct gw_dataset *data, size_t row,
     return z;
 }
 
-static void spread(const struct gw_dataset *data, size_t row,
-                   const struct gw__keyset *keys, double slope, double *sums)
+static void add(double *sums, uint32_t *counts, size_t place, double value)
 {
-    sums[0] += slope;
-    for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++) {
+    uint32_t count = gw__row_write_begin(counts, place);
+    gw__unlocked_add_double(&sums[place], value);
+    gw__row_write_end(counts, place, count);
+}
+
+/* Returns how many rows were written. */
+static size_t spread(const struct gw_dataset *data, size_t row,
+                     const struct gw__keyset *keys, double slope, double *sums,
+                     uint32_t *counts)
+{
+    size_t first = data->row_begin[row], end = data->row_begin[row + 1];
+    add(sums, counts, 0, slope);
+    for (size_t k = first; k < end; k++) {
         uint32_t place = gw__keyset_place(keys, (uint64_t)data->index[k] + 1);
-        sums[place] += slope * (double)data->value[k];
+        add(sums, counts, place, slope * (double)data->value[k]);
     }
+    return 1 + end - first;
 }
 
 /* Of a row with the score z, into sums; returns dloss/dz. */
@@ -175,24 +186,43 @@ static double judge(const struct gw_dataset *data, size_t row, double z,
 }
 
 /* The sums over this part are f64, so only what travels is rounded. */
-static void compute(struct gw_unit *unit, const float *const *rows,
-                    float *const *gradients, struct gw_unit_sums *sums)
+static void begin(struct gw_unit *unit, const float *const *rows,
+                  float *const *gradients)
+{
+    double *into = ((struct lr_scratch *)unit->scratch)->sums;
+    (void)rows;
+    for (size_t i = 0; gradients && i < unit->keys[0].count; i++)
+        into[i] = 0;
+}
+
+static void share_rows(struct gw_unit *unit, const float *const *rows,
+                       float *const *gradients, const struct gw__share *share)
 {
     const struct gw_dataset *data = data_of(unit);
     const struct gw__keyset *keys = &unit->keys[0];
     double *into = ((struct lr_scratch *)unit->scratch)->sums;
-    double share = 1 / (double)unit->batch_rows;
-    for (size_t i = 0; i < keys->count; i++)
-        into[i] = 0;
-    for (size_t i = 0; i < unit->count; i++) {
+    struct gw_unit_sums sums = *share->sums; /* its own while it computes */
+    size_t first = gw__share_begin(share, unit->count);
+    size_t end = gw__share_end(share, unit->count);
+    for (size_t i = first; i < end; i++) {
         size_t row = gw__unit_row(unit, i);
-        double slope = judge(data, row, score(data, row, keys, rows[0]), sums);
+        double slope = judge(data, row, score(data, row, keys, rows[0]), &sums);
         if (gradients)
-            spread(data, row, keys, slope, into);
+            sums.row_writes +=
+                spread(data, row, keys, slope, into, share->row_writes[0]);
     }
-    sums->samples = unit->count;
-    for (size_t i = 0; gradients && i < keys->count; i++)
-        gradients[0][i] = (float)(into[i] * share);
+    sums.samples = end - first;
+    *share->sums = sums;
+}
+
+static void finish(struct gw_unit *unit, const float *const *rows,
+                   float *const *gradients)
+{
+    const double *into = ((struct lr_scratch *)unit->scratch)->sums;
+    double mean = 1 / (double)unit->batch_rows;
+    (void)rows;
+    for (size_t i = 0; i < unit->keys[0].count; i++)
+        gradients[0][i] = (float)(into[i] * mean);
 }
 
 static void scratch_fini(void *scratch)
@@ -217,7 +247,9 @@ const struct gw__task_model gw__task_lr = {
     .open = open_data,
     .close = close_data,
     .prepare = prepare,
-    .compute = compute,
+    .begin = begin,
+    .share = share_rows,
+    .finish = finish,
     .scratch_fini = scratch_fini,
 };
 
@@ -239,6 +271,8 @@ const struct gw__task_model gw__task_linear = {
     .open = open_data,
     .close = close_data,
     .prepare = prepare,
-    .compute = compute,
+    .begin = begin,
+    .share = share_rows,
+    .finish = finish,
     .scratch_fini = scratch_fini,
 };

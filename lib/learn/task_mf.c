@@ -188,21 +188,63 @@ static void spread(const float *restrict p, const float *restrict q,
     into_q[rank] += error + l2 * q[rank];
 }
 
+/* The same on rows that other threads write at this moment. */
+static void spread_unlocked(const float *p, const float *q, float *into_p,
+                            float *into_q, unsigned rank, float error, float l2)
+{
+    for (unsigned k = 0; k < rank; k++) {
+        gw__unlocked_add(&into_p[k], error * q[k] + l2 * p[k]);
+        gw__unlocked_add(&into_q[k], error * p[k] + l2 * q[k]);
+    }
+    gw__unlocked_add(&into_p[rank], error + l2 * p[rank]);
+    gw__unlocked_add(&into_q[rank], error + l2 * q[rank]);
+}
+
 static void clear(float *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         values[i] = 0;
 }
 
-static void compute(struct gw_unit *unit, const float *const *rows,
-                    float *const *gradients, struct gw_unit_sums *sums)
+static void begin(struct gw_unit *unit, const float *const *rows,
+                  float *const *gradients)
+{
+    (void)rows;
+    for (unsigned table = 0; gradients && table < 2; table++)
+        clear(gradients[table], gw__unit_floats(unit, table));
+}
+
+static void add_gradient(const struct gw_unit *unit, size_t user, size_t item,
+                         const float *const *rows, float *const *gradients,
+                         float error, const struct gw__share *share)
+{
+    unsigned rank = unit->task->config.mf.rank;
+    float l2 = unit->task->config.l2;
+    const float *p = rows[0] + user * (rank + 1);
+    const float *q = rows[1] + item * (rank + 1);
+    float *into_p = gradients[0] + user * (rank + 1);
+    float *into_q = gradients[1] + item * (rank + 1);
+    if (share->parts == 1) {
+        spread(p, q, into_p, into_q, rank, error, l2);
+        return;
+    }
+    uint32_t of_user = gw__row_write_begin(share->row_writes[0], user);
+    uint32_t of_item = gw__row_write_begin(share->row_writes[1], item);
+    spread_unlocked(p, q, into_p, into_q, rank, error, l2);
+    gw__row_write_end(share->row_writes[0], user, of_user);
+    gw__row_write_end(share->row_writes[1], item, of_item);
+}
+
+static void share_ratings(struct gw_unit *unit, const float *const *rows,
+                          float *const *gradients,
+                          const struct gw__share *share)
 {
     const struct mf_data *mf = unit->task->data;
     unsigned rank = unit->task->config.mf.rank;
-    float l2 = unit->task->config.l2;
-    for (unsigned table = 0; gradients && table < 2; table++)
-        clear(gradients[table], gw__unit_floats(unit, table));
-    for (size_t i = 0; i < unit->count; i++) {
+    struct gw_unit_sums sums = *share->sums; /* its own while it computes */
+    size_t first = gw__share_begin(share, unit->count);
+    size_t end = gw__share_end(share, unit->count);
+    for (size_t i = first; i < end; i++) {
         const struct rating *r = rating_of(unit, i);
         size_t user = gw__keyset_place(&unit->keys[0], r->user);
         size_t item = gw__keyset_place(&unit->keys[1], r->item);
@@ -211,12 +253,14 @@ static void compute(struct gw_unit *unit, const float *const *rows,
         double told =
             mf->mean + (double)p[rank] + (double)q[rank] + dot(p, q, rank);
         double error = told - (double)r->value;
-        sums->loss += error * error / 2;
+        sums.loss += error * error / 2;
         if (gradients)
-            spread(p, q, gradients[0] + user * (rank + 1),
-                   gradients[1] + item * (rank + 1), rank, (float)error, l2);
+            add_gradient(unit, user, item, rows, gradients, (float)error,
+                         share);
     }
-    sums->samples = unit->count;
+    sums.samples = end - first;
+    sums.row_writes = 2 * sums.samples;
+    *share->sums = sums;
 }
 
 const struct gw__task_model gw__task_mf = {
@@ -235,5 +279,6 @@ const struct gw__task_model gw__task_mf = {
     .open = open_data,
     .close = close_data,
     .prepare = prepare,
-    .compute = compute,
+    .begin = begin,
+    .share = share_ratings,
 };

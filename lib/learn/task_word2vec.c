@@ -32,7 +32,8 @@ struct words_scratch {
     bool placed; /* numbers of words have become places of rows */
     struct gw__vectors copy;
     size_t in_capacity, out_capacity; /* floats */
-    float *error;                     /* one vector */
+    float *error;                     /* one vector for each thread, */
+    unsigned errors;                  /* so many */
     uint32_t *visits[2]; /* of each row by the pairs; there is room for all */
 };
 
@@ -170,8 +171,11 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
         added = gw__keyset_add(&unit->keys[1], pairs->targets[i]);
     scratch->placed = false;
     scratch->copy.stride = stride;
-    if (!scratch->error)
-        scratch->error = gw__vectors_alloc(1, stride);
+    if (scratch->errors < unit->unlocked.threads) {
+        free(scratch->error);
+        scratch->error = gw__vectors_alloc(unit->unlocked.threads, stride);
+        scratch->errors = scratch->error ? unit->unlocked.threads : 0;
+    }
     for (int i = 0; i < 2; i++)
         if (!scratch->visits[i])
             scratch->visits[i] = malloc(words * sizeof *scratch->visits[i]);
@@ -245,20 +249,43 @@ static void take_moves(const struct gw_unit *unit, unsigned table,
     }
 }
 
-static void compute(struct gw_unit *unit, const float *const *rows,
-                    float *const *gradients, struct gw_unit_sums *sums)
+static void begin(struct gw_unit *unit, const float *const *rows,
+                  float *const *gradients)
 {
     struct words_scratch *scratch = unit->scratch;
     const struct gw__vectors *copy = &scratch->copy;
     size_t width = unit->task->config.words.dimension;
-    size_t ins = unit->keys[0].count, outs = unit->keys[1].count;
+    (void)gradients;
     if (!scratch->placed)
         name_places(unit, scratch);
-    copy_in(copy->in, copy->stride, rows[0], ins, width);
-    copy_in(copy->out, copy->stride, rows[1], outs, width);
-    gw__word2vec_train(copy, &scratch->pairs, scratch->error, sums);
-    if (!gradients)
-        return;
+    copy_in(copy->in, copy->stride, rows[0], unit->keys[0].count, width);
+    copy_in(copy->out, copy->stride, rows[1], unit->keys[1].count, width);
+}
+
+static void share_pairs(struct gw_unit *unit, const float *const *rows,
+                        float *const *gradients, const struct gw__share *share)
+{
+    const struct words_scratch *scratch = unit->scratch;
+    struct gw__vectors vectors = scratch->copy;
+    struct gw__pairs pairs = scratch->pairs;
+    size_t first = gw__share_begin(share, pairs.count);
+    (void)rows, (void)gradients;
+    pairs.count = gw__share_end(share, pairs.count) - first;
+    pairs.pair += first;
+    vectors.in_writes = share->row_writes[0];
+    vectors.out_writes = share->row_writes[1];
+    gw__word2vec_train(&vectors, &pairs,
+                       scratch->error + share->part * vectors.stride,
+                       share->sums);
+    for (size_t i = 0; share->parts > 1 && i < pairs.count; i++)
+        share->sums->row_writes += 1 + (uint64_t)pairs.pair[i].count;
+}
+
+static void finish(struct gw_unit *unit, const float *const *rows,
+                   float *const *gradients)
+{
+    const struct gw__vectors *copy =
+        &((const struct words_scratch *)unit->scratch)->copy;
     take_moves(unit, 0, copy->in, rows[0], gradients[0]);
     take_moves(unit, 1, copy->out, rows[1], gradients[1]);
 }
@@ -285,6 +312,8 @@ const struct gw__task_model gw__task_word2vec = {
     .open = open_data,
     .close = close_data,
     .prepare = prepare,
-    .compute = compute,
+    .begin = begin,
+    .share = share_pairs,
+    .finish = finish,
     .scratch_fini = scratch_fini,
 };

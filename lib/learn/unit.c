@@ -24,6 +24,7 @@ enum gw_err gw_unit_new(const struct gw_task *task, struct gw_unit **unit,
     made->task = task;
     made->scratch = scratch;
     made->ordered = UINT64_MAX;
+    made->unlocked.threads = 1;
     enum gw_err code = GW_OK;
     for (unsigned i = 0; !code && i < task->table_count; i++)
         code = gw__keyset_init(&made->keys[i], task->key_bounds[i], why);
@@ -48,6 +49,7 @@ void gw_unit_destroy(struct gw_unit **unit)
     for (unsigned i = 0; i < gone->task->table_count; i++)
         gw__keyset_fini(&gone->keys[i]);
     gw_order_fini(&gone->order);
+    gw__unlocked_fini(gone);
     free(gone->scratch);
     free(gone);
     *unit = NULL;
@@ -61,7 +63,7 @@ static enum gw_err find_keys(struct gw_unit *unit, struct gw_error *why)
     enum gw_err code = task->model->prepare(unit, why);
     for (unsigned i = 0; !code && i < task->table_count; i++)
         code = gw__keyset_finish(&unit->keys[i], why);
-    return code;
+    return code ? code : gw__unlocked_reserve(unit, why);
 }
 
 /* The rows as the epoch's order has them. */
@@ -117,8 +119,22 @@ size_t gw__unit_floats(const struct gw_unit *unit, unsigned table)
 void gw_unit_compute(struct gw_unit *unit, const float *const *rows,
                      float *const *gradients, struct gw_unit_sums *sums)
 {
+    const struct gw__task_model *model = unit->task->model;
+    const struct gw__share alone = {.parts = 1, .sums = sums};
     *sums = (struct gw_unit_sums){.rows = unit->count};
-    unit->task->model->compute(unit, rows, gradients, sums);
+    if (model->compute) {
+        model->compute(unit, rows, gradients, sums);
+        return;
+    }
+    model->begin(unit, rows, gradients);
+    if (unit->unlocked.pool && gradients)
+        gw__unlocked_compute(unit, rows, gradients, sums);
+    else
+        model->share(unit, rows, gradients, &alone);
+    if (!unit->unlocked.pool)
+        sums->row_writes = 0; /* they were not shared */
+    if (gradients && model->finish)
+        model->finish(unit, rows, gradients);
 }
 
 void gw_unit_add(struct gw_unit_sums *sums, const struct gw_unit_sums *more)
@@ -130,6 +146,8 @@ void gw_unit_add(struct gw_unit_sums *sums, const struct gw_unit_sums *more)
     sums->policy_loss += more->policy_loss;
     sums->value_loss += more->value_loss;
     sums->entropy += more->entropy;
+    sums->row_writes += more->row_writes;
+    sums->row_writes_lost += more->row_writes_lost;
 }
 
 /* ---- evaluation ---- */

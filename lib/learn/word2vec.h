@@ -78,6 +78,7 @@ static inline size_t gw__lanes_up(size_t floats)
 struct gw__vectors {
     float *in, *out;
     size_t stride;
+    uint32_t *in_writes, *out_writes; /* unlocked.h; NULL: not counted */
 };
 
 /* Learns from the pairs, in order; their numbers are places in the arrays. A

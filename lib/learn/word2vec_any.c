@@ -3,6 +3,7 @@
  * The inner loops of word2vec for any CPU, in vectors of 16 bytes.
  */
 #include "learn/logistic_table.h"
+#include "learn/unlocked.h"
 #include "learn/word2vec.h"
 
 #include <string.h>

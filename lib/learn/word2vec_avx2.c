@@ -4,6 +4,7 @@
  * asked for: it would round otherwise.
  */
 #include "learn/logistic_table.h"
+#include "learn/unlocked.h"
 #include "learn/word2vec.h"
 
 #ifdef __x86_64__

@@ -8,7 +8,8 @@
  * Threads that share vectors race in here, on purpose: a lost step is one of
  * millions (Niu, Recht, Re, Wright: "Hogwild!", NIPS 2011).
  *
- * Whoever includes this has included word2vec.h, logistic_table.h and string.h.
+ * Whoever includes this has included word2vec.h, unlocked.h, logistic_table.h
+ * and string.h.
  */
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 
@@ -88,9 +89,14 @@ TRAIN(const struct gw__vectors *vectors, const struct gw__pairs *pairs,
                 first &= true_score > score;
             loss += told.loss;
             float slope = k == 0 ? -told.slope : told.slope;
+            uint32_t writes =
+                gw__row_write_begin(vectors->out_writes, targets[k]);
             move_out(error, out, in, -slope * pair->rate, stride);
+            gw__row_write_end(vectors->out_writes, targets[k], writes);
         }
+        uint32_t writes = gw__row_write_begin(vectors->in_writes, pair->in);
         move_in(in, error, stride);
+        gw__row_write_end(vectors->in_writes, pair->in, writes);
         sums->loss += (double)loss;
         sums->right += first && true_score == true_score;
     }

@@ -73,3 +73,60 @@ bench_is() {
     [ "$(json messages_saved <mf.json)" -gt "$sent" ]
     [ "$(json server_messages_sent <mf.json)" -gt 0 ]
 }
+
+# ROWS rows of all FEATURES features, so that threads meet in each of them.
+make_rows() {
+    awk -v rows="$1" -v features="$2" 'BEGIN {
+        for (row = 0; row < rows; row++) {
+            line = row % 2
+            for (j = 1; j <= features; j++)
+                line = line " " j ":" (row * j % 7 - 3 + line)
+            print line
+        }
+    }'
+}
+
+# hogwild SETTINGS MODEL ARGUMENTS: with four threads that write without locks.
+hogwild() {
+    psnode train "${@:2}" -m asp --set "threads=4,hogwild=1,$1" -o json >out.json
+    writes=$(json row_writes <out.json)
+    lost=$(json row_writes_lost <out.json)
+    [ "$lost" -ge 0 ]
+    [ "$lost" -lt $((writes / 10)) ]
+    [ "$(json lost <out.json)" = 0 ]
+    [ "$(json doubled <out.json)" = 0 ]
+}
+
+@test "train: threads write without locks, and each update is counted" {
+    rows=2000 features=9 epochs=3
+    make_rows $rows $features >rows.libsvm
+    hogwild rate=0.1 lr rows.libsvm -n 2 -E $epochs -b 500
+    [ "$writes" = $((epochs * rows * (features + 1))) ]
+    hogwild ratings=20000 mf -n 2 -E 2
+    [ "$writes" = $((2 * 2 * 20000)) ]
+    tr -s ' :' '\n' <rows.libsvm | head -n 4000 >words.txt
+    hogwild dimension=8 word2vec words.txt -E 1
+    [ "$writes" -ge $((2 * $(json rows 0 samples <out.json))) ]
+    psnode train mf -m asp -E 1 --set ratings=2000 -o json >out.json
+    run json row_writes <out.json
+    [ "$status" -ne 0 ]
+}
+
+@test "train: hogwild is refused before anything starts where it cannot act" {
+    make_rows 10 2 >rows.libsvm
+    while read -r sentence arguments; do
+        # shellcheck disable=SC2086 # words
+        run -64 psnode train $arguments
+        [[ $output = *"${sentence//_/ }"* ]]
+        [ ! -e runs ]
+    done <<-END
+		asp,_not_bsp lr rows.libsvm --set threads=4,hogwild=1
+		asp,_not_kofn:1 mf -m kofn:1 --set threads=4,hogwild=1
+		2_to_64_threads,_not_1 mf -m asp --set hogwild=1
+		drift_has_no_rows drift -m asp --set threads=4,hogwild=1
+	END
+    run -64 psnode bench push -k 100 --set hogwild=1
+    [[ $output = *"2 to 64 threads, not 1"* ]]
+    run -64 psnode bench push -k 100 -s 2 -R 2 --set hogwild=1,threads=2
+    [[ $output = *"hogwild is for --replicas 1, not 2"* ]]
+}

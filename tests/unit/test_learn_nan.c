@@ -190,7 +190,8 @@ START_TEST(word2vec)
             continue;
         for (size_t place = 0; place < PLACES; place++) {
             float memory[PLACES], error[STRIDE];
-            struct gw__vectors vectors = {memory, memory + STRIDE, STRIDE};
+            struct gw__vectors vectors = {
+                .in = memory, .out = memory + STRIDE, .stride = STRIDE};
             struct gw_unit_sums sums = {0};
             for (size_t k = 0; k < PLACES; k++)
                 memory[k] = k < 2 * STRIDE ? 0.5f : -0.5f;

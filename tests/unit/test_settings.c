@@ -147,6 +147,42 @@ START_TEST(options_become_settings)
 }
 END_TEST
 
+START_TEST(hogwild_is_refused_where_it_cannot_act)
+{
+    static const struct {
+        const char *model, *mode, *settings, *text; /* NULL: it can */
+    } cases[] = {
+        {"mf", "asp", "hogwild=1", "hogwild wants 2 to 64 threads, not 1"},
+        {"mf", "asp", "hogwild=1 threads=65", "2 to 64 threads, not 65"},
+        {"mf", NULL, "hogwild=1 threads=2", "mode asp, not bsp"},
+        {"mf", "ssp:3", "hogwild=1 threads=2", "mode asp, not ssp:3"},
+        {"drift", "asp", "hogwild=1 threads=2", "drift has no rows"},
+        {"cartpole", "asp", "hogwild=1 threads=2", "cartpole has no rows"},
+        {"mf", "asp", "hogwild=1 threads=2", NULL}};
+    struct gw_ps_mode bsp = {.kind = GW_PS_BSP};
+    struct work_order order;
+    struct gw_error why;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct work_options work = training(cases[i].model);
+        work.mode = cases[i].mode;
+        work.settings = cases[i].settings;
+        enum gw_err code = work_order_make(&run, &work, 1, &order, &why);
+        ck_assert_int_eq(code, cases[i].text ? GW_EINVAL : GW_OK);
+        ck_assert(!code || strstr(why.text, cases[i].text));
+    }
+    ck_assert_int_eq(work_check_mode(&order, &order.mode, &why), GW_OK);
+    ck_assert_int_eq(work_check_mode(&order, &bsp, &why), GW_EINVAL);
+    struct work_options work = training("mf");
+    struct run_options policy = run;
+    policy.straggler = "/policy.so";
+    work.mode = "asp";
+    work.settings = "hogwild=1 threads=2";
+    ck_assert_int_eq(work_order_make(&policy, &work, 1, &order, &why),
+                     GW_EINVAL);
+    ck_assert_ptr_nonnull(strstr(why.text, "--straggler"));
+}
+END_TEST
+
 START_TEST(orders_that_cannot_be)
 {
     struct work_order order;
@@ -156,13 +192,6 @@ START_TEST(orders_that_cannot_be)
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "kofn:5 wants more than the 4 parts of a batch");
     work.mode = NULL;
-    work.settings = "hogwild=1";
-    ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "hogwild wants threads of at least 2, not 0");
-    work.settings = "hogwild=1 threads=2";
-    ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_ptr_nonnull(strstr(why.text, "outside of units"));
-    work.settings = NULL;
     work.parts = 65;
     work.mode = NULL;
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
@@ -191,7 +220,8 @@ Suite *suite_settings(void)
         pairs_are_read,          what_is_not_said_is_the_models,
         a_later_pair_wins,       switches_need_no_model,
         slips_are_told,          each_has_a_name_and_help,
-        options_become_settings, orders_that_cannot_be,
+        options_become_settings, hogwild_is_refused_where_it_cannot_act,
+        orders_that_cannot_be,
     };
     Suite *suite = suite_create("settings");
     TCase *all = tcase_create("settings");

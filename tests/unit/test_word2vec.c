@@ -210,7 +210,8 @@ START_TEST(steps_are_slopes)
     uint32_t targets[TARGETS] = {2, 0, 3, 1};
     struct gw__pair pair = {.count = TARGETS, .rate = 0.5f};
     struct gw__pairs pairs = {.pair = &pair, .count = 1, .targets = targets};
-    struct gw__vectors vectors = {moved_in, moved_out, STRIDE};
+    struct gw__vectors vectors = {
+        .in = moved_in, .out = moved_out, .stride = STRIDE};
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct gw_unit_sums sums = {0};
         randomise(in, 1, seed);
@@ -256,7 +257,8 @@ START_TEST(all_cpus_find_the_same_bits)
             targets[i * TARGETS + k] = (uint32_t)gw_rng_below(&rng, VECTORS);
     }
     for (int i = 0; i < 2; i++) {
-        struct gw__vectors vectors = {in[i], out[i], STRIDE};
+        struct gw__vectors vectors = {
+            .in = in[i], .out = out[i], .stride = STRIDE};
         randomise(in[i], VECTORS, 1);
         randomise(out[i], VECTORS, 2);
         if (i == 0)

@@ -148,6 +148,9 @@ struct gw_unit_sums {
                        above all that were drawn against it; cartpole: steps */
     /* cartpole: what the loss consists of, sums over steps */
     double policy_loss, value_loss, entropy;
+    /* With gw_unit_threads: updates of rows that the threads made, and those of
+     * them that another thread's update has overwritten. */
+    uint64_t row_writes, row_writes_lost;
 };
 
 struct gw_unit; /* one worker's scratch; one thread at a time */
@@ -157,6 +160,17 @@ GW_API GW_MUST_CHECK enum gw_err gw_unit_new(const struct gw_task *task,
                                              struct gw_unit **unit,
                                              struct gw_error *why);
 GW_API void gw_unit_destroy(struct gw_unit **unit);
+
+/* Are there rows that several threads may write without locks (lr,
+ * linear, mf, word2vec)? */
+GW_API bool gw_task_shares_rows(enum gw_task_kind kind);
+/* From the next gw_unit_prepare on, `threads` threads, the caller's among them,
+ * share a unit's samples and write the same rows without locks, as those of a
+ * worker do in Project Adam: into the gradients, or, of word2vec, into the rows
+ * that move. An update may be lost; the sums count how many were. 1: the caller
+ * alone. GW_ENOTSUP: the task shares no rows; GW_EINVAL: more than 64. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_unit_threads(struct gw_unit *unit, unsigned threads, struct gw_error *why);
 
 /* Goes to a unit of work and finds the keys that it needs. GW_EINVAL: there is
  * no such batch or part. */
