@@ -10,8 +10,8 @@
  * These figures are what a file needs at least, and what bounds are made of.
  * Predictions rest on the prices that samples.c finds afterwards.
  */
+#include "coll/prepared_call.h"
 #include "coll/samples.h"
-#include "coll/shortcut.h"
 
 #include <gradwire/wire.h>
 
@@ -218,7 +218,7 @@ enum gw_err gw_calibration_end(struct gw_calibration *c,
     if (!err) {
         comm->costs = *costs;
         memset(comm->choices, 0, sizeof comm->choices);
-        gw__routines_forget(comm);
+        gw__prepared_forget(comm);
     }
     return err;
 }

@@ -8,27 +8,13 @@
 #include <assert.h>
 #include <string.h>
 
-size_t gw__posted_from(const struct gw_request *r)
+void gw__side_post_input(struct side *side, const struct gw__prepared_call *p,
+                         const struct gw_call *call)
 {
-    const struct gw_call *call = &r->call;
-    const struct gw_plan *plan = r->program->plan;
-    unsigned own_block = r->comm->rank * gw_plan_segments(plan);
-    if (!in_place(r) ||
-        (call->collective != GW_GATHER && call->collective != GW_ALLGATHER))
-        return 0;
-    return r->elem_bytes *
-           gw__offset_in(call, plan, r->comm->rank, own_block, true);
-}
-
-/* Posts the input itself, laid out as if not in place. */
-static void post_input(struct gw_request *r, struct side *side)
-{
-    const struct gw_call *call = &r->call;
-    const unsigned char *from = in_place(r) ? call->out : call->in;
-    size_t bytes = gw__bytes_in(r->comm, call);
-    assert(bytes <= GW__EAGER_BYTES);
-    if (bytes)
-        memcpy(side->bytes, from + gw__posted_from(r), bytes);
+    const unsigned char *from = p->key.in_place ? call->out : call->in;
+    assert(p->bytes_in <= GW__EAGER_BYTES);
+    if (p->bytes_in)
+        memcpy(side->bytes, from + p->posted_from, p->bytes_in);
 }
 
 struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
@@ -87,8 +73,8 @@ enum gw_err gw__card_enter(struct gw_request *r, struct gw_error *why)
     struct gw_comm *comm = r->comm;
     struct side *side = gw__side_open(comm, r->turn, r->op, &r->signature);
     enum gw_err err = GW_OK;
-    if (r->eager)
-        post_input(r, side);
+    if (r->prepared->eager)
+        gw__side_post_input(side, r->prepared, &r->call);
     else
         err = gw__stage_open(r, side, why);
     if (err)

@@ -6,7 +6,7 @@
 #ifndef GW__CARD_H
 #define GW__CARD_H
 
-#include "coll/comm.h"
+#include "coll/prepared_call.h"
 
 #include <stdatomic.h>
 
@@ -66,7 +66,7 @@ static inline bool in_place(const struct gw_request *r)
 
 static inline const struct gw__passes *passes_of(const struct gw_request *r)
 {
-    return r->eager ? &r->program->pull : &r->program->push;
+    return gw__prepared_passes(r->prepared);
 }
 
 /* card.c: posts what this rank calls, and its input or where it lies. */
@@ -78,15 +78,33 @@ struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
 /* Where the buffers lie; without stages. */
 void gw__side_show(struct side *side, const struct gw__place *in,
                    const struct gw__place *out, bool in_place);
+/* The input itself, laid out as if not in place. */
+void gw__side_post_input(struct side *side, const struct gw__prepared_call *p,
+                         const struct gw_call *call);
 void gw__side_publish(struct gw_comm *comm, struct side *side, uint64_t turn);
 /* Have all finished with what I posted so many turns ago as there are sides? */
 bool gw__side_is_free(struct gw_comm *comm, uint64_t turn);
 /* Tells that I have ended all turns before `turn`. */
 void gw__tell_left(struct gw_comm *comm, uint64_t turn);
-/* Where in the user's buffer the input begins that an eager call posts. */
-size_t gw__posted_from(const struct gw_request *r);
 
-/* pass.c: every load, fold and store that falls to this rank, as far as the
+/* A call in its turn. */
+struct gw__window_call {
+    struct gw_comm *comm;
+    const struct gw_call *call;
+    struct gw__prepared_call *prepared;
+    uint64_t turn;
+    uint32_t op;
+    /* Read and written in place of the own input and result; NULL: not. */
+    const struct gw__stage *stage_in, *stage_out;
+};
+
+#define GW__WHOLE UINT32_MAX /* all pieces at once */
+
+/* pass.c: one piece of every step of the call. False: the memory of rank
+ * `*lost` is out of reach. */
+bool gw__run_steps(const struct gw__window_call *w, uint32_t piece,
+                   unsigned *lost);
+/* Every load, fold and store that falls to this rank, as far as the
  * pieces are there. GW_PENDING: not all yet. */
 enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
                            struct gw_error *why);
@@ -95,10 +113,5 @@ enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
  * first of the touched that is not, or -1. */
 int gw__first_not_entered(const struct gw_comm *comm,
                           const struct gw__passes *passes, uint64_t turn);
-/* Counts the call's messages, of which a plan has some and a window none; and
- * the bytes that peers load from this rank's memory and store into it, which
- * only they see: they do what the plan says, and count it on their side as they
- * do it. What this rank loads and stores itself its passes count. */
-void gw__count_served(const struct gw_request *r, struct gw_counters *counters);
 
 #endif

@@ -5,7 +5,7 @@
  * communicators never stand in each other's way.
  */
 #include "coll/calibration.h"
-#include "coll/shortcut.h"
+#include "coll/prepared_call.h"
 
 #include "wire/rendezvous.h"
 
@@ -322,7 +322,7 @@ void gw_comm_destroy(struct gw_comm **made)
     abandon_calls(comm);
     gw__wire_close(&comm->wire);
     gw__requests_fini(comm);
-    gw__routines_forget(comm);
+    gw__prepared_forget(comm);
     gw__scratch_fini(comm);
     gw__cache_fini(comm);
     for (unsigned i = 0; comm->p2p_programs && i < 2 * comm->size; i++)
@@ -368,11 +368,11 @@ void gw_comm_counters(const struct gw_comm *comm, unsigned peer,
                       struct gw_counters *counters)
 {
     *counters = comm->counters[peer];
-    gw__routines_count(comm, peer, counters);
+    gw__prepared_count(comm, peer, counters);
 }
 
 void gw_comm_counters_reset(struct gw_comm *comm)
 {
     memset(comm->counters, 0, comm->size * sizeof *comm->counters);
-    gw__routines_count_anew(comm);
+    gw__prepared_reset_counts(comm);
 }

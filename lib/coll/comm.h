@@ -11,8 +11,8 @@
  *   window.c   runs a direct program in one pass over shared memory; card.c,
  *              pass.c and stage.c are its parts, withdraw.c takes a failed call
  *              back
- *   shortcut.c the same for calls that come again and need not wait for long,
- *              with what routine.c keeps of them
+ *   prepared_call.c  says once what such a call comes to; fast_path.c runs it
+ *              without a request when it comes again and need not wait
  *   request.c  starts, tests and waits; scratch.c lends memory
  *   progress.c moves all calls under way; fails together; wait.c tells whom
  *              they wait for; mismatch.c finds ranks that call different things
@@ -40,9 +40,10 @@ struct gw__slot {
 /* In a signature, beside GW__P2P: an all-reduce of lib/ring, numbered there. */
 enum { GW__SHARED = 201 };
 
-struct gw__shares;  /* coll/elastic.h */
-struct gw__routine; /* coll/shortcut.h */
-struct card;        /* coll/card.h */
+struct gw__shares;        /* coll/elastic.h */
+struct gw__prepared_call; /* coll/prepared_call.h */
+struct gw__window_call;   /* coll/card.h */
+struct card;              /* coll/card.h */
 
 /* Room for two pieces of a buffer; memory NULL: there is none. */
 struct gw__stage {
@@ -80,14 +81,12 @@ struct gw_request {
     uint64_t *came_sets;   /* a source each: of what it brings */
     uint32_t *open_writes; /* a cell each: writes under way */
     /* window passes */
-    bool windowed, eager;
+    bool windowed;
+    struct gw__prepared_call *prepared; /* held; NULL: not windowed */
     uint64_t turn; /* among the communicator's windowed calls */
     unsigned seen; /* peers of the touch (then touched) list that are there */
     /* Pieces of buffers that peers cannot map (stage.c). */
     struct gw__stage stage_in, stage_out;
-    struct gw_call stage_call; /* whose buffers a stage is laid out as */
-    size_t piece_elems;
-    uint32_t pieces;               /* that every chunk is cut into */
     uint32_t filled, ran, drained; /* pieces */
     bool aside;          /* the own input is read from the stage, too */
     bool deferred;       /* the own result goes to the stage, too */
@@ -107,7 +106,7 @@ struct gw__choice {
     int algo; /* gw__algo_number */
 };
 
-enum { GW__CACHE = 64, GW__ROUTINES = 8, GW__IDLE_MAX = 16 };
+enum { GW__CACHE = 64, GW__PREPARED = 8, GW__IDLE_MAX = 16 };
 /* Sides of a card: so many calls a rank can be ahead of its readers. */
 enum { GW__SIDES = 64, GW__HISTORY = GW__SIDES };
 enum { GW__BESIDE_MAX = 8 };
@@ -167,7 +166,7 @@ struct gw_comm {
     uint64_t turns;      /* windowed calls begun */
     uint64_t turns_done; /* and ended, in order */
     uint64_t turns_free; /* those before have a side of the card */
-    struct gw__routine *routines[GW__ROUTINES], *routine; /* the newest used */
+    struct gw__prepared_call *kept[GW__PREPARED], *prepared; /* newest used */
     const void **fold_sources; /* room for size + 1 pointers each */
     void **fold_dests;
     struct gw_comm *beside[GW__BESIDE_MAX]; /* each has this one, too */
@@ -241,6 +240,13 @@ void gw__window_describe(const struct gw_request *request, char *text,
 bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
                        uint32_t *op, struct gw__signature *signature);
 _Static_assert(sizeof(struct gw__place) == 24, "small enough for a card");
+
+/* ---- fast_path.c ---- */
+
+/* Runs the call if it is prepared and nothing stands in the way. False: it has
+ * not been begun. */
+bool gw__fast_path_run(struct gw_comm *comm, const struct gw_call *call,
+                       enum gw_err *err);
 
 /* ---- withdraw.c ---- */
 
@@ -337,11 +343,10 @@ enum gw_err gw__start_program(struct gw_comm *comm,
 /* Why a call was not begun: the communicator fails. */
 enum gw_err gw__call_refuse(struct gw_comm *comm, struct gw_error *why,
                             const struct gw_call *call);
-/* A call on its short way, in turn `turn` of the windows and as op `op`, that
- * must wait: from `state` on as a request, to its end. */
-enum gw_err gw__request_resume(struct gw_comm *comm, const struct gw_call *call,
-                               const struct gw__routine *routine, uint64_t turn,
-                               uint32_t op, enum gw__state state);
+/* A call on the fast path that must wait: from `state` on as a request, to its
+ * end. */
+enum gw_err gw__request_resume(const struct gw__window_call *call,
+                               enum gw__state state);
 /* Off the list of calls under way. */
 void gw__request_retire(struct gw_request *request);
 void gw__requests_fini(struct gw_comm *comm);

@@ -3,7 +3,6 @@
  * Calls under way: their memory, and starting, testing and waiting. What moves
  * them is in progress.c.
  */
-#include "coll/shortcut.h"
 #include "coll/stage.h"
 
 #include <stdlib.h>
@@ -102,6 +101,7 @@ void gw__request_retire(struct gw_request *r)
     gw__scratch_give(comm, r->copy);
     gw__scratch_give(comm, r->stage_in.memory);
     gw__scratch_give(comm, r->stage_out.memory);
+    gw__prepared_release(comm, r->prepared);
     r->program->users--;
     r->next = comm->idle;
     comm->idle = r;
@@ -176,27 +176,28 @@ enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
     return err;
 }
 
-enum gw_err gw__request_resume(struct gw_comm *comm, const struct gw_call *call,
-                               const struct gw__routine *routine, uint64_t turn,
-                               uint32_t op, enum gw__state state)
+enum gw_err gw__request_resume(const struct gw__window_call *w,
+                               enum gw__state state)
 {
     struct gw_error why = {0};
-    const struct gw__opening opening = {.call = call,
-                                        .program = routine->program,
-                                        .signature = &routine->signature,
-                                        .op = op};
-    struct gw_request *r = new_request(comm, routine->program, NULL);
+    struct gw__prepared_call *prepared = w->prepared;
+    const struct gw__opening opening = {.call = w->call,
+                                        .program = prepared->program,
+                                        .signature = &prepared->signature,
+                                        .op = w->op};
+    struct gw_request *r = new_request(w->comm, prepared->program, NULL);
     if (!r) {
         gw_fail(&why, GW_ENOMEM, "a call that must wait");
-        return gw__call_refuse(comm, &why, call);
+        return gw__call_refuse(w->comm, &why, w->call);
     }
     enlist(r, &opening);
     r->windowed = true;
-    r->eager = routine->eager;
-    r->turn = turn;
+    r->prepared = prepared;
+    prepared->users++;
+    r->turn = w->turn;
     r->state = state;
     gw__stage_skip(r);
-    comm->last_progress_ns = gw_now_ns();
+    w->comm->last_progress_ns = gw_now_ns();
     return gw_wait(&r);
 }
 
@@ -264,7 +265,7 @@ enum gw_err gw_run(struct gw_comm *comm, const struct gw_call *call)
 {
     struct gw_request *request;
     enum gw_err err;
-    if (gw__shortcut_run(comm, call, &err))
+    if (gw__fast_path_run(comm, call, &err))
         return err;
     err = gw_start(comm, call, &request);
     return err ? err : gw_wait(&request);

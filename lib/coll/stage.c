@@ -45,91 +45,47 @@ enum {
 /* ---- pieces ---- */
 
 /* How many chunks lie in a buffer, at most. */
-static unsigned chunks_of_buffer(const struct gw_request *r)
+static unsigned chunks_of_buffer(const struct gw_plan *plan)
 {
-    const struct gw_plan *plan = r->program->plan;
-    return r->call.collective == GW_ALLTOALL ? plan->chunks / plan->ranks
-                                             : plan->chunks;
+    return plan->collective == GW_ALLTOALL ? plan->chunks / plan->ranks
+                                           : plan->chunks;
 }
 
-static size_t largest_block(const struct gw_request *r)
+static size_t largest_block(const struct gw_call *call, unsigned ranks)
 {
-    size_t most = r->call.count;
-    for (unsigned b = 0; r->call.counts && b < r->comm->size; b++)
-        most = b == 0 || r->call.counts[b] > most ? r->call.counts[b] : most;
+    size_t most = call->count;
+    for (unsigned b = 0; call->counts && b < ranks; b++)
+        most = b == 0 || call->counts[b] > most ? call->counts[b] : most;
     return most;
 }
 
 /* All ranks cut alike. The stage is laid out as a call's buffers are whose
  * chunks have one piece each. */
-static void cut(struct gw_request *r)
+void gw__stage_cut(const struct gw_comm *comm, const struct gw_call *call,
+                   struct gw__prepared_call *p)
 {
-    unsigned parts = gw_plan_segments(r->program->plan);
-    size_t bytes = SLOT_BYTES / chunks_of_buffer(r);
+    const struct gw_plan *plan = p->program->plan;
+    unsigned parts = gw_plan_segments(plan);
+    size_t bytes = SLOT_BYTES / chunks_of_buffer(plan);
     bytes = bytes > PIECE_BYTES       ? PIECE_BYTES
             : bytes < PIECE_BYTES_MIN ? PIECE_BYTES_MIN
                                       : bytes;
-    r->piece_elems = bytes / r->elem_bytes / GRAIN * GRAIN;
-    size_t chunk_elems = largest_block(r) / parts + GRAIN; /* at most */
-    r->pieces = (uint32_t)(chunk_elems / r->piece_elems + 1);
-    r->stage_call = r->call;
-    r->stage_call.count = r->piece_elems * parts;
-    r->stage_call.counts = r->stage_call.displs = NULL;
-    r->filled = r->drained = r->pieces;
-}
-
-static size_t slot_of(uint32_t piece, size_t slot_bytes)
-{
-    return piece % 2 * slot_bytes;
-}
-
-size_t gw__stage_offset_in(const struct gw_request *r, unsigned rank,
-                           unsigned chunk, uint32_t piece, size_t slot_bytes)
-{
-    return slot_of(piece, slot_bytes) +
-           r->elem_bytes * gw__offset_in(&r->stage_call, r->program->plan, rank,
-                                         chunk, false);
-}
-
-size_t gw__stage_offset_out(const struct gw_request *r, unsigned rank,
-                            unsigned chunk, uint32_t piece, size_t slot_bytes)
-{
-    return slot_of(piece, slot_bytes) +
-           r->elem_bytes * gw__offset_out(&r->stage_call, r->program->plan,
-                                          rank, chunk, false);
+    p->piece_elems = bytes / p->elem_bytes / GRAIN * GRAIN;
+    size_t chunk_elems =
+        largest_block(call, comm->size) / parts + GRAIN; /* at most */
+    p->pieces = (uint32_t)(chunk_elems / p->piece_elems + 1);
+    p->staged = *call;
+    p->staged.count = p->piece_elems * parts;
+    p->staged.counts = p->staged.displs = NULL;
 }
 
 /* ---- opening ---- */
 
-/* Will others store into my input before all have read it? */
-static bool set_aside(const struct gw_request *r)
-{
-    return in_place(r) && r->call.collective == GW_ALLTOALL;
-}
-
 /* Would my result overwrite an input that others still read? */
 static bool must_defer(const struct gw_request *r)
 {
-    return r->program->overwrites && r->call.out &&
+    return r->prepared->overwrites &&
            (in_place(r) || r->call.in == r->call.out);
-}
-
-bool gw__stage_is_lent(const struct gw_request *r)
-{
-    const struct gw__program *p = r->program;
-    for (unsigned c = 0; c < p->cell_count; c++)
-        if (p->cells[c].lent)
-            return true;
-    return false;
-}
-
-bool gw__stage_is_given(const struct gw_request *r)
-{
-    const struct gw__program *p = r->program;
-    for (unsigned c = 0; c < p->cell_count; c++)
-        if (p->cells[c].given)
-            return true;
-    return false;
 }
 
 /* Two pieces of `buffer_bytes` of the stage's call. */
@@ -163,22 +119,19 @@ static enum gw_err show(struct gw_request *r, const void *memory, size_t bytes,
 static enum gw_err open_both(struct gw_request *r, struct gw__place *in,
                              struct gw__place *out, struct gw_error *why)
 {
-    const struct gw_comm *comm = r->comm;
+    const struct gw__prepared_call *p = r->prepared;
     const struct gw_call *call = &r->call;
-    size_t out_bytes = gw__bytes_out(comm, call);
     const void *input = in_place(r) ? call->out : call->in;
-    size_t in_bytes = in_place(r) ? out_bytes : gw__bytes_in(comm, call);
-    r->aside = set_aside(r);
+    size_t in_bytes = in_place(r) ? p->bytes_out : p->bytes_in;
+    r->aside = p->set_aside;
     r->deferred = must_defer(r);
-    enum gw_err err =
-        show(r, r->aside ? NULL : input, in_bytes,
-             gw__bytes_in(comm, &r->stage_call),
-             gw__stage_is_lent(r) || r->aside, &r->stage_in, in, why);
+    enum gw_err err = show(r, r->aside ? NULL : input, in_bytes,
+                           gw__bytes_in(r->comm, &p->staged),
+                           p->lends || r->aside, &r->stage_in, in, why);
     if (!err)
-        err =
-            show(r, r->deferred ? NULL : call->out, out_bytes,
-                 gw__bytes_out(comm, &r->stage_call),
-                 gw__stage_is_given(r) || r->deferred, &r->stage_out, out, why);
+        err = show(r, r->deferred ? NULL : call->out, p->bytes_out,
+                   gw__bytes_out(r->comm, &p->staged), p->takes || r->deferred,
+                   &r->stage_out, out, why);
     return err;
 }
 
@@ -186,7 +139,7 @@ enum gw_err gw__stage_open(struct gw_request *r, struct side *side,
                            struct gw_error *why)
 {
     struct gw__place in, out;
-    cut(r);
+    r->filled = r->drained = r->prepared->pieces;
     enum gw_err err = open_both(r, &in, &out, why);
     if (err)
         return err;
@@ -206,8 +159,8 @@ enum gw_err gw__stage_open(struct gw_request *r, struct side *side,
 
 void gw__stage_skip(struct gw_request *r)
 {
-    cut(r);
-    r->ran = r->state == GW__LEAVING ? r->pieces : 0;
+    r->filled = r->drained = r->prepared->pieces;
+    r->ran = r->state == GW__LEAVING ? r->prepared->pieces : 0;
 }
 
 /* ---- moving ---- */
@@ -217,12 +170,13 @@ static size_t piece_of(const struct gw_request *r, unsigned chunk,
                        uint32_t piece, size_t *at)
 {
     const struct gw_plan *plan = r->program->plan;
-    size_t offset, length, begin = piece * r->piece_elems;
+    size_t offset, length, begin = piece * r->prepared->piece_elems;
     gw_plan_extent(plan, chunk,
                    gw__block_elems(&r->call, plan, r->comm->rank, chunk),
                    r->elem_bytes, &offset, &length);
-    size_t end =
-        begin + r->piece_elems < length ? begin + r->piece_elems : length;
+    size_t end = begin + r->prepared->piece_elems < length
+                     ? begin + r->prepared->piece_elems
+                     : length;
     *at = begin * r->elem_bytes;
     return begin < end ? (end - begin) * r->elem_bytes : 0;
 }
@@ -236,9 +190,10 @@ static void fill(struct gw_request *r)
         size_t at, bytes = piece_of(r, cell->chunk, r->filled, &at);
         if (!cell->holds || !(cell->lent || r->aside) || bytes == 0)
             continue;
-        memcpy(r->stage_in.memory + gw__stage_offset_in(r, p->rank, cell->chunk,
-                                                        r->filled,
-                                                        r->stage_in.slot_bytes),
+        memcpy(r->stage_in.memory +
+                   gw__stage_slot(r->filled, r->stage_in.slot_bytes) +
+                   r->elem_bytes * gw__offset_in(&r->prepared->staged, p->plan,
+                                                 p->rank, cell->chunk, false),
                input +
                    r->elem_bytes * gw__offset_in(&r->call, p->plan, p->rank,
                                                  cell->chunk, in_place(r)) +
@@ -262,8 +217,9 @@ static void drain(struct gw_request *r)
                                                   cell->chunk, in_place(r)) +
                    at,
                r->stage_out.memory +
-                   gw__stage_offset_out(r, p->rank, cell->chunk, r->drained,
-                                        r->stage_out.slot_bytes),
+                   gw__stage_slot(r->drained, r->stage_out.slot_bytes) +
+                   r->elem_bytes * gw__offset_out(&r->prepared->staged, p->plan,
+                                                  p->rank, cell->chunk, false),
                bytes);
     }
 }
@@ -274,7 +230,7 @@ static void drain(struct gw_request *r)
 static uint32_t done_by(const struct gw_request *r, unsigned peer)
 {
     if (gw__has_left(r->comm, peer, r->turn))
-        return r->pieces;
+        return r->prepared->pieces;
     if (!gw__has_entered(r->comm, peer, r->turn))
         return 0;
     return atomic_load_explicit(&side_of(r, peer)->done, memory_order_acquire);
@@ -284,7 +240,7 @@ static uint32_t done_by(const struct gw_request *r, unsigned peer)
 static uint32_t least_done(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
-    uint32_t least = r->deferred || r->aside ? r->ran : r->pieces;
+    uint32_t least = r->deferred || r->aside ? r->ran : r->prepared->pieces;
     for (unsigned i = 0; i < passes->touched_count && least > 0; i++) {
         uint32_t done = done_by(r, passes->touched[i]);
         least = done < least ? done : least;
@@ -295,11 +251,11 @@ static uint32_t least_done(const struct gw_request *r)
 bool gw__stage_move(struct gw_request *r)
 {
     struct side *side = side_of(r, r->comm->rank);
-    if (r->filled == r->pieces && r->drained == r->pieces)
+    if (r->filled == r->prepared->pieces && r->drained == r->prepared->pieces)
         return false;
     uint32_t done = least_done(r);
-    bool fills = r->filled < r->pieces && r->filled < done + 2;
-    bool drains = r->drained < r->pieces && r->drained < done;
+    bool fills = r->filled < r->prepared->pieces && r->filled < done + 2;
+    bool drains = r->drained < r->prepared->pieces && r->drained < done;
     if (drains) {
         drain(r);
         atomic_store_explicit(&side->drained, ++r->drained,
@@ -316,7 +272,7 @@ bool gw__stage_move(struct gw_request *r)
 
 bool gw__stage_is_empty(const struct gw_request *r)
 {
-    return r->drained == r->pieces;
+    return r->drained == r->prepared->pieces;
 }
 
 /* ---- how far the passes may go ---- */
@@ -324,7 +280,7 @@ bool gw__stage_is_empty(const struct gw_request *r)
 static uint32_t until(const struct gw_request *r, uint32_t filled,
                       uint32_t drained)
 {
-    uint32_t room = drained < r->pieces ? drained + 2 : drained;
+    uint32_t room = drained < r->prepared->pieces ? drained + 2 : drained;
     return filled < room ? filled : room;
 }
 
@@ -337,10 +293,10 @@ static uint32_t open_until(const struct gw_request *r, struct side *side)
 uint32_t gw__stage_open_until(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
-    uint32_t least = r->pieces;
+    uint32_t least = r->prepared->pieces;
     if (r->aside || r->deferred)
-        least = until(r, r->aside ? r->filled : r->pieces,
-                      r->deferred ? r->drained : r->pieces);
+        least = until(r, r->aside ? r->filled : r->prepared->pieces,
+                      r->deferred ? r->drained : r->prepared->pieces);
     for (unsigned i = 0; i < passes->touch_count && least > r->ran; i++) {
         uint32_t open = open_until(r, side_of(r, passes->touch[i]));
         least = open < least ? open : least;

@@ -16,35 +16,13 @@
  * Small inputs travel on the card itself ("eager"): then peers touch nothing
  * but the card, nobody waits for anybody to leave, and a rooted call costs its
  * leaves no wait at all. A card has several sides, used in turn, so that a rank
- * can be some calls ahead of its readers. (What comes back often and need not
- * wait takes a shorter way: shortcut.c.)
+ * can be some calls ahead of its readers. (A call that was prepared before and
+ * need not wait takes the fast path: fast_path.c.)
  */
-#include "coll/shortcut.h"
 #include "coll/stage.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* The largest input of any rank, the same number on all of them. */
-static size_t largest_input(const struct gw_comm *comm,
-                            const struct gw_call *call)
-{
-    size_t elems = call->count;
-    if (call->counts) {
-        elems = 0;
-        for (unsigned b = 0; b < comm->size; b++) {
-            size_t end =
-                call->counts[b] + (call->displs ? call->displs[b] : elems);
-            elems = end > elems ? end : elems;
-        }
-    } else if (call->collective == GW_SCATTER ||
-               call->collective == GW_ALLTOALL ||
-               call->collective == GW_REDUCE_SCATTER)
-        elems *= comm->size;
-    else if (call->collective == GW_BARRIER)
-        elems = 0;
-    return elems * gw_dtype_size(call->type);
-}
 
 /* What alltoallv sends is known to two ranks only, so nobody else could find
  * the place. All ranks must decide alike, so it does not matter whether this
@@ -58,10 +36,10 @@ bool gw__window_serves(const struct gw_comm *comm, const struct gw_call *call,
 
 enum gw_err gw__window_begin(struct gw_request *r, struct gw_error *why)
 {
-    (void)why;
+    r->prepared = gw__prepare(r->comm, &r->call, r->program, &r->signature);
+    if (!r->prepared)
+        return gw_fail(why, GW_ENOMEM, "preparing a call");
     r->windowed = true;
-    r->eager = r->program->eager &&
-               largest_input(r->comm, &r->call) <= GW__EAGER_BYTES;
     r->turn = r->comm->turns++;
     r->state = GW__WAITING;
     return GW_OK;
@@ -108,7 +86,7 @@ static enum gw_err all_entered(struct gw_request *r, struct gw_error *why)
 static bool all_left(struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
-    if (r->eager)
+    if (r->prepared->eager)
         return true;
     for (; r->seen < passes->touched_count; r->seen++)
         if (!gw__has_left(r->comm, passes->touched[r->seen], r->turn))
@@ -121,7 +99,6 @@ static void finish(struct gw_request *r)
     r->comm->windows->moved(r->comm->wire);
     r->comm->turns_done++;
     r->state = GW__DONE;
-    gw__routine_keep(r);
 }
 
 enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
@@ -138,10 +115,11 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
         if (!err)
             err = gw__run_passes(r, moved, why);
     }
-    if (r->state != GW__WAITING && !r->eager && (!err || err == GW_PENDING))
+    if (r->state != GW__WAITING && !r->prepared->eager &&
+        (!err || err == GW_PENDING))
         *moved |= gw__stage_move(r);
     if (!err && r->state == GW__LEAVING && all_left(r) &&
-        (r->eager || gw__stage_is_empty(r))) {
+        (r->prepared->eager || gw__stage_is_empty(r))) {
         finish(r);
         *moved = true;
     }
@@ -157,7 +135,7 @@ void gw__window_describe(const struct gw_request *r, char *text, size_t room,
     *peer = -1;
     if (r->state == GW__ENTERED && r->seen < passes->touch_count)
         *peer = passes->touch[r->seen];
-    else if (r->state == GW__ENTERED && !r->eager &&
+    else if (r->state == GW__ENTERED && !r->prepared->eager &&
              gw__stage_waits_for(r, r->ran, &waited)) {
         *peer = (int)waited;
         what = "to hand on the next piece";

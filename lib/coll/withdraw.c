@@ -44,7 +44,8 @@ void gw__withdraw(struct gw_comm *comm)
 {
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
     struct gw_request *r = find_entered(comm);
-    if (!r || r->eager) /* who reads a card reads no memory of the user's */
+    if (!r ||
+        r->prepared->eager) /* who reads a card reads no memory of the user's */
         return;
     const struct gw__passes *passes = passes_of(r);
     uint64_t deadline = gw_now_ns() + PATIENCE_NS;

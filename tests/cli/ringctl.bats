@@ -588,6 +588,12 @@ END
     # Ctrl-C drops what the terminal still holds: the line must be read first.
     sees "waiting until alive==9"
     until_true 60 interrupts
+    # What is typed before the prompt is back may be lost.
+    # shellcheck disable=SC2317
+    prompts() {
+        [ "$($tmux display-message -p -t t '#{cursor_x}')" -eq 17 ]
+    }
+    until_true 60 prompts
     $tmux send-keys -t t C-d
     sees "run mole is down"
     sees "left 0"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls over shared memory without messages (lib/coll/window.c, shortcut.c,
+ * Calls over shared memory without messages (lib/coll/window.c, fast_path.c,
  * stage.c) as a model for Spin: RANKS ranks make TURNS calls, of any kinds in
  * any order, and meet by what stands on their cards, which have SIDES sides.
  *
@@ -12,7 +12,7 @@
  *
  * What is modelled: sides that come free and are used anew, with an input over
  * the counters of the call before (they share their bytes); ranks that tell
- * late that they have left, as those on the short way do; a stage that is
+ * late that they have left, as those on the fast path do; a stage that is
  * filled and emptied while peers run their passes. Not: the sleep in between
  * (wire/shm_wait.c), and ranks that die.
  *
@@ -148,7 +148,7 @@ inline eager_call()
     od;
     if
     :: left[me] = turn + 1
-    :: (turn + 1) % (SIDES / 2) != 0 -> skip /* the short way: later */
+    :: (turn + 1) % (SIDES / 2) != 0 -> skip /* the fast path: later */
     fi
 }
 

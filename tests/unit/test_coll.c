@@ -372,7 +372,7 @@ static Suite *suite_of(int wire, const char *name)
 {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, every_algorithm_is_right, wire, wire + 1);
     tcase_add_loop_test(tcase, every_type_and_reduction_is_right, wire,
                         wire + 1);

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RANKS_MAX = 5, DELAY_US = 30000, LIMIT_MS = 1000 };
+enum { RANKS_MAX = 5, DELAY_US = 30000, LIMIT_MS = 10000 };
 
 struct wire_case {
     const char *name, *wire;

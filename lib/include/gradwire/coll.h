@@ -112,8 +112,8 @@ GW_API GW_MUST_CHECK enum gw_err gw_comm_beside(struct gw_comm *comm,
 /* What this rank sent to and received from `peer`: the numbers that
  * gw_plan_price_rank predicts. Slices are counted as the wire takes them and
  * hands them over. In windows of shared memory the rank that loads or stores
- * counts the bytes as it does so; its peer, which does nothing and sees
- * nothing, counts the same transfer by the plan. So of each transfer one of
+ * counts the bytes of the loops that it has run; its peer, which does nothing
+ * and sees nothing, counts the same transfer by the plan. So of each transfer one of
  * bytes_sent at its source and bytes_received at its end is measured, and the
  * two are equal. Windows have no messages: those are the plan's. */
 struct gw_counters {
