@@ -7,6 +7,8 @@
  */
 #include "train.h"
 
+#include "run/until.h"
+
 uint64_t train_bytes_sent(const struct gw_comm *comm)
 {
     unsigned ranks = gw_comm_size(comm), self = gw_comm_rank(comm);
@@ -35,5 +37,5 @@ enum gw_err train_broadcast(struct gw_comm *comm, float *weights, size_t count,
 
 const char *train_ended(bool interrupted, bool until)
 {
-    return interrupted ? "interrupted" : until ? "until" : "epochs";
+    return interrupted ? "interrupted" : until_ended(false, until);
 }

@@ -8,6 +8,7 @@
 
 #include "common/key.h"
 #include "pipebench.h"
+#include "run/until.h"
 #include "schedule_source.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 
 static struct options {
     const char *mesh, *mode, *optimiser, *schedule;
-    const char *data, *test, *scale, *wire;
+    const char *data, *test, *scale, *wire, *until;
     unsigned group, batch, micros, chunks, steps;
     double rate, momentum;
     uint64_t bucket_bytes;
@@ -87,6 +88,7 @@ static const struct option_spec specs[] = {
     {"scale", 0, OPTION_CHOICE, &given.scale, "HOW",
      "max: divide all values by the largest; none: as they are", "max|none"},
     {"steps", 'k', OPTION_UNSIGNED, &given.steps, "N", "--run: steps", NULL},
+    UNTIL_OPTION(given.until),
     {"lr", 0, OPTION_REAL, &given.rate, "RATE",
      "learning rate (default 0.1; adam 0.003)", NULL},
     {"momentum", 0, OPTION_REAL, &given.momentum, "M",
@@ -122,6 +124,8 @@ static enum gw_err check(const struct options *o, struct gw_error *why)
                        o->cluster.tflops);
     if (o->run && !o->data)
         return gw_fail(why, GW_EINVAL, "--run needs --data FILE to learn from");
+    if (o->until && !o->run)
+        return gw_fail(why, GW_EINVAL, "--until is for --run");
     if (o->steps == 0)
         return gw_fail(why, GW_EINVAL, "--steps is at least 1");
     if (o->micros == 0)
@@ -154,6 +158,8 @@ static enum gw_err understand(const struct options *o,
         .compare = o->compare,
     };
     enum gw_err err = check(o, why);
+    if (!err)
+        err = until_parse(o->until, &options->until, why);
     if (!err)
         err = gw_mesh_parse(o->mesh ? o->mesh : "1x1x1", &options->layout.mesh,
                             why);

@@ -23,7 +23,7 @@ struct layout_options {
     enum gw_optimiser optimiser;
     const char *data, *test, *scale, *wire;
     unsigned steps;
-    double rate, momentum;
+    double rate, momentum, until; /* the last as run/until.h has it */
     uint64_t bucket_bytes;
     bool overlap, compare;
 };
@@ -93,6 +93,7 @@ struct layout_report {
     struct gw_parallel_report step_report;
     struct gw_parallel_counts counts;
     double comm_us, exposed_us; /* COUNTS: of all steps */
+    bool until;                 /* COUNTS: the stop rule has ended them */
 };
 
 /* A rank's life: launch.rank_main; the context is a struct layout_job. */
@@ -111,7 +112,7 @@ struct layout_results {
     struct gw_parallel_counts sum, most; /* over ranks; steps: of each */
     double comm_us, exposed_us;          /* over ranks and steps */
     unsigned ranks_done;
-    bool scored;
+    bool scored, until;
     struct gw_parallel_report scores;
     struct gw_error wrong; /* the first count that is not as predicted */
 };

@@ -14,6 +14,7 @@ struct worker {
     struct gw_parallel *parallel;
     struct gw_order order;
     double comm_us, exposed_us;
+    double losses; /* of the steps of this pass over the data */
 };
 
 static enum gw_err start(struct worker *w, struct gw_error *why)
@@ -51,12 +52,22 @@ static void tell(struct worker *w, const struct layout_report *report)
     report_send(w->report, report, sizeof *report);
 }
 
+/* The loss is the same on all ranks, so all end after the same step. */
+static bool meets_rule(struct worker *w, unsigned step, double loss)
+{
+    size_t batches = w->order.rows / w->order.batch;
+    w->losses = step % batches == 0 ? loss : w->losses + loss;
+    return (step + 1) % batches == 0 &&
+           w->losses / (double)batches < w->job->options->until;
+}
+
 static enum gw_err train(struct worker *w, struct gw_error *why)
 {
     struct layout_report report = {.kind = LAYOUT_STEP};
     bool first = gw_comm_rank(w->comm) == 0;
     gw_parallel_counts_reset(w->parallel);
-    for (unsigned step = 0; step < w->job->options->steps; step++) {
+    for (unsigned step = 0; step < w->job->options->steps && !report.until;
+         step++) {
         if (interrupted)
             return gw_fail(why, GW_EINTR, "stopped after step %u", step);
         enum gw_err err =
@@ -71,6 +82,7 @@ static enum gw_err train(struct worker *w, struct gw_error *why)
         w->exposed_us += report.step_report.exposed_us;
         if (first)
             tell(w, &report);
+        report.until = meets_rule(w, step, report.step_report.loss);
     }
     report.kind = LAYOUT_COUNTS;
     report.comm_us = w->comm_us;

@@ -194,6 +194,7 @@ void layout_on_report(void *context, unsigned rank, const void *data,
         add_counts(job->results, &report.counts);
         job->results->comm_us += report.comm_us;
         job->results->exposed_us += report.exposed_us;
+        job->results->until |= report.until;
         break;
     case LAYOUT_SCORES:
         job->results->scores = report.step_report;
@@ -306,6 +307,10 @@ static void note_end(const struct layout_job *job, struct output *output)
     const double none = (double)NAN;
     double tests = r->scored ? (double)job->test->rows : none;
     output_note_integer(output, "steps", r->steps);
+    output_note_text(output, "ended",
+                     r->until        ? "until"
+                     : r->ranks_done ? "steps"
+                                     : NULL);
     note_real(output, "loss_last", r->steps ? r->losses[r->steps - 1] : none, 6,
               "");
     note_real(output, "test_accuracy", (double)r->scores.right / tests, 4, "");

@@ -9,6 +9,7 @@
 #include "common/key.h"
 #include "common/recorder.h"
 #include "pipebench.h"
+#include "run/until.h"
 #include "schedule_source.h"
 
 #include <math.h>
@@ -68,6 +69,7 @@ static const struct option_spec specs[] = {
      "--net: sgd, momentum or adam", "sgd|momentum|adam"},
     {"momentum", 0, OPTION_REAL, &net_options.momentum, "M",
      "--net: share of the last step's velocity that is kept", NULL},
+    UNTIL_OPTION(net_options.until_text),
     {"watch", 0, OPTION_FLAG, &options.watch, NULL,
      "draw who does what, while it is done", NULL},
     {"trace", 0, OPTION_TEXT, &options.trace, "FILE.json",
@@ -101,15 +103,15 @@ static enum gw_err check_options(struct gw_error *why)
         return gw_fail(why, GW_EINVAL,
                        "--net does real work: --work, --slow and --size are "
                        "for runs without it");
-    if (!net_options.path &&
-        (net_options.data_path || net_options.test_path || o->epochs))
+    if (!net_options.path && (net_options.data_path || net_options.test_path ||
+                              o->epochs || net_options.until_text))
         return gw_fail(why, GW_EINVAL,
-                       "--data, --test and --epochs are for --net");
+                       "--data, --test, --epochs and --until are for --net");
     if (o->epochs && o->steps)
         return gw_fail(why, GW_EINVAL, "--epochs or --steps, not both");
     if (o->message_bytes > (UINT64_C(1) << 32))
         return gw_fail(why, GW_EINVAL, "--size is at most 4G");
-    return GW_OK;
+    return until_parse(net_options.until_text, &net_options.until, why);
 }
 
 /* How many steps, the one that warms up too. */

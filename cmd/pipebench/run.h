@@ -38,6 +38,8 @@ struct run_net {
     unsigned batch, epochs;
     enum gw_optimiser optimiser;
     double rate, momentum;
+    const char *until_text; /* NULL: all steps */
+    double until;           /* as run/until.h has it */
     /* as read */
     struct gw_network *network;
     struct gw_layout *layout;
@@ -114,6 +116,7 @@ struct run_loss {
     unsigned step;
     bool finished; /* loss and accuracy are of the test rows, or, without any,
                       of all rows */
+    bool until;    /* the stop rule ended it */
     double loss, accuracy;
 };
 
@@ -156,6 +159,7 @@ struct run_record {
     unsigned newest; /* step that has begun */
     double *loss;    /* a step each; NaN: not told */
     double final_loss, final_accuracy;
+    bool until; /* the stop rule has ended it */
 };
 
 GW_MUST_CHECK enum gw_err run_record_init(struct run_record *record,

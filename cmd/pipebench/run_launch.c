@@ -32,6 +32,7 @@ static void on_report(void *context, unsigned rank, const void *data,
     if (loss.finished) {
         run->record.final_loss = loss.loss;
         run->record.final_accuracy = loss.accuracy;
+        run->record.until = loss.until;
     } else if (loss.step < run->record.step_count) {
         run->record.loss[loss.step] = loss.loss;
         progress("step %u of %u: loss %.4f", loss.step + 1,

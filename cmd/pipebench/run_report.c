@@ -106,6 +106,7 @@ static void note_learnt(const struct run *run, struct output *output)
     output_note_real(output, "loss_last", last);
     if (isnan(record->final_loss))
         return;
+    output_note_text(output, "ended", record->until ? "until" : "steps");
     output_note_real(output, net->test ? "test_loss" : "train_loss",
                      record->final_loss);
     output_note_real(output, net->test ? "test_accuracy" : "train_accuracy",

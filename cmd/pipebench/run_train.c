@@ -8,6 +8,7 @@
 #include "run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct trainer {
     struct run_job *job;
@@ -17,9 +18,17 @@ struct trainer {
     unsigned stage;
     struct gw_parallel *parallel;
     struct gw_order order;
-    void *state; /* what is kept after each step */
+    void *state; /* what is kept after each step, and losses */
     size_t state_bytes;
+    double losses; /* of the steps of this epoch: the same on all stages */
+    bool until;    /* the stop rule holds */
 };
+
+static bool meets_rule(const struct trainer *t, unsigned batch)
+{
+    const struct run_net *net = t->job->net;
+    return batch + 1 == net->batches && t->losses / net->batches < net->until;
+}
 
 static enum gw_err take_up(struct trainer *t, struct gw_error *why)
 {
@@ -31,10 +40,16 @@ static enum gw_err take_up(struct trainer *t, struct gw_error *why)
     enum gw_err err =
         run_safe_get(t->job->safe, t->stage, step - 1, &state, &bytes, why);
     if (!err)
-        err = gw_parallel_restore(t->parallel, state, bytes, why);
-    if (!err && (step % t->job->net->batches) != 0)
+        err = gw_parallel_restore(t->parallel, state, bytes - sizeof t->losses,
+                                  why);
+    if (err)
+        return err;
+    memcpy(&t->losses, (const char *)state + bytes - sizeof t->losses,
+           sizeof t->losses);
+    t->until = meets_rule(t, (step - 1) % t->job->net->batches);
+    if ((step % t->job->net->batches) != 0)
         gw_order_shuffle(&t->order, step / t->job->net->batches);
-    return err;
+    return GW_OK;
 }
 
 static enum gw_err trainer_init(struct trainer *t, struct gw_error *why)
@@ -59,8 +74,8 @@ static enum gw_err trainer_init(struct trainer *t, struct gw_error *why)
         err = gw_parallel_new(&config, &t->parallel, why);
     if (err)
         return err;
-    t->state_bytes = gw_parallel_state_bytes(t->parallel);
-    t->state = malloc(t->state_bytes + 1);
+    t->state_bytes = gw_parallel_state_bytes(t->parallel) + sizeof t->losses;
+    t->state = malloc(t->state_bytes);
     if (!t->state)
         return gw_fail(why, GW_ENOMEM, "the state of stage %u", t->stage);
     return take_up(t, why);
@@ -76,8 +91,11 @@ static void trainer_fini(struct trainer *t)
 static void tell(const struct trainer *t, unsigned step, double loss,
                  double accuracy, bool finished)
 {
-    const struct run_loss told = {
-        .step = step, .finished = finished, .loss = loss, .accuracy = accuracy};
+    const struct run_loss told = {.step = step,
+                                  .finished = finished,
+                                  .loss = loss,
+                                  .accuracy = accuracy,
+                                  .until = t->until};
     const struct gw_event event = {.time_ns = gw_now_ns(),
                                    .kind = GW_EV_LOSS,
                                    .value = (int64_t)(loss * 1e9),
@@ -97,8 +115,18 @@ static enum gw_err keep(struct trainer *t, unsigned step, struct gw_error *why)
     if (!t->job->elastic)
         return GW_OK;
     gw_parallel_save(t->parallel, t->state);
+    memcpy((char *)t->state + t->state_bytes - sizeof t->losses, &t->losses,
+           sizeof t->losses);
     return run_safe_keep(t->job->safe, t->stage, step, t->state, t->state_bytes,
                          why);
+}
+
+/* Batches are of one size, so the mean of their losses is that of the rows. A
+ * replacement has both from what was kept. */
+static void count_loss(struct trainer *t, unsigned batch, double loss)
+{
+    t->losses = batch == 0 ? loss : t->losses + loss;
+    t->until = meets_rule(t, batch);
 }
 
 static enum gw_err train_step(struct trainer *t, unsigned step,
@@ -115,6 +143,8 @@ static enum gw_err train_step(struct trainer *t, unsigned step,
     enum gw_err err = gw_parallel_step(
         t->parallel, net->train, t->order.row + (size_t)batch * net->batch,
         &report, why);
+    if (!err)
+        count_loss(t, batch, report.loss);
     if (!err)
         err = keep(t, step, why);
     if (!err)
@@ -142,7 +172,8 @@ enum gw_err run_train(struct gw_comm *comm, struct reporter *report,
                               .report = report,
                               .stage = gw_comm_rank(comm)};
     enum gw_err err = trainer_init(&trainer, why);
-    for (unsigned step = job->first_step; step < job->steps && !err; step++)
+    for (unsigned step = job->first_step;
+         step < job->steps && !trainer.until && !err; step++)
         err = interrupted ? gw_fail(why, GW_EINTR, "interrupted")
                           : train_step(&trainer, step, why);
     if (!err)

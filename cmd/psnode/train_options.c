@@ -6,6 +6,7 @@
 
 #include "common/key.h"
 #include "join.h"
+#include "run/until.h"
 
 #include <gradwire/plugin.h>
 #include <learn/task.h>
@@ -20,7 +21,7 @@ enum { WORKERS_DEFAULT = 2 };
 
 static const char *name, *wire = "shm", *mode = "bsp", *test, *set_text,
                          *snapshot, *restore, *straggler, *slow_text, *compare,
-                         *sweep, *placement, *slot_weights;
+                         *sweep, *placement, *slot_weights, *until;
 static unsigned servers = 1, workers = WORKERS_DEFAULT, replicas, slots;
 static unsigned controllers = 1, parts, epochs = WORK_UNSAID,
                 batch = WORK_UNSAID;
@@ -40,6 +41,7 @@ static bool reference, baseline;
      "times that all samples are seen (default: the model's)", NULL},          \
     {"batch", 'b', OPTION_COUNT, &batch, "ROWS",                            \
      "samples of a batch, in all parts (default: the model's)", NULL},         \
+    UNTIL_OPTION(until),                                                       \
     {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",                       \
      "numbers of the model, switches of workers and servers", NULL}
 
@@ -240,6 +242,7 @@ enum gw_err train_options_parse(int count, char *const *operands,
     /* What is compared bit by bit must not depend on who lives. */
     work->parts = parts || !reference ? parts : workers;
     work->settings = set_text;
+    work->until = until;
     work->snapshot = to;
     return check_job(job, why);
 }

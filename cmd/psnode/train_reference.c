@@ -7,6 +7,7 @@
 
 #include "common/command.h"
 #include "run/ps.h"
+#include "run/until.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static enum gw_err learn_batch(const struct train_reference *r,
 }
 
 static enum gw_err learn(struct train_reference *r, struct gw_local *local,
-                         struct gw_unit *unit, unsigned parts,
+                         struct gw_unit *unit, unsigned parts, double until,
                          struct gw_error *why)
 {
     enum gw_err code = GW_OK;
@@ -63,6 +64,8 @@ static enum gw_err learn(struct train_reference *r, struct gw_local *local,
         progress("reference: epoch %llu/%llu, loss %.6f",
                  (unsigned long long)e + 1, (unsigned long long)r->epochs,
                  r->losses[e]);
+        if (r->losses[e] < until)
+            break;
     }
     return code;
 }
@@ -95,7 +98,10 @@ enum gw_err train_reference_make(const struct train_job *job,
     struct gw_unit *unit = NULL;
     unsigned parts, count;
     *r = (struct train_reference){0};
-    enum gw_err code = train_task(job, &r->task, &parts, why);
+    double until;
+    enum gw_err code = until_parse(job->run.work.until, &until, why);
+    if (!code)
+        code = train_task(job, &r->task, &parts, why);
     if (code)
         return code;
     const struct gw_ps_table_config *tables = gw_task_tables(r->task, &count);
@@ -108,7 +114,7 @@ enum gw_err train_reference_make(const struct train_job *job,
         code = gw_unit_new(r->task, &unit, why);
     uint64_t began_ns = gw_now_ns();
     if (!code)
-        code = learn(r, local, unit, parts, why);
+        code = learn(r, local, unit, parts, until, why);
     r->seconds = (double)(gw_now_ns() - began_ns) / 1e9;
     if (!code)
         code = judge(r, local, why);

@@ -276,6 +276,7 @@ struct output *train_report_result(struct train_report *r)
     put_rows(r, status, true);
     put_scores(o, result);
     number(o, "seconds", 3, real_of(result, "seconds"));
+    output_note_text(o, "ended", text_of(result, "ended", NULL));
     if (r->job->run.straggler)
         output_note_text(o, "last_mode", text_of(clock, "mode", "?"));
     output_note_integer(o, "units", integer_of(clock, "units", 0));

@@ -70,24 +70,6 @@ static enum gw_err connect(struct ps_worker *w, const struct join *join,
     return code;
 }
 
-/* Tables and plan: whoever comes first makes them. */
-static enum gw_err open_work(struct ps_worker *w, struct gw_error *why)
-{
-    unsigned count;
-    const struct gw_ps_table_config *tables = gw_task_tables(w->task, &count);
-    const struct gw_ps_plan plan = {.epochs = w->order.epochs,
-                                    .batches = gw_task_batches(w->task),
-                                    .parts = w->order.parts,
-                                    .workers = w->order.workers};
-    enum gw_err code = GW_OK;
-    for (w->table_count = 0; w->table_count < count && !code; tables++) {
-        struct ps_table *table = &w->tables[w->table_count++];
-        table->width = tables->width;
-        code = gw_ps_table(w->ps, tables, &table->number, why);
-    }
-    return code ? code : gw_ps_plan(w->ps, 0, &w->order.mode, &plan, why);
-}
-
 /* ---- the work ---- */
 
 static const struct field fields[] = {
@@ -166,7 +148,7 @@ static enum gw_err live(struct ps_worker *w, const struct join *join,
                             why);
     bool watched = !code;
     if (!code)
-        code = open_work(w, why);
+        code = ps_worker_open(w, why);
     if (!code) {
         fprintf(stderr, "worker %u is ready\n", gw_ps_node(w->ps));
         code = learn(w, tale, why);

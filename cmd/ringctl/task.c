@@ -25,6 +25,9 @@ static enum gw_err check_numbers(const struct work_options *w,
                                  struct gw_error *why)
 {
     struct gw_ps_mode mode;
+    double until;
+    if (until_parse(w->until, &until, why))
+        return GW_EINVAL;
     if (w->epochs == 0)
         return gw_fail(why, GW_EINVAL, "--epochs is at least 1");
     if (w->batch == 0)

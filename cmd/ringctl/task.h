@@ -9,6 +9,7 @@
 
 #include "common/command.h"
 #include "run/supervisor.h"
+#include "run/until.h"
 
 #include <limits.h>
 
@@ -36,6 +37,7 @@ extern unsigned task_count;
      "servers: of a batch; 0: one a worker", NULL},                            \
     {"set", 0, OPTION_TEXT, &task_given.settings, "NAME=VALUE,...",            \
      "servers: more of the model, and switches", NULL},                        \
+    UNTIL_OPTION(task_given.until),                                            \
     {"snapshot", 0, OPTION_TEXT, &task_given.snapshot, "DIR",                  \
      "servers: written when the training is done", NULL},                      \
     {"bytes", 0, OPTION_BYTES, &task_given.bytes, "SIZE",                      \

@@ -233,6 +233,7 @@ static void note_recoveries(struct output *output, const json_t *status)
     const json_t *result = json_object_get(status, "result");
     if (!json_is_object(result))
         return;
+    output_note_text(output, "ended", text_of(result, "ended", NULL));
     output_note_real(output, "train_loss", real_of(result, "train_loss"));
     if (!isnan(real_of(result, "train_accuracy")))
         output_note_real(output, "train_accuracy",

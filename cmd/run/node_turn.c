@@ -187,6 +187,7 @@ void node_tell(struct node *node, enum node_stage stage)
     note->done = head->done && work->order.kind != WORK_NONE &&
                  head->id == work->order.id;
     note->diverged = head->diverged;
+    note->until = head->until;
     note->step = head->step;
     note->loss = work->order.kind == WORK_TRAIN && head->step > 0 ? head->loss
                                                                   : (double)NAN;

@@ -55,6 +55,7 @@ struct work_order {
     char model[16], file[FILE_MAX], test[FILE_MAX];
     unsigned epochs, batch;
     double rate, momentum, l2;
+    double until; /* as until.h has it */
     uint64_t bytes, count;
     /* of parameter servers */
     char settings[RUN_SETTINGS_MAX]; /* all that was given, in order */
@@ -163,6 +164,7 @@ struct node_note {
     char phase[16];
     uint64_t work; /* that it is at */
     bool done, diverged;
+    bool until; /* a ring: the stop rule has ended it */
     uint64_t step, data_epoch;
     double loss;                            /* of the newest step; NaN */
     uint64_t samples_lost, samples_doubled; /* found by the shards */

@@ -63,6 +63,9 @@ struct ps_worker {
     struct gw_ps_counts before; /* of former connections */
 };
 
+/* Tables and plan: the first worker makes them. */
+GW_MUST_CHECK enum gw_err ps_worker_open(struct ps_worker *worker,
+                                         struct gw_error *why);
 /* What `work` is about, from keys to the acknowledged push; `sums` of it.
  * GW_ENUMERIC: a push was no number; what the client says. */
 GW_MUST_CHECK enum gw_err ps_unit_do(struct ps_worker *worker,

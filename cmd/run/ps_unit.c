@@ -8,6 +8,27 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* ---- before the first ---- */
+
+enum gw_err ps_worker_open(struct ps_worker *w, struct gw_error *why)
+{
+    unsigned count;
+    const struct gw_ps_table_config *tables = gw_task_tables(w->task, &count);
+    const struct gw_ps_plan plan = {.epochs = w->order.epochs,
+                                    .batches = gw_task_batches(w->task),
+                                    .parts = w->order.parts,
+                                    .workers = w->order.workers,
+                                    .has_until = !isnan(w->order.until),
+                                    .until = w->order.until};
+    enum gw_err code = GW_OK;
+    for (w->table_count = 0; w->table_count < count && !code; tables++) {
+        struct ps_table *table = &w->tables[w->table_count++];
+        table->width = tables->width;
+        code = gw_ps_table(w->ps, tables, &table->number, why);
+    }
+    return code ? code : gw_ps_plan(w->ps, 0, &w->order.mode, &plan, why);
+}
+
 /* ---- memory ---- */
 
 static void release(struct ps_table *table)
@@ -122,5 +143,8 @@ enum gw_err ps_unit_do(struct ps_worker *w, struct gw_error *why)
         return code;
     node_be_slow(node);
     code = compute(w, why);
+    if (!code)
+        code =
+            gw_ps_report(w->ps, 0, w->sums.loss, (double)w->sums.samples, why);
     return code ? code : transfer(w, true, why);
 }

@@ -113,23 +113,9 @@ static enum gw_err take_work(struct ps_worker *w, struct gw_error *why)
     return GW_OK;
 }
 
-/* Tables and plan, which somebody may have made already. */
 static enum gw_err open_work(struct ps_worker *w, struct gw_error *why)
 {
-    unsigned count;
-    const struct gw_ps_table_config *tables = gw_task_tables(w->task, &count);
-    const struct gw_ps_plan plan = {.epochs = w->order.epochs,
-                                    .batches = gw_task_batches(w->task),
-                                    .parts = w->order.parts,
-                                    .workers = w->order.workers};
-    enum gw_err code = GW_OK;
-    for (w->table_count = 0; w->table_count < count && !code;) {
-        struct ps_table *table = &w->tables[w->table_count++];
-        table->width = tables->width;
-        code = gw_ps_table(w->ps, tables++, &table->number, why);
-    }
-    if (!code)
-        code = gw_ps_plan(w->ps, 0, &w->order.mode, &plan, why);
+    enum gw_err code = ps_worker_open(w, why);
     w->open = code == GW_OK;
     return code;
 }

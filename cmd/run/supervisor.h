@@ -47,6 +47,7 @@ struct work_options {
     unsigned batch; /* rings: rows of a member in a step, that is of a shard;
                        parameter servers: of all workers, in all parts */
     double rate, momentum, l2;
+    const char *until; /* a stop rule (until.h); NULL: none */
     /* Of parameter servers alone. */
     const char *mode;     /* "bsp", "ssp:2", "asp", "kofn:3"; NULL: "bsp" */
     unsigned parts;       /* of a batch; 0: as many as there are workers when

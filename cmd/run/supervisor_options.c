@@ -40,13 +40,15 @@ static json_t *real_or_null(double number)
 json_t *work_options_encode(const struct work_options *work)
 {
     json_t *given = json_pack(
-        "{s:s?, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s?, s:i, s:s?, s:s?}",
-        "test", work->test, "epochs", whole_or_null(work->epochs), "batch",
-        whole_or_null(work->batch), "rate", real_or_null(work->rate),
-        "momentum", real_or_null(work->momentum), "l2", real_or_null(work->l2),
-        "bytes", (json_int_t)work->bytes, "count", (json_int_t)work->count,
-        "mode", work->mode, "parts", (int)work->parts, "settings",
-        work->settings, "snapshot", work->snapshot);
+        "{s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s?, s:i, s:s?, "
+        "s:s?}",
+        "until", work->until, "test", work->test, "epochs",
+        whole_or_null(work->epochs), "batch", whole_or_null(work->batch),
+        "rate", real_or_null(work->rate), "momentum",
+        real_or_null(work->momentum), "l2", real_or_null(work->l2), "bytes",
+        (json_int_t)work->bytes, "count", (json_int_t)work->count, "mode",
+        work->mode, "parts", (int)work->parts, "settings", work->settings,
+        "snapshot", work->snapshot);
     return json_pack("{s:s, s:s?, s:s?, s:o}", "kind", kinds[work->kind],
                      "model", work->model, "file", work->file, "options",
                      given);
@@ -156,6 +158,8 @@ enum gw_err work_options_decode(const json_t *json, struct options_room *room,
                  why) ||
         get_text(options, "test", room->test, sizeof room->test, &work->test,
                  why) ||
+        get_text(options, "until", room->until, sizeof room->until,
+                 &work->until, why) ||
         get_unsigned(options, "epochs", &work->epochs, why) ||
         get_unsigned(options, "batch", &work->batch, why) ||
         get_real(options, "rate", &work->rate, why) ||

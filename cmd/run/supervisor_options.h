@@ -15,7 +15,7 @@
 struct options_room {
     char name[RUN_NAME_MAX], wire[8], command[512];
     char model[16], file[FILE_MAX], test[FILE_MAX];
-    char mode[16], settings[RUN_SETTINGS_MAX], snapshot[FILE_MAX];
+    char until[64], mode[32], settings[RUN_SETTINGS_MAX], snapshot[FILE_MAX];
     char restore[FILE_MAX], straggler[FILE_MAX], topo[FILE_MAX];
     char placement[FILE_MAX], slot_weights[FILE_MAX];
     char suspicion[FILE_MAX];

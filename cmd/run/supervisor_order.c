@@ -7,6 +7,7 @@
 #include "supervisor_options.h"
 
 #include "settings.h"
+#include "until.h"
 
 #include <learn/task.h>
 #include <math.h>
@@ -231,7 +232,9 @@ enum gw_err work_order_make(const struct run_options *run,
     order->kind = work->kind;
     order->bytes = work->bytes;
     order->count = work->count;
-    enum gw_err code = GW_OK;
+    enum gw_err code = until_parse(work->until, &order->until, why);
+    if (code)
+        return code;
     if (run->servers)
         code = order_servers(run, work, order, why);
     else if (work->kind != WORK_NONE)

@@ -36,7 +36,8 @@ static void count_units(const struct run *run, struct progress_of *p)
               : by_rounds              ? p->rounds
               : clock->dealt           ? clock->units * begun / clock->dealt
                                        : 0;
-    uint64_t planned = clock->plan.epochs * clock->plan.batches;
+    uint64_t planned =
+        clock->until ? begun : clock->plan.epochs * clock->plan.batches;
     p->expected = clock->dealt + above(planned, begun) * clock->parts;
     if (planned == 0)
         return;

@@ -3,6 +3,7 @@
  * A run of parameter servers as JSON: see common/attach.h.
  */
 #include "supervisor_parts.h"
+#include "until.h"
 
 #include <math.h>
 #include <string.h>
@@ -287,8 +288,8 @@ static json_t *result_json(const struct run *run, const struct progress_of *p)
         return json_null();
     bool share = strcmp(score->quality, "accuracy") == 0;
     json_t *result = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b}", "train_loss",
-        real_json(score->train_loss), "train_accuracy",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:s}",
+        "train_loss", real_json(score->train_loss), "train_accuracy",
         real_json(share ? score->train_accuracy : (double)NAN), "test_loss",
         real_json(score->test_loss), "test_accuracy",
         real_json(share ? score->test_accuracy : (double)NAN), "train_quality",
@@ -297,7 +298,7 @@ static json_t *result_json(const struct run *run, const struct progress_of *p)
         "data_epochs", (json_int_t)run->clock.epoch, "digest",
         p->judge ? hex_json(score->digest) : json_null(), "seconds",
         real_json(p->judge ? (double)score->ns / 1e9 : (double)NAN), "diverged",
-        (int)p->diverged);
+        (int)p->diverged, "ended", until_ended(p->diverged, run->clock.until));
     put_text(result, "quality", score->quality);
     if (run->errand.code && run->errand.last == run->errand.ended)
         put_text(result, "unsaved", run->errand.text);

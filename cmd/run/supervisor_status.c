@@ -5,6 +5,7 @@
  * members said last; nothing here changes anything.
  */
 #include "supervisor_parts.h"
+#include "until.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -46,8 +47,8 @@ struct sums {
     unsigned undone, done; /* members with work left, and without */
     uint64_t step, op, data_epoch;
     double loss;
-    const struct node_note *judge; /* the note with a score, if any */
-    bool diverged;
+    const struct node_note *judge;    /* the note with a score, if any */
+    const struct node_note *finished; /* the note of a member that is done */
     uint64_t work_ns;
 };
 
@@ -73,7 +74,7 @@ static void add_member(const struct run *run, const struct child *child,
         return;
     }
     sums->done++;
-    sums->diverged = note->diverged;
+    sums->finished = note;
     if (!note->scored)
         return;
     if (!sums->judge)
@@ -359,15 +360,13 @@ static json_t *ring_json(const struct gw__view *view)
 
 static json_t *result_json(const struct run *run, const struct sums *sums)
 {
-    static const struct score none = {.train_loss = (double)NAN,
-                                      .train_accuracy = (double)NAN,
-                                      .test_loss = (double)NAN,
-                                      .test_accuracy = (double)NAN};
+    const double nan = (double)NAN;
+    const struct score none = {nan, nan, nan, nan, .digest = 0};
     const struct score *score = sums->judge ? &sums->judge->score : &none;
     if (!work_done(run, sums))
         return json_null();
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b}", "train_loss",
+        "{s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:s}", "train_loss",
         real_json(score->train_loss), "train_accuracy",
         real_json(score->train_accuracy), "test_loss",
         real_json(score->test_loss), "test_accuracy",
@@ -375,7 +374,8 @@ static json_t *result_json(const struct run *run, const struct sums *sums)
         "data_epochs", (json_int_t)sums->data_epoch, "digest",
         sums->judge ? hex_json(score->digest) : json_null(), "seconds",
         real_json(sums->judge ? (double)sums->work_ns / 1e9 : (double)NAN),
-        "diverged", (int)sums->diverged);
+        "diverged", (int)sums->finished->diverged, "ended",
+        until_ended(sums->finished->diverged, sums->finished->until));
 }
 
 static void put(json_t *status, const char *name, uint64_t value)

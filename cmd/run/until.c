@@ -25,3 +25,8 @@ enum gw_err until_parse(const char *text, double *loss, struct gw_error *why)
                          "--until must be loss<NUMBER, not \"%.60s\"", text)
                : GW_OK;
 }
+
+const char *until_ended(bool diverged, bool until)
+{
+    return diverged ? "diverged" : until ? "until" : "epochs";
+}

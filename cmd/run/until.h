@@ -28,4 +28,7 @@
 GW_MUST_CHECK enum gw_err until_parse(const char *text, double *loss,
                                       struct gw_error *why);
 
+/* Why a training ended, as results have it. */
+const char *until_ended(bool diverged, bool until);
+
 #endif

@@ -41,6 +41,7 @@ struct work_head {
     uint64_t unequal;  /* comparisons that found a difference */
     double loss;       /* mean of the newest step's rows */
     double epoch_loss, epoch_right, epoch_rows; /* of this data epoch so far */
+    uint64_t until; /* the stop rule has ended it: `done` as well */
 };
 
 struct work {

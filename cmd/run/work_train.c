@@ -183,7 +183,9 @@ static void begin_data_epoch(const struct work *work, struct work_head *head,
                              uint64_t epoch)
 {
     head->diverged = is_hopeless(work, head);
-    head->done = head->diverged || epoch >= work->order.epochs;
+    head->until = !head->diverged &&
+                  head->epoch_loss / head->epoch_rows < work->order.until;
+    head->done = head->diverged || head->until || epoch >= work->order.epochs;
     if (!head->done)
         head->epoch_loss = head->epoch_right = head->epoch_rows = 0;
 }

@@ -71,6 +71,13 @@ void gw__put_u64(struct gw__writer *w, uint64_t value)
     put(w, value, 8);
 }
 
+void gw__put_f64(struct gw__writer *w, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    gw__put_u64(w, bits);
+}
+
 void gw__put_id(struct gw__writer *w, struct gw__id id)
 {
     put(w, id.high, 8);
@@ -148,6 +155,14 @@ uint32_t gw__get_u32(struct gw__reader *r)
 uint64_t gw__get_u64(struct gw__reader *r)
 {
     return get(r, 8);
+}
+
+double gw__get_f64(struct gw__reader *r)
+{
+    uint64_t bits = gw__get_u64(r);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 static unsigned below(struct gw__reader *r, unsigned value, unsigned bound)

@@ -38,6 +38,7 @@ void gw__put_u8(struct gw__writer *writer, unsigned value);
 void gw__put_u16(struct gw__writer *writer, unsigned value);
 void gw__put_u32(struct gw__writer *writer, uint32_t value);
 void gw__put_u64(struct gw__writer *writer, uint64_t value);
+void gw__put_f64(struct gw__writer *writer, double value);
 void gw__put_id(struct gw__writer *writer, struct gw__id id);
 void gw__put_bytes(struct gw__writer *writer, const void *data, size_t bytes);
 /* Length first. Longer than 65535 is cut. */
@@ -58,6 +59,7 @@ unsigned gw__get_u8(struct gw__reader *reader);
 unsigned gw__get_u16(struct gw__reader *reader);
 uint32_t gw__get_u32(struct gw__reader *reader);
 uint64_t gw__get_u64(struct gw__reader *reader);
+double gw__get_f64(struct gw__reader *reader);
 /* A number below `bound`, or bad and 0. */
 unsigned gw__get_u8_below(struct gw__reader *reader, unsigned bound);
 unsigned gw__get_u16_below(struct gw__reader *reader, unsigned bound);

@@ -25,6 +25,7 @@ struct gw__ps_group {
     bool in_unit;
     uint64_t finished; /* units; the number of the next NEXT but one */
     uint64_t clock, closed;
+    double sum, weight; /* of the unit under way */
 };
 
 /* What is left of a push behind the filters, until it has ended. */

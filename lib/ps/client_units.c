@@ -6,6 +6,8 @@
  */
 #include "client_parts.h"
 
+#include <math.h>
+
 static enum gw_err check_group(unsigned group, struct gw_error *why)
 {
     return group < GW_PS_GROUPS_MAX
@@ -60,6 +62,20 @@ static void note(struct gw_ps *ps, struct gw_ps_work *work, uint64_t waited_ns)
         gw_emit(ps->events, &event);
 }
 
+enum gw_err gw_ps_report(struct gw_ps *ps, unsigned group, double sum,
+                         double weight, struct gw_error *why)
+{
+    enum gw_err err = check_group(group, why);
+    if (!err && !(isfinite(sum) && isfinite(weight) && weight >= 0))
+        err = gw_fail(why, GW_EINVAL, "a sum of %g and a weight of %g", sum,
+                      weight);
+    if (err)
+        return gw_wrap(why, err, "ps: report");
+    ps->groups[group].sum = sum;
+    ps->groups[group].weight = weight;
+    return GW_OK;
+}
+
 enum gw_err gw_ps_next(struct gw_ps *ps, unsigned group,
                        struct gw_ps_work *work, struct gw_error *why)
 {
@@ -73,7 +89,9 @@ enum gw_err gw_ps_next(struct gw_ps *ps, unsigned group,
     struct gw__ps_group *g = &ps->groups[group];
     const struct gw__clock_command next = {.kind = GW__CLOCK_NEXT,
                                            .who = self(ps),
-                                           .number = g->finished + g->in_unit};
+                                           .number = g->finished + g->in_unit,
+                                           .sum = g->sum,
+                                           .weight = g->weight};
     uint64_t began_ns = gw_now_ns();
     struct gw_ps_work granted;
     err = gw__ps_clock(ps, group, &next, &granted, why);
@@ -83,6 +101,7 @@ enum gw_err gw_ps_next(struct gw_ps *ps, unsigned group,
     g->in_unit = !granted.done;
     g->clock = granted.clock;
     g->closed = granted.closed;
+    g->sum = g->weight = 0;
     note(ps, &granted, gw_now_ns() - began_ns);
     *work = granted;
     return GW_OK;

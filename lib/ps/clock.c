@@ -113,7 +113,8 @@ static enum gw_err apply_next(struct gw__clock *clock,
                        command->who.node, (unsigned long long)worker->finished,
                        (unsigned long long)command->number);
     if (command->number == worker->finished + 1)
-        gw__clock_finish(clock, worker);
+        gw__clock_finish(clock, worker,
+                         (struct reported){command->sum, command->weight});
     if (command->number == worker->finished && worker->hold == HOLDS_NONE)
         worker->asks = true;
     return GW_OK;

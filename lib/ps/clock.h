@@ -41,6 +41,11 @@
  * equal when ssp begins: a bound holds for what comes after, and nobody waits
  * for a worker that had nothing to do.
  *
+ * A plan may end before its last epoch: NEXT says what the unit's loss was, and
+ * an epoch whose mean over all units closed while it was dealt is below `until`
+ * is the last one. The rounds of bsp make that the mean of the epoch, with the
+ * same bits each time.
+ *
  * Every part that was dealt out of a batch ends once: applied (`units`), or
  * `skipped` (kofn: its round closed without it).
  */
@@ -92,6 +97,7 @@ struct gw__clock_command {
     struct gw__alive who;   /* NEXT, BARRIER */
     uint64_t number;        /* NEXT: units finished; BARRIER, MARK: its number;
                                PRUNE: through this closing */
+    double sum, weight;     /* NEXT: of the finished unit; see gw_ps_report */
     unsigned count;         /* BARRIER: how many; WORKERS: of `alive` */
     struct gw_ps_mode mode; /* PLAN, MODE */
     struct gw_ps_plan plan; /* PLAN */

@@ -4,6 +4,7 @@
  */
 #include "clock_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- closings ---- */
@@ -72,6 +73,8 @@ static void put_plan(struct gw__writer *w, const struct gw_ps_plan *plan)
     gw__put_u64(w, plan->batches);
     gw__put_u32(w, plan->parts);
     gw__put_u32(w, plan->workers);
+    gw__put_u8(w, plan->has_until);
+    gw__put_f64(w, plan->until);
 }
 
 static void get_plan(struct gw__reader *r, struct gw_ps_plan *plan)
@@ -80,6 +83,8 @@ static void get_plan(struct gw__reader *r, struct gw_ps_plan *plan)
     plan->batches = gw__get_u64(r);
     plan->parts = gw__get_u32(r);
     plan->workers = gw__get_u32(r);
+    plan->has_until = gw__get_bool(r);
+    plan->until = gw__get_f64(r);
 }
 
 static void put_alive(struct gw__writer *w, struct gw__alive who)
@@ -103,6 +108,10 @@ size_t gw__clock_encode(const struct gw__clock_command *command, void *out,
     gw__put_u8(&w, command->count);
     if (command->kind == GW__CLOCK_NEXT || command->kind == GW__CLOCK_BARRIER)
         put_alive(&w, command->who);
+    if (command->kind == GW__CLOCK_NEXT) {
+        gw__put_f64(&w, command->sum);
+        gw__put_f64(&w, command->weight);
+    }
     if (command->kind == GW__CLOCK_PLAN || command->kind == GW__CLOCK_MODE)
         put_mode(&w, &command->mode);
     if (command->kind == GW__CLOCK_PLAN)
@@ -125,6 +134,11 @@ enum gw_err gw__clock_decode(const void *data, size_t bytes,
     command->count = gw__get_u8_below(&r, GW_PS_NODES + 1);
     if (command->kind == GW__CLOCK_NEXT || command->kind == GW__CLOCK_BARRIER)
         command->who = get_alive(&r);
+    if (command->kind == GW__CLOCK_NEXT) {
+        command->sum = gw__get_f64(&r);
+        command->weight = gw__get_f64(&r);
+        gw__reader_demand(&r, isfinite(command->sum) && command->weight >= 0);
+    }
     if (command->kind == GW__CLOCK_PLAN || command->kind == GW__CLOCK_MODE)
         get_mode(&r, &command->mode);
     if (command->kind == GW__CLOCK_PLAN)

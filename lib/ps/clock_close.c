@@ -22,8 +22,16 @@ void gw__clock_mark(struct gw__clock *clock, uint64_t mark)
     begin(clock)->mark = mark;
 }
 
-static void close_one(struct gw__clock *clock, struct gw__unit unit)
+static void add_reported(struct gw__clock *clock, struct reported reported)
 {
+    clock->epoch.sum += reported.sum;
+    clock->epoch.weight += reported.weight;
+}
+
+static void close_one(struct gw__clock *clock, struct gw__unit unit,
+                      struct reported reported)
+{
+    add_reported(clock, reported);
     struct gw__closing *closing = begin(clock);
     closing->apply = 1;
     closing->units[0] = unit;
@@ -43,15 +51,17 @@ void gw__clock_drop(struct gw__clock *clock, const struct worker *worker)
         drop_one(clock, gw__unit_of(worker));
 }
 
-void gw__clock_finish(struct gw__clock *clock, struct worker *worker)
+void gw__clock_finish(struct gw__clock *clock, struct worker *worker,
+                      struct reported reported)
 {
     struct gw__unit unit = gw__unit_of(worker);
     switch ((enum hold)worker->hold) {
     case HOLDS_PART:
         clock->parts[worker->work.part].state = PART_DONE;
+        clock->parts[worker->work.part].reported = reported;
         break;
     case HOLDS_LOOSE:
-        close_one(clock, unit);
+        close_one(clock, unit, reported);
         break;
     case HOLDS_LATE:
         drop_one(clock, unit);
@@ -123,9 +133,13 @@ bool gw__clock_close_round(struct gw__clock *clock)
         struct gw__closing *closing = begin(clock);
         unsigned parts = clock->part_count - count(clock, PART_GONE);
         closing->scale = (float)parts / (float)done;
-        for (uint32_t j = 0; j < clock->part_count; j++)
-            if (clock->parts[j].state == PART_DONE)
-                closing->units[closing->apply++] = clock->parts[j].unit;
+        for (uint32_t j = 0; j < clock->part_count; j++) {
+            const struct part *part = &clock->parts[j];
+            if (part->state != PART_DONE)
+                continue;
+            closing->units[closing->apply++] = part->unit;
+            add_reported(clock, part->reported);
+        }
         clock->units += done;
     }
     clock->skipped += count(clock, PART_FREE) + count(clock, PART_LEASED);
@@ -154,7 +168,7 @@ void gw__clock_break_round(struct gw__clock *clock)
         struct gw__place_of_work work = clock->next;
         work.part = j;
         if (part->state == PART_DONE)
-            close_one(clock, part->unit);
+            close_one(clock, part->unit, part->reported);
         else if (part->state == PART_FREE && clock->plan.batches)
             clock->returned[clock->returned_count++] = work;
     }

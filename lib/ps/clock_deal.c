@@ -31,8 +31,9 @@ static bool has_plan(const struct gw__clock *clock)
 /* Everything was dealt at least once. */
 static bool dealt_out(const struct gw__clock *clock)
 {
-    return has_plan(clock) && clock->plan.epochs &&
-           clock->next.epoch >= clock->plan.epochs;
+    return has_plan(clock) &&
+           (clock->until ||
+            (clock->plan.epochs && clock->next.epoch >= clock->plan.epochs));
 }
 
 bool gw__clock_is_done(const struct gw__clock *clock)
@@ -113,16 +114,24 @@ static void begin_batch(struct gw__clock *clock)
         clock->dealt += clock->part_count;
 }
 
+static void end_epoch(struct gw__clock *clock)
+{
+    const struct gw_ps_plan *plan = &clock->plan;
+    clock->next.batch = 0;
+    clock->next.epoch++;
+    clock->until = plan->has_until && clock->epoch.weight > 0 &&
+                   clock->epoch.sum / clock->epoch.weight < plan->until;
+    clock->epoch = (struct reported){0};
+}
+
 void gw__clock_next_batch(struct gw__clock *clock)
 {
     clock->open = false;
     clock->part_count = 0;
     clock->next.part = 0;
     clock->next.batch++;
-    if (clock->plan.batches && clock->next.batch == clock->plan.batches) {
-        clock->next.batch = 0;
-        clock->next.epoch++;
-    }
+    if (clock->plan.batches && clock->next.batch == clock->plan.batches)
+        end_epoch(clock);
 }
 
 /* ---- by rounds ---- */

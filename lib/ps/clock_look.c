@@ -169,4 +169,5 @@ void gw__clock_status(const struct gw__clock *clock,
         status->workers[i].clock = gw__clock_of(&clock->workers[i]);
     }
     status->done = gw__clock_is_done(clock);
+    status->until = clock->until;
 }

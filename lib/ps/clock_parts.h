@@ -32,10 +32,16 @@ enum part_state {
     PART_GONE /* not of this round (any more) */
 };
 
+/* Of losses, as workers report them. */
+struct reported {
+    double sum, weight;
+};
+
 /* One part of the open round. */
 struct part {
     uint32_t state;
-    struct gw__unit unit; /* LEASED, DONE: whose */
+    struct gw__unit unit;     /* LEASED, DONE: whose */
+    struct reported reported; /* DONE */
 };
 
 /* LOOSE: closes alone, when it is done. LATE: its round closed without it. */
@@ -79,6 +85,9 @@ struct gw__clock {
 
     struct barrier barriers[BARRIERS_KEPT];
     unsigned barrier_next;
+
+    struct reported epoch; /* of the units closed since it began */
+    bool until;            /* the plan's stop rule holds: deal no more */
 
     uint64_t dealt; /* parts of all batches that were begun */
     uint64_t units, skipped, dropped, redone;
@@ -144,7 +153,8 @@ uint32_t gw__clock_parts_now(const struct gw__clock *clock);
 /* ---- clock_close.c ---- */
 
 /* The worker has finished the unit that it holds. */
-void gw__clock_finish(struct gw__clock *clock, struct worker *worker);
+void gw__clock_finish(struct gw__clock *clock, struct worker *worker,
+                      struct reported reported);
 /* What it pushed of the unit that it holds never happened. */
 void gw__clock_drop(struct gw__clock *clock, const struct worker *worker);
 /* Closes the open round if it is complete. True: it did. */

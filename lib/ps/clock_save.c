@@ -40,6 +40,18 @@ static struct gw__unit get_unit(struct gw__reader *r)
     return unit;
 }
 
+static void put_reported(struct gw__writer *w, struct reported reported)
+{
+    gw__put_f64(w, reported.sum);
+    gw__put_f64(w, reported.weight);
+}
+
+static struct reported get_reported(struct gw__reader *r)
+{
+    double sum = gw__get_f64(r);
+    return (struct reported){sum, gw__get_f64(r)};
+}
+
 /* ---- out ---- */
 
 static void put_workers(struct gw__writer *w, const struct gw__clock *clock)
@@ -72,6 +84,7 @@ static void put_deal(struct gw__writer *w, const struct gw__clock *clock)
     for (uint32_t j = 0; j < clock->part_count; j++) {
         gw__put_u8(w, clock->parts[j].state);
         put_unit(w, clock->parts[j].unit);
+        put_reported(w, clock->parts[j].reported);
     }
     gw__put_u8(w, clock->returned_count);
     for (unsigned i = 0; i < clock->returned_count; i++)
@@ -100,9 +113,13 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
     gw__put_u64(&w, clock->plan.batches);
     gw__put_u32(&w, clock->plan.parts);
     gw__put_u32(&w, clock->plan.workers);
+    gw__put_u8(&w, clock->plan.has_until);
+    gw__put_f64(&w, clock->plan.until);
     put_workers(&w, clock);
     put_deal(&w, clock);
     put_barriers(&w, clock);
+    put_reported(&w, clock->epoch);
+    gw__put_u8(&w, clock->until);
     gw__put_u64(&w, clock->dealt);
     gw__put_u64(&w, clock->units);
     gw__put_u64(&w, clock->skipped);
@@ -151,6 +168,7 @@ static void get_deal(struct gw__reader *r, struct gw__clock *clock)
     for (uint32_t j = 0; j < clock->part_count; j++) {
         clock->parts[j].state = gw__get_u8_below(r, PART_GONE + 1);
         clock->parts[j].unit = get_unit(r);
+        clock->parts[j].reported = get_reported(r);
     }
     clock->returned_count = gw__get_u8_below(r, RETURNED_MAX + 1);
     for (unsigned i = 0; i < clock->returned_count; i++)
@@ -214,10 +232,14 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
     clock->plan.batches = gw__get_u64(&r);
     clock->plan.parts = gw__get_u32(&r);
     clock->plan.workers = gw__get_u32(&r);
+    clock->plan.has_until = gw__get_bool(&r);
+    clock->plan.until = gw__get_f64(&r);
     gw__reader_demand(&r, clock->plan.parts <= GW_PS_NODES);
     get_workers(&r, clock);
     get_deal(&r, clock);
     get_barriers(&r, clock);
+    clock->epoch = get_reported(&r);
+    clock->until = gw__get_bool(&r);
     clock->dealt = gw__get_u64(&r);
     clock->units = gw__get_u64(&r);
     clock->skipped = gw__get_u64(&r);

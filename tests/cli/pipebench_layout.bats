@@ -137,6 +137,17 @@ agrees() {
     [ "$(member loss_last)" != "$five" ]
 }
 
+@test "--until ends all ranks after the same step" {
+    layout small.net --mesh 2x1x2 --run --data rows --steps 200 --batch 48 \
+        --until 'loss<1.3' -o json
+    [ "$status" -eq 0 ]
+    [[ $output = *'"ended":"until"'* ]]
+    [ "$(member steps)" -lt 200 ]
+    [ $(($(member steps) % 10)) -eq 0 ]
+    layout small.net --mesh 2 --until 'loss<1'
+    [ "$status" -eq 64 ]
+}
+
 @test "it learns digits" {
     data=${GRADWIRE_DATA:-}
     [ -f "$data/optdigits.train.libsvm" ] ||

@@ -169,6 +169,20 @@ train() {
     holds "$(json test_accuracy <judged) > 0.7"
 }
 
+@test "--until ends after the pass that meets it, also when a stage is replaced" {
+    rows
+    train --steps 200 --until 'loss<0.8' >until
+    [ "$(json ended <until)" = until ]
+    steps=$(json steps <until)
+    [ "$steps" -lt 200 ]
+    [ $((steps % 5)) -eq 0 ]
+    train --steps 200 --until 'loss<0.8' --elastic --fail 1@7:kill >again
+    [ "$(json recoveries <again)" -eq 1 ]
+    [ "$(json loss_last <again)" = "$(json loss_last <until)" ]
+    train --steps 5 >few
+    [ "$(json ended <few)" = steps ]
+}
+
 # ---- stages that are lost ----
 
 @test "a stage that is killed ends the run and is named" {

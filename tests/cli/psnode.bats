@@ -209,6 +209,24 @@ make_rows() {
     awk -v a="$(json test_accuracy <many.json)" 'BEGIN { exit !(a > 0.9) }'
 }
 
+@test "train --until: one epoch less than the rule, in all modes; the reference's bits" {
+    make_rows >rows
+    psnode train lr rows -n 3 --parts 3 -E 9 --set batch=30 \
+        --until 'loss<0.4' --reference -o json >until.json
+    [ "$(json ended <until.json)" = until ]
+    [ "$(json same_bits <until.json)" = yes ]
+    [ "$(json lost <until.json)" = 0 ]
+    last=$(($(json rows '#' <until.json) - 1))
+    [ "$last" -lt 8 ]
+    awk -v loss="$(json rows $last loss <until.json)" \
+        -v before="$(json rows $((last - 1)) loss <until.json)" \
+        'BEGIN { exit !(loss < 0.4 && before >= 0.4) }'
+    psnode train lr rows -n 3 -E 9 --set batch=30 --mode asp \
+        --until 'loss<1e9' -o json >asp.json
+    [ "$(json ended <asp.json)" = until ]
+    [ "$(json units <asp.json)" -lt $((30 * 3)) ]
+}
+
 @test "train: lr reaches 84.9 % on a9a, also when servers die" {
     data=${GRADWIRE_DATA:-}
     [ -f "$data/a9a.train.libsvm" ] || skip "GRADWIRE_DATA names no folder with a9a (labs/data/get.sh a9a)"

@@ -399,6 +399,17 @@ cut_short() {
     [ "$(json samples_doubled <<<"${lines[-1]}")" = 0 ]
 }
 
+@test "--until: a ring ends after the epoch that meets it" {
+    rows=$(awk 'BEGIN { for (i = 0; i < 64; i++) printf "%d 1:%d\\n", i % 2, i % 2 }')
+    printf '%b\n' "$rows" >rows
+    run -0 ringctl -c "up 3 train lr rows --batch 8 --until loss<0.5
+        wait done --timeout 30s; expect lost==0; status"
+    [[ $output = *"ended: until"* ]]
+    [[ $output != *"step 54,"* ]]
+    run -64 ringctl up 2 train lr rows --until 'loss>0.5'
+    [[ $output = *"--until must be loss<NUMBER"* ]]
+}
+
 @test "a failed expectation is 1, a wait that gives up 124; the run goes down" {
     run -1 --separate-stderr ringctl -c 'up 2; expect alive==3'
     [[ $stderr = *"expect alive==3: "*"alive is 2"* ]]

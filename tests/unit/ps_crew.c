@@ -41,9 +41,12 @@ void ps_crew_come(struct crew *c, unsigned i)
 void ps_crew_ask(struct crew *c, unsigned i)
 {
     struct hand *hand = &c->hands[i];
+    double epoch = (double)hand->work.epoch;
     const struct gw__clock_command say = {.kind = GW__CLOCK_NEXT,
                                           .who = {i, hand->incarnation},
-                                          .number = hand->number};
+                                          .number = hand->number,
+                                          .sum = 2.0 * (EPOCHS - epoch),
+                                          .weight = 2};
     ps_crew_command(c, &say);
 }
 
@@ -181,22 +184,39 @@ void ps_crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
     ps_crew_begin_parts(c, seed, mode, workers, PARTS);
 }
 
-void ps_crew_begin_parts(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
-                         unsigned workers, unsigned parts)
+static void begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                  struct gw_ps_plan plan)
 {
     memset(c, 0, sizeof *c);
     gw_rng_seed(&c->rng, seed);
     ck_assert_int_eq(gw__clock_new(&c->clock, &why), GW_OK);
-    ps_crew_command(c,
-                    &(struct gw__clock_command){.kind = GW__CLOCK_PLAN,
-                                                .mode = mode,
-                                                .plan = {.epochs = EPOCHS,
-                                                         .batches = BATCHES,
-                                                         .parts = parts,
-                                                         .workers = workers}});
-    for (unsigned i = 0; i < workers; i++)
+    ps_crew_command(c, &(struct gw__clock_command){
+                           .kind = GW__CLOCK_PLAN, .mode = mode, .plan = plan});
+    for (unsigned i = 0; i < plan.workers; i++)
         ps_crew_come(c, i);
     ps_crew_tell_alive(c);
+}
+
+void ps_crew_begin_parts(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                         unsigned workers, unsigned parts)
+{
+    begin(c, seed, mode,
+          (struct gw_ps_plan){.epochs = EPOCHS,
+                              .batches = BATCHES,
+                              .parts = parts,
+                              .workers = workers});
+}
+
+void ps_crew_begin_until(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                         unsigned workers, double until)
+{
+    begin(c, seed, mode,
+          (struct gw_ps_plan){.epochs = EPOCHS,
+                              .batches = BATCHES,
+                              .parts = PARTS,
+                              .workers = workers,
+                              .has_until = true,
+                              .until = until});
 }
 
 void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,

@@ -50,6 +50,9 @@ void ps_crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
 /* As many parts; 0: as there are workers. */
 void ps_crew_begin_parts(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                          unsigned workers, unsigned parts);
+/* With a stop rule: the loss of a sample in epoch e is EPOCHS - e. */
+void ps_crew_begin_until(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
+                         unsigned workers, double until);
 /* Until all is done. */
 void ps_crew_end(struct crew *c, uint64_t seed, unsigned deaths);
 void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,

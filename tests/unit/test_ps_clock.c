@@ -213,6 +213,26 @@ START_TEST(modes_change)
 }
 END_TEST
 
+/* The loss is 3 in epoch 0 and 2 in epoch 1, which is the last one then, for
+ * all workers; whatever was dealt closes once. */
+START_TEST(stops_after_the_epoch_that_meets_the_rule)
+{
+    static struct crew c;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        ps_crew_begin_until(&c, seed, seed % 2 ? bsp : asp, 3, 2.5);
+        ps_crew_end(&c, seed, 6);
+        for (unsigned i = 0; i < EPOCHS * BATCHES * PARTS; i++) {
+            unsigned e = i / PARTS / BATCHES;
+            ck_assert_uint_eq(c.times[e][i / PARTS % BATCHES][i % PARTS],
+                              e < 2);
+        }
+    }
+    ps_crew_begin_until(&c, 1, bsp, 3, 1); /* never: 1 is not below 1 */
+    ps_crew_end(&c, 1, 6);
+    check_once(&c, 1);
+}
+END_TEST
+
 /* Without a plan: a round is one unit of each worker that has asked. */
 START_TEST(rounds_without_a_plan)
 {
@@ -342,6 +362,7 @@ Suite *suite_ps_clock(void)
     tcase_add_test(tcase, kofn_closes_k_and_drops_the_late);
     tcase_add_test(tcase, ssp_keeps_its_bound);
     tcase_add_test(tcase, modes_change);
+    tcase_add_test(tcase, stops_after_the_epoch_that_meets_the_rule);
     tcase_add_test(tcase, rounds_without_a_plan);
     tcase_add_test(tcase, barriers);
     tcase_add_test(tcase, refusals_change_nothing);

@@ -178,6 +178,10 @@ struct gw_ps_plan {
                          worker that has asked */
     uint32_t parts;   /* to 64; 0: as many as workers when the batch begins */
     uint32_t workers; /* at least; 0: 1 */
+    /* The plan ends after the first epoch whose mean (gw_ps_report) is below
+     * `until`. */
+    bool has_until;
+    double until;
 };
 
 struct gw_ps_work {
@@ -200,6 +204,12 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_plan(struct gw_ps *ps, unsigned group,
 GW_API GW_MUST_CHECK enum gw_err gw_ps_mode(struct gw_ps *ps, unsigned group,
                                             const struct gw_ps_mode *mode,
                                             struct gw_error *why);
+/* What the unit under way comes to, for the plan's `until`: a sum (of losses)
+ * and its weight (samples). It goes with the next gw_ps_next, and counts if the
+ * unit does. GW_EINVAL: not finite, or the weight below 0. */
+GW_API GW_MUST_CHECK enum gw_err gw_ps_report(struct gw_ps *ps, unsigned group,
+                                              double sum, double weight,
+                                              struct gw_error *why);
 /* Waits for all pushes under way; the last unit is done; the next one is
  * granted as soon as the mode allows. */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_next(struct gw_ps *ps, unsigned group,
@@ -341,6 +351,7 @@ struct gw_ps_server_status {
         unsigned worker_count;
         struct gw_ps_worker_status workers[GW_PS_NODES];
         bool done;
+        bool until; /* the plan's stop rule has ended it */
     } clocks[GW_PS_GROUPS_MAX];
     char text[200]; /* trouble; "" */
 };
