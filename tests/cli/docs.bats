@@ -51,6 +51,49 @@ compile_and_run() {
     done <named
 }
 
+# What a lab must contain that shows this command, a line each: its words, its
+# options, its algorithm, and the names of its settings.
+named_by() {
+    echo "$1" | awk '{
+        for (i = 2; i <= NF && $i ~ /^[a-z][a-z_0-9]*$/; i++)
+            words = words (i > 2 ? " " : "") $i
+        print words ? words : $1
+        for (; i <= NF; i++) {
+            if ($i ~ /^--./)
+                print $i
+            if ($i == "--algo" || $i == "-a")
+                print $(i + 1)
+            if ($i == "--set") {
+                split($(i + 1), pairs, ",")
+                for (p in pairs)
+                    print substr(pairs[p], 1, index(pairs[p], "=") - 1)
+            }
+        }
+    }'
+}
+
+# shows LAB COMMAND
+shows() {
+    while read -r word; do
+        grep -rqwF -e "$word" "$1" || return 1
+    done < <(named_by "$2")
+}
+
+@test "a lab that README names for an idea has one of its commands" {
+    sed -n '/^## Where each idea is/,/^## Reading/s/^| //p' "$ROOT/README.md" |
+        grep '|' | tail -n +3 >ideas
+    while IFS='|' read -r idea _ commands labs; do
+        echo "$commands" | tr '`' '\n' | grep '^[a-z]' >commands
+        for lab in $(echo "$labs" | tr -d ' |-' | tr ',' ' '); do
+            shown=
+            while read -r command; do
+                ! shows "$(echo "$ROOT/labs/$lab"-*)" "$command" || shown=1
+            done <commands
+            [ "$shown" ] || { echo "$idea: lab $lab has no $commands"; return 1; }
+        done
+    done <ideas
+}
+
 @test "where README says that an idea is, there is code, and its tools and labs exist" {
     sed -n '/^## Where each idea is/,/^## Reading/s/^| //p' "$ROOT/README.md" |
         grep '|' | tail -n +3 >ideas
