@@ -10,7 +10,7 @@
 #include "common/placed.h"
 #include "plan_file.h"
 #include "run/until.h"
-#include "train_agent.h"
+#include "train_task.h"
 
 #include <limits.h>
 #include <math.h>
@@ -55,9 +55,9 @@ static const struct option_spec specs[] = {
     {"full-batch", 0, OPTION_FLAG, &options.full_batch, NULL,
      "all rows in each step", NULL},
     {"epochs", 'E', OPTION_UNSIGNED, &options.epochs, "N",
-     "times that each row is seen (default: 20; cartpole: 5)", NULL},
+     "times that each row is seen (default: 20; cartpole: 5; net: 10)", NULL},
     {"lr", 0, OPTION_REAL, &options.rate, "RATE",
-     "learning rate (default: 0.5; cartpole: 0.05)", NULL},
+     "learning rate (default: 0.5; cartpole and net: 0.05)", NULL},
     {"schedule", 0, OPTION_CHOICE, &options.schedule, "HOW",
      "the rate falls to 0 along a cosine, or is constant", "cosine|constant"},
     {"momentum", 0, OPTION_REAL, &options.momentum, "M",
@@ -67,7 +67,7 @@ static const struct option_spec specs[] = {
     {"scale", 0, OPTION_CHOICE, &options.scale, "HOW",
      "max: divide all values by the largest; none: as they are", "max|none"},
     {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
-     "cartpole: numbers of the model", NULL},
+     "cartpole and net: numbers of the model", NULL},
     {"init", 0, OPTION_CHOICE, &options.init, "HOW",
      "first weights: same: each rank makes them from the seed; broadcast: "
      "rank 0 makes them and sends them",
@@ -81,7 +81,7 @@ static enum gw_err check_options(struct gw_error *why)
 {
     const struct options *o = &options;
     if (o->settings)
-        return gw_fail(why, GW_EINVAL, "--set is for cartpole");
+        return gw_fail(why, GW_EINVAL, "--set is for cartpole and net");
     if (o->ranks == 0)
         return gw_fail(why, GW_EINVAL, "--ranks is at least 1");
     if (o->batch == 0)
@@ -210,36 +210,53 @@ static int train_rows(const char *model, const char *path,
     return code ? complain(&why) : 0;
 }
 
-/* Its numbers are settings; what is for rows of a file only is refused. */
-static int train_cartpole(const struct placed *placed)
+/* What was given becomes settings, which --set may overrule. */
+static void gather(char *text, size_t room)
 {
     const struct options *o = &options;
-    char text[512] = "";
     size_t used = 0;
-    if (o->test || o->full_batch || strcmp(o->schedule, "cosine") != 0 ||
-        strcmp(o->scale, "max") != 0)
+    *text = 0;
+    if (o->batch != UNSAID || o->full_batch)
+        used += (size_t)snprintf(text, room, "batch=%u ",
+                                 o->full_batch ? 0 : o->batch);
+    if (o->epochs != UNSAID)
+        used +=
+            (size_t)snprintf(text + used, room - used, "epochs=%u ", o->epochs);
+    if (!isnan(o->rate))
+        used += (size_t)snprintf(text + used, room - used, "rate=%g ", o->rate);
+    if (strcmp(o->scale, "max") != 0)
+        used += (size_t)snprintf(text + used, room - used, "scale=0 ");
+    snprintf(text + used, room - used, "%.300s",
+             o->settings ? o->settings : "");
+}
+
+/* A task of gradwire-train(3); what is not for it is refused. */
+static int train_dense(int count, char **operands, const struct placed *placed)
+{
+    const struct options *o = &options;
+    char text[512];
+    if (count == 1 &&
+        (o->test || o->full_batch || strcmp(o->scale, "max") != 0))
         return complain_with(GW_EINVAL,
                              "cartpole plays, and has no rows: --test, "
-                             "--full-batch, --schedule and --scale are not "
-                             "for it");
-    if (o->batch != UNSAID)
-        used += (size_t)snprintf(text, sizeof text, "batch=%u ", o->batch);
-    if (o->epochs != UNSAID)
-        used += (size_t)snprintf(text + used, sizeof text - used, "epochs=%u ",
-                                 o->epochs);
-    if (!isnan(o->rate))
-        used += (size_t)snprintf(text + used, sizeof text - used, "rate=%g ",
-                                 o->rate);
-    snprintf(text + used, sizeof text - used, "%.300s",
-             o->settings ? o->settings : "");
-    const struct agent_options agent = {.ranks = o->ranks,
-                                        .placed = placed,
-                                        .wire = o->wire,
-                                        .algo = o->algo,
-                                        .settings = text,
-                                        .init = o->init,
-                                        .until = o->until};
-    return agent_train(&agent);
+                             "--full-batch and --scale are not for it");
+    if (strcmp(o->schedule, "cosine") != 0)
+        return complain_with(GW_EINVAL,
+                             "%s keeps its rate: --schedule is not for it",
+                             operands[0]);
+    gather(text, sizeof text);
+    const struct task_options task = {.model = operands[0],
+                                      .network = count > 1 ? operands[1] : NULL,
+                                      .data = count > 1 ? operands[2] : NULL,
+                                      .test = o->test,
+                                      .ranks = o->ranks,
+                                      .placed = placed,
+                                      .wire = o->wire,
+                                      .algo = o->algo,
+                                      .settings = text,
+                                      .init = o->init,
+                                      .until = o->until};
+    return task_train(&task);
 }
 
 /* Without -n, a plan file may say how many ranks there are. */
@@ -257,33 +274,40 @@ static int run(int operand_count, char **operands)
     enum { RANKS_DEFAULT = 4 };
     const struct placed *placed;
     struct gw_error why;
-    bool plays = operand_count > 0 && strcmp(operands[0], "cartpole") == 0;
-    if (operand_count == 1 && !plays)
-        return complain_with(GW_EINVAL, "train %.40s on what? Name a file",
+    int wanted = strcmp(operands[0], "cartpole") == 0 ? 1
+                 : strcmp(operands[0], "net") == 0    ? 3
+                                                      : 2;
+    if (operand_count > wanted)
+        return complain_with(GW_EINVAL,
+                             wanted == 1 ? "%.40s makes its own data"
+                                         : "train %.40s on one file",
                              operands[0]);
-    if (operand_count > 1 && plays)
-        return complain_with(GW_EINVAL, "cartpole makes its own data");
+    if (operand_count < wanted)
+        return complain_with(GW_EINVAL, "train %.40s on what? Name a %s",
+                             operands[0],
+                             wanted == 2 ? "file" : "network and a file");
     take_ranks_of_file();
     enum gw_err code = placed_begin(&options.ranks, RANKS_DEFAULT,
                                     &options.wire, &placed, &why);
     if (code)
         return code == GW_PENDING ? 0 : complain(&why);
-    return plays ? train_cartpole(placed)
-                 : train_rows(operands[0], operands[1], placed);
+    return wanted == 2 ? train_rows(operands[0], operands[1], placed)
+                       : train_dense(operand_count, operands, placed);
 }
 
 const struct command command_train = {
     .name = "train",
-    .operands = "lr DATA | softmax DATA | cartpole",
+    .operands = "lr DATA | softmax DATA | net NET DATA | cartpole",
     .help = "train a model on LibSVM data, the gradients all-reduced",
     .examples =
         "collrun train lr heart_scale -n 4 --algo ring\n"
         "collrun train lr heart_scale -n 4 --algo mine.plan\n"
         "collrun train lr a9a.train.libsvm --test a9a.test.libsvm\n"
         "collrun train softmax digits.libsvm --wire tcp --epochs 5 -o jsonl\n"
+        "collrun train net digits.net digits.libsvm -n 4 --algo ring\n"
         "collrun train cartpole -n 4 --algo ring\n",
     .options = specs,
     .operands_min = 1,
-    .operands_max = 2,
+    .operands_max = 3,
     .run = run,
 };

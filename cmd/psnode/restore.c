@@ -37,11 +37,11 @@ static int run(int operand_count, char **operands)
 
 const struct command command_restore = {
     .name = "restore",
-    .operands = "DIR MODEL [DATA]",
+    .operands = "DIR MODEL [NET] [DATA]",
     .help = "go on with a training from its snapshot",
     .examples = "psnode restore half-way lr a9a --servers 2 --workers 4\n",
     .options = train_option_specs,
     .operands_min = 2,
-    .operands_max = 3,
+    .operands_max = 4,
     .run = run,
 };

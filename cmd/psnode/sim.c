@@ -217,13 +217,12 @@ static enum gw_err load_model(struct simulation *s, int count, char **operands,
                                    .servers = 1,
                                    .work = work_defaults};
     job.run.work.kind = WORK_TRAIN;
-    job.run.work.model = operands[0];
-    job.run.work.file = count > 1 ? operands[1] : NULL;
     job.run.work.test = test;
     job.run.work.batch = batch;
     job.run.work.parts = parts;
     job.run.work.settings = set_text;
-    return train_task(&job, &s->task, &unused, why);
+    enum gw_err code = work_take_operands(count, operands, &job.run.work, why);
+    return code ? code : train_task(&job, &s->task, &unused, why);
 }
 
 static enum gw_err prepare(struct simulation *s, int count, char **operands,
@@ -287,7 +286,7 @@ const struct command command_sim = {
                 "0.1\n",
     .options = options,
     .operands_min = 0,
-    .operands_max = 2,
+    .operands_max = 3,
     .computes = true,
     .run = run,
 };

@@ -113,15 +113,17 @@ static int run(int operand_count, char **operands)
 
 const struct command command_train = {
     .name = "train",
-    .operands = "lr DATA | linear DATA | word2vec TEXT | mf | drift | cartpole",
+    .operands = "lr DATA | linear DATA | net NET DATA | word2vec TEXT | mf | "
+                "drift | cartpole",
     .help = "train a model on a cluster that is started for it",
     .examples =
         "psnode train lr a9a --servers 3 --workers 4 --replicas 3 --mode bsp\n"
         "psnode train mf --mode ssp:2 --set rank=8,rate=0.05 --reference\n"
         "psnode train lr a9a --workers 4 --compare modes\n"
-        "psnode train cartpole --workers 4 --mode asp\n",
+        "psnode train cartpole --workers 4 --mode asp\n"
+        "psnode train net digits.net digits --servers 2 --workers 4\n",
     .options = train_option_specs,
     .operands_min = 1,
-    .operands_max = 2,
+    .operands_max = 3,
     .run = run,
 };

@@ -9,7 +9,6 @@
 #include "run/until.h"
 
 #include <gradwire/plugin.h>
-#include <learn/task.h>
 
 #include <ctype.h>
 #include <limits.h>
@@ -158,21 +157,6 @@ static enum gw_err check(struct gw_error *why)
     return gw_ps_mode_parse(mode, &parsed, why);
 }
 
-static enum gw_err check_data(int count, char *const *operands,
-                              struct gw_error *why)
-{
-    struct gw_task_config config;
-    if (gw_task_defaults(operands[0], &config, why))
-        return GW_EINVAL;
-    bool wanted = gw__task_model(operands[0])->source == GW__TASK_READS;
-    if (wanted && count < 2)
-        return gw_fail(why, GW_EINVAL, "train %s on what? Name a file",
-                       operands[0]);
-    if (!wanted && count > 1)
-        return gw_fail(why, GW_EINVAL, "%s makes its own data", operands[0]);
-    return GW_OK;
-}
-
 /* The process that writes or reads it may be elsewhere. */
 static enum gw_err whole(const char **path, char *room, struct gw_error *why)
 {
@@ -225,16 +209,14 @@ enum gw_err train_options_parse(int count, char *const *operands,
                                     .limit_ns = limit_ns,
                                     .times = times,
                                     .target = target};
-    if (check(why) || check_data(count, operands, why) ||
+    struct work_options *work = &job->run.work;
+    if (check(why) || work_take_operands(count, operands, work, why) ||
         parse_delays(&job->delays, why) || whole(&to, snapshot_room, why) ||
         whole(&from, restore_room, why) || whole(&policy, straggler_room, why))
         return why->code;
-    struct work_options *work = &job->run.work;
     job->run.restore = from;
     job->run.straggler = policy;
     work->kind = WORK_TRAIN;
-    work->model = operands[0];
-    work->file = count > 1 ? operands[1] : NULL;
     work->test = test;
     work->epochs = epochs;
     work->batch = batch;

@@ -231,7 +231,7 @@ static int run(int operand_count, char **operands)
     struct join join;
     struct gw_error why = {.code = GW_OK};
     if (strcmp(operands[0], "train") != 0)
-        return complain_with(GW_EINVAL, "worker ... train MODEL [DATA]");
+        return complain_with(GW_EINVAL, "worker ... train MODEL [NET] [DATA]");
     worker.node = &node;
     pthread_mutex_init(&node.lock, NULL);
     enum gw_err code = join_parse(&join, &why);
@@ -256,12 +256,12 @@ static int run(int operand_count, char **operands)
 
 const struct command command_worker = {
     .name = "worker",
-    .operands = "train MODEL [DATA]",
+    .operands = "train MODEL [NET] [DATA]",
     .help = "be a worker of a cluster, until the training is done",
     .examples = "psnode worker --join tcp://127.0.0.1:7100 train lr a9a "
                 "--workers 2\n",
     .options = worker_option_specs,
     .operands_min = 2,
-    .operands_max = 3,
+    .operands_max = 4,
     .run = run,
 };

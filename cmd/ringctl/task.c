@@ -5,8 +5,9 @@
 #include "task.h"
 
 #include "ringctl.h"
+#include "run/supervisor_options.h"
 
-#include <learn/task.h>
+#include <gradwire/train.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,24 +43,6 @@ static enum gw_err check_numbers(const struct work_options *w,
     return w->mode ? gw_ps_mode_parse(w->mode, &mode, why) : GW_OK;
 }
 
-static bool learns_from_file(const char *name)
-{
-    const struct gw__task_model *model = gw__task_model(name);
-    return !model || model->source == GW__TASK_READS;
-}
-
-static enum gw_err check_model(enum task_for whom, const char *model,
-                               struct gw_error *why)
-{
-    enum gw_model_kind kind;
-    struct gw_task_config config;
-    if (whom == TASK_FOR_SERVERS)
-        return gw_task_defaults(model, &config, why);
-    if (whom == TASK_FOR_EITHER && !gw_task_defaults(model, &config, NULL))
-        return GW_OK;
-    return gw_model_parse(model, &kind, why);
-}
-
 enum gw_err task_parse(enum task_for whom, int count, char *const *words,
                        struct work_options *work, struct gw_error *why)
 {
@@ -72,19 +55,27 @@ enum gw_err task_parse(enum task_for whom, int count, char *const *words,
         return work->bytes ? GW_OK
                            : gw_fail(why, GW_EINVAL, "--bytes is at least 1");
     }
-    bool file =
-        count == 0 || whom == TASK_FOR_RING || learns_from_file(words[0]);
-    if (count != 1 + file)
-        return gw_fail(why, GW_EINVAL,
-                       file ? "train what? Write a model and a file: lr "
-                              "heart_scale; or ops"
-                            : "%s makes its own data",
-                       count ? words[0] : "");
-    if (check_model(whom, words[0], why))
-        return why ? why->code : GW_EINVAL;
+    struct gw_task_config config;
+    enum gw_model_kind kind;
     work->kind = WORK_TRAIN;
+    if (count == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "train what? Write a model and a file: lr heart_scale; "
+                       "or ops");
+    if (whom == TASK_FOR_SERVERS ||
+        (whom == TASK_FOR_EITHER &&
+         !gw_task_defaults(words[0], &config, NULL))) {
+        if (work_take_operands(count, words, work, why))
+            return GW_EINVAL;
+        return check_numbers(work, why);
+    }
+    if (gw_model_parse(words[0], &kind, why))
+        return GW_EINVAL;
+    if (count != 2)
+        return gw_fail(why, GW_EINVAL, "train %s on what? Name a file",
+                       words[0]);
     work->model = words[0];
-    work->file = file ? words[1] : NULL;
+    work->file = words[1];
     return check_numbers(work, why);
 }
 

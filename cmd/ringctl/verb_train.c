@@ -26,11 +26,12 @@ static const char *whole(const char *path, char out[PATH_MAX])
 
 static int run(int operand_count, char **operands)
 {
-    char file[PATH_MAX], test[PATH_MAX], snapshot[PATH_MAX];
+    char network[PATH_MAX], file[PATH_MAX], test[PATH_MAX], snapshot[PATH_MAX];
     struct work_options work;
     struct gw_error why;
     if (task_parse(TASK_FOR_EITHER, operand_count, operands, &work, &why))
         return complain(&why);
+    work.network = whole(work.network, network);
     work.file = whole(work.file, file);
     work.test = whole(work.test, test);
     work.snapshot = task_path(work.snapshot, snapshot);
@@ -41,13 +42,13 @@ static int run(int operand_count, char **operands)
 
 const struct command command_train = {
     .name = "train",
-    .operands = "MODEL [DATA] | ops",
+    .operands = "MODEL [NET] [DATA] | ops",
     .help = "give an idle run a model to train, or a ring ops to run",
     .examples = "ringctl train lr heart_scale --epochs 20\n"
                 "ringctl train mf --mode ssp:2       parameter servers\n"
                 "ringctl train ops --bytes 1M --count 100\n",
     .options = options,
     .operands_min = 1,
-    .operands_max = 2,
+    .operands_max = 3,
     .run = run,
 };

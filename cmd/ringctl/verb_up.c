@@ -213,7 +213,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_up = {
     .name = "up",
-    .operands = "[N] [train MODEL [DATA] | ops]",
+    .operands = "[N] [train MODEL [NET] [DATA] | ops]",
     .help = "start a ring of N nodes (4), or parameter servers and N workers",
     .examples = "ringctl up 4\n"
                 "ringctl up 4 train lr heart_scale --epochs 50\n"
@@ -222,6 +222,6 @@ const struct command command_up = {
                 "ringctl up 8 --topo racks.topo ops\n"
                 "ringctl up 4 --suspicion ./mine.so ops\n",
     .options = options,
-    .operands_max = 4,
+    .operands_max = 5,
     .run = run,
 };

@@ -52,7 +52,7 @@ enum post_kind {
 struct work_order {
     uint64_t id;
     enum work_kind kind;
-    char model[16], file[FILE_MAX], test[FILE_MAX];
+    char model[16], network[FILE_MAX], file[FILE_MAX], test[FILE_MAX];
     unsigned epochs, batch;
     double rate, momentum, l2;
     double until; /* as until.h has it */

@@ -35,6 +35,7 @@ enum gw_err ps_task_load(const struct work_order *order, uint64_t seed,
     if (settings_parse(order->model, order->settings, &settings, why))
         return GW_EINVAL;
     settings.task.train = *order->file ? order->file : NULL;
+    settings.task.network = *order->network ? order->network : NULL;
     settings.task.test = *order->test ? order->test : NULL;
     settings.task.seed = seed;
     return gw_task_new(&settings.task, task, why);

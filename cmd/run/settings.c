@@ -31,7 +31,8 @@ enum kind {
 #define WORD2VEC (1u << GW_TASK_WORD2VEC)
 #define DRIFT    (1u << GW_TASK_DRIFT)
 #define CARTPOLE (1u << GW_TASK_CARTPOLE)
-#define ALL      (LR | LINEAR | MF | WORD2VEC | DRIFT | CARTPOLE)
+#define NET      (1u << GW_TASK_NET)
+#define ALL      (LR | LINEAR | MF | WORD2VEC | DRIFT | CARTPOLE | NET)
 #define ANY      (1u << 31) /* also without a model */
 
 #define TASK(member)   offsetof(struct settings, task.member)
@@ -87,6 +88,7 @@ static const struct setting {
      "of the value loss"},
     {"entropy-weight", SET_DOUBLE, CARTPOLE, TASK(cartpole.entropy_weight),
      "of the entropy, which is rewarded"},
+    {"scale", SET_SWITCH, NET, TASK(net.scale), "divide values by the largest"},
     {"half", SET_SWITCH, ANY, WORKER(half), "values travel as f16"},
     {"top-share", SET_FLOAT, ANY, WORKER(top_share),
      "only so much of a push travels at once"},

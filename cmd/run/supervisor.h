@@ -39,8 +39,9 @@ struct work_options {
     enum work_kind kind;
     /* WORK_TRAIN. Files are looked up from where `up` was typed (a client
      * elsewhere sends a whole path), then in $GRADWIRE_DATA. */
-    const char *model; /* rings: "lr", "softmax"; parameter servers: a task of
+    const char *model;   /* rings: "lr", "softmax"; parameter servers: a task of
                           gradwire/train.h */
+    const char *network; /* of the task net: its NET; else NULL */
     const char *file;
     const char *test; /* NULL: none */
     unsigned epochs;

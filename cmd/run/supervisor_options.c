@@ -49,9 +49,9 @@ json_t *work_options_encode(const struct work_options *work)
         (json_int_t)work->bytes, "count", (json_int_t)work->count, "mode",
         work->mode, "parts", (int)work->parts, "settings", work->settings,
         "snapshot", work->snapshot);
-    return json_pack("{s:s, s:s?, s:s?, s:o}", "kind", kinds[work->kind],
-                     "model", work->model, "file", work->file, "options",
-                     given);
+    return json_pack("{s:s, s:s?, s:s?, s:s?, s:o}", "kind", kinds[work->kind],
+                     "model", work->model, "network", work->network, "file",
+                     work->file, "options", given);
 }
 
 json_t *options_encode(const struct run_options *options)
@@ -154,6 +154,8 @@ enum gw_err work_options_decode(const json_t *json, struct options_room *room,
     *work = work_defaults;
     if (get_text(json, "model", room->model, sizeof room->model, &work->model,
                  why) ||
+        get_text(json, "network", room->network, sizeof room->network,
+                 &work->network, why) ||
         get_text(json, "file", room->file, sizeof room->file, &work->file,
                  why) ||
         get_text(options, "test", room->test, sizeof room->test, &work->test,

@@ -14,7 +14,7 @@
 /* Room for the texts of options that came as JSON. */
 struct options_room {
     char name[RUN_NAME_MAX], wire[8], command[512];
-    char model[16], file[FILE_MAX], test[FILE_MAX];
+    char model[16], network[FILE_MAX], file[FILE_MAX], test[FILE_MAX];
     char until[64], mode[32], settings[RUN_SETTINGS_MAX], snapshot[FILE_MAX];
     char restore[FILE_MAX], straggler[FILE_MAX], topo[FILE_MAX];
     char placement[FILE_MAX], slot_weights[FILE_MAX];
@@ -39,6 +39,12 @@ GW_MUST_CHECK enum gw_err work_options_decode(const json_t *json,
 json_t *work_options_encode(const struct work_options *work);
 
 /* ---- supervisor_order.c ---- */
+
+/* What comes after `train`, for parameter servers: a model, and the files that
+ * it wants. GW_EINVAL: there is no such model, or it wants others. */
+GW_MUST_CHECK enum gw_err work_take_operands(int count, char *const *operands,
+                                             struct work_options *work,
+                                             struct gw_error *why);
 
 /* The order that goes to the members of such a run, its files found. GW_EINVAL:
  * an option that cannot be; GW_EDATA: there is no such file. */

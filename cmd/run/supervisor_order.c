@@ -168,6 +168,36 @@ enum gw_err work_check_mode(const struct work_order *work,
     return code ? code : check_hogwild(&settings, mode, why);
 }
 
+static enum gw_err check_files(const char *name, unsigned files,
+                               struct gw_error *why)
+{
+    const struct gw__task_model *model = gw__task_model(name);
+    if (files < model->files_min)
+        return gw_fail(why, GW_EINVAL, "train %s on what? Name a %s", name,
+                       model->files_min == 1 ? "file" : "network and a file");
+    if (files <= model->files_max)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   model->files_max ? "%s learns from one file"
+                                    : "%s makes its own data",
+                   name);
+}
+
+enum gw_err work_take_operands(int count, char *const *operands,
+                               struct work_options *work, struct gw_error *why)
+{
+    struct gw_task_config config;
+    enum gw_err code = gw_task_defaults(operands[0], &config, why);
+    if (!code)
+        code = check_files(operands[0], (unsigned)count - 1, why);
+    if (code)
+        return code;
+    work->model = operands[0];
+    work->network = count > 2 ? operands[1] : NULL;
+    work->file = count > 1 ? operands[count - 1] : NULL;
+    return GW_OK;
+}
+
 static enum gw_err order_servers(const struct run_options *run,
                                  const struct work_options *work,
                                  struct work_order *order, struct gw_error *why)
@@ -189,13 +219,10 @@ static enum gw_err order_servers(const struct run_options *run,
     order->epochs = (unsigned)settings.task.epochs;
     if (settings.task.epochs == 0 || settings.task.epochs > INT32_MAX)
         return gw_fail(why, GW_EINVAL, "epochs is from 1 to 2147483647");
-    bool wants_file = gw__task_model(model)->source == GW__TASK_READS;
-    if (wants_file != (work->file != NULL))
-        return gw_fail(why, GW_EINVAL,
-                       wants_file ? "the model %s learns from a file"
-                                  : "the model %s makes its own data",
-                       model);
-    code = order_parts(run, work, order, why);
+    code = check_files(model, (work->network ? 1U : 0) + (work->file ? 1U : 0),
+                       why);
+    if (!code)
+        code = order_parts(run, work, order, why);
     if (!code && settings.server.hogwild && run->straggler)
         code = gw_fail(why, GW_EINVAL,
                        "hogwild is for mode asp, which --straggler changes");
@@ -242,7 +269,9 @@ enum gw_err work_order_make(const struct run_options *run,
     if (code || work->kind != WORK_TRAIN)
         return code;
     snprintf(order->model, sizeof order->model, "%s", work->model);
-    if (work->file)
+    if (work->network)
+        code = find_file(work->network, order->network, why);
+    if (!code && work->file)
         code = find_file(work->file, order->file, why);
     return code || !work->test ? code : find_file(work->test, order->test, why);
 }

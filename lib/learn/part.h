@@ -17,12 +17,20 @@
 
 #include <gradwire/pipe.h>
 
+/* Weights and gradients of a part alone on its rank, by operator: whoever gave
+ * them may point them elsewhere between two passes. */
+struct gw__weights {
+    const float *const *values;
+    float *const *gradients;
+};
+
 struct gw__part_config {
     const struct gw_layout *layout;
     unsigned piece;
-    struct gw_comm *tensor; /* not owned; NULL: the axis has one rank */
-    unsigned place;         /* of this rank on it */
-    struct gw__shards *shards;
+    struct gw_comm *tensor;    /* not owned; NULL: the axis has one rank */
+    unsigned place;            /* of this rank on it */
+    struct gw__shards *shards; /* or NULL: */
+    const struct gw__weights *weights; /* not owned */
     unsigned first_shard; /* what the shards call its first operator */
     double scale;         /* of the gradient of one row's loss */
     const char *algo;     /* of all-reduces along the tensor axis; or NULL */
@@ -100,6 +108,17 @@ void gw__weights_begin(const struct gw_layout *layout, unsigned index,
 
 /* ---- between part.c, part_forward.c and part_backward.c ---- */
 
+/* The weights of operator i, which has some, until gw__part_drop; its gradient;
+ * and a moment for what moves meanwhile. */
+GW_MUST_CHECK enum gw_err gw__part_use(const struct gw__part *part, unsigned i,
+                                       const float **values,
+                                       struct gw_error *why);
+void gw__part_drop(const struct gw__part *part, unsigned i);
+float *gw__part_gradient(const struct gw__part *part, unsigned i);
+GW_MUST_CHECK enum gw_err gw__part_complete(const struct gw__part *part,
+                                            unsigned i, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__part_poll(const struct gw__part *part,
+                                        struct gw_error *why);
 /* What operator i took in. */
 const float *gw__part_input(const struct gw__part *part,
                             const struct gw__tape *tape, unsigned i);

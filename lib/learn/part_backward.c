@@ -45,15 +45,13 @@ static enum gw_err weights(const struct gw__part *part,
                            const struct gw__part_pass *pass, unsigned i,
                            struct gw_error *why)
 {
-    struct gw__shards *shards = part->config.shards;
-    unsigned shard = part->config.first_shard + i;
     if (part->placed[i].parameters_local == 0)
         return GW_OK;
-    float *gradient = gw__shards_gradient(shards, shard);
+    float *gradient = gw__part_gradient(part, i);
     if (!gradient)
         return gw_fail(why, GW_ENOMEM, "the gradient of operator %u", i);
     add_weights(part, tape, pass, i, gradient);
-    return pass->complete ? gw__shards_complete(shards, shard, why) : GW_OK;
+    return pass->complete ? gw__part_complete(part, i, why) : GW_OK;
 }
 
 /* The gradient of operator i's input, as it comes. */
@@ -105,16 +103,14 @@ static enum gw_err input_with_weights(struct gw__part *part,
                                       const struct gw__part_pass *pass,
                                       unsigned i, struct gw_error *why)
 {
-    const struct gw__part_config *config = &part->config;
     const float *values;
     if (part->placed[i].parameters_local == 0)
         return input(part, tape, pass, i, NULL, why);
-    enum gw_err err =
-        gw__shards_use(config->shards, config->first_shard + i, &values, why);
+    enum gw_err err = gw__part_use(part, i, &values, why);
     if (err)
         return err;
     err = input(part, tape, pass, i, values, why);
-    gw__shards_drop(config->shards, config->first_shard + i);
+    gw__part_drop(part, i);
     return err;
 }
 
@@ -129,7 +125,7 @@ enum gw_err gw__part_backward(struct gw__part *part, struct gw__tape *tape,
         if (!err && pass->kind != GW_BACKWARD_WEIGHT)
             err = input_with_weights(part, tape, pass, i, why);
         if (!err)
-            err = gw__shards_poll(part->config.shards, why);
+            err = gw__part_poll(part, why);
         if (err)
             return gw__part_wrap(part, i, err, why);
     }

@@ -169,21 +169,19 @@ static enum gw_err forward(struct gw__part *part, struct gw__tape *tape,
                            const struct gw__part_pass *pass, unsigned i,
                            struct gw_error *why)
 {
-    const struct gw__part_config *config = &part->config;
     bool learns = part->placed[i].parameters_local > 0;
     const float *weights = NULL;
     enum gw_err err = GW_OK;
     if (learns)
-        err = gw__shards_use(config->shards, config->first_shard + i, &weights,
-                             why);
+        err = gw__part_use(part, i, &weights, why);
     if (err)
         return err;
     compute(part, tape, pass, i, weights);
     if (learns)
-        gw__shards_drop(config->shards, config->first_shard + i);
+        gw__part_drop(part, i);
     if (part->operators[i].kind != GW_OP_SOFTMAX)
         err = pass_on(part, tape, pass, i, why);
-    return err ? err : gw__shards_poll(config->shards, why);
+    return err ? err : gw__part_poll(part, why);
 }
 
 enum gw_err gw__part_forward(struct gw__part *part, struct gw__tape *tape,

@@ -15,6 +15,7 @@ static const struct gw__task_model *const models[] = {
     [GW_TASK_LR] = &gw__task_lr,       [GW_TASK_LINEAR] = &gw__task_linear,
     [GW_TASK_MF] = &gw__task_mf,       [GW_TASK_WORD2VEC] = &gw__task_word2vec,
     [GW_TASK_DRIFT] = &gw__task_drift, [GW_TASK_CARTPOLE] = &gw__task_cartpole,
+    [GW_TASK_NET] = &gw__task_net,
 };
 
 const char *gw_task_name(enum gw_task_kind kind)
@@ -55,7 +56,7 @@ enum gw_err gw_task_defaults(const char *name, struct gw_task_config *config,
         }
     return gw_fail(why, GW_EINVAL,
                    "\"%s\" is no model; there are lr, linear, mf, word2vec, "
-                   "drift and cartpole",
+                   "drift, cartpole and net",
                    name);
 }
 
@@ -148,7 +149,7 @@ enum gw_err gw_task_new(const struct gw_task_config *config,
         return code;
     }
     assert(made->rows > 0 && made->rows < UINT32_MAX);
-    made->config.train = made->config.test = NULL;
+    made->config.train = made->config.test = made->config.network = NULL;
     if (config->batch == 0 || config->batch > made->rows)
         made->config.batch = made->rows;
     *task = made;

@@ -66,15 +66,11 @@ static inline size_t gw__unit_row(const struct gw_unit *unit, size_t i)
     return unit->listed ? unit->listed[i] : unit->first + i;
 }
 
-/* Where samples come from. */
-enum gw__task_source {
-    GW__TASK_MAKES, /* the model makes them up */
-    GW__TASK_READS  /* a file that is named */
-};
-
 struct gw__task_model {
     const char *name;
-    enum gw__task_source source;
+    /* Files that are named: samples, and before them a network. A model without
+     * any makes its samples up. */
+    unsigned files_min, files_max;
     const char *quality;
     bool squared;  /* the loss is half the squared error, the quality its root
                       mean; else the quality is the share of right answers */
@@ -108,7 +104,7 @@ struct gw__task_model {
 };
 
 extern const struct gw__task_model gw__task_lr, gw__task_linear, gw__task_mf,
-    gw__task_word2vec, gw__task_drift, gw__task_cartpole;
+    gw__task_word2vec, gw__task_drift, gw__task_cartpole, gw__task_net;
 
 /* The model of that name, or NULL. */
 const struct gw__task_model *gw__task_model(const char *name);

@@ -9,29 +9,23 @@
  * has actors and a learner apart.
  *
  * A policy learns from what it has done, so the least difference in rounding
- * leads to another life. Therefore each episode's gradient is rounded to a
- * multiple of 2^-22, and is at most 3 in the mean: then f32 adds a batch up
- * without any error, and the result is the same bits whatever the number of
- * parts and ranks, and whoever adds in whatever order.
+ * leads to another life. Therefore each episode's gradient is rounded such that f32
+ * adds a batch up without any error (exact.h), and the result is the same bits
+ * whatever the number of parts and ranks, and whoever adds in whatever order.
  *
  * Table "agent" is dense: a row a hidden unit, and one for the heads.
  */
 #include "learn/task.h"
 
 #include "learn/agent.h"
+#include "learn/exact.h"
 #include "learn/random.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    HIDDEN_MAX = 1024,
-    LIMIT_MAX = 100000,
-    TEST_EPISODES = 100,
-    BATCH_MAX = 1 << 16 /* so that what rounding adds stays below 1 */
-};
-static const double grid = 1.0 / (1 << 22), mean_max = 3;
+enum { HIDDEN_MAX = 1024, LIMIT_MAX = 100000, TEST_EPISODES = 100 };
 
 struct cartpole_scratch {
     struct gw__agent agent;
@@ -83,9 +77,10 @@ static enum gw_err check(const struct gw_task_config *config,
         return gw_fail(why, GW_EINVAL,
                        "cartpole: discount is from 0 to below 1, not %g",
                        discount);
-    if (config->batch > BATCH_MAX || (!config->batch && episodes > BATCH_MAX))
+    if (config->batch > GW__EXACT_ROWS_MAX ||
+        (!config->batch && episodes > GW__EXACT_ROWS_MAX))
         return gw_fail(why, GW_EINVAL, "cartpole: batches of at most %d",
-                       BATCH_MAX);
+                       GW__EXACT_ROWS_MAX);
     return GW_OK;
 }
 
@@ -179,15 +174,6 @@ static size_t play(struct gw_unit *unit, const float *rows, size_t row,
     return steps;
 }
 
-/* So that f32 adds without error. A NaN stays a NaN: fmin would drop it. */
-static float rounded(double mean, double share)
-{
-    double bound = mean > mean_max    ? mean_max
-                   : mean < -mean_max ? -mean_max
-                                      : mean;
-    return (float)(nearbyint(bound * share / grid) * grid) + 0.0f;
-}
-
 static void compute(struct gw_unit *unit, const float *const *rows,
                     float *const *gradients, struct gw_unit_sums *sums)
 {
@@ -203,7 +189,7 @@ static void compute(struct gw_unit *unit, const float *const *rows,
         size_t steps = play(unit, rows[0], gw__unit_row(unit, i),
                             gradients ? s->gradient : NULL, &losses);
         for (size_t k = 0; gradients && k < floats; k++)
-            gradients[0][k] += rounded(s->gradient[k] / limit, share);
+            gradients[0][k] += gw__exact_share(s->gradient[k] / limit, share);
         sums->loss += losses.total / (double)steps;
         sums->right += steps;
         sums->policy_loss += losses.policy;

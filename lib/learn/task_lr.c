@@ -232,7 +232,8 @@ static void scratch_fini(void *scratch)
 
 const struct gw__task_model gw__task_lr = {
     .name = "lr",
-    .source = GW__TASK_READS,
+    .files_min = 1,
+    .files_max = 1,
     .quality = "accuracy",
     .shuffled = true,
     .chunk = 4096,
@@ -255,7 +256,8 @@ const struct gw__task_model gw__task_lr = {
 
 const struct gw__task_model gw__task_linear = {
     .name = "linear",
-    .source = GW__TASK_READS,
+    .files_min = 1,
+    .files_max = 1,
     .quality = "rmse",
     .squared = true,
     .shuffled = true,

@@ -303,7 +303,8 @@ static void scratch_fini(void *memory)
 
 const struct gw__task_model gw__task_word2vec = {
     .name = "word2vec",
-    .source = GW__TASK_READS,
+    .files_min = 1,
+    .files_max = 1,
     .quality = "first",
     .chunk = 1 << 15,
     .scratch_bytes = sizeof(struct words_scratch),

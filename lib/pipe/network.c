@@ -41,6 +41,11 @@ uint64_t gw_operator_work(const struct gw_operator *op)
     return table ? (uint64_t)op->in * op->out : 0;
 }
 
+size_t gw__operator_biases(const struct gw_operator *op)
+{
+    return op->kind == GW_OP_DENSE ? op->out : 0;
+}
+
 size_t gw_network_parameters(const struct gw_network *network)
 {
     size_t sum = 0;

@@ -17,6 +17,9 @@
 
 enum { GW__NETWORK_BYTES_MAX = 1 << 20 };
 
+/* Those of its parameters that come last and are added to what it yields. */
+size_t gw__operator_biases(const struct gw_operator *op);
+
 /* Goes on to the first word of the next line that has one; at the end of the
  * text it is the end of a line. */
 bool gw__net_next_line(struct gw__words *words);

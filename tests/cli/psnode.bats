@@ -295,6 +295,29 @@ make_rows() {
     [ "$(json staleness_max <ssp.json)" -le 1 ]
 }
 
+@test "train: a network's weights are those of the data-parallel ring" {
+    make_rows >rows
+    printf 'network t\ninput 8\ndense 6\nrelu\ndense 2\nsoftmax\n' >t.net
+    psnode train net t.net rows --test rows -s 3 -n 2 -p 4 -E 3 \
+        --reference -o json >servers.json
+    [ "$(json same_bits <servers.json)" = yes ]
+    for how in "-n 4 -a ring" "-n 3 -a main_replica" "-n 1"; do
+        # shellcheck disable=SC2086 # options apart by blanks
+        "$BUILD/collrun" train net t.net rows --test rows $how -E 3 -o json >ring.json
+        [ "$(json digest <ring.json)" = "$(json digest <servers.json)" ]
+        awk -v r="$(json test_accuracy <ring.json)" 'BEGIN { exit !(r > 0.8) }'
+    done
+    ringctl up 2 --servers 1 --name net train net t.net rows --epochs 2
+    run -0 ringctl --run net wait done
+    printf 'network t\ninput 8\nembedding 6\ndense 2\nsoftmax\n' >e.net
+    psnode train net e.net rows -p 3 -E 1 --reference -o json >sparse.json
+    [ "$(json same_bits <sparse.json)" = yes ]
+    run -64 "$BUILD/collrun" train net e.net rows -n 2
+    [[ $output = *"its embedding is sparse"* ]]
+    run -64 psnode train net rows
+    [[ $output = *"Name a network and a file"* ]]
+}
+
 @test "actors: the lag is the formula's, and the same on each run" {
     psnode actors cartpole -n 8 -q 12 -b 2 --updates 1000 -o json >one.json
     psnode actors cartpole -n 8 -q 12 -b 2 --updates 1000 -o json >two.json

@@ -254,7 +254,7 @@ refused() {
     refused 64 "--batch is at least 1" lr "$work/rows" --batch 0
     refused 64 "no algorithm" lr "$work/rows" --algo rings
     refused 64 "on what? Name a file" lr
-    refused 64 "--set is for cartpole" lr "$work/rows" --set hidden=4
+    refused 64 "--set is for cartpole and net" lr "$work/rows" --set hidden=4
     refused 64 "cartpole makes its own data" cartpole "$work/rows"
     refused 64 "not for it" cartpole --schedule constant
     refused 64 "has no window" cartpole --set window=3

@@ -198,13 +198,13 @@ START_TEST(orders_that_cannot_be)
     ck_assert_str_eq(why.text, "a batch has 1 to 64 parts, not 65");
     work = training("lr");
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "the model lr learns from a file");
+    ck_assert_str_eq(why.text, "train lr on what? Name a file");
     work.file = "/there/is/no/such";
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EDATA);
     work = training("drift");
     work.file = "rows";
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "the model drift makes its own data");
+    ck_assert_str_eq(why.text, "drift makes its own data");
     work = training("mf");
     work.epochs = 0;
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);

@@ -24,6 +24,8 @@
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
  *               good with parts of 500 to 2000 words, up to 8 of them
  *     drift     linear regression on an endless stream whose truth moves; "w"
+ *     net       a network from a file on LibSVM data; "net", and "embedding"
+ *               where it begins with one
  *     cartpole  an agent that balances a pole learns from what it does; "agent"
  *
  * A task does not change once it is made: any number of threads may use it,
@@ -51,14 +53,16 @@ enum gw_task_kind {
     GW_TASK_WORD2VEC,
     GW_TASK_DRIFT,
     GW_TASK_CARTPOLE,
+    GW_TASK_NET,
     GW_TASK_KINDS
 };
 
 /* Begin with gw_task_defaults: zero is a value like others. */
 struct gw_task_config {
     enum gw_task_kind kind;
-    const char *train; /* lr, linear: LibSVM; word2vec: text; else NULL */
-    const char *test;  /* lr, linear: LibSVM, or NULL; else NULL */
+    const char *train; /* lr, linear, net: LibSVM; word2vec: text; else NULL */
+    const char *test;  /* lr, linear, net: LibSVM, or NULL; else NULL */
+    const char *network; /* net: gradwire-network(5); else NULL */
     uint64_t seed;
     uint64_t epochs; /* as planned; word2vec's rate falls to nothing by then */
     size_t batch;    /* rows of a batch; 0: all */
@@ -96,9 +100,12 @@ struct gw_task_config {
         uint32_t unroll; /* n of the n-step returns */
         double discount, value_weight, entropy_weight;
     } cartpole;
+    struct {
+        bool scale; /* values are divided by the largest of the training file */
+    } net;
 };
 
-/* "lr", "linear", "mf", "word2vec", "drift", "cartpole" */
+/* "lr", "linear", "mf", "word2vec", "drift", "cartpole", "net" */
 GW_API const char *gw_task_name(enum gw_task_kind kind);
 /* A good beginning for that model; GW_EINVAL: there is no such model. */
 GW_API GW_MUST_CHECK enum gw_err gw_task_defaults(const char *name,
@@ -120,7 +127,7 @@ gw_task_new(const struct gw_task_config *config, struct gw_task **task,
             struct gw_error *why);
 GW_API void gw_task_destroy(struct gw_task **task);
 
-/* As given, but that train and test are NULL. */
+/* As given, but that train, test and network are NULL. */
 GW_API const struct gw_task_config *gw_task_config(const struct gw_task *task);
 /* What it needs; a table's number below is its place here. */
 GW_API const struct gw_ps_table_config *
@@ -209,7 +216,7 @@ struct gw_task_score {
     double quality; /* what gw_task_quality names */
 };
 
-/* "accuracy" (lr), "rmse" (linear, mf, drift), "first" (word2vec: the share of pairs
+/* "accuracy" (lr, net), "rmse" (linear, mf, drift), "first" (word2vec: the share of pairs
  * whose word scores above all that were drawn against it), "return" (cartpole:
  * the mean number of steps of an episode) */
 GW_API const char *gw_task_quality(const struct gw_task *task);
@@ -220,7 +227,7 @@ GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
  * the last thousand rows of the epoch before `epochs`, and the test set the
  * thousand that come then; of cartpole likewise a hundred episodes. word2vec's
  * train set is the text, with pairs and negatives of its own that are always
- * the same. GW_ENOTSUP: there is no test set (lr and linear without a file, word2vec);
+ * the same. GW_ENOTSUP: there is no test set (lr, linear and net without a file, word2vec);
  * else what `fetch` says. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,

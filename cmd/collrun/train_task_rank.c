@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The life of one rank that plays and learns: see train_agent.h. Its parameters
+ * The life of one rank that learns a task: see train_task.h. Its parameters
  * are tables in this process, which only the sums of all ranks change.
  */
 #include "common/command.h"
 #include "run/ps.h"
 #include "train.h"
-#include "train_agent.h"
+#include "train_task.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct player {
-    const struct agent_training *training;
+struct learner {
+    const struct task_training *training;
     struct gw_comm *comm;
     struct reporter *report;
     unsigned rank;
@@ -21,16 +21,16 @@ struct player {
     struct gw_unit *unit;
     struct gw_local *local;
     uint64_t *keys;
-    float *rows, *mine, *all; /* the last two: gradient, then AGENT_SUMS */
-    double sums[AGENT_SUMS];  /* of this epoch so far */
+    float *rows, *mine, *all; /* the last two: gradient, then TASK_SUMS */
+    double sums[TASK_SUMS];   /* of this epoch so far */
     uint64_t updates, begin_ns, comm_ns, init_bytes;
     bool stopped, until;
 };
 
-static enum gw_err player_init(struct player *p, struct gw_error *why)
+static enum gw_err learner_init(struct learner *p, struct gw_error *why)
 {
-    const struct agent_training *t = p->training;
-    size_t bytes = (t->floats + AGENT_SUMS) * sizeof(float);
+    const struct task_training *t = p->training;
+    size_t bytes = (t->floats + TASK_SUMS) * sizeof(float);
     unsigned count;
     p->table = gw_task_tables(t->task, &count);
     enum gw_err code = gw_unit_new(t->task, &p->unit, why);
@@ -41,7 +41,7 @@ static enum gw_err player_init(struct player *p, struct gw_error *why)
     p->keys = calloc(p->table->dense, sizeof *p->keys);
     p->rows = calloc(t->floats, sizeof *p->rows);
     if (!p->keys || !p->rows)
-        return gw_fail(why, GW_ENOMEM, "an agent");
+        return gw_fail(why, GW_ENOMEM, "the task");
     for (uint64_t k = 0; k < p->table->dense; k++)
         p->keys[k] = k;
     p->mine = gw_alloc(bytes, why);
@@ -49,7 +49,7 @@ static enum gw_err player_init(struct player *p, struct gw_error *why)
     return p->all ? GW_OK : why->code;
 }
 
-static void player_fini(struct player *p)
+static void learner_fini(struct learner *p)
 {
     gw_free(p->mine);
     gw_free(p->all);
@@ -59,7 +59,7 @@ static void player_fini(struct player *p)
     gw_unit_destroy(&p->unit);
 }
 
-static enum gw_err add_up(struct player *p, const void *in, void *out,
+static enum gw_err add_up(struct learner *p, const void *in, void *out,
                           size_t count, enum gw_dtype type, enum gw_redop op,
                           struct gw_error *why)
 {
@@ -77,60 +77,60 @@ static enum gw_err add_up(struct player *p, const void *in, void *out,
                 : GW_OK;
 }
 
-/* Plays this rank's episodes of a batch; p->mine is what it adds. */
-static enum gw_err play(struct player *p, uint64_t epoch, uint64_t batch,
-                        struct gw_error *why)
+/* This rank's samples of a batch; p->mine is what it adds. */
+static enum gw_err compute(struct learner *p, uint64_t epoch, uint64_t batch,
+                           struct gw_error *why)
 {
-    const struct agent_training *t = p->training;
+    const struct task_training *t = p->training;
     const struct gw_unit_place place = {epoch, batch, p->rank,
                                         t->options.ranks};
     const float *rows[GW_TASK_TABLES_MAX] = {p->rows};
     float *gradients[GW_TASK_TABLES_MAX] = {p->mine};
     float *sums = p->mine + t->floats;
-    struct gw_unit_sums played;
+    struct gw_unit_sums found;
     enum gw_err code = gw_unit_prepare(p->unit, &place, why);
     if (code)
         return code;
-    /* A rank without an episode has no keys, and adds zeros. */
-    memset(p->mine, 0, (t->floats + AGENT_SUMS) * sizeof *p->mine);
+    /* A rank without a sample has no keys, and adds zeros. */
+    memset(p->mine, 0, (t->floats + TASK_SUMS) * sizeof *p->mine);
     gw_local_pull(p->local, 0, p->keys, p->table->dense, p->rows);
-    gw_unit_compute(p->unit, rows, gradients, &played);
-    sums[AGENT_EPISODES] = (float)played.samples;
-    sums[AGENT_STEPS] = (float)played.right;
-    sums[AGENT_LOSS] = (float)played.loss;
-    sums[AGENT_POLICY] = (float)played.policy_loss;
-    sums[AGENT_VALUE] = (float)played.value_loss;
-    sums[AGENT_ENTROPY] = (float)played.entropy;
-    sums[AGENT_STOP] = interrupted ? 1 : 0;
+    gw_unit_compute(p->unit, rows, gradients, &found);
+    sums[TASK_SAMPLES] = (float)found.samples;
+    sums[TASK_RIGHT] = (float)found.right;
+    sums[TASK_LOSS] = (float)found.loss;
+    sums[TASK_POLICY] = (float)found.policy_loss;
+    sums[TASK_VALUE] = (float)found.value_loss;
+    sums[TASK_ENTROPY] = (float)found.entropy;
+    sums[TASK_STOP] = interrupted ? 1 : 0;
     return GW_OK;
 }
 
-static enum gw_err update(struct player *p, uint64_t epoch, uint64_t batch,
+static enum gw_err update(struct learner *p, uint64_t epoch, uint64_t batch,
                           struct gw_error *why)
 {
     size_t floats = p->training->floats;
-    enum gw_err code = play(p, epoch, batch, why);
+    enum gw_err code = compute(p, epoch, batch, why);
     if (!code)
-        code = add_up(p, p->mine, p->all, floats + AGENT_SUMS, GW_F32, GW_SUM,
-                      why);
+        code =
+            add_up(p, p->mine, p->all, floats + TASK_SUMS, GW_F32, GW_SUM, why);
     if (!code)
         code =
             gw_local_push(p->local, 0, p->keys, p->table->dense, p->all, why);
     if (code)
         return code;
     gw_local_step(p->local);
-    for (unsigned i = 0; i < AGENT_SUMS; i++)
+    for (unsigned i = 0; i < TASK_SUMS; i++)
         p->sums[i] += (double)p->all[floats + i];
-    if (!isfinite(p->sums[AGENT_LOSS]))
+    if (!isfinite(p->sums[TASK_LOSS]))
         return gw_fail(why, GW_EWRONG,
                        "training diverges after %llu updates; try a lower rate",
                        (unsigned long long)p->updates);
-    p->stopped = p->sums[AGENT_STOP] > 0;
+    p->stopped = p->sums[TASK_STOP] > 0;
     p->updates++;
     return GW_OK;
 }
 
-static void tell(struct player *p, struct agent_report report)
+static void tell(struct learner *p, struct task_report report)
 {
     report.updates = p->updates;
     report.train_ns = gw_now_ns() - p->begin_ns;
@@ -142,7 +142,7 @@ static void tell(struct player *p, struct agent_report report)
     report_send(p->report, &report, sizeof report);
 }
 
-static enum gw_err run_epoch(struct player *p, uint64_t epoch,
+static enum gw_err run_epoch(struct learner *p, uint64_t epoch,
                              struct gw_error *why)
 {
     size_t batches = gw_task_batches(p->training->task);
@@ -151,16 +151,15 @@ static enum gw_err run_epoch(struct player *p, uint64_t epoch,
     for (uint64_t b = 0; b < batches && !p->stopped && !code; b++)
         code = update(p, epoch, b, why);
     if (!code && p->rank == 0 && !p->stopped)
-        tell(p, (struct agent_report){.kind = AGENT_EPOCH, .epoch = epoch});
-    p->until =
-        p->sums[AGENT_LOSS] / p->sums[AGENT_EPISODES] < p->training->until;
+        tell(p, (struct task_report){.kind = TASK_EPOCH, .epoch = epoch});
+    p->until = p->sums[TASK_LOSS] / p->sums[TASK_SAMPLES] < p->training->until;
     return code;
 }
 
-static void tell_trained(struct player *p)
+static void tell_trained(struct learner *p)
 {
-    struct agent_report report = {.kind = AGENT_TRAINED,
-                                  .bytes_sent = train_bytes_sent(p->comm)};
+    struct task_report report = {.kind = TASK_TRAINED,
+                                 .bytes_sent = train_bytes_sent(p->comm)};
     for (unsigned peer = 0; peer < p->training->options.ranks; peer++) {
         struct gw_counters link;
         if (peer == p->rank)
@@ -172,12 +171,12 @@ static void tell_trained(struct player *p)
 }
 
 /* All have the same bits, or something is broken; and how good they are. */
-static enum gw_err judge(struct player *p, struct gw_error *why)
+static enum gw_err judge(struct learner *p, struct gw_error *why)
 {
-    const struct agent_training *t = p->training;
+    const struct task_training *t = p->training;
     const struct gw_fetch fetch = gw_local_fetch(p->local);
     uint64_t epochs = gw_task_config(t->task)->epochs, least = 0;
-    struct agent_report report = {.kind = AGENT_SCORES};
+    struct task_report report = {.kind = TASK_SCORES};
     struct gw_task_score score = {0};
     enum gw_err code = ps_digest(t->task, &fetch, &report.digest, why);
     if (!code)
@@ -189,16 +188,17 @@ static enum gw_err judge(struct player *p, struct gw_error *why)
     if (code || p->rank != 0)
         return code;
     code = gw_task_evaluate(t->task, GW_TASK_TEST, epochs, &fetch, &score, why);
-    report.test_return = score.quality;
-    if (!code)
-        tell(p, report);
-    return code;
+    report.test_quality = code ? (double)NAN : score.quality;
+    if (code && code != GW_ENOTSUP)
+        return code;
+    tell(p, report);
+    return GW_OK;
 }
 
 /* Rank 0's first weights take the place of those that a rank would make. */
-static enum gw_err spread_weights(struct player *p, struct gw_error *why)
+static enum gw_err spread_weights(struct learner *p, struct gw_error *why)
 {
-    const struct agent_training *t = p->training;
+    const struct task_training *t = p->training;
     if (!t->init_broadcast)
         return GW_OK;
     if (p->rank == 0)
@@ -210,7 +210,7 @@ static enum gw_err spread_weights(struct player *p, struct gw_error *why)
                                   p->rows, why);
 }
 
-static enum gw_err learn(struct player *p, struct gw_error *why)
+static enum gw_err learn(struct learner *p, struct gw_error *why)
 {
     uint64_t epochs = gw_task_config(p->training->task)->epochs;
     enum gw_err code = spread_weights(p, why);
@@ -232,20 +232,20 @@ static enum gw_err learn(struct player *p, struct gw_error *why)
     return judge(p, why);
 }
 
-enum gw_err agent_rank(struct gw_comm *comm, struct reporter *report,
-                       void *context, struct gw_error *why)
+enum gw_err task_rank(struct gw_comm *comm, struct reporter *report,
+                      void *context, struct gw_error *why)
 {
-    struct player player = {.training = context,
-                            .comm = comm,
-                            .report = report,
-                            .rank = gw_comm_rank(comm)};
-    enum gw_err code = player_init(&player, why);
+    struct learner learner = {.training = context,
+                              .comm = comm,
+                              .report = report,
+                              .rank = gw_comm_rank(comm)};
+    enum gw_err code = learner_init(&learner, why);
     if (!code)
-        code = learn(&player, why);
+        code = learn(&learner, why);
     /* The engine may have asked one rank only; all must say the same. */
-    if (!code && player.stopped && player.training->options.placed)
+    if (!code && learner.stopped && learner.training->options.placed)
         code = gw_fail(why, GW_EINTR, "told to end; stopped after update %llu",
-                       (unsigned long long)player.updates);
-    player_fini(&player);
+                       (unsigned long long)learner.updates);
+    learner_fini(&learner);
     return code;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The supervisor's part of `collrun train cartpole`: see train_agent.h. A row
+ * The supervisor's part of a task that ranks learn: see train_task.h. A row
  * an epoch, then what came out; bytes and messages of an update are counted on
  * the wire, and stand beside what the plan of the all-reduce promises.
  */
-#include "train_agent.h"
+#include "train_task.h"
 
 #include "collrun.h"
 #include "run/settings.h"
@@ -17,15 +17,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct agent_results {
+struct task_results {
     struct output *output;
-    struct agent_report scores; /* kind is AGENT_SCORES once it came */
+    struct task_report scores; /* kind is TASK_SCORES once it came */
     unsigned ranks_done;
     uint64_t updates, train_ns, bytes_sent, messages_sent, init_bytes;
     bool stopped, until;
 };
 
+/* An agent's own come before seconds. */
 static const struct field fields[] = {
+    {.name = "epoch", .kind = FIELD_INTEGER},
+    {.name = "updates", .kind = FIELD_INTEGER},
+    {.name = "samples", .kind = FIELD_INTEGER},
+    {.name = "loss", .kind = FIELD_REAL, .decimals = 6},
+    {.name = "accuracy", .kind = FIELD_REAL, .decimals = 4},
+    {.name = "seconds", .kind = FIELD_REAL, .decimals = 3},
+};
+static const struct field agent_fields[] = {
     {.name = "epoch", .kind = FIELD_INTEGER},
     {.name = "updates", .kind = FIELD_INTEGER},
     {.name = "episodes", .kind = FIELD_INTEGER},
@@ -36,40 +45,52 @@ static const struct field fields[] = {
     {.name = "entropy", .kind = FIELD_REAL, .decimals = 4},
     {.name = "seconds", .kind = FIELD_REAL, .decimals = 3},
 };
-enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+enum {
+    FIELD_COUNT = sizeof fields / sizeof *fields,
+    AGENT_FIELD_COUNT = sizeof agent_fields / sizeof *agent_fields
+};
+
+static bool plays(const struct task_training *t)
+{
+    return gw_task_config(t->task)->kind == GW_TASK_CARTPOLE;
+}
 
 /* ---- what the ranks tell ---- */
 
-static void put_epoch(struct output *output, const struct agent_report *r)
+static void put_epoch(const struct task_training *t,
+                      const struct task_report *r)
 {
-    double episodes = r->sums[AGENT_EPISODES], steps = r->sums[AGENT_STEPS];
-    output_row(output, (union value[FIELD_COUNT]){
-                           {.integer = (int64_t)r->epoch},
-                           {.integer = (int64_t)r->updates},
-                           {.integer = llround(episodes)},
-                           {.real = r->sums[AGENT_LOSS] / episodes},
-                           {.real = steps / episodes},
-                           {.real = r->sums[AGENT_POLICY] / steps},
-                           {.real = r->sums[AGENT_VALUE] / steps},
-                           {.real = r->sums[AGENT_ENTROPY] / steps},
-                           {.real = (double)r->train_ns / 1e9}});
+    double samples = r->sums[TASK_SAMPLES], right = r->sums[TASK_RIGHT];
+    union value values[AGENT_FIELD_COUNT] = {
+        {.integer = (int64_t)r->epoch},
+        {.integer = (int64_t)r->updates},
+        {.integer = llround(samples)},
+        {.real = r->sums[TASK_LOSS] / samples},
+        {.real = right / samples},
+        {.real = r->sums[TASK_POLICY] / right},
+        {.real = r->sums[TASK_VALUE] / right},
+        {.real = r->sums[TASK_ENTROPY] / right},
+        {.real = (double)r->train_ns / 1e9}};
+    if (!plays(t))
+        values[FIELD_COUNT - 1] = values[AGENT_FIELD_COUNT - 1];
+    output_row(t->results->output, values);
 }
 
 static void on_report(void *context, unsigned rank, const void *data,
                       size_t bytes)
 {
-    struct agent_training *t = context;
-    struct agent_results *results = t->results;
-    struct agent_report report;
+    struct task_training *t = context;
+    struct task_results *results = t->results;
+    struct task_report report;
     (void)rank;
     if (bytes != sizeof report)
         return;
     memcpy(&report, data, sizeof report);
     switch (report.kind) {
-    case AGENT_EPOCH:
-        put_epoch(results->output, &report);
+    case TASK_EPOCH:
+        put_epoch(t, &report);
         break;
-    case AGENT_TRAINED:
+    case TASK_TRAINED:
         results->ranks_done++;
         results->updates = report.updates;
         results->bytes_sent += report.bytes_sent;
@@ -80,7 +101,7 @@ static void on_report(void *context, unsigned rank, const void *data,
         if (report.train_ns > results->train_ns)
             results->train_ns = report.train_ns;
         break;
-    case AGENT_SCORES:
+    case TASK_SCORES:
         results->scores = report;
         break;
     }
@@ -88,10 +109,10 @@ static void on_report(void *context, unsigned rank, const void *data,
 
 /* ---- the document ---- */
 
-static void put_start(const struct agent_training *t, struct output *o)
+static void put_start(const struct task_training *t, struct output *o)
 {
     const struct gw_task_config *config = gw_task_config(t->task);
-    output_note_text(o, "model", gw_task_name(config->kind));
+    output_note_text(o, "model", t->options.model);
     output_note_integer(o, "parameters", (int64_t)t->floats);
     output_note_integer(o, "ranks", t->options.ranks);
     output_note_text(o, "wire", t->options.wire);
@@ -104,16 +125,16 @@ static void put_start(const struct agent_training *t, struct output *o)
     output_note_integer(o, "seed", (int64_t)common.seed);
 }
 
-static void put_end(const struct agent_training *t)
+static void put_end(const struct task_training *t)
 {
-    const struct agent_results *r = t->results;
+    const struct task_results *r = t->results;
     struct output *o = r->output;
     double updates = r->updates ? (double)r->updates : (double)NAN;
     char digest[24];
-    bool scored = r->scores.kind == AGENT_SCORES;
+    bool scored = r->scores.kind == TASK_SCORES;
     snprintf(digest, sizeof digest, "%016" PRIx64, r->scores.digest);
-    output_note_real(o, "test_return",
-                     scored ? r->scores.test_return : (double)NAN);
+    output_note_real(o, plays(t) ? "test_return" : "test_accuracy",
+                     scored ? r->scores.test_quality : (double)NAN);
     output_note_text(o, "digest", scored ? digest : NULL);
     output_note_real(o, "bytes_per_update", (double)r->bytes_sent / updates);
     output_note_integer(o, "bytes_per_update_formula", (int64_t)t->price.bytes);
@@ -129,13 +150,16 @@ static void put_end(const struct agent_training *t)
 
 /* ---- start ---- */
 
-static enum gw_err load(struct agent_training *t, struct gw_error *why)
+static enum gw_err load(struct task_training *t, struct gw_error *why)
 {
     struct settings settings;
     unsigned count;
     const char *text = t->options.settings ? t->options.settings : "";
-    enum gw_err code = settings_parse("cartpole", text, &settings, why);
+    enum gw_err code = settings_parse(t->options.model, text, &settings, why);
     settings.task.seed = common.seed;
+    settings.task.network = t->options.network;
+    settings.task.train = t->options.data;
+    settings.task.test = t->options.test;
     t->init_broadcast = strcmp(t->options.init, "broadcast") == 0;
     if (!code)
         code = until_parse(t->options.until, &t->until, why);
@@ -144,25 +168,33 @@ static enum gw_err load(struct agent_training *t, struct gw_error *why)
     if (code)
         return code;
     const struct gw_ps_table_config *table = gw_task_tables(t->task, &count);
+    if (count > 1)
+        return gw_fail(why, GW_EINVAL,
+                       "%s: its embedding is sparse, and ranks would add up "
+                       "all of it; psnode train has servers for that",
+                       t->options.network);
     t->floats = (size_t)table->width * table->dense;
     return GW_OK;
 }
 
-static enum gw_err train(struct agent_training *t, struct gw_error *why)
+static enum gw_err train(struct task_training *t, struct gw_error *why)
 {
-    struct agent_results *r = t->results;
+    struct task_results *r = t->results;
     const struct launch launch = {.ranks = t->options.ranks,
                                   .placed = t->options.placed,
                                   .wire = t->options.wire,
                                   .timeout_ns = common.timeout_ns,
-                                  .rank_main = agent_rank,
+                                  .rank_main = task_rank,
                                   .context = t,
                                   .on_report = on_report};
-    enum gw_err code = output_begin("collrun train", common.output, fields,
-                                    FIELD_COUNT, &r->output, why);
+    bool agent = plays(t);
+    enum gw_err code = output_begin(
+        "collrun train", common.output, agent ? agent_fields : fields,
+        agent ? AGENT_FIELD_COUNT : FIELD_COUNT, &r->output, why);
     if (code)
         return code;
-    output_spare(r->output, "updates seconds episodes loss");
+    output_spare(r->output,
+                 agent ? "updates seconds episodes loss" : "updates seconds");
     put_start(t, r->output);
     code = launch_run(&launch, why);
     put_end(t);
@@ -171,15 +203,15 @@ static enum gw_err train(struct agent_training *t, struct gw_error *why)
     return code;
 }
 
-int agent_train(const struct agent_options *options)
+int task_train(const struct task_options *options)
 {
     struct gw_error why;
-    struct agent_results results = {0};
-    struct agent_training t = {.options = *options, .results = &results};
+    struct task_results results = {0};
+    struct task_training t = {.options = *options, .results = &results};
     enum gw_err code = load(&t, &why);
     if (!code)
         code = train_choose(options->ranks, options->wire, options->algo,
-                            t.floats + AGENT_SUMS, &t.algo, &t.price, &why);
+                            t.floats + TASK_SUMS, &t.algo, &t.price, &why);
     if (!code)
         code = train(&t, &why);
     gw_task_destroy(&t.task);
