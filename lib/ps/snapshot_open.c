@@ -85,7 +85,8 @@ static enum gw_err read_manifest(int folder, const char *directory,
         return bad(why, directory, "the manifest is none of ours");
     if (version != SNAPSHOT_VERSION)
         return gw_fail(why, GW_EDATA,
-                       "snapshot %s: manifest: of version %u, not %d",
+                       "snapshot %s: manifest: of version %u, not %d: only the "
+                       "release that wrote it reads it",
                        directory, version, SNAPSHOT_VERSION);
     if (manifest->slot_count == 0 || manifest->slot_count > GW_PS_SLOTS_MAX)
         return bad(why, directory, "the manifest has no sensible slot count");

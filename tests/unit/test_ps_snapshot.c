@@ -177,11 +177,21 @@ START_TEST(what_follows_the_manifest_is_refused)
 }
 END_TEST
 
+/* A clock of version 1 has no counts of parts; it is not guessed at. */
+START_TEST(an_older_snapshot_is_refused_by_its_version)
+{
+    whole(8);
+    write_at("manifest", (off_t)strlen("gradwire snapshot "), "1");
+    check_refused("manifest: of version 1, not 2: only the release that wrote "
+                  "it reads it");
+}
+END_TEST
+
 /* Where the numbers stay the same; and the heads of slots. */
 START_TEST(the_manifest_is_said_in_one_way)
 {
     whole(10);
-    write_at("manifest", (off_t)strlen("gradwire snapshot 1\nmark "), "A");
+    write_at("manifest", (off_t)strlen("gradwire snapshot 2\nmark "), "A");
     check_refused("manifest: was altered");
     whole(10);
     write_at("manifest", (off_t)strlen("gradwire snapshot"), "\t");
@@ -286,6 +296,7 @@ Suite *suite_ps_snapshot(void)
     tcase_add_test(tcase, half_a_snapshot_leaves_the_former);
     tcase_add_test(tcase, damage_is_named);
     tcase_add_test(tcase, what_follows_the_manifest_is_refused);
+    tcase_add_test(tcase, an_older_snapshot_is_refused_by_its_version);
     tcase_add_test(tcase, the_manifest_is_said_in_one_way);
     tcase_add_test(tcase, damage_is_refused_or_does_no_harm);
     tcase_add_test(tcase, no_directory);
