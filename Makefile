@@ -60,8 +60,8 @@ $(eval $(call STAMP,link,$(CC) $(LDFLAGS) $(TOOL_LIBS) $(UNIT_LIBS)))
 
 # Of the verbs wire either all files or the one that stands for them, and so of
 # sealing.
-VERBS_NONE := lib/wire/verbs_none.c
-VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs_*.c))
+VERBS_NONE := lib/wire/verbs/verbs_none.c
+VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs/verbs_*.c))
 LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
 	lib/wire/$(if $(SEAL_LIB),seal_none,seal).c, \
 	$(wildcard lib/*/*.c lib/*/*/*.c)))

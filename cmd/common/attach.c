@@ -8,7 +8,7 @@
 
 #include "command.h"
 
-#include <wire/zmq_context.h>
+#include <wire/zmq/zmq_context.h>
 
 #include <errno.h>
 #include <limits.h>

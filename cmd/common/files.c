@@ -4,7 +4,7 @@
  * and libzmq ends a program that gets none. What a tool starts inherits its
  * limits, so this is the only place where a tool's processes raise them. The
  * library, which has no say over the program that it is in, raises the soft
- * limit only where it has to (wire/zmq_files.c).
+ * limit only where it has to (wire/zmq/zmq_files.c).
  */
 #include "internal.h"
 

@@ -4,7 +4,7 @@
  */
 #include "serving.h"
 
-#include <wire/zmq_context.h>
+#include <wire/zmq/zmq_context.h>
 
 #include <errno.h>
 #include <inttypes.h>

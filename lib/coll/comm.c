@@ -7,7 +7,7 @@
 #include "coll/calibration.h"
 #include "coll/prepared_call.h"
 
-#include "wire/rendezvous.h"
+#include "wire/rendezvous/rendezvous.h"
 
 #include <assert.h>
 #include <stdlib.h>

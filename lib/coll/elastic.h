@@ -16,7 +16,7 @@
 #define GW__COLL_ELASTIC_H
 
 #include "coll/comm.h"
-#include "wire/rules.h"
+#include "wire/emulation/rules.h"
 
 /* ---- the communicator of a view ---- */
 

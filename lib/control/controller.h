@@ -16,7 +16,7 @@
 
 #include "service.h"
 
-#include <wire/mesh.h>
+#include <wire/mesh/mesh.h>
 
 struct gw__controller_config {
     unsigned index; /* which of `count` */

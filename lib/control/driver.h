@@ -24,7 +24,7 @@
 #include "describe.h"
 
 #include <base/machine.h>
-#include <wire/mesh.h>
+#include <wire/mesh/mesh.h>
 
 enum { GW__FOREIGN = 128 };
 

@@ -35,7 +35,7 @@
 #include <gradwire/base.h>
 
 struct gw__raft_log;
-struct gw__rules; /* wire/rules.h */
+struct gw__rules; /* wire/emulation/rules.h */
 
 struct gw__raft_log_config {
     unsigned index; /* which of `count` */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Link rules on the controllers' log (wire/rules.h): what other controllers
+ * Link rules on the controllers' log (wire/emulation/rules.h): what other controllers
  * have said waits here until it is due. With a key or without, all of it passes
  * gw__raft_io_receive, so one place is enough.
  *

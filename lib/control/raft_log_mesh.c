@@ -3,7 +3,7 @@
  * Behind the cluster's key. Without one libraft's back end sends by streams of
  * its own (raft_uv_tcp). With one, that end keeps the disk and the clock, and
  * is given a transport that never connects; what it would send goes over a mesh
- * (wire/mesh.h) of the controllers alone, at the same addresses, whose node i
+ * (wire/mesh/mesh.h) of the controllers alone, at the same addresses, whose node i
  * is controller i: CURVE, bounded frames, strangers refused and told, loopback
  * only unless there is a key, peers that come back.
  *

@@ -10,7 +10,7 @@
 #include "raft_log.h"
 #include "registry.h"
 
-#include <wire/mesh.h>
+#include <wire/mesh/mesh.h>
 
 #include <pthread.h>
 #include <raft.h>

@@ -21,7 +21,7 @@
 #define GW__PS_BUNDLE_H
 
 #include <gradwire/event.h>
-#include <wire/post.h>
+#include <wire/post/post.h>
 
 enum {
     GW__BUNDLE_SMALL = 8192, /* bytes of a letter's parts, and below */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rules of links, as an experiment sets them on a process that runs. One table
- * (wire/rules.h) is looked at by the mesh and by the post, so control messages
+ * (wire/emulation/rules.h) is looked at by the mesh and by the post, so control messages
  * and data obey alike.
  */
 #include "client_parts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What workers and servers say to each other on the data path (wire/post.h):
+ * What workers and servers say to each other on the data path (wire/post/post.h):
  * messages of up to three parts.
  *
  *     part 0   struct gw__ps_head, then its segments
@@ -35,7 +35,7 @@
 #define GW__PS_MESSAGE_H
 
 #include <gradwire/ps.h>
-#include <wire/post.h>
+#include <wire/post/post.h>
 
 enum gw__ps_kind {
     GW__PS_PUSH = 1,

@@ -6,7 +6,7 @@
  *   control   the driver's (control/driver.h): runs the member machine, which
  *             registers, says HELLO, hears the controllers' news and brings
  *             commands to them; and exchanges addresses with the crew
- *   data      the caller's: it alone uses the post (wire/post.h)
+ *   data      the caller's: it alone uses the post (wire/post/post.h)
  *
  * Control writes what it hears into a mailbox under a lock, and wakes the post.
  * The data thread calls gw__node_turn in each turn: that costs one load when
@@ -30,7 +30,7 @@
 #include <control/talk.h>
 #include <gradwire/ps.h>
 #include <stdatomic.h>
-#include <wire/post.h>
+#include <wire/post/post.h>
 
 struct gw__node;
 

@@ -2,7 +2,7 @@
  *
  * The heavy half of fence.h. A child of fork registers for itself.
  */
-#include "wire/fence.h"
+#include "fence.h"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>

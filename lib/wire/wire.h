@@ -11,7 +11,7 @@
  *
  * Opening goes in two phases so that any means of exchange serves: `open` makes
  * the local end and its address, an opaque blob; the caller exchanges the
- * blobs (lib/wire/rendezvous.h, or a collective of the parent communicator);
+ * blobs (lib/wire/rendezvous/rendezvous.h, or a collective of the parent communicator);
  * `connect` joins the peers.
  *
  * Losing a peer is final. `peek` and `send` on that link answer GW_ELOST, or

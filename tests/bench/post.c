@@ -8,7 +8,7 @@
  *
  * prints a line for each wire, with medians.
  */
-#include "wire/post.h"
+#include "wire/post/post.h"
 
 #include <gradwire/wire.h>
 

@@ -81,7 +81,7 @@ library() {
     pkg-config --exists libibverbs && skip "libibverbs is installed, so it cannot come later"
     library libibverbs librdmacm
     build
-    grep -q b/lib/wire/verbs_open.o made
+    grep -q b/lib/wire/verbs/verbs_open.o made
     run grep verbs_none made
     [ -z "$output" ]
     grep -q b/libgradwire.a made

@@ -6,8 +6,8 @@
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_frame.c
  */
-#include <wire/meet.h>
-#include <wire/zmq_wire.h>
+#include <wire/rendezvous/meet.h>
+#include <wire/zmq/zmq_wire.h>
 
 #include <stdlib.h>
 #include <string.h>

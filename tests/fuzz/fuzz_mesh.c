@@ -5,7 +5,7 @@
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_mesh.c
  */
-#include <wire/mesh_parts.h>
+#include <wire/mesh/mesh_parts.h>
 
 #include <stdlib.h>
 #include <string.h>

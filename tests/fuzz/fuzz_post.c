@@ -5,7 +5,7 @@
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_post.c
  */
-#include <wire/post_frame.h>
+#include <wire/post/post_frame.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  * the counters of the call before (they share their bytes); ranks that tell
  * late that they have left, as those on the fast path do; a stage that is
  * filled and emptied while peers run their passes. Not: the sleep in between
- * (wire/shm_wait.c), and ranks that die.
+ * (wire/shm/shm_wait.c), and ranks that die.
  *
  * What is asserted: what is read is of this call, and of this piece; what has
  * come back through a stage is there when it is drained; and all calls come to

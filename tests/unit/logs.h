@@ -9,7 +9,7 @@
 #include "key_file.h"
 
 #include <control/raft_log.h>
-#include <wire/rules.h>
+#include <wire/emulation/rules.h>
 
 #include <check.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #ifndef MESH_SET_H
 #define MESH_SET_H
 
-#include <wire/mesh.h>
+#include <wire/mesh/mesh.h>
 
 #include <check.h>
 

@@ -6,7 +6,7 @@
 #ifndef POST_SET_H
 #define POST_SET_H
 
-#include <wire/post.h>
+#include <wire/post/post.h>
 
 #include <check.h>
 

@@ -6,7 +6,7 @@
 #include "coll/comm.h"
 #include "edge.h"
 #include "key_file.h"
-#include "wire/zmq_wire.h"
+#include "wire/zmq/zmq_wire.h"
 
 #include <check.h>
 #include <string.h>

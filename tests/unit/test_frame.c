@@ -2,9 +2,9 @@
  *
  * The messages of the ZeroMQ wires and of the rendezvous, as bytes.
  */
-#include "wire/frame.h"
-#include "wire/meet.h"
 #include "wire/missing.h"
+#include "wire/rendezvous/meet.h"
+#include "wire/zmq/frame.h"
 
 #include <check.h>
 #include <stdlib.h>

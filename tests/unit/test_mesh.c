@@ -6,7 +6,7 @@
  */
 #include "mesh_set.h"
 
-#include <wire/mesh_parts.h>
+#include <wire/mesh/mesh_parts.h>
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "mesh_set.h"
 
-#include <wire/mesh_parts.h>
+#include <wire/mesh/mesh_parts.h>
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "notice.h"
 #include "skip.h"
 
-#include <wire/mesh_parts.h>
+#include <wire/mesh/mesh_parts.h>
 
 #include <string.h>
 #include <sys/socket.h>

@@ -6,7 +6,7 @@
 #include "mesh_set.h"
 
 #include <base/rule.h>
-#include <wire/mesh_parts.h>
+#include <wire/mesh/mesh_parts.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "notice.h"
 #include "post_set.h"
 
-#include <wire/post_frame.h>
-#include <wire/post_zmq.h>
+#include <wire/post/post_frame.h>
+#include <wire/post/post_zmq.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "post_set.h"
 
 #include <poll.h>
-#include <wire/post_frame.h>
-#include <wire/post_zmq.h>
+#include <wire/post/post_frame.h>
+#include <wire/post/post_zmq.h>
 
 #include <stddef.h>
 #include <stdio.h>

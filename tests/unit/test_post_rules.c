@@ -6,7 +6,7 @@
  */
 #include "post_set.h"
 
-#include <wire/post_parts.h>
+#include <wire/post/post_parts.h>
 
 #include <stdlib.h>
 #include <string.h>

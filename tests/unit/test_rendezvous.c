@@ -5,7 +5,7 @@
  */
 #include "key_file.h"
 #include "notice.h"
-#include "wire/rendezvous.h"
+#include "wire/rendezvous/rendezvous.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
  */
 #include "wire_crew.h"
 
-#include "wire/rules.h"
+#include "wire/emulation/rules.h"
 
 #include <pthread.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * When a message is through, by the formula of wire/rules.h. Nothing here
+ * When a message is through, by the formula of wire/emulation/rules.h. Nothing here
  * sleeps: messages are sent at made-up times.
  */
-#include "wire/rules.h"
+#include "wire/emulation/rules.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
  * conformance suite ("keyed tcp") and in test_wire_key.c.
  */
 #include "skip.h"
-#include "wire/stream.h"
+#include "wire/zmq/stream.h"
 
 #include <arpa/inet.h>
 #include <check.h>

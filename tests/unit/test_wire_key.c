@@ -3,7 +3,7 @@
  * Whom the ZeroMQ wires let in: exposure, limits, and keys.
  */
 #include "key_file.h"
-#include "wire/zmq_wire.h"
+#include "wire/zmq/zmq_wire.h"
 #include "wire_crew.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
  * death is seen from afar. Keys and exposure are in test_wire_key.c; what they
  * share with the other wires is in test_wire.c and test_wire_end.c.
  */
-#include "wire/zmq_wire.h"
+#include "wire/zmq/zmq_wire.h"
 #include "wire_crew.h"
 
 #include <signal.h>

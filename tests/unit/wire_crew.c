@@ -4,7 +4,7 @@
  */
 #include "wire_crew.h"
 
-#include "wire/rules.h"
+#include "wire/emulation/rules.h"
 
 #include <pthread.h>
 #include <signal.h>

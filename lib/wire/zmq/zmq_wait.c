@@ -15,7 +15,7 @@
  * ranks, and 2 to 4 of a barrier of 35 with 4.) There is no spinning: ranks are
  * pinned, and libzmq's thread needs the core (zmq_open.c).
  */
-#include "ears.h"
+#include "wire/ears.h"
 #include "zmq_wire.h"
 
 #include <sys/eventfd.h>

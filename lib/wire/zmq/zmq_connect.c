@@ -9,7 +9,7 @@
  */
 #include "zmq_wire.h"
 
-#include "missing.h"
+#include "wire/missing.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -16,8 +16,8 @@
  * and only then rings: store, fence, load on both sides (fence.h), so a ring
  * cannot be missed, and costs nothing while nobody sleeps.
  */
-#include "fence.h"
 #include "shm.h"
+#include "wire/fence.h"
 
 #include <limits.h>
 #include <linux/futex.h>

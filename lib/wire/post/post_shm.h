@@ -31,10 +31,10 @@
 #ifndef GW__POST_SHM_H
 #define GW__POST_SHM_H
 
-#include "memory.h"
 #include "post_parts.h"
-#include "watch.h"
-#include "windows.h"
+#include "wire/memory.h"
+#include "wire/watch.h"
+#include "wire/windows.h"
 
 #include <pthread.h>
 

@@ -29,8 +29,8 @@
 
 #include "frame.h"
 #include "stream.h"
-#include "watch.h"
-#include "wire.h"
+#include "wire/watch.h"
+#include "wire/wire.h"
 
 #include <poll.h>
 #include <stdatomic.h>

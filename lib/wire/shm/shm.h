@@ -6,10 +6,10 @@
 #ifndef GW__SHM_H
 #define GW__SHM_H
 
-#include "memory.h"
-#include "watch.h"
-#include "windows.h"
-#include "wire.h"
+#include "wire/memory.h"
+#include "wire/watch.h"
+#include "wire/windows.h"
+#include "wire/wire.h"
 
 #include <stdatomic.h>
 

@@ -37,9 +37,9 @@
 #ifndef GW__VERBS_H
 #define GW__VERBS_H
 
-#include "frame.h"
-#include "watch.h"
-#include "wire.h"
+#include "wire/watch.h"
+#include "wire/wire.h"
+#include "wire/zmq/frame.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>

@@ -19,7 +19,7 @@
 #define GW__STREAM_H
 
 #include "frame.h"
-#include "seal.h"
+#include "wire/seal.h"
 
 enum {
     GW__STREAM_BODIES_MAX = 64, /* queued at a time */

@@ -14,7 +14,7 @@
 #ifndef GW__FRAME_H
 #define GW__FRAME_H
 
-#include "wire.h"
+#include "wire/wire.h"
 
 enum {
     GW__TOKEN_BYTES = 16,

@@ -24,7 +24,7 @@
 #ifndef GW__WIRE_RULES_H
 #define GW__WIRE_RULES_H
 
-#include "wire.h"
+#include "wire/wire.h"
 
 #include <base/rule.h>
 

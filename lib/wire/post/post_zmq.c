@@ -9,8 +9,8 @@
  */
 #include "post_zmq.h"
 
-#include "address.h"
-#include "zmq_context.h"
+#include "wire/address.h"
+#include "wire/zmq/zmq_context.h"
 
 #include <assert.h>
 #include <errno.h>

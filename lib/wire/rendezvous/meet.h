@@ -6,7 +6,7 @@
 #ifndef GW__MEET_H
 #define GW__MEET_H
 
-#include "wire.h"
+#include "wire/wire.h"
 
 enum gw__meet_kind {
     GW__MEET_JOIN = 1, /* to rank 0: an address */

@@ -5,9 +5,9 @@
 #ifndef GW__RENDEZVOUS_PARTS_H
 #define GW__RENDEZVOUS_PARTS_H
 
-#include "gate.h"
 #include "meet.h"
-#include "zmq_wire.h"
+#include "wire/gate.h"
+#include "wire/zmq/zmq_wire.h"
 
 struct gw__meeting {
     const char *endpoint;

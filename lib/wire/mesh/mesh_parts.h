@@ -15,10 +15,10 @@
 #ifndef GW__MESH_PARTS_H
 #define GW__MESH_PARTS_H
 
-#include "gate.h"
 #include "mesh_frame.h"
-#include "zmq_files.h"
-#include "zmq_wire.h"
+#include "wire/gate.h"
+#include "wire/zmq/zmq_files.h"
+#include "wire/zmq/zmq_wire.h"
 
 enum {
     GW__MESH_MARK = 1000, /* messages a connection, each way */

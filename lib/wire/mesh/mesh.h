@@ -28,8 +28,8 @@
 #ifndef GW__MESH_H
 #define GW__MESH_H
 
-#include "rules.h"
-#include "watch.h"
+#include "wire/emulation/rules.h"
+#include "wire/watch.h"
 
 enum {
     GW__MESH_NODES = 64,

@@ -7,7 +7,7 @@
  */
 #include "rendezvous_parts.h"
 
-#include "missing.h"
+#include "wire/missing.h"
 
 #include <errno.h>
 #include <netdb.h>

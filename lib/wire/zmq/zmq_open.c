@@ -5,7 +5,7 @@
  */
 #include "zmq_wire.h"
 
-#include "address.h"
+#include "wire/address.h"
 #include "zmq_context.h"
 
 #include <assert.h>

@@ -10,8 +10,8 @@
  * looked at once more, and one epoll set hears the completion channel, the
  * connection manager and the ends of processes.
  */
-#include "ears.h"
 #include "verbs.h"
+#include "wire/ears.h"
 
 /* While something is to be seen by the passing of time alone. */
 static const uint64_t unsettled_ns = 5 * 1000000U;

@@ -26,11 +26,11 @@
 #ifndef GW__POST_ZMQ_H
 #define GW__POST_ZMQ_H
 
-#include "gate.h"
-#include "mesh.h"
 #include "post_frame.h"
 #include "post_parts.h"
-#include "zmq_wire.h"
+#include "wire/gate.h"
+#include "wire/mesh/mesh.h"
+#include "wire/zmq/zmq_wire.h"
 
 enum {
     GW__POST_SMALL_BYTES = GW__ZMQ_SMALL_BYTES, /* copied, lent or not */

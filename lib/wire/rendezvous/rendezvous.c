@@ -14,9 +14,9 @@
  */
 #include "rendezvous.h"
 
-#include "missing.h"
 #include "rendezvous_parts.h"
-#include "zmq_context.h"
+#include "wire/missing.h"
+#include "wire/zmq/zmq_context.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
  * shm_map.c.
  */
 #include "shm.h"
-#include "fence.h"
+#include "wire/fence.h"
 
 #include <sched.h>
 #include <stdlib.h>

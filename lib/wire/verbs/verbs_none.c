@@ -3,7 +3,7 @@
  * The verbs wire where libibverbs and librdmacm were not found: the Makefile
  * compiles either this file or the others that begin with verbs_.
  */
-#include "wire.h"
+#include "wire/wire.h"
 
 bool gw__verbs_is_built(void)
 {

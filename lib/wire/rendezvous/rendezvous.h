@@ -6,7 +6,7 @@
 #ifndef GW__RENDEZVOUS_H
 #define GW__RENDEZVOUS_H
 
-#include "wire.h"
+#include "wire/wire.h"
 
 /* Fills table[0..size) with every rank's address. Fails with GW_ETIMEOUT after
  * `timeout_ms` ("rendezvous ipc://@x: ranks 2, 3 of 4 did not come in 500 ms"

@@ -7,7 +7,7 @@
  */
 #include "stream.h"
 
-#include "ears.h"
+#include "wire/ears.h"
 
 #include <errno.h>
 #include <linux/sockios.h>

@@ -15,7 +15,7 @@
  */
 #include "verbs.h"
 
-#include "memory.h"
+#include "wire/memory.h"
 
 #include <sys/mman.h>
 

@@ -29,8 +29,8 @@
 #ifndef GW__POST_H
 #define GW__POST_H
 
-#include "rules.h"
-#include "wire.h"
+#include "wire/emulation/rules.h"
+#include "wire/wire.h"
 
 #include <stdatomic.h>
 

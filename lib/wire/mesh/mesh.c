@@ -3,9 +3,9 @@
  * Opening and closing a mesh, its sockets' options, and where its peers are.
  */
 #include "mesh_parts.h"
-#include "watch_look.h"
+#include "wire/watch_look.h"
 
-#include "zmq_context.h"
+#include "wire/zmq/zmq_context.h"
 
 #include <assert.h>
 #include <errno.h>

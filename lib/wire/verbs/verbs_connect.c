@@ -5,7 +5,7 @@
  */
 #include "verbs.h"
 
-#include "missing.h"
+#include "wire/missing.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
