@@ -110,7 +110,8 @@ $(LIB_SO): $(LIB_OBJ) $(B)/link.stamp $(sort $(dir $(LIB_SRC)))
 # cmd/run has no main: it is what those tools share that start runs. cmd/world
 # has the simulated clusters, a folder each.
 define PART
-$(B)/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c))) $(1)
+$(B)/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c $(1)/*/*.c))) \
+	$(1) $(wildcard $(1)/*/)
 endef
 $(foreach part,$(PARTS),$(eval $(call PART,$(part))))
 

@@ -5,7 +5,7 @@
 #ifndef RINGTOP_SCREEN_H
 #define RINGTOP_SCREEN_H
 
-#include "grid.h"
+#include "ringtop/draw/grid.h"
 
 /* Takes the terminal over. Keys come from standard input, or, when that is not
  * a terminal (the events come from there), from /dev/tty. */

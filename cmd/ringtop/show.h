@@ -7,9 +7,9 @@
 #ifndef RINGTOP_SHOW_H
 #define RINGTOP_SHOW_H
 
-#include "draw.h"
-#include "orders.h"
-#include "source.h"
+#include "ringtop/draw/draw.h"
+#include "ringtop/source/orders.h"
+#include "ringtop/source/source.h"
 
 struct show {
     struct source *source;

@@ -7,8 +7,8 @@
 #ifndef RINGTOP_VIEW_H
 #define RINGTOP_VIEW_H
 
-#include "orders.h"
-#include "player.h"
+#include "ringtop/source/orders.h"
+#include "ringtop/source/player.h"
 
 enum page {
     PAGE_OVERVIEW,

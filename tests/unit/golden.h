@@ -7,7 +7,7 @@
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
-#include "ringtop/grid.h"
+#include "ringtop/draw/grid.h"
 
 /* The grid as lines without blanks at their ends; the caller frees it. */
 char *grid_lines(const struct grid *grid);

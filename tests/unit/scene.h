@@ -7,7 +7,7 @@
 #define SCENE_H
 
 #include "golden.h"
-#include "ringtop/draw.h"
+#include "ringtop/draw/draw.h"
 #include "tape.h"
 
 struct scene {

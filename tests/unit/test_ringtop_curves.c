@@ -3,8 +3,8 @@
  * What the live view remembers as curves, in a bounded number of points: bytes
  * sent and losses.
  */
-#include "ringtop/losses.h"
-#include "ringtop/rates.h"
+#include "ringtop/state/losses.h"
+#include "ringtop/state/rates.h"
 
 #include <check.h>
 

@@ -3,8 +3,8 @@
  * What the pictures of the live view say, the way around the ring, and that no
  * message hangs on a colour.
  */
-#include "ringtop/paint.h"
-#include "ringtop/ring_path.h"
+#include "ringtop/draw/ring_path.h"
+#include "ringtop/film/paint.h"
 #include "scene.h"
 
 #include <check.h>

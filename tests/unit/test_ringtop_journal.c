@@ -3,7 +3,7 @@
  * The journal of the live view: what it keeps, which lines it joins, and how it
  * writes times.
  */
-#include "ringtop/journal.h"
+#include "ringtop/state/journal.h"
 
 #include <check.h>
 

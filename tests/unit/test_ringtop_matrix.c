@@ -4,7 +4,7 @@
  * every algorithm, in whatever order events come; and a double count is
  * shouted.
  */
-#include "ringtop/state.h"
+#include "ringtop/state/state.h"
 #include "tape.h"
 
 #include <check.h>

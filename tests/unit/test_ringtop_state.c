@@ -3,7 +3,7 @@
  * What the live view knows after events: chunks under way, who waits for whom,
  * who is late, what becomes of strange input.
  */
-#include "ringtop/state.h"
+#include "ringtop/state/state.h"
 #include "tape.h"
 
 #include <check.h>

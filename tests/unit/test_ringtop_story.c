@@ -3,7 +3,7 @@
  * What the live view remembers of a run: a member's failure stage by stage and
  * what became of the op that it interrupted.
  */
-#include "ringtop/state.h"
+#include "ringtop/state/state.h"
 #include "tape.h"
 
 #include <check.h>

@@ -9,7 +9,7 @@
 #include "source.h"
 
 #include "common/attach.h"
-#include "pipe_state.h"
+#include "ringtop/state/pipe_state.h"
 #include "status_watch.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef RINGTOP_PAINT_H
 #define RINGTOP_PAINT_H
 
-#include "grid.h"
+#include "ringtop/draw/grid.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #ifndef RINGTOP_FILM_H
 #define RINGTOP_FILM_H
 
-#include "show.h"
+#include "ringtop/show.h"
 
 #include <stdio.h>
 

@@ -9,8 +9,8 @@
 
 #include "glyphs.h"
 #include "grid.h"
-#include "state.h"
-#include "view.h"
+#include "ringtop/state/state.h"
+#include "ringtop/view.h"
 
 enum { SMALLEST_WIDTH = 40, SMALLEST_HEIGHT = 10 };
 
