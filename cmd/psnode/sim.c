@@ -206,10 +206,12 @@ static enum gw_err load_model(struct simulation *s, int count, char **operands,
                        "--set, --test, --target and --by time want a model");
     if (count == 0)
         return GW_OK;
-    if (strcmp(operands[0], "word2vec") == 0)
+    if (strcmp(operands[0], "word2vec") == 0 ||
+        strcmp(operands[0], "deepwalk") == 0)
         return gw_fail(why, GW_EINVAL,
-                       "word2vec has no loss to look at; lr, "
-                       "mf and drift have");
+                       "%s has no loss to look at; lr, "
+                       "mf and drift have",
+                       operands[0]);
     job.run = (struct run_options){.ranks = workers,
                                    .controllers = 1,
                                    .wire = "shm",

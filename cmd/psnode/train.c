@@ -19,11 +19,12 @@ struct training {
     struct train_job *job;
     struct train_report *report;
     bool words, baseline;
+    const char *labels;
     const char *snapshot;
     char own_snapshot[256]; /* a directory that we have made; "" */
 };
 
-/* ---- word2vec: the weights are looked at by a snapshot ---- */
+/* ---- vectors of words: the weights are looked at by a snapshot ---- */
 
 static enum gw_err on_done(void *context, const char *run, struct gw_error *why)
 {
@@ -49,6 +50,7 @@ static enum gw_err finish(struct training *t, struct gw_error *why)
                                       .snapshot = t->snapshot,
                                       .seconds =
                                           train_report_seconds(t->report),
+                                      .labels = t->labels,
                                       .baseline = t->baseline};
     return t->words ? train_words(&words, output, why) : GW_OK;
 }
@@ -77,15 +79,23 @@ static enum gw_err train(struct training *t, bool compared,
     return code;
 }
 
+static bool has_words(const char *model)
+{
+    return strcmp(model, "word2vec") == 0 || strcmp(model, "deepwalk") == 0;
+}
+
 int train_once(struct train_job *job, const struct train_wishes *wishes)
 {
     struct gw_error why = {.code = GW_OK};
     struct training t = {.job = job,
-                         .words = strcmp(job->run.work.model, "word2vec") == 0,
+                         .words = has_words(job->run.work.model),
+                         .labels = wishes->labels,
                          .baseline = wishes->baseline,
                          .snapshot = job->run.work.snapshot};
-    if (wishes->baseline && !t.words)
-        return complain_with(GW_EINVAL, "--baseline is for word2vec");
+    if ((wishes->baseline || wishes->labels) && !t.words)
+        return complain_with(GW_EINVAL,
+                             "--baseline and --labels are for word2vec and "
+                             "deepwalk");
     enum gw_err code = train(&t, wishes->reference, &why);
     if (*t.own_snapshot)
         directory_remove(t.own_snapshot);
@@ -113,13 +123,15 @@ static int run(int operand_count, char **operands)
 
 const struct command command_train = {
     .name = "train",
-    .operands = "lr DATA | linear DATA | net NET DATA | word2vec TEXT | mf | "
+    .operands = "lr DATA | linear DATA | net NET DATA | word2vec TEXT | "
+                "deepwalk EDGES | mf | "
                 "drift | cartpole",
     .help = "train a model on a cluster that is started for it",
     .examples =
         "psnode train lr a9a --servers 3 --workers 4 --replicas 3 --mode bsp\n"
         "psnode train mf --mode ssp:2 --set rank=8,rate=0.05 --reference\n"
         "psnode train lr a9a --workers 4 --compare modes\n"
+        "psnode train deepwalk karate.edges --labels karate.labels\n"
         "psnode train cartpole --workers 4 --mode asp\n"
         "psnode train net digits.net digits --servers 2 --workers 4\n",
     .options = train_option_specs,

@@ -9,7 +9,7 @@
  *   train_reference.c  the same in this process: what it must be equal to
  *   train_compare.c    all modes with a straggler, side by side
  *   train_sweep.c      how far ahead workers may be, and what that brings
- *   train_words.c      word2vec: neighbours, and Hogwild in this process
+ *   train_words.c      word2vec, deepwalk: neighbours, Hogwild in this process
  */
 #ifndef PSNODE_TRAIN_H
 #define PSNODE_TRAIN_H
@@ -136,11 +136,12 @@ int train_compare(const struct train_compare *compare);
 int train_sweep(struct train_job *job, uint64_t compute_ns, double target);
 
 /* word2vec: the nearest words of ten common ones, by a snapshot of the finished
- * run, and words a second; with `baseline` beside those of one process. */
+ * run, and words a second; deepwalk: those of the three nodes with most edges; with `baseline` beside those of one process. */
 struct train_words {
     const struct train_job *job;
     const char *snapshot;
-    double seconds; /* that the run took */
+    double seconds;     /* that the run took */
+    const char *labels; /* NULL, or classes of words to be told apart */
     bool baseline;
 };
 GW_MUST_CHECK enum gw_err train_words(const struct train_words *words,

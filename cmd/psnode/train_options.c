@@ -20,7 +20,7 @@ enum { WORKERS_DEFAULT = 2 };
 
 static const char *name, *wire = "shm", *mode = "bsp", *test, *set_text,
                          *snapshot, *restore, *straggler, *slow_text, *compare,
-                         *sweep, *placement, *slot_weights, *until;
+                         *sweep, *placement, *slot_weights, *until, *labels;
 static unsigned servers = 1, workers = WORKERS_DEFAULT, replicas, slots;
 static unsigned controllers = 1, parts, epochs = WORK_UNSAID,
                 batch = WORK_UNSAID;
@@ -73,6 +73,8 @@ const struct option_spec train_option_specs[] = {
      "train in one process as well, and compare", NULL},
     {"baseline", 0, OPTION_FLAG, &baseline, NULL,
      "word2vec: time Hogwild in one process as well", NULL},
+    {"labels", 0, OPTION_TEXT, &labels, "FILE",
+     "word2vec, deepwalk: do vectors tell these classes apart?", NULL},
     {"compute", 0, OPTION_DURATION, &compute_ns, "TIME",
      "workers sleep so long in each unit", NULL},
     {"slow", 0, OPTION_TEXT, &slow_text, "WORKER=TIME,...",
@@ -205,6 +207,7 @@ enum gw_err train_options_parse(int count, char *const *operands,
                                     .sweep = sweep,
                                     .reference = reference,
                                     .baseline = baseline,
+                                    .labels = labels,
                                     .compute_ns = compute_ns,
                                     .limit_ns = limit_ns,
                                     .times = times,

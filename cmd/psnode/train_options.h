@@ -11,6 +11,7 @@
 /* What is wanted beside the training. */
 struct train_wishes {
     bool compare, sweep, reference, baseline;
+    const char *labels;
     uint64_t compute_ns, limit_ns;
     double times, target;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What word2vec has learnt, looked at by a snapshot of the finished run: a
+ * What word2vec or deepwalk has learnt, looked at by a snapshot of the finished run: a
  * cluster in this process begins from it, and the vectors are pulled as any
  * worker would. Beside it, what one process alone can do: Hogwild.
  */
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 10, NEAREST = 6, LONG_WORD = 4, NAME_ROOM = 80 };
+enum { WORDS = 10, NEAREST = 6, NODES = 3, LONG_WORD = 4, NAME_ROOM = 80 };
 
 /* Those that a text on anything has; others take the place of missing ones. */
 static const char *const common_words[WORDS] = {
@@ -103,13 +103,14 @@ static bool is_listed(const char *word)
     return false;
 }
 
-/* The next frequent word that is no particle, from number *at on. */
-static bool find_frequent(const struct gw_task *task, size_t *at, char out[64])
+/* The next frequent word of so many bytes, from number *at on. */
+static bool find_frequent(const struct gw_task *task, size_t *at,
+                          size_t least_bytes, char out[64])
 {
     for (; *at < gw_words_count(task);) {
         size_t bytes;
         const char *word = gw_words_word(task, (*at)++, &bytes);
-        if (bytes < LONG_WORD || bytes >= 64)
+        if (bytes < least_bytes || bytes >= 64)
             continue;
         snprintf(out, 64, "%.*s", (int)bytes, word);
         if (!is_listed(out))
@@ -118,23 +119,44 @@ static bool find_frequent(const struct gw_task *task, size_t *at, char out[64])
     return false;
 }
 
-static enum gw_err put_words(struct model *model, struct output *output,
-                             struct gw_error *why)
+static enum gw_err put_classes(const struct gw_embedding *embedding,
+                               const char *labels, struct output *output,
+                               struct gw_error *why)
+{
+    size_t asked, right;
+    enum gw_err code =
+        gw_embedding_classes(embedding, labels, &asked, &right, why);
+    if (code)
+        return code;
+    double share = (double)right / (double)asked;
+    output_note_integer(output, "labelled", (int64_t)asked);
+    train_fact(output, "class_accuracy", share,
+               "%.4f: %zu of %zu nearest to the mean of their class's others",
+               share, right, asked);
+    return GW_OK;
+}
+
+static enum gw_err put_words(struct model *model, const char *labels,
+                             struct output *output, struct gw_error *why)
 {
     static char names[WORDS][NAME_ROOM]; /* notes do not copy theirs */
     const struct gw_fetch fetch = {.context = model, .rows = rows};
     struct gw_embedding *embedding;
     struct gw_error none;
     size_t frequent = 0, number;
+    bool nodes = gw_task_config(model->task)->kind == GW_TASK_DEEPWALK;
+    unsigned count = nodes ? NODES : WORDS;
     enum gw_err code = gw_embedding_new(model->task, &fetch, &embedding, why);
-    for (unsigned i = 0; i < WORDS && !code; i++) {
+    for (unsigned i = 0; i < count && !code; i++) {
         char word[64];
         snprintf(word, sizeof word, "%s", common_words[i]);
-        if (gw_words_find(model->task, word, &number, &none) &&
-            !find_frequent(model->task, &frequent, word))
+        if ((nodes || gw_words_find(model->task, word, &number, &none)) &&
+            !find_frequent(model->task, &frequent, nodes ? 1 : LONG_WORD, word))
             continue;
         code = put_nearest(model, embedding, word, names[i], output, why);
     }
+    if (!code && labels)
+        code = put_classes(embedding, labels, output, why);
     gw_embedding_destroy(&embedding);
     return code;
 }
@@ -189,7 +211,7 @@ enum gw_err train_words(const struct train_words *words, struct output *output,
                         (double)gw_task_config(model.task)->epochs;
         double rate = learnt / words->seconds;
         train_fact(output, "words_per_s", rate, "%.0f", rate);
-        code = put_words(&model, output, why);
+        code = put_words(&model, words->labels, output, why);
         if (!code && words->baseline)
             code =
                 put_baseline(&model, words->job->run.ranks, rate, output, why);

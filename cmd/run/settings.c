@@ -29,10 +29,12 @@ enum kind {
 #define LINEAR   (1u << GW_TASK_LINEAR)
 #define MF       (1u << GW_TASK_MF)
 #define WORD2VEC (1u << GW_TASK_WORD2VEC)
+#define DEEPWALK (1u << GW_TASK_DEEPWALK)
+#define WORDS    (WORD2VEC | DEEPWALK)
 #define DRIFT    (1u << GW_TASK_DRIFT)
 #define CARTPOLE (1u << GW_TASK_CARTPOLE)
 #define NET      (1u << GW_TASK_NET)
-#define ALL      (LR | LINEAR | MF | WORD2VEC | DRIFT | CARTPOLE | NET)
+#define ALL      (LR | LINEAR | MF | WORDS | DRIFT | CARTPOLE | NET)
 #define ANY      (1u << 31) /* also without a model */
 
 #define TASK(member)   offsetof(struct settings, task.member)
@@ -64,14 +66,16 @@ static const struct setting {
     {"ratings", SET_SIZE, MF, TASK(mf.ratings), "that are known"},
     {"noise", SET_DOUBLE, MF, TASK(mf.noise), "standard deviation"},
     {"noise", SET_DOUBLE, DRIFT, TASK(drift.noise), "standard deviation"},
-    {"dimension", SET_U32, WORD2VEC, TASK(words.dimension), "of a vector"},
-    {"window", SET_U32, WORD2VEC, TASK(words.window), "words on each side"},
-    {"negatives", SET_U32, WORD2VEC, TASK(words.negatives),
+    {"dimension", SET_U32, WORDS, TASK(words.dimension), "of a vector"},
+    {"window", SET_U32, WORDS, TASK(words.window), "words on each side"},
+    {"negatives", SET_U32, WORDS, TASK(words.negatives),
      "words drawn against each"},
     {"min-count", SET_U64, WORD2VEC, TASK(words.min_count),
      "rarer words are left out"},
-    {"subsample", SET_DOUBLE, WORD2VEC, TASK(words.subsample),
+    {"subsample", SET_DOUBLE, WORDS, TASK(words.subsample),
      "of frequent words; 0: none"},
+    {"walks", SET_U32, DEEPWALK, TASK(words.walks), "that begin at each node"},
+    {"length", SET_U32, DEEPWALK, TASK(words.length), "nodes of a walk"},
     {"features", SET_U32, DRIFT, TASK(drift.features), "of a row"},
     {"rows", SET_SIZE, DRIFT, TASK(drift.rows), "of an epoch"},
     {"period", SET_DOUBLE, DRIFT, TASK(drift.period),

@@ -85,7 +85,7 @@ void verb_train(const struct request *request)
         code =
             gw_fail(&why, GW_EINVAL,
                     has_servers(run) ? "train what? lr, linear, mf, word2vec, "
-                                       "drift, cartpole or net"
+                                       "deepwalk, drift, cartpole or net"
                                      : "train what? lr, softmax or ops");
     if (!code)
         code = work_try(run, &order, &why);

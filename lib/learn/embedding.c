@@ -21,7 +21,7 @@ static const struct gw__words *words_of(const struct gw_task *task)
 {
     static const struct gw__words none;
     const struct gw__word2vec *data = task->data;
-    return task->config.kind == GW_TASK_WORD2VEC ? &data->words : &none;
+    return gw__task_has_words(task) ? &data->words : &none;
 }
 
 size_t gw_words_count(const struct gw_task *task)
@@ -44,13 +44,17 @@ uint64_t gw_words_frequency(const struct gw_task *task, size_t number)
     return number < words->word_count ? words->word[number].count : 0;
 }
 
+size_t gw__task_word(const struct gw_task *task, const char *text, size_t bytes)
+{
+    const struct gw__words *words = words_of(task);
+    return words->word_count ? gw__words_number(words, text, bytes) : 0;
+}
+
 enum gw_err gw_words_find(const struct gw_task *task, const char *word,
                           size_t *number, struct gw_error *why)
 {
-    const struct gw__words *words = words_of(task);
-    *number =
-        words->word_count ? gw__words_number(words, word, strlen(word)) : 0;
-    if (*number == words->word_count)
+    *number = gw__task_word(task, word, strlen(word));
+    if (*number == gw_words_count(task))
         return gw_fail(why, GW_EDATA,
                        "\"%s\" is no word that the text has often enough",
                        word);
@@ -101,8 +105,9 @@ enum gw_err gw_embedding_new(const struct gw_task *task,
                              struct gw_embedding **words, struct gw_error *why)
 {
     *words = NULL;
-    if (task->config.kind != GW_TASK_WORD2VEC)
-        return gw_fail(why, GW_EINVAL, "%s has no words; word2vec has",
+    if (!gw__task_has_words(task))
+        return gw_fail(why, GW_EINVAL,
+                       "%s has no words; word2vec and deepwalk have",
                        task->model->name);
     struct gw_embedding *made = calloc(1, sizeof *made);
     if (!made)

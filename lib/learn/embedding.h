@@ -13,6 +13,9 @@ struct gw_embedding {
     float *vectors;
 };
 
+/* The number of a word of that task; gw_words_count: it has none. */
+size_t gw__task_word(const struct gw_task *task, const char *text,
+                     size_t bytes);
 /* The *count words whose vectors have the largest products with `wanted`,
  * largest first, without the excluded ones. */
 void gw__embedding_search(const struct gw_embedding *words, const float *wanted,

@@ -51,8 +51,9 @@ enum gw_err gw_hogwild_new(const struct gw_task *task,
                            struct gw_hogwild **hogwild, struct gw_error *why)
 {
     *hogwild = NULL;
-    if (task->config.kind != GW_TASK_WORD2VEC)
-        return gw_fail(why, GW_EINVAL, "%s has no hogwild; word2vec has",
+    if (!gw__task_has_words(task))
+        return gw_fail(why, GW_EINVAL,
+                       "%s has no hogwild; word2vec and deepwalk have",
                        task->model->name);
     struct gw_hogwild *made = calloc(1, sizeof *made);
     if (!made)

@@ -12,9 +12,13 @@
 #include <string.h>
 
 static const struct gw__task_model *const models[] = {
-    [GW_TASK_LR] = &gw__task_lr,       [GW_TASK_LINEAR] = &gw__task_linear,
-    [GW_TASK_MF] = &gw__task_mf,       [GW_TASK_WORD2VEC] = &gw__task_word2vec,
-    [GW_TASK_DRIFT] = &gw__task_drift, [GW_TASK_CARTPOLE] = &gw__task_cartpole,
+    [GW_TASK_LR] = &gw__task_lr,
+    [GW_TASK_LINEAR] = &gw__task_linear,
+    [GW_TASK_MF] = &gw__task_mf,
+    [GW_TASK_WORD2VEC] = &gw__task_word2vec,
+    [GW_TASK_DEEPWALK] = &gw__task_deepwalk,
+    [GW_TASK_DRIFT] = &gw__task_drift,
+    [GW_TASK_CARTPOLE] = &gw__task_cartpole,
     [GW_TASK_NET] = &gw__task_net,
 };
 
@@ -56,7 +60,7 @@ enum gw_err gw_task_defaults(const char *name, struct gw_task_config *config,
         }
     return gw_fail(why, GW_EINVAL,
                    "\"%s\" is no model; there are lr, linear, mf, word2vec, "
-                   "drift, cartpole and net",
+                   "deepwalk, drift, cartpole and net",
                    name);
 }
 

@@ -104,7 +104,8 @@ struct gw__task_model {
 };
 
 extern const struct gw__task_model gw__task_lr, gw__task_linear, gw__task_mf,
-    gw__task_word2vec, gw__task_drift, gw__task_cartpole, gw__task_net;
+    gw__task_word2vec, gw__task_deepwalk, gw__task_drift, gw__task_cartpole,
+    gw__task_net;
 
 /* The model of that name, or NULL. */
 const struct gw__task_model *gw__task_model(const char *name);
@@ -113,6 +114,12 @@ const struct gw__task_model *gw__task_model(const char *name);
 struct gw_ps_table_config *gw__task_table(struct gw_task *task,
                                           const char *name, uint32_t width,
                                           uint64_t key_bound);
+/* Are its tables vectors of words, or of nodes? */
+static inline bool gw__task_has_words(const struct gw_task *task)
+{
+    return task->config.kind == GW_TASK_WORD2VEC ||
+           task->config.kind == GW_TASK_DEEPWALK;
+}
 /* The agent of a cartpole task; who acts is who learns. */
 struct gw__agent_config;
 void gw__cartpole_agent(const struct gw_task_config *config,

@@ -11,9 +11,11 @@
  * With one part nothing is changed.
  *
  * Table "in" has the words' vectors, "out" those of their targets; key = number
- * of the word. word2vec.h has the formulas and the files.
+ * of the word. word2vec.h has the formulas and the files. deepwalk is the same
+ * with walks over a graph in place of a text (walks.h), and nodes for words.
  */
 #include "learn/task.h"
+#include "learn/walks.h"
 #include "learn/word2vec.h"
 
 #include <math.h>
@@ -24,7 +26,9 @@ enum {
     DIMENSION_MAX = 1 << 16,
     WINDOW_MAX = 1000,
     NEGATIVES_MAX = 1000,
-    POOL_MAX = 1 << 20
+    POOL_MAX = 1 << 20,
+    WALKS_MAX = 10000,
+    LENGTH_MAX = 10000
 };
 
 struct words_scratch {
@@ -50,6 +54,17 @@ static void defaults(struct gw_task_config *config)
     config->words.pool = 512;
 }
 
+static void defaults_of_walks(struct gw_task_config *config)
+{
+    defaults(config);
+    config->epochs = 5;
+    config->words.dimension = 64;
+    config->words.min_count = 1;
+    config->words.subsample = 0;
+    config->words.walks = 10;
+    config->words.length = 40;
+}
+
 static void close_data(void *data)
 {
     struct gw__word2vec *w = data;
@@ -61,34 +76,47 @@ static void close_data(void *data)
     free(w);
 }
 
-static enum gw_err check(const struct gw_task_config *config,
+static enum gw_err check_walks(const struct gw_task_config *config,
+                               struct gw_error *why)
+{
+    bool walks = config->words.walks >= 1 && config->words.walks <= WALKS_MAX;
+    if (!walks || config->words.length < 2 || config->words.length > LENGTH_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "deepwalk: %u walks of %u nodes; 1 to %d of 2 to %d are "
+                       "possible",
+                       config->words.walks, config->words.length, WALKS_MAX,
+                       LENGTH_MAX);
+    return GW_OK;
+}
+
+static enum gw_err check(const struct gw_task_config *config, const char *name,
                          struct gw_error *why)
 {
     if (!config->train)
-        return gw_fail(why, GW_EINVAL, "word2vec: there is no text");
+        return gw_fail(why, GW_EINVAL, "%s: there is no text or edge list",
+                       name);
     if (config->test)
-        return gw_fail(why, GW_EINVAL, "word2vec: it has no test set");
+        return gw_fail(why, GW_EINVAL, "%s: it has no test set", name);
     if (config->epochs == 0)
         return gw_fail(why, GW_EINVAL,
-                       "word2vec: its rate falls to nothing at "
-                       "the end; there must be an end");
+                       "%s: its rate falls to nothing at "
+                       "the end; there must be an end",
+                       name);
     if (config->words.dimension == 0 || config->words.dimension > DIMENSION_MAX)
-        return gw_fail(why, GW_EINVAL,
-                       "word2vec: dimension %u; 1 to %d will do",
-                       config->words.dimension, DIMENSION_MAX);
+        return gw_fail(why, GW_EINVAL, "%s: dimension %u; 1 to %d will do",
+                       name, config->words.dimension, DIMENSION_MAX);
     if (config->words.window == 0 || config->words.window > WINDOW_MAX)
-        return gw_fail(why, GW_EINVAL, "word2vec: window %u; 1 to %d will do",
+        return gw_fail(why, GW_EINVAL, "%s: window %u; 1 to %d will do", name,
                        config->words.window, WINDOW_MAX);
     if (config->words.negatives > NEGATIVES_MAX)
-        return gw_fail(why, GW_EINVAL,
-                       "word2vec: %u negatives; 0 to %d will do",
-                       config->words.negatives, NEGATIVES_MAX);
+        return gw_fail(why, GW_EINVAL, "%s: %u negatives; 0 to %d will do",
+                       name, config->words.negatives, NEGATIVES_MAX);
     if (config->words.pool > POOL_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "word2vec: a pool of %u words; at most %d will do",
+                       "%s: a pool of %u words; at most %d will do", name,
                        config->words.pool, POOL_MAX);
     if (!(config->words.subsample >= 0))
-        return gw_fail(why, GW_EINVAL, "word2vec: subsampling at %g",
+        return gw_fail(why, GW_EINVAL, "%s: subsampling at %g", name,
                        config->words.subsample);
     return GW_OK;
 }
@@ -108,17 +136,31 @@ static bool init_keep(struct gw__word2vec *data, double subsample)
     return data->keep != NULL;
 }
 
+static enum gw_err load(struct gw__words *words, const struct gw_task *task,
+                        struct gw_error *why)
+{
+    const struct gw_task_config *config = &task->config;
+    const struct gw__words_form text = {.min_count = config->words.min_count};
+    const struct gw__walks walks = {.per_node = config->words.walks,
+                                    .length = config->words.length,
+                                    .seed = config->seed};
+    return config->kind == GW_TASK_DEEPWALK
+               ? gw__words_walk(words, config->train, &walks, why)
+               : gw__words_load(words, config->train, &text, why);
+}
+
 static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
-    enum gw_err code = check(config, why);
+    enum gw_err code = check(config, task->model->name, why);
+    if (!code && config->kind == GW_TASK_DEEPWALK)
+        code = check_walks(config, why);
     if (code)
         return code;
     struct gw__word2vec *data = task->data = calloc(1, sizeof *data);
     if (!data)
         return gw_fail(why, GW_ENOMEM, "word2vec");
-    code = gw__words_load(&data->words, config->train, config->words.min_count,
-                          why);
+    code = load(&data->words, task, why);
     if (code)
         return code;
     if (!init_keep(data, config->words.subsample) || !gw__alias_init(data))
@@ -310,6 +352,24 @@ const struct gw__task_model gw__task_word2vec = {
     .scratch_bytes = sizeof(struct words_scratch),
     .rates = {[GW_PS_ADD] = 0.025f},
     .defaults = defaults,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .begin = begin,
+    .share = share_pairs,
+    .finish = finish,
+    .scratch_fini = scratch_fini,
+};
+
+const struct gw__task_model gw__task_deepwalk = {
+    .name = "deepwalk",
+    .files_min = 1,
+    .files_max = 1,
+    .quality = "first",
+    .chunk = 1 << 15,
+    .scratch_bytes = sizeof(struct words_scratch),
+    .rates = {[GW_PS_ADD] = 0.025f},
+    .defaults = defaults_of_walks,
     .open = open_data,
     .close = close_data,
     .prepare = prepare,

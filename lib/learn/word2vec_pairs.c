@@ -207,6 +207,13 @@ static void add_pair(struct maker *m, uint32_t in, uint32_t target, float rate,
     pairs->target_count += count;
 }
 
+static bool same_sentence(const struct maker *m, size_t i, size_t k)
+{
+    size_t sentence = m->data->words.sentence;
+    const size_t *at = m->pairs->kept_at;
+    return sentence == 0 || at[i] / sentence == at[k] / sentence;
+}
+
 /* The pairs of the window around the kept word i. */
 static bool add_window(struct maker *m, size_t i)
 {
@@ -228,7 +235,7 @@ static bool add_window(struct maker *m, size_t i)
     float rate = rate_at(m, pairs->kept_at[i]);
     size_t begin = i < width ? 0 : i - width;
     for (size_t k = begin; k <= i + width && k < m->kept_count; k++)
-        if (k != i)
+        if (k != i && same_sentence(m, i, k))
             add_pair(m, pairs->kept[k], pairs->kept[i], rate, &rng);
     return true;
 }

@@ -151,6 +151,29 @@ static bool take_text(struct growing *g, const char *text, size_t bytes)
     return true;
 }
 
+/* A line at a time. GW_EDATA: one has not so many words. */
+static enum gw_err take_lines(struct growing *g, const char *text, size_t bytes,
+                              size_t line_words, const char *path,
+                              struct gw_error *why)
+{
+    const char *end = text + bytes;
+    for (size_t line = 1; text < end; line++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *line_end = newline ? newline : end;
+        size_t before = g->words->length;
+        if (*text != '#' && !take_text(g, text, (size_t)(line_end - text)))
+            return gw_fail(why, GW_ENOMEM, "%s: more than %zu words", path,
+                           g->words->length);
+        size_t count = g->words->length - before;
+        if (count != 0 && count != line_words)
+            return gw_fail(why, GW_EDATA,
+                           "%s:%zu: a line must have %zu words, not %zu", path,
+                           line, line_words, count);
+        text = line_end + 1;
+    }
+    return GW_OK;
+}
+
 /* ---- numbers by frequency ---- */
 
 static int compare(const void *a, const void *b)
@@ -217,30 +240,36 @@ static enum gw_err order(struct gw__words *words, const char *path,
 /* ---- all of it ---- */
 
 static enum gw_err load(struct gw__words *words, int fd, const char *path,
-                        uint64_t min_count, struct gw_error *why)
+                        const struct gw__words_form *form, struct gw_error *why)
 {
     struct growing g = {.words = words};
     size_t bytes = 0;
     enum gw_err code = read_all(fd, path, &words->text, &bytes, why);
     if (code)
         return code;
-    if (!take_text(&g, words->text, bytes))
-        return gw_fail(why, GW_ENOMEM, "%s: more than %zu words", path,
+    size_t line_words = form->line_words;
+    if (line_words)
+        code = take_lines(&g, words->text, bytes, line_words, path, why);
+    else if (!take_text(&g, words->text, bytes))
+        code = gw_fail(why, GW_ENOMEM, "%s: more than %zu words", path,
                        words->length);
+    if (code)
+        return code;
     if (words->length == 0)
         return gw_fail(why, GW_EDATA, "%s: there are no words", path);
-    return order(words, path, min_count, why);
+    return order(words, path, form->min_count, why);
 }
 
 enum gw_err gw__words_load(struct gw__words *words, const char *path,
-                           uint64_t min_count, struct gw_error *why)
+                           const struct gw__words_form *form,
+                           struct gw_error *why)
 {
     *words = (struct gw__words){0};
     int fd;
     enum gw_err code = gw__file_open(path, &fd, why);
     if (code)
         return code;
-    code = load(words, fd, path, min_count, why);
+    code = load(words, fd, path, form, why);
     close(fd);
     if (code)
         gw__words_fini(words);

@@ -22,14 +22,24 @@ struct gw__words {
     size_t word_count;
     uint32_t *stream; /* the text, as numbers of words */
     size_t length;
+    size_t sentence; /* words of each, which no window leaves; 0: one of all */
     uint32_t *cells; /* hash from word to number */
     size_t cell_count;
 };
 
+struct gw__words_form {
+    uint64_t min_count; /* rarer words are taken out */
+    /* 0: lines mean nothing. Else each has so many words, but for empty ones and
+     * those that begin with '#'. */
+    size_t line_words;
+};
+
 /* GW_EDATA: the file cannot be read, has no words, or less than two different
- * ones that occur `min_count` times. On failure *words is empty. */
+ * ones that occur `min_count` times, or a line of another form. On failure
+ * *words is empty. */
 GW_MUST_CHECK enum gw_err gw__words_load(struct gw__words *words,
-                                         const char *path, uint64_t min_count,
+                                         const char *path,
+                                         const struct gw__words_form *form,
                                          struct gw_error *why);
 void gw__words_fini(struct gw__words *words);
 /* The number of a word, or word_count when it has none. */

@@ -371,6 +371,24 @@ make_rows() {
     [[ $output = *"is source; compile it first"* ]]
 }
 
+# Zachary's karate club: which of the two clubs a member joined when it fell apart.
+@test "train: deepwalk tells the factions of a graph apart, with the same bits on any servers" {
+    data=$BATS_TEST_DIRNAME/../../labs/data
+    psnode train deepwalk "$data/karate.edges" --labels "$data/karate.labels" -n 1 --parts 2 \
+        --reference -o json >one.json
+    [ "$(json same_bits <one.json)" = yes ]
+    [ "$(json labelled <one.json)" = 34 ]
+    [ "$(json seed <one.json)" = 1 ]
+    awk -v a="$(json class_accuracy <one.json)" 'BEGIN { exit !(a > 0.9) }'
+    [[ $(json nearest_34 <one.json) = *,* ]]
+    psnode train deepwalk "$data/karate.edges" -n 3 -s 2 --parts 2 -o json >three.json
+    [ "$(json digest <three.json)" = "$(json digest <one.json)" ]
+    echo "1 2 3" >wrong
+    run -65 psnode train deepwalk wrong
+    [[ $output = *"wrong:1: a line must have 2 words, not 3"* ]]
+    run -64 psnode train mf --labels "$data/karate.labels"
+}
+
 @test "train: word2vec prints neighbours, and Hogwild's speed beside" {
     awk 'BEGIN { for (i = 0; i < 400; i++)
         print "the king and the queen of the city went to war for water" }' \

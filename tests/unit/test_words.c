@@ -88,7 +88,7 @@ START_TEST(bad_configs_are_refused)
     task_expect_refused(&run, GW_EINVAL, "subsampling");
     run.config = good;
     run.config.train = NULL;
-    task_expect_refused(&run, GW_EINVAL, "no text");
+    task_expect_refused(&run, GW_EINVAL, "no text or edge list");
 }
 END_TEST
 

@@ -23,6 +23,7 @@
  *     mf        matrix factorisation of made-up ratings; "user" and "item"
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
  *               good with parts of 500 to 2000 words, up to 8 of them
+ *     deepwalk  the same on random walks over a graph: vectors of its nodes
  *     drift     linear regression on an endless stream whose truth moves; "w"
  *     net       a network from a file on LibSVM data; "net", and "embedding"
  *               where it begins with one
@@ -51,6 +52,7 @@ enum gw_task_kind {
     GW_TASK_LINEAR,
     GW_TASK_MF,
     GW_TASK_WORD2VEC,
+    GW_TASK_DEEPWALK,
     GW_TASK_DRIFT,
     GW_TASK_CARTPOLE,
     GW_TASK_NET,
@@ -60,8 +62,9 @@ enum gw_task_kind {
 /* Begin with gw_task_defaults: zero is a value like others. */
 struct gw_task_config {
     enum gw_task_kind kind;
-    const char *train; /* lr, linear, net: LibSVM; word2vec: text; else NULL */
-    const char *test;  /* lr, linear, net: LibSVM, or NULL; else NULL */
+    const char *train;   /* lr, linear, net: LibSVM; word2vec: text;
+                          deepwalk: edges; else NULL */
+    const char *test;    /* lr, linear, net: LibSVM, or NULL; else NULL */
     const char *network; /* net: gradwire-network(5); else NULL */
     uint64_t seed;
     uint64_t epochs; /* as planned; word2vec's rate falls to nothing by then */
@@ -86,7 +89,9 @@ struct gw_task_config {
          * that are drawn first, which leaves less to pull and to push; 0: from
          * all words, as word2vec.c does. */
         uint32_t pool;
-    } words;
+        /* deepwalk: walks that begin at each node, and the nodes of each. */
+        uint32_t walks, length;
+    } words; /* of deepwalk, too, whose words are nodes */
     struct {
         uint32_t features;
         size_t rows;   /* of an epoch; the stream goes on with the next one */
@@ -105,7 +110,7 @@ struct gw_task_config {
     } net;
 };
 
-/* "lr", "linear", "mf", "word2vec", "drift", "cartpole", "net" */
+/* "lr", "linear", "mf", "word2vec", "deepwalk", "drift", "cartpole", "net" */
 GW_API const char *gw_task_name(enum gw_task_kind kind);
 /* A good beginning for that model; GW_EINVAL: there is no such model. */
 GW_API GW_MUST_CHECK enum gw_err gw_task_defaults(const char *name,
@@ -145,13 +150,14 @@ struct gw_unit_place {
                              floor((p+1)n/P) of the batch's n */
 };
 
-/* Sums over samples. word2vec's samples are pairs of words; those of the others
+/* Sums over samples. word2vec's and deepwalk's samples are pairs of words; those of the others
  * are rows. */
 struct gw_unit_sums {
     uint64_t rows, samples;
-    double loss;    /* log loss; half the squared error; cartpole: what the
+    double loss; /* log loss; half the squared error; cartpole: what the
                        agent minimises, the mean of an episode's steps */
-    uint64_t right; /* lr: rows told right; word2vec: pairs whose word scores
+    uint64_t
+        right; /* lr: rows told right; word2vec, deepwalk: pairs whose word scores
                        above all that were drawn against it; cartpole: steps */
     /* cartpole: what the loss consists of, sums over steps */
     double policy_loss, value_loss, entropy;
@@ -216,7 +222,7 @@ struct gw_task_score {
     double quality; /* what gw_task_quality names */
 };
 
-/* "accuracy" (lr, net), "rmse" (linear, mf, drift), "first" (word2vec: the share of pairs
+/* "accuracy" (lr, net), "rmse" (linear, mf, drift), "first" (word2vec, deepwalk: the share of pairs
  * whose word scores above all that were drawn against it), "return" (cartpole:
  * the mean number of steps of an episode) */
 GW_API const char *gw_task_quality(const struct gw_task *task);
@@ -227,7 +233,7 @@ GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
  * the last thousand rows of the epoch before `epochs`, and the test set the
  * thousand that come then; of cartpole likewise a hundred episodes. word2vec's
  * train set is the text, with pairs and negatives of its own that are always
- * the same. GW_ENOTSUP: there is no test set (lr, linear and net without a file, word2vec);
+ * the same. GW_ENOTSUP: there is no test set (lr, linear and net without a file, word2vec and deepwalk);
  * else what `fetch` says. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
@@ -276,8 +282,9 @@ gw_local_batch(struct gw_local *local, struct gw_unit *unit, uint64_t epoch,
 
 /* ---- words ---- */
 
-/* The vocabulary of a word2vec task; a word's number is its key in both tables.
- * Ordered by frequency, the most frequent first. */
+/* The vocabulary of a word2vec task, or the nodes of a deepwalk task; a word's
+ * number is its key in both tables. Ordered by frequency, the most frequent
+ * first; nodes by their edges. */
 GW_API size_t gw_words_count(const struct gw_task *task);
 /* Not terminated: *bytes is set. */
 GW_API const char *gw_words_word(const struct gw_task *task, size_t number,
@@ -315,6 +322,15 @@ gw_embedding_nearest(const struct gw_embedding *words, const char *word,
 GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_analogies(const struct gw_embedding *words, const char *path,
                        size_t *asked, size_t *right, struct gw_error *why);
+
+/* How well the vectors tell classes apart. A file has lines "WORD CLASS", empty
+ * ones and those that begin with '#' aside. Each word is given to the class
+ * whose other words' mean is nearest to it: *right of *asked so, those of words
+ * that there are. GW_EDATA: the file cannot be read, or a line has other than
+ * two words. */
+GW_API GW_MUST_CHECK enum gw_err
+gw_embedding_classes(const struct gw_embedding *words, const char *path,
+                     size_t *asked, size_t *right, struct gw_error *why);
 
 /* What a parameter server has to beat: the same word2vec in one process, whose
  * threads change one memory without locks (Niu et al. 2011, as word2vec.c). */
