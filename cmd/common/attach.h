@@ -92,7 +92,8 @@
  *              or null; "serves": the primary has taken the slot over
  *    "clocks": {"mode", "data_epoch", "batch", "batches", "parts",
  *               "data_epochs", "rounds", "closed", "units", "expected",
- *               "skipped", "dropped", "redone",
+ *               "skipped", "parts_dropped" (of the skipped, by the death of
+ *               a worker), "dropped", "redone",
  *               "staleness": [units, ...], "done"},
  *    "curve": [{"data_epoch", "units", "samples", "right", "loss",
  *               "seconds", "row_writes", "row_writes_lost"}],

@@ -30,8 +30,8 @@ static bool reference, baseline;
 
 /* clang-format off */
 #define WORK_SPECS                                                             \
-    {"mode", 'm', OPTION_TEXT, &mode, "MODE", "bsp, ssp:S, asp or kofn:K",     \
-     "bsp|ssp:2|asp|kofn:3"},                                                  \
+    {"mode", 'm', OPTION_TEXT, &mode, "MODE", "bsp, ssp:S, asp or kofn:K; with +drop a dead worker's share is left out",     \
+     "bsp|ssp:2|asp|kofn:3|bsp+drop"},                                                  \
     {"parts", 'p', OPTION_UNSIGNED, &parts, "P",                               \
      "of a batch (default: as many as workers when it begins)", NULL},                        \
     {"test", 't', OPTION_TEXT, &test, "FILE",                                  \

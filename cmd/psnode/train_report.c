@@ -282,6 +282,8 @@ struct output *train_report_result(struct train_report *r)
     output_note_integer(o, "units", integer_of(clock, "units", 0));
     output_note_integer(o, "dropped", integer_of(clock, "dropped", 0));
     output_note_integer(o, "redone", integer_of(clock, "redone", 0));
+    output_note_integer(o, "parts_dropped",
+                        integer_of(clock, "parts_dropped", 0));
     output_note_integer(o, "lost", integer_of(status, "lost", 0));
     output_note_integer(o, "doubled", integer_of(status, "doubled", 0));
     output_note_integer(o, "recoveries",

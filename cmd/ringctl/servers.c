@@ -59,10 +59,12 @@ static void note_progress(struct output *output, const json_t *status)
     const json_t *clock = json_object_get(status, "clocks");
     snprintf(text, sizeof text,
              "%s, step %" PRId64 ", %" PRId64 " of %" PRId64 " units, %" PRId64
-             " dropped, %" PRId64 " redone",
+             " dropped, %" PRId64 " redone, %" PRId64
+             " parts left out with a dead worker",
              text_of(clock, "mode", "?"), integer_of(status, "step", 0),
              integer_of(clock, "units", 0), integer_of(clock, "expected", 0),
-             integer_of(clock, "dropped", 0), integer_of(clock, "redone", 0));
+             integer_of(clock, "dropped", 0), integer_of(clock, "redone", 0),
+             integer_of(clock, "parts_dropped", 0));
     output_note_text(output, "work", text);
 }
 
@@ -72,7 +74,7 @@ static void note_servers(struct output *output, const json_t *status)
                                         "servers", "workers",    "replicas",
                                         "lost",    "doubled"};
     static const char *const counts[] = {"units", "expected", "dropped",
-                                         "redone"};
+                                         "redone", "parts_dropped"};
     const json_t *clock = json_object_get(status, "clocks");
     output_note_text(output, "run", text_of(status, "run", "?"));
     output_note_text(output, "state", text_of(status, "state", "?"));

@@ -32,7 +32,7 @@ extern unsigned task_count;
     {"l2", 0, OPTION_REAL, &task_given.l2, "L",                                \
      "weight decay (a ring: 1e-4)", NULL},                                     \
     {"mode", 0, OPTION_TEXT, &task_given.mode, "MODE",                         \
-     "servers: bsp, ssp:S, asp or kofn:K (bsp)", NULL},                        \
+     "servers: bsp, ssp:S, asp or kofn:K (bsp), each with +drop or not", NULL},                        \
     {"parts", 0, OPTION_UNSIGNED, &task_given.parts, "P",                      \
      "servers: of a batch; 0: one a worker", NULL},                            \
     {"set", 0, OPTION_TEXT, &task_given.settings, "NAME=VALUE,...",            \

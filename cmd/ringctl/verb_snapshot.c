@@ -51,7 +51,7 @@ static int run_mode(int operand_count, char **operands)
 
 const struct command command_mode = {
     .name = "mode",
-    .operands = "bsp|ssp:S|asp|kofn:K",
+    .operands = "bsp|ssp:S|asp|kofn:K[+drop]",
     .help = "parameter servers: whom a worker waits for, from the next unit on",
     .examples = "ringctl mode ssp:2\n",
     .operands_min = 1,

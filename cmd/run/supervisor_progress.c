@@ -4,7 +4,8 @@
  *
  * lost and doubled count units of work, by the clock's count against the plan.
  * Of epochs * batches batches, each in its parts, every part is applied once
- * (`units`), but for those without which kofn closed a round (`skipped`):
+ * (`units`), but for those without which kofn closed a round and those that a
+ * mode with +drop left out when their worker died (`skipped`):
  *
  *     expected = parts of the batches that were begun
  *                + batches to come * parts of one now

@@ -225,16 +225,17 @@ static json_t *clock_json(const struct run *run, const struct progress_of *p)
                               json_integer((json_int_t)clock->staleness[i]));
     return json_pack(
         "{s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-        "s:o, s:b}",
+        "s:I, s:o, s:b}",
         "mode", gw_ps_mode_print(&clock->mode, mode, sizeof mode), "data_epoch",
         (json_int_t)clock->epoch, "batch", (json_int_t)clock->batch, "batches",
         (json_int_t)clock->plan.batches, "parts", (int)clock->parts,
         "data_epochs", (json_int_t)clock->plan.epochs, "rounds",
         (json_int_t)p->rounds, "closed", (json_int_t)clock->closed, "units",
         (json_int_t)clock->units, "expected", (json_int_t)p->expected,
-        "skipped", (json_int_t)clock->skipped, "dropped",
-        (json_int_t)clock->dropped, "redone", (json_int_t)clock->redone,
-        "staleness", staleness, "done", (int)clock->done);
+        "skipped", (json_int_t)clock->skipped, "parts_dropped",
+        (json_int_t)clock->parts_dropped, "dropped", (json_int_t)clock->dropped,
+        "redone", (json_int_t)clock->redone, "staleness", staleness, "done",
+        (int)clock->done);
 }
 
 /* What the loss of an agent consists of: means over steps. */

@@ -149,7 +149,8 @@ void verb_mode(const struct request *request)
     else if (request->run->work.kind == WORK_NONE)
         refuse(request, GW_EINVAL, "there is no work whose mode could change");
     else if (!mode)
-        refuse(request, GW_EINVAL, "\"mode\" is bsp, ssp:S, asp or kofn:K");
+        refuse(request, GW_EINVAL,
+               "\"mode\" is bsp, ssp:S, asp or kofn:K, and +drop");
     else if (gw_ps_mode_parse(mode, &order.mode, &why) ||
              work_check_mode(&request->run->work, &order.mode, &why))
         refuse(request, why.code, "%s", why.text);

@@ -55,13 +55,20 @@ bool gw__clock_has(const struct gw__clock *clock, struct gw__alive who)
     return false;
 }
 
-static void remove_worker(struct gw__clock *clock, unsigned at)
+/* All that have gone give back what they had before the first one is forgotten:
+ * whose a part is goes by places. */
+static void remove_workers(struct gw__clock *clock)
 {
-    gw__clock_drop(clock, &clock->workers[at]);
-    gw__clock_return(clock, &clock->workers[at]);
-    clock->worker_count--;
-    memmove(clock->workers + at, clock->workers + at + 1,
-            (clock->worker_count - at) * sizeof *clock->workers);
+    unsigned left = 0;
+    for (unsigned i = clock->worker_count; i-- > 0;)
+        if (!gw__clock_has(clock, clock->workers[i].who)) {
+            gw__clock_drop(clock, &clock->workers[i]);
+            gw__clock_return(clock, i);
+        }
+    for (unsigned i = 0; i < clock->worker_count; i++)
+        if (gw__clock_has(clock, clock->workers[i].who))
+            clock->workers[left++] = clock->workers[i];
+    clock->worker_count = left;
 }
 
 /* Its place is by node: the dealing of parts goes by places. */
@@ -84,9 +91,7 @@ static enum gw_err apply_workers(struct gw__clock *clock,
     clock->alive_count = command->count;
     memcpy(clock->alive, command->alive,
            command->count * sizeof *command->alive);
-    for (unsigned i = clock->worker_count; i-- > 0;)
-        if (!gw__clock_has(clock, clock->workers[i].who))
-            remove_worker(clock, i);
+    remove_workers(clock);
     return GW_OK;
 }
 

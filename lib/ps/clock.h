@@ -20,6 +20,12 @@
  * slots agree on what has happened, in which order, and, with closing k, on
  * what a pull that was granted k sees.
  *
+ * A mode with `drop` does not give back what a worker that died had: its share
+ * of the open round (the part that it held and those that it would have got) is
+ * skipped, and the sum of what came is multiplied by parts / parts that came.
+ * The model learns from less data for a while, and no worker does anything
+ * twice. A part that was done when its worker died has come.
+ *
  *     unit:   free --granted--> leased --NEXT--> done --round closes--> closed
  *               ^                  |                       (ssp, asp: at once)
  *               +--- its worker dies
@@ -47,7 +53,7 @@
  * same bits each time.
  *
  * Every part that was dealt out of a batch ends once: applied (`units`), or
- * `skipped` (kofn: its round closed without it).
+ * `skipped` (kofn: its round closed without it; drop: its worker died).
  */
 #ifndef GW__PS_CLOCK_H
 #define GW__PS_CLOCK_H

@@ -55,19 +55,21 @@ void gw__get_closing(struct gw__reader *r, struct gw__closing *closing)
 
 /* ---- commands ---- */
 
-static void put_mode(struct gw__writer *w, const struct gw_ps_mode *mode)
+void gw__put_mode(struct gw__writer *w, const struct gw_ps_mode *mode)
 {
     gw__put_u8(w, mode->kind);
     gw__put_u32(w, mode->bound);
+    gw__put_u8(w, mode->drop);
 }
 
-static void get_mode(struct gw__reader *r, struct gw_ps_mode *mode)
+void gw__get_mode(struct gw__reader *r, struct gw_ps_mode *mode)
 {
     mode->kind = (enum gw_ps_mode_kind)gw__get_u8_below(r, GW_PS_MODES);
     mode->bound = gw__get_u32(r);
+    mode->drop = gw__get_bool(r);
 }
 
-static void put_plan(struct gw__writer *w, const struct gw_ps_plan *plan)
+void gw__put_plan(struct gw__writer *w, const struct gw_ps_plan *plan)
 {
     gw__put_u64(w, plan->epochs);
     gw__put_u64(w, plan->batches);
@@ -77,7 +79,7 @@ static void put_plan(struct gw__writer *w, const struct gw_ps_plan *plan)
     gw__put_f64(w, plan->until);
 }
 
-static void get_plan(struct gw__reader *r, struct gw_ps_plan *plan)
+void gw__get_plan(struct gw__reader *r, struct gw_ps_plan *plan)
 {
     plan->epochs = gw__get_u64(r);
     plan->batches = gw__get_u64(r);
@@ -113,9 +115,9 @@ size_t gw__clock_encode(const struct gw__clock_command *command, void *out,
         gw__put_f64(&w, command->weight);
     }
     if (command->kind == GW__CLOCK_PLAN || command->kind == GW__CLOCK_MODE)
-        put_mode(&w, &command->mode);
+        gw__put_mode(&w, &command->mode);
     if (command->kind == GW__CLOCK_PLAN)
-        put_plan(&w, &command->plan);
+        gw__put_plan(&w, &command->plan);
     for (unsigned i = 0;
          command->kind == GW__CLOCK_WORKERS && i < command->count; i++)
         put_alive(&w, command->alive[i]);
@@ -140,9 +142,9 @@ enum gw_err gw__clock_decode(const void *data, size_t bytes,
         gw__reader_demand(&r, isfinite(command->sum) && command->weight >= 0);
     }
     if (command->kind == GW__CLOCK_PLAN || command->kind == GW__CLOCK_MODE)
-        get_mode(&r, &command->mode);
+        gw__get_mode(&r, &command->mode);
     if (command->kind == GW__CLOCK_PLAN)
-        get_plan(&r, &command->plan);
+        gw__get_plan(&r, &command->plan);
     for (unsigned i = 0;
          command->kind == GW__CLOCK_WORKERS && i < command->count; i++)
         command->alive[i] = get_alive(&r);

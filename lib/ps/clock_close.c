@@ -155,7 +155,9 @@ void gw__clock_break_round(struct gw__clock *clock)
 {
     if (!clock->open)
         return;
-    if (count(clock, PART_DONE) + count(clock, PART_LEASED) == 0) {
+    if (count(clock, PART_DONE) + count(clock, PART_LEASED) +
+            count(clock, PART_DROPPED) ==
+        0) {
         clock->next.part = count(clock, PART_GONE);
         clock->open = false;
         return;

@@ -81,24 +81,69 @@ static bool grant_returned(struct gw__clock *clock, struct worker *worker)
     return true;
 }
 
-void gw__clock_return(struct gw__clock *clock, struct worker *worker)
+static bool is_own(const struct gw__clock *clock, unsigned place, uint32_t j)
 {
-    if (worker->hold == HOLDS_LOOSE && has_plan(clock)) {
-        clock->returned[clock->returned_count++] = worker->work;
-        clock->redone++;
-    } else if (worker->hold == HOLDS_PART) {
-        struct part *part = &clock->parts[worker->work.part];
-        part->state = has_plan(clock) ? PART_FREE : PART_GONE;
-        clock->redone += has_plan(clock);
+    const struct worker *worker = &clock->workers[place];
+    const struct gw__unit *unit = &clock->parts[j].unit;
+    if (has_plan(clock))
+        return j % clock->worker_count == place;
+    return unit->node == worker->who.node &&
+           unit->incarnation == worker->who.incarnation;
+}
+
+/* What is left out of the batch counts as skipped at once. */
+static void count_dropped(struct gw__clock *clock)
+{
+    clock->skipped++;
+    clock->parts_dropped++;
+}
+
+/* What the worker holds, and the parts of the open round that it would have
+ * had. A part that was done has come. */
+static void drop_share(struct gw__clock *clock, unsigned place)
+{
+    const struct worker *worker = &clock->workers[place];
+    if (worker->hold == HOLDS_LOOSE)
+        count_dropped(clock);
+    for (uint32_t j = 0; clock->open && j < clock->part_count; j++) {
+        struct part *part = &clock->parts[j];
+        bool held = part->state == PART_LEASED && worker->hold == HOLDS_PART &&
+                    worker->work.part == j;
+        if (!held && !(part->state == PART_FREE && is_own(clock, place, j)))
+            continue;
+        part->state = PART_DROPPED;
+        count_dropped(clock);
     }
-    worker->hold = HOLDS_NONE;
-    /* Without a plan a part is one worker's: nobody else will do it. */
-    for (uint32_t j = 0;
-         !has_plan(clock) && clock->open && j < clock->part_count; j++)
-        if (clock->parts[j].state == PART_FREE &&
-            clock->parts[j].unit.node == worker->who.node &&
-            clock->parts[j].unit.incarnation == worker->who.incarnation)
+}
+
+/* Another worker does it again. */
+static void free_unit(struct gw__clock *clock, const struct worker *worker)
+{
+    if (worker->hold == HOLDS_LOOSE)
+        clock->returned[clock->returned_count++] = worker->work;
+    else if (worker->hold == HOLDS_PART)
+        clock->parts[worker->work.part].state = PART_FREE;
+    clock->redone += worker->hold == HOLDS_LOOSE || worker->hold == HOLDS_PART;
+}
+
+/* Without a plan a part is one worker's: nobody else will do it. */
+static void forget_parts(struct gw__clock *clock, unsigned place)
+{
+    for (uint32_t j = 0; clock->open && j < clock->part_count; j++)
+        if (clock->parts[j].state <= PART_LEASED && is_own(clock, place, j))
             clock->parts[j].state = PART_GONE;
+}
+
+void gw__clock_return(struct gw__clock *clock, unsigned place)
+{
+    struct worker *worker = &clock->workers[place];
+    if (!has_plan(clock))
+        forget_parts(clock, place);
+    else if (!clock->mode.drop)
+        free_unit(clock, worker);
+    else
+        drop_share(clock, place);
+    worker->hold = HOLDS_NONE;
 }
 
 /* ---- batches ---- */
@@ -149,16 +194,6 @@ static void open_round(struct gw__clock *clock)
             clock->parts[j].unit = gw__unit_of(&clock->workers[j]);
     }
     clock->next.part = 0;
-}
-
-static bool is_own(const struct gw__clock *clock, unsigned place, uint32_t j)
-{
-    const struct worker *worker = &clock->workers[place];
-    const struct gw__unit *unit = &clock->parts[j].unit;
-    if (has_plan(clock))
-        return j % clock->worker_count == place;
-    return unit->node == worker->who.node &&
-           unit->incarnation == worker->who.incarnation;
 }
 
 static bool grant_part(struct gw__clock *clock, unsigned place)

@@ -162,6 +162,7 @@ void gw__clock_status(const struct gw__clock *clock,
     status->skipped = clock->skipped;
     status->dropped = clock->dropped;
     status->redone = clock->redone;
+    status->parts_dropped = clock->parts_dropped;
     memcpy(status->staleness, clock->staleness, sizeof status->staleness);
     status->worker_count = clock->worker_count;
     for (unsigned i = 0; i < clock->worker_count; i++) {

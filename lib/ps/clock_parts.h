@@ -29,7 +29,8 @@ enum part_state {
     PART_FREE,
     PART_LEASED,
     PART_DONE,
-    PART_GONE /* not of this round (any more) */
+    PART_GONE,   /* not of this round (any more) */
+    PART_DROPPED /* its worker has died, and the mode drops its share */
 };
 
 /* Of losses, as workers report them. */
@@ -91,6 +92,7 @@ struct gw__clock {
 
     uint64_t dealt; /* parts of all batches that were begun */
     uint64_t units, skipped, dropped, redone;
+    uint64_t parts_dropped; /* of the skipped: their worker had died */
     uint64_t staleness[GW_PS_STALENESS_MAX + 1];
 
     uint64_t closed; /* the newest closing */
@@ -124,8 +126,9 @@ struct worker *gw__clock_worker(struct gw__clock *clock, struct gw__alive who);
 /* Deals to those who ask, as far as the mode allows. True: somebody got a
  * unit. */
 bool gw__clock_deal(struct gw__clock *clock);
-/* The unit of `worker`, which is gone, is free again. */
-void gw__clock_return(struct gw__clock *clock, struct worker *worker);
+/* The worker at this place is gone: its unit is free again or, if the mode
+ * drops, its share of the open round is left out. */
+void gw__clock_return(struct gw__clock *clock, unsigned place);
 /* All that the plan has was dealt, done and closed. */
 bool gw__clock_is_done(const struct gw__clock *clock);
 uint64_t gw__clock_slowest(const struct gw__clock *clock);
@@ -144,6 +147,13 @@ static inline void gw__clock_raise(struct worker *worker, uint64_t at)
 void gw__clock_next_batch(struct gw__clock *clock);
 /* Is there room for what the units under way may close? */
 bool gw__clock_has_room(const struct gw__clock *clock);
+
+/* ---- clock_bytes.c ---- */
+
+void gw__put_mode(struct gw__writer *writer, const struct gw_ps_mode *mode);
+void gw__get_mode(struct gw__reader *reader, struct gw_ps_mode *mode);
+void gw__put_plan(struct gw__writer *writer, const struct gw_ps_plan *plan);
+void gw__get_plan(struct gw__reader *reader, struct gw_ps_plan *plan);
 
 /* ---- clock_look.c ---- */
 

@@ -105,16 +105,10 @@ static void put_barriers(struct gw__writer *w, const struct gw__clock *clock)
 size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
 {
     struct gw__writer w = gw__writer_on(out, room);
-    gw__put_u8(&w, clock->mode.kind);
-    gw__put_u32(&w, clock->mode.bound);
+    gw__put_mode(&w, &clock->mode);
     gw__put_u8(&w, clock->planned);
     gw__put_u8(&w, clock->started);
-    gw__put_u64(&w, clock->plan.epochs);
-    gw__put_u64(&w, clock->plan.batches);
-    gw__put_u32(&w, clock->plan.parts);
-    gw__put_u32(&w, clock->plan.workers);
-    gw__put_u8(&w, clock->plan.has_until);
-    gw__put_f64(&w, clock->plan.until);
+    gw__put_plan(&w, &clock->plan);
     put_workers(&w, clock);
     put_deal(&w, clock);
     put_barriers(&w, clock);
@@ -125,6 +119,7 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
     gw__put_u64(&w, clock->skipped);
     gw__put_u64(&w, clock->dropped);
     gw__put_u64(&w, clock->redone);
+    gw__put_u64(&w, clock->parts_dropped);
     for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++)
         gw__put_u64(&w, clock->staleness[i]);
     gw__put_u64(&w, clock->pruned);
@@ -166,7 +161,7 @@ static void get_deal(struct gw__reader *r, struct gw__clock *clock)
     clock->open = gw__get_bool(r);
     clock->part_count = gw__get_u8_below(r, GW_PS_NODES + 1);
     for (uint32_t j = 0; j < clock->part_count; j++) {
-        clock->parts[j].state = gw__get_u8_below(r, PART_GONE + 1);
+        clock->parts[j].state = gw__get_u8_below(r, PART_DROPPED + 1);
         clock->parts[j].unit = get_unit(r);
         clock->parts[j].reported = get_reported(r);
     }
@@ -210,7 +205,7 @@ static void freshen(struct gw__clock *clock)
             clock->returned[clock->returned_count++] = worker->work;
     }
     for (uint32_t j = 0; j < clock->part_count; j++)
-        if (clock->parts[j].state != PART_GONE)
+        if (clock->parts[j].state < PART_GONE)
             clock->parts[j] = (struct part){.state = PART_FREE};
     if (!clock->plan.batches)
         clock->open = false, clock->part_count = 0;
@@ -224,16 +219,10 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
 {
     struct gw__reader r = gw__reader_on(data, bytes);
     gw__clock_clear(clock);
-    clock->mode.kind = (enum gw_ps_mode_kind)gw__get_u8_below(&r, GW_PS_MODES);
-    clock->mode.bound = gw__get_u32(&r);
+    gw__get_mode(&r, &clock->mode);
     clock->planned = gw__get_bool(&r);
     clock->started = gw__get_bool(&r);
-    clock->plan.epochs = gw__get_u64(&r);
-    clock->plan.batches = gw__get_u64(&r);
-    clock->plan.parts = gw__get_u32(&r);
-    clock->plan.workers = gw__get_u32(&r);
-    clock->plan.has_until = gw__get_bool(&r);
-    clock->plan.until = gw__get_f64(&r);
+    gw__get_plan(&r, &clock->plan);
     gw__reader_demand(&r, clock->plan.parts <= GW_PS_NODES);
     get_workers(&r, clock);
     get_deal(&r, clock);
@@ -245,6 +234,7 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
     clock->skipped = gw__get_u64(&r);
     clock->dropped = gw__get_u64(&r);
     clock->redone = gw__get_u64(&r);
+    clock->parts_dropped = gw__get_u64(&r);
     for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++)
         clock->staleness[i] = gw__get_u64(&r);
     get_closings(&r, clock);

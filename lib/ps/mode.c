@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Modes and updaters as people write them: "bsp", "ssp:2", "asp", "kofn:3".
+ * Modes and updaters as people write them: "bsp", "ssp:2", "asp", "kofn:3", and
+ * "bsp+drop".
  */
 #include <gradwire/ps.h>
 
@@ -31,16 +32,23 @@ const char *gw_ps_updater_name(enum gw_ps_updater updater)
     return updater < GW_PS_UPDATERS ? updaters[updater] : "?";
 }
 
-/* Digits only, and no more than 9 of them. */
-static bool parse_bound(const char *text, unsigned *bound)
+/* Digits only, and no more than 9 of them; behind it the rest of the mode. */
+static bool parse_bound(const char **text, unsigned *bound)
 {
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > 9 || text[digits])
+    size_t digits = strspn(*text, "0123456789");
+    if (digits == 0 || digits > 9)
         return false;
     *bound = 0;
-    for (; *text; text++)
-        *bound = *bound * 10 + (unsigned)(*text - '0');
+    for (; digits > 0; digits--)
+        *bound = *bound * 10 + (unsigned)(*(*text)++ - '0');
     return true;
+}
+
+/* "", or what the mode does with a dead worker's share. */
+static bool parse_drop(const char *text, bool *drop)
+{
+    *drop = strcmp(text, "+drop") == 0;
+    return *drop || !*text;
 }
 
 static enum gw_err refuse_bound(const char *text, unsigned kind,
@@ -57,23 +65,31 @@ static enum gw_err refuse_bound(const char *text, unsigned kind,
 enum gw_err gw_ps_mode_parse(const char *text, struct gw_ps_mode *mode,
                              struct gw_error *why)
 {
-    size_t length = strcspn(text, ":");
+    size_t length = strcspn(text, ":+");
     bool numbered = text[length] == ':';
     for (unsigned kind = 0; kind < GW_PS_MODES; kind++) {
         if (strlen(modes[kind].name) != length ||
             strncmp(text, modes[kind].name, length) != 0)
             continue;
         unsigned bound = 0;
+        const char *rest = text + length + numbered;
+        bool drop;
         if (numbered != (modes[kind].most > 0) ||
-            (numbered && !parse_bound(text + length + 1, &bound)) ||
+            (numbered && !parse_bound(&rest, &bound)) ||
             bound < modes[kind].least || bound > modes[kind].most)
             return refuse_bound(text, kind, why);
-        *mode = (struct gw_ps_mode){(enum gw_ps_mode_kind)kind, bound};
+        if (!parse_drop(rest, &drop))
+            return gw_fail(why, GW_EINVAL,
+                           "\"%.40s\": after the mode comes +drop or nothing",
+                           text);
+        *mode = (struct gw_ps_mode){(enum gw_ps_mode_kind)kind, bound, drop};
         return GW_OK;
     }
-    return gw_fail(why, GW_EINVAL,
-                   "\"%.40s\" is no mode; there are bsp, ssp:S, asp and kofn:K",
-                   text);
+    return gw_fail(
+        why, GW_EINVAL,
+        "\"%.40s\" is no mode; there are bsp, ssp:S, asp and kofn:K, "
+        "and each with +drop",
+        text);
 }
 
 char *gw_ps_mode_print(const struct gw_ps_mode *mode, char *out, size_t room)
@@ -81,8 +97,10 @@ char *gw_ps_mode_print(const struct gw_ps_mode *mode, char *out, size_t room)
     if (mode->kind >= GW_PS_MODES)
         snprintf(out, room, "?");
     else if (modes[mode->kind].most == 0)
-        snprintf(out, room, "%s", modes[mode->kind].name);
+        snprintf(out, room, "%s%s", modes[mode->kind].name,
+                 mode->drop ? "+drop" : "");
     else
-        snprintf(out, room, "%s:%u", modes[mode->kind].name, mode->bound);
+        snprintf(out, room, "%s:%u%s", modes[mode->kind].name, mode->bound,
+                 mode->drop ? "+drop" : "");
     return out;
 }

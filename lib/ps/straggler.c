@@ -164,6 +164,7 @@ enum gw_err gw__straggler_ask(const struct gw__straggler_watch *watch,
                               struct gw_ps_mode *mode, struct gw_error *why)
 {
     *mode = straggler->choose(&watch->round);
+    mode->drop = clock->mode.drop;
     if (mode->kind == clock->mode.kind && mode->bound == clock->mode.bound)
         return GW_PENDING;
     enum gw_err err = gw__clock_check_mode(clock, mode, why);

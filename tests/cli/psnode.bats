@@ -425,6 +425,18 @@ make_rows() {
     [ "$(json digest <broken.json)" = "$(json digest <whole.json)" ]
 }
 
+@test "train: with +drop a killed worker's share is left out, and nothing is lost" {
+    start drop.json train drift -s 1 -n 3 -p 3 -E 20 --set rows=1000 \
+        --mode bsp+drop --compute 10ms --name drop -o json
+    until_true 60 ringctl --run drop wait 'step>=5'
+    run -0 ringctl --run drop kill worker 1
+    wait "${started[-1]}"
+    [ "$(json parts_dropped <drop.json)" = 1 ]
+    [ "$(json redone <drop.json)" = 0 ]
+    [ "$(json lost <drop.json)" = 0 ]
+    [ "$(json doubled <drop.json)" = 0 ]
+}
+
 units_of() {
     ringctl --run "$1" clocks -o csv | awk -F, -v worker="$2" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }

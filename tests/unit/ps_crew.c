@@ -228,6 +228,13 @@ void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
 
 void ps_crew_end(struct crew *c, uint64_t seed, unsigned deaths)
 {
+    struct gw_ps_clock_status status;
+    ps_crew_end_status(c, seed, deaths, &status);
+}
+
+void ps_crew_end_status(struct crew *c, uint64_t seed, unsigned deaths,
+                        struct gw_ps_clock_status *status)
+{
     for (unsigned t = 0; !ps_crew_all_done(c); t++) {
         ck_assert_msg(t < 200000, "seed %llu: never done",
                       (unsigned long long)seed);
@@ -235,9 +242,8 @@ void ps_crew_end(struct crew *c, uint64_t seed, unsigned deaths)
         if (gw_rng_below(&c->rng, 20) == 0)
             copy(c);
     }
-    struct gw_ps_clock_status status;
-    gw__clock_status(c->clock, &status);
-    ck_assert_uint_eq(status.units, c->applied);
-    ck_assert_uint_eq(status.dealt, status.units + status.skipped);
+    gw__clock_status(c->clock, status);
+    ck_assert_uint_eq(status->units, c->applied);
+    ck_assert_uint_eq(status->dealt, status->units + status->skipped);
     gw__clock_destroy(&c->clock);
 }

@@ -53,7 +53,9 @@ void ps_crew_begin_parts(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
 /* With a stop rule: the loss of a sample in epoch e is EPOCHS - e. */
 void ps_crew_begin_until(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                          unsigned workers, double until);
-/* Until all is done. */
+/* Until all is done; how the clock was then. */
+void ps_crew_end_status(struct crew *c, uint64_t seed, unsigned deaths,
+                        struct gw_ps_clock_status *status);
 void ps_crew_end(struct crew *c, uint64_t seed, unsigned deaths);
 void ps_crew_run(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                  unsigned deaths);

@@ -12,7 +12,9 @@
 
 static struct gw_error why;
 
-static const struct gw_ps_mode bsp = {GW_PS_BSP, 0}, asp = {GW_PS_ASP, 0};
+static const struct gw_ps_mode bsp = {.kind = GW_PS_BSP},
+                               asp = {.kind = GW_PS_ASP},
+                               bsp_drop = {.kind = GW_PS_BSP, .drop = true};
 
 static void check_once(const struct crew *c, uint64_t seed)
 {
@@ -35,7 +37,8 @@ START_TEST(each_unit_closes_once)
         ps_crew_run(&c, seed, asp, seed % 3 ? 8 : 0);
         check_once(&c, seed);
         ps_crew_run(&c, seed,
-                    (struct gw_ps_mode){GW_PS_SSP, (unsigned)(seed % 4)},
+                    (struct gw_ps_mode){.kind = GW_PS_SSP,
+                                        .bound = (unsigned)(seed % 4)},
                     seed % 3 ? 8 : 0);
         check_once(&c, seed);
     }
@@ -61,7 +64,8 @@ START_TEST(parts_follow_workers)
     static struct crew c;
     unsigned most = 0, least = UINT32_MAX;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        const struct gw_ps_mode modes[] = {bsp, asp, {GW_PS_SSP, 1}};
+        const struct gw_ps_mode modes[] = {
+            bsp, asp, {.kind = GW_PS_SSP, .bound = 1}};
         ps_crew_begin_parts(&c, seed, modes[seed % 3], 3, 0);
         ps_crew_end(&c, seed, 8);
         check_whole(&c, seed);
@@ -133,8 +137,9 @@ START_TEST(who_has_no_work_is_not_the_slowest)
     }
     ck_assert_uint_eq(status_of(&c).staleness[0],
                       2 * (EPOCHS * BATCHES - 4) + 2);
-    ps_crew_command(&c, &(struct gw__clock_command){.kind = GW__CLOCK_MODE,
-                                                    .mode = {GW_PS_SSP, 2}});
+    ps_crew_command(&c, &(struct gw__clock_command){
+                            .kind = GW__CLOCK_MODE,
+                            .mode = {.kind = GW_PS_SSP, .bound = 2}});
     ps_crew_hear(&c);
     ck_assert(c.hands[2].holds);
     do_unit(&c, 0);
@@ -148,7 +153,8 @@ START_TEST(kofn_closes_k_and_drops_the_late)
 {
     static struct crew c;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        ps_crew_run(&c, seed, (struct gw_ps_mode){GW_PS_KOFN, 3},
+        ps_crew_run(&c, seed,
+                    (struct gw_ps_mode){.kind = GW_PS_KOFN, .bound = 3},
                     seed % 3 ? 8 : 0);
         for (unsigned e = 0; e < EPOCHS; e++)
             for (unsigned b = 0; b < BATCHES; b++) {
@@ -167,7 +173,9 @@ START_TEST(ssp_keeps_its_bound)
 {
     for (unsigned bound = 0; bound <= 4; bound++) {
         static struct crew c;
-        ps_crew_begin(&c, 40 + bound, (struct gw_ps_mode){GW_PS_SSP, bound}, 3);
+        ps_crew_begin(&c, 40 + bound,
+                      (struct gw_ps_mode){.kind = GW_PS_SSP, .bound = bound},
+                      3);
         for (unsigned i = 0; i < 3; i++)
             ps_crew_ask(&c, i);
         for (unsigned t = 0; t < 4000 && !ps_crew_all_done(&c); t++) {
@@ -188,6 +196,24 @@ START_TEST(ssp_keeps_its_bound)
 }
 END_TEST
 
+/* Each part once, or left out and counted; how many were left out. */
+static unsigned check_left_out(const struct crew *c, uint64_t seed,
+                               const struct gw_ps_clock_status *status)
+{
+    unsigned zero = 0;
+    for (unsigned i = 0; i < EPOCHS * BATCHES * PARTS; i++) {
+        unsigned at = i / PARTS;
+        unsigned times = c->times[at / BATCHES][at % BATCHES][i % PARTS];
+        ck_assert_msg(times <= 1,
+                      "seed %llu: part %u of batch %u closed %u times",
+                      (unsigned long long)seed, i % PARTS, at, times);
+        zero += times == 0;
+    }
+    ck_assert_uint_eq(status->parts_dropped, zero);
+    ck_assert_uint_eq(status->skipped, zero);
+    return zero;
+}
+
 /* The mode may change at any time, and still each unit closes once. */
 START_TEST(modes_change)
 {
@@ -198,16 +224,20 @@ START_TEST(modes_change)
             ck_assert_msg(t < 200000, "seed %llu", (unsigned long long)seed);
             ps_crew_turn(&c, 4);
             if (gw_rng_below(&c.rng, 15) == 0) {
-                ps_crew_command(
-                    &c, &(struct gw__clock_command){
-                            .kind = GW__CLOCK_MODE,
-                            .mode = {gw_rng_below(&c.rng, 2) ? GW_PS_BSP
+                ps_crew_command(&c, &(struct gw__clock_command){
+                                        .kind = GW__CLOCK_MODE,
+                                        .mode = {.kind = gw_rng_below(&c.rng, 2)
+                                                             ? GW_PS_BSP
                                                              : GW_PS_SSP,
-                                     2}});
+                                                 2}});
                 ps_crew_hear(&c);
             }
         }
-        check_once(&c, seed);
+        const struct gw_ps_clock_status status = status_of(&c);
+        if (seed % 2)
+            check_once(&c, seed);
+        else
+            check_left_out(&c, seed, &status);
         gw__clock_destroy(&c.clock);
     }
 }
@@ -230,6 +260,53 @@ START_TEST(stops_after_the_epoch_that_meets_the_rule)
     ps_crew_begin_until(&c, 1, bsp, 3, 1); /* never: 1 is not below 1 */
     ps_crew_end(&c, 1, 6);
     check_once(&c, 1);
+}
+END_TEST
+
+/* Whatever workers die: a part is applied once, or left out once. */
+START_TEST(drop_leaves_out_what_the_dead_had)
+{
+    static const struct gw_ps_mode modes[] = {
+        {.kind = GW_PS_BSP, .drop = true},
+        {.kind = GW_PS_ASP, .drop = true},
+        {.kind = GW_PS_SSP, .bound = 1, .drop = true}};
+    static struct crew c;
+    unsigned dropped = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct gw_ps_clock_status status;
+        ps_crew_begin(&c, seed, modes[seed % 3], 3);
+        ps_crew_end_status(&c, seed, seed % 4 ? 8 : 0, &status);
+        dropped += check_left_out(&c, seed, &status);
+    }
+    ck_assert_uint_gt(dropped, 60);
+}
+END_TEST
+
+/* Of four parts worker 0 has two and has pushed one when it dies: that one
+ * came, the other is left out, and three stand for four. */
+START_TEST(drop_makes_up_by_the_scale)
+{
+    static struct crew c;
+    ps_crew_begin(&c, 1, bsp_drop, 3);
+    for (unsigned i = 0; i < 3; i++)
+        ps_crew_ask(&c, i);
+    ps_crew_hear(&c);
+    do_unit(&c, 0); /* it gets part 3 */
+    ck_assert_uint_eq(c.hands[0].work.part, 3);
+    c.hands[0].alive = false;
+    ps_crew_tell_alive(&c);
+    do_unit(&c, 1);
+    do_unit(&c, 2);
+    const struct gw__closing *closing =
+        gw__clock_closing(c.clock, gw__clock_closed(c.clock));
+    ck_assert_uint_eq(closing->apply, 3);
+    ck_assert_double_eq_tol((double)closing->scale, 4.0 / 3, 1e-6);
+    ck_assert_uint_eq(status_of(&c).parts_dropped, 1);
+    c.hands[1].alive = c.hands[2].alive = false;
+    ps_crew_tell_alive(&c);
+    ck_assert_uint_eq(status_of(&c).parts_dropped, 5);
+    ck_assert_uint_eq(status_of(&c).batch, 2);
+    gw__clock_destroy(&c.clock);
 }
 END_TEST
 
@@ -299,8 +376,9 @@ START_TEST(refusals_change_nothing)
         {.kind = GW__CLOCK_NEXT, .who = {0, 1}, .number = 1},
         {.kind = GW__CLOCK_PLAN, .mode = bsp, .plan = {.parts = 65}},
         {.kind = GW__CLOCK_PLAN, .mode = bsp, .plan = {.parts = 2}},
-        {.kind = GW__CLOCK_MODE, .mode = {GW_PS_KOFN, PARTS + 1}},
-        {.kind = GW__CLOCK_MODE, .mode = {GW_PS_KOFN, 0}},
+        {.kind = GW__CLOCK_MODE,
+         .mode = {.kind = GW_PS_KOFN, .bound = PARTS + 1}},
+        {.kind = GW__CLOCK_MODE, .mode = {.kind = GW_PS_KOFN}},
     };
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ck_assert_int_ne(gw__clock_apply(c.clock, &wrong[i], &why), GW_OK);
@@ -363,6 +441,8 @@ Suite *suite_ps_clock(void)
     tcase_add_test(tcase, ssp_keeps_its_bound);
     tcase_add_test(tcase, modes_change);
     tcase_add_test(tcase, stops_after_the_epoch_that_meets_the_rule);
+    tcase_add_test(tcase, drop_leaves_out_what_the_dead_had);
+    tcase_add_test(tcase, drop_makes_up_by_the_scale);
     tcase_add_test(tcase, rounds_without_a_plan);
     tcase_add_test(tcase, barriers);
     tcase_add_test(tcase, refusals_change_nothing);

@@ -15,17 +15,24 @@ START_TEST(modes_are_read_and_printed)
         const char *text;
         struct gw_ps_mode mode;
     } good[] = {
-        {"bsp", {GW_PS_BSP, 0}},     {"asp", {GW_PS_ASP, 0}},
-        {"ssp:0", {GW_PS_SSP, 0}},   {"ssp:2", {GW_PS_SSP, 2}},
-        {"ssp:65", {GW_PS_SSP, 65}}, {"ssp:1000000", {GW_PS_SSP, 1000000}},
-        {"kofn:1", {GW_PS_KOFN, 1}}, {"kofn:64", {GW_PS_KOFN, 64}},
+        {"bsp", {.kind = GW_PS_BSP}},
+        {"asp", {.kind = GW_PS_ASP}},
+        {"ssp:0", {.kind = GW_PS_SSP}},
+        {"ssp:2", {.kind = GW_PS_SSP, .bound = 2}},
+        {"ssp:65", {.kind = GW_PS_SSP, .bound = 65}},
+        {"ssp:1000000", {.kind = GW_PS_SSP, .bound = 1000000}},
+        {"kofn:1", {.kind = GW_PS_KOFN, .bound = 1}},
+        {"kofn:64", {.kind = GW_PS_KOFN, .bound = 64}},
+        {"bsp+drop", {.kind = GW_PS_BSP, .drop = true}},
+        {"kofn:3+drop", {.kind = GW_PS_KOFN, .bound = 3, .drop = true}},
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        struct gw_ps_mode mode = {GW_PS_MODES, 99};
+        struct gw_ps_mode mode = {.kind = GW_PS_MODES, .bound = 99};
         char text[32];
         ck_assert_int_eq(gw_ps_mode_parse(good[i].text, &mode, NULL), GW_OK);
         ck_assert_uint_eq(mode.kind, good[i].mode.kind);
         ck_assert_uint_eq(mode.bound, good[i].mode.bound);
+        ck_assert_int_eq(mode.drop, good[i].mode.drop);
         ck_assert_ptr_eq(gw_ps_mode_print(&mode, text, sizeof text), text);
         ck_assert_str_eq(text, good[i].text);
     }
@@ -38,6 +45,11 @@ START_TEST(what_is_no_mode_is_refused)
         "",
         "b",
         "bspx",
+        "bsp+",
+        "bsp+drop2",
+        "ssp+drop:2",
+        "+drop",
+        "kofn:2+dro",
         "BSP",
         "bsp:",
         "bsp:1",
@@ -61,7 +73,7 @@ START_TEST(what_is_no_mode_is_refused)
         "ssp:99999999999999999999999999999999999999999999999999999999999999",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct gw_ps_mode mode = {GW_PS_ASP, 7};
+        struct gw_ps_mode mode = {.kind = GW_PS_ASP, .bound = 7};
         struct gw_error why = {.code = GW_OK};
         ck_assert_int_eq(gw_ps_mode_parse(bad[i], &mode, &why), GW_EINVAL);
         ck_assert_int_eq(why.code, GW_EINVAL);
@@ -74,7 +86,7 @@ END_TEST
 
 START_TEST(a_mode_is_cut_to_the_room)
 {
-    struct gw_ps_mode mode = {GW_PS_KOFN, 12};
+    struct gw_ps_mode mode = {.kind = GW_PS_KOFN, .bound = 12};
     char text[6] = "xxxxx";
     ck_assert_str_eq(gw_ps_mode_print(&mode, text, sizeof text), "kofn:");
     ck_assert_str_eq(gw_ps_mode_print(&mode, text, 1), "");

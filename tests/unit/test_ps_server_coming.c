@@ -16,7 +16,7 @@ static void begin(struct net *net)
 {
     const struct gw__clock_command plan = {
         .kind = GW__CLOCK_PLAN,
-        .mode = {GW_PS_ASP, 0},
+        .mode = {.kind = GW_PS_ASP},
         .plan = {.epochs = 1, .batches = 6, .parts = PARTS, .workers = 1}};
     for (unsigned i = 1; i < NET_WORKERS; i++)
         net_end_worker(net, i);

@@ -331,14 +331,14 @@ static struct gw_ps_mode wander(const struct gw_straggler_round *round)
     ck_assert_uint_eq(round->parts, PARTS);
     for (unsigned j = 0; j < PARTS && round->mode.kind == GW_PS_BSP; j++)
         ck_assert(round->arrivals[j] <= round->seconds);
-    return (struct gw_ps_mode){GW_PS_KOFN, PARTS - asked % 2};
+    return (struct gw_ps_mode){.kind = GW_PS_KOFN, .bound = PARTS - asked % 2};
 }
 
 static struct gw_ps_mode nonsense(const struct gw_straggler_round *round)
 {
     (void)round;
     asked++;
-    return (struct gw_ps_mode){GW_PS_KOFN, PARTS + 1};
+    return (struct gw_ps_mode){.kind = GW_PS_KOFN, .bound = PARTS + 1};
 }
 
 static struct net *net_with(const struct gw_straggler *policy, unsigned seed,
@@ -391,7 +391,7 @@ END_TEST
 static struct gw_ps_mode wait_for_all(const struct gw_straggler_round *round)
 {
     asked++;
-    return (struct gw_ps_mode){GW_PS_KOFN, round->parts};
+    return (struct gw_ps_mode){.kind = GW_PS_KOFN, .bound = round->parts};
 }
 
 /* A server dies, at times the one with the clock: the next one asks on, and

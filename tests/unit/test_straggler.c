@@ -85,7 +85,8 @@ END_TEST
 
 static struct gw_ps_mode from_the_fifth(const struct gw_straggler_round *round)
 {
-    struct gw_ps_mode mode = {GW_PS_KOFN, round->number < 5 ? 4 : 3};
+    struct gw_ps_mode mode = {.kind = GW_PS_KOFN,
+                              .bound = round->number < 5 ? 4 : 3};
     return mode;
 }
 
@@ -109,7 +110,7 @@ END_TEST
 static struct gw_ps_mode nonsense(const struct gw_straggler_round *round)
 {
     (void)round;
-    return (struct gw_ps_mode){GW_PS_KOFN, 40};
+    return (struct gw_ps_mode){.kind = GW_PS_KOFN, .bound = 40};
 }
 
 START_TEST(nonsense_is_refused)
@@ -135,8 +136,10 @@ END_TEST
  * closed once or dropped, and it ends. */
 static struct gw_ps_mode wander(const struct gw_straggler_round *round)
 {
-    static const struct gw_ps_mode modes[] = {
-        {GW_PS_KOFN, 2}, {GW_PS_ASP, 0}, {GW_PS_SSP, 1}, {GW_PS_BSP, 0}};
+    static const struct gw_ps_mode modes[] = {{.kind = GW_PS_KOFN, .bound = 2},
+                                              {.kind = GW_PS_ASP},
+                                              {.kind = GW_PS_SSP, .bound = 1},
+                                              {.kind = GW_PS_BSP}};
     return modes[round->number % 4];
 }
 

@@ -347,6 +347,7 @@ struct gw_ps_server_status {
         uint64_t
             dealt; /* parts of all batches begun: end as units or skipped */
         uint64_t units, skipped, dropped, redone;
+        uint64_t parts_dropped; /* of the skipped: by the death of a worker */
         uint64_t staleness[GW_PS_STALENESS_MAX + 1];
         unsigned worker_count;
         struct gw_ps_worker_status workers[GW_PS_NODES];

@@ -23,8 +23,11 @@ enum gw_ps_mode_kind {
 struct gw_ps_mode {
     enum gw_ps_mode_kind kind;
     unsigned bound; /* S of ssp, K of kofn; else 0 */
+    /* What a worker that dies had of a batch is left out, so the model learns
+     * from less data for a while; else other workers do it again. */
+    bool drop;
 };
-/* "bsp", "ssp:2", "asp", "kofn:3" */
+/* "bsp", "ssp:2", "asp", "kofn:3"; "+drop" after any of them */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_mode_parse(const char *text,
                                                   struct gw_ps_mode *mode,
                                                   struct gw_error *why);
@@ -58,7 +61,7 @@ struct gw_straggler_round {
 
 struct gw_straggler {
     /* The mode for what comes next: the same one, another K or S, or another
-     * kind. Pure: what it answers depends on what it is given, and on nothing
+     * kind; `drop` stays as it is. Pure: what it answers depends on what it is given, and on nothing
      * else. An answer that makes no sense (kofn:0, more than the parts) is
      * refused, with a sentence, and the mode stays. */
     struct gw_ps_mode (*choose)(const struct gw_straggler_round *round);

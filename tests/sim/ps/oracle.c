@@ -5,6 +5,7 @@
  */
 #include "world.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -18,6 +19,9 @@ uint64_t unit_key(unsigned unit)
 {
     return gw_hash(&unit, sizeof unit, 7);
 }
+
+/* Of sums in f32 of thirds. */
+#define ROUNDING 1e-4
 
 void oracle_fail(struct world *w, const char *format, ...)
 {
@@ -36,17 +40,49 @@ void oracle_granted(struct world *w, const struct gw_ps_work *work,
                     float shared)
 {
     double rounds = (double)work->batch * PARTS;
-    if (w->mode.kind == GW_PS_BSP && (double)shared != rounds)
+    bool whole = w->mode.kind == GW_PS_BSP && !w->mode.drop;
+    if (whole && (double)shared != rounds)
         oracle_fail(w, "round %llu sees %g units, not %g",
                     (unsigned long long)work->batch, (double)shared, rounds);
-    if ((double)shared > UNITS)
+    if ((double)shared > UNITS + ROUNDING)
         oracle_fail(w, "%g units were counted, of %d", (double)shared, UNITS);
     if (work->staleness > w->mode.bound && w->mode.kind == GW_PS_SSP)
         oracle_fail(w, "staleness %llu under ssp:%u",
                     (unsigned long long)work->staleness, w->mode.bound);
 }
 
-void oracle_units(struct world *w, const float values[UNITS + 1])
+static bool near(double a, double b)
+{
+    return fabs(a - b) < ROUNDING;
+}
+
+/* What died is left out: the units of a batch that came count as all of its
+ * parts, one of ssp and asp counts as itself. How much the batch counts. */
+static double oracle_left_out(struct world *w, const float values[PARTS])
+{
+    bool rounds = w->mode.kind == GW_PS_BSP || w->mode.kind == GW_PS_KOFN;
+    unsigned came = 0;
+    for (unsigned part = 0; part < PARTS; part++)
+        came += values[part] > 0;
+    double share = rounds && came ? (double)PARTS / came : 1;
+    for (unsigned part = 0; part < PARTS; part++)
+        if (values[part] > 0 && !near((double)values[part], share))
+            oracle_fail(w, "a unit counted %g times, and %u of %d came",
+                        (double)values[part], came, PARTS);
+    return came * share;
+}
+
+static void oracle_drop(struct world *w, const float values[UNITS + 1])
+{
+    double all = 0;
+    for (unsigned batch = 0; batch < BATCHES; batch++)
+        all += oracle_left_out(w, values + (size_t)batch * PARTS);
+    if (!near((double)values[UNITS], all))
+        oracle_fail(w, "the sum of all units is %g, not %g",
+                    (double)values[UNITS], all);
+}
+
+static void oracle_once(struct world *w, const float values[UNITS + 1])
 {
     bool kofn = w->mode.kind == GW_PS_KOFN;
     float share = kofn ? (float)PARTS / (float)w->mode.bound : 1;
@@ -58,6 +94,14 @@ void oracle_units(struct world *w, const float values[UNITS + 1])
     if ((double)values[UNITS] != UNITS)
         oracle_fail(w, "the sum of all units is %g, not %d",
                     (double)values[UNITS], UNITS);
+}
+
+void oracle_units(struct world *w, const float values[UNITS + 1])
+{
+    if (w->mode.drop)
+        oracle_drop(w, values);
+    else
+        oracle_once(w, values);
     w->units_read = true;
 }
 

@@ -54,16 +54,17 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 
 static void shape(struct world *w, uint64_t seed)
 {
-    static const struct gw_ps_mode modes[] = {{GW_PS_BSP, 0},
-                                              {GW_PS_SSP, 0},
-                                              {GW_PS_SSP, 2},
-                                              {GW_PS_ASP, 0},
-                                              {GW_PS_KOFN, 2}};
+    static const struct gw_ps_mode modes[] = {{.kind = GW_PS_BSP},
+                                              {.kind = GW_PS_SSP},
+                                              {.kind = GW_PS_SSP, .bound = 2},
+                                              {.kind = GW_PS_ASP},
+                                              {.kind = GW_PS_KOFN, .bound = 2}};
     gw_rng_seed(&w->chance.rng, gw_hash("ps", 2, seed));
     w->servers = (unsigned)draw(w, 1, SERVERS_MOST);
     w->workers = (unsigned)draw(w, 1, WORKERS_MOST);
     w->replicas = (unsigned)draw(w, 1, 3);
     w->mode = modes[draw(w, 0, 4)];
+    w->mode.drop = gw_hash("drop", 4, seed) % 4 == 0;
     w->fault_end_ns = 900 * MS;
     w->limit_ns = 12000 * MS;
     w->over = w->lost = w->units_read = false;
