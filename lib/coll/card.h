@@ -95,7 +95,7 @@ struct gw__window_call {
     uint64_t turn;
     uint32_t op;
     /* Read and written in place of the own input and result; NULL: not. */
-    const struct gw__stage *stage_in, *stage_out;
+    const struct gw__staging *stage_in, *stage_out;
 };
 
 #define GW__WHOLE UINT32_MAX /* all pieces at once */

@@ -30,7 +30,7 @@
 #include "wire/wire.h"
 
 /* A chunk of a call in this rank's memory. */
-struct gw__slot {
+struct gw__chunk_memory {
     unsigned char *first; /* what the rank holds at first; NULL: nothing */
     unsigned char *home;  /* where writes go: the result, or scratch */
     size_t bytes;
@@ -46,7 +46,7 @@ struct gw__window_call;   /* coll/card.h */
 struct card;              /* coll/card.h */
 
 /* Room for two pieces of a buffer; memory NULL: there is none. */
-struct gw__stage {
+struct gw__staging {
     unsigned char *memory;
     size_t slot_bytes; /* of a piece */
 };
@@ -67,11 +67,11 @@ struct gw_request {
     unsigned char *scratch; /* homes of chunks that are only passed on */
     size_t scratch_bytes;
     /* the engine's progress; arrays lie behind the request */
-    struct gw__slot *slots;   /* a cell each */
-    uint32_t *written;        /* a write each: slices applied */
-    uint32_t *pushed;         /* a send each: slices handed to the wire */
-    uint64_t *send_base;      /* a send each: its first slice's number */
-    uint32_t *out_at, *in_at; /* a peer each: position in its list */
+    struct gw__chunk_memory *slots; /* a cell each */
+    uint32_t *written;              /* a write each: slices applied */
+    uint32_t *pushed;               /* a send each: slices handed to the wire */
+    uint64_t *send_base;            /* a send each: its first slice's number */
+    uint32_t *out_at, *in_at;       /* a peer each: position in its list */
     uint32_t sends_left, writes_left;
     size_t room_bytes; /* of this allocation */
     /* calls with contributor sets (shares.c); NULL: without */
@@ -86,7 +86,7 @@ struct gw_request {
     uint64_t turn; /* among the communicator's windowed calls */
     unsigned seen; /* peers of the touch (then touched) list that are there */
     /* Pieces of buffers that peers cannot map (stage.c). */
-    struct gw__stage stage_in, stage_out;
+    struct gw__staging stage_in, stage_out;
     uint32_t filled, ran, drained; /* pieces */
     bool aside;          /* the own input is read from the stage, too */
     bool deferred;       /* the own result goes to the stage, too */

@@ -58,12 +58,12 @@ static void place_slots(struct gw_request *r)
     size_t used = 0;
     for (unsigned c = 0; c < p->cell_count; c++) {
         const struct gw__cell *cell = &p->cells[c];
-        struct gw__slot *slot = &r->slots[c];
+        struct gw__chunk_memory *slot = &r->slots[c];
         size_t offset, length;
         gw_plan_extent(p->plan, cell->chunk,
                        gw__block_elems(&r->call, p->plan, p->rank, cell->chunk),
                        r->elem_bytes, &offset, &length);
-        *slot = (struct gw__slot){.bytes = length * r->elem_bytes};
+        *slot = (struct gw__chunk_memory){.bytes = length * r->elem_bytes};
         slot->slices = slot->bytes > r->slice_bytes
                            ? (uint32_t)((slot->bytes + r->slice_bytes - 1) /
                                         r->slice_bytes)
@@ -120,7 +120,7 @@ enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
     if (r->shares)
         gw__shares_begin(r);
     for (unsigned c = 0; c < p->cell_count && !r->shares; c++) {
-        struct gw__slot *slot = &r->slots[c];
+        struct gw__chunk_memory *slot = &r->slots[c];
         if (p->cells[c].holds && p->cells[c].wants && !p->cells[c].written &&
             slot->home && slot->home != slot->first && slot->bytes)
             memcpy(slot->home, slot->first, slot->bytes);
@@ -143,7 +143,7 @@ static size_t slice_length(const struct gw_request *r, unsigned cell, size_t k)
 /* Does this send read memory that a write will overwrite? */
 static bool reads_home(const struct gw_request *r, const struct gw__send *s)
 {
-    const struct gw__slot *slot = &r->slots[s->cell];
+    const struct gw__chunk_memory *slot = &r->slots[s->cell];
     return s->version != GW__NO_WRITE || slot->first == slot->home;
 }
 
@@ -154,7 +154,7 @@ static enum gw_err push(struct gw_request *r, unsigned peer)
     struct gw_comm *comm = r->comm;
     uint32_t index = p->out[r->out_at[peer]];
     const struct gw__send *s = &p->sends[index];
-    const struct gw__slot *slot = &r->slots[s->cell];
+    const struct gw__chunk_memory *slot = &r->slots[s->cell];
     uint32_t k = r->pushed[index];
     if (s->version != GW__NO_WRITE && r->written[s->version] <= k)
         return GW_PENDING;
@@ -255,7 +255,7 @@ static bool may_overwrite(const struct gw_request *r, const struct gw__write *w,
 static void fold_slice(struct gw_request *r, const struct gw__write *w,
                        uint32_t k, unsigned count)
 {
-    const struct gw__slot *slot = &r->slots[w->cell];
+    const struct gw__chunk_memory *slot = &r->slots[w->cell];
     size_t bytes = slice_length(r, w->cell, k);
     void *dest = slot->home + k * r->slice_bytes;
     if (bytes == 0)
@@ -275,7 +275,7 @@ static void fold_slice(struct gw_request *r, const struct gw__write *w,
 static unsigned add_own(struct gw_request *r, const struct gw__write *w,
                         uint32_t k, unsigned count)
 {
-    const struct gw__slot *slot = &r->slots[w->cell];
+    const struct gw__chunk_memory *slot = &r->slots[w->cell];
     r->comm->fold_sources[count] =
         (w->previous == GW__NO_WRITE ? slot->first : slot->home) +
         k * r->slice_bytes;
@@ -289,7 +289,8 @@ static void finish_write(struct gw_request *r, uint32_t write)
     if (r->shares)
         gw__shares_close(r, write);
     for (uint32_t s = 0; s < w->source_count; s++) {
-        const struct gw__source *source = &p->sources[w->source_begin + s];
+        const struct gw__program_source *source =
+            &p->sources[w->source_begin + s];
         r->in_at[source->peer]++;
         r->comm->counters[source->peer].messages_received += source->first;
         gw__event(r, GW_EV_APPLY, source->peer, w->step,

@@ -15,7 +15,7 @@ struct base {
     size_t slot_bytes; /* of a stage */
 };
 
-static struct base stage_base(const struct gw__stage *stage)
+static struct base stage_base(const struct gw__staging *stage)
 {
     return (struct base){stage->memory, GW__STAGED, stage->slot_bytes};
 }

@@ -116,7 +116,8 @@ static struct gw__pass *add_pass(struct maker *m, unsigned chunk)
 static void add_sources(struct maker *m, struct gw__pass *pass,
                         const struct gw__write *w)
 {
-    const struct gw__source *sources = &m->program->sources[w->source_begin];
+    const struct gw__program_source *sources =
+        &m->program->sources[w->source_begin];
     bool own = w->adds_own;
     for (uint32_t s = 0; s < w->source_count; s++) {
         if (own && sources[s].peer > m->rank) {

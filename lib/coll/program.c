@@ -246,12 +246,12 @@ static void place_arrivals(struct compiler *c)
  * order. */
 static void add_source(struct compiler *c, struct gw__write *w, unsigned peer)
 {
-    struct gw__source *sources = &c->program->sources[w->source_begin];
+    struct gw__program_source *sources = &c->program->sources[w->source_begin];
     uint32_t n = w->source_count++;
     for (; n > 0 && sources[n - 1].peer > peer; n--)
         sources[n] = sources[n - 1];
-    sources[n] = (struct gw__source){.peer = peer,
-                                     .first = c->in_step[peer] != w->step + 1};
+    sources[n] = (struct gw__program_source){
+        .peer = peer, .first = c->in_step[peer] != w->step + 1};
     c->in_step[peer] = w->step + 1;
 }
 

@@ -37,7 +37,7 @@ struct gw__send {
                          must leave before both sides can go on */
 };
 
-struct gw__source {
+struct gw__program_source {
     uint32_t peer;
     bool first; /* of its message */
 };
@@ -95,7 +95,7 @@ struct gw__program {
     struct gw__cell *cells;
     struct gw__send *sends;
     struct gw__write *writes;
-    struct gw__source *sources;
+    struct gw__program_source *sources;
     uint32_t *hazards;
     /* per peer, in link order: sends[out[out_begin[q] .. out_begin[q+1])] */
     uint32_t *out, *out_begin;

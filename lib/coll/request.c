@@ -20,7 +20,7 @@ static struct layout layout_of(const struct gw__program *p, unsigned ranks,
     struct layout l;
     size_t at = (sizeof(struct gw_request) + 63) & ~(size_t)63;
     l.slots = at;
-    at += p->cell_count * sizeof(struct gw__slot);
+    at += p->cell_count * sizeof(struct gw__chunk_memory);
     l.send_base = at;
     at += p->send_count * sizeof(uint64_t);
     l.sets = at;

@@ -90,7 +90,7 @@ static bool must_defer(const struct gw_request *r)
 
 /* Two pieces of `buffer_bytes` of the stage's call. */
 static enum gw_err make(struct gw_request *r, size_t buffer_bytes,
-                        struct gw__stage *stage, struct gw__place *place,
+                        struct gw__staging *stage, struct gw__place *place,
                         struct gw_error *why)
 {
     struct gw_comm *comm = r->comm;
@@ -105,7 +105,7 @@ static enum gw_err make(struct gw_request *r, size_t buffer_bytes,
 /* Names `memory` for peers, if any touch it, or a stage. */
 static enum gw_err show(struct gw_request *r, const void *memory, size_t bytes,
                         size_t stage_bytes, bool touched,
-                        struct gw__stage *stage, struct gw__place *place,
+                        struct gw__staging *stage, struct gw__place *place,
                         struct gw_error *why)
 {
     *place = (struct gw__place){.fd = -1};

@@ -17,9 +17,9 @@
 
 /* ---- the vocabulary ---- */
 
-static const struct gw__words *words_of(const struct gw_task *task)
+static const struct gw__word_table *words_of(const struct gw_task *task)
 {
-    static const struct gw__words none;
+    static const struct gw__word_table none;
     const struct gw__word2vec *data = task->data;
     return gw__task_has_words(task) ? &data->words : &none;
 }
@@ -32,7 +32,7 @@ size_t gw_words_count(const struct gw_task *task)
 const char *gw_words_word(const struct gw_task *task, size_t number,
                           size_t *bytes)
 {
-    const struct gw__words *words = words_of(task);
+    const struct gw__word_table *words = words_of(task);
     bool there = number < words->word_count;
     *bytes = there ? words->word[number].bytes : 0;
     return there ? words->word[number].text : "";
@@ -40,13 +40,13 @@ const char *gw_words_word(const struct gw_task *task, size_t number,
 
 uint64_t gw_words_frequency(const struct gw_task *task, size_t number)
 {
-    const struct gw__words *words = words_of(task);
+    const struct gw__word_table *words = words_of(task);
     return number < words->word_count ? words->word[number].count : 0;
 }
 
 size_t gw__task_word(const struct gw_task *task, const char *text, size_t bytes)
 {
-    const struct gw__words *words = words_of(task);
+    const struct gw__word_table *words = words_of(task);
     return words->word_count ? gw__words_number(words, text, bytes) : 0;
 }
 

@@ -15,7 +15,7 @@
 
 struct classes {
     const struct gw_embedding *words;
-    const struct gw__words *labels;
+    const struct gw__word_table *labels;
     double *sums; /* of the vectors of each class */
 };
 
@@ -28,7 +28,7 @@ struct labelled {
 /* The next line from *at on whose word there is; false: there is none. */
 static bool next(const struct classes *c, size_t *at, struct labelled *one)
 {
-    const struct gw__words *labels = c->labels;
+    const struct gw__word_table *labels = c->labels;
     while (*at + 1 < labels->length) {
         const struct gw__word *word = &labels->word[labels->stream[*at]];
         one->number = gw__task_word(c->words->task, word->text, word->bytes);
@@ -81,7 +81,7 @@ enum gw_err gw_embedding_classes(const struct gw_embedding *words,
                                  struct gw_error *why)
 {
     const struct gw__words_form form = {.min_count = 1, .line_words = 2};
-    struct gw__words labels;
+    struct gw__word_table labels;
     struct labelled one;
     enum gw_err code = gw__words_load(&labels, path, &form, why);
     *asked = *right = 0;

@@ -125,7 +125,7 @@ static enum gw_err check(const struct gw_task_config *config, const char *name,
  * sqrt(s / f) + s / f, as in word2vec.c; the paper has sqrt(s / f) alone. */
 static bool init_keep(struct gw__word2vec *data, double subsample)
 {
-    const struct gw__words *words = &data->words;
+    const struct gw__word_table *words = &data->words;
     data->keep = malloc(words->word_count * sizeof *data->keep);
     for (size_t i = 0; data->keep && i < words->word_count; i++) {
         double share = (double)words->word[i].count / (double)words->length;
@@ -136,8 +136,8 @@ static bool init_keep(struct gw__word2vec *data, double subsample)
     return data->keep != NULL;
 }
 
-static enum gw_err load(struct gw__words *words, const struct gw_task *task,
-                        struct gw_error *why)
+static enum gw_err load(struct gw__word_table *words,
+                        const struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
     const struct gw__words_form text = {.min_count = config->words.min_count};

@@ -22,7 +22,7 @@ struct graph {
 };
 
 /* Counts become ends, and then, edge by edge, beginnings. */
-static void connect(struct graph *g, const struct gw__words *words)
+static void connect(struct graph *g, const struct gw__word_table *words)
 {
     for (size_t v = 0, end = 0; v < g->nodes; v++)
         g->first[v] = end += (size_t)words->word[v].count;
@@ -31,7 +31,7 @@ static void connect(struct graph *g, const struct gw__words *words)
         g->neighbour[--g->first[words->stream[e]]] = words->stream[e ^ 1];
 }
 
-static bool graph_init(struct graph *g, const struct gw__words *words)
+static bool graph_init(struct graph *g, const struct gw__word_table *words)
 {
     g->nodes = words->word_count;
     g->first = malloc((g->nodes + 1) * sizeof *g->first);
@@ -79,7 +79,7 @@ static void walk(const struct graph *g, uint32_t node, uint32_t length,
 
 /* The stream of all walks; words count how often they are met. */
 static void walk_all(struct graph *g, const struct gw__walks *walks,
-                     struct gw__words *words, uint32_t *stream)
+                     struct gw__word_table *words, uint32_t *stream)
 {
     for (size_t v = 0; v < g->nodes; v++)
         words->word[v].count = 0;
@@ -98,7 +98,7 @@ static void walk_all(struct graph *g, const struct gw__walks *walks,
         words->word[stream[at]].count++;
 }
 
-enum gw_err gw__words_walk(struct gw__words *words, const char *path,
+enum gw_err gw__words_walk(struct gw__word_table *words, const char *path,
                            const struct gw__walks *walks, struct gw_error *why)
 {
     struct graph graph = {.nodes = 0};

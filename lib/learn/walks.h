@@ -19,7 +19,7 @@ struct gw__walks {
  * directions; the stream is the walks, one after the other. The node with most
  * edges is the first. A walk follows from the seed, its node and its number.
  * GW_EDATA: as gw__words_load, or a line has other than two words. */
-GW_MUST_CHECK enum gw_err gw__words_walk(struct gw__words *words,
+GW_MUST_CHECK enum gw_err gw__words_walk(struct gw__word_table *words,
                                          const char *path,
                                          const struct gw__walks *walks,
                                          struct gw_error *why);

@@ -27,7 +27,7 @@ struct gw__alias {
 };
 
 struct gw__word2vec {
-    struct gw__words words;
+    struct gw__word_table words;
     uint32_t *keep; /* a word is kept when 32 random bits are below it */
     struct gw__alias *alias;
 };

@@ -132,7 +132,7 @@ static size_t reach_back(const struct maker *m)
 
 static void list_kept(struct maker *m, size_t begin)
 {
-    const struct gw__words *words = &m->data->words;
+    const struct gw__word_table *words = &m->data->words;
     uint32_t behind = 0;
     m->kept_count = m->kept_first = 0;
     for (size_t at = begin; at < words->length; at++) {

@@ -17,7 +17,7 @@ enum { CELLS_MIN = 1024 };
 #define NO_WORD UINT32_MAX
 
 struct growing {
-    struct gw__words *words;
+    struct gw__word_table *words;
     size_t word_capacity, stream_capacity;
 };
 
@@ -55,7 +55,7 @@ static enum gw_err read_all(int fd, const char *path, char **text,
 
 /* ---- the hash ---- */
 
-static uint32_t *find(const struct gw__words *words, const char *text,
+static uint32_t *find(const struct gw__word_table *words, const char *text,
                       size_t bytes)
 {
     size_t mask = words->cell_count - 1;
@@ -69,7 +69,7 @@ static uint32_t *find(const struct gw__words *words, const char *text,
 }
 
 /* Forgets all words, and takes in those that there are. */
-static bool hash_again(struct gw__words *words, size_t cell_count)
+static bool hash_again(struct gw__word_table *words, size_t cell_count)
 {
     uint32_t *cells = malloc(cell_count * sizeof *cells);
     if (!cells)
@@ -84,7 +84,7 @@ static bool hash_again(struct gw__words *words, size_t cell_count)
     return true;
 }
 
-size_t gw__words_number(const struct gw__words *words, const char *text,
+size_t gw__words_number(const struct gw__word_table *words, const char *text,
                         size_t bytes)
 {
     uint32_t number = *find(words, text, bytes);
@@ -95,7 +95,7 @@ size_t gw__words_number(const struct gw__words *words, const char *text,
 
 static bool grow_words(struct growing *g)
 {
-    struct gw__words *words = g->words;
+    struct gw__word_table *words = g->words;
     if (words->word_count < g->word_capacity)
         return true;
     size_t capacity = g->word_capacity ? 2 * g->word_capacity : CELLS_MIN;
@@ -109,7 +109,7 @@ static bool grow_words(struct growing *g)
 
 static bool grow_stream(struct growing *g)
 {
-    struct gw__words *words = g->words;
+    struct gw__word_table *words = g->words;
     if (words->length < g->stream_capacity)
         return true;
     size_t capacity = g->stream_capacity ? 2 * g->stream_capacity : CELLS_MIN;
@@ -123,7 +123,7 @@ static bool grow_stream(struct growing *g)
 
 static bool take_word(struct growing *g, const char *text, size_t bytes)
 {
-    struct gw__words *words = g->words;
+    struct gw__word_table *words = g->words;
     if (words->length >= NO_WORD - 1 || !grow_words(g) || !grow_stream(g))
         return false;
     uint32_t *cell = find(words, text, bytes);
@@ -189,7 +189,7 @@ static int compare(const void *a, const void *b)
 
 /* Keeps what occurs often enough, the most frequent first. `sorted` and
  * `number` have room for all words. */
-static void renumber(struct gw__words *words, uint64_t min_count,
+static void renumber(struct gw__word_table *words, uint64_t min_count,
                      struct gw__word **sorted, uint32_t *number,
                      struct gw__word *kept)
 {
@@ -211,7 +211,7 @@ static void renumber(struct gw__words *words, uint64_t min_count,
     words->length = length;
 }
 
-static enum gw_err order(struct gw__words *words, const char *path,
+static enum gw_err order(struct gw__word_table *words, const char *path,
                          uint64_t min_count, struct gw_error *why)
 {
     size_t count = words->word_count;
@@ -239,7 +239,7 @@ static enum gw_err order(struct gw__words *words, const char *path,
 
 /* ---- all of it ---- */
 
-static enum gw_err load(struct gw__words *words, int fd, const char *path,
+static enum gw_err load(struct gw__word_table *words, int fd, const char *path,
                         const struct gw__words_form *form, struct gw_error *why)
 {
     struct growing g = {.words = words};
@@ -260,11 +260,11 @@ static enum gw_err load(struct gw__words *words, int fd, const char *path,
     return order(words, path, form->min_count, why);
 }
 
-enum gw_err gw__words_load(struct gw__words *words, const char *path,
+enum gw_err gw__words_load(struct gw__word_table *words, const char *path,
                            const struct gw__words_form *form,
                            struct gw_error *why)
 {
-    *words = (struct gw__words){0};
+    *words = (struct gw__word_table){0};
     int fd;
     enum gw_err code = gw__file_open(path, &fd, why);
     if (code)
@@ -276,11 +276,11 @@ enum gw_err gw__words_load(struct gw__words *words, const char *path,
     return code;
 }
 
-void gw__words_fini(struct gw__words *words)
+void gw__words_fini(struct gw__word_table *words)
 {
     free(words->text);
     free(words->word);
     free(words->stream);
     free(words->cells);
-    *words = (struct gw__words){0};
+    *words = (struct gw__word_table){0};
 }

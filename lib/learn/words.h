@@ -16,7 +16,7 @@ struct gw__word {
     uint64_t count;
 };
 
-struct gw__words {
+struct gw__word_table {
     char *text;
     struct gw__word *word; /* the most frequent first */
     size_t word_count;
@@ -37,13 +37,13 @@ struct gw__words_form {
 /* GW_EDATA: the file cannot be read, has no words, or less than two different
  * ones that occur `min_count` times, or a line of another form. On failure
  * *words is empty. */
-GW_MUST_CHECK enum gw_err gw__words_load(struct gw__words *words,
+GW_MUST_CHECK enum gw_err gw__words_load(struct gw__word_table *words,
                                          const char *path,
                                          const struct gw__words_form *form,
                                          struct gw_error *why);
-void gw__words_fini(struct gw__words *words);
+void gw__words_fini(struct gw__word_table *words);
 /* The number of a word, or word_count when it has none. */
-size_t gw__words_number(const struct gw__words *words, const char *text,
+size_t gw__words_number(const struct gw__word_table *words, const char *text,
                         size_t bytes);
 
 #endif

@@ -140,7 +140,7 @@ static enum gw_err get_ready(struct gw_pipe *pipe, const struct gw_pass *pass,
 }
 
 static enum gw_err forward(struct gw_pipe *pipe, const struct gw_pass *pass,
-                           struct gw__piece *piece, float *out,
+                           struct gw__pipe_piece *piece, float *out,
                            struct gw_error *why)
 {
     const struct gw_stage_work *work = pipe->config.work;
@@ -151,7 +151,7 @@ static enum gw_err forward(struct gw_pipe *pipe, const struct gw_pass *pass,
 }
 
 static enum gw_err backward(struct gw_pipe *pipe, const struct gw_pass *pass,
-                            struct gw__piece *piece, float *grad_in,
+                            struct gw__pipe_piece *piece, float *grad_in,
                             struct gw_error *why)
 {
     const struct gw_stage_work *work = pipe->config.work;
@@ -162,7 +162,7 @@ static enum gw_err backward(struct gw_pipe *pipe, const struct gw_pass *pass,
                           grad_in, why);
 }
 
-static void hold(struct gw_pipe *pipe, struct gw__piece *piece)
+static void hold(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
 {
     piece->held = true;
     pipe->held++;
@@ -170,7 +170,7 @@ static void hold(struct gw_pipe *pipe, struct gw__piece *piece)
         pipe->peak = pipe->held;
 }
 
-static void drop(struct gw_pipe *pipe, struct gw__piece *piece)
+static void drop(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
 {
     pipe->held -= piece->held;
     piece->held = false;
@@ -185,7 +185,7 @@ static enum gw_err compute(struct gw_pipe *pipe, const struct gw_pass *pass,
                            struct gw_pass_time *time, float *result,
                            struct gw_error *why)
 {
-    struct gw__piece *piece = gw__piece_of(pipe, pass->chunk, pass->micro);
+    struct gw__pipe_piece *piece = gw__piece_of(pipe, pass->chunk, pass->micro);
     bool is_forward = pass->kind == GW_FORWARD;
     uint64_t begin_ns = gw_now_ns();
     gw__tell_pass(pipe, GW_EV_PASS_BEGIN, pass, time->waited_for, begin_ns);

@@ -46,7 +46,7 @@ size_t gw__elements_of(const struct gw_pipe *pipe, unsigned after,
 
 /* A message that comes: an activation for virtual stage (chunk, this stage), or
  * the gradient of what that stage has put out. */
-struct gw__parcel {
+struct gw__pipe_parcel {
     unsigned micro, chunk;
     bool gradient;
     size_t elements;
@@ -58,7 +58,7 @@ struct gw__parcel {
 struct gw__inflow {
     unsigned stage, rank;
     size_t count, posted, came;
-    struct gw__parcel *parcels;
+    struct gw__pipe_parcel *parcels;
 };
 
 struct gw__sending {
@@ -74,7 +74,7 @@ struct gw__outflow {
 };
 
 /* What a stage has in hands of one micro-batch and one piece. */
-struct gw__piece {
+struct gw__pipe_piece {
     float *in;         /* activation; NULL on the first virtual stage */
     float *grad_out;   /* gradient; NULL on the last */
     bool held;         /* from F to B or W */
@@ -91,7 +91,7 @@ struct gw_pipe {
     const struct gw_pass *passes;
     size_t pass_count;
 
-    struct gw__piece *pieces; /* chunk * micros + micro */
+    struct gw__pipe_piece *pieces; /* chunk * micros + micro */
     struct gw__message_buffers buffers;
     struct gw__inflow *inflows; /* one a stage that sends to this one */
     struct gw__outflow *outflows;
@@ -104,8 +104,8 @@ struct gw_pipe {
     bool told; /* the event STAGE */
 };
 
-struct gw__piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
-                               unsigned micro);
+struct gw__pipe_piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
+                                    unsigned micro);
 /* Where the result of a stage's pass goes: to virtual stage *to. False:
  * nowhere. */
 bool gw__result_of(const struct gw_pipe *pipe, unsigned stage,

@@ -39,8 +39,8 @@ bool gw__result_of(const struct gw_pipe *pipe, unsigned stage,
     }
 }
 
-struct gw__piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
-                               unsigned micro)
+struct gw__pipe_piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
+                                    unsigned micro)
 {
     return &pipe->pieces[(size_t)chunk * pipe->micros + micro];
 }
@@ -98,10 +98,11 @@ static size_t list_inflow(const struct gw_pipe *pipe, unsigned stage,
         if (inflow) {
             bool gradient = pass->kind != GW_FORWARD;
             unsigned chunk = to / pipe->stages;
-            struct gw__piece *piece = gw__piece_of(pipe, chunk, pass->micro);
+            struct gw__pipe_piece *piece =
+                gw__piece_of(pipe, chunk, pass->micro);
             *(gradient ? &piece->gradient_place : &piece->in_place) =
                 (uint32_t)count;
-            inflow->parcels[count] = (struct gw__parcel){
+            inflow->parcels[count] = (struct gw__pipe_parcel){
                 .micro = pass->micro, .chunk = chunk, .gradient = gradient};
         }
         count++;
@@ -193,7 +194,7 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
 {
     enum gw_err err = GW_OK;
     while (!err && flow->posted < count && flow->posted < flow->count) {
-        struct gw__parcel *parcel = &flow->parcels[flow->posted];
+        struct gw__pipe_parcel *parcel = &flow->parcels[flow->posted];
         unsigned to = parcel->chunk * pipe->stages + pipe->stage;
         parcel->elements =
             elements_of(pipe, to, parcel->micro, parcel->gradient);
@@ -210,8 +211,9 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
 /* One message of the flow has come: it lies with its piece. */
 static void arrive(struct gw_pipe *pipe, struct gw__inflow *flow)
 {
-    struct gw__parcel *parcel = &flow->parcels[flow->came++];
-    struct gw__piece *piece = gw__piece_of(pipe, parcel->chunk, parcel->micro);
+    struct gw__pipe_parcel *parcel = &flow->parcels[flow->came++];
+    struct gw__pipe_piece *piece =
+        gw__piece_of(pipe, parcel->chunk, parcel->micro);
     *(parcel->gradient ? &piece->grad_out : &piece->in) = parcel->buffer;
     parcel->buffer = NULL;
 }
@@ -262,7 +264,7 @@ static struct gw__inflow *needed(struct gw_pipe *pipe,
                                  const struct gw_pass *pass, size_t *place)
 {
     unsigned at = virtual_of(pipe, pipe->stage, pass);
-    const struct gw__piece *piece =
+    const struct gw__pipe_piece *piece =
         gw__piece_of(pipe, pass->chunk, pass->micro);
     switch ((enum gw_pass_kind)pass->kind) {
     case GW_FORWARD:
@@ -308,7 +310,7 @@ enum gw_err gw__flows_await(struct gw_pipe *pipe, const struct gw_pass *pass,
 static void hand_over(struct gw_pipe *pipe, unsigned to, unsigned micro,
                       bool gradient, float *buffer)
 {
-    struct gw__piece *piece = gw__piece_of(pipe, to / pipe->stages, micro);
+    struct gw__pipe_piece *piece = gw__piece_of(pipe, to / pipe->stages, micro);
     *(gradient ? &piece->grad_out : &piece->in) = buffer;
 }
 

@@ -119,7 +119,7 @@ struct gw__expr {
 
 enum gw__node_kind { GW__BLOCK, GW__STEP, GW__FOR, GW__TRANSFER };
 
-struct gw__node {
+struct gw__text_node {
     uint8_t kind;
     uint8_t action;  /* of a transfer */
     uint8_t slot;    /* of a loop */
@@ -141,7 +141,7 @@ struct gw__script {
     uint32_t chunks_offset; /* in the text */
     char algo[sizeof((struct gw_plan *)0)->algo];
     /* nodes[0] is the whole file. */
-    struct gw__node *nodes;
+    struct gw__text_node *nodes;
     size_t node_count, node_capacity;
     struct gw__op *ops;
     size_t op_count, op_capacity;

@@ -33,8 +33,8 @@ static uint32_t add_node(struct gw__script *script, uint32_t parent,
     if (!grown)
         return 0;
     uint32_t made = (uint32_t)script->node_count++;
-    struct gw__node *above = &script->nodes[parent];
-    script->nodes[made] = (struct gw__node){
+    struct gw__text_node *above = &script->nodes[parent];
+    script->nodes[made] = (struct gw__text_node){
         .kind = (uint8_t)kind,
         .offset = script->lexer.token.offset,
         .in_step = above->in_step || kind == GW__STEP,
@@ -105,7 +105,7 @@ static uint32_t parse_for(struct gw__script *script, uint32_t parent)
         !gw__lex_expect(lexer, GW__DOTS, "`..`") ||
         !gw__expr_parse(script, &last) || !gw__lex_expect(lexer, ':', "`:`"))
         return 0;
-    struct gw__node *node = &script->nodes[loop];
+    struct gw__text_node *node = &script->nodes[loop];
     node->expr[0] = first;
     node->expr[1] = last;
     node->length = name.length;
@@ -150,7 +150,7 @@ static bool parse_action(struct gw__script *script, uint8_t *action)
 static bool parse_transfer(struct gw__script *script, uint32_t parent)
 {
     struct gw__lexer *lexer = &script->lexer;
-    struct gw__node transfer;
+    struct gw__text_node transfer;
     uint32_t offset = lexer->token.offset;
     if (!gw__term_parse(script, &transfer.expr[0]) ||
         !gw__lex_expect(lexer, '>',
@@ -166,7 +166,7 @@ static bool parse_transfer(struct gw__script *script, uint32_t parent)
     uint32_t made = add_node(script, parent, GW__TRANSFER);
     if (!made)
         return false;
-    struct gw__node *node = &script->nodes[made];
+    struct gw__text_node *node = &script->nodes[made];
     node->offset = offset;
     node->action = transfer.action;
     memcpy(node->expr, transfer.expr, sizeof node->expr);

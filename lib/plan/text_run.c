@@ -64,7 +64,7 @@ static bool number_below(struct run *run, struct gw__expr expr,
     return true;
 }
 
-static bool run_transfer(struct run *run, const struct gw__node *node)
+static bool run_transfer(struct run *run, const struct gw__text_node *node)
 {
     const struct gw__script *script = run->script;
     struct gw__source *source = script->lexer.source;
@@ -90,7 +90,7 @@ static bool run_transfer(struct run *run, const struct gw__node *node)
 static bool run_for(struct run *run, uint32_t loop)
 {
     struct gw__script *script = run->script;
-    const struct gw__node *node = &script->nodes[loop];
+    const struct gw__text_node *node = &script->nodes[loop];
     int64_t first = 0, last = 0;
     if (!gw__expr_value(script, node->expr[0], &first) ||
         !gw__expr_value(script, node->expr[1], &last))
@@ -112,7 +112,7 @@ static bool run_for(struct run *run, uint32_t loop)
 
 static bool run_node(struct run *run, uint32_t index)
 {
-    const struct gw__node *node = &run->script->nodes[index];
+    const struct gw__text_node *node = &run->script->nodes[index];
     if (node->kind == GW__TRANSFER)
         return run_transfer(run, node);
     if (node->kind == GW__FOR)
@@ -124,7 +124,7 @@ static bool run_node(struct run *run, uint32_t index)
 static bool run_children(struct run *run, uint32_t parent)
 {
     struct gw__script *script = run->script;
-    const struct gw__node *nodes = script->nodes;
+    const struct gw__text_node *nodes = script->nodes;
     bool right = true;
     for (uint32_t i = nodes[parent].child; right && i; i = nodes[i].next) {
         if (run->work++ >= script->limits->work)

@@ -12,7 +12,7 @@
 enum { SMALL_FLOATS = 4096, JOBS_MAX = 4096 };
 
 struct gw__hog_job {
-    struct gw__job job; /* first: found by its address */
+    struct gw__pool_job job; /* first: found by its address */
     struct gw__hog_job *next, *before;
     unsigned slot;
     uint32_t node;
@@ -27,7 +27,7 @@ struct gw__hog_job {
 
 /* ---- the pool's ---- */
 
-static void work(struct gw__job *of)
+static void work(struct gw__pool_job *of)
 {
     struct gw__hog_job *job = (struct gw__hog_job *)(void *)of;
     const float *values = job->data;

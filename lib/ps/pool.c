@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 struct list {
-    struct gw__job *first, *last;
+    struct gw__pool_job *first, *last;
 };
 
 struct gw__helpers {
@@ -35,16 +35,16 @@ struct gw__helpers {
     pthread_t ids[GW__HELPERS_MAX];
 };
 
-static void add(struct list *list, struct gw__job *job)
+static void add(struct list *list, struct gw__pool_job *job)
 {
     job->next = NULL;
     *(list->first ? &list->last->next : &list->first) = job;
     list->last = job;
 }
 
-static struct gw__job *shift(struct list *list)
+static struct gw__pool_job *shift(struct list *list)
 {
-    struct gw__job *job = list->first;
+    struct gw__pool_job *job = list->first;
     if (job)
         list->first = job->next;
     return job;
@@ -66,7 +66,7 @@ static void do_piece(struct gw__helpers *pool)
 
 static void do_job(struct gw__helpers *pool)
 {
-    struct gw__job *job = shift(&pool->jobs);
+    struct gw__pool_job *job = shift(&pool->jobs);
     pthread_mutex_unlock(&pool->lock);
     job->work(job);
     pthread_mutex_lock(&pool->lock);
@@ -175,7 +175,7 @@ void gw__helpers_run(struct gw__helpers *pool, unsigned pieces,
     pthread_mutex_unlock(&pool->lock);
 }
 
-void gw__helpers_post(struct gw__helpers *pool, struct gw__job *job)
+void gw__helpers_post(struct gw__helpers *pool, struct gw__pool_job *job)
 {
     pthread_mutex_lock(&pool->lock);
     add(&pool->jobs, job);
@@ -184,12 +184,12 @@ void gw__helpers_post(struct gw__helpers *pool, struct gw__job *job)
     pthread_mutex_unlock(&pool->lock);
 }
 
-struct gw__job *gw__helpers_take(struct gw__helpers *pool)
+struct gw__pool_job *gw__helpers_take(struct gw__helpers *pool)
 {
     if (!atomic_load_explicit(&pool->asked, memory_order_acquire))
         return NULL;
     pthread_mutex_lock(&pool->lock);
-    struct gw__job *job = shift(&pool->done);
+    struct gw__pool_job *job = shift(&pool->done);
     if (!pool->done.first)
         atomic_store_explicit(&pool->asked, false, memory_order_relaxed);
     pthread_mutex_unlock(&pool->lock);

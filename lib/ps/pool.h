@@ -21,9 +21,9 @@ enum { GW__HELPERS_MAX = 64 };
 struct gw__helpers;
 
 /* Embedded in what `work` works on. */
-struct gw__job {
-    struct gw__job *next;
-    void (*work)(struct gw__job *job);
+struct gw__pool_job {
+    struct gw__pool_job *next;
+    void (*work)(struct gw__pool_job *job);
 };
 
 /* `threads` beside the owner: 1 to GW__HELPERS_MAX, else GW_EINVAL. `told`,
@@ -41,9 +41,9 @@ void gw__helpers_run(struct gw__helpers *pool, unsigned pieces,
                      void (*work)(void *context, unsigned piece),
                      void *context);
 
-void gw__helpers_post(struct gw__helpers *pool, struct gw__job *job);
+void gw__helpers_post(struct gw__helpers *pool, struct gw__pool_job *job);
 /* A job that is done; NULL: none now. */
-struct gw__job *gw__helpers_take(struct gw__helpers *pool);
+struct gw__pool_job *gw__helpers_take(struct gw__helpers *pool);
 /* Until all jobs are done; they still wait to be taken. */
 void gw__helpers_drain(struct gw__helpers *pool);
 

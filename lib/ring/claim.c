@@ -13,7 +13,8 @@ static uint64_t bit(unsigned node)
 
 /* ---- what is known ---- */
 
-void gw__claim_copied(struct gw__claim *claim, const struct gw__copy *copy)
+void gw__claim_copied(struct gw__claim *claim,
+                      const struct gw__claim_copy *copy)
 {
     gw__claim_forget(claim);
     claim->copied = true;
@@ -26,7 +27,7 @@ void gw__claim_forget(struct gw__claim *claim)
 }
 
 /* What goes forward has the data that it was to have. */
-bool gw__copy_is_void(const struct gw__copy *copy,
+bool gw__copy_is_void(const struct gw__claim_copy *copy,
                       const struct gw__decision *decisions, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)

@@ -45,26 +45,27 @@ enum gw__worth {
 /* What is copied: ops that are in it, a digest over them, and the epoch of the
  * view in which its giver (or who gave it to that one) had completed the newest
  * of them. */
-struct gw__copy {
+struct gw__claim_copy {
     uint64_t ops, digest, epoch;
 };
 
 struct gw__claim {
     bool copied;
-    struct gw__copy copy;
+    struct gw__claim_copy copy;
     uint64_t same; /* members that have the same: nodes as bits */
     /* Members that have nothing either, in this ring epoch. */
     uint64_t nothing, nothing_epoch;
 };
 
 /* Another copy than before. */
-void gw__claim_copied(struct gw__claim *claim, const struct gw__copy *copy);
+void gw__claim_copied(struct gw__claim *claim,
+                      const struct gw__claim_copy *copy);
 void gw__claim_forget(struct gw__claim *claim);
 /* News. False: the copy is void by a decision and is forgotten. */
 bool gw__claim_decided(struct gw__claim *claim,
                        const struct gw__decision *decisions, unsigned count);
 /* Would a copy be void by these? */
-bool gw__copy_is_void(const struct gw__copy *copy,
+bool gw__copy_is_void(const struct gw__claim_copy *copy,
                       const struct gw__decision *decisions, unsigned count);
 /* `from` has the state after so many ops. False: it differs from ours, which is
  * to be copied anew from there. */

@@ -35,7 +35,7 @@ struct gw__pull {
     } window[GW__RING_WINDOW];
 };
 
-struct gw__snapshot {
+struct gw__ring_snapshot {
     uint64_t id; /* 0: none */
     uint64_t op, digest, epoch;
     unsigned char *data;

@@ -17,7 +17,7 @@ static const uint64_t fresh_ns = 300000000, forget_ns = 3000000000;
 
 /* ---- snapshots; only the control thread knows of them ---- */
 
-static struct gw__snapshot *find(struct gw_ring *ring, uint64_t id)
+static struct gw__ring_snapshot *find(struct gw_ring *ring, uint64_t id)
 {
     for (unsigned i = 0; id && i < GW__RING_SNAPSHOTS; i++)
         if (ring->snapshots[i].id == id)
@@ -25,19 +25,19 @@ static struct gw__snapshot *find(struct gw_ring *ring, uint64_t id)
     return NULL;
 }
 
-static bool serves(const struct gw__snapshot *snapshot,
+static bool serves(const struct gw__ring_snapshot *snapshot,
                    const struct gw__foreign_ask *ask)
 {
     return snapshot->op > ask->have_op ||
            (ask->wants_state && snapshot->op == ask->have_op);
 }
 
-static struct gw__snapshot *find_fresh(struct gw_ring *ring,
-                                       const struct gw__foreign_ask *ask,
-                                       uint64_t now_ns)
+static struct gw__ring_snapshot *find_fresh(struct gw_ring *ring,
+                                            const struct gw__foreign_ask *ask,
+                                            uint64_t now_ns)
 {
     for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++) {
-        struct gw__snapshot *s = &ring->snapshots[i];
+        struct gw__ring_snapshot *s = &ring->snapshots[i];
         if (s->id && now_ns - s->made_ns < fresh_ns && serves(s, ask))
             return s;
     }
@@ -45,10 +45,10 @@ static struct gw__snapshot *find_fresh(struct gw_ring *ring,
 }
 
 /* In place of the one that nobody has wanted for longest. NULL: no memory. */
-static struct gw__snapshot *make(struct gw_ring *ring, uint64_t now_ns)
+static struct gw__ring_snapshot *make(struct gw_ring *ring, uint64_t now_ns)
 {
     const struct gw_ring_config *config = &ring->config;
-    struct gw__snapshot *s = &ring->snapshots[0];
+    struct gw__ring_snapshot *s = &ring->snapshots[0];
     for (unsigned i = 1; i < GW__RING_SNAPSHOTS; i++)
         if (ring->snapshots[i].used_ns < s->used_ns)
             s = &ring->snapshots[i];
@@ -79,11 +79,11 @@ static struct gw__snapshot *make(struct gw_ring *ring, uint64_t now_ns)
 void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns)
 {
     for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++) {
-        struct gw__snapshot *s = &ring->snapshots[i];
+        struct gw__ring_snapshot *s = &ring->snapshots[i];
         if (!s->data || now_ns < s->used_ns + forget_ns)
             continue;
         free(s->data);
-        *s = (struct gw__snapshot){.id = 0};
+        *s = (struct gw__ring_snapshot){.id = 0};
     }
 }
 
@@ -124,7 +124,7 @@ static void cut_snapshot(struct gw_ring *ring,
                          struct gw__foreign_piece *piece)
 {
     uint64_t now_ns = gw_now_ns();
-    struct gw__snapshot *s = NULL;
+    struct gw__ring_snapshot *s = NULL;
     if (ask->item.kind == GW__ITEM_SNAPSHOT)
         s = find(ring, ask->item.id);
     else if (ask->item.kind == GW__ITEM_NONE) {

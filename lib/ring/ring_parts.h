@@ -182,7 +182,7 @@ struct gw_ring {
 
     /* ---- control's own ---- */
 
-    struct gw__snapshot snapshots[GW__RING_SNAPSHOTS];
+    struct gw__ring_snapshot snapshots[GW__RING_SNAPSHOTS];
 
     /* ---- main's own ---- */
 

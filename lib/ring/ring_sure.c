@@ -101,9 +101,9 @@ void gw__sure_news(struct gw_ring *ring)
 
 bool gw__sure_copied(struct gw_ring *ring)
 {
-    const struct gw__copy copy = {.ops = ring->state_op,
-                                  .digest = ring->digest,
-                                  .epoch = ring->state_epoch};
+    const struct gw__claim_copy copy = {.ops = ring->state_op,
+                                        .digest = ring->digest,
+                                        .epoch = ring->state_epoch};
     gw__claim_copied(&ring->claim, &copy);
     return gw__claim_decided(&ring->claim, ring->decisions,
                              ring->decision_count);

@@ -48,7 +48,7 @@ static bool grow_heap(struct gw__queue *queue)
     if (queue->taken < queue->capacity)
         return true;
     size_t larger = queue->capacity ? 2 * queue->capacity : 256;
-    struct gw__slot *moved = realloc(queue->heap, larger * sizeof *moved);
+    struct gw__queue_slot *moved = realloc(queue->heap, larger * sizeof *moved);
     if (!moved)
         return false;
     queue->heap = moved;

@@ -7,20 +7,23 @@
 
 #include <assert.h>
 
-static bool earlier(const struct gw__slot *a, const struct gw__slot *b)
+static bool earlier(const struct gw__queue_slot *a,
+                    const struct gw__queue_slot *b)
 {
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns
                                     : a->order < b->order;
 }
 
-static void put(struct gw__queue *queue, size_t place, struct gw__slot slot)
+static void put(struct gw__queue *queue, size_t place,
+                struct gw__queue_slot slot)
 {
     queue->heap[place] = slot;
     slot.event->place = (uint32_t)place;
 }
 
 /* Both find the place of `slot`, beginning at the hole `place`. */
-static void sift_up(struct gw__queue *queue, size_t place, struct gw__slot slot)
+static void sift_up(struct gw__queue *queue, size_t place,
+                    struct gw__queue_slot slot)
 {
     while (place > 0) {
         size_t parent = (place - 1) / 2;
@@ -33,7 +36,7 @@ static void sift_up(struct gw__queue *queue, size_t place, struct gw__slot slot)
 }
 
 static void sift_down(struct gw__queue *queue, size_t place,
-                      struct gw__slot slot)
+                      struct gw__queue_slot slot)
 {
     for (;;) {
         size_t child = 2 * place + 1;
@@ -55,7 +58,7 @@ void gw__queue_add(struct gw__queue *queue, struct gw__event *event,
 {
     assert(event->place == GW__NOT_QUEUED);
     assert(queue->count < queue->capacity);
-    struct gw__slot slot = {time_ns, queue->order++, event};
+    struct gw__queue_slot slot = {time_ns, queue->order++, event};
     sift_up(queue, queue->count++, slot);
 }
 
@@ -64,7 +67,7 @@ void gw__queue_remove(struct gw__queue *queue, struct gw__event *event)
     size_t hole = event->place;
     assert(hole < queue->count && queue->heap[hole].event == event);
     event->place = GW__NOT_QUEUED;
-    struct gw__slot last = queue->heap[--queue->count];
+    struct gw__queue_slot last = queue->heap[--queue->count];
     if (last.event == event)
         return;
     if (hole > 0 && earlier(&last, &queue->heap[(hole - 1) / 2]))

@@ -39,14 +39,14 @@ struct gw__event {
 };
 
 /* The key is here, so that ordering does not touch the events. */
-struct gw__slot {
+struct gw__queue_slot {
     uint64_t time_ns;
     uint64_t order;
     struct gw__event *event;
 };
 
 struct gw__queue {
-    struct gw__slot *heap;
+    struct gw__queue_slot *heap;
     size_t count;
     size_t capacity;
     size_t most; /* events at a time, queued or not */

@@ -27,7 +27,7 @@ static void add_boot(struct gw__sim *sim, uint32_t node, struct gw_rng *rng)
 static bool init_node(struct gw__sim *sim, uint32_t i, struct gw_rng *rng)
 {
     const uint64_t second = 1000000000, hour = 3600 * second;
-    struct gw__node *node = &sim->nodes[i];
+    struct gw__sim_node *node = &sim->nodes[i];
     node->state = malloc(node->kind->state_bytes + 1); /* zero from START on */
     node->clock.shown_ns = second + gw_rng_below(rng, hour);
     node->backlog_end = &node->backlog;

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static struct gw__node *stepping(struct gw__sim *sim)
+static struct gw__sim_node *stepping(struct gw__sim *sim)
 {
     return &sim->nodes[sim->stepping];
 }
@@ -17,7 +17,7 @@ static struct gw__node *stepping(struct gw__sim *sim)
 /* Does this action still take effect? */
 static bool is_spared(struct gw__sim *sim)
 {
-    struct gw__node *node = stepping(sim);
+    struct gw__sim_node *node = stepping(sim);
     if (!node->armed)
         return true;
     if (node->spared == 0)
@@ -41,7 +41,7 @@ static void act_send(void *driver, uint32_t to, const void *data, size_t bytes)
 
 void gw__timer_queue(struct gw__sim *sim, struct gw__event *timer)
 {
-    struct gw__node *node = &sim->nodes[timer->node];
+    struct gw__sim_node *node = &sim->nodes[timer->node];
     uint64_t due_ns = gw__clock_when(&node->clock, timer->at_ns);
     uint64_t late_ns = 0;
     if (sim->options.timer_late_ns)
@@ -121,7 +121,7 @@ static void act_look(void *driver, uint32_t node, uint64_t incarnation)
     struct gw__sight sight = {.state = GW__SIGHT_NONE};
     if (!is_spared(sim) || node >= sim->node_count)
         return;
-    const struct gw__node *seen = &sim->nodes[node];
+    const struct gw__sim_node *seen = &sim->nodes[node];
     bool ended = !seen->up || seen->incarnation != incarnation;
     struct gw__event *event = gw__sim_take(sim, ended ? 0 : sizeof sight);
     if (!event)

@@ -59,7 +59,7 @@ static void renew_links(struct gw__sim *sim)
 /* Timers are due at another time when the clock runs at another rate. */
 static void set_rate(struct gw__sim *sim, uint32_t i, int64_t ppm)
 {
-    struct gw__node *node = &sim->nodes[i];
+    struct gw__sim_node *node = &sim->nodes[i];
     if (ppm > GW__CLOCK_PPM_MAX)
         ppm = GW__CLOCK_PPM_MAX;
     if (ppm < -GW__CLOCK_PPM_MAX)
@@ -128,7 +128,7 @@ static void crash_again(struct gw__sim *sim, uint32_t node,
 static void begin_crash(struct gw__sim *sim, uint32_t i,
                         struct gw__fault *fault)
 {
-    struct gw__node *node = &sim->nodes[i];
+    struct gw__sim_node *node = &sim->nodes[i];
     uint16_t after = fault->after;
     if (!node->up) {
         crash_again(sim, i, fault);

@@ -6,7 +6,8 @@
 
 #include <assert.h>
 
-static const struct gw__node *node_of(const struct gw__sim *sim, uint32_t node)
+static const struct gw__sim_node *node_of(const struct gw__sim *sim,
+                                          uint32_t node)
 {
     assert(node < sim->node_count);
     return &sim->nodes[node];

@@ -41,7 +41,7 @@ static void say_life(struct gw__sim *sim, uint32_t node,
 /* One step of a machine that is up and not paused. */
 static void deliver(struct gw__sim *sim, uint32_t i, struct gw__input *input)
 {
-    struct gw__node *node = &sim->nodes[i];
+    struct gw__sim_node *node = &sim->nodes[i];
     assert(node->up && !node->paused);
     if (sim->counts.inputs++ >= sim->options.inputs_most)
         gw__sim_fail(sim, "more than %llu inputs",
@@ -60,7 +60,7 @@ static void deliver(struct gw__sim *sim, uint32_t i, struct gw__input *input)
 
 static bool is_missed(const struct gw__sim *sim, const struct gw__event *event)
 {
-    const struct gw__node *node = &sim->nodes[event->node];
+    const struct gw__sim_node *node = &sim->nodes[event->node];
     bool mail = event->kind == GW__MESSAGE && sim->options.mail_survives;
     bool bound = event->kind == GW__MESSAGE || event->kind == GW__DIED ||
                  event->kind == GW__SEEN;
@@ -69,7 +69,7 @@ static bool is_missed(const struct gw__sim *sim, const struct gw__event *event)
 
 void gw__node_arrive(struct gw__sim *sim, struct gw__event *event)
 {
-    struct gw__node *node = &sim->nodes[event->node];
+    struct gw__sim_node *node = &sim->nodes[event->node];
     if (is_missed(sim, event)) {
         sim->counts.missed++;
     } else if (node->paused) {
@@ -96,7 +96,7 @@ void gw__node_arrive(struct gw__sim *sim, struct gw__event *event)
 
 void gw__node_start(struct gw__sim *sim, uint32_t i)
 {
-    struct gw__node *node = &sim->nodes[i];
+    struct gw__sim_node *node = &sim->nodes[i];
     assert(!node->up && !node->backlog);
     memset(node->state, 0, node->kind->state_bytes);
     node->up = true;
@@ -119,7 +119,7 @@ void gw__node_start(struct gw__sim *sim, uint32_t i)
 static void tell_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
 {
     const struct gw__sim_options *options = &sim->options;
-    struct gw__node *node = &sim->nodes[observer];
+    struct gw__sim_node *node = &sim->nodes[observer];
     double lost = gw_rng_unit(&node->luck);
     uint64_t jitter_ns = gw_rng_below(&node->luck, options->died_jitter_ns + 1);
     struct gw__event *event;
@@ -135,7 +135,7 @@ static void tell_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
 }
 
 /* A timer that waits in the backlog is only there. */
-static void drop_backlog(struct gw__sim *sim, struct gw__node *node)
+static void drop_backlog(struct gw__sim *sim, struct gw__sim_node *node)
 {
     while (node->backlog) {
         struct gw__event *event = node->backlog;
@@ -149,7 +149,7 @@ static void drop_backlog(struct gw__sim *sim, struct gw__node *node)
     node->backlog_end = &node->backlog;
 }
 
-static void drop_timers(struct gw__sim *sim, struct gw__node *node)
+static void drop_timers(struct gw__sim *sim, struct gw__sim_node *node)
 {
     for (unsigned i = 0; i < GW__TIMERS_MAX; i++)
         if (node->timers[i]) {
@@ -161,7 +161,7 @@ static void drop_timers(struct gw__sim *sim, struct gw__node *node)
 
 void gw__node_crash(struct gw__sim *sim, uint32_t i)
 {
-    struct gw__node *node = &sim->nodes[i];
+    struct gw__sim_node *node = &sim->nodes[i];
     assert(node->up);
     node->up = node->paused = node->armed = false;
     sim->counts.crashes++;
@@ -185,7 +185,7 @@ void gw__node_pause(struct gw__sim *sim, uint32_t i)
 void gw__node_resume(struct gw__sim *sim, uint32_t i)
 {
     enum { AS_IT_CAME, TIMERS_FIRST, TIMERS_LAST, ORDERS };
-    struct gw__node *node = &sim->nodes[i];
+    struct gw__sim_node *node = &sim->nodes[i];
     uint64_t order = gw_rng_below(&node->luck, ORDERS);
     struct gw__event *waiting = node->backlog;
     node->paused = false;

@@ -12,7 +12,7 @@
 
 enum { GW__PERSIST_MAX = 1 << 24 }; /* bytes of one value */
 
-struct gw__node {
+struct gw__sim_node {
     const struct gw__machine_kind *kind;
     void *state;
     uint64_t life;        /* how many times it started */
@@ -48,7 +48,7 @@ struct gw__injected {
 
 struct gw__sim {
     struct gw__sim_options options;
-    struct gw__node *nodes;
+    struct gw__sim_node *nodes;
     struct gw__link *links; /* nodes x nodes */
     unsigned node_count;
     uint64_t now_ns;

@@ -179,11 +179,12 @@ const char *gw_topology_rack(const struct gw_topology *topology, unsigned rank)
 /* ---- links ---- */
 
 /* What is not said of one alone is as the default says. */
-static struct gw__line line_of(const struct gw__line *own,
-                               const struct gw__line *usual)
+static struct gw__topology_line line_of(const struct gw__topology_line *own,
+                                        const struct gw__topology_line *usual)
 {
-    const struct gw__line *rated = own->has_rate || own->under ? own : usual;
-    return (struct gw__line){
+    const struct gw__topology_line *rated =
+        own->has_rate || own->under ? own : usual;
+    return (struct gw__topology_line){
         .has_rate = rated->has_rate,
         .rate = rated->rate,
         .over = rated->over,
@@ -199,7 +200,7 @@ static uint64_t share_of_cards(const struct gw_topology *t,
 {
     double sum = 0, most = 0x1p62;
     for (unsigned h = rack->first; h < rack->first + rack->count; h++) {
-        struct gw__line nic = line_of(&t->hosts[h].nic, &t->nic);
+        struct gw__topology_line nic = line_of(&t->hosts[h].nic, &t->nic);
         if (nic.rate == 0)
             return 0;
         sum += (double)nic.rate;
@@ -214,7 +215,7 @@ enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
 {
     for (unsigned r = 0; r < t->rack_count; r++) {
         struct gw__rack *rack = &t->racks[r];
-        struct gw__line line = line_of(&rack->uplink, &t->uplink);
+        struct gw__topology_line line = line_of(&rack->uplink, &t->uplink);
         if (line.under)
             line.rate = share_of_cards(t, rack, line.over, line.under);
         else if (!line.has_rate)
@@ -256,7 +257,7 @@ void gw_topology_link(const struct gw_topology *topology, unsigned index,
 {
     const struct gw_topology *t = topology;
     unsigned racks_begin = HOST_LINKS * t->host_count;
-    struct gw__line line;
+    struct gw__topology_line line;
     assert(index < gw_topology_links(t));
     if (index >= racks_begin && t->fabric.kind == GW__GRAPH) {
         gw__graph_link(t, index - racks_begin, link);

@@ -128,9 +128,10 @@ unsigned gw__fabric_way(const struct gw__fabric *f, unsigned from, unsigned to,
                                 : fat_tree_way(f, from, to, links);
 }
 
-void gw__fabric_settle(struct gw__fabric *f, const struct gw__line *nic)
+void gw__fabric_settle(struct gw__fabric *f,
+                       const struct gw__topology_line *nic)
 {
-    struct gw__line line = f->line;
+    struct gw__topology_line line = f->line;
     if (line.under || !line.has_rate) {
         double over = line.under ? line.over : 1;
         double under = line.under ? line.under : 1;

@@ -142,7 +142,8 @@ uint32_t gw__node_find(const struct gw_topology *t, const char *name,
 }
 
 /* The node is a place for ranks. */
-static bool hold_ranks(struct gw_topology *t, const struct gw__node *node)
+static bool hold_ranks(struct gw_topology *t,
+                       const struct gw__topology_node *node)
 {
     struct gw__graph *g = &t->graph;
     void *nodes = g->node_of_host;
@@ -168,8 +169,8 @@ bool gw__node_add(struct gw_topology *t, const char *name,
     if (!grow(&nodes, &g->node_room, g->node_count, sizeof *g->nodes))
         return false;
     g->nodes = nodes;
-    struct gw__node *node = &g->nodes[g->node_count];
-    *node = (struct gw__node){.kind = kind, .server = server};
+    struct gw__topology_node *node = &g->nodes[g->node_count];
+    *node = (struct gw__topology_node){.kind = kind, .server = server};
     memcpy(node->name, name, strlen(name) + 1);
     bool holds = kind == GW__NODE_ACCELERATOR || kind == GW__NODE_MEMORY;
     if ((holds && !hold_ranks(t, node)) || !add(t, &t->node_names, node_name))

@@ -195,10 +195,10 @@ static bool read_picks(struct reader *r, gw__take_name *take, unsigned allowed,
 /* ---- nic, inner, uplink ---- */
 
 /* What has been said is not said again. */
-static bool merge(struct reader *r, struct gw__line *line,
+static bool merge(struct reader *r, struct gw__topology_line *line,
                   const struct gw__settings *said, size_t at)
 {
-    const struct gw__line *new = &said->line;
+    const struct gw__topology_line *new = &said->line;
     bool rated = line->has_rate || line->under,
          rates = new->has_rate || new->under;
     if ((rated && rates) || (line->has_latency && new->has_latency))

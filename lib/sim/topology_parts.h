@@ -24,7 +24,7 @@ enum { GW__TOPOLOGY_BYTES_MAX = 4 << 20 }; /* of a text */
 /* What is said of a link, as a default or of one alone; what is not said of
  * one alone is as the default says. An uplink's rate may be told as a ratio,
  * the sum of the rack's cards to it. */
-struct gw__line {
+struct gw__topology_line {
     bool has_rate, has_latency;
     uint64_t rate;
     uint64_t latency_ns;
@@ -36,7 +36,7 @@ struct gw__host {
     unsigned rack;
     unsigned ranks;  /* that it holds */
     unsigned placed; /* that the order has put there */
-    struct gw__line nic, inner;
+    struct gw__topology_line nic, inner;
 };
 
 /* Hosts first .. first + count - 1. */
@@ -44,8 +44,8 @@ struct gw__rack {
     char name[GW_TOPOLOGY_NAME_MAX];
     unsigned first, count;
     unsigned turn; /* interleaved: where the search for a host goes on */
-    struct gw__line uplink;
-    struct gw__line settled; /* what that is in the end */
+    struct gw__topology_line uplink;
+    struct gw__topology_line settled; /* what that is in the end */
 };
 
 /* Names to numbers: open addressing, number + 1 in each used place. */
@@ -62,8 +62,8 @@ struct gw__fabric {
     enum gw__fabric_kind kind;
     unsigned k, levels;           /* of a fat tree */
     unsigned dimensions, size[3]; /* of a torus; 1 beyond the dimensions */
-    struct gw__line line;
-    struct gw__line settled;
+    struct gw__topology_line line;
+    struct gw__topology_line settled;
 };
 
 /* ---- servers as a graph ---- */
@@ -86,7 +86,7 @@ enum gw__node_kind {
     GW__NODE_KINDS
 };
 
-struct gw__node {
+struct gw__topology_node {
     char name[GW_TOPOLOGY_NAME_MAX];
     enum gw__node_kind kind;
     uint32_t server; /* a rack; UINT32_MAX: between servers */
@@ -96,11 +96,11 @@ struct gw__node {
 struct gw__edge {
     uint32_t a, b;
     uint32_t kind; /* of graph.kinds */
-    struct gw__line line;
+    struct gw__topology_line line;
 };
 
 struct gw__graph {
-    struct gw__node *nodes;
+    struct gw__topology_node *nodes;
     uint32_t *node_of_host; /* and back through the host's name */
     struct gw__edge *edges;
     uint32_t *via; /* [host][node]: the link that the route from `host` takes
@@ -114,7 +114,7 @@ struct gw__graph {
 
 struct gw_topology {
     char name[GW_TOPOLOGY_NAME_MAX];
-    struct gw__line nic, inner, uplink; /* of those not told alone */
+    struct gw__topology_line nic, inner, uplink; /* of those not told alone */
     struct gw__fabric fabric;
     struct gw__graph graph; /* of GW__GRAPH */
     struct gw__host *hosts;
@@ -145,7 +145,7 @@ enum gw__setting {
 
 struct gw__settings {
     unsigned seen; /* bits of enum gw__setting */
-    struct gw__line line;
+    struct gw__topology_line line;
     uint32_t ranks;
     uint32_t ports, levels;
 };
@@ -212,7 +212,8 @@ void gw__fabric_link_name(const struct gw_topology *t, unsigned index,
 unsigned gw__fabric_way(const struct gw__fabric *fabric, unsigned from,
                         unsigned to, unsigned *links);
 /* What is not said of its links follows from the cards. */
-void gw__fabric_settle(struct gw__fabric *fabric, const struct gw__line *nic);
+void gw__fabric_settle(struct gw__fabric *fabric,
+                       const struct gw__topology_line *nic);
 
 /* ---- topology_graph.c ---- */
 

@@ -13,7 +13,7 @@
 
 enum { LINE_COLUMNS = 80 };
 
-static void print_settings(FILE *file, const struct gw__line *line)
+static void print_settings(FILE *file, const struct gw__topology_line *line)
 {
     char latency[32];
     if (line->has_rate)
@@ -27,7 +27,7 @@ static void print_settings(FILE *file, const struct gw__line *line)
 }
 
 static void print_line(FILE *file, const char *statement, const char *name,
-                       const struct gw__line *line)
+                       const struct gw__topology_line *line)
 {
     if (!line->has_rate && !line->under && !line->has_latency)
         return;
@@ -62,7 +62,7 @@ static void print_nodes(const struct gw_topology *t, uint32_t server,
 {
     enum gw__node_kind kind = GW__NODE_KINDS;
     for (unsigned n = 0; n < t->graph.node_count; n++) {
-        const struct gw__node *node = &t->graph.nodes[n];
+        const struct gw__topology_node *node = &t->graph.nodes[n];
         if (node->server != server)
             continue;
         if (server == UINT32_MAX)

@@ -126,7 +126,7 @@ static bool read_ratio(struct gw__words *words, size_t at,
                        struct gw__settings *settings)
 {
     size_t begin = at;
-    struct gw__line *line = &settings->line;
+    struct gw__topology_line *line = &settings->line;
     if (!gw__parse_number(words, &at, RATIO_MAX, "a ratio, such as 4:1",
                           &line->over))
         return false;

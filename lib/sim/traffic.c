@@ -37,8 +37,8 @@ static void at(struct gw__traffic *f, uint32_t thing, uint64_t time_ps)
 /* Its turn at the sender. */
 static void begin_message(struct gw__traffic *f, uint32_t number)
 {
-    struct gw__message *message = &f->messages[number];
-    struct gw__stream *flow = &f->flows[message->flow];
+    struct gw__traffic_message *message = &f->messages[number];
+    struct gw__traffic_stream *flow = &f->flows[message->flow];
     uint64_t *busy_ps = &f->sender_ps[flow->src];
     assert(flow->message == number);
     message->begin_ps = f->now_ps;
@@ -49,7 +49,7 @@ static void begin_message(struct gw__traffic *f, uint32_t number)
 
 static void message_got(struct gw__traffic *f, uint32_t number, uint32_t cause)
 {
-    struct gw__message *message = &f->messages[number];
+    struct gw__traffic_message *message = &f->messages[number];
     assert(message->waits > 0);
     if (--message->waits > 0)
         return;
@@ -130,7 +130,7 @@ static void version_is_in(struct gw__traffic *f, uint32_t version)
 
 static void left(struct gw__traffic *f, uint32_t number)
 {
-    struct gw__stream *flow = &f->flows[number];
+    struct gw__traffic_stream *flow = &f->flows[number];
     uint32_t message = flow->message;
     const struct gw__buckets *carried = &f->carried;
     flow->message = f->messages[message].next;
@@ -147,7 +147,7 @@ static void left(struct gw__traffic *f, uint32_t number)
 }
 
 static bool is_limited(const struct gw__traffic *f,
-                       const struct gw__stream *flow)
+                       const struct gw__traffic_stream *flow)
 {
     for (uint32_t i = 0; i < flow->way_count; i++)
         if (f->links[f->ways[flow->way + i].link].rate > 0)
@@ -158,7 +158,7 @@ static bool is_limited(const struct gw__traffic *f,
 /* The sender is done with it, or the links are. */
 static void flow_moves(struct gw__traffic *f, uint32_t number)
 {
-    struct gw__stream *flow = &f->flows[number];
+    struct gw__traffic_stream *flow = &f->flows[number];
     if (flow->under_way) {
         gw__share_leave(f, number);
         left(f, number);

@@ -26,7 +26,7 @@
 #define GW__PS_MAX (UINT64_C(1) << 62)
 
 /* All transfers of a step from one rank to another. */
-struct gw__message {
+struct gw__traffic_message {
     uint64_t bytes;
     uint64_t begin_ps, end_ps; /* its values were there, were taken in */
     uint32_t step, flow;
@@ -36,7 +36,7 @@ struct gw__message {
 };
 
 /* From one rank to another: the messages of a pair of ranks, one at a time. */
-struct gw__stream {
+struct gw__traffic_stream {
     double left;       /* bytes of the message under way */
     double rate;       /* bytes a picosecond */
     uint64_t since_ps; /* when `left` was true */
@@ -89,9 +89,9 @@ struct gw__traffic {
     uint32_t *message_of;       /* of each transfer */
     struct gw__buckets carried; /* transfers by message */
     uint64_t *chunk_bytes;      /* of each chunk */
-    struct gw__message *messages;
+    struct gw__traffic_message *messages;
     uint32_t message_count;
-    struct gw__stream *flows; /* of each link of the index */
+    struct gw__traffic_stream *flows; /* of each link of the index */
     struct gw__way_link *ways;
     size_t way_count, way_room;
     struct gw__pipe_link *links;

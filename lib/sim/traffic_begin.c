@@ -22,7 +22,7 @@ static void number_messages(struct gw__traffic *f, uint32_t *newest)
         if (before == GW__NO_MESSAGE ||
             f->messages[before].step != index->step[t]) {
             newest[flow] = f->message_count++;
-            f->messages[newest[flow]] = (struct gw__message){
+            f->messages[newest[flow]] = (struct gw__traffic_message){
                 .step = index->step[t],
                 .flow = flow,
                 .next = GW__NO_MESSAGE,
@@ -34,7 +34,7 @@ static void number_messages(struct gw__traffic *f, uint32_t *newest)
             else
                 f->messages[before].next = newest[flow];
         }
-        struct gw__message *message = &f->messages[newest[flow]];
+        struct gw__traffic_message *message = &f->messages[newest[flow]];
         message->bytes += f->chunk_bytes[f->plan->transfers[t].chunk];
         message->waits += !f->versions.first[f->versions.read[t]];
         f->message_of[t] = newest[flow];
@@ -101,7 +101,7 @@ static bool make_links(struct gw__traffic *f)
 /* The links between the two ranks, and the latency of all. */
 static bool make_way(struct gw__traffic *f, uint32_t number)
 {
-    struct gw__stream *flow = &f->flows[number];
+    struct gw__traffic_stream *flow = &f->flows[number];
     unsigned way[GW_WAY_MAX];
     uint64_t rate, latency_ns;
     flow->way = (uint32_t)f->way_count;
@@ -132,7 +132,7 @@ static bool make_flows(struct gw__traffic *f)
         return false;
     for (uint32_t t = 0; t < f->index.transfers; t++) {
         const struct gw_transfer *x = &f->plan->transfers[t];
-        struct gw__stream *flow = &f->flows[f->index.link[t]];
+        struct gw__traffic_stream *flow = &f->flows[f->index.link[t]];
         if (flow->way_count > 0)
             continue;
         flow->src = x->src;

@@ -103,8 +103,8 @@ void gw__result_done(struct gw__traffic *f, uint32_t rank)
 
 void gw__result_send(struct gw__traffic *f, uint32_t number)
 {
-    const struct gw__message *message = &f->messages[number];
-    const struct gw__stream *flow = &f->flows[message->flow];
+    const struct gw__traffic_message *message = &f->messages[number];
+    const struct gw__traffic_stream *flow = &f->flows[message->flow];
     f->result->messages++;
     f->result->bytes += message->bytes;
     for (uint32_t i = 0; i < flow->way_count; i++)
@@ -135,8 +135,8 @@ static void walk_back(const struct gw__traffic *f,
     for (uint32_t m = f->last;
          m != GW__NO_MESSAGE && result->hops < GW_HOPS_MAX;
          m = f->messages[m].cause) {
-        const struct gw__message *message = &f->messages[m];
-        const struct gw__stream *flow = &f->flows[message->flow];
+        const struct gw__traffic_message *message = &f->messages[m];
+        const struct gw__traffic_stream *flow = &f->flows[message->flow];
         result->hop[result->hops++] = (struct gw_topology_hop){
             .step = message->step + 1,
             .src = flow->src,

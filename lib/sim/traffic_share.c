@@ -29,7 +29,7 @@ static void touch(struct gw__traffic *f, uint32_t link)
 
 void gw__share_join(struct gw__traffic *f, uint32_t number)
 {
-    struct gw__stream *flow = &f->flows[number];
+    struct gw__traffic_stream *flow = &f->flows[number];
     flow->under_way = true;
     flow->rate = 0;
     flow->since_ps = f->now_ps;
@@ -50,7 +50,7 @@ void gw__share_join(struct gw__traffic *f, uint32_t number)
 
 void gw__share_leave(struct gw__traffic *f, uint32_t number)
 {
-    struct gw__stream *flow = &f->flows[number];
+    struct gw__traffic_stream *flow = &f->flows[number];
     assert(flow->under_way);
     flow->under_way = false;
     for (uint32_t i = flow->way; i < flow->way + flow->way_count; i++) {
@@ -84,7 +84,7 @@ static void meet_link(struct gw__traffic *f, uint32_t number)
 
 static void meet_flow(struct gw__traffic *f, uint32_t number)
 {
-    struct gw__stream *flow = &f->flows[number];
+    struct gw__traffic_stream *flow = &f->flows[number];
     if (flow->mark == f->round)
         return;
     flow->mark = f->round;
@@ -110,7 +110,7 @@ static void gather(struct gw__traffic *f, uint32_t link)
 /* When the rate stays, so does the time at which it will have left. */
 static void set_rate(struct gw__traffic *f, uint32_t number, double rate)
 {
-    struct gw__stream *flow = &f->flows[number];
+    struct gw__traffic_stream *flow = &f->flows[number];
     if (rate == flow->rate)
         return;
     flow->left -= flow->rate * (double)(f->now_ps - flow->since_ps);
@@ -125,7 +125,7 @@ static void set_rate(struct gw__traffic *f, uint32_t number, double rate)
 
 static void settle_flow(struct gw__traffic *f, uint32_t number, double rate)
 {
-    struct gw__stream *flow = &f->flows[number];
+    struct gw__traffic_stream *flow = &f->flows[number];
     if (flow->settled)
         return;
     flow->settled = true;

@@ -34,7 +34,7 @@ static struct gw__process life(unsigned node)
 static struct gw__claim copied(uint64_t ops)
 {
     struct gw__claim claim = {.copied = false};
-    const struct gw__copy copy = {
+    const struct gw__claim_copy copy = {
         .ops = ops, .digest = DIGEST, .epoch = EPOCH - 1};
     gw__claim_copied(&claim, &copy);
     return claim;

@@ -39,7 +39,7 @@ static const char path_and_pair[] = "# two parts\n"
                                     "c d\n"
                                     "x y\n";
 
-static char name_of(const struct gw__words *words, size_t at)
+static char name_of(const struct gw__word_table *words, size_t at)
 {
     return *words->word[words->stream[at]].text;
 }
@@ -54,7 +54,7 @@ START_TEST(walks_go_along_edges)
     configure(path_and_pair);
     task_begin(&run);
     const struct gw__word2vec *data = run.task->data;
-    const struct gw__words *words = &data->words;
+    const struct gw__word_table *words = &data->words;
     unsigned begins[128] = {0};
     uint64_t met = 0;
     ck_assert_uint_eq(words->word_count, 6);

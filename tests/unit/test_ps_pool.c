@@ -34,11 +34,11 @@ static void count_piece(void *context, unsigned piece)
 }
 
 struct task {
-    struct gw__job job;
+    struct gw__pool_job job;
     unsigned times;
 };
 
-static void count_job(struct gw__job *job)
+static void count_job(struct gw__pool_job *job)
 {
     struct task *task = (struct task *)(void *)job;
     task->times++;

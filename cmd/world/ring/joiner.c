@@ -101,7 +101,7 @@ static bool claim(struct toy *toy)
 {
     struct state *s = &toy->state;
     const struct gw__news *news = news_of(toy);
-    const struct gw__copy copy = {s->next, s->digest, s->epoch};
+    const struct gw__claim_copy copy = {s->next, s->digest, s->epoch};
     gw__claim_copied(&s->claim, &copy);
     s->known =
         gw__claim_decided(&s->claim, news->decisions, news->decision_count);
