@@ -16,6 +16,7 @@ static const struct field fields[] = {
     {"bytes", NULL, FIELD_INTEGER, 0, false},
     {"pushes", NULL, FIELD_INTEGER, 0, false},
     {"pulls", NULL, FIELD_INTEGER, 0, false},
+    {"bytes_per_second", "bytes/s", FIELD_REAL, 0, false},
     {"push_keys", NULL, FIELD_INTEGER, 0, true},
     {"pull_keys", NULL, FIELD_INTEGER, 0, true},
     {"duplicates", NULL, FIELD_INTEGER, 0, true},
@@ -45,7 +46,7 @@ static int run(int operand_count, char **operands)
         .title = "ringctl ps",
         .fields = fields,
         .field_count = FIELDS,
-        .spare = "learners freeze_ms moved takeovers pulls",
+        .spare = "learners bytes_per_second freeze_ms moved takeovers pulls",
         .list = "nodes",
         .role = "server",
         .print = print_server};

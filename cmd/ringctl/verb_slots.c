@@ -18,6 +18,8 @@ static const struct field fields[] = {
     {"rows", NULL, FIELD_INTEGER, 0, false},
     {"bytes", NULL, FIELD_INTEGER, 0, false},
     {"keys", NULL, FIELD_INTEGER, 0, false},
+    {"keys_per_second", "keys/s", FIELD_REAL, 0, false},
+    {"bytes_per_second", "bytes/s", FIELD_REAL, 0, false},
     {"last", NULL, FIELD_INTEGER, 0, true},
     {"committed", NULL, FIELD_INTEGER, 0, true},
 };
@@ -38,6 +40,8 @@ static void print_slot(struct output *output, const json_t *slot)
         {.integer = integer_of(slot, "rows", 0)},
         {.integer = integer_of(slot, "bytes", 0)},
         {.integer = integer_of(slot, "keys", 0)},
+        {.real = real_of(slot, "keys_per_second")},
+        {.real = real_of(slot, "bytes_per_second")},
         {.integer = integer_of(slot, "last", 0)},
         {.integer = integer_of(slot, "committed", 0)},
     };
@@ -46,12 +50,13 @@ static void print_slot(struct output *output, const json_t *slot)
 
 static int run(int operand_count, char **operands)
 {
-    const struct servers_table table = {.title = "ringctl slots",
-                                        .fields = fields,
-                                        .field_count = FIELDS,
-                                        .spare = "heir leaver learner keys",
-                                        .list = "slots",
-                                        .print = print_slot};
+    const struct servers_table table = {
+        .title = "ringctl slots",
+        .fields = fields,
+        .field_count = FIELDS,
+        .spare = "heir leaver learner keys keys_per_second bytes_per_second",
+        .list = "slots",
+        .print = print_slot};
     (void)operand_count;
     (void)operands;
     return servers_print(&table);

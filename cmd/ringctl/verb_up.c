@@ -41,10 +41,11 @@ static const struct option_spec options[] = {
     {"slots", 0, OPTION_COUNT, &slots, "K", "servers: how many (64)", NULL},
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
      "servers: begin from a snapshot", NULL},
-    {"placement", 0, OPTION_TEXT, &placement, "FILE.so",
-     "servers: a plug-in says which of them have a slot", NULL},
+    {"placement", 0, OPTION_TEXT, &placement, "count|load|FILE.so",
+     "servers: slots are spread by count, by measured load, or by a plug-in",
+     "count|load"},
     {"weights", 0, OPTION_TEXT, &slot_weights, "FILE",
-     "for it: a number a slot (default: all weigh the same)", NULL},
+     "for a plug-in: a number a slot (default: all weigh the same)", NULL},
     {"topo", 0, OPTION_TEXT, &topo, "FILE",
      "links have the delays and rates of this topology", NULL},
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
@@ -99,7 +100,8 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
 static void describe(const json_t *status, const char *run, char *out,
                      size_t room)
 {
-    const char *policy = text_of(status, "placement", "");
+    const char *policy = text_of(status, "placement", "count");
+    bool by_count = strcmp(policy, "count") == 0;
     if (json_object_get(status, "slots")) {
         int64_t s = integer_of(status, "servers", 0);
         int64_t w = integer_of(status, "workers", 0);
@@ -109,7 +111,7 @@ static void describe(const json_t *status, const char *run, char *out,
                  " worker%s, %" PRId64 " replica%s, epoch %" PRId64 "%s%s",
                  run, s, s == 1 ? "" : "s", w, w == 1 ? "" : "s", r,
                  r == 1 ? "" : "s", integer_of(status, "epoch", 0),
-                 *policy ? ", placement " : "", policy);
+                 by_count ? "" : ", placement ", by_count ? "" : policy);
         return;
     }
     size_t i, used = (size_t)snprintf(out, room, "run %s is up: ring", run);

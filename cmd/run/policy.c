@@ -74,15 +74,19 @@ enum gw_err policy_open(const char *placement, const char *weights,
                         struct gw_error *why)
 {
     struct gw_error own;
-    *policy = (struct policy){.plugin = NULL};
+    bool by_load = placement && strcmp(placement, "load") == 0;
+    bool by_count = !placement || strcmp(placement, "count") == 0;
+    *policy =
+        (struct policy){.name = by_load ? "load" : "count", .by_load = by_load};
     for (unsigned i = 0; i < GW_PS_SLOTS_MAX; i++)
         policy->weight[i] = 1;
     if (!why)
         why = &own;
-    if (weights && !placement)
+    if (weights && (by_load || by_count))
         return gw_fail(why, GW_EINVAL,
-                       "weights of slots are for a placement: name one");
-    if (!placement)
+                       "weights of slots are for a placement that is a "
+                       "plug-in: name one");
+    if (by_load || by_count)
         return GW_OK;
     enum gw_err code =
         gw_plugin_open(placement, GW_PLUGIN_PLACEMENT, &policy->plugin, why);
@@ -92,6 +96,8 @@ enum gw_err policy_open(const char *placement, const char *weights,
         code = read_weights(weights, slots, policy->weight, why);
     if (code)
         policy_close(policy);
+    else
+        policy->name = policy->plugin->name;
     return code;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The policy of placement that a run was given: a plug-in
- * (gradwire-plugin(7)), and what each slot weighs.
+ * The policy of placement that a run was given: "count" (the default: equally
+ * many slots), "load" (control/slot_load.h), or a plug-in (gradwire-plugin(7))
+ * with what each slot weighs.
  */
 #ifndef RUN_POLICY_H
 #define RUN_POLICY_H
@@ -9,6 +10,8 @@
 #include <gradwire/gradwire.h>
 
 struct policy {
+    const char *name; /* "count", "load", or the plug-in's */
+    bool by_load;
     struct gw_plugin *plugin;       /* NULL: there is none */
     double weight[GW_PS_SLOTS_MAX]; /* 1 each, if nothing else is said */
 };

@@ -41,6 +41,7 @@
 #include "supervisor_recovery.h"
 #include "supervisor_tell.h"
 
+#include <control/slot_load.h>
 #include <control/talk.h>
 
 #include <limits.h>
@@ -194,6 +195,8 @@ struct run {
     uint64_t work_ns; /* when the first unit was told */
     struct told told;
     struct policy policy; /* of placement */
+    struct gw__slot_load load;
+    uint64_t load_ns;    /* when its window began */
     uint64_t placed_for; /* the servers that it was last asked about, as bits */
 
     struct serving serving;
@@ -218,8 +221,7 @@ GW_MUST_CHECK enum gw_err child_start(struct run *run, struct child *child,
 /* Something of its orders has changed. */
 void child_order(struct run *run, struct child *child);
 void children_order(struct run *run);
-/* Takes what it has sent. */
-/* At most so many messages. */
+/* Takes what it has sent, at most so many messages. */
 void child_receive(struct run *run, struct child *child, unsigned most);
 /* Those that have ended. */
 void children_reap(struct run *run);
@@ -246,7 +248,8 @@ void children_start_awaited(struct run *run);
 /* Opens what the options name. */
 GW_MUST_CHECK enum gw_err placement_begin(struct run *run,
                                           struct gw_error *why);
-/* Asks the policy, if there is one, when the servers are others. */
+/* Measures the slots' load; asks the policy, if there is one, when the servers
+ * are others, and with placement by load when that is uneven. */
 void placement_look(struct run *run);
 
 /* ---- supervisor_control.c ---- */

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LOAD_WINDOW_NS = 1000000000 };
+
 enum gw_err placement_begin(struct run *run, struct gw_error *why)
 {
     const struct run_options *o = &run->options;
@@ -48,12 +50,45 @@ static enum gw_err ask(struct run *run, uint64_t servers,
                              &command->advice, why);
 }
 
+/* What its primary has answered, as far as it has told; a slot that is on its
+ * way has no word. */
+static void note_slot(struct run *run, unsigned slot, uint64_t now_ns)
+{
+    const struct gw__slot_route *route = &run->news.routes.slots[slot];
+    unsigned server = (unsigned)route->primary - SERVER_NODE;
+    if (server >= RUN_SERVERS_MAX || !crew_serves_slot(run, slot))
+        return;
+    const struct gw_ps_slot_status *s =
+        &run->servers[server].note.server.slots[slot];
+    gw__slot_load_note(&run->load, slot, route->primary, s->keys, s->traffic,
+                       now_ns);
+}
+
+static void look_at_load(struct run *run)
+{
+    static struct gw__command command; /* large */
+    uint64_t now_ns = gw_now_ns();
+    if (now_ns < run->load_ns + LOAD_WINDOW_NS)
+        return;
+    run->load_ns = now_ns;
+    for (unsigned i = 0; i < run->news.routes.slot_count; i++)
+        note_slot(run, i, now_ns);
+    if (!run->policy.by_load ||
+        !gw__slot_load_look(&run->load, &run->news.routes, present_servers(run),
+                            &command.advice))
+        return;
+    command.kind = GW__CMD_PLACE;
+    control_command(run, &command);
+}
+
 /* A policy that fails later leaves the slots where they are. */
 void placement_look(struct run *run)
 {
     static struct gw__command command; /* large */
     struct gw_error why;
     uint64_t servers = run->formed ? present_servers(run) : first_servers(run);
+    if (run->formed)
+        look_at_load(run);
     if (!run->policy.plugin || servers == 0 || servers == run->placed_for)
         return;
     run->placed_for = servers;

@@ -143,6 +143,9 @@ static json_t *server_json(const struct run *run, const struct child *child)
     put(node, "messages_saved", s->messages_saved);
     put(node, "takeovers", s->takeovers);
     put(node, "moved", s->moved);
+    json_object_set_new(node, "bytes_per_second",
+                        json_real(gw__slot_load_of(
+                            &run->load, &run->news.routes, child->node)));
     json_object_set_new(node, "freeze_ms",
                         json_real((double)s->freeze_ns_max / 1e6));
     json_object_set_new(node, "lease", json_boolean(s->lease));
@@ -195,6 +198,10 @@ static json_t *slot_json(const struct run *run, unsigned number)
     put(json, "last", s->last);
     put(json, "committed", s->committed);
     put(json, "keys", s->keys);
+    json_object_set_new(json, "keys_per_second",
+                        json_real(run->load.rate[number].keys));
+    json_object_set_new(json, "bytes_per_second",
+                        json_real(run->load.rate[number].bytes));
     unsigned learner = (unsigned)slot->learner - SERVER_NODE;
     if (learner < RUN_SERVERS_MAX)
         put(json, "learner_rows",
@@ -333,10 +340,7 @@ static void put_progress(const struct run *run, const struct progress_of *p,
     put(status, "servers", crew_alive(run, GW__SERVER));
     put(status, "replicas", p->replicas);
     put(status, "replicas_wanted", run->news.routes.replicas);
-    json_object_set_new(status, "placement",
-                        run->policy.plugin
-                            ? json_string(run->policy.plugin->name)
-                            : json_null());
+    json_object_set_new(status, "placement", json_string(run->policy.name));
     put(status, "controllers", controllers_all(run));
     put(status, "controllers_alive", controllers_alive(run));
     put(status, "events_dropped", run->dropped);

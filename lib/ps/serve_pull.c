@@ -75,6 +75,8 @@ static size_t gather(struct gw__request *request, uint64_t now_ns, float *out)
             gathered += asked->keys;
             server->counts.pull_keys += asked->keys;
             server->slots[asked->slot].keys_asked += asked->keys;
+            server->slots[asked->slot].bytes_asked +=
+                asked->keys * (sizeof(uint64_t) + width * sizeof *out);
         } else {
             request->done &= ~bit;
             request->refused |= bit;

@@ -259,6 +259,7 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
     else {
         server->counts.push_keys += like.key_count;
         slot->keys_asked += like.key_count;
+        slot->bytes_asked += like.key_count * sizeof(uint64_t) + like.bytes;
     }
 }
 

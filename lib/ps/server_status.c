@@ -14,6 +14,7 @@ static void slot_status(const struct gw__slot *slot,
                                          .last = slot->last,
                                          .committed = slot->committed,
                                          .keys = slot->keys_asked,
+                                         .traffic = slot->bytes_asked,
                                          .bytes = slot->stage.bytes};
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)
         if (slot->stores[t]) {

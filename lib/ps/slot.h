@@ -72,6 +72,7 @@ struct gw__slot {
     uint64_t first, last; /* entries kept */
     uint64_t applied, committed;
     uint64_t keys_asked;     /* as primary: of pulls and pushes */
+    uint64_t bytes_asked;    /* of those keys and their values */
     struct gw__entry **ring; /* entry i is at i % room */
     size_t room;
 

@@ -115,6 +115,40 @@ joined() {
     [[ $output = *'"lost":0'* ]]
 }
 
+# Some features are in most of the rows.
+hot_rows() {
+    awk -f "$ROOT/labs/14-hot-keys/rows.awk" -v rows=1000 -v features=400 \
+        -v per=10 -v zipf=1.2
+}
+
+# The largest load of a server over the mean is below 1.2, since slots moved.
+has_moved() {
+    ringctl ps -o jsonl | sed -n \
+        's/.*"bytes_per_second":\([0-9.]*\).*"moved":\([0-9]*\).*/\1 \2/p' |
+        awk '{ moved += $2; sum += $1; most = $1 > most ? $1 : most }
+            END { exit !(moved > 0 && most * NR < 1.2 * sum) }'
+}
+
+@test "by load slots leave the hot server, and no push is lost" {
+    hot_rows >rows
+    train=(timeout 300 "$BUILD/psnode" train lr rows -n 2 -s 4 --replicas 1
+        -E 30 --batch 10 --parts 2 -o json)
+    run -0 --separate-stderr "${train[@]}"
+    [[ $output =~ \"digest\":\"([0-9a-f]+)\" ]]
+    digest=${BASH_REMATCH[1]}
+    "${train[@]}" --placement load --compute 2ms --name even \
+        >even.json 2>err </dev/null 3>&- &
+    pid=$!
+    until_true 60 ringctl --run even wait 'step>=5'
+    export GRADWIRE_RUN=even
+    run -0 ringctl status -o json
+    [[ $output = *'"placement":"load"'* ]]
+    until_true 60 has_moved
+    wait "$pid" || { cat err; return 1; }
+    grep -q '"lost":0,"doubled":0' even.json
+    grep -q "\"digest\":\"$digest\"" even.json
+}
+
 @test "slots that move while a server dies and another joins lose nothing" {
     train=(timeout 300 "$BUILD/psnode" train drift -n 2 -E 40 --set rows=1000 -o json)
     run -0 --separate-stderr "${train[@]}" -s 1

@@ -312,7 +312,8 @@ struct gw_ps_slot_status {
     enum gw_ps_role role;
     uint64_t term, last, committed; /* of its log */
     uint64_t rows, bytes;
-    uint64_t keys; /* of pulls and pushes that it has answered as primary */
+    uint64_t keys;    /* of pulls and pushes that it has answered as primary */
+    uint64_t traffic; /* bytes of those keys and their values */
 };
 
 struct gw_ps_worker_status {

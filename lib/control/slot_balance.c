@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where slots of known load are to be, from where they are: the fullest server
+ * gives one slot after another to whoever makes the larger of their two loads
+ * least, until it bears hardly more than the mean. A replica in sync is
+ * preferred, which becomes primary without a copy. Then secondaries follow, so
+ * that servers hold equally many replicas.
+ *
+ * Local search for makespan scheduling; each step lowers the largest load of
+ * two servers, so it ends. Not more than a quarter of the slots move at once.
+ */
+#include "slot_load.h"
+
+#include "route_parts.h"
+
+#include <string.h>
+
+/* Loads as multiples of the mean: near enough; too little to move for; what a
+ * copy is thought to cost. */
+static const double enough = 1.05, too_little = 0.01, copy_costs = 0.02;
+
+struct balance {
+    const struct gw__routes *routes;
+    const double *load;
+    struct gw__advice *advice;
+    uint64_t servers;
+    double mean;
+    double of[GW__NODES_MAX]; /* load of each server */
+    unsigned replicas[GW__NODES_MAX];
+};
+
+static bool has(const struct balance *b, unsigned slot, unsigned node)
+{
+    for (unsigned k = 0; k < GW_PS_REPLICAS_MAX; k++)
+        if (b->advice->node[slot][k] == node)
+            return true;
+    return false;
+}
+
+/* Of the replicas those that may stay, the primary first. */
+static void start(struct balance *b)
+{
+    double sum = 0;
+    memset(b->advice, 0, sizeof *b->advice);
+    memset(b->advice->node, GW__NO_NODE, sizeof b->advice->node);
+    b->advice->slots = b->routes->slot_count;
+    for (unsigned i = 0; i < b->routes->slot_count; i++) {
+        const struct gw__slot_route *slot = &b->routes->slots[i];
+        unsigned count = 0;
+        for (unsigned k = 0; k < slot->count && count < GW_PS_REPLICAS_MAX; k++)
+            if (gw__has_node(b->servers, slot->replica[k])) {
+                b->advice->node[i][count++] = slot->replica[k];
+                b->replicas[slot->replica[k]]++;
+            }
+        sum += b->load[i];
+        if (count > 0)
+            b->of[b->advice->node[i][0]] += b->load[i];
+    }
+    b->mean = sum / __builtin_popcountll(b->servers);
+}
+
+static unsigned fullest(const struct balance *b)
+{
+    unsigned best = (unsigned)__builtin_ctzll(b->servers);
+    for (uint64_t left = b->servers; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        if (b->of[node] > b->of[best])
+            best = node;
+    }
+    return best;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- primaries ---- */
+
+/* The other replicas stay; where `to` is a new one it replaces the primary. */
+static void move(struct balance *b, unsigned slot, unsigned to)
+{
+    uint8_t *node = b->advice->node[slot];
+    unsigned from = node[0], at = 0;
+    b->of[from] -= b->load[slot];
+    b->of[to] += b->load[slot];
+    while (at < GW_PS_REPLICAS_MAX && node[at] != to)
+        at++;
+    if (at < GW_PS_REPLICAS_MAX) {
+        node[at] = (uint8_t)from;
+    } else {
+        b->replicas[from]--;
+        b->replicas[to]++;
+    }
+    node[0] = (uint8_t)to;
+}
+
+/* One slot away from the fullest; false: no move is worth it. */
+static bool improve(struct balance *b)
+{
+    unsigned from = fullest(b), best_slot = 0, best_to = GW__NO_NODE;
+    double best = b->of[from] - too_little * b->mean;
+    if (b->of[from] <= enough * b->mean)
+        return false;
+    for (unsigned i = 0; i < b->advice->slots; i++)
+        for (uint64_t left = b->servers; left && b->advice->node[i][0] == from;
+             left &= left - 1) {
+            unsigned to = (unsigned)__builtin_ctzll(left);
+            double after =
+                larger(b->of[from] - b->load[i], b->of[to] + b->load[i]);
+            if (!has(b, i, to))
+                after += copy_costs * b->mean;
+            if (to == from || after >= best)
+                continue;
+            best = after;
+            best_slot = i;
+            best_to = to;
+        }
+    if (best_to == GW__NO_NODE)
+        return false;
+    move(b, best_slot, best_to);
+    return true;
+}
+
+/* ---- secondaries ---- */
+
+static bool give_secondary(struct balance *b, unsigned from, unsigned to)
+{
+    for (unsigned i = 0; i < b->advice->slots; i++)
+        for (unsigned k = 1; k < GW_PS_REPLICAS_MAX; k++)
+            if (b->advice->node[i][k] == from && !has(b, i, to)) {
+                b->advice->node[i][k] = (uint8_t)to;
+                b->replicas[from]--;
+                b->replicas[to]++;
+                return true;
+            }
+    return false;
+}
+
+/* From the server with most replicas to the one with fewest. */
+static bool even_out(struct balance *b)
+{
+    unsigned most = (unsigned)__builtin_ctzll(b->servers), least = most;
+    for (uint64_t left = b->servers; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        if (b->replicas[node] > b->replicas[most])
+            most = node;
+        if (b->replicas[node] < b->replicas[least])
+            least = node;
+    }
+    return b->replicas[most] >= b->replicas[least] + 2 &&
+           give_secondary(b, most, least);
+}
+
+double gw__slot_balance(const struct gw__routes *routes,
+                        const double load[GW_PS_SLOTS_MAX], uint64_t servers,
+                        struct gw__advice *advice)
+{
+    struct balance b = {
+        .routes = routes, .load = load, .advice = advice, .servers = servers};
+    start(&b);
+    double before = b.of[fullest(&b)];
+    unsigned most = 1 + routes->slot_count / 4;
+    while (most > 0 && improve(&b))
+        most--;
+    while (even_out(&b))
+        ;
+    return before > 0 ? 1 - b.of[fullest(&b)] / before : 0;
+}

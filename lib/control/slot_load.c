@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rates of slots, and when they are reason enough to move slots.
+ */
+#include "slot_load.h"
+
+#include "route_parts.h"
+
+void gw__slot_load_note(struct gw__slot_load *load, unsigned slot,
+                        unsigned primary, uint64_t keys, uint64_t bytes,
+                        uint64_t now_ns)
+{
+    struct gw__slot_rate *rate = &load->rate[slot];
+    bool goes_on = rate->noted_ns > 0 && rate->primary == primary &&
+                   keys >= rate->keys_before && bytes >= rate->bytes_before &&
+                   now_ns > rate->noted_ns;
+    if (goes_on) {
+        double seconds = (double)(now_ns - rate->noted_ns) / 1e9;
+        rate->keys = (double)(keys - rate->keys_before) / seconds;
+        rate->bytes = (double)(bytes - rate->bytes_before) / seconds;
+    }
+    rate->keys_before = keys;
+    rate->bytes_before = bytes;
+    rate->primary = primary;
+    rate->noted_ns = now_ns;
+}
+
+double gw__slot_load_of(const struct gw__slot_load *load,
+                        const struct gw__routes *routes, unsigned node)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        if (routes->slots[i].primary == node)
+            sum += load->rate[i].bytes;
+    return sum;
+}
+
+static double sum_of(const struct gw__slot_load *load,
+                     const struct gw__routes *routes)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        sum += load->rate[i].bytes;
+    return sum;
+}
+
+double gw__slot_load_uneven(const struct gw__slot_load *load,
+                            const struct gw__routes *routes, uint64_t servers)
+{
+    double most = 0, sum = sum_of(load, routes);
+    for (uint64_t left = servers; left; left &= left - 1) {
+        double one =
+            gw__slot_load_of(load, routes, (unsigned)__builtin_ctzll(left));
+        most = one > most ? one : most;
+    }
+    return sum > 0 ? most * __builtin_popcountll(servers) / sum : 0;
+}
+
+/* Each slot has its replicas, and none is on its way. */
+static bool is_at_rest(const struct gw__routes *routes, uint64_t servers)
+{
+    unsigned count = (unsigned)__builtin_popcountll(servers);
+    unsigned wanted = routes->replicas < count ? routes->replicas : count;
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        if (!gw__route_is_idle(&routes->slots[i]) ||
+            gw__route_count(&routes->slots[i], servers) < wanted)
+            return false;
+    return routes->slot_count > 0 && count > 0;
+}
+
+/* After a change of servers advice is due, whether it gains or not: what was
+ * advised before names servers that are gone, and not those that are new. */
+bool gw__slot_load_look(struct gw__slot_load *load,
+                        const struct gw__routes *routes, uint64_t servers,
+                        struct gw__advice *advice)
+{
+    double bytes[GW_PS_SLOTS_MAX] = {0};
+    bool uneven =
+        gw__slot_load_uneven(load, routes, servers) >= GW__LOAD_UNEVEN;
+    bool changed = load->advised && load->servers_changed;
+    load->servers_changed |= servers != load->servers && load->servers != 0;
+    load->servers = servers;
+    load->rested = is_at_rest(routes, servers) ? load->rested + 1 : 0;
+    load->uneven = uneven ? load->uneven + 1 : 0;
+    if (load->rested < GW__LOAD_WINDOWS ||
+        sum_of(load, routes) < GW__LOAD_LEAST ||
+        (load->uneven < GW__LOAD_WINDOWS && !changed))
+        return false;
+    for (unsigned i = 0; i < routes->slot_count; i++)
+        bytes[i] = load->rate[i].bytes;
+    double gain = gw__slot_balance(routes, bytes, servers, advice);
+    if (gain < GW__LOAD_GAIN && !changed)
+        return false;
+    load->uneven = load->rested = 0;
+    load->servers_changed = false;
+    load->advised = true;
+    return true;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Balance by load: rates from counters, where slots are to be, and that they do
+ * not move back and forth. The registry moves them for real (route_world.h),
+ * under loads that are skewed, noisy and, half way, others.
+ */
+#include <control/slot_load.h>
+
+#include "route_world.h"
+
+#include <math.h>
+
+Suite *suite_slot_load(void);
+
+enum { SEEDS = 400, WINDOWS = 150, SECOND = 1000000000 };
+
+/* ---- rates ---- */
+
+START_TEST(rates_begin_again)
+{
+    static struct gw__slot_load load;
+    memset(&load, 0, sizeof load);
+    const struct gw__slot_rate *rate = &load.rate[3];
+    gw__slot_load_note(&load, 3, 1, 1000, 64000, SECOND);
+    ck_assert_double_eq(rate->keys, 0);
+    gw__slot_load_note(&load, 3, 1, 1800, 72000, 2ULL * SECOND);
+    ck_assert_double_eq(rate->keys, 800);
+    ck_assert_double_eq(rate->bytes, 8000);
+    gw__slot_load_note(&load, 3, 1, 3400, 88000, 4ULL * SECOND);
+    ck_assert_double_eq(rate->bytes, 8000);
+    /* Another primary has its own counters; so has another process. */
+    gw__slot_load_note(&load, 3, 2, 90000, 9000000, 5ULL * SECOND);
+    ck_assert_double_eq(rate->keys, 800);
+    gw__slot_load_note(&load, 3, 2, 100, 800, 6ULL * SECOND);
+    ck_assert_double_eq(rate->keys, 800);
+    gw__slot_load_note(&load, 3, 2, 350, 2400, 7ULL * SECOND);
+    ck_assert_double_eq(rate->keys, 250);
+}
+END_TEST
+
+/* ---- a plan ---- */
+
+static struct gw__routes routes;
+
+/* Slots in turn to servers 0, 1, ... and their neighbours. */
+static void deal(unsigned slots, unsigned servers, unsigned replicas)
+{
+    gw__routes_init(&routes);
+    ck_assert(!gw__routes_open(&routes, slots, replicas, servers, NULL));
+    for (unsigned i = 0; i < slots; i++) {
+        struct gw__slot_route *slot = &routes.slots[i];
+        slot->term = 1;
+        slot->count = (uint8_t)replicas;
+        for (unsigned k = 0; k < replicas; k++)
+            slot->replica[k] = (uint8_t)((i + k) % servers);
+        slot->primary = slot->replica[0];
+    }
+}
+
+START_TEST(the_hot_slot_stays_and_others_leave)
+{
+    struct gw__advice advice;
+    double load[GW_PS_SLOTS_MAX] = {6, 1, 1, 1, 1, 1, 1, 1};
+    deal(8, 2, 1);
+    ck_assert_double_eq_tol(gw__slot_balance(&routes, load, 3, &advice),
+                            1 - 7.0 / 9, 1e-9);
+    ck_assert_uint_eq(advice.node[0][0], 0);
+    unsigned moved = 0;
+    for (unsigned i = 0; i < 8; i++)
+        moved += advice.node[i][0] != i % 2;
+    ck_assert_uint_eq(moved, 2);
+}
+END_TEST
+
+START_TEST(nothing_moves_that_gains_nothing)
+{
+    struct gw__advice advice;
+    double one[GW_PS_SLOTS_MAX] = {9}, even[GW_PS_SLOTS_MAX] = {1, 1, 1, 1};
+    deal(4, 2, 1);
+    ck_assert_double_eq(gw__slot_balance(&routes, one, 3, &advice), 0);
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_uint_eq(advice.node[i][0], i % 2);
+    ck_assert_double_eq(gw__slot_balance(&routes, even, 3, &advice), 0);
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_uint_eq(advice.node[i][0], i % 2);
+}
+END_TEST
+
+/* Of two that would do, the one in sync; nobody else has to copy. */
+START_TEST(who_is_in_sync_comes_first)
+{
+    struct gw__advice advice;
+    double load[GW_PS_SLOTS_MAX] = {2, 1, 1, 2, 1, 1, 1, 1, 1};
+    deal(9, 3, 2);
+    ck_assert_double_eq_tol(gw__slot_balance(&routes, load, 7, &advice),
+                            1 - 4.0 / 5, 1e-9);
+    for (unsigned i = 0; i < 9; i++)
+        for (unsigned k = 0; k < 2; k++)
+            ck_assert(gw__route_in_sync(&routes.slots[i], advice.node[i][k]));
+}
+END_TEST
+
+/* A server that has come gets its share, of replicas too. */
+START_TEST(who_has_come_gets_its_share)
+{
+    struct gw__advice advice;
+    double load[GW_PS_SLOTS_MAX], of = 0;
+    unsigned replicas = 0;
+    deal(32, 3, 2);
+    for (unsigned i = 0; i < 32; i++)
+        load[i] = 1;
+    gw__slot_balance(&routes, load, 15, &advice);
+    for (unsigned i = 0; i < 32; i++) {
+        of += advice.node[i][0] == 3 ? load[i] : 0;
+        replicas += advice.node[i][0] == 3 || advice.node[i][1] == 3;
+    }
+    ck_assert_double_eq(of, 8);
+    ck_assert_uint_ge(replicas, 15);
+}
+END_TEST
+
+/* ---- in the registry ---- */
+
+struct run {
+    struct route_world world;
+    struct gw__slot_load load;
+    double weight[GW_PS_SLOTS_MAX]; /* bytes a second, in truth */
+    uint64_t answered[GW_PS_SLOTS_MAX][GW__NODES_MAX];
+    unsigned was[GW_PS_SLOTS_MAX][2]; /* the primaries before this one */
+    unsigned back;                    /* times that a slot came back */
+    unsigned advised;
+    uint64_t now_ns;
+    double noise;
+};
+
+static struct run r;
+
+/* Zipf's law, on slots in any order. */
+static void draw_weights(void)
+{
+    double skew = 1.2 * gw_rng_unit(&r.world.rng);
+    unsigned slots = r.world.routes.slot_count,
+             shift = routes_draw(&r.world, slots);
+    for (unsigned i = 0; i < slots; i++)
+        r.weight[(i * 7 + shift) % slots] = 1e6 * pow(1 + i, -skew);
+    for (unsigned i = 0; i < slots; i++)
+        if (r.weight[i] <= 0) /* slots divide by 7 */
+            r.weight[i] = 1e5;
+}
+
+static void note_slots(void)
+{
+    for (unsigned i = 0; i < r.world.routes.slot_count; i++) {
+        unsigned primary = r.world.routes.slots[i].primary;
+        double wrong = r.noise * (2 * gw_rng_unit(&r.world.rng) - 1);
+        uint64_t *answered = &r.answered[i][primary];
+        *answered += (uint64_t)(r.weight[i] * (1 + wrong));
+        gw__slot_load_note(&r.load, i, primary, *answered / 16, *answered,
+                           r.now_ns);
+        if (primary == r.was[i][0])
+            continue;
+        r.back += primary == r.was[i][1];
+        r.was[i][1] = r.was[i][0];
+        r.was[i][0] = primary;
+    }
+}
+
+/* So many windows; while slots move the copies end now and then. Returns how
+ * often there was advice in the last half. */
+static unsigned play(unsigned windows)
+{
+    static struct gw__advice advice;
+    unsigned late = 0;
+    for (unsigned n = 0; n < windows; n++) {
+        r.now_ns += SECOND;
+        note_slots();
+        if (gw__slot_load_look(&r.load, &r.world.routes, r.world.servers,
+                               &advice)) {
+            routes_advise(&r.world, &advice);
+            r.advised++;
+            late += n >= windows / 2;
+        }
+        for (unsigned i = routes_draw(&r.world, 12); i > 0; i--)
+            routes_advance(&r.world);
+    }
+    return late;
+}
+
+static void begin_run(uint64_t seed, double noise)
+{
+    memset(&r, 0, sizeof r);
+    r.world = routes_begin(seed);
+    r.noise = noise;
+    unsigned servers = r.world.routes.servers;
+    servers = servers < 2 ? 2 : servers;
+    routes_set_servers(&r.world, ((uint64_t)1 << servers) - 1);
+    routes_settle(&r.world);
+    for (unsigned i = 0; i < r.world.routes.slot_count; i++)
+        r.was[i][0] = r.was[i][1] = GW__NO_NODE;
+}
+
+/* What the true loads would gain now. */
+static double gain(void)
+{
+    static struct gw__advice ignored;
+    return gw__slot_balance(&r.world.routes, r.weight, r.world.servers,
+                            &ignored);
+}
+
+static double uneven(void)
+{
+    static struct gw__slot_load truth;
+    for (unsigned i = 0; i < r.world.routes.slot_count; i++)
+        truth.rate[i].bytes = r.weight[i];
+    return gw__slot_load_uneven(&truth, &r.world.routes, r.world.servers);
+}
+
+/* Up to a tenth of noise in each rate. */
+START_TEST(no_slot_moves_back_and_forth)
+{
+    unsigned moved = 0, settled = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin_run(seed, 0.1 * (double)(seed % 5) / 4);
+        for (unsigned load = 0; load < 2; load++) {
+            draw_weights();
+            memset(r.was, GW__NO_NODE, sizeof r.was);
+            r.back = 0;
+            unsigned late = play(WINDOWS);
+            settled += late == 0;
+            ck_assert_msg(r.back == 0, "seed %llu: %u slots came back",
+                          (unsigned long long)seed, r.back);
+            ck_assert_msg(uneven() < GW__LOAD_UNEVEN * 1.1 ||
+                              gain() < GW__LOAD_GAIN * 1.5,
+                          "seed %llu: %g times the mean, gain %g",
+                          (unsigned long long)seed, uneven(), gain());
+        }
+        moved += r.advised > 0;
+    }
+    ck_assert_uint_gt(moved, SEEDS / 4);
+    /* Noise may find a gain late, but hardly ever. */
+    ck_assert_uint_ge(settled, 2 * SEEDS * 99 / 100);
+}
+END_TEST
+
+/* Servers come and go while slots move; promises are checked on the way. */
+START_TEST(servers_come_and_go)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin_run(seed, 0.1);
+        draw_weights();
+        for (unsigned i = 0; i < 4; i++) {
+            play(2 + routes_draw(&r.world, 20));
+            unsigned node = routes_draw(&r.world, 8);
+            uint64_t servers = r.world.servers ^ node_bit(node);
+            if (count_nodes(servers) >= 2 && r.world.routes.replicas > 1)
+                routes_set_servers(&r.world, servers);
+        }
+        if (routes_lost(&r.world) > 0)
+            continue; /* both replicas died */
+        play(WINDOWS);
+        ck_assert_msg(uneven() < GW__LOAD_UNEVEN * 1.1 ||
+                          gain() < GW__LOAD_GAIN * 1.5,
+                      "seed %llu: %g times the mean, gain %g",
+                      (unsigned long long)seed, uneven(), gain());
+    }
+}
+END_TEST
+
+START_TEST(little_load_moves_nothing)
+{
+    static struct gw__advice advice;
+    begin_run(3, 0);
+    for (unsigned i = 0; i < r.world.routes.slot_count; i++)
+        r.weight[i] = i == 0 ? GW__LOAD_LEAST / 4 : 0;
+    for (unsigned n = 0; n < 20; n++) {
+        r.now_ns += SECOND;
+        note_slots();
+        ck_assert(!gw__slot_load_look(&r.load, &r.world.routes, r.world.servers,
+                                      &advice));
+    }
+}
+END_TEST
+
+/* Looks `windows` times at the loads; how often there was advice. */
+static unsigned looks(const double *load, unsigned windows)
+{
+    static struct gw__advice advice;
+    unsigned count = 0;
+    for (unsigned n = 0; n < windows; n++) {
+        for (unsigned i = 0; i < routes.slot_count; i++)
+            r.load.rate[i].bytes = load[i] * 1e6;
+        count += gw__slot_load_look(&r.load, &routes, 3, &advice);
+    }
+    return count;
+}
+
+START_TEST(a_burst_moves_nothing)
+{
+    static const double even[] = {1, 1, 1, 1}, burst[] = {5, 1, 5, 1};
+    memset(&r, 0, sizeof r);
+    deal(4, 2, 1);
+    ck_assert_uint_eq(looks(even, 20), 0);
+    for (unsigned n = 0; n < 20; n++) {
+        ck_assert_uint_eq(looks(burst, 2), 0);
+        ck_assert_uint_eq(looks(even, 1), 0);
+    }
+    ck_assert_uint_eq(looks(burst, 3), 1);
+}
+END_TEST
+
+/* 1.26 times the mean; without its small slots the server still has 66 of 72.
+ */
+START_TEST(a_small_gain_is_none)
+{
+    static const double load[GW_PS_SLOTS_MAX] = {66, 20, 3, 20, 3, 2};
+    struct gw__advice advice;
+    memset(&r, 0, sizeof r);
+    deal(6, 2, 1);
+    ck_assert_double_eq_tol(gw__slot_balance(&routes, load, 3, &advice),
+                            1 - 66.0 / 72, 1e-9);
+    ck_assert_uint_eq(looks(load, 20), 0);
+}
+END_TEST
+
+Suite *suite_slot_load(void)
+{
+    Suite *suite = suite_create("slot_load");
+    TCase *plans = tcase_create("plans");
+    TCase *runs = tcase_create("runs");
+    tcase_add_test(plans, rates_begin_again);
+    tcase_add_test(plans, the_hot_slot_stays_and_others_leave);
+    tcase_add_test(plans, nothing_moves_that_gains_nothing);
+    tcase_add_test(plans, who_is_in_sync_comes_first);
+    tcase_add_test(plans, who_has_come_gets_its_share);
+    tcase_add_test(plans, a_burst_moves_nothing);
+    tcase_add_test(plans, a_small_gain_is_none);
+    tcase_add_test(runs, no_slot_moves_back_and_forth);
+    tcase_add_test(runs, servers_come_and_go);
+    tcase_add_test(runs, little_load_moves_nothing);
+    suite_add_tcase(suite, plans);
+    suite_add_tcase(suite, runs);
+    return suite;
+}
