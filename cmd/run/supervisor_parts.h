@@ -248,8 +248,7 @@ void children_start_awaited(struct run *run);
 /* Opens what the options name. */
 GW_MUST_CHECK enum gw_err placement_begin(struct run *run,
                                           struct gw_error *why);
-/* Measures the slots' load; asks the policy, if there is one, when the servers
- * are others, and with placement by load when that is uneven. */
+/* Measures the slots' load; asks the policy when there is reason to. */
 void placement_look(struct run *run);
 
 /* ---- supervisor_control.c ---- */
