@@ -189,16 +189,15 @@ struct run {
     struct gw_ps_clock_status clock; /* of group 0, as its primary says */
     struct epoch_sums curve[CURVE_MAX];
     unsigned curve_count;
-    struct child *judge;  /* looks at the finished model; NULL: nobody yet */
-    struct child *scribe; /* does errands; NULL: nobody is there */
+    /* Looks at the finished model; does errands. NULL: nobody yet. */
+    struct child *judge, *scribe;
     struct errand errand;
     uint64_t work_ns; /* when the first unit was told */
     struct told told;
     struct policy policy; /* of placement */
-    struct gw__slot_load load;
-    uint64_t load_ns;    /* when its window began */
     uint64_t placed_for; /* the servers that it was last asked about, as bits */
-
+    struct gw__slot_load load;
+    uint64_t load_ns; /* when its window began */
     struct serving serving;
     struct later later[LATER_MAX];
     unsigned later_count;
