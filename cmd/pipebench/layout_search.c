@@ -2,8 +2,8 @@
  *
  * The fastest layout of a network on a cluster, as MindSpore's automatic
  * parallelism looks for it: every mesh of the cluster's ranks, every mode of
- * the data axis, micro-batch and schedule, both orders, and for each dense or
- * embedding operator whose split the file leaves open every split. Nothing is
+ * the data axis, micro-batch and schedule, both orders, and for each operator
+ * with parameters whose split the file leaves open every split. Nothing is
  * guessed and nothing left out: what does not fit the memory is not timed, and
  * all else is (gw_layout_simulate), which is cheap since few collectives of it
  * differ. The element-wise operators follow the tensors that they get.
@@ -34,8 +34,7 @@ struct search {
 static bool is_open(const struct gw_network *network, unsigned i)
 {
     const struct gw_operator *op = &network->operators[i];
-    return op->split == GW_SPLIT_AUTO &&
-           (op->kind == GW_OP_DENSE || op->kind == GW_OP_EMBEDDING);
+    return op->split == GW_SPLIT_AUTO && gw_operator_parameters(op) > 0;
 }
 
 static const enum gw_split splits[] = {GW_SPLIT_COLUMNS, GW_SPLIT_ROWS,
@@ -62,10 +61,9 @@ static void name_splits(const struct gw_layout *layout,
     size_t used = 0;
     *text = 0;
     for (unsigned i = 0; i < layout->operator_count; i++) {
-        enum gw_operator_kind kind = layout->network->operators[i].kind;
         const char *name = gw_split_name(layout->placed[i].split);
         size_t length = strlen(name);
-        if (kind != GW_OP_DENSE && kind != GW_OP_EMBEDDING)
+        if (layout->placed[i].parameters == 0)
             continue;
         if (used + length + 2 > SEARCH_SPLITS_TEXT)
             return;

@@ -13,6 +13,7 @@
 
 #include "learn/random.h"
 #include "learn/reshard.h"
+#include "pipe/network.h"
 #include "pipe/runner.h"
 
 #include <gradwire/wire.h>
@@ -56,8 +57,10 @@ static void lay_out(struct gw__part *part)
         }
         part->out_at[i] =
             reserve(part, elements_of(part, op->out, placed->out));
-        part->slope_at[i] =
-            reserve(part, elements_of(part, op->out, placed->grad_out));
+        size_t slope = elements_of(part, op->out, placed->grad_out);
+        part->slope_at[i] = reserve(part, slope);
+        if (gw__is_added(part->config.layout->network, placed->index))
+            part->branch_at[i] = reserve(part, slope);
     }
 }
 
@@ -77,17 +80,28 @@ static size_t widest(const struct gw__part *part)
 static enum gw_err make_room(struct gw__part *part, struct gw_error *why)
 {
     size_t rows = part->config.layout->rows, features = widest(part);
-    size_t *places = calloc(3 * part->count, sizeof *places);
+    size_t *places = calloc(4 * part->count, sizeof *places), spread = 0;
     if (!places)
         return gw_fail(why, GW_ENOMEM, "a piece of %u operators", part->count);
     part->in_at = places;
     part->out_at = places + part->count;
     part->slope_at = places + 2 * part->count;
+    part->branch_at = places + 3 * part->count;
     lay_out(part);
     part->values = calloc(1, sizeof *part->values);
     if (!part->values)
         return gw_fail(why, GW_ENOMEM, "a piece of %u operators", part->count);
     part->values->elements = part->tape_elements;
+    for (unsigned i = 0; i < part->count; i++) {
+        struct gw__image_shape shape = gw__part_image(part, i);
+        size_t needed = gw__conv_scratch(&shape);
+        bool conv = part->operators[i].kind == GW_OP_CONV;
+        spread = conv && needed > spread ? needed : spread;
+    }
+    if (spread > 0)
+        part->spread = gw_alloc(spread * sizeof *part->spread, why);
+    if (spread > 0 && !part->spread)
+        return GW_ENOMEM;
     if (part->ranks == 1)
         return GW_OK;
     size_t scratch = gw__reshard_scratch(rows, features, part->ranks);
@@ -133,6 +147,7 @@ void gw__part_destroy(struct gw__part **part)
     free((*part)->values);
     gw_free((*part)->scratch);
     gw_free((*part)->raw);
+    gw_free((*part)->spread);
     free((*part)->in_at);
     free(*part);
     *part = NULL;
@@ -188,20 +203,23 @@ void gw__weights_begin(const struct gw_layout *layout, unsigned index,
 {
     const struct gw_operator *op = &layout->network->operators[index];
     const struct gw_placed *placed = &layout->placed[index];
-    size_t row = placed->local_in < op->in ? place * placed->local_in : 0;
-    size_t column = placed->local_out < op->out ? place * placed->local_out : 0;
+    struct gw_operator local =
+        gw__operator_local(op, placed->local_in, placed->local_out);
+    size_t inputs, outputs, local_inputs, local_outputs;
+    gw__operator_matrix(op, &inputs, &outputs);
+    gw__operator_matrix(&local, &local_inputs, &local_outputs);
+    size_t row = local_inputs < inputs ? place * local_inputs : 0;
+    size_t column = local_outputs < outputs ? place * local_outputs : 0;
     uint64_t stream = gw__mix_in(seed, index);
-    double limit = sqrt(6.0 / op->in);
-    if (placed->parameters_local == 0)
-        return;
-    for (size_t i = 0; i < placed->local_in; i++)
-        for (size_t j = 0; j < placed->local_out; j++) {
+    double limit = sqrt(6.0 / (double)inputs);
+    for (size_t i = 0; i < local_inputs; i++)
+        for (size_t j = 0; j < local_outputs; j++) {
             uint64_t number =
-                gw__mix_in(stream, (row + i) * op->out + column + j);
+                gw__mix_in(stream, (row + i) * outputs + column + j);
             double unit = (double)(number >> 11) * 0x1p-53;
             *values++ = (float)(limit * (2 * unit - 1));
         }
-    size_t weights = (size_t)placed->local_in * placed->local_out;
-    for (size_t i = weights; i < placed->parameters_local; i++)
+    for (size_t i = local_inputs * local_outputs; i < placed->parameters_local;
+         i++)
         *values++ = 0;
 }

@@ -12,6 +12,7 @@
 #ifndef GW__PART_H
 #define GW__PART_H
 
+#include "learn/image.h"
 #include "learn/shards.h"
 #include "learn/tensor.h"
 
@@ -53,9 +54,11 @@ struct gw__part {
     /* Where the tensors of operator i begin on a tape: its input (where it is
      * not what the one before yields), its output, the gradient of that. */
     size_t *in_at, *out_at, *slope_at;
+    size_t *branch_at; /* the gradient of what adds take of it; 0: none do */
     size_t tape_elements;
     float *scratch;       /* of conversions */
     float *raw;           /* a gradient before its conversion */
+    float *spread;        /* a row of images, of convolutions */
     uint64_t collectives; /* conversions that moved something, so far */
     struct gw__tape *idle;
     struct gw__message_buffers *values; /* of all tapes */
@@ -129,6 +132,10 @@ struct gw__rows gw__part_rows(const struct gw__part *part,
 /* The words of an embedding that this rank has. */
 struct gw__vocabulary gw__part_words(const struct gw__part *part, unsigned i);
 struct gw__dense gw__part_dense(const struct gw__part *part, unsigned i);
+/* What goes in and comes out, of which this rank has its part. */
+struct gw__image_shape gw__part_image(const struct gw__part *part, unsigned i);
+/* The operator whose output `add` i takes, as a number of this part. */
+unsigned gw__part_source(const struct gw__part *part, unsigned i);
 /* Elements that an element-wise operator goes through. */
 size_t gw__part_elements(const struct gw__part *part, unsigned i);
 /* A tensor of `features` from one place to another, changed as `conversion`

@@ -10,6 +10,8 @@
  */
 #include "learn/part.h"
 
+#include "learn/reshard.h"
+
 #include <string.h>
 
 /* Of what operator i yielded. */
@@ -33,6 +35,14 @@ static void add_weights(const struct gw__part *part,
             gw__part_rows(part, pass->rows, part->placed[i].in);
         struct gw__vocabulary words = gw__part_words(part, i);
         gw__embedding_weight(&words, &rows, slope, gradient);
+        return;
+    }
+    if (part->operators[i].kind == GW_OP_CONV) {
+        struct gw__image_shape image = gw__part_image(part, i);
+        gw__conv_weight(&image, gw__part_input(part, tape, i), slope,
+                        part->spread, gradient,
+                        gradient + part->placed[i].parameters_local -
+                            image.out.channels);
         return;
     }
     struct gw__dense shape = gw__part_dense(part, i);
@@ -64,6 +74,7 @@ static const float *slope_in(const struct gw__part *part,
     const float *y = tape->values + part->out_at[i];
     const float *slope = slope_of(part, tape, pass, i);
     struct gw__dense shape = gw__part_dense(part, i);
+    struct gw__image_shape image = gw__part_image(part, i);
     switch (part->operators[i].kind) {
     case GW_OP_DENSE:
         gw__dense_input(&shape, slope, values, into);
@@ -74,6 +85,15 @@ static const float *slope_in(const struct gw__part *part,
     case GW_OP_TANH:
         gw__tanh_back(y, slope, into, gw__part_elements(part, i));
         break;
+    case GW_OP_CONV:
+        gw__conv_input(&image, slope, values, part->spread, into);
+        break;
+    case GW_OP_MAXPOOL:
+        gw__maxpool_back(&image, x, slope, into);
+        break;
+    case GW_OP_FLATTEN:
+    case GW_OP_ADD:
+        return slope;
     case GW_OP_SOFTMAX: /* forward has left it there */
         return y;
     case GW_OP_EMBEDDING:
@@ -114,15 +134,68 @@ static enum gw_err input_with_weights(struct gw__part *part,
     return err;
 }
 
+/* ---- branches ---- */
+
+static size_t slopes_of(const struct gw__part *part, unsigned i)
+{
+    return gw__shard_elements(part->config.layout->rows, part->operators[i].out,
+                              part->placed[i].grad_out, part->ranks);
+}
+
+/* The gradient of an add is that of both of its inputs: what it adds gets it
+ * later, when the operator behind that has given it the other part. */
+static void branch_off(const struct gw__part *part, const struct gw__tape *tape,
+                       const struct gw__part_pass *pass, unsigned i)
+{
+    unsigned source = gw__part_source(part, i);
+    const float *slope = slope_of(part, tape, pass, i);
+    float *branch = tape->values + part->branch_at[source];
+    for (size_t k = 0; k < slopes_of(part, source); k++)
+        branch[k] += slope[k];
+}
+
+static void come_together(const struct gw__part *part,
+                          const struct gw__tape *tape, unsigned i)
+{
+    const float *branch = tape->values + part->branch_at[i];
+    float *slope = tape->values + part->slope_at[i];
+    for (size_t k = 0; k < slopes_of(part, i); k++)
+        slope[k] += branch[k];
+}
+
+static void follow_branches(const struct gw__part *part,
+                            const struct gw__tape *tape,
+                            const struct gw__part_pass *pass, unsigned i)
+{
+    if (part->branch_at[i])
+        come_together(part, tape, i);
+    if (part->operators[i].kind == GW_OP_ADD)
+        branch_off(part, tape, pass, i);
+}
+
+static void begin_branches(const struct gw__part *part,
+                           const struct gw__tape *tape)
+{
+    for (unsigned i = 0; i < part->count; i++)
+        if (part->branch_at[i])
+            memset(tape->values + part->branch_at[i], 0,
+                   slopes_of(part, i) * sizeof *tape->values);
+}
+
 enum gw_err gw__part_backward(struct gw__part *part, struct gw__tape *tape,
                               const struct gw__part_pass *pass,
                               struct gw_error *why)
 {
+    bool slopes = pass->kind != GW_BACKWARD_WEIGHT;
+    if (slopes)
+        begin_branches(part, tape);
     for (unsigned i = part->count; i-- > 0;) {
         enum gw_err err = GW_OK;
+        if (slopes)
+            follow_branches(part, tape, pass, i);
         if (pass->kind != GW_BACKWARD_INPUT)
             err = weights(part, tape, pass, i, why);
-        if (!err && pass->kind != GW_BACKWARD_WEIGHT)
+        if (!err && slopes)
             err = input_with_weights(part, tape, pass, i, why);
         if (!err)
             err = gw__part_poll(part, why);

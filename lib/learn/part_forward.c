@@ -7,6 +7,7 @@
 #include "learn/part.h"
 
 #include "learn/reshard.h"
+#include "pipe/network.h"
 
 #include <string.h>
 
@@ -56,6 +57,23 @@ struct gw__dense gw__part_dense(const struct gw__part *part, unsigned i)
         .out = placed->local_out};
 }
 
+struct gw__image_shape gw__part_image(const struct gw__part *part, unsigned i)
+{
+    const struct gw_operator *op = &part->operators[i];
+    const struct gw_placed *placed = &part->placed[i];
+    return (struct gw__image_shape){
+        .rows = gw__part_dense(part, i).rows,
+        .in = gw__image_share(op->image_in, placed->local_in),
+        .out = gw__image_share(op->image_out, placed->local_out),
+        .height = op->kernel_height,
+        .width = op->kernel_width};
+}
+
+unsigned gw__part_source(const struct gw__part *part, unsigned i)
+{
+    return part->operators[i].source - part->placed[0].index;
+}
+
 size_t gw__part_elements(const struct gw__part *part, unsigned i)
 {
     return gw__shard_elements(part->config.layout->rows, part->operators[i].in,
@@ -91,15 +109,39 @@ enum gw_err gw__part_convert(struct gw__part *part,
     return gw__reshard(&reshard, why);
 }
 
-/* The biases of a dense by rows are added once, by the first rank. */
+/* Those of an operator by rows are added once, by the first rank. */
+static const float *biases_of(const struct gw__part *part, unsigned i,
+                              const float *weights, size_t count)
+{
+    bool biased =
+        part->placed[i].split != GW_SPLIT_ROWS || part->config.place == 0;
+    return biased ? weights + part->placed[i].parameters_local - count : NULL;
+}
+
 static void dense(const struct gw__part *part, unsigned i, const float *x,
                   const float *weights, float *y)
 {
     struct gw__dense shape = gw__part_dense(part, i);
-    bool biased =
-        part->placed[i].split != GW_SPLIT_ROWS || part->config.place == 0;
     gw__dense_forward(&shape, x, weights,
-                      biased ? weights + shape.in * shape.out : NULL, y);
+                      biases_of(part, i, weights, shape.out), y);
+}
+
+static void conv(const struct gw__part *part, unsigned i, const float *x,
+                 const float *weights, float *y)
+{
+    struct gw__image_shape shape = gw__part_image(part, i);
+    gw__conv_forward(&shape, x, weights,
+                     biases_of(part, i, weights, shape.out.channels),
+                     part->spread, y);
+}
+
+static void add(const struct gw__part *part, const struct gw__tape *tape,
+                unsigned i, const float *x, float *y)
+{
+    const float *branch = tape->values + part->out_at[gw__part_source(part, i)];
+    size_t elements = gw__part_elements(part, i);
+    for (size_t k = 0; k < elements; k++)
+        y[k] = x[k] + branch[k];
 }
 
 /* Where all ranks have all scores, the first one judges for all. */
@@ -127,12 +169,25 @@ static void compute(const struct gw__part *part, struct gw__tape *tape,
             part->placed[0].in == GW_BY_FEATURE ? first_feature(part, 0) : 0,
             part->placed[0].local_in, tape->values + part->in_at[0]);
     const float *x = gw__part_input(part, tape, i);
+    struct gw__image_shape image = gw__part_image(part, i);
     switch (kind) {
     case GW_OP_EMBEDDING:
         gw__embedding_forward(&words, &rows, weights, y);
         break;
     case GW_OP_DENSE:
         dense(part, i, x, weights, y);
+        break;
+    case GW_OP_CONV:
+        conv(part, i, x, weights, y);
+        break;
+    case GW_OP_MAXPOOL:
+        gw__maxpool(&image, x, y);
+        break;
+    case GW_OP_FLATTEN: /* a channel is after the other already */
+        memcpy(y, x, gw__part_elements(part, i) * sizeof *y);
+        break;
+    case GW_OP_ADD:
+        add(part, tape, i, x, y);
         break;
     case GW_OP_RELU:
         gw__relu(x, y, gw__part_elements(part, i));

@@ -103,6 +103,18 @@ static enum gw_err check_width(unsigned width, const char *which,
                    width, which, tensor);
 }
 
+/* An image is shared out by whole channels. */
+static enum gw_err check_channels(const struct gw_image *image,
+                                  const char *which, unsigned tensor,
+                                  struct gw_error *why)
+{
+    if (image->channels % tensor == 0)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   "its %u %s channels do not divide among %u tensor ranks",
+                   image->channels, which, tensor);
+}
+
 /* Can what it takes, yields and holds be cut into equal parts? */
 static enum gw_err check_shares(const struct gw_layout *layout,
                                 const struct gw_operator *op,
@@ -111,10 +123,16 @@ static enum gw_err check_shares(const struct gw_layout *layout,
 {
     unsigned tensor = layout->options.mesh.tensor;
     enum gw_err err = GW_OK;
-    if (placed->in == GW_BY_FEATURE || placed->split == GW_SPLIT_ROWS)
-        err = check_width(op->in, "input", tensor, why);
-    if (!err && placed->out == GW_BY_FEATURE)
-        err = check_width(op->out, "output", tensor, why);
+    if (placed->in == GW_BY_FEATURE || placed->split == GW_SPLIT_ROWS) {
+        err = check_channels(&op->image_in, "input", tensor, why);
+        if (!err)
+            err = check_width(op->in, "input", tensor, why);
+    }
+    if (!err && placed->out == GW_BY_FEATURE) {
+        err = check_channels(&op->image_out, "output", tensor, why);
+        if (!err)
+            err = check_width(op->out, "output", tensor, why);
+    }
     if (!err && placed->in == GW_BY_ROW && layout->rows % tensor != 0)
         err = gw_fail(why, GW_EINVAL,
                       "the %u rows of a micro-batch do not divide among %u "
@@ -138,9 +156,42 @@ static enum gw_err check_chain(const struct gw_network *network,
                     op->in, comes_in);
             return refuse(network, i, why);
         }
+        if (op->kind == GW_OP_ADD &&
+            (op->source >= i || network->operators[op->source].out != op->in)) {
+            gw_fail(why, GW_EINVAL, "there is nothing before it to add");
+            return refuse(network, i, why);
+        }
         comes_in = op->out;
     }
     return GW_OK;
+}
+
+/* An add takes what comes in as what it adds lies; so the branch itself needs no
+ * collective, neither for the values nor, which lie as these do, the gradient.
+ */
+static enum gw_err check_branch(const struct gw_layout *layout, unsigned i,
+                                struct gw_error *why)
+{
+    const struct gw_operator *op = &layout->network->operators[i];
+    const char *name = layout->network->operators[op->source].name;
+    enum gw_sharding lies = layout->placed[op->source].out;
+    if (lies == layout->placed[i].in)
+        return GW_OK;
+    gw_fail(why, GW_EINVAL,
+            lies == GW_PARTIAL
+                ? "%s lies partial: name what the operator after it yields"
+                : "%s lies %s, and an add is split as what it adds",
+            name, gw_sharding_name(lies));
+    return refuse(layout->network, i, why);
+}
+
+/* How the tensor lies that AUTO goes by. */
+static enum gw_sharding incoming(const struct gw_layout *layout, unsigned i)
+{
+    const struct gw_operator *op = &layout->network->operators[i];
+    if (i == 0)
+        return GW_REPLICATED;
+    return layout->placed[op->kind == GW_OP_ADD ? op->source : i - 1].out;
 }
 
 static enum gw_err place(struct gw_layout *layout, unsigned i,
@@ -158,13 +209,12 @@ static enum gw_err place(struct gw_layout *layout, unsigned i,
     if (tensor == 1)
         split = GW_SPLIT_NONE;
     else if (split == GW_SPLIT_AUTO)
-        split = gw__split_choose(op->kind, i == 0 ? GW_REPLICATED
-                                                  : layout->placed[i - 1].out);
+        split = gw__split_choose(op->kind, incoming(layout, i));
     placed->index = i;
     gw__place(op, split, tensor, placed);
-    return check_shares(layout, op, placed, why)
-               ? refuse(layout->network, i, why)
-               : GW_OK;
+    if (check_shares(layout, op, placed, why))
+        return refuse(layout->network, i, why);
+    return op->kind == GW_OP_ADD ? check_branch(layout, i, why) : GW_OK;
 }
 
 /* The first operator takes its share of the data set as it needs it, and

@@ -24,6 +24,19 @@ struct way {
     bool possible;
 };
 
+/* The line of an add whose source would be in a piece before its own if one
+ * began at `begin`; 0: there is none. A piece is sent what the last operator
+ * before it yields, no more. */
+static unsigned parted(const struct gw_network *network, unsigned begin)
+{
+    for (unsigned i = begin; i < network->operator_count; i++) {
+        const struct gw_operator *op = &network->operators[i];
+        if (op->kind == GW_OP_ADD && op->source < begin)
+            return op->line;
+    }
+    return 0;
+}
+
 /* The best way to cut the first `end` operators, given the best ways with one
  * piece fewer. From the latest cut to the earliest, so that the first of equals
  * is the latest. */
@@ -36,7 +49,8 @@ static struct way extend(const struct gw_network *network,
         const struct gw_operator *first = &network->operators[begin];
         const struct way *before = &fewer[begin];
         work += gw_operator_work(first);
-        if (!before->possible || first->kind == GW_OP_SOFTMAX)
+        if (!before->possible || first->kind == GW_OP_SOFTMAX ||
+            parted(network, begin))
             continue;
         struct way way = {
             .largest = work > before->largest ? work : before->largest,
@@ -75,11 +89,29 @@ static enum gw_err cut_evenly(const struct gw_network *network, unsigned pieces,
     if (!ways)
         return gw_fail(why, GW_ENOMEM, "%s: out of memory", network->name);
     fill(network, pieces, ways);
-    for (unsigned k = pieces, end = count; k > 0; k--) {
+    bool possible = ways[(pieces - 1) * (count + 1) + count].possible;
+    for (unsigned k = pieces, end = count; possible && k > 0; k--) {
         begin[k - 1] = ways[(k - 1) * (count + 1) + end].last;
         end = begin[k - 1];
     }
     free(ways);
+    return possible ? GW_OK
+                    : gw_fail(why, GW_EINVAL,
+                              "%s: it cannot be cut into %u pieces without "
+                              "one between an add and what it adds",
+                              network->name, pieces);
+}
+
+static enum gw_err check_cuts(const struct gw_network *network, unsigned pieces,
+                              const unsigned *begin, struct gw_error *why)
+{
+    for (unsigned p = 1; p < pieces; p++) {
+        unsigned line = parted(network, begin[p]);
+        if (line)
+            return gw_fail(why, GW_EINVAL,
+                           "%s: line %u: what it adds is in another stage",
+                           network->name, line);
+    }
     return GW_OK;
 }
 
@@ -113,7 +145,7 @@ enum gw_err gw__cut(const struct gw_network *network, unsigned pieces,
                        network->name, line, cuts, cuts == 1 ? "" : "s", pieces,
                        pieces - 1);
     if (cuts > 0)
-        return GW_OK;
+        return check_cuts(network, pieces, begin, why);
     if (pieces >= count)
         return gw_fail(why, GW_EINVAL,
                        "%s: line %u: %u operators cannot be cut into %u pieces "

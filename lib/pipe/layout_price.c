@@ -20,6 +20,7 @@
  * are equal and every formula is a whole number of bytes.
  */
 #include "layout_parts.h"
+#include "network.h"
 #include "schedule.h"
 
 size_t gw__layout_padded(const struct gw_layout *layout, size_t parameters)
@@ -138,6 +139,8 @@ uint64_t gw_layout_activation_bytes(const struct gw_layout *layout,
         bytes += loss ? kept_bytes(layout, placed->in, op->in)
                       : kept_bytes(layout, placed->out, op->out) +
                             kept_bytes(layout, placed->grad_out, op->out);
+        if (gw__is_added(layout->network, i))
+            bytes += kept_bytes(layout, placed->grad_out, op->out);
     }
     return bytes;
 }

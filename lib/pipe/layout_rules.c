@@ -16,12 +16,21 @@
  *                                                     sums over the rows
  *     columns, by element f     f      f         f
  *
+ * A conv is a dense by channel: columns share out its filters, rows the channels
+ * that it takes. maxpool, flatten and add go by element.
+ *
  * The gradient of a tensor lies as its values do; where those are partial it
  * is replicated, because d(a + b) is the same for both summands. Biases of a
  * dense by rows are held by all and added by the first rank of the axis alone:
  * their gradient is the same for all.
  */
 #include "layout_parts.h"
+#include "network.h"
+
+static bool has_matrix(enum gw_operator_kind kind)
+{
+    return kind == GW_OP_DENSE || kind == GW_OP_EMBEDDING || kind == GW_OP_CONV;
+}
 
 bool gw__split_fits(enum gw_operator_kind kind, enum gw_split split)
 {
@@ -33,7 +42,7 @@ bool gw__split_fits(enum gw_operator_kind kind, enum gw_split split)
     case GW_SPLIT_COLUMNS:
         return kind != GW_OP_SOFTMAX;
     case GW_SPLIT_ROWS:
-        return kind == GW_OP_DENSE || kind == GW_OP_EMBEDDING;
+        return has_matrix(kind);
     }
     return false;
 }
@@ -41,7 +50,7 @@ bool gw__split_fits(enum gw_operator_kind kind, enum gw_split split)
 enum gw_split gw__split_choose(enum gw_operator_kind kind,
                                enum gw_sharding incoming)
 {
-    bool dense = kind == GW_OP_DENSE || kind == GW_OP_EMBEDDING;
+    bool dense = has_matrix(kind);
     if (incoming == GW_BY_ROW)
         return GW_SPLIT_BATCH;
     if (kind == GW_OP_SOFTMAX)
@@ -69,7 +78,7 @@ static void shard_columns(const struct gw_operator *op, unsigned tensor,
                           struct gw_placed *placed)
 {
     placed->local_out = op->out / tensor;
-    if (op->kind == GW_OP_DENSE || op->kind == GW_OP_EMBEDDING) {
+    if (has_matrix(op->kind)) {
         shard(placed, GW_REPLICATED, GW_BY_FEATURE, GW_PARTIAL);
         return;
     }
@@ -109,8 +118,7 @@ void gw__place(const struct gw_operator *op, enum gw_split split,
     default:
         shard(placed, GW_REPLICATED, GW_REPLICATED, GW_REPLICATED);
     }
-    struct gw_operator local = *op;
-    local.in = placed->local_in;
-    local.out = placed->local_out;
+    struct gw_operator local =
+        gw__operator_local(op, placed->local_in, placed->local_out);
     placed->parameters_local = gw_operator_parameters(&local);
 }

@@ -3,8 +3,9 @@
  * The text form of networks, in (gradwire-network(5)). A line is a statement:
  *
  *     network NAME
- *     input WIDTH
- *     OPERATOR [WIDTH | INxOUT] [SPLIT]
+ *     input WIDTH | CHANNELSxHEIGHTxWIDTH
+ *     OPERATOR [WIDTH | INxOUT | SIZES | NAME] [SPLIT]
+ *     name NAME
  *     stage
  *
  * An operator takes what the one before yields, so one width says it; who
@@ -19,8 +20,9 @@
 struct reader {
     struct gw__words words;
     struct gw_network *network;
-    unsigned width; /* features that come out of what was read so far */
-    bool cut;       /* a stage was begun that has no operator yet */
+    unsigned width;        /* features that come out of what was read so far, */
+    struct gw_image image; /* and as what */
+    bool cut;              /* a stage was begun that has no operator yet */
     size_t cut_at;
 };
 
@@ -51,13 +53,12 @@ static bool read_inputs(struct reader *reader)
                                 "`input` and the features of a row");
     if (!gw__next_word(words))
         return false;
-    size_t at = words->word;
-    if (!gw__net_width(words, &at, "the features of a row, such as 64",
-                       &reader->network->inputs))
+    struct gw_network *network = reader->network;
+    if (!gw__net_image(words, &network->image, &network->inputs))
         return false;
-    reader->width = reader->network->inputs;
-    return at == words->end ? gw__next_word(words)
-                            : gw__net_expected(words, at, "a blank");
+    reader->width = network->inputs;
+    reader->image = network->image;
+    return true;
 }
 
 /* The width that the text says comes in, at `at`. */
@@ -131,8 +132,10 @@ static bool read_kind(struct reader *reader, enum gw_operator_kind *kind)
         return gw__source_fail(
             &words->source, words->word, "`%s` is there twice",
             gw__is_word(words, "input") ? "input" : "network");
-    return gw__net_expected(words, words->word,
-                            "embedding, dense, relu, tanh, softmax or stage");
+    return gw__net_expected(
+        words, words->word,
+        "embedding, dense, relu, tanh, conv, maxpool, flatten, "
+        "add, softmax, name or stage");
 }
 
 /* Room for one more; NULL after an error. */
@@ -168,7 +171,47 @@ static bool check_place(struct reader *reader, enum gw_operator_kind kind)
     if (kind == GW_OP_EMBEDDING && count)
         return gw__source_fail(&words->source, words->word,
                                "an embedding is the first operator or none");
+    bool image =
+        kind == GW_OP_CONV || kind == GW_OP_MAXPOOL || kind == GW_OP_FLATTEN;
+    bool flat =
+        kind == GW_OP_EMBEDDING || kind == GW_OP_DENSE || kind == GW_OP_SOFTMAX;
+    if (image && !reader->image.channels)
+        return gw__source_fail(&words->source, words->word,
+                               "it takes an image, but features come in");
+    if (flat && reader->image.channels)
+        return gw__source_fail(&words->source, words->word,
+                               "it takes features, but an image comes in; "
+                               "`flatten` it before");
     return true;
+}
+
+/* The word that is next is the name of operator i's output. */
+static bool is_named(const struct reader *reader, unsigned i)
+{
+    const char *name = reader->network->operators[i].name;
+    return *name && gw__is_word(&reader->words, name);
+}
+
+/* NAME of an add, whose place in the network is `at`. */
+static bool read_source(struct reader *reader, struct gw_operator *op,
+                        unsigned at)
+{
+    struct gw__words *words = &reader->words;
+    unsigned i = 0;
+    while (i < at && !is_named(reader, i))
+        i++;
+    if (i == at)
+        return gw__net_expected(words, words->word,
+                                "the name of what an operator before yields");
+    const struct gw_operator *source = &reader->network->operators[i];
+    op->source = i;
+    if (source->out != op->in ||
+        memcmp(&source->image_out, &op->image_in, sizeof op->image_in) != 0)
+        return gw__source_fail(&words->source, words->word,
+                               "%s has %u features, but %u come in, or they "
+                               "are other images",
+                               source->name, source->out, op->in);
+    return gw__next_word(words);
 }
 
 static bool read_operator(struct reader *reader)
@@ -183,6 +226,8 @@ static bool read_operator(struct reader *reader)
     *op = (struct gw_operator){.kind = kind,
                                .in = reader->width,
                                .out = reader->width,
+                               .image_in = reader->image,
+                               .image_out = reader->image,
                                .cut = reader->cut,
                                .line = line_at(&words->source, words->word)};
     if (!gw__next_word(words))
@@ -196,8 +241,13 @@ static bool read_operator(struct reader *reader)
         op->out = 0;
         if (!read_classes(reader))
             return false;
-    }
+    } else if (kind == GW_OP_ADD) {
+        if (!read_source(reader, op, reader->network->operator_count - 1))
+            return false;
+    } else if (!gw__net_image_operator(words, op))
+        return false;
     reader->width = op->out;
+    reader->image = op->image_out;
     return read_split(reader, op);
 }
 
@@ -216,6 +266,30 @@ static bool read_stage(struct reader *reader)
     return gw__next_word(words);
 }
 
+/* Of what the operator before yields. */
+static bool read_output_name(struct reader *reader)
+{
+    struct gw__words *words = &reader->words;
+    unsigned count = reader->network->operator_count;
+    if (count == 0 || reader->cut)
+        return gw__source_fail(&words->source, words->word,
+                               "a name is that of the operator before, and "
+                               "there is none");
+    if (!gw__next_word(words))
+        return false;
+    struct gw_operator *op = &reader->network->operators[count - 1];
+    size_t length = words->end - words->word;
+    if (length == 0 || *op->name || length >= sizeof op->name)
+        return gw__net_expected(words, words->word,
+                                "one name of at most 15 characters");
+    for (unsigned i = 0; i < count; i++)
+        if (is_named(reader, i))
+            return gw__source_fail(&words->source, words->word,
+                                   "the name is there twice");
+    memcpy(op->name, words->source.text + words->word, length);
+    return gw__next_word(words);
+}
+
 /* What only the whole text shows. */
 static bool check_whole(struct reader *reader)
 {
@@ -229,9 +303,10 @@ static bool check_whole(struct reader *reader)
         return gw__source_fail(source, source->bytes,
                                "a network ends with softmax, its loss");
     return gw_network_parameters(network) > 0 ||
-           gw__source_fail(source, source->bytes,
-                           "there is nothing to learn: a network needs a dense "
-                           "or an embedding");
+           gw__source_fail(
+               source, source->bytes,
+               "there is nothing to learn: a network needs a dense, "
+               "a conv or an embedding");
 }
 
 static bool line_ends(struct reader *reader)
@@ -252,8 +327,9 @@ static bool read_all(struct reader *reader)
     if (!read_inputs(reader) || !line_ends(reader) || !gw__net_next_line(words))
         return false;
     while (!gw__at_line_end(words)) {
-        bool right = gw__is_word(words, "stage") ? read_stage(reader)
-                                                 : read_operator(reader);
+        bool right = gw__is_word(words, "stage")  ? read_stage(reader)
+                     : gw__is_word(words, "name") ? read_output_name(reader)
+                                                  : read_operator(reader);
         if (!right || !line_ends(reader) || !gw__net_next_line(words))
             return false;
     }

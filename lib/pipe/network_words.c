@@ -36,3 +36,20 @@ bool gw__net_width(struct gw__words *words, size_t *at, const char *what,
     return value > 0 ||
            gw__source_fail(&words->source, begin, "a width is at least 1");
 }
+
+bool gw__net_sizes(struct gw__words *words, const char *what, unsigned least,
+                   unsigned most, unsigned *sizes, unsigned *count)
+{
+    size_t at = words->word;
+    *count = 0;
+    do {
+        at += *count > 0;
+        if (!gw__net_width(words, &at, what, &sizes[(*count)++]))
+            return false;
+    } while (*count < most && at < words->end && words->source.text[at] == 'x');
+    if (at < words->end)
+        return gw__net_expected(words, at,
+                                *count < most ? "`x` or a blank" : "a blank");
+    return *count >= least ? gw__next_word(words)
+                           : gw__net_expected(words, words->word, what);
+}

@@ -73,6 +73,20 @@ agrees() {
     awk -v d="$(member largest_difference)" 'BEGIN { exit !(d <= 1e-5) }'
 }
 
+@test "digits as images: convolutions split by channel" {
+    layout "$NETS/digits-conv.net" --mesh 1x2x1
+    [ "$status" -eq 0 ]
+    # Behind a pair of them is one all-reduce, behind the dense another.
+    [ "$(grep -c 'forward *allreduce' <<<"$output")" -eq 2 ]
+    [[ $output =~ operator\ +add\ +columns\ +"by feature" ]]
+    data=${GRADWIRE_DATA:-}
+    [ -f "$data/optdigits.train.libsvm" ] ||
+        skip "GRADWIRE_DATA names no folder with optdigits (labs/data/get.sh optdigits)"
+    layout "$NETS/digits-conv.net" --mesh 1x2x1 --run --steps 600 \
+        --data "$data/optdigits.train.libsvm" --test "$data/optdigits.test.libsvm" -o json
+    awk -v a="$(member test_accuracy)" 'BEGIN { exit !(a >= 0.95) }'
+}
+
 @test "a table shows operators and what is inserted between them" {
     layout "$NETS/digits.net" --mesh 1x2x1
     [ "$status" -eq 0 ]

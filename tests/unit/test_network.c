@@ -36,10 +36,19 @@ static char *printed(const struct gw_network *network)
 START_TEST(a_text_is_a_chain_of_operators)
 {
     static const struct gw_operator expected[] = {
-        {GW_OP_DENSE, GW_SPLIT_COLUMNS, 64, 128, false, 4},
-        {GW_OP_RELU, GW_SPLIT_AUTO, 128, 128, false, 5},
-        {GW_OP_DENSE, GW_SPLIT_ROWS, 128, 10, true, 7},
-        {GW_OP_SOFTMAX, GW_SPLIT_AUTO, 10, 0, false, 8},
+        {.kind = GW_OP_DENSE,
+         .split = GW_SPLIT_COLUMNS,
+         .in = 64,
+         .out = 128,
+         .line = 4},
+        {.kind = GW_OP_RELU, .in = 128, .out = 128, .line = 5},
+        {.kind = GW_OP_DENSE,
+         .split = GW_SPLIT_ROWS,
+         .in = 128,
+         .out = 10,
+         .cut = true,
+         .line = 7},
+        {.kind = GW_OP_SOFTMAX, .in = 10, .line = 8},
     };
     struct gw_network *network = net_of(digits);
     ck_assert_str_eq(network->name, "digits");
@@ -128,14 +137,16 @@ static const struct {
     {"network n\n", "t:2:1: expected `input` and the features of a row, found "
                     "the end of the text"},
     {"network n\ninput\n", "t:2:6: expected the features of a row, such as 64, "
-                           "found the end of the line"},
+                           "or of an image, such as 3x8x8, found the end of "
+                           "the line"},
     {"network n\ninput 0\n", "t:2:7: a width is at least 1"},
     {"network n\ninput 1048577\n", "t:2:7: a width is at most 1048576"},
-    {"network n\ninput 4k\n", "t:2:8: expected a blank, found `k`"},
+    {"network n\ninput 4k\n", "t:2:8: expected `x` or a blank, found `k`"},
     {HEAD "input 4\n", "t:3:1: `input` is there twice"},
     {HEAD "network m\n", "t:3:1: `network` is there twice"},
-    {HEAD "dens 4\n", "t:3:1: expected embedding, dense, relu, tanh, softmax "
-                      "or stage, found `dens`"},
+    {HEAD "dens 4\n", "t:3:1: expected embedding, dense, relu, tanh, conv, "
+                      "maxpool, flatten, add, softmax, name or stage, found "
+                      "`dens`"},
     {HEAD "dense\n", "t:3:6: expected a width, such as 128 or 64x128, found "
                      "the end of the line"},
     {HEAD "dense columns\n", "t:3:7: expected a width, such as 128 or 64x128, "
@@ -164,7 +175,7 @@ static const struct {
     {HEAD, "t:3:1: a network ends with softmax, its loss"},
     {HEAD "relu\nsoftmax\n",
      "t:5:1: there is nothing to learn: a network needs "
-     "a dense or an embedding"},
+     "a dense, a conv or an embedding"},
     {HEAD "stage\ndense 2\nsoftmax\n",
      "t:3:1: the first stage begins by itself; `stage` stands between "
      "operators"},

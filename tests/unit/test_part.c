@@ -18,34 +18,101 @@
 
 Suite *suite_part(void);
 
-enum { SEED = 9, ROWS = 6, OPERATORS_MAX = 8, WIDTH_MAX = 32 };
+enum { SEED = 9, ROWS = 6, OPERATORS_MAX = 16, WIDTH_MAX = 128 };
 
 /* ---- the other network ---- */
+
+static void naive_dense(const struct gw_operator *op, const double *w,
+                        const double *x, double *y)
+{
+    for (unsigned j = 0; j < op->out; j++) {
+        y[j] = op->kind == GW_OP_DENSE ? w[(size_t)op->in * op->out + j] : 0;
+        for (unsigned k = 0; k < op->in; k++)
+            y[j] += x[k] * w[k * op->out + j];
+    }
+}
+
+/* Place (h, w) of channel c; 0 beyond the edge. */
+static double pixel(const struct gw_image *image, const double *x, unsigned c,
+                    int h, int w)
+{
+    bool inside =
+        h >= 0 && w >= 0 && h < (int)image->height && w < (int)image->width;
+    return inside ? x[(c * image->height + (unsigned)h) * image->width +
+                      (unsigned)w]
+                  : 0;
+}
+
+static void naive_conv(const struct gw_operator *op, const double *weights,
+                       const double *x, double *y)
+{
+    unsigned filters = op->image_out.channels, taken = op->image_in.channels;
+    int kh = (int)op->kernel_height, kw = (int)op->kernel_width;
+    const double *bias =
+        weights + (size_t)taken * (unsigned)(kh * kw) * filters;
+    for (unsigned f = 0; f < filters; f++)
+        for (int h = 0; h < (int)op->image_in.height; h++)
+            for (int w = 0; w < (int)op->image_in.width; w++, y++) {
+                *y = bias[f];
+                for (unsigned c = 0; c < taken; c++)
+                    for (int i = 0; i < kh * kw; i++)
+                        *y += pixel(&op->image_in, x, c, h + i / kw - kh / 2,
+                                    w + i % kw - kw / 2) *
+                              weights[(c * (unsigned)(kh * kw) + (unsigned)i) *
+                                          filters +
+                                      f];
+            }
+}
+
+static void naive_maxpool(const struct gw_operator *op, const double *x,
+                          double *y)
+{
+    int kh = (int)op->kernel_height, kw = (int)op->kernel_width;
+    for (unsigned c = 0; c < op->image_out.channels; c++)
+        for (int h = 0; h < (int)op->image_out.height; h++)
+            for (int w = 0; w < (int)op->image_out.width; w++, y++) {
+                *y = -INFINITY;
+                for (int i = 0; i < kh * kw; i++)
+                    *y = fmax(*y, pixel(&op->image_in, x, c, h * kh + i / kw,
+                                        w * kw + i % kw));
+            }
+}
+
+/* y is what operator i yields from x; all: what those before it did. */
+static void naive_operator(const struct gw_operator *op, const double *weights,
+                           const double *x, double (*all)[WIDTH_MAX], double *y)
+{
+    switch (op->kind) {
+    case GW_OP_DENSE:
+    case GW_OP_EMBEDDING:
+        naive_dense(op, weights, x, y);
+        return;
+    case GW_OP_CONV:
+        naive_conv(op, weights, x, y);
+        return;
+    case GW_OP_MAXPOOL:
+        naive_maxpool(op, x, y);
+        return;
+    default:
+        for (unsigned j = 0; j < op->out; j++)
+            y[j] = op->kind == GW_OP_RELU   ? (x[j] > 0 ? x[j] : 0)
+                   : op->kind == GW_OP_TANH ? tanh(x[j])
+                   : op->kind == GW_OP_ADD  ? x[j] + all[op->source][j]
+                                            : x[j];
+    }
+}
 
 /* The loss of row `row`, summed; parameters[i]: of operator i. */
 static double naive_row(const struct gw_network *network,
                         double *const *parameters,
                         const struct gw_dataset *data, uint32_t row)
 {
-    double x[WIDTH_MAX] = {0}, y[WIDTH_MAX];
+    double first[WIDTH_MAX] = {0}, all[OPERATORS_MAX][WIDTH_MAX], *x = first;
     for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++)
         x[data->index[k]] = (double)data->value[k];
     for (unsigned i = 0; i + 1 < network->operator_count; i++) {
-        const struct gw_operator *op = &network->operators[i];
-        const double *w = parameters[i];
-        for (unsigned j = 0; j < op->out; j++) {
-            if (op->kind == GW_OP_RELU)
-                y[j] = x[j] > 0 ? x[j] : 0;
-            else if (op->kind == GW_OP_TANH)
-                y[j] = tanh(x[j]);
-            else {
-                y[j] = op->kind == GW_OP_DENSE ? w[(size_t)op->in * op->out + j]
-                                               : 0;
-                for (unsigned k = 0; k < op->in; k++)
-                    y[j] += x[k] * w[k * op->out + j];
-            }
-        }
-        memcpy(x, y, sizeof y);
+        naive_operator(&network->operators[i], parameters[i], x, all, all[i]);
+        x = all[i];
     }
     double sum = 0;
     for (unsigned k = 0; k < network->classes; k++)
@@ -77,7 +144,9 @@ struct whole {
 static void whole_init(struct whole *whole, const char *text)
 {
     struct gw_error why;
-    unsigned operators[OPERATORS_MAX] = {0, 1, 2, 3, 4, 5, 6, 7};
+    unsigned operators[OPERATORS_MAX];
+    for (unsigned i = 0; i < OPERATORS_MAX; i++)
+        operators[i] = i;
     *whole = (struct whole){.network = net_of(text)};
     whole->layout =
         layout_of(whole->network,
@@ -150,6 +219,12 @@ static const char *const networks[] = {
     "network b\ninput 16\nembedding 7\ntanh\ndense 4\nsoftmax\n",
     "network c\ninput 16\ndense 4\nsoftmax\n",
     "network d\ninput 16\nrelu\ndense 8\ntanh\ndense 4\ntanh\nsoftmax\n",
+    "network e\ninput 1x4x4\nconv 3 3x3\ntanh\nmaxpool 2x2\nconv 2 1x3\n"
+    "flatten\ndense 4\nsoftmax\n",
+    "network f\ninput 2x2x4\nconv 4 5x3\nname a\ntanh\nconv 4 3x3\nadd a\n"
+    "name b\nrelu\nadd a\nadd b\nmaxpool 1x2\nflatten\ndense 4\nsoftmax\n",
+    "network g\ninput 16\ndense 6\nname a\ntanh\nadd a\nname b\ndense 6\n"
+    "add b\nadd a\ndense 4\nsoftmax\n",
 };
 
 START_TEST(gradients_are_differences_of_the_loss)

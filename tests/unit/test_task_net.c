@@ -59,9 +59,17 @@ static const char dense[] =
 static const char embedded[] =
     "network t\ninput 20000\nembedding 6\ntanh\ndense 3\nsoftmax\n";
 
+static const char images[] =
+    "network t\ninput 1x3x4\nconv 4 3x3\ntanh\nname a\nconv 4 3x3\nadd a\n"
+    "maxpool 3x2\nflatten\ndense 3\nsoftmax\n";
+static const struct {
+    const char *text;
+    unsigned spread;
+} networks[] = {{dense, 1}, {embedded, 1000}, {images, 1}};
+
 START_TEST(gradients_are_slopes)
 {
-    configure(_i ? embedded : dense, _i ? 1000 : 1);
+    configure(networks[_i].text, networks[_i].spread);
     task_begin(&run);
     task_train(&run, 0, 1, 1);
     task_pull(&run, &(struct gw_unit_place){1, 3, 1, 2});
@@ -76,8 +84,8 @@ START_TEST(parts_do_not_matter)
     static const unsigned parts[] = {1, 3, 8, 40};
     uint64_t digests[4];
     for (unsigned i = 0; i < 4; i++) {
-        configure(_i ? embedded : dense, _i ? 1000 : 1);
-        run.config.l2 = _i ? 0 : 0.01f;
+        configure(networks[_i].text, networks[_i].spread);
+        run.config.l2 = _i == 1 ? 0 : 0.01f;
         task_begin(&run);
         task_train(&run, 0, 2, parts[i]);
         digests[i] = gw_local_digest(run.local);
@@ -92,7 +100,7 @@ START_TEST(it_learns)
     static const enum gw_ps_updater updaters[] = {GW_PS_SGD, GW_PS_MOMENTUM,
                                                   GW_PS_ADAGRAD, GW_PS_ADAM};
     for (size_t i = 0; i < sizeof updaters / sizeof *updaters; i++) {
-        configure(_i ? embedded : dense, _i ? 1000 : 1);
+        configure(networks[_i].text, networks[_i].spread);
         ck_assert_int_eq(
             gw_task_choose_updater(&run.config, updaters[i], &run.why), GW_OK);
         task_begin(&run);
@@ -167,9 +175,9 @@ Suite *suite_task_net(void)
     Suite *suite = suite_create("task_net");
     TCase *c = tcase_create("task_net");
     tcase_add_checked_fixture(c, NULL, clean);
-    tcase_add_loop_test(c, gradients_are_slopes, 0, 2);
-    tcase_add_loop_test(c, parts_do_not_matter, 0, 2);
-    tcase_add_loop_test(c, it_learns, 0, 2);
+    tcase_add_loop_test(c, gradients_are_slopes, 0, 3);
+    tcase_add_loop_test(c, parts_do_not_matter, 0, 3);
+    tcase_add_loop_test(c, it_learns, 0, 3);
     tcase_add_test(c, the_seed_decides);
     tcase_add_test(c, an_embedding_is_sparse);
     tcase_add_test(c, a_nan_stays);

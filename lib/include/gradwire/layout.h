@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a network lies on a mesh of ranks. A network is a chain of operators; a
- * mesh has three axes, D x T x P:
+ * How a network lies on a mesh of ranks. A network is a chain of operators, some
+ * of which add what an earlier one yields; a mesh has three axes, D x T x P:
  *
  *   data    D   each has its share of the rows of a batch; parameters and
  *               optimiser state are replicated or sharded along it
@@ -48,17 +48,21 @@ enum gw_operator_kind {
     GW_OP_DENSE,     /* x W + b */
     GW_OP_RELU,      /* element by element */
     GW_OP_TANH,
-    GW_OP_SOFTMAX /* cross entropy of the softmax: the loss; the last one */
+    GW_OP_CONV,    /* of images, stride 1, as large as what comes in */
+    GW_OP_MAXPOOL, /* the largest of each window of each channel */
+    GW_OP_FLATTEN, /* an image as features */
+    GW_OP_ADD,     /* and what an earlier operator yields: a residual branch */
+    GW_OP_SOFTMAX  /* cross entropy of the softmax: the loss; the last one */
 };
 
 /* How an operator is split along the tensor axis. */
 enum gw_split {
     GW_SPLIT_AUTO,    /* as the layout finds best; see gw_layout_new */
     GW_SPLIT_NONE,    /* every rank does all of it */
-    GW_SPLIT_COLUMNS, /* the output features are shared out (dense, embedding)
-                       */
-    GW_SPLIT_ROWS,    /* the input features are (dense); the vocabulary is
-                         (embedding) */
+    GW_SPLIT_COLUMNS, /* the output features are shared out (dense, embedding),
+                         the filters (conv) */
+    GW_SPLIT_ROWS,    /* the input features are (dense), the input channels
+                         (conv); the vocabulary is (embedding) */
     GW_SPLIT_BATCH    /* the rows of the micro-batch are */
 };
 
@@ -67,18 +71,30 @@ enum {
     GW_WIDTH_MAX = 1 << 20 /* features of a tensor */
 };
 
+/* A row as an image: feature (channel * height + y) * width + x. channels 0: it
+ * is none. */
+struct gw_image {
+    unsigned channels, height, width;
+};
+
 struct gw_operator {
     enum gw_operator_kind kind;
     enum gw_split split;
     unsigned in, out; /* features of a row; softmax: in = classes, out = 0 */
     bool cut;         /* a stage begins here */
     unsigned line;    /* of the file */
+    struct gw_image image_in,
+        image_out; /* `in` and `out`, if they are images */
+    unsigned kernel_height, kernel_width; /* conv, odd; maxpool: its window */
+    unsigned source; /* add: the operator before it whose output is added */
+    char name[16];   /* of what it yields, for `add`; or "" */
 };
 
 struct gw_network {
     char name[40];
-    unsigned inputs;  /* features of a row */
-    unsigned classes; /* what softmax takes */
+    unsigned inputs;       /* features of a row */
+    struct gw_image image; /* of a row, if it is one */
+    unsigned classes;      /* what softmax takes */
     unsigned operator_count;
     struct gw_operator *operators;
 };
@@ -86,7 +102,7 @@ struct gw_network {
 /* "embedding", "dense", ...; "auto", "none", "columns", ... */
 GW_API const char *gw_operator_name(enum gw_operator_kind kind);
 GW_API const char *gw_split_name(enum gw_split split);
-/* Parameters of the whole operator: weights and, of a dense, biases. */
+/* Parameters of the whole operator: weights and, of dense and conv, biases. */
 GW_API size_t gw_operator_parameters(const struct gw_operator *op);
 
 /* Multiplications that one row takes forward, and as many again for each of
@@ -213,16 +229,17 @@ struct gw_layout {
 /* Cuts, splits and converts. With T = 1 every split is NONE. AUTO becomes: by
  * BATCH where the input lies by row; else dense and embedding by columns when
  * their input lies replicated or partial, by rows when it lies by feature;
- * element-wise operators as their input lies (COLUMNS: by feature); softmax
- * NONE. Pieces: where `stage` lines say so (there must be pieces - 1 of them;
+ * element-wise operators as their input lies (COLUMNS: by feature); add as what
+ * it adds lies; softmax NONE. A conv is like a dense, by channel. Pieces: where `stage` lines say so (there must be pieces - 1 of them;
  * one piece needs none and ignores them), else such that the largest piece has
- * as few multiplications as can be.
+ * as few multiplications as can be. No cut separates an add from its source.
  *
  * Options come back in layout->options with micros, chunks and shard_group
  * filled in (replicated: 1).
  *
  * GW_EINVAL, with the operator and its line: the mesh has fewer operators than
- * pieces; a width does not divide by T; the batch does not divide by D x
+ * pieces; a width or the channels of an image do not divide by T; an add's
+ * source is partial, or a cut separates them; the batch does not divide by D x
  * micros (x T, with rows split by batch); a shard group does not divide D; a
  * split that the operator does not take; what an operator takes is not what the
  * one before yields. */
