@@ -66,7 +66,7 @@ LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
 	lib/wire/$(if $(SEAL_LIB),seal_none,seal).c, \
 	$(wildcard lib/*/*.c lib/*/*/*.c)))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
-COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c)))
+COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c cmd/common/*/*.c)))
 folders = $(patsubst %/,%,$(sort $(dir $(wildcard $(1)))))
 WORLDS := $(filter-out %/common,$(call folders,cmd/world/*/*.c)) cmd/world/common
 PARTS := $(filter-out cmd/common,$(call folders,cmd/*/*.c)) $(WORLDS)

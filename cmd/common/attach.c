@@ -4,7 +4,7 @@
  * brings the number back: one that comes after its asker gave up is not taken
  * for the answer to the next question.
  */
-#include "attach_parts.h"
+#include "common/attach/attach_parts.h"
 
 #include "command.h"
 

@@ -4,8 +4,8 @@
  * made visible here, for all of them. The first one is kept: output.c puts it
  * into the document when the output is JSON.
  */
+#include "common/text/visible.h"
 #include "internal.h"
-#include "visible.h"
 
 #include <signal.h>
 #include <stdarg.h>

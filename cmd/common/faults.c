@@ -2,9 +2,9 @@
  *
  * See faults.h.
  */
-#include "common/faults.h"
+#include "faults.h"
 
-#include "common/items.h"
+#include "common/text/items.h"
 
 #include <base/whole.h>
 

@@ -7,7 +7,7 @@
 #define COMMON_INTERNAL_H
 
 #include "command.h"
-#include "suggest.h"
+#include "common/text/suggest.h"
 
 #include <stdio.h>
 

@@ -20,7 +20,7 @@
  * It forks before any thread or ZeroMQ context exists in this process; the
  * library is used by the children only. Read on in launch_rank.c.
  */
-#include "launch_parts.h"
+#include "common/launch/launch_parts.h"
 
 #include "command.h"
 #include "placed.h"

@@ -4,8 +4,8 @@
  * the promise that the document ends well: whatever a command forgets to close,
  * `output_finish` closes. How a format looks is in output_FORMAT.c.
  */
+#include "common/output/output_format.h"
 #include "internal.h"
-#include "output_format.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * What depends on a person watching: colour and the progress line.
  */
+#include "common/text/visible.h"
 #include "internal.h"
-#include "visible.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "common/key.h"
 #include "common/output.h"
 #include "entrants.h"
-#include "gantt.h"
+#include "pipebench/gantt/gantt.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "costs.h"
 
-#include "common/items.h"
+#include "common/text/items.h"
 
 #include <base/whole.h>
 

@@ -4,7 +4,7 @@
  */
 #include "entrants.h"
 
-#include "measure.h"
+#include "pipebench/run/measure.h"
 
 static enum gw_err run_one(struct entrant *entrant, const char *wire,
                            unsigned steps, struct gw_error *why)

@@ -8,8 +8,8 @@
  */
 #include "pipebench.h"
 
-#include "common/items.h"
 #include "common/output.h"
+#include "common/text/items.h"
 #include "fit_trials.h"
 
 #include <base/whole.h>

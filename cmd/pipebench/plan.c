@@ -8,7 +8,7 @@
 #include "pipebench.h"
 
 #include "common/output.h"
-#include "gantt.h"
+#include "pipebench/gantt/gantt.h"
 #include "schedule_source.h"
 
 #include <string.h>

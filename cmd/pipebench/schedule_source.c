@@ -4,7 +4,7 @@
  */
 #include "schedule_source.h"
 
-#include "common/suggest.h"
+#include "common/text/suggest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "pipebench.h"
 
 #include "costs.h"
-#include "gantt.h"
+#include "pipebench/gantt/gantt.h"
 #include "report.h"
 #include "schedule_source.h"
 #include "sim_events.h"

@@ -4,8 +4,8 @@
  */
 #include "size_trial.h"
 
-#include "gantt.h"
-#include "measure.h"
+#include "pipebench/gantt/gantt.h"
+#include "pipebench/run/measure.h"
 #include "schedule_source.h"
 
 #include <ctype.h>

@@ -5,7 +5,7 @@
 #include "actors.h"
 #include "common/command.h"
 #include "psnode.h"
-#include "run/settings.h"
+#include "run/node/settings.h"
 
 #include <gradwire/plugin.h>
 

@@ -11,7 +11,7 @@
 #ifndef PSNODE_BENCH_H
 #define PSNODE_BENCH_H
 
-#include "run/settings.h"
+#include "run/node/settings.h"
 
 #include <stdatomic.h>
 

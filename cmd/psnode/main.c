@@ -13,7 +13,7 @@
  */
 #include "psnode.h"
 
-#include "run/supervisor.h"
+#include "run/supervisor/supervisor.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,7 @@
  */
 #include "join.h"
 #include "psnode.h"
-#include "run/settings.h"
+#include "run/node/settings.h"
 
 #include <gradwire/plugin.h>
 

@@ -9,7 +9,7 @@
 #include "sim.h"
 
 #include "common/command.h"
-#include "common/items.h"
+#include "common/text/items.h"
 #include "psnode.h"
 
 #include <gradwire/plugin.h>

@@ -10,7 +10,7 @@
  */
 #include "sim.h"
 
-#include "common/items.h"
+#include "common/text/items.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -14,9 +14,9 @@
 #ifndef PSNODE_TRAIN_H
 #define PSNODE_TRAIN_H
 
-#include "common/json_get.h"
 #include "common/output.h"
-#include "run/supervisor_options.h"
+#include "common/text/json_get.h"
+#include "run/supervisor/supervisor_options.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "train.h"
 
 #include "common/command.h"
-#include "run/ps.h"
+#include "run/node/ps.h"
 #include "run/until.h"
 
 #include <math.h>

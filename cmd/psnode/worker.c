@@ -2,11 +2,11 @@
  *
  * psnode worker: one worker of a cluster, until the training is done or it is
  * told to end. It does what a run's worker does, with the same parts
- * (cmd/run/ps_unit.c, ps_judge.c); only that nobody supervises it.
+ * (cmd/run/node/ps_unit.c, ps_judge.c); only that nobody supervises it.
  */
 #include "join.h"
 #include "psnode.h"
-#include "run/ps.h"
+#include "run/node/ps.h"
 #include "train_options.h"
 
 #include <base/thread.h>

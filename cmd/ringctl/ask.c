@@ -6,7 +6,7 @@
 #include "ask.h"
 
 #include "common/command.h"
-#include "session.h"
+#include "ringctl/shell/session.h"
 
 uint64_t ask_timeout_ns(void)
 {

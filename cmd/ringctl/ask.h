@@ -7,7 +7,7 @@
 #define ASK_H
 
 #include "common/attach.h"
-#include "common/json_get.h"
+#include "common/text/json_get.h"
 
 /* How long an answer may take: --timeout, else half a minute. */
 uint64_t ask_timeout_ns(void);

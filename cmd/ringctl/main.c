@@ -10,8 +10,8 @@
  *     what words mean             target.h link_words.h condition.h task.h
  */
 #include "ringctl.h"
-#include "run/supervisor.h"
-#include "session.h"
+#include "ringctl/shell/session.h"
+#include "run/supervisor/supervisor.h"
 
 #include <stddef.h>
 

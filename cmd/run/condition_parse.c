@@ -5,7 +5,7 @@
  */
 #include "condition_parts.h"
 
-#include "common/suggest.h"
+#include "common/text/suggest.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -4,8 +4,8 @@
  */
 #include "link_words.h"
 
-#include "common/json_get.h"
-#include "common/suggest.h"
+#include "common/text/json_get.h"
+#include "common/text/suggest.h"
 
 #include <inttypes.h>
 #include <math.h>

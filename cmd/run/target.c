@@ -4,7 +4,7 @@
  */
 #include "target.h"
 
-#include "post.h"
+#include "run/node/post.h"
 
 #include <assert.h>
 #include <ctype.h>

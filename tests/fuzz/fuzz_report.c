@@ -9,7 +9,7 @@
  *
  * The first byte says how long the pieces are.
  */
-#include "common/launch_parts.h"
+#include "common/launch/launch_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

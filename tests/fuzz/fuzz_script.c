@@ -6,7 +6,7 @@
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_script.c
  */
-#include "ringctl/script.h"
+#include "ringctl/shell/script.h"
 #include "run/link_words.h"
 
 #include <stdlib.h>

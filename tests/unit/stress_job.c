@@ -5,7 +5,7 @@
  */
 #include "stress_job.h"
 
-#include "collrun/pattern_element.h"
+#include "collrun/run/pattern_element.h"
 #include "elements.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * and its events and no more; the tool is never held up; and however the tool
  * ends, the run ends with it and leaves its directory.
  */
-#include "common/announce.h"
 #include "common/attach.h"
+#include "common/attach/announce.h"
 #include "common/command.h"
 #include "skip.h"
 

@@ -3,9 +3,9 @@
  * What bench measures and how it counts: sizes and factors by nccl-tests'
  * definition, the list of cases, and rows that wait for every rank.
  */
-#include "collrun/bench.h"
-#include "collrun/plan_source.h"
-#include "collrun/sizes.h"
+#include "collrun/bench/bench.h"
+#include "collrun/bench/sizes.h"
+#include "collrun/plan/plan_source.h"
 #include "common/command.h"
 
 #include <check.h>

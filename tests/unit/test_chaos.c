@@ -3,7 +3,7 @@
  * chaos: the same seed gives the same faults at the same times, and no sequence
  * asks what its own picture of the ring forbids.
  */
-#include "ringctl/chaos.h"
+#include "ringctl/chaos/chaos.h"
 
 #include <check.h>
 #include <math.h>

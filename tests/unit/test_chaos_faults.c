@@ -4,7 +4,7 @@
  * any time.
  */
 #include <check.h>
-#include <ringctl/chaos_faults.h>
+#include <ringctl/chaos/chaos_faults.h>
 #include <string.h>
 
 Suite *suite_chaos_faults(void);

@@ -4,7 +4,7 @@
  * options may stand, what each kind of value accepts, what a typo is told, and
  * that errors come in the format that -o asked for.
  */
-#include "common/suggest.h"
+#include "common/text/suggest.h"
 #include "tool_run.h"
 
 #include <check.h>

@@ -5,8 +5,8 @@
  */
 #include "golden.h"
 
-#include "pipebench/gantt.h"
-#include "pipebench/gantt_parts.h"
+#include "pipebench/gantt/gantt.h"
+#include "pipebench/gantt/gantt_parts.h"
 
 #include <gradwire/gradwire.h>
 

@@ -3,7 +3,7 @@
  * Ranks of other supervisors: who has the token is let in by the number that it
  * says, within a host and by either kind of address; nobody else is.
  */
-#include "common/launch_parts.h"
+#include "common/launch/launch_parts.h"
 #include "skip.h"
 
 #include <arpa/inet.h>

@@ -4,7 +4,7 @@
  * nonsense, the verdict that finds the first cause among n endings, and the
  * attention that knows a rank's silence from its own.
  */
-#include "common/launch_parts.h"
+#include "common/launch/launch_parts.h"
 #include "common/placed.h"
 
 #include <check.h>

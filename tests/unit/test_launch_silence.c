@@ -5,7 +5,7 @@
  * supervisor who slept. And ranks whose end is not that of the run.
  */
 #include "common/command.h"
-#include "common/launch_parts.h"
+#include "common/launch/launch_parts.h"
 #include "launch_heard.h"
 
 #include <check.h>

@@ -9,7 +9,7 @@
 #include <gradwire/pipe.h>
 #include <gradwire/topology.h>
 #include <math.h>
-#include <pipebench/layout_search.h>
+#include <pipebench/layout/layout_search.h>
 #include <string.h>
 
 Suite *suite_layout_search(void);

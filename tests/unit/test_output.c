@@ -4,7 +4,7 @@
  * however they end, and columns that stay aligned while rows come one by one.
  */
 #include "common/command.h"
-#include "common/output_format.h"
+#include "common/output/output_format.h"
 
 #include <check.h>
 #include <jansson.h>

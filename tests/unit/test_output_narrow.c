@@ -4,7 +4,7 @@
  * room, then columns go, those that were named first, and a line says which.
  */
 #include "common/command.h"
-#include "common/output_format.h"
+#include "common/output/output_format.h"
 
 #include <check.h>
 #include <fcntl.h>

@@ -4,9 +4,9 @@
  * computed here straight from the definition; it counts every element that is
  * damaged; and its sums are the same in any order, in every type.
  */
-#include "collrun/pattern.h"
-#include "collrun/pattern_element.h"
-#include "collrun/pattern_values.h"
+#include "collrun/run/pattern.h"
+#include "collrun/run/pattern_element.h"
+#include "collrun/run/pattern_values.h"
 
 #include <check.h>
 #include <stdlib.h>

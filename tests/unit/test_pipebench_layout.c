@@ -8,7 +8,7 @@
 
 #include <check.h>
 #include <math.h>
-#include <pipebench/layout.h>
+#include <pipebench/layout/layout.h>
 #include <string.h>
 
 Suite *suite_pipebench_layout(void);

@@ -4,7 +4,7 @@
  * of its options, what stages put away, and how the events of all stages become
  * a timeline a step.
  */
-#include "pipebench/run.h"
+#include "pipebench/run/run.h"
 #include "schedules.h"
 
 #include <check.h>

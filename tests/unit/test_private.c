@@ -6,7 +6,7 @@
  */
 #include "skip.h"
 
-#include <common/attach_parts.h>
+#include <common/attach/attach_parts.h>
 #include <common/run_folder.h>
 #include <wire/memory.h>
 

@@ -3,7 +3,7 @@
  * What ringctl's operands mean: nodes and roles, the sides of a cut, the rules
  * of a link, events as sentences.
  */
-#include "ringctl/event_text.h"
+#include "ringctl/verbs/event_text.h"
 #include "run/link_words.h"
 #include "run/target.h"
 

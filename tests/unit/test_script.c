@@ -3,7 +3,7 @@
  * How a script falls into commands and words. Expectations are written with
  * "|" between words and "/" between commands, each behind its line.
  */
-#include "ringctl/script.h"
+#include "ringctl/shell/script.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Settings of a training on parameter servers: pairs of names and values, and
  * the order that a run's options become.
  */
-#include "run/settings.h"
-#include "run/supervisor_options.h"
+#include "run/node/settings.h"
+#include "run/supervisor/supervisor_options.h"
 
 #include <check.h>
 #include <math.h>

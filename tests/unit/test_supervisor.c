@@ -4,9 +4,9 @@
  * JSON; the names of runs; the rules of links; and the messages between a
  * supervisor and its children.
  */
-#include "run/post.h"
-#include "run/supervisor_links.h"
-#include "run/supervisor_options.h"
+#include "run/node/post.h"
+#include "run/supervisor/supervisor_links.h"
+#include "run/supervisor/supervisor_options.h"
 
 #include <check.h>
 #include <stdlib.h>

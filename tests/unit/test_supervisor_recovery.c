@@ -3,7 +3,7 @@
  * What a supervisor counts of recoveries: each survivor tells the whole plan,
  * some late, some before the decision is known here; each plan counts once.
  */
-#include "run/supervisor_parts.h"
+#include "run/supervisor/supervisor_parts.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Every recovery that a supervisor has seen begin is told to its end, whether
  * the word for that comes early, late, or only for a later one.
  */
-#include "run/supervisor_parts.h"
+#include "run/supervisor/supervisor_parts.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * What a supervisor counts of parameter servers: units against the plan, slots
  * and their replicas, data epochs, recoveries of servers.
  */
-#include "run/supervisor_parts.h"
+#include "run/supervisor/supervisor_parts.h"
 
 #include <check.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  * each change once, in an order in which a slot that moves is never lost, and
  * all of it anew when a recording begins.
  */
-#include "run/supervisor_parts.h"
+#include "run/supervisor/supervisor_parts.h"
 
 #include <check.h>
 #include <stdlib.h>

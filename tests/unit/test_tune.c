@@ -4,7 +4,7 @@
  * clearly becomes a rule, neighbours with one winner share one, and rules meet
  * without a gap between measured sizes.
  */
-#include "collrun/tune.h"
+#include "collrun/tune/tune.h"
 
 #include <check.h>
 #include <math.h>

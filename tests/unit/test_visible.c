@@ -2,7 +2,7 @@
  *
  * Text that a terminal must not obey.
  */
-#include "common/visible.h"
+#include "common/text/visible.h"
 
 #include <check.h>
 #include <string.h>

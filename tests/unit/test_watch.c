@@ -3,8 +3,8 @@
  * Watching: the matrix drawn character by character, and events in any order
  * giving the same picture.
  */
-#include "collrun/matrix.h"
-#include "collrun/watch.h"
+#include "collrun/plan/matrix.h"
+#include "collrun/run/watch.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * equal results, a row counts once a data epoch whoever takes part, and sums of
  * ops say who is wrong in them.
  */
-#include "run/work.h"
+#include "run/node/work.h"
 
 #include <check.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  */
 #include "crew.h"
 
-#include "common/json_get.h"
+#include "common/text/json_get.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A world: a kind of simulated cluster that `ringctl sim` can run. What is the
- * same for all of them is done by the command (cmd/ringctl/verb_sim.c): seeds,
+ * same for all of them is done by the command (cmd/ringctl/verbs/verb_sim.c): seeds,
  * fault schedules, events, the output. A world makes the network of a seed and
  * says what it has measured in it.
  *

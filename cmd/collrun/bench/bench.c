@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun bench: nccl-tests for every collective and algorithm, over any wire.
+ * The columns of nccl-tests come first and mean the same; then what it does not
+ * tell: the algorithm, the spread, and how near the bound it is. Every row has
+ * been checked element by element on every rank.
+ *
+ * Read on in bench_cases.c (what is measured), bench_rank.c (how) and
+ * bench_table.c (the rows); `bench wire` is another thing, in bench_wire.c.
+ */
+#include "bench.h"
+
+#include "bench_wire.h"
+#include "collrun/collrun.h"
+#include "collrun/plan/plan_file.h"
+#include "collrun/plan/plan_source.h"
+#include "collrun/plan/price.h"
+#include "common/placed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct bench bench = {
+    .ranks = RANKS_UNSAID,
+    .algo = "auto",
+    .bytes_min = 1 << 10,
+    .bytes_max = 64 << 20,
+    .factor = 4,
+    .seconds_ns = 200000000,
+    .sample_ns = 20000,
+    .warmup = 5,
+};
+static const char *type_name = "f32", *op_name = "sum", *sizes_text;
+static uint64_t slice_bytes;
+static unsigned lanes;
+static bool no_windows, no_pin, why_chosen;
+static const struct placed *placed;
+
+/* clang-format off */
+static const struct option_spec options[] = {
+    {"algo", 'a', OPTION_TEXT, &bench.algo, "NAME",
+     "algorithm, all that serve so many ranks, or what the library chooses",
+     "auto|all|" PLAN_ALGO_WORDS},
+    {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE",
+     "transport (default shm)", "shm|ipc|tcp|verbs"},
+    {"ranks", 'n', OPTION_UNSIGNED, &bench.ranks, "N",
+     "processes (default 4, or those of mpirun and its like)", NULL},
+    {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES", "smallest size",
+     NULL},
+    {"end", 'e', OPTION_BYTES, &bench.bytes_max, "BYTES", "largest size", NULL},
+    {"factor", 'f', OPTION_UNSIGNED, &bench.factor, "F",
+     "from one size to the next", NULL},
+    {"sizes", 0, OPTION_TEXT, &sizes_text, "BYTES,...",
+     "these sizes instead", NULL},
+    {"seconds", 's', OPTION_DURATION, &bench.seconds_ns, "TIME",
+     "to time each size", NULL},
+    {"sample", 0, OPTION_DURATION, &bench.sample_ns, "TIME",
+     "of calls that are timed as one, for p50 and p99", NULL},
+    {"iters", 'i', OPTION_UNSIGNED, &bench.iterations, "N",
+     "time exactly N calls instead", NULL},
+    {"warmup", 0, OPTION_UNSIGNED, &bench.warmup, "N",
+     "calls before timing, at least", NULL},
+    {"check", 'c', OPTION_UNSIGNED, &bench.checks, "N",
+     "more checked runs of each size than the one", NULL},
+    {"dtype", 'd', OPTION_CHOICE, &type_name, "TYPE", "type of the elements",
+     "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
+    {"redop", 0, OPTION_CHOICE, &op_name, "OP", "reduction",
+     "sum|prod|min|max|avg|land|lor|band|bor"},
+    {"root", 'r', OPTION_UNSIGNED, &bench.root, "RANK",
+     "root of broadcast, reduce, gather, scatter", NULL},
+    {"in-place", 0, OPTION_FLAG, &bench.in_place, NULL,
+     "the input lies in the output buffer", NULL},
+    {"malloc", 0, OPTION_FLAG, &bench.malloc, NULL,
+     "buffers from malloc instead of shared memory", NULL},
+    {"no-windows", 0, OPTION_FLAG, &no_windows, NULL,
+     "shm: messages only, as on the other wires", NULL},
+    {"slice", 0, OPTION_BYTES, &slice_bytes, "BYTES",
+     "bytes of a slice (default: the wire's own)", NULL},
+    {"lanes", 0, OPTION_UNSIGNED, &lanes, "N",
+     "ipc, tcp: sockets a peer (default: the wire's own)", NULL},
+    {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
+     "let the scheduler choose the CPU of each rank", NULL},
+    {"why", 0, OPTION_FLAG, &why_chosen, NULL,
+     "tell what each algorithm was predicted to take", NULL},
+    PLACED_OPTIONS,
+    {0},
+};
+/* clang-format on */
+
+static void on_report(void *context, unsigned rank, const void *data,
+                      size_t bytes)
+{
+    struct bench_report report;
+    if (bytes != sizeof report)
+        return;
+    memcpy(&report, data, sizeof report);
+    bench_table_add(context, rank, &report);
+}
+
+static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
+                             void *context, struct gw_error *why)
+{
+    const struct bench_table *table = context;
+    return bench_rank(comm, report, table->bench, why);
+}
+
+/* What every benchmark of this command starts its ranks with. */
+static struct launch plain_launch(void)
+{
+    return (struct launch){
+        .ranks = bench.ranks,
+        .placed = placed,
+        .wire = bench.wire,
+        .timeout_ns = common.timeout_ns,
+        .no_windows = no_windows,
+        .no_pin = no_pin,
+        .slice_bytes = slice_bytes,
+        .lanes = lanes,
+    };
+}
+
+static enum gw_err launch(struct bench_table *table, struct gw_error *why)
+{
+    struct launch launch = plain_launch();
+    launch.rank_main = rank_main;
+    launch.context = table;
+    launch.on_report = on_report;
+    enum gw_err err = launch_run(&launch, why);
+    if (!err && table->wrong > 0)
+        return gw_fail(why, GW_EWRONG, "%s", table->first_wrong);
+    return err;
+}
+
+/* For the smallest size; the sizes from which on another one is better are part
+ * of the explanation. */
+static void explain(struct output *output)
+{
+    const struct bench_case *item = &bench.cases[0];
+    const struct price_question question = {
+        .wire = bench.wire,
+        .collective = item->collective,
+        .ranks = bench.ranks,
+        .bytes = item->bytes,
+        .count = item->count,
+        .elem_bytes = gw_dtype_size(bench.type),
+    };
+    price_explain(output, &question);
+}
+
+static int measure(void)
+{
+    struct bench_table table;
+    struct gw_error why = {.code = GW_OK};
+    enum gw_err err = bench_table_begin(&table, &bench, &why);
+    if (err)
+        return complain(&why);
+    if (why_chosen)
+        explain(table.output);
+    bench_table_progress(&table);
+    err = launch(&table, &why);
+    bench_table_end(&table, err ? &why : NULL);
+    return err ? complain(&why) : 0;
+}
+
+/* "1K,128K,16M" */
+static enum gw_err read_sizes(struct gw_error *why)
+{
+    char word[32];
+    const char *rest = sizes_text;
+    while (rest) {
+        size_t length = strcspn(rest, ",");
+        if (bench.size_count == BENCH_SIZES_MAX)
+            return gw_fail(why, GW_EINVAL, "--sizes: at most %d",
+                           BENCH_SIZES_MAX);
+        if (length >= sizeof word)
+            return gw_fail(why, GW_EINVAL, "--sizes: \"%.40s\" is no size",
+                           rest);
+        memcpy(word, rest, length);
+        word[length] = '\0';
+        uint64_t *size = &bench.sizes[bench.size_count++];
+        if (gw_parse_bytes(word, size, why))
+            return gw_wrap(why, GW_EINVAL, "--sizes");
+        if (*size == 0)
+            return gw_fail(why, GW_EINVAL, "--sizes are at least 1");
+        rest = rest[length] ? rest + length + 1 : NULL;
+    }
+    return GW_OK;
+}
+
+static enum gw_err check_options(struct gw_error *why)
+{
+    bool one_size = bench.bytes_min == bench.bytes_max;
+    if (bench.ranks == 0)
+        return gw_fail(why, GW_EINVAL, "--ranks: at least one");
+    if (bench.root >= bench.ranks)
+        return gw_fail(why, GW_EINVAL, "--root: %u is not among %u ranks",
+                       bench.root, bench.ranks);
+    if (bench.bytes_min == 0 || bench.bytes_min > bench.bytes_max)
+        return gw_fail(why, GW_EINVAL,
+                       "--begin is at least 1 and at most --end");
+    if (bench.factor < 2 && !one_size)
+        return gw_fail(why, GW_EINVAL, "--factor: at least 2");
+    if (one_size)
+        bench.factor = 2;
+    if (read_sizes(why))
+        return why->code;
+    if (gw_dtype_parse(type_name, &bench.type, why))
+        return why->code;
+    return gw_redop_parse(op_name, &bench.op, why);
+}
+
+static int measure_wire(void)
+{
+    struct gw_error why = {.code = GW_OK};
+    if (bench.size_count > 0)
+        return complain_with(GW_EINVAL,
+                             "wire takes --begin and --end, not --sizes");
+    if (placed)
+        return complain_with(GW_EINVAL,
+                             "wire measures two ranks of its own: --alone");
+    const struct launch plain = plain_launch();
+    return bench_wire(&bench, &plain, &why) ? complain(&why) : 0;
+}
+
+/* Without -n, a file may say how many ranks there are. */
+static void take_ranks_of_file(const char *operand)
+{
+    unsigned ranks = 0;
+    if (plan_names_file(operand))
+        ranks = plan_file_ranks(operand);
+    else if (plan_names_file(bench.algo))
+        ranks = plan_file_ranks(bench.algo);
+    if (bench.ranks == RANKS_UNSAID && ranks > 0)
+        bench.ranks = ranks;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    bench.seed = common.seed;
+    if (operand_count > 0) /* none is needed with --explain-env */
+        take_ranks_of_file(operands[0]);
+    enum gw_err err = placed_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
+                                   &bench.wire, &placed, &why);
+    if (err == GW_PENDING)
+        return 0;
+    if (!err)
+        err = check_options(&why);
+    if (!err && strcmp(operands[0], "wire") == 0)
+        return measure_wire();
+    if (!err)
+        err = bench_list(&bench, operands[0], &why);
+    if (!err && why_chosen && strcmp(operands[0], "all") == 0)
+        err =
+            gw_fail(&why, GW_EINVAL, "--why explains one collective, not all");
+    int status = err ? complain(&why) : measure();
+    free(bench.cases);
+    return status;
+}
+
+const struct command command_bench = {
+    .name = "bench",
+    .operands = "OP|all|FILE.plan|wire",
+    .help = "time a collective, or a wire, and check every result",
+    .examples = "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n"
+                "collrun bench allreduce --algo all --wire tcp -b 1M -e 1M\n"
+                "collrun bench mine.plan --wire tcp -b 1M -e 1M\n"
+                "collrun bench wire --wire tcp -b 64K -e 1M\n"
+                "collrun bench all -n 2 -b 64K -e 64K -o jsonl\n",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From operands and options to a plan (plan_source.h).
+ */
+#include "plan_source.h"
+
+#include "common/text/suggest.h"
+#include "plan_file.h"
+#include "plan_plugin.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Letters only: "all-reduce", "all_reduce" and "allreduce" are one. */
+static void plain(const char *word, char out[32])
+{
+    size_t length = 0;
+    for (; *word && length < 31; word++)
+        if (*word != '-' && *word != '_')
+            out[length++] = *word;
+    out[length] = 0;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+    char plain_a[32], plain_b[32];
+    plain(a, plain_a);
+    plain(b, plain_b);
+    return strcmp(plain_a, plain_b) == 0;
+}
+
+static enum gw_err neither(const char *operand, struct gw_error *why)
+{
+    struct suggestion near;
+    char hint[96], valid[160] = "";
+    suggestion_begin(&near, operand);
+    for (unsigned i = 0; i < GW_COLLECTIVES; i++) {
+        const char *name = gw_collective_name((enum gw_collective)i);
+        size_t used = strlen(valid);
+        suggestion_offer(&near, name);
+        snprintf(valid + used, sizeof valid - used, "%s%s", i ? ", " : "",
+                 name);
+    }
+    return gw_fail(why, GW_EINVAL,
+                   "\"%.60s\" is neither a collective nor a file%s "
+                   "(collectives: %s)",
+                   operand, suggestion_text(&near, hint), valid);
+}
+
+enum gw_err plan_operand(const char *operand, bool *is_file,
+                         enum gw_collective *collective, struct gw_error *why)
+{
+    *is_file = false;
+    for (unsigned i = 0; i < GW_COLLECTIVES; i++)
+        if (same_word(operand, gw_collective_name((enum gw_collective)i))) {
+            *collective = (enum gw_collective)i;
+            return GW_OK;
+        }
+    *is_file = strpbrk(operand, "./") || access(operand, F_OK) == 0;
+    return *is_file ? GW_OK : neither(operand, why);
+}
+
+static enum gw_err algo_of_plugin(enum gw_collective collective,
+                                  const char *path, const struct gw_algo **algo,
+                                  struct gw_error *why)
+{
+    if (plan_plugin(path, algo, why))
+        return why->code;
+    if ((*algo)->collective == collective)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL, "%.200s is %s, not %s", path,
+                   gw_collective_name((*algo)->collective),
+                   gw_collective_name(collective));
+}
+
+static enum gw_err unknown_algo(enum gw_collective collective, const char *name,
+                                struct gw_error *why)
+{
+    struct suggestion near;
+    char hint[96], valid[256] = "";
+    size_t count;
+    const struct gw_algo *const *list = gw_algo_list(&count);
+    suggestion_begin(&near, name);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i]->collective != collective)
+            continue;
+        size_t used = strlen(valid);
+        suggestion_offer(&near, list[i]->name);
+        snprintf(valid + used, sizeof valid - used, "%s%s", used ? ", " : "",
+                 list[i]->name);
+    }
+    return gw_fail(why, GW_EINVAL,
+                   "%s has no algorithm \"%.60s\"%s (it has %s)",
+                   gw_collective_name(collective), name,
+                   suggestion_text(&near, hint), valid);
+}
+
+enum gw_err plan_algo(enum gw_collective collective, const char *name,
+                      const struct gw_algo **algo, struct gw_error *why)
+{
+    if (plan_names_plugin(name))
+        return algo_of_plugin(collective, name, algo, why);
+    *algo = gw_algo_find(collective, name);
+    return *algo ? GW_OK : unknown_algo(collective, name, why);
+}
+
+static enum gw_err which_algo(enum gw_collective collective, unsigned ranks,
+                              struct gw_error *why)
+{
+    char valid[256] = "";
+    size_t count;
+    const struct gw_algo *const *list = gw_algo_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i]->collective != collective || !list[i]->valid(ranks))
+            continue;
+        size_t used = strlen(valid);
+        snprintf(valid + used, sizeof valid - used, "%s%s", used ? ", " : "",
+                 list[i]->name);
+    }
+    return gw_fail(why, GW_EINVAL,
+                   "which algorithm? %s of %u ranks has %s: say --algo NAME",
+                   gw_collective_name(collective), ranks, valid);
+}
+
+static enum gw_err load(const char *path, const struct plan_source *source,
+                        struct gw_plan **plan, struct gw_error *why)
+{
+    if (source->algo || source->root || source->segments || source->group)
+        return gw_fail(why, GW_EINVAL,
+                       "%.100s says its own algorithm and root; --algo, "
+                       "--root, --segments and --group are for collectives",
+                       path);
+    if (plan_names_plugin(path))
+        return gw_fail(why, GW_EINVAL,
+                       "%.100s is a plug-in: say allreduce --algo %.100s, or "
+                       "whatever its collective is",
+                       path, path);
+    if (gw_plan_load(path, source->ranks, plan, why) == GW_OK)
+        return GW_OK;
+    /* A text for any number of ranks wants to be told one. */
+    if (source->ranks == 0 &&
+        gw_plan_load(path, PLAN_RANKS_DEFAULT, plan, NULL) == GW_OK)
+        return GW_OK;
+    return why->code;
+}
+
+/* "OP --algo FILE.plan" is the file, if it does OP. */
+static enum gw_err load_as(enum gw_collective collective,
+                           const struct plan_source *source,
+                           struct gw_plan **plan, struct gw_error *why)
+{
+    struct plan_source from = *source;
+    from.algo = NULL;
+    if (load(source->algo, &from, plan, why))
+        return why->code;
+    if ((*plan)->collective == collective)
+        return GW_OK;
+    gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", source->algo,
+            gw_collective_name((*plan)->collective),
+            gw_collective_name(collective));
+    gw_plan_destroy(plan);
+    return why->code;
+}
+
+enum gw_err plan_get(const char *operand, const struct plan_source *source,
+                     struct gw_plan **plan, struct gw_error *why)
+{
+    bool is_file;
+    enum gw_collective collective;
+    const struct gw_algo *algo;
+    struct gw_algo_args args = {
+        .ranks = source->ranks ? source->ranks : PLAN_RANKS_DEFAULT,
+        .root = source->root,
+        .segments = source->segments,
+        .group = source->group,
+    };
+    *plan = NULL;
+    if (plan_operand(operand, &is_file, &collective, why))
+        return why->code;
+    if (is_file)
+        return load(operand, source, plan, why);
+    if (source->algo && plan_names_file(source->algo))
+        return load_as(collective, source, plan, why);
+    if (!source->algo)
+        return which_algo(collective, args.ranks, why);
+    if (plan_algo(collective, source->algo, &algo, why))
+        return why->code;
+    return gw_plan_make(collective, algo->name, &args, plan, why);
+}
+
+size_t plan_count(enum gw_collective collective, unsigned ranks, uint64_t bytes,
+                  size_t elem_bytes)
+{
+    bool blocks = collective == GW_GATHER || collective == GW_SCATTER ||
+                  collective == GW_ALLGATHER ||
+                  collective == GW_REDUCE_SCATTER || collective == GW_ALLTOALL;
+    size_t share = elem_bytes * (blocks ? ranks : 1);
+    size_t count = (size_t)bytes / share;
+    return count || bytes == 0 ? count : 1;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun verify: proves plans by symbolic execution, those of files, of one
+ * algorithm, of all of a collective's, or (--all, in verify_all.c) of any
+ * of these for all the ranks that they serve. A row a plan on stdout; what is
+ * wrong with one, with the history that shows it, on stderr.
+ */
+#include "verify.h"
+
+#include "collrun/collrun.h"
+#include "common/output.h"
+#include "plan_source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct plan_source source;
+static bool all;
+static unsigned ranks_max = 64, link_chunks = 1;
+
+static const struct option_spec options[] = {
+    PLAN_SOURCE_OPTIONS(source),
+    {"all", 0, OPTION_FLAG, &all, NULL,
+     "all ranks that an algorithm serves; without OP, of every one", NULL},
+    {"max-ranks", 0, OPTION_UNSIGNED, &ranks_max, "N",
+     "with --all: up to so many ranks", NULL},
+    {"buffers", 0, OPTION_UNSIGNED, &link_chunks, "K",
+     "room for K chunks a link, when looking for deadlock", NULL},
+    {0},
+};
+
+static const struct field fields[] = {
+    {"plan", NULL, FIELD_TEXT, 0, false},
+    {"op", NULL, FIELD_TEXT, 0, false},
+    {"ranks", NULL, FIELD_INTEGER, 0, false},
+    {"chunks", NULL, FIELD_INTEGER, 0, false},
+    {"steps", NULL, FIELD_INTEGER, 0, false},
+    {"transfers", NULL, FIELD_INTEGER, 0, false},
+    {"fault", NULL, FIELD_TEXT, 0, false},
+    {"sentence", NULL, FIELD_TEXT, 0, true},
+    {"history", NULL, FIELD_TEXT, 0, true},
+};
+
+int verify_complain(const char *where, const struct gw_verdict *verdict)
+{
+    int status =
+        complain_with(GW_EPLAN, "%.200s: %s", where, verdict->sentence);
+    const char *line = verdict->history;
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+        fprintf(stderr, "    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    return status;
+}
+
+static void plan_row(struct output *output, const char *name,
+                     const struct gw_plan *plan,
+                     const struct gw_verdict *verdict)
+{
+    bool wrong = verdict->fault != GW_FAULT_NONE;
+    output_row(output, (union value[]){
+                           {.text = name},
+                           {.text = gw_collective_name(plan->collective)},
+                           {.integer = plan->ranks},
+                           {.integer = plan->chunks},
+                           {.integer = plan->steps},
+                           {.integer = (int64_t)plan->transfer_count},
+                           {.text = gw_fault_name(verdict->fault)},
+                           {.text = wrong ? verdict->sentence : NULL},
+                           {.text = wrong ? verdict->history : NULL},
+                       });
+}
+
+/* A plan that could not even be made: a row all the same. */
+static int unread_row(struct output *output, const char *name,
+                      const struct gw_error *why)
+{
+    union value row[sizeof fields / sizeof *fields] = {
+        {.text = name}, [6] = {.text = "unread"}, [7] = {.text = why->text}};
+    output_row(output, row);
+    return complain(why);
+}
+
+static int verify_plan(struct output *output, const char *name,
+                       const struct gw_plan *plan)
+{
+    struct gw_error why;
+    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
+    enum gw_err err = gw_plan_verify(plan, link_chunks, &verdict, &why);
+    if (err && verdict.fault == GW_FAULT_NONE)
+        return complain(&why);
+    plan_row(output, name, plan, &verdict);
+    return err ? verify_complain(name, &verdict) : 0;
+}
+
+static int verify_one(struct output *output, const char *operand,
+                      const struct plan_source *from)
+{
+    struct gw_error why;
+    struct gw_plan *plan;
+    if (plan_get(operand, from, &plan, &why))
+        return unread_row(output, operand, &why);
+    int status = verify_plan(output, from->algo ? from->algo : operand, plan);
+    gw_plan_destroy(&plan);
+    return status;
+}
+
+/* Keeps the first status that is not 0. */
+static int worse(int status, int next)
+{
+    return status ? status : next;
+}
+
+static int verify_collective(struct output *output,
+                             enum gw_collective collective)
+{
+    size_t count;
+    int status = 0;
+    const struct gw_algo *const *algos = gw_algo_list(&count);
+    struct plan_source each = source;
+    unsigned ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
+    for (size_t i = 0; i < count && !interrupted; i++) {
+        if (algos[i]->collective != collective || !algos[i]->valid(ranks))
+            continue;
+        each.algo = algos[i]->name;
+        status = worse(
+            status, verify_one(output, gw_collective_name(collective), &each));
+    }
+    return status;
+}
+
+static int verify_operand(struct output *output, const char *operand)
+{
+    struct gw_error why;
+    enum gw_collective collective;
+    bool is_file;
+    if (plan_operand(operand, &is_file, &collective, &why))
+        return complain(&why);
+    return is_file || source.algo ? verify_one(output, operand, &source)
+                                  : verify_collective(output, collective);
+}
+
+static int verify_operands(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct output *output;
+    int status = 0;
+    if (output_begin("collrun verify", common.output, fields,
+                     sizeof fields / sizeof *fields, &output, &why))
+        return complain(&why);
+    output_collect(output);
+    for (int i = 0; i < operand_count && !interrupted; i++)
+        status = worse(status, verify_operand(output, operands[i]));
+    if (interrupted)
+        status = worse(status, gw_err_exit(GW_EINTR));
+    output_end(&output, complaint(), interrupted != 0);
+    return status;
+}
+
+/* Those of OP, or the one of OP that is named. */
+static enum gw_err choose(const char *operand, struct verify_which *which,
+                          const struct gw_algo **one, struct gw_error *why)
+{
+    bool is_file;
+    enum gw_collective collective;
+    if (plan_operand(operand, &is_file, &collective, why))
+        return why->code;
+    if (is_file)
+        return gw_fail(why, GW_EINVAL,
+                       "--all is for algorithms, and \"%.60s\" is a file",
+                       operand);
+    while (which->count > 0 && which->algos[0]->collective != collective)
+        which->algos++, which->count--;
+    size_t count = 0;
+    while (count < which->count &&
+           which->algos[count]->collective == collective)
+        count++;
+    which->count = count;
+    if (!source.algo)
+        return GW_OK;
+    which->algos = one;
+    which->count = 1;
+    return plan_algo(collective, source.algo, one, why);
+}
+
+static int run_all(int operand_count, char **operands)
+{
+    struct gw_error why;
+    const struct gw_algo *one;
+    struct verify_which which = {.ranks_max = ranks_max,
+                                 .link_chunks = link_chunks};
+    which.algos = gw_algo_list(&which.count);
+    if (operand_count > 1)
+        return complain_with(GW_EINVAL,
+                             "--all takes one operand, and \"%.60s\" is "
+                             "another",
+                             operands[1]);
+    if (operand_count == 0 && source.algo)
+        return complain_with(GW_EINVAL, "--algo is of which collective?");
+    if (source.ranks || source.root || source.segments || source.group)
+        return complain_with(GW_EINVAL,
+                             "--all has all ranks, roots, segments and groups; "
+                             "its limit is --max-ranks");
+    if (operand_count == 1 && choose(operands[0], &which, &one, &why))
+        return complain(&why);
+    return verify_all(&which);
+}
+
+static int run(int operand_count, char **operands)
+{
+    if (all)
+        return run_all(operand_count, operands);
+    if (operand_count == 0)
+        return complain_with(GW_EINVAL,
+                             "verify wants FILE.plan, a collective or --all");
+    return verify_operands(operand_count, operands);
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .operands = "OP|FILE.plan...",
+    .help = "prove that plans are right, or show where they are wrong",
+    .examples = "collrun verify mine.plan\n"
+                "collrun verify allreduce --algo swing -n 6\n"
+                "collrun verify allreduce --algo ./mine.so --all\n"
+                "collrun verify --all --max-ranks 64\n",
+    .options = options,
+    .operands_max = 1000,
+    .computes = true,
+    .run = run,
+};

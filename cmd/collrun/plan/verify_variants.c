@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which plans of an algorithm collrun verify --all looks at. Few ranks are
+ * where arithmetic goes wrong, so up to SMALL_RANKS every root is tried, each
+ * with several segment counts and rack sizes; above, four roots. An option that
+ * does not change the plan is not verified twice.
+ */
+#include "verify.h"
+
+#include "collrun/collrun.h"
+#include "plan_plugin.h"
+
+#include <stdio.h>
+
+enum { SMALL_RANKS = 17, SEEN_MAX = 8 };
+
+struct variants {
+    const struct gw_algo *algo;
+    unsigned link_chunks;
+    struct verify_tally *tally;
+    uint64_t seen[SEEN_MAX]; /* hashes of the plans of this root */
+    unsigned seen_count;
+};
+
+/* True the first time a plan of this shape comes by. */
+static bool is_new(struct variants *v, const struct gw_plan *plan)
+{
+    uint64_t hash = gw_plan_hash(plan);
+    for (unsigned i = 0; i < v->seen_count; i++)
+        if (v->seen[i] == hash)
+            return false;
+    if (v->seen_count < SEEN_MAX)
+        v->seen[v->seen_count++] = hash;
+    return true;
+}
+
+static void note_wrong(struct variants *v, const struct gw_algo_args *args,
+                       const struct gw_verdict *verdict)
+{
+    struct verify_tally *tally = v->tally;
+    if (tally->wrong++)
+        return;
+    tally->verdict = *verdict;
+    snprintf(tally->command, sizeof tally->command,
+             "collrun verify %s --algo %s -n %u --root %u --segments %u "
+             "--group %u",
+             gw_collective_name(v->algo->collective), plan_algo_word(v->algo),
+             args->ranks, args->root, args->segments, args->group);
+}
+
+static void verify_plan(struct variants *v, const struct gw_algo_args *args,
+                        const struct gw_plan *plan)
+{
+    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
+    enum gw_err err =
+        gw_plan_verify(plan, v->link_chunks, &verdict, &v->tally->error);
+    v->tally->plans++;
+    v->tally->transfers += plan->transfer_count;
+    if (err != GW_EPLAN)
+        return;
+    v->tally->error.code = GW_OK;
+    note_wrong(v, args, &verdict);
+}
+
+static void verify_variant(struct variants *v, const struct gw_algo_args *args)
+{
+    struct gw_plan *plan;
+    if (interrupted || v->tally->error.code ||
+        gw_plan_make(v->algo->collective, v->algo->name, args, &plan,
+                     &v->tally->error))
+        return;
+    if (is_new(v, plan))
+        verify_plan(v, args, plan);
+    gw_plan_destroy(&plan);
+}
+
+/* The algorithm's own segments and racks, then some others. */
+static void verify_root(struct variants *v, unsigned ranks, unsigned root)
+{
+    static const unsigned depths[] = {1, 2, 3}, groups[] = {2, 3, 4};
+    struct gw_algo_args args = {.ranks = ranks, .root = root};
+    v->seen_count = 0;
+    verify_variant(v, &args);
+    for (unsigned i = 0; i < 3 && ranks <= SMALL_RANKS; i++) {
+        struct gw_algo_args deep = args, grouped = args;
+        deep.segments = depths[i];
+        grouped.group = groups[i];
+        verify_variant(v, &deep);
+        verify_variant(v, &grouped);
+    }
+}
+
+void verify_variants(const struct gw_algo *algo, unsigned ranks,
+                     unsigned link_chunks, struct verify_tally *tally)
+{
+    struct variants v = {
+        .algo = algo, .link_chunks = link_chunks, .tally = tally};
+    const unsigned some[] = {0, 1, ranks / 2, ranks - 1};
+    if (!gw_collective_rooted(algo->collective))
+        verify_root(&v, ranks, 0);
+    else if (ranks > SMALL_RANKS)
+        for (unsigned i = 0; i < 4; i++)
+            verify_root(&v, ranks, some[i]);
+    else
+        for (unsigned root = 0; root < ranks; root++)
+            verify_root(&v, ranks, root);
+}

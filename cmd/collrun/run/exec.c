@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun exec: a program of one's own as ranks. Each copy finds its place in
+ * GW_* variables, and gw_comm_from_env(3) joins them. Under mpirun, srun and
+ * their like the ranks are there already: then this puts what the engine says
+ * into GW_* variables and becomes the program.
+ */
+#include "collrun/collrun.h"
+#include "collrun/plan/plan_source.h"
+#include "common/command.h"
+#include "common/launch.h"
+#include "common/placed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static unsigned ranks = RANKS_UNSAID;
+static const char *wire;
+static bool no_pin;
+
+static const struct option_spec options[] = {
+    {"ranks", 'n', OPTION_UNSIGNED, &ranks, "N",
+     "processes (default 4, or those of mpirun and its like)", NULL},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport (default shm)",
+     "shm|ipc|tcp|verbs"},
+    {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
+     "let the scheduler choose the CPU of each rank", NULL},
+    PLACED_OPTIONS,
+    {0},
+};
+
+static void set_number(const char *name, unsigned number)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", number);
+    setenv(name, text, 1);
+}
+
+static void set_if(const char *name, const char *text)
+{
+    if (text && *text)
+        setenv(name, text, 1);
+}
+
+/* What the engine has said, in our words. */
+static void translate(const struct placed *placed)
+{
+    const struct gw_place *place = &placed->place;
+    char incarnation[GW_PLACE_TEXT_BYTES];
+    set_number("GW_RANK", place->rank);
+    set_number("GW_SIZE", place->size);
+    set_number("GW_LOCAL_RANK", place->local_rank);
+    if (place->local_size > 0)
+        set_number("GW_LOCAL_SIZE", place->local_size);
+    set_number("GW_RESTARTS", place->restarts);
+    set_if("GW_JOB", place->job);
+    gw_place_value(place, GW_PLACE_INCARNATION, incarnation);
+    set_if("GW_INCARNATION", incarnation);
+    set_if("GW_RENDEZVOUS", placed->config.rendezvous);
+    set_if("GW_WIRE", placed->config.wire);
+    set_if("GW_INTERFACE", placed->config.interface);
+    set_if("GRADWIRE_KEY", placed->config.key_file);
+    if (placed->config.insecure)
+        setenv("GW_INSECURE", "1", 1);
+}
+
+static int become(const struct placed *placed, char **program)
+{
+    translate(placed);
+    execvp(program[0], program);
+    return complain_with(errno == ENOENT ? GW_EINVAL : GW_ESYS, "%s: %s",
+                         program[0], strerror(errno));
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    const struct placed *placed;
+    int status = 0;
+    placed_options.all_print = true;
+    enum gw_err err =
+        placed_begin(&ranks, PLAN_RANKS_DEFAULT, &wire, &placed, &why);
+    if (err)
+        return err == GW_PENDING ? 0 : complain(&why);
+    if (operand_count == 0)
+        return complain_with(GW_EINVAL, "exec: which program?");
+    if (placed)
+        return become(placed, operands);
+    const struct launch launch = {
+        .ranks = ranks,
+        .wire = wire,
+        .no_pin = no_pin,
+        .program = operands,
+        .program_status = &status,
+    };
+    err = launch_run(&launch, &why);
+    if (!err)
+        return 0;
+    int own = complain(&why);
+    return err == GW_ELOST && status ? status : own;
+}
+
+const struct command command_exec = {
+    .name = "exec",
+    .operands = "PROGRAM [ARG...]",
+    .help = "start a program as ranks that gw_comm_from_env joins",
+    .examples = "collrun exec -n 4 ./hello\n"
+                "collrun exec -n 2 --wire tcp ./mine --its-own option\n"
+                "mpirun -n 4 collrun exec ./hello\n",
+    .options = options,
+    .operands_min = 0,
+    .operands_max = 1 << 20,
+    .program = true,
+    .run = run,
+};

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun run: a plan, once, on real data. It is verified first; then n ranks
+ * run it over a wire, each compares its result with the scalar reference, and
+ * what the links carried is laid beside what the plan says. --watch draws the
+ * accumulation matrix after every step (watch.h).
+ */
+#include "run.h"
+
+#include "collrun/collrun.h"
+#include "collrun/plan/plan_source.h"
+#include "collrun/plan/verify.h"
+#include "common/placed.h"
+#include "common/recorder.h"
+#include "watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static struct plan_source source;
+static const char *wire, *type_name = "f32", *op_name = "sum";
+enum { BYTES_DEFAULT = 64 << 10 };
+#define UNSAID UINT64_MAX
+static uint64_t bytes = UNSAID, slice_bytes;
+static bool watching, in_place, values;
+static struct recorder recorder;
+static const struct placed *placed;
+
+/* clang-format off */
+static const struct option_spec options[] = {
+    PLAN_SOURCE_OPTIONS(source),
+    {"bytes", 'b', OPTION_BYTES, &bytes, "BYTES",
+     "size of the message (default 64K; --values: a number for each rank)",
+     NULL},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport (default shm)",
+     "shm|ipc|tcp|verbs"},
+    {"watch", 0, OPTION_FLAG, &watching, NULL,
+     "draw who has contributed to what, after every step", NULL},
+    {"values", 0, OPTION_FLAG, &values, NULL,
+     "count 0, 1, 2, ... in the buffers, and print each rank's numbers", NULL},
+    {"events", 0, OPTION_TEXT, &recorder.jsonl, "FILE.jsonl",
+     "write the ranks' events", NULL},
+    {"trace", 0, OPTION_TEXT, &recorder.trace, "FILE.json",
+     "write a Chrome trace, for Perfetto", NULL},
+    {"metrics", 0, OPTION_TEXT, &recorder.metrics, "FILE.prom",
+     "write counters as Prometheus text", NULL},
+    {"dtype", 'd', OPTION_CHOICE, &type_name, "TYPE", "type of the elements",
+     "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
+    {"redop", 0, OPTION_CHOICE, &op_name, "OP", "reduction",
+     "sum|prod|min|max|avg|land|lor|band|bor"},
+    {"in-place", 0, OPTION_FLAG, &in_place, NULL,
+     "the input lies in the output buffer", NULL},
+    {"slice", 0, OPTION_BYTES, &slice_bytes, "BYTES",
+     "bytes of a slice (default: the wire's own)", NULL},
+    PLACED_OPTIONS,
+    {0},
+};
+/* clang-format on */
+
+/* What the supervisor keeps while the ranks run. */
+struct context {
+    const struct run_job *job;
+    struct watch watch;
+    struct run_result result;
+};
+
+static void on_report(void *context, unsigned rank, const void *data,
+                      size_t data_bytes)
+{
+    struct context *c = context;
+    struct run_report report;
+    if (data_bytes != sizeof report)
+        return;
+    memcpy(&report, data, sizeof report);
+    run_result_add(&c->result, rank, &report);
+}
+
+static void on_event(void *context, const struct gw_event *event)
+{
+    struct context *c = context;
+    if (recorder_wanted(&recorder))
+        recorder_add(&recorder, event);
+    if (watching)
+        watch_event(&c->watch, event);
+}
+
+static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
+                             void *context, struct gw_error *why)
+{
+    const struct context *c = context;
+    return run_rank(comm, report, c->job, why);
+}
+
+static enum gw_err launch(struct context *c, struct gw_error *why)
+{
+    const struct launch launch = {
+        .ranks = c->job->plan->ranks,
+        .placed = placed,
+        .wire = wire,
+        .timeout_ns = common.timeout_ns,
+        .slice_bytes = slice_bytes,
+        .events = watching || recorder_wanted(&recorder),
+        .rank_main = rank_main,
+        .context = c,
+        .on_report = on_report,
+        .on_event = on_event,
+    };
+    struct gw_error unwritten;
+    enum gw_err err = launch_run(&launch, why);
+    if (recorder_wanted(&recorder) && placed_hears(placed) &&
+        recorder_write(&recorder, &unwritten) && !err)
+        err = gw_fail(why, unwritten.code, "%s", unwritten.text);
+    return err;
+}
+
+/* The picture is data when the output is a table, else it must not get between
+ * the data. */
+static FILE *picture(void)
+{
+    return strcmp(common.output, "table") == 0 ? stdout : stderr;
+}
+
+static unsigned picture_width(void)
+{
+    enum { USUAL = 80 };
+    struct winsize size;
+    if (ioctl(fileno(picture()), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    const char *columns = getenv("COLUMNS");
+    int width = columns ? atoi(columns) : 0;
+    return width > 0 ? (unsigned)width : USUAL;
+}
+
+static enum gw_err watch_launch(struct context *c, struct gw_error *why)
+{
+    if (!watching || !placed_hears(placed))
+        return launch(c, why);
+    enum gw_err err =
+        watch_init(&c->watch, c->job->plan, picture(), picture_width(), why);
+    if (!err)
+        err = launch(c, why);
+    if (!err)
+        err = watch_end(&c->watch, why);
+    watch_fini(&c->watch);
+    return err;
+}
+
+static uint64_t message_bytes(unsigned ranks, size_t elem_bytes)
+{
+    if (bytes != UNSAID)
+        return bytes;
+    return values ? ranks * elem_bytes : BYTES_DEFAULT;
+}
+
+static void fill_pattern(struct pattern *p, const struct gw_plan *plan)
+{
+    p->collective = plan->collective;
+    p->ranks = plan->ranks;
+    p->root = plan->root;
+    p->in_place = in_place;
+    p->seed = common.seed;
+    p->counting = values;
+    size_t elem_bytes = gw_dtype_size(p->type);
+    if (p->collective != GW_BARRIER)
+        p->count = plan_count(p->collective, p->ranks,
+                              message_bytes(p->ranks, elem_bytes), elem_bytes);
+}
+
+static enum gw_err run_and_judge(struct context *c, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (values)
+        err = run_values_check(&c->job->pattern, why);
+    if (err)
+        return err;
+    if (values)
+        c->result.values =
+            calloc(c->job->plan->ranks, sizeof *c->result.values);
+    if (values && !c->result.values)
+        return gw_fail(why, GW_ENOMEM, "numbers of %u ranks",
+                       c->job->plan->ranks);
+    err = watch_launch(c, why);
+    return err ? err : run_result_judge(&c->result, why);
+}
+
+static int run_plan(const struct gw_plan *plan, struct pattern *pattern)
+{
+    struct run_job job = {.plan = plan};
+    struct context context = {.job = &job};
+    struct gw_error why = {.code = GW_OK}, unprinted;
+    fill_pattern(pattern, plan);
+    job.pattern = *pattern;
+    enum gw_err err = run_and_judge(&context, &why);
+    recorder_fini(&recorder);
+    enum gw_err printed = (values ? run_values_print : run_result_print)(
+        &context.result, &job, wire, err ? &why : NULL, &unprinted);
+    free(context.result.values);
+    if (printed && !err)
+        return complain(&unprinted);
+    return err ? complain(&why) : 0;
+}
+
+/* A wrong plan is refused before anything runs. */
+static int verify_and_run(const char *operand, const struct gw_plan *plan,
+                          struct pattern *pattern)
+{
+    struct gw_error why;
+    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
+    enum gw_err err = gw_plan_verify(plan, 0, &verdict, &why);
+    if (err && verdict.fault != GW_FAULT_NONE)
+        return verify_complain(operand, &verdict);
+    if (err)
+        return complain(&why);
+    return run_plan(plan, pattern);
+}
+
+static enum gw_err check_options(struct pattern *pattern, struct gw_error *why)
+{
+    if (gw_dtype_parse(type_name, &pattern->type, why) ||
+        gw_redop_parse(op_name, &pattern->op, why))
+        return why->code;
+    if (!gw_redop_allowed(pattern->op, pattern->type))
+        return gw_fail(why, GW_EINVAL, "%s cannot reduce %s", op_name,
+                       type_name);
+    return GW_OK;
+}
+
+/* Without --algo, what a call would take. */
+static enum gw_err choose_algo(const char *operand,
+                               const struct pattern *pattern,
+                               struct gw_error *why)
+{
+    bool is_file;
+    enum gw_collective collective;
+    struct gw_candidate best;
+    struct gw_error ignored;
+    unsigned ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
+    size_t elem_bytes = gw_dtype_size(pattern->type);
+    if (source.algo || plan_operand(operand, &is_file, &collective, &ignored) ||
+        is_file)
+        return GW_OK;
+    size_t count = plan_count(collective, ranks,
+                              message_bytes(ranks, elem_bytes), elem_bytes);
+    if (gw_choose(wire, collective, ranks, count, elem_bytes, &best, 1) == 0)
+        return gw_fail(why, GW_ENOMEM, "choosing an algorithm");
+    source.algo = best.algo->name;
+    return GW_OK;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct gw_plan *plan;
+    struct pattern pattern = {.count = 0};
+    (void)operand_count;
+    unsigned ranks = source.ranks ? source.ranks : RANKS_UNSAID;
+    enum gw_err err = placed_begin(&ranks, 0, &wire, &placed, &why);
+    if (err == GW_PENDING)
+        return 0;
+    if (err || check_options(&pattern, &why))
+        return complain(&why);
+    if (placed)
+        source.ranks = ranks;
+    if (choose_algo(operands[0], &pattern, &why) ||
+        plan_get(operands[0], &source, &plan, &why))
+        return complain(&why);
+    int status = verify_and_run(operands[0], plan, &pattern);
+    gw_plan_destroy(&plan);
+    return status;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "OP|FILE.plan",
+    .help = "run a plan once on real data, and check all that it did",
+    .examples = "collrun run allreduce --algo ring -n 3 --watch\n"
+                "collrun run mine.plan --watch\n"
+                "collrun run allreduce --algo ring -n 4 --values\n"
+                "collrun run broadcast -a chain -n 4 -b 1M --trace t.json\n",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};

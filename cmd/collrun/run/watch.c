@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Merging the ranks' events step by step (watch.h). A run keeps no lock-step:
+ * while one rank is in step 5 another may be in step 3. What is drawn is
+ * nevertheless exact, since a transfer's values depend on the steps before it
+ * only; drawing just waits for the slowest.
+ */
+#include "watch.h"
+
+#include "collrun/plan/matrix.h"
+
+#include <stdlib.h>
+
+static void draw(struct watch *w)
+{
+    matrix_draw(w->file, w->plan, w->trace, w->step, w->width);
+}
+
+/* Draws every step that is complete by now. */
+static void advance(struct watch *w)
+{
+    while (w->step < w->plan->steps && w->missing[w->step] == 0) {
+        w->step = gw_plan_trace_step(w->trace);
+        draw(w);
+    }
+}
+
+enum gw_err watch_init(struct watch *w, const struct gw_plan *plan, FILE *file,
+                       unsigned width, struct gw_error *why)
+{
+    *w = (struct watch){.plan = plan, .file = file, .width = width};
+    if (gw_plan_trace_new(plan, &w->trace, why))
+        return why->code;
+    w->missing = calloc(plan->steps + (size_t)1, sizeof *w->missing);
+    w->reported = calloc(plan->transfer_count + 1, sizeof *w->reported);
+    if (!w->missing || !w->reported)
+        return gw_fail(why, GW_ENOMEM, "watching %zu transfers",
+                       plan->transfer_count);
+    for (unsigned s = 0; s < plan->steps; s++)
+        w->missing[s] = plan->step_begin[s + 1] - plan->step_begin[s];
+    draw(w);
+    return GW_OK;
+}
+
+static bool explains(const struct gw_transfer *t, const struct gw_event *event)
+{
+    return t->src == event->peer && t->dst == event->rank &&
+           t->chunk == event->chunk && (int64_t)t->action == event->value;
+}
+
+void watch_event(struct watch *w, const struct gw_event *event)
+{
+    const struct gw_plan *plan = w->plan;
+    if (event->kind != GW_EV_APPLY)
+        return;
+    size_t i = 0, end = 0;
+    if (event->step < plan->steps) {
+        i = plan->step_begin[event->step];
+        end = plan->step_begin[event->step + 1];
+    }
+    while (i < end && (w->reported[i] || !explains(&plan->transfers[i], event)))
+        i++;
+    if (i == end) {
+        w->surprises++;
+        return;
+    }
+    w->reported[i] = true;
+    w->missing[event->step]--;
+    advance(w);
+}
+
+enum gw_err watch_end(const struct watch *w, struct gw_error *why)
+{
+    if (w->surprises > 0)
+        return gw_fail(why, GW_EWRONG,
+                       "%llu events tell of transfers that the plan has not",
+                       (unsigned long long)w->surprises);
+    if (w->step < w->plan->steps)
+        return gw_fail(why, GW_EWRONG,
+                       "no rank told of %zu transfers of step "
+                       "%u",
+                       w->missing[w->step], w->step + 1);
+    return GW_OK;
+}
+
+void watch_fini(struct watch *w)
+{
+    gw_plan_trace_destroy(&w->trace);
+    free(w->missing);
+    free(w->reported);
+}

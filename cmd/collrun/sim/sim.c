@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun sim: plans on a cluster that is not there, or
+ * on this machine as it was calibrated (sim_machine.c). The topology says what
+ * the links carry (gradwire-topology(5)); every algorithm runs on it in virtual
+ * time (gradwire-topology(3)), in rack order and in the worst one, the
+ * hierarchical one with the racks as its groups; the table shows what the
+ * uplinks carry, and what the time makes of it. Nothing is measured here, so
+ * the same words give the same numbers everywhere.
+ */
+#include "sim.h"
+
+#include "collrun/collrun.h"
+#include "collrun/plan/plan_file.h"
+#include "collrun/plan/plan_plugin.h"
+#include "collrun/plan/plan_source.h"
+#include "collrun/plan/verify.h"
+#include "common/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_BY_CHUNK_RANKS = 64 };
+
+static struct plan_source source;
+static struct sim_machine machine;
+static const char *topo, *order_word, *without, *dtype = "f32", *events;
+static uint64_t bytes = 1 << 20, alpha_ns = 1000, reduce_rate;
+static bool links_asked, routes_asked;
+
+static const struct option_spec options[] = {
+    PLAN_SOURCE_OPTIONS(source),
+    {"topo", 't', OPTION_TEXT, &topo, "FILE",
+     "the cluster; or torus:8x8, fat-tree:k=8 (default one rack)", NULL},
+    {"wire", 'w', OPTION_CHOICE, &machine.wire, "WIRE",
+     "this machine instead, as it was calibrated", "shm|ipc|tcp"},
+    {"order", 0, OPTION_CHOICE, &order_word, "ORDER",
+     "which ranks are where (default the file's; all: several)",
+     "racks|interleaved|ring|file|all"},
+    {"without", 0, OPTION_TEXT, &without, "KIND",
+     "each row again without this kind of links, as in servers", NULL},
+    {"bytes", 'b', OPTION_BYTES, &bytes, "SIZE",
+     "a rank's buffer, all blocks of it (64, 1K, 4M)", NULL},
+    {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "type of the elements",
+     "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
+    {"alpha", 0, OPTION_DURATION, &alpha_ns, "TIME",
+     "what a message costs its sender", NULL},
+    {"reduce", 0, OPTION_BYTES, &reduce_rate, "SIZE",
+     "bytes a second that a rank reduces (0: no limit)", NULL},
+    {"links", 0, OPTION_FLAG, &links_asked, NULL,
+     "a row for each uplink (with -v: each link)", NULL},
+    {"routes", 0, OPTION_FLAG, &routes_asked, NULL,
+     "only the routes between the ranks, a row each", NULL},
+    {"events", 0, OPTION_TEXT, &events, "FILE.jsonl",
+     "write the run's events, for ringtop", NULL},
+    {0},
+};
+
+/* ---- the cluster ---- */
+
+/* For how many ranks the file is that is asked for; 0: there is none, or it
+ * serves any number. */
+static unsigned ranks_of_file(const char *operand)
+{
+    bool is_file;
+    enum gw_collective collective;
+    struct gw_error ignored;
+    if (plan_operand(operand, &is_file, &collective, &ignored))
+        return 0;
+    return plan_file_ranks(is_file ? operand : source.algo ? source.algo : "");
+}
+
+static enum gw_err load_topology(const char *operand,
+                                 struct gw_topology **topology,
+                                 struct gw_error *why)
+{
+    machine.ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
+    if (machine.wire && (topo || source.segments || source.group))
+        return gw_fail(why, GW_EINVAL,
+                       "--wire is instead of --topo, and the library's own "
+                       "segments and groups are meant");
+    if (machine.wire)
+        return sim_machine_topology(&machine, topology, why);
+    unsigned ranks = topo           ? 0
+                     : source.ranks ? source.ranks
+                                    : ranks_of_file(operand);
+    return cluster_get(topo, ranks ? ranks : PLAN_RANKS_DEFAULT, topology, why);
+}
+
+/* ---- one row ---- */
+
+static enum gw_err open_events(FILE **file, struct gw_sink **sink,
+                               struct gw_error *why)
+{
+    *file = NULL;
+    *sink = NULL;
+    if (!events)
+        return GW_OK;
+    *file = fopen(events, "we");
+    if (!*file)
+        return gw_fail_errno(why, "%.200s", events);
+    return gw_sink_jsonl(*file, 0, sink, why);
+}
+
+static enum gw_err close_events(FILE *file, struct gw_sink *sink,
+                                enum gw_err err, struct gw_error *why)
+{
+    gw_sink_close(&sink);
+    bool failed = file && ferror(file) != 0;
+    failed = (file && fclose(file) != 0) || failed;
+    return failed && !err ? gw_fail_errno(why, "writing %.200s", events) : err;
+}
+
+/* `job` says what: a plan, or an algorithm. */
+static enum gw_err simulate(const struct sim_table *table,
+                            struct gw_topology_job job, const char *name,
+                            struct gw_topology_result **result,
+                            struct gw_error *why)
+{
+    FILE *file;
+    job.count = table->count;
+    job.elem_bytes = table->elem_bytes;
+    job.message_us = table->message_us;
+    job.reduce_us_per_byte =
+        table->reduce_rate ? 1e6 / (double)table->reduce_rate : 0;
+    *result = NULL;
+    enum gw_err err = open_events(&file, &job.events, why);
+    if (!err)
+        err = machine.wire
+                  ? sim_machine_run(&machine, name, &job, result, why)
+                  : gw_topology_simulate(table->topology, &job, result, why);
+    return close_events(file, job.events, err, why);
+}
+
+static struct sim_row *new_row(struct sim_table *table, struct gw_error *why)
+{
+    if (table->row_count == table->row_room) {
+        size_t room = table->row_room ? 2 * table->row_room : 32;
+        struct sim_row *moved = realloc(table->rows, room * sizeof *moved);
+        if (!moved) {
+            gw_fail(why, GW_ENOMEM, "%zu rows", room);
+            return NULL;
+        }
+        table->rows = moved;
+        table->row_room = room;
+    }
+    return &table->rows[table->row_count];
+}
+
+static enum gw_err add_row(struct sim_table *table, struct gw_topology_job job,
+                           const char *name, enum gw_rank_order order,
+                           struct gw_error *why)
+{
+    struct sim_row *row = new_row(table, why);
+    if (!row)
+        return GW_ENOMEM;
+    *row = (struct sim_row){.order = order, .without = table->without};
+    snprintf(row->algo, sizeof row->algo, "%s", name);
+    gw_topology_order(table->topology, order);
+    progress("%s, %s", name, gw_rank_order_name(order));
+    enum gw_err err = simulate(table, job, name, &row->result, why);
+    table->row_count += !err;
+    return err;
+}
+
+/* A plan of few ranks runs chunk by chunk; of many it is never written down,
+ * and a message is the least that there is. */
+static enum gw_err add_plan(struct sim_table *table, const struct gw_algo *algo,
+                            const struct gw_algo_args *args,
+                            enum gw_rank_order order, struct gw_error *why)
+{
+    struct gw_plan *plan;
+    if (gw_plan_make(algo->collective, algo->name, args, &plan, why))
+        return why->code;
+    struct gw_topology_job job = {.plan = plan};
+    enum gw_err err = add_row(table, job, algo->name, order, why);
+    gw_plan_destroy(&plan);
+    return err;
+}
+
+/* Of a plug-in nobody knows whether it is right; where finding out would take
+ * longer than the simulation, that is said. */
+static enum gw_err prove(const struct gw_algo *algo,
+                         const struct gw_algo_args *args, struct gw_error *why)
+{
+    enum { CELLS_MAX = 1 << 20 };
+    if (!plan_is_of_plugin(algo) || !algo->valid(args->ranks))
+        return GW_OK; /* which making it will refuse */
+    uint64_t cells = (uint64_t)args->ranks * algo->chunks(args);
+    if (args->ranks <= GW_RANKS_MAX && cells <= CELLS_MAX)
+        return plan_prove(algo, args, why);
+    fprintf(stderr, "collrun: %s: not verified for %u ranks\n",
+            plan_algo_word(algo), args->ranks);
+    return GW_OK;
+}
+
+/* The groups of the hierarchical algorithm, and of those of plug-ins, are the
+ * racks, where all are alike. */
+static enum gw_err add_algo(struct sim_table *table, const char *name,
+                            enum gw_rank_order order, struct gw_error *why)
+{
+    const struct gw_algo *algo;
+    struct gw_algo_args args = {.ranks = table->ranks,
+                                .root = source.root,
+                                .segments = source.segments,
+                                .group = source.group};
+    if (plan_algo(table->collective, name, &algo, why))
+        return why->code;
+    bool racks = strcmp(algo->name, "hierarchical") == 0 ||
+                 (topo && plan_is_of_plugin(algo));
+    if (!args.group && racks)
+        args.group = gw_topology_rack_ranks(table->topology);
+    if (prove(algo, &args, why))
+        return why->code;
+    if (events || table->ranks <= CHUNK_BY_CHUNK_RANKS)
+        return add_plan(table, algo, &args, order, why);
+    struct gw_topology_job job = {.algo = algo, .args = &args};
+    return add_row(table, job, algo->name, order, why);
+}
+
+/* ---- which rows ---- */
+
+static enum gw_err add_order(struct sim_table *table, enum gw_rank_order order,
+                             struct gw_error *why)
+{
+    size_t count;
+    const struct gw_algo *const *algos = gw_algo_list(&count);
+    enum gw_err err = GW_OK;
+    for (size_t i = 0; i < count && !err && !interrupted; i++) {
+        bool racks = strcmp(algos[i]->name, "hierarchical") == 0;
+        if (algos[i]->collective != table->collective ||
+            !algos[i]->valid(table->ranks) ||
+            (racks && order != GW_ORDER_RACKS && !order_word))
+            continue;
+        err = add_algo(table, algos[i]->name, order, why);
+        if (err == GW_EINVAL && table->ranks > CHUNK_BY_CHUNK_RANKS) {
+            fprintf(stderr, "collrun: left out: %s\n", why->text);
+            err = GW_OK;
+        }
+    }
+    return err;
+}
+
+static void settle(struct sim_table *table)
+{
+    table->count = plan_count(table->collective, table->ranks,
+                              table->collective == GW_BARRIER ? 0 : bytes,
+                              table->elem_bytes);
+}
+
+/* A file says for how many ranks it is, or serves as many as there are. */
+static enum gw_err add_file(struct sim_table *table, const char *file,
+                            struct gw_error *why)
+{
+    struct gw_plan *plan;
+    struct plan_source from = source;
+    struct gw_verdict verdict = {.fault = GW_FAULT_NONE};
+    from.algo = NULL;
+    if (!from.ranks && gw_plan_load(file, 0, &plan, NULL))
+        from.ranks = table->ranks;
+    else if (!from.ranks)
+        gw_plan_destroy(&plan);
+    if (plan_get(file, &from, &plan, why))
+        return why->code;
+    enum gw_err err = gw_plan_verify(plan, 0, &verdict, why);
+    if (err == GW_EPLAN)
+        gw_fail(why, err, "%.100s: %s", file, verdict.sentence);
+    table->collective = plan->collective;
+    table->ranks = plan->ranks;
+    settle(table);
+    if (!err)
+        err = add_row(table, (struct gw_topology_job){.plan = plan}, file,
+                      sim_order(table->topology, order_word), why);
+    gw_plan_destroy(&plan);
+    return err;
+}
+
+/* "OP --algo FILE.plan" is the file, if it does OP. */
+static enum gw_err add_named_file(struct sim_table *table,
+                                  enum gw_collective collective,
+                                  struct gw_error *why)
+{
+    enum gw_err err = add_file(table, source.algo, why);
+    if (!err && table->collective != collective)
+        return gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", source.algo,
+                       gw_collective_name(table->collective),
+                       gw_collective_name(collective));
+    return err;
+}
+
+/* An algorithm by name, or all, in each order. */
+static enum gw_err add_orders(struct sim_table *table, struct gw_error *why)
+{
+    bool all = !source.algo || strcmp(source.algo, "all") == 0;
+    enum gw_rank_order orders[SIM_ORDERS_MAX];
+    unsigned count = sim_orders(table->topology, order_word, all, orders);
+    enum gw_err err = GW_OK;
+    if (events && (all || count > 1 || without))
+        return gw_fail(why, GW_EINVAL,
+                       "--events records one run: say --algo NAME%s%s",
+                       count > 1 && order_word ? " and one --order" : "",
+                       without ? ", without --without" : "");
+    for (unsigned i = 0; i < count && !err && !interrupted; i++)
+        err = all ? add_order(table, orders[i], why)
+                  : add_algo(table, source.algo, orders[i], why);
+    return err;
+}
+
+static enum gw_err add_rows(struct sim_table *table, const char *operand,
+                            bool is_file, struct gw_error *why)
+{
+    if (is_file)
+        return add_file(table, operand, why);
+    return source.algo && plan_names_file(source.algo)
+               ? add_named_file(table, table->collective, why)
+               : add_orders(table, why);
+}
+
+static enum gw_err collect(struct sim_table *table, const char *operand,
+                           struct gw_error *why)
+{
+    bool is_file;
+    if (plan_operand(operand, &is_file, &table->collective, why))
+        return why->code;
+    table->ranks =
+        source.ranks ? source.ranks : gw_topology_ranks(table->topology);
+    if (!is_file)
+        settle(table);
+    gw_topology_order(table->topology, sim_order(table->topology, order_word));
+    enum gw_err err =
+        routes_asked ? GW_OK : add_rows(table, operand, is_file, why);
+    if (err || !without)
+        return err;
+    table->without = without;
+    err = gw_topology_leave_out(table->topology, without, why);
+    gw_topology_order(table->topology, sim_order(table->topology, order_word));
+    return err || routes_asked ? err : add_rows(table, operand, is_file, why);
+}
+
+/* ---- the command ---- */
+
+static enum gw_err fill(struct sim_table *table, const char *operand,
+                        struct gw_error *why)
+{
+    enum gw_dtype type;
+    if (gw_dtype_parse(dtype, &type, why) ||
+        load_topology(operand, &table->topology, why))
+        return why->code;
+    table->elem_bytes = gw_dtype_size(type);
+    if (machine.wire)
+        sim_machine_costs(&machine, &table->message_us, &table->reduce_rate);
+    enum gw_err err = collect(table, operand, why);
+    progress("%s", "");
+    return err;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct sim_table table = {
+        .dtype = dtype,
+        .bytes = bytes,
+        .message_us = (double)alpha_ns / 1e3,
+        .reduce_rate = reduce_rate,
+    };
+    (void)operand_count;
+    int status;
+    if (fill(&table, operands[0], &why))
+        status = complain(&why);
+    else
+        status = routes_asked  ? sim_print_routes(&table)
+                 : links_asked ? sim_print_links(&table)
+                               : sim_print(&table);
+    for (size_t i = 0; i < table.row_count; i++)
+        gw_topology_result_destroy(&table.rows[i].result);
+    free(table.rows);
+    gw_topology_destroy(&table.topology);
+    return status;
+}
+
+const struct command command_sim = {
+    .name = "sim",
+    .operands = "OP|FILE.plan",
+    .help = "run plans on a cluster's topology in virtual time",
+    .examples =
+        "collrun sim allreduce --topo racks.topo -b 16M\n"
+        "collrun sim allreduce --topo racks.topo -a ring --order interleaved\n"
+        "collrun sim allreduce -t server-8.topo -a ring --without direct\n"
+        "collrun sim alltoall -n 16 -a pairwise --events a.jsonl\n",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .computes = true,
+    .run = run,
+};

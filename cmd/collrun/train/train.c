@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `collrun train`: a model learnt from real rows by several ranks that
+ * all-reduce their gradients. This file reads the options and the files,
+ * chooses and prices the all-reduce, and starts the ranks; read on in train.h.
+ */
+#include "train.h"
+
+#include "collrun/collrun.h"
+#include "collrun/plan/plan_file.h"
+#include "common/placed.h"
+#include "run/until.h"
+#include "train_task.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The default depends on the model. */
+#define UNSAID UINT_MAX
+
+static struct options {
+    const char *test, *algo, *wire, *scale, *schedule, *settings, *init, *until;
+    unsigned ranks, batch, epochs;
+    double rate, l2, momentum;
+    bool full_batch;
+} options = {
+    .algo = "auto",
+    .scale = "max",
+    .ranks = RANKS_UNSAID,
+    .schedule = "cosine",
+    .init = "same",
+    .batch = UNSAID,
+    .epochs = UNSAID,
+    .rate = (double)NAN,
+    .l2 = 1e-4,
+    .momentum = 0.9,
+};
+
+static const struct option_spec specs[] = {
+    {"test", 't', OPTION_TEXT, &options.test, "FILE",
+     "rows to judge the finished model by", NULL},
+    {"ranks", 'n', OPTION_UNSIGNED, &options.ranks, "N",
+     "processes that share each batch (default 4, or those of mpirun and its "
+     "like)",
+     NULL},
+    {"algo", 'a', OPTION_TEXT, &options.algo, "NAME",
+     "all-reduce algorithm (see collrun list allreduce), FILE.plan, or auto",
+     NULL},
+    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
+     "shm, ipc or tcp (default shm)", "shm|ipc|tcp"},
+    {"batch", 'b', OPTION_UNSIGNED, &options.batch, "ROWS",
+     "rows a step, of all ranks together (default: 64; cartpole: 16)", NULL},
+    {"full-batch", 0, OPTION_FLAG, &options.full_batch, NULL,
+     "all rows in each step", NULL},
+    {"epochs", 'E', OPTION_UNSIGNED, &options.epochs, "N",
+     "times that each row is seen (default: 20; cartpole: 5; net: 10)", NULL},
+    {"lr", 0, OPTION_REAL, &options.rate, "RATE",
+     "learning rate (default: 0.5; cartpole and net: 0.05)", NULL},
+    {"schedule", 0, OPTION_CHOICE, &options.schedule, "HOW",
+     "the rate falls to 0 along a cosine, or is constant", "cosine|constant"},
+    {"momentum", 0, OPTION_REAL, &options.momentum, "M",
+     "share of the last step's velocity that is kept", NULL},
+    {"l2", 0, OPTION_REAL, &options.l2, "L",
+     "weight decay: the loss has L/2 times the squared weights", NULL},
+    {"scale", 0, OPTION_CHOICE, &options.scale, "HOW",
+     "max: divide all values by the largest; none: as they are", "max|none"},
+    {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
+     "cartpole and net: numbers of the model", NULL},
+    {"init", 0, OPTION_CHOICE, &options.init, "HOW",
+     "first weights: same: each rank makes them from the seed; broadcast: "
+     "rank 0 makes them and sends them",
+     "same|broadcast"},
+    UNTIL_OPTION(options.until),
+    PLACED_OPTIONS,
+    {0},
+};
+
+static enum gw_err check_options(struct gw_error *why)
+{
+    const struct options *o = &options;
+    if (o->settings)
+        return gw_fail(why, GW_EINVAL, "--set is for cartpole and net");
+    if (o->ranks == 0)
+        return gw_fail(why, GW_EINVAL, "--ranks is at least 1");
+    if (o->batch == 0)
+        return gw_fail(why, GW_EINVAL, "--batch is at least 1");
+    if (o->epochs == 0)
+        return gw_fail(why, GW_EINVAL, "--epochs is at least 1");
+    if (o->rate <= 0)
+        return gw_fail(why, GW_EINVAL, "--lr is above 0, not %g", o->rate);
+    if (o->l2 < 0)
+        return gw_fail(why, GW_EINVAL, "--l2 is at least 0, not %g", o->l2);
+    if (o->momentum < 0 || o->momentum >= 1)
+        return gw_fail(why, GW_EINVAL,
+                       "--momentum is from 0 to below 1, not %g", o->momentum);
+    return GW_OK;
+}
+
+static enum gw_err load_test(struct training *t, struct gw_error *why)
+{
+    if (!t->test_path)
+        return GW_OK;
+    enum gw_index_base base = t->train->index_base ? GW_BASE_1 : GW_BASE_0;
+    enum gw_err code = gw_libsvm_load(t->test_path, base, &t->test, why);
+    if (code)
+        return code;
+    code = gw_dataset_match(t->test, t->train, &t->ignored, why);
+    return code ? gw_wrap(why, code, "%s", t->test_path) : GW_OK;
+}
+
+/* One factor for all values keeps what is zero, and which rows are alike. */
+static void scale(struct training *t)
+{
+    float largest = gw_dataset_largest(t->train);
+    t->factor = 1;
+    if (strcmp(options.scale, "none") == 0 || !(largest > 0))
+        return;
+    t->factor = 1 / largest;
+    if (!isfinite(t->factor))
+        t->factor = 1; /* nothing but denormals */
+    gw_dataset_scale(t->train, t->factor);
+    if (t->test)
+        gw_dataset_scale(t->test, t->factor);
+}
+
+static enum gw_err load(struct training *t, struct gw_error *why)
+{
+    struct gw_model *model;
+    progress("reading %s", t->data_path);
+    enum gw_err code =
+        gw_libsvm_load(t->data_path, GW_BASE_AUTO, &t->train, why);
+    if (!code)
+        code = load_test(t, why);
+    if (code)
+        return code;
+    scale(t);
+    code = gw_model_new(t->kind, t->train, &model, why);
+    if (code)
+        return gw_wrap(why, code, "%s", t->data_path);
+    t->vector_length = model->parameter_count + EXTRAS;
+    gw_model_destroy(&model);
+    return GW_OK;
+}
+
+static enum gw_err launch(struct training *t, struct gw_error *why)
+{
+    const struct launch launch = {
+        .ranks = t->ranks,
+        .placed = t->placed,
+        .wire = t->wire,
+        .timeout_ns = common.timeout_ns,
+        .rank_main = train_rank,
+        .context = t,
+        .on_report = train_on_report,
+    };
+    return launch_run(&launch, why);
+}
+
+static enum gw_err train(struct training *t, struct gw_error *why)
+{
+    enum gw_err code = check_options(why);
+    if (!code)
+        code = load(t, why);
+    if (!code)
+        code = train_choose(t->ranks, t->wire, options.algo, t->vector_length,
+                            &t->algo, &t->price, why);
+    if (!code)
+        code = train_results_begin(t, why);
+    if (!code)
+        code = launch(t, why);
+    train_results_end(t, code ? why : NULL);
+    return code;
+}
+
+static int train_rows(const char *model, const char *path,
+                      const struct placed *placed)
+{
+    struct gw_error why = {.code = GW_OK};
+    struct options *o = &options;
+    if (o->batch == UNSAID)
+        o->batch = 64;
+    if (o->epochs == UNSAID)
+        o->epochs = 20;
+    if (isnan(o->rate))
+        o->rate = 0.5;
+    struct training t = {
+        .data_path = path,
+        .test_path = o->test,
+        .ranks = o->ranks,
+        .placed = placed,
+        .wire = o->wire,
+        .batch = o->full_batch ? 0 : o->batch,
+        .epochs = o->epochs,
+        .rate = o->rate,
+        .l2 = o->l2,
+        .momentum = o->momentum,
+        .cosine = strcmp(o->schedule, "cosine") == 0,
+        .init_broadcast = strcmp(o->init, "broadcast") == 0,
+        .until_text = o->until,
+    };
+    enum gw_err code = gw_model_parse(model, &t.kind, &why);
+    if (!code)
+        code = until_parse(o->until, &t.until, &why);
+    if (!code)
+        code = train(&t, &why);
+    gw_dataset_destroy(&t.train);
+    gw_dataset_destroy(&t.test);
+    return code ? complain(&why) : 0;
+}
+
+/* What was given becomes settings, which --set may overrule. */
+static void gather(char *text, size_t room)
+{
+    const struct options *o = &options;
+    size_t used = 0;
+    *text = 0;
+    if (o->batch != UNSAID || o->full_batch)
+        used += (size_t)snprintf(text, room, "batch=%u ",
+                                 o->full_batch ? 0 : o->batch);
+    if (o->epochs != UNSAID)
+        used +=
+            (size_t)snprintf(text + used, room - used, "epochs=%u ", o->epochs);
+    if (!isnan(o->rate))
+        used += (size_t)snprintf(text + used, room - used, "rate=%g ", o->rate);
+    if (strcmp(o->scale, "max") != 0)
+        used += (size_t)snprintf(text + used, room - used, "scale=0 ");
+    snprintf(text + used, room - used, "%.300s",
+             o->settings ? o->settings : "");
+}
+
+/* A task of gradwire-train(3); what is not for it is refused. */
+static int train_dense(int count, char **operands, const struct placed *placed)
+{
+    const struct options *o = &options;
+    char text[512];
+    if (count == 1 &&
+        (o->test || o->full_batch || strcmp(o->scale, "max") != 0))
+        return complain_with(GW_EINVAL,
+                             "cartpole plays, and has no rows: --test, "
+                             "--full-batch and --scale are not for it");
+    if (strcmp(o->schedule, "cosine") != 0)
+        return complain_with(GW_EINVAL,
+                             "%s keeps its rate: --schedule is not for it",
+                             operands[0]);
+    gather(text, sizeof text);
+    const struct task_options task = {.model = operands[0],
+                                      .network = count > 1 ? operands[1] : NULL,
+                                      .data = count > 1 ? operands[2] : NULL,
+                                      .test = o->test,
+                                      .ranks = o->ranks,
+                                      .placed = placed,
+                                      .wire = o->wire,
+                                      .algo = o->algo,
+                                      .settings = text,
+                                      .init = o->init,
+                                      .until = o->until};
+    return task_train(&task);
+}
+
+/* Without -n, a plan file may say how many ranks there are. */
+static void take_ranks_of_file(void)
+{
+    unsigned ranks = 0;
+    if (options.ranks == RANKS_UNSAID && plan_names_file(options.algo))
+        ranks = plan_file_ranks(options.algo);
+    if (ranks > 0)
+        options.ranks = ranks;
+}
+
+static int run(int operand_count, char **operands)
+{
+    enum { RANKS_DEFAULT = 4 };
+    const struct placed *placed;
+    struct gw_error why;
+    int wanted = strcmp(operands[0], "cartpole") == 0 ? 1
+                 : strcmp(operands[0], "net") == 0    ? 3
+                                                      : 2;
+    if (operand_count > wanted)
+        return complain_with(GW_EINVAL,
+                             wanted == 1 ? "%.40s makes its own data"
+                                         : "train %.40s on one file",
+                             operands[0]);
+    if (operand_count < wanted)
+        return complain_with(GW_EINVAL, "train %.40s on what? Name a %s",
+                             operands[0],
+                             wanted == 2 ? "file" : "network and a file");
+    take_ranks_of_file();
+    enum gw_err code = placed_begin(&options.ranks, RANKS_DEFAULT,
+                                    &options.wire, &placed, &why);
+    if (code)
+        return code == GW_PENDING ? 0 : complain(&why);
+    return wanted == 2 ? train_rows(operands[0], operands[1], placed)
+                       : train_dense(operand_count, operands, placed);
+}
+
+const struct command command_train = {
+    .name = "train",
+    .operands = "lr DATA | softmax DATA | net NET DATA | cartpole",
+    .help = "train a model on LibSVM data, the gradients all-reduced",
+    .examples =
+        "collrun train lr heart_scale -n 4 --algo ring\n"
+        "collrun train lr heart_scale -n 4 --algo mine.plan\n"
+        "collrun train lr a9a.train.libsvm --test a9a.test.libsvm\n"
+        "collrun train softmax digits.libsvm --wire tcp --epochs 5 -o jsonl\n"
+        "collrun train net digits.net digits.libsvm -n 4 --algo ring\n"
+        "collrun train cartpole -n 4 --algo ring\n",
+    .options = specs,
+    .operands_min = 1,
+    .operands_max = 3,
+    .run = run,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which all-reduce a training uses. It is chosen before the ranks start, so
+ * that they agree and it can be told, and what its plan promises be compared
+ * with what is counted.
+ */
+#include "collrun/plan/plan_file.h"
+#include "collrun/plan/plan_source.h"
+#include "train.h"
+
+#include <string.h>
+
+static enum gw_err find(const char *name, unsigned ranks,
+                        const struct gw_algo **algo, struct gw_error *why)
+{
+    unsigned root;
+    if (!plan_names_file(name))
+        return plan_algo(GW_ALLREDUCE, name, algo, why);
+    if (plan_file(name, ranks, algo, &root, why))
+        return why->code;
+    if ((*algo)->collective == GW_ALLREDUCE)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL, "%.100s is %s; training needs an allreduce",
+                   name, gw_collective_name((*algo)->collective));
+}
+
+enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
+                         size_t length, const char **algo,
+                         struct gw_price *price, struct gw_error *why)
+{
+    struct gw_candidate best;
+    struct gw_wire_costs costs;
+    struct gw_plan *plan;
+    bool measured;
+    const struct gw_algo *named = NULL;
+    bool chosen = strcmp(name, "auto") != 0;
+    if (chosen && find(name, ranks, &named, why))
+        return why->code;
+    if (named)
+        *algo = named->name;
+    else if (ranks > 1 && gw_choose(wire, GW_ALLREDUCE, ranks, length,
+                                    sizeof(float), &best, 1) == 0)
+        return gw_fail(why, GW_ENOMEM, "choosing an algorithm");
+    else if (ranks > 1)
+        *algo = best.algo->name;
+    if (!*algo)
+        return GW_OK;
+    const struct gw_algo_args args = {.ranks = ranks};
+    enum gw_err code = gw_plan_make(GW_ALLREDUCE, *algo, &args, &plan, why);
+    if (code)
+        return code;
+    gw_costs(wire, &costs, &measured);
+    code = gw_plan_price(plan, length, sizeof(float), &costs.model, price, why);
+    gw_plan_destroy(&plan);
+    return code;
+}

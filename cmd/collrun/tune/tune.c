@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * collrun tune: runs every algorithm that could win at many sizes, tells how
+ * much the automatic choice gives away, and stores rules for where another
+ * algorithm than the predicted one is faster (gradwire-rules(5)). One set of
+ * processes a number of ranks measures all its collectives and sizes. Rules
+ * are stored at the very end, also of a run that was interrupted: of what it
+ * measured; what it did not come to keeps its rules. After any other error the
+ * file is as it was.
+ *
+ * Read on in tune_cases.c (what is measured), tune_rank.c (how), tune_judge.c
+ * (what a rule needs) and tune_sum.c (what a regret is).
+ */
+#include "tune.h"
+
+#include "collrun/collrun.h"
+#include "collrun/plan/plan_source.h"
+#include "collrun/run/ranks.h"
+#include "common/key.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include <zmq.h>
+
+static struct tune tune = {
+    .wire = "shm",
+    .bytes_min = 4,
+    .bytes_max = 64 << 20,
+    .by = "size",
+};
+static const char *ranks_text = "2,4,8";
+static bool dry_run, quick;
+
+/* clang-format off */
+static const struct option_spec options[] = {
+    {"wire", 'w', OPTION_CHOICE, &tune.wire, "WIRE", "transport",
+     "shm|ipc|tcp|verbs"},
+    KEY_OPTION,
+    {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...", "processes, each in turn",
+     NULL},
+    {"begin", 'b', OPTION_BYTES, &tune.bytes_min, "BYTES", "smallest size",
+     NULL},
+    {"end", 'e', OPTION_BYTES, &tune.bytes_max, "BYTES", "largest size", NULL},
+    {"factor", 'f', OPTION_UNSIGNED, &tune.factor, "F",
+     "from one size to the next", NULL},
+    {"seconds", 's', OPTION_DURATION, &tune.seconds_ns, "TIME",
+     "to time each size, all its algorithms together", NULL},
+    {"calibrate", 0, OPTION_FLAG, &tune.calibrate, NULL,
+     "find prices meanwhile, and store them, too", NULL},
+    {"all", 0, OPTION_FLAG, &tune.all, NULL,
+     "also the algorithms that are predicted to be hopeless", NULL},
+    {"by", 0, OPTION_CHOICE, &tune.by, "WHAT", "what has a row of its own",
+     "size|algo|ranks"},
+    {"quick", 0, OPTION_FLAG, &quick, NULL,
+     "sizes 16 times apart, 20 ms each, unless told otherwise", NULL},
+    {"dry-run", 0, OPTION_FLAG, &dry_run, NULL, "measure, but store nothing",
+     NULL},
+    {0},
+};
+/* clang-format on */
+
+static void on_case(struct tune *t, const struct tune_report *report)
+{
+    if (report->index >= t->case_count || report->rounds == 0 ||
+        report->rounds > TUNE_ROUNDS_MAX)
+        return;
+    struct tune_case *item = &t->cases[report->index];
+    item->rounds = (unsigned)report->rounds;
+    for (unsigned a = 0; a < item->algo_count; a++)
+        memcpy(item->algos[a].us, report->us[a], sizeof item->algos[a].us);
+    tune_judge(t, report->index);
+    tune_table_row(t, item);
+    tune_table_progress(t);
+}
+
+static void on_costs(struct tune *t, const struct gw_wire_costs *costs)
+{
+    t->costs[t->costs_count++] = *costs;
+    tune_predict(t, costs);
+}
+
+/* A case, or the prices that were found, before the cases that they predict. */
+static void on_report(void *context, unsigned rank, const void *data,
+                      size_t bytes)
+{
+    struct tune_report report;
+    struct gw_wire_costs costs;
+    if (rank == 0 && bytes == sizeof report) {
+        memcpy(&report, data, sizeof report);
+        on_case(context, &report);
+    } else if (rank == 0 && bytes == sizeof costs) {
+        memcpy(&costs, data, sizeof costs);
+        on_costs(context, &costs);
+    }
+}
+
+static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
+                             void *context, struct gw_error *why)
+{
+    return tune_rank(comm, report, context, why);
+}
+
+/* Those cases that have as many ranks as the one at `begin`. */
+static enum gw_err launch(struct gw_error *why)
+{
+    const struct launch launch = {
+        .ranks = tune.cases[tune.begin].ranks,
+        .wire = tune.wire,
+        .insecure = true, /* nothing is sent that is worth hiding */
+        .timeout_ns = common.timeout_ns,
+        .rank_main = rank_main,
+        .context = &tune,
+        .on_report = on_report,
+    };
+    tune.end = tune.begin;
+    while (tune.end < tune.case_count &&
+           tune.cases[tune.end].ranks == launch.ranks)
+        tune.end++;
+    tune_table_progress(&tune);
+    return launch_run(&launch, why);
+}
+
+/* ---- where rules come from ---- */
+
+static void name_cpu(char *cpu, size_t room)
+{
+    char line[256];
+    struct utsname system;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    snprintf(cpu, room, "%s", uname(&system) == 0 ? system.machine : "");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon)
+            continue;
+        snprintf(cpu, room, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+static void describe(struct gw_tuning *tuning, unsigned runs)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    int major, minor, patch;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    *tuning = (struct gw_tuning){
+        .cores = cores > 0 ? (unsigned)cores : 1,
+        .runs = runs,
+        .seed = tune.seed,
+    };
+    strftime(tuning->date, sizeof tuning->date, "%Y-%m-%dT%H:%M:%SZ",
+             gmtime_r(&now, &utc));
+    zmq_version(&major, &minor, &patch);
+    snprintf(tuning->versions, sizeof tuning->versions,
+             "gradwire %s, libzmq %d.%d.%d", GW_VERSION, major, minor, patch);
+    name_cpu(tuning->cpu, sizeof tuning->cpu);
+}
+
+/* ---- from cases to rules ---- */
+
+/* Stores what was found; *count is how many rules there are. */
+static enum gw_err store(const struct tune_summary *summary, size_t *count,
+                         struct gw_error *why)
+{
+    struct gw_tuning tuning;
+    struct gw_rule *rules = calloc(tune.case_count, sizeof *rules);
+    if (!rules)
+        return gw_fail(why, GW_ENOMEM, "%zu rules", tune.case_count);
+    size_t ranges = tune_rules(&tune, rules);
+    *count = 0;
+    for (size_t i = 0; i < ranges; i++)
+        *count += rules[i].algo != NULL;
+    describe(&tuning, summary->runs);
+    enum gw_err err = GW_OK;
+    for (unsigned r = 0; r < tune.costs_count && !dry_run && !err; r++)
+        err = gw_costs_store(tune.wire, &tune.costs[r], why);
+    if (!dry_run && !err)
+        err = gw_rules_store(tune.wire, &tuning, rules, ranges, why);
+    free(rules);
+    return err;
+}
+
+static int measure(void)
+{
+    struct gw_error why = {.code = GW_OK}, second = {.code = GW_OK};
+    struct tune_summary summary = {.cases = 0};
+    size_t rules = 0;
+    bool stored = false;
+    enum gw_err err = tune_table_begin(&tune, &why);
+    if (err)
+        return complain(&why);
+    for (tune.begin = 0; tune.begin < tune.case_count && !err;
+         tune.begin = tune.end)
+        err = launch(&why);
+    bool summed = tune_sum_up(&tune, 0, &summary, &second) == GW_OK &&
+                  tune_table_ranks(&tune, &second) == GW_OK;
+    if (summed && (!err || err == GW_EINTR) && summary.cases > 0)
+        stored = store(&summary, &rules, &second) == GW_OK && !dry_run;
+    if (!err && second.code) {
+        why = second;
+        err = why.code;
+    }
+    tune_table_end(&tune, summed ? &summary : NULL, rules, stored,
+                   err ? &why : NULL);
+    return err ? complain(&why) : 0;
+}
+
+/* ---- the command line ---- */
+
+static enum gw_err read_operands(int count, char **operands,
+                                 struct gw_error *why)
+{
+    for (unsigned c = 0; c < GW_COLLECTIVES; c++)
+        tune.collectives[c] = count == 0;
+    for (int i = 0; i < count; i++) {
+        bool is_file;
+        enum gw_collective collective;
+        if (plan_operand(operands[i], &is_file, &collective, why))
+            return why->code;
+        if (is_file)
+            return gw_fail(why, GW_EINVAL,
+                           "tune is about collectives, not %.100s",
+                           operands[i]);
+        tune.collectives[collective] = true;
+    }
+    return GW_OK;
+}
+
+static enum gw_err check_options(struct gw_error *why)
+{
+    if (!tune.factor)
+        tune.factor = quick ? 16 : 4;
+    if (!tune.seconds_ns)
+        tune.seconds_ns = quick ? 20000000 : 200000000;
+    if (tune.bytes_min == 0 || tune.bytes_min > tune.bytes_max)
+        return gw_fail(why, GW_EINVAL,
+                       "--begin is at least 1 and at most --end");
+    if (tune.factor < 2)
+        return gw_fail(why, GW_EINVAL, "--factor: at least 2");
+    return ranks_parse(ranks_text, 2, tune.ranks, TUNE_RANKS_MAX,
+                       &tune.ranks_count, why);
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    tune.seed = common.seed;
+    enum gw_err err = check_options(&why);
+    if (!err)
+        err = read_operands(operand_count, operands, &why);
+    if (!err)
+        err = tune_list(&tune, &why);
+    int status = err ? complain(&why) : measure();
+    free(tune.cases);
+    return status;
+}
+
+const struct command command_tune = {
+    .name = "tune",
+    .operands = "[OP...]",
+    .help = "measure which algorithm is the fastest, store it as rules",
+    .examples = "collrun tune\n"
+                "collrun tune allreduce --wire tcp -n 2,4 -b 1K -e 1M\n"
+                "collrun tune allreduce allgather -n 4 --dry-run -o jsonl\n",
+    .options = options,
+    .operands_min = 0,
+    .operands_max = GW_COLLECTIVES,
+    .run = run,
+};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What `collrun tune` is to measure: for each number of ranks, collective and
+ * size those algorithms that could win. The prediction is seldom wrong by more
+ * than a factor of three, so what it puts further behind is left out, unless
+ * --all is given. Sizes go up by the factor; the largest is always there.
+ */
+#include "tune.h"
+
+#include "collrun/bench/sizes.h"
+#include "collrun/plan/plan_source.h"
+
+#include <stdlib.h>
+
+enum { CANDIDATES_MAX = 64, ELEM_BYTES = sizeof(float), HOPELESS = 3 };
+
+static void add_algo(struct tune_case *item,
+                     const struct gw_candidate *candidate)
+{
+    item->algos[item->algo_count++] = (struct tune_algo){
+        .algo = candidate->algo, .predicted_us = candidate->predicted_us};
+}
+
+/* The first candidate is what a call takes; the others are in order of the
+ * prediction. Baselines are there to be compared with, not to win. */
+static void list_algos(const struct tune *tune, struct tune_case *item)
+{
+    struct gw_candidate list[CANDIDATES_MAX];
+    size_t found = gw_choose(tune->wire, item->collective, item->ranks,
+                             item->count, ELEM_BYTES, list, CANDIDATES_MAX);
+    size_t best = found > 1 && list[1].predicted_us < list[0].predicted_us;
+    for (size_t i = 0; i < found && i < CANDIDATES_MAX; i++) {
+        bool hopeless =
+            list[i].predicted_us > HOPELESS * list[best].predicted_us;
+        hopeless = hopeless || list[i].algo->baseline;
+        if (item->algo_count == TUNE_ALGOS_MAX ||
+            (hopeless && i > 0 && !tune->all))
+            continue;
+        if (i == best)
+            item->predicted = item->algo_count;
+        add_algo(item, &list[i]);
+    }
+}
+
+static enum gw_err push(struct tune *tune, const struct tune_case *item,
+                        struct gw_error *why)
+{
+    if (tune->case_count == tune->case_room) {
+        size_t room = tune->case_room ? 2 * tune->case_room : 64;
+        struct tune_case *moved = realloc(tune->cases, room * sizeof *moved);
+        if (!moved)
+            return gw_fail(why, GW_ENOMEM, "%zu cases", room);
+        tune->cases = moved;
+        tune->case_room = room;
+    }
+    tune->cases[tune->case_count++] = *item;
+    return GW_OK;
+}
+
+/* From one size to the next; 0 after the last. */
+static uint64_t next_size(const struct tune *tune, uint64_t bytes)
+{
+    if (bytes == tune->bytes_max)
+        return 0;
+    return bytes > tune->bytes_max / tune->factor ? tune->bytes_max
+                                                  : bytes * tune->factor;
+}
+
+static enum gw_err list_sizes(struct tune *tune, unsigned ranks,
+                              enum gw_collective collective,
+                              struct gw_error *why)
+{
+    uint64_t before = UINT64_MAX, bytes = tune->bytes_min;
+    for (; bytes; bytes = next_size(tune, bytes)) {
+        struct tune_case item = {
+            .collective = collective, .ranks = ranks, .rule = -1};
+        if (collective != GW_BARRIER) {
+            item.asked = bytes;
+            item.count = plan_count(collective, ranks, bytes, ELEM_BYTES);
+        }
+        item.bytes = size_bytes(collective, ranks, item.count, ELEM_BYTES);
+        if (item.bytes == before)
+            continue;
+        before = item.bytes;
+        list_algos(tune, &item);
+        if (push(tune, &item, why))
+            return why->code;
+    }
+    return GW_OK;
+}
+
+enum gw_err tune_list(struct tune *tune, struct gw_error *why)
+{
+    tune->cases = NULL;
+    tune->case_count = tune->case_room = 0;
+    for (unsigned r = 0; r < tune->ranks_count; r++)
+        for (unsigned c = 0; c < GW_COLLECTIVES; c++)
+            if (tune->collectives[c] &&
+                list_sizes(tune, tune->ranks[r], (enum gw_collective)c, why))
+                return why->code;
+    return GW_OK;
+}
+
+void tune_predict(struct tune *tune, const struct gw_wire_costs *costs)
+{
+    for (size_t i = tune->begin; i < tune->end; i++) {
+        struct tune_case *item = &tune->cases[i];
+        item->predicted = 0;
+        for (unsigned a = 0; a < item->algo_count; a++) {
+            struct tune_algo *algo = &item->algos[a];
+            double us = gw_predict_us(tune->wire, costs, algo->algo,
+                                      item->ranks, item->count, ELEM_BYTES);
+            if (us >= 0) /* else memory is short: as it was */
+                algo->predicted_us = us;
+            if (!algo->algo->baseline &&
+                algo->predicted_us < item->algos[item->predicted].predicted_us)
+                item->predicted = a;
+        }
+    }
+}

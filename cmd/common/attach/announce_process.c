@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The process that answers for a tool (announce_parts.h): it holds the run's
+ * directory, answers hello and status, refuses all else, and publishes what
+ * comes through the pipe. One thread, one poll.
+ *
+ *     born --> directory, sockets, papers --> ready --> the loop --> summary,
+ *     farewell, gone: when the tool says so, or has died (its pidfd tells)
+ *
+ * The terminal's signals are for the tool; this process follows it.
+ */
+#include "announce_parts.h"
+
+#include "common/serving.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REQUESTS_A_TURN = 64, PULLS_A_TURN = 64 };
+
+struct process {
+    const struct announce_options *options;
+    struct announced announced;
+    struct run_folder folder;
+    struct serving serving;
+    struct frames frames;
+    int input, tool_fd;
+    uint64_t token, began_ns;
+    json_int_t began_s; /* since 1970 */
+    json_t *summary;
+    bool over; /* the tool has said so */
+};
+
+/* ---- being born ---- */
+
+static void ignore_signals(void)
+{
+    static const int theirs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    sigset_t none;
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
+        signal(theirs[i], SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* What the tool has open is not held open by who only looks. */
+static void leave_files(int kept, int other)
+{
+    unsigned low = (unsigned)(kept < other ? kept : other);
+    unsigned high = (unsigned)(kept < other ? other : kept);
+    int nowhere = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd <= STDERR_FILENO && nowhere >= 0; fd++)
+        dup2(nowhere, fd);
+    if (low > STDERR_FILENO + 1)
+        close_range(STDERR_FILENO + 1, low - 1, 0);
+    if (high > low + 1)
+        close_range(low + 1, high - 1, 0);
+    close_range(high + 1, ~0U, 0);
+}
+
+static enum gw_err follow(struct process *p, pid_t tool, struct gw_error *why)
+{
+    p->tool_fd = (int)syscall(SYS_pidfd_open, tool, 0);
+    if (p->tool_fd < 0)
+        return gw_fail_errno(why, "the process of the tool");
+    if (getppid() != tool)
+        return gw_fail(why, GW_EINTR, "the tool has ended");
+    return GW_OK;
+}
+
+static enum gw_err write_papers(struct process *p, struct gw_error *why)
+{
+    char endpoint[SERVING_ENDPOINT_MAX];
+    const struct announced *a = &p->announced;
+    json_t *facts = json_pack(
+        "{s:s, s:s, s:o, s:I, s:s, s:I, s:I}", "run", a->run, "tool", a->tool,
+        "command", json_string_nocheck(a->command), "seed", (json_int_t)a->seed,
+        "version", GW_VERSION, "began", p->began_s, "pid", (json_int_t)a->pid);
+    serving_endpoint(p->token, "run", endpoint);
+    enum gw_err code =
+        run_folder_write_json(&p->folder, "run.json", facts, why);
+    return code ? code
+                : run_folder_write(&p->folder, "endpoint", endpoint, why);
+}
+
+static enum gw_err begin(struct process *p, const struct announce_birth *birth,
+                         struct gw_error *why)
+{
+    const struct announce_options *o = birth->options;
+    enum gw_err code = follow(p, birth->tool, why);
+    if (!code)
+        code = run_folder_open(&p->folder, o->name, why);
+    if (!code)
+        code = run_folder_log(&p->folder, why);
+    if (!code && getrandom(&p->token, sizeof p->token, 0) < 0)
+        code = gw_fail_errno(why, "random numbers");
+    p->announced = (struct announced){
+        .run = p->folder.name,
+        .tool = o->tool,
+        .command = o->command ? o->command : "",
+        .seed = o->seed,
+        .pid = birth->tool,
+        .pipeline.step = GW_NONE,
+    };
+    if (!code)
+        code = serving_open(&p->serving, p->token, why);
+    if (!code)
+        code = write_papers(p, why);
+    if (!code)
+        run_folder_latest(&p->folder);
+    return code;
+}
+
+/* ---- what the tool says ---- */
+
+static void take_report(struct process *p, const struct frame *frame)
+{
+    json_t *json = json_loadb((const char *)frame->data, frame->bytes, 0, NULL);
+    json_t *status = json_object_get(json, "status");
+    json_t *dropped = json_object_get(json, "dropped");
+    p->announced.dropped = (uint64_t)json_integer_value(dropped);
+    if (json_is_object(status)) {
+        json_decref(p->announced.status);
+        p->announced.status = json_incref(status);
+    }
+    if (json_object_get(json, "summary")) {
+        p->summary = json_incref(json_object_get(json, "summary"));
+        p->over = true;
+    }
+    json_decref(json);
+}
+
+static void take_events(struct process *p, const struct frame *frame)
+{
+    struct gw_event events[64];
+    enum { ROOM = sizeof events / sizeof *events };
+    size_t count = frame->bytes / sizeof *events;
+    for (size_t done = 0; done < count;) {
+        size_t now = count - done < ROOM ? count - done : ROOM;
+        memcpy(events, frame->data + done * sizeof *events,
+               now * sizeof *events);
+        for (size_t i = 0; i < now; i++)
+            announced_event(&p->announced, &events[i]);
+        serving_publish(&p->serving, events, now);
+        done += now;
+    }
+}
+
+/* What is in the pipe; false when what comes is no frame. */
+static bool take_input(struct process *p)
+{
+    struct frame frame;
+    struct gw_error why;
+    enum gw_err code = GW_OK;
+    for (unsigned pulls = 0; !code && !p->over && pulls < PULLS_A_TURN;) {
+        code = frames_next(&p->frames, &frame, &why);
+        if (code == GW_PENDING && ++pulls)
+            code = frames_pull(&p->frames, p->input, &why);
+        else if (!code && frame.kind == FRAME_EVENTS)
+            take_events(p, &frame);
+        else if (!code && frame.kind == FRAME_REPORT)
+            take_report(p, &frame);
+    }
+    if (code && code != GW_PENDING && code != GW_ECLOSED)
+        fprintf(stderr, "%s\n", why.text);
+    return code == GW_OK || code == GW_PENDING;
+}
+
+/* ---- who looks ---- */
+
+static json_t *answer_hello(const struct process *p)
+{
+    char events[SERVING_ENDPOINT_MAX];
+    serving_endpoint(p->token, "events", events);
+    return json_pack("{s:i, s:o, s:{s:s, s:I, s:s, s:s}}", "code", GW_OK,
+                     "text", json_sprintf("run %s", p->folder.name), "data",
+                     "run", p->folder.name, "pid", (json_int_t)getpid(),
+                     "version", GW_VERSION, "events", events);
+}
+
+static json_t *answer(const struct process *p, const json_t *request)
+{
+    const char *verb = json_string_value(json_object_get(request, "verb"));
+    if (verb && strcmp(verb, "hello") == 0)
+        return answer_hello(p);
+    if (verb && strcmp(verb, "status") == 0)
+        return json_pack("{s:i, s:o, s:o}", "code", GW_OK, "text",
+                         json_sprintf("run %s: running", p->folder.name),
+                         "data", announced_json(&p->announced, "running"));
+    return json_pack(
+        "{s:i, s:o}", "code", verb ? GW_ENOTSUP : GW_EINVAL, "text",
+        verb ? json_sprintf("run %s is only looked at: it belongs to %s",
+                            p->folder.name, p->announced.tool)
+             : json_string("a request is a JSON object with a verb"));
+}
+
+static void serve(struct process *p)
+{
+    struct asker asker;
+    json_t *request;
+    for (unsigned i = 0;
+         i < REQUESTS_A_TURN && serving_next(&p->serving, &asker, &request);
+         i++) {
+        serving_answer(&p->serving, &asker, answer(p, request));
+        json_decref(request);
+    }
+}
+
+/* ---- the loop, and the end ---- */
+
+static void loop(struct process *p)
+{
+    zmq_pollitem_t items[] = {
+        {.socket = p->serving.requests, .events = ZMQ_POLLIN},
+        {.socket = p->serving.events, .events = ZMQ_POLLIN},
+        {.fd = p->tool_fd, .events = ZMQ_POLLIN},
+        {.fd = p->input, .events = ZMQ_POLLIN},
+    };
+    char topic;
+    bool any;
+    while (!p->over) {
+        zmq_poll(items, sizeof items / sizeof *items, -1);
+        bool alive = items[2].revents == 0;
+        bool sane = take_input(p); /* what the dead said still counts */
+        serve(p);
+        while (serving_subscription(&p->serving, &topic, &any))
+            ; /* all are told all the same */
+        p->over |= !alive || !sane;
+    }
+}
+
+static void write_summary(struct process *p)
+{
+    struct gw_error why;
+    if (json_is_null(p->summary)) /* it wants none */
+        return;
+    json_t *summary = announced_json(&p->announced, "ended");
+    double seconds = (double)(gw_now_ns() - p->began_ns) * 1e-9;
+    json_object_set_new(summary, "began", json_integer(p->began_s));
+    json_object_set_new(summary, "seconds", json_real(seconds));
+    json_object_set_new(
+        summary, "error",
+        p->summary ? json_null()
+                   : json_sprintf("%s ended without a word", p->options->tool));
+    if (p->summary)
+        json_object_update(summary, p->summary);
+    if (run_folder_write_json(&p->folder, "summary.json", summary, &why))
+        fprintf(stderr, "%s\n", why.text);
+}
+
+static void end(struct process *p)
+{
+    write_summary(p);
+    unlinkat(p->folder.fd, "endpoint", 0);
+    serving_farewell(&p->serving);
+    serving_close(&p->serving);
+    json_decref(p->summary);
+    json_decref(p->announced.status);
+    frames_fini(&p->frames);
+}
+
+_Noreturn void announce_live(const struct announce_birth *birth)
+{
+    static struct process process;
+    struct process *p = &process;
+    struct announce_ready ready = {.why = {.code = GW_OK}};
+    *p = (struct process){.options = birth->options,
+                          .input = birth->frames,
+                          .folder.fd = -1,
+                          .tool_fd = -1,
+                          .began_ns = gw_now_ns(),
+                          .began_s = (json_int_t)time(NULL)};
+    ignore_signals();
+    leave_files(birth->frames, birth->ready);
+    prctl(PR_SET_NAME, "announce");
+    enum gw_err code = begin(p, birth, &ready.why);
+    memcpy(ready.name, p->folder.name, sizeof ready.name);
+    bool told = write(birth->ready, &ready, sizeof ready) == sizeof ready;
+    close(birth->ready);
+    if (code || !told)
+        _exit(1);
+    loop(p);
+    end(p);
+    _exit(0);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The life of one rank: a child that was forked, not executed, so that the
+ * command's plans and options are simply there. It must not outlive the
+ * supervisor (parent-death signal), not write into the supervisor's stdout, and
+ * not be stopped by the terminal's Ctrl-C before the supervisor says so. What
+ * it says is in launch_report.c.
+ */
+#include "launch_parts.h"
+
+#include "common/command.h"
+#include "common/placed.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static void on_terminate(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static void take_signals(const sigset_t *mask)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction stop = {.sa_handler = on_terminate};
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGCHLD, &usual, NULL);
+    sigset_t open = *mask;
+    sigdelset(&open, SIGTERM);
+    sigprocmask(SIG_SETMASK, &open, NULL);
+}
+
+/* stdout belongs to the supervisor, stdin to the person; stderr is shared. */
+static void leave_terminal(void)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0)
+        return;
+    dup2(nowhere, STDIN_FILENO);
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+}
+
+/* Dies with the supervisor, also when that is dead already. */
+static void follow(pid_t supervisor)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != supervisor)
+        _exit(1);
+}
+
+void rank_be_child(const struct birth *birth)
+{
+    follow(birth->supervisor);
+    take_signals(birth->signals);
+}
+
+static unsigned timeout_ms(const struct launch *launch)
+{
+    uint64_t ms = launch->timeout_ns / 1000000;
+    if (launch->timeout_ns > 0 && ms == 0)
+        return 1; /* 0 would mean the default */
+    return ms < UINT_MAX ? (unsigned)ms : UINT_MAX;
+}
+
+/* Ranks of an engine do not begin together: they have long to meet, or as long
+ * as --timeout says. Those that are forked here have the usual time, which
+ * --timeout makes longer, never shorter. */
+unsigned rank_meeting_ms(const struct launch *launch)
+{
+    enum { USUAL_MS = 10000 }; /* what 0 means: gradwire/wire.h */
+    unsigned ms = timeout_ms(launch);
+    if (launch->placed)
+        return ms ? ms : launch->placed->connect_ms;
+    return ms > USUAL_MS ? ms : 0;
+}
+
+/* Under an engine: the ranks beside rank 0 learn where its supervisor hears
+ * them. */
+static enum gw_err find_supervisor(struct gw_comm *comm,
+                                   const struct birth *birth,
+                                   struct reporter *report,
+                                   struct gw_error *why)
+{
+    struct far_address address = {.port = 0};
+    int fd;
+    if (birth->far)
+        address = *birth->far;
+    if (gw_broadcast(comm, &address, &address, sizeof address, GW_U8, 0)) {
+        *why = *gw_comm_error(comm);
+        return why->code;
+    }
+    gw_comm_counters_reset(comm);
+    if (birth->rank == 0)
+        return GW_OK;
+    enum gw_err err = far_connect(&address, birth->rank, &fd, why);
+    if (err)
+        return err;
+    reporter_go_far(report, fd);
+    frame_write(birth->fd, FRAME_REPORT, "", 0); /* and so that is known here */
+    return GW_OK;
+}
+
+static enum gw_err work(const struct launch *launch, const struct birth *birth,
+                        struct reporter *report, struct gw_comm **comm,
+                        struct gw_error *why)
+{
+    const struct placed *placed = launch->placed;
+    const struct placed_options *said = &placed_options; /* verbs asks here */
+    const char *interface =
+        launch->interface ? launch->interface : said->interface;
+    const struct gw_comm_config config = {
+        .rank = birth->rank,
+        .size = launch->ranks,
+        .rendezvous = birth->rendezvous,
+        .wire = launch->wire,
+        .connect_ms = rank_meeting_ms(launch),
+        .timeout_ms = timeout_ms(launch),
+        .slice_bytes = launch->slice_bytes,
+        .lanes = launch->lanes,
+        .interface = placed ? placed->config.interface : interface,
+        .key_file = key_file(),
+        .insecure = placed ? placed->config.insecure
+                           : launch->insecure || said->insecure,
+        .no_windows = launch->no_windows,
+        .events = launch->events ? &report->sink : NULL,
+    };
+    enum gw_err code = reporter_live(report, launch->silence_ms, why);
+    if (!code)
+        code = gw_comm_create(&config, comm, why);
+    if (!code && placed)
+        code = find_supervisor(*comm, birth, report, why);
+    if (code)
+        return code;
+    reporter_start(report);
+    code = launch->rank_main(*comm, report, launch->context, why);
+    if (code && why->text[0] == 0)
+        gw_fail(why, code, "%s", gw_err_text(code));
+    if (code)
+        gw_comm_abort(*comm, code, why->text);
+    return code;
+}
+
+_Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
+{
+    static struct reporter report; /* 16 KiB, once a process */
+    struct gw_error last_word = {.code = GW_OK};
+    struct gw_comm *comm = NULL;
+    char name[16];
+
+    rank_be_child(birth);
+    leave_terminal();
+    if (!launch->no_pin)
+        rank_pin(launch, birth->rank);
+    snprintf(name, sizeof name, "%s %u/%u", rank_name(launch), birth->rank,
+             launch->ranks);
+    prctl(PR_SET_NAME, name);
+
+    reporter_init(&report, birth->fd);
+    last_word.code = work(launch, birth, &report, &comm, &last_word);
+    reporter_result(&report, &last_word);
+    gw_comm_destroy(&comm);
+    _exit(0);
+}

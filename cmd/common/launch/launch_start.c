@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How ranks are born: signals blocked, a pipe each, fork. What the parent has
+ * acquired for itself the child lets go of, so that a pipe ends with its writer
+ * and nobody holds what another will need.
+ */
+#include "common/placed.h"
+#include "launch_parts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static void name_rendezvous(struct supervisor *s)
+{
+    uint64_t random = gw_now_ns();
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+        random ^= (uint64_t)(uintptr_t)s; /* early boot; the pid is unique */
+    snprintf(s->rendezvous, sizeof s->rendezvous, "ipc://@gradwire-%d-%016llx",
+             (int)getpid(), (unsigned long long)random);
+}
+
+static enum gw_err take_signals(struct supervisor *s, struct gw_error *why)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGCHLD);
+    sigaction(SIGCHLD, &usual, NULL); /* inherited SIG_IGN would reap for us */
+    sigprocmask(SIG_BLOCK, &mask, &s->old_mask);
+    s->signal_fd = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (s->signal_fd < 0)
+        return gw_fail_errno(why, "signalfd");
+    return GW_OK;
+}
+
+/* Which ranks this supervisor starts, and which it only hears. */
+static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
+{
+    const struct launch *launch = s->launch;
+    const struct placed *placed = launch->placed;
+    s->expected = launch->ranks;
+    if (!placed) {
+        name_rendezvous(s);
+        return GW_OK;
+    }
+    const struct gw_comm_config *config = &placed->config;
+    if (launch->ranks != config->size)
+        return gw_fail(why, GW_EINVAL,
+                       "this takes %u ranks, and %s has started %u",
+                       launch->ranks, placed->engine, config->size);
+    if (config->rendezvous)
+        snprintf(s->rendezvous, sizeof s->rendezvous, "%s", config->rendezvous);
+    if (config->rank != 0) {
+        s->expected = 1;
+        for (unsigned i = 0; i < launch->ranks; i++)
+            s->endings[i].told = i != config->rank; /* is not ours to judge */
+        return GW_OK;
+    }
+    for (unsigned i = 1; i < launch->ranks; i++) {
+        s->children[i].kind = CHILD_FAR;
+        s->started++;
+    }
+    const char *interface = config->interface;
+    if (config->wire && strcmp(config->wire, "verbs") == 0)
+        interface = placed->interface[0] ? placed->interface : NULL;
+    return launch->ranks > 1 ? far_listen(interface, &s->far, &s->far_fd, why)
+                             : GW_OK;
+}
+
+enum gw_err supervisor_init(struct supervisor *s, const struct launch *launch,
+                            struct gw_error *why)
+{
+    *s = (struct supervisor){.launch = launch, .signal_fd = -1, .far_fd = -1};
+    sigprocmask(SIG_BLOCK, NULL, &s->old_mask);
+    s->children = calloc(launch->ranks, sizeof *s->children);
+    s->endings = calloc(launch->ranks, sizeof *s->endings);
+    s->polls =
+        calloc(launch->ranks + (size_t)2 + FAR_CALLERS_MAX, sizeof *s->polls);
+    if (!s->children || !s->endings || !s->polls)
+        return gw_fail(why, GW_ENOMEM, "%u ranks", launch->ranks);
+    for (unsigned i = 0; i < launch->ranks; i++)
+        s->children[i].fd = -1;
+    attention_begin(&s->attention, launch->silence_ms, gw_now_ns());
+    enum gw_err err = look_around(s, why);
+    return err ? err : take_signals(s, why);
+}
+
+void supervisor_fini(struct supervisor *s)
+{
+    for (unsigned i = 0; s->children && i < s->launch->ranks; i++) {
+        if (s->children[i].fd >= 0)
+            close(s->children[i].fd);
+        frames_fini(&s->children[i].frames);
+    }
+    if (s->signal_fd >= 0)
+        close(s->signal_fd);
+    far_leave(&s->callers);
+    if (s->far_fd >= 0)
+        close(s->far_fd);
+    sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+    free(s->children);
+    free(s->endings);
+    free(s->polls);
+}
+
+/* In the child: lets go of what is the supervisor's, then lives. */
+static _Noreturn void be_rank(struct supervisor *s, unsigned rank, int fd,
+                              pid_t supervisor)
+{
+    for (unsigned i = 0; i < rank; i++)
+        if (s->children[i].fd >= 0)
+            close(s->children[i].fd);
+    close(s->signal_fd);
+    if (s->far_fd >= 0)
+        close(s->far_fd);
+    const struct birth birth = {
+        .rank = rank,
+        .fd = fd,
+        .supervisor = supervisor,
+        .rendezvous = s->rendezvous,
+        .signals = &s->old_mask,
+        .far = s->far_fd >= 0 ? &s->far : NULL,
+    };
+    if (s->launch->program)
+        rank_become(s->launch, &birth);
+    rank_live(s->launch, &birth);
+}
+
+enum gw_err start_rank(struct supervisor *s, unsigned rank,
+                       struct gw_error *why)
+{
+    int ends[2];
+    pid_t supervisor = getpid();
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return gw_fail_errno(why, "a pipe for %s %u", rank_name(s->launch),
+                             rank);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        be_rank(s, rank, ends[1], supervisor);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        gw_fail_errno(why, "starting %s %u", rank_name(s->launch), rank);
+        close(ends[0]);
+        return why ? why->code : GW_ESYS;
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    s->children[rank].kind = CHILD_HERE;
+    s->children[rank].fd = ends[0];
+    s->children[rank].heard_ns = s->attention.clock_ns;
+    s->endings[rank].pid = pid;
+    s->started++;
+    return GW_OK;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A table whose rows are all known, drawn by libsmartcols: each column as wide
+ * as its content. On a terminal that is too narrow prose wraps, as does the
+ * last text; what still does not fit is left out (output_narrow.c).
+ */
+#include "common/internal.h"
+#include "output_format.h"
+
+#include <libsmartcols.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A text up to here is a name, and stays whole: "by feature". */
+enum { NAME_WIDTH = 16 };
+
+/* The texts of all cells, row by row; those that are not shown are NULL. */
+struct grid {
+    size_t count, room;
+    char **cells;
+};
+
+/* How wide a text would like to be. */
+static size_t whole_text(const struct libscols_column *column, const char *text,
+                         void *unused)
+{
+    (void)column;
+    (void)unused;
+    return mbstowcs(NULL, text, 0);
+}
+
+/* Ends the line at the last blank that still fits, and returns what follows;
+ * NULL: all of it fits. */
+static char *next_line(const struct libscols_column *column, char *text,
+                       void *unused)
+{
+    (void)unused;
+    size_t room = scols_column_get_width(column), width = 0;
+    char *blank = NULL;
+    for (char *at = text; *at; at++) {
+        width += (*at & 0xc0) != 0x80;
+        if (*at == ' ' && (width <= room + 1 || !blank))
+            blank = at;
+        if (width > room && blank) {
+            *blank = 0;
+            return blank + 1;
+        }
+    }
+    return NULL;
+}
+
+static bool is_prose(const union value *sample)
+{
+    return sample && sample->text && strlen(sample->text) > NAME_WIDTH &&
+           strchr(sample->text, ' ');
+}
+
+/* ---- while rows come ---- */
+
+void grid_head(struct output *output, const union value *sample)
+{
+    output->grid = calloc(1, sizeof *output->grid);
+    if (!output->grid)
+        (void)complain_with(GW_ENOMEM, "table");
+    for (unsigned i = 0; i < output->field_count; i++) {
+        const struct field *field = &output->fields[i];
+        output->columns[i].width = (int)strlen(output_header(field));
+        output->columns[i].wraps =
+            field->kind == FIELD_TEXT && is_prose(sample ? &sample[i] : NULL);
+    }
+}
+
+/* At least so much room the column needs for this cell. */
+static void widen(struct column *column, const char *text)
+{
+    size_t width = mbstowcs(NULL, text, 0);
+    if (width == (size_t)-1)
+        width = strlen(text);
+    if (column->wraps && width > OUTPUT_WORDS)
+        width = OUTPUT_WORDS;
+    if (width > (size_t)column->width)
+        column->width = (int)width;
+}
+
+static bool room_for(struct grid *grid, size_t more)
+{
+    if (grid->count + more <= grid->room)
+        return true;
+    size_t room = 2 * grid->room + more;
+    char **cells = realloc(grid->cells, room * sizeof *cells);
+    if (!cells)
+        return false;
+    grid->cells = cells;
+    grid->room = room;
+    return true;
+}
+
+void grid_row(struct output *output, const union value *values)
+{
+    char buf[64];
+    struct grid *grid = output->grid;
+    if (!grid)
+        return;
+    if (!room_for(grid, output->field_count)) {
+        (void)complain_with(GW_ENOMEM, "row of a table");
+        return;
+    }
+    for (unsigned i = 0; i < output->field_count; i++) {
+        bool shown = output->columns[i].shown;
+        const char *text = output_cell(&output->fields[i], values[i], "-", buf);
+        if (shown)
+            widen(&output->columns[i], text);
+        grid->cells[grid->count++] = shown ? strdup(text) : NULL;
+    }
+}
+
+/* ---- when all are there ---- */
+
+/* On a narrow terminal the last text may be broken as well. */
+static void lay_out(struct output *output)
+{
+    unsigned last = 0;
+    output_narrow(output);
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output->columns[i].shown)
+            last = i;
+    if (output->fields[last].kind == FIELD_TEXT &&
+        output_width(output) <= output_room(output))
+        output->columns[last].wraps = true;
+}
+
+static void add_column(struct libscols_table *table, const struct field *field,
+                       bool wraps)
+{
+    bool text = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
+    struct libscols_column *column =
+        scols_table_new_column(table, output_header(field), wraps ? 0.2 : 0,
+                               wraps  ? SCOLS_FL_WRAP
+                               : text ? 0
+                                      : SCOLS_FL_RIGHT);
+    if (column && wraps)
+        scols_column_set_wrapfunc(column, whole_text, next_line, NULL);
+    if (column && color_on(STDOUT_FILENO))
+        scols_cell_set_color(scols_column_get_header(column), "bold");
+}
+
+static void add_row(struct libscols_table *table, const struct output *output,
+                    char *const *cells)
+{
+    size_t column = 0;
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    for (unsigned i = 0; line && i < output->field_count; i++)
+        if (output->columns[i].shown)
+            (void)scols_line_set_data(line, column++, cells[i]);
+}
+
+static void print(struct libscols_table *table, const struct output *output)
+{
+    const struct grid *grid = output->grid;
+    bool person = output->file == stdout && isatty(STDOUT_FILENO);
+    scols_table_set_stream(table, output->file);
+    scols_table_set_column_separator(table, "  ");
+    scols_table_enable_colors(table, color_on(STDOUT_FILENO));
+    scols_table_set_termforce(table, person ? SCOLS_TERMFORCE_AUTO
+                                            : SCOLS_TERMFORCE_NEVER);
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output->columns[i].shown)
+            add_column(table, &output->fields[i], output->columns[i].wraps);
+    for (size_t at = 0; at < grid->count; at += output->field_count)
+        add_row(table, output, grid->cells + at);
+    scols_print_table(table);
+}
+
+void grid_draw(struct output *output)
+{
+    struct grid *grid = output->grid;
+    struct libscols_table *table = grid ? scols_new_table() : NULL;
+    if (table) {
+        lay_out(output);
+        print(table, output);
+        scols_unref_table(table);
+    }
+    for (size_t i = 0; grid && i < grid->count; i++)
+        free(grid->cells[i]);
+    if (grid)
+        free(grid->cells);
+    free(grid);
+    output->grid = NULL;
+}

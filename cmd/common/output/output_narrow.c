@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A table that is wider than the terminal would be broken in the middle of its
+ * rows, and nobody could read it. So columns are left out: first those that the
+ * command named (output_spare), in its order, then from the right; the first
+ * column stays, for it says whose row it is. Who wants all of them asks with
+ * -v, and gets all of them where stdout is no terminal: what a script reads
+ * does not depend on where it runs.
+ */
+#include "common/internal.h"
+#include "output_format.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+int output_room(const struct output *output)
+{
+    int fd = fileno(output->file);
+    return isatty(fd) ? terminal_columns(fd) : INT_MAX;
+}
+
+/* The last text may go on in the next line. */
+int output_width(const struct output *output)
+{
+    int width = 0, last = 0;
+    bool text = false;
+    for (unsigned i = 0; i < output->field_count; i++) {
+        if (!output->columns[i].shown)
+            continue;
+        last = output->columns[i].width;
+        text = output->fields[i].kind == FIELD_TEXT;
+        width += (width > 0 ? OUTPUT_GAP : 0) + last;
+    }
+    return text && last > OUTPUT_WORDS ? width - last + OUTPUT_WORDS : width;
+}
+
+bool output_fits(const struct output *output)
+{
+    return common.verbose || output_width(output) <= output_room(output);
+}
+
+static void leave_out(struct output *output, const char *name, size_t length)
+{
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (strncmp(output->fields[i].name, name, length) == 0 &&
+            output->fields[i].name[length] == 0)
+            output->columns[i].shown = false;
+}
+
+static unsigned first_shown(const struct output *output)
+{
+    unsigned first = 0;
+    while (first < output->field_count && !output->columns[first].shown)
+        first++;
+    return first;
+}
+
+void output_narrow(struct output *output)
+{
+    const char *name = output->spare ? output->spare : "";
+    for (size_t length; *name && !output_fits(output);
+         name += length + strspn(name + length, " ")) {
+        length = strcspn(name, " ");
+        leave_out(output, name, length);
+    }
+    unsigned first = first_shown(output);
+    for (unsigned i = output->field_count;
+         i-- > first + 1 && !output_fits(output);)
+        output->columns[i].shown = false;
+}
+
+const char *output_left_out(const struct output *output, char *out, size_t size)
+{
+    size_t used = 0;
+    *out = 0;
+    for (unsigned i = 0; output->columns && i < output->field_count; i++) {
+        const struct field *field = &output->fields[i];
+        if (output->columns[i].shown || !output_field_shown(field) ||
+            used >= size)
+            continue;
+        int more = snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+                            field->name);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    return out;
+}

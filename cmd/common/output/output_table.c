@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The table for people. Rows of a measurement come one by one over minutes, so
+ * each is printed at once and the widths must be known before: numbers get room
+ * for eight digits before the point and their fixed decimals behind it, which
+ * keeps 0.01 to 10^7 aligned on the unit; texts get the width of the header or
+ * of the first row. A longer text takes its room from the columns behind it, so
+ * that the line falls back into step. On a terminal that is too narrow for such
+ * widths, numbers get less room, and then columns are left out
+ * (output_narrow.c). Tables that are complete at once are drawn by libsmartcols
+ * instead (output_grid.c).
+ */
+#include "common/internal.h"
+#include "common/text/visible.h"
+#include "output_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Digits before the point; NARROW: where there is no room for more. */
+enum { DIGITS = 8, DIGITS_NARROW = 5, NOTE_MAX = 8192 };
+
+/* Characters, not bytes. */
+static int width_within(const char *text, size_t bytes)
+{
+    int width = 0;
+    for (size_t i = 0; i < bytes; i++)
+        width += (text[i] & 0xc0) != 0x80;
+    return width;
+}
+
+static int width_of(const char *text)
+{
+    return width_within(text, strlen(text));
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int column_width(const struct field *field, const union value *sample,
+                        int digits)
+{
+    char buf[64];
+    int width = width_of(output_header(field));
+    if (sample)
+        width = larger(width, width_of(output_cell(field, *sample, "-", buf)));
+    if (field->kind == FIELD_INTEGER)
+        width = larger(width, digits);
+    if (field->kind == FIELD_REAL)
+        width = larger(width, digits + 1 + field->decimals);
+    return width;
+}
+
+/* A line that is being printed. */
+struct line {
+    int debt;    /* by how much it is longer than it should be so far */
+    int pending; /* blanks that are owed if another cell follows */
+};
+
+/* Text to the left, numbers to the right. */
+static void put_cell(struct output *output, unsigned i, const char *text,
+                     struct line *line)
+{
+    const struct field *field = &output->fields[i];
+    int room = output->columns[i].width - line->debt, width = width_of(text);
+    int blanks = room > width ? room - width : 0;
+    bool left = field->kind == FIELD_TEXT || field->kind == FIELD_BOOL;
+    fprintf(output->file, "%*s%s", line->pending + (left ? 0 : blanks), "",
+            text);
+    line->pending = OUTPUT_GAP + (left ? blanks : 0);
+    line->debt = width + blanks - room;
+}
+
+/* On a terminal it is broken between words; what goes on is indented. */
+static void put_note(FILE *file, int columns, const char *name,
+                     const char *text)
+{
+    int used = width_of(name) + 3;
+    fprintf(file, "# %s:", name);
+    do {
+        size_t bytes = strcspn(text, " ");
+        int width = 1 + width_within(text, bytes);
+        if (used + width > columns) {
+            fputs("\n#  ", file);
+            used = 3;
+        }
+        fprintf(file, " %.*s", (int)bytes, text);
+        used += width;
+        text += bytes;
+    } while (*text++ == ' ');
+    fputc('\n', file);
+}
+
+static void put_notes(struct output *output, unsigned from, unsigned to)
+{
+    char buf[64], seen[NOTE_MAX];
+    int room = output_room(output);
+    for (unsigned i = from; i < to; i++) {
+        const struct note *note = &output->notes[i];
+        const char *text = output_cell(&note->field, note->value, "-", buf);
+        put_note(output->file, room, note->field.name,
+                 visible(text, seen, sizeof seen));
+    }
+}
+
+static void put_header(struct output *output)
+{
+    struct line line = {0, 0};
+    bool bold = output->file == stdout && color_on(1);
+    fputs(bold ? "\033[1m" : "", output->file);
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output->columns[i].shown)
+            put_cell(output, i, output_header(&output->fields[i]), &line);
+    fputs(bold ? "\033[m\n" : "\n", output->file);
+}
+
+static void set_widths(struct output *output, const union value *sample,
+                       int digits)
+{
+    for (unsigned i = 0; i < output->field_count; i++)
+        output->columns[i].width = column_width(
+            &output->fields[i], sample ? &sample[i] : NULL, digits);
+}
+
+static void head(struct output *output, const union value *sample)
+{
+    put_notes(output, 0, output->early_count);
+    output->columns = calloc(output->field_count + 1, sizeof *output->columns);
+    if (!output->columns) {
+        (void)complain_with(GW_ENOMEM, "table");
+        return;
+    }
+    for (unsigned i = 0; i < output->field_count; i++)
+        output->columns[i].shown = output_field_shown(&output->fields[i]);
+    if (output->collect) {
+        grid_head(output, sample);
+        return;
+    }
+    set_widths(output, sample, DIGITS);
+    if (!output_fits(output))
+        set_widths(output, sample, DIGITS_NARROW);
+    output_narrow(output);
+    put_header(output);
+}
+
+static void row(struct output *output, const union value *values)
+{
+    char buf[64];
+    struct line line = {0, 0};
+    if (!output->columns)
+        return;
+    if (output->collect) {
+        grid_row(output, values);
+        return;
+    }
+    for (unsigned i = 0; i < output->field_count; i++)
+        if (output->columns[i].shown)
+            put_cell(output, i,
+                     output_cell(&output->fields[i], values[i], "-", buf),
+                     &line);
+    fputc('\n', output->file);
+}
+
+static void put_left_out(const struct output *output)
+{
+    char names[NOTE_MAX / 2], text[NOTE_MAX];
+    if (*output_left_out(output, names, sizeof names) == 0)
+        return;
+    snprintf(text, sizeof text, "%s (-v or -o jsonl shows them)", names);
+    put_note(output->file, output_room(output), "no room for", text);
+}
+
+static void tail(struct output *output, const struct gw_error *error,
+                 bool partial)
+{
+    (void)error; /* said on stderr */
+    if (output->collect)
+        grid_draw(output);
+    put_left_out(output);
+    put_notes(output, output->early_count, output->note_count);
+    if (partial)
+        fputs("# partial: interrupted\n", output->file);
+}
+
+static void record(struct output *output, const union value *values,
+                   const struct gw_error *error, bool partial)
+{
+    char buf[64];
+    int width = 0;
+    (void)error;
+    for (unsigned i = 0; i < output->field_count; i++)
+        width = larger(width, width_of(output_header(&output->fields[i])));
+    for (unsigned i = 0; i < output->field_count; i++) {
+        const struct field *field = &output->fields[i];
+        const char *header = output_header(field);
+        if (output_field_shown(field))
+            fprintf(output->file, "%s%*s  %s\n", header,
+                    width - width_of(header), "",
+                    output_cell(field, values[i], "-", buf));
+    }
+    if (partial)
+        fputs("# partial: interrupted\n", output->file);
+}
+
+const struct output_format output_table = {
+    .name = "table",
+    .head = head,
+    .row = row,
+    .tail = tail,
+    .record = record,
+};

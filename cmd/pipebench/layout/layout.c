@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * pipebench layout: how a network lies on a mesh of ranks, with the collectives
+ * that are inserted and what they move; with --run it is trained there. This
+ * file reads the options and the network, and lays it out; read on in layout.h.
+ */
+#include "layout_search.h"
+
+#include "common/key.h"
+#include "pipebench/pipebench.h"
+#include "pipebench/schedule_source.h"
+#include "run/until.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct options {
+    const char *mesh, *mode, *optimiser, *schedule;
+    const char *data, *test, *scale, *wire, *until;
+    unsigned group, batch, micros, chunks, steps;
+    double rate, momentum;
+    uint64_t bucket_bytes;
+    bool run, no_overlap, compare, search;
+    uint64_t memory;
+    unsigned rows;
+    struct layout_cluster cluster;
+} given = {
+    .rows = 10,
+    .cluster = {.tflops = 10, .alpha_ns = 1000},
+    .optimiser = "momentum",
+    .scale = "max",
+    .wire = "shm",
+    .batch = 64,
+    .micros = UINT32_MAX,
+    .chunks = UINT32_MAX,
+    .steps = 100,
+    .rate = (double)NAN,
+    .momentum = 0.9,
+    .bucket_bytes = 1 << 20,
+};
+
+static const struct option_spec specs[] = {
+    {"mesh", 'M', OPTION_TEXT, &given.mesh, "DxTxP",
+     "ranks along data, tensor and pipe; 4 is 4x1x1 (default 1x1x1)", NULL},
+    {"mode", 0, OPTION_CHOICE, &given.mode, "HOW",
+     "parameters along data: replicated, zero1 or sharded",
+     "replicated|zero1|sharded"},
+    {"group", 0, OPTION_UNSIGNED, &given.group, "G",
+     "ranks of the data axis that share one copy; 0: all", NULL},
+    {"batch", 'b', OPTION_UNSIGNED, &given.batch, "ROWS",
+     "rows a step, of all ranks together", NULL},
+    {"micro", 'm', OPTION_UNSIGNED, &given.micros, "M",
+     "micro-batches a step (default 1; with stages 8)", NULL},
+    {"schedule", 's', OPTION_TEXT, &given.schedule, "NAME",
+     "of the pipeline: gpipe, 1f1b (the default), interleaved or zb-h1",
+     SCHEDULE_WORDS},
+    {"chunks", 0, OPTION_UNSIGNED, &given.chunks, "V",
+     "interleaved: pieces of the network a stage has (default 2)", NULL},
+    {"optimiser", 0, OPTION_CHOICE, &given.optimiser, "NAME",
+     "sgd, momentum or adam: 0, 1, 2 words of state a parameter",
+     "sgd|momentum|adam"},
+    {"topo", 'T', OPTION_TEXT, &given.cluster.topo, "FILE",
+     "a step on this cluster in virtual time, in both orders of the mesh",
+     NULL},
+    {"without", 0, OPTION_TEXT, &given.cluster.without, "KIND",
+     "--topo: without this kind of links, as in servers", NULL},
+    {"tflops", 0, OPTION_REAL, &given.cluster.tflops, "N",
+     "--topo: 10^12 operations a second of a rank; 0: no limit (default 10)",
+     NULL},
+    {"alpha", 0, OPTION_DURATION, &given.cluster.alpha_ns, "TIME",
+     "--topo: what a message costs its sender", NULL},
+    {"reduce", 0, OPTION_BYTES, &given.cluster.reduce_rate, "SIZE",
+     "--topo: bytes a second that a rank reduces (0: no limit)", NULL},
+    {"links", 0, OPTION_FLAG, &given.cluster.links, NULL,
+     "--topo: a row for each link, not for the busiest of each kind", NULL},
+    {"search", 0, OPTION_FLAG, &given.search, NULL,
+     "--topo: the fastest layout; what options give is kept", NULL},
+    {"memory", 0, OPTION_BYTES, &given.memory, "SIZE",
+     "--search: what a rank may hold (0: no limit)", NULL},
+    {"rows", 0, OPTION_COUNT, &given.rows, "N",
+     "--search: so many meshes and modes (default 10)", NULL},
+    {"run", 'r', OPTION_FLAG, &given.run, NULL, "train it, a process a rank",
+     NULL},
+    {"data", 'd', OPTION_TEXT, &given.data, "FILE",
+     "--run: rows to learn from, LibSVM text", NULL},
+    {"test", 't', OPTION_TEXT, &given.test, "FILE",
+     "--run: rows to judge what was learnt by", NULL},
+    {"scale", 0, OPTION_CHOICE, &given.scale, "HOW",
+     "max: divide all values by the largest; none: as they are", "max|none"},
+    {"steps", 'k', OPTION_UNSIGNED, &given.steps, "N", "--run: steps", NULL},
+    UNTIL_OPTION(given.until),
+    {"lr", 0, OPTION_REAL, &given.rate, "RATE",
+     "learning rate (default 0.1; adam 0.003)", NULL},
+    {"momentum", 0, OPTION_REAL, &given.momentum, "M",
+     "share of the last step's velocity that is kept", NULL},
+    {"wire", 'w', OPTION_CHOICE, &given.wire, "WIRE", "shm, ipc or tcp",
+     "shm|ipc|tcp"},
+    KEY_OPTION,
+    {"bucket", 0, OPTION_BYTES, &given.bucket_bytes, "SIZE",
+     "gradients that are reduced together; 0: all", NULL},
+    {"no-overlap", 0, OPTION_FLAG, &given.no_overlap, NULL,
+     "reduce gradients after the backward pass, not during it", NULL},
+    {"compare", 'c', OPTION_FLAG, &given.compare, NULL,
+     "--run: one process first, and compare the losses", NULL},
+    {0},
+};
+
+static enum gw_err check(const struct options *o, struct gw_error *why)
+{
+    if (!o->run && (o->data || o->test || o->compare))
+        return gw_fail(why, GW_EINVAL, "%s is for --run",
+                       o->compare ? "--compare"
+                       : o->data  ? "--data"
+                                  : "--test");
+    if (o->run && o->cluster.topo)
+        return gw_fail(why, GW_EINVAL,
+                       "--run trains here; --topo simulates: choose one");
+    if (o->search && !o->cluster.topo)
+        return gw_fail(why, GW_EINVAL, "--search needs --topo FILE");
+    if (o->memory && !o->search)
+        return gw_fail(why, GW_EINVAL, "--memory is for --search");
+    if (!(o->cluster.tflops >= 0))
+        return gw_fail(why, GW_EINVAL, "--tflops must not be below 0, not %g",
+                       o->cluster.tflops);
+    if (o->run && !o->data)
+        return gw_fail(why, GW_EINVAL, "--run needs --data FILE to learn from");
+    if (o->until && !o->run)
+        return gw_fail(why, GW_EINVAL, "--until is for --run");
+    if (o->steps == 0)
+        return gw_fail(why, GW_EINVAL, "--steps is at least 1");
+    if (o->micros == 0)
+        return gw_fail(why, GW_EINVAL, "--micro is at least 1");
+    if (o->rate <= 0)
+        return gw_fail(why, GW_EINVAL, "--lr is above 0, not %g", o->rate);
+    if (!(o->momentum >= 0 && o->momentum < 1))
+        return gw_fail(why, GW_EINVAL,
+                       "--momentum is from 0 to below 1, not %g", o->momentum);
+    return GW_OK;
+}
+
+/* What the words mean. */
+static enum gw_err understand(const struct options *o,
+                              struct layout_options *options,
+                              struct gw_error *why)
+{
+    bool adam = strcmp(o->optimiser, "adam") == 0;
+    *options = (struct layout_options){
+        .layout = {.shard_group = o->group, .batch = o->batch},
+        .data = o->data,
+        .test = o->test,
+        .scale = o->scale,
+        .wire = o->wire,
+        .steps = o->steps,
+        .rate = isnan(o->rate) ? adam ? 0.003 : 0.1 : o->rate,
+        .momentum = o->momentum,
+        .bucket_bytes = o->bucket_bytes,
+        .overlap = !o->no_overlap,
+        .compare = o->compare,
+    };
+    enum gw_err err = check(o, why);
+    if (!err)
+        err = until_parse(o->until, &options->until, why);
+    if (!err)
+        err = gw_mesh_parse(o->mesh ? o->mesh : "1x1x1", &options->layout.mesh,
+                            why);
+    if (!err)
+        err = gw_data_mode_parse(o->mode ? o->mode : "replicated",
+                                 &options->layout.mode, why);
+    if (!err)
+        err = gw_optimiser_parse(o->optimiser, &options->optimiser, why);
+    options->layout.optimiser_words = gw_optimiser_words(options->optimiser);
+    return err;
+}
+
+/* One stage needs a schedule, too: what order its micro-batches have. */
+static enum gw_err get_schedule(const struct options *o,
+                                const struct gw_mesh *mesh,
+                                struct gw_schedule **schedule,
+                                struct gw_error *why)
+{
+    unsigned micros = mesh->pipe > 1 ? MICROS_DEFAULT : 1;
+    const struct schedule_source source = {
+        .name = o->schedule,
+        .stages = mesh->pipe,
+        .micros = o->micros == UINT32_MAX ? micros : o->micros,
+        .chunks = o->chunks,
+    };
+    return schedule_get(NULL, &source, schedule, why);
+}
+
+static enum gw_err search(const struct options *o,
+                          const struct layout_options *options,
+                          const struct gw_network *network,
+                          struct gw_error *why)
+{
+    const struct gw_schedule_kind *kind;
+    const struct search_space space = {
+        .network = network,
+        .mesh = o->mesh ? &options->layout.mesh : NULL,
+        .mode = o->mode,
+        .schedule = o->schedule,
+        .group = o->group,
+        .batch = o->batch,
+        .optimiser_words = options->layout.optimiser_words,
+        .micros = o->micros == UINT32_MAX ? 0 : o->micros,
+        .chunks = o->chunks == UINT32_MAX ? 0 : o->chunks,
+        .memory = o->memory,
+    };
+    if (o->schedule && schedule_kind(o->schedule, &kind, why))
+        return why->code;
+    return search_show(&o->cluster, &space, o->rows, why);
+}
+
+/* The layout that the options describe: trained, timed or shown. */
+static enum gw_err lay_out(const struct options *o,
+                           struct layout_options *options,
+                           const struct gw_network *network, const char *path,
+                           struct gw_error *why)
+{
+    struct gw_schedule *schedule = NULL;
+    struct gw_layout *layout = NULL;
+    enum gw_err err = get_schedule(o, &options->layout.mesh, &schedule, why);
+    if (!err) {
+        options->layout.micros = schedule->micros;
+        options->layout.chunks = schedule->chunks;
+        err = gw_layout_new(network, &options->layout, &layout, why)
+                  ? gw_wrap(why, why->code, "%s", path)
+                  : GW_OK;
+    }
+    if (!err)
+        err = o->run ? layout_train(options, layout, schedule, why)
+              : o->cluster.topo
+                  ? layout_time_show(&o->cluster, layout, schedule, why)
+                  : layout_show(layout, why);
+    gw_layout_destroy(&layout);
+    gw_schedule_destroy(&schedule);
+    return err;
+}
+
+static enum gw_err use(const char *path, const struct options *o,
+                       struct gw_error *why)
+{
+    struct layout_options options;
+    struct gw_network *network = NULL;
+    enum gw_err err = understand(o, &options, why);
+    if (!err)
+        err = gw_network_load(path, &network, why);
+    if (!err)
+        err = o->search ? search(o, &options, network, why)
+                        : lay_out(o, &options, network, path, why);
+    gw_network_destroy(&network);
+    return err;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    (void)operand_count;
+    return use(operands[0], &given, &why) ? complain(&why) : 0;
+}
+
+const struct command command_layout = {
+    .name = "layout",
+    .operands = "FILE.net",
+    .help = "lay a network on a mesh of ranks, and train it there",
+    .examples =
+        "pipebench layout digits.net --mesh 1x2x1\n"
+        "pipebench layout digits.net --mesh 4 --mode sharded --group 2\n"
+        "pipebench layout digits.net --topo server-8.topo --search "
+        "--memory 64K\n"
+        "pipebench layout digits.net --mesh 2x2x1 --run --data digits.libsvm "
+        "--compare\n",
+    .options = specs,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * pipebench run: a schedule on real processes, a stage each, with work that
+ * only takes time or with a real network, and what was measured beside what was
+ * predicted. This file reads the options and joins the parts; see run.h.
+ */
+#include "run.h"
+
+#include "common/key.h"
+#include "common/recorder.h"
+#include "pipebench/pipebench.h"
+#include "pipebench/schedule_source.h"
+#include "run/until.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_DEFAULT = 5, STEPS_MAX = 1000000 };
+
+static struct schedule_source source = SCHEDULE_NOT_GIVEN;
+static struct options {
+    const char *work, *slow, *wire, *fail, *trace, *events, *name;
+    const char *optimiser;
+    unsigned steps, restarts, epochs;
+    uint64_t message_bytes;
+    bool watch, elastic;
+} options = {
+    .wire = "shm",
+    .optimiser = "momentum",
+    .restarts = 3,
+};
+static struct run_net net_options = {
+    .batch = 64, .rate = (double)NAN, .momentum = 0.9};
+
+static const struct option_spec specs[] = {
+    SCHEDULE_SOURCE_OPTIONS(source),
+    {"work", 0, OPTION_TEXT, &options.work, "HOW:TIME",
+     "sleep:5ms or spin:5ms, a micro-batch through a stage: each of forward, "
+     "input and weight gradient; or sleep:F,B or sleep:F,I,W (default "
+     "sleep:5ms)",
+     NULL},
+    {"size", 'b', OPTION_BYTES, &options.message_bytes, "SIZE",
+     "of a message, forward or back (default 0)", NULL},
+    {"slow", 0, OPTION_TEXT, &options.slow, "STAGE:FACTOR[,...]",
+     "a stage that takes so many times as long", NULL},
+    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE", "shm, ipc or tcp",
+     "shm|ipc|tcp"},
+    KEY_OPTION,
+    {"steps", 0, OPTION_UNSIGNED, &options.steps, "N",
+     "steps that are measured, after one to warm up (default 5); with --net: "
+     "steps in all",
+     NULL},
+    {"net", 0, OPTION_TEXT, &net_options.path, "FILE.net",
+     "train this network, instead of --work", NULL},
+    {"data", 0, OPTION_TEXT, &net_options.data_path, "FILE",
+     "--net: rows to learn from, as LibSVM text", NULL},
+    {"test", 't', OPTION_TEXT, &net_options.test_path, "FILE",
+     "--net: rows to judge the finished network by", NULL},
+    {"batch", 0, OPTION_UNSIGNED, &net_options.batch, "ROWS",
+     "--net: rows a step", NULL},
+    {"epochs", 'E', OPTION_UNSIGNED, &options.epochs, "N",
+     "--net: times that each row is seen, instead of --steps (default 20)",
+     NULL},
+    {"lr", 0, OPTION_REAL, &net_options.rate, "RATE",
+     "--net: learning rate (default 0.2, with adam 0.003)", NULL},
+    {"optimiser", 0, OPTION_CHOICE, &options.optimiser, "NAME",
+     "--net: sgd, momentum or adam", "sgd|momentum|adam"},
+    {"momentum", 0, OPTION_REAL, &net_options.momentum, "M",
+     "--net: share of the last step's velocity that is kept", NULL},
+    UNTIL_OPTION(net_options.until_text),
+    {"watch", 0, OPTION_FLAG, &options.watch, NULL,
+     "draw who does what, while it is done", NULL},
+    {"trace", 0, OPTION_TEXT, &options.trace, "FILE.json",
+     "for Perfetto or chrome://tracing: predicted and measured side by side",
+     NULL},
+    {"events", 0, OPTION_TEXT, &options.events, "FILE.jsonl",
+     "write all events", NULL},
+    {"name", 0, OPTION_TEXT, &options.name, "NAME",
+     "of the run, for ringtop NAME", NULL},
+    {"elastic", 0, OPTION_FLAG, &options.elastic, NULL,
+     "when a stage is lost, replace it and go on from the last finished step",
+     NULL},
+    {"restarts", 0, OPTION_UNSIGNED, &options.restarts, "N",
+     "--elastic: losses after which to give up", NULL},
+    {"fail", 0, OPTION_TEXT, &options.fail, "STAGE@STEP:HOW[,...]",
+     "for experiments: in the middle of that step the stage is killed, or "
+     "stopped (kill, stop)",
+     NULL},
+    {0},
+};
+
+/* ---- from options to a job ---- */
+
+static enum gw_err check_options(struct gw_error *why)
+{
+    const struct options *o = &options;
+    if (o->restarts > RUN_RECOVERIES_MAX)
+        return gw_fail(why, GW_EINVAL, "--restarts is at most %d",
+                       RUN_RECOVERIES_MAX);
+    if (net_options.path && (o->work || o->slow || o->message_bytes))
+        return gw_fail(why, GW_EINVAL,
+                       "--net does real work: --work, --slow and --size are "
+                       "for runs without it");
+    if (!net_options.path && (net_options.data_path || net_options.test_path ||
+                              o->epochs || net_options.until_text))
+        return gw_fail(why, GW_EINVAL,
+                       "--data, --test, --epochs and --until are for --net");
+    if (o->epochs && o->steps)
+        return gw_fail(why, GW_EINVAL, "--epochs or --steps, not both");
+    if (o->message_bytes > (UINT64_C(1) << 32))
+        return gw_fail(why, GW_EINVAL, "--size is at most 4G");
+    return until_parse(net_options.until_text, &net_options.until, why);
+}
+
+/* How many steps, the one that warms up too. */
+static enum gw_err count_steps(struct run_job *job, struct gw_error *why)
+{
+    uint64_t steps = options.steps;
+    enum { EPOCHS_DEFAULT = 20 };
+    unsigned epochs = options.epochs ? options.epochs : EPOCHS_DEFAULT;
+    if (job->net && steps == 0)
+        steps = (uint64_t)epochs * job->net->batches;
+    if (!job->net)
+        steps = (steps ? steps : STEPS_DEFAULT) + 1;
+    if (steps > STEPS_MAX)
+        return gw_fail(why, GW_EINVAL, "%s makes more than %d steps",
+                       options.epochs ? "--epochs" : "--steps", STEPS_MAX);
+    job->steps = (unsigned)steps;
+    return GW_OK;
+}
+
+static enum gw_err read_work(struct run_job *job, struct gw_error *why)
+{
+    const struct gw_schedule *s = job->schedule;
+    if (run_parse_work(options.work ? options.work : "sleep:5ms", s->chunks,
+                       &job->work, why))
+        return why->code;
+    job->work.message_elements =
+        (size_t)((options.message_bytes + sizeof(float) - 1) / sizeof(float));
+    return options.slow
+               ? run_parse_slow(options.slow, s->stages, job->slow, why)
+               : GW_OK;
+}
+
+static enum gw_err read_net(struct run_job *job, struct gw_error *why)
+{
+    if (gw_optimiser_parse(options.optimiser, &net_options.optimiser, why))
+        return why->code;
+    if (isnan(net_options.rate))
+        net_options.rate = net_options.optimiser == GW_ADAM ? 0.003 : 0.2;
+    job->net = &net_options;
+    return run_net_load(job->net, job->schedule, why);
+}
+
+static enum gw_err job_init(struct run_job *job, struct gw_error *why)
+{
+    unsigned stages = job->schedule->stages;
+    job->slow = malloc(stages * sizeof *job->slow);
+    if (!job->slow)
+        return gw_fail(why, GW_ENOMEM, "%u stages", stages);
+    for (unsigned s = 0; s < stages; s++)
+        job->slow[s] = 1;
+    enum gw_err err =
+        net_options.path ? read_net(job, why) : read_work(job, why);
+    if (!err)
+        err = count_steps(job, why);
+    if (!err && options.fail)
+        err = faults_parse(options.fail, &(struct fault_words){"stage", "step"},
+                           stages, job->steps, &job->faults, why);
+    return err ? err : run_safe_new(stages, &job->safe, why);
+}
+
+static void job_fini(struct run_job *job)
+{
+    run_safe_destroy(&job->safe);
+    if (job->net)
+        run_net_fini(job->net);
+    free(job->slow);
+}
+
+/* ---- around the run ---- */
+
+static enum gw_err prepare(struct run *run, struct gw_error *why)
+{
+    struct run_job *job = run->job;
+    enum gw_err err = GW_OK;
+    if (!job->net)
+        err = run_predict(job, &run->prediction, why);
+    if (err)
+        return err;
+    if (run->prediction.timeline)
+        job->predicted_us = run->prediction.timeline->time_us;
+    err = run_record_init(&run->record, job, why);
+    if (!err && options.trace) /* is there a place for it? */
+        err = run_trace_write(options.trace, run, why);
+    if (!err)
+        err = run_announce(run, options.name, why);
+    if (!err && options.watch)
+        err = run_watch_new(run, &run->watch, why);
+    return err;
+}
+
+/* A real network is compared with the sum of its passes. */
+static enum gw_err predict_late(struct run *run, struct gw_error *why)
+{
+    double least_us, most_us;
+    const struct run_step *median =
+        run_record_median(&run->record, &least_us, &most_us);
+    if (!run->job->net || !median)
+        return GW_OK;
+    return run_predict_from(run->job, median->timeline, &run->prediction, why);
+}
+
+static enum gw_err write_files(struct run *run, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (options.trace)
+        err = run_trace_write(options.trace, run, why);
+    if (!err && run->recorder)
+        err = recorder_write(run->recorder, why);
+    return err;
+}
+
+static int finish(struct run *run, enum gw_err err, struct gw_error *why)
+{
+    struct gw_error later = {.code = GW_OK};
+    if (predict_late(run, &later) || write_files(run, &later)) {
+        if (!err)
+            *why = later;
+        err = err ? err : later.code;
+    }
+    if (run_report(run, err ? why : NULL, &later) && !err) {
+        *why = later;
+        err = later.code;
+    }
+    run_announce_end(run, err ? why : NULL);
+    return err ? complain(why) : 0;
+}
+
+static int run_job(struct run_job *job)
+{
+    struct recorder recorder = {.jsonl = options.events};
+    struct gw_error why = {.code = GW_OK};
+    struct run *run = calloc(1, sizeof *run);
+    if (!run)
+        return complain_with(GW_ENOMEM, "no memory for a run");
+    run->job = job;
+    run->recorder = recorder_wanted(&recorder) ? &recorder : NULL;
+    int status;
+    if (prepare(run, &why)) {
+        run_announce_end(run, &why);
+        status = complain(&why);
+    } else {
+        enum gw_err err = run_launch(run, &why);
+        run_watch_destroy(&run->watch); /* its legend goes before the rows */
+        status = finish(run, err, &why);
+    }
+    run_watch_destroy(&run->watch);
+    run_prediction_fini(&run->prediction);
+    run_record_fini(&run->record);
+    recorder_fini(&recorder);
+    free(run);
+    return status;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why = {.code = GW_OK};
+    struct gw_schedule *schedule;
+    if (check_options(&why) || schedule_get(operand_count ? operands[0] : NULL,
+                                            &source, &schedule, &why))
+        return complain(&why);
+    struct run_job job = {
+        .schedule = schedule,
+        .wire = options.wire,
+        .elastic = options.elastic,
+        .restarts_max = options.restarts,
+    };
+    int status = job_init(&job, &why) ? complain(&why) : run_job(&job);
+    job_fini(&job);
+    gw_schedule_destroy(&schedule);
+    return status;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "[FILE.pipe]",
+    .help = "run a schedule on real processes, and compare with what it should "
+            "take",
+    .examples =
+        "pipebench run --schedule 1f1b --stages 4 --micro 16 --work sleep:5ms\n"
+        "pipebench run -s zb-h1 -m 8 --watch --trace trace.json\n"
+        "pipebench run --elastic --fail 2@3:kill\n"
+        "pipebench run --net digits.net --data digits.libsvm -n 2 -m 4\n",
+    .options = specs,
+    .operands_min = 0,
+    .operands_max = 1,
+    .run = run,
+};

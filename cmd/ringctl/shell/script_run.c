@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See script_run.h. What comes from a pipe runs as it comes, so a program at
+ * the other end can wait for an answer before it writes on; a command may go
+ * on in the next line when a quote is open.
+ */
+#include "script_run.h"
+
+#include "common/command.h"
+#include "common/text/visible.h"
+#include "session.h"
+
+#include <base/file.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 16, FILE_BYTES_MAX = 1 << 24, TYPED_MAX = 4096 };
+
+int script_run_command(const struct script_command *command, const char *place)
+{
+    char typed[TYPED_MAX];
+    session_type(command->count, command->words);
+    fflush(stdout);
+    if (common.verbose)
+        fprintf(stderr, "+ %s\n",
+                visible(session_typed(), typed, sizeof typed));
+    const char *before = complain_at(place);
+    int status = tool_line(command->count, command->words);
+    complain_at(before);
+    return status;
+}
+
+static int run_placed(const struct script_command *command,
+                      const struct script_options *o)
+{
+    char place[PATH_MAX + 16];
+    if (!o->by_command) {
+        snprintf(place, sizeof place, "%s:%u", o->name, command->line);
+        return script_run_command(command, place);
+    }
+    session_type(command->count, command->words);
+    snprintf(place, sizeof place, "%.60s", session_typed());
+    return script_run_command(command, place);
+}
+
+static int complain_open(const struct script_options *o, unsigned line)
+{
+    return complain_with(GW_EDATA, "%s:%u: a quote is open to the end", o->name,
+                         line);
+}
+
+static bool goes_on(int status, const struct script_options *o)
+{
+    return !interrupted && !session_quit && (status == 0 || o->keep_going);
+}
+
+/* Runs what is complete in s->text, and stops behind it; *next is why. */
+static int run_commands(struct script *s, const struct script_options *o,
+                        enum script_next *next, unsigned *line)
+{
+    struct script_command command;
+    int first = 0;
+    do {
+        struct script before = *s;
+        *next = script_next(s, &command);
+        *line = command.line;
+        if (*next == SCRIPT_OPEN)
+            *s = before;
+        if (*next != SCRIPT_COMMAND)
+            break;
+        int status = run_placed(&command, o);
+        script_command_fini(&command);
+        first = first ? first : status;
+    } while (goes_on(first, o));
+    return first;
+}
+
+static int end_of(enum script_next next, unsigned line, int status,
+                  const struct script_options *o)
+{
+    if (interrupted)
+        return status ? status : gw_err_exit(GW_EINTR);
+    if (next == SCRIPT_OPEN && goes_on(status, o))
+        return complain_open(o, line);
+    if (next == SCRIPT_MEMORY)
+        return complain_with(GW_ENOMEM, "%s:%u", o->name, line);
+    return status;
+}
+
+int script_run_text(const char *text, const struct script_options *options)
+{
+    struct script script = {.text = text, .line = 1};
+    enum script_next next;
+    unsigned line;
+    int status = run_commands(&script, options, &next, &line);
+    return end_of(next, line, status, options);
+}
+
+/* ---- files ---- */
+
+static char *read_file(FILE *file, const char *path, struct gw_error *why)
+{
+    size_t used = 0, room = 4096;
+    char *text = malloc(room);
+    while (text) {
+        used += fread(text + used, 1, room - used - 1, file);
+        if (used + 1 < room || used > FILE_BYTES_MAX)
+            break;
+        char *more = realloc(text, room *= 2);
+        if (!more)
+            free(text);
+        text = more;
+    }
+    if (!text) {
+        gw_fail(why, GW_ENOMEM, "%s", path);
+        return NULL;
+    }
+    text[used] = 0;
+    bool failed = ferror(file), binary = strlen(text) != used;
+    if (!failed && !binary && used <= FILE_BYTES_MAX)
+        return text;
+    free(text);
+    if (failed)
+        gw_fail(why, GW_EDATA, "%s: %s", path, strerror(errno));
+    else
+        gw_fail(why, GW_EDATA, "%s is no script", path);
+    return NULL;
+}
+
+static char *load(const char *path, struct gw_error *why)
+{
+    FILE *file = gw__file_stream(path, why);
+    if (!file)
+        return NULL;
+    char *text = read_file(file, path, why);
+    fclose(file);
+    return text;
+}
+
+int script_run_file(const char *path, bool keep_going)
+{
+    static unsigned depth;
+    const struct script_options options = {.name = path,
+                                           .keep_going = keep_going};
+    struct gw_error why;
+    if (strcmp(path, "-") == 0)
+        return script_run_input(keep_going);
+    if (depth == DEPTH_MAX)
+        return complain_with(GW_EDATA, "%s: scripts are %d deep in scripts",
+                             path, DEPTH_MAX);
+    char *text = load(path, &why);
+    if (!text)
+        return complain(&why);
+    depth++;
+    int status = script_run_text(text, &options);
+    depth--;
+    free(text);
+    return status;
+}
+
+/* ---- what comes line by line ---- */
+
+/* What is read and not run yet. */
+struct pending {
+    char *text;
+    size_t length;
+    unsigned line; /* of its beginning */
+};
+
+static bool append(struct pending *p, const char *line, size_t length)
+{
+    char *text = realloc(p->text, p->length + length + 1);
+    if (!text)
+        return false;
+    memcpy(text + p->length, line, length + 1);
+    p->text = text;
+    p->length += length;
+    return true;
+}
+
+static void forget(struct pending *p, const struct script *done)
+{
+    p->length -= done->at;
+    memmove(p->text, p->text + done->at, p->length + 1);
+    p->line = done->line;
+}
+
+int script_run_input(bool keep_going)
+{
+    const struct script_options options = {.name = "standard input",
+                                           .keep_going = keep_going};
+    struct pending p = {.line = 1};
+    enum script_next next = SCRIPT_END;
+    char *line = NULL;
+    size_t room = 0;
+    unsigned at = 1;
+    int first = 0;
+    ssize_t length;
+    while (goes_on(first, &options) &&
+           (length = getline(&line, &room, stdin)) > 0 &&
+           append(&p, line, (size_t)length)) {
+        struct script s = {.text = p.text, .line = p.line};
+        int status = run_commands(&s, &options, &next, &at);
+        first = first ? first : status;
+        forget(&p, &s);
+    }
+    free(line);
+    free(p.text);
+    return end_of(next, at, first, &options);
+}

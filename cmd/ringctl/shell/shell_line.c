@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The shell's loop. readline is driven by its callback interface, so that a
+ * Ctrl-C at the prompt forgets the line, as in other shells, and one that comes
+ * while a command runs ends that command and nothing else.
+ */
+#include "shell.h"
+
+#include "common/command.h"
+#include "ringctl/ask.h"
+#include "script_run.h"
+#include "session.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <readline/readline.h>
+
+enum { PROMPT_MAX = 128 };
+#define PROMPT_NS UINT64_C(300000000) /* for what the prompt says */
+
+enum reading { READING, READ, READ_END, READ_CANCELLED };
+
+static enum reading reading;
+static char *typed;
+static bool told_to_end;
+
+/* "tiger e3 4 alive> "; without a run "ringctl> ". */
+static void make_prompt(char out[PROMPT_MAX])
+{
+    struct attach *attach;
+    struct gw_error why;
+    json_t *answer;
+    snprintf(out, PROMPT_MAX, "ringctl> ");
+    if (session_attach(&attach, &why) ||
+        ask_at(attach, json_pack("{ss}", "verb", "status"), PROMPT_NS, &answer,
+               &why)) {
+        session_detach();
+        return;
+    }
+    const json_t *status = json_object_get(answer, "data");
+    snprintf(out, PROMPT_MAX, "%s e%" PRId64 " %" PRId64 " alive> ",
+             text_of(status, "run", "?"), integer_of(status, "epoch", 0),
+             integer_of(status, "alive", 0));
+    json_decref(answer);
+}
+
+static void on_line(char *line)
+{
+    typed = line;
+    reading = line ? READ : READ_END;
+    rl_callback_handler_remove();
+}
+
+/* SIGINT is for the line; another signal is for us all. */
+static void on_interruption(void)
+{
+    reading = interrupted == SIGINT ? READ_CANCELLED : READ_END;
+    told_to_end |= reading == READ_END;
+    interrupted = 0;
+    rl_free_line_state();
+    rl_callback_sigcleanup();
+    rl_callback_handler_remove();
+}
+
+/* READ: `typed` is a line, for the caller to free. */
+static enum reading read_line(const char *prompt)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    reading = READING;
+    rl_callback_handler_install(prompt, on_line);
+    while (reading == READING) {
+        int ready = poll(&input, 1, -1);
+        if (interrupted) /* first: what is typed behind it is the next line */
+            on_interruption();
+        else if (ready > 0)
+            rl_callback_read_char();
+    }
+    if (reading != READ)
+        putchar('\n');
+    return reading;
+}
+
+/* Puts the line behind *text; both are on the heap. */
+static void join(char **text, char *line)
+{
+    char *joined = NULL;
+    if (asprintf(&joined, "%s%s\n", *text ? *text : "", line) < 0)
+        joined = NULL;
+    free(*text);
+    free(line);
+    *text = joined;
+}
+
+static bool is_complete(const char *text)
+{
+    struct script_command command;
+    struct script script = {.text = text, .line = 1};
+    enum script_next next;
+    while ((next = script_next(&script, &command)) == SCRIPT_COMMAND)
+        script_command_fini(&command);
+    return next != SCRIPT_OPEN;
+}
+
+/* Up to the first that fails, as in a script. */
+static void run_text(const char *text)
+{
+    struct script_command command;
+    struct script script = {.text = text, .line = 1};
+    int status = 0;
+    while (!session_quit && !status && !interrupted &&
+           script_next(&script, &command) == SCRIPT_COMMAND) {
+        status = script_run_command(&command, NULL);
+        script_command_fini(&command);
+    }
+    told_to_end |= interrupted && interrupted != SIGINT;
+    session_quit |= told_to_end;
+    interrupted = 0;
+}
+
+/* As one line, which is what the file of the history can hold. */
+static void remember(char *text)
+{
+    char *out = text;
+    for (const char *in = text; *in; in++) {
+        if (in[0] == '\\' && in[1] == '\n')
+            in++;
+        else
+            *out++ = *in == '\n' ? ' ' : *in;
+    }
+    while (out > text && out[-1] == ' ')
+        out--;
+    *out = 0;
+    shell_history_add(text);
+}
+
+static void converse(void)
+{
+    char prompt[PROMPT_MAX];
+    char *text = NULL;
+    while (!session_quit) {
+        if (!text)
+            make_prompt(prompt);
+        enum reading what = read_line(text ? "> " : prompt);
+        if (what == READ)
+            join(&text, typed);
+        if (what == READ_END)
+            break;
+        if (what == READ && text && !is_complete(text))
+            continue;
+        if (what == READ && text) {
+            char *line = strdup(text);
+            if (line)
+                remember(line);
+            free(line);
+            run_text(text);
+        }
+        free(text);
+        text = NULL;
+    }
+    free(text);
+}
+
+int shell_interact(void)
+{
+    rl_readline_name = "ringctl";
+    rl_catch_signals = 0;
+    shell_complete_begin();
+    shell_history_begin();
+    printf("ringctl %s: \"help\" lists the verbs, Tab completes, Ctrl-D "
+           "leaves; \"up 4\" starts a ring.\n",
+           GW_VERSION);
+    converse();
+    shell_history_end();
+    return told_to_end ? gw_err_exit(GW_EINTR) : 0;
+}

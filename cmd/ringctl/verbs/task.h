@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a ring or parameter servers are to do, as `up` and `train` take it: the
+ * words "train MODEL DATA" or "ops", and the options that go with them. What is
+ * not given has the ring's or the model's own default.
+ */
+#ifndef TASK_H
+#define TASK_H
+
+#include "common/command.h"
+#include "run/supervisor/supervisor.h"
+#include "run/until.h"
+
+#include <limits.h>
+
+/* Where the options of TASK_SPECS go. */
+extern struct work_options task_given;
+extern unsigned task_count;
+
+/* clang-format off */
+#define TASK_SPECS                                                             \
+    {"test", 't', OPTION_TEXT, &task_given.test, "FILE",                       \
+     "rows to judge the finished model by", NULL},                             \
+    {"epochs", 'E', OPTION_UNSIGNED, &task_given.epochs, "N",                  \
+     "times that each row is seen (a ring: 20)", NULL},                        \
+    {"batch", 'b', OPTION_UNSIGNED, &task_given.batch, "ROWS",                 \
+     "ring: rows of a member in a step (32); servers: of all", NULL},          \
+    {"lr", 0, OPTION_REAL, &task_given.rate, "RATE",                           \
+     "learning rate (a ring: 0.5)", NULL},                                     \
+    {"momentum", 0, OPTION_REAL, &task_given.momentum, "M",                    \
+     "share of the last step's velocity that is kept (a ring: 0.9)", NULL},    \
+    {"l2", 0, OPTION_REAL, &task_given.l2, "L",                                \
+     "weight decay (a ring: 1e-4)", NULL},                                     \
+    {"mode", 0, OPTION_TEXT, &task_given.mode, "MODE",                         \
+     "servers: bsp, ssp:S, asp or kofn:K (bsp), each with +drop or not", NULL},                        \
+    {"parts", 0, OPTION_UNSIGNED, &task_given.parts, "P",                      \
+     "servers: of a batch; 0: one a worker", NULL},                            \
+    {"set", 0, OPTION_TEXT, &task_given.settings, "NAME=VALUE,...",            \
+     "servers: more of the model, and switches", NULL},                        \
+    UNTIL_OPTION(task_given.until),                                            \
+    {"snapshot", 0, OPTION_TEXT, &task_given.snapshot, "DIR",                  \
+     "servers: written when the training is done", NULL},                      \
+    {"bytes", 0, OPTION_BYTES, &task_given.bytes, "SIZE",                      \
+     "ops: of each all-reduce", NULL},                                         \
+    {"count", 0, OPTION_UNSIGNED, &task_count, "K",                            \
+     "ops: how many; 0: until the run ends", NULL}
+/* clang-format on */
+
+/* For whom: for what both can be. */
+enum task_for { TASK_FOR_RING, TASK_FOR_SERVERS, TASK_FOR_EITHER };
+/* "lr DATA", "softmax DATA", "mf" or "ops" into *work, with the options. */
+GW_MUST_CHECK enum gw_err task_parse(enum task_for whom, int count,
+                                     char *const *words,
+                                     struct work_options *work,
+                                     struct gw_error *why);
+
+/* As seen from here, whole, whether it exists or not; NULL stays. */
+const char *task_path(const char *path, char out[PATH_MAX]);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * cut: a partition, nothing gets from one side to the other; and heal, which
+ * takes cuts away. What links do beside that stays: "link A B clear".
+ */
+#include "ringctl/ringctl.h"
+#include "target_request.h"
+#include "tell.h"
+
+static json_t *side_json(const struct cut *cut, unsigned side)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < cut->sides[side].count; i++)
+        json_array_append_new(list, target_json(cut->sides[side].targets[i]));
+    return list;
+}
+
+static int run_cut(int operand_count, char **operands)
+{
+    struct cut cut;
+    struct gw_error why;
+    if (cut_parse(operand_count, operands, &cut, &why))
+        return complain(&why);
+    return ask_and_tell(json_pack("{sssoso}", "verb", "cut", "left",
+                                  side_json(&cut, 0), "right",
+                                  side_json(&cut, 1)));
+}
+
+const struct command command_cut = {
+    .name = "cut",
+    .operands = "NODE,NODE...|NODE,NODE...",
+    .help = "part the nodes: nothing gets from one side to the other",
+    .examples = "ringctl cut '0,1|2,3'        quotes are for sh alone\n"
+                "ringctl cut 0,1 2,3,c0       c0 is a controller\n"
+                "ringctl heal\n",
+    .operands_min = 1,
+    .operands_max = 2,
+    .run = run_cut,
+};
+
+static int run_heal(int operand_count, char **operands)
+{
+    (void)operand_count;
+    (void)operands;
+    return ask_and_tell(json_pack("{ss}", "verb", "heal"));
+}
+
+const struct command command_heal = {
+    .name = "heal",
+    .help = "take all cuts away",
+    .examples = "ringctl heal\n",
+    .run = run_heal,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * down: ends a run, with all its processes. Its directory stays.
+ */
+#include "ringctl/ask.h"
+#include "ringctl/ringctl.h"
+#include "ringctl/runs.h"
+#include "ringctl/shell/session.h"
+#include "tell.h"
+
+#include <stdio.h>
+
+static bool all;
+
+static const struct option_spec options[] = {
+    {"all", 0, OPTION_FLAG, &all, NULL, "every run of this folder", NULL},
+    {0},
+};
+
+/* That the supervisor ends before we have its answer is as good as one. */
+static enum gw_err take_down(struct attach *attach, json_t **answer,
+                             struct gw_error *why)
+{
+    char run[64];
+    snprintf(run, sizeof run, "%s", attach_run(attach));
+    enum gw_err code = ask_at(attach, json_pack("{ss}", "verb", "down"),
+                              ask_timeout_ns(), answer, why);
+    if (code == GW_EUNREACH) {
+        *answer =
+            json_pack("{so}", "text", json_sprintf("run %s has ended", run));
+        code = GW_OK;
+    }
+    if (!code)
+        session_stopped(run);
+    return code;
+}
+
+/* Only those that live and are ringctl's to end; the names are told. */
+static int take_all_down(void)
+{
+    struct runs runs;
+    struct gw_error why;
+    json_t *gone = json_array();
+    char text[512] = "";
+    size_t used = 0;
+    int status = 0;
+    session_detach();
+    runs_list(&runs);
+    for (unsigned i = 0; i < runs.count && !status; i++) {
+        struct attach *attach;
+        json_t *answer;
+        if (attach_open(runs.names[i], &attach, &why))
+            continue;
+        enum gw_err code = take_down(attach, &answer, &why);
+        if (code == GW_ENOTSUP) {
+            progress("run %s stays: %s", runs.names[i], why.text);
+        } else if (code) {
+            status = complain(&why);
+        } else {
+            json_decref(answer);
+            json_array_append_new(gone, json_string(runs.names[i]));
+            if (used < sizeof text)
+                used += (size_t)snprintf(text + used, sizeof text - used, " %s",
+                                         runs.names[i]);
+        }
+        attach_close(&attach);
+    }
+    runs_fini(&runs);
+    if (!*text)
+        snprintf(text, sizeof text, " none was up");
+    json_t *answer =
+        json_pack("{sos{sO}}", "text", json_sprintf("down:%s", text), "data",
+                  "runs", gone);
+    status = status ? status : tell_answer("down", answer);
+    json_decref(answer);
+    json_decref(gone);
+    return status;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct attach *attach;
+    struct gw_error why;
+    json_t *answer;
+    (void)operand_count;
+    (void)operands;
+    if (all)
+        return take_all_down();
+    progress("taking it down");
+    if (session_attach(&attach, &why) || take_down(attach, &answer, &why))
+        return complain(&why);
+    int status = tell_answer("down", answer);
+    json_decref(answer);
+    return status;
+}
+
+const struct command command_down = {
+    .name = "down",
+    .help = "end the run and all its processes; its directory stays",
+    .examples = "ringctl down\n"
+                "ringctl down --run tiger\n"
+                "ringctl down --all\n",
+    .options = options,
+    .run = run,
+};

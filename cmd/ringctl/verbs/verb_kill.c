@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What can happen to a node, each as one word: kill, stop, pause, resume,
+ * restart, drain. They differ in what the supervisor does; here they are one.
+ */
+#include "common/command.h"
+#include "ringctl/ringctl.h"
+#include "target_request.h"
+#include "tell.h"
+
+json_t *target_json(struct target target)
+{
+    return json_pack("{sssi}", "role", role_name(target.role), "node",
+                     target.node);
+}
+
+/* For a leader the supervisor waits, if it must. */
+json_t *target_request(const char *verb, struct target target)
+{
+    json_t *request = json_pack("{sssssi}", "verb", verb, "role",
+                                role_name(target.role), "node", target.node);
+    if (target.node == TARGET_LEADER && common.timeout_ns)
+        json_object_set_new(request, "timeout_ns",
+                            json_integer((json_int_t)common.timeout_ns));
+    return request;
+}
+
+static int run(const char *verb, int operand_count, char **operands)
+{
+    struct target target;
+    struct gw_error why;
+    if (target_parse_words(operand_count, operands, &target, &why))
+        return complain(&why);
+    return ask_and_tell(target_request(verb, target));
+}
+
+static int run_kill(int operand_count, char **operands)
+{
+    return run("kill", operand_count, operands);
+}
+
+static int run_stop(int operand_count, char **operands)
+{
+    return run("stop", operand_count, operands);
+}
+
+static int run_pause(int operand_count, char **operands)
+{
+    return run("pause", operand_count, operands);
+}
+
+static int run_resume(int operand_count, char **operands)
+{
+    return run("resume", operand_count, operands);
+}
+
+static int run_restart(int operand_count, char **operands)
+{
+    return run("restart", operand_count, operands);
+}
+
+static int run_drain(int operand_count, char **operands)
+{
+    return run("drain", operand_count, operands);
+}
+
+#define NODE_COMMAND(word, does, tries)                                        \
+    const struct command command_##word = {                                    \
+        .name = #word,                                                         \
+        .operands = "[worker|server|controller] NODE|leader",                  \
+        .help = does,                                                          \
+        .examples = tries,                                                     \
+        .operands_min = 1,                                                     \
+        .operands_max = 2,                                                     \
+        .run = run_##word,                                                     \
+    }
+
+NODE_COMMAND(kill, "end a node's process at once (SIGKILL)",
+             "ringctl kill 2\n"
+             "ringctl kill leader         whichever controller leads\n"
+             "ringctl kill controller 1   or c1\n"
+             "ringctl kill server 0       or s0\n");
+NODE_COMMAND(stop, "let a node leave politely: after the op under way",
+             "ringctl stop 2\n");
+NODE_COMMAND(pause,
+             "freeze a node's process (SIGSTOP): a hang, seen from others",
+             "ringctl pause 2\n"
+             "ringctl resume 2\n");
+NODE_COMMAND(resume, "let a paused node go on (SIGCONT)", "ringctl resume 2\n");
+NODE_COMMAND(restart, "start a node that has ended anew, or end and start one",
+             "ringctl restart 2\n");
+NODE_COMMAND(drain, "let a node hand over what it holds, then leave",
+             "ringctl drain 2\n");

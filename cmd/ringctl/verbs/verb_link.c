@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * link: what the way from one node to another does to all that takes it. It is
+ * the link's, so a node that is restarted finds it again. Only what is said
+ * changes; without words it is shown.
+ */
+#include "common/output.h"
+#include "ringctl/ask.h"
+#include "ringctl/ringctl.h"
+#include "run/link_words.h"
+#include "target_request.h"
+#include "tell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool both;
+
+static const struct option_spec options[] = {
+    {"both", 'b', OPTION_FLAG, &both, NULL, "the way back, too", NULL},
+    {0},
+};
+
+static void print_sentence(const char *from, const char *to, const json_t *rule)
+{
+    char text[160];
+    link_words_print(rule, text, sizeof text);
+    printf("link %s>%s: %s\n", from, to, text);
+}
+
+static int print_csv(int from, int to, const json_t *rule)
+{
+    static const struct field fields[] = {
+        {"from", NULL, FIELD_INTEGER, 0, false},
+        {"to", NULL, FIELD_INTEGER, 0, false},
+        {"delay_us", NULL, FIELD_INTEGER, 0, false},
+        {"jitter_us", NULL, FIELD_INTEGER, 0, false},
+        {"rate", NULL, FIELD_INTEGER, 0, false},
+        {"loss_ppm", NULL, FIELD_INTEGER, 0, false},
+        {"down", NULL, FIELD_BOOL, 0, false},
+    };
+    const union value values[] = {
+        {.integer = from},
+        {.integer = to},
+        {.integer = integer_of(rule, "delay_us", 0)},
+        {.integer = integer_of(rule, "jitter_us", 0)},
+        {.integer = integer_of(rule, "rate", 0)},
+        {.integer = integer_of(rule, "loss_ppm", 0)},
+        {.boolean = integer_of(rule, "down", 0) != 0},
+    };
+    struct gw_error why;
+    if (output_record("ringctl link", common.output, fields, values, 7, NULL,
+                      false, &why))
+        return complain(&why);
+    return 0;
+}
+
+/* The rule of a link in a status, or an empty one. */
+static json_t *find_rule(const json_t *status, int from, int to)
+{
+    size_t i;
+    json_t *rule;
+    json_array_foreach(json_object_get(status, "links"), i,
+                       rule) if (integer_of(rule, "from", -1) == from &&
+                                 integer_of(rule, "to", -1) ==
+                                     to) return json_incref(rule);
+    return json_pack("{sisi}", "from", from, "to", to);
+}
+
+static int show(const struct target *ends, char **names)
+{
+    struct gw_error why;
+    json_t *status;
+    int result = 0;
+    if (ask_data("status", &status, &why))
+        return complain(&why);
+    int from = target_number(ends[0]), to = target_number(ends[1]);
+    json_t *rule = find_rule(status, from, to);
+    if (tells_objects())
+        result = tell_object("link", rule);
+    else if (strcmp(common.output, "csv") == 0)
+        result = print_csv(from, to, rule);
+    else
+        print_sentence(names[0], names[1], rule);
+    json_decref(rule);
+    json_decref(status);
+    return result;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct target ends[2];
+    struct gw_error why;
+    json_t *request;
+    for (int i = 0; i < 2; i++)
+        if (target_parse(operands[i], &ends[i], &why))
+            return complain(&why);
+    if (ends[0].node == TARGET_LEADER || ends[1].node == TARGET_LEADER)
+        return complain_with(GW_EINVAL,
+                             "link: which controller? Links have names such as "
+                             "c0; who leads changes");
+    if (ends[0].role == ends[1].role && ends[0].node == ends[1].node)
+        return complain_with(GW_EINVAL, "link: %s has no link to itself",
+                             operands[0]);
+    if (operand_count == 2)
+        return show(ends, operands);
+    if (link_words_parse(operand_count - 2, operands + 2, &request, &why))
+        return complain(&why);
+    json_object_set_new(request, "verb", json_string("link"));
+    json_object_set_new(request, "from", target_json(ends[0]));
+    json_object_set_new(request, "to", target_json(ends[1]));
+    json_object_set_new(request, "both", json_boolean(both));
+    return ask_and_tell(request);
+}
+
+const struct command command_link = {
+    .name = "link",
+    .operands = "FROM TO [delay TIME] [jitter TIME] [rate SIZE] [loss PERCENT] "
+                "[down|up|clear]",
+    .help = "set what a link does: delay, jitter, rate, loss, down",
+    .examples = "ringctl link 0 1 delay 5ms jitter 1ms\n"
+                "ringctl link 0 1 rate 100M loss 1% --both\n"
+                "ringctl link s0 w1 loss 5%        a server and a worker\n"
+                "ringctl link 0 1 clear\n"
+                "ringctl link 0 1              what it does now\n",
+    .options = options,
+    .operands_min = 2,
+    .operands_max = 12,
+    .run = run,
+};

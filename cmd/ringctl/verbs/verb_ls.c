@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * ls: the runs of this folder. Those that live are asked; of the others their
+ * directories tell.
+ */
+#include "common/output.h"
+#include "ringctl/ask.h"
+#include "ringctl/ringctl.h"
+#include "ringctl/runs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a living run says of itself, else what is left of it; or NULL. */
+static json_t *find_status(const char *name, bool *lives)
+{
+    struct attach *attach;
+    struct gw_error why;
+    json_t *answer = NULL, *status = NULL;
+    *lives = attach_open(name, &attach, &why) == GW_OK;
+    if (!*lives)
+        return runs_read(name, "summary.json");
+    if (!ask_at(attach, json_pack("{ss}", "verb", "status"), ask_timeout_ns(),
+                &answer, &why))
+        status = json_incref(json_object_get(answer, "data"));
+    json_decref(answer);
+    attach_close(&attach);
+    return status;
+}
+
+static const struct field fields[] = {
+    {"run", NULL, FIELD_TEXT, 0, false},
+    {"state", NULL, FIELD_TEXT, 0, false},
+    {"alive", NULL, FIELD_INTEGER, 0, false},
+    {"epoch", NULL, FIELD_INTEGER, 0, false},
+    {"step", NULL, FIELD_INTEGER, 0, false},
+    {"loss", NULL, FIELD_REAL, 4, false},
+    {"command", NULL, FIELD_TEXT, 0, false},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static void print_row(struct output *output, const char *name)
+{
+    bool lives;
+    json_t *status = find_status(name, &lives);
+    json_t *start = runs_read(name, "run.json");
+    const union value row[FIELDS] = {
+        {.text = name},
+        {.text = lives ? text_of(status, "state", "?") : "ended"},
+        {.integer = lives ? integer_of(status, "alive", 0) : 0},
+        {.integer = integer_of(status, "epoch", 0)},
+        {.integer = integer_of(status, "step", 0)},
+        {.real = real_of(status, "loss")},
+        {.text = text_of(start, "command", NULL)},
+    };
+    output_row(output, row);
+    json_decref(status);
+    json_decref(start);
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct output *output;
+    struct runs runs;
+    (void)operand_count;
+    (void)operands;
+    if (output_begin("ringctl ls", common.output, fields, FIELDS, &output,
+                     &why))
+        return complain(&why);
+    output_collect(output);
+    runs_list(&runs);
+    for (unsigned i = 0; i < runs.count && !interrupted; i++)
+        print_row(output, runs.names[i]);
+    if (runs.count == 0 && strcmp(common.output, "table") == 0)
+        fprintf(stderr, "no runs yet: ringctl up 4 starts one\n");
+    runs_fini(&runs);
+    output_end(&output, NULL, interrupted != 0);
+    return interrupted ? gw_err_exit(GW_EINTR) : 0;
+}
+
+const struct command command_ls = {
+    .name = "ls",
+    .help = "list the runs: those that live, and those that have ended",
+    .examples = "ringctl ls\n",
+    .run = run,
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Slowness to order: slow makes one node compute longer (a straggler), pace
+ * makes every chunk of all travel longer (slow motion, for the eye).
+ */
+#include "ringctl/ringctl.h"
+#include "target_request.h"
+#include "tell.h"
+
+#include <string.h>
+
+/* Asks with the time that `text` says, "20ms" or "off", as "ns". Steals
+ * `request`. */
+static int ask_with_time(json_t *request, const char *text)
+{
+    struct gw_error why;
+    uint64_t ns = 0;
+    if (strcmp(text, "off") != 0 && gw_parse_duration(text, &ns, &why)) {
+        json_decref(request);
+        gw_wrap(&why, why.code, "a time or off");
+        return complain(&why);
+    }
+    json_object_set_new(request, "ns", json_integer((json_int_t)ns));
+    return ask_and_tell(request);
+}
+
+static int run_slow(int operand_count, char **operands)
+{
+    struct target target;
+    struct gw_error why;
+    if (target_parse_words(operand_count - 1, operands, &target, &why))
+        return complain(&why);
+    return ask_with_time(target_request("slow", target),
+                         operands[operand_count - 1]);
+}
+
+const struct command command_slow = {
+    .name = "slow",
+    .operands = "[worker|server] NODE TIME|off",
+    .help = "make a node take so much longer for a step; a server: a message",
+    .examples = "ringctl slow 2 20ms\n"
+                "ringctl slow 2 off\n",
+    .operands_min = 2,
+    .operands_max = 3,
+    .run = run_slow,
+};
+
+static int run_pace(int operand_count, char **operands)
+{
+    (void)operand_count;
+    return ask_with_time(json_pack("{ss}", "verb", "pace"), operands[0]);
+}
+
+const struct command command_pace = {
+    .name = "pace",
+    .operands = "TIME|off",
+    .help = "slow motion: every chunk takes so long",
+    .examples = "ringctl pace 200ms\n"
+                "ringctl pace off\n",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run_pace,
+};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * snapshot and mode: what one worker sees to, between two of its units, while
+ * all go on: that parameter servers write what they hold; that workers wait for
+ * each other in another way.
+ */
+#include "ringctl/ringctl.h"
+#include "task.h"
+#include "tell.h"
+
+#include <gradwire/ps.h>
+
+/* With as much patience as was given. */
+static int ask_patiently(json_t *request)
+{
+    if (request && common.timeout_ns)
+        json_object_set_new(request, "timeout_ns",
+                            json_integer((json_int_t)common.timeout_ns));
+    return ask_and_tell(request);
+}
+
+static int run(int operand_count, char **operands)
+{
+    char path[PATH_MAX];
+    (void)operand_count;
+    return ask_patiently(json_pack("{ssss}", "verb", "snapshot", "directory",
+                                   task_path(operands[0], path)));
+}
+
+const struct command command_snapshot = {
+    .name = "snapshot",
+    .operands = "DIR",
+    .help = "parameter servers write what they hold; up --restore DIR reads it",
+    .examples = "ringctl snapshot here\n"
+                "ringctl up --servers 2 --restore here train lr heart_scale\n",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};
+
+static int run_mode(int operand_count, char **operands)
+{
+    struct gw_ps_mode mode;
+    struct gw_error why;
+    (void)operand_count;
+    if (gw_ps_mode_parse(operands[0], &mode, &why))
+        return complain(&why);
+    return ask_patiently(
+        json_pack("{ssss}", "verb", "mode", "mode", operands[0]));
+}
+
+const struct command command_mode = {
+    .name = "mode",
+    .operands = "bsp|ssp:S|asp|kofn:K[+drop]",
+    .help = "parameter servers: whom a worker waits for, from the next unit on",
+    .examples = "ringctl mode ssp:2\n",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run_mode,
+};

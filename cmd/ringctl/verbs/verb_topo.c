@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * topo: lays a topology over the links of a run: of each link the delay and the
+ * rate become those of the way between its two nodes. Jitter, loss and cuts
+ * stay as they are. `up --topo` does the same from the beginning.
+ */
+#include "ringctl/ringctl.h"
+#include "task.h"
+#include "tell.h"
+
+static int run(int operand_count, char **operands)
+{
+    char whole[PATH_MAX];
+    (void)operand_count;
+    return ask_and_tell(json_pack("{ssss}", "verb", "topo", "file",
+                                  task_path(operands[0], whole)));
+}
+
+const struct command command_topo = {
+    .name = "topo",
+    .operands = "FILE",
+    .help = "links get the delays and rates of a topology",
+    .examples = "ringctl topo racks.topo\n"
+                "ringctl up 8 --topo racks.topo\n",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};

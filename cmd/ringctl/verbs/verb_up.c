@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * up: starts a run, of a ring or of parameter servers. Typed alone it leaves
+ * the run in the background and says how to go on; in a script or shell the run
+ * ends with it, unless it is kept.
+ */
+#include "common/key.h"
+#include "ringctl/ask.h"
+#include "ringctl/ringctl.h"
+#include "ringctl/shell/session.h"
+#include "task.h"
+#include "tell.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS_DEFAULT = 4 };
+
+static const char *name, *wire = "shm";
+static unsigned controllers = 1, workers, servers, replicas, slots;
+static const char *restore, *topo, *placement, *slot_weights;
+static const char *suspicion;
+static uint64_t pace_ns;
+static bool keep;
+
+static const struct option_spec options[] = {
+    {"name", 0, OPTION_TEXT, &name, "NAME",
+     "of the run (default: --run, else a word that is free)", NULL},
+    {"controllers", 0, OPTION_UNSIGNED, &controllers, "1|3|5",
+     "1 lives in the supervisor, 3 and 5 are processes", "1|3|5"},
+    {"servers", 0, OPTION_COUNT, &servers, "S",
+     "parameter servers instead of a ring", NULL},
+    {"workers", 0, OPTION_COUNT, &workers, "W",
+     "the same as N, beside --servers", NULL},
+    {"replicas", 0, OPTION_COUNT, &replicas, "R",
+     "servers: of each slot (3, or as many as there are)", NULL},
+    {"slots", 0, OPTION_COUNT, &slots, "K", "servers: how many (64)", NULL},
+    {"restore", 0, OPTION_TEXT, &restore, "DIR",
+     "servers: begin from a snapshot", NULL},
+    {"placement", 0, OPTION_TEXT, &placement, "count|load|FILE.so",
+     "servers: slots are spread by count, by measured load, or by a plug-in",
+     "count|load"},
+    {"weights", 0, OPTION_TEXT, &slot_weights, "FILE",
+     "for a plug-in: a number a slot (default: all weigh the same)", NULL},
+    {"topo", 0, OPTION_TEXT, &topo, "FILE",
+     "links have the delays and rates of this topology", NULL},
+    {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
+     "members of the ring suspect by this plug-in", NULL},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
+     "shm|ipc|tcp"},
+    KEY_OPTION,
+    {"pace", 0, OPTION_DURATION, &pace_ns, "TIME",
+     "slow motion from the beginning", NULL},
+    {"keep", 0, OPTION_FLAG, &keep, NULL,
+     "the run outlives the script or shell", NULL},
+    TASK_SPECS,
+    {0},
+};
+
+static enum gw_err parse_ranks(const char *word, unsigned *ranks,
+                               struct gw_error *why)
+{
+    char *end;
+    unsigned long count = strtoul(word, &end, 10);
+    if (*end || count < 1 || count > RUN_RANKS_MAX)
+        return gw_fail(why, GW_EINVAL, "up: 1 to %d nodes, not \"%.40s\"",
+                       RUN_RANKS_MAX, word);
+    *ranks = (unsigned)count;
+    return GW_OK;
+}
+
+/* [N] [train MODEL DATA | ops] */
+static enum gw_err parse(int count, char **words, struct run_options *run,
+                         struct gw_error *why)
+{
+    if (count > 0 && isdigit((unsigned char)*words[0])) {
+        if (parse_ranks(words[0], &run->ranks, why))
+            return why->code;
+        count--;
+        words++;
+    }
+    const enum task_for whom = run->servers ? TASK_FOR_SERVERS : TASK_FOR_RING;
+    run->work = task_given;
+    if (count == 0)
+        return GW_OK;
+    bool trains = strcmp(words[0], "train") == 0;
+    if (!trains && strcmp(words[0], "ops") != 0)
+        return gw_fail(why, GW_EINVAL,
+                       "up: \"%.40s\" is neither a number of nodes nor train "
+                       "nor ops",
+                       words[0]);
+    return task_parse(whom, count - trains, words + trains, &run->work, why);
+}
+
+/* "run tiger is up: ring 0 1 2 3, epoch 1", or "3 servers, 4 workers" */
+static void describe(const json_t *status, const char *run, char *out,
+                     size_t room)
+{
+    const char *policy = text_of(status, "placement", "count");
+    bool by_count = strcmp(policy, "count") == 0;
+    if (json_object_get(status, "slots")) {
+        int64_t s = integer_of(status, "servers", 0);
+        int64_t w = integer_of(status, "workers", 0);
+        int64_t r = integer_of(status, "replicas", 0);
+        snprintf(out, room,
+                 "run %s is up: %" PRId64 " server%s, %" PRId64
+                 " worker%s, %" PRId64 " replica%s, epoch %" PRId64 "%s%s",
+                 run, s, s == 1 ? "" : "s", w, w == 1 ? "" : "s", r,
+                 r == 1 ? "" : "s", integer_of(status, "epoch", 0),
+                 by_count ? "" : ", placement ", by_count ? "" : policy);
+        return;
+    }
+    size_t i, used = (size_t)snprintf(out, room, "run %s is up: ring", run);
+    json_t *node;
+    json_array_foreach(json_object_get(status, "ring"), i,
+                       node) if (used < room) used +=
+        (size_t)snprintf(out + used, room - used, " %d",
+                         (int)json_integer_value(node));
+    if (used < room)
+        snprintf(out + used, room - used, ", epoch %" PRId64,
+                 integer_of(status, "epoch", 0));
+}
+
+/* ", topology racks" */
+static void describe_topology(const json_t *status, char *out, size_t room)
+{
+    const char *topology = text_of(status, "topology", "");
+    size_t used = strlen(out);
+    if (*topology)
+        snprintf(out + used, room - used, ", topology %s", topology);
+}
+
+static int tell(const char *run, uint64_t seed)
+{
+    char text[512];
+    struct gw_error why;
+    json_t *status;
+    if (ask_data("status", &status, &why))
+        return complain(&why);
+    describe(status, run, text, sizeof text);
+    describe_topology(status, text, sizeof text);
+    json_t *answer = json_pack("{sssIs{sssI}}", "text", text, "epoch",
+                               (json_int_t)integer_of(status, "epoch", 0),
+                               "data", "run", run, "seed", (json_int_t)seed);
+    int result = tell_answer("up", answer);
+    json_decref(answer);
+    json_decref(status);
+    return result;
+}
+
+/* Members open it, who are elsewhere: by its whole path. What is wrong with it
+ * is said before anything starts. */
+static enum gw_err find_suspicion(char path[PATH_MAX], struct gw_error *why)
+{
+    struct gw_plugin *plugin;
+    if (!suspicion)
+        return GW_OK;
+    enum gw_err err =
+        gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &plugin, why);
+    gw_plugin_close(&plugin);
+    if (!err && !realpath(suspicion, path))
+        err = gw_fail_errno(why, "%.200s", suspicion);
+    return err;
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    char policy[PATH_MAX];
+    if (find_suspicion(policy, &why))
+        return complain(&why);
+    struct run_options run = {.name = name ? name : session_run_named(),
+                              .ranks = workers ? workers : RANKS_DEFAULT,
+                              .controllers = controllers,
+                              .wire = wire,
+                              .seed = common.seed,
+                              .pace_ns = pace_ns,
+                              .command = session_typed(),
+                              .servers = servers,
+                              .replicas = replicas,
+                              .slots = slots,
+                              .restore = restore,
+                              .placement = placement,
+                              .slot_weights = slot_weights,
+                              .topo = topo,
+                              .suspicion = suspicion ? policy : NULL,
+                              .work = work_defaults};
+    if (controllers != 1 && controllers != 3 && controllers != 5)
+        return complain_with(GW_EINVAL, "--controllers is 1, 3 or 5, not %u",
+                             controllers);
+    if (parse(operand_count, operands, &run, &why))
+        return complain(&why);
+    if (workers && run.ranks != workers)
+        return complain_with(GW_EINVAL, "up: %u workers, or --workers %u?",
+                             run.ranks, workers);
+    if (servers && replicas > servers)
+        return complain_with(GW_EINVAL, "%u replicas need as many servers",
+                             replicas);
+    progress("starting %u nodes", run.ranks + run.servers);
+    if (supervisor_start(&run, &why))
+        return complain(&why);
+    session_started(run.run, keep);
+    int status = tell(run.run, run.seed);
+    fflush(stdout);
+    if (!session_lasts() && !status)
+        fprintf(stderr,
+                "It goes on in the background: ringctl status, ringtop, "
+                "ringctl down\n");
+    return status;
+}
+
+const struct command command_up = {
+    .name = "up",
+    .operands = "[N] [train MODEL [NET] [DATA] | ops]",
+    .help = "start a ring of N nodes (4), or parameter servers and N workers",
+    .examples = "ringctl up 4\n"
+                "ringctl up 4 train lr heart_scale --epochs 50\n"
+                "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n"
+                "ringctl up --servers 3 --workers 4 --mode ssp:2 train mf\n"
+                "ringctl up 8 --topo racks.topo ops\n"
+                "ringctl up 4 --suspicion ./mine.so ops\n",
+    .options = options,
+    .operands_max = 5,
+    .run = run,
+};

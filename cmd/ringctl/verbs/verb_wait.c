@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * wait and expect: scripts wait for what can be observed, so they never sleep.
+ * The condition is read here first, so that a slip is told with its column even
+ * when no run is there; the supervisor judges it, at every change.
+ */
+#include "ringctl/ask.h"
+#include "ringctl/ringctl.h"
+#include "run/condition.h"
+#include "tell.h"
+
+#include <stdio.h>
+
+enum { TEXT_MAX = 512 };
+
+/* The operands with blanks between them are the condition. NULL: it is none,
+ * which was complained of; then *status is the exit status. */
+static json_t *condition_request(const char *verb, int count, char **words,
+                                 int *status)
+{
+    char text[TEXT_MAX];
+    struct condition *condition;
+    struct gw_error why;
+    size_t used = 0;
+    for (int i = 0; i < count && used < TEXT_MAX; i++)
+        used += (size_t)snprintf(text + used, TEXT_MAX - used, "%s%s",
+                                 i ? " " : "", words[i]);
+    enum gw_err code =
+        used < TEXT_MAX ? condition_parse(text, &condition, &why)
+                        : gw_fail(&why, GW_EINVAL, "the condition is too long");
+    if (code) {
+        *status = complain(&why);
+        return NULL;
+    }
+    condition_destroy(&condition);
+    json_t *request = json_pack("{ssss}", "verb", verb, "condition", text);
+    if (!request)
+        *status = complain_with(GW_EINVAL, "the condition is no UTF-8");
+    return request;
+}
+
+/* It is the supervisor's part to give up, and to say what is there. */
+static int wait_for(json_t *request, const char *text)
+{
+    struct gw_error why;
+    json_t *answer;
+    enum gw_err code = ask(json_incref(request), 0, &answer, &why);
+    if (code == GW_EINTR)
+        return complain_with(GW_EINTR, "wait: interrupted before %s", text);
+    if (code)
+        return complain(&why);
+    int status = tell_answer("wait", answer);
+    json_decref(answer);
+    return status;
+}
+
+static int run_wait(int operand_count, char **operands)
+{
+    int status;
+    json_t *request =
+        condition_request("wait", operand_count, operands, &status);
+    if (!request)
+        return status;
+    const char *text = json_string_value(json_object_get(request, "condition"));
+    progress("waiting until %s (Ctrl-C ends the wait, not the run)", text);
+    json_object_set_new(request, "timeout_ns",
+                        json_integer((json_int_t)common.timeout_ns));
+    status = wait_for(request, text);
+    json_decref(request);
+    return status;
+}
+
+const struct command command_wait = {
+    .name = "wait",
+    .operands = "COND",
+    .help = "wait until a condition holds; --timeout TIME gives up with 124",
+    .examples = "ringctl wait 'epoch>=2 && alive==4' --timeout 30s\n"
+                "ringctl wait done\n",
+    .operands_min = 1,
+    .operands_max = 64,
+    .run = run_wait,
+};
+
+static int run_expect(int operand_count, char **operands)
+{
+    int status;
+    json_t *request =
+        condition_request("expect", operand_count, operands, &status);
+    return request ? ask_and_tell(request) : status;
+}
+
+const struct command command_expect = {
+    .name = "expect",
+    .operands = "COND",
+    .help = "fail with status 1 unless a condition holds now",
+    .examples = "ringctl expect 'lost==0 && doubled==0'\n",
+    .operands_min = 1,
+    .operands_max = 64,
+    .run = run_expect,
+};

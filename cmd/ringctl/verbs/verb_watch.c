@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * watch: the live view when there is a terminal, else a line for every change:
+ * members, epochs, decisions, and each second how far it is.
+ */
+#include "event_text.h"
+#include "ringctl/ask.h"
+#include "ringctl/ringctl.h"
+#include "ringctl/shell/session.h"
+#include "view_run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t for_ns, every_ns = 1000000000;
+static bool plain;
+
+static const struct option_spec options[] = {
+    {"for", 0, OPTION_DURATION, &for_ns, "TIME", "end after so long", NULL},
+    {"every", 0, OPTION_DURATION, &every_ns, "TIME",
+     "plain lines: how often to say how far it is", NULL},
+    {"plain", 0, OPTION_FLAG, &plain, NULL, "lines, also on a terminal", NULL},
+    {0},
+};
+
+static bool on_terminal(void)
+{
+    const char *kind = getenv("TERM");
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && kind && *kind &&
+           strcmp(kind, "dumb") != 0;
+}
+
+/* ---- plain lines ---- */
+
+struct lines {
+    struct attach *attach;
+    uint64_t begin_ns, end_ns, next_ns;
+};
+
+static void say(const struct lines *l, const char *text)
+{
+    printf("%8.3f  %s\n", (double)(gw_now_ns() - l->begin_ns) / 1e9, text);
+    fflush(stdout);
+}
+
+/* "training: step 812, loss 0.3312, 4 alive, epoch 3" */
+static enum gw_err say_status(struct lines *l, struct gw_error *why)
+{
+    char text[256], loss[48] = "";
+    json_t *answer;
+    enum gw_err code = ask_at(l->attach, json_pack("{ss}", "verb", "status"),
+                              ask_timeout_ns(), &answer, why);
+    if (code)
+        return code;
+    const json_t *s = json_object_get(answer, "data");
+    if (!isnan(real_of(s, "loss")))
+        snprintf(loss, sizeof loss, ", loss %.6g", real_of(s, "loss"));
+    snprintf(text, sizeof text,
+             "%s: step %" PRId64 "%s, %" PRId64 " alive, epoch %" PRId64,
+             text_of(s, "state", "?"), integer_of(s, "step", 0), loss,
+             integer_of(s, "alive", 0), integer_of(s, "epoch", 0));
+    say(l, text);
+    json_decref(answer);
+    l->next_ns += every_ns;
+    return GW_OK;
+}
+
+/* GW_PENDING: the time of --for is over. */
+static enum gw_err step(struct lines *l, struct gw_error *why)
+{
+    struct gw_event event;
+    char text[256];
+    uint64_t until = l->next_ns < l->end_ns ? l->next_ns : l->end_ns;
+    enum gw_err code = attach_event(l->attach, until, &event, why);
+    if (code == GW_OK && event_is_change(&event)) {
+        event_text(&event, text, sizeof text);
+        say(l, text);
+    }
+    if (code != GW_OK && code != GW_PENDING)
+        return code;
+    if (interrupted)
+        return gw_fail(why, GW_EINTR, "interrupted");
+    if (gw_now_ns() >= l->end_ns)
+        return GW_PENDING;
+    return gw_now_ns() >= l->next_ns ? say_status(l, why) : GW_OK;
+}
+
+static int watch_lines(void)
+{
+    struct gw_error why;
+    uint64_t now_ns = gw_now_ns();
+    struct lines l = {.begin_ns = now_ns,
+                      .next_ns = now_ns,
+                      .end_ns = for_ns ? now_ns + for_ns : UINT64_MAX};
+    enum gw_err code = attach_open(session_run(), &l.attach, &why);
+    if (!code)
+        code = attach_listen(l.attach, false, &why);
+    while (!code)
+        code = step(&l, &why);
+    bool ended = code == GW_ECLOSED || (code == GW_EUNREACH && l.attach);
+    if (ended)
+        say(&l, "the run has ended");
+    attach_close(&l.attach);
+    return ended || code == GW_PENDING ? 0 : complain(&why);
+}
+
+/* ---- */
+
+static int run(int operand_count, char **operands)
+{
+    struct attach *attach;
+    struct gw_error why;
+    (void)operand_count;
+    (void)operands;
+    if (every_ns == 0)
+        return complain_with(GW_EINVAL, "--every is above 0");
+    if (strcmp(common.output, "table") != 0)
+        return complain_with(GW_ENOTSUP, "watch is for people; programs take "
+                                         "events --follow -o jsonl");
+    if (plain || for_ns || !on_terminal())
+        return watch_lines();
+    if (session_attach(&attach, &why))
+        return complain(&why);
+    char name[64], tool[] = "ringtop", option[] = "--run";
+    snprintf(name, sizeof name, "%s", attach_run(attach));
+    return view_run((char *[]){tool, option, name, NULL});
+}
+
+const struct command command_watch = {
+    .name = "watch",
+    .help = "the live view (ringtop); without a terminal a line a change",
+    .examples = "ringctl watch\n"
+                "ringctl watch --for 5s\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the links of a run do: a rule for each from each node to each other,
+ * workers and controllers alike. They belong to the links, so a process that is
+ * started anew gets them with its birth. Pure.
+ */
+#ifndef SUPERVISOR_LINKS_H
+#define SUPERVISOR_LINKS_H
+
+#include "run/node/post.h"
+
+#include <jansson.h>
+
+struct links {
+    struct gw_ring_link rules[GW_RING_NODES][GW_RING_NODES]; /* from, to */
+};
+
+bool link_is_quiet(const struct gw_ring_link *link);
+/* Sets what the request names: delay_us, jitter_us, rate, loss_ppm, down.
+ * GW_EINVAL: a value that cannot be; nothing is changed. */
+GW_MUST_CHECK enum gw_err link_change(struct gw_ring_link *link,
+                                      const json_t *request,
+                                      struct gw_error *why);
+json_t *link_json(const struct gw_ring_link *link);
+
+/* Takes down every link between the sides (bits of nodes), both ways. */
+void links_cut(struct links *links, uint64_t left, uint64_t right);
+/* Takes every link up again; how many were down. Delays, rates and losses
+ * stay. */
+unsigned links_heal(struct links *links);
+/* Of those that a node receives by, and whom it cannot reach. */
+void links_orders(const struct links *links, unsigned node,
+                  struct orders *orders);
+/* All that do something: [{"from", "to", "delay_us", ...}]. */
+json_t *links_json(const struct links *links);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The verbs about links. A rule is kept here and obeyed by the process at the
+ * link's receiving end (between controllers also at the sending end, for their
+ * log goes over sockets of its own).
+ */
+#include "supervisor_parts.h"
+
+#include "run/link_words.h"
+
+#include <string.h>
+
+static void answer(const struct request *request, json_t *data,
+                   const char *what)
+{
+    serve_answer(request->run, &request->asker, GW_OK, data, "%s: epoch %llu",
+                 what, (unsigned long long)request->run->news.view.epoch);
+}
+
+/* ---- link ---- */
+
+void verb_link(const struct request *request)
+{
+    struct run *run = request->run;
+    struct gw_error why;
+    char text[SENTENCE_MAX], rule[160], a[32], b[32];
+    bool both = json_is_true(json_object_get(request->json, "both"));
+    const struct child *from =
+        child_named(run, json_object_get(request->json, "from"), &why);
+    const struct child *to =
+        from ? child_named(run, json_object_get(request->json, "to"), &why)
+             : NULL;
+    if (!to) {
+        refuse(request, why.code, "%s", why.text);
+        return;
+    }
+    if (from == to) {
+        refuse(request, GW_EINVAL, "%s has no link to itself",
+               child_name(from, a));
+        return;
+    }
+    struct gw_ring_link *there = &run->links.rules[from->node][to->node];
+    if (link_change(there, request->json, &why)) {
+        refuse(request, why.code, "%s", why.text);
+        return;
+    }
+    if (both)
+        run->links.rules[to->node][from->node] = *there;
+    children_order(run);
+    json_t *data = link_json(there);
+    link_words_print(data, rule, sizeof rule);
+    snprintf(text, sizeof text, "the link %s%s%s was set: %s",
+             child_short(from, a), both ? "<>" : ">", child_short(to, b), rule);
+    answer(request, data, text);
+}
+
+/* ---- cut and heal ---- */
+
+static enum gw_err read_side(struct run *run, const json_t *list,
+                             uint64_t *side, struct gw_error *why)
+{
+    size_t i;
+    json_t *name;
+    if (json_array_size(list) == 0)
+        return gw_fail(why, GW_EINVAL, "a cut has two sides: left and right");
+    json_array_foreach(list, i, name)
+    {
+        const struct child *child = child_named(run, name, why);
+        if (!child)
+            return why->code;
+        *side |= (uint64_t)1 << child->node;
+    }
+    return GW_OK;
+}
+
+static unsigned members_of(uint64_t nodes)
+{
+    uint64_t members = ((uint64_t)1 << OBSERVER_NODE) - 1;
+    return (unsigned)__builtin_popcountll(nodes & members);
+}
+
+/* Controllers that are on no side stand where more nodes are; with equal sides
+ * on the right. */
+static void place_controllers(const struct run *run, uint64_t *left,
+                              uint64_t *right)
+{
+    unsigned count = controllers_all(run);
+    uint64_t *larger = members_of(*left) > members_of(*right) ? left : right;
+    for (unsigned c = 0; c < count; c++) {
+        uint64_t bit = (uint64_t)1 << (CONTROLLER_NODE - c);
+        if (!((*left | *right) & bit))
+            *larger |= bit;
+    }
+}
+
+static void describe(struct run *run, uint64_t side, char *out, size_t room)
+{
+    size_t used = 0;
+    *out = 0;
+    for (unsigned n = 0; n < GW_RING_NODES && used < room; n++) {
+        const char *gap = used ? " " : "";
+        char name[32];
+        const struct child *child = child_of_node(run, n);
+        if (!(side >> n & 1))
+            continue;
+        if (n > OBSERVER_NODE)
+            snprintf(name, sizeof name, "c%u", CONTROLLER_NODE - n);
+        else if (child)
+            child_short(child, name);
+        used += (size_t)snprintf(out + used, room - used, "%s%s", gap, name);
+    }
+}
+
+static void mark_trouble(struct run *run, uint64_t nodes)
+{
+    for (unsigned n = 0; n < OBSERVER_NODE; n++) {
+        struct child *child = child_of_node(run, n);
+        if (nodes >> n & 1 && child)
+            child->trouble_ns = gw_now_ns();
+    }
+}
+
+void verb_cut(const struct request *request)
+{
+    struct run *run = request->run;
+    struct gw_error why;
+    uint64_t left = 0, right = 0;
+    char text[SENTENCE_MAX], a[160], b[160];
+    if (read_side(run, json_object_get(request->json, "left"), &left, &why) ||
+        read_side(run, json_object_get(request->json, "right"), &right, &why)) {
+        refuse(request, why.code, "%s", why.text);
+        return;
+    }
+    if (left & right) {
+        refuse(request, GW_EINVAL, "a node cannot stand on both sides");
+        return;
+    }
+    place_controllers(run, &left, &right);
+    links_cut(&run->links, left, right);
+    mark_trouble(run, left | right);
+    children_order(run);
+    describe(run, left, a, sizeof a);
+    describe(run, right, b, sizeof b);
+    snprintf(text, sizeof text, "%s were cut off from %s", a, b);
+    answer(request, NULL, text);
+}
+
+void verb_heal(const struct request *request)
+{
+    char text[SENTENCE_MAX];
+    unsigned healed = links_heal(&request->run->links);
+    children_order(request->run);
+    if (healed)
+        snprintf(text, sizeof text, "%u link%s healed", healed,
+                 healed == 1 ? " was" : "s were");
+    else
+        snprintf(text, sizeof text, "nothing was cut");
+    answer(request, NULL, text);
+}
+
+/* ---- slow motion ---- */
+
+void verb_pace(const struct request *request)
+{
+    char text[SENTENCE_MAX];
+    if (!request_ns(request, &request->run->pace_ns))
+        return;
+    children_order(request->run);
+    if (request->run->pace_ns)
+        snprintf(text, sizeof text, "the pace was set to %g ms a chunk",
+                 (double)request->run->pace_ns / 1e6);
+    else
+        snprintf(text, sizeof text, "slow motion was ended");
+    answer(request, NULL, text);
+}

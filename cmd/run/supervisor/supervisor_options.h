@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a run is to be, as JSON (from the command that starts it to the
+ * supervisor, and of the verb `train`), and what of it cannot be. Pure, but
+ * for looking whether files exist.
+ */
+#ifndef SUPERVISOR_OPTIONS_H
+#define SUPERVISOR_OPTIONS_H
+
+#include "run/node/post.h"
+
+#include <jansson.h>
+
+/* Room for the texts of options that came as JSON. */
+struct options_room {
+    char name[RUN_NAME_MAX], wire[8], command[512];
+    char model[16], network[FILE_MAX], file[FILE_MAX], test[FILE_MAX];
+    char until[64], mode[32], settings[RUN_SETTINGS_MAX], snapshot[FILE_MAX];
+    char restore[FILE_MAX], straggler[FILE_MAX], topo[FILE_MAX];
+    char placement[FILE_MAX], slot_weights[FILE_MAX];
+    char suspicion[FILE_MAX];
+};
+
+json_t *options_encode(const struct run_options *options);
+/* GW_EINVAL: a member of a wrong kind, or too long. */
+GW_MUST_CHECK enum gw_err options_decode(const json_t *json,
+                                         struct options_room *room,
+                                         struct run_options *options,
+                                         struct gw_error *why);
+/* GW_EINVAL, with the option and what it may be. */
+GW_MUST_CHECK enum gw_err options_check(const struct run_options *options,
+                                        struct gw_error *why);
+
+/* Of {"model", "file", "options"}; see struct work_options. */
+GW_MUST_CHECK enum gw_err work_options_decode(const json_t *json,
+                                              struct options_room *room,
+                                              struct work_options *work,
+                                              struct gw_error *why);
+json_t *work_options_encode(const struct work_options *work);
+
+/* ---- supervisor_order.c ---- */
+
+/* What comes after `train`, for parameter servers: a model, and the files that
+ * it wants. GW_EINVAL: there is no such model, or it wants others. */
+GW_MUST_CHECK enum gw_err work_take_operands(int count, char *const *operands,
+                                             struct work_options *work,
+                                             struct gw_error *why);
+
+/* The order that goes to the members of such a run, its files found. GW_EINVAL:
+ * an option that cannot be; GW_EDATA: there is no such file. */
+GW_MUST_CHECK enum gw_err work_order_make(const struct run_options *run,
+                                          const struct work_options *work,
+                                          uint64_t id, struct work_order *order,
+                                          struct gw_error *why);
+/* May the mode of this work become that one? GW_EINVAL: no, and why not. */
+GW_MUST_CHECK enum gw_err work_check_mode(const struct work_order *work,
+                                          const struct gw_ps_mode *mode,
+                                          struct gw_error *why);
+
+#endif

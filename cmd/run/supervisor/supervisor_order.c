@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The order of work that goes to the members of a run, from what somebody gave:
+ * what nobody gave gets its default, what cannot be is told here, and files are
+ * found, so that every member opens the same.
+ */
+#include "supervisor_options.h"
+
+#include "run/node/settings.h"
+#include "run/until.h"
+
+#include <learn/task.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rings ---- */
+
+/* Of what nobody gave. */
+static const struct work_options ring_defaults = {
+    .epochs = 20, .batch = 32, .rate = 0.5, .momentum = 0.9, .l2 = 1e-4};
+
+static enum gw_err check_training(const struct work_options *work,
+                                  struct gw_error *why)
+{
+    enum gw_model_kind kind;
+    if (!work->model || !work->file)
+        return gw_fail(why, GW_EINVAL,
+                       "training wants a model and a file of rows");
+    enum gw_err code = gw_model_parse(work->model, &kind, why);
+    if (code)
+        return code;
+    if (work->epochs == 0 || work->batch == 0)
+        return gw_fail(why, GW_EINVAL, "epochs and batch are at least 1");
+    if (!(work->rate > 0) || !isfinite(work->rate))
+        return gw_fail(why, GW_EINVAL, "the learning rate is above 0, not %g",
+                       work->rate);
+    if (!(work->l2 >= 0) || !isfinite(work->l2))
+        return gw_fail(why, GW_EINVAL, "l2 is at least 0, not %g", work->l2);
+    if (!(work->momentum >= 0 && work->momentum < 1))
+        return gw_fail(why, GW_EINVAL, "momentum is from 0 to below 1, not %g",
+                       work->momentum);
+    return GW_OK;
+}
+
+static enum gw_err check_ops(const struct work_options *work,
+                             struct gw_error *why)
+{
+    enum { MOST = 1 << 30 };
+    if (work->bytes < sizeof(int64_t) || work->bytes > MOST)
+        return gw_fail(why, GW_EINVAL, "ops are of 8 bytes to 1G, not %llu",
+                       (unsigned long long)work->bytes);
+    return GW_OK;
+}
+
+static enum gw_err order_ring(const struct work_options *given,
+                              struct work_order *order, struct gw_error *why)
+{
+    struct work_options work = *given;
+    if (work.kind == WORK_OPS)
+        return check_ops(&work, why);
+    if (work.epochs == WORK_UNSAID)
+        work.epochs = ring_defaults.epochs;
+    if (work.batch == WORK_UNSAID)
+        work.batch = ring_defaults.batch;
+    work.rate = isnan(work.rate) ? ring_defaults.rate : work.rate;
+    work.momentum =
+        isnan(work.momentum) ? ring_defaults.momentum : work.momentum;
+    work.l2 = isnan(work.l2) ? ring_defaults.l2 : work.l2;
+    order->epochs = work.epochs;
+    order->batch = work.batch;
+    order->rate = work.rate;
+    order->momentum = work.momentum;
+    order->l2 = work.l2;
+    return check_training(&work, why);
+}
+
+/* ---- parameter servers ---- */
+
+struct pairs {
+    char *out;
+    size_t room, used;
+};
+
+GW_PRINTF(2, 3)
+static void add(struct pairs *pairs, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (pairs->used < pairs->room)
+        pairs->used += (size_t)vsnprintf(
+            pairs->out + pairs->used, pairs->room - pairs->used, format, args);
+    va_end(args);
+}
+
+/* All that was given, as pairs; the later ones win. */
+static enum gw_err gather(const struct work_options *work,
+                          char out[RUN_SETTINGS_MAX], struct gw_error *why)
+{
+    struct pairs pairs = {out, RUN_SETTINGS_MAX, 0};
+    *out = 0;
+    if (work->epochs != WORK_UNSAID)
+        add(&pairs, "epochs=%u ", work->epochs);
+    if (work->batch != WORK_UNSAID)
+        add(&pairs, "batch=%u ", work->batch);
+    if (!isnan(work->rate))
+        add(&pairs, "rate=%.17g ", work->rate);
+    if (!isnan(work->momentum))
+        add(&pairs, "momentum=%.17g ", work->momentum);
+    if (!isnan(work->l2))
+        add(&pairs, "l2=%.17g ", work->l2);
+    add(&pairs, "%s", work->settings ? work->settings : "");
+    return pairs.used < pairs.room
+               ? GW_OK
+               : gw_fail(why, GW_EINVAL, "the settings are too long: %zu bytes",
+                         pairs.used);
+}
+
+static enum gw_err order_parts(const struct run_options *run,
+                               const struct work_options *work,
+                               struct work_order *order, struct gw_error *why)
+{
+    order->workers = run->ranks;
+    order->parts = work->parts;
+    unsigned least = work->parts ? work->parts : run->ranks;
+    if (order->parts > GW_PS_NODES)
+        return gw_fail(why, GW_EINVAL, "a batch has 1 to %d parts, not %u",
+                       GW_PS_NODES, order->parts);
+    if (gw_ps_mode_parse(work->mode ? work->mode : "bsp", &order->mode, why))
+        return GW_EINVAL;
+    if (order->mode.kind == GW_PS_KOFN && order->mode.bound > least)
+        return gw_fail(why, GW_EINVAL,
+                       "kofn:%u wants more than the %u parts of a batch",
+                       order->mode.bound, least);
+    return GW_OK;
+}
+
+/* Threads of a worker write the rows of its unit without locks, where that is
+ * against no promise and where there are such rows. */
+static enum gw_err check_hogwild(const struct settings *settings,
+                                 const struct gw_ps_mode *mode,
+                                 struct gw_error *why)
+{
+    char name[24];
+    if (!settings->server.hogwild)
+        return GW_OK;
+    if (!gw_task_shares_rows(settings->task.kind))
+        return gw_fail(why, GW_EINVAL,
+                       "hogwild: %s has no rows that threads share; lr, "
+                       "linear, mf and word2vec have",
+                       gw_task_name(settings->task.kind));
+    if (mode->kind != GW_PS_ASP)
+        return gw_fail(why, GW_EINVAL,
+                       "hogwild is for mode asp, not %s: updates that threads "
+                       "overwrite are lost",
+                       gw_ps_mode_print(mode, name, sizeof name));
+    return GW_OK;
+}
+
+enum gw_err work_check_mode(const struct work_order *work,
+                            const struct gw_ps_mode *mode, struct gw_error *why)
+{
+    struct settings settings;
+    enum gw_err code =
+        settings_parse(work->model, work->settings, &settings, why);
+    return code ? code : check_hogwild(&settings, mode, why);
+}
+
+static enum gw_err check_files(const char *name, unsigned files,
+                               struct gw_error *why)
+{
+    const struct gw__task_model *model = gw__task_model(name);
+    if (files < model->files_min)
+        return gw_fail(why, GW_EINVAL, "train %s on what? Name a %s", name,
+                       model->files_min == 1 ? "file" : "network and a file");
+    if (files <= model->files_max)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   model->files_max ? "%s learns from one file"
+                                    : "%s makes its own data",
+                   name);
+}
+
+enum gw_err work_take_operands(int count, char *const *operands,
+                               struct work_options *work, struct gw_error *why)
+{
+    struct gw_task_config config;
+    enum gw_err code = gw_task_defaults(operands[0], &config, why);
+    if (!code)
+        code = check_files(operands[0], (unsigned)count - 1, why);
+    if (code)
+        return code;
+    work->model = operands[0];
+    work->network = count > 2 ? operands[1] : NULL;
+    work->file = count > 1 ? operands[count - 1] : NULL;
+    return GW_OK;
+}
+
+static enum gw_err order_servers(const struct run_options *run,
+                                 const struct work_options *work,
+                                 struct work_order *order, struct gw_error *why)
+{
+    struct settings settings;
+    const char *model = work->kind == WORK_TRAIN ? work->model : NULL;
+    if (work->kind == WORK_OPS)
+        return gw_fail(why, GW_EINVAL,
+                       "ops are for rings; parameter servers train");
+    if (work->kind == WORK_TRAIN && !model)
+        return gw_fail(why, GW_EINVAL, "training wants a model");
+    enum gw_err code = gather(work, order->settings, why);
+    if (!code)
+        code = settings_parse(model, order->settings, &settings, why);
+    if (!code)
+        code = settings_check_hogwild(&settings, why);
+    if (code || !model)
+        return code;
+    order->epochs = (unsigned)settings.task.epochs;
+    if (settings.task.epochs == 0 || settings.task.epochs > INT32_MAX)
+        return gw_fail(why, GW_EINVAL, "epochs is from 1 to 2147483647");
+    code = check_files(model, (work->network ? 1U : 0) + (work->file ? 1U : 0),
+                       why);
+    if (!code)
+        code = order_parts(run, work, order, why);
+    if (!code && settings.server.hogwild && run->straggler)
+        code = gw_fail(why, GW_EINVAL,
+                       "hogwild is for mode asp, which --straggler changes");
+    return code ? code : check_hogwild(&settings, &order->mode, why);
+}
+
+/* ---- files ---- */
+
+/* As given, else in $GRADWIRE_DATA; a whole path, since the members may stand
+ * elsewhere. */
+static enum gw_err find_file(const char *name, char out[FILE_MAX],
+                             struct gw_error *why)
+{
+    char path[FILE_MAX];
+    const char *data = getenv("GRADWIRE_DATA");
+    if (realpath(name, out))
+        return GW_OK;
+    if (data && *data && *name != '/') {
+        snprintf(path, sizeof path, "%s/%s", data, name);
+        if (realpath(path, out))
+            return GW_OK;
+    }
+    return gw_fail(why, GW_EDATA, "%.200s: there is no such file%s", name,
+                   data && *data && *name != '/' ? ", nor in $GRADWIRE_DATA"
+                                                 : "");
+}
+
+enum gw_err work_order_make(const struct run_options *run,
+                            const struct work_options *work, uint64_t id,
+                            struct work_order *order, struct gw_error *why)
+{
+    memset(order, 0, sizeof *order);
+    order->id = id;
+    order->kind = work->kind;
+    order->bytes = work->bytes;
+    order->count = work->count;
+    enum gw_err code = until_parse(work->until, &order->until, why);
+    if (code)
+        return code;
+    if (run->servers)
+        code = order_servers(run, work, order, why);
+    else if (work->kind != WORK_NONE)
+        code = order_ring(work, order, why);
+    if (code || work->kind != WORK_TRAIN)
+        return code;
+    snprintf(order->model, sizeof order->model, "%s", work->model);
+    if (work->network)
+        code = find_file(work->network, order->network, why);
+    if (!code && work->file)
+        code = find_file(work->file, order->file, why);
+    return code || !work->test ? code : find_file(work->test, order->test, why);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A run of parameter servers as JSON: see common/attach.h.
+ */
+#include "run/until.h"
+#include "supervisor_parts.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- nodes as JSON ---- */
+
+static void put(json_t *object, const char *name, uint64_t value)
+{
+    json_object_set_new(object, name, json_integer((json_int_t)value));
+}
+
+static void put_text(json_t *object, const char *name, const char *text)
+{
+    json_object_set_new(object, name,
+                        *text ? json_string_nocheck(text) : json_null());
+}
+
+static json_t *node_json(const struct run *run, const struct child *child,
+                         const char *phase)
+{
+    const struct node_note *note = &child->note;
+    bool there = child->pid > 0;
+    json_t *node = json_pack(
+        "{s:i, s:s, s:s, s:i, s:i, s:i, s:I, s:s?, s:i, s:I, s:o, s:n}", "node",
+        (int)child->number, "role", gw__role_name(child->role), "state",
+        child_state(run, child), "number", (int)child->node, "pid",
+        (int)child->pid, "rank", -1, "op", (json_int_t)note->worker.units,
+        "phase", there && *phase ? phase : NULL, "waits_for", -1, "step",
+        (json_int_t)note->step, "loss",
+        real_json(child->noted && child->role == GW__WORKER ? note->loss
+                                                            : (double)NAN),
+        "digest");
+    put(node, "slow_ns", child->slow_ns);
+    put(node, "rejoined", note->rejoined);
+    json_object_set_new(node, "text",
+                        json_string_nocheck(there ? note->text : child->text));
+    return node;
+}
+
+static void put_counts(json_t *node, const struct gw_ps_counts *c)
+{
+    put(node, "pushes", c->pushes);
+    put(node, "pulls", c->pulls);
+    put(node, "push_keys", c->push_keys);
+    put(node, "pull_keys", c->pull_keys);
+    put(node, "bytes_sent", c->bytes_sent);
+    put(node, "bytes_received", c->bytes_received);
+    put(node, "bytes_in_place", c->bytes_in_place);
+    put(node, "messages_sent", c->messages_sent);
+    put(node, "messages_saved", c->messages_saved);
+    put(node, "retries", c->retries);
+    put(node, "refusals", c->refusals);
+    put(node, "key_lists_sent", c->key_lists_sent);
+    put(node, "key_lists_cached", c->key_lists_cached);
+    put(node, "rows_held_back", c->rows_held_back);
+    put(node, "waited_ns", c->waited_ns);
+    put(node, "routes_asked", c->routes_asked);
+    put(node, "routes_ns", c->routes_ns);
+}
+
+const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
+                                                   unsigned node)
+{
+    for (unsigned i = 0; i < run->clock.worker_count; i++)
+        if (run->clock.workers[i].node == node)
+            return &run->clock.workers[i];
+    return NULL;
+}
+
+static double units_per_second(const struct child *child)
+{
+    return child->pid > 0
+               ? rate_per_second(&child->units, child->note.worker.units,
+                                 gw_now_ns())
+               : 0;
+}
+
+static json_t *worker_json(const struct run *run, const struct child *child)
+{
+    const struct worker_note *w = &child->note.worker;
+    const struct gw_ps_worker_status *at = servers_clock_of(run, child->node);
+    json_t *node = node_json(run, child, child->note.phase);
+    double waited = w->worked_ns
+                        ? (double)w->counts.waited_ns / (double)w->worked_ns
+                        : (double)NAN;
+    json_object_set_new(node, "clock",
+                        at ? json_integer((json_int_t)at->clock) : json_null());
+    put(node, "nans", at ? at->nans : 0);
+    put(node, "data_epoch", w->unit.epoch);
+    put(node, "batch", w->unit.batch);
+    put(node, "part", w->unit.part);
+    put(node, "parts", w->unit.parts);
+    put(node, "closed", w->unit.closed);
+    put(node, "staleness", w->unit.staleness);
+    put(node, "units", w->units);
+    json_object_set_new(node, "units_per_second",
+                        json_real(units_per_second(child)));
+    put(node, "unit_keys", w->unit_keys);
+    put(node, "model_keys", w->model_keys);
+    json_object_set_new(node, "waited_share", real_json(waited));
+    put_counts(node, &w->counts);
+    return node;
+}
+
+static json_t *server_json(const struct run *run, const struct child *child)
+{
+    const struct gw_ps_server_status *s = &child->note.server;
+    uint64_t roles[GW_PS_LEARNER + 1] = {0}, rows = 0, bytes = 0;
+    unsigned slots =
+        child->pid > 0 ? s->slot_count : 0; /* the dead hold none */
+    for (unsigned i = 0; i < slots && i < GW_PS_SLOTS_MAX; i++) {
+        roles[s->slots[i].role]++;
+        rows += s->slots[i].rows;
+        bytes += s->slots[i].bytes;
+    }
+    json_t *node = node_json(run, child,
+                             s->parked  ? "parked"
+                             : s->lease ? "serve"
+                                        : "wait");
+    put(node, "primaries", roles[GW_PS_PRIMARY]);
+    put(node, "secondaries", roles[GW_PS_SECONDARY]);
+    put(node, "learners", roles[GW_PS_LEARNER]);
+    put(node, "rows", rows);
+    put(node, "bytes", bytes);
+    put(node, "pushes", s->pushes);
+    put(node, "pulls", s->pulls);
+    put(node, "push_keys", s->push_keys);
+    put(node, "pull_keys", s->pull_keys);
+    put(node, "duplicates", s->duplicates);
+    put(node, "refused", s->refused);
+    put(node, "fenced", s->fenced);
+    put(node, "nans", s->nans);
+    put(node, "dropped", s->dropped);
+    put(node, "staged", s->staged);
+    put(node, "messages_sent", s->messages_sent);
+    put(node, "messages_saved", s->messages_saved);
+    put(node, "takeovers", s->takeovers);
+    put(node, "moved", s->moved);
+    json_object_set_new(node, "bytes_per_second",
+                        json_real(gw__slot_load_of(
+                            &run->load, &run->news.routes, child->node)));
+    json_object_set_new(node, "freeze_ms",
+                        json_real((double)s->freeze_ns_max / 1e6));
+    json_object_set_new(node, "lease", json_boolean(s->lease));
+    return node;
+}
+
+static json_t *nodes_json(const struct run *run)
+{
+    json_t *list = json_array();
+    for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
+        if (run->servers[n].known)
+            json_array_append_new(list, server_json(run, &run->servers[n]));
+    for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
+        if (run->workers[n].known)
+            json_array_append_new(list, worker_json(run, &run->workers[n]));
+    for (unsigned c = 0; c < controllers_all(run); c++)
+        json_array_append_new(list, controller_json(run, c));
+    return list;
+}
+
+/* ---- slots, the clock, the curve ---- */
+
+/* As people number servers; nobody: null. */
+static json_t *server_number(unsigned node)
+{
+    return node >= SERVER_NODE && node < SERVER_NODE + RUN_SERVERS_MAX
+               ? json_integer((json_int_t)(node - SERVER_NODE))
+               : json_null();
+}
+
+static json_t *slot_json(const struct run *run, unsigned number)
+{
+    const struct gw__slot_route *slot = &run->news.routes.slots[number];
+    json_t *sync = json_array();
+    for (unsigned i = 0; i < slot->count; i++)
+        json_array_append_new(sync, server_number(slot->replica[i]));
+    json_t *json = json_pack(
+        "{s:i, s:o, s:o, s:o, s:o, s:o, s:I}", "slot", (int)number, "primary",
+        server_number(slot->primary), "in_sync", sync, "learner",
+        server_number(slot->learner), "leaver", server_number(slot->leaver),
+        "heir", server_number(slot->heir), "term", (json_int_t)slot->term);
+    unsigned server = (unsigned)slot->primary - SERVER_NODE;
+    bool told = server < RUN_SERVERS_MAX &&
+                number < run->servers[server].note.server.slot_count;
+    const struct gw_ps_slot_status none = {0};
+    const struct gw_ps_slot_status *s =
+        told ? &run->servers[server].note.server.slots[number] : &none;
+    put(json, "rows", s->rows);
+    put(json, "bytes", s->bytes);
+    put(json, "last", s->last);
+    put(json, "committed", s->committed);
+    put(json, "keys", s->keys);
+    json_object_set_new(json, "keys_per_second",
+                        json_real(run->load.rate[number].keys));
+    json_object_set_new(json, "bytes_per_second",
+                        json_real(run->load.rate[number].bytes));
+    unsigned learner = (unsigned)slot->learner - SERVER_NODE;
+    if (learner < RUN_SERVERS_MAX)
+        put(json, "learner_rows",
+            run->servers[learner].note.server.slots[number].rows);
+    json_object_set_new(json, "serves",
+                        json_boolean(crew_serves_slot(run, number)));
+    return json;
+}
+
+static json_t *slots_json(const struct run *run)
+{
+    json_t *list = json_array();
+    for (unsigned s = 0; s < run->news.routes.slot_count; s++)
+        json_array_append_new(list, slot_json(run, s));
+    return list;
+}
+
+static json_t *clock_json(const struct run *run, const struct progress_of *p)
+{
+    const struct gw_ps_clock_status *clock = &run->clock;
+    unsigned most = 0;
+    char mode[24];
+    json_t *staleness = json_array();
+    for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++)
+        most = clock->staleness[i] ? i : most;
+    for (unsigned i = 0; i <= most; i++)
+        json_array_append_new(staleness,
+                              json_integer((json_int_t)clock->staleness[i]));
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "s:I, s:o, s:b}",
+        "mode", gw_ps_mode_print(&clock->mode, mode, sizeof mode), "data_epoch",
+        (json_int_t)clock->epoch, "batch", (json_int_t)clock->batch, "batches",
+        (json_int_t)clock->plan.batches, "parts", (int)clock->parts,
+        "data_epochs", (json_int_t)clock->plan.epochs, "rounds",
+        (json_int_t)p->rounds, "closed", (json_int_t)clock->closed, "units",
+        (json_int_t)clock->units, "expected", (json_int_t)p->expected,
+        "skipped", (json_int_t)clock->skipped, "parts_dropped",
+        (json_int_t)clock->parts_dropped, "dropped", (json_int_t)clock->dropped,
+        "redone", (json_int_t)clock->redone, "staleness", staleness, "done",
+        (int)clock->done);
+}
+
+/* What the loss of an agent consists of: means over steps. */
+static void put_agent(json_t *point, const struct gw_unit_sums *sums)
+{
+    double steps = (double)sums->right;
+    json_object_set_new(point, "policy_loss",
+                        real_json(sums->policy_loss / steps));
+    json_object_set_new(point, "value_loss",
+                        real_json(sums->value_loss / steps));
+    json_object_set_new(point, "entropy", real_json(sums->entropy / steps));
+}
+
+static json_t *point_json(const struct run *run, unsigned epoch)
+{
+    const struct epoch_sums *sums = &run->curve[epoch];
+    double samples = (double)sums->sums.samples;
+    json_t *point = json_pack("{s:i, s:I, s:I, s:I, s:o, s:f}", "data_epoch",
+                              (int)epoch, "units", (json_int_t)sums->units,
+                              "samples", (json_int_t)sums->sums.samples,
+                              "right", (json_int_t)sums->sums.right, "loss",
+                              real_json(sums->sums.loss / samples), "seconds",
+                              (double)(sums->ended_ns - run->work_ns) / 1e9);
+    put(point, "row_writes", sums->sums.row_writes);
+    put(point, "row_writes_lost", sums->sums.row_writes_lost);
+    if (strcmp(run->work.model, gw_task_name(GW_TASK_CARTPOLE)) == 0)
+        put_agent(point, &sums->sums);
+    return point;
+}
+
+/* A point a data epoch that anybody has learnt from. */
+static json_t *curve_json(const struct run *run)
+{
+    json_t *list = json_array();
+    for (unsigned e = 0; e < run->curve_count; e++)
+        if (run->curve[e].units > 0)
+            json_array_append_new(list, point_json(run, e));
+    return list;
+}
+
+/* ---- the whole ---- */
+
+static json_t *result_json(const struct run *run, const struct progress_of *p)
+{
+    static const struct score none = {.train_loss = (double)NAN,
+                                      .train_accuracy = (double)NAN,
+                                      .test_loss = (double)NAN,
+                                      .test_accuracy = (double)NAN};
+    const struct score *score = p->judge ? &p->judge->score : &none;
+    if (!p->done)
+        return json_null();
+    bool share = strcmp(score->quality, "accuracy") == 0;
+    json_t *result = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:s}",
+        "train_loss", real_json(score->train_loss), "train_accuracy",
+        real_json(share ? score->train_accuracy : (double)NAN), "test_loss",
+        real_json(score->test_loss), "test_accuracy",
+        real_json(share ? score->test_accuracy : (double)NAN), "train_quality",
+        real_json(score->train_accuracy), "test_quality",
+        real_json(score->test_accuracy), "steps", (json_int_t)p->step,
+        "data_epochs", (json_int_t)run->clock.epoch, "digest",
+        p->judge ? hex_json(score->digest) : json_null(), "seconds",
+        real_json(p->judge ? (double)score->ns / 1e9 : (double)NAN), "diverged",
+        (int)p->diverged, "ended", until_ended(p->diverged, run->clock.until));
+    put_text(result, "quality", score->quality);
+    if (run->errand.code && run->errand.last == run->errand.ended)
+        put_text(result, "unsaved", run->errand.text);
+    return result;
+}
+
+static double units_per_second_of_all(const struct run *run)
+{
+    double sum = 0;
+    for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
+        sum += units_per_second(&run->workers[n]);
+    return sum;
+}
+
+static void put_progress(const struct run *run, const struct progress_of *p,
+                         json_t *status)
+{
+    put(status, "alive", members_alive(run));
+    put(status, "epoch", run->news.view.epoch);
+    put(status, "data_epoch", run->clock.epoch);
+    put(status, "step", p->step);
+    put(status, "op", run->clock.units);
+    put(status, "lost", p->lost);
+    put(status, "doubled", p->doubled);
+    put(status, "slots_lost", p->slots_lost);
+    put(status, "done", p->done);
+    put(status, "parked", servers_parked(run));
+    put(status, "workers", crew_alive(run, GW__WORKER));
+    json_object_set_new(status, "units_per_second",
+                        json_real(units_per_second_of_all(run)));
+    put(status, "servers", crew_alive(run, GW__SERVER));
+    put(status, "replicas", p->replicas);
+    put(status, "replicas_wanted", run->news.routes.replicas);
+    json_object_set_new(status, "placement", json_string(run->policy.name));
+    put(status, "controllers", controllers_all(run));
+    put(status, "controllers_alive", controllers_alive(run));
+    put(status, "events_dropped", run->dropped);
+    put(status, "pace_ns", run->pace_ns);
+    put(status, "recoveries_count", run->recovery_count);
+}
+
+json_t *servers_json(struct run *run)
+{
+    struct progress_of p;
+    servers_progress(run, &p);
+    json_t *status = json_pack(
+        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s, s:o}", "run", run->folder.name,
+        "state", servers_state(run), "seed", (json_int_t)run->options.seed,
+        "loss", real_json(p.loss), "leader", control_leader(run), "pid",
+        (int)getpid(), "wire", run->options.wire ? run->options.wire : "shm",
+        "clock", real_json(p.clock));
+    put_progress(run, &p, status);
+    put_text(status, "model", run->work.model);
+    json_object_set_new(status, "nodes", nodes_json(run));
+    json_object_set_new(status, "ring", json_array());
+    json_object_set_new(status, "slots", slots_json(run));
+    json_object_set_new(status, "clocks", clock_json(run, &p));
+    json_object_set_new(status, "curve", curve_json(run));
+    json_object_set_new(status, "result", result_json(run, &p));
+    return status;
+}

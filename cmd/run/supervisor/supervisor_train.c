@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Giving work to a run that is there, and saving what it has learnt.
+ */
+#include "supervisor_parts.h"
+
+#include "run/node/ps.h"
+#include "run/node/work.h"
+
+#include <string.h>
+
+enum { ORACLE_NODES = 31 };
+
+/* ---- work ---- */
+
+/* Reads it once, so that what is wrong with it is told by us. */
+enum gw_err work_try(const struct run *run, const struct work_order *order,
+                     struct gw_error *why)
+{
+    struct work *work = NULL;
+    struct gw_task *task = NULL;
+    enum gw_err code = GW_OK;
+    if (order->kind == WORK_TRAIN && has_servers(run)) {
+        code = ps_task_load(order, run->options.seed, &task, why);
+        gw_task_destroy(&task);
+    } else if (order->kind == WORK_TRAIN) {
+        code = work_load(order, run->options.seed, &work, why);
+        work_destroy(&work);
+    }
+    for (unsigned n = ORACLE_NODES; n < RUN_RANKS_MAX && !code; n++)
+        if (order->kind == WORK_OPS && run->workers[n].known)
+            code = gw_fail(why, GW_EINVAL,
+                           "ops prove themselves for nodes 0 to %d",
+                           ORACLE_NODES - 1);
+    return code;
+}
+
+static bool is_busy(const struct request *request)
+{
+    struct run *run = request->run;
+    struct condition_values now;
+    status_values(run, &now);
+    if (run->work.kind == WORK_NONE)
+        return false;
+    if (has_servers(run)) {
+        refuse(request, GW_EINVAL,
+               "these servers have their work: one training a run");
+        return true;
+    }
+    if (now.of[COND_done] > 0)
+        return false;
+    refuse(request, GW_EINVAL,
+           "the ring is at work already: step %.0f of %s; it takes new work "
+           "when that is done",
+           now.of[COND_step],
+           run->work.kind == WORK_OPS ? "ops" : run->work.model);
+    return true;
+}
+
+/* Its texts must outlast the request. */
+static void keep_snapshot(struct run *run, const struct work_options *work)
+{
+    if (!work->snapshot)
+        return;
+    snprintf(run->room.snapshot, sizeof run->room.snapshot, "%s",
+             work->snapshot);
+    run->options.work.snapshot = run->room.snapshot;
+}
+
+void verb_train(const struct request *request)
+{
+    static struct work_order order; /* large */
+    struct run *run = request->run;
+    struct options_room room;
+    struct work_options options;
+    struct gw_error why;
+    if (is_busy(request))
+        return;
+    enum gw_err code =
+        work_options_decode(request->json, &room, &options, &why);
+    if (!code)
+        code = work_order_make(&run->options, &options, run->work.id + 1,
+                               &order, &why);
+    if (!code && order.kind == WORK_NONE)
+        code =
+            gw_fail(&why, GW_EINVAL,
+                    has_servers(run) ? "train what? lr, linear, mf, word2vec, "
+                                       "deepwalk, drift, cartpole or net"
+                                     : "train what? lr, softmax or ops");
+    if (!code)
+        code = work_try(run, &order, &why);
+    if (code) {
+        refuse(request, why.code, "%s", why.text);
+        return;
+    }
+    run->work = order;
+    keep_snapshot(run, &options);
+    children_order(run);
+    const char *file = strrchr(order.file, '/');
+    serve_answer(run, &request->asker, GW_OK, NULL,
+                 "work was given: %s%s%.200s, epoch %llu",
+                 order.kind == WORK_OPS ? "ops" : order.model,
+                 file ? " on " : "", file ? file + 1 : "",
+                 (unsigned long long)run->news.view.epoch);
+}
+
+/* ---- errands ---- */
+
+static void send(const struct request *request,
+                 const struct errand_order *order)
+{
+    struct run *run = request->run;
+    if (run->errand.order.id != run->errand.ended)
+        refuse(request, GW_EINVAL,
+               run->errand.order.kind == ERRAND_MODE
+                   ? "the mode is being changed already"
+                   : "a snapshot is being written already");
+    else
+        later_errand(request, crew_ask(run, order));
+}
+
+void verb_snapshot(const struct request *request)
+{
+    static struct errand_order order = {.kind = ERRAND_SNAPSHOT}; /* large */
+    const char *directory =
+        json_string_value(json_object_get(request->json, "directory"));
+    if (!has_servers(request->run)) {
+        refuse(request, GW_ENOTSUP,
+               "a ring has no snapshots: its state is on every member");
+        return;
+    }
+    if (!directory || *directory != '/' || strlen(directory) >= FILE_MAX) {
+        refuse(request, GW_EINVAL,
+               "\"directory\" is the whole path of a directory");
+        return;
+    }
+    snprintf(order.directory, sizeof order.directory, "%s", directory);
+    send(request, &order);
+}
+
+void verb_mode(const struct request *request)
+{
+    static struct errand_order order = {.kind = ERRAND_MODE}; /* large */
+    const char *mode =
+        json_string_value(json_object_get(request->json, "mode"));
+    struct gw_error why;
+    if (!has_servers(request->run))
+        refuse(request, GW_ENOTSUP, "a ring has no mode: all wait for all");
+    else if (request->run->work.kind == WORK_NONE)
+        refuse(request, GW_EINVAL, "there is no work whose mode could change");
+    else if (!mode)
+        refuse(request, GW_EINVAL,
+               "\"mode\" is bsp, ssp:S, asp or kofn:K, and +drop");
+    else if (gw_ps_mode_parse(mode, &order.mode, &why) ||
+             work_check_mode(&request->run->work, &order.mode, &why))
+        refuse(request, why.code, "%s", why.text);
+    else
+        send(request, &order);
+}
