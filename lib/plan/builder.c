@@ -152,6 +152,11 @@ void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
     };
 }
 
+bool gw__builder_failed(const struct gw_builder *b)
+{
+    return b->error.code != GW_OK;
+}
+
 bool gw__builder_streams(const struct gw_builder *b)
 {
     return b->sink != NULL;

@@ -34,6 +34,9 @@ struct gw__run_sink {
 /* Are runs handed on to a sink? Then their order within a message is nothing.
  */
 bool gw__builder_streams(const struct gw_builder *builder);
+/* Nothing that is added counts any more: it has failed, or the sink refuses. A
+ * loop over all ranks asks, since there may be as many rounds as ranks. */
+bool gw__builder_failed(const struct gw_builder *builder);
 /* Adds `count` transfers from src to dst, ascending. */
 void gw__builder_run(struct gw_builder *builder, const struct gw__run *run);
 /* Blocks first, first + 1, ... modulo `blocks`, in this order. */

@@ -7,6 +7,7 @@
  * are as many messages of 40 bytes or fewer.
  *
  *   traffic_bulk.c          what leads to what
+ *   traffic_bulk_count.c    whether there is room for all of it
  *   traffic_bulk_build.c    messages, from the runs that an algorithm emits
  *   traffic_bulk_seen.c     which message brought what a rank sends on
  *   traffic_bulk_steps.c    whether two runs have a chunk in common
@@ -162,6 +163,15 @@ static inline struct gw__bulk_edge *gw__edge_at(const struct gw__bulk *f,
     return (struct gw__bulk_edge *)f->edges.items + i;
 }
 
+/* ---- traffic_bulk_count.c ---- */
+
+/* How many messages the algorithm sends. GW_EINVAL: more than
+ * GW__BULK_MESSAGES_MAX, or in more than runs_max runs. */
+GW_MUST_CHECK enum gw_err gw__bulk_check(const struct gw_algo *algo,
+                                         const struct gw_algo_args *args,
+                                         uint64_t runs_max, uint64_t *messages,
+                                         struct gw_error *why);
+
 /* ---- traffic_bulk_build.c ---- */
 
 GW_MUST_CHECK enum gw_err gw__bulk_build(struct gw__bulk *f,
@@ -186,8 +196,8 @@ bool gw__bulk_seen_read(struct gw__bulk_seen *seen, uint32_t message,
 /* And brings it, from the next step on. */
 bool gw__bulk_seen_write(struct gw__bulk_seen *seen, uint32_t message,
                          const struct gw__run *run);
-/* So many ranks move too many pieces for the lists that we keep of them. */
-bool gw__bulk_seen_full(const struct gw__bulk_seen *seen);
+/* How many runs there is room for. */
+uint64_t gw__bulk_seen_room(const struct gw__bulk_seen *seen);
 /* The step is over; its messages begin with `first`. */
 bool gw__bulk_seen_step(struct gw__bulk_seen *seen, uint32_t first);
 

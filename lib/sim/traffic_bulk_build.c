@@ -6,6 +6,7 @@
  */
 #include "traffic_bulk.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,6 @@ struct builder {
     unsigned ranks, step;
     struct pairs pairs;
     struct recent *recent;
-    bool too_many;
 };
 
 /* ---- waits ---- */
@@ -127,10 +127,7 @@ static bool new_message(struct builder *b, const struct gw__run *run,
 {
     struct gw__bulk *f = b->f;
     uint32_t number = (uint32_t)f->messages.count, before = *last;
-    if (number == GW__BULK_MESSAGES_MAX) {
-        b->too_many = true;
-        return false;
-    }
+    assert(number < GW__BULK_MESSAGES_MAX); /* gw__bulk_check */
     struct gw__bulk_message *m = gw__vector_push(&f->messages, sizeof *m);
     if (!m)
         return false;
@@ -291,17 +288,6 @@ static enum gw_err emit(struct builder *b, struct gw_error *why)
     if (!err && f->step_begin.count > 0 &&
         !gw__bulk_seen_step(b->seen, step_first(f)))
         err = gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", b->ranks);
-    if (gw__bulk_seen_full(b->seen))
-        err = gw_fail(why, GW_EINVAL,
-                      "%s %s of %u ranks moves too many pieces: so many ranks "
-                      "are for logarithmic algorithms",
-                      gw_collective_name(f->job->algo->collective),
-                      f->job->algo->name, b->ranks);
-    if (b->too_many)
-        err = gw_fail(why, GW_EINVAL,
-                      "%s %s of %u ranks sends more than %d messages",
-                      gw_collective_name(f->job->algo->collective),
-                      f->job->algo->name, b->ranks, GW__BULK_MESSAGES_MAX);
     return err;
 }
 
@@ -318,7 +304,11 @@ enum gw_err gw__bulk_build(struct gw__bulk *f, struct gw_error *why)
                        " different chunks; there are at most %d",
                        gw_collective_name(f->job->algo->collective),
                        args->ranks, blocks, GW_CHUNKS_MAX);
+    uint64_t messages;
     enum gw_err err = prepare(&b, chunks, why);
+    if (!err)
+        err = gw__bulk_check(f->job->algo, args, gw__bulk_seen_room(b.seen),
+                             &messages, why);
     if (!err)
         err = emit(&b, why);
     gw__bulk_seen_destroy(&b.seen);

@@ -53,7 +53,6 @@ struct gw__bulk_seen {
     struct gw__vector writes; /* of this step */
     uint32_t *readers;    /* one chunk: each rank's messages since its value */
     uint32_t first_extra; /* of this step */
-    bool full;
 };
 
 enum gw_err gw__bulk_seen_new(struct gw__bulk *f, unsigned chunks,
@@ -103,9 +102,9 @@ void gw__bulk_seen_destroy(struct gw__bulk_seen **seen)
     *seen = NULL;
 }
 
-bool gw__bulk_seen_full(const struct gw__bulk_seen *seen)
+uint64_t gw__bulk_seen_room(const struct gw__bulk_seen *seen)
 {
-    return seen->full;
+    return seen->newest ? (uint64_t)RANK_PIECES_MAX * seen->ranks : UINT64_MAX;
 }
 
 /* ---- reading ---- */
@@ -341,9 +340,7 @@ static bool write_piece(struct gw__bulk_seen *s, const struct write *write,
         if (!of_step && gw__steps_cover(&there->chunks, &chunks))
             break;
     }
-    s->full = s->pieces.count >= (size_t)RANK_PIECES_MAX * s->ranks;
-    struct piece *piece =
-        s->full ? NULL : gw__vector_push(&s->pieces, sizeof *piece);
+    struct piece *piece = gw__vector_push(&s->pieces, sizeof *piece);
     if (!piece)
         return false;
     *piece = (struct piece){chunks, value, s->newest[dst]};

@@ -45,6 +45,18 @@ static void expect_near(const char *what, const char *algo, double value,
                   value, expected);
 }
 
+/* What is refused is counted before it is built, and the count is exact. */
+static void expect_count(const struct gw_algo *algo, unsigned ranks,
+                         uint64_t messages)
+{
+    struct gw_algo_args args = {.ranks = ranks};
+    struct gw_error why;
+    uint64_t counted, runs = UINT64_MAX;
+    ck_assert(!gw__bulk_check(algo, &args, runs, &counted, &why));
+    ck_assert_msg(counted == messages, "%s: %lu messages counted, %lu sent",
+                  algo->name, (unsigned long)counted, (unsigned long)messages);
+}
+
 static void expect_same(const struct gw_topology *t, const struct gw_algo *algo,
                         unsigned ranks, size_t bytes, double alpha_us)
 {
@@ -59,6 +71,7 @@ static void expect_same(const struct gw_topology *t, const struct gw_algo *algo,
         expect_near("a rank's end", name, bulk->rank_us[rank],
                     exact->rank_us[rank]);
     ck_assert_uint_eq(bulk->messages, exact->messages);
+    expect_count(algo, ranks, exact->messages);
     ck_assert_uint_eq(bulk->bytes, exact->bytes);
     ck_assert_uint_eq(bulk->rounds, exact->rounds);
     ck_assert_uint_eq(bulk->uplink_bytes, exact->uplink_bytes);
@@ -323,6 +336,9 @@ START_TEST(what_is_too_much_is_refused)
         {GW_ALLTOALL, "bruck", 100000,
          "alltoall of 100000 ranks moves 10000000000 different chunks; there "
          "are at most 16777216"},
+        {GW_ALLGATHER, "ring", 16384,
+         "allgather ring of 16384 ranks moves too many pieces: so many ranks "
+         "are for logarithmic algorithms"},
         {GW_ALLGATHER, "recursive_doubling", 12,
          "allgather recursive_doubling does not serve 12 ranks"},
         {GW_BROADCAST, "binomial", 100001,

@@ -59,7 +59,7 @@ void gw__racks_inside(struct gw_builder *b, const struct gw__racks *racks,
                       unsigned lag, enum gw_action action)
 {
     unsigned count = gw__racks_count(racks);
-    for (unsigned rack = 0; rack < count; rack++) {
+    for (unsigned rack = 0; rack < count && !gw__builder_failed(b); rack++) {
         unsigned first = rack * racks->group;
         unsigned m = gw__racks_size(racks, rack);
         unsigned last_lag = action == GW_ADD ? m - 1 : m - 2;
@@ -75,7 +75,8 @@ void gw__racks_inside(struct gw_builder *b, const struct gw__racks *racks,
 void gw__racks_across(struct gw_builder *b, const struct gw__racks *racks,
                       unsigned lag, enum gw_action action)
 {
-    for (unsigned column = 0; column < racks->group; column++) {
+    for (unsigned column = 0; column < racks->group && !gw__builder_failed(b);
+         column++) {
         unsigned m = racks->full + (column < racks->rest);
         unsigned last_lag = action == GW_ADD ? m - 1 : m - 2;
         for (unsigned t = 0; m > 1 && lag <= last_lag && t < m; t++)

@@ -22,7 +22,7 @@ static void pass(struct gw_builder *b, const struct gw__ring *ring,
                  unsigned lag, enum gw_action action)
 {
     unsigned m = ring->members;
-    for (unsigned j = 0; j < m; j++) {
+    for (unsigned j = 0; j < m && !gw__builder_failed(b); j++) {
         unsigned src = ring->first + j * ring->stride;
         unsigned dst = ring->first + (j + 1) % m * ring->stride;
         for (unsigned part = (j + m - lag) % m; part < ring->parts; part += m)

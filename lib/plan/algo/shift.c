@@ -11,7 +11,7 @@
 void gw__shift_add(struct gw_builder *b, const struct gw__shift *shift)
 {
     unsigned p = shift->ranks;
-    for (unsigned r = 0; r < p; r++) {
+    for (unsigned r = 0; r < p && !gw__builder_failed(b); r++) {
         unsigned peer = (r + shift->distance) % p;
         unsigned first = (r + shift->first) % p;
         /* The row wraps around after so many blocks; those behind the wrap
