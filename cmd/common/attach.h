@@ -85,7 +85,7 @@
  *              "takeovers", "moved", "freeze_ms", "lease"}
  *             of a worker: {"clock", "data_epoch", "batch", "part", "parts",
  *              "closed", "staleness", "units", "unit_keys", "model_keys",
- *              "waited_share", "nans", and struct gw_ps_counts},
+ *              "data_bytes_read", "waited_share", "nans", and struct gw_ps_counts},
  *    "slots": [{"slot", "primary", "in_sync": [server, ...], "learner",
  *               "leaver", "heir", "term", "rows", "bytes", "last",
  *               "committed", "keys", "serves"}],  servers by their numbers,

@@ -72,6 +72,27 @@ static void put_messages(struct output *o, const json_t *status)
                "%" PRId64 " of workers' bytes were not copied", lent);
 }
 
+/* Of models that learn from the rows of a file. */
+static void put_data(struct output *o, const json_t *status)
+{
+    int64_t sum = train_sum(status, "worker", "data_bytes_read"), most = 0;
+    size_t i;
+    const json_t *node;
+    json_array_foreach(json_object_get(status, "nodes"), i, node)
+    {
+        if (integer_of(node, "data_bytes_read", 0) > most)
+            most = integer_of(node, "data_bytes_read", 0);
+    }
+    if (!sum)
+        return;
+    train_fact(o, "data_bytes_read", (double)sum,
+               "%" PRId64 " of rows, %" PRId64
+               " by the worker that has read most",
+               sum, most);
+    if (!train_is_table())
+        output_note_integer(o, "data_bytes_most", most);
+}
+
 /* With ask-routes=1. */
 static void put_routes(struct output *o, const json_t *status)
 {
@@ -159,6 +180,7 @@ void train_traffic(struct output *output, const json_t *status)
     put_keys(output, status);
     put_bytes(output, status);
     put_messages(output, status);
+    put_data(output, status);
     put_routes(output, status);
     put_writes(output, status);
     put_hottest(output, status);

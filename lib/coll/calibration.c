@@ -5,30 +5,23 @@
  */
 #include "coll/calibration.h"
 
+#include "base/cache.h"
 #include "base/source.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, FILE_BYTES_MAX = 1 << 24 };
+enum { PATH_BYTES = GW__PATH_BYTES, FILE_BYTES_MAX = 1 << 24 };
 
 /* $GRADWIRE_CALIBRATION, $XDG_CACHE_HOME/gradwire/costs.json, ~/.cache/... */
 static bool file_path(char path[PATH_BYTES])
 {
     const char *named = getenv("GRADWIRE_CALIBRATION");
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    int n = -1;
-    if (named && *named)
-        n = snprintf(path, PATH_BYTES, "%s", named);
-    else if (cache && *cache)
-        n = snprintf(path, PATH_BYTES, "%s/gradwire/costs.json", cache);
-    else if (home && *home)
-        n = snprintf(path, PATH_BYTES, "%s/.cache/gradwire/costs.json", home);
+    if (!named || !*named)
+        return gw__cache_path("costs.json", path);
+    int n = snprintf(path, PATH_BYTES, "%s", named);
     return n > 0 && n < PATH_BYTES;
 }
 
@@ -76,21 +69,6 @@ json_t *gw__calibration_member(json_t *parent, const char *name)
     return json_object_get(parent, name);
 }
 
-/* Makes the folders that `path` lies in. */
-static enum gw_err make_folders(const char *path, struct gw_error *why)
-{
-    char part[PATH_BYTES];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *slash = strchr(part + 1, '/'); slash;
-         slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return gw_fail_errno(why, "%s", part);
-        *slash = '/';
-    }
-    return GW_OK;
-}
-
 static enum gw_err replace_file(json_t *file, const char *path,
                                 struct gw_error *why)
 {
@@ -112,7 +90,7 @@ static enum gw_err replace_file(json_t *file, const char *path,
 enum gw_err gw__calibration_save(json_t *file, struct gw_error *why)
 {
     char path[PATH_BYTES];
-    enum gw_err err = file_path(path) ? make_folders(path, why)
+    enum gw_err err = file_path(path) ? gw__make_folders(path, why)
                                       : gw_fail(why, GW_EINVAL,
                                                 "no place for the calibration");
     if (!err)

@@ -102,7 +102,7 @@ enum gw_err gw_dataset_match(struct gw_dataset *test,
                              const struct gw_dataset *train, size_t *ignored,
                              struct gw_error *why)
 {
-    if (train->target) {
+    if (test->target) {
         *ignored = drop_features(test, train->features);
         return GW_OK;
     }

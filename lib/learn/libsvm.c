@@ -30,6 +30,7 @@ struct block {
     size_t capacity;
     size_t filled;
     size_t searched; /* there is no newline before this */
+    uint64_t offset; /* of the first byte, in the file */
     bool at_end;
 };
 
@@ -86,7 +87,9 @@ static enum gw_err make_room(struct gw__growing *g, struct block *block,
 
 /* Parses the whole lines in the block and moves the rest to its front. */
 static enum gw_err take_lines(struct gw__growing *g, struct block *block,
-                              enum gw_index_base base, struct gw_error *why)
+                              enum gw_index_base base,
+                              const struct gw__line_visitor *visitor,
+                              struct gw_error *why)
 {
     const char *line = block->bytes;
     const char *unsearched = block->bytes + block->searched;
@@ -99,8 +102,13 @@ static enum gw_err take_lines(struct gw__growing *g, struct block *block,
             break;
         g->line++;
         code = gw__libsvm_row(g, line, end, base, why);
+        if (!code && visitor)
+            code = visitor->visit(
+                visitor->context, g,
+                block->offset + (uint64_t)(line - block->bytes), why);
         line = unsearched = end + 1;
     }
+    block->offset += (uint64_t)(line - block->bytes);
     block->filled = block->searched = (size_t)(filled - line);
     memmove(block->bytes, line, block->filled);
     return code;
@@ -108,6 +116,7 @@ static enum gw_err take_lines(struct gw__growing *g, struct block *block,
 
 static enum gw_err take_block(struct gw__growing *g, struct source *source,
                               struct block *block, enum gw_index_base base,
+                              const struct gw__line_visitor *visitor,
                               struct gw_error *why)
 {
     size_t got = 0;
@@ -122,7 +131,7 @@ static enum gw_err take_block(struct gw__growing *g, struct source *source,
     block->at_end = got == 0;
     if (block->at_end && block->filled > 0)
         block->bytes[block->filled++] = '\n';
-    return take_lines(g, block, base, why);
+    return take_lines(g, block, base, visitor, why);
 }
 
 static enum gw_err read_all(struct source *source, const char *name,
@@ -135,11 +144,25 @@ static enum gw_err read_all(struct source *source, const char *name,
     if (code)
         return code;
     while (!code && !block.at_end)
-        code = take_block(&growing, source, &block, base, why);
+        code = take_block(&growing, source, &block, base, NULL, why);
     if (!code)
         code = gw__growing_finish(&growing, base, data, why);
     free(block.bytes);
     gw__growing_fini(&growing);
+    return code;
+}
+
+enum gw_err gw__libsvm_visit(struct gw__growing *g, int fd,
+                             enum gw_index_base base,
+                             const struct gw__line_visitor *visitor,
+                             struct gw_error *why)
+{
+    struct source source = {.fd = fd, .bytes_left = SIZE_MAX};
+    struct block block = {0};
+    enum gw_err code = GW_OK;
+    while (!code && !block.at_end)
+        code = take_block(g, &source, &block, base, visitor, why);
+    free(block.bytes);
     return code;
 }
 

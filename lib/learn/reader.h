@@ -54,6 +54,19 @@ enum gw_err gw__growing_repeated(struct gw__growing *g, size_t nonzeros,
 enum gw_err gw__growing_finish(struct gw__growing *g, enum gw_index_base base,
                                struct gw_dataset **data, struct gw_error *why);
 
+/* Called after each line, which begins at `offset` of the file. */
+struct gw__line_visitor {
+    enum gw_err (*visit)(void *context, struct gw__growing *g, uint64_t offset,
+                         struct gw_error *why);
+    void *context;
+};
+
+/* Reads all lines of a file of any size; what grows is the visitor's. */
+enum gw_err gw__libsvm_visit(struct gw__growing *g, int fd,
+                             enum gw_index_base base,
+                             const struct gw__line_visitor *visitor,
+                             struct gw_error *why);
+
 /* Reads one line, which ends with '\n' at `end`, into the growing data set. */
 enum gw_err gw__libsvm_row(struct gw__growing *g, const char *line,
                            const char *end, enum gw_index_base base,

@@ -186,6 +186,11 @@ size_t gw_task_rows(const struct gw_task *task)
     return task->rows;
 }
 
+uint64_t gw_task_bytes_read(const struct gw_task *task)
+{
+    return task->model->bytes_read ? task->model->bytes_read(task->data) : 0;
+}
+
 size_t gw_task_batches(const struct gw_task *task)
 {
     return (task->rows + task->config.batch - 1) / task->config.batch;

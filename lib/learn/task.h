@@ -85,7 +85,8 @@ struct gw__task_model {
     /* Sets rows, tables and data; what it left in `data` when it fails is
      * closed too. */
     enum gw_err (*open)(struct gw_task *task, struct gw_error *why);
-    void (*close)(void *data); /* NULL allowed for data */
+    void (*close)(void *data);                /* NULL allowed for data */
+    uint64_t (*bytes_read)(const void *data); /* NULL: not counted */
     /* Adds the keys of the unit's samples. */
     enum gw_err (*prepare)(struct gw_unit *unit, struct gw_error *why);
     /* sums->rows is set already, the rest is zero. */

@@ -6,23 +6,30 @@
  * bias, key j + 1 the weight of feature j. A unit needs the weights of the
  * features that its rows have, no others, so a model may be far wider than what
  * a worker holds; the gradient is the mean over the batch, so a rate means the
- * same for any batch and any number of parts. With FTRL-proximal and an l1 most
+ * same for any batch and any number of parts. The training rows are in memory,
+ * or stay in their file, of which each unit reads its own (row_file.h). With FTRL-proximal and an l1 most
  * weights stay zero (McMahan et al., "Ad click prediction: a view from the
  * trenches", KDD 2013).
  */
 #include "learn/task.h"
 
+#include "base/file.h"
 #include "learn/logistic.h"
+#include "learn/row_file.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 struct lr_data {
     struct gw_dataset *train, *test;
+    struct gw__row_file *file; /* rows on demand, instead of `train` */
+    uint64_t bytes_read;       /* for `train` */
 };
 
 struct lr_scratch {
     double *sums; /* a gradient's entry for each key */
     size_t capacity;
+    struct gw__row_reader reader; /* has the unit's rows, if on demand */
 };
 
 static void defaults(struct gw_task_config *config)
@@ -52,7 +59,20 @@ static void close_data(void *data)
         return;
     gw_dataset_destroy(&lr->train);
     gw_dataset_destroy(&lr->test);
+    gw__row_file_close(&lr->file);
     free(lr);
+}
+
+/* What is known of the training rows as a whole. */
+static const struct gw_dataset *shape_of(const struct lr_data *lr)
+{
+    return lr->file ? &lr->file->index.shape : lr->train;
+}
+
+static uint64_t bytes_read(const void *data)
+{
+    const struct lr_data *lr = data;
+    return lr->file ? atomic_load(&lr->file->bytes_read) : lr->bytes_read;
 }
 
 static enum gw_err load(const struct gw_task *task, const char *path,
@@ -67,13 +87,27 @@ static enum gw_err load_test(const struct gw_task *task, const char *path,
                              struct gw_error *why)
 {
     struct lr_data *lr = task->data;
+    const struct gw_dataset *shape = shape_of(lr);
     size_t ignored;
-    enum gw_err code = load(
-        task, path, (enum gw_index_base)lr->train->index_base, &lr->test, why);
+    enum gw_err code =
+        load(task, path, (enum gw_index_base)shape->index_base, &lr->test, why);
     if (code)
         return code;
-    code = gw_dataset_match(lr->test, lr->train, &ignored, why);
+    code = gw_dataset_match(lr->test, shape, &ignored, why);
     return code ? gw_wrap(why, code, "%s", path) : GW_OK;
+}
+
+static enum gw_err open_train(const struct gw_task *task, struct lr_data *lr,
+                              struct gw_error *why)
+{
+    const char *path = task->config.train;
+    struct stat about = {.st_size = 0};
+    bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    uint64_t bytes = regular ? (uint64_t)about.st_size : 0;
+    if (task->config.on_demand || bytes > gw__file_bytes_max())
+        return gw__row_file_open(path, is_regression(task), &lr->file, why);
+    lr->bytes_read = bytes;
+    return load(task, path, GW_BASE_AUTO, &lr->train, why);
 }
 
 static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
@@ -85,26 +119,47 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
     struct lr_data *lr = task->data = calloc(1, sizeof *lr);
     if (!lr)
         return gw_fail(why, GW_ENOMEM, "lr");
-    enum gw_err code = load(task, config->train, GW_BASE_AUTO, &lr->train, why);
+    enum gw_err code = open_train(task, lr, why);
     if (code)
         return code;
-    if (!is_regression(task) && lr->train->class_count != 2)
+    const struct gw_dataset *shape = shape_of(lr);
+    if (!is_regression(task) && shape->class_count != 2)
         return gw_fail(why, GW_EDATA, "%s: lr wants two labels, there are %u",
-                       config->train, lr->train->class_count);
+                       config->train, shape->class_count);
     if (config->test)
         code = load_test(task, config->test, why);
     if (code)
         return code;
-    task->rows = lr->train->rows;
+    task->rows = shape->rows;
     task->test_rows = lr->test ? lr->test->rows : 0;
-    gw__task_table(task, "w", 1, lr->train->features + 1);
+    gw__task_table(task, "w", 1, shape->features + 1);
     return GW_OK;
 }
 
 static const struct gw_dataset *data_of(const struct gw_unit *unit)
 {
     const struct lr_data *lr = unit->task->data;
-    return unit->set == GW_TASK_TEST ? lr->test : lr->train;
+    const struct lr_scratch *scratch = unit->scratch;
+    return unit->set == GW_TASK_TEST ? lr->test
+           : lr->file                ? scratch->reader.rows.data
+                                     : lr->train;
+}
+
+/* What was read on demand is the unit's rows and no others. */
+static size_t row_of(const struct gw_unit *unit, size_t i)
+{
+    const struct lr_data *lr = unit->task->data;
+    return lr->file && unit->set != GW_TASK_TEST ? i : gw__unit_row(unit, i);
+}
+
+static enum gw_err fetch(struct gw_unit *unit, struct gw_error *why)
+{
+    const struct lr_data *lr = unit->task->data;
+    struct lr_scratch *scratch = unit->scratch;
+    return lr->file && unit->set != GW_TASK_TEST
+               ? gw__row_file_read(lr->file, &scratch->reader, unit->listed,
+                                   unit->first, unit->count, why)
+               : GW_OK;
 }
 
 static bool reserve(struct lr_scratch *scratch, size_t count)
@@ -121,17 +176,20 @@ static bool reserve(struct lr_scratch *scratch, size_t count)
 
 static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
 {
+    enum gw_err code = fetch(unit, why);
+    if (code)
+        return code;
     const struct gw_dataset *data = data_of(unit);
     struct gw__keyset *keys = &unit->keys[0];
     size_t entries = 1;
     bool added = unit->count == 0 || gw__keyset_add(keys, 0);
     for (size_t i = 0; added && i < unit->count; i++) {
-        size_t row = gw__unit_row(unit, i);
+        size_t row = row_of(unit, i);
         entries += data->row_begin[row + 1] - data->row_begin[row];
         for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++)
             added &= gw__keyset_add(keys, (uint64_t)data->index[k] + 1);
     }
-    size_t bound = data->features + 1;
+    size_t bound = shape_of(unit->task->data)->features + 1;
     if (!added || !reserve(unit->scratch, entries < bound ? entries : bound))
         return gw_fail(why, GW_ENOMEM, "%s: the keys of %zu rows",
                        unit->task->model->name, unit->count);
@@ -205,7 +263,7 @@ static void share_rows(struct gw_unit *unit, const float *const *rows,
     size_t first = gw__share_begin(share, unit->count);
     size_t end = gw__share_end(share, unit->count);
     for (size_t i = first; i < end; i++) {
-        size_t row = gw__unit_row(unit, i);
+        size_t row = row_of(unit, i);
         double slope = judge(data, row, score(data, row, keys, rows[0]), &sums);
         if (gradients)
             sums.row_writes +=
@@ -227,7 +285,9 @@ static void finish(struct gw_unit *unit, const float *const *rows,
 
 static void scratch_fini(void *scratch)
 {
-    free(((struct lr_scratch *)scratch)->sums);
+    struct lr_scratch *lr = scratch;
+    free(lr->sums);
+    gw__row_reader_fini(&lr->reader);
 }
 
 const struct gw__task_model gw__task_lr = {
@@ -247,6 +307,7 @@ const struct gw__task_model gw__task_lr = {
     .defaults = defaults,
     .open = open_data,
     .close = close_data,
+    .bytes_read = bytes_read,
     .prepare = prepare,
     .begin = begin,
     .share = share_rows,
@@ -272,6 +333,7 @@ const struct gw__task_model gw__task_linear = {
     .defaults = linear_defaults,
     .open = open_data,
     .close = close_data,
+    .bytes_read = bytes_read,
     .prepare = prepare,
     .begin = begin,
     .share = share_rows,

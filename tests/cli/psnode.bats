@@ -209,6 +209,20 @@ make_rows() {
     awk -v a="$(json test_accuracy <many.json)" 'BEGIN { exit !(a > 0.9) }'
 }
 
+@test "train: workers read their rows on demand, each once an epoch" {
+    make_rows >rows
+    export XDG_CACHE_HOME=$PWD/cache
+    psnode train lr rows -n 3 --parts 3 -E 4 --set batch=30 -o json >all.json
+    psnode train lr rows -n 3 --parts 3 -E 4 --set batch=30,on-demand=1 \
+        -o json >own.json
+    [ "$(json digest <own.json)" = "$(json digest <all.json)" ]
+    bytes=$(wc -c <rows)
+    [ "$(json data_bytes_read <all.json)" -eq $((3 * bytes)) ]
+    [ "$(json data_bytes_read <own.json)" -eq $((4 * bytes)) ]
+    [ "$(json data_bytes_most <own.json)" -lt $((2 * bytes)) ]
+    [ -n "$(ls cache/gradwire/rows)" ]
+}
+
 @test "train --until: one epoch less than the rule, in all modes; the reference's bits" {
     make_rows >rows
     psnode train lr rows -n 3 --parts 3 -E 9 --set batch=30 \

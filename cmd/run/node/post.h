@@ -147,6 +147,7 @@ struct worker_note {
     uint64_t worked_ns;         /* since its first unit was asked for */
     uint64_t model_keys;        /* all that there can be */
     uint64_t unit_keys;         /* of the newest unit */
+    uint64_t data_bytes;        /* of training rows, read to learn from */
     struct gw_ps_counts counts; /* of this connection */
     struct epoch_note
         epochs[EPOCHS_NOTED]; /* epoch e at e modulo their count */

@@ -206,6 +206,7 @@ static void settle(struct ps_worker *w)
     epoch->units++;
     gw_unit_add(&epoch->sums, &w->sums);
     note->worker.units++;
+    note->worker.data_bytes = gw_task_bytes_read(w->task);
     note->step = step;
     note->data_epoch = w->work.epoch;
     if (w->sums.samples)

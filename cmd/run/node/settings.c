@@ -60,6 +60,8 @@ static const struct setting {
     {"beta", SET_FLOAT, ALL, TASK(beta), "of ftrl"},
     {"l1", SET_FLOAT, ALL, TASK(l1), "of ftrl"},
     {"l2", SET_FLOAT, ALL, TASK(l2), "weight decay"},
+    {"on-demand", SET_SWITCH, LR | LINEAR, TASK(on_demand),
+     "rows stay in the file; each unit reads its own"},
     {"users", SET_U32, MF, TASK(mf.users), "rows of the ratings"},
     {"items", SET_U32, MF, TASK(mf.items), "columns of the ratings"},
     {"rank", SET_U32, MF, TASK(mf.rank), "of the truth, and what is learnt"},

@@ -103,6 +103,7 @@ static json_t *worker_json(const struct run *run, const struct child *child)
     json_object_set_new(node, "units_per_second",
                         json_real(units_per_second(child)));
     put(node, "unit_keys", w->unit_keys);
+    put(node, "data_bytes_read", w->data_bytes);
     put(node, "model_keys", w->model_keys);
     json_object_set_new(node, "waited_share", real_json(waited));
     put_counts(node, &w->counts);

@@ -66,6 +66,9 @@ struct gw_task_config {
                           deepwalk: edges; else NULL */
     const char *test;    /* lr, linear, net: LibSVM, or NULL; else NULL */
     const char *network; /* net: gradwire-network(5); else NULL */
+    /* lr, linear: rows stay in the file, and each unit reads its own. So does a
+     * file that is larger than what a process may read into memory. */
+    bool on_demand;
     uint64_t seed;
     uint64_t epochs; /* as planned; word2vec's rate falls to nothing by then */
     size_t batch;    /* rows of a batch; 0: all */
@@ -140,6 +143,10 @@ gw_task_tables(const struct gw_task *task, unsigned *count);
 /* Samples of an epoch: rows of the file, ratings, words of the text. */
 GW_API size_t gw_task_rows(const struct gw_task *task);
 GW_API size_t gw_task_batches(const struct gw_task *task); /* of an epoch */
+/* Bytes of training rows that were read from the file so far, by this process:
+ * all of it at once, or those of its units; an index that is made is not
+ * counted. 0: not lr and not linear. */
+GW_API uint64_t gw_task_bytes_read(const struct gw_task *task);
 GW_API size_t gw_task_batch_rows(const struct gw_task *task, size_t batch);
 
 /* ---- units of work ---- */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files that are kept from run to run for one user: $XDG_CACHE_HOME/gradwire,
+ * else ~/.cache/gradwire.
+ */
+#ifndef GW__BASE_CACHE_H
+#define GW__BASE_CACHE_H
+
+#include <gradwire/base.h>
+
+enum { GW__PATH_BYTES = 4096 };
+
+/* Where the file `name` of the cache is; false: there is no place for it. */
+bool gw__cache_path(const char *name, char path[GW__PATH_BYTES]);
+/* Makes the folders that `path` lies in. */
+GW_MUST_CHECK enum gw_err gw__make_folders(const char *path,
+                                           struct gw_error *why);
+
+#endif
