@@ -7,9 +7,9 @@
  * parts of two ranks may differ by a line. Where they would, the elements
  * behind the last p whole lines go in a second, small call beside the first.
  */
-#include "coll/bandwidth_optimal.h"
+#include "bandwidth_optimal.h"
 
-#include "coll/comm.h"
+#include "comm.h"
 
 enum { LINE_BYTES = 64, CANDIDATES_MAX = 64 };
 

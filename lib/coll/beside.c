@@ -14,7 +14,7 @@
  * They fail together: what is lost on one is waited for on the other. What
  * moves on one counts as a sign of life of all.
  */
-#include "coll/comm.h"
+#include "comm.h"
 
 /* Its place among those beside `comm`, or their number. */
 static unsigned place_of(const struct gw_comm *comm,

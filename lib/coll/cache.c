@@ -4,7 +4,7 @@
  * or the user's own plan), its plan made and compiled once, and kept. What is
  * not of the library is verified first.
  */
-#include "coll/comm.h"
+#include "comm.h"
 #include "plan/registry.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  * sense. The engines ask here for their own rank; window passes also for their
  * peers.
  */
-#include "coll/comm.h"
+#include "comm.h"
 
 /* Elements before block `b`. */
 static size_t displacement(const size_t *counts, const size_t *displs,

@@ -4,8 +4,8 @@
  * addresses travel through the parent, so that calls of different
  * communicators never stand in each other's way.
  */
-#include "coll/calibration.h"
-#include "coll/prepared_call.h"
+#include "coll/cost/calibration.h"
+#include "coll/window/prepared_call.h"
 
 #include "wire/rendezvous/rendezvous.h"
 

@@ -24,8 +24,8 @@
 #ifndef GW__COMM_H
 #define GW__COMM_H
 
-#include "coll/program.h"
-#include "coll/winners.h"
+#include "coll/cost/winners.h"
+#include "program.h"
 #include "wire/windows.h"
 #include "wire/wire.h"
 

@@ -6,7 +6,7 @@
  * places: failing (progress.c) aborts no wire, and destroying (comm.c) abandons
  * no calls.
  */
-#include "coll/elastic.h"
+#include "elastic.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #ifndef GW__COLL_ELASTIC_H
 #define GW__COLL_ELASTIC_H
 
-#include "coll/comm.h"
+#include "comm.h"
 #include "wire/emulation/rules.h"
 
 /* ---- the communicator of a view ---- */

@@ -16,7 +16,7 @@
  * for ever; such sends are copied out by the wire. The verifier plays exactly
  * these rules (lib/plan/waits.c), so a verified plan cannot get stuck here.
  */
-#include "coll/elastic.h"
+#include "elastic.h"
 
 #include <assert.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
  * and at all cards, whether it expects something there or not, and compares
  * with what it called itself under that number.
  */
-#include "coll/comm.h"
+#include "comm.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Point to point: a plan of one transfer, run by the same engine. Numbered by
  * link and direction, since only two ranks know of it.
  */
-#include "coll/comm.h"
+#include "comm.h"
 
 /* The program of "src sends one chunk to dst", as this rank sees it. */
 static enum gw_err program_of(struct gw_comm *comm, unsigned src, unsigned dst,

@@ -5,7 +5,7 @@
  * depends on. engine.c runs the result over any wire, window.c in one pass
  * where there are windows.
  */
-#include "coll/program.h"
+#include "program.h"
 
 #include <assert.h>
 #include <stdlib.h>

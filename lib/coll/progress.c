@@ -10,7 +10,7 @@
  * Failing is for all: the first rank to find out aborts the wire, which makes
  * every other rank's waits end with the same sentence.
  */
-#include "coll/comm.h"
+#include "comm.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Calls under way: their memory, and starting, testing and waiting. What moves
  * them is in progress.c.
  */
-#include "coll/stage.h"
+#include "coll/window/stage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * calls allocates once; a piece that is too small gives way to a larger one.
  * When more is lent than is kept, the rest comes and goes.
  */
-#include "coll/comm.h"
+#include "comm.h"
 
 #include <gradwire/wire.h>
 

@@ -14,7 +14,7 @@
  *   else                 the input alone: the bytes in `out` are of two
  *                        versions, those in `in` are always whole
  */
-#include "coll/elastic.h"
+#include "elastic.h"
 
 #include "base/failpoint.h"
 

@@ -3,7 +3,7 @@
  * What a rank says it is calling, in 24 bytes: enough to compare with its peers
  * and to name in an error.
  */
-#include "coll/comm.h"
+#include "comm.h"
 #include "plan/registry.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  * ms. A rank that was itself away in the meantime (computing between two
  * looks, or stopped) has not waited.
  */
-#include "coll/comm.h"
+#include "comm.h"
 
 enum { TELL_NS = 50000000 };
 

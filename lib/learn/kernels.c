@@ -5,7 +5,7 @@
  * takes the best level where the name is wrong. A tool asks at its start, so
  * that nobody measures, or tests, a level other than the one named.
  */
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 #include "learn/product.h"
 
 #include <gradwire/parallel.h>

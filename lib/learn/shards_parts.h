@@ -23,7 +23,7 @@
 #ifndef GW__SHARDS_PARTS_H
 #define GW__SHARDS_PARTS_H
 
-#include "coll/reducer.h"
+#include "coll/reducer/reducer.h"
 #include "learn/optimiser.h"
 #include "learn/shards.h"
 

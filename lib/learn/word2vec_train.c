@@ -4,7 +4,7 @@
  * function, memory for vectors, and the choice of a kernel, which follows that
  * of gw_fold. word2vec_kernel.h has the loops.
  */
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 #include "learn/logistic.h"
 #include "learn/logistic_table.h"
 #include "learn/word2vec.h"

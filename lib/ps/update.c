@@ -5,7 +5,7 @@
  */
 #include "update_parts.h"
 
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 
 #include <math.h>
 #include <string.h>

@@ -29,7 +29,7 @@
 #ifndef GW__SIM_H
 #define GW__SIM_H
 
-#include <sim/faults.h>
+#include <sim/faults/faults.h>
 
 struct gw__sim;
 

@@ -3,7 +3,7 @@
  * What the shm wire offers beyond slices: a card a rank that all
  * peers can read at once, and memory of the peers to load from and store into,
  * so that one pass reads every source of a chunk and writes every result.
- * lib/coll/window.c is the user.
+ * lib/coll/window/window.c is the user.
  */
 #ifndef GW__WINDOWS_H
 #define GW__WINDOWS_H

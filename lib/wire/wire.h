@@ -70,7 +70,7 @@ struct gw__wire;
 
 /* Shared memory offers more: every rank posts a small card that all can read
  * at once, and peers' gw_alloc memory can be mapped. NULL on other wires.
- * lib/coll/window.c is the user. */
+ * lib/coll/window/window.c is the user. */
 struct gw__windows;
 
 struct gw__wire_ops {

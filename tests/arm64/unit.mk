@@ -9,7 +9,7 @@ SUITES := base event event_chrome circulant algo_allreduce algo_gather_scatter a
 	$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_fold*.c)) \
 	tensor learn_nan ps_update
 LIB := $(wildcard lib/base/*.c lib/event/*.c lib/plan/*.c lib/plan/algo/*.c) \
-	$(wildcard lib/coll/fold*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule.c \
+	$(wildcard lib/coll/fold/*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule.c \
 	$(wildcard lib/ps/update*.c) lib/ps/half.c lib/ps/filter.c lib/ps/mode.c \
 	$(addprefix lib/learn/,dataset.c gradient.c grow.c kernels.c libsvm.c libsvm_row.c model.c number.c \
 	optimiser.c tensor.c tensor_rows.c word2vec_any.c word2vec_train.c) \

@@ -8,7 +8,7 @@
  *
  *     fold [LEVEL [TYPE [OP]]]      fold avx2 bf16 max
  */
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 
 #include <stdio.h>
 #include <stdlib.h>

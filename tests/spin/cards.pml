@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls over shared memory without messages (lib/coll/window.c, fast_path.c,
+ * Calls over shared memory without messages (lib/coll/window/window.c, fast_path.c,
  * stage.c) as a model for Spin: RANKS ranks make TURNS calls, of any kinds in
  * any order, and meet by what stands on their cards, which have SIDES sides.
  *

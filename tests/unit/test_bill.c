@@ -3,7 +3,7 @@
  * What a call does, by textbook numbers; prices that are found from times; and
  * figures of some numbers of ranks that serve others.
  */
-#include "coll/bill.h"
+#include "coll/cost/bill.h"
 
 #include <gradwire/gradwire.h>
 

@@ -4,7 +4,7 @@
  * is wrong is refused with its place, and a random schedule keeps within its
  * profile.
  */
-#include <sim/faults.h>
+#include <sim/faults/faults.h>
 
 #include <check.h>
 #include <stdlib.h>

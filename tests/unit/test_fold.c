@@ -5,7 +5,7 @@
  * in place or not, streaming or not; and no byte beside the destinations
  * changes.
  */
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 #include "fold_reference.h"
 #include "skip.h"
 

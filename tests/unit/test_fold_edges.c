@@ -7,7 +7,7 @@
  * arrays that are aligned alike and not.
  */
 #include "coll/comm.h"
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 #include "fold_reference.h"
 
 #include <check.h>

@@ -4,7 +4,7 @@
  * divisions cut, how 16-bit floats round, what becomes of NaNs, infinities,
  * subnormals and the two zeros. Each on every level that this CPU has.
  */
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 #include "fold_reference.h"
 #include "skip.h"
 

@@ -14,7 +14,7 @@
 #include "ps/filter.h"
 #include "ps/update.h"
 
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 
 #include <check.h>
 #include <math.h>

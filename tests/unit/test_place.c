@@ -4,7 +4,7 @@
  * 4.1, MPICH 4.0, torchrun and Slurm are as they were printed under them, but
  * for what nobody reads.
  */
-#include "coll/place.h"
+#include "coll/place/place.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * a run of rows against the rows one by one, and every level of kernels against
  * the first, bit by bit. Then what a new row is, and what makes no sense.
  */
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 #include "ps/update.h"
 
 #include <check.h>

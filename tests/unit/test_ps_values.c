@@ -3,7 +3,7 @@
  * What every push goes through before the updaters: the search for values that
  * are not finite, and f16, all of it. Each on every level that this CPU has.
  */
-#include "coll/fold.h"
+#include "coll/fold/fold.h"
 #include "ps/update.h"
 #include "skip.h"
 

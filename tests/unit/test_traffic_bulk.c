@@ -7,7 +7,7 @@
  */
 #include "traffic_run.h"
 
-#include <sim/traffic_bulk.h>
+#include <sim/traffic/traffic_bulk.h>
 
 #include <check.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  * none, and what storing keeps of the old ones. Of several ranks see
  * test_winners_ranks.c.
  */
-#include "coll/winners.h"
+#include "coll/cost/winners.h"
 
 #include <gradwire/gradwire.h>
 

@@ -3,7 +3,7 @@
  * Rules of the calibration file between ranks: all go by those of rank 0,
  * whatever their own files say, and what another process says is looked at.
  */
-#include "coll/winners.h"
+#include "coll/cost/winners.h"
 
 #include <gradwire/gradwire.h>
 

@@ -13,7 +13,7 @@
 #define CHAOS_FAULTS_H
 
 #include <gradwire/ring.h>
-#include <sim/faults.h>
+#include <sim/faults/faults.h>
 
 /* How a schedule numbers the processes of a run. */
 enum {

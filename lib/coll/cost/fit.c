@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Prices from times: non-negative least squares of the relative errors,
+ *
+ *     minimise  sum over samples of  w (predicted / measured - 1)^2,  all >= 0
+ *
+ * by coordinate descent on the normal equations (Franc, Hlavac, Navara,
+ * "Sequential coordinate-wise algorithm for the non-negative least squares
+ * problem", 2005): each price in turn takes its best value, or 0. A few rounds
+ * with w = 1 / |error| of the round before make it the sum of the errors, not
+ * of their squares, so that samples which something disturbed count little.
+ */
+#include "bill.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 8, SWEEPS = 3000, N = GW_FIGURES_MAX };
+#define ERROR_LEAST 0.03
+
+/* matrix * x = right, in units in which each price's samples have length 1. */
+struct system {
+    double matrix[N][N], right[N], unit[N], x[N];
+};
+
+static void add_sample(struct system *s, const struct gw__sample *sample,
+                       double weight)
+{
+    double row[N];
+    for (unsigned i = 0; i < N; i++)
+        row[i] =
+            s->unit[i] > 0 ? sample->amounts[i] / sample->us / s->unit[i] : 0;
+    for (unsigned i = 0; i < N; i++) {
+        if (row[i] == 0)
+            continue;
+        s->right[i] += weight * row[i];
+        for (unsigned j = 0; j < N; j++)
+            s->matrix[i][j] += weight * row[i] * row[j];
+    }
+}
+
+static void solve(struct system *s)
+{
+    double moved = 1;
+    for (unsigned sweep = 0; sweep < SWEEPS && moved > 1e-9; sweep++) {
+        moved = 0;
+        for (unsigned i = 0; i < N; i++) {
+            if (s->matrix[i][i] <= 0)
+                continue;
+            double rest = s->right[i];
+            for (unsigned j = 0; j < N; j++)
+                rest -= s->matrix[i][j] * s->x[j];
+            double better = fmax(0, s->x[i] + rest / s->matrix[i][i]);
+            moved = fmax(moved, fabs(better - s->x[i]));
+            s->x[i] = better;
+        }
+    }
+}
+
+/* "move_us_per_byte_32M" takes over from "move_us_per_byte_8M". */
+static bool are_kin(unsigned a, unsigned b)
+{
+    const char *x = gw_figure_name(a, NULL), *y = gw_figure_name(b, NULL);
+    const char *end = x ? strstr(x, "_byte_") : NULL;
+    return end && y && strncmp(x, y, (size_t)(end - x) + 6) == 0;
+}
+
+/* Of two neighbours in size, of which one hardly shows in the samples, the
+ * price is alike: as if a tenth of the lower one's samples had said so. */
+static void add_kinship(struct system *s)
+{
+    const double part = 0.1;
+    for (unsigned i = 1; i < N; i++) {
+        if (s->unit[i] <= 0 || s->unit[i - 1] <= 0 || !are_kin(i, i - 1))
+            continue;
+        double here = part * s->unit[i - 1] / s->unit[i];
+        s->matrix[i][i] += here * here;
+        s->matrix[i - 1][i - 1] += part * part;
+        s->matrix[i][i - 1] -= here * part;
+        s->matrix[i - 1][i] -= here * part;
+    }
+}
+
+static double error_of(const struct system *s, const struct gw__sample *sample)
+{
+    double us = 0;
+    for (unsigned i = 0; i < N; i++)
+        if (s->unit[i] > 0)
+            us += sample->amounts[i] * s->x[i] / s->unit[i];
+    return fabs(us / sample->us - 1);
+}
+
+static void weigh(struct system *s, const struct gw__sample *samples,
+                  size_t count)
+{
+    memset(s->unit, 0, sizeof s->unit);
+    for (size_t k = 0; k < count; k++)
+        for (unsigned i = 0; i < N; i++) {
+            double part = samples[k].amounts[i] / samples[k].us;
+            s->unit[i] += part * part;
+        }
+    for (unsigned i = 0; i < N; i++)
+        s->unit[i] = sqrt(s->unit[i]);
+}
+
+bool gw__fit(const struct gw__sample *samples, size_t count,
+             double figures[GW_FIGURES_MAX])
+{
+    struct system *s = calloc(1, sizeof *s);
+    double *weight = calloc(count + 1, sizeof *weight);
+    bool room = s && weight;
+    if (room)
+        weigh(s, samples, count);
+    for (size_t k = 0; room && k < count; k++)
+        weight[k] = 1;
+    for (unsigned round = 0; room && round < ROUNDS; round++) {
+        memset(s->matrix, 0, sizeof s->matrix);
+        memset(s->right, 0, sizeof s->right);
+        for (size_t k = 0; k < count; k++)
+            add_sample(s, &samples[k], weight[k]);
+        add_kinship(s);
+        solve(s);
+        for (size_t k = 0; k < count; k++)
+            weight[k] = 1 / fmax(error_of(s, &samples[k]), ERROR_LEAST);
+    }
+    for (unsigned i = 0; room && i < N; i++) {
+        figures[i] = s->unit[i] > 0 ? s->x[i] / s->unit[i] : 0;
+        if (i > 0 && s->unit[i] <= 0 && are_kin(i, i - 1))
+            figures[i] = figures[i - 1];
+    }
+    free(weight);
+    free(s);
+    return room;
+}

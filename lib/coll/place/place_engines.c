@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The engines and their variables. Sources: PyTorch's "torchrun (Elastic
+ * Launch)"; mpirun(1) of Open MPI, "Environmental Variables"; PMIx
+ * Standard 4.1, section 5.1; what MPICH's hydra sets (MPI_LOCALRANKID beside
+ * PMI_RANK); srun(1), "OUTPUT ENVIRONMENT VARIABLES"; Kubernetes, "Indexed
+ * Job".
+ */
+#include "place.h"
+
+#include "base/whole.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_one(const char *text)
+{
+    return text && strcmp(text, "1") == 0;
+}
+
+/* All ranks are on this host, says `how`. */
+static enum gw_err all_are_local(struct gw_place *place,
+                                 enum gw_place_source source, const char *how,
+                                 struct gw_error *why)
+{
+    char size[GW_PLACE_TEXT_BYTES];
+    if (gw__place_knows(place, GW_PLACE_LOCAL_SIZE) ||
+        !gw__place_knows(place, GW_PLACE_SIZE))
+        return GW_OK;
+    gw_place_value(place, GW_PLACE_SIZE, size);
+    return gw__place_set(place, GW_PLACE_LOCAL_SIZE, source, how, size, why);
+}
+
+/* ---- torchrun ---- */
+
+/* MASTER_ADDR:MASTER_PORT is where rank 0 may listen, unless torchrun's agent
+ * does so itself; then place_rules.c takes a port beside it. */
+static enum gw_err torchrun_more(const char *const *environment,
+                                 struct gw_place *place, struct gw_error *why)
+{
+    const char *host = gw__place_look(environment, "MASTER_ADDR", NULL);
+    const char *port = gw__place_look(environment, "MASTER_PORT", NULL);
+    const char *agent =
+        gw__place_look(environment, "TORCHELASTIC_USE_AGENT_STORE", NULL);
+    if (!host != !port)
+        return gw_fail(why, GW_EINVAL, "%s is set, but %s is not",
+                       host ? "MASTER_ADDR" : "MASTER_PORT",
+                       host ? "MASTER_PORT" : "MASTER_ADDR");
+    if (!host)
+        return GW_OK;
+    char text[GW_PLACE_TEXT_BYTES];
+    bool six = strchr(host, ':') && host[0] != '[';
+    snprintf(text, sizeof text,
+             six ? "tcp://[%.200s]:%.8s" : "tcp://%.200s:%.8s", host, port);
+    if (!agent || strcmp(agent, "True") != 0)
+        return gw__place_set(place, GW_PLACE_RENDEZVOUS, GW_PLACE_TORCHRUN,
+                             "MASTER_ADDR, MASTER_PORT", text, why);
+    const char *run = gw__place_look(environment, "TORCHELASTIC_RUN_ID", NULL);
+    char job[GW_PLACE_TEXT_BYTES];
+    snprintf(job, sizeof job, "%.100s %.120s", run ? run : "none", text + 6);
+    return gw__place_set(place, GW_PLACE_JOB, GW_PLACE_TORCHRUN,
+                         "TORCHELASTIC_RUN_ID, MASTER_ADDR, MASTER_PORT", job,
+                         why);
+}
+
+static const char *torchrun_host(const char *const *environment,
+                                 const struct gw_place *place,
+                                 char host[GW_PLACE_TEXT_BYTES])
+{
+    (void)place;
+    const char *master = gw__place_look(environment, "MASTER_ADDR", NULL);
+    if (!master)
+        return NULL;
+    snprintf(host, GW_PLACE_TEXT_BYTES, "%s", master);
+    return "MASTER_ADDR";
+}
+
+/* ---- Open MPI ---- */
+
+/* A random key of the job; its number; from version 5 on, its name. */
+static const char openmpi_job[] =
+    "OMPI_MCA_orte_precondition_transports|OMPI_MCA_ess_base_jobid|"
+    "PMIX_NAMESPACE";
+
+/* "1015414784.0;tcp://192.0.2.2:54991;tcp6://[fd00::2]:52631": where mpirun
+ * itself listens, and that is the host of rank 0, unless it was told to leave
+ * its own host alone. */
+static const char *openmpi_host(const char *const *environment,
+                                const struct gw_place *place,
+                                char host[GW_PLACE_TEXT_BYTES])
+{
+    (void)place;
+    const char *uri =
+        gw__place_look(environment, "OMPI_MCA_orte_hnp_uri", NULL);
+    const char *address = uri ? strstr(uri, "tcp://") : NULL;
+    if (!address)
+        return NULL;
+    address += strlen("tcp://");
+    size_t length = strcspn(address, ":,;");
+    if (length == 0 || length >= GW_PLACE_TEXT_BYTES)
+        return NULL;
+    snprintf(host, GW_PLACE_TEXT_BYTES, "%.*s", (int)length, address);
+    return "OMPI_MCA_orte_hnp_uri";
+}
+
+static enum gw_err openmpi_more(const char *const *environment,
+                                struct gw_place *place, struct gw_error *why)
+{
+    if (!is_one(gw__place_look(environment, "OMPI_MCA_orte_num_nodes", NULL)))
+        return GW_OK;
+    return all_are_local(place, GW_PLACE_OPENMPI, "OMPI_MCA_orte_num_nodes",
+                         why);
+}
+
+/* ---- Slurm ---- */
+
+/* A batch script and an allocation have a job, a batch script even a
+ * SLURM_PROCID, but no step; the steps that Slurm itself makes have numbers
+ * from 0xfffffffa on (slurm.h: SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP). */
+static bool in_a_step(const char *const *environment)
+{
+    enum { DIGITS_MOST = 10 };
+    const char *step =
+        gw__place_look(environment, "SLURM_STEP_ID|SLURM_STEPID", NULL);
+    return step && strlen(step) <= DIGITS_MOST &&
+           strtoul(step, NULL, 10) < 0xfffffff0U &&
+           gw__place_look(environment, "SLURM_PROCID", NULL);
+}
+
+/* "4(x2),2": how many tasks the node of that number has; 0: it does not say. */
+static unsigned tasks_of_node(const char *list, const char *node_text)
+{
+    uint64_t node, tasks, times = 1;
+    if (!gw__whole_read(&node_text, UINT32_MAX, &node))
+        return 0;
+    while (gw__whole_read(&list, UINT32_MAX, &tasks)) {
+        bool repeated = strncmp(list, "(x", 2) == 0;
+        list += repeated ? 2 : 0;
+        if (repeated && !gw__whole_read(&list, UINT32_MAX, &times))
+            return 0;
+        if (node < times)
+            return (unsigned)tasks;
+        node -= times;
+        times = 1;
+        list += strspn(list, "),");
+    }
+    return 0;
+}
+
+static enum gw_err slurm_local_size(const char *const *environment,
+                                    struct gw_place *place,
+                                    struct gw_error *why)
+{
+    char name[64], text[16];
+    const char *list = gw__place_look(
+        environment, "SLURM_STEP_TASKS_PER_NODE|SLURM_TASKS_PER_NODE", name);
+    const char *node = gw__place_look(environment, "SLURM_NODEID", NULL);
+    unsigned tasks = list && node ? tasks_of_node(list, node) : 0;
+    if (tasks > 0) {
+        snprintf(text, sizeof text, "%u", tasks);
+        return gw__place_set(place, GW_PLACE_LOCAL_SIZE, GW_PLACE_SLURM, name,
+                             text, why);
+    }
+    if (is_one(gw__place_look(environment, "SLURM_STEP_NUM_NODES|SLURM_NNODES",
+                              name)))
+        return all_are_local(place, GW_PLACE_SLURM, name, why);
+    return GW_OK;
+}
+
+static enum gw_err slurm_more(const char *const *environment,
+                              struct gw_place *place, struct gw_error *why)
+{
+    char text[64];
+    const char *job =
+        gw__place_look(environment, "SLURM_JOB_ID|SLURM_JOBID", NULL);
+    const char *step =
+        gw__place_look(environment, "SLURM_STEP_ID|SLURM_STEPID", NULL);
+    enum gw_err err = slurm_local_size(environment, place, why);
+    if (err || !job || !step)
+        return err;
+    snprintf(text, sizeof text, "%.30s.%.20s", job, step);
+    return gw__place_set(place, GW_PLACE_JOB, GW_PLACE_SLURM,
+                         "SLURM_JOB_ID, SLURM_STEP_ID", text, why);
+}
+
+static const char *slurm_host(const char *const *environment,
+                              const struct gw_place *place,
+                              char host[GW_PLACE_TEXT_BYTES])
+{
+    (void)place;
+    const char *list =
+        gw__place_look(environment, "SLURM_STEP_NODELIST|SLURM_NODELIST", NULL);
+    if (!list)
+        return NULL;
+    gw__place_first_host(list, host);
+    return host[0] ? "first host of SLURM_STEP_NODELIST" : NULL;
+}
+
+/* ---- Kubernetes ---- */
+
+/* The pods of an Indexed Job are called JOB-INDEX; behind a headless service
+ * that is a name which all of them can look up. */
+static const char *kubernetes_host(const char *const *environment,
+                                   const struct gw_place *place,
+                                   char host[GW_PLACE_TEXT_BYTES])
+{
+    char end[16];
+    const char *pod = gw__place_look(environment, "HOSTNAME", NULL);
+    const char *service = gw__place_look(environment, "GW_SERVICE", NULL);
+    snprintf(end, sizeof end, "-%u", place->rank);
+    size_t length = pod ? strlen(pod) : 0, tail = strlen(end);
+    if (!service || length <= tail || length > 64 ||
+        strcmp(pod + length - tail, end) != 0)
+        return NULL;
+    snprintf(host, GW_PLACE_TEXT_BYTES, "%.*s-0.%.150s", (int)(length - tail),
+             pod, service);
+    return "HOSTNAME, GW_SERVICE";
+}
+
+static enum gw_err kubernetes_more(const char *const *environment,
+                                   struct gw_place *place, struct gw_error *why)
+{
+    char host[GW_PLACE_TEXT_BYTES];
+    if (!kubernetes_host(environment, place, host))
+        return GW_OK;
+    return gw__place_set(place, GW_PLACE_JOB, GW_PLACE_KUBERNETES,
+                         "HOSTNAME, GW_SERVICE", host, why);
+}
+
+/* ---- all ---- */
+
+const struct gw__engine gw__engines[] = {
+    {
+        .source = GW_PLACE_GW,
+        .variables = {[GW_PLACE_RANK] = "GW_RANK",
+                      [GW_PLACE_SIZE] = "GW_SIZE",
+                      [GW_PLACE_LOCAL_RANK] = "GW_LOCAL_RANK",
+                      [GW_PLACE_LOCAL_SIZE] = "GW_LOCAL_SIZE",
+                      [GW_PLACE_RENDEZVOUS] = "GW_RENDEZVOUS",
+                      [GW_PLACE_JOB] = "GW_JOB",
+                      [GW_PLACE_RESTARTS] = "GW_RESTARTS",
+                      [GW_PLACE_INCARNATION] = "GW_INCARNATION",
+                      [GW_PLACE_MIN_SIZE] = "GW_MIN_SIZE",
+                      [GW_PLACE_MAX_SIZE] = "GW_MAX_SIZE",
+                      [GW_PLACE_WIRE] = "GW_WIRE"},
+    },
+    {
+        .source = GW_PLACE_TORCHRUN,
+        .variables = {[GW_PLACE_RANK] = "RANK",
+                      [GW_PLACE_SIZE] = "WORLD_SIZE",
+                      [GW_PLACE_LOCAL_RANK] = "LOCAL_RANK",
+                      [GW_PLACE_LOCAL_SIZE] = "LOCAL_WORLD_SIZE",
+                      [GW_PLACE_RESTARTS] = "TORCHELASTIC_RESTART_COUNT"},
+        .more = torchrun_more,
+        .first_host = torchrun_host,
+    },
+    {
+        .source = GW_PLACE_OPENMPI,
+        .variables = {[GW_PLACE_RANK] = "OMPI_COMM_WORLD_RANK",
+                      [GW_PLACE_SIZE] = "OMPI_COMM_WORLD_SIZE",
+                      [GW_PLACE_LOCAL_RANK] = "OMPI_COMM_WORLD_LOCAL_RANK",
+                      [GW_PLACE_LOCAL_SIZE] = "OMPI_COMM_WORLD_LOCAL_SIZE",
+                      [GW_PLACE_JOB] = openmpi_job},
+        .more = openmpi_more,
+        .first_host = openmpi_host,
+    },
+    {
+        /* The size is known to libpmix only. */
+        .source = GW_PLACE_PMIX,
+        .variables =
+            {[GW_PLACE_RANK] = "PMIX_RANK", [GW_PLACE_JOB] = "PMIX_NAMESPACE"},
+    },
+    {
+        .source = GW_PLACE_PMI,
+        .variables = {[GW_PLACE_RANK] = "PMI_RANK|PMI_ID",
+                      [GW_PLACE_SIZE] = "PMI_SIZE",
+                      [GW_PLACE_LOCAL_RANK] = "MPI_LOCALRANKID",
+                      [GW_PLACE_LOCAL_SIZE] = "MPI_LOCALNRANKS",
+                      [GW_PLACE_JOB] = "PMI_JOBID"},
+    },
+    {
+        .source = GW_PLACE_SLURM,
+        .variables = {[GW_PLACE_RANK] = "SLURM_PROCID",
+                      [GW_PLACE_SIZE] =
+                          "SLURM_STEP_NUM_TASKS|SLURM_NTASKS|SLURM_NPROCS",
+                      [GW_PLACE_LOCAL_RANK] = "SLURM_LOCALID",
+                      [GW_PLACE_RESTARTS] = "SLURM_RESTART_COUNT"},
+        .counts = in_a_step,
+        .more = slurm_more,
+        .first_host = slurm_host,
+    },
+    {
+        .source = GW_PLACE_KUBERNETES,
+        .variables = {[GW_PLACE_RANK] = "JOB_COMPLETION_INDEX"},
+        .more = kubernetes_more,
+        .first_host = kubernetes_host,
+    },
+    {.source = GW_PLACE_NOBODY},
+};

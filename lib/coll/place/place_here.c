@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The place of this very process, and the communicator that it leads to: the
+ * part of gradwire/place.h that is not pure.
+ */
+#include "place.h"
+
+#include "base/whole.h"
+#include "wire/address.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- where this process is ---- */
+
+struct answer {
+    char name[GW_PLACE_TEXT_BYTES]; /* of the job */
+    char host[GW_PLACE_TEXT_BYTES]; /* of rank 0, if there are several */
+};
+
+static enum gw_err ask(const struct gw_place *place, int fd,
+                       struct answer *answer, struct gw_error *why)
+{
+    char own[GW_PLACE_TEXT_BYTES] = "";
+    const char *said = getenv("GW_INTERFACE");
+    if (gw_place_one_host(place))
+        return gw__place_ask_pmi(fd, NULL, answer->name, answer->host, why);
+    enum gw_err err = GW_OK;
+    if (place->rank == 0)
+        err = said ? gw__address_own(said, NULL, own, why)
+                   : gw__address_only("rank 0", AF_INET, own, why);
+    return err ? err
+               : gw__place_ask_pmi(fd, own, answer->name, answer->host, why);
+}
+
+/* The manager is asked once: it has no second conversation with a process. */
+static enum gw_err ask_once(const struct gw_place *place, int fd,
+                            struct answer *answer, struct gw_error *why)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct answer known;
+    enum gw_err err = GW_OK;
+    pthread_mutex_lock(&lock);
+    if (!known.name[0])
+        err = ask(place, fd, &known, why);
+    if (err)
+        known.name[0] = 0;
+    *answer = known;
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+static enum gw_err ask_manager(struct gw_place *place, struct gw_error *why)
+{
+    const char *text = getenv("PMI_FD");
+    struct answer answer;
+    uint64_t fd;
+    if (place->source != GW_PLACE_PMI || place->rendezvous[0] || !text ||
+        place->size == 1)
+        return GW_OK;
+    if (!gw__whole_read(&text, INT_MAX, &fd) || *text)
+        return gw_fail(why, GW_EINVAL, "PMI_FD is \"%.40s\", not a number",
+                       getenv("PMI_FD"));
+    enum gw_err err = ask_once(place, (int)fd, &answer, why);
+    if (!err)
+        err = gw__place_set(place, GW_PLACE_JOB, GW_PLACE_PMI,
+                            "PMI_FD, its KVS name", answer.name, why);
+    if (err)
+        return err;
+    if (answer.host[0])
+        gw__place_meet_at(place, GW_PLACE_PMI, "PMI_FD, what rank 0 has put",
+                          answer.host);
+    else
+        gw__place_meet((const char *const *)environ, place);
+    return GW_OK;
+}
+
+static enum gw_err draw_incarnation(struct gw_place *place,
+                                    struct gw_error *why)
+{
+    struct gw_place_origin *from = &place->from[GW_PLACE_INCARNATION];
+    if (gw__place_knows(place, GW_PLACE_INCARNATION))
+        return GW_OK;
+    if (getrandom(place->incarnation, sizeof place->incarnation, 0) !=
+        sizeof place->incarnation)
+        return gw_fail_errno(why, "getrandom");
+    from->source = GW_PLACE_GW;
+    snprintf(from->how, sizeof from->how, "drawn at this start");
+    return GW_OK;
+}
+
+enum gw_err gw_place_here(struct gw_place *place, struct gw_error *why)
+{
+    enum gw_err err = gw_place_read((const char *const *)environ, place, why);
+    if (!err)
+        err = draw_incarnation(place, why);
+    if (!err)
+        err = ask_manager(place, why);
+    return err;
+}
+
+/* ---- where it leads ---- */
+
+/* Ranks of one host, for all that is known: if nobody counts those of this
+ * host, an address that only this host has says so. */
+static bool on_one_host(const struct gw_place *place)
+{
+    static const char *const local[] = {"ipc://", "tcp://127.",
+                                        "tcp://localhost:", "tcp://[::1]:"};
+    if (place->local_size > 0 || place->size == 1)
+        return gw_place_one_host(place);
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+        if (strncmp(place->rendezvous, local[i], strlen(local[i])) == 0)
+            return true;
+    return false;
+}
+
+static enum gw_err no_rendezvous(const struct gw_place *place,
+                                 struct gw_error *why)
+{
+    const char *hint = "";
+    if (place->source == GW_PLACE_KUBERNETES)
+        hint = ", or GW_SERVICE to the name of the job's headless service";
+    else if (place->source == GW_PLACE_TORCHRUN)
+        hint = ", or MASTER_ADDR and MASTER_PORT";
+    return gw_fail(why, GW_EINVAL,
+                   "rank %u of %u (%s): nothing says where the ranks meet; set "
+                   "GW_RENDEZVOUS=tcp://HOST:PORT%s",
+                   place->rank, place->size,
+                   gw_place_source_name(place->source), hint);
+}
+
+enum gw_err gw_place_config(const struct gw_place *place,
+                            struct gw_comm_config *config,
+                            char interface[GW_PLACE_TEXT_BYTES],
+                            struct gw_error *why)
+{
+    config->rank = place->rank;
+    config->size = place->size;
+    if (!config->rendezvous && place->rendezvous[0])
+        config->rendezvous = place->rendezvous;
+    if (place->size > 1 && !config->rendezvous)
+        return no_rendezvous(place, why);
+    if (!config->wire && place->wire[0])
+        config->wire = place->wire;
+    bool near = on_one_host(place);
+    if (!config->wire)
+        config->wire = near ? "shm" : "tcp";
+    bool tcp = strcmp(config->wire, "tcp") == 0;
+    if (near || !(tcp || strcmp(config->wire, "verbs") == 0))
+        return GW_OK;
+    const char *said = tcp ? config->interface : NULL;
+    if (tcp) /* verbs has devices to choose from */
+        config->interface = interface;
+    return said ? gw__address_own(said, config->rendezvous, interface, why)
+                : gw__address_towards(config->rendezvous, interface, why);
+}
+
+enum gw_err gw_comm_from_env(const struct gw_comm_config *given,
+                             struct gw_comm **comm, struct gw_error *why)
+{
+    struct gw_comm_config config = {.rank = 0};
+    struct gw_place place;
+    char interface[GW_PLACE_TEXT_BYTES];
+    const char *insecure = getenv("GW_INSECURE");
+    if (given)
+        config = *given;
+    if (!config.key_file)
+        config.key_file = getenv("GRADWIRE_KEY");
+    if (!config.interface)
+        config.interface = getenv("GW_INTERFACE");
+    config.insecure |= insecure && strcmp(insecure, "1") == 0;
+    *comm = NULL;
+    enum gw_err err = gw_place_here(&place, why);
+    if (!err)
+        err = gw_place_config(&place, &config, interface, why);
+    return err ? err : gw_comm_create(&config, comm, why);
+}

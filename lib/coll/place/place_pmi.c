@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MPICH's hydra puts rank and size into the environment, and nothing that tells
+ * one job from another, or where rank 0 is. What does is the name of the job's
+ * key-value space, which the process manager tells over the socket PMI_FD, in
+ * lines of text; and the space itself, where rank 0 leaves its address, if
+ * there are several hosts (Balaji et al., "PMI: A Scalable Parallel
+ * Process-Management Interface for Extreme-Scale Systems", 2010; the wire form
+ * is PMI-1's):
+ *
+ *     cmd=init pmi_version=1 pmi_subversion=1
+ *                         -> cmd=response_to_init ... rc=0
+ *     cmd=get_my_kvsname  -> cmd=my_kvsname kvsname=kvs_4711_0_1804289383_host
+ *     cmd=put kvsname=... key=gradwire value=192.0.2.1      rank 0, between
+ * hosts cmd=barrier_in      -> cmd=barrier_out cmd=get kvsname=... key=gradwire
+ *                         -> cmd=get_result rc=0 msg=success value=192.0.2.1
+ *     cmd=finalize        -> cmd=finalize_ack
+ *
+ * After that the manager treats the process as one that does not use MPI: a
+ * death is still seen, and there is no second conversation.
+ */
+#include "place.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 1024, ANSWER_MS = 10000 };
+
+/* One byte after the other: what follows the line belongs to the next one. */
+static bool read_line(int fd, char line[LINE_BYTES])
+{
+    uint64_t until_ns = gw_now_ns() + ANSWER_MS * UINT64_C(1000000);
+    for (size_t n = 0; n + 1 < LINE_BYTES;) {
+        struct pollfd item = {.fd = fd, .events = POLLIN};
+        uint64_t now_ns = gw_now_ns();
+        if (now_ns >= until_ns)
+            return false;
+        if (poll(&item, 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0)
+            continue;
+        ssize_t got = read(fd, line + n, 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        if (line[n] == '\n') {
+            line[n] = 0;
+            return true;
+        }
+        n++;
+    }
+    return false;
+}
+
+/* Says `command` and hears a line that begins with `expected`. */
+static enum gw_err ask(int fd, const char *command, const char *expected,
+                       char line[LINE_BYTES], struct gw_error *why)
+{
+    char said[LINE_BYTES];
+    int length = snprintf(said, sizeof said, "%s\n", command);
+    if (send(fd, said, (size_t)length, MSG_NOSIGNAL) != length)
+        return gw_fail_errno(why, "PMI_FD %d", fd);
+    if (!read_line(fd, line))
+        return gw_fail(why, GW_ESYS, "PMI_FD %d: no answer to \"%s\"", fd,
+                       command);
+    if (strncmp(line, expected, strlen(expected)) != 0)
+        return gw_fail(why, GW_ESYS, "PMI_FD %d: \"%.60s\" to \"%s\"", fd, line,
+                       command);
+    return GW_OK;
+}
+
+/* The value of the last word of a line: "cmd=... key=VALUE". */
+static enum gw_err take_value(int fd, const char *line, const char *key,
+                              char value[GW_PLACE_TEXT_BYTES],
+                              struct gw_error *why)
+{
+    const char *found = strstr(line, key);
+    if (!found || !found[strlen(key)])
+        return gw_fail(why, GW_ESYS, "PMI_FD %d: no %s in \"%.60s\"", fd, key,
+                       line);
+    found += strlen(key);
+    snprintf(value, GW_PLACE_TEXT_BYTES, "%.*s", (int)strcspn(found, " "),
+             found);
+    return GW_OK;
+}
+
+static enum gw_err learn_name(int fd, char name[GW_PLACE_TEXT_BYTES],
+                              struct gw_error *why)
+{
+    char line[LINE_BYTES];
+    enum gw_err err = ask(fd, "cmd=init pmi_version=1 pmi_subversion=1",
+                          "cmd=response_to_init", line, why);
+    if (err)
+        return err;
+    if (!strstr(line, "rc=0"))
+        return gw_fail(why, GW_ESYS,
+                       "PMI_FD %d: the process manager speaks no PMI-1: %.60s",
+                       fd, line);
+    err = ask(fd, "cmd=get_my_kvsname", "cmd=my_kvsname", line, why);
+    return err ? err : take_value(fd, line, "kvsname=", name, why);
+}
+
+/* What rank 0 has put everybody gets; the barrier is between. */
+static enum gw_err pass_host(int fd, const char *name, const char *offer,
+                             char host[GW_PLACE_TEXT_BYTES],
+                             struct gw_error *why)
+{
+    char line[LINE_BYTES], command[LINE_BYTES];
+    enum gw_err err = GW_OK;
+    snprintf(command, sizeof command,
+             "cmd=put kvsname=%.255s key=gradwire value=%.255s", name, offer);
+    if (offer[0])
+        err = ask(fd, command, "cmd=put_result rc=0", line, why);
+    if (!err)
+        err = ask(fd, "cmd=barrier_in", "cmd=barrier_out", line, why);
+    snprintf(command, sizeof command, "cmd=get kvsname=%.255s key=gradwire",
+             name);
+    if (!err)
+        err = ask(fd, command, "cmd=get_result rc=0", line, why);
+    return err ? err : take_value(fd, line, "value=", host, why);
+}
+
+enum gw_err gw__place_ask_pmi(int fd, const char *offer,
+                              char name[GW_PLACE_TEXT_BYTES],
+                              char host[GW_PLACE_TEXT_BYTES],
+                              struct gw_error *why)
+{
+    char line[LINE_BYTES];
+    host[0] = 0;
+    enum gw_err err = learn_name(fd, name, why);
+    if (!err && offer)
+        err = pass_host(fd, name, offer, host, why);
+    return err ? err : ask(fd, "cmd=finalize", "cmd=finalize_ack", line, why);
+}

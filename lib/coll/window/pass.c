@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running the steps of a prepared call: find the sources where the ranks hold
+ * them, fold, and store into every result, in one loop a chunk.
+ */
+#include "coll/fold/fold.h"
+#include "stage.h"
+
+#include <string.h>
+
+/* Where a rank's buffer or stage lies in my address space, and how. */
+struct base {
+    const unsigned char *memory; /* NULL: out of reach */
+    enum gw__layout layout;
+    size_t slot_bytes; /* of a stage */
+};
+
+static struct base stage_base(const struct gw__staging *stage)
+{
+    return (struct base){stage->memory, GW__STAGED, stage->slot_bytes};
+}
+
+static struct base own_source(const struct gw__window_call *w)
+{
+    bool in_place = w->prepared->key.in_place;
+    if (w->stage_in) /* peers may have stored into the buffer */
+        return stage_base(w->stage_in);
+    return (struct base){in_place ? w->call->out : w->call->in,
+                         in_place ? GW__IN_PLACE : GW__APART, 0};
+}
+
+static struct base own_dest(const struct gw__window_call *w)
+{
+    if (w->stage_out)
+        return stage_base(w->stage_out);
+    return (struct base){
+        w->call->out, w->prepared->key.in_place ? GW__IN_PLACE : GW__APART, 0};
+}
+
+static enum gw__layout layout_of(const struct side *side, size_t slot_bytes)
+{
+    return slot_bytes ? GW__STAGED : side->in_place ? GW__IN_PLACE : GW__APART;
+}
+
+static struct base source_of(const struct gw__window_call *w, unsigned rank)
+{
+    struct gw_comm *comm = w->comm;
+    const struct side *side = gw__side(comm, rank, w->turn);
+    if (rank == comm->rank)
+        return own_source(w);
+    if (w->prepared->eager)
+        return (struct base){side->bytes, GW__APART, 0};
+    return (struct base){comm->windows->reach(comm->wire, rank, &side->in),
+                         layout_of(side, side->in_slot_bytes),
+                         side->in_slot_bytes};
+}
+
+static struct base dest_of(const struct gw__window_call *w, unsigned rank)
+{
+    struct gw_comm *comm = w->comm;
+    const struct side *side = gw__side(comm, rank, w->turn);
+    if (rank == comm->rank)
+        return own_dest(w);
+    return (struct base){comm->windows->reach(comm->wire, rank, &side->out),
+                         layout_of(side, side->out_slot_bytes),
+                         side->out_slot_bytes};
+}
+
+/* Of an operand: its piece `piece`, or from element `begin`. */
+static const void *address(const struct base *base,
+                           const struct gw__operand *operand, uint32_t piece,
+                           size_t begin_bytes)
+{
+    size_t within = base->layout == GW__STAGED
+                        ? gw__stage_slot(piece, base->slot_bytes)
+                        : begin_bytes;
+    return base->memory ? base->memory + operand->offset[base->layout] + within
+                        : NULL;
+}
+
+static bool find_sources(const struct gw__window_call *w,
+                         const struct gw__prepared_step *s, uint32_t piece,
+                         size_t begin_bytes, unsigned *lost)
+{
+    const struct gw__operand *sources = &w->prepared->operands[s->source_begin];
+    for (unsigned i = 0; i < s->source_count; i++) {
+        struct base base = source_of(w, sources[i].rank);
+        w->comm->fold_sources[i] =
+            address(&base, &sources[i], piece, begin_bytes);
+        if (!w->comm->fold_sources[i]) {
+            *lost = sources[i].rank;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Without the one where the only source already lies. */
+static bool find_dests(const struct gw__window_call *w,
+                       const struct gw__prepared_step *s, uint32_t piece,
+                       size_t begin_bytes, unsigned *count, unsigned *lost)
+{
+    const struct gw__operand *dests = &w->prepared->operands[s->dest_begin];
+    *count = 0;
+    for (unsigned i = 0; i < s->dest_count; i++) {
+        struct base base = dest_of(w, dests[i].rank);
+        const void *dest = address(&base, &dests[i], piece, begin_bytes);
+        if (!dest) {
+            *lost = dests[i].rank;
+            return false;
+        }
+        if (s->source_count > 1 || dest != w->comm->fold_sources[0])
+            w->comm->fold_dests[(*count)++] = (void *)(uintptr_t)dest;
+    }
+    return true;
+}
+
+static void run_loop(const struct gw__window_call *w,
+                     const struct gw__prepared_step *s, unsigned dest_count,
+                     size_t elems)
+{
+    struct gw_comm *comm = w->comm;
+    if (dest_count == 1 && s->source_count == 1 && !s->past) {
+        memcpy(comm->fold_dests[0], comm->fold_sources[0],
+               elems * w->prepared->elem_bytes);
+        return;
+    }
+    const struct gw_fold fold = {.sources = comm->fold_sources,
+                                 .dests = comm->fold_dests,
+                                 .source_count = s->source_count,
+                                 .dest_count = dest_count,
+                                 .count = elems,
+                                 .type = w->call->type,
+                                 .op = w->call->op,
+                                 .scale_ranks = s->completes ? comm->size : 1,
+                                 .stream = s->past};
+    if (dest_count > 0)
+        gw__fold_many(&fold);
+}
+
+bool gw__run_steps(const struct gw__window_call *w, uint32_t piece,
+                   unsigned *lost)
+{
+    const struct gw__prepared_call *p = w->prepared;
+    size_t begin = piece == GW__WHOLE ? 0 : piece * p->piece_elems;
+    for (unsigned i = 0; i < p->step_count; i++) {
+        const struct gw__prepared_step *s = &p->steps[i];
+        size_t elems = begin < s->count ? s->count - begin : 0;
+        unsigned dest_count;
+        if (piece != GW__WHOLE && elems > p->piece_elems)
+            elems = p->piece_elems;
+        if (elems == 0)
+            continue;
+        if (!find_sources(w, s, piece, begin * p->elem_bytes, lost) ||
+            !find_dests(w, s, piece, begin * p->elem_bytes, &dest_count, lost))
+            return false;
+        run_loop(w, s, dest_count, elems);
+    }
+    return true;
+}
+
+/* ---- of a request ---- */
+
+static enum gw_err unreachable(struct gw_request *r, unsigned peer,
+                               struct gw_error *why)
+{
+    struct gw_error told;
+    if (r->comm->wire->ops->check(r->comm->wire, &told))
+        return gw_fail(why, told.code, "%s", told.text);
+    return gw_fail(why, GW_ELOST, "the memory of rank %u is out of reach",
+                   peer);
+}
+
+/* What the call has moved, as events. */
+static void tell_moved(const struct gw_request *r)
+{
+    const struct gw__program *p = r->program;
+    for (uint32_t s = 0; s < p->send_count; s++) {
+        const struct gw__send *send = &p->sends[s];
+        unsigned chunk = p->cells[send->cell].chunk;
+        gw__event(r, GW_EV_SEND, send->peer, send->step, chunk,
+                  gw__chunk_bytes(r->comm, &r->call, p->plan, chunk), 1);
+    }
+    for (uint32_t w = 0; w < p->write_count; w++)
+        for (uint32_t s = 0; s < p->writes[w].source_count; s++) {
+            const struct gw__write *write = &p->writes[w];
+            unsigned peer = p->sources[write->source_begin + s].peer;
+            unsigned chunk = p->cells[write->cell].chunk;
+            gw__event(r, GW_EV_APPLY, peer, write->step, chunk,
+                      gw__chunk_bytes(r->comm, &r->call, p->plan, chunk),
+                      write->action);
+        }
+}
+
+int gw__first_not_entered(const struct gw_comm *comm,
+                          const struct gw__passes *passes, uint64_t turn)
+{
+    atomic_thread_fence(memory_order_acquire);
+    for (unsigned i = 0; i < passes->touch_count; i++)
+        if (atomic_load_explicit(
+                &gw__side(comm, passes->touch[i], turn)->entered,
+                memory_order_relaxed) != turn + 1)
+            return passes->touch[i];
+    return -1;
+}
+
+static enum gw_err still_entered(struct gw_request *r, struct gw_error *why)
+{
+    int gone = gw__first_not_entered(r->comm, passes_of(r), r->turn);
+    return gone < 0 ? GW_OK : unreachable(r, (unsigned)gone, why);
+}
+
+static enum gw_err run_piece(struct gw_request *r, uint32_t piece,
+                             struct gw_error *why)
+{
+    const struct gw__window_call w = {
+        .comm = r->comm,
+        .call = &r->call,
+        .prepared = r->prepared,
+        .turn = r->turn,
+        .stage_in = r->aside ? &r->stage_in : NULL,
+        .stage_out = r->deferred ? &r->stage_out : NULL};
+    unsigned lost;
+    return gw__run_steps(&w, piece, &lost) ? still_entered(r, why)
+                                           : unreachable(r, lost, why);
+}
+
+/* As far as the pieces are there. */
+static enum gw_err run_pieces(struct gw_request *r, bool *moved,
+                              struct gw_error *why)
+{
+    uint32_t until = gw__stage_open_until(r);
+    bool whole = r->ran == 0 && gw__stage_is_open(r);
+    struct side *side = side_of(r, r->comm->rank);
+    enum gw_err err = GW_OK;
+    while (r->ran < until && !err) {
+        err = run_piece(r, whole ? GW__WHOLE : r->ran, why);
+        r->ran = whole ? r->prepared->pieces : r->ran + 1;
+        atomic_store_explicit(&side->done, err ? 0 : r->ran,
+                              memory_order_release);
+        r->comm->windows->wake_all(r->comm->wire);
+        *moved = true;
+    }
+    return err || r->ran == r->prepared->pieces ? err : GW_PENDING;
+}
+
+enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
+                           struct gw_error *why)
+{
+    enum gw_err err = r->prepared->eager ? run_piece(r, GW__WHOLE, why)
+                                         : run_pieces(r, moved, why);
+    if (err)
+        return err;
+    r->prepared->runs++;
+    if (r->comm->config.events)
+        tell_moved(r);
+    gw__tell_left(r->comm, r->turn + 1);
+    r->comm->windows->moved(r->comm->wire);
+    r->state = GW__LEAVING;
+    r->seen = 0;
+    *moved = true;
+    return GW_OK;
+}

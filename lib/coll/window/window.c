@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A direct plan over shared memory: no messages, one pass per chunk, two
+ * meetings. Each rank posts on its card what it calls and where its buffers
+ * lie; when a rank sees the cards of all whose memory it touches, it runs its
+ * passes (passes.c), says that it has left, and waits for those that touch its
+ * own memory to leave.
+ *
+ *   WAITING  -- the side of the card is free, it is my turn --> ENTERED
+ *   ENTERED  -- all that I touch have entered: run passes   --> LEAVING
+ *   LEAVING  -- all that touch me have left                 --> DONE
+ *
+ * Memory that peers cannot map moves through a stage, piece by piece, and the
+ * passes with it (stage.c).
+ *
+ * Small inputs travel on the card itself ("eager"): then peers touch nothing
+ * but the card, nobody waits for anybody to leave, and a rooted call costs its
+ * leaves no wait at all. A card has several sides, used in turn, so that a rank
+ * can be some calls ahead of its readers. (A call that was prepared before and
+ * need not wait takes the fast path: fast_path.c.)
+ */
+#include "stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What alltoallv sends is known to two ranks only, so nobody else could find
+ * the place. All ranks must decide alike, so it does not matter whether this
+ * one works in place. */
+bool gw__window_serves(const struct gw_comm *comm, const struct gw_call *call,
+                       const struct gw__program *program)
+{
+    return comm->windows && program->direct &&
+           !(call->collective == GW_ALLTOALL && call->counts);
+}
+
+enum gw_err gw__window_begin(struct gw_request *r, struct gw_error *why)
+{
+    r->prepared = gw__prepare(r->comm, &r->call, r->program, &r->signature);
+    if (!r->prepared)
+        return gw_fail(why, GW_ENOMEM, "preparing a call");
+    r->windowed = true;
+    r->turn = r->comm->turns++;
+    r->state = GW__WAITING;
+    return GW_OK;
+}
+
+static enum gw_err check_call(struct gw_request *r, unsigned peer,
+                              struct gw_error *why)
+{
+    const struct side *side = side_of(r, peer);
+    if (memcmp(&side->signature, &r->signature, sizeof r->signature) != 0)
+        return gw__mismatch(r->comm, r->op, &r->signature, peer,
+                            &side->signature, why);
+    if (side->op == r->op)
+        return GW_OK;
+    char text[96];
+    gw__call_describe(&r->signature, text, sizeof text);
+    return gw_fail(why, GW_EMISMATCH,
+                   "%s is op %u of rank %u, and op %u of rank %u", text, r->op,
+                   r->comm->rank, side->op, peer);
+}
+
+/* GW_OK when all that I touch have entered and call the same. Those that were
+ * seen some time ago may have failed and withdrawn since. */
+static enum gw_err all_entered(struct gw_request *r, struct gw_error *why)
+{
+    const struct gw__passes *passes = passes_of(r);
+    unsigned seen_before = r->seen;
+    for (; r->seen < passes->touch_count; r->seen++) {
+        unsigned peer = passes->touch[r->seen];
+        if (!gw__has_entered(r->comm, peer, r->turn))
+            return GW_PENDING;
+        enum gw_err err = check_call(r, peer, why);
+        if (err)
+            return err;
+    }
+    for (unsigned i = 0; i < seen_before; i++)
+        if (!gw__has_entered(r->comm, passes->touch[i], r->turn)) {
+            r->seen = i;
+            return GW_PENDING;
+        }
+    return GW_OK;
+}
+
+static bool all_left(struct gw_request *r)
+{
+    const struct gw__passes *passes = passes_of(r);
+    if (r->prepared->eager)
+        return true;
+    for (; r->seen < passes->touched_count; r->seen++)
+        if (!gw__has_left(r->comm, passes->touched[r->seen], r->turn))
+            return false;
+    return true;
+}
+
+static void finish(struct gw_request *r)
+{
+    r->comm->windows->moved(r->comm->wire);
+    r->comm->turns_done++;
+    r->state = GW__DONE;
+}
+
+enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
+                                struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    if (r->state == GW__WAITING && r->comm->turns_done == r->turn &&
+        gw__side_is_free(r->comm, r->turn)) {
+        err = gw__card_enter(r, why);
+        *moved = true;
+    }
+    if (!err && r->state == GW__ENTERED) {
+        err = all_entered(r, why);
+        if (!err)
+            err = gw__run_passes(r, moved, why);
+    }
+    if (r->state != GW__WAITING && !r->prepared->eager &&
+        (!err || err == GW_PENDING))
+        *moved |= gw__stage_move(r);
+    if (!err && r->state == GW__LEAVING && all_left(r) &&
+        (r->prepared->eager || gw__stage_is_empty(r))) {
+        finish(r);
+        *moved = true;
+    }
+    return err == GW_PENDING ? GW_OK : err;
+}
+
+void gw__window_describe(const struct gw_request *r, char *text, size_t room,
+                         int *peer)
+{
+    const struct gw__passes *passes = passes_of(r);
+    const char *what = "to begin its call";
+    unsigned waited;
+    *peer = -1;
+    if (r->state == GW__ENTERED && r->seen < passes->touch_count)
+        *peer = passes->touch[r->seen];
+    else if (r->state == GW__ENTERED && !r->prepared->eager &&
+             gw__stage_waits_for(r, r->ran, &waited)) {
+        *peer = (int)waited;
+        what = "to hand on the next piece";
+    } else if (r->state == GW__LEAVING && r->seen < passes->touched_count) {
+        *peer = passes->touched[r->seen];
+        what = "to finish with its memory";
+    } else
+        for (unsigned q = 0; q < r->comm->size && *peer < 0; q++)
+            if (q != r->comm->rank &&
+                atomic_load(&r->comm->cards[q]->left) + GW__SIDES <= r->turn) {
+                *peer = (int)q;
+                what = "to end an earlier call";
+            }
+    if (*peer < 0)
+        snprintf(text, room, "rank %u waits for an earlier call of its own",
+                 r->comm->rank);
+    else
+        snprintf(text, room, "rank %u waits for rank %d %s", r->comm->rank,
+                 *peer, what);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Taking a failed window pass back. When a call returns an error, its buffers
+ * are the user's again, but peers that have seen this rank's card may still be
+ * loading from them and storing into them. So the card is emptied first; then
+ *
+ *   a peer that has not entered yet   will not find us there any more
+ *   one that has entered              may be in the midst of its passes: we
+ * wait until it has left, or has found out that the communicator has failed one
+ * that has read                 looks at our card once more before it believes
+ * what it read (pass.c)
+ *
+ * Entering is a store, a fence and loads of the peers' cards; emptying is a
+ * store, a fence and loads of them too (Dekker). So either the peer sees that
+ * we have withdrawn, or we see that it has entered.
+ *
+ * A peer that is stopped in the midst of its passes is waited for 200 ms only.
+ * When it goes on, it may store into the result buffer, and then fails.
+ */
+#include "card.h"
+
+#include <time.h>
+
+enum { PATIENCE_NS = 200000000, PAUSE_NS = 50000 };
+
+/* Calls enter one after the other, so there is one at most. */
+static struct gw_request *find_entered(struct gw_comm *comm)
+{
+    for (struct gw_request *r = comm->active; r; r = r->next)
+        if (r->windowed && (r->state == GW__ENTERED || r->state == GW__LEAVING))
+            return r;
+    return NULL;
+}
+
+static bool is_inside(const struct gw_request *r, unsigned peer)
+{
+    struct gw_comm *comm = r->comm;
+    return atomic_load(&side_of(r, peer)->entered) == r->turn + 1 &&
+           atomic_load(&comm->cards[peer]->left) < r->turn + 1 &&
+           !comm->windows->gone(comm->wire, peer);
+}
+
+void gw__withdraw(struct gw_comm *comm)
+{
+    static const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    struct gw_request *r = find_entered(comm);
+    if (!r ||
+        r->prepared->eager) /* who reads a card reads no memory of the user's */
+        return;
+    const struct gw__passes *passes = passes_of(r);
+    uint64_t deadline = gw_now_ns() + PATIENCE_NS;
+    atomic_store_explicit(&side_of(r, comm->rank)->entered, 0,
+                          memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < passes->touched_count; i++)
+        while (is_inside(r, passes->touched[i]) && gw_now_ns() < deadline)
+            nanosleep(&pause, NULL);
+}
