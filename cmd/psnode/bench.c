@@ -79,14 +79,15 @@ static const struct field fields[] = {
     {"messages_sent", "messages", FIELD_INTEGER, 0, false},
     {"messages_saved", "saved", FIELD_INTEGER, 0, false},
     {"bytes_in_place", "in place", FIELD_INTEGER, 0, false},
+    {"bytes_gathered", "gathered", FIELD_INTEGER, 0, true},
     {"wrong", "#wrong", FIELD_INTEGER, 0, false},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 struct sum {
     uint64_t requests, wrong, key_lists;
-    uint64_t retries, messages, saved,
-        in_place; /* of the requests that were timed */
+    /* of the requests that were timed */
+    uint64_t retries, messages, saved, in_place, gathered;
     double requests_per_s;
     double *samples_us;
     size_t sample_count;
@@ -119,6 +120,7 @@ static void print_row(struct output *output, const char *name, struct sum *sum)
             {.integer = (int64_t)sum->messages},
             {.integer = (int64_t)sum->saved},
             {.integer = (int64_t)sum->in_place},
+            {.integer = (int64_t)sum->gathered},
             {.integer = (int64_t)sum->wrong},
         });
 }
@@ -132,6 +134,7 @@ static struct sum sum_of(struct bench_report *report)
                         .messages = report->messages_sent,
                         .saved = report->messages_saved,
                         .in_place = report->bytes_in_place,
+                        .gathered = report->bytes_gathered,
                         .requests_per_s =
                             (double)report->requests / (double)report->ns * 1e9,
                         .samples_us = report->samples_us,
@@ -159,6 +162,7 @@ static enum gw_err print_rows(struct output *output,
         all.messages += one.messages;
         all.saved += one.saved;
         all.in_place += one.in_place;
+        all.gathered += one.gathered;
         all.requests_per_s += one.requests_per_s;
         snprintf(name, sizeof name, "%u", k);
         print_row(output, name, &one);

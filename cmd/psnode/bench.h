@@ -70,7 +70,8 @@ GW_MUST_CHECK enum gw_err bench_judge(const struct bench_keys *keys,
 struct bench_report {
     _Atomic uint64_t pushed[BENCH_LISTS_MAX]; /* of all requests so far */
     uint64_t requests, ns;                    /* that were timed; of them: */
-    uint64_t messages_sent, messages_saved, bytes_in_place, retries;
+    uint64_t messages_sent, messages_saved, bytes_in_place, bytes_gathered,
+        retries;
     uint64_t wrong;
     unsigned sample_count;
     double samples_us[BENCH_SAMPLES_MAX];

@@ -164,6 +164,7 @@ static void note_messages(struct worker *w, const struct gw_ps_counts *before)
     gw_ps_get_counts(w->ps, &now);
     w->report->messages_sent = now.messages_sent - before->messages_sent;
     w->report->messages_saved = now.messages_saved - before->messages_saved;
+    w->report->bytes_gathered = now.bytes_gathered - before->bytes_gathered;
     w->report->retries = now.retries - before->retries;
     w->report->bytes_in_place = now.bytes_in_place - before->bytes_in_place;
 }

@@ -39,6 +39,7 @@ static void put_bytes(struct output *o, const json_t *status)
         {"rows_held_back", "rows_held_back"},
         {"key_lists_sent", "key_lists_sent"},
         {"key_lists_cached", "key_lists_cached"},
+        {"bytes_gathered", "bytes_gathered"},
         {"retries", "retries"},
     };
     int64_t sent = train_sum(status, "worker", "bytes_sent");

@@ -144,6 +144,7 @@ static void gather(const struct parcel_plan *p, float *out)
 static enum gw_err fill(struct parcel_plan *p, void *out, size_t values)
 {
     struct gw__worker *worker = p->worker;
+    worker->counts.bytes_gathered += values * sizeof(float);
     if (!worker->config.half) {
         gather(p, out);
         return GW_OK;

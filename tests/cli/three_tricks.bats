@@ -58,6 +58,11 @@ bench_is() {
     [ "$(json rows 0 bytes_in_place <copy.json)" = 0 ]
     [ "$again" -gt 0 ] ||
         [ "$(json rows 0 bytes_in_place <place.json)" = $bytes ]
+    # Rows of a float are brought into the order of the slots, wide ones are not.
+    [ "$(json rows 0 bytes_gathered <copy.json)" -ge $bytes ]
+    psnode bench push -k 20 -f 20000 --rounds 10 -o json >wide.json
+    [ "$(json rows 0 bytes_gathered <wide.json)" = 0 ]
+    [ "$(json rows 0 bytes_in_place <wide.json)" -ge $((10 * 20 * 20000 * 4)) ]
 }
 
 @test "train: a unit is a message to the clock, and two per table and server" {

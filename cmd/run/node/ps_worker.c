@@ -133,6 +133,7 @@ static void add_counts(struct gw_ps_counts *sum,
     sum->bytes_sent += more->bytes_sent;
     sum->bytes_received += more->bytes_received;
     sum->bytes_in_place += more->bytes_in_place;
+    sum->bytes_gathered += more->bytes_gathered;
     sum->retries += more->retries;
     sum->refusals += more->refusals;
     sum->key_lists_sent += more->key_lists_sent;

@@ -53,6 +53,7 @@ static void put_counts(json_t *node, const struct gw_ps_counts *c)
     put(node, "bytes_sent", c->bytes_sent);
     put(node, "bytes_received", c->bytes_received);
     put(node, "bytes_in_place", c->bytes_in_place);
+    put(node, "bytes_gathered", c->bytes_gathered);
     put(node, "messages_sent", c->messages_sent);
     put(node, "messages_saved", c->messages_saved);
     put(node, "retries", c->retries);

@@ -243,6 +243,8 @@ struct gw_ps_counts {
     uint64_t bytes_in_place; /* of bytes_sent, handed over where they lie: over
                                 shm read there by the server, over ipc and tcp
                                 sent by libzmq without a copy of ours */
+    uint64_t bytes_gathered; /* values copied into the order of the slots, or
+                                to f16, before they were handed over */
     uint64_t retries, refusals, key_lists_sent, key_lists_cached;
     uint64_t rows_held_back; /* by filters */
     uint64_t waited_ns;      /* in gw_ps_next, for others */
