@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# push.c with servers in one process, their number by the seed; add.c with
+# threads that race.
+set -eu
+# shellcheck source=/dev/null
+. "$LAB_LIB/steps.sh"
+
+servers=$((2 + SEED % 3))
+
+say "push.c, $servers servers:"
+make_program push "$LAB/tricks.c" "$LAB_DIR/push.c"
+if [ "$(value push.compiled)" = 1 ]; then
+    measure push "$LAB_OUT/push" "$servers" "$SEED"
+    tell push updates keys messages bytes bytes_in_place wrong
+fi
+
+say "add.c, four threads:"
+make_program add "$LAB/race.c" "$LAB_DIR/add.c"
+note add.locks "$(grep -cE 'mutex|spin|sem_|rwlock|flock|futex|_lock' \
+    "$LAB_DIR/add.c" || true)"
+if [ "$(value add.compiled)" = 1 ]; then
+    measure add "$LAB_OUT/add" "$SEED"
+    tell add updates missing wrong
+fi

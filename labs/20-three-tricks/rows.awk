@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+#
+# Rows in LibSVM form, `rows` of them, each with all `features`: so all threads
+# want all weights. The first three features decide the label.
+BEGIN {
+    srand(seed)
+    for (row = 0; row < rows; row++) {
+        line = ""
+        sum = 0
+        for (j = 1; j <= features; j++) {
+            value = rand() - 0.5
+            sum += j <= 3 ? value : 0
+            line = line sprintf(" %d:%.3f", j, value)
+        }
+        print (sum > 0 ? 1 : 0) line
+    }
+}
