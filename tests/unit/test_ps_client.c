@@ -76,9 +76,13 @@ static uint64_t bytes_in_place(bool no_place, bool mapped)
     float *values = mapped ? gw_alloc(bytes, &why) : malloc(bytes);
     ck_assert_ptr_nonnull(values);
     memset(values, 0, bytes);
-    ck_assert(!gw_ps_push(ps, table, cluster_keys, ROWS, values, NULL, &why));
-    struct gw_ps_counts counts;
-    gw_ps_get_counts(ps, &counts);
+    struct gw_ps_counts before, counts;
+    do { /* what is repeated counts again */
+        gw_ps_get_counts(ps, &before);
+        ck_assert(
+            !gw_ps_push(ps, table, cluster_keys, ROWS, values, NULL, &why));
+        gw_ps_get_counts(ps, &counts);
+    } while (counts.retries != before.retries);
     ck_assert_uint_ge(counts.bytes_sent, bytes);
     gw_ps_close(&ps);
     gw_ps_local_stop(&local);
@@ -86,7 +90,7 @@ static uint64_t bytes_in_place(bool no_place, bool mapped)
         gw_free(values);
     else
         free(values);
-    return counts.bytes_in_place * 10 / bytes;
+    return (counts.bytes_in_place - before.bytes_in_place) * 10 / bytes;
 }
 
 /* What is lent and copied all the same is not in place. */
