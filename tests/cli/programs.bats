@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# labs/programs/ddp.c and pygloo.c as ranks of `collrun exec`: gradients in
-# buckets, and processes that find each other by a store. hello.c is in
-# place.bats, elastic.c in elastic.bats.
+# labs/programs/ddp.c, pygloo.c and mapreduce.c as ranks of `collrun exec`:
+# gradients in buckets, processes that find each other by a store, and a job per
+# iteration beside parameter servers. hello.c is in place.bats, elastic.c in
+# elastic.bats.
 # shellcheck disable=SC2154 # of bats
 
 setup_file() {
@@ -12,7 +13,7 @@ setup_file() {
     COLLRUN=$(realpath "${COLLRUN:-build/collrun}")
     BUILD=$(realpath "${B:-build}")
     export COLLRUN BUILD
-    for program in ddp pygloo; do
+    for program in ddp pygloo mapreduce; do
         # shellcheck disable=SC2086
         ${CC:-cc} -Wall -Wextra -Werror -O1 \
             -o "$BATS_FILE_TMPDIR/$program" "labs/programs/$program.c" \
@@ -76,4 +77,47 @@ loss() {
     touch store/rank.0 store/rank.1
     run -64 --separate-stderr pygloo store 2
     [ "$stderr" = "pygloo: store: 2 processes have a rank already; another job's? Remove the folder" ]
+}
+
+# 240 rows of 6 features; the sign of a sum of two decides the label.
+make_rows() {
+    awk 'BEGIN {
+        state = 7
+        for (row = 0; row < 240; row++) {
+            line = ""
+            for (j = 1; j <= 6; j++) {
+                state = (state * 16807) % 2147483647
+                x[j] = state / 2147483647 * 2 - 1
+                if (j != 1 + row % 6)
+                    line = line sprintf(" %d:%.4f", j, x[j])
+            }
+            print (x[1] + x[2] > 0 ? "+1" : "-1") line
+        }
+    }'
+}
+
+# The number after a word of the last line.
+after() {
+    tail -n 1 | awk -v name="$1" '{
+        for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
+}
+
+@test "mapreduce: bytes by formula; the same for any ranks; servers learn more" {
+    make_rows >rows
+    "$COLLRUN" exec -n 1 mapreduce rows 10 >alone
+    "$COLLRUN" exec -n 3 mapreduce rows 10 >three
+    awk -v a="$(after loss <alone)" -v b="$(after loss <three)" \
+        'BEGIN { exit !(a > 0 && (a - b) ^ 2 < 1e-8) }'
+    [ "$(wc -l <three)" -eq 10 ]
+    # Each rank has a pair of each of 8 keys; of them 8/3 stay, and none of the
+    # keys that others reduce. Counts are 8 bytes to each other rank.
+    [ "$(after bytes_read <three)" -eq "$(wc -c <rows)" ]
+    [ "$(after pairs <three)" -eq $((3 * 8)) ]
+    [ "$(after bytes_shuffled <three)" -eq $((3 * 2 * 8 + 2 * 8 * (4 + 8))) ]
+    [ "$(after bytes_spread <three)" -eq $((3 * 2 * 3 * 4)) ]
+    # As many passes over the data, of which servers make 8 updates each.
+    "$BUILD/psnode" train lr rows -n 3 -E 10 -o json \
+        --set batch=30,updater=sgd,rate=0.5 >servers
+    awk -v a="$(after loss <three)" -v b="$(grep -o '"train_loss":[0-9.]*' \
+        servers | cut -d: -f2)" 'BEGIN { exit !(b > 0 && b < a * 0.8) }'
 }
