@@ -3,16 +3,16 @@
  * Inside lib/coll: communicators, calls under way, and who does what.
  *
  *   call.c     checks a call, says where chunks lie, signs it
- *   choose.c   picks the algorithm: work.c counts what it does, bill.c puts
- *              prices on it; costs.c keeps the measured costs, winners.c the
- *              measured winners
+ *   cost/      picks the algorithm (choose.c): work.c counts what it does,
+ *              bill.c puts prices on it; costs.c keeps the measured costs,
+ *              winners.c the measured winners
  *   program.c  compiles the plan; cache.c keeps what was compiled
  *   engine.c   runs a program over any wire, slice by slice
- *   window.c   runs a direct program in one pass over shared memory; card.c,
- *              pass.c and stage.c are its parts, withdraw.c takes a failed call
- *              back
- *   prepared_call.c  says once what such a call comes to; fast_path.c runs it
- *              without a request when it comes again and need not wait
+ *   window/    runs a direct program in one pass over shared memory: window.c
+ *              as a request, fast_path.c without one when it comes again and
+ *              need not wait; both run what prepared_call.c has prepared
+ *   fold/      the loop over all data: reductions, by instruction set
+ *   reducer/   gradients in buckets; place/ who a process is, and where
  *   request.c  starts, tests and waits; scratch.c lends memory
  *   progress.c moves all calls under way; fails together; wait.c tells whom
  *              they wait for; mismatch.c finds ranks that call different things
