@@ -322,7 +322,7 @@ make_rows() {
         awk -v r="$(json test_accuracy <ring.json)" 'BEGIN { exit !(r > 0.8) }'
     done
     ringctl up 2 --servers 1 --name net train net t.net rows --epochs 2
-    run -0 ringctl --run net wait done
+    run -0 ringctl --run net wait "done"
     printf 'network t\ninput 8\nembedding 6\ndense 2\nsoftmax\n' >e.net
     psnode train net e.net rows -p 3 -E 1 --reference -o json >sparse.json
     [ "$(json same_bits <sparse.json)" = yes ]

@@ -224,12 +224,11 @@ START_TEST(modes_change)
             ck_assert_msg(t < 200000, "seed %llu", (unsigned long long)seed);
             ps_crew_turn(&c, 4);
             if (gw_rng_below(&c.rng, 15) == 0) {
-                ps_crew_command(&c, &(struct gw__clock_command){
-                                        .kind = GW__CLOCK_MODE,
-                                        .mode = {.kind = gw_rng_below(&c.rng, 2)
-                                                             ? GW_PS_BSP
-                                                             : GW_PS_SSP,
-                                                 2}});
+                bool is_bsp = gw_rng_below(&c.rng, 2) != 0;
+                const struct gw__clock_command change = {
+                    .kind = GW__CLOCK_MODE,
+                    .mode = {.kind = is_bsp ? GW_PS_BSP : GW_PS_SSP, 2}};
+                ps_crew_command(&c, &change);
                 ps_crew_hear(&c);
             }
         }
