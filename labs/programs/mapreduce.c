@@ -231,7 +231,7 @@ static enum gw_err iterate(struct job *job, unsigned iteration,
     struct pairs out = {0}, in = {0};
     uint64_t mine[4], all[4];
     enum gw_err err = read_split(job, &data, why);
-    if (err)
+    if (err || !data)
         return err;
     map(job, data);
     gw_dataset_destroy(&data);
@@ -264,7 +264,7 @@ static enum gw_err look(struct job *job, struct gw_error *why)
     struct gw_dataset *data = NULL;
     uint64_t features = 0;
     enum gw_err err = read_split(job, &data, why);
-    if (err)
+    if (err || !data)
         return err;
     uint64_t own[2] = {data->features, data->rows};
     gw_dataset_destroy(&data);

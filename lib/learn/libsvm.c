@@ -91,6 +91,7 @@ static enum gw_err take_lines(struct gw__growing *g, struct block *block,
                               const struct gw__line_visitor *visitor,
                               struct gw_error *why)
 {
+    assert(block->bytes);
     const char *line = block->bytes;
     const char *unsearched = block->bytes + block->searched;
     const char *filled = block->bytes + block->filled;
@@ -134,20 +135,30 @@ static enum gw_err take_block(struct gw__growing *g, struct source *source,
     return take_lines(g, block, base, visitor, why);
 }
 
+static enum gw_err take_all(struct gw__growing *g, struct source *source,
+                            enum gw_index_base base,
+                            const struct gw__line_visitor *visitor,
+                            struct gw_error *why)
+{
+    struct block block = {0};
+    enum gw_err code = GW_OK;
+    while (!code && !block.at_end)
+        code = take_block(g, source, &block, base, visitor, why);
+    free(block.bytes);
+    return code;
+}
+
 static enum gw_err read_all(struct source *source, const char *name,
                             enum gw_index_base base, bool targets,
                             struct gw_dataset **data, struct gw_error *why)
 {
     struct gw__growing growing;
-    struct block block = {0};
     enum gw_err code = gw__growing_init(&growing, name, targets, why);
     if (code)
         return code;
-    while (!code && !block.at_end)
-        code = take_block(&growing, source, &block, base, NULL, why);
+    code = take_all(&growing, source, base, NULL, why);
     if (!code)
         code = gw__growing_finish(&growing, base, data, why);
-    free(block.bytes);
     gw__growing_fini(&growing);
     return code;
 }
@@ -158,12 +169,7 @@ enum gw_err gw__libsvm_visit(struct gw__growing *g, int fd,
                              struct gw_error *why)
 {
     struct source source = {.fd = fd, .bytes_left = SIZE_MAX};
-    struct block block = {0};
-    enum gw_err code = GW_OK;
-    while (!code && !block.at_end)
-        code = take_block(g, &source, &block, base, visitor, why);
-    free(block.bytes);
-    return code;
+    return take_all(g, &source, base, visitor, why);
 }
 
 static enum gw_err load(const char *path, enum gw_index_base base, bool targets,
