@@ -124,7 +124,7 @@ static int run(int operand_count, char **operands)
 const struct command command_train = {
     .name = "train",
     .operands = "lr DATA | linear DATA | net NET DATA | word2vec TEXT | "
-                "deepwalk EDGES | mf | "
+                "deepwalk EDGES | mf [RATINGS] | ctr CLICKS | "
                 "drift | cartpole",
     .help = "train a model on a cluster that is started for it",
     .examples =
@@ -132,6 +132,7 @@ const struct command command_train = {
         "psnode train mf --mode ssp:2 --set rank=8,rate=0.05 --reference\n"
         "psnode train lr a9a --workers 4 --compare modes\n"
         "psnode train deepwalk karate.edges --labels karate.labels\n"
+        "psnode train ctr clicks --set rank=16 --servers 2 --workers 4\n"
         "psnode train cartpole --workers 4 --mode asp\n"
         "psnode train net digits.net digits --servers 2 --workers 4\n",
     .options = train_option_specs,

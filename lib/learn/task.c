@@ -15,6 +15,7 @@ static const struct gw__task_model *const models[] = {
     [GW_TASK_LR] = &gw__task_lr,
     [GW_TASK_LINEAR] = &gw__task_linear,
     [GW_TASK_MF] = &gw__task_mf,
+    [GW_TASK_CTR] = &gw__task_ctr,
     [GW_TASK_WORD2VEC] = &gw__task_word2vec,
     [GW_TASK_DEEPWALK] = &gw__task_deepwalk,
     [GW_TASK_DRIFT] = &gw__task_drift,
@@ -59,8 +60,8 @@ enum gw_err gw_task_defaults(const char *name, struct gw_task_config *config,
             return gw_task_choose_updater(config, config->updater, why);
         }
     return gw_fail(why, GW_EINVAL,
-                   "\"%s\" is no model; there are lr, linear, mf, word2vec, "
-                   "deepwalk, drift, cartpole and net",
+                   "\"%s\" is no model; there are lr, linear, mf, ctr, "
+                   "word2vec, deepwalk, drift, cartpole and net",
                    name);
 }
 

@@ -106,7 +106,7 @@ struct gw__task_model {
 
 extern const struct gw__task_model gw__task_lr, gw__task_linear, gw__task_mf,
     gw__task_word2vec, gw__task_deepwalk, gw__task_drift, gw__task_cartpole,
-    gw__task_net;
+    gw__task_net, gw__task_ctr;
 
 /* The model of that name, or NULL. */
 const struct gw__task_model *gw__task_model(const char *name);

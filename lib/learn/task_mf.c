@@ -2,7 +2,8 @@
  *
  * Matrix factorisation: who likes what, as a recommender learns it (Koren, Bell
  * and Volinsky, "Matrix factorization techniques for recommender systems",
- * IEEE Computer 2009). Ratings are made up from a truth of known rank,
+ * IEEE Computer 2009). Ratings come from a file (ratings.h), or are made up from
+ * a truth of known rank,
  *
  *     rating = 3.5 + a_user + b_item + p_user . q_item + noise
  *
@@ -10,27 +11,28 @@
  * squared error on what was held out can be compared with the noise, below
  * which nobody comes. Rows of "user" and "item" are the factors, then the bias.
  *
+ * ctr is the same for clicks, 0 or 1, from a file: the sum above is the score of
+ * a logistic model, whose loss takes the place of the squared error. Users and
+ * items have embeddings, so this is a click-through model; one whose rows have
+ * any features is a network that begins with an embedding (task_net.c).
+ *
  * A rating's gradient touches its user and its item only. It is not divided by
  * the batch: each row then moves as far as in a pass rating by rating.
  */
 #include "learn/task.h"
 
+#include "learn/logistic.h"
 #include "learn/random.h"
+#include "learn/ratings.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { RANK_MAX = 4096, SIZE_MAX_COUNT = 1 << 28 };
 
-struct rating {
-    uint32_t user, item;
-    float value;
-};
-
 struct mf_data {
-    struct rating *ratings; /* the held-out ones come last */
-    size_t test_begin;
-    double mean; /* of the others */
+    struct gw__ratings ratings;
+    double base; /* what is said of a user and an item without factors */
 };
 
 static void defaults(struct gw_task_config *config)
@@ -50,25 +52,26 @@ static void close_data(void *data)
     struct mf_data *mf = data;
     if (!mf)
         return;
-    free(mf->ratings);
+    free(mf->ratings.rating);
     free(mf);
 }
 
+static bool is_clicks(const struct gw_task *task)
+{
+    return task->config.kind == GW_TASK_CTR;
+}
+
+/* Of what is made up. */
 static enum gw_err check(const struct gw_task_config *config,
                          struct gw_error *why)
 {
-    if (config->train || config->test)
-        return gw_fail(why, GW_EINVAL,
-                       "mf: it makes its ratings, and reads "
-                       "no file");
+    if (config->test)
+        return gw_fail(why, GW_EINVAL, "mf: a test set without ratings");
     if (config->mf.users == 0 || config->mf.items == 0 ||
         config->mf.users > SIZE_MAX_COUNT || config->mf.items > SIZE_MAX_COUNT)
         return gw_fail(why, GW_EINVAL,
                        "mf: %u users and %u items; 1 to %d of each will do",
                        config->mf.users, config->mf.items, SIZE_MAX_COUNT);
-    if (config->mf.rank == 0 || config->mf.rank > RANK_MAX)
-        return gw_fail(why, GW_EINVAL, "mf: rank %u; 1 to %d will do",
-                       config->mf.rank, RANK_MAX);
     if (config->mf.ratings == 0 || config->mf.ratings > SIZE_MAX_COUNT)
         return gw_fail(why, GW_EINVAL, "mf: %zu ratings; 1 to %d will do",
                        config->mf.ratings, SIZE_MAX_COUNT);
@@ -99,14 +102,14 @@ static double dot(const float *a, const float *b, unsigned count)
     return sum;
 }
 
-static void rate_all(struct mf_data *mf, size_t count, const float *users,
+static void rate_all(struct gw__ratings *ratings, const float *users,
                      const float *items, const struct gw_task_config *config)
 {
     unsigned rank = config->mf.rank;
     struct gw_rng rng;
     gw_rng_seed(&rng, gw__mix_in(config->seed, 2));
-    for (size_t i = 0; i < count; i++) {
-        struct rating *r = &mf->ratings[i];
+    for (size_t i = 0; i < ratings->count; i++) {
+        struct gw__rating *r = &ratings->rating[i];
         r->user = (uint32_t)gw_rng_below(&rng, config->mf.users);
         r->item = (uint32_t)gw_rng_below(&rng, config->mf.items);
         const float *p = users + (size_t)r->user * (rank + 1);
@@ -114,64 +117,104 @@ static void rate_all(struct mf_data *mf, size_t count, const float *users,
         r->value =
             (float)(3.5 + (double)p[rank] + (double)q[rank] + dot(p, q, rank) +
                     config->mf.noise * gw__gaussian(&rng));
-        mf->mean += i < mf->test_begin ? (double)r->value : 0;
     }
-    mf->mean /= (double)mf->test_begin;
+}
+
+static enum gw_err make_up(const struct gw_task_config *config,
+                           struct gw__ratings *ratings, struct gw_error *why)
+{
+    enum gw_err code = check(config, why);
+    if (code)
+        return code;
+    unsigned rank = config->mf.rank;
+    float *users =
+        make_truth(gw__mix_in(config->seed, 0), config->mf.users, rank);
+    float *items =
+        make_truth(gw__mix_in(config->seed, 1), config->mf.items, rank);
+    ratings->test_begin = config->mf.ratings;
+    ratings->count = config->mf.ratings + (config->mf.ratings + 9) / 10;
+    ratings->users = config->mf.users;
+    ratings->items = config->mf.items;
+    ratings->rating = calloc(ratings->count, sizeof *ratings->rating);
+    if (ratings->rating && users && items)
+        rate_all(ratings, users, items, config);
+    else
+        code = gw_fail(why, GW_ENOMEM, "mf: %zu ratings", ratings->count);
+    free(users);
+    free(items);
+    return code;
+}
+
+/* The mean of what is learnt from; of clicks as a score, log(p / (1 - p)), with
+ * a click and a miss more than there are. */
+static enum gw_err set_base(const struct gw_task *task, struct mf_data *mf,
+                            struct gw_error *why)
+{
+    const struct gw__ratings *ratings = &mf->ratings;
+    double sum = 0, count = (double)ratings->test_begin;
+    for (size_t i = 0; i < ratings->count; i++) {
+        double value = (double)ratings->rating[i].value;
+        if (is_clicks(task) && value != 0 && value != 1)
+            return gw_fail(why, GW_EDATA,
+                           "%s: ctr wants clicks, 0 or 1, and there is %g",
+                           task->config.train, value);
+        sum += i < ratings->test_begin ? value : 0;
+    }
+    mf->base =
+        is_clicks(task) ? log((sum + 1) / (count - sum + 1)) : sum / count;
+    return GW_OK;
 }
 
 static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
-    enum gw_err code = check(config, why);
+    unsigned rank = config->mf.rank;
+    if (rank == 0 || rank > RANK_MAX)
+        return gw_fail(why, GW_EINVAL, "%s: rank %u; 1 to %d will do",
+                       task->model->name, rank, RANK_MAX);
+    if (is_clicks(task) && !config->train)
+        return gw_fail(why, GW_EINVAL, "ctr: there is no training file");
+    struct mf_data *mf = task->data = calloc(1, sizeof *mf);
+    if (!mf)
+        return gw_fail(why, GW_ENOMEM, "%s", task->model->name);
+    enum gw_err code = config->train
+                           ? gw__ratings_load(config->train, config->test,
+                                              config->seed, &mf->ratings, why)
+                           : make_up(config, &mf->ratings, why);
+    if (!code)
+        code = set_base(task, mf, why);
     if (code)
         return code;
-    size_t held_out = (config->mf.ratings + 9) / 10;
-    size_t count = config->mf.ratings + held_out;
-    unsigned rank = config->mf.rank;
-    struct mf_data *mf = task->data = calloc(1, sizeof *mf);
-    float *users =
-        make_truth(gw__mix_in(config->seed, 0), config->mf.users, rank);
-    float *items =
-        make_truth(gw__mix_in(config->seed, 1), config->mf.items, rank);
-    if (mf)
-        mf->ratings = malloc(count * sizeof *mf->ratings);
-    if (mf && mf->ratings && users && items) {
-        mf->test_begin = config->mf.ratings;
-        rate_all(mf, count, users, items, config);
-    } else
-        code = gw_fail(why, GW_ENOMEM, "mf: %zu ratings", count);
-    free(users);
-    free(items);
-    task->rows = config->mf.ratings;
-    task->test_rows = held_out;
+    task->rows = mf->ratings.test_begin;
+    task->test_rows = mf->ratings.count - mf->ratings.test_begin;
     /* A small start that is not the same for all factors. */
     float start = 0.1f;
-    gw__task_table(task, "user", rank + 1, config->mf.users)->init_range =
+    gw__task_table(task, "user", rank + 1, mf->ratings.users)->init_range =
         start;
-    gw__task_table(task, "item", rank + 1, config->mf.items)->init_range =
+    gw__task_table(task, "item", rank + 1, mf->ratings.items)->init_range =
         start;
     task->tables[0].l2 = task->tables[1].l2 = 0; /* it is in the gradient */
-    return code;
+    return GW_OK;
 }
 
-static const struct rating *rating_of(const struct gw_unit *unit, size_t i)
+static const struct gw__rating *rating_of(const struct gw_unit *unit, size_t i)
 {
     const struct mf_data *mf = unit->task->data;
-    size_t begin = unit->set == GW_TASK_TEST ? mf->test_begin : 0;
-    return &mf->ratings[begin + gw__unit_row(unit, i)];
+    size_t begin = unit->set == GW_TASK_TEST ? mf->ratings.test_begin : 0;
+    return &mf->ratings.rating[begin + gw__unit_row(unit, i)];
 }
 
 static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
 {
     bool added = true;
     for (size_t i = 0; added && i < unit->count; i++) {
-        const struct rating *r = rating_of(unit, i);
+        const struct gw__rating *r = rating_of(unit, i);
         added = gw__keyset_add(&unit->keys[0], r->user) &&
                 gw__keyset_add(&unit->keys[1], r->item);
     }
     if (!added)
-        return gw_fail(why, GW_ENOMEM, "mf: the keys of %zu ratings",
-                       unit->count);
+        return gw_fail(why, GW_ENOMEM, "%s: the keys of %zu ratings",
+                       unit->task->model->name, unit->count);
     return GW_OK;
 }
 
@@ -235,6 +278,21 @@ static void add_gradient(const struct gw_unit *unit, size_t user, size_t item,
     gw__row_write_end(share->row_writes[1], item, of_item);
 }
 
+/* Of what was told of a rating, or of a click; returns the slope of the loss. */
+static double judge(const struct gw_task *task, double told, double value,
+                    struct gw_unit_sums *sums)
+{
+    if (is_clicks(task)) {
+        struct gw__logistic said = gw__logistic(told, value > 0);
+        sums->loss += said.loss;
+        sums->right += said.right;
+        return said.slope;
+    }
+    double error = told - value;
+    sums->loss += error * error / 2;
+    return error;
+}
+
 static void share_ratings(struct gw_unit *unit, const float *const *rows,
                           float *const *gradients,
                           const struct gw__share *share)
@@ -245,15 +303,14 @@ static void share_ratings(struct gw_unit *unit, const float *const *rows,
     size_t first = gw__share_begin(share, unit->count);
     size_t end = gw__share_end(share, unit->count);
     for (size_t i = first; i < end; i++) {
-        const struct rating *r = rating_of(unit, i);
+        const struct gw__rating *r = rating_of(unit, i);
         size_t user = gw__keyset_place(&unit->keys[0], r->user);
         size_t item = gw__keyset_place(&unit->keys[1], r->item);
         const float *p = rows[0] + user * (rank + 1);
         const float *q = rows[1] + item * (rank + 1);
         double told =
-            mf->mean + (double)p[rank] + (double)q[rank] + dot(p, q, rank);
-        double error = told - (double)r->value;
-        sums.loss += error * error / 2;
+            mf->base + (double)p[rank] + (double)q[rank] + dot(p, q, rank);
+        double error = judge(unit->task, told, (double)r->value, &sums);
         if (gradients)
             add_gradient(unit, user, item, rows, gradients, (float)error,
                          share);
@@ -265,6 +322,7 @@ static void share_ratings(struct gw_unit *unit, const float *const *rows,
 
 const struct gw__task_model gw__task_mf = {
     .name = "mf",
+    .files_max = 1,
     .quality = "rmse",
     .squared = true,
     .shuffled = true,
@@ -275,6 +333,27 @@ const struct gw__task_model gw__task_mf = {
               [GW_PS_ADAGRAD] = 0.3f,
               [GW_PS_ADAM] = 0.005f,
               [GW_PS_CALLBACK] = 0.02f},
+    .defaults = defaults,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .begin = begin,
+    .share = share_ratings,
+};
+
+const struct gw__task_model gw__task_ctr = {
+    .name = "ctr",
+    .files_min = 1,
+    .files_max = 1,
+    .quality = "accuracy",
+    .shuffled = true,
+    .chunk = 1 << 16,
+    .scratch_bytes = 1,
+    .rates = {[GW_PS_SGD] = 0.1f,
+              [GW_PS_MOMENTUM] = 0.01f,
+              [GW_PS_ADAGRAD] = 0.3f,
+              [GW_PS_ADAM] = 0.01f,
+              [GW_PS_CALLBACK] = 0.1f},
     .defaults = defaults,
     .open = open_data,
     .close = close_data,

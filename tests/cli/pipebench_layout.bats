@@ -82,9 +82,9 @@ agrees() {
     data=${GRADWIRE_DATA:-}
     [ -f "$data/optdigits.train.libsvm" ] ||
         skip "GRADWIRE_DATA names no folder with optdigits (labs/data/get.sh optdigits)"
-    layout "$NETS/digits-conv.net" --mesh 1x2x1 --run --steps 600 \
+    layout "$NETS/digits-conv.net" --mesh 1x2x1 --run --steps 150 --lr 0.2 \
         --data "$data/optdigits.train.libsvm" --test "$data/optdigits.test.libsvm" -o json
-    awk -v a="$(member test_accuracy)" 'BEGIN { exit !(a >= 0.95) }'
+    awk -v a="$(member test_accuracy)" 'BEGIN { exit !(a >= 0.9) }'
 }
 
 @test "a table shows operators and what is inserted between them" {

@@ -332,6 +332,28 @@ make_rows() {
     [[ $output = *"Name a network and a file"* ]]
 }
 
+@test "train: a recommender learns ratings and clicks of a file" {
+    awk 'BEGIN {
+        state = 7
+        print "user,item,click"
+        for (row = 0; row < 3000; row++) {
+            state = (state * 16807) % 2147483647
+            user = int(state / 64) % 40
+            item = int(state / 4096) % 25
+            print user ",", item + 100 "," (user % 3 == item % 3)
+        }
+    }' >clicks
+    psnode train ctr clicks -s 2 -n 2 -p 4 -E 12 --set rank=4,batch=100 \
+        --reference -o json >ctr.json
+    [ "$(json same_bits <ctr.json)" = yes ]
+    awk -v is="$(json test_accuracy <ctr.json)" 'BEGIN { exit !(is > 0.9) }'
+    psnode train mf clicks -E 12 --set rank=4,batch=100 -o json >mf.json
+    [ "$(json model_keys <mf.json)" = 65 ]
+    awk -v is="$(json test_rmse <mf.json)" 'BEGIN { exit !(is < 0.35) }'
+    run -64 psnode train mf clicks clicks
+    [[ $output = *"mf learns from one file"* ]]
+}
+
 @test "actors: the lag is the formula's, and the same on each run" {
     psnode actors cartpole -n 8 -q 12 -b 2 --updates 1000 -o json >one.json
     psnode actors cartpole -n 8 -q 12 -b 2 --updates 1000 -o json >two.json

@@ -34,7 +34,8 @@ enum kind {
 #define DRIFT    (1u << GW_TASK_DRIFT)
 #define CARTPOLE (1u << GW_TASK_CARTPOLE)
 #define NET      (1u << GW_TASK_NET)
-#define ALL      (LR | LINEAR | MF | WORDS | DRIFT | CARTPOLE | NET)
+#define CTR      (1u << GW_TASK_CTR)
+#define ALL      (LR | LINEAR | MF | WORDS | DRIFT | CARTPOLE | NET | CTR)
 #define ANY      (1u << 31) /* also without a model */
 
 #define TASK(member)   offsetof(struct settings, task.member)
@@ -64,7 +65,8 @@ static const struct setting {
      "rows stay in the file; each unit reads its own"},
     {"users", SET_U32, MF, TASK(mf.users), "rows of the ratings"},
     {"items", SET_U32, MF, TASK(mf.items), "columns of the ratings"},
-    {"rank", SET_U32, MF, TASK(mf.rank), "of the truth, and what is learnt"},
+    {"rank", SET_U32, MF | CTR, TASK(mf.rank),
+     "of the truth, and what is learnt"},
     {"ratings", SET_SIZE, MF, TASK(mf.ratings), "that are known"},
     {"noise", SET_DOUBLE, MF, TASK(mf.noise), "standard deviation"},
     {"noise", SET_DOUBLE, DRIFT, TASK(drift.noise), "standard deviation"},

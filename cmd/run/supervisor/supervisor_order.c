@@ -149,7 +149,7 @@ static enum gw_err check_hogwild(const struct settings *settings,
     if (!gw_task_shares_rows(settings->task.kind))
         return gw_fail(why, GW_EINVAL,
                        "hogwild: %s has no rows that threads share; lr, "
-                       "linear, mf and word2vec have",
+                       "linear, mf, ctr and word2vec have",
                        gw_task_name(settings->task.kind));
     if (mode->kind != GW_PS_ASP)
         return gw_fail(why, GW_EINVAL,

@@ -82,11 +82,11 @@ void verb_train(const struct request *request)
         code = work_order_make(&run->options, &options, run->work.id + 1,
                                &order, &why);
     if (!code && order.kind == WORK_NONE)
-        code =
-            gw_fail(&why, GW_EINVAL,
-                    has_servers(run) ? "train what? lr, linear, mf, word2vec, "
-                                       "deepwalk, drift, cartpole or net"
-                                     : "train what? lr, softmax or ops");
+        code = gw_fail(&why, GW_EINVAL,
+                       has_servers(run)
+                           ? "train what? lr, linear, mf, ctr, "
+                             "word2vec, deepwalk, drift, cartpole or net"
+                           : "train what? lr, softmax or ops");
     if (!code)
         code = work_try(run, &order, &why);
     if (code) {

@@ -20,7 +20,9 @@
  *
  *     lr        sparse binary logistic regression; table "w"
  *     linear    sparse regression by least squares; "w"
- *     mf        matrix factorisation of made-up ratings; "user" and "item"
+ *     mf        matrix factorisation of ratings, made up or from a file; "user"
+ *               and "item"
+ *     ctr       the same of clicks from a file, as a logistic model
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
  *               good with parts of 500 to 2000 words, up to 8 of them
  *     deepwalk  the same on random walks over a graph: vectors of its nodes
@@ -51,6 +53,7 @@ enum gw_task_kind {
     GW_TASK_LR,
     GW_TASK_LINEAR,
     GW_TASK_MF,
+    GW_TASK_CTR,
     GW_TASK_WORD2VEC,
     GW_TASK_DEEPWALK,
     GW_TASK_DRIFT,
@@ -62,9 +65,12 @@ enum gw_task_kind {
 /* Begin with gw_task_defaults: zero is a value like others. */
 struct gw_task_config {
     enum gw_task_kind kind;
-    const char *train;   /* lr, linear, net: LibSVM; word2vec: text;
-                          deepwalk: edges; else NULL */
-    const char *test;    /* lr, linear, net: LibSVM, or NULL; else NULL */
+    const char *train; /* lr, linear, net: LibSVM; word2vec: text;
+                          deepwalk: edges; ctr: clicks; mf: ratings, or NULL:
+                          made up; else NULL */
+    const char
+        *test; /* of the form of train, or NULL; word2vec and those without
+                          a file: NULL */
     const char *network; /* net: gradwire-network(5); else NULL */
     /* lr, linear: rows stay in the file, and each unit reads its own. So does a
      * file that is larger than what a process may read into memory. */
@@ -113,7 +119,7 @@ struct gw_task_config {
     } net;
 };
 
-/* "lr", "linear", "mf", "word2vec", "deepwalk", "drift", "cartpole", "net" */
+/* "lr", "linear", "mf", "ctr", "word2vec", "deepwalk", "drift", "cartpole", "net" */
 GW_API const char *gw_task_name(enum gw_task_kind kind);
 /* A good beginning for that model; GW_EINVAL: there is no such model. */
 GW_API GW_MUST_CHECK enum gw_err gw_task_defaults(const char *name,
@@ -182,7 +188,7 @@ GW_API GW_MUST_CHECK enum gw_err gw_unit_new(const struct gw_task *task,
 GW_API void gw_unit_destroy(struct gw_unit **unit);
 
 /* Are there rows that several threads may write without locks (lr,
- * linear, mf, word2vec)? */
+ * linear, mf, ctr, word2vec)? */
 GW_API bool gw_task_shares_rows(enum gw_task_kind kind);
 /* From the next gw_unit_prepare on, `threads` threads, the caller's among them,
  * share a unit's samples and write the same rows without locks, as those of a
@@ -229,7 +235,7 @@ struct gw_task_score {
     double quality; /* what gw_task_quality names */
 };
 
-/* "accuracy" (lr, net), "rmse" (linear, mf, drift), "first" (word2vec, deepwalk: the share of pairs
+/* "accuracy" (lr, net, ctr), "rmse" (linear, mf, drift), "first" (word2vec, deepwalk: the share of pairs
  * whose word scores above all that were drawn against it), "return" (cartpole:
  * the mean number of steps of an episode) */
 GW_API const char *gw_task_quality(const struct gw_task *task);
