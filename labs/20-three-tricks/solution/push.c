@@ -39,15 +39,15 @@ enum gw_err push_all(struct gw_ps *ps, unsigned table, unsigned width,
     struct update *sorted = malloc(count * sizeof *sorted);
     uint64_t *own = malloc(count * sizeof *own);
     float *sums = calloc(count * width, sizeof *sums);
-    enum gw_err err = sorted && own && sums
-                          ? GW_OK
-                          : gw_fail(why, GW_ENOMEM, "%zu updates", count);
-    if (!err) {
+    enum gw_err err;
+    if (sorted && own && sums) {
         for (size_t i = 0; i < count; i++)
             sorted[i] = (struct update){keys[i], i};
         qsort(sorted, count, sizeof *sorted, by_key);
         size_t found = add_up(sorted, count, width, rows, own, sums);
         err = gw_ps_push(ps, table, own, found, sums, NULL, why);
+    } else {
+        err = gw_fail(why, GW_ENOMEM, "%zu updates", count);
     }
     free(sorted);
     free(own);
