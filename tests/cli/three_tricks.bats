@@ -135,3 +135,11 @@ hogwild() {
     run -64 psnode bench push -k 100 -s 2 -R 2 --set hogwild=1,threads=2
     [[ $output = *"hogwild is for --replicas 1, not 2"* ]]
 }
+
+@test "a training with hogwild keeps its mode" {
+    run -64 timeout 120 "$BUILD/ringctl" -c 'up 2 --servers 1 --mode asp \
+        --set threads=2,hogwild=1 train mf --epochs 100000; mode bsp' \
+        </dev/null 3>&-
+    echo "$output"
+    [[ $output = *"mode bsp: hogwild is for mode asp, not bsp"* ]]
+}
