@@ -176,3 +176,31 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     sim 65 --faults 'at 3ms crash s7'
     [[ $stderr == *"--faults:1:14: expected a node's number, found"* ]]
 }
+
+# uneven HOW SEED: the largest load over the mean in the end.
+uneven() {
+    sim 0 --placement "$1" --faults none --replicas 1 --for 6s --seed "$2"
+    says pushes_lost 0
+    [[ $output =~ \"plans\":([0-9]+),\"uneven\":([0-9.]+) ]]
+    plans=${BASH_REMATCH[1]} uneven=${BASH_REMATCH[2]}
+}
+
+@test "sim servers: by load slots leave the hot server, once or twice, and stay" {
+    for seed in 1 2 3; do
+        uneven count "$seed"
+        [ "$plans" -eq 0 ]
+        awk -v u="$uneven" 'BEGIN { exit !(u > 1.4) }'
+        uneven load "$seed"
+        ((plans == 1 || plans == 2))
+        awk -v u="$uneven" 'BEGIN { exit !(u < 1.2) }'
+    done
+}
+
+@test "sim servers: slots that move by load among faults lose no push" {
+    sim 0 --placement load --for 3s --seeds 1..30
+    says pushes_lost 0
+    says pushes_doubled 0
+    says violation null
+    [[ $output =~ \"plans\":[1-9] ]]
+    run -64 --separate-stderr "$R" sim ring --placement load
+}

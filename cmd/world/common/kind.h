@@ -30,6 +30,9 @@ struct world_request {
                        has it, or 2 */
     /* Of servers; 0: three. */
     unsigned servers, replicas, controllers;
+    /* Of servers: "count" or "load", with keys of which few are hot; NULL: by
+     * count, and all keys are alike. */
+    const char *placement;
     bool ack_primary; /* a push is acknowledged when its primary has it */
     /* Nothing happens but the faults that are given: no others, and all begin
      * at once. */

@@ -53,10 +53,11 @@ static enum gw_err check(const struct world_request *request,
         return gw_fail(why, GW_EINVAL, "a ring has 2 to %d members, not %u",
                        MEMBERS_MOST, request->nodes);
     if (request->servers || request->replicas || request->controllers ||
-        request->ack_primary)
-        return gw_fail(why, GW_EINVAL,
-                       "a ring has no servers, replicas or acknowledgements, "
-                       "and as many controllers as it needs");
+        request->ack_primary || request->placement)
+        return gw_fail(
+            why, GW_EINVAL,
+            "a ring has no servers, replicas, placements or acknowledgements, "
+            "and as many controllers as it needs");
     if (rule && request->raft && strcmp(rule, "disk") == 0)
         return GW_OK;
     if (rule && strcmp(rule, world_ring.rules) != 0)

@@ -205,6 +205,8 @@ static void begin(struct farm *f)
     f->epoch = f->terms = f->told_epoch = 0;
     f->leader = GW__NODES_MAX;
     f->violation[0] = '\0';
+    f->load = (struct gw__slot_load){.uneven = 0};
+    f->load_ns = 0;
     memset(&f->lives, 0, sizeof f->lives);
     memset(f->push_count, 0, sizeof f->push_count);
     memset(f->newest, 0, sizeof f->newest);

@@ -14,6 +14,7 @@
  *   worker.c   a worker around its machine, and what it does
  *   pushes.c   each push: sent, acknowledged, and what became of it
  *   serving.c  who serves which slot: nobody, one, or two at once
+ *   balance.c  slots that move by load
  *   tell.c     events, for ringtop
  *   kind.c     it is one of the worlds of `ringctl sim`
  *
@@ -30,6 +31,7 @@
 #include "world/common/inner.h"
 #include "world/common/lives.h"
 
+#include <control/slot_load.h>
 #include <gradwire/event.h>
 #include <ps/server.h>
 #include <ps/worker.h>
@@ -52,7 +54,9 @@ enum {
 struct farm_asked {
     unsigned workers, servers, replicas, controllers;
     bool ack_primary;
-    bool silent; /* nobody sees a process end: only its silence tells */
+    bool hot_keys; /* slots are asked for by Zipf's law */
+    bool by_load;  /* and move by it (control/slot_load.h) */
+    bool silent;   /* nobody sees a process end: only its silence tells */
     bool no_dedupe, no_lease, no_fencing; /* rules that are left out */
     bool unordered; /* calm: a message that is late is overtaken */
     bool calm;      /* nothing happens but the faults that are given */
@@ -60,6 +64,7 @@ struct farm_asked {
 };
 
 struct farm_push {
+    uint64_t key;
     uint64_t sent_ns, acked_ns; /* 0: not */
     uint8_t slot, server;       /* who acknowledged it */
     uint8_t counted;            /* how often, in the end; */
@@ -86,6 +91,9 @@ struct farm_met {
     uint64_t failover_ns;
     uint64_t push_bytes, replica_bytes;
     uint64_t epochs, terms, leaders, slots_lost;
+    uint64_t plans; /* by load */
+    double uneven;  /* the largest load of a server over the mean, of pushes in
+                       the last third; the worst of all runs */
 };
 
 struct farm {
@@ -116,6 +124,9 @@ struct farm {
     struct gw__id told[FARM_NODES];
     uint8_t told_roles[FARM_SLOTS][FARM_SERVERS];
     uint64_t told_epoch;
+
+    struct gw__slot_load load;
+    uint64_t load_ns; /* when its window began */
 
     char violation[300]; /* the first; "" */
     struct farm_met met; /* since it was asked last */
@@ -197,7 +208,11 @@ void server_count(struct farm *farm, unsigned node);
 
 /* ---- pushes.c ---- */
 
-uint64_t push_key(unsigned worker, unsigned push);
+static inline uint64_t push_key(const struct farm *f, unsigned worker,
+                                unsigned push)
+{
+    return f->pushes[worker][push].key;
+}
 /* A new one, or UINT_MAX: there are too many. */
 unsigned push_begin(struct farm *farm, unsigned worker,
                     const struct gw__routes *routes);
@@ -216,6 +231,12 @@ void pushes_judge(struct farm *farm);
 void serving_look(struct farm *farm);
 /* After an entry of the log. */
 void serving_entry(struct farm *farm);
+
+/* ---- balance.c ---- */
+
+/* What a run's supervisor does: measures, and tells the controllers where slots
+ * are to be. A worker does it here; `tag` is that of the answer. */
+void balance_look(struct seat *seat, unsigned tag);
 
 /* ---- tell.c ---- */
 

@@ -30,6 +30,8 @@ static const struct field fields[] = {
     {"slots_lost", NULL, FIELD_INTEGER, 0, true},
     {"push_bytes", NULL, FIELD_INTEGER, 0, true},
     {"replica_bytes", NULL, FIELD_INTEGER, 0, true},
+    {"plans", NULL, FIELD_INTEGER, 0, true},
+    {"uneven", NULL, FIELD_REAL, 2, true},
 };
 
 /* ---- what is asked ---- */
@@ -84,6 +86,9 @@ static enum gw_err read(const struct world_request *request,
                             .servers = or_else(request->servers, 3),
                             .controllers = or_else(request->controllers, 3),
                             .ack_primary = request->ack_primary,
+                            .hot_keys = request->placement != NULL,
+                            .by_load = request->placement &&
+                                       strcmp(request->placement, "load") == 0,
                             .silent = request->silent,
                             .unordered = request->unordered,
                             .calm = request->calm,
@@ -167,13 +172,16 @@ static void measured(void *world, union value *values)
                                m->leaders,
                                m->slots_lost,
                                m->push_bytes,
-                               m->replica_bytes};
+                               m->replica_bytes,
+                               m->plans,
+                               0};
     for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
         values[i].integer = (int64_t)counts[i];
     values[7].real = (double)m->two_ns / 1e6;
     values[11].real = (double)m->detect_ns / 1e6;
     values[12].real = (double)m->promote_ns / 1e6;
     values[13].real = (double)m->failover_ns / 1e6;
+    values[21].real = m->uneven;
     memset(&f->met, 0, sizeof f->met);
 }
 

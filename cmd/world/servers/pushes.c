@@ -5,10 +5,33 @@
  */
 #include "farm.h"
 
-uint64_t push_key(unsigned worker, unsigned push)
+/* Slot k comes as often as 1 / (k + 1). */
+static unsigned hot_slot(uint64_t hash)
 {
-    const unsigned both[] = {worker, push};
-    return gw_hash(both, sizeof both, 11);
+    double sum = 0, share = (double)(hash >> 11) * 0x1p-53;
+    for (unsigned k = 0; k < FARM_SLOTS; k++)
+        sum += 1.0 / (k + 1);
+    share *= sum;
+    unsigned slot = 0;
+    while (slot + 1 < FARM_SLOTS && (share -= 1.0 / (slot + 1)) >= 0)
+        slot++;
+    return slot;
+}
+
+/* Each push has its own; hot ones are looked for in their slot. */
+static uint64_t new_key(const struct farm *f, unsigned worker, unsigned push,
+                        const struct gw__routes *routes)
+{
+    unsigned words[] = {worker, push, 0};
+    uint64_t key = gw_hash(words, 2 * sizeof *words, 11);
+    if (!f->asked.hot_keys)
+        return key;
+    unsigned slot = hot_slot(gw_hash(words, sizeof words, 13));
+    while (gw__route_slot(routes, &routes->tables[FARM_TABLE], key) != slot) {
+        words[2]++;
+        key = gw_hash(words, sizeof words, 11);
+    }
+    return key;
 }
 
 unsigned push_begin(struct farm *f, unsigned worker,
@@ -18,10 +41,12 @@ unsigned push_begin(struct farm *f, unsigned worker,
     if (push == FARM_PUSHES)
         return UINT32_MAX;
     f->push_count[worker]++;
-    f->pushes[worker][push] = (struct farm_push){
-        .sent_ns = gw__sim_now(f->sim),
-        .slot = (uint8_t)gw__route_slot(routes, &routes->tables[FARM_TABLE],
-                                        push_key(worker, push))};
+    uint64_t key = new_key(f, worker, push, routes);
+    f->pushes[worker][push] =
+        (struct farm_push){.key = key,
+                           .sent_ns = gw__sim_now(f->sim),
+                           .slot = (uint8_t)gw__route_slot(
+                               routes, &routes->tables[FARM_TABLE], key)};
     f->met.sent++;
     f->met.push_bytes += sizeof(uint64_t) + sizeof(float); /* key and value */
     return push;
@@ -87,9 +112,28 @@ static void judge(struct farm *f, unsigned worker, unsigned push)
                    (double)p->acked_ns / 1e6, farm_name(f, p->server));
 }
 
+/* By whom those of the last third were acknowledged. */
+static void judge_balance(struct farm *f)
+{
+    uint64_t of[FARM_NODES] = {0}, all = 0, most = 0;
+    for (unsigned w = 0; w < f->workers; w++)
+        for (unsigned i = 0; i < f->push_count[w]; i++) {
+            const struct farm_push *p = &f->pushes[w][i];
+            if (!p->acked_ns || p->sent_ns < f->fault_end_ns / 3 * 2)
+                continue;
+            of[p->server]++;
+            all++;
+        }
+    for (unsigned n = 0; n < FARM_NODES; n++)
+        most = of[n] > most ? of[n] : most;
+    double uneven = all ? (double)most * f->servers / (double)all : 0;
+    f->met.uneven = uneven > f->met.uneven ? uneven : f->met.uneven;
+}
+
 /* In the order in which they were sent, so that the first is told. */
 void pushes_judge(struct farm *f)
 {
+    judge_balance(f);
     unsigned at[FARM_WORKERS] = {0};
     for (;;) {
         unsigned next = f->workers;

@@ -134,7 +134,7 @@ static void begin_op(struct hand *h, struct op *op)
                     : push_begin(f, h->index, &h->s.news.routes);
     if (op->push == UINT32_MAX)
         return;
-    op->key = push_key(op->worker, op->push);
+    op->key = push_key(f, op->worker, op->push);
     op->value = look ? -1 : 1;
     if (access(h, &op->key, 1, look ? NULL : &op->value,
                look ? &op->value : NULL, &op->request))
@@ -200,7 +200,7 @@ static void begin_read(struct hand *h)
          push++) {
         if (push_slot_is_lost(f, f->pushes[h->index][push].slot))
             continue;
-        r->keys[r->count] = push_key(h->index, push);
+        r->keys[r->count] = push_key(f, h->index, push);
         r->pushes[r->count++] = push;
     }
     if (r->count == 0)
@@ -267,6 +267,8 @@ static void step(void *state, const struct gw__input *input,
     if (h->s.registered)
         set_up(h);
     if (can_work(h)) {
+        if (h->index == 0 && h->s.farm->asked.by_load)
+            balance_look(&h->s, TABLE_TAG); /* which is answered already */
         do_ops(h);
         read_all(h);
     }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Slots that move by load, as the supervisor of a run has them moved
+ * (cmd/run/supervisor_placement.c): the counters of the primaries are read once
+ * a window, and what follows from them goes to the controllers. Windows are
+ * short here, since runs are.
+ */
+#include "farm.h"
+
+enum { WINDOW_NS = 400000000 };
+
+static void note_slot(struct farm *f, const struct gw__routes *routes,
+                      unsigned slot, uint64_t now_ns)
+{
+    static struct gw_ps_server_status status; /* large */
+    unsigned primary = routes->slots[slot].primary;
+    if (!is_server(f, primary) || !server_at(f, primary))
+        return;
+    gw__server_get_status(server_at(f, primary), &status);
+    const struct gw_ps_slot_status *s = &status.slots[slot];
+    if (s->role == GW_PS_PRIMARY)
+        gw__slot_load_note(&f->load, slot, primary, s->keys, s->traffic,
+                           now_ns);
+}
+
+static uint64_t servers_of(const struct farm *f, const struct gw__news *news)
+{
+    uint64_t servers = 0;
+    for (unsigned i = 0; i < news->crew_count; i++)
+        if (is_server(f, news->crew[i].node))
+            servers |= (uint64_t)1 << news->crew[i].node;
+    return servers;
+}
+
+void balance_look(struct seat *seat, unsigned tag)
+{
+    static struct gw__command command; /* large */
+    struct farm *f = seat->farm;
+    uint64_t now_ns = gw__sim_now(f->sim);
+    if (farm_is_late(f) || now_ns < f->load_ns + WINDOW_NS)
+        return;
+    f->load_ns = now_ns;
+    for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
+        note_slot(f, &seat->news.routes, slot, now_ns);
+    if (!gw__slot_load_look(&f->load, &seat->news.routes,
+                            servers_of(f, &seat->news), &command.advice))
+        return;
+    command.kind = GW__CMD_PLACE;
+    f->met.plans++;
+    seat_ask(seat, &command, tag);
+}
