@@ -29,10 +29,8 @@ static const struct crew_worker *worker_of(const struct picture *p, unsigned w)
 static void write_worker(const struct picture *p, unsigned w, char *out,
                          size_t size)
 {
-    char name[16];
     (void)p;
-    snprintf(name, sizeof name, "w%u", w);
-    snprintf(out, size, "%6s", name);
+    table_name('w', w, 6, out, size);
 }
 
 static void write_state(const struct picture *p, unsigned w, char *out,
@@ -50,10 +48,7 @@ static void write_clock(const struct picture *p, unsigned w, char *out,
                         size_t size)
 {
     const struct crew_worker *worker = worker_of(p, w);
-    if (worker->clocked)
-        snprintf(out, size, "%6" PRIu64, worker->clock);
-    else
-        snprintf(out, size, "%6s", "-");
+    table_number(worker->clocked, worker->clock, 6, out, size);
 }
 
 /* Clocks ahead of the slowest; false: it is not among those that count. */
@@ -73,11 +68,9 @@ static bool ahead_of(const struct picture *p, unsigned w, uint64_t *ahead,
 static void write_ahead(const struct picture *p, unsigned w, char *out,
                         size_t size)
 {
-    uint64_t ahead, span;
-    if (ahead_of(p, w, &ahead, &span))
-        snprintf(out, size, "%5" PRIu64, ahead);
-    else
-        snprintf(out, size, "%5s", "-");
+    uint64_t ahead = 0, span;
+    bool counts = ahead_of(p, w, &ahead, &span);
+    table_number(counts, ahead, 5, out, size);
 }
 
 /* A character a clock, and one for the slowest; less, when they do not fit. */
@@ -137,11 +130,7 @@ static void write_waited(const struct picture *p, unsigned w, char *out,
 static void write_rate(const struct picture *p, unsigned w, char *out,
                        size_t size)
 {
-    double rate = worker_of(p, w)->units_per_second;
-    if (isfinite(rate))
-        snprintf(out, size, "%7.1f", rate);
-    else
-        snprintf(out, size, "%7s", "-");
+    table_real(worker_of(p, w)->units_per_second, 1, 7, out, size);
 }
 
 static enum style unit_style(const struct picture *p, unsigned w)
@@ -265,9 +254,7 @@ static void draw_workers(const struct picture *p, const struct area *area,
                          const unsigned *order, unsigned count)
 {
     struct table table = table_fit(columns, COLUMNS, area->width - 1);
-    table_list(&table, p, area, order, count, "workers");
-    if (count == 0)
-        area_text(area, 1, 1, STYLE_DIM, "no worker has told anything yet");
+    table_list(&table, p, area, order, count, "worker");
 }
 
 /* The workers, and the histogram below them if there is room for both; of what

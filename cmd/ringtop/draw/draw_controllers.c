@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { FIGURE = 7 }; /* the width of a column */
+
 static const struct controller *controller_of(const struct picture *p,
                                               unsigned c)
 {
@@ -27,10 +29,8 @@ static bool is_alive(const struct picture *p, unsigned c)
 static void write_name(const struct picture *p, unsigned c, char *out,
                        size_t size)
 {
-    char name[16];
     (void)p;
-    snprintf(name, sizeof name, "c%u", c);
-    snprintf(out, size, "%10s", name);
+    table_name('c', c, 10, out, size);
 }
 
 static void write_state(const struct picture *p, unsigned c, char *out,
@@ -71,67 +71,44 @@ static void write_vote(const struct picture *p, unsigned c, char *out,
     snprintf(out, size, "%4s", vote);
 }
 
-static void write_figure(bool known, uint64_t figure, char *out, size_t size)
-{
-    if (known)
-        snprintf(out, size, "%7" PRIu64, figure);
-    else
-        snprintf(out, size, "%7s", "-");
-}
-
 static void write_term(const struct picture *p, unsigned c, char *out,
                        size_t size)
 {
-    write_figure(controller_of(p, c)->term > 0, controller_of(p, c)->term, out,
-                 size);
+    const struct controller *it = controller_of(p, c);
+    table_number(it->term > 0, it->term, FIGURE, out, size);
 }
 
 static void write_applied(const struct picture *p, unsigned c, char *out,
                           size_t size)
 {
-    write_figure(controller_of(p, c)->applied > 0, controller_of(p, c)->applied,
-                 out, size);
+    const struct controller *it = controller_of(p, c);
+    table_number(it->applied > 0, it->applied, FIGURE, out, size);
 }
 
-static void write_last(const struct picture *p, unsigned c, char *out,
-                       size_t size)
-{
-    write_figure(controller_of(p, c)->told, controller_of(p, c)->last, out,
-                 size);
-}
-
-static void write_committed(const struct picture *p, unsigned c, char *out,
-                            size_t size)
-{
-    write_figure(controller_of(p, c)->told, controller_of(p, c)->committed, out,
-                 size);
-}
-
-static void write_hellos(const struct picture *p, unsigned c, char *out,
-                         size_t size)
-{
-    write_figure(controller_of(p, c)->told, controller_of(p, c)->hellos, out,
-                 size);
-}
-
-static void write_leases(const struct picture *p, unsigned c, char *out,
-                         size_t size)
-{
-    write_figure(controller_of(p, c)->told, controller_of(p, c)->leases, out,
-                 size);
-}
+/* What it has told itself. */
+#define WRITE_TOLD(figure)                                                     \
+    static void write_##figure(const struct picture *p, unsigned c, char *out, \
+                               size_t size)                                    \
+    {                                                                          \
+        const struct controller *it = controller_of(p, c);                     \
+        table_number(it->told, it->figure, FIGURE, out, size);                 \
+    }
+WRITE_TOLD(last)
+WRITE_TOLD(committed)
+WRITE_TOLD(hellos)
+WRITE_TOLD(leases)
 
 static const struct table_column columns[] = {
     {"controller", 10, 0, write_name, NULL},
     {"state", 8, 1, write_state, state_style},
     {"role", 10, 2, write_role, role_style},
-    {"   term", 7, 3, write_term, NULL},
+    {"   term", FIGURE, 3, write_term, NULL},
     {"vote", 4, 5, write_vote, NULL},
-    {"applied", 7, 4, write_applied, NULL},
-    {"   last", 7, 7, write_last, NULL},
-    {" commit", 7, 6, write_committed, NULL},
-    {" hellos", 7, 8, write_hellos, NULL},
-    {" leases", 7, 9, write_leases, NULL},
+    {"applied", FIGURE, 4, write_applied, NULL},
+    {"   last", FIGURE, 7, write_last, NULL},
+    {" commit", FIGURE, 6, write_committed, NULL},
+    {" hellos", FIGURE, 8, write_hellos, NULL},
+    {" leases", FIGURE, 9, write_leases, NULL},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -153,9 +130,7 @@ void draw_controllers(const struct picture *p, const struct area *area)
     struct area rest =
         area_part(&body, 0, rows, body.width, body.height - rows);
     struct table table = table_fit(columns, COLUMNS, area->width - 1);
-    table_list(&table, p, &top, order, count, "controllers");
-    if (count == 0)
-        area_text(&top, 1, 1, STYLE_DIM, "no controller has reported anything");
+    table_list(&table, p, &top, order, count, "controller");
     if (rest.height > 1)
         draw_events(p, &rest);
 }

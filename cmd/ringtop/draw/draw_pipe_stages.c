@@ -31,10 +31,7 @@ static void write_rank(const struct picture *p, unsigned s, char *out,
                        size_t size)
 {
     uint32_t rank = pipe_of(p)->ranks[s];
-    if (rank == GW_NONE)
-        snprintf(out, size, "%4s", "-");
-    else
-        snprintf(out, size, "%4" PRIu32, rank);
+    table_number(rank != GW_NONE, rank, 4, out, size);
 }
 
 /* Of a rank with which something is wrong, or RANK_IDLE. */
@@ -189,7 +186,7 @@ void draw_pipe_stages(const struct picture *p, const struct area *area)
     struct table table = table_fit(columns, COLUMNS, area->width - 1);
     for (unsigned s = 0; s < count; s++)
         order[s] = s;
-    table_list(&table, p, area, order, count, "stages");
+    table_list(&table, p, area, order, count, "stage");
 }
 
 /* ---- sums ---- */

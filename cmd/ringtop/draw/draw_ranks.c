@@ -101,10 +101,7 @@ static void write_op(const struct picture *p, unsigned r, char *out,
                      size_t size)
 {
     const struct rank *rank = &p->state->ranks[r];
-    if (rank->op == GW_NONE)
-        snprintf(out, size, "%6s", "-");
-    else
-        snprintf(out, size, "%6" PRIu32, rank->op);
+    table_number(rank->op != GW_NONE, rank->op, 6, out, size);
 }
 
 static void write_step(const struct picture *p, unsigned r, char *out,

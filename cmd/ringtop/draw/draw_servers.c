@@ -9,6 +9,7 @@
 #include "table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,10 +45,8 @@ const char *crew_state_name(const char *state)
 static void write_server(const struct picture *p, unsigned s, char *out,
                          size_t size)
 {
-    char name[16];
     (void)p;
-    snprintf(name, sizeof name, "s%u", s);
-    snprintf(out, size, "%6s", name);
+    table_name('s', s, 6, out, size);
 }
 
 static void write_state(const struct picture *p, unsigned s, char *out,
@@ -75,31 +74,25 @@ static void write_slots(const struct picture *p, unsigned s, char *out,
              crew_count(crew, s, GW_PS_LEARNER));
 }
 
-static void write_number(const struct crew_server *server, uint64_t number,
-                         char *out, size_t size)
-{
-    if (server->told)
-        snprintf(out, size, "%8" PRIu64, number);
-    else
-        snprintf(out, size, "%8s", "-");
-}
-
 static void write_keys(const struct picture *p, unsigned s, char *out,
                        size_t size)
 {
-    write_number(server_of(p, s), server_of(p, s)->rows, out, size);
+    const struct crew_server *server = server_of(p, s);
+    table_number(server->told, server->rows, 8, out, size);
 }
 
 static void write_pushes(const struct picture *p, unsigned s, char *out,
                          size_t size)
 {
-    write_number(server_of(p, s), server_of(p, s)->pushes, out, size);
+    const struct crew_server *server = server_of(p, s);
+    table_number(server->told, server->pushes, 8, out, size);
 }
 
 static void write_takeovers(const struct picture *p, unsigned s, char *out,
                             size_t size)
 {
-    write_number(server_of(p, s), server_of(p, s)->takeovers, out, size);
+    const struct crew_server *server = server_of(p, s);
+    table_number(server->told, server->takeovers, 8, out, size);
 }
 
 static void write_bytes(const struct picture *p, unsigned s, char *out,
@@ -115,10 +108,8 @@ static void write_pace(const struct picture *p, unsigned s, char *out,
                        size_t size)
 {
     const struct rates *pushes = &p->state->crew.pushes;
-    if (server_of(p, s)->told)
-        snprintf(out, size, "%7.0f", rates_of(pushes, s, p->state->now_ns));
-    else
-        snprintf(out, size, "%7s", "-");
+    double pace = rates_of(pushes, s, p->state->now_ns);
+    table_real(server_of(p, s)->told ? pace : (double)NAN, 0, 7, out, size);
 }
 
 static void write_rate(const struct picture *p, unsigned s, char *out,
@@ -198,7 +189,5 @@ void draw_servers(const struct picture *p, const struct area *area)
     unsigned count = server_order(p, order);
     table_sort(p, order, count, weight_of);
     struct table table = table_fit(columns, COLUMNS, area->width - 1);
-    table_list(&table, p, area, order, count, "servers");
-    if (count == 0)
-        area_text(area, 1, 1, STYLE_DIM, "no server has told anything yet");
+    table_list(&table, p, area, order, count, "server");
 }

@@ -4,6 +4,8 @@
  */
 #include "table.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +83,7 @@ unsigned table_top(const struct table *table, const struct picture *p,
 
 void table_list(const struct table *table, const struct picture *p,
                 const struct area *area, const unsigned *order, unsigned count,
-                const char *more)
+                const char *one)
 {
     int rows = area->height > 1 ? area->height - 1 : 0;
     bool cut = count > (unsigned)rows && rows > 1;
@@ -92,8 +94,34 @@ void table_list(const struct table *table, const struct picture *p,
         table_row(table, p, area, y, order[top++]);
     if (cut)
         area_print(area, 1, area->height - 1, STYLE_DIM,
-                   "%u more %s; Up and Down scroll", count - (unsigned)rows,
-                   more);
+                   "%u more %ss; Up and Down scroll", count - (unsigned)rows,
+                   one);
+    if (count == 0)
+        area_print(area, 1, 1, STYLE_DIM, "no %s has told anything yet", one);
+}
+
+void table_name(char kind, unsigned number, int width, char *out, size_t size)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%c%u", kind, number);
+    snprintf(out, size, "%*s", width, name);
+}
+
+void table_number(bool known, uint64_t number, int width, char *out,
+                  size_t size)
+{
+    if (known)
+        snprintf(out, size, "%*" PRIu64, width, number);
+    else
+        snprintf(out, size, "%*s", width, "-");
+}
+
+void table_real(double number, int decimals, int width, char *out, size_t size)
+{
+    if (isfinite(number))
+        snprintf(out, size, "%*.*f", width, decimals, number);
+    else
+        snprintf(out, size, "%*s", width, "-");
 }
 
 struct sorting {

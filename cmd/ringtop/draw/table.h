@@ -38,10 +38,16 @@ unsigned table_top(const struct table *table, const struct picture *picture,
 void table_row(const struct table *table, const struct picture *picture,
                const struct area *area, int y, unsigned number);
 /* The heading, and those of order[0..count) that fit below it, from the view's
- * first on; what is left out is told as so many `more`. */
+ * first on; what is left out is told as so many more, and that there is none as
+ * well. `one`: what a row is called. */
 void table_list(const struct table *table, const struct picture *picture,
                 const struct area *area, const unsigned *order, unsigned count,
-                const char *more);
+                const char *one);
+/* Cells, to the right: "w3"; a number, or "-" where it is not known. */
+void table_name(char kind, unsigned number, int width, char *out, size_t size);
+void table_number(bool known, uint64_t number, int width, char *out,
+                  size_t size);
+void table_real(double number, int decimals, int width, char *out, size_t size);
 /* The largest weight comes first, and of equal ones the lower number. */
 void table_sort(const struct picture *picture, unsigned *order, unsigned count,
                 uint64_t (*weight)(const struct picture *picture,
