@@ -19,15 +19,9 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     struct gw__racks racks = gw__racks_split(args);
     if (racks.rest == 0)
         gw_builder_ports(b, 1);
-    for (unsigned round = 0; round + 1 < gw__racks_count(&racks); round++) {
-        gw_builder_step(b);
-        gw__racks_across(b, &racks, round, GW_REPLACE);
-    }
+    gw__racks_across(b, &racks, GW_REPLACE);
     gw__racks_lacking(b, &racks, GW_REPLACE);
-    for (unsigned round = 0; round + 1 < racks.group; round++) {
-        gw_builder_step(b);
-        gw__racks_inside(b, &racks, round, GW_REPLACE);
-    }
+    gw__racks_inside(b, &racks, GW_REPLACE);
 }
 
 const struct gw_algo gw__algo_allgather_hierarchical = {

@@ -55,8 +55,9 @@ void gw__racks_columns(struct gw_builder *b, const struct gw__racks *racks,
     }
 }
 
-void gw__racks_inside(struct gw_builder *b, const struct gw__racks *racks,
-                      unsigned lag, enum gw_action action)
+/* Member j passes on to member j + 1 what is member j - lag's. */
+static void round_inside(struct gw_builder *b, const struct gw__racks *racks,
+                         unsigned lag, enum gw_action action)
 {
     unsigned count = gw__racks_count(racks);
     for (unsigned rack = 0; rack < count && !gw__builder_failed(b); rack++) {
@@ -72,8 +73,8 @@ void gw__racks_inside(struct gw_builder *b, const struct gw__racks *racks,
     }
 }
 
-void gw__racks_across(struct gw_builder *b, const struct gw__racks *racks,
-                      unsigned lag, enum gw_action action)
+static void round_across(struct gw_builder *b, const struct gw__racks *racks,
+                         unsigned lag, enum gw_action action)
 {
     for (unsigned column = 0; column < racks->group && !gw__builder_failed(b);
          column++) {
@@ -83,6 +84,24 @@ void gw__racks_across(struct gw_builder *b, const struct gw__racks *racks,
             gw_builder_add(b, t * racks->group + column,
                            (t + 1) % m * racks->group + column,
                            (t + m - lag) % m * racks->group + column, action);
+    }
+}
+
+void gw__racks_inside(struct gw_builder *b, const struct gw__racks *racks,
+                      enum gw_action action)
+{
+    for (unsigned round = 0; round + 1 < racks->group; round++) {
+        gw_builder_step(b);
+        round_inside(b, racks, round + (action == GW_ADD), action);
+    }
+}
+
+void gw__racks_across(struct gw_builder *b, const struct gw__racks *racks,
+                      enum gw_action action)
+{
+    for (unsigned round = 0; round + 1 < gw__racks_count(racks); round++) {
+        gw_builder_step(b);
+        round_across(b, racks, round + (action == GW_ADD), action);
     }
 }
 
@@ -112,8 +131,9 @@ static unsigned at_place(const struct gw__racks *racks, unsigned rack,
                          unsigned root, unsigned place)
 {
     unsigned speaker = rack == root / racks->group ? root % racks->group : 0;
-    return rack * racks->group +
-           (speaker + place) % gw__racks_size(racks, rack);
+    unsigned size = gw__racks_size(racks, rack);
+    assert(size > 0); /* it is one of those that there are */
+    return rack * racks->group + (speaker + place) % size;
 }
 
 static void add_edge(struct gw_builder *b, unsigned parent, unsigned child,

@@ -33,14 +33,14 @@ void gw__racks_columns(struct gw_builder *builder,
                        const struct gw__racks *racks, const struct gw__run *run,
                        unsigned base, unsigned member, unsigned members);
 
-/* A round of rings in all racks, and of rings across the racks, one in each
- * column. Member j passes on to member j + 1 what member j - lag began with;
- * inside that is its columns, across its block. Rings that have no such round
- * pass nothing. */
+/* Rings in all racks, and rings across the racks, one in each column: all of
+ * their rounds, a step each. What goes around is the columns of a member, inside,
+ * and its block, across: with GW_ADD their sums end at the member, with
+ * GW_REPLACE they begin there. Rings that are shorter than others end before. */
 void gw__racks_inside(struct gw_builder *builder, const struct gw__racks *racks,
-                      unsigned lag, enum gw_action action);
+                      enum gw_action action);
 void gw__racks_across(struct gw_builder *builder, const struct gw__racks *racks,
-                      unsigned lag, enum gw_action action);
+                      enum gw_action action);
 /* A step between the members of a short rack that look after columns which it
  * lacks, and the first rack: with GW_ADD they hand their sums in, with
  * GW_REPLACE they receive the blocks. */

@@ -19,15 +19,9 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     struct gw__racks racks = gw__racks_split(args);
     if (racks.rest == 0)
         gw_builder_ports(b, 1);
-    for (unsigned lag = 1; lag < racks.group; lag++) {
-        gw_builder_step(b);
-        gw__racks_inside(b, &racks, lag, GW_ADD);
-    }
+    gw__racks_inside(b, &racks, GW_ADD);
     gw__racks_lacking(b, &racks, GW_ADD);
-    for (unsigned lag = 1; lag < gw__racks_count(&racks); lag++) {
-        gw_builder_step(b);
-        gw__racks_across(b, &racks, lag, GW_ADD);
-    }
+    gw__racks_across(b, &racks, GW_ADD);
 }
 
 const struct gw_algo gw__algo_reduce_scatter_hierarchical = {
