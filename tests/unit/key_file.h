@@ -11,7 +11,7 @@ struct key_file {
     char path[40];
 };
 
-/* A pair of keys of its own. Whoever makes a file unlinks its path. */
+/* A pair of keys of its own. A file is there until the test's process ends. */
 struct key_file key_file_make(mode_t mode);
 /* With that text. */
 struct key_file key_file_write(const char *text, mode_t mode);

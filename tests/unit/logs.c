@@ -76,8 +76,6 @@ void logs_end(struct logs *logs)
         logs_close(logs, i);
     for (unsigned i = 0; i < logs->count; i++)
         gw__rules_destroy(&logs->rules[i]);
-    if (logs->secured)
-        unlink(logs->key.path);
     ck_assert_int_eq(nftw(logs->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS),
                      0);
 }

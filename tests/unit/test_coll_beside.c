@@ -82,7 +82,6 @@ static void on_keyed_tcp(rank_body body)
     struct gw_comm_config config = {
         .wire = "tcp", .timeout_ms = TIMEOUT_MS, .key_file = file.path};
     run_ranks(&config, 2, body, &config);
-    unlink(file.path);
 }
 
 START_TEST(with_a_key_they_get_on_as_well)

@@ -243,7 +243,6 @@ START_TEST(an_open_network_needs_a_key_or_a_word)
     config.insecure = false;
     config.key_file = file.path;
     expect_closed(config, GW_EUNREACH, "cannot listen at");
-    unlink(file.path);
 }
 END_TEST
 
@@ -331,7 +330,6 @@ START_TEST(a_shared_key_lets_in)
     mesh_say(set.meshes[1], 0, "too");
     mesh_expect(set.meshes[0], 1, "too");
     mesh_set_close(&set);
-    unlink(file.path);
 }
 END_TEST
 
@@ -357,8 +355,6 @@ START_TEST(another_key_or_none_does_not)
     mesh_set_close(&set); /* after which no gate tells any more */
     ck_assert_uint_eq(notice_count(), 1);
     gw_notice_to(NULL, NULL);
-    unlink(right.path);
-    unlink(wrong.path);
 }
 END_TEST
 
@@ -371,7 +367,6 @@ START_TEST(a_bad_key_file_opens_nothing)
     config.key_file = "/nonexistent/key";
     expect_closed(config, GW_EINVAL,
                   "mesh: key file /nonexistent/key: No such");
-    unlink(file.path);
 }
 END_TEST
 

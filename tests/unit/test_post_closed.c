@@ -294,7 +294,6 @@ START_TEST(a_shared_key_lets_in)
     post_await_count(posts[0], &back, 1);
     gw__post_close(&posts[0]);
     gw__post_close(&posts[1]);
-    unlink(file.path);
     free(data);
 }
 END_TEST
@@ -333,7 +332,6 @@ START_TEST(who_has_no_key_is_not_heard)
     gw__post_close(&post);
     ck_assert_uint_eq(notice_count(), 1);
     gw_notice_to(NULL, NULL);
-    unlink(file.path);
 }
 END_TEST
 
@@ -349,7 +347,6 @@ START_TEST(a_bad_key_file_opens_nothing)
     config.key_file = "/nonexistent/key";
     ck_assert_int_eq(gw__post_open(&config, &post, &why), GW_EINVAL);
     ck_assert_ptr_null(post);
-    unlink(file.path);
 }
 END_TEST
 

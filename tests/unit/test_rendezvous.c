@@ -348,7 +348,6 @@ START_TEST(a_key_keeps_others_out)
                      "key file?): timed out");
     ck_assert_int_eq(comers[1].err, GW_ETIMEOUT);
     forget(comers, 2);
-    unlink(file.path);
 }
 END_TEST
 
