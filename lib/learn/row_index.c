@@ -59,7 +59,8 @@ static void view(struct gw__row_index *index)
                                        .classes = classes,
                                        .class_count = header->class_count,
                                        .index_base = header->index_base};
-    index->offsets = (const uint64_t *)(classes + header->class_count);
+    const void *offsets = classes + header->class_count;
+    index->offsets = offsets;
 }
 
 /* ---- the kept one ---- */
