@@ -511,7 +511,7 @@ cut_short() {
 @test "record: requests of workers to servers, and their answers" {
     ringctl --timeout 60s -c 'up --servers 2 --workers 2 train drift \
         --parts 2 --epochs 1000 --pace 1ms; wait step>=2; record rec.jsonl
-        wait step>=6; record off; down' >/dev/null
+        wait step>=100; record off; down' >/dev/null
     awk '/"kind":"request"/ { asked++ } /"kind":"reply"/ { answered++ }
         END { exit !(asked > 4 && answered > 4) }' rec.jsonl
     run -0 "$BUILD/ringtop" --from rec.jsonl --batch --page requests
