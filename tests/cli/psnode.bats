@@ -311,7 +311,8 @@ make_rows() {
 
 @test "train: a network's weights are those of the data-parallel ring" {
     make_rows >rows
-    printf 'network t\ninput 8\ndense 6\nrelu\ndense 2\nsoftmax\n' >t.net
+    printf '%s\n' 'network t' 'input 2x2x2' 'conv 4 3x3' tanh 'name a' \
+        'conv 4 3x3' 'add a' relu flatten 'dense 2' softmax >t.net
     psnode train net t.net rows --test rows -s 3 -n 2 -p 4 -E 3 \
         --reference -o json >servers.json
     [ "$(json same_bits <servers.json)" = yes ]
