@@ -8,6 +8,7 @@
 #include "common/command.h"
 #include "psnode.h"
 #include "train_options.h"
+#include "train_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,10 @@ int train_once(struct train_job *job, const struct train_wishes *wishes)
         return complain_with(GW_EINVAL,
                              "--baseline and --labels are for word2vec and "
                              "deepwalk");
-    enum gw_err code = train(&t, wishes->reference, &why);
+    enum gw_err code = train_stream_begin(&why);
+    if (!code)
+        code = train(&t, wishes->reference, &why);
+    train_stream_end();
     if (*t.own_snapshot)
         directory_remove(t.own_snapshot);
     return code ? complain(&why) : 0;

@@ -7,6 +7,7 @@
 #include "common/key.h"
 #include "join.h"
 #include "run/until.h"
+#include "train_stream.h"
 
 #include <gradwire/plugin.h>
 
@@ -184,6 +185,22 @@ static enum gw_err check_job(const struct train_job *job, struct gw_error *why)
                 : work_order_make(&job->run, &job->run.work, 1, &order, why);
 }
 
+/* Rows that come once are read once. */
+static enum gw_err open_stream(struct work_options *work,
+                               const struct train_wishes *wishes,
+                               struct gw_error *why)
+{
+    if (strcmp(work->model, gw_task_name(GW_TASK_LINEAR)) != 0)
+        return gw_fail(why, GW_EINVAL,
+                       "standard input is a stream, for linear, not for %s",
+                       work->model);
+    if (wishes->compare || wishes->sweep || wishes->reference || restore)
+        return gw_fail(why, GW_EINVAL,
+                       "a stream comes once: --compare, --sweep, --reference "
+                       "and --restore need a file");
+    return train_stream_open(&work->file, why);
+}
+
 enum gw_err train_options_parse(int count, char *const *operands,
                                 struct train_job *job,
                                 struct train_wishes *wishes,
@@ -230,5 +247,11 @@ enum gw_err train_options_parse(int count, char *const *operands,
     work->settings = set_text;
     work->until = until;
     work->snapshot = to;
-    return check_job(job, why);
+    if (work->file && strcmp(work->file, "-") == 0 &&
+        open_stream(work, wishes, why))
+        return why->code;
+    enum gw_err code = check_job(job, why);
+    if (code)
+        train_stream_end();
+    return code;
 }

@@ -55,6 +55,18 @@ FILE *gw__file_stream(const char *path, struct gw_error *why)
     return file;
 }
 
+bool gw__file_write(int fd, const void *data, size_t bytes)
+{
+    for (const char *from = data; bytes > 0;) {
+        ssize_t n = write(fd, from, bytes);
+        if (n < 0 && errno != EINTR)
+            return false;
+        from += n > 0 ? n : 0;
+        bytes -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
 /* ---- how much ---- */
 
 uint64_t gw__file_bytes_max(void)

@@ -18,6 +18,9 @@ GW_MUST_CHECK enum gw_err gw__file_open(const char *path, int *fd,
 /* The same as a stream; NULL after an error. */
 FILE *gw__file_stream(const char *path, struct gw_error *why);
 
+/* All of it; false: errno says why not. */
+bool gw__file_write(int fd, const void *data, size_t bytes);
+
 /* The most bytes of data that a process reads into its memory: a quarter of
  * what it may have (base/memory_limit.h), since what is made of a text takes up
  * to three times as much. */

@@ -60,9 +60,10 @@ static enum gw_err begin(const struct gw__row_file *file,
 {
     const struct gw_dataset *shape = &file->index.shape;
     uint32_t id;
+    bool fresh = !reader->rows.data;
     enum gw_err code =
-        gw__growing_init(&reader->rows, file->path, file->targets, why);
-    for (unsigned c = 0; c < shape->class_count && !code; c++)
+        gw__row_reader_begin(reader, file->path, file->targets, why);
+    for (unsigned c = 0; fresh && c < shape->class_count && !code; c++)
         code = gw__growing_label(&reader->rows, shape->classes[c], &id, why);
     return code;
 }
@@ -79,12 +80,10 @@ static bool reserve(struct gw__row_reader *reader, size_t bytes)
     return true;
 }
 
-static bool read_text(const struct gw__row_file *file, char *into, size_t bytes,
-                      uint64_t offset)
+static bool read_text(int fd, char *into, size_t bytes, uint64_t offset)
 {
     for (size_t got = 0; got < bytes;) {
-        ssize_t n =
-            pread(file->fd, into + got, bytes - got, (off_t)(offset + got));
+        ssize_t n = pread(fd, into + got, bytes - got, (off_t)(offset + got));
         if (n <= 0)
             return false;
         got += (size_t)n;
@@ -92,28 +91,56 @@ static bool read_text(const struct gw__row_file *file, char *into, size_t bytes,
     return true;
 }
 
-/* Rows [first, first + count), which lie side by side. */
-static enum gw_err read_run(struct gw__row_file *file,
-                            struct gw__row_reader *reader, size_t first,
-                            size_t count, struct gw_error *why)
+enum gw_err gw__row_reader_begin(struct gw__row_reader *reader,
+                                 const char *name, bool targets,
+                                 struct gw_error *why)
+{
+    enum gw_err code =
+        reader->rows.data ? GW_OK
+                          : gw__growing_init(&reader->rows, name, targets, why);
+    if (!code)
+        reader->rows.data->rows = reader->rows.data->nonzeros = 0;
+    return code;
+}
+
+enum gw_err gw__row_reader_take(struct gw__row_reader *reader, int fd,
+                                const uint64_t *offsets, size_t count,
+                                struct gw_error *why)
 {
     struct gw__growing *g = &reader->rows;
-    const uint64_t *offsets = file->index.offsets + first;
     size_t bytes = (size_t)(offsets[count] - offsets[0]);
     size_t wanted = g->data->rows + count;
     if (!reserve(reader, bytes + 1))
-        return gw_fail(why, GW_ENOMEM, "%s: %zu rows", file->path, count);
-    if (!read_text(file, reader->text, bytes, offsets[0]))
-        return changed(file, why);
-    atomic_fetch_add(&file->bytes_read, bytes);
+        return gw_fail(why, GW_ENOMEM, "%s: %zu rows", g->name, count);
+    if (!read_text(fd, reader->text, bytes, offsets[0]))
+        return gw_fail(why, GW_EDATA, "%s: cut short", g->name);
     reader->text[bytes] = '\n'; /* which a last line may lack */
     enum gw_err code = GW_OK;
     for (const char *at = reader->text, *end;
          at < reader->text + bytes && !code; at = end + 1) {
         end = memchr(at, '\n', (size_t)(reader->text + bytes + 1 - at));
-        code = gw__libsvm_row(g, at, end, GW_BASE_AUTO, NULL);
+        g->line++;
+        code = gw__libsvm_row(g, at, end, GW_BASE_AUTO, why);
     }
-    return code || g->data->rows != wanted ? changed(file, why) : GW_OK;
+    if (!code && g->data->rows != wanted)
+        return gw_fail(why, GW_EDATA, "%s: there are other rows", g->name);
+    if (!code)
+        g->data->row_begin[wanted] = g->data->nonzeros;
+    return code;
+}
+
+/* Rows [first, first + count), which lie side by side. */
+static enum gw_err read_run(struct gw__row_file *file,
+                            struct gw__row_reader *reader, size_t first,
+                            size_t count, struct gw_error *why)
+{
+    const uint64_t *offsets = file->index.offsets + first;
+    enum gw_err code =
+        gw__row_reader_take(reader, file->fd, offsets, count, why);
+    if (code)
+        return code == GW_ENOMEM ? code : changed(file, why);
+    atomic_fetch_add(&file->bytes_read, offsets[count] - offsets[0]);
+    return GW_OK;
 }
 
 /* What parsed is not proof enough that it is what the index was made of. */
@@ -133,12 +160,11 @@ enum gw_err gw__row_file_read(struct gw__row_file *file,
                               const uint32_t *listed, size_t first,
                               size_t count, struct gw_error *why)
 {
-    enum gw_err code = reader->rows.data ? GW_OK : begin(file, reader, why);
+    enum gw_err code = begin(file, reader, why);
     if (code)
         return code;
     struct gw_dataset *data = reader->rows.data;
     const uint64_t *offsets = file->index.offsets;
-    data->rows = data->nonzeros = 0;
     for (size_t i = 0, run; i < count && !code; i += run) {
         size_t from = listed ? listed[i] : first + i;
         run = 1;
@@ -151,8 +177,6 @@ enum gw_err gw__row_file_read(struct gw__row_file *file,
         return code;
     if (!fits(file, &reader->rows))
         return changed(file, why);
-    if (count)
-        data->row_begin[count] = data->nonzeros;
     for (size_t i = 0; i < data->nonzeros; i++)
         data->index[i] -= (uint32_t)file->index.shape.index_base;
     return GW_OK;

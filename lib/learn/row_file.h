@@ -40,6 +40,16 @@ GW_MUST_CHECK enum gw_err gw__row_file_read(struct gw__row_file *file,
                                             const uint32_t *listed,
                                             size_t first, size_t count,
                                             struct gw_error *why);
+/* What it has read is forgotten; the first time memory is got. */
+GW_MUST_CHECK enum gw_err gw__row_reader_begin(struct gw__row_reader *reader,
+                                               const char *name, bool targets,
+                                               struct gw_error *why);
+/* Appends `count` rows that lie side by side: row i of them is the text from
+ * offsets[i] to offsets[i + 1]. GW_EDATA: it is not, or it is no row. */
+GW_MUST_CHECK enum gw_err gw__row_reader_take(struct gw__row_reader *reader,
+                                              int fd, const uint64_t *offsets,
+                                              size_t count,
+                                              struct gw_error *why);
 void gw__row_reader_fini(struct gw__row_reader *reader);
 
 #endif

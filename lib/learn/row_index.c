@@ -5,6 +5,7 @@
 #include "learn/row_index.h"
 
 #include "base/cache.h"
+#include "base/file.h"
 #include "learn/reader.h"
 
 #include <errno.h>
@@ -110,18 +111,6 @@ static bool map_kept(struct gw__row_index *index, const char *kept,
     return true;
 }
 
-static bool write_all(int fd, const char *from, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t n = write(fd, from, bytes);
-        if (n < 0 && errno != EINTR)
-            return false;
-        from += n > 0 ? n : 0;
-        bytes -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 /* Without it each process makes its own, which costs time and nothing else. */
 static void keep(const struct gw__row_index *index, const char *kept)
 {
@@ -132,7 +121,7 @@ static void keep(const struct gw__row_index *index, const char *kept)
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return;
-    bool written = write_all(fd, (const char *)index->bytes, index->byte_count);
+    bool written = gw__file_write(fd, index->bytes, index->byte_count);
     if (close(fd) != 0 || !written || rename(fresh, kept) != 0)
         unlink(fresh);
 }

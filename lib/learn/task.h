@@ -20,7 +20,8 @@ struct gw_task {
     uint64_t key_bounds[GW_TASK_TABLES_MAX]; /* keys are below */
     size_t rows;                             /* of an epoch */
     size_t test_rows;                        /* 0: there is no test set */
-    void *data;                              /* the model's */
+    bool streams; /* rows come in order; what is known is tried on the last */
+    void *data;   /* the model's */
 };
 
 /* Some samples, and what was found out about them. */

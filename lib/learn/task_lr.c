@@ -15,15 +15,17 @@
 
 #include "base/file.h"
 #include "learn/logistic.h"
-#include "learn/row_file.h"
+#include "learn/row_stream.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
 struct lr_data {
     struct gw_dataset *train, *test;
-    struct gw__row_file *file; /* rows on demand, instead of `train` */
-    uint64_t bytes_read;       /* for `train` */
+    struct gw__row_file *file;     /* rows on demand, instead of `train` */
+    uint64_t bytes_read;           /* for `train` */
+    struct gw__row_stream *stream; /* or rows that come */
+    struct gw_dataset stream_shape;
 };
 
 struct lr_scratch {
@@ -60,19 +62,24 @@ static void close_data(void *data)
     gw_dataset_destroy(&lr->train);
     gw_dataset_destroy(&lr->test);
     gw__row_file_close(&lr->file);
+    gw__row_stream_close(&lr->stream);
     free(lr);
 }
 
 /* What is known of the training rows as a whole. */
 static const struct gw_dataset *shape_of(const struct lr_data *lr)
 {
-    return lr->file ? &lr->file->index.shape : lr->train;
+    return lr->file     ? &lr->file->index.shape
+           : lr->stream ? &lr->stream_shape
+                        : lr->train;
 }
 
 static uint64_t bytes_read(const void *data)
 {
     const struct lr_data *lr = data;
-    return lr->file ? atomic_load(&lr->file->bytes_read) : lr->bytes_read;
+    return lr->file     ? atomic_load(&lr->file->bytes_read)
+           : lr->stream ? atomic_load(&lr->stream->bytes_read)
+                        : lr->bytes_read;
 }
 
 static enum gw_err load(const struct gw_task *task, const char *path,
@@ -97,13 +104,37 @@ static enum gw_err load_test(const struct gw_task *task, const char *path,
     return code ? gw_wrap(why, code, "%s", path) : GW_OK;
 }
 
-static enum gw_err open_train(const struct gw_task *task, struct lr_data *lr,
+static enum gw_err open_stream(struct gw_task *task, struct lr_data *lr,
+                               struct gw_error *why)
+{
+    const struct gw_task_config *config = &task->config;
+    if (!is_regression(task))
+        return gw_fail(why, GW_EINVAL, "a stream is for linear, not for %s",
+                       task->model->name);
+    if (config->stream.features == 0 || config->stream.rows == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "linear: a stream needs features=F, the largest index, "
+                       "and rows=R, rows of an epoch");
+    task->streams = true;
+    lr->stream_shape = (struct gw_dataset){.rows = config->stream.rows,
+                                           .features = config->stream.features,
+                                           .index_base = 1};
+    return gw__row_stream_open(config->train, config->stream.features,
+                               &lr->stream, why);
+}
+
+static enum gw_err open_train(struct gw_task *task, struct lr_data *lr,
                               struct gw_error *why)
 {
     const char *path = task->config.train;
     struct stat about = {.st_size = 0};
     bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
     uint64_t bytes = regular ? (uint64_t)about.st_size : 0;
+    if (S_ISDIR(about.st_mode))
+        return open_stream(task, lr, why);
+    if (task->config.stream.features || task->config.stream.rows)
+        return gw_fail(why, GW_EINVAL,
+                       "features and rows are for a stream, the file -");
     if (task->config.on_demand || bytes > gw__file_bytes_max())
         return gw__row_file_open(path, is_regression(task), &lr->file, why);
     lr->bytes_read = bytes;
@@ -141,21 +172,39 @@ static const struct gw_dataset *data_of(const struct gw_unit *unit)
     const struct lr_data *lr = unit->task->data;
     const struct lr_scratch *scratch = unit->scratch;
     return unit->set == GW_TASK_TEST ? lr->test
-           : lr->file                ? scratch->reader.rows.data
-                                     : lr->train;
+           : lr->train               ? lr->train
+                                     : scratch->reader.rows.data;
 }
 
 /* What was read on demand is the unit's rows and no others. */
 static size_t row_of(const struct gw_unit *unit, size_t i)
 {
     const struct lr_data *lr = unit->task->data;
-    return lr->file && unit->set != GW_TASK_TEST ? i : gw__unit_row(unit, i);
+    return lr->train || unit->set == GW_TASK_TEST ? gw__unit_row(unit, i) : i;
+}
+
+/* What is missing at the end of a stream makes a unit smaller; a model is tried
+ * on the last rows that came. */
+static enum gw_err fetch_stream(struct gw_unit *unit,
+                                struct gw__row_stream *stream,
+                                struct gw_error *why)
+{
+    struct lr_scratch *scratch = unit->scratch;
+    uint64_t rows = unit->task->rows, first = unit->epoch * rows + unit->first;
+    uint64_t end = (unit->epoch + 1) * rows;
+    uint64_t come = unit->learning ? end : gw__row_stream_count(stream);
+    uint64_t missing = come < end ? end - come : 0;
+    first = first > missing ? first - missing : 0;
+    return gw__row_stream_read(stream, &scratch->reader, first, unit->count,
+                               &unit->count, why);
 }
 
 static enum gw_err fetch(struct gw_unit *unit, struct gw_error *why)
 {
     const struct lr_data *lr = unit->task->data;
     struct lr_scratch *scratch = unit->scratch;
+    if (lr->stream && unit->set != GW_TASK_TEST)
+        return fetch_stream(unit, lr->stream, why);
     return lr->file && unit->set != GW_TASK_TEST
                ? gw__row_file_read(lr->file, &scratch->reader, unit->listed,
                                    unit->first, unit->count, why)

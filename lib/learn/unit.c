@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { STREAM_TRIED = 1000 }; /* rows */
+
 enum gw_err gw_unit_new(const struct gw_task *task, struct gw_unit **unit,
                         struct gw_error *why)
 {
@@ -28,7 +30,7 @@ enum gw_err gw_unit_new(const struct gw_task *task, struct gw_unit **unit,
     enum gw_err code = GW_OK;
     for (unsigned i = 0; !code && i < task->table_count; i++)
         code = gw__keyset_init(&made->keys[i], task->key_bounds[i], why);
-    if (!code && task->model->shuffled)
+    if (!code && task->model->shuffled && !task->streams)
         code = gw_order_init(&made->order, task->rows, task->config.batch,
                              task->config.seed, why);
     if (code) {
@@ -98,7 +100,7 @@ enum gw_err gw_unit_prepare(struct gw_unit *unit,
     unit->listed = NULL;
     unit->first = batch * task->config.batch + begin;
     unit->count = rows * (place->part + 1) / place->parts - begin;
-    if (task->model->shuffled)
+    if (task->model->shuffled && !task->streams)
         list_rows(unit, place);
     return find_keys(unit, why);
 }
@@ -210,6 +212,8 @@ enum gw_err gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
 {
     size_t end = set == GW_TASK_TEST ? task->test_rows : task->rows;
     size_t begin = task->model->stream ? end - task->test_rows : 0;
+    if (task->streams)
+        begin = end > STREAM_TRIED ? end - STREAM_TRIED : 0;
     if (end == 0)
         return gw_fail(why, GW_ENOTSUP, "%s: there is no test set",
                        task->model->name);

@@ -223,6 +223,30 @@ make_rows() {
     [ -n "$(ls cache/gradwire/rows)" ]
 }
 
+@test "train linear -: rows of a pipe are learnt from as they come" {
+    mkfifo pipe
+    make_rows >rows
+    "$BUILD/psnode" train linear - -n 2 --parts 2 -E 3 --name flow -o json \
+        --set features=8,rows=100,batch=20 <pipe >flow.json 2>flow.err 3>&- &
+    started+=($!)
+    exec 9>pipe
+    head -120 rows >&9
+    until_true 60 ringctl --run flow wait 'step>=5'
+    run -0 ringctl --run flow status -o json
+    [ "$(json "done" <<<"$output")" = 0 ]
+    tail -n +121 rows | head -150 >&9 # and 30 less than three epochs have
+    exec 9>&-
+    wait "${started[-1]}"
+    [ "$(json lost <flow.json)" = 0 ]
+    [ "$(json rows 2 samples <flow.json)" = 70 ]
+    [ "$(json data_bytes_read <flow.json)" -eq "$(head -270 rows | wc -c)" ]
+    timeout 100 "$BUILD/psnode" train linear - -n 3 --parts 2 -E 3 -o json \
+        --set features=8,rows=100,batch=20 < <(head -270 rows) >again.json 3>&-
+    [ "$(json digest <again.json)" = "$(json digest <flow.json)" ]
+    run -64 psnode train lr -
+    run -64 psnode train linear -
+}
+
 @test "train --until: one epoch less than the rule, in all modes; the reference's bits" {
     make_rows >rows
     psnode train lr rows -n 3 --parts 3 -E 9 --set batch=30 \

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <gradwire/learn.h>
+#include <learn/row_stream.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +186,60 @@ START_TEST(a_file_that_changes_meanwhile_is_an_error)
 }
 END_TEST
 
+/* ---- a stream ---- */
+
+static size_t came(struct gw__row_stream *stream, uint64_t first, size_t count,
+                   enum gw_err wanted)
+{
+    struct gw__row_reader reader = {.text = NULL};
+    size_t got;
+    ck_assert_int_eq(
+        gw__row_stream_read(stream, &reader, first, count, &got, &run.why),
+        wanted);
+    ck_assert_uint_eq(reader.rows.data ? reader.rows.data->rows : 0,
+                      wanted == GW_PENDING ? 0 : got);
+    gw__row_reader_fini(&reader);
+    return got;
+}
+
+static void add(struct gw__row_spool *spool, const char *text)
+{
+    ck_assert_int_eq(gw__row_spool_add(spool, text, strlen(text), &run.why),
+                     GW_OK);
+}
+
+/* Cut anywhere, with comments; a unit waits until its rows are whole. */
+START_TEST(rows_of_a_stream_are_read_as_they_come)
+{
+    char path[80];
+    struct gw__row_spool spool;
+    struct gw__row_stream *stream;
+    ck_assert_int_eq(gw__row_spool_open(&spool, folder, &run.why), GW_OK);
+    ck_assert_int_eq(gw__row_stream_open(folder, 2, &stream, &run.why), GW_OK);
+    ck_assert_uint_eq(came(stream, 0, 1, GW_PENDING), 0);
+    add(&spool, "# rows\n\n1 1:2\n 2 ");
+    ck_assert_uint_eq(came(stream, 0, 1, GW_OK), 1);
+    ck_assert_uint_eq(came(stream, 0, 2, GW_PENDING), 0);
+    add(&spool, "2:1\n  # no row\n3 1:1 2:5");
+    ck_assert_uint_eq(came(stream, 0, 2, GW_OK), 2);
+    ck_assert_uint_eq(came(stream, 1, 2, GW_PENDING), 0);
+    ck_assert_uint_eq(gw__row_stream_count(stream), 2);
+    ck_assert_int_eq(gw__row_spool_close(&spool, &run.why), GW_OK);
+    ck_assert_uint_eq(gw__row_stream_count(stream), 3);
+    ck_assert_uint_eq(came(stream, 1, 2, GW_OK), 2);
+    ck_assert_uint_eq(came(stream, 2, 4, GW_OK), 1);
+    ck_assert_uint_eq(came(stream, 9, 4, GW_OK), 0);
+    stream->features = 1; /* row 1 has one more */
+    ck_assert_uint_eq(came(stream, 0, 1, GW_OK), 1);
+    came(stream, 1, 1, GW_EDATA);
+    gw__row_stream_close(&stream);
+    snprintf(path, sizeof path, "%s/rows", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/ends", folder);
+    unlink(path);
+}
+END_TEST
+
 /* ---- larger than memory ---- */
 
 enum { PAD = 1 << 18 };
@@ -247,6 +302,7 @@ Suite *suite_row_file(void)
     tcase_add_test(tcase, an_old_index_is_noticed);
     tcase_add_test(tcase, a_damaged_index_is_made_again);
     tcase_add_test(tcase, a_file_that_changes_meanwhile_is_an_error);
+    tcase_add_test(tcase, rows_of_a_stream_are_read_as_they_come);
     tcase_add_test(tcase, a_file_larger_than_memory_trains);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define STREAM_NAP_NS UINT64_C(2000000)
+
 /* ---- before the first ---- */
 
 enum gw_err ps_worker_open(struct ps_worker *w, struct gw_error *why)
@@ -71,6 +73,12 @@ static enum gw_err prepare(struct ps_worker *w, size_t *keys,
                                         .part = w->work.part,
                                         .parts = w->work.parts};
     enum gw_err code = gw_unit_prepare(w->unit, &place, why);
+    while (code == GW_PENDING) { /* rows of a stream that have not come */
+        if (node_wants_to_leave(w->node))
+            return gw_fail(why, GW_EINTR, "told to leave");
+        node_nap(w->node, STREAM_NAP_NS);
+        code = gw_unit_prepare(w->unit, &place, why);
+    }
     *keys = 0;
     for (unsigned t = 0; t < w->table_count && !code; t++) {
         size_t count;

@@ -80,6 +80,8 @@ static const struct setting {
      "of frequent words; 0: none"},
     {"walks", SET_U32, DEEPWALK, TASK(words.walks), "that begin at each node"},
     {"length", SET_U32, DEEPWALK, TASK(words.length), "nodes of a walk"},
+    {"features", SET_U32, LINEAR, TASK(stream.features), "of a stream's rows"},
+    {"rows", SET_SIZE, LINEAR, TASK(stream.rows), "of a stream, in an epoch"},
     {"features", SET_U32, DRIFT, TASK(drift.features), "of a row"},
     {"rows", SET_SIZE, DRIFT, TASK(drift.rows), "of an epoch"},
     {"period", SET_DOUBLE, DRIFT, TASK(drift.period),

@@ -75,6 +75,12 @@ struct gw_task_config {
     /* lr, linear: rows stay in the file, and each unit reads its own. So does a
      * file that is larger than what a process may read into memory. */
     bool on_demand;
+    /* linear, when `train` is a folder: a stream of rows, which come once and in
+     * order, as many an epoch, with features from 1 to `features`. */
+    struct {
+        uint32_t features;
+        size_t rows;
+    } stream;
     uint64_t seed;
     uint64_t epochs; /* as planned; word2vec's rate falls to nothing by then */
     size_t batch;    /* rows of a batch; 0: all */
