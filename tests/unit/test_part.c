@@ -71,7 +71,7 @@ static void naive_maxpool(const struct gw_operator *op, const double *x,
     for (unsigned c = 0; c < op->image_out.channels; c++)
         for (int h = 0; h < (int)op->image_out.height; h++)
             for (int w = 0; w < (int)op->image_out.width; w++, y++) {
-                *y = -INFINITY;
+                *y = -(double)INFINITY;
                 for (int i = 0; i < kh * kw; i++)
                     *y = fmax(*y, pixel(&op->image_in, x, c, h * kh + i / kw,
                                         w * kw + i % kw));
