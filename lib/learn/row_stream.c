@@ -150,8 +150,9 @@ static enum gw_err read_offsets(const struct gw__row_stream *stream,
                                 uint64_t *offsets, uint64_t first, size_t count,
                                 struct gw_error *why)
 {
-    size_t skipped = first == 0, bytes = (count + 1 - skipped) * sizeof(END);
-    off_t at = (off_t)((first - !skipped) * sizeof(END));
+    size_t skipped = first == 0,
+           bytes = (count + 1 - skipped) * sizeof(uint64_t);
+    off_t at = (off_t)((first - !skipped) * sizeof(uint64_t));
     offsets[0] = 0;
     return pread(stream->ends, offsets + skipped, bytes, at) == (ssize_t)bytes
                ? GW_OK

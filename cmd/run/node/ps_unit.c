@@ -72,6 +72,7 @@ static enum gw_err prepare(struct ps_worker *w, size_t *keys,
                                         .batch = w->work.batch,
                                         .part = w->work.part,
                                         .parts = w->work.parts};
+    *keys = 0;
     enum gw_err code = gw_unit_prepare(w->unit, &place, why);
     while (code == GW_PENDING) { /* rows of a stream that have not come */
         if (node_wants_to_leave(w->node))
@@ -79,7 +80,6 @@ static enum gw_err prepare(struct ps_worker *w, size_t *keys,
         node_nap(w->node, STREAM_NAP_NS);
         code = gw_unit_prepare(w->unit, &place, why);
     }
-    *keys = 0;
     for (unsigned t = 0; t < w->table_count && !code; t++) {
         size_t count;
         gw_unit_keys(w->unit, t, &count);
