@@ -31,7 +31,8 @@
     X(servers, "that are there")                                               \
     X(replicas, "in sync, of the slot that has fewest")                        \
     X(clock, "of the slowest worker")                                          \
-    X(controllers, "that are there")
+    X(controllers, "that are there")                                           \
+    X(uneven, "load of the busiest server, over the mean of all")
 
 enum condition_name {
 #define X(name, help) COND_##name,

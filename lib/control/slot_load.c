@@ -6,6 +6,8 @@
 
 #include "route_parts.h"
 
+#include <math.h>
+
 void gw__slot_load_note(struct gw__slot_load *load, unsigned slot,
                         unsigned primary, uint64_t keys, uint64_t bytes,
                         uint64_t now_ns)
@@ -53,7 +55,7 @@ double gw__slot_load_uneven(const struct gw__slot_load *load,
             gw__slot_load_of(load, routes, (unsigned)__builtin_ctzll(left));
         most = one > most ? one : most;
     }
-    return sum > 0 ? most * __builtin_popcountll(servers) / sum : 0;
+    return sum > 0 ? most * __builtin_popcountll(servers) / sum : (double)NAN;
 }
 
 /* Each slot has its replicas, and none is on its way. */

@@ -60,7 +60,7 @@ bool gw__slot_load_look(struct gw__slot_load *load,
 /* Bytes a second of the slots that `node` is primary of. */
 double gw__slot_load_of(const struct gw__slot_load *load,
                         const struct gw__routes *routes, unsigned node);
-/* The largest of them over the mean; 0: no load. */
+/* The largest of them over the mean; NaN: no load. */
 double gw__slot_load_uneven(const struct gw__slot_load *load,
                             const struct gw__routes *routes, uint64_t servers);
 

@@ -140,9 +140,12 @@ static void notes_for_programs(struct output *output, const json_t *s)
     output_note_text(output, "run_state", text_of(s, "state", NULL));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         output_note_integer(output, names[i], integer_of(s, names[i], 0));
-    if (json_object_get(s, "units_per_second"))
-        output_note_real(output, "units_per_second",
-                         real_of(s, "units_per_second"));
+    if (!json_object_get(s, "slots"))
+        return;
+    output_note_real(output, "units_per_second",
+                     real_of(s, "units_per_second"));
+    output_note_text(output, "placement", text_of(s, "placement", NULL));
+    output_note_real(output, "uneven", real_of(s, "uneven"));
 }
 
 static void print_times(const json_t *r, char *out, size_t room)

@@ -73,12 +73,14 @@ static void look_at_load(struct run *run)
     run->load_ns = now_ns;
     for (unsigned i = 0; i < run->news.routes.slot_count; i++)
         note_slot(run, i, now_ns);
-    if (!run->policy.by_load ||
-        !gw__slot_load_look(&run->load, &run->news.routes, present_servers(run),
-                            &command.advice))
-        return;
-    command.kind = GW__CMD_PLACE;
-    control_command(run, &command);
+    uint64_t servers = present_servers(run);
+    if (!run->policy.by_load) {
+        run->load.servers = servers;
+    } else if (gw__slot_load_look(&run->load, &run->news.routes, servers,
+                                  &command.advice)) {
+        command.kind = GW__CMD_PLACE;
+        control_command(run, &command);
+    }
 }
 
 /* A policy that fails later leaves the slots where they are. */

@@ -152,6 +152,8 @@ void servers_values(const struct run *run, struct condition_values *values)
     values->of[COND_replicas] = (double)p.replicas;
     values->of[COND_clock] = p.clock;
     values->of[COND_controllers] = controllers_alive(run);
+    values->of[COND_uneven] =
+        gw__slot_load_uneven(&run->load, &run->news.routes, run->load.servers);
 }
 
 const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX])

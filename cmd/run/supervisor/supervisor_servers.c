@@ -343,6 +343,9 @@ static void put_progress(const struct run *run, const struct progress_of *p,
     put(status, "replicas", p->replicas);
     put(status, "replicas_wanted", run->news.routes.replicas);
     json_object_set_new(status, "placement", json_string(run->policy.name));
+    json_object_set_new(status, "uneven",
+                        real_json(gw__slot_load_uneven(
+                            &run->load, &run->news.routes, run->load.servers)));
     put(status, "controllers", controllers_all(run));
     put(status, "controllers_alive", controllers_alive(run));
     put(status, "events_dropped", run->dropped);
