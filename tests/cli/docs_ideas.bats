@@ -26,7 +26,8 @@ named() {
         --*) grep -qwe "$word" helped || { echo "$*: no $word"; return 1; } ;;
         [a-z]*=*)
             for name in $(echo "$word" | tr ',' '\n' | sed 's/=.*//'); do
-                grep -qe "It Cm $name Ns" "$ROOT/man/ringctl.1" ||
+                sed -n '/^\.Sh SETTINGS/,/^\.Sh [^S]/p' "$ROOT/man/ringctl.1" |
+                    grep -qwe "$name" ||
                     { echo "$*: no $name"; return 1; }
             done
             ;;
