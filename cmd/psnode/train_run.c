@@ -96,26 +96,18 @@ static enum gw_err start(struct follow *f, struct train_job *job,
                          struct gw_error *why)
 {
     struct run_options options = job->run;
-    json_t *hello;
     if (job->delays.given)
         options.work = work_defaults;
     enum gw_err code = supervisor_start(&options, why);
     if (code)
         return code;
     memcpy(job->run.run, options.run, sizeof options.run);
+    f->supervisor = options.supervisor;
     code = attach_open(job->run.run, &f->attach, why);
-    if (!code)
-        code = ask(f->attach, json_pack("{ss}", "verb", "hello"), ASK_NS,
-                   &hello, why);
-    if (code)
-        return code;
-    f->supervisor = (pid_t)integer_of(hello, "pid", 0);
-    json_decref(hello);
-    if (job->delays.given) {
+    if (!code && job->delays.given)
         code = slow_all(f, why);
-        if (!code)
-            code = give_work(f, why);
-    }
+    if (!code && job->delays.given)
+        code = give_work(f, why);
     return code;
 }
 
@@ -230,7 +222,7 @@ static void take_down(struct follow *f)
     enum gw_err code = f->attach
                            ? ask(f->attach, json_pack("{ss}", "verb", "down"),
                                  ASK_NS, NULL, &why)
-                           : GW_OK;
+                           : GW_EINTR; /* while we attached */
     if (code && code != GW_EUNREACH && f->supervisor > 0)
         kill(f->supervisor, SIGTERM);
     attach_close(&f->attach);

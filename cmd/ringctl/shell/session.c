@@ -100,18 +100,9 @@ void session_detach(void)
     attach_close(&connection);
 }
 
-static pid_t supervisor_pid(void)
-{
-    struct gw_error why;
-    json_t *hello;
-    if (ask_data("hello", &hello, &why))
-        return 0;
-    pid_t pid = (pid_t)integer_of(hello, "pid", 0);
-    json_decref(hello);
-    return pid;
-}
-
-void session_started(const char *run, bool keep)
+/* Nothing is asked here: after Ctrl-C nobody would wait for the answer, and the
+ * run would be forgotten. */
+void session_started(const char *run, pid_t supervisor, bool keep)
 {
     snprintf(current, sizeof current, "%s", run);
     session_detach();
@@ -119,7 +110,7 @@ void session_started(const char *run, bool keep)
         return;
     struct owned *o = &owned[owned_count];
     snprintf(o->run, sizeof o->run, "%s", run);
-    o->supervisor = supervisor_pid();
+    o->supervisor = supervisor;
     owned_count++;
 }
 

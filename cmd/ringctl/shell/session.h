@@ -36,7 +36,7 @@ GW_MUST_CHECK enum gw_err session_attach(struct attach **attach,
 void session_detach(void);
 
 /* `up` and `down` have been. */
-void session_started(const char *run, bool keep);
+void session_started(const char *run, pid_t supervisor, bool keep);
 void session_stopped(const char *run);
 
 /* `quit` was typed. */

@@ -203,7 +203,7 @@ static int run(int operand_count, char **operands)
     progress("starting %u nodes", run.ranks + run.servers);
     if (supervisor_start(&run, &why))
         return complain(&why);
-    session_started(run.run, keep);
+    session_started(run.run, run.supervisor, keep);
     int status = tell(run.run, run.seed);
     fflush(stdout);
     if (!session_lasts() && !status)

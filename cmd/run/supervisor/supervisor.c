@@ -52,9 +52,9 @@ static bool answer_starter(struct run *run, const struct gw_error *error)
 {
     bool sent = false;
     json_t *answer =
-        json_pack("{s:i, s:o, s:s}", "code", (int)error->code, "text",
+        json_pack("{s:i, s:o, s:s, s:I}", "code", (int)error->code, "text",
                   json_string_nocheck(error->code ? error->text : ""), "run",
-                  run->folder.name);
+                  run->folder.name, "pid", (json_int_t)getpid());
     char *text = json_dumps(answer, JSON_COMPACT);
     if (text && run->starter >= 0)
         sent = send(run->starter, text, strlen(text), MSG_NOSIGNAL) > 0;

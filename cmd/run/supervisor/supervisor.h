@@ -83,8 +83,9 @@ struct run_options {
     const char *topo;
     /* A plug-in that members of a ring suspect by; NULL: none. */
     const char *suspicion;
-    /* The name that it got; out. */
+    /* The name that it got, and the process that it ends with; out. */
     char run[RUN_NAME_MAX];
+    pid_t supervisor;
 };
 
 /* Starts a run and returns when its first members stand in the ring, or all

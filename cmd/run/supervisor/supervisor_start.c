@@ -121,14 +121,16 @@ static enum gw_err read_answer(const char *text, struct run_options *options,
     json_t *json = json_loads(text, 0, NULL);
     const char *run = json_string_value(json_object_get(json, "run"));
     const char *said = json_string_value(json_object_get(json, "text"));
+    json_int_t pid = json_integer_value(json_object_get(json, "pid"));
     int code = (int)json_integer_value(json_object_get(json, "code"));
-    if (!run || !said)
+    if (!run || !said || pid <= 0)
         gw_fail(why, GW_EINTERNAL, "the supervisor's answer is unreadable");
     else if (code)
         gw_fail(why, (enum gw_err)code, "%s", said);
     else
         snprintf(options->run, sizeof options->run, "%s", run);
-    bool ok = run && said && !code;
+    bool ok = run && said && pid > 0 && !code;
+    options->supervisor = (pid_t)pid;
     json_decref(json);
     return ok ? GW_OK : why->code;
 }
