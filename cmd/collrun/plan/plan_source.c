@@ -136,13 +136,12 @@ static enum gw_err load(const char *path, const struct plan_source *source,
                        "%.100s is a plug-in: say allreduce --algo %.100s, or "
                        "whatever its collective is",
                        path, path);
-    if (gw_plan_load(path, source->ranks, plan, why) == GW_OK)
-        return GW_OK;
+    enum gw_err err = gw_plan_load(path, source->ranks, plan, why);
     /* A text for any number of ranks wants to be told one. */
-    if (source->ranks == 0 &&
+    if (err && source->ranks == 0 &&
         gw_plan_load(path, PLAN_RANKS_DEFAULT, plan, NULL) == GW_OK)
         return GW_OK;
-    return why->code;
+    return err;
 }
 
 /* "OP --algo FILE.plan" is the file, if it does OP. */
@@ -152,15 +151,14 @@ static enum gw_err load_as(enum gw_collective collective,
 {
     struct plan_source from = *source;
     from.algo = NULL;
-    if (load(source->algo, &from, plan, why))
-        return why->code;
-    if ((*plan)->collective == collective)
-        return GW_OK;
+    enum gw_err err = load(source->algo, &from, plan, why);
+    if (err || (*plan)->collective == collective)
+        return err;
     gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", source->algo,
             gw_collective_name((*plan)->collective),
             gw_collective_name(collective));
     gw_plan_destroy(plan);
-    return why->code;
+    return GW_EINVAL;
 }
 
 enum gw_err plan_get(const char *operand, const struct plan_source *source,
