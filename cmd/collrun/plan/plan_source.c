@@ -152,7 +152,7 @@ static enum gw_err load_as(enum gw_collective collective,
     struct plan_source from = *source;
     from.algo = NULL;
     enum gw_err err = load(source->algo, &from, plan, why);
-    if (err || (*plan)->collective == collective)
+    if (!*plan || (*plan)->collective == collective)
         return err;
     gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", source->algo,
             gw_collective_name((*plan)->collective),
