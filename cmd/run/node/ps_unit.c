@@ -139,7 +139,7 @@ static enum gw_err compute(struct ps_worker *w, struct gw_error *why)
 enum gw_err ps_unit_do(struct ps_worker *w, struct gw_error *why)
 {
     struct node *node = w->node;
-    size_t keys;
+    size_t keys = 0;
     enum gw_err code = prepare(w, &keys, why);
     if (code)
         return code;
