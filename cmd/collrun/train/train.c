@@ -269,30 +269,42 @@ static void take_ranks_of_file(void)
         options.ranks = ranks;
 }
 
+/* How many operands the model wants. */
+static int wanted_by(const char *model)
+{
+    return strcmp(model, "cartpole") == 0 ? 1
+           : strcmp(model, "net") == 0    ? 3
+                                          : 2;
+}
+
+static int run_model(int count, char **operands, const struct placed *placed)
+{
+    int wanted = wanted_by(operands[0]);
+    if (count > wanted)
+        return complain_with(GW_EINVAL,
+                             wanted == 1 ? "%.40s makes its own data"
+                                         : "train %.40s on one file",
+                             operands[0]);
+    if (count < wanted)
+        return complain_with(GW_EINVAL, "train %.40s on what? Name a %s",
+                             operands[0],
+                             wanted == 2 ? "file" : "network and a file");
+    return wanted == 2 ? train_rows(operands[0], operands[1], placed)
+                       : train_dense(count, operands, placed);
+}
+
+/* --explain-env needs no operands. */
 static int run(int operand_count, char **operands)
 {
     enum { RANKS_DEFAULT = 4 };
     const struct placed *placed;
     struct gw_error why;
-    int wanted = strcmp(operands[0], "cartpole") == 0 ? 1
-                 : strcmp(operands[0], "net") == 0    ? 3
-                                                      : 2;
-    if (operand_count > wanted)
-        return complain_with(GW_EINVAL,
-                             wanted == 1 ? "%.40s makes its own data"
-                                         : "train %.40s on one file",
-                             operands[0]);
-    if (operand_count < wanted)
-        return complain_with(GW_EINVAL, "train %.40s on what? Name a %s",
-                             operands[0],
-                             wanted == 2 ? "file" : "network and a file");
     take_ranks_of_file();
     enum gw_err code = placed_begin(&options.ranks, RANKS_DEFAULT,
                                     &options.wire, &placed, &why);
     if (code)
         return code == GW_PENDING ? 0 : complain(&why);
-    return wanted == 2 ? train_rows(operands[0], operands[1], placed)
-                       : train_dense(operand_count, operands, placed);
+    return run_model(operand_count, operands, placed);
 }
 
 const struct command command_train = {
