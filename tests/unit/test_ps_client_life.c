@@ -197,7 +197,7 @@ START_TEST(a_timeout_names_the_server)
     struct gw_error why;
     struct gw_ps_local *local = cluster_start("shm", 2, 1);
     struct gw_ps *ps =
-        cluster_join_with(local, &(struct gw_ps_config){.timeout_ms = 300});
+        cluster_join_with(local, &(struct gw_ps_config){.timeout_ms = 2000});
     unsigned table = cluster_table(ps, 1);
     cluster_push(ps, table, CLUSTER_KEYS);
     gw_ps_local_kill(local, 1);

@@ -63,7 +63,7 @@ void gw__prepared_release(struct gw_comm *comm, struct gw__prepared_call *p)
 {
     if (!p || --p->users > 0)
         return;
-    for (unsigned i = 0; i < p->moved_count; i++)
+    for (unsigned i = 0; p->moved && i < p->moved_count; i++)
         add_runs(&comm->counters[p->moved[i].peer], &p->moved[i].once, p->runs);
     p->program->users--;
     free(p->steps);
