@@ -130,8 +130,9 @@ void gw_model_gradient(const struct gw_model *model,
     sums->loss = 0;
     sums->right = 0;
     for (size_t i = 0; i < row_count; i++) {
-        judge(model, data, rows[i], sums);
-        spread(model, data, rows[i], sums->scores, sums->gradient);
+        size_t row = rows ? rows[i] : i;
+        judge(model, data, row, sums);
+        spread(model, data, row, sums->scores, sums->gradient);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,11 @@ struct row_header {
     uint64_t size, changed_ns, number; /* of the data; number: its inode */
     uint64_t rows, features, nonzeros;
     uint32_t class_count, index_base;
+    float largest;
+    uint32_t zero; /* no byte is left open */
 };
 
-static const char magic[8] = "gwrows1";
+static const char magic[8] = "gwrows2";
 
 static uint64_t hash_of(const struct row_header *header, size_t bytes)
 {
@@ -62,6 +65,7 @@ static void view(struct gw__row_index *index)
                                        .index_base = header->index_base};
     const void *offsets = classes + header->class_count;
     index->offsets = offsets;
+    index->largest = header->largest;
 }
 
 /* ---- the kept one ---- */
@@ -131,6 +135,7 @@ static void keep(const struct gw__row_index *index, const char *kept)
 struct making {
     uint64_t *offsets;
     size_t rows, capacity, nonzeros;
+    float largest;
 };
 
 /* Keeps where the row began, and lets go of what it said. */
@@ -154,6 +159,7 @@ static enum gw_err add_row(void *context, struct gw__growing *g,
                        UINT32_MAX - 1);
     m->offsets[m->rows++] = offset;
     m->nonzeros += g->data->nonzeros;
+    m->largest = fmaxf(m->largest, gw_dataset_largest(g->data));
     g->data->rows = g->data->nonzeros = 0;
     return GW_OK;
 }
@@ -166,6 +172,7 @@ static enum gw_err assemble(struct gw__row_index *index,
     struct row_header header = *about;
     header.rows = m->rows;
     header.nonzeros = m->nonzeros;
+    header.largest = m->largest;
     header.class_count = g->targets ? 0 : g->data->class_count;
     header.index_base = !g->zero_seen;
     if (m->nonzeros)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where the rows of a LibSVM file begin, and what must be known of all of them
- * before one is read: labels, features, whether indices begin at 0 or 1.
+ * before one is read: labels, features, the largest value, whether indices begin
+ * at 0 or 1.
  *
  * The first process that opens a file reads it once, checks each line and keeps
  * the index in the user's cache (base/cache.h); the next ones map it. An index
@@ -25,7 +26,8 @@ struct gw__row_index {
     const uint64_t *offsets;  /* of row r; [rows]: the size of the file */
     struct row_header *bytes; /* the whole index */
     size_t byte_count;
-    bool mapped; /* else allocated */
+    float largest; /* absolute value */
+    bool mapped;   /* else allocated */
 };
 
 /* `fd` is a regular file, open at its begin; `targets`: labels are numbers, and

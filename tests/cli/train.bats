@@ -280,6 +280,48 @@ text() {
     grep -o "\"$1\":\"[^\"]*\"" <<<"$output" | tail -n 1 | cut -d '"' -f 4
 }
 
+@test "rows on demand: the same bits, each byte read once an epoch by one rank" {
+    export XDG_CACHE_HOME=$work/cache
+    # A row's remark is no value, but is read with it.
+    sed 's/3 /3 # no value/;1s/^/# rows\n\n/' "$work/rows" >"$work/own"
+    bytes=$(tail -n +3 "$work/own" | wc -c)
+    for model in lr softmax; do
+        train "$model" "$work/own" --test "$work/rows" -n 3 -E 4 -b 32 -o json
+        [[ $output != *data_bytes* ]]
+        wanted=$(curve && member objective && member test_loss)
+        train "$model" "$work/own" --test "$work/rows" -n 3 -E 4 -b 32 -o json \
+            --on-demand
+        [ "$status" -eq 0 ]
+        [ "$(curve && member objective && member test_loss)" = "$wanted" ]
+        [ "$(member data_bytes_read)" -eq $((4 * bytes)) ]
+        [ "$(member data_bytes_formula)" -eq $((4 * bytes)) ]
+        [ "$(member data_bytes_most)" -ge $((4 * bytes / 3)) ]
+        [ "$(member data_bytes_most)" -lt $((2 * bytes)) ]
+    done
+    [ -n "$(ls "$XDG_CACHE_HOME"/gradwire/rows)" ]
+    train lr "$work/own" -n 2 -E 4 --on-demand --until 'loss<9'
+    [[ $output == *"# data_bytes_formula: $bytes: $bytes of all rows, 1 epochs"* ]]
+    refused 64 "--on-demand is for lr and softmax" cartpole --on-demand
+}
+
+@test "a file larger than what a process may read trains on demand" {
+    [ -z "${SAN-}" ] || skip "a sanitizer takes addresses of its own"
+    export XDG_CACHE_HOME=$work/cache MALLOC_ARENA_MAX=1
+    awk 'BEGIN {
+        pad = "#"
+        while (length(pad) < 131072)
+            pad = pad pad
+        for (row = 0; row < 400; row++)
+            print row % 2, "1:" row % 2, "2:" row % 3, pad
+    }' >"$work/large"
+    run bash -c 'ulimit -v 200000 && exec "$@"' - "$collrun" train lr \
+        "$work/large" -n 2 -E 2 -w ipc -o json
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(member data_bytes_read)" -eq $((2 * $(wc -c <"$work/large"))) ]
+    holds "$(member train_accuracy) == 1"
+}
+
 @test "weights that rank 0 broadcasts are the same bits as those of the seed" {
     train lr "$work/rows" -n 3 -E 3 -o json
     same=$(curve)

@@ -24,7 +24,7 @@ static struct options {
     const char *test, *algo, *wire, *scale, *schedule, *settings, *init, *until;
     unsigned ranks, batch, epochs;
     double rate, l2, momentum;
-    bool full_batch;
+    bool full_batch, on_demand;
 } options = {
     .algo = "auto",
     .scale = "max",
@@ -66,6 +66,8 @@ static const struct option_spec specs[] = {
      "weight decay: the loss has L/2 times the squared weights", NULL},
     {"scale", 0, OPTION_CHOICE, &options.scale, "HOW",
      "max: divide all values by the largest; none: as they are", "max|none"},
+    {"on-demand", 0, OPTION_FLAG, &options.on_demand, NULL,
+     "rows stay in the file; each rank reads its own", NULL},
     {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
      "cartpole and net: numbers of the model", NULL},
     {"init", 0, OPTION_CHOICE, &options.init, "HOW",
@@ -102,27 +104,27 @@ static enum gw_err load_test(struct training *t, struct gw_error *why)
 {
     if (!t->test_path)
         return GW_OK;
-    enum gw_index_base base = t->train->index_base ? GW_BASE_1 : GW_BASE_0;
+    const struct gw_dataset *shape = t->train->shape;
+    enum gw_index_base base = shape->index_base ? GW_BASE_1 : GW_BASE_0;
     enum gw_err code = gw_libsvm_load(t->test_path, base, &t->test, why);
     if (code)
         return code;
-    code = gw_dataset_match(t->test, t->train, &t->ignored, why);
+    code = gw_dataset_match(t->test, shape, &t->ignored, why);
     return code ? gw_wrap(why, code, "%s", t->test_path) : GW_OK;
 }
 
 /* One factor for all values keeps what is zero, and which rows are alike. */
 static void scale(struct training *t)
 {
-    float largest = gw_dataset_largest(t->train);
-    t->factor = 1;
+    float largest = gw__row_source_largest(t->train);
     if (strcmp(options.scale, "none") == 0 || !(largest > 0))
         return;
-    t->factor = 1 / largest;
-    if (!isfinite(t->factor))
-        t->factor = 1; /* nothing but denormals */
-    gw_dataset_scale(t->train, t->factor);
+    float factor = 1 / largest;
+    if (!isfinite(factor))
+        return; /* nothing but denormals */
+    gw__row_source_scale(t->train, factor);
     if (t->test)
-        gw_dataset_scale(t->test, t->factor);
+        gw_dataset_scale(t->test, factor);
 }
 
 static enum gw_err load(struct training *t, struct gw_error *why)
@@ -130,13 +132,13 @@ static enum gw_err load(struct training *t, struct gw_error *why)
     struct gw_model *model;
     progress("reading %s", t->data_path);
     enum gw_err code =
-        gw_libsvm_load(t->data_path, GW_BASE_AUTO, &t->train, why);
+        gw__row_source_open(t->train, t->data_path, options.on_demand, why);
     if (!code)
         code = load_test(t, why);
     if (code)
         return code;
     scale(t);
-    code = gw_model_new(t->kind, t->train, &model, why);
+    code = gw_model_new(t->kind, t->train->shape, &model, why);
     if (code)
         return gw_wrap(why, code, "%s", t->data_path);
     t->vector_length = model->parameter_count + EXTRAS;
@@ -185,8 +187,10 @@ static int train_rows(const char *model, const char *path,
         o->epochs = 20;
     if (isnan(o->rate))
         o->rate = 0.5;
+    struct gw__row_source source = {.data = NULL};
     struct training t = {
         .data_path = path,
+        .train = &source,
         .test_path = o->test,
         .ranks = o->ranks,
         .placed = placed,
@@ -205,7 +209,7 @@ static int train_rows(const char *model, const char *path,
         code = until_parse(o->until, &t.until, &why);
     if (!code)
         code = train(&t, &why);
-    gw_dataset_destroy(&t.train);
+    gw__row_source_close(&source);
     gw_dataset_destroy(&t.test);
     return code ? complain(&why) : 0;
 }
@@ -240,6 +244,8 @@ static int train_dense(int count, char **operands, const struct placed *placed)
         return complain_with(GW_EINVAL,
                              "cartpole plays, and has no rows: --test, "
                              "--full-batch and --scale are not for it");
+    if (o->on_demand)
+        return complain_with(GW_EINVAL, "--on-demand is for lr and softmax");
     if (strcmp(o->schedule, "cosine") != 0)
         return complain_with(GW_EINVAL,
                              "%s keeps its rate: --schedule is not for it",

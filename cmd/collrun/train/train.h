@@ -6,13 +6,16 @@
  *
  * The supervisor parses the files once, before it forks: the ranks see the same
  * pages, so four ranks need the memory and the time of one, and cannot see
- * different files.
+ * different files. With rows on demand it opens the file and its index, and each
+ * rank reads its share of each batch (learn/row_source.h).
  */
 #ifndef TRAIN_H
 #define TRAIN_H
 
 #include "common/launch.h"
 #include "common/output.h"
+
+#include <learn/row_source.h>
 
 struct training {
     /* as asked for */
@@ -32,8 +35,8 @@ struct training {
     double until;           /* as run/until.h has it */
 
     /* as read; test NULL: none */
-    struct gw_dataset *train, *test;
-    float factor;   /* all values were multiplied by it */
+    struct gw__row_source *train; /* its factor scales the test rows, too */
+    struct gw_dataset *test;
     size_t ignored; /* entries of the test set beyond the features */
 
     /* as predicted: one step's all-reduce */
@@ -67,6 +70,7 @@ struct train_report {
     uint64_t rows; /* that all ranks have learnt from */
     uint64_t comm_ns, bytes_sent;
     uint64_t init_bytes; /* sent before the first step */
+    uint64_t data_bytes; /* of rows that this rank has read on demand */
     bool stopped;        /* before the end */
     bool until;          /* the stop rule ended it */
 

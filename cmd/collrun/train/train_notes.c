@@ -29,7 +29,7 @@ void train_say(struct output *output, const char *name, const char *format, ...)
 
 static void say_data(const struct training *t, struct output *o)
 {
-    const struct gw_dataset *d = t->train;
+    const struct gw_dataset *d = t->train->shape;
     train_say(
         o, "data", "%s: %zu rows, %zu features counted from %u, %u labels",
         t->data_path, d->rows, d->features, d->index_base, d->class_count);
@@ -42,8 +42,8 @@ static void say_data(const struct training *t, struct output *o)
             "do not have",
             t->ignored);
     train_say(
-        o, "scale", "%g%s", (double)t->factor,
-        t->factor < 1 || t->factor > 1
+        o, "scale", "%g%s", (double)t->train->factor,
+        t->train->factor < 1 || t->train->factor > 1
             ? ": all values are multiplied by it, so that the largest is 1"
             : "");
 }
@@ -62,15 +62,16 @@ static void say_plan(const struct training *t, struct output *o, size_t batch)
 
 static void note_start(const struct training *t, struct output *o, size_t batch)
 {
+    const struct gw_dataset *shape = t->train->shape;
     output_note_text(o, "data", t->data_path);
     output_note_text(o, "test", t->test_path);
-    output_note_integer(o, "train_rows", (int64_t)t->train->rows);
+    output_note_integer(o, "train_rows", (int64_t)shape->rows);
     output_note_integer(o, "test_rows", t->test ? (int64_t)t->test->rows : 0);
-    output_note_integer(o, "features", (int64_t)t->train->features);
-    output_note_integer(o, "labels", t->train->class_count);
-    output_note_integer(o, "index_base", t->train->index_base);
+    output_note_integer(o, "features", (int64_t)shape->features);
+    output_note_integer(o, "labels", shape->class_count);
+    output_note_integer(o, "index_base", shape->index_base);
     output_note_integer(o, "ignored", (int64_t)t->ignored);
-    output_note_real(o, "scale", (double)t->factor);
+    output_note_real(o, "scale", (double)t->train->factor);
     output_note_text(o, "model", gw_model_name(t->kind));
     output_note_integer(o, "parameters", (int64_t)t->vector_length - EXTRAS);
     output_note_text(o, "wire", t->wire);
@@ -87,7 +88,7 @@ static void note_start(const struct training *t, struct output *o, size_t batch)
 
 void train_notes(const struct training *t, struct output *output)
 {
-    size_t rows = t->train->rows;
+    size_t rows = t->train->shape->rows;
     size_t batch = t->batch == 0 || t->batch > rows ? rows : t->batch;
     if (train_is_table()) {
         say_data(t, output);

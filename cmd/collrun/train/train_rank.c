@@ -13,12 +13,12 @@
 static enum gw_err worker_init(struct worker *w, struct gw_error *why)
 {
     const struct training *t = w->training;
-    enum gw_err code = gw_model_new(t->kind, t->train, &w->model, why);
+    enum gw_err code = gw_model_new(t->kind, t->train->shape, &w->model, why);
     if (!code)
         code = gw_sums_init(&w->sums, w->model, why);
     if (!code)
-        code = gw_order_init(&w->order, t->train->rows, t->batch, common.seed,
-                             why);
+        code = gw_order_init(&w->order, t->train->shape->rows, t->batch,
+                             common.seed, why);
     if (code)
         return code;
     w->mine = gw_alloc(t->vector_length * sizeof *w->mine, why);
@@ -77,7 +77,7 @@ static void show_progress(struct worker *w, unsigned epoch)
 /* Worse than guessing by a factor of a hundred is no noise. */
 static bool is_hopeless(const struct worker *w)
 {
-    double guessing = log((double)w->training->train->class_count);
+    double guessing = log((double)w->training->train->shape->class_count);
     return w->loss / (double)w->epoch_rows > 100 * guessing;
 }
 
@@ -112,6 +112,7 @@ static void tell_trained(struct worker *w)
         .comm_ns = w->comm_ns,
         .bytes_sent = train_bytes_sent(w->comm),
         .init_bytes = w->init_bytes,
+        .data_bytes = gw__row_source_bytes_read(w->training->train),
         .stopped = w->stopped,
         .until = w->until && !w->stopped,
     };

@@ -10,6 +10,7 @@
 
 #include "common/command.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ struct train_results {
     unsigned ranks_done;
     uint64_t steps, rows, bytes_sent, train_ns;
     double comm_share; /* the sum of the ranks' shares */
-    uint64_t init_bytes;
+    uint64_t init_bytes, data_bytes, data_bytes_most;
     bool stopped, until;
 };
 
@@ -79,6 +80,9 @@ static void add_rank(struct train_results *results,
     results->bytes_sent += r->bytes_sent;
     results->comm_share += (double)r->comm_ns / (double)r->train_ns;
     results->init_bytes += r->init_bytes;
+    results->data_bytes += r->data_bytes;
+    if (r->data_bytes > results->data_bytes_most)
+        results->data_bytes_most = r->data_bytes;
     results->stopped |= r->stopped;
     results->until |= r->until;
     if (r->train_ns > results->train_ns)
@@ -155,6 +159,29 @@ static void say_bytes(const struct training *t, struct output *o)
               t->vector_length * sizeof(float));
 }
 
+/* Of rows on demand, when no epoch was broken off: each is read once an epoch, by one rank. */
+static void put_data(const struct training *t, struct output *o)
+{
+    const struct train_results *r = t->results;
+    if (!t->train->file || r->ranks_done < t->ranks || r->stopped)
+        return;
+    uint64_t bytes = gw__row_source_bytes(t->train);
+    if (train_is_table()) {
+        train_say(o, "data_bytes_read",
+                  "%" PRIu64 " of rows, %" PRIu64
+                  " by the rank that has read most",
+                  r->data_bytes, r->data_bytes_most);
+        train_say(o, "data_bytes_formula",
+                  "%" PRIu64 ": %" PRIu64 " of all rows, %u epochs",
+                  bytes * r->last.epoch, bytes, r->last.epoch);
+        return;
+    }
+    output_note_integer(o, "data_bytes_read", (int64_t)r->data_bytes);
+    output_note_integer(o, "data_bytes_most", (int64_t)r->data_bytes_most);
+    output_note_integer(o, "data_bytes_formula",
+                        (int64_t)(bytes * r->last.epoch));
+}
+
 static void put_costs(const struct training *t, struct output *o)
 {
     const struct train_results *r = t->results;
@@ -195,6 +222,7 @@ void train_results_end(struct training *t, const struct gw_error *error)
     progress("%s", "");
     put_scores(t, r->output);
     put_costs(t, r->output);
+    put_data(t, r->output);
     if (!train_is_table())
         output_note_integer(r->output, "ranks", t->ranks);
     output_note_integer(r->output, "steps", (int64_t)steps);

@@ -23,29 +23,41 @@ enum gw_err train_check_equal(struct worker *w, struct gw_error *why)
     return code;
 }
 
-static void evaluate_share(struct worker *w, const struct gw_dataset *data,
-                           double sums[2])
+static void take(const struct worker *w, double sums[2])
 {
-    size_t p = w->training->ranks, r = w->rank;
-    gw_model_evaluate(w->model, data, data->rows * r / p,
-                      data->rows * (r + 1) / p, &w->sums);
     sums[0] = w->sums.loss;
     sums[1] = (double)w->sums.right;
+}
+
+static enum gw_err evaluate_shares(struct worker *w, double sums[4],
+                                   struct gw_error *why)
+{
+    const struct training *t = w->training;
+    size_t p = t->ranks, r = w->rank, rows = t->train->shape->rows;
+    enum gw_err code = gw__row_source_evaluate(
+        t->train, w->model, rows * r / p, rows * (r + 1) / p, &w->sums, why);
+    take(w, sums);
+    if (code || !t->test)
+        return code;
+    rows = t->test->rows;
+    gw_model_evaluate(w->model, t->test, rows * r / p, rows * (r + 1) / p,
+                      &w->sums);
+    take(w, sums + 2);
+    return GW_OK;
 }
 
 enum gw_err train_evaluate(struct worker *w, struct gw_error *why)
 {
     const struct training *t = w->training;
     double mine[4] = {0}, all[4] = {0};
-    evaluate_share(w, t->train, mine);
-    if (t->test)
-        evaluate_share(w, t->test, mine + 2);
-    enum gw_err code = train_add_up(w, mine, all, 4, GW_F64, GW_SUM, why);
+    enum gw_err code = evaluate_shares(w, mine, why);
+    if (!code)
+        code = train_add_up(w, mine, all, 4, GW_F64, GW_SUM, why);
     if (!code && !isfinite(all[0]))
         return train_diverged(w, t->epochs - 1, all[0], why);
     if (code || w->rank != 0)
         return code;
-    double rows = (double)t->train->rows;
+    double rows = (double)t->train->shape->rows;
     double tests = t->test ? (double)t->test->rows : (double)NAN;
     const struct train_report report = {
         .kind = REPORT_SCORES,

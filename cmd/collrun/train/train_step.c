@@ -71,11 +71,14 @@ enum gw_err train_step(struct worker *w, unsigned epoch, size_t batch,
     size_t batch_rows = gw_order_batch_rows(&w->order, batch), share;
     const uint32_t *rows =
         gw_order_share(&w->order, batch, w->rank, t->ranks, &share);
-    gw_model_gradient(w->model, t->train, rows, share, &w->sums);
+    enum gw_err code =
+        gw__row_source_gradient(t->train, w->model, rows, share, &w->sums, why);
+    if (code)
+        return code;
     pack(w);
 
     uint64_t sent_ns = gw_now_ns();
-    enum gw_err code =
+    code =
         train_add_up(w, w->mine, w->all, t->vector_length, GW_F32, GW_SUM, why);
     w->comm_ns += gw_now_ns() - sent_ns;
     if (code)

@@ -147,7 +147,7 @@ GW_API GW_MUST_CHECK enum gw_err gw_sums_init(struct gw_sums *sums,
 GW_API void gw_sums_fini(struct gw_sums *sums);
 
 /* Sets *sums to the gradient, loss and right answers over the rows
- * rows[0..row_count) of `data`. The regularisation is not in it: it belongs to
+ * rows[0..row_count) of `data`, or over its first ones if `rows` is NULL. The regularisation is not in it: it belongs to
  * the step, once, not to the shares. */
 GW_API void gw_model_gradient(const struct gw_model *model,
                               const struct gw_dataset *data,
