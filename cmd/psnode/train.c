@@ -129,7 +129,7 @@ const struct command command_train = {
     .name = "train",
     .operands = "lr DATA | linear DATA | net NET DATA | word2vec TEXT | "
                 "deepwalk EDGES | mf [RATINGS] | ctr CLICKS | "
-                "drift | cartpole",
+                "drift [-] | cartpole",
     .help = "train a model on a cluster that is started for it",
     .examples =
         "psnode train lr a9a --servers 3 --workers 4 --replicas 3 --mode bsp\n"

@@ -185,6 +185,25 @@ static enum gw_err check_job(const struct train_job *job, struct gw_error *why)
                 : work_order_make(&job->run, &job->run.work, 1, &order, why);
 }
 
+static bool is_stream(const char *file)
+{
+    return file && strcmp(file, "-") == 0;
+}
+
+/* The rows that drift makes are those of a linear regression: where they come
+ * from a pipe, it is one. */
+static enum gw_err take_operands(int count, char *const *operands,
+                                 struct work_options *work,
+                                 struct gw_error *why)
+{
+    static char linear[] = "linear", dash[] = "-";
+    static char *const stream[] = {linear, dash};
+    if (count == 2 && is_stream(operands[1]) &&
+        strcmp(operands[0], gw_task_name(GW_TASK_DRIFT)) == 0)
+        operands = stream;
+    return work_take_operands(count, operands, work, why);
+}
+
 /* Rows that come once are read once. */
 static enum gw_err open_stream(struct work_options *work,
                                const struct train_wishes *wishes,
@@ -192,7 +211,8 @@ static enum gw_err open_stream(struct work_options *work,
 {
     if (strcmp(work->model, gw_task_name(GW_TASK_LINEAR)) != 0)
         return gw_fail(why, GW_EINVAL,
-                       "standard input is a stream, for linear, not for %s",
+                       "standard input is a stream, for linear and drift, "
+                       "not for %s",
                        work->model);
     if (wishes->compare || wishes->sweep || wishes->reference || restore)
         return gw_fail(why, GW_EINVAL,
@@ -231,7 +251,7 @@ enum gw_err train_options_parse(int count, char *const *operands,
                                     .times = times,
                                     .target = target};
     struct work_options *work = &job->run.work;
-    if (check(why) || work_take_operands(count, operands, work, why) ||
+    if (check(why) || take_operands(count, operands, work, why) ||
         parse_delays(&job->delays, why) || whole(&to, snapshot_room, why) ||
         whole(&from, restore_room, why) || whole(&policy, straggler_room, why))
         return why->code;
@@ -247,8 +267,7 @@ enum gw_err train_options_parse(int count, char *const *operands,
     work->settings = set_text;
     work->until = until;
     work->snapshot = to;
-    if (work->file && strcmp(work->file, "-") == 0 &&
-        open_stream(work, wishes, why))
+    if (is_stream(work->file) && open_stream(work, wishes, why))
         return why->code;
     enum gw_err code = check_job(job, why);
     if (code)

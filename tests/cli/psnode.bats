@@ -243,6 +243,10 @@ make_rows() {
     timeout 100 "$BUILD/psnode" train linear - -n 3 --parts 2 -E 3 -o json \
         --set features=8,rows=100,batch=20 < <(head -270 rows) >again.json 3>&-
     [ "$(json digest <again.json)" = "$(json digest <flow.json)" ]
+    timeout 100 "$BUILD/psnode" train drift - -n 2 --parts 2 -E 3 -o json \
+        --set features=8,rows=100,batch=20 < <(head -270 rows) >drift.json 3>&-
+    [ "$(json digest <drift.json)" = "$(json digest <flow.json)" ]
+    run -64 psnode train drift rows
     run -64 psnode train lr -
     run -64 psnode train linear -
 }
