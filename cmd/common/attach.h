@@ -65,7 +65,8 @@
  *    "ops_forward", "ops_exclude", "chunks_kept", "chunks_redone",
  *    "chunks_fresh", ...
  *    "nodes": [{"node", "role", "state", "pid", "rank", "op", "phase",
- *               "waits_for", "step", "loss", "digest", "text"}],
+ *               "waits_for", "step", "loss", "digest", "data_bytes_read",
+ *               "text"}],
  *    "ring": [node, ...],
  *    "links": [{"from", "to", "delay_us", ...}], "pace_ns",
  *    "recoveries": [{"nodes", "names", "how", "epoch", "fate", "op",

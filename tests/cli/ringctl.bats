@@ -399,6 +399,18 @@ cut_short() {
     [ "$(json samples_doubled <<<"${lines[-1]}")" = 0 ]
 }
 
+@test "--set on-demand=1: members of a ring read their own rows, each once an epoch" {
+    export XDG_CACHE_HOME=$PWD/cache
+    awk 'BEGIN { for (i = 0; i < 64; i++) print i % 2, "1:" i % 2 }' >rows
+    run -0 --separate-stderr ringctl --timeout 60s -c "up 3 train lr rows \
+        --batch 8 -E 4 --set on-demand=1; wait done; expect lost==0; status -o json"
+    read=$(grep -o '"data_bytes_read":[0-9]*' <<<"${lines[-1]}" |
+        awk -F : '{ sum += $2 } END { print sum }')
+    [ "$read" -eq $((4 * $(wc -c <rows))) ]
+    run -64 ringctl up 2 train lr rows --set rate=1
+    [[ $output = *"a ring has the setting on-demand"* ]]
+}
+
 @test "--until: a ring ends after the epoch that meets it" {
     rows=$(awk 'BEGIN { for (i = 0; i < 64; i++) printf "%d 1:%d\\n", i % 2, i % 2 }')
     printf '%b\n' "$rows" >rows

@@ -136,9 +136,8 @@ START_TEST(options_that_cannot_be)
         {{.ranks = 1, .servers = 1, .slots = 65},
          "there are at most 64 slots, not 65"},
         {{.ranks = 2, .replicas = 3},
-         "a ring has no replicas, slots, snapshots, modes, parts, policies and "
-         "settings; "
-         "a run with servers has"},
+         "a ring has no replicas, slots, snapshots, modes, parts and "
+         "policies; a run with servers has"},
         {{.ranks = 2, .name = "../x"},
          "\"../x\" is no name for a run: small letters, digits and -, fewer "
          "than 32"},

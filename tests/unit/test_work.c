@@ -99,8 +99,10 @@ static struct gw_ring_result crew_op(struct crew *crew, uint64_t present,
     for (unsigned m = 0; m < MEMBERS; m++) {
         if (!(present >> m & 1))
             continue;
-        work_contribute(crew->works[m], crew->states[m], m, result.origin_count,
-                        &calls[m]);
+        struct gw_error why;
+        ck_assert_int_eq(work_contribute(crew->works[m], crew->states[m], m,
+                                         result.origin_count, &calls[m], &why),
+                         GW_OK);
         result.origin[result.origin_count++] = m;
         result.tag = calls[m].tag;
         result.count = calls[m].count;
@@ -230,6 +232,42 @@ START_TEST(disturbed_training)
 }
 END_TEST
 
+/* Rows that stay in their file: the same states, each row read once an epoch by
+ * one member, and an error of the member whose rows have gone. */
+START_TEST(rows_on_demand)
+{
+    enum { EPOCHS = 3 };
+    struct work_order order = training(EPOCHS);
+    struct score here, there;
+    struct crew memory, file;
+    struct gw_ring_call call;
+    struct gw_error why;
+    ck_assert_int_eq(setenv("XDG_CACHE_HOME", "/dev/null", 1), 0);
+    crew_open(&memory, &order);
+    train(&memory, all, nobody);
+    order.on_demand = true;
+    crew_open(&file, &order);
+    train(&file, all, nobody);
+    ck_assert_mem_eq(file.states[0], memory.states[0],
+                     file.works[0]->state_bytes);
+    work_score(memory.works[0], memory.states[0], &here);
+    work_score(file.works[0], file.states[0], &there);
+    ck_assert_double_eq(there.train_loss, here.train_loss);
+    uint64_t bytes = gw__row_source_bytes(&file.works[0]->train), read = 0;
+    for (unsigned m = 0; m < MEMBERS; m++)
+        read += file.works[m]->data_bytes;
+    ck_assert_uint_gt(bytes, 0);
+    ck_assert_uint_eq(read, EPOCHS * bytes);
+    work_begin(file.works[0], file.states[0]);
+    ck_assert_int_eq(truncate(path, 10), 0);
+    ck_assert_int_eq(
+        work_contribute(file.works[0], file.states[0], 0, 0, &call, &why),
+        GW_EDATA);
+    crew_close(&file);
+    crew_close(&memory);
+}
+END_TEST
+
 /* A loss that is no number ends the training, on all members alike. */
 START_TEST(divergence_ends_it)
 {
@@ -354,6 +392,7 @@ Suite *suite_work(void)
     tcase_add_checked_fixture(training_case, write_rows, remove_rows);
     tcase_add_test(training_case, undisturbed_training);
     tcase_add_test(training_case, disturbed_training);
+    tcase_add_test(training_case, rows_on_demand);
     tcase_add_test(training_case, divergence_ends_it);
     tcase_add_test(training_case, checks_find_differences);
     tcase_add_test(training_case, bad_data_is_an_error);

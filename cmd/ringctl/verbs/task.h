@@ -36,7 +36,7 @@ extern unsigned task_count;
     {"parts", 0, OPTION_UNSIGNED, &task_given.parts, "P",                      \
      "servers: of a batch; 0: one a worker", NULL},                            \
     {"set", 0, OPTION_TEXT, &task_given.settings, "NAME=VALUE,...",            \
-     "servers: more of the model, and switches", NULL},                        \
+     "servers: more of the model, and switches; a ring: on-demand", NULL},                        \
     UNTIL_OPTION(task_given.until),                                            \
     {"snapshot", 0, OPTION_TEXT, &task_given.snapshot, "DIR",                  \
      "servers: written when the training is done", NULL},                      \

@@ -250,8 +250,10 @@ static enum gw_err work_on(struct node *node, struct gw_ring_result *result,
     if (code)
         return code;
     note_begin(node);
-    work_contribute(node->work, node->state, node->birth.number, turn.place,
-                    &call);
+    code = work_contribute(node->work, node->state, node->birth.number,
+                           turn.place, &call, why);
+    if (code)
+        return code;
     if (call.tag == WORK_STEP)
         node_be_slow(node);
     return gw_ring_allreduce(node->ring, &call, result, why);

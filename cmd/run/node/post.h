@@ -54,6 +54,7 @@ struct work_order {
     enum work_kind kind;
     char model[16], network[FILE_MAX], file[FILE_MAX], test[FILE_MAX];
     unsigned epochs, batch;
+    bool on_demand; /* a ring: the rows stay in their file */
     double rate, momentum, l2;
     double until; /* as until.h has it */
     uint64_t bytes, count;
@@ -170,7 +171,8 @@ struct node_note {
     double loss;                            /* of the newest step; NaN */
     uint64_t samples_lost, samples_doubled; /* found by the shards */
     uint64_t sums_lost, sums_doubled;       /* found by the oracle of ops */
-    uint64_t rejoined;                      /* times, in this process */
+    uint64_t data_bytes; /* of rows, read on demand to learn from */
+    uint64_t rejoined;   /* times, in this process */
     uint64_t events_dropped;
     bool scored;
     struct score score;

@@ -36,7 +36,7 @@ void work_destroy(struct work **work)
     gw_sums_fini(&w->sums);
     gw_order_fini(&w->rows);
     gw_model_destroy(&w->model);
-    gw_dataset_destroy(&w->train);
+    gw__row_source_close(&w->train);
     gw_dataset_destroy(&w->test);
     free(w);
     *work = NULL;
@@ -73,15 +73,17 @@ static void contribute_digest(struct work *work, const void *state,
                                   .tag = WORK_CHECK};
 }
 
-void work_contribute(struct work *work, const void *state, unsigned node,
-                     unsigned place, struct gw_ring_call *call)
+enum gw_err work_contribute(struct work *work, const void *state, unsigned node,
+                            unsigned place, struct gw_ring_call *call,
+                            struct gw_error *why)
 {
+    enum gw_err code = GW_OK;
     if (work_next(state) == WORK_CHECK) {
         contribute_digest(work, state, call);
-        return;
+        return GW_OK;
     }
     if (work->order.kind == WORK_TRAIN)
-        work_train_contribute(work, state, place);
+        code = work_train_contribute(work, state, place, why);
     else
         work_ops_contribute(work, node);
     *call = (struct gw_ring_call){.in = work->mine,
@@ -89,6 +91,7 @@ void work_contribute(struct work *work, const void *state, unsigned node,
                                   .type = work->type,
                                   .op = GW_SUM,
                                   .tag = WORK_STEP};
+    return code;
 }
 
 static void apply_check(struct work_head *head,
@@ -117,6 +120,7 @@ void work_apply(struct work *work, void *state,
 void work_audit(const struct work *work, const void *state,
                 struct node_note *note)
 {
+    note->data_bytes = work->data_bytes;
     note->sums_lost = work->sums_lost;
     note->sums_doubled = work->sums_doubled;
     note->data_epoch = note->samples_lost = note->samples_doubled = 0;

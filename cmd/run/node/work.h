@@ -26,6 +26,8 @@
 
 #include "post.h"
 
+#include <learn/row_source.h>
+
 enum { WORK_CHECK_STEPS = 64 };
 
 /* The tags of ops. */
@@ -48,7 +50,9 @@ struct work {
     struct work_order order;
     size_t state_bytes;
     /* WORK_TRAIN */
-    struct gw_dataset *train, *test;
+    struct gw__row_source train;
+    struct gw_dataset *test;
+    uint64_t data_bytes;    /* of rows, read on demand to learn from */
     struct gw_model *model; /* its shape; parameters are in the state */
     struct gw_order rows;
     unsigned shuffled; /* the data epoch that `rows` is of */
@@ -71,9 +75,12 @@ void work_destroy(struct work **work);
 void work_begin(const struct work *work, void *state);
 
 enum work_next work_next(const void *state);
-/* What `node` at `place` puts into the op that is next (not a tick). */
-void work_contribute(struct work *work, const void *state, unsigned node,
-                     unsigned place, struct gw_ring_call *call);
+/* What `node` at `place` puts into the op that is next (not a tick). GW_EDATA:
+ * its rows cannot be read any more. */
+GW_MUST_CHECK enum gw_err work_contribute(struct work *work, const void *state,
+                                          unsigned node, unsigned place,
+                                          struct gw_ring_call *call,
+                                          struct gw_error *why);
 /* What the result of an op (not of a tick) does to the state. */
 void work_apply(struct work *work, void *state,
                 const struct gw_ring_result *result);
@@ -93,8 +100,10 @@ void work_audit(const struct work *work, const void *state,
 GW_MUST_CHECK enum gw_err work_train_load(struct work *work, uint64_t seed,
                                           struct gw_error *why);
 void work_train_begin(const struct work *work, void *state);
-void work_train_contribute(struct work *work, const void *state,
-                           unsigned place);
+GW_MUST_CHECK enum gw_err work_train_contribute(struct work *work,
+                                                const void *state,
+                                                unsigned place,
+                                                struct gw_error *why);
 void work_train_apply(struct work *work, void *state,
                       const struct gw_ring_result *result);
 const struct gw_shards *work_train_shards(const struct work *work,

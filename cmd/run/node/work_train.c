@@ -66,10 +66,10 @@ static struct gw_model model_seen(const struct work *work, const void *state)
 /* One factor for all values, so that the largest is 1. */
 static void scale(struct work *work)
 {
-    float factor = 1 / gw_dataset_largest(work->train);
+    float factor = 1 / gw__row_source_largest(&work->train);
     if (!isfinite(factor))
         return;
-    gw_dataset_scale(work->train, factor);
+    gw__row_source_scale(&work->train, factor);
     if (work->test)
         gw_dataset_scale(work->test, factor);
 }
@@ -80,11 +80,12 @@ static enum gw_err load_test(struct work *work, struct gw_error *why)
     const char *path = work->order.test;
     if (!*path)
         return GW_OK;
-    enum gw_index_base base = work->train->index_base ? GW_BASE_1 : GW_BASE_0;
+    enum gw_index_base base =
+        work->train.shape->index_base ? GW_BASE_1 : GW_BASE_0;
     enum gw_err code = gw_libsvm_load(path, base, &work->test, why);
     if (code)
         return code;
-    code = gw_dataset_match(work->test, work->train, &ignored, why);
+    code = gw_dataset_match(work->test, work->train.shape, &ignored, why);
     return code ? gw_wrap(why, code, "%s", path) : GW_OK;
 }
 
@@ -93,14 +94,14 @@ static enum gw_err load_model(struct work *work, struct gw_error *why)
     enum gw_model_kind kind;
     enum gw_err code = gw_model_parse(work->order.model, &kind, why);
     if (!code)
-        code =
-            gw_libsvm_load(work->order.file, GW_BASE_AUTO, &work->train, why);
+        code = gw__row_source_open(&work->train, work->order.file,
+                                   work->order.on_demand, why);
     if (!code)
         code = load_test(work, why);
     if (code)
         return code;
     scale(work);
-    code = gw_model_new(kind, work->train, &work->model, why);
+    code = gw_model_new(kind, work->train.shape, &work->model, why);
     return code ? gw_wrap(why, code, "%s", work->order.file) : GW_OK;
 }
 
@@ -109,8 +110,8 @@ enum gw_err work_train_load(struct work *work, uint64_t seed,
 {
     enum gw_err code = load_model(work, why);
     if (!code)
-        code = gw_order_init(&work->rows, work->train->rows, work->order.batch,
-                             seed, why);
+        code = gw_order_init(&work->rows, work->train.shape->rows,
+                             work->order.batch, seed, why);
     if (!code)
         code = gw_sums_init(&work->sums, work->model, why);
     if (code)
@@ -144,7 +145,8 @@ static void shuffle_for(struct work *work, uint64_t epoch)
     gw_order_shuffle(&work->rows, work->shuffled);
 }
 
-void work_train_contribute(struct work *work, const void *state, unsigned place)
+enum gw_err work_train_contribute(struct work *work, const void *state,
+                                  unsigned place, struct gw_error *why)
 {
     const struct gw_shards *shards = work_train_shards(work, state);
     const struct gw_model model = model_seen(work, state);
@@ -153,15 +155,21 @@ void work_train_contribute(struct work *work, const void *state, unsigned place)
     float *mine = work->mine, *extra = mine + model.parameter_count;
     memset(mine, 0, work->count * sizeof *mine);
     if (shard == GW_NONE)
-        return;
+        return GW_OK;
     shuffle_for(work, shards->epoch);
     const uint32_t *row = gw_order_share(&work->rows, shard, 0, 1, &rows);
-    gw_model_gradient(&model, work->train, row, rows, &work->sums);
+    uint64_t before = gw__row_source_bytes_read(&work->train);
+    enum gw_err code = gw__row_source_gradient(&work->train, &model, row, rows,
+                                               &work->sums, why);
+    if (code)
+        return code;
+    work->data_bytes += gw__row_source_bytes_read(&work->train) - before;
     for (size_t i = 0; i < model.parameter_count; i++)
         mine[i] = (float)work->sums.gradient[i];
     extra[EXTRA_LOSS] = (float)work->sums.loss;
     extra[EXTRA_RIGHT] = (float)work->sums.right;
     extra[EXTRA_ROWS] = (float)rows;
+    return GW_OK;
 }
 
 static double rate_at(const struct work *work, const struct gw_shards *shards)
@@ -175,7 +183,7 @@ static double rate_at(const struct work *work, const struct gw_shards *shards)
 /* Worse than guessing by a factor of a hundred is no noise. */
 static bool is_hopeless(const struct work *work, const struct work_head *head)
 {
-    double guessing = log((double)work->train->class_count);
+    double guessing = log((double)work->train.shape->class_count);
     return head->epoch_loss / head->epoch_rows > 100 * guessing;
 }
 
@@ -226,10 +234,14 @@ void work_train_apply(struct work *work, void *state,
 void work_score(struct work *work, const void *state, struct score *score)
 {
     const struct gw_model model = model_seen(work, state);
-    const struct gw_dataset *train = work->train, *test = work->test;
-    gw_model_evaluate(&model, train, 0, train->rows, &work->sums);
-    score->train_loss = work->sums.loss / (double)train->rows;
-    score->train_accuracy = (double)work->sums.right / (double)train->rows;
+    const struct gw_dataset *test = work->test;
+    size_t rows = work->train.shape->rows;
+    struct gw_error why;
+    bool read = gw__row_source_evaluate(&work->train, &model, 0, rows,
+                                        &work->sums, &why) == GW_OK;
+    score->train_loss = read ? work->sums.loss / (double)rows : (double)NAN;
+    score->train_accuracy =
+        read ? (double)work->sums.right / (double)rows : (double)NAN;
     score->test_loss = score->test_accuracy = (double)NAN;
     score->digest = gw_model_digest(&model);
     if (!test)

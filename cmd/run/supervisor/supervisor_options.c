@@ -269,11 +269,10 @@ static enum gw_err check_members(const struct run_options *options,
                        RUN_RANKS_MAX, options->ranks);
     if (options->replicas || options->slots || options->restore ||
         options->straggler || options->placement || options->slot_weights ||
-        options->work.mode || options->work.settings || options->work.parts ||
-        options->work.snapshot)
+        options->work.mode || options->work.parts || options->work.snapshot)
         return gw_fail(why, GW_EINVAL,
                        "a ring has no replicas, slots, snapshots, modes, "
-                       "parts, policies and settings; a run with servers has");
+                       "parts and policies; a run with servers has");
     return GW_OK;
 }
 

@@ -45,6 +45,18 @@ static enum gw_err check_training(const struct work_options *work,
     return GW_OK;
 }
 
+/* A ring has one setting. */
+static enum gw_err take_settings(const char *text, struct work_order *order,
+                                 struct gw_error *why)
+{
+    order->on_demand = text && strcmp(text, "on-demand=1") == 0;
+    if (!text || order->on_demand || strcmp(text, "on-demand=0") == 0)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   "a ring has the setting on-demand, which is 0 or 1, and no "
+                   "other; a run with servers has more");
+}
+
 static enum gw_err check_ops(const struct work_options *work,
                              struct gw_error *why)
 {
@@ -74,7 +86,8 @@ static enum gw_err order_ring(const struct work_options *given,
     order->rate = work.rate;
     order->momentum = work.momentum;
     order->l2 = work.l2;
-    return check_training(&work, why);
+    enum gw_err code = take_settings(work.settings, order, why);
+    return code ? code : check_training(&work, why);
 }
 
 /* ---- parameter servers ---- */

@@ -248,6 +248,11 @@ static const char *text_or_null(const char *text)
     return *text ? text : NULL;
 }
 
+static void put(json_t *status, const char *name, uint64_t value)
+{
+    json_object_set_new(status, name, json_integer((json_int_t)value));
+}
+
 static json_t *worker_json(const struct run *run, const struct child *child)
 {
     const struct node_note *note = &child->note;
@@ -262,10 +267,9 @@ static json_t *worker_json(const struct run *run, const struct child *child)
         (json_int_t)note->step, "loss",
         real_json(child->noted ? note->loss : (double)NAN), "digest",
         hex_json(note->ring.digest));
-    json_object_set_new(node, "slow_ns",
-                        json_integer((json_int_t)child->slow_ns));
-    json_object_set_new(node, "rejoined",
-                        json_integer((json_int_t)note->rejoined));
+    put(node, "slow_ns", child->slow_ns);
+    put(node, "rejoined", note->rejoined);
+    put(node, "data_bytes_read", note->data_bytes);
     json_object_set_new(node, "text",
                         json_string_nocheck(there ? note->text : child->text));
     return node;
@@ -376,11 +380,6 @@ static json_t *result_json(const struct run *run, const struct sums *sums)
         real_json(sums->judge ? (double)sums->work_ns / 1e9 : (double)NAN),
         "diverged", (int)sums->finished->diverged, "ended",
         until_ended(sums->finished->diverged, sums->finished->until));
-}
-
-static void put(json_t *status, const char *name, uint64_t value)
-{
-    json_object_set_new(status, name, json_integer((json_int_t)value));
 }
 
 static void put_counts(const struct run *run, const struct sums *sums,
