@@ -65,7 +65,8 @@ static void hear(void *context, struct gw__sim *sim, uint32_t node,
         detector_propose((struct gw__command){
             .kind = GW__CMD_ACCUSE,
             .who = {node, {.low = gw__sim_incarnation(sim, node)}},
-            .accuse = {{n.node, n.incarnation}, n.certain}});
+            .accuse = {.accused = {n.node, n.incarnation},
+                       .certain = n.certain}});
 }
 
 void detector_begin(unsigned nodes, struct gw__sim_options options)

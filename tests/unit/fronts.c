@@ -226,10 +226,10 @@ void fronts_ring_of(unsigned count)
 
 void fronts_accuse(unsigned by, unsigned node)
 {
-    fronts_append(
-        &(struct gw__command){.kind = GW__CMD_ACCUSE,
-                              .who = fronts_process(by, 0),
-                              .accuse = {fronts_process(node, 0), true}});
+    fronts_append(&(struct gw__command){
+        .kind = GW__CMD_ACCUSE,
+        .who = fronts_process(by, 0),
+        .accuse = {.accused = fronts_process(node, 0), .certain = true}});
 }
 
 void fronts_report(unsigned node, uint64_t op)

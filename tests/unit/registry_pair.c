@@ -69,12 +69,12 @@ enum gw_err pair_join(unsigned node, unsigned life, enum gw__role role)
 
 enum gw_err pair_admit(unsigned node, unsigned life, uint64_t from_op)
 {
-    return pair_apply(
-        (struct gw__command){.kind = GW__CMD_ADMIT,
-                             .admit = {from_op,
-                                       1,
-                                       {pair_process(node, life)},
-                                       pair.first->view.ring_epoch}});
+    return pair_apply((struct gw__command){
+        .kind = GW__CMD_ADMIT,
+        .admit = {.from_op = from_op,
+                  .count = 1,
+                  .joiners = {pair_process(node, life)},
+                  .ring_epoch = pair.first->view.ring_epoch}});
 }
 
 void pair_ring_of(unsigned count)
@@ -91,8 +91,10 @@ void pair_ring_of(unsigned count)
 enum gw_err pair_accuse(struct gw__process by, struct gw__process whom,
                         bool certain)
 {
-    return pair_apply((struct gw__command){
-        .kind = GW__CMD_ACCUSE, .who = by, .accuse = {whom, certain}});
+    return pair_apply(
+        (struct gw__command){.kind = GW__CMD_ACCUSE,
+                             .who = by,
+                             .accuse = {.accused = whom, .certain = certain}});
 }
 
 enum gw_err pair_leave(unsigned node)

@@ -163,10 +163,9 @@ START_TEST(a_member_comes_back_as_another_incarnation)
                                               .flush = {.epoch = 2}});
     detector_propose((struct gw__command){
         .kind = GW__CMD_ADMIT,
-        .admit = {0,
-                  1,
-                  {detector_process(2)},
-                  detector_scene->registry.view.ring_epoch}});
+        .admit = {.count = 1,
+                  .joiners = {detector_process(2)},
+                  .ring_epoch = detector_scene->registry.view.ring_epoch}});
     ck_assert_uint_eq(detector_scene->registry.view.epoch, 3);
     detector_publish();
     detector_run(3000);

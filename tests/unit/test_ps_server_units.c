@@ -18,7 +18,7 @@ static struct gw__clock_command plan_of(enum gw_ps_mode_kind kind,
                                         unsigned workers)
 {
     return (struct gw__clock_command){.kind = GW__CLOCK_PLAN,
-                                      .mode = {kind, bound},
+                                      .mode = {.kind = kind, .bound = bound},
                                       .plan = {.epochs = 1,
                                                .batches = batches,
                                                .parts = PARTS,

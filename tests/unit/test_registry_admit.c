@@ -12,9 +12,12 @@ Suite *suite_registry_admit(void);
 static enum gw_err admit_in(uint64_t ring_epoch, unsigned node,
                             uint64_t from_op)
 {
-    return pair_apply((struct gw__command){
-        .kind = GW__CMD_ADMIT,
-        .admit = {from_op, 1, {pair_process(node, 0)}, ring_epoch}});
+    return pair_apply(
+        (struct gw__command){.kind = GW__CMD_ADMIT,
+                             .admit = {.from_op = from_op,
+                                       .count = 1,
+                                       .joiners = {pair_process(node, 0)},
+                                       .ring_epoch = ring_epoch}});
 }
 
 /* Node 0 asks to admit 7 from op 5 on and dies; the others complete op 5; then

@@ -67,7 +67,8 @@ static bool accuse(unsigned by, unsigned node, bool certain, uint64_t sequence)
         0, by, sequence,
         (struct gw__command){.kind = GW__CMD_ACCUSE,
                              .who = fronts_process(by, 0),
-                             .accuse = {fronts_process(node, 0), certain}});
+                             .accuse = {.accused = fronts_process(node, 0),
+                                        .certain = certain}});
     bool let_in = fronts_commit() > 0;
     ck_assert(fronts_reply(0, by, &reply, &answer));
     ck_assert(let_in == (answer.code != GW_PENDING));
@@ -153,7 +154,7 @@ START_TEST(who_is_being_accused_gets_no_lease)
         0, WORKER, 2,
         (struct gw__command){.kind = GW__CMD_ACCUSE,
                              .who = fronts_process(WORKER, 0),
-                             .accuse = {fronts_process(SERVER, 0), false}});
+                             .accuse = {.accused = fronts_process(SERVER, 0)}});
     hello(0, SERVER, 0); /* the accusation is on its way */
     ck_assert(!leased(0, SERVER, &lease));
     ck_assert_uint_eq(fronts_commit(), 1);

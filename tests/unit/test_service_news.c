@@ -71,7 +71,7 @@ START_TEST(what_concerns_no_member_is_told_to_none)
     fronts_append(
         &(struct gw__command){.kind = GW__CMD_ACCUSE,
                               .who = fronts_process(0, 0),
-                              .accuse = {fronts_process(1, 0), false}});
+                              .accuse = {.accused = fronts_process(1, 0)}});
     news_went_to(0, 0);
 }
 END_TEST

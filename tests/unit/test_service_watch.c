@@ -87,7 +87,7 @@ START_TEST(a_second_doubt_of_it_convicts)
     live(1000 * MS, 0);
     struct gw__command doubt = {.kind = GW__CMD_ACCUSE,
                                 .who = fronts_process(0, 0),
-                                .accuse = {fronts_process(3, 0), false}};
+                                .accuse = {.accused = fronts_process(3, 0)}};
     fronts_request(0, 0, 1, doubt);
     ck_assert_uint_eq(fronts_commit(), 1);
     live(500 * MS, 8);

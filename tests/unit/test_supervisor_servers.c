@@ -72,7 +72,7 @@ static void plan(enum gw_ps_mode_kind kind, unsigned bound)
     run->clock = (struct gw_ps_clock_status){
         .here = true,
         .parts = 4,
-        .mode = {kind, bound},
+        .mode = {.kind = kind, .bound = bound},
         .plan = {.epochs = 10, .batches = 5, .parts = 4, .workers = WORKERS}};
 }
 
