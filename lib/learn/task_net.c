@@ -368,8 +368,10 @@ static void compute(struct gw_unit *unit, const float *const *rows,
                     float *const *gradients, struct gw_unit_sums *sums)
 {
     struct gw__judged judged = {0};
+    /* Of a unit without rows a sparse table has no gradient. */
     for (unsigned t = 0; gradients && t < unit->task->table_count; t++)
-        memset(gradients[t], 0, gw__unit_floats(unit, t) * sizeof(float));
+        if (gradients[t])
+            memset(gradients[t], 0, gw__unit_floats(unit, t) * sizeof(float));
     if (unit->count)
         begin(unit->scratch, unit, rows[NET]);
     for (size_t i = 0; i < unit->count; i++)
