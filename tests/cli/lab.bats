@@ -50,6 +50,10 @@ wait_for() {
     [[ $output = *"lab 00"*"lab 01"* ]]
 }
 
+@test "the files of every lab have the form that labs/README.md tells" {
+    run -0 env B="$BUILD" "$ROOT/tests/cli/lab_walk.sh" -f 3>&-
+}
+
 @test "list names the labs that there are, and so does labs/README.md" {
     run lab list
     [ "$status" -eq 0 ]

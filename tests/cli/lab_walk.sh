@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# lab_walk.sh [-n SEEDS] [LAB...]: goes through labs as a learner does, each in a
-# folder that looks like a fresh checkout; all labs, if none is named.
+# lab_walk.sh [-f | -n SEEDS] [LAB...]: goes through labs as a learner does, each
+# in a folder that looks like a fresh checkout; all labs, if none is named. -f:
+# only the form of their files.
 #
 #   its files have the form that labs/README.md tells
 #   without a prediction it does not run; with one, what is measured is what the
@@ -19,10 +20,13 @@ set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "$root" && realpath "${B:-build}")
-seeds=1
+seeds=1 form_only=
 if [ "${1:-}" = -n ]; then
     seeds=$2
     shift 2
+elif [ "${1:-}" = -f ]; then
+    form_only=1
+    shift
 fi
 folder=$(mktemp -d)
 unset GRADWIRE_RUN GRADWIRE_RUNS LAB_WORK GW_BIN
@@ -194,9 +198,10 @@ for lab; do
     done
     read_files
     has_form
+    [ -z "$form_only" ] || continue
     works_as_said
     keep_record
     readme_runs
     echo "lab $lab: $(conf title): as it should be"
 done
-adds_up
+[ -n "$form_only" ] || adds_up
