@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * psnode worker: one worker of a cluster, until the training is done or it is
- * told to end. It does what a run's worker does, with the same parts
- * (cmd/run/node/ps_unit.c, ps_judge.c); only that nobody supervises it.
+ * told to end. It runs the same code as the worker of a run
+ * (cmd/run/node/ps_unit.c, ps_judge.c), without a supervisor.
  */
 #include "join.h"
 #include "psnode.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Actors that are processes. Each has a communicator of two with the learner, so
- * that the death of one is no error of another, and a thread of the learner's
- * process that receives its trajectories:
+ * Actors as processes. Each actor has its own communicator with the learner, so
+ * that its death does not fail the others. A thread of the learner's process
+ * receives its trajectories:
  *
  *     actor    receive policy -> play, until its time is over -> send trajectory
  *     thread   send policy -> receive trajectory -> hold it --room in the queue-.

@@ -61,7 +61,7 @@ static bool is_clicks(const struct gw_task *task)
     return task->config.kind == GW_TASK_CTR;
 }
 
-/* Of what is made up. */
+/* Checks the configuration of generated ratings. */
 static enum gw_err check(const struct gw_task_config *config,
                          struct gw_error *why)
 {

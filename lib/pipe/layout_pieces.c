@@ -108,9 +108,10 @@ static enum gw_err check_cuts(const struct gw_network *network, unsigned pieces,
     for (unsigned p = 1; p < pieces; p++) {
         unsigned line = parted(network, begin[p]);
         if (line)
-            return gw_fail(why, GW_EINVAL,
-                           "%s: line %u: what it adds is in another stage",
-                           network->name, line);
+            return gw_fail(
+                why, GW_EINVAL,
+                "%s: line %u: add needs its branch in the same stage",
+                network->name, line);
     }
     return GW_OK;
 }

@@ -112,7 +112,7 @@ static const struct {
      "what it adds"},
     {"tanh\nname a\nstage\ntanh\nadd a\nflatten\ndense 4\nsoftmax\n",
      {1, 1, 2},
-     "n: line 7: what it adds is in another stage"},
+     "n: line 7: add needs its branch in the same stage"},
     {"conv 2 3x3\nname a\ntanh\ntanh\nadd a\nflatten\nsoftmax\n",
      {1, 1, 4},
      "n: it cannot be cut into 4 pieces without one between an add and what it "

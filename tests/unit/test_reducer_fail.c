@@ -171,7 +171,7 @@ END_TEST
 
 enum { RANKS = 3, VICTIM = 1 };
 
-/* The status of a survivor: 0 if it heard what it should. */
+/* The exit status of a survivor: 0 if it got the expected error. */
 static int survive(struct gw_comm *comm, struct gw_reducer *reducer,
                    const struct reducer_model *model)
 {

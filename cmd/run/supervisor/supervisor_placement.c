@@ -50,8 +50,8 @@ static enum gw_err ask(struct run *run, uint64_t servers,
                              &command->advice, why);
 }
 
-/* What its primary has answered, as far as it has told; a slot that is on its
- * way has no word. */
+/* Adds the counts that the slot's primary has reported. A slot that is being
+ * moved has no counts. */
 static void note_slot(struct run *run, unsigned slot, uint64_t now_ns)
 {
     const struct gw__slot_route *route = &run->news.routes.slots[slot];
