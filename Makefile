@@ -64,7 +64,7 @@ VERBS_NONE := lib/wire/verbs/verbs_none.c
 VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs/verbs_*.c))
 LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
 	lib/wire/$(if $(SEAL_LIB),seal_none,seal).c, \
-	$(wildcard lib/*/*.c lib/*/*/*.c)))
+	$(wildcard $(addsuffix /*.c,lib/* lib/*/* lib/*/*/*))))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 COMMON_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard cmd/common/*.c cmd/common/*/*.c)))
 folders = $(patsubst %/,%,$(sort $(dir $(wildcard $(1)))))

@@ -6,10 +6,10 @@
 
 #include "psnode.h"
 
-#include <control/controller.h>
-#include <control/driver.h>
-#include <ring/member.h>
-#include <ring/ring_parts.h>
+#include <cluster/controller/controller.h>
+#include <cluster/driver/driver.h>
+#include <cluster/member/member.h>
+#include <wire/address.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -124,7 +124,8 @@ static enum gw_err start_observer(struct controllers *c, struct gw_error *why)
     if (!code)
         code = draw(&start.client, sizeof start.client, why);
     if (!code)
-        code = gw__ring_place(config->observer, start.endpoint, why);
+        code = gw__address_bindable(config->observer, start.endpoint,
+                                    sizeof start.endpoint, why);
     if (code)
         return code;
     for (unsigned i = 0; i < config->count; i++) {

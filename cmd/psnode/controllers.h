@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * This process's controller of a cluster, and an observer beside it: a member
- * machine (lib/ring/member.h) that hears the news, says how many slots and
+ * machine (lib/cluster/member/member.h) that hears the news, says how many slots and
  * replicas there are to be, and may say that a process has ended. Both run in
  * threads of the library.
  */

@@ -8,7 +8,7 @@
 #include "psnode.h"
 
 #include <ring/ring_env.h>
-#include <ring/ring_parts.h>
+#include <wire/address.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,8 @@ void join_host(const char *endpoint, char host[JOIN_ENDPOINT_MAX])
 static enum gw_err choose_listen(struct join *join, struct gw_error *why)
 {
     if (join_given.listen)
-        return gw__ring_place(join_given.listen, join->listen, why);
+        return gw__address_bindable(join_given.listen, join->listen,
+                                    sizeof join->listen, why);
     return gw__listen_towards(join->endpoints[0], join_given.interface,
                               join->listen, why);
 }

@@ -9,7 +9,7 @@
 
 #include "common/key.h"
 
-#include <control/command.h>
+#include <cluster/registry/command.h>
 
 enum { JOIN_CONTROLLERS_MAX = 5, JOIN_ENDPOINT_MAX = 112 };
 

@@ -5,7 +5,7 @@
  * are in the snapshot, so the end is that of the training without a break.
  */
 #include "psnode.h"
-#include "train_options.h"
+#include "psnode/train/train_options.h"
 
 #include <limits.h>
 #include <sys/stat.h>

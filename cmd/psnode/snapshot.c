@@ -4,7 +4,7 @@
  * while the training goes on. `psnode restore` begins from it.
  */
 #include "psnode.h"
-#include "train.h"
+#include "psnode/train/train.h"
 
 #include "common/attach.h"
 

@@ -6,8 +6,8 @@
  */
 #include "join.h"
 #include "psnode.h"
+#include "psnode/train/train_options.h"
 #include "run/node/ps.h"
-#include "train_options.h"
 
 #include <base/thread.h>
 

@@ -2,7 +2,7 @@
  *
  * The clock of this process, where a test makes it run fast or slow: machines
  * promise to be right whatever the others' clocks do (machine.h), leases as
- * long as no clock is too slow (control/service.h).
+ * long as no clock is too slow (cluster/service.h).
  */
 #ifndef GW__CLOCK_H
 #define GW__CLOCK_H

@@ -14,7 +14,7 @@
  * are touched. Sums are f64: the shares of a batch then add up to the same
  * within the rounding of the f32 that travels.
  */
-#include "learn/logistic.h"
+#include "logistic.h"
 
 #include <gradwire/learn.h>
 

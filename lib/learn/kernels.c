@@ -6,7 +6,7 @@
  * that nobody measures, or tests, a level other than the one named.
  */
 #include "coll/fold/fold.h"
-#include "learn/product.h"
+#include "learn/network/product.h"
 
 #include <gradwire/parallel.h>
 

@@ -6,7 +6,7 @@
  * those of one piece; with v pieces a stage, F = v forward_us and
  * b = v (input_us + weight_us).
  */
-#include "schedule.h"
+#include "pipe/schedule/schedule.h"
 
 /* The one value of a time that may be given for each piece; GW_EINVAL when the
  * pieces differ. */

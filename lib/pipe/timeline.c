@@ -7,7 +7,7 @@
  */
 #include <gradwire/pipe.h>
 
-#include "schedule.h"
+#include "pipe/schedule/schedule.h"
 
 #include <stdlib.h>
 

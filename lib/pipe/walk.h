@@ -11,7 +11,7 @@
 #ifndef GW__PIPE_WALK_H
 #define GW__PIPE_WALK_H
 
-#include "schedule.h"
+#include "pipe/schedule/schedule.h"
 
 struct gw__walk {
     const struct gw_schedule *schedule;

@@ -7,9 +7,9 @@
  */
 #include <gradwire/ps.h>
 
-#include <control/controller.h>
-#include <control/driver.h>
-#include <ring/member.h>
+#include <cluster/controller/controller.h>
+#include <cluster/driver/driver.h>
+#include <cluster/member/member.h>
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -23,7 +23,7 @@
  *
  * A decision may be about an op that this member has not begun: then it begins
  * as decided. Who answers for whose data is settled by `origin`: the members with
- * which the op began anywhere, in the order of their places (control/view.h), so
+ * which the op began anywhere, in the order of their places (cluster/view.h), so
  * that all agree on who was to bring what, whatever the order of the ring.
  */
 #ifndef GW__RING_BOOK_H
@@ -32,8 +32,8 @@
 #include "ledger.h"
 #include "recover.h"
 
-#include <control/decide.h>
-#include <control/view.h>
+#include <cluster/registry/decide.h>
+#include <cluster/registry/view.h>
 
 enum { GW__BOOK_OPS = 2 };
 

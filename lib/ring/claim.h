@@ -32,9 +32,9 @@
 #ifndef GW__RING_CLAIM_H
 #define GW__RING_CLAIM_H
 
-#include <control/command.h>
-#include <control/decide.h>
-#include <control/view.h>
+#include <cluster/registry/command.h>
+#include <cluster/registry/decide.h>
+#include <cluster/registry/view.h>
 
 enum gw__worth {
     GW__CLAIM_WAITS,

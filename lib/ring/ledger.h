@@ -24,7 +24,7 @@
 #ifndef GW__RING_LEDGER_H
 #define GW__RING_LEDGER_H
 
-#include <control/report.h>
+#include <cluster/registry/report.h>
 
 struct gw__ledger {
     uint64_t op;

@@ -2,7 +2,7 @@
  *
  * The recovery plan: how survivors complete an op from what they hold, once a
  * decision has said whose data its result is to contain (the target; see
- * control/decide.h). It is a plan like others, verified and run like others;
+ * cluster/decide.h). It is a plan like others, verified and run like others;
  * only it begins with what is there (plan/start.h).
  *
  * Each chunk goes once around the ring of the survivors:
@@ -35,7 +35,7 @@
 #ifndef GW__RING_RECOVER_H
 #define GW__RING_RECOVER_H
 
-#include <control/report.h>
+#include <cluster/registry/report.h>
 #include <plan/start.h>
 
 struct gw__recovery_case {

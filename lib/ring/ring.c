@@ -6,6 +6,8 @@
  */
 #include "ring_parts.h"
 
+#include "wire/address.h"
+
 #include "base/failpoint.h"
 
 #include <stdlib.h>
@@ -83,7 +85,8 @@ static enum gw_err start(struct gw_ring *ring, unsigned node, unsigned as,
     struct gw__driver_peer controllers[GW__CLIENT_CONTROLLERS];
     char endpoint[GW__ENDPOINT_MAX];
     uint64_t seed;
-    enum gw_err err = gw__ring_place(config->endpoint, endpoint, why);
+    enum gw_err err =
+        gw__address_bindable(config->endpoint, endpoint, sizeof endpoint, why);
     if (err)
         return err;
     if (getrandom(&member.client, sizeof member.client, 0) !=

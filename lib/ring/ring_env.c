@@ -76,7 +76,7 @@ enum gw_err gw__listen_towards(const char *controller, const char *interface,
     bool six = strchr(number, ':') != NULL;
     snprintf(listen, sizeof listen, six ? "tcp://[%.100s]:*" : "tcp://%.100s:*",
              number);
-    return gw__ring_place(listen, endpoint, why);
+    return gw__address_bindable(listen, endpoint, GW__ENDPOINT_MAX, why);
 }
 
 /* ---- both, from the environment ---- */

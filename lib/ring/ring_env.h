@@ -7,7 +7,7 @@
 #ifndef GW__RING_ENV_H
 #define GW__RING_ENV_H
 
-#include <control/command.h>
+#include <cluster/registry/command.h>
 #include <gradwire/ring.h>
 
 enum { GW__CONTROLLERS_MAX = 5 };

@@ -4,7 +4,7 @@
  */
 #include "ring_foreign.h"
 
-#include <control/driver.h>
+#include <cluster/driver/driver.h>
 
 #include <string.h>
 

@@ -19,7 +19,7 @@
 #ifndef GW__RING_FOREIGN_H
 #define GW__RING_FOREIGN_H
 
-#include <control/command.h>
+#include <cluster/registry/command.h>
 #include <gradwire/ring.h>
 
 enum { GW__PIECE_BYTES = 49152, GW__FOREIGN_HEAD_MAX = 512 };

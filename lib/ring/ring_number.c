@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
  *
- * Before a member can speak it needs a place to listen, which its peers are
- * told, and a number.
- *
  * A number from the controllers (GW_RING_ANY): messages carry their sender's
  * number, so the first request goes out under one that is drawn; the answer
  * brings the real one, under which the process then starts anew, as the same
@@ -13,75 +10,8 @@
  */
 #include "ring_parts.h"
 
-#include "wire/address.h"
-
-#include <arpa/inet.h>
-#include <netdb.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
-
-/* ---- a place ---- */
-
-/* A port of this host that is free just now. */
-static enum gw_err free_port(const char *host, unsigned *port,
-                             struct gw_error *why)
-{
-    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST,
-                                   .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found;
-    struct sockaddr_storage bound;
-    socklen_t size = sizeof bound;
-    char text[NI_MAXSERV];
-    *port = 0;
-    if (getaddrinfo(host, "0", &hints, &found) != 0)
-        return gw_fail(why, GW_EINVAL, "%s is no numeric host", host);
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
-        getsockname(fd, (struct sockaddr *)&bound, &size) == 0 &&
-        getnameinfo((struct sockaddr *)&bound, size, NULL, 0, text, sizeof text,
-                    NI_NUMERICSERV) == 0)
-        *port = (unsigned)strtoul(text, NULL, 10);
-    freeaddrinfo(found);
-    enum gw_err err =
-        *port ? GW_OK : gw_fail_errno(why, "a free port of %s", host);
-    if (fd >= 0)
-        close(fd);
-    return err;
-}
-
-enum gw_err gw__ring_place(const char *wanted, char endpoint[GW__ENDPOINT_MAX],
-                           struct gw_error *why)
-{
-    char host[GW__ENDPOINT_MAX];
-    static const char tcp[] = "tcp://", any[] = ":*";
-    size_t head = sizeof tcp - 1;
-    memset(endpoint, 0, GW__ENDPOINT_MAX);
-    enum gw_err err =
-        gw__address_listen(wanted, NULL, endpoint, GW__ENDPOINT_MAX, why);
-    size_t length = strlen(endpoint);
-    if (err || strncmp(endpoint, tcp, head) != 0 || length < head + 2 ||
-        strcmp(endpoint + length - 2, any) != 0)
-        return err;
-    unsigned port;
-    size_t host_length = length - head - 2;
-    const char *first = endpoint + head;
-    if (host_length > 2 && first[0] == '[') { /* [::1] */
-        first++;
-        host_length -= 2;
-    }
-    memcpy(host, first, host_length);
-    host[host_length] = 0;
-    err = free_port(host, &port, why);
-    if (!err)
-        snprintf(endpoint + length - 1, GW__ENDPOINT_MAX - length + 1, "%u",
-                 port);
-    return err;
-}
-
-/* ---- a number ---- */
 
 static const uint64_t answer_ns = 400000000;
 

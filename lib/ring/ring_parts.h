@@ -3,7 +3,7 @@
  * The ring in the real world: two threads and what is between them.
  *
  *   main      the caller's: begins ops, meets peers, moves data, applies
- *   control   the driver's (control/driver.h): runs the member machine, which
+ *   control   the driver's (cluster/driver.h): runs the member machine, which
  *             tells of views and flushes, and answers those who copy the state
  *
  *   ring.c        joining, leaving without a word; ring_number.c finds out
@@ -46,11 +46,11 @@
 
 #include "book.h"
 #include "claim.h"
-#include "member.h"
 #include "ring_copy.h"
+#include <cluster/member/member.h>
 
+#include <cluster/driver/driver.h>
 #include <coll/elastic.h>
-#include <control/driver.h>
 #include <gradwire/ring.h>
 
 #include <pthread.h>
@@ -209,10 +209,6 @@ GW_MUST_CHECK bool gw__ring_next_life(uint64_t named,
 
 /* ---- ring_number.c ---- */
 
-/* Where to listen, with a port where any is wanted. */
-GW_MUST_CHECK enum gw_err gw__ring_place(const char *wanted,
-                                         char endpoint[GW__ENDPOINT_MAX],
-                                         struct gw_error *why);
 /* Starts the control thread as `node`, which speaks as `as`. */
 typedef enum gw_err gw__ring_starter(struct gw_ring *ring, unsigned node,
                                      unsigned as, struct gw_error *why);

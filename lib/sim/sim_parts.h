@@ -5,10 +5,10 @@
 #ifndef GW__SIM_PARTS_H
 #define GW__SIM_PARTS_H
 
-#include "disk.h"
 #include "node_clock.h"
 #include "queue.h"
 #include "sim.h"
+#include <base/disk.h>
 
 enum { GW__PERSIST_MAX = 1 << 24 }; /* bytes of one value */
 

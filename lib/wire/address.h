@@ -36,6 +36,11 @@ GW_MUST_CHECK enum gw_err gw__address_listen(const char *endpoint,
                                              const char *towards, char *out,
                                              size_t room, struct gw_error *why);
 
+/* The same, with the number of a port that is free just now in place of "*". */
+GW_MUST_CHECK enum gw_err gw__address_bindable(const char *wanted,
+                                               char *endpoint, size_t room,
+                                               struct gw_error *why);
+
 /* The number from which one goes to `endpoint` ("tcp://host:port"); on that
  * host itself the one by which others reach it. GW_EUNREACH lists the
  * candidates. */

@@ -8,12 +8,13 @@ SUITES := base event event_chrome circulant algo_allreduce algo_gather_scatter a
 	$(patsubst tests/unit/test_%.c,%,$(filter-out %_added.c,$(wildcard tests/unit/test_plan_*.c))) \
 	$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_fold*.c)) \
 	tensor learn_nan ps_update
-LIB := $(wildcard lib/base/*.c lib/event/*.c lib/plan/*.c lib/plan/algo/*.c) \
-	$(wildcard lib/coll/fold/*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule.c \
-	$(wildcard lib/ps/update*.c) lib/ps/half.c lib/ps/filter.c lib/ps/mode.c \
-	$(addprefix lib/learn/,dataset.c gradient.c grow.c kernels.c libsvm.c libsvm_row.c model.c number.c \
-	optimiser.c tensor.c tensor_rows.c word2vec_any.c word2vec_train.c) \
-	$(wildcard lib/learn/product*.c)
+LIB := $(wildcard lib/base/*.c lib/event/*.c lib/plan/*.c lib/plan/algo/*.c lib/plan/algo/*/*.c) \
+	$(wildcard lib/coll/fold/*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule/schedule.c \
+	$(wildcard lib/ps/store/update*.c) lib/ps/store/half.c lib/ps/client/filter.c lib/ps/mode.c \
+	$(addprefix lib/learn/,data/dataset.c gradient.c data/grow.c kernels.c data/libsvm.c \
+	data/libsvm_row.c model.c data/number.c parallel/optimiser.c \
+	network/tensor.c network/tensor_rows.c words/word2vec_any.c words/word2vec_train.c) \
+	$(wildcard lib/learn/network/product*.c)
 UNIT := $(SUITES:%=tests/unit/test_%.c) tests/unit/main.c tests/unit/must.c
 OBJECTS := $(patsubst %.c,$(B)/%.o,$(LIB) $(wildcard $(UNIT)))
 

@@ -24,11 +24,12 @@
  * The parent is the ring's controller and the supervisor that admits the
  * members; both have nothing to do once the ring is there.
  */
-#include <control/controller.h>
-#include <control/driver.h>
+#include <cluster/controller/controller.h>
+#include <cluster/driver/driver.h>
+#include <cluster/member/member.h>
 #include <gradwire/gradwire.h>
-#include <ring/member.h>
 #include <ring/ring_parts.h>
+#include <wire/address.h>
 
 #include <ftw.h>
 #include <inttypes.h>
@@ -289,7 +290,7 @@ static struct gw__controller *start_controller(const char *directory)
     struct gw_error why;
     struct gw__id id = draw_id();
     endpoint_of(CONTROLLER, endpoint);
-    if (gw__ring_place("tcp://127.0.0.1:*", raft, &why))
+    if (gw__address_bindable("tcp://127.0.0.1:*", raft, sizeof raft, &why))
         fail("an address", why.text);
     const struct gw__controller_config config = {
         .count = 1,

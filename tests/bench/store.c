@@ -4,7 +4,7 @@
  * making rows and for updating them, and GB/s of what a long update reads and
  * writes. The best of some tries.
  */
-#include "ps/store.h"
+#include "ps/store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

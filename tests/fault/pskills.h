@@ -28,7 +28,7 @@
 #define PSKILLS_H
 
 #include <base/failpoint.h>
-#include <control/talk.h>
+#include <cluster/messages/talk.h>
 #include <gradwire/ps.h>
 
 #include <stdatomic.h>

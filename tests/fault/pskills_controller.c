@@ -4,7 +4,7 @@
  */
 #include "pskills.h"
 
-#include <control/controller.h>
+#include <cluster/controller/controller.h>
 
 #include <stdio.h>
 #include <sys/random.h>

@@ -6,8 +6,8 @@
  */
 #include "pskills.h"
 
-#include <control/driver.h>
-#include <ring/member.h>
+#include <cluster/driver/driver.h>
+#include <cluster/member/member.h>
 
 #include <pthread.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  *
  * The magic is set right when the input's first byte is odd.
  */
-#include <ps/bundle.h>
+#include <ps/messages/bundle.h>
 
 #include <stdlib.h>
 #include <string.h>

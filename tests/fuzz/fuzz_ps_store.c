@@ -6,7 +6,7 @@
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_ps_store.c
  */
-#include <ps/store_parts.h>
+#include <ps/store/store_parts.h>
 
 #include <stdlib.h>
 #include <string.h>

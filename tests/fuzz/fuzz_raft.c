@@ -6,7 +6,7 @@
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_raft.c
  */
-#include <control/raft_message.h>
+#include <cluster/raft/raft_message.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * the kind of a command whose fields are drawn from the next bytes, small so
  * that they meet; above, the next bytes are a command as they stand.
  */
-#include <control/registry.h>
+#include <cluster/registry/registry.h>
 
 #include <stdlib.h>
 #include <string.h>

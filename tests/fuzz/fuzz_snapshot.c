@@ -12,7 +12,7 @@
  */
 #include "mute.h"
 
-#include <ps/snapshot.h>
+#include <ps/slot/snapshot.h>
 
 #include <fcntl.h>
 #include <stdio.h>

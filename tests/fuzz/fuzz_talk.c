@@ -9,8 +9,8 @@
  * against every decoder, or a list of inputs to the service machine: kind, node
  * and length, then the bytes.
  */
-#include <control/client.h>
-#include <control/service.h>
+#include <cluster/controller/service.h>
+#include <cluster/member/client.h>
 
 #include <stdlib.h>
 #include <string.h>

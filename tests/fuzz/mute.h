@@ -6,7 +6,7 @@
 #ifndef GW__FUZZ_MUTE_H
 #define GW__FUZZ_MUTE_H
 
-#include <ps/server.h>
+#include <ps/server/server.h>
 
 static inline void mute_send(void *context, const struct gw__letter *letter)
 {

@@ -11,7 +11,7 @@
  *
  *   the log       one sequence of commands, which is what Raft promises, and
  *                 the registry that applies them: convict, report, decide,
- *                 admit (lib/control/registry_flush.c, registry_members.c)
+ *                 admit (lib/cluster/registry/registry_flush.c, registry_members.c)
  *   a member      hears of the log when it likes; freezes and reports, resumes,
  *                 adopts, begins, completes (lib/ring/book.c, book_decide.c)
  *   the data      a chunk's sum goes from rank to rank, the last one's is final

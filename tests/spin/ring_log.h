@@ -49,7 +49,7 @@ static unsigned part_takers(unsigned ring, int op)
     return set;
 }
 
-/* ---- decisions: lib/control/decide.c ---- */
+/* ---- decisions: lib/cluster/registry/decide.c ---- */
 
 /* A survivor that began the op in another ring than the origin holds other
  * chunks. */

@@ -9,9 +9,9 @@
 
 #include "logs.h"
 
-#include <control/client.h>
-#include <control/controller.h>
-#include <control/driver.h>
+#include <cluster/controller/controller.h>
+#include <cluster/driver/driver.h>
+#include <cluster/member/client.h>
 
 enum {
     COUNCIL_NODE = 60, /* and up: the controllers */

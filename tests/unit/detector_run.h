@@ -7,8 +7,8 @@
 #ifndef TESTS_DETECTOR_RUN_H
 #define TESTS_DETECTOR_RUN_H
 
-#include <control/detector.h>
-#include <control/registry.h>
+#include <cluster/detector/detector.h>
+#include <cluster/registry/registry.h>
 #include <sim/sim.h>
 
 #include <check.h>

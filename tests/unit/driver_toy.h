@@ -19,7 +19,7 @@
 #ifndef DRIVER_TOY_H
 #define DRIVER_TOY_H
 
-#include <control/driver.h>
+#include <cluster/driver/driver.h>
 
 #include <check.h>
 #include <pthread.h>

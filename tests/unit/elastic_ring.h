@@ -7,8 +7,8 @@
 #ifndef TESTS_ELASTIC_RING_H
 #define TESTS_ELASTIC_RING_H
 
+#include <cluster/registry/report.h>
 #include <coll/elastic.h>
-#include <control/report.h>
 #include <ring/recover.h>
 
 #include <check.h>

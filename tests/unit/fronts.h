@@ -9,7 +9,7 @@
 
 #include "mail.h"
 
-#include <control/service.h>
+#include <cluster/controller/service.h>
 
 enum { FRONT_NODE = 20, FRONTS = 2 };
 

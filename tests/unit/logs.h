@@ -8,7 +8,7 @@
 
 #include "key_file.h"
 
-#include <control/raft_log.h>
+#include <cluster/raft/raft_log.h>
 #include <wire/emulation/rules.h>
 
 #include <check.h>

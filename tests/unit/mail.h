@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests that drive a machine of lib/control by hand: its actions land here.
+ * For tests that drive a machine of lib/cluster by hand: its actions land here.
  */
 #ifndef TESTS_MAIL_H
 #define TESTS_MAIL_H
 
-#include <control/talk.h>
+#include <cluster/messages/talk.h>
 
 #include <check.h>
 

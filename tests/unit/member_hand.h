@@ -7,7 +7,7 @@
 #ifndef TESTS_MEMBER_HAND_H
 #define TESTS_MEMBER_HAND_H
 
-#include <ring/member.h>
+#include <cluster/member/member.h>
 
 #include <check.h>
 

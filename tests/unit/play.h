@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rehearsals of the clock (lib/ps/rehearse.h) for tests: one after the other,
+ * Rehearsals of the clock (lib/ps/clock/rehearse.h) for tests: one after the other,
  * with times as psnode sim takes them.
  */
 #ifndef TESTS_PLAY_H
 #define TESTS_PLAY_H
 
-#include "psnode/sim.h"
+#include "psnode/sim/sim.h"
 
 extern struct sim_times play_drawn;
 extern struct gw__rehearsed play_result; /* of the newest one */

@@ -8,7 +8,7 @@
 #ifndef TESTS_PS_CREW_H
 #define TESTS_PS_CREW_H
 
-#include <ps/clock.h>
+#include <ps/clock/clock.h>
 
 enum { CREW = 6, EPOCHS = 3, BATCHES = 5, PARTS = 4 };
 

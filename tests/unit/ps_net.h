@@ -2,7 +2,7 @@
  *
  * Some servers of the parameter server, workers of the simplest kind, and a
  * network between them that loses, doubles and reorders, all from one seed. The
- * routes are the real ones (control/route.h); who dies and when the news come
+ * routes are the real ones (cluster/route.h); who dies and when the news come
  * is the test's.
  *
  * A worker overwrites the values of a push when it is acknowledged, as real
@@ -11,9 +11,9 @@
 #ifndef PS_NET_H
 #define PS_NET_H
 
-#include <ps/server.h>
+#include <ps/server/server.h>
 
-#include <control/route.h>
+#include <cluster/routes/route.h>
 
 enum {
     NET_SERVERS = 6,

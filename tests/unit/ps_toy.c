@@ -4,7 +4,7 @@
  */
 #include "ps_toy.h"
 
-#include <ps/update.h>
+#include <ps/store/update.h>
 
 #include <check.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #ifndef TESTS_PS_TOY_H
 #define TESTS_PS_TOY_H
 
-#include <ps/worker.h>
+#include <ps/client/worker.h>
 
 enum {
     TOY_SERVERS = 3,

@@ -6,7 +6,7 @@
 #ifndef TESTS_REGISTRY_PAIR_H
 #define TESTS_REGISTRY_PAIR_H
 
-#include <control/registry.h>
+#include <cluster/registry/registry.h>
 
 #include <check.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "ring_crew.h"
 
 #include <ring/ring_parts.h>
+#include <wire/address.h>
 
 #include <ftw.h>
 #include <inttypes.h>
@@ -79,7 +80,9 @@ static void start_controller(struct crew *crew)
     const char *address = raft + strlen("tcp://");
     struct gw_error why = {0};
     struct gw__id id = draw_id();
-    ck_assert_int_eq(gw__ring_place("tcp://127.0.0.1:*", raft, &why), GW_OK);
+    ck_assert_int_eq(
+        gw__address_bindable("tcp://127.0.0.1:*", raft, sizeof raft, &why),
+        GW_OK);
     endpoint_of(crew, CREW_CONTROLLER, endpoint);
     const struct gw__controller_config config = {
         .count = 1,

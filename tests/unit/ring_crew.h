@@ -13,10 +13,10 @@
 #ifndef TESTS_RING_CREW_H
 #define TESTS_RING_CREW_H
 
-#include <control/controller.h>
-#include <control/driver.h>
+#include <cluster/controller/controller.h>
+#include <cluster/driver/driver.h>
+#include <cluster/member/member.h>
 #include <gradwire/ring.h>
-#include <ring/member.h>
 
 #include <check.h>
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #ifndef TESTS_RING_WORLD_H
 #define TESTS_RING_WORLD_H
 
-#include <control/decide.h>
+#include <cluster/registry/decide.h>
 #include <ring/ledger.h>
 #include <ring/recover.h>
 

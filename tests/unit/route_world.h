@@ -6,7 +6,7 @@
 #ifndef TESTS_ROUTE_WORLD_H
 #define TESTS_ROUTE_WORLD_H
 
-#include <control/route.h>
+#include <cluster/routes/route.h>
 
 #include <check.h>
 #include <string.h>

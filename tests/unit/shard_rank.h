@@ -10,7 +10,7 @@
 #define SHARD_RANK_H
 
 #include "edge.h"
-#include "learn/shards.h"
+#include "learn/parallel/shards.h"
 
 enum { SHARD_OPERATORS = 7 };
 

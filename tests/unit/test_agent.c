@@ -3,7 +3,7 @@
  * The cart, the pole and the agent: the first push by hand, gradients against
  * slopes, V-trace against its definition as a sum, and n-step returns.
  */
-#include <learn/agent.h>
+#include <learn/agents/agent.h>
 
 #include <check.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #include "mail.h"
 
-#include <control/client.h>
+#include <cluster/member/client.h>
 
 #include <string.h>
 

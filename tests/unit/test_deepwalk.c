@@ -4,9 +4,9 @@
  * as many, no window leaves a walk; and nodes that belong together come to have
  * vectors that do.
  */
-#include "learn/task.h"
-#include "learn/walks.h"
-#include "learn/word2vec.h"
+#include "learn/tasks/task.h"
+#include "learn/words/walks.h"
+#include "learn/words/word2vec.h"
 #include "task_run.h"
 
 #include <check.h>

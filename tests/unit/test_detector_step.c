@@ -2,7 +2,7 @@
  *
  * The detector step by step, by hand: what it does not believe.
  */
-#include <control/detector.h>
+#include <cluster/detector/detector.h>
 
 #include <check.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * The failure detector in the real world: four of them, each on a driver, over
  * ipc. It is the object code that test_detector.c runs in the simulator.
  */
-#include <control/detector.h>
-#include <control/driver.h>
+#include <cluster/detector/detector.h>
+#include <cluster/driver/driver.h>
 
 #include <check.h>
 #include <pthread.h>

@@ -7,7 +7,7 @@
  */
 #include "elastic_ring.h"
 
-#include <control/decide.h>
+#include <cluster/registry/decide.h>
 
 #include <stdatomic.h>
 #include <stdio.h>

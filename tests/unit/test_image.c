@@ -4,7 +4,7 @@
  * losses are those of one process, and a NaN that nothing swallows. Gradients
  * against differences are in test_part.c, bits in test_task_net.c.
  */
-#include "learn/image.h"
+#include "learn/network/image.h"
 
 #include "nets.h"
 #include "parallel_run.h"

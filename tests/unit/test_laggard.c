@@ -2,8 +2,8 @@
  *
  * Who is at the root of the waits, and who watches whom.
  */
-#include <control/laggard.h>
-#include <control/observers.h>
+#include <cluster/controller/laggard.h>
+#include <cluster/detector/observers.h>
 
 #include <check.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "nets.h"
 
 #include <check.h>
-#include <pipe/layout_parts.h>
+#include <pipe/layout/layout_parts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

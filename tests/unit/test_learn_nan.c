@@ -6,13 +6,13 @@
  * with a NaN has no right answer.
  */
 #include "learn/logistic.h"
-#include "learn/logistic_table.h"
-#include "learn/optimiser.h"
-#include "learn/product.h"
-#include "learn/tensor.h"
-#include "learn/word2vec.h"
-#include "ps/filter.h"
-#include "ps/update.h"
+#include "learn/network/product.h"
+#include "learn/network/tensor.h"
+#include "learn/parallel/optimiser.h"
+#include "learn/words/logistic_table.h"
+#include "learn/words/word2vec.h"
+#include "ps/client/filter.h"
+#include "ps/store/update.h"
 
 #include "coll/fold/fold.h"
 

@@ -3,7 +3,7 @@
  * What a trainer refuses, and what happens when a rank fails in the midst of a
  * step: every rank gets an error that says where, and none waits for ever.
  */
-#include "learn/product.h"
+#include "learn/network/product.h"
 #include "nets.h"
 #include "parallel_run.h"
 #include "ranks.h"

@@ -5,7 +5,7 @@
  * tapes and shards. Also whole backward passes against split ones, and weights
  * at first: the shares of a mesh are those of one rank.
  */
-#include "learn/part.h"
+#include "learn/network/part.h"
 
 #include "nets.h"
 #include "parallel_run.h"

@@ -3,7 +3,7 @@
  * Phi-accrual: the formula, its tail where no double can hold the chance, and
  * what does and does not teach it.
  */
-#include <control/phi.h>
+#include <cluster/detector/phi.h>
 
 #include <check.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * is under way, whatever comes and goes meanwhile; and the registry keeps its
  * promises on the way (route_world.h).
  */
-#include <control/placement.h>
+#include <cluster/routes/placement.h>
 
 #include "plugin_file.h"
 #include "route_world.h"

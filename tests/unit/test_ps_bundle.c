@@ -6,7 +6,7 @@
  */
 #include "ps_cluster.h"
 
-#include <ps/bundle.h>
+#include <ps/messages/bundle.h>
 
 #include <check.h>
 #include <stdio.h>

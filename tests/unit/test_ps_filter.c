@@ -3,7 +3,7 @@
  * Filters (ps/filter.h): what has travelled and what is kept always add up to
  * what was pushed, and what travels is the largest.
  */
-#include <ps/filter.h>
+#include <ps/client/filter.h>
 
 #include <check.h>
 #include <math.h>

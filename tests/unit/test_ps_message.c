@@ -3,7 +3,7 @@
  * The common check of the data path's messages (ps/message.h): what a worker
  * sends passes, each way in which it may be wrong is refused with a sentence.
  */
-#include <ps/message.h>
+#include <ps/messages/message.h>
 
 #include <check.h>
 #include <string.h>

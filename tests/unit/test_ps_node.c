@@ -7,7 +7,7 @@
 #include "ps_cluster.h"
 
 #include <check.h>
-#include <ps/node.h>
+#include <ps/node/node.h>
 #include <string.h>
 
 Suite *suite_ps_node(void);

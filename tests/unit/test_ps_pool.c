@@ -4,7 +4,7 @@
  * (ps/store_pool.h): every piece and job is done once, and rows have the bits
  * that one thread gives them.
  */
-#include <ps/store_pool.h>
+#include <ps/store/store_pool.h>
 
 #include <check.h>
 #include <stdio.h>

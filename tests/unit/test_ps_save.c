@@ -3,7 +3,7 @@
  * Stores as bytes: a copy is equal place by place, whatever is cut off or
  * altered is refused, and the digest is that of the content alone.
  */
-#include "ps/store_parts.h"
+#include "ps/store/store_parts.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Which pushes a slot has applied (ps/seen.h): against a plain set, with all
  * orders in which 64 pushes under way may arrive, and through bytes.
  */
-#include <ps/seen.h>
+#include <ps/slot/seen.h>
 
 #include <check.h>
 #include <stdlib.h>

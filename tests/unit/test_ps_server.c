@@ -5,7 +5,7 @@
  */
 #include "ps_net.h"
 
-#include <ps/slot_bytes.h>
+#include <ps/slot/slot_bytes.h>
 
 #include <check.h>
 #include <math.h>

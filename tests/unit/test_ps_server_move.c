@@ -5,7 +5,7 @@
  */
 #include "ps_net.h"
 
-#include <ps/server_parts.h>
+#include <ps/server/server_parts.h>
 
 #include <check.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * missing is refused with the file's name; a half-written one leaves the former
  * as it was.
  */
-#include <ps/snapshot.h>
+#include <ps/slot/snapshot.h>
 
 #include <check.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * sorted list, with keys of all kinds, over many resizes; places that stay;
  * and copies by bytes, which are equal place by place or refused.
  */
-#include "ps/store.h"
+#include "ps/store/store.h"
 
 #include <check.h>
 #include <inttypes.h>

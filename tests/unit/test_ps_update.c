@@ -5,7 +5,7 @@
  * the first, bit by bit. Then what a new row is, and what makes no sense.
  */
 #include "coll/fold/fold.h"
-#include "ps/update.h"
+#include "ps/store/update.h"
 
 #include <check.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  * are not finite, and f16, all of it. Each on every level that this CPU has.
  */
 #include "coll/fold/fold.h"
-#include "ps/update.h"
+#include "ps/store/update.h"
 #include "skip.h"
 
 #include <check.h>

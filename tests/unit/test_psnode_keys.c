@@ -4,7 +4,7 @@
  * as Zipf has it; and the judge of what is stored, who must find one float that
  * is wrong.
  */
-#include "psnode/bench.h"
+#include "psnode/bench/bench.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -13,9 +13,9 @@
  */
 #include "logs.h"
 
-#include <control/raft_dir.h>
-#include <control/raft_log_parts.h>
-#include <control/raft_segment.h>
+#include <cluster/raft/raft_dir.h>
+#include <cluster/raft/raft_log_parts.h>
+#include <cluster/raft/raft_segment.h>
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  */
 #include "logs.h"
 
-#include <control/registry.h>
+#include <cluster/registry/registry.h>
 
 #include <stdio.h>
 #include <string.h>

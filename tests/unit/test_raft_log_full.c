@@ -7,8 +7,8 @@
  */
 #include "logs.h"
 
-#include <control/raft_dir.h>
-#include <control/raft_log_parts.h>
+#include <cluster/raft/raft_dir.h>
+#include <cluster/raft/raft_log_parts.h>
 
 #include <errno.h>
 #include <fcntl.h>

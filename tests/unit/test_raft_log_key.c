@@ -6,7 +6,7 @@
 #include "logs.h"
 #include "notice.h"
 
-#include <control/raft_log_parts.h>
+#include <cluster/raft/raft_log_parts.h>
 
 #include <arpa/inet.h>
 #include <stdio.h>

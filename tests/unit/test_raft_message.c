@@ -3,7 +3,7 @@
  * Messages of the controllers' log as bytes: each comes back as it was, and
  * nothing else is believed.
  */
-#include <control/raft_message.h>
+#include <cluster/raft/raft_message.h>
 
 #include <check.h>
 #include <string.h>

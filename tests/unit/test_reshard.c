@@ -4,7 +4,7 @@
  * share that the table of gradwire/layout.h promises, and every rank sends what
  * the formula says, whether or not the sizes divide.
  */
-#include "learn/reshard.h"
+#include "learn/parallel/reshard.h"
 
 #include "ranks.h"
 

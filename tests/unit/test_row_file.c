@@ -10,7 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <gradwire/learn.h>
-#include <learn/row_stream.h>
+#include <learn/data/row_stream.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

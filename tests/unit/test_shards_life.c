@@ -6,7 +6,7 @@
  */
 #include "shard_rank.h"
 
-#include "learn/shards_parts.h"
+#include "learn/parallel/shards_parts.h"
 
 #include <check.h>
 #include <stdlib.h>

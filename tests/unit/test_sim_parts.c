@@ -4,7 +4,7 @@
  * in and taken out, a node's clock and its inverse agree to the nanosecond, and
  * a disk keeps the newest value of each key.
  */
-#include <sim/disk.h>
+#include <base/disk.h>
 #include <sim/node_clock.h>
 #include <sim/queue.h>
 

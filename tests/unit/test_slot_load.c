@@ -4,7 +4,7 @@
  * not move back and forth. The registry moves them for real (route_world.h),
  * under loads that are skewed, noisy and, half way, others.
  */
-#include <control/slot_load.h>
+#include <cluster/routes/slot_load.h>
 
 #include "route_world.h"
 

@@ -5,7 +5,7 @@
  */
 #include "registry_pair.h"
 
-#include <control/talk.h>
+#include <cluster/messages/talk.h>
 
 Suite *suite_talk(void);
 

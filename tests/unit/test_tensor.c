@@ -5,8 +5,8 @@
  * rows and embeddings with a share of the features; the softmax where naive
  * exponentials overflow.
  */
-#include "learn/product.h"
-#include "learn/tensor.h"
+#include "learn/network/product.h"
+#include "learn/network/tensor.h"
 #include "skip.h"
 
 #include <gradwire/parallel.h>

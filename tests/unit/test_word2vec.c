@@ -3,8 +3,8 @@
  * word2vec: pairs of words that do not depend on how a text is cut, steps that
  * are slopes, and words of one topic that find each other.
  */
-#include "learn/task.h"
-#include "learn/word2vec.h"
+#include "learn/tasks/task.h"
+#include "learn/words/word2vec.h"
 #include "skip.h"
 #include "task_run.h"
 

@@ -15,7 +15,7 @@
 #include "common/launch.h"
 #include "common/output.h"
 
-#include <learn/row_source.h>
+#include <learn/data/row_source.h>
 
 struct training {
     /* as asked for */

@@ -206,7 +206,7 @@ static void slow(struct chaos *c, struct chaos_action *a)
 }
 
 /* Slower than 0.8 a server's lease would last longer than the controllers wait
- * for it: control/service.h. */
+ * for it: cluster/service.h. */
 static void drift(struct chaos *c, struct chaos_action *a)
 {
     static const double rates[] = {0.85, 0.9, 1.1, 1.25};

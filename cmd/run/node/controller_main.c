@@ -10,7 +10,7 @@
 #include "common/key.h"
 
 #include <base/clock.h>
-#include <control/controller.h>
+#include <cluster/controller/controller.h>
 
 #include <poll.h>
 #include <signal.h>

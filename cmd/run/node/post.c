@@ -6,7 +6,7 @@
 
 #include "common/serving.h"
 
-#include <control/describe.h>
+#include <cluster/driver/describe.h>
 
 #include <errno.h>
 #include <signal.h>

@@ -19,8 +19,8 @@
 
 #include "run/supervisor/supervisor.h"
 
-#include <control/command.h>
-#include <control/controller.h>
+#include <cluster/controller/controller.h>
+#include <cluster/registry/command.h>
 #include <gradwire/train.h>
 
 #include <sys/types.h>
@@ -42,7 +42,7 @@ enum post_kind {
     POST_NOTE,
     POST_EVENTS,
     POST_LAST,
-    POST_KNOWN, /* what it knows, as text (control/describe.h) */
+    POST_KNOWN, /* what it knows, as text (cluster/describe.h) */
     POST_KINDS
 };
 

@@ -4,7 +4,7 @@
  */
 #include "ps.h"
 
-#include <learn/task.h>
+#include <learn/tasks/task.h>
 
 #include <stdlib.h>
 

@@ -26,7 +26,7 @@
 
 #include "post.h"
 
-#include <learn/row_source.h>
+#include <learn/data/row_source.h>
 
 enum { WORK_CHECK_STEPS = 64 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The policy of placement that a run was given: "count" (the default: equally
- * many slots), "load" (control/slot_load.h), or a plug-in (gradwire-plugin(7))
+ * many slots), "load" (cluster/slot_load.h), or a plug-in (gradwire-plugin(7))
  * with what each slot weighs.
  */
 #ifndef RUN_POLICY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The supervisor and its controllers. It runs one itself, or starts three or
- * five; in any case it observes: a member machine (lib/ring/member.h) that is
+ * five; in any case it observes: a member machine (lib/cluster/member/member.h) that is
  * in no ring, hears the news, and makes two sorts of proposals: that the first
  * members be admitted, and that a node whose process has ended is convicted.
  * The latter is the shortest way from a death to a new view: the kernel tells
@@ -18,9 +18,9 @@
 
 #include "common/ports.h"
 
-#include <control/controller.h>
-#include <control/driver.h>
-#include <ring/member.h>
+#include <cluster/controller/controller.h>
+#include <cluster/driver/driver.h>
+#include <cluster/member/member.h>
 
 #include <errno.h>
 #include <pthread.h>

@@ -9,7 +9,7 @@
  */
 #include "supervisor_parts.h"
 
-#include <control/describe.h>
+#include <cluster/driver/describe.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "run/node/settings.h"
 #include "run/until.h"
 
-#include <learn/task.h>
+#include <learn/tasks/task.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

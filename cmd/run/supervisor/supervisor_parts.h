@@ -41,8 +41,8 @@
 #include "supervisor_recovery.h"
 #include "supervisor_tell.h"
 
-#include <control/slot_load.h>
-#include <control/talk.h>
+#include <cluster/messages/talk.h>
+#include <cluster/routes/slot_load.h>
 
 #include <limits.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  */
 #include "supervisor_parts.h"
 
-#include <control/placement.h>
+#include <cluster/routes/placement.h>
 
 #include <stdio.h>
 #include <string.h>

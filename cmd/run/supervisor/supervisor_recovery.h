@@ -9,7 +9,7 @@
 
 #include "run/node/post.h"
 
-#include <control/talk.h>
+#include <cluster/messages/talk.h>
 
 #include <gradwire/event.h>
 #include <jansson.h>

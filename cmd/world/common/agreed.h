@@ -8,7 +8,7 @@
  * majority. One that restarts gets the log again from the beginning, or a
  * snapshot and the rest.
  *
- * A controller is the library's service machine (control/service.h) in a
+ * A controller is the library's service machine (cluster/service.h) in a
  * wrapper that throws away what the oracle sent to an earlier life.
  */
 #ifndef WORLD_AGREED_H
@@ -16,7 +16,7 @@
 
 #include "chance.h"
 
-#include <control/service.h>
+#include <cluster/controller/service.h>
 #include <gradwire/event.h>
 
 enum { AGREED_ENTRIES = 4096 };

@@ -9,7 +9,7 @@
 
 #include "agreed.h"
 
-#include <ring/member.h>
+#include <cluster/member/member.h>
 
 struct inner {
     void *state;                   /* of gw__member_machine; zero at first */

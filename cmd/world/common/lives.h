@@ -7,7 +7,7 @@
 #ifndef WORLD_LIVES_H
 #define WORLD_LIVES_H
 
-#include <control/registry.h>
+#include <cluster/registry/registry.h>
 #include <sim/sim.h>
 
 /* Of a seed; zero at first. */

@@ -13,7 +13,7 @@
 #include "rafts_memory.h"
 #include "rafts_parts.h"
 
-#include <control/raft_message.h>
+#include <cluster/raft/raft_message.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static int append_proposal(struct raft_node *n, const struct proposal *p)
     return raft_apply(&n->raft, request, &buf, 1, applied_here);
 }
 
-/* As in lib/control/raft_log.c: only a leader's are appended; what cannot be is
+/* As in lib/cluster/raft/raft_log.c: only a leader's are appended; what cannot be is
  * lost, and proposed again. */
 static bool take_proposal(struct raft_node *n)
 {

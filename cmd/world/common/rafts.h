@@ -12,7 +12,7 @@
 #ifndef WORLD_RAFTS_H
 #define WORLD_RAFTS_H
 
-#include <control/service.h>
+#include <cluster/controller/service.h>
 
 struct agreed;
 struct rafts;

@@ -7,7 +7,7 @@
 #include "rafts_memory.h"
 #include "rafts_parts.h"
 
-#include <control/raft_message.h>
+#include <cluster/raft/raft_message.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static int set_term(struct raft_io *io, raft_term term)
     return 0;
 }
 
-/* As lib/control/controller_events.c has it of real controllers. */
+/* As lib/cluster/controller/controller_events.c has it of real controllers. */
 void rafts_report(const struct raft_node *n, enum gw_event_kind kind,
                   unsigned peer, uint64_t value)
 {

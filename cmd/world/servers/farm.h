@@ -4,7 +4,7 @@
  * replicated slots, and the controllers that place them. Every node is the
  * library's own object code: the data path (ps/server.h, ps/worker.h), the
  * member machine that registers, says HELLO and is given leases
- * (ring/member.h), the controllers' service (control/service.h). Only the
+ * (cluster/member.h), the controllers' service (cluster/service.h). Only the
  * controllers' log is an oracle (world/common/agreed.h).
  *
  *   farm.c     one network a seed, and how it has to end
@@ -31,10 +31,10 @@
 #include "world/common/inner.h"
 #include "world/common/lives.h"
 
-#include <control/slot_load.h>
+#include <cluster/routes/slot_load.h>
 #include <gradwire/event.h>
-#include <ps/server.h>
-#include <ps/worker.h>
+#include <ps/client/worker.h>
+#include <ps/server/server.h>
 #include <sim/campaign.h>
 
 #include <string.h>
@@ -55,7 +55,7 @@ struct farm_asked {
     unsigned workers, servers, replicas, controllers;
     bool ack_primary;
     bool hot_keys; /* slots are asked for by Zipf's law */
-    bool by_load;  /* and move by it (control/slot_load.h) */
+    bool by_load;  /* and move by it (cluster/slot_load.h) */
     bool silent;   /* nobody sees a process end: only its silence tells */
     bool no_dedupe, no_lease, no_fencing; /* rules that are left out */
     bool unordered; /* calm: a message that is late is overtaken */

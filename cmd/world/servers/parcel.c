@@ -4,7 +4,7 @@
  */
 #include "parcel.h"
 
-#include <ps/replicate.h>
+#include <ps/slot/replicate.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #ifndef WORLD_SERVERS_PARCEL_H
 #define WORLD_SERVERS_PARCEL_H
 
-#include <control/driver.h>
-#include <control/talk.h>
-#include <ps/message.h>
+#include <cluster/driver/driver.h>
+#include <cluster/messages/talk.h>
+#include <ps/messages/message.h>
 
 /* One end of it. */
 struct mailbox {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A server in the simulation: the machine of ps/server.h, with what
- * lib/ps/process.c gives it in the real world.
+ * lib/ps/server/process.c gives it in the real world.
  */
 #include "farm.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside of gw_reducer (gradwire/reducer.h), for its two files and for
- * lib/learn/shards_reduce.c, where the reduction of a bucket is more than an
+ * lib/learn/parallel/shards_reduce.c, where the reduction of a bucket is more than an
  * all-reduce. A hook then replaces it; which tensors are a bucket, and when
  * each bucket starts, is decided here for all (DDP calls this a communication
  * hook).

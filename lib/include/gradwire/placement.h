@@ -8,7 +8,7 @@
  * It advises. What it has said becomes an entry of the controllers' log, so
  * that all controllers act on the same words, whether they could ask it or not;
  * and it is asked again when the servers are others. Safety is the registry's
- * (lib/control/route.h): a slot that lacks a replica gets one at once, whoever
+ * (lib/cluster/routes/route.h): a slot that lacks a replica gets one at once, whoever
  * is advised, and a replica goes only after another one has all that it has.
  */
 #ifndef GRADWIRE_PLACEMENT_H

@@ -4,7 +4,7 @@
  * machine (ps/server.h, ps/worker.h), on a network that loses, doubles, delays
  * and reorders; they crash, are cut off and put to sleep. One node, the warden,
  * stands for the controllers: it places the slots by the library's own rules
- * (control/route.h), convicts, and hands out leases; the controllers themselves
+ * (cluster/route.h), convicts, and hands out leases; the controllers themselves
  * are the other simulation's matter.
  *
  *   warden.c   who is a member, where the slots are, who may serve
@@ -22,8 +22,8 @@
 #ifndef TESTS_SIM_PS_WORLD_H
 #define TESTS_SIM_PS_WORLD_H
 
-#include <ps/server.h>
-#include <ps/worker.h>
+#include <ps/client/worker.h>
+#include <ps/server/server.h>
 #include <sim/campaign.h>
 #include <world/common/chance.h>
 #include <world/servers/parcel.h>

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode actors: the options, and actors in virtual time; see actors.h.
+ */
+#include "actors.h"
+#include "common/command.h"
+#include "psnode/psnode.h"
+#include "run/node/settings.h"
+
+#include <gradwire/plugin.h>
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of actors of their own: without any tricks, so that lag shows. */
+#define SETTINGS "updater=sgd rate=1"
+
+static struct options {
+    unsigned actors, queue, batch, max_lag, updates, every;
+    uint64_t step_ns, update_ns;
+    double jitter;
+    bool plain, processes;
+    const char *settings, *targets, *wire, *fail;
+} options = {
+    .actors = 8,
+    .queue = 8,
+    .batch = 1,
+    .max_lag = UINT_MAX,
+    .updates = 2000,
+    .every = 200,
+    .step_ns = 100000,
+    .update_ns = 1000000,
+    .jitter = 0.5,
+};
+
+static const struct option_spec specs[] = {
+    {"actors", 'n', OPTION_UNSIGNED, &options.actors, "N", "that play", NULL},
+    {"queue", 'q', OPTION_UNSIGNED, &options.queue, "Q",
+     "trajectories that wait for the learner, at most", NULL},
+    {"batch", 'b', OPTION_UNSIGNED, &options.batch, "B",
+     "trajectories of an update", NULL},
+    {"updates", 'u', OPTION_UNSIGNED, &options.updates, "U",
+     "until the learner has made so many", NULL},
+    {"every", 'e', OPTION_UNSIGNED, &options.every, "E",
+     "updates of a row of the table", NULL},
+    {"max-lag", 0, OPTION_UNSIGNED, &options.max_lag, "L",
+     "throw away what is older (default: learn from all)", NULL},
+    {"no-correction", 0, OPTION_FLAG, &options.plain, NULL,
+     "what goes wrong: learn as if there were no lag", NULL},
+    {"targets", 0, OPTION_TEXT, &options.targets, "FILE.so",
+     "a plug-in that judges trajectories, in place of V-trace", NULL},
+    {"step", 0, OPTION_DURATION, &options.step_ns, "TIME",
+     "an actor's step takes so long", NULL},
+    {"update", 0, OPTION_DURATION, &options.update_ns, "TIME",
+     "an update takes the learner so long", NULL},
+    {"jitter", 0, OPTION_REAL, &options.jitter, "J",
+     "share of an actor's time that is exponential", NULL},
+    {"processes", 0, OPTION_FLAG, &options.processes, NULL,
+     "each actor is a process, and times are by the clock", NULL},
+    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
+     "--processes: shm (default), ipc or tcp", "shm|ipc|tcp"},
+    {"fail", 0, OPTION_TEXT, &options.fail, "ACTOR@UPDATE:HOW[,...]",
+     "--processes: the actor is killed after so many updates, or stopped "
+     "(kill, stop)",
+     NULL},
+    {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
+     "numbers of the model (default: " SETTINGS ")", NULL},
+    {0},
+};
+
+static enum gw_err configure_processes(struct actors_job *job,
+                                       struct gw_error *why)
+{
+    const struct options *o = &options;
+    if (!o->processes && (o->wire || o->fail))
+        return gw_fail(
+            why, GW_EINVAL,
+            "--wire and --fail need --processes: virtual actors send "
+            "nothing and do not fail");
+    if (!o->processes)
+        return GW_OK;
+    if (o->actors > ACTORS_PROCESSES_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "--actors %u: at most %d of them can be processes",
+                       o->actors, ACTORS_PROCESSES_MAX);
+    job->wire = o->wire ? o->wire : "shm";
+    return o->fail
+               ? faults_parse(o->fail, &(struct fault_words){"actor", "update"},
+                              o->actors, o->updates, &job->faults, why)
+               : GW_OK;
+}
+
+static enum gw_err configure(struct actors_job *job, struct gw_error *why)
+{
+    const struct options *o = &options;
+    struct settings settings;
+    char text[512];
+    snprintf(text, sizeof text, "%s %.400s", SETTINGS,
+             o->settings ? o->settings : "");
+    if (o->updates == 0 || o->every == 0)
+        return gw_fail(why, GW_EINVAL, "--updates and --every are at least 1");
+    enum gw_err code = settings_parse("cartpole", text, &settings, why);
+    job->config = (struct gw_actors_config){
+        .task = settings.task,
+        .actors = o->actors,
+        .queue = o->queue,
+        .batch = o->batch,
+        .step_ns = o->step_ns,
+        .jitter = o->jitter,
+        .update_ns = o->update_ns,
+        .max_lag = o->max_lag == UINT_MAX ? GW_LAG_ANY : o->max_lag,
+        .plain = o->plain,
+    };
+    job->config.task.seed = common.seed;
+    return code ? code : configure_processes(job, why);
+}
+
+unsigned actors_next(const struct actors_job *job,
+                     const struct actors_totals *totals)
+{
+    uint64_t left = job->updates - totals->updates;
+    return left < job->every ? (unsigned)left : job->every;
+}
+
+/* In virtual time; output NULL: silently. */
+static enum gw_err play(const struct actors_job *job, struct output *output,
+                        struct actors_totals *totals, struct gw_error *why)
+{
+    struct gw_actors *actors = NULL;
+    enum gw_err code = gw_actors_new(&job->config, &actors, why);
+    unsigned updates;
+    while (!code && (updates = actors_next(job, totals)) > 0) {
+        struct gw_actors_report report;
+        if (interrupted) {
+            code = gw_fail(why, GW_EINTR, "interrupted");
+            break;
+        }
+        code = gw_actors_run(actors, updates, &report, why);
+        actors_row(output, &report, totals);
+        progress("update %llu of %u", (unsigned long long)totals->updates,
+                 job->updates);
+    }
+    progress("%s", "");
+    if (actors)
+        totals->digest = gw_actors_digest(actors);
+    gw_actors_destroy(&actors);
+    return code;
+}
+
+static enum gw_err play_aloud(const struct actors_job *job,
+                              struct gw_error *why)
+{
+    struct actors_totals totals = {.newest = (double)NAN};
+    struct output *output;
+    enum gw_err code = actors_begin(job, &output, why);
+    if (code)
+        return code;
+    code = play(job, output, &totals, why);
+    actors_put_totals(output, job, &totals);
+    output_end(&output, code && code != GW_EINTR ? why : NULL,
+               code == GW_EINTR);
+    return code;
+}
+
+static enum gw_err actors(struct gw_plugin *plugin, struct gw_error *why)
+{
+    struct actors_job job = {.updates = options.updates,
+                             .every = options.every};
+    struct actors_totals virtual = {.newest = (double)NAN};
+    enum gw_err code = configure(&job, why);
+    job.config.targets = plugin ? plugin->targets : NULL;
+    job.correction = options.plain ? "none" : plugin ? plugin->name : "vtrace";
+    if (code)
+        return code;
+    if (!options.processes)
+        return play_aloud(&job, why);
+    code = play(&job, NULL, &virtual, why);
+    return code ? code : actors_processes(&job, &virtual, why);
+}
+
+static int run(int operand_count, char **operands)
+{
+    struct gw_error why;
+    struct gw_plugin *plugin = NULL;
+    enum gw_err code = GW_OK;
+    (void)operand_count;
+    if (strcmp(operands[0], "cartpole") != 0)
+        return complain_with(GW_EINVAL,
+                             "actors play cartpole; \"%.40s\" is no play",
+                             operands[0]);
+    if (options.targets)
+        code =
+            gw_plugin_open(options.targets, GW_PLUGIN_TARGETS, &plugin, &why);
+    if (!code)
+        code = actors(plugin, &why);
+    if (plugin)
+        gw_plugin_close(&plugin);
+    return code ? complain(&why) : 0;
+}
+
+const struct command command_actors = {
+    .name = "actors",
+    .operands = "cartpole",
+    .help = "actors and a learner apart, in virtual time or as processes: "
+            "policy lag",
+    .examples = "psnode actors cartpole --actors 16 --queue 4\n"
+                "psnode actors cartpole --queue 56 --no-correction\n"
+                "psnode actors cartpole --processes --fail 3@500:kill\n",
+    .options = specs,
+    .operands_min = 1,
+    .operands_max = 1,
+    .computes = true,
+    .run = run,
+};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One worker of a benchmark. It repeats requests, at most `depth` of them under
+ * way; a request's time is from its beginning until it has been waited for. At
+ * the end all workers meet, and each pulls the lists and counts what is wrong.
+ */
+#include "bench.h"
+#include "psnode/psnode.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 64, CONNECT_MS = 30000 };
+
+/* The barriers, in the order in which they are met. */
+enum { MEET_STORED = 1, MEET_WARM, MEET_DONE };
+
+struct worker {
+    const struct bench *bench;
+    struct bench_shared *shared;
+    struct bench_report *report;
+    struct bench_keys keys;
+    struct gw_ps *ps;
+    unsigned table;
+    float *values[BENCH_LISTS_MAX];
+    float *out[DEPTH_MAX]; /* what a request pulls */
+    struct {
+        struct gw_ps_handle handle;
+        uint64_t began_ns;
+    } flights[DEPTH_MAX];
+    uint64_t requests;
+    unsigned stride, skipped; /* of samples */
+};
+
+/* ---- beginning ---- */
+
+static enum gw_err connect(struct worker *w, unsigned number,
+                           struct gw_error *why)
+{
+    char endpoint[64];
+    struct gw_ps_config config = w->bench->settings.worker;
+    const struct gw_ps_table_config table = {
+        .name = "bench", .width = w->bench->floats, .updater = GW_PS_ADD};
+    bench_endpoint(w->shared, number, endpoint);
+    config.node = number;
+    config.endpoint = endpoint;
+    config.token = w->shared->token;
+    config.controller_count = 1;
+    config.controllers[0] = CONTROLLER_NODES;
+    config.controller_endpoints[0] = w->shared->controller;
+    config.wire = w->bench->wire;
+    config.connect_ms = CONNECT_MS;
+    config.seed = w->bench->seed;
+    enum gw_err code = gw_ps_connect(&config, &w->ps, why);
+    return code ? code : gw_ps_table(w->ps, &table, &w->table, why);
+}
+
+static enum gw_err allocate(struct worker *w, struct gw_error *why)
+{
+    size_t bytes = w->keys.count * w->keys.floats * sizeof(float);
+    for (unsigned l = 0; l < w->keys.list_count; l++) {
+        w->values[l] = gw_alloc(bytes, why);
+        if (!w->values[l])
+            return GW_ENOMEM;
+        bench_values(&w->keys, l, w->values[l]);
+    }
+    for (unsigned d = 0; d < w->bench->depth; d++) {
+        w->out[d] = gw_alloc(bytes, why);
+        if (!w->out[d])
+            return GW_ENOMEM;
+    }
+    return GW_OK;
+}
+
+/* ---- requests ---- */
+
+static void note_time(struct worker *w, uint64_t ns)
+{
+    struct bench_report *report = w->report;
+    if (++w->skipped < w->stride)
+        return;
+    w->skipped = 0;
+    if (report->sample_count == BENCH_SAMPLES_MAX) { /* every other one stays */
+        report->sample_count /= 2;
+        for (unsigned i = 0; i < report->sample_count; i++)
+            report->samples_us[i] = report->samples_us[2 * i + 1];
+        w->stride *= 2;
+    }
+    report->samples_us[report->sample_count++] = (double)ns * 1e-3;
+}
+
+static enum gw_err finish(struct worker *w, unsigned flight,
+                          struct gw_error *why)
+{
+    if (w->flights[flight].handle.id == 0)
+        return GW_OK;
+    enum gw_err code = gw_ps_wait(w->ps, &w->flights[flight].handle, why);
+    note_time(w, gw_now_ns() - w->flights[flight].began_ns);
+    return code;
+}
+
+static enum gw_err request(struct worker *w, enum bench_op op,
+                           struct gw_error *why)
+{
+    assert(w->bench->depth > 0 && w->keys.list_count > 0);
+    unsigned flight = (unsigned)(w->requests % w->bench->depth);
+    unsigned list = (unsigned)(w->requests % w->keys.list_count);
+    struct gw_ps_handle *handle = &w->flights[flight].handle;
+    const uint64_t *keys = w->keys.lists[list];
+    enum gw_err code = finish(w, flight, why);
+    if (code)
+        return code;
+    w->flights[flight].began_ns = gw_now_ns();
+    w->requests++;
+    if (op == BENCH_PULL)
+        code = gw_ps_pull(w->ps, w->table, keys, w->keys.count, w->out[flight],
+                          handle, why);
+    else if (op == BENCH_PUSH)
+        code = gw_ps_push(w->ps, w->table, keys, w->keys.count, w->values[list],
+                          handle, why);
+    else
+        code = gw_ps_push_pull(w->ps, w->table, keys, w->keys.count,
+                               w->values[list], w->out[flight], handle, why);
+    if (!code && op != BENCH_PULL)
+        atomic_fetch_add(&w->report->pushed[list], 1);
+    if (!code && w->bench->depth == 1)
+        code = finish(w, flight, why);
+    return code;
+}
+
+static enum gw_err finish_all(struct worker *w, struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    for (unsigned d = 0; d < w->bench->depth && !code; d++)
+        code = finish(w, d, why);
+    return code;
+}
+
+/* ---- the measurement ---- */
+
+/* Every row is there before time is taken, also when it is pulls that are
+ * timed. */
+static enum gw_err warm_up(struct worker *w, struct gw_error *why)
+{
+    unsigned rounds = w->bench->warmup;
+    enum gw_err code = GW_OK;
+    if (rounds < w->keys.list_count)
+        rounds = w->keys.list_count;
+    for (unsigned r = 0; r < w->keys.list_count && !code; r++)
+        code = request(w, BENCH_PUSH, why);
+    if (!code)
+        code = finish_all(w, why);
+    if (!code) /* what is pulled is the same from here on */
+        code = gw_ps_barrier(w->ps, MEET_STORED, w->bench->workers, why);
+    for (unsigned r = 0; r < rounds && !code; r++)
+        code = request(w, w->bench->op, why);
+    return code ? code : finish_all(w, why);
+}
+
+static void note_messages(struct worker *w, const struct gw_ps_counts *before)
+{
+    struct gw_ps_counts now;
+    gw_ps_get_counts(w->ps, &now);
+    w->report->messages_sent = now.messages_sent - before->messages_sent;
+    w->report->messages_saved = now.messages_saved - before->messages_saved;
+    w->report->bytes_gathered = now.bytes_gathered - before->bytes_gathered;
+    w->report->retries = now.retries - before->retries;
+    w->report->bytes_in_place = now.bytes_in_place - before->bytes_in_place;
+}
+
+static enum gw_err measure(struct worker *w, struct gw_error *why)
+{
+    const struct bench *bench = w->bench;
+    struct gw_ps_counts counts;
+    enum gw_err code = GW_OK;
+    gw_ps_get_counts(w->ps, &counts);
+    uint64_t began_ns = gw_now_ns(), now_ns = began_ns, before = w->requests;
+    uint64_t most = bench_rounds_max(bench);
+    w->report->sample_count = 0;
+    w->stride = 1;
+    while (!code && !interrupted && w->requests < most) {
+        uint64_t made = w->requests - before;
+        if (bench->rounds ? made >= bench->rounds
+                          : made && now_ns - began_ns >= bench->seconds_ns)
+            break;
+        code = request(w, bench->op, why);
+        now_ns = gw_now_ns();
+    }
+    if (!code)
+        code = finish_all(w, why);
+    w->report->ns = gw_now_ns() - began_ns;
+    note_messages(w, &counts);
+    w->report->requests = w->requests - before;
+    return code;
+}
+
+/* What is stored now, after all workers have come here. */
+static enum gw_err judge(struct worker *w, struct gw_error *why)
+{
+    uint64_t pushed[BENCH_LISTS_MAX] = {0};
+    enum gw_err code = GW_OK;
+    for (unsigned k = 0; k < w->bench->workers; k++)
+        for (unsigned l = 0; l < w->keys.list_count; l++)
+            pushed[l] += atomic_load(&w->shared->workers[k].pushed[l]);
+    for (unsigned l = 0; l < w->keys.list_count && !code; l++) {
+        code = gw_ps_pull(w->ps, w->table, w->keys.lists[l], w->keys.count,
+                          w->out[0], NULL, why);
+        if (!code)
+            code = bench_judge(&w->keys, l, w->out[0], pushed,
+                               &w->report->wrong, why);
+    }
+    return code;
+}
+
+static enum gw_err work(struct worker *w, unsigned number, struct gw_error *why)
+{
+    enum gw_err code = bench_keys_init(&w->keys, w->bench, why);
+    if (!code)
+        code = allocate(w, why);
+    if (!code)
+        code = connect(w, number, why);
+    w->stride = 1;
+    if (!code)
+        code = warm_up(w, why);
+    if (!code)
+        code = gw_ps_barrier(w->ps, MEET_WARM, w->bench->workers, why);
+    if (!code)
+        code = measure(w, why);
+    if (code)
+        return code;
+    gw_ps_get_counts(w->ps, &w->report->counts);
+    code = gw_ps_barrier(w->ps, MEET_DONE, w->bench->workers, why);
+    return code ? code : judge(w, why);
+}
+
+void bench_worker(const struct bench *bench, struct bench_shared *shared,
+                  unsigned number)
+{
+    static struct worker worker;
+    struct bench_report *report = &shared->workers[number];
+    struct gw_error why;
+    worker.bench = bench;
+    worker.shared = shared;
+    worker.report = report;
+    if (work(&worker, number, &why))
+        report->error = why;
+    gw_ps_close(&worker.ps);
+    for (unsigned l = 0; l < BENCH_LISTS_MAX; l++)
+        gw_free(worker.values[l]);
+    for (unsigned d = 0; d < DEPTH_MAX; d++)
+        gw_free(worker.out[d]);
+    bench_keys_fini(&worker.keys);
+}

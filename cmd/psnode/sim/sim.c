@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * psnode sim: what stragglers cost in each mode, in virtual time. The clock is
+ * the one that servers run (lib/ps/clock/rehearse.h), the times are drawn, and with a
+ * model gradients are computed, each from the parameters that its worker would
+ * have pulled. Several modes are rehearsed with the same draws, one after the
+ * other.
+ */
+#include "sim.h"
+
+#include "common/command.h"
+#include "common/text/items.h"
+#include "psnode/psnode.h"
+
+#include <gradwire/plugin.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MODES_MAX = 16, POINTS = 100 };
+
+static unsigned workers = 4, parts, rounds = 1000, batch = WORK_UNSAID;
+static const char *modes = "bsp", *compute = "exp:1s", *slow, *late = "finish",
+                  *straggler, *set_text, *test, *by_name = "mode";
+static uint64_t pull_ns, push_ns;
+static double target = (double)NAN;
+
+static const struct option_spec options[] = {
+    {"workers", 'n', OPTION_UNSIGNED, &workers, "W", "that are not there",
+     NULL},
+    {"mode", 'm', OPTION_TEXT, &modes, "MODE,...",
+     "bsp, ssp:S, asp, kofn:K; a row each", "bsp|ssp:2|asp|kofn:3"},
+    {"parts", 'p', OPTION_UNSIGNED, &parts, "P",
+     "of a batch (default: as many as workers)", NULL},
+    {"rounds", 0, OPTION_UNSIGNED, &rounds, "R", "batches", NULL},
+    {"compute", 0, OPTION_TEXT, &compute, "LAW",
+     "of compute times: fixed:1s, uniform:1s,2s, exp:1s, normal:1s,100ms, "
+     "pareto:500ms,2.5",
+     NULL},
+    {"slow", 0, OPTION_TEXT, &slow, "WORKER:TIMES,...",
+     "so many times as slow: 0:3, 0-3:2, 1:8@100s-300s", NULL},
+    {"pull", 0, OPTION_DURATION, &pull_ns, "TIME", "that a pull takes", NULL},
+    {"push", 0, OPTION_DURATION, &push_ns, "TIME", "that a push takes", NULL},
+    {"late", 0, OPTION_CHOICE, &late, "WHAT",
+     "a worker does whose round has closed: finish its unit, or give-up",
+     "finish|give-up"},
+    {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
+     "a plug-in that chooses K or S after each round", NULL},
+    {"by", 0, OPTION_CHOICE, &by_name, "WHAT",
+     "rows: a mode; of each a worker, a staleness, a look at the loss",
+     "mode|worker|staleness|time"},
+    {"test", 't', OPTION_TEXT, &test, "FILE", "a model: rows to judge it by",
+     NULL},
+    {"batch", 'b', OPTION_UNSIGNED, &batch, "ROWS",
+     "a model: samples of a batch, in all parts", NULL},
+    {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",
+     "a model: its numbers, as of train", NULL},
+    {"target", 0, OPTION_REAL, &target, "LOSS",
+     "a model: tell when it was there", NULL},
+    {0},
+};
+
+struct named_mode {
+    char name[48];
+    struct gw_ps_mode mode;
+};
+
+struct simulation {
+    enum sim_by by;
+    struct named_mode modes[MODES_MAX];
+    unsigned mode_count;
+    struct gw__rehearsal how;
+    struct sim_times times;
+    struct gw_task *task; /* NULL: no model */
+    struct sim_learn *learn;
+    struct gw_plugin *plugin;
+    struct output *output;
+    struct gw__rehearsed result;
+};
+
+/* ---- what the rehearsal calls ---- */
+
+static uint64_t on_compute(void *context, unsigned worker, uint64_t now_ns)
+{
+    struct simulation *s = context;
+    return sim_times_draw(&s->times, worker, now_ns);
+}
+
+static enum gw_err on_granted(void *context, unsigned worker,
+                              const struct gw_ps_work *work,
+                              struct gw_error *why)
+{
+    struct simulation *s = context;
+    if (interrupted)
+        return gw_fail(why, GW_EINTR, "interrupted");
+    return s->learn ? sim_learn_granted(s->learn, worker, work, why) : GW_OK;
+}
+
+static enum gw_err on_closed(void *context, const struct gw__closing *closing,
+                             uint64_t now_ns, struct gw_error *why)
+{
+    struct simulation *s = context;
+    return s->learn ? sim_learn_closed(s->learn, closing, now_ns, why) : GW_OK;
+}
+
+/* ---- one mode ---- */
+
+static void put(struct simulation *s, const char *mode)
+{
+    struct sim_outcome outcome = {.mode = mode,
+                                  .rehearsed = &s->result,
+                                  .workers = s->how.workers,
+                                  .rounds = s->how.rounds,
+                                  .target = target};
+    if (s->learn)
+        outcome.points = sim_learn_points(s->learn, &outcome.point_count);
+    sim_rows_put(s->output, s->by, &outcome);
+}
+
+static enum gw_err run_mode(struct simulation *s,
+                            const struct named_mode *named,
+                            struct gw_error *why)
+{
+    const char *mode = named->name;
+    enum gw_err code = GW_OK;
+    s->how.mode = named->mode;
+    if (s->task)
+        code = sim_learn_new(s->task, s->how.parts, s->how.rounds, POINTS,
+                             &s->learn, why);
+    if (code)
+        return code;
+    progress("%s: %u workers, %u rounds", mode, s->how.workers, rounds);
+    sim_times_begin(&s->times, common.seed);
+    code = gw__rehearse(&s->how, &s->result, why);
+    progress("%s", "");
+    if (!code)
+        put(s, mode);
+    sim_learn_destroy(&s->learn);
+    return code ? gw_wrap(why, code, "%s", mode) : GW_OK;
+}
+
+static enum gw_err run_modes(struct simulation *s, struct gw_error *why)
+{
+    enum gw_err code = GW_OK;
+    for (unsigned i = 0; i < s->mode_count && !code; i++)
+        code = run_mode(s, &s->modes[i], why);
+    return code;
+}
+
+/* ---- options ---- */
+
+static enum sim_by by_of(const char *name)
+{
+    static const char *const names[] = {[SIM_BY_MODE] = "mode",
+                                        [SIM_BY_WORKER] = "worker",
+                                        [SIM_BY_STALENESS] = "staleness",
+                                        [SIM_BY_TIME] = "time"};
+    unsigned by = 0;
+    while (strcmp(names[by], name) != 0)
+        by++;
+    return (enum sim_by)by;
+}
+
+/* All is refused before the first row, also the last mode's. */
+static enum gw_err read_modes(struct simulation *s, struct gw_error *why)
+{
+    struct named_mode next;
+    for (const char *rest = modes;
+         items_next(&rest, next.name, sizeof next.name);) {
+        if (gw_ps_mode_parse(next.name, &next.mode, why))
+            return GW_EINVAL;
+        if (next.mode.kind == GW_PS_KOFN && next.mode.bound > parts)
+            return gw_fail(why, GW_EINVAL,
+                           "%s wants more than the %u parts of a batch",
+                           next.name, parts);
+        if (s->mode_count == MODES_MAX)
+            return gw_fail(why, GW_EINVAL, "--mode: 1 to %d modes", MODES_MAX);
+        s->modes[s->mode_count++] = next;
+    }
+    return GW_OK;
+}
+
+static enum gw_err check(struct simulation *s, struct gw_error *why)
+{
+    parts = parts ? parts : workers;
+    if (workers < 1 || workers > GW_PS_NODES)
+        return gw_fail(why, GW_EINVAL, "--workers is from 1 to %d, not %u",
+                       GW_PS_NODES, workers);
+    if (parts > GW_PS_NODES)
+        return gw_fail(why, GW_EINVAL, "--parts is from 1 to %d, not %u",
+                       GW_PS_NODES, parts);
+    if (rounds < 1)
+        return gw_fail(why, GW_EINVAL, "--rounds is at least 1");
+    return read_modes(s, why);
+}
+
+/* As psnode train would load it. */
+static enum gw_err load_model(struct simulation *s, int count, char **operands,
+                              struct gw_error *why)
+{
+    static struct train_job job; /* large */
+    unsigned unused;
+    if (count == 0 &&
+        (set_text || test || !isnan(target) || s->by == SIM_BY_TIME))
+        return gw_fail(why, GW_EINVAL,
+                       "--set, --test, --target and --by time want a model");
+    if (count == 0)
+        return GW_OK;
+    if (strcmp(operands[0], "word2vec") == 0 ||
+        strcmp(operands[0], "deepwalk") == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "%s has no loss to look at; lr, "
+                       "mf and drift have",
+                       operands[0]);
+    job.run = (struct run_options){.ranks = workers,
+                                   .controllers = 1,
+                                   .wire = "shm",
+                                   .seed = common.seed,
+                                   .servers = 1,
+                                   .work = work_defaults};
+    job.run.work.kind = WORK_TRAIN;
+    job.run.work.test = test;
+    job.run.work.batch = batch;
+    job.run.work.parts = parts;
+    job.run.work.settings = set_text;
+    enum gw_err code = work_take_operands(count, operands, &job.run.work, why);
+    return code ? code : train_task(&job, &s->task, &unused, why);
+}
+
+static enum gw_err prepare(struct simulation *s, int count, char **operands,
+                           struct gw_error *why)
+{
+    s->by = by_of(by_name);
+    enum gw_err code = check(s, why);
+    if (!code)
+        code = sim_time_parse(compute, &s->times.compute, why);
+    if (!code)
+        code = sim_slow_parse(slow, workers, &s->times, why);
+    if (!code && straggler)
+        code = gw_plugin_open(straggler, GW_PLUGIN_STRAGGLER, &s->plugin, why);
+    if (!code)
+        code = load_model(s, count, operands, why);
+    s->how = (struct gw__rehearsal){
+        .workers = workers,
+        .parts = parts,
+        .rounds = rounds,
+        .straggler = s->plugin ? s->plugin->straggler : NULL,
+        .give_up = strcmp(late, "give-up") == 0,
+        .pull_ns = pull_ns,
+        .push_ns = push_ns,
+        .context = s,
+        .compute_ns = on_compute,
+        .granted = on_granted,
+        .closed = on_closed,
+    };
+    return code;
+}
+
+static int run(int operand_count, char **operands)
+{
+    static struct simulation s; /* large */
+    struct gw_error why = {.code = GW_OK};
+    enum gw_err code = prepare(&s, operand_count, operands, &why);
+    if (!code)
+        code = sim_rows_begin(s.by, s.task != NULL, s.plugin != NULL, &s.output,
+                              &why);
+    if (!code) {
+        output_collect(s.output);
+        output_note_integer(s.output, "seed", (int64_t)common.seed);
+        output_note_text(s.output, "compute", compute);
+        if (s.plugin)
+            output_note_text(s.output, "straggler", s.plugin->name);
+        code = run_modes(&s, &why);
+        output_end(&s.output, code ? &why : NULL, code == GW_EINTR);
+    }
+    gw_task_destroy(&s.task);
+    gw_plugin_close(&s.plugin);
+    return code ? complain(&why) : 0;
+}
+
+const struct command command_sim = {
+    .name = "sim",
+    .operands = "[lr DATA | mf | drift]",
+    .help = "stragglers and modes in virtual time, by the servers' own clock",
+    .examples = "psnode sim -n 16 --mode bsp,ssp:2,asp,kofn:14 --slow 0:3\n"
+                "psnode sim -n 18 --mode kofn:16 --late give-up\n"
+                "psnode sim drift -n 8 --mode bsp,asp --rounds 400 --target "
+                "0.1\n",
+    .options = options,
+    .operands_min = 0,
+    .operands_max = 3,
+    .computes = true,
+    .run = run,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the parts of a controller: controller.c, its life;
+ * controller_machine.c, what its two threads say to each other; and
+ * controller_events.c, what it reports to the event stream.
+ */
+#ifndef GW__CLUSTER_CONTROLLER_PARTS_H
+#define GW__CLUSTER_CONTROLLER_PARTS_H
+
+#include "cluster/driver/driver.h"
+#include "cluster/member/client.h"
+#include "cluster/raft/raft_log.h"
+#include "controller.h"
+#include "service_parts.h"
+
+#include <pthread.h>
+
+enum { GW__CONTROLLERS_MAX = GW__CLIENT_CONTROLLERS };
+
+struct gw__controller_news;
+
+/* What the events have reported so far: the driver's thread. */
+struct gw__controller_seen {
+    bool begun;      /* a leader is known: what comes now is new */
+    uint64_t leased; /* servers that have a lease, as bits */
+    unsigned slots;
+    uint8_t primaries[GW_PS_SLOTS_MAX];
+};
+
+struct gw__controller {
+    struct gw__controller_config config;
+    unsigned nodes[GW__CONTROLLERS_MAX];
+    struct gw__service_config service;
+    struct gw__driver *driver;
+    struct gw__raft_log *log;
+    /* The driver's thread: what it was told of where members listen. */
+    char known[GW__NODES_MAX][GW__ENDPOINT_MAX];
+    struct gw__controller_seen seen;
+
+    pthread_mutex_t lock; /* of these, and of `driver` while it is started: */
+    struct gw__controller_news *first, **end;
+    struct gw_error error;
+    struct gw__controller_status status; /* but for Raft's figures */
+};
+
+/* The first failure counts. */
+void gw__controller_fail(struct gw__controller *c, const struct gw_error *why);
+
+/* ---- controller_events.c: the driver's thread ---- */
+
+void gw__controller_event_lead(struct gw__controller *c, unsigned node);
+void gw__controller_event_vote(struct gw__controller *c, unsigned candidate,
+                               uint64_t term);
+void gw__controller_event_commit(struct gw__controller *c, uint64_t index);
+/* After each step: routes and leases that have changed. */
+void gw__controller_event_look(struct gw__controller *c,
+                               const struct gw__service *service);
+
+/* ---- controller_machine.c ---- */
+
+/* START brings a pointer to the controller. */
+extern const struct gw__machine_kind gw__controller_machine;
+
+/* What the log tells (raft_log.h); the context is the controller. */
+void gw__controller_on_entry(void *context, uint64_t index, const void *command,
+                             size_t bytes);
+void gw__controller_on_snapshot(void *context, const void *data, size_t bytes);
+void gw__controller_on_leader(void *context, unsigned leader);
+void gw__controller_on_vote(void *context, unsigned candidate, uint64_t term);
+/* What the machine tells. */
+void gw__controller_on_tell(void *context, const void *data, size_t bytes);
+/* The driver's `describe`. */
+void gw__controller_describe(const void *state, uint64_t now_ns,
+                             struct gw__description *out);
+/* What nobody has taken. */
+void gw__controller_drop_news(struct gw__controller *c);
+
+#endif

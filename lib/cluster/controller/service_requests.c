@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Requests on their way into the log and answers on their way out. A request
+ * that comes again while it is under way is proposed again only after a while,
+ * or by a new leader; one that has been applied is answered from the registry's
+ * memory, by whichever replica it reaches.
+ */
+#include "cluster/registry/registry_parts.h"
+#include "service_parts.h"
+
+#include <string.h>
+
+/* ---- answers ---- */
+
+static void reply(struct gw__service *s, unsigned node,
+                  const struct gw__reply *reply)
+{
+    uint8_t out[GW__REPLY_BYTES_MAX];
+    size_t bytes = gw__reply_encode(reply, out, sizeof out);
+    s->act->send(s->act->driver, node, out, bytes);
+}
+
+static struct gw__asker *find_asker(struct gw__service *s, struct gw__id client)
+{
+    for (unsigned i = 0; i < GW__ASKERS_MAX; i++)
+        if (gw__id_equal(s->askers[i].client, client))
+            return &s->askers[i];
+    return NULL;
+}
+
+void gw__service_apply(struct gw__service *s, uint64_t index, const void *data,
+                       size_t bytes)
+{
+    uint8_t answer[GW__ANSWER_BYTES_MAX];
+    struct gw__command command;
+    struct gw_error why;
+    size_t used = gw__registry_apply(&s->registry, data, bytes, index, answer);
+    if (gw__command_decode(data, bytes, &command, &why))
+        return;
+    gw__lease_applied(s, &command);
+    if (gw__id_is_none(command.client))
+        return;
+    struct gw__asker *asker = find_asker(s, command.client);
+    if (!asker || asker->sequence != command.sequence)
+        return;
+    reply(s, asker->node,
+          &(struct gw__reply){.talk = GW__TALK_ANSWER,
+                              .client = command.client,
+                              .sequence = command.sequence,
+                              .answer = answer,
+                              .answer_bytes = used});
+    *asker = (struct gw__asker){0};
+}
+
+/* ---- proposals ---- */
+
+/* The registry's time goes on with our clock from the newest in the log. */
+static uint64_t time_ms(struct gw__service *s)
+{
+    uint64_t ms = s->clock_ms + (s->now_ns - s->clock_ns) / 1000000;
+    if (s->registry.time_ms <= ms)
+        return ms;
+    s->clock_ms = s->registry.time_ms;
+    s->clock_ns = s->now_ns;
+    return s->clock_ms;
+}
+
+void gw__service_enter(struct gw__service *s)
+{
+    s->office_ns = s->now_ns;
+    s->offices++;
+    s->settled = false;
+    s->clock_ns = s->now_ns;
+    s->clock_ms = s->registry.time_ms;
+    s->entered_ns = s->deadline_ns = 0;
+    for (unsigned i = 0; i < GW__ASKERS_MAX; i++)
+        s->askers[i].proposed_ns = 0;
+}
+
+void gw__service_propose(struct gw__service *s, struct gw__command *command)
+{
+    uint8_t out[GW__COMMAND_BYTES_MAX];
+    command->time_ms = time_ms(s);
+    size_t bytes = gw__command_encode(command, out, sizeof out);
+    if (bytes == 0)
+        return;
+    gw__lease_proposed(s, command);
+    s->act->tell(s->act->driver, out, bytes);
+}
+
+/* ---- requests ---- */
+
+/* An own entry, a free one, or that of who has not asked for longest. */
+static struct gw__asker *place_for(struct gw__service *s, struct gw__id client)
+{
+    struct gw__asker *place = find_asker(s, client);
+    if (place)
+        return place;
+    place = &s->askers[0];
+    for (unsigned i = 1; i < GW__ASKERS_MAX; i++)
+        if (s->askers[i].asked_ns < place->asked_ns)
+            place = &s->askers[i];
+    return place;
+}
+
+static void take(struct gw__service *s, unsigned from,
+                 struct gw__command *command)
+{
+    struct gw__asker *asker = place_for(s, command->client);
+    if (!gw__id_equal(asker->client, command->client) ||
+        asker->sequence != command->sequence)
+        *asker = (struct gw__asker){.client = command->client,
+                                    .sequence = command->sequence};
+    asker->node = from;
+    asker->asked_ns = s->now_ns;
+    if (asker->proposed_ns &&
+        s->now_ns - asker->proposed_ns < GW__SERVICE_RETRY_NS)
+        return;
+    asker->proposed_ns = s->now_ns;
+    gw__service_propose(s, command);
+}
+
+/* Answered without the log, so that the accuser, which has one request under
+ * way at a time, can ask for other things; it accuses again. */
+static void hold_back(struct gw__service *s, unsigned from,
+                      const struct gw__command *command)
+{
+    uint8_t out[GW__ANSWER_BYTES_MAX];
+    struct gw__answer answer = {.epoch = s->registry.view.epoch};
+    gw__refuse(&answer, GW_PENDING, "node %u may have a lease; accuse it later",
+               command->accuse.accused.node);
+    reply(s, from,
+          &(struct gw__reply){.talk = GW__TALK_ANSWER,
+                              .client = command->client,
+                              .sequence = command->sequence,
+                              .answer = out,
+                              .answer_bytes = gw__answer_encode(&answer, out)});
+}
+
+/* Is the number that it speaks under another one's? It may have drawn it, to
+ * ask for any. */
+static bool is_taken(const struct gw__member *m,
+                     const struct gw__command *command)
+{
+    bool drawn = command->who.node == GW__NODE_ANY;
+    return m->state == GW__ACTIVE ||
+           (m->state == GW__JOINING && drawn &&
+            !gw__id_equal(m->incarnation, command->who.incarnation));
+}
+
+/* A process that wants to register is to be answered, be it refused. Who drew
+ * the number of another one, to ask for any, is not: that one's place is not
+ * touched, or it would never hear that it was admitted. */
+static void tell_endpoint(struct gw__service *s, unsigned from,
+                          const struct gw__command *command)
+{
+    uint8_t out[GW__ENDPOINT_MAX + 8];
+    struct gw__writer w = gw__writer_on(out, sizeof out);
+    const struct gw__member *m = &s->registry.members[from];
+    bool own = command->who.node == from || command->who.node == GW__NODE_ANY;
+    if (command->kind != GW__CMD_REGISTER || !own || is_taken(m, command))
+        return;
+    gw__put_u8(&w, 0); /* no command begins with it */
+    gw__put_u8(&w, from);
+    gw__put_text(&w, command->join.endpoint);
+    s->act->tell(s->act->driver, out, w.used);
+}
+
+bool gw__service_tells_endpoint(const void *data, size_t bytes, unsigned *node,
+                                char endpoint[GW__ENDPOINT_MAX])
+{
+    struct gw__reader r = gw__reader_on(data, bytes);
+    gw__reader_demand(&r, gw__get_u8(&r) == 0);
+    *node = gw__get_u8_below(&r, GW__NODES_MAX);
+    gw__get_text(&r, endpoint, GW__ENDPOINT_MAX);
+    return gw__reader_done(&r);
+}
+
+void gw__service_request(struct gw__service *s, const struct gw__input *input)
+{
+    const uint8_t *data = input->data;
+    struct gw__command command;
+    struct gw_error why;
+    if (gw__command_decode(data + 1, input->bytes - 1, &command, &why) ||
+        gw__id_is_none(command.client))
+        return;
+    struct gw__reply back = {.client = command.client,
+                             .sequence = command.sequence};
+    struct gw__client *known = gw__client_find(&s->registry, command.client);
+    tell_endpoint(s, input->from, &command);
+    if (known && known->sequence == command.sequence) {
+        back.talk = GW__TALK_ANSWER;
+        back.answer = known->answer;
+        back.answer_bytes = known->answer_bytes;
+        reply(s, input->from, &back);
+    } else if (gw__service_leads(s) && gw__lease_protects(s, &command)) {
+        hold_back(s, input->from, &command);
+    } else if (gw__service_leads(s)) {
+        take(s, input->from, &command);
+    } else {
+        back.talk = GW__TALK_REDIRECT;
+        back.leader = s->leader;
+        reply(s, input->from, &back);
+    }
+}

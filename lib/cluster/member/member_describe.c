@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a member knows, for people (cluster/describe.h): where it stands, what
+ * it asks the controllers, and what it has heard of them.
+ */
+#include "member_parts.h"
+
+#include <cluster/driver/describe.h>
+
+static const char *stage_name(enum gw__stage stage)
+{
+    static const char *const names[] = {[GW__STAGE_REGISTERING] = "registering",
+                                        [GW__STAGE_REGISTERED] = "registered",
+                                        [GW__STAGE_QUIET] = "in the ring",
+                                        [GW__STAGE_FLUSHING] = "flushing",
+                                        [GW__STAGE_GONE] = "gone"};
+    return names[stage];
+}
+
+static void describe_client(const struct gw__mate *m, uint64_t now_ns,
+                            struct gw__description *out)
+{
+    const struct gw__client_state *c = &m->client;
+    char asked[32], sent[32];
+    gw__describe(out, "  asks: client ");
+    gw__describe_id(out, c->config.id);
+    gw__describe(out, ", %u queued, %u wanted", c->count, m->want_count);
+    if (c->count > 0)
+        gw__describe(out, "; request %llu, %s, asked %s, sent %s, to node %u",
+                     (unsigned long long)c->sequence,
+                     gw__command_name(c->queue[0].kind),
+                     gw__describe_since(c->asked_ns, now_ns, asked),
+                     gw__describe_since(c->sent_ns, now_ns, sent),
+                     c->config.controllers[c->at]);
+    gw__describe(out, "\n");
+}
+
+static void describe_news(const struct gw__mate *m, uint64_t now_ns,
+                          struct gw__description *out)
+{
+    const struct gw__news *news = &m->news;
+    char came[32], leader[32];
+    gw__describe(out,
+                 "  news: index %llu, %s; a leader was heard %s\n"
+                 "  of this node: %s, incarnation ",
+                 (unsigned long long)news->index,
+                 gw__describe_since(m->news_ns, now_ns, came),
+                 gw__describe_since(m->leader_ns, now_ns, leader),
+                 gw__member_state_name(news->state));
+    gw__describe_id(out, news->incarnation);
+    gw__describe(out, "%s\n  epoch %llu, ring epoch %llu, op floor %llu:",
+                 m->seen ? ", ours" : ", not ours yet",
+                 (unsigned long long)news->view.epoch,
+                 (unsigned long long)news->view.ring_epoch,
+                 (unsigned long long)news->view.op_floor);
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        gw__describe(out, " %u", news->view.ring[i].node);
+    gw__describe(out, "; joiners:");
+    for (unsigned i = 0; i < news->joiner_count; i++)
+        gw__describe(out, " %u", news->joiners[i].node);
+    gw__describe(out, "; crew:");
+    for (unsigned i = 0; i < news->crew_count; i++)
+        gw__describe(out, " %u", news->crew[i].node);
+    gw__describe(out, "\n");
+}
+
+static void describe_ring(const struct gw__mate *m, uint64_t now_ns,
+                          struct gw__description *out)
+{
+    char heard[32];
+    gw__describe(
+        out,
+        "  flush %llu%s%s%s, reports %llx; address of epoch %llu%s; "
+        "view of epoch %llu\n",
+        (unsigned long long)m->flush_epoch, m->news.flushing ? ", open" : "",
+        m->has_report ? ", ours is here" : "", m->reported ? ", recorded" : "",
+        (unsigned long long)m->have, (unsigned long long)m->address_epoch,
+        m->met_all ? ", all met" : "", (unsigned long long)m->view.ring_epoch);
+    if (m->is_ready)
+        gw__describe(out, "  ready since op %llu\n",
+                     (unsigned long long)m->ready_op);
+    if (m->admits)
+        gw__describe(out, "  admits from op %llu, ring epoch %llu%s\n",
+                     (unsigned long long)m->admit_op,
+                     (unsigned long long)m->admit_ring_epoch,
+                     m->admit_sent ? ", asked" : "");
+    for (unsigned n = 0; n < GW__NODES_MAX; n++)
+        if (m->ready[n].heard_ns)
+            gw__describe(
+                out, "  node %u said READY %s, op %llu\n", n,
+                gw__describe_since(m->ready[n].heard_ns, now_ns, heard),
+                (unsigned long long)m->ready[n].op);
+}
+
+void gw__member_describe(const void *state, uint64_t now_ns,
+                         struct gw__description *out)
+{
+    const struct gw__mate *m = state;
+    char since[32], lease[32];
+    gw__describe(out, "  %s, registered %s%s%s; lease: %s\n",
+                 stage_name(m->stage),
+                 gw__describe_since(m->registered_ns, now_ns, since),
+                 m->parked ? ", PARKED" : "", m->leaves ? ", leaves" : "",
+                 gw__describe_since(m->lease_ns, now_ns, lease));
+    describe_client(m, now_ns, out);
+    describe_news(m, now_ns, out);
+    if (m->config.ring)
+        describe_ring(m, now_ns, out);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is asked of the registry, and what it answers: structs, and their bytes
+ * (gw__command_encode and friends). A command is an entry of the controllers'
+ * log; registry.h says what each does.
+ *
+ *     "GR" version kind | total bytes | time_ms | client | sequence | ...
+ *
+ * Exactly the bytes that a kind needs: what is short, long, of another version
+ * or out of range is refused as a whole.
+ *
+ * `time_ms` is the registry's time, in which accusations lapse and clients are
+ * forgotten. The leader stamps it: on taking office it goes on from the newest
+ * time in the log with its own clock. A step back is ignored.
+ *
+ * `client` and `sequence` make a repeated request harmless: see registry.h.
+ */
+#ifndef GW__CLUSTER_COMMAND_H
+#define GW__CLUSTER_COMMAND_H
+
+#include "cluster/routes/route.h"
+#include "report.h"
+#include "view.h"
+
+#include <base/rule.h>
+
+#define GW__COMMANDS(X)                                                        \
+    X(GW__CMD_REGISTER, "register")                                            \
+    X(GW__CMD_ADMIT, "admit")                                                  \
+    X(GW__CMD_ACCUSE, "accuse")                                                \
+    X(GW__CMD_LEAVE, "leave")                                                  \
+    X(GW__CMD_REPORT, "report")                                                \
+    X(GW__CMD_DEADLINE, "deadline")                                            \
+    X(GW__CMD_ROUTES, "routes")                                                \
+    X(GW__CMD_TABLE, "table")                                                  \
+    X(GW__CMD_PLACE, "place")                                                  \
+    X(GW__CMD_PROMOTE, "promote")                                              \
+    X(GW__CMD_HANDOVER, "handover")                                            \
+    X(GW__CMD_DRAIN, "drain")                                                  \
+    X(GW__CMD_LINK, "link")                                                    \
+    X(GW__CMD_CUT, "cut")                                                      \
+    X(GW__CMD_HEAL, "heal")
+
+enum gw__command_kind {
+#define X(kind, name) kind,
+    GW__COMMANDS(X)
+#undef X
+        GW__COMMAND_KINDS
+};
+
+enum gw__role {
+    GW__WORKER,
+    GW__SERVER,
+    GW__CONTROLLER,
+    GW__OBSERVER,
+    GW__ROLES
+};
+const char *gw__role_name(enum gw__role role);
+
+enum {
+    GW__ENDPOINT_MAX = 120, /* with its end */
+    GW__NODE_ANY = 255      /* REGISTER: whichever number is free */
+};
+
+struct gw__process {
+    unsigned node;
+    struct gw__id incarnation;
+};
+
+/* Which of them LINK sets; the others stay. CLEAR makes the rule an empty one
+ * before. */
+enum gw__link_field {
+    GW__LINK_DELAY = 1,
+    GW__LINK_JITTER = 2,
+    GW__LINK_RATE = 4,
+    GW__LINK_LOSS = 8,
+    GW__LINK_DOWN = 16,
+    GW__LINK_CLEAR = 32,
+    GW__LINK_FIELDS = 63
+};
+
+struct gw__command {
+    enum gw__command_kind kind;
+    uint64_t time_ms;
+    struct gw__id client; /* none: a controller, whose requests are harmless to
+                             repeat and are not remembered */
+    uint64_t sequence;
+    struct gw__process who; /* whom it is about; ACCUSE: who accuses; PROMOTE,
+                HANDOVER: the slot's primary; not in ADMIT,
+                DEADLINE, ROUTES, TABLE, PLACE, LINK, CUT and HEAL */
+    union {
+        struct {
+            enum gw__role role;
+            bool ring; /* is to stand in the ring */
+            char endpoint[GW__ENDPOINT_MAX];
+        } join; /* REGISTER */
+        struct {
+            uint64_t from_op;
+            unsigned count;
+            struct gw__process joiners[GW__NODES_MAX];
+            uint64_t ring_epoch;    /* of the ring in which it is proposed */
+            struct gw__order order; /* of the ring from then on */
+        } admit;
+        struct {
+            struct gw__process accused;
+            bool certain; /* its process has ended: known, not guessed */
+            bool alone;   /* a guess that nobody need second, if others have
+                             its slots */
+        } accuse;
+        struct {
+            uint64_t epoch;
+            struct gw__report report;
+        } flush;        /* REPORT */
+        uint64_t epoch; /* DEADLINE */
+        struct {
+            unsigned slots;
+            unsigned replicas; /* wanted of each */
+            unsigned servers;  /* to be there before they are placed */
+        } routes;
+        struct gw_ps_table_config table;
+        struct gw__advice advice; /* PLACE */
+        struct {
+            unsigned slot;
+            uint64_t term; /* in which it is proposed */
+            unsigned node; /* the learner or heir */
+        } slot;            /* PROMOTE, HANDOVER */
+        struct {
+            unsigned from;
+            unsigned to;
+            unsigned fields; /* of enum gw__link_field */
+            struct gw__rule rule;
+        } link;
+        struct {
+            uint64_t left; /* nodes as bits */
+            uint64_t right;
+        } cut;
+    };
+};
+
+struct gw__answer {
+    enum gw_err code;
+    uint64_t epoch;       /* after the command */
+    unsigned node;        /* REGISTER */
+    unsigned table;       /* TABLE: its number */
+    struct gw__rule rule; /* LINK: what it is now */
+    char text[160];       /* one sentence, also when all went well */
+};
+
+enum {
+    GW__COMMAND_BYTES_MAX = 64 + GW__REPORT_OPS_MAX * 1100,
+    GW__ANSWER_BYTES_MAX = 384
+};
+
+const char *gw__command_name(enum gw__command_kind kind);
+/* The bytes used; 0 when they do not fit `room`. */
+size_t gw__command_encode(const struct gw__command *command, void *out,
+                          size_t room);
+/* GW_EDATA for whatever was not written by gw__command_encode. */
+GW_MUST_CHECK enum gw_err gw__command_decode(const void *data, size_t bytes,
+                                             struct gw__command *command,
+                                             struct gw_error *why);
+size_t gw__answer_encode(const struct gw__answer *answer,
+                         uint8_t out[GW__ANSWER_BYTES_MAX]);
+GW_MUST_CHECK enum gw_err gw__answer_decode(const void *data, size_t bytes,
+                                            struct gw__answer *answer,
+                                            struct gw_error *why);
+
+void gw__put_rule(struct gw__writer *writer, const struct gw__rule *rule);
+void gw__get_rule(struct gw__reader *reader, struct gw__rule *rule);
+void gw__put_process(struct gw__writer *writer, struct gw__process who);
+/* Any number of node: whether it exists is for the registry to say. */
+struct gw__process gw__get_process(struct gw__reader *reader);
+
+#endif

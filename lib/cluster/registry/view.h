@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A view: who is in the ring, in which order, since which epoch. It is what a
+ * member has to know; the registry makes it and the driver carries it.
+ */
+#ifndef GW__CLUSTER_VIEW_H
+#define GW__CLUSTER_VIEW_H
+
+#include "base/bytes.h"
+
+#include <base/machine.h>
+
+struct gw__ring_member {
+    unsigned node;
+    struct gw__id incarnation;
+    uint64_t from_op; /* takes part in ops from here on */
+};
+
+/* A wish for the order of a ring: the nodes that it names first, as it names
+ * them, then the others as they are. */
+struct gw__order {
+    unsigned count;
+    uint8_t nodes[GW__NODES_MAX];
+};
+
+/* Position in `ring` is the rank. */
+struct gw__view {
+    uint64_t epoch;      /* grows with every change of members */
+    uint64_t ring_epoch; /* the epoch in which the ring changed last: the one
+                            that its messages carry */
+    uint64_t op_floor;   /* all members have completed the ops below */
+    uint64_t from_op;    /* the first op in this order, and of its newest
+                            members: both are settled by the last admission */
+    unsigned ring_count;
+    struct gw__ring_member ring[GW__NODES_MAX];
+};
+
+/* The rank of a node, or -1. */
+int gw__view_rank(const struct gw__view *view, unsigned node);
+/* Its nodes as bits. */
+uint64_t gw__view_nodes(const struct gw__view *view);
+
+/* Members that take part in `op`, in the order of their places: by seniority,
+ * and by number among those that came together. Neither a joiner nor a new
+ * order changes the place of a member that has begun the op. */
+unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
+                         uint64_t op, uint8_t places[GW__NODES_MAX]);
+
+void gw__view_reorder(struct gw__view *view, const struct gw__order *order);
+/* Would gw__view_reorder change nothing? */
+bool gw__view_in_order(const struct gw__view *view,
+                       const struct gw__order *order);
+
+/* Do members of both stand in another order? */
+bool gw__view_is_moved(const struct gw__view *before,
+                       const struct gw__view *now);
+
+void gw__put_order(struct gw__writer *writer, const struct gw__order *order);
+/* Bad when a node is there twice or is none. */
+void gw__get_order(struct gw__reader *reader, struct gw__order *order);
+
+void gw__put_ring_member(struct gw__writer *, const struct gw__ring_member *);
+void gw__get_ring_member(struct gw__reader *, struct gw__ring_member *);
+
+enum { GW__VIEW_BYTES_MAX = 40 + GW__NODES_MAX * 32 };
+void gw__put_view(struct gw__writer *writer, const struct gw__view *view);
+/* Bad when a node is there twice or is none. */
+void gw__get_view(struct gw__reader *reader, struct gw__view *view);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One actor: it plays the cart and the pole, a trajectory after the other, with
+ * the parameters that it is given (agent.h): step by step in virtual time
+ * (actors_virtual.c), or as a process, the life of which is gw_actor_run.
+ */
+#include "actor_message.h"
+#include "learn/random.h"
+#include "learn/tasks/task.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+void gw__actor_init(struct gw__actor *actor,
+                    const struct gw_actors_config *config, unsigned number)
+{
+    enum { LUCK = 2 }; /* not that of the task's episodes */
+    gw_rng_seed(&actor->rng,
+                gw__mix_in(gw__mix_in(config->task.seed, LUCK), number));
+    gw__cartpole_begin(&actor->pole, &actor->rng);
+    actor->steps = 0;
+}
+
+void gw__actor_play(struct gw__actor *actor, struct gw__agent *agent,
+                    const float *rows, uint64_t limit,
+                    struct gw__played *played)
+{
+    struct gw__trajectory *trajectory = &played->trajectory;
+    size_t unroll = agent->config.unroll, left = limit - actor->steps;
+    gw__agent_play(agent, rows, &actor->pole, &actor->rng,
+                   left < unroll ? left : unroll, trajectory);
+    actor->steps += trajectory->count;
+    played->episode = 0;
+    if (!trajectory->failed && trajectory->count < left)
+        return;
+    played->episode = actor->steps;
+    actor->steps = 0;
+    gw__cartpole_begin(&actor->pole, &actor->rng);
+}
+
+uint64_t gw__actor_duration(struct gw__actor *actor,
+                            const struct gw_actors_config *config, size_t steps)
+{
+    double jitter = config->jitter;
+    double share = 1 - jitter - jitter * log(1 - gw_rng_unit(&actor->rng));
+    return (uint64_t)((double)(steps * config->step_ns) * share);
+}
+
+/* ---- as a process ---- */
+
+struct life {
+    const struct gw_actor_life *given;
+    struct gw__agent agent;
+    struct gw__actor actor;
+    struct gw__played played;
+    size_t floats;
+    unsigned char *policy;
+    float *rows;
+    double *message;
+};
+
+void gw__sleep_until(uint64_t end_ns)
+{
+    uint64_t now_ns = gw_now_ns();
+    uint64_t left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+    const struct timespec nap = {.tv_sec = (time_t)(left_ns / 1000000000),
+                                 .tv_nsec = (long)(left_ns % 1000000000)};
+    if (left_ns > 0)
+        nanosleep(&nap, NULL);
+}
+
+static enum gw_err life_init(struct life *life, struct gw_error *why)
+{
+    const struct gw_actors_config *config = life->given->config;
+    struct gw__agent_config agent;
+    gw__cartpole_agent(&config->task, &agent);
+    life->floats = gw__agent_rows(&agent) * GW__AGENT_WIDTH;
+    life->policy = malloc(gw__policy_bytes(life->floats));
+    life->rows = calloc(life->floats, sizeof *life->rows);
+    life->message =
+        calloc(gw__played_count(agent.unroll), sizeof *life->message);
+    life->played.trajectory.steps =
+        calloc(agent.unroll, sizeof *life->played.trajectory.steps);
+    if (!life->policy || !life->rows || !life->message ||
+        !life->played.trajectory.steps)
+        return gw_fail(why, GW_ENOMEM, "an actor");
+    gw__actor_init(&life->actor, config, life->given->number);
+    return gw__agent_init(&life->agent, &agent, why);
+}
+
+static void life_fini(struct life *life)
+{
+    gw__agent_fini(&life->agent);
+    free(life->played.trajectory.steps);
+    free(life->message);
+    free(life->rows);
+    free(life->policy);
+}
+
+/* With the parameters that have come; it takes as long as the config says, or as
+ * the machine needs. */
+static void play(struct life *life)
+{
+    const struct gw_actors_config *config = life->given->config;
+    uint64_t begin_ns = gw_now_ns();
+    gw__policy_rows(life->policy, life->rows, life->floats);
+    gw__actor_play(&life->actor, &life->agent, life->rows,
+                   config->task.cartpole.limit, &life->played);
+    gw__played_write(life->message, &life->played);
+    gw__sleep_until(begin_ns +
+                    gw__actor_duration(&life->actor, config,
+                                       life->played.trajectory.count));
+}
+
+static enum gw_err live(struct life *life, struct gw_comm *comm)
+{
+    const struct gw_actor_life *given = life->given;
+    size_t count = gw__played_count(life->agent.config.unroll);
+    for (;;) {
+        enum gw_err code =
+            gw_recv(comm, life->policy, gw__policy_bytes(life->floats), GW_U8,
+                    GW__LEARNER);
+        uint64_t version = code ? 0 : gw__policy_version(life->policy);
+        if (code || version == GW__POLICY_STOP)
+            return code;
+        if (given->begins)
+            given->begins(given->context, version);
+        play(life);
+        code = gw_send(comm, life->message, count, GW_F64, GW__LEARNER);
+        if (code)
+            return code;
+    }
+}
+
+enum gw_err gw_actor_run(const struct gw_actor_life *given,
+                         struct gw_comm *comm, struct gw_error *why)
+{
+    struct life life = {.given = given};
+    enum gw_err code = life_init(&life, why);
+    if (!code) {
+        code = live(&life, comm);
+        if (code)
+            gw_fail(why, code, "%s", gw_comm_error(comm)->text);
+    }
+    life_fini(&life);
+    return code;
+}

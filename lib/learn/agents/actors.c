@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The learner, its queue and its update: gradwire/actors.h has the idea. An actor
+ * that has played a trajectory holds it until the queue has room, hands it over
+ * and begins the next one with the newest parameters. The learner takes the
+ * oldest of the queue whenever it does not compute, and computes when it has a
+ * batch. Where a trajectory is, is all that there is to know: each has a number,
+ * and numbers travel.
+ *
+ * How time goes on is for the world that the actors live in (actors_parts.h).
+ * Where it has threads, all of this is done under a->lock, but for the gradient.
+ */
+#include "actors_parts.h"
+#include "learn/tasks/task.h"
+#include "ps/store/update.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lines ---- */
+
+static bool line_init(struct gw__line *line, unsigned room)
+{
+    line->room = room + 1;
+    line->numbers = calloc(line->room, sizeof *line->numbers);
+    return line->numbers != NULL;
+}
+
+static void line_put(struct gw__line *line, unsigned number)
+{
+    assert(line->count < line->room);
+    line->numbers[(line->first + line->count++) % line->room] = number;
+}
+
+static unsigned line_take(struct gw__line *line)
+{
+    unsigned number = line->numbers[line->first];
+    assert(line->count > 0);
+    line->first = (line->first + 1) % line->room;
+    line->count--;
+    return number;
+}
+
+/* ---- the queue ---- */
+
+unsigned gw__actors_room(struct gw_actors *a)
+{
+    return line_take(&a->free);
+}
+
+void gw__actors_hold(struct gw_actors *a, unsigned actor, unsigned number)
+{
+    a->held[actor] = number;
+    line_put(&a->holding, actor);
+}
+
+/* What the actor that waits longest holds; that one goes on. */
+static unsigned hand_over(struct gw_actors *a)
+{
+    unsigned actor = line_take(&a->holding), number = a->held[actor];
+    a->world->begin(a, actor);
+    return number;
+}
+
+/* Into the batch, or away with it. */
+static void look_at(struct gw_actors *a, unsigned number)
+{
+    const struct gw__played *p = &a->played[number];
+    struct gw_actors_report *r = &a->report;
+    if (p->episode) {
+        r->episodes++;
+        r->mean_return += (double)p->episode;
+    }
+    if (a->version - p->version <= a->config.max_lag) {
+        a->batch[a->batch_count++] = number;
+        return;
+    }
+    r->dropped++;
+    line_put(&a->free, number);
+}
+
+void gw__actors_settle(struct gw_actors *a)
+{
+    for (;;) {
+        if (a->holding.count > 0 && a->queue.count < a->config.queue)
+            line_put(&a->queue, hand_over(a));
+        else if (a->batch_count == a->config.batch)
+            break;
+        else if (a->queue.count > 0)
+            look_at(a, line_take(&a->queue));
+        else if (a->holding.count > 0)
+            look_at(a, hand_over(a));
+        else
+            return;
+    }
+    a->computes = true;
+}
+
+/* ---- the learner ---- */
+
+/* Its version is still that of when it was taken. */
+static void learn_from(struct gw_actors *a, const struct gw__played *p)
+{
+    struct gw_actors_report *r = &a->report;
+    struct gw__agent_losses losses;
+    uint64_t lag = a->version - p->version;
+    gw__agent_judge(&a->agent, a->rows, &p->trajectory);
+    gw__agent_learn(&a->agent, a->rows, &p->trajectory, a->sums, &losses);
+    r->policy_loss += losses.policy;
+    r->value_loss += losses.value;
+    r->entropy += losses.entropy;
+    r->trajectories++;
+    r->steps += p->trajectory.count;
+    r->lag_mean += (double)lag;
+    r->lag_max = lag > r->lag_max ? lag : r->lag_max;
+}
+
+static enum gw_err diverged(const struct gw_actors *a, const char *what,
+                            struct gw_error *why)
+{
+    return gw_fail(why, GW_EWRONG,
+                   "training diverges in update %llu: %s is NaN or infinite; "
+                   "try a lower rate",
+                   (unsigned long long)a->version + 1, what);
+}
+
+void gw__actors_compute(struct gw_actors *a)
+{
+    size_t floats = gw__actors_floats(a);
+    double share =
+        1 / ((double)a->config.batch * (double)a->agent.config.unroll);
+    memset(a->sums, 0, floats * sizeof *a->sums);
+    for (unsigned i = 0; i < a->batch_count; i++)
+        learn_from(a, &a->played[a->batch[i]]);
+    for (size_t k = 0; k < floats; k++)
+        a->gradient[k] = (float)(a->sums[k] * share);
+}
+
+/* What an update finds: who plays, and what waits. */
+static void look_around(struct gw_actors *a)
+{
+    a->report.queue_mean += a->queue.count;
+    a->report.actors_mean += a->alive;
+}
+
+enum gw_err gw__actors_apply(struct gw_actors *a, struct gw_error *why)
+{
+    size_t floats = gw__actors_floats(a);
+    look_around(a);
+    for (unsigned i = 0; i < a->batch_count; i++)
+        line_put(&a->free, a->batch[i]);
+    if (gw__first_bad(a->gradient, floats) < floats)
+        return diverged(a, "the gradient", why);
+    enum gw_err code =
+        gw_local_push(a->local, 0, a->keys, a->row_count, a->gradient, why);
+    if (code)
+        return code;
+    gw_local_step(a->local);
+    gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
+    if (gw__first_bad(a->rows, floats) < floats)
+        return diverged(a, "a parameter", why);
+    a->version++;
+    a->batch_count = 0;
+    a->computes = false;
+    return GW_OK;
+}
+
+/* ---- reports ---- */
+
+/* From sums to means. */
+static void finish(struct gw_actors_report *r)
+{
+    double steps = r->steps ? (double)r->steps : 1;
+    r->mean_return =
+        r->episodes ? r->mean_return / (double)r->episodes : (double)NAN;
+    r->policy_loss /= steps;
+    r->value_loss /= steps;
+    r->entropy /= steps;
+    r->lag_mean /= r->trajectories ? (double)r->trajectories : 1;
+    r->queue_mean /= r->updates ? (double)r->updates : 1;
+    r->actors_mean /= r->updates ? (double)r->updates : 1;
+}
+
+enum gw_err gw_actors_run(struct gw_actors *a, uint64_t updates,
+                          struct gw_actors_report *report, struct gw_error *why)
+{
+    uint64_t begin_ns = a->world->now_ns(a), first = a->version;
+    enum gw_err code = GW_OK;
+    pthread_mutex_lock(&a->lock);
+    a->report = (struct gw_actors_report){0};
+    a->busy_ns = 0;
+    while (!code && a->version - first < updates)
+        code = a->world->turn(a, why);
+    a->report.lost = a->config.actors - a->alive;
+    *report = a->report;
+    pthread_mutex_unlock(&a->lock);
+    report->updates = a->version - first;
+    report->time_ns = a->world->now_ns(a) - begin_ns;
+    report->busy =
+        report->time_ns ? (double)a->busy_ns / (double)report->time_ns : 1;
+    finish(report);
+    return code;
+}
+
+void gw_actors_stop(struct gw_actors *a, struct gw_counters *counters)
+{
+    *counters = (struct gw_counters){0};
+    if (a->world->stop)
+        a->world->stop(a, counters);
+}
+
+uint64_t gw_actors_digest(const struct gw_actors *a)
+{
+    return gw_local_digest(a->local);
+}
+
+/* ---- beginning and end ---- */
+
+void gw_actors_defaults(struct gw_actors_config *config)
+{
+    enum { STEP_NS = 100000, UPDATE_NS = 1000000 };
+    *config = (struct gw_actors_config){
+        .actors = 8,
+        .queue = 8,
+        .batch = 1,
+        .step_ns = STEP_NS,
+        .update_ns = UPDATE_NS,
+        .jitter = 0.5,
+        .max_lag = GW_LAG_ANY,
+    };
+    struct gw_error why;
+    enum gw_err code = gw_task_defaults("cartpole", &config->task, &why);
+    if (!code)
+        code = gw_task_choose_updater(&config->task, GW_PS_SGD, &why);
+    config->task.rate = 1;
+    assert(!code);
+    (void)code;
+}
+
+static enum gw_err check(const struct gw_actors_config *config,
+                         struct gw_error *why)
+{
+    if (config->task.kind != GW_TASK_CARTPOLE)
+        return gw_fail(why, GW_EINVAL, "actors play; %s is no play",
+                       gw_task_name(config->task.kind));
+    if (config->actors < 1 || config->actors > GW_ACTORS_MAX)
+        return gw_fail(why, GW_EINVAL, "actors are 1 to %d, not %u",
+                       GW_ACTORS_MAX, config->actors);
+    if (config->queue > GW_ACTORS_QUEUE_MAX)
+        return gw_fail(why, GW_EINVAL, "a queue has at most %d places, not %u",
+                       GW_ACTORS_QUEUE_MAX, config->queue);
+    if (config->batch < 1 || config->batch > GW__BATCH_MAX)
+        return gw_fail(why, GW_EINVAL, "a batch has 1 to %d trajectories",
+                       GW__BATCH_MAX);
+    if (!(config->jitter >= 0 && config->jitter <= 1))
+        return gw_fail(why, GW_EINVAL, "jitter is from 0 to 1, not %g",
+                       config->jitter);
+    return GW_OK;
+}
+
+static enum gw_err make_room(struct gw_actors *a, struct gw_error *why)
+{
+    const struct gw_actors_config *config = &a->config;
+    unsigned count = config->actors + config->queue + config->batch;
+    size_t floats = a->row_count * GW__AGENT_WIDTH;
+    a->keys = calloc(a->row_count, sizeof *a->keys);
+    a->rows = calloc(floats, sizeof *a->rows);
+    a->gradient = calloc(floats, sizeof *a->gradient);
+    a->sums = calloc(floats, sizeof *a->sums);
+    a->held = calloc(config->actors, sizeof *a->held);
+    a->played = calloc(count, sizeof *a->played);
+    bool made = a->keys && a->rows && a->gradient && a->sums && a->held &&
+                a->played && line_init(&a->free, count) &&
+                line_init(&a->queue, config->queue) &&
+                line_init(&a->holding, config->actors);
+    for (unsigned i = 0; made && i < count; i++) {
+        struct gw__trajectory *t = &a->played[i].trajectory;
+        t->steps = calloc(a->agent.config.unroll, sizeof *t->steps);
+        made = t->steps != NULL;
+        line_put(&a->free, i);
+    }
+    return made ? GW_OK : gw_fail(why, GW_ENOMEM, "%u trajectories", count);
+}
+
+static enum gw_err open_tables(struct gw_actors *a, struct gw_error *why)
+{
+    struct gw__agent_config agent;
+    unsigned count;
+    enum gw_err code = gw_task_new(&a->config.task, &a->task, why);
+    if (code)
+        return code;
+    gw__cartpole_agent(&a->config.task, &agent);
+    agent.targets = a->config.targets;
+    agent.plain = a->config.plain;
+    a->row_count = gw__agent_rows(&agent);
+    const struct gw_ps_table_config *tables = gw_task_tables(a->task, &count);
+    code = gw__agent_init(&a->agent, &agent, why);
+    return code ? code : gw_local_new(tables, count, &a->local, why);
+}
+
+enum gw_err gw__actors_make(const struct gw_actors_config *config,
+                            const struct gw__actors_world *world,
+                            struct gw_actors **actors, struct gw_error *why)
+{
+    *actors = NULL;
+    enum gw_err code = check(config, why);
+    if (code)
+        return code;
+    struct gw_actors *a = calloc(1, sizeof *a);
+    if (!a)
+        return gw_fail(why, GW_ENOMEM, "actors");
+    a->config = *config;
+    a->world = world;
+    a->alive = config->actors;
+    pthread_mutex_init(&a->lock, NULL);
+    code = open_tables(a, why);
+    if (!code)
+        code = make_room(a, why);
+    if (code) {
+        gw_actors_destroy(&a);
+        return code;
+    }
+    for (size_t k = 0; k < a->row_count; k++)
+        a->keys[k] = k;
+    gw_local_pull(a->local, 0, a->keys, a->row_count, a->rows);
+    *actors = a;
+    return GW_OK;
+}
+
+void gw_actors_destroy(struct gw_actors **actors)
+{
+    struct gw_actors *a = *actors;
+    if (!a)
+        return;
+    a->world->destroy(a);
+    for (unsigned i = 0; a->played && i + 1 < a->free.room; i++)
+        free(a->played[i].trajectory.steps);
+    free(a->played);
+    free(a->held);
+    free(a->keys);
+    free(a->rows);
+    free(a->gradient);
+    free(a->sums);
+    free(a->free.numbers);
+    free(a->queue.numbers);
+    free(a->holding.numbers);
+    gw__agent_fini(&a->agent);
+    gw_local_destroy(&a->local);
+    gw_task_destroy(&a->task);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+    *actors = NULL;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Actors in virtual time. What an actor will do follows from the parameters that
+ * it begins with, so it plays its whole trajectory at once, and hands it over
+ * when its time has come:
+ *
+ *     plays --time--> holds it --room in the queue--> begins the next one
+ *
+ * Events of the same time come in the order learner, actor 0, actor 1, ...
+ */
+#include "actors_parts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { NONE = -1 };
+
+struct player {
+    struct gw__actor actor;
+    unsigned number;   /* of its trajectory */
+    uint64_t ready_ns; /* when it has played it */
+    bool holds;        /* it has, and waits for room */
+};
+
+struct virtual_world {
+    uint64_t now_ns, done_ns; /* when the update is done */
+    struct player players[];
+};
+
+static void begin(struct gw_actors *a, unsigned actor)
+{
+    struct virtual_world *world = a->inside;
+    struct player *p = &world->players[actor];
+    struct gw__played *played = &a->played[p->number = gw__actors_room(a)];
+    gw__actor_play(&p->actor, &a->agent, a->rows, a->config.task.cartpole.limit,
+                   played);
+    played->version = a->version;
+    p->holds = false;
+    p->ready_ns = world->now_ns + gw__actor_duration(&p->actor, &a->config,
+                                                     played->trajectory.count);
+}
+
+/* The actor that is the next one to be ready; NONE. */
+static int next_actor(const struct gw_actors *a)
+{
+    const struct virtual_world *world = a->inside;
+    const struct player *players = world->players;
+    int next = NONE;
+    for (unsigned i = 0; i < a->config.actors; i++)
+        if (!players[i].holds &&
+            (next == NONE || players[i].ready_ns < players[next].ready_ns))
+            next = (int)i;
+    return next;
+}
+
+static void settle(struct gw_actors *a)
+{
+    struct virtual_world *world = a->inside;
+    bool computed = a->computes;
+    gw__actors_settle(a);
+    if (a->computes && !computed)
+        world->done_ns = world->now_ns + a->config.update_ns;
+}
+
+/* One event; the update that it ends, if it does, is counted in version. */
+static enum gw_err turn(struct gw_actors *a, struct gw_error *why)
+{
+    struct virtual_world *world = a->inside;
+    enum gw_err code = GW_OK;
+    int next = next_actor(a);
+    assert(a->computes || next != NONE); /* else all would wait for all */
+    if (a->computes &&
+        (next == NONE || world->done_ns <= world->players[next].ready_ns)) {
+        world->now_ns = world->done_ns;
+        gw__actors_compute(a);
+        code = gw__actors_apply(a, why);
+        a->busy_ns += a->config.update_ns;
+    } else {
+        struct player *player = &world->players[next];
+        world->now_ns = player->ready_ns;
+        player->holds = true;
+        gw__actors_hold(a, (unsigned)next, player->number);
+    }
+    settle(a);
+    return code;
+}
+
+static uint64_t now_ns(const struct gw_actors *a)
+{
+    const struct virtual_world *world = a->inside;
+    return world->now_ns;
+}
+
+static void destroy(struct gw_actors *a)
+{
+    free(a->inside);
+}
+
+static const struct gw__actors_world virtual_world = {
+    .begin = begin, .turn = turn, .now_ns = now_ns, .destroy = destroy};
+
+enum gw_err gw_actors_new(const struct gw_actors_config *config,
+                          struct gw_actors **actors, struct gw_error *why)
+{
+    enum gw_err code = gw__actors_make(config, &virtual_world, actors, why);
+    if (code)
+        return code;
+    struct virtual_world *world =
+        calloc(1, sizeof *world + config->actors * sizeof *world->players);
+    (*actors)->inside = world;
+    if (!world) {
+        gw_actors_destroy(actors);
+        return gw_fail(why, GW_ENOMEM, "%u actors", config->actors);
+    }
+    for (unsigned i = 0; i < config->actors; i++) {
+        gw__actor_init(&world->players[i].actor, config, i);
+        begin(*actors, i);
+    }
+    return GW_OK;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution as a matrix product (Chellapilla, Puri and Simard 2006): a row is
+ * spread into a matrix S with a column for each place of the image and a row
+ * for each input channel and place of the filter; what is beyond the edge is 0.
+ * With the weights W, inputs x filters, that is
+ *
+ *     y = W' S      dS = W dy      dW += S dy'
+ *
+ * and the gradient of the image is dS gathered to where S came from.
+ */
+#include "image.h"
+
+#include "product.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t plane_of(const struct gw_image *image)
+{
+    return (size_t)image->height * image->width;
+}
+
+static size_t size_of(const struct gw_image *image)
+{
+    return image->channels * plane_of(image);
+}
+
+/* Rows of S. */
+static size_t inputs_of(const struct gw__image_shape *shape)
+{
+    return shape->in.channels * shape->height * shape->width;
+}
+
+size_t gw__conv_scratch(const struct gw__image_shape *shape)
+{
+    return inputs_of(shape) * plane_of(&shape->in);
+}
+
+/* What of line y of a plane stands in row `input` of S, which has the image as
+ * filter place `input` sees it: `count` elements from `image` on are those from
+ * `matrix` on. */
+struct run {
+    size_t image, matrix, count;
+};
+
+static struct run run_of(const struct gw__image_shape *shape, size_t input,
+                         size_t y)
+{
+    size_t width = shape->in.width, place = input / shape->width;
+    size_t down = y + place % shape->height, middle = shape->height / 2;
+    size_t right = input % shape->width, half = shape->width / 2;
+    size_t moved = right > half ? right - half : half - right;
+    struct run run = {.count = 0};
+    if (down < middle || down - middle >= shape->in.height || moved >= width)
+        return run;
+    run.image = (down - middle) * width + (right > half ? moved : 0);
+    run.matrix = y * width + (right > half ? 0 : moved);
+    run.count = width - moved;
+    return run;
+}
+
+static void spread(const struct gw__image_shape *shape, const float *x,
+                   float *matrix)
+{
+    size_t plane = plane_of(&shape->in), inputs = inputs_of(shape);
+    memset(matrix, 0, inputs * plane * sizeof *matrix);
+    for (size_t i = 0; i < inputs; i++)
+        for (size_t y = 0; y < shape->in.height; y++) {
+            const float *image = x + i / (shape->height * shape->width) * plane;
+            struct run run = run_of(shape, i, y);
+            memcpy(matrix + i * plane + run.matrix, image + run.image,
+                   run.count * sizeof *matrix);
+        }
+}
+
+static void gather(const struct gw__image_shape *shape, const float *matrix,
+                   float *dx)
+{
+    size_t plane = plane_of(&shape->in), inputs = inputs_of(shape);
+    memset(dx, 0, size_of(&shape->in) * sizeof *dx);
+    for (size_t i = 0; i < inputs; i++)
+        for (size_t y = 0; y < shape->in.height; y++) {
+            float *image = dx + i / (shape->height * shape->width) * plane;
+            struct run run = run_of(shape, i, y);
+            for (size_t k = 0; k < run.count; k++)
+                image[run.image + k] += matrix[i * plane + run.matrix + k];
+        }
+}
+
+void gw__conv_forward(const struct gw__image_shape *shape, const float *x,
+                      const float *weights, const float *bias, float *scratch,
+                      float *y)
+{
+    size_t plane = plane_of(&shape->out), filters = shape->out.channels;
+    for (size_t r = 0; r < shape->rows; r++) {
+        spread(shape, x + r * size_of(&shape->in), scratch);
+        float *out = y + r * size_of(&shape->out);
+        for (size_t k = 0; bias && k < filters * plane; k++)
+            out[k] = bias[k / plane];
+        gw__product(&(struct gw__product){.left = weights,
+                                          .right = scratch,
+                                          .out = out,
+                                          .rows = filters,
+                                          .inner = inputs_of(shape),
+                                          .columns = plane,
+                                          .left_turned = true,
+                                          .add = bias != NULL});
+    }
+}
+
+void gw__conv_input(const struct gw__image_shape *shape, const float *dy,
+                    const float *weights, float *scratch, float *dx)
+{
+    for (size_t r = 0; r < shape->rows; r++) {
+        gw__product(
+            &(struct gw__product){.left = weights,
+                                  .right = dy + r * size_of(&shape->out),
+                                  .out = scratch,
+                                  .rows = inputs_of(shape),
+                                  .inner = shape->out.channels,
+                                  .columns = plane_of(&shape->out)});
+        gather(shape, scratch, dx + r * size_of(&shape->in));
+    }
+}
+
+void gw__conv_weight(const struct gw__image_shape *shape, const float *x,
+                     const float *dy, float *scratch, float *dweights,
+                     float *dbias)
+{
+    size_t plane = plane_of(&shape->out), filters = shape->out.channels;
+    for (size_t r = 0; r < shape->rows; r++) {
+        const float *slope = dy + r * size_of(&shape->out);
+        spread(shape, x + r * size_of(&shape->in), scratch);
+        gw__product(&(struct gw__product){.left = scratch,
+                                          .right = slope,
+                                          .out = dweights,
+                                          .rows = inputs_of(shape),
+                                          .inner = plane,
+                                          .columns = filters,
+                                          .right_turned = true,
+                                          .add = true});
+        for (size_t k = 0; k < filters * plane; k++)
+            dbias[k / plane] += slope[k];
+    }
+}
+
+/* Where in x the largest of a window is; the first NaN is. `corner` is where
+ * the window begins. */
+static size_t largest(const struct gw__image_shape *shape, const float *x,
+                      size_t corner)
+{
+    size_t best = corner;
+    for (size_t i = 0; i < shape->height; i++)
+        for (size_t j = 0; j < shape->width; j++) {
+            size_t at = corner + i * shape->in.width + j;
+            if (!isnan(x[best]) && !(x[at] <= x[best]))
+                best = at;
+        }
+    return best;
+}
+
+/* Where the window of element k of an output row begins. */
+static size_t corner_of(const struct gw__image_shape *shape, size_t k)
+{
+    size_t column = k % shape->out.width, line = k / shape->out.width;
+    size_t y = line % shape->out.height, channel = line / shape->out.height;
+    return channel * plane_of(&shape->in) +
+           y * shape->height * shape->in.width + column * shape->width;
+}
+
+void gw__maxpool(const struct gw__image_shape *shape, const float *x, float *y)
+{
+    size_t size = size_of(&shape->out);
+    for (size_t r = 0; r < shape->rows; r++, x += size_of(&shape->in))
+        for (size_t k = 0; k < size; k++)
+            *y++ = x[largest(shape, x, corner_of(shape, k))];
+}
+
+void gw__maxpool_back(const struct gw__image_shape *shape, const float *x,
+                      const float *dy, float *dx)
+{
+    size_t size = size_of(&shape->out), taken = size_of(&shape->in);
+    memset(dx, 0, shape->rows * taken * sizeof *dx);
+    for (size_t r = 0; r < shape->rows; r++, x += taken, dx += taken)
+        for (size_t k = 0; k < size; k++)
+            dx[largest(shape, x, corner_of(shape, k))] += *dy++;
+}

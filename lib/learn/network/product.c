@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which matrix product runs: the best that this build and this CPU have, or the
+ * one that $GRADWIRE_PRODUCT names. The kinds round differently, so ranks that
+ * must agree bit by bit should run the same.
+ */
+#include "product.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct gw__product_kind *const kinds[] = {
+    &gw__product_blas, &gw__product_avx2, &gw__product_any, NULL};
+
+static _Atomic(const struct gw__product_kind *) current;
+
+const struct gw__product_kind *const *gw__product_kinds(void)
+{
+    return kinds;
+}
+
+static const struct gw__product_kind *find(const char *name)
+{
+    for (size_t i = 0; kinds[i]; i++)
+        if (kinds[i]->available() && (!name || !strcmp(kinds[i]->name, name)))
+            return kinds[i];
+    return NULL;
+}
+
+static const struct gw__product_kind *choose(void)
+{
+    const char *forced = getenv("GRADWIRE_PRODUCT");
+    const struct gw__product_kind *kind = forced ? find(forced) : NULL;
+    return kind ? kind : find(NULL);
+}
+
+static const struct gw__product_kind *now(void)
+{
+    const struct gw__product_kind *kind =
+        atomic_load_explicit(&current, memory_order_acquire);
+    if (kind)
+        return kind;
+    /* Threads that meet here choose the same. */
+    kind = choose();
+    atomic_store_explicit(&current, kind, memory_order_release);
+    return kind;
+}
+
+bool gw__product_use(const char *name)
+{
+    const struct gw__product_kind *kind = name ? find(name) : choose();
+    if (kind)
+        atomic_store_explicit(&current, kind, memory_order_release);
+    return kind != NULL;
+}
+
+const char *gw__product_name(void)
+{
+    return now()->name;
+}
+
+void gw__product(const struct gw__product *product)
+{
+    if (product->rows > 0 && product->columns > 0)
+        now()->run(product);
+}

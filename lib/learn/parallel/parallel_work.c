@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the pipeline asks of a trainer: one pass of one micro-batch through one
+ * of its pieces. A forward pass takes a tape, the last of its backward passes
+ * gives it back.
+ */
+#include "parallel_parts.h"
+
+static size_t elements(void *context, unsigned after, unsigned micro)
+{
+    const struct gw_parallel *parallel = context;
+    (void)micro;
+    return gw__part_message(parallel->layout, after);
+}
+
+static size_t gradient_elements(void *context, unsigned after, unsigned micro)
+{
+    const struct gw_parallel *parallel = context;
+    (void)micro;
+    return gw__part_gradient_message(parallel->layout, after);
+}
+
+static struct gw__rows rows_of(const struct gw_parallel *parallel,
+                               unsigned micro)
+{
+    size_t count = parallel->layout->rows;
+    return (struct gw__rows){.data = parallel->data,
+                             .row = parallel->rows + micro * count,
+                             .count = count};
+}
+
+static enum gw_err forward(void *context, unsigned chunk, unsigned micro,
+                           const float *in, float *out, struct gw_error *why)
+{
+    struct gw_parallel *parallel = context;
+    struct gw__part *part = parallel->parts[chunk];
+    struct gw__tape **tape =
+        &parallel->tapes[gw__parallel_at(parallel, chunk, micro)];
+    struct gw__rows rows = rows_of(parallel, micro);
+    struct gw__part_pass pass = {.kind = GW_FORWARD,
+                                 .rows = &rows,
+                                 .in = in,
+                                 .out = out,
+                                 .judged = &parallel->judged};
+    enum gw_err err = gw__part_take(part, tape, why);
+    return err ? err : gw__part_forward(part, *tape, &pass, why);
+}
+
+static enum gw_err backward(void *context, unsigned chunk, unsigned micro,
+                            enum gw_pass_kind kind, const float *grad_out,
+                            float *grad_in, struct gw_error *why)
+{
+    struct gw_parallel *parallel = context;
+    struct gw__part *part = parallel->parts[chunk];
+    struct gw__tape **tape =
+        &parallel->tapes[gw__parallel_at(parallel, chunk, micro)];
+    struct gw__rows rows = rows_of(parallel, micro);
+    bool ends = kind != GW_BACKWARD_INPUT;
+    parallel->weights_added[chunk] += ends;
+    struct gw__part_pass pass = {
+        .kind = kind,
+        .rows = &rows,
+        .in = grad_out,
+        .out = grad_in,
+        .complete = ends && parallel->weights_added[chunk] == parallel->micros};
+    enum gw_err err = gw__part_backward(part, *tape, &pass, why);
+    if (!err && ends)
+        gw__part_give(part, tape);
+    return err;
+}
+
+const struct gw_stage_work gw__parallel_work = {
+    .elements = elements,
+    .forward = forward,
+    .backward = backward,
+    .gradient_elements = gradient_elements,
+};
+
+void gw__parallel_drop_tapes(struct gw_parallel *parallel)
+{
+    if (!parallel->parts || !parallel->tapes)
+        return;
+    for (unsigned c = 0; c < parallel->chunks; c++)
+        for (unsigned m = 0; parallel->parts[c] && m < parallel->micros; m++)
+            gw__part_give(parallel->parts[c],
+                          &parallel->tapes[gw__parallel_at(parallel, c, m)]);
+}

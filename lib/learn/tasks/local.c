@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables in this process: what a run over parameter servers is compared with.
+ * A table is a hash from key to the number of a row, and rows in the order of
+ * their first push, each with the sum of what was pushed since the last step.
+ * The first push of a batch is copied, the later ones are added to it, as a
+ * server does that closes a round.
+ */
+#include "learn/random.h"
+#include "ps/store/update.h"
+
+#include <gradwire/train.h>
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELLS_MIN = 1024 };
+#define NO_ROW UINT32_MAX
+
+struct table {
+    struct gw__updater updater;
+    struct gw__updater bare; /* the same without state, to begin values only */
+    size_t width, stride;
+    size_t count, capacity; /* of rows */
+    uint64_t *keys;
+    float *rows, *sums; /* strides: stride, width */
+    bool *pushed;       /* since the last step */
+    uint32_t *waiting;  /* rows that were, in the order of the first push */
+    size_t waiting_count;
+    uint32_t *cells; /* the number of a row, or NO_ROW */
+    size_t cell_count;
+};
+
+struct gw_local {
+    unsigned table_count;
+    struct table tables[GW_PS_TABLES_MAX];
+    /* gw_local_batch keeps its memory here. */
+    float *values[2][GW_TASK_TABLES_MAX];
+    size_t value_capacity[GW_TASK_TABLES_MAX];
+};
+
+static enum gw_err init_table(struct table *table,
+                              const struct gw_ps_table_config *config,
+                              struct gw_error *why)
+{
+    enum gw_err code =
+        gw__updater_init(&table->updater, config, NULL, NULL, 0, why);
+    if (code)
+        return code;
+    table->bare = table->updater;
+    table->bare.state_floats = 0;
+    table->width = config->width;
+    table->stride = config->width + table->updater.state_floats;
+    return GW_OK;
+}
+
+enum gw_err gw_local_new(const struct gw_ps_table_config *tables,
+                         unsigned count, struct gw_local **local,
+                         struct gw_error *why)
+{
+    *local = NULL;
+    if (count > GW_PS_TABLES_MAX)
+        return gw_fail(why, GW_EINVAL, "%u tables; there may be %d", count,
+                       GW_PS_TABLES_MAX);
+    struct gw_local *made = calloc(1, sizeof *made);
+    if (!made)
+        return gw_fail(why, GW_ENOMEM, "tables");
+    made->table_count = count;
+    for (unsigned i = 0; i < count; i++) {
+        enum gw_err code = init_table(&made->tables[i], &tables[i], why);
+        if (code) {
+            gw_local_destroy(&made);
+            return code;
+        }
+    }
+    *local = made;
+    return GW_OK;
+}
+
+void gw_local_destroy(struct gw_local **local)
+{
+    if (!*local)
+        return;
+    for (unsigned i = 0; i < (*local)->table_count; i++) {
+        struct table *table = &(*local)->tables[i];
+        free(table->keys);
+        free(table->rows);
+        free(table->sums);
+        free(table->pushed);
+        free(table->waiting);
+        free(table->cells);
+    }
+    for (unsigned i = 0; i < GW_TASK_TABLES_MAX; i++) {
+        free((*local)->values[0][i]);
+        free((*local)->values[1][i]);
+    }
+    free(*local);
+    *local = NULL;
+}
+
+/* The cell of the key, or the free one where it belongs. */
+static uint32_t *find(const struct table *table, uint64_t key)
+{
+    size_t mask = table->cell_count - 1;
+    size_t i = (size_t)gw__mix(key) & mask;
+    while (table->cells[i] != NO_ROW && table->keys[table->cells[i]] != key)
+        i = (i + 1) & mask;
+    return &table->cells[i];
+}
+
+void gw_local_pull(const struct gw_local *local, unsigned number,
+                   const uint64_t *keys, size_t count, float *rows)
+{
+    assert(number < local->table_count);
+    const struct table *table = &local->tables[number];
+    size_t width = table->width;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = table->cell_count ? *find(table, keys[i]) : NO_ROW;
+        if (row == NO_ROW)
+            gw__updater_begin(&table->bare, keys[i], rows + i * width);
+        else
+            memcpy(rows + i * width, table->rows + row * table->stride,
+                   width * sizeof *rows);
+    }
+}
+
+/* Room for `count` items; the old memory, and *failed, when there is none. */
+static void *resize(void *old, size_t count, size_t item, bool *failed)
+{
+    void *moved = realloc(old, count * item);
+    if (moved)
+        return moved;
+    *failed = true;
+    return old;
+}
+
+static bool grow_rows(struct table *t, size_t need)
+{
+    bool failed = false;
+    if (need <= t->capacity)
+        return true;
+    size_t count = 2 * t->capacity > need ? 2 * t->capacity : need;
+    t->keys = resize(t->keys, count, sizeof *t->keys, &failed);
+    t->rows = resize(t->rows, count * t->stride, sizeof *t->rows, &failed);
+    t->sums = resize(t->sums, count * t->width, sizeof *t->sums, &failed);
+    t->pushed = resize(t->pushed, count, sizeof *t->pushed, &failed);
+    t->waiting = resize(t->waiting, count, sizeof *t->waiting, &failed);
+    if (!failed)
+        t->capacity = count;
+    return !failed;
+}
+
+/* At most half of the cells are taken by `need` rows. */
+static bool grow_cells(struct table *table, size_t need)
+{
+    size_t count = table->cell_count ? table->cell_count : CELLS_MIN;
+    while (count < 2 * need)
+        count *= 2;
+    if (count == table->cell_count)
+        return true;
+    uint32_t *cells = malloc(count * sizeof *cells);
+    if (!cells)
+        return false;
+    free(table->cells);
+    table->cells = cells;
+    table->cell_count = count;
+    for (size_t i = 0; i < count; i++)
+        cells[i] = NO_ROW;
+    for (size_t i = 0; i < table->count; i++)
+        *find(table, table->keys[i]) = (uint32_t)i;
+    return true;
+}
+
+/* Room for so many rows more. */
+static bool grow(struct table *table, size_t count, struct gw_error *why)
+{
+    size_t need = table->count + count;
+    if (need < NO_ROW && grow_rows(table, need) && grow_cells(table, need))
+        return true;
+    gw_fail(why, GW_ENOMEM, "table %s: %zu rows", table->updater.config.name,
+            need);
+    return false;
+}
+
+/* There is room for it. */
+static uint32_t row_of(struct table *table, uint64_t key)
+{
+    uint32_t *cell = find(table, key);
+    if (*cell == NO_ROW) {
+        *cell = (uint32_t)table->count++;
+        table->keys[*cell] = key;
+        table->pushed[*cell] = false;
+        gw__updater_begin(&table->updater, key,
+                          table->rows + *cell * table->stride);
+    }
+    return *cell;
+}
+
+enum gw_err gw_local_push(struct gw_local *local, unsigned number,
+                          const uint64_t *keys, size_t count,
+                          const float *values, struct gw_error *why)
+{
+    assert(number < local->table_count);
+    struct table *table = &local->tables[number];
+    size_t width = table->width;
+    if (!grow(table, count, why))
+        return GW_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = row_of(table, keys[i]);
+        float *sum = table->sums + row * width;
+        const float *value = values + i * width;
+        if (table->pushed[row]) {
+            for (size_t k = 0; k < width; k++)
+                sum[k] += value[k];
+            continue;
+        }
+        memcpy(sum, value, width * sizeof *sum);
+        table->pushed[row] = true;
+        table->waiting[table->waiting_count++] = row;
+    }
+    return GW_OK;
+}
+
+enum gw_err gw_local_assign(struct gw_local *local, unsigned number,
+                            const uint64_t *keys, size_t count,
+                            const float *values, struct gw_error *why)
+{
+    assert(number < local->table_count);
+    struct table *table = &local->tables[number];
+    size_t width = table->width;
+    if (!grow(table, count, why))
+        return GW_ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        memcpy(table->rows + row_of(table, keys[i]) * table->stride,
+               values + i * width, width * sizeof *values);
+    return GW_OK;
+}
+
+void gw_local_step(struct gw_local *local)
+{
+    for (unsigned i = 0; i < local->table_count; i++) {
+        struct table *table = &local->tables[i];
+        for (size_t k = 0; k < table->waiting_count; k++) {
+            uint32_t row = table->waiting[k];
+            gw__updater_apply(&table->updater,
+                              table->rows + row * table->stride,
+                              table->sums + row * table->width, 1);
+            table->pushed[row] = false;
+        }
+        table->waiting_count = 0;
+    }
+}
+
+static enum gw_err fetch(void *context, unsigned table, const uint64_t *keys,
+                         size_t count, float *rows, struct gw_error *why)
+{
+    (void)why;
+    gw_local_pull(context, table, keys, count, rows);
+    return GW_OK;
+}
+
+struct gw_fetch gw_local_fetch(struct gw_local *local)
+{
+    return (struct gw_fetch){.context = local, .rows = fetch};
+}
+
+size_t gw_local_rows(const struct gw_local *local, unsigned table)
+{
+    assert(table < local->table_count);
+    return local->tables[table].count;
+}
+
+/* A sum of rows' hashes: their order does not matter. */
+uint64_t gw_local_digest(const struct gw_local *local)
+{
+    uint64_t digest = 0;
+    for (unsigned i = 0; i < local->table_count; i++) {
+        const struct table *table = &local->tables[i];
+        for (size_t row = 0; row < table->count; row++)
+            digest += gw_hash(table->rows + row * table->stride,
+                              table->width * sizeof *table->rows,
+                              gw__mix_in(i, table->keys[row]));
+    }
+    return digest;
+}
+
+/* ---- a batch ---- */
+
+static bool reserve(struct gw_local *local, unsigned table, size_t floats)
+{
+    if (floats <= local->value_capacity[table])
+        return true;
+    bool failed = false;
+    for (int i = 0; i < 2; i++)
+        local->values[i][table] =
+            resize(local->values[i][table], floats, sizeof(float), &failed);
+    if (failed)
+        return false;
+    local->value_capacity[table] = floats;
+    return true;
+}
+
+static enum gw_err run_part(struct gw_local *local, struct gw_unit *unit,
+                            const struct gw_unit_place *place,
+                            struct gw_unit_sums *sums, struct gw_error *why)
+{
+    enum gw_err code = gw_unit_prepare(unit, place, why);
+    size_t count;
+    for (unsigned i = 0; !code && i < local->table_count; i++) {
+        const uint64_t *keys = gw_unit_keys(unit, i, &count);
+        if (!reserve(local, i, count * local->tables[i].width))
+            code = gw_fail(why, GW_ENOMEM, "the rows of %zu keys", count);
+        else
+            gw_local_pull(local, i, keys, count, local->values[0][i]);
+    }
+    if (code)
+        return code;
+    gw_unit_compute(unit, (const float *const *)local->values[0],
+                    local->values[1], sums);
+    for (unsigned i = 0; !code && i < local->table_count; i++) {
+        const uint64_t *keys = gw_unit_keys(unit, i, &count);
+        code = gw_local_push(local, i, keys, count, local->values[1][i], why);
+    }
+    return code;
+}
+
+enum gw_err gw_local_batch(struct gw_local *local, struct gw_unit *unit,
+                           uint64_t epoch, uint64_t batch, unsigned parts,
+                           struct gw_unit_sums *sums, struct gw_error *why)
+{
+    assert(local->table_count <= GW_TASK_TABLES_MAX);
+    enum gw_err code = GW_OK;
+    struct gw_unit_sums part_sums;
+    *sums = (struct gw_unit_sums){0};
+    for (unsigned part = 0; !code && part < parts; part++) {
+        struct gw_unit_place place = {epoch, batch, part, parts};
+        code = run_part(local, unit, &place, &part_sums, why);
+        if (!code)
+            gw_unit_add(sums, &part_sums);
+    }
+    if (!code)
+        gw_local_step(local);
+    return code;
+}

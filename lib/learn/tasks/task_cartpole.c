@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reinforcement learning as a task: a row is an episode, which an agent
+ * (agent.h) plays with the parameters that it was given, from a start and with
+ * a luck that belong to the row. What it should change is the gradient of
+ * actor and critic, over stretches of `unroll` steps. Added up before each
+ * update that is A2C; pushed by workers that do not wait for each other, A3C
+ * (Mnih et al. 2016). Who acts is who learns, so ratios are 1 here; actors.c
+ * has actors and a learner apart.
+ *
+ * A policy learns from what it has done, so the least difference in rounding
+ * leads to another life. Therefore each episode's gradient is rounded such that f32
+ * adds a batch up without any error (exact.h), and the result is the same bits
+ * whatever the number of parts and ranks, and whoever adds in whatever order.
+ *
+ * Table "agent" is dense: a row a hidden unit, and one for the heads.
+ */
+#include "task.h"
+
+#include "learn/agents/agent.h"
+#include "learn/exact.h"
+#include "learn/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HIDDEN_MAX = 1024, LIMIT_MAX = 100000, TEST_EPISODES = 100 };
+
+struct cartpole_scratch {
+    struct gw__agent agent;
+    struct gw__trajectory trajectory;
+    double *gradient; /* of an episode */
+    bool ready;
+};
+
+static void defaults(struct gw_task_config *config)
+{
+    config->epochs = 5;
+    config->batch = 16;
+    config->updater = GW_PS_ADAGRAD;
+    config->cartpole.hidden = 32;
+    config->cartpole.episodes = 320;
+    config->cartpole.limit = 200;
+    config->cartpole.unroll = 20;
+    config->cartpole.discount = 0.99;
+    config->cartpole.value_weight = 0.5;
+    config->cartpole.entropy_weight = 0.001;
+}
+
+static void close_data(void *data)
+{
+    (void)data; /* there is none */
+}
+
+static enum gw_err check(const struct gw_task_config *config,
+                         struct gw_error *why)
+{
+    size_t episodes = config->cartpole.episodes;
+    double discount = config->cartpole.discount;
+    if (config->train || config->test)
+        return gw_fail(why, GW_EINVAL,
+                       "cartpole: it plays its episodes, and reads no file");
+    if (config->cartpole.hidden == 0 || config->cartpole.hidden > HIDDEN_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "cartpole: %u hidden units; 1 to %d will do",
+                       config->cartpole.hidden, HIDDEN_MAX);
+    if (episodes == 0 || episodes >= UINT32_MAX)
+        return gw_fail(why, GW_EINVAL, "cartpole: an epoch of %zu episodes",
+                       episodes);
+    if (config->cartpole.limit == 0 || config->cartpole.limit > LIMIT_MAX ||
+        config->cartpole.unroll == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "cartpole: episodes of %u steps, learnt from by %u",
+                       config->cartpole.limit, config->cartpole.unroll);
+    if (!(discount >= 0 && discount < 1))
+        return gw_fail(why, GW_EINVAL,
+                       "cartpole: discount is from 0 to below 1, not %g",
+                       discount);
+    if (config->batch > GW__EXACT_ROWS_MAX ||
+        (!config->batch && episodes > GW__EXACT_ROWS_MAX))
+        return gw_fail(why, GW_EINVAL, "cartpole: batches of at most %d",
+                       GW__EXACT_ROWS_MAX);
+    return GW_OK;
+}
+
+void gw__cartpole_agent(const struct gw_task_config *config,
+                        struct gw__agent_config *agent)
+{
+    uint32_t unroll = config->cartpole.unroll, limit = config->cartpole.limit;
+    *agent = (struct gw__agent_config){
+        .hidden = config->cartpole.hidden,
+        .unroll = unroll < limit ? unroll : limit,
+        .discount = config->cartpole.discount,
+        .value_weight = config->cartpole.value_weight,
+        .entropy_weight = config->cartpole.entropy_weight,
+        .plain = true, /* they are the same */
+    };
+}
+
+static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+{
+    const struct gw_task_config *config = &task->config;
+    enum gw_err code = check(config, why);
+    if (code)
+        return code;
+    uint32_t rows = config->cartpole.hidden + 1;
+    task->rows = config->cartpole.episodes;
+    task->test_rows = task->rows < TEST_EPISODES ? task->rows : TEST_EPISODES;
+    struct gw_ps_table_config *table =
+        gw__task_table(task, "agent", GW__AGENT_WIDTH, rows);
+    table->dense = rows;
+    table->init_range = 0.3f;
+    return GW_OK;
+}
+
+static bool init_scratch(struct cartpole_scratch *s,
+                         const struct gw_task_config *config,
+                         struct gw_error *why)
+{
+    struct gw__agent_config agent;
+    gw__cartpole_agent(config, &agent);
+    free(s->trajectory.steps); /* of an attempt before */
+    free(s->gradient);
+    gw__agent_fini(&s->agent);
+    s->trajectory.steps = calloc(agent.unroll, sizeof *s->trajectory.steps);
+    s->gradient =
+        calloc(gw__agent_rows(&agent) * GW__AGENT_WIDTH, sizeof *s->gradient);
+    s->ready = !gw__agent_init(&s->agent, &agent, why) && s->trajectory.steps &&
+               s->gradient;
+    return s->ready;
+}
+
+static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+{
+    const struct gw_task_config *config = &unit->task->config;
+    struct cartpole_scratch *scratch = unit->scratch;
+    bool ready = scratch->ready || init_scratch(scratch, config, why);
+    for (size_t j = 0; ready && unit->count && j <= config->cartpole.hidden;
+         j++)
+        ready = gw__keyset_add(&unit->keys[0], j);
+    if (!ready)
+        return gw_fail(why, GW_ENOMEM, "cartpole: %u hidden units",
+                       config->cartpole.hidden);
+    return GW_OK;
+}
+
+/* An episode, stretch by stretch; its gradient is added to scratch->gradient,
+ * its steps are counted. */
+static size_t play(struct gw_unit *unit, const float *rows, size_t row,
+                   double *gradient, struct gw__agent_losses *sums)
+{
+    struct cartpole_scratch *s = unit->scratch;
+    const struct gw_task_config *config = &unit->task->config;
+    size_t steps = 0, limit = config->cartpole.limit;
+    struct gw__cartpole pole;
+    struct gw_rng rng;
+    uint64_t seed = gw__mix_in(config->seed, unit->set);
+    gw_rng_seed(&rng, gw__mix_in(gw__mix_in(seed, unit->epoch), row));
+    gw__cartpole_begin(&pole, &rng);
+    do {
+        struct gw__agent_losses losses;
+        size_t unroll = s->agent.config.unroll, left = limit - steps;
+        gw__agent_play(&s->agent, rows, &pole, &rng,
+                       left < unroll ? left : unroll, &s->trajectory);
+        gw__agent_judge(&s->agent, rows, &s->trajectory);
+        gw__agent_learn(&s->agent, rows, &s->trajectory, gradient, &losses);
+        steps += s->trajectory.count;
+        sums->policy += losses.policy;
+        sums->value += losses.value;
+        sums->entropy += losses.entropy;
+        sums->total += losses.total;
+    } while (!s->trajectory.failed && steps < limit);
+    return steps;
+}
+
+static void compute(struct gw_unit *unit, const float *const *rows,
+                    float *const *gradients, struct gw_unit_sums *sums)
+{
+    struct cartpole_scratch *s = unit->scratch;
+    size_t floats = gw__unit_floats(unit, 0);
+    double limit = unit->task->config.cartpole.limit;
+    double share = 1 / (double)unit->batch_rows;
+    for (size_t k = 0; gradients && k < floats; k++)
+        gradients[0][k] = 0;
+    for (size_t i = 0; i < unit->count; i++) {
+        struct gw__agent_losses losses = {0};
+        memset(s->gradient, 0, floats * sizeof *s->gradient);
+        size_t steps = play(unit, rows[0], gw__unit_row(unit, i),
+                            gradients ? s->gradient : NULL, &losses);
+        for (size_t k = 0; gradients && k < floats; k++)
+            gradients[0][k] += gw__exact_share(s->gradient[k] / limit, share);
+        sums->loss += losses.total / (double)steps;
+        sums->right += steps;
+        sums->policy_loss += losses.policy;
+        sums->value_loss += losses.value;
+        sums->entropy += losses.entropy;
+    }
+    sums->samples = unit->count;
+}
+
+static void scratch_fini(void *scratch)
+{
+    struct cartpole_scratch *s = scratch;
+    gw__agent_fini(&s->agent);
+    free(s->trajectory.steps);
+    free(s->gradient);
+}
+
+const struct gw__task_model gw__task_cartpole = {
+    .name = "cartpole",
+    .quality = "return",
+    .stream = true,
+    .chunk = 1 << 16,
+    .scratch_bytes = sizeof(struct cartpole_scratch),
+    .rates = {[GW_PS_SGD] = 10,
+              [GW_PS_MOMENTUM] = 2,
+              [GW_PS_ADAGRAD] = 0.05f,
+              [GW_PS_ADAM] = 0.01f,
+              [GW_PS_CALLBACK] = 10},
+    .defaults = defaults,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .compute = compute,
+    .scratch_fini = scratch_fini,
+};

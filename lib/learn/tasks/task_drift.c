@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Online learning: linear regression on an endless stream whose truth moves.
+ * Row t has normal features x and
+ *
+ *     y = w(t) . x + noise,   w_j(t) = sin(2 pi (t / period + phase_j))
+ *
+ * so the truth is always one of the same size, and never where it was. A unit's
+ * loss is that of predictions made before its rows were learnt from: the
+ * prequential error, test-then-train (Dawid 1984; Gama et al. 2013). Who never
+ * learns has a mean squared error of features / 2 above the noise's; who learns
+ * at a constant rate follows; who learns at a falling one (AdaGrad, FTRL) falls
+ * behind as the stream goes on. Rows are made from seed and t when they are
+ * needed.
+ *
+ * Table "w" is dense: all weights are needed for each row.
+ */
+#include "task.h"
+
+#include "learn/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    FEATURES_MAX = 1 << 16,
+    TEST_ROWS = 1000 /* a stretch in which the truth hardly moves */
+};
+
+struct drift_scratch {
+    double *row;    /* features, */
+    double *sums;   /* and a gradient; in one piece of memory */
+    double *phases; /* of the truth */
+};
+
+static void defaults(struct gw_task_config *config)
+{
+    config->epochs = 10;
+    config->batch = 100;
+    config->drift.features = 32;
+    config->drift.rows = 20000;
+    config->drift.noise = 0.1;
+    config->drift.period = 100000;
+}
+
+static void close_data(void *data)
+{
+    free(data);
+}
+
+static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+{
+    const struct gw_task_config *config = &task->config;
+    if (config->train || config->test)
+        return gw_fail(why, GW_EINVAL,
+                       "drift: it makes its stream, and reads no file");
+    if (config->drift.features == 0 || config->drift.features > FEATURES_MAX)
+        return gw_fail(why, GW_EINVAL, "drift: %u features; 1 to %d will do",
+                       config->drift.features, FEATURES_MAX);
+    if (config->drift.rows == 0 || config->drift.rows >= UINT32_MAX)
+        return gw_fail(why, GW_EINVAL, "drift: an epoch of %zu rows",
+                       config->drift.rows);
+    if (!(config->drift.noise >= 0) || !(config->drift.period > 0))
+        return gw_fail(why, GW_EINVAL, "drift: the noise %g, the period %g",
+                       config->drift.noise, config->drift.period);
+    task->rows = config->drift.rows;
+    task->test_rows = task->rows < TEST_ROWS ? task->rows : TEST_ROWS;
+    gw__task_table(task, "w", 1, config->drift.features)->dense =
+        config->drift.features;
+    return GW_OK;
+}
+
+static bool init_scratch(struct drift_scratch *scratch,
+                         const struct gw_task_config *config)
+{
+    size_t features = config->drift.features;
+    struct gw_rng rng;
+    scratch->row = malloc(3 * features * sizeof *scratch->row);
+    if (!scratch->row)
+        return false;
+    scratch->sums = scratch->row + features;
+    scratch->phases = scratch->sums + features;
+    gw_rng_seed(&rng, gw__mix_in(config->seed, 0));
+    for (size_t j = 0; j < features; j++)
+        scratch->phases[j] = gw_rng_unit(&rng);
+    return true;
+}
+
+static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+{
+    const struct gw_task_config *config = &unit->task->config;
+    struct drift_scratch *scratch = unit->scratch;
+    bool ready = scratch->row || init_scratch(scratch, config);
+    for (size_t j = 0; ready && unit->count && j < config->drift.features; j++)
+        ready = gw__keyset_add(&unit->keys[0], j);
+    if (!ready)
+        return gw_fail(why, GW_ENOMEM, "drift: %u features",
+                       config->drift.features);
+    return GW_OK;
+}
+
+/* Makes row t; returns its y. */
+static double make_row(const struct gw_task_config *config,
+                       const struct drift_scratch *scratch, uint64_t t)
+{
+    struct gw_rng rng;
+    gw_rng_seed(&rng, gw__mix_in(gw__mix_in(config->seed, 1), t));
+    double y = config->drift.noise * gw__gaussian(&rng);
+    double turns = (double)t / config->drift.period;
+    for (size_t j = 0; j < config->drift.features; j++) {
+        double weight = sin(2 * M_PI * (turns + scratch->phases[j]));
+        scratch->row[j] = gw__gaussian(&rng);
+        y += weight * scratch->row[j];
+    }
+    return y;
+}
+
+static void compute(struct gw_unit *unit, const float *const *rows,
+                    float *const *gradients, struct gw_unit_sums *sums)
+{
+    const struct gw_task_config *config = &unit->task->config;
+    const struct drift_scratch *scratch = unit->scratch;
+    size_t features = config->drift.features;
+    double share = 1 / (double)unit->batch_rows;
+    for (size_t j = 0; j < features; j++)
+        scratch->sums[j] = 0;
+    for (size_t i = 0; i < unit->count; i++) {
+        uint64_t t = unit->epoch * config->drift.rows + gw__unit_row(unit, i);
+        double error = -make_row(config, scratch, t);
+        for (size_t j = 0; j < features; j++)
+            error += (double)rows[0][j] * scratch->row[j];
+        for (size_t j = 0; j < features; j++)
+            scratch->sums[j] += error * scratch->row[j];
+        sums->loss += error * error / 2;
+    }
+    sums->samples = unit->count;
+    for (size_t j = 0; gradients && j < unit->keys[0].count; j++)
+        gradients[0][j] = (float)(scratch->sums[j] * share);
+}
+
+static void scratch_fini(void *scratch)
+{
+    free(((struct drift_scratch *)scratch)->row);
+}
+
+const struct gw__task_model gw__task_drift = {
+    .name = "drift",
+    .quality = "rmse",
+    .squared = true,
+    .stream = true,
+    .chunk = 1 << 16,
+    .scratch_bytes = sizeof(struct drift_scratch),
+    .rates = {[GW_PS_SGD] = 0.5f,
+              [GW_PS_MOMENTUM] = 0.05f,
+              [GW_PS_ADAGRAD] = 1,
+              [GW_PS_ADAM] = 0.02f,
+              [GW_PS_FTRL] = 1,
+              [GW_PS_CALLBACK] = 0.5f},
+    .defaults = defaults,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .compute = compute,
+    .scratch_fini = scratch_fini,
+};

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * word2vec over tables: a unit of work is a part of the text. Its pairs are
+ * made first, which tells the rows that it needs; it then learns from them one
+ * after the other on a copy of these rows, as word2vec.c would, and what is to
+ * be pushed is how far each row has moved. So within a unit learning is that of
+ * a single thread, and between units it is that of Hogwild, with a delay of a
+ * unit. When several parts of a batch begin at the same rows, frequent words
+ * would move by the sum of steps that each part took as if it were alone, and
+ * run away; so each part pushes a share of such moves only (share_of_move).
+ * With one part nothing is changed.
+ *
+ * Table "in" has the words' vectors, "out" those of their targets; key = number
+ * of the word. word2vec.h has the formulas and the files. deepwalk is the same
+ * with walks over a graph in place of a text (walks.h), and nodes for words.
+ */
+#include "learn/words/walks.h"
+#include "learn/words/word2vec.h"
+#include "task.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DIMENSION_MAX = 1 << 16,
+    WINDOW_MAX = 1000,
+    NEGATIVES_MAX = 1000,
+    POOL_MAX = 1 << 20,
+    WALKS_MAX = 10000,
+    LENGTH_MAX = 10000
+};
+
+struct words_scratch {
+    struct gw__pairs pairs;
+    bool placed; /* numbers of words have become places of rows */
+    struct gw__vectors copy;
+    size_t in_capacity, out_capacity; /* floats */
+    float *error;                     /* one vector for each thread, */
+    unsigned errors;                  /* so many */
+    uint32_t *visits[2]; /* of each row by the pairs; there is room for all */
+};
+
+static void defaults(struct gw_task_config *config)
+{
+    config->epochs = 10;
+    config->batch = 4000;
+    config->updater = GW_PS_ADD;
+    config->words.dimension = 100;
+    config->words.window = 5;
+    config->words.negatives = 5;
+    config->words.min_count = 5;
+    config->words.subsample = 1e-3;
+    config->words.pool = 512;
+}
+
+static void defaults_of_walks(struct gw_task_config *config)
+{
+    defaults(config);
+    config->epochs = 5;
+    config->words.dimension = 64;
+    config->words.min_count = 1;
+    config->words.subsample = 0;
+    config->words.walks = 10;
+    config->words.length = 40;
+}
+
+static void close_data(void *data)
+{
+    struct gw__word2vec *w = data;
+    if (!w)
+        return;
+    gw__words_fini(&w->words);
+    free(w->keep);
+    free(w->alias);
+    free(w);
+}
+
+static enum gw_err check_walks(const struct gw_task_config *config,
+                               struct gw_error *why)
+{
+    bool walks = config->words.walks >= 1 && config->words.walks <= WALKS_MAX;
+    if (!walks || config->words.length < 2 || config->words.length > LENGTH_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "deepwalk: %u walks of %u nodes; 1 to %d of 2 to %d are "
+                       "possible",
+                       config->words.walks, config->words.length, WALKS_MAX,
+                       LENGTH_MAX);
+    return GW_OK;
+}
+
+static enum gw_err check(const struct gw_task_config *config, const char *name,
+                         struct gw_error *why)
+{
+    if (!config->train)
+        return gw_fail(why, GW_EINVAL, "%s: there is no text or edge list",
+                       name);
+    if (config->test)
+        return gw_fail(why, GW_EINVAL, "%s: it has no test set", name);
+    if (config->epochs == 0)
+        return gw_fail(why, GW_EINVAL,
+                       "%s: its rate falls to nothing at "
+                       "the end; there must be an end",
+                       name);
+    if (config->words.dimension == 0 || config->words.dimension > DIMENSION_MAX)
+        return gw_fail(why, GW_EINVAL, "%s: dimension %u; 1 to %d will do",
+                       name, config->words.dimension, DIMENSION_MAX);
+    if (config->words.window == 0 || config->words.window > WINDOW_MAX)
+        return gw_fail(why, GW_EINVAL, "%s: window %u; 1 to %d will do", name,
+                       config->words.window, WINDOW_MAX);
+    if (config->words.negatives > NEGATIVES_MAX)
+        return gw_fail(why, GW_EINVAL, "%s: %u negatives; 0 to %d will do",
+                       name, config->words.negatives, NEGATIVES_MAX);
+    if (config->words.pool > POOL_MAX)
+        return gw_fail(why, GW_EINVAL,
+                       "%s: a pool of %u words; at most %d will do", name,
+                       config->words.pool, POOL_MAX);
+    if (!(config->words.subsample >= 0))
+        return gw_fail(why, GW_EINVAL, "%s: subsampling at %g", name,
+                       config->words.subsample);
+    return GW_OK;
+}
+
+/* A word with the share f of the text is kept with the probability
+ * sqrt(s / f) + s / f, as in word2vec.c; the paper has sqrt(s / f) alone. */
+static bool init_keep(struct gw__word2vec *data, double subsample)
+{
+    const struct gw__word_table *words = &data->words;
+    data->keep = malloc(words->word_count * sizeof *data->keep);
+    for (size_t i = 0; data->keep && i < words->word_count; i++) {
+        double share = (double)words->word[i].count / (double)words->length;
+        double ratio = subsample > 0 ? subsample / share : 1;
+        double chance = fmin(sqrt(ratio) + ratio, 1);
+        data->keep[i] = (uint32_t)(chance * (double)UINT32_MAX);
+    }
+    return data->keep != NULL;
+}
+
+static enum gw_err load(struct gw__word_table *words,
+                        const struct gw_task *task, struct gw_error *why)
+{
+    const struct gw_task_config *config = &task->config;
+    const struct gw__words_form text = {.min_count = config->words.min_count};
+    const struct gw__walks walks = {.per_node = config->words.walks,
+                                    .length = config->words.length,
+                                    .seed = config->seed};
+    return config->kind == GW_TASK_DEEPWALK
+               ? gw__words_walk(words, config->train, &walks, why)
+               : gw__words_load(words, config->train, &text, why);
+}
+
+static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+{
+    const struct gw_task_config *config = &task->config;
+    enum gw_err code = check(config, task->model->name, why);
+    if (!code && config->kind == GW_TASK_DEEPWALK)
+        code = check_walks(config, why);
+    if (code)
+        return code;
+    struct gw__word2vec *data = task->data = calloc(1, sizeof *data);
+    if (!data)
+        return gw_fail(why, GW_ENOMEM, "word2vec");
+    code = load(&data->words, task, why);
+    if (code)
+        return code;
+    if (!init_keep(data, config->words.subsample) || !gw__alias_init(data))
+        return gw_fail(why, GW_ENOMEM, "%s: %zu words", config->train,
+                       data->words.word_count);
+    uint32_t dimension = config->words.dimension;
+    task->rows = data->words.length;
+    gw__task_table(task, "in", dimension, data->words.word_count)->init_range =
+        0.5f / (float)dimension;
+    gw__task_table(task, "out", dimension, data->words.word_count);
+    return GW_OK;
+}
+
+/* ---- a unit ---- */
+
+static bool reserve(float **vectors, size_t *capacity, size_t count,
+                    size_t stride)
+{
+    size_t floats = count * stride;
+    if (floats <= *capacity)
+        return true;
+    free(*vectors);
+    *vectors = gw__vectors_alloc(count, stride);
+    *capacity = *vectors ? floats : 0;
+    return *vectors != NULL;
+}
+
+/* No more rows than words, or than were named. */
+static size_t at_most(size_t names, size_t words)
+{
+    return names < words ? names : words;
+}
+
+static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+{
+    struct words_scratch *scratch = unit->scratch;
+    struct gw__pairs *pairs = &scratch->pairs;
+    const struct gw__word2vec *data = unit->task->data;
+    size_t words = data->words.word_count;
+    size_t stride = gw__lanes_up(unit->task->config.words.dimension);
+    enum gw_err code = gw__pairs_make(
+        pairs, unit->task, unit->learning ? unit->epoch : GW__EVALUATION,
+        unit->first, unit->count, why);
+    if (code)
+        return code;
+    bool added = true;
+    for (size_t i = 0; added && i < pairs->count; i++)
+        added = gw__keyset_add(&unit->keys[0], pairs->pair[i].in);
+    for (size_t i = 0; added && i < pairs->target_count; i++)
+        added = gw__keyset_add(&unit->keys[1], pairs->targets[i]);
+    scratch->placed = false;
+    scratch->copy.stride = stride;
+    if (scratch->errors < unit->unlocked.threads) {
+        free(scratch->error);
+        scratch->error = gw__vectors_alloc(unit->unlocked.threads, stride);
+        scratch->errors = scratch->error ? unit->unlocked.threads : 0;
+    }
+    for (int i = 0; i < 2; i++)
+        if (!scratch->visits[i])
+            scratch->visits[i] = malloc(words * sizeof *scratch->visits[i]);
+    if (!added || !scratch->error || !scratch->visits[0] ||
+        !scratch->visits[1] ||
+        !reserve(&scratch->copy.in, &scratch->in_capacity,
+                 at_most(pairs->count, words), stride) ||
+        !reserve(&scratch->copy.out, &scratch->out_capacity,
+                 at_most(pairs->target_count, words), stride))
+        return gw_fail(why, GW_ENOMEM, "word2vec: %zu pairs of words",
+                       pairs->count);
+    return GW_OK;
+}
+
+/* Numbers of words become places of rows; how often each row is visited. */
+static void name_places(struct gw_unit *unit, struct words_scratch *scratch)
+{
+    struct gw__pairs *pairs = &scratch->pairs;
+    for (unsigned table = 0; table < 2; table++)
+        for (size_t i = 0; i < unit->keys[table].count; i++)
+            scratch->visits[table][i] = 0;
+    for (size_t i = 0; i < pairs->count; i++) {
+        uint32_t *in = &pairs->pair[i].in;
+        *in = gw__keyset_place(&unit->keys[0], *in);
+        scratch->visits[0][*in] += pairs->pair[i].count;
+    }
+    for (size_t i = 0; i < pairs->target_count; i++) {
+        uint32_t *target = &pairs->targets[i];
+        *target = gw__keyset_place(&unit->keys[1], *target);
+        scratch->visits[1][*target]++;
+    }
+    scratch->placed = true;
+}
+
+static void copy_in(float *copy, size_t stride, const float *rows, size_t count,
+                    size_t width)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(copy + i * stride, rows + i * width, width * sizeof *copy);
+}
+
+/* How much of its move a row that was visited n times pushes, when as many
+ * others, `parts` in all, push theirs from the same beginning. If a visit takes
+ * a row the share c of its way, n visits take it 1 - (1 - c)^n of it, and those
+ * of all parts, one after the other, 1 - (1 - c)^(n parts). c is the rate times
+ * the steepness of the loss: rare words move by the sum, the most frequent ones
+ * by the mean. On text8 a steepness of 0.02 still lets 8 parts of 2000 words
+ * run away, and 0.06 costs 4 parts of 1000 words 1.3 % of the loss. */
+#define STEEPNESS 0.04
+
+static float share_of_move(uint32_t n, unsigned parts, double rate)
+{
+    double decay = -rate * (double)n;
+    return (float)(expm1(decay * parts) / (expm1(decay) * parts));
+}
+
+static void take_moves(const struct gw_unit *unit, unsigned table,
+                       const float *copy, const float *rows, float *moves)
+{
+    const struct words_scratch *scratch = unit->scratch;
+    size_t width = unit->task->config.words.dimension;
+    const uint32_t *visits = scratch->visits[table];
+    double rate = scratch->pairs.count ? (double)scratch->pairs.pair->rate : 0;
+    bool alone = unit->parts == 1 || !(rate > 0);
+    for (size_t i = 0; i < unit->keys[table].count; i++) {
+        const float *to = copy + i * scratch->copy.stride;
+        float share =
+            alone ? 1 : share_of_move(visits[i], unit->parts, STEEPNESS * rate);
+        for (size_t k = 0; k < width; k++)
+            moves[i * width + k] = share * (to[k] - rows[i * width + k]);
+    }
+}
+
+static void begin(struct gw_unit *unit, const float *const *rows,
+                  float *const *gradients)
+{
+    struct words_scratch *scratch = unit->scratch;
+    const struct gw__vectors *copy = &scratch->copy;
+    size_t width = unit->task->config.words.dimension;
+    (void)gradients;
+    if (!scratch->placed)
+        name_places(unit, scratch);
+    copy_in(copy->in, copy->stride, rows[0], unit->keys[0].count, width);
+    copy_in(copy->out, copy->stride, rows[1], unit->keys[1].count, width);
+}
+
+static void share_pairs(struct gw_unit *unit, const float *const *rows,
+                        float *const *gradients, const struct gw__share *share)
+{
+    const struct words_scratch *scratch = unit->scratch;
+    struct gw__vectors vectors = scratch->copy;
+    struct gw__pairs pairs = scratch->pairs;
+    size_t first = gw__share_begin(share, pairs.count);
+    (void)rows, (void)gradients;
+    pairs.count = gw__share_end(share, pairs.count) - first;
+    pairs.pair += first;
+    vectors.in_writes = share->row_writes[0];
+    vectors.out_writes = share->row_writes[1];
+    gw__word2vec_train(&vectors, &pairs,
+                       scratch->error + share->part * vectors.stride,
+                       share->sums);
+    for (size_t i = 0; share->parts > 1 && i < pairs.count; i++)
+        share->sums->row_writes += 1 + (uint64_t)pairs.pair[i].count;
+}
+
+static void finish(struct gw_unit *unit, const float *const *rows,
+                   float *const *gradients)
+{
+    const struct gw__vectors *copy =
+        &((const struct words_scratch *)unit->scratch)->copy;
+    take_moves(unit, 0, copy->in, rows[0], gradients[0]);
+    take_moves(unit, 1, copy->out, rows[1], gradients[1]);
+}
+
+static void scratch_fini(void *memory)
+{
+    struct words_scratch *scratch = memory;
+    gw__pairs_fini(&scratch->pairs);
+    free(scratch->copy.in);
+    free(scratch->copy.out);
+    free(scratch->error);
+    free(scratch->visits[0]);
+    free(scratch->visits[1]);
+}
+
+const struct gw__task_model gw__task_word2vec = {
+    .name = "word2vec",
+    .files_min = 1,
+    .files_max = 1,
+    .quality = "first",
+    .chunk = 1 << 15,
+    .scratch_bytes = sizeof(struct words_scratch),
+    .rates = {[GW_PS_ADD] = 0.025f},
+    .defaults = defaults,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .begin = begin,
+    .share = share_pairs,
+    .finish = finish,
+    .scratch_fini = scratch_fini,
+};
+
+const struct gw__task_model gw__task_deepwalk = {
+    .name = "deepwalk",
+    .files_min = 1,
+    .files_max = 1,
+    .quality = "first",
+    .chunk = 1 << 15,
+    .scratch_bytes = sizeof(struct words_scratch),
+    .rates = {[GW_PS_ADD] = 0.025f},
+    .defaults = defaults_of_walks,
+    .open = open_data,
+    .close = close_data,
+    .prepare = prepare,
+    .begin = begin,
+    .share = share_pairs,
+    .finish = finish,
+    .scratch_fini = scratch_fini,
+};

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Skip-gram with negative sampling (Mikolov, Sutskever, Chen, Corrado, Dean:
+ * "Distributed representations of words and phrases and their
+ * compositionality", NIPS 2013), as word2vec.c does it. A text gives pairs of
+ * words that stand near each other, (in, target); with `negatives` words drawn
+ * against the target,
+ *
+ *     loss = -log s(in . out_target) - sum over drawn n of log s(-in . out_n)
+ *
+ * word2vec_pairs.c makes pairs of a part of the text, word2vec_train.c learns
+ * from them, one after the other. task_word2vec.c does so on a copy of pulled
+ * rows; hogwild.c in one memory with several threads.
+ */
+#ifndef GW__WORD2VEC_H
+#define GW__WORD2VEC_H
+
+#include "words.h"
+
+#include <gradwire/train.h>
+
+/* Draws numbers with given weights, in constant time: Walker's aliases (1977),
+ * built as Vose (1991) does. A column is itself below its threshold, else its
+ * alias. */
+struct gw__alias {
+    uint32_t threshold, alias;
+};
+
+struct gw__word2vec {
+    struct gw__word_table words;
+    uint32_t *keep; /* a word is kept when 32 random bits are below it */
+    struct gw__alias *alias;
+};
+
+struct gw__pair {
+    size_t first; /* of its targets, of which the first is the true one */
+    uint32_t count;
+    uint32_t in;
+    float rate;
+};
+
+struct gw__pairs {
+    struct gw__pair *pair;
+    size_t count, capacity;
+    uint32_t *targets;
+    size_t target_count, target_capacity;
+    uint32_t *kept; /* scratch: words after subsampling */
+    size_t *kept_at;
+    size_t kept_capacity;
+    uint32_t *pool; /* of negatives */
+    size_t pool_capacity;
+    uint64_t pool_block; /* of the text, that it is for; UINT64_MAX: none */
+};
+
+/* The "epoch" of what is evaluated: its pairs are those of no other one, their
+ * rate is 0, and negatives come from all words. */
+#define GW__EVALUATION UINT64_MAX
+
+/* Makes the pairs whose target is at [first, first + count) of the text; they
+ * do not depend on how the text is cut. */
+GW_MUST_CHECK enum gw_err gw__pairs_make(struct gw__pairs *pairs,
+                                         const struct gw_task *task,
+                                         uint64_t epoch, size_t first,
+                                         size_t count, struct gw_error *why);
+void gw__pairs_fini(struct gw__pairs *pairs);
+/* The aliases of the vocabulary, by frequency^0.75. False: out of memory. */
+GW_MUST_CHECK bool gw__alias_init(struct gw__word2vec *data);
+
+/* Floats from one vector to the next: vectors begin and end at whole lanes, and
+ * zeros fill them up, so that the kernel knows no rest. */
+enum { GW__LANES = 16 };
+static inline size_t gw__lanes_up(size_t floats)
+{
+    return (floats + GW__LANES - 1) / GW__LANES * GW__LANES;
+}
+
+/* Two arrays of vectors. */
+struct gw__vectors {
+    float *in, *out;
+    size_t stride;
+    uint32_t *in_writes, *out_writes; /* unlocked.h; NULL: not counted */
+};
+
+/* Learns from the pairs, in order; their numbers are places in the arrays. A
+ * rate of 0 changes nothing. `scratch` has a stride of floats. Adds to
+ * samples, loss and right. Several threads may do so in the same vectors. */
+void gw__word2vec_train(const struct gw__vectors *vectors,
+                        const struct gw__pairs *pairs, float *scratch,
+                        struct gw_unit_sums *sums);
+/* The same for vectors of 16 and of 32 bytes of the CPU, to the same bits. */
+void gw__word2vec_train_any(const struct gw__vectors *vectors,
+                            const struct gw__pairs *pairs, float *scratch,
+                            struct gw_unit_sums *sums);
+void gw__word2vec_train_avx2(const struct gw__vectors *vectors,
+                             const struct gw__pairs *pairs, float *scratch,
+                             struct gw_unit_sums *sums);
+/* Memory for `count` vectors, at whole cache lines; NULL: there is none. */
+float *gw__vectors_alloc(size_t count, size_t stride);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pairs of words from a part of a text. As in word2vec.c: frequent words are
+ * dropped at random; around each word that is left there is a window, whose
+ * width is drawn for each word; each other word in it gives a pair whose target
+ * is the word in the middle; and negatives are drawn by frequency^0.75.
+ *
+ * Unlike it, what is drawn belongs to the place in the text (random.h): whether
+ * a word is dropped is asked of its place, so a part looks beyond its ends, and
+ * all parts of a text together give the pairs of the text.
+ */
+#include "word2vec.h"
+
+#include "learn/random.h"
+#include "learn/tasks/task.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- drawing words ---- */
+
+static void pair_up(struct gw__alias *alias, double *share, uint32_t *order,
+                    size_t count)
+{
+    /* Columns with less than their share at the front, the others behind. */
+    size_t poor = 0, rich = count;
+    for (size_t i = 0; i < count; i++)
+        if (share[i] < 1)
+            order[poor++] = (uint32_t)i;
+        else
+            order[--rich] = (uint32_t)i;
+    size_t next_poor = 0;
+    while (next_poor < rich && rich < count) {
+        uint32_t giver = order[rich], taker = order[next_poor++];
+        alias[taker] = (struct gw__alias){
+            .threshold = (uint32_t)fmin(share[taker] * 0x1p32, 0xffffffffp0),
+            .alias = giver};
+        share[giver] -= 1 - share[taker];
+        rich += share[giver] < 1; /* now it is the last of the poor */
+    }
+    /* The rest has its share, but for rounding. */
+    for (; next_poor < count; next_poor++)
+        alias[order[next_poor]] = (struct gw__alias){.threshold = UINT32_MAX,
+                                                     .alias = order[next_poor]};
+}
+
+bool gw__alias_init(struct gw__word2vec *data)
+{
+    size_t count = data->words.word_count;
+    double *share = malloc(count * sizeof *share), sum = 0;
+    uint32_t *order = malloc(count * sizeof *order);
+    data->alias = malloc(count * sizeof *data->alias);
+    bool made = share && order && data->alias;
+    if (made) {
+        for (size_t i = 0; i < count; i++)
+            sum += share[i] = pow((double)data->words.word[i].count, 0.75);
+        for (size_t i = 0; i < count; i++)
+            share[i] *= (double)count / sum;
+        pair_up(data->alias, share, order, count);
+    }
+    free(share);
+    free(order);
+    return made;
+}
+
+static uint32_t draw(const struct gw__word2vec *data, struct gw_rng *rng)
+{
+    uint64_t bits = gw_rng_next(rng);
+    uint64_t column = ((bits >> 32) * data->words.word_count) >> 32;
+    const struct gw__alias *alias = &data->alias[column];
+    return (uint32_t)bits < alias->threshold ? (uint32_t)column : alias->alias;
+}
+
+/* ---- memory ---- */
+
+/* Room for `need` items; the old memory, and *failed, when there is none. */
+static void *reserve(void *old, size_t *capacity, size_t need, size_t item,
+                     bool *failed)
+{
+    if (need <= *capacity)
+        return old;
+    size_t more = 2 * *capacity > need ? 2 * *capacity : need;
+    void *moved = realloc(old, more * item);
+    *failed |= !moved;
+    if (!moved)
+        return old;
+    *capacity = more;
+    return moved;
+}
+
+void gw__pairs_fini(struct gw__pairs *pairs)
+{
+    free(pairs->pair);
+    free(pairs->targets);
+    free(pairs->kept);
+    free(pairs->kept_at);
+    free(pairs->pool);
+    *pairs = (struct gw__pairs){0};
+}
+
+/* ---- pairs ---- */
+
+struct maker {
+    struct gw__pairs *pairs;
+    const struct gw_task *task;
+    const struct gw__word2vec *data;
+    uint64_t drop_seed, draw_seed, pool_seed; /* of the epoch */
+    uint64_t epoch;
+    uint32_t pool_size;
+    size_t first, end;             /* of targets */
+    size_t kept_count, kept_first; /* the first kept one that is a target */
+};
+
+static bool is_kept(const struct maker *m, size_t at)
+{
+    uint32_t threshold = m->data->keep[m->data->words.stream[at]];
+    return (gw__mix_in(m->drop_seed, at) >> 32) <= threshold;
+}
+
+/* Where the part's windows begin: `window` kept words before it. */
+static size_t reach_back(const struct maker *m)
+{
+    size_t at = m->first;
+    for (uint32_t found = 0; at > 0; at--) {
+        found += is_kept(m, at - 1);
+        if (found > m->task->config.words.window)
+            break;
+    }
+    return at;
+}
+
+static void list_kept(struct maker *m, size_t begin)
+{
+    const struct gw__word_table *words = &m->data->words;
+    uint32_t behind = 0;
+    m->kept_count = m->kept_first = 0;
+    for (size_t at = begin; at < words->length; at++) {
+        if (!is_kept(m, at))
+            continue;
+        if (at >= m->end && behind++ >= m->task->config.words.window)
+            break;
+        m->kept_first += at < m->first;
+        m->pairs->kept[m->kept_count] = words->stream[at];
+        m->pairs->kept_at[m->kept_count++] = at;
+    }
+}
+
+/* Linear, from the whole rate to nothing at the end of all epochs. */
+static float rate_at(const struct maker *m, size_t at)
+{
+    const struct gw_task_config *config = &m->task->config;
+    if (m->epoch == GW__EVALUATION)
+        return 0;
+    double length = (double)m->data->words.length;
+    double done = ((double)m->epoch * length + (double)at) /
+                  ((double)config->epochs * length + 1);
+    return config->rate * (float)fmax(1 - done, 1e-4);
+}
+
+/* A pool for each block of the text, whoever learns from it. */
+static bool fill_pool(struct maker *m, size_t at)
+{
+    enum { BLOCK_WORDS = 1000 };
+    struct gw__pairs *pairs = m->pairs;
+    uint64_t block = at / BLOCK_WORDS;
+    bool failed = false;
+    if (m->pool_size == 0 || pairs->pool_block == block)
+        return true;
+    pairs->pool = reserve(pairs->pool, &pairs->pool_capacity, m->pool_size,
+                          sizeof *pairs->pool, &failed);
+    if (failed)
+        return false;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, gw__mix_in(m->pool_seed, block));
+    for (uint32_t i = 0; i < m->pool_size; i++)
+        pairs->pool[i] = draw(m->data, &rng);
+    pairs->pool_block = block;
+    return true;
+}
+
+static uint32_t draw_negative(const struct maker *m, struct gw_rng *rng)
+{
+    if (m->pool_size == 0)
+        return draw(m->data, rng);
+    return m->pairs->pool[((gw_rng_next(rng) >> 32) * m->pool_size) >> 32];
+}
+
+static void add_pair(struct maker *m, uint32_t in, uint32_t target, float rate,
+                     struct gw_rng *rng)
+{
+    struct gw__pairs *pairs = m->pairs;
+    struct gw__pair *pair = &pairs->pair[pairs->count++];
+    uint32_t *targets = pairs->targets + pairs->target_count;
+    uint32_t count = 1;
+    targets[0] = target;
+    for (uint32_t i = 0; i < m->task->config.words.negatives; i++) {
+        targets[count] = draw_negative(m, rng);
+        count += targets[count] != target;
+    }
+    *pair = (struct gw__pair){
+        .in = in,
+        .first = pairs->target_count,
+        .count = count,
+        .rate = rate,
+    };
+    pairs->target_count += count;
+}
+
+static bool same_sentence(const struct maker *m, size_t i, size_t k)
+{
+    size_t sentence = m->data->words.sentence;
+    const size_t *at = m->pairs->kept_at;
+    return sentence == 0 || at[i] / sentence == at[k] / sentence;
+}
+
+/* The pairs of the window around the kept word i. */
+static bool add_window(struct maker *m, size_t i)
+{
+    struct gw__pairs *pairs = m->pairs;
+    size_t window = m->task->config.words.window;
+    size_t targets = 1 + (size_t)m->task->config.words.negatives;
+    bool failed = false;
+    pairs->pair =
+        reserve(pairs->pair, &pairs->capacity, pairs->count + 2 * window,
+                sizeof *pairs->pair, &failed);
+    pairs->targets = reserve(pairs->targets, &pairs->target_capacity,
+                             pairs->target_count + 2 * window * targets,
+                             sizeof *pairs->targets, &failed);
+    if (failed || !fill_pool(m, pairs->kept_at[i]))
+        return false;
+    struct gw_rng rng;
+    gw_rng_seed(&rng, gw__mix_in(m->draw_seed, pairs->kept_at[i]));
+    size_t width = 1 + (size_t)gw_rng_below(&rng, window);
+    float rate = rate_at(m, pairs->kept_at[i]);
+    size_t begin = i < width ? 0 : i - width;
+    for (size_t k = begin; k <= i + width && k < m->kept_count; k++)
+        if (k != i && same_sentence(m, i, k))
+            add_pair(m, pairs->kept[k], pairs->kept[i], rate, &rng);
+    return true;
+}
+
+/* Room for the kept words of the part and of both margins; the margin behind
+ * may be far away, but has no more than a window of them. */
+static bool reserve_kept(struct maker *m, size_t begin)
+{
+    struct gw__pairs *pairs = m->pairs;
+    size_t need = m->end - begin + m->task->config.words.window + 1;
+    size_t capacity = pairs->kept_capacity;
+    bool failed = false;
+    pairs->kept =
+        reserve(pairs->kept, &capacity, need, sizeof *pairs->kept, &failed);
+    if (!failed)
+        pairs->kept_at = reserve(pairs->kept_at, &pairs->kept_capacity, need,
+                                 sizeof *pairs->kept_at, &failed);
+    return !failed;
+}
+
+enum gw_err gw__pairs_make(struct gw__pairs *pairs, const struct gw_task *task,
+                           uint64_t epoch, size_t first, size_t count,
+                           struct gw_error *why)
+{
+    uint64_t seed = gw__mix_in(task->config.seed, epoch);
+    struct maker m = {
+        .pairs = pairs,
+        .task = task,
+        .data = task->data,
+        .drop_seed = gw__mix_in(seed, 0),
+        .draw_seed = gw__mix_in(seed, 1),
+        .pool_seed = gw__mix_in(seed, 2),
+        .epoch = epoch,
+        .pool_size = epoch == GW__EVALUATION ? 0 : task->config.words.pool,
+        .first = first,
+        .end = first + count,
+    };
+    pairs->count = pairs->target_count = 0;
+    pairs->pool_block = UINT64_MAX;
+    if (count == 0)
+        return GW_OK;
+    size_t begin = reach_back(&m);
+    bool made = reserve_kept(&m, begin);
+    if (made)
+        list_kept(&m, begin);
+    for (size_t i = m.kept_first;
+         made && i < m.kept_count && pairs->kept_at[i] < m.end; i++)
+        made = add_window(&m, i);
+    if (!made)
+        return gw_fail(why, GW_ENOMEM, "word2vec: the pairs of %zu words",
+                       count);
+    return GW_OK;
+}

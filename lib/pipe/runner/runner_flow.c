@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Messages between stages. A receive is posted AHEAD of its need, so that the
+ * message can come while the stage computes; a send is started at the end of
+ * its pass and looked after between later passes. Neither waits for the other
+ * side, so no order of passes that the schedule's check has let through can
+ * stand still here.
+ *
+ * A stage's virtual neighbours lie on the stage itself when there is only one;
+ * then a buffer just changes hands.
+ */
+#include "runner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { AHEAD = 4 };
+
+static unsigned virtual_of(const struct gw_pipe *pipe, unsigned stage,
+                           const struct gw_pass *pass)
+{
+    return gw_schedule_virtual(pipe->schedule, stage, pass->chunk);
+}
+
+bool gw__result_of(const struct gw_pipe *pipe, unsigned stage,
+                   const struct gw_pass *pass, unsigned *to)
+{
+    unsigned at = virtual_of(pipe, stage, pass);
+    switch ((enum gw_pass_kind)pass->kind) {
+    case GW_FORWARD:
+        *to = at + 1;
+        return at < pipe->last_virtual;
+    case GW_BACKWARD:
+    case GW_BACKWARD_INPUT:
+        *to = at - 1;
+        return at > 0;
+    default:
+        return false;
+    }
+}
+
+struct gw__pipe_piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
+                                    unsigned micro)
+{
+    return &pipe->pieces[(size_t)chunk * pipe->micros + micro];
+}
+
+/* Of the message between virtual stage `after` and the next, either way. */
+size_t gw__elements_of(const struct gw_pipe *pipe, unsigned after,
+                       unsigned micro, bool gradient)
+{
+    const struct gw_stage_work *work = pipe->config.work;
+    size_t (*elements)(void *, unsigned, unsigned) =
+        gradient && work->gradient_elements ? work->gradient_elements
+                                            : work->elements;
+    return elements ? elements(pipe->config.context, after, micro) : 0;
+}
+
+/* Of a message to virtual stage `to`. */
+static size_t elements_of(const struct gw_pipe *pipe, unsigned to,
+                          unsigned micro, bool gradient)
+{
+    return gw__elements_of(pipe, gradient ? to : to - 1, micro, gradient);
+}
+
+/* ---- who sends what ---- */
+
+static struct gw__inflow *inflow_from(struct gw_pipe *pipe, unsigned stage)
+{
+    for (unsigned i = 0; i < pipe->inflow_count; i++)
+        if (pipe->inflows[i].stage == stage)
+            return &pipe->inflows[i];
+    return NULL;
+}
+
+static struct gw__outflow *outflow_to(const struct gw_pipe *pipe,
+                                      unsigned stage)
+{
+    for (unsigned i = 0; i < pipe->outflow_count; i++)
+        if (pipe->outflows[i].stage == stage)
+            return &pipe->outflows[i];
+    return NULL;
+}
+
+/* What `stage` sends to this one, put into `inflow` unless that is NULL;
+ * returns how much it is. */
+static size_t list_inflow(const struct gw_pipe *pipe, unsigned stage,
+                          struct gw__inflow *inflow)
+{
+    const struct gw_schedule *s = pipe->schedule;
+    size_t count = 0;
+    for (size_t i = s->begin[stage]; i < s->begin[stage + 1]; i++) {
+        const struct gw_pass *pass = &s->passes[i];
+        unsigned to;
+        if (!gw__result_of(pipe, stage, pass, &to) ||
+            to % pipe->stages != pipe->stage)
+            continue;
+        if (inflow) {
+            bool gradient = pass->kind != GW_FORWARD;
+            unsigned chunk = to / pipe->stages;
+            struct gw__pipe_piece *piece =
+                gw__piece_of(pipe, chunk, pass->micro);
+            *(gradient ? &piece->gradient_place : &piece->in_place) =
+                (uint32_t)count;
+            inflow->parcels[count] = (struct gw__pipe_parcel){
+                .micro = pass->micro, .chunk = chunk, .gradient = gradient};
+        }
+        count++;
+    }
+    return count;
+}
+
+static enum gw_err add_inflow(struct gw_pipe *pipe, unsigned stage,
+                              struct gw_error *why)
+{
+    size_t count = list_inflow(pipe, stage, NULL);
+    if (count == 0)
+        return GW_OK;
+    struct gw__inflow *flow = &pipe->inflows[pipe->inflow_count++];
+    *flow = (struct gw__inflow){
+        .stage = stage, .rank = pipe->ranks[stage], .count = count};
+    flow->parcels = calloc(count, sizeof *flow->parcels);
+    if (!flow->parcels)
+        return gw_fail(why, GW_ENOMEM, "%zu messages", count);
+    list_inflow(pipe, stage, flow);
+    return GW_OK;
+}
+
+static enum gw_err add_outflow(struct gw_pipe *pipe, unsigned stage,
+                               struct gw_error *why)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pipe->pass_count; i++) {
+        unsigned to;
+        count += gw__result_of(pipe, pipe->stage, &pipe->passes[i], &to) &&
+                 to % pipe->stages == stage;
+    }
+    if (count == 0)
+        return GW_OK;
+    struct gw__outflow *flow = &pipe->outflows[pipe->outflow_count++];
+    *flow = (struct gw__outflow){
+        .stage = stage, .rank = pipe->ranks[stage], .count = count};
+    flow->sendings = calloc(count, sizeof *flow->sendings);
+    if (!flow->sendings)
+        return gw_fail(why, GW_ENOMEM, "%zu messages", count);
+    return GW_OK;
+}
+
+/* Neighbours are the stage before and the stage after, in a circle. */
+enum gw_err gw__flows_init(struct gw_pipe *pipe, struct gw_error *why)
+{
+    enum { NEIGHBOURS = 2 };
+    unsigned after = (pipe->stage + 1) % pipe->stages;
+    unsigned before = (pipe->stage + pipe->stages - 1) % pipe->stages;
+    pipe->inflows = calloc(NEIGHBOURS, sizeof *pipe->inflows);
+    pipe->outflows = calloc(NEIGHBOURS, sizeof *pipe->outflows);
+    if (!pipe->inflows || !pipe->outflows)
+        return gw_fail(why, GW_ENOMEM, "a stage's messages");
+    if (pipe->stages == 1)
+        return GW_OK;
+    enum gw_err err = add_inflow(pipe, before, why);
+    if (!err && after != before)
+        err = add_inflow(pipe, after, why);
+    if (!err)
+        err = add_outflow(pipe, after, why);
+    if (!err && after != before)
+        err = add_outflow(pipe, before, why);
+    return err;
+}
+
+void gw__flows_fini(struct gw_pipe *pipe)
+{
+    for (unsigned i = 0; i < pipe->inflow_count; i++)
+        free(pipe->inflows[i].parcels);
+    for (unsigned i = 0; i < pipe->outflow_count; i++)
+        free(pipe->outflows[i].sendings);
+    free(pipe->inflows);
+    free(pipe->outflows);
+}
+
+/* ---- a step ---- */
+
+void gw__flows_begin(struct gw_pipe *pipe)
+{
+    for (unsigned i = 0; i < pipe->inflow_count; i++)
+        pipe->inflows[i].posted = pipe->inflows[i].came = 0;
+    for (unsigned i = 0; i < pipe->outflow_count; i++)
+        pipe->outflows[i].sent = pipe->outflows[i].left = 0;
+}
+
+/* Receives up to the `count`-th of the flow. */
+static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
+                        size_t count, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    while (!err && flow->posted < count && flow->posted < flow->count) {
+        struct gw__pipe_parcel *parcel = &flow->parcels[flow->posted];
+        unsigned to = parcel->chunk * pipe->stages + pipe->stage;
+        parcel->elements =
+            elements_of(pipe, to, parcel->micro, parcel->gradient);
+        err = gw__message_buffer_take(&pipe->buffers, &parcel->buffer, why);
+        if (err)
+            return err;
+        err = gw_recv_start(pipe->comm, parcel->buffer, parcel->elements,
+                            GW_F32, flow->rank, &parcel->request);
+        flow->posted++;
+    }
+    return err;
+}
+
+/* One message of the flow has come: it lies with its piece. */
+static void arrive(struct gw_pipe *pipe, struct gw__inflow *flow)
+{
+    struct gw__pipe_parcel *parcel = &flow->parcels[flow->came++];
+    struct gw__pipe_piece *piece =
+        gw__piece_of(pipe, parcel->chunk, parcel->micro);
+    *(parcel->gradient ? &piece->grad_out : &piece->in) = parcel->buffer;
+    parcel->buffer = NULL;
+}
+
+/* Requests of a flow end in order, so the oldest is the one to ask; asking
+ * moves all of them. */
+static enum gw_err poll_inflow(struct gw_pipe *pipe, struct gw__inflow *flow,
+                               struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    while (!err && flow->came < flow->posted) {
+        err = gw_test(&flow->parcels[flow->came].request);
+        if (!err)
+            arrive(pipe, flow);
+    }
+    if (err && err != GW_PENDING)
+        return err;
+    return post(pipe, flow, flow->came + AHEAD, why);
+}
+
+static enum gw_err poll_outflow(struct gw_pipe *pipe, struct gw__outflow *flow)
+{
+    enum gw_err err = GW_OK;
+    while (!err && flow->left < flow->sent) {
+        struct gw__sending *sending = &flow->sendings[flow->left];
+        err = gw_test(&sending->request);
+        if (err)
+            break;
+        gw__message_buffer_give(&pipe->buffers, sending->buffer);
+        flow->left++;
+    }
+    return err == GW_PENDING ? GW_OK : err;
+}
+
+enum gw_err gw__flows_poll(struct gw_pipe *pipe, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    for (unsigned i = 0; i < pipe->outflow_count && !err; i++)
+        err = poll_outflow(pipe, &pipe->outflows[i]);
+    for (unsigned i = 0; i < pipe->inflow_count && !err; i++)
+        err = poll_inflow(pipe, &pipe->inflows[i], why);
+    return err;
+}
+
+/* The flow with the message that the pass needs and its place there, or NULL:
+ * it needs none from elsewhere. */
+static struct gw__inflow *needed(struct gw_pipe *pipe,
+                                 const struct gw_pass *pass, size_t *place)
+{
+    unsigned at = virtual_of(pipe, pipe->stage, pass);
+    const struct gw__pipe_piece *piece =
+        gw__piece_of(pipe, pass->chunk, pass->micro);
+    switch ((enum gw_pass_kind)pass->kind) {
+    case GW_FORWARD:
+        *place = piece->in_place;
+        return at > 0 ? inflow_from(pipe, (at - 1) % pipe->stages) : NULL;
+    case GW_BACKWARD:
+    case GW_BACKWARD_INPUT:
+        *place = piece->gradient_place;
+        return at < pipe->last_virtual
+                   ? inflow_from(pipe, (at + 1) % pipe->stages)
+                   : NULL;
+    default:
+        return NULL;
+    }
+}
+
+bool gw__flows_ready(struct gw_pipe *pipe, const struct gw_pass *pass,
+                     uint32_t *stage)
+{
+    size_t place;
+    const struct gw__inflow *flow = needed(pipe, pass, &place);
+    *stage = flow ? flow->stage : GW_NONE;
+    return !flow || place < flow->came;
+}
+
+enum gw_err gw__flows_await(struct gw_pipe *pipe, const struct gw_pass *pass,
+                            struct gw_error *why)
+{
+    size_t place;
+    struct gw__inflow *flow = needed(pipe, pass, &place);
+    if (!flow)
+        return GW_OK;
+    enum gw_err err = post(pipe, flow, place + 1, why);
+    while (!err && flow->came <= place) {
+        err = gw_wait(&flow->parcels[flow->came].request);
+        if (!err)
+            arrive(pipe, flow);
+    }
+    return err;
+}
+
+/* To the next piece of this very stage. */
+static void hand_over(struct gw_pipe *pipe, unsigned to, unsigned micro,
+                      bool gradient, float *buffer)
+{
+    struct gw__pipe_piece *piece = gw__piece_of(pipe, to / pipe->stages, micro);
+    *(gradient ? &piece->grad_out : &piece->in) = buffer;
+}
+
+enum gw_err gw__flows_send(struct gw_pipe *pipe, unsigned to, unsigned micro,
+                           bool gradient, float *buffer)
+{
+    unsigned stage = to % pipe->stages;
+    if (stage == pipe->stage) {
+        hand_over(pipe, to, micro, gradient, buffer);
+        return GW_OK;
+    }
+    struct gw__outflow *flow = outflow_to(pipe, stage);
+    assert(flow && flow->sent < flow->count);
+    struct gw__sending *sending = &flow->sendings[flow->sent++];
+    sending->buffer = buffer;
+    return gw_send_start(pipe->comm, buffer,
+                         elements_of(pipe, to, micro, gradient), GW_F32,
+                         flow->rank, &sending->request);
+}
+
+enum gw_err gw__flows_end(struct gw_pipe *pipe)
+{
+    enum gw_err err = GW_OK;
+    for (unsigned i = 0; i < pipe->outflow_count; i++) {
+        struct gw__outflow *flow = &pipe->outflows[i];
+        for (; !err && flow->left < flow->sent; flow->left++) {
+            err = gw_wait(&flow->sendings[flow->left].request);
+            if (!err)
+                gw__message_buffer_give(&pipe->buffers,
+                                        flow->sendings[flow->left].buffer);
+        }
+    }
+    return err;
+}
+
+void gw__flows_abandon(struct gw_pipe *pipe)
+{
+    for (unsigned i = 0; i < pipe->inflow_count; i++) {
+        struct gw__inflow *flow = &pipe->inflows[i];
+        for (; flow->came < flow->posted; flow->came++)
+            if (gw_wait(&flow->parcels[flow->came].request))
+                continue;
+    }
+    for (unsigned i = 0; i < pipe->outflow_count; i++) {
+        struct gw__outflow *flow = &pipe->outflows[i];
+        for (; flow->left < flow->sent; flow->left++)
+            if (gw_wait(&flow->sendings[flow->left].request))
+                continue;
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is said of a stage: its events, and which pass it was in when something
+ * went wrong. Who finds the cause says so to all; whoever only hears of it
+ * repeats the sentence as it is, so that it names the right stage and pass.
+ */
+#include "pipe/schedule/schedule.h"
+#include "runner.h"
+
+#include <stdio.h>
+
+void gw__tell_stage(struct gw_pipe *pipe)
+{
+    const struct gw_event event = {
+        .time_ns = gw_now_ns(),
+        .value = (int64_t)(pipe->config.predicted_us * 1000),
+        .kind = GW_EV_STAGE,
+        .rank = pipe->ranks[pipe->stage],
+        .peer = pipe->stage,
+        .op = pipe->micros,
+        .step = pipe->stages,
+        .chunk = pipe->schedule->chunks,
+    };
+    if (!pipe->told)
+        gw_emit(pipe->config.events, &event);
+    pipe->told = true;
+}
+
+void gw__tell_waited(const struct gw_pipe *pipe, const struct gw_pass *pass,
+                     uint32_t stage, uint64_t begin_ns, uint64_t end_ns)
+{
+    const struct gw_event event = {
+        .time_ns = end_ns,
+        .value = (int64_t)(end_ns - begin_ns),
+        .kind = GW_EV_WAIT,
+        .rank = pipe->ranks[pipe->stage],
+        .peer = pipe->ranks[stage],
+        .op = pass->micro,
+        .step = pipe->step,
+        .chunk = pass->chunk,
+    };
+    gw_emit(pipe->config.events, &event);
+}
+
+void gw__tell_pass(const struct gw_pipe *pipe, enum gw_event_kind kind,
+                   const struct gw_pass *pass, uint32_t stage, uint64_t time_ns)
+{
+    const struct gw_event event = {
+        .time_ns = time_ns,
+        .bytes = kind == GW_EV_PASS_END ? pipe->held : 0,
+        .value = pass->kind,
+        .kind = (uint32_t)kind,
+        .rank = pipe->ranks[pipe->stage],
+        .peer = stage,
+        .op = pass->micro,
+        .step = pipe->step,
+        .chunk = pass->chunk,
+    };
+    gw_emit(pipe->config.events, &event);
+}
+
+/* "stage 1, step 7, F3: SENTENCE" */
+static void wrap(const struct gw_pipe *pipe, const struct gw_pass *pass,
+                 struct gw_error *why)
+{
+    char text[GW__PASS_TEXT];
+    const char *name =
+        pass ? gw__pass_text(pipe->schedule, *pass, text) : "its end";
+    gw_wrap(why, why->code, "stage %u, step %u, %s", pipe->stage, pipe->step,
+            name);
+}
+
+/* Does the sentence say in which pass of which stage? */
+static bool names_pass(const struct gw_error *error)
+{
+    unsigned stage, step;
+    return sscanf(error->text, "stage %u, step %u, ", &stage, &step) == 2;
+}
+
+enum gw_err gw__tell_lost(const struct gw_pipe *pipe,
+                          const struct gw_pass *pass, struct gw_error *why)
+{
+    struct gw_error error = *gw_comm_error(pipe->comm);
+    if (!names_pass(&error))
+        wrap(pipe, pass, &error);
+    if (why)
+        *why = error;
+    return error.code;
+}
+
+enum gw_err gw__tell_failed(const struct gw_pipe *pipe,
+                            const struct gw_pass *pass, struct gw_error *why)
+{
+    wrap(pipe, pass, why);
+    gw_comm_abort(pipe->comm, why->code, why->text);
+    return why->code;
+}

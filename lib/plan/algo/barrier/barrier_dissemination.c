@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Barrier by dissemination: in the round of 2^k every rank tells the one 2^k to
+ * the right that it, and all of whom it has heard, have arrived. The number of
+ * ranks that each knows of doubles.
+ *
+ *     ceil(log2 p) rounds, one empty message a rank and round
+ *
+ * Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", Int.
+ * J. Parallel Programming 17(1), 1988.
+ */
+#include "plan/algo/shape.h"
+
+static void emit(struct gw_builder *b, const struct gw_algo_args *args)
+{
+    unsigned p = args->ranks;
+    gw_builder_ports(b, 1);
+    for (unsigned hop = 1; hop < p; hop *= 2) {
+        gw_builder_step(b);
+        for (unsigned i = 0; i < p; i++)
+            gw_builder_add(b, i, (i + hop) % p, 0, GW_TOKEN);
+    }
+}
+
+const struct gw_algo gw__algo_barrier_dissemination = {
+    .name = "dissemination",
+    .collective = GW_BARRIER,
+    .summary = "what each rank knows of doubles each round",
+    .formula = "ceil(log2 p) rounds, no bytes",
+    .source = "Hensgen, Finkel, Manber 1988",
+    .valid = gw__any_ranks,
+    .chunks = gw__one_chunk,
+    .emit = emit,
+};

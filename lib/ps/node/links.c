@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rules of links, as an experiment sets them on a process that runs. One table
+ * (wire/emulation/rules.h) is looked at by the mesh and by the post, so control messages
+ * and data obey alike.
+ */
+#include "node_parts.h"
+#include "ps/client/client_parts.h"
+#include "ps/server/process_parts.h"
+
+/* ---- the node ---- */
+
+void gw__node_link(struct gw__node *node, unsigned from,
+                   const struct gw_ps_link *link)
+{
+    const struct gw__rule rule = {.delay_us = link->delay_us,
+                                  .jitter_us = link->jitter_us,
+                                  .rate = link->rate,
+                                  .loss_ppm = link->loss_ppm,
+                                  .down = link->down};
+    gw__rules_set(node->rules, from, &rule);
+}
+
+void gw__node_pace(struct gw__node *node, uint64_t ns)
+{
+    gw__rules_pace(node->rules, ns);
+}
+
+/* ---- workers and servers ---- */
+
+void gw_ps_link(struct gw_ps *ps, unsigned from, const struct gw_ps_link *link)
+{
+    gw__node_link(ps->node, from, link);
+}
+
+void gw_ps_pace(struct gw_ps *ps, uint64_t ns)
+{
+    gw__node_pace(ps->node, ns);
+}
+
+void gw_ps_server_link(struct gw_ps_server *server, unsigned from,
+                       const struct gw_ps_link *link)
+{
+    gw__node_link(server->node, from, link);
+}
+
+void gw_ps_server_pace(struct gw_ps_server *server, uint64_t ns)
+{
+    gw__node_pace(server->node, ns);
+}

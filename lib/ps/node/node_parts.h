@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A node from inside; see node.h. `lock` guards the mailbox: control writes,
+ * the data thread takes. `fresh` says that there is something to take, without
+ * the lock. What is above and below the mailbox is one thread's.
+ */
+#ifndef GW__PS_NODE_PARTS_H
+#define GW__PS_NODE_PARTS_H
+
+#include "node.h"
+
+#include <cluster/driver/driver.h>
+#include <cluster/member/member.h>
+
+#include <pthread.h>
+
+enum { GW__NODE_ANSWERS = 32, GW__NODE_ASKED = 8 };
+
+/* Where a process is to be reached by the post. */
+struct gw__whereabouts {
+    struct gw__id incarnation; /* none: not known */
+    struct gw__address address;
+};
+
+struct gw__node_answer {
+    unsigned tag;
+    struct gw__answer answer;
+};
+
+/* A command that is not answered yet. */
+struct gw__node_asked {
+    unsigned serial; /* the member machine's tag; 0: this entry is free */
+    unsigned tag;    /* the caller's */
+    uint64_t hash;
+};
+
+struct gw__mailbox {
+    bool registered;
+    unsigned number;
+    struct gw__news news;
+    uint64_t lease_ns;
+    bool gone, parked;
+    char gone_text[200], parked_text[200];
+    bool has_address; /* the post is open */
+    struct gw__address address;
+    struct gw__whereabouts known[GW__POST_NODES];
+    unsigned serial;
+    struct gw__node_asked asked[GW__NODE_ASKED];
+    unsigned answer_count; /* oldest first */
+    struct gw__node_answer answers[GW__NODE_ANSWERS];
+};
+
+struct gw__node {
+    struct gw__node_config config;
+    char *strings[4 + GW_PS_CONTROLLERS]; /* that it points to */
+    unsigned string_count;
+    unsigned controllers[GW_PS_CONTROLLERS];
+    const char *controller_endpoints[GW_PS_CONTROLLERS];
+    struct gw__id incarnation;
+    struct gw__rules *rules;
+    struct gw__driver *driver;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    _Atomic unsigned fresh; /* enum gw__node_change */
+    _Atomic bool has_post;  /* it may be woken */
+    struct gw__mailbox box;
+
+    /* The control thread's. */
+    char endpoints[GW__POST_NODES][GW__ENDPOINT_MAX]; /* as the mesh has them */
+    uint64_t asked_ns;
+
+    /* The data thread's. */
+    struct gw__post *post;
+    unsigned number;
+    struct gw__news news;
+    uint64_t lease_ns;
+    bool gone, parked;
+    char gone_text[200], parked_text[200];
+    struct gw__id reaches[GW__POST_NODES]; /* whom the post knows */
+    uint64_t reached;
+    struct gw_error starved; /* GW_ENOMEM: a member found no room in the post */
+    struct gw__whereabouts *known; /* a copy of the mailbox's */
+};
+
+/* Has this process to do with that one? Workers have with servers, servers with
+ * all, nobody with himself. */
+static inline bool gw__node_deals_with(const struct gw__node *node,
+                                       const struct gw__crew_member *member)
+{
+    return member->node != node->number &&
+           (node->config.role == GW__SERVER || member->role == GW__SERVER);
+}
+
+/* ---- node_control.c: hooks of the driver ---- */
+
+void gw__node_on_tell(void *context, const void *data, size_t bytes);
+void gw__node_on_turn(void *context);
+void gw__node_on_message(void *context, unsigned from,
+                         struct gw__id incarnation, const void *data,
+                         size_t bytes);
+/* Something is in the mailbox: `lock` is held. */
+void gw__node_tell(struct gw__node *node, unsigned changes);
+
+/* ---- node_meet.c: control ---- */
+
+/* Asks those whose address is missing, when it is time. */
+void gw__node_meet(struct gw__node *node, uint64_t now_ns);
+void gw__node_met(struct gw__node *node, unsigned from,
+                  struct gw__id incarnation, const void *data, size_t bytes);
+
+/* ---- node_number.c ---- */
+
+/* Starts the driver as `node`, which speaks as `as`. */
+GW_MUST_CHECK enum gw_err gw__node_launch(struct gw__node *node,
+                                          unsigned number, unsigned as,
+                                          struct gw_error *why);
+/* Which number is ours: asks the controllers for any. */
+GW_MUST_CHECK enum gw_err gw__node_find_number(struct gw__node *node,
+                                               uint64_t deadline_ns,
+                                               unsigned *number,
+                                               struct gw_error *why);
+/* Sleeps until the mailbox changes or a little while; `lock` is held. */
+void gw__node_nap(struct gw__node *node);
+bool gw__node_interrupted(const struct gw__node *node);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A slot's state to a learner: taken at one instant, as of the entry applied
+ * last, and sent in pieces, some under way at a time. When the learner has
+ * loaded it, it follows the log from there like any replica.
+ *
+ * A copy is named by reign and entry. A learner that is sent another, newer one
+ * begins anew.
+ */
+#include "ps/server/server_parts.h"
+
+#include "base/failpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 1 << 20, WINDOW_BYTES = 8 << 20 };
+#define COPY_MAX ((uint64_t)1 << 40)
+
+struct gw__copy {
+    unsigned holds; /* the slot, and letters */
+    unsigned node;
+    uint64_t index;
+    uint64_t total, acked, sent;
+    uint64_t sent_ns, progress_ns;
+    uint8_t data[];
+};
+
+/* ---- the primary's side ---- */
+
+static void release(struct gw__copy *copy)
+{
+    if (copy && --copy->holds == 0)
+        free(copy);
+}
+
+static void back(void *copy)
+{
+    release(copy);
+}
+
+void gw__copy_free(struct gw__slot *slot)
+{
+    release(slot->copy);
+    slot->copy = NULL;
+}
+
+static bool begin(struct gw__slot *slot, uint64_t now_ns, struct gw__peer *peer)
+{
+    size_t bytes = gw__slot_save(slot, NULL, 0);
+    struct gw__copy *copy = malloc(sizeof *copy + bytes);
+    if (!copy) {
+        gw__server_trouble(slot->server, "slot %u: no memory for a copy",
+                           slot->number);
+        return false;
+    }
+    *copy = (struct gw__copy){.holds = 1,
+                              .node = peer->node,
+                              .index = slot->applied,
+                              .total = bytes,
+                              .progress_ns = now_ns};
+    gw__slot_save(slot, copy->data, bytes);
+    slot->copy = copy;
+    peer->keeps = true;
+    peer->acked = peer->sent = slot->applied;
+    return true;
+}
+
+static void send_piece(struct gw__slot *slot, uint64_t now_ns)
+{
+    struct gw__copy *copy = slot->copy;
+    uint64_t bytes = copy->total - copy->sent;
+    gw__failpoint(GW__AT_PS_COPY);
+    if (bytes > PIECE_BYTES)
+        bytes = PIECE_BYTES;
+    struct {
+        struct gw__ps_head head;
+        struct gw__copy_record record;
+    } out = {
+        .head = {.magic = GW__PS_MAGIC, .kind = GW__PS_COPY, .segments = 1},
+        .record = {.term = slot->term,
+                   .since = slot->since,
+                   .index = copy->index,
+                   .total = copy->total,
+                   .offset = copy->sent,
+                   .slot = slot->number}};
+    struct gw__letter letter = {.node = copy->node, .part_count = 3};
+    letter.parts[0] = (struct gw__post_part){&out, sizeof out};
+    letter.parts[1] = (struct gw__post_part){"", 0};
+    letter.parts[2] = (struct gw__post_part){copy->data + copy->sent, bytes};
+    letter.lent = 1U << 2;
+    letter.back = back;
+    letter.context = copy;
+    copy->holds++;
+    copy->sent += bytes;
+    copy->sent_ns = now_ns;
+    gw__server_send(slot->server, &letter);
+}
+
+static void pump(struct gw__slot *slot, uint64_t now_ns)
+{
+    struct gw__copy *copy = slot->copy;
+    while (copy->sent < copy->total && copy->sent - copy->acked < WINDOW_BYTES)
+        send_piece(slot, now_ns);
+}
+
+static struct gw__peer *learner_of(struct gw__slot *slot)
+{
+    for (unsigned i = 0; i < slot->peer_count; i++)
+        if (slot->peers[i].learner)
+            return &slot->peers[i];
+    return NULL;
+}
+
+void gw__copy_tick(struct gw__slot *slot, uint64_t now_ns)
+{
+    struct gw__peer *peer = learner_of(slot);
+    if (!peer || peer->synced || slot->fenced || !gw__slot_is_settled(slot))
+        return;
+    if (slot->copy && slot->copy->node != peer->node)
+        gw__copy_free(slot);
+    if (!slot->copy && !begin(slot, now_ns, peer))
+        return;
+    struct gw__copy *copy = slot->copy;
+    uint64_t resend_ns = slot->server->config.resend_ns;
+    if (now_ns - copy->progress_ns >= resend_ns &&
+        now_ns - copy->sent_ns >= resend_ns)
+        copy->sent = copy->acked;
+    pump(slot, now_ns);
+}
+
+static const struct gw__copy_record *record_of(const struct gw__parcel *parcel,
+                                               const struct gw__ps_head *head,
+                                               const struct gw__server *server)
+{
+    const struct gw__copy_record *record = (const void *)(head + 1);
+    bool sound = parcel->parts[0].bytes == sizeof *head + sizeof *record &&
+                 record->slot < server->routes.slot_count &&
+                 record->total > 0 && record->total <= COPY_MAX &&
+                 record->offset <= record->total;
+    return sound ? record : NULL;
+}
+
+void gw__on_copied(struct gw__server *server, uint64_t now_ns,
+                   const struct gw__parcel *parcel,
+                   const struct gw__ps_head *head)
+{
+    const struct gw__copy_record *record = record_of(parcel, head, server);
+    struct gw__slot *slot = record ? &server->slots[record->slot] : NULL;
+    if (!slot || slot->role != GW_PS_PRIMARY || !slot->copy ||
+        record->since != slot->since || record->index != slot->copy->index ||
+        record->total != slot->copy->total || parcel->from != slot->copy->node)
+        return;
+    struct gw__copy *copy = slot->copy;
+    struct gw__peer *peer = gw__slot_peer(slot, parcel->from);
+    if (record->offset > copy->acked)
+        copy->progress_ns = now_ns;
+    copy->acked = record->offset;
+    if (copy->sent < copy->acked)
+        copy->sent = copy->acked;
+    if (!peer || copy->acked < copy->total) {
+        pump(slot, now_ns);
+        return;
+    }
+    peer->synced = true;
+    peer->progress_ns = now_ns;
+    gw__copy_free(slot);
+    gw__peer_pump(slot, now_ns, peer);
+}
+
+/* ---- the learner's side ---- */
+
+void gw__copy_forget(struct gw__slot *slot)
+{
+    free(slot->copy_data);
+    slot->copy_data = NULL;
+    slot->copy_have = slot->copy_total = 0;
+    slot->copy_since = slot->copy_index = 0;
+    slot->loaded = false;
+}
+
+static bool is_newer(const struct gw__slot *slot,
+                     const struct gw__copy_record *record)
+{
+    if (slot->copy_total == 0 || record->since != slot->copy_since)
+        return record->since >= slot->copy_since;
+    return record->index > slot->copy_index;
+}
+
+static bool begin_to_learn(struct gw__slot *slot,
+                           const struct gw__copy_record *record)
+{
+    gw__slot_drop(slot);
+    slot->role = GW_PS_LEARNER;
+    slot->copy_data = malloc(record->total);
+    if (!slot->copy_data)
+        return false;
+    slot->copy_since = record->since;
+    slot->copy_index = record->index;
+    slot->copy_total = record->total;
+    return true;
+}
+
+static void load(struct gw__slot *slot)
+{
+    struct gw_error why = {.code = GW_OK};
+    gw__slot_clear_state(slot);
+    if (gw__slot_load(slot, slot->copy_data, slot->copy_total, false, &why)) {
+        gw__server_trouble(slot->server, "slot %u: the copy is bad: %s",
+                           slot->number, why.text);
+        gw__slot_clear_state(slot);
+        slot->copy_have = 0;
+        return;
+    }
+    free(slot->copy_data);
+    slot->copy_data = NULL;
+    slot->loaded = true;
+    slot->since = slot->copy_since;
+    slot->applied = slot->committed = slot->matched = slot->last =
+        slot->copy_index;
+    slot->first = slot->last + 1;
+    gw__failpoint(GW__AT_PS_LOADED);
+}
+
+void gw__on_copy(struct gw__server *server, uint64_t now_ns,
+                 const struct gw__parcel *parcel,
+                 const struct gw__ps_head *head)
+{
+    (void)now_ns;
+    const struct gw__copy_record *record = record_of(parcel, head, server);
+    struct gw__slot *slot = record ? &server->slots[record->slot] : NULL;
+    if (!slot || slot->role != GW_PS_LEARNER || record->term < slot->term ||
+        parcel->part_count < 3 ||
+        parcel->parts[2].bytes > record->total - record->offset)
+        return;
+    slot->term = record->term;
+    bool same = slot->copy_since == record->since &&
+                slot->copy_index == record->index &&
+                slot->copy_total == record->total;
+    if (!same && (!is_newer(slot, record) || !begin_to_learn(slot, record)))
+        return;
+    if (!slot->loaded && record->offset == slot->copy_have) {
+        memcpy(slot->copy_data + slot->copy_have, parcel->parts[2].data,
+               parcel->parts[2].bytes);
+        slot->copy_have += parcel->parts[2].bytes;
+        gw__failpoint(GW__AT_PS_LEARN);
+        if (slot->copy_have == slot->copy_total)
+            load(slot);
+    }
+    slot->leader = parcel->from;
+    slot->copied_due = true;
+}
+
+void gw__flush_copied(struct gw__server *server)
+{
+    for (unsigned s = 0; s < server->routes.slot_count; s++) {
+        struct gw__slot *slot = &server->slots[s];
+        if (!slot->copied_due)
+            continue;
+        slot->copied_due = false;
+        struct {
+            struct gw__ps_head head;
+            struct gw__copy_record record;
+        } out = {.head = {.magic = GW__PS_MAGIC,
+                          .kind = GW__PS_COPIED,
+                          .segments = 1},
+                 .record = {.term = slot->term,
+                            .since = slot->copy_since,
+                            .index = slot->copy_index,
+                            .total = slot->copy_total,
+                            .offset = slot->loaded ? slot->copy_total
+                                                   : slot->copy_have,
+                            .slot = s}};
+        struct gw__letter letter = {.node = slot->leader, .part_count = 1};
+        letter.parts[0] = (struct gw__post_part){&out, sizeof out};
+        gw__server_send(server, &letter);
+    }
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The follower's side of replication (slot.h: reigns). What comes under an
+ * older term than is known is refused, by an answer with that term.
+ *
+ * Of the entries left from the reign before, those through the new primary's
+ * `committed` are what it has: they were committed, so they were on all
+ * replicas in sync alike. The others are replaced one by one as it sends its
+ * own, and never dropped before: they may be committed too, and this replica
+ * may be the next primary.
+ */
+#include "ps/server/server_parts.h"
+
+#include "base/failpoint.h"
+
+#include <string.h>
+
+/* A parcel that is held is memory of the sender's, of which it has not much,
+ * and it may need it to send what lets us go on: how far is committed. So what
+ * is small is copied at once, and of what is large not much is held. */
+#define HOLD_BYTES ((uint64_t)8 << 20)
+enum { HOLD_LEAST = 16384 };
+
+/* The keys of the entry as a segment whose places are kept, if the primary
+ * has it so. */
+static struct gw__keys *keys_of(struct gw__server *server,
+                                const struct gw__ps_head *head,
+                                const struct gw__append *record,
+                                const uint64_t *data)
+{
+    struct gw__key_list *list =
+        gw__key_cache_find(server->cache, head->key_list);
+    if (list && list->count == 1 && list->segments[0]->count == record->keys &&
+        list->segments[0]->slot == record->slot &&
+        list->segments[0]->table == head->table &&
+        memcmp(list->segments[0]->keys, data, record->keys * sizeof *data) ==
+            0) {
+        gw__keys_hold(list->segments[0]);
+        return list->segments[0];
+    }
+    struct gw__keys *keys =
+        gw__keys_new(head->table, record->slot, data, record->keys);
+    if (keys)
+        gw__key_cache_add(server->cache, head->key_list, &keys, 1);
+    return keys;
+}
+
+static bool is_sound(const struct gw__server *server,
+                     const struct gw__parcel *parcel,
+                     const struct gw__ps_head *head,
+                     const struct gw__append *record)
+{
+    if (parcel->part_count < 3 || record->kind == 0 ||
+        record->kind >= GW__ENTRY_KINDS || head->group >= GW_PS_GROUPS_MAX ||
+        record->node >= GW_PS_NODES || head->table >= GW_PS_TABLES_MAX ||
+        parcel->parts[1].bytes != record->keys * sizeof(uint64_t))
+        return false;
+    if (record->kind != GW__ENTRY_PUSH)
+        return true;
+    size_t size = head->flags & GW__PS_HALF ? 2 : 4;
+    return gw__server_has_table(server, head->table) &&
+           parcel->parts[2].bytes ==
+               record->keys * size * server->routes.tables[head->table].width;
+}
+
+static struct gw__entry *make_entry(struct gw__server *server,
+                                    struct gw__parcel *parcel,
+                                    const struct gw__ps_head *head,
+                                    const struct gw__append *record)
+{
+    struct gw__entry like = {.kind = (enum gw__entry_kind)record->kind,
+                             .index = record->index,
+                             .node = record->node,
+                             .incarnation = record->incarnation,
+                             .sequence = head->sequence,
+                             .floor = head->floor,
+                             .clock = head->clock,
+                             .table = head->table,
+                             .group = head->group,
+                             .half = head->flags & GW__PS_HALF,
+                             .key_data = parcel->parts[1].data,
+                             .key_count = record->keys,
+                             .data = parcel->parts[2].data,
+                             .bytes = parcel->parts[2].bytes,
+                             .parcel = parcel};
+    if (head->key_list && record->keys > 0)
+        like.keys = keys_of(server, head, record, like.key_data);
+    struct gw__entry *entry = gw__entry_new(&like);
+    gw__keys_release(like.keys);
+    bool owns = entry && (gw__entry_bytes(entry) < HOLD_LEAST ||
+                          server->log_bytes > HOLD_BYTES);
+    if (owns && !gw__entry_own(entry)) {
+        gw__entry_release(entry);
+        entry = NULL;
+    }
+    return entry;
+}
+
+static void begin_reign(struct gw__slot *slot, const struct gw__append *record)
+{
+    slot->since = record->since;
+    gw__slot_cut(slot, record->base);
+    slot->matched =
+        record->committed < slot->last ? record->committed : slot->last;
+    if (slot->matched < slot->applied)
+        slot->matched = slot->applied;
+}
+
+static void take_entry(struct gw__slot *slot, struct gw__parcel *parcel,
+                       const struct gw__ps_head *head,
+                       const struct gw__append *record)
+{
+    slot->ack_gap |= record->index > slot->matched + 1;
+    if (record->index != slot->matched + 1 ||
+        !is_sound(slot->server, parcel, head, record))
+        return;
+    struct gw__entry *entry = make_entry(slot->server, parcel, head, record);
+    if (!entry)
+        return;
+    gw__failpoint(GW__AT_PS_ENTRY);
+    if (gw__slot_put(slot, entry))
+        slot->matched++;
+    else
+        gw__entry_release(entry);
+}
+
+static bool follows(struct gw__slot *slot, const struct gw__append *record)
+{
+    if (slot->role == GW_PS_LEARNER)
+        return slot->loaded && record->since == slot->since;
+    return slot->role == GW_PS_SECONDARY && !slot->silent;
+}
+
+/* Terms fence: who was replaced and does not know it is refused, and is told
+ * of the newer one. A primary that hears of a newer one stops. */
+static bool is_fenced(struct gw__slot *slot, const struct gw__parcel *parcel,
+                      const struct gw__append *record)
+{
+    if (slot->server->config.no_terms)
+        return false;
+    if (slot->role == GW_PS_PRIMARY && record->term > slot->term) {
+        if (record->term > slot->fenced)
+            slot->fenced = record->term;
+        return true;
+    }
+    if (record->term >= slot->term)
+        return false;
+    slot->ack_due = slot->role != GW_PS_NOT_HERE;
+    slot->leader = parcel->from;
+    slot->server->counts.fenced++;
+    return true;
+}
+
+static void on_record(struct gw__slot *slot, uint64_t now_ns,
+                      struct gw__parcel *parcel, const struct gw__ps_head *head,
+                      const struct gw__append *record)
+{
+    if (is_fenced(slot, parcel, record))
+        return;
+    if (!follows(slot, record))
+        return;
+    slot->term = record->term;
+    slot->leader = parcel->from;
+    slot->ack_due = true;
+    if (record->since != slot->since)
+        begin_reign(slot, record);
+    if (record->index)
+        take_entry(slot, parcel, head, record);
+    uint64_t committed =
+        record->committed < slot->matched ? record->committed : slot->matched;
+    if (committed > slot->committed)
+        slot->committed = committed;
+    gw__slot_advance(slot, now_ns);
+}
+
+void gw__on_append(struct gw__server *server, uint64_t now_ns,
+                   struct gw__parcel *parcel, const struct gw__ps_head *head)
+{
+    const struct gw__append *records = (const void *)(head + 1);
+    if (head->segments > GW_PS_SLOTS_MAX ||
+        parcel->parts[0].bytes !=
+            sizeof *head + head->segments * sizeof *records)
+        return;
+    for (unsigned i = 0; i < head->segments; i++)
+        if (records[i].slot < server->routes.slot_count &&
+            (records[i].index == 0 || head->segments == 1))
+            on_record(&server->slots[records[i].slot], now_ns, parcel, head,
+                      &records[i]);
+}
+
+/* A replica that refuses an old term answers with its own, and a matched that
+ * belongs to no reign of who asks. */
+void gw__flush_acks(struct gw__server *server)
+{
+    struct {
+        struct gw__ps_head head;
+        struct gw__appended records[GW_PS_SLOTS_MAX];
+    } out; /* records as many as are due */
+    out.head =
+        (struct gw__ps_head){.magic = GW__PS_MAGIC, .kind = GW__PS_APPENDED};
+    for (unsigned s = 0; s < server->routes.slot_count; s++) {
+        if (!server->slots[s].ack_due)
+            continue;
+        unsigned node = server->slots[s].leader, count = 0;
+        for (unsigned t = s; t < server->routes.slot_count; t++) {
+            struct gw__slot *slot = &server->slots[t];
+            if (!slot->ack_due || slot->leader != node)
+                continue;
+            out.records[count++] = (struct gw__appended){
+                slot->term,      slot->since,  slot->matched,
+                slot->committed, slot->number, slot->ack_gap};
+            slot->ack_due = slot->ack_gap = false;
+        }
+        out.head.segments = count;
+        gw__failpoint(GW__AT_PS_FOLLOWED);
+        struct gw__letter letter = {.node = node, .part_count = 1};
+        letter.parts[0] = (struct gw__post_part){
+            &out, sizeof out.head + count * sizeof *out.records};
+        gw__server_send(server, &letter);
+    }
+}

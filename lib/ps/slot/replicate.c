@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The primary's side of replication: entries and notes to those who follow, and
+ * what they answer.
+ */
+#include "ps/server/server_parts.h"
+
+enum { WINDOW_ENTRIES = 4096, LEND_BYTES = 16384 };
+
+struct gw__peer *gw__slot_peer(struct gw__slot *slot, unsigned node)
+{
+    for (unsigned i = 0; i < slot->peer_count; i++)
+        if (slot->peers[i].node == node)
+            return &slot->peers[i];
+    return NULL;
+}
+
+static struct gw__append record_of(const struct gw__slot *slot)
+{
+    return (struct gw__append){.term = slot->term,
+                               .since = slot->since,
+                               .base = slot->base,
+                               .committed = slot->committed,
+                               .slot = slot->number};
+}
+
+/* What may be overwritten after the acknowledgement of the push, which this
+ * peer is not needed for, is not lent. */
+static bool may_lend(const struct gw__slot *slot, const struct gw__peer *peer,
+                     const struct gw__entry *entry)
+{
+    return gw__entry_bytes(entry) >= LEND_BYTES &&
+           (!entry->parcel ||
+            (peer->needed && !slot->server->config.ack_primary));
+}
+
+static void send_entry(struct gw__slot *slot, uint64_t now_ns,
+                       struct gw__peer *peer, struct gw__entry *entry)
+{
+    struct {
+        struct gw__ps_head head;
+        struct gw__append record;
+    } out = {.head = {.magic = GW__PS_MAGIC,
+                      .kind = GW__PS_APPEND,
+                      .flags = entry->half ? GW__PS_HALF : 0,
+                      .sequence = entry->sequence,
+                      .floor = entry->floor,
+                      .clock = entry->clock,
+                      .key_list = entry->keys ? entry->keys->signature : 0,
+                      .keys = entry->key_count,
+                      .table = entry->table,
+                      .group = entry->group,
+                      .segments = 1},
+             .record = record_of(slot)};
+    out.record.index = entry->index;
+    out.record.incarnation = entry->incarnation;
+    out.record.node = entry->node;
+    out.record.kind = entry->kind;
+    out.record.keys = entry->key_count;
+    struct gw__letter letter = {.node = peer->node, .part_count = 3};
+    letter.parts[0] = (struct gw__post_part){&out, sizeof out};
+    letter.parts[1] = (struct gw__post_part){
+        entry->keys ? entry->keys->keys : entry->key_data,
+        entry->key_count * sizeof(uint64_t)};
+    letter.parts[2] = (struct gw__post_part){entry->data, entry->bytes};
+    if (may_lend(slot, peer, entry)) {
+        gw__entry_lend(entry);
+        letter.lent = 1U << 1 | 1U << 2;
+        letter.back = gw__entry_back;
+        letter.context = entry;
+    }
+    peer->sent_ns = now_ns;
+    peer->told = slot->committed;
+    gw__server_send(slot->server, &letter);
+}
+
+static void send_notes(struct gw__server *server, unsigned node,
+                       const struct gw__append *records, unsigned count)
+{
+    struct {
+        struct gw__ps_head head;
+        struct gw__append records[GW_PS_SLOTS_MAX];
+    } out = {.head = {.magic = GW__PS_MAGIC,
+                      .kind = GW__PS_APPEND,
+                      .segments = count}};
+    for (unsigned i = 0; i < count; i++)
+        out.records[i] = records[i];
+    struct gw__letter letter = {.node = node, .part_count = 1};
+    letter.parts[0] =
+        (struct gw__post_part){&out, sizeof out.head + count * sizeof *records};
+    gw__server_send(server, &letter);
+}
+
+void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
+                   struct gw__peer *peer)
+{
+    if (slot->fenced)
+        return;
+    if (!peer->synced) {
+        slot->server->notes_due |= !peer->learner;
+        return;
+    }
+    if (peer->sent == peer->acked && peer->sent < slot->last)
+        peer->progress_ns = now_ns;
+    while (peer->sent < slot->last &&
+           peer->sent - peer->acked < WINDOW_ENTRIES) {
+        struct gw__entry *entry = gw__slot_entry(slot, peer->sent + 1);
+        if (!entry) {
+            gw__server_trouble(slot->server,
+                               "slot %u: server %u lacks entry %llu, which is "
+                               "not kept here",
+                               slot->number, peer->node,
+                               (unsigned long long)peer->sent + 1);
+            return;
+        }
+        send_entry(slot, now_ns, peer, entry);
+        peer->sent++;
+    }
+}
+
+static void rewind_peer(struct gw__peer *peer, uint64_t now_ns)
+{
+    peer->sent = peer->acked;
+    peer->rewound_ns = now_ns;
+}
+
+void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns)
+{
+    uint64_t resend_ns = slot->server->config.resend_ns;
+    for (unsigned i = 0; i < slot->peer_count; i++) {
+        struct gw__peer *peer = &slot->peers[i];
+        if (!peer->synced || peer->acked >= slot->last)
+            continue;
+        if (now_ns - peer->progress_ns >= resend_ns &&
+            now_ns - peer->rewound_ns >= resend_ns)
+            rewind_peer(peer, now_ns);
+        gw__peer_pump(slot, now_ns, peer);
+    }
+}
+
+/* A question to who has not spoken in this reign, or how far is committed. The
+ * question comes to nothing where the news of this reign is still on its way:
+ * who was primary until now obeys none. Pushes wait for the answer, so it is
+ * asked again soon. */
+static bool wants_note(const struct gw__slot *slot, uint64_t now_ns,
+                       const struct gw__peer *peer)
+{
+    uint64_t resend_ns = slot->server->config.resend_ns;
+    if (peer->synced)
+        return peer->told < slot->committed ||
+               (peer->knows < slot->committed &&
+                now_ns - peer->noted_ns >= resend_ns);
+    return !peer->learner &&
+           (peer->sent_ns == 0 || now_ns - peer->sent_ns >= resend_ns / 8);
+}
+
+static void note_node(struct gw__server *server, uint64_t now_ns, unsigned node)
+{
+    struct gw__append records[GW_PS_SLOTS_MAX];
+    unsigned count = 0;
+    for (unsigned s = 0; s < server->routes.slot_count; s++) {
+        struct gw__slot *slot = &server->slots[s];
+        struct gw__peer *peer = slot->role == GW_PS_PRIMARY && !slot->fenced
+                                    ? gw__slot_peer(slot, node)
+                                    : NULL;
+        if (!peer || !wants_note(slot, now_ns, peer))
+            continue;
+        records[count++] = record_of(slot);
+        peer->told = slot->committed;
+        peer->noted_ns = now_ns;
+        if (!peer->synced)
+            peer->sent_ns = now_ns;
+    }
+    if (count > 0)
+        send_notes(server, node, records, count);
+}
+
+void gw__flush_notes(struct gw__server *server, uint64_t now_ns)
+{
+    server->notes_due = false;
+    uint64_t nodes = 0;
+    for (unsigned s = 0; s < server->routes.slot_count; s++)
+        for (unsigned i = 0; i < server->slots[s].peer_count; i++)
+            nodes |= UINT64_C(1) << server->slots[s].peers[i].node;
+    for (unsigned node = 0; node < GW_PS_NODES; node++)
+        if (nodes >> node & 1)
+            note_node(server, now_ns, node);
+}
+
+/* ---- answers ---- */
+
+static void take_ack(struct gw__slot *slot, uint64_t now_ns,
+                     struct gw__peer *peer, const struct gw__appended *record)
+{
+    bool first = !peer->synced;
+    if (peer->learner && !peer->synced)
+        return;
+    peer->synced = true;
+    if (record->committed > peer->knows)
+        peer->knows = record->committed;
+    if (record->matched > peer->acked) {
+        peer->acked = record->matched;
+        peer->progress_ns = now_ns;
+    }
+    if (peer->sent < peer->acked)
+        peer->sent = peer->acked;
+    bool again = record->gap &&
+                 now_ns - peer->sent_ns >= slot->server->config.resend_ns / 8;
+    if (first || again)
+        peer->sent = peer->acked;
+    gw__peer_pump(slot, now_ns, peer);
+    gw__slot_commit(slot, now_ns);
+}
+
+void gw__on_appended(struct gw__server *server, uint64_t now_ns,
+                     const struct gw__parcel *parcel,
+                     const struct gw__ps_head *head)
+{
+    const struct gw__appended *records = (const void *)(head + 1);
+    if (head->segments > GW_PS_SLOTS_MAX ||
+        parcel->parts[0].bytes !=
+            sizeof *head + head->segments * sizeof *records)
+        return;
+    for (unsigned i = 0; i < head->segments; i++) {
+        const struct gw__appended *record = &records[i];
+        if (record->slot >= server->routes.slot_count)
+            continue;
+        struct gw__slot *slot = &server->slots[record->slot];
+        struct gw__peer *peer = slot->role == GW_PS_PRIMARY
+                                    ? gw__slot_peer(slot, parcel->from)
+                                    : NULL;
+        if (slot->role == GW_PS_PRIMARY && record->term > slot->term &&
+            record->term > slot->fenced && !server->config.no_terms)
+            slot->fenced = record->term;
+        if (peer && record->since == slot->since &&
+            record->matched <= slot->last)
+            take_ack(slot, now_ns, peer, record);
+    }
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an entry does to the state of a slot. Deterministic: replicas that have
+ * applied the same entries are equal. A push counts once, even if it is in the
+ * log twice (two primaries may have appended it, each before its end).
+ */
+#include "ps/server/hog.h"
+
+#include <string.h>
+
+bool gw__slot_can_apply(const struct gw__slot *slot,
+                        const struct gw__entry *entry)
+{
+    return entry->kind != GW__ENTRY_PUSH ||
+           gw__server_has_table(slot->server, entry->table);
+}
+
+/* The places of the entry's keys, with rows made for all of them. */
+static const uint32_t *find_places(struct gw__slot *slot,
+                                   const struct gw__entry *entry,
+                                   struct gw__store *store)
+{
+    if (entry->keys)
+        return gw__keys_find(entry->keys, store, slot->generation, true, NULL)
+                   ? NULL
+                   : entry->keys->places;
+    uint32_t *places = gw__server_places(slot->server, entry->key_count);
+    if (!places || gw__store_find(store, entry->key_data, entry->key_count,
+                                  true, places, NULL))
+        return NULL;
+    return places;
+}
+
+static bool update(struct gw__slot *slot, const struct gw__entry *entry)
+{
+    struct gw__server *server = slot->server;
+    struct gw__store *store = gw__slot_store(slot, entry->table);
+    size_t count =
+        (size_t)entry->key_count * server->routes.tables[entry->table].width;
+    const uint32_t *places = store ? find_places(slot, entry, store) : NULL;
+    if (!places)
+        return false;
+    if (entry->at_once && gw__hog_apply(slot, entry, store, places))
+        return true;
+    gw__hog_rest(server);
+    const float *values =
+        gw__server_values(server, entry->data, count, entry->half);
+    if (!values)
+        return false;
+    gw__helpers_update(server->config.pool, store, places, entry->key_count,
+                       values, 1);
+    return true;
+}
+
+static bool stage(struct gw__slot *slot, const struct gw__entry *entry)
+{
+    struct gw__server *server = slot->server;
+    uint32_t width = server->routes.tables[entry->table].width;
+    struct gw__unit unit = {entry->node, entry->incarnation, entry->clock};
+    struct gw__keys *keys = entry->keys;
+    if (keys)
+        gw__keys_hold(keys);
+    else
+        keys = gw__keys_new(entry->table, slot->number, entry->key_data,
+                            entry->key_count);
+    struct gw__staged_push *push =
+        keys ? gw__stage_add(&slot->stage, entry->group, unit, keys, width)
+             : NULL;
+    gw__keys_release(keys);
+    if (!push)
+        return false;
+    size_t count = (size_t)entry->key_count * width;
+    if (entry->half)
+        gw__from_half(push->values, entry->data, count);
+    else if (count > 0)
+        memcpy(push->values, entry->data, count * sizeof(float));
+    return true;
+}
+
+static bool apply_push(struct gw__slot *slot, const struct gw__entry *entry)
+{
+    struct gw__server *server = slot->server;
+    struct gw__seen_worker *worker = gw__seen_make(
+        &slot->seen, entry->node, entry->incarnation, entry->index);
+    if (!worker)
+        return false;
+    if (gw__seen_has(worker, entry->sequence) && !server->config.no_dedupe)
+        return true;
+    bool in_unit = entry->clock != GW__NO_CLOCK;
+    if (in_unit && entry->clock < worker->over[entry->group])
+        server->counts.dropped += slot->role == GW_PS_PRIMARY;
+    else if (in_unit ? !stage(slot, entry) : !update(slot, entry))
+        return false;
+    gw__seen_add(worker, entry->floor, entry->sequence);
+    return true;
+}
+
+/* A refused command is refused on all replicas alike. */
+static void apply_clock(struct gw__slot *slot, const struct gw__entry *entry)
+{
+    struct gw__server *server = slot->server;
+    struct gw__clock *clock = slot->clocks[entry->group];
+    struct gw__clock_command command;
+    server->clock_why = (struct gw_error){.code = GW_OK};
+    if (!clock)
+        gw_fail(&server->clock_why, GW_EINTERNAL, "slot %u has no clock %u",
+                slot->number, entry->group);
+    else if (!gw__clock_decode(entry->data, entry->bytes, &command,
+                               &server->clock_why) &&
+             gw__clock_apply(clock, &command, &server->clock_why) == GW_OK)
+        server->clock_why.code = GW_OK;
+    if (slot->role == GW_PS_PRIMARY)
+        server->clocks_changed |= 1U << entry->group;
+}
+
+bool gw__slot_apply(struct gw__slot *slot, const struct gw__entry *entry)
+{
+    switch (entry->kind) {
+    case GW__ENTRY_PUSH:
+        return apply_push(slot, entry);
+    case GW__ENTRY_CLOSE:
+        return gw__slot_apply_closings(slot, entry);
+    case GW__ENTRY_CLOCK:
+        apply_clock(slot, entry);
+        return true;
+    case GW__ENTRY_KINDS:
+        break;
+    }
+    return true;
+}

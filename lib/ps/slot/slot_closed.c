@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Closings at a slot: what was staged for the units that a closing applies
+ * becomes one update a key, what was staged for those that it drops is
+ * forgotten. Units are added in the closing's order, key by key in float, which
+ * is the same for any number of servers; a unit that is alone is applied push
+ * by push.
+ *
+ *     marks[place]   1 + number of the key's sum, 0: none yet
+ *     sums[number]   the sum; `places` has whose it is, in the order of the
+ *                    first touch
+ */
+#include "ps/server/hog.h"
+
+#include "base/failpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLOSINGS_PER_ENTRY = 32 };
+
+/* Rows for all keys of what was pushed to the table; how many keys. */
+static bool prepare_staged(struct gw__slot *slot, struct gw__staged *staged,
+                           uint64_t key_floats[GW_PS_TABLES_MAX])
+{
+    for (struct gw__staged_push *p = staged->first; p; p = p->next) {
+        struct gw__store *store = gw__slot_store(slot, p->keys->table);
+        if (!store ||
+            gw__keys_find(p->keys, store, slot->generation, true, NULL))
+            return false;
+        key_floats[p->keys->table] += (uint64_t)p->keys->count * p->width;
+    }
+    return true;
+}
+
+static bool grow(void **memory, size_t *room, size_t bytes)
+{
+    if (bytes <= *room)
+        return true;
+    void *more = calloc(1, bytes + bytes / 2);
+    if (!more)
+        return false;
+    free(*memory);
+    *memory = more;
+    *room = bytes + bytes / 2;
+    return true;
+}
+
+/* Whatever may fail comes before anything changes. */
+static bool prepare(struct gw__slot *slot, unsigned group,
+                    const struct gw__closing *closing)
+{
+    struct gw__server *server = slot->server;
+    uint64_t floats[GW_PS_TABLES_MAX] = {0}, most = 0, rows = 0;
+    for (unsigned i = 0; i < closing->apply; i++) {
+        struct gw__staged *staged =
+            gw__stage_find(&slot->stage, group, closing->units[i]);
+        if (staged && !prepare_staged(slot, staged, floats))
+            return false;
+    }
+    for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++) {
+        most = floats[t] > most ? floats[t] : most;
+        if (floats[t] > 0 && gw__store_rows(slot->stores[t]) > rows)
+            rows = gw__store_rows(slot->stores[t]);
+    }
+    void *sums = server->sums, *marks = server->marks;
+    bool fits = grow(&sums, &server->sums_room, most * sizeof(float)) &&
+                gw__server_places(server, (size_t)rows) &&
+                grow(&marks, &server->marks_room, rows * sizeof(uint32_t));
+    server->sums = sums;
+    server->marks = marks;
+    return fits;
+}
+
+static void add_row(float *sum, const float *row, size_t width)
+{
+    for (size_t i = 0; i < width; i++)
+        sum[i] += row[i];
+}
+
+/* Adds a push to the sums; returns how many sums there are then. */
+static uint32_t sum_push(struct gw__server *server,
+                         const struct gw__staged_push *push, uint32_t count)
+{
+    size_t width = push->width;
+    for (uint32_t i = 0; i < push->keys->count; i++) {
+        uint32_t place = push->keys->places[i];
+        const float *row = push->values + i * width;
+        uint32_t *mark = &server->marks[place];
+        if (*mark) {
+            add_row(server->sums + (*mark - 1) * width, row, width);
+            continue;
+        }
+        memcpy(server->sums + count * width, row, width * sizeof *row);
+        server->places[count++] = place;
+        *mark = count;
+    }
+    return count;
+}
+
+static void apply_sums(struct gw__slot *slot, unsigned group,
+                       const struct gw__closing *closing, unsigned table)
+{
+    struct gw__server *server = slot->server;
+    uint32_t count = 0;
+    for (unsigned i = 0; i < closing->apply; i++) {
+        const struct gw__staged *staged =
+            gw__stage_find(&slot->stage, group, closing->units[i]);
+        for (const struct gw__staged_push *p = staged ? staged->first : NULL; p;
+             p = p->next)
+            if (p->keys->table == table)
+                count = sum_push(server, p, count);
+    }
+    gw__helpers_update(server->config.pool, slot->stores[table], server->places,
+                       count, server->sums, closing->scale);
+    for (uint32_t i = 0; i < count; i++)
+        server->marks[server->places[i]] = 0;
+}
+
+static void apply_single(struct gw__slot *slot, unsigned group,
+                         const struct gw__closing *closing)
+{
+    const struct gw__staged *staged =
+        gw__stage_find(&slot->stage, group, closing->units[0]);
+    for (const struct gw__staged_push *p = staged ? staged->first : NULL; p;
+         p = p->next)
+        gw__helpers_update(slot->server->config.pool,
+                           slot->stores[p->keys->table], p->keys->places,
+                           p->keys->count, p->values, closing->scale);
+}
+
+/* ---- what is over ---- */
+
+static void drop_unit(struct gw__slot *slot, unsigned group,
+                      struct gw__unit unit)
+{
+    unsigned pushes =
+        gw__staged_free(gw__stage_take(&slot->stage, group, unit));
+    if (slot->role == GW_PS_PRIMARY)
+        slot->server->counts.dropped += pushes;
+}
+
+static bool remember(struct gw__slot *slot, unsigned group,
+                     const struct gw__closing *closing, uint64_t index)
+{
+    for (unsigned i = 0; i < closing->apply + closing->drop; i++) {
+        const struct gw__unit *unit = &closing->units[i];
+        struct gw__seen_worker *worker =
+            gw__seen_make(&slot->seen, unit->node, unit->incarnation, index);
+        if (!worker)
+            return false;
+        if (unit->clock + 1 > worker->over[group])
+            worker->over[group] = unit->clock + 1;
+    }
+    return true;
+}
+
+static void save_mark(struct gw__slot *slot, uint64_t mark)
+{
+    const struct gw__server_out *out = &slot->server->config.out;
+    if (slot->role != GW_PS_PRIMARY || !out->saved)
+        return;
+    size_t bytes = gw__slot_save(slot, NULL, 0);
+    void *data = malloc(bytes);
+    if (data) {
+        gw__slot_save(slot, data, bytes);
+        out->saved(out->context, mark, slot->number, data, bytes);
+    } else {
+        gw__server_trouble(slot->server, "no memory to save slot %u",
+                           slot->number);
+    }
+    free(data);
+}
+
+static bool apply_closing(struct gw__slot *slot, unsigned group,
+                          const struct gw__closing *closing, uint64_t index)
+{
+    if (closing->number != slot->closed[group] + 1)
+        return true;
+    if (!prepare(slot, group, closing) ||
+        !remember(slot, group, closing, index))
+        return false;
+    gw__hog_rest(slot->server);
+    if (closing->apply == 1)
+        apply_single(slot, group, closing);
+    else
+        for (unsigned t = 0; t < GW_PS_TABLES_MAX && closing->apply; t++)
+            if (slot->stores[t])
+                apply_sums(slot, group, closing, t);
+    for (unsigned i = 0; i < closing->apply; i++)
+        gw__staged_free(gw__stage_take(&slot->stage, group, closing->units[i]));
+    for (unsigned i = 0; i < closing->drop; i++)
+        drop_unit(slot, group, closing->units[closing->apply + i]);
+    slot->closed[group] = closing->number;
+    if (closing->mark)
+        save_mark(slot, closing->mark);
+    return true;
+}
+
+bool gw__slot_apply_closings(struct gw__slot *slot,
+                             const struct gw__entry *entry)
+{
+    struct gw__reader reader = gw__reader_on(entry->data, entry->bytes);
+    unsigned count = gw__get_u16(&reader);
+    for (unsigned i = 0; i < count; i++) {
+        struct gw__closing closing;
+        gw__get_closing(&reader, &closing);
+        if (reader.bad)
+            return true;
+        gw__failpoint(GW__AT_PS_CLOSED);
+        if (!apply_closing(slot, entry->group, &closing, entry->index))
+            return false;
+    }
+    if (slot->role == GW_PS_PRIMARY) {
+        slot->seen_due = true;
+        slot->server->look_at_pulls = true;
+    }
+    return true;
+}
+
+/* ---- appending ---- */
+
+static bool append_some(struct gw__slot *slot, uint64_t now_ns, unsigned group,
+                        uint64_t from)
+{
+    const struct gw__server *server = slot->server;
+    uint64_t through = from - 1;
+    while (through - from + 1 < CLOSINGS_PER_ENTRY &&
+           gw__closings_get(server, group, through + 1))
+        through++;
+    if (through < from)
+        return false;
+    size_t room = 2 + (size_t)(through - from + 1) * GW__CLOSING_BYTES_MAX;
+    void *data = malloc(room);
+    if (!data)
+        return false;
+    struct gw__writer writer = gw__writer_on(data, room);
+    gw__put_u16(&writer, (unsigned)(through - from + 1));
+    for (uint64_t i = from; i <= through; i++)
+        gw__put_closing(&writer, gw__closings_get(server, group, i));
+    struct gw__entry entry = {.kind = GW__ENTRY_CLOSE,
+                              .group = (uint8_t)group,
+                              .data = data,
+                              .bytes = writer.used};
+    bool appended = gw__writer_fits(&writer) &&
+                    gw__slot_append(slot, now_ns, &entry) == GW_OK;
+    free(data);
+    if (appended)
+        slot->closed_appended[group] = through;
+    return appended;
+}
+
+void gw__slot_append_closings(struct gw__slot *slot, uint64_t now_ns,
+                              unsigned group)
+{
+    if (slot->role != GW_PS_PRIMARY || slot->frozen || slot->fenced ||
+        !gw__slot_is_settled(slot))
+        return;
+    uint64_t *appended = &slot->closed_appended[group];
+    do {
+        if (*appended < slot->closed[group])
+            *appended = slot->closed[group];
+    } while (append_some(slot, now_ns, group, *appended + 1));
+}

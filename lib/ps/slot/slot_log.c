@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A slot's log: a ring of entries. A primary appends and commits; a replica
+ * puts what it is sent where it belongs, and cuts.
+ *
+ * An entry is committed when all that must have it do. With `ack_primary`
+ * pushes are applied before, and lost with the primary; closings and the clock
+ * never are: all slots must agree on those.
+ */
+#include "ps/server/hog.h"
+
+#include "base/failpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gw__entry *gw__slot_entry(const struct gw__slot *slot, uint64_t index)
+{
+    if (index < slot->first || index > slot->last)
+        return NULL;
+    return slot->ring[index & (slot->room - 1)];
+}
+
+static bool make_room(struct gw__slot *slot)
+{
+    uint64_t kept = slot->last + 1 - slot->first;
+    if (kept < slot->room)
+        return true;
+    size_t room = slot->room ? 2 * slot->room : 64;
+    struct gw__entry **ring = calloc(room, sizeof *ring);
+    if (!ring)
+        return false;
+    for (uint64_t i = slot->first; i <= slot->last; i++)
+        ring[i & (room - 1)] = slot->ring[i & (slot->room - 1)];
+    free(slot->ring);
+    slot->ring = ring;
+    slot->room = room;
+    return true;
+}
+
+static void forget(struct gw__slot *slot, uint64_t index)
+{
+    struct gw__entry **at = &slot->ring[index & (slot->room - 1)];
+    struct gw__entry *entry = *at;
+    *at = NULL;
+    slot->server->log_bytes -= gw__entry_bytes(entry);
+    gw__settle_waits(slot->server, slot->server->now_ns, entry->waits, false);
+    entry->waits = NULL;
+    gw__entry_release(entry);
+}
+
+void gw__slot_log_fini(struct gw__slot *slot)
+{
+    for (uint64_t i = slot->first; i <= slot->last && slot->ring; i++)
+        forget(slot, i);
+    free(slot->ring);
+    slot->ring = NULL;
+    slot->room = 0;
+    slot->first = 1;
+    slot->last = slot->applied = slot->committed = slot->matched = 0;
+}
+
+bool gw__slot_put(struct gw__slot *slot, struct gw__entry *entry)
+{
+    uint64_t index = entry->index;
+    if (index <= slot->last)
+        forget(slot, index);
+    else if (make_room(slot))
+        slot->last = index;
+    else
+        return false;
+    slot->ring[index & (slot->room - 1)] = entry;
+    slot->server->log_bytes += gw__entry_bytes(entry);
+    return true;
+}
+
+void gw__slot_cut(struct gw__slot *slot, uint64_t last)
+{
+    while (slot->last > last && slot->last > slot->applied) {
+        uint64_t index = slot->last;
+        forget(slot, index);
+        slot->last--;
+    }
+}
+
+/* ---- the primary's side ---- */
+
+/* Nobody follows, and nothing waits: no need for a log. */
+static bool is_alone(const struct gw__slot *slot)
+{
+    return slot->peer_count == 0 && slot->applied == slot->last;
+}
+
+static enum gw_err apply_at_once(struct gw__slot *slot, uint64_t now_ns,
+                                 struct gw__entry *like)
+{
+    like->index = slot->last + 1;
+    like->at_once = true;
+    if (!gw__slot_apply(slot, like))
+        return GW_ENOMEM;
+    slot->committed = slot->applied = slot->last = like->index;
+    slot->first = slot->last + 1;
+    if (!like->waits || !gw__hog_join(slot, like->node, like->incarnation,
+                                      like->sequence, like->waits))
+        gw__settle_waits(slot->server, now_ns, like->waits, true);
+    return GW_OK;
+}
+
+static bool is_over_bound(const struct gw__server *server,
+                          const struct gw__entry *entry)
+{
+    uint64_t bound = server->config.log_bytes;
+    if (entry->kind != GW__ENTRY_PUSH)
+        bound *= 2;
+    return server->log_bytes > 0 &&
+           server->log_bytes + gw__entry_bytes(entry) > bound;
+}
+
+enum gw_err gw__slot_append(struct gw__slot *slot, uint64_t now_ns,
+                            struct gw__entry *like)
+{
+    if (is_alone(slot) && gw__slot_can_apply(slot, like))
+        return apply_at_once(slot, now_ns, like);
+    if (is_over_bound(slot->server, like))
+        return GW_PENDING;
+    struct gw__entry *entry = gw__entry_new(like);
+    if (!entry)
+        return GW_ENOMEM;
+    entry->index = slot->last + 1;
+    entry->waits = NULL;
+    if ((!entry->parcel && !gw__entry_own(entry)) ||
+        !gw__slot_put(slot, entry)) {
+        gw__entry_release(entry);
+        return GW_ENOMEM;
+    }
+    entry->waits = like->waits;
+    if (entry->kind == GW__ENTRY_PUSH)
+        gw__failpoint(GW__AT_PS_LOGGED);
+    for (unsigned i = 0; i < slot->peer_count; i++)
+        gw__peer_pump(slot, now_ns, &slot->peers[i]);
+    gw__slot_commit(slot, now_ns);
+    return GW_OK;
+}
+
+void gw__slot_commit(struct gw__slot *slot, uint64_t now_ns)
+{
+    uint64_t all = slot->last;
+    for (unsigned i = 0; i < slot->peer_count; i++)
+        if (slot->peers[i].needed && slot->peers[i].acked < all)
+            all = slot->peers[i].acked;
+    if (all > slot->committed) {
+        slot->committed = all;
+        slot->server->notes_due = true;
+        gw__failpoint(GW__AT_PS_COMMITTED);
+    }
+    gw__slot_advance(slot, now_ns);
+}
+
+static bool may_apply(const struct gw__slot *slot,
+                      const struct gw__entry *entry)
+{
+    if (!gw__slot_can_apply(slot, entry))
+        return false;
+    if (entry->index <= slot->committed)
+        return true;
+    return slot->role == GW_PS_PRIMARY && slot->server->config.ack_primary &&
+           entry->kind == GW__ENTRY_PUSH && slot->fenced == 0;
+}
+
+/* What is needed after its acknowledgement must not lie in the worker's
+ * memory. */
+static bool is_needed_later(const struct gw__slot *slot, uint64_t index)
+{
+    for (unsigned i = 0; i < slot->peer_count; i++)
+        if (slot->peers[i].keeps && slot->peers[i].acked < index)
+            return true;
+    return false;
+}
+
+void gw__slot_advance(struct gw__slot *slot, uint64_t now_ns)
+{
+    bool settled = gw__slot_is_settled(slot);
+    while (slot->applied < slot->last) {
+        struct gw__entry *entry = gw__slot_entry(slot, slot->applied + 1);
+        if (!entry || !may_apply(slot, entry))
+            break;
+        if (entry->parcel && is_needed_later(slot, entry->index) &&
+            !gw__entry_own(entry))
+            break;
+        if (!gw__slot_apply(slot, entry))
+            break;
+        slot->applied++;
+        gw__failpoint(GW__AT_PS_APPLIED);
+        struct gw__wait *waits = entry->waits;
+        entry->waits = NULL;
+        gw__settle_waits(slot->server, now_ns, waits, true);
+    }
+    slot->server->look_at_pulls |= !settled && gw__slot_is_settled(slot);
+    gw__slot_trim(slot);
+}
+
+void gw__slot_trim(struct gw__slot *slot)
+{
+    uint64_t through = slot->applied;
+    for (unsigned i = 0; i < slot->peer_count; i++)
+        if (slot->peers[i].keeps && slot->peers[i].acked < through)
+            through = slot->peers[i].acked;
+    while (slot->first <= through) {
+        forget(slot, slot->first);
+        slot->first++;
+    }
+}
+
+struct gw__entry *gw__slot_find_push(const struct gw__slot *slot, unsigned node,
+                                     uint64_t incarnation, uint64_t sequence)
+{
+    for (uint64_t i = slot->last; i > slot->applied; i--) {
+        struct gw__entry *e = gw__slot_entry(slot, i);
+        if (e && e->kind == GW__ENTRY_PUSH && e->node == node &&
+            e->incarnation == incarnation && e->sequence == sequence)
+            return e;
+    }
+    return NULL;
+}
+
+struct gw__entry *gw__slot_find_command(const struct gw__slot *slot,
+                                        unsigned group, const void *data,
+                                        size_t bytes)
+{
+    for (uint64_t i = slot->last; i > slot->applied; i--) {
+        struct gw__entry *e = gw__slot_entry(slot, i);
+        if (e && e->kind == GW__ENTRY_CLOCK && e->group == group &&
+            e->bytes == bytes && memcmp(e->data, data, bytes) == 0)
+            return e;
+    }
+    return NULL;
+}

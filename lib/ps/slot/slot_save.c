@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A slot's state as bytes, for learners and for snapshots:
+ *
+ *     "gWS1" slots slot | tables | closings, clocks | seen | staged
+ *
+ * Tables go by name, with their form, then their rows (at a multiple of 8). A
+ * table that was restored and not made anew yet goes along as it came. slot_
+ * load.c reads it.
+ */
+#include "ps/server/hog.h"
+#include "slot_bytes.h"
+
+static void pad(struct gw__writer *writer)
+{
+    while (writer->used % 8)
+        gw__put_u8(writer, 0);
+}
+
+static void put_store(struct gw__writer *writer, const struct gw__store *store)
+{
+    size_t bytes = store ? gw__store_save(store, NULL, 0) : 0;
+    gw__put_u64(writer, bytes);
+    pad(writer);
+    if (bytes > 0 && writer->out && writer->used <= writer->room &&
+        bytes <= writer->room - writer->used)
+        gw__store_save(store, writer->out + writer->used, bytes);
+    writer->used += bytes;
+}
+
+static void put_tables(struct gw__writer *writer, const struct gw__slot *slot)
+{
+    const struct gw__routes *routes = &slot->server->routes;
+    unsigned orphans = 0;
+    for (const struct gw__orphan *o = slot->orphans; o; o = o->next)
+        orphans++;
+    gw__put_u8(writer, routes->table_count + orphans);
+    for (unsigned t = 0; t < routes->table_count; t++) {
+        gw__put_table(writer, &routes->tables[t]);
+        put_store(writer, slot->stores[t]);
+    }
+    for (const struct gw__orphan *o = slot->orphans; o; o = o->next) {
+        gw__put_table(writer, &o->config);
+        gw__put_u64(writer, o->bytes);
+        pad(writer);
+        gw__put_bytes(writer, o->data, o->bytes);
+    }
+}
+
+static void put_clock(struct gw__writer *writer, const struct gw__clock *clock)
+{
+    size_t bytes = clock ? gw__clock_save(clock, NULL, 0) : 0;
+    gw__put_u64(writer, bytes);
+    if (bytes > 0 && writer->out && writer->used <= writer->room &&
+        bytes <= writer->room - writer->used)
+        gw__clock_save(clock, writer->out + writer->used, bytes);
+    writer->used += bytes;
+}
+
+size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
+{
+    uint8_t none;
+    gw__hog_rest(slot->server);
+    struct gw__writer writer =
+        out ? gw__writer_on(out, room) : gw__writer_on(&none, 0);
+    gw__put_u32(&writer, GW__SAVED_MAGIC);
+    gw__put_u8(&writer, slot->server->routes.slot_count);
+    gw__put_u8(&writer, slot->number);
+    put_tables(&writer, slot);
+    for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
+        gw__put_u64(&writer, slot->closed[g]);
+        put_clock(&writer, slot->clocks[g]);
+    }
+    gw__put_seen(&writer, &slot->seen);
+    gw__put_stage(&writer, &slot->stage);
+    return writer.used;
+}
+
+uint64_t gw__slot_digest(struct gw__slot *slot)
+{
+    struct gw__writer writer = gw__writer_on(NULL, 0);
+    gw__hog_rest(slot->server);
+    /* Rows of a dense table are there from the first touch, even by a pull,
+     * which only the primary sees. */
+    for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)
+        if (gw__slot_store(slot, t) && gw__store_rows(slot->stores[t]) > 0) {
+            gw__put_u8(&writer, t);
+            gw__put_u64(&writer, gw__store_digest(slot->stores[t]));
+        }
+    for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
+        struct gw_ps_clock_status clock = {.here = false};
+        gw__put_u64(&writer, slot->closed[g]);
+        if (slot->clocks[g])
+            gw__clock_status(slot->clocks[g], &clock);
+        gw__put_u64(&writer, clock.closed);
+        gw__put_u64(&writer, clock.units);
+    }
+    gw__put_seen(&writer, &slot->seen);
+    gw__put_stage(&writer, &slot->stage);
+    return writer.hash ? writer.hash : 1;
+}
