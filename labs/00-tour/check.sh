@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Runs the learner's script, and asks afterwards how things are.
+# Runs the learner's script, then reads the state of its run.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"

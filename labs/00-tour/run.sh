@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# One all-reduce of five processes, recorded and counted; then a hundred of them
-# while one process is killed and one joins.
+# Records one all-reduce of five processes and counts its messages. Then runs a
+# hundred all-reduces, during which one process is killed and one joins.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -11,17 +11,17 @@ say "One all-reduce of $P processes, every message recorded:"
 measure calm ringctl --timeout 30s -c \
     "up $P; record \"$LAB_OUT/sum.jsonl\"; train ops --bytes $S --count 1; \
 wait done"
-# Before it, the members agree by tiny all-reduces on where to begin.
+# Before it, the members agree on the first step by tiny all-reduces.
 count_events sum "$LAB_OUT/sum.jsonl" largest
 tell sum send send_bytes send_bytes.0
 note messages "$(value sum.send)"
 note bytes "$(value sum.send_bytes.0)"
 
-say "The recording, as a picture. The sum is op 2: ops 0 and 1 are tiny ones, by" \
-    "which the members agree on where to begin:"
+say "The recording as a picture. The sum is op 2. Ops 0 and 1 are tiny: with them" \
+    "the members agree on the first step:"
 show ringtop --from "$LAB_OUT/sum.jsonl" --batch
 
-say "A hundred all-reduces in slow motion, a death and a birth among them:"
+say "A hundred all-reduces in slow motion; one member dies and one joins:"
 measure storm ringctl --timeout 30s -c "up $P ops --bytes $S --count $OPS \
 --pace 1ms; wait step>=20; kill 2; wait alive==4; add; wait alive==5; \
 wait done; status"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Holds the learner's formulas against what links carried, with a number of ranks
-# that depends on the seed; then verifies, prices and runs the learner's plan.
+# Compares the learner's formulas with counted bytes, for a number of ranks that
+# depends on the seed. Then verifies, prices and runs the learner's plan.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -12,18 +12,18 @@ S=$((P * 4096 * (SEED % 5 + 1)))
 note P "$P"
 note S "$S"
 
-# wrote NAME: the formula that costs.txt has for it.
+# wrote NAME: prints its formula in costs.txt.
 wrote() {
     sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/costs.txt" | tail -n 1
 }
 
-# formula NAME OF: notes what it comes to.
+# formula NAME OF: notes the value of the formula.
 formula() {
     printf '    %-24s %s\n' "$2 =" "$(wrote "$2")"
     reckon "$1" "$(wrote "$2")"
 }
 
-# counted OP ALGORITHM: what the links carry, beside the formula.
+# counted OP ALGORITHM: counts the bytes and evaluates the formula.
 counted() {
     measure "$1" collrun run "$1" --algo "$2" -n "$P" -b "$S" \
         --events "$LAB_OUT/$1.events"
@@ -32,7 +32,7 @@ counted() {
     formula "$1.formula" "$1"
 }
 
-# rated OP: the factor between the two rates, beside the formula.
+# rated OP: measures the ratio of the two rates and evaluates the formula.
 rated() {
     measure "rate_$1" collrun bench "$1" -n "$P" -b "$S" -e "$S" --iters 2
     reckon "rate_$1.factor" "rate_$1.busbw_GBps / rate_$1.algbw_GBps"

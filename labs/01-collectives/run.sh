@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Runs five collectives with real processes, and counts what each rank sent.
+# Runs five collectives with real processes and counts the bytes of each rank.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -15,16 +15,16 @@ counted() {
     note "$1" "$(value "$1.send_bytes_max")"
 }
 
-say "Five collectives, $P ranks, $S a rank. send_bytes_max is what the busiest" \
-    "rank sent, wire_bytes what all of them did:"
+say "Five collectives, $P ranks, $S per rank. send_bytes_max is the bytes that the" \
+    "busiest rank sent, wire_bytes those of all ranks:"
 counted broadcast chain
 counted allgather ring
 counted reduce_scatter ring
 counted alltoall pairwise
 counted allreduce ring
 
-say "And fast: the same all-reduce again and again, timed. The rates are this" \
-    "machine's; their ratio is not:"
+say "Now fast: the same all-reduce many times, timed. The rates depend on this" \
+    "machine; their ratio does not:"
 measure rate collrun bench allreduce --algo ring -n "$P" -b "$S" -e "$S" \
     --seconds 50ms
 tell rate time_us algbw_GBps busbw_GBps

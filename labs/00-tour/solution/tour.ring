@@ -1,6 +1,6 @@
-# tour.ring: five members add up 100 times, and one dies on the way.
+# tour.ring: five members run 100 all-reduces, and one member dies on the way.
 #
-# wait done comes last: a script that ends takes its run down with it.
+# The script waits for the end of the work: a script that ends stops its run.
 up 5 ops --bytes 20K --count 100 --pace 1ms
 wait step>=20
 kill 3
