@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Asks fate.awk about ten deaths in the middle of an op, in rings whose size
-# depends on the seed, and simulates them; tries bomb.faults without the check of
-# the epoch, and with it; and runs kill.ring with real processes.
+# Asks fate.awk about ten deaths in the middle of an op, in a ring whose size
+# depends on the seed, and simulates these deaths. Tries bomb.faults without and
+# with the check of the epoch. Runs kill.ring with real processes.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -34,7 +34,7 @@ while [ "$asked" -lt 10 ]; do
     if [ "$says" = "$is" ]; then
         right=$((right + 1))
     fi
-    echo "    $dead dies at $at ms: fate.awk says $says, it is $is"
+    echo "    member $dead dies at $at ms: fate.awk prints $says, right is $is"
 done
 note fate.asked "$asked"
 note fate.right "$right"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Kills member 2 of a ring in virtual time after each of its sends of one op, and
-# looks what is decided; then once more with a restart.
+# Kills member 2 of a ring in virtual time, once after each of its sends of one
+# op, and prints the decision; then once more with a restart.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
 
-# The first op begins at 200 ms, and a step takes 1 ms: after K sends is half a
-# step after the Kth.
+# The first op begins at 200 ms, and a step takes 1 ms. The death after K sends is
+# half a step after the Kth.
 say "Member $DEAD dies after 1 to $((2 * P - 2)) of its sends of the first op:"
 sent=1
 while [ "$sent" -le $((2 * P - 2)) ]; do
@@ -29,8 +29,8 @@ measure again ringctl sim ring -n "$P" \
 tell again views crashes ops overcounted
 note views "$(value again.views)"
 
-say "The members of the ring after the first of these deaths, by the events; and" \
-    "the sum, if each gives 4 to the power of its number:"
+say "The members after the first of these deaths, from the events. Their sum, if" \
+    "each contributes 4 to the power of its number, is:"
 left=$(awk '/"kind":"member"/ {
         match($0, /"rank":[0-9]+/)
         rank = substr($0, RSTART + 7, RLENGTH - 7) + 0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Simulates the learner's schedules with times that depend on the seed, and runs
-# the first one with a process a stage.
+# the first one with one process per stage.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -25,8 +25,8 @@ if [ "$(value order.status)" = 0 ]; then
         held="$held + order.$stage.peak_activations"
     done
     reckon order.held "$held"
-    say "The same with real processes; the fastest of three steps counts, as a" \
-        "machine may have else to do:"
+    say "The same with real processes. The fastest of three steps counts, because" \
+        "the machine may be busy:"
     measure_by stage real pipebench run "$LAB_DIR/order.pipe" --steps 3 \
         --work "sleep:$((5 * FWD))ms,$((5 * BWD))ms"
     tell real all.time_least_us all.time_predicted_us all.peak_activations

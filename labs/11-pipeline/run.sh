@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Simulates schedules, draws them, and runs one for a second with a process a
-# stage.
+# Simulates and draws schedules, and runs one of them for a second with one process
+# per stage.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -28,13 +28,13 @@ note held_1f1b "$(value one.all.peak_activations)"
 reckon time_1f1b 'one.all.time_us / 1000'
 reckon time_zb 'zero.all.time_us / 1000'
 
-say "What that looks like, with 8. A row is a stage; the dots are the bubble:"
+say "Pictures of all three, with 8. A row is a stage; the dots are the bubble:"
 for schedule in gpipe 1f1b zb-h1; do
     show pipebench plan -s "$schedule" -n "$P" -m 8
 done
 
-say "Now $P real processes. A pass sleeps instead of computing, but the messages" \
-    "are real, and so is the waiting:"
+say "Now $P real processes. A pass sleeps instead of computing; the messages and" \
+    "the waiting are real:"
 show pipebench run -s 1f1b -n "$P" -m 4 --work sleep:20ms,40ms --steps 1 \
     --events "$LAB_OUT/real.jsonl"
 show ringtop --from "$LAB_OUT/real.jsonl" --batch

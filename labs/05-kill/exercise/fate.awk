@@ -2,14 +2,14 @@
 #
 #     awk -f fate.awk -v dead=2 -v at_ms=202.5 -v members=4 EVENTS.jsonl
 #
-# EVENTS is what a run has told in which nobody dies, an event a line:
+# EVENTS are the events of a run without a death, one event per line:
 #
 #     {"time_ns":200000000,"kind":"op_begin","rank":0,"epoch":1,"op":0,...}
 #     {"time_ns":200000000,"kind":"send","rank":2,"peer":3,...,"op":0,...}
 #
-# It is to print `forward` or `exclude`: what the controllers decide about the
-# newest op that has begun by then, if member `dead` dies at `at_ms`. This one
-# knows one answer only.
+# Print `forward` or `exclude`: the controllers' decision about the newest op
+# that has begun, if member `dead` dies at `at_ms`. This version always prints
+# the same answer.
 
 function number(name) {
     if (!match($0, "\"" name "\":[0-9]+"))

@@ -1,6 +1,6 @@
-# fate.awk: what becomes of the op under way when a member dies? By then it has
-# sent some chunks of it. With the nth, n members, it has given away the chunk
-# that it completes itself, and all others have its data already.
+# fate.awk: what becomes of the op under way when a member dies? It depends on
+# the number of chunks that the member has sent. The nth send, with n members, is
+# the chunk that it completes itself; all other chunks have its data already.
 #
 #     awk -f fate.awk -v dead=2 -v at_ms=202.5 -v members=4 EVENTS.jsonl
 
