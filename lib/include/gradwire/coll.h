@@ -173,65 +173,65 @@ GW_API GW_MUST_CHECK enum gw_err gw_wait_all(size_t count,
 GW_API GW_MUST_CHECK enum gw_err gw_run(struct gw_comm *comm,
                                         const struct gw_call *call);
 
-GW_API GW_MUST_CHECK enum gw_err gw_broadcast(struct gw_comm *, const void *in,
-                                              void *out, size_t count,
-                                              enum gw_dtype, unsigned root);
-GW_API GW_MUST_CHECK enum gw_err gw_reduce(struct gw_comm *, const void *in,
+GW_API GW_MUST_CHECK enum gw_err gw_broadcast(struct gw_comm *comm,
+                                              const void *in, void *out,
+                                              size_t count, enum gw_dtype type,
+                                              unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_reduce(struct gw_comm *comm, const void *in,
                                            void *out, size_t count,
-                                           enum gw_dtype, enum gw_redop,
+                                           enum gw_dtype type, enum gw_redop op,
                                            unsigned root);
-GW_API GW_MUST_CHECK enum gw_err gw_allreduce(struct gw_comm *, const void *in,
-                                              void *out, size_t count,
-                                              enum gw_dtype, enum gw_redop);
-GW_API GW_MUST_CHECK enum gw_err gw_gather(struct gw_comm *, const void *in,
+GW_API GW_MUST_CHECK enum gw_err gw_allreduce(struct gw_comm *comm,
+                                              const void *in, void *out,
+                                              size_t count, enum gw_dtype type,
+                                              enum gw_redop op);
+GW_API GW_MUST_CHECK enum gw_err gw_gather(struct gw_comm *comm, const void *in,
                                            void *out, size_t count,
-                                           enum gw_dtype, unsigned root);
-GW_API GW_MUST_CHECK enum gw_err gw_scatter(struct gw_comm *, const void *in,
-                                            void *out, size_t count,
-                                            enum gw_dtype, unsigned root);
-GW_API GW_MUST_CHECK enum gw_err gw_allgather(struct gw_comm *, const void *in,
-                                              void *out, size_t count,
-                                              enum gw_dtype);
-GW_API GW_MUST_CHECK enum gw_err gw_reduce_scatter(struct gw_comm *,
-                                                   const void *in, void *out,
-                                                   size_t count, enum gw_dtype,
-                                                   enum gw_redop);
-GW_API GW_MUST_CHECK enum gw_err gw_alltoall(struct gw_comm *, const void *in,
-                                             void *out, size_t count,
-                                             enum gw_dtype);
-GW_API GW_MUST_CHECK enum gw_err gw_barrier(struct gw_comm *);
-GW_API GW_MUST_CHECK enum gw_err gw_gatherv(struct gw_comm *, const void *in,
-                                            void *out, const size_t *counts,
-                                            const size_t *displs, enum gw_dtype,
+                                           enum gw_dtype type, unsigned root);
+GW_API GW_MUST_CHECK enum gw_err gw_scatter(struct gw_comm *comm,
+                                            const void *in, void *out,
+                                            size_t count, enum gw_dtype type,
                                             unsigned root);
-GW_API GW_MUST_CHECK enum gw_err gw_scatterv(struct gw_comm *, const void *in,
-                                             const size_t *counts,
-                                             const size_t *displs, void *out,
-                                             enum gw_dtype, unsigned root);
-GW_API GW_MUST_CHECK enum gw_err gw_allgatherv(struct gw_comm *, const void *in,
-                                               void *out, const size_t *counts,
-                                               const size_t *displs,
-                                               enum gw_dtype);
+GW_API GW_MUST_CHECK enum gw_err gw_allgather(struct gw_comm *comm,
+                                              const void *in, void *out,
+                                              size_t count, enum gw_dtype type);
 GW_API GW_MUST_CHECK enum gw_err
-gw_alltoallv(struct gw_comm *, const void *in, const size_t *counts,
+gw_reduce_scatter(struct gw_comm *comm, const void *in, void *out, size_t count,
+                  enum gw_dtype type, enum gw_redop op);
+GW_API GW_MUST_CHECK enum gw_err gw_alltoall(struct gw_comm *comm,
+                                             const void *in, void *out,
+                                             size_t count, enum gw_dtype type);
+GW_API GW_MUST_CHECK enum gw_err gw_barrier(struct gw_comm *comm);
+GW_API GW_MUST_CHECK enum gw_err gw_gatherv(struct gw_comm *comm,
+                                            const void *in, void *out,
+                                            const size_t *counts,
+                                            const size_t *displs,
+                                            enum gw_dtype type, unsigned root);
+GW_API GW_MUST_CHECK enum gw_err
+gw_scatterv(struct gw_comm *comm, const void *in, const size_t *counts,
+            const size_t *displs, void *out, enum gw_dtype type, unsigned root);
+GW_API GW_MUST_CHECK enum gw_err
+gw_allgatherv(struct gw_comm *comm, const void *in, void *out,
+              const size_t *counts, const size_t *displs, enum gw_dtype type);
+GW_API GW_MUST_CHECK enum gw_err
+gw_alltoallv(struct gw_comm *comm, const void *in, const size_t *counts,
              const size_t *displs, void *out, const size_t *recv_counts,
-             const size_t *recv_displs, enum gw_dtype);
+             const size_t *recv_displs, enum gw_dtype type);
 
 /* Point to point. A send is matched by the peer's next recv from this rank;
  * counts and types must agree. Ordered with the collectives of the pair. */
-GW_API GW_MUST_CHECK enum gw_err gw_send_start(struct gw_comm *,
-                                               const void *data, size_t count,
-                                               enum gw_dtype, unsigned peer,
-                                               struct gw_request **request);
-GW_API GW_MUST_CHECK enum gw_err gw_recv_start(struct gw_comm *, void *data,
-                                               size_t count, enum gw_dtype,
+GW_API GW_MUST_CHECK enum gw_err
+gw_send_start(struct gw_comm *comm, const void *data, size_t count,
+              enum gw_dtype type, unsigned peer, struct gw_request **request);
+GW_API GW_MUST_CHECK enum gw_err gw_recv_start(struct gw_comm *comm, void *data,
+                                               size_t count, enum gw_dtype type,
                                                unsigned peer,
                                                struct gw_request **request);
-GW_API GW_MUST_CHECK enum gw_err gw_send(struct gw_comm *, const void *data,
-                                         size_t count, enum gw_dtype,
+GW_API GW_MUST_CHECK enum gw_err gw_send(struct gw_comm *comm, const void *data,
+                                         size_t count, enum gw_dtype type,
                                          unsigned peer);
-GW_API GW_MUST_CHECK enum gw_err gw_recv(struct gw_comm *, void *data,
-                                         size_t count, enum gw_dtype,
+GW_API GW_MUST_CHECK enum gw_err gw_recv(struct gw_comm *comm, void *data,
+                                         size_t count, enum gw_dtype type,
                                          unsigned peer);
 
 /* ---- choosing an algorithm ---- */

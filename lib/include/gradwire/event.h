@@ -119,7 +119,7 @@ GW_API const char *gw_event_name(enum gw_event_kind kind);
 /* One JSON object a line, flushed at `close` and each `flush_every` records. */
 GW_API GW_MUST_CHECK enum gw_err gw_sink_jsonl(FILE *file, unsigned flush_every,
                                                struct gw_sink **sink,
-                                               struct gw_error *);
+                                               struct gw_error *why);
 /* Keeps the last `capacity` records in memory; allocates nothing on emit. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_sink_ring(size_t capacity, struct gw_sink **sink, struct gw_error *why);

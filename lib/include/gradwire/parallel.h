@@ -97,7 +97,8 @@ gw_parallel_evaluate(struct gw_parallel *parallel,
                      struct gw_parallel_report *report, struct gw_error *why);
 
 /* The pipeline of this rank: its times, its peak. NULL for one stage. */
-GW_API const struct gw_pipe *gw_parallel_pipe(const struct gw_parallel *);
+GW_API const struct gw_pipe *
+gw_parallel_pipe(const struct gw_parallel *parallel);
 
 /* Counted on the wires and in the allocations, of this rank since the last
  * reset: what gw_layout_price predicts for so many steps. What evaluating sends

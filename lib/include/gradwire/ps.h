@@ -111,9 +111,9 @@ struct gw_ps_config {
 };
 
 /* GW_ETIMEOUT: no controller answered, or there are no servers; says which. */
-GW_API GW_MUST_CHECK enum gw_err gw_ps_connect(const struct gw_ps_config *,
-                                               struct gw_ps **ps,
-                                               struct gw_error *why);
+GW_API GW_MUST_CHECK enum gw_err
+gw_ps_connect(const struct gw_ps_config *config, struct gw_ps **ps,
+              struct gw_error *why);
 /* Leaves politely: undone units return to the pool. NULL allowed. Buffers of
  * requests under way are the caller's again. */
 GW_API void gw_ps_close(struct gw_ps **ps);
